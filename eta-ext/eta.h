@@ -1,0 +1,235 @@
+/* eta-ext: open traces of I/O, iterate events per thread, merge by thread and time, write OTF2. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_H
+#define ETA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "levels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Conventions: functions return 0 or -errno and give results through the last pointer. What a
+ * x_new/x_open function gives belongs to the caller until x_free/x_close; everything reached
+ * through it belongs to it. x_free(NULL) and x_close(NULL) are safe. A failure has already been
+ * reported, with the object, the place and the remedy, through the message function.
+ */
+
+/* ---- messages ---- */
+
+enum eta_severity { ETA_NOTE, ETA_WARNING, ETA_ERROR };
+typedef void (*eta_message_fn)(void *arg, enum eta_severity severity, const char *text);
+
+/* Where messages go; NULL: stderr, as "program: text". Not thread-safe: call it first. */
+void eta_set_message_fn(eta_message_fn fn, void *arg);
+void eta_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void eta_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void eta_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- definitions ---- */
+
+#define ETA_NONE UINT32_MAX /* "no such index" in any uint32_t index below */
+#define ETA_OFFSET_NONE INT64_MIN
+
+struct eta_region {
+	const char *name;	/* "write", "vfs:sys_write", "fs:inode lock" */
+	enum eta_level level;	/* ETA_LEVEL_NONE: not I/O */
+	enum eta_reason reason; /* ETA_REASON_NONE: no reason of its own */
+	const char *description; /* may be "" */
+};
+
+enum eta_location_kind {
+	ETA_LOCATION_THREAD,
+	ETA_LOCATION_KERNEL_THREAD,
+	ETA_LOCATION_DEVICE, /* completions only, no regions */
+};
+
+struct eta_location {
+	uint64_t id;	     /* the source's own, unique in the trace */
+	const char *name;    /* "fio tid 4242", "vda" */
+	enum eta_location_kind kind;
+	uint32_t process;    /* index into processes; ETA_NONE for a device */
+	uint32_t tid;	     /* 0: unknown (EZTrace's built-in plugins) */
+	uint64_t start_ns;   /* thread start if known, else its first event; tells reused tids apart */
+	uint32_t dev;	     /* DEVICE: major << 20 | minor */
+	uint64_t events;     /* upper bound of events, 0: unknown */
+};
+
+struct eta_process {
+	const char *name; /* program name */
+	const char *host; /* "" unknown */
+	uint32_t pid;	  /* 0: unknown */
+	uint32_t ppid;	  /* 0: unknown */
+};
+
+struct eta_file {
+	const char *path; /* "" unknown */
+	uint32_t dev;	  /* major << 20 | minor; 0 unknown */
+	uint64_t inode;	  /* 0 unknown */
+	const char *fs;	  /* "ext4", "" unknown */
+};
+
+struct eta_handle {
+	const char *name;
+	uint32_t file;	  /* index into files, ETA_NONE */
+	uint32_t device;  /* dev of a block device handle, 0 otherwise */
+	uint32_t open_flags; /* O_* */
+};
+
+struct eta_property {
+	const char *name; /* "SCI::CLOCK" */
+	const char *value;
+};
+
+struct eta_defs {
+	struct eta_region *regions;
+	uint32_t n_regions;
+	struct eta_location *locations; /* ascending id */
+	uint32_t n_locations;
+	struct eta_process *processes;
+	uint32_t n_processes;
+	struct eta_file *files;
+	uint32_t n_files;
+	struct eta_handle *handles;
+	uint32_t n_handles;
+	struct eta_property *properties;
+	uint32_t n_properties;
+};
+
+/* ---- events ---- */
+
+enum eta_kind {
+	ETA_ENTER,
+	ETA_LEAVE,
+	ETA_IO_BEGIN,	 /* IoOperationBegin: handle, mode, size, match; on a bio also end_ns */
+	ETA_IO_ISSUED,	 /* IoOperationIssued: handle, match */
+	ETA_IO_COMPLETE, /* IoOperationComplete: handle, size = transferred bytes, match */
+	ETA_IO_SEEK,	 /* handle, offset = new position */
+	ETA_IO_CREATE,	 /* IoCreateHandle */
+	ETA_IO_DESTROY,	 /* IoDestroyHandle */
+};
+
+enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
+
+/* Which of the optional fields of an event are set. */
+#define ETA_HAS_SIZE 0x01
+#define ETA_HAS_OFFSET 0x02
+#define ETA_HAS_FILE 0x04   /* dev and inode */
+#define ETA_HAS_RET 0x08
+#define ETA_HAS_CALLER 0x10 /* caller */
+#define ETA_HAS_WHO 0x20    /* who: tid of a lock's holder, of the task that had the CPU */
+#define ETA_HAS_END 0x40    /* end_ns: when a bio's completion was seen */
+#define ETA_EVENT_TRUNCATED 0x80 /* a LEAVE made up because the trace ended inside the region */
+#define ETA_EVENT_DIRECT 0x100	 /* O_DIRECT */
+#define ETA_EVENT_BLOCK_IO 0x200 /* IO_BEGIN/ISSUED/COMPLETE of a block request, not of a call */
+
+struct eta_event {
+	uint64_t time_ns;
+	uint8_t kind; /* enum eta_kind */
+	uint8_t mode; /* enum eta_io_mode */
+	uint16_t has; /* ETA_HAS_*, ETA_EVENT_* */
+	union {
+		uint32_t region; /* ENTER, LEAVE: index */
+		uint32_t handle; /* IO_*: index or ETA_NONE */
+	};
+	uint64_t size;	/* bytes requested; COMPLETE: bytes transferred */
+	int64_t offset; /* bytes */
+	uint64_t inode;
+	uint32_t dev;	/* major << 20 | minor */
+	uint32_t reserved;
+	union {
+		int64_t ret;	 /* LEAVE: returned value, -errno where the call failed */
+		uint64_t end_ns; /* IO_BEGIN of a bio */
+	};
+	union {
+		uint64_t match;	 /* IO_*: matching id, unique in the trace */
+		uint64_t caller; /* ENTER: return address */
+		uint64_t who;	 /* ENTER of a reason: tid */
+	};
+};
+
+/* ---- traces ---- */
+
+/*
+ * What a reader met. A number here reaches the user; none is dropped silently.
+ */
+struct eta_counts {
+	uint64_t records;   /* as stored */
+	uint64_t events;    /* delivered */
+	uint64_t bad;	    /* records that could not be understood */
+	uint64_t lost;	    /* said to be lost by the tracer */
+	uint64_t orphan;    /* LEAVE without ENTER */
+	uint64_t truncated; /* ENTER without LEAVE at the end */
+	uint64_t crossing;  /* regions closed because an outer one left first */
+	uint64_t unmatched; /* locations of one input without a counterpart (merge) */
+	uint64_t disorder;  /* events earlier than the one before them, moved up to it */
+};
+
+struct eta_options {
+	bool lenient; /* keep the good part of damaged input, counting the rest */
+};
+
+struct eta_trace;
+struct eta_cursor;
+
+/*
+ * Opens PATH (an OTF2 anchor file, a spool directory, ...: the first source whose probe knows it).
+ * OPTIONS may be NULL.
+ */
+int eta_open(const char *path, const struct eta_options *options, struct eta_trace **out);
+void eta_close(struct eta_trace *trace);
+
+const struct eta_defs *eta_trace_defs(const struct eta_trace *trace);
+const char *eta_trace_path(const struct eta_trace *trace);
+/* Name of the source ("otf2", "spool", "merge"). */
+const char *eta_trace_source(const struct eta_trace *trace);
+/* Counts so far: of the definitions after eta_open, of a location once its cursor is closed. */
+void eta_trace_counts(const struct eta_trace *trace, struct eta_counts *counts);
+
+/*
+ * Events of one location (index into defs->locations) in time order. Cursors of one trace may be
+ * used by different threads at the same time, each by one.
+ * eta_cursor_read gives a batch that stays valid until the next call: its length, 0 at the end,
+ * -errno on damage.
+ */
+int eta_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
+ssize_t eta_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
+void eta_cursor_close(struct eta_cursor *cursor);
+
+/* ---- merge ---- */
+
+/*
+ * One trace out of N >= 1: definitions united (regions by name, files by dev and inode, threads by
+ * host, pid, tid and overlapping life), events of a thread merged by time. At equal times the outer
+ * ENTER comes first and the inner LEAVE first. The result is checked: every ENTER has its LEAVE, an
+ * orphan LEAVE is dropped and counted, an open ENTER is closed at the location's last event with
+ * ETA_EVENT_TRUNCATED. Merging a single trace only checks it. The inputs belong to the result,
+ * also on failure.
+ */
+int eta_merge(struct eta_trace **inputs, size_t n, struct eta_trace **out);
+
+/* ---- write ---- */
+
+struct eta_write_options {
+	unsigned threads; /* 0: as many as CPUs */
+	void (*progress)(void *arg, uint64_t events_done); /* may be NULL */
+	void *arg;
+};
+
+/*
+ * Writes TRACE as the OTF2 archive ANCHOR ("dir/unified.otf2"), in the layout of doc/archive.md. It
+ * appears under its name only when complete; an existing archive of ours is replaced.
+ */
+int eta_write_otf2(struct eta_trace *trace, const char *anchor, const struct eta_write_options *options,
+		   struct eta_counts *counts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,67 @@
+/* Levels (where time goes) and reasons (why): the two lists every room shares. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_LEVELS_H
+#define ETA_LEVELS_H
+
+/* X(ID, name, what): the order is the order of nesting shown in tables, never assumed of a trace. */
+#define ETA_LEVELS(X)                                                                              \
+	X(USER, "user", "the library call outside the kernel")                                     \
+	X(VFS, "vfs", "system call to file system")                                                \
+	X(PAGECACHE, "pagecache", "copy, lookup, readahead, dirtying")                             \
+	X(FS, "fs", "file system code")                                                            \
+	X(BLOCK, "block", "waiting for block I/O")                                                 \
+	X(CPU, "cpu", "runnable, not running, inside an operation")
+
+/*
+ * X(ID, HOME, name): HOME is the level the reason belongs to; a region of the reason is
+ * called "level:name". "other wait" takes the level of the region it interrupts.
+ */
+#define ETA_REASONS(X)                                                                             \
+	X(NONE, USER, "")                                                                          \
+	X(STREAM_LOCK, USER, "stream lock")                                                        \
+	X(USER_LOCK, USER, "user lock")                                                            \
+	X(BUFFERING, USER, "buffering")                                                            \
+	X(FILE_POSITION_LOCK, VFS, "file position lock")                                           \
+	X(LOOKUP, VFS, "lookup")                                                                   \
+	X(OTHER_LOCK, VFS, "other lock")                                                           \
+	X(OTHER_WAIT, VFS, "other wait")                                                           \
+	X(DIRTY_THROTTLING, PAGECACHE, "dirty throttling")                                         \
+	X(PAGE_LOCK, PAGECACHE, "page lock")                                                       \
+	X(PAGE_WRITEBACK_WAIT, PAGECACHE, "page writeback wait")                                   \
+	X(RECLAIM, PAGECACHE, "reclaim")                                                           \
+	X(INODE_LOCK, FS, "inode lock")                                                            \
+	X(JOURNAL_COMMIT, FS, "journal commit")                                                    \
+	X(ALLOCATION, FS, "allocation")                                                            \
+	X(QUEUE, BLOCK, "queue")                                                                   \
+	X(DEVICE, BLOCK, "device")                                                                 \
+	X(HELD_BACK, BLOCK, "held back")                                                           \
+	X(RUN_QUEUE, CPU, "run queue")
+
+enum eta_level {
+#define X(id, name, what) ETA_LEVEL_##id,
+	ETA_LEVELS(X)
+#undef X
+	ETA_N_LEVELS,
+	ETA_LEVEL_NONE = ETA_N_LEVELS, /* a region that is not I/O */
+};
+
+enum eta_reason {
+#define X(id, home, name) ETA_REASON_##id,
+	ETA_REASONS(X)
+#undef X
+	ETA_N_REASONS,
+};
+
+/* Names as in the lists; "?" for a value outside them. */
+const char *eta_level_name(enum eta_level level);
+const char *eta_level_what(enum eta_level level);
+const char *eta_reason_name(enum eta_reason reason);
+enum eta_level eta_reason_home(enum eta_reason reason);
+
+/*
+ * Splits a region name "level:function": level and reason through the pointers; returns the part
+ * behind the colon, or NAME itself (level NONE, reason NONE) when no known level stands before it.
+ */
+const char *eta_region_name_split(const char *name, enum eta_level *level, enum eta_reason *reason);
+
+#endif

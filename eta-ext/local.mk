@@ -1,0 +1,24 @@
+noinst_LTLIBRARIES += eta-ext/libeta.la eta-ext/libspool.la
+lib_LTLIBRARIES += eta-ext/libeta-ext.la
+
+# The writer of spool files, for the tracers; inside the traced program, so without sanitizers.
+eta_ext_libspool_la_SOURCES = eta-ext/record.h eta-ext/spool.c eta-ext/spool.h
+eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden
+
+# Commands link these objects directly; libeta-ext.so is for other programs.
+eta_ext_libeta_la_SOURCES = \
+	eta-ext/eta.h \
+	eta-ext/levels.c \
+	eta-ext/levels.h \
+	eta-ext/message.c
+eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS)
+eta_ext_libeta_la_LIBADD = $(OTF2_LIBS)
+
+eta_ext_libeta_ext_la_SOURCES =
+eta_ext_libeta_ext_la_LIBADD = eta-ext/libeta.la
+eta_ext_libeta_ext_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^eta_'
+
+etaincludedir = $(includedir)/eta-ext
+etainclude_HEADERS = eta-ext/eta.h eta-ext/levels.h
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = eta-ext/eta-ext.pc

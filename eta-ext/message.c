@@ -1,0 +1,42 @@
+/* Messages of the library and the commands: one line each, to stderr or to a function. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static eta_message_fn message_fn;
+static void *message_arg;
+
+void eta_set_message_fn(eta_message_fn fn, void *arg)
+{
+	message_fn = fn;
+	message_arg = arg;
+}
+
+__attribute__((format(printf, 2, 0)))
+static void message(enum eta_severity severity, const char *format, va_list ap)
+{
+	static const char *const prefix[] = { "", "warning: ", "" };
+	char text[2048];
+
+	vsnprintf(text, sizeof(text), format, ap);
+	if (message_fn)
+		message_fn(message_arg, severity, text);
+	else
+		fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, prefix[severity], text);
+}
+
+#define MESSAGE(name, severity)                                                                    \
+	void name(const char *format, ...)                                                         \
+	{                                                                                          \
+		va_list ap;                                                                        \
+		va_start(ap, format);                                                              \
+		message(severity, format, ap);                                                     \
+		va_end(ap);                                                                        \
+	}
+
+MESSAGE(eta_note, ETA_NOTE)
+MESSAGE(eta_warn, ETA_WARNING)
+MESSAGE(eta_error, ETA_ERROR)

@@ -1,0 +1,262 @@
+/* The spool: what our tracers write and eta-ext reads, one record per finished operation. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_RECORD_H
+#define ETA_RECORD_H
+
+/*
+ * A spool is a directory:
+ *
+ *   meta                 struct eta_spool_header (kind META), then NAME and PROPERTY records
+ *   user.PID.TID.START   one per thread of a traced program (kind USER): USER_OP, FILE records
+ *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY records
+ *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, BIO, TASK, FILE, LOSS records
+ *
+ * Every file starts with a header of ETA_SPOOL_HEADER_BYTES, then records until one whose `type` is
+ * 0 or the end of the file: files are reserved ahead (fallocate) and mapped, so what was stored
+ * survives kill -9, and the rest reads as zeros. Host byte order; the same machine reads them.
+ * All times are CLOCK_MONOTONIC ns. This header uses fixed-size types only and compiles for the BPF
+ * target too (include vmlinux-like types first and define ETA_RECORD_NO_STDINT).
+ */
+#ifndef ETA_RECORD_NO_STDINT
+#include <stdint.h>
+#endif
+
+#define ETA_SPOOL_MAGIC "SCISPOOL"
+#define ETA_SPOOL_VERSION 1
+#define ETA_SPOOL_HEADER_BYTES 4096
+#define ETA_UNIT_BYTES 32 /* every record is a multiple of this; `units` counts them */
+
+enum eta_spool_kind {
+	ETA_SPOOL_META = 1,
+	ETA_SPOOL_USER,
+	ETA_SPOOL_PROCESS,
+	ETA_SPOOL_KERNEL,
+};
+
+struct eta_spool_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t kind;	     /* enum eta_spool_kind */
+	uint32_t pid;	     /* tgid, initial pid namespace as seen by the writer; 0 for KERNEL */
+	uint32_t tid;
+	uint32_t ppid;	     /* 0: unknown */
+	uint32_t cpu;	     /* KERNEL: which */
+	uint64_t start_ns;   /* thread, image or tracer start */
+	uint64_t clock_mono_ns; /* a pair read together, */
+	uint64_t clock_real_ns; /* so that the wall clock can be told */
+	uint64_t lost;	     /* records that could not be stored (reservation failed), updated in place */
+	uint64_t last_file;  /* byte offset of the newest FILE record, 0: none; a chain through `prev` */
+	uint32_t parent_tid; /* thread that created this one, 0: unknown */
+	uint32_t flags;	     /* reserved, 0 */
+	char host[64];
+	char comm[64];	     /* thread name at creation */
+	char exe[256];	     /* path of the program */
+};
+
+enum eta_record_type {
+	ETA_RECORD_END = 0,   /* the zeros behind the last record */
+	ETA_RECORD_USER_OP,
+	ETA_RECORD_KERNEL_OP, /* followed by its spans */
+	ETA_RECORD_BIO,
+	ETA_RECORD_FILE,
+	ETA_RECORD_TASK,
+	ETA_RECORD_NAME,
+	ETA_RECORD_PROPERTY,
+	ETA_RECORD_LOSS,
+	ETA_RECORD_SKIP,      /* filler to be passed over */
+};
+
+/* The first 24 bytes of every record. */
+struct eta_record_head {
+	uint64_t time_ns;
+	uint64_t end_ns; /* 0: not ended when the trace did */
+	uint8_t type;	 /* enum eta_record_type */
+	uint8_t flags;
+	uint16_t units;	 /* size of the record, spans included, in ETA_UNIT_BYTES */
+	uint32_t id;	 /* meaning per type */
+};
+
+#define ETA_OFFSET_UNKNOWN INT64_MIN
+
+/*
+ * One library call. The writer stores everything known at entry with `head.end_ns` 0 and the rest
+ * at return, so a thread killed inside the call leaves a truncated operation, not nothing.
+ */
+struct eta_user_op {
+	struct eta_record_head head; /* id: NAME id of the function */
+	int32_t fd;		     /* -1: none */
+	uint32_t file;		     /* FILE id within the process, 0: unknown */
+	uint64_t size;		     /* requested bytes */
+	int64_t offset;		     /* byte offset in the file, ETA_OFFSET_UNKNOWN */
+	int64_t ret;		     /* returned value; -errno where the call failed */
+	uint64_t caller;	     /* return address, 0: not kept */
+};
+
+/* A file that was opened or met. In the kernel spool `id` is 0 and (dev, inode) is the key. */
+struct eta_file_record {
+	struct eta_record_head head; /* id: FILE id, unique in the process; flags: enum eta_file_kind */
+	uint32_t dev;		     /* major << 20 | minor, as the kernel counts */
+	uint32_t open_flags;	     /* O_*, as given or as F_GETFL says */
+	uint64_t inode;
+	uint64_t prev;		     /* offset of the FILE record before this one in the same file */
+	uint32_t fs_magic;	     /* statfs f_type, 0: unknown */
+	uint32_t path_bytes;	     /* length of path without a NUL; */
+	char path[];		     /* padded with zeros to whole units */
+};
+
+enum eta_file_kind {
+	ETA_FILE_UNKNOWN,
+	ETA_FILE_REGULAR,
+	ETA_FILE_BLOCK_DEVICE,
+	ETA_FILE_CHARACTER_DEVICE,
+	ETA_FILE_DIRECTORY,
+	ETA_FILE_PIPE,
+	ETA_FILE_SOCKET,
+};
+
+/* What an id stands for (a user function, a system call), and what it does. */
+struct eta_name_record {
+	struct eta_record_head head; /* id: the id; flags: enum eta_op_kind */
+	uint32_t text_bytes;
+	uint32_t reserved;
+	char text[];		     /* padded with zeros to whole units */
+};
+
+enum eta_op_kind {
+	ETA_OP_OTHER,
+	ETA_OP_OPEN,
+	ETA_OP_CLOSE,
+	ETA_OP_READ,
+	ETA_OP_WRITE,
+	ETA_OP_SEEK,
+	ETA_OP_SYNC,
+	ETA_OP_META,
+};
+
+/* "KEY=VALUE": backends in use, levels missing, command line. */
+struct eta_property_record {
+	struct eta_record_head head;
+	uint32_t text_bytes;
+	uint32_t reserved;
+	char text[];
+};
+
+/* A task the kernel tracer met; time_ns is its start, so a reused tid is another task. */
+struct eta_task_record {
+	struct eta_record_head head; /* id: tid; end_ns: exit, 0 while alive */
+	uint32_t pid;
+	uint32_t ppid;
+	char comm[16];
+	uint64_t cgroup_id;
+	uint32_t ns_pid; /* as seen inside its pid namespace */
+	uint32_t ns_tid;
+};
+#define ETA_TASK_KERNEL_THREAD 1 /* head.flags */
+
+/* One system call on a file, with all its stamps; (head.units - 2) spans follow. */
+struct eta_kernel_op {
+	struct eta_record_head head; /* id: tid */
+	uint32_t pid;
+	uint32_t dev;
+	uint64_t inode;
+	int64_t offset;	      /* of the transfer; ETA_OFFSET_UNKNOWN */
+	uint32_t size;	      /* requested bytes (the kernel caps a transfer below 2 GiB) */
+	int32_t ret;	      /* -errno where the call failed */
+	uint16_t syscall;     /* NAME id (in meta) */
+	uint16_t op_flags;    /* ETA_KOP_* */
+	uint32_t spans_lost;  /* spans that did not fit the record */
+};
+#define ETA_KOP_DIRECT 1 /* O_DIRECT */
+#define ETA_KOP_SYNC 2	 /* O_SYNC or O_DSYNC */
+#define ETA_KOP_MISS 4	 /* added pages to the page cache */
+#define ETA_KOP_APPEND 8
+
+/*
+ * An interval inside an operation. Spans nest or are disjoint as the kernel executes them; a reader
+ * clips what crosses.
+ */
+struct eta_span {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint8_t kind;	 /* enum eta_span_kind */
+	uint8_t flags;	 /* ETA_SPAN_* */
+	uint16_t count;	 /* how many occurrences were folded into it (0 counts as 1) */
+	uint32_t who;	 /* tid of the lock's holder, or of the task that had the CPU; 0: unknown */
+	uint64_t object; /* lock address, bytes for PAGECACHE_*, else 0 */
+};
+
+/* X(ID, region): regions of the unified trace; SLEEP is named after what surrounds it. */
+#define ETA_SPANS(X)                                                                               \
+	X(PAGECACHE_READ, "pagecache:filemap_read")                                                \
+	X(PAGECACHE_WRITE, "pagecache:generic_perform_write")                                      \
+	X(READAHEAD, "pagecache:page_cache_ra")                                                    \
+	X(FS_READ, "fs:file_read_iter")                                                            \
+	X(FS_WRITE, "fs:file_write_iter")                                                          \
+	X(FS_DIRECT, "fs:iomap_dio_rw")                                                            \
+	X(FS_SYNC, "fs:sync_file")                                                                 \
+	X(FS_WRITEPAGES, "fs:writepages")                                                          \
+	X(INODE_LOCK, "fs:inode lock")                                                             \
+	X(FILE_POSITION_LOCK, "vfs:file position lock")                                            \
+	X(INVALIDATE_LOCK, "pagecache:other lock")                                                 \
+	X(OTHER_LOCK, "vfs:other lock")                                                            \
+	X(DIRTY_THROTTLING, "pagecache:dirty throttling")                                          \
+	X(PAGE_WRITEBACK_WAIT, "pagecache:page writeback wait")                                    \
+	X(RECLAIM, "pagecache:reclaim")                                                            \
+	X(SLEEP, "other wait")                                                                     \
+	X(RUN_QUEUE, "cpu:run queue")
+
+enum eta_span_kind {
+	ETA_SPAN_NONE,
+#define X(id, region) ETA_SPAN_##id,
+	ETA_SPANS(X)
+#undef X
+	ETA_N_SPANS,
+};
+#define ETA_SPAN_IOWAIT 1	/* SLEEP: task->in_iowait was set */
+#define ETA_SPAN_READER 2	/* lock taken for reading */
+#define ETA_SPAN_SYNTHETIC 4	/* bounds come from tracepoints inside, not from the function itself */
+#define ETA_SPAN_PREEMPTED 8	/* RUN_QUEUE: taken off the CPU while runnable */
+
+/* One block request as submitted: bio queued, issued to the device, completed. */
+struct eta_bio_record {
+	struct eta_record_head head; /* time: block_bio_queue; end: completion (0: not seen); id: submitter tid */
+	uint64_t issue_ns;	     /* block_rq_issue, 0: not seen */
+	uint64_t sector;	     /* 512-byte units */
+	uint64_t inode;		     /* of the pages, 0: unknown */
+	uint32_t pid;		     /* submitter */
+	uint32_t dev;		     /* of the request queue's disk or partition */
+	uint32_t bytes;
+	uint32_t op_flags;	     /* ETA_BIO_* */
+	uint32_t owner_pid;	     /* who dirtied the pages (writeback), else the submitter */
+	uint32_t owner_tid;
+	uint32_t file_dev;	     /* device of the inode's file system */
+	int32_t status;		     /* 0 or -errno */
+	uint64_t reserved[2];
+};
+#define ETA_BIO_WRITE 1
+#define ETA_BIO_FLUSH 2
+#define ETA_BIO_DISCARD 4
+#define ETA_BIO_META 8
+#define ETA_BIO_READAHEAD 16
+#define ETA_BIO_DIRECT 32
+#define ETA_BIO_SYNC 64
+
+/* Records that a CPU's ring could not take, per record type, since the previous LOSS record. */
+struct eta_loss_record {
+	struct eta_record_head head; /* id: record type */
+	uint64_t lost;
+	uint64_t produced;	     /* all of that type on that CPU, the lost included */
+	uint64_t reserved[3];
+};
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct eta_spool_header) <= ETA_SPOOL_HEADER_BYTES, "header fits its page");
+_Static_assert(sizeof(struct eta_user_op) == 64, "two units");
+_Static_assert(sizeof(struct eta_kernel_op) == 64, "two units");
+_Static_assert(sizeof(struct eta_span) == 32, "one unit");
+_Static_assert(sizeof(struct eta_task_record) == 64, "two units");
+_Static_assert(sizeof(struct eta_bio_record) == 96, "three units");
+_Static_assert(sizeof(struct eta_loss_record) == 64, "two units");
+#endif
+
+#endif

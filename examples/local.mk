@@ -1,0 +1,1 @@
+# Small programs that show one cause of interference each.

@@ -1,0 +1,36 @@
+# Warnings the compiler knows, and the --enable-{werror,asan,ubsan,coverage} switches.
+
+AC_DEFUN([SCI_TRY_CFLAG], [
+  AC_CACHE_CHECK([whether $CC takes $1], AS_TR_SH([sci_cv_cflag_$1]), [
+    sci_saved_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror $1"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[]], [[]])],
+      [AS_TR_SH([sci_cv_cflag_$1])=yes], [AS_TR_SH([sci_cv_cflag_$1])=no])
+    CFLAGS=$sci_saved_CFLAGS
+  ])
+  AS_VAR_IF(AS_TR_SH([sci_cv_cflag_$1]), [yes], [$2="$$2 $1"])
+])
+
+AC_DEFUN([SCI_WARNINGS], [
+  AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors (CI)])])
+  SCI_CFLAGS="-std=gnu11"
+  m4_foreach_w([flag], [-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+      -Wold-style-definition -Wpointer-arith -Wwrite-strings -Wundef -Wvla
+      -Wno-missing-field-initializers], [SCI_TRY_CFLAG(flag, [SCI_CFLAGS])])
+  AS_IF([test "x$enable_werror" = xyes], [SCI_CFLAGS="$SCI_CFLAGS -Werror"])
+  AC_SUBST([SCI_CFLAGS])
+])
+
+AC_DEFUN([SCI_SANITIZERS], [
+  AC_ARG_ENABLE([asan], [AS_HELP_STRING([--enable-asan], [build with AddressSanitizer])])
+  AC_ARG_ENABLE([ubsan], [AS_HELP_STRING([--enable-ubsan], [build with UndefinedBehaviorSanitizer])])
+  AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage], [build for gcov])])
+  SCI_SANITIZE=
+  AS_IF([test "x$enable_asan" = xyes], [SCI_SANITIZE="-fsanitize=address"])
+  AS_IF([test "x$enable_ubsan" = xyes],
+    [SCI_SANITIZE="$SCI_SANITIZE -fsanitize=undefined -fno-sanitize-recover=undefined"])
+  AS_IF([test -n "$SCI_SANITIZE"], [SCI_SANITIZE="$SCI_SANITIZE -fno-omit-frame-pointer"])
+  AS_IF([test "x$enable_coverage" = xyes], [SCI_SANITIZE="$SCI_SANITIZE --coverage"])
+  AC_SUBST([SCI_SANITIZE])
+  AM_CONDITIONAL([SANITIZED], [test "x$enable_asan$enable_ubsan" != x])
+])

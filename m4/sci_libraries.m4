@@ -1,0 +1,94 @@
+# What the project is built from. OTF2 and jansson are needed; the rest may be absent, and the
+# parts that need it are then left out (SCI_SUMMARY says which).
+
+AC_DEFUN([SCI_OTF2], [
+  AC_CHECK_HEADER([otf2/otf2.h], [], [AC_MSG_ERROR([otf2/otf2.h not found: install libotf2-trace-dev])])
+  AC_CHECK_LIB([otf2], [OTF2_Reader_Open], [OTF2_LIBS=-lotf2],
+    [AC_MSG_ERROR([libotf2 not found: install libotf2-trace-dev])])
+  AC_SUBST([OTF2_LIBS])
+])
+
+AC_DEFUN([SCI_JANSSON], [
+  PKG_CHECK_MODULES([JANSSON], [jansson >= 2.9], [],
+    [AC_MSG_ERROR([jansson not found: install libjansson-dev])])
+  AC_CHECK_HEADER([uthash.h], [], [AC_MSG_ERROR([uthash.h not found: install uthash-dev])])
+])
+
+# pkg-config's eztrace.pc names a wrong include path in Debian 12, so look for the pieces directly.
+AC_DEFUN([SCI_EZTRACE], [
+  AC_ARG_WITH([eztrace], [AS_HELP_STRING([--without-eztrace], [leave the EZTrace plugins out])],
+    [], [with_eztrace=check])
+  have_eztrace=no
+  AS_IF([test "x$with_eztrace" != xno], [
+    AC_CHECK_HEADER([eztrace-lib/eztrace.h], [
+      AC_CHECK_LIB([eztrace-lib], [ezt_otf2_register_function], [have_eztrace=yes], [],
+        [-leztrace-core -lotf2 -ldl])])
+    AS_IF([test "x$with_eztrace" = xyes && test $have_eztrace = no],
+      [AC_MSG_ERROR([EZTrace asked for but not found: install eztrace and libeztrace-dev])])
+  ])
+  AS_IF([test $have_eztrace = yes], [
+    EZTRACE_LIBS="-leztrace-lib -leztrace-core"
+    # A plugin that takes the place of a built-in one carries its path as soname (doc/plugin.md).
+    eztrace_libdir=`dirname "\`$CC -print-file-name=libeztrace-lib.so\`"`
+    EZTRACE_LIBDIR=`cd "$eztrace_libdir" && pwd -P`
+  ])
+  AC_SUBST([EZTRACE_LIBS])
+  AC_SUBST([EZTRACE_LIBDIR])
+  AM_CONDITIONAL([HAVE_EZTRACE], [test $have_eztrace = yes])
+])
+
+AC_DEFUN([SCI_BPF], [
+  AC_ARG_WITH([bpf], [AS_HELP_STRING([--without-bpf], [leave the kernel tracer out])],
+    [], [with_bpf=check])
+  have_bpf=no
+  have_bpf_why="disabled"
+  AS_IF([test "x$with_bpf" != xno], [
+    have_bpf_why=
+    PKG_CHECK_MODULES([LIBBPF], [libbpf >= 1.0], [], [have_bpf_why="libbpf >= 1.0 not found"])
+    AC_PATH_PROGS([CLANG], [clang clang-14], [], [$PATH:/usr/lib/llvm-14/bin])
+    AC_PATH_PROG([BPFTOOL], [bpftool], [], [$PATH:/usr/sbin:/sbin])
+    AS_IF([test -z "$CLANG"], [have_bpf_why="clang not found"])
+    AS_IF([test -z "$BPFTOOL"], [have_bpf_why="bpftool not found"])
+    AS_IF([test -z "$have_bpf_why"], [have_bpf=yes])
+    AS_IF([test "x$with_bpf" = xyes && test $have_bpf = no],
+      [AC_MSG_ERROR([kernel tracer asked for but $have_bpf_why: install libbpf-dev clang bpftool])])
+  ])
+  AS_IF([test $have_bpf = yes],
+    [AC_DEFINE([HAVE_BPF], [1], [Define to 1 if the kernel tracer is built.])])
+  AM_CONDITIONAL([HAVE_BPF], [test $have_bpf = yes])
+])
+
+AC_DEFUN([SCI_LIBUNWIND], [
+  AC_ARG_WITH([libunwind], [AS_HELP_STRING([--without-libunwind], [no call stacks])],
+    [], [with_libunwind=check])
+  have_libunwind=no
+  AS_IF([test "x$with_libunwind" != xno], [
+    AC_CHECK_HEADER([libunwind.h], [have_libunwind=yes])
+    AS_IF([test "x$with_libunwind" = xyes && test $have_libunwind = no],
+      [AC_MSG_ERROR([libunwind asked for but not found: install libunwind-dev])])
+  ])
+  AS_IF([test $have_libunwind = yes],
+    [AC_DEFINE([HAVE_LIBUNWIND], [1], [Define to 1 if libunwind.h is there.])])
+])
+
+AC_DEFUN([SCI_TEST_TOOLS], [
+  PKG_CHECK_MODULES([CMOCKA], [cmocka], [have_cmocka=yes], [have_cmocka=no])
+  AM_CONDITIONAL([HAVE_CMOCKA], [test $have_cmocka = yes])
+])
+
+AC_DEFUN([SCI_SUMMARY], [
+  AS_ECHO(["
+eztrace-sci $PACKAGE_VERSION
+  trace library, merge, analysis   yes
+  user tracer, spool               yes
+  user tracer, EZTrace plugin      $have_eztrace`test $have_eztrace = yes || echo ' (install eztrace libeztrace-dev)'`
+  kernel tracer                    $have_bpf`test $have_bpf = yes || echo " ($have_bpf_why)"`
+  call stacks (libunwind)          $have_libunwind`test $have_libunwind = yes || echo ' (install libunwind-dev)'`
+  unit tests (cmocka)              $have_cmocka`test $have_cmocka = yes || echo ' (install libcmocka-dev)'`
+  warnings are errors              ${enable_werror-no}
+  sanitizers                       ${SCI_SANITIZE:-none}
+
+  commands    $bindir
+  plugins     $libdir/eztrace-sci
+" | $SED "s,\${exec_prefix},$prefix,g;s,\${prefix},$prefix,g"])
+])

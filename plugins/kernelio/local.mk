@@ -1,0 +1,3 @@
+# The kernel tracer.
+if HAVE_BPF
+endif

@@ -1,0 +1,25 @@
+/* What every command does alike: argp set-up, exit status, progress bar. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_CLI_H
+#define SCI_CLI_H
+
+#include <argp.h>
+#include <stdint.h>
+
+enum cli_status {
+	CLI_OK = 0,
+	CLI_FAILED = 1, /* or data lost under --strict */
+	CLI_USAGE = 2,
+};
+
+/*
+ * argp_parse with our conventions: --help and --version on stdout with status 0, misuse as two lines
+ * on stderr with status 2 (it exits). Call it before anything is owned.
+ */
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* Parses a whole decimal number in [MIN, MAX]; a usage error of STATE otherwise. */
+uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *what,
+		    struct argp_state *state);
+
+#endif

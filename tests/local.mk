@@ -1,0 +1,25 @@
+# A test is a program or a script that exits 0 (passed), 77 (skipped, saying why) or else (failed).
+# Scripts source tests/lib.sh. Add a test: one file and one line below.
+TEST_EXTENSIONS = .sh .py
+SH_LOG_COMPILER = $(SHELL)
+# Debian's interpreter: it has otf2
+PY_LOG_COMPILER = /usr/bin/python3
+AM_TESTS_ENVIRONMENT = \
+	SCI_SRC='$(abs_top_srcdir)' SCI_BUILD='$(abs_top_builddir)' \
+	SCI_SANITIZED='$(SCI_SANITIZE)' \
+	SCI_PLUGIN_DIR='$(abs_top_builddir)/plugins/.libs' \
+	PATH='$(abs_top_builddir)/src':"$$PATH"; \
+	export SCI_SRC SCI_BUILD SCI_SANITIZED SCI_PLUGIN_DIR PATH;
+
+TESTS += $(check_PROGRAMS) $(script_tests)
+script_tests =
+EXTRA_DIST += $(script_tests) tests/lib.sh
+
+UNIT_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+UNIT_LIBS = eta-ext/libeta.la $(CMOCKA_LIBS)
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-levels
+tests_unit_test_levels_SOURCES = tests/unit/test-levels.c tests/unit/unit.h
+tests_unit_test_levels_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_levels_LDADD = $(UNIT_LIBS)
+endif
