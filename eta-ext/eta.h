@@ -38,9 +38,9 @@ void eta_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define ETA_OFFSET_NONE INT64_MIN
 
 struct eta_region {
-	const char *name;	/* "write", "vfs:sys_write", "fs:inode lock" */
-	enum eta_level level;	/* ETA_LEVEL_NONE: not I/O */
-	enum eta_reason reason; /* ETA_REASON_NONE: no reason of its own */
+	const char *name;	 /* "write", "vfs:sys_write", "fs:inode lock" */
+	enum eta_level level;	 /* ETA_LEVEL_NONE: not I/O */
+	enum eta_reason reason;	 /* ETA_REASON_NONE: no reason of its own */
 	const char *description; /* may be "" */
 };
 
@@ -51,14 +51,15 @@ enum eta_location_kind {
 };
 
 struct eta_location {
-	uint64_t id;	     /* the source's own, unique in the trace */
-	const char *name;    /* "fio tid 4242", "vda" */
+	uint64_t id;	  /* the source's own, unique in the trace */
+	const char *name; /* "fio tid 4242", "vda" */
 	enum eta_location_kind kind;
-	uint32_t process;    /* index into processes; ETA_NONE for a device */
-	uint32_t tid;	     /* 0: unknown (EZTrace's built-in plugins) */
-	uint64_t start_ns;   /* thread start if known, else its first event; tells reused tids apart */
-	uint32_t dev;	     /* DEVICE: major << 20 | minor */
-	uint64_t events;     /* upper bound of events, 0: unknown */
+	uint32_t process; /* index into processes; ETA_NONE for a device */
+	uint32_t tid;	  /* 0: unknown (EZTrace's built-in plugins) */
+	uint64_t
+		start_ns; /* thread start if known, else its first event; tells reused tids apart */
+	uint32_t dev;	  /* DEVICE: major << 20 | minor */
+	uint64_t events;  /* upper bound of events, 0: unknown */
 };
 
 struct eta_process {
@@ -77,8 +78,8 @@ struct eta_file {
 
 struct eta_handle {
 	const char *name;
-	uint32_t file;	  /* index into files, ETA_NONE */
-	uint32_t device;  /* dev of a block device handle, 0 otherwise */
+	uint32_t file;	     /* index into files, ETA_NONE */
+	uint32_t device;     /* dev of a block device handle, 0 otherwise */
 	uint32_t open_flags; /* O_* */
 };
 
@@ -120,11 +121,11 @@ enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
 /* Which of the optional fields of an event are set. */
 #define ETA_HAS_SIZE 0x01
 #define ETA_HAS_OFFSET 0x02
-#define ETA_HAS_FILE 0x04   /* dev and inode */
+#define ETA_HAS_FILE 0x04 /* dev and inode */
 #define ETA_HAS_RET 0x08
-#define ETA_HAS_CALLER 0x10 /* caller */
-#define ETA_HAS_WHO 0x20    /* who: tid of a lock's holder, of the task that had the CPU */
-#define ETA_HAS_END 0x40    /* end_ns: when a bio's completion was seen */
+#define ETA_HAS_CALLER 0x10	 /* caller */
+#define ETA_HAS_WHO 0x20	 /* who: tid of a lock's holder, of the task that had the CPU */
+#define ETA_HAS_END 0x40	 /* end_ns: when a bio's completion was seen */
 #define ETA_EVENT_TRUNCATED 0x80 /* a LEAVE made up because the trace ended inside the region */
 #define ETA_EVENT_DIRECT 0x100	 /* O_DIRECT */
 #define ETA_EVENT_BLOCK_IO 0x200 /* IO_BEGIN/ISSUED/COMPLETE of a block request, not of a call */
@@ -141,7 +142,7 @@ struct eta_event {
 	uint64_t size;	/* bytes requested; COMPLETE: bytes transferred */
 	int64_t offset; /* bytes */
 	uint64_t inode;
-	uint32_t dev;	/* major << 20 | minor */
+	uint32_t dev; /* major << 20 | minor */
 	uint32_t reserved;
 	union {
 		int64_t ret;	 /* LEAVE: returned value, -errno where the call failed */
@@ -217,7 +218,7 @@ int eta_merge(struct eta_trace **inputs, size_t n, struct eta_trace **out);
 /* ---- write ---- */
 
 struct eta_write_options {
-	unsigned threads; /* 0: as many as CPUs */
+	unsigned threads;				   /* 0: as many as CPUs */
 	void (*progress)(void *arg, uint64_t events_done); /* may be NULL */
 	void *arg;
 };
@@ -226,8 +227,8 @@ struct eta_write_options {
  * Writes TRACE as the OTF2 archive ANCHOR ("dir/unified.otf2"), in the layout of doc/archive.md. It
  * appears under its name only when complete; an existing archive of ours is replaced.
  */
-int eta_write_otf2(struct eta_trace *trace, const char *anchor, const struct eta_write_options *options,
-		   struct eta_counts *counts);
+int eta_write_otf2(struct eta_trace *trace, const char *anchor,
+		   const struct eta_write_options *options, struct eta_counts *counts);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 #ifndef ETA_LEVELS_H
 #define ETA_LEVELS_H
 
-/* X(ID, name, what): the order is the order of nesting shown in tables, never assumed of a trace. */
+/* X(ID, name, what), in the order tables show them; how they nest is taken from the trace. */
 #define ETA_LEVELS(X)                                                                              \
 	X(USER, "user", "the library call outside the kernel")                                     \
 	X(VFS, "vfs", "system call to file system")                                                \
@@ -41,7 +41,7 @@ enum eta_level {
 #define X(id, name, what) ETA_LEVEL_##id,
 	ETA_LEVELS(X)
 #undef X
-	ETA_N_LEVELS,
+		ETA_N_LEVELS,
 	ETA_LEVEL_NONE = ETA_N_LEVELS, /* a region that is not I/O */
 };
 
@@ -49,7 +49,7 @@ enum eta_reason {
 #define X(id, home, name) ETA_REASON_##id,
 	ETA_REASONS(X)
 #undef X
-	ETA_N_REASONS,
+		ETA_N_REASONS,
 };
 
 /* Names as in the lists; "?" for a value outside them. */

@@ -15,17 +15,18 @@ void eta_set_message_fn(eta_message_fn fn, void *arg)
 	message_arg = arg;
 }
 
-__attribute__((format(printf, 2, 0)))
-static void message(enum eta_severity severity, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static void message(enum eta_severity severity,
+							  const char *format, va_list ap)
 {
-	static const char *const prefix[] = { "", "warning: ", "" };
+	static const char *const prefix[] = {"", "warning: ", ""};
 	char text[2048];
 
 	vsnprintf(text, sizeof(text), format, ap);
 	if (message_fn)
 		message_fn(message_arg, severity, text);
 	else
-		fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, prefix[severity], text);
+		fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, prefix[severity],
+			text);
 }
 
 #define MESSAGE(name, severity)                                                                    \

@@ -36,25 +36,26 @@ enum eta_spool_kind {
 struct eta_spool_header {
 	char magic[8];
 	uint32_t version;
-	uint32_t kind;	     /* enum eta_spool_kind */
-	uint32_t pid;	     /* tgid, initial pid namespace as seen by the writer; 0 for KERNEL */
+	uint32_t kind; /* enum eta_spool_kind */
+	uint32_t pid;  /* tgid, initial pid namespace as seen by the writer; 0 for KERNEL */
 	uint32_t tid;
-	uint32_t ppid;	     /* 0: unknown */
-	uint32_t cpu;	     /* KERNEL: which */
-	uint64_t start_ns;   /* thread, image or tracer start */
+	uint32_t ppid;		/* 0: unknown */
+	uint32_t cpu;		/* KERNEL: which */
+	uint64_t start_ns;	/* thread, image or tracer start */
 	uint64_t clock_mono_ns; /* a pair read together, */
 	uint64_t clock_real_ns; /* so that the wall clock can be told */
-	uint64_t lost;	     /* records that could not be stored (reservation failed), updated in place */
-	uint64_t last_file;  /* byte offset of the newest FILE record, 0: none; a chain through `prev` */
+	uint64_t lost;		/* records that could not be stored, updated in place */
+	uint64_t
+		last_file; /* offset of the newest FILE record, 0: none; go on through its `prev` */
 	uint32_t parent_tid; /* thread that created this one, 0: unknown */
 	uint32_t flags;	     /* reserved, 0 */
 	char host[64];
-	char comm[64];	     /* thread name at creation */
-	char exe[256];	     /* path of the program */
+	char comm[64]; /* thread name at creation */
+	char exe[256]; /* path of the program */
 };
 
 enum eta_record_type {
-	ETA_RECORD_END = 0,   /* the zeros behind the last record */
+	ETA_RECORD_END = 0, /* the zeros behind the last record */
 	ETA_RECORD_USER_OP,
 	ETA_RECORD_KERNEL_OP, /* followed by its spans */
 	ETA_RECORD_BIO,
@@ -63,7 +64,7 @@ enum eta_record_type {
 	ETA_RECORD_NAME,
 	ETA_RECORD_PROPERTY,
 	ETA_RECORD_LOSS,
-	ETA_RECORD_SKIP,      /* filler to be passed over */
+	ETA_RECORD_SKIP, /* filler to be passed over */
 };
 
 /* The first 24 bytes of every record. */
@@ -72,8 +73,8 @@ struct eta_record_head {
 	uint64_t end_ns; /* 0: not ended when the trace did */
 	uint8_t type;	 /* enum eta_record_type */
 	uint8_t flags;
-	uint16_t units;	 /* size of the record, spans included, in ETA_UNIT_BYTES */
-	uint32_t id;	 /* meaning per type */
+	uint16_t units; /* size of the record, spans included, in ETA_UNIT_BYTES */
+	uint32_t id;	/* meaning per type */
 };
 
 #define ETA_OFFSET_UNKNOWN INT64_MIN
@@ -94,14 +95,15 @@ struct eta_user_op {
 
 /* A file that was opened or met. In the kernel spool `id` is 0 and (dev, inode) is the key. */
 struct eta_file_record {
-	struct eta_record_head head; /* id: FILE id, unique in the process; flags: enum eta_file_kind */
-	uint32_t dev;		     /* major << 20 | minor, as the kernel counts */
-	uint32_t open_flags;	     /* O_*, as given or as F_GETFL says */
+	struct eta_record_head
+		head;	     /* id: FILE id, unique in the process; flags: enum eta_file_kind */
+	uint32_t dev;	     /* major << 20 | minor, as the kernel counts */
+	uint32_t open_flags; /* O_*, as given or as F_GETFL says */
 	uint64_t inode;
-	uint64_t prev;		     /* offset of the FILE record before this one in the same file */
-	uint32_t fs_magic;	     /* statfs f_type, 0: unknown */
-	uint32_t path_bytes;	     /* length of path without a NUL; */
-	char path[];		     /* padded with zeros to whole units */
+	uint64_t prev;	     /* offset of the FILE record before this one in the same file */
+	uint32_t fs_magic;   /* statfs f_type, 0: unknown */
+	uint32_t path_bytes; /* length of path without a NUL; */
+	char path[];	     /* padded with zeros to whole units */
 };
 
 enum eta_file_kind {
@@ -119,7 +121,7 @@ struct eta_name_record {
 	struct eta_record_head head; /* id: the id; flags: enum eta_op_kind */
 	uint32_t text_bytes;
 	uint32_t reserved;
-	char text[];		     /* padded with zeros to whole units */
+	char text[]; /* padded with zeros to whole units */
 };
 
 enum eta_op_kind {
@@ -159,12 +161,12 @@ struct eta_kernel_op {
 	uint32_t pid;
 	uint32_t dev;
 	uint64_t inode;
-	int64_t offset;	      /* of the transfer; ETA_OFFSET_UNKNOWN */
-	uint32_t size;	      /* requested bytes (the kernel caps a transfer below 2 GiB) */
-	int32_t ret;	      /* -errno where the call failed */
-	uint16_t syscall;     /* NAME id (in meta) */
-	uint16_t op_flags;    /* ETA_KOP_* */
-	uint32_t spans_lost;  /* spans that did not fit the record */
+	int64_t offset;	     /* of the transfer; ETA_OFFSET_UNKNOWN */
+	uint32_t size;	     /* requested bytes (the kernel caps a transfer below 2 GiB) */
+	int32_t ret;	     /* -errno where the call failed */
+	uint16_t syscall;    /* NAME id (in meta) */
+	uint16_t op_flags;   /* ETA_KOP_* */
+	uint32_t spans_lost; /* spans that did not fit the record */
 };
 #define ETA_KOP_DIRECT 1 /* O_DIRECT */
 #define ETA_KOP_SYNC 2	 /* O_SYNC or O_DSYNC */
@@ -210,27 +212,29 @@ enum eta_span_kind {
 #define X(id, region) ETA_SPAN_##id,
 	ETA_SPANS(X)
 #undef X
-	ETA_N_SPANS,
+		ETA_N_SPANS,
 };
-#define ETA_SPAN_IOWAIT 1	/* SLEEP: task->in_iowait was set */
-#define ETA_SPAN_READER 2	/* lock taken for reading */
-#define ETA_SPAN_SYNTHETIC 4	/* bounds come from tracepoints inside, not from the function itself */
-#define ETA_SPAN_PREEMPTED 8	/* RUN_QUEUE: taken off the CPU while runnable */
+#define ETA_SPAN_IOWAIT 1    /* SLEEP: task->in_iowait was set */
+#define ETA_SPAN_READER 2    /* lock taken for reading */
+#define ETA_SPAN_SYNTHETIC 4 /* bounds taken from tracepoints inside the function */
+* /
+#define ETA_SPAN_PREEMPTED 8 /* RUN_QUEUE: taken off the CPU while runnable */
 
-/* One block request as submitted: bio queued, issued to the device, completed. */
-struct eta_bio_record {
-	struct eta_record_head head; /* time: block_bio_queue; end: completion (0: not seen); id: submitter tid */
-	uint64_t issue_ns;	     /* block_rq_issue, 0: not seen */
-	uint64_t sector;	     /* 512-byte units */
-	uint64_t inode;		     /* of the pages, 0: unknown */
-	uint32_t pid;		     /* submitter */
-	uint32_t dev;		     /* of the request queue's disk or partition */
+	/* One block request as submitted: bio queued, issued to the device, completed. */
+	struct eta_bio_record {
+	struct eta_record_head
+		head; /* time: block_bio_queue; end: completion (0: not seen); id: submitter tid */
+	uint64_t issue_ns; /* block_rq_issue, 0: not seen */
+	uint64_t sector;   /* 512-byte units */
+	uint64_t inode;	   /* of the pages, 0: unknown */
+	uint32_t pid;	   /* submitter */
+	uint32_t dev;	   /* of the request queue's disk or partition */
 	uint32_t bytes;
-	uint32_t op_flags;	     /* ETA_BIO_* */
-	uint32_t owner_pid;	     /* who dirtied the pages (writeback), else the submitter */
+	uint32_t op_flags;  /* ETA_BIO_* */
+	uint32_t owner_pid; /* who dirtied the pages (writeback), else the submitter */
 	uint32_t owner_tid;
-	uint32_t file_dev;	     /* device of the inode's file system */
-	int32_t status;		     /* 0 or -errno */
+	uint32_t file_dev; /* device of the inode's file system */
+	int32_t status;	   /* 0 or -errno */
 	uint64_t reserved[2];
 };
 #define ETA_BIO_WRITE 1
@@ -245,7 +249,7 @@ struct eta_bio_record {
 struct eta_loss_record {
 	struct eta_record_head head; /* id: record type */
 	uint64_t lost;
-	uint64_t produced;	     /* all of that type on that CPU, the lost included */
+	uint64_t produced; /* all of that type on that CPU, the lost included */
 	uint64_t reserved[3];
 };
 

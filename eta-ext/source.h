@@ -42,7 +42,7 @@ struct eta_trace {
 	char *path;
 	struct eta_options options;
 	struct eta_defs defs;
-	pthread_mutex_t lock;	   /* counts, and whatever a source shares between its cursors */
+	pthread_mutex_t lock; /* counts, and whatever a source shares between its cursors */
 	struct eta_counts counts;
 	struct eta_string *strings;
 	struct {
@@ -62,7 +62,8 @@ struct eta_cursor {
 struct eta_trace *eta_trace_new(const struct eta_source_ops *ops, const char *path,
 				const struct eta_options *options);
 
-/* A copy of TEXT (the same pointer for the same text) that lives as long as TRACE; NULL: no memory. */
+/* A copy of TEXT (the same pointer for the same text) that lives as long as TRACE; NULL: no memory.
+ */
 const char *eta_trace_string(struct eta_trace *trace, const char *text);
 
 /*

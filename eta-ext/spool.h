@@ -1,4 +1,5 @@
-/* Writing one spool file: records appended to mapped, reserved segments. Used inside traced programs. */
+/* Writing one spool file: records appended to mapped, reserved segments. Used inside traced
+ * programs. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_SPOOL_H
 #define ETA_SPOOL_H
@@ -13,14 +14,14 @@
  * or count its descriptors as it likes.
  */
 struct spool {
-	unsigned char *next; /* where the next record goes */
-	unsigned char *end;  /* end of the mapped segment */
-	unsigned char *base; /* mapping that holds [next, end) */
-	uint64_t base_offset;	 /* of base in the file */
-	size_t segment_bytes;	 /* size of the next segment */
+	unsigned char *next;  /* where the next record goes */
+	unsigned char *end;   /* end of the mapped segment */
+	unsigned char *base;  /* mapping that holds [next, end) */
+	uint64_t base_offset; /* of base in the file */
+	size_t segment_bytes; /* size of the next segment */
 	size_t segment_max;
 	struct eta_spool_header *header; /* mapped for the life of the file */
-	int error;		 /* errno that stopped the file from growing, 0 */
+	int error;			 /* errno that stopped the file from growing, 0 */
 	char path[PATH_MAX];
 };
 

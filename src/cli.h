@@ -13,8 +13,8 @@ enum cli_status {
 };
 
 /*
- * argp_parse with our conventions: --help and --version on stdout with status 0, misuse as two lines
- * on stderr with status 2 (it exits). Call it before anything is owned.
+ * argp_parse with our conventions: --help and --version on stdout with status 0, misuse as two
+ * lines on stderr with status 2 (it exits). Call it before anything is owned.
  */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
