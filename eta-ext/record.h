@@ -217,13 +217,12 @@ enum eta_span_kind {
 #define ETA_SPAN_IOWAIT 1    /* SLEEP: task->in_iowait was set */
 #define ETA_SPAN_READER 2    /* lock taken for reading */
 #define ETA_SPAN_SYNTHETIC 4 /* bounds taken from tracepoints inside the function */
-* /
 #define ETA_SPAN_PREEMPTED 8 /* RUN_QUEUE: taken off the CPU while runnable */
 
-	/* One block request as submitted: bio queued, issued to the device, completed. */
-	struct eta_bio_record {
-	struct eta_record_head
-		head; /* time: block_bio_queue; end: completion (0: not seen); id: submitter tid */
+/* One block request as submitted: bio queued, issued to the device, completed. */
+struct eta_bio_record {
+	/* time: block_bio_queue; end: completion (0: not seen); id: submitter tid */
+	struct eta_record_head head;
 	uint64_t issue_ns; /* block_rq_issue, 0: not seen */
 	uint64_t sector;   /* 512-byte units */
 	uint64_t inode;	   /* of the pages, 0: unknown */
