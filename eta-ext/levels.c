@@ -7,7 +7,7 @@
 static const struct {
 	const char *name, *what;
 } levels[] = {
-#define X(id, name, what) {name, what},
+#define X(id, name, what) { name, what },
 	ETA_LEVELS(X)
 #undef X
 };
@@ -16,7 +16,7 @@ static const struct {
 	const char *name;
 	enum eta_level home;
 } reasons[] = {
-#define X(id, home, name) {name, ETA_LEVEL_##home},
+#define X(id, home, name) { name, ETA_LEVEL_##home },
 	ETA_REASONS(X)
 #undef X
 };

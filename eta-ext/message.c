@@ -18,7 +18,7 @@ void eta_set_message_fn(eta_message_fn fn, void *arg)
 __attribute__((format(printf, 2, 0))) static void message(enum eta_severity severity,
 							  const char *format, va_list ap)
 {
-	static const char *const prefix[] = {"", "warning: ", ""};
+	static const char *const prefix[] = { "", "warning: ", "" };
 	char text[2048];
 
 	vsnprintf(text, sizeof(text), format, ap);

@@ -8,13 +8,13 @@ static const struct {
 	enum eta_level level;
 	enum eta_reason reason;
 } cases[] = {
-	{"write", "write", ETA_LEVEL_NONE, ETA_REASON_NONE},
-	{"vfs:sys_write", "sys_write", ETA_LEVEL_VFS, ETA_REASON_NONE},
-	{"fs:inode lock", "inode lock", ETA_LEVEL_FS, ETA_REASON_INODE_LOCK},
-	{"fs:other wait", "other wait", ETA_LEVEL_FS, ETA_REASON_OTHER_WAIT},
-	{"cpu:run queue", "run queue", ETA_LEVEL_CPU, ETA_REASON_RUN_QUEUE},
-	{"std::vector", "std::vector", ETA_LEVEL_NONE, ETA_REASON_NONE},
-	{"vf:x", "vf:x", ETA_LEVEL_NONE, ETA_REASON_NONE},
+	{ "write", "write", ETA_LEVEL_NONE, ETA_REASON_NONE },
+	{ "vfs:sys_write", "sys_write", ETA_LEVEL_VFS, ETA_REASON_NONE },
+	{ "fs:inode lock", "inode lock", ETA_LEVEL_FS, ETA_REASON_INODE_LOCK },
+	{ "fs:other wait", "other wait", ETA_LEVEL_FS, ETA_REASON_OTHER_WAIT },
+	{ "cpu:run queue", "run queue", ETA_LEVEL_CPU, ETA_REASON_RUN_QUEUE },
+	{ "std::vector", "std::vector", ETA_LEVEL_NONE, ETA_REASON_NONE },
+	{ "vf:x", "vf:x", ETA_LEVEL_NONE, ETA_REASON_NONE },
 };
 
 static void splits(void **state)
