@@ -8,9 +8,12 @@ eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden
 # Commands link these objects directly; libeta-ext.so is for other programs.
 eta_ext_libeta_la_SOURCES = \
 	eta-ext/eta.h \
+	eta-ext/io-functions.h \
 	eta-ext/levels.c \
 	eta-ext/levels.h \
-	eta-ext/message.c
+	eta-ext/message.c \
+	eta-ext/source.h \
+	eta-ext/trace.c
 eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS)
 eta_ext_libeta_la_LIBADD = $(OTF2_LIBS)
 

@@ -19,17 +19,19 @@ struct eta_source_ops {
 	bool (*probe)(const char *path, bool directory, const unsigned char *head,
 		      size_t head_bytes);
 	int (*open)(struct eta_trace *trace);
+	/* Also after a failed open; NULL: nothing to free but trace->defs, which is not its own. */
 	void (*close)(struct eta_trace *trace);
-	/* `*out` embeds struct eta_cursor as its first member; the framework fills that in. */
+	/*
+	 * `*out` embeds struct eta_cursor as its first member, zeroed; the framework fills in trace
+	 * and location and counts the events that cursor_read gives.
+	 */
 	int (*cursor_open)(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
 	ssize_t (*cursor_read)(struct eta_cursor *cursor, const struct eta_event **batch);
 	void (*cursor_close)(struct eta_cursor *cursor);
 };
 
 /* X(name): eta_source_NAME is defined in source-NAME.c; probed in this order. */
-#define ETA_SOURCES(X)                                                                             \
-	X(spool)                                                                                   \
-	X(otf2)
+#define ETA_SOURCES(X)
 
 #define X(name) extern const struct eta_source_ops eta_source_##name;
 ETA_SOURCES(X)
@@ -44,6 +46,7 @@ struct eta_trace {
 	struct eta_defs defs;
 	pthread_mutex_t lock; /* counts, and whatever a source shares between its cursors */
 	struct eta_counts counts;
+	bool *counted;		   /* per location: in counts already */
 	struct eta_string *strings;
 	struct {
 		uint32_t regions, locations, processes, files, handles, properties;

@@ -22,4 +22,12 @@ check_PROGRAMS += tests/unit/test-levels
 tests_unit_test_levels_SOURCES = tests/unit/test-levels.c tests/unit/unit.h
 tests_unit_test_levels_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_levels_LDADD = $(UNIT_LIBS)
+
+# A trace given in memory, for every test that needs a small known one.
+MEMORY_TRACE = tests/unit/memory-trace.c tests/unit/memory-trace.h tests/unit/unit.h
+
+check_PROGRAMS += tests/unit/test-trace
+tests_unit_test_trace_SOURCES = tests/unit/test-trace.c $(MEMORY_TRACE)
+tests_unit_test_trace_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_trace_LDADD = $(UNIT_LIBS)
 endif
