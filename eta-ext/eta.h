@@ -143,7 +143,7 @@ struct eta_event {
 	int64_t offset; /* bytes */
 	uint64_t inode;
 	uint32_t dev; /* major << 20 | minor */
-	uint32_t reserved;
+	uint32_t owner; /* IO_BEGIN of a bio: tid of the thread that dirtied the pages */
 	union {
 		int64_t ret;	 /* LEAVE: returned value, -errno where the call failed */
 		uint64_t end_ns; /* IO_BEGIN of a bio */
