@@ -7,10 +7,16 @@ eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden
 
 # Commands link these objects directly; libeta-ext.so is for other programs.
 eta_ext_libeta_la_SOURCES = \
+	eta-ext/check.c \
+	eta-ext/check.h \
 	eta-ext/eta.h \
 	eta-ext/io-functions.h \
 	eta-ext/levels.c \
 	eta-ext/levels.h \
+	eta-ext/merge.c \
+	eta-ext/merge.h \
+	eta-ext/merge-defs.c \
+	eta-ext/merge-threads.c \
 	eta-ext/message.c \
 	eta-ext/source.h \
 	eta-ext/trace.c

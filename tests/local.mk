@@ -30,4 +30,9 @@ check_PROGRAMS += tests/unit/test-trace
 tests_unit_test_trace_SOURCES = tests/unit/test-trace.c $(MEMORY_TRACE)
 tests_unit_test_trace_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_trace_LDADD = $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test-merge
+tests_unit_test_merge_SOURCES = tests/unit/test-merge.c $(MEMORY_TRACE)
+tests_unit_test_merge_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_merge_LDADD = $(UNIT_LIBS)
 endif

@@ -1,0 +1,372 @@
+/* Definitions of several traces as one: regions by name, files by inode, processes by host and pid.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "merge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+/* A definition already in the result, found by its key. */
+struct known {
+	UT_hash_handle hh;
+	uint32_t index;
+	char key[];
+};
+
+/* The index found for KEY, or ETA_NONE. */
+static uint32_t known_find(struct known *table, const void *key, size_t bytes)
+{
+	struct known *known;
+
+	HASH_FIND(hh, table, key, bytes, known);
+	return known ? known->index : ETA_NONE;
+}
+
+static int known_add(struct known **table, const void *key, size_t bytes, uint32_t index)
+{
+	struct known *known = malloc(sizeof(*known) + bytes);
+
+	if (!known)
+		return -ENOMEM;
+	memcpy(known->key, key, bytes);
+	known->index = index;
+	HASH_ADD_KEYPTR(hh, *table, known->key, bytes, known);
+	if (!known->hh.tbl) {
+		free(known);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void known_free(struct known **table)
+{
+	struct known *known, *next;
+
+	HASH_ITER (hh, *table, known, next) {
+		HASH_DEL(*table, known);
+		free(known);
+	}
+}
+
+static int new_map(uint32_t **map, uint32_t n)
+{
+	*map = calloc(n ? n : 1, sizeof(**map));
+	return *map ? 0 : -ENOMEM;
+}
+
+static int merge_regions(struct eta_trace *trace, struct merge_input *input, struct known **table)
+{
+	const struct eta_defs *defs = &input->trace->defs;
+	int rc = new_map(&input->regions, defs->n_regions);
+
+	input->rank = 1;
+	for (uint32_t i = 0; rc == 0 && i < defs->n_regions; i++) {
+		const struct eta_region *region = &defs->regions[i];
+		size_t bytes = strlen(region->name);
+		uint32_t index = known_find(*table, region->name, bytes);
+
+		if (region->level == ETA_LEVEL_USER || region->level == ETA_LEVEL_NONE)
+			input->rank = 0;
+		if (index == ETA_NONE) {
+			index = eta_defs_region(trace, region->name, region->level,
+						region->description);
+			if (index == ETA_NONE)
+				return -ENOMEM;
+			rc = known_add(table, region->name, bytes, index);
+		} else if (trace->defs.regions[index].level == ETA_LEVEL_NONE) {
+			trace->defs.regions[index].level = region->level;
+		}
+		input->regions[i] = index;
+	}
+	return rc;
+}
+
+/* By device and inode where they are known, else by path. */
+static size_t file_key(const struct eta_file *file, char *key, size_t room)
+{
+	if (file->inode)
+		snprintf(key, room, "%" PRIu32 " %" PRIu64, file->dev, file->inode);
+	else
+		snprintf(key, room, "%" PRIu32 "%s", file->dev, file->path);
+	return strlen(key);
+}
+
+static int merge_files(struct eta_trace *trace, struct merge_input *input, struct known **table)
+{
+	const struct eta_defs *defs = &input->trace->defs;
+	int rc = new_map(&input->files, defs->n_files);
+
+	for (uint32_t i = 0; rc == 0 && i < defs->n_files; i++) {
+		const struct eta_file *file = &defs->files[i];
+		char key[4200];
+		size_t bytes = file_key(file, key, sizeof(key));
+		uint32_t index = known_find(*table, key, bytes);
+		struct eta_file *old = index == ETA_NONE ? NULL : &trace->defs.files[index];
+
+		if (!old) {
+			index = eta_defs_file(trace, file);
+			if (index == ETA_NONE)
+				return -ENOMEM;
+			rc = known_add(table, key, bytes, index);
+		} else {
+			/* an input that knows more than those before it */
+			if (!*old->path && *file->path)
+				old->path = eta_trace_string(trace, file->path);
+			if (!*old->fs && *file->fs)
+				old->fs = eta_trace_string(trace, file->fs);
+			if (!old->path || !old->fs)
+				return -ENOMEM;
+		}
+		input->files[i] = index;
+	}
+	return rc;
+}
+
+static int merge_handles(struct eta_trace *trace, struct merge_input *input, struct known **table)
+{
+	const struct eta_defs *defs = &input->trace->defs;
+	int rc = new_map(&input->handles, defs->n_handles);
+
+	for (uint32_t i = 0; rc == 0 && i < defs->n_handles; i++) {
+		struct eta_handle handle = defs->handles[i];
+		uint32_t index = ETA_NONE;
+
+		if (handle.file != ETA_NONE)
+			handle.file = input->files[handle.file];
+		/* a handle is one opening of a file; only a device has the same one everywhere */
+		if (handle.device)
+			index = known_find(*table, &handle.device, sizeof(handle.device));
+		if (index == ETA_NONE) {
+			index = eta_defs_handle(trace, &handle);
+			if (index == ETA_NONE)
+				return -ENOMEM;
+			if (handle.device)
+				rc = known_add(table, &handle.device, sizeof(handle.device), index);
+		}
+		input->handles[i] = index;
+	}
+	return rc;
+}
+
+/* An unknown host is any host. */
+static bool same_process(const struct eta_process *a, const struct eta_process *b)
+{
+	if (a->pid != b->pid || (*a->host && *b->host && strcmp(a->host, b->host) != 0))
+		return false;
+	/* without a pid only the kernel's threads are known to belong together */
+	return a->pid != 0 || (strcmp(a->name, "kernel") == 0 && strcmp(b->name, "kernel") == 0);
+}
+
+/* Joins PROCESS of a later input to OLD. */
+static int join_process(struct eta_trace *trace, struct eta_process *old,
+			const struct eta_process *process)
+{
+	if (!*old->name)
+		old->name = eta_trace_string(trace, process->name);
+	if (!*old->host)
+		old->host = eta_trace_string(trace, process->host);
+	if (!old->ppid)
+		old->ppid = process->ppid;
+	return old->name && old->host ? 0 : -ENOMEM;
+}
+
+static int merge_processes(struct eta_trace *trace, struct merge_input *input, struct known **table)
+{
+	const struct eta_defs *defs = &input->trace->defs;
+	int rc = new_map(&input->processes, defs->n_processes);
+
+	for (uint32_t i = 0; rc == 0 && i < defs->n_processes; i++) {
+		const struct eta_process *process = &defs->processes[i];
+		uint32_t index = known_find(*table, &process->pid, sizeof(process->pid));
+
+		/* the table knows one process of a pid; other hosts' are looked for one by one */
+		if (index != ETA_NONE && !same_process(&trace->defs.processes[index], process)) {
+			index = trace->defs.n_processes;
+			while (index-- > 0 && !same_process(&trace->defs.processes[index], process))
+				; /* it is ETA_NONE when none was found */
+		}
+		if (index == ETA_NONE) {
+			index = eta_defs_process(trace, process);
+			if (index == ETA_NONE)
+				return -ENOMEM;
+			rc = known_add(table, &process->pid, sizeof(process->pid), index);
+		} else {
+			rc = join_process(trace, &trace->defs.processes[index], process);
+		}
+		input->processes[i] = index;
+	}
+	return rc;
+}
+
+/* ---- properties ---- */
+
+static const char *property_of(const struct eta_trace *trace, const char *name)
+{
+	for (uint32_t i = 0; i < trace->defs.n_properties; i++)
+		if (strcmp(trace->defs.properties[i].name, name) == 0)
+			return trace->defs.properties[i].value;
+	return NULL;
+}
+
+/* Last part of PATH, which is what a reader of the result can make sense of. */
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* VALUE behind what *LIST holds, unless it is there already. */
+static int append(char **list, const char *value)
+{
+	char *longer;
+
+	if (!*list) {
+		*list = strdup(value);
+		return *list ? 0 : -ENOMEM;
+	}
+	if (strcmp(*list, value) == 0)
+		return 0;
+	if (asprintf(&longer, "%s; %s", *list, value) < 0)
+		return -ENOMEM;
+	free(*list);
+	*list = longer;
+	return 0;
+}
+
+/* What the inputs say under NAME, all of it. */
+static int unite_property(struct eta_trace *trace, const struct merge *merge, const char *name)
+{
+	char *list = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
+		const char *value = property_of(merge->inputs[i].trace, name);
+
+		if (!value && strcmp(name, "SCI::CLOCK") == 0)
+			value = "unknown";
+		if (value)
+			rc = append(&list, value);
+	}
+	if (rc == 0 && list && eta_defs_property(trace, name, list) == ETA_NONE)
+		rc = -ENOMEM;
+	free(list);
+	return rc;
+}
+
+static int source_property(struct eta_trace *trace, const struct merge *merge)
+{
+	char *list = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
+		const struct eta_trace *input = merge->inputs[i].trace;
+		const char *sources = property_of(input, "SCI::SOURCES");
+		char *one = NULL;
+
+		/* an input that was merged itself names what it was made of */
+		if (!sources &&
+		    asprintf(&one, "%s:%s", input->ops->name, file_name(input->path)) < 0)
+			return -ENOMEM;
+		rc = append(&list, sources ? sources : one);
+		free(one);
+	}
+	if (rc == 0 && eta_defs_property(trace, "SCI::SOURCES", list) == ETA_NONE)
+		rc = -ENOMEM;
+	free(list);
+	return rc;
+}
+
+static int merge_properties(struct eta_trace *trace, const struct merge *merge)
+{
+	char lost[32];
+	int rc;
+
+	snprintf(lost, sizeof(lost), "%" PRIu64, trace->counts.lost);
+	if (eta_defs_property(trace, "SCI::LOST_EVENTS", lost) == ETA_NONE)
+		return -ENOMEM;
+	rc = source_property(trace, merge);
+	if (rc == 0)
+		rc = unite_property(trace, merge, "SCI::CLOCK");
+	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
+		const struct eta_defs *defs = &merge->inputs[i].trace->defs;
+
+		for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++)
+			if (!property_of(trace, defs->properties[p].name))
+				rc = unite_property(trace, merge, defs->properties[p].name);
+	}
+	return rc;
+}
+
+/* A single trace keeps its definitions as they are. */
+static int copy_defs(struct eta_trace *trace, const struct merge *merge)
+{
+	const struct eta_defs *defs = &merge->inputs[0].trace->defs;
+	bool ok = true;
+
+	for (uint32_t i = 0; ok && i < defs->n_regions; i++) {
+		const struct eta_region *region = &defs->regions[i];
+
+		ok = eta_defs_region(trace, region->name, region->level, region->description) !=
+		     ETA_NONE;
+		if (ok)
+			trace->defs.regions[i] = (struct eta_region){
+				.name = trace->defs.regions[i].name,
+				.level = region->level,
+				.reason = region->reason,
+				.description = trace->defs.regions[i].description,
+			};
+	}
+	for (uint32_t i = 0; ok && i < defs->n_processes; i++)
+		ok = eta_defs_process(trace, &defs->processes[i]) != ETA_NONE;
+	for (uint32_t i = 0; ok && i < defs->n_files; i++)
+		ok = eta_defs_file(trace, &defs->files[i]) != ETA_NONE;
+	for (uint32_t i = 0; ok && i < defs->n_handles; i++)
+		ok = eta_defs_handle(trace, &defs->handles[i]) != ETA_NONE;
+	for (uint32_t i = 0; ok && i < defs->n_locations; i++)
+		ok = eta_defs_location(trace, &defs->locations[i]) != ETA_NONE;
+	for (uint32_t i = 0; ok && i < defs->n_properties; i++)
+		ok = eta_defs_property(trace, defs->properties[i].name,
+				       defs->properties[i].value) != ETA_NONE;
+	return ok ? 0 : -ENOMEM;
+}
+
+int merge_defs(struct eta_trace *trace, struct merge *merge)
+{
+	struct known *regions = NULL, *files = NULL, *devices = NULL, *processes = NULL;
+	int rc = 0;
+
+	if (merge->n_inputs == 1) {
+		rc = copy_defs(trace, merge);
+		goto out;
+	}
+	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
+		struct merge_input *input = &merge->inputs[i];
+
+		rc = merge_regions(trace, input, &regions);
+		if (rc == 0)
+			rc = merge_files(trace, input, &files);
+		if (rc == 0)
+			rc = merge_handles(trace, input, &devices);
+		if (rc == 0)
+			rc = merge_processes(trace, input, &processes);
+	}
+	if (rc == 0)
+		rc = merge_properties(trace, merge);
+out:
+	if (rc == 0)
+		rc = merge_threads(trace, merge);
+	if (rc == -ENOMEM)
+		eta_error("%s: not enough memory for the definitions", trace->path);
+	known_free(&regions);
+	known_free(&files);
+	known_free(&devices);
+	known_free(&processes);
+	return rc;
+}

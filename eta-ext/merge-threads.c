@@ -1,0 +1,296 @@
+/* Which locations of several traces are the same thread: host, pid, tid and overlapping life. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A location of an input, with what it is compared by. */
+struct candidate {
+	struct merge_part part;
+	const struct eta_location *location;
+	uint32_t process; /* of the result */
+	uint32_t tid;
+	uint32_t rank;
+	uint32_t alone; /* no other location can be the same: a number of its own, else 0 */
+	uint32_t life;	/* of the same (process, tid): which of its lives */
+	uint64_t life_start_ns;
+};
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Threads before devices, then what makes two locations the same. */
+static int compare_keys(const struct candidate *a, const struct candidate *b)
+{
+	bool a_device = a->location->kind == ETA_LOCATION_DEVICE;
+	bool b_device = b->location->kind == ETA_LOCATION_DEVICE;
+	int order = compare(a_device, b_device);
+
+	if (order == 0)
+		order = compare(a->process, b->process);
+	if (order == 0)
+		order = compare(a->tid, b->tid);
+	if (order == 0)
+		order = compare(a->location->dev, b->location->dev);
+	if (order == 0)
+		order = compare(a->alone, b->alone);
+	return order;
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+	int order = compare_keys(a, b);
+
+	if (order == 0)
+		order = compare(a->part.input, b->part.input);
+	if (order == 0)
+		order = compare(a->location->start_ns, b->location->start_ns);
+	if (order == 0)
+		order = compare(a->part.location, b->part.location);
+	return order;
+}
+
+/* Parts of one life next to each other, outermost first. */
+static int by_life(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+	int order = compare_keys(a, b);
+
+	if (order == 0)
+		order = compare(a->life, b->life);
+	if (order == 0)
+		order = compare(a->rank, b->rank);
+	if (order == 0)
+		order = by_key(left, right);
+	return order;
+}
+
+/*
+ * The thread of an input without tids is known all the same where its process has one thread in
+ * this input, and every other input that knows the process has one and the same.
+ */
+static void name_the_only_thread(struct candidate *nameless, const struct candidate *all, size_t n)
+{
+	uint32_t tid = 0;
+
+	for (const struct candidate *c = all; c < all + n; c++) {
+		if (c->process != nameless->process || c == nameless ||
+		    c->location->kind != ETA_LOCATION_THREAD)
+			continue;
+		if (c->part.input == nameless->part.input || c->tid == 0 ||
+		    (tid != 0 && c->tid != tid))
+			return;
+		tid = c->tid;
+	}
+	nameless->tid = tid;
+}
+
+static void name_threads(const struct eta_trace *trace, struct candidate *all, size_t n)
+{
+	uint32_t alone = 0;
+
+	for (struct candidate *c = all; c < all + n; c++) {
+		if (c->location->kind == ETA_LOCATION_DEVICE || c->tid != 0)
+			continue;
+		if (c->process != ETA_NONE && trace->defs.processes[c->process].pid != 0)
+			name_the_only_thread(c, all, n);
+	}
+	/* without a pid or a tid there is nothing to compare by */
+	for (struct candidate *c = all; c < all + n; c++) {
+		bool device = c->location->kind == ETA_LOCATION_DEVICE;
+		bool kernel = c->location->kind == ETA_LOCATION_KERNEL_THREAD;
+
+		if (device ? c->location->dev == 0
+			   : c->tid == 0 || c->process == ETA_NONE ||
+				     (!kernel && trace->defs.processes[c->process].pid == 0))
+			c->alone = ++alone;
+	}
+}
+
+/*
+ * The N candidates are of one (process, tid). Whose first start is the earliest tells the lives
+ * apart: the kernel's side, which knows the fork, and sees one life where a program that calls exec
+ * leaves several locations. Each other location belongs to the newest life begun when it starts.
+ */
+static void find_lives(struct candidate *group, size_t n)
+{
+	const struct candidate *guide = group;
+	size_t n_guide = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (group[i].part.input != group[i - 1].part.input &&
+		    group[i].location->start_ns < guide->location->start_ns)
+			guide = &group[i];
+	while (guide + n_guide < group + n && guide[n_guide].part.input == guide->part.input)
+		n_guide++;
+	for (size_t i = 0; i < n; i++) {
+		struct candidate *c = &group[i];
+
+		if (c->part.input == guide->part.input) {
+			c->life = (uint32_t)(c - guide);
+		} else {
+			c->life = 0;
+			while (c->life + 1 < n_guide &&
+			       guide[c->life + 1].location->start_ns <= c->location->start_ns)
+				c->life++;
+		}
+		c->life_start_ns = guide[c->life].location->start_ns;
+	}
+}
+
+/* Order of the result: by host, pid, start, tid; devices behind. */
+struct order {
+	const struct candidate *first; /* of the location, in life order */
+	uint32_t n;
+	const struct eta_process *process;
+};
+
+static int by_place(const void *left, const void *right)
+{
+	static const struct eta_process nowhere = { .name = "", .host = "" };
+	const struct order *a = left, *b = right;
+	const struct eta_process *p = a->process ? a->process : &nowhere;
+	const struct eta_process *q = b->process ? b->process : &nowhere;
+	int order = compare(a->first->location->kind == ETA_LOCATION_DEVICE,
+			    b->first->location->kind == ETA_LOCATION_DEVICE);
+
+	if (order == 0)
+		order = strcmp(p->host, q->host);
+	if (order == 0)
+		order = compare(p->pid, q->pid);
+	if (order == 0)
+		order = compare(a->first->life_start_ns, b->first->life_start_ns);
+	if (order == 0)
+		order = compare(a->first->tid, b->first->tid);
+	return order ? order : by_life(a->first, b->first);
+}
+
+/* "comm tid N" of a part that has it, else the first part's name. */
+static const char *name_of(const struct order *order)
+{
+	for (uint32_t i = 0; i < order->n; i++)
+		if (strstr(order->first[i].location->name, " tid "))
+			return order->first[i].location->name;
+	return order->first->location->name;
+}
+
+static int add_location(struct eta_trace *trace, struct merge *merge, const struct order *order)
+{
+	const struct candidate *first = order->first;
+	struct eta_location location = *first->location;
+
+	location.id = trace->defs.n_locations;
+	location.name = name_of(order);
+	location.process = first->process;
+	location.tid = first->tid;
+	for (uint32_t i = 0; i < order->n; i++) {
+		const struct eta_location *part = first[i].location;
+
+		if (part->start_ns && (part->start_ns < location.start_ns || !location.start_ns))
+			location.start_ns = part->start_ns;
+		if (part->kind == ETA_LOCATION_KERNEL_THREAD)
+			location.kind = part->kind;
+		if (i > 0)
+			location.events = part->events && location.events
+						  ? location.events + part->events
+						  : 0;
+		merge->parts[merge->n_parts++] = first[i].part;
+	}
+	if (location.kind == ETA_LOCATION_THREAD && merge->n_inputs > 1 &&
+	    first->part.input == first[order->n - 1].part.input)
+		trace->counts.unmatched++;
+	if (eta_defs_location(trace, &location) == ETA_NONE)
+		return -ENOMEM;
+	merge->first[trace->defs.n_locations] = merge->n_parts;
+	return 0;
+}
+
+static size_t gather(const struct merge *merge, struct candidate *all)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < merge->n_inputs; i++) {
+		const struct merge_input *input = &merge->inputs[i];
+		const struct eta_defs *defs = &input->trace->defs;
+
+		for (uint32_t l = 0; l < defs->n_locations; l++) {
+			const struct eta_location *location = &defs->locations[l];
+
+			all[n++] = (struct candidate){
+				.part = { .input = i, .location = l },
+				.location = location,
+				.process = location->process == ETA_NONE
+						   ? ETA_NONE
+						   : input->processes[location->process],
+				.tid = location->tid,
+				.rank = input->rank,
+			};
+		}
+	}
+	return n;
+}
+
+/* The locations of one input as they are. */
+static int single(const struct eta_trace *trace, struct merge *merge)
+{
+	for (uint32_t l = 0; l < trace->defs.n_locations; l++) {
+		merge->first[l + 1] = l + 1;
+		merge->parts[merge->n_parts++] = (struct merge_part){ .location = l };
+	}
+	return 0;
+}
+
+int merge_threads(struct eta_trace *trace, struct merge *merge)
+{
+	struct candidate *all = NULL;
+	struct order *orders = NULL;
+	size_t n = 0, n_orders = 0;
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; i < merge->n_inputs; i++)
+		n += merge->inputs[i].trace->defs.n_locations;
+	merge->first = calloc(n + 1, sizeof(*merge->first));
+	merge->parts = calloc(n + 1, sizeof(*merge->parts));
+	all = calloc(n + 1, sizeof(*all));
+	orders = calloc(n + 1, sizeof(*orders));
+	if (!merge->first || !merge->parts || !all || !orders)
+		goto out;
+	if (merge->n_inputs == 1) {
+		rc = single(trace, merge);
+		goto out;
+	}
+	gather(merge, all);
+	name_threads(trace, all, n);
+	qsort(all, n, sizeof(*all), by_key);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && compare_keys(&all[i], &all[next]) == 0;)
+			next++;
+		find_lives(&all[i], next - i);
+	}
+	qsort(all, n, sizeof(*all), by_life);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || compare_keys(&all[i - 1], &all[i]) != 0 ||
+		    all[i - 1].life != all[i].life)
+			orders[n_orders++] = (struct order){
+				.first = &all[i],
+				.process = all[i].process == ETA_NONE
+						   ? NULL
+						   : &trace->defs.processes[all[i].process],
+			};
+		orders[n_orders - 1].n++;
+	}
+	qsort(orders, n_orders, sizeof(*orders), by_place);
+	rc = 0;
+	for (size_t i = 0; rc == 0 && i < n_orders; i++)
+		rc = add_location(trace, merge, &orders[i]);
+out:
+	free(all);
+	free(orders);
+	return rc;
+}
