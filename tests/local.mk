@@ -36,3 +36,11 @@ tests_unit_test_merge_SOURCES = tests/unit/test-merge.c $(MEMORY_TRACE)
 tests_unit_test_merge_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_merge_LDADD = $(UNIT_LIBS)
 endif
+
+# Programs that the tracer's tests run.
+noinst_PROGRAMS += tests/programs/calls
+tests_programs_calls_SOURCES = tests/programs/calls.c
+tests_programs_calls_CFLAGS = $(SCI_CFLAGS)
+tests_programs_calls_LDFLAGS = -pthread
+EXTRA_DIST += tests/spool.py
+script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh

@@ -1,0 +1,216 @@
+/* The user tracer's core: life of process and threads, the functions behind ours, messages. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum process_state { PROCESS_NEW, PROCESS_STARTING, PROCESS_READY, PROCESS_OFF };
+
+static _Atomic int process_state;
+static _Atomic pid_t process_pid;
+static pthread_key_t thread_key;
+static bool thread_key_made;
+
+/* Stand-ins for a thread's own state while it is being made, and after it went. */
+static struct thread thread_starting = { .state = THREAD_BUSY };
+static struct thread thread_dead = { .state = THREAD_DEAD };
+
+HIDDEN_TLS struct thread *self;
+void *real_functions[N_FUNCTIONS];
+
+const char *const function_names[N_FUNCTIONS] = {
+#define X(name, kind, shape, variant, offset_type) #name,
+	SCI_FUNCTIONS(X)
+#undef X
+};
+
+const unsigned char function_kinds[N_FUNCTIONS] = {
+#define X(name, kind, shape, variant, offset_type) ETA_OP_##kind,
+	SCI_FUNCTIONS(X)
+#undef X
+};
+
+void tracer_warn(const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+	int n = snprintf(line, sizeof(line), "%s: ", TRACER_NAME);
+
+	va_start(args, format);
+	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
+	va_end(args);
+	n = (int)strlen(line);
+	line[n++] = '\n';
+	if (syscall(SYS_write, STDERR_FILENO, line, n) < 0)
+		return; /* nobody to tell */
+}
+
+void *real_resolve(enum function fn)
+{
+	/* dlsym may allocate, and the program's malloc may read a file */
+	static __thread bool resolving;
+	void *function;
+	int saved = errno;
+
+	if (resolving) {
+		function = raw_function(fn);
+		if (function)
+			return function;
+	}
+	resolving = true;
+	function = dlsym(RTLD_NEXT, function_names[fn]);
+	resolving = false;
+	if (!function)
+		function = raw_function(fn);
+	if (!function) {
+		tracer_warn("%s: no such function behind ours, the program cannot go on (run it "
+			    "without the tracer)",
+			    function_names[fn]);
+		abort();
+	}
+	real_functions[fn] = function;
+	errno = saved;
+	return function;
+}
+
+bool process_is_ours(void)
+{
+	return syscall(SYS_getpid) == atomic_load_explicit(&process_pid, memory_order_relaxed);
+}
+
+/*
+ * Thread-specific destructors run in rounds; ours goes last, so that the I/O of the others is still
+ * traced.
+ */
+static void thread_end(void *arg)
+{
+	static __thread int rounds;
+	struct thread *t = arg;
+
+	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(thread_key, t);
+		return;
+	}
+	if (t != self)
+		return;
+	self = &thread_dead;
+	sink_thread_end(&t->sink, t->missed);
+	munmap(t, sizeof(*t));
+}
+
+static void thread_fork_child(void)
+{
+	/* also where the kernel could not wipe: what is there belongs to the parent */
+	self = NULL;
+	atomic_store(&process_state, PROCESS_NEW);
+	files_forget();
+	thread_get_slow();
+}
+
+static void process_start(void)
+{
+	const char *all = getenv("SCI_ALL_FDS");
+	int state = PROCESS_NEW;
+
+	if (!atomic_compare_exchange_strong(&process_state, &state, PROCESS_STARTING)) {
+		while (atomic_load(&process_state) == PROCESS_STARTING)
+			sched_yield();
+		return;
+	}
+	files_all = all && strcmp(all, "1") == 0;
+	if (!thread_key_made) {
+		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
+		pthread_atfork(NULL, files_doubt_positions, thread_fork_child);
+	}
+	atomic_store(&process_pid, (pid_t)syscall(SYS_getpid));
+	state = sink_process_start() == 0 ? PROCESS_READY : PROCESS_OFF;
+	atomic_store(&process_state, state);
+}
+
+static struct thread *thread_new(void)
+{
+	struct thread *t =
+		mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (t == MAP_FAILED)
+		return NULL;
+	madvise(t, sizeof(*t), MADV_WIPEONFORK);
+	if (sink_thread_start(&t->sink, t->scratch) != 0) {
+		munmap(t, sizeof(*t));
+		return NULL;
+	}
+	if (thread_key_made)
+		pthread_setspecific(thread_key, t);
+	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);
+	return t;
+}
+
+struct thread *thread_get_slow(void)
+{
+	struct thread *t = self;
+	int saved = errno;
+
+	if (t && t != &thread_starting && t->state == THREAD_BUSY) {
+		t->missed++;
+		return NULL;
+	}
+	if (t == &thread_starting)
+		return NULL;
+	if (t == &thread_dead) {
+		sink_thread_lost();
+		return NULL;
+	}
+	self = &thread_starting;
+	if (t && t->state == THREAD_WIPED && atomic_load(&process_state) == PROCESS_READY &&
+	    !process_is_ours()) {
+		/* a fork that did not go through libc */
+		atomic_store(&process_state, PROCESS_NEW);
+		files_forget();
+	}
+	if (atomic_load(&process_state) != PROCESS_READY)
+		process_start();
+	t = NULL;
+	if (atomic_load(&process_state) != PROCESS_READY) {
+		self = NULL;
+		goto out;
+	}
+	t = thread_new();
+	if (!t)
+		sink_thread_lost();
+	self = t ? t : &thread_dead;
+out:
+	errno = saved;
+	return t;
+}
+
+__attribute__((constructor)) static void tracer_start(void)
+{
+	for (int fn = 0; fn < N_FUNCTIONS; fn++)
+		if (!real_functions[fn] && dlsym(RTLD_NEXT, function_names[fn]))
+			real_resolve((enum function)fn);
+	process_start();
+}
+
+/*
+ * Only the thread that ends the process can let go of its file; the files of threads that still run
+ * keep their reserved tail, which reads as zeros.
+ */
+__attribute__((destructor)) static void tracer_end(void)
+{
+	struct thread *t = self;
+
+	if (!t || (t->state != THREAD_LIVE) || !process_is_ours())
+		return;
+	self = &thread_dead;
+	sink_thread_end(&t->sink, t->missed);
+	sink_process_end();
+}

@@ -1,0 +1,234 @@
+/* The user tracer's core: what every wrapper goes through, whichever sink takes the records. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef POSIXIO_CORE_H
+#define POSIXIO_CORE_H
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "files.h"
+#include "functions.h"
+
+/* The sink is chosen when the library is compiled, so that its part is inlined into the wrappers.
+ */
+#ifdef SCI_SINK_EZTRACE
+#include "sink-eztrace.h"
+#else
+#include "sink-spool.h"
+#endif
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define EXPORT __attribute__((visibility("default")))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define HIDDEN_TLS __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
+
+/* Pass as offset: the transfer is at the descriptor's own position, which files.c follows. */
+#define AT_POSITION (INT64_MIN + 1)
+
+/*
+ * One per traced thread, on pages of its own that a fork wipes (MADV_WIPEONFORK): the child of any
+ * kind of fork finds THREAD_WIPED and starts afresh, and never writes into its parent's trace.
+ */
+enum thread_state {
+	THREAD_WIPED, /* zero by necessity */
+	THREAD_LIVE,
+	THREAD_BUSY, /* inside the tracer: calls made here are the tracer's own, or a signal's */
+	THREAD_DEAD,
+};
+
+struct thread {
+	_Atomic unsigned char state;
+	uint64_t missed; /* calls that came while busy */
+	struct sink_thread sink;
+	char scratch[PATH_MAX]; /* for a path: the program's stack may be small */
+};
+
+extern HIDDEN_TLS struct thread *self;
+
+static inline struct sink_thread *sink_of(struct thread *t)
+{
+	return &t->sink;
+}
+
+extern void *real_functions[N_FUNCTIONS];
+extern const char *const function_names[N_FUNCTIONS];
+extern const unsigned char function_kinds[N_FUNCTIONS]; /* enum eta_op_kind */
+
+/* The function behind ours; a raw system call while the dynamic linker cannot tell yet. */
+void *real_resolve(enum function fn);
+
+#define REAL(name)                                                                                 \
+	((__typeof__(name) *)(likely(real_functions[FN_##name]) ? real_functions[FN_##name]        \
+								: real_resolve(FN_##name)))
+
+/*
+ * The system call that does what a function of the list does, for calls that come before the
+ * dynamic linker can be asked; NULL for stdio. In raw.c.
+ */
+void *raw_function(enum function fn);
+
+/* Slow path of thread_get: creates, refuses or revives. NULL: do not trace this call. */
+struct thread *thread_get_slow(void);
+
+/* Is this the process (and not a vfork child that runs on its parent's memory)? A system call. */
+bool process_is_ours(void);
+
+/* One line on stderr with the library's name, straight to the descriptor. */
+void tracer_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static ALWAYS_INLINE struct thread *thread_get(void)
+{
+	struct thread *t = self;
+
+	if (likely(t && atomic_load_explicit(&t->state, memory_order_relaxed) == THREAD_LIVE))
+		return t;
+	return thread_get_slow();
+}
+
+/* From here until thread_idle, calls of this thread are not traced (a signal handler's are
+ * counted). */
+static ALWAYS_INLINE void thread_busy(struct thread *t)
+{
+	atomic_store_explicit(&t->state, THREAD_BUSY, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static ALWAYS_INLINE void thread_idle(struct thread *t)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);
+}
+
+static ALWAYS_INLINE uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* One traced call, from entry to return. */
+struct op {
+	struct thread *thread; /* NULL: not traced */
+	struct file *file;
+	int64_t offset;	 /* as at entry; AT_POSITION until the file's position is read */
+	bool positioned; /* the call moves the position of the file */
+	struct sink_op sink;
+};
+
+/* Starts a call that has no descriptor yet. */
+static ALWAYS_INLINE bool op_begin_open(struct op *op, enum function fn, const void *caller)
+{
+	struct thread *t = thread_get();
+
+	op->thread = NULL;
+	if (!t || !sink_ready(t) || !process_is_ours())
+		return false;
+	op->file = NULL;
+	op->positioned = false;
+	thread_busy(t);
+	if (likely(sink_begin(t, &op->sink, fn, NULL, -1, 0, ETA_OFFSET_UNKNOWN, caller)))
+		op->thread = t;
+	thread_idle(t);
+	return op->thread;
+}
+
+/* Starts a call on FD; false where it is not traced (FD < 0, left out, busy, no room). */
+static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint64_t size,
+				   int64_t offset, const void *caller)
+{
+	struct file *file = files_slot(fd);
+	struct thread *t;
+
+	op->thread = NULL;
+	if (file == FILE_LEFT_OUT)
+		return false;
+	t = thread_get();
+	if (unlikely(!t))
+		return false;
+	if (unlikely(!file)) {
+		if (!sink_ready(t))
+			return false;
+		thread_busy(t);
+		file = files_meet(fd);
+		thread_idle(t);
+		if (!file)
+			return false;
+	}
+	if (!sink_ready(t))
+		return false;
+	op->file = file;
+	op->positioned = offset == AT_POSITION;
+	if (op->positioned)
+		offset = files_position(file, fd);
+	op->offset = offset;
+	thread_busy(t);
+	if (likely(sink_begin(t, &op->sink, fn, file, fd, size, offset, caller)))
+		op->thread = t;
+	thread_idle(t);
+	return op->thread;
+}
+
+/* False in the child of a fork that a signal handler made inside the call: it is the parent's. */
+static ALWAYS_INLINE bool op_is_ours(const struct op *op)
+{
+	return likely(atomic_load_explicit(&op->thread->state, memory_order_relaxed) ==
+		      THREAD_LIVE);
+}
+
+/* Ends a call: RET bytes (or what the function gives), -errno where it failed. */
+static ALWAYS_INLINE void op_end(struct op *op, enum eta_op_kind kind, int64_t ret, int64_t offset)
+{
+	struct thread *t = op->thread;
+
+	if (!op_is_ours(op))
+		return;
+	thread_busy(t);
+	sink_end(t, &op->sink, kind, op->file, now_ns(), ret, offset);
+	thread_idle(t);
+}
+
+/* Ends a transfer: as op_end, and moves the position. */
+static ALWAYS_INLINE void op_end_transfer(struct op *op, enum eta_op_kind kind, int64_t ret)
+{
+	struct thread *t = op->thread;
+	uint64_t end_ns;
+
+	if (!op_is_ours(op))
+		return;
+	thread_busy(t);
+	end_ns = now_ns();
+	if (unlikely(ret < 0))
+		ret = -errno;
+	else if (op->positioned && op->offset >= 0)
+		op->offset = files_advance(op->file, ret);
+	sink_end(t, &op->sink, kind, op->file, end_ns, ret, op->offset);
+	thread_idle(t);
+}
+
+/*
+ * Ends an open that gave FD (or -1, errno set). PATH: as given; NULL: unknown. FLAGS: O_*, or -1 to
+ * ask the descriptor. An open of what is left out by default is taken back.
+ */
+void op_end_open(struct op *op, int fd, const char *path, int flags);
+
+/* Ends a dup of OLD_FD to NEW_FD (-1: failed, errno set). */
+void op_end_dup(struct op *op, int old_fd, int new_fd);
+
+/* A dup that is not traced: what NEW_FD stood for is over all the same. */
+void op_dup_untraced(int new_fd);
+
+/*
+ * Starts a close: takes FD out of the table first, since once it is closed the number may be
+ * another thread's. Descriptors that were never used are not worth a record.
+ */
+bool op_begin_close(struct op *op, enum function fn, int fd, const void *caller);
+
+void op_end_close(struct op *op, int ret);
+
+#endif

@@ -1,0 +1,120 @@
+/* The descriptor table: which file a descriptor stands for, and where its position is. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef POSIXIO_FILES_H
+#define POSIXIO_FILES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eta-ext/record.h"
+
+#define FILES_MAX_FD (1 << 20) /* Linux' default ceiling; descriptors above are not followed */
+
+#define POSITION_UNKNOWN (-1) /* O_APPEND: where a write lands is not ours to tell */
+
+/*
+ * An open descriptor. Never freed but reused, so that a thread which still holds a pointer to one
+ * that another thread closes reads a wrong name at worst, never bad memory.
+ */
+struct file {
+	struct file *owner; /* whose position counts: itself, or the file it was dup'ed from */
+	_Atomic int64_t position;    /* bytes, or POSITION_UNKNOWN */
+	_Atomic uint32_t epoch;	     /* files_epoch when position was last read from the kernel */
+	_Atomic uint32_t references; /* the descriptor, and every dup that shares the position */
+	uint32_t id;		     /* FILE id, unique in the process */
+	uint32_t dev;		     /* major << 20 | minor */
+	uint64_t inode;
+	uint32_t open_flags;
+	uint32_t sink_handle; /* for the sink's use */
+	uint32_t sink_file;
+	uint8_t kind;	    /* enum eta_file_kind */
+	uint32_t index;	    /* in the pool; */
+	uint32_t next_free; /* index + 1 of the next free one */
+} __attribute__((aligned(64)));
+
+#define FILE_LEFT_OUT ((struct file *)1)
+
+extern _Atomic(struct file *) files_table[FILES_MAX_FD];
+extern _Atomic uint32_t files_epoch;
+
+/* Record pipes, sockets, terminals and so on too. Set before the first call is traced. */
+extern bool files_all;
+
+/* NULL: not met yet; FILE_LEFT_OUT: not to be recorded. */
+static inline struct file *files_slot(int fd)
+{
+	if (__builtin_expect((unsigned)fd >= FILES_MAX_FD, 0))
+		return FILE_LEFT_OUT;
+	return atomic_load_explicit(&files_table[fd], memory_order_acquire);
+}
+
+/* Looks FD up, once: the inherited, the passed, those opened behind our back. NULL: left out. */
+struct file *files_meet(int fd);
+
+/* Enters a descriptor just opened. NULL: left out. FLAGS -1: ask the descriptor. */
+struct file *files_open(int fd, const char *path, int flags);
+
+/* Tells the sink of a path that could not be opened; its FILE id, 0 where it was not kept. */
+uint32_t files_failed(const char *path, int flags);
+
+/* Enters NEW_FD as sharing the position of OLD_FD. NULL: left out. */
+struct file *files_dup(int old_fd, int new_fd);
+
+/* Takes FD out of the table, before it is closed: afterwards the number may be another thread's. */
+struct file *files_detach(int fd);
+
+/* Lets go of what files_detach gave. */
+void files_put(struct file *file);
+
+/* Forgets everything (child of a fork), and makes every position be read again (its parent). */
+void files_forget(void);
+void files_doubt_positions(void);
+
+int64_t files_position_slow(struct file *owner, int fd);
+
+/* Where the next transfer starts; ETA_OFFSET_UNKNOWN. */
+static inline int64_t files_position(struct file *file, int fd)
+{
+	struct file *owner = file->owner;
+	int64_t position = atomic_load_explicit(&owner->position, memory_order_relaxed);
+
+	if (__builtin_expect(atomic_load_explicit(&owner->epoch, memory_order_relaxed) !=
+				     atomic_load_explicit(&files_epoch, memory_order_relaxed),
+			     0))
+		position = files_position_slow(owner, fd);
+	return position < 0 ? ETA_OFFSET_UNKNOWN : position;
+}
+
+/* Moves the position by a finished transfer; gives where that transfer started. */
+static inline int64_t files_advance(struct file *file, int64_t bytes)
+{
+	return atomic_fetch_add_explicit(&file->owner->position, bytes, memory_order_relaxed);
+}
+
+/* The position is now AT, as the kernel told. */
+static inline void files_moved(struct file *file, int64_t at)
+{
+	struct file *owner = file->owner;
+
+	if (atomic_load_explicit(&owner->position, memory_order_relaxed) == POSITION_UNKNOWN)
+		return;
+	atomic_store_explicit(&owner->position, at, memory_order_relaxed);
+	atomic_store_explicit(&owner->epoch,
+			      atomic_load_explicit(&files_epoch, memory_order_relaxed),
+			      memory_order_relaxed);
+}
+
+/* The position moved in a way that is not followed (a stream's buffer): read it again when needed.
+ */
+static inline void files_doubt_position(struct file *file)
+{
+	struct file *owner = file->owner;
+	uint32_t epoch = atomic_load_explicit(&files_epoch, memory_order_relaxed);
+
+	if (atomic_load_explicit(&owner->epoch, memory_order_relaxed) == epoch)
+		atomic_store_explicit(&owner->epoch, epoch - 1, memory_order_relaxed);
+}
+
+#endif

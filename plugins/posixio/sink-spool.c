@@ -1,0 +1,287 @@
+/* Sink of libsci-posixio: files of the spool, per process and per thread. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define SEGMENT_FIRST_BYTES ((size_t)64 << 10)
+#define SEGMENT_MAX_BYTES ((size_t)1 << 20)
+#define PROCESS_SEGMENT_BYTES ((size_t)8 << 10)
+#define CMDLINE_MAX_BYTES 4096
+
+static struct {
+	char dir[PATH_MAX];
+	struct spool spool;
+	struct eta_spool_header
+		header; /* what the headers of all files of the process have alike */
+	bool warned;
+} process;
+
+static int spool_dir(void)
+{
+	const char *dir = getenv("SCI_SPOOL_DIR");
+
+	if (process.dir[0])
+		return 0;
+	if (!dir || !*dir) {
+		tracer_warn("SCI_SPOOL_DIR is not set: this program is not traced (set it to an "
+			    "existing directory)");
+		return -ENOENT;
+	}
+	if (!realpath(dir, process.dir)) {
+		int rc = -errno;
+
+		process.dir[0] = '\0';
+		tracer_warn("%s: %s: this program is not traced (create the directory first)", dir,
+			    strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+static void header_fill(struct eta_spool_header *header)
+{
+	struct timespec real;
+	struct utsname host;
+	ssize_t n;
+
+	memset(header, 0, sizeof(*header));
+	header->pid = (uint32_t)getpid();
+	header->ppid = (uint32_t)getppid();
+	header->clock_mono_ns = now_ns();
+	clock_gettime(CLOCK_REALTIME, &real);
+	header->clock_real_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec;
+	if (uname(&host) == 0)
+		snprintf(header->host, sizeof(header->host), "%.63s", host.nodename);
+	n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", header->exe,
+		    sizeof(header->exe) - 1);
+	if (n < 0)
+		header->exe[0] = '\0';
+}
+
+/* Room for a record of BYTES with a text of TEXT_BYTES behind it. */
+static size_t with_text(size_t bytes, size_t text_bytes)
+{
+	return (bytes + text_bytes + ETA_UNIT_BYTES - 1) / ETA_UNIT_BYTES * ETA_UNIT_BYTES;
+}
+
+/* NAME and PROPERTY records have the same shape. */
+static void put_text(struct spool *spool, enum eta_record_type type, uint32_t id, uint8_t flags,
+		     const char *text, size_t text_bytes)
+{
+	size_t bytes = with_text(sizeof(struct eta_name_record), text_bytes);
+	struct eta_name_record *record = spool_reserve(spool, bytes);
+
+	_Static_assert(offsetof(struct eta_name_record, text) ==
+			       offsetof(struct eta_property_record, text),
+		       "the same shape");
+	if (!record)
+		return;
+	record->head.time_ns = process.header.start_ns;
+	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
+	record->head.id = id;
+	record->head.flags = flags;
+	record->text_bytes = (uint32_t)text_bytes;
+	memcpy(record->text, text, text_bytes);
+	__atomic_store_n(&record->head.type, type, __ATOMIC_RELEASE);
+}
+
+/* "argv=a b c": arguments separated by blanks, cut to CMDLINE_MAX_BYTES. */
+static void put_command_line(struct spool *spool)
+{
+	char text[CMDLINE_MAX_BYTES] = "argv=";
+	size_t n = strlen(text);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	long got;
+
+	if (fd < 0)
+		return;
+	got = syscall(SYS_read, fd, text + n, sizeof(text) - n);
+	syscall(SYS_close, fd);
+	if (got <= 0)
+		return;
+	got += (long)n;
+	for (long i = 0; i + 1 < got; i++)
+		if (!text[i])
+			text[i] = ' ';
+	put_text(spool, ETA_RECORD_PROPERTY, 0, 0, text, (size_t)got - (text[got - 1] == '\0'));
+}
+
+int sink_process_start(void)
+{
+	struct eta_spool_header header;
+	char path[PATH_MAX];
+	int rc = spool_dir();
+
+	if (rc)
+		return rc;
+	/* the child of a fork: the mapping is its parent's */
+	spool_abandon(&process.spool);
+	header_fill(&process.header);
+	process.header.start_ns = process.header.clock_mono_ns;
+	header = process.header;
+	header.kind = ETA_SPOOL_PROCESS;
+	header.tid = header.pid;
+	prctl(PR_GET_NAME, header.comm);
+	if ((size_t)snprintf(path, sizeof(path), "%s/process.%u.%llu", process.dir, header.pid,
+			     (unsigned long long)header.start_ns) >= sizeof(path))
+		rc = -ENAMETOOLONG;
+	else
+		rc = spool_create(&process.spool, path, &header, PROCESS_SEGMENT_BYTES,
+				  SEGMENT_MAX_BYTES);
+	if (rc) {
+		tracer_warn("%s: %s: process %u is not traced", process.dir, strerror(-rc),
+			    header.pid);
+		return rc;
+	}
+	for (uint32_t i = 0; i < N_FUNCTIONS; i++)
+		put_text(&process.spool, ETA_RECORD_NAME, i + 1, function_kinds[i],
+			 function_names[i], strlen(function_names[i]));
+	put_command_line(&process.spool);
+	return 0;
+}
+
+void sink_process_end(void)
+{
+	spool_close(&process.spool);
+}
+
+int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
+{
+	struct eta_spool_header header = process.header;
+	int rc;
+
+	header.kind = ETA_SPOOL_USER;
+	header.tid = (uint32_t)syscall(SYS_gettid);
+	header.start_ns = now_ns();
+	prctl(PR_GET_NAME, header.comm);
+	if ((size_t)snprintf(path, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid,
+			     header.tid, (unsigned long long)header.start_ns) >= PATH_MAX)
+		rc = -ENAMETOOLONG;
+	else
+		rc = spool_create(&sink->spool, path, &header, SEGMENT_FIRST_BYTES,
+				  SEGMENT_MAX_BYTES);
+	if (rc && !process.warned) {
+		process.warned = true;
+		tracer_warn(
+			"%s: %s: calls of thread %u (and maybe of others) are lost, and counted",
+			path, strerror(-rc), header.tid);
+	}
+	return rc;
+}
+
+void sink_thread_end(struct sink_thread *sink, uint64_t missed)
+{
+	if (sink->spool.header)
+		sink->spool.header->lost += missed;
+	spool_close(&sink->spool);
+}
+
+void sink_thread_lost(void)
+{
+	struct eta_spool_header *header = process.spool.header;
+
+	if (header)
+		__atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
+}
+
+void *sink_reserve_slow(struct spool *spool, size_t bytes)
+{
+	int saved = errno;
+	void *at = spool_reserve(spool, bytes);
+
+	errno = saved;
+	return at;
+}
+
+void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+{
+	struct spool *spool = &sink_of(self)->spool;
+	size_t bytes = with_text(sizeof(struct eta_file_record), path_bytes);
+	struct eta_file_record *record = spool_reserve(spool, bytes);
+	uint64_t at;
+
+	if (!record)
+		return;
+	at = spool_offset(spool, record);
+	record->head.time_ns = now_ns();
+	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
+	record->head.id = file->id;
+	record->head.flags = file->kind;
+	record->dev = file->dev;
+	record->open_flags = file->open_flags;
+	record->inode = file->inode;
+	record->prev = spool->header->last_file;
+	record->fs_magic = fs_magic;
+	record->path_bytes = (uint32_t)path_bytes;
+	memcpy(record->path, path, path_bytes);
+	__atomic_store_n(&record->head.type, ETA_RECORD_FILE, __ATOMIC_RELEASE);
+	__atomic_store_n(&spool->header->last_file, at, __ATOMIC_RELEASE);
+}
+
+void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
+			const struct eta_user_op *end)
+{
+	struct eta_user_op record;
+	int saved = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, sink->spool.path,
+					     O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0) {
+		sink->spool.header->lost++;
+		goto out;
+	}
+	if (syscall(SYS_pread64, fd, &record, sizeof(record), (off_t)op->at) == sizeof(record)) {
+		record.head.end_ns = end->head.end_ns;
+		record.ret = end->ret;
+		record.offset = end->offset;
+		if (end->file) {
+			record.fd = end->fd;
+			record.file = end->file;
+		}
+		if (syscall(SYS_pwrite64, fd, &record, sizeof(record), (off_t)op->at) < 0)
+			sink->spool.header->lost++;
+	}
+	syscall(SYS_close, fd);
+out:
+	errno = saved;
+}
+
+void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
+		   const struct file *file, uint64_t end_ns, int64_t ret)
+{
+	(void)file;
+	if (op->base != sink->spool.base) {
+		const struct eta_user_op end = { .head.end_ns = end_ns,
+						 .ret = ret,
+						 .offset = ETA_OFFSET_UNKNOWN,
+						 .fd = fd,
+						 .file = file_id };
+
+		sink_end_elsewhere(sink, op, &end);
+		return;
+	}
+	op->record->fd = fd;
+	op->record->file = file_id;
+	op->record->ret = ret;
+	__atomic_store_n(&op->record->head.end_ns, end_ns, __ATOMIC_RELEASE);
+}
+
+void sink_cancel(struct sink_thread *sink, struct sink_op *op)
+{
+	struct spool *spool = &sink->spool;
+
+	if (op->base == spool->base && (unsigned char *)(op->record + 1) == spool->next) {
+		memset(op->record, 0, sizeof(*op->record));
+		spool->next = (unsigned char *)op->record;
+	} else if (op->base == spool->base) {
+		__atomic_store_n(&op->record->head.type, ETA_RECORD_SKIP, __ATOMIC_RELEASE);
+	}
+}

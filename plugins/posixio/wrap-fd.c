@@ -1,0 +1,114 @@
+/* Wrappers of calls on descriptors that transfer, seek or synchronise. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wrap.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* glibc's checked names (-D_FORTIFY_SOURCE) have no public prototype */
+ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
+ssize_t __pread_chk(int fd, void *buffer, size_t size, off_t offset, size_t room);
+ssize_t __pread64_chk(int fd, void *buffer, size_t size, off64_t offset, size_t room);
+
+static size_t vector_bytes(const struct iovec *vector, int n)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; vector && i < n; i++)
+		bytes += vector[i].iov_len;
+	return bytes;
+}
+
+static inline void op_end_seek(struct op *op, int64_t at)
+{
+	if (at < 0) {
+		op_end(op, ETA_OP_SEEK, -errno, ETA_OFFSET_UNKNOWN);
+		return;
+	}
+	files_moved(op->file, at);
+	op_end(op, ETA_OP_SEEK, at, at);
+}
+
+#define SHAPE_READ(name, kind, offset_type)                                                        \
+	EXPORT ssize_t name(int fd, void *buffer, size_t size)                                     \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, size, AT_POSITION, (fd, buffer, size));                   \
+	}
+
+#define SHAPE_READ_CHK(name, kind, offset_type)                                                    \
+	EXPORT ssize_t name(int fd, void *buffer, size_t size, size_t room)                        \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, size, AT_POSITION, (fd, buffer, size, room));             \
+	}
+
+#define SHAPE_WRITE(name, kind, offset_type)                                                       \
+	EXPORT ssize_t name(int fd, const void *buffer, size_t size)                               \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, size, AT_POSITION, (fd, buffer, size));                   \
+	}
+
+#define SHAPE_PREAD(name, kind, offset_type)                                                       \
+	EXPORT ssize_t name(int fd, void *buffer, size_t size, offset_type offset)                 \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset));                \
+	}
+
+#define SHAPE_PREAD_CHK(name, kind, offset_type)                                                   \
+	EXPORT ssize_t name(int fd, void *buffer, size_t size, offset_type offset, size_t room)    \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset, room));          \
+	}
+
+#define SHAPE_PWRITE(name, kind, offset_type)                                                      \
+	EXPORT ssize_t name(int fd, const void *buffer, size_t size, offset_type offset)           \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset));                \
+	}
+
+#define SHAPE_VECTOR(name, kind, offset_type)                                                      \
+	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors)                     \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors), AT_POSITION,             \
+			 (fd, vector, n_vectors));                                                 \
+	}
+
+#define SHAPE_VECTOR_AT(name, kind, offset_type)                                                   \
+	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, offset_type offset) \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors), offset,                  \
+			 (fd, vector, n_vectors, offset));                                         \
+	}
+
+/* an offset of -1 means the file's own position */
+#define SHAPE_VECTOR_AT_FLAGS(name, kind, offset_type)                                             \
+	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, offset_type offset, \
+			    int flags)                                                             \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors),                          \
+			 offset == -1 ? AT_POSITION : offset,                                      \
+			 (fd, vector, n_vectors, offset, flags));                                  \
+	}
+
+/* its offset is the new position */
+#define SHAPE_LSEEK(name, kind, offset_type)                                                       \
+	EXPORT offset_type name(int fd, offset_type offset, int whence)                            \
+	{                                                                                          \
+		struct op op;                                                                      \
+		offset_type at;                                                                    \
+                                                                                                   \
+		if (!op_begin(&op, FN_##name, fd, 0, ETA_OFFSET_UNKNOWN, CALLER))                  \
+			return REAL(name)(fd, offset, whence);                                     \
+		at = REAL(name)(fd, offset, whence);                                               \
+		op_end_seek(&op, at);                                                              \
+		return at;                                                                         \
+	}
+
+#define SHAPE_FSYNC(name, kind, offset_type)                                                       \
+	EXPORT int name(int fd)                                                                    \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, 0, ETA_OFFSET_UNKNOWN, (fd));                             \
+	}
+
+#define X(name, kind, shape, variant, offset_type) SHAPE_##shape(name, kind, offset_type)
+SCI_FD_FUNCTIONS(X)
+#undef X

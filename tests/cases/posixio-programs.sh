@@ -1,0 +1,76 @@
+#!/bin/sh
+# Real programs give the same output under the spool tracer, and fio's writes are all counted.
+# shellcheck source=tests/lib.sh
+. "$SCI_SRC/tests/lib.sh"
+
+[ -z "${SCI_SANITIZED:-}" ] || skip "a sanitized program cannot preload the tracer"
+tracer=$SCI_PLUGIN_DIR/libsci-posixio.so
+spool=$scratch/spool
+mkdir "$spool" "$scratch/work"
+
+# traced COMMAND...: its output to $scratch/traced, in a fresh spool
+traced()
+{
+	rm -rf "$spool"
+	mkdir "$spool"
+	LD_PRELOAD=$tracer SCI_SPOOL_DIR=$spool "$@" >"$scratch/traced" 2>&1 ||
+		fail "$* fails under the tracer: $(cat "$scratch/traced")"
+}
+
+# count FUNCTION PATH-PART: operations in the spool; also checks that none is lost
+count()
+{
+	/usr/bin/python3 - "$SCI_SRC/tests" "$spool" "$1" "$2" <<'EOF'
+import sys
+sys.path.insert(0, sys.argv[1])
+import spool
+s = spool.Spool(sys.argv[2])
+assert s.lost == 0
+print(sum(op.name == sys.argv[3] and sys.argv[4] in op.path for op in s.ops))
+EOF
+}
+
+# same COMMAND...: the same output and status with and without the tracer
+same()
+{
+	(cd "$scratch/work" && "$@") >"$scratch/plain" 2>&1 || fail "$* fails by itself"
+	cd "$scratch/work"
+	traced "$@"
+	cd - >/dev/null
+	cmp "$scratch/plain" "$scratch/traced" || fail "$*: output differs under the tracer"
+}
+
+head -c 1000000 /dev/urandom >"$scratch/work/random"
+same /usr/bin/python3 -c 'print(sum(open("random", "rb").read()))'
+same tar -cf - random
+# shellcheck disable=SC2016
+same sh -c 'exec 3<random; cat <&3 | cksum; echo $((6 * 7)) >made; cat made'
+same /usr/bin/python3 -c 'import subprocess; print(subprocess.check_output(["cksum", "random"]))'
+
+same dd if=random of=copy bs=1000 count=999 status=none
+n=$(count write /copy)
+[ "$n" -eq 999 ] || fail "dd wrote 999 blocks, $n traced"
+n=$(count read /random)
+[ "$n" -eq 999 ] || fail "dd read 999 blocks, $n traced"
+
+if command -v sqlite3 >/dev/null 2>&1; then
+	same sqlite3 db 'DROP TABLE IF EXISTS t; CREATE TABLE t(a); INSERT INTO t VALUES (42);
+		SELECT * FROM t;'
+	n=$(count pwrite64 /db)
+	[ "$n" -gt 3 ] || fail "sqlite3: only $n pwrite64 traced"
+fi
+
+# a thread killed inside its work leaves what it did, and the call it was in
+# shellcheck disable=SC2016
+traced sh -c 'dd if=/dev/zero of=killed bs=1 count=100000000 status=none & sleep 0.3; kill -9 $!; wait; :'
+n=$(count write killed)
+[ "$n" -gt 1000 ] || fail "kill -9: only $n writes kept"
+
+if command -v fio >/dev/null 2>&1; then
+	traced fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread --group_reporting \
+		--ioengine=psync --directory="$scratch/work"
+	for job in 0 1 2 3; do
+		n=$(count pwrite64 "/w.$job.0")
+		[ "$n" -eq 1024 ] || fail "fio job $job wrote 1024 blocks, $n traced"
+	done
+fi

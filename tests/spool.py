@@ -1,0 +1,72 @@
+# Reads a spool directory as eta-ext/record.h describes it: an independent look for the tests.
+# SPDX-License-Identifier: BSD-3-Clause
+import collections
+import glob
+import os
+import struct
+
+HEADER = 4096
+USER_OP, FILE, NAME, PROPERTY, SKIP = 1, 4, 6, 7, 9
+OFFSET_UNKNOWN = -(1 << 63)
+
+Op = collections.namedtuple(
+    "Op", "name kind fd path file size offset ret begin end pid tid caller")
+File = collections.namedtuple("File", "kind dev open_flags inode fs_magic path")
+Header = collections.namedtuple(
+    "Header", "version kind pid tid ppid start mono real lost last_file host comm exe")
+
+
+def read_header(data):
+    assert data[:8] == b"SCISPOOL", "magic"
+    (version, kind, pid, tid, ppid, _cpu, start, mono, real, lost, last_file, _ptid, _flags,
+     host, comm, exe) = struct.unpack_from("=6I5Q2I64s64s256s", data, 8)
+    text = [t.split(b"\0")[0].decode() for t in (host, comm, exe)]
+    return Header(version, kind, pid, tid, ppid, start, mono, real, lost, last_file, *text)
+
+
+def records(data):
+    at = HEADER
+    while at + 32 <= len(data):
+        time, end, kind, flags, units, ident = struct.unpack_from("=QQBBHI", data, at)
+        if kind == 0:
+            break
+        yield at, kind, time, end, flags, ident
+        at += units * 32
+
+
+class Spool:
+    """Everything in a directory: ops in the order of begin, headers, names, files."""
+
+    def __init__(self, path):
+        self.headers, self.names, self.properties = {}, {}, {}
+        self.files, self.ops = {}, []
+        loaded = {name: open(name, "rb").read() for name in glob.glob(os.path.join(path, "*.*"))}
+        for name, data in loaded.items():
+            header = read_header(data)
+            self.headers[os.path.basename(name)] = header
+            for at, kind, _time, _end, flags, ident in records(data):
+                if kind == NAME:
+                    n, = struct.unpack_from("=I", data, at + 24)
+                    self.names[header.pid, ident] = (data[at + 32:at + 32 + n].decode(), flags)
+                elif kind == PROPERTY:
+                    n, = struct.unpack_from("=I", data, at + 24)
+                    self.properties.setdefault(header.pid, []).append(
+                        data[at + 32:at + 32 + n].decode())
+                elif kind == FILE:
+                    dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
+                    self.files[header.pid, ident] = File(
+                        flags, dev, oflags, inode, magic, data[at + 56:at + 56 + n].decode())
+        for name, data in loaded.items():
+            header = read_header(data)
+            for at, kind, time, end, _flags, ident in records(data):
+                if kind != USER_OP:
+                    continue
+                fd, file, size, offset, ret, caller = struct.unpack_from("=iIQqqQ", data, at + 24)
+                text, op_kind = self.names[header.pid, ident]
+                known = self.files.get((header.pid, file))
+                assert known or file == 0, (name, at, file)
+                self.ops.append(Op(text, op_kind, fd, known.path if known else "", file, size,
+                                   None if offset == OFFSET_UNKNOWN else offset, ret, time, end,
+                                   header.pid, header.tid, caller))
+        self.ops.sort(key=lambda op: (op.begin, -op.end))
+        self.lost = sum(h.lost for h in self.headers.values())
