@@ -7,6 +7,8 @@ eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden
 
 # Commands link these objects directly; libeta-ext.so is for other programs.
 eta_ext_libeta_la_SOURCES = \
+	eta-ext/archive.c \
+	eta-ext/archive.h \
 	eta-ext/check.c \
 	eta-ext/check.h \
 	eta-ext/eta.h \
@@ -19,7 +21,11 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
 	eta-ext/source.h \
-	eta-ext/trace.c
+	eta-ext/trace.c \
+	eta-ext/write-otf2-defs.c \
+	eta-ext/write-otf2-events.c \
+	eta-ext/write-otf2.c \
+	eta-ext/write-otf2.h
 eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS)
 eta_ext_libeta_la_LIBADD = $(OTF2_LIBS)
 

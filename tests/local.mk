@@ -44,3 +44,8 @@ tests_programs_calls_CFLAGS = $(SCI_CFLAGS)
 tests_programs_calls_LDFLAGS = -pthread
 EXTRA_DIST += tests/spool.py
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh
+
+# Programs of the benches (tests/bench/*.sh).
+noinst_PROGRAMS += tests/bench/bench-generate
+tests_bench_bench_generate_SOURCES = tests/bench/generate.c
+tests_bench_bench_generate_LDADD = $(COMMAND_LIBS)

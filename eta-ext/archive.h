@@ -1,0 +1,94 @@
+/* Names and numbers in OTF2 archives that their reader and their writer share. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_ARCHIVE_H
+#define ETA_ARCHIVE_H
+
+#include <otf2/otf2.h>
+
+#include <fcntl.h>
+
+/* X(ID, name, OTF2 type, description): attributes of events, in the order of their ids. */
+#define ARCHIVE_ATTRIBUTES(X)                                                                      \
+	X(SIZE, "size", UINT64, "bytes requested")                                                 \
+	X(OFFSET, "offset", INT64,                                                                 \
+	  "bytes from the start of the file; of a block request, of the "                          \
+	  "device")                                                                                \
+	X(INODE, "inode", UINT64, "inode number of the file")                                      \
+	X(DEV, "dev", UINT32, "device of the file system, major << 20 | minor")                    \
+	X(RET, "ret", INT64,                                                                       \
+	  "value returned, where it is not the size asked for; the least "                         \
+	  "number: unknown")                                                                       \
+	X(ERRNO, "errno", UINT32, "error number of a failed call")                                 \
+	X(CALLER, "caller", UINT64, "return address of the call")                                  \
+	X(WHO, "who", UINT64, "thread id of the lock's holder, or of the task that had the CPU")   \
+	X(END, "end", UINT64, "timestamp of the block request's completion")                       \
+	X(OWNER, "owner", UINT32, "thread id of who dirtied the pages of the block request")       \
+	X(DIRECT, "direct", UINT8, "1: O_DIRECT")                                                  \
+	X(TRUNCATED, "truncated", UINT8, "1: the trace ended inside the region")
+
+enum archive_attribute {
+#define X(id, name, type, description) ARCHIVE_##id,
+	ARCHIVE_ATTRIBUTES(X)
+#undef X
+		ARCHIVE_N_ATTRIBUTES,
+};
+
+/* Stands in `ret` where the size is known and the returned value is not. */
+#define ARCHIVE_RET_UNKNOWN INT64_MIN
+
+/*
+ * A Leave without `ret` returned the `size` of its Enter. Both sides keep the sizes of this many
+ * nested regions; deeper ones always carry their `ret`.
+ */
+#define ARCHIVE_DEPTH 256
+#define ARCHIVE_NO_SIZE UINT64_MAX
+
+#define ARCHIVE_CREATOR "eztrace-sci"
+#define ARCHIVE_LEVEL_GROUP "level:"
+#define ARCHIVE_KERNEL_GROUP "kernel"
+#define ARCHIVE_DEVICE_CLASS "block device"
+#define ARCHIVE_HOST_CLASS "node"
+
+#define ARCHIVE_PID "PID"	   /* of a location and of a location group */
+#define ARCHIVE_PPID "PPID"	   /* of a location group */
+#define ARCHIVE_TID "TID"	   /* of a location */
+#define ARCHIVE_START "START"	   /* of a location */
+#define ARCHIVE_DEV_PROPERTY "DEV" /* of a device's location, and of the file behind its handle */
+#define ARCHIVE_FILE_DEV "dev"	   /* of a file */
+#define ARCHIVE_FILE_INODE "inode" /* of a file */
+#define ARCHIVE_FILE_SYSTEM "fs"   /* of a file */
+
+/* Trace property: CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, decimal. */
+#define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"
+
+/* X(open flag, OTF2 status flag) */
+#define ARCHIVE_STATUS_FLAGS(X)                                                                    \
+	X(O_CLOEXEC, CLOSE_ON_EXEC)                                                                \
+	X(O_APPEND, APPEND)                                                                        \
+	X(O_NONBLOCK, NON_BLOCKING)                                                                \
+	X(O_ASYNC, ASYNC)                                                                          \
+	X(O_SYNC, SYNC)                                                                            \
+	X(O_DSYNC, DATA_SYNC)                                                                      \
+	X(O_DIRECT, AVOID_CACHING)                                                                 \
+	X(O_NOATIME, NO_ACCESS_TIME)
+
+/* X(open flag, OTF2 creation flag) */
+#define ARCHIVE_CREATION_FLAGS(X)                                                                  \
+	X(O_CREAT, CREATE)                                                                         \
+	X(O_EXCL, EXCLUSIVE)                                                                       \
+	X(O_TRUNC, TRUNCATE)                                                                       \
+	X(O_DIRECTORY, DIRECTORY)                                                                  \
+	X(O_NOCTTY, NO_CONTROLLING_TERMINAL)                                                       \
+	X(O_NOFOLLOW, NO_FOLLOW)                                                                   \
+	X(O_PATH, PATH)                                                                            \
+	X(O_TMPFILE, TEMPORARY_FILE)
+
+/*
+ * libotf2 prints its errors itself. From the first call of this on they are kept per thread, for
+ * the one message of ours that names the file.
+ */
+void archive_errors_catch(void);
+/* What libotf2 said first in this thread since the last call; "" for nothing. */
+const char *archive_error_take(OTF2_ErrorCode code);
+
+#endif

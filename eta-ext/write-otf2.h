@@ -1,0 +1,42 @@
+/* Inside of the OTF2 writer: its parts share this. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_WRITE_OTF2_H
+#define ETA_WRITE_OTF2_H
+
+#include "archive.h"
+#include "source.h"
+
+/* What was written of a location. */
+struct written {
+	uint64_t events;
+	uint64_t first_ns, last_ns; /* where events > 0 */
+	uint64_t disorder;
+};
+
+struct archive_writer {
+	struct eta_trace *trace;
+	const char *anchor; /* as the user named it, for messages */
+	const struct eta_write_options *options;
+	OTF2_Archive *archive;
+	struct written *written; /* per location */
+	uint8_t *created;	 /* per handle: has an IO_CREATE event; set by several threads */
+	uint32_t *order;	 /* locations, those with most events first */
+	uint32_t next;		 /* in order; atomic */
+	pthread_mutex_t lock;	 /* rc, events_done, progress */
+	uint64_t events_done;
+	int rc; /* the first failure of a thread */
+};
+
+/* The events of every location, by several threads. */
+int write_otf2_events(struct archive_writer *writer, unsigned threads);
+
+/* All definitions; after the events, because they hold their numbers. */
+int write_otf2_definitions(struct archive_writer *writer);
+
+/* Reports what libotf2 said about CODE while doing WHAT; -errno. */
+int write_otf2_failed(const struct archive_writer *writer, OTF2_ErrorCode code, const char *what);
+
+OTF2_IoAccessMode write_otf2_access_mode(uint32_t open_flags);
+OTF2_IoStatusFlag write_otf2_status_flags(uint32_t open_flags);
+
+#endif
