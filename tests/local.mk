@@ -49,3 +49,5 @@ script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh
 noinst_PROGRAMS += tests/bench/bench-generate
 tests_bench_bench_generate_SOURCES = tests/bench/generate.c
 tests_bench_bench_generate_LDADD = $(COMMAND_LIBS)
+.PHONY: bench-programs
+bench-programs: $(noinst_PROGRAMS)
