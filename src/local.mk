@@ -2,3 +2,33 @@
 noinst_LTLIBRARIES += src/libcli.la
 src_libcli_la_SOURCES = src/cli.c src/cli.h src/launch.c src/launch.h
 COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
+
+# The analysis, without any printing, and the reports.
+noinst_LTLIBRARIES += src/libanalysis.la
+src_libanalysis_la_SOURCES = \
+	src/analysis/analysis.c src/analysis/analysis.h \
+	src/analysis/cells.c src/analysis/cells.h \
+	src/analysis/classes.c src/analysis/classes.h \
+	src/analysis/durations.c src/analysis/durations.h \
+	src/analysis/engine.h \
+	src/analysis/hash.h \
+	src/analysis/operations.c src/analysis/operations.h \
+	src/analysis/pass.c \
+	src/analysis/reference.c src/analysis/reference.h \
+	src/analysis/references.c \
+	src/analysis/regions.c \
+	src/analysis/resources.c src/analysis/resources.h \
+	src/analysis/score.c \
+	src/analysis/spill.c src/analysis/spill.h \
+	src/analysis/split.c src/analysis/split.h \
+	src/analysis/verdict.c src/analysis/verdict.h
+src_libanalysis_la_LIBADD = -lm -lpthread
+
+bin_PROGRAMS += src/sci-analyze
+src_sci_analyze_SOURCES = \
+	src/sci-analyze.c \
+	src/report/json.c \
+	src/report/report.h \
+	src/report/text.c
+src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)

@@ -35,6 +35,11 @@ check_PROGRAMS += tests/unit/test-merge
 tests_unit_test_merge_SOURCES = tests/unit/test-merge.c $(MEMORY_TRACE)
 tests_unit_test_merge_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_merge_LDADD = $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test-score
+tests_unit_test_score_SOURCES = tests/unit/test-score.c $(MEMORY_TRACE)
+tests_unit_test_score_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_score_LDADD = src/libanalysis.la $(UNIT_LIBS)
 endif
 
 # Programs that the tracer's tests run.

@@ -1,0 +1,78 @@
+/* Classes of similar operations, and what each thread did in each of them. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_CLASSES_H
+#define SCI_CLASSES_H
+
+#include <stddef.h>
+
+#include "durations.h"
+#include "operations.h"
+#include "reference.h"
+
+/* What tells classes apart; the three hashes are of growing detail. */
+struct class_key {
+	uint64_t coarse;  /* function, mode, size class, O_DIRECT, result */
+	uint64_t flagged; /* coarse + issued a bio, waited for a bio */
+	uint64_t fine;	  /* flagged + signature */
+	uint64_t name;	  /* hash of the function's name */
+	uint32_t region;  /* of the function */
+	uint8_t mode;
+	uint8_t result;
+	uint8_t size_class; /* 0: no size, else 1 + log2 */
+	bool direct;
+	bool issued;
+	bool waited;
+};
+
+/* The fastest finished operation: ties by begin, then location. */
+struct fastest {
+	uint64_t ns;
+	uint64_t begin_ns;
+	uint32_t location;
+	uint64_t cell_ns[N_CELLS];
+};
+
+struct class
+{
+	struct class_key key;
+	struct durations durations; /* of finished operations */
+	struct fastest fastest;
+	/* where the location under way keeps its tally of this class */
+	uint32_t tally_of; /* location + 1 */
+	uint32_t tally;
+};
+
+/* Classes met by one thread of the analysis, or all. Order of meeting. */
+struct classes {
+	struct class **list;
+	uint32_t n, room;
+	uint32_t *slots; /* open addressing on key.fine: index + 1 */
+	uint32_t n_slots;
+};
+
+/* What one location did in one class. */
+struct tally {
+	uint32_t class;
+	uint64_t n;
+	uint64_t sum_ns;
+	uint64_t cell_ns[N_CELLS];
+	struct contended *contended; /* NULL: nothing but by nature */
+};
+
+/* The operations of a tally whose cells of a group were contended. */
+struct contended {
+	uint64_t n[N_GROUPS];
+	uint64_t cell_ns[N_CELLS];
+};
+
+void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,
+		    struct class_key *key);
+
+/* The class of KEY, made when it is new; its index through the pointer. */
+int classes_get(struct classes *classes, const struct class_key *key, uint32_t *index);
+void classes_free(struct classes *classes);
+
+int class_add(struct class *class, const struct operation *op, uint32_t location);
+int class_merge(struct class *into, const struct class *from);
+
+#endif

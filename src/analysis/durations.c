@@ -1,0 +1,158 @@
+/* The bounded heap and histogram of durations. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "durations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Below 64 ns each value has its bucket; above, 32 buckets for each power of two. */
+#define SUB_BITS 5
+#define SUB (1u << SUB_BITS)
+#define N_BUCKETS ((64 - SUB_BITS) * SUB + SUB)
+
+static unsigned bucket_of(uint64_t ns)
+{
+	unsigned shift;
+
+	if (ns < 2 * SUB)
+		return (unsigned)ns;
+	shift = 63 - (unsigned)__builtin_clzll(ns) - SUB_BITS;
+	return (shift + 1) * SUB + (unsigned)(ns >> shift) - SUB;
+}
+
+static uint64_t bucket_low(unsigned bucket)
+{
+	unsigned shift;
+
+	if (bucket < 2 * SUB)
+		return bucket;
+	shift = bucket / SUB - 1;
+	return (uint64_t)(bucket % SUB + SUB) << shift;
+}
+
+static uint64_t bucket_high(unsigned bucket)
+{
+	return bucket + 1 < N_BUCKETS ? bucket_low(bucket + 1) - 1 : UINT64_MAX;
+}
+
+static int keep_grow(struct durations *d)
+{
+	uint32_t room = d->room ? 2 * d->room : 8;
+	uint64_t *kept = reallocarray(d->kept, room, sizeof(*kept));
+
+	if (!kept)
+		return -ENOMEM;
+	d->kept = kept;
+	d->room = room;
+	return 0;
+}
+
+static int keep(struct durations *d, uint64_t ns)
+{
+	uint32_t i, child;
+
+	if (d->n_kept < DURATIONS_KEPT) {
+		if (d->n_kept == d->room && keep_grow(d) < 0)
+			return -ENOMEM;
+		for (i = d->n_kept++; i && d->kept[(i - 1) / 2] < ns; i = (i - 1) / 2)
+			d->kept[i] = d->kept[(i - 1) / 2];
+		d->kept[i] = ns;
+		return 0;
+	}
+	if (ns >= d->kept[0])
+		return 0;
+	for (i = 0; (child = 2 * i + 1) < d->n_kept; i = child) {
+		if (child + 1 < d->n_kept && d->kept[child + 1] > d->kept[child])
+			child++;
+		if (d->kept[child] <= ns)
+			break;
+		d->kept[i] = d->kept[child];
+	}
+	d->kept[i] = ns;
+	return 0;
+}
+
+static int histogram_begin(struct durations *d)
+{
+	d->histogram = calloc(N_BUCKETS, sizeof(*d->histogram));
+	if (!d->histogram)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < d->n_kept; i++)
+		d->histogram[bucket_of(d->kept[i])]++;
+	return 0;
+}
+
+int durations_add(struct durations *d, uint64_t ns)
+{
+	if (d->n == DURATIONS_KEPT && histogram_begin(d) < 0)
+		return -ENOMEM;
+	d->n++;
+	if (ns < d->min_ns)
+		d->min_ns = ns;
+	if (ns > d->max_ns)
+		d->max_ns = ns;
+	if (d->histogram)
+		d->histogram[bucket_of(ns)]++;
+	return keep(d, ns);
+}
+
+int durations_merge(struct durations *into, const struct durations *from)
+{
+	if (!into->histogram && into->n + from->n > DURATIONS_KEPT && histogram_begin(into) < 0)
+		return -ENOMEM;
+	if (into->histogram && from->histogram)
+		for (unsigned b = 0; b < N_BUCKETS; b++)
+			into->histogram[b] += from->histogram[b];
+	else if (into->histogram)
+		for (uint32_t i = 0; i < from->n_kept; i++)
+			into->histogram[bucket_of(from->kept[i])]++;
+	for (uint32_t i = 0; i < from->n_kept; i++)
+		if (keep(into, from->kept[i]) < 0)
+			return -ENOMEM;
+	into->n += from->n;
+	if (from->min_ns < into->min_ns)
+		into->min_ns = from->min_ns;
+	if (from->max_ns > into->max_ns)
+		into->max_ns = from->max_ns;
+	return 0;
+}
+
+void durations_free(struct durations *d)
+{
+	free(d->kept);
+	free(d->histogram);
+	d->kept = NULL;
+	d->histogram = NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void durations_sort(struct durations *d)
+{
+	if (d->n_kept)
+		qsort(d->kept, d->n_kept, sizeof(*d->kept), compare);
+}
+
+void durations_rank(const struct durations *d, uint64_t rank, uint64_t *low, uint64_t *high)
+{
+	uint64_t below = 0;
+
+	if (rank <= d->n_kept) {
+		*low = *high = d->kept[rank - 1];
+		return;
+	}
+	for (unsigned b = 0; b < N_BUCKETS; b++) {
+		below += d->histogram[b];
+		if (below < rank)
+			continue;
+		*low = bucket_low(b) > d->min_ns ? bucket_low(b) : d->min_ns;
+		*high = bucket_high(b) < d->max_ns ? bucket_high(b) : d->max_ns;
+		return;
+	}
+	*low = *high = d->max_ns;
+}

@@ -1,0 +1,39 @@
+/* Durations of a class of operations: the shortest exactly, all of them in a histogram. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_DURATIONS_H
+#define SCI_DURATIONS_H
+
+#include <stdint.h>
+
+/*
+ * The DURATIONS_KEPT shortest are kept as they are, in a bounded heap; which ones these are does
+ * not depend on the order of adding or merging. Beyond that many, a histogram of 1/32 relative
+ * width.
+ */
+#define DURATIONS_KEPT 1024
+
+struct durations {
+	uint64_t n;
+	uint64_t min_ns; /* UINT64_MAX without any */
+	uint64_t max_ns;
+	uint64_t *kept; /* max-heap of the shortest */
+	uint32_t n_kept, room;
+	uint64_t *histogram; /* NULL while all are kept */
+};
+
+#define DURATIONS_EMPTY ((struct durations){ .min_ns = UINT64_MAX })
+
+int durations_add(struct durations *d, uint64_t ns);
+int durations_merge(struct durations *into, const struct durations *from);
+void durations_free(struct durations *d);
+
+/* Sorts what is kept, ascending; it stays a set, but nothing may be added any more. */
+void durations_sort(struct durations *d);
+
+/*
+ * The duration at RANK (1 to n), after durations_sort: *low == *high while it is kept, else the
+ * bounds of its histogram bucket.
+ */
+void durations_rank(const struct durations *d, uint64_t rank, uint64_t *low, uint64_t *high);
+
+#endif

@@ -1,0 +1,26 @@
+/* 64-bit mixing for names and signatures. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_HASH_H
+#define SCI_HASH_H
+
+#include <stdint.h>
+
+/* One more word into H: the order of words matters (multiply and fold, as wyhash does). */
+static inline uint64_t hash_mix(uint64_t h, uint64_t word)
+{
+	unsigned __int128 m =
+		(unsigned __int128)(h ^ 0x9e3779b97f4a7c15u) * (word ^ 0xd6e8feb86659fd93u);
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64) ^ (word << 1 | word >> 63);
+}
+
+static inline uint64_t hash_text(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u; /* FNV-1a */
+	return hash_mix(h, 0x2545f4914f6cdd1du);
+}
+
+#endif

@@ -1,0 +1,479 @@
+/* The walk over one location's events that builds its operations. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "operations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+
+struct frame {
+	uint32_t region;
+	uint8_t cell;
+	bool bio_explains;
+	bool hidden; /* a reason, or inside one: no part of the signature */
+	uint64_t hash;
+	uint64_t last_child; /* signature of the last child: a run of equal ones counts once */
+};
+
+/* A block request of the current operation. */
+struct open_bio {
+	uint64_t match;
+	uint64_t end_ns;
+};
+
+#define NO_OPERATION SIZE_MAX
+
+struct walk {
+	const struct eta_defs *defs;
+	const struct regions *regions;
+	enum similar similar;
+	struct walk_sink sink;
+	struct walk_counts counts;
+	bool *found;
+	bool any_found;
+
+	struct frame *stack;
+	size_t depth, stack_room;
+	size_t root; /* depth of the operation's outermost region, or NO_OPERATION */
+
+	struct operation op;
+	size_t piece_room;
+	uint64_t accounted_ns; /* time up to here is in op.ns */
+	bool has_size, has_file, has_result;
+
+	/* Block requests in flight: it is enough to know until when. */
+	uint64_t in_flight_end_ns;
+	uint64_t issued_end_ns; /* the same of those the device has */
+	uint32_t bio_dev;
+	struct open_bio *bios;
+	size_t n_bios, first_bio, bio_room;
+};
+
+/* ---- time ---- */
+
+static int piece_add(struct walk *w, uint64_t begin, uint64_t end, enum cell cell)
+{
+	bool held_back = cell == CELL_BLOCK_HELD_BACK;
+	uint32_t dev = w->in_flight_end_ns > begin ? w->bio_dev : 0;
+	struct piece *last = w->op.n_pieces ? &w->op.pieces[w->op.n_pieces - 1] : NULL;
+
+	if (last && last->end_ns == begin && last->dev == dev && last->held_back == held_back) {
+		last->end_ns = end;
+		return 0;
+	}
+	if (w->op.n_pieces == w->piece_room) {
+		size_t room = w->piece_room ? 2 * w->piece_room : 16;
+		struct piece *p = reallocarray(w->op.pieces, room, sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		w->op.pieces = p;
+		w->piece_room = room;
+	}
+	w->op.pieces[w->op.n_pieces++] = (struct piece){ begin, end, dev, held_back };
+	return 0;
+}
+
+static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell cell)
+{
+	w->op.ns[cell] += end - begin;
+	w->op.cells |= 1ull << cell;
+	if (w->sink.pieces && cell_table[cell].group == GROUP_DEVICE)
+		return piece_add(w, begin, end, cell);
+	return 0;
+}
+
+/*
+ * Gives the time since the last event to the innermost region. All bios of the operation known now
+ * began before, so "one is in flight" is true exactly until the latest end among them.
+ */
+static int account(struct walk *w, uint64_t now)
+{
+	const struct frame *top = &w->stack[w->depth - 1];
+	uint64_t at = w->accounted_ns;
+	int rc = 0;
+
+	if (now <= at)
+		return 0;
+	w->accounted_ns = now;
+	if (top->bio_explains && w->in_flight_end_ns > at) {
+		uint64_t device = w->issued_end_ns < now ? w->issued_end_ns : now;
+		uint64_t queue = w->in_flight_end_ns < now ? w->in_flight_end_ns : now;
+
+		if (device > at) {
+			rc = account_to(w, at, device, CELL_BLOCK_DEVICE);
+			at = device;
+		}
+		if (!rc && queue > at) {
+			rc = account_to(w, at, queue, CELL_BLOCK_QUEUE);
+			at = queue;
+		}
+	}
+	if (!rc && now > at)
+		rc = account_to(w, at, now, (enum cell)top->cell);
+	return rc;
+}
+
+/* ---- operations ---- */
+
+static void operation_begin(struct walk *w, const struct eta_event *e)
+{
+	uint64_t cells = w->op.cells;
+	struct piece *pieces = w->op.pieces;
+	uint64_t *ns = w->op.ns;
+
+	while (cells)
+		ns[cell_next(&cells)] = 0;
+	memset(&w->op, 0, offsetof(struct operation, ns));
+	w->op.begin_ns = w->accounted_ns = e->time_ns;
+	w->op.region = e->region;
+	w->op.file = ETA_NONE;
+	w->op.mode = w->regions->info[e->region].mode;
+	w->op.pieces = pieces;
+	w->op.n_pieces = 0;
+	w->root = w->depth;
+	w->has_size = w->has_file = w->has_result = false;
+	w->in_flight_end_ns = w->issued_end_ns = 0;
+	w->n_bios = w->first_bio = 0;
+	if (w->similar == SIMILAR_PAPER)
+		w->op.signature = 0;
+}
+
+static void set_result(struct walk *w, const struct eta_event *leave)
+{
+	struct operation *op = &w->op;
+
+	if (leave->has & ETA_HAS_RET) {
+		if (leave->ret < 0) {
+			op->result = RESULT_ERROR;
+			op->bytes = 0;
+			return;
+		}
+		/* open and lseek return no byte count */
+		if (op->mode == MODE_OTHER || !w->has_size)
+			return;
+		/* fread and fwrite count items: what was transferred tells more */
+		if (!w->has_result)
+			op->bytes = (uint64_t)leave->ret;
+	} else if (!w->has_result && op->mode != MODE_OTHER) {
+		op->bytes = op->size;
+	}
+	if (op->mode != MODE_OTHER && op->bytes < op->size)
+		op->result = op->bytes ? RESULT_SHORT : RESULT_ZERO;
+}
+
+static int operation_end(struct walk *w, const struct eta_event *e, uint64_t signature)
+{
+	w->op.end_ns = w->accounted_ns;
+	w->op.signature = signature;
+	w->op.truncated = e->has & ETA_EVENT_TRUNCATED;
+	set_result(w, e);
+	w->root = NO_OPERATION;
+	return w->sink.operation(w->sink.arg, &w->op);
+}
+
+static void know_file(struct walk *w, uint32_t dev, uint64_t inode)
+{
+	if (w->has_file)
+		return;
+	w->has_file = true;
+	w->op.dev = dev;
+	w->op.inode = inode;
+}
+
+static void know_handle(struct walk *w, const struct eta_event *e)
+{
+	uint32_t file;
+
+	if (w->op.file != ETA_NONE || e->handle >= w->defs->n_handles)
+		return;
+	file = w->defs->handles[e->handle].file;
+	if (file >= w->defs->n_files)
+		return;
+	w->op.file = file;
+	if (w->defs->files[file].inode)
+		know_file(w, w->defs->files[file].dev, w->defs->files[file].inode);
+}
+
+/* ---- regions ---- */
+
+static int stack_grow(struct walk *w)
+{
+	size_t room = w->stack_room ? 2 * w->stack_room : 64;
+	struct frame *stack = reallocarray(w->stack, room, sizeof(*stack));
+
+	if (!stack)
+		return -ENOMEM;
+	w->stack = stack;
+	w->stack_room = room;
+	return 0;
+}
+
+static int enter(struct walk *w, const struct eta_event *e)
+{
+	const struct region_info *info = &w->regions->info[e->region];
+	struct frame *f;
+	int rc = 0;
+
+	if (w->depth == w->stack_room && (rc = stack_grow(w)) < 0)
+		return rc;
+	if (w->root != NO_OPERATION)
+		rc = account(w, e->time_ns);
+	else if (info->io)
+		operation_begin(w, e);
+	f = &w->stack[w->depth++];
+	f->region = e->region;
+	if (w->root == NO_OPERATION)
+		return rc;
+	f->hash = info->hash;
+	f->last_child = 0;
+	f->cell = info->cell;
+	f->bio_explains = info->bio_explains;
+	f->hidden = info->is_reason;
+	if (w->root != w->depth - 1) {
+		if (f->cell == CELL_INHERITED) {
+			f->cell = f[-1].cell;
+			f->bio_explains = f[-1].bio_explains;
+		}
+		f->hidden |= f[-1].hidden;
+	}
+	if (w->similar == SIMILAR_PAPER)
+		w->op.signature = hash_mix(w->op.signature, info->hash);
+	if (!w->has_size && e->has & ETA_HAS_SIZE) {
+		w->has_size = true;
+		w->op.size = e->size;
+	}
+	if (e->has & ETA_HAS_FILE)
+		know_file(w, e->dev, e->inode);
+	if (e->has & ETA_EVENT_DIRECT)
+		w->op.direct = true;
+	return rc;
+}
+
+/* The innermost region ends. */
+static int leave_top(struct walk *w, const struct eta_event *e)
+{
+	struct frame *f;
+	uint64_t signature;
+	int rc;
+
+	if (w->root == NO_OPERATION) {
+		w->depth--;
+		return 0;
+	}
+	rc = account(w, e->time_ns);
+	if (rc < 0)
+		return rc;
+	f = &w->stack[--w->depth];
+	if (w->similar == SIMILAR_PAPER)
+		signature = w->op.signature =
+			hash_mix(w->op.signature, ~w->regions->info[f->region].hash);
+	else
+		signature = f->hash;
+	if (w->depth == w->root)
+		return operation_end(w, e, signature);
+	if (w->similar != SIMILAR_PAPER && !f->hidden && f->hash != f[-1].last_child) {
+		f[-1].last_child = f->hash;
+		f[-1].hash = hash_mix(f[-1].hash, f->hash);
+	}
+	return 0;
+}
+
+static int leave(struct walk *w, const struct eta_event *e)
+{
+	size_t d = w->depth;
+	int rc = 0;
+
+	if (d && w->stack[d - 1].region == e->region)
+		return leave_top(w, e);
+	while (d > 0 && w->stack[d - 1].region != e->region)
+		d--;
+	if (d == 0) {
+		w->counts.orphan++;
+		return 0;
+	}
+	while (!rc && w->depth >= d)
+		rc = leave_top(w, e);
+	return rc;
+}
+
+/* ---- I/O records ---- */
+
+static int bio_begin(struct walk *w, const struct eta_event *e)
+{
+	uint32_t dev = e->handle < w->defs->n_handles ? w->defs->handles[e->handle].device : 0;
+	int rc = 0;
+
+	if (w->root != NO_OPERATION)
+		w->op.issued_bio = true;
+	if (!(e->has & ETA_HAS_END) || e->end_ns < e->time_ns) {
+		w->counts.open_bios++;
+		return 0;
+	}
+	if (w->sink.pieces) {
+		struct bio bio = { e->time_ns, e->end_ns, dev, e->owner };
+
+		rc = w->sink.bio(w->sink.arg, &bio);
+	}
+	if (rc < 0 || w->root == NO_OPERATION)
+		return rc;
+	if (e->end_ns > w->in_flight_end_ns) {
+		w->in_flight_end_ns = e->end_ns;
+		w->bio_dev = dev;
+	}
+	if (w->n_bios == w->bio_room) {
+		size_t room = w->bio_room ? 2 * w->bio_room : 64;
+		struct open_bio *bios = reallocarray(w->bios, room, sizeof(*bios));
+
+		if (!bios)
+			return -ENOMEM;
+		w->bios = bios;
+		w->bio_room = room;
+	}
+	w->bios[w->n_bios++] = (struct open_bio){ e->match, e->end_ns };
+	return 0;
+}
+
+/* Requests are issued nearly in the order they were queued: the search starts at the oldest. */
+static void bio_issued(struct walk *w, const struct eta_event *e)
+{
+	for (size_t i = w->first_bio; i < w->n_bios; i++) {
+		if (w->bios[i].match != e->match)
+			continue;
+		if (w->bios[i].end_ns > w->issued_end_ns)
+			w->issued_end_ns = w->bios[i].end_ns;
+		w->bios[i] = w->bios[w->first_bio++];
+		return;
+	}
+}
+
+static int io_record(struct walk *w, const struct eta_event *e)
+{
+	bool block = e->has & ETA_EVENT_BLOCK_IO;
+	int rc;
+
+	if (w->root != NO_OPERATION && (rc = account(w, e->time_ns)) < 0)
+		return rc;
+	if (block && e->kind == ETA_IO_BEGIN)
+		return bio_begin(w, e);
+	if (block) {
+		if (e->kind == ETA_IO_ISSUED && w->root != NO_OPERATION)
+			bio_issued(w, e);
+		return 0;
+	}
+	if (e->kind == ETA_IO_BEGIN && w->depth &&
+	    !w->regions->info[w->stack[w->depth - 1].region].io) {
+		w->found[w->stack[w->depth - 1].region] = true;
+		w->any_found = true;
+	}
+	if (w->root == NO_OPERATION)
+		return 0;
+	know_handle(w, e);
+	if (e->kind == ETA_IO_BEGIN) {
+		if (e->mode == ETA_IO_READ)
+			w->op.mode = MODE_READ;
+		else if (e->mode == ETA_IO_WRITE)
+			w->op.mode = MODE_WRITE;
+		if (!w->has_size && e->mode != ETA_IO_FLUSH) {
+			w->has_size = true;
+			w->op.size = e->size;
+		}
+	} else if (e->kind == ETA_IO_COMPLETE && w->depth == w->root + 1) {
+		w->has_result = true;
+		w->op.bytes += e->size;
+	}
+	return 0;
+}
+
+/* ---- the walk ---- */
+
+int walk_events(struct walk *w, const struct eta_event *events, size_t n)
+{
+	int rc = 0;
+
+	if (n && w->counts.first_ns == UINT64_MAX)
+		w->counts.first_ns = events[0].time_ns;
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct eta_event *e = &events[i];
+
+		if (e->kind == ETA_ENTER)
+			rc = enter(w, e);
+		else if (e->kind == ETA_LEAVE)
+			rc = leave(w, e);
+		else
+			rc = io_record(w, e);
+	}
+	if (n)
+		w->counts.last_ns = events[n - 1].time_ns;
+	w->counts.events += n;
+	return rc;
+}
+
+int walk_end(struct walk *w, struct walk_counts *counts)
+{
+	struct eta_event end = { .time_ns = w->counts.last_ns,
+				 .kind = ETA_LEAVE,
+				 .has = ETA_EVENT_TRUNCATED };
+	int rc = 0;
+
+	while (!rc && w->depth) {
+		w->counts.truncated++;
+		rc = leave_top(w, &end);
+	}
+	*counts = w->counts;
+	return rc;
+}
+
+void walk_begin(struct walk *w, const struct walk_sink *sink)
+{
+	w->sink = *sink;
+	w->counts = (struct walk_counts){ .first_ns = UINT64_MAX };
+	w->depth = 0;
+	w->root = NO_OPERATION;
+}
+
+bool walk_found(struct walk *w, struct regions *regions)
+{
+	if (!w->any_found || !regions)
+		return w->any_found;
+	for (uint32_t i = 0; i < regions->n; i++) {
+		if (!w->found[i])
+			continue;
+		regions->info[i].io = true;
+		regions->info[i].cell = CELL_USER_NONE;
+	}
+	return true;
+}
+
+int walk_new(const struct eta_defs *defs, const struct regions *regions, enum similar similar,
+	     struct walk **out)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+
+	*out = w;
+	if (w)
+		w->found = calloc(regions->n ? regions->n : 1, sizeof(*w->found));
+	if (!w || !w->found) {
+		walk_free(w);
+		*out = NULL;
+		return -ENOMEM;
+	}
+	w->defs = defs;
+	w->regions = regions;
+	w->similar = similar;
+	w->root = NO_OPERATION;
+	return 0;
+}
+
+void walk_free(struct walk *w)
+{
+	if (!w)
+		return;
+	free(w->found);
+	free(w->stack);
+	free(w->op.pieces);
+	free(w->bios);
+	free(w);
+}

@@ -1,0 +1,112 @@
+/* From the events of one location to its operations: outermost I/O regions, time divided by cell.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_OPERATIONS_H
+#define SCI_OPERATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "eta-ext/eta.h"
+#include "cells.h"
+
+/* ---- what the walk needs to know of each region ---- */
+
+struct region_info {
+	uint64_t hash;	   /* of the name: regions of one name are one region */
+	uint8_t cell;	   /* enum cell */
+	uint8_t mode;	   /* enum operation_mode that the name tells */
+	bool io;	   /* opens an operation */
+	bool is_reason;	   /* a wait inside the path, not a step of it */
+	bool bio_explains; /* a bio in flight explains time in it: it is waiting for block I/O */
+};
+
+struct regions {
+	struct region_info *info;
+	uint32_t n;
+	bool scheduler; /* the trace tells when a thread was off the CPU */
+};
+
+int regions_new(const struct eta_defs *defs, struct regions *regions);
+void regions_free(struct regions *regions);
+
+/* ---- operations ---- */
+
+enum operation_mode { MODE_OTHER, MODE_READ, MODE_WRITE };
+enum operation_result { RESULT_FULL, RESULT_SHORT, RESULT_ZERO, RESULT_ERROR };
+enum similar { SIMILAR_DEFAULT, SIMILAR_PAPER };
+
+/* A stretch of time spent on a device's account. */
+struct piece {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint32_t dev; /* 0: not known, the file system's */
+	uint32_t
+		held_back; /* boolean: nothing was in flight, the request waited before the queue */
+};
+
+struct operation {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t signature; /* of names (paper) or of the folded tree of regions (default) */
+	uint64_t size;	    /* requested bytes */
+	uint64_t bytes;	    /* transferred */
+	uint64_t inode;
+	uint32_t dev;	 /* of the file */
+	uint32_t file;	 /* index into the definitions, ETA_NONE */
+	uint32_t region; /* the outermost */
+	uint8_t mode;	 /* enum operation_mode */
+	uint8_t result;	 /* enum operation_result */
+	bool direct;	 /* O_DIRECT */
+	bool truncated;	 /* the trace ended inside it */
+	bool issued_bio;
+	uint64_t cells;	      /* set of those with time */
+	uint64_t ns[N_CELLS]; /* exclusive times; their sum is end - begin exactly */
+	struct piece *pieces;
+	size_t n_pieces;
+};
+
+/* A block request of the thread, also outside operations. */
+struct bio {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint32_t dev;
+	uint32_t owner_tid; /* who dirtied the pages; 0: the thread itself */
+};
+
+struct walk;
+
+struct walk_sink {
+	/* Return 0, or -errno to stop. The operation is good until the function returns. */
+	int (*operation)(void *arg, const struct operation *op);
+	int (*bio)(void *arg, const struct bio *bio);
+	void *arg;
+	bool pieces; /* fill operation.pieces, call bio */
+};
+
+struct walk_counts {
+	uint64_t events;
+	uint64_t first_ns; /* of the first event; UINT64_MAX without events */
+	uint64_t last_ns;
+	uint64_t orphan;    /* the merge has counted these already when it checked the trace: */
+	uint64_t truncated; /* what is left is what it did not see */
+	uint64_t open_bios; /* completion never seen */
+};
+
+/* One per thread of the analysis; it is used for one location after the other. */
+int walk_new(const struct eta_defs *defs, const struct regions *regions, enum similar similar,
+	     struct walk **out);
+void walk_free(struct walk *walk);
+
+void walk_begin(struct walk *walk, const struct walk_sink *sink);
+int walk_events(struct walk *walk, const struct eta_event *events, size_t n);
+/* Closes what is open at the last event. */
+int walk_end(struct walk *walk, struct walk_counts *counts);
+
+/*
+ * Regions that contain I/O records directly but were not known as I/O: the walk marks them in its
+ * own set. Any found? Marks them in REGIONS unless that is NULL; then start again.
+ */
+bool walk_found(struct walk *walk, struct regions *regions);
+
+#endif

@@ -1,0 +1,350 @@
+/* The pass over all locations: operations to tallies and classes, and to the spill. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "split.h"
+
+/* The definitions say no device for a file that is only known by its path. */
+#define DEV_PATH_ONLY UINT64_MAX
+
+struct pass {
+	struct engine *engine;
+	atomic_uint next;  /* location */
+	atomic_int rc;	   /* the first failure */
+	atomic_bool found; /* regions that turned out to be I/O: all has to be done again */
+};
+
+struct worker {
+	struct pass *pass;
+	struct engine *engine;
+	pthread_t thread;
+	struct walk *walk;
+	struct classes classes;
+	struct resource_cache cache;
+	bool has_cells[N_GROUPS];
+	uint32_t location;
+	struct location_result *result;
+	struct spill_writer operations;
+	struct spill_writer bios;
+};
+
+/* ---- what the walk gives ---- */
+
+static int tally_of(struct worker *w, const struct operation *op, struct class **class,
+		    uint32_t *index)
+{
+	struct class_key key;
+	struct location_result *r = w->result;
+	uint32_t c;
+	int rc;
+
+	class_key_make(op, &w->engine->regions, w->engine->options.similar, &key);
+	rc = classes_get(&w->classes, &key, &c);
+	if (rc < 0)
+		return rc;
+	*class = w->classes.list[c];
+	if ((*class)->tally_of == w->location + 1) {
+		*index = (*class)->tally;
+		return 0;
+	}
+	if (r->n_tallies == r->room) {
+		uint32_t room = r->room ? 2 * r->room : 4;
+		struct tally *t = reallocarray(r->tallies, room, sizeof(*t));
+
+		if (!t)
+			return -ENOMEM;
+		r->tallies = t;
+		r->room = room;
+	}
+	memset(&r->tallies[r->n_tallies], 0, sizeof(*r->tallies));
+	r->tallies[r->n_tallies].class = c;
+	(*class)->tally_of = w->location + 1;
+	(*class)->tally = *index = r->n_tallies++;
+	return 0;
+}
+
+static int file_of(struct worker *w, const struct operation *op, uint32_t *file)
+{
+	uint64_t dev = op->dev, inode = op->inode;
+
+	if (inode == 0 && op->file != ETA_NONE && w->engine->defs->files[op->file].path[0]) {
+		dev = DEV_PATH_ONLY;
+		inode = hash_text(w->engine->defs->files[op->file].path);
+	}
+	return resource_file(&w->engine->resources, &w->cache, dev, inode, w->location, file);
+}
+
+static int spill_operation(struct worker *w, const struct operation *op, uint32_t tally)
+{
+	struct spill_writer *s = &w->operations;
+	uint64_t cells = op->cells;
+	uint32_t file, dev;
+	bool dirties = op->mode == MODE_WRITE && !op->direct;
+	int rc = file_of(w, op, &file);
+
+	if (!rc)
+		rc = resource_dev(&w->engine->resources, &w->cache, op->dev, &dev);
+	if (rc < 0)
+		return rc;
+	rc |= spill_put(s, op->begin_ns);
+	rc |= spill_put(s, op->end_ns);
+	rc |= spill_put(s, tally | (uint64_t)file << 32);
+	rc |= spill_put(s, spill_fields((unsigned)__builtin_popcountll(cells), dirties,
+					op->truncated, dev, (uint32_t)op->n_pieces));
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		w->has_cells[cell_table[c].group] = true;
+		rc |= spill_put(s, (uint64_t)c << SPILL_NS_BITS | op->ns[c]);
+	}
+	for (size_t i = 0; i < op->n_pieces && rc >= 0; i++) {
+		const struct piece *p = &op->pieces[i];
+		uint32_t d = dev;
+
+		if (p->dev && resource_dev(&w->engine->resources, &w->cache, p->dev, &d) < 0)
+			return -ENOMEM;
+		rc |= spill_put(s, p->begin_ns);
+		rc |= spill_put(s, p->end_ns);
+		rc |= spill_put(s, d | (uint64_t)p->held_back << 32);
+	}
+	return rc < 0 ? -EIO : 0;
+}
+
+static int on_operation(void *arg, const struct operation *op)
+{
+	struct worker *w = arg;
+	struct location_result *r = w->result;
+	uint64_t cells = op->cells;
+	struct class *class;
+	struct tally *t;
+	uint32_t index;
+	int rc = tally_of(w, op, &class, &index);
+
+	if (rc < 0)
+		return rc;
+	t = &r->tallies[index];
+	t->n++;
+	t->sum_ns += op->end_ns - op->begin_ns;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		t->cell_ns[c] += op->ns[c];
+	}
+	r->operations++;
+	r->io_ns += op->end_ns - op->begin_ns;
+	/* Its real duration is not known, so others are not measured against it. */
+	if (op->truncated)
+		r->truncated++;
+	else
+		rc = class_add(class, op, w->location);
+	if (!rc && w->engine->split)
+		rc = spill_operation(w, op, index);
+	return rc;
+}
+
+static int on_bio(void *arg, const struct bio *bio)
+{
+	struct worker *w = arg;
+	uint32_t dev;
+	int rc = resource_dev(&w->engine->resources, &w->cache, bio->dev, &dev);
+
+	if (rc < 0)
+		return rc;
+	rc |= spill_put(&w->bios, bio->begin_ns);
+	rc |= spill_put(&w->bios, bio->end_ns);
+	rc |= spill_put(&w->bios, dev | (uint64_t)bio->owner_tid << 32);
+	return rc < 0 ? -EIO : 0;
+}
+
+/* ---- locations ---- */
+
+static int read_location(struct worker *w)
+{
+	struct eta_cursor *cursor = NULL;
+	const struct eta_event *batch;
+	ssize_t n;
+	int rc = eta_cursor_open(w->engine->trace, w->location, &cursor);
+
+	if (rc < 0)
+		return rc;
+	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc)
+		rc = walk_events(w->walk, batch, (size_t)n);
+	if (n < 0)
+		rc = (int)n;
+	eta_cursor_close(cursor);
+	return rc;
+}
+
+static int do_location(struct worker *w)
+{
+	struct engine *e = w->engine;
+	struct walk_sink sink = {
+		.operation = on_operation, .bio = on_bio, .arg = w, .pieces = e->split
+	};
+	int rc;
+
+	w->result = &e->locations[w->location];
+	w->result->worker = w;
+	resource_cache_reset(&w->cache);
+	spill_writer_begin(&w->operations, &e->spill, &w->result->operations_stream);
+	spill_writer_begin(&w->bios, &e->spill, &w->result->bios_stream);
+	walk_begin(w->walk, &sink);
+	rc = read_location(w);
+	if (!rc)
+		rc = walk_end(w->walk, &w->result->counts);
+	if (!rc)
+		rc = spill_writer_end(&w->operations);
+	if (!rc)
+		rc = spill_writer_end(&w->bios);
+	if (walk_found(w->walk, NULL))
+		atomic_store(&w->pass->found, true);
+	return rc;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct pass *pass = w->pass;
+	int rc = 0;
+
+	while (atomic_load(&pass->rc) == 0) {
+		w->location = atomic_fetch_add(&pass->next, 1);
+		if (w->location >= w->engine->defs->n_locations)
+			break;
+		rc = do_location(w);
+		if (rc < 0) {
+			int none = 0;
+
+			atomic_compare_exchange_strong(&pass->rc, &none, rc);
+		}
+	}
+	return NULL;
+}
+
+/* ---- all ---- */
+
+/* The worker's classes into those of all; its tallies are told the common numbers. */
+static int merge_classes(struct engine *e, struct worker *w, uint32_t *map)
+{
+	for (uint32_t c = 0; c < w->classes.n; c++) {
+		int rc = classes_get(&e->classes, &w->classes.list[c]->key, &map[c]);
+
+		if (!rc)
+			rc = class_merge(e->classes.list[map[c]], w->classes.list[c]);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int finish_worker(struct engine *e, struct worker *w)
+{
+	uint32_t *map = calloc(w->classes.n ? w->classes.n : 1, sizeof(*map));
+	int rc = map ? merge_classes(e, w, map) : -ENOMEM;
+
+	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++) {
+		struct location_result *r = &e->locations[l];
+
+		for (uint32_t t = 0; r->worker == w && t < r->n_tallies; t++)
+			r->tallies[t].class = map[r->tallies[t].class];
+	}
+	for (int g = 0; g < N_GROUPS; g++)
+		e->has_cells[g] |= w->has_cells[g];
+	free(map);
+	return rc;
+}
+
+static void location_result_free(struct location_result *r)
+{
+	for (uint32_t t = 0; t < r->n_tallies; t++)
+		free(r->tallies[t].contended);
+	free(r->tallies);
+	spill_stream_free(&r->operations_stream);
+	spill_stream_free(&r->bios_stream);
+	memset(r, 0, sizeof(*r));
+}
+
+void engine_locations_free(struct engine *e)
+{
+	for (uint32_t l = 0; e->locations && l < e->defs->n_locations; l++)
+		location_result_free(&e->locations[l]);
+	free(e->locations);
+	e->locations = NULL;
+}
+
+static unsigned thread_count(const struct engine *e)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = e->options.threads;
+
+	if (n == 0)
+		n = cpus > 0 ? (unsigned)cpus : 1;
+	if (n > e->defs->n_locations)
+		n = e->defs->n_locations ? e->defs->n_locations : 1;
+	return n;
+}
+
+/* *AGAIN: regions were found to be I/O; what was gathered is worth nothing. */
+static int pass_once(struct engine *e, bool *again)
+{
+	unsigned n = thread_count(e), started = 0;
+	struct worker *workers = calloc(n, sizeof(*workers));
+	struct pass pass = { .engine = e };
+	int rc = workers ? 0 : -ENOMEM;
+
+	for (; !rc && started < n; started++) {
+		struct worker *w = &workers[started];
+
+		w->pass = &pass;
+		w->engine = e;
+		rc = walk_new(e->defs, &e->regions, e->options.similar, &w->walk);
+		if (!rc && started > 0)
+			rc = -pthread_create(&w->thread, NULL, work, w);
+		if (rc < 0) {
+			walk_free(w->walk);
+			break;
+		}
+	}
+	/* The caller's thread is the first worker; fewer threads than asked for still do it all. */
+	if (started > 0) {
+		rc = 0;
+		work(&workers[0]);
+	}
+	for (unsigned i = 1; i < started; i++)
+		pthread_join(workers[i].thread, NULL);
+	if (!rc)
+		rc = atomic_load(&pass.rc);
+	*again = !rc && atomic_load(&pass.found);
+	for (unsigned i = 0; i < started; i++) {
+		if (*again)
+			walk_found(workers[i].walk, &e->regions);
+		else if (!rc)
+			rc = finish_worker(e, &workers[i]);
+		walk_free(workers[i].walk);
+		classes_free(&workers[i].classes);
+	}
+	free(workers);
+	return rc;
+}
+
+int engine_pass(struct engine *e)
+{
+	bool again = true;
+	int rc = 0;
+
+	/* Twice at most: the first time finds all regions that contain I/O records. */
+	for (int i = 0; i < 2 && again && !rc; i++) {
+		engine_locations_free(e);
+		e->locations = calloc(e->defs->n_locations ? e->defs->n_locations : 1,
+				      sizeof(*e->locations));
+		rc = e->locations ? pass_once(e, &again) : -ENOMEM;
+	}
+	return rc;
+}

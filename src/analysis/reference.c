@@ -1,0 +1,58 @@
+/* min, supported, quantile. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "reference.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The smallest x with enough operations in [x, 1.1 x]: one odd probe does not set the scale. */
+static bool supported(const struct durations *d, uint64_t *ns)
+{
+	uint64_t need = (d->n + 99) / 100;
+
+	if (need < 3)
+		need = 3;
+	if (need > 64)
+		need = 64;
+	for (uint32_t i = 0; i + need <= d->n_kept; i++) {
+		/* y <= 1.1 x in whole numbers */
+		if ((unsigned __int128)d->kept[i + need - 1] * 10 >
+		    (unsigned __int128)d->kept[i] * 11)
+			continue;
+		*ns = d->kept[i];
+		return true;
+	}
+	return false;
+}
+
+void reference_find(const struct durations *d, enum reference_kind kind, double q,
+		    struct reference *r)
+{
+	uint64_t rank;
+
+	memset(r, 0, sizeof(*r));
+	if (d->n == 0)
+		return;
+	r->known = true;
+	r->low_ns = r->high_ns = d->min_ns;
+	r->low_confidence = d->n < REFERENCE_FEW;
+	switch (kind) {
+	case REFERENCE_MIN:
+		break;
+	case REFERENCE_SUPPORTED:
+		if (r->low_confidence)
+			break;
+		if (!supported(d, &r->low_ns))
+			r->low_confidence = true;
+		r->high_ns = r->low_ns;
+		break;
+	case REFERENCE_QUANTILE:
+		rank = (uint64_t)ceil(q * (double)d->n);
+		if (rank < 1)
+			rank = 1;
+		if (rank > d->n)
+			rank = d->n;
+		durations_rank(d, rank, &r->low_ns, &r->high_ns);
+		break;
+	}
+}

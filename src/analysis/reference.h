@@ -1,0 +1,47 @@
+/* The duration that the operations of a class are measured against. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_REFERENCE_H
+#define SCI_REFERENCE_H
+
+#include <stdbool.h>
+
+#include "cells.h"
+#include "durations.h"
+
+enum reference_kind { REFERENCE_SUPPORTED, REFERENCE_MIN, REFERENCE_QUANTILE };
+
+/* Fewer operations than this tell no reference but their minimum. */
+#define REFERENCE_FEW 8
+
+struct reference {
+	bool known;	     /* false: no finished operation */
+	bool low_confidence; /* too few operations, or no support: the minimum was taken */
+	/* The reference operation is the first of the shortest within these bounds. */
+	uint64_t low_ns;
+	uint64_t high_ns;
+	/* That operation, once it was met: */
+	bool met;
+	uint64_t ns;
+	uint64_t begin_ns;
+	uint32_t location;
+	uint64_t cell_ns[N_CELLS];
+};
+
+/* Bounds of the reference of KIND (with QUANTILE its Q); DURATIONS must be sorted. */
+void reference_find(const struct durations *d, enum reference_kind kind, double q,
+		    struct reference *r);
+
+/* Is the operation nearer to what R looks for than what it has? Ties: earlier, then location. */
+static inline bool reference_wants(const struct reference *r, uint64_t ns, uint64_t begin_ns,
+				   uint32_t location)
+{
+	if (ns < r->low_ns || ns > r->high_ns)
+		return false;
+	if (!r->met || ns != r->ns)
+		return !r->met || ns < r->ns;
+	if (begin_ns != r->begin_ns)
+		return begin_ns < r->begin_ns;
+	return location < r->location;
+}
+
+#endif

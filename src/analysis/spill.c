@@ -1,0 +1,140 @@
+/* The temporary file of the sweep. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "eta-ext/eta.h"
+
+static const char *directory(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/tmp";
+}
+
+static int failed(const char *what, int error)
+{
+	eta_error("%s: cannot %s a temporary file: %s (TMPDIR names another place)", directory(),
+		  what, strerror(error));
+	return -error;
+}
+
+int spill_open(struct spill *spill)
+{
+	char path[4096];
+
+	spill->end = 0;
+	pthread_mutex_init(&spill->lock, NULL);
+	spill->fd = open(directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (spill->fd >= 0)
+		return 0;
+	/* not every file system has O_TMPFILE */
+	snprintf(path, sizeof(path), "%s/sci-analyze.XXXXXX", directory());
+	spill->fd = mkostemp(path, O_CLOEXEC);
+	if (spill->fd < 0)
+		return failed("make", errno);
+	unlink(path);
+	return 0;
+}
+
+void spill_close(struct spill *spill)
+{
+	if (spill->fd >= 0)
+		close(spill->fd);
+	spill->fd = -1;
+	pthread_mutex_destroy(&spill->lock);
+}
+
+void spill_stream_free(struct spill_stream *stream)
+{
+	free(stream->chunks);
+	memset(stream, 0, sizeof(*stream));
+}
+
+void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spill_stream *stream)
+{
+	w->spill = spill;
+	w->stream = stream;
+	w->used = 0;
+}
+
+int spill_write_chunk(struct spill_writer *w)
+{
+	struct spill_stream *s = w->stream;
+	const char *from = (const char *)w->words;
+	size_t left = w->used * sizeof(*w->words);
+	off_t at;
+
+	if (s->n_chunks == s->room) {
+		size_t room = s->room ? 2 * s->room : 4;
+		uint32_t *chunks = reallocarray(s->chunks, room, sizeof(*chunks));
+
+		if (!chunks)
+			return -ENOMEM;
+		s->chunks = chunks;
+		s->room = room;
+	}
+	pthread_mutex_lock(&w->spill->lock);
+	at = w->spill->end;
+	w->spill->end += SPILL_CHUNK_BYTES;
+	pthread_mutex_unlock(&w->spill->lock);
+	s->chunks[s->n_chunks++] = (uint32_t)(at / SPILL_CHUNK_BYTES);
+	s->words += w->used;
+	w->used = 0;
+	while (left) {
+		ssize_t n = pwrite(w->spill->fd, from, left, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return failed("write", errno);
+		from += n;
+		at += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+int spill_writer_end(struct spill_writer *w)
+{
+	return w->used ? spill_write_chunk(w) : 0;
+}
+
+void spill_reader_begin(struct spill_reader *r, const struct spill *spill,
+			const struct spill_stream *stream)
+{
+	r->spill = spill;
+	r->stream = stream;
+	r->chunk = r->at = r->have = 0;
+	r->left = stream->words;
+}
+
+int spill_read_chunk(struct spill_reader *r)
+{
+	size_t words = r->left < SPILL_CHUNK_WORDS ? r->left : SPILL_CHUNK_WORDS;
+	size_t got = 0, bytes = words * sizeof(*r->words);
+	off_t at;
+
+	if (r->chunk == r->stream->n_chunks || words == 0)
+		return -EIO;
+	at = (off_t)r->stream->chunks[r->chunk++] * SPILL_CHUNK_BYTES;
+	while (got < bytes) {
+		ssize_t n =
+			pread(r->spill->fd, (char *)r->words + got, bytes - got, at + (off_t)got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return failed("read", n < 0 ? errno : EIO);
+		got += (size_t)n;
+	}
+	r->at = 0;
+	r->have = words;
+	return 0;
+}

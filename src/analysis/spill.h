@@ -1,0 +1,81 @@
+/* Operations and block requests put aside in a temporary file, for the sweep across threads. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_SPILL_H
+#define SCI_SPILL_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * One unlinked file in TMPDIR for all streams. A stream (the operations of a location, or its block
+ * requests) is a list of chunks of words; what is in memory is one chunk per stream being read or
+ * written.
+ */
+#define SPILL_CHUNK_BYTES 16384
+#define SPILL_CHUNK_WORDS (SPILL_CHUNK_BYTES / sizeof(uint64_t))
+
+struct spill {
+	int fd;
+	pthread_mutex_t lock;
+	off_t end; /* of the file */
+};
+
+struct spill_stream {
+	uint32_t *chunks; /* number in the file, in order */
+	size_t n_chunks, room;
+	uint64_t words; /* in all */
+};
+
+struct spill_writer {
+	struct spill *spill;
+	struct spill_stream *stream;
+	size_t used; /* words of the chunk */
+	uint64_t words[SPILL_CHUNK_WORDS];
+};
+
+struct spill_reader {
+	const struct spill *spill;
+	const struct spill_stream *stream;
+	size_t chunk;	 /* next to be read */
+	size_t at, have; /* words */
+	uint64_t left;
+	uint64_t words[SPILL_CHUNK_WORDS];
+};
+
+int spill_open(struct spill *spill);
+void spill_close(struct spill *spill);
+void spill_stream_free(struct spill_stream *stream);
+
+void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spill_stream *stream);
+int spill_write_chunk(struct spill_writer *w);
+static inline int spill_put(struct spill_writer *w, uint64_t word)
+{
+	int rc = 0;
+
+	if (w->used == SPILL_CHUNK_WORDS)
+		rc = spill_write_chunk(w);
+	w->words[w->used++] = word;
+	return rc;
+}
+int spill_writer_end(struct spill_writer *w);
+
+void spill_reader_begin(struct spill_reader *r, const struct spill *spill,
+			const struct spill_stream *stream);
+int spill_read_chunk(struct spill_reader *r);
+/* The next word; whole records are written, so whole records can be read. */
+static inline int spill_get(struct spill_reader *r, uint64_t *word)
+{
+	if (r->at == r->have) {
+		int rc = spill_read_chunk(r);
+
+		if (rc < 0)
+			return rc;
+	}
+	r->left--;
+	*word = r->words[r->at++];
+	return 0;
+}
+
+#endif

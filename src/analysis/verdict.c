@@ -1,0 +1,137 @@
+/* Verdicts and their advice. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verdict.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* X(LEVEL, REASON, advice): one sentence each; REASON NONE serves the reasons not listed. */
+#define ADVICE(X)                                                                                  \
+	X(USER, NONE,                                                                              \
+	  "Time is lost in the library call itself: trace the kernel too (sci-record) "            \
+	  "to see where.")                                                                         \
+	X(USER, STREAM_LOCK,                                                                       \
+	  "Threads share a stdio stream: give each thread its own stream, or "                     \
+	  "collect before writing.")                                                               \
+	X(USER, USER_LOCK,                                                                         \
+	  "Threads wait for each other's lock inside I/O calls: move the I/O out "                 \
+	  "of the locked section.")                                                                \
+	X(USER, BUFFERING, "The stream's buffer is flushed too often: enlarge it with setvbuf.")   \
+	X(VFS, NONE,                                                                               \
+	  "Time is lost on the way into the file system: use fewer, larger calls "                 \
+	  "(readv, writev, larger buffers).")                                                      \
+	X(VFS, FILE_POSITION_LOCK,                                                                 \
+	  "Threads share one descriptor's file position: use pread and "                           \
+	  "pwrite, or one descriptor per thread.")                                                 \
+	X(VFS, LOOKUP,                                                                             \
+	  "Path lookup is slow: open once and keep the descriptor, or use openat "                 \
+	  "with short paths.")                                                                     \
+	X(VFS, OTHER_LOCK,                                                                         \
+	  "Threads wait for a kernel lock in the system call: spread the work "                    \
+	  "over separate files and descriptors.")                                                  \
+	X(PAGECACHE, NONE,                                                                         \
+	  "The page cache is busy: use larger requests, or O_DIRECT for data that "                \
+	  "is not read again.")                                                                    \
+	X(PAGECACHE, DIRTY_THROTTLING,                                                             \
+	  "Writers outrun writeback and are paused: write less, raise "                            \
+	  "vm.dirty_bytes, or start writeback earlier.")                                           \
+	X(PAGECACHE, PAGE_LOCK, "Threads wait for the same pages: work on separate ranges.")       \
+	X(PAGECACHE, PAGE_WRITEBACK_WAIT,                                                          \
+	  "Pages under writeback are written again: sync less "                                    \
+	  "often, or write each page once.")                                                       \
+	X(PAGECACHE, RECLAIM,                                                                      \
+	  "Memory is short and pages are reclaimed inside the calls: give more "                   \
+	  "memory, or drop used pages (posix_fadvise).")                                           \
+	X(PAGECACHE, OTHER_LOCK,                                                                   \
+	  "Threads wait for the file's mapping lock: keep truncation and "                         \
+	  "mmap off files that are being read or written.")                                        \
+	X(FS, NONE,                                                                                \
+	  "The file system itself is the bottleneck: write to separate files, preallocate "        \
+	  "them, and avoid metadata changes in the hot path.")                                     \
+	X(FS, INODE_LOCK,                                                                          \
+	  "Threads write to the same file and wait for its inode lock: give each "                 \
+	  "thread its own file, or write larger blocks from one thread.")                          \
+	X(FS, JOURNAL_COMMIT,                                                                      \
+	  "Threads wait for journal commits: fsync less often, or gather "                         \
+	  "several writes into one fsync.")                                                        \
+	X(FS, ALLOCATION, "Block allocation is slow: preallocate with fallocate.")                 \
+	X(BLOCK, NONE,                                                                             \
+	  "Threads wait for the device: issue fewer or larger requests, or spread "                \
+	  "them over more devices.")                                                               \
+	X(BLOCK, QUEUE,                                                                            \
+	  "Requests queue before the device: lower the number of concurrent "                      \
+	  "requests, or change the I/O scheduler.")                                                \
+	X(BLOCK, DEVICE,                                                                           \
+	  "The device is shared and busy: issue fewer or larger requests, or spread "              \
+	  "them over more devices.")                                                               \
+	X(BLOCK, HELD_BACK,                                                                        \
+	  "Requests are held back before the queue: look at the cgroup's I/O "                     \
+	  "limits (io.max, blkio.throttle) and at the queue depth.")                               \
+	X(CPU, NONE,                                                                               \
+	  "Threads are ready but get no CPU inside I/O calls: run fewer threads, or "              \
+	  "give them CPUs of their own (taskset, cpuset).")
+
+static const char advice_none[] = "No interference to speak of.";
+static const char advice_mixed[] =
+	"No level has half of the slowdown: see the levels of each thread (--json).";
+
+static const char *advice_of(enum eta_level level, enum eta_reason reason)
+{
+	static const struct {
+		enum eta_level level;
+		enum eta_reason reason;
+		const char *text;
+	} advice[] = {
+#define X(l, r, text) { ETA_LEVEL_##l, ETA_REASON_##r, text },
+		ADVICE(X)
+#undef X
+	};
+	const char *general = "";
+
+	for (size_t i = 0; i < sizeof(advice) / sizeof(*advice); i++) {
+		if (advice[i].level != level)
+			continue;
+		if (advice[i].reason == reason)
+			return advice[i].text;
+		if (advice[i].reason == ETA_REASON_NONE)
+			general = advice[i].text;
+	}
+	return general;
+}
+
+struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci_low,
+			  bool knows_levels)
+{
+	int64_t level_ns[ETA_N_LEVELS] = { 0 }, positive = 0;
+	enum eta_level level = ETA_LEVEL_USER;
+	enum cell best = CELL_INHERITED;
+	struct verdict v = { "none", "", 0, advice_none };
+
+	for (int c = 0; c < N_CELLS; c++)
+		level_ns[cell_table[c].level] += cell_ns[c];
+	for (int l = 0; l < ETA_N_LEVELS; l++) {
+		if (level_ns[l] > 0)
+			positive += level_ns[l];
+		if (level_ns[l] > level_ns[level])
+			level = (enum eta_level)l;
+	}
+	if (sci < VERDICT_NONE_BELOW || sci_low <= 0 || positive == 0)
+		return v;
+	v.share = (double)level_ns[level] / (double)positive;
+	if (v.share < 0.5) {
+		v.level = "mixed";
+		v.advice = advice_mixed;
+		return v;
+	}
+	for (int c = 0; c < N_CELLS; c++)
+		if (cell_table[c].level == level &&
+		    (best == CELL_INHERITED || cell_ns[c] > cell_ns[best]))
+			best = (enum cell)c;
+	v.level = eta_level_name(level);
+	v.reason = eta_reason_name(cell_table[best].reason);
+	v.advice = advice_of(level, cell_table[best].reason);
+	if (!knows_levels && level == ETA_LEVEL_USER)
+		v.advice = "The trace knows the library calls only: trace the kernel too "
+			   "(sci-record) to see where the time goes below.";
+	return v;
+}

@@ -1,0 +1,28 @@
+/* The verdict: which level and reason most of the slowdown is at, and what helps. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_VERDICT_H
+#define SCI_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cells.h"
+
+struct verdict {
+	const char *level;  /* "none", "mixed", or a level's name */
+	const char *reason; /* "" where none is known */
+	double share;	    /* of that level in the positive slowdown; none: 0 */
+	const char *advice; /* one sentence */
+};
+
+/* A score below this is no interference. */
+#define VERDICT_NONE_BELOW 0.02
+
+/*
+ * CELL_NS: the slowdown that counts. SCI and the lower end of its interval decide whether there is
+ * any at all; KNOWS_LEVELS: the trace looked below the library.
+ */
+struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci_low,
+			  bool knows_levels);
+
+#endif

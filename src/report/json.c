@@ -1,0 +1,224 @@
+/* The analysis as json: the keys are a contract, `version` counts its breaks. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#define JSON_VERSION 1
+
+/*
+ * Without memory jansson's constructors give NULL and the setters fail on it; `ok` gathers that, so
+ * that a half document is never written.
+ */
+struct json_object {
+	json_t *json;
+	bool *ok;
+};
+
+static void set(struct json_object o, const char *key, json_t *value)
+{
+	if (json_object_set_new(o.json, key, value) < 0)
+		*o.ok = false;
+}
+
+static void set_int(struct json_object o, const char *key, int64_t value)
+{
+	set(o, key, json_integer(value));
+}
+
+static void set_count(struct json_object o, const char *key, uint64_t value)
+{
+	set(o, key, json_integer((json_int_t)value));
+}
+
+static void set_text(struct json_object o, const char *key, const char *text)
+{
+	json_t *json = json_string(text);
+
+	/* names come from the traced programs and need not be UTF-8 */
+	set(o, key, json ? json : json_string("?"));
+}
+
+static struct json_object object_in(struct json_object o, const char *key)
+{
+	struct json_object in = { json_object(), o.ok };
+
+	set(o, key, in.json);
+	return in;
+}
+
+static json_t *array_in(struct json_object o, const char *key)
+{
+	json_t *array = json_array();
+
+	set(o, key, array);
+	return array;
+}
+
+static struct json_object object_at_end(json_t *array, bool *ok)
+{
+	struct json_object o = { json_object(), ok };
+
+	if (json_array_append_new(array, o.json) < 0)
+		*ok = false;
+	return o;
+}
+
+/* ---- parts ---- */
+
+static void put_verdict(struct json_object in, const struct verdict *v)
+{
+	struct json_object o = object_in(in, "verdict");
+
+	set_text(o, "level", v->level);
+	set_text(o, "reason", v->reason);
+	set(o, "share", json_real(v->share));
+}
+
+static void put_levels(struct json_object in, const int64_t level_ns[ETA_N_LEVELS], bool all)
+{
+	struct json_object o = object_in(in, "levels");
+
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		if (all || l == ETA_LEVEL_USER)
+			set_int(o, eta_level_name((enum eta_level)l), level_ns[l]);
+}
+
+static void put_slowdown(struct json_object o, const struct slowdown *s, bool all_levels)
+{
+	int64_t level_ns[ETA_N_LEVELS] = { 0 }, reason_ns[ETA_N_REASONS] = { 0 };
+	struct json_object reasons;
+
+	for (int c = 0; c < N_CELLS; c++) {
+		level_ns[cell_table[c].level] += s->cell_ns[c];
+		reason_ns[cell_table[c].reason] += s->cell_ns[c];
+	}
+	put_levels(o, level_ns, all_levels);
+	reasons = object_in(o, "reasons");
+	for (int r = 1; r < ETA_N_REASONS; r++)
+		if (reason_ns[r])
+			set_int(reasons, eta_reason_name((enum eta_reason)r), reason_ns[r]);
+}
+
+static void put_trace(struct json_object in, const struct analysis *a)
+{
+	struct json_object o = object_in(in, "trace");
+
+	set_count(o, "duration_ns", a->duration_ns);
+	set_count(o, "locations", a->defs->n_locations);
+	set_count(o, "events", a->events);
+	set_count(o, "operations", a->operations);
+	set_count(o, "lost_events", a->counts.lost);
+	set_count(o, "orphans", a->counts.orphan);
+	set_count(o, "truncated", a->counts.truncated);
+}
+
+static void put_mode(struct json_object in, const struct analysis *a)
+{
+	struct json_object o = object_in(in, "mode");
+	char reference[64];
+
+	report_reference_name(&a->options, reference, sizeof(reference));
+	set_text(o, "similar", a->options.similar == SIMILAR_PAPER ? "paper" : "default");
+	set_text(o, "reference", reference);
+}
+
+static void put_application(struct json_object in, const struct analysis *a)
+{
+	struct json_object o = object_in(in, "application");
+	uint32_t tid = 0;
+
+	if (a->max_thread != ETA_NONE)
+		tid = a->defs->locations[a->threads[a->max_thread].location].tid;
+	set(o, "sci_max", json_real(a->sci_max));
+	set_count(o, "sci_max_tid", tid);
+	set(o, "sci_total", json_real(a->sci_total));
+	set_count(o, "io_ns", a->io_ns);
+	set_count(o, "life_ns", a->life_ns);
+	if (a->options.sci == SCI_DEFAULT)
+		set_int(o, "contended_ns", a->contended_ns);
+}
+
+static void put_thread(struct json_object o, const struct analysis *a, const struct thread_score *t)
+{
+	const struct eta_location *l = &a->defs->locations[t->location];
+	const struct slowdown *s = &t->slowdown;
+	bool split = a->options.sci == SCI_DEFAULT;
+
+	set_count(o, "location", l->id);
+	set_count(o, "pid", l->process == ETA_NONE ? 0 : a->defs->processes[l->process].pid);
+	set_count(o, "tid", l->tid);
+	set_text(o, "name", l->name);
+	set(o, "life_ns", t->scored ? json_integer((json_int_t)t->life_ns) : json_null());
+	set_count(o, "io_ns", t->io_ns);
+	set_count(o, "operations", t->operations);
+	set_int(o, "lost_ns", s->lost_ns);
+	if (split) {
+		set_int(o, "contended_ns", s->contended_ns);
+		set_int(o, "self_ns", s->lost_ns - s->contended_ns);
+	}
+	set(o, "sci", t->scored ? json_real(t->sci) : json_null());
+	if (split) {
+		set(o, "sci_low", t->scored ? json_real(t->sci_low) : json_null());
+		set(o, "sci_high", t->scored ? json_real(t->sci_high) : json_null());
+	}
+	set(o, "sci_io", json_real(t->sci_io));
+	put_slowdown(o, s, a->has_levels);
+	put_verdict(o, &t->verdict);
+}
+
+static void put_class(struct json_object o, const struct analysis *a, const struct class_score *c)
+{
+	set_text(o, "function", c->function);
+	if (a->options.similar == SIMILAR_DEFAULT) {
+		set_text(o, "path", c->path);
+		set_count(o, "size_bytes", c->size_bytes);
+	}
+	set_count(o, "n", c->n);
+	set_count(o, "reference_ns", c->reference_ns);
+	set_count(o, "min_ns", c->min_ns);
+	set_count(o, "p50_ns", c->p50_ns);
+	set_count(o, "p99_ns", c->p99_ns);
+	set_count(o, "max_ns", c->max_ns);
+	set_count(o, "sum_ns", c->sum_ns);
+	set_int(o, "lost_ns", c->lost_ns);
+	put_levels(o, c->level_ns, a->has_levels);
+}
+
+/* Kernel threads without operations of their own say nothing here. */
+static bool is_reported(const struct thread_score *t)
+{
+	return t->scored || t->operations;
+}
+
+int report_json(FILE *out, const struct analysis *a)
+{
+	bool ok = true;
+	struct json_object root = { json_object(), &ok };
+	struct json_object verdict;
+	json_t *array;
+	int rc = 0;
+
+	set_int(root, "version", JSON_VERSION);
+	put_trace(root, a);
+	put_mode(root, a);
+	put_application(root, a);
+	array = array_in(root, "threads");
+	for (uint32_t i = 0; ok && i < a->n_threads; i++)
+		if (is_reported(&a->threads[i]))
+			put_thread(object_at_end(array, &ok), a, &a->threads[i]);
+	array = array_in(root, "classes");
+	for (uint32_t i = 0; ok && i < a->n_classes; i++)
+		put_class(object_at_end(array, &ok), a, &a->classes[i]);
+	put_verdict(root, &a->verdict);
+	verdict = (struct json_object){ json_object_get(root.json, "verdict"), &ok };
+	set_text(verdict, "advice", a->verdict.advice);
+	if (!ok)
+		rc = -ENOMEM;
+	else if (json_dumpf(root.json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
+		 fputc('\n', out) == EOF)
+		rc = -EIO;
+	json_decref(root.json);
+	return rc;
+}

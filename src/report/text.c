@@ -1,0 +1,331 @@
+/* The default view: the answer, the threads, the quality of the data; it fits a screen. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct cell_text {
+	char text[128];
+};
+
+/* ---- numbers ---- */
+
+static struct cell_text duration(int64_t ns)
+{
+	static const struct {
+		double ns;
+		const char *unit;
+	} units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" } };
+	double value = (double)ns, size = value < 0 ? -value : value;
+	struct cell_text t;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (size < units[i].ns * 0.9995)
+			continue;
+		value /= units[i].ns;
+		size /= units[i].ns;
+		snprintf(t.text, sizeof(t.text), "%.*f %s",
+			 size < 9.995	? 2
+			 : size < 99.95 ? 1
+					: 0,
+			 value, units[i].unit);
+		return t;
+	}
+	snprintf(t.text, sizeof(t.text), "%" PRId64 " ns", ns);
+	return t;
+}
+
+/* ---- columns of the thread table ---- */
+
+static struct cell_text column_sci(const struct analysis *a, const struct thread_score *t)
+{
+	struct cell_text c;
+
+	if (!t->scored)
+		snprintf(c.text, sizeof(c.text), "-");
+	else if (a->options.sci == SCI_PAPER)
+		snprintf(c.text, sizeof(c.text), "%.4f", t->sci);
+	else
+		snprintf(c.text, sizeof(c.text), "%.2f [%.2f, %.2f]", t->sci, t->sci_low,
+			 t->sci_high);
+	return c;
+}
+
+static struct cell_text column_self(const struct analysis *a, const struct thread_score *t)
+{
+	int64_t self = t->slowdown.lost_ns - t->slowdown.contended_ns;
+	struct cell_text c;
+
+	(void)a;
+	if (t->scored && t->life_ns)
+		snprintf(c.text, sizeof(c.text), "%.2f", (double)self / (double)t->life_ns);
+	else
+		snprintf(c.text, sizeof(c.text), "-");
+	return c;
+}
+
+static struct cell_text column_sci_io(const struct analysis *a, const struct thread_score *t)
+{
+	struct cell_text c;
+
+	(void)a;
+	snprintf(c.text, sizeof(c.text), "%.2f", t->sci_io);
+	return c;
+}
+
+static struct cell_text column_contended(const struct analysis *a, const struct thread_score *t)
+{
+	(void)a;
+	return duration(t->slowdown.contended_ns);
+}
+
+static struct cell_text column_lost(const struct analysis *a, const struct thread_score *t)
+{
+	(void)a;
+	return duration(t->slowdown.lost_ns);
+}
+
+static struct cell_text column_io(const struct analysis *a, const struct thread_score *t)
+{
+	(void)a;
+	return duration((int64_t)t->io_ns);
+}
+
+static struct cell_text column_life(const struct analysis *a, const struct thread_score *t)
+{
+	(void)a;
+	return duration((int64_t)t->life_ns);
+}
+
+static struct cell_text column_operations(const struct analysis *a, const struct thread_score *t)
+{
+	struct cell_text c;
+
+	(void)a;
+	snprintf(c.text, sizeof(c.text), "%" PRIu64, t->operations);
+	return c;
+}
+
+static struct cell_text verdict_text(const struct verdict *v)
+{
+	struct cell_text c;
+
+	if (v->share == 0)
+		snprintf(c.text, sizeof(c.text), "%s", v->level);
+	else
+		snprintf(c.text, sizeof(c.text), "%s%s%s %.0f %%", v->level, *v->reason ? ": " : "",
+			 v->reason, 100 * v->share);
+	return c;
+}
+
+static struct cell_text column_verdict(const struct analysis *a, const struct thread_score *t)
+{
+	(void)a;
+	return verdict_text(&t->verdict);
+}
+
+static struct cell_text column_thread(const struct analysis *a, const struct thread_score *t)
+{
+	const struct eta_location *l = &a->defs->locations[t->location];
+	struct cell_text c;
+
+	snprintf(c.text, sizeof(c.text), "%s", l->name);
+	return c;
+}
+
+/* X(function, heading, left): the order of the columns; `left` aligns names. */
+#define COLUMNS(X)                                                                                 \
+	X(sci, "SCI", false)                                                                       \
+	X(contended, "by others", false)                                                           \
+	X(self, "self", false)                                                                     \
+	X(sci_io, "SCI_io", false)                                                                 \
+	X(lost, "lost", false)                                                                     \
+	X(io, "in I/O", false)                                                                     \
+	X(life, "life", false)                                                                     \
+	X(operations, "calls", false)                                                              \
+	X(verdict, "slowed at", true)                                                              \
+	X(thread, "thread", true)
+
+static const struct column {
+	struct cell_text (*text)(const struct analysis *a, const struct thread_score *t);
+	const char *heading;
+	bool left;
+} columns[] = {
+#define X(name, heading, left) { column_##name, heading, left },
+	COLUMNS(X)
+#undef X
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(*columns))
+
+/* What the published score does not have. */
+static bool is_shown(const struct analysis *a, const struct column *c)
+{
+	return a->options.sci == SCI_DEFAULT ||
+	       (c->text != column_contended && c->text != column_self);
+}
+
+/* ---- the table ---- */
+
+static void put_cell(char *line, size_t size, const char *text, const struct column *c,
+		     size_t width)
+{
+	size_t used = strlen(line);
+	int pad = (int)width;
+
+	if (used + 1 < size)
+		snprintf(line + used, size - used, "%s%*s", used ? "  " : "", c->left ? -pad : pad,
+			 text);
+}
+
+static void put_line(FILE *out, char *line, unsigned width)
+{
+	size_t n = strlen(line);
+
+	while (n && line[n - 1] == ' ')
+		line[--n] = '\0';
+	if (width && n > width)
+		line[width] = '\0';
+	fprintf(out, "%s\n", line);
+}
+
+static void put_table(FILE *out, const struct analysis *a, uint32_t n, unsigned width)
+{
+	size_t widths[N_COLUMNS];
+	char line[1024] = "";
+
+	for (size_t c = 0; c < N_COLUMNS; c++) {
+		widths[c] = strlen(columns[c].heading);
+		for (uint32_t i = 0; i < n; i++) {
+			struct cell_text t = columns[c].text(a, &a->threads[i]);
+
+			if (strlen(t.text) > widths[c])
+				widths[c] = strlen(t.text);
+		}
+		if (is_shown(a, &columns[c]))
+			put_cell(line, sizeof(line), columns[c].heading, &columns[c], widths[c]);
+	}
+	put_line(out, line, width);
+	for (uint32_t i = 0; i < n; i++) {
+		line[0] = '\0';
+		for (size_t c = 0; c < N_COLUMNS; c++) {
+			struct cell_text t = columns[c].text(a, &a->threads[i]);
+
+			if (is_shown(a, &columns[c]))
+				put_cell(line, sizeof(line), t.text, &columns[c], widths[c]);
+		}
+		put_line(out, line, width);
+	}
+}
+
+/* Threads with I/O, which come first; those without would only push the others off the screen. */
+static uint32_t threads_with_io(const struct analysis *a)
+{
+	uint32_t n = 0;
+
+	while (n < a->n_threads && a->threads[n].operations)
+		n++;
+	return n;
+}
+
+/* ---- the view ---- */
+
+static void put_wrapped(FILE *out, const char *text, unsigned width)
+{
+	size_t room = width > 20 ? width - 2 : 78;
+
+	while (strlen(text) > room) {
+		size_t n = room;
+
+		while (n && text[n] != ' ')
+			n--;
+		if (n == 0)
+			break;
+		fprintf(out, "  %.*s\n", (int)n, text);
+		text += n + 1;
+	}
+	fprintf(out, "  %s\n", text);
+}
+
+static void put_answer(FILE *out, const struct analysis *a, unsigned width)
+{
+	const struct thread_score *t;
+
+	if (a->max_thread == ETA_NONE) {
+		fputs("no I/O by any thread in this trace: nothing to score\n", out);
+		return;
+	}
+	t = &a->threads[a->max_thread];
+	fprintf(out, "SCI %.*f", a->options.sci == SCI_PAPER ? 4 : 2, a->sci_max);
+	if (a->options.sci == SCI_DEFAULT)
+		fprintf(out, " [%.2f, %.2f]", t->sci_low, t->sci_high);
+	fprintf(out, " for the most slowed thread (%s), %.*f for all threads together\n",
+		a->defs->locations[t->location].name, a->options.sci == SCI_PAPER ? 4 : 2,
+		a->sci_total);
+	fprintf(out, "verdict: %s\n", verdict_text(&a->verdict).text);
+	put_wrapped(out, a->verdict.advice, width);
+	if (!a->has_levels)
+		put_wrapped(out,
+			    "The trace has no kernel side: what happened below the library calls "
+			    "is not known, all of it counts as user.",
+			    width);
+}
+
+static void put_quality(FILE *out, const struct analysis *a)
+{
+	const struct eta_counts *c = &a->counts;
+	char reference[64];
+
+	report_reference_name(&a->options, reference, sizeof(reference));
+	fprintf(out,
+		"%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s; "
+		"classes: %s, reference: %s\n",
+		a->operations, a->events, a->defs->n_locations,
+		duration((int64_t)a->duration_ns).text,
+		a->options.similar == SIMILAR_PAPER ? "paper" : "default", reference);
+	fprintf(out,
+		"data: %" PRIu64 " lost, %" PRIu64 " orphans, %" PRIu64 " truncated, %" PRIu64
+		" bad, %" PRIu64 " crossing, %" PRIu64 " out of order, %" PRIu64 " unmatched",
+		c->lost, c->orphan, c->truncated, c->bad, c->crossing, c->disorder, c->unmatched);
+	if (a->open_bios)
+		fprintf(out, ", %" PRIu64 " block requests without completion", a->open_bios);
+	if (a->low_confidence)
+		fprintf(out, "; %" PRIu64 " operations (%.1f %%) of low confidence",
+			a->low_confidence,
+			100.0 * (double)a->low_confidence / (double)a->operations);
+	fputc('\n', out);
+}
+
+void report_reference_name(const struct analysis_options *options, char *text, size_t size)
+{
+	switch (options->reference) {
+	case REFERENCE_MIN:
+		snprintf(text, size, "min");
+		break;
+	case REFERENCE_SUPPORTED:
+		snprintf(text, size, "supported");
+		break;
+	case REFERENCE_QUANTILE:
+		snprintf(text, size, "quantile:%g", options->quantile);
+		break;
+	}
+}
+
+int report_text(FILE *out, const struct analysis *a, const struct report_options *options)
+{
+	uint32_t all = threads_with_io(a), shown = all;
+
+	if (options->top && shown > options->top)
+		shown = options->top;
+	put_answer(out, a, options->width);
+	if (shown) {
+		fputc('\n', out);
+		put_table(out, a, shown, options->width);
+		if (shown < all)
+			fprintf(out, "(%" PRIu32 " more threads: --top=%" PRIu32 ")\n", all - shown,
+				all);
+	}
+	fputc('\n', out);
+	put_quality(out, a);
+	return ferror(out) ? -1 : 0;
+}

@@ -1,0 +1,241 @@
+/* sci-analyze: how much each thread was slowed by interference, where, why, and what helps. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "report/report.h"
+
+#define DEFAULT_TOP 10
+
+struct arguments {
+	struct analysis_options analysis;
+	struct eta_options open;
+	bool similar_given, reference_given;
+	bool json;
+	bool strict;
+	unsigned top;
+	char **paths; /* of the command line */
+	size_t n_paths;
+};
+
+enum option_key {
+	OPTION_TOP = 256,
+	OPTION_SCI,
+	OPTION_SIMILAR,
+	OPTION_REFERENCE,
+	OPTION_JSON,
+	OPTION_THREADS,
+	OPTION_STRICT,
+	OPTION_LENIENT,
+};
+
+static const struct argp_option argp_options[] = {
+	{ .doc = "What to show:", .group = 1 },
+	{ "top", OPTION_TOP, "N", OPTION_ARG_OPTIONAL,
+	  "the N most slowed threads (10; 0: all); the default view", 0 },
+	{ "json", OPTION_JSON, NULL, 0, "everything, as json; times are whole nanoseconds", 0 },
+	{ .doc = "How to score:", .group = 2 },
+	{ "sci", OPTION_SCI, "default|paper", 0,
+	  "default: time lost to others / life; paper: all time lost / life, as published (sets "
+	  "--similar=paper --reference=min)",
+	  0 },
+	{ "similar", OPTION_SIMILAR, "default|paper", 0,
+	  "which operations are compared: the same call, size class, result and path (default), or "
+	  "the same string of region names (paper)",
+	  0 },
+	{ "reference", OPTION_REFERENCE, "supported|min|quantile:Q", 0,
+	  "what they are compared with: the shortest duration that enough of them come near "
+	  "(default), the shortest, or the quantile Q (0 < Q <= 1)",
+	  0 },
+	{ .doc = "How to read:", .group = 3 },
+	{ "lenient", OPTION_LENIENT, NULL, 0, "keep the good part of damaged traces", 0 },
+	{ "strict", OPTION_STRICT, NULL, 0, "status 1 when the trace has lost or broken events",
+	  0 },
+	{ "threads", OPTION_THREADS, "N", 0, "use N threads (the number of CPUs)", 0 },
+	{ 0 },
+};
+
+static const char doc[] = "Scores a trace: how much each thread was slowed by interference (SCI), "
+			  "at which level, why, "
+			  "and what helps. TRACE is an OTF2 archive (its .otf2 file) or a spool "
+			  "directory; several are "
+			  "merged first."
+			  "\v"
+			  "EXAMPLES\n"
+			  "  sci-analyze run/unified.otf2\n"
+			  "  sci-analyze --json user.otf2 kernel.spool | jq .verdict\n"
+			  "  sci-analyze --sci=paper app_trace/eztrace_log.otf2\n\n"
+			  "SEE ALSO\n"
+			  "  sci-record(1), sci-merge(1)";
+
+static void parse_reference(const char *text, struct arguments *a, struct argp_state *state)
+{
+	static const char quantile[] = "quantile:";
+	char *end;
+
+	a->reference_given = true;
+	if (strcmp(text, "min") == 0) {
+		a->analysis.reference = REFERENCE_MIN;
+	} else if (strcmp(text, "supported") == 0) {
+		a->analysis.reference = REFERENCE_SUPPORTED;
+	} else if (strncmp(text, quantile, strlen(quantile)) == 0) {
+		const char *q = text + strlen(quantile);
+
+		a->analysis.reference = REFERENCE_QUANTILE;
+		a->analysis.quantile = strtod(q, &end);
+		if (end == q || *end || !(a->analysis.quantile > 0 && a->analysis.quantile <= 1))
+			argp_error(state, "%s: Q is a number above 0, at most 1", text);
+	} else {
+		argp_error(state, "--reference=%s: one of supported, min, quantile:Q", text);
+	}
+}
+
+static bool is_paper(const char *text, const char *option, struct argp_state *state)
+{
+	if (strcmp(text, "paper") == 0)
+		return true;
+	if (strcmp(text, "default") != 0)
+		argp_error(state, "--%s=%s: one of default, paper", option, text);
+	return false;
+}
+
+static void check(struct arguments *a, struct argp_state *state)
+{
+	if (a->analysis.sci == SCI_PAPER &&
+	    ((a->similar_given && a->analysis.similar != SIMILAR_PAPER) ||
+	     (a->reference_given && a->analysis.reference != REFERENCE_MIN)))
+		argp_error(state, "--sci=paper means --similar=paper --reference=min");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPTION_TOP:
+		a->top = DEFAULT_TOP;
+		if (arg)
+			a->top = (unsigned)cli_number(arg, 0, 1000000, "N", state);
+		break;
+	case OPTION_SCI:
+		a->analysis.sci = is_paper(arg, "sci", state) ? SCI_PAPER : SCI_DEFAULT;
+		break;
+	case OPTION_SIMILAR:
+		a->similar_given = true;
+		a->analysis.similar =
+			is_paper(arg, "similar", state) ? SIMILAR_PAPER : SIMILAR_DEFAULT;
+		break;
+	case OPTION_REFERENCE:
+		parse_reference(arg, a, state);
+		break;
+	case OPTION_JSON:
+		a->json = true;
+		break;
+	case OPTION_THREADS:
+		a->analysis.threads = (unsigned)cli_number(arg, 1, 1024, "N", state);
+		break;
+	case OPTION_STRICT:
+		a->strict = true;
+		break;
+	case OPTION_LENIENT:
+		a->open.lenient = true;
+		break;
+	case ARGP_KEY_INIT:
+		a->paths = calloc((size_t)state->argc, sizeof(*a->paths));
+		if (!a->paths)
+			argp_failure(state, CLI_FAILED, ENOMEM, "reading the command line");
+		break;
+	case ARGP_KEY_ARG:
+		a->paths[a->n_paths++] = arg;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no TRACE given");
+		break;
+	case ARGP_KEY_END:
+		check(a, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* All traces as one, checked. */
+static int open_all(const struct arguments *a, struct eta_trace **out)
+{
+	struct eta_trace **inputs = calloc(a->n_paths, sizeof(*inputs));
+	size_t n = 0;
+	int rc = inputs ? 0 : -ENOMEM;
+
+	*out = NULL;
+	for (; !rc && n < a->n_paths; n++) {
+		rc = eta_open(a->paths[n], &a->open, &inputs[n]);
+		if (rc < 0)
+			break;
+	}
+	if (!rc) {
+		rc = eta_merge(inputs, n, out);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			eta_close(inputs[i]);
+	}
+	free(inputs);
+	return rc;
+}
+
+static unsigned terminal_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return 0;
+	return size.ws_col;
+}
+
+static bool is_damaged(const struct eta_counts *c)
+{
+	return c->bad || c->lost || c->orphan || c->truncated || c->crossing || c->disorder ||
+	       c->unmatched;
+}
+
+static int report(const struct arguments *a, const struct analysis *analysis)
+{
+	struct report_options options = { .top = a->top, .width = terminal_width() };
+	int rc;
+
+	if (a->json)
+		rc = report_json(stdout, analysis);
+	else
+		rc = report_text(stdout, analysis, &options);
+	if (rc < 0 || fflush(stdout) == EOF) {
+		eta_error("standard output: cannot write the report: %s", strerror(errno));
+		return -EIO;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options, .parser = parse, .args_doc = "TRACE...", .doc = doc
+	};
+	struct arguments a = { .top = DEFAULT_TOP };
+	struct eta_trace *trace = NULL;
+	struct analysis *analysis = NULL;
+	int status = CLI_FAILED;
+
+	cli_parse(&argp, argc, argv, &a);
+	if (open_all(&a, &trace) < 0 || analysis_run(trace, &a.analysis, &analysis) < 0 ||
+	    report(&a, analysis) < 0)
+		goto out;
+	status = a.strict && is_damaged(&analysis->counts) ? CLI_FAILED : CLI_OK;
+out:
+	analysis_free(analysis);
+	eta_close(trace);
+	free(a.paths);
+	return status;
+}
