@@ -376,11 +376,11 @@ static int io_record(struct walk *w, const struct eta_event *e)
 			w->op.mode = MODE_READ;
 		else if (e->mode == ETA_IO_WRITE)
 			w->op.mode = MODE_WRITE;
-		if (!w->has_size && e->mode != ETA_IO_FLUSH) {
+		if (!w->has_size && e->has & ETA_HAS_SIZE && e->mode != ETA_IO_FLUSH) {
 			w->has_size = true;
 			w->op.size = e->size;
 		}
-	} else if (e->kind == ETA_IO_COMPLETE && w->depth == w->root + 1) {
+	} else if (e->kind == ETA_IO_COMPLETE && e->has & ETA_HAS_SIZE && w->depth == w->root + 1) {
 		w->has_result = true;
 		w->op.bytes += e->size;
 	}
@@ -402,7 +402,7 @@ int walk_events(struct walk *w, const struct eta_event *events, size_t n)
 			rc = enter(w, e);
 		else if (e->kind == ETA_LEAVE)
 			rc = leave(w, e);
-		else
+		else if (e->kind != ETA_MARK)
 			rc = io_record(w, e);
 	}
 	if (n)
