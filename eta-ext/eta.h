@@ -114,6 +114,7 @@ enum eta_kind {
 	ETA_IO_SEEK,	 /* handle, offset = new position */
 	ETA_IO_CREATE,	 /* IoCreateHandle */
 	ETA_IO_DESTROY,	 /* IoDestroyHandle */
+	ETA_MARK,	 /* the thread began, ended, ...: only the time counts; handle ETA_NONE */
 };
 
 enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
@@ -142,7 +143,7 @@ struct eta_event {
 	uint64_t size;	/* bytes requested; COMPLETE: bytes transferred */
 	int64_t offset; /* bytes */
 	uint64_t inode;
-	uint32_t dev; /* major << 20 | minor */
+	uint32_t dev;	/* major << 20 | minor */
 	uint32_t owner; /* IO_BEGIN of a bio: tid of the thread that dirtied the pages */
 	union {
 		int64_t ret;	 /* LEAVE: returned value, -errno where the call failed */

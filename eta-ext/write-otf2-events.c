@@ -169,11 +169,20 @@ static OTF2_ErrorCode write_io(struct lane *lane, uint64_t time, const struct et
 	case ETA_IO_DESTROY:
 		return code | OTF2_EvtWriter_IoDestroyHandle(lane->evt, lane->attributes, time,
 							     event->handle);
+	case ETA_MARK:
 	case ETA_ENTER:
 	case ETA_LEAVE:
 		break;
 	}
 	return OTF2_ERROR_INVALID_RECORD;
+}
+
+/* What begins or ends a location's life, so that the life read back is that of the input. */
+static OTF2_ErrorCode write_mark(struct lane *lane, uint64_t time)
+{
+	if (lane->written->events == 0)
+		return OTF2_EvtWriter_ThreadBegin(lane->evt, NULL, time, OTF2_UNDEFINED_COMM, 0);
+	return OTF2_EvtWriter_ThreadEnd(lane->evt, NULL, time, OTF2_UNDEFINED_COMM, 0);
 }
 
 /* Errors are or-ed together on the way (all of libotf2's are positive): only that there is one
@@ -195,6 +204,8 @@ static int write_event(struct lane *lane, const struct eta_event *event)
 		code = write_enter(lane, time, event);
 	else if (event->kind == ETA_LEAVE)
 		code = write_leave(lane, time, event);
+	else if (event->kind == ETA_MARK)
+		code = write_mark(lane, time);
 	else
 		code = write_io(lane, time, event);
 	if (code != OTF2_SUCCESS)
