@@ -60,6 +60,7 @@ static void strip_enter(struct eta_event *event, const struct check_attributes *
 	event->has &= (uint16_t)~same;
 	*inside = *around;
 	inside->has |= event->has;
+	inside->size_is_own = event->has & ETA_HAS_SIZE;
 	if (event->has & ETA_HAS_SIZE)
 		inside->size = event->size;
 	if (event->has & ETA_HAS_OFFSET)
@@ -68,6 +69,14 @@ static void strip_enter(struct eta_event *event, const struct check_attributes *
 		inside->inode = event->inode;
 		inside->dev = event->dev;
 	}
+}
+
+/* The ret of an inner LEAVE says nothing new when it is the size that was asked for. */
+static inline void strip_leave(struct eta_event *event, const struct check_attributes *inside)
+{
+	if (event->has & ETA_HAS_RET && inside->has & ETA_HAS_SIZE && !inside->size_is_own &&
+	    event->ret == (int64_t)inside->size)
+		event->has &= (uint16_t)~ETA_HAS_RET;
 }
 
 /* There is room on the stack. EVENT is written to only with strip. */
@@ -105,6 +114,8 @@ static inline __attribute__((always_inline)) int scan(struct check *check, bool 
 			if (depth == 0 || check->stack[depth - 1] != event->region)
 				break;
 			depth--;
+			if (strip)
+				strip_leave((struct eta_event *)event, &check->attributes[depth]);
 		}
 		last_ns = event->time_ns;
 	}

@@ -12,6 +12,7 @@ struct check_attributes {
 	uint64_t inode;
 	uint32_t dev;
 	uint16_t has;
+	bool size_is_own; /* of this ENTER, not of one around it */
 };
 
 /* Where events come from: as eta_cursor_read. */
@@ -39,7 +40,8 @@ struct check {
 
 /*
  * Checks what PULL gives. With STRIP, size, offset and file of an ENTER go where the region around
- * it has the same: PULL's batches must then be the caller's own memory.
+ * it has the same, and the ret of a LEAVE where it is the size that holds there: PULL's batches must
+ * then be the caller's own memory.
  */
 void check_init(struct check *check, check_pull_fn pull, void *arg, struct eta_counts *counts,
 		bool strip);

@@ -21,6 +21,16 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
 	eta-ext/source.h \
+	eta-ext/source-spool.c \
+	eta-ext/source-spool.h \
+	eta-ext/source-spool-defs.c \
+	eta-ext/source-spool-kernel.c \
+	eta-ext/source-spool-user.c \
+	eta-ext/spool-expand.c \
+	eta-ext/spool-index.c \
+	eta-ext/spool-index.h \
+	eta-ext/spool-view.c \
+	eta-ext/spool-view.h \
 	eta-ext/trace.c \
 	eta-ext/write-otf2-defs.c \
 	eta-ext/write-otf2-events.c \

@@ -1,0 +1,304 @@
+/* Definitions of a spool: each region, process and file once. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source-spool.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+/* X(f_type of statfs, name) */
+#define FILE_SYSTEMS(X)                                                                            \
+	X(0x0000ef53, "ext4")                                                                      \
+	X(0x58465342, "xfs")                                                                       \
+	X(0x9123683e, "btrfs")                                                                     \
+	X(0x01021994, "tmpfs")                                                                     \
+	X(0xf2f52010, "f2fs")                                                                      \
+	X(0x794c7630, "overlay")                                                                   \
+	X(0x00006969, "nfs")                                                                       \
+	X(0xff534d42, "cifs")                                                                      \
+	X(0xfe534d42, "smb2")                                                                      \
+	X(0x00c36400, "ceph")                                                                      \
+	X(0x0bd00bd0, "lustre")                                                                    \
+	X(0x47504653, "gpfs")                                                                      \
+	X(0x65735546, "fuse")                                                                      \
+	X(0x01021997, "v9fs")                                                                      \
+	X(0x2fc12fc1, "zfs")                                                                       \
+	X(0xca451a4e, "bcachefs")                                                                  \
+	X(0x00004d44, "vfat")                                                                      \
+	X(0x2011bab0, "exfat")                                                                     \
+	X(0x7366746e, "ntfs3")                                                                     \
+	X(0x00009660, "isofs")                                                                     \
+	X(0x73717368, "squashfs")                                                                  \
+	X(0xe0f5e1e2, "erofs")                                                                     \
+	X(0x858458f6, "ramfs")                                                                     \
+	X(0x62646576, "bdev")                                                                      \
+	X(0x00009fa0, "proc")                                                                      \
+	X(0x62656572, "sysfs")
+
+const char *spool_fs_name(uint32_t magic)
+{
+	switch (magic) {
+#define X(number, name)                                                                            \
+	case number:                                                                               \
+		return name;
+		FILE_SYSTEMS(X)
+#undef X
+	default:
+		return "";
+	}
+}
+
+struct known_file {
+	UT_hash_handle hh;
+	uint32_t index;
+	struct file_key {
+		uint64_t inode;
+		const char *path; /* interned; NULL where the inode is known */
+		uint32_t dev;
+		uint32_t zero;
+	} key;
+};
+
+struct known_process {
+	UT_hash_handle hh;
+	uint32_t pid;
+	uint32_t index;
+};
+
+struct spool_tables {
+	struct known_file *files;
+	struct known_process *processes;
+};
+
+static struct spool_tables *tables_of(struct eta_trace *trace)
+{
+	struct spool *spool = trace->data;
+
+	if (!spool->tables)
+		spool->tables = calloc(1, sizeof(*spool->tables));
+	return spool->tables;
+}
+
+void spool_tables_free(struct spool_tables *tables)
+{
+	struct known_file *file, *next_file;
+	struct known_process *process, *next_process;
+
+	if (!tables)
+		return;
+	HASH_ITER (hh, tables->files, file, next_file) {
+		HASH_DEL(tables->files, file);
+		free(file);
+	}
+	HASH_ITER (hh, tables->processes, process, next_process) {
+		HASH_DEL(tables->processes, process);
+		free(process);
+	}
+	free(tables);
+}
+
+static uint32_t out_of_memory(const struct eta_trace *trace)
+{
+	eta_error("%s: not enough memory for its definitions", trace->path);
+	return ETA_NONE;
+}
+
+uint32_t spool_region(struct eta_trace *trace, const char *name)
+{
+	const char *own = eta_trace_string(trace, name);
+	enum eta_level level;
+	enum eta_reason reason;
+
+	if (!own)
+		return out_of_memory(trace);
+	for (uint32_t i = 0; i < trace->defs.n_regions; i++)
+		if (trace->defs.regions[i].name == own) /* equal texts are one */
+			return i;
+	eta_region_name_split(own, &level, &reason);
+	return eta_defs_region(trace, own, level == ETA_LEVEL_NONE ? ETA_LEVEL_USER : level, "");
+}
+
+uint32_t spool_process(struct eta_trace *trace, uint32_t pid, uint32_t ppid, const char *name)
+{
+	struct spool_tables *tables = tables_of(trace);
+	const struct eta_process process = {
+		.name = name,
+		.host = ((struct spool *)trace->data)->host,
+		.pid = pid,
+		.ppid = ppid,
+	};
+	struct known_process *known;
+
+	if (!tables)
+		return out_of_memory(trace);
+	HASH_FIND(hh, tables->processes, &pid, sizeof(pid), known);
+	if (known)
+		return known->index;
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return out_of_memory(trace);
+	known->pid = pid;
+	known->index = eta_defs_process(trace, &process);
+	HASH_ADD(hh, tables->processes, pid, sizeof(pid), known);
+	if (!known->hh.tbl) {
+		free(known);
+		return out_of_memory(trace);
+	}
+	return known->index;
+}
+
+uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *location,
+			    const struct spool_location *where)
+{
+	struct spool *spool = trace->data;
+	uint32_t index = eta_defs_location(trace, location);
+	/* as much room as the definitions themselves have */
+	struct spool_location *locations =
+		index == ETA_NONE
+			? NULL
+			: reallocarray(spool->locations, trace->room.locations, sizeof(*locations));
+
+	if (!locations)
+		return out_of_memory(trace);
+	spool->locations = locations;
+	locations[index] = *where;
+	return index;
+}
+
+/* PATH of RECORD as a string, cut to what a path can be. */
+static void path_of(const struct eta_file_record *record, char *path, size_t room)
+{
+	size_t stored = record_bytes(&record->head) - sizeof(*record);
+	size_t n = record->path_bytes;
+
+	if (n > stored)
+		n = stored;
+	if (n >= room)
+		n = room - 1;
+	memcpy(path, record->path, n);
+	path[n] = '\0';
+}
+
+uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record)
+{
+	struct spool_tables *tables = tables_of(trace);
+	struct file_key key = { .inode = record->inode, .dev = record->dev };
+	struct known_file *known;
+	struct eta_file file;
+	char path[4097];
+
+	path_of(record, path, sizeof(path));
+	file = (struct eta_file){
+		.path = path,
+		.dev = record->dev,
+		.inode = record->inode,
+		.fs = spool_fs_name(record->fs_magic),
+	};
+	if (!record->inode)
+		key.path = eta_trace_string(trace, path);
+	if (!tables || (!record->inode && !key.path))
+		return out_of_memory(trace);
+	HASH_FIND(hh, tables->files, &key, sizeof(key), known);
+	if (known)
+		return known->index;
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return out_of_memory(trace);
+	known->key = key;
+	known->index = eta_defs_file(trace, &file);
+	HASH_ADD(hh, tables->files, key, sizeof(key), known);
+	if (!known->hh.tbl) {
+		free(known);
+		return out_of_memory(trace);
+	}
+	return known->index;
+}
+
+static int define_name(struct eta_trace *trace, struct spool_image *image,
+		       const struct eta_name_record *record, const char *text)
+{
+	uint32_t id = record->head.id;
+	char name[4200];
+
+	/* ids count the tracer's functions: a large one is damage */
+	if (id > UINT16_MAX || !*text) {
+		trace->counts.bad++;
+		return 0;
+	}
+	if (id >= image->n_names) {
+		struct spool_name *names = reallocarray(image->names, id + 1, sizeof(*names));
+
+		if (!names)
+			return out_of_memory(trace), -ENOMEM;
+		for (uint32_t i = image->n_names; i <= id; i++)
+			names[i] = (struct spool_name){ .region = ETA_NONE };
+		image->names = names;
+		image->n_names = id + 1;
+	}
+	/* pid 0: the kernel's system calls */
+	if (image->pid == 0)
+		snprintf(name, sizeof(name), "vfs:%s%s",
+			 strncmp(text, "sys_", 4) == 0 ? "" : "sys_", text);
+	else
+		snprintf(name, sizeof(name), "%s", text);
+	image->names[id].region = spool_region(trace, name);
+	image->names[id].kind = record->head.flags;
+	return image->names[id].region == ETA_NONE ? -ENOMEM : 0;
+}
+
+/* OTF2 allows letters, digits, '_' and "::" in the name of a property. */
+static int define_property(struct eta_trace *trace, const char *prefix, char *text)
+{
+	char *value = strchr(text, '=');
+	char name[4200];
+
+	if (!value) {
+		trace->counts.bad++;
+		return 0;
+	}
+	*value++ = '\0';
+	snprintf(name, sizeof(name), "%s%s", strncmp(text, "SCI::", 5) == 0 ? "" : prefix, text);
+	for (char *c = name; *c; c++)
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:", *c))
+			*c = '_';
+	for (uint32_t i = 0; i < trace->defs.n_properties; i++)
+		if (strcmp(trace->defs.properties[i].name, name) == 0)
+			return 0; /* a process that calls exec says its own more than once */
+	return eta_defs_property(trace, name, value) == ETA_NONE ? -ENOMEM : 0;
+}
+
+int spool_define(struct eta_trace *trace, struct spool_image *image, const char *prefix,
+		 const struct eta_record_head *record)
+{
+	/* PROPERTY has the same shape */
+	const struct eta_name_record *name = (const void *)record;
+	size_t stored = record_bytes(record) - sizeof(*name);
+	size_t n;
+	char text[4097];
+
+	if (record->type == ETA_RECORD_SKIP)
+		return 0;
+	if (record->type != ETA_RECORD_NAME && record->type != ETA_RECORD_PROPERTY) {
+		trace->counts.bad++;
+		return 0;
+	}
+	n = name->text_bytes < stored ? name->text_bytes : stored;
+	if (n >= sizeof(text))
+		n = sizeof(text) - 1;
+	memcpy(text, name->text, n);
+	text[n] = '\0';
+	if (record->type == ETA_RECORD_NAME)
+		return define_name(trace, image, name, text);
+	return define_property(trace, prefix, text);
+}
+
+struct spool_name spool_name_of(const struct spool_image *image, uint32_t id)
+{
+	if (id < image->n_names)
+		return image->names[id];
+	return (struct spool_name){ .region = ETA_NONE };
+}

@@ -1,0 +1,356 @@
+/* Source: a spool, the directory that our own tracers leave (record.h says what is in it). */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "source-spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_spool_file(const char *name)
+{
+	static const char *const prefixes[] = { "user.", "process.", "cpu." };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return strcmp(name, "meta") == 0;
+}
+
+/* A name that says so is enough: a program without any I/O leaves an empty directory. */
+static bool spool_probe(const char *path, bool directory, const unsigned char *head,
+			size_t head_bytes)
+{
+	static const char suffix[] = ".spool";
+	size_t n = strlen(path);
+	struct dirent *entry;
+	bool found;
+	DIR *dir;
+
+	(void)head;
+	(void)head_bytes;
+	if (!directory)
+		return false;
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	if (n >= sizeof(suffix) &&
+	    strncmp(path + n - (sizeof(suffix) - 1), suffix, sizeof(suffix) - 1) == 0)
+		return true;
+	dir = opendir(path);
+	if (!dir)
+		return false;
+	do
+		entry = readdir(dir);
+	while (entry && !is_spool_file(entry->d_name));
+	found = entry != NULL;
+	closedir(dir);
+	return found;
+}
+
+static int out_of_memory(const struct eta_trace *trace)
+{
+	eta_error("%s: not enough memory to open it", trace->path);
+	return -ENOMEM;
+}
+
+static int by_path(const void *left, const void *right)
+{
+	return strcmp(((const struct spool_file *)left)->path,
+		      ((const struct spool_file *)right)->path);
+}
+
+static int add_file(struct eta_trace *trace, const char *name)
+{
+	struct spool *spool = trace->data;
+	struct spool_file *files =
+		reallocarray(spool->files, spool->n_files + 1, sizeof(*spool->files));
+
+	if (!files)
+		return out_of_memory(trace);
+	spool->files = files;
+	files[spool->n_files] = (struct spool_file){ .image = ETA_NONE, .process = ETA_NONE };
+	if (asprintf(&files[spool->n_files].path, "%s/%s", trace->path, name) < 0)
+		return out_of_memory(trace);
+	spool->n_files++;
+	return 0;
+}
+
+static int list_files(struct eta_trace *trace)
+{
+	struct spool *spool = trace->data;
+	DIR *dir = opendir(trace->path);
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!dir) {
+		rc = -errno;
+		eta_error("%s: cannot read the directory: %s", trace->path, strerror(-rc));
+		return rc;
+	}
+	while (rc == 0 && (entry = readdir(dir)))
+		if (is_spool_file(entry->d_name))
+			rc = add_file(trace, entry->d_name);
+	closedir(dir);
+	if (rc == 0 && spool->n_files)
+		qsort(spool->files, spool->n_files, sizeof(*spool->files), by_path);
+	return rc;
+}
+
+/* A new image of a program; its index, or ETA_NONE. */
+static uint32_t add_image(struct eta_trace *trace, uint32_t pid, uint32_t ppid, uint64_t start_ns)
+{
+	struct spool *spool = trace->data;
+	struct spool_image *images = spool->images;
+
+	if (spool->n_images == spool->image_room) {
+		spool->image_room = spool->image_room ? spool->image_room * 2 : 16;
+		images = reallocarray(images, spool->image_room, sizeof(*images));
+		if (!images) {
+			out_of_memory(trace);
+			return ETA_NONE;
+		}
+		spool->images = images;
+	}
+	images[spool->n_images] = (struct spool_image){
+		.pid = pid, .ppid = ppid, .start_ns = start_ns, .parent = ETA_NONE
+	};
+	return spool->n_images++;
+}
+
+/* The image that process PID ran at TIME_NS, else its first, else ETA_NONE. */
+static uint32_t find_image(const struct spool *spool, uint32_t pid, uint64_t time_ns)
+{
+	uint32_t found = ETA_NONE;
+
+	for (uint32_t i = 1; i < spool->n_images; i++) {
+		const struct spool_image *image = &spool->images[i];
+		uint64_t best_ns = found == ETA_NONE ? UINT64_MAX : spool->images[found].start_ns;
+		bool began = image->start_ns <= time_ns, best_began = best_ns <= time_ns;
+
+		if (image->pid != pid)
+			continue;
+		/* the newest of those that had begun, else the oldest */
+		if (found == ETA_NONE || (began && (!best_began || image->start_ns > best_ns)) ||
+		    (!began && !best_began && image->start_ns < best_ns))
+			found = i;
+	}
+	return found;
+}
+
+/* NAME and PROPERTY records of FILE, open in VIEW, into image INDEX. */
+static int read_definitions(struct eta_trace *trace, struct spool_view *view,
+			    const struct spool_file *file, uint32_t index)
+{
+	struct spool *spool = trace->data;
+	uint64_t at = ETA_SPOOL_HEADER_BYTES;
+	const struct eta_record_head *record;
+	char prefix[32] = "SCI::";
+	int rc;
+
+	if (file->kind == ETA_SPOOL_PROCESS)
+		snprintf(prefix, sizeof(prefix), "SCI::PROCESS_%" PRIu32 "::", file->pid);
+	while ((rc = spool_view_record(view, at, &record)) > 0) {
+		trace->counts.records++;
+		at += record_bytes(record);
+		rc = spool_define(trace, &spool->images[index], prefix, record);
+		if (rc)
+			break;
+	}
+	return rc;
+}
+
+static void take_header(struct eta_trace *trace, struct spool_file *file,
+			const struct eta_spool_header *header)
+{
+	struct spool *spool = trace->data;
+
+	file->kind = header->kind;
+	file->pid = header->pid;
+	file->tid = header->tid;
+	file->ppid = header->ppid;
+	file->start_ns = header->start_ns;
+	file->last_file = header->last_file;
+	trace->counts.lost += header->lost;
+	if (!*spool->host)
+		memcpy(spool->host, header->host, sizeof(spool->host));
+}
+
+static const char *program_name(const struct eta_spool_header *header)
+{
+	const char *slash = strrchr(header->exe, '/');
+
+	return slash && slash[1] ? slash + 1 : header->comm;
+}
+
+static int add_user_location(struct eta_trace *trace, uint32_t index,
+			     const struct eta_spool_header *header)
+{
+	struct spool *spool = trace->data;
+	struct spool_file *file = &spool->files[index];
+	struct eta_location location = {
+		.id = trace->defs.n_locations,
+		.kind = ETA_LOCATION_THREAD,
+		.tid = header->tid,
+		.start_ns = header->start_ns,
+		/* four events of an operation, of two units */
+		.events = file->bytes / ETA_UNIT_BYTES * 2,
+	};
+	const struct spool_location where = { .user = true, .file = index };
+	char name[sizeof(header->comm) + 32];
+
+	file->process = spool_process(trace, header->pid, header->ppid, program_name(header));
+	if (file->process == ETA_NONE)
+		return -ENOMEM;
+	snprintf(name, sizeof(name), "%s tid %" PRIu32, header->comm, header->tid);
+	location.name = name;
+	location.process = file->process;
+	return spool_add_location(trace, &location, &where) == ETA_NONE ? -ENOMEM : 0;
+}
+
+static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
+{
+	struct spool *spool = trace->data;
+	struct spool_file *file = &spool->files[index];
+	struct eta_spool_header header;
+	struct spool_view view = { .fd = -1 };
+	uint32_t image = 0;
+	int rc = spool_view_open(&view, file->path, 64 << 10, trace->options.lenient);
+
+	if (rc)
+		return rc;
+	file->first_unit = *units;
+	file->bytes = view.size;
+	*units += view.size / ETA_UNIT_BYTES;
+	rc = spool_view_header(&view, &header);
+	if (rc <= 0)
+		goto out;
+	rc = 0;
+	take_header(trace, file, &header);
+	if (header.kind == ETA_SPOOL_PROCESS) {
+		image = add_image(trace, header.pid, header.ppid, header.start_ns);
+		rc = image == ETA_NONE ? -ENOMEM : 0;
+	}
+	if (rc == 0 && (header.kind == ETA_SPOOL_PROCESS || header.kind == ETA_SPOOL_META))
+		rc = read_definitions(trace, &view, file, image);
+	if (rc == 0 && header.kind == ETA_SPOOL_USER)
+		rc = add_user_location(trace, index, &header);
+out:
+	trace->counts.bad += view.damaged;
+	spool_view_close(&view);
+	return rc;
+}
+
+/* Which image each thread ran in, and which one that was forked from. */
+static int connect_images(struct eta_trace *trace)
+{
+	struct spool *spool = trace->data;
+
+	for (uint32_t i = 0; i < spool->n_files; i++) {
+		struct spool_file *file = &spool->files[i];
+
+		if (file->kind != ETA_SPOOL_USER)
+			continue;
+		file->image = find_image(spool, file->pid, file->start_ns);
+		if (file->image == ETA_NONE)
+			file->image = add_image(trace, file->pid, file->ppid, file->start_ns);
+		if (file->image == ETA_NONE)
+			return -ENOMEM;
+	}
+	for (uint32_t i = 1; i < spool->n_images; i++) {
+		struct spool_image *image = &spool->images[i];
+
+		image->parent = find_image(spool, image->ppid, image->start_ns);
+		if (image->parent == i)
+			image->parent = ETA_NONE;
+	}
+	return 0;
+}
+
+static int add_properties(struct eta_trace *trace)
+{
+	char lost[32];
+
+	snprintf(lost, sizeof(lost), "%" PRIu64, trace->counts.lost);
+	if (eta_defs_property(trace, "SCI::CLOCK", "CLOCK_MONOTONIC") == ETA_NONE ||
+	    eta_defs_property(trace, "SCI::LOST_EVENTS", lost) == ETA_NONE)
+		return -ENOMEM;
+	return 0;
+}
+
+static int spool_open(struct eta_trace *trace)
+{
+	struct spool *spool = trace->data = calloc(1, sizeof(*spool));
+	uint64_t units = 0;
+	int rc;
+
+	/* the kernel's names are those of image 0 */
+	if (!spool || add_image(trace, 0, 0, 0) == ETA_NONE)
+		return out_of_memory(trace);
+	rc = list_files(trace);
+	/* files without a thread first: the host's name is then known */
+	for (uint32_t i = 0; rc == 0 && i < spool->n_files; i++)
+		rc = open_file(trace, i, &units);
+	if (rc == 0)
+		rc = connect_images(trace);
+	if (rc == 0)
+		rc = spool_user_open(trace);
+	if (rc == 0)
+		rc = spool_kernel_open(trace);
+	if (rc == 0)
+		rc = add_properties(trace);
+	spool_tables_free(spool->tables);
+	spool->tables = NULL;
+	return rc;
+}
+
+static void spool_close_trace(struct eta_trace *trace)
+{
+	struct spool *spool = trace->data;
+
+	if (!spool)
+		return;
+	spool_kernel_close(trace);
+	for (uint32_t i = 0; i < spool->n_files; i++)
+		free(spool->files[i].path);
+	for (uint32_t i = 0; i < spool->n_images; i++)
+		free(spool->images[i].names);
+	spool_tables_free(spool->tables);
+	free(spool->files);
+	free(spool->images);
+	free(spool->handles);
+	free(spool->locations);
+	free(spool);
+}
+
+static int spool_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
+{
+	const struct spool *spool = trace->data;
+	const struct spool_location *where = &spool->locations[location];
+
+	if (where->user)
+		return spool_user_cursor(trace, &spool->files[where->file], out);
+	return spool_kernel_cursor(trace, where->group, out);
+}
+
+static ssize_t spool_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch)
+{
+	return ((struct spool_cursor *)cursor)->read(cursor, batch);
+}
+
+static void spool_cursor_close(struct eta_cursor *cursor)
+{
+	((struct spool_cursor *)cursor)->close(cursor);
+}
+
+const struct eta_source_ops eta_source_spool = {
+	.name = "spool",
+	.what = "spool of our tracers (directory)",
+	.probe = spool_probe,
+	.open = spool_open,
+	.close = spool_close_trace,
+	.cursor_open = spool_cursor_open,
+	.cursor_read = spool_cursor_read,
+	.cursor_close = spool_cursor_close,
+};

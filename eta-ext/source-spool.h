@@ -1,0 +1,102 @@
+/* Inside of the spool source: its files, images of programs, and the kernel side's index. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_SOURCE_SPOOL_H
+#define ETA_SOURCE_SPOOL_H
+
+#include "source.h"
+#include "spool-view.h"
+
+struct spool_file {
+	char *path;
+	uint64_t bytes;
+	uint64_t first_unit; /* units of all files before it: makes match ids */
+	uint64_t start_ns;
+	uint64_t last_file;
+	uint32_t kind; /* enum eta_spool_kind; 0: nothing in it is used */
+	uint32_t pid, tid, ppid;
+	uint32_t image; /* USER: index into images */
+	uint32_t process;
+	struct spool_view view; /* KERNEL: open as long as the trace is */
+};
+
+/* What the NAME ids of one image of a process, or of the kernel tracer, stand for. */
+struct spool_name {
+	uint32_t region; /* ETA_NONE: no such id */
+	uint8_t kind;	 /* enum eta_op_kind */
+};
+
+struct spool_image {
+	uint32_t pid, ppid;
+	uint32_t parent; /* the image it was forked from, ETA_NONE */
+	uint64_t start_ns;
+	struct spool_name *names; /* by id */
+	uint32_t n_names;
+};
+
+/* FILE id of an image -> handle. */
+struct spool_handle {
+	uint32_t image, id;
+	uint32_t handle;
+	bool direct;
+};
+
+struct spool_index;
+struct spool_tables;
+
+struct spool {
+	struct spool_file *files; /* sorted by name */
+	uint32_t n_files;
+	struct spool_image *images; /* sorted by pid, start; [0] is the kernel's, pid 0 */
+	uint32_t n_images, image_room;
+	struct spool_handle *handles; /* sorted by image, id */
+	size_t n_handles, handle_room;
+	char host[64];
+	struct spool_location {
+		bool user;
+		uint32_t file;	/* user: the file */
+		uint32_t group; /* kernel: which part of the index */
+	} * locations;
+	struct spool_tables *tables; /* what is defined already, while opening */
+	struct spool_index *index;
+};
+
+/* ---- definitions shared by both sides (source-spool-defs.c) ---- */
+
+/* Index of the region, made when it is new; ETA_NONE: no memory, reported. */
+uint32_t spool_region(struct eta_trace *trace, const char *name);
+uint32_t spool_process(struct eta_trace *trace, uint32_t pid, uint32_t ppid, const char *name);
+uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *location,
+			    const struct spool_location *where);
+/* "ext4" for a statfs f_type; "" where it is not in our list. */
+const char *spool_fs_name(uint32_t magic);
+/* The file of a FILE record, made when it is new. */
+uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record);
+/* What a record of a spool's definitions means: NAME into IMAGE, PROPERTY. Others are not for it.
+ */
+int spool_define(struct eta_trace *trace, struct spool_image *image, const char *prefix,
+		 const struct eta_record_head *record);
+void spool_tables_free(struct spool_tables *tables);
+
+/* What ID of IMAGE stands for; region ETA_NONE where nothing does. */
+struct spool_name spool_name_of(const struct spool_image *image, uint32_t id);
+
+/* ---- user side (source-spool-user.c) ---- */
+
+int spool_user_open(struct eta_trace *trace);
+int spool_user_cursor(struct eta_trace *trace, const struct spool_file *file,
+		      struct eta_cursor **out);
+
+/* ---- kernel side (source-spool-kernel.c) ---- */
+
+int spool_kernel_open(struct eta_trace *trace);
+void spool_kernel_close(struct eta_trace *trace);
+int spool_kernel_cursor(struct eta_trace *trace, uint32_t group, struct eta_cursor **out);
+
+/* First member of both sides' cursors, so that the source can tell them apart. */
+struct spool_cursor {
+	struct eta_cursor cursor;
+	ssize_t (*read)(struct eta_cursor *cursor, const struct eta_event **batch);
+	void (*close)(struct eta_cursor *cursor);
+};
+
+#endif

@@ -1,0 +1,502 @@
+/* One kernel operation and its spans, as the nested regions of the unified trace. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spool-index.h"
+
+/* What a region is, or lies in. */
+enum {
+	IN_LOCK = 1,
+	IN_THROTTLING = 2,
+	IN_WRITEBACK_WAIT = 4,
+	IN_RECLAIM = 8,
+	IN_SYNC = 16,
+};
+
+struct expand_span {
+	uint64_t begin_ns, end_ns;
+	uint32_t who;
+	uint8_t kind; /* ETA_N_SPANS: the file system's function, which no span says */
+	uint8_t flags;
+};
+
+struct expand_open {
+	uint64_t end_ns;
+	uint32_t region;
+	enum eta_level level;
+	unsigned in;
+};
+
+#define FS_SPANS                                                                                   \
+	(1u << ETA_SPAN_FS_READ | 1u << ETA_SPAN_FS_WRITE | 1u << ETA_SPAN_FS_SYNC |               \
+	 1u << ETA_SPAN_FS_WRITEPAGES)
+/* Work of the file system's own read and write functions. */
+#define FS_WORK                                                                                    \
+	(1u << ETA_SPAN_INODE_LOCK | 1u << ETA_SPAN_PAGECACHE_WRITE | 1u << ETA_SPAN_FS_DIRECT)
+/* Those functions as spans of their own. */
+#define FS_ITER (1u << ETA_SPAN_FS_READ | 1u << ETA_SPAN_FS_WRITE)
+
+static const unsigned span_in[ETA_N_SPANS] = {
+	[ETA_SPAN_FS_SYNC] = IN_SYNC,
+	[ETA_SPAN_INODE_LOCK] = IN_LOCK,
+	[ETA_SPAN_FILE_POSITION_LOCK] = IN_LOCK,
+	[ETA_SPAN_INVALIDATE_LOCK] = IN_LOCK,
+	[ETA_SPAN_OTHER_LOCK] = IN_LOCK,
+	[ETA_SPAN_DIRTY_THROTTLING] = IN_THROTTLING,
+	[ETA_SPAN_PAGE_WRITEBACK_WAIT] = IN_WRITEBACK_WAIT,
+	[ETA_SPAN_RECLAIM] = IN_RECLAIM,
+};
+
+/* ---- definitions ---- */
+
+static const char *const span_regions[ETA_N_SPANS] = {
+#define X(id, region) [ETA_SPAN_##id] = region,
+	ETA_SPANS(X)
+#undef X
+};
+
+/* "fs:sync_file" on ext4 is "fs:ext4_sync_file"; what is not in FS_SPANS is called the same on all.
+ */
+static uint32_t fs_region(struct eta_trace *trace, const char *fs, const char *region)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "fs:%s%s%s", fs, *fs ? "_" : "", region + strlen("fs:"));
+	return spool_region(trace, name);
+}
+
+static int define_fs(struct eta_trace *trace, struct index_fs *fs)
+{
+	const char *name = spool_fs_name(fs->magic);
+	bool ok = true;
+
+	for (int kind = 1; ok && kind < ETA_N_SPANS; kind++) {
+		if (!(fs->span_kinds & 1u << kind) || kind == ETA_SPAN_SLEEP)
+			continue;
+		fs->regions[kind] = FS_SPANS & 1u << kind
+					    ? fs_region(trace, name, span_regions[kind])
+					    : spool_region(trace, span_regions[kind]);
+		ok = fs->regions[kind] != ETA_NONE;
+	}
+	if (ok && fs->span_kinds & FS_WORK) {
+		fs->file_read = fs_region(trace, name, span_regions[ETA_SPAN_FS_READ]);
+		fs->file_write = fs_region(trace, name, span_regions[ETA_SPAN_FS_WRITE]);
+		ok = fs->file_read != ETA_NONE && fs->file_write != ETA_NONE;
+	}
+	return ok ? 0 : -ENOMEM;
+}
+
+int expand_define(struct eta_trace *trace, struct spool_index *index)
+{
+	uint32_t kinds = 0;
+	bool ok = true;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < index->n_fs; i++) {
+		rc = define_fs(trace, &index->fs[i]);
+		kinds |= index->fs[i].span_kinds;
+	}
+	if (rc || !(kinds & 1u << ETA_SPAN_SLEEP))
+		return rc;
+	for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
+		char name[64];
+
+		if (level != ETA_LEVEL_VFS && level != ETA_LEVEL_PAGECACHE && level != ETA_LEVEL_FS)
+			continue; /* no span is of another level but the run queue's */
+		snprintf(name, sizeof(name), "%s:%s", eta_level_name((enum eta_level)level),
+			 span_regions[ETA_SPAN_SLEEP]);
+		index->regions.other_wait[level] = spool_region(trace, name);
+		ok = index->regions.other_wait[level] != ETA_NONE;
+	}
+	if (ok) {
+		index->regions.queue = spool_region(trace, "block:queue");
+		index->regions.device = spool_region(trace, "block:device");
+		index->regions.held_back = spool_region(trace, "block:held back");
+		index->regions.journal_commit = spool_region(trace, "fs:journal commit");
+		ok = index->regions.queue != ETA_NONE && index->regions.device != ETA_NONE &&
+		     index->regions.held_back != ETA_NONE &&
+		     index->regions.journal_commit != ETA_NONE;
+	}
+	return ok ? 0 : -ENOMEM;
+}
+
+/* ---- memory ---- */
+
+static void *grow(void *array, size_t *room, size_t n, size_t size)
+{
+	size_t more = *room ? *room * 2 : 64;
+	void *larger;
+
+	if (n <= *room)
+		return array;
+	if (more < n)
+		more = n;
+	larger = reallocarray(array, more, size);
+	if (larger)
+		*room = more;
+	else
+		eta_error("not enough memory for the parts of an operation");
+	return larger;
+}
+
+void expand_free(struct expand *expand)
+{
+	free(expand->events);
+	free(expand->spans);
+	free(expand->stack);
+}
+
+/* ---- spans: clipped to the operation, outer ones first ---- */
+
+/* Which of two spans with the same bounds is the outer one: the order of the kernel's layers. */
+static int depth_of(uint8_t kind)
+{
+	switch (kind) {
+	case ETA_N_SPANS:
+	case ETA_SPAN_FS_READ:
+	case ETA_SPAN_FS_WRITE:
+	case ETA_SPAN_FS_SYNC:
+		return 0;
+	case ETA_SPAN_FS_DIRECT:
+	case ETA_SPAN_FS_WRITEPAGES:
+		return 1;
+	case ETA_SPAN_PAGECACHE_READ:
+	case ETA_SPAN_PAGECACHE_WRITE:
+		return 2;
+	case ETA_SPAN_READAHEAD:
+		return 3;
+	case ETA_SPAN_SLEEP:
+		return 5;
+	case ETA_SPAN_RUN_QUEUE:
+		return 6;
+	default:
+		return 4;
+	}
+}
+
+static bool outside(const struct expand_span *a, const struct expand_span *b)
+{
+	if (a->begin_ns != b->begin_ns)
+		return a->begin_ns < b->begin_ns;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns;
+	return depth_of(a->kind) < depth_of(b->kind);
+}
+
+/* Puts SPAN among the N of expand->spans, which has room. They come nearly sorted. */
+static void insert_span(struct expand *expand, size_t n, struct expand_span span)
+{
+	while (n > 0 && outside(&span, &expand->spans[n - 1])) {
+		expand->spans[n] = expand->spans[n - 1];
+		n--;
+	}
+	expand->spans[n] = span;
+}
+
+/* The spans of OP, sorted: how many, or -ENOMEM. END_NS is the operation's. */
+static ssize_t take_spans(struct expand *expand, const struct eta_kernel_op *op, uint64_t end_ns,
+			  uint8_t kind)
+{
+	const struct eta_span *spans = (const void *)(op + 1);
+	size_t stored = op->head.units - 2u, n = 0;
+	uint64_t work_begin_ns = UINT64_MAX, work_end_ns = 0;
+	uint32_t kinds = 0;
+	void *room = grow(expand->spans, &expand->span_room, stored + 1, sizeof(*expand->spans));
+
+	if (!room)
+		return -ENOMEM;
+	expand->spans = room;
+	for (size_t i = 0; i < stored; i++) {
+		struct expand_span span = {
+			.begin_ns = spans[i].begin_ns,
+			.end_ns = spans[i].end_ns ? spans[i].end_ns : end_ns,
+			.who = spans[i].who,
+			.kind = spans[i].kind,
+			.flags = spans[i].flags,
+		};
+
+		if (span.kind == ETA_SPAN_NONE || span.kind >= ETA_N_SPANS) {
+			expand->counts->bad++;
+			continue;
+		}
+		if (span.begin_ns < op->head.time_ns)
+			span.begin_ns = op->head.time_ns;
+		if (span.end_ns > end_ns)
+			span.end_ns = end_ns;
+		if (span.begin_ns > span.end_ns)
+			continue; /* outside of the operation */
+		kinds |= 1u << span.kind;
+		/* O_SYNC syncs inside of the write function */
+		if ((FS_WORK | 1u << ETA_SPAN_FS_SYNC) & 1u << span.kind) {
+			if (span.begin_ns < work_begin_ns)
+				work_begin_ns = span.begin_ns;
+			if (span.end_ns > work_end_ns)
+				work_end_ns = span.end_ns;
+		}
+		insert_span(expand, n++, span);
+	}
+	/* the tracer saw what the file system did, but not where its function began and ended */
+	if (kinds & FS_WORK && !(kinds & FS_ITER) && (kind == ETA_OP_READ || kind == ETA_OP_WRITE))
+		insert_span(expand, n++,
+			    (struct expand_span){ .begin_ns = work_begin_ns,
+						  .end_ns = work_end_ns,
+						  .kind = ETA_N_SPANS });
+	return (ssize_t)n;
+}
+
+/* ---- regions ---- */
+
+static int emit(struct expand *expand, uint8_t kind, uint64_t time_ns, uint32_t region,
+		uint32_t who)
+{
+	void *room = grow(expand->events, &expand->room, expand->n + 1, sizeof(*expand->events));
+
+	if (!room)
+		return -ENOMEM;
+	expand->events = room;
+	expand->events[expand->n++] = (struct eta_event){
+		.time_ns = time_ns,
+		.kind = kind,
+		.has = who ? ETA_HAS_WHO : 0,
+		.region = region,
+		.who = who,
+	};
+	return 0;
+}
+
+static int open_region(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
+		       enum eta_level level, unsigned in, uint32_t who)
+{
+	void *room =
+		grow(expand->stack, &expand->stack_room, expand->depth + 1, sizeof(*expand->stack));
+
+	if (!room)
+		return -ENOMEM;
+	expand->stack = room;
+	expand->stack[expand->depth++] = (struct expand_open){
+		.end_ns = end_ns, .region = region, .level = level, .in = in
+	};
+	return emit(expand, ETA_ENTER, begin_ns, region, who);
+}
+
+static int close_region(struct expand *expand)
+{
+	const struct expand_open *open = &expand->stack[--expand->depth];
+
+	return emit(expand, ETA_LEAVE, open->end_ns, open->region, 0);
+}
+
+static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region)
+{
+	int rc = emit(expand, ETA_ENTER, begin_ns, region, 0);
+
+	return rc ? rc : emit(expand, ETA_LEAVE, end_ns, region, 0);
+}
+
+enum request_state { HELD_BACK, QUEUED, AT_DEVICE };
+
+/*
+ * Where the thread's requests are at NOW_NS, and until when at most that holds. A request at the
+ * device outweighs one in the queue. One whose issue was not seen counts as issued at once.
+ */
+static enum request_state state_at(const struct expand_bio *bios, size_t n, uint64_t now_ns,
+				   uint64_t *until_ns)
+{
+	enum request_state state = HELD_BACK;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t begin_ns = bios[i].queue_ns, end_ns = bios[i].end_ns;
+		uint64_t issue_ns = bios[i].issue_ns ? bios[i].issue_ns : begin_ns;
+		enum request_state own;
+
+		if (end_ns && end_ns <= now_ns)
+			continue;
+		if (begin_ns > now_ns) {
+			if (begin_ns < *until_ns)
+				*until_ns = begin_ns;
+			continue;
+		}
+		own = issue_ns > now_ns ? QUEUED : AT_DEVICE;
+		if (own == QUEUED && issue_ns < *until_ns)
+			*until_ns = issue_ns;
+		if (end_ns && end_ns < *until_ns)
+			*until_ns = end_ns;
+		if (own > state)
+			state = own;
+	}
+	return state;
+}
+
+/* Waiting for block I/O, told apart by where the thread's own requests are. */
+static int split_wait(struct expand *expand, const struct expand_span *span,
+		      const struct expand_bio *bios, size_t n)
+{
+	const uint32_t regions[] = {
+		[HELD_BACK] = expand->index->regions.held_back,
+		[QUEUED] = expand->index->regions.queue,
+		[AT_DEVICE] = expand->index->regions.device,
+	};
+	uint64_t from_ns = span->begin_ns, now_ns = span->begin_ns;
+	uint64_t until_ns = span->end_ns;
+	enum request_state state = state_at(bios, n, now_ns, &until_ns);
+	int rc = 0;
+
+	while (rc == 0 && from_ns < span->end_ns) {
+		enum request_state next = state;
+
+		now_ns = until_ns;
+		until_ns = span->end_ns;
+		if (now_ns < span->end_ns)
+			next = state_at(bios, n, now_ns, &until_ns);
+		if (next == state && now_ns < span->end_ns)
+			continue;
+		rc = leaf(expand, from_ns, now_ns, regions[state]);
+		from_ns = now_ns;
+		state = next;
+	}
+	return rc;
+}
+
+static bool in_flight(const struct expand_span *span, const struct expand_bio *bios, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bios[i].queue_ns < span->end_ns &&
+		    (!bios[i].end_ns || bios[i].end_ns > span->begin_ns))
+			return true;
+	return false;
+}
+
+/* Off the CPU and not runnable: named after its cause, unless the region around it does that. */
+static int expand_sleep(struct expand *expand, const struct expand_span *span,
+			const struct expand_bio *bios, size_t n)
+{
+	const struct expand_open *around = &expand->stack[expand->depth - 1];
+	uint32_t region;
+
+	/* throttling sleeps in io_schedule too, but waits for no device */
+	if (around->in & (IN_THROTTLING | IN_LOCK))
+		return 0;
+	if (span->flags & ETA_SPAN_IOWAIT) {
+		/* writeback that others do */
+		if ((around->in & (IN_WRITEBACK_WAIT | IN_SYNC)) == IN_WRITEBACK_WAIT &&
+		    !in_flight(span, bios, n))
+			return 0;
+		return split_wait(expand, span, bios, n);
+	}
+	if (around->in & (IN_WRITEBACK_WAIT | IN_RECLAIM))
+		return 0;
+	if (around->in & IN_SYNC)
+		region = expand->index->regions.journal_commit;
+	else
+		region = expand->index->regions.other_wait[around->level];
+	return leaf(expand, span->begin_ns, span->end_ns, region);
+}
+
+static enum eta_level level_of(uint8_t kind)
+{
+	enum eta_level level;
+	enum eta_reason reason;
+
+	if (kind == ETA_N_SPANS)
+		return ETA_LEVEL_FS;
+	eta_region_name_split(span_regions[kind], &level, &reason);
+	return level;
+}
+
+static int expand_span(struct expand *expand, const struct index_fs *fs, struct expand_span span,
+		       struct spool_name name, const struct expand_bio *bios, size_t n)
+{
+	const struct expand_open *around;
+	uint64_t last_ns;
+	uint32_t region;
+	int rc = 0;
+
+	/* the outermost is the operation itself, which ends last */
+	while (rc == 0 && expand->depth > 1 &&
+	       expand->stack[expand->depth - 1].end_ns <= span.begin_ns)
+		rc = close_region(expand);
+	if (rc)
+		return rc;
+	around = &expand->stack[expand->depth - 1];
+	last_ns = expand->events[expand->n - 1].time_ns;
+	if (span.begin_ns < last_ns)
+		span.begin_ns = last_ns;
+	if (span.end_ns > around->end_ns)
+		span.end_ns = around->end_ns;
+	if (span.begin_ns > span.end_ns)
+		return 0;
+	if (span.kind == ETA_SPAN_SLEEP)
+		return expand_sleep(expand, &span, bios, n);
+	if (span.kind == ETA_N_SPANS)
+		region = name.kind == ETA_OP_READ ? fs->file_read : fs->file_write;
+	else
+		region = fs->regions[span.kind];
+	if (span.kind == ETA_SPAN_RUN_QUEUE) {
+		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
+		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
+	}
+	return open_region(expand, span.begin_ns, span.end_ns, region, level_of(span.kind),
+			   around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0),
+			   span.who);
+}
+
+/* What the operation as a whole is about, on its ENTER. */
+static void describe(struct eta_event *event, const struct eta_kernel_op *op,
+		     struct spool_name name)
+{
+	if (op->size || name.kind == ETA_OP_READ || name.kind == ETA_OP_WRITE) {
+		event->has |= ETA_HAS_SIZE;
+		event->size = op->size;
+	}
+	if (op->offset != ETA_OFFSET_UNKNOWN && name.kind != ETA_OP_SEEK) {
+		event->has |= ETA_HAS_OFFSET;
+		event->offset = op->offset;
+	}
+	if (op->inode) {
+		event->has |= ETA_HAS_FILE;
+		event->inode = op->inode;
+		event->dev = op->dev;
+	}
+	if (op->op_flags & ETA_KOP_DIRECT)
+		event->has |= ETA_EVENT_DIRECT;
+}
+
+int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
+		     const struct expand_bio *bios, size_t n_bios)
+{
+	const struct index_fs *fs = index_find_fs(expand->index, op->dev);
+	uint64_t end_ns = op->head.end_ns ? op->head.end_ns : op->head.time_ns;
+	struct eta_event *last;
+	ssize_t n;
+	int rc;
+
+	expand->n = 0;
+	expand->depth = 0;
+	if (end_ns < op->head.time_ns)
+		end_ns = op->head.time_ns;
+	n = take_spans(expand, op, end_ns, name.kind);
+	if (n < 0)
+		return (int)n;
+	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS, 0, 0);
+	if (rc)
+		return rc;
+	describe(&expand->events[0], op, name);
+	for (ssize_t i = 0; rc == 0 && i < n; i++)
+		rc = expand_span(expand, fs, expand->spans[i], name, bios, n_bios);
+	while (rc == 0 && expand->depth > 0)
+		rc = close_region(expand);
+	if (rc)
+		return rc;
+	last = &expand->events[expand->n - 1];
+	if (op->head.end_ns) {
+		last->has = ETA_HAS_RET;
+		last->ret = op->ret;
+	} else {
+		last->has = ETA_EVENT_TRUNCATED;
+		expand->counts->truncated++;
+	}
+	return 0;
+}

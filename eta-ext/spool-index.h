@@ -1,0 +1,109 @@
+/* Inside of the spool source's kernel side: the index, and the regions that spans become. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_SPOOL_INDEX_H
+#define ETA_SPOOL_INDEX_H
+
+#include "source-spool.h"
+
+/* ---- the index (spool-index.c) ---- */
+
+/*
+ * The kernel's files are per CPU and in order of completion, threads wander between CPUs. The index
+ * has the place of every record, by task and time; 16 bytes each, in a mapped temporary file.
+ */
+struct index_entry {
+	uint64_t time_ns;
+	uint64_t unit; /* of all files together */
+};
+
+struct index_slice {
+	uint64_t first, n;
+};
+
+/* All that has one (pid, tid), or, where `device`, all completions of one device. */
+struct index_group {
+	uint32_t pid, tid, dev;
+	bool device;
+	struct index_slice operations, bios;
+};
+
+struct index_task {
+	uint64_t start_ns;
+	uint32_t pid, tid, ppid;
+	uint32_t order; /* of the records */
+	bool kernel_thread, exited;
+	char comm[16];
+};
+
+/* What is known of the file system on a device, and its own regions. */
+struct index_fs {
+	uint32_t dev;
+	uint32_t magic;
+	uint32_t span_kinds; /* bit per kind met in an operation on it */
+	uint32_t regions[ETA_N_SPANS];
+	uint32_t file_read, file_write; /* around what the file system did, where no span says so */
+};
+
+/* What a location is: the part of a group that is one life of a task. */
+struct index_location {
+	struct index_slice operations, bios;
+	bool device;
+};
+
+struct spool_index {
+	struct index_group *groups; /* sorted: tasks by pid and tid, then devices */
+	size_t n_groups;
+	struct index_task *tasks; /* sorted by pid, tid, start */
+	size_t n_tasks, task_room;
+	struct index_fs *fs;
+	size_t n_fs;
+	struct index_location *locations;
+	size_t n_locations;
+	struct index_entry *entries;
+	uint64_t n_entries;
+	struct spool_handle *devices; /* id: dev */
+	size_t n_devices;
+	struct {
+		uint32_t other_wait[ETA_N_LEVELS];
+		uint32_t queue, device, held_back, journal_commit;
+	} regions;
+};
+
+/* Reads the kernel files of the spool and sorts them; fills groups, tasks, fs and entries. */
+int index_build(struct eta_trace *trace, struct spool_index *index);
+void index_free(struct spool_index *index);
+/* What lies in [FROM, TO) of the entries was read and may leave memory. */
+void index_release(const struct spool_index *index, uint64_t from, uint64_t to);
+/* The entry of DEV, or NULL. */
+const struct index_fs *index_find_fs(const struct spool_index *index, uint32_t dev);
+
+/* ---- one operation as nested regions (spool-expand.c) ---- */
+
+/* A block request of the thread that may be in flight. */
+struct expand_bio {
+	uint64_t queue_ns, issue_ns, end_ns; /* 0: not seen */
+};
+
+struct expand {
+	const struct spool_index *index;
+	struct eta_counts *counts;
+	struct eta_event *events; /* the result: ENTERs and LEAVEs, nested, by time */
+	size_t n, room;
+	struct expand_span *spans; /* scratch */
+	size_t span_room;
+	struct expand_open *stack;
+	size_t depth, stack_room;
+};
+
+/*
+ * OP as regions. NAME is its system call, BIOS the thread's own requests that may be in flight
+ * during it, by queue time. 0 or -ENOMEM.
+ */
+int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
+		     const struct expand_bio *bios, size_t n_bios);
+void expand_free(struct expand *expand);
+
+/* Defines what the regions of INDEX's operations are called. */
+int expand_define(struct eta_trace *trace, struct spool_index *index);
+
+#endif

@@ -1,0 +1,193 @@
+/* Reading one spool file. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "spool-view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "eta.h"
+
+/* The least a record of a type must hold, in units; 0: nothing is known of the type. */
+static const uint8_t least_units[] = {
+	[ETA_RECORD_USER_OP] = 2,  [ETA_RECORD_KERNEL_OP] = 2, [ETA_RECORD_BIO] = 3,
+	[ETA_RECORD_FILE] = 2,	   [ETA_RECORD_TASK] = 2,      [ETA_RECORD_NAME] = 1,
+	[ETA_RECORD_PROPERTY] = 1, [ETA_RECORD_LOSS] = 2,
+};
+
+static int out_of_memory(const struct spool_view *view)
+{
+	eta_error("%s: not enough memory to read it", view->path);
+	return -ENOMEM;
+}
+
+int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes, bool lenient)
+{
+	struct stat st;
+	int rc = 0;
+
+	*view = (struct spool_view){ .path = path, .lenient = lenient, .room = window_bytes };
+	view->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (view->fd < 0 || fstat(view->fd, &st) < 0) {
+		rc = -errno;
+		eta_error("%s: cannot open: %s", path, strerror(-rc));
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		eta_error("%s: is not a regular file, so no part of a spool", path);
+		rc = -EINVAL;
+		goto out;
+	}
+	view->size = (uint64_t)st.st_size;
+	view->window = malloc(window_bytes);
+	if (!view->window)
+		rc = out_of_memory(view);
+out:
+	if (rc)
+		spool_view_close(view);
+	return rc;
+}
+
+int spool_view_share(struct spool_view *view, const struct spool_view *of, size_t window_bytes)
+{
+	*view = *of;
+	view->n = 0;
+	view->room = window_bytes;
+	view->window = malloc(window_bytes);
+	return view->window ? 0 : out_of_memory(view);
+}
+
+void spool_view_unshare(struct spool_view *view)
+{
+	free(view->window);
+	view->window = NULL;
+	view->n = 0;
+}
+
+void spool_view_close(struct spool_view *view)
+{
+	spool_view_unshare(view);
+	if (view->path && view->fd >= 0)
+		close(view->fd);
+	view->fd = -1;
+}
+
+/* Damage: said and given up on, or, where lenient, said and taken for the end. */
+static int damage(struct spool_view *view, const char *what, uint64_t offset)
+{
+	if (!view->lenient) {
+		eta_error("%s: %s at byte %" PRIu64 " (--lenient keeps what is before it)",
+			  view->path, what, offset);
+		return -EBADMSG;
+	}
+	if (!view->damaged)
+		eta_warn("%s: %s at byte %" PRIu64 ": the rest of it is left out", view->path, what,
+			 offset);
+	view->damaged = true;
+	return 0;
+}
+
+/* Makes [OFFSET, OFFSET + BYTES) part of the window as far as the file has it: bytes there. */
+static ssize_t fill(struct spool_view *view, uint64_t offset, size_t bytes)
+{
+	ssize_t got = 1;
+
+	if (offset >= view->at && offset + bytes <= view->at + view->n)
+		return (ssize_t)bytes;
+	if (bytes > view->room) {
+		unsigned char *larger = realloc(view->window, bytes);
+
+		if (!larger)
+			return out_of_memory(view);
+		view->window = larger;
+		view->room = bytes;
+	}
+	view->at = offset;
+	view->n = 0;
+	while (view->n < view->room && got > 0) {
+		got = pread(view->fd, view->window + view->n, view->room - view->n,
+			    (off_t)(offset + view->n));
+		if (got < 0) {
+			int rc = -errno;
+
+			eta_error("%s: cannot read at byte %" PRIu64 ": %s", view->path, offset,
+				  strerror(-rc));
+			return rc;
+		}
+		view->n += (size_t)got;
+	}
+	if (offset >= view->size)
+		return 0;
+	if (view->n > view->size - offset)
+		view->n = view->size - offset;
+	return (ssize_t)(view->n < bytes ? view->n : bytes);
+}
+
+int spool_view_header(struct spool_view *view, struct eta_spool_header *header)
+{
+	static const char none[sizeof(header->magic)];
+	ssize_t n = fill(view, 0, ETA_SPOOL_HEADER_BYTES);
+
+	if (n < 0)
+		return (int)n;
+	memset(header, 0, sizeof(*header));
+	if (n < ETA_SPOOL_HEADER_BYTES)
+		return damage(view, "truncated header", (uint64_t)n);
+	memcpy(header, view->window, sizeof(*header)); /* offset 0 begins a window */
+	if (memcmp(header->magic, none, sizeof(none)) == 0)
+		return 0;
+	if (memcmp(header->magic, ETA_SPOOL_MAGIC, sizeof(header->magic)) != 0)
+		return damage(view, "no header of a spool file", 0);
+	if (header->version != ETA_SPOOL_VERSION) {
+		eta_error("%s: spool version %" PRIu32 ", this program reads version %d (use the "
+			  "programs that the tracer came with)",
+			  view->path, header->version, ETA_SPOOL_VERSION);
+		return -EPROTO;
+	}
+	if (header->kind < ETA_SPOOL_META || header->kind > ETA_SPOOL_KERNEL)
+		return damage(view, "header of an unknown kind", 12);
+	header->host[sizeof(header->host) - 1] = '\0';
+	header->comm[sizeof(header->comm) - 1] = '\0';
+	header->exe[sizeof(header->exe) - 1] = '\0';
+	return 1;
+}
+
+int spool_view_record(struct spool_view *view, uint64_t offset,
+		      const struct eta_record_head **record)
+{
+	const struct eta_record_head *head;
+	ssize_t n;
+
+	if (offset >= view->size)
+		return 0;
+	n = fill(view, offset, ETA_UNIT_BYTES);
+	if (n < 0)
+		return (int)n;
+	head = (const void *)(view->window + (offset - view->at));
+	/* less than a unit: nothing, where it is zeros; a record's type lies in its first 24 bytes
+	 */
+	if (n < ETA_UNIT_BYTES) {
+		if (n > (ssize_t)offsetof(struct eta_record_head, type) &&
+		    head->type == ETA_RECORD_END)
+			return 0;
+		return damage(view, "truncated record", offset);
+	}
+	if (head->type == ETA_RECORD_END)
+		return 0;
+	if (head->units == 0)
+		return damage(view, "record without a length", offset);
+	if (head->type < sizeof(least_units) && head->units < least_units[head->type])
+		return damage(view, "record shorter than its type", offset);
+	n = fill(view, offset, (size_t)record_bytes(head));
+	if (n < 0)
+		return (int)n;
+	head = (const void *)(view->window + (offset - view->at));
+	if (n < (ssize_t)record_bytes(head))
+		return damage(view, "truncated record", offset);
+	*record = head;
+	return 1;
+}

@@ -1,0 +1,55 @@
+/* Reading one spool file: records at any offset through a small window, with all checks. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_SPOOL_VIEW_H
+#define ETA_SPOOL_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "record.h"
+
+/*
+ * Read with pread rather than mapped: resident memory stays at the window, and a file that is cut
+ * meanwhile is an error and not a SIGBUS.
+ */
+struct spool_view {
+	const char *path; /* for messages; the caller's */
+	int fd;
+	uint64_t size; /* bytes; a reader that found damage may lower it to keep what is before */
+	bool lenient;  /* damage is the end of the file, reported as a warning */
+	bool damaged;  /* it was met */
+
+	unsigned char *window;
+	size_t room, n;
+	uint64_t at; /* offset of the window */
+};
+
+/* Opens PATH. Windows of WINDOW_BYTES. 0 or -errno, reported. */
+int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes, bool lenient);
+/* A second view of the same open file; it keeps the descriptor of the first, which must outlive it.
+ */
+int spool_view_share(struct spool_view *view, const struct spool_view *of, size_t window_bytes);
+/* Both take a view of zeros. */
+void spool_view_close(struct spool_view *view);
+void spool_view_unshare(struct spool_view *view);
+
+/*
+ * The header: 1, 0 for a file whose tracer was killed before it wrote one, -errno reported
+ * (lenient: 0, damaged set).
+ */
+int spool_view_header(struct spool_view *view, struct eta_spool_header *header);
+
+/*
+ * The record at OFFSET, whole; valid until the next call. 1, 0 at the end of the records, -errno
+ * reported (lenient: 0, damaged set).
+ */
+int spool_view_record(struct spool_view *view, uint64_t offset,
+		      const struct eta_record_head **record);
+
+static inline uint64_t record_bytes(const struct eta_record_head *record)
+{
+	return (uint64_t)record->units * ETA_UNIT_BYTES;
+}
+
+#endif
