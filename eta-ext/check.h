@@ -40,8 +40,8 @@ struct check {
 
 /*
  * Checks what PULL gives. With STRIP, size, offset and file of an ENTER go where the region around
- * it has the same, and the ret of a LEAVE where it is the size that holds there: PULL's batches must
- * then be the caller's own memory.
+ * it has the same, and the ret of a LEAVE where it is the size that holds there: PULL's batches
+ * must then be the caller's own memory.
  */
 void check_init(struct check *check, check_pull_fn pull, void *arg, struct eta_counts *counts,
 		bool strip);

@@ -32,3 +32,7 @@ src_sci_analyze_SOURCES = \
 	src/report/text.c
 src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
+
+bin_PROGRAMS += src/sci-merge
+src_sci_merge_SOURCES = src/sci-merge.c
+src_sci_merge_LDADD = $(COMMAND_LIBS)
