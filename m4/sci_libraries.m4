@@ -53,6 +53,16 @@ AC_DEFUN([SCI_BPF], [
     AS_IF([test "x$with_bpf" = xyes && test $have_bpf = no],
       [AC_MSG_ERROR([kernel tracer asked for but $have_bpf_why: install libbpf-dev clang bpftool])])
   ])
+  AS_IF([test $have_bpf = yes], [
+    AC_CANONICAL_HOST
+    AS_CASE([$host_cpu], [x86_64|i?86], [BPF_ARCH=x86], [aarch64], [BPF_ARCH=arm64],
+      [BPF_ARCH=$host_cpu])
+    # -target bpf forgets the system's headers for this architecture
+    BPF_SYSTEM_CFLAGS=`$CLANG -v -E - </dev/null 2>&1 |
+      $SED -n '/<...> search starts here:/,/End of search list/s, \(/.*\),-idirafter \1,p' | tr '\n' ' '`
+  ])
+  AC_SUBST([BPF_ARCH])
+  AC_SUBST([BPF_SYSTEM_CFLAGS])
   AS_IF([test $have_bpf = yes],
     [AC_DEFINE([HAVE_BPF], [1], [Define to 1 if the kernel tracer is built.])])
   AM_CONDITIONAL([HAVE_BPF], [test $have_bpf = yes])

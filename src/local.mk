@@ -36,3 +36,7 @@ src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
 bin_PROGRAMS += src/sci-merge
 src_sci_merge_SOURCES = src/sci-merge.c
 src_sci_merge_LDADD = $(COMMAND_LIBS)
+
+bin_PROGRAMS += src/sci-kernel
+src_sci_kernel_SOURCES = src/sci-kernel.c
+src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)

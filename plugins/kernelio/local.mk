@@ -1,3 +1,69 @@
-# The kernel tracer.
+# The kernel tracer. Without libbpf, clang or bpftool its interface is there and says so.
+noinst_LTLIBRARIES += plugins/kernelio/libkernelio.la
+plugins_kernelio_libkernelio_la_CFLAGS = $(AM_CFLAGS)
+plugins_kernelio_libkernelio_la_SOURCES = \
+	plugins/kernelio/counts.c \
+	plugins/kernelio/kernelio.h \
+	plugins/kernelio/shared.h
+
+bpf_programs = \
+	plugins/kernelio/bpf/block.bpf.c \
+	plugins/kernelio/bpf/fs.bpf.c \
+	plugins/kernelio/bpf/pagecache.bpf.c \
+	plugins/kernelio/bpf/syscall.bpf.c \
+	plugins/kernelio/bpf/task.bpf.c \
+	plugins/kernelio/bpf/wait.bpf.c
+bpf_headers = \
+	plugins/kernelio/bpf/compat.h \
+	plugins/kernelio/bpf/kernel_types.h \
+	plugins/kernelio/bpf/state.h
+EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
+	plugins/kernelio/collect.c \
+	plugins/kernelio/internal.h \
+	plugins/kernelio/kernelio.c \
+	plugins/kernelio/meta.c \
+	plugins/kernelio/none.c \
+	plugins/kernelio/probes.c \
+	plugins/kernelio/probes.h
+
 if HAVE_BPF
+plugins_kernelio_libkernelio_la_CFLAGS += $(LIBbpf_cflags)
+plugins_kernelio_libkernelio_la_LIBADD = $(LIBBPF_LIBS) -lpthread
+plugins_kernelio_libkernelio_la_SOURCES += \
+	plugins/kernelio/collect.c \
+	plugins/kernelio/internal.h \
+	plugins/kernelio/kernelio.c \
+	plugins/kernelio/meta.c \
+	plugins/kernelio/probes.c \
+	plugins/kernelio/probes.h
+nodist_plugins_kernelio_libkernelio_la_SOURCES = plugins/kernelio/kernelio.skel.h
+BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
+
+# One object per probe group, linked into one, with its loader generated. -mcpu=v3: atomic fetches.
+bpf_objects = \
+	plugins/kernelio/bpf/block.bpf.o \
+	plugins/kernelio/bpf/fs.bpf.o \
+	plugins/kernelio/bpf/pagecache.bpf.o \
+	plugins/kernelio/bpf/syscall.bpf.o \
+	plugins/kernelio/bpf/task.bpf.o \
+	plugins/kernelio/bpf/wait.bpf.o
+bpf_cflags = -O2 -g -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Werror
+CLEANFILES += $(bpf_objects) plugins/kernelio/kernelio.bpf.o plugins/kernelio/kernelio.skel.h
+
+SUFFIXES = .bpf.c .bpf.o
+.bpf.c.bpf.o:
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)$(CLANG) $(bpf_cflags) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) \
+		-I$(top_srcdir) -I$(top_srcdir)/plugins/kernelio/bpf $(LIBBPF_CFLAGS) \
+		$(BPF_SYSTEM_CFLAGS) -c $< -o $@
+# every object depends on every header: they are few and it takes a second
+$(bpf_objects): $(bpf_headers) plugins/kernelio/shared.h eta-ext/record.h
+
+plugins/kernelio/kernelio.bpf.o: $(bpf_objects)
+	$(AM_V_GEN)$(BPFTOOL) gen object $@ $(bpf_objects)
+
+plugins/kernelio/kernelio.skel.h: plugins/kernelio/kernelio.bpf.o
+	$(AM_V_GEN)$(BPFTOOL) gen skeleton $< name kernelio_bpf >$@.new && mv $@.new $@
+else
+plugins_kernelio_libkernelio_la_SOURCES += plugins/kernelio/none.c
 endif

@@ -1,0 +1,298 @@
+/* Block requests: one record per bio, from queue to completion, with whose data it carries. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "state.h"
+
+#define MAX_MERGED 128 /* bios walked per request */
+#define MAPPING_FLAGS 3UL
+#define MAPPING_ANONYMOUS 1UL
+#define COMPOUND_TAIL 1UL
+#define MODE_TYPE 0170000
+#define MODE_BLOCK 0060000
+#define ERROR_IO 5
+#define OP_MASK 0xff
+#define OP_WRITE 1
+#define OP_FLUSH 2
+#define OP_DISCARD 3
+
+enum req_flag_bits___k {
+	__REQ_SYNC___k,
+	__REQ_META___k,
+	__REQ_PREFLUSH___k,
+	__REQ_RAHEAD___k,
+};
+#define REQ_HAS(opf, name) ((opf) >> bpf_core_enum_value(enum req_flag_bits___k, name) & 1)
+
+struct bio_state {
+	struct eta_bio_record record;
+	int32_t fragments; /* the bio itself and what was split off it */
+	int32_t reserved;
+};
+
+/* Bios in flight, by address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, uint64_t);
+	__type(value, struct bio_state);
+} bios SEC(".maps");
+
+/* A part split off a bio -> that bio. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, uint64_t);
+	__type(value, uint64_t);
+} split_bios SEC(".maps");
+
+/* The inode whose page the bio begins with; NULL: none (anonymous memory of direct I/O). */
+static __always_inline struct inode *bio_inode(struct bio *bio)
+{
+	struct bio_vec *vector = BPF_CORE_READ(bio, bi_io_vec);
+	uint32_t at = BPF_CORE_READ(bio, bi_iter.bi_idx);
+	unsigned long head, mapping;
+	struct page *page;
+
+	if (!vector)
+		return NULL;
+	vector = (void *)vector + at * bpf_core_type_size(struct bio_vec);
+	page = BPF_CORE_READ(vector, bv_page);
+	if (!page)
+		return NULL;
+	head = BPF_CORE_READ(page, compound_head);
+	if (head & COMPOUND_TAIL)
+		page = (void *)(head - COMPOUND_TAIL);
+	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
+	if (!mapping || mapping & MAPPING_ANONYMOUS)
+		return NULL;
+	return BPF_CORE_READ((struct address_space *)(mapping & ~MAPPING_FLAGS), host);
+}
+
+static __always_inline uint32_t bio_flags(uint32_t opf, uint32_t bytes)
+{
+	uint32_t op = opf & OP_MASK;
+	uint32_t flags = op & OP_WRITE ? ETA_BIO_WRITE : 0;
+
+	if (op == OP_DISCARD)
+		flags = ETA_BIO_DISCARD;
+	if (op == OP_FLUSH || (!bytes && REQ_HAS(opf, __REQ_PREFLUSH___k)))
+		flags = ETA_BIO_FLUSH;
+	if (REQ_HAS(opf, __REQ_SYNC___k))
+		flags |= ETA_BIO_SYNC;
+	if (REQ_HAS(opf, __REQ_META___k))
+		flags |= ETA_BIO_META;
+	if (REQ_HAS(opf, __REQ_RAHEAD___k))
+		flags |= ETA_BIO_READAHEAD;
+	return flags;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = task_state_of(task);
+	uint32_t bytes = bio->bi_iter.bi_size;
+	uint32_t flags = bio_flags(bio->bi_opf, bytes);
+	bool data = bytes && !(flags & (ETA_BIO_FLUSH | ETA_BIO_DISCARD));
+	struct inode *inode = data ? bio_inode(bio) : NULL;
+	uint64_t key = (uint64_t)bio;
+	struct owner whose = { task->tgid, task->pid };
+	struct owner *owner = NULL;
+	struct bio_state value = {}, *before;
+	struct file_key file = {};
+
+	/* only writes of others can be on behalf of a traced thread */
+	if (!st && (!inode || !(flags & ETA_BIO_WRITE)))
+		return 0;
+	if (inode) {
+		file.inode = BPF_CORE_READ(inode, i_ino);
+		file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+		if (flags & ETA_BIO_WRITE)
+			owner = bpf_map_lookup_elem(&owners, &file);
+		barrier(); /* or clang selects between two kinds of pointer, which no verifier takes
+			    */
+		if (owner)
+			whose = *owner;
+		/* pages of a block device: journal, metadata, or a program writing to it */
+		if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) == MODE_BLOCK)
+			file.inode = file.dev = 0;
+	}
+	if (!st && !owner)
+		return 0;
+	if (st && st->active && data && (!inode || !file.inode)) {
+		if (!inode && st->op.op_flags & ETA_KOP_DIRECT)
+			flags |= ETA_BIO_DIRECT;
+		if (flags & ETA_BIO_DIRECT || !inode) {
+			file.inode = st->op.inode;
+			file.dev = st->op.dev;
+		}
+	}
+
+	value.fragments = 1;
+	value.record.head.time_ns = bpf_ktime_get_ns();
+	value.record.head.type = ETA_RECORD_BIO;
+	value.record.head.units = sizeof(value.record) / ETA_UNIT_BYTES;
+	value.record.head.id = task->pid;
+	value.record.sector = bio->bi_iter.bi_sector;
+	value.record.inode = file.inode;
+	value.record.file_dev = file.dev;
+	value.record.pid = task->tgid;
+	value.record.dev = bio->bi_bdev->bd_dev;
+	value.record.bytes = bytes;
+	value.record.op_flags = flags;
+	value.record.owner_pid = whose.pid;
+	value.record.owner_tid = whose.tid;
+	if (st && st->active && st->readahead_ns && !(flags & ETA_BIO_WRITE))
+		st->readahead_end_ns = value.record.head.time_ns;
+	before = bpf_map_lookup_elem(&bios, &key);
+	if (before) /* its completion was not seen, and now its memory serves again */
+		record_leave(ETA_RECORD_BIO, &before->record, sizeof(before->record));
+	if (bpf_map_update_elem(&bios, &key, &value, BPF_ANY))
+		TOTAL_ADD(bios_missed, 1);
+	if (!data)
+		return 0;
+	if (!st) {
+		TOTAL_ADD(writeback_bytes, bytes);
+	} else if (flags & ETA_BIO_WRITE) {
+		TOTAL_ADD(bio_written_bytes, bytes);
+		if (flags & ETA_BIO_DIRECT)
+			TOTAL_ADD(bio_direct_bytes, bytes);
+		else if (!file.inode)
+			TOTAL_ADD(bio_journal_bytes, bytes);
+	} else {
+		TOTAL_ADD(bio_read_bytes, bytes);
+	}
+	return 0;
+}
+
+SEC("tp_btf/block_split")
+int BPF_PROG(on_split, struct bio *split)
+{
+	uint64_t key = (uint64_t)split;
+	uint64_t parent = (uint64_t)split->bi_private;
+	struct bio_state *value = bpf_map_lookup_elem(&bios, &parent);
+
+	if (value && bpf_map_update_elem(&split_bios, &key, &parent, BPF_ANY) == 0)
+		__sync_fetch_and_add(&value->fragments, 1);
+	return 0;
+}
+
+static __always_inline struct bio_state *bio_find(uint64_t *key)
+{
+	struct bio_state *value = bpf_map_lookup_elem(&bios, key);
+	uint64_t *parent;
+
+	if (value)
+		return value;
+	parent = bpf_map_lookup_elem(&split_bios, key);
+	if (!parent)
+		return NULL;
+	*key = *parent;
+	return bpf_map_lookup_elem(&bios, key);
+}
+
+static __always_inline void bio_end(uint64_t key, bool failed, uint64_t now)
+{
+	uint64_t part = key;
+	struct bio_state *value = bio_find(&key);
+
+	if (part != key)
+		bpf_map_delete_elem(&split_bios, &part);
+	if (!value)
+		return;
+	if (failed)
+		value->record.status = -ERROR_IO;
+	if (__sync_fetch_and_add(&value->fragments, -1) > 1)
+		return;
+	value->record.head.end_ns = now;
+	record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
+	bpf_map_delete_elem(&bios, &key);
+}
+
+/* A walk over the bios merged into a request. */
+struct bio_walk {
+	struct bio *bio;
+	uint64_t now;
+	uint32_t bytes; /* completed and not yet given to a bio */
+	uint32_t failed;
+};
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long issue_step(uint32_t step, struct bio_walk *walk)
+{
+	struct bio *bio = walk->bio;
+	uint64_t key = (uint64_t)bio;
+	struct bio_state *value;
+
+	if (!key)
+		return 1;
+	value = bio_find(&key);
+	if (value && !value->record.issue_ns)
+		value->record.issue_ns = walk->now;
+	walk->bio = BPF_CORE_READ(bio, bi_next);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_rq_issue, struct request *rq)
+{
+	struct bio_walk walk = { .bio = rq->bio, .now = bpf_ktime_get_ns() };
+
+	bpf_loop(MAX_MERGED, issue_step, &walk, 0);
+	return 0;
+}
+
+static long complete_step(uint32_t step, struct bio_walk *walk)
+{
+	struct bio *bio = walk->bio;
+	uint32_t bytes;
+
+	if (!bio)
+		return 1;
+	bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+	if (bytes > walk->bytes)
+		return 1;
+	walk->bio = BPF_CORE_READ(bio, bi_next);
+	walk->bytes -= bytes;
+	bio_end((uint64_t)bio, walk->failed, walk->now);
+	return walk->bytes == 0;
+}
+
+/* Ends the bios that NR_BYTES cover, as the kernel does next. */
+static __always_inline int request_end(struct request *rq, blk_status_t error,
+				       unsigned int nr_bytes)
+{
+	struct bio_walk walk = {
+		.bio = rq->bio,
+		.now = bpf_ktime_get_ns(),
+		.bytes = nr_bytes,
+		.failed = error != 0,
+	};
+
+	bpf_loop(MAX_MERGED, complete_step, &walk, 0);
+	return 0;
+}
+
+/*
+ * Runs in whatever context the interrupt found, also in the middle of itself (a hard interrupt over
+ * the soft one): the kernel does not enter a program twice on one CPU and skips it then. Of two
+ * programs the other one is free, and what the first has ended the second does not find any more.
+ */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_rq_complete, struct request *rq, blk_status_t error, unsigned int nr_bytes)
+{
+	return request_end(rq, error, nr_bytes);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_rq_complete_nested, struct request *rq, blk_status_t error, unsigned int nr_bytes)
+{
+	return request_end(rq, error, nr_bytes);
+}
+
+/* Drivers without requests: device mapper, md. */
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(on_bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	bio_end((uint64_t)bio, false, bpf_ktime_get_ns());
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* What differs between kernels and architectures, one accessor each. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_COMPAT_H
+#define KERNELIO_COMPAT_H
+
+#include "kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#if defined(__TARGET_ARCH_x86)
+#define SYSCALL_ARG0(regs) ((regs)->di)
+#define SYSCALL_ARG1(regs) ((regs)->si)
+#define SYSCALL_ARG2(regs) ((regs)->dx)
+#define SYSCALL_ARG3(regs) ((regs)->r10)
+#define SYSCALL_ARG4(regs) ((regs)->r8)
+#elif defined(__TARGET_ARCH_arm64)
+#define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* before the call overwrites it: sys_enter only */
+#define SYSCALL_ARG1(regs) ((regs)->regs[1])
+#define SYSCALL_ARG2(regs) ((regs)->regs[2])
+#define SYSCALL_ARG3(regs) ((regs)->regs[3])
+#define SYSCALL_ARG4(regs) ((regs)->regs[4])
+#endif
+
+/* A 32-bit program on x86-64 has other system call numbers (TS_COMPAT); none of ours. */
+static __always_inline bool task_is_compat(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return task->thread_info.status & 2;
+#else
+	return false;
+#endif
+}
+
+/*
+ * A kernel pointer read from memory is a number to the verifier, and each field of what it points
+ * to costs a call of bpf_probe_read_kernel (10 ns). Since 6.2 bpf_rdonly_cast makes it a pointer
+ * whose fields are plain loads with a fault handler.
+ */
+extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
+#define HAVE_CAST (&bpf_rdonly_cast != NULL)
+#define CAST(type, pointer)                                                                        \
+	((type *)bpf_rdonly_cast((const void *)(pointer), bpf_core_type_id_kernel(type)))
+
+/* Linux 6.18 (53fbef56e07d) wrapped page and folio flags into memdesc_flags_t. */
+typedef struct {
+	unsigned long f;
+} memdesc_flags_t___wrapped;
+
+struct folio___wrapped {
+	memdesc_flags_t___wrapped flags;
+} __attribute__((preserve_access_index));
+
+struct folio___plain {
+	unsigned long flags;
+} __attribute__((preserve_access_index));
+
+/* The number of pages of a large folio: order in _flags_1 since 6.6 (ebc1baf5c9b4), _folio_order
+ * before. */
+struct folio___order {
+	unsigned long _flags_1;
+	unsigned char _folio_order;
+} __attribute__((preserve_access_index));
+
+enum pageflags___head {
+	PG_head___head = 6,
+};
+
+static __always_inline uint32_t folio_pages(const struct folio *folio)
+{
+	const struct folio___wrapped *wrapped = (const void *)folio;
+	const struct folio___plain *plain = (const void *)folio;
+	const struct folio___order *large = (const void *)folio;
+	unsigned long flags, order;
+
+	if (bpf_core_field_exists(wrapped->flags.f))
+		flags = BPF_CORE_READ(wrapped, flags.f);
+	else
+		flags = BPF_CORE_READ(plain, flags);
+	if (!(flags & (1UL << bpf_core_enum_value(enum pageflags___head, PG_head___head))))
+		return 1;
+	if (bpf_core_field_exists(large->_folio_order))
+		order = BPF_CORE_READ(large, _folio_order);
+	else
+		order = BPF_CORE_READ(large, _flags_1) & 0xff;
+	return order < 20 ? 1U << order : 1;
+}
+
+#endif

@@ -1,0 +1,214 @@
+/* The few kernel types the probes touch; CO-RE moves every access to where the field is. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_KERNEL_TYPES_H
+#define KERNELIO_KERNEL_TYPES_H
+
+/*
+ * Written by hand rather than generated, so that the tracer builds where the running kernel has no
+ * BTF. Only fields in use are named; order and size do not matter. What differs between kernels is
+ * in compat.h.
+ */
+#include <linux/bpf.h>
+
+typedef __u8 uint8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+typedef __s32 int32_t;
+typedef __s64 int64_t;
+#define INT64_MIN (-0x7fffffffffffffffLL - 1)
+#define ETA_RECORD_NO_STDINT
+
+typedef uint32_t dev_t;
+typedef int64_t loff_t;
+typedef uint64_t sector_t;
+typedef uint8_t blk_status_t;
+typedef unsigned long size_t;
+typedef long ssize_t;
+typedef _Bool bool;
+#define false 0
+#define true 1
+#define NULL ((void *)0)
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	long counter;
+} atomic_long_t;
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct super_block {
+	dev_t s_dev;
+	unsigned long s_magic;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	dev_t i_rdev;
+	struct rw_semaphore i_rwsem;
+};
+
+struct address_space {
+	struct inode *host;
+	struct rw_semaphore invalidate_lock;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	struct address_space *f_mapping;
+	struct inode *f_inode;
+	unsigned int f_flags;
+	struct path f_path;
+	struct mutex f_pos_lock;
+	loff_t f_pos;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct kernfs_node {
+	uint64_t id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct thread_info {
+	uint32_t status;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int flags;
+	unsigned int in_iowait : 1;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	uint64_t start_time;
+	char comm[16];
+	struct files_struct *files;
+	struct css_set *cgroups;
+};
+
+struct page {
+	unsigned long compound_head;
+	struct address_space *mapping;
+};
+
+struct folio {
+	struct address_space *mapping;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bvec_iter {
+	sector_t bi_sector;
+	unsigned int bi_size;
+	unsigned int bi_idx;
+};
+
+struct block_device {
+	dev_t bd_dev;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	struct bvec_iter bi_iter;
+	void *bi_private;
+	unsigned short bi_vcnt;
+	struct bio_vec *bi_io_vec;
+};
+
+struct request {
+	struct bio *bio;
+};
+
+/* only passed through */
+struct kiocb;
+struct iov_iter;
+struct file_ra_state;
+struct bdi_writeback;
+struct dirty_throttle_control;
+struct linux_binprm;
+struct request_queue;
+struct writeback_control;
+struct bpf_iter_meta;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long di, si, dx, r10, r8, r9;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	uint64_t regs[31];
+};
+#else
+#error "plugins/kernelio/bpf/kernel_types.h: name this architecture's pt_regs here and in compat.h"
+#endif
+
+#pragma clang attribute pop
+
+#endif

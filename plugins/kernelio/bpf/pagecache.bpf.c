@@ -1,0 +1,160 @@
+/* Page cache: lookup, readahead, dirtying, throttling, waiting for writeback, reclaim. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "state.h"
+
+const volatile uint32_t page_bytes = 4096;
+
+SEC("tp_btf/mm_filemap_get_pages")
+int BPF_PROG(on_get_pages)
+{
+	struct task_state *st = current_operation();
+
+	if (!st)
+		return 0;
+	st->cache_reads++;
+	if (!st->cache_read_ns)
+		st->cache_read_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/*
+ * Readahead has no end of its own: it lasts to the last page added or bio queued. On a miss it
+ * comes before get_pages, which fires once the pages are there.
+ */
+static __always_inline int readahead_begin(void)
+{
+	struct task_state *st = current_operation();
+
+	if (!st || st->readahead_ns)
+		return 0;
+	st->readahead_ns = st->readahead_end_ns = bpf_ktime_get_ns();
+	if (st->kind == ETA_OP_READ && !st->cache_read_ns)
+		st->cache_read_ns = st->readahead_ns;
+	return 0;
+}
+
+SEC("tp_btf/page_cache_sync_ra")
+int BPF_PROG(on_sync_readahead)
+{
+	return readahead_begin();
+}
+
+SEC("tp_btf/page_cache_async_ra")
+int BPF_PROG(on_async_readahead)
+{
+	return readahead_begin();
+}
+
+SEC("tp_btf/page_cache_ra_unbounded")
+int BPF_PROG(on_unbounded_readahead)
+{
+	return readahead_begin();
+}
+
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int BPF_PROG(on_add_to_page_cache, struct folio *folio)
+{
+	struct task_state *st = current_operation();
+
+	if (!st)
+		return 0;
+	st->pages_added += folio_pages(folio);
+	if (st->kind == ETA_OP_READ) {
+		uint64_t now = bpf_ktime_get_ns();
+
+		if (!st->readahead_ns)
+			st->readahead_ns = now;
+		st->readahead_end_ns = now;
+	}
+	return 0;
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = task_state_of(task);
+	struct inode *inode;
+	struct file_key key = {};
+	struct owner owner;
+
+	if (!st || !mapping)
+		return 0;
+	TOTAL_ADD(dirtied_bytes, folio_pages(folio) * page_bytes);
+	inode = mapping->host;
+	key.inode = inode->i_ino;
+	key.dev = inode->i_sb->s_dev;
+	if (st->dirtied.inode == key.inode && st->dirtied.dev == key.dev)
+		return 0;
+	st->dirtied = key;
+	owner.pid = task->tgid;
+	owner.tid = task->pid;
+	bpf_map_update_elem(&owners, &key, &owner, BPF_ANY);
+	return 0;
+}
+
+/* Fires before the sleep it explains. */
+SEC("tp_btf/balance_dirty_pages")
+int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_throttle_control *dtc,
+	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
+	     unsigned long period, long pause)
+{
+	struct task_state *st = current_operation();
+
+	if (st && pause > 0)
+		st->pending = ETA_SPAN_DIRTY_THROTTLING;
+	return 0;
+}
+
+SEC("tp_btf/folio_wait_writeback")
+int BPF_PROG(on_wait_writeback)
+{
+	struct task_state *st = current_operation();
+
+	if (st)
+		st->pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
+	return 0;
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
+int BPF_PROG(on_reclaim_begin)
+{
+	struct task_state *st = current_operation();
+
+	if (st)
+		st->reclaim_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline int reclaim_end(void)
+{
+	struct task_state *st = current_operation();
+
+	if (st && st->reclaim_ns) {
+		span_add(st, ETA_SPAN_RECLAIM, st->reclaim_ns, bpf_ktime_get_ns());
+		st->reclaim_ns = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_end")
+int BPF_PROG(on_reclaim_end)
+{
+	return reclaim_end();
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
+int BPF_PROG(on_memcg_reclaim_begin)
+{
+	struct task_state *st = current_operation();
+
+	if (st)
+		st->reclaim_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
+int BPF_PROG(on_memcg_reclaim_end)
+{
+	return reclaim_end();
+}

@@ -1,0 +1,202 @@
+/* What the probe groups share: a traced thread's open operation, the maps, leaving records. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_STATE_H
+#define KERNELIO_STATE_H
+
+#include "compat.h"
+
+#include "plugins/kernelio/shared.h"
+
+#define MAX_SPANS 120
+#define MAX_LOCKS 4
+#define SEEN_FILES 8
+
+enum off_cpu {
+	OFF_NOT,
+	OFF_SLEEPING,
+	OFF_RUNNABLE,
+};
+
+struct lock_wait {
+	uint64_t lock;
+	uint64_t begin_ns;
+	uint32_t who;
+	uint8_t kind;
+	uint8_t flags;
+	uint8_t sleeps; /* a lock to sleep on, not to spin on */
+};
+
+struct file_key {
+	uint64_t inode;
+	uint32_t dev;
+	uint32_t zero;
+};
+
+/*
+ * Exists for traced threads only, so that looking for it is the filter. What the probes in the
+ * middle of an operation note is turned into spans and left as one record by sys_exit.
+ */
+struct task_state {
+	uint32_t active; /* inside a system call that is an operation */
+	uint32_t n_spans;
+	uint32_t n_locks;
+	uint8_t kind; /* of the system call: enum eta_op_kind */
+	uint8_t shape;
+	uint8_t off;	 /* enum off_cpu */
+	uint8_t pending; /* what the next sleep is known to be: enum eta_span_kind */
+	uint8_t off_flags;
+	uint32_t off_who;
+	uint64_t off_ns, wake_ns;
+
+	/* kernel addresses, compared only */
+	uint64_t file, inode, mapping;
+
+	/* first and last sight of each part of the operation; 0: not seen */
+	uint64_t cache_read_ns;
+	uint64_t cache_write_ns, cache_write_end_ns;
+	uint64_t fs_ns, fs_end_ns;
+	uint64_t readahead_ns, readahead_end_ns;
+	uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns;
+	uint32_t cache_reads, cache_writes, pages_added;
+
+	struct lock_wait locks[MAX_LOCKS];
+	struct file_key
+		seen[SEEN_FILES]; /* files this thread used last: their FILE record exists */
+	struct file_key dirtied;  /* the inode this thread dirtied last: it is its owner */
+
+	/* one piece, as it leaves */
+	struct eta_kernel_op op;
+	struct eta_span spans[MAX_SPANS];
+};
+
+struct owner {
+	uint32_t pid, tid;
+};
+
+/* The objects are linked into one; the maps every group names are the same then. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks __weak SEC(".maps");
+
+/* One ring per CPU; sizes and number are set before loading. */
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__array(values, struct ring);
+} rings __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kernelio_cpu);
+} cpus __weak SEC(".maps");
+
+/* The thread that dirtied pages of an inode last: writeback belongs to it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct file_key);
+	__type(value, struct owner);
+} owners __weak SEC(".maps");
+
+static __always_inline struct task_state *task_state_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&tasks, task, NULL, 0);
+}
+
+/* The current thread's state if it is inside an operation. */
+static __always_inline struct task_state *current_operation(void)
+{
+	struct task_state *st = task_state_of(bpf_get_current_task_btf());
+
+	return st && st->active ? st : NULL;
+}
+
+static __always_inline struct kernelio_cpu *this_cpu(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+/*
+ * Leaves a record, or counts it as lost. Counters of operations are touched from system calls only,
+ * those of other types also from interrupts: hence the atomic ones.
+ */
+static __always_inline int record_leave(uint32_t type, void *record, uint64_t bytes)
+{
+	struct kernelio_cpu *cpu = this_cpu();
+	uint32_t n = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &n);
+	long rc;
+
+	if (!cpu || type >= KERNELIO_N_TYPES)
+		return -1;
+	rc = ring ? bpf_ringbuf_output(ring, record, bytes, BPF_RB_NO_WAKEUP) : -1;
+	if (type == ETA_RECORD_KERNEL_OP) {
+		cpu->produced[type]++;
+		if (rc)
+			cpu->lost[type]++;
+	} else {
+		__sync_fetch_and_add(&cpu->produced[type], 1);
+		if (rc)
+			__sync_fetch_and_add(&cpu->lost[type], 1);
+	}
+	return rc ? -1 : 0;
+}
+
+#define TOTAL_ADD(name, n)                                                                         \
+	do {                                                                                       \
+		struct kernelio_cpu *cpu_ = this_cpu();                                            \
+		if (cpu_)                                                                          \
+			__sync_fetch_and_add(&cpu_->totals.name, (n));                             \
+	} while (0)
+
+static __always_inline void span_add_full(struct task_state *st, uint8_t kind, uint64_t begin_ns,
+					  uint64_t end_ns, uint8_t flags, uint32_t who,
+					  uint64_t object, uint32_t count)
+{
+	uint32_t n = st->n_spans;
+	struct eta_span *span;
+
+	if (n >= MAX_SPANS) {
+		st->op.spans_lost++;
+		return;
+	}
+	span = &st->spans[n];
+	span->begin_ns = begin_ns;
+	span->end_ns = end_ns;
+	span->kind = kind;
+	span->flags = flags;
+	span->count = count < 0xffff ? count : 0xffff;
+	span->who = who;
+	span->object = object;
+	st->n_spans = n + 1;
+}
+
+static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64_t begin_ns,
+				     uint64_t end_ns)
+{
+	span_add_full(st, kind, begin_ns, end_ns, 0, 0, 0, 0);
+}
+
+/* The file system was seen at work between these times. */
+static __always_inline void fs_seen(struct task_state *st, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (!st->fs_ns)
+		st->fs_ns = begin_ns;
+	if (end_ns > st->fs_end_ns)
+		st->fs_end_ns = end_ns;
+}
+
+#endif

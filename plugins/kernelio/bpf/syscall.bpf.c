@@ -1,0 +1,407 @@
+/* System calls on files: the operation opens at sys_enter and leaves as one record at sys_exit. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "state.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile struct kernelio_syscall_info syscalls[KERNELIO_MAX_SYSCALL_NR];
+const volatile struct kernelio_open_flags open_flags;
+
+#define MODE_TYPE 0170000
+#define MODE_REGULAR 0100000
+#define MODE_BLOCK 0060000
+#define AT_FILE_POSITION -1
+#define MAX_IOVECS 16
+#define MAX_PATH_STEPS 64
+
+/* Files whose record was left, so that it is left once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct file_key);
+	__type(value, uint8_t);
+} files_seen SEC(".maps");
+
+/* Room to build a FILE record, which is too large for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kernelio_file);
+} file_room SEC(".maps");
+
+struct file_facts {
+	uint64_t file, inode, mapping;
+	struct file_key key;
+	uint32_t flags;
+	uint32_t mode;
+	int64_t position;
+};
+
+struct user_iovec {
+	uint64_t base, bytes;
+};
+
+/* What FD of the current task is; false: not a regular file or block device. */
+static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, struct file_facts *f)
+{
+	struct fdtable *fdt = task->files->fdt;
+
+	if (fd >= fdt->max_fds)
+		return false;
+	if (bpf_probe_read_kernel(&f->file, sizeof(f->file), fdt->fd + fd) || !f->file)
+		return false;
+	if (HAVE_CAST) {
+		struct file *file = CAST(struct file, f->file);
+		struct inode *inode = file->f_inode;
+
+		f->mode = inode->i_mode;
+		f->inode = (uint64_t)inode;
+		f->mapping = (uint64_t)file->f_mapping;
+		f->flags = file->f_flags;
+		f->position = file->f_pos;
+		f->key.inode = inode->i_ino;
+		f->key.dev = inode->i_sb->s_dev;
+	} else {
+		struct file *file = (void *)f->file;
+		struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+		f->mode = BPF_CORE_READ(inode, i_mode);
+		f->inode = (uint64_t)inode;
+		f->mapping = (uint64_t)BPF_CORE_READ(file, f_mapping);
+		f->flags = BPF_CORE_READ(file, f_flags);
+		f->position = BPF_CORE_READ(file, f_pos);
+		f->key.inode = BPF_CORE_READ(inode, i_ino);
+		f->key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	}
+	f->key.zero = 0;
+	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
+}
+
+/* A walk from a file up to the root, leaving names on the way. */
+struct path_walk {
+	struct dentry *dentry;
+	struct mount *mount;
+	struct kernelio_file *room;
+	uint32_t names_bytes;
+};
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long path_step(uint32_t step, struct path_walk *walk)
+{
+	struct dentry *dentry = walk->dentry;
+	struct mount *mount = walk->mount;
+	uint32_t at = walk->names_bytes;
+	struct dentry *parent;
+	long n;
+
+	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
+		struct mount *up = BPF_CORE_READ(mount, mnt_parent);
+
+		if (up == mount)
+			return 1;
+		walk->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		walk->mount = up;
+		return 0;
+	}
+	parent = BPF_CORE_READ(dentry, d_parent);
+	if (parent == dentry || at >= KERNELIO_PATH_BYTES)
+		return 1; /* the former: not below its mount's root, a name without a path */
+	/* a name is at most 255 bytes long */
+	n = bpf_probe_read_kernel_str(&walk->room->names[at], 256,
+				      BPF_CORE_READ(dentry, d_name.name));
+	if (n <= 0)
+		return 1;
+	walk->names_bytes = at + n;
+	walk->dentry = parent;
+	return 0;
+}
+
+/* Names from the file up to the root of its mount, over the mount point and so on: their length. */
+static __always_inline uint32_t path_names(struct file *file, struct kernelio_file *room)
+{
+	void *vfsmount = BPF_CORE_READ(file, f_path.mnt);
+	struct path_walk walk = {
+		.dentry = BPF_CORE_READ(file, f_path.dentry),
+		.mount = vfsmount - bpf_core_field_offset(struct mount, mnt),
+		.room = room,
+	};
+
+	bpf_loop(MAX_PATH_STEPS, path_step, &walk, 0);
+	return walk.names_bytes;
+}
+
+static __noinline int file_leave(struct file_facts *f)
+{
+	uint32_t zero = 0;
+	uint8_t yes = 1;
+	struct kernelio_file *room;
+	struct inode *inode;
+	uint32_t names;
+
+	if (!f || bpf_map_lookup_elem(&files_seen, &f->key))
+		return 0;
+	room = bpf_map_lookup_elem(&file_room, &zero);
+	if (!room)
+		return -1;
+	inode = (void *)f->inode;
+	room->head.time_ns = bpf_ktime_get_ns();
+	room->head.end_ns = 0;
+	room->head.type = ETA_RECORD_FILE;
+	room->head.flags =
+		(f->mode & MODE_TYPE) == MODE_REGULAR ? ETA_FILE_REGULAR : ETA_FILE_BLOCK_DEVICE;
+	room->head.units = 0; /* the collector's to say, once the path is one */
+	room->head.id = 0;
+	room->dev = f->key.dev;
+	room->open_flags = f->flags;
+	room->inode = f->key.inode;
+	room->prev = 0;
+	room->fs_magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	names = path_names((struct file *)f->file, room);
+	if (names > KERNELIO_PATH_BYTES + 255)
+		names = KERNELIO_PATH_BYTES + 255;
+	room->path_bytes = names;
+	if (record_leave(ETA_RECORD_FILE, room, offsetof(struct kernelio_file, names) + names))
+		return -1; /* counted; tried again at the next call */
+	bpf_map_update_elem(&files_seen, &f->key, &yes, BPF_ANY);
+	return 0;
+}
+
+/* Makes F the operation's file. */
+static __always_inline void file_take(struct task_state *st, struct file_facts *f)
+{
+	struct file_key *seen = &st->seen[f->key.inode & (SEEN_FILES - 1)];
+
+	if (seen->inode != f->key.inode || seen->dev != f->key.dev) {
+		if (file_leave(f) == 0)
+			*seen = f->key;
+	}
+	st->file = f->file;
+	st->inode = f->inode;
+	st->mapping = f->mapping;
+	st->op.dev = f->key.dev;
+	st->op.inode = f->key.inode;
+	st->op.op_flags = (f->flags & open_flags.direct ? ETA_KOP_DIRECT : 0) |
+			  (f->flags & open_flags.sync ? ETA_KOP_SYNC : 0) |
+			  (f->flags & open_flags.append ? ETA_KOP_APPEND : 0);
+}
+
+static __always_inline uint64_t iovec_bytes(uint64_t user, uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < MAX_IOVECS && i < n; i++) {
+		struct user_iovec iovec;
+
+		if (bpf_probe_read_user(&iovec, sizeof(iovec), (void *)(user + i * sizeof(iovec))))
+			break;
+		sum += iovec.bytes;
+	}
+	return sum;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = task_state_of(task);
+	const volatile struct kernelio_syscall_info *info;
+	struct file_facts f = {};
+	uint64_t size = 0;
+	int64_t offset = ETA_OFFSET_UNKNOWN;
+	uint16_t index;
+	uint8_t shape;
+
+	if (!st)
+		return 0;
+	if ((uint64_t)nr >= KERNELIO_MAX_SYSCALL_NR)
+		return 0;
+	info = &syscalls[nr & (KERNELIO_MAX_SYSCALL_NR - 1)];
+	index = info->index;
+	if (!index)
+		return 0;
+	if (task_is_compat(task)) {
+		TOTAL_ADD(compat_calls, 1);
+		return 0;
+	}
+	shape = info->shape;
+	switch (shape) {
+	case SHAPE_RETURNS:
+		break;
+	case SHAPE_COPY:
+		if (!facts_get(task, SYSCALL_ARG2(regs), &f))
+			return 0;
+		size = SYSCALL_ARG4(regs);
+		break;
+	case SHAPE_SPLICE:
+		if (!facts_get(task, SYSCALL_ARG0(regs), &f)) {
+			if (!facts_get(task, SYSCALL_ARG2(regs), &f))
+				return 0;
+			index = KERNELIO_SYS_splice_to;
+		}
+		size = SYSCALL_ARG4(regs);
+		break;
+	case SHAPE_SENDFILE:
+		if (!facts_get(task, SYSCALL_ARG1(regs), &f)) {
+			if (!facts_get(task, SYSCALL_ARG0(regs), &f))
+				return 0;
+			index = KERNELIO_SYS_sendfile_to;
+		}
+		size = SYSCALL_ARG3(regs);
+		break;
+	default:
+		if (!facts_get(task, SYSCALL_ARG0(regs), &f))
+			return 0;
+		switch (shape) {
+		case SHAPE_RW:
+			size = SYSCALL_ARG2(regs);
+			offset = f.position;
+			break;
+		case SHAPE_PRW:
+			size = SYSCALL_ARG2(regs);
+			offset = SYSCALL_ARG3(regs);
+			break;
+		case SHAPE_RWV:
+			size = iovec_bytes(SYSCALL_ARG1(regs), SYSCALL_ARG2(regs));
+			offset = f.position;
+			break;
+		case SHAPE_PRWV:
+			size = iovec_bytes(SYSCALL_ARG1(regs), SYSCALL_ARG2(regs));
+			offset = SYSCALL_ARG3(regs);
+			if (offset == AT_FILE_POSITION)
+				offset = f.position;
+			break;
+		case SHAPE_RANGE:
+			offset = SYSCALL_ARG1(regs);
+			size = SYSCALL_ARG2(regs);
+			break;
+		case SHAPE_TRUNCATE:
+			offset = SYSCALL_ARG1(regs);
+			break;
+		case SHAPE_ALLOCATE:
+			offset = SYSCALL_ARG2(regs);
+			size = SYSCALL_ARG3(regs);
+			break;
+		}
+	}
+
+	st->shape = shape;
+	st->kind = info->kind;
+	st->n_spans = 0;
+	st->n_locks = 0;
+	st->off = OFF_NOT;
+	st->pending = ETA_SPAN_NONE;
+	st->file = st->inode = st->mapping = 0;
+	st->cache_read_ns = 0;
+	st->cache_write_ns = st->cache_write_end_ns = 0;
+	st->fs_ns = st->fs_end_ns = 0;
+	st->readahead_ns = st->readahead_end_ns = 0;
+	st->direct_ns = st->sync_ns = st->writepages_ns = st->reclaim_ns = 0;
+	st->cache_reads = st->cache_writes = st->pages_added = 0;
+	st->op.dev = 0;
+	st->op.inode = 0;
+	st->op.op_flags = 0;
+	st->op.spans_lost = 0;
+	st->op.head.end_ns = 0;
+	st->op.head.type = ETA_RECORD_KERNEL_OP;
+	st->op.syscall = index;
+	st->op.size = size < 0x7ffff000 ? size : 0x7ffff000;
+	st->op.offset = offset;
+	if (f.file)
+		file_take(st, &f);
+	st->op.head.time_ns = bpf_ktime_get_ns();
+	st->active = 1;
+	return 0;
+}
+
+/* The stamps taken on the way become spans. Outer ones come after what they enclose. */
+static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
+{
+	uint64_t begin;
+
+	if (st->readahead_ns)
+		span_add_full(st, ETA_SPAN_READAHEAD, st->readahead_ns, st->readahead_end_ns,
+			      ETA_SPAN_SYNTHETIC, 0, 0, st->pages_added);
+	if (st->cache_read_ns)
+		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->cache_read_ns, now,
+			      ETA_SPAN_SYNTHETIC, 0, st->op.ret > 0 ? st->op.ret : 0,
+			      st->cache_reads);
+	if (st->cache_write_ns)
+		span_add_full(st, ETA_SPAN_PAGECACHE_WRITE, st->cache_write_ns,
+			      st->cache_write_end_ns, ETA_SPAN_SYNTHETIC, 0,
+			      st->op.ret > 0 ? st->op.ret : 0, st->cache_writes);
+	if (!st->fs_ns || st->kind == ETA_OP_SYNC)
+		return;
+	begin = st->fs_ns;
+	if (st->cache_read_ns && st->cache_read_ns < begin)
+		begin = st->cache_read_ns;
+	span_add_full(st, st->kind == ETA_OP_READ ? ETA_SPAN_FS_READ : ETA_SPAN_FS_WRITE, begin,
+		      st->cache_read_ns ? now : st->fs_end_ns, ETA_SPAN_SYNTHETIC, 0, 0, 0);
+}
+
+static __always_inline void operation_finish(struct task_state *st, struct task_struct *task,
+					     uint64_t now)
+{
+	uint32_t n;
+
+	st->op.head.id = task->pid;
+	st->op.pid = task->tgid;
+	st->op.head.end_ns = now;
+	if (st->pages_added)
+		st->op.op_flags |= ETA_KOP_MISS;
+	stamps_to_spans(st, now);
+	n = st->n_spans;
+	if (n > MAX_SPANS)
+		n = MAX_SPANS;
+	st->op.head.units = 2 + n;
+	if (st->op.spans_lost)
+		TOTAL_ADD(spans_lost, st->op.spans_lost);
+	record_leave(ETA_RECORD_KERNEL_OP, &st->op, sizeof(st->op) + n * sizeof(struct eta_span));
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = task_state_of(task);
+	struct file_facts f = {};
+	uint64_t now;
+
+	if (!st || !st->active)
+		return 0;
+	st->active = 0; /* first: what an interrupt meets from here on is not in the operation */
+	barrier();
+	now = bpf_ktime_get_ns();
+	if (st->shape == SHAPE_RETURNS) {
+		if (ret >= 0) {
+			if (!facts_get(task, ret, &f))
+				return 0; /* a directory, a terminal, ...: no file of ours */
+			file_take(st, &f);
+		}
+	} else if (st->shape == SHAPE_SEEK) {
+		/* the new position may not fit `ret` */
+		if (ret >= 0) {
+			st->op.offset = ret;
+			ret = 0;
+		}
+	} else if (ret > 0 && (st->kind == ETA_OP_READ || st->kind == ETA_OP_WRITE)) {
+		struct kernelio_cpu *cpu = this_cpu();
+
+		if (cpu && st->kind == ETA_OP_READ)
+			cpu->totals.read_bytes += ret;
+		else if (cpu)
+			cpu->totals.written_bytes += ret;
+		if (!st->op.size)
+			st->op.size = ret;
+		/* where an append went is known afterwards only */
+		if (st->op.op_flags & ETA_KOP_APPEND &&
+		    (st->shape == SHAPE_RW || st->shape == SHAPE_RWV)) {
+			struct file *file = (void *)st->file;
+
+			st->op.offset = BPF_CORE_READ(file, f_pos) - ret;
+		}
+	}
+	st->op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
+	operation_finish(st, task, now);
+	return 0;
+}

@@ -1,0 +1,286 @@
+/* The collector: a thread that empties the rings into the spool, and the account of what was lost.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "eta-ext/eta.h"
+#include "plugins/kernelio/internal.h"
+#include "plugins/kernelio/kernelio.skel.h"
+
+#define DEFAULT_POLL_MS 5
+#define SEGMENT_FIRST ((size_t)1 << 20)
+#define SEGMENT_MAX ((size_t)32 << 20)
+#define LOSS_EVERY 64 /* rounds between looks at the loss counters */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static size_t round_up_units(size_t bytes)
+{
+	return (bytes + ETA_UNIT_BYTES - 1) / ETA_UNIT_BYTES * ETA_UNIT_BYTES;
+}
+
+/* ---- from ring to spool ---- */
+
+/* The head goes last: it makes the record exist. */
+static void *store(struct cpu_spool *cpu, const struct eta_record_head *head, const void *rest,
+		   size_t rest_bytes)
+{
+	size_t bytes = round_up_units(sizeof(*head) + rest_bytes);
+	unsigned char *at = spool_reserve(&cpu->spool, bytes);
+
+	if (!at) {
+		cpu->lost[head->type]++;
+		return NULL;
+	}
+	memcpy(at + sizeof(*head), rest, rest_bytes);
+	memcpy(at, head, sizeof(*head));
+	cpu->recorded[head->type]++;
+	return at;
+}
+
+/* Names from the last component to the first become a path. Returns its length. */
+static size_t path_join(const char *names, size_t names_bytes, char *path, size_t path_size)
+{
+	size_t end = names_bytes, length = 0;
+
+	while (end > 0) {
+		size_t begin = end - 1; /* on the NUL of a name */
+		size_t name_bytes;
+
+		while (begin > 0 && names[begin - 1])
+			begin--;
+		name_bytes = end - 1 - begin;
+		if (length + name_bytes + 2 > path_size)
+			break;
+		path[length++] = '/';
+		memcpy(path + length, names + begin, name_bytes);
+		length += name_bytes;
+		end = begin;
+	}
+	if (length == 0)
+		path[length++] = '/';
+	path[length] = '\0';
+	return length;
+}
+
+static void store_file(struct cpu_spool *cpu, const struct kernelio_file *raw)
+{
+	struct {
+		struct eta_file_record record;
+		char path[KERNELIO_PATH_BYTES * 2];
+	} file;
+	const size_t fixed = sizeof(struct eta_file_record);
+	size_t length;
+	void *at;
+
+	length = path_join(raw->names, raw->path_bytes, file.path, sizeof(file.path));
+	memcpy(&file.record, raw, fixed);
+	file.record.path_bytes = (uint32_t)length;
+	file.record.prev = cpu->spool.header->last_file;
+	file.record.head.units = (uint16_t)(round_up_units(fixed + length) / ETA_UNIT_BYTES);
+	at = store(cpu, &file.record.head, &file.record.dev,
+		   fixed - sizeof(file.record.head) + length);
+	if (at)
+		cpu->spool.header->last_file = spool_offset(&cpu->spool, at);
+}
+
+static int on_record(void *arg, void *data, size_t bytes)
+{
+	struct cpu_spool *cpu = arg;
+	const struct eta_record_head *head = data;
+
+	if (head->type == ETA_RECORD_FILE)
+		store_file(cpu, data);
+	else
+		store(cpu, head, head + 1, bytes - sizeof(*head));
+	return 0;
+}
+
+/* ---- loss ---- */
+
+static int read_counters(struct kernelio *k)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(bpf_map__fd(k->bpf->maps.cpus), &zero, k->counters);
+}
+
+/* A LOSS record for each type that lost more since the last one. */
+static void note_loss(struct kernelio *k)
+{
+	if (read_counters(k))
+		return;
+	for (unsigned i = 0; i < k->n_cpus; i++) {
+		struct cpu_spool *cpu = &k->cpus[i];
+
+		for (uint32_t type = 0; type < KERNELIO_N_TYPES; type++) {
+			uint64_t lost = k->counters[i].lost[type];
+			struct eta_loss_record record = {
+				.head.type = ETA_RECORD_LOSS,
+				.head.units = sizeof(record) / ETA_UNIT_BYTES,
+				.head.id = type,
+				.lost = lost - cpu->lost_noted[type],
+				.produced = k->counters[i].produced[type],
+			};
+
+			if (lost == cpu->lost_noted[type])
+				continue;
+			record.head.time_ns = record.head.end_ns = now_ns();
+			if (store(cpu, &record.head, &record.lost,
+				  sizeof(record) - sizeof(record.head)))
+				cpu->lost_noted[type] = lost;
+		}
+	}
+}
+
+/* ---- the thread ---- */
+
+static void *collector_main(void *arg)
+{
+	struct kernelio *k = arg;
+	unsigned poll_ms = k->options.poll_ms ? k->options.poll_ms : DEFAULT_POLL_MS;
+	struct timespec pause = { poll_ms / 1000, poll_ms % 1000 * 1000000L };
+	bool last;
+	unsigned round = 0;
+
+	do {
+		last = atomic_load(&k->stopping);
+		ring_buffer__consume(k->rings);
+		if (++round % LOSS_EVERY == 0)
+			note_loss(k);
+		if (!last)
+			nanosleep(&pause, NULL);
+	} while (!last);
+	return NULL;
+}
+
+static int add_ring(struct kernelio *k, uint32_t cpu)
+{
+	uint32_t id;
+	int fd, rc;
+
+	rc = bpf_map_lookup_elem(bpf_map__fd(k->bpf->maps.rings), &cpu, &id);
+	if (rc)
+		return rc;
+	fd = bpf_map_get_fd_by_id(id);
+	if (fd < 0)
+		return fd;
+	rc = 0;
+	if (k->rings) {
+		rc = ring_buffer__add(k->rings, fd, on_record, &k->cpus[cpu]);
+	} else {
+		k->rings = ring_buffer__new(fd, on_record, &k->cpus[cpu], NULL);
+		if (!k->rings)
+			rc = -errno;
+	}
+	close(fd); /* it is mapped; the number was for epoll, which we do not use */
+	return rc;
+}
+
+int collect_start(struct kernelio *k)
+{
+	struct eta_spool_header header;
+	char path[PATH_MAX + 32];
+	int rc = 0;
+
+	k->cpus = calloc(k->n_cpus, sizeof(*k->cpus));
+	k->counters = calloc(k->n_cpus, sizeof(*k->counters));
+	if (!k->cpus || !k->counters)
+		return -ENOMEM;
+	meta_header(&header, ETA_SPOOL_KERNEL);
+	for (uint32_t cpu = 0; cpu < k->n_cpus && rc == 0; cpu++) {
+		header.cpu = cpu;
+		k->cpus[cpu].k = k;
+		snprintf(path, sizeof(path), "%s/cpu.%u", k->directory, cpu);
+		rc = spool_create(&k->cpus[cpu].spool, path, &header, SEGMENT_FIRST, SEGMENT_MAX);
+		if (rc) {
+			eta_error("%s: cannot create (%s)", path, strerror(-rc));
+			return rc;
+		}
+		rc = add_ring(k, cpu);
+	}
+	if (rc == 0)
+		rc = -pthread_create(&k->collector, NULL, collector_main, k);
+	if (rc == 0)
+		k->collecting = true;
+	else
+		eta_error("kernel tracer: cannot collect (%s)", strerror(-rc));
+	return rc;
+}
+
+void collect_end(struct kernelio *k)
+{
+	if (!k->collecting)
+		return;
+	atomic_store(&k->stopping, true);
+	pthread_join(k->collector, NULL);
+	k->collecting = false;
+	note_loss(k);
+}
+
+uint64_t collect_open_bios(struct kernelio *k)
+{
+	int fd = bpf_map__fd(k->bpf->maps.bios);
+	uint64_t key, *before = NULL, n = 0;
+	struct {
+		struct eta_bio_record record;
+		uint64_t fragments;
+	} value;
+
+	while (bpf_map_get_next_key(fd, before, &key) == 0) {
+		before = &key;
+		if (bpf_map_lookup_elem(fd, &key, &value))
+			continue;
+		n++;
+		if (k->cpus)
+			store(&k->cpus[0], &value.record.head, &value.record.issue_ns,
+			      sizeof(value.record) - sizeof(value.record.head));
+	}
+	return n;
+}
+
+int collect_counts(struct kernelio *k, struct kernelio_counts *counts)
+{
+	int rc = read_counters(k);
+
+	if (rc)
+		return rc;
+	for (unsigned i = 0; i < k->n_cpus; i++) {
+		const struct kernelio_cpu *cpu = &k->counters[i];
+
+		for (unsigned type = 0; type < KERNELIO_N_TYPES; type++) {
+			counts->produced[type] += cpu->produced[type];
+			counts->recorded[type] += k->cpus[i].recorded[type];
+			counts->lost[type] += cpu->lost[type] + k->cpus[i].lost[type];
+		}
+#define X(name, what) counts->totals.name += cpu->totals.name;
+		KERNELIO_TOTALS(X)
+#undef X
+	}
+	return 0;
+}
+
+void collect_close(struct kernelio *k)
+{
+	ring_buffer__free(k->rings);
+	k->rings = NULL;
+	for (unsigned i = 0; k->cpus && i < k->n_cpus; i++)
+		spool_close(&k->cpus[i].spool);
+	free(k->cpus);
+	free(k->counters);
+	k->cpus = NULL;
+	k->counters = NULL;
+}

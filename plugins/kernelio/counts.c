@@ -1,0 +1,45 @@
+/* The end of a run in words. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/eta.h"
+#include "plugins/kernelio/kernelio.h"
+
+void kernelio_counts_print(const struct kernelio_counts *counts)
+{
+	const struct kernelio_totals *t = &counts->totals;
+	unsigned long long lost = counts->lost_all;
+
+	eta_note("kernel: %llu operations (%llu open at the end), %llu bios (%llu open), %llu lost",
+		 (unsigned long long)counts->recorded[ETA_RECORD_KERNEL_OP],
+		 (unsigned long long)counts->open_ops,
+		 (unsigned long long)counts->recorded[ETA_RECORD_BIO],
+		 (unsigned long long)counts->open_bios, lost);
+	eta_note(
+		"kernel: system calls read %llu and wrote %llu bytes; block: read %llu, written by "
+		"the threads %llu, for them by others %llu, dirty at the end %llu bytes",
+		(unsigned long long)t->read_bytes, (unsigned long long)t->written_bytes,
+		(unsigned long long)t->bio_read_bytes, (unsigned long long)t->bio_written_bytes,
+		(unsigned long long)t->writeback_bytes, (unsigned long long)counts->dirty_bytes);
+	if (lost)
+		eta_warn("kernel: %llu operations, %llu bios, %llu other records lost: the rings "
+			 "were "
+			 "full or the disk was (larger --ring)",
+			 (unsigned long long)counts->lost[ETA_RECORD_KERNEL_OP],
+			 (unsigned long long)counts->lost[ETA_RECORD_BIO],
+			 lost - counts->lost[ETA_RECORD_KERNEL_OP] - counts->lost[ETA_RECORD_BIO]);
+	if (!counts->exact)
+		eta_warn(
+			"kernel: produced records differ from recorded + lost ones: counts are not "
+			"to be trusted");
+	if (t->spans_lost)
+		eta_warn("kernel: %llu spans beyond what an operation keeps",
+			 (unsigned long long)t->spans_lost);
+	if (t->tasks_missed)
+		eta_warn("kernel: %llu threads not followed: the kernel had no memory",
+			 (unsigned long long)t->tasks_missed);
+	if (t->bios_missed)
+		eta_warn("kernel: %llu bios not followed: too many in flight",
+			 (unsigned long long)t->bios_missed);
+	if (t->compat_calls)
+		eta_warn("kernel: %llu system calls of 32-bit programs not traced",
+			 (unsigned long long)t->compat_calls);
+}

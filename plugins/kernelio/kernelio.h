@@ -1,0 +1,59 @@
+/* The kernel tracer: BPF probes around the I/O of chosen processes, collected into a spool. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef KERNELIO_H
+#define KERNELIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared.h"
+
+/*
+ * Functions return 0 or -errno; a failure has been reported through eta_error (eta_warn where
+ * options.optional is set: the caller goes on without the kernel), with what is missing and why.
+ * kernelio_new loads, kernelio_start attaches and collects, kernelio_attach takes processes in.
+ * Descendants of a process taken in are traced too; the tracer itself never is.
+ */
+struct kernelio;
+
+struct kernelio_options {
+	const char *directory; /* the spool; made, must not hold a trace yet */
+	const char *command;   /* noted in the trace, may be NULL */
+	size_t ring_bytes;     /* of each CPU's ring, a power of two; 0: 16 MiB */
+	unsigned poll_ms;      /* how often the rings are emptied; 0: 5 */
+	unsigned settle_ms;    /* how long kernelio_stop waits for bios in flight; 0: 500 */
+	bool optional;	       /* failures are warnings */
+};
+
+struct kernelio_counts {
+	uint64_t produced[KERNELIO_N_TYPES]; /* per record type, by the probes */
+	uint64_t recorded[KERNELIO_N_TYPES]; /* in the spool */
+	uint64_t lost[KERNELIO_N_TYPES];     /* rings full, or no room on disk */
+	uint64_t lost_all;
+	uint64_t open_ops;	/* operations that had not ended (recorded, without an end) */
+	uint64_t open_bios;	/* bios that had not completed (recorded, without an end) */
+	uint64_t probes_missed; /* probes skipped in the middle of themselves */
+	uint64_t dirty_bytes;	/* dirtied by traced threads and not written back yet */
+	struct kernelio_totals totals;
+	bool exact; /* produced = recorded + lost for each type */
+};
+
+int kernelio_new(const struct kernelio_options *options, struct kernelio **out);
+int kernelio_start(struct kernelio *k);
+/* All threads of process PID, and what they start from now on. */
+int kernelio_attach(struct kernelio *k, pid_t pid);
+/* Detaches, drains, closes the spool. COUNTS may be NULL. */
+int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts);
+void kernelio_free(struct kernelio *k);
+
+/* Two texts, "level: ..." separated by "; ": probes in use, and what is missing and why (""
+ * nothing). */
+const char *kernelio_backends(const struct kernelio *k);
+const char *kernelio_missing(const struct kernelio *k);
+
+/* Prints COUNTS as two or three notes (eta_note), losses as a warning. */
+void kernelio_counts_print(const struct kernelio_counts *counts);
+
+#endif

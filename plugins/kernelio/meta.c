@@ -1,0 +1,116 @@
+/* The spool's meta file: names of system calls, probes in use, totals of the run. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "eta-ext/eta.h"
+#include "plugins/kernelio/internal.h"
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void meta_header(struct eta_spool_header *header, enum eta_spool_kind kind)
+{
+	struct utsname names;
+
+	memset(header, 0, sizeof(*header));
+	header->kind = kind;
+	header->start_ns = header->clock_mono_ns = clock_ns(CLOCK_MONOTONIC);
+	header->clock_real_ns = clock_ns(CLOCK_REALTIME);
+	if (uname(&names) == 0)
+		snprintf(header->host, sizeof(header->host), "%.63s", names.nodename);
+	snprintf(header->comm, sizeof(header->comm), "%s", program_invocation_short_name);
+}
+
+/* Name and property records have the same layout. */
+static void put_text(struct spool *spool, enum eta_record_type type, uint32_t id, uint8_t flags,
+		     const char *text)
+{
+	size_t length = strlen(text);
+	size_t bytes = sizeof(struct eta_name_record) + length;
+	struct eta_name_record *record;
+
+	bytes = (bytes + ETA_UNIT_BYTES - 1) / ETA_UNIT_BYTES * ETA_UNIT_BYTES;
+	record = spool_reserve(spool, bytes);
+	if (!record)
+		return; /* counted in the header */
+	record->head.time_ns = clock_ns(CLOCK_MONOTONIC);
+	record->head.flags = flags;
+	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
+	record->head.id = id;
+	record->text_bytes = (uint32_t)length;
+	memcpy(record->text, text, length);
+	record->head.type = (uint8_t)type;
+}
+
+__attribute__((format(printf, 2, 3))) static void put_property(struct spool *spool,
+							       const char *format, ...)
+{
+	char text[4096];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	put_text(spool, ETA_RECORD_PROPERTY, 0, 0, text);
+}
+
+int meta_create(struct kernelio *k)
+{
+	struct eta_spool_header header;
+	char path[PATH_MAX + 8];
+	int rc;
+
+	meta_header(&header, ETA_SPOOL_META);
+	snprintf(path, sizeof(path), "%s/meta", k->directory);
+	rc = spool_create(&k->meta, path, &header, 65536, 65536);
+	if (rc == -EEXIST) {
+		eta_error("%s: there is a trace already: remove it or choose another directory",
+			  k->directory);
+		return rc;
+	}
+	if (rc) {
+		eta_error("%s: cannot create (%s)", path, strerror(-rc));
+		return rc;
+	}
+#define X(name, kind, shape)                                                                       \
+	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##name, ETA_OP_##kind, #name);
+	KERNELIO_SYSCALLS(X)
+#undef X
+#define X(id, name, kind)                                                                          \
+	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, #name);
+	KERNELIO_TURNED_SYSCALLS(X)
+#undef X
+	put_property(&k->meta, "BACKENDS=%s", k->backends);
+	put_property(&k->meta, "MISSING=%s", k->missing);
+	if (k->command[0])
+		put_property(&k->meta, "COMMAND=%s", k->command);
+	return 0;
+}
+
+void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
+{
+	if (!k->meta.header)
+		return;
+#define X(name, what)                                                                              \
+	put_property(&k->meta, "TOTAL.%s=%llu", #name, (unsigned long long)counts->totals.name);
+	KERNELIO_TOTALS(X)
+#undef X
+	put_property(&k->meta, "TOTAL.operations=%llu",
+		     (unsigned long long)counts->recorded[ETA_RECORD_KERNEL_OP]);
+	put_property(&k->meta, "TOTAL.open_operations=%llu", (unsigned long long)counts->open_ops);
+	put_property(&k->meta, "TOTAL.open_bios=%llu", (unsigned long long)counts->open_bios);
+	put_property(&k->meta, "TOTAL.dirty_bytes=%llu", (unsigned long long)counts->dirty_bytes);
+	put_property(&k->meta, "LOST=%llu", (unsigned long long)counts->lost_all);
+	spool_close(&k->meta);
+}

@@ -1,0 +1,52 @@
+/* The kernel tracer's interface where it was left out of the build. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "eta-ext/eta.h"
+#include "plugins/kernelio/kernelio.h"
+
+int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
+{
+	*out = NULL;
+	(options->optional ? eta_warn : eta_error)(
+		"kernel levels vfs, pagecache, fs, block, cpu missing: built without the kernel "
+		"tracer (install libbpf-dev clang bpftool and configure again)");
+	return -ENOTSUP;
+}
+
+int kernelio_start(struct kernelio *k)
+{
+	(void)k;
+	return -ENOTSUP;
+}
+
+int kernelio_attach(struct kernelio *k, pid_t pid)
+{
+	(void)k;
+	(void)pid;
+	return -ENOTSUP;
+}
+
+int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
+{
+	(void)k;
+	(void)counts;
+	return -ENOTSUP;
+}
+
+void kernelio_free(struct kernelio *k)
+{
+	(void)k;
+}
+
+const char *kernelio_backends(const struct kernelio *k)
+{
+	(void)k;
+	return "";
+}
+
+const char *kernelio_missing(const struct kernelio *k)
+{
+	(void)k;
+	return "vfs, pagecache, fs, block, cpu: built without the kernel tracer";
+}

@@ -1,0 +1,130 @@
+/* What the probes and the collector agree on: system calls, totals, the file record on its way. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_SHARED_H
+#define KERNELIO_SHARED_H
+
+#include "eta-ext/record.h"
+
+/* How a system call's arguments are laid out. */
+enum kernelio_shape {
+	SHAPE_NONE,
+	SHAPE_RW,	/* fd, buffer, bytes; at the file position */
+	SHAPE_PRW,	/* fd, buffer, bytes, offset */
+	SHAPE_RWV,	/* fd, iovec, n; at the file position */
+	SHAPE_PRWV,	/* fd, iovec, n, offset; -1: at the file position */
+	SHAPE_FD,	/* fd */
+	SHAPE_RETURNS,	/* gives a descriptor */
+	SHAPE_SEEK,	/* fd, offset, whence */
+	SHAPE_RANGE,	/* fd, offset, bytes */
+	SHAPE_TRUNCATE, /* fd, length */
+	SHAPE_ALLOCATE, /* fd, mode, offset, bytes */
+	SHAPE_COPY,	/* fd in, &offset, fd out, &offset, bytes: the file is the one written */
+	SHAPE_SPLICE,	/* the same, with a pipe on one side */
+	SHAPE_SENDFILE, /* fd out, fd in, &offset, bytes */
+};
+
+/* X(name, kind, shape): a system call that is an operation on a file. The NAME id is its place. */
+#define KERNELIO_SYSCALLS(X)                                                                       \
+	X(read, READ, RW)                                                                          \
+	X(write, WRITE, RW)                                                                        \
+	X(pread64, READ, PRW)                                                                      \
+	X(pwrite64, WRITE, PRW)                                                                    \
+	X(readv, READ, RWV)                                                                        \
+	X(writev, WRITE, RWV)                                                                      \
+	X(preadv, READ, PRWV)                                                                      \
+	X(pwritev, WRITE, PRWV)                                                                    \
+	X(preadv2, READ, PRWV)                                                                     \
+	X(pwritev2, WRITE, PRWV)                                                                   \
+	X(fsync, SYNC, FD)                                                                         \
+	X(fdatasync, SYNC, FD)                                                                     \
+	X(sync_file_range, SYNC, RANGE)                                                            \
+	X(lseek, SEEK, SEEK)                                                                       \
+	X(open, OPEN, RETURNS)                                                                     \
+	X(openat, OPEN, RETURNS)                                                                   \
+	X(openat2, OPEN, RETURNS)                                                                  \
+	X(creat, OPEN, RETURNS)                                                                    \
+	X(close, CLOSE, FD)                                                                        \
+	X(ftruncate, META, TRUNCATE)                                                               \
+	X(fallocate, META, ALLOCATE)                                                               \
+	X(copy_file_range, WRITE, COPY)                                                            \
+	X(sendfile, READ, SENDFILE)                                                                \
+	X(splice, READ, SPLICE)
+
+/* X(id, system call, kind): calls of the list above whose regular file is the other descriptor. */
+#define KERNELIO_TURNED_SYSCALLS(X)                                                                \
+	X(sendfile_to, sendfile, WRITE)                                                            \
+	X(splice_to, splice, WRITE)
+
+enum kernelio_syscall {
+	KERNELIO_SYS_NONE,
+#define X(name, kind, shape) KERNELIO_SYS_##name,
+	KERNELIO_SYSCALLS(X)
+#undef X
+#define X(id, name, kind) KERNELIO_SYS_##id,
+		KERNELIO_TURNED_SYSCALLS(X)
+#undef X
+			KERNELIO_N_SYSCALLS,
+};
+
+#define KERNELIO_MAX_SYSCALL_NR 512 /* a power of two above every number in the list */
+
+/* One per system call number; index 0 is "not one of ours". */
+struct kernelio_syscall_info {
+	uint8_t index; /* enum kernelio_syscall */
+	uint8_t kind;  /* enum eta_op_kind */
+	uint8_t shape; /* enum kernelio_shape */
+};
+
+/* Flags of open(2) as this architecture numbers them. */
+struct kernelio_open_flags {
+	uint32_t direct, sync, append;
+};
+
+/* X(name, what): sums over the run. */
+#define KERNELIO_TOTALS(X)                                                                         \
+	X(read_bytes, "bytes read by system calls")                                                \
+	X(written_bytes, "bytes written by system calls")                                          \
+	X(bio_read_bytes, "bytes of read bios by traced threads")                                  \
+	X(bio_written_bytes, "bytes of write bios by traced threads")                              \
+	X(bio_direct_bytes, "of those: bytes of direct I/O")                                       \
+	X(bio_journal_bytes, "of those: bytes of no file (journal, metadata)")                     \
+	X(writeback_bytes, "bytes of write bios by others for traced threads")                     \
+	X(dirtied_bytes, "bytes of pages dirtied by traced threads")                               \
+	X(spans_lost, "spans beyond what one operation keeps")                                     \
+	X(tasks_missed, "threads the kernel had no memory to follow")                              \
+	X(bios_missed, "bios beyond those kept in flight")                                         \
+	X(compat_calls, "system calls of 32-bit programs, not traced")
+
+struct kernelio_totals {
+#define X(name, what) uint64_t name;
+	KERNELIO_TOTALS(X)
+#undef X
+};
+
+#define KERNELIO_N_TYPES 16 /* at least the number of record types */
+
+/* Kept by each CPU. A lost record is counted in both, so produced = recorded + lost. */
+struct kernelio_cpu {
+	uint64_t produced[KERNELIO_N_TYPES];
+	uint64_t lost[KERNELIO_N_TYPES];
+	struct kernelio_totals totals;
+};
+
+#define KERNELIO_PATH_BYTES 4096
+
+/*
+ * A FILE record as it leaves the kernel: instead of a path, names from the last component to the
+ * first, each ended by a NUL. path_bytes counts them all.
+ */
+struct kernelio_file {
+	struct eta_record_head head;
+	uint32_t dev;
+	uint32_t open_flags;
+	uint64_t inode;
+	uint64_t prev;
+	uint32_t fs_magic;
+	uint32_t path_bytes;
+	char names[KERNELIO_PATH_BYTES + 256];
+};
+
+#endif

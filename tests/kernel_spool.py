@@ -1,0 +1,135 @@
+# Reads the kernel tracer's spool directory as eta-ext/record.h describes it.
+# SPDX-License-Identifier: BSD-3-Clause
+import collections
+import glob
+import os
+import re
+import struct
+import sys
+
+import spool
+
+KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS = 2, 3, 4, 5, 6, 7, 8
+DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
+BIO_WRITE, BIO_FLUSH, BIO_META, BIO_DIRECT = 1, 2, 8, 32
+SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED = 1, 2, 4, 8
+
+Op = collections.namedtuple(
+    "Op", "name kind pid tid dev inode offset size ret flags spans_lost begin end spans")
+Span = collections.namedtuple("Span", "kind begin end flags count who object")
+Bio = collections.namedtuple(
+    "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status")
+File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
+Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel")
+Loss = collections.namedtuple("Loss", "type lost produced cpu")
+
+
+def span_names():
+    """The list in record.h, so that it is read from one place."""
+    path = os.path.join(os.environ["SCI_SRC"], "eta-ext", "record.h")
+    text = open(path).read()
+    body = text[text.index("#define ETA_SPANS(X)"):text.index("enum eta_span_kind {")]
+    return ["NONE"] + re.findall(r"X\((\w+), \"", body)
+
+
+class KernelSpool:
+    def __init__(self, path):
+        self.ops, self.bios, self.tasks, self.losses = [], [], [], []
+        self.files, self.names, self.properties = {}, {}, {}
+        kinds = span_names()
+        meta = open(os.path.join(path, "meta"), "rb").read()
+        self.header = spool.read_header(meta)
+        for at, kind, _time, _end, flags, ident in spool.records(meta):
+            n, = struct.unpack_from("=I", meta, at + 24)
+            text = meta[at + 32:at + 32 + n].decode()
+            if kind == NAME:
+                self.names[ident] = (text, flags)
+            elif kind == PROPERTY:
+                key, _, value = text.partition("=")
+                self.properties[key] = value
+        for name in sorted(glob.glob(os.path.join(path, "cpu.*"))):
+            data = open(name, "rb").read()
+            assert spool.read_header(data).lost == 0, name
+            cpu = int(name.rsplit(".", 1)[1])
+            for at, kind, time, end, flags, ident in spool.records(data):
+                self.record(data, at, kind, time, end, flags, ident, kinds, cpu)
+        self.ops.sort(key=lambda op: op.begin)
+        self.bios.sort(key=lambda bio: bio.begin)
+
+    def record(self, data, at, kind, time, end, flags, ident, kinds, cpu):
+        if kind == KERNEL_OP:
+            pid, dev, inode, offset, size, ret, nr, op_flags, lost = struct.unpack_from(
+                "=IIQqIiHHI", data, at + 24)
+            units, = struct.unpack_from("=H", data, at + 18)
+            spans = []
+            for i in range(units - 2):
+                begin, stop, what, sflags, count, who, obj = struct.unpack_from(
+                    "=QQBBHIQ", data, at + 64 + 32 * i)
+                spans.append(Span(kinds[what], begin, stop, sflags, count, who, obj))
+            text, op_kind = self.names[nr]
+            self.ops.append(Op(text, op_kind, pid, ident, dev, inode,
+                               None if offset == spool.OFFSET_UNKNOWN else offset,
+                               size, ret, op_flags, lost, time, end, spans))
+        elif kind == BIO:
+            issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status = \
+                struct.unpack_from("=QQQIIIIIIIi", data, at + 24)
+            self.bios.append(Bio(time, issue, end, sector, inode, pid, ident, dev, size, bflags,
+                                 opid, otid, fdev, status))
+        elif kind == FILE:
+            dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
+            path = data[at + 56:at + 56 + n].decode()
+            self.files[dev, inode] = File(flags, dev, inode, oflags, magic, path)
+        elif kind == TASK:
+            pid, ppid, comm, cgroup, ns_pid, ns_tid = struct.unpack_from("=II16sQII", data, at + 24)
+            self.tasks.append(Task(time, end, ident, pid, ppid, comm.split(b"\0")[0].decode(),
+                                   cgroup, ns_pid, ns_tid, flags & 1))
+        elif kind == LOSS:
+            lost, produced = struct.unpack_from("=QQ", data, at + 24)
+            self.losses.append(Loss(ident, lost, produced, cpu))
+        else:
+            assert False, ("unexpected record", kind)
+
+    def path(self, thing):
+        known = self.files.get((thing.dev, thing.inode))
+        return known.path if known else ""
+
+    def total(self, name):
+        return int(self.properties["TOTAL." + name])
+
+
+def check_shape(trace):
+    """What holds for every trace: times in order, spans inside their operation."""
+    for op in trace.ops:
+        assert op.end == 0 or op.begin <= op.end, op
+        for span in op.spans:
+            assert op.begin <= span.begin <= span.end <= op.end, (op, span)
+            assert span.kind != "NONE", op
+    for bio in trace.bios:
+        assert bio.end == 0 or bio.begin <= bio.end, bio
+        assert bio.issue == 0 or bio.begin <= bio.issue, bio
+
+
+def dump(path):
+    trace = KernelSpool(path)
+    for key, value in trace.properties.items():
+        print("#", key, value)
+    for task in trace.tasks:
+        print("#", task)
+    for file in trace.files.values():
+        print("#", file)
+    for loss in trace.losses:
+        print("#", loss)
+    start = trace.ops[0].begin if trace.ops else 0
+    for op in trace.ops:
+        print(f"{op.begin - start:12} {op.end - op.begin:9} {op.tid} {op.name} {trace.path(op)}"
+              f" off={op.offset} size={op.size} ret={op.ret} flags={op.flags}")
+        for span in op.spans:
+            print(f"{'':12} {span.begin - op.begin:9} +{span.end - span.begin} {span.kind}"
+                  f" n={span.count} who={span.who} flags={span.flags} {span.object:x}")
+    for bio in trace.bios:
+        print(f"{bio.begin - start:12} {bio.end - bio.begin:9} bio {bio}")
+    check_shape(trace)
+
+
+if __name__ == "__main__":
+    dump(sys.argv[1])
