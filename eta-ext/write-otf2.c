@@ -192,9 +192,11 @@ static OTF2_ErrorCode set_properties(OTF2_Archive *archive, const struct eta_def
 {
 	OTF2_ErrorCode code = OTF2_Archive_SetCreator(archive, ARCHIVE_CREATOR " " PACKAGE_VERSION);
 
+	/* An empty value deletes the property in libotf2, which fails where there is none. */
 	for (uint32_t i = 0; code == OTF2_SUCCESS && i < defs->n_properties; i++)
-		code = OTF2_Archive_SetProperty(archive, defs->properties[i].name,
-						defs->properties[i].value, true);
+		if (defs->properties[i].value[0])
+			code = OTF2_Archive_SetProperty(archive, defs->properties[i].name,
+							defs->properties[i].value, true);
 	return code;
 }
 
