@@ -34,9 +34,14 @@ src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
 
 bin_PROGRAMS += src/sci-merge
-src_sci_merge_SOURCES = src/sci-merge.c
+src_sci_merge_SOURCES = src/sci-merge.c src/merging.c src/merging.h
 src_sci_merge_LDADD = $(COMMAND_LIBS)
 
 bin_PROGRAMS += src/sci-kernel
 src_sci_kernel_SOURCES = src/sci-kernel.c
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
+
+bin_PROGRAMS += src/sci-record
+src_sci_record_SOURCES = src/sci-record.c src/merging.c src/merging.h
+src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
+src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)

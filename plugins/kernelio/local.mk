@@ -27,7 +27,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/probes.h
 
 if HAVE_BPF
-plugins_kernelio_libkernelio_la_CFLAGS += $(LIBbpf_cflags)
+plugins_kernelio_libkernelio_la_CFLAGS += $(LIBBPF_CFLAGS)
 plugins_kernelio_libkernelio_la_LIBADD = $(LIBBPF_LIBS) -lpthread
 plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/collect.c \

@@ -1,0 +1,111 @@
+/* Merging the traces of a run into one archive, with its counts: for sci-merge and sci-record. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "merging.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What stands behind the numbers of every line; the rest only where it is not 0. */
+static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} rest[] = {
+		{ counts->orphan, "orphan" },
+		{ counts->truncated, "truncated" },
+		{ counts->crossing, "crossing" },
+		{ counts->disorder, "out of order" },
+		{ counts->unmatched, "threads unmatched" },
+	};
+
+	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++)
+		if (rest[i].n || output)
+			fprintf(to, ", %" PRIu64 " %s", rest[i].n, rest[i].what);
+	fputc('\n', to);
+}
+
+static void print_input(FILE *to, const char *path, const struct eta_counts *counts)
+{
+	fprintf(to,
+		"%s: %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " bad, %" PRIu64 " lost",
+		path, counts->records, counts->events, counts->bad, counts->lost);
+	print_rest(to, counts, false);
+}
+
+static uint32_t threads_of(const struct eta_trace *trace)
+{
+	const struct eta_defs *defs = eta_trace_defs(trace);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < defs->n_locations; i++)
+		n += defs->locations[i].kind == ETA_LOCATION_THREAD;
+	return n;
+}
+
+static bool sound(const struct eta_counts *counts)
+{
+	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
+		 counts->crossing || counts->disorder);
+}
+
+static int open_inputs(const struct merging *m, struct eta_trace **inputs)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	while (rc == 0 && n < m->n_inputs) {
+		rc = eta_open(m->inputs[n], &m->open, &inputs[n]);
+		n += rc == 0;
+	}
+	while (rc && n > 0)
+		eta_close(inputs[--n]);
+	return rc;
+}
+
+static void print_counts(const struct merging *m, struct eta_trace **inputs,
+			 const struct eta_trace *merged, uint64_t events)
+{
+	struct eta_counts counts;
+	uint32_t n_threads = threads_of(merged);
+
+	for (size_t i = 0; i < m->n_inputs; i++) {
+		eta_trace_counts(inputs[i], &counts);
+		print_input(m->report, m->inputs[i], &counts);
+	}
+	eta_trace_counts(merged, &counts);
+	fprintf(m->report, "%s: %" PRIu64 " events, %" PRIu32 " threads", m->output, events,
+		n_threads);
+	if (m->n_inputs > 1)
+		fprintf(m->report, ", %" PRIu64 " of them matched", n_threads - counts.unmatched);
+	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
+	print_rest(m->report, &counts, true);
+}
+
+int merging_run(const struct merging *m, bool *complete)
+{
+	struct eta_trace **inputs = calloc(m->n_inputs, sizeof(*inputs)), *merged = NULL;
+	struct eta_counts written = { 0 }, counts;
+	int rc = -ENOMEM;
+
+	if (!inputs) {
+		eta_error("not enough memory for %zu inputs", m->n_inputs);
+		goto out;
+	}
+	rc = open_inputs(m, inputs);
+	if (rc == 0)
+		rc = eta_merge(inputs, m->n_inputs, &merged); /* which owns them now */
+	if (rc == 0)
+		rc = eta_write_otf2(merged, m->output, &m->write, &written);
+	if (rc)
+		goto out;
+	eta_trace_counts(merged, &counts);
+	*complete = sound(&counts);
+	if (m->report)
+		print_counts(m, inputs, merged, written.events);
+out:
+	eta_close(merged);
+	free(inputs);
+	return rc;
+}

@@ -1,0 +1,25 @@
+/* Merging the traces of a run into one archive, with its counts: for sci-merge and sci-record. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_MERGING_H
+#define SCI_MERGING_H
+
+#include <stdio.h>
+
+#include "eta-ext/eta.h"
+
+struct merging {
+	char *const *inputs; /* spool directories, archives */
+	size_t n_inputs;
+	const char *output; /* the archive's anchor, "DIR/unified.otf2" */
+	struct eta_options open;
+	struct eta_write_options write;
+	FILE *report; /* where the counts go, a line per trace; NULL: nowhere */
+};
+
+/*
+ * 0 or -errno, which has been reported. COMPLETE: nothing was lost, damaged, orphan, truncated,
+ * crossing or out of order.
+ */
+int merging_run(const struct merging *merging, bool *complete);
+
+#endif

@@ -1,0 +1,405 @@
+/* sci-record: trace a program in user space and in the kernel, merge, all in one command. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "launch.h"
+#include "merging.h"
+#include "plugins/kernelio/kernelio.h"
+
+#define PRELOAD_NAME "libsci-posixio.so"
+#define USER_SPOOL "user.spool"
+#define KERNEL_SPOOL "kernel.spool"
+#define ARCHIVE "unified.otf2"
+
+struct record_options {
+	const char *dir; /* NULL: a new one named after the program */
+	char *const *argv;
+	bool no_user, no_kernel;
+	bool force, keep, quiet, strict;
+	bool env;
+};
+
+struct recording {
+	const struct record_options *options;
+	char dir[PATH_MAX - 64]; /* absolute; the names of its files fit behind it */
+	bool user, kernel;	 /* levels in use */
+	struct kernelio *kernelio;
+};
+
+enum { OPTION_NO_USER = 256, OPTION_NO_KERNEL, OPTION_KEEP, OPTION_STRICT, OPTION_ENV };
+
+static const struct argp_option argp_options[] = {
+	{ 0, 0, 0, 0, "Output:", 1 },
+	{ "output", 'o', "DIR", 0, "leave the recording in DIR (default: PROGRAM_sci, a new one)",
+	  1 },
+	{ "force", 'f', 0, 0, "replace a recording that is already in DIR", 1 },
+	{ "keep-spools", OPTION_KEEP, 0, 0, "keep the tracers' own files beside the archive", 1 },
+	{ "quiet", 'q', 0, 0, "print nothing but warnings", 1 },
+	{ "strict", OPTION_STRICT, 0, 0, "status 1 when a level is missing or records were lost",
+	  1 },
+	{ 0, 0, 0, 0, "What is traced:", 2 },
+	{ "no-user", OPTION_NO_USER, 0, 0, "leave the library calls out", 2 },
+	{ "no-kernel", OPTION_NO_KERNEL, 0, 0, "leave the kernel out", 2 },
+	{ 0, 0, 0, 0, "EZTrace:", 3 },
+	{ "env", OPTION_ENV, 0, 0,
+	  "print the variables that let 'eztrace -t posixio' find our plugin, and exit", 3 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Runs PROGRAM, traces its I/O in the C library and in the kernel, and merges both into "
+	"DIR/" ARCHIVE ".\v"
+	"The exit status is the program's (128 + N for signal N); 2 for a misuse of sci-record, "
+	"126 "
+	"or 127 when PROGRAM cannot be run, 1 when PROGRAM ended well but its trace could not be "
+	"written.\n\n"
+	"The kernel's levels need root, or CAP_BPF and CAP_PERFMON; without them the rest is "
+	"recorded.\n\n"
+	"EXAMPLES\n"
+	"  sci-record -o run1 -- fio job.fio\n"
+	"  sci-analyze run1/unified.otf2 --top\n"
+	"  eval \"$(sci-record --env)\"; eztrace -t posixio ./app\n\n"
+	"SEE ALSO\n"
+	"  sci-analyze(1), sci-kernel(1), sci-merge(1), sci-posixio(7)";
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct record_options *o = state->input;
+
+	switch (key) {
+	case 'o':
+		o->dir = arg;
+		break;
+	case 'f':
+		o->force = true;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case OPTION_KEEP:
+		o->keep = true;
+		break;
+	case OPTION_STRICT:
+		o->strict = true;
+		break;
+	case OPTION_NO_USER:
+		o->no_user = true;
+		break;
+	case OPTION_NO_KERNEL:
+		o->no_kernel = true;
+		break;
+	case OPTION_ENV:
+		o->env = true;
+		break;
+	case ARGP_KEY_ARG:
+		o->argv = state->argv + state->next - 1;
+		state->next = state->argc;
+		break;
+	case ARGP_KEY_END:
+		if (!o->argv && !o->env)
+			argp_error(state,
+				   "which program? (sci-record [OPTION...] -- PROGRAM [ARG...])");
+		if (o->no_user && o->no_kernel)
+			argp_error(state,
+				   "--no-user and --no-kernel together leave nothing to trace");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* The folder of the plugins: beside a build that is tested, else where they are installed. */
+static const char *plugin_dir(void)
+{
+	const char *dir = getenv("SCI_PLUGIN_DIR");
+
+	return dir && *dir ? dir : PLUGIN_DIR;
+}
+
+/* ---- the folder of a recording ---- */
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int remove_below(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT) {
+		int error = errno;
+
+		eta_error("%s: cannot remove: %s", path, strerror(error));
+		return -error;
+	}
+	return 0;
+}
+
+static const char *const recording_names[] = {
+	ARCHIVE, "unified.def", "unified", USER_SPOOL, KERNEL_SPOOL,
+};
+#define N_RECORDING_NAMES (sizeof(recording_names) / sizeof(*recording_names))
+
+/* Makes DIR, or takes an existing one that holds no recording (or may lose it). */
+static int use_dir(struct recording *r, const char *dir)
+{
+	if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
+		eta_error("%s: cannot make the folder: %s", dir, strerror(errno));
+		return -errno;
+	}
+	for (size_t i = 0; i < N_RECORDING_NAMES; i++) {
+		char path[PATH_MAX];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, recording_names[i]);
+		if (lstat(path, &st) != 0)
+			continue;
+		if (!r->options->force) {
+			eta_error("%s: a recording is there already (--force replaces it)", dir);
+			return -EEXIST;
+		}
+		if (remove_below(dir, recording_names[i]) != 0)
+			return -EIO;
+	}
+	/* absolute: the program may change its working directory */
+	if (!realpath(dir, r->dir)) {
+		eta_error("%s: %s", dir, strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+/* A new folder PROGRAM_sci, PROGRAM_sci.2, ... in the working directory. */
+static int new_dir(struct recording *r)
+{
+	const char *program = r->options->argv[0], *slash = strrchr(program, '/');
+	char dir[NAME_MAX + 1];
+
+	if (slash)
+		program = slash + 1;
+	for (unsigned n = 1; n < 10000; n++) {
+		if (n == 1)
+			snprintf(dir, sizeof(dir), "%.200s_sci", program);
+		else
+			snprintf(dir, sizeof(dir), "%.200s_sci.%u", program, n);
+		if (mkdir(dir, 0777) == 0)
+			return use_dir(r, dir);
+		if (errno != EEXIST) {
+			eta_error("%s: cannot make the folder: %s (-o names another)", dir,
+				  strerror(errno));
+			return -errno;
+		}
+	}
+	eta_error("%s: too many recordings here (-o names another)", dir);
+	return -EEXIST;
+}
+
+/* ---- the two tracers ---- */
+
+/* Variables for the program; strings belong to the caller and stay for the life of the process. */
+static int user_environment(const struct recording *r, char *env[3])
+{
+	const char *before = getenv("LD_PRELOAD");
+	char library[PATH_MAX], *spool;
+
+	snprintf(library, sizeof(library), "%s/%s", plugin_dir(), PRELOAD_NAME);
+	if (access(library, R_OK) != 0) {
+		eta_warn("user level missing: %s: %s (SCI_PLUGIN_DIR names its folder)", library,
+			 strerror(errno));
+		return -ENOENT;
+	}
+	if (asprintf(&spool, "%s/%s", r->dir, USER_SPOOL) < 0)
+		return -ENOMEM;
+	if (mkdir(spool, 0777) != 0) {
+		eta_warn("user level missing: %s: %s", spool, strerror(errno));
+		free(spool);
+		return -errno;
+	}
+	if (asprintf(&env[0], "SCI_SPOOL_DIR=%s", spool) < 0 ||
+	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
+		     before ? before : "") < 0)
+		return -ENOMEM;
+	free(spool);
+	env[2] = NULL;
+	return 0;
+}
+
+/* Starts the kernel's side for the stopped child; without it the recording goes on. */
+static void start_kernel(struct recording *r, pid_t child)
+{
+	struct kernelio_options options = { .optional = true };
+	char spool[PATH_MAX];
+
+	snprintf(spool, sizeof(spool), "%s/%s", r->dir, KERNEL_SPOOL);
+	options.directory = spool;
+	options.command = r->options->argv[0];
+	/* what is missing and why has been said */
+	r->kernel = kernelio_new(&options, &r->kernelio) == 0 && kernelio_start(r->kernelio) == 0 &&
+		    kernelio_attach(r->kernelio, child) == 0;
+	if (r->kernel) {
+		if (kernelio_missing(r->kernelio)[0])
+			eta_warn("kernel probes missing: %s", kernelio_missing(r->kernelio));
+		return;
+	}
+	kernelio_free(r->kernelio);
+	r->kernelio = NULL;
+	remove_below(r->dir, KERNEL_SPOOL);
+}
+
+/* Drains and closes the kernel's spool; what it holds stays good when that fails. */
+static void stop_kernel(struct recording *r)
+{
+	struct kernelio_counts counts;
+
+	if (!r->kernelio)
+		return;
+	if (kernelio_stop(r->kernelio, &counts) == 0 &&
+	    (!r->options->quiet || counts.lost_all || !counts.exact))
+		kernelio_counts_print(&counts);
+	kernelio_free(r->kernelio);
+	r->kernelio = NULL;
+}
+
+static bool is_empty(const char *dir)
+{
+	return rmdir(dir) == 0;
+}
+
+/* ---- after the run ---- */
+
+/* Merges the spools into the archive and says what came of it. */
+static int merge(struct recording *r, bool *complete)
+{
+	char user[PATH_MAX], kernel[PATH_MAX], archive[PATH_MAX];
+	char *inputs[2];
+	struct merging merging = {
+		.inputs = inputs,
+		.output = archive,
+		.report = r->options->quiet ? NULL : stderr,
+	};
+
+	snprintf(user, sizeof(user), "%s/%s", r->dir, USER_SPOOL);
+	snprintf(kernel, sizeof(kernel), "%s/%s", r->dir, KERNEL_SPOOL);
+	snprintf(archive, sizeof(archive), "%s/%s", r->dir, ARCHIVE);
+	if (r->user)
+		inputs[merging.n_inputs++] = user;
+	if (r->kernel)
+		inputs[merging.n_inputs++] = kernel;
+	return merging_run(&merging, complete);
+}
+
+/*
+ * Runs the program under both tracers. Gives its exit status; -errno when it could not be run.
+ */
+static int run(struct recording *r, int *status)
+{
+	const struct record_options *o = r->options;
+	struct launch launch;
+	char *env[3] = { NULL };
+	char spool[PATH_MAX];
+	int rc;
+
+	r->user = !o->no_user && user_environment(r, env) == 0;
+	rc = launch_stopped(&launch, o->argv, env);
+	if (rc) {
+		eta_error("cannot start a process: %s", strerror(-rc));
+		return rc;
+	}
+	if (!o->no_kernel)
+		start_kernel(r, launch.pid);
+	if (!r->user && !r->kernel) {
+		launch_cancel(&launch);
+		eta_error("neither level can be traced, so %s was not run", o->argv[0]);
+		return -EPERM;
+	}
+	rc = launch_go(&launch);
+	if (rc == 0)
+		rc = launch_wait(&launch, status);
+	else
+		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
+	stop_kernel(r);
+	snprintf(spool, sizeof(spool), "%s/%s", r->dir, USER_SPOOL);
+	if (r->user && rc == 0 && is_empty(spool)) {
+		eta_warn(
+			"user level missing: the tracer was not loaded into %s (a static or setuid "
+			"program)",
+			o->argv[0]);
+		r->user = false;
+	}
+	return rc;
+}
+
+/* The whole chain; gives the exit status of the command. */
+static int record(const struct record_options *o)
+{
+	struct recording r = { .options = o };
+	bool complete = true;
+	int rc, status = 0;
+
+	rc = o->dir ? use_dir(&r, o->dir) : new_dir(&r);
+	if (rc)
+		return CLI_FAILED;
+	rc = run(&r, &status);
+	if (rc == -ENOENT || rc == -EACCES || rc == -ENOEXEC || rc == -EPERM) {
+		remove_below(r.dir, USER_SPOOL);
+		remove_below(r.dir, KERNEL_SPOOL);
+		rmdir(r.dir); /* only when it holds nothing else */
+		return rc == -EPERM ? CLI_FAILED : rc == -ENOENT ? 127 : 126;
+	}
+	if (rc)
+		return CLI_FAILED;
+	rc = merge(&r, &complete);
+	if (rc) {
+		eta_error(
+			"%s: not merged; the tracers' files are kept there (sci-merge tries again)",
+			r.dir);
+		return status ? status : CLI_FAILED;
+	}
+	if (!o->keep) {
+		remove_below(r.dir, USER_SPOOL);
+		remove_below(r.dir, KERNEL_SPOOL);
+	}
+	if (!o->quiet)
+		fprintf(stderr, "sci-record: next: sci-analyze %s/%s --top\n",
+			o->dir ? o->dir : r.dir, ARCHIVE);
+	if (!r.user && !o->no_user)
+		complete = false;
+	if (!r.kernel && !o->no_kernel)
+		complete = false;
+	if (status == 0 && o->strict && !complete) {
+		eta_error("%s: is not complete and --strict was given", r.dir);
+		return CLI_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { argp_options, parse_option, "-- PROGRAM [ARG...]", doc };
+	struct record_options options = { 0 };
+
+	cli_parse(&argp, argc, argv, &options);
+	if (options.env) {
+		printf("export EZTRACE_LIBRARY_PATH='%s'\n", plugin_dir());
+		return CLI_OK;
+	}
+	return record(&options);
+}
