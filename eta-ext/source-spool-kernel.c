@@ -442,6 +442,8 @@ static int load_flights(struct task_cursor *c, uint64_t begin_ns, uint64_t end_n
 	size_t n = 0;
 	int rc = 0;
 
+	while (rc == 0 && (entry = reader_peek(&c->bios)) && entry->time_ns < end_ns)
+		rc = load_bio(c);
 	for (size_t i = 0; i < c->n_flights; i++) {
 		uint64_t over_ns = c->flights[i].end_ns;
 
@@ -449,8 +451,6 @@ static int load_flights(struct task_cursor *c, uint64_t begin_ns, uint64_t end_n
 			c->flights[n++] = c->flights[i];
 	}
 	c->n_flights = n;
-	while (rc == 0 && (entry = reader_peek(&c->bios)) && entry->time_ns < end_ns)
-		rc = load_bio(c);
 	return rc;
 }
 

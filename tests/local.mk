@@ -32,9 +32,24 @@ tests_unit_test_trace_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_trace_LDADD = $(UNIT_LIBS)
 
 check_PROGRAMS += tests/unit/test-merge
-tests_unit_test_merge_SOURCES = tests/unit/test-merge.c $(MEMORY_TRACE)
+tests_unit_test_merge_SOURCES = tests/unit/test-merge.c tests/unit/events.c tests/unit/events.h \
+	$(MEMORY_TRACE)
 tests_unit_test_merge_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_merge_LDADD = $(UNIT_LIBS)
+
+# A spool made by hand, and events as text.
+SPOOL_MAKER = tests/unit/spool-maker.c tests/unit/spool-maker.h \
+	tests/unit/events.c tests/unit/events.h tests/unit/unit.h
+
+check_PROGRAMS += tests/unit/test-spool
+tests_unit_test_spool_SOURCES = tests/unit/test-spool.c $(SPOOL_MAKER)
+tests_unit_test_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_spool_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test-kernel-spool
+tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(SPOOL_MAKER)
+tests_unit_test_kernel_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_kernel_spool_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 
 check_PROGRAMS += tests/unit/test-score
 tests_unit_test_score_SOURCES = tests/unit/test-score.c $(MEMORY_TRACE)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "events.h"
 #include "memory-trace.h"
 
 /* ---- cases as text: "user|kernel -> result", events "+region@time", "-region@time" ---- */
@@ -34,30 +35,6 @@ static void add_events(struct eta_trace *trace, uint32_t location, const char *t
 		memory_event(trace, location, event);
 	}
 	free(copy);
-}
-
-/* The events of LOCATION as text of the same kind; made-up LEAVEs at the end carry a '!'. */
-static void print_events(struct eta_trace *trace, uint32_t location, char *text, size_t room)
-{
-	static const char *const words[] = { "+", "-", "begin", "issued", "complete" };
-	struct eta_cursor *cursor;
-	const struct eta_event *batch;
-	ssize_t n;
-	size_t used = 0;
-
-	text[0] = '\0';
-	assert_int_equal(eta_cursor_open(trace, location, &cursor), 0);
-	while ((n = eta_cursor_read(cursor, &batch)) > 0)
-		for (ssize_t i = 0; i < n; i++)
-			used += (size_t)snprintf(text + used, room - used, "%s%s%s@%llu%s",
-						 used ? " " : "", words[batch[i].kind],
-						 batch[i].kind <= ETA_LEAVE
-							 ? trace->defs.regions[batch[i].region].name
-							 : "",
-						 (unsigned long long)batch[i].time_ns,
-						 batch[i].has & ETA_EVENT_TRUNCATED ? "!" : "");
-	assert_int_equal(n, 0);
-	eta_cursor_close(cursor);
 }
 
 struct one_case {
@@ -142,7 +119,7 @@ static void run_case(const struct one_case *c, size_t batch, bool kernel_first)
 	}
 	assert_int_equal(eta_merge(inputs, n, &merged), 0);
 	assert_int_equal(merged->defs.n_locations, 1);
-	print_events(merged, 0, text, sizeof(text));
+	assert_int_equal(events_print(merged, 0, text, sizeof(text)), 0);
 	if (strcmp(text, c->expected) != 0)
 		fail_msg("%s: %s", c->name, text);
 	eta_trace_counts(merged, &counts);
@@ -312,7 +289,7 @@ static void run_threads(const struct thread *threads, uint64_t unmatched)
 	assert_int_equal(merged->defs.n_locations, n_locations);
 	for (uint32_t l = 0; l < n_locations; l++) {
 		assert_int_equal(merged->defs.locations[l].id, l);
-		print_events(merged, l, text, sizeof(text));
+		assert_int_equal(events_print(merged, l, text, sizeof(text)), 0);
 		expected[l] = strdup(text);
 	}
 	for (const struct thread *t = threads; t->input >= 0; t++) {
