@@ -20,6 +20,12 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-defs.c \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
+	eta-ext/source-otf2-build.c \
+	eta-ext/source-otf2-cursor.c \
+	eta-ext/source-otf2-cursor.h \
+	eta-ext/source-otf2-defs.c \
+	eta-ext/source-otf2.c \
+	eta-ext/source-otf2.h \
 	eta-ext/source.h \
 	eta-ext/source-spool.c \
 	eta-ext/source-spool.h \

@@ -31,7 +31,7 @@ struct eta_source_ops {
 };
 
 /* X(name): eta_source_NAME is defined in source-NAME.c; probed in this order. */
-#define ETA_SOURCES(X) X(spool)
+#define ETA_SOURCES(X) X(spool) X(otf2)
 
 #define X(name) extern const struct eta_source_ops eta_source_##name;
 ETA_SOURCES(X)

@@ -71,3 +71,8 @@ tests_bench_bench_generate_SOURCES = tests/bench/generate.c
 tests_bench_bench_generate_LDADD = $(COMMAND_LIBS)
 .PHONY: bench-programs
 bench-programs: $(noinst_PROGRAMS)
+
+# Prints what eta-ext reads, for tests that compare it.
+noinst_PROGRAMS += tests/programs/dump-trace
+tests_programs_dump_trace_SOURCES = tests/programs/dump-trace.c
+tests_programs_dump_trace_LDADD = eta-ext/libeta.la

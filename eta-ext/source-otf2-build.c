@@ -1,0 +1,420 @@
+/* OTF2 source: from definitions as stored to those of a trace. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "source-otf2.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TREE_DEPTH = 64 }; /* a damaged tree may be a ring */
+
+static const char *text(const struct raw_defs *raw, OTF2_StringRef ref)
+{
+	uint32_t i = ref_map_get(&raw->string_refs, ref);
+
+	return i == ETA_NONE ? "" : raw->strings.v[i];
+}
+
+/* ---- properties ---- */
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct raw_property *x = a, *y = b;
+
+	return x->owner < y->owner ? -1 : x->owner > y->owner;
+}
+
+static void sort_properties(raw_properties *properties)
+{
+	if (properties->n)
+		qsort(properties->v, properties->n, sizeof(*properties->v), by_owner);
+}
+
+static const struct raw_property *property(const struct raw_defs *raw,
+					   const raw_properties *properties, uint64_t owner,
+					   const char *name)
+{
+	uint32_t low = 0, high = properties->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (properties->v[middle].owner < owner)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < properties->n && properties->v[low].owner == owner; low++)
+		if (strcmp(text(raw, properties->v[low].name), name) == 0)
+			return &properties->v[low];
+	return NULL;
+}
+
+/* Of any integer type, or a number in a string, as some tracers write it. */
+static uint64_t number(const struct raw_defs *raw, const raw_properties *properties, uint64_t owner,
+		       const char *name)
+{
+	const struct raw_property *p = property(raw, properties, owner, name);
+
+	if (!p)
+		return 0;
+	switch (p->type) {
+	case OTF2_TYPE_UINT8:
+	case OTF2_TYPE_INT8:
+		return p->value.uint8;
+	case OTF2_TYPE_UINT16:
+	case OTF2_TYPE_INT16:
+		return p->value.uint16;
+	case OTF2_TYPE_UINT32:
+	case OTF2_TYPE_INT32:
+		return p->value.uint32;
+	case OTF2_TYPE_UINT64:
+	case OTF2_TYPE_INT64:
+		return p->value.uint64;
+	case OTF2_TYPE_STRING:
+		return strtoull(text(raw, p->value.stringRef), NULL, 10);
+	default:
+		return 0;
+	}
+}
+
+/* ---- regions ---- */
+
+/* Regions of the groups "level:NAME". LEVELS: per entry of raw->regions. */
+static void levels_of_groups(const struct raw_defs *raw, const struct ref_map *refs,
+			     uint8_t *levels)
+{
+	for (uint32_t g = 0; g < raw->region_groups.n; g++) {
+		const struct raw_region_group *group = &raw->region_groups.v[g];
+		enum eta_level level;
+		enum eta_reason reason;
+		const char *name = text(raw, group->name);
+		char probe[64];
+
+		if (strncmp(name, ARCHIVE_LEVEL_GROUP, strlen(ARCHIVE_LEVEL_GROUP)) != 0)
+			continue;
+		/* "level:fs" -> "fs:", which the splitter of region names knows */
+		snprintf(probe, sizeof(probe), "%s:", name + strlen(ARCHIVE_LEVEL_GROUP));
+		eta_region_name_split(probe, &level, &reason);
+		for (uint32_t i = 0; i < group->n; i++) {
+			uint32_t r = ref_map_get(refs, raw->members.v[group->first + i]);
+
+			if (r != ETA_NONE)
+				levels[r] = (uint8_t)level;
+		}
+	}
+}
+
+static enum eta_level level_of(const struct raw_defs *raw, const struct raw_region *region)
+{
+	const char *name = text(raw, region->name), *file = text(raw, region->file);
+	enum eta_level level;
+	enum eta_reason reason;
+
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		if (strcmp(file, eta_level_name((enum eta_level)l)) == 0)
+			return (enum eta_level)l;
+	eta_region_name_split(name, &level, &reason);
+	if (level != ETA_LEVEL_NONE)
+		return level;
+	if (region->role == OTF2_REGION_ROLE_FILE_IO ||
+	    region->role == OTF2_REGION_ROLE_FILE_IO_METADATA || eta_is_io_function(name))
+		return ETA_LEVEL_USER;
+	return ETA_LEVEL_NONE;
+}
+
+static bool build_regions(struct raw_defs *raw, struct otf2 *otf2)
+{
+	uint8_t *levels = malloc((size_t)raw->regions.n + 1);
+	bool ok = levels != NULL;
+
+	if (ok)
+		memset(levels, ETA_LEVEL_NONE, (size_t)raw->regions.n + 1);
+	for (uint32_t i = 0; ok && i < raw->regions.n; i++)
+		ok = PUSH(&otf2->regions, { raw->regions.v[i].self, i });
+	ok = ok && ref_map_seal(&otf2->regions);
+	if (ok)
+		levels_of_groups(raw, &otf2->regions, levels);
+	for (uint32_t i = 0; ok && i < raw->regions.n; i++) {
+		const struct raw_region *region = &raw->regions.v[i];
+		enum eta_level level = (enum eta_level)levels[i];
+
+		if (level == ETA_LEVEL_NONE)
+			level = level_of(raw, region);
+		ok = eta_defs_region(raw->trace, text(raw, region->name), level,
+				     text(raw, region->description)) != ETA_NONE;
+	}
+	free(levels);
+	return ok;
+}
+
+/* ---- processes and locations ---- */
+
+/* What the system tree says of a location group. */
+struct home {
+	const char *host;
+	const char *program; /* "" unknown */
+	bool device;
+};
+
+static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef ref)
+{
+	struct home home = { "", "", false };
+	const struct raw_node *first = NULL;
+
+	for (int depth = 0; depth < TREE_DEPTH; depth++) {
+		uint32_t i = ref_map_get(&raw->node_refs, ref);
+		const struct raw_node *node = i == ETA_NONE ? NULL : &raw->nodes.v[i];
+		const char *class_name = node ? text(raw, node->class_name) : "";
+
+		if (!node)
+			break;
+		if (!first)
+			first = node;
+		if (strcmp(class_name, ARCHIVE_DEVICE_CLASS) == 0)
+			home.device = true;
+		if (strcmp(class_name, ARCHIVE_HOST_CLASS) == 0 ||
+		    strcmp(class_name, "host") == 0) {
+			home.host = text(raw, node->name);
+			return home;
+		}
+		ref = node->parent;
+	}
+	/* EZTrace has one node, whose name and class are both the program's name. */
+	if (first && first->name == first->class_name)
+		home.program = text(raw, first->name);
+	else if (first)
+		home.host = text(raw, first->name);
+	return home;
+}
+
+/* "fio pid 42" -> "fio" in NAME */
+static void program_name(const char *group, char *name, size_t size)
+{
+	const char *pid = strstr(group, " pid ");
+
+	for (const char *next = pid; next; next = strstr(next + 1, " pid "))
+		pid = next;
+	if (pid && pid[5] && pid[5 + strspn(pid + 5, "0123456789")] == '\0')
+		snprintf(name, size, "%.*s", (int)(pid - group), group);
+	else
+		snprintf(name, size, "%s", group);
+}
+
+/* A location group may hold threads of several processes (kernel threads): one process per pid. */
+struct known_process {
+	uint32_t pid, index, next;
+};
+
+struct processes {
+	VECTOR(struct known_process) known;
+	uint32_t *first; /* per location group */
+};
+
+static uint32_t process_of(struct raw_defs *raw, struct processes *processes,
+			   const struct raw_location *location, uint32_t g)
+{
+	const struct raw_group *group = &raw->groups.v[g];
+	uint32_t pid =
+		(uint32_t)number(raw, &raw->location_properties, location->self, ARCHIVE_PID);
+	uint32_t group_pid =
+		(uint32_t)number(raw, &raw->group_properties, group->self, ARCHIVE_PID);
+	struct home home;
+	char name[256];
+	uint32_t index;
+
+	if (!pid)
+		pid = group_pid;
+	for (uint32_t k = processes->first[g]; k != ETA_NONE; k = processes->known.v[k].next)
+		if (processes->known.v[k].pid == pid)
+			return processes->known.v[k].index;
+	home = home_of(raw, group->node);
+	program_name(*home.program ? home.program : text(raw, group->name), name, sizeof(name));
+	index = eta_defs_process(raw->trace,
+				 &(struct eta_process){
+					 .name = name,
+					 .host = home.host,
+					 .pid = pid,
+					 .ppid = (uint32_t)number(raw, &raw->group_properties,
+								  group->self, ARCHIVE_PPID),
+				 });
+	if (index == ETA_NONE || !PUSH(&processes->known, { pid, index, processes->first[g] }))
+		return ETA_NONE;
+	processes->first[g] = processes->known.n - 1;
+	return index;
+}
+
+static bool build_location(struct raw_defs *raw, struct processes *processes,
+			   const struct raw_location *location, bool ours)
+{
+	const raw_properties *properties = &raw->location_properties;
+	uint32_t g = ref_map_get(&raw->group_refs, location->group);
+	struct eta_location def = {
+		.id = location->self,
+		.name = text(raw, location->name),
+		.process = ETA_NONE,
+		.tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_TID),
+		.start_ns = number(raw, properties, location->self, ARCHIVE_START),
+		/* Other writers are careless with it: EZTrace says 2 for each, APEX one for all. */
+		.events = ours ? location->events : 0,
+	};
+
+	if (g == ETA_NONE)
+		goto out;
+	if (home_of(raw, raw->groups.v[g].node).device) {
+		def.kind = ETA_LOCATION_DEVICE;
+		def.dev = (uint32_t)number(raw, properties, location->self, ARCHIVE_DEV_PROPERTY);
+		goto out;
+	}
+	if (strcmp(text(raw, raw->groups.v[g].name), ARCHIVE_KERNEL_GROUP) == 0)
+		def.kind = ETA_LOCATION_KERNEL_THREAD;
+	def.process = process_of(raw, processes, location, g);
+	if (def.process == ETA_NONE)
+		return false;
+out:
+	return eta_defs_location(raw->trace, &def) != ETA_NONE;
+}
+
+static int by_self(const void *a, const void *b)
+{
+	const struct raw_location *x = a, *y = b;
+
+	return x->self < y->self ? -1 : x->self > y->self;
+}
+
+static bool build_locations(struct raw_defs *raw, const struct otf2 *otf2)
+{
+	struct processes processes = { .first = malloc(((size_t)raw->groups.n + 1) * 4) };
+	bool ok = processes.first != NULL;
+
+	if (ok)
+		memset(processes.first, 0xff, ((size_t)raw->groups.n + 1) * 4);
+	if (raw->locations.n)
+		qsort(raw->locations.v, raw->locations.n, sizeof(*raw->locations.v), by_self);
+	for (uint32_t i = 0; ok && i < raw->locations.n; i++) {
+		const struct raw_location *location = &raw->locations.v[i];
+
+		/* A metric location holds measured values only, no calls. */
+		if (location->type == OTF2_LOCATION_TYPE_METRIC ||
+		    (i > 0 && location->self == location[-1].self))
+			continue;
+		ok = build_location(raw, &processes, location, otf2->ours);
+	}
+	free(processes.known.v);
+	free(processes.first);
+	return ok;
+}
+
+/* ---- files and handles ---- */
+
+#define X(flag, name) (((flags)&OTF2_IO_STATUS_FLAG_##name) ? (uint32_t)(flag) : 0) |
+static uint32_t open_flags(OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
+{
+	uint32_t access = mode == OTF2_IO_ACCESS_MODE_WRITE_ONLY   ? O_WRONLY
+			  : mode == OTF2_IO_ACCESS_MODE_READ_WRITE ? O_RDWR
+								   : O_RDONLY;
+
+	return ARCHIVE_STATUS_FLAGS(X) access;
+}
+#undef X
+
+/* FILES: from OTF2 references to our files. A device's file is none of them. */
+static bool build_files(struct raw_defs *raw, struct ref_map *files)
+{
+	const raw_properties *properties = &raw->file_properties;
+	bool ok = true;
+
+	for (uint32_t i = 0; ok && i < raw->files.n; i++) {
+		const struct raw_file *file = &raw->files.v[i];
+		const struct raw_property *fs =
+			property(raw, properties, file->self, ARCHIVE_FILE_SYSTEM);
+		uint32_t index;
+
+		if (number(raw, properties, file->self, ARCHIVE_DEV_PROPERTY))
+			continue;
+		index = eta_defs_file(
+			raw->trace,
+			&(struct eta_file){
+				.path = text(raw, file->name),
+				.dev = (uint32_t)number(raw, properties, file->self,
+							ARCHIVE_FILE_DEV),
+				.inode = number(raw, properties, file->self, ARCHIVE_FILE_INODE),
+				.fs = fs && fs->type == OTF2_TYPE_STRING
+					      ? text(raw, fs->value.stringRef)
+					      : "",
+			});
+		ok = index != ETA_NONE && PUSH(files, { file->self, index });
+	}
+	return ok && ref_map_seal(files);
+}
+
+static bool build_handles(struct raw_defs *raw, struct otf2 *otf2)
+{
+	struct ref_map files = { 0 };
+	struct eta_defs *defs = &raw->trace->defs;
+	bool ok = build_files(raw, &files);
+
+	for (uint32_t i = 0; ok && i < raw->handles.n; i++) {
+		const struct raw_handle *handle = &raw->handles.v[i];
+		uint32_t index = eta_defs_handle(
+			raw->trace,
+			&(struct eta_handle){
+				.name = text(raw, handle->name),
+				.file = ref_map_get(&files, handle->file),
+				.device = (uint32_t)number(raw, &raw->file_properties, handle->file,
+							   ARCHIVE_DEV_PROPERTY),
+			});
+
+		ok = index != ETA_NONE && PUSH(&otf2->handles, { handle->self, index });
+	}
+	ok = ok && ref_map_seal(&otf2->handles);
+	for (uint32_t i = 0; ok && i < raw->states.n; i++) {
+		const struct raw_state *state = &raw->states.v[i];
+		uint32_t index = ref_map_get(&otf2->handles, state->handle);
+
+		if (index != ETA_NONE && !defs->handles[index].device)
+			defs->handles[index].open_flags = open_flags(state->mode, state->flags);
+	}
+	ref_map_free(&files);
+	return ok;
+}
+
+/* ---- attributes ---- */
+
+static void build_attributes(const struct raw_defs *raw, struct otf2 *otf2)
+{
+	static const char *const names[] = {
+#define X(id, name, type, description) name,
+		ARCHIVE_ATTRIBUTES(X)
+#undef X
+	};
+
+	memset(otf2->attributes, ARCHIVE_N_ATTRIBUTES, sizeof(otf2->attributes));
+	for (uint32_t i = 0; i < raw->attributes.n; i++) {
+		const struct raw_attribute *attribute = &raw->attributes.v[i];
+		const char *name = text(raw, attribute->name);
+
+		for (int a = 0; a < ARCHIVE_N_ATTRIBUTES; a++)
+			/* Score-P: "Offset" */
+			if (attribute->self < OTF2_ATTRIBUTES_MAX &&
+			    strcasecmp(name, names[a]) == 0)
+				otf2->attributes[attribute->self] = (uint8_t)a;
+	}
+}
+
+int otf2_build_definitions(struct raw_defs *raw)
+{
+	struct otf2 *otf2 = raw->trace->data;
+
+	if (!ref_map_seal(&raw->string_refs) || !ref_map_seal(&raw->node_refs) ||
+	    !ref_map_seal(&raw->group_refs))
+		return -ENOMEM;
+	sort_properties(&raw->location_properties);
+	sort_properties(&raw->group_properties);
+	sort_properties(&raw->file_properties);
+	build_attributes(raw, otf2);
+	if (!build_regions(raw, otf2) || !build_locations(raw, otf2) || !build_handles(raw, otf2))
+		return -ENOMEM;
+	return 0;
+}

@@ -1,0 +1,262 @@
+/* Source: OTF2 archives, of ours and of others, read location by location. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "source-otf2.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <otf2/OTF2_Pthread_Locks.h>
+
+#include "source-otf2-cursor.h"
+
+/* Every file of an archive begins with an OTF2 buffer's head; the anchor file says its name too. */
+static bool otf2_probe(const char *path, bool directory, const unsigned char *head,
+		       size_t head_bytes)
+{
+	(void)path;
+	return !directory && head_bytes >= 16 && head[0] == 3 && head[1] == 'B';
+}
+
+/* The size of BASE + SUFFIX; reports what is wrong with it. */
+static int need_file(const struct eta_trace *trace, const char *suffix, bool directory, off_t *size)
+{
+	const struct otf2 *otf2 = trace->data;
+	char path[PATH_MAX];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s%s", otf2->base, suffix);
+
+	if (n >= (int)sizeof(path) || stat(path, &st) < 0) {
+		eta_error("%s: its %s %s%s cannot be read: %s", trace->path,
+			  directory ? "folder" : "file", otf2->base, suffix, strerror(errno));
+		return -errno;
+	}
+	if (S_ISDIR(st.st_mode) != directory) {
+		eta_error("%s: %s is %s directory", trace->path, path, directory ? "no" : "a");
+		return directory ? -ENOTDIR : -EISDIR;
+	}
+	*size = st.st_size;
+	return 0;
+}
+
+static int check_files(struct eta_trace *trace)
+{
+	struct otf2 *otf2 = trace->data;
+	size_t n = strlen(trace->path);
+	off_t bytes;
+	int rc;
+
+	if (n <= 5 || strcmp(trace->path + n - 5, ".otf2") != 0) {
+		eta_error("%s: is a part of an OTF2 archive, which is named by its anchor file, "
+			  "X.otf2",
+			  trace->path);
+		return -EINVAL;
+	}
+	otf2->base = strndup(trace->path, n - 5);
+	if (!otf2->base)
+		return -ENOMEM;
+	rc = need_file(trace, ".def", false, &bytes);
+	if (rc == 0)
+		rc = need_file(trace, "", true, &bytes);
+	return rc;
+}
+
+static int read_properties(struct eta_trace *trace)
+{
+	struct otf2 *otf2 = trace->data;
+	char **names = NULL, *creator = NULL;
+	uint32_t n = 0;
+	int rc = 0;
+
+	if (OTF2_Reader_GetCreator(otf2->reader, &creator) == OTF2_SUCCESS)
+		otf2->ours = strncmp(creator, ARCHIVE_CREATOR, strlen(ARCHIVE_CREATOR)) == 0;
+	if (OTF2_Reader_GetPropertyNames(otf2->reader, &n, &names) != OTF2_SUCCESS)
+		n = 0;
+	for (uint32_t i = 0; rc == 0 && i < n; i++) {
+		char *value = NULL;
+
+		if (OTF2_Reader_GetProperty(otf2->reader, names[i], &value) == OTF2_SUCCESS &&
+		    eta_defs_property(trace, names[i], value) == ETA_NONE)
+			rc = -ENOMEM;
+		free(value);
+	}
+	free(names);
+	free(creator);
+	return rc;
+}
+
+static int read_definitions(struct eta_trace *trace)
+{
+	struct otf2 *otf2 = trace->data;
+	struct raw_defs raw = { .trace = trace };
+	OTF2_GlobalDefReaderCallbacks *callbacks = otf2_definition_callbacks();
+	OTF2_GlobalDefReader *reader = OTF2_Reader_GetGlobalDefReader(otf2->reader);
+	OTF2_ErrorCode code = OTF2_ERROR_MEM_ALLOC_FAILED;
+	uint64_t expected = 0, n = 0;
+	int rc = 0;
+
+	if (callbacks && reader) {
+		OTF2_Reader_GetNumberOfGlobalDefinitions(otf2->reader, &expected);
+		code = OTF2_Reader_RegisterGlobalDefCallbacks(otf2->reader, reader, callbacks,
+							      &raw);
+	}
+	if (code == OTF2_SUCCESS)
+		code = OTF2_Reader_ReadAllGlobalDefinitions(otf2->reader, reader, &n);
+	if (code != OTF2_SUCCESS || n != expected) {
+		eta_error("%s: %s.def: damaged after definition %" PRIu64 " of %" PRIu64 "%s%s",
+			  trace->path, otf2->base, n, expected, code == OTF2_SUCCESS ? "" : ": ",
+			  code == OTF2_SUCCESS ? "" : archive_error_take(code));
+		rc = -EBADMSG;
+	} else if (raw.resolution == 0) {
+		eta_error("%s: %s.def: no clock is defined", trace->path, otf2->base);
+		rc = -EBADMSG;
+	}
+	if (rc == 0) {
+		otf2->resolution = raw.resolution;
+		rc = otf2_build_definitions(&raw);
+		otf2->lanes = calloc((size_t)trace->defs.n_locations + 1, sizeof(*otf2->lanes));
+		if (!otf2->lanes)
+			rc = -ENOMEM;
+		if (rc < 0)
+			eta_error("%s: not enough memory for its definitions", trace->path);
+	}
+	if (callbacks)
+		OTF2_GlobalDefReaderCallbacks_Delete(callbacks);
+	if (reader)
+		OTF2_Reader_CloseGlobalDefReader(otf2->reader, reader);
+	otf2_raw_free(&raw);
+	return rc;
+}
+
+/* Every location has a file of events, unless it has none. */
+static int check_event_files(struct eta_trace *trace)
+{
+	const struct otf2 *otf2 = trace->data;
+	const struct eta_defs *defs = &trace->defs;
+
+	for (uint32_t i = 0; i < defs->n_locations; i++) {
+		OTF2_ErrorCode code;
+		char suffix[32];
+		off_t bytes;
+		int rc;
+
+		code = OTF2_Reader_SelectLocation(otf2->reader, defs->locations[i].id);
+		if (code != OTF2_SUCCESS) {
+			eta_error("%s: location \"%s\": %s", trace->path, defs->locations[i].name,
+				  archive_error_take(code));
+			return -EBADMSG;
+		}
+		if (trace->options.lenient)
+			continue; /* its cursor will count it */
+		snprintf(suffix, sizeof(suffix), "/%" PRIu64 ".evt", defs->locations[i].id);
+		rc = need_file(trace, suffix, false, &bytes);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* A thread begins with its first event where the archive does not say when. */
+static int find_starts(struct eta_trace *trace)
+{
+	struct eta_defs *defs = &trace->defs;
+
+	for (uint32_t i = 0; i < defs->n_locations; i++) {
+		const struct eta_event *batch;
+		struct eta_cursor *cursor;
+		ssize_t n;
+		int rc;
+
+		if (defs->locations[i].start_ns || defs->locations[i].kind == ETA_LOCATION_DEVICE)
+			continue;
+		rc = otf2_cursor_open(trace, i, &cursor);
+		if (rc < 0)
+			return rc;
+		cursor->trace = trace;
+		cursor->location = i;
+		n = otf2_cursor_read(cursor, &batch);
+		if (n > 0)
+			defs->locations[i].start_ns = batch->time_ns;
+		otf2_cursor_close(cursor);
+		/* The damage of this location's first events: lenient reading met it as bad. */
+		if (n < 0)
+			return (int)n;
+	}
+	return 0;
+}
+
+static int otf2_open(struct eta_trace *trace)
+{
+	struct otf2 *otf2 = calloc(1, sizeof(*otf2));
+	OTF2_ErrorCode code;
+	int rc;
+
+	trace->data = otf2;
+	if (!otf2) {
+		eta_error("%s: not enough memory to read it", trace->path);
+		return -ENOMEM;
+	}
+	rc = check_files(trace);
+	if (rc < 0)
+		return rc;
+	archive_errors_catch();
+	otf2->reader = OTF2_Reader_Open(trace->path);
+	if (!otf2->reader) {
+		eta_error("%s: damaged anchor file: %s", trace->path,
+			  archive_error_take(OTF2_ERROR_INVALID_DATA));
+		return -EBADMSG;
+	}
+	/* Cursors of several threads share the reader. */
+	code = OTF2_Pthread_Reader_SetLockingCallbacks(otf2->reader, NULL);
+	if (code == OTF2_SUCCESS)
+		code = OTF2_Reader_SetSerialCollectiveCallbacks(otf2->reader);
+	if (code != OTF2_SUCCESS) {
+		eta_error("%s: %s", trace->path, archive_error_take(code));
+		return -EIO;
+	}
+	rc = read_properties(trace);
+	if (rc == 0)
+		rc = read_definitions(trace);
+	if (rc == 0)
+		rc = check_event_files(trace);
+	if (rc < 0)
+		return rc;
+	code = OTF2_Reader_OpenEvtFiles(otf2->reader);
+	if (code == OTF2_SUCCESS)
+		code = OTF2_Reader_OpenDefFiles(otf2->reader);
+	if (code != OTF2_SUCCESS) {
+		eta_error("%s: %s", trace->path, archive_error_take(code));
+		return -EIO;
+	}
+	return find_starts(trace);
+}
+
+static void otf2_close(struct eta_trace *trace)
+{
+	struct otf2 *otf2 = trace->data;
+
+	if (!otf2)
+		return;
+	if (otf2->reader)
+		OTF2_Reader_Close(otf2->reader);
+	ref_map_free(&otf2->regions);
+	ref_map_free(&otf2->handles);
+	free(otf2->lanes);
+	free(otf2->base);
+	free(otf2);
+}
+
+const struct eta_source_ops eta_source_otf2 = {
+	.name = "otf2",
+	.what = "OTF2 archive (its anchor file, X.otf2)",
+	.probe = otf2_probe,
+	.open = otf2_open,
+	.close = otf2_close,
+	.cursor_open = otf2_cursor_open,
+	.cursor_read = otf2_cursor_read,
+	.cursor_close = otf2_cursor_close,
+};

@@ -1,0 +1,117 @@
+/* dump-trace [--lenient] TRACE: every definition and event that eta-ext reads, one line each. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "eta-ext/eta.h"
+
+static const char *const kinds[] = { "ENTER", "LEAVE",	"BEGIN",   "ISSUED", "COMPLETE",
+				     "SEEK",  "CREATE", "DESTROY", "MARK" };
+
+static void dump_definitions(const struct eta_defs *defs)
+{
+	for (uint32_t i = 0; i < defs->n_properties; i++)
+		printf("property %s=%s\n", defs->properties[i].name, defs->properties[i].value);
+	for (uint32_t i = 0; i < defs->n_processes; i++)
+		printf("process %s host=%s pid=%u ppid=%u\n", defs->processes[i].name,
+		       defs->processes[i].host, defs->processes[i].pid, defs->processes[i].ppid);
+	for (uint32_t i = 0; i < defs->n_regions; i++)
+		printf("region %s level=%s reason=%s\n", defs->regions[i].name,
+		       eta_level_name(defs->regions[i].level),
+		       eta_reason_name(defs->regions[i].reason));
+	for (uint32_t i = 0; i < defs->n_files; i++)
+		printf("file %s dev=%u inode=%" PRIu64 " fs=%s\n", defs->files[i].path,
+		       defs->files[i].dev, defs->files[i].inode, defs->files[i].fs);
+	for (uint32_t i = 0; i < defs->n_handles; i++)
+		printf("handle %s file=%d device=%u flags=%o\n", defs->handles[i].name,
+		       (int)defs->handles[i].file, defs->handles[i].device,
+		       defs->handles[i].open_flags);
+	for (uint32_t i = 0; i < defs->n_locations; i++) {
+		const struct eta_location *l = &defs->locations[i];
+
+		printf("location %" PRIu64 " %s kind=%d process=%d tid=%u start=%" PRIu64
+		       " dev=%u events=%" PRIu64 "\n",
+		       l->id, l->name, (int)l->kind, (int)l->process, l->tid, l->start_ns, l->dev,
+		       l->events);
+	}
+}
+
+static void dump_event(const struct eta_defs *defs, uint64_t id, const struct eta_event *e)
+{
+	bool region = e->kind <= ETA_LEAVE;
+
+	printf("%" PRIu64 " %" PRIu64 " %s ", id, e->time_ns, kinds[e->kind]);
+	if (region)
+		printf("%s", defs->regions[e->region].name);
+	else
+		printf("%s match=%" PRIu64,
+		       e->handle == ETA_NONE ? "-" : defs->handles[e->handle].name,
+		       e->kind <= ETA_IO_COMPLETE ? e->match : 0);
+	if (e->kind == ETA_IO_BEGIN)
+		printf(" mode=%u", e->mode);
+	if (e->has & ETA_HAS_SIZE)
+		printf(" size=%" PRIu64, e->size);
+	if (e->has & ETA_HAS_OFFSET)
+		printf(" offset=%" PRId64, e->offset);
+	if (e->has & ETA_HAS_FILE)
+		printf(" dev=%u inode=%" PRIu64, e->dev, e->inode);
+	if (e->has & ETA_HAS_RET)
+		printf(" ret=%" PRId64, e->ret);
+	if (e->has & ETA_HAS_CALLER)
+		printf(" caller=%" PRIu64, e->caller);
+	if (e->has & ETA_HAS_WHO)
+		printf(" who=%" PRIu64, e->who);
+	if (e->has & ETA_HAS_END)
+		printf(" end=%" PRIu64, e->end_ns);
+	if (e->kind == ETA_IO_BEGIN && e->has & ETA_EVENT_BLOCK_IO && e->owner)
+		printf(" owner=%u", e->owner);
+	if (e->has & ETA_EVENT_DIRECT)
+		printf(" direct");
+	if (e->has & ETA_EVENT_TRUNCATED)
+		printf(" truncated");
+	if (e->has & ETA_EVENT_BLOCK_IO)
+		printf(" block");
+	putchar('\n');
+}
+
+static int dump_location(struct eta_trace *trace, uint32_t location)
+{
+	const struct eta_defs *defs = eta_trace_defs(trace);
+	const struct eta_event *batch;
+	struct eta_cursor *cursor;
+	ssize_t n;
+	int rc = eta_cursor_open(trace, location, &cursor);
+
+	if (rc < 0)
+		return rc;
+	while ((n = eta_cursor_read(cursor, &batch)) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			dump_event(defs, defs->locations[location].id, &batch[i]);
+	eta_cursor_close(cursor);
+	return (int)n;
+}
+
+int main(int argc, char **argv)
+{
+	struct eta_options options = { .lenient = argc == 3 && strcmp(argv[1], "--lenient") == 0 };
+	struct eta_counts counts;
+	struct eta_trace *trace;
+	int rc;
+
+	if (argc < 2)
+		return 2;
+	rc = eta_open(argv[argc - 1], &options, &trace);
+	if (rc < 0)
+		return 1;
+	dump_definitions(eta_trace_defs(trace));
+	for (uint32_t i = 0; rc == 0 && i < eta_trace_defs(trace)->n_locations; i++)
+		rc = dump_location(trace, i);
+	eta_trace_counts(trace, &counts);
+	printf("counts records=%" PRIu64 " events=%" PRIu64 " bad=%" PRIu64 " disorder=%" PRIu64
+	       "\n",
+	       counts.records, counts.events, counts.bad, counts.disorder);
+	eta_close(trace);
+	return rc < 0;
+}
