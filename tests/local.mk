@@ -63,7 +63,8 @@ tests_programs_calls_SOURCES = tests/programs/calls.c
 tests_programs_calls_CFLAGS = $(SCI_CFLAGS)
 tests_programs_calls_LDFLAGS = -pthread
 EXTRA_DIST += tests/spool.py
-script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh
+script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
+	tests/cases/posixio-eztrace.py
 
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-generate

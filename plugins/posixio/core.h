@@ -127,7 +127,7 @@ static ALWAYS_INLINE bool op_begin_open(struct op *op, enum function fn, const v
 	struct thread *t = thread_get();
 
 	op->thread = NULL;
-	if (!t || !sink_ready(t) || !process_is_ours())
+	if (!t || !sink_ready(t) || sink_own_caller(caller) || !process_is_ours())
 		return false;
 	op->file = NULL;
 	op->positioned = false;
@@ -219,6 +219,12 @@ void op_end_open(struct op *op, int fd, const char *path, int flags);
 
 /* Ends a dup of OLD_FD to NEW_FD (-1: failed, errno set). */
 void op_end_dup(struct op *op, int old_fd, int new_fd);
+
+/*
+ * An open that is not traced: what the tracer's own libraries open is left out for good, since they
+ * may come to write it in the middle of any call.
+ */
+void op_open_untraced(int fd, const void *caller);
 
 /* A dup that is not traced: what NEW_FD stood for is over all the same. */
 void op_dup_untraced(int new_fd);

@@ -93,7 +93,7 @@ found:
 	file->id = atomic_fetch_add(&pool.next_id, 1);
 	file->dev = 0;
 	file->inode = 0;
-	file->sink_handle = file->sink_file = UINT32_MAX;
+	file->sink_handle = file->sink_file = file->sink_parent = UINT32_MAX;
 	atomic_store(&file->epoch, atomic_load(&files_epoch) - 1);
 	return file;
 }
@@ -167,7 +167,7 @@ static size_t path_of(int fd, const char *path, char *out, size_t room)
 }
 
 /* Asks the kernel about FD. NULL: left out. */
-static struct file *file_describe(int fd, const char *path, int flags)
+static struct file *file_describe(int fd, const char *path, int flags, bool inherited)
 {
 	char *text = self->scratch;
 	enum eta_file_kind kind;
@@ -187,6 +187,7 @@ static struct file *file_describe(int fd, const char *path, int flags)
 	file->kind = (uint8_t)kind;
 	file->dev = major(st.st_dev) << 20 | minor(st.st_dev);
 	file->inode = st.st_ino;
+	file->inherited = inherited;
 	file->open_flags = (uint32_t)flags;
 	atomic_store(&file->position, (flags & O_APPEND) ? POSITION_UNKNOWN : 0);
 	sink_file(file, text, path_of(fd, path, text, sizeof(self->scratch)),
@@ -209,6 +210,11 @@ static struct file *files_attach(int fd, struct file *file)
 	return file;
 }
 
+void files_leave_out(int fd)
+{
+	files_attach(fd, NULL);
+}
+
 struct file *files_meet(int fd)
 {
 	int saved = errno;
@@ -216,14 +222,14 @@ struct file *files_meet(int fd)
 
 	/* a descriptor that is not open stays unknown: the call on it will fail by itself */
 	if (syscall(SYS_fcntl, fd, F_GETFD) >= 0)
-		file = files_attach(fd, file_describe(fd, NULL, -1));
+		file = files_attach(fd, file_describe(fd, NULL, -1, true));
 	errno = saved;
 	return file;
 }
 
 struct file *files_open(int fd, const char *path, int flags)
 {
-	struct file *file = file_describe(fd, path, flags);
+	struct file *file = file_describe(fd, path, flags, false);
 
 	if (file) /* a file just opened is at its beginning */
 		atomic_store(&file->epoch, atomic_load(&files_epoch));
@@ -251,7 +257,7 @@ struct file *files_dup(int old_fd, int new_fd)
 		return files_attach(new_fd, NULL);
 	if (old_fd == new_fd)
 		return old;
-	file = file_describe(new_fd, NULL, (int)old->open_flags);
+	file = file_describe(new_fd, NULL, (int)old->open_flags, false);
 	if (file) {
 		atomic_fetch_add(&old->owner->references, 1);
 		file->owner = old->owner;

@@ -29,9 +29,11 @@ struct file {
 	uint32_t open_flags;
 	uint32_t sink_handle; /* for the sink's use */
 	uint32_t sink_file;
-	uint8_t kind;	    /* enum eta_file_kind */
-	uint32_t index;	    /* in the pool; */
-	uint32_t next_free; /* index + 1 of the next free one */
+	uint32_t sink_parent; /* handle it was dup'ed from, UINT32_MAX: none */
+	bool inherited;	      /* was open before it was met */
+	uint8_t kind;	      /* enum eta_file_kind */
+	uint32_t index;	      /* in the pool; */
+	uint32_t next_free;   /* index + 1 of the next free one */
 } __attribute__((aligned(64)));
 
 #define FILE_LEFT_OUT ((struct file *)1)
@@ -61,6 +63,9 @@ uint32_t files_failed(const char *path, int flags);
 
 /* Enters NEW_FD as sharing the position of OLD_FD. NULL: left out. */
 struct file *files_dup(int old_fd, int new_fd);
+
+/* Enters FD as not to be recorded. */
+void files_leave_out(int fd);
 
 /* Takes FD out of the table, before it is closed: afterwards the number may be another thread's. */
 struct file *files_detach(int fd);

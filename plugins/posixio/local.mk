@@ -23,3 +23,22 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 plugins_libsci_posixio_la_CFLAGS = $(POSIXIO_CFLAGS)
 plugins_libsci_posixio_la_LIBADD = eta-ext/libspool.la
 plugins_libsci_posixio_la_LDFLAGS = $(POSIXIO_LDFLAGS)
+
+if HAVE_EZTRACE
+# `eztrace -t posixio` loads this one and then EZTrace's own of the same name, and aborts on two
+# modules with one name. With the path of EZTrace's as soname, the dynamic linker takes ours for it.
+# Linked without libtool, which sets a soname of its own behind any other.
+pluginprogdir = $(plugindir)
+pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
+plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
+	plugins/posixio/eztrace-defs.c \
+	plugins/posixio/eztrace-defs.h \
+	plugins/posixio/eztrace-otf2.c \
+	plugins/posixio/sink-eztrace.c \
+	plugins/posixio/sink-eztrace.h
+plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE
+plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS) -fPIC
+plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)
+plugins_libeztrace_posixio_so_LINK = $(CC) $(POSIXIO_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared \
+	-Wl,-z,now -Wl,-soname,$(EZTRACE_LIBDIR)/libeztrace-posixio.so -o $@
+endif

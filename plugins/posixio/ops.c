@@ -51,6 +51,12 @@ void op_end_dup(struct op *op, int old_fd, int new_fd)
 	errno = saved;
 }
 
+void op_open_untraced(int fd, const void *caller)
+{
+	if (fd >= 0 && sink_own_caller(caller))
+		files_leave_out(fd);
+}
+
 void op_dup_untraced(int new_fd)
 {
 	int saved = errno;

@@ -48,6 +48,13 @@ void *sink_reserve_slow(struct spool *spool, size_t bytes);
 void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 			const struct eta_user_op *end);
 
+/* Is this the return address of a call made by the tracer's own libraries? Ours make none. */
+static inline bool sink_own_caller(const void *caller)
+{
+	(void)caller;
+	return false;
+}
+
 static inline bool sink_ready(struct thread *t)
 {
 	(void)t;

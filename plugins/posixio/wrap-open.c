@@ -29,8 +29,11 @@ int __openat64_2(int dir, const char *path, int flags);
 	struct op op;                                                                              \
 	int fd;                                                                                    \
                                                                                                    \
-	if (!op_begin_open(&op, FN_##name, CALLER))                                                \
-		return REAL(name) args;                                                            \
+	if (!op_begin_open(&op, FN_##name, CALLER)) {                                              \
+		fd = REAL(name) args;                                                              \
+		op_open_untraced(fd, CALLER);                                                      \
+		return fd;                                                                         \
+	}                                                                                          \
 	fd = REAL(name) args;                                                                      \
 	op_end_open(&op, fd, path, flags);                                                         \
 	return fd

@@ -38,8 +38,11 @@ static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stre
 		struct op op;                                                                      \
 		FILE *opened;                                                                      \
                                                                                                    \
-		if (!op_begin_open(&op, FN_##name, CALLER))                                        \
-			return REAL(name)(path, mode);                                             \
+		if (!op_begin_open(&op, FN_##name, CALLER)) {                                      \
+			opened = REAL(name)(path, mode);                                           \
+			op_open_untraced(opened ? descriptor(opened) : -1, CALLER);                \
+			return opened;                                                             \
+		}                                                                                  \
 		opened = REAL(name)(path, mode);                                                   \
 		op_end_open(&op, opened ? descriptor(opened) : -1, path, -1);                      \
 		return opened;                                                                     \

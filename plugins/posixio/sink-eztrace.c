@@ -1,0 +1,416 @@
+/* Sink of libeztrace-posixio, and the EZTrace module it is. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core.h"
+
+#include <eztrace-instrumentation/pptrace.h>
+#include <eztrace-lib/eztrace_module.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include "eztrace-defs.h"
+
+/* X(ID, name, OTF2 type): attributes of events, as eta-ext's archives have them. */
+#define ATTRIBUTES(X)                                                                              \
+	X(SIZE, "size", UINT64)                                                                    \
+	X(OFFSET, "offset", INT64)                                                                 \
+	X(INODE, "inode", UINT64)                                                                  \
+	X(DEV, "dev", UINT32)                                                                      \
+	X(RET, "ret", INT64)                                                                       \
+	X(ERRNO, "errno", UINT32)                                                                  \
+	X(CALLER, "caller", UINT64)
+
+enum attribute {
+#define X(id, name, type) ATTRIBUTE_##id,
+	ATTRIBUTES(X)
+#undef X
+		N_ATTRIBUTES,
+};
+
+/* X(open flag, OTF2 status flag) */
+#define STATUS_FLAGS(X)                                                                            \
+	X(O_CLOEXEC, CLOSE_ON_EXEC)                                                                \
+	X(O_APPEND, APPEND)                                                                        \
+	X(O_NONBLOCK, NON_BLOCKING)                                                                \
+	X(O_ASYNC, ASYNC)                                                                          \
+	X(O_SYNC, SYNC)                                                                            \
+	X(O_DSYNC, DATA_SYNC)                                                                      \
+	X(O_DIRECT, AVOID_CACHING)                                                                 \
+	X(O_NOATIME, NO_ACCESS_TIME)
+
+/* X(open flag, OTF2 creation flag) */
+#define CREATION_FLAGS(X)                                                                          \
+	X(O_CREAT, CREATE)                                                                         \
+	X(O_EXCL, EXCLUSIVE)                                                                       \
+	X(O_TRUNC, TRUNCATE)                                                                       \
+	X(O_DIRECTORY, DIRECTORY)                                                                  \
+	X(O_NOCTTY, NO_CONTROLLING_TERMINAL)                                                       \
+	X(O_NOFOLLOW, NO_FOLLOW)                                                                   \
+	X(O_PATH, PATH)                                                                            \
+	X(O_TMPFILE, TEMPORARY_FILE)
+
+bool sink_registered;
+
+static OTF2_RegionRef regions[N_FUNCTIONS];
+static OTF2_AttributeRef attributes[N_ATTRIBUTES];
+static _Atomic uint64_t lost_events;
+static pid_t traced_pid;
+
+OTF2_IoAccessMode sink_access_mode(uint32_t open_flags)
+{
+	switch (open_flags & O_ACCMODE) {
+	case O_RDONLY:
+		return OTF2_IO_ACCESS_MODE_READ_ONLY;
+	case O_WRONLY:
+		return OTF2_IO_ACCESS_MODE_WRITE_ONLY;
+	default:
+		return OTF2_IO_ACCESS_MODE_READ_WRITE;
+	}
+}
+
+OTF2_IoStatusFlag sink_status_flags(uint32_t open_flags)
+{
+	OTF2_IoStatusFlag flags = OTF2_IO_STATUS_FLAG_NONE;
+
+#define X(flag, name)                                                                              \
+	if ((open_flags & (flag)) == (flag))                                                       \
+		flags |= OTF2_IO_STATUS_FLAG_##name;
+	STATUS_FLAGS(X)
+#undef X
+	return flags;
+}
+
+static OTF2_IoCreationFlag creation_flags(uint32_t open_flags)
+{
+	OTF2_IoCreationFlag flags = OTF2_IO_CREATION_FLAG_NONE;
+
+#define X(flag, name)                                                                              \
+	if ((open_flags & (flag)) == (flag))                                                       \
+		flags |= OTF2_IO_CREATION_FLAG_##name;
+	CREATION_FLAGS(X)
+#undef X
+	return flags;
+}
+
+/* ---- events ---- */
+
+static inline OTF2_TimeStamp stamp(uint64_t time_ns)
+{
+	return time_ns - first_timestamp;
+}
+
+/* The other modules must not trace what libotf2 does for us (EZTrace's own shield, per thread). */
+static inline void shield(bool on)
+{
+	if (on)
+		set_recursion_shield_on();
+	else
+		set_recursion_shield_off();
+}
+
+static inline bool is_transfer(enum eta_op_kind kind)
+{
+	return kind == ETA_OP_READ || kind == ETA_OP_WRITE;
+}
+
+static inline OTF2_IoOperationMode mode_of(enum eta_op_kind kind)
+{
+	if (kind == ETA_OP_SYNC)
+		return OTF2_IO_OPERATION_MODE_FLUSH;
+	return kind == ETA_OP_READ ? OTF2_IO_OPERATION_MODE_READ : OTF2_IO_OPERATION_MODE_WRITE;
+}
+
+static inline void add_u64(OTF2_AttributeList *list, enum attribute id, uint64_t value)
+{
+	OTF2_AttributeList_AddAttribute(list, attributes[id], OTF2_TYPE_UINT64,
+					(OTF2_AttributeValue){ .uint64 = value });
+}
+
+static inline void add_i64(OTF2_AttributeList *list, enum attribute id, int64_t value)
+{
+	OTF2_AttributeList_AddAttribute(list, attributes[id], OTF2_TYPE_INT64,
+					(OTF2_AttributeValue){ .int64 = value });
+}
+
+static inline void add_u32(OTF2_AttributeList *list, enum attribute id, uint32_t value)
+{
+	OTF2_AttributeList_AddAttribute(list, attributes[id], OTF2_TYPE_UINT32,
+					(OTF2_AttributeValue){ .uint32 = value });
+}
+
+bool sink_write_pending(struct sink_thread *sink)
+{
+	struct sink_pending *p = &sink->pending;
+	const enum eta_op_kind kind = function_kinds[p->function];
+	OTF2_AttributeList *list = sink->attributes;
+	OTF2_TimeStamp time = stamp(p->time_ns);
+
+	p->op = NULL;
+	if (is_transfer(kind))
+		add_u64(list, ATTRIBUTE_SIZE, p->size);
+	if (p->offset != ETA_OFFSET_UNKNOWN)
+		add_i64(list, ATTRIBUTE_OFFSET, p->offset);
+	if (p->handle != UINT32_MAX) {
+		add_u64(list, ATTRIBUTE_INODE, p->inode);
+		add_u32(list, ATTRIBUTE_DEV, p->dev);
+	}
+	add_u64(list, ATTRIBUTE_CALLER, p->caller);
+	if (OTF2_EvtWriter_Enter(evt_writer, list, time, regions[p->function]) != OTF2_SUCCESS) {
+		OTF2_AttributeList_RemoveAllAttributes(list);
+		sink_thread_lost();
+		return false;
+	}
+	if (p->handle != UINT32_MAX && (is_transfer(kind) || kind == ETA_OP_SYNC))
+		OTF2_EvtWriter_IoOperationBegin(evt_writer, NULL, time, p->handle, mode_of(kind),
+						OTF2_IO_OPERATION_FLAG_NONE, p->size, p->match);
+	return true;
+}
+
+/* What is in the trace between Enter and Leave, as the call's kind has it. */
+static void write_io(const struct sink_op *op, enum eta_op_kind kind, const struct file *file,
+		     OTF2_TimeStamp time, int64_t ret, int64_t offset)
+{
+	const uint32_t handle = file ? file->sink_handle : UINT32_MAX;
+
+	if (handle == UINT32_MAX)
+		return;
+	switch (kind) {
+	case ETA_OP_READ:
+	case ETA_OP_WRITE:
+	case ETA_OP_SYNC:
+		OTF2_EvtWriter_IoOperationComplete(evt_writer, NULL, time, handle,
+						   ret > 0 ? (uint64_t)ret : 0, op->match);
+		break;
+	case ETA_OP_SEEK:
+		if (ret >= 0 && offset >= 0)
+			OTF2_EvtWriter_IoSeek(evt_writer, NULL, time, handle, offset,
+					      OTF2_IO_SEEK_FROM_START, (uint64_t)offset);
+		break;
+	case ETA_OP_OPEN:
+		if (file->sink_parent != UINT32_MAX)
+			OTF2_EvtWriter_IoDuplicateHandle(evt_writer, NULL, time, file->sink_parent,
+							 handle,
+							 sink_status_flags(file->open_flags));
+		else
+			OTF2_EvtWriter_IoCreateHandle(evt_writer, NULL, time, handle,
+						      sink_access_mode(file->open_flags),
+						      creation_flags(file->open_flags),
+						      sink_status_flags(file->open_flags));
+		break;
+	case ETA_OP_CLOSE:
+		OTF2_EvtWriter_IoDestroyHandle(evt_writer, NULL, time, handle);
+		break;
+	default:
+		break;
+	}
+}
+
+void sink_write_end(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind,
+		    const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset)
+{
+	OTF2_TimeStamp time = stamp(end_ns);
+	int saved = errno;
+
+	if (!EZTRACE_SAFE) {
+		/* the trace was closed meanwhile */
+		sink->pending.op = NULL;
+		sink_thread_lost();
+		return;
+	}
+	shield(true);
+	if (sink->pending.op == op && !sink_write_pending(sink))
+		goto out;
+	write_io(op, kind, file, time, ret, offset);
+	if (ret < 0)
+		add_u32(sink->attributes, ATTRIBUTE_ERRNO, (uint32_t)-ret);
+	else if (!is_transfer(kind) || (uint64_t)ret != op->size)
+		add_i64(sink->attributes, ATTRIBUTE_RET, ret);
+	if (OTF2_EvtWriter_Leave(evt_writer, sink->attributes, time, regions[op->function]) !=
+	    OTF2_SUCCESS) {
+		OTF2_AttributeList_RemoveAllAttributes(sink->attributes);
+		sink_thread_lost();
+	}
+	if (kind == ETA_OP_CLOSE && file)
+		defs_handle_free(file);
+out:
+	shield(false);
+	errno = saved;
+}
+
+void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
+		   const struct file *file, uint64_t end_ns, int64_t ret)
+{
+	(void)fd;
+	(void)file_id;
+	sink_write_end(sink, op, ETA_OP_OPEN, file, end_ns, ret, ETA_OFFSET_UNKNOWN);
+}
+
+void sink_cancel(struct sink_thread *sink, struct sink_op *op)
+{
+	if (sink->pending.op == op)
+		sink->pending.op = NULL;
+	else /* a call inside it has brought its Enter to the trace */
+		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(), 0, ETA_OFFSET_UNKNOWN);
+}
+
+/* ---- life ---- */
+
+void sink_thread_lost(void)
+{
+	atomic_fetch_add(&lost_events, 1);
+}
+
+uint64_t sink_lost_events(void)
+{
+	return atomic_load(&lost_events);
+}
+
+/*
+ * The child of a fork has copies of its parent's half-written buffers and the names of its files:
+ * it must neither write them nor close the archive.
+ */
+int sink_process_start(void)
+{
+	if (!traced_pid) {
+		traced_pid = getpid();
+		return 0;
+	}
+	if (traced_pid == getpid())
+		return 0;
+	_ezt_trace.status = ezt_trace_status_finalized;
+	thread_status = ezt_trace_status_finalized;
+	return -ECHILD;
+}
+
+void sink_process_end(void)
+{
+}
+
+int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
+{
+	(void)path;
+	sink->attributes = OTF2_AttributeList_New();
+	return sink->attributes ? 0 : -ENOMEM;
+}
+
+void sink_thread_end(struct sink_thread *sink, uint64_t missed)
+{
+	(void)missed; /* libotf2's own file calls are among them */
+	OTF2_AttributeList_Delete(sink->attributes);
+	sink->attributes = NULL;
+}
+
+void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+{
+	(void)fs_magic;
+	if (file->dev || file->inode)
+		defs_file_open(file, path, path_bytes, file->inherited);
+}
+
+/* ---- EZTrace's own input and output ---- */
+
+#define MAX_OWN 64
+
+/* Where the tracer's own libraries lie. */
+static struct {
+	uintptr_t from, to;
+} own[MAX_OWN];
+static int n_own;
+
+static int own_add(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	if (!strstr(info->dlpi_name, "libeztrace-") &&
+	    !strstr(info->dlpi_name, "libopen-trace-format") && !strstr(info->dlpi_name, "libotf2"))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum && n_own < MAX_OWN; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+			continue;
+		own[n_own].from = info->dlpi_addr + part->p_vaddr;
+		own[n_own].to = own[n_own].from + part->p_memsz;
+		n_own++;
+	}
+	return 0;
+}
+
+bool sink_own_caller(const void *caller)
+{
+	const uintptr_t at = (uintptr_t)caller;
+
+	for (int i = 0; i < n_own; i++)
+		if (at >= own[i].from && at < own[i].to)
+			return true;
+	return false;
+}
+
+/* ---- the module ---- */
+
+static void module_init(void)
+{
+	static char names[N_ATTRIBUTES][16] = {
+#define X(id, name, type) name,
+		ATTRIBUTES(X)
+#undef X
+	};
+	static const OTF2_Type types[N_ATTRIBUTES] = {
+#define X(id, name, type) OTF2_TYPE_##type,
+		ATTRIBUTES(X)
+#undef X
+	};
+
+	/* EZTrace registers under a lock that its other modules would wait for in turn */
+	shield(true);
+	for (int i = 0; i < N_ATTRIBUTES; i++)
+		attributes[i] = (OTF2_AttributeRef)ezt_otf2_register_attribute(names[i], types[i]);
+	for (int fn = 0; fn < N_FUNCTIONS; fn++) {
+		regions[fn] = (OTF2_RegionRef)ezt_otf2_register_function(function_names[fn]);
+		defs_call_region(regions[fn]);
+	}
+	shield(false);
+	sink_registered = true;
+	if (eztrace_autostart_enabled())
+		eztrace_start();
+}
+
+static void module_finalize(void)
+{
+	sink_registered = false;
+}
+
+/*
+ * EZTrace patches the functions that a module lists into programs that define them themselves. Ours
+ * interposes only, and lists none.
+ */
+#pragma GCC visibility push(default)
+/* clang-format off */
+PPTRACE_START_INTERCEPT_FUNCTIONS(posixio)
+PPTRACE_END_INTERCEPT_FUNCTIONS(posixio)
+/* clang-format on */
+#pragma GCC visibility pop
+
+__attribute__((constructor)) static void module_register(void)
+{
+	dl_iterate_phdr(own_add, NULL);
+	EZT_REGISTER_MODULE(posixio, "Module for POSIX and stdio input and output", module_init,
+			    module_finalize);
+}
+
+/* A program that ends without exit (every shell) still leaves an archive. */
+EXPORT void _exit(int status)
+{
+	static void (*next)(int) __attribute__((noreturn));
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "_exit");
+	if (process_is_ours() && _ezt_trace.status == ezt_trace_status_running)
+		eztrace_stop();
+	next(status);
+}
+
+EXPORT void _Exit(int status)
+{
+	_exit(status);
+}

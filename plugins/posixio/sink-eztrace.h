@@ -1,0 +1,131 @@
+/* Sink of libeztrace-posixio: events straight to EZTrace's OTF2 writer of the thread. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef POSIXIO_SINK_EZTRACE_H
+#define POSIXIO_SINK_EZTRACE_H
+
+#include <eztrace-lib/eztrace.h>
+#include <limits.h>
+
+#include "files.h"
+#include "functions.h"
+
+#define TRACER_NAME "eztrace-posixio"
+
+struct sink_op {
+	uint64_t size;
+	uint64_t match; /* of IoOperationBegin and Complete */
+	uint32_t function;
+	bool lost; /* its Enter was refused */
+};
+
+/*
+ * A call's events are all written when it returns, so that writing them is no part of its time. A
+ * call inside a call (of a signal handler, of a stream's cookie) first brings the outer one's Enter
+ * to the trace. Kept by value: a call that is cancelled never returns, and its stack goes.
+ */
+struct sink_pending {
+	const struct sink_op *op; /* whose; NULL: nothing pending */
+	uint64_t time_ns;
+	uint64_t size;
+	uint64_t match;
+	uint64_t inode;
+	int64_t offset;
+	uint64_t caller;
+	uint32_t dev;
+	uint32_t handle;
+	uint32_t function;
+};
+
+struct sink_thread {
+	OTF2_AttributeList *attributes;
+	struct sink_pending pending;
+	uint64_t match; /* last used */
+};
+
+struct thread;
+static inline struct sink_thread *sink_of(struct thread *t);
+static inline uint64_t now_ns(void);
+
+extern bool sink_registered;
+
+/* 0, or -errno: then nothing is traced. PATH is scratch. */
+int sink_process_start(void);
+void sink_process_end(void);
+int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
+void sink_thread_end(struct sink_thread *sink, uint64_t missed);
+
+/* A call or an event that could not be recorded, and how many. */
+void sink_thread_lost(void);
+uint64_t sink_lost_events(void);
+
+/* Gives FILE its IoRegularFile and IoHandle; a dup'ed one says of what. */
+void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic);
+static inline void sink_file_dup(struct file *file, const struct file *old)
+{
+	file->sink_parent = old->sink_handle;
+}
+
+OTF2_IoAccessMode sink_access_mode(uint32_t open_flags);
+OTF2_IoStatusFlag sink_status_flags(uint32_t open_flags);
+
+/* Enter, and what begins with it, of the pending call. False: refused, counted. */
+bool sink_write_pending(struct sink_thread *sink);
+void sink_write_end(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind,
+		    const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset);
+
+/* Is this the return address of a call made by libotf2 or EZTrace? */
+bool sink_own_caller(const void *caller);
+
+static inline __attribute__((always_inline)) bool sink_ready(struct thread *t)
+{
+	(void)t;
+	return sink_registered && EZTRACE_SAFE;
+}
+
+static inline __attribute__((always_inline)) bool
+sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct file *file, int fd,
+	   uint64_t size, int64_t offset, const void *caller)
+{
+	struct sink_thread *sink = sink_of(t);
+
+	(void)fd;
+	if (__builtin_expect(!!sink->pending.op, 0))
+		sink_write_pending(sink);
+	op->function = fn;
+	op->size = size;
+	op->lost = false;
+	op->match = ++sink->match;
+	sink->pending.op = op;
+	sink->pending.size = size;
+	sink->pending.match = op->match;
+	sink->pending.inode = file ? file->inode : 0;
+	sink->pending.dev = file ? file->dev : 0;
+	sink->pending.handle = file ? file->sink_handle : UINT32_MAX;
+	sink->pending.offset = offset;
+	sink->pending.caller = (uint64_t)(uintptr_t)caller;
+	sink->pending.function = fn;
+	sink->pending.time_ns = now_ns();
+	return true;
+}
+
+static inline __attribute__((always_inline)) void sink_end(struct thread *t, struct sink_op *op,
+							   enum eta_op_kind kind,
+							   const struct file *file, uint64_t end_ns,
+							   int64_t ret, int64_t offset)
+{
+	struct sink_thread *sink = sink_of(t);
+
+	/* where a transfer went is known better now, if nothing was written yet */
+	if (sink->pending.op == op && offset != ETA_OFFSET_UNKNOWN && kind != ETA_OP_SEEK)
+		sink->pending.offset = offset;
+	sink_write_end(sink, op, kind, file, end_ns, ret, offset);
+}
+
+/* Ends an open: FILE (NULL: none) is known only now. */
+void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
+		   const struct file *file, uint64_t end_ns, int64_t ret);
+
+/* Takes a begun call back. */
+void sink_cancel(struct sink_thread *sink, struct sink_op *op);
+
+#endif
