@@ -264,14 +264,17 @@ static void start_kernel(struct recording *r, pid_t child)
 	remove_below(r->dir, KERNEL_SPOOL);
 }
 
-/* Drains and closes the kernel's spool; what it holds stays good when that fails. */
-static void stop_kernel(struct recording *r)
+/*
+ * Drains and closes the kernel's spool; what it holds stays good when that fails. RAN: there is
+ * something to tell about.
+ */
+static void stop_kernel(struct recording *r, bool ran)
 {
 	struct kernelio_counts counts;
 
 	if (!r->kernelio)
 		return;
-	if (kernelio_stop(r->kernelio, &counts) == 0 &&
+	if (kernelio_stop(r->kernelio, &counts) == 0 && ran &&
 	    (!r->options->quiet || counts.lost_all || !counts.exact))
 		kernelio_counts_print(&counts);
 	kernelio_free(r->kernelio);
@@ -335,7 +338,7 @@ static int run(struct recording *r, int *status)
 		rc = launch_wait(&launch, status);
 	else
 		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
-	stop_kernel(r);
+	stop_kernel(r, rc == 0);
 	snprintf(spool, sizeof(spool), "%s/%s", r->dir, USER_SPOOL);
 	if (r->user && rc == 0 && is_empty(spool)) {
 		eta_warn(

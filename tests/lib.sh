@@ -33,6 +33,26 @@ need()
 	done
 }
 
+# need_tracer: skip where a program cannot be preloaded (a sanitized build)
+need_tracer()
+{
+	[ -z "${SCI_SANITIZED:-}" ] || skip "the tracer is not preloaded in a sanitized build"
+}
+
+# need_kernel: skip where BPF is refused or not built
+need_kernel()
+{
+	sci-kernel -q -o "$scratch/need-kernel" -- true 2>"$scratch/need-kernel.err" ||
+		skip "no kernel tracer: $(tail -n 1 "$scratch/need-kernel.err")"
+}
+
+# disk_scratch: makes $disk, a scratch folder on a disk's file system (/tmp may be memory)
+disk_scratch()
+{
+	disk=$(mktemp -d "$SCI_BUILD/sci-test-disk.XXXXXX")
+	undo="$undo; rm -rf '$disk'"
+}
+
 # status N COMMAND...: runs it; its output goes to $scratch/out and $scratch/err
 status()
 {

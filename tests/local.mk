@@ -77,3 +77,7 @@ bench-programs: $(noinst_PROGRAMS)
 noinst_PROGRAMS += tests/programs/dump-trace
 tests_programs_dump_trace_SOURCES = tests/programs/dump-trace.c
 tests_programs_dump_trace_LDADD = eta-ext/libeta.la
+
+# The whole chain.
+EXTRA_DIST += tests/unified.py
+script_tests += tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh

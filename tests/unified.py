@@ -1,17 +1,18 @@
 #!/usr/bin/python3
-"""Counts what a unified archive holds, thread by thread, with python3-otf2.
+"""What a unified archive holds, thread by thread, read with python3-otf2.
 
-usage: unified.py ARCHIVE  -> JSON on stdout, for the tests:
-  properties, and per thread {tid, process, regions{name: n}, top{name: n}, inside{"user>kernel": n},
-  bytes{name: n}}, block{submitted_bytes, completed, begun, owners{tid: bytes}}
-It reads every event, so an archive that OTF2's own Python cannot read fails here.
+    unified.py ARCHIVE    prints JSON: {"events": N, "threads": {location name: {...}}, "block": {...}}
+
+It reads every event of the archive and checks the nesting and the order of time on the way, so an
+archive that OTF2's own Python cannot read fails here. Per thread: `calls` counts the outermost
+regions, `inside` the pairs "outer>inner", `bytes` sums the attribute `size` of the outermost ones.
 """
 import collections
 import json
 import sys
 
 import otf2
-from otf2.events import Enter, Leave, IoOperationBegin, IoOperationComplete
+from otf2.events import Enter, IoOperationBegin, IoOperationComplete, Leave
 
 
 def attribute(event, name):
@@ -21,48 +22,56 @@ def attribute(event, name):
     return None
 
 
-def main(path):
-    threads = {}
-    stacks = collections.defaultdict(list)
-    begun = completed = block_bytes = events = 0
-    owners = collections.Counter()
-    last = {}
+class Thread:
+    def __init__(self):
+        self.last = 0
+        self.stack = []
+        self.calls = collections.Counter()
+        self.inside = collections.Counter()
+        self.bytes = collections.Counter()
+
+    def as_dict(self):
+        return {"calls": self.calls, "inside": self.inside, "bytes": self.bytes}
+
+
+def is_block(event):
+    return event.handle.io_paradigm.name == "block I/O"
+
+
+def read(path):
+    threads = collections.defaultdict(Thread)
+    block = collections.Counter()
+    events = 0
     with otf2.reader.open(path) as trace:
-        definitions = trace.definitions
-        properties = {k: trace.archive_property(k) if hasattr(trace, "archive_property") else None
-                      for k in ()}
         for location, event in trace.events:
             events += 1
-            key = location.name
-            if last.get(key, 0) > event.time:
-                sys.exit(f"{path}: time goes back on {key}")
-            last[key] = event.time
-            thread = threads.setdefault(key, {
-                "process": location.group.name,
-                "regions": collections.Counter(), "top": collections.Counter(),
-                "inside": collections.Counter(), "bytes": collections.Counter()})
+            thread = threads[location.name]
+            if event.time < thread.last:
+                sys.exit(f"{path}: {location.name}: time goes back at {event.time}")
+            thread.last = event.time
             if isinstance(event, Enter):
                 name = event.region.name
-                stack = stacks[key]
-                thread["regions"][name] += 1
-                if stack:
-                    thread["inside"][f"{stack[-1]}>{name}"] += 1
+                if thread.stack:
+                    thread.inside[f"{thread.stack[-1]}>{name}"] += 1
                 else:
-                    thread["top"][name] += 1
-                    thread["bytes"][name] += attribute(event, "size") or 0
-                stack.append(name)
+                    thread.calls[name] += 1
+                    thread.bytes[name] += attribute(event, "size") or 0
+                thread.stack.append(name)
             elif isinstance(event, Leave):
-                name = stacks[key].pop()
-                if name != event.region.name:
-                    sys.exit(f"{path}: {key}: leave of {event.region.name} inside {name}")
-            elif isinstance(event, IoOperationBegin) and attribute(event, "sector") is not None:
-                begun += 1
-            elif isinstance(event, IoOperationComplete):
-                pass
-        _ = (definitions, properties, completed, block_bytes, owners)
-    json.dump({"events": events, "threads": threads}, sys.stdout)
-    print()
+                if not thread.stack or thread.stack.pop() != event.region.name:
+                    sys.exit(f"{path}: {location.name}: leave of {event.region.name} is not nested")
+            elif isinstance(event, IoOperationBegin) and is_block(event):
+                block["begun"] += 1
+                block["bytes"] += event.bytes_request
+            elif isinstance(event, IoOperationComplete) and is_block(event):
+                block["completed"] += 1
+    for name, thread in threads.items():
+        if thread.stack:
+            sys.exit(f"{path}: {name}: {thread.stack} not left at the end")
+    return {"events": events, "block": block,
+            "threads": {name: thread.as_dict() for name, thread in threads.items()}}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    json.dump(read(sys.argv[1]), sys.stdout, indent=1)
+    print()

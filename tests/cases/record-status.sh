@@ -1,0 +1,86 @@
+#!/bin/sh
+# sci-record as a user misuses it: statuses, messages, and what is left behind.
+# shellcheck source=tests/lib.sh
+. "$SCI_SRC/tests/lib.sh"
+need_tracer
+cd "$scratch"
+
+# misuse: two lines, status 2
+status 2 sci-record
+has err 'which program'
+[ "$(wc -l <err)" -eq 2 ] || fail "misuse takes two lines"
+status 2 sci-record --no-user --no-kernel true
+status 2 sci-record --no-such-option true
+status 0 sci-record --help
+has out 'EXAMPLES'
+status 0 sci-record --env
+has out "^export EZTRACE_LIBRARY_PATH='.*'$"
+
+# the program's own status goes through
+status 0 sci-record -q -o ok -- true
+status 3 sci-record -q -o three -- sh -c 'exit 3'
+# shellcheck disable=SC2016 # $$ is that shell's
+status 143 sci-record -q -o killed -- sh -c 'kill -TERM $$'
+[ -f killed/unified.otf2 ] || fail "a killed program loses its trace"
+
+# kill -9 in the middle of writing: what was done until then is there
+# shellcheck disable=SC2016
+status 137 sci-record -q -o kill9 -- \
+	/usr/bin/python3 -c 'import os
+f = os.open("data", os.O_CREAT | os.O_WRONLY)
+for i in range(100):
+    os.write(f, b"x" * 10)
+os.kill(os.getpid(), 9)'
+otf2-print kill9/unified.otf2 >text
+[ "$(grep -c '^ENTER.*Region: "write"' text)" -eq 100 ] || fail "kill -9: 100 writes expected"
+
+# a program that cannot be run leaves nothing
+status 127 sci-record -o gone -- ./no-such-program
+one_line err
+[ ! -e gone ] || fail "gone is left behind"
+: >not-executable
+status 126 sci-record -o gone -- ./not-executable
+one_line err
+[ ! -e gone ] || fail "gone is left behind"
+
+# an existing recording is kept unless told otherwise
+status 1 sci-record -o ok -- true
+one_line err
+has err 'ok: a recording is there already \(--force replaces it\)'
+status 0 sci-record -q --force -o ok -- true
+[ -f ok/unified.otf2 ] || fail "--force left no archive"
+[ ! -e ok/user.spool ] || fail "the spools stay without --keep-spools"
+status 0 sci-record -q --keep-spools -o keep -- true
+[ -d keep/user.spool ] || fail "--keep-spools kept nothing"
+
+# without -o: a folder named after the program
+status 0 sci-record -q true
+status 0 sci-record -q /bin/true
+for dir in true_sci true_sci.2; do
+	[ -f $dir/unified.otf2 ] || fail "no $dir"
+done
+
+# a folder that cannot be made
+status 1 sci-record -o /proc/none -- true
+one_line err
+
+# what stdin and stdout carry is the program's
+printf 'through\n' | sci-record -q -o cat -- cat >through
+[ "$(cat through)" = through ] || fail "stdin and stdout do not pass"
+
+# only one side
+status 0 sci-record -q --no-kernel -o user -- cat "$SCI_SRC/LICENSE"
+otf2-print user/unified.otf2 | grep -q 'Region: "vfs:' && fail "--no-kernel has kernel regions"
+
+# without privileges the user's side is recorded, and the message says what is missing
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$scratch"
+	mkdir nobody
+	chown 65534 nobody
+	status 0 setpriv --reuid=65534 --clear-groups \
+		"$(command -v sci-record)" -o nobody/run -- cat "$SCI_SRC/LICENSE"
+	has err 'missing.*(CAP_BPF|privilege|root)'
+	[ -f nobody/run/unified.otf2 ] || fail "nobody has no archive"
+	status 1 setpriv --reuid=65534 --clear-groups \
+		"$(command -v sci-record)" --strict -o nobody/strict -- cat "$SCI_SRC/LICENSE"
+fi
