@@ -330,6 +330,22 @@ static enum request_state state_at(const struct expand_bio *bios, size_t n, uint
 	return state;
 }
 
+/*
+ * Is the time from the thread's newest completion before FROM_NS until it woke up at WAKE_NS only
+ * the way of that completion through interrupt and wake-up? That is short beside the request
+ * itself; what is longer is a wait for a request that was not queued yet.
+ */
+static bool is_delivery(const struct expand_bio *bios, size_t n, uint64_t from_ns, uint64_t wake_ns)
+{
+	const struct expand_bio *last = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (bios[i].end_ns && bios[i].end_ns <= from_ns &&
+		    (!last || bios[i].end_ns > last->end_ns))
+			last = &bios[i];
+	return last && wake_ns - last->end_ns <= last->end_ns - last->queue_ns;
+}
+
 /* Waiting for block I/O, told apart by where the thread's own requests are. */
 static int split_wait(struct expand *expand, const struct expand_span *span,
 		      const struct expand_bio *bios, size_t n)
@@ -339,24 +355,27 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		[QUEUED] = expand->index->regions.queue,
 		[AT_DEVICE] = expand->index->regions.device,
 	};
-	uint64_t from_ns = span->begin_ns, now_ns = span->begin_ns;
-	uint64_t until_ns = span->end_ns;
-	enum request_state state = state_at(bios, n, now_ns, &until_ns);
+	uint64_t from_ns = span->begin_ns, now_ns = span->begin_ns, state_ns = span->begin_ns;
+	enum request_state state = HELD_BACK;
 	int rc = 0;
 
-	while (rc == 0 && from_ns < span->end_ns) {
-		enum request_state next = state;
+	/* [from, state) is in no region yet and in STATE */
+	while (rc == 0 && now_ns < span->end_ns) {
+		uint64_t until_ns = span->end_ns;
+		enum request_state next = state_at(bios, n, now_ns, &until_ns);
 
-		now_ns = until_ns;
-		until_ns = span->end_ns;
-		if (now_ns < span->end_ns)
-			next = state_at(bios, n, now_ns, &until_ns);
-		if (next == state && now_ns < span->end_ns)
-			continue;
-		rc = leaf(expand, from_ns, now_ns, regions[state]);
-		from_ns = now_ns;
+		if (next == HELD_BACK && until_ns == span->end_ns &&
+		    is_delivery(bios, n, now_ns, span->end_ns))
+			next = AT_DEVICE;
+		if (next != state && state_ns > from_ns) {
+			rc = leaf(expand, from_ns, state_ns, regions[state]);
+			from_ns = state_ns;
+		}
 		state = next;
+		state_ns = now_ns = until_ns;
 	}
+	if (rc == 0 && state_ns > from_ns)
+		rc = leaf(expand, from_ns, state_ns, regions[state]);
 	return rc;
 }
 

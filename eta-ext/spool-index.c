@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,7 @@ static int count_operation(struct build *build, const struct eta_kernel_op *op)
 {
 	const struct eta_span *spans = (const void *)(op + 1);
 	struct table_group *group = task_group(build, op->pid, op->head.id);
+	struct spool_index *index = build->index;
 	struct index_fs *fs = fs_of(build, op->dev);
 
 	if (!group || !fs)
@@ -106,7 +108,7 @@ static int count_operation(struct build *build, const struct eta_kernel_op *op)
 	for (size_t i = 0; i + 2 < op->head.units; i++)
 		if (spans[i].kind < ETA_N_SPANS)
 			fs->span_kinds |= 1u << spans[i].kind;
-	build->trace->counts.lost += op->spans_lost;
+	index->spans_lost += op->spans_lost;
 	return 0;
 }
 
@@ -531,6 +533,11 @@ int index_build(struct eta_trace *trace, struct spool_index *index)
 	if (rc == 0)
 		rc = take_groups(&build);
 	sort_tasks(index);
+	/* no event is missing and every nanosecond counts, so this is no loss in the counts */
+	if (rc == 0 && index->spans_lost)
+		eta_warn("%s: %" PRIu64 " intervals inside of operations were not kept: their time "
+			 "stays with the level around them",
+			 trace->path, index->spans_lost);
 	HASH_ITER (hh, build.groups, group, next) {
 		HASH_DEL(build.groups, group);
 		free(group);

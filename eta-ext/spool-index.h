@@ -61,6 +61,7 @@ struct spool_index {
 	size_t n_locations;
 	struct index_entry *entries;
 	uint64_t n_entries;
+	uint64_t spans_lost; /* what operations had no room for */
 	struct spool_handle *devices; /* id: dev */
 	size_t n_devices;
 	struct {
