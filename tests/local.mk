@@ -57,6 +57,13 @@ tests_unit_test_score_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_score_LDADD = src/libanalysis.la $(UNIT_LIBS)
 endif
 
+# Spools without a tracer, for the tests and the bench of the merge.
+noinst_PROGRAMS += tests/programs/make-spool
+tests_programs_make_spool_SOURCES = tests/programs/make-spool.c \
+	tests/unit/spool-maker.c tests/unit/spool-maker.h
+tests_programs_make_spool_LDADD = eta-ext/libspool.la
+script_tests += tests/cases/merge.sh
+
 # Programs that the tracer's tests run.
 noinst_PROGRAMS += tests/programs/calls
 tests_programs_calls_SOURCES = tests/programs/calls.c

@@ -4,6 +4,8 @@
 #ifndef SCI_SPOOL_MAKER_H
 #define SCI_SPOOL_MAKER_H
 
+#include <stdbool.h>
+
 #include "eta-ext/spool.h"
 
 /* A new empty directory DIR ("....XXXXXX" on entry), and it gone again with what is in it. */
