@@ -77,6 +77,10 @@ script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
 noinst_PROGRAMS += tests/bench/bench-generate
 tests_bench_bench_generate_SOURCES = tests/bench/generate.c
 tests_bench_bench_generate_LDADD = $(COMMAND_LIBS)
+
+noinst_PROGRAMS += tests/bench/bench-read
+tests_bench_bench_read_SOURCES = tests/bench/read.c
+tests_bench_bench_read_LDADD = $(COMMAND_LIBS)
 .PHONY: bench-programs
 bench-programs: $(noinst_PROGRAMS)
 
