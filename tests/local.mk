@@ -31,6 +31,13 @@ tests_unit_test_trace_SOURCES = tests/unit/test-trace.c $(MEMORY_TRACE)
 tests_unit_test_trace_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_trace_LDADD = $(UNIT_LIBS)
 
+RANDOM_TRACE = tests/unit/random-trace.c tests/unit/random-trace.h
+
+check_PROGRAMS += tests/unit/test-otf2
+tests_unit_test_otf2_SOURCES = tests/unit/test-otf2.c $(RANDOM_TRACE) $(MEMORY_TRACE)
+tests_unit_test_otf2_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_otf2_LDADD = $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-merge
 tests_unit_test_merge_SOURCES = tests/unit/test-merge.c tests/unit/events.c tests/unit/events.h \
 	$(MEMORY_TRACE)
@@ -88,6 +95,13 @@ bench-programs: $(noinst_PROGRAMS)
 noinst_PROGRAMS += tests/programs/dump-trace
 tests_programs_dump_trace_SOURCES = tests/programs/dump-trace.c
 tests_programs_dump_trace_LDADD = eta-ext/libeta.la
+
+noinst_PROGRAMS += tests/programs/write-random
+tests_programs_write_random_SOURCES = tests/programs/write-random.c \
+	tests/unit/random-trace.c tests/unit/random-trace.h \
+	tests/unit/memory-trace.c tests/unit/memory-trace.h
+tests_programs_write_random_LDADD = eta-ext/libeta.la
+script_tests += tests/cases/otf2-tools.sh tests/cases/otf2-damage.sh tests/cases/otf2-python.py
 
 # The whole chain.
 EXTRA_DIST += tests/unified.py

@@ -1,0 +1,290 @@
+/* OTF2 archives: what is written is read back, whatever the threads; what stands there is kept. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory-trace.h"
+#include "random-trace.h"
+
+static char scratch[] = "/tmp/sci-test.XXXXXX";
+static char anchor[64];
+static char said[2048];
+static int times_said;
+
+static void listen(void *arg, enum eta_severity severity, const char *text)
+{
+	(void)arg;
+	(void)severity;
+	snprintf(said, sizeof(said), "%s", text);
+	times_said++;
+}
+
+/* ---- comparing ---- */
+
+static void same_definitions(const struct eta_defs *a, const struct eta_defs *b)
+{
+	assert_int_equal(a->n_regions, b->n_regions);
+	for (uint32_t i = 0; i < a->n_regions; i++) {
+		assert_string_equal(a->regions[i].name, b->regions[i].name);
+		assert_string_equal(a->regions[i].description, b->regions[i].description);
+		assert_int_equal(a->regions[i].level, b->regions[i].level);
+		assert_int_equal(a->regions[i].reason, b->regions[i].reason);
+	}
+	assert_int_equal(a->n_files, b->n_files);
+	for (uint32_t i = 0; i < a->n_files; i++) {
+		assert_string_equal(a->files[i].path, b->files[i].path);
+		assert_string_equal(a->files[i].fs, b->files[i].fs);
+		assert_int_equal(a->files[i].dev, b->files[i].dev);
+		assert_int_equal(a->files[i].inode, b->files[i].inode);
+	}
+	assert_int_equal(a->n_handles, b->n_handles);
+	for (uint32_t i = 0; i < a->n_handles; i++) {
+		assert_string_equal(a->handles[i].name, b->handles[i].name);
+		assert_int_equal(a->handles[i].file, b->handles[i].file);
+		assert_int_equal(a->handles[i].device, b->handles[i].device);
+		assert_int_equal(a->handles[i].open_flags, b->handles[i].open_flags);
+	}
+	assert_int_equal(a->n_locations, b->n_locations);
+	for (uint32_t i = 0; i < a->n_locations; i++) {
+		const struct eta_location *x = &a->locations[i], *y = &b->locations[i];
+
+		assert_int_equal(x->id, y->id);
+		assert_string_equal(x->name, y->name);
+		assert_int_equal(x->kind, y->kind);
+		assert_int_equal(x->tid, y->tid);
+		assert_int_equal(x->dev, y->dev);
+		assert_int_equal(x->events, y->events);
+		if (x->kind == ETA_LOCATION_DEVICE)
+			continue;
+		assert_int_equal(x->start_ns, y->start_ns);
+		assert_string_equal(a->processes[x->process].name, b->processes[y->process].name);
+		assert_string_equal(a->processes[x->process].host, b->processes[y->process].host);
+		assert_int_equal(a->processes[x->process].pid, b->processes[y->process].pid);
+		assert_int_equal(a->processes[x->process].ppid, b->processes[y->process].ppid);
+	}
+	for (uint32_t i = 0; i < a->n_properties; i++) {
+		uint32_t k = 0;
+
+		while (k < b->n_properties &&
+		       strcmp(a->properties[i].name, b->properties[k].name) != 0)
+			k++;
+		assert_true(k < b->n_properties);
+		assert_string_equal(a->properties[i].value, b->properties[k].value);
+	}
+}
+
+static void same_event(const struct eta_event *a, const struct eta_event *b)
+{
+	assert_int_equal(a->time_ns, b->time_ns);
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->has, b->has);
+	assert_int_equal(a->region, b->region);
+	if (a->has & ETA_HAS_SIZE)
+		assert_int_equal(a->size, b->size);
+	if (a->has & ETA_HAS_OFFSET)
+		assert_int_equal(a->offset, b->offset);
+	if (a->has & ETA_HAS_FILE) {
+		assert_int_equal(a->inode, b->inode);
+		assert_int_equal(a->dev, b->dev);
+	}
+	if (a->has & (ETA_HAS_RET | ETA_HAS_END))
+		assert_int_equal(a->ret, b->ret);
+	if (a->has & (ETA_HAS_CALLER | ETA_HAS_WHO))
+		assert_int_equal(a->who, b->who);
+	if (a->kind >= ETA_IO_BEGIN && a->kind <= ETA_IO_COMPLETE)
+		assert_int_equal(a->match, b->match);
+	if (a->kind == ETA_IO_BEGIN) {
+		assert_int_equal(a->mode, b->mode);
+		assert_int_equal(a->owner, b->owner);
+	}
+}
+
+static void same_events(const struct eta_trace *given, struct eta_trace *read)
+{
+	for (uint32_t location = 0; location < given->defs.n_locations; location++) {
+		const struct eta_event *expected, *batch;
+		struct eta_cursor *cursor;
+		size_t n, at = 0;
+		ssize_t got;
+
+		expected = memory_events(given, location, &n);
+		assert_int_equal(eta_cursor_open(read, location, &cursor), 0);
+		while ((got = eta_cursor_read(cursor, &batch)) > 0)
+			for (ssize_t i = 0; i < got; i++) {
+				assert_true(at < n);
+				same_event(&expected[at++], &batch[i]);
+			}
+		assert_int_equal(got, 0);
+		assert_int_equal(at, n);
+		eta_cursor_close(cursor);
+	}
+}
+
+static void write_it(struct eta_trace *trace, unsigned threads)
+{
+	const struct eta_write_options options = { .threads = threads };
+	struct eta_counts counts;
+
+	assert_int_equal(eta_write_otf2(trace, anchor, &options, &counts), 0);
+	assert_int_equal(counts.disorder, 0);
+}
+
+static void what_is_written_is_read(void **unused)
+{
+	/* 512 and 1024: the reader's batches end where the events do */
+	static const size_t lengths[] = { 0, 1, 511, 512, 513, 1024, 3000 };
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		struct eta_trace *given = random_trace(i + 1, lengths[i]), *read;
+		struct eta_counts counts;
+
+		memory_batch(given, i % 2 ? 0 : 7);
+		write_it(given, 1 + (unsigned)i % 3);
+		assert_int_equal(eta_open(anchor, NULL, &read), 0);
+		assert_string_equal(eta_trace_source(read), "otf2");
+		same_definitions(eta_trace_defs(given), eta_trace_defs(read));
+		same_events(given, read);
+		eta_trace_counts(read, &counts);
+		assert_int_equal(counts.events, lengths[i] * (given->defs.n_locations - 1));
+		assert_int_equal(counts.bad, 0);
+		eta_close(read);
+		eta_close(given);
+	}
+}
+
+static void nothing_at_all_is_an_archive(void **unused)
+{
+	struct eta_trace *given = memory_trace_new("empty"), *read;
+
+	(void)unused;
+	write_it(given, 2);
+	assert_int_equal(eta_open(anchor, NULL, &read), 0);
+	assert_int_equal(eta_trace_defs(read)->n_locations, 0);
+	assert_int_equal(eta_trace_defs(read)->n_regions, 0);
+	eta_close(read);
+	eta_close(given);
+}
+
+static void time_never_goes_back(void **unused)
+{
+	struct eta_trace *given = memory_trace_new("disorder"), *read;
+	struct eta_counts counts;
+	struct eta_cursor *cursor;
+	const struct eta_event *batch;
+
+	(void)unused;
+	memory_thread(given, 1, 1);
+	memory_enter(given, 0, 100, "write");
+	memory_leave(given, 0, 90, "write");
+	assert_int_equal(eta_write_otf2(given, anchor, NULL, &counts), 0);
+	assert_int_equal(counts.disorder, 1);
+	assert_int_equal(eta_open(anchor, NULL, &read), 0);
+	assert_int_equal(eta_cursor_open(read, 0, &cursor), 0);
+	assert_int_equal(eta_cursor_read(cursor, &batch), 2);
+	assert_int_equal(batch[1].time_ns, 100);
+	eta_cursor_close(cursor);
+	eta_close(read);
+	eta_close(given);
+}
+
+static void what_stands_there_is_kept(void **unused)
+{
+	struct eta_trace *given = random_trace(77, 10);
+	char path[96];
+	struct stat st;
+	FILE *f;
+
+	(void)unused;
+	eta_set_message_fn(listen, NULL);
+	/* a foreign file under the anchor's name */
+	unlink(anchor);
+	f = fopen(anchor, "w");
+	assert_non_null(f);
+	fputs("precious", f);
+	fclose(f);
+	times_said = 0;
+	assert_int_equal(eta_write_otf2(given, anchor, NULL, NULL), -EEXIST);
+	assert_int_equal(times_said, 1);
+	assert_non_null(strstr(said, "remove it or choose another name"));
+	assert_int_equal(stat(anchor, &st), 0);
+	assert_int_equal(st.st_size, 8);
+	unlink(anchor);
+	/* definitions without an anchor: the rest of something */
+	assert_int_equal(eta_write_otf2(given, anchor, NULL, NULL), -EEXIST);
+	snprintf(path, sizeof(path), "%s/nowhere/x.otf2", scratch);
+	times_said = 0;
+	assert_int_equal(eta_write_otf2(given, path, NULL, NULL), -ENOENT);
+	assert_int_equal(times_said, 1);
+	snprintf(path, sizeof(path), "%s/x", scratch);
+	assert_int_equal(eta_write_otf2(given, path, NULL, NULL), -EINVAL);
+	eta_set_message_fn(NULL, NULL);
+	eta_close(given);
+}
+
+static void one_location_is_read_by_one_cursor(void **unused)
+{
+	struct eta_trace *given = random_trace(5, 10), *read;
+	struct eta_cursor *first, *second;
+	char path[96];
+
+	(void)unused;
+	snprintf(path, sizeof(path), "%s/once.otf2", scratch);
+	assert_int_equal(eta_write_otf2(given, path, NULL, NULL), 0);
+	assert_int_equal(eta_open(path, NULL, &read), 0);
+	assert_int_equal(eta_cursor_open(read, 0, &first), 0);
+	eta_set_message_fn(listen, NULL);
+	assert_int_equal(eta_cursor_open(read, 0, &second), -EBUSY);
+	eta_set_message_fn(NULL, NULL);
+	assert_int_equal(eta_cursor_open(read, 1, &second), 0);
+	eta_cursor_close(second);
+	eta_cursor_close(first);
+	assert_int_equal(eta_cursor_open(read, 0, &second), 0);
+	eta_cursor_close(second);
+	eta_close(read);
+	eta_close(given);
+}
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	if (!mkdtemp(scratch))
+		return -1;
+	snprintf(anchor, sizeof(anchor), "%s/t.otf2", scratch);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(nothing_at_all_is_an_archive),
+		cmocka_unit_test(time_never_goes_back),
+		cmocka_unit_test(what_stands_there_is_kept),
+		cmocka_unit_test(one_location_is_read_by_one_cursor),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
