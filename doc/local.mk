@@ -1,3 +1,6 @@
 # Man pages and pages.
 dist_man_MANS += doc/man/sci-record.1
 dist_doc_DATA += doc/pipeline.md
+
+dist_man_MANS += doc/man/sci-analyze.1
+dist_doc_DATA += doc/score.md

@@ -39,18 +39,15 @@ static const struct argp_option argp_options[] = {
 	  "the N most slowed threads (10; 0: all); the default view", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "everything, as json; times are whole nanoseconds", 0 },
 	{ .doc = "How to score:", .group = 2 },
-	{ "sci", OPTION_SCI, "default|paper", 0,
+	{ "sci", OPTION_SCI, "KIND", 0,
 	  "default: time lost to others / life; paper: all time lost / life, as published (sets "
-	  "--similar=paper --reference=min)",
-	  0 },
-	{ "similar", OPTION_SIMILAR, "default|paper", 0,
-	  "which operations are compared: the same call, size class, result and path (default), or "
-	  "the same string of region names (paper)",
-	  0 },
-	{ "reference", OPTION_REFERENCE, "supported|min|quantile:Q", 0,
-	  "what they are compared with: the shortest duration that enough of them come near "
-	  "(default), the shortest, or the quantile Q (0 < Q <= 1)",
-	  0 },
+	  "--similar=paper --reference=min)" },
+	{ "similar", OPTION_SIMILAR, "KIND", 0,
+	  "which operations are compared. default: the same call, size class, result and path; "
+	  "paper: the same string of region names" },
+	{ "reference", OPTION_REFERENCE, "KIND", 0,
+	  "what they are compared with. supported: the shortest duration that enough of them come "
+	  "near (default); min: the shortest; quantile:Q: the quantile Q (0 < Q <= 1)" },
 	{ .doc = "How to read:", .group = 3 },
 	{ "lenient", OPTION_LENIENT, NULL, 0, "keep the good part of damaged traces", 0 },
 	{ "strict", OPTION_STRICT, NULL, 0, "status 1 when the trace has lost or broken events",

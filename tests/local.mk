@@ -17,14 +17,14 @@ EXTRA_DIST += $(script_tests) tests/lib.sh
 
 UNIT_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 UNIT_LIBS = eta-ext/libeta.la $(CMOCKA_LIBS)
+# A trace given in memory, for every test that needs a small known one.
+MEMORY_TRACE = tests/unit/memory-trace.c tests/unit/memory-trace.h tests/unit/unit.h
+
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-levels
 tests_unit_test_levels_SOURCES = tests/unit/test-levels.c tests/unit/unit.h
 tests_unit_test_levels_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_levels_LDADD = $(UNIT_LIBS)
-
-# A trace given in memory, for every test that needs a small known one.
-MEMORY_TRACE = tests/unit/memory-trace.c tests/unit/memory-trace.h tests/unit/unit.h
 
 check_PROGRAMS += tests/unit/test-trace
 tests_unit_test_trace_SOURCES = tests/unit/test-trace.c $(MEMORY_TRACE)
@@ -106,3 +106,10 @@ script_tests += tests/cases/otf2-tools.sh tests/cases/otf2-damage.sh tests/cases
 # The whole chain.
 EXTRA_DIST += tests/unified.py
 script_tests += tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh
+
+# Archives for the analysis.
+noinst_PROGRAMS += tests/programs/random-trace
+tests_programs_random_trace_SOURCES = tests/programs/random-trace.c $(MEMORY_TRACE)
+tests_programs_random_trace_LDADD = eta-ext/libeta.la
+script_tests += tests/cases/analyze-misuse.sh tests/cases/analyze-json.py tests/cases/paper-score.py
+EXTRA_DIST += tests/paper_score.py

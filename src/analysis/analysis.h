@@ -80,9 +80,10 @@ struct analysis {
 	struct class_score *classes; /* descending loss */
 	uint32_t n_classes;
 	double sci_max, sci_total;
-	uint32_t max_thread;	 /* index into threads; ETA_NONE without any scored */
-	uint64_t io_ns, life_ns; /* of scored threads */
-	int64_t lost_ns, contended_ns;
+	uint32_t max_thread;	   /* index into threads; ETA_NONE without any scored */
+	uint64_t io_ns, life_ns;   /* of scored threads */
+	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
+	struct slowdown slowdown;
 	struct verdict verdict;
 };
 

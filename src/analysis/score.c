@@ -248,9 +248,20 @@ static int by_loss(const void *a, const void *b)
 
 /* ---- the application ---- */
 
+static void add_slowdown(struct slowdown *sum, const struct slowdown *more)
+{
+	sum->lost_ns += more->lost_ns;
+	sum->contended_ns += more->contended_ns;
+	sum->path_ns += more->path_ns;
+	for (int c = 0; c < N_CELLS; c++) {
+		sum->cell_ns[c] += more->cell_ns[c];
+		sum->contended_cell_ns[c] += more->contended_cell_ns[c];
+	}
+}
+
 static void score_application(const struct engine *e, struct analysis *a)
 {
-	int64_t cells[N_CELLS] = { 0 };
+	const struct slowdown *s = &a->slowdown;
 	double low = 0;
 
 	a->max_thread = ETA_NONE;
@@ -266,18 +277,17 @@ static void score_application(const struct engine *e, struct analysis *a)
 			a->max_thread = i;
 		a->io_ns += t->io_ns;
 		a->life_ns += t->life_ns;
-		a->lost_ns += t->slowdown.lost_ns;
-		a->contended_ns += t->slowdown.contended_ns;
+		add_slowdown(&a->slowdown, &t->slowdown);
 		for (int c = 0; c < N_CELLS; c++)
-			cells[c] += e->split ? t->slowdown.contended_cell_ns[c]
-					     : t->slowdown.cell_ns[c];
+			a->time_ns[c] += t->time_ns[c];
 	}
 	if (a->max_thread != ETA_NONE) {
 		a->sci_max = a->threads[a->max_thread].sci;
 		low = a->threads[a->max_thread].sci_low;
 	}
-	a->sci_total = ratio(e->split ? a->contended_ns : a->lost_ns, a->life_ns);
-	a->verdict = verdict_of(cells, a->sci_max, low, a->has_levels);
+	a->sci_total = ratio(e->split ? s->contended_ns : s->lost_ns, a->life_ns);
+	a->verdict = verdict_of(e->split ? s->contended_cell_ns : s->cell_ns, a->sci_max, low,
+				a->has_levels);
 }
 
 static void score_trace(const struct engine *e, struct analysis *a)

@@ -137,7 +137,7 @@ static void put_application(struct json_object in, const struct analysis *a)
 	set_count(o, "io_ns", a->io_ns);
 	set_count(o, "life_ns", a->life_ns);
 	if (a->options.sci == SCI_DEFAULT)
-		set_int(o, "contended_ns", a->contended_ns);
+		set_int(o, "contended_ns", a->slowdown.contended_ns);
 }
 
 static void put_thread(struct json_object o, const struct analysis *a, const struct thread_score *t)

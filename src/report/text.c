@@ -218,6 +218,47 @@ static void put_table(FILE *out, const struct analysis *a, uint32_t n, unsigned 
 	}
 }
 
+/* ---- levels ---- */
+
+static int64_t in_level(const int64_t cell_ns[N_CELLS], int level)
+{
+	int64_t sum = 0;
+
+	for (int c = 0; c < N_CELLS; c++)
+		if ((int)cell_table[c].level == level)
+			sum += cell_ns[c];
+	return sum;
+}
+
+static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_CELLS],
+			  unsigned width)
+{
+	char line[256];
+	size_t used = (size_t)snprintf(line, sizeof(line), "%-10s", name);
+
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
+					 duration(in_level(cell_ns, l)).text);
+	put_line(out, line, width);
+}
+
+/* Where the time of all scored threads in I/O went, and where they lost it. */
+static void put_levels(FILE *out, const struct analysis *a, unsigned width)
+{
+	char line[256];
+	size_t used = (size_t)snprintf(line, sizeof(line), "%-10s", "level");
+
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
+					 eta_level_name((enum eta_level)l));
+	fputc('\n', out);
+	put_line(out, line, width);
+	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, width);
+	put_level_row(out, "lost", a->slowdown.cell_ns, width);
+	if (a->options.sci == SCI_DEFAULT)
+		put_level_row(out, "by others", a->slowdown.contended_cell_ns, width);
+}
+
 /* Threads with I/O, which come first; those without would only push the others off the screen. */
 static uint32_t threads_with_io(const struct analysis *a)
 {
@@ -318,6 +359,8 @@ int report_text(FILE *out, const struct analysis *a, const struct report_options
 	if (options->top && shown > options->top)
 		shown = options->top;
 	put_answer(out, a, options->width);
+	if (shown && a->has_levels)
+		put_levels(out, a, options->width);
 	if (shown) {
 		fputc('\n', out);
 		put_table(out, a, shown, options->width);

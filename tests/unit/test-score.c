@@ -344,8 +344,8 @@ static void g11_alone_and_overlapped(void **state)
 	call_on(t, a, "write", 300, 340, 7, false);
 	call_on(t, b, "write", 310, 360, 7, false);
 	r = analyse(t, &by_min);
-	assert_int_equal(r->contended_ns, 70);
-	assert_int_equal(r->lost_ns - r->contended_ns, 20);
+	assert_int_equal(r->slowdown.contended_ns, 70);
+	assert_int_equal(r->slowdown.lost_ns - r->slowdown.contended_ns, 20);
 	assert_int_equal(thread(r, a)->slowdown.contended_ns, 30);
 	assert_int_equal(thread(r, b)->slowdown.contended_ns, 40);
 	finish(t, r);
@@ -363,8 +363,8 @@ static void other_file_is_not_contended(void **state)
 	call_on(t, a, "write", 300, 340, 7, false);
 	call_on(t, b, "write", 310, 360, 8, false);
 	r = analyse(t, &by_min);
-	assert_int_equal(r->lost_ns, 70);
-	assert_int_equal(r->contended_ns, 0);
+	assert_int_equal(r->slowdown.lost_ns, 70);
+	assert_int_equal(r->slowdown.contended_ns, 0);
 	finish(t, r);
 }
 
@@ -481,8 +481,8 @@ static void waits_are_not_paths(void **state)
 	}
 	r = analyse(t, &by_default);
 	assert_int_equal(r->n_classes, 1);
-	assert_int_equal(r->lost_ns, 10 * 500);
-	assert_int_equal(r->contended_ns, 10 * 500);
+	assert_int_equal(r->slowdown.lost_ns, 10 * 500);
+	assert_int_equal(r->slowdown.contended_ns, 10 * 500);
 	assert_string_equal(r->verdict.level, "fs");
 	assert_string_equal(r->verdict.reason, "inode lock");
 	finish(t, r);

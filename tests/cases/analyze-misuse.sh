@@ -1,0 +1,62 @@
+#!/bin/sh
+# sci-analyze: what it cannot read gets one clear line and status 1, misuse status 2.
+# shellcheck source=tests/lib.sh
+. "$SCI_SRC/tests/lib.sh"
+
+# refuses PATTERN ARGUMENT...: status 1, nothing on stdout, one line with PATTERN
+refuses()
+{
+	pattern=$1
+	shift
+	status 1 sci-analyze "$@"
+	one_line "$scratch/err"
+	has "$scratch/err" "^sci-analyze: .*$pattern"
+	[ ! -s "$scratch/out" ] || fail "$*: half a report"
+}
+
+# misuse ARGUMENT...: status 2, two lines
+misuse()
+{
+	status 2 sci-analyze "$@"
+	[ "$(wc -l <"$scratch/err")" -eq 2 ] || fail "$*: not two lines"
+}
+
+trace=$scratch/t.otf2
+"$SCI_BUILD/tests/programs/random-trace" 1 3 "$trace"
+
+status 0 sci-analyze "$trace" --top
+has "$scratch/out" '^SCI '
+status 0 sci-analyze --strict --json "$trace"
+
+refuses 'No such file' "$scratch/none.otf2"
+refuses 'directory' "$scratch"
+: >"$scratch/empty.otf2"
+refuses 'empty' "$scratch/empty.otf2"
+echo hello >"$scratch/text.otf2"
+refuses 'format' "$scratch/text.otf2"
+
+cp "$trace" "$scratch/headless.otf2"
+refuses 'headless' "$scratch/headless.otf2"
+cp -r "$scratch/t" "$scratch/cut"
+cp "$scratch/t.def" "$scratch/cut.def"
+sed 's/^t$/cut/' "$trace" >"$scratch/cut.otf2"
+head -c 1000 "$scratch/t/1.evt" >"$scratch/cut/1.evt"
+refuses 'cut' "$scratch/cut.otf2"
+rm "$scratch/cut/1.evt"
+refuses '1.evt|location 1' "$scratch/cut.otf2"
+# one good and one bad trace: nothing half
+refuses 'No such file' "$trace" "$scratch/none.otf2"
+TMPDIR=$scratch/none refuses 'temporary file' "$trace"
+
+misuse
+misuse --sci=other "$trace"
+misuse --similar=other "$trace"
+misuse --reference=other "$trace"
+misuse --reference=quantile:0 "$trace"
+misuse --reference=quantile:1.5 "$trace"
+misuse --sci=paper --reference=supported "$trace"
+misuse --threads=0 "$trace"
+misuse --no-such-option "$trace"
+
+status 0 sci-analyze --help
+has "$scratch/out" EXAMPLES

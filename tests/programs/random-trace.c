@@ -1,0 +1,122 @@
+/* Writes a random but reproducible archive: random-trace SEED THREADS ANCHOR [scheduler]. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/memory-trace.h"
+
+#define DISK (8u << 20)
+#define DISK_HANDLE 0
+
+static uint64_t seed;
+
+static uint64_t pick(uint64_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % n;
+}
+
+static const char *const user_regions[] = { "read", "write", "pwrite64", "fsync", "compute" };
+static const char *const kernel_regions[] = { "vfs:sys_read",
+					      "vfs:sys_pwrite64",
+					      "fs:ext4_file_write_iter",
+					      "pagecache:filemap_read",
+					      "pagecache:dirty throttling",
+					      "fs:inode lock",
+					      "block:submit_bio",
+					      "callback" };
+static const char *const scheduler_regions[] = { "fs:other wait", "pagecache:other wait",
+						 "cpu:run queue", "block:held back" };
+
+#define PICK_OF(names) names[pick(sizeof(names) / sizeof(*(names)))]
+
+static uint64_t match;
+
+static void request(struct eta_trace *t, uint32_t l, uint64_t at)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = at,
+					 .kind = ETA_IO_BEGIN,
+					 .mode = ETA_IO_WRITE,
+					 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_END | ETA_HAS_SIZE,
+					 .handle = DISK_HANDLE,
+					 .size = 4096,
+					 .match = ++match,
+					 .end_ns = at + 1 + pick(300) });
+	if (pick(2))
+		memory_event(t, l,
+			     (struct eta_event){ .time_ns = at + 1,
+						 .kind = ETA_IO_ISSUED,
+						 .has = ETA_EVENT_BLOCK_IO,
+						 .handle = DISK_HANDLE,
+						 .match = match });
+}
+
+static uint64_t tree(struct eta_trace *t, uint32_t l, uint64_t at, unsigned depth, bool scheduler)
+{
+	const char *name;
+
+	if (depth == 0)
+		name = pick(4) ? PICK_OF(user_regions) : PICK_OF(kernel_regions);
+	else if (scheduler && pick(3) == 0)
+		name = PICK_OF(scheduler_regions);
+	else
+		name = pick(8) ? PICK_OF(kernel_regions) : PICK_OF(user_regions);
+	memory_enter(t, l, at, name);
+	if (pick(5) == 0) {
+		request(t, l, at);
+		at += 2;
+	}
+	at += pick(40);
+	for (uint64_t i = pick(4 - (depth < 3 ? depth : 3)); i > 0; i--) {
+		at = tree(t, l, at, depth + 1, scheduler);
+		at += pick(10);
+	}
+	memory_leave(t, l, at, name);
+	return at;
+}
+
+int main(int argc, char **argv)
+{
+	struct eta_write_options options = { .threads = 1 };
+	struct eta_counts counts;
+	struct eta_trace *t;
+	bool scheduler = argc == 5 && strcmp(argv[4], "scheduler") == 0;
+	uint32_t threads;
+	int rc;
+
+	if (argc < 4) {
+		fprintf(stderr, "usage: random-trace SEED THREADS ANCHOR [scheduler]\n");
+		return 2;
+	}
+	seed = strtoull(argv[1], NULL, 10);
+	threads = (uint32_t)strtoul(argv[2], NULL, 10);
+	t = memory_trace_new("random");
+	eta_defs_handle(t,
+			&(struct eta_handle){ .name = "disk", .file = ETA_NONE, .device = DISK });
+	for (uint32_t i = 0; i < threads; i++)
+		memory_thread(t, 100, 100 + i);
+	memory_device(t, "disk", DISK);
+	for (uint32_t i = 0; i < threads; i++) {
+		uint64_t at = pick(1000);
+
+		memory_event(
+			t, i,
+			(struct eta_event){ .time_ns = at, .kind = ETA_MARK, .handle = ETA_NONE });
+		at += pick(100);
+		memory_enter(t, i, at, "main");
+		for (uint64_t n = pick(300); n > 0; n--) {
+			at = tree(t, i, at, 0, scheduler);
+			at += pick(60);
+		}
+		memory_leave(t, i, at, "main");
+		memory_event(t, i,
+			     (struct eta_event){ .time_ns = at + pick(100),
+						 .kind = ETA_MARK,
+						 .handle = ETA_NONE });
+	}
+	rc = eta_write_otf2(t, argv[3], &options, &counts);
+	eta_close(t);
+	return rc < 0 ? 1 : 0;
+}
