@@ -76,9 +76,10 @@ static void put_verdict(struct json_object in, const struct verdict *v)
 	set(o, "share", json_real(v->share));
 }
 
-static void put_levels(struct json_object in, const int64_t level_ns[ETA_N_LEVELS], bool all)
+static void put_levels(struct json_object in, const char *key, const int64_t level_ns[ETA_N_LEVELS],
+		       bool all)
 {
-	struct json_object o = object_in(in, "levels");
+	struct json_object o = object_in(in, key);
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		if (all || l == ETA_LEVEL_USER)
@@ -94,11 +95,21 @@ static void put_slowdown(struct json_object o, const struct slowdown *s, bool al
 		level_ns[cell_table[c].level] += s->cell_ns[c];
 		reason_ns[cell_table[c].reason] += s->cell_ns[c];
 	}
-	put_levels(o, level_ns, all_levels);
+	put_levels(o, "levels", level_ns, all_levels);
 	reasons = object_in(o, "reasons");
 	for (int r = 1; r < ETA_N_REASONS; r++)
 		if (reason_ns[r])
 			set_int(reasons, eta_reason_name((enum eta_reason)r), reason_ns[r]);
+}
+
+/* Where the time in operations went, whoever is to blame. */
+static void put_time(struct json_object o, const uint64_t time_ns[N_CELLS], bool all_levels)
+{
+	int64_t level_ns[ETA_N_LEVELS] = { 0 };
+
+	for (int c = 0; c < N_CELLS; c++)
+		level_ns[cell_table[c].level] += (int64_t)time_ns[c];
+	put_levels(o, "io_levels", level_ns, all_levels);
 }
 
 static void put_trace(struct json_object in, const struct analysis *a)
@@ -165,6 +176,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	}
 	set(o, "sci_io", json_real(t->sci_io));
 	put_slowdown(o, s, a->has_levels);
+	put_time(o, t->time_ns, a->has_levels);
 	put_verdict(o, &t->verdict);
 }
 
@@ -183,7 +195,7 @@ static void put_class(struct json_object o, const struct analysis *a, const stru
 	set_count(o, "max_ns", c->max_ns);
 	set_count(o, "sum_ns", c->sum_ns);
 	set_int(o, "lost_ns", c->lost_ns);
-	put_levels(o, c->level_ns, a->has_levels);
+	put_levels(o, "levels", c->level_ns, a->has_levels);
 }
 
 /* Kernel threads without operations of their own say nothing here. */

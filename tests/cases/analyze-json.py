@@ -12,7 +12,7 @@ KEYS = {
     "mode": "similar reference",
     "application": "sci_max sci_max_tid sci_total io_ns life_ns contended_ns",
     "threads": "location pid tid name life_ns io_ns operations lost_ns contended_ns self_ns sci "
-               "sci_low sci_high sci_io levels reasons verdict",
+               "sci_low sci_high sci_io levels reasons io_levels verdict",
     "classes": "function path size_bytes n reference_ns min_ns p50_ns p99_ns max_ns sum_ns lost_ns "
                "levels",
     "verdict": "level reason share advice",
@@ -43,6 +43,7 @@ def check_sums(report, paper):
     for t in threads:
         assert set(t["levels"]) == LEVELS
         assert sum(t["levels"].values()) == t["lost_ns"]
+        assert sum(t["io_levels"].values()) == t["io_ns"]
         assert set(t["verdict"]) == {"level", "reason", "share"}
         counted = t["lost_ns"] if paper else t["contended_ns"]
         assert abs(t["sci"] - counted / t["life_ns"]) < 1e-12

@@ -26,7 +26,7 @@ t = json.load(open(sys.argv[1]))
 def time(level):
     """Share of a level in the time that all operations of the writing threads took."""
     busy = [x for x in t["threads"] if x["operations"] > 100]
-    return sum(x["levels"][level]["time_ns"] for x in busy) / sum(x["io_ns"] for x in busy)
+    return sum(x["io_levels"][level] for x in busy) / sum(x["io_ns"] for x in busy)
 sys.exit(not eval(sys.argv[2]))' "$scratch/$1.json" "$2" || {
 		cat "$scratch/$1.json" >&2
 		fail "$1: not true: $2"
@@ -38,7 +38,8 @@ check shared 't["verdict"]["level"] == "fs" and t["verdict"]["reason"] == "inode
 check shared 't["trace"]["lost_events"] == 0'
 
 record quiet "$examples/quiet" "$disk/quiet"
-check quiet 't["verdict"]["level"] == "none"'
+# a machine that is busy with something else does keep it off the CPU, and that is all it may find
+check quiet 't["verdict"]["level"] in ("none", "cpu")'
 check quiet 't["threads"][0]["operations"] >= 25600'
 
 for direct in 0 1; do
