@@ -33,7 +33,8 @@ sys.exit(not eval(sys.argv[2]))' "$scratch/$1.json" "$2" || {
 	}
 }
 
-record shared "$examples/shared-file" -t 8 -n 500 "$disk/shared"
+# large writes: the lock is held long enough to be waited for, whatever else the machine does
+record shared "$examples/shared-file" -t 8 -n 250 -s 1048576 "$disk/shared"
 check shared 't["verdict"]["level"] == "fs" and t["verdict"]["reason"] == "inode lock"'
 check shared 't["trace"]["lost_events"] == 0'
 
@@ -46,5 +47,6 @@ for direct in 0 1; do
 	record "direct$direct" fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread \
 		--ioengine=psync --direct=$direct --directory="$disk"
 done
-check direct1 'time("block") > 0.5'
+# how long it waits for a CPU depends on what else the machine does; of the rest the device is most
+check direct1 'all(time("block") > time(l) for l in ("user", "vfs", "pagecache", "fs"))'
 check direct0 'time("block") < 0.2'
