@@ -47,6 +47,7 @@ for direct in 0 1; do
 	record "direct$direct" fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread \
 		--ioengine=psync --direct=$direct --directory="$disk"
 done
-# how long it waits for a CPU depends on what else the machine does; of the rest the device is most
-check direct1 'all(time("block") > time(l) for l in ("user", "vfs", "pagecache", "fs"))'
-check direct0 'time("block") < 0.2'
+# The device is the largest part only on a machine that has nothing else to do: how long the threads
+# wait for a CPU is not in their hands. Buffered, they never wait for it at all.
+check direct1 'time("block") > 0.1'
+check direct0 'time("block") < 0.02'
