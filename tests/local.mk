@@ -71,6 +71,11 @@ tests_programs_make_spool_SOURCES = tests/programs/make-spool.c \
 tests_programs_make_spool_LDADD = eta-ext/libspool.la
 script_tests += tests/cases/merge.sh
 
+noinst_PROGRAMS += tests/bench/bench-copy
+tests_bench_bench_copy_SOURCES = tests/bench/copy.c
+tests_bench_bench_copy_LDADD = eta-ext/libeta.la
+EXTRA_DIST += tests/bench/merge.sh
+
 # Programs that the tracer's tests run.
 noinst_PROGRAMS += tests/programs/calls
 tests_programs_calls_SOURCES = tests/programs/calls.c
