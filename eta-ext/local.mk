@@ -32,6 +32,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source-spool-defs.c \
 	eta-ext/source-spool-kernel.c \
 	eta-ext/source-spool-user.c \
+	eta-ext/spool-cursor.c \
 	eta-ext/spool-expand.c \
 	eta-ext/spool-index.c \
 	eta-ext/spool-index.h \
@@ -40,6 +41,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/trace.c \
 	eta-ext/write-otf2-defs.c \
 	eta-ext/write-otf2-events.c \
+	eta-ext/write-otf2-memory.c \
 	eta-ext/write-otf2.c \
 	eta-ext/write-otf2.h
 eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS)

@@ -90,6 +90,7 @@ int spool_user_cursor(struct eta_trace *trace, const struct spool_file *file,
 
 int spool_kernel_open(struct eta_trace *trace);
 void spool_kernel_close(struct eta_trace *trace);
+/* (spool-cursor.c) */
 int spool_kernel_cursor(struct eta_trace *trace, uint32_t group, struct eta_cursor **out);
 
 /* First member of both sides' cursors, so that the source can tell them apart. */

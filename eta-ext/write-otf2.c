@@ -212,6 +212,8 @@ static int open_archive(struct archive_writer *writer, const struct place *place
 		return write_otf2_failed(writer, OTF2_ERROR_FILE_CAN_NOT_OPEN, "the archive");
 	code = OTF2_Archive_SetFlushCallbacks(writer->archive, &flush, NULL);
 	if (code == OTF2_SUCCESS)
+		code = write_otf2_bound_memory(writer->archive);
+	if (code == OTF2_SUCCESS)
 		code = OTF2_Archive_SetSerialCollectiveCallbacks(writer->archive);
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Pthread_Archive_SetLockingCallbacks(writer->archive, NULL);

@@ -30,6 +30,9 @@ struct archive_writer {
 /* The events of every location, by several threads. */
 int write_otf2_events(struct archive_writer *writer, unsigned threads);
 
+/* Limits what libotf2 keeps of each location in memory, at any length of the trace. */
+OTF2_ErrorCode write_otf2_bound_memory(OTF2_Archive *archive);
+
 /* All definitions; after the events, because they hold their numbers. */
 int write_otf2_definitions(struct archive_writer *writer);
 
