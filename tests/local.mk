@@ -62,6 +62,10 @@ check_PROGRAMS += tests/unit/test-score
 tests_unit_test_score_SOURCES = tests/unit/test-score.c $(MEMORY_TRACE)
 tests_unit_test_score_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_score_LDADD = src/libanalysis.la $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test-clock
+tests_unit_test_clock_SOURCES = tests/unit/test-clock.c tests/unit/unit.h plugins/posixio/clock.c
+tests_unit_test_clock_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_clock_LDADD = $(CMOCKA_LIBS)
 endif
 
 # Spools without a tracer, for the tests and the bench of the merge.
@@ -84,6 +88,10 @@ tests_programs_calls_LDFLAGS = -pthread
 EXTRA_DIST += tests/spool.py
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
 	tests/cases/posixio-eztrace.py
+noinst_PROGRAMS += tests/bench/bench-user-ops
+tests_bench_bench_user_ops_SOURCES = tests/bench/user-ops.c
+tests_bench_bench_user_ops_CFLAGS = $(SCI_CFLAGS)
+tests_bench_bench_user_ops_LDFLAGS = -pthread
 
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-generate

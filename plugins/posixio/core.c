@@ -126,6 +126,7 @@ static void process_start(void)
 			sched_yield();
 		return;
 	}
+	clock_start();
 	files_all = all && strcmp(all, "1") == 0;
 	if (!thread_key_made) {
 		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;

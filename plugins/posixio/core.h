@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <time.h>
 
+#include "clock.h"
 #include "files.h"
 #include "functions.h"
 
@@ -43,6 +43,7 @@ enum thread_state {
 
 struct thread {
 	_Atomic unsigned char state;
+	struct clock clock;
 	uint64_t missed; /* calls that came while busy */
 	struct sink_thread sink;
 	char scratch[PATH_MAX]; /* for a path: the program's stack may be small */
@@ -104,12 +105,9 @@ static ALWAYS_INLINE void thread_idle(struct thread *t)
 	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);
 }
 
-static ALWAYS_INLINE uint64_t now_ns(void)
+static ALWAYS_INLINE uint64_t now_ns(struct thread *t)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_now(&t->clock);
 }
 
 /* One traced call, from entry to return. */
@@ -189,7 +187,7 @@ static ALWAYS_INLINE void op_end(struct op *op, enum eta_op_kind kind, int64_t r
 	if (!op_is_ours(op))
 		return;
 	thread_busy(t);
-	sink_end(t, &op->sink, kind, op->file, now_ns(), ret, offset);
+	sink_end(t, &op->sink, kind, op->file, now_ns(t), ret, offset);
 	thread_idle(t);
 }
 
@@ -202,7 +200,7 @@ static ALWAYS_INLINE void op_end_transfer(struct op *op, enum eta_op_kind kind, 
 	if (!op_is_ours(op))
 		return;
 	thread_busy(t);
-	end_ns = now_ns();
+	end_ns = now_ns(t);
 	if (unlikely(ret < 0))
 		ret = -errno;
 	else if (op->positioned && op->offset >= 0)

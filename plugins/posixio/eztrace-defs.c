@@ -228,7 +228,7 @@ void defs_clock(uint64_t resolution, uint64_t length)
 void defs_thread(OTF2_LocationRef id, OTF2_EvtWriter *writer)
 {
 	struct thread_info info = { .tid = (uint32_t)gettid(),
-				    .start_ns = now_ns(),
+				    .start_ns = clock_real(),
 				    .writer = writer };
 
 	prctl(PR_GET_NAME, info.comm);
@@ -578,7 +578,7 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 
 	lock();
 	clock_gettime(CLOCK_REALTIME, &real);
-	now = now_ns();
+	now = clock_real();
 	realtime = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec - (now - first_ns);
 	name_everything();
 	level = final_id(string_new("level:user"));

@@ -1,5 +1,7 @@
 # The user tracer: one core, two libraries. Objects are compiled once per sink.
 POSIXIO_SOURCES = \
+	plugins/posixio/clock.c \
+	plugins/posixio/clock.h \
 	plugins/posixio/core.c \
 	plugins/posixio/core.h \
 	plugins/posixio/files.c \

@@ -13,7 +13,7 @@ void op_end_open(struct op *op, int fd, const char *path, int flags)
 	if (!op_is_ours(op))
 		return;
 	thread_busy(t);
-	end_ns = now_ns();
+	end_ns = now_ns(t);
 	if (fd >= 0) {
 		file = files_open(fd, path, flags);
 		id = file ? file->id : 0;
@@ -39,7 +39,7 @@ void op_end_dup(struct op *op, int old_fd, int new_fd)
 	if (!op_is_ours(op))
 		return;
 	thread_busy(t);
-	end_ns = now_ns();
+	end_ns = now_ns(t);
 	if (new_fd >= 0)
 		file = files_dup(old_fd, new_fd);
 	if (new_fd >= 0 && !file)

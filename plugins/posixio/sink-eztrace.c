@@ -17,8 +17,7 @@
 	X(INODE, "inode", UINT64)                                                                  \
 	X(DEV, "dev", UINT32)                                                                      \
 	X(RET, "ret", INT64)                                                                       \
-	X(ERRNO, "errno", UINT32)                                                                  \
-	X(CALLER, "caller", UINT64)
+	X(ERRNO, "errno", UINT32)
 
 enum attribute {
 #define X(id, name, type) ATTRIBUTE_##id,
@@ -154,7 +153,6 @@ bool sink_write_pending(struct sink_thread *sink)
 		add_u64(list, ATTRIBUTE_INODE, p->inode);
 		add_u32(list, ATTRIBUTE_DEV, p->dev);
 	}
-	add_u64(list, ATTRIBUTE_CALLER, p->caller);
 	if (OTF2_EvtWriter_Enter(evt_writer, list, time, regions[p->function]) != OTF2_SUCCESS) {
 		OTF2_AttributeList_RemoveAllAttributes(list);
 		sink_thread_lost();
@@ -250,7 +248,7 @@ void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 	if (sink->pending.op == op)
 		sink->pending.op = NULL;
 	else /* a call inside it has brought its Enter to the trace */
-		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(), 0, ETA_OFFSET_UNKNOWN);
+		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(self), 0, ETA_OFFSET_UNKNOWN);
 }
 
 /* ---- life ---- */

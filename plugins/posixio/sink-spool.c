@@ -56,7 +56,7 @@ static void header_fill(struct eta_spool_header *header)
 	memset(header, 0, sizeof(*header));
 	header->pid = (uint32_t)getpid();
 	header->ppid = (uint32_t)getppid();
-	header->clock_mono_ns = now_ns();
+	header->clock_mono_ns = clock_real();
 	clock_gettime(CLOCK_REALTIME, &real);
 	header->clock_real_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec;
 	if (uname(&host) == 0)
@@ -161,7 +161,7 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 
 	header.kind = ETA_SPOOL_USER;
 	header.tid = (uint32_t)syscall(SYS_gettid);
-	header.start_ns = now_ns();
+	header.start_ns = clock_real();
 	prctl(PR_GET_NAME, header.comm);
 	if ((size_t)snprintf(path, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid,
 			     header.tid, (unsigned long long)header.start_ns) >= PATH_MAX)
@@ -212,7 +212,7 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 	if (!record)
 		return;
 	at = spool_offset(spool, record);
-	record->head.time_ns = now_ns();
+	record->head.time_ns = clock_real();
 	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
 	record->head.id = file->id;
 	record->head.flags = file->kind;

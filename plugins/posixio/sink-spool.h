@@ -21,7 +21,7 @@ struct sink_op {
 
 struct thread;
 static inline struct sink_thread *sink_of(struct thread *t);
-static inline uint64_t now_ns(void);
+static inline uint64_t now_ns(struct thread *t);
 
 /* 0, or -errno: then nothing is traced. PATH is scratch. */
 int sink_process_start(void);
@@ -85,7 +85,7 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 	record->size = size;
 	record->offset = offset;
 	record->caller = (uint64_t)(uintptr_t)caller;
-	record->head.time_ns = now_ns();
+	record->head.time_ns = now_ns(t);
 	__atomic_store_n(&record->head.type, ETA_RECORD_USER_OP, __ATOMIC_RELEASE);
 	return true;
 }

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -202,13 +204,46 @@ static void forks(void)
 	MUST(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/*
+ * A timer's handler writes in between, and inside, the calls of main; how often goes to a file, as
+ * text.
+ */
+static volatile int handled, handler_fd;
+
+static void handler(int sig)
+{
+	int saved = errno;
+
+	(void)sig;
+	handled += pwrite(handler_fd, buffer, 2, 0) == 2;
+	errno = saved;
+}
+
+static void signals(void)
+{
+	const struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	int fd, i;
+
+	MUST((handler_fd = open("handler", O_WRONLY | O_CREAT, 0644)) >= 0);
+	MUST((fd = open("data", O_WRONLY)) >= 0);
+	MUST(sigaction(SIGALRM, &action, NULL) == 0);
+	MUST(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	for (i = 0; i < 20000; i++)
+		MUST(pwrite(fd, buffer, 1, 0) == 1);
+	MUST(setitimer(ITIMER_REAL, &never, NULL) == 0);
+	MUST(close(fd) == 0);
+	MUST((fd = open("handled", O_WRONLY | O_CREAT, 0644)) >= 0);
+	MUST(dprintf(fd, "%d\n", handled) > 0);
+}
+
 static const struct part {
 	const char *name;
 	void (*run)(void);
 } parts[] = {
 	{ "opens", opens },   { "transfers", transfers }, { "streams", streams },
 	{ "others", others }, { "failures", failures },	  { "threads", threads },
-	{ "forks", forks },
+	{ "forks", forks },   { "signals", signals },
 };
 
 /* calls [PART]...: all of them without arguments; files are made in the current directory. */
