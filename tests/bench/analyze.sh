@@ -59,7 +59,7 @@ table()
 	n=$("$SCI_BUILD/src/sci-analyze" --json "$dir/t.otf2" | sed -n 's/.*"events": \([0-9]*\).*/\1/p')
 	bare=
 	printf '\n%-28s %8s %10s %8s %8s   %s\n' "$n events, $threads threads $*" seconds M/s ratio MiB target
-	row "bare reading" "" "$runs" "$bench/bench-read" "$dir/t.otf2"
+	row "bare reading" "" "$runs" "$bench/bench-read" --threads="$(nproc)" "$dir/t.otf2"
 	row "sci-analyze --sci=paper" ">= 0.6" "$runs" "$SCI_BUILD/src/sci-analyze" --sci=paper "$dir/t.otf2"
 	row "sci-analyze" ">= 0.35" "$runs" "$SCI_BUILD/src/sci-analyze" "$dir/t.otf2"
 }
