@@ -58,6 +58,11 @@ tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(SPOOL_MA
 tests_unit_test_kernel_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_kernel_spool_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-durations
+tests_unit_test_durations_SOURCES = tests/unit/test-durations.c tests/unit/unit.h
+tests_unit_test_durations_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_durations_LDADD = src/libanalysis.la $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-score
 tests_unit_test_score_SOURCES = tests/unit/test-score.c $(MEMORY_TRACE)
 tests_unit_test_score_CPPFLAGS = $(UNIT_CPPFLAGS)
