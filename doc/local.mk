@@ -4,3 +4,6 @@ dist_doc_DATA += doc/pipeline.md
 
 dist_man_MANS += doc/man/sci-analyze.1
 dist_doc_DATA += doc/score.md
+
+dist_man_MANS += doc/man/sci-merge.1
+dist_doc_DATA += doc/spool.md
