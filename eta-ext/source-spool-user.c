@@ -117,7 +117,7 @@ int spool_user_open(struct eta_trace *trace)
 static const struct spool_handle *find_handle(const struct spool *spool, uint32_t image,
 					      uint32_t id)
 {
-	for (int depth = 0; image != ETA_NONE && depth < MAX_PARENTS; depth++) {
+	for (int depth = 0; spool->n_handles && image != ETA_NONE && depth < MAX_PARENTS; depth++) {
 		const struct spool_handle key = { .image = image, .id = id };
 		const struct spool_handle *found =
 			bsearch(&key, spool->handles, spool->n_handles, sizeof(key), by_id);
