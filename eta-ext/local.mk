@@ -39,6 +39,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/spool-view.c \
 	eta-ext/spool-view.h \
 	eta-ext/trace.c \
+	eta-ext/write-otf2-check.c \
 	eta-ext/write-otf2-defs.c \
 	eta-ext/write-otf2-events.c \
 	eta-ext/write-otf2-memory.c \

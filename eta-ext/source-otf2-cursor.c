@@ -22,8 +22,9 @@ struct otf2_cursor {
 	uint32_t location;
 	uint64_t id;
 	bool lenient;
-	bool finished;		/* libotf2 takes a read behind the end for damage */
-	int error;		/* met behind the events of the last batch */
+	bool peeking;  /* for the first event only: its damage is for a real reader to report */
+	bool finished; /* libotf2 takes a read behind the end for damage */
+	int error;     /* met behind the events of the last batch */
 	bool region_is_unknown; /* why a callback stopped the reader: */
 	uint32_t unknown_region;
 	uint32_t n;	  /* events in batch */
@@ -514,7 +515,7 @@ static void stopped(struct otf2_cursor *c, OTF2_ErrorCode code)
 	const struct eta_trace *trace = c->trace;
 	uint64_t records = c->cursor.counts.records;
 
-	if (c->lenient) {
+	if (c->lenient || c->peeking) {
 		c->cursor.counts.bad++;
 		archive_error_take(code);
 		return;
@@ -539,18 +540,33 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 	/* Many records in a row may be none of ours. */
 	while (c->n == 0 && !c->finished) {
 		OTF2_ErrorCode code;
-		uint64_t n = 0;
+		uint64_t n = 0, wanted = c->peeking ? 1 : BATCH;
 
 		archive_errors_catch();
-		code = OTF2_Reader_ReadLocalEvents(c->otf2->reader, c->evt, BATCH, &n);
+		code = OTF2_Reader_ReadLocalEvents(c->otf2->reader, c->evt, wanted, &n);
 		cursor->counts.records += n;
-		c->finished = n < BATCH || code != OTF2_SUCCESS;
+		c->finished = n < wanted || code != OTF2_SUCCESS;
 		if (code != OTF2_SUCCESS)
 			stopped(c, code);
 	}
 	if (c->n == 0 && c->error)
 		return c->error;
 	return (ssize_t)c->n;
+}
+
+int otf2_first_event(struct eta_trace *trace, uint32_t location, uint64_t *time_ns)
+{
+	const struct eta_event *batch;
+	struct eta_cursor *cursor;
+	int rc = otf2_cursor_open(trace, location, &cursor);
+
+	if (rc < 0)
+		return rc;
+	((struct otf2_cursor *)cursor)->peeking = true;
+	if (otf2_cursor_read(cursor, &batch) > 0)
+		*time_ns = batch->time_ns;
+	otf2_cursor_close(cursor);
+	return 0;
 }
 
 void otf2_cursor_close(struct eta_cursor *cursor)

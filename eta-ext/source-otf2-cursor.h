@@ -9,4 +9,7 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
 void otf2_cursor_close(struct eta_cursor *cursor);
 
+/* Time of the first event, left alone where there is none or it is damaged. */
+int otf2_first_event(struct eta_trace *trace, uint32_t location, uint64_t *time_ns);
+
 #endif

@@ -20,7 +20,7 @@ struct string {
 
 /* Definitions being written; the first failure stays in `code` and the rest does nothing. */
 struct defs {
-	const struct archive_writer *writer;
+	struct archive_writer *writer;
 	const struct eta_defs *eta;
 	OTF2_GlobalDefWriter *out;
 	OTF2_ErrorCode code;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,6 +257,7 @@ static int write_location(struct archive_writer *writer, struct lane *lane, uint
 	const struct eta_location *def = &lane->defs->locations[location];
 	struct eta_cursor *cursor = NULL;
 	OTF2_ErrorCode code;
+	char suffix[32];
 	int rc;
 
 	lane->written = &writer->written[location];
@@ -271,6 +273,9 @@ static int write_location(struct archive_writer *writer, struct lane *lane, uint
 	code = OTF2_Archive_CloseEvtWriter(writer->archive, lane->evt);
 	if (rc == 0 && code != OTF2_SUCCESS)
 		rc = write_otf2_failed(writer, code, "the events of a location");
+	snprintf(suffix, sizeof(suffix), "/%" PRIu64 ".evt", def->id);
+	if (rc == 0)
+		rc = write_otf2_check_file(writer, suffix, &lane->written->events);
 	return rc;
 }
 

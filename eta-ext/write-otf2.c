@@ -16,8 +16,6 @@
 
 #include "config.h"
 
-enum { CHUNK_BYTES = 1 << 20 };
-
 /* Anchor last: without it there is no archive. */
 static const char *const parts[] = { "", ".def", ".otf2" };
 enum { N_PARTS = sizeof(parts) / sizeof(*parts) };
@@ -29,13 +27,13 @@ struct place {
 	char *temporary; /* folder of the archive while it is written, NULL: none yet */
 };
 
-int write_otf2_failed(const struct archive_writer *writer, OTF2_ErrorCode code, const char *what)
+int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what)
 {
 	int saved = errno;
 	const char *said = archive_error_take(code);
 
 	/* Of several threads that meet the same full disk one is enough. */
-	if (__atomic_load_n(&writer->rc, __ATOMIC_RELAXED) == 0)
+	if (!__atomic_exchange_n(&writer->reported, true, __ATOMIC_RELAXED))
 		eta_error("%s: cannot write %s: %s", writer->anchor, what, said);
 	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;
 }
@@ -205,9 +203,9 @@ static int open_archive(struct archive_writer *writer, const struct place *place
 	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = always_flush };
 	OTF2_ErrorCode code;
 
-	writer->archive =
-		OTF2_Archive_Open(place->temporary, place->name, OTF2_FILEMODE_WRITE, CHUNK_BYTES,
-				  CHUNK_BYTES, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+	writer->archive = OTF2_Archive_Open(place->temporary, place->name, OTF2_FILEMODE_WRITE,
+					    WRITE_CHUNK_BYTES, WRITE_CHUNK_BYTES,
+					    OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (!writer->archive)
 		return write_otf2_failed(writer, OTF2_ERROR_FILE_CAN_NOT_OPEN, "the archive");
 	code = OTF2_Archive_SetFlushCallbacks(writer->archive, &flush, NULL);
@@ -226,9 +224,13 @@ static int open_archive(struct archive_writer *writer, const struct place *place
 
 static int write_archive(struct archive_writer *writer, const struct place *place, unsigned threads)
 {
+	char path[PATH_MAX];
 	OTF2_ErrorCode code;
-	int rc = open_archive(writer, place);
+	int rc;
 
+	writer->folder = place->temporary;
+	writer->name = place->name;
+	rc = open_archive(writer, place);
 	if (rc == 0)
 		rc = write_otf2_events(writer, threads);
 	if (rc == 0) {
@@ -243,6 +245,11 @@ static int write_archive(struct archive_writer *writer, const struct place *plac
 		if (rc == 0 && code != OTF2_SUCCESS)
 			rc = write_otf2_failed(writer, code, "the end of it");
 	}
+	if (rc == 0)
+		rc = write_otf2_check_file(writer, ".def", NULL);
+	if (rc == 0 &&
+	    (!part_path(path, place->temporary, place->name, N_PARTS - 1) || !is_ours(path)))
+		rc = write_otf2_failed(writer, OTF2_ERROR_ENOSPC, "the anchor file");
 	return rc;
 }
 

@@ -18,14 +18,18 @@ struct archive_writer {
 	const char *anchor; /* as the user named it, for messages */
 	const struct eta_write_options *options;
 	OTF2_Archive *archive;
-	struct written *written; /* per location */
-	uint8_t *created;	 /* per handle: has an IO_CREATE event; set by several threads */
-	uint32_t *order;	 /* locations, those with most events first */
-	uint32_t next;		 /* in order; atomic */
-	pthread_mutex_t lock;	 /* rc, events_done, progress */
+	const char *folder, *name; /* of the archive while it is written */
+	struct written *written;   /* per location */
+	uint8_t *created;	   /* per handle: has an IO_CREATE event; set by several threads */
+	uint32_t *order;	   /* locations, those with most events first */
+	uint32_t next;		   /* in order; atomic */
+	pthread_mutex_t lock;	   /* rc, events_done, progress */
 	uint64_t events_done;
-	int rc; /* the first failure of a thread */
+	int rc;	       /* the first failure of a thread */
+	bool reported; /* a failure; atomic */
 };
+
+enum { WRITE_CHUNK_BYTES = 1 << 20 };
 
 /* The events of every location, by several threads. */
 int write_otf2_events(struct archive_writer *writer, unsigned threads);
@@ -36,8 +40,15 @@ OTF2_ErrorCode write_otf2_bound_memory(OTF2_Archive *archive);
 /* All definitions; after the events, because they hold their numbers. */
 int write_otf2_definitions(struct archive_writer *writer);
 
+/*
+ * Is the closed file NAME + SUFFIX as long as it should be? EVENTS: how many a file of events
+ * holds, NULL for other files. Reports.
+ */
+int write_otf2_check_file(struct archive_writer *writer, const char *suffix,
+			  const uint64_t *events);
+
 /* Reports what libotf2 said about CODE while doing WHAT; -errno. */
-int write_otf2_failed(const struct archive_writer *writer, OTF2_ErrorCode code, const char *what);
+int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what);
 
 OTF2_IoAccessMode write_otf2_access_mode(uint32_t open_flags);
 OTF2_IoStatusFlag write_otf2_status_flags(uint32_t open_flags);

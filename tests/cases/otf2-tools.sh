@@ -38,6 +38,19 @@ done
 leftover=$(find "$scratch" -name '.r*')
 [ -z "$leftover" ] || fail "left behind: $leftover"
 
+# A disk that takes no more: a limit on the size of files does the same without being root.
+mkdir "$scratch/full"
+got=0
+(
+	trap '' XFSZ
+	ulimit -f 20
+	"$programs/write-random" "$scratch/full/r.otf2" 1 5000 2 2>"$scratch/full.err"
+) || got=$?
+[ "$got" -eq 1 ] || fail "a full disk: status $got"
+one_line "$scratch/full.err"
+has "$scratch/full.err" 'full/r.otf2: cannot write [0-9]+.evt: File (is )?too large'
+[ -z "$(ls -A "$scratch/full")" ] || fail "half an archive is left"
+
 # Longer than a millisecond: below, the tool rounds its own samples wrongly and says so.
 if command -v otf2-snapshots >/dev/null 2>&1; then
 	"$programs/write-random" "$scratch/long.otf2" 1 20000 2
