@@ -63,10 +63,22 @@ tests_unit_test_durations_SOURCES = tests/unit/test-durations.c tests/unit/unit.
 tests_unit_test_durations_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_durations_LDADD = src/libanalysis.la $(UNIT_LIBS)
 
-check_PROGRAMS += tests/unit/test-score
-tests_unit_test_score_SOURCES = tests/unit/test-score.c $(MEMORY_TRACE)
-tests_unit_test_score_CPPFLAGS = $(UNIT_CPPFLAGS)
-tests_unit_test_score_LDADD = src/libanalysis.la $(UNIT_LIBS)
+SCORE_TRACE = tests/unit/score-trace.c tests/unit/score-trace.h $(MEMORY_TRACE)
+
+check_PROGRAMS += tests/unit/test-golden
+tests_unit_test_golden_SOURCES = tests/unit/test-golden.c $(SCORE_TRACE)
+tests_unit_test_golden_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_golden_LDADD = src/libanalysis.la $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test-split
+tests_unit_test_split_SOURCES = tests/unit/test-split.c $(SCORE_TRACE)
+tests_unit_test_split_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_split_LDADD = src/libanalysis.la $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test-properties
+tests_unit_test_properties_SOURCES = tests/unit/test-properties.c $(SCORE_TRACE)
+tests_unit_test_properties_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_properties_LDADD = src/libanalysis.la $(UNIT_LIBS)
 check_PROGRAMS += tests/unit/test-clock
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c tests/unit/unit.h plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(UNIT_CPPFLAGS)

@@ -1,0 +1,102 @@
+/* Small traces to score, and their scores. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "score-trace.h"
+
+const struct analysis_options score_paper = { .sci = SCI_PAPER };
+const struct analysis_options score_by_min = { .reference = REFERENCE_MIN };
+const struct analysis_options score_by_default = { .reference = REFERENCE_SUPPORTED };
+
+/* An operation of one region. */
+void call(struct eta_trace *t, uint32_t location, const char *name, uint64_t begin, uint64_t end)
+{
+	memory_enter(t, location, begin, name);
+	memory_leave(t, location, end, name);
+}
+
+/* An operation of which the file is known. */
+void call_on(struct eta_trace *t, uint32_t location, const char *name, uint64_t begin, uint64_t end,
+	     uint64_t inode, bool short_result)
+{
+	memory_event(t, location,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .region = memory_region(t, name),
+					 .size = 4096,
+					 .dev = 1,
+					 .inode = inode });
+	memory_event(t, location,
+		     (struct eta_event){ .time_ns = end,
+					 .kind = ETA_LEAVE,
+					 .has = short_result ? ETA_HAS_RET : 0,
+					 .region = memory_region(t, name),
+					 .ret = 1 });
+}
+
+/* A block request in flight from BEGIN to END. */
+void request(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t end, uint64_t match)
+{
+	memory_event(t, location,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_IO_BEGIN,
+					 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_END,
+					 .handle = ETA_NONE,
+					 .match = match,
+					 .end_ns = end });
+}
+
+struct analysis *analyse(struct eta_trace *t, const struct analysis_options *options)
+{
+	struct analysis *a;
+
+	assert_int_equal(analysis_run(t, options, &a), 0);
+	return a;
+}
+
+const struct thread_score *thread(const struct analysis *a, uint32_t location)
+{
+	for (uint32_t i = 0; i < a->n_threads; i++)
+		if (a->threads[i].location == location)
+			return &a->threads[i];
+	fail_msg("no thread of location %u", location);
+	return NULL;
+}
+
+int64_t level_time(const struct thread_score *t, enum eta_level level)
+{
+	uint64_t sum = 0;
+
+	for (int c = 0; c < N_CELLS; c++)
+		if (cell_table[c].level == level)
+			sum += t->time_ns[c];
+	return (int64_t)sum;
+}
+
+int64_t level_lost(const struct thread_score *t, enum eta_level level)
+{
+	int64_t sum = 0;
+
+	for (int c = 0; c < N_CELLS; c++)
+		if (cell_table[c].level == level)
+			sum += t->slowdown.cell_ns[c];
+	return sum;
+}
+
+void finish(struct eta_trace *t, struct analysis *a)
+{
+	analysis_free(a);
+	eta_close(t);
+}
+
+/* Operations one after the other, 1 ns apart, from 1 on; the location lives for LIFE. */
+void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n, uint64_t life_ns)
+{
+	uint64_t at = 1;
+
+	memory_enter(t, location, 0, "main");
+	for (size_t i = 0; i < n; i++) {
+		call(t, location, "write", at, at + ns[i]);
+		at += ns[i] + 1;
+	}
+	memory_leave(t, location, life_ns, "main");
+}

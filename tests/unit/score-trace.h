@@ -1,0 +1,36 @@
+/* Small traces to score, and their scores: what the tests of the analysis share. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_SCORE_TRACE_H
+#define SCI_SCORE_TRACE_H
+
+#include "memory-trace.h"
+#include "src/analysis/analysis.h"
+#include "unit.h"
+
+extern const struct analysis_options score_paper, score_by_min, score_by_default;
+
+/* An operation of one region. */
+void call(struct eta_trace *t, uint32_t location, const char *name, uint64_t begin, uint64_t end);
+
+/* An operation of which the file (on device 1) and the size are known. */
+void call_on(struct eta_trace *t, uint32_t location, const char *name, uint64_t begin, uint64_t end,
+	     uint64_t inode, bool short_result);
+
+/* A block request in flight from BEGIN to END. */
+void request(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t end, uint64_t match);
+
+/* Operations one after the other, 1 ns apart, from 1 on; the location lives for LIFE. */
+void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n, uint64_t life_ns);
+
+#define ROW(t, location, life_ns, ...)                                                             \
+	row(t, location, (const uint64_t[]){ __VA_ARGS__ },                                        \
+	    sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), life_ns)
+
+struct analysis *analyse(struct eta_trace *t, const struct analysis_options *options);
+void finish(struct eta_trace *t, struct analysis *a);
+
+const struct thread_score *thread(const struct analysis *a, uint32_t location);
+int64_t level_time(const struct thread_score *t, enum eta_level level);
+int64_t level_lost(const struct thread_score *t, enum eta_level level);
+
+#endif

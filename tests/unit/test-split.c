@@ -1,0 +1,219 @@
+/* What others caused and what not: the split of slowdown. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "score-trace.h"
+
+/* The same on two files: nobody is in the way. */
+static void other_file_is_not_contended(void **state)
+{
+	struct eta_trace *t = memory_trace_new("files");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	call_on(t, a, "write", 0, 10, 7, false);
+	call_on(t, a, "write", 300, 340, 7, false);
+	call_on(t, b, "write", 310, 360, 8, false);
+	r = analyse(t, &score_by_min);
+	assert_int_equal(r->slowdown.lost_ns, 70);
+	assert_int_equal(r->slowdown.contended_ns, 0);
+	finish(t, r);
+}
+
+/* A wait is no step of the path: waiting operations are compared with those that did not wait. */
+static void waits_are_not_paths(void **state)
+{
+	struct eta_trace *t = memory_trace_new("waits");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t at = 0; at < 20000; at += 1000) {
+		memory_enter(t, a, at, "vfs:sys_write");
+		memory_enter(t, a, at + 10, "fs:ext4_file_write_iter");
+		if (at >= 10000) {
+			memory_enter(t, a, at + 20, "fs:inode lock");
+			memory_leave(t, a, at + 520, "fs:inode lock");
+			memory_leave(t, a, at + 540, "fs:ext4_file_write_iter");
+			memory_leave(t, a, at + 550, "vfs:sys_write");
+		} else {
+			memory_leave(t, a, at + 40, "fs:ext4_file_write_iter");
+			memory_leave(t, a, at + 50, "vfs:sys_write");
+		}
+	}
+	r = analyse(t, &score_by_default);
+	assert_int_equal(r->n_classes, 1);
+	assert_int_equal(r->slowdown.lost_ns, 10 * 500);
+	assert_int_equal(r->slowdown.contended_ns, 10 * 500);
+	assert_string_equal(r->verdict.level, "fs");
+	assert_string_equal(r->verdict.reason, "inode lock");
+	finish(t, r);
+}
+
+/* Block time is contended when another thread's request was in flight on the device. */
+static void device_is_shared(bool overlapping)
+{
+	struct eta_trace *t = memory_trace_new("device");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	uint64_t match = 0;
+	struct analysis *r;
+
+	for (uint64_t at = 0; at < 20000; at += 1000) {
+		uint64_t ns = at >= 10000 ? 500 : 50;
+
+		memory_enter(t, a, at, "vfs:sys_read");
+		request(t, a, at + 5, at + ns - 5, ++match);
+		memory_leave(t, a, at + ns, "vfs:sys_read");
+	}
+	for (uint64_t at = 10000; at < 20000; at += 1000)
+		request(t, b, at + (overlapping ? 100 : 600), at + (overlapping ? 200 : 700),
+			++match);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.lost_ns, 4500);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, overlapping ? 4500 : 0);
+	assert_string_equal(r->verdict.level, overlapping ? "block" : "none");
+	finish(t, r);
+}
+
+static void device_split(void **state)
+{
+	(void)state;
+	device_is_shared(true);
+	device_is_shared(false);
+}
+
+/* ---- what others caused, by reason ---- */
+
+/* What the second thread does while the first one's slow operation waits from 10100 to 10500. */
+enum company {
+	NOBODY,
+	WRITER_ON_FILE,	      /* an operation on the same file */
+	WRITER_ON_OTHER_FILE, /* on the same file system */
+	READER_ON_OTHER_FILE,
+	REQUEST,	/* in flight on the device */
+	REQUEST_FOR_US, /* the same, for pages that the first thread dirtied */
+	HELD_BACK,	/* waits before the queue for the same file system's device */
+	AFTERWARDS,	/* all of it, but later */
+};
+
+static void operation_with(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t wait_ns,
+			   const char *reason)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .region = memory_region(t, "vfs:sys_pwrite64"),
+					 .size = 4096,
+					 .dev = 1,
+					 .inode = 7 });
+	if (wait_ns) {
+		memory_enter(t, l, begin + 100, reason);
+		memory_leave(t, l, begin + 100 + wait_ns, reason);
+	}
+	memory_leave(t, l, begin + 200 + wait_ns, "vfs:sys_pwrite64");
+}
+
+static void request_of(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t end,
+		       uint32_t owner)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_IO_BEGIN,
+					 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_END,
+					 .handle = 0,
+					 .match = begin,
+					 .owner = owner,
+					 .end_ns = end });
+}
+
+static void keep_company(struct eta_trace *t, uint32_t l, enum company company)
+{
+	switch (company) {
+	case NOBODY:
+		break;
+	case WRITER_ON_FILE:
+		call_on(t, l, "pwrite", 10200, 10300, 7, false);
+		break;
+	case WRITER_ON_OTHER_FILE:
+		call_on(t, l, "pwrite", 10200, 10300, 8, false);
+		break;
+	case READER_ON_OTHER_FILE:
+		call_on(t, l, "pread", 10200, 10300, 8, false);
+		break;
+	case REQUEST:
+		request_of(t, l, 10200, 10300, 0);
+		break;
+	case REQUEST_FOR_US:
+		request_of(t, l, 10200, 10300, 1);
+		break;
+	case HELD_BACK:
+		operation_with(t, l, 10000, 300, "block:held back");
+		break;
+	case AFTERWARDS:
+		call_on(t, l, "pwrite", 10700, 10800, 7, false);
+		request_of(t, l, 10700, 10800, 0);
+		break;
+	}
+}
+
+/* Is the slow operation's wait for REASON what others caused? */
+static bool is_contended(const char *reason, enum company company)
+{
+	struct eta_trace *t = memory_trace_new("company");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+	int64_t contended;
+
+	eta_defs_handle(t, &(struct eta_handle){ .name = "disk", .file = ETA_NONE, .device = 1 });
+	for (uint64_t at = 0; at < 10000; at += 1000)
+		operation_with(t, a, at, 0, reason);
+	operation_with(t, a, 10000, 400, reason);
+	keep_company(t, b, company);
+	r = analyse(t, &score_by_min);
+	/* a class of its own where the wait is for a request */
+	contended = thread(r, a)->slowdown.contended_ns;
+	if (thread(r, a)->slowdown.lost_ns == 0)
+		fail_msg("%s: nothing was lost", reason);
+	finish(t, r);
+	return contended > 0;
+}
+
+static void reasons(void **state)
+{
+#define SET(company) (1u << (company))
+	static const struct {
+		const char *reason;
+		unsigned contended; /* set of companies */
+	} cases[] = {
+		{ "fs:inode lock", ~0u },
+		{ "cpu:run queue", ~0u },
+		{ "vfs:file position lock", ~0u },
+		{ "fs:journal commit", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
+					       SET(READER_ON_OTHER_FILE) | SET(HELD_BACK) },
+		{ "pagecache:dirty throttling",
+		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(HELD_BACK) },
+		{ "pagecache:reclaim",
+		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(HELD_BACK) },
+		{ "fs:other wait", SET(WRITER_ON_FILE) | SET(HELD_BACK) },
+		{ "pagecache:page writeback wait", SET(REQUEST) | SET(HELD_BACK) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (unsigned c = NOBODY; c <= AFTERWARDS; c++)
+			if (is_contended(cases[i].reason, (enum company)c) !=
+			    !!(cases[i].contended & SET(c)))
+				fail_msg("%s with company %u", cases[i].reason, c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(other_file_is_not_contended),
+		cmocka_unit_test(waits_are_not_paths),
+		cmocka_unit_test(device_split),
+		cmocka_unit_test(reasons),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
