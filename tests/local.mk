@@ -8,12 +8,13 @@ AM_TESTS_ENVIRONMENT = \
 	SCI_SRC='$(abs_top_srcdir)' SCI_BUILD='$(abs_top_builddir)' \
 	SCI_SANITIZED='$(SCI_SANITIZE)' \
 	SCI_PLUGIN_DIR='$(abs_top_builddir)/plugins/.libs' \
+	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0' \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; \
-	export SCI_SRC SCI_BUILD SCI_SANITIZED SCI_PLUGIN_DIR PATH;
+	export SCI_SRC SCI_BUILD SCI_SANITIZED SCI_PLUGIN_DIR LSAN_OPTIONS PATH;
 
 TESTS += $(check_PROGRAMS) $(script_tests)
 script_tests =
-EXTRA_DIST += $(script_tests) tests/lib.sh
+EXTRA_DIST += $(script_tests) tests/lib.sh tests/lsan.supp
 
 UNIT_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 UNIT_LIBS = eta-ext/libeta.la $(CMOCKA_LIBS)
