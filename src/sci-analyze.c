@@ -184,10 +184,14 @@ static int open_all(const struct arguments *a, struct eta_trace **out)
 	return rc;
 }
 
+/* 0: not a terminal, lines may be as long as they get. COLUMNS overrides, as in other tools. */
 static unsigned terminal_width(void)
 {
+	const char *columns = getenv("COLUMNS");
 	struct winsize size;
 
+	if (columns && *columns)
+		return (unsigned)strtoul(columns, NULL, 10);
 	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
 		return 0;
 	return size.ws_col;

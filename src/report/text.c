@@ -134,32 +134,34 @@ static struct cell_text column_thread(const struct analysis *a, const struct thr
 	return c;
 }
 
-/* X(function, heading, left): the order of the columns; `left` aligns names. */
+/* X(function, heading, left, drop): order of the columns; `left` aligns names; the column with the
+ * highest `drop` goes first where the terminal is narrow, 0 stays. */
 #define COLUMNS(X)                                                                                 \
-	X(sci, "SCI", false)                                                                       \
-	X(contended, "by others", false)                                                           \
-	X(self, "self", false)                                                                     \
-	X(sci_io, "SCI_io", false)                                                                 \
-	X(lost, "lost", false)                                                                     \
-	X(io, "in I/O", false)                                                                     \
-	X(life, "life", false)                                                                     \
-	X(operations, "calls", false)                                                              \
-	X(verdict, "slowed at", true)                                                              \
-	X(thread, "thread", true)
+	X(sci, "SCI", false, 0)                                                                    \
+	X(contended, "by others", false, 2)                                                        \
+	X(self, "self", false, 1)                                                                  \
+	X(sci_io, "SCI_io", false, 5)                                                              \
+	X(lost, "lost", false, 6)                                                                  \
+	X(io, "in I/O", false, 3)                                                                  \
+	X(life, "life", false, 4)                                                                  \
+	X(operations, "calls", false, 7)                                                           \
+	X(verdict, "slowed at", true, 0)                                                           \
+	X(thread, "thread", true, 0)
 
 static const struct column {
 	struct cell_text (*text)(const struct analysis *a, const struct thread_score *t);
 	const char *heading;
 	bool left;
+	unsigned drop;
 } columns[] = {
-#define X(name, heading, left) { column_##name, heading, left },
+#define X(name, heading, left, drop) { column_##name, heading, left, drop },
 	COLUMNS(X)
 #undef X
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
 /* What the published score does not have. */
-static bool is_shown(const struct analysis *a, const struct column *c)
+static bool is_known(const struct analysis *a, const struct column *c)
 {
 	return a->options.sci == SCI_DEFAULT ||
 	       (c->text != column_contended && c->text != column_self);
@@ -189,12 +191,16 @@ static void put_line(FILE *out, char *line, unsigned width)
 	fprintf(out, "%s\n", line);
 }
 
-static void put_table(FILE *out, const struct analysis *a, uint32_t n, unsigned width)
+/* Widths of the columns; those that are not shown have none. */
+static void fit_columns(const struct analysis *a, uint32_t n, unsigned width,
+			size_t widths[N_COLUMNS])
 {
-	size_t widths[N_COLUMNS];
-	char line[1024] = "";
+	size_t total = 0;
 
 	for (size_t c = 0; c < N_COLUMNS; c++) {
+		widths[c] = 0;
+		if (!is_known(a, &columns[c]))
+			continue;
 		widths[c] = strlen(columns[c].heading);
 		for (uint32_t i = 0; i < n; i++) {
 			struct cell_text t = columns[c].text(a, &a->threads[i]);
@@ -202,16 +208,32 @@ static void put_table(FILE *out, const struct analysis *a, uint32_t n, unsigned 
 			if (strlen(t.text) > widths[c])
 				widths[c] = strlen(t.text);
 		}
-		if (is_shown(a, &columns[c]))
-			put_cell(line, sizeof(line), columns[c].heading, &columns[c], widths[c]);
+		total += widths[c] + 2;
 	}
+	for (unsigned drop = N_COLUMNS; width && total > width + 2 && drop > 0; drop--)
+		for (size_t c = 0; c < N_COLUMNS; c++)
+			if (columns[c].drop == drop && widths[c]) {
+				total -= widths[c] + 2;
+				widths[c] = 0;
+			}
+}
+
+static void put_table(FILE *out, const struct analysis *a, uint32_t n, unsigned width)
+{
+	size_t widths[N_COLUMNS];
+	char line[1024] = "";
+
+	fit_columns(a, n, width, widths);
+	for (size_t c = 0; c < N_COLUMNS; c++)
+		if (widths[c])
+			put_cell(line, sizeof(line), columns[c].heading, &columns[c], widths[c]);
 	put_line(out, line, width);
 	for (uint32_t i = 0; i < n; i++) {
 		line[0] = '\0';
 		for (size_t c = 0; c < N_COLUMNS; c++) {
 			struct cell_text t = columns[c].text(a, &a->threads[i]);
 
-			if (is_shown(a, &columns[c]))
+			if (widths[c])
 				put_cell(line, sizeof(line), t.text, &columns[c], widths[c]);
 		}
 		put_line(out, line, width);
@@ -271,9 +293,10 @@ static uint32_t threads_with_io(const struct analysis *a)
 
 /* ---- the view ---- */
 
-static void put_wrapped(FILE *out, const char *text, unsigned width)
+/* Wrapped at blanks; continued lines, and the first one with INDENT, begin with two blanks. */
+static void put_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 {
-	size_t room = width > 20 ? width - 2 : 78;
+	size_t room = width > 20 ? width - 2 : 10000;
 
 	while (strlen(text) > room) {
 		size_t n = room;
@@ -282,59 +305,74 @@ static void put_wrapped(FILE *out, const char *text, unsigned width)
 			n--;
 		if (n == 0)
 			break;
-		fprintf(out, "  %.*s\n", (int)n, text);
+		fprintf(out, "%s%.*s\n", indent ? "  " : "", (int)n, text);
 		text += n + 1;
+		indent = true;
 	}
-	fprintf(out, "  %s\n", text);
+	fprintf(out, "%s%s\n", indent ? "  " : "", text);
 }
 
 static void put_answer(FILE *out, const struct analysis *a, unsigned width)
 {
+	int digits = a->options.sci == SCI_PAPER ? 4 : 2;
 	const struct thread_score *t;
+	char line[512], interval[64] = "";
 
 	if (a->max_thread == ETA_NONE) {
 		fputs("no I/O by any thread in this trace: nothing to score\n", out);
 		return;
 	}
 	t = &a->threads[a->max_thread];
-	fprintf(out, "SCI %.*f", a->options.sci == SCI_PAPER ? 4 : 2, a->sci_max);
 	if (a->options.sci == SCI_DEFAULT)
-		fprintf(out, " [%.2f, %.2f]", t->sci_low, t->sci_high);
-	fprintf(out, " for the most slowed thread (%s), %.*f for all threads together\n",
-		a->defs->locations[t->location].name, a->options.sci == SCI_PAPER ? 4 : 2,
-		a->sci_total);
+		snprintf(interval, sizeof(interval), " [%.2f, %.2f]", t->sci_low, t->sci_high);
+	snprintf(line, sizeof(line),
+		 "SCI %.*f%s for the most slowed thread (%s), %.*f for all threads together",
+		 digits, a->sci_max, interval, a->defs->locations[t->location].name, digits,
+		 a->sci_total);
+	put_wrapped(out, line, false, width);
 	fprintf(out, "verdict: %s\n", verdict_text(&a->verdict).text);
-	put_wrapped(out, a->verdict.advice, width);
+	put_wrapped(out, a->verdict.advice, true, width);
 	if (!a->has_levels)
 		put_wrapped(out,
 			    "The trace has no kernel side: what happened below the library calls "
 			    "is not known, all of it counts as user.",
-			    width);
+			    true, width);
 }
 
-static void put_quality(FILE *out, const struct analysis *a)
+/* Losses of a kind that this trace does not have are not worth a word. */
+static size_t put_count(char *line, size_t size, size_t used, uint64_t n, const char *what)
+{
+	if (n == 0 || used >= size)
+		return used;
+	return used + (size_t)snprintf(line + used, size - used, ", %" PRIu64 " %s", n, what);
+}
+
+static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct eta_counts *c = &a->counts;
-	char reference[64];
+	char reference[64], line[512];
+	size_t used;
 
 	report_reference_name(&a->options, reference, sizeof(reference));
-	fprintf(out,
-		"%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s; "
-		"classes: %s, reference: %s\n",
-		a->operations, a->events, a->defs->n_locations,
-		duration((int64_t)a->duration_ns).text,
-		a->options.similar == SIMILAR_PAPER ? "paper" : "default", reference);
-	fprintf(out,
-		"data: %" PRIu64 " lost, %" PRIu64 " orphans, %" PRIu64 " truncated, %" PRIu64
-		" bad, %" PRIu64 " crossing, %" PRIu64 " out of order, %" PRIu64 " unmatched",
-		c->lost, c->orphan, c->truncated, c->bad, c->crossing, c->disorder, c->unmatched);
-	if (a->open_bios)
-		fprintf(out, ", %" PRIu64 " block requests without completion", a->open_bios);
-	if (a->low_confidence)
-		fprintf(out, "; %" PRIu64 " operations (%.1f %%) of low confidence",
-			a->low_confidence,
-			100.0 * (double)a->low_confidence / (double)a->operations);
-	fputc('\n', out);
+	snprintf(line, sizeof(line),
+		 "%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s; "
+		 "classes: %s, reference: %s",
+		 a->operations, a->events, a->defs->n_locations,
+		 duration((int64_t)a->duration_ns).text,
+		 a->options.similar == SIMILAR_PAPER ? "paper" : "default", reference);
+	put_wrapped(out, line, false, width);
+	used = (size_t)snprintf(line, sizeof(line),
+				"data: %" PRIu64 " lost, %" PRIu64 " orphans, %" PRIu64
+				" truncated",
+				c->lost, c->orphan, c->truncated);
+	used = put_count(line, sizeof(line), used, c->bad, "bad");
+	used = put_count(line, sizeof(line), used, c->crossing, "crossing");
+	used = put_count(line, sizeof(line), used, c->disorder, "out of order");
+	used = put_count(line, sizeof(line), used, c->unmatched, "threads unmatched");
+	used = put_count(line, sizeof(line), used, a->open_bios,
+			 "block requests without completion");
+	put_count(line, sizeof(line), used, a->low_confidence, "operations of low confidence");
+	put_wrapped(out, line, false, width);
 }
 
 void report_reference_name(const struct analysis_options *options, char *text, size_t size)
@@ -369,6 +407,6 @@ int report_text(FILE *out, const struct analysis *a, const struct report_options
 				all);
 	}
 	fputc('\n', out);
-	put_quality(out, a);
+	put_quality(out, a, options->width);
 	return ferror(out) ? -1 : 0;
 }

@@ -28,6 +28,15 @@ status 0 sci-analyze "$trace" --top
 has "$scratch/out" '^SCI '
 status 0 sci-analyze --strict --json "$trace"
 
+# the answer and the names stay on a narrow terminal, and no line is wider than it
+for width in 60 80 100 130; do
+	COLUMNS=$width status 0 sci-analyze "$trace"
+	has "$scratch/out" '^verdict: '
+	has "$scratch/out" 'slowed at +thread'
+	[ "$(wc -L <"$scratch/out")" -le $width ] || fail "a line is wider than $width columns"
+done
+[ "$(wc -l <"$scratch/out")" -le 24 ] || fail "the default view does not fit a screen"
+
 refuses 'No such file' "$scratch/none.otf2"
 refuses 'directory' "$scratch"
 : >"$scratch/empty.otf2"
