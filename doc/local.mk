@@ -2,6 +2,9 @@
 dist_man_MANS += doc/man/sci-record.1
 dist_doc_DATA += doc/pipeline.md
 
+dist_man_MANS += doc/man/sci-posixio.7
+dist_doc_DATA += doc/howto-function.md
+
 dist_man_MANS += doc/man/sci-analyze.1
 dist_doc_DATA += doc/score.md
 
