@@ -107,14 +107,7 @@ static void thread_end(void *arg)
 	munmap(t, sizeof(*t));
 }
 
-static void thread_fork_child(void)
-{
-	/* also where the kernel could not wipe: what is there belongs to the parent */
-	self = NULL;
-	atomic_store(&process_state, PROCESS_NEW);
-	files_forget();
-	thread_get_slow();
-}
+static void thread_fork_child(void);
 
 static void process_start(void)
 {
@@ -135,6 +128,19 @@ static void process_start(void)
 	atomic_store(&process_pid, (pid_t)syscall(SYS_getpid));
 	state = sink_process_start() == 0 ? PROCESS_READY : PROCESS_OFF;
 	atomic_store(&process_state, state);
+}
+
+static void thread_fork_child(void)
+{
+	int saved = errno;
+
+	/* also where the kernel could not wipe: what is there belongs to the parent */
+	self = &thread_starting;
+	atomic_store(&process_state, PROCESS_NEW);
+	files_forget();
+	process_start();
+	self = NULL;
+	errno = saved;
 }
 
 static struct thread *thread_new(void)
@@ -181,6 +187,7 @@ struct thread *thread_get_slow(void)
 		process_start();
 	t = NULL;
 	if (atomic_load(&process_state) != PROCESS_READY) {
+		sink_off_call();
 		self = NULL;
 		goto out;
 	}

@@ -6,7 +6,9 @@
 #include "core.h"
 #include "eztrace-defs.h"
 
-#define EVENT_CHUNK_BYTES ((uint64_t)1 << 20) /* EZTrace's 16 MiB cost 19 MB a thread */
+/* EZTrace's 16 MiB, cleared for each thread, make short threads slow and many of them large. */
+#define EVENT_CHUNK_BYTES ((uint64_t)1 << 20)
+#define DEF_CHUNK_BYTES ((uint64_t)256 << 10) /* a thread has no definitions of its own */
 
 /* The function of libotf2 that ours of the same NAME stands before. */
 #define NEXT(name)                                                                                 \
@@ -23,11 +25,13 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 				       const OTF2_FileSubstrate substrate,
 				       const OTF2_Compression compression)
 {
-	uint64_t chunk = event_chunk;
+	uint64_t events = event_chunk, defs = def_chunk;
 
-	if (mode == OTF2_FILEMODE_WRITE && chunk > EVENT_CHUNK_BYTES)
-		chunk = EVENT_CHUNK_BYTES;
-	return NEXT(OTF2_Archive_Open)(path, name, mode, chunk, def_chunk, substrate, compression);
+	if (mode == OTF2_FILEMODE_WRITE) {
+		events = events < EVENT_CHUNK_BYTES ? events : EVENT_CHUNK_BYTES;
+		defs = defs < DEF_CHUNK_BYTES ? defs : DEF_CHUNK_BYTES;
+	}
+	return NEXT(OTF2_Archive_Open)(path, name, mode, events, defs, substrate, compression);
 }
 
 EXPORT OTF2_EvtWriter *OTF2_Archive_GetEvtWriter(OTF2_Archive *archive, OTF2_LocationRef location)
@@ -57,6 +61,10 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	if (code != OTF2_SUCCESS)
 		tracer_warn("the archive's definitions could not be written: %s",
 			    OTF2_Error_GetDescription(code));
+	if (sink_untraced_children())
+		tracer_warn("forked children whose calls are not in this archive: %u (sci-record "
+			    "traces children)",
+			    sink_untraced_children());
 	snprintf(lost, sizeof(lost), "%llu", (unsigned long long)sink_lost_events());
 	OTF2_Archive_SetProperty(archive, "SCI::CLOCK", "CLOCK_MONOTONIC", true);
 	OTF2_Archive_SetProperty(archive, "SCI::LOST_EVENTS", lost, true);

@@ -6,6 +6,7 @@
 #include <eztrace-lib/eztrace_module.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "eztrace-defs.h"
@@ -54,6 +55,7 @@ static OTF2_RegionRef regions[N_FUNCTIONS];
 static OTF2_AttributeRef attributes[N_ATTRIBUTES];
 static _Atomic uint64_t lost_events;
 static pid_t traced_pid;
+static _Atomic unsigned *untraced; /* children that made calls, counted by themselves */
 
 OTF2_IoAccessMode sink_access_mode(uint32_t open_flags)
 {
@@ -270,6 +272,10 @@ uint64_t sink_lost_events(void)
 int sink_process_start(void)
 {
 	if (!traced_pid) {
+		void *page = mmap(NULL, sizeof(*untraced), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		untraced = page == MAP_FAILED ? NULL : page;
 		traced_pid = getpid();
 		return 0;
 	}
@@ -278,6 +284,21 @@ int sink_process_start(void)
 	_ezt_trace.status = ezt_trace_status_finalized;
 	thread_status = ezt_trace_status_finalized;
 	return -ECHILD;
+}
+
+void sink_off_call(void)
+{
+	static bool told;
+
+	if (told || !untraced || traced_pid == getpid())
+		return;
+	told = true;
+	atomic_fetch_add(untraced, 1);
+}
+
+unsigned sink_untraced_children(void)
+{
+	return untraced ? atomic_load(untraced) : 0;
 }
 
 void sink_process_end(void)

@@ -53,6 +53,10 @@ void sink_process_end(void);
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
 void sink_thread_end(struct sink_thread *sink, uint64_t missed);
 
+/* A call of a process that is not traced: the child of a fork. How many such children there are. */
+void sink_off_call(void);
+unsigned sink_untraced_children(void);
+
 /* A call or an event that could not be recorded, and how many. */
 void sink_thread_lost(void);
 uint64_t sink_lost_events(void);

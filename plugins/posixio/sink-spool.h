@@ -29,6 +29,11 @@ void sink_process_end(void);
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
 void sink_thread_end(struct sink_thread *sink, uint64_t missed);
 
+/* A call of a process that is not traced: it was told why when it started. */
+static inline void sink_off_call(void)
+{
+}
+
 /* A call could not be recorded because its thread has no file. */
 void sink_thread_lost(void);
 

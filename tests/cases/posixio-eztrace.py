@@ -53,7 +53,7 @@ class Trace:
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         self.after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         assert run.returncode == 0, (command, modules, run.returncode, run.stderr)
-        self.output = run.stdout
+        self.output, self.messages = run.stdout, run.stderr
         name = os.path.basename(command[0])
         self.anchor = os.path.join(self.work, name + "_trace", "eztrace_log.otf2")
         check = subprocess.run(["otf2-print", "-Werror", self.anchor], check=False,
@@ -182,6 +182,7 @@ def calls():
                       ("open", 14)], failed
     # a forked child leaves its parent's archive alone
     assert [op.size for op in trace.ops if op.path and op.path.endswith("/forked")] == [11, 44]
+    assert b"not in this archive: 1 " in trace.messages, trace.messages
     assert not any(path.endswith("eztrace_log") for path in trace.files)
 
 
