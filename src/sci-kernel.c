@@ -26,11 +26,11 @@ struct arguments {
 	char **command;
 	pid_t pid;
 	size_t ring_bytes;
-	unsigned poll_ms, settle_ms;
+	unsigned threads, poll_ms, settle_ms;
 	bool quiet, verbose, strict;
 };
 
-enum { KEY_RING = 256, KEY_POLL, KEY_SETTLE, KEY_STRICT };
+enum { KEY_RING = 256, KEY_THREADS, KEY_POLL, KEY_SETTLE, KEY_STRICT };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What to trace:", 1 },
@@ -39,6 +39,7 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0, "The spool is DIR/kernel.spool (default: sci.PID)", 2 },
 	{ NULL, 0, NULL, 0, "How:", 3 },
 	{ "ring", KEY_RING, "BYTES", 0, "Ring of each CPU, a power of two (default: 16777216)", 3 },
+	{ "threads", KEY_THREADS, "N", 0, "Follow up to N threads at a time (default: 4096)", 3 },
 	{ "poll", KEY_POLL, "MS", 0, "Empty the rings every MS milliseconds (default: 5)", 3 },
 	{ "settle", KEY_SETTLE, "MS", 0,
 	  "At the end, wait up to MS milliseconds for requests in flight (default: 500)", 3 },
@@ -63,6 +64,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		a->ring_bytes = cli_number(arg, RING_BYTES_MIN, RING_BYTES_MAX, "BYTES", state);
 		if (a->ring_bytes & (a->ring_bytes - 1))
 			argp_error(state, "%s: BYTES is a power of two", arg);
+		return 0;
+	case KEY_THREADS:
+		a->threads = (unsigned)cli_number(arg, 1, 1 << 20, "N", state);
 		return 0;
 	case KEY_POLL:
 		a->poll_ms = (unsigned)cli_number(arg, 1, 1000, "MS", state);
@@ -210,6 +214,7 @@ int main(int argc, char **argv)
 	kernel.directory = spool;
 	kernel.command = command;
 	kernel.ring_bytes = a.ring_bytes;
+	kernel.threads = a.threads;
 	kernel.poll_ms = a.poll_ms;
 	kernel.settle_ms = a.settle_ms;
 

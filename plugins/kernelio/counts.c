@@ -34,7 +34,7 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 		eta_warn("kernel: %llu spans beyond what an operation keeps",
 			 (unsigned long long)t->spans_lost);
 	if (t->tasks_missed)
-		eta_warn("kernel: %llu threads not followed: the kernel had no memory",
+		eta_warn("kernel: %llu threads not followed: too many at once (larger --threads)",
 			 (unsigned long long)t->tasks_missed);
 	if (t->bios_missed)
 		eta_warn("kernel: %llu bios not followed: too many in flight",

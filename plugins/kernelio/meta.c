@@ -92,7 +92,7 @@ int meta_create(struct kernelio *k)
 	KERNELIO_TURNED_SYSCALLS(X)
 #undef X
 	put_property(&k->meta, "BACKENDS=%s", k->backends);
-	put_property(&k->meta, "MISSING=%s", k->missing);
+	put_property(&k->meta, "MISSING=%s", k->missing[0] ? k->missing : "none");
 	if (k->command[0])
 		put_property(&k->meta, "COMMAND=%s", k->command);
 	return 0;

@@ -20,6 +20,7 @@
 
 #define BTF_DIRECTORY "/sys/kernel/btf"
 #define DEFAULT_RING_BYTES ((size_t)16 << 20)
+#define DEFAULT_THREADS 4096
 #ifndef SYS_open /* architectures younger than openat */
 #define SYS_open KERNELIO_MAX_SYSCALL_NR
 #define SYS_creat KERNELIO_MAX_SYSCALL_NR
@@ -138,6 +139,21 @@ static int make_rings(struct kernelio *k, size_t ring_bytes)
 	return 0;
 }
 
+static unsigned n_threads(const struct kernelio *k)
+{
+	return k->options.threads ? k->options.threads : DEFAULT_THREADS;
+}
+
+/* Slot 0 means "not traced". Pushed last to first, so that low ones are taken first. */
+static int fill_slots(struct kernelio *k)
+{
+	int fd = bpf_map__fd(k->bpf->maps.free_slots), rc = 0;
+
+	for (uint32_t slot = n_threads(k); slot > 0 && rc == 0; slot--)
+		rc = bpf_map_update_elem(fd, NULL, &slot, BPF_ANY);
+	return rc;
+}
+
 /* Opens the object and loads the programs that WANTED names. */
 static int try_load(struct kernelio *k, const bool *wanted)
 {
@@ -158,6 +174,10 @@ static int try_load(struct kernelio *k, const bool *wanted)
 			bpf_program__set_autoload(program, false);
 	}
 	rc = bpf_map__set_max_entries(bpf->maps.rings, k->n_cpus);
+	if (rc == 0)
+		rc = bpf_map__set_max_entries(bpf->maps.slots, n_threads(k) + 1);
+	if (rc == 0)
+		rc = bpf_map__set_max_entries(bpf->maps.free_slots, n_threads(k));
 	if (rc == 0) {
 		fill_constants(bpf);
 		rc = kernelio_bpf__load(bpf);
@@ -165,6 +185,8 @@ static int try_load(struct kernelio *k, const bool *wanted)
 	k->bpf = bpf;
 	if (rc == 0)
 		rc = make_rings(k, ring_bytes);
+	if (rc == 0)
+		rc = fill_slots(k);
 	return rc;
 }
 

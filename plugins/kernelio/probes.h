@@ -27,9 +27,7 @@
 	X(on_memcg_reclaim_begin, mm_vmscan_memcg_reclaim_begin, PAGECACHE, EXTRA)                 \
 	X(on_memcg_reclaim_end, mm_vmscan_memcg_reclaim_end, PAGECACHE, EXTRA)                     \
 	X(on_ext4_da_write_begin, ext4_da_write_begin, FS, LEVEL)                                  \
-	X(on_ext4_da_write_end, ext4_da_write_end, FS, LEVEL)                                      \
 	X(on_ext4_write_begin, ext4_write_begin, FS, LEVEL)                                        \
-	X(on_ext4_write_end, ext4_write_end, FS, LEVEL)                                            \
 	X(on_ext4_sync_file_enter, ext4_sync_file_enter, FS, LEVEL)                                \
 	X(on_ext4_sync_file_exit, ext4_sync_file_exit, FS, LEVEL)                                  \
 	X(on_ext4_writepages, ext4_writepages, FS, EXTRA)                                          \

@@ -91,7 +91,7 @@ struct kernelio_open_flags {
 	X(writeback_bytes, "bytes of write bios by others for traced threads")                     \
 	X(dirtied_bytes, "bytes of pages dirtied by traced threads")                               \
 	X(spans_lost, "spans beyond what one operation keeps")                                     \
-	X(tasks_missed, "threads the kernel had no memory to follow")                              \
+	X(tasks_missed, "threads there was no room to follow")                                     \
 	X(bios_missed, "bios beyond those kept in flight")                                         \
 	X(compat_calls, "system calls of 32-bit programs, not traced")
 

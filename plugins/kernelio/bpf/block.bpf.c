@@ -1,6 +1,6 @@
 /* Block requests: one record per bio, from queue to completion, with whose data it carries. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "state.h"
+#include "task.h"
 
 #define MAX_MERGED 128 /* bios walked per request */
 #define MAPPING_FLAGS 3UL
@@ -35,6 +35,15 @@ struct {
 	__type(key, uint64_t);
 	__type(value, struct bio_state);
 } bios SEC(".maps");
+
+/* Threads that are not traced but wrote for one that is: tid -> start, so that each is told once.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} helpers_seen SEC(".maps");
 
 /* A part split off a bio -> that bio. */
 struct {
@@ -85,11 +94,23 @@ static __always_inline uint32_t bio_flags(uint32_t opf, uint32_t bytes)
 	return flags;
 }
 
+static __always_inline void helper_tell(struct task_struct *task)
+{
+	uint32_t tid = task->pid;
+	uint64_t start_ns = task->start_time;
+	uint64_t *seen_ns = bpf_map_lookup_elem(&helpers_seen, &tid);
+
+	if (seen_ns && *seen_ns == start_ns)
+		return;
+	task_leave(task, 0);
+	bpf_map_update_elem(&helpers_seen, &tid, &start_ns, BPF_ANY);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = task_state_of(task);
+	struct task_state *st = current_state();
 	uint32_t bytes = bio->bi_iter.bi_size;
 	uint32_t flags = bio_flags(bio->bi_opf, bytes);
 	bool data = bytes && !(flags & (ETA_BIO_FLUSH | ETA_BIO_DISCARD));
@@ -116,8 +137,11 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) == MODE_BLOCK)
 			file.inode = file.dev = 0;
 	}
-	if (!st && !owner)
-		return 0;
+	if (!st) {
+		if (!owner)
+			return 0;
+		helper_tell(task);
+	}
 	if (st && st->active && data && (!inode || !file.inode)) {
 		if (!inode && st->op.op_flags & ETA_KOP_DIRECT)
 			flags |= ETA_BIO_DIRECT;
@@ -141,8 +165,8 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	value.record.op_flags = flags;
 	value.record.owner_pid = whose.pid;
 	value.record.owner_tid = whose.tid;
-	if (st && st->active && st->readahead_ns && !(flags & ETA_BIO_WRITE))
-		st->readahead_end_ns = value.record.head.time_ns;
+	if (st && st->active && st->now.readahead_ns && !(flags & ETA_BIO_WRITE))
+		st->now.readahead_end_ns = value.record.head.time_ns;
 	before = bpf_map_lookup_elem(&bios, &key);
 	if (before) /* its completion was not seen, and now its memory serves again */
 		record_leave(ETA_RECORD_BIO, &before->record, sizeof(before->record));

@@ -67,6 +67,7 @@ enum pageflags___head {
 	PG_head___head = 6,
 };
 
+/* FOLIO is a probe's argument: its fields are plain loads. */
 static __always_inline uint32_t folio_pages(const struct folio *folio)
 {
 	const struct folio___wrapped *wrapped = (const void *)folio;
@@ -75,15 +76,15 @@ static __always_inline uint32_t folio_pages(const struct folio *folio)
 	unsigned long flags, order;
 
 	if (bpf_core_field_exists(wrapped->flags.f))
-		flags = BPF_CORE_READ(wrapped, flags.f);
+		flags = wrapped->flags.f;
 	else
-		flags = BPF_CORE_READ(plain, flags);
+		flags = plain->flags;
 	if (!(flags & (1UL << bpf_core_enum_value(enum pageflags___head, PG_head___head))))
 		return 1;
 	if (bpf_core_field_exists(large->_folio_order))
-		order = BPF_CORE_READ(large, _folio_order);
+		order = large->_folio_order;
 	else
-		order = BPF_CORE_READ(large, _flags_1) & 0xff;
+		order = large->_flags_1 & 0xff;
 	return order < 20 ? 1U << order : 1;
 }
 

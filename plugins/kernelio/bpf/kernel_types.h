@@ -181,8 +181,11 @@ struct request {
 	struct bio *bio;
 };
 
+struct kiocb {
+	struct file *ki_filp;
+};
+
 /* only passed through */
-struct kiocb;
 struct iov_iter;
 struct file_ra_state;
 struct bdi_writeback;

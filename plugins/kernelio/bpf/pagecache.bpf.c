@@ -11,9 +11,9 @@ int BPF_PROG(on_get_pages)
 
 	if (!st)
 		return 0;
-	st->cache_reads++;
-	if (!st->cache_read_ns)
-		st->cache_read_ns = bpf_ktime_get_ns();
+	st->now.cache_reads++;
+	if (!st->now.cache_read_ns)
+		st->now.cache_read_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -25,11 +25,11 @@ static __always_inline int readahead_begin(void)
 {
 	struct task_state *st = current_operation();
 
-	if (!st || st->readahead_ns)
+	if (!st || st->now.readahead_ns)
 		return 0;
-	st->readahead_ns = st->readahead_end_ns = bpf_ktime_get_ns();
-	if (st->kind == ETA_OP_READ && !st->cache_read_ns)
-		st->cache_read_ns = st->readahead_ns;
+	st->now.readahead_ns = st->now.readahead_end_ns = bpf_ktime_get_ns();
+	if (st->now.kind == ETA_OP_READ && !st->now.cache_read_ns)
+		st->now.cache_read_ns = st->now.readahead_ns;
 	return 0;
 }
 
@@ -58,13 +58,13 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 
 	if (!st)
 		return 0;
-	st->pages_added += folio_pages(folio);
-	if (st->kind == ETA_OP_READ) {
+	st->now.pages_added += folio_pages(folio);
+	if (st->now.kind == ETA_OP_READ) {
 		uint64_t now = bpf_ktime_get_ns();
 
-		if (!st->readahead_ns)
-			st->readahead_ns = now;
-		st->readahead_end_ns = now;
+		if (!st->now.readahead_ns)
+			st->now.readahead_ns = now;
+		st->now.readahead_end_ns = now;
 	}
 	return 0;
 }
@@ -72,8 +72,7 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = task_state_of(task);
+	struct task_state *st = current_state();
 	struct inode *inode;
 	struct file_key key = {};
 	struct owner owner;
@@ -87,8 +86,8 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	if (st->dirtied.inode == key.inode && st->dirtied.dev == key.dev)
 		return 0;
 	st->dirtied = key;
-	owner.pid = task->tgid;
-	owner.tid = task->pid;
+	owner.pid = st->pid;
+	owner.tid = st->tid;
 	bpf_map_update_elem(&owners, &key, &owner, BPF_ANY);
 	return 0;
 }
@@ -102,7 +101,7 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 	struct task_state *st = current_operation();
 
 	if (st && pause > 0)
-		st->pending = ETA_SPAN_DIRTY_THROTTLING;
+		st->now.pending = ETA_SPAN_DIRTY_THROTTLING;
 	return 0;
 }
 
@@ -112,7 +111,7 @@ int BPF_PROG(on_wait_writeback)
 	struct task_state *st = current_operation();
 
 	if (st)
-		st->pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
+		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
 	return 0;
 }
 
@@ -122,7 +121,7 @@ int BPF_PROG(on_reclaim_begin)
 	struct task_state *st = current_operation();
 
 	if (st)
-		st->reclaim_ns = bpf_ktime_get_ns();
+		st->now.reclaim_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -130,9 +129,9 @@ static __always_inline int reclaim_end(void)
 {
 	struct task_state *st = current_operation();
 
-	if (st && st->reclaim_ns) {
-		span_add(st, ETA_SPAN_RECLAIM, st->reclaim_ns, bpf_ktime_get_ns());
-		st->reclaim_ns = 0;
+	if (st && st->now.reclaim_ns) {
+		span_add(st, ETA_SPAN_RECLAIM, st->now.reclaim_ns, bpf_ktime_get_ns());
+		st->now.reclaim_ns = 0;
 	}
 	return 0;
 }
@@ -149,7 +148,7 @@ int BPF_PROG(on_memcg_reclaim_begin)
 	struct task_state *st = current_operation();
 
 	if (st)
-		st->reclaim_ns = bpf_ktime_get_ns();
+		st->now.reclaim_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

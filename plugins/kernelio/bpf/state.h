@@ -7,7 +7,7 @@
 
 #include "plugins/kernelio/shared.h"
 
-#define MAX_SPANS 120
+#define MAX_SPANS 60
 #define MAX_LOCKS 4
 #define SEEN_FILES 8
 
@@ -33,36 +33,40 @@ struct file_key {
 };
 
 /*
- * Exists for traced threads only, so that looking for it is the filter. What the probes in the
- * middle of an operation note is turned into spans and left as one record by sys_exit.
+ * What is known of a traced thread. The probes in the middle of an operation note what they see;
+ * sys_exit turns that into spans and leaves one record.
  */
 struct task_state {
 	uint32_t active; /* inside a system call that is an operation */
-	uint32_t n_spans;
-	uint32_t n_locks;
-	uint8_t kind; /* of the system call: enum eta_op_kind */
-	uint8_t shape;
-	uint8_t off;	 /* enum off_cpu */
-	uint8_t pending; /* what the next sleep is known to be: enum eta_span_kind */
-	uint8_t off_flags;
-	uint32_t off_who;
-	uint64_t off_ns, wake_ns;
+	uint32_t pid, tid;
 
-	/* kernel addresses, compared only */
-	uint64_t file, inode, mapping;
+	struct file_key seen[SEEN_FILES]; /* files used last: their FILE record exists */
+	struct file_key dirtied;	  /* the inode dirtied last: this thread is its owner */
 
-	/* first and last sight of each part of the operation; 0: not seen */
-	uint64_t cache_read_ns;
-	uint64_t cache_write_ns, cache_write_end_ns;
-	uint64_t fs_ns, fs_end_ns;
-	uint64_t readahead_ns, readahead_end_ns;
-	uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns;
-	uint32_t cache_reads, cache_writes, pages_added;
+	/* of the operation, cleared when it begins */
+	struct operation {
+		uint32_t n_spans;
+		uint32_t n_locks;
+		uint8_t kind;	 /* of the system call: enum eta_op_kind */
+		uint8_t shape;	 /* enum kernelio_shape */
+		uint8_t off;	 /* enum off_cpu */
+		uint8_t pending; /* what the next sleep is known to be: enum eta_span_kind */
+		uint8_t off_flags;
+		uint8_t reserved[3];
+		uint32_t off_who;
+		uint32_t cache_reads, cache_writes, pages_added;
+		uint64_t off_ns, wake_ns;
+
+		/* kernel addresses, compared only */
+		uint64_t file, inode, mapping;
+
+		/* first and last sight of its parts; 0: not seen */
+		uint64_t cache_read_ns, cache_write_ns, cache_write_end_ns;
+		uint64_t readahead_ns, readahead_end_ns;
+		uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns;
+	} now;
 
 	struct lock_wait locks[MAX_LOCKS];
-	struct file_key
-		seen[SEEN_FILES]; /* files this thread used last: their FILE record exists */
-	struct file_key dirtied;  /* the inode this thread dirtied last: it is its owner */
 
 	/* one piece, as it leaves */
 	struct eta_kernel_op op;
@@ -74,12 +78,36 @@ struct owner {
 };
 
 /* The objects are linked into one; the maps every group names are the same then. */
+/* Which slot a traced thread has; threads that are not traced have none. */
+struct task_slot {
+	uint32_t slot; /* 0: none any more */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct task_state);
+	__type(value, struct task_slot);
 } tasks __weak SEC(".maps");
+
+/* Slot 0 stays empty. The number of slots is set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct task_state);
+} slots __weak SEC(".maps");
+
+/*
+ * The slot of the thread that a CPU runs, kept by sched_switch. It is the filter: two array
+ * lookups, which are inlined, where the task's storage is a call of 20 ns in every probe.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} running __weak SEC(".maps");
 
 /* One ring per CPU; sizes and number are set before loading. */
 struct ring {
@@ -109,15 +137,32 @@ struct {
 	__type(value, struct owner);
 } owners __weak SEC(".maps");
 
-static __always_inline struct task_state *task_state_of(struct task_struct *task)
+static __always_inline struct task_state *slot_state(uint32_t slot)
 {
-	return bpf_task_storage_get(&tasks, task, NULL, 0);
+	return slot ? bpf_map_lookup_elem(&slots, &slot) : NULL;
 }
 
-/* The current thread's state if it is inside an operation. */
+/* The state of a thread that need not be the current one. */
+static __always_inline struct task_state *task_state_of(struct task_struct *task)
+{
+	struct task_slot *slot = bpf_task_storage_get(&tasks, task, NULL, 0);
+
+	return slot ? slot_state(slot->slot) : NULL;
+}
+
+/* The current thread's state, NULL where it is not traced. */
+static __always_inline struct task_state *current_state(void)
+{
+	uint32_t zero = 0;
+	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
+
+	return slot ? slot_state(*slot) : NULL;
+}
+
+/* The same if it is inside an operation. */
 static __always_inline struct task_state *current_operation(void)
 {
-	struct task_state *st = task_state_of(bpf_get_current_task_btf());
+	struct task_state *st = current_state();
 
 	return st && st->active ? st : NULL;
 }
@@ -166,7 +211,7 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 					  uint64_t end_ns, uint8_t flags, uint32_t who,
 					  uint64_t object, uint32_t count)
 {
-	uint32_t n = st->n_spans;
+	uint32_t n = st->now.n_spans;
 	struct eta_span *span;
 
 	if (n >= MAX_SPANS) {
@@ -181,22 +226,13 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 	span->count = count < 0xffff ? count : 0xffff;
 	span->who = who;
 	span->object = object;
-	st->n_spans = n + 1;
+	st->now.n_spans = n + 1;
 }
 
 static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64_t begin_ns,
 				     uint64_t end_ns)
 {
 	span_add_full(st, kind, begin_ns, end_ns, 0, 0, 0, 0);
-}
-
-/* The file system was seen at work between these times. */
-static __always_inline void fs_seen(struct task_state *st, uint64_t begin_ns, uint64_t end_ns)
-{
-	if (!st->fs_ns)
-		st->fs_ns = begin_ns;
-	if (end_ns > st->fs_end_ns)
-		st->fs_end_ns = end_ns;
 }
 
 #endif

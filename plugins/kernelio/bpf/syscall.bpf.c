@@ -12,6 +12,7 @@ const volatile struct kernelio_open_flags open_flags;
 #define MODE_BLOCK 0060000
 #define AT_FILE_POSITION -1
 #define MAX_IOVECS 16
+#define MAX_TRANSFER_BYTES 0x7ffff000 /* the kernel's own limit */
 #define MAX_PATH_STEPS 64
 
 /* Files whose record was left, so that it is left once. */
@@ -49,12 +50,15 @@ static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, str
 
 	if (fd >= fdt->max_fds)
 		return false;
-	if (bpf_probe_read_kernel(&f->file, sizeof(f->file), fdt->fd + fd) || !f->file)
-		return false;
 	if (HAVE_CAST) {
-		struct file *file = CAST(struct file, f->file);
-		struct inode *inode = file->f_inode;
+		struct file *file = CAST(struct kiocb, fdt->fd + fd)->ki_filp;
+		struct inode *inode;
 
+		/* struct kiocb begins with a struct file pointer, as an element of the array is */
+		if (!file)
+			return false;
+		inode = file->f_inode;
+		f->file = (uint64_t)file;
 		f->mode = inode->i_mode;
 		f->inode = (uint64_t)inode;
 		f->mapping = (uint64_t)file->f_mapping;
@@ -63,8 +67,14 @@ static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, str
 		f->key.inode = inode->i_ino;
 		f->key.dev = inode->i_sb->s_dev;
 	} else {
-		struct file *file = (void *)f->file;
-		struct inode *inode = BPF_CORE_READ(file, f_inode);
+		struct file *file = NULL;
+		struct inode *inode;
+
+		bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd);
+		if (!file)
+			return false;
+		inode = BPF_CORE_READ(file, f_inode);
+		f->file = (uint64_t)file;
 
 		f->mode = BPF_CORE_READ(inode, i_mode);
 		f->inode = (uint64_t)inode;
@@ -176,9 +186,9 @@ static __always_inline void file_take(struct task_state *st, struct file_facts *
 		if (file_leave(f) == 0)
 			*seen = f->key;
 	}
-	st->file = f->file;
-	st->inode = f->inode;
-	st->mapping = f->mapping;
+	st->now.file = f->file;
+	st->now.inode = f->inode;
+	st->now.mapping = f->mapping;
 	st->op.dev = f->key.dev;
 	st->op.inode = f->key.inode;
 	st->op.op_flags = (f->flags & open_flags.direct ? ETA_KOP_DIRECT : 0) |
@@ -200,157 +210,149 @@ static __always_inline uint64_t iovec_bytes(uint64_t user, uint64_t n)
 	return sum;
 }
 
+/* Size and offset of the transfer, as the arguments give them. */
+static __always_inline void transfer_get(struct pt_regs *regs, uint8_t shape,
+					 const struct file_facts *f, struct eta_kernel_op *op)
+{
+	uint64_t size = 0;
+	int64_t offset = ETA_OFFSET_UNKNOWN;
+
+	switch (shape) {
+	case SHAPE_RW:
+		size = SYSCALL_ARG2(regs);
+		offset = f->position;
+		break;
+	case SHAPE_PRW:
+		size = SYSCALL_ARG2(regs);
+		offset = SYSCALL_ARG3(regs);
+		break;
+	case SHAPE_RWV:
+		size = iovec_bytes(SYSCALL_ARG1(regs), SYSCALL_ARG2(regs));
+		offset = f->position;
+		break;
+	case SHAPE_PRWV:
+		size = iovec_bytes(SYSCALL_ARG1(regs), SYSCALL_ARG2(regs));
+		offset = SYSCALL_ARG3(regs);
+		if (offset == AT_FILE_POSITION)
+			offset = f->position;
+		break;
+	case SHAPE_RANGE:
+		offset = SYSCALL_ARG1(regs);
+		size = SYSCALL_ARG2(regs);
+		break;
+	case SHAPE_TRUNCATE:
+		offset = SYSCALL_ARG1(regs);
+		break;
+	case SHAPE_ALLOCATE:
+		offset = SYSCALL_ARG2(regs);
+		size = SYSCALL_ARG3(regs);
+		break;
+	case SHAPE_SENDFILE:
+		size = SYSCALL_ARG3(regs);
+		break;
+	case SHAPE_COPY:
+	case SHAPE_SPLICE:
+		size = SYSCALL_ARG4(regs);
+		break;
+	}
+	op->size = size < MAX_TRANSFER_BYTES ? size : MAX_TRANSFER_BYTES;
+	op->offset = offset;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = task_state_of(task);
+	struct task_state *st = current_state();
 	const volatile struct kernelio_syscall_info *info;
-	struct file_facts f = {};
-	uint64_t size = 0;
-	int64_t offset = ETA_OFFSET_UNKNOWN;
+	struct task_struct *task;
+	struct file_facts f;
 	uint16_t index;
-	uint8_t shape;
+	uint32_t fd;
 
-	if (!st)
-		return 0;
-	if ((uint64_t)nr >= KERNELIO_MAX_SYSCALL_NR)
+	if (!st || (uint64_t)nr >= KERNELIO_MAX_SYSCALL_NR)
 		return 0;
 	info = &syscalls[nr & (KERNELIO_MAX_SYSCALL_NR - 1)];
 	index = info->index;
 	if (!index)
 		return 0;
+	task = bpf_get_current_task_btf();
 	if (task_is_compat(task)) {
 		TOTAL_ADD(compat_calls, 1);
 		return 0;
 	}
-	shape = info->shape;
-	switch (shape) {
-	case SHAPE_RETURNS:
-		break;
-	case SHAPE_COPY:
-		if (!facts_get(task, SYSCALL_ARG2(regs), &f))
-			return 0;
-		size = SYSCALL_ARG4(regs);
-		break;
-	case SHAPE_SPLICE:
-		if (!facts_get(task, SYSCALL_ARG0(regs), &f)) {
-			if (!facts_get(task, SYSCALL_ARG2(regs), &f))
+	if (info->shape != SHAPE_RETURNS) {
+		fd = SYSCALL_ARG0(regs);
+		if (info->shape == SHAPE_COPY)
+			fd = SYSCALL_ARG2(regs);
+		else if (info->shape == SHAPE_SENDFILE)
+			fd = SYSCALL_ARG1(regs);
+		if (!facts_get(task, fd, &f)) {
+			/* a pipe or socket; the file may be on the other side */
+			if (info->shape == SHAPE_SPLICE) {
+				fd = SYSCALL_ARG2(regs);
+				index = KERNELIO_SYS_splice_to;
+			} else if (info->shape == SHAPE_SENDFILE) {
+				fd = SYSCALL_ARG0(regs);
+				index = KERNELIO_SYS_sendfile_to;
+			} else {
 				return 0;
-			index = KERNELIO_SYS_splice_to;
-		}
-		size = SYSCALL_ARG4(regs);
-		break;
-	case SHAPE_SENDFILE:
-		if (!facts_get(task, SYSCALL_ARG1(regs), &f)) {
-			if (!facts_get(task, SYSCALL_ARG0(regs), &f))
+			}
+			if (!facts_get(task, fd, &f))
 				return 0;
-			index = KERNELIO_SYS_sendfile_to;
-		}
-		size = SYSCALL_ARG3(regs);
-		break;
-	default:
-		if (!facts_get(task, SYSCALL_ARG0(regs), &f))
-			return 0;
-		switch (shape) {
-		case SHAPE_RW:
-			size = SYSCALL_ARG2(regs);
-			offset = f.position;
-			break;
-		case SHAPE_PRW:
-			size = SYSCALL_ARG2(regs);
-			offset = SYSCALL_ARG3(regs);
-			break;
-		case SHAPE_RWV:
-			size = iovec_bytes(SYSCALL_ARG1(regs), SYSCALL_ARG2(regs));
-			offset = f.position;
-			break;
-		case SHAPE_PRWV:
-			size = iovec_bytes(SYSCALL_ARG1(regs), SYSCALL_ARG2(regs));
-			offset = SYSCALL_ARG3(regs);
-			if (offset == AT_FILE_POSITION)
-				offset = f.position;
-			break;
-		case SHAPE_RANGE:
-			offset = SYSCALL_ARG1(regs);
-			size = SYSCALL_ARG2(regs);
-			break;
-		case SHAPE_TRUNCATE:
-			offset = SYSCALL_ARG1(regs);
-			break;
-		case SHAPE_ALLOCATE:
-			offset = SYSCALL_ARG2(regs);
-			size = SYSCALL_ARG3(regs);
-			break;
 		}
 	}
 
-	st->shape = shape;
-	st->kind = info->kind;
-	st->n_spans = 0;
-	st->n_locks = 0;
-	st->off = OFF_NOT;
-	st->pending = ETA_SPAN_NONE;
-	st->file = st->inode = st->mapping = 0;
-	st->cache_read_ns = 0;
-	st->cache_write_ns = st->cache_write_end_ns = 0;
-	st->fs_ns = st->fs_end_ns = 0;
-	st->readahead_ns = st->readahead_end_ns = 0;
-	st->direct_ns = st->sync_ns = st->writepages_ns = st->reclaim_ns = 0;
-	st->cache_reads = st->cache_writes = st->pages_added = 0;
-	st->op.dev = 0;
-	st->op.inode = 0;
-	st->op.op_flags = 0;
-	st->op.spans_lost = 0;
+	__builtin_memset(&st->now, 0, sizeof(st->now));
+	st->now.shape = info->shape;
+	st->now.kind = info->kind;
 	st->op.head.end_ns = 0;
 	st->op.head.type = ETA_RECORD_KERNEL_OP;
+	st->op.head.id = st->tid;
+	st->op.pid = st->pid;
 	st->op.syscall = index;
-	st->op.size = size < 0x7ffff000 ? size : 0x7ffff000;
-	st->op.offset = offset;
-	if (f.file)
+	st->op.spans_lost = 0;
+	if (info->shape != SHAPE_RETURNS) {
 		file_take(st, &f);
+		transfer_get(regs, info->shape, &f, &st->op);
+	} else {
+		st->op.dev = 0;
+		st->op.inode = 0;
+		st->op.op_flags = 0;
+		st->op.size = 0;
+		st->op.offset = ETA_OFFSET_UNKNOWN;
+	}
 	st->op.head.time_ns = bpf_ktime_get_ns();
 	st->active = 1;
 	return 0;
 }
 
-/* The stamps taken on the way become spans. Outer ones come after what they enclose. */
+/* The stamps taken on the way become spans. */
 static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
-	uint64_t begin;
+	uint64_t bytes = st->op.ret > 0 ? st->op.ret : 0;
 
-	if (st->readahead_ns)
-		span_add_full(st, ETA_SPAN_READAHEAD, st->readahead_ns, st->readahead_end_ns,
-			      ETA_SPAN_SYNTHETIC, 0, 0, st->pages_added);
-	if (st->cache_read_ns)
-		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->cache_read_ns, now,
-			      ETA_SPAN_SYNTHETIC, 0, st->op.ret > 0 ? st->op.ret : 0,
-			      st->cache_reads);
-	if (st->cache_write_ns)
-		span_add_full(st, ETA_SPAN_PAGECACHE_WRITE, st->cache_write_ns,
-			      st->cache_write_end_ns, ETA_SPAN_SYNTHETIC, 0,
-			      st->op.ret > 0 ? st->op.ret : 0, st->cache_writes);
-	if (!st->fs_ns || st->kind == ETA_OP_SYNC)
-		return;
-	begin = st->fs_ns;
-	if (st->cache_read_ns && st->cache_read_ns < begin)
-		begin = st->cache_read_ns;
-	span_add_full(st, st->kind == ETA_OP_READ ? ETA_SPAN_FS_READ : ETA_SPAN_FS_WRITE, begin,
-		      st->cache_read_ns ? now : st->fs_end_ns, ETA_SPAN_SYNTHETIC, 0, 0, 0);
+	if (st->now.readahead_ns)
+		span_add_full(st, ETA_SPAN_READAHEAD, st->now.readahead_ns,
+			      st->now.readahead_end_ns, ETA_SPAN_SYNTHETIC, 0, 0,
+			      st->now.pages_added);
+	if (st->now.cache_read_ns)
+		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns, now,
+			      ETA_SPAN_SYNTHETIC, 0, bytes, st->now.cache_reads);
+	if (st->now.cache_write_ns)
+		span_add_full(st, ETA_SPAN_PAGECACHE_WRITE, st->now.cache_write_ns,
+			      st->now.cache_write_end_ns ?: now, ETA_SPAN_SYNTHETIC, 0, bytes,
+			      st->now.cache_writes);
 }
 
-static __always_inline void operation_finish(struct task_state *st, struct task_struct *task,
-					     uint64_t now)
+static __always_inline void operation_finish(struct task_state *st, uint64_t now)
 {
 	uint32_t n;
 
-	st->op.head.id = task->pid;
-	st->op.pid = task->tgid;
 	st->op.head.end_ns = now;
-	if (st->pages_added)
+	if (st->now.pages_added)
 		st->op.op_flags |= ETA_KOP_MISS;
 	stamps_to_spans(st, now);
-	n = st->n_spans;
+	n = st->now.n_spans;
 	if (n > MAX_SPANS)
 		n = MAX_SPANS;
 	st->op.head.units = 2 + n;
@@ -362,32 +364,31 @@ static __always_inline void operation_finish(struct task_state *st, struct task_
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = task_state_of(task);
-	struct file_facts f = {};
+	struct task_state *st = current_operation();
+	struct file_facts f;
 	uint64_t now;
 
-	if (!st || !st->active)
+	if (!st)
 		return 0;
 	st->active = 0; /* first: what an interrupt meets from here on is not in the operation */
 	barrier();
 	now = bpf_ktime_get_ns();
-	if (st->shape == SHAPE_RETURNS) {
+	if (st->now.shape == SHAPE_RETURNS) {
 		if (ret >= 0) {
-			if (!facts_get(task, ret, &f))
+			if (!facts_get(bpf_get_current_task_btf(), ret, &f))
 				return 0; /* a directory, a terminal, ...: no file of ours */
 			file_take(st, &f);
 		}
-	} else if (st->shape == SHAPE_SEEK) {
+	} else if (st->now.shape == SHAPE_SEEK) {
 		/* the new position may not fit `ret` */
 		if (ret >= 0) {
 			st->op.offset = ret;
 			ret = 0;
 		}
-	} else if (ret > 0 && (st->kind == ETA_OP_READ || st->kind == ETA_OP_WRITE)) {
+	} else if (ret > 0 && (st->now.kind == ETA_OP_READ || st->now.kind == ETA_OP_WRITE)) {
 		struct kernelio_cpu *cpu = this_cpu();
 
-		if (cpu && st->kind == ETA_OP_READ)
+		if (cpu && st->now.kind == ETA_OP_READ)
 			cpu->totals.read_bytes += ret;
 		else if (cpu)
 			cpu->totals.written_bytes += ret;
@@ -395,13 +396,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			st->op.size = ret;
 		/* where an append went is known afterwards only */
 		if (st->op.op_flags & ETA_KOP_APPEND &&
-		    (st->shape == SHAPE_RW || st->shape == SHAPE_RWV)) {
-			struct file *file = (void *)st->file;
+		    (st->now.shape == SHAPE_RW || st->now.shape == SHAPE_RWV)) {
+			struct file *file = (void *)st->now.file;
 
 			st->op.offset = BPF_CORE_READ(file, f_pos) - ret;
 		}
 	}
 	st->op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
-	operation_finish(st, task, now);
+	operation_finish(st, now);
 	return 0;
 }

@@ -1,57 +1,48 @@
 /* The life of traced threads: fork hands the tracing on, exec renames, exit ends. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "state.h"
-
-#define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
+#include "task.h"
 
 /* Which process the iterator takes in (0: none), and whether it ends the operations still open. */
 uint32_t attach_tgid;
 uint32_t close_open;
 
-static __always_inline uint32_t ns_number(struct pid *pid)
-{
-	uint32_t level = BPF_CORE_READ(pid, level);
-	uint32_t number = 0;
-
-	bpf_probe_read_kernel(&number, sizeof(number),
-			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				      level * bpf_core_type_size(struct upid) +
-				      bpf_core_field_offset(struct upid, nr));
-	return number;
-}
-
-static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns)
-{
-	struct eta_task_record record = {
-		.head.time_ns = task->start_time,
-		.head.end_ns = end_ns,
-		.head.type = ETA_RECORD_TASK,
-		.head.units = sizeof(record) / ETA_UNIT_BYTES,
-		.head.id = task->pid,
-		.head.flags = task->flags & TASK_IS_KERNEL_THREAD ? ETA_TASK_KERNEL_THREAD : 0,
-		.pid = task->tgid,
-		.ppid = BPF_CORE_READ(task, real_parent, tgid),
-		.cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id),
-		.ns_pid = ns_number(BPF_CORE_READ(task, group_leader, thread_pid)),
-		.ns_tid = ns_number(BPF_CORE_READ(task, thread_pid)),
-	};
-
-	BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
-	record_leave(ETA_RECORD_TASK, &record, sizeof(record));
-}
+/* Slots no thread has; filled before the probes are attached. */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(uint32_t));
+} free_slots SEC(".maps");
 
 static __always_inline void task_take(struct task_struct *task)
 {
-	if (bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
-		task_leave(task, 0);
-	else
+	struct task_slot *own;
+	struct task_state *st;
+	uint32_t slot;
+
+	if (bpf_map_pop_elem(&free_slots, &slot)) {
 		TOTAL_ADD(tasks_missed, 1);
+		return;
+	}
+	st = slot_state(slot);
+	own = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st || !own) {
+		bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
+		TOTAL_ADD(tasks_missed, 1);
+		return;
+	}
+	st->active = 0;
+	st->pid = task->tgid;
+	st->tid = task->pid;
+	st->dirtied.inode = 0;
+	own->slot = slot;
+	task_leave(task, 0);
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	if (task_state_of(parent))
+	if (current_state())
 		task_take(child);
 	return 0;
 }
@@ -59,16 +50,31 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
-	if (task_state_of(task))
-		task_leave(task, 0);
+	struct task_state *st = current_state();
+
+	if (!st)
+		return 0;
+	/* exec in a thread that is not the first one gives it the process's number */
+	st->tid = task->pid;
+	task_leave(task, 0);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	if (task_state_of(task))
-		task_leave(task, bpf_ktime_get_ns());
+	struct task_slot *own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	uint32_t zero = 0;
+	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
+
+	if (!own || !own->slot)
+		return 0;
+	task_leave(task, bpf_ktime_get_ns());
+	/* the thread goes on for a while, but not with I/O of the program's */
+	bpf_map_push_elem(&free_slots, &own->slot, BPF_ANY);
+	own->slot = 0;
+	if (slot)
+		*slot = 0;
 	return 0;
 }
 
@@ -87,8 +93,8 @@ int on_each_task(struct bpf_iter__task *ctx)
 	if (close_open) {
 		st = task_state_of(task);
 		if (st && st->active) {
-			st->op.head.id = task->pid;
-			st->op.pid = task->tgid;
+			st->op.head.id = st->tid;
+			st->op.pid = st->pid;
 			st->op.head.units = sizeof(st->op) / ETA_UNIT_BYTES;
 			st->op.ret = 0;
 			record_leave(ETA_RECORD_KERNEL_OP, &st->op, sizeof(st->op));

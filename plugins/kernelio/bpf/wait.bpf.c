@@ -13,13 +13,13 @@
 /* Where a lock of the operation's own file is, by address. */
 static __always_inline uint8_t lock_kind(struct task_state *st, uint64_t lock)
 {
-	if (!st->inode)
+	if (!st->now.inode)
 		return ETA_SPAN_OTHER_LOCK;
-	if (lock == st->inode + bpf_core_field_offset(struct inode, i_rwsem))
+	if (lock == st->now.inode + bpf_core_field_offset(struct inode, i_rwsem))
 		return ETA_SPAN_INODE_LOCK;
-	if (lock == st->file + bpf_core_field_offset(struct file, f_pos_lock))
+	if (lock == st->now.file + bpf_core_field_offset(struct file, f_pos_lock))
 		return ETA_SPAN_FILE_POSITION_LOCK;
-	if (lock == st->mapping + bpf_core_field_offset(struct address_space, invalidate_lock))
+	if (lock == st->now.mapping + bpf_core_field_offset(struct address_space, invalidate_lock))
 		return ETA_SPAN_INVALIDATE_LOCK;
 	return ETA_SPAN_OTHER_LOCK;
 }
@@ -52,7 +52,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 
 	if (!st)
 		return 0;
-	n = st->n_locks;
+	n = st->now.n_locks;
 	if (n >= MAX_LOCKS) {
 		st->op.spans_lost++;
 		return 0;
@@ -69,7 +69,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	wait->who = lock_holder(lock, flags);
 	wait->flags = flags & LOCK_READ ? ETA_SPAN_READER : 0;
 	wait->sleeps = !(flags & LOCK_SPINS);
-	st->n_locks = n + 1;
+	st->now.n_locks = n + 1;
 	return 0;
 }
 
@@ -78,76 +78,78 @@ int BPF_PROG(on_contention_end, void *lock)
 {
 	struct task_state *st = current_operation();
 	struct lock_wait *wait;
-	uint64_t now;
 	uint32_t n;
 
 	if (!st)
 		return 0;
-	n = st->n_locks;
+	n = st->now.n_locks;
 	if (n == 0 || n > MAX_LOCKS)
 		return 0;
 	wait = &st->locks[n - 1];
 	if (wait->lock != (uint64_t)lock)
 		return 0; /* its begin found the stack full, and was counted */
-	st->n_locks = n - 1;
-	now = bpf_ktime_get_ns();
-	span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who, wait->lock, 0);
-	if (wait->kind == ETA_SPAN_INODE_LOCK)
-		fs_seen(st, wait->begin_ns, now);
+	st->now.n_locks = n - 1;
+	span_add_full(st, wait->kind, wait->begin_ns, bpf_ktime_get_ns(), wait->flags, wait->who,
+		      wait->lock, 0);
 	return 0;
 }
 
 static __always_inline void switched_in(struct task_state *st, struct task_struct *before,
 					uint64_t now)
 {
-	uint64_t woken_ns = st->wake_ns;
-	uint8_t kind = st->pending;
-	uint32_t n = st->n_locks;
+	uint64_t woken_ns = st->now.wake_ns;
+	uint8_t kind = st->now.pending;
+	uint32_t n = st->now.n_locks;
 	uint32_t who = before->pid;
 
-	if (st->off == OFF_RUNNABLE) {
-		span_add_full(st, ETA_SPAN_RUN_QUEUE, st->off_ns, now, ETA_SPAN_PREEMPTED,
-			      who ?: st->off_who, 0, 0);
+	if (st->now.off == OFF_RUNNABLE) {
+		span_add_full(st, ETA_SPAN_RUN_QUEUE, st->now.off_ns, now, ETA_SPAN_PREEMPTED,
+			      who ?: st->now.off_who, 0, 0);
 		return;
 	}
-	if (woken_ns < st->off_ns || woken_ns > now)
+	if (woken_ns < st->now.off_ns || woken_ns > now)
 		woken_ns = now; /* woken before it had left: it never slept long enough to tell */
-	st->pending = ETA_SPAN_NONE;
+	st->now.pending = ETA_SPAN_NONE;
 	if (kind == ETA_SPAN_NONE) {
 		/* asleep on a lock: that span says it already */
 		if (!(n > 0 && n <= MAX_LOCKS && st->locks[n - 1].sleeps))
 			kind = ETA_SPAN_SLEEP;
 	}
 	/* a buffered read that waits for pages others are reading has shown nothing else yet */
-	if (kind == ETA_SPAN_SLEEP && st->off_flags & ETA_SPAN_IOWAIT && st->kind == ETA_OP_READ &&
-	    !st->cache_read_ns && !(st->op.op_flags & ETA_KOP_DIRECT))
-		st->cache_read_ns = st->off_ns;
+	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT &&
+	    st->now.kind == ETA_OP_READ && !st->now.cache_read_ns &&
+	    !(st->op.op_flags & ETA_KOP_DIRECT))
+		st->now.cache_read_ns = st->now.off_ns;
 	if (kind != ETA_SPAN_NONE)
-		span_add_full(st, kind, st->off_ns, woken_ns, st->off_flags, 0, 0, 0);
+		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0, 0, 0);
 	if (woken_ns < now)
 		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, who, 0, 0);
-	/* throttling is part of the write loop, after its last write_end */
-	if (kind == ETA_SPAN_DIRTY_THROTTLING && st->cache_write_ns)
-		st->fs_end_ns = st->cache_write_end_ns = now;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	struct task_state *st = task_state_of(prev);
+	uint32_t zero = 0;
+	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
+	struct task_slot *next_slot = bpf_task_storage_get(&tasks, next, NULL, 0);
+	struct task_state *st;
 
+	if (!slot)
+		return 0;
+	st = slot_state(*slot);
 	if (st && st->active) {
-		st->off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
-		st->off_flags = BPF_CORE_READ_BITFIELD(prev, in_iowait) ? ETA_SPAN_IOWAIT : 0;
-		st->off_who = next->pid;
-		st->wake_ns = 0;
-		st->off_ns = bpf_ktime_get_ns();
+		st->now.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
+		st->now.off_flags = BPF_CORE_READ_BITFIELD(prev, in_iowait) ? ETA_SPAN_IOWAIT : 0;
+		st->now.off_who = next->pid;
+		st->now.wake_ns = 0;
+		st->now.off_ns = bpf_ktime_get_ns();
 	}
-	st = task_state_of(next);
-	if (st && st->active && st->off) {
+	*slot = next_slot ? next_slot->slot : 0;
+	st = slot_state(*slot);
+	if (st && st->active && st->now.off) {
 		switched_in(st, prev, bpf_ktime_get_ns());
-		st->off = OFF_NOT;
+		st->now.off = OFF_NOT;
 	}
 	return 0;
 }
@@ -157,7 +159,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct task_state *st = task_state_of(task);
 
-	if (st && st->active && st->off == OFF_SLEEPING && !st->wake_ns)
-		st->wake_ns = bpf_ktime_get_ns();
+	if (st && st->active && st->now.off == OFF_SLEEPING && !st->now.wake_ns)
+		st->now.wake_ns = bpf_ktime_get_ns();
 	return 0;
 }

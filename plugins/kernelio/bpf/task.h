@@ -1,0 +1,43 @@
+/* Leaving the record of a task. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_TASK_H
+#define KERNELIO_TASK_H
+
+#include "state.h"
+
+#define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
+
+/* The number of a task or process in the innermost pid namespace it is in. */
+static __always_inline uint32_t ns_number(struct pid *pid)
+{
+	uint32_t level = BPF_CORE_READ(pid, level);
+	uint32_t number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      level * bpf_core_type_size(struct upid) +
+				      bpf_core_field_offset(struct upid, nr));
+	return number;
+}
+
+static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns)
+{
+	struct eta_task_record record = {
+		.head.time_ns = task->start_time,
+		.head.end_ns = end_ns,
+		.head.type = ETA_RECORD_TASK,
+		.head.units = sizeof(record) / ETA_UNIT_BYTES,
+		.head.id = task->pid,
+		.head.flags = task->flags & TASK_IS_KERNEL_THREAD ? ETA_TASK_KERNEL_THREAD : 0,
+		.pid = task->tgid,
+		.ppid = BPF_CORE_READ(task, real_parent, tgid),
+		.cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id),
+		.ns_pid = ns_number(BPF_CORE_READ(task, group_leader, thread_pid)),
+		.ns_tid = ns_number(BPF_CORE_READ(task, thread_pid)),
+	};
+
+	BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
+	record_leave(ETA_RECORD_TASK, &record, sizeof(record));
+}
+
+#endif
