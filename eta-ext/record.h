@@ -152,6 +152,8 @@ struct eta_task_record {
 	uint64_t cgroup_id;
 	uint32_t ns_pid; /* as seen inside its pid namespace */
 	uint32_t ns_tid;
+	uint64_t noted_ns; /* of a task's records, left on several CPUs, the latest holds */
+	uint64_t reserved[3];
 };
 #define ETA_TASK_KERNEL_THREAD 1 /* head.flags */
 
@@ -257,7 +259,7 @@ _Static_assert(sizeof(struct eta_spool_header) <= ETA_SPOOL_HEADER_BYTES, "heade
 _Static_assert(sizeof(struct eta_user_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_kernel_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_span) == 32, "one unit");
-_Static_assert(sizeof(struct eta_task_record) == 64, "two units");
+_Static_assert(sizeof(struct eta_task_record) == 96, "three units");
 _Static_assert(sizeof(struct eta_bio_record) == 96, "three units");
 _Static_assert(sizeof(struct eta_loss_record) == 64, "two units");
 #endif

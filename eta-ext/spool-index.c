@@ -144,7 +144,7 @@ static int take_task(struct build *build, const struct eta_task_record *record)
 		.pid = record->pid,
 		.tid = record->head.id,
 		.ppid = record->ppid,
-		.order = (uint32_t)index->n_tasks,
+		.noted_ns = record->noted_ns,
 		.kernel_thread = record->head.flags & ETA_TASK_KERNEL_THREAD,
 		.exited = record->head.end_ns != 0,
 	};
@@ -439,7 +439,7 @@ static int by_task(const void *left, const void *right)
 		return a->start_ns < b->start_ns ? -1 : 1;
 	if (a->exited != b->exited)
 		return a->exited - b->exited;
-	return (a->order > b->order) - (a->order < b->order);
+	return (a->noted_ns > b->noted_ns) - (a->noted_ns < b->noted_ns);
 }
 
 /* Sorts the tasks and keeps the last record of each. */

@@ -28,9 +28,8 @@ struct index_group {
 };
 
 struct index_task {
-	uint64_t start_ns;
+	uint64_t start_ns, noted_ns;
 	uint32_t pid, tid, ppid;
-	uint32_t order; /* of the records */
 	bool kernel_thread, exited;
 	char comm[16];
 };
@@ -61,7 +60,7 @@ struct spool_index {
 	size_t n_locations;
 	struct index_entry *entries;
 	uint64_t n_entries;
-	uint64_t spans_lost; /* what operations had no room for */
+	uint64_t spans_lost;	      /* what operations had no room for */
 	struct spool_handle *devices; /* id: dev */
 	size_t n_devices;
 	struct {
