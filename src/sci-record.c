@@ -246,10 +246,12 @@ static int user_environment(const struct recording *r, char *env[3])
 static void start_kernel(struct recording *r, pid_t child)
 {
 	struct kernelio_options options = { .optional = true };
-	char spool[PATH_MAX];
+	char spool[PATH_MAX], user_spool[PATH_MAX];
 
 	snprintf(spool, sizeof(spool), "%s/%s", r->dir, KERNEL_SPOOL);
+	snprintf(user_spool, sizeof(user_spool), "%s/%s", r->dir, USER_SPOOL);
 	options.directory = spool;
+	options.skip = user_spool;
 	options.command = r->options->argv[0];
 	/* what is missing and why has been said */
 	r->kernel = kernelio_new(&options, &r->kernelio) == 0 && kernelio_start(r->kernelio) == 0 &&

@@ -20,7 +20,7 @@ Span = collections.namedtuple("Span", "kind begin end flags count who object")
 Bio = collections.namedtuple(
     "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status")
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
-Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel")
+Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
 
 
@@ -55,6 +55,7 @@ class KernelSpool:
                 self.record(data, at, kind, time, end, flags, ident, kinds, cpu)
         self.ops.sort(key=lambda op: op.begin)
         self.bios.sort(key=lambda bio: bio.begin)
+        self.tasks.sort(key=lambda task: task.noted)
 
     def record(self, data, at, kind, time, end, flags, ident, kinds, cpu):
         if kind == KERNEL_OP:
@@ -80,9 +81,10 @@ class KernelSpool:
             path = data[at + 56:at + 56 + n].decode()
             self.files[dev, inode] = File(flags, dev, inode, oflags, magic, path)
         elif kind == TASK:
-            pid, ppid, comm, cgroup, ns_pid, ns_tid = struct.unpack_from("=II16sQII", data, at + 24)
+            pid, ppid, comm, cgroup, ns_pid, ns_tid, noted = struct.unpack_from(
+                "=II16sQIIQ", data, at + 24)
             self.tasks.append(Task(time, end, ident, pid, ppid, comm.split(b"\0")[0].decode(),
-                                   cgroup, ns_pid, ns_tid, flags & 1))
+                                   cgroup, ns_pid, ns_tid, flags & 1, noted))
         elif kind == LOSS:
             lost, produced = struct.unpack_from("=QQ", data, at + 24)
             self.losses.append(Loss(ident, lost, produced, cpu))

@@ -111,6 +111,15 @@ tests_bench_bench_user_ops_SOURCES = tests/bench/user-ops.c
 tests_bench_bench_user_ops_CFLAGS = $(SCI_CFLAGS)
 tests_bench_bench_user_ops_LDFLAGS = -pthread
 
+# The kernel tracer's.
+EXTRA_DIST += tests/kernel.py tests/kernel_spool.py
+script_tests += tests/cases/kernel-refused.sh
+if HAVE_BPF
+script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
+	tests/cases/kernel-direct.py tests/cases/kernel-life.py tests/cases/kernel-locks.py \
+	tests/cases/kernel-loss.py tests/cases/kernel-skip.py
+endif
+
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-generate
 tests_bench_bench_generate_SOURCES = tests/bench/generate.c

@@ -33,6 +33,10 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 	if (t->spans_lost)
 		eta_warn("kernel: %llu spans beyond what an operation keeps",
 			 (unsigned long long)t->spans_lost);
+	if (t->switches_missed)
+		eta_warn("kernel: %llu context switches not told of: the waits around them are "
+			 "missing",
+			 (unsigned long long)t->switches_missed);
 	if (t->tasks_missed)
 		eta_warn("kernel: %llu threads not followed: too many at once (larger --threads)",
 			 (unsigned long long)t->tasks_missed);

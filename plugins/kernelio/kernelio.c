@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "eta-ext/eta.h"
@@ -58,12 +59,18 @@ out:
 
 int kernelio_start(struct kernelio *k)
 {
+	struct stat status;
 	int rc;
 
 	if (mkdir(k->directory, 0755) && errno != EEXIST) {
 		rc = -errno;
 		eta_error("%s: cannot create (%s)", k->directory, strerror(-rc));
 		return rc;
+	}
+	if (k->options.skip && stat(k->options.skip, &status) == 0) {
+		k->bpf->bss->skipped_directory.inode = status.st_ino;
+		k->bpf->bss->skipped_directory.dev =
+			major(status.st_dev) << 20 | minor(status.st_dev);
 	}
 	rc = probes_attach(k);
 	if (rc == 0)

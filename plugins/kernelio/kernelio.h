@@ -20,12 +20,14 @@ struct kernelio;
 
 struct kernelio_options {
 	const char *directory; /* the spool; made, must not hold a trace yet */
-	const char *command;   /* noted in the trace, may be NULL */
-	size_t ring_bytes;     /* of each CPU's ring, a power of two; 0: 16 MiB */
-	unsigned threads;      /* traced at the same time at most; 0: 4096 */
-	unsigned poll_ms;      /* how often the rings are emptied; 0: 5 */
-	unsigned settle_ms;    /* how long kernelio_stop waits for bios in flight; 0: 500 */
-	bool optional;	       /* failures are warnings */
+	const char *skip; /* a directory whose own files are left out (another tracer's spool), or
+			     NULL */
+	const char *command; /* noted in the trace, may be NULL */
+	size_t ring_bytes;   /* of each CPU's ring, a power of two; 0: 16 MiB */
+	unsigned threads;    /* traced at the same time at most; 0: 4096 */
+	unsigned poll_ms;    /* how often the rings are emptied; 0: 5 */
+	unsigned settle_ms;  /* how long kernelio_stop waits for bios in flight; 0: 500 */
+	bool optional;	     /* failures are warnings */
 };
 
 struct kernelio_counts {

@@ -80,6 +80,12 @@ struct kernelio_open_flags {
 	uint32_t direct, sync, append;
 };
 
+struct file_key {
+	uint64_t inode;
+	uint32_t dev;
+	uint32_t zero;
+};
+
 /* X(name, what): sums over the run. */
 #define KERNELIO_TOTALS(X)                                                                         \
 	X(read_bytes, "bytes read by system calls")                                                \
@@ -92,7 +98,9 @@ struct kernelio_open_flags {
 	X(dirtied_bytes, "bytes of pages dirtied by traced threads")                               \
 	X(spans_lost, "spans beyond what one operation keeps")                                     \
 	X(tasks_missed, "threads there was no room to follow")                                     \
+	X(switches_missed, "context switches no probe was told of, noticed at the next call")      \
 	X(bios_missed, "bios beyond those kept in flight")                                         \
+	X(skipped_calls, "system calls on files of the directory left out")                        \
 	X(compat_calls, "system calls of 32-bit programs, not traced")
 
 struct kernelio_totals {

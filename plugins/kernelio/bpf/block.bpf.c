@@ -110,7 +110,7 @@ SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = current_state();
+	struct task_state *st = sure_state(task);
 	uint32_t bytes = bio->bi_iter.bi_size;
 	uint32_t flags = bio_flags(bio->bi_opf, bytes);
 	bool data = bytes && !(flags & (ETA_BIO_FLUSH | ETA_BIO_DISCARD));

@@ -67,6 +67,7 @@ struct qstr {
 };
 
 struct dentry {
+	struct inode *d_inode;
 	struct dentry *d_parent;
 	struct qstr d_name;
 };

@@ -72,19 +72,25 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = sure_state(bpf_get_current_task_btf());
 	struct inode *inode;
 	struct file_key key = {};
 	struct owner owner;
+	uint8_t *seen;
 
 	if (!st || !mapping)
 		return 0;
-	TOTAL_ADD(dirtied_bytes, folio_pages(folio) * page_bytes);
 	inode = mapping->host;
 	key.inode = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
-	if (st->dirtied.inode == key.inode && st->dirtied.dev == key.dev)
+	if (st->dirtied.inode == key.inode && st->dirtied.dev == key.dev) {
+		TOTAL_ADD(dirtied_bytes, folio_pages(folio) * page_bytes);
 		return 0;
+	}
+	seen = bpf_map_lookup_elem(&files_seen, &key);
+	if (seen && *seen == SEEN_SKIPPED)
+		return 0;
+	TOTAL_ADD(dirtied_bytes, folio_pages(folio) * page_bytes);
 	st->dirtied = key;
 	owner.pid = st->pid;
 	owner.tid = st->tid;

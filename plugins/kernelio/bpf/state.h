@@ -26,12 +26,6 @@ struct lock_wait {
 	uint8_t sleeps; /* a lock to sleep on, not to spin on */
 };
 
-struct file_key {
-	uint64_t inode;
-	uint32_t dev;
-	uint32_t zero;
-};
-
 /*
  * What is known of a traced thread. The probes in the middle of an operation note what they see;
  * sys_exit turns that into spans and leaves one record.
@@ -137,6 +131,19 @@ struct {
 	__type(value, struct owner);
 } owners __weak SEC(".maps");
 
+enum seen {
+	SEEN_LEFT = 1, /* its record is in the trace */
+	SEEN_SKIPPED,  /* of the directory that is not traced */
+};
+
+/* Files met so far. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct file_key);
+	__type(value, uint8_t);
+} files_seen __weak SEC(".maps");
+
 static __always_inline struct task_state *slot_state(uint32_t slot)
 {
 	return slot ? bpf_map_lookup_elem(&slots, &slot) : NULL;
@@ -200,12 +207,41 @@ static __always_inline int record_leave(uint32_t type, void *record, uint64_t by
 	return rc ? -1 : 0;
 }
 
+/* A sum over the run; from any context. */
 #define TOTAL_ADD(name, n)                                                                         \
 	do {                                                                                       \
 		struct kernelio_cpu *cpu_ = this_cpu();                                            \
 		if (cpu_)                                                                          \
 			__sync_fetch_and_add(&cpu_->totals.name, (n));                             \
 	} while (0)
+
+/*
+ * The same as current_state, sure of it: a system call begins and ends here, and what sched_switch
+ * did not tell (seen under load, once in some thousand switches) would be an operation lost.
+ */
+static __always_inline struct task_state *sure_state(struct task_struct *task)
+{
+	uint32_t zero = 0;
+	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
+	struct task_slot *own;
+	struct task_state *st;
+
+	if (!slot)
+		return NULL;
+	st = slot_state(*slot);
+	if (st && st->tid == (uint32_t)task->pid)
+		return st;
+	own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (st && own && own->slot == *slot) {
+		st->tid = task->pid; /* exec gave a thread the number of its process */
+		return st;
+	}
+	if (*slot != (own ? own->slot : 0)) {
+		TOTAL_ADD(switches_missed, 1);
+		*slot = own ? own->slot : 0;
+	}
+	return slot_state(*slot);
+}
 
 static __always_inline void span_add_full(struct task_state *st, uint8_t kind, uint64_t begin_ns,
 					  uint64_t end_ns, uint8_t flags, uint32_t who,

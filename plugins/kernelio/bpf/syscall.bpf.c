@@ -15,13 +15,8 @@ const volatile struct kernelio_open_flags open_flags;
 #define MAX_TRANSFER_BYTES 0x7ffff000 /* the kernel's own limit */
 #define MAX_PATH_STEPS 64
 
-/* Files whose record was left, so that it is left once. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct file_key);
-	__type(value, uint8_t);
-} files_seen SEC(".maps");
+/* Files directly in it are no business of the program's: the user tracer's spool. 0: none */
+struct file_key skipped_directory;
 
 /* Room to build a FILE record, which is too large for the stack. */
 struct {
@@ -141,16 +136,35 @@ static __always_inline uint32_t path_names(struct file *file, struct kernelio_fi
 	return walk.names_bytes;
 }
 
-static __noinline int file_leave(struct file_facts *f)
+static __always_inline bool is_skipped(uint64_t file)
+{
+	struct inode *directory;
+
+	if (!skipped_directory.inode)
+		return false;
+	directory = BPF_CORE_READ((struct file *)file, f_path.dentry, d_parent, d_inode);
+	return BPF_CORE_READ(directory, i_ino) == skipped_directory.inode &&
+	       BPF_CORE_READ(directory, i_sb, s_dev) == skipped_directory.dev;
+}
+
+/* Leaves the record of a file met first. -1: not left, to be tried again; else what it is. */
+static __noinline int file_meet(struct file_facts *f)
 {
 	uint32_t zero = 0;
-	uint8_t yes = 1;
+	uint8_t seen = SEEN_SKIPPED, *before;
 	struct kernelio_file *room;
 	struct inode *inode;
 	uint32_t names;
 
-	if (!f || bpf_map_lookup_elem(&files_seen, &f->key))
-		return 0;
+	if (!f)
+		return -1;
+	before = bpf_map_lookup_elem(&files_seen, &f->key);
+	if (before)
+		return *before;
+	if (is_skipped(f->file)) {
+		bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
+		return SEEN_SKIPPED;
+	}
 	room = bpf_map_lookup_elem(&file_room, &zero);
 	if (!room)
 		return -1;
@@ -172,18 +186,25 @@ static __noinline int file_leave(struct file_facts *f)
 		names = KERNELIO_PATH_BYTES + 255;
 	room->path_bytes = names;
 	if (record_leave(ETA_RECORD_FILE, room, offsetof(struct kernelio_file, names) + names))
-		return -1; /* counted; tried again at the next call */
-	bpf_map_update_elem(&files_seen, &f->key, &yes, BPF_ANY);
-	return 0;
+		return -1; /* counted */
+	seen = SEEN_LEFT;
+	bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
+	return SEEN_LEFT;
 }
 
-/* Makes F the operation's file. */
-static __always_inline void file_take(struct task_state *st, struct file_facts *f)
+/* Makes F the operation's file. false: the operation is not to be traced. */
+static __always_inline bool file_take(struct task_state *st, struct file_facts *f)
 {
 	struct file_key *seen = &st->seen[f->key.inode & (SEEN_FILES - 1)];
 
 	if (seen->inode != f->key.inode || seen->dev != f->key.dev) {
-		if (file_leave(f) == 0)
+		int met = file_meet(f);
+
+		if (met == SEEN_SKIPPED) {
+			TOTAL_ADD(skipped_calls, 1);
+			return false;
+		}
+		if (met == SEEN_LEFT)
 			*seen = f->key;
 	}
 	st->now.file = f->file;
@@ -194,6 +215,7 @@ static __always_inline void file_take(struct task_state *st, struct file_facts *
 	st->op.op_flags = (f->flags & open_flags.direct ? ETA_KOP_DIRECT : 0) |
 			  (f->flags & open_flags.sync ? ETA_KOP_SYNC : 0) |
 			  (f->flags & open_flags.append ? ETA_KOP_APPEND : 0);
+	return true;
 }
 
 static __always_inline uint64_t iovec_bytes(uint64_t user, uint64_t n)
@@ -262,9 +284,9 @@ static __always_inline void transfer_get(struct pt_regs *regs, uint8_t shape,
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
-	struct task_state *st = current_state();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = sure_state(task);
 	const volatile struct kernelio_syscall_info *info;
-	struct task_struct *task;
 	struct file_facts f;
 	uint16_t index;
 	uint32_t fd;
@@ -275,7 +297,6 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	index = info->index;
 	if (!index)
 		return 0;
-	task = bpf_get_current_task_btf();
 	if (task_is_compat(task)) {
 		TOTAL_ADD(compat_calls, 1);
 		return 0;
@@ -312,7 +333,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st->op.syscall = index;
 	st->op.spans_lost = 0;
 	if (info->shape != SHAPE_RETURNS) {
-		file_take(st, &f);
+		if (!file_take(st, &f))
+			return 0;
 		transfer_get(regs, info->shape, &f, &st->op);
 	} else {
 		st->op.dev = 0;
@@ -364,20 +386,22 @@ static __always_inline void operation_finish(struct task_state *st, uint64_t now
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct task_state *st = current_operation();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = sure_state(task);
 	struct file_facts f;
 	uint64_t now;
 
-	if (!st)
+	if (!st || !st->active)
 		return 0;
 	st->active = 0; /* first: what an interrupt meets from here on is not in the operation */
 	barrier();
 	now = bpf_ktime_get_ns();
 	if (st->now.shape == SHAPE_RETURNS) {
 		if (ret >= 0) {
-			if (!facts_get(bpf_get_current_task_btf(), ret, &f))
+			if (!facts_get(task, ret, &f))
 				return 0; /* a directory, a terminal, ...: no file of ours */
-			file_take(st, &f);
+			if (!file_take(st, &f))
+				return 0;
 		}
 	} else if (st->now.shape == SHAPE_SEEK) {
 		/* the new position may not fit `ret` */

@@ -42,7 +42,7 @@ static __always_inline void task_take(struct task_struct *task)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	if (current_state())
+	if (sure_state(parent))
 		task_take(child);
 	return 0;
 }
@@ -50,12 +50,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = sure_state(task);
 
 	if (!st)
 		return 0;
-	/* exec in a thread that is not the first one gives it the process's number */
-	st->tid = task->pid;
 	task_leave(task, 0);
 	return 0;
 }

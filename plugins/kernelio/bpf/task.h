@@ -29,6 +29,7 @@ static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns
 		.head.units = sizeof(record) / ETA_UNIT_BYTES,
 		.head.id = task->pid,
 		.head.flags = task->flags & TASK_IS_KERNEL_THREAD ? ETA_TASK_KERNEL_THREAD : 0,
+		.noted_ns = bpf_ktime_get_ns(),
 		.pid = task->tgid,
 		.ppid = BPF_CORE_READ(task, real_parent, tgid),
 		.cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id),

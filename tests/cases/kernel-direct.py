@@ -1,0 +1,40 @@
+# O_DIRECT: every byte written is a byte of a bio, with its times, its owner and its file.
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import kinds, need, need_bpf, need_ext4, nothing_lost, scratch, trace
+
+need("fio")
+need_bpf()
+need_ext4()
+
+JOBS, BYTES, BLOCK = 4, 1 << 20, 4096
+FIO = ["fio", "--name=d", f"--bs={BLOCK}", f"--size={BYTES}", f"--numjobs={JOBS}", "--thread",
+       "--ioengine=psync", "--direct=1", f"--directory={scratch}"]
+
+for rw, call in ("write", "pwrite64"), ("read", "pread64"):
+    spool = trace(rw, *FIO, f"--rw={rw}", options=["--strict"])
+    nothing_lost(spool)
+    ops = [op for op in spool.ops
+           if op.name == call and op.flags & kernel_spool.DIRECT and op.ret == BLOCK]
+    assert len(ops) == JOBS * BYTES // BLOCK, len(ops)
+    assert all("FS_DIRECT" in kinds(op) for op in ops)
+
+    bios = [bio for bio in spool.bios if bio.flags & kernel_spool.BIO_DIRECT]
+    assert sum(bio.bytes for bio in bios) == JOBS * BYTES, sum(bio.bytes for bio in bios)
+    if rw == "write":
+        assert spool.total("bio_direct_bytes") == JOBS * BYTES, spool.properties
+    inodes = {(op.dev, op.inode) for op in ops}
+    by_thread = {}
+    for op in ops:
+        by_thread.setdefault(op.tid, []).append(op)
+    for bio in bios:
+        assert bio.begin <= bio.issue <= bio.end and bio.status == 0, bio
+        assert bool(bio.flags & kernel_spool.BIO_WRITE) == (rw == "write"), bio
+        assert (bio.file_dev, bio.inode) in inodes, bio
+        assert (bio.owner_pid, bio.owner_tid) == (bio.pid, bio.tid), bio
+        # the call it belongs to waits for it
+        assert any(op.begin <= bio.begin and bio.end <= op.end for op in by_thread[bio.tid]), bio

@@ -1,0 +1,132 @@
+# Forks, execs, threads, attaching to what runs already; the exit status goes through.
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import SCI_KERNEL, need_bpf, nothing_lost, ops_on, path, trace
+
+need_bpf()
+
+# the shell's child, its child, and a program it turns into
+SCRIPT = "cd '%s'; sh -c 'echo 1 >first; (echo 2 >second)'; echo 3 >third; exec cat first second third"
+out = path("")
+spool = trace("fork", "sh", "-c", SCRIPT % out)
+nothing_lost(spool)
+first, second, third = ((ops_on(spool, name, "write")[0]) for name in ("first", "second", "third"))
+assert len({first.pid, second.pid, third.pid}) == 3
+tasks = {}
+for task in spool.tasks:
+    tasks.setdefault(task.tid, []).append(task)
+assert tasks[second.pid][-1].ppid == first.pid
+assert tasks[first.pid][-1].ppid == third.pid
+names = [task.comm for task in tasks[third.pid]]
+assert names.index("sh") < names.index("cat"), names
+assert tasks[third.pid][-1].end > tasks[third.pid][-1].start
+assert len({task.start for task in tasks[third.pid]}) == 1, "a task has one start"
+readers = ops_on(spool, "third", "read")
+assert {op.pid for op in readers} == {third.pid}
+
+# the program's first instruction: the loader's files are there
+assert any(spool.path(op).endswith("ld.so.cache") and op.name == "openat" for op in spool.ops)
+
+# threads that come and go
+PROGRAM = r"""
+import os, sys, threading
+def work(i):
+    fd = os.open(sys.argv[1] + str(i), os.O_WRONLY | os.O_CREAT, 0o644)
+    os.write(fd, b"x" * (i + 1))
+    os.close(fd)
+for i in range(200):
+    t = threading.Thread(target=work, args=(i,))
+    t.start()
+    t.join()
+"""
+spool = trace("threads", "/usr/bin/python3", "-c", PROGRAM, path("t"), options=["--threads=8"])
+nothing_lost(spool)
+assert spool.total("tasks_missed") == 0, "200 threads, two at a time"
+for i in range(200):
+    write, = ops_on(spool, f"t{i}", "write")
+    assert write.ret == i + 1
+
+# more at a time than there is room for: counted, and said
+PROGRAM = r"""
+import threading
+end = threading.Event()
+threads = [threading.Thread(target=end.wait) for _ in range(20)]
+for t in threads: t.start()
+end.set()
+for t in threads: t.join()
+"""
+spool = trace("crowd", "/usr/bin/python3", "-c", PROGRAM, options=["--threads=4"])
+assert spool.total("tasks_missed") == 17, spool.properties
+assert "17 threads not followed" in spool.said, spool.said
+
+# exit status, signals, what cannot be executed
+trace("status", "sh", "-c", "exit 3", status=3)
+trace("signal", "sh", "-c", "kill -9 $$", status=137)
+spool = trace("absent", "/no/such/program", status=127)
+assert "/no/such/program" in spool.said
+
+# a place that is taken: one line, the program does not run
+result = subprocess.run([SCI_KERNEL, "-o", path("status"), "--", "touch", path("ran")],
+                        capture_output=True, text=True)
+assert result.returncode == 1 and "there is a trace already" in result.stderr, result
+assert not os.path.exists(path("ran"))
+
+# a running process with several threads, taken in late, until it ends
+PROGRAM = r"""
+import os, sys, threading
+def work(i):
+    go.wait()
+    for n in range(50):
+        os.pwrite(fd, b"x" * 100, 1000 * i + n)
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o644)
+go = threading.Event()
+threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+for t in threads: t.start()
+print("ready", flush=True)
+sys.stdin.readline()
+go.set()
+for t in threads: t.join()
+"""
+
+
+def start(name):
+    program = subprocess.Popen(["/usr/bin/python3", "-c", PROGRAM, path(name)],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert program.stdout.readline() == "ready\n"
+    tracer = subprocess.Popen([SCI_KERNEL, "-o", path(name + ".out"), "-p", str(program.pid)],
+                              stderr=subprocess.PIPE, text=True)
+    # its probes are attached once the spool's files are there; then the tasks are taken in
+    for _ in range(1000):
+        if os.path.exists(path(name + ".out/kernel.spool/cpu.0")):
+            break
+        time.sleep(0.01)
+    time.sleep(0.3)
+    return program, tracer
+
+
+program, tracer = start("late")
+program.communicate("go\n")
+assert tracer.wait(timeout=60) == 0, tracer.stderr.read()
+spool = kernel_spool.KernelSpool(path("late.out/kernel.spool"))
+nothing_lost(spool)
+kernel_spool.check_shape(spool)
+writes = ops_on(spool, "late", "pwrite64")
+assert len(writes) == 150 and len({op.tid for op in writes}) == 3, len(writes)
+assert {op.pid for op in writes} == {program.pid}
+
+# the same, ended by ^C while the process goes on
+program, tracer = start("early")
+tracer.send_signal(signal.SIGINT)
+assert tracer.wait(timeout=60) == 0, tracer.stderr.read()
+program.communicate("go\n")
+spool = kernel_spool.KernelSpool(path("early.out/kernel.spool"))
+nothing_lost(spool)
+assert not ops_on(spool, "early"), "traced after the end"
+assert program.pid in {task.pid for task in spool.tasks}

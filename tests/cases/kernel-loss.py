@@ -1,0 +1,33 @@
+# A ring that is too small loses records: each is counted, produced = recorded + lost.
+# SPDX-License-Identifier: BSD-3-Clause
+import collections
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import need_bpf, path, trace
+
+need_bpf()
+
+ROUNDS, BLOCKS = 100, 256
+quiet = os.path.join(os.environ["SCI_BUILD"], "examples", "causes", "quiet")
+spool = trace("loss", quiet, path("quiet"), str(ROUNDS),
+              options=["--ring=4096", "--poll=100", "--strict"], status=1)
+lost, produced = collections.Counter(), collections.Counter()
+for loss in spool.losses:
+    lost[loss.type] += loss.lost
+    produced[loss.type, loss.cpu] = max(produced[loss.type, loss.cpu], loss.produced)
+assert sum(lost.values()) == int(spool.properties["LOST"]) > 0, (lost, spool.properties)
+assert "lost" in spool.said and "--ring" in spool.said, spool.said
+assert "not to be trusted" not in spool.said, spool.said
+
+# every write is either there or counted
+writes = [op for op in spool.ops if op.name == "pwrite64"]
+others = [op for op in spool.ops if op.name != "pwrite64"]
+assert len(writes) < ROUNDS * BLOCKS
+assert len(spool.ops) + lost[kernel_spool.KERNEL_OP] >= ROUNDS * BLOCKS
+whole = trace("whole", quiet, path("quiet"), str(ROUNDS))
+assert len([op for op in whole.ops if op.name == "pwrite64"]) == ROUNDS * BLOCKS
+assert len(spool.ops) + lost[kernel_spool.KERNEL_OP] == len(whole.ops), \
+    (len(spool.ops), lost, len(whole.ops))
