@@ -141,7 +141,10 @@ tests_programs_write_random_SOURCES = tests/programs/write-random.c \
 	tests/unit/random-trace.c tests/unit/random-trace.h \
 	tests/unit/memory-trace.c tests/unit/memory-trace.h
 tests_programs_write_random_LDADD = eta-ext/libeta.la
-script_tests += tests/cases/otf2-tools.sh tests/cases/otf2-damage.sh tests/cases/otf2-python.py
+script_tests += tests/cases/otf2-tools.sh tests/cases/otf2-damage.sh tests/cases/otf2-python.py \
+	tests/cases/otf2-foreign.sh
+EXTRA_DIST += tests/data/README.md tests/data/apex.tar.xz tests/data/eztrace-writers.tar.xz \
+	tests/data/scorep-ping-pong.tar.xz
 
 # The whole chain.
 EXTRA_DIST += tests/unified.py
