@@ -10,3 +10,5 @@ dist_doc_DATA += doc/score.md
 
 dist_man_MANS += doc/man/sci-merge.1
 dist_doc_DATA += doc/spool.md
+
+dist_doc_DATA += doc/archive.md
