@@ -74,6 +74,7 @@ struct sweep {
 	bool needs_fs, needs_device;
 	struct boundary *heap;
 	size_t n, room;
+	bool root_is_free; /* was taken, and nothing has come into its place */
 };
 
 /* ---- heap ---- */
@@ -87,10 +88,31 @@ static bool before(const struct boundary *a, const struct boundary *b)
 	return a->lane < b->lane;
 }
 
+/* B into the place of the root. */
+static void sift_down(struct sweep *s, struct boundary b)
+{
+	size_t i = 0, child;
+
+	for (; (child = 2 * i + 1) < s->n; i = child) {
+		if (child + 1 < s->n && before(&s->heap[child + 1], &s->heap[child]))
+			child++;
+		if (!before(&s->heap[child], &b))
+			break;
+		s->heap[i] = s->heap[child];
+	}
+	s->heap[i] = b;
+}
+
 static int push(struct sweep *s, struct boundary b)
 {
 	size_t i;
 
+	/* Most boundaries are followed by the next one of the same lane, not far below the root. */
+	if (s->root_is_free) {
+		s->root_is_free = false;
+		sift_down(s, b);
+		return 0;
+	}
 	if (s->n == s->room) {
 		size_t room = s->room ? 2 * s->room : 256;
 		struct boundary *heap = reallocarray(s->heap, room, sizeof(*heap));
@@ -106,21 +128,15 @@ static int push(struct sweep *s, struct boundary b)
 	return 0;
 }
 
-static struct boundary pop(struct sweep *s)
+/* The next boundary; false at the end. */
+static bool pop(struct sweep *s, struct boundary *b)
 {
-	struct boundary top = s->heap[0], last = s->heap[--s->n];
-	size_t i = 0, child;
-
-	for (; (child = 2 * i + 1) < s->n; i = child) {
-		if (child + 1 < s->n && before(&s->heap[child + 1], &s->heap[child]))
-			child++;
-		if (!before(&s->heap[child], &last))
-			break;
-		s->heap[i] = s->heap[child];
-	}
+	if (s->root_is_free && --s->n)
+		sift_down(s, s->heap[s->n]);
+	s->root_is_free = s->n > 0;
 	if (s->n)
-		s->heap[i] = last;
-	return top;
+		*b = s->heap[0];
+	return s->n;
 }
 
 /* ---- presence ---- */
@@ -454,10 +470,10 @@ static void sweep_close(struct sweep *s)
 int engine_split(struct engine *e)
 {
 	struct sweep s = { 0 };
+	struct boundary b;
 	int rc = sweep_open(&s, e);
 
-	while (!rc && s.n) {
-		struct boundary b = pop(&s);
+	while (!rc && pop(&s, &b)) {
 		struct lane *l = &s.lanes[b.lane];
 
 		if (b.kind == BIO_END)
