@@ -328,6 +328,37 @@ static void io_records_make_io(void **state)
 	finish(t, r);
 }
 
+/* Their life means nothing; what they lost is still told, and they stand in others' way. */
+static void kernel_threads_have_no_score(void **state)
+{
+	struct eta_trace *t = memory_trace_new("kernel");
+	uint32_t a = memory_thread(t, 1, 1);
+	uint32_t k =
+		eta_defs_location(t, &(struct eta_location){ .id = 7,
+							     .name = "kworker",
+							     .kind = ETA_LOCATION_KERNEL_THREAD,
+							     .process = ETA_NONE,
+							     .tid = 9 });
+	struct analysis *r;
+
+	(void)state;
+	memory_enter(t, a, 0, "main");
+	call_on(t, a, "vfs:sys_write", 100, 110, 7, false);
+	call_on(t, a, "vfs:sys_write", 200, 250, 7, false);
+	memory_leave(t, a, 1000, "main");
+	call_on(t, k, "vfs:sys_write", 220, 300, 7, false);
+	r = analyse(t, &score_by_min);
+	assert_false(thread(r, k)->scored);
+	assert_int_equal(thread(r, k)->slowdown.lost_ns, 70);
+	assert_string_equal(thread(r, k)->verdict.level, "none");
+	assert_true(thread(r, a)->scored);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 40);
+	assert_true(r->sci_max == 0.04 && r->sci_total == 0.04);
+	assert_int_equal(r->threads[r->max_thread].location, a);
+	assert_int_equal(r->life_ns, 1000);
+	finish(t, r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +376,7 @@ int main(void)
 		cmocka_unit_test(g14_both),
 		cmocka_unit_test(g15_not_io),
 		cmocka_unit_test(io_records_make_io),
+		cmocka_unit_test(kernel_threads_have_no_score),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
