@@ -268,9 +268,8 @@ static int queue_regions(struct task_cursor *c)
 	if (!MAKE_ROOM(c, scratch, &c->scratch_room, (size_t)(outer_end - outer) + c->expand.n))
 		return -ENOMEM;
 	while (inner < inner_end) {
-		/* at equal times what has begun inside is ended first */
-		bool first = outer == outer_end || inner->time_ns < outer->time_ns ||
-			     (inner->time_ns == outer->time_ns && inner != c->expand.events);
+		/* the inner one has begun before all of these, so at equal times it ends first */
+		bool first = outer == outer_end || inner->time_ns <= outer->time_ns;
 
 		c->scratch[n++] = first ? *inner++ : *outer++;
 	}

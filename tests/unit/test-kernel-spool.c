@@ -485,6 +485,70 @@ static void requests_lie_in_their_time(void **state)
 	maker_end(dir);
 }
 
+static void requests_at_the_edges_lie_inside(void **state)
+{
+	char dir[] = DIR_TEMPLATE;
+	struct eta_trace *trace;
+	struct spool spool;
+
+	(void)state;
+	maker_begin(dir);
+	make_meta(dir);
+	make_cpu(&spool, dir, 0);
+	maker_kernel_op(&spool, write_op(7, 8, 10, 30), NULL, 0);
+	maker_kernel_op(&spool, write_op(7, 8, 40, 50), NULL, 0);
+	maker_bio(&spool, (struct eta_bio_record){ .head = { .time_ns = 10, .end_ns = 90, .id = 8 },
+						   .issue_ns = 40,
+						   .pid = 7,
+						   .dev = plain_dev });
+	maker_bio(&spool, (struct eta_bio_record){ .head = { .time_ns = 30, .end_ns = 90, .id = 8 },
+						   .issue_ns = 50,
+						   .pid = 7,
+						   .dev = plain_dev });
+	spool_close(&spool);
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	expect_events(trace, 0, "? tid 8",
+		      "+vfs:sys_pwrite64@10 begin@10 begin@30 -vfs:sys_pwrite64@30 "
+		      "+vfs:sys_pwrite64@40 issued@40 issued@50 -vfs:sys_pwrite64@50");
+	eta_close(trace);
+	maker_end(dir);
+}
+
+/* The worst order there is. */
+static void requests_completed_backwards_are_sorted(void **state)
+{
+	enum { REQUESTS = 5000 };
+	char dir[] = DIR_TEMPLATE;
+	const struct eta_event *batch;
+	struct eta_cursor *cursor;
+	struct eta_trace *trace;
+	struct spool spool;
+	uint64_t expected_ns = 1;
+	ssize_t n;
+
+	(void)state;
+	maker_begin(dir);
+	make_meta(dir);
+	make_cpu(&spool, dir, 0);
+	for (uint64_t i = REQUESTS; i > 0; i--)
+		maker_bio(&spool,
+			  (struct eta_bio_record){
+				  .head = { .time_ns = i, .end_ns = 3 * REQUESTS - i, .id = 8 },
+				  .pid = 7,
+				  .dev = plain_dev });
+	spool_close(&spool);
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	assert_int_equal(eta_cursor_open(trace, 0, &cursor), 0);
+	while ((n = eta_cursor_read(cursor, &batch)) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			assert_int_equal(batch[i].time_ns, expected_ns++);
+	assert_int_equal(n, 0);
+	assert_int_equal(expected_ns, REQUESTS + 1);
+	eta_cursor_close(cursor);
+	eta_close(trace);
+	maker_end(dir);
+}
+
 static void who_and_losses_are_kept(void **state)
 {
 	char dir[] = DIR_TEMPLATE;
@@ -605,6 +669,8 @@ int main(void)
 		cmocka_unit_test(a_task_wanders_between_cpus),
 		cmocka_unit_test(operations_nest),
 		cmocka_unit_test(requests_lie_in_their_time),
+		cmocka_unit_test(requests_at_the_edges_lie_inside),
+		cmocka_unit_test(requests_completed_backwards_are_sorted),
 		cmocka_unit_test(who_and_losses_are_kept),
 		cmocka_unit_test(random_tasks_come_out_sorted),
 	};

@@ -73,6 +73,11 @@ static const struct one_case cases[] = {
 	  "+vfs:o@4 -vfs:o@6",
 	  "+a@1 -a@2 +vfs:o@4 -vfs:o@6 +b@8 -b@9",
 	  { .events = 6 } },
+	{ "kernel alone until the next call",
+	  "+a@1 -a@2 +b@9 -b@12",
+	  "+vfs:o@4 +fs:o@5 -fs:o@9 -vfs:o@9",
+	  "+a@1 -a@2 +vfs:o@4 +fs:o@5 -fs:o@9 -vfs:o@9 +b@9 -b@12",
+	  { .events = 8 } },
 	{ "truncated inside both",
 	  "+a@1",
 	  "+vfs:a@2 +fs:a@3 -fs:a@7",
@@ -179,6 +184,7 @@ static void attributes_stay_on_the_topmost_region_that_knows_them(void **state)
 				    .inode = 12,
 				    .dev = 4 };
 	struct eta_event inner = kernel;
+	struct eta_event leave = { .time_ns = 7, .kind = ETA_LEAVE, .has = ETA_HAS_RET };
 	const struct eta_event *batch;
 	struct eta_cursor *cursor;
 
@@ -187,21 +193,35 @@ static void attributes_stay_on_the_topmost_region_that_knows_them(void **state)
 		memory_thread(in[i], 1, 1);
 	user.region = memory_region(in[0], "write");
 	memory_event(in[0], 0, user);
-	memory_leave(in[0], 0, 9, "write");
+	leave.region = user.region;
+	leave.time_ns = 9;
+	leave.ret = 9;
+	memory_event(in[0], 0, leave);
+	leave.time_ns = 7;
 	kernel.region = memory_region(in[1], "vfs:w");
 	memory_event(in[1], 0, kernel);
 	inner.region = memory_region(in[1], "fs:w");
 	inner.time_ns = 3;
 	inner.offset = 4;
 	memory_event(in[1], 0, inner);
-	memory_leave(in[1], 0, 7, "fs:w");
-	memory_leave(in[1], 0, 8, "vfs:w");
+	leave.region = inner.region;
+	leave.ret = 8;
+	memory_event(in[1], 0, leave);
+	leave.region = kernel.region;
+	leave.time_ns = 8;
+	leave.ret = 9;
+	memory_event(in[1], 0, leave);
 	assert_int_equal(eta_merge(in, 2, &merged), 0);
 	assert_int_equal(eta_cursor_open(merged, 0, &cursor), 0);
 	assert_int_equal(eta_cursor_read(cursor, &batch), 6);
 	assert_int_equal(batch[0].has, ETA_HAS_SIZE);
 	assert_int_equal(batch[1].has, ETA_HAS_OFFSET | ETA_HAS_FILE);
 	assert_int_equal(batch[2].has, ETA_HAS_OFFSET);
+	/* the size that was asked for is what came back, but for the innermost; the outermost says
+	 * so */
+	assert_int_equal(batch[3].has, ETA_HAS_RET);
+	assert_int_equal(batch[4].has, 0);
+	assert_int_equal(batch[5].has, ETA_HAS_RET);
 	/* the input itself is as it was */
 	{
 		size_t n;

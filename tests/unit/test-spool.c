@@ -312,6 +312,7 @@ enum damage {
 	SHORT_RECORD,
 	UNKNOWN_TYPE,
 	BROKEN_CHAIN,
+	LOOPED_CHAIN,
 	N_DAMAGES,
 };
 
@@ -330,6 +331,7 @@ static const struct {
 	[NO_UNITS] = { 0, -EBADMSG, 0, 1, 1, "record without a length at byte 4224" },
 	[SHORT_RECORD] = { 0, -EBADMSG, 0, 1, 1, "record shorter than its type at byte 4224" },
 	[UNKNOWN_TYPE] = { 0, 0, 0, 1, 2, NULL },
+	[LOOPED_CHAIN] = { 0, 0, 0, 1, 3, "the list of files is broken at byte 4096" },
 	[BROKEN_CHAIN] = { 0, 0, 0, 1, 3, "the list of files is broken at byte 4160" },
 };
 
@@ -372,6 +374,11 @@ static void do_damage(const char *path, enum damage damage)
 	case BROKEN_CHAIN:
 		assert_int_equal(
 			pwrite(fd, &offset, 8, offsetof(struct eta_spool_header, last_file)), 8);
+		break;
+	case LOOPED_CHAIN:
+		offset = 4096;
+		assert_int_equal(
+			pwrite(fd, &offset, 8, 4096 + offsetof(struct eta_file_record, prev)), 8);
 		break;
 	case N_DAMAGES:
 		break;
