@@ -77,6 +77,24 @@ static int add_device(struct eta_trace *trace, struct spool_index *index,
 			    (struct index_location){ .bios = group->bios, .device = true });
 }
 
+/* The first of the task records of (PID, TID), or the place where it would be. */
+static const struct index_task *find_task(const struct spool_index *index, uint32_t pid,
+					  uint32_t tid)
+{
+	size_t low = 0, high = index->n_tasks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct index_task *task = &index->tasks[middle];
+
+		if (task->pid < pid || (task->pid == pid && task->tid < tid))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &index->tasks[low];
+}
+
 /* The process of TASK: named after its main thread where that is known. */
 static uint32_t process_of(struct eta_trace *trace, const struct spool_index *index, uint32_t pid,
 			   const struct index_task *task)
@@ -85,9 +103,11 @@ static uint32_t process_of(struct eta_trace *trace, const struct spool_index *in
 
 	if (task && task->kernel_thread)
 		return spool_process(trace, 0, 0, "kernel");
-	for (size_t i = 0; i < index->n_tasks; i++)
-		if (index->tasks[i].pid == pid && index->tasks[i].tid == pid)
-			leader = &index->tasks[i];
+	/* of several lives of its main thread the last */
+	for (const struct index_task *end = index->tasks + index->n_tasks,
+				     *next = find_task(index, pid, pid);
+	     next < end && next->pid == pid && next->tid == pid; next++)
+		leader = next;
 	return spool_process(trace, pid, leader ? leader->ppid : 0, leader ? leader->comm : "");
 }
 
@@ -159,13 +179,11 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 static int add_lives(struct eta_trace *trace, struct spool_index *index,
 		     const struct index_group *group)
 {
-	const struct index_task *task = index->tasks, *end = index->tasks + index->n_tasks;
+	const struct index_task *task = find_task(index, group->pid, group->tid);
+	const struct index_task *end = index->tasks + index->n_tasks;
 	uint64_t from_ns = 0;
 	int rc = 0;
 
-	while (task < end &&
-	       (task->pid < group->pid || (task->pid == group->pid && task->tid < group->tid)))
-		task++;
 	if (task == end || task->pid != group->pid || task->tid != group->tid)
 		return add_life(trace, index, group, NULL, 0, UINT64_MAX);
 	for (; rc == 0 && task < end && task->pid == group->pid && task->tid == group->tid;

@@ -92,9 +92,13 @@ static int define_fs(struct eta_trace *trace, struct index_fs *fs)
 int expand_define(struct eta_trace *trace, struct spool_index *index)
 {
 	uint32_t kinds = 0;
+	enum eta_reason reason;
 	bool ok = true;
 	int rc = 0;
 
+	for (int kind = 1; kind < ETA_N_SPANS; kind++)
+		eta_region_name_split(span_regions[kind], &index->span_levels[kind], &reason);
+	index->span_levels[ETA_N_SPANS] = ETA_LEVEL_FS;
 	for (size_t i = 0; rc == 0 && i < index->n_fs; i++) {
 		rc = define_fs(trace, &index->fs[i]);
 		kinds |= index->fs[i].span_kinds;
@@ -414,17 +418,6 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	return leaf(expand, span->begin_ns, span->end_ns, region);
 }
 
-static enum eta_level level_of(uint8_t kind)
-{
-	enum eta_level level;
-	enum eta_reason reason;
-
-	if (kind == ETA_N_SPANS)
-		return ETA_LEVEL_FS;
-	eta_region_name_split(span_regions[kind], &level, &reason);
-	return level;
-}
-
 static int expand_span(struct expand *expand, const struct index_fs *fs, struct expand_span span,
 		       struct spool_name name, const struct expand_bio *bios, size_t n)
 {
@@ -457,9 +450,9 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
 		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
 	}
-	return open_region(expand, span.begin_ns, span.end_ns, region, level_of(span.kind),
-			   around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0),
-			   span.who);
+	return open_region(
+		expand, span.begin_ns, span.end_ns, region, expand->index->span_levels[span.kind],
+		around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0), span.who);
 }
 
 /* What the operation as a whole is about, on its ENTER. */

@@ -63,6 +63,7 @@ struct spool_index {
 	uint64_t spans_lost;	      /* what operations had no room for */
 	struct spool_handle *devices; /* id: dev */
 	size_t n_devices;
+	enum eta_level span_levels[ETA_N_SPANS + 1]; /* the last: the file system's function */
 	struct {
 		uint32_t other_wait[ETA_N_LEVELS];
 		uint32_t queue, device, held_back, journal_commit;
