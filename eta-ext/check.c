@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define ATTRIBUTES (ETA_HAS_SIZE | ETA_HAS_OFFSET | ETA_HAS_FILE)
+
 void check_init(struct check *check, check_pull_fn pull, void *arg, struct eta_counts *counts,
 		bool strip)
 {
@@ -51,6 +53,10 @@ static void strip_enter(struct eta_event *event, const struct check_attributes *
 {
 	uint16_t both = event->has & around->has, same = 0;
 
+	if (!(event->has & ATTRIBUTES) && !around->has) { /* most regions of most traces */
+		inside->has = 0;
+		return;
+	}
 	if ((both & ETA_HAS_SIZE) && event->size == around->size)
 		same |= ETA_HAS_SIZE;
 	if ((both & ETA_HAS_OFFSET) && event->offset == around->offset)
@@ -59,7 +65,7 @@ static void strip_enter(struct eta_event *event, const struct check_attributes *
 		same |= ETA_HAS_FILE;
 	event->has &= (uint16_t)~same;
 	*inside = *around;
-	inside->has |= event->has;
+	inside->has |= event->has & ATTRIBUTES;
 	inside->size_is_own = event->has & ETA_HAS_SIZE;
 	if (event->has & ETA_HAS_SIZE)
 		inside->size = event->size;
