@@ -3,6 +3,9 @@
 #ifndef ETA_IO_FUNCTIONS_H
 #define ETA_IO_FUNCTIONS_H
 
+/* One X a line would be pages. */
+/* clang-format off */
+
 /*
  * X(name): the union of what EZTrace, Score-P, Darshan, Recorder, dftracer and our own tracer call
  * I/O. Calls that only start, wait for or end a process are not in it: their time is not I/O.
@@ -90,5 +93,7 @@
 	X(MPI_File_iread) X(MPI_File_iread_all) X(MPI_File_iread_at) X(MPI_File_iread_at_all)      \
 	X(MPI_File_iread_shared) X(MPI_File_iwrite) X(MPI_File_iwrite_all)                         \
 	X(MPI_File_iwrite_at) X(MPI_File_iwrite_at_all) X(MPI_File_iwrite_shared)
+
+/* clang-format on */
 
 #endif

@@ -24,6 +24,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source-otf2-cursor.c \
 	eta-ext/source-otf2-cursor.h \
 	eta-ext/source-otf2-defs.c \
+	eta-ext/source-otf2-events.c \
 	eta-ext/source-otf2.c \
 	eta-ext/source-otf2.h \
 	eta-ext/source.h \

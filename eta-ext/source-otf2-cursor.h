@@ -1,9 +1,34 @@
-/* Inside of the OTF2 source: events of one location. */
+/* Inside of the OTF2 source: the events of one location. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_SOURCE_OTF2_CURSOR_H
 #define ETA_SOURCE_OTF2_CURSOR_H
 
-#include "source.h"
+#include "source-otf2.h"
+
+enum { OTF2_BATCH = 512 }; /* 32 KiB: stays in the first cache */
+
+struct otf2_cursor {
+	struct eta_cursor cursor;
+	struct eta_trace *trace;
+	const struct otf2 *otf2;
+	OTF2_EvtReader *evt; /* NULL: no file of events (lenient) */
+	uint32_t location;
+	uint64_t id;
+	bool lenient;
+	bool peeking;  /* for the first event only: its damage is for a real reader to report */
+	bool finished; /* libotf2 takes a read behind the end for damage */
+	int error;     /* met behind the events of the last batch */
+	bool region_is_unknown; /* why a callback stopped the reader: */
+	uint32_t unknown_region;
+	uint32_t n;	  /* events in batch */
+	uint32_t depth;	  /* regions open now */
+	uint64_t last_ns; /* of the last event */
+	uint64_t sizes[ARCHIVE_DEPTH];
+	struct eta_event batch[OTF2_BATCH];
+};
+
+/* The callbacks that fill the batch of C, for its reader of events. */
+OTF2_ErrorCode otf2_register_callbacks(OTF2_Reader *reader, struct otf2_cursor *c);
 
 int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
 ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);

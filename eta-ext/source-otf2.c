@@ -1,6 +1,6 @@
 /* Source: OTF2 archives, of ours and of others, read location by location. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "source-otf2.h"
+#include "source-otf2-cursor.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,14 +12,16 @@
 
 #include <otf2/OTF2_Pthread_Locks.h>
 
-#include "source-otf2-cursor.h"
-
-/* Every file of an archive begins with an OTF2 buffer's head; the anchor file says its name too. */
+/*
+ * The anchor file says its name; the other files, which users name by mistake, only begin like it:
+ * a chunk's head and the byte order, here little endian.
+ */
 static bool otf2_probe(const char *path, bool directory, const unsigned char *head,
 		       size_t head_bytes)
 {
 	(void)path;
-	return !directory && head_bytes >= 16 && head[0] == 3 && head[1] == 'B';
+	return !directory && head_bytes >= 16 && head[0] == 3 &&
+	       (memcmp(head + 2, "OTF2", 4) == 0 || head[1] == 'B');
 }
 
 /* The size of BASE + SUFFIX; reports what is wrong with it. */

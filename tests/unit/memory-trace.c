@@ -128,8 +128,8 @@ uint32_t memory_thread(struct eta_trace *trace, uint32_t pid, uint32_t tid)
 	while (p < trace->defs.n_processes && trace->defs.processes[p].pid != pid)
 		p++;
 	if (p == trace->defs.n_processes)
-		eta_defs_process(trace,
-				 &(struct eta_process){.name = "app", .host = "host", .pid = pid});
+		eta_defs_process(
+			trace, &(struct eta_process){ .name = "app", .host = "host", .pid = pid });
 	snprintf(name, sizeof(name), "app tid %u", tid);
 	return eta_defs_location(trace, &(struct eta_location){
 						.id = trace->defs.n_locations,
@@ -168,17 +168,17 @@ void memory_event(struct eta_trace *trace, uint32_t location, struct eta_event e
 void memory_enter(struct eta_trace *trace, uint32_t location, uint64_t time_ns, const char *region)
 {
 	memory_event(trace, location,
-		     (struct eta_event){.time_ns = time_ns,
-					.kind = ETA_ENTER,
-					.region = memory_region(trace, region)});
+		     (struct eta_event){ .time_ns = time_ns,
+					 .kind = ETA_ENTER,
+					 .region = memory_region(trace, region) });
 }
 
 void memory_leave(struct eta_trace *trace, uint32_t location, uint64_t time_ns, const char *region)
 {
 	memory_event(trace, location,
-		     (struct eta_event){.time_ns = time_ns,
-					.kind = ETA_LEAVE,
-					.region = memory_region(trace, region)});
+		     (struct eta_event){ .time_ns = time_ns,
+					 .kind = ETA_LEAVE,
+					 .region = memory_region(trace, region) });
 }
 
 void memory_batch(struct eta_trace *trace, size_t events)

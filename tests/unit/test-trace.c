@@ -29,10 +29,10 @@ static void what_is_no_trace_is_said_in_one_line(void **state)
 		const char *path, *expected;
 		int rc;
 	} cases[] = {
-		{"/nonexistent/x.otf2", "cannot open: No such file", -ENOENT},
-		{dir, "is a directory but not a spool", -EINVAL},
-		{empty, "is empty", -EINVAL},
-		{text, "unknown format", -EINVAL},
+		{ "/nonexistent/x.otf2", "cannot open: No such file", -ENOENT },
+		{ dir, "is a directory but not a spool", -EINVAL },
+		{ empty, "is empty", -EINVAL },
+		{ text, "unknown format", -EINVAL },
 	};
 	FILE *f;
 
@@ -90,7 +90,7 @@ static void definitions_keep_their_strings(void **state)
 	assert_string_equal(defs->regions[1001].description, "");
 	eta_defs_property(trace, "SCI::CLOCK", "monotonic");
 	assert_string_equal(defs->properties[0].value, "monotonic");
-	eta_defs_file(trace, &(struct eta_file){.path = name, .inode = 7});
+	eta_defs_file(trace, &(struct eta_file){ .path = name, .inode = 7 });
 	name[0] = 'X';
 	assert_string_equal(defs->files[0].path, "fs:f999");
 	assert_string_equal(defs->files[0].fs, "");
@@ -137,9 +137,10 @@ static void io_functions_are_known(void **state)
 	static const char *const io[] = {
 		"write",	  "pwrite64",  "fread_unlocked",	"__open_2",
 		"fsync",	  "aio_write", "MPI_File_write_at_all", "fprintf",
-		"__isoc99_fscanf"};
-	static const char *const other[] = {"Working", "pthread_join",	   "main",     "",
-					    "writes",  "EZTrace finalize", "MPI_Send", "fork"};
+		"__isoc99_fscanf"
+	};
+	static const char *const other[] = { "Working", "pthread_join",	    "main",	"",
+					     "writes",	"EZTrace finalize", "MPI_Send", "fork" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(io) / sizeof(*io); i++)
