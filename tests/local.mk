@@ -130,6 +130,7 @@ tests_bench_bench_generate_LDADD = $(COMMAND_LIBS)
 noinst_PROGRAMS += tests/bench/bench-read
 tests_bench_bench_read_SOURCES = tests/bench/read.c
 tests_bench_bench_read_LDADD = $(COMMAND_LIBS)
+EXTRA_DIST += tests/bench/archive.sh
 .PHONY: bench-programs
 bench-programs: $(noinst_PROGRAMS)
 
