@@ -6,6 +6,7 @@ import os
 import struct
 
 HEADER = 4096
+PROCESS_FILE = 3
 USER_OP, FILE, NAME, PROPERTY, SKIP = 1, 4, 6, 7, 9
 OFFSET_UNKNOWN = -(1 << 63)
 
@@ -41,29 +42,38 @@ class Spool:
         self.headers, self.names, self.properties = {}, {}, {}
         self.files, self.ops = {}, []
         loaded = {name: open(name, "rb").read() for name in glob.glob(os.path.join(path, "*.*"))}
+        headers = {name: read_header(data) for name, data in loaded.items()}
+        # an image: a process until it calls exec; ids are unique within one
+        images = sorted((h.pid, h.start) for h in headers.values() if h.kind == PROCESS_FILE)
+
+        def image_of(header):
+            return max((i for i in images if i[0] == header.pid and i[1] <= header.start))
+
         for name, data in loaded.items():
-            header = read_header(data)
+            header = headers[name]
+            image = image_of(header)
             self.headers[os.path.basename(name)] = header
             for at, kind, _time, _end, flags, ident in records(data):
                 if kind == NAME:
                     n, = struct.unpack_from("=I", data, at + 24)
-                    self.names[header.pid, ident] = (data[at + 32:at + 32 + n].decode(), flags)
+                    self.names[image, ident] = (data[at + 32:at + 32 + n].decode(), flags)
                 elif kind == PROPERTY:
                     n, = struct.unpack_from("=I", data, at + 24)
                     self.properties.setdefault(header.pid, []).append(
                         data[at + 32:at + 32 + n].decode())
                 elif kind == FILE:
                     dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
-                    self.files[header.pid, ident] = File(
+                    self.files[image, ident] = File(
                         flags, dev, oflags, inode, magic, data[at + 56:at + 56 + n].decode())
         for name, data in loaded.items():
-            header = read_header(data)
+            header = headers[name]
+            image = image_of(header)
             for at, kind, time, end, _flags, ident in records(data):
                 if kind != USER_OP:
                     continue
                 fd, file, size, offset, ret, caller = struct.unpack_from("=iIQqqQ", data, at + 24)
-                text, op_kind = self.names[header.pid, ident]
-                known = self.files.get((header.pid, file))
+                text, op_kind = self.names[image, ident]
+                known = self.files.get((image, file))
                 assert known or file == 0, (name, at, file)
                 self.ops.append(Op(text, op_kind, fd, known.path if known else "", file, size,
                                    None if offset == OFFSET_UNKNOWN else offset, ret, time, end,

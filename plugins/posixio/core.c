@@ -209,16 +209,18 @@ __attribute__((constructor)) static void tracer_start(void)
 }
 
 /*
- * Only the thread that ends the process can let go of its file; the files of threads that still run
- * keep their reserved tail, which reads as zeros.
+ * Others may still call: destructors of the program's libraries, threads that run on. So nothing is
+ * taken away from them; the files only give back what they have reserved and will hardly use.
  */
 __attribute__((destructor)) static void tracer_end(void)
 {
 	struct thread *t = self;
 
-	if (!t || (t->state != THREAD_LIVE) || !process_is_ours())
+	if (!t || t->state != THREAD_LIVE || !process_is_ours())
 		return;
-	self = &thread_dead;
-	sink_thread_end(&t->sink, t->missed);
+	thread_busy(t);
+	sink_thread_trim(&t->sink, t->missed);
+	t->missed = 0;
 	sink_process_end();
+	thread_idle(t);
 }

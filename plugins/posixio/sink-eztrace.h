@@ -53,6 +53,13 @@ void sink_process_end(void);
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
 void sink_thread_end(struct sink_thread *sink, uint64_t missed);
 
+/* EZTrace closes its own writers. */
+static inline void sink_thread_trim(struct sink_thread *sink, uint64_t missed)
+{
+	(void)sink;
+	(void)missed;
+}
+
 /* A call of a process that is not traced: the child of a fork. How many such children there are. */
 void sink_off_call(void);
 unsigned sink_untraced_children(void);

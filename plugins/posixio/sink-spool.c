@@ -16,6 +16,7 @@
 #define SEGMENT_MAX_BYTES ((size_t)1 << 20)
 #define PROCESS_SEGMENT_BYTES ((size_t)8 << 10)
 #define CMDLINE_MAX_BYTES 4096
+#define PAGE_BYTES ((size_t)4096) /* as eta-ext/spool.c reserves */
 
 static struct {
 	char dir[PATH_MAX];
@@ -149,9 +150,23 @@ int sink_process_start(void)
 	return 0;
 }
 
+/* Cuts the file a page behind its last record; what more comes reserves anew. */
+static void trim(struct spool *spool)
+{
+	size_t used = (size_t)(spool->next - spool->base);
+	size_t keep = (used + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES;
+	unsigned char *end = spool->base + keep;
+
+	if (!spool->header || end >= spool->end)
+		return;
+	syscall(SYS_munmap, end, (size_t)(spool->end - end));
+	spool->end = end;
+	syscall(SYS_truncate, spool->path, (off_t)(spool->base_offset + keep));
+}
+
 void sink_process_end(void)
 {
-	spool_close(&process.spool);
+	trim(&process.spool);
 }
 
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
@@ -183,6 +198,12 @@ void sink_thread_end(struct sink_thread *sink, uint64_t missed)
 	if (sink->spool.header)
 		sink->spool.header->lost += missed;
 	spool_close(&sink->spool);
+}
+
+void sink_thread_trim(struct sink_thread *sink, uint64_t missed)
+{
+	sink->spool.header->lost += missed;
+	trim(&sink->spool);
 }
 
 void sink_thread_lost(void)

@@ -29,6 +29,9 @@ void sink_process_end(void);
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
 void sink_thread_end(struct sink_thread *sink, uint64_t missed);
 
+/* The process is about to end, and this thread with it: lets go of most of what is reserved. */
+void sink_thread_trim(struct sink_thread *sink, uint64_t missed);
+
 /* A call of a process that is not traced: it was told why when it started. */
 static inline void sink_off_call(void)
 {

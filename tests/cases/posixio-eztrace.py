@@ -200,6 +200,26 @@ def companions():
     assert Trace([CALLS, "opens"], directory=PLUGINS).ops
 
 
+def same_output():
+    """Programs do under the tracer what they do without it."""
+    commands = [["/usr/bin/python3", "-c", "print(sum(open('data', 'rb').read()))"],
+                [shutil.which("tar"), "-cf", "-", "data"]]
+    if shutil.which("sqlite3"):
+        commands.append([shutil.which("sqlite3"), "db",
+                         "CREATE TABLE t(a); INSERT INTO t VALUES (42); SELECT * FROM t;"])
+    for command in commands:
+        trace = Trace(command)
+        assert trace.ops, command
+        again = tempfile.mkdtemp()
+        with open(os.path.join(again, "data"), "wb") as data:
+            data.write(bytes(100))
+        if command[0].endswith("tar"):  # the archive holds the file's time
+            os.utime(again + "/data", ns=(0, trace.stat["data"].st_mtime_ns))
+        plain = subprocess.run(command, cwd=again, stdout=subprocess.PIPE, check=True)
+        assert plain.stdout == trace.output, command
+        shutil.rmtree(again)
+
+
 def programs():
     # a shell ends with _exit
     trace = Trace([shutil.which("sh"), "-c", "read x <data; echo $((6 * 7)) >made; echo ok"])
@@ -214,5 +234,5 @@ def programs():
         assert sorted(count.values()) == [512, 512], count
 
 
-for test in (soname, who_where_when, properties, calls, signals, companions, programs):
+for test in (soname, who_where_when, properties, calls, signals, companions, same_output, programs):
     test()

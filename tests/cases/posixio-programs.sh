@@ -17,7 +17,7 @@ traced()
 		fail "$* fails under the tracer: $(cat "$scratch/traced")"
 }
 
-# count FUNCTION PATH-PART: operations in the spool; also checks that none is lost
+# count FUNCTION PATH-PART: operations in the spool ('': any); also checks that none is lost
 count()
 {
 	/usr/bin/python3 - "$SCI_SRC/tests" "$spool" "$1" "$2" <<'EOF'
@@ -25,8 +25,8 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import spool
 s = spool.Spool(sys.argv[2])
-assert s.lost == 0
-print(sum(op.name == sys.argv[3] and sys.argv[4] in op.path for op in s.ops))
+assert s.lost == 0, [h for h in s.headers.values() if h.lost]
+print(sum(sys.argv[3] in ('', op.name) and sys.argv[4] in op.path for op in s.ops))
 EOF
 }
 
@@ -60,11 +60,25 @@ if command -v sqlite3 >/dev/null 2>&1; then
 	[ "$n" -gt 3 ] || fail "sqlite3: only $n pwrite64 traced"
 fi
 
+cd "$scratch/work"
+
 # a thread killed inside its work leaves what it did, and the call it was in
 # shellcheck disable=SC2016
 traced sh -c 'dd if=/dev/zero of=killed bs=1 count=100000000 status=none & sleep 0.3; kill -9 $!; wait; :'
 n=$(count write killed)
 [ "$n" -gt 1000 ] || fail "kill -9: only $n writes kept"
+
+# so do one that dies of a signal and one that goes on as another program
+signals='f = open("died%d" % n, "wb", 0); f.write(b"123"); os.kill(os.getpid(), n)'
+for n in 6 11 15; do
+	# shellcheck disable=SC2016
+	traced sh -c '/usr/bin/python3 -c "$1" || :' sh "import os; n = $n; $signals"
+	[ "$(count write "died$n")" -eq 1 ] || fail "signal $n: the write before it is missing"
+done
+# shellcheck disable=SC2016
+traced sh -c 'echo x >before; exec dd if=/dev/zero of=after bs=7 count=2 status=none'
+[ "$(count write /before)" -eq 1 ] || fail "exec: what was before is missing"
+[ "$(count write /after)" -eq 2 ] || fail "exec: what came after is missing"
 
 if command -v fio >/dev/null 2>&1; then
 	traced fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread --group_reporting \
@@ -73,4 +87,9 @@ if command -v fio >/dev/null 2>&1; then
 		n=$(count pwrite64 "/w.$job.0")
 		[ "$n" -eq 1024 ] || fail "fio job $job wrote 1024 blocks, $n traced"
 	done
+	# every call of the spool is in the archive that becomes of it
+	status 0 sci-merge "$spool" -o "$scratch/fio.otf2"
+	n=$(count '' '')
+	entered=$(otf2-print -Werror "$scratch/fio.otf2" | grep -c '^ENTER ')
+	[ "$n" -eq "$entered" ] || fail "$n calls in the spool, $entered in the archive"
 fi
