@@ -93,28 +93,28 @@ static int spill_operation(struct worker *w, const struct operation *op, uint32_
 		rc = resource_dev(&w->engine->resources, &w->cache, op->dev, &dev);
 	if (rc < 0)
 		return rc;
-	rc |= spill_put(s, op->begin_ns);
-	rc |= spill_put(s, op->end_ns);
-	rc |= spill_put(s, tally | (uint64_t)file << 32);
-	rc |= spill_put(s, spill_fields((unsigned)__builtin_popcountll(cells), dirties,
-					op->truncated, dev, (uint32_t)op->n_pieces));
+	spill_put(s, op->begin_ns);
+	spill_put(s, op->end_ns);
+	spill_put(s, tally | (uint64_t)file << 32);
+	spill_put(s, spill_fields((unsigned)__builtin_popcountll(cells), dirties, op->truncated,
+				  dev, (uint32_t)op->n_pieces));
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
 		w->has_cells[cell_table[c].group] = true;
-		rc |= spill_put(s, (uint64_t)c << SPILL_NS_BITS | op->ns[c]);
+		spill_put(s, (uint64_t)c << SPILL_NS_BITS | op->ns[c]);
 	}
-	for (size_t i = 0; i < op->n_pieces && rc >= 0; i++) {
+	for (size_t i = 0; i < op->n_pieces; i++) {
 		const struct piece *p = &op->pieces[i];
 		uint32_t d = dev;
 
 		if (p->dev && resource_dev(&w->engine->resources, &w->cache, p->dev, &d) < 0)
 			return -ENOMEM;
-		rc |= spill_put(s, p->begin_ns);
-		rc |= spill_put(s, p->end_ns);
-		rc |= spill_put(s, d | (uint64_t)p->held_back << 32);
+		spill_put(s, p->begin_ns);
+		spill_put(s, p->end_ns);
+		spill_put(s, d | (uint64_t)p->held_back << 32);
 	}
-	return rc < 0 ? -EIO : 0;
+	return s->rc;
 }
 
 static int on_operation(void *arg, const struct operation *op)
@@ -157,10 +157,10 @@ static int on_bio(void *arg, const struct bio *bio)
 
 	if (rc < 0)
 		return rc;
-	rc |= spill_put(&w->bios, bio->begin_ns);
-	rc |= spill_put(&w->bios, bio->end_ns);
-	rc |= spill_put(&w->bios, dev | (uint64_t)bio->owner_tid << 32);
-	return rc < 0 ? -EIO : 0;
+	spill_put(&w->bios, bio->begin_ns);
+	spill_put(&w->bios, bio->end_ns);
+	spill_put(&w->bios, dev | (uint64_t)bio->owner_tid << 32);
+	return w->bios.rc;
 }
 
 /* ---- locations ---- */

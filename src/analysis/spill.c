@@ -61,34 +61,26 @@ void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spil
 {
 	w->spill = spill;
 	w->stream = stream;
+	w->rc = 0;
 	w->used = 0;
 }
 
-int spill_write_chunk(struct spill_writer *w)
+static int stream_grow(struct spill_stream *s)
 {
-	struct spill_stream *s = w->stream;
-	const char *from = (const char *)w->words;
-	size_t left = w->used * sizeof(*w->words);
-	off_t at;
+	size_t room = s->room ? 2 * s->room : 4;
+	uint32_t *chunks = reallocarray(s->chunks, room, sizeof(*chunks));
 
-	if (s->n_chunks == s->room) {
-		size_t room = s->room ? 2 * s->room : 4;
-		uint32_t *chunks = reallocarray(s->chunks, room, sizeof(*chunks));
+	if (!chunks)
+		return -ENOMEM;
+	s->chunks = chunks;
+	s->room = room;
+	return 0;
+}
 
-		if (!chunks)
-			return -ENOMEM;
-		s->chunks = chunks;
-		s->room = room;
-	}
-	pthread_mutex_lock(&w->spill->lock);
-	at = w->spill->end;
-	w->spill->end += SPILL_CHUNK_BYTES;
-	pthread_mutex_unlock(&w->spill->lock);
-	s->chunks[s->n_chunks++] = (uint32_t)(at / SPILL_CHUNK_BYTES);
-	s->words += w->used;
-	w->used = 0;
+static int write_all(int fd, const char *from, size_t left, off_t at)
+{
 	while (left) {
-		ssize_t n = pwrite(w->spill->fd, from, left, at);
+		ssize_t n = pwrite(fd, from, left, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -101,9 +93,31 @@ int spill_write_chunk(struct spill_writer *w)
 	return 0;
 }
 
+void spill_write_chunk(struct spill_writer *w)
+{
+	struct spill_stream *s = w->stream;
+	size_t used = w->used;
+	off_t at;
+
+	w->used = 0;
+	if (!w->rc && s->n_chunks == s->room)
+		w->rc = stream_grow(s);
+	if (w->rc)
+		return;
+	pthread_mutex_lock(&w->spill->lock);
+	at = w->spill->end;
+	w->spill->end += SPILL_CHUNK_BYTES;
+	pthread_mutex_unlock(&w->spill->lock);
+	s->chunks[s->n_chunks++] = (uint32_t)(at / SPILL_CHUNK_BYTES);
+	s->words += used;
+	w->rc = write_all(w->spill->fd, (const char *)w->words, used * sizeof(*w->words), at);
+}
+
 int spill_writer_end(struct spill_writer *w)
 {
-	return w->used ? spill_write_chunk(w) : 0;
+	if (w->used)
+		spill_write_chunk(w);
+	return w->rc;
 }
 
 void spill_reader_begin(struct spill_reader *r, const struct spill *spill,
@@ -111,30 +125,42 @@ void spill_reader_begin(struct spill_reader *r, const struct spill *spill,
 {
 	r->spill = spill;
 	r->stream = stream;
+	r->rc = 0;
 	r->chunk = r->at = r->have = 0;
 	r->left = stream->words;
 }
 
-int spill_read_chunk(struct spill_reader *r)
+static int read_all(int fd, char *to, size_t left, off_t at)
 {
-	size_t words = r->left < SPILL_CHUNK_WORDS ? r->left : SPILL_CHUNK_WORDS;
-	size_t got = 0, bytes = words * sizeof(*r->words);
-	off_t at;
-
-	if (r->chunk == r->stream->n_chunks || words == 0)
-		return -EIO;
-	at = (off_t)r->stream->chunks[r->chunk++] * SPILL_CHUNK_BYTES;
-	while (got < bytes) {
-		ssize_t n =
-			pread(r->spill->fd, (char *)r->words + got, bytes - got, at + (off_t)got);
+	while (left) {
+		ssize_t n = pread(fd, to, left, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return failed("read", n < 0 ? errno : EIO);
-		got += (size_t)n;
+		to += n;
+		at += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+void spill_read_chunk(struct spill_reader *r)
+{
+	size_t words = r->left < SPILL_CHUNK_WORDS ? r->left : SPILL_CHUNK_WORDS;
+	off_t at;
+
+	if (!r->rc && (words == 0 || r->chunk == r->stream->n_chunks))
+		r->rc = -EIO;
+	if (!r->rc) {
+		at = (off_t)r->stream->chunks[r->chunk++] * SPILL_CHUNK_BYTES;
+		r->rc = read_all(r->spill->fd, (char *)r->words, words * sizeof(*r->words), at);
+	}
+	if (r->rc) {
+		words = SPILL_CHUNK_WORDS;
+		memset(r->words, 0, sizeof(r->words));
 	}
 	r->at = 0;
 	r->have = words;
-	return 0;
 }

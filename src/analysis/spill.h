@@ -31,6 +31,7 @@ struct spill_stream {
 struct spill_writer {
 	struct spill *spill;
 	struct spill_stream *stream;
+	int rc;	     /* the first failure; nothing is written any more */
 	size_t used; /* words of the chunk */
 	uint64_t words[SPILL_CHUNK_WORDS];
 };
@@ -38,6 +39,7 @@ struct spill_writer {
 struct spill_reader {
 	const struct spill *spill;
 	const struct spill_stream *stream;
+	int rc;		 /* the first failure; all words are 0 then */
 	size_t chunk;	 /* next to be read */
 	size_t at, have; /* words */
 	uint64_t left;
@@ -49,33 +51,26 @@ void spill_close(struct spill *spill);
 void spill_stream_free(struct spill_stream *stream);
 
 void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spill_stream *stream);
-int spill_write_chunk(struct spill_writer *w);
-static inline int spill_put(struct spill_writer *w, uint64_t word)
+void spill_write_chunk(struct spill_writer *w);
+static inline void spill_put(struct spill_writer *w, uint64_t word)
 {
-	int rc = 0;
-
 	if (w->used == SPILL_CHUNK_WORDS)
-		rc = spill_write_chunk(w);
+		spill_write_chunk(w);
 	w->words[w->used++] = word;
-	return rc;
 }
+/* Writes what is left; 0 or the first failure since the begin. */
 int spill_writer_end(struct spill_writer *w);
 
 void spill_reader_begin(struct spill_reader *r, const struct spill *spill,
 			const struct spill_stream *stream);
-int spill_read_chunk(struct spill_reader *r);
+void spill_read_chunk(struct spill_reader *r);
 /* The next word; whole records are written, so whole records can be read. */
-static inline int spill_get(struct spill_reader *r, uint64_t *word)
+static inline uint64_t spill_get(struct spill_reader *r)
 {
-	if (r->at == r->have) {
-		int rc = spill_read_chunk(r);
-
-		if (rc < 0)
-			return rc;
-	}
+	if (r->at == r->have)
+		spill_read_chunk(r);
 	r->left--;
-	*word = r->words[r->at++];
-	return 0;
+	return r->words[r->at++];
 }
 
 #endif

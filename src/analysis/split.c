@@ -198,15 +198,12 @@ static void meet(struct lane *l, struct reference *r)
 static int read_operation(struct sweep *s, struct lane *l)
 {
 	const struct class_references *r;
-	uint64_t where = 0, fields = 0;
-	int rc = 0;
+	uint64_t where, fields;
 
-	rc |= spill_get(l->operations, &l->begin_ns);
-	rc |= spill_get(l->operations, &l->end_ns);
-	rc |= spill_get(l->operations, &where);
-	rc |= spill_get(l->operations, &fields);
-	if (rc < 0)
-		return -EIO;
+	l->begin_ns = spill_get(l->operations);
+	l->end_ns = spill_get(l->operations);
+	where = spill_get(l->operations);
+	fields = spill_get(l->operations);
 	l->tally = (uint32_t)where;
 	l->file = (uint32_t)(where >> 32);
 	l->dev = SPILL_DEV(fields);
@@ -214,10 +211,9 @@ static int read_operation(struct sweep *s, struct lane *l)
 	l->pieces_left = SPILL_PIECES(fields);
 	l->n_cells = SPILL_CELLS(fields);
 	for (unsigned i = 0; i < l->n_cells; i++)
-		if ((rc = spill_get(l->operations, &l->cells[i])) < 0)
-			return rc;
-	if (SPILL_TRUNCATED(fields))
-		return 0;
+		l->cells[i] = spill_get(l->operations);
+	if (l->operations->rc || SPILL_TRUNCATED(fields))
+		return l->operations->rc;
 	r = &s->engine->references[l->result->tallies[l->tally].class];
 	meet(l, r->headline);
 	meet(l, r->low);
@@ -250,19 +246,18 @@ static int next_operation(struct sweep *s, struct lane *l)
 static int next_boundary_inside(struct sweep *s, struct lane *l)
 {
 	uint32_t self = (uint32_t)(l - s->lanes);
-	uint64_t begin = 0, dev = 0;
-	int rc = 0;
+	uint64_t begin, dev;
 
 	if (l->pieces_left == 0) {
 		l->state = LANE_END;
 		return push(s, (struct boundary){ l->end_ns, LANE_ENDS, self, 0, 0 });
 	}
 	l->pieces_left--;
-	rc |= spill_get(l->operations, &begin);
-	rc |= spill_get(l->operations, &l->piece_end_ns);
-	rc |= spill_get(l->operations, &dev);
-	if (rc < 0)
-		return -EIO;
+	begin = spill_get(l->operations);
+	l->piece_end_ns = spill_get(l->operations);
+	dev = spill_get(l->operations);
+	if (l->operations->rc)
+		return l->operations->rc;
 	l->piece_dev = (uint32_t)dev;
 	l->piece_held_back = dev >> 32;
 	l->state = LANE_PIECE;
@@ -357,16 +352,15 @@ static int lane_step(struct sweep *s, struct lane *l)
 
 static int next_bio(struct sweep *s, struct lane *l)
 {
-	uint64_t what = 0;
-	int rc = 0;
+	uint64_t what;
 
 	if (!l->bios || l->bios->left == 0)
 		return 0;
-	rc |= spill_get(l->bios, &l->bio_begin_ns);
-	rc |= spill_get(l->bios, &l->bio_end_ns);
-	rc |= spill_get(l->bios, &what);
-	if (rc < 0)
-		return -EIO;
+	l->bio_begin_ns = spill_get(l->bios);
+	l->bio_end_ns = spill_get(l->bios);
+	what = spill_get(l->bios);
+	if (l->bios->rc)
+		return l->bios->rc;
 	l->bio_dev = (uint32_t)what;
 	l->bio_owner = (uint32_t)(what >> 32);
 	return push(
