@@ -175,6 +175,8 @@ static void take_header(struct eta_trace *trace, struct spool_file *file,
 	trace->counts.lost += header->lost;
 	if (!*spool->host)
 		memcpy(spool->host, header->host, sizeof(spool->host));
+	if (!spool->realtime_offset_ns && header->clock_real_ns > header->clock_mono_ns)
+		spool->realtime_offset_ns = header->clock_real_ns - header->clock_mono_ns;
 }
 
 static const char *program_name(const struct eta_spool_header *header)
@@ -270,9 +272,14 @@ static int connect_images(struct eta_trace *trace)
 
 static int add_properties(struct eta_trace *trace)
 {
-	char lost[32];
+	const struct spool *spool = trace->data;
+	char lost[32], offset[32];
 
 	snprintf(lost, sizeof(lost), "%" PRIu64, trace->counts.lost);
+	snprintf(offset, sizeof(offset), "%" PRIu64, spool->realtime_offset_ns);
+	if (spool->realtime_offset_ns &&
+	    eta_defs_property(trace, "SCI::REALTIME_OFFSET", offset) == ETA_NONE)
+		return -ENOMEM;
 	if (eta_defs_property(trace, "SCI::CLOCK", "CLOCK_MONOTONIC") == ETA_NONE ||
 	    eta_defs_property(trace, "SCI::LOST_EVENTS", lost) == ETA_NONE)
 		return -ENOMEM;

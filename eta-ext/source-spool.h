@@ -51,6 +51,7 @@ struct spool {
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
 	char host[64];
+	uint64_t realtime_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, 0: unknown */
 	struct spool_location {
 		bool user;
 		uint32_t file;	/* user: the file */

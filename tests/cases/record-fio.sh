@@ -23,6 +23,8 @@ job 10m
 has "$scratch/err" ' 0 lost$'
 has "$scratch/err" 'unified.otf2: .* 0 bad, 0 lost, 0 orphan, 0 truncated, 0 crossing, 0 out of order'
 otf2-print -Werror "$scratch/10m/unified.otf2" >"$scratch/text" || fail "otf2-print -Werror"
+otf2-print -G "$scratch/10m/unified.otf2" >"$scratch/text"
+has "$scratch/text" '^CLOCK_PROPERTIES .* Date: 20[0-9][0-9]-'
 
 # O_DIRECT, on new files (dirty pages of old ones would be written too): each write is a bio of its own, and its bytes are those written
 rm -f "$disk"/*
