@@ -9,7 +9,7 @@
  *   meta                 struct eta_spool_header (kind META), then NAME and PROPERTY records
  *   user.PID.TID.START   one per thread of a traced program (kind USER): USER_OP, FILE records
  *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY records
- *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, BIO, TASK, FILE, LOSS records
+ *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, WAIT, BIO, TASK, FILE, LOSS records
  *
  * Every file starts with a header of ETA_SPOOL_HEADER_BYTES, then records until one whose `type` is
  * 0 or the end of the file: files are reserved ahead (fallocate) and mapped, so what was stored
@@ -65,6 +65,7 @@ enum eta_record_type {
 	ETA_RECORD_PROPERTY,
 	ETA_RECORD_LOSS,
 	ETA_RECORD_SKIP, /* filler to be passed over */
+	ETA_RECORD_WAIT, /* struct eta_kernel_op without a system call: waits between two of them */
 };
 
 /* The first 24 bytes of every record. */

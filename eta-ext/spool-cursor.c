@@ -296,7 +296,7 @@ static int load_operation(struct task_cursor *c)
 		return rc;
 	op = (const void *)record;
 	name = spool_name_of(&c->spool->images[0], op->syscall);
-	if (name.region == ETA_NONE) {
+	if (name.region == ETA_NONE && op->head.type != ETA_RECORD_WAIT) {
 		c->base.cursor.counts.bad++;
 		return 0;
 	}

@@ -476,6 +476,22 @@ static void describe(struct eta_event *event, const struct eta_kernel_op *op,
 		event->has |= ETA_EVENT_DIRECT;
 }
 
+/* Waits outside of any operation; inside a library call, the merge puts them where they belong. */
+static int expand_waits(struct expand *expand, const struct index_fs *fs, ssize_t n)
+{
+	int rc = 0;
+
+	for (ssize_t i = 0; rc == 0 && i < n; i++) {
+		const struct expand_span *span = &expand->spans[i];
+		uint32_t region = fs->regions[span->kind];
+
+		rc = emit(expand, ETA_ENTER, span->begin_ns, region, span->who);
+		if (rc == 0)
+			rc = emit(expand, ETA_LEAVE, span->end_ns, region, 0);
+	}
+	return rc;
+}
+
 int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
 		     const struct expand_bio *bios, size_t n_bios)
 {
@@ -492,6 +508,8 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	n = take_spans(expand, op, end_ns, name.kind);
 	if (n < 0)
 		return (int)n;
+	if (op->head.type == ETA_RECORD_WAIT)
+		return expand_waits(expand, fs, n);
 	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS, 0, 0);
 	if (rc)
 		return rc;

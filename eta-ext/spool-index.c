@@ -171,6 +171,7 @@ static int count_record(struct build *build, const struct eta_record_head *recor
 	counts->records++;
 	switch (record->type) {
 	case ETA_RECORD_KERNEL_OP:
+	case ETA_RECORD_WAIT:
 		return count_operation(build, (const void *)record);
 	case ETA_RECORD_BIO:
 		return count_bio(build, (const void *)record);
@@ -233,7 +234,7 @@ static int place_record(struct build *build, const struct head *head,
 	uint64_t unit = head->file->first_unit + head->at / ETA_UNIT_BYTES;
 	struct table_group *group, *device;
 
-	if (record->type == ETA_RECORD_KERNEL_OP) {
+	if (record->type == ETA_RECORD_KERNEL_OP || record->type == ETA_RECORD_WAIT) {
 		const struct eta_kernel_op *op = (const void *)record;
 
 		group = task_group(build, op->pid, op->head.id);

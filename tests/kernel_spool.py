@@ -9,7 +9,7 @@ import sys
 
 import spool
 
-KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS = 2, 3, 4, 5, 6, 7, 8
+KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, WAIT = 2, 3, 4, 5, 6, 7, 8, 10
 DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
 BIO_WRITE, BIO_FLUSH, BIO_META, BIO_DIRECT = 1, 2, 8, 32
 SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED = 1, 2, 4, 8
@@ -22,6 +22,7 @@ Bio = collections.namedtuple(
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
 Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
+Wait = collections.namedtuple("Wait", "tid begin end")
 
 
 def span_names():
@@ -34,7 +35,7 @@ def span_names():
 
 class KernelSpool:
     def __init__(self, path):
-        self.ops, self.bios, self.tasks, self.losses = [], [], [], []
+        self.ops, self.bios, self.tasks, self.losses, self.waits = [], [], [], [], []
         self.files, self.names, self.properties = {}, {}, {}
         kinds = span_names()
         meta = open(os.path.join(path, "meta"), "rb").read()
@@ -88,6 +89,10 @@ class KernelSpool:
         elif kind == LOSS:
             lost, produced = struct.unpack_from("=QQ", data, at + 24)
             self.losses.append(Loss(ident, lost, produced, cpu))
+        elif kind == WAIT:
+            begin, stop, what = struct.unpack_from("=QQB", data, at + 64)
+            assert kinds[what] == "RUN_QUEUE" and time <= begin <= stop <= end, (kinds[what], time)
+            self.waits.append(Wait(ident, begin, stop))
         else:
             assert False, ("unexpected record", kind)
 

@@ -46,6 +46,10 @@ class Archive:
         prefix, colon, _ = name.partition(":")
         return prefix if colon and prefix in LEVELS else None
 
+    def opens(self, region):
+        """Waiting for a CPU outside of any operation is not one."""
+        return self.level(self.names[region]) != "cpu"
+
     def read_definitions(self, text):
         known = io_functions()
         ticks = re.search(r"Ticks per Seconds: (\d+)", text)
@@ -143,7 +147,7 @@ def operations_of(archive, location):
         if current is not None:
             current.append(e)
         if e.kind == "ENTER":
-            if current is None and archive.io[e.region]:
+            if current is None and archive.io[e.region] and archive.opens(e.region):
                 current, root = [e], len(stack)
             stack.append(e.region)
         elif e.kind == "LEAVE":

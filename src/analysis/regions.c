@@ -64,7 +64,8 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		struct region_info *info = &regions->info[i];
 
 		info->hash = hash_text(r->name);
-		info->io = r->level < ETA_LEVEL_NONE;
+		/* a wait for the CPU between two operations is nobody's I/O */
+		info->io = r->level < ETA_LEVEL_NONE && r->level != ETA_LEVEL_CPU;
 		info->cell = (uint8_t)cell_of(r->level, r->reason);
 		info->mode = (uint8_t)mode_of(r->name);
 		info->is_reason = r->reason != ETA_REASON_NONE;

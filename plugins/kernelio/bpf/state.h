@@ -37,6 +37,12 @@ struct task_state {
 	struct file_key seen[SEEN_FILES]; /* files used last: their FILE record exists */
 	struct file_key dirtied;	  /* the inode dirtied last: this thread is its owner */
 
+	/* off the CPU outside of operations */
+	struct {
+		uint64_t off_ns, wake_ns;
+		uint8_t off; /* enum off_cpu */
+	} idle;
+
 	/* of the operation, cleared when it begins */
 	struct operation {
 		uint32_t n_spans;

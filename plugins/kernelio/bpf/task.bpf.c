@@ -32,6 +32,7 @@ static __always_inline void task_take(struct task_struct *task)
 		return;
 	}
 	st->active = 0;
+	st->idle.off = OFF_NOT;
 	st->pid = task->tgid;
 	st->tid = task->pid;
 	st->dirtied.inode = 0;

@@ -126,6 +126,32 @@ static __always_inline void switched_in(struct task_state *st, struct task_struc
 		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, who, 0, 0);
 }
 
+/* A record of its own: the library call around it, if there is one, is known to the user tracer. */
+static __always_inline void idle_switched_in(struct task_state *st, uint32_t who, uint64_t now)
+{
+	uint64_t begin_ns = st->idle.off == OFF_RUNNABLE ? st->idle.off_ns : st->idle.wake_ns;
+	struct {
+		struct eta_kernel_op op;
+		struct eta_span span;
+	} wait = {
+		.op.head.time_ns = begin_ns,
+		.op.head.end_ns = now,
+		.op.head.type = ETA_RECORD_WAIT,
+		.op.head.units = 3,
+		.op.head.id = st->tid,
+		.op.pid = st->pid,
+		.op.offset = ETA_OFFSET_UNKNOWN,
+		.span.begin_ns = begin_ns,
+		.span.end_ns = now,
+		.span.kind = ETA_SPAN_RUN_QUEUE,
+		.span.flags = st->idle.off == OFF_RUNNABLE ? ETA_SPAN_PREEMPTED : 0,
+		.span.who = who,
+	};
+
+	if (begin_ns >= st->idle.off_ns && begin_ns < now)
+		record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -144,12 +170,19 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		st->now.off_who = next->pid;
 		st->now.wake_ns = 0;
 		st->now.off_ns = bpf_ktime_get_ns();
+	} else if (st) {
+		st->idle.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
+		st->idle.wake_ns = 0;
+		st->idle.off_ns = bpf_ktime_get_ns();
 	}
 	*slot = next_slot ? next_slot->slot : 0;
 	st = slot_state(*slot);
 	if (st && st->active && st->now.off) {
 		switched_in(st, prev, bpf_ktime_get_ns());
 		st->now.off = OFF_NOT;
+	} else if (st && !st->active && st->idle.off) {
+		idle_switched_in(st, prev->pid, bpf_ktime_get_ns());
+		st->idle.off = OFF_NOT;
 	}
 	return 0;
 }
@@ -159,7 +192,11 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct task_state *st = task_state_of(task);
 
-	if (st && st->active && st->now.off == OFF_SLEEPING && !st->now.wake_ns)
+	if (!st)
+		return 0;
+	if (st->active && st->now.off == OFF_SLEEPING && !st->now.wake_ns)
 		st->now.wake_ns = bpf_ktime_get_ns();
+	else if (!st->active && st->idle.off == OFF_SLEEPING && !st->idle.wake_ns)
+		st->idle.wake_ns = bpf_ktime_get_ns();
 	return 0;
 }
