@@ -18,10 +18,11 @@ static const char *directory(void)
 	return dir && *dir ? dir : "/tmp";
 }
 
-static int failed(const char *what, int error)
+static int failed(struct spill *spill, const char *what, int error)
 {
-	eta_error("%s: cannot %s a temporary file: %s (TMPDIR names another place)", directory(),
-		  what, strerror(error));
+	if (!__atomic_exchange_n(&spill->told, true, __ATOMIC_RELAXED))
+		eta_error("%s: cannot %s a temporary file: %s (TMPDIR names another place)",
+			  directory(), what, strerror(error));
 	return -error;
 }
 
@@ -30,6 +31,7 @@ int spill_open(struct spill *spill)
 	char path[4096];
 
 	spill->end = 0;
+	spill->told = false;
 	pthread_mutex_init(&spill->lock, NULL);
 	spill->fd = open(directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (spill->fd >= 0)
@@ -38,7 +40,7 @@ int spill_open(struct spill *spill)
 	snprintf(path, sizeof(path), "%s/sci-analyze.XXXXXX", directory());
 	spill->fd = mkostemp(path, O_CLOEXEC);
 	if (spill->fd < 0)
-		return failed("make", errno);
+		return failed(spill, "make", errno);
 	unlink(path);
 	return 0;
 }
@@ -77,15 +79,15 @@ static int stream_grow(struct spill_stream *s)
 	return 0;
 }
 
-static int write_all(int fd, const char *from, size_t left, off_t at)
+static int write_all(struct spill *spill, const char *from, size_t left, off_t at)
 {
 	while (left) {
-		ssize_t n = pwrite(fd, from, left, at);
+		ssize_t n = pwrite(spill->fd, from, left, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return failed("write", errno);
+			return failed(spill, "write", errno);
 		from += n;
 		at += n;
 		left -= (size_t)n;
@@ -110,7 +112,7 @@ void spill_write_chunk(struct spill_writer *w)
 	pthread_mutex_unlock(&w->spill->lock);
 	s->chunks[s->n_chunks++] = (uint32_t)(at / SPILL_CHUNK_BYTES);
 	s->words += used;
-	w->rc = write_all(w->spill->fd, (const char *)w->words, used * sizeof(*w->words), at);
+	w->rc = write_all(w->spill, (const char *)w->words, used * sizeof(*w->words), at);
 }
 
 int spill_writer_end(struct spill_writer *w)
@@ -120,7 +122,7 @@ int spill_writer_end(struct spill_writer *w)
 	return w->rc;
 }
 
-void spill_reader_begin(struct spill_reader *r, const struct spill *spill,
+void spill_reader_begin(struct spill_reader *r, struct spill *spill,
 			const struct spill_stream *stream)
 {
 	r->spill = spill;
@@ -130,15 +132,15 @@ void spill_reader_begin(struct spill_reader *r, const struct spill *spill,
 	r->left = stream->words;
 }
 
-static int read_all(int fd, char *to, size_t left, off_t at)
+static int read_all(struct spill *spill, char *to, size_t left, off_t at)
 {
 	while (left) {
-		ssize_t n = pread(fd, to, left, at);
+		ssize_t n = pread(spill->fd, to, left, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return failed("read", n < 0 ? errno : EIO);
+			return failed(spill, "read", n < 0 ? errno : EIO);
 		to += n;
 		at += n;
 		left -= (size_t)n;
@@ -155,7 +157,7 @@ void spill_read_chunk(struct spill_reader *r)
 		r->rc = -EIO;
 	if (!r->rc) {
 		at = (off_t)r->stream->chunks[r->chunk++] * SPILL_CHUNK_BYTES;
-		r->rc = read_all(r->spill->fd, (char *)r->words, words * sizeof(*r->words), at);
+		r->rc = read_all(r->spill, (char *)r->words, words * sizeof(*r->words), at);
 	}
 	if (r->rc) {
 		words = SPILL_CHUNK_WORDS;

@@ -4,6 +4,7 @@
 #define SCI_SPILL_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,6 +21,7 @@ struct spill {
 	int fd;
 	pthread_mutex_t lock;
 	off_t end; /* of the file */
+	bool told; /* a failure was reported: once is enough, whichever thread meets it */
 };
 
 struct spill_stream {
@@ -37,7 +39,7 @@ struct spill_writer {
 };
 
 struct spill_reader {
-	const struct spill *spill;
+	struct spill *spill;
 	const struct spill_stream *stream;
 	int rc;		 /* the first failure; all words are 0 then */
 	size_t chunk;	 /* next to be read */
@@ -61,7 +63,7 @@ static inline void spill_put(struct spill_writer *w, uint64_t word)
 /* Writes what is left; 0 or the first failure since the begin. */
 int spill_writer_end(struct spill_writer *w);
 
-void spill_reader_begin(struct spill_reader *r, const struct spill *spill,
+void spill_reader_begin(struct spill_reader *r, struct spill *spill,
 			const struct spill_stream *stream);
 void spill_read_chunk(struct spill_reader *r);
 /* The next word; whole records are written, so whole records can be read. */
