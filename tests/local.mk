@@ -105,7 +105,7 @@ noinst_PROGRAMS += tests/programs/calls
 tests_programs_calls_SOURCES = tests/programs/calls.c
 tests_programs_calls_CFLAGS = $(SCI_CFLAGS)
 tests_programs_calls_LDFLAGS = -pthread
-EXTRA_DIST += tests/spool.py
+EXTRA_DIST += tests/spool.py tests/bench/user.sh
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
 	tests/cases/posixio-eztrace.py
 noinst_PROGRAMS += tests/bench/bench-user-ops

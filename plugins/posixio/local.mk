@@ -36,6 +36,8 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace-defs.c \
 	plugins/posixio/eztrace-defs.h \
 	plugins/posixio/eztrace-otf2.c \
+	plugins/posixio/eztrace-tables.h \
+	plugins/posixio/eztrace-write.c \
 	plugins/posixio/sink-eztrace.c \
 	plugins/posixio/sink-eztrace.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE

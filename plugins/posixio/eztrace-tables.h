@@ -1,0 +1,98 @@
+/* Inside of the kept definitions: the tables, for those who fill and for those who write them. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef POSIXIO_EZTRACE_TABLES_H
+#define POSIXIO_EZTRACE_TABLES_H
+
+#include <stdatomic.h>
+
+#include "eztrace-defs.h"
+
+#define NO_STRING UINT32_MAX
+/* Strings of ours, until they get the ids behind the last of EZTrace's, which go on coming. */
+#define OWN_STRING 0x80000000u
+#define FILE_BUCKETS 4096
+
+/* A growing array of one kind of definition, indexed by id; `set` tells gaps. */
+#define TABLE(type)                                                                                \
+	struct {                                                                                   \
+		type *at;                                                                          \
+		bool *set;                                                                         \
+		uint32_t n, room;                                                                  \
+	}
+
+struct thread_info {
+	uint32_t tid;
+	uint64_t start_ns;
+	uint64_t events;
+	OTF2_EvtWriter *writer; /* NULL: closed, events is final */
+	char comm[16];
+};
+
+struct io_file {
+	OTF2_StringRef path;
+	uint32_t dev;
+	uint64_t inode;
+	uint32_t free_handle; /* index + 1 of a handle given back, 0: none */
+	uint32_t next;	      /* index + 1 in the same bucket */
+	bool regular;
+};
+
+struct io_handle {
+	uint32_t file;
+	uint32_t next_free;
+	uint32_t open_flags;
+	bool pre_created;
+};
+
+struct defs {
+	atomic_flag lock;
+	TABLE(char *) strings;
+	TABLE(char *) own_strings;
+	TABLE(struct def_region) regions;
+	TABLE(struct def_group) groups;
+	TABLE(struct def_comm) comms;
+	TABLE(struct def_attribute) attributes;
+	TABLE(struct def_node) nodes;
+	TABLE(struct def_location_group) location_groups;
+	TABLE(struct def_location) locations;
+	TABLE(struct thread_info) threads;
+	TABLE(uint64_t) calls; /* regions of ours, a list */
+	TABLE(struct io_file) files;
+	TABLE(struct io_handle) handles;
+	uint32_t buckets[FILE_BUCKETS];
+	/* the id that stands for one that EZTrace gave twice */
+	uint32_t group_now, comm_now;
+	uint64_t resolution, length;
+	bool out_of_memory;
+};
+
+extern struct defs defs;
+
+/* Makes room for index ID of the table that the pointers describe; false: no memory, noted. */
+bool defs_reach(void **at, bool **set, uint32_t *n, uint32_t *room, size_t bytes, uint32_t id);
+
+#define REACH(table, id)                                                                           \
+	defs_reach((void **)&(table).at, &(table).set, &(table).n, &(table).room,                  \
+		   sizeof(*(table).at), id)
+
+#define PUT(table, id, value)                                                                      \
+	do {                                                                                       \
+		const uint32_t id_ = id; /* often the table's own length */                        \
+                                                                                                   \
+		if (REACH(table, id_)) {                                                           \
+			(table).at[id_] = value;                                                   \
+			(table).set[id_] = true;                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* Everything below and all tables want the lock. */
+void defs_lock(void);
+void defs_unlock(void);
+
+/* A new string of ours. */
+OTF2_StringRef defs_string_add(const char *text, size_t bytes);
+
+/* How many events the thread has written. */
+void defs_thread_count(struct thread_info *info);
+
+#endif

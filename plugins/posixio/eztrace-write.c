@@ -1,0 +1,275 @@
+/* Definitions of an EZTrace archive: writing them. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "eztrace-tables.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core.h"
+
+#define IO_PARADIGM 0
+
+/* libotf2's own, behind those that bring definitions here. */
+#define NEXT(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
+
+/* The id in the archive, once all strings are there. */
+static OTF2_StringRef final_id(OTF2_StringRef id)
+{
+	return id != NO_STRING && (id & OWN_STRING) ? defs.strings.n + (id & ~OWN_STRING) : id;
+}
+
+static OTF2_StringRef string_new(const char *text)
+{
+	return defs_string_add(text, strlen(text));
+}
+
+/* What EZTrace named "P#0T#1" gets the names that the rest of the world knows it by. */
+static void name_everything(void)
+{
+	const OTF2_StringRef user = string_new("user"), unused = string_new("(not used)");
+	char text[PATH_MAX];
+	struct utsname host;
+	char comm[16] = "";
+
+	prctl(PR_GET_NAME, comm);
+	if (uname(&host) == 0 && defs.nodes.n) {
+		defs.nodes.at[0].name = string_new(host.nodename);
+		defs.nodes.at[0].class_name = string_new("node");
+	}
+	if (defs.threads.n && defs.threads.set[0])
+		memcpy(comm, defs.threads.at[0].comm, sizeof(comm));
+	if (defs.location_groups.n) {
+		snprintf(text, sizeof(text), "%.15s pid %d", comm, getpid());
+		defs.location_groups.at[0].name = string_new(text);
+	}
+	for (uint32_t i = 0; i < defs.threads.n; i++) {
+		struct thread_info *info = &defs.threads.at[i];
+
+		if (!defs.threads.set[i])
+			continue;
+		defs_thread_count(info);
+		/* a thread whose location EZTrace has not written is in the archive all the same */
+		if (!(i < defs.locations.n && defs.locations.set[i])) {
+			const struct def_location location = {
+				.type = OTF2_LOCATION_TYPE_CPU_THREAD
+			};
+
+			PUT(defs.locations, i, location);
+		}
+		snprintf(text, sizeof(text), "%.15s tid %u", info->comm, info->tid);
+		defs.locations.at[i].name = string_new(text);
+		defs.locations.at[i].events = info->events;
+	}
+	for (uint32_t i = 0; i < defs.regions.n; i++)
+		if (!defs.regions.set[i])
+			defs.regions.at[i] = (struct def_region){ unused,
+								  unused,
+								  unused,
+								  unused,
+								  OTF2_REGION_ROLE_UNKNOWN,
+								  OTF2_PARADIGM_USER };
+	for (uint32_t i = 0; i < defs.calls.n; i++) {
+		struct def_region *region = &defs.regions.at[defs.calls.at[i]];
+
+		if (defs.calls.at[i] >= defs.regions.n)
+			continue;
+		region->role = OTF2_REGION_ROLE_FILE_IO;
+		region->file = user;
+	}
+}
+
+struct property_names {
+	OTF2_StringRef pid, ppid, tid, start, dev, inode;
+};
+
+static OTF2_ErrorCode write_strings(OTF2_GlobalDefWriter *writer)
+{
+	__typeof__(OTF2_GlobalDefWriter_WriteString) *put = NEXT(OTF2_GlobalDefWriter_WriteString);
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	for (uint32_t i = 0; i < defs.strings.n && code == OTF2_SUCCESS; i++)
+		code = put(writer, i, defs.strings.at[i] ? defs.strings.at[i] : "");
+	for (uint32_t i = 0; i < defs.own_strings.n && code == OTF2_SUCCESS; i++)
+		code = put(writer, defs.strings.n + i, defs.own_strings.at[i]);
+	return code;
+}
+
+static OTF2_ErrorCode write_locations(OTF2_GlobalDefWriter *writer,
+				      const struct property_names *names)
+{
+	__typeof__(OTF2_GlobalDefWriter_WriteSystemTreeNode) *put_node =
+		NEXT(OTF2_GlobalDefWriter_WriteSystemTreeNode);
+	__typeof__(OTF2_GlobalDefWriter_WriteLocationGroup) *put_group =
+		NEXT(OTF2_GlobalDefWriter_WriteLocationGroup);
+	__typeof__(OTF2_GlobalDefWriter_WriteLocation) *put_location =
+		NEXT(OTF2_GlobalDefWriter_WriteLocation);
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	for (uint32_t i = 0; i < defs.nodes.n && code == OTF2_SUCCESS; i++) {
+		const struct def_node *node = &defs.nodes.at[i];
+
+		if (defs.nodes.set[i])
+			code = put_node(writer, i, final_id(node->name), final_id(node->class_name),
+					node->parent);
+	}
+	for (uint32_t i = 0; i < defs.location_groups.n && code == OTF2_SUCCESS; i++) {
+		const struct def_location_group *group = &defs.location_groups.at[i];
+
+		if (!defs.location_groups.set[i])
+			continue;
+		code = put_group(writer, i, final_id(group->name), group->type, group->parent,
+				 group->creator);
+		if (i == 0 && code == OTF2_SUCCESS) {
+			OTF2_GlobalDefWriter_WriteLocationGroupProperty(
+				writer, i, names->pid, OTF2_TYPE_UINT64,
+				(OTF2_AttributeValue){ .uint64 = (uint64_t)getpid() });
+			OTF2_GlobalDefWriter_WriteLocationGroupProperty(
+				writer, i, names->ppid, OTF2_TYPE_UINT64,
+				(OTF2_AttributeValue){ .uint64 = (uint64_t)getppid() });
+		}
+	}
+	for (uint32_t i = 0; i < defs.locations.n && code == OTF2_SUCCESS; i++) {
+		const struct def_location *location = &defs.locations.at[i];
+		const struct thread_info *info;
+
+		if (!defs.locations.set[i])
+			continue;
+		code = put_location(writer, i, final_id(location->name), location->type,
+				    location->events, location->group);
+		if (code != OTF2_SUCCESS || i >= defs.threads.n || !defs.threads.set[i])
+			continue;
+		info = &defs.threads.at[i];
+		OTF2_GlobalDefWriter_WriteLocationProperty(
+			writer, i, names->pid, OTF2_TYPE_UINT64,
+			(OTF2_AttributeValue){ .uint64 = (uint64_t)getpid() });
+		OTF2_GlobalDefWriter_WriteLocationProperty(
+			writer, i, names->tid, OTF2_TYPE_UINT64,
+			(OTF2_AttributeValue){ .uint64 = info->tid });
+		OTF2_GlobalDefWriter_WriteLocationProperty(
+			writer, i, names->start, OTF2_TYPE_UINT64,
+			(OTF2_AttributeValue){ .uint64 = info->start_ns });
+	}
+	return code;
+}
+
+static OTF2_ErrorCode write_regions(OTF2_GlobalDefWriter *writer, OTF2_StringRef level)
+{
+	__typeof__(OTF2_GlobalDefWriter_WriteRegion) *put_region =
+		NEXT(OTF2_GlobalDefWriter_WriteRegion);
+	__typeof__(OTF2_GlobalDefWriter_WriteAttribute) *put_attribute =
+		NEXT(OTF2_GlobalDefWriter_WriteAttribute);
+	__typeof__(OTF2_GlobalDefWriter_WriteGroup) *put_group =
+		NEXT(OTF2_GlobalDefWriter_WriteGroup);
+	__typeof__(OTF2_GlobalDefWriter_WriteComm) *put_comm = NEXT(OTF2_GlobalDefWriter_WriteComm);
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	for (uint32_t i = 0; i < defs.attributes.n && code == OTF2_SUCCESS; i++) {
+		const struct def_attribute *attribute = &defs.attributes.at[i];
+
+		code = put_attribute(writer, i, final_id(attribute->name),
+				     final_id(attribute->description),
+				     defs.attributes.set[i] ? attribute->type : OTF2_TYPE_UINT8);
+	}
+	for (uint32_t i = 0; i < defs.regions.n && code == OTF2_SUCCESS; i++) {
+		const struct def_region *region = &defs.regions.at[i];
+
+		code = put_region(writer, i, final_id(region->name), final_id(region->canonical),
+				  final_id(region->description), region->role, region->paradigm,
+				  region->flags, final_id(region->file), region->begin_line,
+				  region->end_line);
+	}
+	for (uint32_t i = 0; i < defs.groups.n && code == OTF2_SUCCESS; i++) {
+		const struct def_group *group = &defs.groups.at[i];
+
+		code = put_group(writer, i, final_id(group->name), group->type, group->paradigm,
+				 group->flags, group->n_members, group->members);
+	}
+	if (code == OTF2_SUCCESS)
+		code = put_group(writer, defs.groups.n, level, OTF2_GROUP_TYPE_REGIONS,
+				 OTF2_PARADIGM_USER, OTF2_GROUP_FLAG_NONE, defs.calls.n,
+				 defs.calls.at);
+	for (uint32_t i = 0; i < defs.comms.n && code == OTF2_SUCCESS; i++) {
+		const struct def_comm *comm = &defs.comms.at[i];
+
+		code = put_comm(writer, i, final_id(comm->name), comm->group, comm->parent,
+				comm->flags);
+	}
+	return code;
+}
+
+static OTF2_ErrorCode write_files(OTF2_GlobalDefWriter *writer, OTF2_StringRef posix,
+				  const struct property_names *names)
+{
+	OTF2_ErrorCode code = OTF2_GlobalDefWriter_WriteIoParadigm(
+		writer, IO_PARADIGM, posix, posix, OTF2_IO_PARADIGM_CLASS_SERIAL,
+		OTF2_IO_PARADIGM_FLAG_OS, 0, NULL, NULL, NULL);
+
+	for (uint32_t i = 0; i < defs.files.n && code == OTF2_SUCCESS; i++) {
+		const struct io_file *file = &defs.files.at[i];
+
+		code = OTF2_GlobalDefWriter_WriteIoRegularFile(writer, i, final_id(file->path), 0);
+		OTF2_GlobalDefWriter_WriteIoFileProperty(
+			writer, i, names->dev, OTF2_TYPE_UINT32,
+			(OTF2_AttributeValue){ .uint32 = file->dev });
+		OTF2_GlobalDefWriter_WriteIoFileProperty(
+			writer, i, names->inode, OTF2_TYPE_UINT64,
+			(OTF2_AttributeValue){ .uint64 = file->inode });
+	}
+	for (uint32_t i = 0; i < defs.handles.n && code == OTF2_SUCCESS; i++) {
+		const struct io_handle *handle = &defs.handles.at[i];
+
+		code = OTF2_GlobalDefWriter_WriteIoHandle(
+			writer, i, final_id(defs.files.at[handle->file].path), handle->file,
+			IO_PARADIGM,
+			handle->pre_created ? OTF2_IO_HANDLE_FLAG_PRE_CREATED
+					    : OTF2_IO_HANDLE_FLAG_NONE,
+			OTF2_UNDEFINED_COMM, OTF2_UNDEFINED_IO_HANDLE);
+		if (handle->pre_created && code == OTF2_SUCCESS)
+			code = OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(
+				writer, i, sink_access_mode(handle->open_flags),
+				sink_status_flags(handle->open_flags));
+	}
+	return code;
+}
+
+OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
+{
+	struct property_names names;
+	struct timespec real;
+	OTF2_StringRef level, posix;
+	OTF2_ErrorCode code;
+	uint64_t now, realtime;
+
+	defs_lock();
+	clock_gettime(CLOCK_REALTIME, &real);
+	now = clock_real();
+	realtime = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec - (now - first_ns);
+	name_everything();
+	level = final_id(string_new("level:user"));
+	posix = final_id(string_new("POSIX"));
+	names.pid = final_id(string_new("PID"));
+	names.ppid = final_id(string_new("PPID"));
+	names.tid = final_id(string_new("TID"));
+	names.start = final_id(string_new("START"));
+	names.dev = final_id(string_new("dev"));
+	names.inode = final_id(string_new("inode"));
+	/* events may be later than the moment EZTrace took for the end */
+	code = NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, defs.resolution, first_ns,
+							       now - first_ns, realtime);
+	if (code == OTF2_SUCCESS)
+		code = write_strings(writer);
+	if (code == OTF2_SUCCESS)
+		code = write_locations(writer, &names);
+	if (code == OTF2_SUCCESS)
+		code = write_regions(writer, level);
+	if (code == OTF2_SUCCESS)
+		code = write_files(writer, posix, &names);
+	if (code == OTF2_SUCCESS && defs.out_of_memory)
+		code = OTF2_ERROR_MEM_ALLOC_FAILED;
+	defs_unlock();
+	return code;
+}
