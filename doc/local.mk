@@ -12,3 +12,6 @@ dist_man_MANS += doc/man/sci-merge.1
 dist_doc_DATA += doc/spool.md
 
 dist_doc_DATA += doc/archive.md
+
+dist_man_MANS += doc/man/sci-kernel.1
+dist_doc_DATA += doc/howto-probe.md
