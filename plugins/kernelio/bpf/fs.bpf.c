@@ -10,7 +10,10 @@ static __always_inline int write_begin(void)
 {
 	struct task_state *st = current_operation();
 
-	if (st && !st->now.cache_writes++)
+	if (!st)
+		return 0;
+	st->now.cache_writes++;
+	if (!st->now.cache_write_ns)
 		st->now.cache_write_ns = bpf_ktime_get_ns();
 	return 0;
 }

@@ -120,6 +120,9 @@ static __always_inline void switched_in(struct task_state *st, struct task_struc
 	    st->now.kind == ETA_OP_READ && !st->now.cache_read_ns &&
 	    !(st->op.op_flags & ETA_KOP_DIRECT))
 		st->now.cache_read_ns = st->now.off_ns;
+	/* the write loop throttles before its first write_begin */
+	if (kind == ETA_SPAN_DIRTY_THROTTLING && !st->now.cache_write_ns)
+		st->now.cache_write_ns = st->now.off_ns;
 	if (kind != ETA_SPAN_NONE)
 		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0, 0, 0);
 	if (woken_ns < now)
