@@ -171,12 +171,15 @@ static int by_place(const void *left, const void *right)
 	return order ? order : by_life(a->first, b->first);
 }
 
-/* "comm tid N" of a part that has it, else the first part's name. */
+/* "comm tid N" of the last part that has it: the innermost, whose comm is the newest. */
 static const char *name_of(const struct order *order)
 {
-	for (uint32_t i = 0; i < order->n; i++)
-		if (strstr(order->first[i].location->name, " tid "))
-			return order->first[i].location->name;
+	for (uint32_t i = order->n; i-- > 0;) {
+		const char *name = order->first[i].location->name;
+
+		if (strstr(name, " tid ") && *name != '?')
+			return name;
+	}
 	return order->first->location->name;
 }
 

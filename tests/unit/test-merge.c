@@ -359,8 +359,10 @@ static void definitions_are_united(void **state)
 		begin.time_ns = (uint64_t)i + 1;
 		memory_event(in[i], 0, begin);
 	}
+	in[1]->defs.locations[0].name = "renamed tid 1";
 	assert_int_equal(eta_merge(in, 2, &merged), 0);
 	defs = eta_trace_defs(merged);
+	assert_string_equal(defs->locations[0].name, "renamed tid 1");
 	assert_int_equal(defs->n_regions, 3);
 	assert_int_equal(defs->n_locations, 2);
 	assert_int_equal(defs->locations[1].kind, ETA_LOCATION_DEVICE);
