@@ -145,6 +145,7 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 	const struct index_location where = {
 		.operations = part(index, group->operations, from_ns, to_ns),
 		.bios = part(index, group->bios, from_ns, to_ns),
+		.owned = part(index, group->owned, from_ns, to_ns),
 	};
 	struct eta_location location = {
 		.id = trace->defs.n_locations,

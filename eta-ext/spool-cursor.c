@@ -95,13 +95,12 @@ struct request {
 struct task_cursor {
 	struct spool_cursor base;
 	const struct spool *spool;
-	struct reader operations, bios;
+	struct reader operations, bios, owned;
 	struct expand expand;
 	/* regions of the operations begun, by time: queue[at .. n) are not given yet */
 	struct eta_event *queue, *scratch;
 	size_t queue_at, queue_n, queue_room, scratch_room;
-	/* requests read ahead, by queue time: flights are what splits waits, begins not given yet
-	 */
+	/* requests read ahead: flights are what splits waits, begins what is not given yet */
 	struct expand_bio *flights;
 	size_t n_flights, flight_room;
 	struct eta_event *begins;
@@ -184,6 +183,18 @@ static void describe_bio(struct eta_event *event, const struct eta_bio_record *b
 	}
 }
 
+static int add_flight(struct task_cursor *c, const struct eta_bio_record *bio)
+{
+	if (!MAKE_ROOM(c, flights, &c->flight_room, c->n_flights + 1))
+		return -ENOMEM;
+	c->flights[c->n_flights++] = (struct expand_bio){
+		.queue_ns = bio->head.time_ns,
+		.issue_ns = bio->issue_ns,
+		.end_ns = bio->head.end_ns,
+	};
+	return 0;
+}
+
 /* Reads the next request of the task into begins and flights. */
 static int load_bio(struct task_cursor *c)
 {
@@ -200,8 +211,7 @@ static int load_bio(struct task_cursor *c)
 	if (c->begin_at == c->n_begins)
 		c->begin_at = c->n_begins = 0;
 	if (!MAKE_ROOM(c, requests, &requests_room, c->n_begins + 1) ||
-	    !MAKE_ROOM(c, begins, &c->begin_room, c->n_begins + 1) ||
-	    !MAKE_ROOM(c, flights, &c->flight_room, c->n_flights + 1))
+	    !MAKE_ROOM(c, begins, &c->begin_room, c->n_begins + 1))
 		return -ENOMEM;
 	event = &c->begins[c->n_begins];
 	*event = (struct eta_event){
@@ -218,12 +228,17 @@ static int load_bio(struct task_cursor *c)
 		.handle = event->handle,
 		.mode = event->mode,
 	};
-	c->flights[c->n_flights++] = (struct expand_bio){
-		.queue_ns = bio->head.time_ns,
-		.issue_ns = bio->issue_ns,
-		.end_ns = bio->head.end_ns,
-	};
-	return 0;
+	return add_flight(c, bio);
+}
+
+/* The next request that another task submitted for this one: it is in flight, but no event here. */
+static int load_owned(struct task_cursor *c)
+{
+	const struct eta_record_head *record;
+	uint64_t unit;
+	int rc = reader_next(&c->owned, &record, &unit);
+
+	return rc ? rc : add_flight(c, (const struct eta_bio_record *)record);
 }
 
 /* Requests that may be in flight in [BEGIN_NS, END_NS]. Without an end: in one operation only. */
@@ -235,6 +250,8 @@ static int load_flights(struct task_cursor *c, uint64_t begin_ns, uint64_t end_n
 
 	while (rc == 0 && (entry = reader_peek(&c->bios)) && entry->time_ns < end_ns)
 		rc = load_bio(c);
+	while (rc == 0 && (entry = reader_peek(&c->owned)) && entry->time_ns < end_ns)
+		rc = load_owned(c);
 	for (size_t i = 0; i < c->n_flights; i++) {
 		uint64_t over_ns = c->flights[i].end_ns;
 
@@ -411,6 +428,7 @@ static void task_close(struct eta_cursor *cursor)
 
 	reader_free(&c->operations);
 	reader_free(&c->bios);
+	reader_free(&c->owned);
 	expand_free(&c->expand);
 	free(c->queue);
 	free(c->scratch);
@@ -504,6 +522,8 @@ static int open_task(const struct spool *spool, const struct index_location *whe
 		rc = reader_init(&c->operations, spool, where->operations);
 	if (rc == 0)
 		rc = reader_init(&c->bios, spool, where->bios);
+	if (rc == 0)
+		rc = reader_init(&c->owned, spool, where->owned);
 	return rc;
 }
 

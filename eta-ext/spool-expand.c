@@ -103,7 +103,7 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		rc = define_fs(trace, &index->fs[i]);
 		kinds |= index->fs[i].span_kinds;
 	}
-	if (rc || !(kinds & 1u << ETA_SPAN_SLEEP))
+	if (rc || !(kinds & (1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)))
 		return rc;
 	for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
 		char name[64];
@@ -293,14 +293,18 @@ static int close_region(struct expand *expand)
 	return emit(expand, ETA_LEAVE, open->end_ns, open->region, 0);
 }
 
+/* A region without any inside; nothing for ETA_NONE. */
 static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region)
 {
-	int rc = emit(expand, ETA_ENTER, begin_ns, region, 0);
+	int rc;
 
+	if (region == ETA_NONE)
+		return 0;
+	rc = emit(expand, ETA_ENTER, begin_ns, region, 0);
 	return rc ? rc : emit(expand, ETA_LEAVE, end_ns, region, 0);
 }
 
-enum request_state { HELD_BACK, QUEUED, AT_DEVICE };
+enum request_state { HELD_BACK, QUEUED, AT_DEVICE, UNNAMED };
 
 /*
  * Where the thread's requests are at NOW_NS, and until when at most that holds. A request at the
@@ -335,11 +339,14 @@ static enum request_state state_at(const struct expand_bio *bios, size_t n, uint
 }
 
 /*
- * Is the time from the thread's newest completion before FROM_NS until it woke up at WAKE_NS only
- * the way of that completion through interrupt and wake-up? That is short beside the request
- * itself; what is longer is a wait for a request that was not queued yet.
+ * What the time from FROM_NS to the wake-up at WAKE_NS is, in which the thread has no request.
+ * Right after a completion it is the way of that through interrupt and wake-up, which is short
+ * beside the request itself. What is longer, in a wait for writeback, is the page's way out of it
+ * (workers of the file system), and elsewhere a wait for a request that was not queued yet.
  */
-static bool is_delivery(const struct expand_bio *bios, size_t n, uint64_t from_ns, uint64_t wake_ns)
+static enum request_state state_after_last(const struct expand *expand,
+					   const struct expand_bio *bios, size_t n,
+					   uint64_t from_ns, uint64_t wake_ns)
 {
 	const struct expand_bio *last = NULL;
 
@@ -347,7 +354,11 @@ static bool is_delivery(const struct expand_bio *bios, size_t n, uint64_t from_n
 		if (bios[i].end_ns && bios[i].end_ns <= from_ns &&
 		    (!last || bios[i].end_ns > last->end_ns))
 			last = &bios[i];
-	return last && wake_ns - last->end_ns <= last->end_ns - last->queue_ns;
+	if (!last)
+		return HELD_BACK;
+	if (wake_ns - last->end_ns <= last->end_ns - last->queue_ns)
+		return AT_DEVICE;
+	return expand->stack[expand->depth - 1].in & IN_WRITEBACK_WAIT ? UNNAMED : HELD_BACK;
 }
 
 /* Waiting for block I/O, told apart by where the thread's own requests are. */
@@ -358,6 +369,7 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		[HELD_BACK] = expand->index->regions.held_back,
 		[QUEUED] = expand->index->regions.queue,
 		[AT_DEVICE] = expand->index->regions.device,
+		[UNNAMED] = ETA_NONE,
 	};
 	uint64_t from_ns = span->begin_ns, now_ns = span->begin_ns, state_ns = span->begin_ns;
 	enum request_state state = HELD_BACK;
@@ -368,9 +380,8 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		uint64_t until_ns = span->end_ns;
 		enum request_state next = state_at(bios, n, now_ns, &until_ns);
 
-		if (next == HELD_BACK && until_ns == span->end_ns &&
-		    is_delivery(bios, n, now_ns, span->end_ns))
-			next = AT_DEVICE;
+		if (next == HELD_BACK && until_ns == span->end_ns)
+			next = state_after_last(expand, bios, n, now_ns, span->end_ns);
 		if (next != state && state_ns > from_ns) {
 			rc = leaf(expand, from_ns, state_ns, regions[state]);
 			from_ns = state_ns;
@@ -450,9 +461,13 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
 		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
 	}
-	return open_region(
-		expand, span.begin_ns, span.end_ns, region, expand->index->span_levels[span.kind],
-		around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0), span.who);
+	rc = open_region(expand, span.begin_ns, span.end_ns, region,
+			 expand->index->span_levels[span.kind],
+			 around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0), span.who);
+	/* a wait that is its own sleep */
+	if (rc == 0 && span.kind == ETA_SPAN_PAGE_WRITEBACK_WAIT && span.flags & ETA_SPAN_IOWAIT)
+		rc = expand_sleep(expand, &span, bios, n);
+	return rc;
 }
 
 /* What the operation as a whole is about, on its ENTER. */

@@ -112,6 +112,12 @@ static int count_operation(struct build *build, const struct eta_kernel_op *op)
 	return 0;
 }
 
+/* Does the request carry what another thread wrote? */
+static bool is_owned(const struct eta_bio_record *bio)
+{
+	return bio->owner_tid && bio->owner_tid != bio->head.id;
+}
+
 static int count_bio(struct build *build, const struct eta_bio_record *bio)
 {
 	struct table_group *group = task_group(build, bio->pid, bio->head.id);
@@ -121,6 +127,12 @@ static int count_bio(struct build *build, const struct eta_bio_record *bio)
 		return out_of_memory(build);
 	group->group.bios.n++;
 	device->group.bios.n += bio->head.end_ns != 0;
+	if (is_owned(bio)) {
+		group = task_group(build, bio->owner_pid, bio->owner_tid);
+		if (!group)
+			return out_of_memory(build);
+		group->group.owned.n++;
+	}
 	return 0;
 }
 
@@ -251,6 +263,12 @@ static int place_record(struct build *build, const struct head *head,
 		place(build, &group->group.bios, bio->head.time_ns, unit);
 		if (bio->head.end_ns)
 			place(build, &device->group.bios, bio->head.end_ns, unit);
+		if (is_owned(bio)) {
+			group = task_group(build, bio->owner_pid, bio->owner_tid);
+			if (!group)
+				return out_of_memory(build);
+			place(build, &group->group.owned, bio->head.time_ns, unit);
+		}
 	}
 	return 0;
 }
@@ -478,9 +496,10 @@ static void make_slices(struct build *build)
 	uint64_t first = 0;
 
 	HASH_ITER (hh, build->groups, group, next) {
-		struct index_slice *slices[] = { &group->group.operations, &group->group.bios };
+		struct index_slice *slices[] = { &group->group.operations, &group->group.bios,
+						 &group->group.owned };
 
-		for (int i = 0; i < 2; i++) {
+		for (int i = 0; i < 3; i++) {
 			slices[i]->first = first;
 			first += slices[i]->n;
 			slices[i]->n = 0;
@@ -501,6 +520,7 @@ static int take_groups(struct build *build)
 		index->groups[index->n_groups++] = group->group;
 		sort_slice(index, group->group.operations);
 		sort_slice(index, group->group.bios);
+		sort_slice(index, group->group.owned);
 	}
 	qsort(index->groups, index->n_groups, sizeof(*index->groups), by_key);
 	return 0;

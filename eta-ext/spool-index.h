@@ -25,6 +25,7 @@ struct index_group {
 	uint32_t pid, tid, dev;
 	bool device;
 	struct index_slice operations, bios;
+	struct index_slice owned; /* requests that others submitted for it: writeback */
 };
 
 struct index_task {
@@ -45,7 +46,7 @@ struct index_fs {
 
 /* What a location is: the part of a group that is one life of a task. */
 struct index_location {
-	struct index_slice operations, bios;
+	struct index_slice operations, bios, owned;
 	bool device;
 };
 
@@ -80,7 +81,7 @@ const struct index_fs *index_find_fs(const struct spool_index *index, uint32_t d
 
 /* ---- one operation as nested regions (spool-expand.c) ---- */
 
-/* A block request of the thread that may be in flight. */
+/* A block request of the thread, or made for it, that may be in flight. */
 struct expand_bio {
 	uint64_t queue_ns, issue_ns, end_ns; /* 0: not seen */
 };
@@ -97,8 +98,8 @@ struct expand {
 };
 
 /*
- * OP as regions. NAME is its system call, BIOS the thread's own requests that may be in flight
- * during it, by queue time. 0 or -ENOMEM.
+ * OP as regions. NAME is its system call, BIOS the thread's requests that may be in flight during
+ * it. 0 or -ENOMEM.
  */
 int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
 		     const struct expand_bio *bios, size_t n_bios);

@@ -68,6 +68,7 @@ struct expansion {
 	struct span_row spans[6];
 	struct {
 		uint64_t queue_ns, issue_ns, end_ns;
+		bool by_another; /* a kernel thread writes back what this one dirtied */
 	} bios[4];
 	const char *expected; /* without the system call itself, I/O events left out */
 	uint64_t bad;
@@ -166,6 +167,36 @@ static const struct expansion expansions[] = {
 	  { { 111, 112, 140 } },
 	  "+pagecache:page writeback wait@110 +block:device@112 -block:device@148 "
 	  "-pagecache:page writeback wait@150",
+	  0 },
+
+	{ "a wait that is its own sleep",
+	  SYS_WRITE,
+	  { S(PAGE_WRITEBACK_WAIT, 110, 150, IOWAIT), S(RUN_QUEUE, 150, 160) },
+	  { { 105, 120, 140 } },
+	  "+pagecache:page writeback wait@110 +block:queue@110 -block:queue@120 +block:device@120 "
+	  "-block:device@150 -pagecache:page writeback wait@150 +cpu:run queue@150 "
+	  "-cpu:run queue@160",
+	  0 },
+	{ "long after the request the page is still on its way",
+	  SYS_WRITE,
+	  { S(PAGE_WRITEBACK_WAIT, 110, 190, IOWAIT) },
+	  { { 105, 106, 120 } },
+	  "+pagecache:page writeback wait@110 +block:device@110 -block:device@120 "
+	  "-pagecache:page writeback wait@190",
+	  0 },
+	{ "written back by another, after it was held back",
+	  SYS_FSYNC,
+	  { S(FS_SYNC, 102, 198), S(PAGE_WRITEBACK_WAIT, 110, 190, IOWAIT) },
+	  { { 140, 145, 189, true } },
+	  "+fs:ext4_sync_file@102 +pagecache:page writeback wait@110 +block:held back@110 "
+	  "-block:held back@140 +block:queue@140 -block:queue@145 +block:device@145 "
+	  "-block:device@190 -pagecache:page writeback wait@190 -fs:ext4_sync_file@198",
+	  0 },
+	{ "the same without a request of its own",
+	  SYS_WRITE,
+	  { S(PAGE_WRITEBACK_WAIT, 110, 150, IOWAIT) },
+	  { { 0 } },
+	  "+pagecache:page writeback wait@110 -pagecache:page writeback wait@150",
 	  0 },
 
 	{ "held back before the queue",
@@ -275,14 +306,23 @@ static void run_expansion(const struct expansion *e)
 						.offset = 0,
 						.syscall = e->syscall },
 			spans, n);
-	for (size_t i = 0; i < 4 && e->bios[i].queue_ns; i++)
-		maker_bio(&spool, (struct eta_bio_record){ .head = { .time_ns = e->bios[i].queue_ns,
-								     .end_ns = e->bios[i].end_ns,
-								     .id = 8 },
-							   .issue_ns = e->bios[i].issue_ns,
-							   .pid = 7,
-							   .bytes = 512,
-							   .dev = plain_dev });
+	for (size_t i = 0; i < 4 && e->bios[i].queue_ns; i++) {
+		struct eta_bio_record bio = {
+			.head = { .time_ns = e->bios[i].queue_ns,
+				  .end_ns = e->bios[i].end_ns,
+				  .id = 8 },
+			.issue_ns = e->bios[i].issue_ns,
+			.pid = 7,
+			.bytes = 512,
+			.dev = plain_dev,
+			.owner_pid = 7,
+			.owner_tid = 8,
+		};
+
+		if (e->bios[i].by_another)
+			bio.head.id = bio.pid = 50;
+		maker_bio(&spool, bio);
+	}
 	spool_close(&spool);
 	assert_int_equal(eta_open(dir, NULL, &trace), 0);
 	assert_int_equal(events_print_regions(trace, 0, text, sizeof(text)), 0);
