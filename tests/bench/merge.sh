@@ -35,8 +35,8 @@ row()
 {
 	name=$1 threads=$2
 	shift 2
-	"$generate" -n "$events" -t "$threads" -p user "$@" -o "$dir/user.otf2"
-	"$generate" -n "$events" -t "$threads" -p kernel "$@" -o "$dir/kernel.otf2"
+	"$generate" -n "$events" -t "$threads" -p user "$@" -o "$dir/user.otf2" >/dev/null
+	"$generate" -n "$events" -t "$threads" -p kernel "$@" -o "$dir/kernel.otf2" >/dev/null
 	n=$("$merge" "$dir/user.otf2" "$dir/kernel.otf2" -o "$dir/out.otf2" |
 		sed -n 's/.*out.otf2: \([0-9]*\) events.*/\1/p')
 	: >"$dir/copies"
