@@ -33,6 +33,7 @@ struct lock_wait {
 struct task_state {
 	uint32_t active; /* inside a system call that is an operation */
 	uint32_t pid, tid;
+	uint32_t switched; /* has come to a CPU since it was taken in */
 
 	struct file_key seen[SEEN_FILES]; /* files used last: their FILE record exists */
 	struct file_key dirtied;	  /* the inode dirtied last: this thread is its owner */
@@ -242,11 +243,15 @@ static __always_inline struct task_state *sure_state(struct task_struct *task)
 		st->tid = task->pid; /* exec gave a thread the number of its process */
 		return st;
 	}
-	if (*slot != (own ? own->slot : 0)) {
+	if (*slot == (own ? own->slot : 0))
+		return st;
+	*slot = own ? own->slot : 0;
+	st = slot_state(*slot);
+	if (!st || st->switched)
 		TOTAL_ADD(switches_missed, 1);
-		*slot = own ? own->slot : 0;
-	}
-	return slot_state(*slot);
+	else
+		st->switched = 1; /* was running when it was taken in */
+	return st;
 }
 
 static __always_inline void span_add_full(struct task_state *st, uint8_t kind, uint64_t begin_ns,
