@@ -39,9 +39,12 @@ need_tracer()
 	[ -z "${SCI_SANITIZED:-}" ] || skip "the tracer is not preloaded in a sanitized build"
 }
 
-# need_kernel: skip where BPF is refused or not built
+# need_kernel: skip where BPF is refused or not built; one such test at a time (see tests/kernel.py)
 need_kernel()
 {
+	need flock
+	exec 9>"${TMPDIR:-/tmp}/sci-kernel-tests.lock"
+	flock 9
 	sci-kernel -q -o "$scratch/need-kernel" -- true 2>"$scratch/need-kernel.err" ||
 		skip "no kernel tracer: $(tail -n 1 "$scratch/need-kernel.err")"
 }

@@ -37,6 +37,9 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 		eta_warn("kernel: %llu context switches not told of: the waits around them are "
 			 "missing",
 			 (unsigned long long)t->switches_missed);
+	if (t->completions_missed)
+		eta_warn("kernel: %llu bios without an end: their completion was not told of",
+			 (unsigned long long)t->completions_missed);
 	if (t->tasks_missed)
 		eta_warn("kernel: %llu threads not followed: too many at once (larger --threads)",
 			 (unsigned long long)t->tasks_missed);

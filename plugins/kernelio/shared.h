@@ -99,6 +99,7 @@ struct file_key {
 	X(spans_lost, "spans beyond what one operation keeps")                                     \
 	X(tasks_missed, "threads there was no room to follow")                                     \
 	X(switches_missed, "context switches no probe was told of, noticed at the next call")      \
+	X(completions_missed, "bios whose memory was used again before their end was seen")        \
 	X(bios_missed, "bios beyond those kept in flight")                                         \
 	X(skipped_calls, "system calls on files of the directory left out")                        \
 	X(compat_calls, "system calls of 32-bit programs, not traced")

@@ -168,8 +168,11 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	if (st && st->active && st->now.readahead_ns && !(flags & ETA_BIO_WRITE))
 		st->now.readahead_end_ns = value.record.head.time_ns;
 	before = bpf_map_lookup_elem(&bios, &key);
-	if (before) /* its completion was not seen, and now its memory serves again */
+	if (before) {
+		/* its completion was not seen, and now its memory serves again */
+		TOTAL_ADD(completions_missed, 1);
 		record_leave(ETA_RECORD_BIO, &before->record, sizeof(before->record));
+	}
 	if (bpf_map_update_elem(&bios, &key, &value, BPF_ANY))
 		TOTAL_ADD(bios_missed, 1);
 	if (!data)

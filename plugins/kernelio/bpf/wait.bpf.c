@@ -78,20 +78,23 @@ int BPF_PROG(on_contention_end, void *lock)
 {
 	struct task_state *st = current_operation();
 	struct lock_wait *wait;
-	uint32_t n;
 
 	if (!st)
 		return 0;
-	n = st->now.n_locks;
-	if (n == 0 || n > MAX_LOCKS)
+	/* one whose end was not told, in the middle of another probe, must not stay on top */
+	for (int i = MAX_LOCKS - 1; i >= 0; i--) {
+		if (i >= (int)st->now.n_locks)
+			continue;
+		wait = &st->locks[i];
+		if (wait->lock != (uint64_t)lock)
+			continue;
+		st->op.spans_lost += st->now.n_locks - i - 1;
+		st->now.n_locks = i;
+		span_add_full(st, wait->kind, wait->begin_ns, bpf_ktime_get_ns(), wait->flags,
+			      wait->who, wait->lock, 0);
 		return 0;
-	wait = &st->locks[n - 1];
-	if (wait->lock != (uint64_t)lock)
-		return 0; /* its begin found the stack full, and was counted */
-	st->now.n_locks = n - 1;
-	span_add_full(st, wait->kind, wait->begin_ns, bpf_ktime_get_ns(), wait->flags, wait->who,
-		      wait->lock, 0);
-	return 0;
+	}
+	return 0; /* its begin found the stack full, and was counted */
 }
 
 static __always_inline void switched_in(struct task_state *st, struct task_struct *before,
