@@ -114,7 +114,7 @@ tests_bench_bench_user_ops_CFLAGS = $(SCI_CFLAGS)
 tests_bench_bench_user_ops_LDFLAGS = -pthread
 
 # The kernel tracer's.
-EXTRA_DIST += tests/kernel.py tests/kernel_spool.py
+EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/bench/kernel.sh
 script_tests += tests/cases/kernel-refused.sh
 if HAVE_BPF
 script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
