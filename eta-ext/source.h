@@ -46,7 +46,7 @@ struct eta_trace {
 	struct eta_defs defs;
 	pthread_mutex_t lock; /* counts, and whatever a source shares between its cursors */
 	struct eta_counts counts;
-	bool *counted;		   /* per location: in counts already */
+	bool *counted; /* per location: in counts already */
 	struct eta_string *strings;
 	struct {
 		uint32_t regions, locations, processes, files, handles, properties;

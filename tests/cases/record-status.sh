@@ -74,13 +74,16 @@ otf2-print user/unified.otf2 | grep -q 'Region: "vfs:' && fail "--no-kernel has 
 
 # without privileges the user's side is recorded, and the message says what is missing
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	# what nobody can reach: the build may be below a folder that is not for everybody
 	chmod 755 "$scratch"
 	mkdir nobody
-	chown 65534 nobody
+	cp "$(command -v sci-record)" "$SCI_PLUGIN_DIR/libsci-posixio.so" "$SCI_SRC/LICENSE" nobody
+	chown -R 65534 nobody
+	SCI_PLUGIN_DIR=$scratch/nobody
 	status 0 setpriv --reuid=65534 --clear-groups \
-		"$(command -v sci-record)" -o nobody/run -- cat "$SCI_SRC/LICENSE"
+		nobody/sci-record -o nobody/run -- cat nobody/LICENSE
 	has err 'missing.*(CAP_BPF|privilege|root)'
 	[ -f nobody/run/unified.otf2 ] || fail "nobody has no archive"
 	status 1 setpriv --reuid=65534 --clear-groups \
-		"$(command -v sci-record)" --strict -o nobody/strict -- cat "$SCI_SRC/LICENSE"
+		nobody/sci-record --strict -o nobody/strict -- cat nobody/LICENSE
 fi
