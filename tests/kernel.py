@@ -72,9 +72,9 @@ def nothing_lost(spool):
 
 
 def ops_on(spool, name, *calls):
-    """Operations on the scratch file NAME."""
+    """Operations on the scratch file NAME. In a chroot the kernel knows it by a longer path."""
     return [op for op in spool.ops
-            if spool.path(op) == os.path.realpath(path(name)) and (not calls or op.name in calls)]
+            if spool.path(op).endswith(os.path.realpath(path(name))) and (not calls or op.name in calls)]
 
 
 def kinds(op):

@@ -7,7 +7,7 @@
 
 #include "plugins/kernelio/shared.h"
 
-#define MAX_SPANS 60
+#define MAX_SPANS 120
 #define MAX_LOCKS 4
 #define SEEN_FILES 8
 
