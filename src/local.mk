@@ -42,6 +42,10 @@ src_sci_kernel_SOURCES = src/sci-kernel.c
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
 
 bin_PROGRAMS += src/sci-record
-src_sci_record_SOURCES = src/sci-record.c src/merging.c src/merging.h
+src_sci_record_SOURCES = \
+	src/sci-record.c \
+	src/after-run.c src/after-run.h \
+	src/merging.c src/merging.h \
+	src/program-check.c src/program-check.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
 src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)

@@ -13,10 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "after-run.h"
 #include "cli.h"
 #include "launch.h"
 #include "merging.h"
 #include "plugins/kernelio/kernelio.h"
+#include "program-check.h"
 
 #define PRELOAD_NAME "libsci-posixio.so"
 #define USER_SPOOL "user.spool"
@@ -301,6 +303,8 @@ static int merge(struct recording *r, bool *complete)
 		.report = r->options->quiet ? NULL : stderr,
 	};
 
+	int rc;
+
 	snprintf(user, sizeof(user), "%s/%s", r->dir, USER_SPOOL);
 	snprintf(kernel, sizeof(kernel), "%s/%s", r->dir, KERNEL_SPOOL);
 	snprintf(archive, sizeof(archive), "%s/%s", r->dir, ARCHIVE);
@@ -308,7 +312,10 @@ static int merge(struct recording *r, bool *complete)
 		inputs[merging.n_inputs++] = user;
 	if (r->kernel)
 		inputs[merging.n_inputs++] = kernel;
-	return merging_run(&merging, complete);
+	rc = merging_run(&merging, complete);
+	if (rc == 0 && r->user && r->kernel)
+		after_run_outside_calls(archive);
+	return rc;
 }
 
 /*
@@ -320,9 +327,12 @@ static int run(struct recording *r, int *status)
 	struct launch launch;
 	char *env[3] = { NULL };
 	char spool[PATH_MAX];
+	bool loads = true; /* the tracer into the program */
 	int rc;
 
 	r->user = !o->no_user && user_environment(r, env) == 0;
+	if (r->user)
+		loads = program_check(o->argv[0]);
 	rc = launch_stopped(&launch, o->argv, env);
 	if (rc) {
 		eta_error("cannot start a process: %s", strerror(-rc));
@@ -342,11 +352,12 @@ static int run(struct recording *r, int *status)
 		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
 	stop_kernel(r, rc == 0);
 	snprintf(spool, sizeof(spool), "%s/%s", r->dir, USER_SPOOL);
+	if (r->user && rc == 0)
+		after_run_still_running(spool);
 	if (r->user && rc == 0 && is_empty(spool)) {
-		eta_warn(
-			"user level missing: the tracer was not loaded into %s (a static or setuid "
-			"program)",
-			o->argv[0]);
+		if (loads)
+			eta_warn("user level missing: the tracer was not loaded into %s",
+				 o->argv[0]);
 		r->user = false;
 	}
 	return rc;
@@ -371,6 +382,13 @@ static int record(const struct record_options *o)
 	}
 	if (rc)
 		return CLI_FAILED;
+	if (!r.user && !r.kernel) {
+		eta_error("neither level of %s was traced: there is nothing to merge (as root the "
+			  "kernel's levels are)",
+			  o->argv[0]);
+		rmdir(r.dir); /* only when it holds nothing else */
+		return status ? status : CLI_FAILED;
+	}
 	rc = merge(&r, &complete);
 	if (rc) {
 		eta_error(

@@ -151,7 +151,8 @@ EXTRA_DIST += tests/data/README.md tests/data/apex.tar.xz tests/data/eztrace-wri
 
 # The whole chain.
 EXTRA_DIST += tests/unified.py
-script_tests += tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh
+script_tests += tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh \
+	tests/cases/record-warnings.sh
 
 # Archives for the analysis.
 noinst_PROGRAMS += tests/programs/random-trace

@@ -1,0 +1,15 @@
+/* What of a program the user tracer will not see, told before it is started. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_PROGRAM_CHECK_H
+#define SCI_PROGRAM_CHECK_H
+
+#include <stdbool.h>
+
+/*
+ * Inspects NAME as execvp will find it; a script's interpreter in its place. One warning for each
+ * thing that is missing. True: the tracer can be loaded into it, as far as the file tells (and
+ * where nothing is known about it).
+ */
+bool program_check(const char *name);
+
+#endif
