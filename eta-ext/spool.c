@@ -7,7 +7,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#define PAGE_BYTES ((size_t)4096)
+#define ZERO_PAGES 64	   /* written in one call */
+#define RESERVE_SEGMENTS 8 /* reserved in one call */
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /*
  * System calls directly: this code runs inside the functions that the user tracer intercepts.
@@ -33,36 +42,70 @@ static void raw_unmap(void *at, size_t bytes)
 
 static uint64_t page_down(uint64_t offset)
 {
-	return offset & ~(uint64_t)4095;
+	return offset & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/* Writes zeros to [FROM, TO), both on pages. */
+static int write_zeros(int fd, uint64_t from, uint64_t to)
+{
+	static const char zeros[PAGE_BYTES];
+	struct iovec pages[ZERO_PAGES];
+
+	for (size_t i = 0; i < ZERO_PAGES; i++)
+		pages[i] = (struct iovec){ (void *)zeros, PAGE_BYTES };
+	while (from < to) {
+		size_t n = (size_t)((to - from) / PAGE_BYTES);
+		long done = syscall(SYS_pwritev, fd, pages, n < ZERO_PAGES ? n : ZERO_PAGES,
+				    (long)from, 0L);
+
+		if (done <= 0)
+			return done < 0 ? -errno : -ENOSPC;
+		/* of a page that was written in part, the rest comes again */
+		from += page_down((uint64_t)done);
+		if (page_down((uint64_t)done) == 0)
+			return -ENOSPC;
+	}
+	return 0;
 }
 
 /*
- * Reserves and maps [page of OFFSET, OFFSET + BYTES). Reserved first: a store into a hole of a full
- * disk would be a SIGBUS in the traced program.
+ * Fills [page of OFFSET, OFFSET + BYTES) with zeros and maps it.
+ *
+ * Filled first: a store into a hole of a full disk would be a SIGBUS in the traced program. And by
+ * writing: that brings pages into the cache many at a time, and one madvise maps them all, where a
+ * fault for each would cost more than everything else that is done for its 64 records.
  */
 static int map_segment(struct spool *spool, int fd, uint64_t offset, size_t bytes)
 {
-	uint64_t base = page_down(offset);
-	size_t length = (size_t)(page_down(offset + bytes + 4095) - base);
+	uint64_t base = page_down(offset), end = page_down(offset + bytes + PAGE_BYTES - 1);
+	size_t length = (size_t)(end - base);
 	unsigned char *at;
+	int rc;
 
-	if (syscall(SYS_fallocate, fd, 0, (off_t)base, (off_t)length) != 0) {
-		/* a file system without fallocate (NFS, 9p): reserve by writing zeros */
-		static const char zeros[4096];
-		uint64_t to = base + length;
-
-		if (errno != EOPNOTSUPP && errno != ENOSYS)
-			return -errno;
-		for (uint64_t o = page_down(offset + 4095); o < to; o += sizeof(zeros)) {
-			long n = syscall(SYS_pwrite64, fd, zeros, sizeof(zeros), (off_t)o);
-
-			if (n != (long)sizeof(zeros))
-				return n < 0 ? -errno : -ENOSPC;
-		}
+	/*
+	 * The blocks of some segments ahead, where the file system can: writing is cheaper then.
+	 * The size stays, and what was not used goes when the file is cut. A file's first segment
+	 * has none: short threads have no other.
+	 */
+	if (base && end > spool->reserved) {
+		if (syscall(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, (off_t)base,
+			    (off_t)(length * RESERVE_SEGMENTS)) == 0)
+			spool->reserved = base + length * RESERVE_SEGMENTS;
+		else
+			spool->reserved =
+				end; /* writing tells whether there is room for this one */
 	}
+	rc = write_zeros(fd, page_down(offset + PAGE_BYTES - 1), end);
+	if (rc)
+		return rc;
 	at = raw_map(fd, length, base);
 	if (!at)
 		return -errno;
+	if (syscall(SYS_madvise, at, length, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+		rc = -errno; /* EINVAL: before Linux 5.14, then each page faults */
+		raw_unmap(at, length);
+		return rc;
+	}
 	raw_unmap(spool->base, (size_t)(spool->end - spool->base));
 	spool->base = at;
 	spool->base_offset = base;
@@ -85,7 +128,7 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return -errno;
-	/* header and first segment are reserved in one piece, mapped in two */
+	/* header and first segment are filled in one piece, mapped in two */
 	rc = map_segment(spool, fd, 0, ETA_SPOOL_HEADER_BYTES + first);
 	if (rc == 0) {
 		spool->header = raw_map(fd, ETA_SPOOL_HEADER_BYTES, 0);

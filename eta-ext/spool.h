@@ -20,6 +20,7 @@ struct spool {
 	uint64_t base_offset; /* of base in the file */
 	size_t segment_bytes; /* size of the next segment */
 	size_t segment_max;
+	uint64_t reserved;		 /* blocks of the file are reserved up to here */
 	struct eta_spool_header *header; /* mapped for the life of the file */
 	int error;			 /* errno that stopped the file from growing, 0 */
 	char path[PATH_MAX];

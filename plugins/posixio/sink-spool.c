@@ -12,8 +12,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define SEGMENT_FIRST_BYTES ((size_t)64 << 10)
-#define SEGMENT_MAX_BYTES ((size_t)1 << 20)
+#define SEGMENT_FIRST_BYTES ((size_t)16 << 10)
+#define SEGMENT_MAX_BYTES ((size_t)256 << 10) /* more is no cheaper, and resident per thread */
 #define PROCESS_SEGMENT_BYTES ((size_t)8 << 10)
 #define CMDLINE_MAX_BYTES 4096
 #define PAGE_BYTES ((size_t)4096) /* as eta-ext/spool.c reserves */
