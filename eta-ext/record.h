@@ -12,7 +12,7 @@
  *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, WAIT, BIO, TASK, FILE, LOSS records
  *
  * Every file starts with a header of ETA_SPOOL_HEADER_BYTES, then records until one whose `type` is
- * 0 or the end of the file: files are reserved ahead (fallocate) and mapped, so what was stored
+ * 0 or the end of the file: files are filled with zeros ahead and mapped, so what was stored
  * survives kill -9, and the rest reads as zeros. Host byte order; the same machine reads them.
  * All times are CLOCK_MONOTONIC ns. This header uses fixed-size types only and compiles for the BPF
  * target too (include vmlinux-like types first and define ETA_RECORD_NO_STDINT).

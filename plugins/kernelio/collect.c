@@ -16,9 +16,9 @@
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_POLL_MS 5
-#define SEGMENT_FIRST ((size_t)1 << 20)
-#define SEGMENT_MAX ((size_t)32 << 20)
-#define LOSS_EVERY 64 /* rounds between looks at the loss counters */
+#define SEGMENT_FIRST ((size_t)256 << 10)
+#define SEGMENT_MAX ((size_t)512 << 10) /* filling a larger one no longer fits the cache */
+#define LOSS_EVERY 64			/* rounds between looks at the loss counters */
 
 static uint64_t now_ns(void)
 {
