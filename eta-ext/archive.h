@@ -49,10 +49,11 @@ enum archive_attribute {
 #define ARCHIVE_DEVICE_CLASS "block device"
 #define ARCHIVE_HOST_CLASS "node"
 
-#define ARCHIVE_PID "PID"	   /* of a location and of a location group */
-#define ARCHIVE_PPID "PPID"	   /* of a location group */
-#define ARCHIVE_TID "TID"	   /* of a location */
-#define ARCHIVE_START "START"	   /* of a location */
+#define ARCHIVE_PID "PID"		/* of a location and of a location group */
+#define ARCHIVE_PPID "PPID"		/* of a location group */
+#define ARCHIVE_PARENT_TID "PARENT_TID" /* the same: the thread that forked it */
+#define ARCHIVE_TID "TID"		/* of a location */
+#define ARCHIVE_START "START"		/* of a location */
 #define ARCHIVE_DEV_PROPERTY "DEV" /* of a device's location, and of the file behind its handle */
 #define ARCHIVE_FILE_DEV "dev"	   /* of a file */
 #define ARCHIVE_FILE_INODE "inode" /* of a file */

@@ -63,10 +63,11 @@ struct eta_location {
 };
 
 struct eta_process {
-	const char *name; /* program name */
-	const char *host; /* "" unknown */
-	uint32_t pid;	  /* 0: unknown */
-	uint32_t ppid;	  /* 0: unknown */
+	const char *name;    /* program name */
+	const char *host;    /* "" unknown */
+	uint32_t pid;	     /* 0: unknown */
+	uint32_t ppid;	     /* 0: unknown */
+	uint32_t parent_tid; /* the thread of ppid that forked it, 0: unknown */
 };
 
 struct eta_file {

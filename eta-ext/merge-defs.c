@@ -173,6 +173,8 @@ static int join_process(struct eta_trace *trace, struct eta_process *old,
 		old->host = eta_trace_string(trace, process->host);
 	if (!old->ppid)
 		old->ppid = process->ppid;
+	if (!old->parent_tid)
+		old->parent_tid = process->parent_tid;
 	return old->name && old->host ? 0 : -ENOMEM;
 }
 

@@ -231,14 +231,16 @@ static uint32_t process_of(struct raw_defs *raw, struct processes *processes,
 			return processes->known.v[k].index;
 	home = home_of(raw, group->node);
 	program_name(*home.program ? home.program : text(raw, group->name), name, sizeof(name));
-	index = eta_defs_process(raw->trace,
-				 &(struct eta_process){
-					 .name = name,
-					 .host = home.host,
-					 .pid = pid,
-					 .ppid = (uint32_t)number(raw, &raw->group_properties,
-								  group->self, ARCHIVE_PPID),
-				 });
+	index = eta_defs_process(
+		raw->trace, &(struct eta_process){
+				    .name = name,
+				    .host = home.host,
+				    .pid = pid,
+				    .ppid = (uint32_t)number(raw, &raw->group_properties,
+							     group->self, ARCHIVE_PPID),
+				    .parent_tid = (uint32_t)number(raw, &raw->group_properties,
+								   group->self, ARCHIVE_PARENT_TID),
+			    });
 	if (index == ETA_NONE || !PUSH(&processes->known, { pid, index, processes->first[g] }))
 		return ETA_NONE;
 	processes->first[g] = processes->known.n - 1;

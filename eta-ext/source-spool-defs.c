@@ -122,19 +122,16 @@ uint32_t spool_region(struct eta_trace *trace, const char *name)
 	return eta_defs_region(trace, own, level == ETA_LEVEL_NONE ? ETA_LEVEL_USER : level, "");
 }
 
-uint32_t spool_process(struct eta_trace *trace, uint32_t pid, uint32_t ppid, const char *name)
+uint32_t spool_process(struct eta_trace *trace, const struct eta_process *like)
 {
 	struct spool_tables *tables = tables_of(trace);
-	const struct eta_process process = {
-		.name = name,
-		.host = ((struct spool *)trace->data)->host,
-		.pid = pid,
-		.ppid = ppid,
-	};
+	struct eta_process process = *like;
+	const uint32_t pid = like->pid;
 	struct known_process *known;
 
 	if (!tables)
 		return out_of_memory(trace);
+	process.host = ((struct spool *)trace->data)->host;
 	HASH_FIND(hh, tables->processes, &pid, sizeof(pid), known);
 	if (known)
 		return known->index;
@@ -265,9 +262,6 @@ static int define_property(struct eta_trace *trace, const char *prefix, char *te
 	for (char *c = name; *c; c++)
 		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:", *c))
 			*c = '_';
-	for (uint32_t i = 0; i < trace->defs.n_properties; i++)
-		if (strcmp(trace->defs.properties[i].name, name) == 0)
-			return 0; /* a process that calls exec says its own more than once */
 	return eta_defs_property(trace, name, value) == ETA_NONE ? -ENOMEM : 0;
 }
 

@@ -102,13 +102,17 @@ static uint32_t process_of(struct eta_trace *trace, const struct spool_index *in
 	const struct index_task *leader = task;
 
 	if (task && task->kernel_thread)
-		return spool_process(trace, 0, 0, "kernel");
+		return spool_process(trace, &(struct eta_process){ .name = "kernel" });
 	/* of several lives of its main thread the last */
 	for (const struct index_task *end = index->tasks + index->n_tasks,
 				     *next = find_task(index, pid, pid);
 	     next < end && next->pid == pid && next->tid == pid; next++)
 		leader = next;
-	return spool_process(trace, pid, leader ? leader->ppid : 0, leader ? leader->comm : "");
+	return spool_process(trace, &(struct eta_process){
+					    .name = leader ? leader->comm : "",
+					    .pid = pid,
+					    .ppid = leader ? leader->ppid : 0,
+				    });
 }
 
 /* First entry of SLICE at or after TIME_NS. */

@@ -57,8 +57,9 @@ static int out_of_memory(const struct eta_trace *trace)
 
 static int by_path(const void *left, const void *right)
 {
-	return strcmp(((const struct spool_file *)left)->path,
-		      ((const struct spool_file *)right)->path);
+	/* numbers by their value: the images of a process in the order of time */
+	return strverscmp(((const struct spool_file *)left)->path,
+			  ((const struct spool_file *)right)->path);
 }
 
 static int add_file(struct eta_trace *trace, const char *name)
@@ -139,6 +140,25 @@ static uint32_t find_image(const struct spool *spool, uint32_t pid, uint64_t tim
 	return found;
 }
 
+/* Is the file behind number INDEX a later image of the same process (it called exec)? */
+static bool has_later_image(const struct spool *spool, uint32_t index)
+{
+	const char *path = spool->files[index].path, *start = strrchr(path, '.');
+
+	return index + 1 < spool->n_files && start &&
+	       strncmp(path, spool->files[index + 1].path, (size_t)(start - path) + 1) == 0;
+}
+
+/* How many images of process PID there are so far. */
+static uint32_t count_images(const struct spool *spool, uint32_t pid)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = spool->n_images; i-- > 1 && spool->images[i].pid == pid;)
+		n++;
+	return n;
+}
+
 /* NAME and PROPERTY records of FILE, open in VIEW, into image INDEX. */
 static int read_definitions(struct eta_trace *trace, struct spool_view *view,
 			    const struct spool_file *file, uint32_t index)
@@ -146,10 +166,16 @@ static int read_definitions(struct eta_trace *trace, struct spool_view *view,
 	struct spool *spool = trace->data;
 	uint64_t at = ETA_SPOOL_HEADER_BYTES;
 	const struct eta_record_head *record;
-	char prefix[32] = "SCI::";
+	char prefix[64] = "SCI::";
 	int rc;
 
-	if (file->kind == ETA_SPOOL_PROCESS)
+	/* a process is what it was last; what it was before is numbered */
+	if (file->kind == ETA_SPOOL_PROCESS &&
+	    has_later_image(spool, (uint32_t)(file - spool->files)))
+		snprintf(prefix, sizeof(prefix),
+			 "SCI::PROCESS_%" PRIu32 "::IMAGE_%" PRIu32 "::", file->pid,
+			 count_images(spool, file->pid));
+	else if (file->kind == ETA_SPOOL_PROCESS)
 		snprintf(prefix, sizeof(prefix), "SCI::PROCESS_%" PRIu32 "::", file->pid);
 	while ((rc = spool_view_record(view, at, &record)) > 0) {
 		trace->counts.records++;
@@ -200,9 +226,21 @@ static int add_user_location(struct eta_trace *trace, uint32_t index,
 		.events = file->bytes / ETA_UNIT_BYTES * 2,
 	};
 	const struct spool_location where = { .user = true, .file = index };
+	/* exec keeps the process: named after what it is last, a child of who forked the first */
+	uint32_t last = find_image(spool, header->pid, UINT64_MAX);
+	uint32_t first = find_image(spool, header->pid, 0);
+	struct eta_process process = { .name = program_name(header),
+				       .pid = header->pid,
+				       .ppid = header->ppid,
+				       .parent_tid = header->parent_tid };
 	char name[sizeof(header->comm) + 32];
 
-	file->process = spool_process(trace, header->pid, header->ppid, program_name(header));
+	if (last != ETA_NONE) {
+		process.name = spool->images[last].program;
+		process.ppid = spool->images[first].ppid;
+		process.parent_tid = spool->images[first].parent_tid;
+	}
+	file->process = spool_process(trace, &process);
 	if (file->process == ETA_NONE)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "%s tid %" PRIu32, header->comm, header->tid);
@@ -232,7 +270,13 @@ static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
 	take_header(trace, file, &header);
 	if (header.kind == ETA_SPOOL_PROCESS) {
 		image = add_image(trace, header.pid, header.ppid, header.start_ns);
-		rc = image == ETA_NONE ? -ENOMEM : 0;
+		if (image != ETA_NONE) {
+			spool->images[image].parent_tid = header.parent_tid;
+			spool->images[image].program =
+				eta_trace_string(trace, program_name(&header));
+		}
+		if (image == ETA_NONE || !spool->images[image].program)
+			rc = out_of_memory(trace);
 	}
 	if (rc == 0 && (header.kind == ETA_SPOOL_PROCESS || header.kind == ETA_SPOOL_META))
 		rc = read_definitions(trace, &view, file, image);

@@ -28,7 +28,9 @@ struct spool_name {
 struct spool_image {
 	uint32_t pid, ppid;
 	uint32_t parent; /* the image it was forked from, ETA_NONE */
+	uint32_t parent_tid;
 	uint64_t start_ns;
+	const char *program;	  /* name; NULL: unknown */
 	struct spool_name *names; /* by id */
 	uint32_t n_names;
 };
@@ -65,7 +67,8 @@ struct spool {
 
 /* Index of the region, made when it is new; ETA_NONE: no memory, reported. */
 uint32_t spool_region(struct eta_trace *trace, const char *name);
-uint32_t spool_process(struct eta_trace *trace, uint32_t pid, uint32_t ppid, const char *name);
+/* LIKE: without its host, which is the spool's. */
+uint32_t spool_process(struct eta_trace *trace, const struct eta_process *like);
 uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *location,
 			    const struct spool_location *where);
 /* "ext4" for a statfs f_type; "" where it is not in our list. */

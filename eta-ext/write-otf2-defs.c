@@ -186,6 +186,7 @@ static uint32_t new_process_group(struct defs *defs, uint32_t p)
 {
 	const struct eta_process *process = &defs->eta->processes[p];
 	uint32_t group, pid = string(defs, ARCHIVE_PID), ppid = string(defs, ARCHIVE_PPID);
+	uint32_t parent_tid = process->parent_tid ? string(defs, ARCHIVE_PARENT_TID) : 0;
 	char text[256];
 
 	if (process->pid)
@@ -199,6 +200,9 @@ static uint32_t new_process_group(struct defs *defs, uint32_t p)
 	if (process->ppid)
 		WRITE(defs, LocationGroupProperty, group, ppid, OTF2_TYPE_UINT32,
 		      value32(process->ppid));
+	if (process->parent_tid)
+		WRITE(defs, LocationGroupProperty, group, parent_tid, OTF2_TYPE_UINT32,
+		      value32(process->parent_tid));
 	return group;
 }
 

@@ -105,9 +105,13 @@ noinst_PROGRAMS += tests/programs/calls
 tests_programs_calls_SOURCES = tests/programs/calls.c
 tests_programs_calls_CFLAGS = $(SCI_CFLAGS)
 tests_programs_calls_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/programs/life
+tests_programs_life_SOURCES = tests/programs/life.c
+tests_programs_life_CFLAGS = $(SCI_CFLAGS)
+tests_programs_life_LDFLAGS = -pthread
 EXTRA_DIST += tests/spool.py tests/bench/user.sh
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
-	tests/cases/posixio-eztrace.py
+	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py
 noinst_PROGRAMS += tests/bench/bench-user-ops
 tests_bench_bench_user_ops_SOURCES = tests/bench/user-ops.c
 tests_bench_bench_user_ops_CFLAGS = $(SCI_CFLAGS)

@@ -14,15 +14,16 @@ Op = collections.namedtuple(
     "Op", "name kind fd path file size offset ret begin end pid tid caller")
 File = collections.namedtuple("File", "kind dev open_flags inode fs_magic path")
 Header = collections.namedtuple(
-    "Header", "version kind pid tid ppid start mono real lost last_file host comm exe")
+    "Header", "version kind pid tid ppid start mono real lost last_file host comm exe parent_tid")
 
 
 def read_header(data):
     assert data[:8] == b"SCISPOOL", "magic"
-    (version, kind, pid, tid, ppid, _cpu, start, mono, real, lost, last_file, _ptid, _flags,
+    (version, kind, pid, tid, ppid, _cpu, start, mono, real, lost, last_file, parent_tid, _flags,
      host, comm, exe) = struct.unpack_from("=6I5Q2I64s64s256s", data, 8)
     text = [t.split(b"\0")[0].decode() for t in (host, comm, exe)]
-    return Header(version, kind, pid, tid, ppid, start, mono, real, lost, last_file, *text)
+    return Header(version, kind, pid, tid, ppid, start, mono, real, lost, last_file, *text,
+                  parent_tid)
 
 
 def records(data):
@@ -41,7 +42,7 @@ class Spool:
     def __init__(self, path):
         self.headers, self.names, self.properties = {}, {}, {}
         self.files, self.ops = {}, []
-        loaded = {name: open(name, "rb").read() for name in glob.glob(os.path.join(path, "*.*"))}
+        loaded = {name: open(name, "rb").read() for name in sorted(glob.glob(os.path.join(path, "*.*")))}
         headers = {name: read_header(data) for name, data in loaded.items()}
         # an image: a process until it calls exec; ids are unique within one
         images = sorted((h.pid, h.start) for h in headers.values() if h.kind == PROCESS_FILE)

@@ -23,6 +23,10 @@ static bool thread_key_made;
 /* Stand-ins for a thread's own state while it is being made, and after it went. */
 static struct thread thread_starting = { .state = THREAD_BUSY };
 static struct thread thread_dead = { .state = THREAD_DEAD };
+static struct thread thread_vfork = { .state = THREAD_VFORK }; /* it had none before */
+
+pid_t process_parent_pid, process_parent_tid;
+static __thread pid_t forking_pid, forking_tid;
 
 HIDDEN_TLS struct thread *self;
 void *real_functions[N_FUNCTIONS];
@@ -103,8 +107,14 @@ static void thread_end(void *arg)
 	if (t != self)
 		return;
 	self = &thread_dead;
-	sink_thread_end(&t->sink, t->missed);
+	sink_thread_end(&t->sink);
 	munmap(t, sizeof(*t));
+}
+
+static void thread_fork_prepare(void)
+{
+	forking_pid = (pid_t)syscall(SYS_getpid);
+	forking_tid = (pid_t)syscall(SYS_gettid);
 }
 
 static void thread_fork_child(void);
@@ -123,7 +133,7 @@ static void process_start(void)
 	files_all = all && strcmp(all, "1") == 0;
 	if (!thread_key_made) {
 		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
-		pthread_atfork(NULL, files_doubt_positions, thread_fork_child);
+		pthread_atfork(thread_fork_prepare, files_doubt_positions, thread_fork_child);
 	}
 	atomic_store(&process_pid, (pid_t)syscall(SYS_getpid));
 	state = sink_process_start() == 0 ? PROCESS_READY : PROCESS_OFF;
@@ -134,6 +144,9 @@ static void thread_fork_child(void)
 {
 	int saved = errno;
 
+	/* getppid gives another where the parent has ended already */
+	process_parent_pid = forking_pid;
+	process_parent_tid = forking_tid;
 	/* also where the kernel could not wipe: what is there belongs to the parent */
 	self = &thread_starting;
 	atomic_store(&process_state, PROCESS_NEW);
@@ -161,17 +174,50 @@ static struct thread *thread_new(void)
 	return t;
 }
 
+bool thread_missed(const void *caller)
+{
+	struct thread *t = self;
+
+	/* the tracer's own libraries call while it is at work, too */
+	if (t && t != &thread_starting && t->state == THREAD_BUSY && !sink_own_caller(caller))
+		sink_call_missed(&t->sink);
+	return false;
+}
+
+void thread_before_vfork(void)
+{
+	struct thread *t = self;
+
+	if (!t)
+		self = &thread_vfork;
+	else if (t->state == THREAD_LIVE)
+		t->state = THREAD_VFORK;
+}
+
+void thread_share(void)
+{
+	/* what it was is not freed: a call around this one may hold it */
+	if (self != &thread_starting)
+		self = &thread_dead;
+}
+
 struct thread *thread_get_slow(void)
 {
 	struct thread *t = self;
 	int saved = errno;
 
-	if (t && t != &thread_starting && t->state == THREAD_BUSY) {
-		t->missed++;
+	if (t && t->state == THREAD_BUSY) /* thread_starting is, too */
 		return NULL;
+	if (t && t->state == THREAD_VFORK) {
+		if (!process_is_ours())
+			return NULL;
+		files_doubt_positions(); /* what the child wrote moved them */
+		if (t != &thread_vfork) {
+			t->state = THREAD_LIVE;
+			return t;
+		}
+		self = t = NULL;
 	}
-	if (t == &thread_starting)
-		return NULL;
 	if (t == &thread_dead) {
 		sink_thread_lost();
 		return NULL;
@@ -180,6 +226,7 @@ struct thread *thread_get_slow(void)
 	if (t && t->state == THREAD_WIPED && atomic_load(&process_state) == PROCESS_READY &&
 	    !process_is_ours()) {
 		/* a fork that did not go through libc */
+		process_parent_pid = process_parent_tid = 0;
 		atomic_store(&process_state, PROCESS_NEW);
 		files_forget();
 	}
@@ -219,8 +266,7 @@ __attribute__((destructor)) static void tracer_end(void)
 	if (!t || t->state != THREAD_LIVE || !process_is_ours())
 		return;
 	thread_busy(t);
-	sink_thread_trim(&t->sink, t->missed);
-	t->missed = 0;
+	sink_thread_trim(&t->sink);
 	sink_process_end();
 	thread_idle(t);
 }

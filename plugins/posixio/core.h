@@ -39,12 +39,12 @@ enum thread_state {
 	THREAD_LIVE,
 	THREAD_BUSY, /* inside the tracer: calls made here are the tracer's own, or a signal's */
 	THREAD_DEAD,
+	THREAD_VFORK, /* it called vfork: who calls next, it or the child on its memory? */
 };
 
 struct thread {
 	_Atomic unsigned char state;
 	struct clock clock;
-	uint64_t missed; /* calls that came while busy */
 	struct sink_thread sink;
 	char scratch[PATH_MAX]; /* for a path: the program's stack may be small */
 };
@@ -75,6 +75,21 @@ void *raw_function(enum function fn);
 
 /* Slow path of thread_get: creates, refuses or revives. NULL: do not trace this call. */
 struct thread *thread_get_slow(void);
+
+/*
+ * A call on something to be recorded found no thread to record it: a signal handler's, in the
+ * middle of the tracer's work, is counted. Always false.
+ */
+bool thread_missed(const void *caller);
+
+/* This thread is about to call vfork: what its child does until exec is no business of ours. */
+void thread_before_vfork(void);
+
+/* This thread shares its thread-local storage with another from now on: both are lost, counted. */
+void thread_share(void);
+
+/* Who forked this process, where fork told us; 0: unknown, or this is what was exec'ed. */
+extern pid_t process_parent_pid, process_parent_tid;
 
 /* Is this the process (and not a vfork child that runs on its parent's memory)? A system call. */
 bool process_is_ours(void);
@@ -125,7 +140,9 @@ static ALWAYS_INLINE bool op_begin_open(struct op *op, enum function fn, const v
 	struct thread *t = thread_get();
 
 	op->thread = NULL;
-	if (!t || !sink_ready(t) || sink_own_caller(caller) || !process_is_ours())
+	if (unlikely(!t))
+		return thread_missed(caller);
+	if (!sink_ready(t) || sink_own_caller(caller) || !process_is_ours())
 		return false;
 	op->file = NULL;
 	op->positioned = false;
@@ -148,7 +165,7 @@ static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint
 		return false;
 	t = thread_get();
 	if (unlikely(!t))
-		return false;
+		return thread_missed(caller);
 	if (unlikely(!file)) {
 		if (!sink_ready(t))
 			return false;

@@ -65,6 +65,11 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 		tracer_warn("forked children whose calls are not in this archive: %u (sci-record "
 			    "traces children)",
 			    sink_untraced_children());
+	if (sink_lost_events())
+		tracer_warn("calls and events that could not be recorded: %llu (those of signal "
+			    "handlers that interrupted the tracer are among them; sci-record has "
+			    "the system calls of all)",
+			    (unsigned long long)sink_lost_events());
 	snprintf(lost, sizeof(lost), "%llu", (unsigned long long)sink_lost_events());
 	OTF2_Archive_SetProperty(archive, "SCI::CLOCK", "CLOCK_MONOTONIC", true);
 	OTF2_Archive_SetProperty(archive, "SCI::LOST_EVENTS", lost, true);

@@ -7,6 +7,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/files.c \
 	plugins/posixio/files.h \
 	plugins/posixio/functions.h \
+	plugins/posixio/life.c \
 	plugins/posixio/ops.c \
 	plugins/posixio/raw.c \
 	plugins/posixio/wrap-fd.c \

@@ -83,6 +83,8 @@ bool op_begin_close(struct op *op, enum function fn, int fd, const void *caller)
 			if (sink_begin(t, &op->sink, fn, file, fd, 0, ETA_OFFSET_UNKNOWN, caller))
 				op->thread = t;
 			thread_idle(t);
+		} else if (!t) {
+			thread_missed(caller);
 		}
 	}
 	files_detach(fd);

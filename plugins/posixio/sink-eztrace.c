@@ -312,9 +312,8 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	return sink->attributes ? 0 : -ENOMEM;
 }
 
-void sink_thread_end(struct sink_thread *sink, uint64_t missed)
+void sink_thread_end(struct sink_thread *sink)
 {
-	(void)missed; /* libotf2's own file calls are among them */
 	OTF2_AttributeList_Delete(sink->attributes);
 	sink->attributes = NULL;
 }

@@ -51,13 +51,12 @@ extern bool sink_registered;
 int sink_process_start(void);
 void sink_process_end(void);
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
-void sink_thread_end(struct sink_thread *sink, uint64_t missed);
+void sink_thread_end(struct sink_thread *sink);
 
 /* EZTrace closes its own writers. */
-static inline void sink_thread_trim(struct sink_thread *sink, uint64_t missed)
+static inline void sink_thread_trim(struct sink_thread *sink)
 {
 	(void)sink;
-	(void)missed;
 }
 
 /* A call of a process that is not traced: the child of a fork. How many such children there are. */
@@ -67,6 +66,13 @@ unsigned sink_untraced_children(void);
 /* A call or an event that could not be recorded, and how many. */
 void sink_thread_lost(void);
 uint64_t sink_lost_events(void);
+
+/* A call could not be recorded because it came in the middle of the tracer's work. */
+static inline void sink_call_missed(struct sink_thread *sink)
+{
+	(void)sink;
+	sink_thread_lost();
+}
 
 /* Gives FILE its IoRegularFile and IoHandle; a dup'ed one says of what. */
 void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic);

@@ -56,7 +56,8 @@ static void header_fill(struct eta_spool_header *header)
 
 	memset(header, 0, sizeof(*header));
 	header->pid = (uint32_t)getpid();
-	header->ppid = (uint32_t)getppid();
+	header->ppid = (uint32_t)(process_parent_pid ? process_parent_pid : getppid());
+	header->parent_tid = (uint32_t)process_parent_tid;
 	header->clock_mono_ns = clock_real();
 	clock_gettime(CLOCK_REALTIME, &real);
 	header->clock_real_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec;
@@ -176,6 +177,8 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 
 	header.kind = ETA_SPOOL_USER;
 	header.tid = (uint32_t)syscall(SYS_gettid);
+	if (header.tid != header.pid)
+		header.parent_tid = 0; /* the process' first thread is the one that was forked */
 	header.start_ns = clock_real();
 	prctl(PR_GET_NAME, header.comm);
 	if ((size_t)snprintf(path, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid,
@@ -193,16 +196,13 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	return rc;
 }
 
-void sink_thread_end(struct sink_thread *sink, uint64_t missed)
+void sink_thread_end(struct sink_thread *sink)
 {
-	if (sink->spool.header)
-		sink->spool.header->lost += missed;
 	spool_close(&sink->spool);
 }
 
-void sink_thread_trim(struct sink_thread *sink, uint64_t missed)
+void sink_thread_trim(struct sink_thread *sink)
 {
-	sink->spool.header->lost += missed;
 	trim(&sink->spool);
 }
 

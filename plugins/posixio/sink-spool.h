@@ -27,10 +27,10 @@ static inline uint64_t now_ns(struct thread *t);
 int sink_process_start(void);
 void sink_process_end(void);
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
-void sink_thread_end(struct sink_thread *sink, uint64_t missed);
+void sink_thread_end(struct sink_thread *sink);
 
 /* The process is about to end, and this thread with it: lets go of most of what is reserved. */
-void sink_thread_trim(struct sink_thread *sink, uint64_t missed);
+void sink_thread_trim(struct sink_thread *sink);
 
 /* A call of a process that is not traced: it was told why when it started. */
 static inline void sink_off_call(void)
@@ -39,6 +39,12 @@ static inline void sink_off_call(void)
 
 /* A call could not be recorded because its thread has no file. */
 void sink_thread_lost(void);
+
+/* A call could not be recorded because it came in the middle of the tracer's work. */
+static inline void sink_call_missed(struct sink_thread *sink)
+{
+	__atomic_fetch_add(&sink->spool.header->lost, 1, __ATOMIC_RELAXED);
+}
 
 /* Writes the FILE record of FILE, in the file of the calling thread. */
 void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic);
