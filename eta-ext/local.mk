@@ -32,6 +32,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source-spool.h \
 	eta-ext/source-spool-defs.c \
 	eta-ext/source-spool-kernel.c \
+	eta-ext/source-spool-threads.c \
 	eta-ext/source-spool-user.c \
 	eta-ext/spool-cursor.c \
 	eta-ext/spool-expand.c \

@@ -7,7 +7,8 @@
  * A spool is a directory:
  *
  *   meta                 struct eta_spool_header (kind META), then NAME and PROPERTY records
- *   user.PID.TID.START   one per thread of a traced program (kind USER): USER_OP, FILE records
+ *   user.PID.TID.START   of a thread of a traced program, and of those that began after it ended
+ *                        (kind USER): USER_OP, FILE, THREAD records
  *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY records
  *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, WAIT, BIO, TASK, FILE, LOSS records
  *
@@ -50,8 +51,10 @@ struct eta_spool_header {
 	uint32_t parent_tid; /* thread that created this one, 0: unknown */
 	uint32_t flags;	     /* reserved, 0 */
 	char host[64];
-	char comm[64]; /* thread name at creation */
-	char exe[256]; /* path of the program */
+	char comm[64];	      /* thread name at creation */
+	char exe[256];	      /* path of the program */
+	uint64_t last_thread; /* offset of the newest THREAD record, 0: none; on through its `prev`
+			       */
 };
 
 enum eta_record_type {
@@ -66,6 +69,7 @@ enum eta_record_type {
 	ETA_RECORD_LOSS,
 	ETA_RECORD_SKIP, /* filler to be passed over */
 	ETA_RECORD_WAIT, /* struct eta_kernel_op without a system call: waits between two of them */
+	ETA_RECORD_THREAD,
 };
 
 /* The first 24 bytes of every record. */
@@ -115,6 +119,17 @@ enum eta_file_kind {
 	ETA_FILE_DIRECTORY,
 	ETA_FILE_PIPE,
 	ETA_FILE_SOCKET,
+};
+
+/*
+ * USER: the thread before ended, and what follows is the calls of another, of the same process. A
+ * file is reused since making one costs more than making a thread.
+ */
+struct eta_thread_record {
+	struct eta_record_head head; /* id: tid; time: start of its trace */
+	uint64_t prev;		     /* offset of the THREAD record before this one, 0: none */
+	char comm[16];
+	uint64_t reserved[2];
 };
 
 /* What an id stands for (a user function, a system call), and what it does. */
@@ -262,6 +277,7 @@ _Static_assert(sizeof(struct eta_kernel_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_span) == 32, "one unit");
 _Static_assert(sizeof(struct eta_task_record) == 96, "three units");
 _Static_assert(sizeof(struct eta_bio_record) == 96, "three units");
+_Static_assert(sizeof(struct eta_thread_record) == 64, "two units");
 _Static_assert(sizeof(struct eta_loss_record) == 64, "two units");
 #endif
 

@@ -145,6 +145,7 @@ struct user_cursor {
 	struct spool_cursor base;
 	const struct spool *spool;
 	const struct spool_file *file;
+	const struct spool_location *where;
 	const struct spool_image *image;
 	struct spool_view view;
 	uint64_t at;
@@ -362,7 +363,7 @@ static ssize_t user_read(struct eta_cursor *cursor, const struct eta_event **bat
 	c->n = 0;
 	while (rc == 0 && c->n < BATCH && !c->ended) {
 		const struct eta_record_head *record;
-		int more = spool_view_record(&c->view, c->at, &record);
+		int more = c->at < c->where->to ? spool_view_record(&c->view, c->at, &record) : 0;
 
 		if (more < 0)
 			return more;
@@ -376,7 +377,8 @@ static ssize_t user_read(struct eta_cursor *cursor, const struct eta_event **bat
 		cursor->counts.records++;
 		if (record->type == ETA_RECORD_USER_OP)
 			rc = enter(c, (const struct eta_user_op *)record);
-		else if (record->type != ETA_RECORD_FILE && record->type != ETA_RECORD_SKIP)
+		else if (record->type != ETA_RECORD_FILE && record->type != ETA_RECORD_SKIP &&
+			 record->type != ETA_RECORD_THREAD)
 			cursor->counts.bad++;
 		c->at += record_bytes(record);
 	}
@@ -394,10 +396,11 @@ static void user_close(struct eta_cursor *cursor)
 	free(c);
 }
 
-int spool_user_cursor(struct eta_trace *trace, const struct spool_file *file,
+int spool_user_cursor(struct eta_trace *trace, const struct spool_location *where,
 		      struct eta_cursor **out)
 {
 	const struct spool *spool = trace->data;
+	const struct spool_file *file = &spool->files[where->file];
 	struct user_cursor *c = calloc(1, sizeof(*c));
 	int rc;
 
@@ -415,7 +418,8 @@ int spool_user_cursor(struct eta_trace *trace, const struct spool_file *file,
 	c->spool = spool;
 	c->file = file;
 	c->image = &spool->images[file->image];
-	c->at = ETA_SPOOL_HEADER_BYTES;
+	c->where = where;
+	c->at = where->from;
 	*out = &c->base.cursor;
 	return 0;
 }

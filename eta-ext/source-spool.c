@@ -194,7 +194,6 @@ static void take_header(struct eta_trace *trace, struct spool_file *file,
 
 	file->kind = header->kind;
 	file->pid = header->pid;
-	file->tid = header->tid;
 	file->ppid = header->ppid;
 	file->start_ns = header->start_ns;
 	file->last_file = header->last_file;
@@ -212,20 +211,9 @@ static const char *program_name(const struct eta_spool_header *header)
 	return slash && slash[1] ? slash + 1 : header->comm;
 }
 
-static int add_user_location(struct eta_trace *trace, uint32_t index,
-			     const struct eta_spool_header *header)
+static uint32_t process_of(struct eta_trace *trace, const struct eta_spool_header *header)
 {
-	struct spool *spool = trace->data;
-	struct spool_file *file = &spool->files[index];
-	struct eta_location location = {
-		.id = trace->defs.n_locations,
-		.kind = ETA_LOCATION_THREAD,
-		.tid = header->tid,
-		.start_ns = header->start_ns,
-		/* four events of an operation, of two units */
-		.events = file->bytes / ETA_UNIT_BYTES * 2,
-	};
-	const struct spool_location where = { .user = true, .file = index };
+	const struct spool *spool = trace->data;
 	/* exec keeps the process: named after what it is last, a child of who forked the first */
 	uint32_t last = find_image(spool, header->pid, UINT64_MAX);
 	uint32_t first = find_image(spool, header->pid, 0);
@@ -233,20 +221,13 @@ static int add_user_location(struct eta_trace *trace, uint32_t index,
 				       .pid = header->pid,
 				       .ppid = header->ppid,
 				       .parent_tid = header->parent_tid };
-	char name[sizeof(header->comm) + 32];
 
 	if (last != ETA_NONE) {
 		process.name = spool->images[last].program;
 		process.ppid = spool->images[first].ppid;
 		process.parent_tid = spool->images[first].parent_tid;
 	}
-	file->process = spool_process(trace, &process);
-	if (file->process == ETA_NONE)
-		return -ENOMEM;
-	snprintf(name, sizeof(name), "%s tid %" PRIu32, header->comm, header->tid);
-	location.name = name;
-	location.process = file->process;
-	return spool_add_location(trace, &location, &where) == ETA_NONE ? -ENOMEM : 0;
+	return spool_process(trace, &process);
 }
 
 static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
@@ -280,8 +261,11 @@ static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
 	}
 	if (rc == 0 && (header.kind == ETA_SPOOL_PROCESS || header.kind == ETA_SPOOL_META))
 		rc = read_definitions(trace, &view, file, image);
-	if (rc == 0 && header.kind == ETA_SPOOL_USER)
-		rc = add_user_location(trace, index, &header);
+	if (rc == 0 && header.kind == ETA_SPOOL_USER) {
+		file->process = process_of(trace, &header);
+		rc = file->process == ETA_NONE ? -ENOMEM
+					       : spool_user_threads(trace, index, &view, &header);
+	}
 out:
 	trace->counts.bad += view.damaged;
 	spool_view_close(&view);
@@ -381,7 +365,7 @@ static int spool_cursor_open(struct eta_trace *trace, uint32_t location, struct 
 	const struct spool_location *where = &spool->locations[location];
 
 	if (where->user)
-		return spool_user_cursor(trace, &spool->files[where->file], out);
+		return spool_user_cursor(trace, where, out);
 	return spool_kernel_cursor(trace, where->group, out);
 }
 

@@ -13,7 +13,7 @@ struct spool_file {
 	uint64_t start_ns;
 	uint64_t last_file;
 	uint32_t kind; /* enum eta_spool_kind; 0: nothing in it is used */
-	uint32_t pid, tid, ppid;
+	uint32_t pid, ppid;
 	uint32_t image; /* USER: index into images */
 	uint32_t process;
 	struct spool_view view; /* KERNEL: open as long as the trace is */
@@ -56,8 +56,9 @@ struct spool {
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, 0: unknown */
 	struct spool_location {
 		bool user;
-		uint32_t file;	/* user: the file */
-		uint32_t group; /* kernel: which part of the index */
+		uint32_t file;	   /* user: the file, */
+		uint64_t from, to; /* and the thread's part of it */
+		uint32_t group;	   /* kernel: which part of the index */
 	} * locations;
 	struct spool_tables *tables; /* what is defined already, while opening */
 	struct spool_index *index;
@@ -87,7 +88,10 @@ struct spool_name spool_name_of(const struct spool_image *image, uint32_t id);
 /* ---- user side (source-spool-user.c) ---- */
 
 int spool_user_open(struct eta_trace *trace);
-int spool_user_cursor(struct eta_trace *trace, const struct spool_file *file,
+/* A location for each thread that wrote to file INDEX, whose header is HEADER. */
+int spool_user_threads(struct eta_trace *trace, uint32_t index, struct spool_view *view,
+		       const struct eta_spool_header *header);
+int spool_user_cursor(struct eta_trace *trace, const struct spool_location *where,
 		      struct eta_cursor **out);
 
 /* ---- kernel side (source-spool-kernel.c) ---- */

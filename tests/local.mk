@@ -54,6 +54,11 @@ tests_unit_test_spool_SOURCES = tests/unit/test-spool.c $(SPOOL_MAKER)
 tests_unit_test_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_spool_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-spool-threads
+tests_unit_test_spool_threads_SOURCES = tests/unit/test-spool-threads.c $(SPOOL_MAKER)
+tests_unit_test_spool_threads_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_spool_threads_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-kernel-spool
 tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(SPOOL_MAKER)
 tests_unit_test_kernel_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
@@ -110,6 +115,11 @@ tests_programs_life_SOURCES = tests/programs/life.c
 tests_programs_life_CFLAGS = $(SCI_CFLAGS)
 tests_programs_life_LDFLAGS = -pthread
 EXTRA_DIST += tests/spool.py tests/bench/user.sh
+noinst_PROGRAMS += tests/programs/short-threads
+tests_programs_short_threads_SOURCES = tests/programs/short-threads.c
+tests_programs_short_threads_CFLAGS = $(SCI_CFLAGS)
+tests_programs_short_threads_LDFLAGS = -pthread
+script_tests += tests/cases/posixio-short-threads.py
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
 	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py
 noinst_PROGRAMS += tests/bench/bench-user-ops

@@ -6,8 +6,8 @@ import os
 import struct
 
 HEADER = 4096
-PROCESS_FILE = 3
-USER_OP, FILE, NAME, PROPERTY, SKIP = 1, 4, 6, 7, 9
+USER_FILE, PROCESS_FILE = 2, 3
+USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD = 1, 4, 6, 7, 9, 11
 OFFSET_UNKNOWN = -(1 << 63)
 
 Op = collections.namedtuple(
@@ -66,10 +66,16 @@ class Spool:
                     dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
                     self.files[image, ident] = File(
                         flags, dev, oflags, inode, magic, data[at + 56:at + 56 + n].decode())
+        # (pid, tid, start)
+        self.threads = [(h.pid, h.tid, h.start) for h in headers.values() if h.kind == USER_FILE]
         for name, data in loaded.items():
             header = headers[name]
             image = image_of(header)
+            tid = header.tid
             for at, kind, time, end, _flags, ident in records(data):
+                if kind == THREAD:
+                    tid = ident
+                    self.threads.append((header.pid, tid, time))
                 if kind != USER_OP:
                     continue
                 fd, file, size, offset, ret, caller = struct.unpack_from("=iIQqqQ", data, at + 24)
@@ -78,6 +84,6 @@ class Spool:
                 assert known or file == 0, (name, at, file)
                 self.ops.append(Op(text, op_kind, fd, known.path if known else "", file, size,
                                    None if offset == OFFSET_UNKNOWN else offset, ret, time, end,
-                                   header.pid, header.tid, caller))
+                                   header.pid, tid, caller))
         self.ops.sort(key=lambda op: (op.begin, -op.end))
         self.lost = sum(h.lost for h in self.headers.values())

@@ -1,6 +1,7 @@
 /* The user tracer's core: life of process and threads, the functions behind ours, messages. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
+#include "resting.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -91,6 +92,12 @@ bool process_is_ours(void)
 	return syscall(SYS_getpid) == atomic_load_explicit(&process_pid, memory_order_relaxed);
 }
 
+static void thread_free(struct thread *t)
+{
+	sink_thread_end(&t->sink);
+	munmap(t, sizeof(*t));
+}
+
 /*
  * Thread-specific destructors run in rounds; ours goes last, so that the I/O of the others is still
  * traced.
@@ -107,8 +114,10 @@ static void thread_end(void *arg)
 	if (t != self)
 		return;
 	self = &thread_dead;
-	sink_thread_end(&t->sink);
-	munmap(t, sizeof(*t));
+	atomic_store_explicit(&t->state, THREAD_DEAD, memory_order_relaxed);
+	if (sink_thread_rest(&t->sink) && resting_put(t))
+		return;
+	thread_free(t);
 }
 
 static void thread_fork_prepare(void)
@@ -130,6 +139,7 @@ static void process_start(void)
 		return;
 	}
 	clock_start();
+	resting_forget();
 	files_all = all && strcmp(all, "1") == 0;
 	if (!thread_key_made) {
 		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
@@ -158,14 +168,17 @@ static void thread_fork_child(void)
 
 static struct thread *thread_new(void)
 {
-	struct thread *t =
-		mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct thread *t = resting_take();
 
-	if (t == MAP_FAILED)
-		return NULL;
-	madvise(t, sizeof(*t), MADV_WIPEONFORK);
+	if (!t) {
+		t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
+		if (t == MAP_FAILED)
+			return NULL;
+		madvise(t, sizeof(*t), MADV_WIPEONFORK);
+	}
 	if (sink_thread_start(&t->sink, t->scratch) != 0) {
-		munmap(t, sizeof(*t));
+		thread_free(t);
 		return NULL;
 	}
 	if (thread_key_made)
@@ -261,9 +274,13 @@ __attribute__((constructor)) static void tracer_start(void)
  */
 __attribute__((destructor)) static void tracer_end(void)
 {
-	struct thread *t = self;
+	struct thread *t = self, *resting;
 
-	if (!t || t->state != THREAD_LIVE || !process_is_ours())
+	if (!process_is_ours())
+		return;
+	while ((resting = resting_take()))
+		thread_free(resting);
+	if (!t || t->state != THREAD_LIVE)
 		return;
 	thread_busy(t);
 	sink_thread_trim(&t->sink);

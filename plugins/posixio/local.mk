@@ -10,6 +10,8 @@ POSIXIO_SOURCES = \
 	plugins/posixio/life.c \
 	plugins/posixio/ops.c \
 	plugins/posixio/raw.c \
+	plugins/posixio/resting.c \
+	plugins/posixio/resting.h \
 	plugins/posixio/wrap-fd.c \
 	plugins/posixio/wrap-open.c \
 	plugins/posixio/wrap-stdio.c \

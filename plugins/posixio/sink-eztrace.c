@@ -308,7 +308,8 @@ void sink_process_end(void)
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 {
 	(void)path;
-	sink->attributes = OTF2_AttributeList_New();
+	if (!sink->attributes)
+		sink->attributes = OTF2_AttributeList_New();
 	return sink->attributes ? 0 : -ENOMEM;
 }
 

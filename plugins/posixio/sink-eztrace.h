@@ -53,6 +53,13 @@ void sink_process_end(void);
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
 void sink_thread_end(struct sink_thread *sink);
 
+/* The thread ended; what it leaves serves another. */
+static inline bool sink_thread_rest(struct sink_thread *sink)
+{
+	sink->pending.op = NULL;
+	return true;
+}
+
 /* EZTrace closes its own writers. */
 static inline void sink_thread_trim(struct sink_thread *sink)
 {

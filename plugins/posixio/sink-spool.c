@@ -170,11 +170,33 @@ void sink_process_end(void)
 	trim(&process.spool);
 }
 
+/* From here on the file is the calling thread's. 0, or -errno. */
+static int put_thread(struct spool *spool)
+{
+	struct eta_thread_record *record = spool_reserve(spool, sizeof(*record));
+	uint64_t at;
+
+	if (!record)
+		return -spool->error;
+	at = spool_offset(spool, record);
+	record->head.time_ns = clock_real();
+	record->head.units = sizeof(*record) / ETA_UNIT_BYTES;
+	record->head.id = (uint32_t)syscall(SYS_gettid);
+	record->prev = spool->header->last_thread;
+	prctl(PR_GET_NAME, record->comm);
+	__atomic_store_n(&record->head.type, ETA_RECORD_THREAD, __ATOMIC_RELEASE);
+	__atomic_store_n(&spool->header->last_thread, at, __ATOMIC_RELEASE);
+	return 0;
+}
+
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 {
 	struct eta_spool_header header = process.header;
 	int rc;
 
+	if (sink->spool.header && put_thread(&sink->spool) == 0)
+		return 0;
+	spool_close(&sink->spool);
 	header.kind = ETA_SPOOL_USER;
 	header.tid = (uint32_t)syscall(SYS_gettid);
 	if (header.tid != header.pid)
@@ -194,6 +216,11 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 			path, strerror(-rc), header.tid);
 	}
 	return rc;
+}
+
+bool sink_thread_rest(const struct sink_thread *sink)
+{
+	return !sink->spool.error;
 }
 
 void sink_thread_end(struct sink_thread *sink)

@@ -26,8 +26,12 @@ static inline uint64_t now_ns(struct thread *t);
 /* 0, or -errno: then nothing is traced. PATH is scratch. */
 int sink_process_start(void);
 void sink_process_end(void);
+/* SINK: zeros, or what another thread left. */
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
 void sink_thread_end(struct sink_thread *sink);
+
+/* The thread ended; false: its file is not fit for another, which would start with it. */
+bool sink_thread_rest(const struct sink_thread *sink);
 
 /* The process is about to end, and this thread with it: lets go of most of what is reserved. */
 void sink_thread_trim(struct sink_thread *sink);

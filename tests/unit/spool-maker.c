@@ -126,3 +126,16 @@ void maker_task(struct spool *spool, struct eta_task_record task)
 	task.head.type = ETA_RECORD_TASK;
 	memcpy(at, &task, sizeof(task));
 }
+
+void maker_thread(struct spool *spool, uint32_t tid, uint64_t start_ns, const char *comm)
+{
+	struct eta_thread_record thread = {
+		.head = { .type = ETA_RECORD_THREAD, .id = tid, .time_ns = start_ns },
+		.prev = spool->header->last_thread,
+	};
+	unsigned char *at = reserve(spool, &thread.head, sizeof(thread));
+
+	snprintf(thread.comm, sizeof(thread.comm), "%s", comm);
+	memcpy(at, &thread, sizeof(thread));
+	spool->header->last_thread = spool_offset(spool, at);
+}

@@ -26,5 +26,7 @@ void maker_kernel_op(struct spool *spool, struct eta_kernel_op op, const struct 
 		     size_t n_spans);
 void maker_bio(struct spool *spool, struct eta_bio_record bio);
 void maker_task(struct spool *spool, struct eta_task_record task);
+/* What follows is the calls of thread TID. */
+void maker_thread(struct spool *spool, uint32_t tid, uint64_t start_ns, const char *comm);
 
 #endif

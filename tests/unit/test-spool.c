@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "events.h"
@@ -498,38 +497,6 @@ static void losses_are_counted(void **state)
 	maker_end(dir);
 }
 
-/* What is reserved ahead of the records is neither part of a finished file nor kept by it. */
-static void a_closed_file_has_only_its_records(void **state)
-{
-	enum { RECORDS = 3000 };
-	const struct eta_spool_header header = { .kind = ETA_SPOOL_USER, .pid = 1, .tid = 1 };
-	struct eta_record_head head = { .type = ETA_RECORD_USER_OP, .units = 2 };
-	char dir[] = DIR_TEMPLATE, path[64];
-	struct spool spool;
-	struct stat open_st, st;
-
-	(void)state;
-	maker_begin(dir);
-	maker_file(&spool, dir, "user.1.1.0", &header);
-	for (uint64_t i = 1; i <= RECORDS; i++) {
-		struct eta_user_op *record = spool_reserve(&spool, sizeof(*record));
-		static const struct eta_user_op zeros;
-
-		assert_non_null(record);
-		assert_memory_equal(record, &zeros, sizeof(*record));
-		head.time_ns = i;
-		record->head = head;
-	}
-	snprintf(path, sizeof(path), "%s/user.1.1.0", dir);
-	assert_int_equal(stat(path, &open_st), 0);
-	spool_close(&spool);
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_size, ETA_SPOOL_HEADER_BYTES + RECORDS * 64);
-	assert_true(open_st.st_size > st.st_size);
-	assert_true(st.st_blocks * 512 < st.st_size + 2 * 4096);
-	maker_end(dir);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -539,7 +506,6 @@ int main(void)
 		cmocka_unit_test(damage_is_said_and_kept_from_the_rest),
 		cmocka_unit_test(an_empty_spool_is_one),
 		cmocka_unit_test(losses_are_counted),
-		cmocka_unit_test(a_closed_file_has_only_its_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
