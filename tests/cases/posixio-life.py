@@ -135,8 +135,8 @@ def threads():
             writes = [op for op in run.spool.ops if op.name == "write"]
             assert len(writes) == count and all(op.path.endswith("/shared") for op in writes)
             assert all(op.ret == 1 and op.end and op.tid != run.pid for op in writes)
-            # one file for each life of a thread, whether or not the kernel used its number again
-            lives = [h for h in run.spool.headers.values() if h.kind == 2 and h.tid != run.pid]
+            # each life of a thread is one, whether or not the kernel used its number again
+            lives = [tid for _, tid, _ in run.spool.threads if tid != run.pid]
             assert len(lives) == count, len(lives)
     with Run("pthread_exit") as run:
         run.expect(("self", "shared", 2, 0), ("self", "shared", 3, 2))
