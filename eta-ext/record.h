@@ -55,6 +55,8 @@ struct eta_spool_header {
 	char exe[256];	      /* path of the program */
 	uint64_t last_thread; /* offset of the newest THREAD record, 0: none; on through its `prev`
 			       */
+	/* calls of a level of detail that was not asked for, updated in place */
+	uint64_t not_recorded;
 };
 
 enum eta_record_type {
@@ -89,14 +91,21 @@ struct eta_record_head {
  * at return, so a thread killed inside the call leaves a truncated operation, not nothing.
  */
 struct eta_user_op {
-	struct eta_record_head head; /* id: NAME id of the function */
-	int32_t fd;		     /* -1: none */
-	uint32_t file;		     /* FILE id within the process, 0: unknown */
-	uint64_t size;		     /* requested bytes */
-	int64_t offset;		     /* byte offset in the file, ETA_OFFSET_UNKNOWN */
-	int64_t ret;		     /* returned value; -errno where the call failed */
-	uint64_t caller;	     /* return address, 0: not kept */
+	/* id: NAME id of the function; flags: ETA_USER_KIND */
+	struct eta_record_head head;
+	int32_t fd;	 /* -1: none */
+	uint32_t file;	 /* FILE id within the process, 0: unknown */
+	uint64_t size;	 /* requested bytes */
+	int64_t offset;	 /* byte offset in the file, ETA_OFFSET_UNKNOWN */
+	int64_t ret;	 /* returned value; -errno where the call failed */
+	uint64_t caller; /* return address, 0: not kept */
 };
+
+/*
+ * In a USER_OP's head.flags: 1 + enum eta_op_kind where this call did something else than what the
+ * NAME says (fcntl that duplicates, sendfile into a pipe); 0: as the NAME says.
+ */
+#define ETA_USER_KIND 0x0f
 
 /* A file that was opened or met. In the kernel spool `id` is 0 and (dev, inode) is the key. */
 struct eta_file_record {
@@ -119,6 +128,7 @@ enum eta_file_kind {
 	ETA_FILE_DIRECTORY,
 	ETA_FILE_PIPE,
 	ETA_FILE_SOCKET,
+	ETA_FILE_TERMINAL,
 };
 
 /*

@@ -135,6 +135,7 @@ static const struct spool_handle *find_handle(const struct spool *spool, uint32_
 struct call {
 	uint64_t end_ns; /* 0: the thread was killed inside, or jumped out */
 	int64_t ret;
+	int64_t at; /* SEEK: the new position */
 	uint64_t match;
 	uint32_t region;
 	uint32_t handle;
@@ -213,7 +214,7 @@ static bool end_io(const struct call *call, struct eta_event *event)
 	case ETA_OP_SEEK:
 		event->kind = ETA_IO_SEEK;
 		event->has = ETA_HAS_OFFSET;
-		event->offset = call->ret;
+		event->offset = call->at;
 		return true;
 	default:
 		return false;
@@ -290,14 +291,16 @@ static int push_call(struct user_cursor *c, struct call call)
 static int enter(struct user_cursor *c, const struct eta_user_op *op)
 {
 	struct spool_name name = spool_name_of(c->image, op->head.id);
+	const uint8_t own_kind = op->head.flags & ETA_USER_KIND;
 	struct eta_event *event;
 	struct call call = {
 		.end_ns = op->head.end_ns,
 		.ret = op->ret,
+		.at = op->offset == ETA_OFFSET_UNKNOWN ? op->ret : op->offset,
 		.match = c->file->first_unit + c->at / ETA_UNIT_BYTES,
 		.region = name.region,
 		.handle = ETA_NONE,
-		.kind = name.kind,
+		.kind = own_kind ? own_kind - 1 : name.kind,
 	};
 	int rc;
 
@@ -323,11 +326,11 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 	};
 	if (op->caller)
 		event->has |= ETA_HAS_CALLER;
-	if (op->size || name.kind == ETA_OP_READ || name.kind == ETA_OP_WRITE) {
+	if (op->size || call.kind == ETA_OP_READ || call.kind == ETA_OP_WRITE) {
 		event->has |= ETA_HAS_SIZE;
 		event->size = op->size;
 	}
-	if (op->offset != ETA_OFFSET_UNKNOWN && name.kind != ETA_OP_SEEK) {
+	if (op->offset != ETA_OFFSET_UNKNOWN && call.kind != ETA_OP_SEEK) {
 		event->has |= ETA_HAS_OFFSET;
 		event->offset = op->offset;
 	}
@@ -341,14 +344,14 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 		event->inode = file->inode;
 		event->dev = file->dev;
 	}
-	if (call.handle != ETA_NONE && transfers(name.kind)) {
+	if (call.handle != ETA_NONE && transfers(call.kind)) {
 		c->events[c->n++] = (struct eta_event){
 			.time_ns = op->head.time_ns,
 			.kind = ETA_IO_BEGIN,
-			.mode = mode_of(name.kind),
+			.mode = mode_of(call.kind),
 			.has = ETA_HAS_SIZE | (event->has & ETA_EVENT_DIRECT),
 			.handle = call.handle,
-			.size = name.kind == ETA_OP_SYNC ? 0 : op->size,
+			.size = call.kind == ETA_OP_SYNC ? 0 : op->size,
 			.match = call.match,
 		};
 	}

@@ -1,6 +1,7 @@
 /* The user tracer's core: life of process and threads, the functions behind ours, messages. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
+#include "maps.h"
 #include "resting.h"
 
 #include <dlfcn.h>
@@ -31,15 +32,16 @@ static __thread pid_t forking_pid, forking_tid;
 
 HIDDEN_TLS struct thread *self;
 void *real_functions[N_FUNCTIONS];
+bool detail_chars;
 
 const char *const function_names[N_FUNCTIONS] = {
-#define X(name, kind, shape, variant, offset_type) #name,
+#define X(name, kind, shape, variant, type, detail) #name,
 	SCI_FUNCTIONS(X)
 #undef X
 };
 
 const unsigned char function_kinds[N_FUNCTIONS] = {
-#define X(name, kind, shape, variant, offset_type) ETA_OP_##kind,
+#define X(name, kind, shape, variant, type, detail) ETA_OP_##kind,
 	SCI_FUNCTIONS(X)
 #undef X
 };
@@ -128,9 +130,15 @@ static void thread_fork_prepare(void)
 
 static void thread_fork_child(void);
 
+static bool env_is(const char *name, const char *value)
+{
+	const char *text = getenv(name);
+
+	return text && strcmp(text, value) == 0;
+}
+
 static void process_start(void)
 {
-	const char *all = getenv("SCI_ALL_FDS");
 	int state = PROCESS_NEW;
 
 	if (!atomic_compare_exchange_strong(&process_state, &state, PROCESS_STARTING)) {
@@ -140,7 +148,9 @@ static void process_start(void)
 	}
 	clock_start();
 	resting_forget();
-	files_all = all && strcmp(all, "1") == 0;
+	files_all = env_is("SCI_ALL_FDS", "1");
+	files_metadata = env_is("SCI_METADATA", "1");
+	detail_chars = env_is("SCI_DETAIL", "chars");
 	if (!thread_key_made) {
 		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
 		pthread_atfork(thread_fork_prepare, files_doubt_positions, thread_fork_child);
@@ -161,6 +171,7 @@ static void thread_fork_child(void)
 	self = &thread_starting;
 	atomic_store(&process_state, PROCESS_NEW);
 	files_forget();
+	maps_forget();
 	process_start();
 	self = NULL;
 	errno = saved;
@@ -242,6 +253,7 @@ struct thread *thread_get_slow(void)
 		process_parent_pid = process_parent_tid = 0;
 		atomic_store(&process_state, PROCESS_NEW);
 		files_forget();
+		maps_forget();
 	}
 	if (atomic_load(&process_state) != PROCESS_READY)
 		process_start();
@@ -262,9 +274,12 @@ out:
 
 __attribute__((constructor)) static void tracer_start(void)
 {
-	for (int fn = 0; fn < N_FUNCTIONS; fn++)
-		if (!real_functions[fn] && dlsym(RTLD_NEXT, function_names[fn]))
-			real_resolve((enum function)fn);
+	/* not those of libaio and liburing, which may come later; the ones that this C library does
+	 * not have stay away */
+	for (int fn = 0; fn < FN_FIRST_QUEUE; fn++)
+		if (!real_functions[fn])
+			real_functions[fn] = dlsym(RTLD_NEXT, function_names[fn]);
+	dlerror(); /* the program must not find ours */
 	process_start();
 }
 

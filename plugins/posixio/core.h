@@ -4,6 +4,7 @@
 #define POSIXIO_CORE_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,8 @@
 
 /* Pass as offset: the transfer is at the descriptor's own position, which files.c follows. */
 #define AT_POSITION (INT64_MIN + 1)
+/* The same of a write, which on an O_APPEND descriptor lands at the file's end instead. */
+#define AT_WRITE_POSITION (INT64_MIN + 2)
 
 /*
  * One per traced thread, on pages of its own that a fork wipes (MADV_WIPEONFORK): the child of any
@@ -58,6 +61,12 @@ static inline struct sink_thread *sink_of(struct thread *t)
 
 extern void *real_functions[N_FUNCTIONS];
 extern const char *const function_names[N_FUNCTIONS];
+/* The levels of detail (last column of functions.h) that are asked for. */
+#define DETAIL_CALL true
+#define DETAIL_CHARS (detail_chars)
+#define DETAIL_METADATA (files_metadata)
+extern bool detail_chars;
+
 extern const unsigned char function_kinds[N_FUNCTIONS]; /* enum eta_op_kind */
 
 /* The function behind ours; a raw system call while the dynamic linker cannot tell yet. */
@@ -178,8 +187,10 @@ static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint
 	if (!sink_ready(t))
 		return false;
 	op->file = file;
-	op->positioned = offset == AT_POSITION;
-	if (op->positioned)
+	op->positioned = offset == AT_POSITION || offset == AT_WRITE_POSITION;
+	if (offset == AT_WRITE_POSITION && unlikely(file->open_flags & O_APPEND))
+		offset = ETA_OFFSET_UNKNOWN;
+	else if (op->positioned)
 		offset = files_position(file, fd);
 	op->offset = offset;
 	thread_busy(t);
@@ -188,6 +199,10 @@ static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint
 	thread_idle(t);
 	return op->thread;
 }
+
+/* Starts a call on FILE (NULL: unknown), that names no descriptor. */
+bool op_begin_file(struct op *op, enum function fn, struct file *file, uint64_t size,
+		   int64_t offset, const void *caller);
 
 /* False in the child of a fork that a signal handler made inside the call: it is the parent's. */
 static ALWAYS_INLINE bool op_is_ours(const struct op *op)
@@ -208,8 +223,12 @@ static ALWAYS_INLINE void op_end(struct op *op, enum eta_op_kind kind, int64_t r
 	thread_idle(t);
 }
 
-/* Ends a transfer: as op_end, and moves the position. */
-static ALWAYS_INLINE void op_end_transfer(struct op *op, enum eta_op_kind kind, int64_t ret)
+/*
+ * Ends a transfer: as op_end, and moves the position. A write on an O_APPEND descriptor was at the
+ * end, where the position now is; so was one that gave an offset (see BUGS in pwrite(2)), but that
+ * does not move it.
+ */
+static ALWAYS_INLINE void op_end_transfer(struct op *op, enum eta_op_kind kind, int fd, int64_t ret)
 {
 	struct thread *t = op->thread;
 	uint64_t end_ns;
@@ -220,6 +239,9 @@ static ALWAYS_INLINE void op_end_transfer(struct op *op, enum eta_op_kind kind, 
 	end_ns = now_ns(t);
 	if (unlikely(ret < 0))
 		ret = -errno;
+	else if (kind == ETA_OP_WRITE && unlikely(op->file->open_flags & O_APPEND))
+		op->offset =
+			op->positioned ? files_appended(op->file, fd, ret) : ETA_OFFSET_UNKNOWN;
 	else if (op->positioned && op->offset >= 0)
 		op->offset = files_advance(op->file, ret);
 	sink_end(t, &op->sink, kind, op->file, end_ns, ret, op->offset);
@@ -231,6 +253,37 @@ static ALWAYS_INLINE void op_end_transfer(struct op *op, enum eta_op_kind kind, 
  * ask the descriptor. An open of what is left out by default is taken back.
  */
 void op_end_open(struct op *op, int fd, const char *path, int flags);
+
+/* Ends a call on a path, that has no descriptor. PATH NULL: no file either. */
+void op_end_path(struct op *op, enum eta_op_kind kind, int64_t ret, const char *path);
+
+/* This call, just begun, is of another kind than its name says. */
+static ALWAYS_INLINE void op_kind(struct op *op, enum eta_op_kind kind)
+{
+	sink_kind(sink_of(op->thread), &op->sink, kind);
+}
+
+/* How many bytes were asked for is known only now. */
+static ALWAYS_INLINE void op_size(struct op *op, uint64_t size)
+{
+	sink_size(sink_of(op->thread), &op->sink, size);
+}
+
+/* The status flags of FD have become FLAGS, in the call just done. */
+void op_flags(struct op *op, int fd, int flags);
+
+/* Descriptors FIRST to LAST are about to be closed by FN: a record for each that is in the table.
+ */
+void op_close_many(enum function fn, unsigned first, unsigned last, const void *caller);
+
+/*
+ * A call of an interface whose transfers are the kernel's to tell was made: the trace says so, once
+ * for each name ("libaio", "io_uring").
+ */
+void async_used(const char *name);
+
+/* A call of a level of detail that is not recorded, on FD: counted. */
+void call_not_recorded(int fd);
 
 /* Ends a dup of OLD_FD to NEW_FD (-1: failed, errno set). */
 void op_end_dup(struct op *op, int old_fd, int new_fd);

@@ -22,7 +22,7 @@
 
 _Atomic(struct file *) files_table[FILES_MAX_FD];
 _Atomic uint32_t files_epoch = 1;
-bool files_all;
+bool files_all, files_metadata;
 
 static _Atomic int files_top = -1; /* highest descriptor ever entered */
 
@@ -94,6 +94,7 @@ found:
 	file->dev = 0;
 	file->inode = 0;
 	file->sink_handle = file->sink_file = file->sink_parent = UINT32_MAX;
+	file->stream_read = file->stream_write = (const void *)-1;
 	atomic_store(&file->epoch, atomic_load(&files_epoch) - 1);
 	return file;
 }
@@ -116,15 +117,21 @@ void files_put(struct file *file)
 		files_put(owner);
 }
 
-static enum eta_file_kind kind_of(mode_t mode)
+/* Unix98 pseudo terminals have 136 to 143, the others 4 and 5 */
+static bool is_terminal(dev_t rdev)
 {
-	switch (mode & S_IFMT) {
+	return (major(rdev) >= 136 && major(rdev) <= 143) || major(rdev) == 4 || major(rdev) == 5;
+}
+
+static enum eta_file_kind kind_of(const struct stat *st)
+{
+	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
 		return ETA_FILE_REGULAR;
 	case S_IFBLK:
 		return ETA_FILE_BLOCK_DEVICE;
 	case S_IFCHR:
-		return ETA_FILE_CHARACTER_DEVICE;
+		return is_terminal(st->st_rdev) ? ETA_FILE_TERMINAL : ETA_FILE_CHARACTER_DEVICE;
 	case S_IFDIR:
 		return ETA_FILE_DIRECTORY;
 	case S_IFIFO:
@@ -174,10 +181,11 @@ static struct file *file_describe(int fd, const char *path, int flags, bool inhe
 	struct file *file;
 	struct stat st;
 
-	if (fstat(fd, &st) != 0)
+	if (REAL(fstat)(fd, &st) != 0)
 		return NULL;
-	kind = kind_of(st.st_mode);
-	if (!files_all && kind != ETA_FILE_REGULAR && kind != ETA_FILE_BLOCK_DEVICE)
+	kind = kind_of(&st);
+	if (!files_all && kind != ETA_FILE_REGULAR && kind != ETA_FILE_BLOCK_DEVICE &&
+	    !(files_metadata && kind == ETA_FILE_DIRECTORY))
 		return NULL;
 	file = file_new();
 	if (!file)
@@ -189,7 +197,9 @@ static struct file *file_describe(int fd, const char *path, int flags, bool inhe
 	file->inode = st.st_ino;
 	file->inherited = inherited;
 	file->open_flags = (uint32_t)flags;
-	atomic_store(&file->position, (flags & O_APPEND) ? POSITION_UNKNOWN : 0);
+	atomic_store(&file->position, kind == ETA_FILE_REGULAR || kind == ETA_FILE_BLOCK_DEVICE
+					      ? 0
+					      : POSITION_UNKNOWN);
 	sink_file(file, text, path_of(fd, path, text, sizeof(self->scratch)),
 		  fs_magic_of(fd, file->dev));
 	return file;
@@ -247,6 +257,56 @@ uint32_t files_failed(const char *path, int flags)
 	return failed.id;
 }
 
+/*
+ * Calls name the same paths again and again. A slot is hash << 24 | id: one name in 2^40 that share
+ * the slot is taken for another.
+ */
+#define NAMED_IDS 4096
+static _Atomic uint64_t named[NAMED_IDS];
+
+uint32_t files_named(const char *path)
+{
+	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+	_Atomic uint64_t *slot;
+	uint64_t known;
+	uint32_t id;
+
+	if (!path)
+		return 0;
+	for (const char *c = path; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+	slot = &named[hash % NAMED_IDS];
+	known = atomic_load(slot);
+	if (known && known >> 24 == hash >> 24)
+		return known & 0xffffff;
+	id = files_failed(path, 0);
+	if (id <= 0xffffff)
+		atomic_store(slot, (hash >> 24) << 24 | id);
+	return id;
+}
+
+void files_set_flags(int fd, int flags)
+{
+	const int changeable = O_APPEND | O_ASYNC | O_DIRECT | O_NOATIME | O_NONBLOCK;
+	struct file *changed = files_slot(fd);
+	int top = atomic_load(&files_top);
+	char *text = self->scratch;
+
+	if ((uintptr_t)changed <= (uintptr_t)FILE_LEFT_OUT)
+		return;
+	for (int at = 0; at <= top; at++) {
+		struct file *file = files_slot(at);
+
+		if ((uintptr_t)file <= (uintptr_t)FILE_LEFT_OUT || file->owner != changed->owner)
+			continue;
+		file->open_flags =
+			(file->open_flags & (uint32_t)~changeable) | (uint32_t)(flags & changeable);
+		sink_file_flags(file, atomic_fetch_add(&pool.next_id, 1), text,
+				path_of(at, NULL, text, sizeof(self->scratch)),
+				fs_magic_of(at, file->dev));
+	}
+}
+
 struct file *files_dup(int old_fd, int new_fd)
 {
 	struct file *old = files_slot(old_fd), *file;
@@ -289,6 +349,32 @@ int64_t files_position_slow(struct file *owner, int fd)
 	return position;
 }
 
+int64_t files_appended(struct file *file, int fd, int64_t bytes)
+{
+	struct file *owner = file->owner;
+	int saved = errno;
+	int64_t at;
+
+	if (atomic_load(&owner->position) == POSITION_UNKNOWN)
+		return ETA_OFFSET_UNKNOWN;
+	at = syscall(SYS_lseek, fd, 0, SEEK_CUR);
+	errno = saved;
+	if (at < bytes)
+		return ETA_OFFSET_UNKNOWN;
+	files_moved(file, at);
+	return at - bytes;
+}
+
+void files_gone(int fd)
+{
+	files_put(files_detach(fd));
+}
+
+int files_highest(void)
+{
+	return atomic_load(&files_top);
+}
+
 void files_doubt_positions(void)
 {
 	atomic_fetch_add(&files_epoch, 1);
@@ -303,5 +389,7 @@ void files_forget(void)
 	atomic_store(&pool.used, 0);
 	atomic_store(&pool.free_head, 0);
 	atomic_store(&pool.next_id, 1);
+	for (int i = 0; i < NAMED_IDS; i++)
+		atomic_store_explicit(&named[i], 0, memory_order_relaxed);
 	files_doubt_positions();
 }

@@ -12,7 +12,7 @@
 
 #define FILES_MAX_FD (1 << 20) /* Linux' default ceiling; descriptors above are not followed */
 
-#define POSITION_UNKNOWN (-1) /* O_APPEND: where a write lands is not ours to tell */
+#define POSITION_UNKNOWN (-1) /* cannot seek */
 
 /*
  * An open descriptor. Never freed but reused, so that a thread which still holds a pointer to one
@@ -34,6 +34,8 @@ struct file {
 	uint8_t kind;	      /* enum eta_file_kind */
 	uint32_t index;	      /* in the pool; */
 	uint32_t next_free;   /* index + 1 of the next free one */
+	int64_t stream_at;    /* of the stream on it, when its buffer was as follows (stream.h) */
+	const void *stream_read, *stream_write;
 } __attribute__((aligned(64)));
 
 #define FILE_LEFT_OUT ((struct file *)1)
@@ -43,6 +45,9 @@ extern _Atomic uint32_t files_epoch;
 
 /* Record pipes, sockets, terminals and so on too. Set before the first call is traced. */
 extern bool files_all;
+
+/* Calls on names and directories are asked for. */
+extern bool files_metadata;
 
 /* NULL: not met yet; FILE_LEFT_OUT: not to be recorded. */
 static inline struct file *files_slot(int fd)
@@ -61,6 +66,12 @@ struct file *files_open(int fd, const char *path, int flags);
 /* Tells the sink of a path that could not be opened; its FILE id, 0 where it was not kept. */
 uint32_t files_failed(const char *path, int flags);
 
+/* FILE id of a path that a call names, 0 where it cannot be kept. */
+uint32_t files_named(const char *path);
+
+/* The status flags of FD are now FLAGS (fcntl), also for all that share them. */
+void files_set_flags(int fd, int flags);
+
 /* Enters NEW_FD as sharing the position of OLD_FD. NULL: left out. */
 struct file *files_dup(int old_fd, int new_fd);
 
@@ -78,6 +89,15 @@ void files_forget(void);
 void files_doubt_positions(void);
 
 int64_t files_position_slow(struct file *owner, int fd);
+
+/* Where BYTES just appended through FD were put; the position is behind them. */
+int64_t files_appended(struct file *file, int fd, int64_t bytes);
+
+/* FD is closed by other means than close: forgets it. */
+void files_gone(int fd);
+
+/* Highest descriptor ever entered. */
+int files_highest(void);
 
 /* Where the next transfer starts; ETA_OFFSET_UNKNOWN. */
 static inline int64_t files_position(struct file *file, int fd)

@@ -8,13 +8,22 @@ POSIXIO_SOURCES = \
 	plugins/posixio/files.h \
 	plugins/posixio/functions.h \
 	plugins/posixio/life.c \
+	plugins/posixio/maps.c \
+	plugins/posixio/maps.h \
 	plugins/posixio/ops.c \
 	plugins/posixio/raw.c \
 	plugins/posixio/resting.c \
 	plugins/posixio/resting.h \
+	plugins/posixio/stream.h \
+	plugins/posixio/wrap-aio.c \
 	plugins/posixio/wrap-fd.c \
+	plugins/posixio/wrap-file.c \
+	plugins/posixio/wrap-map.c \
+	plugins/posixio/wrap-meta.c \
 	plugins/posixio/wrap-open.c \
+	plugins/posixio/wrap-queue.c \
 	plugins/posixio/wrap-stdio.c \
+	plugins/posixio/wrap-text.c \
 	plugins/posixio/wrap.h
 
 # Inside traced programs: no sanitizers, nothing visible but the wrappers.
@@ -38,7 +47,6 @@ pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace-defs.c \
 	plugins/posixio/eztrace-defs.h \
-	plugins/posixio/eztrace-memory.c \
 	plugins/posixio/eztrace-otf2.c \
 	plugins/posixio/eztrace-tables.h \
 	plugins/posixio/eztrace-write.c \

@@ -51,6 +51,96 @@ void op_end_dup(struct op *op, int old_fd, int new_fd)
 	errno = saved;
 }
 
+bool op_begin_file(struct op *op, enum function fn, struct file *file, uint64_t size,
+		   int64_t offset, const void *caller)
+{
+	struct thread *t = thread_get();
+
+	op->thread = NULL;
+	if (!t || !sink_ready(t) || sink_own_caller(caller))
+		return false;
+	op->file = file;
+	op->positioned = false;
+	op->offset = offset;
+	thread_busy(t);
+	if (sink_begin(t, &op->sink, fn, file, -1, size, offset, caller))
+		op->thread = t;
+	thread_idle(t);
+	return op->thread;
+}
+
+void async_used(const char *name)
+{
+	static _Atomic unsigned told;
+	const unsigned bit = name[0] == 'l' ? 1 : 2;
+	struct thread *t;
+
+	if ((atomic_load(&told) & bit) || (atomic_fetch_or(&told, bit) & bit))
+		return;
+	t = thread_get();
+	if (!t || !sink_ready(t))
+		return;
+	thread_busy(t);
+	sink_property("asynchronous_", name, "its transfers are in the kernel's trace");
+	thread_idle(t);
+}
+
+void op_end_path(struct op *op, enum eta_op_kind kind, int64_t ret, const char *path)
+{
+	struct thread *t = op->thread;
+	int saved = errno;
+	uint64_t end_ns;
+
+	if (!op_is_ours(op))
+		return;
+	thread_busy(t);
+	end_ns = now_ns(t);
+	/* what failed before the kernel read the path may have none that can be read */
+	if (ret == -EFAULT || ret == -EINVAL || ret == -EBADF || ret == -ENOSYS ||
+	    ret == -ENAMETOOLONG)
+		path = NULL;
+	sink_end_path(&t->sink, &op->sink, kind, files_named(path), end_ns, ret);
+	thread_idle(t);
+	errno = saved;
+}
+
+void op_flags(struct op *op, int fd, int flags)
+{
+	struct thread *t = op->thread;
+	int saved = errno;
+
+	if (!op_is_ours(op))
+		return;
+	thread_busy(t);
+	files_set_flags(fd, flags);
+	thread_idle(t);
+	errno = saved;
+}
+
+void op_close_many(enum function fn, unsigned first, unsigned last, const void *caller)
+{
+	int top = files_highest(), saved = errno;
+
+	for (unsigned fd = first; (int)fd <= top && fd <= last; fd++) {
+		struct op op;
+
+		if (op_begin_close(&op, fn, (int)fd, caller))
+			op_end_close(&op, 0);
+	}
+	errno = saved;
+}
+
+void call_not_recorded(int fd)
+{
+	struct thread *t;
+
+	if (files_slot(fd) == FILE_LEFT_OUT)
+		return;
+	t = thread_get();
+	if (t && sink_ready(t))
+		sink_not_recorded(&t->sink);
+}
+
 void op_open_untraced(int fd, const void *caller)
 {
 	if (fd >= 0 && sink_own_caller(caller))

@@ -60,6 +60,58 @@ static ssize_t raw_pread(int fd, void *buffer, size_t size, off_t offset)
 }
 #endif
 
+#ifdef __x86_64__
+static long raw_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	if (ret < 0 && ret > -4096) {
+		errno = (int)-ret;
+		return -1;
+	}
+	return ret;
+}
+#endif
+
+#ifdef __LP64__
+static void *raw_mmap(void *wish, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	return (void *)syscall(SYS_mmap, wish, size, protection, flags, fd, offset);
+}
+#endif
+
+static int raw_munmap(void *at, size_t size)
+{
+	return (int)syscall(SYS_munmap, at, size);
+}
+
+static int raw_madvise(void *at, size_t size, int advice)
+{
+	return (int)syscall(SYS_madvise, at, size, advice);
+}
+
+/* libaio's calls are the kernel's, but give the error instead of -1 */
+static int raw_io_submit(unsigned long context, long n, void *list)
+{
+	long ret = syscall(SYS_io_submit, context, n, list);
+
+	return ret < 0 ? -errno : (int)ret;
+}
+
+static int raw_io_getevents(unsigned long context, long least, long n, void *list, void *timeout)
+{
+	long ret = syscall(SYS_io_getevents, context, least, n, list, timeout);
+
+	return ret < 0 ? -errno : (int)ret;
+}
+
 /* What an allocator or a loader hook may call while it is itself being loaded. */
 void *raw_function(enum function fn)
 {
@@ -84,6 +136,23 @@ void *raw_function(enum function fn)
 	case FN_pread64:
 		return (void *)raw_pread;
 #endif
+#ifdef __x86_64__
+	case FN_syscall:
+		return (void *)raw_syscall;
+#endif
+#ifdef __LP64__
+	case FN_mmap:
+	case FN_mmap64:
+		return (void *)raw_mmap;
+#endif
+	case FN_munmap:
+		return (void *)raw_munmap;
+	case FN_madvise:
+		return (void *)raw_madvise;
+	case FN_io_submit:
+		return (void *)raw_io_submit;
+	case FN_io_getevents:
+		return (void *)raw_io_getevents;
 	default:
 		return NULL;
 	}

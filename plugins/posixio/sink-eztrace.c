@@ -142,18 +142,16 @@ static inline void add_u32(OTF2_AttributeList *list, enum attribute id, uint32_t
 bool sink_write_pending(struct sink_thread *sink)
 {
 	struct sink_pending *p = &sink->pending;
-	const enum eta_op_kind kind = function_kinds[p->function];
+	const enum eta_op_kind kind = (enum eta_op_kind)p->kind;
 	OTF2_AttributeList *list = sink->attributes;
-	const bool begins = p->handle != UINT32_MAX && (is_transfer(kind) || kind == ETA_OP_SYNC);
 	OTF2_TimeStamp time = stamp(p->time_ns);
 
 	p->op = NULL;
-	/* size and file are in the IoOperationBegin; an attribute costs as much as half an event */
+	if (is_transfer(kind))
+		add_u64(list, ATTRIBUTE_SIZE, p->size);
 	if (p->offset != ETA_OFFSET_UNKNOWN)
 		add_i64(list, ATTRIBUTE_OFFSET, p->offset);
-	if (!begins && is_transfer(kind))
-		add_u64(list, ATTRIBUTE_SIZE, p->size);
-	if (!begins && p->handle != UINT32_MAX) {
+	if (p->handle != UINT32_MAX) {
 		add_u64(list, ATTRIBUTE_INODE, p->inode);
 		add_u32(list, ATTRIBUTE_DEV, p->dev);
 	}
@@ -162,7 +160,7 @@ bool sink_write_pending(struct sink_thread *sink)
 		sink_thread_lost();
 		return false;
 	}
-	if (begins)
+	if (p->handle != UINT32_MAX && (is_transfer(kind) || kind == ETA_OP_SYNC))
 		OTF2_EvtWriter_IoOperationBegin(evt_writer, NULL, time, p->handle, mode_of(kind),
 						OTF2_IO_OPERATION_FLAG_NONE, p->size, p->match);
 	return true;
@@ -245,6 +243,38 @@ void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_
 	(void)fd;
 	(void)file_id;
 	sink_write_end(sink, op, ETA_OP_OPEN, file, end_ns, ret, ETA_OFFSET_UNKNOWN);
+}
+
+void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
+		     uint32_t fs_magic)
+{
+	struct sink_thread *sink = &self->sink;
+
+	(void)new_id;
+	(void)path;
+	(void)path_bytes;
+	(void)fs_magic;
+	if (!EZTRACE_SAFE || file->sink_handle == UINT32_MAX)
+		return;
+	shield(true);
+	if (!sink->pending.op || sink_write_pending(sink))
+		OTF2_EvtWriter_IoChangeStatusFlags(evt_writer, NULL, stamp(now_ns(self)),
+						   file->sink_handle,
+						   sink_status_flags(file->open_flags));
+	shield(false);
+}
+
+static _Atomic uint64_t not_recorded;
+
+void sink_not_recorded(struct sink_thread *sink)
+{
+	(void)sink;
+	atomic_fetch_add_explicit(&not_recorded, 1, memory_order_relaxed);
+}
+
+uint64_t sink_calls_not_recorded(void)
+{
+	return atomic_load(&not_recorded);
 }
 
 void sink_cancel(struct sink_thread *sink, struct sink_op *op)

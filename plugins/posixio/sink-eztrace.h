@@ -15,7 +15,8 @@ struct sink_op {
 	uint64_t size;
 	uint64_t match; /* of IoOperationBegin and Complete */
 	uint32_t function;
-	bool lost; /* its Enter was refused */
+	uint8_t kind; /* enum eta_op_kind */
+	bool lost;    /* its Enter was refused */
 };
 
 /*
@@ -33,6 +34,7 @@ struct sink_pending {
 	uint32_t dev;
 	uint32_t handle;
 	uint32_t function;
+	uint8_t kind;
 };
 
 struct sink_thread {
@@ -46,6 +48,7 @@ static inline struct sink_thread *sink_of(struct thread *t);
 static inline uint64_t now_ns(struct thread *t);
 
 extern bool sink_registered;
+extern const unsigned char function_kinds[N_FUNCTIONS];
 
 /* 0, or -errno: then nothing is traced. PATH is scratch. */
 int sink_process_start(void);
@@ -116,6 +119,7 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 	if (__builtin_expect(!!sink->pending.op, 0))
 		sink_write_pending(sink);
 	op->function = fn;
+	op->kind = function_kinds[fn];
 	op->size = size;
 	op->lost = false;
 	op->match = ++sink->match;
@@ -127,6 +131,7 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 	sink->pending.handle = file ? file->sink_handle : UINT32_MAX;
 	sink->pending.offset = offset;
 	sink->pending.function = fn;
+	sink->pending.kind = op->kind;
 	sink->pending.time_ns = now_ns(t);
 	return true;
 }
@@ -147,6 +152,45 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 /* Ends an open: FILE (NULL: none) is known only now. */
 void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
 		   const struct file *file, uint64_t end_ns, int64_t ret);
+
+/* Ends a call on a path: EZTrace's archive has no place for the name of what was not opened. */
+static inline void sink_end_path(struct sink_thread *sink, struct sink_op *op,
+				 enum eta_op_kind kind, uint32_t file_id, uint64_t end_ns,
+				 int64_t ret)
+{
+	(void)file_id;
+	sink_write_end(sink, op, kind, NULL, end_ns, ret, ETA_OFFSET_UNKNOWN);
+}
+
+/* FILE has other flags: the handle stays, an event says so. */
+void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
+		     uint32_t fs_magic);
+
+static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind)
+{
+	op->kind = (uint8_t)kind;
+	if (sink->pending.op == op)
+		sink->pending.kind = op->kind;
+}
+
+static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint64_t size)
+{
+	op->size = size;
+	if (sink->pending.op == op)
+		sink->pending.size = size;
+}
+
+/* A call of a level of detail that was not asked for. */
+void sink_not_recorded(struct sink_thread *sink);
+uint64_t sink_calls_not_recorded(void);
+
+/* EZTrace's archive has no place for it: the regions of those calls say it. */
+static inline void sink_property(const char *prefix, const char *name, const char *value)
+{
+	(void)prefix;
+	(void)name;
+	(void)value;
+}
 
 /* Takes a begun call back. */
 void sink_cancel(struct sink_thread *sink, struct sink_op *op);

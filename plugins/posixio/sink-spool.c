@@ -14,7 +14,7 @@
 
 #define SEGMENT_FIRST_BYTES ((size_t)16 << 10)
 #define SEGMENT_MAX_BYTES ((size_t)256 << 10) /* more is no cheaper, and resident per thread */
-#define PROCESS_SEGMENT_BYTES ((size_t)8 << 10)
+#define PROCESS_SEGMENT_BYTES ((size_t)20 << 10)
 #define CMDLINE_MAX_BYTES 4096
 #define PAGE_BYTES ((size_t)4096) /* as eta-ext/spool.c reserves */
 
@@ -163,6 +163,14 @@ static void trim(struct spool *spool)
 	syscall(SYS_munmap, end, (size_t)(spool->end - end));
 	spool->end = end;
 	syscall(SYS_truncate, spool->path, (off_t)(spool->base_offset + keep));
+}
+
+void sink_property(const char *prefix, const char *name, const char *value)
+{
+	char text[256];
+	int n = snprintf(text, sizeof(text), "%s%s=%s", prefix, name, value);
+
+	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, text, (size_t)n);
 }
 
 void sink_process_end(void)

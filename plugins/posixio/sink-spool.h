@@ -134,6 +134,44 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
 		   const struct file *file, uint64_t end_ns, int64_t ret);
 
+/* Ends a call on a path: FILE_ID is known only now. */
+static inline void sink_end_path(struct sink_thread *sink, struct sink_op *op,
+				 enum eta_op_kind kind, uint32_t file_id, uint64_t end_ns,
+				 int64_t ret)
+{
+	(void)kind;
+	sink_end_open(sink, op, -1, file_id, NULL, end_ns, ret);
+}
+
+/* FILE has other flags: it is NEW_ID from now on, so that calls before keep the old ones. */
+static inline void sink_file_flags(struct file *file, uint32_t new_id, const char *path,
+				   size_t path_bytes, uint32_t fs_magic)
+{
+	file->id = new_id;
+	sink_file(file, path, path_bytes, fs_magic);
+}
+
+static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind)
+{
+	if (op->base == sink->spool.base)
+		op->record->head.flags = (uint8_t)(kind + 1);
+}
+
+static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint64_t size)
+{
+	if (op->base == sink->spool.base)
+		op->record->size = size;
+	/* else the result alone tells: a handler's calls have filled the segment meanwhile */
+}
+
+static inline void sink_not_recorded(struct sink_thread *sink)
+{
+	sink->spool.header->not_recorded++;
+}
+
+/* Tells something about the process, once. */
+void sink_property(const char *prefix, const char *name, const char *value);
+
 /* Takes a begun call back. */
 void sink_cancel(struct sink_thread *sink, struct sink_op *op);
 

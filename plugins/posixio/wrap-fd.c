@@ -10,15 +10,6 @@ ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
 ssize_t __pread_chk(int fd, void *buffer, size_t size, off_t offset, size_t room);
 ssize_t __pread64_chk(int fd, void *buffer, size_t size, off64_t offset, size_t room);
 
-static size_t vector_bytes(const struct iovec *vector, int n)
-{
-	size_t bytes = 0;
-
-	for (int i = 0; vector && i < n; i++)
-		bytes += vector[i].iov_len;
-	return bytes;
-}
-
 static inline void op_end_seek(struct op *op, int64_t at)
 {
 	if (at < 0) {
@@ -29,59 +20,66 @@ static inline void op_end_seek(struct op *op, int64_t at)
 	op_end(op, ETA_OP_SEEK, at, at);
 }
 
-#define SHAPE_READ(name, kind, offset_type)                                                        \
+#define SHAPE_READ(name, kind, type, detail)                                                       \
 	EXPORT ssize_t name(int fd, void *buffer, size_t size)                                     \
 	{                                                                                          \
 		TRANSFER(name, kind, fd, size, AT_POSITION, (fd, buffer, size));                   \
 	}
 
-#define SHAPE_READ_CHK(name, kind, offset_type)                                                    \
+#define SHAPE_READ_CHK(name, kind, type, detail)                                                   \
 	EXPORT ssize_t name(int fd, void *buffer, size_t size, size_t room)                        \
 	{                                                                                          \
 		TRANSFER(name, kind, fd, size, AT_POSITION, (fd, buffer, size, room));             \
 	}
 
-#define SHAPE_WRITE(name, kind, offset_type)                                                       \
+#define SHAPE_WRITE(name, kind, type, detail)                                                      \
 	EXPORT ssize_t name(int fd, const void *buffer, size_t size)                               \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, size, AT_POSITION, (fd, buffer, size));                   \
+		TRANSFER(name, kind, fd, size, AT_WRITE_POSITION, (fd, buffer, size));             \
 	}
 
-#define SHAPE_PREAD(name, kind, offset_type)                                                       \
-	EXPORT ssize_t name(int fd, void *buffer, size_t size, offset_type offset)                 \
+#define SHAPE_PREAD(name, kind, type, detail)                                                      \
+	EXPORT ssize_t name(int fd, void *buffer, size_t size, type offset)                        \
 	{                                                                                          \
 		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset));                \
 	}
 
-#define SHAPE_PREAD_CHK(name, kind, offset_type)                                                   \
-	EXPORT ssize_t name(int fd, void *buffer, size_t size, offset_type offset, size_t room)    \
+#define SHAPE_PREAD_CHK(name, kind, type, detail)                                                  \
+	EXPORT ssize_t name(int fd, void *buffer, size_t size, type offset, size_t room)           \
 	{                                                                                          \
 		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset, room));          \
 	}
 
-#define SHAPE_PWRITE(name, kind, offset_type)                                                      \
-	EXPORT ssize_t name(int fd, const void *buffer, size_t size, offset_type offset)           \
+#define SHAPE_PWRITE(name, kind, type, detail)                                                     \
+	EXPORT ssize_t name(int fd, const void *buffer, size_t size, type offset)                  \
 	{                                                                                          \
 		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset));                \
 	}
 
-#define SHAPE_VECTOR(name, kind, offset_type)                                                      \
+#define SHAPE_READV(name, kind, type, detail)                                                      \
 	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors)                     \
 	{                                                                                          \
 		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors), AT_POSITION,             \
 			 (fd, vector, n_vectors));                                                 \
 	}
 
-#define SHAPE_VECTOR_AT(name, kind, offset_type)                                                   \
-	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, offset_type offset) \
+#define SHAPE_WRITEV(name, kind, type, detail)                                                     \
+	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors)                     \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors), AT_WRITE_POSITION,       \
+			 (fd, vector, n_vectors));                                                 \
+	}
+
+#define SHAPE_VECTOR_AT(name, kind, type, detail)                                                  \
+	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, type offset)        \
 	{                                                                                          \
 		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors), offset,                  \
 			 (fd, vector, n_vectors, offset));                                         \
 	}
 
 /* an offset of -1 means the file's own position */
-#define SHAPE_VECTOR_AT_FLAGS(name, kind, offset_type)                                             \
-	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, offset_type offset, \
+#define SHAPE_READV_FLAGS(name, kind, type, detail)                                                \
+	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, type offset,        \
 			    int flags)                                                             \
 	{                                                                                          \
 		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors),                          \
@@ -89,12 +87,21 @@ static inline void op_end_seek(struct op *op, int64_t at)
 			 (fd, vector, n_vectors, offset, flags));                                  \
 	}
 
+#define SHAPE_WRITEV_FLAGS(name, kind, type, detail)                                               \
+	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, type offset,        \
+			    int flags)                                                             \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors),                          \
+			 offset == -1 ? AT_WRITE_POSITION : offset,                                \
+			 (fd, vector, n_vectors, offset, flags));                                  \
+	}
+
 /* its offset is the new position */
-#define SHAPE_LSEEK(name, kind, offset_type)                                                       \
-	EXPORT offset_type name(int fd, offset_type offset, int whence)                            \
+#define SHAPE_LSEEK(name, kind, type, detail)                                                      \
+	EXPORT type name(int fd, type offset, int whence)                                          \
 	{                                                                                          \
 		struct op op;                                                                      \
-		offset_type at;                                                                    \
+		type at;                                                                           \
                                                                                                    \
 		if (!op_begin(&op, FN_##name, fd, 0, ETA_OFFSET_UNKNOWN, CALLER))                  \
 			return REAL(name)(fd, offset, whence);                                     \
@@ -103,12 +110,12 @@ static inline void op_end_seek(struct op *op, int64_t at)
 		return at;                                                                         \
 	}
 
-#define SHAPE_FSYNC(name, kind, offset_type)                                                       \
+#define SHAPE_FSYNC(name, kind, type, detail)                                                      \
 	EXPORT int name(int fd)                                                                    \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, 0, ETA_OFFSET_UNKNOWN, (fd));                             \
+		ON_FD(name, kind, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd));                      \
 	}
 
-#define X(name, kind, shape, variant, offset_type) SHAPE_##shape(name, kind, offset_type)
+#define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
 SCI_FD_FUNCTIONS(X)
 #undef X

@@ -1,8 +1,6 @@
 /* Wrappers of stdio. What glibc reads and writes below them is its own and not seen here. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "wrap.h"
-
-#include <stdio.h>
+#include "stream.h"
 
 /* glibc's inline forms */
 #undef fread_unlocked
@@ -12,27 +10,31 @@
 size_t __fread_chk(void *buffer, size_t room, size_t size, size_t n, FILE *stream);
 size_t __fread_unlocked_chk(void *buffer, size_t room, size_t size, size_t n, FILE *stream);
 
-/* -1: no descriptor below (fmemopen, cookies). errno is kept. */
-static inline int descriptor(FILE *stream)
-{
-	int saved = errno, fd = fileno_unlocked(stream);
-
-	errno = saved;
-	return fd;
-}
-
 /* N of WANTED items came: what is recorded is bytes, or the error where not one came. */
 static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stream, size_t n,
 				size_t wanted, size_t size)
 {
-	files_doubt_position(op->file);
-	if (unlikely(n == 0 && wanted && size && ferror_unlocked(stream)))
-		op_end(op, kind, -errno, ETA_OFFSET_UNKNOWN);
-	else
-		op_end(op, kind, (int64_t)(n * size), ETA_OFFSET_UNKNOWN);
+	op_end_stream(op, kind, stream, (int64_t)(n * size),
+		      unlikely(n == 0 && wanted && size && ferror_unlocked(stream)));
 }
 
-#define SHAPE_FOPEN(name, kind, offset_type)                                                       \
+/* Another stream is on the descriptor now. */
+static inline void stream_forget(struct file *file)
+{
+	__atomic_store_n(&file->stream_read, (void *)-1, __ATOMIC_RELAXED);
+}
+
+/* A stream just opened by the call is at the beginning, unless it appends. */
+static inline void stream_opened(FILE *stream)
+{
+	struct file *file = files_slot(descriptor(stream));
+
+	if ((uintptr_t)file > (uintptr_t)FILE_LEFT_OUT && stream_seeks(file) &&
+	    !(file->open_flags & O_APPEND))
+		stream_set(file, stream, 0);
+}
+
+#define SHAPE_FOPEN(name, kind, type, detail)                                                      \
 	EXPORT FILE *name(const char *path, const char *mode)                                      \
 	{                                                                                          \
 		struct op op;                                                                      \
@@ -45,11 +47,13 @@ static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stre
 		}                                                                                  \
 		opened = REAL(name)(path, mode);                                                   \
 		op_end_open(&op, opened ? descriptor(opened) : -1, path, -1);                      \
+		if (opened)                                                                        \
+			stream_opened(opened);                                                     \
 		return opened;                                                                     \
 	}
 
 /* a new stream on an old descriptor */
-#define SHAPE_FDOPEN(name, kind, offset_type)                                                      \
+#define SHAPE_FDOPEN(name, kind, type, detail)                                                     \
 	EXPORT FILE *name(int fd, const char *mode)                                                \
 	{                                                                                          \
 		struct op op;                                                                      \
@@ -59,11 +63,12 @@ static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stre
 			return REAL(name)(fd, mode);                                               \
 		opened = REAL(name)(fd, mode);                                                     \
 		op_end(&op, ETA_OP_OTHER, opened ? fd : -errno, ETA_OFFSET_UNKNOWN);               \
+		stream_forget(op.file);                                                            \
 		return opened;                                                                     \
 	}
 
 /* the old descriptor is closed inside, and the new one often has its number */
-#define SHAPE_FREOPEN(name, kind, offset_type)                                                     \
+#define SHAPE_FREOPEN(name, kind, type, detail)                                                    \
 	EXPORT FILE *name(const char *path, const char *mode, FILE *stream)                        \
 	{                                                                                          \
 		struct op op;                                                                      \
@@ -74,10 +79,12 @@ static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stre
 		files_put(files_detach(descriptor(stream)));                                       \
 		opened = REAL(name)(path, mode, stream);                                           \
 		op_end_open(&op, opened ? descriptor(opened) : -1, path, -1);                      \
+		if (opened)                                                                        \
+			stream_opened(opened);                                                     \
 		return opened;                                                                     \
 	}
 
-#define SHAPE_FCLOSE(name, kind, offset_type)                                                      \
+#define SHAPE_FCLOSE(name, kind, type, detail)                                                     \
 	EXPORT int name(FILE *stream)                                                              \
 	{                                                                                          \
 		struct op op;                                                                      \
@@ -94,81 +101,172 @@ static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stre
 	struct op op;                                                                              \
 	size_t done;                                                                               \
                                                                                                    \
-	if (!op_begin(&op, FN_##name, descriptor(stream), size * n, ETA_OFFSET_UNKNOWN, CALLER))   \
+	if (!op_begin_stream(&op, FN_##name, stream, ETA_OP_##kind == ETA_OP_WRITE, size * n,      \
+			     CALLER))                                                              \
 		return REAL(name) args;                                                            \
 	done = REAL(name) args;                                                                    \
 	op_end_items(&op, ETA_OP_##kind, stream, done, n, size);                                   \
 	return done
 
-#define SHAPE_FREAD(name, kind, offset_type)                                                       \
+#define SHAPE_FREAD(name, kind, type, detail)                                                      \
 	EXPORT size_t name(void *buffer, size_t size, size_t n, FILE *stream)                      \
 	{                                                                                          \
 		ITEMS(name, kind, (buffer, size, n, stream));                                      \
 	}
 
-#define SHAPE_FREAD_CHK(name, kind, offset_type)                                                   \
+#define SHAPE_FREAD_CHK(name, kind, type, detail)                                                  \
 	EXPORT size_t name(void *buffer, size_t room, size_t size, size_t n, FILE *stream)         \
 	{                                                                                          \
 		ITEMS(name, kind, (buffer, room, size, n, stream));                                \
 	}
 
-#define SHAPE_FWRITE(name, kind, offset_type)                                                      \
+#define SHAPE_FWRITE(name, kind, type, detail)                                                     \
 	EXPORT size_t name(const void *buffer, size_t size, size_t n, FILE *stream)                \
 	{                                                                                          \
 		ITEMS(name, kind, (buffer, size, n, stream));                                      \
 	}
 
-/* all streams at once (NULL) belongs to no file and is not recorded */
-#define SHAPE_FFLUSH(name, kind, offset_type)                                                      \
+/* all streams at once (NULL) belongs to no file */
+#define SHAPE_FFLUSH(name, kind, type, detail)                                                     \
 	EXPORT int name(FILE *stream)                                                              \
 	{                                                                                          \
 		struct op op;                                                                      \
 		int ret;                                                                           \
                                                                                                    \
-		if (!stream ||                                                                     \
-		    !op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
+		if (!(stream ? op_begin_stream(&op, FN_##name, stream, true, 0, CALLER)            \
+			     : op_begin_open(&op, FN_##name, CALLER)))                             \
 			return REAL(name)(stream);                                                 \
 		ret = REAL(name)(stream);                                                          \
-		files_doubt_position(op.file);                                                     \
-		op_end(&op, ETA_OP_##kind, ret ? -errno : 0, ETA_OFFSET_UNKNOWN);                  \
+		if (stream) {                                                                      \
+			files_doubt_position(op.file);                                             \
+			stream_set(op.file, stream, op.offset);                                    \
+			op_end(&op, ETA_OP_##kind, ret ? -errno : 0, ETA_OFFSET_UNKNOWN);          \
+		} else {                                                                           \
+			op_end_path(&op, ETA_OP_##kind, ret ? -errno : 0, NULL);                   \
+		}                                                                                  \
 		return ret;                                                                        \
 	}
 
-/* where it goes is known only when told from the beginning */
-#define SHAPE_FSEEK(name, kind, offset_type)                                                       \
-	EXPORT int name(FILE *stream, offset_type offset, int whence)                              \
+/* Ends a call that went to another place in the stream, which it does not tell. */
+static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
+{
+	files_doubt_position(op->file);
+	stream_set(op->file, stream, -1);
+	op_end(op, ETA_OP_SEEK, ret, ret < 0 ? ETA_OFFSET_UNKNOWN : stream_at(op->file, stream));
+}
+
+#define SHAPE_FSEEK(name, kind, type, detail)                                                      \
+	EXPORT int name(FILE *stream, type offset, int whence)                                     \
 	{                                                                                          \
-		int64_t at = whence == SEEK_SET ? offset : ETA_OFFSET_UNKNOWN;                     \
 		struct op op;                                                                      \
 		int ret;                                                                           \
                                                                                                    \
-		if (!op_begin(&op, FN_##name, descriptor(stream), 0, at, CALLER))                  \
+		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
 			return REAL(name)(stream, offset, whence);                                 \
 		ret = REAL(name)(stream, offset, whence);                                          \
-		files_doubt_position(op.file);                                                     \
-		op_end(&op, ETA_OP_##kind, ret ? -errno : 0, at);                                  \
+		op_end_stream_seek(&op, stream, ret ? -errno : 0);                                 \
 		return ret;                                                                        \
 	}
 
-#define SHAPE_REWIND(name, kind, offset_type)                                                      \
+#define SHAPE_FSETPOS(name, kind, type, detail)                                                    \
+	EXPORT int name(FILE *stream, const type *position)                                        \
+	{                                                                                          \
+		struct op op;                                                                      \
+		int ret;                                                                           \
+                                                                                                   \
+		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
+			return REAL(name)(stream, position);                                       \
+		ret = REAL(name)(stream, position);                                                \
+		op_end_stream_seek(&op, stream, ret ? -errno : 0);                                 \
+		return ret;                                                                        \
+	}
+
+#define SHAPE_REWIND(name, kind, type, detail)                                                     \
 	EXPORT void name(FILE *stream)                                                             \
 	{                                                                                          \
 		struct op op;                                                                      \
                                                                                                    \
-		if (!op_begin(&op, FN_##name, descriptor(stream), 0, 0, CALLER)) {                 \
+		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN,           \
+			      CALLER)) {                                                           \
 			REAL(name)(stream);                                                        \
 			return;                                                                    \
 		}                                                                                  \
 		REAL(name)(stream);                                                                \
-		files_doubt_position(op.file);                                                     \
-		op_end(&op, ETA_OP_##kind, 0, 0);                                                  \
+		op_end_stream_seek(&op, stream, 0);                                                \
 	}
 
-#define SHAPE_FTELL(name, kind, offset_type)                                                       \
-	EXPORT offset_type name(FILE *stream)                                                      \
+#define SHAPE_FGETPOS(name, kind, type, detail)                                                    \
+	EXPORT int name(FILE *stream, type *position)                                              \
+	{                                                                                          \
+		ON_FD(name, kind, int, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, ret,             \
+		      (stream, position));                                                         \
+	}
+
+#define SHAPE_SETVBUF(name, kind, type, detail)                                                    \
+	EXPORT int name(FILE *stream, char *buffer, int mode, size_t size)                         \
+	{                                                                                          \
+		ON_FD(name, kind, int, descriptor(stream), size, ETA_OFFSET_UNKNOWN, ret,          \
+		      (stream, buffer, mode, size));                                               \
+	}
+
+#define SHAPE_SETBUF(name, kind, type, detail)                                                     \
+	EXPORT void name(FILE *stream, char *buffer)                                               \
 	{                                                                                          \
 		struct op op;                                                                      \
-		offset_type at;                                                                    \
+                                                                                                   \
+		if (!op_begin(&op, FN_##name, descriptor(stream), buffer ? BUFSIZ : 0,             \
+			      ETA_OFFSET_UNKNOWN, CALLER)) {                                       \
+			REAL(name)(stream, buffer);                                                \
+			return;                                                                    \
+		}                                                                                  \
+		REAL(name)(stream, buffer);                                                        \
+		op_end(&op, ETA_OP_##kind, 0, ETA_OFFSET_UNKNOWN);                                 \
+	}
+
+#define SHAPE_TMPFILE(name, kind, type, detail)                                                    \
+	EXPORT FILE *name(void)                                                                    \
+	{                                                                                          \
+		struct op op;                                                                      \
+		FILE *opened;                                                                      \
+                                                                                                   \
+		if (!op_begin_open(&op, FN_##name, CALLER)) {                                      \
+			opened = REAL(name)();                                                     \
+			op_open_untraced(opened ? descriptor(opened) : -1, CALLER);                \
+			return opened;                                                             \
+		}                                                                                  \
+		opened = REAL(name)();                                                             \
+		op_end_open(&op, opened ? descriptor(opened) : -1, NULL, -1);                      \
+		if (opened)                                                                        \
+			stream_opened(opened);                                                     \
+		return opened;                                                                     \
+	}
+
+/* a pipe: left out by default */
+#define SHAPE_POPEN(name, kind, type, detail)                                                      \
+	EXPORT FILE *name(const char *command, const char *mode)                                   \
+	{                                                                                          \
+		struct op op;                                                                      \
+		FILE *opened;                                                                      \
+                                                                                                   \
+		if (!files_all || !op_begin_open(&op, FN_##name, CALLER))                          \
+			return REAL(name)(command, mode);                                          \
+		opened = REAL(name)(command, mode);                                                \
+		op_end_open(&op, opened ? descriptor(opened) : -1, NULL, -1);                      \
+		return opened;                                                                     \
+	}
+
+/* flushes every stream, and closes none of them in glibc, whatever its name says */
+#define SHAPE_FCLOSEALL(name, kind, type, detail)                                                  \
+	EXPORT int name(void)                                                                      \
+	{                                                                                          \
+		ON_PATH(name, kind, int, NULL, ());                                                \
+	}
+
+#define SHAPE_FTELL(name, kind, type, detail)                                                      \
+	EXPORT type name(FILE *stream)                                                             \
+	{                                                                                          \
+		struct op op;                                                                      \
+		type at;                                                                           \
                                                                                                    \
 		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
 			return REAL(name)(stream);                                                 \
@@ -177,6 +275,6 @@ static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stre
 		return at;                                                                         \
 	}
 
-#define X(name, kind, shape, variant, offset_type) SHAPE_##shape(name, kind, offset_type)
+#define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
 SCI_STDIO_FUNCTIONS(X)
 #undef X

@@ -7,9 +7,20 @@
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
 
+#include <sys/uio.h>
+
 #include "core.h"
 
 #define CALLER __builtin_return_address(0)
+
+static inline size_t vector_bytes(const struct iovec *vector, int n)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; vector && i < n; i++)
+		bytes += vector[i].iov_len;
+	return bytes;
+}
 
 /*
  * Body of a transfer: TRACE, or only forward. OFFSET is AT_POSITION where the call uses and moves
@@ -22,7 +33,29 @@
 	if (!op_begin(&op, FN_##name, fd, size, offset, CALLER))                                   \
 		return REAL(name) args;                                                            \
 	n = REAL(name) args;                                                                       \
-	op_end_transfer(&op, ETA_OP_##kind, n);                                                    \
+	op_end_transfer(&op, ETA_OP_##kind, fd, n);                                                \
 	return n
+
+/* Body of another call on a descriptor, that gives -1 and errno, or RESULT. */
+#define ON_FD(name, kind, type, fd, size, offset, result, args)                                    \
+	struct op op;                                                                              \
+	type ret;                                                                                  \
+                                                                                                   \
+	if (!op_begin(&op, FN_##name, fd, size, offset, CALLER))                                   \
+		return REAL(name) args;                                                            \
+	ret = REAL(name) args;                                                                     \
+	op_end(&op, ETA_OP_##kind, ret == -1 ? -errno : (int64_t)(result), offset);                \
+	return ret
+
+/* Body of a call on a path, or (NULL) on no file at all. */
+#define ON_PATH(name, kind, type, path, args)                                                      \
+	struct op op;                                                                              \
+	type ret;                                                                                  \
+                                                                                                   \
+	if (!op_begin_open(&op, FN_##name, CALLER))                                                \
+		return REAL(name) args;                                                            \
+	ret = REAL(name) args;                                                                     \
+	op_end_path(&op, ETA_OP_##kind, ret == -1 ? -errno : ret, path);                           \
+	return ret
 
 #endif

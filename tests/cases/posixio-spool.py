@@ -30,10 +30,10 @@ TRANSFERS = [
     ("readv", 128, 0, 128), ("preadv", 128, 12, 128), ("preadv64", 128, 13, 128),
     ("preadv2", 128, 14, 128), ("preadv64v2", 128, 15, 128), ("close", 0, None, 0)]
 STREAMS = [
-    ("fopen", 0, None, "fd"), ("fwrite", 300, None, 300), ("fwrite_unlocked", 7, None, 7),
+    ("fopen", 0, None, "fd"), ("fwrite", 300, 0, 300), ("fwrite_unlocked", 7, 300, 7),
     ("fflush", 0, None, 0), ("fflush_unlocked", 0, None, 0), ("fseek", 0, 3, 0),
-    ("fread", 20, None, 20), ("fseeko", 0, 4, 0), ("fread_unlocked", 11, None, 11),
-    ("fseeko64", 0, 5, 0), ("__fread_chk", 12, None, 12), ("__fread_unlocked_chk", 13, None, 13),
+    ("fread", 20, 3, 20), ("fseeko", 0, 4, 0), ("fread_unlocked", 11, 4, 11),
+    ("fseeko64", 0, 5, 0), ("__fread_chk", 12, 5, 12), ("__fread_unlocked_chk", 13, 17, 13),
     ("ftell", 0, None, 30), ("ftello", 0, None, 30), ("ftello64", 0, None, 30),
     ("rewind", 0, 0, 0), ("freopen", 0, None, "fd"), ("freopen64", 0, None, "fd"),
     ("fclose", 0, None, 0), ("fopen64", 0, None, "fd"), ("fclose", 0, None, 0),
@@ -122,8 +122,10 @@ def threads():
     assert pid not in per_thread
     assert sorted(c["write"] for c in per_thread.values()) == [1000, 1001, 1002, 1003]
     assert all(c["open"] == c["close"] == 1 for c in per_thread.values())
-    # appended: where a write lands is not known
-    assert all(op.offset is None for op in s.ops if op.name == "write")
+    # appended: where a write went is known by the position after it
+    for path in {op.path for op in s.ops}:
+        at = [op.offset for op in s.ops if op.name == "write" and op.path == path]
+        assert at == list(range(len(at))), (path, at)
 
 
 def forks():

@@ -1,0 +1,126 @@
+/* Streams of stdio: the descriptor below, and where in the file the next byte comes from or goes.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef POSIXIO_STREAM_H
+#define POSIXIO_STREAM_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wrap.h"
+
+/*
+ * The position of a stream is not asked for at each call (ftello may be a system call) but
+ * followed, in the struct file of its descriptor. Whether it is still good is told by glibc's
+ * public pointers into the buffer: where they are as the last recorded call left them, nothing was
+ * read or written in between; where not (getc, which is not recorded by default or inlined; another
+ * stream on the descriptor), ftello is asked once.
+ */
+
+/* -1: no descriptor below (fmemopen, cookies). errno is kept. */
+static inline int descriptor(FILE *stream)
+{
+	int saved = errno, fd = fileno_unlocked(stream);
+
+	errno = saved;
+	return fd;
+}
+
+static inline bool stream_seeks(const struct file *file)
+{
+	return file->kind == ETA_FILE_REGULAR || file->kind == ETA_FILE_BLOCK_DEVICE;
+}
+
+/* The stream is at AT (negative: unknown) from now on. */
+static inline void stream_set(struct file *file, FILE *stream, int64_t at)
+{
+	__atomic_store_n(&file->stream_at, at, __ATOMIC_RELAXED);
+	__atomic_store_n(&file->stream_read, at < 0 ? (void *)-1 : stream->_IO_read_ptr,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&file->stream_write, stream->_IO_write_ptr, __ATOMIC_RELAXED);
+}
+
+/* Where the stream is; ETA_OFFSET_UNKNOWN. */
+static inline int64_t stream_at(struct file *file, FILE *stream)
+{
+	int saved = errno;
+	int64_t at;
+
+	if (likely(__atomic_load_n(&file->stream_read, __ATOMIC_RELAXED) == stream->_IO_read_ptr &&
+		   __atomic_load_n(&file->stream_write, __ATOMIC_RELAXED) == stream->_IO_write_ptr))
+		return __atomic_load_n(&file->stream_at, __ATOMIC_RELAXED);
+	if (!stream_seeks(file))
+		return ETA_OFFSET_UNKNOWN;
+	at = REAL(ftello64)(stream);
+	errno = saved;
+	if (at < 0)
+		return ETA_OFFSET_UNKNOWN;
+	stream_set(file, stream, at);
+	return at;
+}
+
+/* The part of a stream's buffer that is not read yet, before a call that reads some. */
+struct unread {
+	const char *from, *to;
+};
+
+static inline struct unread stream_unread(FILE *stream)
+{
+	return (struct unread){ stream->_IO_read_ptr, stream->_IO_read_end };
+}
+
+/* Starts a call on a stream. A write to the end of a file (O_APPEND) is where nobody knows yet. */
+static ALWAYS_INLINE bool op_begin_stream(struct op *op, enum function fn, FILE *stream,
+					  bool writes, uint64_t size, const void *caller)
+{
+	const int fd = descriptor(stream);
+	struct file *file = files_slot(fd);
+	int64_t at = ETA_OFFSET_UNKNOWN;
+
+	if (file == FILE_LEFT_OUT)
+		return false;
+	if (file && !(writes && (file->open_flags & O_APPEND)))
+		at = stream_at(file, stream);
+	if (!op_begin(op, fn, fd, size, at, caller))
+		return false;
+	if (unlikely(!file) && !(writes && (op->file->open_flags & O_APPEND)))
+		op->offset = stream_at(op->file, stream);
+	return true;
+}
+
+/*
+ * Ends a transfer of BYTES. FAILED: not one byte came, and errno says why. The descriptor's own
+ * position moves as glibc empties and fills its buffer: asked for when needed.
+ */
+static inline void op_end_stream(struct op *op, enum eta_op_kind kind, FILE *stream, int64_t bytes,
+				 bool failed)
+{
+	files_doubt_position(op->file);
+	if (op->offset < 0 || failed)
+		stream_set(op->file, stream, -1);
+	else
+		stream_set(op->file, stream, op->offset + bytes);
+	op_end(op, kind, failed ? -errno : bytes, op->offset);
+}
+
+/*
+ * What a call that does not tell (fgets, fscanf) has read since BEFORE: by the buffer, where it is
+ * the same; else by the position; else LEAST.
+ */
+static inline int64_t stream_taken(const struct op *op, FILE *stream, struct unread before,
+				   int64_t least)
+{
+	int saved = errno;
+	int64_t end;
+
+	if (before.to && stream->_IO_read_end == before.to &&
+	    stream->_IO_read_ptr - before.from >= least)
+		return stream->_IO_read_ptr - before.from;
+	if (op->offset < 0 || !stream_seeks(op->file))
+		return least;
+	end = REAL(ftello64)(stream);
+	errno = saved;
+	return end >= op->offset ? end - op->offset : least;
+}
+
+#endif

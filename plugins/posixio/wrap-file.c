@@ -1,0 +1,343 @@
+/* Wrappers of the other calls on descriptors: locks, sizes, advice, copies inside the kernel. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wrap.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/sendfile.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SHAPE_FLOCK(name, kind, type, detail)                                                      \
+	EXPORT int name(int fd, int operation)                                                     \
+	{                                                                                          \
+		ON_FD(name, kind, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd, operation));           \
+	}
+
+/* from the descriptor's position on, which is not asked for */
+#define SHAPE_LOCKF(name, kind, type, detail)                                                      \
+	EXPORT int name(int fd, int command, type size)                                            \
+	{                                                                                          \
+		ON_FD(name, kind, int, fd, size < 0 ? 0 : (uint64_t)size, ETA_OFFSET_UNKNOWN, ret, \
+		      (fd, command, size));                                                        \
+	}
+
+#define SHAPE_SYNC(name, kind, type, detail)                                                       \
+	EXPORT void name(void)                                                                     \
+	{                                                                                          \
+		struct op op;                                                                      \
+                                                                                                   \
+		if (!op_begin_open(&op, FN_##name, CALLER)) {                                      \
+			REAL(name)();                                                              \
+			return;                                                                    \
+		}                                                                                  \
+		REAL(name)();                                                                      \
+		op_end_path(&op, ETA_OP_##kind, 0, NULL);                                          \
+	}
+
+#define SHAPE_FSYNC(name, kind, type, detail)                                                      \
+	EXPORT int name(int fd)                                                                    \
+	{                                                                                          \
+		ON_FD(name, kind, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd));                      \
+	}
+
+#define SHAPE_SYNC_RANGE(name, kind, type, detail)                                                 \
+	EXPORT int name(int fd, type offset, type size, unsigned int flags)                        \
+	{                                                                                          \
+		ON_FD(name, kind, int, fd, (uint64_t)size, offset, ret,                            \
+		      (fd, offset, size, flags));                                                  \
+	}
+
+#define SHAPE_TRUNCATE(name, kind, type, detail)                                                   \
+	EXPORT int name(const char *path, type size)                                               \
+	{                                                                                          \
+		ON_PATH(name, kind, int, path, (path, size));                                      \
+	}
+
+/* the offset is where the file ends from now on */
+#define SHAPE_FTRUNCATE(name, kind, type, detail)                                                  \
+	EXPORT int name(int fd, type size)                                                         \
+	{                                                                                          \
+		ON_FD(name, kind, int, fd, 0, size, ret, (fd, size));                              \
+	}
+
+#define SHAPE_FALLOCATE(name, kind, type, detail)                                                  \
+	EXPORT int name(int fd, int mode, type offset, type size)                                  \
+	{                                                                                          \
+		ON_FD(name, kind, int, fd, (uint64_t)size, offset, ret, (fd, mode, offset, size)); \
+	}
+
+/* these two give the error itself and leave errno alone */
+#define GIVES_ERROR(name, kind, fd, offset, size, args)                                            \
+	struct op op;                                                                              \
+	int ret;                                                                                   \
+                                                                                                   \
+	if (!op_begin(&op, FN_##name, fd, (uint64_t)(size), offset, CALLER))                       \
+		return REAL(name) args;                                                            \
+	ret = REAL(name) args;                                                                     \
+	op_end(&op, ETA_OP_##kind, -ret, offset);                                                  \
+	return ret
+
+#define SHAPE_POSIX_FALLOCATE(name, kind, type, detail)                                            \
+	EXPORT int name(int fd, type offset, type size)                                            \
+	{                                                                                          \
+		GIVES_ERROR(name, kind, fd, offset, size, (fd, offset, size));                     \
+	}
+
+#define SHAPE_POSIX_FADVISE(name, kind, type, detail)                                              \
+	EXPORT int name(int fd, type offset, type size, int advice)                                \
+	{                                                                                          \
+		GIVES_ERROR(name, kind, fd, offset, size, (fd, offset, size, advice));             \
+	}
+
+#define SHAPE_READAHEAD(name, kind, type, detail)                                                  \
+	EXPORT ssize_t name(int fd, type offset, size_t size)                                      \
+	{                                                                                          \
+		ON_FD(name, kind, ssize_t, fd, size, offset, ret, (fd, offset, size));             \
+	}
+
+/* ---- from one descriptor to another ---- */
+
+/*
+ * One record: a write to OUT, or, where OUT is left out (a pipe, a socket), a read of IN. MOVES:
+ * the call uses and moves that descriptor's position.
+ */
+struct copy {
+	int in, out;
+	bool in_moves, out_moves;
+	bool reads; /* what is recorded is the read */
+};
+
+static bool copy_begin(struct op *op, struct copy *copy, enum function fn, size_t size,
+		       const void *caller)
+{
+	copy->reads = false;
+	if (op_begin(op, fn, copy->out, size,
+		     copy->out_moves ? AT_WRITE_POSITION : ETA_OFFSET_UNKNOWN, caller))
+		return true;
+	copy->reads = true;
+	if (files_slot(copy->out) != FILE_LEFT_OUT ||
+	    !op_begin(op, fn, copy->in, size, copy->in_moves ? AT_POSITION : ETA_OFFSET_UNKNOWN,
+		      caller))
+		return false;
+	op_kind(op, ETA_OP_READ);
+	return true;
+}
+
+static void doubt(int fd)
+{
+	struct file *file = files_slot(fd);
+
+	if ((uintptr_t)file > (uintptr_t)FILE_LEFT_OUT)
+		files_doubt_position(file);
+}
+
+/* N bytes went; IN_END and OUT_END: the offsets as the call left them, or unknown. */
+static void copy_end(struct op *op, const struct copy *copy, ssize_t n, int64_t in_end,
+		     int64_t out_end)
+{
+	const int64_t end = copy->reads ? in_end : out_end;
+
+	if (!op->positioned)
+		op->offset = n >= 0 && end != ETA_OFFSET_UNKNOWN ? end - n : ETA_OFFSET_UNKNOWN;
+	op_end_transfer(op, copy->reads ? ETA_OP_READ : ETA_OP_WRITE,
+			copy->reads ? copy->in : copy->out, n);
+}
+
+/* A copy that is not recorded moves positions all the same. */
+static void copy_moved(const struct copy *copy, bool recorded)
+{
+	if (copy->in_moves && !(recorded && copy->reads))
+		doubt(copy->in);
+	if (copy->out_moves && !(recorded && !copy->reads))
+		doubt(copy->out);
+}
+
+/* an offset that is given may be read only where the kernel could: after a success */
+#define AFTER(pointer) (n >= 0 && (pointer) ? *(pointer) : ETA_OFFSET_UNKNOWN)
+
+#define COPIED(name, in_fd, in_moves_it, in_offset, out_fd, out_moves_it, out_offset, size, args)  \
+	struct copy copy = {                                                                       \
+		.in = in_fd, .out = out_fd, .in_moves = in_moves_it, .out_moves = out_moves_it     \
+	};                                                                                         \
+	struct op op;                                                                              \
+	bool recorded = copy_begin(&op, &copy, FN_##name, size, CALLER);                           \
+	ssize_t n = REAL(name) args;                                                               \
+                                                                                                   \
+	if (recorded)                                                                              \
+		copy_end(&op, &copy, n, in_offset, out_offset);                                    \
+	copy_moved(&copy, recorded);                                                               \
+	return n
+
+#define SHAPE_COPY(name, kind, type, detail)                                                       \
+	EXPORT ssize_t name(int in, type *in_offset, int out, type *out_offset, size_t size,       \
+			    unsigned int flags)                                                    \
+	{                                                                                          \
+		COPIED(name, in, !in_offset, AFTER(in_offset), out, !out_offset,                   \
+		       AFTER(out_offset), size, (in, in_offset, out, out_offset, size, flags));    \
+	}
+
+#define SHAPE_SENDFILE(name, kind, type, detail)                                                   \
+	EXPORT ssize_t name(int out, int in, type *offset, size_t size)                            \
+	{                                                                                          \
+		COPIED(name, in, !offset, AFTER(offset), out, true, ETA_OFFSET_UNKNOWN, size,      \
+		       (out, in, offset, size));                                                   \
+	}
+
+#define SHAPE_SPLICE(name, kind, type, detail)                                                     \
+	EXPORT ssize_t name(int in, type *in_offset, int out, type *out_offset, size_t size,       \
+			    unsigned int flags)                                                    \
+	{                                                                                          \
+		COPIED(name, in, !in_offset, AFTER(in_offset), out, !out_offset,                   \
+		       AFTER(out_offset), size, (in, in_offset, out, out_offset, size, flags));    \
+	}
+
+/* between pipes */
+#define SHAPE_TEE(name, kind, type, detail)                                                        \
+	EXPORT ssize_t name(int in, int out, size_t size, unsigned int flags)                      \
+	{                                                                                          \
+		COPIED(name, in, false, ETA_OFFSET_UNKNOWN, out, false, ETA_OFFSET_UNKNOWN, size,  \
+		       (in, out, size, flags));                                                    \
+	}
+
+#define SHAPE_VMSPLICE(name, kind, type, detail)                                                   \
+	EXPORT ssize_t name(int fd, const struct iovec *vector, size_t n_vectors,                  \
+			    unsigned int flags)                                                    \
+	{                                                                                          \
+		TRANSFER(name, kind, fd, vector_bytes(vector, (int)n_vectors), ETA_OFFSET_UNKNOWN, \
+			 (fd, vector, n_vectors, flags));                                          \
+	}
+
+/* ---- syscall(2) ---- */
+
+/* what it does depends on the number: below */
+#define SHAPE_SYSCALL(name, kind, type, detail)
+
+#define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
+SCI_FILE_FUNCTIONS(X)
+#undef X
+
+typedef long raw_call(long number, long a, long b, long c, long d, long e, long f);
+
+/* the bounds of this library: its own calls are not the program's */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _etext[] __attribute__((visibility("hidden")));
+
+static bool is_own(const void *caller)
+{
+	return (const char *)caller >= __ehdr_start && (const char *)caller < _etext;
+}
+
+static long syscall_open(raw_call *next, long number, long a, long b, long c, long d,
+			 const void *caller)
+{
+	const bool at = number == SYS_openat;
+	struct op op;
+	int fd;
+
+	if (!op_begin_open(&op, FN_syscall, caller)) {
+		fd = (int)next(number, a, b, c, d, 0, 0);
+		op_open_untraced(fd, caller);
+		return fd;
+	}
+	op_kind(&op, ETA_OP_OPEN);
+	fd = (int)next(number, a, b, c, d, 0, 0);
+	op_end_open(&op, fd, (const char *)(at ? b : a), (int)(at ? c : b));
+	return fd;
+}
+
+/*
+ * glibc's own is a jump to the kernel, and its callers may rely on that (a clone with another
+ * stack): what is not I/O must leave by a jump too, so this is no variadic function, and the
+ * compiler makes the last call of equal arguments one.
+ */
+EXPORT long syscall_traced(long number, long a, long b, long c, long d, long e,
+			   long f) __asm__("syscall");
+
+long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
+{
+	raw_call *next = (raw_call *)REAL(syscall);
+	enum eta_op_kind kind;
+	int64_t offset = ETA_OFFSET_UNKNOWN;
+	uint64_t size = 0;
+	struct op op;
+	long ret;
+
+	switch (number) {
+	case SYS_read:
+	case SYS_readv:
+		kind = ETA_OP_READ;
+		offset = AT_POSITION;
+		size = number == SYS_read ? (uint64_t)c : vector_bytes((void *)b, (int)c);
+		break;
+	case SYS_write:
+	case SYS_writev:
+		kind = ETA_OP_WRITE;
+		offset = AT_WRITE_POSITION;
+		size = number == SYS_write ? (uint64_t)c : vector_bytes((void *)b, (int)c);
+		break;
+#ifdef __LP64__
+	case SYS_pread64:
+	case SYS_preadv:
+		kind = ETA_OP_READ;
+		offset = d;
+		size = number == SYS_pread64 ? (uint64_t)c : vector_bytes((void *)b, (int)c);
+		break;
+	case SYS_pwrite64:
+	case SYS_pwritev:
+		kind = ETA_OP_WRITE;
+		offset = d;
+		size = number == SYS_pwrite64 ? (uint64_t)c : vector_bytes((void *)b, (int)c);
+		break;
+#endif
+	case SYS_fsync:
+	case SYS_fdatasync:
+	case SYS_sync_file_range:
+		kind = ETA_OP_SYNC;
+		break;
+	case SYS_ftruncate:
+	case SYS_fallocate:
+		kind = ETA_OP_META;
+		break;
+	case SYS_io_uring_setup:
+	case SYS_io_uring_enter:
+	case SYS_io_submit:
+	case SYS_io_getevents:
+		if (is_own(CALLER) || !op_begin_open(&op, FN_syscall, CALLER))
+			return next(number, a, b, c, d, e, f);
+		async_used(number == SYS_io_submit || number == SYS_io_getevents ? "libaio"
+										 : "io_uring");
+		ret = next(number, a, b, c, d, e, f);
+		op_end_path(&op, ETA_OP_OTHER, ret == -1 ? -errno : ret, NULL);
+		return ret;
+#ifdef SYS_open
+	case SYS_open:
+#endif
+	case SYS_openat:
+		if (is_own(CALLER))
+			return next(number, a, b, c, d, e, f);
+		return syscall_open(next, number, a, b, c, d, CALLER);
+	case SYS_close:
+		if (is_own(CALLER))
+			return next(number, a, b, c, d, e, f);
+		if (!op_begin_close(&op, FN_syscall, (int)a, CALLER))
+			return next(number, a, b, c, d, e, f);
+		op_kind(&op, ETA_OP_CLOSE);
+		ret = next(number, a, b, c, d, e, f);
+		op_end_close(&op, (int)ret);
+		return ret;
+	case SYS_lseek:
+		if (!is_own(CALLER))
+			doubt((int)a);
+		return next(number, a, b, c, d, e, f);
+	default:
+		return next(number, a, b, c, d, e, f);
+	}
+	if (is_own(CALLER) || !op_begin(&op, FN_syscall, (int)a, size, offset, CALLER))
+		return next(number, a, b, c, d, e, f);
+	op_kind(&op, kind);
+	ret = next(number, a, b, c, d, e, f);
+	op_end_transfer(&op, kind, (int)a, ret);
+	return ret;
+}

@@ -1,0 +1,101 @@
+/* Wrappers of libaio and liburing: requests are queued and fetched, the kernel's trace has the
+ * rest. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wrap.h"
+
+#include <signal.h>
+#include <time.h>
+
+/*
+ * As in libaio.h and liburing.h, which need not be there: only what a wrapper hands on. Most of
+ * liburing is inline and comes to these.
+ */
+struct iocb;
+struct io_event;
+struct io_uring;
+struct io_uring_cqe;
+struct __kernel_timespec;
+int io_submit(void *context, long n, struct iocb **list);
+int io_getevents(void *context, long least, long n, struct io_event *events,
+		 struct timespec *limit);
+int io_pgetevents(void *context, long least, long n, struct io_event *events,
+		  struct timespec *limit, sigset_t *mask);
+int io_uring_submit(struct io_uring *ring);
+int io_uring_submit_and_wait(struct io_uring *ring, unsigned n);
+int io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,
+				     struct __kernel_timespec *limit, sigset_t *mask);
+int io_uring_wait_cqes(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,
+		       struct __kernel_timespec *limit, sigset_t *mask);
+int io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **cqe,
+			      struct __kernel_timespec *limit);
+int __io_uring_get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned submit,
+		       unsigned n, sigset_t *mask);
+
+/* these give -errno */
+#define QUEUED(name, kind, library, args)                                                          \
+	struct op op;                                                                              \
+	int ret;                                                                                   \
+                                                                                                   \
+	if (!op_begin_open(&op, FN_##name, CALLER))                                                \
+		return REAL(name) args;                                                            \
+	async_used(library);                                                                       \
+	ret = REAL(name) args;                                                                     \
+	op_end_path(&op, ETA_OP_##kind, ret, NULL);                                                \
+	return ret
+
+#define SHAPE_IO_SUBMIT(name, kind, type, detail)                                                  \
+	EXPORT int name(void *context, long n, struct iocb **list)                                 \
+	{                                                                                          \
+		QUEUED(name, kind, "libaio", (context, n, list));                                  \
+	}
+
+#define SHAPE_IO_GETEVENTS(name, kind, type, detail)                                               \
+	EXPORT int name(void *context, long least, long n, struct io_event *events,                \
+			struct timespec *limit)                                                    \
+	{                                                                                          \
+		QUEUED(name, kind, "libaio", (context, least, n, events, limit));                  \
+	}
+
+#define SHAPE_IO_PGETEVENTS(name, kind, type, detail)                                              \
+	EXPORT int name(void *context, long least, long n, struct io_event *events,                \
+			struct timespec *limit, sigset_t *mask)                                    \
+	{                                                                                          \
+		QUEUED(name, kind, "libaio", (context, least, n, events, limit, mask));            \
+	}
+
+#define SHAPE_URING(name, kind, type, detail)                                                      \
+	EXPORT int name(struct io_uring *ring)                                                     \
+	{                                                                                          \
+		QUEUED(name, kind, "io_uring", (ring));                                            \
+	}
+
+#define SHAPE_URING_WAIT(name, kind, type, detail)                                                 \
+	EXPORT int name(struct io_uring *ring, unsigned n)                                         \
+	{                                                                                          \
+		QUEUED(name, kind, "io_uring", (ring, n));                                         \
+	}
+
+#define SHAPE_URING_WAIT_TIMEOUT(name, kind, type, detail)                                         \
+	EXPORT int name(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,              \
+			struct __kernel_timespec *limit, sigset_t *mask)                           \
+	{                                                                                          \
+		QUEUED(name, kind, "io_uring", (ring, cqe, n, limit, mask));                       \
+	}
+
+#define SHAPE_URING_CQE_TIMEOUT(name, kind, type, detail)                                          \
+	EXPORT int name(struct io_uring *ring, struct io_uring_cqe **cqe,                          \
+			struct __kernel_timespec *limit)                                           \
+	{                                                                                          \
+		QUEUED(name, kind, "io_uring", (ring, cqe, limit));                                \
+	}
+
+#define SHAPE_URING_GET(name, kind, type, detail)                                                  \
+	EXPORT int name(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned submit,         \
+			unsigned n, sigset_t *mask)                                                \
+	{                                                                                          \
+		QUEUED(name, kind, "io_uring", (ring, cqe, submit, n, mask));                      \
+	}
+
+#define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
+SCI_QUEUE_FUNCTIONS(X)
+#undef X
