@@ -51,7 +51,8 @@
 	X(fgetc) X(fgetc_unlocked) X(getc) X(getc_unlocked) X(getchar) X(getchar_unlocked)         \
 	X(getw) X(_IO_getc) X(ungetc) X(getline) X(getdelim) X(__getdelim)                         \
 	X(fscanf) X(vfscanf) X(scanf) X(vscanf)                                                    \
-	X(__isoc99_fscanf) X(__isoc99_vfscanf) X(__isoc99_scanf) X(__isoc99_vscanf)
+	X(__isoc99_fscanf) X(__isoc99_vfscanf) X(__isoc99_scanf) X(__isoc99_vscanf)                \
+	X(__isoc23_fscanf) X(__isoc23_vfscanf) X(__isoc23_scanf) X(__isoc23_vscanf)
 
 /* POSIX aio, libaio, liburing */
 #define ETA_IO_ASYNC(X)                                                                            \
@@ -61,7 +62,8 @@
 	X(lio_listio) X(lio_listio64)                                                              \
 	X(io_setup) X(io_destroy) X(io_submit) X(io_getevents) X(io_pgetevents) X(io_cancel)       \
 	X(io_uring_submit) X(io_uring_submit_and_wait) X(io_uring_wait_cqe)                        \
-	X(io_uring_wait_cqes) X(io_uring_enter)
+	X(io_uring_wait_cqes) X(io_uring_enter) X(io_uring_submit_and_wait_timeout)                \
+	X(io_uring_wait_cqe_timeout) X(__io_uring_get_cqe)
 
 /* calls that look at or change names and attributes */
 #define ETA_IO_METADATA(X)                                                                         \

@@ -14,16 +14,18 @@ Op = collections.namedtuple(
     "Op", "name kind fd path file size offset ret begin end pid tid caller")
 File = collections.namedtuple("File", "kind dev open_flags inode fs_magic path")
 Header = collections.namedtuple(
-    "Header", "version kind pid tid ppid start mono real lost last_file host comm exe parent_tid")
+    "Header", "version kind pid tid ppid start mono real lost last_file host comm exe parent_tid "
+    "not_recorded")
 
 
 def read_header(data):
     assert data[:8] == b"SCISPOOL", "magic"
     (version, kind, pid, tid, ppid, _cpu, start, mono, real, lost, last_file, parent_tid, _flags,
-     host, comm, exe) = struct.unpack_from("=6I5Q2I64s64s256s", data, 8)
+     host, comm, exe, _last_thread, not_recorded) = struct.unpack_from(
+         "=6I5Q2I64s64s256s2Q", data, 8)
     text = [t.split(b"\0")[0].decode() for t in (host, comm, exe)]
     return Header(version, kind, pid, tid, ppid, start, mono, real, lost, last_file, *text,
-                  parent_tid)
+                  parent_tid, not_recorded)
 
 
 def records(data):
@@ -72,7 +74,7 @@ class Spool:
             header = headers[name]
             image = image_of(header)
             tid = header.tid
-            for at, kind, time, end, _flags, ident in records(data):
+            for at, kind, time, end, flags, ident in records(data):
                 if kind == THREAD:
                     tid = ident
                     self.threads.append((header.pid, tid, time))
@@ -80,6 +82,8 @@ class Spool:
                     continue
                 fd, file, size, offset, ret, caller = struct.unpack_from("=iIQqqQ", data, at + 24)
                 text, op_kind = self.names[image, ident]
+                if flags & 15:  # this call did something else than its name says
+                    op_kind = (flags & 15) - 1
                 known = self.files.get((image, file))
                 assert known or file == 0, (name, at, file)
                 self.ops.append(Op(text, op_kind, fd, known.path if known else "", file, size,

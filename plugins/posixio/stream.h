@@ -40,15 +40,23 @@ static inline void stream_set(struct file *file, FILE *stream, int64_t at)
 	__atomic_store_n(&file->stream_write, stream->_IO_write_ptr, __ATOMIC_RELAXED);
 }
 
-/* Where the stream is; ETA_OFFSET_UNKNOWN. */
-static inline int64_t stream_at(struct file *file, FILE *stream)
+/* Where the stream is, as far as that was followed; ETA_OFFSET_UNKNOWN. */
+static inline int64_t stream_followed(const struct file *file, const FILE *stream)
 {
-	int saved = errno;
-	int64_t at;
-
 	if (likely(__atomic_load_n(&file->stream_read, __ATOMIC_RELAXED) == stream->_IO_read_ptr &&
 		   __atomic_load_n(&file->stream_write, __ATOMIC_RELAXED) == stream->_IO_write_ptr))
 		return __atomic_load_n(&file->stream_at, __ATOMIC_RELAXED);
+	return ETA_OFFSET_UNKNOWN;
+}
+
+/* The same, asked for where it was not. */
+static inline int64_t stream_at(struct file *file, FILE *stream)
+{
+	int64_t at = stream_followed(file, stream);
+	int saved = errno;
+
+	if (likely(at != ETA_OFFSET_UNKNOWN))
+		return at;
 	if (!stream_seeks(file))
 		return ETA_OFFSET_UNKNOWN;
 	at = REAL(ftello64)(stream);

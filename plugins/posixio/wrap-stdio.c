@@ -130,16 +130,20 @@ static inline void stream_opened(FILE *stream)
 #define SHAPE_FFLUSH(name, kind, type, detail)                                                     \
 	EXPORT int name(FILE *stream)                                                              \
 	{                                                                                          \
+		int64_t at = ETA_OFFSET_UNKNOWN;                                                   \
 		struct op op;                                                                      \
 		int ret;                                                                           \
                                                                                                    \
-		if (!(stream ? op_begin_stream(&op, FN_##name, stream, true, 0, CALLER)            \
+		if (!(stream ? op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, \
+					CALLER)                                                    \
 			     : op_begin_open(&op, FN_##name, CALLER)))                             \
 			return REAL(name)(stream);                                                 \
+		if (stream)                                                                        \
+			at = stream_followed(op.file, stream);                                     \
 		ret = REAL(name)(stream);                                                          \
 		if (stream) {                                                                      \
 			files_doubt_position(op.file);                                             \
-			stream_set(op.file, stream, op.offset);                                    \
+			stream_set(op.file, stream, at);                                           \
 			op_end(&op, ETA_OP_##kind, ret ? -errno : 0, ETA_OFFSET_UNKNOWN);          \
 		} else {                                                                           \
 			op_end_path(&op, ETA_OP_##kind, ret ? -errno : 0, NULL);                   \

@@ -403,7 +403,7 @@ int _IO_getc(FILE *stream);
 			return REAL(name)(c, stream);                                              \
 		ret = REAL(name)(c, stream);                                                       \
 		stream_set(op.file, stream, -1);                                                   \
-		op_end(&op, ETA_OP_##kind, ret, ETA_OFFSET_UNKNOWN);                               \
+		op_end(&op, ETA_OP_##kind, ret, op.offset);                                        \
 		return ret;                                                                        \
 	}
 
