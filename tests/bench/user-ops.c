@@ -27,6 +27,20 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* KiB that the process has in memory. */
+static long resident_kib(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[256];
+	long kib = -1;
+
+	while (status && kib < 0 && fgets(line, sizeof(line), status))
+		sscanf(line, "VmRSS: %ld", &kib);
+	if (status)
+		fclose(status);
+	return kib;
+}
+
 /* Gives its CPU time in ns. */
 static void *run(void *arg)
 {
@@ -47,19 +61,22 @@ static void *run(void *arg)
 			err(1, "%s", path);
 	cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	pthread_barrier_wait(&job.start);
+	pthread_barrier_wait(&job.start);
 	close(fd);
 	return (void *)(uintptr_t)cpu_ns;
 }
 
 /*
  * user-ops DIR THREADS BYTES N: prints ns per call, elapsed (as if each thread had a CPU, or its
- * share of one) and CPU time, to descriptor 9, which no tracer of files has seen.
+ * share of one) and CPU time, and the resident memory in KiB, to descriptor 9, which no tracer of
+ * files has seen.
  */
 int main(int argc, char **argv)
 {
 	pthread_t threads[MAX_THREADS];
 	long n_threads = argc == 5 ? atol(argv[2]) : 0, cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t start_ns, elapsed_ns, cpu_ns = 0;
+	long kib;
 
 	if (n_threads < 1 || n_threads > MAX_THREADS)
 		errx(2, "usage: user-ops DIR THREADS BYTES N");
@@ -76,15 +93,17 @@ int main(int argc, char **argv)
 	start_ns = now_ns(CLOCK_MONOTONIC);
 	pthread_barrier_wait(&job.start);
 	elapsed_ns = now_ns(CLOCK_MONOTONIC) - start_ns;
+	kib = resident_kib(); /* while all of them live */
+	pthread_barrier_wait(&job.start);
 	for (long i = 0; i < n_threads; i++) {
 		void *result;
 
 		pthread_join(threads[i], &result);
 		cpu_ns += (uint64_t)(uintptr_t)result;
 	}
-	dprintf(9, "%.1f %.1f\n",
+	dprintf(9, "%.1f %.1f %ld\n",
 		(double)elapsed_ns * (double)(cpus < n_threads ? cpus : n_threads) /
 			(double)n_threads / (double)job.n,
-		(double)cpu_ns / (double)n_threads / (double)job.n);
+		(double)cpu_ns / (double)n_threads / (double)job.n, kib);
 	return 0;
 }

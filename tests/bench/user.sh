@@ -1,10 +1,12 @@
 # Cost of a traced call: ns added by our tracers and by EZTrace's built-in one, in interleaved runs.
+# Then what a thread costs, and a call in the trace.
 # shellcheck shell=sh
 set -eu
 : "${SCI_BUILD:?run ./dev bench user}"
 rounds=${SCI_BENCH_ROUNDS:-5}
 calls=${SCI_BENCH_CALLS:-200000} # per run, over all threads
 program=$SCI_BUILD/tests/bench/bench-user-ops
+short_threads=$SCI_BUILD/tests/programs/short-threads
 spool_tracer=$SCI_BUILD/plugins/.libs/libsci-posixio.so
 plugins=$SCI_BUILD/plugins
 dir=$(mktemp -d "$SCI_BUILD/bench.XXXXXX")
@@ -12,11 +14,11 @@ data=$(mktemp -d /dev/shm/sci-bench.XXXXXX)
 trap 'rm -rf "$dir" "$data"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# run HOW THREADS BYTES: "elapsed cpu" in ns per call
-run()
+# traced HOW COMMAND...: what it prints to descriptor 9
+traced()
 {
 	how=$1
-	set -- "$program" "$data" "$2" "$3" $((calls / $2))
+	shift
 	rm -rf "$dir/trace"
 	mkdir "$dir/trace"
 	case $how in
@@ -30,6 +32,12 @@ run()
 	}
 }
 
+# run HOW THREADS BYTES: "elapsed cpu" in ns per call, then the resident memory in KiB
+run()
+{
+	traced "$1" "$program" "$data" "$2" "$3" $((calls / $2))
+}
+
 tracers=spool
 if command -v eztrace >/dev/null 2>&1 && [ -e "$plugins/libeztrace-posixio.so" ]; then
 	# the built-in tracer sees no pwrite64, and this program's pwrite is that of LP64
@@ -37,6 +45,58 @@ if command -v eztrace >/dev/null 2>&1 && [ -e "$plugins/libeztrace-posixio.so" ]
 else
 	echo "eztrace is not installed: only the spool is measured"
 fi
+
+# median: of numbers, one per line
+median()
+{
+	sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+# The built-in keeps 16 MiB and more of each thread that ever was: with these threads it takes all of
+# a machine's memory.
+short_columns()
+{
+	all=$tracers
+	tracers=${tracers% builtin}
+	columns short_row "$1"
+	tracers=$all
+}
+
+# columns COMMAND...: what the command says of untraced runs and of each tracer
+columns()
+{
+	for how in untraced spool eztrace builtin; do
+		case " untraced $tracers " in
+		*" $how "*) printf ' %14s' "$("$@" "$how")" ;;
+		*) printf ' %14s' - ;;
+		esac
+	done
+	echo
+}
+
+# short_row THREADS HOW: microseconds per thread
+short_row()
+{
+	i=0
+	while [ $i -lt "$rounds" ]; do
+		traced "$2" "$short_threads" "$data" "$1" 4
+		i=$((i + 1))
+	done | median
+}
+
+# memory HOW: KiB of a process of 32 threads, per thread
+memory()
+{
+	traced "$1" "$program" "$data" 32 1 20000 | awk '{ printf "%.0f", $3 / 32 }'
+}
+
+# trace_bytes HOW: bytes of the trace per call
+trace_bytes()
+{
+	traced "$1" "$program" "$data" 1 1 "$calls" >/dev/null
+	find "$dir/trace" -type f -printf '%s\n' |
+		awk -v calls="$calls" '{ n += $1 } END { printf "%.0f", n / calls }'
+}
 
 # row BYTES THREADS: medians of what each tracer adds, run by run against the untraced run beside it
 row()
@@ -76,3 +136,14 @@ for bytes in 1 4096; do
 	done
 done
 echo "target: spool <= 40, eztrace <= 100, the same at every thread count"
+echo
+printf '%-18s %14s %14s %14s %14s\n' "" untraced spool eztrace "built-in"
+for threads in 200 1000; do
+	printf '%-18s' "$threads threads, us"
+	short_columns "$threads"
+done
+printf '%-18s' "KiB per thread"
+columns memory
+printf '%-18s' "trace bytes/call"
+columns trace_bytes
+echo "target: 200 short threads within 1.5 x untraced, 1024 KiB more per thread, 64 bytes per call"

@@ -33,11 +33,12 @@ for at_a_time in (1, 40):
 
         s = spool.Spool(folder)
         assert s.lost == 0
-        assert len(s.threads) == THREADS, len(s.threads)
+        short = [t for t in s.threads if t[0] != t[1]]
+        assert len(short) == THREADS, len(short)
         # a tid may come back; a thread's calls lie between its start and the next of its tid
         calls = collections.defaultdict(list)
         for op in s.ops:
-            start = max(t for t in s.threads if t[1] == op.tid and t[2] <= op.begin)
+            start = max(t for t in short if t[1] == op.tid and t[2] <= op.begin)
             calls[start].append(op)
         assert len(calls) == THREADS
         seen = []
