@@ -9,7 +9,8 @@
  *   meta                 struct eta_spool_header (kind META), then NAME and PROPERTY records
  *   user.PID.TID.START   of a thread of a traced program, and of those that began after it ended
  *                        (kind USER): USER_OP, FILE, THREAD records
- *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY records
+ *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY, MODULE,
+ *                        STACK records
  *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, WAIT, BIO, TASK, FILE, LOSS records
  *
  * Every file starts with a header of ETA_SPOOL_HEADER_BYTES, then records until one whose `type` is
@@ -72,6 +73,8 @@ enum eta_record_type {
 	ETA_RECORD_SKIP, /* filler to be passed over */
 	ETA_RECORD_WAIT, /* struct eta_kernel_op without a system call: waits between two of them */
 	ETA_RECORD_THREAD,
+	ETA_RECORD_MODULE,
+	ETA_RECORD_STACK,
 };
 
 /* The first 24 bytes of every record. */
@@ -91,14 +94,14 @@ struct eta_record_head {
  * at return, so a thread killed inside the call leaves a truncated operation, not nothing.
  */
 struct eta_user_op {
-	/* id: NAME id of the function; flags: ETA_USER_KIND */
+	/* id: NAME id of the function; flags: ETA_USER_* */
 	struct eta_record_head head;
 	int32_t fd;	 /* -1: none */
 	uint32_t file;	 /* FILE id within the process, 0: unknown */
 	uint64_t size;	 /* requested bytes */
 	int64_t offset;	 /* byte offset in the file, ETA_OFFSET_UNKNOWN */
 	int64_t ret;	 /* returned value; -errno where the call failed */
-	uint64_t caller; /* return address, 0: not kept */
+	uint64_t caller; /* return address, 0: not kept; or see ETA_USER_STACK */
 };
 
 /*
@@ -106,6 +109,8 @@ struct eta_user_op {
  * NAME says (fcntl that duplicates, sendfile into a pipe); 0: as the NAME says.
  */
 #define ETA_USER_KIND 0x0f
+/* The same: `caller` is the id of a STACK record, whose first address is the return address. */
+#define ETA_USER_STACK 0x10
 
 /* A file that was opened or met. In the kernel spool `id` is 0 and (dev, inode) is the key. */
 struct eta_file_record {
@@ -167,6 +172,27 @@ struct eta_property_record {
 	uint32_t text_bytes;
 	uint32_t reserved;
 	char text[];
+};
+
+/* What is mapped into the process: the program, a library. Until another one at the same place. */
+struct eta_module_record {
+	struct eta_record_head head; /* time_ns: when it was met; flags: ETA_MODULE_* */
+	uint64_t start;		     /* addresses, */
+	uint64_t end;		     /* the last one excluded */
+	uint64_t bias;		     /* address - bias is an address as in the file */
+	uint16_t build_id_bytes;     /* 0: it has none */
+	uint16_t path_bytes;
+	uint32_t reserved;
+	char text[]; /* the build id's bytes, then the path; padded with zeros to whole units */
+};
+#define ETA_MODULE_PROGRAM 1 /* head.flags: the program itself, no library */
+
+/* A path of calls: return addresses, that of the library call first. */
+struct eta_stack_record {
+	struct eta_record_head head; /* id: STACK id, unique in the image, never 0 */
+	uint32_t n_frames;
+	uint32_t reserved;
+	uint64_t frames[]; /* padded with zeros to whole units */
 };
 
 /* A task the kernel tracer met; time_ns is its start, so a reused tid is another task. */
@@ -284,6 +310,7 @@ struct eta_loss_record {
 _Static_assert(sizeof(struct eta_spool_header) <= ETA_SPOOL_HEADER_BYTES, "header fits its page");
 _Static_assert(sizeof(struct eta_user_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_kernel_op) == 64, "two units");
+_Static_assert(sizeof(struct eta_stack_record) == 32, "one unit");
 _Static_assert(sizeof(struct eta_span) == 32, "one unit");
 _Static_assert(sizeof(struct eta_task_record) == 96, "three units");
 _Static_assert(sizeof(struct eta_bio_record) == 96, "three units");

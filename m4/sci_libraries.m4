@@ -73,12 +73,27 @@ AC_DEFUN([SCI_LIBUNWIND], [
     [], [with_libunwind=check])
   have_libunwind=no
   AS_IF([test "x$with_libunwind" != xno], [
-    AC_CHECK_HEADER([libunwind.h], [have_libunwind=yes])
+    AC_CHECK_HEADER([libunwind.h], [
+      AC_CHECK_LIB([unwind], [unw_backtrace], [have_libunwind=yes])])
     AS_IF([test "x$with_libunwind" = xyes && test $have_libunwind = no],
       [AC_MSG_ERROR([libunwind asked for but not found: install libunwind-dev])])
   ])
-  AS_IF([test $have_libunwind = yes],
-    [AC_DEFINE([HAVE_LIBUNWIND], [1], [Define to 1 if libunwind.h is there.])])
+  AM_CONDITIONAL([HAVE_LIBUNWIND], [test $have_libunwind = yes])
+])
+
+# Names of functions and lines for the addresses of calls.
+AC_DEFUN([SCI_LIBDW], [
+  AC_ARG_WITH([libdw], [AS_HELP_STRING([--without-libdw], [call sites without function and line])],
+    [], [with_libdw=check])
+  have_libdw=no
+  AS_IF([test "x$with_libdw" != xno], [
+    PKG_CHECK_MODULES([LIBDW], [libdw], [have_libdw=yes], [have_libdw=no])
+    AS_IF([test "x$with_libdw" = xyes && test $have_libdw = no],
+      [AC_MSG_ERROR([libdw asked for but not found: install libdw-dev])])
+  ])
+  AS_IF([test $have_libdw = yes],
+    [AC_DEFINE([HAVE_LIBDW], [1], [Define to 1 if libdw of elfutils is there.])],
+    [LIBDW_CFLAGS= LIBDW_LIBS=])
 ])
 
 AC_DEFUN([SCI_TEST_TOOLS], [
@@ -94,6 +109,7 @@ eztrace-sci $PACKAGE_VERSION
   user tracer, EZTrace plugin      $have_eztrace`test $have_eztrace = yes || echo ' (install eztrace libeztrace-dev)'`
   kernel tracer                    $have_bpf`test $have_bpf = yes || echo " ($have_bpf_why)"`
   call stacks (libunwind)          $have_libunwind`test $have_libunwind = yes || echo ' (install libunwind-dev)'`
+  lines of call sites (libdw)      $have_libdw`test $have_libdw = yes || echo ' (install libdw-dev)'`
   unit tests (cmocka)              $have_cmocka`test $have_cmocka = yes || echo ' (install libcmocka-dev)'`
   warnings are errors              ${enable_werror-no}
   sanitizers                       ${SCI_SANITIZE:-none}

@@ -24,6 +24,8 @@
 #define USER_SPOOL "user.spool"
 #define KERNEL_SPOOL "kernel.spool"
 #define ARCHIVE "unified.otf2"
+#define CALLSTACK_DEPTH 16
+#define CALLSTACK_MAX_DEPTH 64 /* of the tracer */
 
 struct record_options {
 	const char *dir; /* NULL: a new one named after the program */
@@ -31,6 +33,7 @@ struct record_options {
 	bool no_user, no_kernel;
 	bool force, keep, quiet, strict;
 	bool env;
+	unsigned callstack; /* frames, 0: none */
 };
 
 struct recording {
@@ -40,7 +43,14 @@ struct recording {
 	struct kernelio *kernelio;
 };
 
-enum { OPTION_NO_USER = 256, OPTION_NO_KERNEL, OPTION_KEEP, OPTION_STRICT, OPTION_ENV };
+enum {
+	OPTION_NO_USER = 256,
+	OPTION_NO_KERNEL,
+	OPTION_KEEP,
+	OPTION_STRICT,
+	OPTION_ENV,
+	OPTION_CALLSTACK
+};
 
 static const struct argp_option argp_options[] = {
 	{ 0, 0, 0, 0, "Output:", 1 },
@@ -54,6 +64,8 @@ static const struct argp_option argp_options[] = {
 	{ 0, 0, 0, 0, "What is traced:", 2 },
 	{ "no-user", OPTION_NO_USER, 0, 0, "leave the library calls out", 2 },
 	{ "no-kernel", OPTION_NO_KERNEL, 0, 0, "leave the kernel out", 2 },
+	{ "callstack", OPTION_CALLSTACK, "DEPTH", OPTION_ARG_OPTIONAL,
+	  "keep the path of calls to each library call, DEPTH frames of it (16)", 2 },
 	{ 0, 0, 0, 0, "EZTrace:", 3 },
 	{ "env", OPTION_ENV, 0, 0,
 	  "print the variables that let 'eztrace -t posixio' find our plugin, and exit", 3 },
@@ -101,6 +113,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_NO_KERNEL:
 		o->no_kernel = true;
+		break;
+	case OPTION_CALLSTACK:
+		o->callstack = CALLSTACK_DEPTH;
+		if (arg)
+			o->callstack =
+				(unsigned)cli_number(arg, 1, CALLSTACK_MAX_DEPTH, "DEPTH", state);
 		break;
 	case OPTION_ENV:
 		o->env = true;
@@ -217,7 +235,7 @@ static int new_dir(struct recording *r)
 /* ---- the two tracers ---- */
 
 /* Variables for the program; strings belong to the caller and stay for the life of the process. */
-static int user_environment(const struct recording *r, char *env[3])
+static int user_environment(const struct recording *r, char *env[4])
 {
 	const char *before = getenv("LD_PRELOAD");
 	char library[PATH_MAX], *spool;
@@ -240,7 +258,10 @@ static int user_environment(const struct recording *r, char *env[3])
 		     before ? before : "") < 0)
 		return -ENOMEM;
 	free(spool);
-	env[2] = NULL;
+	env[2] = env[3] = NULL;
+	if (r->options->callstack &&
+	    asprintf(&env[2], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
+		return -ENOMEM;
 	return 0;
 }
 
@@ -325,7 +346,7 @@ static int run(struct recording *r, int *status)
 {
 	const struct record_options *o = r->options;
 	struct launch launch;
-	char *env[3] = { NULL };
+	char *env[4] = { NULL };
 	char spool[PATH_MAX];
 	bool loads = true; /* the tracer into the program */
 	int rc;

@@ -32,11 +32,24 @@ POSIXIO_LDFLAGS = -module -avoid-version -shared -Wl,-z,now
 
 plugin_LTLIBRARIES += plugins/libsci-posixio.la
 plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
+	plugins/posixio/modules.c \
+	plugins/posixio/modules.h \
+	plugins/posixio/stacks.c \
+	plugins/posixio/stacks.h \
 	plugins/posixio/sink-spool.c \
 	plugins/posixio/sink-spool.h
 plugins_libsci_posixio_la_CFLAGS = $(POSIXIO_CFLAGS)
 plugins_libsci_posixio_la_LIBADD = eta-ext/libspool.la
 plugins_libsci_posixio_la_LDFLAGS = $(POSIXIO_LDFLAGS)
+
+if HAVE_LIBUNWIND
+# Opened by the one above, when call stacks are wanted.
+plugin_LTLIBRARIES += plugins/libsci-unwind.la
+plugins_libsci_unwind_la_SOURCES = plugins/posixio/unwind.c
+plugins_libsci_unwind_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden
+plugins_libsci_unwind_la_LIBADD = -lunwind
+plugins_libsci_unwind_la_LDFLAGS = $(POSIXIO_LDFLAGS)
+endif
 
 if HAVE_EZTRACE
 # `eztrace -t posixio` loads this one and then EZTrace's own of the same name, and aborts on two

@@ -4,13 +4,17 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "modules.h"
 
 #define SEGMENT_FIRST_BYTES ((size_t)16 << 10)
 #define SEGMENT_MAX_BYTES ((size_t)256 << 10) /* more is no cheaper, and resident per thread */
@@ -24,7 +28,24 @@ static struct {
 	struct eta_spool_header
 		header; /* what the headers of all files of the process have alike */
 	bool warned;
+	_Atomic bool locked; /* the spool: more may be written to it than at the start */
+	bool started;
 } process;
+
+void sink_process_lock(void)
+{
+	bool unlocked = false;
+
+	while (!atomic_compare_exchange_weak(&process.locked, &unlocked, true)) {
+		unlocked = false;
+		sched_yield();
+	}
+}
+
+void sink_process_unlock(void)
+{
+	atomic_store(&process.locked, false);
+}
 
 static int spool_dir(void)
 {
@@ -117,16 +138,60 @@ static void put_command_line(struct spool *spool)
 	put_text(spool, ETA_RECORD_PROPERTY, 0, 0, text, (size_t)got - (text[got - 1] == '\0'));
 }
 
+/* What dlopen has added since the last time. */
+static void update_modules(void)
+{
+	sink_process_lock();
+	if (process.spool.header)
+		modules_update(&process.spool);
+	sink_process_unlock();
+}
+
+/*
+ * The parent's other threads may have held locks of the dynamic linker when they were lost: then
+ * neither its list of modules nor the unwinder, which asks for it, can be used in this process.
+ */
+static void start_addresses(bool forked)
+{
+	if (forked && !__libc_single_threaded)
+		stacks_on = false;
+	modules_start(forked);
+	if (!forked)
+		stacks_start();
+}
+
+bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
+{
+	size_t bytes = with_text(sizeof(struct eta_stack_record), n * sizeof(uint64_t));
+	struct eta_stack_record *record;
+
+	/* the path may come from what dlopen has just added */
+	modules_update(&process.spool);
+	record = spool_reserve(&process.spool, bytes);
+	if (!record)
+		return false;
+	record->head.time_ns = clock_real();
+	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
+	record->head.id = id;
+	record->n_frames = n;
+	for (unsigned i = 0; i < n; i++)
+		record->frames[i] = frames[i];
+	__atomic_store_n(&record->head.type, ETA_RECORD_STACK, __ATOMIC_RELEASE);
+	return true;
+}
+
 int sink_process_start(void)
 {
 	struct eta_spool_header header;
 	char path[PATH_MAX];
+	bool forked = process.started;
 	int rc = spool_dir();
 
 	if (rc)
 		return rc;
-	/* the child of a fork: the mapping is its parent's */
+	/* the child of a fork: the mapping is its parent's, and so was the lock */
 	spool_abandon(&process.spool);
+	process.locked = false;
 	header_fill(&process.header);
 	process.header.start_ns = process.header.clock_mono_ns;
 	header = process.header;
@@ -148,6 +213,9 @@ int sink_process_start(void)
 		put_text(&process.spool, ETA_RECORD_NAME, i + 1, function_kinds[i],
 			 function_names[i], strlen(function_names[i]));
 	put_command_line(&process.spool);
+	process.started = true;
+	start_addresses(forked);
+	modules_update(&process.spool);
 	return 0;
 }
 
@@ -175,7 +243,10 @@ void sink_property(const char *prefix, const char *name, const char *value)
 
 void sink_process_end(void)
 {
+	update_modules();
+	sink_process_lock();
 	trim(&process.spool);
+	sink_process_unlock();
 }
 
 /* From here on the file is the calling thread's. 0, or -errno. */
@@ -202,6 +273,7 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	struct eta_spool_header header = process.header;
 	int rc;
 
+	update_modules();
 	if (sink->spool.header && put_thread(&sink->spool) == 0)
 		return 0;
 	spool_close(&sink->spool);
@@ -265,6 +337,7 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 	struct eta_file_record *record = spool_reserve(spool, bytes);
 	uint64_t at;
 
+	update_modules();
 	if (!record)
 		return;
 	at = spool_offset(spool, record);

@@ -6,11 +6,13 @@
 #include "eta-ext/spool.h"
 #include "files.h"
 #include "functions.h"
+#include "stacks.h"
 
 #define TRACER_NAME "libsci-posixio"
 
 struct sink_thread {
 	struct spool spool;
+	struct stack_cache stacks;
 };
 
 struct sink_op {
@@ -73,6 +75,18 @@ static inline bool sink_own_caller(const void *caller)
 	return false;
 }
 
+/* With call stacks: the record refers to the path, whose first address is the caller's. */
+static inline __attribute__((always_inline)) void
+sink_stack_of(struct sink_thread *sink, struct eta_user_op *record, const void *caller)
+{
+	uint32_t id = stacks_find(&sink->stacks, caller);
+
+	if (id) {
+		record->caller = id;
+		record->head.flags = ETA_USER_STACK;
+	}
+}
+
 static inline bool sink_ready(struct thread *t)
 {
 	(void)t;
@@ -103,6 +117,8 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 	record->size = size;
 	record->offset = offset;
 	record->caller = (uint64_t)(uintptr_t)caller;
+	if (__builtin_expect(stacks_on, 0))
+		sink_stack_of(sink_of(t), record, caller);
 	record->head.time_ns = now_ns(t);
 	__atomic_store_n(&record->head.type, ETA_RECORD_USER_OP, __ATOMIC_RELEASE);
 	return true;

@@ -1,0 +1,200 @@
+/* The modules of the process: the program, its libraries, what dlopen added. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/single_threaded.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "modules.h"
+
+#define MAX_MODULES 1024
+#define MAX_BUILD_ID 64
+
+struct module {
+	uint64_t start, name;
+};
+
+static struct {
+	struct module known[MAX_MODULES];
+	unsigned n_known;
+	unsigned long long adds; /* of the dynamic linker, at the last look */
+	bool off;
+	bool warned;
+} modules;
+
+/* One look at all modules. */
+struct look {
+	struct spool *spool;
+	struct module now[MAX_MODULES];
+	unsigned n;
+	bool first; /* the program comes first */
+	char path[PATH_MAX];
+};
+
+void modules_start(bool forked)
+{
+	/*
+	 * The dynamic linker's lock may have been held by another thread when the process was
+	 * forked, and nobody would ever release it here.
+	 */
+	modules.off = forked && !__libc_single_threaded;
+}
+
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = 1469598103934665603u;
+
+	while (*name)
+		hash = (hash ^ (unsigned char)*name++) * 1099511628211u;
+	return hash;
+}
+
+static bool is_known(const struct module *module)
+{
+	for (unsigned i = 0; i < modules.n_known; i++)
+		if (modules.known[i].start == module->start &&
+		    modules.known[i].name == module->name)
+			return true;
+	return false;
+}
+
+/* The build id in the notes of INFO; its length, 0: none. */
+static size_t find_build_id(const struct dl_phdr_info *info, const unsigned char **id)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		const unsigned char *at = (const void *)(info->dlpi_addr + ph->p_vaddr);
+		size_t left = ph->p_memsz, align = ph->p_align == 8 ? 8 : 4;
+
+		if (ph->p_type != PT_NOTE)
+			continue;
+		while (left >= sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			size_t name = (note->n_namesz + align - 1) / align * align;
+			size_t desc = (note->n_descsz + align - 1) / align * align;
+
+			if (name > left || desc > left || sizeof(*note) + name + desc > left)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    memcmp(note + 1, "GNU", 4) == 0 && note->n_descsz <= MAX_BUILD_ID) {
+				*id = (const unsigned char *)(note + 1) + name;
+				return note->n_descsz;
+			}
+			at += sizeof(*note) + name + desc;
+			left -= sizeof(*note) + name + desc;
+		}
+	}
+	return 0;
+}
+
+/* The absolute path of a module, in LOOK's room: where the program goes later does not matter. */
+static const char *absolute_path(struct look *look, const char *name)
+{
+	ssize_t n;
+
+	if (look->first || !*name) {
+		n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", look->path,
+			    sizeof(look->path) - 1);
+		look->path[n < 0 ? 0 : n] = '\0';
+		return look->path;
+	}
+	if (name[0] != '/' && strchr(name, '/') && realpath(name, look->path))
+		return look->path;
+	return name;
+}
+
+static void put_module(struct look *look, const struct dl_phdr_info *info, uint64_t start,
+		       uint64_t end)
+{
+	const unsigned char *id = NULL;
+	size_t id_bytes = find_build_id(info, &id);
+	const char *path = absolute_path(look, info->dlpi_name);
+	size_t path_bytes = strlen(path);
+	size_t bytes =
+		(sizeof(struct eta_module_record) + id_bytes + path_bytes + ETA_UNIT_BYTES - 1) /
+		ETA_UNIT_BYTES * ETA_UNIT_BYTES;
+	struct eta_module_record *record = spool_reserve(look->spool, bytes);
+
+	if (!record)
+		return;
+	record->head.time_ns = clock_real();
+	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
+	record->head.flags = look->first ? ETA_MODULE_PROGRAM : 0;
+	record->start = start;
+	record->end = end;
+	record->bias = info->dlpi_addr;
+	record->build_id_bytes = (uint16_t)id_bytes;
+	record->path_bytes = (uint16_t)path_bytes;
+	if (id_bytes)
+		memcpy(record->text, id, id_bytes);
+	memcpy(record->text + id_bytes, path, path_bytes);
+	__atomic_store_n(&record->head.type, ETA_RECORD_MODULE, __ATOMIC_RELEASE);
+}
+
+static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct look *look = arg;
+	uint64_t start = UINT64_MAX, end = 0;
+	struct module *module = &look->now[look->n];
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uint64_t at = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type != PT_LOAD)
+			continue;
+		start = at < start ? at : start;
+		end = at + ph->p_memsz > end ? at + ph->p_memsz : end;
+	}
+	if (look->n == MAX_MODULES) {
+		if (!modules.warned)
+			tracer_warn("more than %d libraries: addresses in the others stay without "
+				    "a name",
+				    MAX_MODULES);
+		modules.warned = true;
+		return 1;
+	}
+	if (start < end) {
+		*module = (struct module){ start, hash_name(info->dlpi_name) };
+		if (!is_known(module))
+			put_module(look, info, start, end);
+		look->n++;
+	}
+	look->first = false;
+	return 0;
+}
+
+static int read_adds(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	unsigned long long *adds = arg;
+
+	(void)size;
+	*adds = info->dlpi_adds;
+	return 1;
+}
+
+void modules_update(struct spool *spool)
+{
+	static struct look look; /* the lock of the spool guards it; the stack may be small */
+	unsigned long long adds = 0;
+
+	if (modules.off)
+		return;
+	dl_iterate_phdr(read_adds, &adds);
+	if (adds == modules.adds)
+		return;
+	modules.adds = adds;
+	look.spool = spool;
+	look.n = 0;
+	look.first = true;
+	dl_iterate_phdr(meet_module, &look);
+	memcpy(modules.known, look.now, look.n * sizeof(*look.now));
+	modules.n_known = look.n;
+}

@@ -1,0 +1,39 @@
+/* Call stacks: the path by which each traced call was reached, stored once per process. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef POSIXIO_STACKS_H
+#define POSIXIO_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STACKS_MAX_DEPTH 64
+#define STACKS_DEFAULT_DEPTH 16
+#define STACK_CACHE 64 /* a power of two */
+
+/* Per thread: what was found lately, by return address and stack pointer. */
+struct stack_cache {
+	struct {
+		uintptr_t caller, sp;
+		uint32_t id;
+		uint32_t hits;
+	} entries[STACK_CACHE];
+};
+
+extern bool stacks_on __attribute__((visibility("hidden")));
+
+/* Reads SCI_CALLSTACK and loads the unwinder; once in the life of the process. */
+void stacks_start(void);
+
+/*
+ * Id of the path that leads to the call which returns to CALLER, 0: not known. From a wrapper, so
+ * that equal paths have equal stack pointers.
+ */
+uint32_t stacks_find(struct stack_cache *cache, const void *caller);
+
+/* The sink's part: stores a path that is new. False: there was no room. */
+bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n);
+/* Around what several threads write into the process's file. */
+void sink_process_lock(void);
+void sink_process_unlock(void);
+
+#endif
