@@ -20,6 +20,7 @@
 	  "number: unknown")                                                                       \
 	X(ERRNO, "errno", UINT32, "error number of a failed call")                                 \
 	X(CALLER, "caller", UINT64, "return address of the call")                                  \
+	X(STACK, "stack", UINT64, "call stack: N of STACK::N of the location group")               \
 	X(WHO, "who", UINT64, "thread id of the lock's holder, or of the task that had the CPU")   \
 	X(END, "end", UINT64, "timestamp of the block request's completion")                       \
 	X(OWNER, "owner", UINT32, "thread id of who dirtied the pages of the block request")       \
@@ -49,11 +50,13 @@ enum archive_attribute {
 #define ARCHIVE_DEVICE_CLASS "block device"
 #define ARCHIVE_HOST_CLASS "node"
 
-#define ARCHIVE_PID "PID"		/* of a location and of a location group */
-#define ARCHIVE_PPID "PPID"		/* of a location group */
-#define ARCHIVE_PARENT_TID "PARENT_TID" /* the same: the thread that forked it */
-#define ARCHIVE_TID "TID"		/* of a location */
-#define ARCHIVE_START "START"		/* of a location */
+#define ARCHIVE_PID "PID"		 /* of a location and of a location group */
+#define ARCHIVE_PPID "PPID"		 /* of a location group */
+#define ARCHIVE_PARENT_TID "PARENT_TID"	 /* the same: the thread that forked it */
+#define ARCHIVE_MODULE "MODULE::"	 /* of a location group, a number behind it */
+#define ARCHIVE_STACK_PROPERTY "STACK::" /* the same */
+#define ARCHIVE_TID "TID"		 /* of a location */
+#define ARCHIVE_START "START"		 /* of a location */
 #define ARCHIVE_DEV_PROPERTY "DEV" /* of a device's location, and of the file behind its handle */
 #define ARCHIVE_FILE_DEV "dev"	   /* of a file */
 #define ARCHIVE_FILE_INODE "inode" /* of a file */

@@ -89,6 +89,24 @@ struct eta_property {
 	const char *value;
 };
 
+/* What was mapped into a process: where the addresses of its calls belong. */
+struct eta_module {
+	uint32_t process;
+	bool program; /* the program itself, no library */
+	uint64_t since_ns;
+	uint64_t start, end;  /* addresses, the last one excluded */
+	uint64_t bias;	      /* address - bias is an address as in the file */
+	const char *build_id; /* hexadecimal, "" none */
+	const char *path;
+};
+
+/* A path of calls: return addresses, that of the library call first. */
+struct eta_stack {
+	uint32_t process;
+	uint32_t n_frames; /* never 0 */
+	const uint64_t *frames;
+};
+
 struct eta_defs {
 	struct eta_region *regions;
 	uint32_t n_regions;
@@ -102,7 +120,15 @@ struct eta_defs {
 	uint32_t n_handles;
 	struct eta_property *properties;
 	uint32_t n_properties;
+	struct eta_module *modules;
+	uint32_t n_modules;
+	struct eta_stack *stacks;
+	uint32_t n_stacks;
 };
+
+/* Index of the module that ADDRESS of PROCESS lay in at TIME_NS, or ETA_NONE. */
+uint32_t eta_find_module(const struct eta_defs *defs, uint32_t process, uint64_t address,
+			 uint64_t time_ns);
 
 /* ---- events ---- */
 
@@ -130,6 +156,7 @@ enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
 #define ETA_HAS_END 0x40	 /* end_ns: when a bio's completion was seen */
 #define ETA_EVENT_TRUNCATED 0x80 /* a LEAVE made up because the trace ended inside the region */
 #define ETA_EVENT_DIRECT 0x100	 /* O_DIRECT */
+#define ETA_HAS_STACK 0x400	 /* stack */
 #define ETA_EVENT_BLOCK_IO 0x200 /* IO_BEGIN/ISSUED/COMPLETE of a block request, not of a call */
 
 struct eta_event {
@@ -144,8 +171,11 @@ struct eta_event {
 	uint64_t size;	/* bytes requested; COMPLETE: bytes transferred */
 	int64_t offset; /* bytes */
 	uint64_t inode;
-	uint32_t dev;	/* major << 20 | minor */
-	uint32_t owner; /* IO_BEGIN of a bio: tid of the thread that dirtied the pages */
+	uint32_t dev; /* major << 20 | minor */
+	union {
+		uint32_t owner; /* IO_BEGIN of a bio: tid of the thread that dirtied the pages */
+		uint32_t stack; /* ENTER: index */
+	};
 	union {
 		int64_t ret;	 /* LEAVE: returned value, -errno where the call failed */
 		uint64_t end_ns; /* IO_BEGIN of a bio */

@@ -7,6 +7,8 @@ eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden
 
 # Commands link these objects directly; libeta-ext.so is for other programs.
 eta_ext_libeta_la_SOURCES = \
+	eta-ext/addresses.c \
+	eta-ext/addresses.h \
 	eta-ext/archive.c \
 	eta-ext/archive.h \
 	eta-ext/check.c \
@@ -20,6 +22,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-defs.c \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
+	eta-ext/source-otf2-addresses.c \
 	eta-ext/source-otf2-build.c \
 	eta-ext/source-otf2-cursor.c \
 	eta-ext/source-otf2-cursor.h \
@@ -30,6 +33,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source.h \
 	eta-ext/source-spool.c \
 	eta-ext/source-spool.h \
+	eta-ext/source-spool-addresses.c \
 	eta-ext/source-spool-defs.c \
 	eta-ext/source-spool-kernel.c \
 	eta-ext/source-spool-threads.c \

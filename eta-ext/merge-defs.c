@@ -206,6 +206,30 @@ static int merge_processes(struct eta_trace *trace, struct merge_input *input, s
 	return rc;
 }
 
+/* Modules and stacks of INPUT, behind those of the inputs before it. */
+static int merge_addresses(struct eta_trace *trace, struct merge_input *input)
+{
+	const struct eta_defs *defs = &input->trace->defs;
+	bool ok = true;
+
+	input->first_stack = trace->defs.n_stacks;
+	for (uint32_t i = 0; ok && i < defs->n_modules; i++) {
+		struct eta_module module = defs->modules[i];
+
+		if (input->processes)
+			module.process = input->processes[module.process];
+		ok = eta_defs_module(trace, &module) != ETA_NONE;
+	}
+	for (uint32_t i = 0; ok && i < defs->n_stacks; i++) {
+		struct eta_stack stack = defs->stacks[i];
+
+		if (input->processes)
+			stack.process = input->processes[stack.process];
+		ok = eta_defs_stack(trace, &stack) != ETA_NONE;
+	}
+	return ok ? 0 : -ENOMEM;
+}
+
 /* ---- properties ---- */
 
 static const char *property_of(const struct eta_trace *trace, const char *name)
@@ -346,6 +370,8 @@ int merge_defs(struct eta_trace *trace, struct merge *merge)
 
 	if (merge->n_inputs == 1) {
 		rc = copy_defs(trace, merge);
+		if (rc == 0)
+			rc = merge_addresses(trace, &merge->inputs[0]);
 		goto out;
 	}
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
@@ -358,6 +384,8 @@ int merge_defs(struct eta_trace *trace, struct merge *merge)
 			rc = merge_handles(trace, input, &devices);
 		if (rc == 0)
 			rc = merge_processes(trace, input, &processes);
+		if (rc == 0)
+			rc = merge_addresses(trace, input);
 	}
 	if (rc == 0)
 		rc = merge_properties(trace, merge);

@@ -14,6 +14,7 @@ struct stream {
 	struct eta_cursor *cursor;
 	const struct eta_event *head, *end;
 	const uint32_t *regions, *handles;
+	uint32_t first_stack;
 	uint64_t match_factor, match_offset;
 	uint64_t entered_ns; /* its newest ENTER */
 	size_t depth;	     /* its regions open now */
@@ -91,6 +92,8 @@ static inline void translate(struct stream *s, struct eta_event *to)
 	*to = *s->head;
 	if (to->kind == ETA_ENTER) {
 		to->region = s->regions[to->region];
+		if (to->has & ETA_HAS_STACK)
+			to->stack += s->first_stack;
 		s->entered_ns = to->time_ns;
 		s->depth++;
 	} else if (to->kind == ETA_LEAVE) {
@@ -190,6 +193,7 @@ static int open_stream(struct merge_cursor *c, const struct merge *merge,
 		.cursor = c->cursors[c->n_cursors++],
 		.regions = input->regions,
 		.handles = input->handles,
+		.first_stack = input->first_stack,
 		.match_factor = merge->n_inputs,
 		.match_offset = part->input,
 	};

@@ -17,6 +17,7 @@ struct merge_input {
 	uint32_t *files;
 	uint32_t *handles;
 	uint32_t *processes;
+	uint32_t first_stack; /* its stacks stand behind those of the inputs before it */
 	uint32_t rank; /* 0: has regions outside the kernel, so it is the outer side of a tie */
 };
 

@@ -50,7 +50,7 @@ struct eta_spool_header {
 	uint64_t
 		last_file; /* offset of the newest FILE record, 0: none; go on through its `prev` */
 	uint32_t parent_tid; /* thread that created this one, 0: unknown */
-	uint32_t flags;	     /* reserved, 0 */
+	uint32_t flags;	     /* ETA_SPOOL_* */
 	char host[64];
 	char comm[64];	      /* thread name at creation */
 	char exe[256];	      /* path of the program */
@@ -59,6 +59,8 @@ struct eta_spool_header {
 	/* calls of a level of detail that was not asked for, updated in place */
 	uint64_t not_recorded;
 };
+
+#define ETA_SPOOL_FORKED 1 /* PROCESS: not exec'ed, so its parent's modules are its own, too */
 
 enum eta_record_type {
 	ETA_RECORD_END = 0, /* the zeros behind the last record */

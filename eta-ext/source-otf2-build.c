@@ -285,7 +285,7 @@ static int by_self(const void *a, const void *b)
 	return x->self < y->self ? -1 : x->self > y->self;
 }
 
-static bool build_locations(struct raw_defs *raw, const struct otf2 *otf2)
+static bool build_locations(struct raw_defs *raw, struct otf2 *otf2)
 {
 	struct processes processes = { .first = malloc(((size_t)raw->groups.n + 1) * 4) };
 	bool ok = processes.first != NULL;
@@ -303,6 +303,11 @@ static bool build_locations(struct raw_defs *raw, const struct otf2 *otf2)
 			continue;
 		ok = build_location(raw, &processes, location, otf2->ours);
 	}
+	for (uint32_t g = 0; ok && g < raw->groups.n; g++)
+		if (processes.first[g] != ETA_NONE)
+			ok = otf2_build_addresses(raw, otf2, raw->groups.v[g].self,
+						  processes.known.v[processes.first[g]].index);
+	ok = ok && ref_map_seal(&otf2->stacks);
 	free(processes.known.v);
 	free(processes.first);
 	return ok;

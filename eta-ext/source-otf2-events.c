@@ -84,6 +84,11 @@ static inline unsigned take_attribute(struct eta_event *event, enum archive_attr
 			return 0;
 		event->caller = number;
 		return ETA_HAS_CALLER;
+	case ARCHIVE_STACK:
+		if (event->kind != ETA_ENTER)
+			return 0;
+		event->stack = number < ETA_NONE ? (uint32_t)number : ETA_NONE;
+		return ETA_HAS_STACK;
 	case ARCHIVE_WHO:
 		if (event->kind != ETA_ENTER)
 			return 0;
@@ -127,6 +132,12 @@ static unsigned take_attributes(const struct otf2_cursor *c, struct eta_event *e
 		if (ref < OTF2_ATTRIBUTES_MAX && integer(type, value, &number))
 			has |= take_attribute(
 				event, (enum archive_attribute)c->otf2->attributes[ref], number);
+	}
+	if (has & ETA_HAS_STACK) {
+		event->stack = ref_map_get(&c->otf2->stacks, event->stack);
+		/* other writers may have an attribute of this name */
+		if (event->stack == ETA_NONE)
+			has &= ~(unsigned)ETA_HAS_STACK;
 	}
 	event->has = (uint16_t)(event->has | (has & 0xffff));
 	return has;

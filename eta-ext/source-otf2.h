@@ -130,7 +130,7 @@ struct otf2 {
 	OTF2_Reader *reader;
 	char *base; /* the anchor's path without .otf2 */
 	uint64_t resolution;
-	struct ref_map regions, handles;
+	struct ref_map regions, handles, stacks;
 	uint8_t attributes[OTF2_ATTRIBUTES_MAX]; /* enum archive_attribute; ARCHIVE_N_ATTRIBUTES */
 	bool ours;				 /* written by eta_write_otf2 */
 	/* Per location, under trace->lock: libotf2 has one reader for it at a time, and takes its
@@ -144,6 +144,10 @@ struct otf2 {
 OTF2_GlobalDefReaderCallbacks *otf2_definition_callbacks(void);
 
 /* Fills trace->defs and the maps of its struct otf2 (trace->data). */
+/* The modules and stacks of location group GROUP, which is PROCESS. (source-otf2-addresses.c) */
+bool otf2_build_addresses(struct raw_defs *raw, struct otf2 *otf2, uint64_t group,
+			  uint32_t process);
+
 int otf2_build_definitions(struct raw_defs *raw);
 void otf2_raw_free(struct raw_defs *raw);
 

@@ -274,7 +274,9 @@ int spool_define(struct eta_trace *trace, struct spool_image *image, const char 
 	size_t n;
 	char text[4097];
 
-	if (record->type == ETA_RECORD_SKIP)
+	/* addresses are read when it is known whose they are */
+	if (record->type == ETA_RECORD_SKIP || record->type == ETA_RECORD_MODULE ||
+	    record->type == ETA_RECORD_STACK)
 		return 0;
 	if (record->type != ETA_RECORD_NAME && record->type != ETA_RECORD_PROPERTY) {
 		trace->counts.bad++;

@@ -288,6 +288,19 @@ static int push_call(struct user_cursor *c, struct call call)
 	return 0;
 }
 
+/* The call stack ID and, as the caller, its first address. */
+static void take_stack(struct user_cursor *c, uint64_t id, struct eta_event *event)
+{
+	event->caller = 0;
+	if (id == 0 || id > c->image->n_stacks) {
+		c->base.cursor.counts.bad++;
+		return;
+	}
+	event->stack = c->image->stacks[id - 1];
+	event->caller = c->base.cursor.trace->defs.stacks[event->stack].frames[0];
+	event->has |= ETA_HAS_STACK | ETA_HAS_CALLER;
+}
+
 static int enter(struct user_cursor *c, const struct eta_user_op *op)
 {
 	struct spool_name name = spool_name_of(c->image, op->head.id);
@@ -324,7 +337,9 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 		.region = name.region,
 		.caller = op->caller,
 	};
-	if (op->caller)
+	if (op->head.flags & ETA_USER_STACK)
+		take_stack(c, op->caller, event);
+	else if (op->caller)
 		event->has |= ETA_HAS_CALLER;
 	if (op->size || call.kind == ETA_OP_READ || call.kind == ETA_OP_WRITE) {
 		event->has |= ETA_HAS_SIZE;

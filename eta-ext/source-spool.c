@@ -258,6 +258,8 @@ static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
 		}
 		if (image == ETA_NONE || !spool->images[image].program)
 			rc = out_of_memory(trace);
+		file->image = image;
+		file->inherits = header.flags & ETA_SPOOL_FORKED;
 	}
 	if (rc == 0 && (header.kind == ETA_SPOOL_PROCESS || header.kind == ETA_SPOOL_META))
 		rc = read_definitions(trace, &view, file, image);
@@ -330,6 +332,8 @@ static int spool_open(struct eta_trace *trace)
 	if (rc == 0)
 		rc = connect_images(trace);
 	if (rc == 0)
+		rc = spool_addresses_open(trace);
+	if (rc == 0)
 		rc = spool_user_open(trace);
 	if (rc == 0)
 		rc = spool_kernel_open(trace);
@@ -349,8 +353,10 @@ static void spool_close_trace(struct eta_trace *trace)
 	spool_kernel_close(trace);
 	for (uint32_t i = 0; i < spool->n_files; i++)
 		free(spool->files[i].path);
-	for (uint32_t i = 0; i < spool->n_images; i++)
+	for (uint32_t i = 0; i < spool->n_images; i++) {
 		free(spool->images[i].names);
+		free(spool->images[i].stacks);
+	}
 	spool_tables_free(spool->tables);
 	free(spool->files);
 	free(spool->images);

@@ -14,7 +14,8 @@ struct spool_file {
 	uint64_t last_file;
 	uint32_t kind; /* enum eta_spool_kind; 0: nothing in it is used */
 	uint32_t pid, ppid;
-	uint32_t image; /* USER: index into images */
+	uint32_t image; /* USER, PROCESS: index into images */
+	bool inherits;	/* PROCESS: its parent's modules */
 	uint32_t process;
 	struct spool_view view; /* KERNEL: open as long as the trace is */
 };
@@ -33,6 +34,8 @@ struct spool_image {
 	const char *program;	  /* name; NULL: unknown */
 	struct spool_name *names; /* by id */
 	uint32_t n_names;
+	uint32_t *stacks; /* by id - 1: index of the definition */
+	uint32_t n_stacks;
 };
 
 /* FILE id of an image -> handle. */
@@ -93,6 +96,10 @@ int spool_user_threads(struct eta_trace *trace, uint32_t index, struct spool_vie
 		       const struct eta_spool_header *header);
 int spool_user_cursor(struct eta_trace *trace, const struct spool_location *where,
 		      struct eta_cursor **out);
+
+/* ---- modules and stacks (source-spool-addresses.c) ---- */
+
+int spool_addresses_open(struct eta_trace *trace);
 
 /* ---- kernel side (source-spool-kernel.c) ---- */
 

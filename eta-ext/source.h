@@ -49,7 +49,7 @@ struct eta_trace {
 	bool *counted; /* per location: in counts already */
 	struct eta_string *strings;
 	struct {
-		uint32_t regions, locations, processes, files, handles, properties;
+		uint32_t regions, locations, processes, files, handles, properties, modules, stacks;
 	} room; /* allocated lengths of the arrays in defs */
 	void *data;
 };
@@ -80,6 +80,10 @@ uint32_t eta_defs_process(struct eta_trace *trace, const struct eta_process *pro
 uint32_t eta_defs_file(struct eta_trace *trace, const struct eta_file *file);
 uint32_t eta_defs_handle(struct eta_trace *trace, const struct eta_handle *handle);
 uint32_t eta_defs_property(struct eta_trace *trace, const char *name, const char *value);
+
+/* FRAMES are copied. */
+uint32_t eta_defs_module(struct eta_trace *trace, const struct eta_module *module);
+uint32_t eta_defs_stack(struct eta_trace *trace, const struct eta_stack *stack);
 
 void eta_counts_add(struct eta_counts *sum, const struct eta_counts *more);
 

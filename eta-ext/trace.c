@@ -66,6 +66,10 @@ static void trace_free(struct eta_trace *trace)
 	free(trace->defs.files);
 	free(trace->defs.handles);
 	free(trace->defs.properties);
+	free(trace->defs.modules);
+	for (uint32_t i = 0; i < trace->defs.n_stacks; i++)
+		free((uint64_t *)trace->defs.stacks[i].frames);
+	free(trace->defs.stacks);
 	free(trace->counted);
 	free(trace->path);
 	pthread_mutex_destroy(&trace->lock);
@@ -381,6 +385,34 @@ uint32_t eta_defs_property(struct eta_trace *trace, const char *name, const char
 	property->name = own;
 	property->value = text;
 	return trace->defs.n_properties - 1;
+}
+
+uint32_t eta_defs_module(struct eta_trace *trace, const struct eta_module *module)
+{
+	const char *build_id = copy(trace, module->build_id), *path = copy(trace, module->path);
+	struct eta_module *own = build_id && path ? NEW_DEF(trace, modules) : NULL;
+
+	if (!own)
+		return no_memory(trace, "module", module->path);
+	*own = *module;
+	own->build_id = build_id;
+	own->path = path;
+	return trace->defs.n_modules - 1;
+}
+
+uint32_t eta_defs_stack(struct eta_trace *trace, const struct eta_stack *stack)
+{
+	uint64_t *frames = reallocarray(NULL, stack->n_frames, sizeof(*frames));
+	struct eta_stack *own = frames ? NEW_DEF(trace, stacks) : NULL;
+
+	if (!own) {
+		free(frames);
+		return no_memory(trace, "call stack", "");
+	}
+	memcpy(frames, stack->frames, stack->n_frames * sizeof(*frames));
+	*own = *stack;
+	own->frames = frames;
+	return trace->defs.n_stacks - 1;
 }
 
 bool eta_is_io_function(const char *name)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addresses.h"
+
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -269,6 +271,47 @@ static void write_locations(struct defs *defs)
 	}
 }
 
+/* ---- modules and stacks ---- */
+
+/* "PREFIXn" = TEXT of the group of PROCESS, which may have no locations here and so no group. */
+static void write_address_property(struct defs *defs, uint32_t process, const char *prefix,
+				   uint32_t n, const char *text)
+{
+	OTF2_AttributeValue value = { 0 };
+	uint32_t name_id;
+	char name[32];
+
+	if (process == ETA_NONE || defs->process_group[process] == ETA_NONE)
+		return;
+	snprintf(name, sizeof(name), "%s%u", prefix, n);
+	name_id = string(defs, name);
+	value.stringRef = string(defs, text);
+	WRITE(defs, LocationGroupProperty, defs->process_group[process], name_id, OTF2_TYPE_STRING,
+	      value);
+}
+
+static void write_addresses(struct defs *defs)
+{
+	const struct eta_defs *eta = defs->eta;
+	char *text;
+
+	for (uint32_t i = 0; i < eta->n_modules + eta->n_stacks; i++) {
+		bool module = i < eta->n_modules;
+		uint32_t n = module ? i : i - eta->n_modules;
+		int rc = module ? eta_module_print(&eta->modules[n], &text)
+				: eta_stack_print(&eta->stacks[n], &text);
+
+		if (rc < 0) {
+			defs->code = OTF2_ERROR_MEM_ALLOC_FAILED;
+			return;
+		}
+		write_address_property(defs,
+				       module ? eta->modules[n].process : eta->stacks[n].process,
+				       module ? ARCHIVE_MODULE : ARCHIVE_STACK_PROPERTY, n, text);
+		free(text);
+	}
+}
+
 /* ---- regions ---- */
 
 static void write_regions(struct defs *defs)
@@ -388,6 +431,7 @@ static void write_all(struct defs *defs)
 	write_paradigms(defs);
 	write_system_tree(defs);
 	write_locations(defs);
+	write_addresses(defs);
 	write_regions(defs);
 	write_level_groups(defs);
 	write_files(defs);

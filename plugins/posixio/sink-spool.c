@@ -196,6 +196,7 @@ int sink_process_start(void)
 	process.header.start_ns = process.header.clock_mono_ns;
 	header = process.header;
 	header.kind = ETA_SPOOL_PROCESS;
+	header.flags = forked ? ETA_SPOOL_FORKED : 0;
 	header.tid = header.pid;
 	prctl(PR_GET_NAME, header.comm);
 	if ((size_t)snprintf(path, sizeof(path), "%s/process.%u.%llu", process.dir, header.pid,
