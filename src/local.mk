@@ -7,6 +7,8 @@ COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
 noinst_LTLIBRARIES += src/libanalysis.la
 src_libanalysis_la_SOURCES = \
 	src/analysis/analysis.c src/analysis/analysis.h \
+	src/analysis/callsites.c src/analysis/callsites.h \
+	src/analysis/callsites-score.c \
 	src/analysis/cells.c src/analysis/cells.h \
 	src/analysis/classes.c src/analysis/classes.h \
 	src/analysis/durations.c src/analysis/durations.h \

@@ -12,6 +12,9 @@ static int run(struct engine *e, struct analysis *a)
 {
 	int rc = regions_new(e->defs, &e->regions);
 
+	if (!rc && e->options.callsites)
+		rc = callsites_open(&e->callsites, e->defs);
+
 	if (!rc && e->split)
 		rc = spill_open(&e->spill);
 	if (!rc)
@@ -56,6 +59,7 @@ out:
 	}
 	engine_locations_free(&e);
 	classes_free(&e.classes);
+	callsites_close(&e.callsites);
 	regions_free(&e.regions);
 	resources_free(&e.resources);
 	free(e.references);
@@ -72,5 +76,6 @@ void analysis_free(struct analysis *a)
 		return;
 	free(a->threads);
 	free(a->classes);
+	free(a->callsites);
 	free(a);
 }

@@ -23,6 +23,7 @@ struct analysis_options {
 	enum reference_kind reference;
 	double quantile;  /* of REFERENCE_QUANTILE */
 	unsigned threads; /* 0: as many as CPUs */
+	bool callsites;	  /* tell the places in the program apart */
 };
 
 /* Slowdown of a thread in all its parts; each line of sums is exact. */
@@ -64,6 +65,21 @@ struct class_score {
 	uint8_t mode; /* enum operation_mode */
 };
 
+/* A place in the program where calls were made; all of them together make the application. */
+struct callsite_score {
+	uint64_t address;     /* return address in one of the processes; 0: calls without one */
+	uint32_t module;      /* index into the definitions, ETA_NONE */
+	uint32_t region;      /* the function called; ETA_NONE: several */
+	uint64_t offset;      /* return address as in the module's file */
+	const char *function; /* of the program; "" unknown, as are the next two */
+	const char *file;
+	unsigned line;
+	uint64_t n;
+	uint64_t sum_ns;
+	struct slowdown slowdown;
+	struct verdict verdict;
+};
+
 struct analysis {
 	const struct eta_defs *defs;
 	struct analysis_options options;
@@ -79,6 +95,8 @@ struct analysis {
 	uint32_t n_threads;
 	struct class_score *classes; /* descending loss */
 	uint32_t n_classes;
+	struct callsite_score *callsites; /* descending time taken by others, or lost */
+	uint32_t n_callsites;
 	double sci_max, sci_total;
 	uint32_t max_thread;	   /* index into threads; ETA_NONE without any scored */
 	uint64_t io_ns, life_ns;   /* of scored threads */

@@ -53,6 +53,7 @@ struct classes {
 /* What one location did in one class. */
 struct tally {
 	uint32_t class;
+	uint32_t site; /* with callsites: where the calls were made */
 	uint64_t n;
 	uint64_t sum_ns;
 	uint64_t cell_ns[N_CELLS];

@@ -4,6 +4,7 @@
 #define SCI_ENGINE_H
 
 #include "analysis.h"
+#include "callsites.h"
 #include "classes.h"
 #include "resources.h"
 #include "spill.h"
@@ -34,8 +35,9 @@ struct engine {
 	struct analysis_options options;
 	bool split; /* second sweep, interval */
 	struct regions regions;
-	struct location_result *locations;   /* per definition */
-	struct classes classes;		     /* of all threads */
+	struct location_result *locations; /* per definition */
+	struct classes classes;		   /* of all threads */
+	struct callsites callsites;
 	struct class_references *references; /* per class */
 	struct reference *pool;		     /* all references */
 	uint32_t n_pool;
@@ -54,5 +56,10 @@ int engine_references(struct engine *e);
 int engine_split(struct engine *e);
 /* score.c */
 int engine_score(struct engine *e, struct analysis *a);
+void slowdown_add_tally(struct slowdown *s, const struct tally *t, const struct reference *r,
+			uint64_t least_ns);
+void slowdown_add(struct slowdown *sum, const struct slowdown *more);
+/* callsites-score.c: the tallies of all locations by place. */
+int engine_callsites(const struct engine *e, const uint64_t *least_ns, struct analysis *a);
 
 #endif

@@ -130,6 +130,8 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	w->op.begin_ns = w->accounted_ns = e->time_ns;
 	w->op.region = e->region;
 	w->op.file = ETA_NONE;
+	w->op.stack = e->has & ETA_HAS_STACK ? e->stack : ETA_NONE;
+	w->op.caller = e->has & ETA_HAS_CALLER ? e->caller : 0;
 	w->op.mode = w->regions->info[e->region].mode;
 	w->op.pieces = pieces;
 	w->op.n_pieces = 0;

@@ -55,6 +55,8 @@ struct operation {
 	uint32_t dev;	 /* of the file */
 	uint32_t file;	 /* index into the definitions, ETA_NONE */
 	uint32_t region; /* the outermost */
+	uint32_t stack;	 /* index into the definitions, ETA_NONE */
+	uint64_t caller; /* return address, 0: unknown */
 	uint8_t mode;	 /* enum operation_mode */
 	uint8_t result;	 /* enum operation_result */
 	bool direct;	 /* O_DIRECT */

@@ -29,6 +29,7 @@ struct worker {
 	struct classes classes;
 	struct resource_cache cache;
 	bool has_cells[N_GROUPS];
+	struct callsite_worker sites;
 	uint32_t location;
 	struct location_result *result;
 	struct spill_writer operations;
@@ -42,7 +43,7 @@ static int tally_of(struct worker *w, const struct operation *op, struct class *
 {
 	struct class_key key;
 	struct location_result *r = w->result;
-	uint32_t c;
+	uint32_t c, site = 0, *known = NULL;
 	int rc;
 
 	class_key_make(op, &w->engine->regions, w->engine->options.similar, &key);
@@ -50,7 +51,17 @@ static int tally_of(struct worker *w, const struct operation *op, struct class *
 	if (rc < 0)
 		return rc;
 	*class = w->classes.list[c];
-	if ((*class)->tally_of == w->location + 1) {
+	if (w->engine->options.callsites) {
+		rc = callsite_of(&w->sites, w->location, op, &site);
+		if (!rc)
+			rc = callsite_tally(&w->sites, c, site, &known);
+		if (rc < 0)
+			return rc;
+		if (*known != ETA_NONE) {
+			*index = *known;
+			return 0;
+		}
+	} else if ((*class)->tally_of == w->location + 1) {
 		*index = (*class)->tally;
 		return 0;
 	}
@@ -65,6 +76,9 @@ static int tally_of(struct worker *w, const struct operation *op, struct class *
 	}
 	memset(&r->tallies[r->n_tallies], 0, sizeof(*r->tallies));
 	r->tallies[r->n_tallies].class = c;
+	r->tallies[r->n_tallies].site = site;
+	if (known)
+		*known = r->n_tallies;
 	(*class)->tally_of = w->location + 1;
 	(*class)->tally = *index = r->n_tallies++;
 	return 0;
@@ -193,6 +207,7 @@ static int do_location(struct worker *w)
 	w->result = &e->locations[w->location];
 	w->result->worker = w;
 	resource_cache_reset(&w->cache);
+	callsite_location(&w->sites);
 	spill_writer_begin(&w->operations, &e->spill, &w->result->operations_stream);
 	spill_writer_begin(&w->bios, &e->spill, &w->result->bios_stream);
 	walk_begin(w->walk, &sink);
@@ -246,18 +261,25 @@ static int merge_classes(struct engine *e, struct worker *w, uint32_t *map)
 
 static int finish_worker(struct engine *e, struct worker *w)
 {
-	uint32_t *map = calloc(w->classes.n ? w->classes.n : 1, sizeof(*map));
+	uint32_t *map = calloc(w->classes.n ? w->classes.n : 1, sizeof(*map)), *sites = NULL;
 	int rc = map ? merge_classes(e, w, map) : -ENOMEM;
+
+	if (!rc && e->options.callsites)
+		rc = callsites_merge(&e->callsites, &w->sites, &sites);
 
 	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++) {
 		struct location_result *r = &e->locations[l];
 
-		for (uint32_t t = 0; r->worker == w && t < r->n_tallies; t++)
+		for (uint32_t t = 0; r->worker == w && t < r->n_tallies; t++) {
 			r->tallies[t].class = map[r->tallies[t].class];
+			if (sites)
+				r->tallies[t].site = sites[r->tallies[t].site];
+		}
 	}
 	for (int g = 0; g < N_GROUPS; g++)
 		e->has_cells[g] |= w->has_cells[g];
 	free(map);
+	free(sites);
 	return rc;
 }
 
@@ -305,6 +327,7 @@ static int pass_once(struct engine *e, bool *again)
 		w->pass = &pass;
 		w->engine = e;
 		rc = walk_new(e->defs, &e->regions, e->options.similar, &w->walk);
+		callsite_worker_init(&w->sites, &e->callsites);
 		if (!rc && started > 0)
 			rc = -pthread_create(&w->thread, NULL, work, w);
 		if (rc < 0) {
@@ -327,6 +350,7 @@ static int pass_once(struct engine *e, bool *again)
 			walk_found(workers[i].walk, &e->regions);
 		else if (!rc)
 			rc = finish_worker(e, &workers[i]);
+		callsite_worker_free(&workers[i].sites);
 		walk_free(workers[i].walk);
 		classes_free(&workers[i].classes);
 	}

@@ -35,8 +35,8 @@ static int64_t contended_sum(const struct tally *t, const struct reference *r)
 }
 
 /* LEAST: the least reference of the classes that differ from this one in the path only. */
-static void add_tally(struct slowdown *s, const struct tally *t, const struct reference *r,
-		      uint64_t least_ns)
+void slowdown_add_tally(struct slowdown *s, const struct tally *t, const struct reference *r,
+			uint64_t least_ns)
 {
 	if (!r->known)
 		return;
@@ -138,7 +138,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 			t->time_ns[c] += y->cell_ns[c];
 		if (!ref->known || ref->low_confidence)
 			t->low_confidence += y->n;
-		add_tally(&t->slowdown, y, ref, least_ns[y->class]);
+		slowdown_add_tally(&t->slowdown, y, ref, least_ns[y->class]);
 	}
 	counted = e->split ? t->slowdown.contended_ns : t->slowdown.lost_ns;
 	cells = e->split ? t->slowdown.contended_cell_ns : t->slowdown.cell_ns;
@@ -221,7 +221,7 @@ static void sum_classes(const struct engine *e, struct class_score *classes)
 			struct class_score *s = &classes[t->class];
 			struct slowdown lost = { 0 };
 
-			add_tally(&lost, t, e->references[t->class].headline, 0);
+			slowdown_add_tally(&lost, t, e->references[t->class].headline, 0);
 			s->truncated += t->n;
 			s->sum_ns += t->sum_ns;
 			s->lost_ns += lost.lost_ns;
@@ -248,7 +248,7 @@ static int by_loss(const void *a, const void *b)
 
 /* ---- the application ---- */
 
-static void add_slowdown(struct slowdown *sum, const struct slowdown *more)
+void slowdown_add(struct slowdown *sum, const struct slowdown *more)
 {
 	sum->lost_ns += more->lost_ns;
 	sum->contended_ns += more->contended_ns;
@@ -277,7 +277,7 @@ static void score_application(const struct engine *e, struct analysis *a)
 			a->max_thread = i;
 		a->io_ns += t->io_ns;
 		a->life_ns += t->life_ns;
-		add_slowdown(&a->slowdown, &t->slowdown);
+		slowdown_add(&a->slowdown, &t->slowdown);
 		for (int c = 0; c < N_CELLS; c++)
 			a->time_ns[c] += t->time_ns[c];
 	}
@@ -340,6 +340,8 @@ int engine_score(struct engine *e, struct analysis *a)
 	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
 	a->n_classes = n_classes;
 	score_application(e, a);
+	if (e->options.callsites)
+		rc = engine_callsites(e, least_ns, a);
 out:
 	free(least_ns);
 	return rc;

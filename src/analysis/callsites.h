@@ -1,0 +1,73 @@
+/* Call sites: the places in the program where operations were asked for. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_CALLSITES_H
+#define SCI_CALLSITES_H
+
+#include "operations.h"
+
+/* From a 64-bit key to a number; a key is a hash, as in classes. */
+struct site_map {
+	struct site_slot {
+		uint64_t key;
+		uint32_t value; /* ETA_NONE: free */
+	} * slots;
+	uint32_t n, room;
+};
+
+struct site {
+	uint64_t address; /* 0: the calls have none */
+	uint32_t process;
+	uint32_t module; /* ETA_NONE: in none */
+};
+
+struct sites {
+	struct site *list;
+	uint32_t n, room;
+	struct site_map map;
+};
+
+/* Of the whole analysis. */
+struct callsites {
+	const struct eta_defs *defs;
+	uint32_t *modules; /* indexes, those of a process together */
+	uint32_t *first;   /* per process, and the end of the last: into modules */
+	struct sites all;
+};
+
+/* Of one of its threads. */
+struct callsite_worker {
+	const struct callsites *callsites;
+	struct sites sites;
+	struct site_map tallies; /* of the location under way: (class, site) */
+	uint32_t *stack_frame;	 /* per stack: 1 + the frame that is the site; 0: not looked at */
+	struct known_address {
+		uint64_t address;
+		uint32_t process;
+		uint32_t module;
+		uint64_t since_ns, until_ns; /* when that is so */
+	} * known;			     /* direct mapped */
+};
+
+int callsites_open(struct callsites *callsites, const struct eta_defs *defs);
+void callsites_close(struct callsites *callsites);
+
+void callsite_worker_init(struct callsite_worker *w, const struct callsites *callsites);
+void callsite_worker_free(struct callsite_worker *w);
+
+/* Another location begins: its tallies are none yet. */
+void callsite_location(struct callsite_worker *w);
+
+/*
+ * Where OP was asked for: the innermost frame of its stack that lies in the program itself, else
+ * its return address.
+ */
+int callsite_of(struct callsite_worker *w, uint32_t location, const struct operation *op,
+		uint32_t *site);
+
+/* Where the number of the tally of (CLASS, SITE) is kept; ETA_NONE: it is new, store it there. */
+int callsite_tally(struct callsite_worker *w, uint32_t class, uint32_t site, uint32_t **tally);
+
+/* The sites of W into those of all; *MAP: their numbers there, the caller frees it. */
+int callsites_merge(struct callsites *callsites, const struct callsite_worker *w, uint32_t **map);
+
+#endif
