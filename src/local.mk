@@ -29,11 +29,14 @@ src_libanalysis_la_LIBADD = -lm -lpthread
 bin_PROGRAMS += src/sci-analyze
 src_sci_analyze_SOURCES = \
 	src/sci-analyze.c \
+	src/report/callsites.c \
 	src/report/json.c \
 	src/report/report.h \
-	src/report/text.c
-src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
+	src/report/text.c \
+	src/symbols.c \
+	src/symbols.h
+src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
+src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS)
 
 bin_PROGRAMS += src/sci-merge
 src_sci_merge_SOURCES = src/sci-merge.c src/merging.c src/merging.h

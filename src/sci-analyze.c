@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "report/report.h"
+#include "symbols.h"
 
 #define DEFAULT_TOP 10
 
@@ -24,6 +25,7 @@ struct arguments {
 
 enum option_key {
 	OPTION_TOP = 256,
+	OPTION_BY,
 	OPTION_SCI,
 	OPTION_SIMILAR,
 	OPTION_REFERENCE,
@@ -37,6 +39,8 @@ static const struct argp_option argp_options[] = {
 	{ .doc = "What to show:", .group = 1 },
 	{ "top", OPTION_TOP, "N", OPTION_ARG_OPTIONAL,
 	  "the N most slowed threads (10; 0: all); the default view", 0 },
+	{ "by", OPTION_BY, "WHAT", 0,
+	  "thread (default); callsite: which lines of the program are slowed", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "everything, as json; times are whole nanoseconds", 0 },
 	{ .doc = "How to score:", .group = 2 },
 	{ "sci", OPTION_SCI, "KIND", 0,
@@ -64,6 +68,7 @@ static const char doc[] = "Scores a trace: how much each thread was slowed by in
 			  "\v"
 			  "EXAMPLES\n"
 			  "  sci-analyze run/unified.otf2\n"
+			  "  sci-analyze --by=callsite run/unified.otf2\n"
 			  "  sci-analyze --json user.otf2 kernel.spool | jq .verdict\n"
 			  "  sci-analyze --sci=paper app_trace/eztrace_log.otf2\n\n"
 			  "SEE ALSO\n"
@@ -117,6 +122,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->top = DEFAULT_TOP;
 		if (arg)
 			a->top = (unsigned)cli_number(arg, 0, 1000000, "N", state);
+		break;
+	case OPTION_BY:
+		a->analysis.callsites = strcmp(arg, "callsite") == 0;
+		if (!a->analysis.callsites && strcmp(arg, "thread") != 0)
+			argp_error(state, "--by=%s: one of thread, callsite", arg);
 		break;
 	case OPTION_SCI:
 		a->analysis.sci = is_paper(arg, "sci", state) ? SCI_PAPER : SCI_DEFAULT;
@@ -227,15 +237,20 @@ int main(int argc, char **argv)
 	struct arguments a = { .top = DEFAULT_TOP };
 	struct eta_trace *trace = NULL;
 	struct analysis *analysis = NULL;
+	struct symbols *symbols = symbols_new();
 	int status = CLI_FAILED;
 
 	cli_parse(&argp, argc, argv, &a);
-	if (open_all(&a, &trace) < 0 || analysis_run(trace, &a.analysis, &analysis) < 0 ||
-	    report(&a, analysis) < 0)
+	if (open_all(&a, &trace) < 0 || analysis_run(trace, &a.analysis, &analysis) < 0)
+		goto out;
+	if (a.analysis.callsites)
+		symbols_find(symbols, analysis, a.json || !a.top ? UINT32_MAX : a.top);
+	if (report(&a, analysis) < 0)
 		goto out;
 	status = a.strict && is_damaged(&analysis->counts) ? CLI_FAILED : CLI_OK;
 out:
 	analysis_free(analysis);
+	symbols_free(symbols);
 	eta_close(trace);
 	free(a.paths);
 	return status;

@@ -198,6 +198,28 @@ static void put_class(struct json_object o, const struct analysis *a, const stru
 	put_levels(o, "levels", c->level_ns, a->has_levels);
 }
 
+static void put_callsite(struct json_object o, const struct analysis *a,
+			 const struct callsite_score *s)
+{
+	const struct eta_module *m = s->module == ETA_NONE ? NULL : &a->defs->modules[s->module];
+
+	set_count(o, "address", s->address);
+	set_text(o, "module", m ? m->path : "");
+	set_text(o, "build_id", m ? m->build_id : "");
+	set_count(o, "offset", m ? s->offset : 0);
+	set_text(o, "function", s->function);
+	set_text(o, "file", s->file);
+	set_count(o, "line", s->line);
+	set_text(o, "call", s->region == ETA_NONE ? "" : report_callsite_call(a, s));
+	set_count(o, "n", s->n);
+	set_count(o, "sum_ns", s->sum_ns);
+	set_int(o, "lost_ns", s->slowdown.lost_ns);
+	if (a->options.sci == SCI_DEFAULT)
+		set_int(o, "contended_ns", s->slowdown.contended_ns);
+	put_slowdown(o, &s->slowdown, a->has_levels);
+	put_verdict(o, &s->verdict);
+}
+
 /* Kernel threads without operations of their own say nothing here. */
 static bool is_reported(const struct thread_score *t)
 {
@@ -223,6 +245,10 @@ int report_json(FILE *out, const struct analysis *a)
 	array = array_in(root, "classes");
 	for (uint32_t i = 0; ok && i < a->n_classes; i++)
 		put_class(object_at_end(array, &ok), a, &a->classes[i]);
+	if (a->options.callsites)
+		array = array_in(root, "callsites");
+	for (uint32_t i = 0; ok && i < a->n_callsites; i++)
+		put_callsite(object_at_end(array, &ok), a, &a->callsites[i]);
 	put_verdict(root, &a->verdict);
 	verdict = (struct json_object){ json_object_get(root.json, "verdict"), &ok };
 	set_text(verdict, "advice", a->verdict.advice);

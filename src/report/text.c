@@ -5,20 +5,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct cell_text {
-	char text[128];
-};
-
 /* ---- numbers ---- */
 
-static struct cell_text duration(int64_t ns)
+struct report_text report_duration(int64_t ns)
 {
 	static const struct {
 		double ns;
 		const char *unit;
 	} units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" } };
 	double value = (double)ns, size = value < 0 ? -value : value;
-	struct cell_text t;
+	struct report_text t;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (size < units[i].ns * 0.9995)
@@ -38,9 +34,9 @@ static struct cell_text duration(int64_t ns)
 
 /* ---- columns of the thread table ---- */
 
-static struct cell_text column_sci(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_sci(const struct analysis *a, const struct thread_score *t)
 {
-	struct cell_text c;
+	struct report_text c;
 
 	if (!t->scored)
 		snprintf(c.text, sizeof(c.text), "-");
@@ -52,10 +48,10 @@ static struct cell_text column_sci(const struct analysis *a, const struct thread
 	return c;
 }
 
-static struct cell_text column_self(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_self(const struct analysis *a, const struct thread_score *t)
 {
 	int64_t self = t->slowdown.lost_ns - t->slowdown.contended_ns;
-	struct cell_text c;
+	struct report_text c;
 
 	(void)a;
 	if (t->scored && t->life_ns)
@@ -65,51 +61,51 @@ static struct cell_text column_self(const struct analysis *a, const struct threa
 	return c;
 }
 
-static struct cell_text column_sci_io(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_sci_io(const struct analysis *a, const struct thread_score *t)
 {
-	struct cell_text c;
+	struct report_text c;
 
 	(void)a;
 	snprintf(c.text, sizeof(c.text), "%.2f", t->sci_io);
 	return c;
 }
 
-static struct cell_text column_contended(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_contended(const struct analysis *a, const struct thread_score *t)
 {
 	(void)a;
-	return duration(t->slowdown.contended_ns);
+	return report_duration(t->slowdown.contended_ns);
 }
 
-static struct cell_text column_lost(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_lost(const struct analysis *a, const struct thread_score *t)
 {
 	(void)a;
-	return duration(t->slowdown.lost_ns);
+	return report_duration(t->slowdown.lost_ns);
 }
 
-static struct cell_text column_io(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_io(const struct analysis *a, const struct thread_score *t)
 {
 	(void)a;
-	return duration((int64_t)t->io_ns);
+	return report_duration((int64_t)t->io_ns);
 }
 
-static struct cell_text column_life(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_life(const struct analysis *a, const struct thread_score *t)
 {
 	(void)a;
-	return duration((int64_t)t->life_ns);
+	return report_duration((int64_t)t->life_ns);
 }
 
-static struct cell_text column_operations(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_operations(const struct analysis *a, const struct thread_score *t)
 {
-	struct cell_text c;
+	struct report_text c;
 
 	(void)a;
 	snprintf(c.text, sizeof(c.text), "%" PRIu64, t->operations);
 	return c;
 }
 
-static struct cell_text verdict_text(const struct verdict *v)
+struct report_text report_verdict(const struct verdict *v)
 {
-	struct cell_text c;
+	struct report_text c;
 
 	if (v->share == 0)
 		snprintf(c.text, sizeof(c.text), "%s", v->level);
@@ -119,16 +115,16 @@ static struct cell_text verdict_text(const struct verdict *v)
 	return c;
 }
 
-static struct cell_text column_verdict(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_verdict(const struct analysis *a, const struct thread_score *t)
 {
 	(void)a;
-	return verdict_text(&t->verdict);
+	return report_verdict(&t->verdict);
 }
 
-static struct cell_text column_thread(const struct analysis *a, const struct thread_score *t)
+static struct report_text column_thread(const struct analysis *a, const struct thread_score *t)
 {
 	const struct eta_location *l = &a->defs->locations[t->location];
-	struct cell_text c;
+	struct report_text c;
 
 	snprintf(c.text, sizeof(c.text), "%s", l->name);
 	return c;
@@ -149,7 +145,7 @@ static struct cell_text column_thread(const struct analysis *a, const struct thr
 	X(thread, "thread", true, 0)
 
 static const struct column {
-	struct cell_text (*text)(const struct analysis *a, const struct thread_score *t);
+	struct report_text (*text)(const struct analysis *a, const struct thread_score *t);
 	const char *heading;
 	bool left;
 	unsigned drop;
@@ -203,7 +199,7 @@ static void fit_columns(const struct analysis *a, uint32_t n, unsigned width,
 			continue;
 		widths[c] = strlen(columns[c].heading);
 		for (uint32_t i = 0; i < n; i++) {
-			struct cell_text t = columns[c].text(a, &a->threads[i]);
+			struct report_text t = columns[c].text(a, &a->threads[i]);
 
 			if (strlen(t.text) > widths[c])
 				widths[c] = strlen(t.text);
@@ -231,7 +227,7 @@ static void put_table(FILE *out, const struct analysis *a, uint32_t n, unsigned 
 	for (uint32_t i = 0; i < n; i++) {
 		line[0] = '\0';
 		for (size_t c = 0; c < N_COLUMNS; c++) {
-			struct cell_text t = columns[c].text(a, &a->threads[i]);
+			struct report_text t = columns[c].text(a, &a->threads[i]);
 
 			if (widths[c])
 				put_cell(line, sizeof(line), t.text, &columns[c], widths[c]);
@@ -260,7 +256,7 @@ static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_C
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
-					 duration(in_level(cell_ns, l)).text);
+					 report_duration(in_level(cell_ns, l)).text);
 	put_line(out, line, width);
 }
 
@@ -330,7 +326,7 @@ static void put_answer(FILE *out, const struct analysis *a, unsigned width)
 		 digits, a->sci_max, interval, a->defs->locations[t->location].name, digits,
 		 a->sci_total);
 	put_wrapped(out, line, false, width);
-	fprintf(out, "verdict: %s\n", verdict_text(&a->verdict).text);
+	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
 	put_wrapped(out, a->verdict.advice, true, width);
 	if (!a->has_levels)
 		put_wrapped(out,
@@ -358,7 +354,7 @@ static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 		 "%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s; "
 		 "classes: %s, reference: %s",
 		 a->operations, a->events, a->defs->n_locations,
-		 duration((int64_t)a->duration_ns).text,
+		 report_duration((int64_t)a->duration_ns).text,
 		 a->options.similar == SIMILAR_PAPER ? "paper" : "default", reference);
 	put_wrapped(out, line, false, width);
 	used = (size_t)snprintf(line, sizeof(line),
@@ -390,16 +386,21 @@ void report_reference_name(const struct analysis_options *options, char *text, s
 	}
 }
 
+static uint32_t shown_of(uint32_t n, const struct report_options *options)
+{
+	return options->top && n > options->top ? options->top : n;
+}
+
 int report_text(FILE *out, const struct analysis *a, const struct report_options *options)
 {
-	uint32_t all = threads_with_io(a), shown = all;
-
-	if (options->top && shown > options->top)
-		shown = options->top;
+	uint32_t all = threads_with_io(a), shown = shown_of(all, options);
 	put_answer(out, a, options->width);
 	if (shown && a->has_levels)
 		put_levels(out, a, options->width);
-	if (shown) {
+	if (shown && a->options.callsites) {
+		fputc('\n', out);
+		report_callsites(out, a, shown_of(a->n_callsites, options), options->width);
+	} else if (shown) {
 		fputc('\n', out);
 		put_table(out, a, shown, options->width);
 		if (shown < all)
