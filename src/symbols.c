@@ -140,33 +140,35 @@ static const char *function_at(Dwfl_Module *module, Dwarf_Addr address)
 	return name ? name : dwfl_module_addrname(module, address);
 }
 
-static void find_one(struct symbols *symbols, const struct eta_defs *defs,
-		     struct callsite_score *site)
+static void find_one(struct symbols *symbols, const struct eta_defs *defs, struct code_place *place)
 {
-	struct image *image = image_of(symbols, &defs->modules[site->module]);
-	/* the call, and not the line that it returns to */
-	Dwarf_Addr address = image ? image->bias + site->offset - 1 : 0;
+	struct image *image =
+		place->module == ETA_NONE ? NULL : image_of(symbols, &defs->modules[place->module]);
 	const char *function, *file;
+	Dwarf_Addr address;
 	Dwfl_Line *line;
 	int number = 0;
 
 	if (!image || !image->module)
 		return;
+	/* the call, and not the line that it returns to */
+	address = image->bias + place->offset - 1;
 	function = function_at(image->module, address);
 	line = dwfl_module_getsrc(image->module, address);
 	file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-	site->function = function ? function : "";
+	place->function = function ? function : "";
 	if (file && number > 0) {
-		site->file = file;
-		site->line = (unsigned)number;
+		place->file = file;
+		place->line = (unsigned)number;
 	}
 }
 
 void symbols_find(struct symbols *symbols, struct analysis *a, uint32_t n)
 {
-	for (uint32_t i = 0; i < n && i < a->n_callsites; i++)
-		if (a->callsites[i].module != ETA_NONE)
-			find_one(symbols, a->defs, &a->callsites[i]);
+	for (uint32_t i = 0; i < n && i < a->n_callsites; i++) {
+		find_one(symbols, a->defs, &a->callsites[i].place);
+		find_one(symbols, a->defs, &a->callsites[i].from);
+	}
 }
 
 #else

@@ -125,7 +125,11 @@ tests_programs_short_threads_CFLAGS = $(SCI_CFLAGS)
 tests_programs_short_threads_LDFLAGS = -pthread
 script_tests += tests/cases/posixio-short-threads.py
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
-	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py
+	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py \
+	tests/cases/posixio-callstack.py
+EXTRA_DIST += tests/programs/callsites.c tests/programs/callsites.h \
+	tests/programs/callsites-library.c tests/programs/exceptions.cpp tests/programs/blind.c \
+	tests/programs/blind.h tests/programs/blind-frame.c
 noinst_PROGRAMS += tests/bench/bench-user-ops
 tests_bench_bench_user_ops_SOURCES = tests/bench/user-ops.c
 tests_bench_bench_user_ops_CFLAGS = $(SCI_CFLAGS)

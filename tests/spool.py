@@ -7,11 +7,12 @@ import struct
 
 HEADER = 4096
 USER_FILE, PROCESS_FILE = 2, 3
-USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD = 1, 4, 6, 7, 9, 11
+USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD, STACK = 1, 4, 6, 7, 9, 11, 13
+HAS_STACK = 16  # of a USER_OP's flags
 OFFSET_UNKNOWN = -(1 << 63)
 
 Op = collections.namedtuple(
-    "Op", "name kind fd path file size offset ret begin end pid tid caller")
+    "Op", "name kind fd path file size offset ret begin end pid tid caller stack")
 File = collections.namedtuple("File", "kind dev open_flags inode fs_magic path")
 Header = collections.namedtuple(
     "Header", "version kind pid tid ppid start mono real lost last_file host comm exe parent_tid "
@@ -43,7 +44,7 @@ class Spool:
 
     def __init__(self, path):
         self.headers, self.names, self.properties = {}, {}, {}
-        self.files, self.ops = {}, []
+        self.files, self.ops, self.stacks = {}, [], {}
         loaded = {name: open(name, "rb").read() for name in sorted(glob.glob(os.path.join(path, "*.*")))}
         headers = {name: read_header(data) for name, data in loaded.items()}
         # an image: a process until it calls exec; ids are unique within one
@@ -64,6 +65,9 @@ class Spool:
                     n, = struct.unpack_from("=I", data, at + 24)
                     self.properties.setdefault(header.pid, []).append(
                         data[at + 32:at + 32 + n].decode())
+                elif kind == STACK:
+                    n, = struct.unpack_from("=I", data, at + 24)
+                    self.stacks[image, ident] = struct.unpack_from(f"={n}Q", data, at + 32)
                 elif kind == FILE:
                     dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
                     self.files[image, ident] = File(
@@ -81,6 +85,8 @@ class Spool:
                 if kind != USER_OP:
                     continue
                 fd, file, size, offset, ret, caller = struct.unpack_from("=iIQqqQ", data, at + 24)
+                stack = self.stacks[image, caller] if flags & HAS_STACK else ()
+                caller = stack[0] if stack else caller
                 text, op_kind = self.names[image, ident]
                 if flags & 15:  # this call did something else than its name says
                     op_kind = (flags & 15) - 1
@@ -88,6 +94,6 @@ class Spool:
                 assert known or file == 0, (name, at, file)
                 self.ops.append(Op(text, op_kind, fd, known.path if known else "", file, size,
                                    None if offset == OFFSET_UNKNOWN else offset, ret, time, end,
-                                   header.pid, tid, caller))
+                                   header.pid, tid, caller, stack))
         self.ops.sort(key=lambda op: (op.begin, -op.end))
         self.lost = sum(h.lost for h in self.headers.values())

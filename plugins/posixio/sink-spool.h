@@ -83,7 +83,7 @@ sink_stack_of(struct sink_thread *sink, struct eta_user_op *record, const void *
 
 	if (id) {
 		record->caller = id;
-		record->head.flags = ETA_USER_STACK;
+		record->head.flags |= ETA_USER_STACK;
 	}
 }
 
@@ -170,7 +170,7 @@ static inline void sink_file_flags(struct file *file, uint32_t new_id, const cha
 static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind)
 {
 	if (op->base == sink->spool.base)
-		op->record->head.flags = (uint8_t)(kind + 1);
+		op->record->head.flags |= (uint8_t)(kind + 1);
 }
 
 static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint64_t size)

@@ -65,15 +65,21 @@ struct class_score {
 	uint8_t mode; /* enum operation_mode */
 };
 
-/* A place in the program where calls were made; all of them together make the application. */
-struct callsite_score {
-	uint64_t address;     /* return address in one of the processes; 0: calls without one */
+/* A place in a file of code. */
+struct code_place {
+	uint64_t address;     /* return address in one of the processes; 0: not known */
 	uint32_t module;      /* index into the definitions, ETA_NONE */
-	uint32_t region;      /* the function called; ETA_NONE: several */
 	uint64_t offset;      /* return address as in the module's file */
-	const char *function; /* of the program; "" unknown, as are the next two */
+	const char *function; /* "" unknown, as is the file */
 	const char *file;
 	unsigned line;
+};
+
+/* A place where calls were made; all of them together make the application. */
+struct callsite_score {
+	struct code_place place;
+	struct code_place from; /* of a library's call: what in the program led to it */
+	uint32_t region;	/* the function called; ETA_NONE: several */
 	uint64_t n;
 	uint64_t sum_ns;
 	struct slowdown slowdown;

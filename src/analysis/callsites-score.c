@@ -21,9 +21,8 @@ static const char *build_id_of(const struct eta_defs *defs, uint32_t module)
 	return module == ETA_NONE ? "" : defs->modules[module].build_id;
 }
 
-/* Sites of one module's file at one offset are one place, whichever process they are of. */
-static int by_place(const struct callsite_score *x, const struct callsite_score *y,
-		    const struct eta_defs *defs)
+static int by_code(const struct code_place *x, const struct code_place *y,
+		   const struct eta_defs *defs)
 {
 	int order = strcmp(path_of(defs, x->module), path_of(defs, y->module));
 
@@ -34,13 +33,26 @@ static int by_place(const struct callsite_score *x, const struct callsite_score 
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* One offset of one module's file is one place, whichever process it is of. */
+static int by_place(const struct callsite_score *x, const struct callsite_score *y,
+		    const struct eta_defs *defs)
+{
+	int order = by_code(&x->place, &y->place, defs);
+
+	return order ? order : by_code(&x->from, &y->from, defs);
+}
+
 /* The lowest address stands for the place: the order of processes may depend on the run. */
 static int by_place_and_address(const void *a, const void *b, void *arg)
 {
 	const struct callsite_score *x = a, *y = b;
 	int order = by_place(x, y, arg);
 
-	return order ? order : (x->address > y->address) - (x->address < y->address);
+	if (order)
+		return order;
+	if (x->place.address != y->place.address)
+		return x->place.address < y->place.address ? -1 : 1;
+	return (x->from.address > y->from.address) - (x->from.address < y->from.address);
 }
 
 static int by_loss(const void *a, const void *b, void *arg)
@@ -96,7 +108,17 @@ static void finish(const struct engine *e, const struct analysis *a, struct call
 
 	s->verdict = verdict_of(e->split ? s->slowdown.contended_cell_ns : s->slowdown.cell_ns, sci,
 				sci, a->has_levels);
-	s->function = s->file = "";
+}
+
+static struct code_place code_place(const struct eta_defs *defs, uint64_t address, uint32_t module)
+{
+	uint64_t bias = module == ETA_NONE ? 0 : defs->modules[module].bias;
+
+	return (struct code_place){ .address = address,
+				    .module = module,
+				    .offset = address - bias,
+				    .function = "",
+				    .file = "" };
 }
 
 int engine_callsites(const struct engine *e, const uint64_t *least_ns, struct analysis *a)
@@ -111,11 +133,8 @@ int engine_callsites(const struct engine *e, const uint64_t *least_ns, struct an
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct site *site = &all->list[i];
 
-		s[i].address = site->address;
-		s[i].module = site->module;
-		s[i].offset = site->address;
-		if (site->module != ETA_NONE)
-			s[i].offset -= e->defs->modules[site->module].bias;
+		s[i].place = code_place(e->defs, site->address, site->module);
+		s[i].from = code_place(e->defs, site->from, site->from_module);
 	}
 	sum_tallies(e, least_ns, s);
 	qsort_r(s, all->n, sizeof(*s), by_place_and_address, (void *)(uintptr_t)e->defs);

@@ -58,6 +58,7 @@ static int sites_get(struct sites *sites, const struct site *site, uint32_t *ind
 	uint64_t key = hash_mix(hash_mix(site->process, site->address), site->module);
 	uint32_t *known;
 
+	key = hash_mix(hash_mix(key, site->from), site->from_module);
 	if (map_at(&sites->map, key, &known) < 0)
 		return -ENOMEM;
 	if (*known == ETA_NONE) {
@@ -179,7 +180,8 @@ void callsite_location(struct callsite_worker *w)
 		memset(w->tallies.slots, 0xff, w->tallies.room * sizeof(*w->tallies.slots));
 }
 
-/* The innermost frame of STACK in the program itself; 0 where there is none. */
+/* The innermost frame of STACK in the program itself; 0, the library call's, where there is none.
+ */
 static uint32_t program_frame(struct callsite_worker *w, const struct eta_stack *stack,
 			      uint64_t time_ns)
 {
@@ -198,7 +200,8 @@ int callsite_of(struct callsite_worker *w, uint32_t location, const struct opera
 	const struct eta_defs *defs = w->callsites->defs;
 	struct site site = { .address = op->caller,
 			     .process = defs->locations[location].process,
-			     .module = ETA_NONE };
+			     .module = ETA_NONE,
+			     .from_module = ETA_NONE };
 
 	if (!w->known) {
 		w->known = calloc(N_KNOWN, sizeof(*w->known));
@@ -212,7 +215,10 @@ int callsite_of(struct callsite_worker *w, uint32_t location, const struct opera
 
 		if (*frame == 0)
 			*frame = 1 + program_frame(w, stack, op->begin_ns);
-		site.address = stack->frames[*frame - 1];
+		if (*frame > 1) {
+			site.from = stack->frames[*frame - 1];
+			site.from_module = module_of(w, site.process, site.from, op->begin_ns);
+		}
 	}
 	if (site.address)
 		site.module = module_of(w, site.process, site.address, op->begin_ns);

@@ -18,6 +18,9 @@ struct site {
 	uint64_t address; /* 0: the calls have none */
 	uint32_t process;
 	uint32_t module; /* ETA_NONE: in none */
+	/* where the program itself called the library that `module` is */
+	uint64_t from; /* 0: it is the program, or it is not known */
+	uint32_t from_module;
 };
 
 struct sites {
@@ -39,7 +42,7 @@ struct callsite_worker {
 	const struct callsites *callsites;
 	struct sites sites;
 	struct site_map tallies; /* of the location under way: (class, site) */
-	uint32_t *stack_frame;	 /* per stack: 1 + the frame that is the site; 0: not looked at */
+	uint32_t *stack_frame;	 /* per stack: 1 + the frame in the program; 0: not looked at */
 	struct known_address {
 		uint64_t address;
 		uint32_t process;
@@ -58,8 +61,8 @@ void callsite_worker_free(struct callsite_worker *w);
 void callsite_location(struct callsite_worker *w);
 
 /*
- * Where OP was asked for: the innermost frame of its stack that lies in the program itself, else
- * its return address.
+ * Where OP was asked for: its return address and, where that is a library's and the stack is known,
+ * the innermost frame that lies in the program itself.
  */
 int callsite_of(struct callsite_worker *w, uint32_t location, const struct operation *op,
 		uint32_t *site);

@@ -18,24 +18,34 @@ const char *report_callsite_call(const struct analysis *a, const struct callsite
 }
 
 /* "fill at main.c:12", "fill at util.c:7, libutil.so", "libutil.so+0x11a5" */
+static void put_place(const struct analysis *a, const struct code_place *p, char *text, size_t size)
+{
+	const struct eta_module *m = p->module == ETA_NONE ? NULL : &a->defs->modules[p->module];
+	const char *module = m ? file_name(m->path) : "";
+
+	if (!p->address)
+		snprintf(text, size, "unknown: no return address");
+	else if (!m)
+		snprintf(text, size, "0x%" PRIx64 " in no module", p->address);
+	else if (p->line)
+		snprintf(text, size, "%s at %s:%u%s%s", *p->function ? p->function : "?",
+			 file_name(p->file), p->line, m->program ? "" : ", ",
+			 m->program ? "" : module);
+	else if (*p->function)
+		snprintf(text, size, "%s, %s+0x%" PRIx64, p->function, module, p->offset);
+	else
+		snprintf(text, size, "%s+0x%" PRIx64, module, p->offset);
+}
+
 static void place_text(const struct analysis *a, const struct callsite_score *s, char *text,
 		       size_t size)
 {
-	const struct eta_module *m = s->module == ETA_NONE ? NULL : &a->defs->modules[s->module];
-	const char *module = m ? file_name(m->path) : "";
+	char place[256], from[256] = "";
 
-	if (!s->address)
-		snprintf(text, size, "unknown: calls without a return address");
-	else if (!m)
-		snprintf(text, size, "0x%" PRIx64 " in no module", s->address);
-	else if (s->line)
-		snprintf(text, size, "%s at %s:%u%s%s", *s->function ? s->function : "?",
-			 file_name(s->file), s->line, m->program ? "" : ", ",
-			 m->program ? "" : module);
-	else if (*s->function)
-		snprintf(text, size, "%s, %s+0x%" PRIx64, s->function, module, s->offset);
-	else
-		snprintf(text, size, "%s+0x%" PRIx64, module, s->offset);
+	put_place(a, &s->place, place, sizeof(place));
+	if (s->from.address)
+		put_place(a, &s->from, from, sizeof(from));
+	snprintf(text, size, "%s%s%s", place, *from ? ", from " : "", from);
 }
 
 enum { COLUMN_CALLS, COLUMN_IO, COLUMN_LOST, COLUMN_OTHERS, COLUMN_AT, COLUMN_CALL, N_COLUMNS };
@@ -84,7 +94,7 @@ void report_callsites(FILE *out, const struct analysis *a, uint32_t n, unsigned 
 {
 	struct report_text texts[N_COLUMNS];
 	size_t widths[N_COLUMNS];
-	char place[512];
+	char place[520];
 
 	for (int c = 0; c < N_COLUMNS; c++) {
 		snprintf(texts[c].text, sizeof(texts->text), "%s", headings[c]);

@@ -198,18 +198,25 @@ static void put_class(struct json_object o, const struct analysis *a, const stru
 	put_levels(o, "levels", c->level_ns, a->has_levels);
 }
 
+static void put_place(struct json_object o, const struct analysis *a, const struct code_place *p)
+{
+	const struct eta_module *m = p->module == ETA_NONE ? NULL : &a->defs->modules[p->module];
+
+	set_count(o, "address", p->address);
+	set_text(o, "module", m ? m->path : "");
+	set_text(o, "build_id", m ? m->build_id : "");
+	set_count(o, "offset", m ? p->offset : 0);
+	set_text(o, "function", p->function);
+	set_text(o, "file", p->file);
+	set_count(o, "line", p->line);
+}
+
 static void put_callsite(struct json_object o, const struct analysis *a,
 			 const struct callsite_score *s)
 {
-	const struct eta_module *m = s->module == ETA_NONE ? NULL : &a->defs->modules[s->module];
-
-	set_count(o, "address", s->address);
-	set_text(o, "module", m ? m->path : "");
-	set_text(o, "build_id", m ? m->build_id : "");
-	set_count(o, "offset", m ? s->offset : 0);
-	set_text(o, "function", s->function);
-	set_text(o, "file", s->file);
-	set_count(o, "line", s->line);
+	put_place(o, a, &s->place);
+	if (s->from.address)
+		put_place(object_in(o, "from"), a, &s->from);
 	set_text(o, "call", s->region == ETA_NONE ? "" : report_callsite_call(a, s));
 	set_count(o, "n", s->n);
 	set_count(o, "sum_ns", s->sum_ns);

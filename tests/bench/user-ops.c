@@ -16,6 +16,7 @@ static struct {
 	const char *dir;
 	size_t bytes;
 	long n;
+	int depth; /* frames between the thread's function and the calls */
 	pthread_barrier_t start;
 } job;
 
@@ -41,6 +42,21 @@ static long resident_kib(void)
 	return kib;
 }
 
+/* The compiler must not make a loop of it. */
+static __attribute__((noinline)) int call(int fd, const char *buffer, const char *path, int depth)
+{
+	if (depth > 0) {
+		int rc = call(fd, buffer, path, depth - 1);
+
+		__asm__ volatile("" ::: "memory");
+		return rc;
+	}
+	for (long i = 0; i < job.n; i++)
+		if (pwrite(fd, buffer, job.bytes, 0) != (ssize_t)job.bytes)
+			err(1, "%s", path);
+	return 0;
+}
+
 /* Gives its CPU time in ns. */
 static void *run(void *arg)
 {
@@ -56,9 +72,7 @@ static void *run(void *arg)
 	unlink(path);
 	pthread_barrier_wait(&job.start);
 	cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
-	for (long i = 0; i < job.n; i++)
-		if (pwrite(fd, buffer, job.bytes, 0) != (ssize_t)job.bytes)
-			err(1, "%s", path);
+	call(fd, buffer, path, job.depth);
 	cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	pthread_barrier_wait(&job.start);
 	pthread_barrier_wait(&job.start);
@@ -67,22 +81,24 @@ static void *run(void *arg)
 }
 
 /*
- * user-ops DIR THREADS BYTES N: prints ns per call, elapsed (as if each thread had a CPU, or its
- * share of one) and CPU time, and the resident memory in KiB, to descriptor 9, which no tracer of
- * files has seen.
+ * user-ops DIR THREADS BYTES N [DEPTH]: prints ns per call, elapsed (as if each thread had a CPU,
+ * or its share of one) and CPU time, and the resident memory in KiB, to descriptor 9, which no
+ * tracer of files has seen.
  */
 int main(int argc, char **argv)
 {
 	pthread_t threads[MAX_THREADS];
-	long n_threads = argc == 5 ? atol(argv[2]) : 0, cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	long n_threads = argc == 5 || argc == 6 ? atol(argv[2]) : 0,
+	     cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t start_ns, elapsed_ns, cpu_ns = 0;
 	long kib;
 
 	if (n_threads < 1 || n_threads > MAX_THREADS)
-		errx(2, "usage: user-ops DIR THREADS BYTES N");
+		errx(2, "usage: user-ops DIR THREADS BYTES N [DEPTH]");
 	job.dir = argv[1];
 	job.bytes = (size_t)atol(argv[3]);
 	job.n = atol(argv[4]);
+	job.depth = argc == 6 ? atoi(argv[5]) : 0;
 	if (job.bytes < 1 || job.bytes > FILE_BYTES || job.n < 1)
 		errx(2, "BYTES from 1 to %d, N from 1", FILE_BYTES);
 	pthread_barrier_init(&job.start, NULL, (unsigned)n_threads + 1);

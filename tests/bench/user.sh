@@ -24,6 +24,7 @@ traced()
 	case $how in
 	untraced) "$@" ;;
 	spool) SCI_SPOOL_DIR=$dir/trace LD_PRELOAD=$spool_tracer "$@" ;;
+	stack*) SCI_CALLSTACK=${how#stack} SCI_SPOOL_DIR=$dir/trace LD_PRELOAD=$spool_tracer "$@" ;;
 	eztrace) (cd "$dir/trace" && EZTRACE_LIBRARY_PATH=$plugins eztrace -t posixio "$@") ;;
 	builtin) (cd "$dir/trace" && eztrace -t posixio "$@") ;;
 	esac 9>&1 >/dev/null 2>"$dir/err" || {
@@ -35,13 +36,15 @@ traced()
 # run HOW THREADS BYTES: "elapsed cpu" in ns per call, then the resident memory in KiB
 run()
 {
-	traced "$1" "$program" "$data" "$2" "$3" $((calls / $2))
+	# deep enough for the deepest stack that is asked for
+	traced "$1" "$program" "$data" "$2" "$3" $((calls / $2)) 10
 }
 
 tracers=spool
+[ ! -e "$plugins/.libs/libsci-unwind.so" ] || tracers="spool stack4 stack10"
 if command -v eztrace >/dev/null 2>&1 && [ -e "$plugins/libeztrace-posixio.so" ]; then
 	# the built-in tracer sees no pwrite64, and this program's pwrite is that of LP64
-	tracers="spool eztrace builtin"
+	tracers="$tracers eztrace builtin"
 else
 	echo "eztrace is not installed: only the spool is measured"
 fi
@@ -124,12 +127,14 @@ row()
 			for (i = 1; i <= n; i++) list[i] = c[how, i]
 			return out sprintf(" (%.0f)", median(list, n))
 		}
-		END { printf "%-10s %7d %14s %14s %14s %14s\n", bytes " B", threads, cell("untraced"),
-			cell("spool"), cell("eztrace"), cell("builtin") }'
+		END { printf "%-7s %7d %12s %12s %12s %12s %12s %14s\n", bytes " B", threads,
+			cell("untraced"), cell("spool"), cell("stack4"), cell("stack10"),
+			cell("eztrace"), cell("builtin") }'
 }
 
 echo "ns per pwrite on tmpfs: untraced, then what each tracer adds; elapsed (CPU time)"
-printf '%-10s %7s %14s %14s %14s %14s\n' size threads untraced spool eztrace "built-in"
+printf '%-7s %7s %12s %12s %12s %12s %12s %14s\n' size threads untraced spool callstack=4 \
+	callstack=10 eztrace "built-in"
 for bytes in 1 4096; do
 	for threads in 1 2 4 8; do
 		row "$bytes" "$threads"
