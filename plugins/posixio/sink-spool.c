@@ -275,6 +275,8 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	int rc;
 
 	update_modules();
+	/* the thread before it may have come to the same places by other paths */
+	memset(&sink->stacks, 0, sizeof(sink->stacks));
 	if (sink->spool.header && put_thread(&sink->spool) == 0)
 		return 0;
 	spool_close(&sink->spool);
