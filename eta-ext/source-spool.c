@@ -198,6 +198,7 @@ static void take_header(struct eta_trace *trace, struct spool_file *file,
 	file->start_ns = header->start_ns;
 	file->last_file = header->last_file;
 	trace->counts.lost += header->lost;
+	((struct spool *)trace->data)->not_recorded += header->not_recorded;
 	if (!*spool->host)
 		memcpy(spool->host, header->host, sizeof(spool->host));
 	if (!spool->realtime_offset_ns && header->clock_real_ns > header->clock_mono_ns)
@@ -303,15 +304,19 @@ static int connect_images(struct eta_trace *trace)
 static int add_properties(struct eta_trace *trace)
 {
 	const struct spool *spool = trace->data;
-	char lost[32], offset[32];
+	const struct spool *spool_counts = trace->data;
+	char lost[32], not_recorded[32], offset[32];
 
 	snprintf(lost, sizeof(lost), "%" PRIu64, trace->counts.lost);
+	snprintf(not_recorded, sizeof(not_recorded), "%" PRIu64, spool_counts->not_recorded);
 	snprintf(offset, sizeof(offset), "%" PRIu64, spool->realtime_offset_ns);
 	if (spool->realtime_offset_ns &&
 	    eta_defs_property(trace, "SCI::REALTIME_OFFSET", offset) == ETA_NONE)
 		return -ENOMEM;
 	if (eta_defs_property(trace, "SCI::CLOCK", "CLOCK_MONOTONIC") == ETA_NONE ||
-	    eta_defs_property(trace, "SCI::LOST_EVENTS", lost) == ETA_NONE)
+	    eta_defs_property(trace, "SCI::LOST_EVENTS", lost) == ETA_NONE ||
+	    (spool_counts->not_recorded &&
+	     eta_defs_property(trace, "SCI::CALLS_NOT_RECORDED", not_recorded) == ETA_NONE))
 		return -ENOMEM;
 	return 0;
 }

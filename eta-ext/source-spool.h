@@ -55,6 +55,7 @@ struct spool {
 	uint32_t n_images, image_room;
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
+	uint64_t not_recorded; /* calls of a level of detail that was not asked for */
 	char host[64];
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, 0: unknown */
 	struct spool_location {

@@ -34,6 +34,7 @@ struct record_options {
 	bool force, keep, quiet, strict;
 	bool env;
 	unsigned callstack; /* frames, 0: none */
+	bool all_fds, chars, metadata;
 };
 
 struct recording {
@@ -49,7 +50,10 @@ enum {
 	OPTION_KEEP,
 	OPTION_STRICT,
 	OPTION_ENV,
-	OPTION_CALLSTACK
+	OPTION_CALLSTACK,
+	OPTION_ALL_FDS,
+	OPTION_CHARS,
+	OPTION_METADATA
 };
 
 static const struct argp_option argp_options[] = {
@@ -66,6 +70,12 @@ static const struct argp_option argp_options[] = {
 	{ "no-kernel", OPTION_NO_KERNEL, 0, 0, "leave the kernel out", 2 },
 	{ "callstack", OPTION_CALLSTACK, "DEPTH", OPTION_ARG_OPTIONAL,
 	  "keep the path of calls to each library call, DEPTH frames of it (16)", 2 },
+	{ "all-fds", OPTION_ALL_FDS, 0, 0, "calls on pipes, sockets, terminals and devices too",
+	  2 },
+	{ "chars", OPTION_CHARS, 0, 0, "a record for each getc and putc; else they are counted",
+	  2 },
+	{ "metadata", OPTION_METADATA, 0, 0,
+	  "calls on names too: stat, rename, mkdir, readdir, ...", 2 },
 	{ 0, 0, 0, 0, "EZTrace:", 3 },
 	{ "env", OPTION_ENV, 0, 0,
 	  "print the variables that let 'eztrace -t posixio' find our plugin, and exit", 3 },
@@ -119,6 +129,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (arg)
 			o->callstack =
 				(unsigned)cli_number(arg, 1, CALLSTACK_MAX_DEPTH, "DEPTH", state);
+		break;
+	case OPTION_ALL_FDS:
+		o->all_fds = true;
+		break;
+	case OPTION_CHARS:
+		o->chars = true;
+		break;
+	case OPTION_METADATA:
+		o->metadata = true;
 		break;
 	case OPTION_ENV:
 		o->env = true;
@@ -261,6 +280,10 @@ static int user_environment(const struct recording *r, char *env[4])
 	env[2] = env[3] = NULL;
 	if (r->options->callstack &&
 	    asprintf(&env[2], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
+		return -ENOMEM;
+	if ((r->options->all_fds && setenv("SCI_ALL_FDS", "1", 1) != 0) ||
+	    (r->options->chars && setenv("SCI_DETAIL", "chars", 1) != 0) ||
+	    (r->options->metadata && setenv("SCI_METADATA", "1", 1) != 0))
 		return -ENOMEM;
 	return 0;
 }

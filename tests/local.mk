@@ -117,8 +117,12 @@ tests_programs_life_LDFLAGS = -pthread
 noinst_PROGRAMS += tests/programs/functions
 tests_programs_functions_SOURCES = tests/programs/functions.c
 tests_programs_functions_CFLAGS = $(SCI_CFLAGS)
-script_tests += tests/cases/posixio-functions.py
-EXTRA_DIST += tests/spool.py tests/bench/user.sh
+noinst_PROGRAMS += tests/programs/fortified
+tests_programs_fortified_SOURCES = tests/programs/fortified.c
+tests_programs_fortified_CFLAGS = $(SCI_CFLAGS) -O2
+tests_programs_fortified_CPPFLAGS = $(AM_CPPFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py
+EXTRA_DIST += tests/programs/streams.cc tests/spool.py tests/bench/user.sh
 noinst_PROGRAMS += tests/programs/short-threads
 tests_programs_short_threads_SOURCES = tests/programs/short-threads.c
 tests_programs_short_threads_CFLAGS = $(SCI_CFLAGS)

@@ -73,6 +73,10 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	snprintf(lost, sizeof(lost), "%llu", (unsigned long long)sink_lost_events());
 	OTF2_Archive_SetProperty(archive, "SCI::CLOCK", "CLOCK_MONOTONIC", true);
 	OTF2_Archive_SetProperty(archive, "SCI::LOST_EVENTS", lost, true);
+	if (sink_calls_not_recorded()) {
+		snprintf(lost, sizeof(lost), "%llu", (unsigned long long)sink_calls_not_recorded());
+		OTF2_Archive_SetProperty(archive, "SCI::CALLS_NOT_RECORDED", lost, true);
+	}
 	OTF2_Archive_SetProperty(archive, "SCI::SOURCES", TRACER_NAME, true);
 	return NEXT(OTF2_Archive_Close)(archive);
 }
