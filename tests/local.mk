@@ -127,7 +127,7 @@ noinst_PROGRAMS += tests/programs/short-threads
 tests_programs_short_threads_SOURCES = tests/programs/short-threads.c
 tests_programs_short_threads_CFLAGS = $(SCI_CFLAGS)
 tests_programs_short_threads_LDFLAGS = -pthread
-script_tests += tests/cases/posixio-short-threads.py
+script_tests += tests/cases/posixio-short-threads.py tests/cases/posixio-full-disk.py
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
 	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py \
 	tests/cases/posixio-callstack.py
