@@ -64,6 +64,11 @@ tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(SPOOL_MA
 tests_unit_test_kernel_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_kernel_spool_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-addresses
+tests_unit_test_addresses_SOURCES = tests/unit/test-addresses.c $(SPOOL_MAKER)
+tests_unit_test_addresses_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_addresses_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-durations
 tests_unit_test_durations_SOURCES = tests/unit/test-durations.c tests/unit/unit.h
 tests_unit_test_durations_CPPFLAGS = $(UNIT_CPPFLAGS)

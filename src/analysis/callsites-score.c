@@ -64,6 +64,8 @@ static int by_loss(const void *a, const void *b, void *arg)
 
 	if (left != right)
 		return left > right ? -1 : 1;
+	if (x->slowdown.lost_ns != y->slowdown.lost_ns)
+		return x->slowdown.lost_ns > y->slowdown.lost_ns ? -1 : 1;
 	return by_place(x, y, order->defs);
 }
 

@@ -150,6 +150,29 @@ def test_names():
     assert done.stderr.count("not the file that was traced") == 1, done.stderr
 
 
+def test_later_libraries():
+    """What dlopen adds, seen by the process itself and by its forked child."""
+    library = build("cc", "liblater.so", ["callsites-library.c"], "-shared", "-fPIC")
+    code = f"""
+import ctypes, os
+later = ctypes.CDLL({library!r})
+fd = os.open({os.path.join(PROGRAMS, "callsites.c")!r}, os.O_RDONLY)
+later.read_in_library(fd)
+if os.fork() == 0:
+    later.read_in_library(fd)
+    os._exit(0)
+os.wait()
+"""
+    for depth in (0, 16) if STACKS else (0,):
+        path, _ = trace(f"later{depth}", ["/usr/bin/python3", "-S", "-c", code], depth)
+        _, rows = callsites(path)
+        later = [r for r in rows if r["module"] == library]
+        assert [(r["call"], r["n"]) for r in later] == [("read", 2)], rows
+        assert not NAMES or later[0]["function"] == "read_in_library", rows
+        if depth:
+            assert "python3" in later[0]["from"]["module"], rows
+
+
 def test_exceptions():
     program = build("c++", "exceptions", ["exceptions.cpp"], "-rdynamic")
     argv = [program, os.path.join(scratch, "exceptions.data")]
@@ -213,6 +236,7 @@ def test_blind():
 
 try:
     test_names()
+    test_later_libraries()
     if STACKS:
         test_exceptions()
         test_depths()
