@@ -21,6 +21,7 @@
 #include "program-check.h"
 
 #define PRELOAD_NAME "libsci-posixio.so"
+#define UNWINDER_NAME "libsci-unwind.so"
 #define USER_SPOOL "user.spool"
 #define KERNEL_SPOOL "kernel.spool"
 #define ARCHIVE "unified.otf2"
@@ -253,6 +254,14 @@ static int new_dir(struct recording *r)
 
 /* ---- the two tracers ---- */
 
+static bool has_unwinder(void)
+{
+	char library[PATH_MAX];
+
+	snprintf(library, sizeof(library), "%s/%s", plugin_dir(), UNWINDER_NAME);
+	return access(library, R_OK) == 0;
+}
+
 /* Variables for the program; strings belong to the caller and stay for the life of the process. */
 static int user_environment(const struct recording *r, char *env[4])
 {
@@ -278,8 +287,11 @@ static int user_environment(const struct recording *r, char *env[4])
 		return -ENOMEM;
 	free(spool);
 	env[2] = env[3] = NULL;
-	if (r->options->callstack &&
-	    asprintf(&env[2], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
+	if (r->options->callstack && !has_unwinder())
+		eta_warn("call stacks missing: this was built without libunwind (install "
+			 "libunwind-dev and build again); return addresses are recorded");
+	else if (r->options->callstack &&
+		 asprintf(&env[2], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
 		return -ENOMEM;
 	if ((r->options->all_fds && setenv("SCI_ALL_FDS", "1", 1) != 0) ||
 	    (r->options->chars && setenv("SCI_DETAIL", "chars", 1) != 0) ||
