@@ -126,7 +126,8 @@ noinst_PROGRAMS += tests/programs/fortified
 tests_programs_fortified_SOURCES = tests/programs/fortified.c
 tests_programs_fortified_CFLAGS = $(SCI_CFLAGS) -O2
 tests_programs_fortified_CPPFLAGS = $(AM_CPPFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
-script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py
+script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \
+	tests/cases/record-detail.sh
 EXTRA_DIST += tests/programs/streams.cc tests/spool.py tests/bench/user.sh
 noinst_PROGRAMS += tests/programs/short-threads
 tests_programs_short_threads_SOURCES = tests/programs/short-threads.c

@@ -223,6 +223,13 @@ def all_descriptors():
     piped = [(op.name, op.ret) for op in s.ops if op.path.startswith("pipe:[")]
     assert piped[:2] == [("sendfile64", 4), ("vmsplice", 40)], piped
     assert {f.kind for f in s.files.values() if f.path.startswith("pipe:[")} == {5}
+    assert in_spool("pipes").ops == []
+    ops = in_spool("pipes", SCI_ALL_FDS="1").ops
+    ops = [op for op in ops if op.pid == ops[0].pid and op.path.startswith("pipe:[")]
+    got = [(op.name, op.ret) for op in ops if op.name not in ("open", "popen")]
+    assert got[:6] == [("write", 7), ("read", 7), ("tee", -22), ("close", 0), ("close", 0),
+                       ("fgets", 7)], got
+    assert [op.name for op in ops if op.name in ("popen", "pclose")] == ["popen", "pclose"]
     terminals = [f for f in s.files.values() if f.path.startswith("/dev/pts/")]
     assert all(f.kind == 7 for f in terminals)
 

@@ -434,6 +434,21 @@ static void metadata(void)
 	MUST(remove("sym2") == 0 && rmdir("dir") == 0);
 }
 
+/* left out by default */
+static void pipes(void)
+{
+	FILE *stream;
+	int fd[2];
+
+	MUST(pipe(fd) == 0);
+	MUST(write(fd[1], buffer, 7) == 7 && read(fd[0], buffer, 7) == 7);
+	MUST(tee(fd[0], fd[1], 1, SPLICE_F_NONBLOCK) == -1); /* a pipe into itself */
+	MUST(close(fd[0]) == 0 && close(fd[1]) == 0);
+	MUST((stream = popen("echo popped", "r")) != NULL);
+	MUST(fgets(buffer, sizeof(buffer), stream) && strcmp(buffer, "popped\n") == 0);
+	MUST(pclose(stream) == 0);
+}
+
 static const struct part {
 	const char *name;
 	void (*run)(void);
@@ -451,6 +466,7 @@ static const struct part {
 	{ "asynchronous", asynchronous },
 	{ "raw", raw },
 	{ "metadata", metadata },
+	{ "pipes", pipes },
 };
 
 /* functions PART: files are made in the current directory, which has "data" and "text" (100 B). */
