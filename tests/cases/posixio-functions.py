@@ -234,6 +234,50 @@ def all_descriptors():
     assert all(f.kind == 7 for f in terminals)
 
 
+# each function gives another number, and is called once
+QUEUE_FUNCTIONS = [
+    ("int io_submit(void *c, long n, void *l)", "io_submit(0, 2, 0)"),
+    ("int io_getevents(void *c, long a, long n, void *e, void *t)", "io_getevents(0, 1, 2, 0, 0)"),
+    ("int io_pgetevents(void *c, long a, long n, void *e, void *t, void *m)",
+     "io_pgetevents(0, 1, 2, 0, 0, 0)"),
+    ("int io_uring_submit(void *r)", "io_uring_submit(0)"),
+    ("int io_uring_submit_and_wait(void *r, unsigned n)", "io_uring_submit_and_wait(0, 1)"),
+    ("int io_uring_submit_and_wait_timeout(void *r, void *c, unsigned n, void *t, void *m)",
+     "io_uring_submit_and_wait_timeout(0, 0, 1, 0, 0)"),
+    ("int io_uring_wait_cqes(void *r, void *c, unsigned n, void *t, void *m)",
+     "io_uring_wait_cqes(0, 0, 1, 0, 0)"),
+    ("int io_uring_wait_cqe_timeout(void *r, void *c, void *t)",
+     "io_uring_wait_cqe_timeout(0, 0, 0)"),
+    ("int __io_uring_get_cqe(void *r, void *c, unsigned s, unsigned n, void *m)",
+     "__io_uring_get_cqe(0, 0, 0, 1, 0)")]
+
+
+def queues():
+    """libaio and liburing, in the place of which stands a library that only counts."""
+    compiler = shutil.which("cc")
+    if not compiler:
+        print("no compiler: the functions of libaio and liburing are not called")
+        return
+    with Scratch() as scratch:
+        library, program = os.path.join(scratch.top, "libq.so"), os.path.join(scratch.top, "q")
+        bodies = "".join("%s { return %d; }\n" % (text, i + 1)
+                         for i, (text, _) in enumerate(QUEUE_FUNCTIONS))
+        calls = "".join("%s;\n" % text for text, _ in QUEUE_FUNCTIONS) + "int main(void) { return " + \
+            " || ".join("%s != %d" % (call, i + 1) for i, (_, call) in enumerate(QUEUE_FUNCTIONS)) + "; }"
+        subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", library], check=True,
+                       input=bodies.encode())
+        subprocess.run([compiler, "-x", "c", "-", "-x", "none", library, "-Wl,-rpath," + scratch.top,
+                        "-o", program], check=True, input=calls.encode())
+        subprocess.run([program], check=True, env=dict(os.environ, LD_PRELOAD=TRACER,
+                                                       SCI_SPOOL_DIR=scratch.spool))
+        result = spool.Spool(scratch.spool)
+        names = [call.split("(")[0] for _, call in QUEUE_FUNCTIONS]
+        assert [(op.name, op.ret) for op in result.ops] == \
+            [(name, i + 1) for i, name in enumerate(names)], result.ops
+        told = [text.split("=")[0] for texts in result.properties.values() for text in texts]
+        assert {"asynchronous_libaio", "asynchronous_io_uring"} <= set(told), told
+
+
 def both_sinks():
     """The same program under EZTrace: names, bytes, places, results."""
     if not os.path.exists(os.path.join(PLUGINS, "libeztrace-posixio.so")) or \
@@ -279,5 +323,5 @@ def both_sinks():
 SEEKS = ("fseek", "fsetpos", "fsetpos64", "rewind")
 
 for test in (lists, kinds, made, flags, characters_counted, metadata_is_asked_for,
-             all_descriptors, both_sinks):
+             all_descriptors, queues, both_sinks):
     test()
