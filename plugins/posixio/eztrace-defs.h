@@ -85,6 +85,9 @@ void defs_call_region(OTF2_RegionRef id);
 void defs_file_open(struct file *file, const char *path, size_t path_bytes, bool pre_created);
 void defs_handle_free(const struct file *file);
 
+/* The buffers of ARCHIVE, just opened, keep their memory. */
+void eztrace_memory(OTF2_Archive *archive);
+
 /* Everything to WRITER. FIRST_NS: CLOCK_MONOTONIC of timestamp 0. */
 OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns);
 

@@ -7,8 +7,8 @@
 #include "eztrace-defs.h"
 
 /* EZTrace's 16 MiB, cleared for each thread, make short threads slow and many of them large. */
-#define EVENT_CHUNK_BYTES ((uint64_t)1 << 20)
-#define DEF_CHUNK_BYTES ((uint64_t)256 << 10) /* a thread has no definitions of its own */
+#define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the least there is; fits the cache */
+#define DEF_CHUNK_BYTES ((uint64_t)256 << 10)	/* a thread has no definitions of its own */
 
 /* The function of libotf2 that ours of the same NAME stands before. */
 #define NEXT(name)                                                                                 \
@@ -26,12 +26,16 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 				       const OTF2_Compression compression)
 {
 	uint64_t events = event_chunk, defs = def_chunk;
+	OTF2_Archive *archive;
 
 	if (mode == OTF2_FILEMODE_WRITE) {
 		events = events < EVENT_CHUNK_BYTES ? events : EVENT_CHUNK_BYTES;
 		defs = defs < DEF_CHUNK_BYTES ? defs : DEF_CHUNK_BYTES;
 	}
-	return NEXT(OTF2_Archive_Open)(path, name, mode, events, defs, substrate, compression);
+	archive = NEXT(OTF2_Archive_Open)(path, name, mode, events, defs, substrate, compression);
+	if (archive && mode == OTF2_FILEMODE_WRITE)
+		eztrace_memory(archive);
+	return archive;
 }
 
 EXPORT OTF2_EvtWriter *OTF2_Archive_GetEvtWriter(OTF2_Archive *archive, OTF2_LocationRef location)

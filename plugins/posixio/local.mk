@@ -60,6 +60,7 @@ pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace-defs.c \
 	plugins/posixio/eztrace-defs.h \
+	plugins/posixio/eztrace-memory.c \
 	plugins/posixio/eztrace-otf2.c \
 	plugins/posixio/eztrace-tables.h \
 	plugins/posixio/eztrace-write.c \

@@ -144,14 +144,16 @@ bool sink_write_pending(struct sink_thread *sink)
 	struct sink_pending *p = &sink->pending;
 	const enum eta_op_kind kind = (enum eta_op_kind)p->kind;
 	OTF2_AttributeList *list = sink->attributes;
+	const bool begins = p->handle != UINT32_MAX && (is_transfer(kind) || kind == ETA_OP_SYNC);
 	OTF2_TimeStamp time = stamp(p->time_ns);
 
 	p->op = NULL;
-	if (is_transfer(kind))
-		add_u64(list, ATTRIBUTE_SIZE, p->size);
+	/* size and file are in the IoOperationBegin; an attribute costs as much as half an event */
 	if (p->offset != ETA_OFFSET_UNKNOWN)
 		add_i64(list, ATTRIBUTE_OFFSET, p->offset);
-	if (p->handle != UINT32_MAX) {
+	if (!begins && is_transfer(kind))
+		add_u64(list, ATTRIBUTE_SIZE, p->size);
+	if (!begins && p->handle != UINT32_MAX) {
 		add_u64(list, ATTRIBUTE_INODE, p->inode);
 		add_u32(list, ATTRIBUTE_DEV, p->dev);
 	}
@@ -160,7 +162,7 @@ bool sink_write_pending(struct sink_thread *sink)
 		sink_thread_lost();
 		return false;
 	}
-	if (p->handle != UINT32_MAX && (is_transfer(kind) || kind == ETA_OP_SYNC))
+	if (begins)
 		OTF2_EvtWriter_IoOperationBegin(evt_writer, NULL, time, p->handle, mode_of(kind),
 						OTF2_IO_OPERATION_FLAG_NONE, p->size, p->match);
 	return true;

@@ -65,6 +65,14 @@ class Trace:
 
     def read(self):
         self.ops, self.foreign, self.files = [], collections.Counter(), {}
+        # python3-otf2 does not give them
+        text = subprocess.run(["otf2-print", "-G", self.anchor], check=True,
+                              stdout=subprocess.PIPE).stdout.decode()
+        self.file_properties = collections.defaultdict(dict)
+        for line in text.splitlines():
+            if line.startswith("IO_FILE_PROPERTY"):
+                path, name = line.split('"file://')[1].split('"')[0], line.split('Name: "')[1]
+                self.file_properties[path][name.split('"')[0]] = int(line.rsplit(" ", 1)[1])
         with otf2.reader.open(self.anchor) as trace:
             defs = trace.definitions
             self.offset = defs.clock_properties.global_offset
@@ -110,7 +118,11 @@ class Trace:
             return
         at = {a.name: v for a, v in (enter.attributes or {}).items()}
         back = {a.name: v for a, v in (leave.attributes or {}).items()}
-        size = at.get("size")
+        # what is in the IoOperationBegin is not told again
+        size = io.bytes_request if io else at.get("size")
+        assert not (io and {"size", "inode", "dev"} & set(at)), at
+        if io:
+            at.update(self.file_properties[io.handle.file.name])
         self.ops.append(Op(enter.region.name, tid, enter.time, leave.time, size, at.get("offset"),
                            back.get("ret", None if "errno" in back else size), back.get("errno"),
                            at.get("inode"), at.get("dev"),

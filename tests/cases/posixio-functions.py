@@ -300,16 +300,19 @@ def both_sinks():
             with otf2.reader.open(anchor) as trace:
                 for _, event in trace.events:
                     if isinstance(event, otf2.events.Enter):
-                        stack.append(event)
+                        stack.append([event, None])
+                    elif isinstance(event, otf2.events.IoOperationBegin):
+                        stack[-1][1] = event
                     elif isinstance(event, otf2.events.Leave):
-                        enter = stack.pop()
+                        enter, io = stack.pop()
                         if enter.region.source_file != "user":  # EZTrace's own
                             continue
                         at = {a.name: v for a, v in (enter.attributes or {}).items()}
                         back = {a.name: v for a, v in (event.attributes or {}).items()}
-                        ret = -back["errno"] if "errno" in back else back.get("ret", at.get("size"))
-                        got.append((enter.region.name, at.get("offset"), ret,
-                                    at.get("size")))
+                        transfer = io and io.mode != otf2.IoOperationMode.FLUSH
+                        size = io.bytes_request if transfer else at.get("size")
+                        ret = -back["errno"] if "errno" in back else back.get("ret", size)
+                        got.append((enter.region.name, at.get("offset"), ret, size))
         wanted = list(expected(part))
         for (name, _, _, size), want in zip(got, wanted):
             assert size in (None, want[1]), (part, name, size, want)  # None: no transfer
