@@ -124,8 +124,7 @@ tests_programs_functions_SOURCES = tests/programs/functions.c
 tests_programs_functions_CFLAGS = $(SCI_CFLAGS)
 noinst_PROGRAMS += tests/programs/fortified
 tests_programs_fortified_SOURCES = tests/programs/fortified.c
-tests_programs_fortified_CFLAGS = $(SCI_CFLAGS) -O2
-tests_programs_fortified_CPPFLAGS = $(AM_CPPFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+tests_programs_fortified_CFLAGS = $(SCI_CFLAGS)
 script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \
 	tests/cases/record-detail.sh
 EXTRA_DIST += tests/programs/streams.cc tests/spool.py tests/bench/user.sh
