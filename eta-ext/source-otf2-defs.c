@@ -108,10 +108,10 @@ static OTF2_CallbackCode on_clock(void *arg, uint64_t resolution, uint64_t offse
 {
 	struct raw_defs *raw = arg;
 
-	(void)offset;
 	(void)length;
 	(void)realtime;
 	raw->resolution = resolution;
+	raw->offset = offset;
 	return OTF2_CALLBACK_SUCCESS;
 }
 

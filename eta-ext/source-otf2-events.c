@@ -7,8 +7,8 @@
 static inline uint64_t to_ns(const struct otf2 *otf2, OTF2_TimeStamp time)
 {
 	if (__builtin_expect(otf2->resolution == 1000000000, 1))
-		return time;
-	return (uint64_t)((unsigned __int128)time * 1000000000 / otf2->resolution);
+		return time + otf2->base_ns;
+	return otf2->base_ns + (uint64_t)((unsigned __int128)time * 1000000000 / otf2->resolution);
 }
 
 /* The next place in the batch. What `has` does not name stays as it was: clearing costs. */

@@ -91,6 +91,21 @@ static int read_properties(struct eta_trace *trace)
 	return rc;
 }
 
+/*
+ * The plugin for EZTrace cannot but count from EZTrace's start; it says so by an offset that
+ * belongs to every timestamp, which then is CLOCK_MONOTONIC. Elsewhere the offset is the least
+ * timestamp.
+ */
+static bool counts_from_offset(const struct eta_trace *trace)
+{
+	const struct otf2 *otf2 = trace->data;
+
+	for (uint32_t i = 0; !otf2->ours && i < trace->defs.n_properties; i++)
+		if (strcmp(trace->defs.properties[i].name, "SCI::CLOCK") == 0)
+			return strcmp(trace->defs.properties[i].value, "CLOCK_MONOTONIC") == 0;
+	return false;
+}
+
 static int read_definitions(struct eta_trace *trace)
 {
 	struct otf2 *otf2 = trace->data;
@@ -119,6 +134,8 @@ static int read_definitions(struct eta_trace *trace)
 	}
 	if (rc == 0) {
 		otf2->resolution = raw.resolution;
+		if (counts_from_offset(trace) && raw.resolution == 1000000000)
+			otf2->base_ns = raw.offset;
 		rc = otf2_build_definitions(&raw);
 		otf2->lanes = calloc((size_t)trace->defs.n_locations + 1, sizeof(*otf2->lanes));
 		if (!otf2->lanes)

@@ -106,6 +106,7 @@ struct raw_state {
 struct raw_defs {
 	struct eta_trace *trace;
 	uint64_t resolution; /* timestamps per second, 0: never said */
+	uint64_t offset;     /* global, in timestamps */
 	VECTOR(const char *) strings;
 	struct ref_map string_refs;
 	VECTOR(struct raw_attribute) attributes;
@@ -130,6 +131,7 @@ struct otf2 {
 	OTF2_Reader *reader;
 	char *base; /* the anchor's path without .otf2 */
 	uint64_t resolution;
+	uint64_t base_ns; /* where timestamps count from */
 	struct ref_map regions, handles, stacks;
 	uint8_t attributes[OTF2_ATTRIBUTES_MAX]; /* enum archive_attribute; ARCHIVE_N_ATTRIBUTES */
 	bool ours;				 /* written by eta_write_otf2 */

@@ -203,7 +203,11 @@ bool thread_missed(const void *caller)
 	struct thread *t = self;
 
 	/* the tracer's own libraries call while it is at work, too */
-	if (t && t != &thread_starting && t->state == THREAD_BUSY && !sink_own_caller(caller))
+	if (!t || t == &thread_starting || sink_own_caller(caller))
+		return false;
+	if (t == &thread_dead)
+		sink_thread_lost();
+	else if (t->state == THREAD_BUSY)
 		sink_call_missed(&t->sink);
 	return false;
 }
@@ -225,6 +229,11 @@ void thread_share(void)
 		self = &thread_dead;
 }
 
+void thread_leave(void)
+{
+	self = &thread_starting;
+}
+
 struct thread *thread_get_slow(void)
 {
 	struct thread *t = self;
@@ -242,10 +251,8 @@ struct thread *thread_get_slow(void)
 		}
 		self = t = NULL;
 	}
-	if (t == &thread_dead) {
-		sink_thread_lost();
+	if (t == &thread_dead)
 		return NULL;
-	}
 	self = &thread_starting;
 	if (t && t->state == THREAD_WIPED && atomic_load(&process_state) == PROCESS_READY &&
 	    !process_is_ours()) {

@@ -59,6 +59,13 @@ static inline struct sink_thread *sink_of(struct thread *t)
 	return &t->sink;
 }
 
+#ifdef SCI_SINK_EZTRACE
+static inline struct child_sink_thread *child_sink_of(struct thread *t)
+{
+	return &t->sink.child;
+}
+#endif
+
 extern void *real_functions[N_FUNCTIONS];
 extern const char *const function_names[N_FUNCTIONS];
 /* The levels of detail (last column of functions.h) that are asked for. */
@@ -86,13 +93,16 @@ void *raw_function(enum function fn);
 struct thread *thread_get_slow(void);
 
 /*
- * A call on something to be recorded found no thread to record it: a signal handler's, in the
- * middle of the tracer's work, is counted. Always false.
+ * A call on something to be recorded found no thread to record it. Counts that of a signal handler
+ * in the middle of the tracer's work, and of a thread that has ended. Always false.
  */
 bool thread_missed(const void *caller);
 
 /* This thread is about to call vfork: what its child does until exec is no business of ours. */
 void thread_before_vfork(void);
+
+/* Nothing that this thread does from here on is traced or counted: it is a copy's. */
+void thread_leave(void);
 
 /* This thread shares its thread-local storage with another from now on: both are lost, counted. */
 void thread_share(void);

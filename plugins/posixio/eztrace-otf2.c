@@ -4,7 +4,9 @@
 #include <stdio.h>
 
 #include "core.h"
+#include "eztrace-children.h"
 #include "eztrace-defs.h"
+#include "eztrace-end.h"
 
 /* EZTrace's 16 MiB, cleared for each thread, make short threads slow and many of them large. */
 #define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the least there is; fits the cache */
@@ -33,8 +35,10 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 		defs = defs < DEF_CHUNK_BYTES ? defs : DEF_CHUNK_BYTES;
 	}
 	archive = NEXT(OTF2_Archive_Open)(path, name, mode, events, defs, substrate, compression);
-	if (archive && mode == OTF2_FILEMODE_WRITE)
+	if (archive && mode == OTF2_FILEMODE_WRITE) {
 		eztrace_memory(archive);
+		children_start(path);
+	}
 	return archive;
 }
 
@@ -65,6 +69,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	if (code != OTF2_SUCCESS)
 		tracer_warn("the archive's definitions could not be written: %s",
 			    OTF2_Error_GetDescription(code));
+	children_tell(end_goes_on());
 	if (sink_untraced_children())
 		tracer_warn("forked children whose calls are not in this archive: %u (sci-record "
 			    "traces children)",

@@ -58,12 +58,25 @@ if HAVE_EZTRACE
 pluginprogdir = $(plugindir)
 pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
+	eta-ext/spool.c \
+	eta-ext/spool.h \
+	plugins/posixio/eztrace-children.c \
+	plugins/posixio/eztrace-children.h \
 	plugins/posixio/eztrace-defs.c \
 	plugins/posixio/eztrace-defs.h \
+	plugins/posixio/eztrace-end.c \
+	plugins/posixio/eztrace-end.h \
 	plugins/posixio/eztrace-memory.c \
 	plugins/posixio/eztrace-otf2.c \
 	plugins/posixio/eztrace-tables.h \
 	plugins/posixio/eztrace-write.c \
+	plugins/posixio/modules.c \
+	plugins/posixio/modules.h \
+	plugins/posixio/stacks.c \
+	plugins/posixio/stacks.h \
+	plugins/posixio/sink-child.c \
+	plugins/posixio/sink-child.h \
+	plugins/posixio/sink-child-names.h \
 	plugins/posixio/sink-eztrace.c \
 	plugins/posixio/sink-eztrace.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE

@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "eztrace-children.h"
 #include "eztrace-defs.h"
+#include "eztrace-end.h"
 
 /* X(ID, name, OTF2 type): attributes of events, as eta-ext's archives have them. */
 #define ATTRIBUTES(X)                                                                              \
@@ -50,6 +52,7 @@ enum attribute {
 	X(O_TMPFILE, TEMPORARY_FILE)
 
 bool sink_registered;
+bool sink_in_child;
 
 static OTF2_RegionRef regions[N_FUNCTIONS];
 static OTF2_AttributeRef attributes[N_ATTRIBUTES];
@@ -242,9 +245,10 @@ out:
 void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
 		   const struct file *file, uint64_t end_ns, int64_t ret)
 {
-	(void)fd;
-	(void)file_id;
-	sink_write_end(sink, op, ETA_OP_OPEN, file, end_ns, ret, ETA_OFFSET_UNKNOWN);
+	if (sink_in_child)
+		child_sink_end_open(&sink->child, &op->child, fd, file_id, file, end_ns, ret);
+	else
+		sink_write_end(sink, op, ETA_OP_OPEN, file, end_ns, ret, ETA_OFFSET_UNKNOWN);
 }
 
 void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
@@ -252,10 +256,10 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 {
 	struct sink_thread *sink = &self->sink;
 
-	(void)new_id;
-	(void)path;
-	(void)path_bytes;
-	(void)fs_magic;
+	if (sink_in_child) {
+		child_sink_file_flags(file, new_id, path, path_bytes, fs_magic);
+		return;
+	}
 	if (!EZTRACE_SAFE || file->sink_handle == UINT32_MAX)
 		return;
 	shield(true);
@@ -270,8 +274,10 @@ static _Atomic uint64_t not_recorded;
 
 void sink_not_recorded(struct sink_thread *sink)
 {
-	(void)sink;
-	atomic_fetch_add_explicit(&not_recorded, 1, memory_order_relaxed);
+	if (sink_in_child)
+		child_sink_not_recorded(&sink->child);
+	else
+		atomic_fetch_add_explicit(&not_recorded, 1, memory_order_relaxed);
 }
 
 uint64_t sink_calls_not_recorded(void)
@@ -281,7 +287,9 @@ uint64_t sink_calls_not_recorded(void)
 
 void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 {
-	if (sink->pending.op == op)
+	if (sink_in_child)
+		child_sink_cancel(&sink->child, &op->child);
+	else if (sink->pending.op == op)
 		sink->pending.op = NULL;
 	else /* a call inside it has brought its Enter to the trace */
 		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(self), 0, ETA_OFFSET_UNKNOWN);
@@ -291,7 +299,10 @@ void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 
 void sink_thread_lost(void)
 {
-	atomic_fetch_add(&lost_events, 1);
+	if (sink_in_child)
+		child_sink_thread_lost();
+	else
+		atomic_fetch_add(&lost_events, 1);
 }
 
 uint64_t sink_lost_events(void)
@@ -317,7 +328,10 @@ int sink_process_start(void)
 		return 0;
 	_ezt_trace.status = ezt_trace_status_finalized;
 	thread_status = ezt_trace_status_finalized;
-	return -ECHILD;
+	if (!children_traced())
+		return -ECHILD;
+	sink_in_child = true;
+	return child_sink_process_start();
 }
 
 void sink_off_call(void)
@@ -337,11 +351,14 @@ unsigned sink_untraced_children(void)
 
 void sink_process_end(void)
 {
+	if (sink_in_child)
+		child_sink_process_end();
 }
 
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 {
-	(void)path;
+	if (sink_in_child)
+		return child_sink_thread_start(&sink->child, path);
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
 	return sink->attributes ? 0 : -ENOMEM;
@@ -349,14 +366,18 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 
 void sink_thread_end(struct sink_thread *sink)
 {
-	OTF2_AttributeList_Delete(sink->attributes);
+	if (sink_in_child)
+		child_sink_thread_end(&sink->child);
+	else
+		OTF2_AttributeList_Delete(sink->attributes);
 	sink->attributes = NULL;
 }
 
 void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
-	(void)fs_magic;
-	if (file->dev || file->inode)
+	if (sink_in_child)
+		child_sink_file(file, path, path_bytes, fs_magic);
+	else if (file->dev || file->inode)
 		defs_file_open(file, path, path_bytes, file->inherited);
 }
 
@@ -424,6 +445,8 @@ static void module_init(void)
 	}
 	shield(false);
 	sink_registered = true;
+	end_start();
+	children_environment();
 	if (eztrace_autostart_enabled())
 		eztrace_start();
 }
@@ -449,21 +472,4 @@ __attribute__((constructor)) static void module_register(void)
 	dl_iterate_phdr(own_add, NULL);
 	EZT_REGISTER_MODULE(posixio, "Module for POSIX and stdio input and output", module_init,
 			    module_finalize);
-}
-
-/* A program that ends without exit (every shell) still leaves an archive. */
-EXPORT void _exit(int status)
-{
-	static void (*next)(int) __attribute__((noreturn));
-
-	if (!next)
-		next = (__typeof__(next))dlsym(RTLD_NEXT, "_exit");
-	if (process_is_ours() && _ezt_trace.status == ezt_trace_status_running)
-		eztrace_stop();
-	next(status);
-}
-
-EXPORT void _Exit(int status)
-{
-	_exit(status);
 }

@@ -8,6 +8,7 @@
 
 #include "files.h"
 #include "functions.h"
+#include "sink-child.h"
 
 #define TRACER_NAME "eztrace-posixio"
 
@@ -17,6 +18,7 @@ struct sink_op {
 	uint32_t function;
 	uint8_t kind; /* enum eta_op_kind */
 	bool lost;    /* its Enter was refused */
+	struct child_sink_op child;
 };
 
 /*
@@ -38,6 +40,7 @@ struct sink_pending {
 };
 
 struct sink_thread {
+	struct child_sink_thread child;
 	OTF2_AttributeList *attributes;
 	struct sink_pending pending;
 	uint64_t match; /* last used */
@@ -49,6 +52,7 @@ static inline uint64_t now_ns(struct thread *t);
 
 extern bool sink_registered;
 extern const unsigned char function_kinds[N_FUNCTIONS];
+extern bool sink_in_child; /* the spool sink has taken over */
 
 /* 0, or -errno: then nothing is traced. PATH is scratch. */
 int sink_process_start(void);
@@ -59,6 +63,8 @@ void sink_thread_end(struct sink_thread *sink);
 /* The thread ended; what it leaves serves another. */
 static inline bool sink_thread_rest(struct sink_thread *sink)
 {
+	if (sink_in_child)
+		return child_sink_thread_rest(&sink->child);
 	sink->pending.op = NULL;
 	return true;
 }
@@ -66,7 +72,8 @@ static inline bool sink_thread_rest(struct sink_thread *sink)
 /* EZTrace closes its own writers. */
 static inline void sink_thread_trim(struct sink_thread *sink)
 {
-	(void)sink;
+	if (sink_in_child)
+		child_sink_thread_trim(&sink->child);
 }
 
 /* A call of a process that is not traced: the child of a fork. How many such children there are. */
@@ -80,15 +87,18 @@ uint64_t sink_lost_events(void);
 /* A call could not be recorded because it came in the middle of the tracer's work. */
 static inline void sink_call_missed(struct sink_thread *sink)
 {
-	(void)sink;
-	sink_thread_lost();
+	if (sink_in_child)
+		child_sink_call_missed(&sink->child);
+	else
+		sink_thread_lost();
 }
 
 /* Gives FILE its IoRegularFile and IoHandle; a dup'ed one says of what. */
 void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic);
 static inline void sink_file_dup(struct file *file, const struct file *old)
 {
-	file->sink_parent = old->sink_handle;
+	if (!sink_in_child)
+		file->sink_parent = old->sink_handle;
 }
 
 OTF2_IoAccessMode sink_access_mode(uint32_t open_flags);
@@ -105,7 +115,7 @@ bool sink_own_caller(const void *caller);
 static inline __attribute__((always_inline)) bool sink_ready(struct thread *t)
 {
 	(void)t;
-	return sink_registered && EZTRACE_SAFE;
+	return (sink_registered && EZTRACE_SAFE) || sink_in_child;
 }
 
 static inline __attribute__((always_inline)) bool
@@ -114,8 +124,9 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 {
 	struct sink_thread *sink = sink_of(t);
 
-	(void)fd;
-	(void)caller; /* 9 bytes and a tenth of the cost of a call, for what nobody reads here */
+	if (__builtin_expect(sink_in_child, 0))
+		return child_begin(t, &op->child, fn, file, fd, size, offset, caller);
+	/* the caller: 9 bytes and a tenth of the cost of a call, for what nobody reads here */
 	if (__builtin_expect(!!sink->pending.op, 0))
 		sink_write_pending(sink);
 	op->function = fn;
@@ -143,6 +154,10 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 {
 	struct sink_thread *sink = sink_of(t);
 
+	if (__builtin_expect(sink_in_child, 0)) {
+		child_end(t, &op->child, kind, file, end_ns, ret, offset);
+		return;
+	}
 	/* where a transfer went is known better now, if nothing was written yet */
 	if (sink->pending.op == op && offset != ETA_OFFSET_UNKNOWN && kind != ETA_OP_SEEK)
 		sink->pending.offset = offset;
@@ -158,8 +173,10 @@ static inline void sink_end_path(struct sink_thread *sink, struct sink_op *op,
 				 enum eta_op_kind kind, uint32_t file_id, uint64_t end_ns,
 				 int64_t ret)
 {
-	(void)file_id;
-	sink_write_end(sink, op, kind, NULL, end_ns, ret, ETA_OFFSET_UNKNOWN);
+	if (sink_in_child)
+		child_sink_end_path(&sink->child, &op->child, kind, file_id, end_ns, ret);
+	else
+		sink_write_end(sink, op, kind, NULL, end_ns, ret, ETA_OFFSET_UNKNOWN);
 }
 
 /* FILE has other flags: the handle stays, an event says so. */
@@ -168,6 +185,10 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 
 static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind)
 {
+	if (sink_in_child) {
+		child_sink_kind(&sink->child, &op->child, kind);
+		return;
+	}
 	op->kind = (uint8_t)kind;
 	if (sink->pending.op == op)
 		sink->pending.kind = op->kind;
@@ -175,6 +196,10 @@ static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum 
 
 static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint64_t size)
 {
+	if (sink_in_child) {
+		child_sink_size(&sink->child, &op->child, size);
+		return;
+	}
 	op->size = size;
 	if (sink->pending.op == op)
 		sink->pending.size = size;
@@ -187,9 +212,8 @@ uint64_t sink_calls_not_recorded(void);
 /* EZTrace's archive has no place for it: the regions of those calls say it. */
 static inline void sink_property(const char *prefix, const char *name, const char *value)
 {
-	(void)prefix;
-	(void)name;
-	(void)value;
+	if (sink_in_child)
+		child_sink_property(prefix, name, value);
 }
 
 /* Takes a begun call back. */

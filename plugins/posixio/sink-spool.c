@@ -153,6 +153,8 @@ static void update_modules(void)
  */
 static void start_addresses(bool forked)
 {
+	/* under EZTrace a child of a fork is the first that comes here */
+	forked |= process_parent_pid != 0;
 	if (forked && !__libc_single_threaded)
 		stacks_on = false;
 	modules_start(forked);

@@ -1,0 +1,187 @@
+/* Where the calls of processes go that are not in EZTrace's archive. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "eztrace-children.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core.h"
+
+#define SPOOL_NAME "children.spool"
+#define SPOOL_TRACER "libsci-posixio.so"
+
+/*
+ * EZTrace writes an archive for one image of one process. What that process forks would write into
+ * its parent's, and each program that is exec'ed would get an archive of its own, named after the
+ * program alone: the second dd of a script replaces the first. Both go on with the spool tracer.
+ */
+static char spool[PATH_MAX]; /* "": none */
+static bool given;	     /* by the environment */
+static time_t loaded;
+
+__attribute__((constructor)) static void children_load(void)
+{
+	loaded = time(NULL);
+}
+
+/* Calls TAKE with each file of the spool; how many are images of processes. */
+static unsigned each_file(void (*take)(const char *path))
+{
+	DIR *dir = opendir(spool);
+	struct dirent *entry;
+	unsigned n = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		char path[PATH_MAX + NAME_MAX + 2];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		n += strncmp(entry->d_name, "process.", 8) == 0;
+		snprintf(path, sizeof(path), "%s/%s", spool, entry->d_name);
+		if (take)
+			take(path);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* What a run before this one has left. */
+static void remove_old(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && st.st_mtime < loaded)
+		unlink(path);
+}
+
+/* The path of the spool tracer, which is installed beside this library. */
+static bool find_tracer(char path[PATH_MAX])
+{
+	static const char *const places[] = { "", ".libs/" }; /* installed, built */
+	Dl_info own;
+	const char *slash;
+
+	if (!dladdr(&loaded, &own) || !own.dli_fname || !(slash = strrchr(own.dli_fname, '/')))
+		return false;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		int n = snprintf(path, PATH_MAX, "%.*s/%s%s", (int)(slash - own.dli_fname),
+				 own.dli_fname, places[i], SPOOL_TRACER);
+
+		if (n > 0 && n < PATH_MAX && access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Puts TEXT ("NAME=VALUE") in the place of variable OLD. Not by setenv, which moves the table when
+ * the name is new: a program that looks at the third argument of main (bash) would not see it.
+ */
+static void replace_variable(const char *old, const char *text)
+{
+	size_t n = strlen(old);
+
+	for (char **at = environ; at && *at; at++)
+		if (strncmp(*at, old, n) == 0 && (*at)[n] == '=') {
+			char *copy = strdup(text);
+
+			if (copy)
+				*at = copy;
+			return;
+		}
+}
+
+/* LD_PRELOAD without EZTrace's libraries, and with the spool tracer. */
+static void switch_preload(const char *tracer)
+{
+	const char *before = getenv("LD_PRELOAD"), *next;
+	size_t room = strlen("LD_PRELOAD=") + strlen(tracer) + strlen(before ? before : "") + 2;
+	char *text = malloc(room), *at = text;
+
+	if (!text || !before) {
+		free(text);
+		return;
+	}
+	at += sprintf(at, "LD_PRELOAD=%s", tracer);
+	for (; *before; before = next + strspn(next, ": ")) {
+		const char *name = strstr(before, "/libeztrace-");
+
+		next = before + strcspn(before, ": ");
+		if (next != before && !(name && name < next))
+			at += sprintf(at, ":%.*s", (int)(next - before), before);
+	}
+	replace_variable("LD_PRELOAD", text);
+	free(text);
+}
+
+/* Not before EZTrace itself has read its variables: both the folder and the module are there. */
+void children_environment(void)
+{
+	const char *modules = getenv("EZTRACE_TRACE");
+	char tracer[PATH_MAX], variable[PATH_MAX + 32];
+
+	if (!spool[0] || given || !sink_registered)
+		return;
+	/* other modules of EZTrace are for the programs that are exec'ed, too */
+	if (modules && strcmp(modules, "posixio") == 0 && find_tracer(tracer)) {
+		snprintf(variable, sizeof(variable), "SCI_SPOOL_DIR=%s", spool);
+		switch_preload(tracer);
+		replace_variable("EZTRACE_TRACE", variable);
+	} else {
+		setenv("SCI_SPOOL_DIR", spool, 1);
+	}
+}
+
+void children_start(const char *dir)
+{
+	const char *before = getenv("SCI_SPOOL_DIR");
+	char absolute[PATH_MAX];
+
+	given = before && *before;
+	if (given) {
+		snprintf(spool, sizeof(spool), "%s", before);
+	} else if ((mkdir(dir, 0777) != 0 && errno != EEXIST) || !realpath(dir, absolute) ||
+		   snprintf(spool, sizeof(spool), "%s/" SPOOL_NAME, absolute) >=
+			   (int)sizeof(spool) ||
+		   (mkdir(spool, 0777) != 0 && errno != EEXIST)) {
+		tracer_warn("%s/" SPOOL_NAME ": %s: children are not traced", dir, strerror(errno));
+		spool[0] = '\0';
+		return;
+	} else {
+		each_file(remove_old);
+	}
+	children_environment();
+}
+
+bool children_traced(void)
+{
+	return spool[0] != '\0';
+}
+
+void children_tell(bool goes_on)
+{
+	unsigned n;
+
+	if (!spool[0])
+		return;
+	n = each_file(NULL);
+	if (goes_on)
+		tracer_warn("the process goes on as another program, whose calls go to %s "
+			    "(sci-merge and sci-analyze take it beside the archive)",
+			    spool);
+	else if (n)
+		tracer_warn("calls of %u more process image%s are in %s (sci-merge and "
+			    "sci-analyze take it beside the archive)",
+			    n, n == 1 ? "" : "s", spool);
+	else
+		rmdir(spool);
+}

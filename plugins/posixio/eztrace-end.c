@@ -1,0 +1,304 @@
+/* How a process under EZTrace ends without exit, and its archive does not get lost. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "eztrace-end.h"
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core.h"
+
+/*
+ * EZTrace writes its archive at exit. A signal handler cannot do that (locks, memory), and before
+ * exec it would be too early: the call may fail. So a copy of the process does it, made by the
+ * system call alone: what goes wrong there, goes wrong there. It sends no signal when it ends, and
+ * the program's own wait does not see it.
+ */
+#define WAIT_STEP_NS 1000000
+#define WAIT_STEPS 10000 /* 10 s, then the archive is given up */
+
+/* Signals whose default is the end, and that are worth an archive. */
+#define FATAL_SIGNALS(X)                                                                           \
+	X(SIGHUP)                                                                                  \
+	X(SIGINT)                                                                                  \
+	X(SIGQUIT)                                                                                 \
+	X(SIGILL)                                                                                  \
+	X(SIGABRT)                                                                                 \
+	X(SIGBUS)                                                                                  \
+	X(SIGFPE)                                                                                  \
+	X(SIGSEGV)                                                                                 \
+	X(SIGPIPE)                                                                                 \
+	X(SIGTERM)
+
+static const int fatal_signals[] = {
+#define X(sig) sig,
+	FATAL_SIGNALS(X)
+#undef X
+};
+#define N_FATAL (sizeof(fatal_signals) / sizeof(*fatal_signals))
+
+static bool goes_on;
+static _Atomic bool started;
+
+#define NEXT(name)                                                                                 \
+	({                                                                                         \
+		static __typeof__(name) *next_;                                                    \
+                                                                                                   \
+		if (!next_)                                                                        \
+			next_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                       \
+		next_;                                                                             \
+	})
+
+bool end_goes_on(void)
+{
+	return goes_on;
+}
+
+static bool archive_is_open(void)
+{
+	return started && process_is_ours() && _ezt_trace.status == ezt_trace_status_running;
+}
+
+__attribute__((noreturn)) static void close_here(void)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (size_t i = 0; i < N_FATAL; i++)
+		syscall(SYS_rt_sigaction, fatal_signals[i], &action, NULL, sizeof(long));
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	thread_leave();
+	eztrace_stop();
+	for (;;)
+		syscall(SYS_exit_group, 0);
+}
+
+/* Closes the archive in a copy of this process, and waits for it. */
+static void close_in_copy(void)
+{
+	static _Atomic bool closing;
+	const struct timespec step = { 0, WAIT_STEP_NS };
+	int status, saved = errno;
+	pid_t copy;
+
+	if (!archive_is_open() || atomic_exchange(&closing, true))
+		return;
+	copy = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
+	if (copy == 0)
+		close_here();
+	for (int i = 0; copy > 0; i++) {
+		long ended = syscall(SYS_wait4, copy, &status, __WALL | WNOHANG, NULL);
+
+		if (ended == copy || (ended < 0 && errno != EINTR))
+			break;
+		if (i == WAIT_STEPS)
+			syscall(SYS_kill, copy, SIGKILL);
+		syscall(SYS_nanosleep, &step, NULL);
+	}
+	if (copy < 0 || !WIFEXITED(status))
+		tracer_warn("the archive could not be written before the end of the process "
+			    "(sci-record keeps what was traced)");
+	closing = false;
+	errno = saved;
+}
+
+/* ---- signals ---- */
+
+static bool is_covered(int sig)
+{
+	for (size_t i = 0; started && i < N_FATAL; i++)
+		if (fatal_signals[i] == sig)
+			return true;
+	return false;
+}
+
+static void on_fatal(int sig, siginfo_t *info, void *context);
+
+static void cover(int sig)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	action.sa_sigaction = on_fatal;
+	sigfillset(&action.sa_mask);
+	NEXT(sigaction)(sig, &action, NULL);
+}
+
+/* What it would have been without us comes after: by itself for a fault, which happens again. */
+static void on_fatal(int sig, siginfo_t *info, void *context)
+{
+	const struct sigaction action = { .sa_handler = SIG_DFL };
+	bool fault = sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
+
+	(void)context;
+	close_in_copy();
+	NEXT(sigaction)(sig, &action, NULL);
+	if (!fault || info->si_code <= 0)
+		syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), sig);
+}
+
+void end_start(void)
+{
+	struct sigaction before;
+
+	(void)NEXT(sigaction); /* not for the first time in a handler */
+	started = true;
+	for (size_t i = 0; i < N_FATAL; i++)
+		if (NEXT(sigaction)(fatal_signals[i], NULL, &before) == 0 &&
+		    !(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL)
+			cover(fatal_signals[i]);
+}
+
+/* The program sees its default where we stand, and gets us where it asks for the default. */
+EXPORT int sigaction(int sig, const struct sigaction *action, struct sigaction *before)
+{
+	int rc = NEXT(sigaction)(sig, action, before);
+
+	if (rc != 0 || !is_covered(sig))
+		return rc;
+	if (before && (before->sa_flags & SA_SIGINFO) && before->sa_sigaction == on_fatal)
+		*before = (struct sigaction){ .sa_handler = SIG_DFL };
+	if (action && !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL &&
+	    archive_is_open())
+		cover(sig);
+	return rc;
+}
+
+EXPORT sighandler_t signal(int sig, sighandler_t handler)
+{
+	sighandler_t before = NEXT(signal)(sig, handler);
+
+	if (before == SIG_ERR || !is_covered(sig))
+		return before;
+	if (handler == SIG_DFL && archive_is_open())
+		cover(sig);
+	return before == (sighandler_t)(void *)on_fatal ? SIG_DFL : before;
+}
+
+/* ---- _exit, quick_exit ---- */
+
+/* As every shell ends, and who calls quick_exit. */
+EXPORT void _exit(int status)
+{
+	static void (*next)(int) __attribute__((noreturn));
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "_exit");
+	if (archive_is_open())
+		eztrace_stop();
+	next(status);
+}
+
+EXPORT void _Exit(int status)
+{
+	_exit(status);
+}
+
+static void at_quick(void)
+{
+	if (archive_is_open())
+		eztrace_stop();
+}
+
+__attribute__((constructor)) static void end_load(void)
+{
+	at_quick_exit(at_quick);
+}
+
+/* ---- exec ---- */
+
+/*
+ * When the call fails the process goes on, and writes the archive again when it ends. PATH: of the
+ * program, NULL where it is to be searched for; a shell tries each folder of its own PATH.
+ */
+static void before_exec(const char *path)
+{
+	int saved = errno;
+	bool there = !path || access(path, X_OK) == 0;
+
+	errno = saved;
+	if (!there || !archive_is_open())
+		return;
+	goes_on = true;
+	close_in_copy();
+	goes_on = false;
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const env[])
+{
+	before_exec(path);
+	return NEXT(execve)(path, argv, env);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	before_exec(path);
+	return NEXT(execv)(path, argv);
+}
+
+EXPORT int execvp(const char *name, char *const argv[])
+{
+	before_exec(NULL);
+	return NEXT(execvp)(name, argv);
+}
+
+EXPORT int execvpe(const char *name, char *const argv[], char *const env[])
+{
+	before_exec(NULL);
+	return NEXT(execvpe)(name, argv, env);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+	before_exec(NULL);
+	return NEXT(fexecve)(fd, argv, env);
+}
+
+/* FIRST and the arguments behind it as ARGV, on the stack; REST stands behind their NULL. */
+#define COLLECT(first, argv, rest)                                                                 \
+	va_list rest;                                                                              \
+	size_t n_ = 1;                                                                             \
+	char **argv;                                                                               \
+                                                                                                   \
+	va_start(rest, first);                                                                     \
+	while (va_arg(rest, char *))                                                               \
+		n_++;                                                                              \
+	va_end(rest);                                                                              \
+	argv = alloca((n_ + 1) * sizeof(*argv));                                                   \
+	argv[0] = (char *)first;                                                                   \
+	va_start(rest, first);                                                                     \
+	for (size_t i_ = 1; i_ <= n_; i_++)                                                        \
+	argv[i_] = va_arg(rest, char *)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+	COLLECT(first, argv, rest);
+
+	va_end(rest);
+	return execv(path, argv);
+}
+
+EXPORT int execlp(const char *name, const char *first, ...)
+{
+	COLLECT(first, argv, rest);
+
+	va_end(rest);
+	return execvp(name, argv);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+	char *const *env;
+	COLLECT(first, argv, rest);
+
+	env = va_arg(rest, char *const *);
+	va_end(rest);
+	return execve(path, argv, env);
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+# Under EZTrace: what ends without exit leaves its archive, and children go on in a spool beside it.
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ["SCI_BUILD"]
+PLUGINS = os.path.join(BUILD, "plugins")
+LIFE = os.path.join(BUILD, "tests/programs/life")
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+if os.environ.get("SCI_SANITIZED"):
+    skip("a sanitized program cannot preload the tracer")
+if not os.path.exists(os.path.join(PLUGINS, "libeztrace-posixio.so")):
+    skip("built without EZTrace")
+for tool in ("eztrace", "otf2-print"):
+    if not shutil.which(tool):
+        skip("%s is not installed" % tool)
+try:
+    import otf2
+    from otf2.events import Enter, IoOperationBegin
+except ImportError:
+    skip("python3-otf2 is not installed")
+
+
+def writes_in(anchor, work):
+    """(process, file, bytes) of each write, in the order of time."""
+    found = []
+    with otf2.reader.open(anchor) as trace:
+        inside = {}
+        for location, event in trace.events:
+            if isinstance(event, Enter):
+                inside[location.name] = event.region.name
+            elif isinstance(event, IoOperationBegin) and inside[location.name] == "write":
+                found.append((location.group.name, os.path.relpath(event.handle.file.name, work),
+                              event.bytes_request))
+    return found
+
+
+class Run:
+    """A command under eztrace: the archive's writes, the spool's, and those of both merged."""
+
+    def __init__(self, command, status=0, archive=True, modules="posixio"):
+        self.work = tempfile.mkdtemp()
+        self.run(command, status, modules)
+        trace = os.path.join(self.work, os.path.basename(command[0]) + "_trace")
+        anchor = os.path.join(trace, "eztrace_log.otf2")
+        spool = os.path.join(trace, "children.spool")
+        self.own, self.children, self.all = [], [], []
+        self.spooled = os.path.isdir(spool)
+        if archive:
+            check = subprocess.run(["otf2-print", "-Werror", anchor], check=False,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            assert check.returncode == 0 and not check.stderr, (command, check.stderr)
+            self.own = writes_in(anchor, self.work)
+        if archive and self.spooled:
+            merged = os.path.join(self.work, "all.otf2")
+            subprocess.run(["sci-merge", "-q", anchor, spool, "-o", merged], check=True)
+            self.all = writes_in(merged, self.work)
+            subprocess.run(["sci-analyze", anchor, spool], check=True, stdout=subprocess.DEVNULL)
+        self.archives = sorted(name for name in os.listdir(self.work) if name.endswith("_trace"))
+
+    def run(self, command, status, modules):
+        env = dict(os.environ, EZTRACE_LIBRARY_PATH=PLUGINS)
+        run = subprocess.run(["eztrace", "-t", modules] + command, cwd=self.work, env=env,
+                             timeout=120, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             check=False)
+        assert run.returncode == status, (command, run.returncode, run.stderr)
+        self.messages = [line for line in run.stderr.decode().splitlines()
+                         if line.startswith("eztrace-posixio:")]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.work)
+
+
+def sizes(writes):
+    return [(path, size) for _, path, size in writes]
+
+
+def ends():
+    for part, sig in (("underscore_exit", 0), ("quick_exit", 0), ("abort", signal.SIGABRT),
+                      ("segv", signal.SIGSEGV), ("term", signal.SIGTERM)):
+        with Run([LIFE, part], -sig) as run:
+            assert sizes(run.own) == [("last", 77)], (part, run.own)
+            # no child, so nothing is left of its spool, and nothing is said
+            assert not run.spooled and not run.messages, (part, run.messages)
+    # nobody can do anything here; sci-record can
+    with Run([LIFE, "kill"], -signal.SIGKILL, archive=False) as run:
+        assert not run.own
+
+
+def children():
+    for part in ("fork", "rawfork"):
+        with Run([LIFE, part]) as run:
+            assert sizes(run.own) == [("parent", 11), ("parent", 12)], (part, run.own)
+            assert sizes(run.all) == [("parent", 11), ("child", 22), ("parent", 12)], run.all
+            assert len({process for process, _, _ in run.all}) == 2
+            assert len(run.messages) == 1, run.messages
+            assert "calls of 1 more process image are in " in run.messages[0], run.messages
+    for part in ("vfork", "spawn", "system"):
+        with Run([LIFE, part]) as run:
+            assert sizes(run.all) == [("parent", 11), ("image", 33), ("parent", 12)], run.all
+            # EZTrace's own way would have been an archive for each program
+            assert run.archives == ["life_trace"], run.archives
+
+
+def goes_on():
+    """The archive is written when exec replaces the program; the next one is in the spool."""
+    with Run([LIFE, "exec"]) as run:
+        assert sizes(run.own) == [("before", 11)], run.own
+        assert sizes(run.all) == [("before", 11), ("after", 33)], run.all
+        assert len(run.messages) == 1 and "goes on as another program" in run.messages[0]
+    script = "echo x >one; dd if=/dev/zero of=two bs=5 count=2 status=none; (echo y >three); " \
+        "./absent 2>/dev/null; exec dd if=/dev/zero of=four bs=7 count=1 status=none"
+    with Run([shutil.which("sh"), "-c", script]) as run:
+        assert sizes(run.all) == [("one", 2), ("two", 5), ("two", 5), ("three", 2), ("four", 7)], \
+            run.all
+        assert run.archives == ["sh_trace"], run.archives
+
+
+def handlers():
+    """A program sees its default where the tracer's handler stands, and its own handler runs."""
+    program = """
+import os, signal
+assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+seen = []
+signal.signal(signal.SIGTERM, lambda *_: seen.append(1))
+os.kill(os.getpid(), signal.SIGTERM)
+assert seen == [1]
+f = os.open("last", os.O_CREAT | os.O_WRONLY)
+os.write(f, b"abc")
+assert signal.signal(signal.SIGTERM, signal.SIG_DFL)
+assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+    with Run(["/usr/bin/python3", "-c", program], -signal.SIGTERM) as run:
+        assert sizes(run.own) == [("last", 3)], run.own
+
+
+def missed():
+    """Calls of signal handlers that came in the middle of the tracer's work are counted."""
+    work = tempfile.mkdtemp()
+    with open(os.path.join(work, "data"), "wb") as data:
+        data.write(bytes(100))
+    env = dict(os.environ, EZTRACE_LIBRARY_PATH=PLUGINS)
+    calls = os.path.join(BUILD, "tests/programs/calls")
+    run = subprocess.run(["eztrace", "-t", "posixio", calls, "signals"], cwd=work, env=env,
+                         stderr=subprocess.PIPE, check=True)
+    anchor = os.path.join(work, "calls_trace/eztrace_log.otf2")
+    text = subprocess.run(["otf2-print", anchor], check=True, stdout=subprocess.PIPE)
+    recorded = text.stdout.decode().count('"size" <0>; UINT64; 2)')
+    with open(os.path.join(work, "handled"), encoding="ascii") as handled:
+        made = int(handled.read())
+    info = subprocess.run(["otf2-print", "-I", anchor], check=True, stdout=subprocess.PIPE)
+    lines = info.stdout.decode().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.endswith("SCI::LOST_EVENTS"))
+    lost = int(lines[at + 1].split()[-1])
+    assert recorded > 0 and recorded + lost == made, (recorded, lost, made)
+    said = [line for line in run.stderr.decode().splitlines() if "could not be recorded" in line]
+    assert len(said) == (1 if lost else 0) and (not lost or ": %d " % lost in said[0]), run.stderr
+    shutil.rmtree(work)
+
+
+for test in (ends, children, goes_on, handlers, missed):
+    test()
