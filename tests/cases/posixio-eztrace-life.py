@@ -161,7 +161,7 @@ def missed():
                          stderr=subprocess.PIPE, check=True)
     anchor = os.path.join(work, "calls_trace/eztrace_log.otf2")
     text = subprocess.run(["otf2-print", anchor], check=True, stdout=subprocess.PIPE)
-    recorded = text.stdout.decode().count('"size" <0>; UINT64; 2)')
+    recorded = text.stdout.decode().count("Bytes Request: 2,")
     with open(os.path.join(work, "handled"), encoding="ascii") as handled:
         made = int(handled.read())
     info = subprocess.run(["otf2-print", "-I", anchor], check=True, stdout=subprocess.PIPE)
