@@ -23,8 +23,9 @@
  * its parent's, and each program that is exec'ed would get an archive of its own, named after the
  * program alone: the second dd of a script replaces the first. Both go on with the spool tracer.
  */
-static char spool[PATH_MAX]; /* "": none */
-static bool given;	     /* by the environment */
+static char spool[PATH_MAX];   /* "": none */
+static char archive[PATH_MAX]; /* the archive's folder, "": none */
+static bool given;	       /* by the environment */
 static time_t loaded;
 
 __attribute__((constructor)) static void children_load(void)
@@ -144,13 +145,14 @@ void children_environment(void)
 void children_start(const char *dir)
 {
 	const char *before = getenv("SCI_SPOOL_DIR");
-	char absolute[PATH_MAX];
 
+	if ((mkdir(dir, 0777) != 0 && errno != EEXIST) || !realpath(dir, archive))
+		archive[0] = '\0';
 	given = before && *before;
 	if (given) {
 		snprintf(spool, sizeof(spool), "%s", before);
-	} else if ((mkdir(dir, 0777) != 0 && errno != EEXIST) || !realpath(dir, absolute) ||
-		   snprintf(spool, sizeof(spool), "%s/" SPOOL_NAME, absolute) >=
+	} else if (!archive[0] ||
+		   snprintf(spool, sizeof(spool), "%s/" SPOOL_NAME, archive) >=
 			   (int)sizeof(spool) ||
 		   (mkdir(spool, 0777) != 0 && errno != EEXIST)) {
 		tracer_warn("%s/" SPOOL_NAME ": %s: children are not traced", dir, strerror(errno));
@@ -160,6 +162,11 @@ void children_start(const char *dir)
 		each_file(remove_old);
 	}
 	children_environment();
+}
+
+const char *children_archive(void)
+{
+	return archive;
 }
 
 bool children_traced(void)

@@ -12,6 +12,9 @@ void children_start(const char *dir);
  */
 void children_environment(void);
 
+/* The archive's folder, absolute; "": not known. */
+const char *children_archive(void);
+
 /* Is there such a spool? */
 bool children_traced(void);
 

@@ -3,17 +3,20 @@
 #include "eztrace-end.h"
 
 #include <alloca.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core.h"
+#include "eztrace-children.h"
 
 /*
  * EZTrace writes its archive at exit. A signal handler cannot do that (locks, memory), and before
@@ -214,6 +217,56 @@ __attribute__((constructor)) static void end_load(void)
 
 /* ---- exec ---- */
 
+#define MAX_OPEN 4096
+
+/* Where the archive's open files are written on: a copy of the process moves that, too. */
+static struct place {
+	int fd;
+	off_t at, bytes;
+} places[MAX_OPEN];
+static unsigned n_places;
+
+static void places_save(void)
+{
+	const char *dir = children_archive();
+	DIR *fds = *dir ? opendir("/proc/self/fd") : NULL;
+	struct dirent *entry;
+
+	n_places = 0;
+	while (fds && n_places < MAX_OPEN && (entry = readdir(fds))) {
+		struct place *place = &places[n_places];
+		char path[PATH_MAX];
+		ssize_t n = readlinkat(dirfd(fds), entry->d_name, path, sizeof(path) - 1);
+		struct stat st;
+
+		if (n <= (ssize_t)strlen(dir) || strncmp(path, dir, strlen(dir)) != 0 ||
+		    path[strlen(dir)] != '/')
+			continue;
+		place->fd = atoi(entry->d_name);
+		place->at = syscall(SYS_lseek, place->fd, 0, SEEK_CUR);
+		if (place->at < 0 || fstat(place->fd, &st) != 0)
+			continue;
+		place->bytes = st.st_size;
+		n_places++;
+	}
+	if (fds)
+		closedir(fds);
+}
+
+static void places_restore(void)
+{
+	int saved = errno;
+
+	for (unsigned i = 0; i < n_places; i++)
+		if (syscall(SYS_ftruncate, places[i].fd, places[i].bytes) != 0 ||
+		    syscall(SYS_lseek, places[i].fd, places[i].at, SEEK_SET) < 0)
+			tracer_warn("a file of the archive cannot be written on after exec has "
+				    "failed: %s (its thread's calls end here)",
+				    strerror(errno));
+	n_places = 0;
+	errno = saved;
+}
+
 /*
  * When the call fails the process goes on, and writes the archive again when it ends. PATH: of the
  * program, NULL where it is to be searched for; a shell tries each folder of its own PATH.
@@ -226,39 +279,48 @@ static void before_exec(const char *path)
 	errno = saved;
 	if (!there || !archive_is_open())
 		return;
+	places_save();
 	goes_on = true;
 	close_in_copy();
 	goes_on = false;
 }
 
+/* The process is still what it was. */
+static int exec_failed(int rc)
+{
+	if (n_places && archive_is_open())
+		places_restore();
+	return rc;
+}
+
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
 	before_exec(path);
-	return NEXT(execve)(path, argv, env);
+	return exec_failed(NEXT(execve)(path, argv, env));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
 	before_exec(path);
-	return NEXT(execv)(path, argv);
+	return exec_failed(NEXT(execv)(path, argv));
 }
 
 EXPORT int execvp(const char *name, char *const argv[])
 {
 	before_exec(NULL);
-	return NEXT(execvp)(name, argv);
+	return exec_failed(NEXT(execvp)(name, argv));
 }
 
 EXPORT int execvpe(const char *name, char *const argv[], char *const env[])
 {
 	before_exec(NULL);
-	return NEXT(execvpe)(name, argv, env);
+	return exec_failed(NEXT(execvpe)(name, argv, env));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
 	before_exec(NULL);
-	return NEXT(fexecve)(fd, argv, env);
+	return exec_failed(NEXT(fexecve)(fd, argv, env));
 }
 
 /* FIRST and the arguments behind it as ARGV, on the stack; REST stands behind their NULL. */

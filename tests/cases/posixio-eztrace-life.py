@@ -130,6 +130,23 @@ def goes_on():
         assert run.archives == ["sh_trace"], run.archives
 
 
+def goes_on_not():
+    """exec fails after the archive was written: it is written again, whole, at the end."""
+    program = """
+import os
+open("no-program", "w").write("nothing")
+os.chmod("no-program", 0o755)
+f = os.open("data", os.O_CREAT | os.O_WRONLY)
+for i in range({0}): os.write(f, b"x")
+try: os.execv("./no-program", ["no-program"])
+except OSError: pass
+for i in range({0}): os.write(f, b"x")
+"""
+    for count in (100, 10000):  # fewer and more than fit into a buffer
+        with Run([os.path.realpath("/usr/bin/python3"), "-c", program.format(count)]) as run:
+            assert sizes(run.own).count(("data", 1)) == 2 * count, len(run.own)
+
+
 def handlers():
     """A program sees its default where the tracer's handler stands, and its own handler runs."""
     program = """
@@ -174,5 +191,5 @@ def missed():
     shutil.rmtree(work)
 
 
-for test in (ends, children, goes_on, handlers, missed):
+for test in (ends, children, goes_on, goes_on_not, handlers, missed):
     test()
