@@ -31,7 +31,13 @@ for rw, call in ("write", "pwrite64"), ("read", "pread64"):
     by_thread = {}
     for op in ops:
         by_thread.setdefault(op.tid, []).append(op)
+    # a kernel that runs no BPF program over some of its own processes does not tell of completions
+    # that interrupt them; those are counted
+    untold = [bio for bio in spool.bios if not bio.end]
+    assert len(untold) == spool.total("completions_missed") + spool.total("open_bios"), untold
     for bio in bios:
+        if bio.end == 0:
+            continue
         assert bio.begin <= bio.issue <= bio.end and bio.status == 0, bio
         assert bool(bio.flags & kernel_spool.BIO_WRITE) == (rw == "write"), bio
         assert (bio.file_dev, bio.inode) in inodes, bio
