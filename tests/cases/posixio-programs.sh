@@ -6,7 +6,7 @@
 [ -z "${SCI_SANITIZED:-}" ] || skip "a sanitized program cannot preload the tracer"
 tracer=$SCI_PLUGIN_DIR/libsci-posixio.so
 spool=$scratch/spool
-mkdir "$spool" "$scratch/work"
+mkdir "$spool" "$scratch/in"
 
 # traced COMMAND...: its output to $scratch/traced, in a fresh spool
 traced()
@@ -33,14 +33,14 @@ EOF
 # same COMMAND...: the same output and status with and without the tracer
 same()
 {
-	(cd "$scratch/work" && "$@") >"$scratch/plain" 2>&1 || fail "$* fails by itself"
-	cd "$scratch/work"
+	(cd "$scratch/in" && "$@") >"$scratch/plain" 2>&1 || fail "$* fails by itself"
+	cd "$scratch/in"
 	traced "$@"
 	cd - >/dev/null
 	cmp "$scratch/plain" "$scratch/traced" || fail "$*: output differs under the tracer"
 }
 
-head -c 1000000 /dev/urandom >"$scratch/work/random"
+head -c 1000000 /dev/urandom >"$scratch/in/random"
 same /usr/bin/python3 -c 'print(sum(open("random", "rb").read()))'
 same tar -cf - random
 # shellcheck disable=SC2016
@@ -60,7 +60,7 @@ if command -v sqlite3 >/dev/null 2>&1; then
 	[ "$n" -gt 3 ] || fail "sqlite3: only $n pwrite64 traced"
 fi
 
-cd "$scratch/work"
+cd "$scratch/in"
 
 # a thread killed inside its work leaves what it did, and the call it was in
 # shellcheck disable=SC2016
@@ -82,7 +82,7 @@ traced sh -c 'echo x >before; exec dd if=/dev/zero of=after bs=7 count=2 status=
 
 if command -v fio >/dev/null 2>&1; then
 	traced fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread --group_reporting \
-		--ioengine=psync --directory="$scratch/work"
+		--ioengine=psync --directory="$scratch/in"
 	for job in 0 1 2 3; do
 		n=$(count pwrite64 "/w.$job.0")
 		[ "$n" -eq 1024 ] || fail "fio job $job wrote 1024 blocks, $n traced"
