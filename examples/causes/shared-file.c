@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 static int fd;
-static size_t size = 262144;
-static unsigned writes = 500;
+static size_t size = 1 << 20;
+static unsigned writes = 250;
 static pthread_barrier_t start;
 
 /* Each thread has a range of its own: what they share is the inode, not the data. */
@@ -34,7 +34,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"Usage: shared-file [-t THREADS] [-n WRITES] [-s BYTES] FILE\n"
-		"Each of THREADS (8) threads writes WRITES (500) times BYTES (262144) to FILE.\n");
+		"Each of THREADS (8) threads writes WRITES (250) times BYTES (1048576) to FILE.\n");
 	exit(2);
 }
 

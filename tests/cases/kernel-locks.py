@@ -17,7 +17,8 @@ def waits(ops, kind):
 
 
 # one file: the inode's lock, held by another of the threads
-spool = trace("inode", os.path.join(EXAMPLES, "shared-file"), "-t", "8", "-n", "4000", path("one"))
+spool = trace("inode", os.path.join(EXAMPLES, "shared-file"), "-t", "8", "-s", "65536", "-n", "4000",
+              path("one"))
 nothing_lost(spool)
 writes = ops_on(spool, "one", "pwrite64")
 assert len(writes) == 8 * 4000, len(writes)

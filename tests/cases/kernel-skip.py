@@ -16,8 +16,9 @@ if not os.path.exists(record):
     skip("sci-record is not built")
 
 shared = os.path.join(os.environ["SCI_BUILD"], "examples", "causes", "shared-file")
-result = subprocess.run([record, "--keep-spools", "-o", path("out"), "--", shared, "-t", "4", "-n", "500",
-                         path("file")], capture_output=True, text=True)
+result = subprocess.run([record, "--keep-spools", "-o", path("out"), "--",
+                         shared, "-t", "4", "-s", "65536", "-n", "500", path("file")],
+                        capture_output=True, text=True)
 assert result.returncode == 0, result.stderr
 if not os.listdir(path("out/user.spool")):
     skip("the user tracer left nothing")

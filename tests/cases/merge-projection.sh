@@ -27,6 +27,6 @@ need_tracer
 need_kernel
 disk_scratch
 status 0 sci-record -q --keep-spools -o "$scratch/run" -- \
-	"$SCI_BUILD/examples/causes/shared-file" -t 4 -n 200 "$disk/shared"
+	"$SCI_BUILD/examples/causes/shared-file" -t 4 -s 65536 -n 200 "$disk/shared"
 rm -rf "$scratch/run/unified"*
 project "$scratch/run"

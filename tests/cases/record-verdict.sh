@@ -64,6 +64,7 @@ verdict quiet 't["verdict"]["level"] == "none" and max(x["operations"] for x in 
 # shellcheck disable=SC2086
 set -- $realtime fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread --ioengine=psync \
 	--directory="$disk"
-verdict direct 'time("block") > 0.5' "$@" --direct=1
+# how fast the device is against the CPUs is the machine's; that it takes the largest part is not
+verdict direct 'time("block") == max(map(time, t["threads"][0]["io_levels"]))' "$@" --direct=1
 rm -f "$disk"/*
 verdict buffered 'time("block") < 0.02' "$@" --direct=0
