@@ -35,6 +35,7 @@ for rw, call in ("write", "pwrite64"), ("read", "pread64"):
     # that interrupt them; those are counted
     untold = [bio for bio in spool.bios if not bio.end]
     assert len(untold) == spool.total("completions_missed") + spool.total("open_bios"), untold
+    assert len(untold) < len(bios) / 2, (len(untold), len(bios))
     for bio in bios:
         if bio.end == 0:
             continue

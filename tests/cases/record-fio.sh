@@ -57,5 +57,6 @@ direct = writers(sys.argv[2] + "/2m/unified.otf2", 512)
 said = open(sys.argv[2] + "/err").read()
 untold = sum(int(a or b) for a, b in
              re.findall(r"bios \((\d+) open\)|(\d+) bios without an end", said))
+assert untold < direct["block"]["begun"] / 2, said
 assert direct["block"]["begun"] == direct["block"]["completed"] + untold, (direct["block"], said)
 END
