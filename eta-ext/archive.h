@@ -5,7 +5,7 @@
 
 #include <otf2/otf2.h>
 
-#include <fcntl.h>
+#include "otf2-flags.h"
 
 /* X(ID, name, OTF2 type, description): attributes of events, in the order of their ids. */
 #define ARCHIVE_ATTRIBUTES(X)                                                                      \
@@ -64,28 +64,6 @@ enum archive_attribute {
 
 /* Trace property: CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, decimal. */
 #define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"
-
-/* X(open flag, OTF2 status flag) */
-#define ARCHIVE_STATUS_FLAGS(X)                                                                    \
-	X(O_CLOEXEC, CLOSE_ON_EXEC)                                                                \
-	X(O_APPEND, APPEND)                                                                        \
-	X(O_NONBLOCK, NON_BLOCKING)                                                                \
-	X(O_ASYNC, ASYNC)                                                                          \
-	X(O_SYNC, SYNC)                                                                            \
-	X(O_DSYNC, DATA_SYNC)                                                                      \
-	X(O_DIRECT, AVOID_CACHING)                                                                 \
-	X(O_NOATIME, NO_ACCESS_TIME)
-
-/* X(open flag, OTF2 creation flag) */
-#define ARCHIVE_CREATION_FLAGS(X)                                                                  \
-	X(O_CREAT, CREATE)                                                                         \
-	X(O_EXCL, EXCLUSIVE)                                                                       \
-	X(O_TRUNC, TRUNCATE)                                                                       \
-	X(O_DIRECTORY, DIRECTORY)                                                                  \
-	X(O_NOCTTY, NO_CONTROLLING_TERMINAL)                                                       \
-	X(O_NOFOLLOW, NO_FOLLOW)                                                                   \
-	X(O_PATH, PATH)                                                                            \
-	X(O_TMPFILE, TEMPORARY_FILE)
 
 /*
  * libotf2 prints its errors itself. From the first call of this on they are kept per thread, for

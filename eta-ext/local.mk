@@ -17,6 +17,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/io-functions.h \
 	eta-ext/levels.c \
 	eta-ext/levels.h \
+	eta-ext/otf2-flags.h \
 	eta-ext/merge.c \
 	eta-ext/merge.h \
 	eta-ext/merge-defs.c \

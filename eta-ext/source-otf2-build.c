@@ -322,7 +322,7 @@ static uint32_t open_flags(OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
 			  : mode == OTF2_IO_ACCESS_MODE_READ_WRITE ? O_RDWR
 								   : O_RDONLY;
 
-	return ARCHIVE_STATUS_FLAGS(X) access;
+	return OTF2_OPEN_STATUS_FLAGS(X) access;
 }
 #undef X
 

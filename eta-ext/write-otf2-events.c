@@ -109,14 +109,14 @@ OTF2_IoAccessMode write_otf2_access_mode(uint32_t open_flags)
 #define X(flag, name) (((open_flags & (flag)) == (flag)) ? OTF2_IO_STATUS_FLAG_##name : 0) |
 OTF2_IoStatusFlag write_otf2_status_flags(uint32_t open_flags)
 {
-	return ARCHIVE_STATUS_FLAGS(X) 0;
+	return OTF2_OPEN_STATUS_FLAGS(X) 0;
 }
 #undef X
 
 #define X(flag, name) (((open_flags & (flag)) == (flag)) ? OTF2_IO_CREATION_FLAG_##name : 0) |
 static OTF2_IoCreationFlag creation_flags(uint32_t open_flags)
 {
-	return ARCHIVE_CREATION_FLAGS(X) 0;
+	return OTF2_OPEN_CREATION_FLAGS(X) 0;
 }
 #undef X
 

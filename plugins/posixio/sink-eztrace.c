@@ -12,6 +12,7 @@
 #include "eztrace-children.h"
 #include "eztrace-defs.h"
 #include "eztrace-end.h"
+#include "eta-ext/otf2-flags.h"
 
 /* X(ID, name, OTF2 type): attributes of events, as eta-ext's archives have them. */
 #define ATTRIBUTES(X)                                                                              \
@@ -28,28 +29,6 @@ enum attribute {
 #undef X
 		N_ATTRIBUTES,
 };
-
-/* X(open flag, OTF2 status flag) */
-#define STATUS_FLAGS(X)                                                                            \
-	X(O_CLOEXEC, CLOSE_ON_EXEC)                                                                \
-	X(O_APPEND, APPEND)                                                                        \
-	X(O_NONBLOCK, NON_BLOCKING)                                                                \
-	X(O_ASYNC, ASYNC)                                                                          \
-	X(O_SYNC, SYNC)                                                                            \
-	X(O_DSYNC, DATA_SYNC)                                                                      \
-	X(O_DIRECT, AVOID_CACHING)                                                                 \
-	X(O_NOATIME, NO_ACCESS_TIME)
-
-/* X(open flag, OTF2 creation flag) */
-#define CREATION_FLAGS(X)                                                                          \
-	X(O_CREAT, CREATE)                                                                         \
-	X(O_EXCL, EXCLUSIVE)                                                                       \
-	X(O_TRUNC, TRUNCATE)                                                                       \
-	X(O_DIRECTORY, DIRECTORY)                                                                  \
-	X(O_NOCTTY, NO_CONTROLLING_TERMINAL)                                                       \
-	X(O_NOFOLLOW, NO_FOLLOW)                                                                   \
-	X(O_PATH, PATH)                                                                            \
-	X(O_TMPFILE, TEMPORARY_FILE)
 
 bool sink_registered;
 bool sink_in_child;
@@ -79,7 +58,7 @@ OTF2_IoStatusFlag sink_status_flags(uint32_t open_flags)
 #define X(flag, name)                                                                              \
 	if ((open_flags & (flag)) == (flag))                                                       \
 		flags |= OTF2_IO_STATUS_FLAG_##name;
-	STATUS_FLAGS(X)
+	OTF2_OPEN_STATUS_FLAGS(X)
 #undef X
 	return flags;
 }
@@ -91,7 +70,7 @@ static OTF2_IoCreationFlag creation_flags(uint32_t open_flags)
 #define X(flag, name)                                                                              \
 	if ((open_flags & (flag)) == (flag))                                                       \
 		flags |= OTF2_IO_CREATION_FLAG_##name;
-	CREATION_FLAGS(X)
+	OTF2_OPEN_CREATION_FLAGS(X)
 #undef X
 	return flags;
 }
