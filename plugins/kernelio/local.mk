@@ -16,6 +16,7 @@ bpf_programs = \
 bpf_headers = \
 	plugins/kernelio/bpf/compat.h \
 	plugins/kernelio/bpf/kernel_types.h \
+	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/state.h \
 	plugins/kernelio/bpf/task.h
 EXTRA_DIST += $(bpf_programs) $(bpf_headers) \

@@ -1,6 +1,6 @@
 /* File systems: ext4's write loop and sync, direct I/O through iomap (ext4, xfs). */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "state.h"
+#include "running.h"
 
 /*
  * The write loop lasts from here to the end of the call, or to the sync of an O_SYNC file: a probe

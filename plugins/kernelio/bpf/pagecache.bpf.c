@@ -1,6 +1,6 @@
 /* Page cache: lookup, readahead, dirtying, throttling, waiting for writeback, reclaim. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "state.h"
+#include "running.h"
 
 const volatile uint32_t page_bytes = 4096;
 

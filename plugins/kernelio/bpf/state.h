@@ -103,6 +103,7 @@ struct {
  * The slot of the thread that a CPU runs, kept by sched_switch. It is the filter: two array
  * lookups, which are inlined, where the task's storage is a call of 20 ns in every probe.
  */
+#define SLOT_UNSURE 0xffffffffU /* whoever runs here came without a switch being told */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -164,23 +165,6 @@ static __always_inline struct task_state *task_state_of(struct task_struct *task
 	return slot ? slot_state(slot->slot) : NULL;
 }
 
-/* The current thread's state, NULL where it is not traced. */
-static __always_inline struct task_state *current_state(void)
-{
-	uint32_t zero = 0;
-	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
-
-	return slot ? slot_state(*slot) : NULL;
-}
-
-/* The same if it is inside an operation. */
-static __always_inline struct task_state *current_operation(void)
-{
-	struct task_state *st = current_state();
-
-	return st && st->active ? st : NULL;
-}
-
 static __always_inline struct kernelio_cpu *this_cpu(void)
 {
 	uint32_t zero = 0;
@@ -221,38 +205,6 @@ static __always_inline int record_leave(uint32_t type, void *record, uint64_t by
 		if (cpu_)                                                                          \
 			__sync_fetch_and_add(&cpu_->totals.name, (n));                             \
 	} while (0)
-
-/*
- * The same as current_state, sure of it: a system call begins and ends here, and what sched_switch
- * did not tell (seen under load, once in some thousand switches) would be an operation lost.
- */
-static __always_inline struct task_state *sure_state(struct task_struct *task)
-{
-	uint32_t zero = 0;
-	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
-	struct task_slot *own;
-	struct task_state *st;
-
-	if (!slot)
-		return NULL;
-	st = slot_state(*slot);
-	if (st && st->tid == (uint32_t)task->pid)
-		return st;
-	own = bpf_task_storage_get(&tasks, task, NULL, 0);
-	if (st && own && own->slot == *slot) {
-		st->tid = task->pid; /* exec gave a thread the number of its process */
-		return st;
-	}
-	if (*slot == (own ? own->slot : 0))
-		return st;
-	*slot = own ? own->slot : 0;
-	st = slot_state(*slot);
-	if (!st || st->switched)
-		TOTAL_ADD(switches_missed, 1);
-	else
-		st->switched = 1; /* was running when it was taken in */
-	return st;
-}
 
 static __always_inline void span_add_full(struct task_state *st, uint8_t kind, uint64_t begin_ns,
 					  uint64_t end_ns, uint8_t flags, uint32_t who,

@@ -1,6 +1,6 @@
 /* System calls on files: the operation opens at sys_enter and leaves as one record at sys_exit. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "state.h"
+#include "running.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -3,7 +3,7 @@
 #ifndef KERNELIO_TASK_H
 #define KERNELIO_TASK_H
 
-#include "state.h"
+#include "running.h"
 
 #define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 

@@ -1,6 +1,6 @@
 /* Waits inside an operation: locks with their holder, sleep, the run queue. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "state.h"
+#include "running.h"
 
 /* enum of lock:contention_begin's flags (LCB_F_*) */
 #define LOCK_SPINS 1
@@ -97,41 +97,6 @@ int BPF_PROG(on_contention_end, void *lock)
 	return 0; /* its begin found the stack full, and was counted */
 }
 
-static __always_inline void switched_in(struct task_state *st, struct task_struct *before,
-					uint64_t now)
-{
-	uint64_t woken_ns = st->now.wake_ns;
-	uint8_t kind = st->now.pending;
-	uint32_t n = st->now.n_locks;
-	uint32_t who = before->pid;
-
-	if (st->now.off == OFF_RUNNABLE) {
-		span_add_full(st, ETA_SPAN_RUN_QUEUE, st->now.off_ns, now, ETA_SPAN_PREEMPTED,
-			      who ?: st->now.off_who, 0, 0);
-		return;
-	}
-	if (woken_ns < st->now.off_ns || woken_ns > now)
-		woken_ns = now; /* woken before it had left: it never slept long enough to tell */
-	st->now.pending = ETA_SPAN_NONE;
-	if (kind == ETA_SPAN_NONE) {
-		/* asleep on a lock: that span says it already */
-		if (!(n > 0 && n <= MAX_LOCKS && st->locks[n - 1].sleeps))
-			kind = ETA_SPAN_SLEEP;
-	}
-	/* a buffered read that waits for pages others are reading has shown nothing else yet */
-	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT &&
-	    st->now.kind == ETA_OP_READ && !st->now.cache_read_ns &&
-	    !(st->op.op_flags & ETA_KOP_DIRECT))
-		st->now.cache_read_ns = st->now.off_ns;
-	/* the write loop throttles before its first write_begin */
-	if (kind == ETA_SPAN_DIRTY_THROTTLING && !st->now.cache_write_ns)
-		st->now.cache_write_ns = st->now.off_ns;
-	if (kind != ETA_SPAN_NONE)
-		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0, 0, 0);
-	if (woken_ns < now)
-		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, who, 0, 0);
-}
-
 /* A record of its own: the library call around it, if there is one, is known to the user tracer. */
 static __always_inline void idle_switched_in(struct task_state *st, uint32_t who, uint64_t now)
 {
@@ -169,7 +134,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (!slot)
 		return 0;
-	st = slot_state(*slot);
+	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
 	if (st && st->active) {
 		st->now.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
 		st->now.off_flags = BPF_CORE_READ_BITFIELD(prev, in_iowait) ? ETA_SPAN_IOWAIT : 0;
@@ -181,10 +146,18 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		st->idle.wake_ns = 0;
 		st->idle.off_ns = bpf_ktime_get_ns();
 	}
+	if (next->tgid == 1) {
+		/*
+		 * Some kernels (virtual machines of container services) run no probe while a task
+		 * of the first process is current, so do not tell who comes after it.
+		 */
+		*slot = SLOT_UNSURE;
+		return 0;
+	}
 	*slot = next_slot ? next_slot->slot : 0;
 	st = slot_state(*slot);
 	if (st && st->active && st->now.off) {
-		switched_in(st, prev, bpf_ktime_get_ns());
+		switched_in(st, prev->pid, bpf_ktime_get_ns());
 		st->now.off = OFF_NOT;
 	} else if (st && !st->active && st->idle.off) {
 		idle_switched_in(st, prev->pid, bpf_ktime_get_ns());

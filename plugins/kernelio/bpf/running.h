@@ -1,0 +1,121 @@
+/* Which traced thread a CPU runs, and what a thread that comes back to one has waited for. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_RUNNING_H
+#define KERNELIO_RUNNING_H
+
+#include "state.h"
+
+/* The wait of an operation whose thread is on a CPU again; WHO ran before it, 0 where not known. */
+static __always_inline void switched_in(struct task_state *st, uint32_t who, uint64_t now)
+{
+	uint64_t woken_ns = st->now.wake_ns;
+	uint8_t kind = st->now.pending;
+	uint32_t n = st->now.n_locks;
+
+	if (st->now.off == OFF_RUNNABLE) {
+		span_add_full(st, ETA_SPAN_RUN_QUEUE, st->now.off_ns, now, ETA_SPAN_PREEMPTED,
+			      who ?: st->now.off_who, 0, 0);
+		return;
+	}
+	if (woken_ns < st->now.off_ns || woken_ns > now)
+		woken_ns = now; /* woken before it had left: it never slept long enough to tell */
+	st->now.pending = ETA_SPAN_NONE;
+	if (kind == ETA_SPAN_NONE) {
+		/* asleep on a lock: that span says it already */
+		if (!(n > 0 && n <= MAX_LOCKS && st->locks[n - 1].sleeps))
+			kind = ETA_SPAN_SLEEP;
+	}
+	/* a buffered read that waits for pages others are reading has shown nothing else yet */
+	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT &&
+	    st->now.kind == ETA_OP_READ && !st->now.cache_read_ns &&
+	    !(st->op.op_flags & ETA_KOP_DIRECT))
+		st->now.cache_read_ns = st->now.off_ns;
+	/* the write loop throttles before its first write_begin */
+	if (kind == ETA_SPAN_DIRTY_THROTTLING && !st->now.cache_write_ns)
+		st->now.cache_write_ns = st->now.off_ns;
+	if (kind != ETA_SPAN_NONE)
+		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0, 0, 0);
+	if (woken_ns < now)
+		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, who, 0, 0);
+}
+
+/*
+ * TASK runs here without a switch to it having been told: finds its state. What it waited for ends
+ * at this first sight of it, which is late by no more than two events lie apart.
+ */
+static __noinline struct task_state *running_find(struct task_struct *task, uint32_t *slot)
+{
+	struct task_slot *own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct task_state *st;
+
+	*slot = own ? own->slot : 0;
+	st = slot_state(*slot);
+	if (!st)
+		return NULL;
+	if (st->active && st->now.off) {
+		switched_in(st, 0, bpf_ktime_get_ns());
+		st->now.off = OFF_NOT;
+		TOTAL_ADD(switches_missed, 1);
+	} else if (!st->active && st->idle.off) {
+		st->idle.off = OFF_NOT; /* how long it has been on the CPU, nobody knows */
+		TOTAL_ADD(switches_missed, 1);
+	}
+	return st;
+}
+
+/* The current thread's state, NULL where it is not traced. */
+static __always_inline struct task_state *current_state(void)
+{
+	uint32_t zero = 0;
+	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
+
+	if (!slot)
+		return NULL;
+	if (*slot == SLOT_UNSURE)
+		return running_find(bpf_get_current_task_btf(), slot);
+	return slot_state(*slot);
+}
+
+/* The same if it is inside an operation. */
+static __always_inline struct task_state *current_operation(void)
+{
+	struct task_state *st = current_state();
+
+	return st && st->active ? st : NULL;
+}
+
+/*
+ * The same as current_state, sure of it: a system call begins and ends here, and a switch that was
+ * not told would be an operation lost. A thread that is taken in while it runs is found here, too.
+ */
+static __always_inline struct task_state *sure_state(struct task_struct *task)
+{
+	uint32_t zero = 0;
+	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
+	struct task_slot *own;
+	struct task_state *st;
+
+	if (!slot)
+		return NULL;
+	if (*slot == SLOT_UNSURE)
+		return running_find(task, slot);
+	st = slot_state(*slot);
+	if (st && st->tid == (uint32_t)task->pid)
+		return st;
+	own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (st && own && own->slot == *slot) {
+		st->tid = task->pid; /* exec gave a thread the number of its process */
+		return st;
+	}
+	if (*slot == (own ? own->slot : 0))
+		return st;
+	*slot = own ? own->slot : 0;
+	st = slot_state(*slot);
+	if (!st || st->switched)
+		TOTAL_ADD(switches_missed, 1);
+	else
+		st->switched = 1; /* was running when it was taken in */
+	return st;
+}
+
+#endif
