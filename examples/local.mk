@@ -1,5 +1,28 @@
-# Small programs that show one cause of interference each.
-noinst_PROGRAMS += examples/causes/quiet examples/causes/shared-file
-examples_causes_quiet_SOURCES = examples/causes/quiet.c
-examples_causes_shared_file_SOURCES = examples/causes/shared-file.c
-examples_causes_shared_file_LDADD = -lpthread
+# Small programs that show one cause of interference each: what they share, then a line for each.
+CAUSE = examples/causes/cause.c examples/causes/cause.h
+noinst_PROGRAMS += examples/causes/quiet
+examples_causes_quiet_SOURCES = examples/causes/quiet.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/shared-file
+examples_causes_shared_file_SOURCES = examples/causes/shared-file.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/shared-descriptor
+examples_causes_shared_descriptor_SOURCES = examples/causes/shared-descriptor.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/append
+examples_causes_append_SOURCES = examples/causes/append.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/stream-lock
+examples_causes_stream_lock_SOURCES = examples/causes/stream-lock.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/dirtying
+examples_causes_dirtying_SOURCES = examples/causes/dirtying.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/page-lock
+examples_causes_page_lock_SOURCES = examples/causes/page-lock.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/reclaim
+examples_causes_reclaim_SOURCES = examples/causes/reclaim.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/fsync-storm
+examples_causes_fsync_storm_SOURCES = examples/causes/fsync-storm.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/allocation
+examples_causes_allocation_SOURCES = examples/causes/allocation.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/cold-reads
+examples_causes_cold_reads_SOURCES = examples/causes/cold-reads.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/direct
+examples_causes_direct_SOURCES = examples/causes/direct.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/hogs
+examples_causes_hogs_SOURCES = examples/causes/hogs.c

@@ -1,38 +1,32 @@
-/* No cause at all: one thread overwrites 1 MiB that stays in the page cache. */
+/* No cause at all: each thread overwrites 1 MiB of its own that stays in the page cache. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <err.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "cause.h"
 
-#define BLOCK 4096
 #define FILE_BYTES (1 << 20)
+
+static void overwrite(struct cause_thread *t)
+{
+	const struct cause *c = t->cause;
+	char *path = cause_own_path(c, t->index);
+	int fd = cause_open(path, O_RDWR | O_CREAT | O_TRUNC);
+	off_t blocks = FILE_BYTES / (off_t)c->bytes;
+
+	for (unsigned i = 0; i < c->operations; i++)
+		cause_pwrite(fd, t->block, c->bytes, i % blocks * (off_t)c->bytes, path);
+	close(fd);
+	free(path);
+}
 
 int main(int argc, char **argv)
 {
-	static char block[BLOCK];
-	unsigned rounds = 100;
-	int fd;
+	struct cause quiet = {
+		.name = "quiet",
+		.what = "Each thread overwrites the first MiB of PATH.INDEX, in the page cache.",
+		.threads = 1,
+		.operations = 25600,
+		.bytes = 4096,
+		.thread = overwrite,
+	};
 
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr,
-			"Usage: quiet FILE [ROUNDS]\n"
-			"Overwrites the first MiB of FILE ROUNDS (100) times in 4 KiB blocks.\n");
-		return 2;
-	}
-	if (argc == 3)
-		rounds = (unsigned)strtoul(argv[2], NULL, 10);
-	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0644);
-	if (fd < 0)
-		err(1, "%s", argv[1]);
-	memset(block, 'x', sizeof(block));
-	for (unsigned r = 0; r < rounds; r++)
-		for (off_t at = 0; at < FILE_BYTES; at += BLOCK)
-			if (pwrite(fd, block, BLOCK, at) != BLOCK)
-				err(1, "%s", argv[1]);
-	if (close(fd))
-		err(1, "%s", argv[1]);
-	return 0;
+	return cause_run(&quiet, argc, argv);
 }

@@ -1,77 +1,38 @@
 /* Cause: threads write to one file, and each write holds the inode's lock. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <err.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "cause.h"
+
+#define BLOCKS 16
 
 static int fd;
-static size_t size = 1 << 20;
-static unsigned writes = 250;
-static pthread_barrier_t start;
 
-/* Each thread has a range of its own: what they share is the inode, not the data. */
-static void *writer(void *arg)
+static void begin(struct cause *c)
 {
-	off_t base = (off_t)(size_t)arg * (off_t)size * 16;
-	char *block = malloc(size);
-
-	if (!block)
-		err(1, "malloc");
-	memset(block, 'x', size);
-	pthread_barrier_wait(&start);
-	for (unsigned i = 0; i < writes; i++)
-		if (pwrite(fd, block, size, base + (off_t)(i % 16) * (off_t)size) != (ssize_t)size)
-			err(1, "pwrite");
-	free(block);
-	return NULL;
+	fd = cause_open(c->path, O_RDWR | O_CREAT | O_TRUNC);
 }
 
-static void usage(void)
+/* Each thread has a range of its own: what they share is the inode, not the data. */
+static void writer(struct cause_thread *t)
 {
-	fprintf(stderr,
-		"Usage: shared-file [-t THREADS] [-n WRITES] [-s BYTES] FILE\n"
-		"Each of THREADS (8) threads writes WRITES (250) times BYTES (1048576) to FILE.\n");
-	exit(2);
+	off_t bytes = (off_t)t->cause->bytes;
+	off_t base = (off_t)t->index * bytes * BLOCKS;
+
+	for (unsigned i = 0; i < t->cause->operations; i++)
+		cause_pwrite(fd, t->block, (size_t)bytes, base + (off_t)(i % BLOCKS) * bytes,
+			     t->cause->path);
 }
 
 int main(int argc, char **argv)
 {
-	size_t threads = 8;
-	pthread_t *tids;
+	struct cause shared_file = {
+		.name = "shared-file",
+		.what = "Each thread writes a range of its own of the one file PATH.",
+		.threads = 8,
+		.operations = 250,
+		.bytes = 1 << 20,
+		.begin = begin,
+		.thread = writer,
+	};
 
-	for (int c; (c = getopt(argc, argv, "t:n:s:")) != -1;)
-		switch (c) {
-		case 't':
-			threads = strtoul(optarg, NULL, 10);
-			break;
-		case 'n':
-			writes = (unsigned)strtoul(optarg, NULL, 10);
-			break;
-		case 's':
-			size = strtoul(optarg, NULL, 10);
-			break;
-		default:
-			usage();
-		}
-	if (optind + 1 != argc || threads < 1 || size < 1)
-		usage();
-	fd = open(argv[optind], O_RDWR | O_CREAT | O_TRUNC, 0644);
-	if (fd < 0)
-		err(1, "%s", argv[optind]);
-	tids = calloc(threads, sizeof(*tids));
-	if (!tids || pthread_barrier_init(&start, NULL, (unsigned)threads))
-		err(1, "threads");
-	for (size_t i = 0; i < threads; i++)
-		if (pthread_create(&tids[i], NULL, writer, (void *)i))
-			err(1, "pthread_create");
-	for (size_t i = 0; i < threads; i++)
-		pthread_join(tids[i], NULL);
-	free(tids);
-	if (close(fd))
-		err(1, "%s", argv[optind]);
-	return 0;
+	return cause_run(&shared_file, argc, argv);
 }
