@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "clocks.h"
 #include "levels.h"
 
 #ifdef __cplusplus

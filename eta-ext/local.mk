@@ -13,6 +13,9 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/archive.h \
 	eta-ext/check.c \
 	eta-ext/check.h \
+	eta-ext/clock-sync.c \
+	eta-ext/clocks.c \
+	eta-ext/clocks.h \
 	eta-ext/eta.h \
 	eta-ext/io-functions.h \
 	eta-ext/levels.c \
@@ -60,6 +63,6 @@ eta_ext_libeta_ext_la_LIBADD = eta-ext/libeta.la
 eta_ext_libeta_ext_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^eta_'
 
 etaincludedir = $(includedir)/eta-ext
-etainclude_HEADERS = eta-ext/eta.h eta-ext/levels.h
+etainclude_HEADERS = eta-ext/clocks.h eta-ext/eta.h eta-ext/levels.h
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = eta-ext/eta-ext.pc

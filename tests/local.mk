@@ -90,6 +90,12 @@ check_PROGRAMS += tests/unit/test-properties
 tests_unit_test_properties_SOURCES = tests/unit/test-properties.c $(SCORE_TRACE)
 tests_unit_test_properties_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_properties_LDADD = src/libanalysis.la $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test-clocks
+tests_unit_test_clocks_SOURCES = tests/unit/test-clocks.c tests/unit/unit.h
+tests_unit_test_clocks_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_clocks_LDADD = $(UNIT_LIBS) -lm
+
 check_PROGRAMS += tests/unit/test-clock
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c tests/unit/unit.h plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(UNIT_CPPFLAGS)
@@ -178,7 +184,7 @@ tests_programs_write_random_SOURCES = tests/programs/write-random.c \
 tests_programs_write_random_LDADD = eta-ext/libeta.la
 script_tests += tests/cases/otf2-tools.sh tests/cases/otf2-damage.sh tests/cases/otf2-python.py \
 	tests/cases/otf2-foreign.sh
-EXTRA_DIST += tests/data/README.md tests/data/apex.tar.xz tests/data/eztrace-writers.tar.xz \
+EXTRA_DIST += tests/data/README.md tests/data/guest-pairs.txt tests/data/apex.tar.xz tests/data/eztrace-writers.tar.xz \
 	tests/data/scorep-ping-pong.tar.xz
 
 # The whole chain.
