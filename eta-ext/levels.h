@@ -37,6 +37,10 @@
 	X(HELD_BACK, BLOCK, "held back")                                                           \
 	X(RUN_QUEUE, CPU, "run queue")
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum eta_level {
 #define X(id, name, what) ETA_LEVEL_##id,
 	ETA_LEVELS(X)
@@ -64,4 +68,7 @@ enum eta_level eta_reason_home(enum eta_reason reason);
  */
 const char *eta_region_name_split(const char *name, enum eta_level *level, enum eta_reason *reason);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -60,7 +60,22 @@ eta_ext_libeta_la_LIBADD = $(OTF2_LIBS)
 
 eta_ext_libeta_ext_la_SOURCES =
 eta_ext_libeta_ext_la_LIBADD = eta-ext/libeta.la
-eta_ext_libeta_ext_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^eta_'
+eta_ext_libeta_ext_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
+	-Wl,--version-script=$(top_srcdir)/eta-ext/libeta-ext.map
+eta_ext_libeta_ext_la_DEPENDENCIES = eta-ext/libeta.la eta-ext/libeta-ext.map
+EXTRA_DIST += eta-ext/libeta-ext.map
+
+# The same, static: one object, so that nothing but what the map lists can meet a program's names.
+staticdir = $(libdir)
+static_DATA = eta-ext/libeta-ext.a
+CLEANFILES += eta-ext/libeta-ext.a eta-ext/libeta-ext.o eta-ext/libeta-ext.names
+eta-ext/libeta-ext.a: eta-ext/libeta.la eta-ext/libeta-ext.map
+	$(AM_V_GEN)$(SED) -n 's/^[[:space:]]*\(eta_[a-z0-9_]*\);.*/\1/p' \
+		$(top_srcdir)/eta-ext/libeta-ext.map >eta-ext/libeta-ext.names
+	$(AM_V_at)$(CC) -r -nostdlib -o eta-ext/libeta-ext.o \
+		-Wl,--whole-archive eta-ext/.libs/libeta.a -Wl,--no-whole-archive
+	$(AM_V_at)$(OBJCOPY) --keep-global-symbols=eta-ext/libeta-ext.names eta-ext/libeta-ext.o
+	$(AM_V_at)rm -f $@ && $(AR) rcs $@ eta-ext/libeta-ext.o && rm -f eta-ext/libeta-ext.o
 
 etaincludedir = $(includedir)/eta-ext
 etainclude_HEADERS = eta-ext/clocks.h eta-ext/eta.h eta-ext/levels.h

@@ -26,3 +26,6 @@ noinst_PROGRAMS += examples/causes/direct
 examples_causes_direct_SOURCES = examples/causes/direct.c $(CAUSE)
 noinst_PROGRAMS += examples/causes/hogs
 examples_causes_hogs_SOURCES = examples/causes/hogs.c
+
+# An analysis of one's own on libeta-ext; tests/cases/library.sh compiles it as a user would.
+EXTRA_DIST += examples/bytes-per-second.c
