@@ -29,3 +29,6 @@ examples_causes_hogs_SOURCES = examples/causes/hogs.c
 
 # An analysis of one's own on libeta-ext; tests/cases/library.sh compiles it as a user would.
 EXTRA_DIST += examples/bytes-per-second.c
+# ./dev truth: runs them all and looks whether the score names them.
+EXTRA_DIST += examples/causes/truth.py examples/causes/causes.py examples/causes/conditions.py \
+	examples/causes/scoring.py
