@@ -142,6 +142,7 @@ script_tests += tests/cases/posixio-short-threads.py tests/cases/posixio-full-di
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
 	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py \
 	tests/cases/posixio-eztrace-life.py tests/cases/posixio-eztrace-runs.py \
+	tests/cases/posixio-eztrace-callsite.py \
 	tests/cases/posixio-callstack.py
 EXTRA_DIST += tests/programs/callsites.c tests/programs/callsites.h \
 	tests/programs/callsites-library.c tests/programs/exceptions.cpp tests/programs/blind.c \

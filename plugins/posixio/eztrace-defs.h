@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "files.h"
+#include "modules.h"
 
 /*
  * EZTrace and its modules write global definitions when they come to it: with gaps and repeated
@@ -80,6 +81,9 @@ void defs_thread_end(OTF2_EvtWriter *writer);
 
 /* Region ID is a call of ours. */
 void defs_call_region(OTF2_RegionRef id);
+
+/* Gives TAKE each module met so far. For the child of a fork: without the lock. */
+void defs_modules_each(modules_take *take);
 
 /* A file and a handle on it; handles that were given back are used again for the same file. */
 void defs_file_open(struct file *file, const char *path, size_t path_bytes, bool pre_created);

@@ -17,6 +17,7 @@
 
 #include "core.h"
 #include "eztrace-children.h"
+#include "modules.h"
 
 /*
  * EZTrace writes its archive at exit. A signal handler cannot do that (locks, memory), and before
@@ -79,6 +80,7 @@ __attribute__((noreturn)) static void close_here(void)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	thread_leave();
+	modules_stop();
 	eztrace_stop();
 	for (;;)
 		syscall(SYS_exit_group, 0);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "eztrace-defs.h"
+#include "modules.h"
 
 #define NO_STRING UINT32_MAX
 /* Strings of ours, until they get the ids behind the last of EZTrace's, which go on coming. */
@@ -44,6 +45,16 @@ struct io_handle {
 	bool pre_created;
 };
 
+struct def_property {
+	OTF2_StringRef name, value;
+};
+
+/* As modules_update gives it, but its own. */
+struct def_module {
+	struct module_met met;
+	unsigned char build_id[MODULES_MAX_BUILD_ID];
+};
+
 struct defs {
 	atomic_flag lock;
 	TABLE(char *) strings;
@@ -57,6 +68,8 @@ struct defs {
 	TABLE(struct def_location) locations;
 	TABLE(struct thread_info) threads;
 	TABLE(uint64_t) calls; /* regions of ours, a list */
+	TABLE(struct def_module) modules;
+	TABLE(struct def_property) group_properties; /* of the process: MODULE::N, STACK::N */
 	TABLE(struct io_file) files;
 	TABLE(struct io_handle) handles;
 	uint32_t buckets[FILE_BUCKETS];
@@ -91,6 +104,9 @@ void defs_unlock(void);
 
 /* A new string of ours. */
 OTF2_StringRef defs_string_add(const char *text, size_t bytes);
+
+/* The modules become properties. (eztrace-addresses.c) */
+void defs_name_modules(void);
 
 /* How many events the thread has written. */
 void defs_thread_count(struct thread_info *info);

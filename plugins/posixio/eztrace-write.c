@@ -130,6 +130,13 @@ static OTF2_ErrorCode write_locations(OTF2_GlobalDefWriter *writer,
 			OTF2_GlobalDefWriter_WriteLocationGroupProperty(
 				writer, i, names->ppid, OTF2_TYPE_UINT64,
 				(OTF2_AttributeValue){ .uint64 = (uint64_t)getppid() });
+			for (uint32_t n = 0; n < defs.group_properties.n; n++) {
+				const struct def_property *p = &defs.group_properties.at[n];
+
+				OTF2_GlobalDefWriter_WriteLocationGroupProperty(
+					writer, i, final_id(p->name), OTF2_TYPE_STRING,
+					(OTF2_AttributeValue){ .stringRef = final_id(p->value) });
+			}
 		}
 	}
 	for (uint32_t i = 0; i < defs.locations.n && code == OTF2_SUCCESS; i++) {
@@ -244,11 +251,13 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	OTF2_ErrorCode code;
 	uint64_t now, realtime;
 
+	sink_modules_update();
 	defs_lock();
 	clock_gettime(CLOCK_REALTIME, &real);
 	now = clock_real();
 	realtime = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec - (now - first_ns);
 	name_everything();
+	defs_name_modules();
 	level = final_id(string_new("level:user"));
 	posix = final_id(string_new("POSIX"));
 	names.pid = final_id(string_new("PID"));

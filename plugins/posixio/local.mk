@@ -58,8 +58,11 @@ if HAVE_EZTRACE
 pluginprogdir = $(plugindir)
 pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
+	eta-ext/addresses.c \
+	eta-ext/addresses.h \
 	eta-ext/spool.c \
 	eta-ext/spool.h \
+	plugins/posixio/eztrace-addresses.c \
 	plugins/posixio/eztrace-children.c \
 	plugins/posixio/eztrace-children.h \
 	plugins/posixio/eztrace-defs.c \

@@ -14,7 +14,6 @@
 #include "modules.h"
 
 #define MAX_MODULES 1024
-#define MAX_BUILD_ID 64
 
 struct module {
 	uint64_t start, name;
@@ -24,13 +23,14 @@ static struct {
 	struct module known[MAX_MODULES];
 	unsigned n_known;
 	unsigned long long adds; /* of the dynamic linker, at the last look */
+	_Atomic bool looking;
 	bool off;
 	bool warned;
 } modules;
 
 /* One look at all modules. */
 struct look {
-	struct spool *spool;
+	modules_take *take;
 	struct module now[MAX_MODULES];
 	unsigned n;
 	bool first; /* the program comes first */
@@ -39,11 +39,17 @@ struct look {
 
 void modules_start(bool forked)
 {
+	modules.looking = false; /* it may have been another thread of the parent */
 	/*
 	 * The dynamic linker's lock may have been held by another thread when the process was
 	 * forked, and nobody would ever release it here.
 	 */
 	modules.off = forked && !__libc_single_threaded;
+}
+
+void modules_stop(void)
+{
+	modules.off = true;
 }
 
 static uint64_t hash_name(const char *name)
@@ -82,7 +88,8 @@ static size_t find_build_id(const struct dl_phdr_info *info, const unsigned char
 			if (name > left || desc > left || sizeof(*note) + name + desc > left)
 				break;
 			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-			    memcmp(note + 1, "GNU", 4) == 0 && note->n_descsz <= MAX_BUILD_ID) {
+			    memcmp(note + 1, "GNU", 4) == 0 &&
+			    note->n_descsz <= MODULES_MAX_BUILD_ID) {
 				*id = (const unsigned char *)(note + 1) + name;
 				return note->n_descsz;
 			}
@@ -109,32 +116,20 @@ static const char *absolute_path(struct look *look, const char *name)
 	return name;
 }
 
-static void put_module(struct look *look, const struct dl_phdr_info *info, uint64_t start,
-		       uint64_t end)
+static void give_module(struct look *look, const struct dl_phdr_info *info, uint64_t start,
+			uint64_t end)
 {
-	const unsigned char *id = NULL;
-	size_t id_bytes = find_build_id(info, &id);
-	const char *path = absolute_path(look, info->dlpi_name);
-	size_t path_bytes = strlen(path);
-	size_t bytes =
-		(sizeof(struct eta_module_record) + id_bytes + path_bytes + ETA_UNIT_BYTES - 1) /
-		ETA_UNIT_BYTES * ETA_UNIT_BYTES;
-	struct eta_module_record *record = spool_reserve(look->spool, bytes);
+	struct module_met met = {
+		.program = look->first,
+		.time_ns = clock_real(),
+		.start = start,
+		.end = end,
+		.bias = info->dlpi_addr,
+	};
 
-	if (!record)
-		return;
-	record->head.time_ns = clock_real();
-	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
-	record->head.flags = look->first ? ETA_MODULE_PROGRAM : 0;
-	record->start = start;
-	record->end = end;
-	record->bias = info->dlpi_addr;
-	record->build_id_bytes = (uint16_t)id_bytes;
-	record->path_bytes = (uint16_t)path_bytes;
-	if (id_bytes)
-		memcpy(record->text, id, id_bytes);
-	memcpy(record->text + id_bytes, path, path_bytes);
-	__atomic_store_n(&record->head.type, ETA_RECORD_MODULE, __ATOMIC_RELEASE);
+	met.build_id_bytes = find_build_id(info, &met.build_id);
+	met.path = absolute_path(look, info->dlpi_name);
+	look->take(&met);
 }
 
 static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -164,7 +159,7 @@ static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
 	if (start < end) {
 		*module = (struct module){ start, hash_name(info->dlpi_name) };
 		if (!is_known(module))
-			put_module(look, info, start, end);
+			give_module(look, info, start, end);
 		look->n++;
 	}
 	look->first = false;
@@ -180,21 +175,25 @@ static int read_adds(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-void modules_update(struct spool *spool)
+void modules_update(modules_take *take)
 {
-	static struct look look; /* the lock of the spool guards it; the stack may be small */
+	static struct look look; /* the stack may be small */
 	unsigned long long adds = 0;
+	bool idle = false;
 
-	if (modules.off)
+	/* who looks just now sees the same; waiting would be for the dynamic linker's lock, too */
+	if (modules.off || !atomic_compare_exchange_strong(&modules.looking, &idle, true))
 		return;
 	dl_iterate_phdr(read_adds, &adds);
 	if (adds == modules.adds)
-		return;
+		goto out;
 	modules.adds = adds;
-	look.spool = spool;
+	look.take = take;
 	look.n = 0;
 	look.first = true;
 	dl_iterate_phdr(meet_module, &look);
 	memcpy(modules.known, look.now, look.n * sizeof(*look.now));
 	modules.n_known = look.n;
+out:
+	modules.looking = false;
 }

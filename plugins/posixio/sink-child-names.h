@@ -32,6 +32,11 @@
 #define sink_size child_sink_size
 #define sink_not_recorded child_sink_not_recorded
 #define sink_property child_sink_property
+#define sink_module child_sink_module
+#define sink_modules_update child_sink_modules_update
+#define sink_stack child_sink_stack
+#define sink_process_lock child_sink_process_lock
+#define sink_process_unlock child_sink_process_unlock
 
 #else
 #undef SINK_CHILD_NAMES
@@ -65,5 +70,10 @@
 #undef sink_size
 #undef sink_not_recorded
 #undef sink_property
+#undef sink_module
+#undef sink_modules_update
+#undef sink_stack
+#undef sink_process_lock
+#undef sink_process_unlock
 
 #endif

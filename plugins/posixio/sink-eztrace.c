@@ -21,7 +21,9 @@
 	X(INODE, "inode", UINT64)                                                                  \
 	X(DEV, "dev", UINT32)                                                                      \
 	X(RET, "ret", INT64)                                                                       \
-	X(ERRNO, "errno", UINT32)
+	X(ERRNO, "errno", UINT32)                                                                  \
+	X(CALLER, "caller", UINT64)                                                                \
+	X(STACK, "stack", UINT64)
 
 enum attribute {
 #define X(id, name, type) ATTRIBUTE_##id,
@@ -133,6 +135,9 @@ bool sink_write_pending(struct sink_thread *sink)
 	/* size and file are in the IoOperationBegin; an attribute costs as much as half an event */
 	if (p->offset != ETA_OFFSET_UNKNOWN)
 		add_i64(list, ATTRIBUTE_OFFSET, p->offset);
+	add_u64(list, ATTRIBUTE_CALLER, p->caller);
+	if (p->stack)
+		add_u64(list, ATTRIBUTE_STACK, p->stack);
 	if (!begins && is_transfer(kind))
 		add_u64(list, ATTRIBUTE_SIZE, p->size);
 	if (!begins && p->handle != UINT32_MAX) {
@@ -295,12 +300,17 @@ uint64_t sink_lost_events(void)
  */
 int sink_process_start(void)
 {
+	const bool first = !sink_in_child;
+	int rc;
+
 	if (!traced_pid) {
 		void *page = mmap(NULL, sizeof(*untraced), PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 		untraced = page == MAP_FAILED ? NULL : page;
 		traced_pid = getpid();
+		stacks_start();
+		sink_modules_update();
 		return 0;
 	}
 	if (traced_pid == getpid())
@@ -310,7 +320,11 @@ int sink_process_start(void)
 	if (!children_traced())
 		return -ECHILD;
 	sink_in_child = true;
-	return child_sink_process_start();
+	rc = child_sink_process_start();
+	/* its spool is nobody's child that a reader knows */
+	if (rc == 0 && first)
+		defs_modules_each(child_sink_module);
+	return rc;
 }
 
 void sink_off_call(void)
@@ -338,6 +352,9 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 {
 	if (sink_in_child)
 		return child_sink_thread_start(&sink->child, path);
+	sink_modules_update();
+	/* the thread before it may have come to the same places by other paths */
+	memset(&sink->stacks, 0, sizeof(sink->stacks));
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
 	return sink->attributes ? 0 : -ENOMEM;
@@ -356,8 +373,10 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 {
 	if (sink_in_child)
 		child_sink_file(file, path, path_bytes, fs_magic);
-	else if (file->dev || file->inode)
+	else if (file->dev || file->inode) {
+		sink_modules_update();
 		defs_file_open(file, path, path_bytes, file->inherited);
+	}
 }
 
 /* ---- EZTrace's own input and output ---- */

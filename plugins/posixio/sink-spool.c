@@ -138,13 +138,34 @@ static void put_command_line(struct spool *spool)
 	put_text(spool, ETA_RECORD_PROPERTY, 0, 0, text, (size_t)got - (text[got - 1] == '\0'));
 }
 
-/* What dlopen has added since the last time. */
-static void update_modules(void)
+void sink_module(const struct module_met *met)
 {
+	size_t path_bytes = strlen(met->path), id_bytes = met->build_id_bytes;
+	size_t bytes = with_text(sizeof(struct eta_module_record), id_bytes + path_bytes);
+	struct eta_module_record *record;
+
 	sink_process_lock();
-	if (process.spool.header)
-		modules_update(&process.spool);
+	record = process.spool.header ? spool_reserve(&process.spool, bytes) : NULL;
+	if (record) {
+		record->head.time_ns = met->time_ns;
+		record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
+		record->head.flags = met->program ? ETA_MODULE_PROGRAM : 0;
+		record->start = met->start;
+		record->end = met->end;
+		record->bias = met->bias;
+		record->build_id_bytes = (uint16_t)id_bytes;
+		record->path_bytes = (uint16_t)path_bytes;
+		if (id_bytes)
+			memcpy(record->text, met->build_id, id_bytes);
+		memcpy(record->text + id_bytes, met->path, path_bytes);
+		__atomic_store_n(&record->head.type, ETA_RECORD_MODULE, __ATOMIC_RELEASE);
+	}
 	sink_process_unlock();
+}
+
+void sink_modules_update(void)
+{
+	modules_update(sink_module);
 }
 
 /*
@@ -167,8 +188,6 @@ bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 	size_t bytes = with_text(sizeof(struct eta_stack_record), n * sizeof(uint64_t));
 	struct eta_stack_record *record;
 
-	/* the path may come from what dlopen has just added */
-	modules_update(&process.spool);
 	record = spool_reserve(&process.spool, bytes);
 	if (!record)
 		return false;
@@ -218,7 +237,7 @@ int sink_process_start(void)
 	put_command_line(&process.spool);
 	process.started = true;
 	start_addresses(forked);
-	modules_update(&process.spool);
+	sink_modules_update();
 	return 0;
 }
 
@@ -246,7 +265,7 @@ void sink_property(const char *prefix, const char *name, const char *value)
 
 void sink_process_end(void)
 {
-	update_modules();
+	sink_modules_update();
 	sink_process_lock();
 	trim(&process.spool);
 	sink_process_unlock();
@@ -276,7 +295,7 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	struct eta_spool_header header = process.header;
 	int rc;
 
-	update_modules();
+	sink_modules_update();
 	/* the thread before it may have come to the same places by other paths */
 	memset(&sink->stacks, 0, sizeof(sink->stacks));
 	if (sink->spool.header && put_thread(&sink->spool) == 0)
@@ -342,7 +361,7 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 	struct eta_file_record *record = spool_reserve(spool, bytes);
 	uint64_t at;
 
-	update_modules();
+	sink_modules_update();
 	if (!record)
 		return;
 	at = spool_offset(spool, record);

@@ -6,6 +6,7 @@
 #include "eta-ext/spool.h"
 #include "files.h"
 #include "functions.h"
+#include "modules.h"
 #include "stacks.h"
 
 #define TRACER_NAME "libsci-posixio"
@@ -184,6 +185,17 @@ static inline void sink_not_recorded(struct sink_thread *sink)
 {
 	sink->spool.header->not_recorded++;
 }
+
+/* Stores a path that is new, as ID; false: there was no room. With the process's lock. */
+bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n);
+/* Stores the modules that are new, so that they stand before the paths through them. */
+void sink_modules_update(void);
+/* Around what several threads write for the process. */
+void sink_process_lock(void);
+void sink_process_unlock(void);
+
+/* Writes the MODULE record of MET. */
+void sink_module(const struct module_met *met);
 
 /* Tells something about the process, once. */
 void sink_property(const char *prefix, const char *name, const char *value);

@@ -40,18 +40,26 @@ static unsigned depth;
 /* The unwinder lies beside this library. */
 static void *load_unwinder(void)
 {
-	char path[PATH_MAX];
+	static const char *const places[] = { "", ".libs/" }; /* installed, built */
 	const char *slash;
 	Dl_info info;
 
 	if (!dladdr(&stacks_on, &info) || !info.dli_fname)
 		return NULL;
 	slash = strrchr(info.dli_fname, '/');
-	if ((size_t)snprintf(path, sizeof(path), "%.*s" UNWINDER,
-			     slash ? (int)(slash - info.dli_fname + 1) : 0,
-			     info.dli_fname) >= sizeof(path))
-		return NULL;
-	return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		char path[PATH_MAX];
+		void *library;
+
+		if ((size_t)snprintf(path, sizeof(path), "%.*s%s" UNWINDER,
+				     slash ? (int)(slash - info.dli_fname + 1) : 0, info.dli_fname,
+				     places[i]) >= sizeof(path))
+			return NULL;
+		library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+		if (library)
+			return library;
+	}
+	return NULL;
 }
 
 void stacks_start(void)
@@ -157,6 +165,8 @@ static uint32_t unwind_path(const void *caller)
 	}
 	for (; first < n && kept < depth; first++)
 		frames[kept++] = (uintptr_t)found[first];
+	/* the path may come from what dlopen has just added */
+	sink_modules_update();
 	sink_process_lock();
 	id = path_id(frames, kept);
 	sink_process_unlock();

@@ -30,10 +30,4 @@ void stacks_start(void);
  */
 uint32_t stacks_find(struct stack_cache *cache, const void *caller);
 
-/* The sink's part: stores a path that is new. False: there was no room. */
-bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n);
-/* Around what several threads write into the process's file. */
-void sink_process_lock(void);
-void sink_process_unlock(void);
-
 #endif

@@ -1,0 +1,116 @@
+/* Where the addresses of calls belong: modules and call stacks of an EZTrace archive. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+#include "eta-ext/addresses.h"
+#include "eta-ext/archive.h"
+#include "eztrace-tables.h"
+
+/* Property "PREFIXn" = TEXT, which is freed. With the lock. */
+static void put_property(const char *prefix, uint32_t n, char *text)
+{
+	char name[32];
+	int bytes = snprintf(name, sizeof(name), "%s%u", prefix, n);
+	const struct def_property property = {
+		.name = defs_string_add(name, (size_t)bytes),
+		.value = text ? defs_string_add(text, strlen(text)) : NO_STRING,
+	};
+
+	free(text);
+	if (property.name == NO_STRING || property.value == NO_STRING)
+		defs.out_of_memory = true;
+	else
+		PUT(defs.group_properties, defs.group_properties.n, property);
+}
+
+static void keep_module(const struct module_met *met)
+{
+	struct def_module module = { .met = *met };
+
+	module.met.path = strdup(met->path);
+	module.met.build_id = module.build_id;
+	if (met->build_id_bytes)
+		memcpy(module.build_id, met->build_id, met->build_id_bytes);
+	defs_lock();
+	if (module.met.path)
+		PUT(defs.modules, defs.modules.n, module);
+	else
+		defs.out_of_memory = true;
+	defs_unlock();
+}
+
+void sink_modules_update(void)
+{
+	if (sink_in_child)
+		child_sink_modules_update();
+	else
+		modules_update(keep_module);
+}
+
+void defs_modules_each(modules_take *take)
+{
+	for (uint32_t i = 0; i < defs.modules.n; i++) {
+		struct module_met met = defs.modules.at[i].met;
+
+		met.build_id = defs.modules.at[i].build_id; /* the table may have moved */
+		take(&met);
+	}
+}
+
+static void put_module(const struct module_met *met)
+{
+	char build_id[2 * MODULES_MAX_BUILD_ID + 1], *text;
+	const struct eta_module module = {
+		.program = met->program,
+		.since_ns = met->time_ns,
+		.start = met->start,
+		.end = met->end,
+		.bias = met->bias,
+		.build_id = build_id,
+		.path = met->path,
+	};
+
+	eta_hex(met->build_id, met->build_id_bytes, build_id);
+	put_property(ARCHIVE_MODULE, defs.group_properties.n,
+		     eta_module_print(&module, &text) == 0 ? text : NULL);
+}
+
+void defs_name_modules(void)
+{
+	defs_modules_each(put_module);
+}
+
+bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
+{
+	uint64_t addresses[STACKS_MAX_DEPTH];
+	const struct eta_stack stack = { .n_frames = n, .frames = addresses };
+	char *text;
+
+	if (sink_in_child)
+		return child_sink_stack(id, frames, n);
+	for (unsigned i = 0; i < n; i++)
+		addresses[i] = frames[i];
+	if (eta_stack_print(&stack, &text) != 0)
+		return false;
+	put_property(ARCHIVE_STACK_PROPERTY, id, text);
+	return true;
+}
+
+void sink_process_lock(void)
+{
+	if (sink_in_child)
+		child_sink_process_lock();
+	else
+		defs_lock();
+}
+
+void sink_process_unlock(void)
+{
+	if (sink_in_child)
+		child_sink_process_unlock();
+	else
+		defs_unlock();
+}
