@@ -100,11 +100,12 @@ void after_run_still_running(const char *spool)
 			 running, running == 1 ? "" : "es", running == 1 ? "s" : "", names);
 }
 
-/* ---- system calls without a library call around them ---- */
+/* ---- what library calls do not tell ---- */
 
 /*
- * The C library makes some by itself (locales, name lookups), so a few of many are no news: told
- * from this many on, if they are this part of all.
+ * System calls without a library call around them. The C library makes some by itself (locales,
+ * name lookups), so a few of many are no news: told from this many on, if they are this part of
+ * all.
  */
 #define OUTSIDE_CALLS 16
 #define OUTSIDE_PART 20
@@ -127,9 +128,42 @@ void after_run_still_running(const char *spool)
 	X(sendfile)                                                                                \
 	X(splice)
 
+/* X(ID, name): libraries whose calls queue transfers and fetch results, and move no data. */
+#define QUEUES(X)                                                                                  \
+	X(LIBAIO, "libaio")                                                                        \
+	X(IO_URING, "io_uring")
+
+enum queue {
+#define X(id, name) QUEUE_##id,
+	QUEUES(X)
+#undef X
+		N_QUEUES,
+};
+
+static const char *const queue_names[N_QUEUES] = {
+#define X(id, name) name,
+	QUEUES(X)
+#undef X
+};
+
+/* As the user tracer calls the property of a process that uses it, in an archive. */
+static const char *const queue_properties[N_QUEUES] = {
+#define X(id, name) "::ASYNCHRONOUS_" #id,
+	QUEUES(X)
+#undef X
+};
+
+struct region {
+	bool user, data;
+	bool system_call;
+	uint8_t queue; /* N_QUEUES: none */
+};
+
 struct calls {
-	uint64_t all, outside;
-	bool user; /* has library calls */
+	uint64_t all, outside;	  /* system calls that move data */
+	uint64_t queue[N_QUEUES]; /* library calls */
+	uint64_t requests;	  /* to block devices, outside of traced system calls */
+	bool user;		  /* has library calls */
 };
 
 static bool is_data_call(const char *region)
@@ -146,15 +180,40 @@ static bool is_data_call(const char *region)
 	return false;
 }
 
+static enum queue queue_of(const char *name)
+{
+	if (strncmp(name, "io_uring_", 9) == 0 || strncmp(name, "__io_uring_", 11) == 0)
+		return QUEUE_IO_URING;
+	if (strcmp(name, "io_submit") == 0 || strcmp(name, "io_getevents") == 0 ||
+	    strcmp(name, "io_pgetevents") == 0)
+		return QUEUE_LIBAIO;
+	return N_QUEUES;
+}
+
+static struct region *regions_of(const struct eta_defs *defs)
+{
+	struct region *regions = calloc((size_t)defs->n_regions + 1, sizeof(*regions));
+
+	for (uint32_t i = 0; regions && i < defs->n_regions; i++) {
+		const char *name = defs->regions[i].name;
+
+		regions[i].user = defs->regions[i].level == ETA_LEVEL_USER;
+		regions[i].data = is_data_call(name);
+		regions[i].system_call = strncmp(name, "vfs:sys_", 8) == 0;
+		regions[i].queue = regions[i].user ? queue_of(name) : N_QUEUES;
+	}
+	return regions;
+}
+
 /* Counts one thread. Before its first library call a main thread is the dynamic linker's. */
-static int count_thread(struct eta_trace *trace, uint32_t location, const bool *data,
+static int count_thread(struct eta_trace *trace, uint32_t location, const struct region *regions,
 			struct calls *calls)
 {
 	const struct eta_defs *defs = eta_trace_defs(trace);
 	const struct eta_location *thread = &defs->locations[location];
 	bool main_thread =
 		thread->process != ETA_NONE && defs->processes[thread->process].pid == thread->tid;
-	uint64_t inside = 0; /* depth of library calls */
+	uint64_t inside = 0, in_system_call = 0; /* depths */
 	struct eta_cursor *cursor;
 	const struct eta_event *batch;
 	ssize_t n;
@@ -165,62 +224,114 @@ static int count_thread(struct eta_trace *trace, uint32_t location, const bool *
 	while ((n = eta_cursor_read(cursor, &batch)) > 0)
 		for (ssize_t i = 0; i < n; i++) {
 			const struct eta_event *e = &batch[i];
-			bool user;
+			const struct region *region;
+			bool counts = calls->user || !main_thread;
 
+			if (e->kind == ETA_IO_ISSUED)
+				calls->requests += counts && in_system_call == 0;
 			if (e->kind != ETA_ENTER && e->kind != ETA_LEAVE)
 				continue;
-			user = defs->regions[e->region].level == ETA_LEVEL_USER;
-			calls->user |= user;
-			if (user) {
-				inside += e->kind == ETA_ENTER;
-				inside -= e->kind == ETA_LEAVE;
-			} else if (e->kind == ETA_ENTER && data[e->region] &&
-				   (calls->user || !main_thread)) {
+			region = &regions[e->region];
+			calls->user |= region->user;
+			if (e->kind == ETA_LEAVE) {
+				inside -= region->user;
+				in_system_call -= region->system_call;
+				continue;
+			}
+			if (region->data && counts) {
 				calls->all++;
 				calls->outside += inside == 0;
 			}
+			if (region->queue != N_QUEUES)
+				calls->queue[region->queue]++;
+			inside += region->user;
+			in_system_call += region->system_call;
 		}
 	eta_cursor_close(cursor);
 	return (int)n;
 }
 
-void after_run_outside_calls(const char *archive)
+static void add_calls(struct calls *sum, const struct calls *calls)
 {
-	struct calls sum = { 0 }, *per_process = NULL;
-	const struct eta_defs *defs;
-	struct eta_trace *trace;
-	bool *data;
+	sum->all += calls->all;
+	sum->outside += calls->outside;
+	for (int i = 0; i < N_QUEUES; i++)
+		sum->queue[i] += calls->queue[i];
+	sum->requests += calls->requests;
+	sum->user |= calls->user;
+}
 
-	if (eta_open(archive, NULL, &trace) != 0)
-		return; /* said */
-	defs = eta_trace_defs(trace);
-	per_process = calloc((size_t)defs->n_processes + 1, sizeof(*per_process));
-	data = calloc((size_t)defs->n_regions + 1, sizeof(*data));
-	for (uint32_t i = 0; data && i < defs->n_regions; i++)
-		data[i] = is_data_call(defs->regions[i].name);
-	for (uint32_t i = 0; per_process && data && i < defs->n_locations; i++) {
+/* All processes that made library calls, together. */
+static struct calls count_calls(struct eta_trace *trace)
+{
+	const struct eta_defs *defs = eta_trace_defs(trace);
+	struct calls *per_process = calloc((size_t)defs->n_processes + 1, sizeof(*per_process));
+	struct region *regions = regions_of(defs);
+	struct calls sum = { 0 };
+
+	for (uint32_t i = 0; per_process && regions && i < defs->n_locations; i++) {
 		const struct eta_location *location = &defs->locations[i];
 		struct calls calls = { 0 };
 
 		if (location->kind != ETA_LOCATION_THREAD || location->process == ETA_NONE)
 			continue;
-		if (count_thread(trace, i, data, &calls) != 0)
+		if (count_thread(trace, i, regions, &calls) != 0)
 			break;
-		per_process[location->process].all += calls.all;
-		per_process[location->process].outside += calls.outside;
-		per_process[location->process].user |= calls.user;
+		add_calls(&per_process[location->process], &calls);
 	}
 	for (uint32_t i = 0; per_process && i < defs->n_processes; i++)
-		if (per_process[i].user) {
-			sum.all += per_process[i].all;
-			sum.outside += per_process[i].outside;
-		}
-	free(data);
+		if (per_process[i].user)
+			add_calls(&sum, &per_process[i]);
+	free(regions);
 	free(per_process);
+	return sum;
+}
+
+/* How many processes say that they use QUEUE. */
+static unsigned queue_users(const struct eta_defs *defs, enum queue queue)
+{
+	size_t n = strlen(queue_properties[queue]);
+	unsigned users = 0;
+
+	for (uint32_t i = 0; i < defs->n_properties; i++) {
+		size_t bytes = strlen(defs->properties[i].name);
+
+		users += bytes > n &&
+			 strcmp(defs->properties[i].name + bytes - n, queue_properties[queue]) == 0;
+	}
+	return users;
+}
+
+static void tell_queue(enum queue queue, const struct calls *calls, bool kernel)
+{
+	if (kernel)
+		eta_warn("%s was used (%" PRIu64 " library calls): what it transfers is in no "
+			 "call, neither of the library nor of the system; %" PRIu64
+			 " block requests made outside of traced system calls are in the trace, "
+			 "what stayed in the page cache is not (another I/O engine shows it)",
+			 queue_names[queue], calls->queue[queue], calls->requests);
+	else
+		eta_warn("%s was used (%" PRIu64 " library calls): what it transfers is not in the "
+			 "trace (the kernel's levels have its block requests, another I/O engine "
+			 "shows all)",
+			 queue_names[queue], calls->queue[queue]);
+}
+
+void after_run_archive(const char *archive, bool kernel)
+{
+	struct eta_trace *trace;
+	struct calls calls;
+
+	if (eta_open(archive, NULL, &trace) != 0)
+		return; /* said */
+	calls = count_calls(trace);
+	for (enum queue queue = 0; queue < N_QUEUES; queue++)
+		if (queue_users(eta_trace_defs(trace), queue))
+			tell_queue(queue, &calls, kernel);
 	eta_close(trace);
-	if (sum.outside >= OUTSIDE_CALLS && sum.outside >= sum.all / OUTSIDE_PART)
+	if (calls.outside >= OUTSIDE_CALLS && calls.outside >= calls.all / OUTSIDE_PART)
 		eta_warn("%" PRIu64 " of %" PRIu64 " system calls on files were made outside of "
 			 "library calls (by raw system calls, or in functions that are not "
 			 "traced): they are in the trace at the kernel's levels only",
-			 sum.outside, sum.all);
+			 calls.outside, calls.all);
 }

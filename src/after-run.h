@@ -3,13 +3,15 @@
 #ifndef SCI_AFTER_RUN_H
 #define SCI_AFTER_RUN_H
 
+#include <stdbool.h>
+
 /* Warns of processes that write to the spool SPOOL and still run. */
 void after_run_still_running(const char *spool);
 
 /*
- * Warns when threads whose library calls are traced did much of their I/O without one, in ARCHIVE,
- * which holds both sides. Reads all of it.
+ * Warns of what the library calls in ARCHIVE do not tell: I/O of their threads without one (KERNEL:
+ * the archive holds both sides), transfers through libaio and io_uring. Reads all of it.
  */
-void after_run_outside_calls(const char *archive);
+void after_run_archive(const char *archive, bool kernel);
 
 #endif

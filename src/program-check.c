@@ -32,7 +32,6 @@ struct facts {
 	bool other_class;	    /* 32 bits */
 	bool dynamic;		    /* has an interpreter, so a dynamic linker that preloads */
 	bool go;		    /* made by the Go compiler */
-	bool uring;		    /* linked with liburing */
 	char interpreter[PATH_MAX]; /* of an ELF file: the dynamic linker */
 };
 
@@ -64,40 +63,6 @@ static const Elf64_Shdr *section(const struct image *image, const Elf64_Ehdr *el
 	if (n >= elf->e_shnum || elf->e_shentsize < sizeof(Elf64_Shdr))
 		return NULL;
 	return part(image, elf->e_shoff + (uint64_t)n * elf->e_shentsize, sizeof(Elf64_Shdr));
-}
-
-/* Address ADDRESS of the loaded program as a place in its file; UINT64_MAX: none. */
-static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *elf, uint64_t address)
-{
-	const Elf64_Phdr *s;
-
-	for (unsigned i = 0; (s = segment(image, elf, i)); i++)
-		if (s->p_type == PT_LOAD && address >= s->p_vaddr &&
-		    address - s->p_vaddr < s->p_filesz)
-			return s->p_offset + (address - s->p_vaddr);
-	return UINT64_MAX;
-}
-
-/* Is a library whose name begins with NAME among those that the dynamic section asks for? */
-static bool needs_library(const struct image *image, const Elf64_Ehdr *elf,
-			  const Elf64_Phdr *dynamic, const char *name)
-{
-	uint64_t n = dynamic->p_filesz / sizeof(Elf64_Dyn), strings = UINT64_MAX;
-	const Elf64_Dyn *entry = part(image, dynamic->p_offset, n * sizeof(*entry));
-
-	for (uint64_t i = 0; entry && i < n; i++)
-		if (entry[i].d_tag == DT_STRTAB)
-			strings = offset_of(image, elf, entry[i].d_un.d_ptr);
-	for (uint64_t i = 0; entry && strings != UINT64_MAX && i < n; i++) {
-		const char *library;
-
-		if (entry[i].d_tag != DT_NEEDED)
-			continue;
-		library = text_at(image, strings + entry[i].d_un.d_val);
-		if (library && strncmp(library, name, strlen(name)) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* Go's build id is a note of its own; kept when the program is stripped. */
@@ -138,8 +103,6 @@ static void read_elf(const struct image *image, struct facts *facts)
 			facts->dynamic = true;
 			snprintf(facts->interpreter, sizeof(facts->interpreter), "%s",
 				 name ? name : "");
-		} else if (s->p_type == PT_DYNAMIC) {
-			facts->uring = needs_library(image, elf, s, "liburing");
 		}
 	}
 	facts->go = has_go_section(image, elf);
@@ -245,11 +208,6 @@ static bool tell(const char *path, const char *rights, const struct facts *facts
 			 path, facts->interpreter, kernel_only);
 		return false;
 	}
-	if (facts->uring)
-		eta_warn("%s: is linked with liburing: what it does through io_uring is neither a "
-			 "library call nor a read or write system call, and is missing except for "
-			 "its block I/O (choose another I/O engine to see it)",
-			 path);
 	return true;
 }
 

@@ -369,8 +369,8 @@ static int merge(struct recording *r, bool *complete)
 	if (r->kernel)
 		inputs[merging.n_inputs++] = kernel;
 	rc = merging_run(&merging, complete);
-	if (rc == 0 && r->user && r->kernel)
-		after_run_outside_calls(archive);
+	if (rc == 0 && r->user)
+		after_run_archive(archive, r->kernel);
 	return rc;
 }
 

@@ -133,7 +133,7 @@ tests_programs_fortified_SOURCES = tests/programs/fortified.c
 tests_programs_fortified_CFLAGS = $(SCI_CFLAGS)
 script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \
 	tests/cases/record-detail.sh
-EXTRA_DIST += tests/programs/streams.cc tests/spool.py tests/bench/user.sh
+EXTRA_DIST += tests/programs/queued.c tests/programs/streams.cc tests/spool.py tests/bench/user.sh
 noinst_PROGRAMS += tests/programs/short-threads
 tests_programs_short_threads_SOURCES = tests/programs/short-threads.c
 tests_programs_short_threads_CFLAGS = $(SCI_CFLAGS)
@@ -191,6 +191,7 @@ EXTRA_DIST += tests/data/README.md tests/data/guest-pairs.txt tests/data/apex.ta
 # The whole chain.
 EXTRA_DIST += tests/unified.py
 script_tests += tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh \
+	tests/cases/record-queues.sh \
 	tests/cases/record-warnings.sh
 
 # Archives for the analysis.

@@ -137,6 +137,26 @@ static bool env_is(const char *name, const char *value)
 	return text && strcmp(text, value) == 0;
 }
 
+void details_read(void)
+{
+	files_all = env_is("SCI_ALL_FDS", "1");
+	files_metadata = env_is("SCI_METADATA", "1");
+	detail_chars = env_is("SCI_DETAIL", "chars");
+}
+
+bool function_recorded(enum function fn)
+{
+	switch (fn) {
+#define X(name, kind, shape, variant, type, detail)                                                \
+	case FN_##name:                                                                            \
+		return DETAIL_##detail;
+		SCI_FUNCTIONS(X)
+#undef X
+	default:
+		return false;
+	}
+}
+
 static void process_start(void)
 {
 	int state = PROCESS_NEW;
@@ -148,9 +168,7 @@ static void process_start(void)
 	}
 	clock_start();
 	resting_forget();
-	files_all = env_is("SCI_ALL_FDS", "1");
-	files_metadata = env_is("SCI_METADATA", "1");
-	detail_chars = env_is("SCI_DETAIL", "chars");
+	details_read();
 	if (!thread_key_made) {
 		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
 		pthread_atfork(thread_fork_prepare, files_doubt_positions, thread_fork_child);

@@ -72,7 +72,14 @@ extern const char *const function_names[N_FUNCTIONS];
 #define DETAIL_CALL true
 #define DETAIL_CHARS (detail_chars)
 #define DETAIL_METADATA (files_metadata)
+#define DETAIL_NEVER false
 extern bool detail_chars;
+
+/* Reads from the environment what is asked for. */
+void details_read(void);
+
+/* Can there be records of FN, at the levels that are asked for? */
+bool function_recorded(enum function fn);
 
 extern const unsigned char function_kinds[N_FUNCTIONS]; /* enum eta_op_kind */
 
@@ -306,6 +313,13 @@ void op_open_untraced(int fd, const void *caller);
 
 /* A dup that is not traced: what NEW_FD stood for is over all the same. */
 void op_dup_untraced(int new_fd);
+
+/* FD (negative: none) was just made by a call that is not traced. */
+static ALWAYS_INLINE void descriptor_made(int fd)
+{
+	if (unlikely(fd >= 0 && files_slot(fd) != NULL))
+		op_dup_untraced(fd);
+}
 
 /*
  * Starts a close: takes FD out of the table first, since once it is closed the number may be

@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eztrace-tables.h"
 
+#include <ctype.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -267,4 +269,32 @@ void defs_handle_free(const struct file *file)
 		}
 	}
 	defs_unlock();
+}
+
+/* ---- properties of the archive ---- */
+
+void sink_property(const char *prefix, const char *name, const char *value)
+{
+	struct archive_property property = { .value = value };
+
+	if (sink_in_child) {
+		child_sink_property(prefix, name, value);
+		return;
+	}
+	defs_lock();
+	if (asprintf(&property.name, "SCI::PROCESS_%d::%s%s", getpid(), prefix, name) > 0) {
+		for (char *c = property.name; *c; c++)
+			*c = (char)toupper((unsigned char)*c);
+		PUT(defs.archive_properties, defs.archive_properties.n, property);
+	} else {
+		defs.out_of_memory = true;
+	}
+	defs_unlock();
+}
+
+void defs_archive_properties(OTF2_Archive *archive)
+{
+	for (uint32_t i = 0; i < defs.archive_properties.n; i++)
+		OTF2_Archive_SetProperty(archive, defs.archive_properties.at[i].name,
+					 defs.archive_properties.at[i].value, true);
 }

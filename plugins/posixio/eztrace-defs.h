@@ -92,6 +92,9 @@ void defs_handle_free(const struct file *file);
 /* The buffers of ARCHIVE, just opened, keep their memory. */
 void eztrace_memory(OTF2_Archive *archive);
 
+/* Properties of the archive, to be written when it is closed. */
+void defs_archive_properties(OTF2_Archive *archive);
+
 /* Everything to WRITER. FIRST_NS: CLOCK_MONOTONIC of timestamp 0. */
 OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns);
 

@@ -86,6 +86,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 		snprintf(lost, sizeof(lost), "%llu", (unsigned long long)sink_calls_not_recorded());
 		OTF2_Archive_SetProperty(archive, "SCI::CALLS_NOT_RECORDED", lost, true);
 	}
+	defs_archive_properties(archive);
 	OTF2_Archive_SetProperty(archive, "SCI::SOURCES", TRACER_NAME, true);
 	return NEXT(OTF2_Archive_Close)(archive);
 }

@@ -49,6 +49,11 @@ struct def_property {
 	OTF2_StringRef name, value;
 };
 
+struct archive_property {
+	char *name;
+	const char *value; /* a constant */
+};
+
 /* As modules_update gives it, but its own. */
 struct def_module {
 	struct module_met met;
@@ -70,6 +75,7 @@ struct defs {
 	TABLE(uint64_t) calls; /* regions of ours, a list */
 	TABLE(struct def_module) modules;
 	TABLE(struct def_property) group_properties; /* of the process: MODULE::N, STACK::N */
+	TABLE(struct archive_property) archive_properties;
 	TABLE(struct io_file) files;
 	TABLE(struct io_handle) handles;
 	uint32_t buckets[FILE_BUCKETS];

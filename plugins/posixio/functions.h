@@ -11,7 +11,8 @@
  * same (the 64-bit, checked and unlocked names): for reports that fold variants. The type is the
  * one that differs between functions of a shape, as the prototype says: mostly the offset's, so
  * that a 32-bit off_t never reaches a function that takes 64 bits. DETAIL says when a call is
- * recorded: CALL always, CHARS with SCI_DETAIL=chars (else counted), METADATA with SCI_METADATA=1.
+ * recorded: CALL always, CHARS with SCI_DETAIL=chars (else counted), METADATA with SCI_METADATA=1,
+ * NEVER not at all (its wrapper keeps the table of descriptors right).
  * doc/howto-function.md tells how to add one.
  */
 /* make, copy and close descriptors: wrap-open.c */
@@ -254,12 +255,34 @@
 	X(readdir64, OTHER, READDIR, readdir, dirent64, METADATA)                                  \
 	X(closedir, CLOSE, CLOSEDIR, closedir, off_t, METADATA)
 
+/* descriptors of other kinds, whose calls are recorded, not their making: wrap-made.c */
+#define SCI_MADE_FUNCTIONS(X)                                                                      \
+	X(socket, OTHER, SOCKET, socket, off_t, NEVER)                                             \
+	X(socketpair, OTHER, SOCKETPAIR, socketpair, off_t, NEVER)                                 \
+	X(accept, OTHER, ACCEPT, accept, off_t, NEVER)                                             \
+	X(accept4, OTHER, ACCEPT4, accept4, off_t, NEVER)                                          \
+	X(pipe, OTHER, PIPE, pipe, off_t, NEVER)                                                   \
+	X(pipe2, OTHER, PIPE2, pipe2, off_t, NEVER)                                                \
+	X(eventfd, OTHER, MADE_TWO, eventfd, unsigned, NEVER)                                      \
+	X(epoll_create, OTHER, MADE_ONE, epoll_create, int, NEVER)                                 \
+	X(epoll_create1, OTHER, MADE_ONE, epoll_create1, int, NEVER)                               \
+	X(inotify_init, OTHER, MADE_NONE, inotify_init, off_t, NEVER)                              \
+	X(inotify_init1, OTHER, MADE_ONE, inotify_init1, int, NEVER)                               \
+	X(timerfd_create, OTHER, MADE_TWO, timerfd_create, clockid_t, NEVER)                       \
+	X(signalfd, OTHER, SIGNALFD, signalfd, off_t, NEVER)                                       \
+	X(memfd_create, OTHER, MEMFD, memfd_create, off_t, NEVER)
+
 /* libaio and liburing: wrap-queue.c. Last: looked up when first called, not at the start. */
 #define SCI_QUEUE_FUNCTIONS(X)                                                                     \
 	X(io_submit, OTHER, IO_SUBMIT, io_submit, off_t, CALL)                                     \
 	X(io_getevents, OTHER, IO_GETEVENTS, io_getevents, off_t, CALL)                            \
 	X(io_pgetevents, OTHER, IO_PGETEVENTS, io_pgetevents, off_t, CALL)                         \
 	X(io_uring_submit, OTHER, URING, io_uring_submit, off_t, CALL)                             \
+	X(io_uring_submit_and_get_events, OTHER, URING, io_uring_submit_and_get_events, off_t,     \
+	  CALL)                                                                                    \
+	X(io_uring_get_events, OTHER, URING, io_uring_get_events, off_t, CALL)                     \
+	X(io_uring_enter, OTHER, URING_ENTER, io_uring_enter, off_t, CALL)                         \
+	X(io_uring_enter2, OTHER, URING_ENTER2, io_uring_enter, off_t, CALL)                       \
 	X(io_uring_submit_and_wait, OTHER, URING_WAIT, io_uring_submit_and_wait, off_t, CALL)      \
 	X(io_uring_submit_and_wait_timeout, OTHER, URING_WAIT_TIMEOUT,                             \
 	  io_uring_submit_and_wait_timeout, off_t, CALL)                                           \
@@ -277,6 +300,7 @@
 	SCI_TEXT_FUNCTIONS(X)                                                                      \
 	SCI_AIO_FUNCTIONS(X)                                                                       \
 	SCI_METADATA_FUNCTIONS(X)                                                                  \
+	SCI_MADE_FUNCTIONS(X)                                                                      \
 	SCI_QUEUE_FUNCTIONS(X)
 
 enum function {

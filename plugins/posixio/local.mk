@@ -18,6 +18,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/wrap-aio.c \
 	plugins/posixio/wrap-fd.c \
 	plugins/posixio/wrap-file.c \
+	plugins/posixio/wrap-made.c \
 	plugins/posixio/wrap-map.c \
 	plugins/posixio/wrap-meta.c \
 	plugins/posixio/wrap-open.c \

@@ -124,8 +124,11 @@ void op_close_many(enum function fn, unsigned first, unsigned last, const void *
 	for (unsigned fd = first; (int)fd <= top && fd <= last; fd++) {
 		struct op op;
 
-		if (op_begin_close(&op, fn, (int)fd, caller))
-			op_end_close(&op, 0);
+		if (!op_begin_close(&op, fn, (int)fd, caller))
+			continue;
+		if (function_kinds[fn] != ETA_OP_CLOSE)
+			op_kind(&op, ETA_OP_CLOSE);
+		op_end_close(&op, 0);
 	}
 	errno = saved;
 }

@@ -437,7 +437,10 @@ static void module_init(void)
 	shield(true);
 	for (int i = 0; i < N_ATTRIBUTES; i++)
 		attributes[i] = (OTF2_AttributeRef)ezt_otf2_register_attribute(names[i], types[i]);
+	details_read();
 	for (int fn = 0; fn < N_FUNCTIONS; fn++) {
+		if (!function_recorded((enum function)fn))
+			continue;
 		regions[fn] = (OTF2_RegionRef)ezt_otf2_register_function(function_names[fn]);
 		defs_call_region(regions[fn]);
 	}

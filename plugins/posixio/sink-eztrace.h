@@ -214,12 +214,8 @@ static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint6
 void sink_not_recorded(struct sink_thread *sink);
 uint64_t sink_calls_not_recorded(void);
 
-/* EZTrace's archive has no place for it: the regions of those calls say it. */
-static inline void sink_property(const char *prefix, const char *name, const char *value)
-{
-	if (sink_in_child)
-		child_sink_property(prefix, name, value);
-}
+/* Tells something about the process, once; under the name that eta-ext gives to it. */
+void sink_property(const char *prefix, const char *name, const char *value);
 
 /* Modules and call stacks, kept until the archive is written (eztrace-addresses.c). */
 bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n);

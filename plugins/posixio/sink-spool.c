@@ -232,8 +232,9 @@ int sink_process_start(void)
 		return rc;
 	}
 	for (uint32_t i = 0; i < N_FUNCTIONS; i++)
-		put_text(&process.spool, ETA_RECORD_NAME, i + 1, function_kinds[i],
-			 function_names[i], strlen(function_names[i]));
+		if (function_recorded(i))
+			put_text(&process.spool, ETA_RECORD_NAME, i + 1, function_kinds[i],
+				 function_names[i], strlen(function_names[i]));
 	put_command_line(&process.spool);
 	process.started = true;
 	start_addresses(forked);

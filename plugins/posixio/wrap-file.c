@@ -327,6 +327,19 @@ long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 		ret = next(number, a, b, c, d, e, f);
 		op_end_close(&op, (int)ret);
 		return ret;
+	case SYS_close_range:
+		if (!is_own(CALLER) && !(c & CLOSE_RANGE_CLOEXEC))
+			op_close_many(FN_syscall, (unsigned)a, (unsigned)b, CALLER);
+		return next(number, a, b, c, d, e, f);
+	case SYS_dup:
+	case SYS_dup3:
+	case SYS_openat2:
+	case SYS_socket:
+	case SYS_accept4:
+	case SYS_memfd_create:
+		ret = next(number, a, b, c, d, e, f);
+		descriptor_made((int)ret);
+		return ret;
 	case SYS_lseek:
 		if (!is_own(CALLER))
 			doubt((int)a);

@@ -21,6 +21,11 @@ int io_getevents(void *context, long least, long n, struct io_event *events,
 int io_pgetevents(void *context, long least, long n, struct io_event *events,
 		  struct timespec *limit, sigset_t *mask);
 int io_uring_submit(struct io_uring *ring);
+int io_uring_submit_and_get_events(struct io_uring *ring);
+int io_uring_get_events(struct io_uring *ring);
+int io_uring_enter(unsigned fd, unsigned submit, unsigned n, unsigned flags, sigset_t *mask);
+int io_uring_enter2(unsigned fd, unsigned submit, unsigned n, unsigned flags, sigset_t *mask,
+		    size_t mask_bytes);
 int io_uring_submit_and_wait(struct io_uring *ring, unsigned n);
 int io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,
 				     struct __kernel_timespec *limit, sigset_t *mask);
@@ -67,6 +72,19 @@ int __io_uring_get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe, unsigne
 	EXPORT int name(struct io_uring *ring)                                                     \
 	{                                                                                          \
 		QUEUED(name, kind, "io_uring", (ring));                                            \
+	}
+
+#define SHAPE_URING_ENTER(name, kind, type, detail)                                                \
+	EXPORT int name(unsigned fd, unsigned submit, unsigned n, unsigned flags, sigset_t *mask)  \
+	{                                                                                          \
+		QUEUED(name, kind, "io_uring", (fd, submit, n, flags, mask));                      \
+	}
+
+#define SHAPE_URING_ENTER2(name, kind, type, detail)                                               \
+	EXPORT int name(unsigned fd, unsigned submit, unsigned n, unsigned flags, sigset_t *mask,  \
+			size_t mask_bytes)                                                         \
+	{                                                                                          \
+		QUEUED(name, kind, "io_uring", (fd, submit, n, flags, mask, mask_bytes));          \
 	}
 
 #define SHAPE_URING_WAIT(name, kind, type, detail)                                                 \

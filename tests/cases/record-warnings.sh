@@ -36,11 +36,6 @@ printf 'Go build ID' >id
 objcopy --add-section .note.go.buildid=id dynamic go
 warned 'go: a Go program makes its system calls itself' ./go </dev/null
 
-# linked with liburing: the name in the dynamic section is what counts
-cc -shared -Wl,-soname,liburing.so.2 -o liburing.so.2 -x c /dev/null
-cc -o ring copy.c -Wl,--no-as-needed ./liburing.so.2 -Wl,-rpath,"$scratch"
-warned 'ring: is linked with liburing.*engine' ./ring </dev/null
-
 # static: the kernel's side alone, where there is one; so a script's interpreter, and through PATH
 if cc -static -o static copy.c 2>/dev/null; then
 	status 0 sci-record -q -o static.run -- ./static </dev/null
