@@ -8,23 +8,25 @@
  *
  *   meta                 struct eta_spool_header (kind META), then NAME and PROPERTY records
  *   user.PID.TID.START   of a thread of a traced program, and of those that began after it ended
- *                        (kind USER): USER_OP, FILE, THREAD records
+ *                        (kind USER): USER_OP, USER_AGAIN, FILE, THREAD records
  *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY, MODULE,
  *                        STACK records
  *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, WAIT, BIO, TASK, FILE, LOSS records
  *
  * Every file starts with a header of ETA_SPOOL_HEADER_BYTES, then records until one whose `type` is
- * 0 or the end of the file: files are filled with zeros ahead and mapped, so what was stored
- * survives kill -9, and the rest reads as zeros. Host byte order; the same machine reads them.
- * All times are CLOCK_MONOTONIC ns. This header uses fixed-size types only and compiles for the BPF
- * target too (include vmlinux-like types first and define ETA_RECORD_NO_STDINT).
+ * 0 or the end of the file. Records are stored into a window that is filled with zeros and mapped,
+ * so what was stored survives kill -9. A window that is full is appended to the file and used
+ * again: offsets of records count as if that never happened, and the header says where each one
+ * lies (see `stored`). Host byte order; the same machine reads them. All times are CLOCK_MONOTONIC
+ * ns. This header uses fixed-size types only and compiles for the BPF target too (include
+ * vmlinux-like types first and define ETA_RECORD_NO_STDINT).
  */
 #ifndef ETA_RECORD_NO_STDINT
 #include <stdint.h>
 #endif
 
 #define ETA_SPOOL_MAGIC "SCISPOOL"
-#define ETA_SPOOL_VERSION 1
+#define ETA_SPOOL_VERSION 2
 #define ETA_SPOOL_HEADER_BYTES 4096
 #define ETA_UNIT_BYTES 32 /* every record is a multiple of this; `units` counts them */
 
@@ -58,6 +60,14 @@ struct eta_spool_header {
 			       */
 	/* calls of a level of detail that was not asked for, updated in place */
 	uint64_t not_recorded;
+	/*
+	 * The window is window_bytes behind the header, and holds the records from offset window_at
+	 * on. Those before `stored` were appended: offset + window_bytes is where they lie. Window
+	 * records before `stored` are copies.
+	 */
+	uint64_t window_bytes;
+	uint64_t window_at;
+	uint64_t stored;
 };
 
 #define ETA_SPOOL_FORKED 1 /* PROCESS: not exec'ed, so its parent's modules are its own, too */
@@ -77,6 +87,7 @@ enum eta_record_type {
 	ETA_RECORD_THREAD,
 	ETA_RECORD_MODULE,
 	ETA_RECORD_STACK,
+	ETA_RECORD_USER_AGAIN,
 };
 
 /* The first 24 bytes of every record. */
@@ -113,6 +124,22 @@ struct eta_user_op {
 #define ETA_USER_KIND 0x0f
 /* The same: `caller` is the id of a STACK record, whose first address is the return address. */
 #define ETA_USER_STACK 0x10
+/*
+ * The same: 0, or which call of the thread this is that USER_AGAIN records refer to from here on,
+ * until another takes the number.
+ */
+#define ETA_USER_PATTERN 0xe0
+#define ETA_USER_PATTERN_SHIFT 5
+#define ETA_USER_PATTERNS 8
+
+/*
+ * A transfer that is, but for time, offset and result, the one before of the same pattern number.
+ */
+struct eta_user_again {
+	/* flags: pattern number << ETA_USER_PATTERN_SHIFT; id: the result, as an int32_t */
+	struct eta_record_head head;
+	int64_t offset; /* as in struct eta_user_op */
+};
 
 /* A file that was opened or met. In the kernel spool `id` is 0 and (dev, inode) is the key. */
 struct eta_file_record {
@@ -311,6 +338,7 @@ struct eta_loss_record {
 #ifndef __bpf__
 _Static_assert(sizeof(struct eta_spool_header) <= ETA_SPOOL_HEADER_BYTES, "header fits its page");
 _Static_assert(sizeof(struct eta_user_op) == 64, "two units");
+_Static_assert(sizeof(struct eta_user_again) == 32, "one unit");
 _Static_assert(sizeof(struct eta_kernel_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_stack_record) == 32, "one unit");
 _Static_assert(sizeof(struct eta_span) == 32, "one unit");

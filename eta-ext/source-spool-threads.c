@@ -103,8 +103,8 @@ int spool_user_threads(struct eta_trace *trace, uint32_t index, struct spool_vie
 			.process = file->process,
 			.tid = part->tid,
 			.start_ns = part->start_ns,
-			/* four events of an operation, of two units */
-			.events = (to > part->from ? to - part->from : 0) / ETA_UNIT_BYTES * 2,
+			/* four events of an operation, that takes a unit or two */
+			.events = (to > part->from ? to - part->from : 0) / ETA_UNIT_BYTES * 4,
 			.name = name,
 		};
 

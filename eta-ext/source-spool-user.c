@@ -153,7 +153,8 @@ struct user_cursor {
 	bool ended;
 	struct call *calls; /* open ones, each inside the one before (signal handlers) */
 	size_t n_calls, call_room;
-	uint32_t known_id; /* the handle found last */
+	struct eta_user_op patterns[ETA_USER_PATTERNS]; /* of USER_AGAIN; type 0: not met */
+	uint32_t known_id;				/* the handle found last */
 	const struct spool_handle *known;
 	size_t n;
 	struct eta_event *events; /* room for BATCH and what one record can add */
@@ -373,6 +374,33 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 	return push_call(c, call);
 }
 
+/* A call as the one before of the same pattern. */
+static int enter_again(struct user_cursor *c, const struct eta_user_again *again)
+{
+	struct eta_user_op op =
+		c->patterns[(again->head.flags & ETA_USER_PATTERN) >> ETA_USER_PATTERN_SHIFT];
+
+	if (op.head.type != ETA_RECORD_USER_OP) {
+		c->base.cursor.counts.bad++;
+		return 0;
+	}
+	op.head.time_ns = again->head.time_ns;
+	op.head.end_ns = again->head.end_ns;
+	op.offset = again->offset;
+	op.ret = (int32_t)again->head.id;
+	return enter(c, &op);
+}
+
+/* A whole call; later ones may be like it. */
+static int enter_first(struct user_cursor *c, const struct eta_user_op *op)
+{
+	const uint8_t pattern = (op->head.flags & ETA_USER_PATTERN) >> ETA_USER_PATTERN_SHIFT;
+
+	if (pattern)
+		c->patterns[pattern] = *op;
+	return enter(c, op);
+}
+
 static ssize_t user_read(struct eta_cursor *cursor, const struct eta_event **batch)
 {
 	struct user_cursor *c = (struct user_cursor *)cursor;
@@ -394,7 +422,9 @@ static ssize_t user_read(struct eta_cursor *cursor, const struct eta_event **bat
 		}
 		cursor->counts.records++;
 		if (record->type == ETA_RECORD_USER_OP)
-			rc = enter(c, (const struct eta_user_op *)record);
+			rc = enter_first(c, (const struct eta_user_op *)record);
+		else if (record->type == ETA_RECORD_USER_AGAIN)
+			rc = enter_again(c, (const struct eta_user_again *)record);
 		else if (record->type != ETA_RECORD_FILE && record->type != ETA_RECORD_SKIP &&
 			 record->type != ETA_RECORD_THREAD)
 			cursor->counts.bad++;

@@ -12,6 +12,8 @@
 
 #include "eta.h"
 
+#define MAX_WINDOW_BYTES ((uint64_t)1 << 30) /* no tracer has more than one MiB */
+
 /* The least a record of a type must hold, in units; 0: nothing is known of the type. */
 static const uint8_t least_units[] = {
 	[ETA_RECORD_USER_OP] = 2, [ETA_RECORD_KERNEL_OP] = 2, [ETA_RECORD_BIO] = 3,
@@ -26,12 +28,79 @@ static int out_of_memory(const struct spool_view *view)
 	return -ENOMEM;
 }
 
+/* Damage: said and given up on, or, where lenient, said and taken for the end. */
+static int damage(struct spool_view *view, const char *what, uint64_t offset)
+{
+	if (!view->lenient) {
+		eta_error("%s: %s at byte %" PRIu64 " (--lenient keeps what is before it)",
+			  view->path, what, offset);
+		return -EBADMSG;
+	}
+	if (!view->damaged)
+		eta_warn("%s: %s at byte %" PRIu64 ": the rest of it is left out", view->path, what,
+			 offset);
+	view->damaged = true;
+	return 0;
+}
+
+/*
+ * Where the file's records lie, as its header tells; a file without one that is ours has none,
+ * which reading its header will say.
+ */
+static int find_parts(struct spool_view *view)
+{
+	const uint64_t file_bytes = view->size;
+	struct eta_spool_header header;
+	int rc = 0;
+
+	if (pread(view->fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header.magic, ETA_SPOOL_MAGIC, sizeof(header.magic)) != 0 ||
+	    header.version != ETA_SPOOL_VERSION || !header.stored)
+		return 0;
+	if (header.window_bytes < ETA_UNIT_BYTES || header.window_bytes > MAX_WINDOW_BYTES ||
+	    header.stored > INT64_MAX || header.window_at < ETA_SPOOL_HEADER_BYTES ||
+	    header.window_at > header.stored ||
+	    header.stored - header.window_at > header.window_bytes) {
+		view->size = ETA_SPOOL_HEADER_BYTES;
+		return damage(view, "wrong place of records in the header",
+			      offsetof(struct eta_spool_header, window_bytes));
+	}
+	view->stored = header.stored;
+	view->shift = header.window_bytes;
+	view->window_at = header.window_at;
+	view->size = header.window_at + header.window_bytes;
+	if (file_bytes < header.stored + header.window_bytes) {
+		rc = damage(view, "truncated file", file_bytes);
+		view->size = file_bytes < ETA_SPOOL_HEADER_BYTES + header.window_bytes
+				     ? ETA_SPOOL_HEADER_BYTES
+				     : file_bytes - header.window_bytes;
+		view->stored = view->size;
+	}
+	return rc;
+}
+
+/* Where in the file the record of OFFSET is, and how many bytes on from there follow it. */
+static uint64_t place_of(const struct spool_view *view, uint64_t offset, uint64_t *bytes)
+{
+	if (offset >= ETA_SPOOL_HEADER_BYTES && offset < view->stored) {
+		*bytes = view->stored - offset;
+		return offset + view->shift;
+	}
+	*bytes = offset < ETA_SPOOL_HEADER_BYTES ? ETA_SPOOL_HEADER_BYTES - offset
+						 : UINT64_MAX - offset;
+	return offset < ETA_SPOOL_HEADER_BYTES ? offset
+					       : offset - view->window_at + ETA_SPOOL_HEADER_BYTES;
+}
+
 int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes, bool lenient)
 {
 	struct stat st;
 	int rc = 0;
 
-	*view = (struct spool_view){ .path = path, .lenient = lenient, .room = window_bytes };
+	*view = (struct spool_view){ .path = path,
+				     .lenient = lenient,
+				     .room = window_bytes,
+				     .window_at = ETA_SPOOL_HEADER_BYTES };
 	view->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (view->fd < 0 || fstat(view->fd, &st) < 0) {
 		rc = -errno;
@@ -44,6 +113,9 @@ int spool_view_open(struct spool_view *view, const char *path, size_t window_byt
 		goto out;
 	}
 	view->size = (uint64_t)st.st_size;
+	rc = find_parts(view);
+	if (rc)
+		goto out;
 	view->window = malloc(window_bytes);
 	if (!view->window)
 		rc = out_of_memory(view);
@@ -77,21 +149,6 @@ void spool_view_close(struct spool_view *view)
 	view->fd = -1;
 }
 
-/* Damage: said and given up on, or, where lenient, said and taken for the end. */
-static int damage(struct spool_view *view, const char *what, uint64_t offset)
-{
-	if (!view->lenient) {
-		eta_error("%s: %s at byte %" PRIu64 " (--lenient keeps what is before it)",
-			  view->path, what, offset);
-		return -EBADMSG;
-	}
-	if (!view->damaged)
-		eta_warn("%s: %s at byte %" PRIu64 ": the rest of it is left out", view->path, what,
-			 offset);
-	view->damaged = true;
-	return 0;
-}
-
 /* Makes [OFFSET, OFFSET + BYTES) part of the window as far as the file has it: bytes there. */
 static ssize_t fill(struct spool_view *view, uint64_t offset, size_t bytes)
 {
@@ -109,9 +166,12 @@ static ssize_t fill(struct spool_view *view, uint64_t offset, size_t bytes)
 	}
 	view->at = offset;
 	view->n = 0;
-	while (view->n < view->room && got > 0) {
-		got = pread(view->fd, view->window + view->n, view->room - view->n,
-			    (off_t)(offset + view->n));
+	while (view->n < view->room && offset + view->n < view->size && got > 0) {
+		uint64_t together, place = place_of(view, offset + view->n, &together);
+		size_t room = view->room - view->n;
+
+		got = pread(view->fd, view->window + view->n, together < room ? together : room,
+			    (off_t)place);
 		if (got < 0) {
 			int rc = -errno;
 

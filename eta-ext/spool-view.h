@@ -16,9 +16,14 @@
 struct spool_view {
 	const char *path; /* for messages; the caller's */
 	int fd;
-	uint64_t size; /* bytes; a reader that found damage may lower it to keep what is before */
-	bool lenient;  /* damage is the end of the file, reported as a warning */
-	bool damaged;  /* it was met */
+	/* end of what can be a record; a reader that found damage may lower it to keep what is
+	 * before */
+	uint64_t size;
+	uint64_t stored;    /* records before lie `shift` bytes behind their offset, */
+	uint64_t shift;	    /* the others in the window, from offset */
+	uint64_t window_at; /* on, that is behind the header (see struct eta_spool_header) */
+	bool lenient;	    /* damage is the end of the file, reported as a warning */
+	bool damaged;	    /* it was met */
 
 	unsigned char *window;
 	size_t room, n;

@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #define PAGE_BYTES ((size_t)4096)
-#define ZERO_PAGES 64	   /* written in one call */
-#define RESERVE_SEGMENTS 8 /* reserved in one call */
+#define ZERO_PAGES 64 /* written in one call */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -69,48 +68,34 @@ static int write_zeros(int fd, uint64_t from, uint64_t to)
 }
 
 /*
- * Fills [page of OFFSET, OFFSET + BYTES) with zeros and maps it.
+ * Makes the window BYTES large: fills what is new of it with zeros and maps all of it.
  *
  * Filled first: a store into a hole of a full disk would be a SIGBUS in the traced program. And by
- * writing: that brings pages into the cache many at a time, and one madvise maps them all, where a
- * fault for each would cost more than everything else that is done for its 64 records.
+ * writing: that brings pages into the cache many at a time, and one madvise maps them all.
  */
-static int map_segment(struct spool *spool, int fd, uint64_t offset, size_t bytes)
+static int map_window(struct spool *spool, int fd, size_t bytes)
 {
-	uint64_t base = page_down(offset), end = page_down(offset + bytes + PAGE_BYTES - 1);
-	size_t length = (size_t)(end - base);
+	/* a new file gets its header in the same piece */
+	uint64_t from = spool->base ? ETA_SPOOL_HEADER_BYTES + spool->mapped : 0;
 	unsigned char *at;
-	int rc;
+	int rc = write_zeros(fd, from, ETA_SPOOL_HEADER_BYTES + bytes);
 
-	/*
-	 * The blocks of some segments ahead, where the file system can: writing is cheaper then.
-	 * The size stays, and what was not used goes when the file is cut. A file's first segment
-	 * has none: short threads have no other.
-	 */
-	if (base && end > spool->reserved) {
-		if (syscall(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, (off_t)base,
-			    (off_t)(length * RESERVE_SEGMENTS)) == 0)
-			spool->reserved = base + length * RESERVE_SEGMENTS;
-		else
-			spool->reserved =
-				end; /* writing tells whether there is room for this one */
-	}
-	rc = write_zeros(fd, page_down(offset + PAGE_BYTES - 1), end);
 	if (rc)
 		return rc;
-	at = raw_map(fd, length, base);
+	at = raw_map(fd, bytes, ETA_SPOOL_HEADER_BYTES);
 	if (!at)
 		return -errno;
-	if (syscall(SYS_madvise, at, length, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+	if (syscall(SYS_madvise, at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
 		rc = -errno; /* EINVAL: before Linux 5.14, then each page faults */
-		raw_unmap(at, length);
+		raw_unmap(at, bytes);
 		return rc;
 	}
-	raw_unmap(spool->base, (size_t)(spool->end - spool->base));
+	raw_unmap(spool->base, spool->mapped);
+	spool->next = at + (spool->next - spool->base);
 	spool->base = at;
-	spool->base_offset = base;
-	spool->next = at + (offset - base);
-	spool->end = at + length;
+	spool->shift = spool->base_offset - (uint64_t)(uintptr_t)at;
+	spool->mapped = bytes;
+	spool->end = at + bytes - ETA_UNIT_BYTES;
 	return 0;
 }
 
@@ -123,13 +108,12 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	if (strlen(path) >= sizeof(spool->path))
 		return -ENAMETOOLONG;
 	strcpy(spool->path, path);
-	spool->segment_bytes = first;
-	spool->segment_max = max;
+	spool->window_bytes = max;
+	spool->base_offset = ETA_SPOOL_HEADER_BYTES;
 	fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return -errno;
-	/* header and first segment are filled in one piece, mapped in two */
-	rc = map_segment(spool, fd, 0, ETA_SPOOL_HEADER_BYTES + first);
+	rc = map_window(spool, fd, first);
 	if (rc == 0) {
 		spool->header = raw_map(fd, ETA_SPOOL_HEADER_BYTES, 0);
 		if (!spool->header)
@@ -144,58 +128,90 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	*spool->header = *header;
 	memcpy(spool->header->magic, ETA_SPOOL_MAGIC, sizeof(spool->header->magic));
 	spool->header->version = ETA_SPOOL_VERSION;
-	spool->next += ETA_SPOOL_HEADER_BYTES;
+	spool->header->window_bytes = max;
+	spool->header->window_at = spool->base_offset;
+	return 0;
+}
+
+/*
+ * Appends the window to the file, and begins it anew. Each step leaves a file that reads right: the
+ * process may be killed between any two.
+ */
+static int append_window(struct spool *spool, int fd)
+{
+	const size_t bytes = (size_t)(spool->next - spool->base);
+	size_t done = 0;
+
+	while (done < bytes) {
+		long n = syscall(SYS_pwrite64, fd, spool->base + done, bytes - done,
+				 (long)(spool->base_offset + spool->window_bytes + done));
+
+		if (n <= 0)
+			return n < 0 ? -errno : -ENOSPC;
+		done += (size_t)n;
+	}
+	spool->base_offset += bytes;
+	spool->shift += bytes;
+	__atomic_store_n(&spool->header->stored, spool->base_offset, __ATOMIC_RELEASE);
+	spool_set_end(spool->base);
+	__atomic_store_n(&spool->header->window_at, spool->base_offset, __ATOMIC_RELEASE);
+	spool->next = spool->base;
 	return 0;
 }
 
 void *spool_grow(struct spool *spool, size_t bytes)
 {
-	size_t want = spool->segment_bytes * 2;
-	uint64_t offset;
-	void *at;
-	int fd, rc;
+	int fd, rc = 0;
 
 	if (!spool->header)
 		return NULL;
-	if (spool->error)
+	if (spool->error || bytes > spool->window_bytes - ETA_UNIT_BYTES)
 		goto lost;
-	if (want > spool->segment_max)
-		want = spool->segment_max;
-	if (want < bytes)
-		want = bytes;
-	offset = spool->base_offset + (uint64_t)(spool->next - spool->base);
 	fd = raw_open(spool->path, O_RDWR);
 	if (fd < 0) {
 		spool->error = errno;
 		goto lost;
 	}
-	rc = map_segment(spool, fd, offset, want);
+	if (spool->mapped < spool->window_bytes)
+		rc = map_window(spool, fd, spool->window_bytes);
+	if (rc == 0 && (size_t)(spool->end - spool->next) < bytes)
+		rc = append_window(spool, fd);
 	syscall(SYS_close, fd);
-	if (rc) {
-		spool->error = -rc;
-		goto lost;
-	}
-	spool->segment_bytes = want;
-	at = spool->next;
-	spool->next += bytes;
-	return at;
+	if (rc == 0)
+		return spool_take(spool, bytes);
+	spool->error = -rc;
 lost:
 	spool->header->lost++;
 	return NULL;
 }
 
+void spool_trim(struct spool *spool)
+{
+	size_t used = (size_t)(spool->next - spool->base);
+	size_t keep = (used / PAGE_BYTES + 2) * PAGE_BYTES;
+
+	if (!spool->header || spool->header->stored || keep >= spool->mapped)
+		return;
+	raw_unmap(spool->base + keep, spool->mapped - keep);
+	spool->mapped = keep;
+	spool->end = spool->base + keep - ETA_UNIT_BYTES;
+	syscall(SYS_truncate, spool->path, (off_t)(ETA_SPOOL_HEADER_BYTES + keep));
+}
+
 void spool_abandon(struct spool *spool)
 {
-	raw_unmap(spool->base, (size_t)(spool->end - spool->base));
+	raw_unmap(spool->base, spool->mapped);
 	raw_unmap(spool->header, ETA_SPOOL_HEADER_BYTES);
 	spool->base = spool->next = spool->end = NULL;
+	spool->mapped = 0;
 	spool->header = NULL;
 }
 
 void spool_close(struct spool *spool)
 {
-	if (spool->header)
+	/* the window of a file that has more behind it stays as it is */
+	if (spool->header && !spool->header->stored)
 		syscall(SYS_truncate, spool->path,
-			(off_t)(spool->base_offset + (uint64_t)(spool->next - spool->base)));
+			(off_t)(ETA_SPOOL_HEADER_BYTES + (spool->next - spool->base)));
 	spool_abandon(spool);
 }

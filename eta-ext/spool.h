@@ -1,4 +1,4 @@
-/* Writing one spool file: records appended to mapped, reserved segments. Used inside traced
+/* Writing one spool file: records stored into a mapped window. Used inside traced
  * programs. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_SPOOL_H
@@ -6,29 +6,35 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "record.h"
 
 /*
  * One file, one writer at a time. No descriptor is kept between calls: a traced program may close
  * or count its descriptors as it likes.
+ *
+ * Records are stored into a window of the file that is mapped once. When it is full it is appended
+ * to the file and used again: copying it costs half of what mapping the next part of the file
+ * would, it stays in the cache, and no other thread's mappings are disturbed.
  */
 struct spool {
-	unsigned char *next;  /* where the next record goes */
-	unsigned char *end;   /* end of the mapped segment */
-	unsigned char *base;  /* mapping that holds [next, end) */
-	uint64_t base_offset; /* of base in the file */
-	size_t segment_bytes; /* size of the next segment */
-	size_t segment_max;
-	uint64_t reserved;		 /* blocks of the file are reserved up to here */
+	unsigned char *next; /* where the next record goes; there is a type 0 now */
+	unsigned char *end;  /* of the window, but for a unit: behind the last record is a type 0 */
+	unsigned char *base; /* the window */
+	uint64_t base_offset;		 /* of the first record in it */
+	uint64_t shift;			 /* offset of a record in it, less its address */
+	size_t mapped;			 /* bytes of it */
+	size_t window_bytes;		 /* what it may grow to */
 	struct eta_spool_header *header; /* mapped for the life of the file */
 	int error;			 /* errno that stopped the file from growing, 0 */
 	char path[PATH_MAX];
 };
 
 /*
- * Creates PATH (it must not exist) with HEADER (magic and version are filled in). Segments start at
- * FIRST bytes and double up to MAX. 0 or -errno.
+ * Creates PATH (it must not exist) with HEADER (magic, version and what belongs to the window are
+ * filled in). The window starts with FIRST bytes, and has MAX (both whole pages) from the first
+ * time that it is full. 0 or -errno.
  */
 int spool_create(struct spool *spool, const char *path, const struct eta_spool_header *header,
 		 size_t first, size_t max);
@@ -39,27 +45,59 @@ void spool_close(struct spool *spool);
 /* Lets go of the mappings only: for the child of a fork, whose parent goes on writing. */
 void spool_abandon(struct spool *spool);
 
-/* Slow path of spool_reserve. */
+/* Gives back what is reserved and not used, but for a page; what more comes reserves anew. */
+void spool_trim(struct spool *spool);
+
+/* Slow path of spool_take: as it. */
 void *spool_grow(struct spool *spool, size_t bytes);
 
+static inline void spool_set_end(void *at)
+{
+	__atomic_store_n(&((struct eta_record_head *)at)->type, ETA_RECORD_END, __ATOMIC_RELEASE);
+}
+
 /*
- * Room for BYTES (a multiple of ETA_UNIT_BYTES), zeroed, or NULL when the file cannot grow: then
- * header->lost has been counted up. Store the type last: it is what makes the record exist.
+ * Room for BYTES (a multiple of ETA_UNIT_BYTES) that hold anything but for a type 0, or NULL when
+ * the file cannot grow: then header->lost has been counted up. Fill in every field, the type last:
+ * it is what makes the record exist.
  */
-static inline void *spool_reserve(struct spool *spool, size_t bytes)
+static inline void *spool_take(struct spool *spool, size_t bytes)
 {
 	unsigned char *at = spool->next;
 
 	if (__builtin_expect((size_t)(spool->end - at) < bytes, 0))
 		return spool_grow(spool, bytes);
 	spool->next = at + bytes;
+	spool_set_end(at + bytes);
 	return at;
 }
 
-/* Offset in the file of a record just reserved. */
+/* The same, zeroed. */
+static inline void *spool_reserve(struct spool *spool, size_t bytes)
+{
+	void *at = spool_take(spool, bytes);
+
+	return at ? memset(at, 0, bytes) : NULL;
+}
+
+/* Offset of a record just reserved. */
 static inline uint64_t spool_offset(const struct spool *spool, const void *record)
 {
-	return spool->base_offset + (uint64_t)((const unsigned char *)record - spool->base);
+	return (uint64_t)(uintptr_t)record + spool->shift;
+}
+
+/* The record at offset AT; NULL: it has left the window, and is in the file at spool_place. */
+static inline void *spool_at(const struct spool *spool, uint64_t at)
+{
+	if (__builtin_expect(at < spool->base_offset, 0))
+		return NULL;
+	return (void *)(uintptr_t)(at - spool->shift);
+}
+
+static inline uint64_t spool_place(const struct spool *spool, uint64_t at)
+{
+	return at < spool->base_offset ? at + spool->window_bytes
+				       : at - spool->base_offset + ETA_SPOOL_HEADER_BYTES;
 }
 
 #endif

@@ -38,7 +38,7 @@ class KernelSpool:
         self.ops, self.bios, self.tasks, self.losses, self.waits = [], [], [], [], []
         self.files, self.names, self.properties = {}, {}, {}
         kinds = span_names()
-        meta = open(os.path.join(path, "meta"), "rb").read()
+        meta = spool.read(os.path.join(path, "meta"))
         self.header = spool.read_header(meta)
         for at, kind, _time, _end, flags, ident in spool.records(meta):
             n, = struct.unpack_from("=I", meta, at + 24)
@@ -49,7 +49,7 @@ class KernelSpool:
                 key, _, value = text.partition("=")
                 self.properties[key] = value
         for name in sorted(glob.glob(os.path.join(path, "cpu.*"))):
-            data = open(name, "rb").read()
+            data = spool.read(name)
             assert spool.read_header(data).lost == 0, name
             cpu = int(name.rsplit(".", 1)[1])
             for at, kind, time, end, flags, ident in spool.records(data):

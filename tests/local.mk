@@ -59,6 +59,11 @@ tests_unit_test_spool_threads_SOURCES = tests/unit/test-spool-threads.c $(SPOOL_
 tests_unit_test_spool_threads_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_spool_threads_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-spool-window
+tests_unit_test_spool_window_SOURCES = tests/unit/test-spool-window.c $(SPOOL_MAKER)
+tests_unit_test_spool_window_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_spool_window_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-kernel-spool
 tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(SPOOL_MAKER)
 tests_unit_test_kernel_spool_CPPFLAGS = $(UNIT_CPPFLAGS)

@@ -6,9 +6,10 @@ import os
 import struct
 
 HEADER = 4096
+WINDOW = 8 + 24 + 40 + 8 + 64 + 64 + 256 + 16  # where the header tells of the window
 USER_FILE, PROCESS_FILE = 2, 3
-USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD, STACK = 1, 4, 6, 7, 9, 11, 13
-HAS_STACK = 16  # of a USER_OP's flags
+USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD, STACK, USER_AGAIN = 1, 4, 6, 7, 9, 11, 13, 14
+HAS_STACK, PATTERN_SHIFT = 16, 5  # of a USER_OP's flags
 OFFSET_UNKNOWN = -(1 << 63)
 
 Op = collections.namedtuple(
@@ -29,6 +30,18 @@ def read_header(data):
                   parent_tid, not_recorded)
 
 
+def read(path):
+    """The file with its records in a row, as their offsets count."""
+    with open(path, "rb") as file:
+        data = file.read()
+    window, window_at, stored = struct.unpack_from("=3Q", data, WINDOW)
+    if not stored:
+        return data
+    appended = data[HEADER + window:stored + window]
+    assert len(appended) == stored - HEADER, (path, len(data), stored)
+    return data[:HEADER] + appended + data[HEADER + stored - window_at:HEADER + window]
+
+
 def records(data):
     at = HEADER
     while at + 32 <= len(data):
@@ -45,7 +58,7 @@ class Spool:
     def __init__(self, path):
         self.headers, self.names, self.properties = {}, {}, {}
         self.files, self.ops, self.stacks = {}, [], {}
-        loaded = {name: open(name, "rb").read() for name in sorted(glob.glob(os.path.join(path, "*.*")))}
+        loaded = {name: read(name) for name in sorted(glob.glob(os.path.join(path, "*.*")))}
         headers = {name: read_header(data) for name, data in loaded.items()}
         # an image: a process until it calls exec; ids are unique within one
         images = sorted((h.pid, h.start) for h in headers.values() if h.kind == PROCESS_FILE)
@@ -77,14 +90,21 @@ class Spool:
         for name, data in loaded.items():
             header = headers[name]
             image = image_of(header)
-            tid = header.tid
+            tid, patterns = header.tid, {}
             for at, kind, time, end, flags, ident in records(data):
                 if kind == THREAD:
-                    tid = ident
+                    tid, patterns = ident, {}
                     self.threads.append((header.pid, tid, time))
-                if kind != USER_OP:
+                if kind == USER_OP:
+                    fd, file, size, offset, ret, caller = struct.unpack_from("=iIQqqQ", data, at + 24)
+                    if flags >> PATTERN_SHIFT:
+                        patterns[flags >> PATTERN_SHIFT] = ident, flags, fd, file, size, caller
+                elif kind == USER_AGAIN:
+                    offset, = struct.unpack_from("=q", data, at + 24)
+                    ret = ident - (1 << 32) if ident >> 31 else ident
+                    ident, flags, fd, file, size, caller = patterns[flags >> PATTERN_SHIFT]
+                else:
                     continue
-                fd, file, size, offset, ret, caller = struct.unpack_from("=iIQqqQ", data, at + 24)
                 stack = self.stacks[image, caller] if flags & HAS_STACK else ()
                 caller = stack[0] if stack else caller
                 text, op_kind = self.names[image, ident]

@@ -173,18 +173,18 @@ static ALWAYS_INLINE bool op_begin_open(struct op *op, enum function fn, const v
 	op->file = NULL;
 	op->positioned = false;
 	thread_busy(t);
-	if (likely(sink_begin(t, &op->sink, fn, NULL, -1, 0, ETA_OFFSET_UNKNOWN, caller)))
+	if (likely(sink_begin(t, &op->sink, fn, NULL, -1, 0, ETA_OFFSET_UNKNOWN, caller, false)))
 		op->thread = t;
 	thread_idle(t);
 	return op->thread;
 }
 
-/* Starts a call on FD; false where it is not traced (FD < 0, left out, busy, no room). */
-static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint64_t size,
-				   int64_t offset, const void *caller)
+static ALWAYS_INLINE bool op_begin_as(struct op *op, enum function fn, int fd, uint64_t size,
+				      int64_t offset, const void *caller, bool transfer, bool given)
 {
 	struct file *file = files_slot(fd);
 	struct thread *t;
+	bool begun;
 
 	op->thread = NULL;
 	if (file == FILE_LEFT_OUT)
@@ -204,17 +204,37 @@ static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint
 	if (!sink_ready(t))
 		return false;
 	op->file = file;
-	op->positioned = offset == AT_POSITION || offset == AT_WRITE_POSITION;
-	if (offset == AT_WRITE_POSITION && unlikely(file->open_flags & O_APPEND))
+	op->positioned = !given && (offset == AT_POSITION || offset == AT_WRITE_POSITION);
+	if (given)
+		;
+	else if (offset == AT_WRITE_POSITION && unlikely(file->open_flags & O_APPEND))
 		offset = ETA_OFFSET_UNKNOWN;
 	else if (op->positioned)
 		offset = files_position(file, fd);
 	op->offset = offset;
 	thread_busy(t);
-	if (likely(sink_begin(t, &op->sink, fn, file, fd, size, offset, caller)))
-		op->thread = t;
+	begun = sink_begin(t, &op->sink, fn, file, fd, size, offset, caller, transfer);
 	thread_idle(t);
-	return op->thread;
+	if (likely(begun))
+		op->thread = t;
+	return begun;
+}
+
+/* Starts a call on FD; false where it is not traced (FD < 0, left out, busy, no room). */
+static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint64_t size,
+				   int64_t offset, const void *caller)
+{
+	return op_begin_as(op, fn, fd, size, offset, caller, false, false);
+}
+
+/*
+ * The same for a call that gives a number of bytes below 2 GiB, or -1, and that nothing but
+ * op_end_transfer is told of. GIVEN: the offset is the program's, whatever it is.
+ */
+static ALWAYS_INLINE bool op_begin_transfer(struct op *op, enum function fn, int fd, uint64_t size,
+					    int64_t offset, bool given, const void *caller)
+{
+	return op_begin_as(op, fn, fd, size, offset, caller, true, given);
 }
 
 /* Starts a call on FILE (NULL: unknown), that names no descriptor. */

@@ -63,7 +63,7 @@ bool op_begin_file(struct op *op, enum function fn, struct file *file, uint64_t 
 	op->positioned = false;
 	op->offset = offset;
 	thread_busy(t);
-	if (sink_begin(t, &op->sink, fn, file, -1, size, offset, caller))
+	if (sink_begin(t, &op->sink, fn, file, -1, size, offset, caller, false))
 		op->thread = t;
 	thread_idle(t);
 	return op->thread;
@@ -173,7 +173,8 @@ bool op_begin_close(struct op *op, enum function fn, int fd, const void *caller)
 			op->file = file;
 			op->positioned = false;
 			thread_busy(t);
-			if (sink_begin(t, &op->sink, fn, file, fd, 0, ETA_OFFSET_UNKNOWN, caller))
+			if (sink_begin(t, &op->sink, fn, file, fd, 0, ETA_OFFSET_UNKNOWN, caller,
+				       false))
 				op->thread = t;
 			thread_idle(t);
 		} else if (!t) {

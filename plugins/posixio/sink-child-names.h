@@ -16,11 +16,15 @@
 #define sink_call_missed child_sink_call_missed
 #define sink_file child_sink_file
 #define sink_file_dup child_sink_file_dup
-#define sink_reserve_slow child_sink_reserve_slow
+#define sink_begin_first child_sink_begin_first
 #define sink_end_elsewhere child_sink_end_elsewhere
 #define sink_own_caller child_sink_own_caller
 #define sink_ready child_sink_ready
 #define sink_begin child_sink_begin
+#define sink_begin_again child_sink_begin_again
+#define sink_pattern child_sink_pattern
+#define sink_is_like child_sink_is_like
+#define sink_pattern_of child_sink_pattern_of
 #define sink_end child_sink_end
 #define sink_end_open child_sink_end_open
 #define sink_cancel child_sink_cancel
@@ -54,11 +58,15 @@
 #undef sink_call_missed
 #undef sink_file
 #undef sink_file_dup
-#undef sink_reserve_slow
+#undef sink_begin_first
 #undef sink_end_elsewhere
 #undef sink_own_caller
 #undef sink_ready
 #undef sink_begin
+#undef sink_begin_again
+#undef sink_pattern
+#undef sink_is_like
+#undef sink_pattern_of
 #undef sink_end
 #undef sink_end_open
 #undef sink_cancel

@@ -7,9 +7,10 @@
 #include "sink-child-names.h"
 
 bool child_begin(struct thread *t, struct child_sink_op *op, enum function fn,
-		 const struct file *file, int fd, uint64_t size, int64_t offset, const void *caller)
+		 const struct file *file, int fd, uint64_t size, int64_t offset, const void *caller,
+		 bool transfer)
 {
-	return child_sink_begin(t, op, fn, file, fd, size, offset, caller);
+	return child_sink_begin(t, op, fn, file, fd, size, offset, caller, transfer);
 }
 
 void child_end(struct thread *t, struct child_sink_op *op, enum eta_op_kind kind,

@@ -13,8 +13,8 @@
 
 /* child_sink_begin and child_sink_end, not inlined: EZTrace's own process pays nothing for them. */
 bool child_begin(struct thread *t, struct child_sink_op *op, enum function fn,
-		 const struct file *file, int fd, uint64_t size, int64_t offset,
-		 const void *caller);
+		 const struct file *file, int fd, uint64_t size, int64_t offset, const void *caller,
+		 bool transfer);
 void child_end(struct thread *t, struct child_sink_op *op, enum eta_op_kind kind,
 	       const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset);
 

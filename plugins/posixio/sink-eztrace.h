@@ -123,12 +123,12 @@ static inline __attribute__((always_inline)) bool sink_ready(struct thread *t)
 
 static inline __attribute__((always_inline)) bool
 sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct file *file, int fd,
-	   uint64_t size, int64_t offset, const void *caller)
+	   uint64_t size, int64_t offset, const void *caller, bool transfer)
 {
 	struct sink_thread *sink = sink_of(t);
 
 	if (__builtin_expect(sink_in_child, 0))
-		return child_begin(t, &op->child, fn, file, fd, size, offset, caller);
+		return child_begin(t, &op->child, fn, file, fd, size, offset, caller, transfer);
 	if (__builtin_expect(!!sink->pending.op, 0))
 		sink_write_pending(sink);
 	op->function = fn;

@@ -16,11 +16,10 @@
 
 #include "modules.h"
 
-#define SEGMENT_FIRST_BYTES ((size_t)16 << 10)
-#define SEGMENT_MAX_BYTES ((size_t)256 << 10) /* more is no cheaper, and resident per thread */
-#define PROCESS_SEGMENT_BYTES ((size_t)20 << 10)
+#define WINDOW_FIRST_BYTES ((size_t)16 << 10) /* a short thread needs no more */
+#define WINDOW_MAX_BYTES ((size_t)128 << 10)  /* fits the cache; more is no cheaper */
+#define PROCESS_WINDOW_BYTES ((size_t)20 << 10)
 #define CMDLINE_MAX_BYTES 4096
-#define PAGE_BYTES ((size_t)4096) /* as eta-ext/spool.c reserves */
 
 static struct {
 	char dir[PATH_MAX];
@@ -224,8 +223,8 @@ int sink_process_start(void)
 			     (unsigned long long)header.start_ns) >= sizeof(path))
 		rc = -ENAMETOOLONG;
 	else
-		rc = spool_create(&process.spool, path, &header, PROCESS_SEGMENT_BYTES,
-				  SEGMENT_MAX_BYTES);
+		rc = spool_create(&process.spool, path, &header, PROCESS_WINDOW_BYTES,
+				  WINDOW_MAX_BYTES);
 	if (rc) {
 		tracer_warn("%s: %s: process %u is not traced", process.dir, strerror(-rc),
 			    header.pid);
@@ -242,20 +241,6 @@ int sink_process_start(void)
 	return 0;
 }
 
-/* Cuts the file a page behind its last record; what more comes reserves anew. */
-static void trim(struct spool *spool)
-{
-	size_t used = (size_t)(spool->next - spool->base);
-	size_t keep = (used + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES;
-	unsigned char *end = spool->base + keep;
-
-	if (!spool->header || end >= spool->end)
-		return;
-	syscall(SYS_munmap, end, (size_t)(spool->end - end));
-	spool->end = end;
-	syscall(SYS_truncate, spool->path, (off_t)(spool->base_offset + keep));
-}
-
 void sink_property(const char *prefix, const char *name, const char *value)
 {
 	char text[256];
@@ -268,7 +253,7 @@ void sink_process_end(void)
 {
 	sink_modules_update();
 	sink_process_lock();
-	trim(&process.spool);
+	spool_trim(&process.spool);
 	sink_process_unlock();
 }
 
@@ -299,6 +284,7 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	sink_modules_update();
 	/* the thread before it may have come to the same places by other paths */
 	memset(&sink->stacks, 0, sizeof(sink->stacks));
+	memset(sink->patterns, 0, sizeof(sink->patterns));
 	if (sink->spool.header && put_thread(&sink->spool) == 0)
 		return 0;
 	spool_close(&sink->spool);
@@ -312,8 +298,8 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 			     header.tid, (unsigned long long)header.start_ns) >= PATH_MAX)
 		rc = -ENAMETOOLONG;
 	else
-		rc = spool_create(&sink->spool, path, &header, SEGMENT_FIRST_BYTES,
-				  SEGMENT_MAX_BYTES);
+		rc = spool_create(&sink->spool, path, &header, WINDOW_FIRST_BYTES,
+				  WINDOW_MAX_BYTES);
 	if (rc && !process.warned) {
 		process.warned = true;
 		tracer_warn(
@@ -335,7 +321,7 @@ void sink_thread_end(struct sink_thread *sink)
 
 void sink_thread_trim(struct sink_thread *sink)
 {
-	trim(&sink->spool);
+	spool_trim(&sink->spool);
 }
 
 void sink_thread_lost(void)
@@ -346,13 +332,48 @@ void sink_thread_lost(void)
 		__atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
 }
 
-void *sink_reserve_slow(struct spool *spool, size_t bytes)
+bool sink_begin_first(struct thread *t, struct sink_op *op, struct sink_pattern call,
+		      unsigned pattern, int64_t offset)
 {
+	struct sink_thread *sink = sink_of(t);
+	struct spool *spool = &sink->spool;
+	uint32_t stack = stacks_on ? stacks_find(&sink->stacks, (void *)call.caller) : 0;
+	bool like = false;
+	struct eta_user_op *record;
 	int saved = errno;
-	void *at = spool_reserve(spool, bytes);
 
+	if (stack) {
+		/* the path's first address is the caller's */
+		call.caller = stack;
+		call.function |= (uint64_t)ETA_USER_STACK << 32;
+	}
+	if (pattern)
+		like = sink_is_like(&sink->patterns[pattern], &call);
+	record = spool_take(spool, like ? sizeof(struct eta_user_again) : sizeof(*record));
 	errno = saved;
-	return at;
+	if (!record)
+		return false;
+	if (like) {
+		spool->next -= sizeof(struct eta_user_again);
+		sink_begin_again(t, op, pattern, offset);
+		return true;
+	}
+	if (pattern)
+		sink->patterns[pattern] = call;
+	op->at = spool_offset(spool, record);
+	record->head.end_ns = 0;
+	record->head.flags = (uint8_t)(call.function >> 32 | pattern << ETA_USER_PATTERN_SHIFT);
+	record->head.units = sizeof(*record) / ETA_UNIT_BYTES;
+	record->head.id = (uint32_t)call.function;
+	record->fd = (int32_t)call.file;
+	record->file = (uint32_t)(call.file >> 32);
+	record->size = call.size;
+	record->offset = offset;
+	record->ret = 0;
+	record->caller = call.caller;
+	record->head.time_ns = now_ns(t);
+	__atomic_store_n(&record->head.type, ETA_RECORD_USER_OP, __ATOMIC_RELEASE);
+	return true;
 }
 
 void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
@@ -384,25 +405,40 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 			const struct eta_user_op *end)
 {
-	struct eta_user_op record;
+	const off_t place = (off_t)spool_place(&sink->spool, op->at);
+	union {
+		struct eta_user_op op;
+		struct eta_user_again again;
+	} record;
 	int saved = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, sink->spool.path,
 					     O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	size_t bytes = sizeof(record.again);
 
 	if (fd < 0) {
 		sink->spool.header->lost++;
 		goto out;
 	}
-	if (syscall(SYS_pread64, fd, &record, sizeof(record), (off_t)op->at) == sizeof(record)) {
-		record.head.end_ns = end->head.end_ns;
-		record.ret = end->ret;
-		record.offset = end->offset;
+	/* it may be the file's last, so that nothing is behind the shorter one */
+	if (syscall(SYS_pread64, fd, &record, sizeof(record), place) < (long)bytes)
+		goto close;
+	if (record.again.head.type == ETA_RECORD_USER_AGAIN) {
+		record.again.head.id = (uint32_t)end->ret;
+		record.again.offset = end->offset;
+	} else {
+		bytes = sizeof(record.op);
+		record.op.ret = end->ret;
+		record.op.offset = end->offset;
 		if (end->file) {
-			record.fd = end->fd;
-			record.file = end->file;
+			record.op.fd = end->fd;
+			record.op.file = end->file;
 		}
-		if (syscall(SYS_pwrite64, fd, &record, sizeof(record), (off_t)op->at) < 0)
-			sink->spool.header->lost++;
 	}
+	record.op.head.end_ns = end->head.end_ns;
+	if (end->head.type)
+		record.op.head.type = end->head.type;
+	if (syscall(SYS_pwrite64, fd, &record, bytes, place) < 0)
+		sink->spool.header->lost++;
+close:
 	syscall(SYS_close, fd);
 out:
 	errno = saved;
@@ -411,8 +447,10 @@ out:
 void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
 		   const struct file *file, uint64_t end_ns, int64_t ret)
 {
+	struct eta_user_op *record = spool_at(&sink->spool, op->at);
+
 	(void)file;
-	if (op->base != sink->spool.base) {
+	if (!record) {
 		const struct eta_user_op end = { .head.end_ns = end_ns,
 						 .ret = ret,
 						 .offset = ETA_OFFSET_UNKNOWN,
@@ -422,20 +460,25 @@ void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_
 		sink_end_elsewhere(sink, op, &end);
 		return;
 	}
-	op->record->fd = fd;
-	op->record->file = file_id;
-	op->record->ret = ret;
-	__atomic_store_n(&op->record->head.end_ns, end_ns, __ATOMIC_RELEASE);
+	record->fd = fd;
+	record->file = file_id;
+	record->ret = ret;
+	__atomic_store_n(&record->head.end_ns, end_ns, __ATOMIC_RELEASE);
 }
 
 void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 {
 	struct spool *spool = &sink->spool;
+	struct eta_user_op *record = spool_at(spool, op->at);
 
-	if (op->base == spool->base && (unsigned char *)(op->record + 1) == spool->next) {
-		memset(op->record, 0, sizeof(*op->record));
-		spool->next = (unsigned char *)op->record;
-	} else if (op->base == spool->base) {
-		__atomic_store_n(&op->record->head.type, ETA_RECORD_SKIP, __ATOMIC_RELEASE);
+	if (!record) {
+		const struct eta_user_op end = { .head.type = ETA_RECORD_SKIP };
+
+		sink_end_elsewhere(sink, op, &end);
+	} else if ((unsigned char *)(record + 1) == spool->next) {
+		spool->next = (unsigned char *)record;
+		__atomic_store_n(&record->head.type, ETA_RECORD_END, __ATOMIC_RELEASE);
+	} else {
+		__atomic_store_n(&record->head.type, ETA_RECORD_SKIP, __ATOMIC_RELEASE);
 	}
 }

@@ -1,4 +1,4 @@
-/* Sink of libsci-posixio: 64-byte records into one mapped file per thread (eta-ext/record.h). */
+/* Sink of libsci-posixio: a record per call into one mapped file per thread (eta-ext/record.h). */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef POSIXIO_SINK_SPOOL_H
 #define POSIXIO_SINK_SPOOL_H
@@ -11,15 +11,22 @@
 
 #define TRACER_NAME "libsci-posixio"
 
+/* What a USER_OP says that those like it need not repeat. Zeroed: of none. */
+struct sink_pattern {
+	uint64_t function; /* NAME id, and flags << 32 */
+	uint64_t file;	   /* descriptor, and FILE id << 32 */
+	uint64_t size;
+	uint64_t caller;
+};
+
 struct sink_thread {
 	struct spool spool;
+	struct sink_pattern patterns[ETA_USER_PATTERNS] __attribute__((aligned(64)));
 	struct stack_cache stacks;
 };
 
 struct sink_op {
-	struct eta_user_op *record;
-	unsigned char *base; /* mapping the record lies in: a nested call may have replaced it */
-	uint64_t at;	     /* offset of the record in the file */
+	uint64_t at; /* offset of the record: calls inside of this one may have moved it */
 };
 
 struct thread;
@@ -62,10 +69,8 @@ static inline void sink_file_dup(struct file *file, const struct file *old)
 	(void)old;
 }
 
-/* As spool_reserve where it has to grow, errno kept. */
-void *sink_reserve_slow(struct spool *spool, size_t bytes);
-
-/* The record's mapping is gone: completes it in the file itself. */
+/* The record has left the window: completes it in the file itself. END: type 0: stays what it is.
+ */
 void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 			const struct eta_user_op *end);
 
@@ -76,53 +81,82 @@ static inline bool sink_own_caller(const void *caller)
 	return false;
 }
 
-/* With call stacks: the record refers to the path, whose first address is the caller's. */
-static inline __attribute__((always_inline)) void
-sink_stack_of(struct sink_thread *sink, struct eta_user_op *record, const void *caller)
-{
-	uint32_t id = stacks_find(&sink->stacks, caller);
-
-	if (id) {
-		record->caller = id;
-		record->head.flags |= ETA_USER_STACK;
-	}
-}
-
 static inline bool sink_ready(struct thread *t)
 {
 	(void)t;
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool
-sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct file *file, int fd,
-	   uint64_t size, int64_t offset, const void *caller)
+/*
+ * One number for each place that calls, so that loops with several do not take it from each other.
+ * 0 is no pattern.
+ */
+static inline unsigned sink_pattern_of(const void *caller)
+{
+	const uint32_t hash = (uint32_t)(uintptr_t)caller * 0x9e3779b1u;
+
+	return 1 + (unsigned)((uint64_t)hash * (ETA_USER_PATTERNS - 1) >> 32);
+}
+
+/* As sink_begin, where the call is not like another; PATTERN 0: nor may others be like it. */
+bool sink_begin_first(struct thread *t, struct sink_op *op, struct sink_pattern call,
+		      unsigned pattern, int64_t offset);
+
+static inline bool sink_is_like(const struct sink_pattern *like, const struct sink_pattern *call)
+{
+	return !((like->function ^ call->function) | (like->file ^ call->file) |
+		 (like->size ^ call->size) | (like->caller ^ call->caller));
+}
+
+/* A call as the one before of PATTERN. */
+static inline __attribute__((always_inline)) void
+sink_begin_again(struct thread *t, struct sink_op *op, unsigned pattern, int64_t offset)
 {
 	struct spool *spool = &sink_of(t)->spool;
-	struct eta_user_op *record = (struct eta_user_op *)spool->next;
+	struct eta_user_again *record = (struct eta_user_again *)spool->next;
+	/* what of the head is not a time, stored at once: the type comes with it */
+	union {
+		uint64_t all;
+		struct {
+			uint8_t type, flags;
+			uint16_t units;
+			uint32_t id;
+		} part;
+	} head = { .part = { .type = ETA_RECORD_USER_AGAIN,
+			     .flags = (uint8_t)(pattern << ETA_USER_PATTERN_SHIFT),
+			     .units = sizeof(*record) / ETA_UNIT_BYTES } };
 
-	if (__builtin_expect((size_t)(spool->end - spool->next) < sizeof(*record), 0)) {
-		record = sink_reserve_slow(spool, sizeof(*record));
-		if (!record)
-			return false;
-	} else {
-		spool->next += sizeof(*record);
-	}
-	op->record = record;
-	op->base = spool->base;
+	spool->next += sizeof(*record);
+	spool_set_end(record + 1);
 	op->at = spool_offset(spool, record);
-	record->head.units = sizeof(*record) / ETA_UNIT_BYTES;
-	record->head.id = (uint32_t)fn + 1; /* 0 is no name */
-	record->fd = fd;
-	record->file = file ? file->id : 0;
-	record->size = size;
+	record->head.end_ns = 0;
 	record->offset = offset;
-	record->caller = (uint64_t)(uintptr_t)caller;
-	if (__builtin_expect(stacks_on, 0))
-		sink_stack_of(sink_of(t), record, caller);
 	record->head.time_ns = now_ns(t);
-	__atomic_store_n(&record->head.type, ETA_RECORD_USER_OP, __ATOMIC_RELEASE);
-	return true;
+	__atomic_store_n((uint64_t *)(void *)&record->head.type, head.all, __ATOMIC_RELEASE);
+}
+
+/* TRANSFER: it ends by sink_end alone, with a result that 32 bits hold. */
+static inline __attribute__((always_inline)) bool
+sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct file *file, int fd,
+	   uint64_t size, int64_t offset, const void *caller, bool transfer)
+{
+	struct sink_thread *sink = sink_of(t);
+	struct sink_pattern call = {
+		.function = (uint64_t)fn + 1, /* 0 is no name */
+		.file = (uint32_t)fd | (uint64_t)(file ? file->id : 0) << 32,
+		.size = size,
+		.caller = (uint64_t)(uintptr_t)caller,
+	};
+	unsigned pattern = transfer ? sink_pattern_of(caller) : 0;
+
+	if (transfer && __builtin_expect(sink_is_like(&sink->patterns[pattern], &call) &&
+						 (size_t)(sink->spool.end - sink->spool.next) >=
+							 sizeof(struct eta_user_again),
+					 1)) {
+		sink_begin_again(t, op, pattern, offset);
+		return true;
+	}
+	return sink_begin_first(t, op, call, pattern, offset);
 }
 
 static inline __attribute__((always_inline)) void sink_end(struct thread *t, struct sink_op *op,
@@ -130,11 +164,12 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 							   const struct file *file, uint64_t end_ns,
 							   int64_t ret, int64_t offset)
 {
-	struct eta_user_op *record = op->record;
+	struct eta_user_op *record = spool_at(&sink_of(t)->spool, op->at);
+	struct eta_user_again *again = (struct eta_user_again *)record;
 
 	(void)kind;
 	(void)file;
-	if (__builtin_expect(op->base != sink_of(t)->spool.base, 0)) {
+	if (__builtin_expect(!record, 0)) {
 		const struct eta_user_op end = {
 			.head.end_ns = end_ns, .ret = ret, .offset = offset, .fd = -1
 		};
@@ -142,8 +177,13 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 		sink_end_elsewhere(sink_of(t), op, &end);
 		return;
 	}
-	record->ret = ret;
-	record->offset = offset;
+	if (record->head.type == ETA_RECORD_USER_AGAIN) {
+		again->head.id = (uint32_t)ret;
+		again->offset = offset;
+	} else {
+		record->ret = ret;
+		record->offset = offset;
+	}
 	__atomic_store_n(&record->head.end_ns, end_ns, __ATOMIC_RELEASE);
 }
 
@@ -170,15 +210,19 @@ static inline void sink_file_flags(struct file *file, uint32_t new_id, const cha
 
 static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind)
 {
-	if (op->base == sink->spool.base)
-		op->record->head.flags |= (uint8_t)(kind + 1);
+	struct eta_user_op *record = spool_at(&sink->spool, op->at);
+
+	if (record)
+		record->head.flags |= (uint8_t)(kind + 1);
 }
 
 static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint64_t size)
 {
-	if (op->base == sink->spool.base)
-		op->record->size = size;
-	/* else the result alone tells: a handler's calls have filled the segment meanwhile */
+	struct eta_user_op *record = spool_at(&sink->spool, op->at);
+
+	if (record)
+		record->size = size;
+	/* else the result alone tells: a handler's calls have filled the window meanwhile */
 }
 
 static inline void sink_not_recorded(struct sink_thread *sink)

@@ -41,19 +41,19 @@ static inline void op_end_seek(struct op *op, int64_t at)
 #define SHAPE_PREAD(name, kind, type, detail)                                                      \
 	EXPORT ssize_t name(int fd, void *buffer, size_t size, type offset)                        \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset));                \
+		TRANSFER_AT(name, kind, fd, size, offset, (fd, buffer, size, offset));             \
 	}
 
 #define SHAPE_PREAD_CHK(name, kind, type, detail)                                                  \
 	EXPORT ssize_t name(int fd, void *buffer, size_t size, type offset, size_t room)           \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset, room));          \
+		TRANSFER_AT(name, kind, fd, size, offset, (fd, buffer, size, offset, room));       \
 	}
 
 #define SHAPE_PWRITE(name, kind, type, detail)                                                     \
 	EXPORT ssize_t name(int fd, const void *buffer, size_t size, type offset)                  \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, size, offset, (fd, buffer, size, offset));                \
+		TRANSFER_AT(name, kind, fd, size, offset, (fd, buffer, size, offset));             \
 	}
 
 #define SHAPE_READV(name, kind, type, detail)                                                      \
@@ -73,8 +73,8 @@ static inline void op_end_seek(struct op *op, int64_t at)
 #define SHAPE_VECTOR_AT(name, kind, type, detail)                                                  \
 	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, type offset)        \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors), offset,                  \
-			 (fd, vector, n_vectors, offset));                                         \
+		TRANSFER_AT(name, kind, fd, vector_bytes(vector, n_vectors), offset,               \
+			    (fd, vector, n_vectors, offset));                                      \
 	}
 
 /* an offset of -1 means the file's own position */

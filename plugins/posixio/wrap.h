@@ -27,10 +27,17 @@ static inline size_t vector_bytes(const struct iovec *vector, int n)
  * the file's own position.
  */
 #define TRANSFER(name, kind, fd, size, offset, args)                                               \
+	TRANSFER_AS(name, kind, fd, size, offset, false, args)
+
+/* The same for a call that says where. */
+#define TRANSFER_AT(name, kind, fd, size, offset, args)                                            \
+	TRANSFER_AS(name, kind, fd, size, offset, true, args)
+
+#define TRANSFER_AS(name, kind, fd, size, offset, given, args)                                     \
 	struct op op;                                                                              \
 	ssize_t n;                                                                                 \
                                                                                                    \
-	if (!op_begin(&op, FN_##name, fd, size, offset, CALLER))                                   \
+	if (!op_begin_transfer(&op, FN_##name, fd, size, offset, given, CALLER))                   \
 		return REAL(name) args;                                                            \
 	n = REAL(name) args;                                                                       \
 	op_end_transfer(&op, ETA_OP_##kind, fd, n);                                                \

@@ -23,7 +23,7 @@ if len(sys.argv) == 1:
 
 PROGRAM = os.path.join(os.environ["SCI_BUILD"], "tests/bench/bench-user-ops")
 TRACER = os.path.join(os.environ["SCI_PLUGIN_DIR"], "libsci-posixio.so")
-THREADS, CALLS = 2, 40000
+THREADS, CALLS = 2, 100000
 
 with tempfile.TemporaryDirectory() as scratch:
     small = os.path.join(scratch, "small")

@@ -53,7 +53,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sci-test.") as top:
         good = os.path.join(top, "good")
         os.mkdir(good)
-        subprocess.run([os.path.join(build, "tests/programs/make-spool"), good, "2", "40"], check=True)
+        subprocess.run([os.path.join(build, "tests/programs/make-spool"), good, "2", "400"], check=True)
         for seed in range(RUNS):
             draw = random.Random(seed)
             work = os.path.join(top, "work")

@@ -11,7 +11,7 @@
  * every tenth with a request that the thread waits for. Per operation 4 user events and 8 of the
  * kernel, 4 more (and one on the device) with a request.
  */
-enum { PID = 1000, CPUS = 4, WRITE = 1, SEGMENT_BYTES = 1 << 20 };
+enum { PID = 1000, CPUS = 4, WRITE = 1, WINDOW_BYTES = 16 << 10 };
 
 static const uint32_t dev = 254 << 20 | 1;
 
@@ -20,7 +20,7 @@ static void open_file(struct spool *spool, const char *path, struct eta_spool_he
 	snprintf(header.host, sizeof(header.host), "here");
 	snprintf(header.comm, sizeof(header.comm), "app");
 	snprintf(header.exe, sizeof(header.exe), "/bin/app");
-	if (spool_create(spool, path, &header, SEGMENT_BYTES, SEGMENT_BYTES) != 0) {
+	if (spool_create(spool, path, &header, WINDOW_BYTES, WINDOW_BYTES) != 0) {
 		fprintf(stderr, "make-spool: cannot write %s\n", path);
 		exit(1);
 	}
