@@ -7,23 +7,36 @@ COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
 noinst_LTLIBRARIES += src/libanalysis.la
 src_libanalysis_la_SOURCES = \
 	src/analysis/analysis.c src/analysis/analysis.h \
+	src/analysis/baseline.c src/analysis/baseline.h \
+	src/analysis/bins-score.c \
+	src/analysis/blame.c src/analysis/blame.h \
+	src/analysis/blame-score.c \
 	src/analysis/callsites.c src/analysis/callsites.h \
 	src/analysis/callsites-score.c \
 	src/analysis/cells.c src/analysis/cells.h \
 	src/analysis/classes.c src/analysis/classes.h \
 	src/analysis/durations.c src/analysis/durations.h \
 	src/analysis/engine.h \
+	src/analysis/files-score.c \
 	src/analysis/hash.h \
+	src/analysis/lane.c \
+	src/analysis/meet.c \
 	src/analysis/operations.c src/analysis/operations.h \
+	src/analysis/parallel.c src/analysis/parallel.h \
 	src/analysis/pass.c \
+	src/analysis/presence.c \
+	src/analysis/records.c src/analysis/records.h \
 	src/analysis/reference.c src/analysis/reference.h \
 	src/analysis/references.c \
 	src/analysis/regions.c \
 	src/analysis/resources.c src/analysis/resources.h \
 	src/analysis/score.c \
+	src/analysis/settle.c \
+	src/analysis/share.c src/analysis/share.h \
 	src/analysis/spill.c src/analysis/spill.h \
-	src/analysis/split.c src/analysis/split.h \
-	src/analysis/verdict.c src/analysis/verdict.h
+	src/analysis/sweep.c src/analysis/sweep.h \
+	src/analysis/verdict.c src/analysis/verdict.h \
+	src/analysis/waits.c
 src_libanalysis_la_LIBADD = -lm -lpthread
 
 bin_PROGRAMS += src/sci-analyze

@@ -16,6 +16,7 @@ struct arguments {
 	struct analysis_options analysis;
 	struct eta_options open;
 	bool similar_given, reference_given;
+	const char *baseline; /* path of another trace */
 	bool json;
 	bool strict;
 	unsigned top;
@@ -29,6 +30,7 @@ enum option_key {
 	OPTION_SCI,
 	OPTION_SIMILAR,
 	OPTION_REFERENCE,
+	OPTION_BASELINE,
 	OPTION_JSON,
 	OPTION_THREADS,
 	OPTION_STRICT,
@@ -51,7 +53,12 @@ static const struct argp_option argp_options[] = {
 	  "paper: the same string of region names" },
 	{ "reference", OPTION_REFERENCE, "KIND", 0,
 	  "what they are compared with. supported: the shortest duration that enough of them come "
-	  "near (default); min: the shortest; quantile:Q: the quantile Q (0 < Q <= 1)" },
+	  "near (default); min: the shortest; quantile:Q: the quantile Q (0 < Q <= 1); solo: as "
+	  "supported, among those that met no other thread's on the same file; baseline:TRACE: the "
+	  "mean in another trace",
+	  0 },
+	{ "baseline", OPTION_BASELINE, "TRACE", 0,
+	  "what was lost against another run, such as one alone: --reference=baseline:TRACE", 0 },
 	{ .doc = "How to read:", .group = 3 },
 	{ "lenient", OPTION_LENIENT, NULL, 0, "keep the good part of damaged traces", 0 },
 	{ "strict", OPTION_STRICT, NULL, 0, "status 1 when the trace has lost or broken events",
@@ -76,7 +83,7 @@ static const char doc[] = "Scores a trace: how much each thread was slowed by in
 
 static void parse_reference(const char *text, struct arguments *a, struct argp_state *state)
 {
-	static const char quantile[] = "quantile:";
+	static const char quantile[] = "quantile:", baseline[] = "baseline:";
 	char *end;
 
 	a->reference_given = true;
@@ -84,6 +91,11 @@ static void parse_reference(const char *text, struct arguments *a, struct argp_s
 		a->analysis.reference = REFERENCE_MIN;
 	} else if (strcmp(text, "supported") == 0) {
 		a->analysis.reference = REFERENCE_SUPPORTED;
+	} else if (strcmp(text, "solo") == 0) {
+		a->analysis.reference = REFERENCE_SOLO;
+	} else if (strncmp(text, baseline, strlen(baseline)) == 0) {
+		a->analysis.reference = REFERENCE_BASELINE;
+		a->baseline = text + strlen(baseline);
 	} else if (strncmp(text, quantile, strlen(quantile)) == 0) {
 		const char *q = text + strlen(quantile);
 
@@ -92,7 +104,10 @@ static void parse_reference(const char *text, struct arguments *a, struct argp_s
 		if (end == q || *end || !(a->analysis.quantile > 0 && a->analysis.quantile <= 1))
 			argp_error(state, "%s: Q is a number above 0, at most 1", text);
 	} else {
-		argp_error(state, "--reference=%s: one of supported, min, quantile:Q", text);
+		argp_error(
+			state,
+			"--reference=%s: one of supported, min, quantile:Q, solo, baseline:TRACE",
+			text);
 	}
 }
 
@@ -109,8 +124,12 @@ static void check(struct arguments *a, struct argp_state *state)
 {
 	if (a->analysis.sci == SCI_PAPER &&
 	    ((a->similar_given && a->analysis.similar != SIMILAR_PAPER) ||
-	     (a->reference_given && a->analysis.reference != REFERENCE_MIN)))
-		argp_error(state, "--sci=paper means --similar=paper --reference=min");
+	     (a->reference_given && a->analysis.reference != REFERENCE_MIN &&
+	      a->analysis.reference != REFERENCE_BASELINE)))
+		argp_error(state,
+			   "--sci=paper means --similar=paper --reference=min (or baseline)");
+	if (a->baseline && !a->baseline[0])
+		argp_error(state, "no baseline given: its TRACE is an archive or a spool");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -139,8 +158,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_REFERENCE:
 		parse_reference(arg, a, state);
 		break;
+	case OPTION_BASELINE:
+		a->reference_given = true;
+		a->analysis.reference = REFERENCE_BASELINE;
+		a->baseline = arg;
+		break;
 	case OPTION_JSON:
 		a->json = true;
+		a->analysis.files = true;
 		break;
 	case OPTION_THREADS:
 		a->analysis.threads = (unsigned)cli_number(arg, 1, 1024, "N", state);
@@ -171,16 +196,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* All traces as one, checked. */
-static int open_all(const struct arguments *a, struct eta_trace **out)
+/* The N traces at PATHS as one, checked. */
+static int open_all(char **paths, size_t n_paths, const struct eta_options *options,
+		    struct eta_trace **out)
 {
-	struct eta_trace **inputs = calloc(a->n_paths, sizeof(*inputs));
+	struct eta_trace **inputs = calloc(n_paths, sizeof(*inputs));
 	size_t n = 0;
 	int rc = inputs ? 0 : -ENOMEM;
 
 	*out = NULL;
-	for (; !rc && n < a->n_paths; n++) {
-		rc = eta_open(a->paths[n], &a->open, &inputs[n]);
+	for (; !rc && n < n_paths; n++) {
+		rc = eta_open(paths[n], options, &inputs[n]);
 		if (rc < 0)
 			break;
 	}
@@ -213,6 +239,13 @@ static bool is_damaged(const struct eta_counts *c)
 	       c->unmatched;
 }
 
+static int open_baseline(struct arguments *a)
+{
+	char *path = (char *)(uintptr_t)a->baseline;
+
+	return a->baseline ? open_all(&path, 1, &a->open, &a->analysis.baseline) : 0;
+}
+
 static int report(const struct arguments *a, const struct analysis *analysis)
 {
 	struct report_options options = { .top = a->top, .width = terminal_width() };
@@ -241,7 +274,8 @@ int main(int argc, char **argv)
 	int status = CLI_FAILED;
 
 	cli_parse(&argp, argc, argv, &a);
-	if (open_all(&a, &trace) < 0 || analysis_run(trace, &a.analysis, &analysis) < 0)
+	if (open_all(a.paths, a.n_paths, &a.open, &trace) < 0 || open_baseline(&a) < 0 ||
+	    analysis_run(trace, &a.analysis, &analysis) < 0)
 		goto out;
 	if (a.analysis.callsites)
 		symbols_find(symbols, analysis, a.json || !a.top ? UINT32_MAX : a.top);
@@ -252,6 +286,7 @@ out:
 	analysis_free(analysis);
 	symbols_free(symbols);
 	eta_close(trace);
+	eta_close(a.analysis.baseline);
 	free(a.paths);
 	return status;
 }

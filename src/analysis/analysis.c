@@ -8,21 +8,113 @@
 
 #include "engine.h"
 
+static void span(struct engine *e)
+{
+	e->first_ns = UINT64_MAX;
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		const struct walk_counts *c = &e->locations[l].counts;
+
+		if (c->events && c->first_ns < e->first_ns)
+			e->first_ns = c->first_ns;
+		if (c->events && c->last_ns > e->last_ns)
+			e->last_ns = c->last_ns;
+	}
+	if (e->first_ns > e->last_ns)
+		e->first_ns = e->last_ns;
+}
+
+static int open_engine(struct engine *e, struct eta_trace *trace,
+		       const struct analysis_options *options)
+{
+	memset(e, 0, sizeof(*e));
+	e->trace = trace;
+	e->defs = eta_trace_defs(trace);
+	e->options = *options;
+	e->spill.fd = -1;
+	resources_init(&e->resources);
+	pthread_mutex_init(&e->progress_lock, NULL);
+	for (int i = 0; i < ENGINE_LOCKS; i++) {
+		pthread_mutex_init(&e->location_locks[i], NULL);
+		pthread_mutex_init(&e->file_locks[i], NULL);
+	}
+	for (uint32_t l = 0; l < e->defs->n_locations; l++)
+		e->events_expected += e->defs->locations[l].events;
+	return regions_new(e->defs, &e->regions);
+}
+
+static void close_engine(struct engine *e)
+{
+	engine_locations_free(e);
+	classes_free(&e->classes);
+	callsites_close(&e->callsites);
+	regions_free(&e->regions);
+	resources_free(&e->resources);
+	baseline_free(&e->baseline);
+	free(e->references);
+	free(e->pool);
+	free(e->file_sums);
+	if (e->spill.fd >= 0)
+		spill_close(&e->spill);
+}
+
+void engine_progress(struct engine *e, uint64_t events)
+{
+	if (!e->options.progress)
+		return;
+	pthread_mutex_lock(&e->progress_lock);
+	e->events_done += events;
+	e->options.progress(e->options.progress_arg, e->events_done, e->events_expected);
+	pthread_mutex_unlock(&e->progress_lock);
+}
+
+/* The other trace is needed for its classes only. */
+static int read_baseline(struct engine *e)
+{
+	struct analysis_options options = { .similar = e->options.similar,
+					    .threads = e->options.threads,
+					    .progress = e->options.progress,
+					    .progress_arg = e->options.progress_arg };
+	struct engine other;
+	int rc = open_engine(&other, e->options.baseline, &options);
+
+	other.whole_only = true;
+	if (!rc)
+		rc = engine_pass(&other);
+	if (!rc)
+		rc = baseline_new(&other.classes, &e->baseline);
+	for (uint32_t l = 0; !rc && l < other.defs->n_locations; l++)
+		for (uint32_t t = 0; t < other.locations[l].n_tallies; t++) {
+			const struct tally *tally = &other.locations[l].tallies[t];
+
+			baseline_add(&e->baseline, &other.classes.list[tally->class]->key, tally);
+		}
+	close_engine(&other);
+	return rc;
+}
+
 static int run(struct engine *e, struct analysis *a)
 {
-	int rc = regions_new(e->defs, &e->regions);
+	int rc = 0;
 
-	if (!rc && e->options.callsites)
+	if (e->options.callsites)
 		rc = callsites_open(&e->callsites, e->defs);
-
-	if (!rc && e->split)
+	if (!rc && e->options.reference == REFERENCE_BASELINE)
+		rc = read_baseline(e);
+	if (!rc && e->spills)
 		rc = spill_open(&e->spill);
 	if (!rc)
 		rc = engine_pass(e);
+	span(e);
+	if (!rc && e->options.reference == REFERENCE_SOLO)
+		rc = engine_solo(e);
 	if (!rc)
 		rc = engine_references(e);
-	if (!rc && e->split)
-		rc = engine_split(e);
+	if (!rc && e->spills)
+		rc = engine_meet(e);
+	if (!rc)
+		rc = engine_paths(e);
+	if (!rc && e->spills)
+		rc = engine_sweep(e);
 	if (!rc)
 		rc = engine_score(e, a);
 	return rc;
@@ -31,21 +123,21 @@ static int run(struct engine *e, struct analysis *a)
 int analysis_run(struct eta_trace *trace, const struct analysis_options *options,
 		 struct analysis **out)
 {
-	struct engine e = { .trace = trace,
-			    .defs = eta_trace_defs(trace),
-			    .options = *options,
-			    .split = options->sci == SCI_DEFAULT,
-			    .spill.fd = -1 };
+	struct engine e;
 	struct analysis *a = calloc(1, sizeof(*a));
-	int rc = -ENOMEM;
+	int rc = open_engine(&e, trace, options);
 
-	resources_init(&e.resources);
 	if (!a)
+		rc = -ENOMEM;
+	if (rc < 0)
 		goto out;
+	e.split = options->sci == SCI_DEFAULT;
+	e.spills = e.split || options->files || options->n_bins;
 	if (!e.split) {
-		/* the published definition has no choices */
+		/* the published definition has no choices, but what a run alone would have been */
 		e.options.similar = SIMILAR_PAPER;
-		e.options.reference = REFERENCE_MIN;
+		if (options->reference != REFERENCE_BASELINE)
+			e.options.reference = REFERENCE_MIN;
 	}
 	a->defs = e.defs;
 	a->options = e.options;
@@ -57,15 +149,7 @@ out:
 		analysis_free(a);
 		a = NULL;
 	}
-	engine_locations_free(&e);
-	classes_free(&e.classes);
-	callsites_close(&e.callsites);
-	regions_free(&e.regions);
-	resources_free(&e.resources);
-	free(e.references);
-	free(e.pool);
-	if (e.spill.fd >= 0)
-		spill_close(&e.spill);
+	close_engine(&e);
 	*out = a;
 	return rc;
 }
@@ -77,5 +161,8 @@ void analysis_free(struct analysis *a)
 	free(a->threads);
 	free(a->classes);
 	free(a->callsites);
+	free(a->files);
+	free(a->all_blame);
+	free(a->all_bins);
 	free(a);
 }

@@ -21,9 +21,16 @@ struct analysis_options {
 	enum sci_kind sci;
 	enum similar similar;
 	enum reference_kind reference;
-	double quantile;  /* of REFERENCE_QUANTILE */
-	unsigned threads; /* 0: as many as CPUs */
-	bool callsites;	  /* tell the places in the program apart */
+	double quantile;	    /* of REFERENCE_QUANTILE */
+	struct eta_trace *baseline; /* of REFERENCE_BASELINE */
+	unsigned threads;	    /* 0: as many as CPUs */
+	bool callsites;		    /* tell the places in the program apart */
+	bool files;		    /* and the files */
+	uint32_t n_bins; /* and when it was: divide the trace's time into so many; 0: not */
+	/* told now and then, by any thread but one at a time; EXPECTED is 0 where unknown; or NULL
+	 */
+	void (*progress)(void *arg, uint64_t events_done, uint64_t events_expected);
+	void *progress_arg;
 };
 
 /* Slowdown of a thread in all its parts; each line of sums is exact. */
@@ -34,6 +41,23 @@ struct slowdown {
 	int64_t contended_cell_ns[N_CELLS];
 	/* Beside it, not in it: what the operations would have saved on the shortest path. */
 	int64_t path_ns;
+};
+
+/* Time that somebody took from a thread, or from all. */
+struct blame {
+	uint32_t location; /* index into the definitions; ETA_NONE: not in the trace */
+	uint32_t tid;	   /* 0, without a location: nobody was seen to be there */
+	int64_t ns;
+	int64_t named_ns; /* of it, because the kernel named them; the rest by overlap */
+};
+
+/* What begins in, or spreads over, a part of the trace's time. */
+struct bin {
+	uint64_t operations; /* begun */
+	uint64_t io_ns;
+	int64_t lost_ns;
+	int64_t contended_ns;
+	int64_t level_ns[ETA_N_LEVELS]; /* = contended_ns in sum; = lost_ns with SCI_PAPER */
 };
 
 struct thread_score {
@@ -49,6 +73,11 @@ struct thread_score {
 	struct slowdown slowdown;
 	double sci, sci_low, sci_high, sci_io; /* paper: low and high equal sci */
 	struct verdict verdict;
+	/* descending time, nobody last; = slowed_ns in sum */
+	const struct blame *blame;
+	uint32_t n_blame;
+	uint64_t slowed_ns;	/* sum over operations and levels of what was lost, where any was */
+	const struct bin *bins; /* options.n_bins; NULL without operations */
 };
 
 struct class_score {
@@ -86,10 +115,23 @@ struct callsite_score {
 	struct verdict verdict;
 };
 
+/* What was done to a file, and lost; a file that is not known has no inode and no path. */
+struct file_score {
+	const char *path; /* "" unknown */
+	uint32_t dev;
+	uint64_t inode;
+	uint64_t operations;
+	uint64_t bytes_read, bytes_written;
+	uint64_t io_ns;
+	struct slowdown slowdown;
+	struct verdict verdict;
+};
+
 struct analysis {
 	const struct eta_defs *defs;
 	struct analysis_options options;
 	struct eta_counts counts; /* of the trace, the walk's own included */
+	uint64_t begin_ns;	  /* the first event */
 	uint64_t duration_ns;
 	uint64_t events;
 	uint64_t operations;
@@ -103,6 +145,13 @@ struct analysis {
 	uint32_t n_classes;
 	struct callsite_score *callsites; /* descending time taken by others, or lost */
 	uint32_t n_callsites;
+	struct file_score *files; /* descending time taken by others, then lost */
+	uint32_t n_files;
+	const struct blame *blame; /* of scored threads, as theirs */
+	uint32_t n_blame;
+	const struct bin *bins;	 /* options.n_bins, of scored threads */
+	struct blame *all_blame; /* what the pointers above and of the threads point into */
+	struct bin *all_bins;
 	double sci_max, sci_total;
 	uint32_t max_thread;	   /* index into threads; ETA_NONE without any scored */
 	uint64_t io_ns, life_ns;   /* of scored threads */

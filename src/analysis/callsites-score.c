@@ -83,7 +83,7 @@ static void add_score(struct callsite_score *into, const struct callsite_score *
 	slowdown_add(&into->slowdown, &from->slowdown);
 }
 
-static void sum_tallies(const struct engine *e, const uint64_t *least_ns, struct callsite_score *s)
+static void sum_tallies(const struct engine *e, struct callsite_score *s)
 {
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
 		const struct location_result *r = &e->locations[l];
@@ -97,8 +97,7 @@ static void sum_tallies(const struct engine *e, const uint64_t *least_ns, struct
 			add_region(&s[t->site], e->classes.list[t->class]->key.region);
 			s[t->site].n += t->n;
 			s[t->site].sum_ns += t->sum_ns;
-			slowdown_add_tally(&s[t->site].slowdown, t,
-					   e->references[t->class].headline, least_ns[t->class]);
+			slowdown_add_tally(&s[t->site].slowdown, t, &e->references[t->class]);
 		}
 	}
 }
@@ -123,7 +122,7 @@ static struct code_place code_place(const struct eta_defs *defs, uint64_t addres
 				    .file = "" };
 }
 
-int engine_callsites(const struct engine *e, const uint64_t *least_ns, struct analysis *a)
+int engine_callsites(const struct engine *e, struct analysis *a)
 {
 	const struct sites *all = &e->callsites.all;
 	struct callsite_score *s = calloc(all->n ? all->n : 1, sizeof(*s));
@@ -138,7 +137,7 @@ int engine_callsites(const struct engine *e, const uint64_t *least_ns, struct an
 		s[i].place = code_place(e->defs, site->address, site->module);
 		s[i].from = code_place(e->defs, site->from, site->from_module);
 	}
-	sum_tallies(e, least_ns, s);
+	sum_tallies(e, s);
 	qsort_r(s, all->n, sizeof(*s), by_place_and_address, (void *)(uintptr_t)e->defs);
 	for (uint32_t i = 0; i < all->n; i++) {
 		if (s[i].n == 0)

@@ -85,6 +85,8 @@ int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
 	class->key = *key;
 	class->durations = DURATIONS_EMPTY;
 	class->fastest.ns = UINT64_MAX;
+	class->solo = DURATIONS_EMPTY;
+	class->solo_fastest.ns = UINT64_MAX;
 	*index = c->n;
 	c->list[c->n++] = class;
 	c->slots[s] = c->n;
@@ -95,6 +97,7 @@ void classes_free(struct classes *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		durations_free(&c->list[i]->durations);
+		durations_free(&c->list[i]->solo);
 		free(c->list[i]);
 	}
 	free(c->list);
@@ -122,6 +125,25 @@ int class_add(struct class *class, const struct operation *op, uint32_t location
 		memcpy(class->fastest.cell_ns, op->ns, sizeof(op->ns));
 	}
 	return durations_add(&class->durations, ns);
+}
+
+int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location)
+{
+	uint64_t ns = op->end_ns - op->begin_ns, cells = op->cells;
+	struct fastest *f = &class->solo_fastest;
+
+	if (is_faster(f, ns, op->begin_ns, location)) {
+		memset(f, 0, sizeof(*f));
+		f->ns = ns;
+		f->begin_ns = op->begin_ns;
+		f->location = location;
+		while (cells) {
+			enum cell c = cell_next(&cells);
+
+			f->cell_ns[c] = op->ns[c];
+		}
+	}
+	return durations_add(&class->solo, ns);
 }
 
 int class_merge(struct class *into, const struct class *from)

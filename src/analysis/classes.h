@@ -7,6 +7,7 @@
 
 #include "durations.h"
 #include "operations.h"
+#include "records.h"
 #include "reference.h"
 
 /* What tells classes apart; the three hashes are of growing detail. */
@@ -37,6 +38,9 @@ struct class
 	struct class_key key;
 	struct durations durations; /* of finished operations */
 	struct fastest fastest;
+	/* with REFERENCE_SOLO: those that met no other thread's on the same file */
+	struct durations solo;
+	struct fastest solo_fastest;
 	/* where the location under way keeps its tally of this class */
 	uint32_t tally_of; /* location + 1 */
 	uint32_t tally;
@@ -60,10 +64,18 @@ struct tally {
 	struct contended *contended; /* NULL: nothing but by nature */
 };
 
-/* The operations of a tally whose cells of a group were contended. */
+/* The references that a tally's operations are measured against: the score's and its interval's. */
+enum { BY_HEADLINE, BY_LOW, BY_MIN, N_REFERENCES };
+
+/*
+ * The contended time of a tally's operations, by cell. Where time in a cell was contended in part,
+ * the operation got on as the reference did while nobody was there: only what that left of the
+ * reference's time counts against the contended time.
+ */
 struct contended {
-	uint64_t n[N_GROUPS];
+	uint64_t n[N_CELLS]; /* operations, all of whose time in the cell was contended */
 	uint64_t cell_ns[N_CELLS];
+	uint64_t (*left)[N_CELLS]; /* [N_REFERENCES], of the others: what is left of references */
 };
 
 void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,
@@ -74,6 +86,7 @@ int classes_get(struct classes *classes, const struct class_key *key, uint32_t *
 void classes_free(struct classes *classes);
 
 int class_add(struct class *class, const struct operation *op, uint32_t location);
+int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location);
 int class_merge(struct class *into, const struct class *from);
 
 #endif

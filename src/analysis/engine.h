@@ -4,6 +4,8 @@
 #define SCI_ENGINE_H
 
 #include "analysis.h"
+#include "baseline.h"
+#include "blame.h"
 #include "callsites.h"
 #include "classes.h"
 #include "resources.h"
@@ -18,22 +20,39 @@ struct location_result {
 	uint64_t io_ns;
 	struct tally *tallies;
 	uint32_t n_tallies, room;
-	struct spill_stream operations_stream; /* see split.h */
+	struct spill_stream operations_stream; /* see records.h */
 	struct spill_stream bios_stream;
+	struct spill_stream solo_stream; /* a bit per operation: it met no other thread's */
+	/* what the windows of the sweep add to, under a lock of the engine: */
+	struct sums blame; /* by culprit */
+	struct bin *bins;
 };
 
 /* The references a class is measured against, after falling back. */
 struct class_references {
-	struct reference *headline;
-	struct reference *low; /* quantile 0.05: the lower end of the interval */
-	struct reference *min; /* the upper end */
+	/* [BY_LOW]: quantile 0.05, the lower end of the interval; [BY_MIN]: the upper end */
+	struct reference *by[N_REFERENCES];
+	int64_t path_ns; /* what the headline takes longer than the least one of its coarse class */
 };
+
+/* What was done to a file. */
+struct file_sum {
+	uint64_t operations;
+	uint64_t bytes_read, bytes_written;
+	uint64_t io_ns;
+	struct slowdown slowdown;
+};
+
+#define ENGINE_LOCKS 64
 
 struct engine {
 	struct eta_trace *trace;
 	const struct eta_defs *defs;
 	struct analysis_options options;
-	bool split; /* second sweep, interval */
+	bool split;	 /* what others caused is told apart; interval; blame */
+	bool spills;	 /* operations are looked at a second time */
+	bool whole_only; /* leave out what the trace's end cut: another trace is measured against it
+			  */
 	struct regions regions;
 	struct location_result *locations; /* per definition */
 	struct classes classes;		   /* of all threads */
@@ -42,24 +61,43 @@ struct engine {
 	struct reference *pool;		     /* all references */
 	uint32_t n_pool;
 	struct resources resources;
+	struct file_sum *file_sums; /* per number of resources.h */
 	struct spill spill;
 	bool has_cells[N_GROUPS]; /* any time in a cell of the group */
+	struct baseline baseline;
+	uint64_t first_ns, last_ns;		      /* of the trace */
+	pthread_mutex_t location_locks[ENGINE_LOCKS]; /* of location number modulo */
+	pthread_mutex_t file_locks[ENGINE_LOCKS];     /* of file number modulo */
+	pthread_mutex_t progress_lock;
+	uint64_t events_done, events_expected;
 };
+
+/* How many threads to use: as asked for, no more than there are locations. */
+unsigned engine_threads(const struct engine *e);
+/* EVENTS more are done: tells the options' progress function. */
+void engine_progress(struct engine *e, uint64_t events);
 
 /* pass.c: all locations to tallies, classes and the spill. */
 int engine_pass(struct engine *e);
 void engine_locations_free(struct engine *e);
-/* references.c: falls back, finds the bounds. Without the split the operations are known at once.
- */
+/* sweep.c: which operations met no other thread's, for REFERENCE_SOLO. */
+int engine_solo(struct engine *e);
+/* references.c: falls back, finds the bounds. The minimum's operation is known at once. */
 int engine_references(struct engine *e);
-/* split.c: the second sweep: meets the reference operations, tells contended from self. */
-int engine_split(struct engine *e);
+/* meet.c: the reference operations that are not known yet; then the lengths of paths. */
+int engine_meet(struct engine *e);
+int engine_paths(struct engine *e);
+/* sweep.c: contended and self, blame, files, bins: operation by operation, all threads at once. */
+int engine_sweep(struct engine *e);
 /* score.c */
 int engine_score(struct engine *e, struct analysis *a);
-void slowdown_add_tally(struct slowdown *s, const struct tally *t, const struct reference *r,
-			uint64_t least_ns);
+void slowdown_add_tally(struct slowdown *s, const struct tally *t,
+			const struct class_references *refs);
 void slowdown_add(struct slowdown *sum, const struct slowdown *more);
-/* callsites-score.c: the tallies of all locations by place. */
-int engine_callsites(const struct engine *e, const uint64_t *least_ns, struct analysis *a);
+/* files-score.c, blame-score.c, bins-score.c, callsites-score.c: tables of their own. */
+int engine_files(const struct engine *e, struct analysis *a);
+int engine_blame(const struct engine *e, struct analysis *a);
+int engine_bins(const struct engine *e, struct analysis *a);
+int engine_callsites(const struct engine *e, struct analysis *a);
 
 #endif

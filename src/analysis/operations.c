@@ -12,7 +12,8 @@ struct frame {
 	uint32_t region;
 	uint8_t cell;
 	bool bio_explains;
-	bool hidden; /* a reason, or inside one: no part of the signature */
+	bool hidden;  /* a reason, or inside one: no part of the signature */
+	uint32_t who; /* tid of whom it waits for, 0: not known */
 	uint64_t hash;
 	uint64_t last_child; /* signature of the last child: a run of equal ones counts once */
 };
@@ -39,7 +40,7 @@ struct walk {
 	size_t root; /* depth of the operation's outermost region, or NO_OPERATION */
 
 	struct operation op;
-	size_t piece_room;
+	size_t stretch_room;
 	uint64_t accounted_ns; /* time up to here is in op.ns */
 	bool has_size, has_file, has_result;
 
@@ -53,36 +54,40 @@ struct walk {
 
 /* ---- time ---- */
 
-static int piece_add(struct walk *w, uint64_t begin, uint64_t end, enum cell cell)
+static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t what)
 {
-	bool held_back = cell == CELL_BLOCK_HELD_BACK;
-	uint32_t dev = w->in_flight_end_ns > begin ? w->bio_dev : 0;
-	struct piece *last = w->op.n_pieces ? &w->op.pieces[w->op.n_pieces - 1] : NULL;
+	struct stretch *last = w->op.n_stretches ? &w->op.stretches[w->op.n_stretches - 1] : NULL;
 
-	if (last && last->end_ns == begin && last->dev == dev && last->held_back == held_back) {
-		last->end_ns = end;
+	if (last && last->cell == cell && last->what == what) {
+		last->ns += ns;
 		return 0;
 	}
-	if (w->op.n_pieces == w->piece_room) {
-		size_t room = w->piece_room ? 2 * w->piece_room : 16;
-		struct piece *p = reallocarray(w->op.pieces, room, sizeof(*p));
+	if (w->op.n_stretches == w->stretch_room) {
+		size_t room = w->stretch_room ? 2 * w->stretch_room : 16;
+		struct stretch *p = reallocarray(w->op.stretches, room, sizeof(*p));
 
 		if (!p)
 			return -ENOMEM;
-		w->op.pieces = p;
-		w->piece_room = room;
+		w->op.stretches = p;
+		w->stretch_room = room;
 	}
-	w->op.pieces[w->op.n_pieces++] = (struct piece){ begin, end, dev, held_back };
+	w->op.stretches[w->op.n_stretches++] = (struct stretch){ ns, what, (uint8_t)cell };
 	return 0;
 }
 
-static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell cell)
+static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell cell, uint32_t who)
 {
+	uint32_t what = 0;
+
 	w->op.ns[cell] += end - begin;
 	w->op.cells |= 1ull << cell;
-	if (w->sink.pieces && cell_table[cell].group == GROUP_DEVICE)
-		return piece_add(w, begin, end, cell);
-	return 0;
+	if (!w->sink.stretches)
+		return 0;
+	if (cell_table[cell].group == GROUP_NATURE)
+		what = who;
+	else if (cell_table[cell].group == GROUP_DEVICE && w->in_flight_end_ns > begin)
+		what = w->bio_dev;
+	return stretch_add(w, end - begin, cell, what);
 }
 
 /*
@@ -103,16 +108,16 @@ static int account(struct walk *w, uint64_t now)
 		uint64_t queue = w->in_flight_end_ns < now ? w->in_flight_end_ns : now;
 
 		if (device > at) {
-			rc = account_to(w, at, device, CELL_BLOCK_DEVICE);
+			rc = account_to(w, at, device, CELL_BLOCK_DEVICE, 0);
 			at = device;
 		}
 		if (!rc && queue > at) {
-			rc = account_to(w, at, queue, CELL_BLOCK_QUEUE);
+			rc = account_to(w, at, queue, CELL_BLOCK_QUEUE, 0);
 			at = queue;
 		}
 	}
 	if (!rc && now > at)
-		rc = account_to(w, at, now, (enum cell)top->cell);
+		rc = account_to(w, at, now, (enum cell)top->cell, top->who);
 	return rc;
 }
 
@@ -121,7 +126,7 @@ static int account(struct walk *w, uint64_t now)
 static void operation_begin(struct walk *w, const struct eta_event *e)
 {
 	uint64_t cells = w->op.cells;
-	struct piece *pieces = w->op.pieces;
+	struct stretch *stretches = w->op.stretches;
 	uint64_t *ns = w->op.ns;
 
 	while (cells)
@@ -133,8 +138,8 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	w->op.stack = e->has & ETA_HAS_STACK ? e->stack : ETA_NONE;
 	w->op.caller = e->has & ETA_HAS_CALLER ? e->caller : 0;
 	w->op.mode = w->regions->info[e->region].mode;
-	w->op.pieces = pieces;
-	w->op.n_pieces = 0;
+	w->op.stretches = stretches;
+	w->op.n_stretches = 0;
 	w->root = w->depth;
 	w->has_size = w->has_file = w->has_result = false;
 	w->in_flight_end_ns = w->issued_end_ns = 0;
@@ -234,6 +239,7 @@ static int enter(struct walk *w, const struct eta_event *e)
 	f->cell = info->cell;
 	f->bio_explains = info->bio_explains;
 	f->hidden = info->is_reason;
+	f->who = e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0;
 	if (w->root != w->depth - 1) {
 		if (f->cell == CELL_INHERITED) {
 			f->cell = f[-1].cell;
@@ -314,7 +320,7 @@ static int bio_begin(struct walk *w, const struct eta_event *e)
 		w->counts.open_bios++;
 		return 0;
 	}
-	if (w->sink.pieces) {
+	if (w->sink.stretches) {
 		struct bio bio = { e->time_ns, e->end_ns, dev, e->owner };
 
 		rc = w->sink.bio(w->sink.arg, &bio);
@@ -475,7 +481,7 @@ void walk_free(struct walk *w)
 		return;
 	free(w->found);
 	free(w->stack);
-	free(w->op.pieces);
+	free(w->op.stretches);
 	free(w->bios);
 	free(w);
 }

@@ -36,13 +36,15 @@ enum operation_mode { MODE_OTHER, MODE_READ, MODE_WRITE };
 enum operation_result { RESULT_FULL, RESULT_SHORT, RESULT_ZERO, RESULT_ERROR };
 enum similar { SIMILAR_DEFAULT, SIMILAR_PAPER };
 
-/* A stretch of time spent on a device's account. */
-struct piece {
-	uint64_t begin_ns;
-	uint64_t end_ns;
-	uint32_t dev; /* 0: not known, the file system's */
-	uint32_t
-		held_back; /* boolean: nothing was in flight, the request waited before the queue */
+/* A stretch of an operation's time, all of it in one cell; one follows the other. */
+struct stretch {
+	uint64_t ns;
+	/*
+	 * Time on a device's account: the device, 0: not known, that of the file system. A wait
+	 * that others cause by nature: tid of who held the lock or had the CPU, 0: not known.
+	 */
+	uint32_t what;
+	uint8_t cell; /* enum cell */
 };
 
 struct operation {
@@ -62,10 +64,10 @@ struct operation {
 	bool direct;	 /* O_DIRECT */
 	bool truncated;	 /* the trace ended inside it */
 	bool issued_bio;
-	uint64_t cells;	      /* set of those with time */
-	uint64_t ns[N_CELLS]; /* exclusive times; their sum is end - begin exactly */
-	struct piece *pieces;
-	size_t n_pieces;
+	uint64_t cells;		   /* set of those with time */
+	uint64_t ns[N_CELLS];	   /* exclusive times; their sum is end - begin exactly */
+	struct stretch *stretches; /* from begin to end, where the sink asks for them */
+	size_t n_stretches;
 };
 
 /* A block request of the thread, also outside operations. */
@@ -83,7 +85,7 @@ struct walk_sink {
 	int (*operation)(void *arg, const struct operation *op);
 	int (*bio)(void *arg, const struct bio *bio);
 	void *arg;
-	bool pieces; /* fill operation.pieces, call bio */
+	bool stretches; /* fill operation.stretches, call bio */
 };
 
 struct walk_counts {

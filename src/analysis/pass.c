@@ -9,10 +9,7 @@
 #include <unistd.h>
 
 #include "hash.h"
-#include "split.h"
-
-/* The definitions say no device for a file that is only known by its path. */
-#define DEV_PATH_ONLY UINT64_MAX
+#include "records.h"
 
 struct pass {
 	struct engine *engine;
@@ -95,40 +92,27 @@ static int file_of(struct worker *w, const struct operation *op, uint32_t *file)
 	return resource_file(&w->engine->resources, &w->cache, dev, inode, w->location, file);
 }
 
+static int dev_of(void *arg, uint32_t dev, uint32_t *number)
+{
+	struct worker *w = arg;
+
+	return resource_dev(&w->engine->resources, &w->cache, dev, number);
+}
+
 static int spill_operation(struct worker *w, const struct operation *op, uint32_t tally)
 {
-	struct spill_writer *s = &w->operations;
 	uint64_t cells = op->cells;
 	uint32_t file, dev;
-	bool dirties = op->mode == MODE_WRITE && !op->direct;
 	int rc = file_of(w, op, &file);
 
 	if (!rc)
-		rc = resource_dev(&w->engine->resources, &w->cache, op->dev, &dev);
+		rc = dev_of(w, op->dev, &dev);
 	if (rc < 0)
 		return rc;
-	spill_put(s, op->begin_ns);
-	spill_put(s, op->end_ns);
-	spill_put(s, tally | (uint64_t)file << 32);
-	spill_put(s, spill_fields((unsigned)__builtin_popcountll(cells), dirties, op->truncated,
-				  dev, (uint32_t)op->n_pieces));
-	while (cells) {
-		enum cell c = cell_next(&cells);
-
-		w->has_cells[cell_table[c].group] = true;
-		spill_put(s, (uint64_t)c << SPILL_NS_BITS | op->ns[c]);
-	}
-	for (size_t i = 0; i < op->n_pieces; i++) {
-		const struct piece *p = &op->pieces[i];
-		uint32_t d = dev;
-
-		if (p->dev && resource_dev(&w->engine->resources, &w->cache, p->dev, &d) < 0)
-			return -ENOMEM;
-		spill_put(s, p->begin_ns);
-		spill_put(s, p->end_ns);
-		spill_put(s, d | (uint64_t)p->held_back << 32);
-	}
-	return s->rc;
+	while (cells)
+		w->has_cells[cell_table[cell_next(&cells)].group] = true;
+	return operation_spill(&w->operations, op, tally, file, dev, w->engine->options.files,
+			       dev_of, w);
 }
 
 static int on_operation(void *arg, const struct operation *op)
@@ -139,8 +123,11 @@ static int on_operation(void *arg, const struct operation *op)
 	struct class *class;
 	struct tally *t;
 	uint32_t index;
-	int rc = tally_of(w, op, &class, &index);
+	int rc;
 
+	if (op->truncated && w->engine->whole_only)
+		return 0;
+	rc = tally_of(w, op, &class, &index);
 	if (rc < 0)
 		return rc;
 	t = &r->tallies[index];
@@ -158,7 +145,7 @@ static int on_operation(void *arg, const struct operation *op)
 		r->truncated++;
 	else
 		rc = class_add(class, op, w->location);
-	if (!rc && w->engine->split)
+	if (!rc && w->engine->spills)
 		rc = spill_operation(w, op, index);
 	return rc;
 }
@@ -166,14 +153,12 @@ static int on_operation(void *arg, const struct operation *op)
 static int on_bio(void *arg, const struct bio *bio)
 {
 	struct worker *w = arg;
-	uint32_t dev;
-	int rc = resource_dev(&w->engine->resources, &w->cache, bio->dev, &dev);
+	struct bio_record record = { bio->begin_ns, bio->end_ns, 0, bio->owner_tid };
+	int rc = dev_of(w, bio->dev, &record.dev);
 
-	if (rc < 0)
+	if (rc < 0 || !w->engine->split)
 		return rc;
-	spill_put(&w->bios, bio->begin_ns);
-	spill_put(&w->bios, bio->end_ns);
-	spill_put(&w->bios, dev | (uint64_t)bio->owner_tid << 32);
+	bio_spill(&w->bios, &record);
 	return w->bios.rc;
 }
 
@@ -188,8 +173,10 @@ static int read_location(struct worker *w)
 
 	if (rc < 0)
 		return rc;
-	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc)
+	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc) {
 		rc = walk_events(w->walk, batch, (size_t)n);
+		engine_progress(w->engine, (uint64_t)n);
+	}
 	if (n < 0)
 		rc = (int)n;
 	eta_cursor_close(cursor);
@@ -200,7 +187,7 @@ static int do_location(struct worker *w)
 {
 	struct engine *e = w->engine;
 	struct walk_sink sink = {
-		.operation = on_operation, .bio = on_bio, .arg = w, .pieces = e->split
+		.operation = on_operation, .bio = on_bio, .arg = w, .stretches = e->spills
 	};
 	int rc;
 
@@ -285,9 +272,14 @@ static int finish_worker(struct engine *e, struct worker *w)
 
 static void location_result_free(struct location_result *r)
 {
-	for (uint32_t t = 0; t < r->n_tallies; t++)
+	for (uint32_t t = 0; t < r->n_tallies; t++) {
+		if (r->tallies[t].contended)
+			free(r->tallies[t].contended->left);
 		free(r->tallies[t].contended);
+	}
 	free(r->tallies);
+	sums_free(&r->blame);
+	free(r->bins);
 	spill_stream_free(&r->operations_stream);
 	spill_stream_free(&r->bios_stream);
 	memset(r, 0, sizeof(*r));
@@ -301,7 +293,7 @@ void engine_locations_free(struct engine *e)
 	e->locations = NULL;
 }
 
-static unsigned thread_count(const struct engine *e)
+unsigned engine_threads(const struct engine *e)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned n = e->options.threads;
@@ -316,7 +308,7 @@ static unsigned thread_count(const struct engine *e)
 /* *AGAIN: regions were found to be I/O; what was gathered is worth nothing. */
 static int pass_once(struct engine *e, bool *again)
 {
-	unsigned n = thread_count(e), started = 0;
+	unsigned n = engine_threads(e), started = 0;
 	struct worker *workers = calloc(n, sizeof(*workers));
 	struct pass pass = { .engine = e };
 	int rc = workers ? 0 : -ENOMEM;

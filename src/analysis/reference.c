@@ -1,4 +1,4 @@
-/* min, supported, quantile. */
+/* min, supported, quantile: what a list of durations tells. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "reference.h"
 
@@ -39,6 +39,8 @@ void reference_find(const struct durations *d, enum reference_kind kind, double 
 	switch (kind) {
 	case REFERENCE_MIN:
 		break;
+	case REFERENCE_BASELINE: /* for a class that the other trace does not have */
+	case REFERENCE_SOLO:
 	case REFERENCE_SUPPORTED:
 		if (r->low_confidence)
 			break;

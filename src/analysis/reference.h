@@ -8,7 +8,13 @@
 #include "cells.h"
 #include "durations.h"
 
-enum reference_kind { REFERENCE_SUPPORTED, REFERENCE_MIN, REFERENCE_QUANTILE };
+enum reference_kind {
+	REFERENCE_SUPPORTED,
+	REFERENCE_MIN,
+	REFERENCE_QUANTILE,
+	REFERENCE_SOLO,	    /* supported, among the operations that met no other thread's */
+	REFERENCE_BASELINE, /* the mean in another trace */
+};
 
 /* Fewer operations than this tell no reference but their minimum. */
 #define REFERENCE_FEW 8
@@ -16,6 +22,7 @@ enum reference_kind { REFERENCE_SUPPORTED, REFERENCE_MIN, REFERENCE_QUANTILE };
 struct reference {
 	bool known;	     /* false: no finished operation */
 	bool low_confidence; /* too few operations, or no support: the minimum was taken */
+	bool solo;	     /* an operation that met no other thread's */
 	/* The reference operation is the first of the shortest within these bounds. */
 	uint64_t low_ns;
 	uint64_t high_ns;
@@ -24,8 +31,19 @@ struct reference {
 	uint64_t ns;
 	uint64_t begin_ns;
 	uint32_t location;
+	uint64_t cells; /* set of those with time */
 	uint64_t cell_ns[N_CELLS];
 };
+
+/* Sets the time of R's operation by cell. */
+static inline void reference_set_cells(struct reference *r, const uint64_t cell_ns[N_CELLS])
+{
+	r->cells = 0;
+	for (int c = 0; c < N_CELLS; c++) {
+		r->cell_ns[c] = cell_ns[c];
+		r->cells |= (uint64_t)(cell_ns[c] != 0) << c;
+	}
+}
 
 /* Bounds of the reference of KIND (with QUANTILE its Q); DURATIONS must be sorted. */
 void reference_find(const struct durations *d, enum reference_kind kind, double q,

@@ -16,8 +16,8 @@
 struct pooled {
 	struct durations durations;
 	struct fastest fastest;
-	bool needed;
-	struct reference *headline, *low, *min;
+	bool needed; /* then it has its references */
+	struct class_references references;
 };
 
 static int by_key(const struct class *a, const struct class *b, int width)
@@ -46,7 +46,7 @@ static void pool_fastest(struct fastest *into, const struct fastest *f)
 }
 
 /* Pools of one width; numbers[i] is the pool of sorted[i]. */
-static int pool_width(struct class **sorted, uint32_t n, int width, struct pooled *pools,
+static int pool_width(struct class **sorted, uint32_t n, int width, bool solo, struct pooled *pools,
 		      uint32_t *numbers, uint32_t *n_pools)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -60,8 +60,9 @@ static int pool_width(struct class **sorted, uint32_t n, int width, struct poole
 		}
 		numbers[i] = *n_pools - 1;
 		p = &pools[numbers[i]];
-		pool_fastest(&p->fastest, &sorted[i]->fastest);
-		if (durations_merge(&p->durations, &sorted[i]->durations) < 0)
+		pool_fastest(&p->fastest, solo ? &sorted[i]->solo_fastest : &sorted[i]->fastest);
+		if (durations_merge(&p->durations,
+				    solo ? &sorted[i]->solo : &sorted[i]->durations) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -76,7 +77,7 @@ static void meet_fastest(struct reference *r, const struct fastest *f)
 	r->ns = f->ns;
 	r->begin_ns = f->begin_ns;
 	r->location = f->location;
-	memcpy(r->cell_ns, f->cell_ns, sizeof(r->cell_ns));
+	reference_set_cells(r, f->cell_ns);
 }
 
 static struct reference *reference_new(struct engine *e, const struct durations *d,
@@ -92,48 +93,158 @@ static struct reference *reference_new(struct engine *e, const struct durations 
 static struct class_references references_new(struct engine *e, struct durations *d,
 					      const struct fastest *f)
 {
+	enum reference_kind kind = e->options.reference;
 	struct class_references r;
 
 	durations_sort(d);
-	r.headline = reference_new(e, d, f, e->options.reference, e->options.quantile);
-	r.low = r.min = r.headline;
+	r.by[BY_HEADLINE] = reference_new(e, d, f, kind, e->options.quantile);
+	r.by[BY_LOW] = r.by[BY_MIN] = r.by[BY_HEADLINE];
 	if (!e->split)
 		return r;
-	r.low = reference_new(e, d, f, REFERENCE_QUANTILE, LOW_QUANTILE);
-	if (e->options.reference != REFERENCE_MIN)
-		r.min = reference_new(e, d, f, REFERENCE_MIN, 0);
+	r.by[BY_LOW] = reference_new(e, d, f, REFERENCE_QUANTILE, LOW_QUANTILE);
+	if (kind != REFERENCE_MIN)
+		r.by[BY_MIN] = reference_new(e, d, f, REFERENCE_MIN, 0);
 	return r;
+}
+
+/* ---- falling back ---- */
+
+/* The classes in the order of their keys, and for each the pools it may fall back to. */
+struct widths {
+	bool solo; /* of the operations that met no other thread's */
+	struct pooled *pools;
+	uint32_t *narrow, *wide;
+	uint32_t n_pools;
+};
+
+static int widths_new(struct widths *w, struct class **sorted, uint32_t n, bool solo)
+{
+	size_t room = n ? n : 1;
+	int rc;
+
+	memset(w, 0, sizeof(*w));
+	w->solo = solo;
+	w->pools = calloc(2 * room, sizeof(*w->pools));
+	w->narrow = calloc(room, sizeof(*w->narrow));
+	w->wide = calloc(room, sizeof(*w->wide));
+	if (!w->pools || !w->narrow || !w->wide)
+		return -ENOMEM;
+	rc = pool_width(sorted, n, 1, solo, w->pools, w->narrow, &w->n_pools);
+	if (!rc)
+		rc = pool_width(sorted, n, 2, solo, w->pools, w->wide, &w->n_pools);
+	return rc;
+}
+
+static void widths_free(struct widths *w)
+{
+	for (uint32_t i = 0; w->pools && i < w->n_pools; i++)
+		durations_free(&w->pools[i].durations);
+	free(w->pools);
+	free(w->narrow);
+	free(w->wide);
+}
+
+/* The pool that class I falls back to. */
+static struct pooled *pool_of(const struct widths *w, uint32_t i)
+{
+	struct pooled *narrow = &w->pools[w->narrow[i]];
+
+	return narrow->durations.n >= REFERENCE_FEW ? narrow : &w->pools[w->wide[i]];
 }
 
 static struct class_references of_pool(struct engine *e, struct pooled *p)
 {
-	if (!p->needed) {
-		struct class_references r = references_new(e, &p->durations, &p->fastest);
-
-		p->needed = true;
-		p->headline = r.headline;
-		p->low = r.low;
-		p->min = r.min;
-	}
-	return (struct class_references){ p->headline, p->low, p->min };
+	if (!p->needed)
+		p->references = references_new(e, &p->durations, &p->fastest);
+	p->needed = true;
+	return p->references;
 }
 
-/* Room for three references of each class and of each pool it may fall back to. */
-int engine_references(struct engine *e)
+/* All kinds but solo and baseline, which begin with supported. */
+static int plain_references(struct engine *e, struct class **sorted)
 {
-	uint32_t n = e->classes.n, n_pools = 0;
-	size_t room = n ? n : 1;
-	struct class **sorted = calloc(room, sizeof(*sorted));
-	struct pooled *pools = calloc(2 * room, sizeof(*pools));
-	uint32_t *narrow = calloc(room, sizeof(*narrow)), *wide = calloc(room, sizeof(*wide));
 	/* The minimum needs no support, so nothing falls back for it. */
 	bool fall_back =
 		e->options.reference != REFERENCE_MIN && e->options.similar != SIMILAR_PAPER;
+	struct widths widths = { 0 };
+	int rc = fall_back ? widths_new(&widths, sorted, e->classes.n, false) : 0;
+
+	for (uint32_t i = 0; !rc && i < e->classes.n; i++) {
+		struct class *c = sorted[i];
+
+		if (!fall_back || c->durations.n >= REFERENCE_FEW)
+			e->references[c->tally] = references_new(e, &c->durations, &c->fastest);
+		else
+			e->references[c->tally] = of_pool(e, pool_of(&widths, i));
+	}
+	widths_free(&widths);
+	return rc;
+}
+
+static struct reference *solo_new(struct engine *e, struct durations *d, const struct fastest *f)
+{
+	struct reference *r;
+
+	durations_sort(d);
+	r = reference_new(e, d, f, REFERENCE_SOLO, 0);
+	r->solo = true;
+	return r;
+}
+
+/* A class without enough operations of its own that met no other's keeps what it has. */
+static int solo_references(struct engine *e, struct class **sorted)
+{
+	struct widths widths;
+	int rc = widths_new(&widths, sorted, e->classes.n, true);
+
+	for (uint32_t i = 0; !rc && i < e->classes.n; i++) {
+		struct class *c = sorted[i];
+		struct reference **headline = &e->references[c->tally].by[BY_HEADLINE];
+		struct pooled *p = pool_of(&widths, i);
+
+		if (c->solo.n >= REFERENCE_FEW) {
+			*headline = solo_new(e, &c->solo, &c->solo_fastest);
+		} else if (e->options.similar == SIMILAR_PAPER || p->durations.n < REFERENCE_FEW) {
+			(*headline)->low_confidence = true;
+		} else {
+			if (!p->needed)
+				p->references.by[BY_HEADLINE] =
+					solo_new(e, &p->durations, &p->fastest);
+			p->needed = true;
+			*headline = p->references.by[BY_HEADLINE];
+		}
+	}
+	widths_free(&widths);
+	return rc;
+}
+
+/* A class that the other trace does not have keeps what it has. */
+static void baseline_references(struct engine *e)
+{
+	for (uint32_t i = 0; i < e->classes.n; i++) {
+		struct reference *r = &e->pool[e->n_pool];
+		struct reference **headline = &e->references[i].by[BY_HEADLINE];
+
+		if (baseline_reference(&e->baseline, &e->classes.list[i]->key, r)) {
+			*headline = r;
+			e->n_pool++;
+		} else {
+			(*headline)->low_confidence = true;
+		}
+	}
+}
+
+/* Room for four references of each class and of each pool it may fall back to. */
+int engine_references(struct engine *e)
+{
+	uint32_t n = e->classes.n;
+	size_t room = n ? n : 1;
+	struct class **sorted = calloc(room, sizeof(*sorted));
 	int rc = -ENOMEM;
 
 	e->references = calloc(room, sizeof(*e->references));
-	e->pool = calloc(3 * N_WIDTHS * room, sizeof(*e->pool));
-	if (!sorted || !pools || !narrow || !wide || !e->references || !e->pool)
+	e->pool = calloc((N_REFERENCES + 1) * N_WIDTHS * room, sizeof(*e->pool));
+	if (!sorted || !e->references || !e->pool)
 		goto out;
 	/* What is sorted carries its number, to find the way back. */
 	for (uint32_t i = 0; i < n; i++) {
@@ -141,28 +252,12 @@ int engine_references(struct engine *e)
 		sorted[i] = e->classes.list[i];
 	}
 	qsort(sorted, n, sizeof(*sorted), compare);
-	rc = 0;
-	if (fall_back)
-		rc = pool_width(sorted, n, 1, pools, narrow, &n_pools);
-	if (!rc && fall_back)
-		rc = pool_width(sorted, n, 2, pools, wide, &n_pools);
-	for (uint32_t i = 0; !rc && i < n; i++) {
-		struct class *c = sorted[i];
-		struct class_references *r = &e->references[c->tally];
-
-		if (!fall_back || c->durations.n >= REFERENCE_FEW)
-			*r = references_new(e, &c->durations, &c->fastest);
-		else if (pools[narrow[i]].durations.n >= REFERENCE_FEW)
-			*r = of_pool(e, &pools[narrow[i]]);
-		else
-			*r = of_pool(e, &pools[wide[i]]);
-	}
+	rc = plain_references(e, sorted);
+	if (!rc && e->options.reference == REFERENCE_SOLO)
+		rc = solo_references(e, sorted);
+	if (!rc && e->options.reference == REFERENCE_BASELINE)
+		baseline_references(e);
 out:
-	for (uint32_t i = 0; pools && i < n_pools; i++)
-		durations_free(&pools[i].durations);
 	free(sorted);
-	free(pools);
-	free(narrow);
-	free(wide);
 	return rc;
 }

@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The definitions say no device for a file that is only known by its path; its inode is a hash. */
+#define DEV_PATH_ONLY UINT64_MAX
+
 struct resource_file {
 	uint64_t inode;
 	uint64_t dev;

@@ -14,80 +14,45 @@ static int64_t lost_in(uint64_t cell_ns, uint64_t n, const struct reference *r, 
 	return (int64_t)(cell_ns - n * r->cell_ns[c]);
 }
 
-static int64_t contended_in(const struct tally *t, const struct reference *r, int c)
+/* K: which reference it is. */
+static int64_t contended_in(const struct tally *t, const struct reference *r, int k, int c)
 {
-	enum cell_group g = cell_table[c].group;
+	const struct contended *contended = t->contended;
 
-	if (g == GROUP_NATURE)
+	if (cell_table[c].group == GROUP_NATURE)
 		return lost_in(t->cell_ns[c], t->n, r, c);
-	if (!t->contended)
+	if (!contended)
 		return 0;
-	return lost_in(t->contended->cell_ns[c], t->contended->n[g], r, c);
+	return lost_in(contended->cell_ns[c], contended->n[c], r, c) -
+	       (contended->left ? (int64_t)contended->left[k][c] : 0);
 }
 
-static int64_t contended_sum(const struct tally *t, const struct reference *r)
+static int64_t contended_sum(const struct tally *t, const struct class_references *refs, int k)
 {
 	int64_t sum = 0;
 
-	for (int c = 0; r->known && c < N_CELLS; c++)
-		sum += contended_in(t, r, c);
+	for (int c = 0; refs->by[k]->known && c < N_CELLS; c++)
+		sum += contended_in(t, refs->by[k], k, c);
 	return sum;
 }
 
-/* LEAST: the least reference of the classes that differ from this one in the path only. */
-void slowdown_add_tally(struct slowdown *s, const struct tally *t, const struct reference *r,
-			uint64_t least_ns)
+void slowdown_add_tally(struct slowdown *s, const struct tally *t,
+			const struct class_references *refs)
 {
+	const struct reference *r = refs->by[BY_HEADLINE];
+
 	if (!r->known)
 		return;
 	for (int c = 0; c < N_CELLS; c++) {
 		int64_t lost = lost_in(t->cell_ns[c], t->n, r, c);
-		int64_t contended = contended_in(t, r, c);
+		int64_t contended = contended_in(t, r, BY_HEADLINE, c);
 
 		s->cell_ns[c] += lost;
 		s->lost_ns += lost;
 		s->contended_cell_ns[c] += contended;
 		s->contended_ns += contended;
 	}
-	s->path_ns += (int64_t)(t->n * (r->ns - least_ns));
-}
-
-/* ---- paths ---- */
-
-static int by_coarse(const void *a, const void *b)
-{
-	const struct class *x = *(struct class *const *)a, *y = *(struct class *const *)b;
-
-	return (x->key.coarse > y->key.coarse) - (x->key.coarse < y->key.coarse);
-}
-
-/* least_ns[class]: the least reference among the classes with the same coarse key. */
-static int find_least(struct engine *e, uint64_t *least_ns)
-{
-	uint32_t n = e->classes.n;
-	struct class **sorted = calloc(n ? n : 1, sizeof(*sorted));
-
-	if (!sorted)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++) {
-		e->classes.list[i]->tally = i;
-		sorted[i] = e->classes.list[i];
-	}
-	qsort(sorted, n, sizeof(*sorted), by_coarse);
-	for (uint32_t i = 0, end; i < n; i = end) {
-		uint64_t least = UINT64_MAX;
-
-		for (end = i; end < n && by_coarse(&sorted[i], &sorted[end]) == 0; end++) {
-			const struct reference *r = e->references[sorted[end]->tally].headline;
-
-			if (r->known && r->ns < least)
-				least = r->ns;
-		}
-		for (uint32_t j = i; j < end; j++)
-			least_ns[sorted[j]->tally] = least;
-	}
-	free(sorted);
-	return 0;
+	s->path_ns += (int64_t)t->n * refs->path_ns;
 }
 
 /* ---- threads ---- */
@@ -105,8 +70,14 @@ static void set_interval(const struct engine *e, const struct location_result *r
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
 		const struct class_references *refs = &e->references[r->tallies[i].class];
 
-		low += contended_sum(&r->tallies[i], refs->low);
-		high += contended_sum(&r->tallies[i], refs->min);
+		low += contended_sum(&r->tallies[i], refs, BY_LOW);
+		high += contended_sum(&r->tallies[i], refs, BY_MIN);
+	}
+	if (low > high) {
+		int64_t least = high;
+
+		high = low;
+		low = least;
 	}
 	t->sci_low = ratio(low, t->life_ns);
 	t->sci_high = ratio(high, t->life_ns);
@@ -117,7 +88,7 @@ static void set_interval(const struct engine *e, const struct location_result *r
 }
 
 static void score_thread(const struct engine *e, const struct analysis *a, uint32_t location,
-			 const uint64_t *least_ns, struct thread_score *t)
+			 struct thread_score *t)
 {
 	const struct location_result *r = &e->locations[location];
 	const int64_t *cells;
@@ -132,13 +103,14 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	t->truncated = r->truncated;
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
 		const struct tally *y = &r->tallies[i];
-		const struct reference *ref = e->references[y->class].headline;
+		const struct class_references *refs = &e->references[y->class];
+		const struct reference *ref = refs->by[BY_HEADLINE];
 
 		for (int c = 0; c < N_CELLS; c++)
 			t->time_ns[c] += y->cell_ns[c];
 		if (!ref->known || ref->low_confidence)
 			t->low_confidence += y->n;
-		slowdown_add_tally(&t->slowdown, y, ref, least_ns[y->class]);
+		slowdown_add_tally(&t->slowdown, y, refs);
 	}
 	counted = e->split ? t->slowdown.contended_ns : t->slowdown.lost_ns;
 	cells = e->split ? t->slowdown.contended_cell_ns : t->slowdown.cell_ns;
@@ -193,7 +165,7 @@ static void score_class(const struct engine *e, const struct analysis *a, uint32
 			struct class_score *s)
 {
 	struct class *c = e->classes.list[i];
-	const struct reference *r = e->references[i].headline;
+	const struct reference *r = e->references[i].by[BY_HEADLINE];
 	struct durations *d = &c->durations;
 
 	durations_sort(d);
@@ -221,7 +193,7 @@ static void sum_classes(const struct engine *e, struct class_score *classes)
 			struct class_score *s = &classes[t->class];
 			struct slowdown lost = { 0 };
 
-			slowdown_add_tally(&lost, t, e->references[t->class].headline, 0);
+			slowdown_add_tally(&lost, t, &e->references[t->class]);
 			s->truncated += t->n;
 			s->sum_ns += t->sum_ns;
 			s->lost_ns += lost.lost_ns;
@@ -292,8 +264,6 @@ static void score_application(const struct engine *e, struct analysis *a)
 
 static void score_trace(const struct engine *e, struct analysis *a)
 {
-	uint64_t first = UINT64_MAX, last = 0;
-
 	eta_trace_counts(e->trace, &a->counts);
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
 		const struct walk_counts *c = &e->locations[l].counts;
@@ -302,12 +272,9 @@ static void score_trace(const struct engine *e, struct analysis *a)
 		a->counts.orphan += c->orphan;
 		a->counts.truncated += c->truncated;
 		a->open_bios += c->open_bios;
-		if (c->events && c->first_ns < first)
-			first = c->first_ns;
-		if (c->events && c->last_ns > last)
-			last = c->last_ns;
 	}
-	a->duration_ns = last > first ? last - first : 0;
+	a->begin_ns = e->first_ns;
+	a->duration_ns = e->last_ns - e->first_ns;
 	for (uint32_t i = 0; i < e->defs->n_regions; i++) {
 		enum eta_level level = e->defs->regions[i].level;
 
@@ -319,20 +286,16 @@ static void score_trace(const struct engine *e, struct analysis *a)
 int engine_score(struct engine *e, struct analysis *a)
 {
 	uint32_t n_locations = e->defs->n_locations, n_classes = e->classes.n;
-	uint64_t *least_ns = calloc(n_classes ? n_classes : 1, sizeof(*least_ns));
-	int rc = -ENOMEM;
+	int rc = 0;
 
 	a->threads = calloc(n_locations ? n_locations : 1, sizeof(*a->threads));
 	a->classes = calloc(n_classes ? n_classes : 1, sizeof(*a->classes));
-	if (!least_ns || !a->threads || !a->classes)
-		goto out;
-	rc = find_least(e, least_ns);
-	if (rc < 0)
-		goto out;
+	if (!a->threads || !a->classes)
+		return -ENOMEM;
 	score_trace(e, a);
 	for (uint32_t l = 0; l < n_locations; l++)
 		if (e->defs->locations[l].kind != ETA_LOCATION_DEVICE)
-			score_thread(e, a, l, least_ns, &a->threads[a->n_threads++]);
+			score_thread(e, a, l, &a->threads[a->n_threads++]);
 	qsort(a->threads, a->n_threads, sizeof(*a->threads), by_score);
 	for (uint32_t i = 0; i < n_classes; i++)
 		score_class(e, a, i, &a->classes[i]);
@@ -341,8 +304,12 @@ int engine_score(struct engine *e, struct analysis *a)
 	a->n_classes = n_classes;
 	score_application(e, a);
 	if (e->options.callsites)
-		rc = engine_callsites(e, least_ns, a);
-out:
-	free(least_ns);
+		rc = engine_callsites(e, a);
+	if (!rc && e->options.files)
+		rc = engine_files(e, a);
+	if (!rc && e->split)
+		rc = engine_blame(e, a);
+	if (!rc && e->options.n_bins)
+		rc = engine_bins(e, a);
 	return rc;
 }

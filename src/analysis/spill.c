@@ -65,12 +65,13 @@ void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spil
 	w->stream = stream;
 	w->rc = 0;
 	w->used = 0;
+	w->marked = (struct spill_chunk){ .first = SPILL_CHUNK_WORDS };
 }
 
 static int stream_grow(struct spill_stream *s)
 {
 	size_t room = s->room ? 2 * s->room : 4;
-	uint32_t *chunks = reallocarray(s->chunks, room, sizeof(*chunks));
+	struct spill_chunk *chunks = reallocarray(s->chunks, room, sizeof(*chunks));
 
 	if (!chunks)
 		return -ENOMEM;
@@ -110,7 +111,9 @@ void spill_write_chunk(struct spill_writer *w)
 	at = w->spill->end;
 	w->spill->end += SPILL_CHUNK_BYTES;
 	pthread_mutex_unlock(&w->spill->lock);
-	s->chunks[s->n_chunks++] = (uint32_t)(at / SPILL_CHUNK_BYTES);
+	w->marked.number = (uint32_t)(at / SPILL_CHUNK_BYTES);
+	s->chunks[s->n_chunks++] = w->marked;
+	w->marked.first = SPILL_CHUNK_WORDS;
 	s->words += used;
 	w->rc = write_all(w->spill, (const char *)w->words, used * sizeof(*w->words), at);
 }
@@ -128,7 +131,8 @@ void spill_reader_begin(struct spill_reader *r, struct spill *spill,
 	r->spill = spill;
 	r->stream = stream;
 	r->rc = 0;
-	r->chunk = r->at = r->have = 0;
+	r->next = 0;
+	r->at = r->have = 0;
 	r->left = stream->words;
 }
 
@@ -148,21 +152,46 @@ static int read_all(struct spill *spill, char *to, size_t left, off_t at)
 	return 0;
 }
 
-void spill_read_chunk(struct spill_reader *r)
+void spill_reader_seek(struct spill_reader *r, uint64_t time_ns)
 {
-	size_t words = r->left < SPILL_CHUNK_WORDS ? r->left : SPILL_CHUNK_WORDS;
+	const struct spill_stream *s = r->stream;
+	size_t low = 0, high = s->n_chunks;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (s->chunks[middle].latest_ns > time_ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	r->at = r->have = 0;
+	r->next = low < s->n_chunks ? low * SPILL_CHUNK_WORDS + s->chunks[low].first : s->words;
+	r->left = s->words - r->next;
+}
+
+void spill_read_words(struct spill_reader *r)
+{
+	size_t chunk = r->next / SPILL_CHUNK_WORDS, from = r->next % SPILL_CHUNK_WORDS;
+	size_t words = SPILL_CHUNK_WORDS - from;
 	off_t at;
 
-	if (!r->rc && (words == 0 || r->chunk == r->stream->n_chunks))
+	if (words > SPILL_READ_WORDS)
+		words = SPILL_READ_WORDS;
+	if (words > r->left)
+		words = r->left;
+	if (!r->rc && words == 0)
 		r->rc = -EIO;
 	if (!r->rc) {
-		at = (off_t)r->stream->chunks[r->chunk++] * SPILL_CHUNK_BYTES;
+		at = (off_t)r->stream->chunks[chunk].number * SPILL_CHUNK_BYTES +
+		     (off_t)(from * sizeof(*r->words));
 		r->rc = read_all(r->spill, (char *)r->words, words * sizeof(*r->words), at);
 	}
 	if (r->rc) {
-		words = SPILL_CHUNK_WORDS;
+		words = SPILL_READ_WORDS;
 		memset(r->words, 0, sizeof(r->words));
 	}
+	r->next += words;
 	r->at = 0;
 	r->have = words;
 }

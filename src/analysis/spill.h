@@ -11,11 +11,12 @@
 
 /*
  * One unlinked file in TMPDIR for all streams. A stream (the operations of a location, or its block
- * requests) is a list of chunks of words; what is in memory is one chunk per stream being read or
- * written.
+ * requests) is a list of chunks of words; what is in memory is one chunk per stream being written,
+ * less per stream being read, and what it takes to begin reading at any time.
  */
 #define SPILL_CHUNK_BYTES 16384
 #define SPILL_CHUNK_WORDS (SPILL_CHUNK_BYTES / sizeof(uint64_t))
+#define SPILL_READ_WORDS 512 /* at once: a sweep has a reader for each of many streams */
 
 struct spill {
 	int fd;
@@ -24,8 +25,15 @@ struct spill {
 	bool told; /* a failure was reported: once is enough, whichever thread meets it */
 };
 
+struct spill_chunk {
+	uint32_t number;   /* in the file */
+	uint32_t first;	   /* word of the first record that begins in it; SPILL_CHUNK_WORDS: none */
+	uint64_t begin_ns; /* of that record */
+	uint64_t latest_ns; /* end among all records that begin in it or before */
+};
+
 struct spill_stream {
-	uint32_t *chunks; /* number in the file, in order */
+	struct spill_chunk *chunks; /* in order; all but the last are full */
 	size_t n_chunks, room;
 	uint64_t words; /* in all */
 };
@@ -33,8 +41,9 @@ struct spill_stream {
 struct spill_writer {
 	struct spill *spill;
 	struct spill_stream *stream;
-	int rc;	     /* the first failure; nothing is written any more */
-	size_t used; /* words of the chunk */
+	int rc;			   /* the first failure; nothing is written any more */
+	size_t used;		   /* words of the chunk */
+	struct spill_chunk marked; /* what is known of the chunk */
 	uint64_t words[SPILL_CHUNK_WORDS];
 };
 
@@ -42,10 +51,10 @@ struct spill_reader {
 	struct spill *spill;
 	const struct spill_stream *stream;
 	int rc;		 /* the first failure; all words are 0 then */
-	size_t chunk;	 /* next to be read */
+	uint64_t next;	 /* word of the stream, to be read */
 	size_t at, have; /* words */
 	uint64_t left;
-	uint64_t words[SPILL_CHUNK_WORDS];
+	uint64_t words[SPILL_READ_WORDS];
 };
 
 int spill_open(struct spill *spill);
@@ -60,17 +69,33 @@ static inline void spill_put(struct spill_writer *w, uint64_t word)
 		spill_write_chunk(w);
 	w->words[w->used++] = word;
 }
+/* A record from BEGIN to END begins with the next word; records come in the order of their begins.
+ */
+static inline void spill_record(struct spill_writer *w, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (w->used == SPILL_CHUNK_WORDS)
+		spill_write_chunk(w);
+	if (w->marked.first == SPILL_CHUNK_WORDS) {
+		w->marked.first = (uint32_t)w->used;
+		w->marked.begin_ns = begin_ns;
+	}
+	if (end_ns > w->marked.latest_ns)
+		w->marked.latest_ns = end_ns;
+}
 /* Writes what is left; 0 or the first failure since the begin. */
 int spill_writer_end(struct spill_writer *w);
 
 void spill_reader_begin(struct spill_reader *r, struct spill *spill,
 			const struct spill_stream *stream);
-void spill_read_chunk(struct spill_reader *r);
+/* On to the chunk in which the first record begins that ends after TIME_NS; earlier ones precede
+ * it. */
+void spill_reader_seek(struct spill_reader *r, uint64_t time_ns);
+void spill_read_words(struct spill_reader *r);
 /* The next word; whole records are written, so whole records can be read. */
 static inline uint64_t spill_get(struct spill_reader *r)
 {
 	if (r->at == r->have)
-		spill_read_chunk(r);
+		spill_read_words(r);
 	r->left--;
 	return r->words[r->at++];
 }

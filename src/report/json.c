@@ -74,6 +74,7 @@ static void put_verdict(struct json_object in, const struct verdict *v)
 	set_text(o, "level", v->level);
 	set_text(o, "reason", v->reason);
 	set(o, "share", json_real(v->share));
+	set_text(o, "advice", v->advice);
 }
 
 static void put_levels(struct json_object in, const char *key, const int64_t level_ns[ETA_N_LEVELS],
@@ -102,6 +103,62 @@ static void put_slowdown(struct json_object o, const struct slowdown *s, bool al
 			set_int(reasons, eta_reason_name((enum eta_reason)r), reason_ns[r]);
 }
 
+static void put_contended(struct json_object o, const struct slowdown *s)
+{
+	set_int(o, "contended_ns", s->contended_ns);
+	set_int(o, "self_ns", s->lost_ns - s->contended_ns);
+}
+
+/* Contended time only, by level. */
+static void put_contended_levels(struct json_object o, const struct slowdown *s, bool all_levels)
+{
+	int64_t level_ns[ETA_N_LEVELS] = { 0 };
+
+	for (int c = 0; c < N_CELLS; c++)
+		level_ns[cell_table[c].level] += s->contended_cell_ns[c];
+	put_levels(o, "contended_levels", level_ns, all_levels);
+}
+
+static const char *culprit_name(const struct analysis *a, const struct blame *b)
+{
+	if (b->location != ETA_NONE)
+		return a->defs->locations[b->location].name;
+	return b->tid ? "not traced" : "unknown";
+}
+
+static void put_blame(struct json_object in, const struct analysis *a, const struct blame *blame,
+		      uint32_t n)
+{
+	json_t *array = array_in(in, "blame");
+
+	for (uint32_t i = 0; i < n && *in.ok; i++) {
+		struct json_object o = object_at_end(array, in.ok);
+
+		set_count(o, "tid", blame[i].tid);
+		set_text(o, "name", culprit_name(a, &blame[i]));
+		set_int(o, "ns", blame[i].ns);
+		set_int(o, "named_ns", blame[i].named_ns);
+	}
+}
+
+static void put_file(struct json_object o, const struct analysis *a, const struct file_score *f)
+{
+	set_text(o, "path", f->path);
+	set_count(o, "dev", f->dev);
+	set_count(o, "inode", f->inode);
+	set_count(o, "operations", f->operations);
+	set_count(o, "bytes_read", f->bytes_read);
+	set_count(o, "bytes_written", f->bytes_written);
+	set_count(o, "io_ns", f->io_ns);
+	set_int(o, "lost_ns", f->slowdown.lost_ns);
+	if (a->options.sci == SCI_DEFAULT) {
+		put_contended(o, &f->slowdown);
+		set_int(o, "path_ns", f->slowdown.path_ns);
+	}
+	put_slowdown(o, &f->slowdown, a->has_levels);
+	put_verdict(o, &f->verdict);
+}
+
 /* Where the time in operations went, whoever is to blame. */
 static void put_time(struct json_object o, const uint64_t time_ns[N_CELLS], bool all_levels)
 {
@@ -123,12 +180,19 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set_count(o, "lost_events", a->counts.lost);
 	set_count(o, "orphans", a->counts.orphan);
 	set_count(o, "truncated", a->counts.truncated);
+	set_count(o, "bad", a->counts.bad);
+	set_count(o, "crossing", a->counts.crossing);
+	set_count(o, "disorder", a->counts.disorder);
+	set_count(o, "unmatched", a->counts.unmatched);
+	set_count(o, "open_requests", a->open_bios);
+	set_count(o, "low_confidence", a->low_confidence);
+	set(o, "has_levels", json_boolean(a->has_levels));
 }
 
 static void put_mode(struct json_object in, const struct analysis *a)
 {
 	struct json_object o = object_in(in, "mode");
-	char reference[64];
+	char reference[4096];
 
 	report_reference_name(&a->options, reference, sizeof(reference));
 	set_text(o, "similar", a->options.similar == SIMILAR_PAPER ? "paper" : "default");
@@ -147,8 +211,17 @@ static void put_application(struct json_object in, const struct analysis *a)
 	set(o, "sci_total", json_real(a->sci_total));
 	set_count(o, "io_ns", a->io_ns);
 	set_count(o, "life_ns", a->life_ns);
+	set_int(o, "lost_ns", a->slowdown.lost_ns);
+	if (a->options.sci == SCI_DEFAULT) {
+		put_contended(o, &a->slowdown);
+		set_int(o, "path_ns", a->slowdown.path_ns);
+	}
+	put_slowdown(o, &a->slowdown, a->has_levels);
 	if (a->options.sci == SCI_DEFAULT)
-		set_int(o, "contended_ns", a->slowdown.contended_ns);
+		put_contended_levels(o, &a->slowdown, a->has_levels);
+	put_time(o, a->time_ns, a->has_levels);
+	if (a->options.sci == SCI_DEFAULT)
+		put_blame(o, a, a->blame, a->n_blame);
 }
 
 static void put_thread(struct json_object o, const struct analysis *a, const struct thread_score *t)
@@ -166,8 +239,9 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	set_count(o, "operations", t->operations);
 	set_int(o, "lost_ns", s->lost_ns);
 	if (split) {
-		set_int(o, "contended_ns", s->contended_ns);
-		set_int(o, "self_ns", s->lost_ns - s->contended_ns);
+		put_contended(o, s);
+		set_int(o, "path_ns", s->path_ns);
+		set_count(o, "slowed_ns", t->slowed_ns);
 	}
 	set(o, "sci", t->scored ? json_real(t->sci) : json_null());
 	if (split) {
@@ -176,8 +250,12 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	}
 	set(o, "sci_io", json_real(t->sci_io));
 	put_slowdown(o, s, a->has_levels);
+	if (split)
+		put_contended_levels(o, s, a->has_levels);
 	put_time(o, t->time_ns, a->has_levels);
 	put_verdict(o, &t->verdict);
+	if (split)
+		put_blame(o, a, t->blame, t->n_blame);
 }
 
 static void put_class(struct json_object o, const struct analysis *a, const struct class_score *c)
@@ -237,7 +315,6 @@ int report_json(FILE *out, const struct analysis *a)
 {
 	bool ok = true;
 	struct json_object root = { json_object(), &ok };
-	struct json_object verdict;
 	json_t *array;
 	int rc = 0;
 
@@ -252,13 +329,15 @@ int report_json(FILE *out, const struct analysis *a)
 	array = array_in(root, "classes");
 	for (uint32_t i = 0; ok && i < a->n_classes; i++)
 		put_class(object_at_end(array, &ok), a, &a->classes[i]);
+	if (a->options.files)
+		array = array_in(root, "files");
+	for (uint32_t i = 0; ok && i < a->n_files; i++)
+		put_file(object_at_end(array, &ok), a, &a->files[i]);
 	if (a->options.callsites)
 		array = array_in(root, "callsites");
 	for (uint32_t i = 0; ok && i < a->n_callsites; i++)
 		put_callsite(object_at_end(array, &ok), a, &a->callsites[i]);
 	put_verdict(root, &a->verdict);
-	verdict = (struct json_object){ json_object_get(root.json, "verdict"), &ok };
-	set_text(verdict, "advice", a->verdict.advice);
 	if (!ok)
 		rc = -ENOMEM;
 	else if (json_dumpf(root.json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||

@@ -346,7 +346,7 @@ static size_t put_count(char *line, size_t size, size_t used, uint64_t n, const 
 static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct eta_counts *c = &a->counts;
-	char reference[64], line[512];
+	char reference[256], line[512];
 	size_t used;
 
 	report_reference_name(&a->options, reference, sizeof(reference));
@@ -382,6 +382,12 @@ void report_reference_name(const struct analysis_options *options, char *text, s
 		break;
 	case REFERENCE_QUANTILE:
 		snprintf(text, size, "quantile:%g", options->quantile);
+		break;
+	case REFERENCE_SOLO:
+		snprintf(text, size, "solo");
+		break;
+	case REFERENCE_BASELINE:
+		snprintf(text, size, "baseline:%s", eta_trace_path(options->baseline));
 		break;
 	}
 }

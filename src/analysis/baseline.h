@@ -1,0 +1,31 @@
+/* Another trace as the reference: the mean of each class there. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_BASELINE_H
+#define SCI_BASELINE_H
+
+#include "classes.h"
+
+/* Of all operations with one key; WIDTH as in references.c, keys of different widths never mix. */
+struct baseline_class {
+	uint64_t key;
+	uint64_t n, sum_ns;
+	uint64_t cell_ns[N_CELLS]; /* = sum_ns in sum */
+};
+
+struct baseline {
+	struct baseline_class *by_width[3]; /* ascending key: fine, flagged, coarse */
+	uint32_t n[3];
+};
+
+/* From the classes of the other trace and the tallies of all its locations, one after the other. */
+int baseline_new(const struct classes *classes, struct baseline *b);
+void baseline_add(struct baseline *b, const struct class_key *key, const struct tally *t);
+void baseline_free(struct baseline *b);
+
+/*
+ * The mean operation of the class there, or of the wider one where there are too few: in R, its
+ * time by cell rounded so that the cells sum to the duration. False: there is none at all.
+ */
+bool baseline_reference(const struct baseline *b, const struct class_key *key, struct reference *r);
+
+#endif

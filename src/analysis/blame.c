@@ -1,0 +1,71 @@
+/* Tables of sums. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "blame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+
+static uint32_t slot_of(const struct sums *s, uint64_t key)
+{
+	uint32_t i = (uint32_t)hash_mix(key, 0) & (s->n_slots - 1);
+
+	while (s->slots[i] && s->list[s->slots[i] - 1].key != key)
+		i = (i + 1) & (s->n_slots - 1);
+	return i;
+}
+
+static int grow(struct sums *s)
+{
+	uint32_t room = s->room ? 2 * s->room : 8;
+	struct sum *list = reallocarray(s->list, room, sizeof(*list));
+	uint32_t *slots = list ? calloc(2 * (size_t)room, sizeof(*slots)) : NULL;
+
+	if (list)
+		s->list = list;
+	if (!slots)
+		return -ENOMEM;
+	free(s->slots);
+	s->slots = slots;
+	s->room = room;
+	s->n_slots = 2 * room;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->slots[slot_of(s, s->list[i].key)] = i + 1;
+	return 0;
+}
+
+int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns)
+{
+	uint32_t slot;
+
+	if (s->n == s->room && grow(s) < 0)
+		return -ENOMEM;
+	slot = slot_of(s, key);
+	if (!s->slots[slot]) {
+		s->list[s->n] = (struct sum){ .key = key };
+		s->slots[slot] = ++s->n;
+	}
+	s->list[s->slots[slot] - 1].ns += ns;
+	s->list[s->slots[slot] - 1].named_ns += named_ns;
+	return 0;
+}
+
+void sums_clear(struct sums *s)
+{
+	/* few of many one by one, the newest first: none lies behind it in its chain of slots */
+	if (s->n * 8 < s->n_slots)
+		for (uint32_t i = s->n; i > 0; i--)
+			s->slots[slot_of(s, s->list[i - 1].key)] = 0;
+	else if (s->n)
+		memset(s->slots, 0, s->n_slots * sizeof(*s->slots));
+	s->n = 0;
+}
+
+void sums_free(struct sums *s)
+{
+	free(s->list);
+	free(s->slots);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,29 @@
+/* Who did it: sums of time by culprit. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_BLAME_H
+#define SCI_BLAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A culprit as a number: a location, or a task the trace knows nothing else of, or nobody. */
+#define CULPRIT_FOREIGN (1ull << 32) /* | tid */
+#define CULPRIT_NOBODY (1ull << 33)
+#define CULPRIT_BITS 34
+
+/* A table of sums by key. */
+struct sums {
+	struct sum {
+		uint64_t key;
+		uint64_t ns;
+		uint64_t named_ns; /* of it, as the kernel told; the rest is overlap */
+	} * list;
+	uint32_t *slots; /* open addressing: index + 1 */
+	uint32_t n, room, n_slots;
+};
+
+int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns);
+void sums_clear(struct sums *s);
+void sums_free(struct sums *s);
+
+#endif

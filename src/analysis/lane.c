@@ -1,0 +1,328 @@
+/* One location on its way through the sweep. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t number_of(const struct sweep *s, const struct lane *l)
+{
+	return (uint32_t)(l - s->lanes);
+}
+
+/* ---- the next operation ---- */
+
+static bool is_shared(const struct sweep *s, const struct lane *l)
+{
+	return s->engine->resources.files[l->op.file].shared;
+}
+
+/* A wait for itself is for nobody. */
+static bool names_somebody(const struct sweep *s, const struct lane *l, const struct stretch *st)
+{
+	return st->what && st->what != s->engine->defs->locations[l->location].tid;
+}
+
+/* Do its bounds matter, because somebody may come or go inside it? */
+static bool has_boundaries(const struct sweep *s, const struct lane *l, const struct stretch *st)
+{
+	if (s->plan->solo)
+		return false;
+	switch (cell_table[st->cell].group) {
+	case GROUP_NATURE:
+		return names_somebody(s, l, st);
+	case GROUP_FILE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Operations that cannot meet another thread's need no place in the sweep. */
+static bool is_alone(const struct sweep *s, const struct lane *l)
+{
+	if (!s->engine->split)
+		return true;
+	if (is_shared(s, l))
+		return false;
+	if (s->plan->solo)
+		return true;
+	if (s->plan->needs_fs || (s->plan->needs_dirty && l->op.dirties))
+		return false;
+	for (uint32_t i = 0; i < l->op.n_stretches; i++)
+		if (has_boundaries(s, l, &l->op.stretches[i]))
+			return false;
+	return true;
+}
+
+static int solo_put(struct lane *l)
+{
+	l->solo_bits |= (uint64_t)!l->met_any << l->n_solo % 64;
+	if (++l->n_solo % 64 == 0) {
+		spill_record(l->solo, 0, 0);
+		spill_put(l->solo, l->solo_bits);
+		l->solo_bits = 0;
+	}
+	return l->solo->rc;
+}
+
+static int finish(struct sweep *s, struct lane *l)
+{
+	struct engine *e = s->engine;
+	int rc;
+
+	if (!s->plan->solo)
+		return settle(s, l);
+	rc = solo_put(l);
+	if (!rc && !l->met_any && !l->op.truncated)
+		rc = class_add_solo(e->classes.list[l->result->tallies[l->op.tally].class], &l->op,
+				    l->location);
+	return rc;
+}
+
+static int no_contention_yet(struct lane *l)
+{
+	uint32_t n = l->op.n_stretches;
+
+	if (n > l->contended_room) {
+		bool *contended = reallocarray(l->contended, n, sizeof(*contended));
+
+		if (!contended)
+			return -ENOMEM;
+		l->contended = contended;
+		l->contended_room = n;
+	}
+	if (n)
+		memset(l->contended, 0, n * sizeof(*l->contended));
+	l->met_any = false;
+	sums_clear(&l->weights);
+	return 0;
+}
+
+static int next_operation(struct sweep *s, struct lane *l)
+{
+	int rc = 0;
+
+	while (!rc && l->operations->left) {
+		rc = operation_unspill(l->operations, s->engine->options.files, &l->op);
+		if (rc < 0)
+			break;
+		if (l->op.begin_ns < s->from_ns && l->op.end_ns <= s->from_ns)
+			continue;
+		l->owned = l->op.begin_ns >= s->from_ns && l->op.begin_ns < s->to_ns;
+		rc = no_contention_yet(l);
+		if (rc < 0)
+			break;
+		l->lost_cells = l->owned ? settle_lost_cells(s, l) : 0;
+		l->curious = l->lost_cells & s->plan->file_cells;
+		/* what comes after the window is looked at only if the sweep gets there */
+		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
+			l->state = LANE_OPERATION;
+			return sweep_push(s, (struct boundary){ l->op.begin_ns, LANE_BEGINS,
+								number_of(s, l), 0, 0 });
+		}
+		if (l->owned)
+			rc = finish(s, l);
+	}
+	return rc;
+}
+
+/* ---- the operation under way ---- */
+
+static int next_boundary(struct sweep *s, struct lane *l)
+{
+	const struct operation_record *op = &l->op;
+
+	while (l->next < op->n_stretches && !has_boundaries(s, l, &op->stretches[l->next]))
+		l->next_ns += op->stretches[l->next++].ns;
+	if (l->next == op->n_stretches) {
+		l->state = LANE_END;
+		return sweep_push(
+			s, (struct boundary){ op->end_ns, LANE_ENDS, number_of(s, l), 0, 0 });
+	}
+	l->state = LANE_STRETCH;
+	return sweep_push(s, (struct boundary){ l->next_ns, LANE_BEGINS, number_of(s, l), 0, 0 });
+}
+
+static int operation_begins(struct sweep *s, struct lane *l)
+{
+	s->n_owned += l->owned;
+	file_enter(s, l);
+	if (s->plan->needs_fs)
+		user_enter(s, &s->fs[l->op.dev], l);
+	if (s->plan->needs_dirty && l->op.dirties)
+		user_enter(s, &s->dirty, l);
+	l->next = 0;
+	l->next_ns = l->op.begin_ns;
+	return next_boundary(s, l);
+}
+
+static int operation_ends(struct sweep *s, struct lane *l)
+{
+	int rc = 0;
+
+	file_leave(s, l);
+	if (s->plan->needs_fs)
+		user_leave(s, &s->fs[l->op.dev], l, l->op.end_ns);
+	if (s->plan->needs_dirty && l->op.dirties)
+		user_leave(s, &s->dirty, l, l->op.end_ns);
+	s->n_owned -= l->owned;
+	if (l->owned)
+		rc = finish(s, l);
+	return rc < 0 ? rc : next_operation(s, l);
+}
+
+static int stretch_begins(struct sweep *s, struct lane *l)
+{
+	const struct stretch *st = &l->op.stretches[l->next++];
+	uint64_t now = l->next_ns;
+
+	if (cell_table[st->cell].group == GROUP_NATURE) {
+		wait_begin(s, l, st->what, now);
+	} else {
+		/* a request that waits before the queue is in others' way as one that is in it */
+		if (st->cell == CELL_BLOCK_HELD_BACK)
+			request_begins(s, l, l, st->what, now);
+		watch_begin(s, l, st, now);
+	}
+	l->state = LANE_IN_STRETCH;
+	l->next_ns += st->ns;
+	return sweep_push(s, (struct boundary){ l->next_ns, LANE_ENDS, number_of(s, l), 0, 0 });
+}
+
+static int stretch_ends(struct sweep *s, struct lane *l)
+{
+	const struct stretch *st = &l->op.stretches[l->next - 1];
+	uint64_t now = l->next_ns;
+
+	if (cell_table[st->cell].group == GROUP_NATURE) {
+		wait_end(s, l, now);
+	} else {
+		l->contended[l->next - 1] = watch_end(s, l, now);
+		if (st->cell == CELL_BLOCK_HELD_BACK)
+			request_ends(s, l, l, st->what, now);
+	}
+	return next_boundary(s, l);
+}
+
+int lane_step(struct sweep *s, struct lane *l)
+{
+	switch (l->state) {
+	case LANE_OPERATION:
+		return operation_begins(s, l);
+	case LANE_STRETCH:
+		return stretch_begins(s, l);
+	case LANE_IN_STRETCH:
+		return stretch_ends(s, l);
+	case LANE_END:
+		return operation_ends(s, l);
+	}
+	return -EINVAL;
+}
+
+/* ---- requests ---- */
+
+static int next_bio(struct sweep *s, struct lane *l)
+{
+	while (l->bios && l->bios->left) {
+		int rc = bio_unspill(l->bios, &l->bio);
+
+		if (rc < 0)
+			return rc;
+		if (l->bio.begin_ns >= s->from_ns || l->bio.end_ns > s->from_ns)
+			return sweep_push(s, (struct boundary){ l->bio.begin_ns, BIO_BEGIN,
+								number_of(s, l), 0, 0 });
+	}
+	return 0;
+}
+
+/* The thread whose pages a kworker writes. */
+static struct lane *owner_of(struct sweep *s, struct lane *l)
+{
+	uint32_t location, lane;
+
+	if (l->bio.owner == 0 || l->bio.owner == s->engine->defs->locations[l->location].tid)
+		return l;
+	location = sweep_location(s->plan, l->bio.owner, l->bio.begin_ns);
+	lane = location == ETA_NONE ? LANE_NONE : s->plan->lane_of[location];
+	return lane == LANE_NONE ? l : &s->lanes[lane];
+}
+
+int lane_bio_begins(struct sweep *s, struct lane *l)
+{
+	struct lane *owner = owner_of(s, l);
+	int rc;
+
+	request_begins(s, l, owner, l->bio.dev, l->bio.begin_ns);
+	rc = sweep_push(s, (struct boundary){ l->bio.end_ns, BIO_END, number_of(s, l),
+					      number_of(s, owner), l->bio.dev });
+	return rc < 0 ? rc : next_bio(s, l);
+}
+
+/* ---- begin and end ---- */
+
+static int reader_new(struct sweep *s, const struct spill_stream *stream, struct spill_reader **out)
+{
+	*out = malloc(sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	spill_reader_begin(*out, &s->engine->spill, stream);
+	if (s->from_ns)
+		spill_reader_seek(*out, s->from_ns - 1);
+	return 0;
+}
+
+int lane_open(struct sweep *s, struct lane *l, uint32_t location)
+{
+	struct engine *e = s->engine;
+	int rc;
+
+	l->location = location;
+	l->result = &e->locations[location];
+	l->own = calloc(e->resources.n_devs ? e->resources.n_devs : 1, sizeof(*l->own));
+	if (!l->own)
+		return -ENOMEM;
+	if (s->plan->solo) {
+		l->solo = malloc(sizeof(*l->solo));
+		if (!l->solo)
+			return -ENOMEM;
+		spill_writer_begin(l->solo, &e->spill, &l->result->solo_stream);
+	}
+	rc = reader_new(s, &l->result->operations_stream, &l->operations);
+	if (!rc && s->plan->needs_device && l->result->bios_stream.words)
+		rc = reader_new(s, &l->result->bios_stream, &l->bios);
+	if (!rc)
+		rc = next_operation(s, l);
+	if (!rc)
+		rc = next_bio(s, l);
+	return rc;
+}
+
+int lane_close(struct sweep *s, struct lane *l)
+{
+	pthread_mutex_t *lock;
+	int rc = 0;
+
+	if (l->result && l->unknown_ns) {
+		lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
+		pthread_mutex_lock(lock);
+		rc = sums_add(&l->result->blame, CULPRIT_NOBODY, l->unknown_ns, 0);
+		pthread_mutex_unlock(lock);
+	}
+	if (l->solo && l->n_solo % 64) {
+		spill_record(l->solo, 0, 0);
+		spill_put(l->solo, l->solo_bits);
+	}
+	if (l->solo && spill_writer_end(l->solo) < 0)
+		rc = l->solo->rc;
+	free(l->solo);
+	free(l->operations);
+	free(l->bios);
+	free(l->own);
+	free(l->contended);
+	free(l->waiters);
+	sums_free(&l->weights);
+	operation_record_free(&l->op);
+	return rc;
+}

@@ -1,0 +1,20 @@
+/* Threads for the passes of the analysis. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+void parallel_run(unsigned n, void *(*work)(void *arg), void *arg)
+{
+	pthread_t *threads = calloc(n, sizeof(*threads));
+	unsigned started = 0;
+
+	while (threads && started + 1 < n &&
+	       pthread_create(&threads[started], NULL, work, arg) == 0)
+		started++;
+	work(arg);
+	while (started > 0)
+		pthread_join(threads[--started], NULL);
+	free(threads);
+}

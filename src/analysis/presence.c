@@ -1,0 +1,280 @@
+/* Who uses a resource at a time, and how long together. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void weight_add(struct sweep *s, struct lane *l, unsigned kind, uint64_t culprit, uint64_t ns,
+		bool named)
+{
+	if (ns &&
+	    sums_add(&l->weights, (uint64_t)kind << CULPRIT_BITS | culprit, ns, named ? ns : 0) < 0)
+		s->rc = -ENOMEM;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* ---- parties ---- */
+
+static uint32_t *place_in(const struct party *p, struct lane *l)
+{
+	return p->role == ROLE_DEVICE ? &l->own[p->dev].place : &l->place[p->role];
+}
+
+static void party_add(struct sweep *s, struct party *p, struct lane *l)
+{
+	if (p->n == p->room) {
+		uint32_t room = p->room ? 2 * p->room : 4;
+		uint32_t *lanes = reallocarray(p->lanes, room, sizeof(*lanes));
+
+		if (!lanes) {
+			s->rc = -ENOMEM;
+			return;
+		}
+		p->lanes = lanes;
+		p->room = room;
+	}
+	*place_in(p, l) = p->n;
+	p->lanes[p->n++] = (uint32_t)(l - s->lanes);
+}
+
+static void party_remove(struct sweep *s, struct party *p, struct lane *l)
+{
+	uint32_t place = *place_in(p, l), last;
+
+	if (s->rc)
+		return; /* it may not be there; all is over anyway */
+	last = p->lanes[--p->n];
+	p->lanes[place] = last;
+	*place_in(p, &s->lanes[last]) = place;
+}
+
+void presence_free(struct presence *p)
+{
+	free(p->users.lanes);
+	free(p->watchers.lanes);
+}
+
+/* ---- files: every operation is there from its begin to its end ---- */
+
+/* Time goes on to NOW with the company it had: stretches that ended by then are done. */
+static void file_advance(struct lane *l, uint64_t now)
+{
+	struct operation_record *op = &l->op;
+
+	for (; l->file_at < op->n_stretches; l->file_at++) {
+		const struct stretch *st = &op->stretches[l->file_at];
+
+		if (l->accompanied && l->file_at_ns < now &&
+		    cell_table[st->cell].group == GROUP_FILE)
+			l->contended[l->file_at] = true;
+		if (l->file_at_ns + st->ns > now)
+			return;
+		l->file_at_ns += st->ns;
+	}
+}
+
+static void set_accompanied(struct lane *l, bool accompanied, uint64_t now)
+{
+	file_advance(l, now);
+	l->accompanied = accompanied;
+	l->met_any |= accompanied;
+}
+
+/*
+ * Whether an operation has company changes only when there come to be two, or one is left: so it is
+ * enough to tell the one that was, or is, alone.
+ */
+void file_enter(struct sweep *s, struct lane *l)
+{
+	struct presence *p = &s->files[l->op.file];
+
+	if (p->active == 1)
+		set_accompanied(&s->lanes[p->mixed], true, l->op.begin_ns);
+	l->accompanied = l->met_any = p->active > 0;
+	l->file_at = 0;
+	l->file_at_ns = l->op.begin_ns;
+	p->active++;
+	p->mixed ^= (uint32_t)(l - s->lanes);
+	p->n_curious += l->curious;
+	p->users.role = ROLE_FILE;
+	party_add(s, &p->users, l);
+}
+
+void file_leave(struct sweep *s, struct lane *l)
+{
+	struct presence *p = &s->files[l->op.file];
+	uint64_t now = l->op.end_ns;
+
+	file_advance(l, now);
+	party_remove(s, &p->users, l);
+	for (uint32_t i = 0; p->n_curious && i < p->users.n; i++) {
+		struct lane *other = &s->lanes[p->users.lanes[i]];
+		uint64_t ns = now - later(l->op.begin_ns, other->op.begin_ns);
+
+		if (l->curious)
+			weight_add(s, l, WEIGHT_FILE, other->location, ns, false);
+		if (other->curious)
+			weight_add(s, other, WEIGHT_FILE, l->location, ns, false);
+	}
+	p->n_curious -= l->curious;
+	p->active--;
+	p->mixed ^= (uint32_t)(l - s->lanes);
+	if (p->active == 1)
+		set_accompanied(&s->lanes[p->mixed], false, now);
+}
+
+/* ---- what is watched for a stretch: file systems, the page cache, devices ---- */
+
+static unsigned weight_kind_of(const struct sweep *s, const struct presence *p)
+{
+	if (p == &s->dirty)
+		return WEIGHT_DIRTY;
+	return p->users.role == ROLE_DEVICE ? WEIGHT_DEVICE : WEIGHT_FS;
+}
+
+/* USER has been there since SINCE_NS; so much of it WATCHER saw, up to NOW. */
+static void tell(struct sweep *s, const struct presence *p, struct lane *watcher,
+		 const struct lane *user, uint64_t since_ns, uint64_t now)
+{
+	unsigned kind = weight_kind_of(s, p);
+	bool ahead = kind == WEIGHT_DEVICE && since_ns <= watcher->watch_since_ns;
+
+	weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->location,
+		   now - later(since_ns, watcher->watch_since_ns), ahead);
+}
+
+static void tell_watchers(struct sweep *s, struct presence *p, const struct lane *user,
+			  uint64_t since_ns, uint64_t now)
+{
+	for (uint32_t i = 0; i < p->watchers.n; i++)
+		if (&s->lanes[p->watchers.lanes[i]] != user)
+			tell(s, p, &s->lanes[p->watchers.lanes[i]], user, since_ns, now);
+}
+
+void user_enter(struct sweep *s, struct presence *p, struct lane *l)
+{
+	p->active++;
+	p->arrivals++;
+	p->users.role = p == &s->dirty ? ROLE_DIRTY : ROLE_FS;
+	party_add(s, &p->users, l);
+}
+
+void user_leave(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+{
+	tell_watchers(s, p, l, l->op.begin_ns, now);
+	party_remove(s, &p->users, l);
+	p->active--;
+}
+
+void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now)
+{
+	struct presence *p = &s->device[dev];
+	struct own_requests *own = &owner->own[dev];
+
+	p->active++;
+	p->arrivals++;
+	own->active++;
+	own->arrivals++;
+	if (own->charged++ == 0) {
+		own->since_ns = now;
+		p->users.role = ROLE_DEVICE;
+		p->users.dev = dev;
+		party_add(s, &p->users, owner);
+	}
+	if (owner != l) {
+		l->own[dev].active++;
+		l->own[dev].arrivals++;
+	}
+}
+
+void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now)
+{
+	struct presence *p = &s->device[dev];
+	struct own_requests *own = &owner->own[dev];
+
+	p->active--;
+	own->active--;
+	if (owner != l)
+		l->own[dev].active--;
+	if (--own->charged == 0) {
+		tell_watchers(s, p, owner, own->since_ns, now);
+		party_remove(s, &p->users, owner);
+	}
+}
+
+/* ---- watching ---- */
+
+static struct presence *watched_by(struct sweep *s, const struct lane *l, const struct stretch *st)
+{
+	switch (cell_table[st->cell].group) {
+	case GROUP_FS:
+		return &s->fs[l->op.dev];
+	case GROUP_DIRTY:
+		return &s->dirty;
+	default:
+		return &s->device[st->what];
+	}
+}
+
+/* How many of those on P are L itself, and how many of the arrivals were. */
+static void own_part(const struct sweep *s, const struct lane *l, uint32_t *active,
+		     uint64_t *arrivals)
+{
+	const struct presence *p = l->watched;
+
+	*arrivals = 0; /* of an operation, nothing comes while it is under way */
+	if (p == &s->dirty) {
+		*active = l->op.dirties;
+	} else if (p >= s->device && p < s->device + s->engine->resources.n_devs) {
+		*active = l->own[p - s->device].active;
+		*arrivals = l->own[p - s->device].arrivals;
+	} else {
+		*active = 1;
+	}
+}
+
+void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint64_t now)
+{
+	uint64_t arrivals;
+	uint32_t active;
+
+	l->watched = watched_by(s, l, st);
+	own_part(s, l, &active, &arrivals);
+	l->watch_others = l->watched->active > active;
+	l->watch_arrivals = l->watched->arrivals - arrivals;
+	l->watch_since_ns = now;
+	l->watch_listed = l->lost_cells >> st->cell & 1;
+	if (!l->watch_listed)
+		return;
+	l->watched->watchers.role = ROLE_WATCH;
+	party_add(s, &l->watched->watchers, l);
+}
+
+static uint64_t user_since(const struct lane *user, const struct presence *p)
+{
+	return p->users.role == ROLE_DEVICE ? user->own[p->users.dev].since_ns : user->op.begin_ns;
+}
+
+bool watch_end(struct sweep *s, struct lane *l, uint64_t now)
+{
+	struct presence *p = l->watched;
+	uint64_t arrivals;
+	uint32_t active;
+
+	own_part(s, l, &active, &arrivals);
+	if (l->watch_listed) {
+		for (uint32_t i = 0; i < p->users.n; i++) {
+			struct lane *user = &s->lanes[p->users.lanes[i]];
+
+			if (user != l)
+				tell(s, p, l, user, user_since(user, p), now);
+		}
+		party_remove(s, &p->watchers, l);
+	}
+	return l->watch_others || p->arrivals - arrivals != l->watch_arrivals;
+}

@@ -1,0 +1,323 @@
+/* The sweep across threads: all operations and requests in time order, by windows of time. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parallel.h"
+
+/*
+ * An operation belongs to the window it begins in, and that window goes on until it has ended; a
+ * window begins with all that is still under way from before. So each operation is seen with all of
+ * its company by one window, and the sums do not depend on how many there are.
+ */
+
+/* ---- heap ---- */
+
+static bool before(const struct boundary *a, const struct boundary *b)
+{
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns;
+	if (a->kind != b->kind)
+		return a->kind < b->kind;
+	return a->lane < b->lane;
+}
+
+/* B into the place of the root. */
+static void sift_down(struct sweep *s, struct boundary b)
+{
+	size_t i = 0, child;
+
+	for (; (child = 2 * i + 1) < s->n; i = child) {
+		if (child + 1 < s->n && before(&s->heap[child + 1], &s->heap[child]))
+			child++;
+		if (!before(&s->heap[child], &b))
+			break;
+		s->heap[i] = s->heap[child];
+	}
+	s->heap[i] = b;
+}
+
+int sweep_push(struct sweep *s, struct boundary b)
+{
+	size_t i;
+
+	/* Most boundaries are followed by the next one of the same lane, not far below the root. */
+	if (s->root_is_free) {
+		s->root_is_free = false;
+		sift_down(s, b);
+		return 0;
+	}
+	if (s->n == s->room) {
+		size_t room = s->room ? 2 * s->room : 256;
+		struct boundary *heap = reallocarray(s->heap, room, sizeof(*heap));
+
+		if (!heap)
+			return -ENOMEM;
+		s->heap = heap;
+		s->room = room;
+	}
+	for (i = s->n++; i && before(&b, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		s->heap[i] = s->heap[(i - 1) / 2];
+	s->heap[i] = b;
+	return 0;
+}
+
+/* The next boundary; false at the end. */
+static bool pop(struct sweep *s, struct boundary *b)
+{
+	if (s->root_is_free && --s->n)
+		sift_down(s, s->heap[s->n]);
+	s->root_is_free = s->n > 0;
+	if (s->n)
+		*b = s->heap[0];
+	return s->n;
+}
+
+/* ---- a window ---- */
+
+static int window_open(struct sweep *s)
+{
+	const struct engine *e = s->engine;
+	size_t n_devs = e->resources.n_devs ? e->resources.n_devs : 1;
+	size_t n_files = e->resources.n_files ? e->resources.n_files : 1;
+	int rc = 0;
+
+	s->lanes = calloc(s->plan->n_lanes ? s->plan->n_lanes : 1, sizeof(*s->lanes));
+	s->files = calloc(n_files, sizeof(*s->files));
+	s->fs = calloc(n_devs, sizeof(*s->fs));
+	s->device = calloc(n_devs, sizeof(*s->device));
+	if (!s->lanes || !s->files || !s->fs || !s->device)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++)
+		if (s->plan->lane_of[i] != LANE_NONE)
+			rc = lane_open(s, &s->lanes[s->plan->lane_of[i]], i);
+	return rc;
+}
+
+static int window_close(struct sweep *s)
+{
+	const struct resources *r = &s->engine->resources;
+	int rc = s->rc;
+
+	for (uint32_t i = 0; s->lanes && i < s->plan->n_lanes; i++) {
+		int closed = lane_close(s, &s->lanes[i]);
+
+		rc = rc ? rc : closed;
+	}
+	for (uint32_t i = 0; s->files && i < r->n_files; i++)
+		presence_free(&s->files[i]);
+	for (uint32_t i = 0; s->fs && s->device && i < r->n_devs; i++) {
+		presence_free(&s->fs[i]);
+		presence_free(&s->device[i]);
+	}
+	presence_free(&s->dirty);
+	free(s->lanes);
+	free(s->files);
+	free(s->fs);
+	free(s->device);
+	free(s->heap);
+	free(s->sorted);
+	free(s->shares);
+	free(s->parts);
+	return rc;
+}
+
+static int window_sweep(const struct sweep_plan *plan, uint64_t from_ns, uint64_t to_ns)
+{
+	struct sweep s = {
+		.plan = plan, .engine = plan->engine, .from_ns = from_ns, .to_ns = to_ns
+	};
+	struct boundary b;
+	int rc = window_open(&s), closed;
+
+	while (!rc && pop(&s, &b)) {
+		struct lane *l = &s.lanes[b.lane];
+
+		if (b.time_ns >= to_ns && s.n_owned == 0)
+			break;
+		if (b.kind == BIO_END)
+			request_ends(&s, l, &s.lanes[b.owner], b.dev, b.time_ns);
+		else if (b.kind == BIO_BEGIN)
+			rc = lane_bio_begins(&s, l);
+		else
+			rc = lane_step(&s, l);
+		rc = rc ? rc : s.rc;
+	}
+	closed = window_close(&s);
+	return rc ? rc : closed;
+}
+
+/* ---- where windows begin ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static size_t gather_begins(const struct engine *e, uint64_t *begins)
+{
+	size_t n = 0;
+
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		const struct spill_stream *streams[] = { &e->locations[l].operations_stream,
+							 &e->locations[l].bios_stream };
+
+		for (int i = 0; i < 2; i++)
+			for (size_t c = 0; c < streams[i]->n_chunks; c++) {
+				if (begins)
+					begins[n] = streams[i]->chunks[c].begin_ns;
+				n++;
+			}
+	}
+	return n;
+}
+
+/* N times such that about the same number of records begins between each two of them. */
+static int window_begins(const struct engine *e, unsigned n, uint64_t *times)
+{
+	size_t chunks = gather_begins(e, NULL);
+	uint64_t *begins = calloc(chunks ? chunks : 1, sizeof(*begins));
+
+	if (!begins)
+		return -ENOMEM;
+	gather_begins(e, begins);
+	qsort(begins, chunks, sizeof(*begins), by_number);
+	times[0] = 0;
+	for (unsigned i = 1; i < n; i++)
+		times[i] = chunks ? begins[chunks * i / n] : 0;
+	free(begins);
+	return 0;
+}
+
+/* ---- all windows ---- */
+
+static int by_tid_and_begin(const void *a, const void *b, void *arg)
+{
+	const struct engine *e = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct eta_location *l = e->defs->locations;
+
+	if (l[x].tid != l[y].tid)
+		return l[x].tid < l[y].tid ? -1 : 1;
+	if (e->locations[x].counts.first_ns != e->locations[y].counts.first_ns)
+		return e->locations[x].counts.first_ns < e->locations[y].counts.first_ns ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+uint32_t sweep_location(const struct sweep_plan *plan, uint32_t tid, uint64_t time_ns)
+{
+	const struct engine *e = plan->engine;
+	uint32_t low = 0, high = plan->n_by_tid, found = ETA_NONE;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (e->defs->locations[plan->by_tid[middle]].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* the last one that began by then, or the first */
+	for (; low < plan->n_by_tid; low++) {
+		uint32_t location = plan->by_tid[low];
+
+		if (e->defs->locations[location].tid != tid)
+			break;
+		if (found == ETA_NONE || e->locations[location].counts.first_ns <= time_ns)
+			found = location;
+	}
+	return found;
+}
+
+static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
+{
+	uint32_t n = e->defs->n_locations ? e->defs->n_locations : 1;
+
+	plan->engine = e;
+	plan->solo = solo;
+	plan->needs_dirty = e->has_cells[GROUP_DIRTY] && !solo;
+	plan->needs_fs = e->has_cells[GROUP_FS] && !solo;
+	plan->needs_device = e->has_cells[GROUP_DEVICE] && !solo;
+	for (int c = 0; c < N_CELLS; c++)
+		if (cell_table[c].group == GROUP_FILE ||
+		    (cell_table[c].group == GROUP_NATURE && cell_table[c].level != ETA_LEVEL_CPU))
+			plan->file_cells |= 1ull << c;
+	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
+	plan->lane_of = calloc(n, sizeof(*plan->lane_of));
+	if (!plan->by_tid || !plan->lane_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < e->defs->n_locations; i++) {
+		const struct location_result *r = &e->locations[i];
+		bool any = r->operations_stream.words || r->bios_stream.words;
+
+		plan->lane_of[i] = any ? plan->n_lanes++ : LANE_NONE;
+		if (e->defs->locations[i].tid)
+			plan->by_tid[plan->n_by_tid++] = i;
+	}
+	qsort_r(plan->by_tid, plan->n_by_tid, sizeof(*plan->by_tid), by_tid_and_begin, e);
+	return 0;
+}
+
+struct windows {
+	const struct sweep_plan *plan;
+	const uint64_t *times; /* begins */
+	unsigned n;
+	atomic_uint next;
+	atomic_int rc;
+};
+
+static void *work(void *arg)
+{
+	struct windows *w = arg;
+
+	while (atomic_load(&w->rc) == 0) {
+		unsigned i = atomic_fetch_add(&w->next, 1);
+		int none = 0, rc = 0;
+
+		if (i >= w->n)
+			break;
+		if (i + 1 == w->n || w->times[i] < w->times[i + 1])
+			rc = window_sweep(w->plan, w->times[i],
+					  i + 1 < w->n ? w->times[i + 1] : UINT64_MAX);
+		if (rc < 0)
+			atomic_compare_exchange_strong(&w->rc, &none, rc);
+	}
+	return NULL;
+}
+
+static int sweep(struct engine *e, bool solo, unsigned n)
+{
+	struct sweep_plan plan = { 0 };
+	uint64_t *times = calloc(n, sizeof(*times));
+	struct windows w = { .plan = &plan, .times = times, .n = n };
+	int rc = times ? plan_make(e, solo, &plan) : -ENOMEM;
+
+	if (!rc)
+		rc = window_begins(e, n, times);
+	if (!rc) {
+		parallel_run(n, work, &w);
+		rc = atomic_load(&w.rc);
+	}
+	free(times);
+	free(plan.by_tid);
+	free(plan.lane_of);
+	return rc;
+}
+
+int engine_solo(struct engine *e)
+{
+	return sweep(e, true, 1); /* its bits are written in the order of the operations */
+}
+
+int engine_sweep(struct engine *e)
+{
+	e->file_sums = calloc(e->options.files && e->resources.n_files ? e->resources.n_files : 1,
+			      sizeof(*e->file_sums));
+	return e->file_sums ? sweep(e, false, engine_threads(e)) : -ENOMEM;
+}

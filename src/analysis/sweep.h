@@ -1,0 +1,199 @@
+/* Inside of the sweep across threads: what its parts know of each other. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_SWEEP_H
+#define SCI_SWEEP_H
+
+#include "engine.h"
+#include "records.h"
+
+/* ---- parties: who is there ---- */
+
+/* Of what a party is. A lane has one place in one of each at a time, but one for each device. */
+enum role { ROLE_FILE, ROLE_FS, ROLE_DIRTY, ROLE_WATCH, N_ROLES, ROLE_DEVICE = N_ROLES };
+
+/* Lanes, in no order. */
+struct party {
+	uint8_t role; /* enum role */
+	uint32_t dev; /* of ROLE_DEVICE */
+	uint32_t n, room;
+	uint32_t *lanes;
+};
+
+/*
+ * A resource: how many use it, how many ever came (so that "did anyone come meanwhile" is one
+ * comparison), who they are, and who wants to know of their leaving.
+ */
+struct presence {
+	uint32_t active;
+	uint32_t mixed;	    /* exclusive or of those active: the one that is alone, of files */
+	uint32_t n_curious; /* of files: users that want to know who the others are */
+	uint64_t arrivals;
+	struct party users;
+	struct party watchers;
+};
+
+/* A lane's requests on a device. */
+struct own_requests {
+	uint32_t active;  /* it submitted, or that are for its pages */
+	uint32_t charged; /* of them those that count as its doing: not those for others' pages */
+	uint64_t arrivals;
+	uint64_t since_ns; /* of the charged ones */
+	uint32_t place;	   /* in the device's users */
+};
+
+/* ---- lanes ---- */
+
+enum lane_state { LANE_OPERATION, LANE_STRETCH, LANE_IN_STRETCH, LANE_END };
+
+#define LANE_NONE UINT32_MAX
+
+/* The operations of one location on their way through the sweep. */
+struct lane {
+	struct location_result *result;
+	uint32_t location;
+	struct spill_reader *operations;
+	struct spill_reader *bios;
+	struct own_requests *own; /* per device */
+	uint32_t place[N_ROLES];
+
+	/* the operation under way */
+	struct operation_record op;
+	enum lane_state state;
+	bool owned;	     /* it begins in this window: its sums belong here */
+	uint64_t lost_cells; /* set: its time there is more than the reference's */
+	bool curious;	     /* who else is on its file matters to it */
+	bool *contended;     /* per stretch */
+	uint32_t contended_room;
+	uint32_t next;	  /* stretch to come, of those with boundaries of their own */
+	uint64_t next_ns; /* where it begins */
+
+	/* the company on its file */
+	bool accompanied, met_any;
+	uint32_t file_at;    /* the stretch that time has come to */
+	uint64_t file_at_ns; /* where it begins */
+
+	/* the stretch under way that watches a resource */
+	struct presence *watched;
+	bool watch_others; /* someone was there when it began */
+	bool watch_listed; /* among the watchers */
+	uint64_t watch_arrivals;
+	uint64_t watch_since_ns;
+
+	/* the wait under way for somebody the kernel named */
+	bool waits;
+	uint64_t waits_for;    /* culprit */
+	uint64_t wait_told_ns; /* up to here it has been charged */
+	uint32_t *waiters;     /* lanes that wait for this one */
+	uint32_t n_waiters, waiter_room;
+	uint32_t waiter_place; /* of this one, among those of the lane it waits for */
+	uint64_t mark;	       /* of a walk along waits */
+
+	struct sums weights; /* (kind, culprit) */
+	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
+
+	/* operations that met no other thread's, as bits */
+	struct spill_writer *solo;
+	uint64_t solo_bits;
+	uint64_t n_solo;
+
+	struct bio_record bio; /* the next to begin */
+};
+
+/* Why a culprit has a weight in an operation: the wait of a cell, or one of these. */
+enum weight_kind {
+	WEIGHT_FILE = N_CELLS,
+	WEIGHT_FS,
+	WEIGHT_DIRTY,
+	WEIGHT_AHEAD,  /* requests that were there before */
+	WEIGHT_DEVICE, /* all other requests */
+	N_WEIGHTS,
+};
+
+/* At equal times ends go first: touching is not overlapping. */
+enum boundary_kind { BIO_END, LANE_ENDS, LANE_BEGINS, BIO_BEGIN };
+
+struct boundary {
+	uint64_t time_ns;
+	uint32_t kind; /* enum boundary_kind */
+	uint32_t lane;
+	uint32_t owner; /* BIO_END: lane of the owner */
+	uint32_t dev;	/* BIO_END */
+};
+
+/* What all windows share and none changes. */
+struct sweep_plan {
+	struct engine *engine;
+	bool solo; /* only asks who met no other thread's operation */
+	bool needs_fs, needs_dirty, needs_device;
+	uint64_t file_cells; /* set: what others on the same file may have caused */
+	uint32_t *by_tid;    /* locations with threads, ascending tid, then begin */
+	uint32_t n_by_tid;
+	uint32_t *lane_of; /* per location; LANE_NONE */
+	uint32_t n_lanes;
+};
+
+struct sweep {
+	const struct sweep_plan *plan;
+	struct engine *engine;
+	uint64_t from_ns, to_ns; /* of the window: operations that begin in it */
+	uint64_t n_owned;	 /* under way */
+	int rc;			 /* the first failure of what cannot return one */
+	struct lane *lanes;
+	struct presence *files;	 /* per number of resources.h */
+	struct presence *fs;	 /* per device: operations on its file system */
+	struct presence *device; /* per device: requests */
+	struct presence dirty;
+	struct boundary *heap;
+	size_t n, room;
+	bool root_is_free; /* was taken, and nothing has come into its place */
+	uint64_t mark;	   /* the newest of lanes */
+	/* of settle.c */
+	struct sum *sorted;
+	uint64_t *shares;
+	int64_t *parts;
+	size_t n_scratch;
+};
+
+/* The location of TID at TIME_NS (a reused tid goes to the one alive then), or ETA_NONE. */
+uint32_t sweep_location(const struct sweep_plan *plan, uint32_t tid, uint64_t time_ns);
+
+/* lane.c: reading the operations and requests of a location, and what they bring about in time. */
+int lane_open(struct sweep *s, struct lane *l, uint32_t location);
+int lane_close(struct sweep *s, struct lane *l);
+/* A boundary of the lane's operation has come. */
+int lane_step(struct sweep *s, struct lane *l);
+/* Its next block request has begun. */
+int lane_bio_begins(struct sweep *s, struct lane *l);
+void lane_bio_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now);
+int sweep_push(struct sweep *s, struct boundary b);
+
+/* presence.c: who else is there, and for how long. */
+void presence_free(struct presence *p);
+/* An operation on its file. */
+void file_enter(struct sweep *s, struct lane *l);
+void file_leave(struct sweep *s, struct lane *l);
+/* It uses a file system, or the page cache. */
+void user_enter(struct sweep *s, struct presence *p, struct lane *l);
+void user_leave(struct sweep *s, struct presence *p, struct lane *l, uint64_t now);
+/* Requests that L submitted for OWNER's pages (itself, mostly). */
+void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev,
+		    uint64_t now);
+void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now);
+/* A stretch of time at which it matters who else is there. */
+void watch_begin(struct sweep *s, struct lane *l, const struct stretch *stretch, uint64_t now);
+bool watch_end(struct sweep *s, struct lane *l, uint64_t now);
+
+/* waits.c: waiting for somebody the kernel named, and for those that one waits for. */
+void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now);
+void wait_end(struct sweep *s, struct lane *l, uint64_t now);
+
+/* L's operation owes NS to CULPRIT. */
+void weight_add(struct sweep *s, struct lane *l, unsigned kind, uint64_t culprit, uint64_t ns,
+		bool named);
+
+/* settle.c: an operation is over: what it lost, what of it others caused, and who they were. */
+int settle(struct sweep *s, struct lane *l);
+/* The set of cells in which it lost time. */
+uint64_t settle_lost_cells(const struct sweep *s, const struct lane *l);
+
+#endif

@@ -1,0 +1,112 @@
+/* Waits for somebody the kernel named: the holder of a lock, the task that had the CPU. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct lane *lane_of(struct sweep *s, uint64_t culprit)
+{
+	uint32_t lane =
+		culprit < s->engine->defs->n_locations ? s->plan->lane_of[culprit] : LANE_NONE;
+
+	return lane == LANE_NONE ? NULL : &s->lanes[lane];
+}
+
+/*
+ * Who is at the end of the chain: one that waits itself passes the blame on to whom it waits for
+ * (Zhou et al., wPerf, OSDI'18). A chain that comes back is cut: the first one has it.
+ */
+static uint64_t end_of_chain(struct sweep *s, struct lane *l)
+{
+	uint64_t mark = ++s->mark, culprit = l->waits_for;
+	struct lane *next;
+
+	l->mark = mark;
+	while ((next = lane_of(s, culprit)) && next->waits) {
+		if (next->mark == mark)
+			return l->waits_for;
+		next->mark = mark;
+		culprit = next->waits_for;
+	}
+	return culprit;
+}
+
+/* Charges L's wait up to NOW to whom it has been for until then. */
+static void charge(struct sweep *s, struct lane *l, uint64_t now)
+{
+	unsigned cell = l->op.stretches[l->next - 1].cell;
+
+	if (l->lost_cells >> cell & 1)
+		weight_add(s, l, cell, end_of_chain(s, l), now - l->wait_told_ns, true);
+	l->wait_told_ns = now;
+}
+
+/*
+ * L is about to begin or end a wait: those that wait for it, also through others, are charged for
+ * the time that this had not changed yet. MARK keeps the walk from going around.
+ */
+static void charge_waiters(struct sweep *s, struct lane *l, uint64_t now)
+{
+	for (uint32_t i = 0; i < l->n_waiters; i++) {
+		struct lane *waiter = &s->lanes[l->waiters[i]];
+
+		if (waiter->wait_told_ns == now)
+			continue; /* with all that wait for it */
+		charge(s, waiter, now);
+		charge_waiters(s, waiter, now);
+	}
+}
+
+static void waiter_add(struct sweep *s, struct lane *holder, struct lane *l)
+{
+	if (holder->n_waiters == holder->waiter_room) {
+		uint32_t room = holder->waiter_room ? 2 * holder->waiter_room : 4;
+		uint32_t *waiters = reallocarray(holder->waiters, room, sizeof(*waiters));
+
+		if (!waiters) {
+			s->rc = -ENOMEM;
+			return;
+		}
+		holder->waiters = waiters;
+		holder->waiter_room = room;
+	}
+	l->waiter_place = holder->n_waiters;
+	holder->waiters[holder->n_waiters++] = (uint32_t)(l - s->lanes);
+}
+
+static void waiter_remove(struct sweep *s, struct lane *holder, struct lane *l)
+{
+	uint32_t last;
+
+	if (s->rc)
+		return;
+	last = holder->waiters[--holder->n_waiters];
+	holder->waiters[l->waiter_place] = last;
+	s->lanes[last].waiter_place = l->waiter_place;
+}
+
+void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now)
+{
+	uint32_t location = sweep_location(s->plan, tid, now);
+	struct lane *holder;
+
+	charge_waiters(s, l, now);
+	l->waits = true;
+	l->waits_for = location == ETA_NONE ? CULPRIT_FOREIGN | tid : location;
+	l->wait_told_ns = now;
+	holder = lane_of(s, l->waits_for);
+	if (holder)
+		waiter_add(s, holder, l);
+}
+
+void wait_end(struct sweep *s, struct lane *l, uint64_t now)
+{
+	struct lane *holder = lane_of(s, l->waits_for);
+
+	charge_waiters(s, l, now);
+	charge(s, l, now);
+	l->waits = false;
+	if (holder)
+		waiter_remove(s, holder, l);
+}
