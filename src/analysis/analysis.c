@@ -104,7 +104,8 @@ static int run(struct engine *e, struct analysis *a)
 		rc = spill_open(&e->spill);
 	if (!rc)
 		rc = engine_pass(e);
-	span(e);
+	if (!rc)
+		span(e);
 	if (!rc && e->options.reference == REFERENCE_SOLO)
 		rc = engine_solo(e);
 	if (!rc)

@@ -18,6 +18,14 @@ static bool is_shared(const struct sweep *s, const struct lane *l)
 	return s->engine->resources.files[l->op.file].shared;
 }
 
+/* Operations on files that are not known are all on one file here: that blames nobody. */
+static bool is_known(const struct sweep *s, const struct lane *l)
+{
+	const struct resource_file *f = &s->engine->resources.files[l->op.file];
+
+	return f->inode || f->dev;
+}
+
 /* A wait for itself is for nobody. */
 static bool names_somebody(const struct sweep *s, const struct lane *l, const struct stretch *st)
 {
@@ -97,6 +105,8 @@ static int no_contention_yet(struct lane *l)
 		memset(l->contended, 0, n * sizeof(*l->contended));
 	l->met_any = false;
 	sums_clear(&l->weights);
+	while (l->n_file_met > 0)
+		l->file_ns[l->file_met[--l->n_file_met]] = 0;
 	return 0;
 }
 
@@ -115,7 +125,7 @@ static int next_operation(struct sweep *s, struct lane *l)
 		if (rc < 0)
 			break;
 		l->lost_cells = l->owned ? settle_lost_cells(s, l) : 0;
-		l->curious = l->lost_cells & s->plan->file_cells;
+		l->curious = l->lost_cells & s->plan->file_cells && is_known(s, l);
 		/* what comes after the window is looked at only if the sweep gets there */
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
 			l->state = LANE_OPERATION;
@@ -322,6 +332,8 @@ int lane_close(struct sweep *s, struct lane *l)
 	free(l->own);
 	free(l->contended);
 	free(l->waiters);
+	free(l->file_ns);
+	free(l->file_met);
 	sums_free(&l->weights);
 	operation_record_free(&l->op);
 	return rc;

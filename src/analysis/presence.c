@@ -13,6 +13,27 @@ void weight_add(struct sweep *s, struct lane *l, unsigned kind, uint64_t culprit
 		s->rc = -ENOMEM;
 }
 
+static void file_weight_add(struct sweep *s, struct lane *l, const struct lane *other, uint64_t ns)
+{
+	uint32_t n = s->plan->n_lanes, number = (uint32_t)(other - s->lanes);
+
+	if (n > FEW_LANES) {
+		weight_add(s, l, WEIGHT_FILE, other->location, ns, false);
+		return;
+	}
+	if (!l->file_ns) {
+		l->file_ns = calloc(n, sizeof(*l->file_ns));
+		l->file_met = calloc(n, sizeof(*l->file_met));
+	}
+	if (!l->file_ns || !l->file_met) {
+		s->rc = -ENOMEM;
+		return;
+	}
+	if (ns && l->file_ns[number] == 0)
+		l->file_met[l->n_file_met++] = number;
+	l->file_ns[number] += ns;
+}
+
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -117,9 +138,9 @@ void file_leave(struct sweep *s, struct lane *l)
 		uint64_t ns = now - later(l->op.begin_ns, other->op.begin_ns);
 
 		if (l->curious)
-			weight_add(s, l, WEIGHT_FILE, other->location, ns, false);
+			file_weight_add(s, l, other, ns);
 		if (other->curious)
-			weight_add(s, other, WEIGHT_FILE, l->location, ns, false);
+			file_weight_add(s, other, l, ns);
 	}
 	p->n_curious -= l->curious;
 	p->active--;
@@ -144,6 +165,9 @@ static void tell(struct sweep *s, const struct presence *p, struct lane *watcher
 	unsigned kind = weight_kind_of(s, p);
 	bool ahead = kind == WEIGHT_DEVICE && since_ns <= watcher->watch_since_ns;
 
+	/* who came later is asked only where nobody was ahead */
+	if (watcher->watch_ahead && !ahead)
+		return;
 	weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->location,
 		   now - later(since_ns, watcher->watch_since_ns), ahead);
 }
@@ -221,6 +245,11 @@ static struct presence *watched_by(struct sweep *s, const struct lane *l, const 
 	}
 }
 
+static bool is_device(const struct sweep *s, const struct presence *p)
+{
+	return p >= s->device && p < s->device + s->engine->resources.n_devs;
+}
+
 /* How many of those on P are L itself, and how many of the arrivals were. */
 static void own_part(const struct sweep *s, const struct lane *l, uint32_t *active,
 		     uint64_t *arrivals)
@@ -230,7 +259,7 @@ static void own_part(const struct sweep *s, const struct lane *l, uint32_t *acti
 	*arrivals = 0; /* of an operation, nothing comes while it is under way */
 	if (p == &s->dirty) {
 		*active = l->op.dirties;
-	} else if (p >= s->device && p < s->device + s->engine->resources.n_devs) {
+	} else if (is_device(s, p)) {
 		*active = l->own[p - s->device].active;
 		*arrivals = l->own[p - s->device].arrivals;
 	} else {
@@ -251,6 +280,8 @@ void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint
 	l->watch_listed = l->lost_cells >> st->cell & 1;
 	if (!l->watch_listed)
 		return;
+	l->watch_ahead = is_device(s, l->watched) &&
+			 l->watched->users.n > (l->own[l->watched - s->device].charged > 0);
 	l->watched->watchers.role = ROLE_WATCH;
 	party_add(s, &l->watched->watchers, l);
 }

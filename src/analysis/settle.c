@@ -115,126 +115,113 @@ static int note_contended(const struct sweep *s, struct lane *l, struct loss *lo
 
 /* ---- who they were ---- */
 
-struct order {
-	const struct eta_defs *defs;
-};
-
 /* Culprits by thread id, so that the order of locations does not matter. */
 static uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
 {
 	if (culprit < defs->n_locations)
 		return (uint64_t)defs->locations[culprit].tid << 32 | culprit;
-	return culprit << 32;
+	return (culprit & UINT32_MAX) << 32 | UINT32_MAX; /* a foreign tid */
 }
 
-static int by_kind_and_rank(const void *a, const void *b, void *arg)
+static uint64_t culprit_of(uint64_t rank)
 {
-	const struct sum *x = a, *y = b;
-	const struct order *order = arg;
-	uint64_t mask = (1ull << CULPRIT_BITS) - 1, left, right;
-
-	if (x->key >> CULPRIT_BITS != y->key >> CULPRIT_BITS)
-		return x->key >> CULPRIT_BITS < y->key >> CULPRIT_BITS ? -1 : 1;
-	left = rank_of(order->defs, x->key & mask);
-	right = rank_of(order->defs, y->key & mask);
-	return (left > right) - (left < right);
+	return (uint32_t)rank == UINT32_MAX ? rank >> 32 | CULPRIT_FOREIGN : (uint32_t)rank;
 }
 
-static int sort_weights(struct sweep *s, const struct lane *l)
+static void claim(struct sweep *s, size_t n, uint64_t culprit, uint64_t weight)
 {
-	struct order order = { s->engine->defs };
-	size_t n = l->weights.n;
-
-	if (n > s->n_scratch) {
-		free(s->sorted);
-		free(s->shares);
-		free(s->parts);
-		s->n_scratch = 2 * n;
-		s->sorted = calloc(s->n_scratch, sizeof(*s->sorted));
-		s->shares = calloc(s->n_scratch, sizeof(*s->shares));
-		s->parts = calloc(s->n_scratch, sizeof(*s->parts));
-		if (!s->sorted || !s->shares || !s->parts) {
-			s->n_scratch = 0;
-			return -ENOMEM;
-		}
-	}
-	if (n)
-		memcpy(s->sorted, l->weights.list, n * sizeof(*s->sorted));
-	if (n > 1)
-		qsort_r(s->sorted, n, sizeof(*s->sorted), by_kind_and_rank, &order);
-	return 0;
+	s->claims[n] =
+		(struct claim){ .weight = weight, .rank = rank_of(s->engine->defs, culprit) };
 }
 
-/* The culprits of KIND: where they begin, how many, and their weights' sum. */
-static size_t culprits(const struct sweep *s, const struct lane *l, unsigned kind, size_t *first,
-		       uint64_t *sum)
+/* The culprits of KIND as claims: how many. */
+static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
 {
+	uint64_t mask = (1ull << CULPRIT_BITS) - 1;
 	size_t n = 0;
 
-	*sum = 0;
-	for (*first = 0; *first < l->weights.n; ++*first)
-		if (s->sorted[*first].key >> CULPRIT_BITS == kind)
-			break;
-	while (*first + n < l->weights.n && s->sorted[*first + n].key >> CULPRIT_BITS == kind)
-		*sum += s->sorted[*first + n++].ns;
+	if (kind == WEIGHT_FILE && l->file_ns) {
+		for (uint32_t i = 0; i < l->n_file_met; i++) {
+			const struct lane *other = &s->lanes[l->file_met[i]];
+
+			claim(s, n++, other->location, l->file_ns[l->file_met[i]]);
+		}
+		return n;
+	}
+	for (uint32_t i = 0; i < l->weights.n; i++)
+		if (l->weights.list[i].key >> CULPRIT_BITS == kind)
+			claim(s, n++, l->weights.list[i].key & mask, l->weights.list[i].ns);
 	return n;
+}
+
+static int claims_room(struct sweep *s, const struct lane *l)
+{
+	size_t n = l->weights.n > l->n_file_met ? l->weights.n : l->n_file_met;
+
+	if (n <= s->claims_room)
+		return 0;
+	free(s->claims);
+	s->claims_room = 2 * n;
+	s->claims = calloc(s->claims_room, sizeof(*s->claims));
+	if (!s->claims)
+		s->claims_room = 0;
+	return s->claims ? 0 : -ENOMEM;
 }
 
 /* AMOUNT to the culprits of KIND; false: there are none. */
 static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t amount)
 {
-	uint64_t sum, mask = (1ull << CULPRIT_BITS) - 1;
-	size_t first, n = culprits(s, l, kind, &first, &sum);
+	size_t n = claims_of(s, l, kind);
 	bool named = kind < N_CELLS || kind == WEIGHT_AHEAD;
 
-	if (sum == 0)
+	if (n == 0)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		s->shares[i] = s->sorted[first + i].ns;
-	share_exactly(amount, s->shares, s->parts, n);
-	for (size_t i = 0; i < n; i++)
-		if (s->parts[i] &&
-		    sums_add(&l->result->blame, s->sorted[first + i].key & mask,
-			     (uint64_t)s->parts[i], named ? (uint64_t)s->parts[i] : 0) < 0)
+	share_out(amount, s->claims, n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t part = (uint64_t)s->claims[i].part;
+
+		if (part && sums_add(&l->result->blame, culprit_of(s->claims[i].rank), part,
+				     named ? part : 0) < 0)
 			s->rc = -ENOMEM;
+	}
 	return true;
 }
 
-/* By overlap: others on what the cell is about. */
-static bool blame_overlap(struct sweep *s, struct lane *l, enum cell c, int64_t amount)
+/* Who is blamed for time in the cell that the kernel named nobody for; N_WEIGHTS: nobody. */
+static unsigned overlap_kind(const struct sweep *s, enum cell c)
 {
 	switch (cell_table[c].group) {
 	case GROUP_FS:
-		return blame_kind(s, l, WEIGHT_FS, amount);
+		return WEIGHT_FS;
 	case GROUP_DIRTY:
-		return blame_kind(s, l, WEIGHT_DIRTY, amount);
+		return WEIGHT_DIRTY;
 	case GROUP_DEVICE:
-		return blame_kind(s, l, WEIGHT_AHEAD, amount) ||
-		       blame_kind(s, l, WEIGHT_DEVICE, amount);
+		return WEIGHT_AHEAD;
 	default:
-		return s->plan->file_cells >> c & 1 && blame_kind(s, l, WEIGHT_FILE, amount);
+		return s->plan->file_cells >> c & 1 ? WEIGHT_FILE : N_WEIGHTS;
 	}
 }
 
-static void blame_cell(struct sweep *s, struct lane *l, enum cell c, int64_t amount)
+/* AMOUNT, lost in the cell, to those the kernel named; the rest to OVERLAP by kind. */
+static void blame_cell(struct sweep *s, struct lane *l, enum cell c, int64_t amount,
+		       int64_t overlap[N_WEIGHTS + 1])
 {
-	uint64_t weights[2];
+	uint64_t weights[2] = { 0, time_in(&l->op, c) };
 	int64_t parts[2];
-	size_t first;
 
-	/* what the kernel named, and the rest of the cell's time */
-	culprits(s, l, c, &first, &weights[0]);
-	weights[1] = time_in(&l->op, c) - weights[0];
+	for (uint32_t i = 0; i < l->weights.n; i++)
+		if (l->weights.list[i].key >> CULPRIT_BITS == c)
+			weights[0] += l->weights.list[i].ns;
+	weights[1] -= weights[0];
 	share_exactly(amount, weights, parts, 2);
 	if (parts[0])
 		blame_kind(s, l, c, parts[0]);
-	if (parts[1] && !blame_overlap(s, l, c, parts[1]))
-		l->unknown_ns += (uint64_t)parts[1];
+	overlap[overlap_kind(s, c)] += parts[1];
 }
 
 /* What a level lost goes to those of its cells that lost something. */
 static void blame_level(struct sweep *s, struct lane *l, const struct loss *loss, int level,
-			int64_t amount)
+			int64_t amount, int64_t overlap[N_WEIGHTS + 1])
 {
 	uint64_t weights[N_CELLS], cells = loss->cells;
 	int64_t parts[N_CELLS];
@@ -252,12 +239,12 @@ static void blame_level(struct sweep *s, struct lane *l, const struct loss *loss
 	share_exactly(amount, weights, parts, n);
 	for (size_t i = 0; i < n; i++)
 		if (parts[i])
-			blame_cell(s, l, list[i], parts[i]);
+			blame_cell(s, l, list[i], parts[i], overlap);
 }
 
 static int blame(struct sweep *s, struct lane *l, const struct loss *loss)
 {
-	int64_t level_ns[ETA_N_LEVELS] = { 0 };
+	int64_t level_ns[ETA_N_LEVELS] = { 0 }, overlap[N_WEIGHTS + 1] = { 0 };
 	uint64_t cells = loss->cells;
 
 	while (cells) {
@@ -265,16 +252,20 @@ static int blame(struct sweep *s, struct lane *l, const struct loss *loss)
 
 		level_ns[cell_table[c].level] += loss->ns[c];
 	}
-	if (l->weights.n && sort_weights(s, l) < 0)
+	if (claims_room(s, l) < 0)
 		return -ENOMEM;
 	for (int level = 0; level < ETA_N_LEVELS; level++) {
 		if (level_ns[level] <= 0)
 			continue;
-		if (l->weights.n)
-			blame_level(s, l, loss, level, level_ns[level]);
+		if (l->weights.n || l->n_file_met)
+			blame_level(s, l, loss, level, level_ns[level], overlap);
 		else
 			l->unknown_ns += (uint64_t)level_ns[level];
 	}
+	for (unsigned kind = N_CELLS; kind <= N_WEIGHTS; kind++)
+		if (overlap[kind] && !blame_kind(s, l, kind, overlap[kind]) &&
+		    (kind != WEIGHT_AHEAD || !blame_kind(s, l, WEIGHT_DEVICE, overlap[kind])))
+			l->unknown_ns += (uint64_t)overlap[kind];
 	return s->rc;
 }
 

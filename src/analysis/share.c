@@ -4,96 +4,93 @@
 
 #include <stdbool.h>
 
-/* Of so few the remainders are kept and gone through once for each nanosecond that is left. */
-#define FEW 16
-
-struct part {
-	uint64_t whole, remainder;
-};
-
-static struct part part_of(uint64_t amount, uint64_t weight, uint64_t sum)
+static void part_of(uint64_t amount, uint64_t sum, struct claim *c)
 {
 	unsigned __int128 product;
 
 	/* a division of 128 bits costs ten times one of 64 */
-	if ((amount | weight) >> 32 == 0)
-		return (struct part){ amount * weight / sum, amount * weight % sum };
-	product = (unsigned __int128)amount * weight;
-	return (struct part){ (uint64_t)(product / sum), (uint64_t)(product % sum) };
+	if ((amount | c->weight) >> 32 == 0) {
+		c->part = (int64_t)(amount * c->weight / sum);
+		c->remainder = amount * c->weight % sum;
+		return;
+	}
+	product = (unsigned __int128)amount * c->weight;
+	c->part = (int64_t)(product / sum);
+	c->remainder = (uint64_t)(product % sum);
 }
 
-static void give_few(int64_t left, uint64_t *remainders, int64_t *parts, size_t n)
+static bool is_first(const struct claim *x, const struct claim *y)
 {
-	for (; left > 0; left--) {
-		size_t best = 0;
+	return x->remainder != y->remainder ? x->remainder > y->remainder : x->rank < y->rank;
+}
 
-		for (size_t i = 1; i < n; i++)
-			if (remainders[i] > remainders[best])
-				best = i;
-		parts[best]++;
-		remainders[best] = 0;
+static void swap(struct claim *x, struct claim *y)
+{
+	struct claim t = *x;
+
+	*x = *y;
+	*y = t;
+}
+
+/* The K first of N claims to the front, in no order (Hoare 1961, "Find"). */
+static void select_first(struct claim *claims, size_t n, size_t k)
+{
+	while (n > 1 && k > 0 && k < n) {
+		struct claim pivot = claims[n / 2];
+		size_t i = 0, j = n - 1;
+
+		for (;;) {
+			while (is_first(&claims[i], &pivot))
+				i++;
+			while (is_first(&pivot, &claims[j]))
+				j--;
+			if (i >= j)
+				break;
+			swap(&claims[i++], &claims[j--]);
+		}
+		/* all before i are first to all from i on, and neither side is empty */
+		if (k <= i) {
+			n = i;
+		} else {
+			claims += i;
+			n -= i;
+			k -= i;
+		}
 	}
 }
 
-/* How many remainders are REMAINDER or more. */
-static size_t count_from(uint64_t amount, const uint64_t *weights, size_t n, uint64_t sum,
-			 uint64_t remainder)
+void share_out(int64_t amount, struct claim *claims, size_t n)
 {
-	size_t count = 0;
+	uint64_t sum = 0;
+	int64_t left = amount;
 
 	for (size_t i = 0; i < n; i++)
-		count += part_of(amount, weights[i], sum).remainder >= remainder;
-	return count;
-}
-
-/*
- * The smallest remainder that still gets a nanosecond is found by halving, in at most 64 rounds
- * over the weights. There is one: the remainders sum to LEFT * SUM, and each is less than SUM.
- */
-static void give_many(int64_t left, uint64_t amount, const uint64_t *weights, int64_t *parts,
-		      size_t n, uint64_t sum)
-{
-	uint64_t low = 1, high = sum;
-
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (count_from(amount, weights, n, sum, middle) >= (size_t)left)
-			low = middle;
-		else
-			high = middle;
-	}
-	left -= (int64_t)count_from(amount, weights, n, sum, low + 1);
+		sum += claims[i].weight;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t remainder = part_of(amount, weights[i], sum).remainder;
-		bool last = remainder == low && left > 0;
-
-		parts[i] += remainder > low || last;
-		left -= last;
+		claims[i].part = 0;
+		claims[i].remainder = 0;
+		if (claims[i].weight)
+			part_of((uint64_t)amount, sum, &claims[i]);
+		left -= claims[i].part;
 	}
+	if (sum == 0 || left == 0)
+		return;
+	select_first(claims, n, (size_t)left);
+	for (int64_t i = 0; i < left; i++)
+		claims[i].part++;
 }
 
 void share_exactly(int64_t amount, const uint64_t *weights, int64_t *parts, size_t n)
 {
-	uint64_t sum = 0, remainders[FEW];
-	int64_t left = amount;
+	struct claim claims[SHARE_FEW];
 
-	for (size_t i = 0; i < n; i++)
-		sum += weights[i];
-	for (size_t i = 0; i < n; i++) {
-		struct part part = { 0 };
-
-		if (weights[i])
-			part = part_of((uint64_t)amount, weights[i], sum);
-		parts[i] = (int64_t)part.whole;
-		left -= parts[i];
-		if (i < FEW)
-			remainders[i] = part.remainder;
-	}
-	if (sum == 0 || left == 0)
+	if (n == 1) {
+		parts[0] = weights[0] ? amount : 0;
 		return;
-	if (n <= FEW)
-		give_few(left, remainders, parts, n);
-	else
-		give_many(left, (uint64_t)amount, weights, parts, n, sum);
+	}
+	for (size_t i = 0; i < n; i++)
+		claims[i] = (struct claim){ .weight = weights[i], .rank = i };
+	share_out(amount, claims, n);
+	for (size_t i = 0; i < n; i++)
+		parts[claims[i].rank] = claims[i].part;
 }

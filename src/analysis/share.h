@@ -6,11 +6,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct claim {
+	uint64_t weight;
+	uint64_t rank; /* of equal remainders the lower one is first; no two are equal */
+	uint64_t remainder;
+	int64_t part;
+};
+
 /*
- * AMOUNT >= 0 in proportion to the N WEIGHTS, to the nanosecond: each part is rounded down, and
- * what is left goes to the largest remainders (Hamilton's method), ties to the lower index. Without
- * any weight all parts are 0.
+ * AMOUNT >= 0 in proportion to the weights of the N claims, to the nanosecond: each part is rounded
+ * down, and what is left goes to the largest remainders (Hamilton's method). Without any weight all
+ * parts are 0. The claims may come out in another order.
  */
+void share_out(int64_t amount, struct claim *claims, size_t n);
+
+/* The same for few, which keep their places and rank by them; N is SHARE_FEW at most. */
+#define SHARE_FEW 64
 void share_exactly(int64_t amount, const uint64_t *weights, int64_t *parts, size_t n);
 
 #endif

@@ -120,9 +120,7 @@ static int window_close(struct sweep *s)
 	free(s->fs);
 	free(s->device);
 	free(s->heap);
-	free(s->sorted);
-	free(s->shares);
-	free(s->parts);
+	free(s->claims);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine.h"
 #include "records.h"
+#include "share.h"
 
 /* ---- parties: who is there ---- */
 
@@ -76,6 +77,7 @@ struct lane {
 	struct presence *watched;
 	bool watch_others; /* someone was there when it began */
 	bool watch_listed; /* among the watchers */
+	bool watch_ahead;  /* somebody\'s requests were there before it */
 	uint64_t watch_arrivals;
 	uint64_t watch_since_ns;
 
@@ -89,6 +91,9 @@ struct lane {
 	uint64_t mark;	       /* of a walk along waits */
 
 	struct sums weights; /* (kind, culprit) */
+	uint64_t *file_ns;   /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
+	uint32_t *file_met;  /* lanes with any */
+	uint32_t n_file_met;
 	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 
 	/* operations that met no other thread's, as bits */
@@ -145,13 +150,10 @@ struct sweep {
 	struct presence dirty;
 	struct boundary *heap;
 	size_t n, room;
-	bool root_is_free; /* was taken, and nothing has come into its place */
-	uint64_t mark;	   /* the newest of lanes */
-	/* of settle.c */
-	struct sum *sorted;
-	uint64_t *shares;
-	int64_t *parts;
-	size_t n_scratch;
+	bool root_is_free;    /* was taken, and nothing has come into its place */
+	uint64_t mark;	      /* the newest of lanes */
+	struct claim *claims; /* of settle.c */
+	size_t claims_room;
 };
 
 /* The location of TID at TIME_NS (a reused tid goes to the one alive then), or ETA_NONE. */
@@ -186,6 +188,9 @@ bool watch_end(struct sweep *s, struct lane *l, uint64_t now);
 /* waits.c: waiting for somebody the kernel named, and for those that one waits for. */
 void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now);
 void wait_end(struct sweep *s, struct lane *l, uint64_t now);
+
+/* So many lanes and no more have a table of each other, which is faster than one by key. */
+#define FEW_LANES 1024
 
 /* L's operation owes NS to CULPRIT. */
 void weight_add(struct sweep *s, struct lane *l, unsigned kind, uint64_t culprit, uint64_t ns,
