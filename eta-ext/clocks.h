@@ -50,6 +50,9 @@ struct eta_clock_map {
 	uint64_t rate_error_ppb;
 };
 
+/* An error_ns that nobody knows: two wall clocks. */
+#define ETA_CLOCK_ERROR_UNKNOWN UINT64_MAX
+
 /* The conversion that changes nothing, and the one that adds OFFSET_NS. */
 struct eta_clock_map eta_clock_offset(int64_t offset_ns, uint64_t error_ns);
 /* From ticks of a counter of HZ that stood at TICKS when our clock was at NS. */

@@ -248,11 +248,37 @@ void eta_cursor_close(struct eta_cursor *cursor);
  */
 int eta_merge(struct eta_trace **inputs, size_t n, struct eta_trace **out);
 
+/* Who a location without a thread id is. */
+struct eta_thread_name {
+	const char *location; /* its name */
+	uint32_t pid, tid;
+};
+
+struct eta_merge_options {
+	/*
+	 * From the clock of each input to the result's; NULL, all or one: as the inputs say
+	 * (SCI::CLOCK, SCI::REALTIME_OFFSET), else found from the calls that a thread made on both
+	 * sides.
+	 */
+	const struct eta_clock_map *const *clocks;
+	/* Of locations without a tid; others are found from their calls, where one thread fits. */
+	const struct eta_thread_name *threads;
+	size_t n_threads;
+};
+
+/* eta_merge where the user knows more than the inputs say. OPTIONS may be NULL. */
+int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_options *options,
+		   struct eta_trace **out);
+
 /* ---- write ---- */
 
 struct eta_write_options {
-	unsigned threads;				   /* 0: as many as CPUs */
-	void (*progress)(void *arg, uint64_t events_done); /* may be NULL */
+	unsigned threads; /* 0: as many as CPUs */
+	/*
+	 * May be NULL. Called now and then, by one thread at a time; other than 0: writing ends with
+	 * -ECANCELED, and nothing of it is left.
+	 */
+	int (*progress)(void *arg, uint64_t events_done);
 	void *arg;
 };
 

@@ -21,9 +21,13 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/levels.c \
 	eta-ext/levels.h \
 	eta-ext/otf2-flags.h \
+	eta-ext/match-calls.c \
+	eta-ext/match-calls.h \
 	eta-ext/merge.c \
 	eta-ext/merge.h \
+	eta-ext/merge-clocks.c \
 	eta-ext/merge-defs.c \
+	eta-ext/merge-match.c \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
 	eta-ext/source-otf2-addresses.c \

@@ -212,6 +212,7 @@ static int merge_addresses(struct eta_trace *trace, struct merge_input *input)
 	const struct eta_defs *defs = &input->trace->defs;
 	bool ok = true;
 
+	input->first_module = trace->defs.n_modules;
 	input->first_stack = trace->defs.n_stacks;
 	for (uint32_t i = 0; ok && i < defs->n_modules; i++) {
 		struct eta_module module = defs->modules[i];
@@ -231,14 +232,6 @@ static int merge_addresses(struct eta_trace *trace, struct merge_input *input)
 }
 
 /* ---- properties ---- */
-
-static const char *property_of(const struct eta_trace *trace, const char *name)
-{
-	for (uint32_t i = 0; i < trace->defs.n_properties; i++)
-		if (strcmp(trace->defs.properties[i].name, name) == 0)
-			return trace->defs.properties[i].value;
-	return NULL;
-}
 
 /* Last part of PATH, which is what a reader of the result can make sense of. */
 static const char *file_name(const char *path)
@@ -273,10 +266,8 @@ static int unite_property(struct eta_trace *trace, const struct merge *merge, co
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
-		const char *value = property_of(merge->inputs[i].trace, name);
+		const char *value = merge_property(merge->inputs[i].trace, name);
 
-		if (!value && strcmp(name, "SCI::CLOCK") == 0)
-			value = "unknown";
 		if (value)
 			rc = append(&list, value);
 	}
@@ -293,7 +284,7 @@ static int source_property(struct eta_trace *trace, const struct merge *merge)
 
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
 		const struct eta_trace *input = merge->inputs[i].trace;
-		const char *sources = property_of(input, "SCI::SOURCES");
+		const char *sources = merge_property(input, "SCI::SOURCES");
 		char *one = NULL;
 
 		/* an input that was merged itself names what it was made of */
@@ -318,13 +309,12 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 	if (eta_defs_property(trace, "SCI::LOST_EVENTS", lost) == ETA_NONE)
 		return -ENOMEM;
 	rc = source_property(trace, merge);
-	if (rc == 0)
-		rc = unite_property(trace, merge, "SCI::CLOCK");
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
 		const struct eta_defs *defs = &merge->inputs[i].trace->defs;
 
 		for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++)
-			if (!property_of(trace, defs->properties[p].name))
+			if (!merge_property(trace, defs->properties[p].name) &&
+			    strcmp(defs->properties[p].name, "SCI::CLOCK") != 0)
 				rc = unite_property(trace, merge, defs->properties[p].name);
 	}
 	return rc;
@@ -363,12 +353,13 @@ static int copy_defs(struct eta_trace *trace, const struct merge *merge)
 	return ok ? 0 : -ENOMEM;
 }
 
-int merge_defs(struct eta_trace *trace, struct merge *merge)
+int merge_defs(struct eta_trace *trace, struct merge *merge,
+	       const struct eta_merge_options *options)
 {
 	struct known *regions = NULL, *files = NULL, *devices = NULL, *processes = NULL;
 	int rc = 0;
 
-	if (merge->n_inputs == 1) {
+	if (merge->as_is) {
 		rc = copy_defs(trace, merge);
 		if (rc == 0)
 			rc = merge_addresses(trace, &merge->inputs[0]);
@@ -389,6 +380,12 @@ int merge_defs(struct eta_trace *trace, struct merge *merge)
 	}
 	if (rc == 0)
 		rc = merge_properties(trace, merge);
+	if (rc == 0)
+		rc = merge_names(trace, merge, options);
+	if (rc == 0)
+		rc = merge_match(trace, merge);
+	if (rc == 0)
+		rc = merge_clock_properties(trace, merge);
 out:
 	if (rc == 0)
 		rc = merge_threads(trace, merge);

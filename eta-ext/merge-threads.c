@@ -13,6 +13,7 @@ struct candidate {
 	const struct eta_location *location;
 	uint32_t process; /* of the result */
 	uint32_t tid;
+	uint64_t start_ns; /* by the result's clock; 0: unknown */
 	uint32_t rank;
 	uint32_t alone; /* no other location can be the same: a number of its own, else 0 */
 	uint32_t life;	/* of the same (process, tid): which of its lives */
@@ -50,7 +51,7 @@ static int by_key(const void *left, const void *right)
 	if (order == 0)
 		order = compare(a->part.input, b->part.input);
 	if (order == 0)
-		order = compare(a->location->start_ns, b->location->start_ns);
+		order = compare(a->start_ns, b->start_ns);
 	if (order == 0)
 		order = compare(a->part.location, b->part.location);
 	return order;
@@ -125,7 +126,7 @@ static void find_lives(struct candidate *group, size_t n)
 
 	for (size_t i = 1; i < n; i++)
 		if (group[i].part.input != group[i - 1].part.input &&
-		    group[i].location->start_ns < guide->location->start_ns)
+		    group[i].start_ns < guide->start_ns)
 			guide = &group[i];
 	while (guide + n_guide < group + n && guide[n_guide].part.input == guide->part.input)
 		n_guide++;
@@ -136,11 +137,10 @@ static void find_lives(struct candidate *group, size_t n)
 			c->life = (uint32_t)(c - guide);
 		} else {
 			c->life = 0;
-			while (c->life + 1 < n_guide &&
-			       guide[c->life + 1].location->start_ns <= c->location->start_ns)
+			while (c->life + 1 < n_guide && guide[c->life + 1].start_ns <= c->start_ns)
 				c->life++;
 		}
-		c->life_start_ns = guide[c->life].location->start_ns;
+		c->life_start_ns = guide[c->life].start_ns;
 	}
 }
 
@@ -192,11 +192,13 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 	location.name = name_of(order);
 	location.process = first->process;
 	location.tid = first->tid;
+	location.start_ns = first->start_ns;
 	for (uint32_t i = 0; i < order->n; i++) {
 		const struct eta_location *part = first[i].location;
 
-		if (part->start_ns && (part->start_ns < location.start_ns || !location.start_ns))
-			location.start_ns = part->start_ns;
+		if (first[i].start_ns &&
+		    (first[i].start_ns < location.start_ns || !location.start_ns))
+			location.start_ns = first[i].start_ns;
 		if (part->kind == ETA_LOCATION_KERNEL_THREAD)
 			location.kind = part->kind;
 		if (i > 0)
@@ -224,14 +226,22 @@ static size_t gather(const struct merge *merge, struct candidate *all)
 
 		for (uint32_t l = 0; l < defs->n_locations; l++) {
 			const struct eta_location *location = &defs->locations[l];
+			const struct merge_name *name = input->names ? &input->names[l] : NULL;
 
+			if (name && !name->tid)
+				name = NULL;
 			all[n++] = (struct candidate){
 				.part = { .input = i, .location = l },
 				.location = location,
-				.process = location->process == ETA_NONE
+				.process = name ? name->process
+					   : location->process == ETA_NONE
 						   ? ETA_NONE
 						   : input->processes[location->process],
-				.tid = location->tid,
+				.tid = name ? name->tid : location->tid,
+				.start_ns = location->start_ns
+						    ? eta_clock_convert(&input->clock,
+									location->start_ns)
+						    : 0,
 				.rank = input->rank,
 			};
 		}
@@ -264,7 +274,7 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	orders = calloc(n + 1, sizeof(*orders));
 	if (!merge->first || !merge->parts || !all || !orders)
 		goto out;
-	if (merge->n_inputs == 1) {
+	if (merge->as_is) {
 		rc = single(trace, merge);
 		goto out;
 	}

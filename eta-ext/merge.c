@@ -13,6 +13,8 @@ enum { BATCH = 1024 };
 struct stream {
 	struct eta_cursor *cursor;
 	const struct eta_event *head, *end;
+	const struct eta_clock_map *clock; /* NULL: the result's */
+	struct eta_event *converted;	   /* a batch by the result's clock */
 	const uint32_t *regions, *handles;
 	uint32_t first_stack;
 	uint64_t match_factor, match_offset;
@@ -74,6 +76,27 @@ static struct stream *choose(struct merge_cursor *c, uint64_t *until_ns)
 	return best;
 }
 
+/* Moves the batch of S to the result's clock, in a copy: the batch is the source's own. */
+static int convert_batch(struct stream *s, size_t n)
+{
+	struct eta_event *converted = reallocarray(s->converted, n, sizeof(*converted));
+
+	if (!converted) {
+		eta_error("not enough memory to convert times");
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		converted[i] = s->head[i];
+		converted[i].time_ns = eta_clock_convert(s->clock, converted[i].time_ns);
+		if (converted[i].kind == ETA_IO_BEGIN && converted[i].has & ETA_HAS_END)
+			converted[i].end_ns = eta_clock_convert(s->clock, converted[i].end_ns);
+	}
+	s->converted = converted;
+	s->head = converted;
+	s->end = converted + n;
+	return 0;
+}
+
 /* Next batch of S: 1, 0 at its end, -errno. */
 static int refill(struct stream *s)
 {
@@ -84,6 +107,12 @@ static int refill(struct stream *s)
 		return (int)n;
 	s->head = batch;
 	s->end = batch + n;
+	if (s->clock) {
+		int rc = convert_batch(s, (size_t)n);
+
+		if (rc)
+			return rc;
+	}
 	return 1;
 }
 
@@ -108,6 +137,7 @@ static inline void translate(struct stream *s, struct eta_event *to)
 
 static void remove_stream(struct merge_cursor *c, struct stream *s)
 {
+	free(s->converted);
 	for (struct stream *last = &c->streams[--c->n_streams]; s < last; s++)
 		s[0] = s[1];
 }
@@ -147,6 +177,8 @@ static void merge_cursor_close(struct eta_cursor *cursor)
 
 	for (size_t i = 0; i < c->n_cursors; i++)
 		eta_cursor_close(c->cursors[i]);
+	for (size_t i = 0; i < c->n_streams; i++)
+		free(c->streams[i].converted);
 	check_free(&c->check);
 	free(c->cursors);
 	free(c->streams);
@@ -193,6 +225,7 @@ static int open_stream(struct merge_cursor *c, const struct merge *merge,
 		.cursor = c->cursors[c->n_cursors++],
 		.regions = input->regions,
 		.handles = input->handles,
+		.clock = eta_clock_is_identity(&input->clock) ? NULL : &input->clock,
 		.first_stack = input->first_stack,
 		.match_factor = merge->n_inputs,
 		.match_offset = part->input,
@@ -201,6 +234,8 @@ static int open_stream(struct merge_cursor *c, const struct merge *merge,
 		return 0;
 	rc = refill(s);
 	c->n_streams += rc > 0;
+	if (rc <= 0)
+		free(s->converted);
 	return rc;
 }
 
@@ -209,7 +244,7 @@ static int merge_cursor_open(struct eta_trace *trace, uint32_t location, struct 
 	const struct merge *merge = trace->data;
 	const struct merge_part *parts = merge->parts + merge->first[location];
 	size_t n = merge->first[location + 1] - merge->first[location];
-	bool single = merge->n_inputs == 1;
+	bool single = merge->as_is;
 	struct merge_cursor *c = calloc(1, sizeof(*c));
 	int rc = -ENOMEM;
 
@@ -250,6 +285,7 @@ static void merge_close(struct eta_trace *trace)
 		free(input->files);
 		free(input->handles);
 		free(input->processes);
+		free(input->names);
 		eta_close(input->trace);
 	}
 	free(merge->inputs);
@@ -287,6 +323,12 @@ static struct merge *merge_new(struct eta_trace **inputs, size_t n)
 
 int eta_merge(struct eta_trace **inputs, size_t n, struct eta_trace **out)
 {
+	return eta_merge_with(inputs, n, NULL, out);
+}
+
+int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_options *options,
+		   struct eta_trace **out)
+{
 	struct eta_trace *trace = NULL;
 	struct merge *merge = NULL;
 	int rc = -EINVAL;
@@ -313,7 +355,10 @@ int eta_merge(struct eta_trace **inputs, size_t n, struct eta_trace **out)
 		counts.events = 0;
 		eta_counts_add(&trace->counts, &counts);
 	}
-	rc = merge_defs(trace, merge);
+	merge_clocks(merge, options);
+	merge->as_is = n == 1 && eta_clock_is_identity(&merge->inputs[0].clock) &&
+		       !(options && options->n_threads);
+	rc = merge_defs(trace, merge, options);
 	if (rc)
 		goto out;
 	*out = trace;

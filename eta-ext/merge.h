@@ -11,17 +11,31 @@ struct merge_part {
 	uint32_t location;
 };
 
+/* Who a location without a tid is. */
+struct merge_name {
+	uint32_t process; /* of the result */
+	uint32_t tid;	  /* 0: not known */
+};
+
 struct merge_input {
 	struct eta_trace *trace;
 	uint32_t *regions; /* index there -> index in the result */
 	uint32_t *files;
 	uint32_t *handles;
 	uint32_t *processes;
+	struct merge_name *names; /* per location; NULL: none was needed */
+	uint32_t first_module;
+	enum eta_clock own_clock;   /* as it says */
+	struct eta_clock_map clock; /* from its clock to the result's */
+	bool clock_is_given;	    /* by the user */
+	bool clock_is_known;
 	uint32_t first_stack; /* its stacks stand behind those of the inputs before it */
 	uint32_t rank; /* 0: has regions outside the kernel, so it is the outer side of a tie */
 };
 
 struct merge {
+	enum eta_clock clock; /* of the result; UNKNOWN: no input says */
+	bool as_is;	      /* one input, of which nothing changes */
 	struct merge_input *inputs;
 	size_t n_inputs;
 	/* result location L is made of parts[first[L]] to parts[first[L + 1] - 1], outermost first
@@ -31,8 +45,22 @@ struct merge {
 	uint32_t n_parts;
 };
 
-/* Fills TRACE's definitions and the maps of MERGE from its inputs. */
-int merge_defs(struct eta_trace *trace, struct merge *merge);
+/* Fills TRACE's definitions and the maps of MERGE from its inputs. OPTIONS may be NULL. */
+int merge_defs(struct eta_trace *trace, struct merge *merge,
+	       const struct eta_merge_options *options);
+
+/* Value of the property NAME, or NULL. */
+const char *merge_property(const struct eta_trace *trace, const char *name);
+
+/* The result's clock, and the conversions that the inputs or OPTIONS tell. */
+void merge_clocks(struct merge *merge, const struct eta_merge_options *options);
+/* Says the clock and the conversions in TRACE's properties, once all are known. */
+int merge_clock_properties(struct eta_trace *trace, const struct merge *merge);
+
+/* The threads that OPTIONS name; then the threads and clocks that only the calls tell. */
+int merge_names(struct eta_trace *trace, struct merge *merge,
+		const struct eta_merge_options *options);
+int merge_match(struct eta_trace *trace, struct merge *merge);
 
 /* The part of it that finds the threads: locations of TRACE, MERGE's first and parts. */
 int merge_threads(struct eta_trace *trace, struct merge *merge);

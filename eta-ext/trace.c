@@ -247,6 +247,12 @@ void eta_cursor_close(struct eta_cursor *cursor)
 	cursor->trace->ops->cursor_close(cursor);
 }
 
+void eta_cursor_drop(struct eta_cursor *cursor)
+{
+	if (cursor)
+		cursor->trace->ops->cursor_close(cursor);
+}
+
 /* ---- definitions ---- */
 
 const char *eta_trace_string(struct eta_trace *trace, const char *text)

@@ -224,8 +224,9 @@ static void report_progress(struct archive_writer *writer, uint64_t events)
 
 	pthread_mutex_lock(&writer->lock);
 	writer->events_done += events;
-	if (options && options->progress)
-		options->progress(options->arg, writer->events_done);
+	if (options && options->progress && options->progress(options->arg, writer->events_done) &&
+	    writer->rc == 0)
+		__atomic_store_n(&writer->rc, -ECANCELED, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&writer->lock);
 }
 

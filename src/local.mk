@@ -42,6 +42,7 @@ src_libanalysis_la_LIBADD = -lm -lpthread
 bin_PROGRAMS += src/sci-analyze
 src_sci_analyze_SOURCES = \
 	src/sci-analyze.c \
+	src/inputs.c src/inputs.h \
 	src/report/callsites.c \
 	src/report/json.c \
 	src/report/report.h \
@@ -52,7 +53,12 @@ src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
 src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS)
 
 bin_PROGRAMS += src/sci-merge
-src_sci_merge_SOURCES = src/sci-merge.c src/merging.c src/merging.h
+MERGING = src/merging.c src/merging.h src/progress.c src/progress.h
+src_sci_merge_SOURCES = \
+	src/sci-merge.c \
+	src/clock-options.c src/clock-options.h \
+	src/inputs.c src/inputs.h \
+	$(MERGING)
 src_sci_merge_LDADD = $(COMMAND_LIBS)
 
 bin_PROGRAMS += src/sci-kernel
@@ -63,7 +69,7 @@ bin_PROGRAMS += src/sci-record
 src_sci_record_SOURCES = \
 	src/sci-record.c \
 	src/after-run.c src/after-run.h \
-	src/merging.c src/merging.h \
+	$(MERGING) \
 	src/program-check.c src/program-check.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
 src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "progress.h"
+
 /* What stands behind the numbers of every line; the rest only where it is not 0. */
 static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 {
@@ -83,6 +85,39 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	print_rest(m->report, &counts, true);
 }
 
+/* Bound of the events of MERGED, 0: unknown. */
+static uint64_t events_of(const struct eta_trace *merged)
+{
+	const struct eta_defs *defs = eta_trace_defs(merged);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < defs->n_locations; i++) {
+		if (!defs->locations[i].events)
+			return 0;
+		n += defs->locations[i].events;
+	}
+	return n;
+}
+
+static int write_archive(const struct merging *m, struct eta_trace *merged,
+			 struct eta_counts *written)
+{
+	struct progress progress;
+	struct eta_write_options options = {
+		.threads = m->threads,
+		.progress = progress_step,
+		.arg = &progress,
+	};
+	int rc;
+
+	progress_begin(&progress, events_of(merged), m->quiet);
+	rc = eta_write_otf2(merged, m->output, &options, written);
+	if (rc == -ECANCELED && progress_is_broken_off())
+		eta_error("%s: broken off, nothing was written", m->output);
+	progress_end(&progress);
+	return rc;
+}
+
 int merging_run(const struct merging *m, bool *complete)
 {
 	struct eta_trace **inputs = calloc(m->n_inputs, sizeof(*inputs)), *merged = NULL;
@@ -95,9 +130,10 @@ int merging_run(const struct merging *m, bool *complete)
 	}
 	rc = open_inputs(m, inputs);
 	if (rc == 0)
-		rc = eta_merge(inputs, m->n_inputs, &merged); /* which owns them now */
+		/* which owns them now */
+		rc = eta_merge_with(inputs, m->n_inputs, &m->merge, &merged);
 	if (rc == 0)
-		rc = eta_write_otf2(merged, m->output, &m->write, &written);
+		rc = write_archive(m, merged, &written);
 	if (rc)
 		goto out;
 	eta_trace_counts(merged, &counts);

@@ -8,16 +8,19 @@
 #include "eta-ext/eta.h"
 
 struct merging {
-	char *const *inputs; /* spool directories, archives */
+	char *const *inputs; /* spool directories, archives, ... */
 	size_t n_inputs;
+	struct eta_merge_options merge;
 	const char *output; /* the archive's anchor, "DIR/unified.otf2" */
 	struct eta_options open;
-	struct eta_write_options write;
-	FILE *report; /* where the counts go, a line per trace; NULL: nowhere */
+	unsigned threads; /* 0: the number of CPUs */
+	bool quiet;	  /* no line that moves on a terminal */
+	FILE *report;	  /* where the counts go, a line per trace; NULL: nowhere */
 };
 
 /*
- * 0 or -errno, which has been reported. COMPLETE: nothing was lost, damaged, orphan, truncated,
+ * 0 or -errno, which has been reported. A signal that breaks it off ends the process, once nothing
+ * of the archive is left. COMPLETE: nothing was lost, damaged, orphan, truncated,
  * crossing or out of order.
  */
 int merging_run(const struct merging *merging, bool *complete);

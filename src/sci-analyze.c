@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "inputs.h"
 #include "report/report.h"
 #include "symbols.h"
 
@@ -69,8 +70,8 @@ static const struct argp_option argp_options[] = {
 
 static const char doc[] = "Scores a trace: how much each thread was slowed by interference (SCI), "
 			  "at which level, why, "
-			  "and what helps. TRACE is an OTF2 archive (its .otf2 file) or a spool "
-			  "directory; several are "
+			  "and what helps. TRACE is an OTF2 archive (its .otf2 file), a spool "
+			  "directory or the folder of a recording; several are "
 			  "merged first."
 			  "\v"
 			  "EXAMPLES\n"
@@ -200,13 +201,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int open_all(char **paths, size_t n_paths, const struct eta_options *options,
 		    struct eta_trace **out)
 {
-	struct eta_trace **inputs = calloc(n_paths, sizeof(*inputs));
+	struct eta_trace **inputs;
+	struct inputs found;
 	size_t n = 0;
-	int rc = inputs ? 0 : -ENOMEM;
+	int rc = inputs_find(paths, n_paths, true, &found);
 
 	*out = NULL;
-	for (; !rc && n < n_paths; n++) {
-		rc = eta_open(paths[n], options, &inputs[n]);
+	inputs = calloc(found.n + 1, sizeof(*inputs));
+	if (!inputs)
+		rc = -ENOMEM;
+	for (; !rc && n < found.n; n++) {
+		rc = eta_open(found.paths[n], options, &inputs[n]);
 		if (rc < 0)
 			break;
 	}
@@ -217,6 +222,7 @@ static int open_all(char **paths, size_t n_paths, const struct eta_options *opti
 			eta_close(inputs[i]);
 	}
 	free(inputs);
+	inputs_free(&found);
 	return rc;
 }
 

@@ -10,11 +10,17 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "clock-options.h"
+#include "inputs.h"
 #include "merging.h"
 
 struct arguments {
 	struct merging merging;
-	char **inputs; /* merging.inputs, while they are collected */
+	char **given; /* as on the command line */
+	size_t n_given;
+	const char **clocks; /* of --clock */
+	size_t n_clocks;
+	const char *tid_map;
 	bool strict, quiet;
 };
 
@@ -22,13 +28,15 @@ enum option_key {
 	OPTION_THREADS = 256,
 	OPTION_STRICT,
 	OPTION_LENIENT,
+	OPTION_CLOCK,
+	OPTION_TID_MAP,
 };
 
 static const struct argp_option argp_options[] = {
 	{ .doc = "Output:", .group = 1 },
 	{ "output", 'o', "ARCHIVE", 0, "where the unified archive goes, a name that ends in .otf2",
 	  0 },
-	{ "quiet", 'q', NULL, 0, "no counts at the end", 0 },
+	{ "quiet", 'q', NULL, 0, "no counts at the end, no line that moves on a terminal", 0 },
 	{ .doc = "Reading:", .group = 2 },
 	{ "lenient", OPTION_LENIENT, NULL, 0,
 	  "keep the good part of damaged inputs and count the rest", 0 },
@@ -36,13 +44,22 @@ static const struct argp_option argp_options[] = {
 	  "status 1 when anything was lost, broken or cut off (the archive is written all the "
 	  "same)",
 	  0 },
+	{ .doc = "Clocks and threads:", .group = 3 },
+	{ "clock", OPTION_CLOCK, "N:NS|N:FILE", 0,
+	  "add NS to the times of input N (from 1), or convert them by the pairs in FILE: begin "
+	  "and end by its clock, then what lay inside by the other clock, in ns, a pair per line",
+	  0 },
+	{ "tid-map", OPTION_TID_MAP, "FILE", 0,
+	  "which threads the locations without a thread id are: LOCATION PID TID per line", 0 },
+	{ .doc = "Work:", .group = 4 },
 	{ "threads", OPTION_THREADS, "N", 0, "use N threads (the number of CPUs)", 0 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Merges the traces of a run, by thread and time, into one OTF2 archive. INPUT is a spool "
-	"directory or an OTF2 archive (its .otf2 file)."
+	"directory, an OTF2 archive (its .otf2 file), or the folder of a recording, for the traces "
+	"in it."
 	"\v"
 	"EXAMPLES\n"
 	"  sci-merge run/user.spool run/kernel.spool -o run/unified.otf2\n"
@@ -69,15 +86,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->strict = true;
 		break;
 	case OPTION_THREADS:
-		a->merging.write.threads = (unsigned)cli_number(arg, 1, 1024, "N", state);
+		a->merging.threads = (unsigned)cli_number(arg, 1, 1024, "N", state);
+		break;
+	case OPTION_CLOCK:
+		a->clocks[a->n_clocks++] = arg;
+		break;
+	case OPTION_TID_MAP:
+		a->tid_map = arg;
 		break;
 	case ARGP_KEY_ARG:
-		/* argv has room for all its words: the inputs move to its front */
-		a->inputs[a->merging.n_inputs++] = arg;
+		a->given[a->n_given++] = arg;
 		break;
 	case ARGP_KEY_END:
-		if (a->merging.n_inputs == 0)
-			argp_error(state, "which traces? Give spool directories or .otf2 files");
+		if (a->n_given == 0)
+			argp_error(state, "which traces? Give spool directories, .otf2 files or "
+					  "the folder of a recording");
 		if (!a->merging.output)
 			argp_error(state, "where to? Give -o ARCHIVE.otf2");
 		break;
@@ -121,22 +144,75 @@ static int check_paths(const struct merging *m)
 	return 0;
 }
 
+/* What --clock says, per input. MAPS and CLOCKS have room for all of them. */
+static int read_clocks(const struct arguments *a, struct eta_clock_map *maps,
+		       const struct eta_clock_map **clocks)
+{
+	for (size_t i = 0; i < a->n_clocks; i++) {
+		size_t input;
+		int rc = clock_option(a->clocks[i], &input, &maps[i]);
+
+		if (rc)
+			return rc;
+		if (input > a->merging.n_inputs) {
+			eta_error("--clock=%s: there are %zu inputs", a->clocks[i],
+				  a->merging.n_inputs);
+			return -EINVAL;
+		}
+		clocks[input - 1] = &maps[i];
+	}
+	return 0;
+}
+
+static int merge(struct arguments *a, bool *complete)
+{
+	struct eta_clock_map *maps = calloc(a->n_clocks + 1, sizeof(*maps));
+	const struct eta_clock_map **clocks = NULL;
+	struct tid_map tid_map = { 0 };
+	struct inputs inputs;
+	int rc = inputs_find(a->given, a->n_given, false, &inputs);
+
+	clocks = calloc(inputs.n + 1, sizeof(*clocks));
+	if (rc == 0 && (!maps || !clocks)) {
+		eta_error("not enough memory");
+		rc = -ENOMEM;
+	}
+	a->merging.inputs = inputs.paths;
+	a->merging.n_inputs = inputs.n;
+	if (rc == 0)
+		rc = check_paths(&a->merging);
+	if (rc == 0)
+		rc = read_clocks(a, maps, clocks);
+	if (rc == 0 && a->tid_map)
+		rc = tid_map_read(a->tid_map, &tid_map);
+	a->merging.merge = (struct eta_merge_options){ .clocks = clocks,
+						       .threads = tid_map.threads,
+						       .n_threads = tid_map.n };
+	if (rc == 0)
+		rc = merging_run(&a->merging, complete);
+	tid_map_free(&tid_map);
+	inputs_free(&inputs);
+	free(clocks);
+	free(maps);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = { 0 };
 	bool complete = true;
 	int rc;
 
-	a.merging.inputs = a.inputs = calloc((size_t)argc, sizeof(*a.inputs));
-	if (!a.inputs) {
+	a.given = calloc((size_t)argc, sizeof(*a.given));
+	a.clocks = calloc((size_t)argc, sizeof(*a.clocks));
+	if (!a.given || !a.clocks) {
 		eta_error("not enough memory");
 		return CLI_FAILED;
 	}
 	cli_parse(&argp, argc, argv, &a);
 	a.merging.report = a.quiet ? NULL : stdout;
-	rc = check_paths(&a.merging);
-	if (rc == 0)
-		rc = merging_run(&a.merging, &complete);
+	a.merging.quiet = a.quiet;
+	rc = merge(&a, &complete);
 	if (rc == 0 && a.strict && !complete) {
 		eta_error("%s: is not complete and --strict was given (the counts say what is "
 			  "missing)",
@@ -147,6 +223,7 @@ int main(int argc, char **argv)
 		eta_error("cannot write the counts: %s", strerror(errno));
 		rc = -errno;
 	}
-	free(a.inputs);
+	free(a.given);
+	free(a.clocks);
 	return rc ? CLI_FAILED : CLI_OK;
 }

@@ -357,6 +357,7 @@ static int merge(struct recording *r, bool *complete)
 		.inputs = inputs,
 		.output = archive,
 		.report = r->options->quiet ? NULL : stderr,
+		.quiet = r->options->quiet,
 	};
 
 	int rc;

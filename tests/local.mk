@@ -45,6 +45,12 @@ tests_unit_test_merge_SOURCES = tests/unit/test-merge.c tests/unit/events.c test
 tests_unit_test_merge_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_merge_LDADD = $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-merge-match
+tests_unit_test_merge_match_SOURCES = tests/unit/test-merge-match.c tests/unit/events.c \
+	tests/unit/events.h $(MEMORY_TRACE)
+tests_unit_test_merge_match_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_merge_match_LDADD = $(UNIT_LIBS)
+
 # A spool made by hand, and events as text.
 SPOOL_MAKER = tests/unit/spool-maker.c tests/unit/spool-maker.h \
 	tests/unit/events.c tests/unit/events.h tests/unit/unit.h
@@ -112,7 +118,7 @@ noinst_PROGRAMS += tests/programs/make-spool
 tests_programs_make_spool_SOURCES = tests/programs/make-spool.c \
 	tests/unit/spool-maker.c tests/unit/spool-maker.h
 tests_programs_make_spool_LDADD = eta-ext/libspool.la
-script_tests += tests/cases/library.sh tests/cases/merge.sh tests/cases/spool-damage.py \
+script_tests += tests/cases/library.sh tests/cases/merge-limits.sh tests/cases/merge.sh tests/cases/spool-damage.py \
 	tests/cases/merge-projection.sh
 EXTRA_DIST += tests/projection.py
 

@@ -1,0 +1,187 @@
+/* What the inputs of a merge say of their clocks, made one: conversions to the clock of the result.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "merge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two clocks read one after the other by a tracer, and what NTP slews in a short run. */
+enum { READ_ERROR_NS = 1000 };
+
+const char *merge_property(const struct eta_trace *trace, const char *name)
+{
+	for (uint32_t i = 0; i < trace->defs.n_properties; i++)
+		if (strcmp(trace->defs.properties[i].name, name) == 0)
+			return trace->defs.properties[i].value;
+	return NULL;
+}
+
+/* The one host of all processes of INPUT; "" where it is not known or there are several. */
+static const char *host_of(const struct eta_trace *input)
+{
+	const char *host = "";
+
+	for (uint32_t p = 0; p < input->defs.n_processes; p++) {
+		const char *own = input->defs.processes[p].host;
+
+		if (*host && *own && strcmp(host, own) != 0)
+			return "";
+		if (*own)
+			host = own;
+	}
+	return host;
+}
+
+static bool same_host(const char *a, const char *b)
+{
+	return !*a || !*b || strcmp(a, b) == 0;
+}
+
+/* CLOCK minus CLOCK_MONOTONIC on the host of INPUT, as it or another input of that host says. */
+static bool offset_of(const struct merge *merge, const struct merge_input *input,
+		      enum eta_clock clock, int64_t *offset_ns)
+{
+	const char *host = host_of(input->trace), *name = eta_clock_name(clock), *value;
+	char property[64];
+
+	*offset_ns = 0;
+	if (clock == ETA_CLOCK_MONOTONIC)
+		return true;
+	if (strncmp(name, "CLOCK_", 6) == 0)
+		name += 6;
+	snprintf(property, sizeof(property), "SCI::%s_OFFSET", name);
+	value = merge_property(input->trace, property);
+	for (size_t i = 0; !value && i < merge->n_inputs; i++)
+		if (same_host(host, host_of(merge->inputs[i].trace)))
+			value = merge_property(merge->inputs[i].trace, property);
+	if (!value)
+		return false;
+	*offset_ns = strtoll(value, NULL, 10);
+	return true;
+}
+
+/*
+ * CLOCK of INPUT's host minus what all inputs have in common: CLOCK_MONOTONIC, if they are of one
+ * host; two hosts have nothing but their wall clocks.
+ */
+static bool between(const struct merge *merge, const struct merge_input *input,
+		    enum eta_clock clock, bool one_host, int64_t *offset_ns)
+{
+	int64_t real = 0;
+	bool known = one_host || clock == ETA_CLOCK_REALTIME ||
+		     offset_of(merge, input, ETA_CLOCK_REALTIME, &real);
+
+	*offset_ns = 0;
+	if (!one_host && clock == ETA_CLOCK_REALTIME)
+		return true;
+	known = known && offset_of(merge, input, clock, offset_ns);
+	*offset_ns -= real;
+	return known;
+}
+
+/* From INPUT's clock to the one of REFERENCE, by what the tracers told; false: they did not. */
+static bool declared(const struct merge *merge, struct merge_input *input,
+		     const struct merge_input *reference)
+{
+	bool here = same_host(host_of(input->trace), host_of(reference->trace));
+	int64_t own, its;
+
+	if (here && input->own_clock == merge->clock)
+		return true;
+	if (input->own_clock == ETA_CLOCK_UNKNOWN ||
+	    !between(merge, input, input->own_clock, here, &own) ||
+	    !between(merge, reference, merge->clock, here, &its))
+		return false;
+	if (!here)
+		eta_warn("%s: was recorded on %s, %s on %s: their times are compared by the wall "
+			 "clocks, and are as far apart as those (--clock says better)",
+			 input->trace->path, host_of(input->trace), reference->trace->path,
+			 host_of(reference->trace));
+	input->clock = eta_clock_offset(its - own, here ? READ_ERROR_NS : ETA_CLOCK_ERROR_UNKNOWN);
+	return true;
+}
+
+void merge_clocks(struct merge *merge, const struct eta_merge_options *options)
+{
+	const struct merge_input *reference = NULL;
+
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		struct merge_input *input = &merge->inputs[i];
+
+		input->clock = eta_clock_offset(0, 0);
+		input->own_clock = eta_clock_by_name(merge_property(input->trace, "SCI::CLOCK"));
+		if (options && options->clocks && options->clocks[i]) {
+			input->clock = *options->clocks[i];
+			input->clock_is_given = true;
+			continue;
+		}
+		if (input->own_clock == ETA_CLOCK_UNKNOWN || input->own_clock == ETA_CLOCK_RELATIVE)
+			continue;
+		if (!reference || (reference->own_clock != ETA_CLOCK_MONOTONIC &&
+				   input->own_clock == ETA_CLOCK_MONOTONIC))
+			reference = input;
+	}
+	if (reference)
+		merge->clock = reference->own_clock;
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		struct merge_input *input = &merge->inputs[i];
+
+		/* without any clock that is known they are taken for the same */
+		input->clock_is_known = input->clock_is_given || !reference || input == reference ||
+					declared(merge, input, reference);
+	}
+}
+
+/* Converts what is in TRACE's definitions already, once all conversions are known. */
+static void convert_modules(struct eta_trace *trace, const struct merge *merge)
+{
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		const struct merge_input *input = &merge->inputs[i];
+		struct eta_module *module = trace->defs.modules + input->first_module;
+
+		if (!eta_clock_is_identity(&input->clock))
+			for (uint32_t m = 0; m < input->trace->defs.n_modules; m++)
+				module[m].since_ns =
+					eta_clock_convert(&input->clock, module[m].since_ns);
+	}
+}
+
+int merge_clock_properties(struct eta_trace *trace, const struct merge *merge)
+{
+	const char *names[ETA_N_CLOCKS] = { NULL };
+	char all[128] = "", text[160], name[48];
+	int n = 0;
+
+	convert_modules(trace, merge);
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		const struct merge_input *input = &merge->inputs[i];
+		enum eta_clock clock = input->clock_is_known ? merge->clock : input->own_clock;
+
+		if (!names[clock])
+			n += snprintf(all + n, sizeof(all) - (size_t)n, "%s%s", n ? "; " : "",
+				      eta_clock_name(clock));
+		names[clock] = all;
+		if (eta_clock_is_identity(&input->clock))
+			continue;
+		/* as "SCI::SOURCES" counts them */
+		snprintf(name, sizeof(name), "SCI::CLOCK_OF_%zu", i + 1);
+		eta_clock_map_print(&input->clock, text, sizeof(text));
+		if (eta_defs_property(trace, name, text) == ETA_NONE)
+			return -ENOMEM;
+		if (input->clock.error_ns == ETA_CLOCK_ERROR_UNKNOWN ||
+		    input->clock.num != input->clock.den)
+			continue;
+		snprintf(text, sizeof(text), "%" PRId64 " %" PRId64,
+			 input->clock.to_ns - input->clock.from_ns - (int64_t)input->clock.error_ns,
+			 input->clock.to_ns - input->clock.from_ns +
+				 (int64_t)input->clock.error_ns);
+		if (!merge_property(trace, "SCI::OFFSET_INTERVAL") &&
+		    eta_defs_property(trace, "SCI::OFFSET_INTERVAL", text) == ETA_NONE)
+			return -ENOMEM;
+	}
+	return eta_defs_property(trace, "SCI::CLOCK", all) == ETA_NONE ? -ENOMEM : 0;
+}

@@ -1,0 +1,22 @@
+/* Traces as the user names them: a file, a spool, or the folder of a whole recording. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_INPUTS_H
+#define SCI_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct inputs {
+	char **paths;
+	size_t n;
+};
+
+/*
+ * The traces that PATHS mean. A folder that sci-record or eztrace left stands for the traces in it:
+ * with MERGED the archive that was made of them, where there is one, else the traces themselves.
+ * Anything else is as it is. 0 or -errno, reported; inputs_free in either case.
+ */
+int inputs_find(char *const *paths, size_t n, bool merged, struct inputs *out);
+void inputs_free(struct inputs *inputs);
+
+#endif

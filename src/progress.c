@@ -1,0 +1,83 @@
+/* Long work: a line that moves on a terminal, and an end in order when the user breaks it off. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "progress.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STEP_NS = 100000000 };
+
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+enum { N_SIGNALS = sizeof(signals) / sizeof(*signals) };
+
+static struct sigaction before[N_SIGNALS];
+static volatile sig_atomic_t came;
+
+static void remember(int sig)
+{
+	came = sig;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void progress_begin(struct progress *progress, uint64_t total, bool quiet)
+{
+	*progress = (struct progress){
+		.shown = !quiet && isatty(STDERR_FILENO),
+		.total = total,
+		.start_ns = now_ns(),
+	};
+	came = 0;
+	for (int i = 0; i < N_SIGNALS; i++) {
+		struct sigaction action = { .sa_handler = remember };
+
+		sigaction(signals[i], NULL, &before[i]);
+		/* what the caller ignores (nohup) stays ignored */
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+int progress_step(void *arg, uint64_t done)
+{
+	struct progress *p = arg;
+	uint64_t now = p->shown ? now_ns() : 0;
+
+	if (p->shown && now - p->last_ns >= STEP_NS) {
+		double seconds = (double)(now - p->start_ns) / 1e9;
+
+		p->last_ns = now;
+		fprintf(stderr, "\r%.1f M events", (double)done / 1e6);
+		if (p->total && done <= p->total)
+			fprintf(stderr, ", %" PRIu64 " %%", done * 100 / p->total);
+		if (seconds > 0.5)
+			fprintf(stderr, ", %.1f M/s", (double)done / 1e6 / seconds);
+		fputs("\033[K", stderr);
+		fflush(stderr);
+	}
+	return came != 0;
+}
+
+bool progress_is_broken_off(void)
+{
+	return came != 0;
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->shown && progress->last_ns)
+		fputs("\r\033[K", stderr);
+	for (int i = 0; i < N_SIGNALS; i++)
+		sigaction(signals[i], &before[i], NULL);
+	if (came)
+		raise(came);
+}

@@ -1,0 +1,27 @@
+/* Long work: a line that moves on a terminal, and an end in order when the user breaks it off. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_PROGRESS_H
+#define SCI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	bool shown;	/* on a terminal, and not asked to be quiet */
+	uint64_t total; /* events, 0: unknown */
+	uint64_t start_ns, last_ns;
+};
+
+/*
+ * From here to progress_end SIGINT, SIGTERM and SIGHUP do not end the process, but are remembered.
+ * Nothing is drawn with QUIET. One at a time.
+ */
+void progress_begin(struct progress *progress, uint64_t total, bool quiet);
+/* As eta_write_options wants it: draws the line at most ten times a second; 1 once broken off. */
+int progress_step(void *progress, uint64_t done);
+/* Has a signal come? */
+bool progress_is_broken_off(void);
+/* Takes the line away. Where a signal has come it is sent again, which ends the process. */
+void progress_end(struct progress *progress);
+
+#endif
