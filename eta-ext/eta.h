@@ -275,8 +275,8 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 struct eta_write_options {
 	unsigned threads; /* 0: as many as CPUs */
 	/*
-	 * May be NULL. Called now and then, by one thread at a time; other than 0: writing ends with
-	 * -ECANCELED, and nothing of it is left.
+	 * May be NULL. Called now and then, by one thread at a time; other than 0: writing ends
+	 * with -ECANCELED, and nothing of it is left.
 	 */
 	int (*progress)(void *arg, uint64_t events_done);
 	void *arg;
