@@ -162,6 +162,10 @@ noinst_PROGRAMS += tests/bench/bench-user-ops
 tests_bench_bench_user_ops_SOURCES = tests/bench/user-ops.c
 tests_bench_bench_user_ops_CFLAGS = $(SCI_CFLAGS)
 tests_bench_bench_user_ops_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/bench/floor.so
+tests_bench_floor_so_SOURCES = tests/bench/floor.c
+tests_bench_floor_so_CFLAGS = $(SCI_CFLAGS) -fPIC
+tests_bench_floor_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -o $@
 
 # The kernel tracer's.
 EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/bench/kernel.sh

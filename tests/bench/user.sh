@@ -1,5 +1,6 @@
 # Cost of a traced call: ns added by our tracers and by EZTrace's built-in one, in interleaved runs.
-# Then what a thread costs, and a call in the trace.
+# Beside them what the least possible tracer adds (floor.c). Then what a thread costs, and a call in the
+# trace.
 # shellcheck shell=sh
 set -eu
 : "${SCI_BUILD:?run ./dev bench user}"
@@ -23,6 +24,7 @@ traced()
 	mkdir "$dir/trace"
 	case $how in
 	untraced) "$@" ;;
+	floor) SCI_SPOOL_DIR=$dir/trace LD_PRELOAD=$SCI_BUILD/tests/bench/floor.so "$@" ;;
 	spool) SCI_SPOOL_DIR=$dir/trace LD_PRELOAD=$spool_tracer "$@" ;;
 	stack*) SCI_CALLSTACK=${how#stack} SCI_SPOOL_DIR=$dir/trace LD_PRELOAD=$spool_tracer "$@" ;;
 	eztrace) (cd "$dir/trace" && EZTRACE_LIBRARY_PATH=$plugins eztrace -t posixio "$@") ;;
@@ -40,8 +42,8 @@ run()
 	traced "$1" "$program" "$data" "$2" "$3" $((calls / $2)) 10
 }
 
-tracers=spool
-[ ! -e "$plugins/.libs/libsci-unwind.so" ] || tracers="spool stack4 stack10"
+tracers="floor spool"
+[ ! -e "$plugins/.libs/libsci-unwind.so" ] || tracers="floor spool stack4 stack10"
 if command -v eztrace >/dev/null 2>&1 && [ -e "$plugins/libeztrace-posixio.so" ]; then
 	# the built-in tracer sees no pwrite64, and this program's pwrite is that of LP64
 	tracers="$tracers eztrace builtin"
@@ -127,13 +129,13 @@ row()
 			for (i = 1; i <= n; i++) list[i] = c[how, i]
 			return out sprintf(" (%.0f)", median(list, n))
 		}
-		END { printf "%-7s %7d %12s %12s %12s %12s %12s %14s\n", bytes " B", threads,
-			cell("untraced"), cell("spool"), cell("stack4"), cell("stack10"),
+		END { printf "%-7s %7d %12s %12s %12s %12s %12s %12s %14s\n", bytes " B", threads,
+			cell("untraced"), cell("floor"), cell("spool"), cell("stack4"), cell("stack10"),
 			cell("eztrace"), cell("builtin") }'
 }
 
 echo "ns per pwrite on tmpfs: untraced, then what each tracer adds; elapsed (CPU time)"
-printf '%-7s %7s %12s %12s %12s %12s %12s %14s\n' size threads untraced spool callstack=4 \
+printf '%-7s %7s %12s %12s %12s %12s %12s %12s %14s\n' size threads untraced floor spool callstack=4 \
 	callstack=10 eztrace "built-in"
 for bytes in 1 4096; do
 	for threads in 1 2 4 8; do
