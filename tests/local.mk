@@ -97,6 +97,11 @@ tests_unit_test_split_SOURCES = tests/unit/test-split.c $(SCORE_TRACE)
 tests_unit_test_split_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_split_LDADD = src/libanalysis.la $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-blame
+tests_unit_test_blame_SOURCES = tests/unit/test-blame.c $(SCORE_TRACE)
+tests_unit_test_blame_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_blame_LDADD = src/libanalysis.la $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-properties
 tests_unit_test_properties_SOURCES = tests/unit/test-properties.c $(SCORE_TRACE)
 tests_unit_test_properties_CPPFLAGS = $(UNIT_CPPFLAGS)

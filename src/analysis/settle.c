@@ -297,18 +297,27 @@ static uint32_t bin_at(const struct engine *e, uint64_t ns)
 	return bin < e->options.n_bins ? bin : e->options.n_bins - 1;
 }
 
-static void add_to_bin(struct bin *b, const struct bin *whole, uint64_t from, uint64_t to,
-		       uint64_t ns)
+/* The part of AMOUNT from FROM to TO. */
+static int64_t part_of(int64_t amount, uint64_t from, uint64_t to, uint64_t ns)
 {
-#define PART(field)                                                                                \
-	(to == ns ? whole->field - part_before(whole->field, from, ns)                             \
-		  : part_before(whole->field, to, ns) - part_before(whole->field, from, ns))
+	return (to == ns ? amount : part_before(amount, to, ns)) - part_before(amount, from, ns);
+}
+
+/* SPLIT: the levels divide what others caused; else all that was lost. */
+static void add_to_bin(struct bin *b, const struct bin *whole, uint64_t from, uint64_t to,
+		       uint64_t ns, bool split)
+{
+	int64_t sum = 0;
+
+	for (int level = 0; level < ETA_N_LEVELS; level++) {
+		int64_t part = part_of(whole->level_ns[level], from, to, ns);
+
+		b->level_ns[level] += part;
+		sum += part;
+	}
 	b->io_ns += to - from;
-	b->lost_ns += PART(lost_ns);
-	b->contended_ns += PART(contended_ns);
-	for (int level = 0; level < ETA_N_LEVELS; level++)
-		b->level_ns[level] += PART(level_ns[level]);
-#undef PART
+	b->lost_ns += split ? part_of(whole->lost_ns, from, to, ns) : sum;
+	b->contended_ns += split ? sum : 0;
 }
 
 static int spread(const struct sweep *s, struct lane *l, const struct loss *loss)
@@ -325,7 +334,6 @@ static int spread(const struct sweep *s, struct lane *l, const struct loss *loss
 		enum cell c = cell_next(&cells);
 
 		whole.lost_ns += loss->ns[c];
-		whole.contended_ns += loss->contended_ns[c];
 		whole.level_ns[cell_table[c].level] +=
 			e->split ? loss->contended_ns[c] : loss->ns[c];
 	}
@@ -335,7 +343,8 @@ static int spread(const struct sweep *s, struct lane *l, const struct loss *loss
 
 		from = from > begin ? from : begin;
 		to = to < end && bin + 1 < e->options.n_bins ? to : end;
-		add_to_bin(&l->result->bins[bin], &whole, from - begin, to - begin, end - begin);
+		add_to_bin(&l->result->bins[bin], &whole, from - begin, to - begin, end - begin,
+			   e->split);
 		if (to == end)
 			break;
 	}

@@ -156,6 +156,37 @@ static void g5_uniform(void **state)
 	finish(t, r);
 }
 
+/* Against a run alone, in which the same took 2. */
+static void g5_baseline(void **state)
+{
+	static const enum sci_kind kinds[] = { SCI_PAPER, SCI_DEFAULT };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct eta_trace *t = memory_trace_new("g5"), *alone = memory_trace_new("alone");
+		uint32_t a = memory_thread(t, 1, 1), b = memory_thread(alone, 2, 7);
+		struct analysis_options options = { .sci = kinds[i],
+						    .reference = REFERENCE_BASELINE,
+						    .baseline = alone };
+		struct analysis *r;
+
+		ROW(t, a, 40, 8, 8, 8, 8);
+		/* the mean counts, and what the end of the trace cut does not */
+		ROW(alone, b, 100, 1, 3, 1, 3, 1, 3, 1, 3);
+		memory_enter(alone, b, 200, "write");
+		memory_enter(alone, b, 900, "main");
+		r = analyse(t, &options);
+		assert_int_equal(thread(r, a)->slowdown.lost_ns, 24);
+		assert_int_equal(r->classes[0].reference_ns, 2);
+		if (kinds[i] == SCI_PAPER)
+			assert_true(r->sci_max == 0.6);
+		else /* nobody else is there, now */
+			assert_int_equal(thread(r, a)->slowdown.contended_ns, 0);
+		finish(t, r);
+		eta_close(alone);
+	}
+}
+
 /* FAST operations of FAST_NS, then SLOW of 100. */
 static void supported(uint64_t fast, uint64_t fast_ns, uint64_t slow, bool min, uint64_t reference,
 		      int64_t lost)
@@ -235,6 +266,54 @@ static void g11_alone_and_overlapped(void **state)
 	assert_int_equal(r->slowdown.lost_ns - r->slowdown.contended_ns, 20);
 	assert_int_equal(thread(r, a)->slowdown.contended_ns, 30);
 	assert_int_equal(thread(r, b)->slowdown.contended_ns, 40);
+	finish(t, r);
+}
+
+/* The solo reference: what took 40 always had company, what took 60 once met nobody. */
+static void g11_solo_reference(void **state)
+{
+	struct analysis_options options = { .reference = REFERENCE_SOLO };
+	struct eta_trace *t = memory_trace_new("solo");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++) {
+		uint64_t at = i * 1000;
+
+		call_on(t, a, "write", at, at + (i < 50 ? 40 : 60), 7, false);
+		if (i < 50)
+			call_on(t, b, "write", at + 10, at + 50, 7, false);
+	}
+	r = analyse(t, &options);
+	assert_int_equal(r->n_classes, 1);
+	assert_int_equal(r->classes[0].reference_ns, 60);
+	assert_false(r->classes[0].low_confidence);
+	assert_int_equal(r->slowdown.lost_ns, 100 * (40 - 60));
+	finish(t, r);
+}
+
+/* 30 lost over 40 ns, of which 10 lie before the middle of the trace. */
+static void g12_bins(void **state)
+{
+	struct analysis_options options = score_by_min;
+	struct eta_trace *t = memory_trace_new("g12");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	options.n_bins = 2;
+	memory_enter(t, a, 0, "main");
+	call(t, a, "write", 0, 100);
+	call(t, a, "write", 900, 1300);
+	memory_leave(t, a, 2000, "main");
+	r = analyse(t, &options);
+	assert_int_equal(r->bins[0].lost_ns, 75);
+	assert_int_equal(r->bins[1].lost_ns, 225);
+	assert_int_equal(r->bins[0].io_ns, 200);
+	assert_int_equal(r->bins[1].io_ns, 300);
+	assert_int_equal(r->bins[0].operations, 2);
+	assert_memory_equal(thread(r, a)->bins, r->bins, 2 * sizeof(*r->bins));
 	finish(t, r);
 }
 
@@ -368,10 +447,13 @@ int main(void)
 		cmocka_unit_test(g3_scheduler),
 		cmocka_unit_test(g4_hit_and_miss),
 		cmocka_unit_test(g5_uniform),
+		cmocka_unit_test(g5_baseline),
 		cmocka_unit_test(g6_supported),
 		cmocka_unit_test(g7_nested),
 		cmocka_unit_test(g9_sleeper),
 		cmocka_unit_test(g11_alone_and_overlapped),
+		cmocka_unit_test(g11_solo_reference),
+		cmocka_unit_test(g12_bins),
 		cmocka_unit_test(g13_ties),
 		cmocka_unit_test(g14_both),
 		cmocka_unit_test(g15_not_io),

@@ -2,6 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "score-trace.h"
 
+#include <string.h>
+
+#include "src/analysis/engine.h"
+
 static uint64_t seed;
 
 static uint64_t pick(uint64_t n)
@@ -17,6 +21,7 @@ struct shape {
 };
 
 #define RANDOM_THREADS 6
+#define FOREIGN_TID (RANDOM_THREADS + 1) /* of a task that has no location */
 
 /* No two threads do anything at the same time: ties would be decided by the order of locations. */
 static uint64_t when(const struct shape *s, uint64_t at, uint32_t tid)
@@ -49,6 +54,10 @@ static uint64_t random_tree(struct eta_trace *t, uint32_t l, uint64_t at, unsign
 	e.size = size;
 	e.dev = 1;
 	e.inode = 1 + pick(3);
+	if (strstr(name, "lock") || strstr(name, "queue")) {
+		e.who = pick(FOREIGN_TID + 1);
+		e.has = e.who ? ETA_HAS_WHO : 0;
+	}
 	memory_event(t, l, e);
 	if (pick(4) == 0) {
 		uint64_t end = at + 1 + pick(200);
@@ -124,6 +133,76 @@ static uint32_t tid(const struct analysis *a, uint32_t i)
 	return a->defs->locations[a->threads[i].location].tid;
 }
 
+static void check_rows(const struct analysis *a)
+{
+	int64_t all = 0, sum = 0;
+
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		const struct thread_score *t = &a->threads[i];
+		int64_t row = 0;
+
+		for (uint32_t b = 0; b < t->n_blame; b++) {
+			assert_true(t->blame[b].ns > 0);
+			assert_in_range(t->blame[b].named_ns, 0, t->blame[b].ns);
+			/* nobody is to blame for what happens to itself */
+			assert_true(t->blame[b].location != t->location);
+			row += t->blame[b].ns;
+		}
+		assert_int_equal(row, t->slowed_ns);
+		assert_true(row >= t->slowdown.lost_ns);
+		all += row;
+	}
+	for (uint32_t b = 0; b < a->n_blame; b++)
+		sum += a->blame[b].ns;
+	assert_int_equal(sum, all);
+}
+
+static void check_files_and_bins(const struct analysis *a)
+{
+	struct slowdown files = { 0 }, bins = { 0 };
+	uint64_t operations = 0, io_ns = 0, begun = 0, spread_ns = 0;
+
+	for (uint32_t i = 0; i < a->n_files; i++) {
+		slowdown_add(&files, &a->files[i].slowdown);
+		operations += a->files[i].operations;
+		io_ns += a->files[i].io_ns;
+	}
+	assert_int_equal(operations, a->operations);
+	assert_int_equal(io_ns, a->io_ns);
+	assert_int_equal(files.lost_ns, a->slowdown.lost_ns);
+	for (uint32_t i = 0; i < a->options.n_bins; i++) {
+		int64_t levels = 0;
+
+		for (int l = 0; l < ETA_N_LEVELS; l++)
+			levels += a->bins[i].level_ns[l];
+		assert_int_equal(levels, a->options.sci == SCI_PAPER ? a->bins[i].lost_ns
+								     : a->bins[i].contended_ns);
+		bins.lost_ns += a->bins[i].lost_ns;
+		bins.contended_ns += a->bins[i].contended_ns;
+		spread_ns += a->bins[i].io_ns;
+		begun += a->bins[i].operations;
+	}
+	assert_int_equal(begun, a->operations);
+	assert_int_equal(spread_ns, a->io_ns);
+	assert_int_equal(bins.lost_ns, a->slowdown.lost_ns);
+	if (a->options.sci == SCI_PAPER)
+		return;
+	assert_int_equal(bins.contended_ns, a->slowdown.contended_ns);
+	assert_memory_equal(&files, &a->slowdown, sizeof(files));
+}
+
+static int64_t blamed(const struct analysis *a, const struct thread_score *t, uint32_t culprit,
+		      bool named)
+{
+	int64_t sum = 0;
+
+	(void)a;
+	for (uint32_t i = 0; i < t->n_blame; i++)
+		if (t->blame[i].tid == culprit)
+			sum += named ? t->blame[i].named_ns : t->blame[i].ns;
+	return sum;
+}
+
 /* The same scores, thread by thread; times of B are FACTOR times those of A. */
 static void check_same(const struct analysis *a, const struct analysis *b, uint64_t factor)
 {
@@ -145,6 +224,11 @@ static void check_same(const struct analysis *a, const struct analysis *b, uint6
 		assert_true(x->sci == y->sci && x->sci_low == y->sci_low &&
 			    x->sci_high == y->sci_high && x->sci_io == y->sci_io);
 		assert_string_equal(x->verdict.level, y->verdict.level);
+		/* what is left over in sharing does not scale */
+		for (uint32_t who = 0; factor == 1 && who <= FOREIGN_TID; who++) {
+			assert_int_equal(blamed(a, x, who, false), blamed(b, y, who, false));
+			assert_int_equal(blamed(a, x, who, true), blamed(b, y, who, true));
+		}
 	}
 }
 
@@ -179,18 +263,24 @@ static void properties(void **state)
 	struct analysis_options options[] = { score_paper,
 					      score_by_min,
 					      score_by_default,
-					      { .reference = REFERENCE_QUANTILE,
-						.quantile = 0.3 } };
+					      { .reference = REFERENCE_QUANTILE, .quantile = 0.3 },
+					      { .reference = REFERENCE_SOLO } };
 
 	(void)state;
 	for (uint64_t number = 1; number <= 20; number++) {
 		for (size_t o = 0; o < sizeof(options) / sizeof(*options); o++) {
 			const struct shape *shapes[] = { &shifted, &scaled, &reversed, &idle };
 			struct eta_trace *t = random_trace(number, &plain);
-			struct analysis *a = analyse(t, &options[o]);
+			struct analysis *a;
 
+			options[o].files = true;
+			options[o].n_bins = 1 + (uint32_t)number;
+			a = analyse(t, &options[o]);
 			assert_true(a->operations >= RANDOM_THREADS);
 			check_sums(a);
+			if (options[o].sci == SCI_DEFAULT)
+				check_rows(a);
+			check_files_and_bins(a);
 			if (options[o].sci == SCI_PAPER)
 				check_range(a);
 			for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {

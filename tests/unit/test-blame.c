@@ -1,0 +1,315 @@
+/* Who did it: shares to the nanosecond, edges that the kernel names, chains, overlap. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "score-trace.h"
+
+#include <string.h>
+
+#include "src/analysis/share.h"
+
+/* ---- sharing ---- */
+
+static void check_share(int64_t amount, const uint64_t *weights, size_t n, const int64_t *expected)
+{
+	int64_t parts[SHARE_FEW];
+
+	share_exactly(amount, weights, parts, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(parts[i], expected[i]);
+}
+
+static void shares(void **state)
+{
+	(void)state;
+	check_share(60, (const uint64_t[]){ 60, 20 }, 2, (const int64_t[]){ 45, 15 });
+	check_share(10, (const uint64_t[]){ 7, 7, 7 }, 3, (const int64_t[]){ 4, 3, 3 });
+	check_share(11, (const uint64_t[]){ 7, 7, 7 }, 3, (const int64_t[]){ 4, 4, 3 });
+	check_share(5, (const uint64_t[]){ 0, 0 }, 2, (const int64_t[]){ 0, 0 });
+	check_share(5, (const uint64_t[]){ 0, 9 }, 2, (const int64_t[]){ 0, 5 });
+	check_share(0, (const uint64_t[]){ 3, 9 }, 2, (const int64_t[]){ 0, 0 });
+	check_share(INT64_MAX, (const uint64_t[]){ 1ull << 62, 1ull << 62 }, 2,
+		    (const int64_t[]){ INT64_MAX / 2 + 1, INT64_MAX / 2 });
+}
+
+/* Whatever the weights: exact sums, no part a whole nanosecond off, the largest remainders first.
+ */
+static void shares_of_many(void **state)
+{
+	static struct claim claims[3000];
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t n = 1; n < 3000; n = n * 3 / 2 + 1) {
+		uint64_t least_up = UINT64_MAX, most_down = 0, sum = 0;
+		int64_t amount = (int64_t)(n * 1001 / 7), total = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			claims[i] = (struct claim){ .weight = seed >> 50, .rank = i };
+			sum += claims[i].weight;
+		}
+		share_out(amount, claims, n);
+		for (size_t i = 0; i < n; i++) {
+			uint64_t floor = sum ? (uint64_t)amount * claims[i].weight / sum : 0;
+			bool up = (uint64_t)claims[i].part == floor + 1;
+
+			assert_true(up || (uint64_t)claims[i].part == floor);
+			if (up && claims[i].remainder < least_up)
+				least_up = claims[i].remainder;
+			if (!up && claims[i].remainder > most_down)
+				most_down = claims[i].remainder;
+			total += claims[i].part;
+		}
+		assert_int_equal(total, sum ? amount : 0);
+		assert_true(least_up >= most_down);
+	}
+}
+
+/* ---- rows ---- */
+
+static const struct blame *blamed(const struct analysis *a, uint32_t victim, uint32_t tid)
+{
+	static const struct blame none;
+	const struct thread_score *t = thread(a, victim);
+
+	for (uint32_t i = 0; i < t->n_blame; i++)
+		if (t->blame[i].tid == tid)
+			return &t->blame[i];
+	return &none;
+}
+
+/* One fast operation, which is the reference, and a slow one. */
+static void victim(struct eta_trace *t, uint32_t l, uint64_t fast_ns, uint64_t begin, uint64_t end)
+{
+	call_on(t, l, "write", 10000, 10000 + fast_ns, 7, false);
+	call_on(t, l, "write", 20000 + begin, 20000 + end, 7, false);
+}
+
+/* G8: the victim lost 60; B and C wrote to its file meanwhile, for 60 and 20. */
+static void g8_overlap(void **state)
+{
+	struct eta_trace *t = memory_trace_new("g8");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), c = memory_thread(t, 1, 3);
+	struct analysis *r;
+
+	(void)state;
+	victim(t, a, 40, 0, 100);
+	call_on(t, b, "pread", 20020, 20080, 7, false);
+	call_on(t, c, "pread64", 20050, 20070, 7, false);
+	r = analyse(t, &score_by_min);
+	assert_int_equal(thread(r, a)->slowdown.lost_ns, 60);
+	assert_int_equal(thread(r, a)->slowed_ns, 60);
+	assert_int_equal(blamed(r, a, 2)->ns, 45);
+	assert_int_equal(blamed(r, a, 3)->ns, 15);
+	assert_int_equal(blamed(r, a, 2)->named_ns, 0);
+	finish(t, r);
+}
+
+/* G8: who came later was not there. */
+static void g8_nobody(void **state)
+{
+	struct eta_trace *t = memory_trace_new("g8");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	victim(t, a, 40, 0, 100);
+	call_on(t, b, "pread", 20200, 20300, 7, false);
+	r = analyse(t, &score_by_min);
+	assert_int_equal(thread(r, a)->n_blame, 1);
+	assert_int_equal(thread(r, a)->blame[0].location, ETA_NONE);
+	assert_int_equal(blamed(r, a, 0)->ns, 60);
+	finish(t, r);
+}
+
+/* G8: three the same: the left over nanosecond goes to the lowest thread id. */
+static void g8_ties(void **state)
+{
+	struct eta_trace *t = memory_trace_new("g8");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	victim(t, a, 90, 0, 100);
+	for (uint32_t tid = 4; tid >= 2; tid--) {
+		static const char *const names[] = { "pread", "read", "readv" };
+
+		call_on(t, memory_thread(t, 1, tid), names[tid - 2], 20020, 20080, 7, false);
+	}
+	r = analyse(t, &score_by_min);
+	assert_int_equal(blamed(r, a, 2)->ns, 4);
+	assert_int_equal(blamed(r, a, 3)->ns, 3);
+	assert_int_equal(blamed(r, a, 4)->ns, 3);
+	finish(t, r);
+}
+
+static void wait_for(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t end,
+		     const char *reason, uint32_t who)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_ENTER,
+					 .has = who ? ETA_HAS_WHO : 0,
+					 .region = memory_region(t, reason),
+					 .who = who });
+	memory_leave(t, l, end, reason);
+}
+
+/* 9 operations of 100, then one that waits besides. */
+static void waiting(struct eta_trace *t, uint32_t l, uint64_t wait, uint64_t until,
+		    const char *reason, uint32_t who)
+{
+	for (uint64_t at = 0; at < 9000; at += 1000)
+		call_on(t, l, "vfs:sys_write", at, at + 100, 7 + l, false);
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = wait - 60,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .region = memory_region(t, "vfs:sys_write"),
+					 .size = 4096,
+					 .dev = 1,
+					 .inode = 7 + l });
+	wait_for(t, l, wait, until, reason, who);
+	memory_leave(t, l, until + 40, "vfs:sys_write");
+}
+
+/* The holder is blamed, not who else wrote to the file. */
+static void lock_holder(void **state)
+{
+	struct eta_trace *t = memory_trace_new("holder");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), c = memory_thread(t, 1, 3);
+	struct analysis *r;
+
+	(void)state;
+	waiting(t, a, 10000, 10500, "fs:inode lock", 3);
+	call_on(t, b, "pread", 9900, 10600, 7 + a, false);
+	call(t, c, "main", 0, 20000);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 500);
+	assert_int_equal(blamed(r, a, 3)->ns, 500);
+	assert_int_equal(blamed(r, a, 3)->named_ns, 500);
+	assert_int_equal(blamed(r, a, 2)->ns, 0);
+	finish(t, r);
+}
+
+/* A task that is not in the trace keeps its thread id. */
+static void foreign_task(void **state)
+{
+	struct eta_trace *t = memory_trace_new("foreign");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	waiting(t, a, 10000, 10500, "cpu:run queue", 4711);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(blamed(r, a, 4711)->ns, 500);
+	assert_int_equal(blamed(r, a, 4711)->location, ETA_NONE);
+	finish(t, r);
+}
+
+/* A waits for B from 10000 to 10500, which itself waits for C from 10100 to 10400. */
+static void chain(void **state)
+{
+	struct eta_trace *t = memory_trace_new("chain");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	waiting(t, a, 10000, 10500, "fs:inode lock", 2);
+	waiting(t, b, 10100, 10400, "cpu:run queue", 4711);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(blamed(r, a, 2)->ns, 200);
+	assert_int_equal(blamed(r, a, 4711)->ns, 300);
+	assert_int_equal(blamed(r, b, 4711)->ns, 300);
+	finish(t, r);
+}
+
+/* Each says that the other one holds it up: the chain is cut, and does not go around for ever. */
+static void cycle(void **state)
+{
+	struct eta_trace *t = memory_trace_new("cycle");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	waiting(t, a, 10000, 10500, "fs:inode lock", 2);
+	waiting(t, b, 10100, 10400, "fs:inode lock", 1);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(blamed(r, a, 2)->ns, 500);
+	assert_int_equal(blamed(r, b, 1)->ns, 300);
+	finish(t, r);
+}
+
+/* Requests that were there before have precedence over those that came later. */
+static void requests_ahead(void **state)
+{
+	struct eta_trace *t = memory_trace_new("ahead");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), c = memory_thread(t, 1, 3);
+	struct analysis *r;
+	uint64_t match = 0;
+
+	(void)state;
+	for (uint64_t at = 0; at < 10000; at += 1000) {
+		uint64_t ns = at < 9000 ? 50 : 500;
+
+		memory_enter(t, a, at, "vfs:sys_read");
+		request(t, a, at + 5, at + ns - 5, ++match);
+		memory_leave(t, a, at + ns, "vfs:sys_read");
+	}
+	request(t, b, 8900, 9300, ++match);
+	request(t, c, 9100, 9400, ++match);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 450);
+	assert_int_equal(blamed(r, a, 2)->ns, 450);
+	assert_int_equal(blamed(r, a, 2)->named_ns, 450);
+	assert_int_equal(blamed(r, a, 3)->ns, 0);
+	finish(t, r);
+}
+
+/* ---- pieces of time ---- */
+
+/*
+ * An operation in two pieces without a reason, around a wait: company in one of them leaves the
+ * other its own.
+ */
+static void pieces(void **state)
+{
+	struct eta_trace *t = memory_trace_new("pieces");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	/* 60 before the wait and 40 behind are the reference; then 60 and 940 */
+	for (uint64_t at = 0; at < 9000; at += 1000)
+		call_on(t, a, "vfs:sys_write", at, at + 100, 7, false);
+	memory_event(t, a,
+		     (struct eta_event){ .time_ns = 9940,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .region = memory_region(t, "vfs:sys_write"),
+					 .size = 4096,
+					 .dev = 1,
+					 .inode = 7 });
+	wait_for(t, a, 10000, 10500, "cpu:run queue", 0);
+	memory_leave(t, a, 11440, "vfs:sys_write");
+	call_on(t, b, "pread", 9950, 9960, 7, false);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.lost_ns, 500 + 900);
+	/* the contended piece of 60 got nothing done: 100 were done in the 940 alone */
+	assert_int_equal(thread(r, a)->slowdown.contended_cell_ns[CELL_VFS_NONE], 60);
+	assert_int_equal(thread(r, a)->slowdown.contended_cell_ns[CELL_CPU_RUN_QUEUE], 500);
+	finish(t, r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shares),	cmocka_unit_test(shares_of_many),
+		cmocka_unit_test(g8_overlap),	cmocka_unit_test(g8_nobody),
+		cmocka_unit_test(g8_ties),	cmocka_unit_test(lock_holder),
+		cmocka_unit_test(foreign_task), cmocka_unit_test(chain),
+		cmocka_unit_test(cycle),	cmocka_unit_test(requests_ahead),
+		cmocka_unit_test(pieces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
