@@ -195,6 +195,7 @@ static void put_mode(struct json_object in, const struct analysis *a)
 	char reference[4096];
 
 	report_reference_name(&a->options, reference, sizeof(reference));
+	set_text(o, "sci", a->options.sci == SCI_PAPER ? "paper" : "default");
 	set_text(o, "similar", a->options.similar == SIMILAR_PAPER ? "paper" : "default");
 	set_text(o, "reference", reference);
 }
