@@ -15,3 +15,6 @@ dist_doc_DATA += doc/archive.md
 
 dist_man_MANS += doc/man/sci-kernel.1
 dist_doc_DATA += doc/howto-probe.md
+
+dist_man_MANS += doc/man/sci-export.1
+dist_doc_DATA += doc/howto-export.md doc/library.md

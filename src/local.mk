@@ -61,6 +61,16 @@ src_sci_merge_SOURCES = \
 	$(MERGING)
 src_sci_merge_LDADD = $(COMMAND_LIBS)
 
+bin_PROGRAMS += src/sci-export
+src_sci_export_SOURCES = \
+	src/sci-export.c \
+	src/export/chrome.c src/export/csv.c src/export/export.c src/export/export.h \
+	src/export/folded.c src/export/paje.c \
+	src/inputs.c src/inputs.h \
+	src/progress.c src/progress.h
+src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
+
 bin_PROGRAMS += src/sci-kernel
 src_sci_kernel_SOURCES = src/sci-kernel.c
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)

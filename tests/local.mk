@@ -123,9 +123,9 @@ noinst_PROGRAMS += tests/programs/make-spool
 tests_programs_make_spool_SOURCES = tests/programs/make-spool.c \
 	tests/unit/spool-maker.c tests/unit/spool-maker.h
 tests_programs_make_spool_LDADD = eta-ext/libspool.la
-script_tests += tests/cases/library.sh tests/cases/merge-limits.sh tests/cases/merge.sh tests/cases/spool-damage.py \
+script_tests += tests/cases/export.sh tests/cases/library.sh tests/cases/merge-limits.sh tests/cases/merge.sh tests/cases/spool-damage.py \
 	tests/cases/merge-projection.sh
-EXTRA_DIST += tests/projection.py
+EXTRA_DIST += tests/projection.py tests/export.py
 
 noinst_PROGRAMS += tests/bench/bench-copy
 tests_bench_bench_copy_SOURCES = tests/bench/copy.c

@@ -57,3 +57,15 @@ if command -v otf2-snapshots >/dev/null 2>&1; then
 	status 0 otf2-snapshots -n 4 "$scratch/long.otf2"
 	[ ! -s "$scratch/err" ] || fail "otf2-snapshots complains: $(cat "$scratch/err")"
 fi
+
+# ViTE draws a merged archive; one called as pipit wants it is read as any other.
+mkdir "$scratch/run"
+"$programs/make-spool" "$scratch/run" 3 100
+status 0 sci-merge -q "$scratch/run" -o "$scratch/run/traces.otf2"
+status 0 otf2-print -Werror "$scratch/run/traces.otf2"
+if command -v vite >/dev/null 2>&1; then
+	status 0 env QT_QPA_PLATFORM=offscreen timeout 60 vite -e "$scratch/x.svg" "$scratch/run/traces.otf2"
+	cat "$scratch/out" "$scratch/err" >"$scratch/vite.log"
+	has "$scratch/vite.log" '^0 errors and 0 warnings were found'
+	[ "$(grep -c '<rect' "$scratch/x.svg")" -gt 100 ] || fail "vite drew nothing"
+fi

@@ -1,0 +1,242 @@
+/* Export: the json of Chrome's trace viewer, which Perfetto and Speedscope open too. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+/* Numbers that no pid and no tid has (PID_MAX_LIMIT is 2^22): for what has none of its own. */
+enum { OWN_NUMBERS = 1 << 22 };
+
+struct chrome {
+	struct export *e;
+	char **regions, **paths; /* as json strings; of files */
+	uint32_t *pids, *tids;	 /* of each location */
+	struct export_stack stack;
+	uint32_t location;
+	bool comma; /* an event stands before */
+};
+
+/* TEXT as a json string; bytes that are no UTF-8 become '?'. */
+static char *json_text(const char *text)
+{
+	json_t *value = json_string(text);
+	char *copy = NULL, *out;
+
+	if (!value) {
+		copy = strdup(text);
+		for (char *c = copy; c && *c; c++)
+			if (*c & 0x80)
+				*c = '?';
+		value = copy ? json_string(copy) : NULL;
+	}
+	out = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+	json_decref(value);
+	free(copy);
+	return out;
+}
+
+static bool make_texts(struct chrome *c)
+{
+	const struct eta_defs *defs = c->e->defs;
+	bool ok = c->regions && c->paths;
+
+	for (uint32_t i = 0; ok && i < defs->n_regions; i++)
+		ok = (c->regions[i] = json_text(defs->regions[i].name)) != NULL;
+	for (uint32_t i = 0; ok && i < defs->n_files; i++)
+		ok = (c->paths[i] = json_text(defs->files[i].path)) != NULL;
+	return ok;
+}
+
+/*
+ * The format knows processes and threads by number alone. A number that two of them have (hosts,
+ * reused tids are one track) or none is replaced by one of our own.
+ */
+static void number_locations(struct chrome *c)
+{
+	const struct eta_defs *defs = c->e->defs;
+
+	for (uint32_t l = 0; l < defs->n_locations; l++) {
+		const struct eta_location *location = &defs->locations[l];
+		uint32_t p = location->process, pid = p == ETA_NONE ? 0 : defs->processes[p].pid;
+		uint32_t tid = location->tid;
+
+		for (uint32_t q = 0; pid && q < defs->n_processes; q++)
+			if (q != p && defs->processes[q].pid == pid)
+				pid = 0;
+		c->pids[l] = pid	     ? pid
+			     : p == ETA_NONE ? OWN_NUMBERS + defs->n_processes + l
+					     : OWN_NUMBERS + p;
+		c->tids[l] = tid ? tid : OWN_NUMBERS + l;
+	}
+}
+
+/* Begins an event; what the caller adds ends with "}". */
+static void begin(struct chrome *c, char phase, uint32_t location, uint64_t time_ns)
+{
+	uint64_t ns = time_ns - c->e->start_ns;
+
+	fprintf(c->e->out,
+		"%s{\"ph\":\"%c\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":%" PRIu64 ".%03u",
+		c->comma ? ",\n" : "\n", phase, c->pids[location], c->tids[location], ns / 1000,
+		(unsigned)(ns % 1000));
+	c->comma = true;
+}
+
+static int put_name(struct chrome *c, uint32_t location, const char *what, const char *name)
+{
+	char *text = json_text(name);
+
+	if (!text)
+		return -ENOMEM;
+	begin(c, 'M', location, c->e->start_ns);
+	fprintf(c->e->out, ",\"name\":\"%s\",\"args\":{\"name\":%s}}", what, text);
+	free(text);
+	return 0;
+}
+
+static int put_names(struct chrome *c)
+{
+	const struct eta_defs *defs = c->e->defs;
+	int rc = 0;
+
+	for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
+		const struct eta_location *location = &defs->locations[l];
+		const char *host = export_host(c->e, location);
+		char process[256], name[400];
+
+		export_process_name(c->e, location->process, process, sizeof(process));
+		snprintf(name, sizeof(name), "%s%s%s",
+			 location->process == ETA_NONE ? location->name : process,
+			 *host ? " on " : "", host);
+		rc = put_name(c, l, "process_name", name);
+		if (rc == 0)
+			rc = put_name(c, l, "thread_name", location->name);
+	}
+	return rc;
+}
+
+static void put_enter(struct chrome *c, const struct eta_event *event)
+{
+	const struct eta_region *region = &c->e->defs->regions[event->region];
+
+	begin(c, 'B', c->location, event->time_ns);
+	fprintf(c->e->out, ",\"name\":%s,\"cat\":\"%s\"}", c->regions[event->region],
+		region->level == ETA_LEVEL_NONE ? "other" : eta_level_name(region->level));
+}
+
+/* What is known at the end; viewers add it to what the begin said. */
+static void put_leave(struct chrome *c, const struct eta_event *event)
+{
+	const struct export_region *r = &c->stack.ended;
+	FILE *out = c->e->out;
+	const char *comma = "";
+
+	begin(c, 'E', c->location, event->time_ns);
+	fputs(",\"args\":{", out);
+#define ARG(known, format, ...)                                                                    \
+	if (known) {                                                                               \
+		fprintf(out, "%s" format, comma, __VA_ARGS__);                                     \
+		comma = ",";                                                                       \
+	}
+	ARG(r->facts.has & ETA_HAS_SIZE, "\"size\":%" PRIu64, r->facts.size);
+	ARG(r->facts.has & ETA_HAS_OFFSET, "\"offset\":%" PRId64, r->facts.offset);
+	ARG(r->has_ret, "\"ret\":%" PRId64, r->ret);
+	ARG(r->facts.has & ETA_HAS_WHO, "\"who\":%" PRIu64, r->facts.who);
+	ARG(r->truncated, "\"truncated\":%s", "true");
+	for (uint32_t f = 0; *r->path && f < c->e->defs->n_files; f++)
+		if (c->e->defs->files[f].path == r->path) {
+			ARG(true, "\"path\":%s", c->paths[f]);
+			break;
+		}
+#undef ARG
+	fputs("}}", out);
+}
+
+/* A block request: begins where a thread queued it, ends on the device; an asynchronous event. */
+static void put_request(struct chrome *c, const struct eta_event *event)
+{
+	static const char *const modes[] = { "read", "write", "flush" };
+	const struct eta_defs *defs = c->e->defs;
+	uint32_t dev = event->handle == ETA_NONE ? 0 : defs->handles[event->handle].device;
+	uint32_t device = c->location;
+
+	for (uint32_t l = 0; dev && l < defs->n_locations; l++)
+		if (defs->locations[l].kind == ETA_LOCATION_DEVICE && defs->locations[l].dev == dev)
+			device = l;
+	begin(c, event->kind == ETA_IO_BEGIN ? 'b' : 'e', device, event->time_ns);
+	fprintf(c->e->out,
+		",\"id\":\"0x%" PRIx64 "\",\"cat\":\"block request\",\"name\":\"request\"",
+		event->match);
+	if (event->kind == ETA_IO_BEGIN)
+		fprintf(c->e->out,
+			",\"args\":{\"mode\":\"%s\",\"size\":%" PRIu64 ",\"by\":%" PRIu32 "}",
+			modes[event->mode % 3], event->has & ETA_HAS_SIZE ? event->size : 0,
+			c->tids[c->location]);
+	putc('}', c->e->out);
+}
+
+static int chrome_event(void *arg, const struct eta_event *event)
+{
+	struct chrome *c = arg;
+	int rc = export_stack_push(&c->stack, event);
+
+	if (rc == 1)
+		put_enter(c, event);
+	else if (rc == 2)
+		put_leave(c, event);
+	else if ((event->kind == ETA_IO_BEGIN || event->kind == ETA_IO_COMPLETE) &&
+		 event->has & ETA_EVENT_BLOCK_IO)
+		put_request(c, event);
+	return rc < 0 ? rc : 0;
+}
+
+static void chrome_free(struct chrome *c)
+{
+	for (uint32_t i = 0; c->regions && i < c->e->defs->n_regions; i++)
+		free(c->regions[i]);
+	for (uint32_t i = 0; c->paths && i < c->e->defs->n_files; i++)
+		free(c->paths[i]);
+	free(c->regions);
+	free(c->paths);
+	free(c->pids);
+	free(c->tids);
+	export_stack_free(&c->stack);
+}
+
+static int chrome_run(struct export *e)
+{
+	const struct eta_defs *defs = e->defs;
+	struct chrome c = { .e = e, .stack.e = e };
+	int rc = -ENOMEM;
+
+	c.regions = calloc((size_t)defs->n_regions + 1, sizeof(*c.regions));
+	c.paths = calloc((size_t)defs->n_files + 1, sizeof(*c.paths));
+	c.pids = calloc((size_t)defs->n_locations + 1, sizeof(*c.pids));
+	c.tids = calloc((size_t)defs->n_locations + 1, sizeof(*c.tids));
+	if (!c.pids || !c.tids || !make_texts(&c))
+		goto out;
+	number_locations(&c);
+	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", e->out);
+	rc = put_names(&c);
+	for (; rc == 0 && c.location < defs->n_locations; c.location++) {
+		c.stack.depth = 0;
+		rc = export_read(e, c.location, chrome_event, &c);
+	}
+	fputs("\n]}\n", e->out);
+out:
+	if (rc == -ENOMEM)
+		eta_error("not enough memory for the names");
+	chrome_free(&c);
+	return rc;
+}
+
+const struct export_format export_chrome = {
+	.name = "chrome",
+	.suffix = ".json",
+	.what = "json of Chrome's trace viewer, for Perfetto and Speedscope",
+	.run = chrome_run,
+};

@@ -1,0 +1,149 @@
+/* Export: comma-separated values, a row per region when it ends and per block request. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+struct csv {
+	struct export *e;
+	const struct eta_location *location;
+	struct export_stack stack;
+	char *who; /* host,pid,tid,thread: the same in each row of a location */
+};
+
+/* RFC 4180: in quotes where it must be, quotes doubled. */
+static void put_text(FILE *out, const char *text)
+{
+	if (!strpbrk(text, ",\"\r\n")) {
+		fputs(text, out);
+		return;
+	}
+	putc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			putc('"', out);
+		putc(*text, out);
+	}
+	putc('"', out);
+}
+
+static int make_who(struct csv *csv)
+{
+	size_t bytes;
+	FILE *out = open_memstream(&csv->who, &bytes);
+	const struct eta_location *l = csv->location;
+
+	if (!out)
+		return -ENOMEM;
+	put_text(out, export_host(csv->e, l));
+	if (l->process != ETA_NONE && csv->e->defs->processes[l->process].pid)
+		fprintf(out, ",%" PRIu32, csv->e->defs->processes[l->process].pid);
+	else
+		putc(',', out);
+	if (l->tid)
+		fprintf(out, ",%" PRIu32 ",", l->tid);
+	else
+		fputs(",,", out);
+	put_text(out, l->name);
+	return fclose(out) == 0 && csv->who ? 0 : -ENOMEM;
+}
+
+static void put_facts(FILE *out, const struct eta_event *facts)
+{
+	if (facts->has & ETA_HAS_SIZE)
+		fprintf(out, "%" PRIu64, facts->size);
+	putc(',', out);
+	if (facts->has & ETA_HAS_OFFSET)
+		fprintf(out, "%" PRId64, facts->offset);
+	putc(',', out);
+	if (facts->has & ETA_HAS_FILE)
+		fprintf(out, "%u:%u,%" PRIu64 ",", facts->dev >> 20, facts->dev & 0xfffff,
+			facts->inode);
+	else
+		fputs(",,", out);
+}
+
+static void put_region(struct csv *csv, uint64_t end_ns)
+{
+	const struct export_region *r = &csv->stack.ended;
+	const struct eta_region *region = &csv->e->defs->regions[r->region];
+	FILE *out = csv->e->out;
+
+	fprintf(out, "%s,%s,", csv->who,
+		region->level == ETA_LEVEL_NONE ? "" : eta_level_name(region->level));
+	put_text(out, region->name);
+	fprintf(out, ",%zu,%" PRIu64 ",%" PRIu64 ",", csv->stack.depth, r->begin_ns, end_ns);
+	put_facts(out, &r->facts);
+	put_text(out, r->path);
+	putc(',', out);
+	if (r->has_ret)
+		fprintf(out, "%" PRId64, r->ret);
+	putc(',', out);
+	if (r->facts.has & ETA_HAS_WHO)
+		fprintf(out, "%" PRIu64, r->facts.who);
+	fprintf(out, ",%d\n", r->truncated);
+}
+
+/* The thread that submitted it knows when it ended. */
+static void put_request(struct csv *csv, const struct eta_event *event)
+{
+	static const char *const modes[] = { "read", "write", "flush" };
+	FILE *out = csv->e->out;
+
+	fprintf(out, "%s,block,block request: %s,%zu,%" PRIu64 ",", csv->who,
+		modes[event->mode % 3], csv->stack.depth, event->time_ns);
+	if (event->has & ETA_HAS_END)
+		fprintf(out, "%" PRIu64, event->end_ns);
+	putc(',', out);
+	put_facts(out, event);
+	if (event->handle != ETA_NONE)
+		put_text(out, csv->e->defs->handles[event->handle].name);
+	fputs(",,", out);
+	if (event->owner)
+		fprintf(out, "%" PRIu32, event->owner);
+	fprintf(out, ",%d\n", !(event->has & ETA_HAS_END));
+}
+
+static int csv_event(void *arg, const struct eta_event *event)
+{
+	struct csv *csv = arg;
+	int rc = export_stack_push(&csv->stack, event);
+
+	if (rc == 2)
+		put_region(csv, event->time_ns);
+	else if (event->kind == ETA_IO_BEGIN && event->has & ETA_EVENT_BLOCK_IO)
+		put_request(csv, event);
+	return rc < 0 ? rc : 0;
+}
+
+static int csv_run(struct export *e)
+{
+	int rc = 0;
+
+	fputs("host,pid,tid,thread,level,region,depth,begin_ns,end_ns,size,offset,dev,inode,path,"
+	      "ret,"
+	      "who,truncated\n",
+	      e->out);
+	for (uint32_t l = 0; rc == 0 && l < e->defs->n_locations; l++) {
+		struct csv csv = { .e = e, .location = &e->defs->locations[l], .stack.e = e };
+
+		rc = make_who(&csv);
+		if (rc)
+			eta_error("not enough memory for the names");
+		else
+			rc = export_read(e, l, csv_event, &csv);
+		export_stack_free(&csv.stack);
+		free(csv.who);
+	}
+	return rc;
+}
+
+const struct export_format export_csv = {
+	.name = "csv",
+	.suffix = ".csv",
+	.what = "a row per region and block request, for spreadsheets and data frames",
+	.run = csv_run,
+};

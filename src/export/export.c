@@ -1,0 +1,128 @@
+/* What all forms of export share: reading a location, the open regions, names. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Between two looks for a signal and a full disk. */
+enum { STEP_EVENTS = 1 << 14 };
+
+int export_read(struct export *e, uint32_t location, export_event_fn fn, void *arg)
+{
+	struct eta_cursor *cursor;
+	const struct eta_event *batch;
+	ssize_t n = 0;
+	int rc = eta_cursor_open(e->trace, location, &cursor);
+
+	if (rc)
+		return rc;
+	while (rc == 0 && (n = eta_cursor_read(cursor, &batch)) > 0) {
+		for (ssize_t i = 0; rc == 0 && i < n; i++)
+			rc = fn(arg, &batch[i]);
+		if (e->events / STEP_EVENTS != (e->events + (uint64_t)n) / STEP_EVENTS) {
+			if (rc == 0 && progress_step(&e->progress, e->events))
+				rc = -ECANCELED;
+			if (rc == 0 && ferror(e->out))
+				rc = -EIO;
+		}
+		e->events += (uint64_t)n;
+	}
+	eta_cursor_close(cursor);
+	return rc ? rc : (int)n;
+}
+
+const char *export_host(const struct export *e, const struct eta_location *location)
+{
+	return location->process == ETA_NONE ? "" : e->defs->processes[location->process].host;
+}
+
+void export_process_name(const struct export *e, uint32_t process, char *text, size_t room)
+{
+	const struct eta_process *p = process == ETA_NONE ? NULL : &e->defs->processes[process];
+
+	if (p && p->pid)
+		snprintf(text, room, "%s pid %u", p->name, p->pid);
+	else
+		snprintf(text, room, "%s", p ? p->name : "devices");
+}
+
+static const char *path_of_inode(const struct eta_defs *defs, uint32_t dev, uint64_t inode)
+{
+	for (uint32_t f = 0; f < defs->n_files; f++)
+		if (defs->files[f].inode == inode && defs->files[f].dev == dev)
+			return defs->files[f].path;
+	return "";
+}
+
+static int push(struct export_stack *stack, const struct eta_event *event)
+{
+	struct export_region *region;
+
+	if (stack->depth == stack->room) {
+		size_t room = stack->room ? stack->room * 2 : 64;
+		struct export_region *open = reallocarray(stack->open, room, sizeof(*open));
+
+		if (!open) {
+			eta_error("not enough memory for %zu regions inside each other", room);
+			return -ENOMEM;
+		}
+		stack->open = open;
+		stack->room = room;
+	}
+	region = &stack->open[stack->depth++];
+	*region = (struct export_region){
+		.region = event->region, .begin_ns = event->time_ns, .facts = *event, .path = ""
+	};
+	return 1;
+}
+
+static int pop(struct export_stack *stack, const struct eta_event *event)
+{
+	struct export_region *region = &stack->open[--stack->depth];
+
+	region->has_ret = event->has & ETA_HAS_RET;
+	region->ret = region->has_ret ? event->ret : 0;
+	region->truncated = event->has & ETA_EVENT_TRUNCATED;
+	if (!*region->path && region->facts.has & ETA_HAS_FILE)
+		region->path =
+			path_of_inode(stack->e->defs, region->facts.dev, region->facts.inode);
+	stack->ended = *region;
+	return 2;
+}
+
+/* A library call's transfer tells its file, and in archives of EZTrace its bytes. */
+static void add_facts(struct export_stack *stack, const struct eta_event *event)
+{
+	const struct eta_defs *defs = stack->e->defs;
+	struct export_region *region;
+	uint32_t file;
+
+	if (stack->depth == 0 || event->kind == ETA_MARK || event->handle == ETA_NONE ||
+	    event->has & ETA_EVENT_BLOCK_IO)
+		return;
+	region = &stack->open[stack->depth - 1];
+	file = defs->handles[event->handle].file;
+	region->path =
+		file == ETA_NONE ? defs->handles[event->handle].name : defs->files[file].path;
+	if (event->kind == ETA_IO_BEGIN && event->has & ETA_HAS_SIZE &&
+	    !(region->facts.has & ETA_HAS_SIZE)) {
+		region->facts.has |= ETA_HAS_SIZE;
+		region->facts.size = event->size;
+	}
+}
+
+int export_stack_push(struct export_stack *stack, const struct eta_event *event)
+{
+	if (event->kind == ETA_ENTER)
+		return push(stack, event);
+	if (event->kind == ETA_LEAVE && stack->depth > 0)
+		return pop(stack, event);
+	add_facts(stack, event);
+	return 0;
+}
+
+void export_stack_free(struct export_stack *stack)
+{
+	free(stack->open);
+}

@@ -1,0 +1,332 @@
+/* Export: Paje, for ViTE and PajeNG: states of threads in the order of time of all of them. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "src/analysis/spill.h"
+
+/* What is put aside of an event: its time, and what happens with a number. */
+enum { PUSH, POP, QUEUED, DONE };
+#define WORD(what, number) ((uint64_t)(what) << 32 | (number))
+
+struct paje {
+	struct export *e;
+	struct spill spill;
+	struct spill_stream *streams; /* per location */
+	struct spill_reader **readers;
+	uint64_t *next_ns; /* of each reader; those that are at their end are not in the heap */
+	uint32_t *heap;
+	uint32_t n_heap;
+};
+
+static const char header[] =
+	"%EventDef PajeDefineContainerType 0\n%\tAlias string\n%\tType string\n%\tName string\n"
+	"%EndEventDef\n"
+	"%EventDef PajeDefineStateType 1\n%\tAlias string\n%\tType string\n%\tName string\n"
+	"%EndEventDef\n"
+	"%EventDef PajeDefineVariableType 2\n%\tAlias string\n%\tType string\n%\tName string\n"
+	"%\tColor color\n%EndEventDef\n"
+	"%EventDef PajeDefineEntityValue 3\n%\tAlias string\n%\tType string\n%\tName string\n"
+	"%\tColor color\n%EndEventDef\n"
+	"%EventDef PajeCreateContainer 4\n%\tTime date\n%\tAlias string\n%\tType string\n"
+	"%\tContainer string\n%\tName string\n%EndEventDef\n"
+	"%EventDef PajeDestroyContainer 5\n%\tTime date\n%\tType string\n%\tName string\n"
+	"%EndEventDef\n"
+	"%EventDef PajePushState 6\n%\tTime date\n%\tType string\n%\tContainer string\n"
+	"%\tValue string\n%EndEventDef\n"
+	"%EventDef PajePopState 7\n%\tTime date\n%\tType string\n%\tContainer string\n"
+	"%EndEventDef\n"
+	"%EventDef PajeSetVariable 8\n%\tTime date\n%\tType string\n%\tContainer string\n"
+	"%\tValue double\n%EndEventDef\n"
+	"%EventDef PajeAddVariable 9\n%\tTime date\n%\tType string\n%\tContainer string\n"
+	"%\tValue double\n%EndEventDef\n"
+	"%EventDef PajeSubVariable 10\n%\tTime date\n%\tType string\n%\tContainer string\n"
+	"%\tValue double\n%EndEventDef\n"
+	"0 CT_T 0 \"Trace\"\n"
+	"0 CT_P CT_T \"Process\"\n"
+	"0 CT_L CT_P \"Thread\"\n"
+	"0 CT_D CT_T \"Block device\"\n"
+	"1 ST_R CT_L \"Region\"\n"
+	"2 V_F CT_D \"Requests in flight\" \"0.2 0.4 0.8\"\n";
+
+/* Levels in the colours of a map: the deeper, the warmer. */
+static const char *color_of(enum eta_level level)
+{
+	static const char *const colors[] = {
+		[ETA_LEVEL_USER] = "0.4 0.7 0.4",      [ETA_LEVEL_VFS] = "0.4 0.6 0.9",
+		[ETA_LEVEL_PAGECACHE] = "0.9 0.8 0.3", [ETA_LEVEL_FS] = "0.9 0.6 0.2",
+		[ETA_LEVEL_BLOCK] = "0.8 0.2 0.2",     [ETA_LEVEL_CPU] = "0.5 0.5 0.5"
+	};
+
+	return (unsigned)level < ETA_N_LEVELS ? colors[level] : "0.8 0.8 0.8";
+}
+
+/* Strings have no way to hold a quote. */
+static void put_text(FILE *out, const char *text)
+{
+	putc('"', out);
+	for (; *text; text++)
+		putc(*text == '"' ? '\'' : (unsigned char)*text < ' ' ? ' ' : *text, out);
+	putc('"', out);
+}
+
+static void put_time(const struct paje *p, int event, uint64_t time_ns)
+{
+	uint64_t ns = time_ns - p->e->start_ns;
+
+	fprintf(p->e->out, "%d %" PRIu64 ".%09u ", event, ns / 1000000000,
+		(unsigned)(ns % 1000000000));
+}
+
+static void put_containers(const struct paje *p)
+{
+	const struct eta_defs *defs = p->e->defs;
+	FILE *out = p->e->out;
+	char name[256];
+
+	put_time(p, 4, p->e->start_ns);
+	fputs("T CT_T 0 \"trace\"\n", out);
+	for (uint32_t i = 0; i < defs->n_processes; i++) {
+		put_time(p, 4, p->e->start_ns);
+		fprintf(out, "P%" PRIu32 " CT_P T ", i);
+		export_process_name(p->e, i, name, sizeof(name));
+		put_text(out, name);
+		putc('\n', out);
+	}
+	for (uint32_t l = 0; l < defs->n_locations; l++) {
+		const struct eta_location *location = &defs->locations[l];
+
+		put_time(p, 4, p->e->start_ns);
+		if (location->process == ETA_NONE)
+			fprintf(out, "L%" PRIu32 " CT_D T ", l);
+		else
+			fprintf(out, "L%" PRIu32 " CT_L P%" PRIu32 " ", l, location->process);
+		put_text(out, location->name);
+		putc('\n', out);
+		if (location->process == ETA_NONE) {
+			put_time(p, 8, p->e->start_ns);
+			fprintf(out, "V_F L%" PRIu32 " 0\n", l);
+		}
+	}
+}
+
+static void put_definitions(const struct paje *p)
+{
+	const struct eta_defs *defs = p->e->defs;
+
+	fputs(header, p->e->out);
+	for (uint32_t r = 0; r < defs->n_regions; r++) {
+		fprintf(p->e->out, "3 R%" PRIu32 " ST_R ", r);
+		put_text(p->e->out, defs->regions[r].name);
+		fprintf(p->e->out, " \"%s\"\n", color_of(defs->regions[r].level));
+	}
+	put_containers(p);
+}
+
+/* ---- first pass: location by location, put aside ---- */
+
+struct aside {
+	const struct paje *p;
+	uint32_t location;
+	struct spill_writer writer;
+};
+
+static int aside_event(void *arg, const struct eta_event *event)
+{
+	struct aside *a = arg;
+	const struct eta_defs *defs = a->p->e->defs;
+	uint64_t word;
+
+	if (event->kind == ETA_ENTER)
+		word = WORD(PUSH, event->region);
+	else if (event->kind == ETA_LEAVE)
+		word = WORD(POP, 0);
+	else if (event->has & ETA_EVENT_BLOCK_IO && event->handle != ETA_NONE &&
+		 (event->kind == ETA_IO_BEGIN || event->kind == ETA_IO_COMPLETE))
+		word = WORD(event->kind == ETA_IO_BEGIN ? QUEUED : DONE,
+			    defs->handles[event->handle].device);
+	else
+		return 0;
+	spill_put(&a->writer, event->time_ns);
+	spill_put(&a->writer, word);
+	return a->writer.rc;
+}
+
+static int put_aside(struct paje *p)
+{
+	struct aside *a = malloc(sizeof(*a));
+	int rc = a ? 0 : -ENOMEM;
+
+	for (uint32_t l = 0; rc == 0 && l < p->e->defs->n_locations; l++) {
+		int ended;
+
+		a->p = p;
+		a->location = l;
+		spill_writer_begin(&a->writer, &p->spill, &p->streams[l]);
+		rc = export_read(p->e, l, aside_event, a);
+		ended = spill_writer_end(&a->writer);
+		rc = rc ? rc : ended;
+	}
+	free(a);
+	return rc;
+}
+
+/* ---- second pass: all of it in the order of time ---- */
+
+/* At equal times the lower location first, so that the file is the same every time. */
+static bool before(const struct paje *p, uint32_t a, uint32_t b)
+{
+	return p->next_ns[a] != p->next_ns[b] ? p->next_ns[a] < p->next_ns[b] : a < b;
+}
+
+static void sift_down(struct paje *p, uint32_t i)
+{
+	uint32_t *heap = p->heap, least, child, moved;
+
+	for (;; i = least) {
+		least = i;
+		for (child = 2 * i + 1; child <= 2 * i + 2 && child < p->n_heap; child++)
+			if (before(p, heap[child], heap[least]))
+				least = child;
+		if (least == i)
+			return;
+		moved = heap[i];
+		heap[i] = heap[least];
+		heap[least] = moved;
+	}
+}
+
+static int open_readers(struct paje *p)
+{
+	uint32_t n = p->e->defs->n_locations;
+
+	for (uint32_t l = 0; l < n; l++) {
+		if (!p->streams[l].words)
+			continue;
+		p->readers[l] = malloc(sizeof(*p->readers[l]));
+		if (!p->readers[l])
+			return -ENOMEM;
+		spill_reader_begin(p->readers[l], &p->spill, &p->streams[l]);
+		p->next_ns[l] = spill_get(p->readers[l]);
+		p->heap[p->n_heap++] = l;
+	}
+	for (uint32_t i = p->n_heap / 2; i-- > 0;)
+		sift_down(p, i);
+	return 0;
+}
+
+static void put_request(const struct paje *p, uint64_t time_ns, bool queued, uint32_t dev)
+{
+	const struct eta_defs *defs = p->e->defs;
+
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		if (defs->locations[l].kind == ETA_LOCATION_DEVICE &&
+		    defs->locations[l].dev == dev) {
+			put_time(p, queued ? 9 : 10, time_ns);
+			fprintf(p->e->out, "V_F L%" PRIu32 " 1\n", l);
+			return;
+		}
+}
+
+static void put_event(const struct paje *p, uint32_t location, uint64_t time_ns, uint64_t word)
+{
+	uint32_t number = (uint32_t)word;
+
+	switch (word >> 32) {
+	case PUSH:
+		put_time(p, 6, time_ns);
+		fprintf(p->e->out, "ST_R L%" PRIu32 " R%" PRIu32 "\n", location, number);
+		break;
+	case POP:
+		put_time(p, 7, time_ns);
+		fprintf(p->e->out, "ST_R L%" PRIu32 "\n", location);
+		break;
+	default:
+		put_request(p, time_ns, word >> 32 == QUEUED, number);
+	}
+}
+
+static int put_all(struct paje *p)
+{
+	uint64_t last_ns = p->e->start_ns, n = 0;
+	int rc = open_readers(p);
+
+	while (rc == 0 && p->n_heap > 0) {
+		uint32_t l = p->heap[0];
+		struct spill_reader *reader = p->readers[l];
+
+		last_ns = p->next_ns[l];
+		put_event(p, l, last_ns, spill_get(reader));
+		if (reader->left)
+			p->next_ns[l] = spill_get(reader);
+		else
+			p->heap[0] = p->heap[--p->n_heap];
+		sift_down(p, 0);
+		rc = reader->rc;
+		if (rc == 0 && ++n % (1 << 14) == 0) {
+			rc = ferror(p->e->out) ? -EIO : 0;
+			if (progress_step(&p->e->progress, p->e->events))
+				rc = -ECANCELED;
+		}
+	}
+	for (uint32_t l = p->e->defs->n_locations; rc == 0 && l-- > 0;) {
+		put_time(p, 5, last_ns);
+		fprintf(p->e->out, "%s L%" PRIu32 "\n",
+			p->e->defs->locations[l].process == ETA_NONE ? "CT_D" : "CT_L", l);
+	}
+	for (uint32_t i = p->e->defs->n_processes; rc == 0 && i-- > 0;) {
+		put_time(p, 5, last_ns);
+		fprintf(p->e->out, "CT_P P%" PRIu32 "\n", i);
+	}
+	if (rc == 0) {
+		put_time(p, 5, last_ns);
+		fputs("CT_T T\n", p->e->out);
+	}
+	return rc;
+}
+
+static int paje_run(struct export *e)
+{
+	size_t n = (size_t)e->defs->n_locations + 1;
+	struct paje p = { .e = e };
+	int rc = spill_open(&p.spill);
+
+	if (rc)
+		return rc;
+	p.streams = calloc(n, sizeof(*p.streams));
+	p.readers = calloc(n, sizeof(*p.readers));
+	p.next_ns = calloc(n, sizeof(*p.next_ns));
+	p.heap = calloc(n, sizeof(*p.heap));
+	if (!p.streams || !p.readers || !p.next_ns || !p.heap)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = put_aside(&p);
+	if (rc == 0) {
+		put_definitions(&p);
+		rc = put_all(&p);
+	}
+	if (rc == -ENOMEM)
+		eta_error("not enough memory for %" PRIu32 " locations", e->defs->n_locations);
+	for (size_t l = 0; l + 1 < n; l++) {
+		if (p.streams)
+			spill_stream_free(&p.streams[l]);
+		if (p.readers)
+			free(p.readers[l]);
+	}
+	free(p.streams);
+	free(p.readers);
+	free(p.next_ns);
+	free(p.heap);
+	spill_close(&p.spill);
+	return rc;
+}
+
+const struct export_format export_paje = {
+	.name = "paje",
+	.suffix = ".paje",
+	.what = "Paje, for ViTE and PajeNG",
+	.run = paje_run,
+};

@@ -1,0 +1,282 @@
+/* sci-export: a trace in the form of another tool. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "eta-ext/source.h"
+#include "export/export.h"
+#include "inputs.h"
+
+struct arguments {
+	const struct export_format *format;
+	const char *output; /* NULL: standard output */
+	char **paths;	    /* of the command line */
+	size_t n_paths;
+	struct eta_options open;
+	bool strict, quiet;
+};
+
+enum option_key { OPTION_LENIENT = 256, OPTION_STRICT };
+
+static const struct export_format *const formats[] = {
+#define X(name) &export_##name,
+	EXPORT_FORMATS(X)
+#undef X
+};
+enum { N_FORMATS = sizeof(formats) / sizeof(*formats) };
+
+static const struct argp_option argp_options[] = {
+	{ .doc = "Output:", .group = 1 },
+	{ "format", 'f', "FORMAT", 0, "chrome, paje, folded or csv; else as the name of FILE ends",
+	  0 },
+	{ "output", 'o', "FILE", 0, "where it goes (standard output)", 0 },
+	{ "quiet", 'q', NULL, 0, "no line that moves on a terminal", 0 },
+	{ .doc = "Reading:", .group = 2 },
+	{ "lenient", OPTION_LENIENT, NULL, 0, "keep the good part of damaged traces", 0 },
+	{ "strict", OPTION_STRICT, NULL, 0,
+	  "status 1 when the trace has lost or broken events (FILE is written all the same)", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Writes a trace in the form of another tool. TRACE is an OTF2 archive (its .otf2 file), a "
+	"spool directory or the folder of a recording; several are merged first."
+	"\v"
+	"FORMATS\n"
+	"  chrome   .json    Chrome's trace viewer, Perfetto, Speedscope\n"
+	"  paje     .paje    ViTE, PajeNG\n"
+	"  folded   .folded  flame graphs: paths of regions with their own nanoseconds\n"
+	"  csv      .csv     a row per region and block request\n\n"
+	"EXAMPLES\n"
+	"  sci-export run/unified.otf2 -o run.json\n"
+	"  sci-export -f folded run | flamegraph.pl --countname=ns >run.svg\n"
+	"  sci-export run/unified.otf2 -o run.paje && vite run.paje\n\n"
+	"SEE ALSO\n"
+	"  sci-record(1), sci-merge(1), sci-analyze(1)";
+
+static const struct export_format *format_by_name(const char *name)
+{
+	for (int i = 0; i < N_FORMATS; i++)
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	return NULL;
+}
+
+static const struct export_format *format_by_suffix(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	for (int i = 0; dot && i < N_FORMATS; i++)
+		if (strcmp(formats[i]->suffix, dot) == 0)
+			return formats[i];
+	return NULL;
+}
+
+static void check(struct arguments *a, struct argp_state *state)
+{
+	if (!a->n_paths)
+		argp_error(state, "no TRACE given");
+	if (!a->format && a->output)
+		a->format = format_by_suffix(a->output);
+	if (!a->format && a->output)
+		argp_error(state, "%s: ends in none of .json, .paje, .folded, .csv: give -f FORMAT",
+			   a->output);
+	if (!a->format)
+		argp_error(state, "which form? Give -f FORMAT or -o FILE");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'f':
+		a->format = format_by_name(arg);
+		if (!a->format)
+			argp_error(state, "%s: FORMAT is one of chrome, paje, folded, csv", arg);
+		break;
+	case 'o':
+		a->output = arg;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case OPTION_LENIENT:
+		a->open.lenient = true;
+		break;
+	case OPTION_STRICT:
+		a->strict = true;
+		break;
+	case ARGP_KEY_ARG:
+		a->paths[a->n_paths++] = arg;
+		break;
+	case ARGP_KEY_END:
+		check(a, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static int open_all(const struct arguments *a, struct eta_trace **out)
+{
+	struct eta_trace **traces = NULL;
+	struct inputs inputs;
+	size_t n = 0;
+	int rc = inputs_find(a->paths, a->n_paths, true, &inputs);
+
+	*out = NULL;
+	traces = calloc(inputs.n + 1, sizeof(*traces));
+	if (!traces)
+		rc = -ENOMEM;
+	while (rc == 0 && n < inputs.n) {
+		rc = eta_open(inputs.paths[n], &a->open, &traces[n]);
+		n += rc == 0;
+	}
+	if (rc == 0)
+		rc = eta_merge(traces, n, out);
+	else
+		while (n > 0)
+			eta_close(traces[--n]);
+	free(traces);
+	inputs_free(&inputs);
+	return rc;
+}
+
+/* Times are counted from the first event: viewers keep them as double. */
+static int find_start(struct export *e)
+{
+	e->start_ns = UINT64_MAX;
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		const struct eta_event *batch;
+		struct eta_cursor *cursor;
+		ssize_t n;
+		int rc = eta_cursor_open(e->trace, l, &cursor);
+
+		if (rc)
+			return rc;
+		n = eta_cursor_read(cursor, &batch);
+		if (n > 0 && batch->time_ns < e->start_ns)
+			e->start_ns = batch->time_ns;
+		eta_cursor_drop(cursor); /* what is wrong with it is counted when it is written */
+		if (n < 0)
+			return (int)n;
+	}
+	if (e->start_ns == UINT64_MAX)
+		e->start_ns = 0;
+	return 0;
+}
+
+/* Beside OUTPUT, or standard output. */
+static int open_output(struct export *e, const char *output, char **temporary)
+{
+	struct stat st;
+	int fd, rc;
+
+	e->out = stdout;
+	/* what is no file (a pipe, /dev/null) is written to as it is */
+	if (output && stat(output, &st) == 0 && !S_ISREG(st.st_mode)) {
+		e->out = fopen(output, "w");
+	} else if (output) {
+		if (asprintf(temporary, "%s.XXXXXX", output) < 0) {
+			*temporary = NULL;
+			eta_error("%s: not enough memory", output);
+			return -ENOMEM;
+		}
+		fd = mkostemp(*temporary, O_CLOEXEC);
+		e->out = fd < 0 ? NULL : fdopen(fd, "w");
+	}
+	if (e->out)
+		return 0;
+	rc = -errno;
+	eta_error("%s: cannot write: %s", output, strerror(errno));
+	free(*temporary);
+	*temporary = NULL;
+	return rc;
+}
+
+/* Moves what is complete into its place; takes away what is not. */
+static int close_output(struct export *e, const char *output, char *temporary, int rc)
+{
+	bool failed = ferror(e->out) || fflush(e->out) != 0;
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (temporary && fchmod(fileno(e->out), 0666 & ~mask) < 0)
+		failed = true;
+	if (e->out != stdout && fclose(e->out) != 0)
+		failed = true;
+	if ((rc == 0 && failed) || rc == -EIO) {
+		eta_error("%s: cannot write: %s", output ? output : "standard output",
+			  strerror(errno ? errno : EIO));
+		rc = -EIO;
+	}
+	if (temporary && rc == 0 && rename(temporary, output) < 0) {
+		rc = -errno;
+		eta_error("%s: cannot put it in its place: %s", output, strerror(errno));
+	}
+	if (temporary && rc)
+		unlink(temporary);
+	free(temporary);
+	return rc;
+}
+
+static int export(const struct arguments *a, struct eta_trace *trace)
+{
+	struct export e = { .trace = trace, .defs = eta_trace_defs(trace) };
+	char *temporary = NULL;
+	int rc = open_output(&e, a->output, &temporary);
+
+	if (rc)
+		return rc;
+	progress_begin(&e.progress, 0, a->quiet);
+	rc = find_start(&e);
+	if (rc == 0)
+		rc = a->format->run(&e);
+	if (rc == -ECANCELED)
+		eta_error("%s: broken off", a->output ? a->output : "standard output");
+	rc = close_output(&e, a->output, temporary, rc);
+	progress_end(&e.progress);
+	return rc;
+}
+
+static bool is_damaged(const struct eta_trace *trace)
+{
+	struct eta_counts c;
+
+	eta_trace_counts(trace, &c);
+	if (!(c.bad || c.lost || c.orphan || c.truncated || c.crossing || c.disorder))
+		return false;
+	eta_warn("the trace is not complete: %" PRIu64 " bad, %" PRIu64 " lost, %" PRIu64
+		 " orphan, %" PRIu64 " truncated, %" PRIu64 " crossing, %" PRIu64 " out of order",
+		 c.bad, c.lost, c.orphan, c.truncated, c.crossing, c.disorder);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options, .parser = parse, .args_doc = "TRACE...", .doc = doc
+	};
+	struct arguments a = { .paths = calloc((size_t)argc, sizeof(*a.paths)) };
+	struct eta_trace *trace = NULL;
+	int status = CLI_FAILED;
+
+	if (!a.paths) {
+		eta_error("not enough memory");
+		return CLI_FAILED;
+	}
+	cli_parse(&argp, argc, argv, &a);
+	if (open_all(&a, &trace) == 0 && export(&a, trace) == 0)
+		status = is_damaged(trace) && a.strict ? CLI_FAILED : CLI_OK;
+	eta_close(trace);
+	free(a.paths);
+	return status;
+}

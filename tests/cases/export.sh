@@ -1,0 +1,94 @@
+#!/bin/sh
+# sci-export: each form says what the trace says and is opened by its consumer; misuse; full disk.
+# shellcheck source=tests/lib.sh
+. "$SCI_SRC/tests/lib.sh"
+
+cd "$scratch"
+programs=$SCI_BUILD/tests/programs
+mkdir run
+"$programs/make-spool" run 3 100
+status 0 sci-merge -q run -o run/unified.otf2
+
+# forms ARCHIVE: all four of it, compared with what it holds
+forms()
+{
+	for suffix in json paje folded csv; do
+		status 0 sci-export "$1" -o "x.$suffix"
+		[ ! -s err ] || fail "$(cat err)"
+	done
+	status 0 /usr/bin/python3 "$SCI_SRC/tests/export.py" "$1" x.json x.paje x.folded x.csv \
+		"$programs/dump-trace"
+	cat out
+}
+forms run/unified.otf2
+has x.folded '^here;app pid 1000;app tid [0-9]+;p?write.*;vfs:sys_pwrite64;?.* [0-9]+$'
+has x.json '"path":"/'
+head -n 1 x.csv >first-row
+has first-row '^host,pid,tid,thread,level,region,depth,begin_ns,'
+
+# random nestings, names and requests; one thread among them closed by the merge
+for seed in 1 2; do
+	"$programs/random-trace" $seed 5 r.otf2 scheduler
+	for suffix in json paje folded csv; do
+		status 0 sci-export r.otf2 -o "y.$suffix"
+	done
+	[ "$(grep -c '^6 ' y.paje)" -eq "$("$programs/dump-trace" r.otf2 | grep -c ' ENTER ')" ] ||
+		fail "pushes are missing"
+	/usr/bin/python3 -c 'import json; json.load(open("y.json"))'
+done
+
+# spools, several inputs, a folder, standard output: the same
+status 0 sci-export -f csv run/unified.otf2
+cmp out x.csv || fail "standard output differs"
+status 0 sci-export -f csv run
+cmp out x.csv || fail "the folder differs"
+status 0 sci-export -f csv run/user.spool run/kernel.spool
+cmp out x.csv || fail "the spools differ"
+
+# ViTE draws it without a complaint
+if command -v vite >/dev/null 2>&1; then
+	status 0 env QT_QPA_PLATFORM=offscreen timeout 60 vite -e x.svg x.paje
+	cat out err >vite.log
+	has vite.log '^0 errors and 0 warnings were found'
+	[ "$(grep -c '<rect' x.svg)" -gt 100 ] || fail "vite drew nothing"
+fi
+
+# misuse: two lines and status 2
+for wrong in "run" "-f svg run" "-o x.txt run" "-f csv" ""; do
+	# shellcheck disable=SC2086 # words
+	status 2 sci-export $wrong
+	[ "$(wc -l <err)" -eq 2 ] || fail "misuse is not two lines"
+done
+status 0 sci-export --help
+has out 'EXAMPLES'
+
+# what cannot be done: one line, status 1, nothing left, an older file as it was
+echo old >old.csv
+status 1 sci-export nothing -o old.csv
+one_line err
+status 1 sci-export run -o nowhere/x.csv
+one_line err
+got=0
+(
+	trap '' XFSZ
+	ulimit -f 2
+	exec sci-export run -o old.csv 2>err
+) || got=$?
+[ "$got" -eq 1 ] || fail "a full disk: status $got"
+one_line err
+has err 'old.csv: cannot write: File'
+[ "$(cat old.csv)" = old ] || fail "the older file was touched"
+[ -z "$(find . -name '*.csv.*')" ] || fail "half a file is left"
+if [ -e /dev/full ]; then
+	status 1 sci-export -f csv run -o /dev/full
+	has err '/dev/full: cannot write: No space'
+fi
+
+# a thread killed inside of a call: written, warned of, and a failure with --strict
+size=$(stat -c %s run/user.spool/user.1000.1001.10)
+truncate -s $((size - 24)) run/user.spool/user.1000.1001.10
+rm -rf run/unified*
+status 1 sci-export -f csv run
+status 0 sci-export --lenient -f csv run
+has err 'not complete: 1 bad'
+status 1 sci-export --lenient --strict -f csv run

@@ -1,0 +1,116 @@
+# export.py RUN JSON PAJE FOLDED CSV: the four forms hold what dump-trace reads from RUN, strictly.
+import collections
+import csv
+import json
+import subprocess
+import sys
+
+archive, chrome, paje, folded, table = sys.argv[1:6]
+dump = subprocess.run([sys.argv[6], archive], check=True, capture_output=True, text=True).stdout
+names, enters, leaves, requests, regions = {}, 0, 0, 0, collections.Counter()
+kinds = {}
+for line in dump.splitlines():
+    words = line.split(" ")
+    if line.startswith("location "):
+        kinds[words[1]] = line
+    elif words[0] in kinds:
+        enters += words[2] == "ENTER"
+        leaves += words[2] == "LEAVE"
+        requests += words[2] == "BEGIN" and "block" in words
+        if words[2] == "ENTER":
+            rest = line.split(" ENTER ", 1)[1]
+            regions[rest] += 1
+assert enters == leaves > 0
+
+
+def check(what, got, expected):
+    if got != expected:
+        sys.exit("%s: %r, not %r" % (what, got, expected))
+
+
+# csv: a row per region and per request; self-consistent
+with open(table, newline="") as file:
+    rows = list(csv.DictReader(file))
+check("csv rows", len(rows), enters + requests)
+own = collections.defaultdict(int)
+total = 0
+for row in rows:
+    if row["region"].startswith("block request"):
+        continue
+    length = int(row["end_ns"]) - int(row["begin_ns"])
+    assert length >= 0, row
+    total += length if row["depth"] == "0" else 0
+first = min(int(row["begin_ns"]) for row in rows)
+
+# folded: the own times of all paths are the time of the outermost regions
+folded_total = 0
+seen = set()
+for line in open(folded):
+    path, ns = line.rstrip("\n").rsplit(" ", 1)
+    frames = path.split(";")
+    assert len(frames) >= 3 and all(frames) and int(ns) > 0, line
+    assert path not in seen, "path twice: " + path
+    seen.add(path)
+    folded_total += int(ns)
+check("folded time", folded_total, total)
+
+# chrome: balanced per thread with time going up, every asynchronous end has its begin
+trace = json.load(open(chrome))
+stacks, open_requests, counts = collections.defaultdict(list), {}, collections.Counter()
+times = {}
+length = 0
+for event in trace["traceEvents"]:
+    phase, track = event["ph"], (event["pid"], event["tid"])
+    counts[phase] += 1
+    assert isinstance(event["ts"], (int, float)) and event["ts"] >= 0, event
+    if phase in "BE":
+        assert event["ts"] >= times.get(track, 0), event
+        times[track] = event["ts"]
+    if phase == "B":
+        assert event["name"] and event["cat"], event
+        stacks[track].append(event["ts"])
+    elif phase == "E":
+        begun = stacks[track].pop()
+        length += 0 if stacks[track] else event["ts"] - begun
+    elif phase == "b":
+        assert event["id"] not in open_requests, event
+        open_requests[event["id"]] = event["ts"]
+    elif phase == "M":
+        assert event["name"] in ("process_name", "thread_name") and event["args"]["name"], event
+assert not any(stacks.values())
+check("chrome begins", (counts["B"], counts["E"], counts["b"]), (enters, leaves, requests))
+ends = [e for e in trace["traceEvents"] if e["ph"] == "e"]
+assert all(e["id"] in open_requests and e["ts"] >= open_requests[e["id"]] for e in ends)
+check("chrome time", round(length * 1000), total)
+
+# paje: definitions before use, time never back, pushes and pops balanced, containers closed
+events = {line.split()[2]: line.split()[1][4:] for line in open(paje) if line.startswith("%EventDef")}
+last, depth, alive, defined, flight = 0.0, collections.Counter(), set(), {"0"}, collections.Counter()
+counts = collections.Counter()
+for line in open(paje):
+    if line.startswith("%"):
+        continue
+    words = line.split()
+    event = events[words[0]]
+    counts[event] += 1
+    if event.startswith("Define"):
+        assert words[2] in defined, line
+        defined.add(words[1])
+        continue
+    assert float(words[1]) >= last, line
+    last = float(words[1])
+    if event == "CreateContainer":
+        assert words[3] in defined and (words[4] in alive or words[4] == "0"), line
+        alive.add(words[2])
+    elif event == "DestroyContainer":
+        alive.remove(words[3])
+    else:
+        assert words[2] in defined and words[3] in alive, line
+        depth[words[3]] += {"PushState": 1, "PopState": -1}.get(event, 0)
+        flight[words[3]] += {"AddVariable": 1, "SubVariable": -1}.get(event, 0)
+        assert depth[words[3]] >= 0 and flight[words[3]] >= 0, line
+        if event == "PushState":
+            assert words[4] in defined, line
+check("paje", (counts["PushState"], counts["PopState"], counts["AddVariable"]), (enters, leaves, requests))
+assert not alive and not any(depth.values())
+print("%d regions, %d requests in four forms" % (enters, requests))
