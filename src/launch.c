@@ -48,24 +48,27 @@ static void signals_back(void)
 }
 
 __attribute__((noreturn)) static void child(int go, int outcome, char *const argv[],
-					    char *const env[])
+					    char *const env[], const struct identity *identity)
 {
 	char byte;
-	int error;
+	int error = -identity_take(identity);
 
 	/* end of file: the caller has closed its end, or is gone; 'x': it wants us to end */
 	if (read(go, &byte, 1) != 0)
 		_exit(127);
 	for (; env && *env; env++)
 		putenv(*env);
-	execvp(argv[0], argv);
-	error = errno;
+	if (error == 0) {
+		execvp(argv[0], argv);
+		error = errno;
+	}
 	if (write(outcome, &error, sizeof(error)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-int launch_stopped(struct launch *launch, char *const argv[], char *const env[])
+int launch_stopped(struct launch *launch, char *const argv[], char *const env[],
+		   const struct identity *identity)
 {
 	int go[2], outcome[2], error;
 
@@ -82,7 +85,7 @@ int launch_stopped(struct launch *launch, char *const argv[], char *const env[])
 	if (launch->pid == 0) {
 		close(go[1]);
 		close(outcome[0]);
-		child(go[0], outcome[1], argv, env);
+		child(go[0], outcome[1], argv, env, identity);
 	}
 	close(go[0]);
 	close(outcome[1]);

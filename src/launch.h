@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include "privileges.h"
+
 struct launch {
 	pid_t pid;
 	int go;	     /* closing it lets the child exec */
@@ -12,10 +14,11 @@ struct launch {
 };
 
 /*
- * Forks a child that will exec ARGV (searched in PATH) with the variables of ENV ("NAME=VALUE",
- * NULL-terminated, may be NULL) set, but waits for launch_go first. 0 or -errno.
+ * Forks a child that will exec ARGV (searched in PATH) as IDENTITY, with the variables of ENV
+ * ("NAME=VALUE", NULL-terminated, may be NULL) set, but waits for launch_go first. 0 or -errno.
  */
-int launch_stopped(struct launch *launch, char *const argv[], char *const env[]);
+int launch_stopped(struct launch *launch, char *const argv[], char *const env[],
+		   const struct identity *identity);
 
 /* Lets the child go on. 0 once the program runs; -errno of exec (the child is then reaped). */
 int launch_go(struct launch *launch);

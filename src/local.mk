@@ -1,6 +1,9 @@
 # The commands. Shared by all: libcli.
 noinst_LTLIBRARIES += src/libcli.la
-src_libcli_la_SOURCES = src/cli.c src/cli.h src/launch.c src/launch.h
+src_libcli_la_SOURCES = \
+	src/cli.c src/cli.h \
+	src/launch.c src/launch.h \
+	src/privileges.c src/privileges.h
 COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
 
 # The analysis, without any printing, and the reports.
@@ -72,14 +75,19 @@ src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
 
 bin_PROGRAMS += src/sci-kernel
-src_sci_kernel_SOURCES = src/sci-kernel.c
+src_sci_kernel_SOURCES = \
+	src/sci-kernel.c \
+	src/kernel-options.c src/kernel-options.h \
+	src/watch.c src/watch.h
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
 
 bin_PROGRAMS += src/sci-record
 src_sci_record_SOURCES = \
 	src/sci-record.c \
 	src/after-run.c src/after-run.h \
+	src/kernel-options.c src/kernel-options.h \
 	$(MERGING) \
-	src/program-check.c src/program-check.h
+	src/program-check.c src/program-check.h \
+	src/watch.c src/watch.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
 src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)

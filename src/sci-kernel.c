@@ -3,12 +3,9 @@
 #include "config.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,7 +13,9 @@
 #include "eta-ext/eta.h"
 #include "plugins/kernelio/kernelio.h"
 #include "src/cli.h"
+#include "src/kernel-options.h"
 #include "src/launch.h"
+#include "src/watch.h"
 
 #define RING_BYTES_MIN 4096
 #define RING_BYTES_MAX (1U << 30)
@@ -24,17 +23,25 @@
 struct arguments {
 	const char *directory;
 	char **command;
+	const char *run_as, *verb;
 	pid_t pid;
+	bool everyone;
+	int caller; /* a socket to who started us, -1: none */
 	size_t ring_bytes;
 	unsigned threads, poll_ms, settle_ms;
 	bool quiet, verbose, strict;
+	struct kernel_options kernel;
 };
 
-enum { KEY_RING = 256, KEY_THREADS, KEY_POLL, KEY_SETTLE, KEY_STRICT };
+enum { KEY_RING = 256, KEY_THREADS, KEY_POLL, KEY_SETTLE, KEY_STRICT, KEY_RUN_AS, KEY_CALLER };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What to trace:", 1 },
 	{ "pid", 'p', "PID", 0, "A running process and what it starts, until it ends or ^C", 1 },
+	{ "all", 'a', NULL, 0, "All of the machine but this tracer, until ^C (root)", 1 },
+	{ "run-as", KEY_RUN_AS, "USER", 0,
+	  "Run COMMAND as USER (default: who called sudo, if that is how it is run)", 1 },
+	{ "caller", KEY_CALLER, "FD", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 0, NULL, 0, "Where to:", 2 },
 	{ "output", 'o', "DIR", 0, "The spool is DIR/kernel.spool (default: sci.PID)", 2 },
 	{ NULL, 0, NULL, 0, "How:", 3 },
@@ -44,8 +51,8 @@ static const struct argp_option options[] = {
 	{ "settle", KEY_SETTLE, "MS", 0,
 	  "At the end, wait up to MS milliseconds for requests in flight (default: 500)", 3 },
 	{ "strict", KEY_STRICT, NULL, 0, "Exit status 1 where anything was lost or missing", 3 },
-	{ "quiet", 'q', NULL, 0, "Say what went wrong only", 4 },
-	{ "verbose", 'v', NULL, 0, "Say which probes serve which level", 4 },
+	{ "quiet", 'q', NULL, 0, "Say what went wrong only", 3 },
+	{ "verbose", 'v', NULL, 0, "Say which probes serve which level", 3 },
 	{ 0 },
 };
 
@@ -77,6 +84,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_STRICT:
 		a->strict = true;
 		return 0;
+	case 'a':
+		a->everyone = true;
+		return 0;
+	case KEY_RUN_AS:
+		a->run_as = arg;
+		return 0;
+	case KEY_CALLER:
+		a->caller = (int)cli_number(arg, 3, 1 << 20, "FD", state);
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->kernel;
+		return 0;
 	case 'q':
 		a->quiet = true;
 		return 0;
@@ -85,29 +104,47 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARGS:
 		a->command = state->argv + state->next;
+		/* sci-kernel status DIR; behind "--" it is a command of that name */
+		if (!state->quoted && state->argc - state->next == 2 &&
+		    watch_is_verb(a->command[0])) {
+			a->verb = a->command[0];
+			a->directory = a->command[1];
+			a->command = NULL;
+		}
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->command == !a->pid)
-			argp_error(state, "give a command to run, or a process with --pid");
+		if (a->verb ? a->pid || a->everyone : !!a->command + !!a->pid + a->everyone != 1)
+			argp_error(state, "give one of: a command to run, a process with --pid, "
+					  "--all");
+		if (a->run_as && !a->command)
+			argp_error(state, "--run-as is for a command to run");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_child children[] = { { &kernel_argp, 0, NULL, 4 }, { 0 } };
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "-- COMMAND [ARGUMENT...]\n--pid=PID",
+	.children = children,
+	.args_doc = "-- COMMAND [ARGUMENT...]\n--pid=PID\n--all\nstatus|stop|pause|resume DIR",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
 	       "EXAMPLES\n"
 	       "  sci-kernel -o out -- fio job.fio\n"
 	       "  sci-merge out/kernel.spool -o out/kernel.otf2\n"
-	       "  sci-kernel -o out --pid=4242\n"
+	       "  sci-kernel -o out --pid=4242 --duration=10\n"
+	       "  sci-kernel -o out --all --directory=/srv/data --operation=write "
+	       "--min-duration=1ms\n"
+	       "  sci-kernel status out\n"
 	       "\n"
-	       "Needs root, or CAP_BPF and CAP_PERFMON. The exit status is COMMAND's.\n"
+	       "Needs root, or CAP_BPF and CAP_PERFMON; --all needs root or CAP_SYS_ADMIN. Whose "
+	       "process "
+	       "you may not look into, you may not trace. The exit status is COMMAND's.\n"
 	       "SEE ALSO sci-record(1), sci-merge(1), sci-analyze(1)",
 };
 
@@ -126,125 +163,215 @@ static void join_command(char *const argv[], char *text, size_t size)
 	}
 }
 
-static int run_command(struct kernelio *k, char **command, int *status)
+/* ---- the things to trace ---- */
+
+/* The folder of the spool, as the user it will belong to. */
+static int make_directory(const struct arguments *a)
 {
-	struct launch launch;
-	int rc = launch_stopped(&launch, command, NULL);
+	if (mkdir(a->directory, 0755) && errno != EEXIST) {
+		int rc = -errno;
+
+		eta_error("%s: cannot create (%s)", a->directory, strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+static int run_command(struct kernelio *k, const struct arguments *a, struct watch *watch,
+		       const struct identity *identity, struct launch *launch, int *status)
+{
+	enum watch_end end;
+	int rc = launch_stopped(launch, a->command, NULL, identity);
 
 	if (rc) {
-		eta_error("%s: cannot be started (%s)", command[0], strerror(-rc));
+		eta_error("%s: cannot be started (%s)", a->command[0], strerror(-rc));
 		return rc;
 	}
-	rc = kernelio_start(k);
+	rc = privileges_drop(identity);
 	if (rc == 0)
-		rc = kernelio_attach(k, launch.pid);
+		rc = make_directory(a);
+	if (rc == 0)
+		rc = kernelio_start(k);
+	if (rc == 0)
+		rc = kernelio_attach(k, launch->pid);
 	if (rc) {
-		launch_cancel(&launch);
+		launch_cancel(launch);
 		return rc;
 	}
-	rc = launch_go(&launch);
+	rc = launch_go(launch);
 	if (rc) {
-		eta_error("%s: cannot be executed (%s)", command[0], strerror(-rc));
+		eta_error("%s: cannot be executed (%s)", a->command[0], strerror(-rc));
 		*status = rc == -ENOENT ? 127 : 126;
 		return 0;
 	}
-	rc = launch_wait(&launch, status);
+	watch->pid = launch->pid;
+	return watch_run(watch, &end);
+}
+
+/* A thread is no process, and a process must be one that the caller may look into. */
+static int check_process(pid_t pid, int pidfd)
+{
+	char path[64], line[256];
+	int tgid = 0, rc;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file) && sscanf(line, "Tgid: %d", &tgid) != 1)
+		;
+	if (file)
+		fclose(file);
+	if (tgid && tgid != pid) {
+		eta_error("%d is a thread of process %d: use --pid=%d --tid=%d", (int)pid, tgid,
+			  tgid, (int)pid);
+		return -ESRCH;
+	}
+	if (pidfd < 0) {
+		eta_error("process %d: there is none", (int)pid);
+		return -ESRCH;
+	}
+	rc = authority_over(pid);
 	if (rc)
-		eta_error("%s: cannot be waited for (%s)", command[0], strerror(-rc));
+		eta_error("process %d: cannot be traced (%s): it is another user's, or has rights "
+			  "that you have not",
+			  (int)pid, strerror(-rc));
 	return rc;
 }
 
-/* Until process PID ends, or we are told to. */
-static int watch_process(struct kernelio *k, pid_t pid)
+/* Process PID, or all where it is 0, until it ends or we are told to. */
+static int watch_running(struct kernelio *k, const struct arguments *a, struct watch *watch,
+			 const struct identity *identity)
 {
-	struct pollfd events[2] = { { .fd = -1, .events = POLLIN },
-				    { .fd = -1, .events = POLLIN } };
-	sigset_t signals;
-	int rc;
+	enum watch_end end;
+	int rc = privileges_drop(identity);
 
-	events[0].fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (events[0].fd < 0) {
-		rc = -errno;
-		eta_error("process %d: cannot be watched (%s)", (int)pid, strerror(-rc));
+	watch_block_signals();
+	if (rc == 0)
+		rc = make_directory(a);
+	if (rc == 0)
+		rc = kernelio_start(k);
+	if (rc == 0 && a->pid)
+		rc = kernelio_attach(k, a->pid);
+	if (rc)
+		return rc;
+	if (a->caller >= 0 && write(a->caller, "r", 1) != 1)
+		return -errno; /* who started us is gone, and so is the process */
+	watch->signals = true;
+	return watch_run(watch, &end);
+}
+
+static void fill_options(const struct arguments *a, const struct authority *authority,
+			 struct kernelio_options *kernel)
+{
+	kernel->ring_bytes = a->ring_bytes;
+	kernel->threads = a->threads;
+	kernel->poll_ms = a->poll_ms;
+	kernel->settle_ms = a->settle_ms;
+	kernel->filters = &a->kernel.filters;
+	kernel->everyone = a->everyone;
+	kernel->owner_only = !authority->any_process;
+	kernel->owner_rights = authority->rights;
+	/* who goes on working goes on dirtying */
+	if (a->kernel.wait_writeback_set)
+		kernel->wait_writeback_ms = a->kernel.wait_writeback_ms;
+	else if (a->command)
+		kernel->wait_writeback_ms = KERNEL_WAIT_WRITEBACK_MS;
+}
+
+static int check_authority(const struct arguments *a, int pidfd, struct authority *authority)
+{
+	int rc = authority_get(authority);
+
+	if (rc) {
+		eta_error("cannot tell which rights there are (%s)", strerror(-rc));
 		return rc;
 	}
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	events[1].fd = signalfd(-1, &signals, SFD_CLOEXEC);
-	if (events[1].fd < 0) {
-		rc = -errno;
-		eta_error("cannot wait for signals (%s)", strerror(-rc));
-		goto out;
+	if (a->everyone && !authority->everyone) {
+		eta_error(
+			"--all: only root, or who has CAP_SYS_ADMIN, may trace all of the machine "
+			"(--pid traces a process of yours)");
+		return -EPERM;
 	}
-	rc = kernelio_start(k);
-	if (rc == 0)
-		rc = kernelio_attach(k, pid);
-	if (rc)
-		goto out;
-	while (poll(events, 2, -1) < 0 && errno == EINTR)
-		;
-out:
-	close(events[0].fd);
-	if (events[1].fd >= 0)
-		close(events[1].fd);
-	return rc;
+	return a->pid ? check_process(a->pid, pidfd) : 0;
 }
 
-int main(int argc, char **argv)
+/* Says what came of it; the exit status. */
+static int report(const struct arguments *a, const struct kernelio *k,
+		  const struct kernelio_counts *counts, const char *spool, int status)
 {
-	struct arguments a = { 0 };
+	bool complete = counts->exact && !counts->lost_all && !kernelio_missing(k)[0];
+
+	if (!a->quiet || counts->lost_all || !counts->exact)
+		kernelio_counts_print(counts);
+	if (!a->quiet)
+		eta_note("trace: %s", spool);
+	return a->strict && status == CLI_OK && !complete ? CLI_FAILED : status;
+}
+
+/* Runs the whole; the exit status. PIDFD keeps the number from becoming another process's. */
+static int trace(struct arguments *a, int pidfd)
+{
 	struct kernelio_options kernel = { 0 };
 	struct kernelio_counts counts = { 0 };
+	struct launch launch = { .pid = -1 };
+	struct watch watch = { .pidfd = pidfd, .ended_by = a->caller };
+	struct authority authority;
+	struct identity identity;
 	struct kernelio *k = NULL;
-	char directory[64], spool[4096], command[1024];
-	int status = CLI_FAILED, rc;
+	char spool[4096], command[1024];
+	int status = CLI_OK, rc;
 
-	cli_parse(&argp, argc, argv, &a);
-	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());
-	if (!a.directory)
-		a.directory = directory;
-	if ((size_t)snprintf(spool, sizeof(spool), "%s/kernel.spool", a.directory) >=
+	if ((size_t)snprintf(spool, sizeof(spool), "%s/kernel.spool", a->directory) >=
 	    sizeof(spool)) {
-		eta_error("%.64s...: the name is too long", a.directory);
+		eta_error("%.64s...: the name is too long", a->directory);
 		return CLI_FAILED;
 	}
-	join_command(a.command, command, sizeof(command));
+	if (check_authority(a, pidfd, &authority) || identity_choose(&identity, a->run_as))
+		return CLI_FAILED;
+	join_command(a->command, command, sizeof(command));
 	kernel.directory = spool;
 	kernel.command = command;
-	kernel.ring_bytes = a.ring_bytes;
-	kernel.threads = a.threads;
-	kernel.poll_ms = a.poll_ms;
-	kernel.settle_ms = a.settle_ms;
-
-	rc = kernelio_new(&kernel, &k);
-	if (rc)
-		goto out;
-	if (a.verbose)
+	fill_options(a, &authority, &kernel);
+	if (kernelio_new(&kernel, &k))
+		return CLI_FAILED;
+	if (a->verbose)
 		eta_note("kernel probes: %s", kernelio_backends(k));
-	if (mkdir(a.directory, 0755) && errno != EEXIST) {
-		eta_error("%s: cannot create (%s)", a.directory, strerror(errno));
-		goto out;
-	}
-	status = CLI_OK;
-	rc = a.command ? run_command(k, a.command, &status) : watch_process(k, a.pid);
+	watch.kernelio = k;
+	watch.directory = spool;
+	watch.duration_ms = a->kernel.duration_ms;
+	rc = a->command ? run_command(k, a, &watch, &identity, &launch, &status)
+			: watch_running(k, a, &watch, &identity);
 	if (kernelio_missing(k)[0])
 		eta_warn("kernel probes missing: %s", kernelio_missing(k));
 	if (rc == 0)
 		rc = kernelio_stop(k, &counts);
-	if (rc) {
-		status = CLI_FAILED;
-		goto out;
+	/* the program may go on after the tracing has ended */
+	if (watch.pid && launch_wait(&launch, &status)) {
+		eta_error("%s: cannot be waited for", a->command[0]);
+		rc = -ECHILD;
 	}
-	if (!a.quiet || counts.lost_all || !counts.exact)
-		kernelio_counts_print(&counts);
-	if (!a.quiet)
-		eta_note("trace: %s", spool);
-	if (a.strict && status == CLI_OK &&
-	    (counts.lost_all || !counts.exact || kernelio_missing(k)[0]))
-		status = CLI_FAILED;
-out:
+	status = rc ? CLI_FAILED : report(a, k, &counts, spool, status);
 	kernelio_free(k);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = { .caller = -1 };
+	char directory[64];
+	int status, pidfd = -1;
+
+	cli_parse(&argp, argc, argv, &a);
+	if (a.verb)
+		return watch_send(a.directory, a.verb) ? CLI_FAILED : CLI_OK;
+	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());
+	if (!a.directory)
+		a.directory = directory;
+	if (a.pid)
+		pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
+	status = trace(&a, pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
+	kernelio_filters_free(&a.kernel.filters);
 	return status;
 }

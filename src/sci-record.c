@@ -15,10 +15,12 @@
 
 #include "after-run.h"
 #include "cli.h"
+#include "kernel-options.h"
 #include "launch.h"
 #include "merging.h"
 #include "plugins/kernelio/kernelio.h"
 #include "program-check.h"
+#include "watch.h"
 
 #define PRELOAD_NAME "libsci-posixio.so"
 #define UNWINDER_NAME "libsci-unwind.so"
@@ -36,6 +38,8 @@ struct record_options {
 	bool env;
 	unsigned callstack; /* frames, 0: none */
 	bool all_fds, chars, metadata;
+	const char *run_as;
+	struct kernel_options kernel;
 };
 
 struct recording {
@@ -43,6 +47,7 @@ struct recording {
 	char dir[PATH_MAX - 64]; /* absolute; the names of its files fit behind it */
 	bool user, kernel;	 /* levels in use */
 	struct kernelio *kernelio;
+	struct identity identity;
 };
 
 enum {
@@ -54,7 +59,8 @@ enum {
 	OPTION_CALLSTACK,
 	OPTION_ALL_FDS,
 	OPTION_CHARS,
-	OPTION_METADATA
+	OPTION_METADATA,
+	OPTION_RUN_AS
 };
 
 static const struct argp_option argp_options[] = {
@@ -77,6 +83,10 @@ static const struct argp_option argp_options[] = {
 	  2 },
 	{ "metadata", OPTION_METADATA, 0, 0,
 	  "calls on names too: stat, rename, mkdir, readdir, ...", 2 },
+	{ "run-as", OPTION_RUN_AS, "USER", 0,
+	  "run PROGRAM as USER, to whom the recording belongs (default: who called sudo, if that "
+	  "is how it is run)",
+	  2 },
 	{ 0, 0, 0, 0, "EZTrace:", 3 },
 	{ "env", OPTION_ENV, 0, 0,
 	  "print the variables that let 'eztrace -t posixio' find our plugin, and exit", 3 },
@@ -139,6 +149,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_METADATA:
 		o->metadata = true;
+		break;
+	case OPTION_RUN_AS:
+		o->run_as = arg;
+		break;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->kernel;
 		break;
 	case OPTION_ENV:
 		o->env = true;
@@ -300,28 +316,47 @@ static int user_environment(const struct recording *r, char *env[4])
 	return 0;
 }
 
-/* Starts the kernel's side for the stopped child; without it the recording goes on. */
-static void start_kernel(struct recording *r, pid_t child)
+/*
+ * Starts the kernel's side for the stopped child; without it the recording goes on. In between the
+ * rights that only loading takes are dropped, which must not fail: -errno.
+ */
+static int start_kernel(struct recording *r, pid_t child)
 {
 	struct kernelio_options options = { .optional = true };
 	char spool[PATH_MAX], user_spool[PATH_MAX];
+	struct authority authority;
+	int rc;
 
 	snprintf(spool, sizeof(spool), "%s/%s", r->dir, KERNEL_SPOOL);
 	snprintf(user_spool, sizeof(user_spool), "%s/%s", r->dir, USER_SPOOL);
 	options.directory = spool;
 	options.skip = user_spool;
 	options.command = r->options->argv[0];
+	options.filters = &r->options->kernel.filters;
+	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
+					    ? r->options->kernel.wait_writeback_ms
+					    : KERNEL_WAIT_WRITEBACK_MS;
+	rc = authority_get(&authority);
+	if (rc)
+		return rc;
+	options.owner_only = !authority.any_process;
+	options.owner_rights = authority.rights;
 	/* what is missing and why has been said */
-	r->kernel = kernelio_new(&options, &r->kernelio) == 0 && kernelio_start(r->kernelio) == 0 &&
+	r->kernel = !r->options->no_kernel && kernelio_new(&options, &r->kernelio) == 0;
+	rc = privileges_drop(&r->identity);
+	if (rc)
+		return rc;
+	r->kernel = r->kernel && kernelio_start(r->kernelio) == 0 &&
 		    kernelio_attach(r->kernelio, child) == 0;
 	if (r->kernel) {
 		if (kernelio_missing(r->kernelio)[0])
 			eta_warn("kernel probes missing: %s", kernelio_missing(r->kernelio));
-		return;
+		return 0;
 	}
 	kernelio_free(r->kernelio);
 	r->kernelio = NULL;
 	remove_below(r->dir, KERNEL_SPOOL);
+	return 0;
 }
 
 /*
@@ -339,6 +374,25 @@ static void stop_kernel(struct recording *r, bool ran)
 		kernelio_counts_print(&counts);
 	kernelio_free(r->kernelio);
 	r->kernelio = NULL;
+}
+
+/* The kernel's side may end before the program does. */
+static void watch_kernel(const struct recording *r, pid_t child)
+{
+	char spool[PATH_MAX];
+	struct watch watch = {
+		.kernelio = r->kernelio,
+		.directory = spool,
+		.pid = child,
+		.pidfd = -1,
+		.duration_ms = r->options->kernel.duration_ms,
+		.ended_by = -1,
+	};
+	enum watch_end end;
+
+	snprintf(spool, sizeof(spool), "%s/%s", r->dir, KERNEL_SPOOL);
+	if (watch_run(&watch, &end) == 0 && end != WATCH_PROCESS && !r->options->quiet)
+		eta_note("the kernel's side has ended; %s goes on", r->options->argv[0]);
 }
 
 static bool is_empty(const char *dir)
@@ -390,24 +444,29 @@ static int run(struct recording *r, int *status)
 	r->user = !o->no_user && user_environment(r, env) == 0;
 	if (r->user)
 		loads = program_check(o->argv[0]);
-	rc = launch_stopped(&launch, o->argv, env);
+	rc = launch_stopped(&launch, o->argv, env, &r->identity);
 	if (rc) {
 		eta_error("cannot start a process: %s", strerror(-rc));
 		return rc;
 	}
-	if (!o->no_kernel)
-		start_kernel(r, launch.pid);
+	rc = start_kernel(r, launch.pid);
+	if (rc) {
+		launch_cancel(&launch);
+		return rc;
+	}
 	if (!r->user && !r->kernel) {
 		launch_cancel(&launch);
 		eta_error("neither level can be traced, so %s was not run", o->argv[0]);
 		return -EPERM;
 	}
 	rc = launch_go(&launch);
+	if (rc)
+		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
+	else if (r->kernel)
+		watch_kernel(r, launch.pid);
+	stop_kernel(r, rc == 0);
 	if (rc == 0)
 		rc = launch_wait(&launch, status);
-	else
-		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
-	stop_kernel(r, rc == 0);
 	snprintf(spool, sizeof(spool), "%s/%s", r->dir, USER_SPOOL);
 	if (r->user && rc == 0)
 		after_run_still_running(spool);
@@ -427,7 +486,11 @@ static int record(const struct record_options *o)
 	bool complete = true;
 	int rc, status = 0;
 
-	rc = o->dir ? use_dir(&r, o->dir) : new_dir(&r);
+	rc = identity_choose(&r.identity, o->run_as);
+	if (rc == 0)
+		rc = identity_files(&r.identity);
+	if (rc == 0)
+		rc = o->dir ? use_dir(&r, o->dir) : new_dir(&r);
 	if (rc)
 		return CLI_FAILED;
 	rc = run(&r, &status);
@@ -473,13 +536,18 @@ static int record(const struct record_options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { argp_options, parse_option, "-- PROGRAM [ARG...]", doc };
+	static const struct argp_child children[] = { { &kernel_argp, 0, NULL, 4 }, { 0 } };
+	static const struct argp argp = { argp_options, parse_option, "-- PROGRAM [ARG...]", doc,
+					  children };
 	struct record_options options = { 0 };
+	int status;
 
 	cli_parse(&argp, argc, argv, &options);
 	if (options.env) {
 		printf("export EZTRACE_LIBRARY_PATH='%s'\n", plugin_dir());
 		return CLI_OK;
 	}
-	return record(&options);
+	status = record(&options);
+	kernelio_filters_free(&options.kernel.filters);
+	return status;
 }

@@ -10,6 +10,7 @@ AM_TESTS_ENVIRONMENT = \
 	SCI_PLUGIN_DIR='$(abs_top_builddir)/plugins/.libs' \
 	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0' \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; \
+	unset SUDO_UID; \
 	export SCI_SRC SCI_BUILD SCI_SANITIZED SCI_PLUGIN_DIR LSAN_OPTIONS PATH;
 
 TESTS += $(check_PROGRAMS) $(script_tests)
@@ -176,6 +177,8 @@ tests_bench_floor_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -o $@
 EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/bench/kernel.sh
 script_tests += tests/cases/kernel-refused.sh
 if HAVE_BPF
+script_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
+	tests/cases/kernel-privileges.py
 script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-life.py tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py tests/cases/kernel-skip.py

@@ -18,7 +18,8 @@
 #define DEFAULT_POLL_MS 5
 #define SEGMENT_FIRST ((size_t)256 << 10)
 #define SEGMENT_MAX ((size_t)512 << 10) /* filling a larger one no longer fits the cache */
-#define LOSS_EVERY 64			/* rounds between looks at the loss counters */
+#define SHORTEST_PAUSE_US 250
+#define LOSS_EVERY 64 /* rounds between looks at the loss counters */
 
 static uint64_t now_ns(void)
 {
@@ -103,6 +104,7 @@ static int on_record(void *arg, void *data, size_t bytes)
 	struct cpu_spool *cpu = arg;
 	const struct eta_record_head *head = data;
 
+	cpu->round_bytes += bytes;
 	if (head->type == ETA_RECORD_FILE)
 		store_file(cpu, data);
 	else
@@ -149,39 +151,58 @@ static void note_loss(struct kernelio *k)
 
 /* ---- the thread ---- */
 
+/*
+ * How long to sleep, by how full the fullest ring was: not at all once a quarter of it was in use
+ * (the next round may come late), longer again once a sixteenth was not.
+ */
+static uint64_t next_pause(const struct kernelio *k, size_t ring_bytes, uint64_t pause_us,
+			   uint64_t longest_us)
+{
+	size_t most = 0;
+
+	for (unsigned i = 0; i < k->n_cpus; i++)
+		if (k->cpus[i].round_bytes > most)
+			most = k->cpus[i].round_bytes;
+	if (most > ring_bytes / 4)
+		return 0;
+	if (most > ring_bytes / 16)
+		return pause_us / 2;
+	pause_us = pause_us ? pause_us * 2 : SHORTEST_PAUSE_US;
+	return pause_us < longest_us ? pause_us : longest_us;
+}
+
 static void *collector_main(void *arg)
 {
 	struct kernelio *k = arg;
 	unsigned poll_ms = k->options.poll_ms ? k->options.poll_ms : DEFAULT_POLL_MS;
-	struct timespec pause = { poll_ms / 1000, poll_ms % 1000 * 1000000L };
-	bool last;
+	size_t ring_bytes = k->options.ring_bytes ? k->options.ring_bytes : DEFAULT_RING_BYTES;
+	uint64_t longest_us = (uint64_t)poll_ms * 1000, pause_us = longest_us;
 	unsigned round = 0;
+	bool last;
 
 	/* a batch thread has its share of a CPU, but does not push the program off one to get it */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 	do {
 		last = atomic_load(&k->stopping);
+		for (unsigned i = 0; i < k->n_cpus; i++)
+			k->cpus[i].round_bytes = 0;
 		ring_buffer__consume(k->rings);
+		atomic_fetch_add(&k->rounds, 1);
 		if (++round % LOSS_EVERY == 0)
 			note_loss(k);
-		if (!last)
-			nanosleep(&pause, NULL);
+		pause_us = next_pause(k, ring_bytes, pause_us, longest_us);
+		if (!last && pause_us)
+			nanosleep(&(struct timespec){ (time_t)(pause_us / 1000000),
+						      (long)(pause_us % 1000000 * 1000) },
+				  NULL);
 	} while (!last);
 	return NULL;
 }
 
 static int add_ring(struct kernelio *k, uint32_t cpu)
 {
-	uint32_t id;
-	int fd, rc;
+	int fd = k->ring_fds[cpu], rc = 0;
 
-	rc = bpf_map_lookup_elem(bpf_map__fd(k->bpf->maps.rings), &cpu, &id);
-	if (rc)
-		return rc;
-	fd = bpf_map_get_fd_by_id(id);
-	if (fd < 0)
-		return fd;
-	rc = 0;
 	if (k->rings) {
 		rc = ring_buffer__add(k->rings, fd, on_record, &k->cpus[cpu]);
 	} else {
@@ -189,7 +210,6 @@ static int add_ring(struct kernelio *k, uint32_t cpu)
 		if (!k->rings)
 			rc = -errno;
 	}
-	close(fd); /* it is mapped; the number was for epoll, which we do not use */
 	return rc;
 }
 
@@ -222,6 +242,15 @@ int collect_start(struct kernelio *k)
 	else
 		eta_error("kernel tracer: cannot collect (%s)", strerror(-rc));
 	return rc;
+}
+
+void collect_now(struct kernelio *k)
+{
+	unsigned before = atomic_load(&k->rounds);
+
+	/* the round that is under way may have been past a ring */
+	while (k->collecting && atomic_load(&k->rounds) - before < 2)
+		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 }
 
 void collect_end(struct kernelio *k)

@@ -20,12 +20,14 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 		(unsigned long long)t->bio_read_bytes, (unsigned long long)t->bio_written_bytes,
 		(unsigned long long)t->writeback_bytes, (unsigned long long)counts->dirty_bytes);
 	if (lost)
-		eta_warn("kernel: %llu operations, %llu bios, %llu other records lost: the rings "
-			 "were "
-			 "full or the disk was (larger --ring)",
-			 (unsigned long long)counts->lost[ETA_RECORD_KERNEL_OP],
-			 (unsigned long long)counts->lost[ETA_RECORD_BIO],
-			 lost - counts->lost[ETA_RECORD_KERNEL_OP] - counts->lost[ETA_RECORD_BIO]);
+		eta_warn("kernel: %llu records lost, the rings were full or the disk was (larger "
+			 "--ring): %s",
+			 lost, counts->lost_where);
+	if (t->filtered_calls)
+		eta_note("kernel: %llu system calls left out by the filters",
+			 (unsigned long long)t->filtered_calls);
+	if (counts->paused_ns)
+		eta_note("kernel: paused for %.3f s", (double)counts->paused_ns / 1e9);
 	if (!counts->exact)
 		eta_warn(
 			"kernel: produced records differ from recorded + lost ones: counts are not "

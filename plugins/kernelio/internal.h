@@ -11,6 +11,8 @@
 #include "plugins/kernelio/kernelio.h"
 #include "plugins/kernelio/probes.h"
 
+#define DEFAULT_RING_BYTES ((size_t)16 << 20)
+
 struct kernelio_bpf;
 struct ring_buffer;
 
@@ -18,6 +20,7 @@ struct ring_buffer;
 struct cpu_spool {
 	struct kernelio *k;
 	struct spool spool;
+	size_t round_bytes; /* taken out of the ring this time */
 	uint64_t recorded[KERNELIO_N_TYPES];
 	uint64_t lost[KERNELIO_N_TYPES];       /* by the disk: spool_reserve failed */
 	uint64_t lost_noted[KERNELIO_N_TYPES]; /* by the ring, in LOSS records so far */
@@ -27,6 +30,9 @@ struct kernelio {
 	struct kernelio_options options;
 	char directory[PATH_MAX];
 	char command[1024];
+	struct kernelio_filter filter;
+	const struct kernelio_filter_key *filter_keys; /* the caller's, until loaded */
+	size_t n_filter_keys;
 	struct kernelio_bpf *bpf;
 	struct bpf_link *links[KERNELIO_N_PROBES];
 	bool in_use[KERNELIO_N_PROBES];
@@ -34,12 +40,16 @@ struct kernelio {
 	char backends[2048], missing[2048];
 
 	unsigned n_cpus;
+	int *ring_fds; /* n_cpus of them, -1: none */
+	uint64_t pause_ns,
+		paused_ns; /* since when it is paused, 0: it is not; for how long in all */
 	struct cpu_spool *cpus;
 	struct ring_buffer *rings;
 	struct kernelio_cpu *counters; /* n_cpus of them, as read last */
 	struct spool meta;
 	pthread_t collector;
 	atomic_bool stopping;
+	atomic_uint rounds; /* how often the rings were emptied */
 	bool collecting;
 };
 
@@ -47,14 +57,21 @@ struct kernelio {
 int probes_load(struct kernelio *k);
 int probes_attach(struct kernelio *k);
 void probes_detach(struct kernelio *k);
+void rings_close(struct kernelio *k);
 /* Runs the task iterator: takes in process TGID, or (0) ends the operations still open. */
 int probes_each_task(struct kernelio *k, pid_t tgid);
+/* The same over nothing: the probes learn which process the tracer is. */
+int probes_find_tracer(struct kernelio *k);
+/* FILE records of what process TGID has open. */
+int probes_each_file(struct kernelio *k, pid_t tgid);
 
 /* How often the kernel skipped a probe because it was running on that CPU already. */
 uint64_t probes_missed(const struct kernelio *k);
 
 /* collect.c */
 int collect_start(struct kernelio *k);
+/* Returns once all that was in the rings is in the spool. */
+void collect_now(struct kernelio *k);
 /* Ends the collector's thread after emptying the rings. */
 void collect_end(struct kernelio *k);
 /* Records of bios in flight; their number. */
@@ -62,7 +79,16 @@ uint64_t collect_open_bios(struct kernelio *k);
 int collect_counts(struct kernelio *k, struct kernelio_counts *counts);
 void collect_close(struct kernelio *k);
 
+/* loss.c: what was lost where, in words and as properties; once the counters have been read. */
+void loss_describe(const struct kernelio *k, char *text, size_t size);
+void loss_properties(struct kernelio *k);
+
+/* writeback.c: starts writing out the files met, for options.wait_writeback_ms; what is left. */
+unsigned writeback_flush(struct kernelio *k);
+
 /* meta.c */
+__attribute__((format(printf, 2, 3))) void meta_property(struct kernelio *k, const char *format,
+							 ...);
 int meta_create(struct kernelio *k);
 void meta_close(struct kernelio *k, const struct kernelio_counts *counts);
 void meta_header(struct eta_spool_header *header, enum eta_spool_kind kind);

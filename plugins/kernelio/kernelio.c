@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "eta-ext/eta.h"
 #include "plugins/kernelio/internal.h"
@@ -24,6 +25,36 @@ static void sleep_ms(unsigned ms)
 	struct timespec pause = { ms / 1000, ms % 1000 * 1000000L };
 
 	nanosleep(&pause, NULL);
+}
+
+/* What was not said means everything. */
+static void take_filters(struct kernelio *k)
+{
+	static const char *const regions[ETA_N_SPANS] = {
+#define X(id, region) [ETA_SPAN_##id] = region,
+		ETA_SPANS(X)
+#undef X
+	};
+	const struct kernelio_filters *filters = k->options.filters;
+	enum eta_reason reason;
+	enum eta_level level;
+
+	if (filters) {
+		k->filter = filters->constant;
+		k->filter_keys = filters->keys;
+		k->n_filter_keys = filters->n_keys;
+	}
+	if (!k->filter.levels)
+		k->filter.levels = ~0U;
+	for (unsigned span = 1; span < ETA_N_SPANS; span++) {
+		eta_region_name_split(regions[span], &level, &reason);
+		if (level == ETA_LEVEL_NONE || k->filter.levels & 1U << level)
+			k->filter.spans |= 1ULL << span;
+	}
+	k->filter.everyone = k->options.everyone;
+	k->filter.owner_only = k->options.owner_only;
+	k->filter.owner = getuid();
+	k->filter.owner_rights = k->options.owner_rights;
 }
 
 int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
@@ -48,6 +79,13 @@ int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
 		goto out;
 	}
 	k->n_cpus = (unsigned)n;
+	k->ring_fds = malloc(k->n_cpus * sizeof(*k->ring_fds));
+	if (!k->ring_fds) {
+		rc = -ENOMEM;
+		goto out;
+	}
+	memset(k->ring_fds, 0xff, k->n_cpus * sizeof(*k->ring_fds));
+	take_filters(k);
 	rc = probes_load(k);
 out:
 	if (rc)
@@ -57,20 +95,46 @@ out:
 	return rc;
 }
 
+/* A folder of our own: not a link to another, nor one that somebody else could put links into. */
+static int make_folder(const char *directory)
+{
+	struct stat status;
+	int rc;
+
+	if (mkdir(directory, 0755) == 0)
+		return 0;
+	if (errno != EEXIST) {
+		rc = -errno;
+		eta_error("%s: cannot create (%s)", directory, strerror(-rc));
+		return rc;
+	}
+	if (lstat(directory, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid())
+		return 0;
+	eta_error("%s: is there already, and no folder of this user: remove it or choose another "
+		  "place",
+		  directory);
+	return -EEXIST;
+}
+
 int kernelio_start(struct kernelio *k)
 {
 	struct stat status;
 	int rc;
 
-	if (mkdir(k->directory, 0755) && errno != EEXIST) {
-		rc = -errno;
-		eta_error("%s: cannot create (%s)", k->directory, strerror(-rc));
+	rc = make_folder(k->directory);
+	if (rc)
 		return rc;
-	}
 	if (k->options.skip && stat(k->options.skip, &status) == 0) {
 		k->bpf->bss->skipped_directory.inode = status.st_ino;
 		k->bpf->bss->skipped_directory.dev =
 			major(status.st_dev) << 20 | minor(status.st_dev);
+	}
+	if (k->filter.everyone) {
+		rc = probes_find_tracer(k);
+		if (rc) {
+			eta_error("the tasks of the machine cannot be traced (%s)", strerror(-rc));
+			return rc;
+		}
 	}
 	rc = probes_attach(k);
 	if (rc == 0)
@@ -87,31 +151,75 @@ int kernelio_attach(struct kernelio *k, pid_t pid)
 	/* again for threads that a thread not yet taken in has started meanwhile */
 	if (rc == 0)
 		rc = probes_each_task(k, pid);
+	if (rc == 0)
+		rc = probes_each_file(k, pid);
 	if (rc)
 		eta_error("process %d: cannot be traced (%s)", (int)pid, strerror(-rc));
 	return rc;
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void kernelio_pause(struct kernelio *k, bool paused)
+{
+	uint64_t now = clock_ns();
+
+	if (paused == (k->pause_ns != 0))
+		return;
+	k->bpf->bss->paused = paused;
+	if (paused) {
+		k->pause_ns = now;
+		return;
+	}
+	meta_property(k, "PAUSE=%llu %llu", (unsigned long long)k->pause_ns,
+		      (unsigned long long)now);
+	k->paused_ns += now - k->pause_ns;
+	k->pause_ns = 0;
+}
+
 /* Late completions belong to the trace; forever they are not waited for. */
-static void settle(struct kernelio *k)
+static void settle(struct kernelio *k, unsigned at_least_ms)
 {
 	unsigned left = k->options.settle_ms ? k->options.settle_ms : DEFAULT_SETTLE_MS;
 	int fd = bpf_map__fd(k->bpf->maps.bios);
 	uint64_t key;
 
+	if (left < at_least_ms)
+		left = at_least_ms;
 	while (left >= SETTLE_STEP_MS && bpf_map_get_next_key(fd, NULL, &key) == 0) {
 		sleep_ms(SETTLE_STEP_MS);
 		left -= SETTLE_STEP_MS;
 	}
 }
 
-/* Bytes of dirtied pages that no bio has carried away. */
-static uint64_t dirty_left(const struct kernelio_totals *t)
+/* Bytes of dirtied pages that no bio has carried away; 0 where the filters leave those bios out. */
+static uint64_t dirty_left(const struct kernelio *k, const struct kernelio_totals *t)
 {
+	const uint32_t writes = 1U << ETA_OP_WRITE | 1U << ETA_OP_SYNC;
 	uint64_t written = t->bio_written_bytes - t->bio_direct_bytes - t->bio_journal_bytes +
 			   t->writeback_bytes;
 
+	if (!(k->filter.levels & 1U << ETA_LEVEL_BLOCK) ||
+	    (k->filter.set & KERNELIO_FILTER_BIT(OPERATION) && !(k->filter.operations & writes)))
+		return 0;
 	return t->dirtied_bytes > written ? t->dirtied_bytes - written : 0;
+}
+
+/* Has what is dirty written out; how many ms are left to wait for the requests. */
+static unsigned late_writeback(struct kernelio *k)
+{
+	struct kernelio_counts counts = { 0 };
+
+	if (collect_counts(k, &counts) || dirty_left(k, &counts.totals) == 0)
+		return 0;
+	collect_now(k); /* which files there are */
+	return writeback_flush(k);
 }
 
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
@@ -125,7 +233,8 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	memset(counts, 0, sizeof(*counts));
 	if (!k->collecting)
 		return -EINVAL;
-	settle(k);
+	kernelio_pause(k, false);
+	settle(k, k->options.wait_writeback_ms ? late_writeback(k) : 0);
 	probes_detach(k);
 	sleep_ms(SETTLE_STEP_MS); /* a probe that was running has come to its end */
 	rc = collect_counts(k, counts);
@@ -152,7 +261,9 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	counts->open_bios = collect_open_bios(k);
 	counts->recorded[ETA_RECORD_BIO] += counts->open_bios;
 	counts->produced[ETA_RECORD_BIO] += counts->open_bios;
-	counts->dirty_bytes = dirty_left(&counts->totals);
+	counts->dirty_bytes = dirty_left(k, &counts->totals);
+	counts->paused_ns = k->paused_ns;
+	loss_describe(k, counts->lost_where, sizeof(counts->lost_where));
 out:
 	meta_close(k, counts);
 	collect_close(k);
@@ -167,6 +278,8 @@ void kernelio_free(struct kernelio *k)
 	collect_end(k);
 	collect_close(k);
 	spool_close(&k->meta);
+	rings_close(k);
+	free(k->ring_fds);
 	kernelio_bpf__destroy(k->bpf);
 	free(k);
 }

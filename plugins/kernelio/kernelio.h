@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "filters.h"
 #include "shared.h"
 
 /*
@@ -18,16 +19,36 @@
  */
 struct kernelio;
 
+/* The filters of a run. All zeros: everything passes. */
+struct kernelio_filters {
+	struct kernelio_filter constant;
+	struct kernelio_filter_key *keys;
+	size_t n_keys;
+};
+
+/*
+ * Adds the value TEXT of filter ID. 0, or -errno with WHY (of SIZE bytes) saying what is wrong with
+ * it in a few words. kernelio_filters_free frees what was added.
+ */
+int kernelio_filter_add(struct kernelio_filters *filters, enum kernelio_filter_id id,
+			const char *text, char *why, size_t size);
+void kernelio_filters_free(struct kernelio_filters *filters);
+
 struct kernelio_options {
 	const char *directory; /* the spool; made, must not hold a trace yet */
 	const char *skip; /* a directory whose own files are left out (another tracer's spool), or
 			     NULL */
-	const char *command; /* noted in the trace, may be NULL */
-	size_t ring_bytes;   /* of each CPU's ring, a power of two; 0: 16 MiB */
-	unsigned threads;    /* traced at the same time at most; 0: 4096 */
-	unsigned poll_ms;    /* how often the rings are emptied; 0: 5 */
-	unsigned settle_ms;  /* how long kernelio_stop waits for bios in flight; 0: 500 */
-	bool optional;	     /* failures are warnings */
+	const char *command;	    /* noted in the trace, may be NULL */
+	size_t ring_bytes;	    /* of each CPU's ring, a power of two; 0: 16 MiB */
+	unsigned threads;	    /* traced at the same time at most; 0: 4096 */
+	unsigned poll_ms;	    /* how often the rings are emptied; 0: 5 */
+	unsigned settle_ms;	    /* how long kernelio_stop waits for bios in flight; 0: 500 */
+	unsigned wait_writeback_ms; /* how long it writes out what traced threads left dirty */
+	const struct kernelio_filters *filters; /* NULL: none; of use until kernelio_new returns */
+	bool everyone;	 /* all tasks of the machine but this process, from kernelio_start on */
+	bool owner_only; /* no process of another real user, or with more than owner_rights */
+	uint64_t owner_rights; /* bit CAP_* */
+	bool optional;	       /* failures are warnings */
 };
 
 struct kernelio_counts {
@@ -39,14 +60,25 @@ struct kernelio_counts {
 	uint64_t open_bios;	/* bios that had not completed (recorded, without an end) */
 	uint64_t probes_missed; /* probes skipped in the middle of themselves */
 	uint64_t dirty_bytes;	/* dirtied by traced threads and not written back yet */
+	uint64_t paused_ns;
 	struct kernelio_totals totals;
-	bool exact; /* produced = recorded + lost for each type */
+	char lost_where[1024]; /* per level and CPU, "" nothing */
+	bool exact;	       /* produced = recorded + lost for each type */
 };
 
 int kernelio_new(const struct kernelio_options *options, struct kernelio **out);
 int kernelio_start(struct kernelio *k);
-/* All threads of process PID, and what they start from now on. */
+/*
+ * All threads of process PID, and what they start from now on. Leaves FILE records of the files it
+ * has open. -ESRCH where there is no such process.
+ */
 int kernelio_attach(struct kernelio *k, pid_t pid);
+
+/* While paused nothing new is recorded; processes are followed all the same. */
+void kernelio_pause(struct kernelio *k, bool paused);
+/* Some lines on how it goes: state, events so far, lost ones per level and CPU. */
+int kernelio_status(struct kernelio *k, char *text, size_t size);
+
 /* Detaches, drains, closes the spool. COUNTS may be NULL. */
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts);
 void kernelio_free(struct kernelio *k);

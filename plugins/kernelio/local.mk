@@ -3,6 +3,8 @@ noinst_LTLIBRARIES += plugins/kernelio/libkernelio.la
 plugins_kernelio_libkernelio_la_CFLAGS = $(AM_CFLAGS)
 plugins_kernelio_libkernelio_la_SOURCES = \
 	plugins/kernelio/counts.c \
+	plugins/kernelio/filters.c \
+	plugins/kernelio/filters.h \
 	plugins/kernelio/kernelio.h \
 	plugins/kernelio/shared.h
 
@@ -15,6 +17,8 @@ bpf_programs = \
 	plugins/kernelio/bpf/wait.bpf.c
 bpf_headers = \
 	plugins/kernelio/bpf/compat.h \
+	plugins/kernelio/bpf/filter.h \
+	plugins/kernelio/bpf/follow.h \
 	plugins/kernelio/bpf/kernel_types.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/state.h \
@@ -23,10 +27,12 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/none.c \
 	plugins/kernelio/probes.c \
-	plugins/kernelio/probes.h
+	plugins/kernelio/probes.h \
+	plugins/kernelio/writeback.c
 
 if HAVE_BPF
 plugins_kernelio_libkernelio_la_CFLAGS += $(LIBBPF_CFLAGS)
@@ -35,9 +41,11 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/probes.c \
-	plugins/kernelio/probes.h
+	plugins/kernelio/probes.h \
+	plugins/kernelio/writeback.c
 nodist_plugins_kernelio_libkernelio_la_SOURCES = plugins/kernelio/kernelio.skel.h
 BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
 
@@ -59,7 +67,7 @@ SUFFIXES = .bpf.c .bpf.o
 		-I$(top_srcdir) -I$(top_srcdir)/plugins/kernelio/bpf $(LIBBPF_CFLAGS) \
 		$(BPF_SYSTEM_CFLAGS) -c $< -o $@
 # every object depends on every header: they are few and it takes a second
-$(bpf_objects): $(bpf_headers) plugins/kernelio/shared.h eta-ext/record.h
+$(bpf_objects): $(bpf_headers) plugins/kernelio/filters.h plugins/kernelio/shared.h eta-ext/record.h
 
 plugins/kernelio/kernelio.bpf.o: $(bpf_objects)
 	$(AM_V_GEN)$(BPFTOOL) gen object $@ $(bpf_objects)

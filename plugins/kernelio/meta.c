@@ -53,8 +53,7 @@ static void put_text(struct spool *spool, enum eta_record_type type, uint32_t id
 	record->head.type = (uint8_t)type;
 }
 
-__attribute__((format(printf, 2, 3))) static void put_property(struct spool *spool,
-							       const char *format, ...)
+void meta_property(struct kernelio *k, const char *format, ...)
 {
 	char text[4096];
 	va_list ap;
@@ -62,7 +61,7 @@ __attribute__((format(printf, 2, 3))) static void put_property(struct spool *spo
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	put_text(spool, ETA_RECORD_PROPERTY, 0, 0, text);
+	put_text(&k->meta, ETA_RECORD_PROPERTY, 0, 0, text);
 }
 
 int meta_create(struct kernelio *k)
@@ -91,10 +90,10 @@ int meta_create(struct kernelio *k)
 	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, #name);
 	KERNELIO_TURNED_SYSCALLS(X)
 #undef X
-	put_property(&k->meta, "BACKENDS=%s", k->backends);
-	put_property(&k->meta, "MISSING=%s", k->missing[0] ? k->missing : "none");
+	meta_property(k, "BACKENDS=%s", k->backends);
+	meta_property(k, "MISSING=%s", k->missing[0] ? k->missing : "none");
 	if (k->command[0])
-		put_property(&k->meta, "COMMAND=%s", k->command);
+		meta_property(k, "COMMAND=%s", k->command);
 	return 0;
 }
 
@@ -103,14 +102,15 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	if (!k->meta.header)
 		return;
 #define X(name, what)                                                                              \
-	put_property(&k->meta, "TOTAL.%s=%llu", #name, (unsigned long long)counts->totals.name);
+	meta_property(k, "TOTAL.%s=%llu", #name, (unsigned long long)counts->totals.name);
 	KERNELIO_TOTALS(X)
 #undef X
-	put_property(&k->meta, "TOTAL.operations=%llu",
-		     (unsigned long long)counts->recorded[ETA_RECORD_KERNEL_OP]);
-	put_property(&k->meta, "TOTAL.open_operations=%llu", (unsigned long long)counts->open_ops);
-	put_property(&k->meta, "TOTAL.open_bios=%llu", (unsigned long long)counts->open_bios);
-	put_property(&k->meta, "TOTAL.dirty_bytes=%llu", (unsigned long long)counts->dirty_bytes);
-	put_property(&k->meta, "LOST=%llu", (unsigned long long)counts->lost_all);
+	meta_property(k, "TOTAL.operations=%llu",
+		      (unsigned long long)counts->recorded[ETA_RECORD_KERNEL_OP]);
+	meta_property(k, "TOTAL.open_operations=%llu", (unsigned long long)counts->open_ops);
+	meta_property(k, "TOTAL.open_bios=%llu", (unsigned long long)counts->open_bios);
+	meta_property(k, "TOTAL.dirty_bytes=%llu", (unsigned long long)counts->dirty_bytes);
+	meta_property(k, "LOST=%llu", (unsigned long long)counts->lost_all);
+	loss_properties(k);
 	spool_close(&k->meta);
 }

@@ -27,6 +27,20 @@ int kernelio_attach(struct kernelio *k, pid_t pid)
 	return -ENOTSUP;
 }
 
+void kernelio_pause(struct kernelio *k, bool paused)
+{
+	(void)k;
+	(void)paused;
+}
+
+int kernelio_status(struct kernelio *k, char *text, size_t size)
+{
+	(void)k;
+	(void)text;
+	(void)size;
+	return -ENOTSUP;
+}
+
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 {
 	(void)k;

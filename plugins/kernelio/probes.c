@@ -19,7 +19,6 @@
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define BTF_DIRECTORY "/sys/kernel/btf"
-#define DEFAULT_RING_BYTES ((size_t)16 << 20)
 #define DEFAULT_THREADS 4096
 #ifndef SYS_open /* architectures younger than openat */
 #define SYS_open KERNELIO_MAX_SYSCALL_NR
@@ -99,7 +98,23 @@ static int find_present(bool *present)
 
 /* ---- loading ---- */
 
-static void fill_constants(struct kernelio_bpf *bpf)
+/* Levels whose probes tell what a level that is asked for needs. */
+static bool level_has_use(const struct kernelio *k, enum eta_level level)
+{
+	static const uint32_t users[ETA_N_LEVELS] = {
+		[ETA_LEVEL_VFS] = ~0U,
+		[ETA_LEVEL_CPU] = ~0U, /* which thread runs, and from when to when */
+		/* whose data a request carries */
+		[ETA_LEVEL_PAGECACHE] = 1U << ETA_LEVEL_PAGECACHE | 1U << ETA_LEVEL_BLOCK,
+		/* the write loop is the page cache's */
+		[ETA_LEVEL_FS] = 1U << ETA_LEVEL_FS | 1U << ETA_LEVEL_PAGECACHE,
+		[ETA_LEVEL_BLOCK] = 1U << ETA_LEVEL_BLOCK,
+	};
+
+	return k->filter.levels & users[level];
+}
+
+static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 {
 	static const struct {
 		long number;
@@ -117,10 +132,23 @@ static void fill_constants(struct kernelio_bpf *bpf)
 	bpf->rodata->open_flags.direct = O_DIRECT;
 	bpf->rodata->open_flags.sync = O_SYNC | O_DSYNC;
 	bpf->rodata->open_flags.append = O_APPEND;
+	bpf->rodata->filter = k->filter;
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A ring for each CPU, in the map of rings. */
+void rings_close(struct kernelio *k)
+{
+	for (unsigned cpu = 0; k->ring_fds && cpu < k->n_cpus; cpu++) {
+		if (k->ring_fds[cpu] >= 0)
+			close(k->ring_fds[cpu]);
+		k->ring_fds[cpu] = -1;
+	}
+}
+
+/*
+ * A ring for each CPU, in the map of rings. Their descriptors are kept for the collector: to ask
+ * the map for them takes the rights of an administrator.
+ */
 static int make_rings(struct kernelio *k, size_t ring_bytes)
 {
 	for (uint32_t cpu = 0; cpu < k->n_cpus; cpu++) {
@@ -128,11 +156,10 @@ static int make_rings(struct kernelio *k, size_t ring_bytes)
 					NULL);
 		int rc = fd;
 
-		if (fd >= 0) {
+		k->ring_fds[cpu] = fd;
+		if (fd >= 0)
 			rc = bpf_map_update_elem(bpf_map__fd(k->bpf->maps.rings), &cpu, &fd,
 						 BPF_ANY);
-			close(fd); /* the map holds it */
-		}
 		if (rc < 0)
 			return rc;
 	}
@@ -154,6 +181,16 @@ static int fill_slots(struct kernelio *k)
 	return rc;
 }
 
+static int fill_filter_values(struct kernelio *k)
+{
+	int fd = bpf_map__fd(k->bpf->maps.filter_values), rc = 0;
+	uint8_t yes = 1;
+
+	for (size_t i = 0; i < k->n_filter_keys && rc == 0; i++)
+		rc = bpf_map_update_elem(fd, &k->filter_keys[i], &yes, BPF_ANY);
+	return rc;
+}
+
 /* Opens the object and loads the programs that WANTED names. */
 static int try_load(struct kernelio *k, const bool *wanted)
 {
@@ -161,6 +198,7 @@ static int try_load(struct kernelio *k, const bool *wanted)
 	struct kernelio_bpf *bpf;
 	int rc;
 
+	rings_close(k);
 	kernelio_bpf__destroy(k->bpf);
 	k->bpf = NULL;
 	bpf = kernelio_bpf__open();
@@ -175,11 +213,14 @@ static int try_load(struct kernelio *k, const bool *wanted)
 	}
 	rc = bpf_map__set_max_entries(bpf->maps.rings, k->n_cpus);
 	if (rc == 0)
+		rc = bpf_map__set_max_entries(bpf->maps.filter_values,
+					      (uint32_t)k->n_filter_keys + 1);
+	if (rc == 0)
 		rc = bpf_map__set_max_entries(bpf->maps.slots, n_threads(k) + 1);
 	if (rc == 0)
 		rc = bpf_map__set_max_entries(bpf->maps.free_slots, n_threads(k));
 	if (rc == 0) {
-		fill_constants(bpf);
+		fill_constants(k, bpf);
 		rc = kernelio_bpf__load(bpf);
 	}
 	k->bpf = bpf;
@@ -187,6 +228,8 @@ static int try_load(struct kernelio *k, const bool *wanted)
 		rc = make_rings(k, ring_bytes);
 	if (rc == 0)
 		rc = fill_slots(k);
+	if (rc == 0)
+		rc = fill_filter_values(k);
 	return rc;
 }
 
@@ -256,7 +299,8 @@ static void describe(struct kernelio *k)
 				append(k->backends, sizeof(k->backends), "%s%s", before,
 				       probes[i].tracepoint);
 				before = " ";
-			} else if (probes[i].need != NEED_EXTRA) {
+			} else if (probes[i].need != NEED_EXTRA &&
+				   level_has_use(k, probes[i].level)) {
 				append(k->missing, sizeof(k->missing), "%s%s: %s %s",
 				       k->missing[0] ? "; " : "",
 				       eta_level_name((enum eta_level)level), probes[i].tracepoint,
@@ -309,6 +353,8 @@ int probes_load(struct kernelio *k)
 		return rc;
 	}
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
+		if (!level_has_use(k, probes[i].level))
+			wanted[i] = false;
 		if (wanted[i])
 			continue;
 		snprintf(k->why[i], sizeof(k->why[i]), "is not in this kernel");
@@ -384,16 +430,20 @@ uint64_t probes_missed(const struct kernelio *k)
 	return sum;
 }
 
-int probes_each_task(struct kernelio *k, pid_t tgid)
+/* Runs an iterator to its end. INFO may be NULL: over everything. */
+static int run_iterator(const struct bpf_program *program, union bpf_iter_link_info *info)
 {
+	LIBBPF_OPTS(bpf_iter_attach_opts, options);
 	struct bpf_link *link;
 	char ignored[64];
 	ssize_t n;
 	int fd, rc = 0;
 
-	k->bpf->bss->attach_tgid = (uint32_t)tgid;
-	k->bpf->bss->close_open = tgid == 0;
-	link = bpf_program__attach_iter(k->bpf->progs.on_each_task, NULL);
+	if (info) {
+		options.link_info = info;
+		options.link_info_len = sizeof(*info);
+	}
+	link = bpf_program__attach_iter(program, &options);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
@@ -410,4 +460,28 @@ int probes_each_task(struct kernelio *k, pid_t tgid)
 out:
 	bpf_link__destroy(link);
 	return rc;
+}
+
+int probes_each_task(struct kernelio *k, pid_t tgid)
+{
+	k->bpf->bss->attach_tgid = (uint32_t)tgid;
+	k->bpf->bss->close_open = tgid == 0;
+	return run_iterator(k->bpf->progs.on_each_task, NULL);
+}
+
+int probes_find_tracer(struct kernelio *k)
+{
+	k->bpf->bss->attach_tgid = k->bpf->bss->close_open = 0;
+	return run_iterator(k->bpf->progs.on_each_task, NULL);
+}
+
+int probes_each_file(struct kernelio *k, pid_t tgid)
+{
+	union bpf_iter_link_info info = { .task.pid = (uint32_t)tgid };
+	int rc;
+
+	k->bpf->bss->files_tgid = (uint32_t)tgid;
+	rc = run_iterator(k->bpf->progs.on_each_file, &info);
+	/* before Linux 6.1 it goes over all tasks, and the program chooses */
+	return rc ? run_iterator(k->bpf->progs.on_each_file, NULL) : 0;
 }

@@ -65,6 +65,7 @@ enum kernelio_syscall {
 #undef X
 			KERNELIO_N_SYSCALLS,
 };
+#define KERNELIO_SYS_TURNED KERNELIO_SYS_sendfile_to /* from here on */
 
 #define KERNELIO_MAX_SYSCALL_NR 512 /* a power of two above every number in the list */
 
@@ -102,6 +103,7 @@ struct file_key {
 	X(completions_missed, "bios whose memory was used again before their end was seen")        \
 	X(bios_missed, "bios beyond those kept in flight")                                         \
 	X(skipped_calls, "system calls on files of the directory left out")                        \
+	X(filtered_calls, "system calls that the filters left out")                                \
 	X(compat_calls, "system calls of 32-bit programs, not traced")
 
 struct kernelio_totals {

@@ -22,6 +22,15 @@ assert sum(lost.values()) == int(spool.properties["LOST"]) > 0, (lost, spool.pro
 assert "lost" in spool.said and "--ring" in spool.said, spool.said
 assert "not to be trusted" not in spool.said, spool.said
 
+# by level and CPU, on the terminal as in the trace; the sum is the whole
+where = {key: int(value) for key, value in spool.properties.items() if key.startswith("LOST.")}
+assert sum(where.values()) == int(spool.properties["LOST"]), (where, spool.properties["LOST"])
+vfs = {key: value for key, value in where.items() if key.startswith("LOST.vfs.cpu")}
+assert sum(vfs.values()) == lost[kernel_spool.KERNEL_OP] > 0, (vfs, lost)
+assert f"vfs {sum(vfs.values())} (cpu " in spool.said, spool.said
+for key, value in vfs.items():
+    assert f"cpu {key.removeprefix('LOST.vfs.cpu')}: {value}" in spool.said, (key, spool.said)
+
 # every write is either there or counted
 writes = [op for op in spool.ops if op.name == "pwrite64"]
 others = [op for op in spool.ops if op.name != "pwrite64"]

@@ -6,7 +6,7 @@ status 0 sci-kernel --help
 has "$scratch/out" '^Usage: sci-kernel'
 has "$scratch/out" 'EXAMPLES'
 status 2 sci-kernel
-has "$scratch/err" 'a command to run, or a process'
+has "$scratch/err" 'a command to run, a process'
 status 2 sci-kernel --ring=5000 -- true
 has "$scratch/err" 'power of two'
 status 2 sci-kernel --poll=x -- true

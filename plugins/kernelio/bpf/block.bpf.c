@@ -1,5 +1,6 @@
 /* Block requests: one record per bio, from queue to completion, with whose data it carries. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "filter.h"
 #include "task.h"
 
 #define MAX_MERGED 128 /* bios walked per request */
@@ -150,6 +151,8 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 			file.dev = st->op.dev;
 		}
 	}
+	if (!request_passes(st, &file, bio->bi_bdev->bd_dev, flags & ETA_BIO_WRITE))
+		return 0;
 
 	value.fragments = 1;
 	value.record.head.time_ns = bpf_ktime_get_ns();

@@ -130,6 +130,19 @@ struct thread_info {
 	uint32_t status;
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+typedef struct {
+	uint64_t val;
+} kernel_cap_t;
+
+struct cred {
+	kuid_t uid, suid, euid;
+	kernel_cap_t cap_permitted;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -141,6 +154,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	uint64_t start_time;
 	char comm[16];
+	const struct cred *cred;
 	struct files_struct *files;
 	struct css_set *cgroups;
 };
@@ -199,6 +213,13 @@ struct bpf_iter_meta;
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	uint32_t fd;
+	struct file *file;
 };
 
 #if defined(__TARGET_ARCH_x86)

@@ -88,7 +88,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 		return 0;
 	}
 	seen = bpf_map_lookup_elem(&files_seen, &key);
-	if (seen && *seen == SEEN_SKIPPED)
+	if (seen && *seen != SEEN_LEFT)
 		return 0;
 	TOTAL_ADD(dirtied_bytes, folio_pages(folio) * page_bytes);
 	st->dirtied = key;

@@ -5,6 +5,8 @@
 
 #include "compat.h"
 
+#include "eta-ext/levels.h"
+#include "plugins/kernelio/filters.h"
 #include "plugins/kernelio/shared.h"
 
 #define MAX_SPANS 120
@@ -78,10 +80,19 @@ struct owner {
 	uint32_t pid, tid;
 };
 
+/* A constant to the verifier, which drops the code of filters that are not in use. */
+const volatile struct kernelio_filter filter __weak;
+#define LEVEL_WANTED(level) (filter.levels & 1U << ETA_LEVEL_##level)
+
+/* While it is set nothing new is recorded; threads are followed all the same. */
+uint32_t paused __weak;
+
 /* The objects are linked into one; the maps every group names are the same then. */
 /* Which slot a traced thread has; threads that are not traced have none. */
 struct task_slot {
-	uint32_t slot; /* 0: none any more */
+	uint32_t slot;	 /* 0: none, or none any more */
+	uint16_t member; /* taken in or a descendant; with filters of tasks not all have a slot */
+	uint16_t missed; /* no slot was left */
 };
 
 struct {
@@ -142,6 +153,7 @@ struct {
 enum seen {
 	SEEN_LEFT = 1, /* its record is in the trace */
 	SEEN_SKIPPED,  /* of the directory that is not traced */
+	SEEN_FILTERED, /* the filters do not let it pass */
 };
 
 /* Files met so far. */
@@ -213,6 +225,8 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 	uint32_t n = st->now.n_spans;
 	struct eta_span *span;
 
+	if (!(filter.spans >> kind & 1))
+		return;
 	if (n >= MAX_SPANS) {
 		st->op.spans_lost++;
 		return;

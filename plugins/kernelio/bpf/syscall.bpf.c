@@ -1,6 +1,6 @@
 /* System calls on files: the operation opens at sys_enter and leaves as one record at sys_exit. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "running.h"
+#include "follow.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -17,6 +17,9 @@ const volatile struct kernelio_open_flags open_flags;
 
 /* Files directly in it are no business of the program's: the user tracer's spool. 0: none */
 struct file_key skipped_directory;
+
+/* The process whose open files are told. */
+uint32_t files_tgid;
 
 /* Room to build a FILE record, which is too large for the stack. */
 struct {
@@ -38,47 +41,50 @@ struct user_iovec {
 	uint64_t base, bytes;
 };
 
+/* What an open FILE is; false: neither a regular file nor a block device. FILE may be a number. */
+static __always_inline bool facts_of(struct file *file, struct file_facts *f)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	f->file = (uint64_t)file;
+	f->mode = BPF_CORE_READ(inode, i_mode);
+	f->inode = (uint64_t)inode;
+	f->mapping = (uint64_t)BPF_CORE_READ(file, f_mapping);
+	f->flags = BPF_CORE_READ(file, f_flags);
+	f->position = BPF_CORE_READ(file, f_pos);
+	f->key.inode = BPF_CORE_READ(inode, i_ino);
+	f->key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	f->key.zero = 0;
+	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
+}
+
 /* What FD of the current task is; false: not a regular file or block device. */
 static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, struct file_facts *f)
 {
 	struct fdtable *fdt = task->files->fdt;
+	struct file *file;
+	struct inode *inode;
 
 	if (fd >= fdt->max_fds)
 		return false;
-	if (HAVE_CAST) {
-		struct file *file = CAST(struct kiocb, fdt->fd + fd)->ki_filp;
-		struct inode *inode;
-
-		/* struct kiocb begins with a struct file pointer, as an element of the array is */
-		if (!file)
-			return false;
-		inode = file->f_inode;
-		f->file = (uint64_t)file;
-		f->mode = inode->i_mode;
-		f->inode = (uint64_t)inode;
-		f->mapping = (uint64_t)file->f_mapping;
-		f->flags = file->f_flags;
-		f->position = file->f_pos;
-		f->key.inode = inode->i_ino;
-		f->key.dev = inode->i_sb->s_dev;
-	} else {
-		struct file *file = NULL;
-		struct inode *inode;
-
+	if (!HAVE_CAST) {
+		file = NULL;
 		bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd);
-		if (!file)
-			return false;
-		inode = BPF_CORE_READ(file, f_inode);
-		f->file = (uint64_t)file;
-
-		f->mode = BPF_CORE_READ(inode, i_mode);
-		f->inode = (uint64_t)inode;
-		f->mapping = (uint64_t)BPF_CORE_READ(file, f_mapping);
-		f->flags = BPF_CORE_READ(file, f_flags);
-		f->position = BPF_CORE_READ(file, f_pos);
-		f->key.inode = BPF_CORE_READ(inode, i_ino);
-		f->key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+		return file && facts_of(file, f);
 	}
+	/* struct kiocb begins with a struct file pointer, as an element of the array is */
+	file = CAST(struct kiocb, fdt->fd + fd)->ki_filp;
+	if (!file)
+		return false;
+	inode = file->f_inode;
+	f->file = (uint64_t)file;
+	f->mode = inode->i_mode;
+	f->inode = (uint64_t)inode;
+	f->mapping = (uint64_t)file->f_mapping;
+	f->flags = file->f_flags;
+	f->position = file->f_pos;
+	f->key.inode = inode->i_ino;
+	f->key.dev = inode->i_sb->s_dev;
 	f->key.zero = 0;
 	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
 }
@@ -147,8 +153,11 @@ static __always_inline bool is_skipped(uint64_t file)
 	       BPF_CORE_READ(directory, i_sb, s_dev) == skipped_directory.dev;
 }
 
-/* Leaves the record of a file met first. -1: not left, to be tried again; else what it is. */
-static __noinline int file_meet(struct file_facts *f)
+/*
+ * Leaves the record of a file met first. -1: not left, to be tried again; else what it is. OPENED:
+ * under this name, which the filters have to look at even if the inode is known.
+ */
+static __noinline int file_meet(struct file_facts *f, bool opened)
 {
 	uint32_t zero = 0;
 	uint8_t seen = SEEN_SKIPPED, *before;
@@ -159,11 +168,16 @@ static __noinline int file_meet(struct file_facts *f)
 	if (!f)
 		return -1;
 	before = bpf_map_lookup_elem(&files_seen, &f->key);
-	if (before)
+	if (before && !(FILES_FILTERED && opened))
 		return *before;
 	if (is_skipped(f->file)) {
 		bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
 		return SEEN_SKIPPED;
+	}
+	if (FILES_FILTERED && !file_passes((struct file *)f->file)) {
+		seen = SEEN_FILTERED;
+		bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
+		return SEEN_FILTERED;
 	}
 	room = bpf_map_lookup_elem(&file_room, &zero);
 	if (!room)
@@ -193,12 +207,18 @@ static __noinline int file_meet(struct file_facts *f)
 }
 
 /* Makes F the operation's file. false: the operation is not to be traced. */
-static __always_inline bool file_take(struct task_state *st, struct file_facts *f)
+static __always_inline bool file_take(struct task_state *st, struct file_facts *f, bool opened)
 {
 	struct file_key *seen = &st->seen[f->key.inode & (SEEN_FILES - 1)];
 
-	if (seen->inode != f->key.inode || seen->dev != f->key.dev) {
-		int met = file_meet(f);
+	if (seen->inode != f->key.inode || seen->dev != f->key.dev || (FILES_FILTERED && opened)) {
+		int met = file_meet(f, opened);
+
+		if (met == SEEN_FILTERED) {
+			seen->inode = 0;
+			TOTAL_ADD(filtered_calls, 1);
+			return false;
+		}
 
 		if (met == SEEN_SKIPPED) {
 			TOTAL_ADD(skipped_calls, 1);
@@ -285,17 +305,20 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = sure_state(task);
 	const volatile struct kernelio_syscall_info *info;
+	struct task_state *st;
 	struct file_facts f;
 	uint16_t index;
 	uint32_t fd;
 
-	if (!st || (uint64_t)nr >= KERNELIO_MAX_SYSCALL_NR)
+	if ((uint64_t)nr >= KERNELIO_MAX_SYSCALL_NR)
 		return 0;
 	info = &syscalls[nr & (KERNELIO_MAX_SYSCALL_NR - 1)];
 	index = info->index;
 	if (!index)
+		return 0;
+	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
+	if (!st || paused)
 		return 0;
 	if (task_is_compat(task)) {
 		TOTAL_ADD(compat_calls, 1);
@@ -322,6 +345,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 				return 0;
 		}
 	}
+	if (!kind_passes(index >= KERNELIO_SYS_TURNED ? ETA_OP_WRITE : info->kind)) {
+		TOTAL_ADD(filtered_calls, 1);
+		return 0;
+	}
 
 	__builtin_memset(&st->now, 0, sizeof(st->now));
 	st->now.shape = info->shape;
@@ -333,7 +360,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st->op.syscall = index;
 	st->op.spans_lost = 0;
 	if (info->shape != SHAPE_RETURNS) {
-		if (!file_take(st, &f))
+		if (!file_take(st, &f, false))
 			return 0;
 		transfer_get(regs, info->shape, &f, &st->op);
 	} else {
@@ -370,6 +397,10 @@ static __always_inline void operation_finish(struct task_state *st, uint64_t now
 {
 	uint32_t n;
 
+	if (FILTER_SET(MIN_DURATION) && now - st->op.head.time_ns < filter.min_ns) {
+		TOTAL_ADD(filtered_calls, 1);
+		return;
+	}
 	st->op.head.end_ns = now;
 	if (st->now.pages_added)
 		st->op.op_flags |= ETA_KOP_MISS;
@@ -400,8 +431,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		if (ret >= 0) {
 			if (!facts_get(task, ret, &f))
 				return 0; /* a directory, a terminal, ...: no file of ours */
-			if (!file_take(st, &f))
+			if (!file_take(st, &f, true))
 				return 0;
+		} else if (FILES_FILTERED) {
+			TOTAL_ADD(filtered_calls, 1);
+			return 0; /* which file is not known */
 		}
 	} else if (st->now.shape == SHAPE_SEEK) {
 		/* the new position may not fit `ret` */
@@ -428,5 +462,18 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	}
 	st->op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
 	operation_finish(st, now);
+	return 0;
+}
+
+/* Run when a process is taken in: tells of the files it has open already. */
+SEC("iter/task_file")
+int on_each_file(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct file_facts f;
+
+	if (task && file && task->tgid == (int)files_tgid && facts_of(file, &f))
+		file_meet(&f, true);
 	return 0;
 }

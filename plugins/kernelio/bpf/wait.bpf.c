@@ -119,7 +119,7 @@ static __always_inline void idle_switched_in(struct task_state *st, uint32_t who
 		.span.who = who,
 	};
 
-	if (begin_ns >= st->idle.off_ns && begin_ns < now)
+	if (begin_ns >= st->idle.off_ns && begin_ns < now && LEVEL_WANTED(CPU) && !paused)
 		record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
 }
 
@@ -137,7 +137,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
 	if (st && st->active) {
 		st->now.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
-		st->now.off_flags = BPF_CORE_READ_BITFIELD(prev, in_iowait) ? ETA_SPAN_IOWAIT : 0;
+		st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
+					    ? ETA_SPAN_IOWAIT
+					    : 0;
 		st->now.off_who = next->pid;
 		st->now.wake_ns = 0;
 		st->now.off_ns = bpf_ktime_get_ns();

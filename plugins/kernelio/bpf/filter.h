@@ -1,0 +1,222 @@
+/* Who and what is traced beyond being taken in: the filters as the probes apply them. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_FILTER_H
+#define KERNELIO_FILTER_H
+
+#include "running.h"
+
+#define MAX_NAME_BYTES 255
+#define MAX_CGROUP_DEPTH 64
+#define MAX_DIRECTORIES 128
+
+/* The tracer itself, which is nobody's to trace. */
+uint32_t tracer_tgid __weak;
+
+/* The values of all filters. The number is set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct kernelio_filter_key);
+	__type(value, uint8_t);
+} filter_values __weak SEC(".maps");
+
+#define FILTER_SET(id) (filter.set & KERNELIO_FILTER_BIT(id))
+/* Being taken in, or having a parent that was, is not all that it takes. */
+#define TASKS_FILTERED                                                                             \
+	(filter.set & KERNELIO_FILTERS_OF_TASKS || filter.everyone || filter.owner_only)
+#define FILES_FILTERED (filter.set & KERNELIO_FILTERS_OF_FILES)
+
+static __always_inline bool filter_has(uint32_t id, uint32_t dev, uint64_t number, uint64_t name)
+{
+	struct kernelio_filter_key key = { id, dev, number, name };
+
+	return bpf_map_lookup_elem(&filter_values, &key) != NULL;
+}
+
+/* ---- tasks ---- */
+
+/* Of the current task. */
+static __always_inline bool cgroup_passes(void)
+{
+	for (int depth = 0; depth < MAX_CGROUP_DEPTH; depth++) {
+		if (!(filter.cgroup_depths >> depth))
+			break;
+		if (filter.cgroup_depths >> depth & 1 &&
+		    filter_has(KERNELIO_FILTER_CGROUP, 0, bpf_get_current_ancestor_cgroup_id(depth),
+			       0))
+			return true;
+	}
+	return false;
+}
+
+/* As the kernel judges who may look at a process: no other user's, and none with rights. */
+static __always_inline bool owner_passes(struct task_struct *task)
+{
+	const struct cred *cred = task->cred;
+	uint64_t rights = 0;
+
+	bpf_probe_read_kernel(&rights, sizeof(rights),
+			      (void *)cred + bpf_core_field_offset(struct cred, cap_permitted));
+	return !(rights & ~filter.owner_rights) && BPF_CORE_READ(cred, uid.val) == filter.owner &&
+	       BPF_CORE_READ(cred, euid.val) == filter.owner &&
+	       BPF_CORE_READ(cred, suid.val) == filter.owner;
+}
+
+/* Whether the filters let TASK, which is the current one, pass. */
+static __always_inline bool task_passes(struct task_struct *task)
+{
+	if (filter.owner_only && !owner_passes(task))
+		return false;
+	if (FILTER_SET(TID) && !filter_has(KERNELIO_FILTER_TID, 0, task->pid, 0))
+		return false;
+	if (FILTER_SET(UID) &&
+	    !filter_has(KERNELIO_FILTER_UID, 0, BPF_CORE_READ(task, cred, euid.val), 0))
+		return false;
+	if (FILTER_SET(COMM)) {
+		uint64_t name[2] = {};
+
+		/* what is behind the NUL may be anything */
+		bpf_probe_read_kernel_str(name, sizeof(name), task->comm);
+		if (!filter_has(KERNELIO_FILTER_COMM, 0, name[0], name[1]))
+			return false;
+	}
+	return !FILTER_SET(CGROUP) || cgroup_passes();
+}
+
+/* ---- files ---- */
+
+/* Room for a name, which is too large for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, char[MAX_NAME_BYTES + 1]);
+} name_room __weak SEC(".maps");
+
+static __always_inline uint64_t name_hash(const unsigned char *name)
+{
+	uint64_t hash = KERNELIO_NAME_HASH_START;
+	uint32_t zero = 0;
+	char *room = bpf_map_lookup_elem(&name_room, &zero);
+	long bytes;
+
+	if (!room)
+		return 0;
+	bytes = bpf_probe_read_kernel_str(room, MAX_NAME_BYTES + 1, name);
+	for (int i = 0; i < MAX_NAME_BYTES; i++) {
+		if (i + 1 >= bytes)
+			break;
+		hash = (hash ^ (unsigned char)room[i]) * KERNELIO_NAME_HASH_PRIME;
+	}
+	return hash;
+}
+
+/* A walk from a file to the root, looking for a directory. */
+struct directory_walk {
+	struct dentry *dentry;
+	struct mount *mount;
+	bool found;
+};
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long directory_step(uint32_t step, struct directory_walk *walk)
+{
+	struct dentry *dentry = walk->dentry, *parent;
+	struct mount *mount = walk->mount, *up;
+	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
+
+	if (filter_has(KERNELIO_FILTER_DIRECTORY, BPF_CORE_READ(inode, i_sb, s_dev),
+		       BPF_CORE_READ(inode, i_ino), 0)) {
+		walk->found = true;
+		return 1;
+	}
+	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
+		up = BPF_CORE_READ(mount, mnt_parent);
+		if (up == mount)
+			return 1;
+		walk->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		walk->mount = up;
+		return 0;
+	}
+	parent = BPF_CORE_READ(dentry, d_parent);
+	if (parent == dentry)
+		return 1;
+	walk->dentry = parent;
+	return 0;
+}
+
+static __always_inline bool directory_passes(struct file *file)
+{
+	void *vfsmount = BPF_CORE_READ(file, f_path.mnt);
+	struct directory_walk walk = {
+		.dentry = BPF_CORE_READ(file, f_path.dentry),
+		.mount = vfsmount - bpf_core_field_offset(struct mount, mnt),
+	};
+
+	bpf_loop(MAX_DIRECTORIES, directory_step, &walk, 0);
+	return walk.found;
+}
+
+static __always_inline bool name_passes(struct file *file)
+{
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	struct inode *directory = BPF_CORE_READ(dentry, d_parent, d_inode);
+
+	return filter_has(KERNELIO_FILTER_FILE, BPF_CORE_READ(directory, i_sb, s_dev),
+			  BPF_CORE_READ(directory, i_ino),
+			  name_hash(BPF_CORE_READ(dentry, d_name.name)));
+}
+
+/* Where the data of a file are: on its own device if it is one, else on its file system's. */
+static __always_inline uint32_t data_device(struct inode *inode)
+{
+	uint32_t own = BPF_CORE_READ(inode, i_rdev);
+
+	return own ?: BPF_CORE_READ(inode, i_sb, s_dev);
+}
+
+/* Whether the filters let an open file, a regular one or a block device, pass. */
+static __always_inline bool file_passes(struct file *file)
+{
+	if (FILTER_SET(DEVICE) &&
+	    !filter_has(KERNELIO_FILTER_DEVICE, data_device(BPF_CORE_READ(file, f_inode)), 0, 0))
+		return false;
+	if (FILTER_SET(DIRECTORY) && !directory_passes(file))
+		return false;
+	return !FILTER_SET(FILE) || name_passes(file);
+}
+
+/* ---- calls and requests ---- */
+
+static __always_inline bool kind_passes(uint32_t kind)
+{
+	return !FILTER_SET(OPERATION) || filter.operations & 1U << (kind & 31);
+}
+
+/*
+ * A request of an operation that is recorded belongs to it. Others, writeback and readahead, pass
+ * if their file does (FILE: 0 where it is not known) and their direction.
+ */
+static __always_inline bool request_passes(const struct task_state *st, const struct file_key *file,
+					   uint32_t dev, bool write)
+{
+	uint8_t *seen;
+
+	if (paused)
+		return false;
+	/* what an open opens is known at its end */
+	if (st && st->active && !(FILES_FILTERED && st->now.shape == SHAPE_RETURNS))
+		return true;
+	if (FILTER_SET(OPERATION) &&
+	    !(filter.operations &
+	      (write ? 1U << ETA_OP_WRITE | 1U << ETA_OP_SYNC : 1U << ETA_OP_READ)))
+		return false;
+	if (filter.set & (KERNELIO_FILTER_BIT(FILE) | KERNELIO_FILTER_BIT(DIRECTORY))) {
+		seen = bpf_map_lookup_elem(&files_seen, file);
+		if (!seen || *seen != SEEN_LEFT)
+			return false;
+	}
+	return !FILTER_SET(DEVICE) || filter_has(KERNELIO_FILTER_DEVICE, dev, 0, 0);
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* Following a thread: taking it in, letting go of it, and which threads the filters choose. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_FOLLOW_H
+#define KERNELIO_FOLLOW_H
+
+#include "filter.h"
+#include "task.h"
+
+/* Slots no thread has; filled before the probes are attached. */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(uint32_t));
+} free_slots __weak SEC(".maps");
+
+static __always_inline int task_take(struct task_struct *task)
+{
+	struct task_slot *own;
+	struct task_state *st;
+	uint32_t slot;
+
+	if (bpf_map_pop_elem(&free_slots, &slot)) {
+		TOTAL_ADD(tasks_missed, 1);
+		return -1;
+	}
+	st = slot_state(slot);
+	own = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st || !own) {
+		bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
+		TOTAL_ADD(tasks_missed, 1);
+		return -1;
+	}
+	st->active = 0;
+	st->idle.off = OFF_NOT;
+	st->pid = task->tgid;
+	st->tid = task->pid;
+	st->dirtied.inode = 0;
+	own->slot = slot;
+	own->member = 1;
+	task_leave(task, 0);
+	return 0;
+}
+
+/* The slot of OWN, the current task's, is free again. */
+static __always_inline void slot_release(struct task_slot *own)
+{
+	uint32_t zero = 0;
+	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
+
+	bpf_map_push_elem(&free_slots, &own->slot, BPF_ANY);
+	own->slot = 0;
+	if (slot)
+		*slot = 0;
+}
+
+/* Its threads are for the filters to choose from. */
+static __always_inline void task_consider(struct task_struct *task)
+{
+	struct task_slot *own =
+		bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (own)
+		own->member = 1;
+	else
+		TOTAL_ADD(tasks_missed, 1);
+}
+
+/*
+ * With filters of tasks: the state of the current TASK if it passes. Looked at in each call, since
+ * name, user and cgroup may change at any time.
+ */
+static __always_inline struct task_state *chosen_state(struct task_struct *task)
+{
+	struct task_slot *own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	bool traced = own && own->slot;
+	uint32_t zero = 0, *slot;
+
+	if (!filter.everyone && !(own && own->member))
+		return NULL;
+	if (filter.everyone && task->tgid == (int)tracer_tgid)
+		return NULL;
+	if (!task_passes(task)) {
+		if (traced)
+			slot_release(own);
+		return NULL;
+	}
+	if (traced)
+		return sure_state(task);
+	if (own && own->missed)
+		return NULL; /* there was no room for it, which was counted */
+	if (task_take(task)) {
+		own = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (own)
+			own->missed = 1;
+		return NULL;
+	}
+	own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	slot = bpf_map_lookup_elem(&running, &zero);
+	if (!own || !slot)
+		return NULL;
+	*slot = own->slot;
+	return slot_state(own->slot);
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* At the end of a run: what traced threads left dirty is written out, so that it is accounted for.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugins/kernelio/internal.h"
+
+#define CHUNK_BYTES ((off_t)8 << 20) /* between two looks at the clock */
+
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/*
+ * Starts writing out the file of RECORD, if it still has its name. No other than a file that was
+ * met is touched: links are not followed, and its inode has to be the one that was traced.
+ */
+static void file_flush(const struct eta_file_record *record, uint64_t deadline_ms)
+{
+	char path[KERNELIO_PATH_BYTES + 1];
+	struct stat status;
+	int fd;
+
+	if (record->head.flags != ETA_FILE_REGULAR || record->path_bytes >= sizeof(path))
+		return;
+	memcpy(path, record->path, record->path_bytes);
+	path[record->path_bytes] = '\0';
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == record->inode)
+		for (off_t at = 0; at < status.st_size && clock_ms() < deadline_ms;
+		     at += CHUNK_BYTES)
+			if (sync_file_range(fd, at, CHUNK_BYTES, SYNC_FILE_RANGE_WRITE))
+				break;
+	close(fd);
+}
+
+/* The FILE records of one CPU, from the newest on. */
+static void each_file(const struct cpu_spool *cpu, uint64_t deadline_ms)
+{
+	const size_t bytes = sizeof(struct eta_file_record) + KERNELIO_PATH_BYTES;
+	struct eta_file_record *record = malloc(bytes);
+	int fd = open(cpu->spool.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t at = cpu->spool.header ? cpu->spool.header->last_file : 0;
+
+	while (record && fd >= 0 && at && clock_ms() < deadline_ms) {
+		ssize_t n = pread(fd, record, bytes, (off_t)at);
+
+		if (n < (ssize_t)sizeof(*record) || record->head.type != ETA_RECORD_FILE ||
+		    (size_t)n < sizeof(*record) + record->path_bytes || record->prev >= at)
+			break;
+		file_flush(record, deadline_ms);
+		at = record->prev;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(record);
+}
+
+unsigned writeback_flush(struct kernelio *k)
+{
+	uint64_t deadline_ms = clock_ms() + k->options.wait_writeback_ms, now_ms;
+
+	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
+		each_file(&k->cpus[cpu], deadline_ms);
+	now_ms = clock_ms();
+	return now_ms < deadline_ms ? (unsigned)(deadline_ms - now_ms) : 0;
+}

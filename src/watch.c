@@ -1,0 +1,348 @@
+/* While the kernel is traced: waits for the end of it, and answers sci-kernel status and the like.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+#include "watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "eta-ext/eta.h"
+
+#define SOCKET_NAME "control"
+#define ANSWER_BYTES 16384
+#define CLIENT_TIMEOUT_S 1 /* a client that does not speak must not hold up the end */
+#define SERVER_TIMEOUT_S 30
+
+/* ---- the socket ---- */
+
+/*
+ * Through /proc: the name of a socket has 107 bytes at most, the name of its folder may be longer.
+ * FOLDER keeps the name valid.
+ */
+static int socket_name(const char *directory, struct sockaddr_un *name, int *folder)
+{
+	*folder = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*folder < 0)
+		return -errno;
+	memset(name, 0, sizeof(*name));
+	name->sun_family = AF_UNIX;
+	snprintf(name->sun_path, sizeof(name->sun_path), "/proc/self/fd/%d/" SOCKET_NAME, *folder);
+	return 0;
+}
+
+static int socket_listen(const char *directory)
+{
+	struct sockaddr_un name;
+	int fd = -1, folder, rc = socket_name(directory, &name, &folder);
+	mode_t before;
+
+	if (rc)
+		return rc;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		rc = -errno;
+		goto out;
+	}
+	before = umask(0177); /* for whoever may write to it */
+	if (bind(fd, (struct sockaddr *)&name, sizeof(name)) || listen(fd, 8))
+		rc = -errno;
+	umask(before);
+out:
+	close(folder);
+	if (rc && fd >= 0)
+		close(fd);
+	return rc ? rc : fd;
+}
+
+static void socket_remove(const char *directory)
+{
+	int folder = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder < 0)
+		return;
+	unlinkat(folder, SOCKET_NAME, 0);
+	close(folder);
+}
+
+static void limit_wait(int fd, int seconds)
+{
+	struct timeval limit = { .tv_sec = seconds };
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+}
+
+/* ---- the verbs ---- */
+
+static int do_status(struct kernelio *k, char *answer, size_t size)
+{
+	return kernelio_status(k, answer, size);
+}
+
+static int do_pause(struct kernelio *k, char *answer, size_t size)
+{
+	kernelio_pause(k, true);
+	return kernelio_status(k, answer, size);
+}
+
+static int do_resume(struct kernelio *k, char *answer, size_t size)
+{
+	kernelio_pause(k, false);
+	return kernelio_status(k, answer, size);
+}
+
+static const struct verb {
+	const char *name;
+	int (*act)(struct kernelio *k, char *answer, size_t size);
+	bool ends;
+} verbs[] = {
+	{ "status", do_status, false },
+	{ "stop", do_status, true },
+	{ "pause", do_pause, false },
+	{ "resume", do_resume, false },
+};
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
+bool watch_is_verb(const char *text)
+{
+	return find_verb(text) != NULL;
+}
+
+/* One question and its answer; true: it was to stop. */
+static bool answer_client(struct kernelio *k, int client)
+{
+	char *answer = malloc(ANSWER_BYTES), name[32] = "";
+	const struct verb *verb;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	bool ends = false;
+	ssize_t n;
+
+	limit_wait(client, CLIENT_TIMEOUT_S);
+	if (!answer || getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	    (peer.uid != 0 && peer.uid != geteuid()))
+		goto out;
+	n = recv(client, name, sizeof(name) - 1, 0);
+	if (n <= 0)
+		goto out;
+	name[n] = '\0';
+	verb = find_verb(name);
+	if (!verb) {
+		snprintf(answer, ANSWER_BYTES, "?%s: not understood\n", name);
+	} else {
+		ends = verb->ends;
+		if (verb->act(k, answer, ANSWER_BYTES))
+			snprintf(answer, ANSWER_BYTES, "?the counters cannot be read\n");
+	}
+	if (send(client, answer, strlen(answer), MSG_NOSIGNAL) < 0)
+		eta_warn("control: a client went away before its answer (%s)", strerror(errno));
+out:
+	free(answer);
+	close(client);
+	return ends;
+}
+
+/* ---- waiting ---- */
+
+enum { ON_PROCESS, ON_TIME, ON_CONTROL, ON_SIGNAL, ON_CALLER, N_EVENTS };
+
+static void fill_signals(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGHUP);
+}
+
+void watch_block_signals(void)
+{
+	sigset_t signals;
+
+	fill_signals(&signals);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
+static int open_signals(void)
+{
+	sigset_t signals;
+
+	fill_signals(&signals);
+	return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+static int open_timer(unsigned ms)
+{
+	struct itimerspec when = { .it_value = { ms / 1000, ms % 1000 * 1000000L } };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+
+	if (fd >= 0 && timerfd_settime(fd, 0, &when, NULL)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int wait_for_end(const struct watch *watch, struct pollfd *events, enum watch_end *end)
+{
+	for (;;) {
+		int client;
+
+		if (poll(events, N_EVENTS, -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (events[ON_CONTROL].revents) {
+			client = accept4(events[ON_CONTROL].fd, NULL, NULL, SOCK_CLOEXEC);
+			if (client >= 0 && answer_client(watch->kernelio, client)) {
+				*end = WATCH_TOLD;
+				return 0;
+			}
+		}
+		if (events[ON_PROCESS].revents)
+			*end = WATCH_PROCESS;
+		else if (events[ON_CALLER].revents)
+			*end = WATCH_TOLD;
+		else if (events[ON_SIGNAL].revents)
+			*end = WATCH_SIGNAL;
+		else if (events[ON_TIME].revents)
+			*end = WATCH_DURATION;
+		else
+			continue;
+		return 0;
+	}
+}
+
+int watch_run(const struct watch *watch, enum watch_end *end)
+{
+	struct pollfd events[N_EVENTS];
+	int own_pidfd = -1, rc = 0;
+
+	for (int i = 0; i < N_EVENTS; i++)
+		events[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	events[ON_PROCESS].fd = watch->pidfd;
+	if (watch->pid) {
+		own_pidfd = (int)syscall(SYS_pidfd_open, watch->pid, 0);
+		events[ON_PROCESS].fd = own_pidfd;
+		if (events[ON_PROCESS].fd < 0) {
+			rc = -errno;
+			eta_error("process %d: cannot be watched (%s)", (int)watch->pid,
+				  strerror(-rc));
+			goto out;
+		}
+	}
+	if (watch->duration_ms) {
+		events[ON_TIME].fd = open_timer(watch->duration_ms);
+		if (events[ON_TIME].fd < 0) {
+			rc = -errno;
+			eta_error("cannot set a timer (%s)", strerror(-rc));
+			goto out;
+		}
+	}
+	if (watch->signals) {
+		events[ON_SIGNAL].fd = open_signals();
+		if (events[ON_SIGNAL].fd < 0) {
+			rc = -errno;
+			eta_error("cannot wait for signals (%s)", strerror(-rc));
+			goto out;
+		}
+	}
+	events[ON_CONTROL].fd = socket_listen(watch->directory);
+	if (events[ON_CONTROL].fd < 0)
+		eta_warn("%s/" SOCKET_NAME ": cannot be made (%s): no status while it runs",
+			 watch->directory, strerror(-events[ON_CONTROL].fd));
+	events[ON_CALLER].fd = watch->ended_by;
+	rc = wait_for_end(watch, events, end);
+	if (rc)
+		eta_error("cannot wait for the end (%s)", strerror(-rc));
+out:
+	if (events[ON_CONTROL].fd >= 0)
+		socket_remove(watch->directory);
+	events[ON_PROCESS].fd = own_pidfd;
+	events[ON_CALLER].fd = -1;
+	for (int i = 0; i < N_EVENTS; i++)
+		if (events[i].fd >= 0)
+			close(events[i].fd);
+	return rc;
+}
+
+/* ---- the other side ---- */
+
+static int try_connect(const char *directory)
+{
+	struct sockaddr_un name;
+	int fd, folder, rc = socket_name(directory, &name, &folder);
+
+	if (rc)
+		return rc;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		rc = -errno;
+	} else if (connect(fd, (struct sockaddr *)&name, sizeof(name))) {
+		rc = -errno;
+		close(fd);
+	}
+	close(folder);
+	return rc ? rc : fd;
+}
+
+int watch_send(const char *directory, const char *verb)
+{
+	char text[4096], spool[4096];
+	bool bad = false, first = true;
+	ssize_t n;
+	int fd;
+
+	if ((size_t)snprintf(spool, sizeof(spool), "%s/kernel.spool", directory) >= sizeof(spool)) {
+		eta_error("%.64s...: the name is too long", directory);
+		return -ENAMETOOLONG;
+	}
+	fd = try_connect(spool);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		fd = try_connect(directory);
+	if (fd < 0) {
+		if (fd == -ENOENT || fd == -ECONNREFUSED)
+			eta_error("%s: no kernel tracer is at work there (it has ended, or writes "
+				  "to another folder)",
+				  directory);
+		else
+			eta_error("%s: the kernel tracer cannot be asked (%s)", directory,
+				  strerror(-fd));
+		return fd;
+	}
+	limit_wait(fd, SERVER_TIMEOUT_S);
+	n = send(fd, verb, strlen(verb), MSG_NOSIGNAL);
+	while (n > 0 && (n = recv(fd, text, sizeof(text), 0)) > 0) {
+		bad |= first && text[0] == '?';
+		fwrite(text, 1, (size_t)n, stdout);
+		first = false;
+	}
+	close(fd);
+	if (n < 0 || first) {
+		eta_error("%s: the kernel tracer gave no answer (%s)", directory,
+			  n < 0 ? strerror(errno) : "another user's?");
+		return -EIO;
+	}
+	return bad ? -EINVAL : 0;
+}

@@ -1,0 +1,45 @@
+/* While the kernel is traced: waits for the end of it, and answers sci-kernel status and the like.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_WATCH_H
+#define SCI_WATCH_H
+
+#include <sys/types.h>
+
+#include "plugins/kernelio/kernelio.h"
+
+struct watch {
+	struct kernelio *kernelio;
+	const char *directory; /* the spool, where the control socket is */
+	pid_t pid;	       /* a child whose end is the end; 0: none */
+	int pidfd;	       /* the same of another process; -1: none */
+	unsigned duration_ms;  /* 0: no limit */
+	int ended_by;	       /* a descriptor: its end of file is the end; -1: none */
+	bool signals;	       /* SIGINT, SIGTERM and SIGHUP are the end */
+};
+
+enum watch_end { WATCH_PROCESS, WATCH_DURATION, WATCH_TOLD, WATCH_SIGNAL };
+
+/*
+ * Before the first thread is made, where `signals` will be set: they are to come to watch_run and
+ * nowhere else.
+ */
+void watch_block_signals(void);
+
+/*
+ * Opens the socket DIRECTORY/control and waits for the end, whatever comes first. 0 and what it was
+ * in END, or -errno, which has been reported. Where the socket cannot be made (a warning), the rest
+ * works.
+ */
+int watch_run(const struct watch *watch, enum watch_end *end);
+
+/*
+ * Sends VERB (status, stop, pause, resume) to the tracer that writes below DIRECTORY (the folder
+ * given to --output, or the spool itself) and prints its answer to stdout. 0 or -errno, reported.
+ */
+int watch_send(const char *directory, const char *verb);
+
+/* Whether TEXT is a verb of watch_send. */
+bool watch_is_verb(const char *text);
+
+#endif

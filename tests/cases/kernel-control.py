@@ -1,0 +1,169 @@
+# Attaching to what runs, all of the machine, for a time; status, pause, resume, stop meanwhile.
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import SCI_KERNEL, need_bpf, nothing_lost, ops_on, path
+
+need_bpf()
+
+# writes a byte for each line it is told, with two threads, to a file it had open before
+PROGRAM = r"""
+import os, sys, threading
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o644)
+turn, done = threading.Semaphore(0), threading.Semaphore(0)
+def work():
+    while True:
+        turn.acquire()
+        os.write(fd, b"t")
+        done.release()
+threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+for line in sys.stdin:
+    os.write(fd, b"m")
+    turn.release()
+    done.acquire()
+    print("done", flush=True)
+"""
+
+
+class Program:
+    def __init__(self, name):
+        self.process = subprocess.Popen(["/usr/bin/python3", "-c", PROGRAM, path(name)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+        self.pid = self.process.pid
+
+    def write(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def control(verb, name, status=0):
+    result = subprocess.run([SCI_KERNEL, verb, path(name)], capture_output=True, text=True)
+    assert result.returncode == status, (verb, result)
+    return result.stdout + result.stderr
+
+
+def start(name, *options):
+    tracer = subprocess.Popen([SCI_KERNEL, "-o", path(name), *options], stderr=subprocess.PIPE, text=True)
+    for _ in range(3000):  # it answers once it traces
+        if os.path.exists(path(name + "/kernel.spool/control")) or tracer.poll() is not None:
+            break
+        time.sleep(0.01)
+    assert tracer.poll() is None, tracer.stderr.read()
+    return tracer
+
+
+def end(tracer, name):
+    said = tracer.communicate(timeout=60)[1]
+    assert tracer.returncode == 0, said
+    spool = kernel_spool.KernelSpool(path(name + "/kernel.spool"))
+    kernel_spool.check_shape(spool)
+    nothing_lost(spool)
+    assert not os.path.exists(path(name + "/kernel.spool/control"))
+    return spool
+
+
+# attach, status, pause, resume, stop
+program = Program("file")
+program.write()
+tracer = start("attach", "--pid", str(program.pid))
+assert control("status", "attach").startswith("tracing for ")
+program.write()
+text = control("status", "attach")
+assert re.search(r"events: vfs [1-9]", text) and "lost: nothing" in text, text
+assert control("pause", "attach").startswith("paused"), text
+program.write()
+program.write()
+assert control("status", "attach/kernel.spool").startswith("paused")
+assert control("resume", "attach").startswith("tracing")
+program.write()
+control("stop", "attach")
+spool = end(tracer, "attach")
+assert program.process.poll() is None, "the program goes on"
+writes = ops_on(spool, "file", "write")
+assert len(writes) == 4 and len({op.tid for op in writes}) == 2, writes
+begin, stop = map(int, spool.properties["PAUSE"].split())
+assert not [op for op in writes if begin < op.begin < stop]
+# of what it had open before, there is a record with its path though it was opened by nobody since
+assert any(file.path.endswith("/file") for file in spool.files.values())
+
+# nobody answers any more, and that is said
+assert "no kernel tracer is at work there" in control("status", "attach", status=1)
+assert "no kernel tracer is at work there" in control("stop", "no-such-folder", status=1)
+
+# a file that is open and not used is told of, too
+tracer = start("idle", "--pid", str(program.pid))
+control("stop", "idle")
+spool = end(tracer, "idle")
+assert not spool.ops and any(file.path.endswith("/file") for file in spool.files.values()), spool.files
+
+# for a time; then the program goes on
+begin = time.monotonic()
+tracer = start("time", "--pid", str(program.pid), "--duration=0.5")
+program.write()
+spool = end(tracer, "time")
+assert time.monotonic() - begin >= 0.5
+assert len(ops_on(spool, "file", "write")) == 2
+assert program.process.poll() is None
+
+# one thread of it
+tracer = start("thread", "--pid", str(program.pid), "--tid", str(program.pid))
+program.write()
+control("stop", "thread")
+write, = ops_on(end(tracer, "thread"), "file", "write")
+assert write.tid == program.pid
+
+# everything on the machine, in a folder: both programs, not the tracer itself
+os.mkdir(path("folder"))
+second = Program("folder/second")
+tracer = start("all", "--all", "--directory", path("folder"))
+second.write()
+program.write()
+third = Program("folder/third")
+third.write()
+tracer.send_signal(signal.SIGTERM)
+spool = end(tracer, "all")
+assert len(ops_on(spool, "folder/second", "write")) == 2
+assert len(ops_on(spool, "folder/third", "write")) == 2
+assert not ops_on(spool, "file")
+assert {op.pid for op in spool.ops} == {second.pid, third.pid}
+tracer = start("all-of-it", "--all", "--duration=0.3")
+control("status", "all-of-it")
+spool = end(tracer, "all-of-it")
+assert tracer.pid not in {op.pid for op in spool.ops}, "it traced itself"
+
+# a command, until it is told; its status goes through
+tracer = start("command", "--", "/usr/bin/python3", "-c",
+               "import sys, time\nwhile not __import__('os').path.exists(sys.argv[1]): time.sleep(0.01)\n"
+               "sys.exit(3)", path("go"))
+control("stop", "command")
+open(path("go"), "w").close()
+tracer.communicate(timeout=60)
+assert tracer.returncode == 3
+# behind -- it is a command of that name
+result = subprocess.run([SCI_KERNEL, "-o", path("quoted"), "--", "status", "x"], capture_output=True, text=True)
+assert result.returncode == 127 and "status: cannot be executed" in result.stderr, result
+
+# misuse
+thread = [int(tid) for tid in os.listdir(f"/proc/{program.pid}/task") if int(tid) != program.pid][0]
+for options, words in ((["--pid", str(thread)], f"is a thread of process {program.pid}"),
+                       (["--pid", "4194300"], "there is none")):
+    result = subprocess.run([SCI_KERNEL, "-o", path("wrong"), *options], capture_output=True, text=True)
+    assert result.returncode == 1 and words in result.stderr, result
+    assert not os.path.exists(path("wrong")), "nothing is left behind"
+for p in (program, second, third):
+    p.end()
