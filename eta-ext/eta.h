@@ -196,6 +196,7 @@ struct eta_event {
 struct eta_counts {
 	uint64_t records;   /* as stored */
 	uint64_t events;    /* delivered */
+	uint64_t passed;    /* understood, but of nothing that is I/O */
 	uint64_t bad;	    /* records that could not be understood */
 	uint64_t lost;	    /* said to be lost by the tracer */
 	uint64_t orphan;    /* LEAVE without ENTER */
@@ -207,17 +208,22 @@ struct eta_counts {
 
 struct eta_options {
 	bool lenient; /* keep the good part of damaged input, counting the rest */
+	const char
+		*format; /* name of the source (eta_source_name), NULL: the first that knows it */
 };
 
 struct eta_trace;
 struct eta_cursor;
 
 /*
- * Opens PATH (an OTF2 anchor file, a spool directory, ...: the first source whose probe knows it).
- * OPTIONS may be NULL.
+ * Opens PATH (an OTF2 anchor file, a spool directory, a log: the first source whose probe knows it,
+ * or the one that OPTIONS name). OPTIONS may be NULL.
  */
 int eta_open(const char *path, const struct eta_options *options, struct eta_trace **out);
 void eta_close(struct eta_trace *trace);
+
+/* Name of source number I, from 0, and for lists what it reads; NULL behind the last one. */
+const char *eta_source_name(size_t i, const char **what);
 
 const struct eta_defs *eta_trace_defs(const struct eta_trace *trace);
 const char *eta_trace_path(const struct eta_trace *trace);

@@ -11,6 +11,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/addresses.h \
 	eta-ext/archive.c \
 	eta-ext/archive.h \
+	eta-ext/call.c \
+	eta-ext/call.h \
 	eta-ext/check.c \
 	eta-ext/check.h \
 	eta-ext/clock-sync.c \
@@ -23,6 +25,15 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2-flags.h \
 	eta-ext/match-calls.c \
 	eta-ext/match-calls.h \
+	eta-ext/log.c \
+	eta-ext/log.h \
+	eta-ext/log-blktrace.c \
+	eta-ext/log-blktrace.h \
+	eta-ext/log-block.c \
+	eta-ext/log-defs.c \
+	eta-ext/log-files.c \
+	eta-ext/log-spill.c \
+	eta-ext/log-text.c \
 	eta-ext/merge.c \
 	eta-ext/merge.h \
 	eta-ext/merge-clocks.c \
@@ -30,6 +41,12 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-match.c \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
+	eta-ext/source-bcom.c \
+	eta-ext/source-blkparse.c \
+	eta-ext/source-blktrace.c \
+	eta-ext/source-dio.c \
+	eta-ext/source-dxt.c \
+	eta-ext/source-iotracer.c \
 	eta-ext/source-otf2-addresses.c \
 	eta-ext/source-otf2-build.c \
 	eta-ext/source-otf2-cursor.c \
@@ -38,6 +55,9 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source-otf2-events.c \
 	eta-ext/source-otf2.c \
 	eta-ext/source-otf2.h \
+	eta-ext/source-paje.c \
+	eta-ext/source-qemu.c \
+	eta-ext/source-strace.c \
 	eta-ext/source.h \
 	eta-ext/source-spool.c \
 	eta-ext/source-spool.h \
@@ -52,6 +72,9 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/spool-index.h \
 	eta-ext/spool-view.c \
 	eta-ext/spool-view.h \
+	eta-ext/strace.h \
+	eta-ext/strace-call.c \
+	eta-ext/strace-files.c \
 	eta-ext/trace.c \
 	eta-ext/write-otf2-check.c \
 	eta-ext/write-otf2-defs.c \
@@ -59,8 +82,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/write-otf2-memory.c \
 	eta-ext/write-otf2.c \
 	eta-ext/write-otf2.h
-eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS)
-eta_ext_libeta_la_LIBADD = $(OTF2_LIBS)
+eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+eta_ext_libeta_la_LIBADD = $(OTF2_LIBS) $(JANSSON_LIBS)
 
 eta_ext_libeta_ext_la_SOURCES =
 eta_ext_libeta_ext_la_LIBADD = eta-ext/libeta.la

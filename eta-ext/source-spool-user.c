@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call.h"
 #include "source-spool.h"
 
 enum {
@@ -131,17 +132,6 @@ static const struct spool_handle *find_handle(const struct spool *spool, uint32_
 
 /* ---- a thread's calls ---- */
 
-/* A call whose LEAVE is not given yet. */
-struct call {
-	uint64_t end_ns; /* 0: the thread was killed inside, or jumped out */
-	int64_t ret;
-	int64_t at; /* SEEK: the new position */
-	uint64_t match;
-	uint32_t region;
-	uint32_t handle;
-	uint8_t kind;
-};
-
 struct user_cursor {
 	struct spool_cursor base;
 	const struct spool *spool;
@@ -151,7 +141,7 @@ struct user_cursor {
 	struct spool_view view;
 	uint64_t at;
 	bool ended;
-	struct call *calls; /* open ones, each inside the one before (signal handlers) */
+	struct eta_call *calls; /* open ones, each inside the one before (signal handlers) */
 	size_t n_calls, call_room;
 	struct eta_user_op patterns[ETA_USER_PATTERNS]; /* of USER_AGAIN; type 0: not met */
 	uint32_t known_id;				/* the handle found last */
@@ -177,58 +167,13 @@ static int make_room(struct user_cursor *c, size_t events)
 	return 0;
 }
 
-static bool transfers(uint8_t kind)
-{
-	return kind == ETA_OP_READ || kind == ETA_OP_WRITE || kind == ETA_OP_SYNC;
-}
-
-static enum eta_io_mode mode_of(uint8_t kind)
-{
-	return kind == ETA_OP_READ    ? ETA_IO_READ
-	       : kind == ETA_OP_WRITE ? ETA_IO_WRITE
-				      : ETA_IO_FLUSH;
-}
-
-/* What the end of CALL says of its handle. */
-static bool end_io(const struct call *call, struct eta_event *event)
-{
-	if (call->handle == ETA_NONE)
-		return false;
-	*event = (struct eta_event){ .handle = call->handle, .match = call->match };
-	if (transfers(call->kind)) {
-		event->kind = ETA_IO_COMPLETE;
-		event->mode = mode_of(call->kind);
-		event->has = ETA_HAS_SIZE;
-		if (call->ret > 0 && call->kind != ETA_OP_SYNC)
-			event->size = (uint64_t)call->ret;
-		return true;
-	}
-	if (call->ret < 0)
-		return false;
-	switch (call->kind) {
-	case ETA_OP_OPEN:
-		event->kind = ETA_IO_CREATE;
-		return true;
-	case ETA_OP_CLOSE:
-		event->kind = ETA_IO_DESTROY;
-		return true;
-	case ETA_OP_SEEK:
-		event->kind = ETA_IO_SEEK;
-		event->has = ETA_HAS_OFFSET;
-		event->offset = call->at;
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Ends the innermost call, at TIME_NS. There is room. */
 static void leave(struct user_cursor *c, uint64_t time_ns, bool truncated)
 {
-	const struct call *call = &c->calls[--c->n_calls];
+	const struct eta_call *call = &c->calls[--c->n_calls];
 	struct eta_event *event = &c->events[c->n];
 
-	if (!truncated && end_io(call, event)) {
+	if (!truncated && call_end_io(call, event)) {
 		event->time_ns = time_ns;
 		event = &c->events[++c->n];
 	}
@@ -257,7 +202,7 @@ static int leave_until(struct user_cursor *c, uint64_t time_ns, bool goes_on)
 	       (c->calls[keep].end_ns ? c->calls[keep].end_ns > time_ns : !goes_on))
 		keep++;
 	while (rc == 0 && c->n_calls > keep) {
-		const struct call *last = &c->calls[c->n_calls - 1], *call = last;
+		const struct eta_call *last = &c->calls[c->n_calls - 1], *call = last;
 
 		while (call > &c->calls[keep] && call->end_ns == 0)
 			call--;
@@ -266,11 +211,11 @@ static int leave_until(struct user_cursor *c, uint64_t time_ns, bool goes_on)
 	return rc;
 }
 
-static int push_call(struct user_cursor *c, struct call call)
+static int push_call(struct user_cursor *c, struct eta_call call)
 {
 	if (c->n_calls == c->call_room) {
 		size_t room = c->call_room ? c->call_room * 2 : 8;
-		struct call *calls = reallocarray(c->calls, room, sizeof(*calls));
+		struct eta_call *calls = reallocarray(c->calls, room, sizeof(*calls));
 
 		if (!calls) {
 			eta_error("%s: not enough memory to read it", c->file->path);
@@ -307,7 +252,7 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 	struct spool_name name = spool_name_of(c->image, op->head.id);
 	const uint8_t own_kind = op->head.flags & ETA_USER_KIND;
 	struct eta_event *event;
-	struct call call = {
+	struct eta_call call = {
 		.end_ns = op->head.end_ns,
 		.ret = op->ret,
 		.at = op->offset == ETA_OFFSET_UNKNOWN ? op->ret : op->offset,
@@ -360,11 +305,11 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 		event->inode = file->inode;
 		event->dev = file->dev;
 	}
-	if (call.handle != ETA_NONE && transfers(call.kind)) {
+	if (call.handle != ETA_NONE && call_transfers(call.kind)) {
 		c->events[c->n++] = (struct eta_event){
 			.time_ns = op->head.time_ns,
 			.kind = ETA_IO_BEGIN,
-			.mode = mode_of(call.kind),
+			.mode = call_mode(call.kind),
 			.has = ETA_HAS_SIZE | (event->has & ETA_EVENT_DIRECT),
 			.handle = call.handle,
 			.size = call.kind == ETA_OP_SYNC ? 0 : op->size,

@@ -31,7 +31,20 @@ struct eta_source_ops {
 };
 
 /* X(name): eta_source_NAME is defined in source-NAME.c; probed in this order. */
-#define ETA_SOURCES(X) X(spool) X(otf2)
+#define ETA_SOURCES(X)                                                                             \
+	X(spool)                                                                                   \
+	X(otf2)                                                                                    \
+	X(blktrace)                                                                                \
+	X(paje)                                                                                    \
+	X(dxt)                                                                                     \
+	X(ftrace_blk)                                                                              \
+	X(blkparse)                                                                                \
+	X(dio)                                                                                     \
+	X(qemu)                                                                                    \
+	X(strace)                                                                                  \
+	X(iotracer)                                                                                \
+	X(bpftrace)                                                                                \
+	X(bcom)
 
 #define X(name) extern const struct eta_source_ops eta_source_##name;
 ETA_SOURCES(X)

@@ -105,16 +105,42 @@ static void report_unknown(const char *path, bool directory, size_t head_bytes)
 {
 	if (directory)
 		eta_error("%s: is a directory but not a spool (an OTF2 archive is named by its "
-			  "anchor "
-			  "file, X.otf2)",
+			  "anchor file, X.otf2)",
 			  path);
 	else if (head_bytes == 0)
 		eta_error("%s: is empty, so it is no trace", path);
 	else
 		eta_error("%s: unknown format (an OTF2 archive is named by its anchor file, "
-			  "X.otf2; a "
-			  "spool by its directory)",
+			  "X.otf2; a spool by its directory; sci-import(1) lists the logs)",
 			  path);
+}
+
+const char *eta_source_name(size_t i, const char **what)
+{
+	if (i >= sizeof(sources) / sizeof(*sources) - 1)
+		return NULL;
+	if (what)
+		*what = sources[i]->what;
+	return sources[i]->name;
+}
+
+/* The source that OPTIONS name, else the first that knows PATH; NULL: none, reported. */
+static const struct eta_source_ops *find_source(const char *path, const struct eta_options *options,
+						bool directory, const unsigned char *head,
+						size_t head_bytes)
+{
+	const char *format = options ? options->format : NULL;
+
+	for (size_t i = 0; sources[i]; i++)
+		if (format ? strcmp(sources[i]->name, format) == 0
+			   : sources[i]->probe(path, directory, head, head_bytes))
+			return sources[i];
+	if (format)
+		eta_error("%s: there is no format \"%s\" (sci-import --list-formats)", path,
+			  format);
+	else
+		report_unknown(path, directory, head_bytes);
+	return NULL;
 }
 
 int eta_open(const char *path, const struct eta_options *options, struct eta_trace **out)
@@ -122,6 +148,7 @@ int eta_open(const char *path, const struct eta_options *options, struct eta_tra
 	unsigned char head[4096];
 	size_t head_bytes = 0;
 	bool directory = false;
+	const struct eta_source_ops *source;
 	struct eta_trace *trace;
 	int rc = read_head(path, head, sizeof(head), &head_bytes, &directory);
 
@@ -130,21 +157,18 @@ int eta_open(const char *path, const struct eta_options *options, struct eta_tra
 		eta_error("%s: cannot open: %s", path, strerror(-rc));
 		return rc;
 	}
-	for (size_t i = 0; sources[i]; i++) {
-		if (!sources[i]->probe(path, directory, head, head_bytes))
-			continue;
-		trace = eta_trace_new(sources[i], path, options);
-		if (!trace)
-			return -ENOMEM;
-		rc = sources[i]->open(trace);
-		if (rc < 0)
-			eta_close(trace);
-		else
-			*out = trace;
-		return rc;
-	}
-	report_unknown(path, directory, head_bytes);
-	return -EINVAL;
+	source = find_source(path, options, directory, head, head_bytes);
+	if (!source)
+		return -EINVAL;
+	trace = eta_trace_new(source, path, options);
+	if (!trace)
+		return -ENOMEM;
+	rc = source->open(trace);
+	if (rc < 0)
+		eta_close(trace);
+	else
+		*out = trace;
+	return rc;
 }
 
 void eta_close(struct eta_trace *trace)
@@ -177,6 +201,7 @@ void eta_counts_add(struct eta_counts *sum, const struct eta_counts *more)
 {
 	sum->records += more->records;
 	sum->events += more->events;
+	sum->passed += more->passed;
 	sum->bad += more->bad;
 	sum->lost += more->lost;
 	sum->orphan += more->orphan;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "progress.h"
 
@@ -33,6 +34,8 @@ static void print_input(FILE *to, const char *path, const struct eta_counts *cou
 	fprintf(to,
 		"%s: %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " bad, %" PRIu64 " lost",
 		path, counts->records, counts->events, counts->bad, counts->lost);
+	if (counts->passed)
+		fprintf(to, ", %" PRIu64 " without I/O", counts->passed);
 	print_rest(to, counts, false);
 }
 
@@ -116,6 +119,33 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 		eta_error("%s: broken off, nothing was written", m->output);
 	progress_end(&progress);
 	return rc;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The same trace twice would be every event twice; writing over an input would lose it. */
+int merging_check_paths(const struct merging *m)
+{
+	struct stat out, one, other;
+	bool exists = stat(m->output, &out) == 0;
+
+	for (size_t i = 0; i < m->n_inputs; i++) {
+		if (stat(m->inputs[i], &one) < 0)
+			continue; /* eta_open says it */
+		if (exists && same_file(&one, &out)) {
+			eta_error("%s: is an input: choose another name for the output", m->output);
+			return -EINVAL;
+		}
+		for (size_t j = 0; j < i; j++)
+			if (stat(m->inputs[j], &other) == 0 && same_file(&one, &other)) {
+				eta_error("%s: is given twice", m->inputs[i]);
+				return -EINVAL;
+			}
+	}
+	return 0;
 }
 
 int merging_run(const struct merging *m, bool *complete)

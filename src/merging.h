@@ -18,6 +18,9 @@ struct merging {
 	FILE *report;	  /* where the counts go, a line per trace; NULL: nowhere */
 };
 
+/* Refuses an input given twice, and an output that is one of them. Reported. */
+int merging_check_paths(const struct merging *merging);
+
 /*
  * 0 or -errno, which has been reported. A signal that breaks it off ends the process, once nothing
  * of the archive is left. COMPLETE: nothing was lost, damaged, orphan, truncated,

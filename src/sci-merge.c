@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -58,8 +57,8 @@ static const struct argp_option argp_options[] = {
 
 static const char doc[] =
 	"Merges the traces of a run, by thread and time, into one OTF2 archive. INPUT is a spool "
-	"directory, an OTF2 archive (its .otf2 file), or the folder of a recording, for the traces "
-	"in it."
+	"directory, an OTF2 archive (its .otf2 file), a log that sci-import(1) knows, or the folder of "
+	"a recording, for the traces in it."
 	"\v"
 	"EXAMPLES\n"
 	"  sci-merge run/user.spool run/kernel.spool -o run/unified.otf2\n"
@@ -117,33 +116,6 @@ static const struct argp argp = {
 	.doc = doc,
 };
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* The same trace twice would be every event twice; writing over an input would lose it. */
-static int check_paths(const struct merging *m)
-{
-	struct stat out, one, other;
-	bool exists = stat(m->output, &out) == 0;
-
-	for (size_t i = 0; i < m->n_inputs; i++) {
-		if (stat(m->inputs[i], &one) < 0)
-			continue; /* eta_open says it */
-		if (exists && same_file(&one, &out)) {
-			eta_error("%s: is an input: choose another name for the output", m->output);
-			return -EINVAL;
-		}
-		for (size_t j = 0; j < i; j++)
-			if (stat(m->inputs[j], &other) == 0 && same_file(&one, &other)) {
-				eta_error("%s: is given twice", m->inputs[i]);
-				return -EINVAL;
-			}
-	}
-	return 0;
-}
-
 /* What --clock says, per input. MAPS and CLOCKS have room for all of them. */
 static int read_clocks(const struct arguments *a, struct eta_clock_map *maps,
 		       const struct eta_clock_map **clocks)
@@ -180,7 +152,7 @@ static int merge(struct arguments *a, bool *complete)
 	a->merging.inputs = inputs.paths;
 	a->merging.n_inputs = inputs.n;
 	if (rc == 0)
-		rc = check_paths(&a->merging);
+		rc = merging_check_paths(&a->merging);
 	if (rc == 0)
 		rc = read_clocks(a, maps, clocks);
 	if (rc == 0 && a->tid_map)

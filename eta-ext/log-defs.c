@@ -1,0 +1,275 @@
+/* Logs: threads, regions, files and devices, defined when they are first met. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Without memory uthash must not exit: the element is then simply not in the table. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+struct log_known {
+	UT_hash_handle hh;
+	uint32_t index;
+	char key[]; /* its kind, then the key proper */
+};
+
+enum { KEY_MAX = 4200 }; /* a path and what goes before it; longer ones are told apart so far */
+
+uint32_t log_known(struct log *log, char kind, const void *key, size_t n)
+{
+	struct log_known *known;
+	char whole[KEY_MAX + 1];
+
+	if (n > KEY_MAX)
+		n = KEY_MAX;
+	whole[0] = kind;
+	memcpy(whole + 1, key, n);
+	HASH_FIND(hh, log->known, whole, n + 1, known);
+	return known ? known->index : ETA_NONE;
+}
+
+bool log_remember(struct log *log, char kind, const void *key, size_t n, uint32_t index)
+{
+	struct log_known *known;
+
+	if (n > KEY_MAX)
+		n = KEY_MAX;
+	known = malloc(sizeof(*known) + n + 1);
+	if (known) {
+		known->index = index;
+		known->key[0] = kind;
+		memcpy(known->key + 1, key, n);
+		HASH_ADD_KEYPTR(hh, log->known, known->key, n + 1, known);
+		if (known->hh.tbl)
+			return true;
+		free(known);
+	}
+	eta_error("%s:%llu: not enough memory to read it", log->trace->path,
+		  (unsigned long long)log->line);
+	return false;
+}
+
+void log_defs_free(struct log *log)
+{
+	struct log_known *known, *next;
+
+	HASH_ITER (hh, log->known, known, next) {
+		HASH_DEL(log->known, known);
+		free(known);
+	}
+	free(log->names);
+	log->names = NULL;
+}
+
+/* INDEX, remembered; ETA_NONE without memory. */
+static uint32_t keep(struct log *log, char kind, const void *key, size_t n, uint32_t index)
+{
+	return index != ETA_NONE && log_remember(log, kind, key, n, index) ? index : ETA_NONE;
+}
+
+uint32_t log_region_at(struct log *log, const char *name, enum eta_level level)
+{
+	uint32_t index = log_known(log, 'r', name, strlen(name));
+
+	if (index == ETA_NONE)
+		index = keep(log, 'r', name, strlen(name),
+			     eta_defs_region(log->trace, name, level, ""));
+	return index;
+}
+
+uint32_t log_region(struct log *log, const char *name)
+{
+	return log_region_at(log, name, eta_is_io_function(name) ? ETA_LEVEL_USER : ETA_LEVEL_NONE);
+}
+
+static uint32_t add_lane(struct log *log, const struct eta_location *location)
+{
+	uint32_t index = eta_defs_location(log->trace, location);
+
+	return index == ETA_NONE || log_lane_add(log) < 0 ? ETA_NONE : index;
+}
+
+static uint32_t process_of(struct log *log, uint32_t pid, const char *comm)
+{
+	const struct eta_process process = { .name = comm, .host = "", .pid = pid };
+	uint32_t index;
+
+	if (pid == 0) {
+		index = log_known(log, 'q', comm, strlen(comm));
+		return index != ETA_NONE ? index
+					 : keep(log, 'q', comm, strlen(comm),
+						eta_defs_process(log->trace, &process));
+	}
+	index = log_known(log, 'p', &pid, sizeof(pid));
+	return index != ETA_NONE
+		       ? index
+		       : keep(log, 'p', &pid, sizeof(pid), eta_defs_process(log->trace, &process));
+}
+
+uint32_t log_thread(struct log *log, uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct eta_location location = { .tid = tid };
+	uint32_t index = log_known(log, 't', &tid, sizeof(tid));
+	char name[300];
+
+	if (index != ETA_NONE)
+		return index;
+	if (!*comm) {
+		uint32_t named = log_known(log, 'c', &tid, sizeof(tid));
+
+		comm = named == ETA_NONE ? "" : log->names[named];
+	}
+	location.process = process_of(log, pid, comm);
+	if (location.process == ETA_NONE)
+		return ETA_NONE;
+	location.id = log->n_lanes;
+	snprintf(name, sizeof(name), "%.255s%stid %u", comm, *comm ? " " : "", tid);
+	location.name = name;
+	return keep(log, 't', &tid, sizeof(tid), add_lane(log, &location));
+}
+
+uint32_t log_named_thread(struct log *log, const char *process, const char *host, const char *name)
+{
+	const struct eta_process def = { .name = process, .host = host };
+	struct eta_location location = { .name = name, .id = log->n_lanes };
+	char key[1024];
+	int n = snprintf(key, sizeof(key), "%.300s/%.300s", host, process);
+
+	location.process = log_known(log, 'n', key, (size_t)n);
+	if (location.process == ETA_NONE)
+		location.process =
+			keep(log, 'n', key, (size_t)n, eta_defs_process(log->trace, &def));
+	return location.process == ETA_NONE ? ETA_NONE : add_lane(log, &location);
+}
+
+int log_move(struct log *log, uint32_t location, uint32_t pid)
+{
+	uint32_t process = process_of(log, pid, "");
+
+	if (process == ETA_NONE)
+		return -ENOMEM;
+	log->trace->defs.locations[location].process = process;
+	return 0;
+}
+
+/* NAME under KIND and KEY; a later one takes the place of the one before. */
+static int set_name(struct log *log, char kind, const void *key, size_t n, const char *name)
+{
+	const char *own = eta_trace_string(log->trace, name);
+	uint32_t index = log_known(log, kind, key, n);
+
+	if (!own)
+		goto no_memory;
+	if (index == ETA_NONE) {
+		if (log->n_names == log->name_room) {
+			uint32_t room = log->name_room ? log->name_room * 2 : 16;
+			const char **names = reallocarray(log->names, room, sizeof(*names));
+
+			if (!names)
+				goto no_memory;
+			log->names = names;
+			log->name_room = room;
+		}
+		index = log->n_names;
+		if (!log_remember(log, kind, key, n, index))
+			return -ENOMEM;
+		log->n_names++;
+	}
+	log->names[index] = own;
+	return 0;
+no_memory:
+	eta_error("%s: not enough memory for a name", log->trace->path);
+	return -ENOMEM;
+}
+
+int log_alias(struct log *log, char kind, const char *alias, const char *name)
+{
+	return set_name(log, kind, alias, strlen(alias), name);
+}
+
+int log_name(struct log *log, uint32_t tid, const char *comm)
+{
+	uint32_t index = log_known(log, 't', &tid, sizeof(tid));
+
+	return index != ETA_NONE ? log_rename(log, index, comm)
+				 : set_name(log, 'c', &tid, sizeof(tid), comm);
+}
+
+int log_rename(struct log *log, uint32_t location, const char *comm)
+{
+	struct eta_defs *defs = &log->trace->defs;
+	struct eta_location *def = &defs->locations[location];
+	char name[300];
+
+	snprintf(name, sizeof(name), "%.255s tid %u", comm, def->tid);
+	def->name = eta_trace_string(log->trace, name);
+	if (def->name && defs->processes[def->process].pid == def->tid)
+		defs->processes[def->process].name = eta_trace_string(log->trace, comm);
+	if (def->name && defs->processes[def->process].name)
+		return 0;
+	eta_error("%s: not enough memory for a name", log->trace->path);
+	return -ENOMEM;
+}
+
+uint32_t log_file(struct log *log, const char *path, uint64_t inode)
+{
+	const struct eta_file file = { .path = path ? path : "", .fs = "", .inode = inode };
+	const void *key = path ? (const void *)path : &inode;
+	size_t n = path ? strlen(path) : sizeof(inode);
+	char kind = path ? 'f' : 'i';
+	uint32_t index = log_known(log, kind, key, n);
+
+	return index != ETA_NONE ? index
+				 : keep(log, kind, key, n, eta_defs_file(log->trace, &file));
+}
+
+uint32_t log_handle(struct log *log, uint32_t file, uint32_t open_flags)
+{
+	const uint32_t key[] = { file, open_flags };
+	const struct eta_handle handle = {
+		.name = log->trace->defs.files[file].path,
+		.file = file,
+		.open_flags = open_flags,
+	};
+	uint32_t index = log_known(log, 'h', key, sizeof(key));
+
+	return index != ETA_NONE
+		       ? index
+		       : keep(log, 'h', key, sizeof(key), eta_defs_handle(log->trace, &handle));
+}
+
+/* A number for a device that has none: of a major that Linux gives to no device. */
+static uint32_t device_number(const char *name)
+{
+	const uint32_t major = 0xffe;
+	uint32_t hash = 2166136261; /* FNV-1a */
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619;
+	return major << 20 | (hash & 0xfffff);
+}
+
+int log_device(struct log *log, uint32_t dev, const char *name, struct log_device *out)
+{
+	uint32_t key = dev ? dev : device_number(name);
+	const struct eta_handle handle = { .name = name, .file = ETA_NONE, .device = key };
+	const struct eta_location location = {
+		.id = log->n_lanes,
+		.name = name,
+		.kind = ETA_LOCATION_DEVICE,
+		.process = ETA_NONE,
+		.dev = key,
+	};
+
+	out->location = log_known(log, 'd', &key, sizeof(key));
+	out->handle = log_known(log, 'D', &key, sizeof(key));
+	if (out->location == ETA_NONE)
+		out->location = keep(log, 'd', &key, sizeof(key), add_lane(log, &location));
+	if (out->location != ETA_NONE && out->handle == ETA_NONE)
+		out->handle =
+			keep(log, 'D', &key, sizeof(key), eta_defs_handle(log->trace, &handle));
+	return out->location == ETA_NONE || out->handle == ETA_NONE ? -ENOMEM : 0;
+}

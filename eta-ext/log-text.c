@@ -1,0 +1,148 @@
+/* Logs: fields and numbers of a line. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+char *log_trim(char *text)
+{
+	size_t n;
+
+	while (blank(*text))
+		text++;
+	n = strlen(text);
+	while (n > 0 && blank(text[n - 1]))
+		text[--n] = '\0';
+	return text;
+}
+
+size_t log_split(char *text, char separator, char **fields, size_t max)
+{
+	size_t n = 0;
+
+	while (n < max) {
+		char *end;
+
+		if (separator == ' ') {
+			while (blank(*text))
+				text++;
+			if (!*text)
+				break;
+			end = text + strcspn(text, " \t");
+			if (!*end)
+				end = NULL;
+		} else {
+			end = strchr(text, separator);
+		}
+		fields[n++] = text;
+		if (!end)
+			break;
+		if (n < max)
+			*end = '\0';
+		text = end + 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		fields[i] = log_trim(fields[i]);
+	return n;
+}
+
+bool log_u64(const char *text, uint64_t *number)
+{
+	int base = 10;
+	char *end;
+
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+		base = 16;
+		text += 2;
+		if (!strchr("0123456789abcdefABCDEF", *text))
+			return false;
+	} else if (*text < '0' || *text > '9') {
+		return false;
+	}
+	*number = strtoull(text, &end, base);
+	return *text && *end == '\0';
+}
+
+bool log_u32(const char *text, uint32_t *number)
+{
+	uint64_t wide;
+
+	if (!log_u64(text, &wide) || wide > UINT32_MAX)
+		return false;
+	*number = (uint32_t)wide;
+	return true;
+}
+
+bool log_i64(const char *text, int64_t *number)
+{
+	bool negative = *text == '-';
+	uint64_t magnitude;
+
+	if (!log_u64(text + negative, &magnitude) || magnitude > INT64_MAX)
+		return false;
+	*number = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+	return true;
+}
+
+bool log_seconds(const char **text, uint64_t *ns)
+{
+	const uint64_t most = UINT64_MAX / 1000000000 - 1;
+	const char *at = *text;
+	uint64_t seconds = 0, fraction = 0, digit = 100000000;
+
+	if (*at < '0' || *at > '9')
+		return false;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		seconds = seconds * 10 + (uint64_t)(*at - '0');
+		if (seconds > most)
+			return false;
+	}
+	if (*at == '.')
+		for (at++; *at >= '0' && *at <= '9'; at++, digit /= 10)
+			fraction += digit * (uint64_t)(*at - '0');
+	*text = at;
+	*ns = seconds * 1000000000 + fraction;
+	return true;
+}
+
+bool log_time(const char *text, uint64_t *ns)
+{
+	return log_seconds(&text, ns) && *text == '\0';
+}
+
+bool log_probe_lines(const unsigned char *head, size_t head_bytes, unsigned lines,
+		     bool (*knows)(char *line))
+{
+	const char *at = (const char *)head, *end = at + head_bytes;
+	char line[1024];
+
+	while (lines > 0 && at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t n = (size_t)((stop ? stop : end) - at);
+
+		/* the head may end inside of a line, the file may not end in one */
+		if (!stop && head_bytes >= 4096)
+			break;
+		if (n >= sizeof(line))
+			n = sizeof(line) - 1;
+		memcpy(line, at, n);
+		line[n] = '\0';
+		if (n > 0 && line[n - 1] == '\r')
+			line[n - 1] = '\0';
+		if (line[strspn(line, " \t")]) {
+			if (knows(line))
+				return true;
+			lines--;
+		}
+		if (!stop)
+			break;
+		at = stop + 1;
+	}
+	return false;
+}

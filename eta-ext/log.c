@@ -1,0 +1,184 @@
+/* Logs: opening, lines, what is wrong with one, the end. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int log_open(struct eta_trace *trace, struct log **out)
+{
+	struct log *log = calloc(1, sizeof(*log));
+	int rc;
+
+	*out = NULL;
+	if (!log) {
+		eta_error("%s: not enough memory to read it", trace->path);
+		return -ENOMEM;
+	}
+	trace->data = log;
+	log->trace = trace;
+	log->spill = -1;
+	log->file = fopen(trace->path, "re");
+	if (!log->file) {
+		rc = -errno;
+		eta_error("%s: cannot open: %s", trace->path, strerror(-rc));
+		return rc;
+	}
+	*out = log;
+	return 0;
+}
+
+static int no_memory(const struct log *log)
+{
+	eta_error("%s:%" PRIu64 ": not enough memory to read it", log->trace->path, log->line);
+	return -ENOMEM;
+}
+
+/* Reads one line without its end into log->text: its length, -1 at the end of the file. */
+static ssize_t read_line(struct log *log, bool *too_long)
+{
+	size_t n = 0;
+	int c;
+
+	*too_long = false;
+	while ((c = getc_unlocked(log->file)) != EOF && c != '\n') {
+		if (n + 1 >= log->room) {
+			size_t room = log->room ? log->room * 2 : 4096;
+			char *text;
+
+			if (n >= LOG_LINE_MAX) {
+				*too_long = true;
+				continue;
+			}
+			text = realloc(log->text, room);
+			if (!text)
+				return no_memory(log);
+			log->text = text;
+			log->room = room;
+		}
+		log->text[n++] = (char)c;
+	}
+	if (c == EOF && n == 0)
+		return -1;
+	if (log->room == 0)
+		return 0;
+	if (n > 0 && log->text[n - 1] == '\r')
+		n--;
+	log->text[n] = '\0';
+	return (ssize_t)n;
+}
+
+int log_next_line(struct log *log)
+{
+	bool too_long;
+	ssize_t n;
+	int rc;
+
+	for (;;) {
+		n = read_line(log, &too_long);
+		if (n == -ENOMEM)
+			return -ENOMEM;
+		if (n < 0)
+			break;
+		log->line++;
+		if (n == 0 || log->text[strspn(log->text, " \t")] == '\0')
+			continue;
+		log->trace->counts.records++;
+		if (!too_long)
+			return 1;
+		rc = log_bad(log, "a line of more than %d bytes", LOG_LINE_MAX);
+		if (rc)
+			return rc;
+	}
+	if (ferror(log->file)) {
+		rc = errno ? -errno : -EIO;
+		eta_error("%s:%" PRIu64 ": cannot read on: %s", log->trace->path, log->line,
+			  strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+int log_bad(struct log *log, const char *format, ...)
+{
+	struct eta_trace *trace = log->trace;
+	char what[512];
+	va_list ap;
+
+	trace->counts.bad++;
+	if (trace->options.lenient)
+		return 0;
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	eta_error("%s:%" PRIu64 ": %s (--lenient leaves it out and goes on)", trace->path,
+		  log->line, what);
+	return -EBADMSG;
+}
+
+int log_pass(struct log *log)
+{
+	log->trace->counts.passed++;
+	return 0;
+}
+
+int log_end(struct log *log, int rc, const char *clock)
+{
+	struct eta_trace *trace = log->trace;
+
+	if (rc == 0)
+		rc = log_block_end(log);
+	if (rc == 0)
+		rc = log_lanes_end(log);
+	if (rc == 0 && eta_defs_property(trace, "SCI::CLOCK", clock) == ETA_NONE)
+		rc = -ENOMEM;
+	if (rc == 0 && log->no_ends) {
+		eta_note("%s: this log does not say when calls end: each lasts 0 ns", trace->path);
+		if (eta_defs_property(trace, "SCI::CALL_ENDS", "unknown") == ETA_NONE)
+			rc = -ENOMEM;
+	}
+	/* what only reading needs */
+	log_files_free(log);
+	log_defs_free(log);
+	fclose(log->file);
+	log->file = NULL;
+	return rc;
+}
+
+int log_read_lines(struct eta_trace *trace, int (*parse)(struct log *log, void *state, char *line),
+		   void *state, const char *clock)
+{
+	struct log *log;
+	int rc = log_open(trace, &log);
+
+	if (rc)
+		return rc;
+	while ((rc = log_next_line(log)) > 0) {
+		rc = parse(log, state, log->text);
+		if (rc)
+			break;
+	}
+	return log_end(log, rc, clock);
+}
+
+void log_close(struct eta_trace *trace)
+{
+	struct log *log = trace->data;
+
+	if (!log)
+		return;
+	log_files_free(log);
+	log_defs_free(log);
+	log_lanes_free(log);
+	if (log->file)
+		fclose(log->file);
+	if (log->spill >= 0)
+		close(log->spill);
+	free(log->requests);
+	free(log->text);
+	free(log);
+}

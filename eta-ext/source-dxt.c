@@ -1,0 +1,155 @@
+/* Source: what darshan-dxt-parser prints, the transfers of MPI programs by rank and file. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+
+/*
+ * Comments say which file and which host the lines below belong to:
+ *   # DXT, file_id: 1234, file_name: /path
+ *   # DXT, rank: 0, hostname: node1
+ *    X_POSIX   0  write   0   OFFSET  LENGTH  START  END  [OST...]
+ * Times are seconds since the job's start. The files follow each other, each from its own first
+ * transfer on.
+ */
+struct dxt {
+	char program[256];
+	char host[256];
+	uint32_t handle;
+};
+
+/* X(module, read's region, write's region) */
+#define MODULES(X)                                                                                 \
+	X(X_POSIX, "read", "write")                                                                \
+	X(X_STDIO, "fread", "fwrite")                                                              \
+	X(X_MPIIO, "MPI_File_read", "MPI_File_write")
+
+static const char *region_of(const char *module, bool write)
+{
+#define X(name, reads, writes)                                                                     \
+	if (strcmp(module, #name) == 0)                                                            \
+		return write ? writes : reads;
+	MODULES(X)
+#undef X
+	return NULL;
+}
+
+static bool dxt_line(char *line)
+{
+	return strncmp(line, "# DXT, file_id:", 15) == 0 ||
+	       strncmp(line, "# darshan log version:", 22) == 0 ||
+	       strncmp(line, "# DXT_POSIX module data", 23) == 0;
+}
+
+static bool dxt_probe(const char *path, bool directory, const unsigned char *head,
+		      size_t head_bytes)
+{
+	(void)path;
+	return !directory && log_probe_lines(head, head_bytes, 4, dxt_line);
+}
+
+/* What stands behind KEY in LINE up to the next comma or the end, in TO; false: nothing. */
+static bool value(const char *line, const char *key, bool to_end, char *to, size_t room)
+{
+	const char *at = strstr(line, key);
+	size_t n;
+
+	if (!at)
+		return false;
+	at += strlen(key);
+	at += strspn(at, " ");
+	n = to_end ? strlen(at) : strcspn(at, ",");
+	snprintf(to, room, "%.*s", (int)(n < room ? n : room - 1), at);
+	return true;
+}
+
+static int comment(struct log *log, struct dxt *d, char *line)
+{
+	const char *slash;
+	char text[4096];
+	uint32_t file;
+
+	if (value(line, "# exe:", true, text, sizeof(text))) {
+		text[strcspn(text, " ")] = '\0';
+		slash = strrchr(text, '/');
+		snprintf(d->program, sizeof(d->program), "%.255s", slash ? slash + 1 : text);
+	} else if (strncmp(line, "# DXT", 5) == 0 &&
+		   value(line, "file_name:", true, text, sizeof(text))) {
+		file = log_file(log, text, 0);
+		d->handle = file == ETA_NONE ? ETA_NONE : log_handle(log, file, 0);
+		if (d->handle == ETA_NONE)
+			return -ENOMEM;
+	} else if (strncmp(line, "# DXT", 5) == 0) {
+		value(line, "hostname:", false, d->host, sizeof(d->host));
+	}
+	return log_pass(log);
+}
+
+/* A location for each rank and module, since the calls of one module lie in those of another. */
+static uint32_t location_of(struct log *log, const struct dxt *d, uint32_t rank, const char *module)
+{
+	char key[32], process[320], name[64];
+	size_t n = (size_t)snprintf(key, sizeof(key), "%u%s", rank, module);
+	uint32_t location = log_known(log, 'x', key, n);
+
+	if (location != ETA_NONE)
+		return location;
+	snprintf(process, sizeof(process), "%s rank %u", *d->program ? d->program : "program",
+		 rank);
+	snprintf(name, sizeof(name), "rank %u %s", rank, module + 2);
+	location = log_named_thread(log, process, d->host, name);
+	return location != ETA_NONE && log_remember(log, 'x', key, n, location) ? location
+										: ETA_NONE;
+}
+
+static int parse(struct log *log, void *state, char *line)
+{
+	enum { MODULE, RANK, OP, SEGMENT, OFFSET, LENGTH, START, END, FIELDS };
+	struct log_call call = { .has = ETA_HAS_SIZE | ETA_HAS_RET };
+	struct dxt *d = state;
+	char *f[FIELDS + 1];
+	const char *region;
+	uint32_t rank, location;
+	bool write;
+
+	if (*line == '#')
+		return comment(log, d, line);
+	if (log_split(line, ' ', f, FIELDS + 1) < FIELDS)
+		return log_bad(log, "fewer than %d fields", FIELDS);
+	write = strcmp(f[OP], "write") == 0;
+	region = region_of(f[MODULE], write);
+	if (!region)
+		return log_bad(log, "\"%.40s\" is no module of DXT", f[MODULE]);
+	if (!write && strcmp(f[OP], "read") != 0)
+		return log_bad(log, "\"%.40s\" is neither read nor write", f[OP]);
+	if (!log_u32(f[RANK], &rank))
+		return log_bad(log, "\"%.40s\" is no rank", f[RANK]);
+	if (!log_u64(f[LENGTH], &call.size) || call.size > INT64_MAX)
+		return log_bad(log, "\"%.40s\" is no length", f[LENGTH]);
+	if (!log_time(f[START], &call.begin_ns) || !log_time(f[END], &call.call.end_ns))
+		return log_bad(log, "no times of start and end");
+	if (call.call.end_ns < call.begin_ns)
+		return log_bad(log, "ends before it begins");
+	/* -1 or N/A where the module does not tell */
+	if (log_i64(f[OFFSET], &call.offset) && call.offset >= 0)
+		call.has |= ETA_HAS_OFFSET;
+	location = location_of(log, d, rank, f[MODULE]);
+	call.call.region = log_region_at(log, region, ETA_LEVEL_USER);
+	if (location == ETA_NONE || call.call.region == ETA_NONE)
+		return -ENOMEM;
+	call.call.kind = write ? ETA_OP_WRITE : ETA_OP_READ;
+	call.call.handle = d->handle;
+	/* failed transfers are not in the log */
+	call.call.ret = (int64_t)call.size;
+	return log_call(log, location, &call);
+}
+
+static int dxt_open(struct eta_trace *trace)
+{
+	struct dxt d = { .handle = ETA_NONE };
+
+	return log_read_lines(trace, parse, &d, "relative");
+}
+
+LOG_SOURCE(dxt, "text of darshan-dxt-parser");

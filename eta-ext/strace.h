@@ -1,0 +1,38 @@
+/* Inside of the source of strace's logs: one call as it is printed, and what it does to files. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_STRACE_H
+#define ETA_STRACE_H
+
+#include "log.h"
+
+enum { STRACE_ARGUMENTS = 8 };
+
+/* "name(argument, ...) = returned ERROR (words) <seconds>" */
+struct strace_call {
+	const char *name;
+	const char *text; /* what stands between the brackets, whole */
+	const char *arguments[STRACE_ARGUMENTS];
+	unsigned n_arguments;
+	int64_t ret;
+	bool has_ret;
+	const char *ret_text; /* what stands behind "= " */
+	uint64_t end_ns;      /* 0: not told; as given where no duration is */
+};
+
+/*
+ * Takes TEXT to pieces, in place, for a call that began at BEGIN_NS. What is wrong with it; NULL:
+ * nothing.
+ */
+const char *strace_parse(char *text, uint64_t begin_ns, struct strace_call *call);
+
+/* Argument I as the string it quotes, "" where it is none. */
+void strace_string(const struct strace_call *call, unsigned i, char *to, size_t room);
+
+/*
+ * What CALL of thread TID is on a file, followed through descriptors and positions: 1 and fills
+ * GIVE but for its times; 0: it is no I/O; -errno.
+ */
+int strace_files(struct log *log, uint32_t tid, const struct strace_call *call,
+		 struct log_call *give);
+
+#endif

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Fuzzes one source: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
+# libFuzzer (libclang-rt-14-dev). New inputs go to build/fuzz/FORMAT, crashers beside it.
+set -eu
+cd "$(dirname "$0")/../.."
+format=${1:?which format? sci-import --list-formats}
+seconds=${2:-60}
+shift
+[ $# -eq 0 ] || shift
+mkdir -p "build/fuzz/$format" build/fuzz/objects
+program=build/fuzz/source
+newest=$(find eta-ext tests/fuzz -name '*.[ch]' -newer $program 2>/dev/null | head -n 1)
+if [ ! -x $program ] || [ -n "$newest" ]; then
+	sources=$(ls eta-ext/*.c | grep -v '/spool\.c$')
+	# shellcheck disable=SC2086 # a list of files
+	${FUZZ_CC:-clang} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -I. tests/fuzz/source.c tests/fuzz/libfuzzer.c $sources \
+		$(pkg-config --cflags jansson 2>/dev/null) ${FUZZ_CFLAGS:-} -o $program.new \
+		-lotf2 -ljansson -lpthread ${FUZZ_LIBS:-}
+	mv $program.new $program
+fi
+corpus=
+[ ! -d "tests/fuzz/corpus/$format" ] || corpus=tests/fuzz/corpus/$format
+# shellcheck disable=SC2086 # may be empty
+SCI_FUZZ_FORMAT=$format exec $program -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
+	-artifact_prefix="build/fuzz/$format-" -print_final_stats=1 "$@" "build/fuzz/$format" $corpus

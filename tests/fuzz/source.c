@@ -1,0 +1,156 @@
+/* One input for a source of eta-ext: opened, read whole, checked. For libFuzzer and for replay. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "eta-ext/eta.h"
+#include "fuzz.h"
+
+static const char *format;
+static char folder[64]; /* of the formats that are folders */
+
+/* What the parts of an input are called where a trace is several files. */
+static const char *const archive_files[] = { "x.otf2", "x.def", "x/0.evt", "x/0.def", NULL };
+static const char *const spool_files[] = { "meta", "process.7.1", "user.7.8.1", "cpu.0", NULL };
+
+static void no_message(void *arg, enum eta_severity severity, const char *text)
+{
+	(void)arg;
+	(void)severity;
+	(void)text;
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "fuzz %s: %s: %s\n", format, what, strerror(errno));
+	abort();
+}
+
+/* The trace's times never run backwards, whatever the log did. */
+static void read_location(struct eta_trace *trace, uint32_t location, bool ordered)
+{
+	struct eta_cursor *cursor;
+	const struct eta_event *batch;
+	uint64_t last_ns = 0;
+	ssize_t n;
+
+	if (eta_cursor_open(trace, location, &cursor) < 0)
+		return;
+	while ((n = eta_cursor_read(cursor, &batch)) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (ordered && batch[i].time_ns < last_ns)
+				die("events out of order");
+			last_ns = batch[i].time_ns;
+		}
+	eta_cursor_close(cursor);
+}
+
+static void read_trace(const char *path, bool lenient)
+{
+	const struct eta_options options = { .lenient = lenient, .format = format };
+	bool ordered = !*folder;
+	struct eta_trace *trace;
+
+	if (eta_open(path, &options, &trace) < 0)
+		return;
+	for (uint32_t i = 0; i < eta_trace_defs(trace)->n_locations; i++)
+		read_location(trace, i, ordered);
+	/* the check stage and the union of definitions, on the same input */
+	if (eta_merge(&trace, 1, &trace) < 0)
+		return;
+	for (uint32_t i = 0; i < eta_trace_defs(trace)->n_locations; i++)
+		read_location(trace, i, true);
+	eta_close(trace);
+}
+
+static void write_file(const char *name, const uint8_t *data, size_t bytes)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, data, bytes) != (ssize_t)bytes)
+		die(path);
+	close(fd);
+}
+
+/* DATA holds the files one after the other, each behind its length (32 bits, little endian). */
+static void write_folder(const char *const *names, const uint8_t *data, size_t bytes)
+{
+	for (; *names; names++) {
+		size_t n = 0;
+
+		if (bytes >= 4) {
+			n = data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16;
+			data += 4;
+			bytes -= 4;
+		}
+		if (n > bytes)
+			n = bytes;
+		write_file(*names, data, n);
+		data += n;
+		bytes -= n;
+	}
+}
+
+static void remove_folder(void)
+{
+	static const char *const *const lists[] = { archive_files, spool_files };
+	char path[128];
+
+	for (size_t l = 0; l < 2; l++)
+		for (const char *const *name = lists[l]; *name; name++) {
+			snprintf(path, sizeof(path), "%s/%s", folder, *name);
+			unlink(path);
+		}
+	snprintf(path, sizeof(path), "%s/x", folder);
+	rmdir(path);
+	rmdir(folder);
+}
+
+void fuzz_start(const char *name)
+{
+	bool archive = strcmp(name, "otf2") == 0, spool = strcmp(name, "spool") == 0;
+	char path[128];
+
+	format = name;
+	eta_set_message_fn(no_message, NULL);
+	if (!archive && !spool)
+		return;
+	snprintf(folder, sizeof(folder), "/tmp/sci-fuzz.XXXXXX");
+	if (!mkdtemp(folder))
+		die(folder);
+	atexit(remove_folder);
+	snprintf(path, sizeof(path), "%s/x", folder);
+	if (archive && mkdir(path, 0700) < 0)
+		die(path);
+}
+
+void fuzz_one(const uint8_t *data, size_t bytes)
+{
+	char path[128];
+	int fd = -1;
+
+	if (*folder) {
+		bool archive = strcmp(format, "otf2") == 0;
+
+		write_folder(archive ? archive_files : spool_files, data, bytes);
+		snprintf(path, sizeof(path), "%s%s", folder, archive ? "/x.otf2" : "");
+	} else {
+		fd = memfd_create("input", MFD_CLOEXEC);
+		if (fd < 0 || write(fd, data, bytes) != (ssize_t)bytes)
+			die("memfd");
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	}
+	read_trace(path, false);
+	read_trace(path, true);
+	if (fd >= 0)
+		close(fd);
+}
