@@ -11,6 +11,9 @@ dist_doc_DATA += doc/score.md doc/sci-analyze.schema.json
 dist_man_MANS += doc/man/sci-merge.1
 dist_doc_DATA += doc/spool.md
 
+dist_man_MANS += doc/man/sci-import.1
+dist_doc_DATA += doc/howto-source.md
+
 dist_doc_DATA += doc/archive.md
 
 dist_man_MANS += doc/man/sci-kernel.1

@@ -46,15 +46,14 @@ static ssize_t read_line(struct log *log, bool *too_long)
 
 	*too_long = false;
 	while ((c = getc_unlocked(log->file)) != EOF && c != '\n') {
+		if (n == LOG_LINE_MAX) {
+			*too_long = true;
+			continue;
+		}
 		if (n + 1 >= log->room) {
 			size_t room = log->room ? log->room * 2 : 4096;
-			char *text;
+			char *text = realloc(log->text, room);
 
-			if (n >= LOG_LINE_MAX) {
-				*too_long = true;
-				continue;
-			}
-			text = realloc(log->text, room);
 			if (!text)
 				return no_memory(log);
 			log->text = text;

@@ -123,13 +123,12 @@ static bool iotracer_probe(const char *path, bool directory, const unsigned char
 	return !directory && log_probe_lines(head, head_bytes, 16, iotracer_line);
 }
 
-static int give_request(struct log *log, const struct row *row, uint32_t location)
+static int give_request(struct log *log, const struct row *row)
 {
 	struct log_block block = {
 		.time_ns = row->time_ns,
 		.sector = row->address,
 		.sectors = (uint32_t)(row->size / 512),
-		.location = location,
 		.inode = row->inode,
 		.mode = row->write ? ETA_IO_WRITE : ETA_IO_READ,
 	};
@@ -137,20 +136,21 @@ static int give_request(struct log *log, const struct row *row, uint32_t locatio
 
 	if (rc)
 		return rc;
-	if (row->label == 'E')
-		return log_block_queue(log, &block);
-	if (row->label == 0)
-		return log_block_pass(log, &block);
-	/* bio_endio has no id: what lies at the same sectors is what completes */
-	rc = log_block_complete(log, &block, true);
-	if (rc == 0)
-		log->trace->counts.orphan++;
-	return rc < 0 ? rc : 0;
+	if (row->label == 'L') {
+		/* bio_endio has no id: what lies at the same sectors is what completes */
+		rc = log_block_complete(log, &block, true);
+		if (rc == 0)
+			log->trace->counts.orphan++;
+		return rc < 0 ? rc : 0;
+	}
+	block.location = log_thread(log, row->pid, row->tid, row->comm);
+	if (block.location == ETA_NONE)
+		return -ENOMEM;
+	return row->label ? log_block_queue(log, &block) : log_block_pass(log, &block);
 }
 
 static int give(struct log *log, const struct row *row)
 {
-	uint32_t location = log_thread(log, row->pid, row->tid, row->comm);
 	struct eta_event event = { .time_ns = row->time_ns, .kind = ETA_LEAVE };
 	struct log_call call = {
 		.begin_ns = row->time_ns,
@@ -160,13 +160,13 @@ static int give(struct log *log, const struct row *row)
 		.offset = (int64_t)row->address,
 		.inode = row->inode,
 	};
+	uint32_t location;
 
-	if (location == ETA_NONE)
-		return -ENOMEM;
 	if (!row->region)
-		return give_request(log, row, location);
+		return give_request(log, row);
+	location = log_thread(log, row->pid, row->tid, row->comm);
 	call.call.region = event.region = log_region(log, row->region);
-	if (event.region == ETA_NONE)
+	if (location == ETA_NONE || event.region == ETA_NONE)
 		return -ENOMEM;
 	if (row->label == 'L')
 		return log_event(log, location, &event);

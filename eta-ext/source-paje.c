@@ -66,7 +66,6 @@ struct paje {
 	struct paje_event *defining;
 	struct container *containers;
 	uint32_t n_containers, room;
-	uint64_t last_ns;
 };
 
 static bool paje_line(char *line)
@@ -288,6 +287,21 @@ static int state(struct log *log, struct paje *p, const struct paje_event *event
 	return value ? push(log, c, value, time_ns) : log_bad(log, "a state without a value");
 }
 
+/* Nothing goes on in a container that is gone. */
+static int destroy(struct log *log, struct paje *p, const struct paje_event *event, char **f)
+{
+	const char *name = event->at[FIELD_NAME] < 0 ? "" : f[event->at[FIELD_NAME]];
+	uint32_t index = log_known(log, 'C', name, strlen(name));
+	uint64_t time_ns;
+	int rc = 0;
+
+	if (event->at[FIELD_TIME] < 0 || !log_time(f[event->at[FIELD_TIME]], &time_ns))
+		return log_bad(log, "a container that ends at no time");
+	while (rc == 0 && index != ETA_NONE && p->containers[index].depth > 0)
+		rc = pop(log, &p->containers[index], time_ns);
+	return rc ? rc : log_pass(log);
+}
+
 /* Definitions give a name and, mostly, an alias by which later lines mean it. */
 static int definition(struct log *log, struct paje *p, const struct paje_event *event, char **f)
 {
@@ -336,6 +350,7 @@ static int parse(struct log *log, void *arg, char *line)
 	case LINE_PajeDefineEntityValue:
 		return definition(log, p, event, f + 1);
 	case LINE_PajeDestroyContainer:
+		return destroy(log, p, event, f + 1);
 	case LINE_OTHER:
 		return log_pass(log);
 	default:

@@ -26,7 +26,7 @@ struct strace {
 	bool relative;	   /* -r: a time is the difference to the line before */
 	bool first;	   /* no line with a time came yet */
 	uint64_t last_ns;  /* of the line before */
-	uint64_t day_ns; /* midnights that passed */
+	uint64_t day_ns;   /* midnights that passed */
 };
 
 /* Behind the fields before the call. */

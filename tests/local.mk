@@ -211,6 +211,14 @@ script_tests += tests/cases/otf2-tools.sh tests/cases/otf2-damage.sh tests/cases
 EXTRA_DIST += tests/data/README.md tests/data/guest-pairs.txt tests/data/apex.tar.xz tests/data/eztrace-writers.tar.xz \
 	tests/data/scorep-ping-pong.tar.xz
 
+# Logs of other tools, and inputs that fuzzing found (tests/fuzz/run.sh).
+noinst_PROGRAMS += tests/fuzz/replay
+tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/fuzz.h
+tests_fuzz_replay_LDADD = eta-ext/libeta.la
+script_tests += tests/cases/import-logs.py tests/cases/import-damage.sh tests/cases/fuzz-corpus.sh
+EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus tests/fuzz/run.sh \
+	tests/fuzz/libfuzzer.c tests/fuzz/pack.py
+
 # The whole chain.
 EXTRA_DIST += tests/unified.py
 script_tests += tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh \

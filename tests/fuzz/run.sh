@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fuzzes one source: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
-# libFuzzer (libclang-rt-14-dev). New inputs go to build/fuzz/FORMAT, crashers beside it.
+# libFuzzer (libclang-rt-14-dev) and a configured build/obj (or SCI_BUILD). New inputs go to build/fuzz/FORMAT, crashers beside it.
 set -eu
 cd "$(dirname "$0")/../.."
 format=${1:?which format? sci-import --list-formats}
@@ -11,10 +11,10 @@ mkdir -p "build/fuzz/$format" build/fuzz/objects
 program=build/fuzz/source
 newest=$(find eta-ext tests/fuzz -name '*.[ch]' -newer $program 2>/dev/null | head -n 1)
 if [ ! -x $program ] || [ -n "$newest" ]; then
-	sources=$(ls eta-ext/*.c | grep -v '/spool\.c$')
-	# shellcheck disable=SC2086 # a list of files
+	sources=$(find eta-ext -name '*.c' ! -name spool.c)
+	# shellcheck disable=SC2046,SC2086 # lists of files, of options
 	${FUZZ_CC:-clang} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined -I. tests/fuzz/source.c tests/fuzz/libfuzzer.c $sources \
+		-fno-sanitize-recover=undefined -I. -I"${SCI_BUILD:-build/obj}" tests/fuzz/source.c tests/fuzz/libfuzzer.c $sources \
 		$(pkg-config --cflags jansson 2>/dev/null) ${FUZZ_CFLAGS:-} -o $program.new \
 		-lotf2 -ljansson -lpthread ${FUZZ_LIBS:-}
 	mv $program.new $program

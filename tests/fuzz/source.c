@@ -55,18 +55,18 @@ static void read_trace(const char *path, bool lenient)
 {
 	const struct eta_options options = { .lenient = lenient, .format = format };
 	bool ordered = !*folder;
-	struct eta_trace *trace;
+	struct eta_trace *trace, *merged;
 
 	if (eta_open(path, &options, &trace) < 0)
 		return;
 	for (uint32_t i = 0; i < eta_trace_defs(trace)->n_locations; i++)
 		read_location(trace, i, ordered);
 	/* the check stage and the union of definitions, on the same input */
-	if (eta_merge(&trace, 1, &trace) < 0)
+	if (eta_merge(&trace, 1, &merged) < 0)
 		return;
-	for (uint32_t i = 0; i < eta_trace_defs(trace)->n_locations; i++)
-		read_location(trace, i, true);
-	eta_close(trace);
+	for (uint32_t i = 0; i < eta_trace_defs(merged)->n_locations; i++)
+		read_location(merged, i, true);
+	eta_close(merged);
 }
 
 static void write_file(const char *name, const uint8_t *data, size_t bytes)
