@@ -34,8 +34,17 @@ enum { NOTIFY = 0x400, CATEGORY_READ = 1 << 0, CATEGORY_WRITE = 1 << 1, PAYLOAD_
 	X(2, 'M')                                                                                  \
 	X(3, 'F')                                                                                  \
 	X(4, 'G')                                                                                  \
-	X(5, 'S') X(6, 'R') X(7, 'D') X(8, 'C') X(9, 'P') X(10, 'U') X(11, 'T') X(12, 'I')         \
-		X(13, 'X') X(14, 'B') X(15, 'A')
+	X(5, 'S')                                                                                  \
+	X(6, 'R')                                                                                  \
+	X(7, 'D')                                                                                  \
+	X(8, 'C')                                                                                  \
+	X(9, 'P')                                                                                  \
+	X(10, 'U')                                                                                 \
+	X(11, 'T')                                                                                 \
+	X(12, 'I')                                                                                 \
+	X(13, 'X')                                                                                 \
+	X(14, 'B')                                                                                 \
+	X(15, 'A')
 
 static char letter(uint32_t action)
 {
