@@ -75,7 +75,7 @@ src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
 
 bin_PROGRAMS += src/sci-import
-src_sci_import_SOURCES = src/sci-import.c src/merging.c src/merging.h
+src_sci_import_SOURCES = src/sci-import.c $(MERGING)
 src_sci_import_LDADD = $(COMMAND_LIBS)
 
 bin_PROGRAMS += src/sci-kernel

@@ -57,7 +57,8 @@ static const struct argp_option argp_options[] = {
 
 static const char doc[] =
 	"Merges the traces of a run, by thread and time, into one OTF2 archive. INPUT is a spool "
-	"directory, an OTF2 archive (its .otf2 file), a log that sci-import(1) knows, or the folder of "
+	"directory, an OTF2 archive (its .otf2 file), a log that sci-import(1) knows, or the "
+	"folder of "
 	"a recording, for the traces in it."
 	"\v"
 	"EXAMPLES\n"
