@@ -30,11 +30,11 @@ median()
 	sort -n "$1" | awk '{ l[NR] = $0 } END { print l[int((NR + 1) / 2)] }'
 }
 
-# row NAME THREADS OPTION...: copy and merge in turn
+# row NAME EVENTS THREADS OPTION...: copy and merge in turn
 row()
 {
-	name=$1 threads=$2
-	shift 2
+	name=$1 events=$2 threads=$3
+	shift 3
 	"$generate" -n "$events" -t "$threads" -p user "$@" -o "$dir/user.otf2" >/dev/null
 	"$generate" -n "$events" -t "$threads" -p kernel "$@" -o "$dir/kernel.otf2" >/dev/null
 	n=$("$merge" "$dir/user.otf2" "$dir/kernel.otf2" -o "$dir/out.otf2" |
@@ -76,9 +76,15 @@ spools()
 
 printf '%-28s %6s %9s %9s %8s %8s %8s\n' '' events copy merge ratio copy merge
 printf '%-28s %6s %9s %9s %8s %8s %8s\n' 'user + kernel' M M/s M/s '>= 0.8' MiB '<= 64'
-row "archives,32-threads" 32
-row "archives,32-threads,attr" 32 -a
-row "archives,2-threads" 2
-row "archives,1024-threads" 1024
+# How the rate and the memory change with the length (SCI_BENCH_LONG=1: 40 M events, too) ...
+all=$events
+row "archives,32-threads" $((all / 10)) 32
+row "archives,32-threads" "$all" 32
+[ -z "${SCI_BENCH_LONG:-}" ] || row "archives,32-threads" $((all * 4)) 32
+# ... and with the number of threads.
+row "archives,32-threads,attr" "$all" 32 -a
+row "archives,2-threads" "$all" 2
+row "archives,1024-threads" "$all" 1024
+events=$all
 spools "spools,8-threads" 8 $((events / 8 / 13))
 spools "spools,64-threads" 64 $((events / 64 / 13))

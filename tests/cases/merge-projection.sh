@@ -17,6 +17,17 @@ project()
 "$SCI_BUILD/tests/programs/make-spool" "$scratch" 4 200
 project "$scratch"
 
+# Random nestings of random regions, more threads, with many equal times.
+for seed in 1 2 3 4 5 6; do
+	for side in user kernel; do
+		"$SCI_BUILD/tests/programs/random-trace" $seed 6 "$scratch/r$side.otf2" $side
+	done
+	status 0 sci-merge --strict -q "$scratch/ruser.otf2" "$scratch/rkernel.otf2" \
+		-o "$scratch/rmerged.otf2"
+	status 0 /usr/bin/python3 "$SCI_SRC/tests/projection.py" "$scratch/rmerged.otf2" \
+		"$scratch/ruser.otf2" "$scratch/rkernel.otf2"
+done
+
 # It can fail: another run's spool is not this one's.
 mkdir "$scratch/other"
 "$SCI_BUILD/tests/programs/make-spool" "$scratch/other" 4 201

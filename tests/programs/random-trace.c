@@ -1,4 +1,7 @@
-/* Writes a random but reproducible archive: random-trace SEED THREADS ANCHOR [scheduler]. */
+/*
+ * Writes a random but reproducible archive: random-trace SEED THREADS ANCHOR
+ * [scheduler|user|kernel]. With user or kernel only that side of it: both of one seed are one run.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +13,7 @@
 #define DISK_HANDLE 0
 
 static uint64_t seed;
+static bool sides, user_side; /* both sides are drawn, one of them is kept */
 
 static uint64_t pick(uint64_t n)
 {
@@ -53,6 +57,15 @@ static void request(struct eta_trace *t, uint32_t l, uint64_t at)
 						 .match = match });
 }
 
+static bool is_kept(const char *name)
+{
+	bool user = false;
+
+	for (size_t i = 0; i < sizeof(user_regions) / sizeof(*user_regions); i++)
+		user |= strcmp(name, user_regions[i]) == 0;
+	return !sides || user == user_side;
+}
+
 static uint64_t tree(struct eta_trace *t, uint32_t l, uint64_t at, unsigned depth, bool scheduler)
 {
 	const char *name;
@@ -61,19 +74,24 @@ static uint64_t tree(struct eta_trace *t, uint32_t l, uint64_t at, unsigned dept
 		name = pick(4) ? PICK_OF(user_regions) : PICK_OF(kernel_regions);
 	else if (scheduler && pick(3) == 0)
 		name = PICK_OF(scheduler_regions);
+	else if (sides)
+		name = PICK_OF(kernel_regions);
 	else
 		name = pick(8) ? PICK_OF(kernel_regions) : PICK_OF(user_regions);
-	memory_enter(t, l, at, name);
-	if (pick(5) == 0) {
+	if (is_kept(name))
+		memory_enter(t, l, at, name);
+	if (!sides && pick(5) == 0) {
 		request(t, l, at);
 		at += 2;
 	}
-	at += pick(40);
+	/* without any length, what touches it could as well be inside of it */
+	at += pick(40) + sides;
 	for (uint64_t i = pick(4 - (depth < 3 ? depth : 3)); i > 0; i--) {
 		at = tree(t, l, at, depth + 1, scheduler);
 		at += pick(10);
 	}
-	memory_leave(t, l, at, name);
+	if (is_kept(name))
+		memory_leave(t, l, at, name);
 	return at;
 }
 
@@ -86,8 +104,11 @@ int main(int argc, char **argv)
 	uint32_t threads;
 	int rc;
 
+	user_side = argc == 5 && strcmp(argv[4], "user") == 0;
+	sides = user_side || (argc == 5 && strcmp(argv[4], "kernel") == 0);
 	if (argc < 4) {
-		fprintf(stderr, "usage: random-trace SEED THREADS ANCHOR [scheduler]\n");
+		fprintf(stderr,
+			"usage: random-trace SEED THREADS ANCHOR [scheduler|user|kernel]\n");
 		return 2;
 	}
 	seed = strtoull(argv[1], NULL, 10);
@@ -105,12 +126,14 @@ int main(int argc, char **argv)
 			t, i,
 			(struct eta_event){ .time_ns = at, .kind = ETA_MARK, .handle = ETA_NONE });
 		at += pick(100);
-		memory_enter(t, i, at, "main");
+		if (!sides || user_side)
+			memory_enter(t, i, at, "main");
 		for (uint64_t n = pick(300); n > 0; n--) {
 			at = tree(t, i, at, 0, scheduler);
-			at += pick(60);
+			at += pick(60) + sides;
 		}
-		memory_leave(t, i, at, "main");
+		if (!sides || user_side)
+			memory_leave(t, i, at, "main");
 		memory_event(t, i,
 			     (struct eta_event){ .time_ns = at + pick(100),
 						 .kind = ETA_MARK,
