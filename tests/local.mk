@@ -148,6 +148,9 @@ tests_programs_functions_CFLAGS = $(SCI_CFLAGS)
 noinst_PROGRAMS += tests/programs/fortified
 tests_programs_fortified_SOURCES = tests/programs/fortified.c
 tests_programs_fortified_CFLAGS = $(SCI_CFLAGS)
+noinst_PROGRAMS += tests/programs/lfs64
+tests_programs_lfs64_SOURCES = tests/programs/lfs64.c
+tests_programs_lfs64_CFLAGS = $(SCI_CFLAGS)
 script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \
 	tests/cases/record-detail.sh
 EXTRA_DIST += tests/programs/queued.c tests/programs/streams.cc tests/spool.py tests/bench/user.sh
