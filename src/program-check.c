@@ -204,7 +204,7 @@ static bool tell(const char *path, const char *rights, const struct facts *facts
 		return false;
 	}
 	if (strstr(facts->interpreter, "ld-musl")) {
-		eta_warn("%s: built for another C library (%s), which cannot load the tracer: %s",
+		eta_warn("%s: built for another C library (%s), in which the tracer is idle: %s",
 			 path, facts->interpreter, kernel_only);
 		return false;
 	}

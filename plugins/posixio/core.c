@@ -15,6 +15,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/*
+ * Another C library (musl) takes this library for its own where that is preloaded, and gives up the
+ * program when a name is missing. So what glibc alone has is weak, and where it is not there nothing
+ * is traced: streams look different, too. pthread_atfork would ask for the same name, not weakly.
+ */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+			     void *library) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
 enum process_state { PROCESS_NEW, PROCESS_STARTING, PROCESS_READY, PROCESS_OFF };
 
 static _Atomic int process_state;
@@ -166,12 +175,17 @@ static void process_start(void)
 			sched_yield();
 		return;
 	}
+	if (!__register_atfork) {
+		atomic_store(&process_state, PROCESS_OFF);
+		return;
+	}
 	clock_start();
 	resting_forget();
 	details_read();
 	if (!thread_key_made) {
 		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
-		pthread_atfork(thread_fork_prepare, files_doubt_positions, thread_fork_child);
+		__register_atfork(thread_fork_prepare, files_doubt_positions, thread_fork_child,
+				  __dso_handle);
 	}
 	atomic_store(&process_pid, (pid_t)syscall(SYS_getpid));
 	state = sink_process_start() == 0 ? PROCESS_READY : PROCESS_OFF;

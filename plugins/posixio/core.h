@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/single_threaded.h>
 #include <sys/types.h>
 
 #include "clock.h"
@@ -21,6 +22,8 @@
 #else
 #include "sink-spool.h"
 #endif
+
+#pragma weak __libc_single_threaded /* as __register_atfork in core.c */
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

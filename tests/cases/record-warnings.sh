@@ -55,6 +55,44 @@ if cc -static -o static copy.c 2>/dev/null; then
 	has err "^sci-record: warning: $scratch/static: a static program"
 fi
 
+# another C library: the program runs as ever, also as the child of one that is traced
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -o musl copy.c
+	status 0 sci-record -q -o musl.run -- ./musl </dev/null
+	one_line err
+	has err '^sci-record: warning: ./musl: built for another C library \(.*ld-musl.*\), in which the tracer is idle'
+	status 0 sci-record -q --no-kernel -o child.run -- sh -c './musl <copy.c >>out; echo x >made; :'
+	[ ! -s err ] || fail "a child of another C library: $(cat err)"
+	[ -s made ] || fail "the shell did not go on"
+fi
+
+# 32 bits, and no C library at all: made by the assembler alone
+if [ "$(uname -m)" = x86_64 ] && ld -V | grep -q elf_i386; then
+	printf '.globl _start\n_start: movl $1, %%eax\nxorl %%ebx, %%ebx\nint $0x80\n' |
+		as --32 -o word.o
+	ld -m elf_i386 -o word word.o
+	if ./word; then
+		status 0 sci-record -q -o word.run -- ./word
+		one_line err
+		has err '^sci-record: warning: ./word: a program of another word size cannot load the tracer.*64 bits'
+	fi
+fi
+
+# file capabilities are rights of one's own, but not where one has them all already
+if [ "$(id -u)" -eq 0 ] && command -v setcap >/dev/null && cp dynamic capable &&
+	setcap cap_net_raw+ep capable 2>/dev/null; then
+	status 0 sci-record -q --no-kernel -o all.run -- ./capable </dev/null
+	[ ! -s err ] || fail "capabilities that root has already: $(cat err)"
+	chmod 777 .
+	if setpriv --reuid=65534 --clear-groups test -r "$SCI_PLUGIN_DIR/libsci-posixio.so"; then
+		sci_record=$(command -v sci-record)
+		status 1 setpriv --reuid=65534 --clear-groups "$sci_record" -q --no-kernel -o few.run \
+			-- ./capable </dev/null
+		has err 'warning: ./capable: runs with rights of its own \(file capabilities\)'
+		has err 'neither level of ./capable was traced'
+	fi
+fi
+
 # rights of its own; not told where there are none to gain
 cp dynamic setuid
 cp dynamic setgid
