@@ -154,7 +154,8 @@ tests_programs_lfs64_CFLAGS = $(SCI_CFLAGS)
 noinst_PROGRAMS += tests/programs/taken-over
 tests_programs_taken_over_SOURCES = tests/programs/taken-over.c
 tests_programs_taken_over_CFLAGS = $(SCI_CFLAGS)
-script_tests += tests/cases/posixio-taken-over.py
+script_tests += tests/cases/posixio-taken-over.py tests/cases/posixio-mpi.sh
+EXTRA_DIST += tests/programs/ranks.c
 script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \
 	tests/cases/record-detail.sh
 EXTRA_DIST += tests/programs/queued.c tests/programs/streams.cc tests/spool.py tests/bench/user.sh

@@ -17,8 +17,9 @@
 
 /*
  * Another C library (musl) takes this library for its own where that is preloaded, and gives up the
- * program when a name is missing. So what glibc alone has is weak, and where it is not there nothing
- * is traced: streams look different, too. pthread_atfork would ask for the same name, not weakly.
+ * program when a name is missing. So what glibc alone has is weak, and where it is not there
+ * nothing is traced: streams look different, too. pthread_atfork would ask for the same name, not
+ * weakly.
  */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *library) __attribute__((weak));

@@ -35,7 +35,7 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 		defs = defs < DEF_CHUNK_BYTES ? defs : DEF_CHUNK_BYTES;
 	}
 	archive = NEXT(OTF2_Archive_Open)(path, name, mode, events, defs, substrate, compression);
-	if (archive && mode == OTF2_FILEMODE_WRITE) {
+	if (archive && mode == OTF2_FILEMODE_WRITE && !eztrace_is_mpi()) {
 		eztrace_memory(archive);
 		children_start(path);
 	}
@@ -46,14 +46,15 @@ EXPORT OTF2_EvtWriter *OTF2_Archive_GetEvtWriter(OTF2_Archive *archive, OTF2_Loc
 {
 	OTF2_EvtWriter *writer = NEXT(OTF2_Archive_GetEvtWriter)(archive, location);
 
-	if (writer)
+	if (writer && !eztrace_is_mpi())
 		defs_thread(location, writer);
 	return writer;
 }
 
 EXPORT OTF2_ErrorCode OTF2_Archive_CloseEvtWriter(OTF2_Archive *archive, OTF2_EvtWriter *writer)
 {
-	defs_thread_end(writer);
+	if (!eztrace_is_mpi())
+		defs_thread_end(writer);
 	return NEXT(OTF2_Archive_CloseEvtWriter)(archive, writer);
 }
 
@@ -63,7 +64,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	OTF2_ErrorCode code;
 	char lost[32];
 
-	if (archive != _ezt_trace.archive || !_ezt_trace.global_def_writer)
+	if (eztrace_is_mpi() || archive != _ezt_trace.archive || !_ezt_trace.global_def_writer)
 		return NEXT(OTF2_Archive_Close)(archive);
 	code = defs_write(_ezt_trace.global_def_writer, first_timestamp);
 	if (code != OTF2_SUCCESS)
@@ -94,7 +95,8 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteString(OTF2_GlobalDefWriter *writer,
 						       OTF2_StringRef self_id, const char *text)
 {
-	(void)writer;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteString)(writer, self_id, text);
 	defs_string(self_id, text);
 	return OTF2_SUCCESS;
 }
@@ -105,7 +107,9 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteAttribute(OTF2_GlobalDefWriter *
 							  OTF2_StringRef description,
 							  OTF2_Type type)
 {
-	(void)writer;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteAttribute)(writer, self_id, name, description,
+								 type);
 	defs_attribute(self_id, &(struct def_attribute){ name, description, type });
 	return OTF2_SUCCESS;
 }
@@ -116,7 +120,9 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteSystemTreeNode(OTF2_GlobalDefWri
 							       OTF2_StringRef class_name,
 							       OTF2_SystemTreeNodeRef parent)
 {
-	(void)writer;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteSystemTreeNode)(writer, self_id, name,
+								      class_name, parent);
 	defs_node(self_id, &(struct def_node){ name, class_name, parent });
 	return OTF2_SUCCESS;
 }
@@ -125,7 +131,9 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteLocationGroup(
 	OTF2_GlobalDefWriter *writer, OTF2_LocationGroupRef self_id, OTF2_StringRef name,
 	OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent, OTF2_LocationGroupRef creator)
 {
-	(void)writer;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteLocationGroup)(writer, self_id, name, type,
+								     parent, creator);
 	defs_location_group(self_id, &(struct def_location_group){ name, type, parent, creator });
 	return OTF2_SUCCESS;
 }
@@ -136,7 +144,9 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteLocation(OTF2_GlobalDefWriter *w
 							 OTF2_LocationType type, uint64_t events,
 							 OTF2_LocationGroupRef group)
 {
-	(void)writer;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteLocation)(writer, self_id, name, type, events,
+								group);
 	defs_location(self_id, &(struct def_location){ name, type, group, events });
 	return OTF2_SUCCESS;
 }
@@ -149,7 +159,10 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteRegion(OTF2_GlobalDefWriter *wri
 						       OTF2_RegionFlag flags, OTF2_StringRef file,
 						       uint32_t begin_line, uint32_t end_line)
 {
-	(void)writer;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteRegion)(writer, self_id, name, canonical,
+							      description, role, paradigm, flags,
+							      file, begin_line, end_line);
 	defs_region(self_id, &(struct def_region){ name, canonical, description, file, role,
 						   paradigm, flags, begin_line, end_line });
 	return OTF2_SUCCESS;
@@ -161,7 +174,9 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteGroup(OTF2_GlobalDefWriter *writ
 						      OTF2_GroupFlag flags, uint32_t n_members,
 						      const uint64_t *members)
 {
-	(void)writer;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteGroup)(writer, self_id, name, type, paradigm,
+							     flags, n_members, members);
 	defs_group(self_id, &(struct def_group){ name, type, paradigm, flags, n_members,
 						 (uint64_t *)members });
 	return OTF2_SUCCESS;
@@ -172,7 +187,9 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteComm(OTF2_GlobalDefWriter *write
 						     OTF2_GroupRef group, OTF2_CommRef parent,
 						     OTF2_CommFlag flags)
 {
-	(void)writer;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteComm)(writer, self_id, name, group, parent,
+							    flags);
 	defs_comm(self_id, &(struct def_comm){ name, group, parent, flags });
 	return OTF2_SUCCESS;
 }
@@ -182,9 +199,9 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteClockProperties(OTF2_GlobalDefWr
 								uint64_t offset, uint64_t length,
 								uint64_t realtime)
 {
-	(void)writer;
-	(void)offset;
-	(void)realtime;
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, resolution, offset,
+								       length, realtime);
 	defs_clock(resolution, length);
 	return OTF2_SUCCESS;
 }

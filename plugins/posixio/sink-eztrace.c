@@ -294,6 +294,33 @@ uint64_t sink_lost_events(void)
 	return atomic_load(&lost_events);
 }
 
+bool eztrace_is_mpi(void)
+{
+	static _Atomic int known; /* 1: no, 2: yes */
+	const char *modules;
+
+	if (!known) {
+		modules = getenv("EZTRACE_TRACE");
+		known = modules && strstr(modules, "mpi") ? 2 : 1; /* openmpi, mpich */
+	}
+	return known == 2;
+}
+
+static int start_under_mpi(void)
+{
+	const char *dir = getenv("SCI_SPOOL_DIR");
+
+	if (!dir || !*dir) {
+		tracer_warn(
+			"beside EZTrace's module for MPI the calls go to a spool: process %d is "
+			"not traced (set SCI_SPOOL_DIR to an existing directory)",
+			getpid());
+		return -ENOENT;
+	}
+	sink_in_child = true;
+	return child_sink_process_start();
+}
+
 /*
  * The child of a fork has copies of its parent's half-written buffers and the names of its files:
  * it must neither write them nor close the archive.
@@ -303,6 +330,8 @@ int sink_process_start(void)
 	const bool first = !sink_in_child;
 	int rc;
 
+	if (eztrace_is_mpi())
+		return start_under_mpi();
 	if (!traced_pid) {
 		void *page = mmap(NULL, sizeof(*untraced), PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -433,6 +462,8 @@ static void module_init(void)
 #undef X
 	};
 
+	if (eztrace_is_mpi())
+		goto start;
 	/* EZTrace registers under a lock that its other modules would wait for in turn */
 	shield(true);
 	for (int i = 0; i < N_ATTRIBUTES; i++)
@@ -448,6 +479,7 @@ static void module_init(void)
 	sink_registered = true;
 	end_start();
 	children_environment();
+start:
 	if (eztrace_autostart_enabled())
 		eztrace_start();
 }

@@ -57,6 +57,13 @@ extern bool sink_registered;
 extern const unsigned char function_kinds[N_FUNCTIONS];
 extern bool sink_in_child; /* the spool sink has taken over */
 
+/*
+ * Is a module for MPI beside ours? Then EZTrace gathers the definitions of all ranks in the archive
+ * of the first, under ids that it gives out by rank, and has no way for others' definitions of
+ * files and handles. So that archive is left to it alone, and the calls go to a spool.
+ */
+bool eztrace_is_mpi(void);
+
 /* 0, or -errno: then nothing is traced. PATH is scratch. */
 int sink_process_start(void);
 void sink_process_end(void);
