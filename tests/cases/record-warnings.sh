@@ -68,6 +68,7 @@ fi
 
 # 32 bits, and no C library at all: made by the assembler alone
 if [ "$(uname -m)" = x86_64 ] && ld -V | grep -q elf_i386; then
+	# shellcheck disable=SC2016
 	printf '.globl _start\n_start: movl $1, %%eax\nxorl %%ebx, %%ebx\nint $0x80\n' |
 		as --32 -o word.o
 	ld -m elf_i386 -o word word.o
