@@ -217,9 +217,17 @@ static const char *const recording_names[] = {
 /* Makes DIR, or takes an existing one that holds no recording (or may lose it). */
 static int use_dir(struct recording *r, const char *dir)
 {
+	struct stat folder;
+
 	if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-		eta_error("%s: cannot make the folder: %s", dir, strerror(errno));
-		return -errno;
+		int error = errno;
+
+		eta_error("'%s': cannot make the folder: %s", dir, strerror(error));
+		return -error;
+	}
+	if (stat(dir, &folder) != 0 || !S_ISDIR(folder.st_mode)) {
+		eta_error("%s: is there and no folder (-o names another)", dir);
+		return -ENOTDIR;
 	}
 	for (size_t i = 0; i < N_RECORDING_NAMES; i++) {
 		char path[PATH_MAX];

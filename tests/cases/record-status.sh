@@ -87,3 +87,10 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	status 1 setpriv --reuid=65534 --clear-groups \
 		nobody/sci-record --strict -o nobody/strict -- cat nobody/LICENSE
 fi
+
+# where a recording is to go is something else
+: >"$scratch/a-file"
+status 1 sci-record -q --no-kernel -o "$scratch/a-file" -- true
+one_line "$scratch/err"
+has "$scratch/err" 'a-file: is there and no folder'
+[ -f "$scratch/a-file" ] || fail "the file is gone"
