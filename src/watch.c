@@ -203,6 +203,17 @@ static int open_timer(unsigned ms)
 	return fd;
 }
 
+/* A byte is the end; without one the caller has become another program, which is traced on. */
+static bool caller_said(struct pollfd *event)
+{
+	char byte;
+
+	if (read(event->fd, &byte, 1) == 1)
+		return true;
+	event->fd = -1;
+	return false;
+}
+
 static int wait_for_end(const struct watch *watch, struct pollfd *events, enum watch_end *end)
 {
 	for (;;) {
@@ -222,7 +233,7 @@ static int wait_for_end(const struct watch *watch, struct pollfd *events, enum w
 		}
 		if (events[ON_PROCESS].revents)
 			*end = WATCH_PROCESS;
-		else if (events[ON_CALLER].revents)
+		else if (events[ON_CALLER].revents && caller_said(&events[ON_CALLER]))
 			*end = WATCH_TOLD;
 		else if (events[ON_SIGNAL].revents)
 			*end = WATCH_SIGNAL;

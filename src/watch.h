@@ -14,7 +14,7 @@ struct watch {
 	pid_t pid;	       /* a child whose end is the end; 0: none */
 	int pidfd;	       /* the same of another process; -1: none */
 	unsigned duration_ms;  /* 0: no limit */
-	int ended_by;	       /* a descriptor: its end of file is the end; -1: none */
+	int ended_by;	       /* a descriptor: a byte from it is the end; -1: none */
 	bool signals;	       /* SIGINT, SIGTERM and SIGHUP are the end */
 };
 

@@ -183,7 +183,7 @@ tests_bench_floor_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -o $@
 
 # The kernel tracer's.
 EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/bench/kernel.sh
-script_tests += tests/cases/kernel-refused.sh
+script_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
 if HAVE_BPF
 script_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py

@@ -34,6 +34,17 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/probes.h \
 	plugins/kernelio/writeback.c
 
+if HAVE_EZTRACE
+# `eztrace -t kernelio`: without libtool, as libeztrace-posixio.so.
+pluginprog_PROGRAMS += plugins/libeztrace-kernelio.so
+plugins_libeztrace_kernelio_so_SOURCES = plugins/kernelio/eztrace-kernelio.c
+plugins_libeztrace_kernelio_so_CPPFLAGS = $(AM_CPPFLAGS) -DBIN_DIR='"$(bindir)"'
+plugins_libeztrace_kernelio_so_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -fPIC
+plugins_libeztrace_kernelio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)
+plugins_libeztrace_kernelio_so_LINK = $(CC) $(SCI_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,now \
+	-Wl,-soname,libeztrace-kernelio.so -o $@
+endif
+
 if HAVE_BPF
 plugins_kernelio_libkernelio_la_CFLAGS += $(LIBBPF_CFLAGS)
 plugins_kernelio_libkernelio_la_LIBADD = $(LIBBPF_LIBS) -lpthread
