@@ -43,6 +43,7 @@ struct eta_sync {
 
 /* Slopes in units of 2^-40: 1e-12, a ns in a quarter of an hour. */
 enum { SLOPE_BITS = 40 };
+#define ONE ((int64_t)1 << SLOPE_BITS)
 typedef __int128 wide;
 
 /* ---- hulls ---- */
@@ -244,9 +245,9 @@ static void slope_bounds(const struct lines *lines, int64_t limit, int64_t *low,
 			wide y = (wide)up->v[u].y + down->v[d].y;
 
 			if (x > 0)
-				*high = clamp((y << SLOPE_BITS) / x, -limit, *high);
+				*high = clamp((y * ONE) / x, -limit, *high);
 			else if (x < 0)
-				*low = clamp((y << SLOPE_BITS) / x, *low, limit);
+				*low = clamp((y * ONE) / x, *low, limit);
 		}
 	if (*low > *high) /* by rounding */
 		*low = *high;
@@ -263,7 +264,7 @@ static int64_t highest(const struct hull *hull, int64_t x, int64_t low, int64_t 
 	if (i == hull->n)
 		slope = high;
 	else if (i > 0)
-		slope = clamp(((wide)(hull->v[i].y - hull->v[i - 1].y) << SLOPE_BITS) /
+		slope = clamp(((wide)(hull->v[i].y - hull->v[i - 1].y) * ONE) /
 				      (hull->v[i].x - hull->v[i - 1].x),
 			      low, high);
 	for (size_t k = 0; k < hull->n; k++) {
@@ -279,14 +280,13 @@ static double ppm(int64_t slope, int64_t limit)
 {
 	if (slope == limit || slope == -limit)
 		return slope > 0 ? INFINITY : -INFINITY;
-	return (double)slope / (double)((int64_t)1 << SLOPE_BITS) * 1e6;
+	return (double)slope / (double)ONE * 1e6;
 }
 
 int eta_sync_result(const struct eta_sync *sync, struct eta_sync_result *result)
 {
 	const struct hull *up = &sync->taken.side[ABOVE], *down = &sync->taken.side[BELOW];
-	const int64_t one = (int64_t)1 << SLOPE_BITS;
-	int64_t limit = (int64_t)((wide)one * sync->max_rate_ppm / 1000000);
+	int64_t limit = (int64_t)((wide)ONE * sync->max_rate_ppm / 1000000);
 	int64_t low, high, middle, slope = 0, y_low, y_high, ahead;
 
 	*result = (struct eta_sync_result){ .pairs = sync->taken.pairs,
@@ -300,7 +300,7 @@ int eta_sync_result(const struct eta_sync *sync, struct eta_sync_result *result)
 		result->rate_high_ppm = ppm(high, limit);
 		result->rate_is_known =
 			low > -limit && high < limit &&
-			(wide)(high - low) * 1000000 <= (wide)one * ETA_SYNC_RATE_PPM;
+			(wide)(high - low) * 1000000 <= (wide)ONE * ETA_SYNC_RATE_PPM;
 	}
 	/* without better knowledge the rate nearest to 1 that the pairs allow */
 	slope = result->rate_is_known ? low + (high - low) / 2 : clamp(0, low, high);
@@ -313,10 +313,10 @@ int eta_sync_result(const struct eta_sync *sync, struct eta_sync_result *result)
 	result->offset_high_ns = ahead + y_high;
 	result->map = (struct eta_clock_map){
 		.from_ns = (int64_t)sync->outer_origin + middle,
-		.num = slope ? (uint64_t)(one + slope) : 1,
-		.den = slope ? (uint64_t)one : 1,
+		.num = slope ? (uint64_t)(ONE + slope) : 1,
+		.den = slope ? (uint64_t)ONE : 1,
 		.error_ns = (uint64_t)(y_high - y_low + 1) / 2,
-		.rate_error_ppb = (uint64_t)((wide)(high - low) * 500000000 / one),
+		.rate_error_ppb = (uint64_t)((wide)(high - low) * 500000000 / ONE),
 	};
 	result->map.to_ns = result->map.from_ns + ahead + y_low + (y_high - y_low) / 2;
 	return result->bad > result->pairs ? -EBADMSG : 0;

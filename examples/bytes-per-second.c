@@ -16,8 +16,10 @@ int main(int argc, char **argv)
 	while (n < argc - 1 && eta_open(argv[n + 1], NULL, &inputs[n]) == 0)
 		n++;
 	/* all inputs as one trace, which owns them; errors have been said */
-	if (n == 0 || n < argc - 1 || eta_merge(inputs, (size_t)n, &trace) < 0)
+	if (n == 0 || n < argc - 1 || eta_merge(inputs, (size_t)n, &trace) < 0) {
+		free(inputs);
 		return EXIT_FAILURE;
+	}
 
 	const struct eta_defs *defs = eta_trace_defs(trace);
 	uint64_t(*bytes)[SECONDS] = calloc(defs->n_files + 1, sizeof(*bytes)),
