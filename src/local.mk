@@ -45,6 +45,7 @@ src_libanalysis_la_LIBADD = -lm -lpthread
 bin_PROGRAMS += src/sci-analyze
 src_sci_analyze_SOURCES = \
 	src/sci-analyze.c \
+	src/progress.c src/progress.h \
 	src/inputs.c src/inputs.h \
 	src/report/callsites.c \
 	src/report/json.c \

@@ -88,20 +88,6 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	print_rest(m->report, &counts, true);
 }
 
-/* Bound of the events of MERGED, 0: unknown. */
-static uint64_t events_of(const struct eta_trace *merged)
-{
-	const struct eta_defs *defs = eta_trace_defs(merged);
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < defs->n_locations; i++) {
-		if (!defs->locations[i].events)
-			return 0;
-		n += defs->locations[i].events;
-	}
-	return n;
-}
-
 static int write_archive(const struct merging *m, struct eta_trace *merged,
 			 struct eta_counts *written)
 {
@@ -113,7 +99,7 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 	};
 	int rc;
 
-	progress_begin(&progress, events_of(merged), m->quiet);
+	progress_begin(&progress, progress_events(merged), m->quiet);
 	rc = eta_write_otf2(merged, m->output, &options, written);
 	if (rc == -ECANCELED && progress_is_broken_off())
 		eta_error("%s: broken off, nothing was written", m->output);

@@ -16,6 +16,19 @@ enum { N_SIGNALS = sizeof(signals) / sizeof(*signals) };
 static struct sigaction before[N_SIGNALS];
 static volatile sig_atomic_t came;
 
+uint64_t progress_events(const struct eta_trace *trace)
+{
+	const struct eta_defs *defs = eta_trace_defs(trace);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < defs->n_locations; i++) {
+		if (!defs->locations[i].events)
+			return 0;
+		n += defs->locations[i].events;
+	}
+	return n;
+}
+
 static void remember(int sig)
 {
 	came = sig;

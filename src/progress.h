@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "eta-ext/eta.h"
+
+/* How many events TRACE has at most, 0: unknown. */
+uint64_t progress_events(const struct eta_trace *trace);
+
 struct progress {
 	bool shown;	/* on a terminal, and not asked to be quiet */
 	uint64_t total; /* events, 0: unknown */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "progress.h"
 #include "inputs.h"
 #include "report/report.h"
 #include "symbols.h"
@@ -268,6 +269,23 @@ static int report(const struct arguments *a, const struct analysis *analysis)
 	return 0;
 }
 
+static int analyse(struct arguments *a, struct eta_trace *trace, struct analysis **analysis)
+{
+	uint64_t events = progress_events(trace), more = 0;
+	struct progress progress;
+	int rc;
+
+	if (a->analysis.baseline)
+		more = progress_events(a->analysis.baseline);
+	progress_begin(&progress, events && (more || !a->analysis.baseline) ? events + more : 0,
+		       false);
+	a->analysis.progress = progress_step;
+	a->analysis.progress_arg = &progress;
+	rc = analysis_run(trace, &a->analysis, analysis);
+	progress_end(&progress);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -281,7 +299,7 @@ int main(int argc, char **argv)
 
 	cli_parse(&argp, argc, argv, &a);
 	if (open_all(a.paths, a.n_paths, &a.open, &trace) < 0 || open_baseline(&a) < 0 ||
-	    analysis_run(trace, &a.analysis, &analysis) < 0)
+	    analyse(&a, trace, &analysis) < 0)
 		goto out;
 	if (a.analysis.callsites)
 		symbols_find(symbols, analysis, a.json || !a.top ? UINT32_MAX : a.top);

@@ -37,8 +37,6 @@ static int open_engine(struct engine *e, struct eta_trace *trace,
 		pthread_mutex_init(&e->location_locks[i], NULL);
 		pthread_mutex_init(&e->file_locks[i], NULL);
 	}
-	for (uint32_t l = 0; l < e->defs->n_locations; l++)
-		e->events_expected += e->defs->locations[l].events;
 	return regions_new(e->defs, &e->regions);
 }
 
@@ -57,14 +55,17 @@ static void close_engine(struct engine *e)
 		spill_close(&e->spill);
 }
 
-void engine_progress(struct engine *e, uint64_t events)
+int engine_progress(struct engine *e, uint64_t events)
 {
+	bool stop;
+
 	if (!e->options.progress)
-		return;
+		return 0;
 	pthread_mutex_lock(&e->progress_lock);
 	e->events_done += events;
-	e->options.progress(e->options.progress_arg, e->events_done, e->events_expected);
+	stop = e->options.progress(e->options.progress_arg, e->events_done);
 	pthread_mutex_unlock(&e->progress_lock);
+	return stop ? -ECANCELED : 0;
 }
 
 /* The other trace is needed for its classes only. */
@@ -88,6 +89,7 @@ static int read_baseline(struct engine *e)
 
 			baseline_add(&e->baseline, &other.classes.list[tally->class]->key, tally);
 		}
+	e->events_done = other.events_done;
 	close_engine(&other);
 	return rc;
 }

@@ -27,9 +27,8 @@ struct analysis_options {
 	bool callsites;		    /* tell the places in the program apart */
 	bool files;		    /* and the files */
 	uint32_t n_bins; /* and when it was: divide the trace's time into so many; 0: not */
-	/* told now and then, by any thread but one at a time; EXPECTED is 0 where unknown; or NULL
-	 */
-	void (*progress)(void *arg, uint64_t events_done, uint64_t events_expected);
+	/* told now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL */
+	int (*progress)(void *arg, uint64_t events_done);
 	void *progress_arg;
 };
 

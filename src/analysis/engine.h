@@ -69,13 +69,13 @@ struct engine {
 	pthread_mutex_t location_locks[ENGINE_LOCKS]; /* of location number modulo */
 	pthread_mutex_t file_locks[ENGINE_LOCKS];     /* of file number modulo */
 	pthread_mutex_t progress_lock;
-	uint64_t events_done, events_expected;
+	uint64_t events_done;
 };
 
 /* How many threads to use: as asked for, no more than there are locations. */
 unsigned engine_threads(const struct engine *e);
-/* EVENTS more are done: tells the options' progress function. */
-void engine_progress(struct engine *e, uint64_t events);
+/* EVENTS more are done: tells the options' progress function. -ECANCELED where that says stop. */
+int engine_progress(struct engine *e, uint64_t events);
 
 /* pass.c: all locations to tallies, classes and the spill. */
 int engine_pass(struct engine *e);

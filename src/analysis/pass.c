@@ -175,7 +175,8 @@ static int read_location(struct worker *w)
 		return rc;
 	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc) {
 		rc = walk_events(w->walk, batch, (size_t)n);
-		engine_progress(w->engine, (uint64_t)n);
+		if (!rc)
+			rc = engine_progress(w->engine, (uint64_t)n);
 	}
 	if (n < 0)
 		rc = (int)n;

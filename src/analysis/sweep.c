@@ -15,6 +15,8 @@
  * its company by one window, and the sums do not depend on how many there are.
  */
 
+#define ASK_EVERY (1 << 18) /* boundaries: whether to stop */
+
 /* ---- heap ---- */
 
 static bool before(const struct boundary *a, const struct boundary *b)
@@ -131,6 +133,7 @@ static int window_sweep(const struct sweep_plan *plan, uint64_t from_ns, uint64_
 	};
 	struct boundary b;
 	int rc = window_open(&s), closed;
+	uint64_t n = 0;
 
 	while (!rc && pop(&s, &b)) {
 		struct lane *l = &s.lanes[b.lane];
@@ -144,6 +147,8 @@ static int window_sweep(const struct sweep_plan *plan, uint64_t from_ns, uint64_
 		else
 			rc = lane_step(&s, l);
 		rc = rc ? rc : s.rc;
+		if (!rc && ++n % ASK_EVERY == 0)
+			rc = engine_progress(s.engine, 0);
 	}
 	closed = window_close(&s);
 	return rc ? rc : closed;

@@ -4,7 +4,16 @@
 # python3-otf2 130 s. Targets: --sci=paper >= 0.6 and the default view >= 0.35 of bare reading.
 set -eu
 : "${SCI_BUILD:?run ./dev bench analyze}"
-events=${SCI_BENCH_EVENTS:-10000000}
+# SCI_BENCH_EVENTS: as many events as to measure, several numbers; SCI_BENCH_THREADS: threads that
+# traced them; SCI_BENCH_RUNS: runs of which the median counts. SCI_BENCH_FULL=1: 1 to 40 M events,
+# 2 to 1024 threads.
+if [ "${SCI_BENCH_FULL:-0}" = 1 ]; then
+	all_events=${SCI_BENCH_EVENTS:-1000000 10000000 40000000}
+	all_threads=${SCI_BENCH_THREADS:-2 32 1024}
+else
+	all_events=${SCI_BENCH_EVENTS:-5000000}
+	all_threads=${SCI_BENCH_THREADS:-32 1024}
+fi
 runs=${SCI_BENCH_RUNS:-5}
 bench=$SCI_BUILD/tests/bench
 dir=$(mktemp -d "$SCI_BUILD/bench.XXXXXX")
@@ -64,9 +73,12 @@ table()
 	row "sci-analyze" ">= 0.35" "$runs" "$SCI_BUILD/src/sci-analyze" "$dir/t.otf2"
 }
 
-table 32
-table 1024 --attributes
-table 32 --attributes
+for events in $all_events; do
+	for t in $all_threads; do
+		table "$t"
+		table "$t" --attributes
+	done
+done
 row "otf2-print" "" 1 otf2-print "$dir/t.otf2"
 cat >"$dir/read.py" <<'EOF'
 import sys
