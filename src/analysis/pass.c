@@ -283,6 +283,7 @@ static void location_result_free(struct location_result *r)
 	free(r->bins);
 	spill_stream_free(&r->operations_stream);
 	spill_stream_free(&r->bios_stream);
+	spill_stream_free(&r->solo_stream);
 	memset(r, 0, sizeof(*r));
 }
 
