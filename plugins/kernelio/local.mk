@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += plugins/kernelio/libkernelio.la
 plugins_kernelio_libkernelio_la_CFLAGS = $(AM_CFLAGS)
 plugins_kernelio_libkernelio_la_SOURCES = \
 	plugins/kernelio/counts.c \
+	plugins/kernelio/file-systems.h \
 	plugins/kernelio/filters.c \
 	plugins/kernelio/filters.h \
 	plugins/kernelio/kernelio.h \
@@ -78,7 +79,8 @@ SUFFIXES = .bpf.c .bpf.o
 		-I$(top_srcdir) -I$(top_srcdir)/plugins/kernelio/bpf $(LIBBPF_CFLAGS) \
 		$(BPF_SYSTEM_CFLAGS) -c $< -o $@
 # every object depends on every header: they are few and it takes a second
-$(bpf_objects): $(bpf_headers) plugins/kernelio/filters.h plugins/kernelio/shared.h eta-ext/record.h
+$(bpf_objects): $(bpf_headers) plugins/kernelio/file-systems.h plugins/kernelio/filters.h \
+	plugins/kernelio/shared.h eta-ext/record.h
 
 plugins/kernelio/kernelio.bpf.o: $(bpf_objects)
 	$(AM_V_GEN)$(BPFTOOL) gen object $@ $(bpf_objects)

@@ -3,6 +3,8 @@
 #ifndef KERNELIO_PROBES_H
 #define KERNELIO_PROBES_H
 
+#include "plugins/kernelio/file-systems.h"
+
 /*
  * X(PROGRAM, TRACEPOINT, LEVEL, NEED): a BPF program in bpf/, the kernel tracepoint it sits on, the
  * level it serves. NEED: REQUIRED (no trace without), LEVEL (its absence is announced), EXTRA
@@ -26,12 +28,7 @@
 	X(on_reclaim_end, mm_vmscan_direct_reclaim_end, PAGECACHE, LEVEL)                          \
 	X(on_memcg_reclaim_begin, mm_vmscan_memcg_reclaim_begin, PAGECACHE, EXTRA)                 \
 	X(on_memcg_reclaim_end, mm_vmscan_memcg_reclaim_end, PAGECACHE, EXTRA)                     \
-	X(on_ext4_da_write_begin, ext4_da_write_begin, FS, LEVEL)                                  \
-	X(on_ext4_write_begin, ext4_write_begin, FS, LEVEL)                                        \
-	X(on_ext4_sync_file_enter, ext4_sync_file_enter, FS, LEVEL)                                \
-	X(on_ext4_sync_file_exit, ext4_sync_file_exit, FS, LEVEL)                                  \
-	X(on_ext4_writepages, ext4_writepages, FS, EXTRA)                                          \
-	X(on_ext4_writepages_result, ext4_writepages_result, FS, EXTRA)                            \
+	KERNELIO_FS_PROBES(KERNELIO_FS_PROBE, X)                                                   \
 	X(on_dio_begin, iomap_dio_rw_begin, FS, LEVEL)                                             \
 	X(on_dio_complete, iomap_dio_complete, FS, LEVEL)                                          \
 	X(on_contention_begin, contention_begin, FS, LEVEL)                                        \

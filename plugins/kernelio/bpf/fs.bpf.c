@@ -1,81 +1,64 @@
-/* File systems: ext4's write loop and sync, direct I/O through iomap (ext4, xfs). */
+/* File systems: write loop, sync and writing pages of each, direct I/O through iomap. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
+
+#include "plugins/kernelio/file-systems.h"
 
 /*
  * The write loop lasts from here to the end of the call, or to the sync of an O_SYNC file: a probe
  * on write_end would tell it to 100 ns, at 100 ns a call.
  */
-static __always_inline int write_begin(void)
+static __always_inline void write_begin(struct task_state *st)
 {
-	struct task_state *st = current_operation();
-
-	if (!st)
-		return 0;
 	st->now.cache_writes++;
 	if (!st->now.cache_write_ns)
 		st->now.cache_write_ns = bpf_ktime_get_ns();
-	return 0;
 }
 
-SEC("tp_btf/ext4_da_write_begin")
-int BPF_PROG(on_ext4_da_write_begin)
+static __always_inline void reserve_begin(struct task_state *st)
 {
-	return write_begin();
+	if (st->now.kind == ETA_OP_WRITE && !(st->op.op_flags & ETA_KOP_DIRECT))
+		write_begin(st);
 }
 
-SEC("tp_btf/ext4_write_begin")
-int BPF_PROG(on_ext4_write_begin)
+static __always_inline void sync_begin(struct task_state *st)
 {
-	return write_begin();
-}
-
-SEC("tp_btf/ext4_sync_file_enter")
-int BPF_PROG(on_ext4_sync_file_enter)
-{
-	struct task_state *st = current_operation();
-
-	if (!st)
-		return 0;
 	st->now.sync_ns = bpf_ktime_get_ns();
 	if (st->now.cache_write_ns && !st->now.cache_write_end_ns)
 		st->now.cache_write_end_ns = st->now.sync_ns;
-	return 0;
 }
 
-SEC("tp_btf/ext4_sync_file_exit")
-int BPF_PROG(on_ext4_sync_file_exit)
+static __always_inline void sync_end(struct task_state *st)
 {
-	struct task_state *st = current_operation();
-
-	if (st && st->now.sync_ns) {
+	if (st->now.sync_ns)
 		span_add(st, ETA_SPAN_FS_SYNC, st->now.sync_ns, bpf_ktime_get_ns());
-		st->now.sync_ns = 0;
-	}
-	return 0;
+	st->now.sync_ns = 0;
 }
 
-SEC("tp_btf/ext4_writepages")
-int BPF_PROG(on_ext4_writepages)
+static __always_inline void writepages_begin(struct task_state *st)
 {
-	struct task_state *st = current_operation();
-
-	if (st)
-		st->now.writepages_ns = bpf_ktime_get_ns();
-	return 0;
+	st->now.writepages_ns = bpf_ktime_get_ns();
 }
 
-SEC("tp_btf/ext4_writepages_result")
-int BPF_PROG(on_ext4_writepages_result)
+static __always_inline void writepages_end(struct task_state *st)
 {
-	struct task_state *st = current_operation();
-
-	if (st && st->now.writepages_ns) {
+	if (st->now.writepages_ns)
 		span_add(st, ETA_SPAN_FS_WRITEPAGES, st->now.writepages_ns, bpf_ktime_get_ns());
-		st->now.writepages_ns = 0;
-	}
-	return 0;
+	st->now.writepages_ns = 0;
 }
+
+/* The programs of the list. */
+#define FS_PROGRAM(X, tracepoint, role, need)                                                      \
+	SEC("tp_btf/" #tracepoint)                                                                 \
+	int BPF_PROG(on_##tracepoint)                                                              \
+	{                                                                                          \
+		struct task_state *st = current_operation();                                       \
+                                                                                                   \
+		if (st)                                                                            \
+			role(st);                                                                  \
+		return 0;                                                                          \
+	}
+KERNELIO_FS_PROBES(FS_PROGRAM, )
 
 SEC("tp_btf/iomap_dio_rw_begin")
 int BPF_PROG(on_dio_begin)

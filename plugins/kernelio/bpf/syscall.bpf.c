@@ -380,6 +380,8 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
 	uint64_t bytes = st->op.ret > 0 ? st->op.ret : 0;
 
+	if (st->now.sync_ns) /* no probe told its end */
+		span_add(st, ETA_SPAN_FS_SYNC, st->now.sync_ns, now);
 	if (st->now.readahead_ns)
 		span_add_full(st, ETA_SPAN_READAHEAD, st->now.readahead_ns,
 			      st->now.readahead_end_ns, ETA_SPAN_SYNTHETIC, 0, 0,
