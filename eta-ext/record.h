@@ -6,7 +6,7 @@
 /*
  * A spool is a directory:
  *
- *   meta                 struct eta_spool_header (kind META), then NAME and PROPERTY records
+ *   meta                 struct eta_spool_header (kind META), then NAME, PROPERTY, SLEEP records
  *   user.PID.TID.START   of a thread of a traced program, and of those that began after it ended
  *                        (kind USER): USER_OP, USER_AGAIN, FILE, THREAD records
  *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY, MODULE,
@@ -88,6 +88,7 @@ enum eta_record_type {
 	ETA_RECORD_MODULE,
 	ETA_RECORD_STACK,
 	ETA_RECORD_USER_AGAIN,
+	ETA_RECORD_SLEEP,
 };
 
 /* The first 24 bytes of every record. */
@@ -184,6 +185,12 @@ struct eta_name_record {
 	char text[]; /* padded with zeros to whole units */
 };
 
+/*
+ * SLEEP, in meta: the same layout. id: `who` of a span of that kind; text: the region that the wait
+ * is, "-" where its place does not tell, then the kernel's functions, innermost first, each behind
+ * a newline.
+ */
+
 enum eta_op_kind {
 	ETA_OP_OTHER,
 	ETA_OP_OPEN,
@@ -263,10 +270,11 @@ struct eta_kernel_op {
 struct eta_span {
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	uint8_t kind;	 /* enum eta_span_kind */
-	uint8_t flags;	 /* ETA_SPAN_* */
-	uint16_t count;	 /* how many occurrences were folded into it (0 counts as 1) */
-	uint32_t who;	 /* tid of the lock's holder, or of the task that had the CPU; 0: unknown */
+	uint8_t kind;	/* enum eta_span_kind */
+	uint8_t flags;	/* ETA_SPAN_* */
+	uint16_t count; /* how many occurrences were folded into it (0 counts as 1) */
+	/* tid of the lock's holder, or of the task that had the CPU; SLEEP: id; 0: unknown */
+	uint32_t who;
 	uint64_t object; /* lock address, bytes for PAGECACHE_*, else 0 */
 };
 

@@ -247,6 +247,30 @@ static int define_name(struct eta_trace *trace, struct spool_image *image,
 	return image->names[id].region == ETA_NONE ? -ENOMEM : 0;
 }
 
+/* TEXT: the region, then where in the kernel that was. */
+static int define_sleep(struct eta_trace *trace, struct spool_image *image, uint32_t id, char *text)
+{
+	text[strcspn(text, "\n")] = '\0';
+	if (id > UINT16_MAX || !*text) { /* ids count places: a large one is damage */
+		trace->counts.bad++;
+		return 0;
+	}
+	if (id >= image->n_sleeps) {
+		uint32_t *sleeps = reallocarray(image->sleeps, id + 1, sizeof(*sleeps));
+
+		if (!sleeps)
+			return out_of_memory(trace), -ENOMEM;
+		for (uint32_t i = image->n_sleeps; i <= id; i++)
+			sleeps[i] = ETA_NONE;
+		image->sleeps = sleeps;
+		image->n_sleeps = id + 1;
+	}
+	if (strcmp(text, "-") == 0)
+		return 0;
+	image->sleeps[id] = spool_region(trace, text);
+	return image->sleeps[id] == ETA_NONE ? -ENOMEM : 0;
+}
+
 /* OTF2 allows letters, digits, '_' and "::" in the name of a property. */
 static int define_property(struct eta_trace *trace, const char *prefix, char *text)
 {
@@ -268,7 +292,7 @@ static int define_property(struct eta_trace *trace, const char *prefix, char *te
 int spool_define(struct eta_trace *trace, struct spool_image *image, const char *prefix,
 		 const struct eta_record_head *record)
 {
-	/* PROPERTY has the same shape */
+	/* PROPERTY and SLEEP have the same shape */
 	const struct eta_name_record *name = (const void *)record;
 	size_t stored = record_bytes(record) - sizeof(*name);
 	size_t n;
@@ -278,7 +302,8 @@ int spool_define(struct eta_trace *trace, struct spool_image *image, const char 
 	if (record->type == ETA_RECORD_SKIP || record->type == ETA_RECORD_MODULE ||
 	    record->type == ETA_RECORD_STACK)
 		return 0;
-	if (record->type != ETA_RECORD_NAME && record->type != ETA_RECORD_PROPERTY) {
+	if (record->type != ETA_RECORD_NAME && record->type != ETA_RECORD_PROPERTY &&
+	    record->type != ETA_RECORD_SLEEP) {
 		trace->counts.bad++;
 		return 0;
 	}
@@ -289,6 +314,8 @@ int spool_define(struct eta_trace *trace, struct spool_image *image, const char 
 	text[n] = '\0';
 	if (record->type == ETA_RECORD_NAME)
 		return define_name(trace, image, name, text);
+	if (record->type == ETA_RECORD_SLEEP)
+		return define_sleep(trace, image, name->head.id, text);
 	return define_property(trace, prefix, text);
 }
 

@@ -360,6 +360,7 @@ static void spool_close_trace(struct eta_trace *trace)
 		free(spool->files[i].path);
 	for (uint32_t i = 0; i < spool->n_images; i++) {
 		free(spool->images[i].names);
+		free(spool->images[i].sleeps);
 		free(spool->images[i].stacks);
 	}
 	spool_tables_free(spool->tables);

@@ -36,6 +36,8 @@ struct spool_image {
 	uint32_t n_names;
 	uint32_t *stacks; /* by id - 1: index of the definition */
 	uint32_t n_stacks;
+	uint32_t *sleeps; /* the kernel's, by id: a region; ETA_NONE: its place does not tell */
+	uint32_t n_sleeps;
 };
 
 /* FILE id of an image -> handle. */
@@ -80,7 +82,8 @@ uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *
 const char *spool_fs_name(uint32_t magic);
 /* The file of a FILE record, made when it is new. */
 uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record);
-/* What a record of a spool's definitions means: NAME into IMAGE, PROPERTY. Others are not for it.
+/* What a record of a spool's definitions means: NAME and SLEEP into IMAGE, PROPERTY. Others are not
+ * for it.
  */
 int spool_define(struct eta_trace *trace, struct spool_image *image, const char *prefix,
 		 const struct eta_record_head *record);

@@ -91,6 +91,7 @@ static int define_fs(struct eta_trace *trace, struct index_fs *fs)
 
 int expand_define(struct eta_trace *trace, struct spool_index *index)
 {
+	const struct spool *spool = trace->data;
 	uint32_t kinds = 0;
 	enum eta_reason reason;
 	bool ok = true;
@@ -99,6 +100,8 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 	for (int kind = 1; kind < ETA_N_SPANS; kind++)
 		eta_region_name_split(span_regions[kind], &index->span_levels[kind], &reason);
 	index->span_levels[ETA_N_SPANS] = ETA_LEVEL_FS;
+	index->sleeps = spool->images[0].sleeps;
+	index->n_sleeps = spool->images[0].n_sleeps;
 	for (size_t i = 0; rc == 0 && i < index->n_fs; i++) {
 		rc = define_fs(trace, &index->fs[i]);
 		kinds |= index->fs[i].span_kinds;
@@ -120,9 +123,11 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		index->regions.device = spool_region(trace, "block:device");
 		index->regions.held_back = spool_region(trace, "block:held back");
 		index->regions.journal_commit = spool_region(trace, "fs:journal commit");
+		index->regions.page_lock = spool_region(trace, "pagecache:page lock");
 		ok = index->regions.queue != ETA_NONE && index->regions.device != ETA_NONE &&
 		     index->regions.held_back != ETA_NONE &&
-		     index->regions.journal_commit != ETA_NONE;
+		     index->regions.journal_commit != ETA_NONE &&
+		     index->regions.page_lock != ETA_NONE;
 	}
 	return ok ? 0 : -ENOMEM;
 }
@@ -403,6 +408,19 @@ static bool in_flight(const struct expand_span *span, const struct expand_bio *b
 	return false;
 }
 
+/* What the place of a sleep says it is, ETA_NONE where that says nothing. */
+static uint32_t sleep_region(const struct expand *expand, const struct expand_span *span)
+{
+	const struct spool_index *index = expand->index;
+	uint32_t region = span->who < index->n_sleeps ? index->sleeps[span->who] : ETA_NONE;
+
+	/* the pages are its own, so it waits for its own requests, and those are not in flight yet
+	 */
+	if (region == index->regions.page_lock && expand->adds_pages)
+		return ETA_NONE;
+	return region;
+}
+
 /* Off the CPU and not runnable: named after its cause, unless the region around it does that. */
 static int expand_sleep(struct expand *expand, const struct expand_span *span,
 			const struct expand_bio *bios, size_t n)
@@ -413,6 +431,9 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	/* throttling sleeps in io_schedule too, but waits for no device */
 	if (around->in & (IN_THROTTLING | IN_LOCK))
 		return 0;
+	region = span->kind == ETA_SPAN_SLEEP ? sleep_region(expand, span) : ETA_NONE;
+	if (region != ETA_NONE && !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n)))
+		return leaf(expand, span->begin_ns, span->end_ns, region);
 	if (span->flags & ETA_SPAN_IOWAIT) {
 		/* writeback that others do */
 		if ((around->in & (IN_WRITEBACK_WAIT | IN_SYNC)) == IN_WRITEBACK_WAIT &&
@@ -518,6 +539,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 
 	expand->n = 0;
 	expand->depth = 0;
+	expand->adds_pages = op->op_flags & ETA_KOP_MISS;
 	if (end_ns < op->head.time_ns)
 		end_ns = op->head.time_ns;
 	n = take_spans(expand, op, end_ns, name.kind);

@@ -65,7 +65,10 @@ struct spool_index {
 	struct spool_handle *devices; /* id: dev */
 	size_t n_devices;
 	enum eta_level span_levels[ETA_N_SPANS + 1]; /* the last: the file system's function */
+	const uint32_t *sleeps;			     /* of image 0 */
+	uint32_t n_sleeps;
 	struct {
+		uint32_t page_lock;
 		uint32_t other_wait[ETA_N_LEVELS];
 		uint32_t queue, device, held_back, journal_commit;
 	} regions;
@@ -91,6 +94,7 @@ struct expand {
 	struct eta_counts *counts;
 	struct eta_event *events; /* the result: ENTERs and LEAVEs, nested, by time */
 	size_t n, room;
+	bool adds_pages;	   /* the operation, to the page cache */
 	struct expand_span *spans; /* scratch */
 	size_t span_room;
 	struct expand_open *stack;

@@ -3,6 +3,7 @@
 import atexit
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,73 @@ def nothing_lost(spool):
     assert not spool.losses, spool.losses
     assert spool.total("bios_missed") == 0, spool.properties
     assert spool.total("operations") == len(spool.ops), (spool.properties, len(spool.ops))
+
+
+def loop_fs(kind, megabytes):
+    """A file system of KIND on a loop device of its own, gone when the test is: (device, folder)."""
+    need("losetup", "mkfs." + kind)
+    if os.geteuid() != 0:
+        skip("mounting needs root")
+    image, folder = path(kind + ".image"), path(kind + ".mount")
+    with open(image, "wb") as file:
+        file.truncate(megabytes << 20)
+    force = {"ext4": ["-F"], "xfs": ["-f"], "btrfs": ["-f"]}[kind]
+    subprocess.run(["mkfs." + kind, "-q", *force, image], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    os.mkdir(folder)
+    found = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True)
+    if found.returncode:
+        skip("no loop device: " + found.stderr.strip())
+    device = found.stdout.strip()
+    atexit.register(subprocess.run, ["losetup", "--detach", device])
+    mounted = subprocess.run(["mount", device, folder], capture_output=True, text=True)
+    if mounted.returncode:
+        skip(f"{kind} cannot be mounted: {mounted.stderr.strip()}")
+    atexit.register(subprocess.run, ["umount", folder])
+    return device, folder
+
+
+def cgroup(controller, **settings):
+    """A control group of CONTROLLER with SETTINGS (dots as __), removed at the end; for prefix()."""
+    root = os.path.join("/sys/fs/cgroup", controller)
+    if not os.path.isdir(root):
+        skip(f"{root}: no such controller")
+    group = os.path.join(root, f"sci-test.{os.getpid()}")
+    try:
+        os.mkdir(group)
+        atexit.register(os.rmdir, group)
+        for name, value in settings.items():
+            with open(os.path.join(group, name.replace("__", ".")), "w") as file:
+                file.write(value)
+    except OSError as error:
+        skip(f"{group}: {error.strerror}")
+    return group
+
+
+def inside(group, *command):
+    """COMMAND, run in the control group."""
+    return ["sh", "-c", 'echo $$ >"$0/cgroup.procs"; exec "$@"', group, *command]
+
+
+def regions(name):
+    """Total ns of each region of the trace that trace() left as NAME, inner regions included."""
+    dump = os.path.join(os.environ["SCI_BUILD"], "tests", "programs", "dump-trace")
+    text = subprocess.run([dump, path(name + "/kernel.spool")], capture_output=True, text=True,
+                          check=True).stdout
+    sums, begun = {}, {}
+    for line in text.splitlines():
+        found = re.match(r"(\d+) (\d+) (ENTER|LEAVE) ([a-z]+:[\w ]+?)(?= \w+=| direct| truncated|$)", line)
+        if not found:
+            continue
+        where, when, kind, region = found[1], int(found[2]), found[3], found[4].strip()
+        stack = begun.setdefault(where, [])
+        if kind == "ENTER":
+            stack.append((region, when))
+        else:
+            inner, since = stack.pop()
+            assert inner == region, line
+            sums[region] = sums.get(region, 0) + when - since
+    return sums
 
 
 def ops_on(spool, name, *calls):

@@ -9,7 +9,7 @@ import sys
 
 import spool
 
-KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, WAIT = 2, 3, 4, 5, 6, 7, 8, 10
+KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, WAIT, SLEEP = 2, 3, 4, 5, 6, 7, 8, 10, 14
 DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
 BIO_WRITE, BIO_FLUSH, BIO_META, BIO_DIRECT = 1, 2, 8, 32
 SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED = 1, 2, 4, 8
@@ -36,7 +36,7 @@ def span_names():
 class KernelSpool:
     def __init__(self, path):
         self.ops, self.bios, self.tasks, self.losses, self.waits = [], [], [], [], []
-        self.files, self.names, self.properties = {}, {}, {}
+        self.files, self.names, self.properties, self.sleeps = {}, {}, {}, {}
         kinds = span_names()
         meta = spool.read(os.path.join(path, "meta"))
         self.header = spool.read_header(meta)
@@ -45,6 +45,8 @@ class KernelSpool:
             text = meta[at + 32:at + 32 + n].decode()
             if kind == NAME:
                 self.names[ident] = (text, flags)
+            elif kind == SLEEP:
+                self.sleeps[ident] = text.split("\n")
             elif kind == PROPERTY:
                 key, _, value = text.partition("=")
                 self.properties[key] = value
@@ -99,6 +101,10 @@ class KernelSpool:
     def path(self, thing):
         known = self.files.get((thing.dev, thing.inode))
         return known.path if known else ""
+
+    def region(self, span):
+        """What a sleep's place in the kernel says it is: "level:reason", or "-"."""
+        return self.sleeps.get(span.who, ["-"])[0]
 
     def total(self, name):
         return int(self.properties["TOTAL." + name])

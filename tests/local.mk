@@ -189,7 +189,8 @@ script_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py
 script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-life.py tests/cases/kernel-locks.py \
-	tests/cases/kernel-loss.py tests/cases/kernel-skip.py
+	tests/cases/kernel-loss.py tests/cases/kernel-reasons.py \
+	tests/cases/kernel-skip.py
 endif
 
 # Programs of the benches (tests/bench/*.sh).

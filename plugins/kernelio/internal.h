@@ -68,6 +68,14 @@ int probes_each_file(struct kernelio *k, pid_t tgid);
 /* How often the kernel skipped a probe because it was running on that CPU already. */
 uint64_t probes_missed(const struct kernelio *k);
 
+/* sleeps.c */
+/*
+ * Tells of each place where operations slept: the id in their spans, and "REGION\nFUNCTION\n...".
+ * -errno where the kernel's symbols cannot be read: sleeps are without their places then.
+ */
+int sleeps_tell(struct kernelio *k,
+		void (*tell)(struct kernelio *k, uint32_t id, const char *text));
+
 /* collect.c */
 int collect_start(struct kernelio *k);
 /* Returns once all that was in the rings is in the spool. */

@@ -33,6 +33,8 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/none.c \
 	plugins/kernelio/probes.c \
 	plugins/kernelio/probes.h \
+	plugins/kernelio/sleeps.c \
+	plugins/kernelio/sleeps.h \
 	plugins/kernelio/writeback.c
 
 if HAVE_EZTRACE
@@ -57,6 +59,8 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/probes.c \
 	plugins/kernelio/probes.h \
+	plugins/kernelio/sleeps.c \
+	plugins/kernelio/sleeps.h \
 	plugins/kernelio/writeback.c
 nodist_plugins_kernelio_libkernelio_la_SOURCES = plugins/kernelio/kernelio.skel.h
 BUILT_SOURCES += plugins/kernelio/kernelio.skel.h

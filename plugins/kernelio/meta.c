@@ -97,10 +97,22 @@ int meta_create(struct kernelio *k)
 	return 0;
 }
 
+static void put_sleep(struct kernelio *k, uint32_t id, const char *text)
+{
+	put_text(&k->meta, ETA_RECORD_SLEEP, id, 0, text);
+}
+
 void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 {
+	int rc;
+
 	if (!k->meta.header)
 		return;
+	rc = sleeps_tell(k, put_sleep);
+	if (rc)
+		eta_warn("/proc/kallsyms: the kernel's symbols cannot be read (%s): page locks and "
+			 "journal commits are told by less (run as root)",
+			 strerror(-rc));
 #define X(name, what)                                                                              \
 	meta_property(k, "TOTAL.%s=%llu", #name, (unsigned long long)counts->totals.name);
 	KERNELIO_TOTALS(X)

@@ -102,6 +102,7 @@ struct file_key {
 	X(switches_missed, "context switches no probe was told of, noticed at the next call")      \
 	X(completions_missed, "bios whose memory was used again before their end was seen")        \
 	X(bios_missed, "bios beyond those kept in flight")                                         \
+	X(sleeps_unnamed, "sleeps whose place was not kept")                                       \
 	X(skipped_calls, "system calls on files of the directory left out")                        \
 	X(filtered_calls, "system calls that the filters left out")                                \
 	X(compat_calls, "system calls of 32-bit programs, not traced")
@@ -121,6 +122,7 @@ struct kernelio_cpu {
 	struct kernelio_totals totals;
 };
 
+#define KERNELIO_SLEEP_FRAMES 24
 #define KERNELIO_PATH_BYTES 4096
 
 /*

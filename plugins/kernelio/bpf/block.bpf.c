@@ -9,7 +9,6 @@
 #define COMPOUND_TAIL 1UL
 #define MODE_TYPE 0170000
 #define MODE_BLOCK 0060000
-#define ERROR_IO 5
 #define OP_MASK 0xff
 #define OP_WRITE 1
 #define OP_FLUSH 2
@@ -22,6 +21,38 @@ enum req_flag_bits___k {
 	__REQ_RAHEAD___k,
 };
 #define REQ_HAS(opf, name) ((opf) >> bpf_core_enum_value(enum req_flag_bits___k, name) & 1)
+
+/*
+ * What blk_status_to_errno makes of a status. X(status, errno); those of zones have moved between
+ * kernels and are EIO here.
+ */
+#define STATUSES(X)                                                                                \
+	X(1, 95)  /* not supported: EOPNOTSUPP */                                                  \
+	X(2, 110) /* timeout: ETIMEDOUT */                                                         \
+	X(3, 28)  /* no space: ENOSPC */                                                           \
+	X(4, 67)  /* transport: ENOLINK */                                                         \
+	X(5, 121) /* target: EREMOTEIO */                                                          \
+	X(6, 52)  /* reservation: EBADE */                                                         \
+	X(7, 61)  /* medium: ENODATA */                                                            \
+	X(8, 84)  /* protection: EILSEQ */                                                         \
+	X(9, 12)  /* resource: ENOMEM */                                                           \
+	X(12, 11) /* would block: EAGAIN */                                                        \
+	X(13, 16) /* device resource: EBUSY */
+
+static __always_inline int32_t status_errno(blk_status_t status)
+{
+	switch (status) {
+	case 0:
+		return 0;
+#define X(status, error)                                                                           \
+	case status:                                                                               \
+		return -error;
+		STATUSES(X)
+#undef X
+	default:
+		return -5; /* EIO */
+	}
+}
 
 struct bio_state {
 	struct eta_bio_record record;
@@ -220,7 +251,7 @@ static __always_inline struct bio_state *bio_find(uint64_t *key)
 	return bpf_map_lookup_elem(&bios, key);
 }
 
-static __always_inline void bio_end(uint64_t key, bool failed, uint64_t now)
+static __always_inline void bio_end(uint64_t key, int32_t status, uint64_t now)
 {
 	uint64_t part = key;
 	struct bio_state *value = bio_find(&key);
@@ -229,8 +260,8 @@ static __always_inline void bio_end(uint64_t key, bool failed, uint64_t now)
 		bpf_map_delete_elem(&split_bios, &part);
 	if (!value)
 		return;
-	if (failed)
-		value->record.status = -ERROR_IO;
+	if (status)
+		value->record.status = status;
 	if (__sync_fetch_and_add(&value->fragments, -1) > 1)
 		return;
 	value->record.head.end_ns = now;
@@ -243,7 +274,7 @@ struct bio_walk {
 	struct bio *bio;
 	uint64_t now;
 	uint32_t bytes; /* completed and not yet given to a bio */
-	uint32_t failed;
+	int32_t status; /* -errno */
 };
 
 /* One step of it, for bpf_loop: 1 ends the walk. */
@@ -283,7 +314,7 @@ static long complete_step(uint32_t step, struct bio_walk *walk)
 		return 1;
 	walk->bio = BPF_CORE_READ(bio, bi_next);
 	walk->bytes -= bytes;
-	bio_end((uint64_t)bio, walk->failed, walk->now);
+	bio_end((uint64_t)bio, walk->status, walk->now);
 	return walk->bytes == 0;
 }
 
@@ -295,7 +326,7 @@ static __always_inline int request_end(struct request *rq, blk_status_t error,
 		.bio = rq->bio,
 		.now = bpf_ktime_get_ns(),
 		.bytes = nr_bytes,
-		.failed = error != 0,
+		.status = status_errno(error),
 	};
 
 	bpf_loop(MAX_MERGED, complete_step, &walk, 0);
@@ -323,6 +354,6 @@ int BPF_PROG(on_rq_complete_nested, struct request *rq, blk_status_t error, unsi
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(on_bio_complete, struct request_queue *queue, struct bio *bio)
 {
-	bio_end((uint64_t)bio, false, bpf_ktime_get_ns());
+	bio_end((uint64_t)bio, status_errno(bio->bi_status), bpf_ktime_get_ns());
 	return 0;
 }

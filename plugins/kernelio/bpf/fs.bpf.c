@@ -11,8 +11,7 @@
 static __always_inline void write_begin(struct task_state *st)
 {
 	st->now.cache_writes++;
-	if (!st->now.cache_write_ns)
-		st->now.cache_write_ns = bpf_ktime_get_ns();
+	cache_write_begin(st);
 }
 
 static __always_inline void reserve_begin(struct task_state *st)
@@ -65,8 +64,10 @@ int BPF_PROG(on_dio_begin)
 {
 	struct task_state *st = current_operation();
 
-	if (st)
-		st->now.direct_ns = bpf_ktime_get_ns();
+	if (!st)
+		return 0;
+	st->now.direct_ns = bpf_ktime_get_ns();
+	inode_lock_end(st, st->now.direct_ns);
 	return 0;
 }
 

@@ -188,6 +188,7 @@ struct bio {
 	unsigned int bi_opf;
 	struct bvec_iter bi_iter;
 	void *bi_private;
+	blk_status_t bi_status;
 	unsigned short bi_vcnt;
 	struct bio_vec *bi_io_vec;
 };

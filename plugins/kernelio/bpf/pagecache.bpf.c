@@ -65,9 +65,9 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 		if (!st->now.readahead_ns)
 			st->now.readahead_ns = now;
 		st->now.readahead_end_ns = now;
-	} else if (st->now.kind == ETA_OP_WRITE && !st->now.cache_write_ns) {
+	} else if (st->now.kind == ETA_OP_WRITE) {
 		/* of a file system that does not tell of writes itself */
-		st->now.cache_write_ns = bpf_ktime_get_ns();
+		cache_write_begin(st);
 	}
 	return 0;
 }

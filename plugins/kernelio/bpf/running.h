@@ -5,12 +5,21 @@
 
 #include "state.h"
 
+/* Is why the operation sleeps not known yet? On a lock, that span says it already. */
+static __always_inline bool sleep_is_open(struct task_state *st)
+{
+	uint32_t n = st->now.n_locks;
+
+	return st->now.pending == ETA_SPAN_NONE &&
+	       !(n > 0 && n <= MAX_LOCKS && st->locks[n - 1].sleeps);
+}
+
 /* The wait of an operation whose thread is on a CPU again; WHO ran before it, 0 where not known. */
 static __always_inline void switched_in(struct task_state *st, uint32_t who, uint64_t now)
 {
 	uint64_t woken_ns = st->now.wake_ns;
 	uint8_t kind = st->now.pending;
-	uint32_t n = st->now.n_locks;
+	bool open = sleep_is_open(st);
 
 	if (st->now.off == OFF_RUNNABLE) {
 		span_add_full(st, ETA_SPAN_RUN_QUEUE, st->now.off_ns, now, ETA_SPAN_PREEMPTED,
@@ -20,11 +29,10 @@ static __always_inline void switched_in(struct task_state *st, uint32_t who, uin
 	if (woken_ns < st->now.off_ns || woken_ns > now)
 		woken_ns = now; /* woken before it had left: it never slept long enough to tell */
 	st->now.pending = ETA_SPAN_NONE;
-	if (kind == ETA_SPAN_NONE) {
-		/* asleep on a lock: that span says it already */
-		if (!(n > 0 && n <= MAX_LOCKS && st->locks[n - 1].sleeps))
-			kind = ETA_SPAN_SLEEP;
-	}
+	if (kind == ETA_SPAN_NONE && open)
+		kind = ETA_SPAN_SLEEP;
+	if (kind != ETA_SPAN_NONE)
+		st->now.inode_locked_ns = 0; /* no lock's sleep, so it has got it already */
 	/* a buffered read that waits for pages others are reading has shown nothing else yet */
 	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT &&
 	    st->now.kind == ETA_OP_READ && !st->now.cache_read_ns &&
@@ -34,7 +42,8 @@ static __always_inline void switched_in(struct task_state *st, uint32_t who, uin
 	if (kind == ETA_SPAN_DIRTY_THROTTLING && !st->now.cache_write_ns)
 		st->now.cache_write_ns = st->now.off_ns;
 	if (kind != ETA_SPAN_NONE)
-		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0, 0, 0);
+		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags,
+			      kind == ETA_SPAN_SLEEP ? st->now.off_stack : 0, 0, 0);
 	if (woken_ns < now)
 		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, who, 0, 0);
 }

@@ -12,6 +12,7 @@
 #define MAX_SPANS 120
 #define MAX_LOCKS 4
 #define SEEN_FILES 8
+#define LOCK_OWNER_FLAGS 7UL /* low bits of a lock's owner, not part of the pointer */
 
 enum off_cpu {
 	OFF_NOT,
@@ -61,12 +62,16 @@ struct task_state {
 		uint64_t off_ns, wake_ns;
 
 		/* kernel addresses, compared only */
-		uint64_t file, inode, mapping;
+		uint64_t file, inode, mapping, inode_lock;
 
 		/* first and last sight of its parts; 0: not seen */
 		uint64_t cache_read_ns, cache_write_ns, cache_write_end_ns;
 		uint64_t readahead_ns, readahead_end_ns;
 		uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns;
+		uint64_t
+			inode_locked_ns; /* another had the inode's lock then: see inode_lock_end */
+		uint32_t inode_holder;
+		uint32_t off_stack; /* where it sleeps: 1 + id in `sleeps`, 0: not known */
 	} now;
 
 	struct lock_wait locks[MAX_LOCKS];
@@ -246,6 +251,29 @@ static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64
 				     uint64_t end_ns)
 {
 	span_add_full(st, kind, begin_ns, end_ns, 0, 0, 0, 0);
+}
+
+/*
+ * A semaphore is spun on before its slow path, which alone tells of contention. Another thread had
+ * the inode's lock when the operation began, so the time since then went into waiting for it. NOW:
+ * the first sight of what is done with the lock held.
+ */
+static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
+{
+	if (!st->now.inode_locked_ns)
+		return;
+	span_add_full(st, ETA_SPAN_INODE_LOCK, st->now.inode_locked_ns, now, 0,
+		      st->now.inode_holder, st->now.inode_lock, 0);
+	st->now.inode_locked_ns = 0;
+}
+
+/* Buffered data is about to be copied. */
+static __always_inline void cache_write_begin(struct task_state *st)
+{
+	if (st->now.cache_write_ns)
+		return;
+	st->now.cache_write_ns = bpf_ktime_get_ns();
+	inode_lock_end(st, st->now.cache_write_ns);
 }
 
 #endif

@@ -31,6 +31,7 @@ struct {
 
 struct file_facts {
 	uint64_t file, inode, mapping;
+	uint64_t holder; /* of the inode's lock: the field as it is */
 	struct file_key key;
 	uint32_t flags;
 	uint32_t mode;
@@ -54,6 +55,7 @@ static __always_inline bool facts_of(struct file *file, struct file_facts *f)
 	f->position = BPF_CORE_READ(file, f_pos);
 	f->key.inode = BPF_CORE_READ(inode, i_ino);
 	f->key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	f->holder = BPF_CORE_READ(inode, i_rwsem.owner.counter);
 	f->key.zero = 0;
 	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
 }
@@ -85,6 +87,7 @@ static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, str
 	f->position = file->f_pos;
 	f->key.inode = inode->i_ino;
 	f->key.dev = inode->i_sb->s_dev;
+	f->holder = inode->i_rwsem.owner.counter;
 	f->key.zero = 0;
 	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
 }
@@ -230,6 +233,7 @@ static __always_inline bool file_take(struct task_state *st, struct file_facts *
 	st->now.file = f->file;
 	st->now.inode = f->inode;
 	st->now.mapping = f->mapping;
+	st->now.inode_lock = f->inode + bpf_core_field_offset(struct inode, i_rwsem);
 	st->op.dev = f->key.dev;
 	st->op.inode = f->key.inode;
 	st->op.op_flags = (f->flags & open_flags.direct ? ETA_KOP_DIRECT : 0) |
@@ -299,6 +303,21 @@ static __always_inline void transfer_get(struct pt_regs *regs, uint8_t shape,
 	}
 	op->size = size < MAX_TRANSFER_BYTES ? size : MAX_TRANSFER_BYTES;
 	op->offset = offset;
+}
+
+/* Someone has the inode's lock that the write is going to need, unless another lock is before it. */
+static __always_inline void inode_locked(struct task_state *st, const struct file_facts *f)
+{
+	struct task_struct *holder = (void *)f->holder;
+	struct file *file = (void *)f->file;
+
+	if (f->holder & LOCK_OWNER_FLAGS) /* readers, perhaps gone */
+		return;
+	if ((st->now.shape == SHAPE_RW || st->now.shape == SHAPE_RWV) &&
+	    BPF_CORE_READ(file, f_pos_lock.owner.counter))
+		return;
+	st->now.inode_locked_ns = st->op.head.time_ns;
+	st->now.inode_holder = BPF_CORE_READ(holder, pid);
 }
 
 SEC("tp_btf/sys_enter")
@@ -371,6 +390,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		st->op.offset = ETA_OFFSET_UNKNOWN;
 	}
 	st->op.head.time_ns = bpf_ktime_get_ns();
+	if (info->kind == ETA_OP_WRITE && info->shape != SHAPE_RETURNS && f.holder)
+		inode_locked(st, &f);
 	st->active = 1;
 	return 0;
 }

@@ -8,14 +8,13 @@
 #define LOCK_WRITE 4
 #define LOCK_PERCPU 16
 #define LOCK_MUTEX 32
-#define OWNER_FLAGS 7UL /* low bits of an owner field, not part of the pointer */
 
 /* Where a lock of the operation's own file is, by address. */
 static __always_inline uint8_t lock_kind(struct task_state *st, uint64_t lock)
 {
 	if (!st->now.inode)
 		return ETA_SPAN_OTHER_LOCK;
-	if (lock == st->now.inode + bpf_core_field_offset(struct inode, i_rwsem))
+	if (lock == st->now.inode_lock)
 		return ETA_SPAN_INODE_LOCK;
 	if (lock == st->now.file + bpf_core_field_offset(struct file, f_pos_lock))
 		return ETA_SPAN_FILE_POSITION_LOCK;
@@ -39,7 +38,7 @@ static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 
 		owner = BPF_CORE_READ(semaphore, owner.counter);
 	}
-	task = (void *)(owner & ~OWNER_FLAGS);
+	task = (void *)(owner & ~LOCK_OWNER_FLAGS);
 	return task ? BPF_CORE_READ(task, pid) : 0;
 }
 
@@ -67,6 +66,10 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	wait->begin_ns = bpf_ktime_get_ns();
 	wait->kind = lock_kind(st, (uint64_t)lock);
 	wait->who = lock_holder(lock, flags);
+	if (wait->kind == ETA_SPAN_INODE_LOCK && st->now.inode_locked_ns) {
+		wait->begin_ns = st->now.inode_locked_ns;
+		st->now.inode_locked_ns = 0;
+	}
 	wait->flags = flags & LOCK_READ ? ETA_SPAN_READER : 0;
 	wait->sleeps = !(flags & LOCK_SPINS);
 	st->now.n_locks = n + 1;
@@ -88,6 +91,7 @@ int BPF_PROG(on_contention_end, void *lock)
 		wait = &st->locks[i];
 		if (wait->lock != (uint64_t)lock)
 			continue;
+		st->now.inode_locked_ns = 0; /* it was this one that took the time */
 		st->op.spans_lost += st->now.n_locks - i - 1;
 		st->now.n_locks = i;
 		span_add_full(st, wait->kind, wait->begin_ns, bpf_ktime_get_ns(), wait->flags,
@@ -123,6 +127,17 @@ static __always_inline void idle_switched_in(struct task_state *st, uint32_t who
 		record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
 }
 
+/*
+ * Where operations sleep for a reason that no tracepoint tells: names it (sleeps.h), when the trace
+ * ends.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 4096);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, KERNELIO_SLEEP_FRAMES * sizeof(uint64_t));
+} sleeps SEC(".maps");
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -141,6 +156,15 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 					    ? ETA_SPAN_IOWAIT
 					    : 0;
 		st->now.off_who = next->pid;
+		st->now.off_stack = 0;
+		if (st->now.off == OFF_SLEEPING && sleep_is_open(st)) {
+			long id = bpf_get_stackid(ctx, &sleeps, 0);
+
+			if (id >= 0)
+				st->now.off_stack = id + 1;
+			else
+				TOTAL_ADD(sleeps_unnamed, 1);
+		}
 		st->now.wake_ns = 0;
 		st->now.off_ns = bpf_ktime_get_ns();
 	} else if (st) {

@@ -1,0 +1,112 @@
+# Each reason provoked, and found in the trace under its name. (Locks: kernel-locks.py.)
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import (cgroup, inside, kinds, loop_fs, need, need_bpf, nothing_lost, ops_on, path,
+                    regions, trace)
+
+need("fio", "losetup")
+need_bpf()
+
+
+def share(found, reason, *among):
+    """REASON's part of the time in the regions AMONG."""
+    return found.get(reason, 0) / sum(ns for name, ns in found.items() if name in among)
+
+
+def largest(found):
+    waits = {name: ns for name, ns in found.items() if ":sys_" not in name and "sync_file" not in name}
+    return max(waits, key=waits.get)
+
+
+# ---- run queue: two writers of cached data among eight programs that compute, on every CPU ----
+hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * os.cpu_count())]
+for hog in hogs:
+    atexit.register(hog.kill)
+spool = trace("hogs", "fio", "--name=h", "--rw=write", "--bs=4k", "--size=8m", "--ioengine=psync",
+              "--loops=16", "--fallocate=none", "--overwrite=1", f"--directory={path('')}")
+for hog in hogs:
+    hog.kill()
+    hog.wait()
+found = regions("hogs")
+assert found["cpu:run queue"] > 0, found
+waits = [span for op in spool.ops for span in op.spans if span.kind == "RUN_QUEUE"]
+assert {span.who for span in waits} & {hog.pid for hog in hogs}, ([span.who for span in waits], [hog.pid for hog in hogs])
+
+# ---- journal commit: each write is synced, by four threads ----
+device, folder = loop_fs("ext4", 64)
+FIO = ["fio", "--bs=4k", f"--directory={folder}", "--ioengine=psync", "--thread"]
+spool = trace("journal", *FIO, "--name=j", "--rw=write", "--size=256k", "--numjobs=4", "--fsync=1")
+nothing_lost(spool)
+syncs = [op for op in spool.ops if op.name == "fsync" and spool.path(op).startswith(os.path.realpath(folder))]
+assert len(syncs) == 4 * 63, len(syncs)  # none behind the last write
+named = [span for op in syncs for span in op.spans
+         if span.kind == "SLEEP" and spool.region(span) == "fs:journal commit"]
+assert named, "no fsync waited for the journal"
+found = regions("journal")
+assert largest(found) == "fs:journal commit", found
+assert any("jbd2_log_wait_commit" in frames for frames in spool.sleeps.values()), spool.sleeps
+
+# ---- held back: direct reads of a device that a cgroup may read 200 times a second ----
+number = os.stat(device).st_rdev
+limit = f"{os.major(number)}:{os.minor(number)} 200"
+group = cgroup("blkio", blkio__throttle__read_iops_device=limit)
+trace("held", *inside(group, *FIO), "--name=d", "--rw=randread", "--direct=1", "--size=256k",
+      "--number_ios=60")
+found = regions("held")
+assert largest(found) == "fs:iomap_dio_rw", found
+assert found["block:held back"] > 0.5 * found["fs:iomap_dio_rw"], found
+assert found["block:held back"] > 10 * found.get("block:device", 0), found
+
+# ---- page lock: two threads read the same cold pages of that device ----
+PROGRAM = r"""
+import os, sys, threading
+fd = os.open(sys.argv[1], os.O_RDONLY)
+os.fsync(fd)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+start = threading.Barrier(2)
+def work():
+    start.wait()
+    for i in range(16):
+        os.pread(fd, 4096, i * 4096)
+threads = [threading.Thread(target=work) for _ in range(2)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+spool = trace("pages", *inside(group, "/usr/bin/python3", "-c", PROGRAM, os.path.join(folder, "d.0.0")))
+found = regions("pages")
+assert found.get("pagecache:page lock", 0) > 0, found
+assert found["block:held back"] > 0, found
+
+# ---- reclaim: more is read than the control group may keep in memory ----
+group = cgroup("memory", memory__limit_in_bytes=str(24 << 20))
+with open(path("large"), "wb") as file:
+    file.write(b"x" * (64 << 20))
+    os.fsync(file.fileno())
+spool = trace("memory", *inside(group, "dd", f"if={path('large')}", f"of={path('copy')}", "bs=1M",
+                                "conv=notrunc"))
+reclaims = [op for op in spool.ops if "RECLAIM" in kinds(op)]
+assert reclaims, "48 MiB of pages in a group of 24 MiB"
+assert regions("memory")["pagecache:reclaim"] > 0
+
+# ---- dirty throttling: as much is dirtied as may be ----
+def restore(ratios):
+    for name, value in ratios.items():
+        with open("/proc/sys/vm/" + name, "w") as file:
+            file.write(value)
+
+
+before = {name: open("/proc/sys/vm/" + name).read() for name in ("dirty_background_ratio", "dirty_ratio")}
+atexit.register(restore, before)  # a ratio also takes the bytes back
+restore({"dirty_bytes": str(4 << 20)})
+spool = trace("throttle", "dd", "if=/dev/zero", f"of={path('dirty')}", "bs=1M", "count=64")
+restore(before)
+assert any("DIRTY_THROTTLING" in kinds(op) for op in ops_on(spool, "dirty", "write"))
+found = regions("throttle")
+assert found["pagecache:dirty throttling"] > 0, found
