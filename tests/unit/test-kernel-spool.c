@@ -29,6 +29,9 @@ enum { SYS_WRITE = 1, SYS_READ, SYS_FSYNC };
 
 static const uint32_t ext4_dev = 254 << 20 | 1, plain_dev = 7 << 20;
 
+/* Places where operations sleep. */
+enum { AT_JOURNAL = 1, AT_PAGE, AT_NOTHING, AT_UNKNOWN };
+
 static void make_meta(const char *dir)
 {
 	const struct eta_spool_header header = { .kind = ETA_SPOOL_META, .host = "here" };
@@ -39,6 +42,10 @@ static void make_meta(const char *dir)
 	maker_name(&spool, ETA_RECORD_NAME, SYS_READ, ETA_OP_READ, "pread64");
 	maker_name(&spool, ETA_RECORD_NAME, SYS_FSYNC, ETA_OP_SYNC, "fsync");
 	maker_name(&spool, ETA_RECORD_PROPERTY, 0, 0, "BACKENDS=vfs: raw_tp");
+	maker_name(&spool, ETA_RECORD_SLEEP, AT_JOURNAL, 0,
+		   "fs:journal commit\njbd2_log_wait_commit");
+	maker_name(&spool, ETA_RECORD_SLEEP, AT_PAGE, 0, "pagecache:page lock\nfolio_wait_bit");
+	maker_name(&spool, ETA_RECORD_SLEEP, AT_NOTHING, 0, "-\npipe_read");
 	spool_close(&spool);
 }
 
@@ -60,6 +67,7 @@ struct span_row {
 	uint8_t kind;
 	uint64_t begin_ns, end_ns;
 	uint8_t flags;
+	uint32_t who;
 };
 
 struct expansion {
@@ -89,6 +97,32 @@ static const struct expansion expansions[] = {
 	  "+fs:ext4_file_write_iter@110 +fs:inode lock@110 -fs:inode lock@120 "
 	  "+pagecache:generic_perform_write@125 -pagecache:generic_perform_write@180 "
 	  "-fs:ext4_file_write_iter@180",
+	  0 },
+	{ "asleep where the journal is waited for, in a write",
+	  SYS_WRITE,
+	  { S(SLEEP, 120, 180, 0, AT_JOURNAL) },
+	  { { 0 } },
+	  "+fs:journal commit@120 -fs:journal commit@180",
+	  0 },
+	{ "asleep for a page that another reads",
+	  SYS_READ,
+	  { S(SLEEP, 120, 180, IOWAIT, AT_PAGE) },
+	  { { 0 } },
+	  "+pagecache:page lock@120 -pagecache:page lock@180",
+	  0 },
+	{ "asleep for a page, while its own request is in flight",
+	  SYS_READ,
+	  { S(SLEEP, 120, 180, IOWAIT, AT_PAGE) },
+	  { { 110, 115, 180 } },
+	  "+block:device@120 -block:device@180",
+	  0 },
+	{ "asleep in places that do not tell",
+	  SYS_FSYNC,
+	  { S(FS_SYNC, 102, 198), S(SLEEP, 120, 130, 0, AT_NOTHING),
+	    S(SLEEP, 140, 150, 0, AT_UNKNOWN) },
+	  { { 0 } },
+	  "+fs:ext4_sync_file@102 +fs:journal commit@120 -fs:journal commit@130 "
+	  "+fs:journal commit@140 -fs:journal commit@150 -fs:ext4_sync_file@198",
 	  0 },
 	{ "a span says where it was",
 	  SYS_WRITE,
@@ -292,7 +326,8 @@ static void run_expansion(const struct expansion *e)
 		spans[n] = (struct eta_span){ .begin_ns = e->spans[n].begin_ns,
 					      .end_ns = e->spans[n].end_ns,
 					      .kind = e->spans[n].kind,
-					      .flags = e->spans[n].flags };
+					      .flags = e->spans[n].flags,
+					      .who = e->spans[n].who };
 	maker_begin(dir);
 	make_meta(dir);
 	make_cpu(&spool, dir, 0);
