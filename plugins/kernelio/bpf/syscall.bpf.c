@@ -305,7 +305,8 @@ static __always_inline void transfer_get(struct pt_regs *regs, uint8_t shape,
 	op->offset = offset;
 }
 
-/* Someone has the inode's lock that the write is going to need, unless another lock is before it. */
+/* Someone has the inode's lock that the write is going to need, unless another lock is before it.
+ */
 static __always_inline void inode_locked(struct task_state *st, const struct file_facts *f)
 {
 	struct task_struct *holder = (void *)f->holder;
