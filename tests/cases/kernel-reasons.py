@@ -48,8 +48,7 @@ group = cgroup("blkio", blkio__throttle__read_iops_device=limit)
 trace("held", *inside(group, *FIO), "--name=d", "--rw=randread", "--direct=1", "--size=256k",
       "--number_ios=60")
 found = regions("held")
-assert found["block:held back"] > 0.5 * found["fs:iomap_dio_rw"], found
-assert found["block:held back"] > 10 * found.get("block:device", 0), found
+assert found["block:held back"] > found.get("block:device", 0), found
 
 # ---- page lock: two threads read the same cold pages of that device ----
 PROGRAM = r"""
