@@ -3,6 +3,7 @@
 #ifndef KERNELIO_INTERNAL_H
 #define KERNELIO_INTERNAL_H
 
+#include <stdio.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -27,6 +28,7 @@ struct cpu_spool {
 };
 
 struct kernelio {
+	FILE *kallsyms; /* NULL: cannot be opened */
 	struct kernelio_options options;
 	char directory[PATH_MAX];
 	char command[1024];
@@ -69,6 +71,9 @@ int probes_each_file(struct kernelio *k, pid_t tgid);
 uint64_t probes_missed(const struct kernelio *k);
 
 /* sleeps.c */
+/* The kernel shows addresses to whom may see them when the file is opened: before rights go. */
+void sleeps_open(struct kernelio *k);
+void sleeps_close(struct kernelio *k);
 /*
  * Tells of each place where operations slept: the id in their spans, and "REGION\nFUNCTION\n...".
  * -errno where the kernel's symbols cannot be read: sleeps are without their places then.

@@ -86,6 +86,7 @@ int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
 	}
 	memset(k->ring_fds, 0xff, k->n_cpus * sizeof(*k->ring_fds));
 	take_filters(k);
+	sleeps_open(k);
 	rc = probes_load(k);
 out:
 	if (rc)
@@ -280,6 +281,7 @@ void kernelio_free(struct kernelio *k)
 	spool_close(&k->meta);
 	rings_close(k);
 	free(k->ring_fds);
+	sleeps_close(k);
 	kernelio_bpf__destroy(k->bpf);
 	free(k);
 }

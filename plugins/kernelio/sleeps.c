@@ -136,19 +136,29 @@ static void describe(const struct symbols *s, const uint64_t *frames, char *text
 	snprintf(text, room, "%s%s", region ? region : "-", names);
 }
 
+void sleeps_open(struct kernelio *k)
+{
+	k->kallsyms = fopen("/proc/kallsyms", "re");
+}
+
+void sleeps_close(struct kernelio *k)
+{
+	if (k->kallsyms)
+		fclose(k->kallsyms);
+	k->kallsyms = NULL;
+}
+
 int sleeps_tell(struct kernelio *k, void (*tell)(struct kernelio *k, uint32_t id, const char *text))
 {
 	int map = bpf_map__fd(k->bpf->maps.sleeps), rc;
 	uint64_t frames[KERNELIO_SLEEP_FRAMES];
 	struct symbols symbols = { 0 };
 	uint32_t id, next, *from = NULL;
-	FILE *kallsyms = NULL;
 	char text[1200];
 
 	if (bpf_map_get_next_key(map, NULL, &next))
 		return 0; /* nothing slept */
-	kallsyms = fopen("/proc/kallsyms", "re");
-	rc = kallsyms ? symbols_read(kallsyms, &symbols) : -errno;
+	rc = k->kallsyms ? symbols_read(k->kallsyms, &symbols) : -ENOENT;
 	if (rc == 0 && symbols.n == 0)
 		rc = -EPERM;
 	while (rc == 0 && bpf_map_get_next_key(map, from, &next) == 0) {
@@ -159,8 +169,6 @@ int sleeps_tell(struct kernelio *k, void (*tell)(struct kernelio *k, uint32_t id
 		describe(&symbols, frames, text, sizeof(text));
 		tell(k, id + 1, text);
 	}
-	if (kallsyms)
-		fclose(kallsyms);
 	free(symbols.list);
 	free(symbols.names);
 	return rc;
