@@ -296,7 +296,11 @@ struct eta_span {
 	X(PAGE_WRITEBACK_WAIT, "pagecache:page writeback wait")                                    \
 	X(RECLAIM, "pagecache:reclaim")                                                            \
 	X(SLEEP, "other wait")                                                                     \
-	X(RUN_QUEUE, "cpu:run queue")
+	X(RUN_QUEUE, "cpu:run queue")                                                              \
+	X(VFS_READ, "vfs:vfs_read")                                                                \
+	X(VFS_WRITE, "vfs:vfs_write")                                                              \
+	X(VFS_SYNC, "vfs:vfs_fsync_range")                                                         \
+	X(BIO_SUBMIT, "block:submit_bio")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,
@@ -350,6 +354,7 @@ _Static_assert(sizeof(struct eta_user_again) == 32, "one unit");
 _Static_assert(sizeof(struct eta_kernel_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_stack_record) == 32, "one unit");
 _Static_assert(sizeof(struct eta_span) == 32, "one unit");
+_Static_assert(ETA_N_SPANS <= 32, "sets of kinds are 32 bits");
 _Static_assert(sizeof(struct eta_task_record) == 96, "three units");
 _Static_assert(sizeof(struct eta_bio_record) == 96, "three units");
 _Static_assert(sizeof(struct eta_thread_record) == 64, "two units");

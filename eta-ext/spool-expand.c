@@ -111,7 +111,7 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 	for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
 		char name[64];
 
-		if (level != ETA_LEVEL_VFS && level != ETA_LEVEL_PAGECACHE && level != ETA_LEVEL_FS)
+		if (level == ETA_LEVEL_USER || level == ETA_LEVEL_CPU)
 			continue; /* no span is of another level but the run queue's */
 		snprintf(name, sizeof(name), "%s:%s", eta_level_name((enum eta_level)level),
 			 span_regions[ETA_SPAN_SLEEP]);
@@ -164,6 +164,10 @@ void expand_free(struct expand *expand)
 static int depth_of(uint8_t kind)
 {
 	switch (kind) {
+	case ETA_SPAN_VFS_READ:
+	case ETA_SPAN_VFS_WRITE:
+	case ETA_SPAN_VFS_SYNC:
+		return -1;
 	case ETA_N_SPANS:
 	case ETA_SPAN_FS_READ:
 	case ETA_SPAN_FS_WRITE:

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Beyond the keys of the commands' own options. */
-enum { KEY_DURATION = 1024, KEY_WAIT_WRITEBACK, KEY_FILTERS };
+enum { KEY_DURATION = 1024, KEY_WAIT_WRITEBACK, KEY_BACKEND, KEY_FILTERS };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Which of it the kernel's side records:", 0 },
@@ -15,7 +15,9 @@ static const struct argp_option options[] = {
 	{ option, KEY_FILTERS + KERNELIO_FILTER_##id, argument, 0, help, 0 },
 	KERNELIO_FILTERS(X)
 #undef X
-		{ NULL, 0, NULL, 0, "When the kernel's side ends:", 1 },
+		{ "backend", KEY_BACKEND, "NAME[,...]", 0,
+		  "By probes of these kinds only: fentry, kprobe, tp_btf, raw_tp, tracepoint", 0 },
+	{ NULL, 0, NULL, 0, "When the kernel's side ends:", 1 },
 	{ "duration", KEY_DURATION, "S", 0, "After S seconds; the program goes on", 1 },
 	{ "wait-writeback", KEY_WAIT_WRITEBACK, "S", 0,
 	  "Write out what the program left dirty, for up to S seconds (default: 3; 0: do not)", 1 },
@@ -49,6 +51,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_WAIT_WRITEBACK:
 		o->wait_writeback_ms = parse_seconds(arg, 3600, state);
 		o->wait_writeback_set = true;
+		return 0;
+	case KEY_BACKEND:
+		if (kernelio_order_parse(arg, &o->order))
+			argp_error(state, "%s: NAME[,...] are, once each, of: %s", arg,
+				   kernelio_backend_names());
 		return 0;
 	default:
 		if (key < KEY_FILTERS || key >= KEY_FILTERS + KERNELIO_N_FILTERS)

@@ -9,8 +9,9 @@
 
 struct kernel_options {
 	struct kernelio_filters filters;
-	unsigned duration_ms;	    /* 0: until the program ends */
-	unsigned wait_writeback_ms; /* at the end, for what is dirty */
+	struct kernelio_order order; /* of backends */
+	unsigned duration_ms;	     /* 0: until the program ends */
+	unsigned wait_writeback_ms;  /* at the end, for what is dirty */
 	bool wait_writeback_set;
 };
 

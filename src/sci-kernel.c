@@ -268,6 +268,7 @@ static void fill_options(const struct arguments *a, const struct authority *auth
 	kernel->poll_ms = a->poll_ms;
 	kernel->settle_ms = a->settle_ms;
 	kernel->filters = &a->kernel.filters;
+	kernel->order = a->kernel.order;
 	kernel->everyone = a->everyone;
 	kernel->owner_only = !authority->any_process;
 	kernel->owner_rights = authority->rights;
@@ -335,7 +336,7 @@ static int trace(struct arguments *a, int pidfd)
 	if (kernelio_new(&kernel, &k))
 		return CLI_FAILED;
 	if (a->verbose)
-		eta_note("kernel probes: %s", kernelio_backends(k));
+		kernelio_levels_print(k);
 	watch.kernelio = k;
 	watch.directory = spool;
 	watch.duration_ms = a->kernel.duration_ms;

@@ -341,6 +341,7 @@ static int start_kernel(struct recording *r, pid_t child)
 	options.skip = user_spool;
 	options.command = r->options->argv[0];
 	options.filters = &r->options->kernel.filters;
+	options.order = r->options->kernel.order;
 	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
 					    ? r->options->kernel.wait_writeback_ms
 					    : KERNEL_WAIT_WRITEBACK_MS;

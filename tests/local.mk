@@ -191,7 +191,15 @@ script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-life.py tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py tests/cases/kernel-reasons.py \
 	tests/cases/kernel-skip.py
+script_tests += tests/cases/kernel-backends.py tests/cases/kernel-guest.py
 endif
+
+# What runs in the guest.
+EXTRA_DIST += tests/guest/init tests/guest/kernel.sh
+noinst_PROGRAMS += tests/guest/workload
+tests_guest_workload_SOURCES = tests/guest/workload.c
+tests_guest_workload_CFLAGS = $(SCI_CFLAGS)
+tests_guest_workload_LDFLAGS = -pthread
 
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-generate

@@ -35,6 +35,9 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 	if (t->spans_lost)
 		eta_warn("kernel: %llu spans beyond what an operation keeps",
 			 (unsigned long long)t->spans_lost);
+	if (t->returns_missed)
+		eta_warn("kernel: %llu functions not seen to return: their spans are missing",
+			 (unsigned long long)t->returns_missed);
 	if (t->switches_missed)
 		eta_warn("kernel: %llu context switches not told of: the waits around them are "
 			 "missing",

@@ -36,10 +36,13 @@ struct kernelio {
 	const struct kernelio_filter_key *filter_keys; /* the caller's, until loaded */
 	size_t n_filter_keys;
 	struct kernelio_bpf *bpf;
-	struct bpf_link *links[KERNELIO_N_PROBES];
-	bool in_use[KERNELIO_N_PROBES];
-	char why[KERNELIO_N_PROBES][96]; /* a probe that is not in use: the reason */
-	char backends[2048], missing[2048];
+	struct bpf_link *links[KERNELIO_N_PROBES][2];
+	bool takes[KERNELIO_N_PROBES][KERNELIO_N_BACKENDS];
+	uint8_t backend[KERNELIO_N_PROBES];    /* in use: enum kernelio_backend */
+	char why[KERNELIO_N_PROBES][96];       /* a probe that is not in use: the reason */
+	char why_not[KERNELIO_N_BACKENDS][96]; /* a backend that is not in use: the reason */
+	char levels[ETA_N_LEVELS][1024];       /* a line each: what is in use, what is missing */
+	char backends[4096], missing[2048];
 
 	unsigned n_cpus;
 	int *ring_fds; /* n_cpus of them, -1: none */
@@ -55,7 +58,8 @@ struct kernelio {
 	bool collecting;
 };
 
-/* probes.c: opens and loads what this kernel takes; fills in_use, why, backends, missing. */
+/* probes.c: opens and loads what this kernel takes; fills backend, why, levels, backends, missing.
+ */
 int probes_load(struct kernelio *k);
 int probes_attach(struct kernelio *k);
 void probes_detach(struct kernelio *k);
@@ -66,6 +70,15 @@ int probes_each_task(struct kernelio *k, pid_t tgid);
 int probes_find_tracer(struct kernelio *k);
 /* FILE records of what process TGID has open. */
 int probes_each_file(struct kernelio *k, pid_t tgid);
+
+#define PROBES_ABSENT "is not in this kernel"
+#define PROBES_REPLACED "replaced by the bounds of "
+
+/* probes-say.c: the rows, and the lines of the levels, out of backend, why and why_not. */
+const struct probe *probes_row(size_t i);
+/* Does a level that is asked for need the probes of LEVEL? */
+bool probes_wants(const struct kernelio *k, enum eta_level level);
+void probes_describe(struct kernelio *k);
 
 /* How often the kernel skipped a probe because it was running on that CPU already. */
 uint64_t probes_missed(const struct kernelio *k);

@@ -285,13 +285,3 @@ void kernelio_free(struct kernelio *k)
 	kernelio_bpf__destroy(k->bpf);
 	free(k);
 }
-
-const char *kernelio_backends(const struct kernelio *k)
-{
-	return k->backends;
-}
-
-const char *kernelio_missing(const struct kernelio *k)
-{
-	return k->missing;
-}

@@ -33,6 +33,33 @@ struct kernelio_filters {
 int kernelio_filter_add(struct kernelio_filters *filters, enum kernelio_filter_id id,
 			const char *text, char *why, size_t size);
 void kernelio_filters_free(struct kernelio_filters *filters);
+/* X(ID, NAME): what a probe can sit on, the best first; backend.c has the rest. */
+#define KERNELIO_BACKENDS(X)                                                                       \
+	X(FENTRY, "fentry")                                                                        \
+	X(KPROBE, "kprobe")                                                                        \
+	X(TP_BTF, "tp_btf")                                                                        \
+	X(RAW_TP, "raw_tp")                                                                        \
+	X(TRACEPOINT, "tracepoint")
+
+enum kernelio_backend {
+	KERNELIO_BACKEND_NONE,
+#define X(id, name) KERNELIO_BACKEND_##id,
+	KERNELIO_BACKENDS(X)
+#undef X
+		KERNELIO_N_BACKENDS,
+};
+
+/* Backends in the order they are tried. */
+struct kernelio_order {
+	unsigned n;			       /* 0: all of the list, in its order */
+	uint8_t backends[KERNELIO_N_BACKENDS]; /* enum kernelio_backend */
+};
+
+/* "fentry,tp_btf" -> ORDER. -EINVAL: a name that is none, or one twice. */
+int kernelio_order_parse(const char *names, struct kernelio_order *order);
+/* "fentry, kprobe, ..." for messages. */
+const char *kernelio_backend_names(void);
+const char *kernelio_backend_name(unsigned backend);
 
 struct kernelio_options {
 	const char *directory; /* the spool; made, must not hold a trace yet */
@@ -47,8 +74,9 @@ struct kernelio_options {
 	const struct kernelio_filters *filters; /* NULL: none; of use until kernelio_new returns */
 	bool everyone;	 /* all tasks of the machine but this process, from kernelio_start on */
 	bool owner_only; /* no process of another real user, or with more than owner_rights */
-	uint64_t owner_rights; /* bit CAP_* */
-	bool optional;	       /* failures are warnings */
+	uint64_t owner_rights;	     /* bit CAP_* */
+	bool optional;		     /* failures are warnings */
+	struct kernelio_order order; /* backends to use and no others, required probes excepted */
 };
 
 struct kernelio_counts {
@@ -87,6 +115,9 @@ void kernelio_free(struct kernelio *k);
  * nothing). */
 const char *kernelio_backends(const struct kernelio *k);
 const char *kernelio_missing(const struct kernelio *k);
+
+/* A note (eta_note) for each level: what serves it, what is missing and why. */
+void kernelio_levels_print(const struct kernelio *k);
 
 /* Prints COUNTS as two or three notes (eta_note), losses as a warning. */
 void kernelio_counts_print(const struct kernelio_counts *counts);

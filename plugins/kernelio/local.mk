@@ -2,16 +2,19 @@
 noinst_LTLIBRARIES += plugins/kernelio/libkernelio.la
 plugins_kernelio_libkernelio_la_CFLAGS = $(AM_CFLAGS)
 plugins_kernelio_libkernelio_la_SOURCES = \
+	plugins/kernelio/backend-names.c \
 	plugins/kernelio/counts.c \
 	plugins/kernelio/file-systems.h \
 	plugins/kernelio/filters.c \
 	plugins/kernelio/filters.h \
+	plugins/kernelio/functions.h \
 	plugins/kernelio/kernelio.h \
 	plugins/kernelio/shared.h
 
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
+	plugins/kernelio/bpf/function.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
 	plugins/kernelio/bpf/syscall.bpf.c \
 	plugins/kernelio/bpf/task.bpf.c \
@@ -25,12 +28,15 @@ bpf_headers = \
 	plugins/kernelio/bpf/state.h \
 	plugins/kernelio/bpf/task.h
 EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
+	plugins/kernelio/backend.c \
+	plugins/kernelio/backend.h \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/none.c \
+	plugins/kernelio/probes-say.c \
 	plugins/kernelio/probes.c \
 	plugins/kernelio/probes.h \
 	plugins/kernelio/sleeps.c \
@@ -53,10 +59,13 @@ plugins_kernelio_libkernelio_la_CFLAGS += $(LIBBPF_CFLAGS)
 plugins_kernelio_libkernelio_la_LIBADD = $(LIBBPF_LIBS) -lpthread
 plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/collect.c \
+	plugins/kernelio/backend.c \
+	plugins/kernelio/backend.h \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
+	plugins/kernelio/probes-say.c \
 	plugins/kernelio/probes.c \
 	plugins/kernelio/probes.h \
 	plugins/kernelio/sleeps.c \
@@ -69,6 +78,7 @@ BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
 bpf_objects = \
 	plugins/kernelio/bpf/block.bpf.o \
 	plugins/kernelio/bpf/fs.bpf.o \
+	plugins/kernelio/bpf/function.bpf.o \
 	plugins/kernelio/bpf/pagecache.bpf.o \
 	plugins/kernelio/bpf/syscall.bpf.o \
 	plugins/kernelio/bpf/task.bpf.o \
@@ -84,6 +94,7 @@ SUFFIXES = .bpf.c .bpf.o
 		$(BPF_SYSTEM_CFLAGS) -c $< -o $@
 # every object depends on every header: they are few and it takes a second
 $(bpf_objects): $(bpf_headers) plugins/kernelio/file-systems.h plugins/kernelio/filters.h \
+	plugins/kernelio/functions.h \
 	plugins/kernelio/shared.h eta-ext/record.h
 
 plugins/kernelio/kernelio.bpf.o: $(bpf_objects)

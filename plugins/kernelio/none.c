@@ -64,3 +64,8 @@ const char *kernelio_missing(const struct kernelio *k)
 	(void)k;
 	return "vfs, pagecache, fs, block, cpu: built without the kernel tracer";
 }
+
+void kernelio_levels_print(const struct kernelio *k)
+{
+	(void)k;
+}

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "eta-ext/eta.h"
+#include "plugins/kernelio/backend.h"
 #include "plugins/kernelio/internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
@@ -24,20 +25,6 @@
 #define SYS_open KERNELIO_MAX_SYSCALL_NR
 #define SYS_creat KERNELIO_MAX_SYSCALL_NR
 #endif
-
-enum need { NEED_REQUIRED, NEED_LEVEL, NEED_EXTRA };
-
-static const struct probe {
-	const char *program;
-	const char *tracepoint;
-	enum eta_level level;
-	enum need need;
-} probes[KERNELIO_N_PROBES] = {
-#define X(program, tracepoint, level, need)                                                        \
-	{ #program, #tracepoint, ETA_LEVEL_##level, NEED_##need },
-	KERNELIO_PROBES(X)
-#undef X
-};
 
 /* The last thing libbpf complained about, for our own message. */
 static char libbpf_said[512];
@@ -54,32 +41,60 @@ __attribute__((format(printf, 2, 0))) static int libbpf_message(enum libbpf_prin
 
 /* ---- what the kernel has ---- */
 
-static void mark_present(const struct btf *btf, bool *present)
-{
-	char name[128];
+/* Of a row: 0 absent, the BTF id of a function of vmlinux, else: */
+#define PRESENT -1
 
-	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
-		if (present[i])
+static int by_target(const void *a, const void *b)
+{
+	return strcmp((*(const struct probe *const *)a)->target,
+		      (*(const struct probe *const *)b)->target);
+}
+
+/* The function rows that BTF names, in one pass: it has a hundred thousand types. */
+static void mark_functions(const struct btf *btf, uint32_t first_id, int *present)
+{
+	const struct probe *sorted[KERNELIO_N_PROBES - KERNELIO_N_TRACEPOINTS];
+	size_t n = sizeof(sorted) / sizeof(sorted[0]);
+
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = probes_row(KERNELIO_N_TRACEPOINTS + i);
+	qsort(sorted, n, sizeof(sorted[0]), by_target);
+	for (uint32_t id = first_id; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		struct probe key = { 0 };
+		const struct probe *wanted = &key, **found;
+
+		if (btf_kind(type) != BTF_KIND_FUNC)
 			continue;
-		snprintf(name, sizeof(name), "btf_trace_%s", probes[i].tracepoint);
-		present[i] = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+		key.target = btf__name_by_offset(btf, type->name_off);
+		found = bsearch(&wanted, sorted, n, sizeof(sorted[0]), by_target);
+		if (found)
+			present[*found - probes_row(0)] = first_id == 1 ? (int)id : PRESENT;
 	}
 }
 
-/* Tracepoints of the kernel and its modules, by their types. */
-static int find_present(bool *present)
+/* BTF's types from FIRST_ID on are its own: a module's come after those of vmlinux. */
+static void mark_present(const struct btf *btf, uint32_t first_id, int *present)
 {
-	struct btf *vmlinux = btf__load_vmlinux_btf();
-	struct dirent *entry;
-	bool all = true;
-	DIR *dir;
+	char name[128];
 
-	if (!vmlinux)
-		return errno ? -errno : -ENOENT;
-	mark_present(vmlinux, present);
-	for (size_t i = 0; i < KERNELIO_N_PROBES; i++)
-		all = all && present[i];
-	dir = all ? NULL : opendir(BTF_DIRECTORY);
+	for (size_t i = 0; i < KERNELIO_N_TRACEPOINTS; i++) {
+		if (present[i])
+			continue;
+		snprintf(name, sizeof(name), "btf_trace_%s", probes_row(i)->target);
+		if (btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0)
+			present[i] = PRESENT;
+	}
+	mark_functions(btf, first_id, present);
+}
+
+/* Tracepoints and functions of the kernel and its modules, by their types. */
+static void find_present(struct btf *vmlinux, int *present)
+{
+	DIR *dir = opendir(BTF_DIRECTORY);
+	struct dirent *entry;
+
+	mark_present(vmlinux, 1, present);
 	while (dir && (entry = readdir(dir))) {
 		struct btf *module;
 
@@ -87,19 +102,17 @@ static int find_present(bool *present)
 			continue;
 		module = btf__load_module_btf(entry->d_name, vmlinux);
 		if (module)
-			mark_present(module, present);
+			mark_present(module, btf__type_cnt(vmlinux), present);
 		btf__free(module);
 	}
 	if (dir)
 		closedir(dir);
-	btf__free(vmlinux);
-	return 0;
 }
 
 /* ---- loading ---- */
 
 /* Levels whose probes tell what a level that is asked for needs. */
-static bool level_has_use(const struct kernelio *k, enum eta_level level)
+bool probes_wants(const struct kernelio *k, enum eta_level level)
 {
 	static const uint32_t users[ETA_N_LEVELS] = {
 		[ETA_LEVEL_VFS] = ~0U,
@@ -149,8 +162,10 @@ void rings_close(struct kernelio *k)
  * A ring for each CPU, in the map of rings. Their descriptors are kept for the collector: to ask
  * the map for them takes the rights of an administrator.
  */
-static int make_rings(struct kernelio *k, size_t ring_bytes)
+static int make_rings(struct kernelio *k)
 {
+	size_t ring_bytes = k->options.ring_bytes ? k->options.ring_bytes : DEFAULT_RING_BYTES;
+
 	for (uint32_t cpu = 0; cpu < k->n_cpus; cpu++) {
 		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, (uint32_t)ring_bytes,
 					NULL);
@@ -191,27 +206,51 @@ static int fill_filter_values(struct kernelio *k)
 	return rc;
 }
 
-/* Opens the object and loads the programs that WANTED names. */
-static int try_load(struct kernelio *k, const bool *wanted)
+static struct bpf_program *program_of(struct bpf_object *object, size_t i, bool at_return)
 {
-	size_t ring_bytes = k->options.ring_bytes ? k->options.ring_bytes : DEFAULT_RING_BYTES;
+	const char *name = probes_row(i)->programs[at_return];
+
+	return name ? bpf_object__find_program_by_name(object, name) : NULL;
+}
+
+/* Makes the programs of row I what BACKEND needs; none: leaves them out. */
+static int prepare(struct bpf_object *object, size_t i, unsigned backend)
+{
+	const struct backend *how = &kernelio_backend_list[backend];
+	int rc = 0;
+
+	for (int at_return = 0; rc == 0 && at_return < 2; at_return++) {
+		struct bpf_program *program = program_of(object, i, at_return);
+
+		if (!program)
+			continue;
+		if (backend == KERNELIO_BACKEND_NONE)
+			rc = bpf_program__set_autoload(program, false);
+		else
+			rc = how->prepare(program, probes_row(i), at_return);
+	}
+	return rc;
+}
+
+/* Opens the object and loads each row's programs for its backend in CHOICE. */
+static int try_load(struct kernelio *k, const uint8_t *choice)
+{
 	struct kernelio_bpf *bpf;
 	int rc;
 
 	rings_close(k);
 	kernelio_bpf__destroy(k->bpf);
 	k->bpf = NULL;
+	rc = backend_register();
+	if (rc)
+		return rc;
 	bpf = kernelio_bpf__open();
 	if (!bpf)
 		return errno ? -errno : -EINVAL;
-	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
-		struct bpf_program *program =
-			bpf_object__find_program_by_name(bpf->obj, probes[i].program);
-
-		if (!wanted[i])
-			bpf_program__set_autoload(program, false);
-	}
-	rc = bpf_map__set_max_entries(bpf->maps.rings, k->n_cpus);
+	for (size_t i = 0; rc == 0 && i < KERNELIO_N_PROBES; i++)
+		rc = prepare(bpf->obj, i, choice[i]);
+	if (rc == 0)
+		rc = bpf_map__set_max_entries(bpf->maps.rings, k->n_cpus);
 	if (rc == 0)
 		rc = bpf_map__set_max_entries(bpf->maps.filter_values,
 					      (uint32_t)k->n_filter_keys + 1);
@@ -224,91 +263,98 @@ static int try_load(struct kernelio *k, const bool *wanted)
 		rc = kernelio_bpf__load(bpf);
 	}
 	k->bpf = bpf;
-	if (rc == 0)
-		rc = make_rings(k, ring_bytes);
-	if (rc == 0)
-		rc = fill_slots(k);
-	if (rc == 0)
-		rc = fill_filter_values(k);
 	return rc;
 }
 
-/*
- * One program that the kernel refuses fails the whole object: then each optional one is tried
- * beside the required ones, and those refused stay out.
- */
-static int load_what_loads(struct kernelio *k, bool *wanted)
+static bool is_in_order(const struct kernelio *k, unsigned backend)
 {
-	bool trial[KERNELIO_N_PROBES];
-	int rc = try_load(k, wanted);
-
-	if (rc == 0)
-		return 0;
-	for (size_t i = 0; i < KERNELIO_N_PROBES; i++)
-		trial[i] = wanted[i] && probes[i].need == NEED_REQUIRED;
-	rc = try_load(k, trial);
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
-		if (!wanted[i] || probes[i].need == NEED_REQUIRED)
-			continue;
-		trial[i] = true;
-		rc = try_load(k, trial);
-		trial[i] = false;
-		if (rc) {
-			wanted[i] = false;
-			snprintf(k->why[i], sizeof(k->why[i]), "refused by the kernel (%s)",
-				 strerror(-rc));
-		}
-	}
-	return try_load(k, wanted);
+	return !k->options.order.n ||
+	       memchr(k->options.order.backends, (int)backend, k->options.order.n);
 }
 
-static struct bpf_program *program_of(const struct kernelio *k, size_t i)
+/* The backend for row I that comes after BEFORE (none: the first), none where there is no other. */
+static uint8_t backend_after(const struct kernelio *k, size_t i, uint8_t before)
 {
-	return bpf_object__find_program_by_name(k->bpf->obj, probes[i].program);
+	const struct kernelio_order *order = &k->options.order;
+	unsigned n = order->n ? order->n : KERNELIO_N_BACKENDS - 1;
+	bool passed = before == KERNELIO_BACKEND_NONE;
+
+	for (unsigned at = 0; at < n; at++) {
+		uint8_t backend = order->n ? order->backends[at] : (uint8_t)(at + 1);
+
+		if (!passed)
+			passed = backend == before;
+		else if (k->takes[i][backend])
+			return backend;
+	}
+	/* there is no trace without it, whatever was asked for */
+	if (probes_row(i)->need == NEED_REQUIRED && !is_in_order(k, KERNELIO_BACKEND_TP_BTF) &&
+	    before != KERNELIO_BACKEND_TP_BTF)
+		return KERNELIO_BACKEND_TP_BTF;
+	return KERNELIO_BACKEND_NONE;
+}
+
+/* What a tracepoint tells less exactly than the function whose bounds are in use is left out. */
+static void leave_replaced(struct kernelio *k, uint8_t *choice)
+{
+	static const struct {
+		enum kernelio_probe tracepoint, function;
+	} list[] = {
+#define X(program, function) { KERNELIO_PROBE_##program, KERNELIO_PROBE_enter_##function },
+		KERNELIO_REPLACED(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (!choice[list[i].function])
+			continue;
+		choice[list[i].tracepoint] = KERNELIO_BACKEND_NONE;
+		snprintf(k->why[list[i].tracepoint], sizeof(k->why[0]), PROBES_REPLACED "%s",
+			 probes_row(list[i].function)->target);
+	}
+}
+
+static size_t row_of(const struct bpf_program *program)
+{
+	const char *name = program ? bpf_program__name(program) : "";
+
+	for (size_t i = 0; i < KERNELIO_N_PROBES; i++)
+		for (int at_return = 0; at_return < 2; at_return++)
+			if (probes_row(i)->programs[at_return] &&
+			    strcmp(probes_row(i)->programs[at_return], name) == 0)
+				return i;
+	return KERNELIO_N_PROBES;
+}
+
+/*
+ * One program that the kernel refuses fails the whole object: it goes on to its next backend, or
+ * stays out, until the rest loads.
+ */
+static int load_what_loads(struct kernelio *k, uint8_t *choice)
+{
+	for (;;) {
+		const struct bpf_program *last = NULL;
+		int rc;
+		size_t i;
+
+		backend_note_loading(&last);
+		rc = try_load(k, choice);
+		backend_note_loading(NULL);
+		/* EPERM is about our rights and would be the same for all */
+		if (rc == 0 || rc == -EPERM)
+			return rc;
+		i = row_of(last);
+		if (i == KERNELIO_N_PROBES)
+			return rc;
+		snprintf(k->why[i], sizeof(k->why[i]), "%s refused by the kernel (%s)",
+			 kernelio_backend_name(choice[i]), strerror(-rc));
+		choice[i] = backend_after(k, i, choice[i]);
+		if (probes_row(i)->need == NEED_REQUIRED && choice[i] == KERNELIO_BACKEND_NONE)
+			return rc;
+	}
 }
 
 /* ---- saying so ---- */
-
-__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
-							 const char *format, ...)
-{
-	size_t length = strlen(text);
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text + length, size - length, format, ap);
-	va_end(ap);
-}
-
-static void describe(struct kernelio *k)
-{
-	k->backends[0] = k->missing[0] = '\0';
-	for (int level = 0; level < ETA_N_LEVELS; level++) {
-		const char *before = ": tp_btf ";
-
-		for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
-			if ((int)probes[i].level != level)
-				continue;
-			if (k->in_use[i]) {
-				if (before[0] == ':')
-					append(k->backends, sizeof(k->backends), "%s%s",
-					       k->backends[0] ? "; " : "",
-					       eta_level_name((enum eta_level)level));
-				append(k->backends, sizeof(k->backends), "%s%s", before,
-				       probes[i].tracepoint);
-				before = " ";
-			} else if (probes[i].need != NEED_EXTRA &&
-				   level_has_use(k, probes[i].level)) {
-				append(k->missing, sizeof(k->missing), "%s%s: %s %s",
-				       k->missing[0] ? "; " : "",
-				       eta_level_name((enum eta_level)level), probes[i].tracepoint,
-				       k->why[i]);
-			}
-		}
-	}
-}
 
 __attribute__((format(printf, 2, 3))) static void report(const struct kernelio *k,
 							 const char *format, ...)
@@ -338,95 +384,164 @@ static void report_load_failure(const struct kernelio *k, int rc)
 		       strerror(-rc), libbpf_said);
 }
 
+/* ---- attaching ---- */
+
+static int attach_row(struct kernelio *k, size_t i)
+{
+	const struct backend *backend = &kernelio_backend_list[k->backend[i]];
+
+	/* the return first: an entry whose return is not told is a span that is missing */
+	for (int at_return = 1; at_return >= 0; at_return--) {
+		struct bpf_program *program = program_of(k->bpf->obj, i, at_return);
+
+		if (!program)
+			continue;
+		k->links[i][at_return] = backend->attach(program, probes_row(i), at_return);
+		if (!k->links[i][at_return])
+			return errno ? -errno : -EINVAL;
+	}
+	return 0;
+}
+
+static void detach_row(struct kernelio *k, size_t i)
+{
+	for (int at_return = 0; at_return < 2; at_return++) {
+		bpf_link__destroy(k->links[i][at_return]);
+		k->links[i][at_return] = NULL;
+	}
+}
+
+/* The rows whose backend attaches EARLY, or the others. */
+static int attach_rows(struct kernelio *k, bool early)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
+		int rc = 0;
+
+		if (k->backend[i] && kernelio_backend_list[k->backend[i]].early == early)
+			rc = attach_row(k, i);
+		if (rc == 0)
+			continue;
+		detach_row(k, i);
+		snprintf(k->why[i], sizeof(k->why[i]), "cannot be attached with %s (%s)",
+			 kernelio_backend_name(k->backend[i]), strerror(-rc));
+		k->backend[i] = KERNELIO_BACKEND_NONE;
+		changed = true;
+		if (probes_row(i)->need == NEED_REQUIRED) {
+			report(k, "tracepoint %s %s", probes_row(i)->target, k->why[i]);
+			probes_detach(k);
+			return -ENOTSUP;
+		}
+	}
+	if (changed)
+		probes_describe(k);
+	return 0;
+}
+
+int probes_attach(struct kernelio *k)
+{
+	return attach_rows(k, false);
+}
+
+void probes_detach(struct kernelio *k)
+{
+	for (size_t i = 0; i < KERNELIO_N_PROBES; i++)
+		detach_row(k, i);
+}
+
+/* ---- all of it ---- */
+
+/* Which backends this kernel takes at all, and which were not asked for. */
+static void try_backends(struct kernelio *k, const struct btf *vmlinux, const int *present)
+{
+	for (unsigned i = 1; i < KERNELIO_N_BACKENDS; i++) {
+		const struct backend *backend = &kernelio_backend_list[i];
+
+		if (!is_in_order(k, i))
+			snprintf(k->why_not[i], sizeof(k->why_not[i]), "not asked for");
+		else if (!backend->works ||
+			 backend->works(vmlinux, k->why_not[i], sizeof(k->why_not[i])))
+			k->why_not[i][0] = '\0';
+		for (size_t row = 0; !k->why_not[i][0] && row < KERNELIO_N_PROBES; row++)
+			k->takes[row][i] =
+				present[row] && backend_serves(i, probes_row(row)) &&
+				(!backend->takes || backend->takes(vmlinux, present[row]));
+	}
+}
+
 int probes_load(struct kernelio *k)
 {
-	bool wanted[KERNELIO_N_PROBES] = { 0 };
+	int present[KERNELIO_N_PROBES] = { 0 };
+	uint8_t choice[KERNELIO_N_PROBES] = { 0 };
+	struct btf *vmlinux;
 	int rc;
 
 	libbpf_set_print(libbpf_message);
-	rc = find_present(wanted);
-	if (rc) {
+	vmlinux = btf__load_vmlinux_btf();
+	if (!vmlinux) {
+		rc = errno ? -errno : -ENOENT;
 		report(k,
 		       "no kernel type information in " BTF_DIRECTORY "/vmlinux (%s): use a "
 		       "kernel built with CONFIG_DEBUG_INFO_BTF",
 		       strerror(-rc));
 		return rc;
 	}
+	find_present(vmlinux, present);
+	try_backends(k, vmlinux, present);
+	btf__free(vmlinux);
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
-		if (!level_has_use(k, probes[i].level))
-			wanted[i] = false;
-		if (wanted[i])
+		if (present[i] && !probes_wants(k, probes_row(i)->level))
+			present[i] = 0;
+		if (present[i]) {
+			choice[i] = backend_after(k, i, KERNELIO_BACKEND_NONE);
+			snprintf(k->why[i], sizeof(k->why[i]),
+				 "can be served by none of the backends asked for");
 			continue;
-		snprintf(k->why[i], sizeof(k->why[i]), "is not in this kernel");
-		if (probes[i].need == NEED_REQUIRED) {
-			report(k, "tracepoint %s is not in this kernel", probes[i].tracepoint);
+		}
+		snprintf(k->why[i], sizeof(k->why[i]), PROBES_ABSENT);
+		if (probes_row(i)->need == NEED_REQUIRED) {
+			report(k, "tracepoint %s is not in this kernel", probes_row(i)->target);
 			return -ENOTSUP;
 		}
 	}
-	rc = load_what_loads(k, wanted);
+	leave_replaced(k, choice);
+	rc = load_what_loads(k, choice);
+	if (rc == 0)
+		rc = make_rings(k);
+	if (rc == 0)
+		rc = fill_slots(k);
+	if (rc == 0)
+		rc = fill_filter_values(k);
 	if (rc) {
 		report_load_failure(k, rc);
 		return rc;
 	}
-	memcpy(k->in_use, wanted, sizeof(wanted));
-	describe(k);
-	return 0;
-}
-
-/* ---- attaching ---- */
-
-int probes_attach(struct kernelio *k)
-{
-	bool changed = false;
-
-	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
-		if (!k->in_use[i])
-			continue;
-		k->links[i] = bpf_program__attach(program_of(k, i));
-		if (k->links[i])
-			continue;
-		snprintf(k->why[i], sizeof(k->why[i]), "cannot be attached (%s)", strerror(errno));
-		k->in_use[i] = false;
-		changed = true;
-		if (probes[i].need == NEED_REQUIRED) {
-			report(k, "tracepoint %s %s", probes[i].tracepoint, k->why[i]);
-			probes_detach(k);
-			return -ENOTSUP;
-		}
-	}
-	if (changed)
-		describe(k);
-	return 0;
-}
-
-void probes_detach(struct kernelio *k)
-{
-	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
-		bpf_link__destroy(k->links[i]);
-		k->links[i] = NULL;
-	}
+	memcpy(k->backend, choice, sizeof(choice));
+	probes_describe(k);
+	return attach_rows(k, true);
 }
 
 uint64_t probes_missed(const struct kernelio *k)
 {
-	char text[1024] = "";
+	bool debug = getenv("SCI_LIBBPF_DEBUG");
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
+	for (size_t i = 0; i < 2 * KERNELIO_N_PROBES; i++) {
+		struct bpf_program *program = program_of(k->bpf->obj, i / 2, i % 2);
 		struct bpf_prog_info info = { 0 };
 		uint32_t size = sizeof(info);
 
-		if (!k->in_use[i])
-			continue;
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(program_of(k, i)), &info, &size) ||
+		if (!k->backend[i / 2] || !program ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) ||
 		    !info.recursion_misses)
 			continue;
 		sum += info.recursion_misses;
-		append(text, sizeof(text), " %s %llu", probes[i].program,
-		       (unsigned long long)info.recursion_misses);
+		if (debug)
+			eta_note("kernel: %s not entered in the middle of itself %llu times",
+				 bpf_program__name(program),
+				 (unsigned long long)info.recursion_misses);
 	}
-	if (sum && getenv("SCI_LIBBPF_DEBUG"))
-		eta_note("kernel: probes not entered in the middle of themselves:%s", text);
 	return sum;
 }
 

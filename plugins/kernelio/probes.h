@@ -3,7 +3,9 @@
 #ifndef KERNELIO_PROBES_H
 #define KERNELIO_PROBES_H
 
+#include "eta-ext/levels.h"
 #include "plugins/kernelio/file-systems.h"
+#include "plugins/kernelio/functions.h"
 
 /*
  * X(PROGRAM, TRACEPOINT, LEVEL, NEED): a BPF program in bpf/, the kernel tracepoint it sits on, the
@@ -42,11 +44,85 @@
 	X(on_switch, sched_switch, CPU, LEVEL)                                                     \
 	X(on_wakeup, sched_wakeup, CPU, LEVEL)
 
+/*
+ * X(PROGRAM, CATEGORY): a program of the list that reads no argument of its tracepoint, so that it
+ * can sit on the classic tracepoint CATEGORY:TRACEPOINT as well, whose arguments are others.
+ */
+#define KERNELIO_CATEGORIES(X)                                                                     \
+	X(on_get_pages, filemap)                                                                   \
+	X(on_sync_readahead, readahead)                                                            \
+	X(on_async_readahead, readahead)                                                           \
+	X(on_unbounded_readahead, readahead)                                                       \
+	X(on_wait_writeback, writeback)                                                            \
+	X(on_reclaim_begin, vmscan)                                                                \
+	X(on_reclaim_end, vmscan)                                                                  \
+	X(on_memcg_reclaim_begin, vmscan)                                                          \
+	X(on_memcg_reclaim_end, vmscan)                                                            \
+	X(on_ext4_da_write_begin, ext4)                                                            \
+	X(on_ext4_write_begin, ext4)                                                               \
+	X(on_ext4_sync_file_enter, ext4)                                                           \
+	X(on_ext4_sync_file_exit, ext4)                                                            \
+	X(on_ext4_writepages, ext4)                                                                \
+	X(on_ext4_writepages_result, ext4)                                                         \
+	X(on_xfs_file_buffered_write, xfs)                                                         \
+	X(on_xfs_file_fsync, xfs)                                                                  \
+	X(on_btrfs_inode_mod_outstanding_extents, btrfs)                                           \
+	X(on_btrfs_sync_file, btrfs)                                                               \
+	X(on_f2fs_write_begin, f2fs)                                                               \
+	X(on_f2fs_sync_file_enter, f2fs)                                                           \
+	X(on_f2fs_sync_file_exit, f2fs)                                                            \
+	X(on_nfs_fsync_enter, nfs)                                                                 \
+	X(on_nfs_fsync_exit, nfs)                                                                  \
+	X(on_dio_begin, iomap)                                                                     \
+	X(on_dio_complete, iomap)
+
+/*
+ * X(PROGRAM, FUNCTION): where FUNCTION's own bounds are in use, PROGRAM would tell the same less
+ * exactly: it is left out and not missed.
+ */
+#define KERNELIO_REPLACED(X)                                                                       \
+	X(on_get_pages, filemap_read)                                                              \
+	X(on_ext4_da_write_begin, generic_perform_write)                                           \
+	X(on_ext4_write_begin, generic_perform_write)                                              \
+	X(on_ext4_sync_file_enter, ext4_sync_file)                                                 \
+	X(on_ext4_sync_file_exit, ext4_sync_file)                                                  \
+	X(on_ext4_writepages, do_writepages)                                                       \
+	X(on_ext4_writepages_result, do_writepages)                                                \
+	X(on_xfs_file_buffered_write, iomap_file_buffered_write)                                   \
+	X(on_xfs_file_fsync, xfs_file_fsync)                                                       \
+	X(on_btrfs_inode_mod_outstanding_extents, btrfs_buffered_write)                            \
+	X(on_btrfs_sync_file, btrfs_sync_file)                                                     \
+	X(on_f2fs_write_begin, generic_perform_write)                                              \
+	X(on_f2fs_sync_file_enter, f2fs_sync_file)                                                 \
+	X(on_f2fs_sync_file_exit, f2fs_sync_file)                                                  \
+	X(on_nfs_fsync_enter, nfs_file_fsync)                                                      \
+	X(on_nfs_fsync_exit, nfs_file_fsync)                                                       \
+	X(on_dio_begin, iomap_dio_rw)                                                              \
+	X(on_dio_complete, iomap_dio_rw)
+
+/* The tracepoints, then the functions (functions.h). */
 enum kernelio_probe {
 #define X(program, tracepoint, level, need) KERNELIO_PROBE_##program,
 	KERNELIO_PROBES(X)
 #undef X
+		KERNELIO_N_TRACEPOINTS,
+	KERNELIO_LAST_TRACEPOINT = KERNELIO_N_TRACEPOINTS - 1,
+#define X(function, span) KERNELIO_PROBE_enter_##function,
+	KERNELIO_FUNCTIONS(X)
+#undef X
 		KERNELIO_N_PROBES,
+};
+
+enum need { NEED_REQUIRED, NEED_LEVEL, NEED_EXTRA };
+
+/* A row of one of the lists. */
+struct probe {
+	const char *programs[2]; /* of a function: at its entry, at its return; else the second is
+				    NULL */
+	const char *target;	 /* the tracepoint or function */
+	const char *category;	 /* of the classic tracepoint; NULL: does not serve */
+	enum eta_level level;
+	enum need need;
 };
 
 #endif

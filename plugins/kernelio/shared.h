@@ -103,6 +103,7 @@ struct file_key {
 	X(completions_missed, "bios whose memory was used again before their end was seen")        \
 	X(bios_missed, "bios beyond those kept in flight")                                         \
 	X(sleeps_unnamed, "sleeps whose place was not kept")                                       \
+	X(returns_missed, "functions whose return was not seen: spans that are missing")           \
 	X(skipped_calls, "system calls on files of the directory left out")                        \
 	X(filtered_calls, "system calls that the filters left out")                                \
 	X(compat_calls, "system calls of 32-bit programs, not traced")

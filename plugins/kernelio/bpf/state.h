@@ -10,9 +10,10 @@
 #include "plugins/kernelio/shared.h"
 
 #define MAX_SPANS 120
-#define MAX_LOCKS 4
+#define MAX_LOCKS 4 /* a power of two */
 #define SEEN_FILES 8
-#define LOCK_OWNER_FLAGS 7UL /* low bits of a lock's owner, not part of the pointer */
+#define LOCK_OWNER_FLAGS 7UL  /* low bits of a lock's owner, not part of the pointer */
+#define MAX_FUNCTION_SPANS 32 /* a power of two above every kind of span */
 
 enum off_cpu {
 	OFF_NOT,
@@ -65,16 +66,25 @@ struct task_state {
 		uint64_t file, inode, mapping, inode_lock;
 
 		/* first and last sight of its parts; 0: not seen */
-		uint64_t cache_read_ns, cache_write_ns, cache_write_end_ns;
+		uint64_t cache_read_ns, cache_read_end_ns, cache_write_ns, cache_write_end_ns;
 		uint64_t readahead_ns, readahead_end_ns;
 		uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns;
 		uint64_t
 			inode_locked_ns; /* another had the inode's lock then: see inode_lock_end */
 		uint32_t inode_holder;
 		uint32_t off_stack; /* where it sleeps: 1 + id in `sleeps`, 0: not known */
+
+		/* bits by enum eta_span_kind: inside its function; seen from entry to return */
+		uint32_t inside, exact;
 	} now;
 
 	struct lock_wait locks[MAX_LOCKS];
+
+	/* by enum eta_span_kind, good while `now.inside` says so */
+	struct {
+		uint64_t begin_ns;
+		uint32_t nested; /* functions of that kind inside the one it began with */
+	} functions[MAX_FUNCTION_SPANS];
 
 	/* one piece, as it leaves */
 	struct eta_kernel_op op;

@@ -397,6 +397,12 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
+/* Where the function itself was seen, its bounds are those of the stamps. */
+static __always_inline uint8_t stamp_flags(const struct task_state *st, uint8_t kind)
+{
+	return st->now.exact & 1U << kind ? 0 : ETA_SPAN_SYNTHETIC;
+}
+
 /* The stamps taken on the way become spans. */
 static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
@@ -404,17 +410,22 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 
 	if (st->now.sync_ns) /* no probe told its end */
 		span_add(st, ETA_SPAN_FS_SYNC, st->now.sync_ns, now);
-	if (st->now.readahead_ns)
+	if (st->now.readahead_ns && !(st->now.exact & 1U << ETA_SPAN_READAHEAD))
 		span_add_full(st, ETA_SPAN_READAHEAD, st->now.readahead_ns,
 			      st->now.readahead_end_ns, ETA_SPAN_SYNTHETIC, 0, 0,
 			      st->now.pages_added);
 	if (st->now.cache_read_ns)
-		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns, now,
-			      ETA_SPAN_SYNTHETIC, 0, bytes, st->now.cache_reads);
+		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns,
+			      st->now.cache_read_end_ns ?: now,
+			      stamp_flags(st, ETA_SPAN_PAGECACHE_READ), 0, bytes,
+			      st->now.cache_reads);
 	if (st->now.cache_write_ns)
 		span_add_full(st, ETA_SPAN_PAGECACHE_WRITE, st->now.cache_write_ns,
-			      st->now.cache_write_end_ns ?: now, ETA_SPAN_SYNTHETIC, 0, bytes,
+			      st->now.cache_write_end_ns ?: now,
+			      stamp_flags(st, ETA_SPAN_PAGECACHE_WRITE), 0, bytes,
 			      st->now.cache_writes);
+	if (st->now.inside)
+		TOTAL_ADD(returns_missed, __builtin_popcount(st->now.inside));
 }
 
 static __always_inline void operation_finish(struct task_state *st, uint64_t now)
