@@ -41,13 +41,17 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-match.c \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
+	eta-ext/ctf.h \
 	eta-ext/source-bcom.c \
 	eta-ext/source-blkparse.c \
 	eta-ext/source-blktrace.c \
+	eta-ext/source-ctf.c \
+	eta-ext/source-ctf-events.c \
 	eta-ext/source-dio.c \
 	eta-ext/source-dxt.c \
 	eta-ext/source-iotracer.c \
 	eta-ext/source-otf2-addresses.c \
+	eta-ext/source-otf2-anchor.c \
 	eta-ext/source-otf2-build.c \
 	eta-ext/source-otf2-cursor.c \
 	eta-ext/source-otf2-cursor.h \
@@ -82,8 +86,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/write-otf2-memory.c \
 	eta-ext/write-otf2.c \
 	eta-ext/write-otf2.h
-eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-eta_ext_libeta_la_LIBADD = $(OTF2_LIBS) $(JANSSON_LIBS)
+eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(BABELTRACE2_CFLAGS)
+eta_ext_libeta_la_LIBADD = $(OTF2_LIBS) $(JANSSON_LIBS) $(BABELTRACE2_LIBS)
 
 eta_ext_libeta_ext_la_SOURCES =
 eta_ext_libeta_ext_la_LIBADD = eta-ext/libeta.la

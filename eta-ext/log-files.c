@@ -167,6 +167,17 @@ struct log_open_file *log_fd_set(struct log *log, uint32_t tid, int fd, const ch
 	return d ? d->open : NULL;
 }
 
+struct log_open_file *log_fd_open(struct log *log, uint32_t tid, int fd, const char *path,
+				  uint32_t flags)
+{
+	struct log_open_file *open = log_fd_set(log, tid, fd, path, flags, 0);
+
+	if (open && (flags & O_TRUNC || (flags & O_CREAT && flags & O_EXCL)) &&
+	    log_file_set_size(log, open->file, 0) < 0)
+		return NULL;
+	return open;
+}
+
 struct log_open_file *log_fd_get(struct log *log, uint32_t tid, int fd)
 {
 	struct task *task = task_of(log, tid, NULL);

@@ -232,11 +232,10 @@ int log_event(struct log *log, uint32_t location, const struct eta_event *event)
 	return add_event(log, location, event, RANK_POINT);
 }
 
-int log_call(struct log *log, uint32_t location, struct log_call *call)
+/* ENTER, and what it begins. */
+static int add_begin(struct log *log, uint32_t location, struct log_call *call, enum rank rank)
 {
 	struct eta_call *end = &call->call;
-	bool lasts = end->end_ns > call->begin_ns;
-	enum rank begins = lasts ? RANK_BEGIN : RANK_POINT, ends = lasts ? RANK_END : RANK_POINT;
 	struct eta_event event = {
 		.time_ns = call->begin_ns,
 		.kind = ETA_ENTER,
@@ -248,7 +247,7 @@ int log_call(struct log *log, uint32_t location, struct log_call *call)
 		.inode = call->inode,
 		.dev = call->dev,
 	};
-	int rc = add_event(log, location, &event, begins);
+	int rc = add_event(log, location, &event, rank);
 
 	end->match = log->next_match;
 	if (rc == 0 && end->handle != ETA_NONE && call_transfers(end->kind)) {
@@ -262,8 +261,31 @@ int log_call(struct log *log, uint32_t location, struct log_call *call)
 			.size = end->kind == ETA_OP_SYNC ? 0 : call->size,
 			.match = end->match,
 		};
-		rc = add_event(log, location, &event, begins);
+		rc = add_event(log, location, &event, rank);
 	}
+	return rc;
+}
+
+int log_call_open(struct log *log, uint32_t location, struct log_call *call, uint64_t until_ns)
+{
+	const struct eta_event mark = {
+		.time_ns = until_ns > call->begin_ns ? until_ns : call->begin_ns,
+		.kind = ETA_MARK,
+		.handle = ETA_NONE,
+	};
+	int rc = add_begin(log, location, call, RANK_BEGIN);
+
+	return rc ? rc : add_event(log, location, &mark, RANK_BEGIN);
+}
+
+int log_call(struct log *log, uint32_t location, struct log_call *call)
+{
+	struct eta_call *end = &call->call;
+	bool lasts = end->end_ns > call->begin_ns;
+	enum rank ends = lasts ? RANK_END : RANK_POINT;
+	struct eta_event event;
+	int rc = add_begin(log, location, call, lasts ? RANK_BEGIN : RANK_POINT);
+
 	if (rc == 0 && call_end_io(end, &event)) {
 		event.time_ns = end->end_ns;
 		rc = add_event(log, location, &event, ends);

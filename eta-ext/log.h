@@ -162,6 +162,11 @@ struct log_call {
 };
 /* Its ENTER and LEAVE, with the I/O records between, into the lane of LOCATION. */
 int log_call(struct log *log, uint32_t location, struct log_call *call);
+/*
+ * A call that had not ended at UNTIL_NS, when its thread was last known to live: its ENTER. The
+ * check behind every source closes and counts it.
+ */
+int log_call_open(struct log *log, uint32_t location, struct log_call *call, uint64_t until_ns);
 
 /* Flushes the lanes into their runs; the number of events and the first time of each location. */
 int log_lanes_end(struct log *log);
@@ -183,6 +188,9 @@ struct log_open_file {
  */
 struct log_open_file *log_fd_set(struct log *log, uint32_t task, int fd, const char *path,
 				 uint32_t flags, int64_t at);
+/* The same for an open with FLAGS, which may leave the file empty. */
+struct log_open_file *log_fd_open(struct log *log, uint32_t task, int fd, const char *path,
+				  uint32_t flags);
 struct log_open_file *log_fd_get(struct log *log, uint32_t task, int fd);
 void log_fd_close(struct log *log, uint32_t task, int fd);
 int log_fd_dup(struct log *log, uint32_t task, int from, int to);

@@ -206,6 +206,8 @@ static int otf2_open(struct eta_trace *trace)
 		return -ENOMEM;
 	}
 	rc = check_files(trace);
+	if (rc == 0)
+		rc = otf2_check_anchor(trace);
 	if (rc < 0)
 		return rc;
 	archive_errors_catch();

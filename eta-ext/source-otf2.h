@@ -142,6 +142,12 @@ struct otf2 {
 	} * lanes;
 };
 
+/*
+ * Do the numbers in the anchor file of TRACE fit into it? libotf2 allocates and loops by them. 0 or
+ * -errno, reported. (source-otf2-anchor.c)
+ */
+int otf2_check_anchor(const struct eta_trace *trace);
+
 /* All callbacks that fill a struct raw_defs. */
 OTF2_GlobalDefReaderCallbacks *otf2_definition_callbacks(void);
 

@@ -240,6 +240,42 @@ static int resumed(struct log *log, struct strace *s, struct tracee *t, const st
 	return rc;
 }
 
+/*
+ * The call that T is in never ended: it was killed in it, or the log ends. What stands of its text
+ * is all its arguments or the first of them.
+ */
+static int never_ended(struct log *log, struct tracee *t, uint64_t until_ns)
+{
+	static const char end[] = ") = ?";
+	struct strace_call call = { 0 };
+	struct log_call give = { 0 };
+	size_t n = t->unfinished ? strlen(t->unfinished) : 0;
+	char *text;
+	int rc = 0;
+
+	if (!t->unfinished)
+		return 0;
+	text = realloc(t->unfinished, n + sizeof(end));
+	if (!text) {
+		eta_error("%s: not enough memory for a call", log->trace->path);
+		return -ENOMEM;
+	}
+	t->unfinished = NULL;
+	memcpy(text + n, end, sizeof(end));
+	if (strace_parse(text, t->begin_ns, &call))
+		log->trace->counts.truncated++; /* cut inside of an argument */
+	else
+		rc = strace_files(log, t->tid, &call, &give);
+	if (rc > 0) {
+		rc = give_thread(log, t);
+		give.begin_ns = t->begin_ns;
+		if (rc == 0)
+			rc = log_call_open(log, t->location, &give, until_ns);
+	}
+	free(text);
+	return rc;
+}
+
 static int unfinished(struct log *log, struct tracee *t, const struct line *line, size_t n)
 {
 	if (t->unfinished)
@@ -273,9 +309,23 @@ static void place(struct strace *s, struct line *line)
 	s->last_ns = line->time_ns;
 }
 
+/* How much of TEXT stands before a mark that the call is not over; all of it: there is none. */
+static size_t interrupted(const char *text)
+{
+	static const char *const marks[] = { "<unfinished ...>", "<detached ...>" };
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+		size_t length = strlen(marks[i]);
+
+		if (n >= length && strcmp(text + n - length, marks[i]) == 0)
+			return n - length;
+	}
+	return n;
+}
+
 static int parse(struct log *log, void *state, char *text)
 {
-	static const char interrupted[] = "<unfinished ...>";
 	struct strace *s = state;
 	struct line line = { .tid = s->only_tid };
 	const char *wrong;
@@ -294,26 +344,36 @@ static int parse(struct log *log, void *state, char *text)
 	if (strncmp(line.text, "--- ", 4) == 0)
 		return log_pass(log);
 	if (strncmp(line.text, "+++ ", 4) == 0) {
+		int rc = never_ended(log, t, line.time_ns);
+
 		log_fd_exit(log, t->tid);
-		return log_pass(log);
+		return rc ? rc : log_pass(log);
 	}
 	if (strncmp(line.text, "<... ", 5) == 0)
 		return resumed(log, s, t, &line);
-	n = strlen(line.text);
-	if (n >= sizeof(interrupted) - 1 &&
-	    strcmp(line.text + n - (sizeof(interrupted) - 1), interrupted) == 0)
-		return unfinished(log, t, &line, n - (sizeof(interrupted) - 1));
+	n = interrupted(line.text);
+	if (line.text[n])
+		return unfinished(log, t, &line, n);
 	return finished(log, s, t, line.text, line.time_ns, 0);
 }
 
-/* Calls that never ended are counted: what they were on stands at their end. */
-static void free_tracees(struct log *log, struct strace *s)
+/* Calls that were going on at the end of the log. */
+static int end_tracees(struct log *log, struct strace *s)
+{
+	struct tracee *t, *next;
+	int rc = 0;
+
+	HASH_ITER (hh, s->tracees, t, next)
+		if (rc == 0)
+			rc = never_ended(log, t, s->last_ns);
+	return rc;
+}
+
+static void free_tracees(struct strace *s)
 {
 	struct tracee *t, *next;
 
 	HASH_ITER (hh, s->tracees, t, next) {
-		if (t->unfinished)
-			log->trace->counts.truncated++;
 		HASH_DEL(s->tracees, t);
 		free(t->unfinished);
 		free(t);
@@ -338,7 +398,9 @@ static int strace_open(struct eta_trace *trace)
 		if (rc)
 			break;
 	}
-	free_tracees(log, &s);
+	if (rc == 0)
+		rc = end_tracees(log, &s);
+	free_tracees(&s);
 	return log_end(log, rc,
 		       s.relative || s.day_ns || s.last_ns < 1000000ull * 1000000000
 			       ? "relative"

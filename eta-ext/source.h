@@ -34,6 +34,7 @@ struct eta_source_ops {
 #define ETA_SOURCES(X)                                                                             \
 	X(spool)                                                                                   \
 	X(otf2)                                                                                    \
+	X(ctf)                                                                                     \
 	X(blktrace)                                                                                \
 	X(paje)                                                                                    \
 	X(dxt)                                                                                     \

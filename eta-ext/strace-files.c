@@ -89,6 +89,15 @@ static const struct call_row *row_of(const char *name)
 	return NULL;
 }
 
+bool strace_kind(const char *name, uint8_t *kind)
+{
+	const struct call_row *row = row_of(name);
+
+	if (row)
+		*kind = row->kind;
+	return row;
+}
+
 /* Argument I as a number; false where it is none. */
 static bool number(const struct strace_call *call, int i, int64_t *value)
 {
@@ -184,12 +193,10 @@ static int open_file(struct log *log, uint32_t tid, const struct strace_call *ca
 	decoration(call->ret_text, path, sizeof(path));
 	if (!*path)
 		strace_string(call, (unsigned)row->path, path, sizeof(path));
-	open = log_fd_set(log, tid, (int)call->ret, path, flags, 0);
+	open = log_fd_open(log, tid, (int)call->ret, path, flags);
 	if (!open)
 		return -ENOMEM;
 	give->call.handle = open->handle;
-	if (flags & O_TRUNC || (flags & O_CREAT && flags & O_EXCL))
-		return log_file_set_size(log, open->file, 0);
 	return 0;
 }
 

@@ -28,6 +28,9 @@ const char *strace_parse(char *text, uint64_t begin_ns, struct strace_call *call
 /* Argument I as the string it quotes, "" where it is none. */
 void strace_string(const struct strace_call *call, unsigned i, char *to, size_t room);
 
+/* Of which kind (enum eta_op_kind) system call NAME is; false: none that is on files. */
+bool strace_kind(const char *name, uint8_t *kind);
+
 /*
  * What CALL of thread TID is on a file, followed through descriptors and positions: 1 and fills
  * GIVE but for its times; 0: it is no I/O; -errno.

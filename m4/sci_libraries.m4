@@ -96,6 +96,22 @@ AC_DEFUN([SCI_LIBDW], [
     [LIBDW_CFLAGS= LIBDW_LIBS=])
 ])
 
+# CTF traces, as LTTng writes them.
+AC_DEFUN([SCI_BABELTRACE2], [
+  AC_ARG_WITH([babeltrace2], [AS_HELP_STRING([--without-babeltrace2], [no traces of LTTng (CTF)])],
+    [], [with_babeltrace2=check])
+  have_babeltrace2=no
+  AS_IF([test "x$with_babeltrace2" != xno], [
+    PKG_CHECK_MODULES([BABELTRACE2], [babeltrace2 >= 2.0], [have_babeltrace2=yes],
+      [have_babeltrace2=no])
+    AS_IF([test "x$with_babeltrace2" = xyes && test $have_babeltrace2 = no],
+      [AC_MSG_ERROR([babeltrace2 asked for but not found: install libbabeltrace2-dev])])
+  ])
+  AS_IF([test $have_babeltrace2 = yes],
+    [AC_DEFINE([HAVE_BABELTRACE2], [1], [Define to 1 if libbabeltrace2 is there.])],
+    [BABELTRACE2_CFLAGS= BABELTRACE2_LIBS=])
+])
+
 AC_DEFUN([SCI_TEST_TOOLS], [
   PKG_CHECK_MODULES([CMOCKA], [cmocka], [have_cmocka=yes], [have_cmocka=no])
   AM_CONDITIONAL([HAVE_CMOCKA], [test $have_cmocka = yes])
@@ -110,6 +126,7 @@ eztrace-sci $PACKAGE_VERSION
   kernel tracer                    $have_bpf`test $have_bpf = yes || echo " ($have_bpf_why)"`
   call stacks (libunwind)          $have_libunwind`test $have_libunwind = yes || echo ' (install libunwind-dev)'`
   lines of call sites (libdw)      $have_libdw`test $have_libdw = yes || echo ' (install libdw-dev)'`
+  traces of LTTng (babeltrace2)    $have_babeltrace2`test $have_babeltrace2 = yes || echo ' (install libbabeltrace2-dev)'`
   unit tests (cmocka)              $have_cmocka`test $have_cmocka = yes || echo ' (install libcmocka-dev)'`
   warnings are errors              ${enable_werror-no}
   sanitizers                       ${SCI_SANITIZE:-none}

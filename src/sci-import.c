@@ -37,7 +37,8 @@ static const struct argp_option argp_options[] = {
 };
 
 static const char doc[] =
-	"Reads logs of other tools (strace, blktrace, IOTracer, QEMU, Darshan DXT, Paje, ...) and "
+	"Reads logs of other tools (strace, LTTng, blktrace, IOTracer, QEMU, Darshan DXT, Paje, "
+	"...) and "
 	"writes them, several by thread and time, as one OTF2 archive. sci-merge and sci-analyze "
 	"take such a log directly as well."
 	"\v"

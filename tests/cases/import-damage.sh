@@ -87,7 +87,7 @@ status 0 sci-import --list-formats
 has "$scratch/out" '^strace +output of strace'
 # every format is in the man page's table
 while read -r name _; do
-	grep -q "^\.BR* $name\$" "$SCI_SRC/doc/man/sci-import.1" || fail "sci-import(1) lacks $name"
+	grep -q "^\.It Cm $name\$" "$SCI_SRC/doc/man/sci-import.1" || fail "sci-import(1) lacks $name"
 done <"$scratch/out"
 
 # 4 threads, each in turn; then blocks of 5000 lines, the last one first: the same archive
@@ -112,6 +112,27 @@ for name in ordered reversed; do
 		>"$scratch/$name.events"
 done
 cmp "$scratch/ordered.events" "$scratch/reversed.events" || fail "order in the log changes the archive"
+
+# calls that never ended: killed in one, going on at the end, and of two that are no I/O
+cat >"$bad" <<'END'
+7 1700000000.000000 openat(AT_FDCWD, "/tmp/x", O_RDWR) = 3 <0.000010>
+7 1700000000.001000 write(3, "abc", 3 <unfinished ...>
+8 1700000000.002000 read(3,  <unfinished ...>
+9 1700000000.003000 futex(0x1, FUTEX_WAIT, 1, NULL <unfinished ...>
+7 1700000000.500000 +++ killed by SIGKILL +++
+10 1700000000.600000 wait4(-1,  <unfinished ...>
+11 1700000000.700000 pread64(0</tmp/y>,  <detached ...>
+9 1700000001.000000 --- SIGTERM {si_signo=SIGTERM} ---
+END
+status 0 sci-import "$bad" -o "$scratch/bad.otf2"
+has "$scratch/out" 'bad.otf2: .* 3 truncated'
+status 1 sci-import --strict "$bad" -o "$scratch/bad.otf2"
+status 0 "$SCI_BUILD/tests/programs/dump-trace" "$scratch/bad.otf2"
+# dump-trace: number, ns, kind, region, ...: until when each lasts
+awk '$3 == "LEAVE" { printf "%.0f %s\n", ($2 - 1700000000000000000) / 1000000, $4 }' "$scratch/out" | sort -n \
+	>"$scratch/lasts"
+printf '0 vfs:sys_openat\n500 vfs:sys_write\n1000 vfs:sys_pread64\n1000 vfs:sys_read\n' |
+	sort -n | cmp - "$scratch/lasts" || fail "how long unfinished calls last: $(cat "$scratch/lasts")"
 
 # ten times the log, the same memory: the limit is that of a tenth of its events
 (

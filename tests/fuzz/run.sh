@@ -15,8 +15,8 @@ if [ ! -x $program ] || [ -n "$newest" ]; then
 	# shellcheck disable=SC2046,SC2086 # lists of files, of options
 	${FUZZ_CC:-clang} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -I. -I"${SCI_BUILD:-build/obj}" tests/fuzz/source.c tests/fuzz/libfuzzer.c $sources \
-		$(pkg-config --cflags jansson 2>/dev/null) ${FUZZ_CFLAGS:-} -o $program.new \
-		-lotf2 -ljansson -lpthread ${FUZZ_LIBS:-}
+		$(pkg-config --cflags jansson babeltrace2 2>/dev/null || pkg-config --cflags jansson) ${FUZZ_CFLAGS:-} -o $program.new \
+		$(pkg-config --libs babeltrace2 2>/dev/null) -lotf2 -ljansson -lpthread ${FUZZ_LIBS:-}
 	mv $program.new $program
 fi
 corpus=

@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+"""Kernel traces as LTTng writes them (CTF, made here by babeltrace2): system calls and block requests
+come out as they were put in; threads by context or by switches; damage, lost events, refusals."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import bt2
+    import otf2  # noqa: F401
+except ImportError as e:
+    print(f"skipped: {e} (python3-bt2, python3-otf2)")
+    sys.exit(77)
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import unified  # noqa: E402
+
+scratch = tempfile.TemporaryDirectory(prefix="sci-test.")
+archive = os.path.join(scratch.name, "x.otf2")
+OFFSET_S = 1700000000  # of the clock to the time of day
+DEV = 252 << 20 | 3
+SIGNED = {"fd", "dfd", "ret", "error", "offset"}
+TEXT = {"filename", "comm", "next_comm", "child_comm", "name", "procname"}
+
+
+def fail(what):
+    sys.exit(f"FAILED: {what}")
+
+
+def equal(what, got, expected):
+    if got != expected:
+        fail(f"{what}: {got}, expected {expected}")
+
+
+class Events(bt2._UserMessageIterator):
+    """The events of the source's list: (ns, cpu, name, {field: value}[, (pid, tid, comm)])."""
+
+    def __init__(self, config, port):
+        trace_class, stream_class, clock, events, context = port.user_data
+        trace = trace_class()
+        self.messages = []
+        classes = {}
+        streams = {}
+        for cpu in sorted({e[1] for e in events}):
+            streams[cpu] = trace.create_stream(stream_class)
+            self.messages.append(self._create_stream_beginning_message(streams[cpu]))
+        packets = {}
+        for cpu, stream in streams.items():
+            packets[cpu] = stream.create_packet()
+            packets[cpu].context_field["cpu_id"] = cpu
+            self.messages.append(self._create_packet_beginning_message(packets[cpu], events[0][0]))
+        for ns, cpu, name, fields, *who in events:
+            if name == "discarded":
+                self.messages.append(self._create_packet_end_message(packets[cpu], ns))
+                self.messages.append(self._create_discarded_events_message(
+                    streams[cpu], fields["n"], ns, events[-1][0]))
+                packets[cpu] = streams[cpu].create_packet()
+                packets[cpu].context_field["cpu_id"] = cpu
+                self.messages.append(self._create_packet_beginning_message(packets[cpu], ns))
+                continue
+            if name not in classes:
+                payload = trace_class.create_structure_field_class()
+                for field in fields:
+                    payload += [(field, trace_class.create_string_field_class() if field in TEXT
+                                 else trace_class.create_signed_integer_field_class(64)
+                                 if field in SIGNED
+                                 else trace_class.create_unsigned_integer_field_class(64))]
+                classes[name] = stream_class.create_event_class(name=name,
+                                                                payload_field_class=payload)
+            message = self._create_event_message(classes[name], packets[cpu],
+                                                 default_clock_snapshot=ns)
+            for field, value in fields.items():
+                message.event.payload_field[field] = value
+            if context:
+                pid, tid, comm = who[0]
+                common = message.event.common_context_field
+                common["pid"], common["tid"], common["procname"] = pid, tid, comm
+            self.messages.append(message)
+        last = events[-1][0]
+        for cpu, stream in streams.items():
+            self.messages.append(self._create_packet_end_message(packets[cpu], last))
+            self.messages.append(self._create_stream_end_message(stream))
+
+    def __next__(self):
+        if not self.messages:
+            raise StopIteration
+        return self.messages.pop(0)
+
+
+@bt2.plugin_component_class
+class Source(bt2._UserSourceComponent, message_iterator_class=Events):
+    def __init__(self, config, params, obj):
+        events, context = obj
+        trace_class = self._create_trace_class()
+        clock = self._create_clock_class(name="monotonic", frequency=1000000000,
+                                         offset=bt2.ClockClassOffset(OFFSET_S, 0),
+                                         origin_is_unix_epoch=True)
+        packet = trace_class.create_structure_field_class()
+        packet += [("cpu_id", trace_class.create_unsigned_integer_field_class(32))]
+        common = None
+        if context:
+            common = trace_class.create_structure_field_class()
+            common += [("pid", trace_class.create_signed_integer_field_class(32)),
+                       ("tid", trace_class.create_signed_integer_field_class(32)),
+                       ("procname", trace_class.create_string_field_class())]
+        stream_class = trace_class.create_stream_class(
+            default_clock_class=clock, supports_packets=True,
+            packets_have_beginning_default_clock_snapshot=True,
+            packets_have_end_default_clock_snapshot=True,
+            supports_discarded_events=True, discarded_events_have_default_clock_snapshots=True,
+            packet_context_field_class=packet, event_common_context_field_class=common)
+        self._add_output_port("out", (trace_class, stream_class, clock, events, context))
+
+
+def threads_of(read):
+    return {int(name.split(" tid ")[1]): t for name, t in read["threads"].items() if " tid " in name}
+
+
+def write(name, events, context):
+    path = os.path.join(scratch.name, name)
+    graph = bt2.Graph()
+    source = graph.add_component(Source, "source", obj=(events, context))
+    sink = graph.add_component(bt2.find_plugin("ctf").sink_component_classes["fs"], "sink",
+                               params={"path": path, "assume-single-trace": True, "quiet": True})
+    graph.connect_ports(source.output_ports["out"], list(sink.input_ports.values())[0])
+    graph.run()
+    return path
+
+
+def load(*words, status=0):
+    got = subprocess.run(["sci-import", *words, "-o", archive], text=True, capture_output=True,
+                         check=False)
+    if got.returncode != status:
+        fail(f"sci-import {words}: status {got.returncode}: {got.stderr}")
+    if status:
+        equal(f"sci-import {words}: lines", got.stderr.count("\n"), 1)
+        return got.stderr
+    printed = subprocess.run(["otf2-print", "-Werror", archive], text=True, capture_output=True,
+                             check=False)
+    if printed.returncode:
+        fail(f"otf2-print: {printed.stderr}")
+    counts = {}
+    for line in got.stdout.split("\n")[:2]:  # of the log, then what the merge's check made of it
+        counts.update((what, int(n)) for n, what in re.findall(r"(\d+) ([a-zO/]+)",
+                                                               line.split(": ", 1)[1])
+                      if what not in ("events",))
+    return unified.read(archive), counts, printed.stdout
+
+
+A = (7, 7, "writer")
+B = (7, 8, "writer")
+K = (90, 90, "kworker/0:1")
+T = 5_000_000_000
+rq = {"dev": DEV, "sector": 2048, "nr_sector": 8, "rwbs": 1}
+# a thread opens, writes twice, seeks, reads; a second one of its process reads by pread; a bio
+events = [
+    (T + 0, 0, "syscall_entry_openat", {"dfd": -100, "filename": "/data/x", "flags": 0o1102,
+                                        "mode": 0o644}, A),
+    (T + 10, 0, "syscall_exit_openat", {"ret": 3}, A),
+    (T + 20, 0, "syscall_entry_write", {"fd": 3, "buf": 1, "count": 4096}, A),
+    (T + 25, 1, "syscall_entry_futex", {"uaddr": 1}, B),
+    (T + 30, 0, "syscall_exit_write", {"ret": 4096}, A),
+    (T + 40, 0, "syscall_entry_write", {"fd": 3, "buf": 1, "count": 4096}, A),
+    (T + 41, 0, "block_bio_queue", {"dev": DEV, "sector": 2048, "nr_sector": 8, "rwbs": 1,
+                                    "tid": 90, "comm": "kworker/0:1"}, K),
+    (T + 42, 0, "block_rq_insert", {**rq, "tid": 90, "comm": "kworker/0:1"}, K),
+    (T + 44, 0, "block_rq_issue", {**rq, "tid": 90, "comm": "kworker/0:1"}, K),
+    (T + 50, 0, "syscall_exit_write", {"ret": 4096}, A),
+    (T + 60, 0, "syscall_entry_lseek", {"fd": 3, "offset": 1024, "whence": 0}, A),
+    (T + 61, 0, "syscall_exit_lseek", {"ret": 1024}, A),
+    (T + 70, 0, "syscall_entry_read", {"fd": 3, "count": 512}, A),
+    (T + 75, 1, "syscall_entry_pread64", {"fd": 3, "count": 100, "pos": 8000}, B),
+    (T + 80, 0, "syscall_exit_read", {"ret": 512}, A),
+    (T + 85, 1, "syscall_exit_pread64", {"ret": 100}, B),
+    (T + 90, 1, "block_rq_complete", {**rq, "error": 0}, B),
+    (T + 91, 1, "discarded", {"n": 5}, None),
+    (T + 92, 1, "syscall_exit_close", {"ret": 0}, B),
+    (T + 95, 0, "syscall_entry_fsync", {"fd": 3}, A),
+    (T + 100, 1, "syscall_exit_futex", {"ret": 0}, B),
+]
+path = write("context", events, True)
+# the folder, the session's folder, the metadata by name
+session = os.path.join(scratch.name, "session")
+os.mkdir(session)
+shutil.copytree(path, os.path.join(session, "kernel"))
+for name in (path, session, os.path.join(path, "metadata")):
+    read, counts, printed = load(name)
+    equal("records", counts["records"], len(events) - 1)
+    equal("lost", counts["lost"], 5)
+    equal("orphans (an exit without entry)", counts["orphan"], 1)
+    equal("truncated (fsync never ended)", counts["truncated"], 1)
+threads = threads_of(read)
+equal("calls of the first thread", dict(threads[7]["calls"]),
+      {"vfs:sys_openat": 1, "vfs:sys_write": 2, "vfs:sys_lseek": 1, "vfs:sys_read": 1,
+       "vfs:sys_fsync": 1})
+equal("calls of the second one", dict(threads[8]["calls"]), {"vfs:sys_pread64": 1})
+
+
+def attributes(region):
+    """(time, {attribute: value}) of each ENTER of REGION."""
+    found = []
+    for m in re.finditer(rf'^ENTER +\d+ +(\d+) +Region: "{region}".*\n((?: +ADDITIONAL.*\n)?)',
+                         printed, re.M):
+        found.append((int(m[1]), {k: int(v) for k, v in
+                                  re.findall(r'\("(\w+)" <\d+>; \w+; (-?\d+)\)', m[2])}))
+    return found
+
+
+equal("writes", [(t, a["size"], a["offset"]) for t, a in attributes("vfs:sys_write")],
+      [(T + 20, 4096, 0), (T + 40, 4096, 4096)])
+equal("read", [(t, a["size"], a["offset"]) for t, a in attributes("vfs:sys_read")],
+      [(T + 70, 512, 1024)])
+equal("pread64", [(t, a["size"], a["offset"]) for t, a in attributes("vfs:sys_pread64")],
+      [(T + 75, 100, 8000)])
+definitions = subprocess.run(["otf2-print", "-G", archive], text=True, capture_output=True,
+                             check=False).stdout
+for what, pattern in (("file", '"/data/x"'), ("device", '"252:3"'), ("name", "writer tid 7"),
+                      ("one process for both threads", "writer pid 7")):
+    if not re.search(pattern, definitions):
+        fail(f"{what}: no {pattern}")
+anchor = subprocess.run(["otf2-print", "-A", archive], text=True, capture_output=True,
+                        check=False).stdout
+if "CLOCK_MONOTONIC" not in anchor or str(OFFSET_S * 10**9) not in anchor:
+    fail(f"clock: {anchor}")
+# the bio: begun at its queue, issued, complete on the device's location
+equal("block records", [(m[1], int(m[2])) for m in re.finditer(
+    r"^(IO_OPERATION_\w+) +\d+ +(\d+) .*252:3", printed, re.M)],
+    [("IO_OPERATION_BEGIN", T + 41), ("IO_OPERATION_ISSUED", T + 44),
+     ("IO_OPERATION_COMPLETE", T + 90)])
+# the score knows them
+score = subprocess.run(["sci-analyze", path, "--json"], text=True, capture_output=True, check=False)
+if score.returncode or '"operations":' not in score.stdout:
+    fail(f"sci-analyze: {score.stderr}")
+
+# without contexts the switches tell who runs; fork and exec name it
+switched = [
+    (T + 0, 0, "syscall_exit_read", {"ret": 1}),  # before anything is known
+    (T + 1, 0, "sched_switch", {"next_tid": 20, "next_comm": "sh"}),
+    (T + 2, 0, "sched_process_fork", {"parent_pid": 20, "parent_tid": 20, "child_pid": 21,
+                                      "child_tid": 21, "child_comm": "sh"}),
+    (T + 3, 1, "sched_switch", {"next_tid": 21, "next_comm": "sh"}),
+    (T + 4, 1, "sched_process_exec", {"filename": "/bin/dd", "tid": 21, "old_tid": 21}),
+    (T + 5, 1, "syscall_entry_write", {"fd": 1, "buf": 0, "count": 10}),
+    (T + 6, 0, "syscall_entry_newfstat", {"fd": 1}),
+    (T + 7, 1, "syscall_exit_write", {"ret": -28}),
+    (T + 8, 0, "syscall_exit_newfstat", {"ret": 0}),
+]
+read, counts, printed = load(write("switches", switched, False))
+equal("orphans", counts["orphan"], 1)
+threads = threads_of(read)
+equal("by switches", {tid: dict(t["calls"]) for tid, t in threads.items()},
+      {20: {"vfs:sys_fstat": 1}, 21: {"vfs:sys_write": 1}})
+if not any("dd tid 21" == name for name in read["threads"]) or "errno" not in printed:
+    fail("exec's name, or the error of a call")
+
+# nothing tells whose the events are: said, with the remedy
+nobody = write("nobody", switched[5:], False)
+got = subprocess.run(["sci-import", nobody, "-o", archive], text=True, capture_output=True, check=False)
+if "add-context" not in got.stderr:
+    fail(f"no remedy: {got.stderr}")
+
+# damage: what was before it stays with --lenient
+stream = next(os.path.join(path, f) for f in sorted(os.listdir(path)) if f != "metadata")
+with open(stream, "r+b") as file:
+    file.truncate(os.path.getsize(stream) - 7)
+message = load(path, status=1)
+print(message, end="")
+if "babeltrace2" not in message and "--lenient" not in message:
+    fail(f"a truncated stream: {message}")
+with open(os.path.join(path, "metadata"), "a") as file:
+    file.write("event {{{")
+message = load(path, status=1)
+print(message, end="")
+if "babeltrace2" not in message:
+    fail(f"damaged metadata: {message}")
+os.remove(os.path.join(path, "metadata"))
+load(path, status=1)
