@@ -135,8 +135,14 @@ second.write()
 program.write()
 third = Program("folder/third")
 third.write()
+# an open that still waits at the end is of a file nobody knows yet, so of none in the folder
+os.mkfifo(path("fifo"))
+waiting = subprocess.Popen(["cat", path("fifo")])
+time.sleep(0.2)
 tracer.send_signal(signal.SIGTERM)
 spool = end(tracer, "all")
+waiting.kill()
+waiting.wait()
 assert len(ops_on(spool, "folder/second", "write")) == 2
 assert len(ops_on(spool, "folder/third", "write")) == 2
 assert not ops_on(spool, "file")
