@@ -147,8 +147,9 @@ assert len(ops_on(spool, "folder/second", "write")) == 2
 assert len(ops_on(spool, "folder/third", "write")) == 2
 assert not ops_on(spool, "file")
 assert {op.pid for op in spool.ops} == {second.pid, third.pid}
-tracer = start("all-of-it", "--all", "--duration=0.3")
+tracer = start("all-of-it", "--all")
 control("status", "all-of-it")
+control("stop", "all-of-it")
 spool = end(tracer, "all-of-it")
 assert tracer.pid not in {op.pid for op in spool.ops}, "it traced itself"
 
