@@ -21,3 +21,6 @@ dist_doc_DATA += doc/howto-probe.md
 
 dist_man_MANS += doc/man/sci-export.1
 dist_doc_DATA += doc/howto-export.md doc/library.md
+
+dist_man_MANS += doc/man/sci-plot.1
+dist_doc_DATA += doc/experiments.md

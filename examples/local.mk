@@ -32,3 +32,10 @@ EXTRA_DIST += examples/bytes-per-second.c
 # ./dev truth: runs them all and looks whether the score names them.
 EXTRA_DIST += examples/causes/truth.py examples/causes/causes.py examples/causes/conditions.py \
 	examples/causes/scoring.py
+
+# What tracing costs, and the paper's evaluation: ./dev overhead, ./dev paper. What both use is in measuring.
+noinst_PROGRAMS += examples/measuring/elapsed
+examples_measuring_elapsed_SOURCES = examples/measuring/elapsed.c
+EXTRA_DIST += examples/measuring/cells.py examples/measuring/fio.py examples/measuring/tracers.py
+EXTRA_DIST += examples/overhead/overhead.py examples/overhead/tasks.py
+EXTRA_DIST += examples/ezio-paper/paper.py examples/ezio-paper/published.py

@@ -96,3 +96,25 @@ src_sci_record_SOURCES = \
 	src/watch.c src/watch.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
 src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
+
+# Figures: a Python script and a module per plot; they need matplotlib when they run, not before.
+bin_SCRIPTS += src/sci-plot
+EXTRA_DIST += src/sci-plot.in
+CLEANFILES += src/sci-plot
+plotdir = $(pkgdatadir)/plot
+dist_plot_DATA = \
+	src/plot/plot_addresses.py \
+	src/plot/plot_blame.py \
+	src/plot/plot_compare.py \
+	src/plot/plot_cost.py \
+	src/plot/plot_events.py \
+	src/plot/plot_levels.py \
+	src/plot/plot_threads.py \
+	src/plot/plot_timeline.py \
+	src/plot/plots.py \
+	src/plot/reading.py \
+	src/plot/style.py
+src/sci-plot: $(srcdir)/src/sci-plot.in Makefile
+	$(AM_V_GEN)mkdir -p src && $(SED) -e 's|@plotdir[@]|$(plotdir)|' \
+		-e 's|@PACKAGE_NAME[@]|$(PACKAGE_NAME)|' -e 's|@PACKAGE_VERSION[@]|$(PACKAGE_VERSION)|' \
+		$(srcdir)/src/sci-plot.in >$@.new && chmod +x $@.new && mv $@.new $@

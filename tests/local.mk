@@ -250,3 +250,6 @@ tests_programs_random_trace_LDADD = eta-ext/libeta.la
 script_tests += tests/cases/analyze-misuse.sh tests/cases/analyze-full-disk.sh tests/cases/analyze-json.py \
 	tests/cases/analyze-schema.py tests/cases/paper-score.py
 EXTRA_DIST += tests/paper_score.py tests/bench/analyze.sh
+
+# Figures and experiments.
+script_tests += tests/cases/plot.sh tests/cases/experiments.sh

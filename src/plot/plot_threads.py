@@ -1,0 +1,77 @@
+# A number against the number of threads: mean, with the least and the largest of the repetitions.
+# SPDX-License-Identifier: BSD-3-Clause
+from reading import Unusable, number, pick, read_csv
+
+NAME = "threads"
+SUMMARY = "a number against the number of threads: mean, least and largest of the repetitions"
+INPUT = "FILE is the csv of an experiment (./dev paper), a row per run."
+N_INPUTS = 1
+SIZE_MM = 85, 70
+
+LABELS = {
+    "throughput_mib_s": "Throughput (MiB/s)",
+    "elapsed_s": "Time (s)",
+    "sci_paper": "as published",
+    "sci": "the part that others caused",
+    "sci_baseline": "against one thread alone",
+    "write_share": "Share of time in write (%)",
+}
+PERCENT = "write_share",
+
+
+def add_options(parser):
+    parser.add_argument("--y", metavar="COLUMN[,COLUMN]", default="throughput_mib_s",
+                        help="what to show (default: throughput_mib_s); several: a line each")
+    parser.add_argument("--by", metavar="COLUMN", help="a line for each text in this column")
+    parser.add_argument("--where", metavar="COLUMN=TEXT", action="append",
+                        help="these rows only; may be given several times")
+    parser.add_argument("--ylabel", metavar="TEXT", help="what the y axis says")
+
+
+def lines(name, rows, columns, by):
+    """[(label, {threads: [values]})]"""
+    found = {}
+    for row in rows:
+        for column in columns:
+            value, threads = number(name, row, column), number(name, row, "threads")
+            if value is None or threads is None:
+                continue
+            label = ", ".join(([LABELS.get(column, column)] if len(columns) > 1 else [])
+                              + ([row[by]] if by else []))
+            if column in PERCENT:
+                value *= 100
+            found.setdefault(label, {}).setdefault(threads, []).append(value)
+    return list(found.items())
+
+
+def draw(figure, names, options):
+    import style
+    name = names[0]
+    columns = options.y.split(",")
+    needed = ["threads"] + columns + ([options.by] if options.by else [])
+    rows = pick(name, list(read_csv(name, needed, "./dev paper")), options.where)
+    found = lines(name, rows, columns, options.by)
+    if not found:
+        raise Unusable(f"{name}: no numbers in column {options.y}")
+    if len(found) > len(style.PALETTE):
+        raise Unusable(f"{name}: {len(found)} lines are too many for one figure; --where picks")
+    axes = figure.add_subplot()
+    for i, (label, points) in enumerate(found):
+        x = sorted(points)
+        means = [sum(points[n]) / len(points[n]) for n in x]
+        axes.fill_between(x, [min(points[n]) for n in x], [max(points[n]) for n in x],
+                          color=style.PALETTE[i], alpha=0.18, linewidth=0)
+        axes.plot(x, means, color=style.PALETTE[i], marker=style.MARKERS[i], label=label,
+                  markeredgecolor="white", markeredgewidth=0.4)
+    style.powers_of_two(axes, {n for _, points in found for n in points})
+    axes.set_xlabel("Threads")
+    axes.set_ylabel(options.ylabel or (LABELS.get(columns[0], columns[0])
+                                       if len(columns) == 1 and not columns[0].startswith("sci")
+                                       else f"SCI {LABELS[columns[0]]}"
+                                       if len(columns) == 1 and columns[0] in LABELS
+                                       else "SCI of the most slowed thread"
+                                       if all(c.startswith("sci") for c in columns)
+                                       else ", ".join(columns)))
+    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+    if len(found) > 1 or options.by:
+        style.legend_above(axes, columns=1 if max(len(f[0]) for f in found) > 18 else 3)

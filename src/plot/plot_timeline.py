@@ -1,0 +1,56 @@
+# The score over time: what was lost in each piece of it, by level, and the part of I/O that was.
+# SPDX-License-Identifier: BSD-3-Clause
+from reading import LEVELS, Unusable, number, read_csv
+
+NAME = "timeline"
+SUMMARY = "the score over time: what was lost when, and at which level"
+INPUT = "FILE is the output of sci-analyze --timeline --csv."
+N_INPUTS = 1
+SIZE_MM = 150, 90
+
+NEEDED = ["from_ns", "to_ns", "io_ns", "lost_ns"] + [f"at_{level}_ns" for level in LEVELS]
+
+
+def add_options(parser):
+    del parser
+
+
+def draw(figure, names, options):
+    del options
+    import style
+    name = names[0]
+    rows = list(read_csv(name, NEEDED, "sci-analyze --timeline --csv"))
+    if not rows:
+        raise Unusable(f"{name}: no pieces of time in it")
+    cells = [{column: number(name, row, column) or 0 for column in NEEDED} for row in rows]
+    counted = [number(name, row, "others_ns") if row.get("others_ns") else c["lost_ns"]
+               for row, c in zip(rows, cells)]
+    if any(c["to_ns"] <= c["from_ns"] for c in cells):
+        raise Unusable(f"{name}: a piece of time that ends before it begins")
+    scale, unit = style.time_unit(cells[-1]["to_ns"])
+    edges = [c["from_ns"] / scale for c in cells]
+    widths = [(c["to_ns"] - c["from_ns"]) / scale for c in cells]
+    upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [2, 1]})
+    above, below = [0.0] * len(cells), [0.0] * len(cells)
+    for level in LEVELS:
+        # time lost in a piece over its length: how many threads were held up meanwhile
+        values = [c[f"at_{level}_ns"] / (c["to_ns"] - c["from_ns"]) for c in cells]
+        if not any(values):
+            continue
+        starts = [above[i] if v >= 0 else below[i] for i, v in enumerate(values)]
+        upper.bar(edges, values, widths, bottom=starts, align="edge", label=level,
+                  color=style.LEVEL_COLOURS[level], linewidth=0)
+        for i, v in enumerate(values):
+            if v >= 0:
+                above[i] += v
+            else:
+                below[i] += v
+    upper.set_ylabel("Threads held up")
+    if upper.get_legend_handles_labels()[0]:
+        style.legend_above(upper, columns=6)
+    shares = [lost / c["io_ns"] if c["io_ns"] else 0 for lost, c in zip(counted, cells)]
+    lower.stairs(shares, edges + [edges[-1] + widths[-1]], color="#000000", linewidth=1)
+    lower.set_ylim(min(0, min(shares)), 1.02)
+    lower.set_ylabel("SCI_io")
+    lower.set_xlabel(f"Time ({unit})")
+    lower.set_xlim(edges[0], edges[-1] + widths[-1])

@@ -1,0 +1,78 @@
+# What the plots read: csv and the json of sci-analyze, with messages that say what is wrong and where.
+# SPDX-License-Identifier: BSD-3-Clause
+import csv
+import json
+
+
+class Unusable(Exception):
+    """An input that cannot be drawn: one line, naming it, the place and the remedy."""
+
+
+LEVELS = "user", "vfs", "pagecache", "fs", "block", "cpu"
+
+
+def read_json(name):
+    """The report of sci-analyze in NAME."""
+    try:
+        with open(name, encoding="utf-8") as f:
+            report = json.load(f)
+    except ValueError as error:
+        raise Unusable(f"{name}: no json ({error}); make it with sci-analyze --json") from error
+    if not isinstance(report, dict) or not {"version", "threads", "application"} <= set(report):
+        raise Unusable(f"{name}: not a report of sci-analyze --json")
+    if report["version"] != 1:
+        raise Unusable(f"{name}: version {report['version']} of the report, this reads 1")
+    if not report["threads"]:
+        raise Unusable(f"{name}: a trace without threads that do I/O")
+    return report
+
+
+def read_csv(name, needed, made_by):
+    """Yields NAME's rows as dictionaries; the columns NEEDED must be there. MADE_BY: the remedy."""
+    with open(name, newline="", encoding="utf-8", errors="replace") as f:
+        try:
+            rows = csv.DictReader(f)
+            missing = [column for column in needed if column not in (rows.fieldnames or [])]
+            if missing:
+                raise Unusable(f"{name}: no column {', '.join(missing)}; make it with {made_by}")
+            for row in rows:
+                if None in row or None in row.values():
+                    raise Unusable(f"{name}: line {rows.line_num}: too many or too few cells")
+                yield row
+        except csv.Error as error:
+            raise Unusable(f"{name}: no csv ({error}); make it with {made_by}") from error
+
+
+def number(name, row, column):
+    """The number in COLUMN, None where the cell is empty."""
+    text = row[column]
+    if text == "":
+        return None
+    try:
+        return float(text)
+    except ValueError as error:
+        raise Unusable(f"{name}: column {column}: '{text}' is no number") from error
+
+
+def pick(name, rows, conditions):
+    """Those of ROWS with COLUMN=TEXT for each of CONDITIONS."""
+    for condition in conditions or []:
+        column, equals, text = condition.partition("=")
+        if not equals:
+            raise Unusable(f"--where={condition}: COLUMN=TEXT is needed")
+        if rows and column not in rows[0]:
+            raise Unusable(f"{name}: no column {column} (--where={condition})")
+        rows = [row for row in rows if row[column] == text]
+        if not rows:
+            raise Unusable(f"{name}: no row with {condition}")
+    return rows
+
+
+def counts_by_others(report):
+    """Whether the report splits what was lost in what others caused and the rest."""
+    return "contended_ns" in report["application"]
+
+
+def slowdown_levels(part, report):
+    """Per level, the time of PART (a thread or the application) that the score counts."""
+    return part["contended_levels"] if counts_by_others(report) else part["levels"]

@@ -1,0 +1,149 @@
+#!/bin/sh
+# sci-plot: each plot, in each form, from what the other commands print; and what it says to misuse.
+# shellcheck source=tests/lib.sh
+. "$SCI_SRC/tests/lib.sh"
+/usr/bin/python3 -c 'import matplotlib' 2>/dev/null || skip "python3-matplotlib is not installed"
+export SCI_PLOT_DIR="$SCI_SRC/src/plot" MPLCONFIGDIR="$scratch/matplotlib"
+cd "$scratch"
+
+random=$SCI_BUILD/tests/programs/random-trace
+"$random" 7 6 one.otf2 scheduler
+"$random" 8 3 two.otf2 scheduler
+for t in one two; do
+	sci-analyze --json $t.otf2 >$t.json
+done
+sci-analyze --json --sci=paper one.otf2 >paper.json
+
+# drawn PLOT ARGUMENT...: it makes pdf, svg and png; the svg's texts go to PLOT.text
+drawings=
+drawn()
+{
+	plot=$1
+	name=$plot$(echo "$drawings" | wc -w)
+	drawings="$drawings $name"
+	status 0 sci-plot "$@" -o "$name.pdf" -o "$name.svg" -o "$name.png" --title "Title of $plot"
+	[ ! -s err ] || fail "$plot: $(cat err)"
+	sed -n 's/.*<text[^>]*>\([^<]*\)<.*/\1/p' "$name.svg" >"$plot.text"
+	has "$plot.text" "^Title of $plot\$"
+}
+
+drawn levels one.json
+has levels.text '^Time lost to others \('
+has levels.text '^block$'
+drawn levels paper.json --of=io --top=2
+has levels.text '^Time in I/O \('
+has levels.text '^2 of [3-6] threads$'
+drawn blame one.json --top=3
+has blame.text '^was slowed$'
+has blame.text ' more$'
+drawn compare one.json two.json --names=before,after --per-operation
+has compare.text '^before$'
+has compare.text '^SCI of each thread$'
+
+cat >timeline.csv <<'END'
+from_ns,to_ns,operations,io_ns,lost_ns,others_ns,at_user_ns,at_vfs_ns,at_pagecache_ns,at_fs_ns,at_block_ns,at_cpu_ns
+0,1000000,5,900000,500000,400000,-20000,0,120000,300000,0,0
+1000000,2000000,5,1900000,1500000,1400000,0,0,100000,1300000,0,0
+END
+drawn timeline timeline.csv
+has timeline.text '^Threads held up$'
+has timeline.text '^Time \(ms\)$'
+
+cat >addresses.csv <<'END'
+host,pid,tid,thread,level,region,depth,begin_ns,end_ns,size,offset,dev,inode,path,ret,who,truncated
+vm,1,1,"a, b",user,pread64,0,100,200,4096,8192,1:1,7,/data/x,4096,,0
+vm,1,2,c,user,fputs,0,5000000,5000100,10,0,1:1,8,/data/y,10,,0
+vm,1,2,c,user,lseek,0,5000000,5000100,,4711,1:1,8,/data/y,10,,0
+vm,1,2,c,block,block request: write,0,600,700,4096,1048576,8:0,8,vda,,,0
+END
+drawn addresses addresses.csv
+has addresses.text '^Reads: 1$'
+has addresses.text '^Writes: 1$'
+drawn addresses addresses.csv --level=block --by=thread
+has addresses.text '^Device address \(MiB\)$'
+# what sci-export writes has the columns; this trace has no addresses
+sci-export one.otf2 -o one.csv
+status 1 sci-plot addresses one.csv -o x.png
+has err 'one.csv: no transfers with an address$'
+
+cat >runs.csv <<'END'
+io,threads,configuration,throughput_mib_s,sci
+buffered,1,user,100.5,0
+buffered,1,user,120,
+buffered,64,user,900,0.5
+direct,1,user,3,0.1
+buffered,64,both,800,0.4
+END
+drawn threads runs.csv --where io=buffered --by=configuration
+has threads.text '^Throughput \(MiB/s\)$'
+has threads.text '^both$'
+has threads.text '^64$'
+printf 'io,level,events\nbuffered,user,1000\nbuffered,user,1100\ndirect,block,70\n' >events.csv
+drawn events events.csv
+has events.text '^block$'
+cat >cost.csv <<'END'
+task,cache,tracer,added_percent,sigma_percent,significant
+gzip,hot,user,3,2,no
+gzip,hot,strace,1400,2,yes
+gzip,cold,strace,300,2,yes
+tar,cold,user,,,
+END
+drawn cost cost.csv
+has cost.text '^Added time \(%\), cold$'
+
+# the same input, the same bytes, whatever else is drawn
+sci-plot cost cost.csv -o again.pdf -o again.svg --title 'Title of cost'
+for suffix in svg pdf; do
+	cmp "again.$suffix" "$name.$suffix" || fail "another $suffix from the same input"
+done
+
+# shellcheck disable=SC2086 # a list of words
+/usr/bin/python3 - $drawings <<'END'
+import sys
+import xml.dom.minidom
+import matplotlib.image
+for name in sys.argv[1:]:
+    pdf = open(name + ".pdf", "rb").read()
+    assert pdf.startswith(b"%PDF") and pdf.rstrip().endswith(b"%%EOF") and len(pdf) > 4000, name
+    xml.dom.minidom.parse(name + ".svg")
+    image = matplotlib.image.imread(name + ".png")[:, :, :3]
+    # drawn upon: neither blank nor of one colour; and nothing is cut off at the edges
+    assert image.min() < 0.3 and image.reshape(-1, 3).std() > 0.03, name
+    for edge in (image[0], image[-1], image[:, 0], image[:, -1]):
+        assert edge.min() > 0.99, name + ": something is at the edge of the picture"
+END
+
+# misuse: two lines, status 2
+for words in 'levels one.json' 'levels one.json -o x.gif' 'nothing one.json -o x.png' \
+	'levels -o x.png' 'compare one.json -o x.png' 'levels one.json -o x.png --width=0' ''; do
+	# shellcheck disable=SC2086 # a list of words
+	status 2 sci-plot $words
+	[ "$(wc -l <err)" -eq 2 ] || fail "sci-plot $words: $(cat err)"
+done
+
+# bad_input PATTERN ARGUMENT...: one line that says so, status 1, and no figure
+bad_input()
+{
+	pattern=$1
+	shift
+	status 1 sci-plot "$@" -o bad.pdf
+	one_line err
+	has err "^sci-plot: .*$pattern"
+	[ ! -e bad.pdf ] || fail "$*: left a figure"
+}
+bad_input 'missing.json' levels missing.json
+bad_input 'no json .*sci-analyze --json' levels cost.csv
+printf '{}' >empty.json
+bad_input 'not a report' blame empty.json
+bad_input 'blames nobody' blame paper.json
+bad_input 'scored differently' compare one.json paper.json
+bad_input 'no column threads, throughput_mib_s; make it with ./dev paper' threads cost.csv
+bad_input 'no row with io=paper' threads runs.csv --where io=paper
+printf 'threads,throughput_mib_s\n1,many\n' >bad.csv
+bad_input "column throughput_mib_s: 'many' is no number" threads bad.csv
+printf 'threads,throughput_mib_s\n1\n' >bad.csv
+bad_input 'line 2: too many or too few cells' threads bad.csv
+bad_input 'no transfers with an address at level vfs' addresses addresses.csv --level=vfs
+status 1 sci-plot levels one.json -o nowhere/x.pdf
+one_line err
+has err 'nowhere/x.pdf'
