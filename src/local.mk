@@ -39,7 +39,8 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/spill.c src/analysis/spill.h \
 	src/analysis/sweep.c src/analysis/sweep.h \
 	src/analysis/verdict.c src/analysis/verdict.h \
-	src/analysis/waits.c
+	src/analysis/waits.c \
+	src/analysis/weights.c
 src_libanalysis_la_LIBADD = -lm -lpthread
 
 bin_PROGRAMS += src/sci-analyze

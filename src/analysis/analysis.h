@@ -26,7 +26,8 @@ struct analysis_options {
 	unsigned threads;	    /* 0: as many as CPUs */
 	bool callsites;		    /* tell the places in the program apart */
 	bool files;		    /* and the files */
-	uint32_t n_bins; /* and when it was: divide the trace's time into so many; 0: not */
+	uint32_t n_bins;     /* and when it was: divide the trace's time into so many; 0: not */
+	uint32_t n_culprits; /* of a thread, the rest of them are one entry; 0: all */
 	/* told now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL */
 	int (*progress)(void *arg, uint64_t events_done);
 	void *progress_arg;
@@ -45,7 +46,8 @@ struct slowdown {
 /* Time that somebody took from a thread, or from all. */
 struct blame {
 	uint32_t location; /* index into the definitions; ETA_NONE: not in the trace */
-	uint32_t tid;	   /* 0, without a location: nobody was seen to be there */
+	uint32_t tid;	   /* 0, without a location: nobody was seen to be there, or the rest */
+	uint32_t culprits; /* 1; 0: nobody; with options.n_culprits, how many the rest are */
 	int64_t ns;
 	int64_t named_ns; /* of it, because the kernel named them; the rest by overlap */
 };
@@ -72,7 +74,7 @@ struct thread_score {
 	struct slowdown slowdown;
 	double sci, sci_low, sci_high, sci_io; /* paper: low and high equal sci */
 	struct verdict verdict;
-	/* descending time, nobody last; = slowed_ns in sum */
+	/* descending time, then the rest, then nobody; = slowed_ns in sum */
 	const struct blame *blame;
 	uint32_t n_blame;
 	uint64_t slowed_ns;	/* sum over operations and levels of what was lost, where any was */

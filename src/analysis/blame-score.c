@@ -4,33 +4,39 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The culprits of one victim that took most, and what is left for the rest. */
+struct ranking {
+	const struct eta_defs *defs;
+	struct blame *list;
+	uint32_t n, room;
+	uint32_t limit; /* 0: none */
+	bool any_rest, any_nobody;
+	struct blame rest, nobody;
+	int rc;
+};
 
 static struct blame blame_of(const struct eta_defs *defs, const struct sum *sum)
 {
 	struct blame b = { .location = ETA_NONE,
+			   .culprits = 1,
 			   .ns = (int64_t)sum->ns,
 			   .named_ns = (int64_t)sum->named_ns };
 
 	if (sum->key < defs->n_locations) {
 		b.location = (uint32_t)sum->key;
 		b.tid = defs->locations[sum->key].tid;
-	} else if (sum->key != CULPRIT_NOBODY) {
+	} else {
 		b.tid = (uint32_t)sum->key;
 	}
 	return b;
-}
-
-static bool is_nobody(const struct blame *b)
-{
-	return b->location == ETA_NONE && b->tid == 0;
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct blame *x = a, *y = b;
 
-	if (is_nobody(x) != is_nobody(y))
-		return is_nobody(x) ? 1 : -1;
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
 	if (x->tid != y->tid)
@@ -38,49 +44,147 @@ static int by_time(const void *a, const void *b)
 	return (x->location > y->location) - (x->location < y->location);
 }
 
-static uint32_t put(const struct eta_defs *defs, const struct sums *sums, struct blame *blame)
+static void add_to_rest(struct ranking *r, const struct blame *b)
 {
-	for (uint32_t i = 0; i < sums->n; i++)
-		blame[i] = blame_of(defs, &sums->list[i]);
-	if (sums->n)
-		qsort(blame, sums->n, sizeof(*blame), by_time);
-	return sums->n;
+	r->any_rest = true;
+	r->rest.culprits++;
+	r->rest.ns += b->ns;
+	r->rest.named_ns += b->named_ns;
 }
 
-int engine_blame(const struct engine *e, struct analysis *a)
+static bool make_room(struct ranking *r)
 {
-	struct sums all = { 0 };
-	struct blame *next;
-	size_t n = 1;
-	int rc = 0;
+	uint32_t room = r->room ? 2 * r->room : 64;
+	struct blame *list = reallocarray(r->list, room, sizeof(*list));
 
-	for (uint32_t i = 0; !rc && i < a->n_threads; i++) {
-		const struct sums *sums = &e->locations[a->threads[i].location].blame;
+	if (!list) {
+		r->rc = -ENOMEM;
+		return false;
+	}
+	r->list = list;
+	r->room = room;
+	return true;
+}
 
-		n += sums->n;
-		for (uint32_t j = 0; !rc && a->threads[i].scored && j < sums->n; j++)
-			rc = sums_add(&all, sums->list[j].key, sums->list[j].ns,
-				      sums->list[j].named_ns);
+static void take(void *arg, const struct sum *sum)
+{
+	struct ranking *r = arg;
+	struct blame b;
+	uint32_t i;
+
+	if (sum->key == CULPRIT_NOBODY) {
+		r->any_nobody = true;
+		r->nobody = (struct blame){ .location = ETA_NONE,
+					    .ns = (int64_t)sum->ns,
+					    .named_ns = (int64_t)sum->named_ns };
+		return;
 	}
-	a->all_blame = rc ? NULL : calloc(n + all.n, sizeof(*a->all_blame));
-	if (!a->all_blame) {
-		rc = -ENOMEM;
-		goto out;
+	b = blame_of(r->defs, sum);
+	if (!r->limit || r->n < r->limit) {
+		if (r->n < r->room || make_room(r))
+			r->list[r->n++] = b;
+		if (r->n == r->limit)
+			qsort(r->list, r->n, sizeof(b), by_time);
+		return;
 	}
-	next = a->all_blame;
+	/* sorted from here on: few get past the last one */
+	i = r->n - 1;
+	if (by_time(&r->list[i], &b) < 0) {
+		add_to_rest(r, &b);
+		return;
+	}
+	add_to_rest(r, &r->list[i]);
+	for (; i && by_time(&b, &r->list[i - 1]) < 0; i--)
+		r->list[i] = r->list[i - 1];
+	r->list[i] = b;
+}
+
+/* Appends the row to the table. */
+static int put(struct ranking *table, const struct blame_row *row)
+{
+	struct ranking r = { .defs = table->defs,
+			     .limit = table->limit,
+			     .rest.location = ETA_NONE };
+
+	blame_row_list(row, r.defs->n_locations, take, &r);
+	if (r.n)
+		qsort(r.list, r.n, sizeof(*r.list), by_time);
+	while (!r.rc && table->n + r.n + 2 > table->room)
+		if (!make_room(table))
+			r.rc = -ENOMEM;
+	if (!r.rc) {
+		if (r.n)
+			memcpy(&table->list[table->n], r.list, r.n * sizeof(*r.list));
+		table->n += r.n;
+		if (r.any_rest)
+			table->list[table->n++] = r.rest;
+		if (r.any_nobody)
+			table->list[table->n++] = r.nobody;
+	}
+	free(r.list);
+	return r.rc;
+}
+
+struct adding {
+	struct blame_row *into;
+	uint32_t n_locations;
+	int rc;
+};
+
+static void add(void *arg, const struct sum *sum)
+{
+	struct adding *a = arg;
+
+	if (!a->rc)
+		a->rc = blame_row_add(a->into, a->n_locations, sum->key, sum->ns, sum->named_ns);
+}
+
+static int sum_of_scored(const struct engine *e, const struct analysis *a, struct blame_row *all)
+{
+	struct adding adding = { .into = all, .n_locations = e->defs->n_locations };
+
+	for (uint32_t i = 0; i < a->n_threads; i++)
+		if (a->threads[i].scored)
+			blame_row_list(&e->locations[a->threads[i].location].blame,
+				       adding.n_locations, add, &adding);
+	return adding.rc;
+}
+
+/* The rows point into one list, once it has come to its place. */
+static void point_at(struct analysis *a)
+{
+	const struct blame *next = a->all_blame;
+
 	a->blame = next;
-	a->n_blame = put(e->defs, &all, next);
 	next += a->n_blame;
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		struct thread_score *t = &a->threads[i];
 
 		t->blame = next;
-		t->n_blame = put(e->defs, &e->locations[t->location].blame, next);
 		next += t->n_blame;
 		for (uint32_t j = 0; j < t->n_blame; j++)
 			t->slowed_ns += (uint64_t)t->blame[j].ns;
 	}
-out:
-	sums_free(&all);
+}
+
+int engine_blame(const struct engine *e, struct analysis *a)
+{
+	struct ranking table = { .defs = e->defs, .limit = e->options.n_culprits };
+	struct blame_row all = { 0 };
+	int rc = sum_of_scored(e, a, &all);
+
+	if (!rc)
+		rc = put(&table, &all);
+	a->n_blame = table.n;
+	for (uint32_t i = 0; i < a->n_threads && !rc; i++) {
+		uint32_t before = table.n;
+
+		rc = put(&table, &e->locations[a->threads[i].location].blame);
+		a->threads[i].n_blame = table.n - before;
+	}
+	a->all_blame = table.list;
+	if (!rc)
+		point_at(a);
+	blame_row_free(&all);
 	return rc;
 }

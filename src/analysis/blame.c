@@ -69,3 +69,57 @@ void sums_free(struct sums *s)
 	free(s->slots);
 	memset(s, 0, sizeof(*s));
 }
+
+/* ---- rows ---- */
+
+static int row_widen(struct blame_row *row, uint32_t n_locations)
+{
+	struct sums some = row->some;
+	int rc = 0;
+
+	row->all = calloc(n_locations, sizeof(*row->all));
+	if (!row->all)
+		return -ENOMEM;
+	memset(&row->some, 0, sizeof(row->some));
+	for (uint32_t i = 0; i < some.n && !rc; i++)
+		rc = blame_row_add(row, n_locations, some.list[i].key, some.list[i].ns,
+				   some.list[i].named_ns);
+	sums_free(&some);
+	return rc;
+}
+
+int blame_row_add(struct blame_row *row, uint32_t n_locations, uint64_t culprit, uint64_t ns,
+		  uint64_t named_ns)
+{
+	struct sums *some = &row->some;
+	size_t grown = 2 * (size_t)some->room * (sizeof(*some->list) + 2 * sizeof(*some->slots));
+
+	if (!row->all && some->n && some->n == some->room &&
+	    grown > n_locations * sizeof(*row->all) && row_widen(row, n_locations) < 0)
+		return -ENOMEM;
+	if (!row->all || culprit >= n_locations)
+		return sums_add(some, culprit, ns, named_ns);
+	row->all[culprit].ns += ns;
+	row->all[culprit].named_ns += named_ns;
+	return 0;
+}
+
+void blame_row_free(struct blame_row *row)
+{
+	sums_free(&row->some);
+	free(row->all);
+	row->all = NULL;
+}
+
+void blame_row_list(const struct blame_row *row, uint32_t n_locations,
+		    void (*each)(void *arg, const struct sum *sum), void *arg)
+{
+	for (uint32_t i = 0; i < row->some.n; i++)
+		each(arg, &row->some.list[i]);
+	for (uint32_t i = 0; row->all && i < n_locations; i++) {
+		struct sum sum = { i, row->all[i].ns, row->all[i].named_ns };
+
+		if (sum.ns)
+			each(arg, &sum);
+	}
+}

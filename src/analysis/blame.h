@@ -26,4 +26,25 @@ int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns);
 void sums_clear(struct sums *s);
 void sums_free(struct sums *s);
 
+/*
+ * Who took how long from one victim: a table while they are few, a place for each location of the
+ * trace once that takes less memory.
+ */
+struct blame_time {
+	uint64_t ns, named_ns;
+};
+
+struct blame_row {
+	struct sums some;
+	struct blame_time *all; /* by location, or NULL */
+};
+
+/* CULPRIT is below N_LOCATIONS, or none of the trace's locations. */
+int blame_row_add(struct blame_row *row, uint32_t n_locations, uint64_t culprit, uint64_t ns,
+		  uint64_t named_ns);
+void blame_row_free(struct blame_row *row);
+/* Calls EACH with every culprit, in no order. */
+void blame_row_list(const struct blame_row *row, uint32_t n_locations,
+		    void (*each)(void *arg, const struct sum *sum), void *arg);
+
 #endif

@@ -24,7 +24,7 @@ struct location_result {
 	struct spill_stream bios_stream;
 	struct spill_stream solo_stream; /* a bit per operation: it met no other thread's */
 	/* what the windows of the sweep add to, under a lock of the engine: */
-	struct sums blame; /* by culprit */
+	struct blame_row blame;
 	struct bin *bins;
 };
 

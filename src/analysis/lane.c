@@ -104,9 +104,7 @@ static int no_contention_yet(struct lane *l)
 	if (n)
 		memset(l->contended, 0, n * sizeof(*l->contended));
 	l->met_any = false;
-	sums_clear(&l->weights);
-	while (l->n_file_met > 0)
-		l->file_ns[l->file_met[--l->n_file_met]] = 0;
+	weights_clear(l);
 	return 0;
 }
 
@@ -317,7 +315,8 @@ int lane_close(struct sweep *s, struct lane *l)
 	if (l->result && l->unknown_ns) {
 		lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
 		pthread_mutex_lock(lock);
-		rc = sums_add(&l->result->blame, CULPRIT_NOBODY, l->unknown_ns, 0);
+		rc = blame_row_add(&l->result->blame, s->engine->defs->n_locations, CULPRIT_NOBODY,
+				   l->unknown_ns, 0);
 		pthread_mutex_unlock(lock);
 	}
 	if (l->solo && l->n_solo % 64) {
@@ -332,9 +331,7 @@ int lane_close(struct sweep *s, struct lane *l)
 	free(l->own);
 	free(l->contended);
 	free(l->waiters);
-	free(l->file_ns);
-	free(l->file_met);
-	sums_free(&l->weights);
+	weights_free(l);
 	operation_record_free(&l->op);
 	return rc;
 }

@@ -279,7 +279,7 @@ static void location_result_free(struct location_result *r)
 		free(r->tallies[t].contended);
 	}
 	free(r->tallies);
-	sums_free(&r->blame);
+	blame_row_free(&r->blame);
 	free(r->bins);
 	spill_stream_free(&r->operations_stream);
 	spill_stream_free(&r->bios_stream);

@@ -5,35 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void weight_add(struct sweep *s, struct lane *l, unsigned kind, uint64_t culprit, uint64_t ns,
-		bool named)
-{
-	if (ns &&
-	    sums_add(&l->weights, (uint64_t)kind << CULPRIT_BITS | culprit, ns, named ? ns : 0) < 0)
-		s->rc = -ENOMEM;
-}
-
-static void file_weight_add(struct sweep *s, struct lane *l, const struct lane *other, uint64_t ns)
-{
-	uint32_t n = s->plan->n_lanes, number = (uint32_t)(other - s->lanes);
-
-	if (n > FEW_LANES) {
-		weight_add(s, l, WEIGHT_FILE, other->location, ns, false);
-		return;
-	}
-	if (!l->file_ns) {
-		l->file_ns = calloc(n, sizeof(*l->file_ns));
-		l->file_met = calloc(n, sizeof(*l->file_met));
-	}
-	if (!l->file_ns || !l->file_met) {
-		s->rc = -ENOMEM;
-		return;
-	}
-	if (ns && l->file_ns[number] == 0)
-		l->file_met[l->n_file_met++] = number;
-	l->file_ns[number] += ns;
-}
-
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -138,9 +109,9 @@ void file_leave(struct sweep *s, struct lane *l)
 		uint64_t ns = now - later(l->op.begin_ns, other->op.begin_ns);
 
 		if (l->curious)
-			file_weight_add(s, l, other, ns);
+			weight_add_file(s, l, other, ns);
 		if (other->curious)
-			file_weight_add(s, other, l, ns);
+			weight_add_file(s, other, l, ns);
 	}
 	p->n_curious -= l->curious;
 	p->active--;
@@ -151,7 +122,7 @@ void file_leave(struct sweep *s, struct lane *l)
 
 /* ---- what is watched for a stretch: file systems, the page cache, devices ---- */
 
-static unsigned weight_kind_of(const struct sweep *s, const struct presence *p)
+static enum weight_kind weight_kind_of(const struct sweep *s, const struct presence *p)
 {
 	if (p == &s->dirty)
 		return WEIGHT_DIRTY;
@@ -162,14 +133,14 @@ static unsigned weight_kind_of(const struct sweep *s, const struct presence *p)
 static void tell(struct sweep *s, const struct presence *p, struct lane *watcher,
 		 const struct lane *user, uint64_t since_ns, uint64_t now)
 {
-	unsigned kind = weight_kind_of(s, p);
+	enum weight_kind kind = weight_kind_of(s, p);
 	bool ahead = kind == WEIGHT_DEVICE && since_ns <= watcher->watch_since_ns;
 
 	/* who came later is asked only where nobody was ahead */
 	if (watcher->watch_ahead && !ahead)
 		return;
-	weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->location,
-		   now - later(since_ns, watcher->watch_since_ns), ahead);
+	weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user,
+		   now - later(since_ns, watcher->watch_since_ns));
 }
 
 static void tell_watchers(struct sweep *s, struct presence *p, const struct lane *user,

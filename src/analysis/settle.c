@@ -115,8 +115,7 @@ static int note_contended(const struct sweep *s, struct lane *l, struct loss *lo
 
 /* ---- who they were ---- */
 
-/* Culprits by thread id, so that the order of locations does not matter. */
-static uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
+uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
 {
 	if (culprit < defs->n_locations)
 		return (uint64_t)defs->locations[culprit].tid << 32 | culprit;
@@ -128,35 +127,44 @@ static uint64_t culprit_of(uint64_t rank)
 	return (uint32_t)rank == UINT32_MAX ? rank >> 32 | CULPRIT_FOREIGN : (uint32_t)rank;
 }
 
-static void claim(struct sweep *s, size_t n, uint64_t culprit, uint64_t weight)
-{
-	s->claims[n] =
-		(struct claim){ .weight = weight, .rank = rank_of(s->engine->defs, culprit) };
-}
-
-/* The culprits of KIND as claims: how many. */
-static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
+/* Those the kernel named in the cell, as claims: how many. */
+static size_t claims_of_named(struct sweep *s, const struct lane *l, enum cell cell)
 {
 	uint64_t mask = (1ull << CULPRIT_BITS) - 1;
 	size_t n = 0;
 
-	if (kind == WEIGHT_FILE && l->file_ns) {
-		for (uint32_t i = 0; i < l->n_file_met; i++) {
-			const struct lane *other = &s->lanes[l->file_met[i]];
+	for (uint32_t i = 0; i < l->named.n; i++) {
+		const struct sum *sum = &l->named.list[i];
 
-			claim(s, n++, other->location, l->file_ns[l->file_met[i]]);
-		}
-		return n;
+		if (sum->key >> CULPRIT_BITS == cell)
+			s->claims[n++] = (struct claim){
+				.weight = sum->ns,
+				.rank = rank_of(s->engine->defs, sum->key & mask),
+			};
 	}
-	for (uint32_t i = 0; i < l->weights.n; i++)
-		if (l->weights.list[i].key >> CULPRIT_BITS == kind)
-			claim(s, n++, l->weights.list[i].key & mask, l->weights.list[i].ns);
+	return n;
+}
+
+static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
+{
+	size_t n = 0;
+
+	if (kind < N_CELLS)
+		return claims_of_named(s, l, (enum cell)kind);
+	for (uint32_t i = 0; i < l->n_weights; i++)
+		if (l->weights[i].kind == kind)
+			s->claims[n++] =
+				(struct claim){ .weight = l->weights[i].ns,
+						.rank = s->plan->ranks[l->weights[i].lane] };
+	for (uint32_t i = 0; kind == WEIGHT_FILE && i < l->n_file_met; i++)
+		s->claims[n++] = (struct claim){ .weight = l->file_ns[l->file_met[i]],
+						 .rank = s->plan->ranks[l->file_met[i]] };
 	return n;
 }
 
 static int claims_room(struct sweep *s, const struct lane *l)
 {
-	size_t n = l->weights.n > l->n_file_met ? l->weights.n : l->n_file_met;
+	size_t n = (size_t)l->named.n + l->n_weights + l->n_file_met;
 
 	if (n <= s->claims_room)
 		return 0;
@@ -172,6 +180,7 @@ static int claims_room(struct sweep *s, const struct lane *l)
 static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t amount)
 {
 	size_t n = claims_of(s, l, kind);
+	uint32_t n_locations = s->engine->defs->n_locations;
 	bool named = kind < N_CELLS || kind == WEIGHT_AHEAD;
 
 	if (n == 0)
@@ -180,8 +189,9 @@ static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t a
 	for (size_t i = 0; i < n; i++) {
 		uint64_t part = (uint64_t)s->claims[i].part;
 
-		if (part && sums_add(&l->result->blame, culprit_of(s->claims[i].rank), part,
-				     named ? part : 0) < 0)
+		if (part &&
+		    blame_row_add(&l->result->blame, n_locations, culprit_of(s->claims[i].rank),
+				  part, named ? part : 0) < 0)
 			s->rc = -ENOMEM;
 	}
 	return true;
@@ -209,9 +219,9 @@ static void blame_cell(struct sweep *s, struct lane *l, enum cell c, int64_t amo
 	uint64_t weights[2] = { 0, time_in(&l->op, c) };
 	int64_t parts[2];
 
-	for (uint32_t i = 0; i < l->weights.n; i++)
-		if (l->weights.list[i].key >> CULPRIT_BITS == c)
-			weights[0] += l->weights.list[i].ns;
+	for (uint32_t i = 0; i < l->named.n; i++)
+		if (l->named.list[i].key >> CULPRIT_BITS == c)
+			weights[0] += l->named.list[i].ns;
 	weights[1] -= weights[0];
 	share_exactly(amount, weights, parts, 2);
 	if (parts[0])
@@ -252,12 +262,13 @@ static int blame(struct sweep *s, struct lane *l, const struct loss *loss)
 
 		level_ns[cell_table[c].level] += loss->ns[c];
 	}
+	weights_merge(s, l);
 	if (claims_room(s, l) < 0)
 		return -ENOMEM;
 	for (int level = 0; level < ETA_N_LEVELS; level++) {
 		if (level_ns[level] <= 0)
 			continue;
-		if (l->weights.n || l->n_file_met)
+		if (l->named.n || l->n_weights || l->n_file_met)
 			blame_level(s, l, loss, level, level_ns[level], overlap);
 		else
 			l->unknown_ns += (uint64_t)level_ns[level];

@@ -123,6 +123,7 @@ static int window_close(struct sweep *s)
 	free(s->device);
 	free(s->heap);
 	free(s->claims);
+	free(s->slots);
 	return rc;
 }
 
@@ -253,12 +254,15 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 			plan->file_cells |= 1ull << c;
 	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
 	plan->lane_of = calloc(n, sizeof(*plan->lane_of));
-	if (!plan->by_tid || !plan->lane_of)
+	plan->ranks = calloc(n, sizeof(*plan->ranks));
+	if (!plan->by_tid || !plan->lane_of || !plan->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations; i++) {
 		const struct location_result *r = &e->locations[i];
 		bool any = r->operations_stream.words || r->bios_stream.words;
 
+		if (any)
+			plan->ranks[plan->n_lanes] = rank_of(e->defs, i);
 		plan->lane_of[i] = any ? plan->n_lanes++ : LANE_NONE;
 		if (e->defs->locations[i].tid)
 			plan->by_tid[plan->n_by_tid++] = i;
@@ -310,6 +314,7 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(times);
 	free(plan.by_tid);
 	free(plan.lane_of);
+	free(plan.ranks);
 	return rc;
 }
 

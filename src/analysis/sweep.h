@@ -90,9 +90,12 @@ struct lane {
 	uint32_t waiter_place; /* of this one, among those of the lane it waits for */
 	uint64_t mark;	       /* of a walk along waits */
 
-	struct sums weights; /* (kind, culprit) */
-	uint64_t *file_ns;   /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
-	uint32_t *file_met;  /* lanes with any */
+	/* who was in its way: see weights.c */
+	struct sums named; /* (cell, culprit) */
+	struct weight *weights;
+	uint32_t n_weights, weights_room;
+	uint64_t *file_ns;  /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
+	uint32_t *file_met; /* lanes with any */
 	uint32_t n_file_met;
 	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 
@@ -104,7 +107,7 @@ struct lane {
 	struct bio_record bio; /* the next to begin */
 };
 
-/* Why a culprit has a weight in an operation: the wait of a cell, or one of these. */
+/* Why a culprit has a weight in an operation: the kernel named it in a cell, or one of these. */
 enum weight_kind {
 	WEIGHT_FILE = N_CELLS,
 	WEIGHT_FS,
@@ -112,6 +115,13 @@ enum weight_kind {
 	WEIGHT_AHEAD,  /* requests that were there before */
 	WEIGHT_DEVICE, /* all other requests */
 	N_WEIGHTS,
+};
+
+/* So long was another lane in the way of an operation. */
+struct weight {
+	uint64_t ns;
+	uint32_t lane;
+	uint32_t kind; /* enum weight_kind, from N_CELLS on */
 };
 
 /* At equal times ends go first: touching is not overlapping. */
@@ -134,6 +144,7 @@ struct sweep_plan {
 	uint32_t *by_tid;    /* locations with threads, ascending tid, then begin */
 	uint32_t n_by_tid;
 	uint32_t *lane_of; /* per location; LANE_NONE */
+	uint64_t *ranks;   /* per lane: see rank_of() of settle.c */
 	uint32_t n_lanes;
 };
 
@@ -154,6 +165,7 @@ struct sweep {
 	uint64_t mark;	      /* the newest of lanes */
 	struct claim *claims; /* of settle.c */
 	size_t claims_room;
+	uint32_t *slots; /* of weights.c: per kind and lane, all 0 */
 };
 
 /* The location of TID at TIME_NS (a reused tid goes to the one alive then), or ETA_NONE. */
@@ -189,15 +201,20 @@ bool watch_end(struct sweep *s, struct lane *l, uint64_t now);
 void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now);
 void wait_end(struct sweep *s, struct lane *l, uint64_t now);
 
-/* So many lanes and no more have a table of each other, which is faster than one by key. */
-#define FEW_LANES 1024
-
-/* L's operation owes NS to CULPRIT. */
-void weight_add(struct sweep *s, struct lane *l, unsigned kind, uint64_t culprit, uint64_t ns,
-		bool named);
+/* weights.c: so long were others in the way of L's operation. */
+void weight_name(struct sweep *s, struct lane *l, enum cell cell, uint64_t culprit, uint64_t ns);
+void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, const struct lane *other,
+		uint64_t ns);
+void weight_add_file(struct sweep *s, struct lane *l, const struct lane *other, uint64_t ns);
+/* To one weight for each kind and lane. */
+void weights_merge(struct sweep *s, struct lane *l);
+void weights_clear(struct lane *l);
+void weights_free(struct lane *l);
 
 /* settle.c: an operation is over: what it lost, what of it others caused, and who they were. */
 int settle(struct sweep *s, struct lane *l);
+/* Culprits in the order of thread ids, so that the order of locations does not matter. */
+uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit);
 /* The set of cells in which it lost time. */
 uint64_t settle_lost_cells(const struct sweep *s, const struct lane *l);
 

@@ -35,10 +35,10 @@ static uint64_t end_of_chain(struct sweep *s, struct lane *l)
 /* Charges L's wait up to NOW to whom it has been for until then. */
 static void charge(struct sweep *s, struct lane *l, uint64_t now)
 {
-	unsigned cell = l->op.stretches[l->next - 1].cell;
+	enum cell cell = l->op.stretches[l->next - 1].cell;
 
 	if (l->lost_cells >> cell & 1)
-		weight_add(s, l, cell, end_of_chain(s, l), now - l->wait_told_ns, true);
+		weight_name(s, l, cell, end_of_chain(s, l), now - l->wait_told_ns);
 	l->wait_told_ns = now;
 }
 

@@ -1,0 +1,120 @@
+/* Weights: how long each of the others was in the way of an operation. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* So many lanes and no more have a table of each other for files. */
+#define FEW_LANES 1024
+
+/* ---- those the kernel named: few, and they may be tasks that are not in the trace ---- */
+
+void weight_name(struct sweep *s, struct lane *l, enum cell cell, uint64_t culprit, uint64_t ns)
+{
+	if (ns && sums_add(&l->named, (uint64_t)cell << CULPRIT_BITS | culprit, ns, ns) < 0)
+		s->rc = -ENOMEM;
+}
+
+/* ---- those that were there: lanes, and maybe all of them for each operation ---- */
+
+static uint32_t *slot_of(struct sweep *s, const struct weight *w)
+{
+	return &s->slots[(size_t)(w->kind - N_CELLS) * s->plan->n_lanes + w->lane];
+}
+
+/*
+ * Adding is appending; one weight for each kind and lane is made of them before they are used, or
+ * no more fit in. Twice as much room as came out of it leaves each of them a constant cost.
+ */
+void weights_merge(struct sweep *s, struct lane *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->n_weights; i++) {
+		uint32_t *slot = slot_of(s, &l->weights[i]);
+
+		if (*slot) {
+			l->weights[*slot - 1].ns += l->weights[i].ns;
+			continue;
+		}
+		l->weights[n++] = l->weights[i];
+		*slot = n;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		*slot_of(s, &l->weights[i]) = 0;
+	l->n_weights = n;
+}
+
+static int make_room(struct sweep *s, struct lane *l)
+{
+	uint32_t room = l->weights_room ? 2 * l->weights_room : 16;
+	struct weight *weights;
+
+	if (!s->slots)
+		s->slots =
+			calloc((size_t)s->plan->n_lanes * (N_WEIGHTS - N_CELLS), sizeof(*s->slots));
+	if (!s->slots)
+		return -ENOMEM;
+	weights_merge(s, l);
+	if (l->n_weights < l->weights_room / 2)
+		return 0;
+	weights = reallocarray(l->weights, room, sizeof(*weights));
+	if (!weights)
+		return -ENOMEM;
+	l->weights = weights;
+	l->weights_room = room;
+	return 0;
+}
+
+void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, const struct lane *other,
+		uint64_t ns)
+{
+	if (ns == 0)
+		return;
+	if (l->n_weights == l->weights_room && make_room(s, l) < 0) {
+		s->rc = -ENOMEM;
+		return;
+	}
+	l->weights[l->n_weights++] = (struct weight){ .ns = ns,
+						      .lane = (uint32_t)(other - s->lanes),
+						      .kind = (uint32_t)kind };
+}
+
+/* Many meet for many short times on a file: a place for each of them takes less than a list. */
+void weight_add_file(struct sweep *s, struct lane *l, const struct lane *other, uint64_t ns)
+{
+	uint32_t n = s->plan->n_lanes, number = (uint32_t)(other - s->lanes);
+
+	if (n > FEW_LANES) {
+		weight_add(s, l, WEIGHT_FILE, other, ns);
+		return;
+	}
+	if (!l->file_ns) {
+		l->file_ns = calloc(n, sizeof(*l->file_ns));
+		l->file_met = calloc(n, sizeof(*l->file_met));
+	}
+	if (!l->file_ns || !l->file_met) {
+		s->rc = -ENOMEM;
+		return;
+	}
+	if (ns && l->file_ns[number] == 0)
+		l->file_met[l->n_file_met++] = number;
+	l->file_ns[number] += ns;
+}
+
+void weights_clear(struct lane *l)
+{
+	sums_clear(&l->named);
+	l->n_weights = 0;
+	while (l->n_file_met > 0)
+		l->file_ns[l->file_met[--l->n_file_met]] = 0;
+}
+
+void weights_free(struct lane *l)
+{
+	sums_free(&l->named);
+	free(l->weights);
+	free(l->file_ns);
+	free(l->file_met);
+}
