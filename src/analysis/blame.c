@@ -95,7 +95,7 @@ int blame_row_add(struct blame_row *row, uint32_t n_locations, uint64_t culprit,
 	size_t grown = 2 * (size_t)some->room * (sizeof(*some->list) + 2 * sizeof(*some->slots));
 
 	if (!row->all && some->n && some->n == some->room &&
-	    grown > n_locations * sizeof(*row->all) && row_widen(row, n_locations) < 0)
+	    2 * grown > n_locations * sizeof(*row->all) && row_widen(row, n_locations) < 0)
 		return -ENOMEM;
 	if (!row->all || culprit >= n_locations)
 		return sums_add(some, culprit, ns, named_ns);

@@ -28,7 +28,7 @@ void sums_free(struct sums *s);
 
 /*
  * Who took how long from one victim: a table while they are few, a place for each location of the
- * trace once that takes less memory.
+ * trace once that takes no more than twice the memory.
  */
 struct blame_time {
 	uint64_t ns, named_ns;

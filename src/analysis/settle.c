@@ -81,15 +81,15 @@ static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
 	return reference_ns > alone_ns ? reference_ns - alone_ns : 0;
 }
 
-static int note_contended(const struct sweep *s, struct lane *l, struct loss *loss)
+static int note_contended(const struct sweep *s, struct lane *l, struct loss *loss, uint64_t cells,
+			  const uint64_t ns[N_CELLS])
 {
 	const struct class_references *refs = references_of(s, l);
 	struct tally *t = &l->result->tallies[l->op.tally];
-	uint64_t ns[N_CELLS], cells = contended_time(l, ns);
 
-	if (cells && !t->contended)
+	if (!t->contended)
 		t->contended = calloc(1, sizeof(*t->contended));
-	if (cells && !t->contended)
+	if (!t->contended)
 		return -ENOMEM;
 	while (cells) {
 		enum cell c = cell_next(&cells);
@@ -252,26 +252,44 @@ static void blame_level(struct sweep *s, struct lane *l, const struct loss *loss
 			blame_cell(s, l, list[i], parts[i], overlap);
 }
 
-static int blame(struct sweep *s, struct lane *l, const struct loss *loss)
+static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 {
-	int64_t level_ns[ETA_N_LEVELS] = { 0 }, overlap[N_WEIGHTS + 1] = { 0 };
 	uint64_t cells = loss->cells;
 
+	memset(level_ns, 0, ETA_N_LEVELS * sizeof(*level_ns));
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
 		level_ns[cell_table[c].level] += loss->ns[c];
 	}
+}
+
+static bool met_anybody(const struct lane *l)
+{
+	return l->named.n || l->n_weights || l->n_file_met;
+}
+
+static void blame_nobody(struct lane *l, const struct loss *loss)
+{
+	int64_t level_ns[ETA_N_LEVELS];
+
+	by_level(loss, level_ns);
+	for (int level = 0; level < ETA_N_LEVELS; level++)
+		if (level_ns[level] > 0)
+			l->unknown_ns += (uint64_t)level_ns[level];
+}
+
+static int blame(struct sweep *s, struct lane *l, const struct loss *loss)
+{
+	int64_t level_ns[ETA_N_LEVELS], overlap[N_WEIGHTS + 1] = { 0 };
+
+	by_level(loss, level_ns);
 	weights_merge(s, l);
 	if (claims_room(s, l) < 0)
 		return -ENOMEM;
 	for (int level = 0; level < ETA_N_LEVELS; level++) {
-		if (level_ns[level] <= 0)
-			continue;
-		if (l->named.n || l->n_weights || l->n_file_met)
+		if (level_ns[level] > 0)
 			blame_level(s, l, loss, level, level_ns[level], overlap);
-		else
-			l->unknown_ns += (uint64_t)level_ns[level];
 	}
 	for (unsigned kind = N_CELLS; kind <= N_WEIGHTS; kind++)
 		if (overlap[kind] && !blame_kind(s, l, kind, overlap[kind]) &&
@@ -390,25 +408,45 @@ static void add_to_file(const struct sweep *s, const struct lane *l, const struc
 	pthread_mutex_unlock(lock);
 }
 
+/* What the windows share. */
+static int settle_shared(struct sweep *s, struct lane *l, struct loss *loss, uint64_t contended,
+			 const uint64_t contended_ns[N_CELLS], bool blames)
+{
+	pthread_mutex_t *lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
+	int rc = 0;
+
+	pthread_mutex_lock(lock);
+	if (contended)
+		rc = note_contended(s, l, loss, contended, contended_ns);
+	if (!rc && blames)
+		rc = blame(s, l, loss);
+	if (!rc && s->engine->options.n_bins)
+		rc = spread(s, l, loss);
+	pthread_mutex_unlock(lock);
+	return rc;
+}
+
 int settle(struct sweep *s, struct lane *l)
 {
 	const struct engine *e = s->engine;
 	const struct reference *r = references_of(s, l)->by[BY_HEADLINE];
-	pthread_mutex_t *lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
-	struct loss loss = { 0 };
+	uint64_t contended_ns[N_CELLS], contended = 0;
+	bool blames = false;
+	struct loss loss;
 	int rc = 0;
 
+	loss.cells = 0;
 	if (r->known)
 		loss_of(&l->op, r, &loss);
-	pthread_mutex_lock(lock);
 	if (r->known && e->split) {
-		rc = note_contended(s, l, &loss);
-		if (!rc)
-			rc = blame(s, l, &loss);
+		contended = contended_time(l, contended_ns);
+		/* without a cell that lost no level did */
+		blames = l->lost_cells && met_anybody(l);
+		if (l->lost_cells && !blames)
+			blame_nobody(l, &loss);
 	}
-	if (!rc && e->options.n_bins)
-		rc = spread(s, l, &loss);
-	pthread_mutex_unlock(lock);
+	if (contended || blames || e->options.n_bins)
+		rc = settle_shared(s, l, &loss, contended, contended_ns, blames);
 	if (!rc && e->options.files)
 		add_to_file(s, l, &loss);
 	return rc;
