@@ -3,6 +3,7 @@
 #include "blame.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,8 @@ void sums_free(struct sums *s)
 
 /* ---- rows ---- */
 
+#define FEW_LOCATIONS 1200 /* 22 MiB if all of them meet all */
+
 static int row_widen(struct blame_row *row, uint32_t n_locations)
 {
 	struct sums some = row->some;
@@ -88,17 +91,23 @@ static int row_widen(struct blame_row *row, uint32_t n_locations)
 	return rc;
 }
 
+/* Would a place for each location take little, or no more than twice as much as a larger table? */
+static bool wants_all(const struct blame_row *row, uint32_t n_locations)
+{
+	const struct sums *some = &row->some;
+	size_t grown = 2 * (size_t)some->room * (sizeof(*some->list) + 2 * sizeof(*some->slots));
+
+	return some->n && some->n == some->room &&
+	       (n_locations <= FEW_LOCATIONS || n_locations * sizeof(*row->all) < 2 * grown);
+}
+
 int blame_row_add(struct blame_row *row, uint32_t n_locations, uint64_t culprit, uint64_t ns,
 		  uint64_t named_ns)
 {
-	struct sums *some = &row->some;
-	size_t grown = 2 * (size_t)some->room * (sizeof(*some->list) + 2 * sizeof(*some->slots));
-
-	if (!row->all && some->n && some->n == some->room &&
-	    2 * grown > n_locations * sizeof(*row->all) && row_widen(row, n_locations) < 0)
+	if (!row->all && wants_all(row, n_locations) && row_widen(row, n_locations) < 0)
 		return -ENOMEM;
 	if (!row->all || culprit >= n_locations)
-		return sums_add(some, culprit, ns, named_ns);
+		return sums_add(&row->some, culprit, ns, named_ns);
 	row->all[culprit].ns += ns;
 	row->all[culprit].named_ns += named_ns;
 	return 0;

@@ -27,8 +27,8 @@ void sums_clear(struct sums *s);
 void sums_free(struct sums *s);
 
 /*
- * Who took how long from one victim: a table while they are few, a place for each location of the
- * trace once that takes no more than twice the memory.
+ * Who took how long from one victim: a table while they are few, then a place for each location of
+ * the trace unless that takes much more memory.
  */
 struct blame_time {
 	uint64_t ns, named_ns;
