@@ -3,7 +3,6 @@
 #include "blame.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,17 +72,27 @@ void sums_free(struct sums *s)
 
 /* ---- rows ---- */
 
-#define FEW_LOCATIONS 1200 /* 22 MiB if all of them meet all */
+#define FEW_LOCATIONS 1200 /* 22 MiB if the kernel named all of them to all, and all met all */
+
+static int add_at(uint64_t **all, uint32_t n_locations, uint64_t culprit, uint64_t ns)
+{
+	if (ns == 0)
+		return 0;
+	if (!*all)
+		*all = calloc(n_locations, sizeof(**all));
+	if (!*all)
+		return -ENOMEM;
+	(*all)[culprit] += ns;
+	return 0;
+}
 
 static int row_widen(struct blame_row *row, uint32_t n_locations)
 {
 	struct sums some = row->some;
 	int rc = 0;
 
-	row->all = calloc(n_locations, sizeof(*row->all));
-	if (!row->all)
-		return -ENOMEM;
 	memset(&row->some, 0, sizeof(row->some));
+	row->wide = true;
 	for (uint32_t i = 0; i < some.n && !rc; i++)
 		rc = blame_row_add(row, n_locations, some.list[i].key, some.list[i].ns,
 				   some.list[i].named_ns);
@@ -98,26 +107,28 @@ static bool wants_all(const struct blame_row *row, uint32_t n_locations)
 	size_t grown = 2 * (size_t)some->room * (sizeof(*some->list) + 2 * sizeof(*some->slots));
 
 	return some->n && some->n == some->room &&
-	       (n_locations <= FEW_LOCATIONS || n_locations * sizeof(*row->all) < 2 * grown);
+	       (n_locations <= FEW_LOCATIONS || n_locations * 2 * sizeof(*row->named) < 2 * grown);
 }
 
 int blame_row_add(struct blame_row *row, uint32_t n_locations, uint64_t culprit, uint64_t ns,
 		  uint64_t named_ns)
 {
-	if (!row->all && wants_all(row, n_locations) && row_widen(row, n_locations) < 0)
+	int rc;
+
+	if (!row->wide && wants_all(row, n_locations) && row_widen(row, n_locations) < 0)
 		return -ENOMEM;
-	if (!row->all || culprit >= n_locations)
+	if (!row->wide || culprit >= n_locations)
 		return sums_add(&row->some, culprit, ns, named_ns);
-	row->all[culprit].ns += ns;
-	row->all[culprit].named_ns += named_ns;
-	return 0;
+	rc = add_at(&row->named, n_locations, culprit, named_ns);
+	return rc < 0 ? rc : add_at(&row->overlap, n_locations, culprit, ns - named_ns);
 }
 
 void blame_row_free(struct blame_row *row)
 {
 	sums_free(&row->some);
-	free(row->all);
-	row->all = NULL;
+	free(row->named);
+	free(row->overlap);
+	memset(row, 0, sizeof(*row));
 }
 
 void blame_row_list(const struct blame_row *row, uint32_t n_locations,
@@ -125,8 +136,9 @@ void blame_row_list(const struct blame_row *row, uint32_t n_locations,
 {
 	for (uint32_t i = 0; i < row->some.n; i++)
 		each(arg, &row->some.list[i]);
-	for (uint32_t i = 0; row->all && i < n_locations; i++) {
-		struct sum sum = { i, row->all[i].ns, row->all[i].named_ns };
+	for (uint32_t i = 0; row->wide && i < n_locations; i++) {
+		uint64_t named = row->named ? row->named[i] : 0;
+		struct sum sum = { i, named + (row->overlap ? row->overlap[i] : 0), named };
 
 		if (sum.ns)
 			each(arg, &sum);

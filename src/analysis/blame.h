@@ -3,6 +3,7 @@
 #ifndef SCI_BLAME_H
 #define SCI_BLAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,13 +31,10 @@ void sums_free(struct sums *s);
  * Who took how long from one victim: a table while they are few, then a place for each location of
  * the trace unless that takes much more memory.
  */
-struct blame_time {
-	uint64_t ns, named_ns;
-};
-
 struct blame_row {
 	struct sums some;
-	struct blame_time *all; /* by location, or NULL */
+	bool wide;		   /* culprits that are locations have their places in: */
+	uint64_t *named, *overlap; /* NULL: none yet */
 };
 
 /* CULPRIT is below N_LOCATIONS, or none of the trace's locations. */

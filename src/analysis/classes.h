@@ -73,9 +73,11 @@ enum { BY_HEADLINE, BY_LOW, BY_MIN, N_REFERENCES };
  * reference's time counts against the contended time.
  */
 struct contended {
-	uint64_t n[N_CELLS]; /* operations, all of whose time in the cell was contended */
-	uint64_t cell_ns[N_CELLS];
-	uint64_t (*left)[N_CELLS]; /* [N_REFERENCES], of the others: what is left of references */
+	struct {
+		uint64_t ns;
+		uint64_t n; /* operations, all of whose time in the cell was contended */
+		uint64_t left[N_REFERENCES]; /* of the others: what is left of references */
+	} cells[N_CELLS];
 };
 
 void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,

@@ -116,8 +116,13 @@ static int next_operation(struct sweep *s, struct lane *l)
 		rc = operation_unspill(l->operations, s->engine->options.files, &l->op);
 		if (rc < 0)
 			break;
-		if (l->op.begin_ns < s->from_ns && l->op.end_ns <= s->from_ns)
+		if (l->op.begin_ns < s->from_ns && l->op.end_ns <= s->from_ns) {
+			operation_skip_stretches(l->operations, &l->op);
 			continue;
+		}
+		rc = operation_unspill_stretches(l->operations, &l->op);
+		if (rc < 0)
+			break;
 		l->owned = l->op.begin_ns >= s->from_ns && l->op.begin_ns < s->to_ns;
 		rc = no_contention_yet(l);
 		if (rc < 0)

@@ -41,25 +41,24 @@ static void take(struct reference *r, const struct operation_record *op, uint32_
 	}
 }
 
-/*
- * Bounds are only written before; whoever is nearer to a reference may change while it is compared
- * here, so an operation within the bounds is compared again under the lock.
- */
+/* Bounds are only written before, so they can be compared without the lock. */
+static bool is_within(const struct class_references *refs, uint64_t ns)
+{
+	for (int k = 0; k < N_REFERENCES; k++)
+		if (ns >= refs->by[k]->low_ns && ns <= refs->by[k]->high_ns)
+			return true;
+	return false;
+}
+
+/* Whoever is nearer to a reference may change meanwhile: compared under the lock. */
 static void meet(struct meeting *m, const struct class_references *refs,
 		 const struct operation_record *op, uint32_t location, bool solo)
 {
-	uint64_t ns = op->end_ns - op->begin_ns;
-
-	for (int k = 0; k < N_REFERENCES; k++) {
-		struct reference *r = refs->by[k];
-
-		if (ns < r->low_ns || ns > r->high_ns)
-			continue;
-		pthread_mutex_lock(&m->lock);
-		if (is_wanted(r, op, location, solo))
-			take(r, op, location);
-		pthread_mutex_unlock(&m->lock);
-	}
+	pthread_mutex_lock(&m->lock);
+	for (int k = 0; k < N_REFERENCES; k++)
+		if (is_wanted(refs->by[k], op, location, solo))
+			take(refs->by[k], op, location);
+	pthread_mutex_unlock(&m->lock);
 }
 
 static int meet_location(struct meeting *m, uint32_t location)
@@ -74,12 +73,21 @@ static int meet_location(struct meeting *m, uint32_t location)
 	spill_reader_begin(&operations, &e->spill, &l->operations_stream);
 	spill_reader_begin(&solo, &e->spill, &l->solo_stream);
 	for (uint64_t i = 0; !rc && operations.left; i++) {
+		const struct class_references *refs;
+
 		if (i % 64 == 0 && solo.left)
 			bits = spill_get(&solo);
 		rc = operation_unspill(&operations, e->options.files, &op);
-		if (!rc && !op.truncated)
-			meet(m, &e->references[l->tallies[op.tally].class], &op, location,
-			     bits >> i % 64 & 1);
+		if (rc < 0)
+			break;
+		refs = &e->references[l->tallies[op.tally].class];
+		if (op.truncated || !is_within(refs, op.end_ns - op.begin_ns)) {
+			operation_skip_stretches(&operations, &op);
+			continue;
+		}
+		rc = operation_unspill_stretches(&operations, &op);
+		if (!rc)
+			meet(m, refs, &op, location, bits >> i % 64 & 1);
 	}
 	operation_record_free(&op);
 	return rc ? rc : solo.rc;

@@ -273,11 +273,8 @@ static int finish_worker(struct engine *e, struct worker *w)
 
 static void location_result_free(struct location_result *r)
 {
-	for (uint32_t t = 0; t < r->n_tallies; t++) {
-		if (r->tallies[t].contended)
-			free(r->tallies[t].contended->left);
+	for (uint32_t t = 0; t < r->n_tallies; t++)
 		free(r->tallies[t].contended);
-	}
 	free(r->tallies);
 	blame_row_free(&r->blame);
 	free(r->bins);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 /*
- * Operation: begin, tally | file << 32, the fields below, [bytes << 2 | mode,] then a word per
- * stretch: ns | cell << 56 | WHAT, followed by what it is about where that is set. The end is the
- * begin and all stretches. Request: begin, end, device | owner << 32.
+ * Operation: begin, duration, tally | file << 32, the fields below with the number of words that
+ * stretches take << 32, [bytes << 2 | mode,] then a word per stretch: ns | cell << 56 | WHAT,
+ * followed by what it is about where that is set. Request: begin, end, device | owner << 32.
  */
 #define CELL_SHIFT 56
 #define NS_MASK ((1ull << CELL_SHIFT) - 1)
@@ -23,14 +23,18 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 		    uint32_t file, uint32_t dev, bool bytes,
 		    int (*dev_of)(void *arg, uint32_t dev, uint32_t *number), void *arg)
 {
-	uint64_t fields = (dev & ((1u << DEV_BITS) - 1)) | (uint64_t)op->n_stretches << 32;
+	uint64_t fields = (dev & ((1u << DEV_BITS) - 1)), words = op->n_stretches;
 
+	for (size_t i = 0; i < op->n_stretches; i++)
+		words += op->stretches[i].what != 0;
+	fields |= words << 32;
 	if (op->mode == MODE_WRITE && !op->direct)
 		fields |= DIRTIES;
 	if (op->truncated)
 		fields |= TRUNCATED;
 	spill_record(w, op->begin_ns, op->end_ns);
 	spill_put(w, op->begin_ns);
+	spill_put(w, op->end_ns - op->begin_ns);
 	spill_put(w, tally | (uint64_t)file << 32);
 	spill_put(w, fields);
 	if (bytes)
@@ -70,7 +74,8 @@ int operation_unspill(struct spill_reader *r, bool bytes, struct operation_recor
 {
 	uint64_t word, fields;
 
-	op->begin_ns = op->end_ns = spill_get(r);
+	op->begin_ns = spill_get(r);
+	op->end_ns = op->begin_ns + spill_get(r);
 	word = spill_get(r);
 	op->tally = (uint32_t)word;
 	op->file = (uint32_t)(word >> 32);
@@ -78,28 +83,36 @@ int operation_unspill(struct spill_reader *r, bool bytes, struct operation_recor
 	op->dev = (uint32_t)fields & ((1u << DEV_BITS) - 1);
 	op->dirties = fields & DIRTIES;
 	op->truncated = fields & TRUNCATED;
-	op->n_stretches = (uint32_t)(fields >> 32);
-	op->cells = 0;
+	op->words = (uint32_t)(fields >> 32);
 	op->bytes = 0;
 	if (bytes) {
 		word = spill_get(r);
 		op->bytes = word >> 2;
 		op->mode = word & 3;
 	}
-	if (r->rc)
-		return r->rc;
-	if (room_for(op, op->n_stretches) < 0)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < op->n_stretches; i++) {
-		struct stretch *s = &op->stretches[i];
+	return r->rc;
+}
 
-		word = spill_get(r);
+int operation_unspill_stretches(struct spill_reader *r, struct operation_record *op)
+{
+	uint32_t words = op->words;
+
+	op->cells = 0;
+	op->n_stretches = 0;
+	if (room_for(op, words) < 0)
+		return -ENOMEM;
+	while (words) {
+		struct stretch *s = &op->stretches[op->n_stretches++];
+		uint64_t word = spill_get(r);
+
+		words--;
 		s->ns = word & NS_MASK;
 		s->cell = (uint8_t)(word >> CELL_SHIFT & CELL_MASK);
-		s->what = word & WHAT				      ? (uint32_t)spill_get(r)
-			  : cell_table[s->cell].group == GROUP_DEVICE ? op->dev
-								      : 0;
-		op->end_ns += s->ns;
+		s->what = cell_table[s->cell].group == GROUP_DEVICE ? op->dev : 0;
+		if (word & WHAT && words) {
+			s->what = (uint32_t)spill_get(r);
+			words--;
+		}
 		if (op->cells & 1ull << s->cell)
 			op->ns[s->cell] += s->ns;
 		else

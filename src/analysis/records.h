@@ -16,6 +16,7 @@ struct operation_record {
 	uint32_t dev; /* of the file */
 	bool dirties; /* puts pages into the page cache */
 	bool truncated;
+	uint32_t words;	      /* that its stretches take in the spill */
 	uint64_t cells;	      /* set of those with time */
 	uint64_t ns[N_CELLS]; /* of those in the set; the rest is old */
 	struct stretch *stretches;
@@ -29,7 +30,14 @@ struct operation_record {
 int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t tally,
 		    uint32_t file, uint32_t dev, bool bytes,
 		    int (*dev_of)(void *arg, uint32_t dev, uint32_t *number), void *arg);
+/* All but its stretches, which have to be read, or skipped, before anything else. */
 int operation_unspill(struct spill_reader *r, bool bytes, struct operation_record *op);
+int operation_unspill_stretches(struct spill_reader *r, struct operation_record *op);
+static inline void operation_skip_stretches(struct spill_reader *r,
+					    const struct operation_record *op)
+{
+	spill_skip(r, op->words);
+}
 void operation_record_free(struct operation_record *op);
 
 /* A block request. */

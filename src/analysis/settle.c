@@ -94,18 +94,14 @@ static int note_contended(const struct sweep *s, struct lane *l, struct loss *lo
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		t->contended->cell_ns[c] += ns[c];
+		t->contended->cells[c].ns += ns[c];
 		loss->contended_ns[c] = loss->ns[c];
 		if (ns[c] == l->op.ns[c]) {
-			t->contended->n[c]++;
+			t->contended->cells[c].n++;
 			continue;
 		}
-		if (!t->contended->left)
-			t->contended->left = calloc(N_REFERENCES, sizeof(*t->contended->left));
-		if (!t->contended->left)
-			return -ENOMEM;
 		for (int k = 0; k < N_REFERENCES; k++)
-			t->contended->left[k][c] +=
+			t->contended->cells[c].left[k] +=
 				left_of(refs->by[k]->cell_ns[c], l->op.ns[c] - ns[c]);
 		loss->contended_ns[c] = (int64_t)(ns[c] - left_of(refs->by[BY_HEADLINE]->cell_ns[c],
 								  l->op.ns[c] - ns[c]));

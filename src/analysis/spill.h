@@ -99,5 +99,19 @@ static inline uint64_t spill_get(struct spill_reader *r)
 	r->left--;
 	return r->words[r->at++];
 }
+/* Passes over as many words, all of which are there. */
+static inline void spill_skip(struct spill_reader *r, uint64_t words)
+{
+	while (words) {
+		uint64_t n;
+
+		if (r->at == r->have)
+			spill_read_words(r);
+		n = r->have - r->at < words ? r->have - r->at : words;
+		r->at += n;
+		r->left -= n;
+		words -= n;
+	}
+}
 
 #endif
