@@ -13,6 +13,8 @@
 #include "symbols.h"
 
 #define DEFAULT_TOP 10
+#define DEFAULT_CULPRITS 32
+#define MOST_BINS 100000
 
 struct arguments {
 	struct analysis_options analysis;
@@ -20,6 +22,7 @@ struct arguments {
 	bool similar_given, reference_given;
 	const char *baseline; /* path of another trace */
 	bool json;
+	const char *of_json; /* an option that means nothing without */
 	bool strict;
 	unsigned top;
 	char **paths; /* of the command line */
@@ -34,6 +37,8 @@ enum option_key {
 	OPTION_REFERENCE,
 	OPTION_BASELINE,
 	OPTION_JSON,
+	OPTION_CULPRITS,
+	OPTION_BINS,
 	OPTION_THREADS,
 	OPTION_STRICT,
 	OPTION_LENIENT,
@@ -46,6 +51,10 @@ static const struct argp_option argp_options[] = {
 	{ "by", OPTION_BY, "WHAT", 0,
 	  "thread (default); callsite: which lines of the program are slowed", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "everything, as json; times are whole nanoseconds", 0 },
+	{ "culprits", OPTION_CULPRITS, "N", 0,
+	  "of json: the N that took most from each thread, the rest as one (32; 0: all)", 0 },
+	{ "bins", OPTION_BINS, "N", 0, "of json: also when it was, in N equal parts of the time",
+	  0 },
 	{ .doc = "How to score:", .group = 2 },
 	{ "sci", OPTION_SCI, "KIND", 0,
 	  "default: time lost to others / life; paper: all time lost / life, as published (sets "
@@ -130,6 +139,8 @@ static void check(struct arguments *a, struct argp_state *state)
 	      a->analysis.reference != REFERENCE_BASELINE)))
 		argp_error(state,
 			   "--sci=paper means --similar=paper --reference=min (or baseline)");
+	if (a->of_json && !a->json)
+		argp_error(state, "--%s goes with --json", a->of_json);
 	if (a->baseline && !a->baseline[0])
 		argp_error(state, "no baseline given: its TRACE is an archive or a spool");
 }
@@ -168,6 +179,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_JSON:
 		a->json = true;
 		a->analysis.files = true;
+		break;
+	case OPTION_CULPRITS:
+		a->analysis.n_culprits = (uint32_t)cli_number(arg, 0, UINT32_MAX, "N", state);
+		a->of_json = "culprits";
+		break;
+	case OPTION_BINS:
+		a->analysis.n_bins = (uint32_t)cli_number(arg, 1, MOST_BINS, "N", state);
+		a->of_json = "bins";
 		break;
 	case OPTION_THREADS:
 		a->analysis.threads = (unsigned)cli_number(arg, 1, 1024, "N", state);
@@ -291,7 +310,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options, .parser = parse, .args_doc = "TRACE...", .doc = doc
 	};
-	struct arguments a = { .top = DEFAULT_TOP };
+	struct arguments a = { .top = DEFAULT_TOP, .analysis.n_culprits = DEFAULT_CULPRITS };
 	struct eta_trace *trace = NULL;
 	struct analysis *analysis = NULL;
 	struct symbols *symbols = symbols_new();

@@ -161,6 +161,9 @@ struct analysis {
 	struct verdict verdict;
 };
 
+/* Where the bin NUMBER of N begins in a trace so long. */
+uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number, uint32_t n);
+
 int analysis_run(struct eta_trace *trace, const struct analysis_options *options,
 		 struct analysis **out);
 void analysis_free(struct analysis *analysis);

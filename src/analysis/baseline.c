@@ -3,12 +3,14 @@
 #include "baseline.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share.h"
 
 #define N_WIDTHS 3
+#define TWO_SIDED_95 1.96 /* standard errors, of a normal distribution */
 
 static uint64_t key_of(const struct class_key *key, int width)
 {
@@ -46,6 +48,9 @@ int baseline_new(const struct classes *classes, struct baseline *b)
 		for (uint32_t i = 0; i < classes->n; i++)
 			if (b->n[w] == 0 || list[b->n[w] - 1].key != list[i].key)
 				list[b->n[w]++] = list[i];
+		for (uint32_t i = 0; i < classes->n; i++)
+			durations_moments_add(&find(b, &classes->list[i]->key, w)->moments,
+					      &classes->list[i]->durations);
 	}
 	return 0;
 }
@@ -69,11 +74,26 @@ void baseline_free(struct baseline *b)
 	memset(b, 0, sizeof(*b));
 }
 
-bool baseline_reference(const struct baseline *b, const struct class_key *key, struct reference *r)
+static void reference_of(const struct baseline_class *c, uint64_t ns, struct reference *r)
+{
+	int64_t parts[N_CELLS];
+	uint64_t cell_ns[N_CELLS];
+
+	memset(r, 0, sizeof(*r));
+	r->known = r->met = true;
+	r->low_confidence = c->n < REFERENCE_FEW;
+	r->ns = r->low_ns = r->high_ns = ns;
+	share_exactly((int64_t)ns, c->cell_ns, parts, N_CELLS);
+	for (int i = 0; i < N_CELLS; i++)
+		cell_ns[i] = (uint64_t)parts[i];
+	reference_set_cells(r, cell_ns);
+}
+
+bool baseline_reference(const struct baseline *b, const struct class_key *key,
+			struct reference r[N_REFERENCES])
 {
 	const struct baseline_class *c = NULL;
-	int64_t mean[N_CELLS];
-	uint64_t cell_ns[N_CELLS];
+	uint64_t mean, error;
 
 	/* without enough of them the widest tells something at least */
 	for (int w = 0; w < N_WIDTHS && (!c || c->n < REFERENCE_FEW); w++) {
@@ -84,13 +104,15 @@ bool baseline_reference(const struct baseline *b, const struct class_key *key, s
 	}
 	if (!c)
 		return false;
-	memset(r, 0, sizeof(*r));
-	r->known = r->met = true;
-	r->low_confidence = c->n < REFERENCE_FEW;
-	r->ns = r->low_ns = r->high_ns = (c->sum_ns + c->n / 2) / c->n;
-	share_exactly((int64_t)r->ns, c->cell_ns, mean, N_CELLS);
-	for (int i = 0; i < N_CELLS; i++)
-		cell_ns[i] = (uint64_t)mean[i];
-	reference_set_cells(r, cell_ns);
+	mean = (c->sum_ns + c->n / 2) / c->n;
+	error = (uint64_t)ceil(TWO_SIDED_95 * durations_standard_error(&c->moments));
+	reference_of(c, mean, &r[BY_HEADLINE]);
+	if (c->n < REFERENCE_FEW) {
+		reference_of(c, c->moments.max_ns, &r[BY_LOW]);
+		reference_of(c, c->moments.min_ns, &r[BY_MIN]);
+	} else {
+		reference_of(c, mean + error, &r[BY_LOW]);
+		reference_of(c, mean > error ? mean - error : 0, &r[BY_MIN]);
+	}
 	return true;
 }

@@ -10,6 +10,7 @@ struct baseline_class {
 	uint64_t key;
 	uint64_t n, sum_ns;
 	uint64_t cell_ns[N_CELLS]; /* = sum_ns in sum */
+	struct durations_moments moments;
 };
 
 struct baseline {
@@ -23,9 +24,12 @@ void baseline_add(struct baseline *b, const struct class_key *key, const struct 
 void baseline_free(struct baseline *b);
 
 /*
- * The mean operation of the class there, or of the wider one where there are too few: in R, its
- * time by cell rounded so that the cells sum to the duration. False: there is none at all.
+ * The mean operation of the class there, or of the wider one where there are too few: in
+ * R[BY_HEADLINE], its time by cell rounded so that the cells sum to the duration. R[BY_LOW] and
+ * R[BY_MIN] are as long as the mean might be: 1.96 standard errors more and less, of few the
+ * longest and the shortest. False: there is none at all.
  */
-bool baseline_reference(const struct baseline *b, const struct class_key *key, struct reference *r);
+bool baseline_reference(const struct baseline *b, const struct class_key *key,
+			struct reference r[N_REFERENCES]);
 
 #endif

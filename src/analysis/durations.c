@@ -3,6 +3,7 @@
 #include "durations.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* Below 64 ns each value has its bucket; above, 32 buckets for each power of two. */
@@ -155,4 +156,40 @@ void durations_rank(const struct durations *d, uint64_t rank, uint64_t *low, uin
 		return;
 	}
 	*low = *high = d->max_ns;
+}
+
+/* ---- moments ---- */
+
+static void moment_add(struct durations_moments *m, uint64_t ns, uint64_t n)
+{
+	m->n += n;
+	m->sum += n * ns;
+	m->squares += (unsigned __int128)ns * ns * n;
+}
+
+void durations_moments_add(struct durations_moments *m, const struct durations *d)
+{
+	if (d->n == 0)
+		return;
+	if (m->n == 0 || d->min_ns < m->min_ns)
+		m->min_ns = d->min_ns;
+	if (d->max_ns > m->max_ns)
+		m->max_ns = d->max_ns;
+	for (uint32_t i = 0; !d->histogram && i < d->n_kept; i++)
+		moment_add(m, d->kept[i], 1);
+	for (unsigned b = 0; d->histogram && b < N_BUCKETS; b++)
+		if (d->histogram[b])
+			moment_add(m, bucket_low(b) + (bucket_high(b) - bucket_low(b)) / 2,
+				   d->histogram[b]);
+}
+
+double durations_standard_error(const struct durations_moments *m)
+{
+	long double n = (long double)m->n, mean, variance;
+
+	if (m->n < 2)
+		return 0;
+	mean = (long double)m->sum / n;
+	variance = ((long double)m->squares - n * mean * mean) / (n - 1);
+	return variance > 0 ? (double)sqrtl(variance / n) : 0;
 }

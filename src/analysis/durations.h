@@ -36,4 +36,19 @@ void durations_sort(struct durations *d);
  */
 void durations_rank(const struct durations *d, uint64_t rank, uint64_t *low, uint64_t *high);
 
+/*
+ * What mean and variance follow from: whole numbers, so that the order of adding does not matter.
+ * Durations beyond the kept ones count as the middle of their bucket, within 2 %.
+ */
+struct durations_moments {
+	uint64_t n;
+	uint64_t sum;
+	unsigned __int128 squares;
+	uint64_t min_ns, max_ns; /* with n */
+};
+
+void durations_moments_add(struct durations_moments *m, const struct durations *d);
+/* Of the mean, as if the durations were independent; 0 for fewer than two. */
+double durations_standard_error(const struct durations_moments *m);
+
 #endif

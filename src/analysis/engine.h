@@ -30,7 +30,10 @@ struct location_result {
 
 /* The references a class is measured against, after falling back. */
 struct class_references {
-	/* [BY_LOW]: quantile 0.05, the lower end of the interval; [BY_MIN]: the upper end */
+	/*
+	 * [BY_LOW]: the lower end of the interval (the quantile 0.05; of a baseline the longest
+	 * that its mean may be); [BY_MIN]: the upper end (the minimum; the shortest).
+	 */
 	struct reference *by[N_REFERENCES];
 	int64_t path_ns; /* what the headline takes longer than the least one of its coarse class */
 };
@@ -64,6 +67,7 @@ struct engine {
 	struct file_sum *file_sums; /* per number of resources.h */
 	struct spill spill;
 	bool has_cells[N_GROUPS]; /* any time in a cell of the group */
+	bool on_file_systems;	  /* any operation of which nothing but that is known */
 	struct baseline baseline;
 	uint64_t first_ns, last_ns;		      /* of the trace */
 	pthread_mutex_t location_locks[ENGINE_LOCKS]; /* of location number modulo */

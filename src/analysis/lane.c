@@ -26,6 +26,14 @@ static bool is_known(const struct sweep *s, const struct lane *l)
 	return f->inode || f->dev;
 }
 
+/* Operations of which only the file system is known are measured by that. */
+static bool is_fs_wide(const struct sweep *s, const struct lane *l)
+{
+	const struct resource_file *f = &s->engine->resources.files[l->op.file];
+
+	return f->dev && !f->inode;
+}
+
 /* A wait for itself is for nobody. */
 static bool names_somebody(const struct sweep *s, const struct lane *l, const struct stretch *st)
 {
@@ -35,13 +43,13 @@ static bool names_somebody(const struct sweep *s, const struct lane *l, const st
 /* Do its bounds matter, because somebody may come or go inside it? */
 static bool has_boundaries(const struct sweep *s, const struct lane *l, const struct stretch *st)
 {
+	if (cell_table[st->cell].group == GROUP_FILE)
+		return l->fs_wide;
 	if (s->plan->solo)
 		return false;
 	switch (cell_table[st->cell].group) {
 	case GROUP_NATURE:
 		return names_somebody(s, l, st);
-	case GROUP_FILE:
-		return false;
 	default:
 		return true;
 	}
@@ -54,10 +62,10 @@ static bool is_alone(const struct sweep *s, const struct lane *l)
 		return true;
 	if (is_shared(s, l))
 		return false;
-	if (s->plan->solo)
-		return true;
 	if (s->plan->needs_fs || (s->plan->needs_dirty && l->op.dirties))
 		return false;
+	if (s->plan->solo)
+		return true;
 	for (uint32_t i = 0; i < l->op.n_stretches; i++)
 		if (has_boundaries(s, l, &l->op.stretches[i]))
 			return false;
@@ -128,6 +136,7 @@ static int next_operation(struct sweep *s, struct lane *l)
 		if (rc < 0)
 			break;
 		l->lost_cells = l->owned ? settle_lost_cells(s, l) : 0;
+		l->fs_wide = is_fs_wide(s, l);
 		l->curious = l->lost_cells & s->plan->file_cells && is_known(s, l);
 		/* what comes after the window is looked at only if the sweep gets there */
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
@@ -212,7 +221,8 @@ static int stretch_ends(struct sweep *s, struct lane *l)
 	if (cell_table[st->cell].group == GROUP_NATURE) {
 		wait_end(s, l, now);
 	} else {
-		l->contended[l->next - 1] = watch_end(s, l, now);
+		l->contended[l->next - 1] |= watch_end(s, l, now);
+		l->met_any |= l->fs_wide && l->contended[l->next - 1];
 		if (st->cell == CELL_BLOCK_HELD_BACK)
 			request_ends(s, l, l, st->what, now);
 	}

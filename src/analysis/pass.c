@@ -26,6 +26,7 @@ struct worker {
 	struct classes classes;
 	struct resource_cache cache;
 	bool has_cells[N_GROUPS];
+	bool on_file_systems;
 	struct callsite_worker sites;
 	uint32_t location;
 	struct location_result *result;
@@ -81,11 +82,16 @@ static int tally_of(struct worker *w, const struct operation *op, struct class *
 	return 0;
 }
 
+static bool has_path(const struct worker *w, const struct operation *op)
+{
+	return op->file != ETA_NONE && w->engine->defs->files[op->file].path[0];
+}
+
 static int file_of(struct worker *w, const struct operation *op, uint32_t *file)
 {
 	uint64_t dev = op->dev, inode = op->inode;
 
-	if (inode == 0 && op->file != ETA_NONE && w->engine->defs->files[op->file].path[0]) {
+	if (inode == 0 && has_path(w, op)) {
 		dev = DEV_PATH_ONLY;
 		inode = hash_text(w->engine->defs->files[op->file].path);
 	}
@@ -111,6 +117,7 @@ static int spill_operation(struct worker *w, const struct operation *op, uint32_
 		return rc;
 	while (cells)
 		w->has_cells[cell_table[cell_next(&cells)].group] = true;
+	w->on_file_systems |= op->dev && !op->inode && !has_path(w, op);
 	return operation_spill(&w->operations, op, tally, file, dev, w->engine->options.files,
 			       dev_of, w);
 }
@@ -266,6 +273,7 @@ static int finish_worker(struct engine *e, struct worker *w)
 	}
 	for (int g = 0; g < N_GROUPS; g++)
 		e->has_cells[g] |= w->has_cells[g];
+	e->on_file_systems |= w->on_file_systems;
 	free(map);
 	free(sites);
 	return rc;

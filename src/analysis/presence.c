@@ -207,6 +207,7 @@ void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t 
 static struct presence *watched_by(struct sweep *s, const struct lane *l, const struct stretch *st)
 {
 	switch (cell_table[st->cell].group) {
+	case GROUP_FILE: /* that is not known */
 	case GROUP_FS:
 		return &s->fs[l->op.dev];
 	case GROUP_DIRTY:

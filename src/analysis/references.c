@@ -222,19 +222,19 @@ static int solo_references(struct engine *e, struct class **sorted)
 static void baseline_references(struct engine *e)
 {
 	for (uint32_t i = 0; i < e->classes.n; i++) {
-		struct reference *r = &e->pool[e->n_pool];
-		struct reference **headline = &e->references[i].by[BY_HEADLINE];
+		struct reference *r = &e->pool[e->n_pool], **by = e->references[i].by;
 
-		if (baseline_reference(&e->baseline, &e->classes.list[i]->key, r)) {
-			*headline = r;
-			e->n_pool++;
-		} else {
-			(*headline)->low_confidence = true;
+		if (!baseline_reference(&e->baseline, &e->classes.list[i]->key, r)) {
+			by[BY_HEADLINE]->low_confidence = true;
+			continue;
 		}
+		for (int k = 0; k < N_REFERENCES; k++)
+			by[k] = &r[k];
+		e->n_pool += N_REFERENCES;
 	}
 }
 
-/* Room for four references of each class and of each pool it may fall back to. */
+/* Room for the references of each class, of each pool it may fall back to, and of a baseline. */
 int engine_references(struct engine *e)
 {
 	uint32_t n = e->classes.n;

@@ -194,9 +194,11 @@ static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t a
 }
 
 /* Who is blamed for time in the cell that the kernel named nobody for; N_WEIGHTS: nobody. */
-static unsigned overlap_kind(const struct sweep *s, enum cell c)
+static unsigned overlap_kind(const struct sweep *s, const struct lane *l, enum cell c)
 {
 	switch (cell_table[c].group) {
+	case GROUP_FILE:
+		return l->fs_wide ? WEIGHT_FS : WEIGHT_FILE;
 	case GROUP_FS:
 		return WEIGHT_FS;
 	case GROUP_DIRTY:
@@ -222,7 +224,7 @@ static void blame_cell(struct sweep *s, struct lane *l, enum cell c, int64_t amo
 	share_exactly(amount, weights, parts, 2);
 	if (parts[0])
 		blame_kind(s, l, c, parts[0]);
-	overlap[overlap_kind(s, c)] += parts[1];
+	overlap[overlap_kind(s, l, c)] += parts[1];
 }
 
 /* What a level lost goes to those of its cells that lost something. */
@@ -307,9 +309,7 @@ static int64_t part_before(int64_t amount, uint64_t at, uint64_t ns)
 
 static uint64_t bin_edge(const struct engine *e, uint32_t bin)
 {
-	uint64_t life = e->last_ns - e->first_ns;
-
-	return e->first_ns + (uint64_t)((unsigned __int128)life * bin / e->options.n_bins);
+	return e->first_ns + analysis_bin_begin(e->last_ns - e->first_ns, bin, e->options.n_bins);
 }
 
 static uint32_t bin_at(const struct engine *e, uint64_t ns)

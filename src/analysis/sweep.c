@@ -246,7 +246,7 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 	plan->engine = e;
 	plan->solo = solo;
 	plan->needs_dirty = e->has_cells[GROUP_DIRTY] && !solo;
-	plan->needs_fs = e->has_cells[GROUP_FS] && !solo;
+	plan->needs_fs = e->on_file_systems || (e->has_cells[GROUP_FS] && !solo);
 	plan->needs_device = e->has_cells[GROUP_DEVICE] && !solo;
 	for (int c = 0; c < N_CELLS; c++)
 		if (cell_table[c].group == GROUP_FILE ||

@@ -63,6 +63,7 @@ struct lane {
 	bool owned;	     /* it begins in this window: its sums belong here */
 	uint64_t lost_cells; /* set: its time there is more than the reference's */
 	bool curious;	     /* who else is on its file matters to it */
+	bool fs_wide;	     /* the file is not known, but its file system */
 	bool *contended;     /* per stretch */
 	uint32_t contended_room;
 	uint32_t next;	  /* stretch to come, of those with boundaries of their own */

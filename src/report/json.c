@@ -123,6 +123,8 @@ static const char *culprit_name(const struct analysis *a, const struct blame *b)
 {
 	if (b->location != ETA_NONE)
 		return a->defs->locations[b->location].name;
+	if (b->culprits && !b->tid)
+		return "others";
 	return b->tid ? "not traced" : "unknown";
 }
 
@@ -136,6 +138,7 @@ static void put_blame(struct json_object in, const struct analysis *a, const str
 
 		set_count(o, "tid", blame[i].tid);
 		set_text(o, "name", culprit_name(a, &blame[i]));
+		set_count(o, "culprits", blame[i].culprits);
 		set_int(o, "ns", blame[i].ns);
 		set_int(o, "named_ns", blame[i].named_ns);
 	}
@@ -167,6 +170,22 @@ static void put_time(struct json_object o, const uint64_t time_ns[N_CELLS], bool
 	for (int c = 0; c < N_CELLS; c++)
 		level_ns[cell_table[c].level] += (int64_t)time_ns[c];
 	put_levels(o, "io_levels", level_ns, all_levels);
+}
+
+/* From the trace's first event on; they sum to what the application lost. */
+static void put_bin(struct json_object o, const struct analysis *a, uint32_t number)
+{
+	const struct bin *b = &a->bins[number];
+
+	set_count(o, "begin_ns", analysis_bin_begin(a->duration_ns, number, a->options.n_bins));
+	set_count(o, "end_ns", analysis_bin_begin(a->duration_ns, number + 1, a->options.n_bins));
+	set_count(o, "operations", b->operations);
+	set_count(o, "io_ns", b->io_ns);
+	set_int(o, "lost_ns", b->lost_ns);
+	if (a->options.sci == SCI_DEFAULT)
+		set_int(o, "contended_ns", b->contended_ns);
+	put_levels(o, a->options.sci == SCI_DEFAULT ? "contended_levels" : "levels", b->level_ns,
+		   a->has_levels);
 }
 
 static void put_trace(struct json_object in, const struct analysis *a)
@@ -338,6 +357,10 @@ int report_json(FILE *out, const struct analysis *a)
 		array = array_in(root, "callsites");
 	for (uint32_t i = 0; ok && i < a->n_callsites; i++)
 		put_callsite(object_at_end(array, &ok), a, &a->callsites[i]);
+	if (a->options.n_bins)
+		array = array_in(root, "bins");
+	for (uint32_t i = 0; ok && i < a->options.n_bins; i++)
+		put_bin(object_at_end(array, &ok), a, i);
 	put_verdict(root, &a->verdict);
 	if (!ok)
 		rc = -ENOMEM;
