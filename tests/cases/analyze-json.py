@@ -29,6 +29,7 @@ def check_sums(report, paper):
             assert t["sci_low"] <= t["sci"] <= t["sci_high"]
             assert sum(t["contended_levels"].values()) == t["contended_ns"]
             assert sum(b["ns"] for b in t["blame"]) == t["slowed_ns"]
+            assert all(b["culprits"] == (b["name"] != "unknown") for b in t["blame"])
             assert all(0 <= b["named_ns"] <= b["ns"] > 0 for b in t["blame"])
     for c in report["classes"]:
         assert sum(c["levels"].values()) == c["lost_ns"]
@@ -48,6 +49,34 @@ def check_sums(report, paper):
         assert any(b["tid"] for b in app["blame"])
 
 
+def check_culprits(trace):
+    """Few culprits and the rest: the first of all, and the same sums."""
+    every = json.loads(analyze("--culprits=0", trace))["threads"]
+    few = json.loads(analyze("--culprits=2", trace))["threads"]
+    assert any(len(t["blame"]) > 4 for t in every)
+    for a, b in zip(every, few):
+        known = [x for x in a["blame"] if x["culprits"]]
+        rest = known[2:]
+        expected = known[:2] + [x for x in a["blame"] if not x["culprits"]]
+        assert [x for x in b["blame"] if x["name"] != "others"] == expected
+        others = [x for x in b["blame"] if x["name"] == "others"]
+        assert len(others) == (1 if rest else 0)
+        for key in "ns", "named_ns", "culprits":
+            assert sum(x[key] for x in others) == sum(x[key] for x in rest), key
+
+
+def check_bins(trace):
+    report = json.loads(analyze("--bins=7", trace))
+    bins = report["bins"]
+    assert [b["begin_ns"] for b in bins[1:]] == [b["end_ns"] for b in bins[:-1]]
+    assert bins[0]["begin_ns"] == 0 and bins[-1]["end_ns"] == report["trace"]["duration_ns"]
+    for key in "lost_ns", "contended_ns", "io_ns":
+        assert sum(b[key] for b in bins) == report["application"][key], key
+    for b in bins:
+        assert sum(b["contended_levels"].values()) == b["contended_ns"]
+    assert "bins" not in json.loads(analyze(trace))
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="sci-test.") as scratch:
         trace = os.path.join(scratch, "t.otf2")
@@ -62,6 +91,8 @@ def main():
             assert report["version"] == 1
             paper = mode == ["--sci=paper"]
             check_sums(report, paper)
+        check_culprits(trace)
+        check_bins(trace)
         # merging first changes nothing
         spools = [os.path.join(scratch, kind + ".spool") for kind in ("user", "kernel")]
         merged = os.path.join(scratch, "merged.otf2")

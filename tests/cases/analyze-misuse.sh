@@ -66,6 +66,10 @@ misuse --reference=quantile:1.5 "$trace"
 misuse --sci=paper --reference=supported "$trace"
 misuse --threads=0 "$trace"
 misuse --no-such-option "$trace"
+misuse --bins=0 --json "$trace"
+misuse --bins=5 "$trace"
+misuse --culprits=5 "$trace"
+misuse --culprits=x --json "$trace"
 
 status 0 sci-analyze --help
 has "$scratch/out" EXAMPLES

@@ -43,8 +43,10 @@ def main():
         whole = trace("t.otf2", "7", "6", "scheduler")
         report = check(whole)
         baseline = "--baseline=" + trace("b.otf2", "8", "4")
-        for mode in ("--sci=paper", "--reference=solo", "--by=callsite", baseline):
+        for mode in ("--sci=paper", "--reference=solo", "--by=callsite", "--culprits=1", baseline):
             check(mode, whole)
+        for mode in "--sci=default", "--sci=paper":
+            assert len(check("--bins=3", mode, whole)["bins"]) == 3
         check("--sci=paper", baseline, whole)
         check(trace("empty.otf2", "1", "0"))
         refused(report, lambda r: r.update(version=2))

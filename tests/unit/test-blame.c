@@ -104,6 +104,75 @@ static void g8_overlap(void **state)
 	finish(t, r);
 }
 
+/* MANY others, the first for 1, the second for 2, and so on: what a few do not show, the rest has.
+ */
+static void culprits_and_rest(void **state)
+{
+	enum { MANY = 50, FEW = 3 };
+	struct analysis_options options = score_by_min;
+	struct eta_trace *t = memory_trace_new("many");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	victim(t, a, 1, 0, 1 + MANY * (MANY + 1) / 2);
+	for (uint32_t i = 1; i <= MANY; i++)
+		call_on(t, memory_thread(t, 1, 1 + i), "pread", 20000, 20000 + i, 7, false);
+	for (options.n_culprits = 0; options.n_culprits <= FEW; options.n_culprits += FEW) {
+		bool all = options.n_culprits == 0;
+		const struct thread_score *s;
+
+		r = analyse(t, &options);
+		s = thread(r, a);
+		assert_int_equal(s->slowed_ns, MANY * (MANY + 1) / 2);
+		assert_int_equal(s->n_blame, all ? MANY : FEW + 1);
+		for (uint32_t i = 0; i < (all ? MANY : FEW); i++) {
+			assert_int_equal(s->blame[i].tid, 1 + MANY - i);
+			assert_int_equal(s->blame[i].ns, MANY - i);
+			assert_int_equal(s->blame[i].culprits, 1);
+		}
+		if (!all) {
+			assert_int_equal(s->blame[FEW].tid, 0);
+			assert_int_equal(s->blame[FEW].location, ETA_NONE);
+			assert_int_equal(s->blame[FEW].culprits, MANY - FEW);
+			assert_int_equal(s->blame[FEW].ns, (MANY - FEW) * (MANY - FEW + 1) / 2);
+		}
+		analysis_free(r);
+	}
+	eta_close(t);
+}
+
+/*
+ * A's file is not known, but its file system: whoever is on that is in its way. B's file is known,
+ * and nobody else is on it.
+ */
+static void unknown_file(void **state)
+{
+	static const enum reference_kind kinds[] = { REFERENCE_MIN, REFERENCE_SOLO };
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		struct analysis_options options = { .reference = kinds[k] };
+		struct eta_trace *t = memory_trace_new("file system");
+		uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+		struct analysis *r;
+
+		for (uint64_t i = 0; i < 8; i++) {
+			call_on(t, a, "write", 1000 * i, 1000 * i + 40, 0, false);
+			call_on(t, b, "pread", 1000 * i + 500, 1000 * i + 540, 8, false);
+		}
+		call_on(t, a, "write", 20000, 20100, 0, false);
+		call_on(t, b, "pread", 20020, 20080, 8, false);
+		r = analyse(t, &options);
+		assert_int_equal(thread(r, a)->slowdown.contended_ns, 60);
+		assert_int_equal(blamed(r, a, 2)->ns, 60);
+		assert_int_equal(thread(r, b)->slowdown.lost_ns, 20);
+		assert_int_equal(thread(r, b)->slowdown.contended_ns, 0);
+		assert_int_equal(blamed(r, b, 0)->ns, 20);
+		finish(t, r);
+	}
+}
+
 /* G8: who came later was not there. */
 static void g8_nobody(void **state)
 {
@@ -304,7 +373,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares),	cmocka_unit_test(shares_of_many),
-		cmocka_unit_test(g8_overlap),	cmocka_unit_test(g8_nobody),
+		cmocka_unit_test(g8_overlap),	cmocka_unit_test(culprits_and_rest),
+		cmocka_unit_test(unknown_file), cmocka_unit_test(g8_nobody),
 		cmocka_unit_test(g8_ties),	cmocka_unit_test(lock_holder),
 		cmocka_unit_test(foreign_task), cmocka_unit_test(chain),
 		cmocka_unit_test(cycle),	cmocka_unit_test(requests_ahead),

@@ -1,5 +1,6 @@
 /* Durations and references of a class, against sorting everything. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,12 +141,58 @@ static void no_support(void **state)
 	durations_free(&d);
 }
 
+/* 2, 4, 4, 4, 5, 5, 7, 9: the mean is 5, the variance 32/7. */
+static void moments(void **state)
+{
+	static const uint64_t few[] = { 9, 4, 5, 2, 4, 7, 5, 4 };
+	struct durations d = DURATIONS_EMPTY;
+	struct durations_moments m = { 0 }, one = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++)
+		durations_add(&d, few[i]);
+	durations_moments_add(&m, &d);
+	assert_int_equal(m.n, 8);
+	assert_int_equal(m.sum, 40);
+	assert_int_equal(m.min_ns, 2);
+	assert_int_equal(m.max_ns, 9);
+	assert_float_equal(durations_standard_error(&m), 0.75593, 0.00001);
+	durations_free(&d);
+	d = DURATIONS_EMPTY;
+	durations_add(&d, 7);
+	durations_moments_add(&one, &d);
+	assert_float_equal(durations_standard_error(&one), 0, 0);
+	durations_free(&d);
+}
+
+/* 1 to N microseconds: beyond what is kept, from the histogram. */
+static void moments_of_many(void **state)
+{
+	const double n = 20000, variance = n * (n + 1) / 12 * 1e6;
+	struct durations d = DURATIONS_EMPTY, reversed = DURATIONS_EMPTY;
+	struct durations_moments m = { 0 }, again = { 0 };
+
+	(void)state;
+	for (uint64_t i = 1; i <= n; i++) {
+		durations_add(&d, i * 1000);
+		durations_add(&reversed, ((uint64_t)n + 1 - i) * 1000);
+	}
+	durations_moments_add(&m, &d);
+	durations_moments_add(&again, &reversed);
+	assert_memory_equal(&m, &again, sizeof(m));
+	assert_float_equal((double)m.sum / n / 1000, (n + 1) / 2, 0.02 * n / 2);
+	assert_float_equal(durations_standard_error(&m), sqrt(variance / n),
+			   0.02 * sqrt(variance / n));
+	durations_free(&d);
+	durations_free(&reversed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranks),
-		cmocka_unit_test(references),
-		cmocka_unit_test(no_support),
+		cmocka_unit_test(ranks),	   cmocka_unit_test(references),
+		cmocka_unit_test(no_support),	   cmocka_unit_test(moments),
+		cmocka_unit_test(moments_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

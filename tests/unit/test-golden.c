@@ -187,6 +187,36 @@ static void g5_baseline(void **state)
 	}
 }
 
+/*
+ * The interval of a baseline is that of its mean: 100 operations of 900 and 1100 there have the
+ * mean 1000 and the standard error sqrt(10000 * 100 / 99 / 100) = 10.05; 1.96 of them are 19.7.
+ */
+static void baseline_interval(void **state)
+{
+	struct eta_trace *t = memory_trace_new("busy"), *alone = memory_trace_new("alone");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	uint32_t l = memory_thread(alone, 2, 7);
+	struct analysis_options options = { .reference = REFERENCE_BASELINE, .baseline = alone };
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		call_on(alone, l, "write", i * 2000, i * 2000 + (i % 2 ? 900 : 1100), 7, false);
+	for (uint64_t i = 0; i < 10; i++) {
+		call_on(t, a, "write", i * 4000, i * 4000 + 3000, 7, false);
+		call_on(t, b, "write", i * 4000, i * 4000 + 3000, 7, false);
+	}
+	r = analyse(t, &options);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 20000);
+	assert_int_equal(thread(r, a)->life_ns, 39000);
+	assert_float_equal(thread(r, a)->sci, 20000. / 39000, 1e-9);
+	assert_float_equal(thread(r, a)->sci_low, 19800. / 39000, 1e-9);
+	assert_float_equal(thread(r, a)->sci_high, 20200. / 39000, 1e-9);
+	assert_int_equal(r->low_confidence, 0);
+	finish(t, r);
+	eta_close(alone);
+}
+
 /* FAST operations of FAST_NS, then SLOW of 100. */
 static void supported(uint64_t fast, uint64_t fast_ns, uint64_t slow, bool min, uint64_t reference,
 		      int64_t lost)
@@ -448,6 +478,7 @@ int main(void)
 		cmocka_unit_test(g4_hit_and_miss),
 		cmocka_unit_test(g5_uniform),
 		cmocka_unit_test(g5_baseline),
+		cmocka_unit_test(baseline_interval),
 		cmocka_unit_test(g6_supported),
 		cmocka_unit_test(g7_nested),
 		cmocka_unit_test(g9_sleeper),
