@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t number_of(const struct sweep *s, const struct lane *l)
-{
-	return (uint32_t)(l - s->lanes);
-}
-
 /* ---- the next operation ---- */
 
 static bool is_shared(const struct sweep *s, const struct lane *l)
@@ -141,8 +136,7 @@ static int next_operation(struct sweep *s, struct lane *l)
 		/* what comes after the window is looked at only if the sweep gets there */
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
 			l->state = LANE_OPERATION;
-			return sweep_push(s, (struct boundary){ l->op.begin_ns, LANE_BEGINS,
-								number_of(s, l), 0, 0 });
+			return sweep_push(s, boundary_of(s, l, LANE_BEGINS, l->op.begin_ns));
 		}
 		if (l->owned)
 			rc = finish(s, l);
@@ -160,11 +154,10 @@ static int next_boundary(struct sweep *s, struct lane *l)
 		l->next_ns += op->stretches[l->next++].ns;
 	if (l->next == op->n_stretches) {
 		l->state = LANE_END;
-		return sweep_push(
-			s, (struct boundary){ op->end_ns, LANE_ENDS, number_of(s, l), 0, 0 });
+		return sweep_push(s, boundary_of(s, l, LANE_ENDS, op->end_ns));
 	}
 	l->state = LANE_STRETCH;
-	return sweep_push(s, (struct boundary){ l->next_ns, LANE_BEGINS, number_of(s, l), 0, 0 });
+	return sweep_push(s, boundary_of(s, l, LANE_BEGINS, l->next_ns));
 }
 
 static int operation_begins(struct sweep *s, struct lane *l)
@@ -210,7 +203,7 @@ static int stretch_begins(struct sweep *s, struct lane *l)
 	}
 	l->state = LANE_IN_STRETCH;
 	l->next_ns += st->ns;
-	return sweep_push(s, (struct boundary){ l->next_ns, LANE_ENDS, number_of(s, l), 0, 0 });
+	return sweep_push(s, boundary_of(s, l, LANE_ENDS, l->next_ns));
 }
 
 static int stretch_ends(struct sweep *s, struct lane *l)
@@ -254,8 +247,7 @@ static int next_bio(struct sweep *s, struct lane *l)
 		if (rc < 0)
 			return rc;
 		if (l->bio.begin_ns >= s->from_ns || l->bio.end_ns > s->from_ns)
-			return sweep_push(s, (struct boundary){ l->bio.begin_ns, BIO_BEGIN,
-								number_of(s, l), 0, 0 });
+			return sweep_push(s, boundary_of(s, l, BIO_BEGIN, l->bio.begin_ns));
 	}
 	return 0;
 }
@@ -275,11 +267,14 @@ static struct lane *owner_of(struct sweep *s, struct lane *l)
 int lane_bio_begins(struct sweep *s, struct lane *l)
 {
 	struct lane *owner = owner_of(s, l);
+	struct boundary end;
 	int rc;
 
 	request_begins(s, l, owner, l->bio.dev, l->bio.begin_ns);
-	rc = sweep_push(s, (struct boundary){ l->bio.end_ns, BIO_END, number_of(s, l),
-					      number_of(s, owner), l->bio.dev });
+	end = boundary_of(s, l, BIO_END, l->bio.end_ns);
+	end.owner = (uint32_t)(owner - s->lanes);
+	end.dev = l->bio.dev;
+	rc = sweep_push(s, end);
 	return rc < 0 ? rc : next_bio(s, l);
 }
 

@@ -21,11 +21,9 @@
 
 static bool before(const struct boundary *a, const struct boundary *b)
 {
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns;
-	if (a->kind != b->kind)
-		return a->kind < b->kind;
-	return a->lane < b->lane;
+	/* one number each: which one is less cannot be foretold, and a wrong guess costs more */
+	return ((unsigned __int128)a->time_ns << 64 | a->order) <
+	       ((unsigned __int128)b->time_ns << 64 | b->order);
 }
 
 /* B into the place of the root. */
@@ -34,8 +32,8 @@ static void sift_down(struct sweep *s, struct boundary b)
 	size_t i = 0, child;
 
 	for (; (child = 2 * i + 1) < s->n; i = child) {
-		if (child + 1 < s->n && before(&s->heap[child + 1], &s->heap[child]))
-			child++;
+		if (child + 1 < s->n)
+			child += before(&s->heap[child + 1], &s->heap[child]);
 		if (!before(&s->heap[child], &b))
 			break;
 		s->heap[i] = s->heap[child];
@@ -137,13 +135,14 @@ static int window_sweep(const struct sweep_plan *plan, uint64_t from_ns, uint64_
 	uint64_t n = 0;
 
 	while (!rc && pop(&s, &b)) {
-		struct lane *l = &s.lanes[b.lane];
+		enum boundary_kind kind = (enum boundary_kind)(b.order >> 32);
+		struct lane *l = &s.lanes[(uint32_t)b.order];
 
 		if (b.time_ns >= to_ns && s.n_owned == 0)
 			break;
-		if (b.kind == BIO_END)
+		if (kind == BIO_END)
 			request_ends(&s, l, &s.lanes[b.owner], b.dev, b.time_ns);
-		else if (b.kind == BIO_BEGIN)
+		else if (kind == BIO_BEGIN)
 			rc = lane_bio_begins(&s, l);
 		else
 			rc = lane_step(&s, l);

@@ -130,8 +130,7 @@ enum boundary_kind { BIO_END, LANE_ENDS, LANE_BEGINS, BIO_BEGIN };
 
 struct boundary {
 	uint64_t time_ns;
-	uint32_t kind; /* enum boundary_kind */
-	uint32_t lane;
+	uint64_t order; /* at the same time: enum boundary_kind << 32 | lane */
 	uint32_t owner; /* BIO_END: lane of the owner */
 	uint32_t dev;	/* BIO_END */
 };
@@ -181,6 +180,13 @@ int lane_step(struct sweep *s, struct lane *l);
 int lane_bio_begins(struct sweep *s, struct lane *l);
 void lane_bio_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now);
 int sweep_push(struct sweep *s, struct boundary b);
+/* Of L, at a time. */
+static inline struct boundary boundary_of(const struct sweep *s, const struct lane *l,
+					  enum boundary_kind kind, uint64_t time_ns)
+{
+	return (struct boundary){ .time_ns = time_ns,
+				  .order = (uint64_t)kind << 32 | (uint64_t)(l - s->lanes) };
+}
 
 /* presence.c: who else is there, and for how long. */
 void presence_free(struct presence *p);
