@@ -188,8 +188,9 @@ if HAVE_BPF
 script_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py
 script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
-	tests/cases/kernel-direct.py tests/cases/kernel-life.py tests/cases/kernel-locks.py \
-	tests/cases/kernel-loss.py tests/cases/kernel-reasons.py \
+	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
+	tests/cases/kernel-locks.py \
+	tests/cases/kernel-loss.py tests/cases/kernel-owner.py tests/cases/kernel-reasons.py \
 	tests/cases/kernel-skip.py
 script_tests += tests/cases/kernel-backends.py tests/cases/kernel-guest.py
 endif

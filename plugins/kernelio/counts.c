@@ -51,6 +51,11 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 	if (t->bios_missed)
 		eta_warn("kernel: %llu bios not followed: too many in flight",
 			 (unsigned long long)t->bios_missed);
+	if (t->shares_missed)
+		eta_warn("kernel: %llu bytes written for others than their owner: too many threads "
+			 "in one "
+			 "bio",
+			 (unsigned long long)t->shares_missed);
 	if (t->compat_calls)
 		eta_warn("kernel: %llu system calls of 32-bit programs not traced",
 			 (unsigned long long)t->compat_calls);

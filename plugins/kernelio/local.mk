@@ -24,6 +24,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/filter.h \
 	plugins/kernelio/bpf/follow.h \
 	plugins/kernelio/bpf/kernel_types.h \
+	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/state.h \
 	plugins/kernelio/bpf/task.h

@@ -33,6 +33,9 @@
 	KERNELIO_FS_PROBES(KERNELIO_FS_PROBE, X)                                                   \
 	X(on_dio_begin, iomap_dio_rw_begin, FS, LEVEL)                                             \
 	X(on_dio_complete, iomap_dio_complete, FS, LEVEL)                                          \
+	X(on_dio_submit, iomap_dio_rw_begin, BLOCK, EXTRA)                                         \
+	X(on_dio_submitted, iomap_dio_complete, BLOCK, EXTRA)                                      \
+	X(on_dio_queued, iomap_dio_rw_queued, BLOCK, EXTRA)                                        \
 	X(on_contention_begin, contention_begin, FS, LEVEL)                                        \
 	X(on_contention_end, contention_end, FS, LEVEL)                                            \
 	X(on_bio_queue, block_bio_queue, BLOCK, LEVEL)                                             \

@@ -96,12 +96,14 @@ struct file_key {
 	X(bio_direct_bytes, "of those: bytes of direct I/O")                                       \
 	X(bio_journal_bytes, "of those: bytes of no file (journal, metadata)")                     \
 	X(writeback_bytes, "bytes of write bios by others for traced threads")                     \
+	X(bio_kernel_bytes, "bytes of write bios of the kernel's own: journals, metadata")         \
 	X(dirtied_bytes, "bytes of pages dirtied by traced threads")                               \
 	X(spans_lost, "spans beyond what one operation keeps")                                     \
 	X(tasks_missed, "threads there was no room to follow")                                     \
 	X(switches_missed, "context switches no probe was told of, noticed at the next call")      \
 	X(completions_missed, "bios whose memory was used again before their end was seen")        \
 	X(bios_missed, "bios beyond those kept in flight")                                         \
+	X(shares_missed, "bytes of written pages given to another owner of the same bio")          \
 	X(sleeps_unnamed, "sleeps whose place was not kept")                                       \
 	X(returns_missed, "functions whose return was not seen: spans that are missing")           \
 	X(skipped_calls, "system calls on files of the directory left out")                        \

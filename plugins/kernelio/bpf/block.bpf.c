@@ -1,14 +1,14 @@
 /* Block requests: one record per bio, from queue to completion, with whose data it carries. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "filter.h"
-#include "task.h"
+#include "follow.h"
+#include "owner.h"
 
 #define MAX_MERGED 128 /* bios walked per request */
 #define MAPPING_FLAGS 3UL
 #define MAPPING_ANONYMOUS 1UL
 #define COMPOUND_TAIL 1UL
 #define MODE_TYPE 0170000
-#define MODE_BLOCK 0060000
+#define MODE_REGULAR 0100000
 #define OP_MASK 0xff
 #define OP_WRITE 1
 #define OP_FLUSH 2
@@ -57,8 +57,26 @@ static __always_inline int32_t status_errno(blk_status_t status)
 struct bio_state {
 	struct eta_bio_record record;
 	int32_t fragments; /* the bio itself and what was split off it */
-	int32_t reserved;
+	uint32_t shared;   /* of several owners: see bio_shares */
 };
+
+/* Owners of the pages of one bio. */
+#define MAX_SHARES 8
+#define MAX_BIO_PAGES 16384
+struct bio_shares {
+	struct bio_share {
+		uint32_t pid, tid, bytes;
+	} shares[MAX_SHARES];
+	uint32_t n;
+};
+
+/* By the bio's address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, uint64_t);
+	__type(value, struct bio_shares);
+} bio_shares SEC(".maps");
 
 /* Bios in flight, by address. */
 struct {
@@ -108,6 +126,152 @@ static __always_inline struct inode *bio_inode(struct bio *bio)
 	return BPF_CORE_READ((struct address_space *)(mapping & ~MAPPING_FLAGS), host);
 }
 
+/* A walk over the pages of a bio that a shared inode's pages are written by. */
+struct share_walk {
+	struct bio_shares *shares;
+	struct page_key key;
+	struct owner owner; /* of pages without a note */
+	uint64_t vector;    /* address of the next one */
+	uint64_t page;	    /* address of the next byte's page */
+	uint32_t in_page;
+	uint32_t vector_left, left; /* bytes */
+};
+
+static __always_inline void share_add(struct bio_shares *shares, uint32_t pid, uint32_t tid,
+				      uint32_t bytes)
+{
+	for (uint32_t i = 0; i < MAX_SHARES; i++) {
+		struct bio_share *share = &shares->shares[i];
+
+		if (i == shares->n) {
+			share->pid = pid;
+			share->tid = tid;
+			share->bytes = bytes;
+			shares->n = i + 1;
+			return;
+		}
+		if (share->tid == tid && share->pid == pid) {
+			share->bytes += bytes;
+			return;
+		}
+	}
+	shares->shares[0].bytes += bytes;
+	TOTAL_ADD(shares_missed, bytes);
+}
+
+static __always_inline uint64_t page_index(uint64_t address)
+{
+	struct page *page = (void *)address;
+	unsigned long head = BPF_CORE_READ(page, compound_head);
+	uint64_t folio = head & COMPOUND_TAIL ? head - COMPOUND_TAIL : address;
+
+	return BPF_CORE_READ((struct folio *)folio, index) +
+	       (address - folio) / bpf_core_type_size(struct page);
+}
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long share_step(uint32_t step, struct share_walk *walk)
+{
+	struct page_owner *owner;
+	uint32_t bytes;
+
+	if (!walk->left)
+		return 1;
+	if (!walk->vector_left) {
+		struct bio_vec *vector = (void *)walk->vector;
+		uint32_t offset = BPF_CORE_READ(vector, bv_offset) + walk->in_page;
+
+		walk->vector_left = BPF_CORE_READ(vector, bv_len) - walk->in_page;
+		walk->page = (uint64_t)BPF_CORE_READ(vector, bv_page) +
+			     offset / page_bytes * bpf_core_type_size(struct page);
+		walk->in_page = offset % page_bytes;
+		walk->vector += bpf_core_type_size(struct bio_vec);
+	}
+	bytes = page_bytes - walk->in_page;
+	if (bytes > walk->vector_left)
+		bytes = walk->vector_left;
+	if (bytes > walk->left)
+		bytes = walk->left;
+	if (!bytes)
+		return 1;
+	owner = page_owner(&walk->key, page_index(walk->page), walk->owner.since_ns);
+	if (owner)
+		share_add(walk->shares, owner->pid, owner->tid, bytes);
+	else
+		share_add(walk->shares, walk->owner.pid, walk->owner.tid, bytes);
+	walk->left -= bytes;
+	walk->vector_left -= bytes;
+	walk->page += bpf_core_type_size(struct page);
+	walk->in_page = 0;
+	return 0;
+}
+
+/* Whose the pages are that BIO writes to the shared inode FILE. RECORD's owner is the first one. */
+static __noinline int shares_find(struct bio *bio, struct file_key *file, struct owner *owner,
+				  struct eta_bio_record *record)
+{
+	static const struct bio_shares none;
+	struct share_walk walk = {};
+	uint64_t key = (uint64_t)bio;
+	uint32_t n;
+
+	if (!file || !owner || !record)
+		return 0;
+	if (bpf_map_update_elem(&bio_shares, &key, &none, BPF_ANY)) {
+		TOTAL_ADD(shares_missed, record->bytes);
+		return 0;
+	}
+	walk.shares = bpf_map_lookup_elem(&bio_shares, &key);
+	if (!walk.shares)
+		return 0;
+	walk.key.inode = file->inode;
+	walk.key.dev = file->dev;
+	walk.owner = *owner;
+	walk.vector = (uint64_t)BPF_CORE_READ(bio, bi_io_vec) +
+		      BPF_CORE_READ(bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
+	walk.in_page = BPF_CORE_READ(bio, bi_iter.bi_bvec_done);
+	walk.left = record->bytes;
+	bpf_loop(MAX_BIO_PAGES, share_step, &walk, 0);
+	n = walk.shares->n;
+	if (n) {
+		record->owner_pid = walk.shares->shares[0].pid;
+		record->owner_tid = walk.shares->shares[0].tid;
+	}
+	if (n > 1)
+		return 1;
+	bpf_map_delete_elem(&bio_shares, &key);
+	return 0;
+}
+
+/* The record of the bio KEY: one for each owner of its pages. */
+static __noinline int bio_leave(uint64_t key, struct bio_state *value)
+{
+	struct bio_shares *shares = NULL;
+
+	if (!value)
+		return 0;
+	if (value->shared)
+		shares = bpf_map_lookup_elem(&bio_shares, &key);
+	if (!shares) {
+		record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
+		return 0;
+	}
+	for (uint32_t i = 0; i < MAX_SHARES; i++) {
+		struct bio_share *share = &shares->shares[i];
+
+		if (i >= shares->n)
+			break;
+		value->record.owner_pid = share->pid;
+		value->record.owner_tid = share->tid;
+		value->record.bytes = share->bytes;
+		if (i > 0)
+			value->record.op_flags |= ETA_BIO_SHARE;
+		record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
+	}
+	bpf_map_delete_elem(&bio_shares, &key);
+	return 0;
+}
+
 static __always_inline uint32_t bio_flags(uint32_t opf, uint32_t bytes)
 {
 	uint32_t op = opf & OP_MASK;
@@ -138,24 +302,37 @@ static __always_inline void helper_tell(struct task_struct *task)
 	bpf_map_update_elem(&helpers_seen, &tid, &start_ns, BPF_ANY);
 }
 
+/*
+ * What the kernel's own threads write to a device with traced files that is no file's data: the
+ * journal, metadata. It is in the way of the files' requests.
+ */
+static __always_inline bool is_journal(struct task_struct *task, uint32_t dev)
+{
+	return task->flags & TASK_IS_KERNEL_THREAD && bpf_map_lookup_elem(&devices_seen, &dev);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = sure_state(task);
+	struct task_state *st = sure_state(task) ?: worker_state(task);
 	uint32_t bytes = bio->bi_iter.bi_size;
 	uint32_t flags = bio_flags(bio->bi_opf, bytes);
 	bool data = bytes && !(flags & (ETA_BIO_FLUSH | ETA_BIO_DISCARD));
 	struct inode *inode = data ? bio_inode(bio) : NULL;
 	uint64_t key = (uint64_t)bio;
-	struct owner whose = { task->tgid, task->pid };
+	struct {
+		uint32_t pid, tid;
+	} whose = { task->tgid, task->pid };
 	struct owner *owner = NULL;
 	struct bio_state value = {}, *before;
+	bool journal = false;
 	struct file_key file = {};
 
-	/* only writes of others can be on behalf of a traced thread */
-	if (!st && (!inode || !(flags & ETA_BIO_WRITE)))
-		return 0;
+	if (st)
+		whose.tid = owner_tid(st);
+	else if (!(flags & ETA_BIO_WRITE) || !data)
+		return 0; /* only writes of others can be on behalf of a traced thread */
 	if (inode) {
 		file.inode = BPF_CORE_READ(inode, i_ino);
 		file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -163,23 +340,34 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 			owner = bpf_map_lookup_elem(&owners, &file);
 		barrier(); /* or clang selects between two kinds of pointer, which no verifier takes
 			    */
-		if (owner)
-			whose = *owner;
-		/* pages of a block device: journal, metadata, or a program writing to it */
-		if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) == MODE_BLOCK)
+		if (owner) {
+			whose.pid = owner->pid;
+			whose.tid = owner->tid;
+		}
+		/*
+		 * Of a block device: journal, metadata, a program writing to it. The inode of
+		 * btrfs's trees is of no kind, or of any.
+		 */
+		if (flags & ETA_BIO_META ||
+		    (BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_REGULAR)
 			file.inode = file.dev = 0;
 	}
 	if (!st) {
-		if (!owner)
+		journal = !file.inode && is_journal(task, bio->bi_bdev->bd_dev);
+		if (!owner && !journal)
 			return 0;
 		helper_tell(task);
 	}
-	if (st && st->active && data && (!inode || !file.inode)) {
-		if (!inode && st->op.op_flags & ETA_KOP_DIRECT)
-			flags |= ETA_BIO_DIRECT;
-		if (flags & ETA_BIO_DIRECT || !inode) {
+	/* memory of no page cache: the program's (direct I/O), unless the file system's own */
+	if (st && data && !inode && !(flags & ETA_BIO_META)) {
+		if (st->active) {
+			if (st->op.op_flags & ETA_KOP_DIRECT)
+				flags |= ETA_BIO_DIRECT;
 			file.inode = st->op.inode;
 			file.dev = st->op.dev;
+		} else if (st->direct.iocb) {
+			flags |= ETA_BIO_DIRECT;
+			file = st->direct.file;
 		}
 	}
 	if (!request_passes(st, &file, bio->bi_bdev->bd_dev, flags & ETA_BIO_WRITE))
@@ -199,19 +387,23 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	value.record.op_flags = flags;
 	value.record.owner_pid = whose.pid;
 	value.record.owner_tid = whose.tid;
+	if (owner && owner->shared && file.inode)
+		value.shared = shares_find(bio, &file, owner, &value.record);
 	if (st && st->active && st->now.readahead_ns && !(flags & ETA_BIO_WRITE))
 		st->now.readahead_end_ns = value.record.head.time_ns;
 	before = bpf_map_lookup_elem(&bios, &key);
 	if (before) {
 		/* its completion was not seen, and now its memory serves again */
 		TOTAL_ADD(completions_missed, 1);
-		record_leave(ETA_RECORD_BIO, &before->record, sizeof(before->record));
+		bio_leave(key, before);
 	}
 	if (bpf_map_update_elem(&bios, &key, &value, BPF_ANY))
 		TOTAL_ADD(bios_missed, 1);
 	if (!data)
 		return 0;
-	if (!st) {
+	if (journal) {
+		TOTAL_ADD(bio_kernel_bytes, bytes);
+	} else if (!st) {
 		TOTAL_ADD(writeback_bytes, bytes);
 	} else if (flags & ETA_BIO_WRITE) {
 		TOTAL_ADD(bio_written_bytes, bytes);
@@ -265,7 +457,7 @@ static __always_inline void bio_end(uint64_t key, int32_t status, uint64_t now)
 	if (__sync_fetch_and_add(&value->fragments, -1) > 1)
 		return;
 	value->record.head.end_ns = now;
-	record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
+	bio_leave(key, value);
 	bpf_map_delete_elem(&bios, &key);
 }
 

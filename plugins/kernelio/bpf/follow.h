@@ -35,7 +35,9 @@ static __always_inline int task_take(struct task_struct *task)
 	st->idle.off = OFF_NOT;
 	st->pid = task->tgid;
 	st->tid = task->pid;
+	st->for_tid = 0;
 	st->dirtied.inode = 0;
+	st->direct.iocb = 0;
 	own->slot = slot;
 	own->member = 1;
 	task_leave(task, 0);
@@ -52,6 +54,47 @@ static __always_inline void slot_release(struct task_slot *own)
 	own->slot = 0;
 	if (slot)
 		*slot = 0;
+}
+
+#define TASK_IS_IO_WORKER 0x00000010 /* PF_IO_WORKER */
+#define WORKER_NAME_BYTES 8	     /* "iou-wrk-", "iou-sqp-", then the thread it works for */
+
+static __noinline struct task_state *worker_take(struct task_struct *task)
+{
+	struct task_slot *own = bpf_task_storage_get(&tasks, task->group_leader, NULL, 0);
+	uint32_t zero = 0, *slot, tid = 0;
+	struct task_state *st;
+	char name[16];
+
+	if (!own || !own->member || (TASKS_FILTERED && !own->slot))
+		return NULL;
+	own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	slot = bpf_map_lookup_elem(&running, &zero);
+	if (own || !slot || task_take(task))
+		return NULL; /* let go of, or no room for it, which was counted */
+	own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	st = own ? slot_state(own->slot) : NULL;
+	if (!st)
+		return NULL;
+	*slot = own->slot;
+	bpf_probe_read_kernel(name, sizeof(name), task->comm);
+	for (int i = WORKER_NAME_BYTES; i < 16; i++) {
+		if (name[i] < '0' || name[i] > '9')
+			break;
+		tid = tid * 10 + (name[i] - '0');
+	}
+	st->for_tid = tid;
+	st->switched = 1;
+	return st;
+}
+
+/*
+ * Threads that io_uring has made work for a thread that is traced; no fork tells of them. TASK, the
+ * current one, has no state yet.
+ */
+static __always_inline struct task_state *worker_state(struct task_struct *task)
+{
+	return task->flags & TASK_IS_IO_WORKER ? worker_take(task) : NULL;
 }
 
 /* Its threads are for the filters to choose from. */

@@ -1,6 +1,6 @@
 /* File systems: write loop, sync and writing pages of each, direct I/O through iomap. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "running.h"
+#include "follow.h"
 
 #include "plugins/kernelio/file-systems.h"
 
@@ -81,5 +81,46 @@ int BPF_PROG(on_dio_complete)
 		span_add(st, ETA_SPAN_FS_DIRECT, st->now.direct_ns, bpf_ktime_get_ns());
 		st->now.direct_ns = 0;
 	}
+	return 0;
+}
+
+/*
+ * Outside of an operation it is io_submit's or io_uring's: the requests from here until it is
+ * queued, or completes at once, are of this file.
+ */
+SEC("tp_btf/iomap_dio_rw_begin")
+int BPF_PROG(on_dio_submit, struct kiocb *iocb)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = sure_state(task) ?: worker_state(task);
+	struct inode *inode;
+
+	if (!st || st->active)
+		return 0;
+	inode = BPF_CORE_READ(iocb, ki_filp, f_mapping, host);
+	st->direct.file.inode = BPF_CORE_READ(inode, i_ino);
+	st->direct.file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	st->direct.iocb = (uint64_t)iocb;
+	return 0;
+}
+
+/* In an interrupt it is of some other thread's. */
+SEC("tp_btf/iomap_dio_complete")
+int BPF_PROG(on_dio_submitted, struct kiocb *iocb)
+{
+	struct task_state *st = current_state();
+
+	if (st && st->direct.iocb == (uint64_t)iocb)
+		st->direct.iocb = 0;
+	return 0;
+}
+
+SEC("tp_btf/iomap_dio_rw_queued")
+int BPF_PROG(on_dio_queued)
+{
+	struct task_state *st = current_state();
+
+	if (st && !st->active)
+		st->direct.iocb = 0;
 	return 0;
 }

@@ -44,8 +44,13 @@ struct mutex {
 	atomic_long_t owner;
 };
 
+struct block_device {
+	dev_t bd_dev;
+};
+
 struct super_block {
 	dev_t s_dev;
+	struct block_device *s_bdev;
 	unsigned long s_magic;
 };
 
@@ -54,6 +59,7 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	dev_t i_rdev;
+	uint32_t i_generation;
 	struct rw_semaphore i_rwsem;
 };
 
@@ -166,20 +172,20 @@ struct page {
 
 struct folio {
 	struct address_space *mapping;
+	unsigned long index;
 };
 
 struct bio_vec {
 	struct page *bv_page;
+	unsigned int bv_len;
+	unsigned int bv_offset;
 };
 
 struct bvec_iter {
 	sector_t bi_sector;
 	unsigned int bi_size;
 	unsigned int bi_idx;
-};
-
-struct block_device {
-	dev_t bd_dev;
+	unsigned int bi_bvec_done;
 };
 
 struct bio {

@@ -1,8 +1,7 @@
 /* Page cache: lookup, readahead, dirtying, throttling, waiting for writeback, reclaim. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "running.h"
-
-const volatile uint32_t page_bytes = 4096;
+#include "follow.h"
+#include "owner.h"
 
 SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(on_get_pages)
@@ -75,29 +74,41 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
-	struct task_state *st = sure_state(bpf_get_current_task_btf());
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = sure_state(task) ?: worker_state(task);
+	uint32_t pages, now = sharings;
 	struct inode *inode;
 	struct file_key key = {};
-	struct owner owner;
 	uint8_t *seen;
 
 	if (!st || !mapping)
 		return 0;
+	pages = folio_pages(folio);
 	inode = mapping->host;
 	key.inode = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
-	if (st->dirtied.inode == key.inode && st->dirtied.dev == key.dev) {
-		TOTAL_ADD(dirtied_bytes, folio_pages(folio) * page_bytes);
+	if ((st->dirtied.inode == key.inode && st->dirtied.dev == key.dev &&
+	     st->dirtied_sharings == now) ||
+	    (st->active && st->now.pages_owned == OWNED && st->op.inode == key.inode &&
+	     st->op.dev == key.dev)) {
+		TOTAL_ADD(dirtied_bytes, pages * page_bytes);
 		return 0;
 	}
 	seen = bpf_map_lookup_elem(&files_seen, &key);
 	if (seen && *seen != SEEN_LEFT)
 		return 0;
-	TOTAL_ADD(dirtied_bytes, folio_pages(folio) * page_bytes);
-	st->dirtied = key;
-	owner.pid = st->pid;
-	owner.tid = st->tid;
-	bpf_map_update_elem(&owners, &key, &owner, BPF_ANY);
+	TOTAL_ADD(dirtied_bytes, pages * page_bytes);
+	if (inode_own(st, inode, &key)) {
+		st->dirtied.inode = 0;
+		if (st->active && st->op.inode == key.inode && st->op.dev == key.dev &&
+		    !(st->op.op_flags & ETA_KOP_APPEND) && operation_own(st))
+			st->now.pages_owned = OWNED;
+		else
+			pages_own(st, &key, folio->index, folio->index + pages);
+	} else {
+		st->dirtied = key;
+		st->dirtied_sharings = now;
+	}
 	return 0;
 }
 

@@ -21,6 +21,14 @@ enum off_cpu {
 	OFF_RUNNABLE,
 };
 
+/* Of an operation that writes to an inode that others dirty, too: whose its pages are is noted ...
+ */
+enum owned {
+	OWNED_NOT,
+	OWNED,
+	OWNED_AT_EXIT,
+};
+
 struct lock_wait {
 	uint64_t lock;
 	uint64_t begin_ns;
@@ -39,8 +47,23 @@ struct task_state {
 	uint32_t pid, tid;
 	uint32_t switched; /* has come to a CPU since it was taken in */
 
-	struct file_key seen[SEEN_FILES]; /* files used last: their FILE record exists */
-	struct file_key dirtied;	  /* the inode dirtied last: this thread is its owner */
+	uint32_t for_tid; /* a worker of io_uring: the thread it works for; 0: none */
+
+	/* files used last: their FILE record exists */
+	struct seen_file {
+		struct file_key key;
+		uint32_t checked; /* 1 + `sharings` when it was */
+		uint32_t shared;  /* others dirty its pages, too */
+	} seen[SEEN_FILES];
+	/* the inode dirtied last: this thread's alone, as long as `sharings` stays */
+	struct file_key dirtied;
+	uint32_t dirtied_sharings;
+
+	/* of direct I/O that is submitted outside of an operation: io_submit, io_uring */
+	struct {
+		uint64_t iocb;
+		struct file_key file;
+	} direct;
 
 	/* off the CPU outside of operations */
 	struct {
@@ -72,7 +95,8 @@ struct task_state {
 		uint64_t
 			inode_locked_ns; /* another had the inode's lock then: see inode_lock_end */
 		uint32_t inode_holder;
-		uint32_t off_stack; /* where it sleeps: 1 + id in `sleeps`, 0: not known */
+		uint32_t pages_owned; /* enum owned */
+		uint32_t off_stack;   /* where it sleeps: 1 + id in `sleeps`, 0: not known */
 
 		/* bits by enum eta_span_kind: inside its function; seen from entry to return */
 		uint32_t inside, exact;
@@ -89,10 +113,6 @@ struct task_state {
 	/* one piece, as it leaves */
 	struct eta_kernel_op op;
 	struct eta_span spans[MAX_SPANS];
-};
-
-struct owner {
-	uint32_t pid, tid;
 };
 
 /* A constant to the verifier, which drops the code of filters that are not in use. */
@@ -157,14 +177,6 @@ struct {
 	__type(value, struct kernelio_cpu);
 } cpus __weak SEC(".maps");
 
-/* The thread that dirtied pages of an inode last: writeback belongs to it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct file_key);
-	__type(value, struct owner);
-} owners __weak SEC(".maps");
-
 enum seen {
 	SEEN_LEFT = 1, /* its record is in the trace */
 	SEEN_SKIPPED,  /* of the directory that is not traced */
@@ -178,6 +190,14 @@ struct {
 	__type(key, struct file_key);
 	__type(value, uint8_t);
 } files_seen __weak SEC(".maps");
+
+/* Devices of the file systems that they are on. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 256);
+	__type(key, uint32_t);
+	__type(value, uint8_t);
+} devices_seen __weak SEC(".maps");
 
 static __always_inline struct task_state *slot_state(uint32_t slot)
 {

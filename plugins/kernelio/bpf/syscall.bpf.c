@@ -1,6 +1,7 @@
 /* System calls on files: the operation opens at sys_enter and leaves as one record at sys_exit. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "follow.h"
+#include "owner.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -166,7 +167,7 @@ static __noinline int file_meet(struct file_facts *f, bool opened)
 	uint8_t seen = SEEN_SKIPPED, *before;
 	struct kernelio_file *room;
 	struct inode *inode;
-	uint32_t names;
+	uint32_t names, dev;
 
 	if (!f)
 		return -1;
@@ -206,19 +207,28 @@ static __noinline int file_meet(struct file_facts *f, bool opened)
 		return -1; /* counted */
 	seen = SEEN_LEFT;
 	bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
+	dev = BPF_CORE_READ(inode, i_sb, s_bdev, bd_dev);
+	if (dev)
+		bpf_map_update_elem(&devices_seen, &dev, &seen, BPF_ANY);
 	return SEEN_LEFT;
+}
+
+static __always_inline struct seen_file *seen_file(struct task_state *st, uint64_t inode)
+{
+	return &st->seen[inode & (SEEN_FILES - 1)];
 }
 
 /* Makes F the operation's file. false: the operation is not to be traced. */
 static __always_inline bool file_take(struct task_state *st, struct file_facts *f, bool opened)
 {
-	struct file_key *seen = &st->seen[f->key.inode & (SEEN_FILES - 1)];
+	struct seen_file *seen = seen_file(st, f->key.inode);
 
-	if (seen->inode != f->key.inode || seen->dev != f->key.dev || (FILES_FILTERED && opened)) {
+	if (seen->key.inode != f->key.inode || seen->key.dev != f->key.dev ||
+	    (FILES_FILTERED && opened)) {
 		int met = file_meet(f, opened);
 
 		if (met == SEEN_FILTERED) {
-			seen->inode = 0;
+			seen->key.inode = 0;
 			TOTAL_ADD(filtered_calls, 1);
 			return false;
 		}
@@ -227,8 +237,10 @@ static __always_inline bool file_take(struct task_state *st, struct file_facts *
 			TOTAL_ADD(skipped_calls, 1);
 			return false;
 		}
-		if (met == SEEN_LEFT)
-			*seen = f->key;
+		if (met == SEEN_LEFT) {
+			seen->key = f->key;
+			seen->checked = 0;
+		}
 	}
 	st->now.file = f->file;
 	st->now.inode = f->inode;
@@ -321,6 +333,32 @@ static __always_inline void inode_locked(struct task_state *st, const struct fil
 	st->now.inode_holder = BPF_CORE_READ(holder, pid);
 }
 
+/*
+ * A write to an inode that several threads dirty: its pages are this thread's from here on. Not
+ * left to the probe of dirtied pages, which tells nothing of those that are dirty already, and of a
+ * large folio as a whole.
+ */
+static __always_inline void write_owns(struct task_state *st)
+{
+	struct seen_file *seen = seen_file(st, st->op.inode);
+	uint32_t now = sharings;
+	struct owner *owner;
+
+	if (!now || seen->key.inode != st->op.inode || seen->key.dev != st->op.dev)
+		return;
+	if (seen->checked != now + 1) {
+		owner = bpf_map_lookup_elem(&owners, &seen->key);
+		seen->shared = owner && owner->shared;
+		seen->checked = now + 1;
+	}
+	if (!seen->shared)
+		return;
+	if (st->op.op_flags & ETA_KOP_APPEND)
+		st->now.pages_owned = OWNED_AT_EXIT; /* where it goes is known then */
+	else if (operation_own(st))
+		st->now.pages_owned = OWNED;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
@@ -391,8 +429,11 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		st->op.offset = ETA_OFFSET_UNKNOWN;
 	}
 	st->op.head.time_ns = bpf_ktime_get_ns();
-	if (info->kind == ETA_OP_WRITE && info->shape != SHAPE_RETURNS && f.holder)
-		inode_locked(st, &f);
+	if (info->kind == ETA_OP_WRITE && info->shape != SHAPE_RETURNS) {
+		if (f.holder)
+			inode_locked(st, &f);
+		write_owns(st);
+	}
 	st->active = 1;
 	return 0;
 }
@@ -493,6 +534,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			struct file *file = (void *)st->now.file;
 
 			st->op.offset = BPF_CORE_READ(file, f_pos) - ret;
+			if (st->now.pages_owned == OWNED_AT_EXIT)
+				operation_own(st);
 		}
 	}
 	st->op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
