@@ -9,6 +9,7 @@ COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
 # The analysis, without any printing, and the reports.
 noinst_LTLIBRARIES += src/libanalysis.la
 src_libanalysis_la_SOURCES = \
+	src/analysis/accesses.c src/analysis/accesses.h \
 	src/analysis/analysis.c src/analysis/analysis.h \
 	src/analysis/baseline.c src/analysis/baseline.h \
 	src/analysis/bins-score.c \
@@ -20,6 +21,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/classes.c src/analysis/classes.h \
 	src/analysis/durations.c src/analysis/durations.h \
 	src/analysis/engine.h \
+	src/analysis/file-names.c src/analysis/file-names.h \
 	src/analysis/files-score.c \
 	src/analysis/hash.h \
 	src/analysis/lane.c \
@@ -40,22 +42,37 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/sweep.c src/analysis/sweep.h \
 	src/analysis/verdict.c src/analysis/verdict.h \
 	src/analysis/waits.c \
-	src/analysis/weights.c
+	src/analysis/weights.c \
+	src/analysis/workload.c src/analysis/workload.h \
+	src/analysis/workload-rows.c src/analysis/workload-rows.h
 src_libanalysis_la_LIBADD = -lm -lpthread
 
 bin_PROGRAMS += src/sci-analyze
 src_sci_analyze_SOURCES = \
 	src/sci-analyze.c \
+	src/analyze-options.c src/analyze-options.h \
 	src/progress.c src/progress.h \
 	src/inputs.c src/inputs.h \
-	src/report/callsites.c \
+	src/report/compare.c src/report/compare.h \
 	src/report/json.c \
 	src/report/report.h \
+	src/report/table.c src/report/table.h src/report/table-cells.h \
+	src/report/table-forms.c \
 	src/report/text.c \
+	src/report/view-blame.c \
+	src/report/view-callsite.c \
+	src/report/view-class.c \
+	src/report/view-device.c \
+	src/report/view-file.c \
+	src/report/view-process.c \
+	src/report/view-thread.c \
+	src/report/view-timeline.c \
+	src/report/views.c src/report/views.h \
+	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
 	src/symbols.h
 src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
-src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS)
+src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) -lm
 
 bin_PROGRAMS += src/sci-merge
 MERGING = src/merging.c src/merging.h src/progress.c src/progress.h

@@ -23,8 +23,7 @@ static void span(struct engine *e)
 		e->first_ns = e->last_ns;
 }
 
-static int open_engine(struct engine *e, struct eta_trace *trace,
-		       const struct analysis_options *options)
+int engine_open(struct engine *e, struct eta_trace *trace, const struct analysis_options *options)
 {
 	memset(e, 0, sizeof(*e));
 	e->trace = trace;
@@ -40,7 +39,7 @@ static int open_engine(struct engine *e, struct eta_trace *trace,
 	return regions_new(e->defs, &e->regions);
 }
 
-static void close_engine(struct engine *e)
+void engine_close(struct engine *e)
 {
 	engine_locations_free(e);
 	classes_free(&e->classes);
@@ -68,6 +67,59 @@ int engine_progress(struct engine *e, uint64_t events)
 	return stop ? -ECANCELED : 0;
 }
 
+/* The first event of all, before the pass: what from_ns and to_ns are counted from. */
+static int find_window(struct engine *e)
+{
+	uint64_t origin = UINT64_MAX;
+	int rc = 0;
+
+	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++) {
+		const struct eta_event *batch;
+		struct eta_cursor *cursor;
+		ssize_t n;
+
+		rc = eta_cursor_open(e->trace, l, &cursor);
+		if (rc < 0)
+			break;
+		n = eta_cursor_read(cursor, &batch);
+		if (n > 0 && batch[0].time_ns < origin)
+			origin = batch[0].time_ns;
+		rc = n < 0 ? (int)n : 0;
+		eta_cursor_close(cursor);
+	}
+	if (origin == UINT64_MAX)
+		origin = 0;
+	e->from_ns = origin + e->options.from_ns;
+	e->to_ns = e->options.to_ns ? origin + e->options.to_ns : UINT64_MAX;
+	return rc;
+}
+
+static int cut_to_window(struct engine *e)
+{
+	uint64_t last = 0, origin = e->from_ns - e->options.from_ns;
+
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		struct walk_counts *c = &e->locations[l].counts;
+
+		if (!c->events)
+			continue;
+		if (c->last_ns > last)
+			last = c->last_ns;
+		c->first_ns = c->first_ns < e->from_ns ? e->from_ns : c->first_ns;
+		c->last_ns = c->last_ns > e->to_ns ? e->to_ns : c->last_ns;
+		/* not there in this part of the time: a life of nothing */
+		if (c->first_ns > e->to_ns)
+			c->first_ns = e->to_ns;
+		if (c->last_ns < c->first_ns)
+			c->last_ns = c->first_ns;
+	}
+	if (e->from_ns <= last || last == 0)
+		return 0;
+	eta_error("%s: ends %.9g s after its first event, before --from", eta_trace_path(e->trace),
+		  (double)(last - origin) / 1e9);
+	return -EINVAL;
+}
+
 /* The other trace is needed for its classes only. */
 static int read_baseline(struct engine *e)
 {
@@ -76,7 +128,7 @@ static int read_baseline(struct engine *e)
 					    .progress = e->options.progress,
 					    .progress_arg = e->options.progress_arg };
 	struct engine other;
-	int rc = open_engine(&other, e->options.baseline, &options);
+	int rc = engine_open(&other, e->options.baseline, &options);
 
 	other.whole_only = true;
 	if (!rc)
@@ -90,7 +142,22 @@ static int read_baseline(struct engine *e)
 			baseline_add(&e->baseline, &other.classes.list[tally->class]->key, tally);
 		}
 	e->events_done = other.events_done;
-	close_engine(&other);
+	engine_close(&other);
+	return rc;
+}
+
+int engine_read(struct engine *e)
+{
+	int rc;
+
+	e->windowed = e->options.from_ns || e->options.to_ns;
+	rc = e->windowed ? find_window(e) : 0;
+	if (!rc)
+		rc = engine_pass(e);
+	if (!rc && e->windowed)
+		rc = cut_to_window(e);
+	if (!rc)
+		span(e);
 	return rc;
 }
 
@@ -105,9 +172,7 @@ static int run(struct engine *e, struct analysis *a)
 	if (!rc && e->spills)
 		rc = spill_open(&e->spill);
 	if (!rc)
-		rc = engine_pass(e);
-	if (!rc)
-		span(e);
+		rc = engine_read(e);
 	if (!rc && e->options.reference == REFERENCE_SOLO)
 		rc = engine_solo(e);
 	if (!rc)
@@ -128,7 +193,7 @@ int analysis_run(struct eta_trace *trace, const struct analysis_options *options
 {
 	struct engine e;
 	struct analysis *a = calloc(1, sizeof(*a));
-	int rc = open_engine(&e, trace, options);
+	int rc = engine_open(&e, trace, options);
 
 	if (!a)
 		rc = -ENOMEM;
@@ -152,7 +217,7 @@ out:
 		analysis_free(a);
 		a = NULL;
 	}
-	close_engine(&e);
+	engine_close(&e);
 	*out = a;
 	return rc;
 }

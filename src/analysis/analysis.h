@@ -28,6 +28,12 @@ struct analysis_options {
 	bool files;		    /* and the files */
 	uint32_t n_bins;     /* and when it was: divide the trace's time into so many; 0: not */
 	uint32_t n_culprits; /* of a thread, the rest of them are one entry; 0: all */
+	bool squares;	     /* sum squares of times, for the spread of means */
+	/*
+	 * Only operations that begin in this part of the trace, from its first event on; to_ns 0:
+	 * to its end. Lives are cut to it, and so is the company that decides what is contended.
+	 */
+	uint64_t from_ns, to_ns;
 	/* told now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL */
 	int (*progress)(void *arg, uint64_t events_done);
 	void *progress_arg;
@@ -91,6 +97,7 @@ struct class_score {
 	uint64_t reference_ns, min_ns, p50_ns, p99_ns, max_ns, sum_ns;
 	int64_t lost_ns;
 	int64_t level_ns[ETA_N_LEVELS]; /* = lost_ns in sum */
+	unsigned __int128 square;	/* of all durations, truncated ones too; options.squares */
 	bool low_confidence;
 	uint8_t mode; /* enum operation_mode */
 };
@@ -124,6 +131,7 @@ struct file_score {
 	uint64_t operations;
 	uint64_t bytes_read, bytes_written;
 	uint64_t io_ns;
+	unsigned __int128 square; /* of the durations */
 	struct slowdown slowdown;
 	struct verdict verdict;
 };
@@ -133,6 +141,7 @@ struct analysis {
 	struct analysis_options options;
 	struct eta_counts counts; /* of the trace, the walk's own included */
 	uint64_t begin_ns;	  /* the first event */
+	uint64_t before_ns;	  /* from_ns: what of the trace lies before that */
 	uint64_t duration_ns;
 	uint64_t events;
 	uint64_t operations;
@@ -157,6 +166,8 @@ struct analysis {
 	uint32_t max_thread;	   /* index into threads; ETA_NONE without any scored */
 	uint64_t io_ns, life_ns;   /* of scored threads */
 	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
+	/* with options.squares: of the durations of operations, and of their times at a level */
+	unsigned __int128 square, level_square[ETA_N_LEVELS];
 	struct slowdown slowdown;
 	struct verdict verdict;
 };
@@ -167,5 +178,8 @@ uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number, uint32_t n);
 int analysis_run(struct eta_trace *trace, const struct analysis_options *options,
 		 struct analysis **out);
 void analysis_free(struct analysis *analysis);
+
+/* For sums over threads and files. */
+void slowdown_add(struct slowdown *sum, const struct slowdown *more);
 
 #endif

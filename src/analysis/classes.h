@@ -60,6 +60,7 @@ struct tally {
 	uint32_t site; /* with callsites: where the calls were made */
 	uint64_t n;
 	uint64_t sum_ns;
+	unsigned __int128 square; /* of the durations, where asked for */
 	uint64_t cell_ns[N_CELLS];
 	struct contended *contended; /* NULL: nothing but by nature */
 };

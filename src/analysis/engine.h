@@ -18,6 +18,7 @@ struct location_result {
 	uint64_t operations;
 	uint64_t truncated;
 	uint64_t io_ns;
+	unsigned __int128 level_square[ETA_N_LEVELS]; /* with options.squares */
 	struct tally *tallies;
 	uint32_t n_tallies, room;
 	struct spill_stream operations_stream; /* see records.h */
@@ -43,6 +44,7 @@ struct file_sum {
 	uint64_t operations;
 	uint64_t bytes_read, bytes_written;
 	uint64_t io_ns;
+	unsigned __int128 square;
 	struct slowdown slowdown;
 };
 
@@ -69,12 +71,21 @@ struct engine {
 	bool has_cells[N_GROUPS]; /* any time in a cell of the group */
 	bool on_file_systems;	  /* any operation of which nothing but that is known */
 	struct baseline baseline;
+	bool workload; /* nothing is scored: what is spilled are accesses (accesses.h) */
+	bool windowed; /* operations that begin outside of these are left out: */
+	uint64_t from_ns, to_ns;
 	uint64_t first_ns, last_ns;		      /* of the trace */
 	pthread_mutex_t location_locks[ENGINE_LOCKS]; /* of location number modulo */
 	pthread_mutex_t file_locks[ENGINE_LOCKS];     /* of file number modulo */
 	pthread_mutex_t progress_lock;
 	uint64_t events_done;
 };
+
+/* analysis.c: OPTIONS are copied; engine_close, also on failure. */
+int engine_open(struct engine *e, struct eta_trace *trace, const struct analysis_options *options);
+void engine_close(struct engine *e);
+/* The pass, and what part of the time it is about. */
+int engine_read(struct engine *e);
 
 /* How many threads to use: as asked for, no more than there are locations. */
 unsigned engine_threads(const struct engine *e);
@@ -97,7 +108,6 @@ int engine_sweep(struct engine *e);
 int engine_score(struct engine *e, struct analysis *a);
 void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 			const struct class_references *refs);
-void slowdown_add(struct slowdown *sum, const struct slowdown *more);
 /* files-score.c, blame-score.c, bins-score.c, callsites-score.c: tables of their own. */
 int engine_files(const struct engine *e, struct analysis *a);
 int engine_blame(const struct engine *e, struct analysis *a);

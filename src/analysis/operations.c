@@ -12,8 +12,11 @@ struct frame {
 	uint32_t region;
 	uint8_t cell;
 	bool bio_explains;
-	bool hidden;  /* a reason, or inside one: no part of the signature */
-	uint32_t who; /* tid of whom it waits for, 0: not known */
+	bool hidden;	/* a reason, or inside one: no part of the signature */
+	uint32_t who;	/* tid of whom it waits for, 0: not known */
+	uint32_t visit; /* the innermost around it, or its own */
+	uint8_t levels; /* set of those visited by what is around it, and itself */
+	bool begins_visit;
 	uint64_t hash;
 	uint64_t last_child; /* signature of the last child: a run of equal ones counts once */
 };
@@ -40,7 +43,7 @@ struct walk {
 	size_t root; /* depth of the operation's outermost region, or NO_OPERATION */
 
 	struct operation op;
-	size_t stretch_room;
+	size_t stretch_room, visit_room;
 	uint64_t accounted_ns; /* time up to here is in op.ns */
 	bool has_size, has_file, has_result;
 
@@ -121,12 +124,120 @@ static int account(struct walk *w, uint64_t now)
 	return rc;
 }
 
+/* ---- visits ---- */
+
+/* The visit of LEVEL among those directly in PARENT. */
+static uint32_t find_visit(const struct operation *op, uint32_t parent, uint8_t level)
+{
+	for (size_t i = op->n_visits; i-- > 0 && (uint32_t)i != parent;)
+		if (op->visits[i].parent == parent && op->visits[i].level == level)
+			return (uint32_t)i;
+	return ETA_NONE;
+}
+
+static int visit_new(struct walk *w, uint32_t *index)
+{
+	if (w->op.n_visits == w->visit_room) {
+		size_t room = w->visit_room ? 2 * w->visit_room : 8;
+		struct visit *p = reallocarray(w->op.visits, room, sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		w->op.visits = p;
+		w->visit_room = room;
+	}
+	*index = (uint32_t)w->op.n_visits++;
+	return 0;
+}
+
+/*
+ * The frame just pushed: is it the outermost of its level? Several of a level in one call (a part
+ * of the file each) are one visit: the size is that of the call.
+ */
+static int visit_enter(struct walk *w, struct frame *f, const struct eta_event *e)
+{
+	const struct eta_region *r = &w->defs->regions[e->region];
+	bool root = w->root == w->depth - 1;
+	struct visit *v;
+	uint32_t parent = root ? ETA_NONE : f[-1].visit;
+	int rc;
+
+	f->levels = root ? 0 : f[-1].levels;
+	f->visit = parent;
+	f->begins_visit = false;
+	if (f->hidden || r->level > ETA_LEVEL_FS || f->levels & 1 << r->level)
+		return 0;
+	f->levels |= (uint8_t)(1 << r->level);
+	f->begins_visit = true;
+	/* system calls are each their own */
+	f->visit = ETA_NONE;
+	if (!root && r->level != ETA_LEVEL_VFS)
+		f->visit = find_visit(&w->op, parent, (uint8_t)r->level);
+	if (f->visit != ETA_NONE && !(e->has & ETA_HAS_SIZE)) {
+		w->op.visits[f->visit].ns -= e->time_ns;
+		return 0;
+	}
+	rc = visit_new(w, &f->visit);
+	if (rc < 0)
+		return rc;
+	v = &w->op.visits[f->visit];
+	*v = (struct visit){ .begin_ns = e->time_ns,
+			     .ns = -e->time_ns,
+			     .bytes = e->has & ETA_HAS_SIZE ? e->size : 0,
+			     .offset = e->has & ETA_HAS_OFFSET ? (uint64_t)e->offset : 0,
+			     .parent = parent,
+			     .level = (uint8_t)r->level,
+			     .mode = w->regions->info[e->region].mode,
+			     .has_size = e->has & ETA_HAS_SIZE,
+			     .has_offset = e->has & ETA_HAS_OFFSET && e->offset >= 0 };
+	return 0;
+}
+
+static void visit_leave(struct walk *w, const struct frame *f, const struct eta_event *e)
+{
+	struct visit *v = &w->op.visits[f->visit];
+
+	v->ns += e->time_ns;
+	if (!(e->has & ETA_HAS_RET) || e->has & ETA_EVENT_TRUNCATED)
+		return;
+	if (!v->has_size && v->level != ETA_LEVEL_VFS)
+		return;
+	v->has_bytes = true;
+	v->bytes = e->ret > 0 ? (uint64_t)e->ret : 0;
+}
+
+/* What a visit does not know itself is that of the one around it; the first is the operation's. */
+static void visits_finish(struct operation *op)
+{
+	for (size_t i = 0; i < op->n_visits; i++) {
+		struct visit *v = &op->visits[i];
+
+		if (v->parent == ETA_NONE) {
+			v->mode = op->mode;
+			v->bytes = op->bytes;
+			v->offset = op->offset;
+			v->has_offset = op->has_offset;
+			continue;
+		}
+		/* a system call that does not read is none, as an fstat in an fgets */
+		if (v->mode == MODE_OTHER && v->level != ETA_LEVEL_VFS)
+			v->mode = op->visits[v->parent].mode;
+		if (!v->has_size && !v->has_bytes)
+			v->bytes = op->visits[v->parent].bytes;
+		if (!v->has_offset && !v->has_size) {
+			v->offset = op->visits[v->parent].offset;
+			v->has_offset = op->visits[v->parent].has_offset;
+		}
+	}
+}
+
 /* ---- operations ---- */
 
 static void operation_begin(struct walk *w, const struct eta_event *e)
 {
 	uint64_t cells = w->op.cells;
 	struct stretch *stretches = w->op.stretches;
+	struct visit *visits = w->op.visits;
 	uint64_t *ns = w->op.ns;
 
 	while (cells)
@@ -134,12 +245,14 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	memset(&w->op, 0, offsetof(struct operation, ns));
 	w->op.begin_ns = w->accounted_ns = e->time_ns;
 	w->op.region = e->region;
-	w->op.file = ETA_NONE;
+	w->op.file = w->op.handle = ETA_NONE;
 	w->op.stack = e->has & ETA_HAS_STACK ? e->stack : ETA_NONE;
 	w->op.caller = e->has & ETA_HAS_CALLER ? e->caller : 0;
 	w->op.mode = w->regions->info[e->region].mode;
 	w->op.stretches = stretches;
 	w->op.n_stretches = 0;
+	w->op.visits = visits;
+	w->op.n_visits = 0;
 	w->root = w->depth;
 	w->has_size = w->has_file = w->has_result = false;
 	w->in_flight_end_ns = w->issued_end_ns = 0;
@@ -177,6 +290,7 @@ static int operation_end(struct walk *w, const struct eta_event *e, uint64_t sig
 	w->op.signature = signature;
 	w->op.truncated = e->has & ETA_EVENT_TRUNCATED;
 	set_result(w, e);
+	visits_finish(&w->op);
 	w->root = NO_OPERATION;
 	return w->sink.operation(w->sink.arg, &w->op);
 }
@@ -190,10 +304,20 @@ static void know_file(struct walk *w, uint32_t dev, uint64_t inode)
 	w->op.inode = inode;
 }
 
+static void know_offset(struct walk *w, int64_t offset)
+{
+	if (w->op.has_offset || offset < 0)
+		return;
+	w->op.has_offset = true;
+	w->op.offset = (uint64_t)offset;
+}
+
 static void know_handle(struct walk *w, const struct eta_event *e)
 {
 	uint32_t file;
 
+	if (w->op.handle == ETA_NONE && e->handle < w->defs->n_handles)
+		w->op.handle = e->handle;
 	if (w->op.file != ETA_NONE || e->handle >= w->defs->n_handles)
 		return;
 	file = w->defs->handles[e->handle].file;
@@ -253,10 +377,14 @@ static int enter(struct walk *w, const struct eta_event *e)
 		w->has_size = true;
 		w->op.size = e->size;
 	}
+	if (e->has & ETA_HAS_OFFSET)
+		know_offset(w, e->offset);
 	if (e->has & ETA_HAS_FILE)
 		know_file(w, e->dev, e->inode);
 	if (e->has & ETA_EVENT_DIRECT)
 		w->op.direct = true;
+	if (w->sink.visits && !rc)
+		rc = visit_enter(w, f, e);
 	return rc;
 }
 
@@ -275,6 +403,8 @@ static int leave_top(struct walk *w, const struct eta_event *e)
 	if (rc < 0)
 		return rc;
 	f = &w->stack[--w->depth];
+	if (w->sink.visits && f->begins_visit)
+		visit_leave(w, f, e);
 	if (w->similar == SIMILAR_PAPER)
 		signature = w->op.signature =
 			hash_mix(w->op.signature, ~w->regions->info[f->region].hash);
@@ -312,19 +442,28 @@ static int leave(struct walk *w, const struct eta_event *e)
 static int bio_begin(struct walk *w, const struct eta_event *e)
 {
 	uint32_t dev = e->handle < w->defs->n_handles ? w->defs->handles[e->handle].device : 0;
+	struct bio bio = { .begin_ns = e->time_ns,
+			   .end_ns = e->end_ns,
+			   .dev = dev,
+			   .owner_tid = e->owner,
+			   .mode = e->mode == ETA_IO_READ    ? MODE_READ
+				   : e->mode == ETA_IO_WRITE ? MODE_WRITE
+							     : MODE_OTHER,
+			   .bytes = e->has & ETA_HAS_SIZE ? e->size : 0,
+			   .offset = e->has & ETA_HAS_OFFSET ? (uint64_t)e->offset : 0,
+			   .has_offset = e->has & ETA_HAS_OFFSET && e->offset >= 0 };
 	int rc = 0;
 
 	if (w->root != NO_OPERATION)
 		w->op.issued_bio = true;
 	if (!(e->has & ETA_HAS_END) || e->end_ns < e->time_ns) {
 		w->counts.open_bios++;
-		return 0;
+		bio.open = true;
 	}
-	if (w->sink.stretches) {
-		struct bio bio = { e->time_ns, e->end_ns, dev, e->owner };
-
+	if (w->sink.bio)
 		rc = w->sink.bio(w->sink.arg, &bio);
-	}
+	if (bio.open)
+		return rc;
 	if (rc < 0 || w->root == NO_OPERATION)
 		return rc;
 	if (e->end_ns > w->in_flight_end_ns) {
@@ -379,6 +518,10 @@ static int io_record(struct walk *w, const struct eta_event *e)
 	if (w->root == NO_OPERATION)
 		return 0;
 	know_handle(w, e);
+	if (e->kind == ETA_IO_CREATE)
+		w->op.opens = true;
+	if (e->has & ETA_HAS_OFFSET || e->kind == ETA_IO_SEEK)
+		know_offset(w, e->offset);
 	if (e->kind == ETA_IO_BEGIN) {
 		if (e->mode == ETA_IO_READ)
 			w->op.mode = MODE_READ;
@@ -482,6 +625,7 @@ void walk_free(struct walk *w)
 	free(w->found);
 	free(w->stack);
 	free(w->op.stretches);
+	free(w->op.visits);
 	free(w->bios);
 	free(w);
 }

@@ -47,15 +47,29 @@ struct stretch {
 	uint8_t cell; /* enum cell */
 };
 
+/* What an operation did at a level: the outermost region of it, what it is part of told before. */
+struct visit {
+	uint64_t begin_ns;
+	uint64_t ns;	 /* of it and of those like it in the same parent */
+	uint64_t bytes;	 /* transferred */
+	uint64_t offset; /* in the file */
+	uint32_t parent; /* index of the visit around it; ETA_NONE: the operation itself */
+	uint8_t level;	 /* enum eta_level */
+	uint8_t mode;	 /* enum operation_mode */
+	bool has_size, has_bytes, has_offset; /* of its own */
+};
+
 struct operation {
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint64_t signature; /* of names (paper) or of the folded tree of regions (default) */
 	uint64_t size;	    /* requested bytes */
 	uint64_t bytes;	    /* transferred */
+	uint64_t offset;    /* where has_offset */
 	uint64_t inode;
 	uint32_t dev;	 /* of the file */
 	uint32_t file;	 /* index into the definitions, ETA_NONE */
+	uint32_t handle; /* the same */
 	uint32_t region; /* the outermost */
 	uint32_t stack;	 /* index into the definitions, ETA_NONE */
 	uint64_t caller; /* return address, 0: unknown */
@@ -64,10 +78,14 @@ struct operation {
 	bool direct;	 /* O_DIRECT */
 	bool truncated;	 /* the trace ended inside it */
 	bool issued_bio;
+	bool has_offset;
+	bool opens;		   /* the handle is made: its position is 0 */
 	uint64_t cells;		   /* set of those with time */
 	uint64_t ns[N_CELLS];	   /* exclusive times; their sum is end - begin exactly */
 	struct stretch *stretches; /* from begin to end, where the sink asks for them */
 	size_t n_stretches;
+	struct visit *visits; /* in order of their begins, where the sink asks for them */
+	size_t n_visits;
 };
 
 /* A block request of the thread, also outside operations. */
@@ -76,6 +94,11 @@ struct bio {
 	uint64_t end_ns;
 	uint32_t dev;
 	uint32_t owner_tid; /* who dirtied the pages; 0: the thread itself */
+	uint8_t mode;	    /* enum operation_mode; OTHER: a flush */
+	bool open;	    /* its completion was not seen: end_ns means nothing */
+	uint64_t bytes;
+	uint64_t offset; /* on the device */
+	bool has_offset;
 };
 
 struct walk;
@@ -83,9 +106,10 @@ struct walk;
 struct walk_sink {
 	/* Return 0, or -errno to stop. The operation is good until the function returns. */
 	int (*operation)(void *arg, const struct operation *op);
-	int (*bio)(void *arg, const struct bio *bio);
+	int (*bio)(void *arg, const struct bio *bio); /* or NULL */
 	void *arg;
-	bool stretches; /* fill operation.stretches, call bio */
+	bool stretches; /* fill operation.stretches */
+	bool visits;	/* fill operation.visits */
 };
 
 struct walk_counts {

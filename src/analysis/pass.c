@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "accesses.h"
 #include "hash.h"
 #include "records.h"
 
@@ -122,6 +123,47 @@ static int spill_operation(struct worker *w, const struct operation *op, uint32_
 			       dev_of, w);
 }
 
+static bool is_outside(const struct engine *e, uint64_t begin_ns)
+{
+	return e->windowed && (begin_ns < e->from_ns || begin_ns >= e->to_ns);
+}
+
+/* The accesses of OP, level by level, for the workload. */
+static int spill_accesses(struct worker *w, const struct operation *op)
+{
+	uint32_t file;
+	int rc = file_of(w, op, &file);
+
+	if (rc < 0)
+		return rc;
+	accesses_spill(&w->operations, op, w->engine->defs->regions[op->region].name, file,
+		       w->location);
+	return w->operations.rc;
+}
+
+static int spill_request(struct worker *w, const struct bio *bio)
+{
+	if (bio->mode != MODE_OTHER && !is_outside(w->engine, bio->begin_ns))
+		request_spill(&w->bios, bio, w->location);
+	return w->bios.rc;
+}
+
+/* Squares of ns pass 64 bits after 4 s; whole, the sums do not depend on the order. */
+static void add_squares(struct location_result *r, struct tally *t, const struct operation *op)
+{
+	uint64_t level_ns[ETA_N_LEVELS] = { 0 }, cells = op->cells;
+	uint64_t ns = op->end_ns - op->begin_ns;
+
+	t->square += (unsigned __int128)ns * ns;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		level_ns[cell_table[c].level] += op->ns[c];
+	}
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		r->level_square[l] += (unsigned __int128)level_ns[l] * level_ns[l];
+}
+
 static int on_operation(void *arg, const struct operation *op)
 {
 	struct worker *w = arg;
@@ -134,6 +176,12 @@ static int on_operation(void *arg, const struct operation *op)
 
 	if (op->truncated && w->engine->whole_only)
 		return 0;
+	if (is_outside(w->engine, op->begin_ns))
+		return 0;
+	if (w->engine->workload) {
+		r->operations++;
+		return spill_accesses(w, op);
+	}
 	rc = tally_of(w, op, &class, &index);
 	if (rc < 0)
 		return rc;
@@ -145,6 +193,8 @@ static int on_operation(void *arg, const struct operation *op)
 
 		t->cell_ns[c] += op->ns[c];
 	}
+	if (w->engine->options.squares)
+		add_squares(r, t, op);
 	r->operations++;
 	r->io_ns += op->end_ns - op->begin_ns;
 	/* Its real duration is not known, so others are not measured against it. */
@@ -161,8 +211,13 @@ static int on_bio(void *arg, const struct bio *bio)
 {
 	struct worker *w = arg;
 	struct bio_record record = { bio->begin_ns, bio->end_ns, 0, bio->owner_tid };
-	int rc = dev_of(w, bio->dev, &record.dev);
+	int rc;
 
+	if (w->engine->workload)
+		return spill_request(w, bio);
+	if (bio->open)
+		return 0;
+	rc = dev_of(w, bio->dev, &record.dev);
 	if (rc < 0 || !w->engine->split)
 		return rc;
 	bio_spill(&w->bios, &record);
@@ -195,7 +250,11 @@ static int do_location(struct worker *w)
 {
 	struct engine *e = w->engine;
 	struct walk_sink sink = {
-		.operation = on_operation, .bio = on_bio, .arg = w, .stretches = e->spills
+		.operation = on_operation,
+		.bio = e->spills ? on_bio : NULL,
+		.arg = w,
+		.stretches = e->spills && !e->workload,
+		.visits = e->workload,
 	};
 	int rc;
 

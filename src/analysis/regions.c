@@ -40,10 +40,15 @@ static bool bio_explains(const struct eta_region *r, bool scheduler)
 
 static enum operation_mode mode_of(const char *name)
 {
+	/* read or get something, but no bytes of a file */
+	static const char *const others[] = { "readahead", "readdir", "readlink",
+					      "getdents",  "getcwd",  "getxattr" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (strstr(name, others[i]))
+			return MODE_OTHER;
 	if (strstr(name, "write") || strstr(name, "put") || strstr(name, "printf"))
 		return MODE_WRITE;
-	if (strstr(name, "readahead"))
-		return MODE_OTHER;
 	if (strstr(name, "read") || strstr(name, "get") || strstr(name, "scanf"))
 		return MODE_READ;
 	return MODE_OTHER;

@@ -196,6 +196,7 @@ static void sum_classes(const struct engine *e, struct class_score *classes)
 			slowdown_add_tally(&lost, t, &e->references[t->class]);
 			s->truncated += t->n;
 			s->sum_ns += t->sum_ns;
+			s->square += t->square;
 			s->lost_ns += lost.lost_ns;
 			for (int c = 0; c < N_CELLS; c++)
 				s->level_ns[cell_table[c].level] += lost.cell_ns[c];
@@ -231,6 +232,14 @@ void slowdown_add(struct slowdown *sum, const struct slowdown *more)
 	}
 }
 
+static void add_squares(struct analysis *a, const struct location_result *r)
+{
+	for (uint32_t i = 0; i < r->n_tallies; i++)
+		a->square += r->tallies[i].square;
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		a->level_square[l] += r->level_square[l];
+}
+
 static void score_application(const struct engine *e, struct analysis *a)
 {
 	const struct slowdown *s = &a->slowdown;
@@ -252,6 +261,7 @@ static void score_application(const struct engine *e, struct analysis *a)
 		slowdown_add(&a->slowdown, &t->slowdown);
 		for (int c = 0; c < N_CELLS; c++)
 			a->time_ns[c] += t->time_ns[c];
+		add_squares(a, &e->locations[t->location]);
 	}
 	if (a->max_thread != ETA_NONE) {
 		a->sci_max = a->threads[a->max_thread].sci;
@@ -274,6 +284,7 @@ static void score_trace(const struct engine *e, struct analysis *a)
 		a->open_bios += c->open_bios;
 	}
 	a->begin_ns = e->first_ns;
+	a->before_ns = e->windowed ? e->first_ns - (e->from_ns - e->options.from_ns) : 0;
 	a->duration_ns = e->last_ns - e->first_ns;
 	for (uint32_t i = 0; i < e->defs->n_regions; i++) {
 		enum eta_level level = e->defs->regions[i].level;

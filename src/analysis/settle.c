@@ -382,11 +382,13 @@ static void add_to_file(const struct sweep *s, const struct lane *l, const struc
 	const struct class_references *refs = references_of(s, l);
 	pthread_mutex_t *lock = &e->file_locks[l->op.file % ENGINE_LOCKS];
 	struct file_sum *f = &e->file_sums[l->op.file];
+	uint64_t ns = l->op.end_ns - l->op.begin_ns;
 	uint64_t cells = loss->cells;
 
 	pthread_mutex_lock(lock);
 	f->operations++;
-	f->io_ns += l->op.end_ns - l->op.begin_ns;
+	f->io_ns += ns;
+	f->square += (unsigned __int128)ns * ns;
 	if (l->op.mode == MODE_READ)
 		f->bytes_read += l->op.bytes;
 	else if (l->op.mode == MODE_WRITE)

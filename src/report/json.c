@@ -119,15 +119,6 @@ static void put_contended_levels(struct json_object o, const struct slowdown *s,
 	put_levels(o, "contended_levels", level_ns, all_levels);
 }
 
-static const char *culprit_name(const struct analysis *a, const struct blame *b)
-{
-	if (b->location != ETA_NONE)
-		return a->defs->locations[b->location].name;
-	if (b->culprits && !b->tid)
-		return "others";
-	return b->tid ? "not traced" : "unknown";
-}
-
 static void put_blame(struct json_object in, const struct analysis *a, const struct blame *blame,
 		      uint32_t n)
 {
@@ -137,7 +128,7 @@ static void put_blame(struct json_object in, const struct analysis *a, const str
 		struct json_object o = object_at_end(array, in.ok);
 
 		set_count(o, "tid", blame[i].tid);
-		set_text(o, "name", culprit_name(a, &blame[i]));
+		set_text(o, "name", report_culprit(a, &blame[i]));
 		set_count(o, "culprits", blame[i].culprits);
 		set_int(o, "ns", blame[i].ns);
 		set_int(o, "named_ns", blame[i].named_ns);

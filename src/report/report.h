@@ -6,28 +6,30 @@
 #include <stdio.h>
 
 #include "src/analysis/analysis.h"
+#include "table.h"
 
-struct report_options {
-	unsigned top;	/* threads or call sites to show; 0: all */
-	unsigned width; /* of a line; 0: as long as it gets */
-};
+struct view;
 
-int report_text(FILE *out, const struct analysis *a, const struct report_options *options);
+/* The answer, the table of VIEW and the quality of the data. */
+int report_text(FILE *out, const struct analysis *a, const struct view *view,
+		const struct table_options *options);
 int report_json(FILE *out, const struct analysis *a);
 
-/* The first N call sites of A as a table (callsites.c). */
-void report_callsites(FILE *out, const struct analysis *a, uint32_t n, unsigned width);
 /* The function that is called there. */
 const char *report_callsite_call(const struct analysis *a, const struct callsite_score *s);
 
-struct report_text {
-	char text[128];
-};
-
-struct report_text report_duration(int64_t ns);
 struct report_text report_verdict(const struct verdict *v);
+/* Who took the time: a location's name, "not traced" or "unknown". */
+const char *report_culprit(const struct analysis *a, const struct blame *b);
+int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level);
 
 /* "supported", "min", "quantile:0.05" */
 void report_reference_name(const struct analysis_options *options, char *text, size_t size);
+
+/* Wrapped at blanks; continued lines, and the first one with INDENT, begin with two blanks. */
+void report_wrapped(FILE *out, const char *text, bool indent, unsigned width);
+/* What is missing in a trace; N_UNSURE of WHAT are the reader's own. */
+void report_counts(FILE *out, const struct eta_counts *counts, uint64_t open_bios,
+		   uint64_t n_unsure, const char *what, unsigned width);
 
 #endif

@@ -1,0 +1,372 @@
+/* What differs between two runs: mean times of operations, and whether that is more than noise. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "compare.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+enum kind { KIND_ALL, KIND_LEVEL, KIND_CLASS, KIND_FILE };
+
+/* One side of a row: times of operations. */
+struct sample {
+	uint64_t n;
+	uint64_t sum_ns;
+	unsigned __int128 square; /* sum of the squares of the times */
+	int64_t others_ns;
+	bool has_others;
+};
+
+struct row {
+	enum kind kind;
+	int level;	  /* of KIND_LEVEL */
+	const char *name; /* function or path */
+	uint64_t size_bytes;
+	struct sample sides[2];
+};
+
+/* ---- numbers ---- */
+
+static bool both(const struct row *r)
+{
+	return r->sides[0].n && r->sides[1].n;
+}
+
+static double mean(const struct sample *s)
+{
+	return (double)s->sum_ns / (double)s->n;
+}
+
+/* The variance of the mean; n * sum of squares - sum^2 in whole numbers, so nothing cancels. */
+static double variance_of_mean(const struct sample *s)
+{
+	double n = (double)s->n;
+	unsigned __int128 sum_square = (unsigned __int128)s->sum_ns * s->sum_ns;
+	double left = (double)(s->square - sum_square / s->n);
+
+	return left > 0 ? left / (n - 1) / n : 0;
+}
+
+static double difference(const struct row *r)
+{
+	return mean(&r->sides[1]) - mean(&r->sides[0]);
+}
+
+/* Half of the 95 % interval of the difference (Welch), if the operations are independent. */
+static bool noise(const struct row *r, double *ns)
+{
+	if (r->sides[0].n < 2 || r->sides[1].n < 2)
+		return false;
+	*ns = 1.96 * sqrt(variance_of_mean(&r->sides[0]) + variance_of_mean(&r->sides[1]));
+	return true;
+}
+
+/* How much of the run it makes. */
+static double weight(const struct row *r)
+{
+	uint64_t n = r->sides[0].n > r->sides[1].n ? r->sides[0].n : r->sides[1].n;
+
+	return both(r) ? fabs(difference(r)) * (double)n
+		       : (double)(r->sides[0].sum_ns + r->sides[1].sum_ns);
+}
+
+/* ---- columns ---- */
+
+#define ROW ((const struct row *)row)
+#define GETTER(name) static void get_##name(const void *context, const void *row, struct value *v)
+
+GETTER(kind)
+{
+	static const char *const names[] = { "all", "level", "class", "file" };
+
+	(void)context;
+	value_text(v, names[ROW->kind]);
+}
+
+GETTER(what)
+{
+	struct report_text size = report_bytes((double)ROW->size_bytes);
+
+	(void)context;
+	if (ROW->kind == KIND_LEVEL)
+		value_text(v, eta_level_name((enum eta_level)ROW->level));
+	else
+		value_text(v, ROW->name);
+	if (ROW->size_bytes)
+		snprintf(v->shown.text, sizeof(v->shown.text), "%.80s from %.20s", ROW->name,
+			 size.text);
+}
+
+static void put_mean(const struct sample *s, struct value *v)
+{
+	if (s->n)
+		value_whole(v, (int64_t)(mean(s) + 0.5));
+}
+
+GETTER(a)
+{
+	(void)context;
+	put_mean(&ROW->sides[0], v);
+}
+
+GETTER(b)
+{
+	(void)context;
+	put_mean(&ROW->sides[1], v);
+}
+
+GETTER(n_a)
+{
+	(void)context;
+	value_whole(v, (int64_t)ROW->sides[0].n);
+}
+
+GETTER(n_b)
+{
+	(void)context;
+	value_whole(v, (int64_t)ROW->sides[1].n);
+}
+
+GETTER(difference)
+{
+	(void)context;
+	if (both(ROW))
+		value_whole(v, llround(difference(ROW)));
+}
+
+GETTER(noise)
+{
+	double ns;
+
+	(void)context;
+	if (!noise(ROW, &ns))
+		return;
+	value_whole(v, llround(ns));
+	snprintf(v->shown.text, sizeof(v->shown.text), "+- %.100s", report_duration(v->whole).text);
+}
+
+GETTER(ratio)
+{
+	(void)context;
+	if (both(ROW) && ROW->sides[0].sum_ns)
+		value_real(v, mean(&ROW->sides[1]) / mean(&ROW->sides[0]));
+}
+
+GETTER(says)
+{
+	double ns;
+
+	(void)context;
+	if (!both(ROW))
+		value_text(v, ROW->sides[0].n ? "only in A" : "only in B");
+	else if (!noise(ROW, &ns))
+		value_text(v, "too few");
+	else if (fabs(difference(ROW)) <= ns)
+		value_text(v, "noise");
+	else
+		value_text(v, difference(ROW) > 0 ? "B slower" : "B faster");
+}
+
+static void put_others(const struct sample *s, struct value *v)
+{
+	if (s->n && s->has_others)
+		value_whole(v, llround((double)s->others_ns / (double)s->n));
+}
+
+GETTER(others_a)
+{
+	(void)context;
+	put_others(&ROW->sides[0], v);
+}
+
+GETTER(others_b)
+{
+	(void)context;
+	put_others(&ROW->sides[1], v);
+}
+
+static const struct column columns[] = {
+	{ "kind", "", UNIT_TEXT, 0, get_kind, "all, level, class or file" },
+	{ "n_a", "calls A", UNIT_COUNT, 5, get_n_a, "operations in the first trace" },
+	{ "n_b", "calls B", UNIT_COUNT, 5, get_n_b, "in the second" },
+	{ "a", "A per call", UNIT_NS, 2, get_a, "mean time of an operation, in the first trace" },
+	{ "b", "B per call", UNIT_NS, 2, get_b, "in the second" },
+	{ "difference", "B - A", UNIT_NS, 0, get_difference, "of the means" },
+	{ "noise", "noise", UNIT_NS, 1, get_noise,
+	  "half of the 95 % interval of the difference, if operations are independent" },
+	{ "ratio", "B / A", UNIT_RATIO, 3, get_ratio, "of the means" },
+	{ "others_a", "by others", UNIT_NS, 6, get_others_a,
+	  "mean time lost to others, in the first trace" },
+	{ "others_b", "by others", UNIT_NS, 6, get_others_b, "in the second" },
+	{ "says", "", UNIT_TEXT, 0, get_says,
+	  "B slower, B faster, noise, too few, only in A, only in B" },
+	{ "what", "of", UNIT_TEXT, 0, get_what, "the level, function and size, or file" },
+};
+
+void compare_columns(const struct column **list, size_t *n)
+{
+	*list = columns;
+	*n = sizeof(columns) / sizeof(*columns);
+}
+
+/* ---- rows ---- */
+
+struct row_list {
+	struct row *list;
+	size_t n;
+};
+
+static void add_sample(struct sample *to, const struct sample *more)
+{
+	to->n += more->n;
+	to->sum_ns += more->sum_ns;
+	to->square += more->square;
+	to->others_ns += more->others_ns;
+	to->has_others |= more->has_others;
+}
+
+static void put(struct row_list *rows, int side, enum kind kind, int level, const char *name,
+		uint64_t size_bytes, struct sample sample)
+{
+	struct row *r = &rows->list[rows->n++];
+
+	*r = (struct row){ .kind = kind, .level = level, .name = name, .size_bytes = size_bytes };
+	r->sides[side] = sample;
+}
+
+static void put_side(struct row_list *rows, int side, const struct analysis *a)
+{
+	bool split = a->options.sci == SCI_DEFAULT;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < a->n_threads; i++)
+		n += a->threads[i].scored ? a->threads[i].operations : 0;
+	put(rows, side, KIND_ALL, 0, "all operations", 0,
+	    (struct sample){ n, a->io_ns, a->square, a->slowdown.contended_ns, split });
+	for (int l = 0; l < (a->has_levels ? ETA_N_LEVELS : 1); l++)
+		put(rows, side, KIND_LEVEL, l, "", 0,
+		    (struct sample){
+			    n,
+			    (uint64_t)report_in_level((const int64_t *)a->time_ns,
+						      (enum eta_level)l),
+			    a->level_square[l],
+			    report_in_level(a->slowdown.contended_cell_ns, (enum eta_level)l),
+			    split });
+	for (uint32_t i = 0; i < a->n_classes; i++)
+		put(rows, side, KIND_CLASS, 0, a->classes[i].function, a->classes[i].size_bytes,
+		    (struct sample){ .n = a->classes[i].n + a->classes[i].truncated,
+				     .sum_ns = a->classes[i].sum_ns,
+				     .square = a->classes[i].square });
+	for (uint32_t i = 0; i < a->n_files; i++)
+		if (a->files[i].path[0])
+			put(rows, side, KIND_FILE, 0, a->files[i].path, 0,
+			    (struct sample){ a->files[i].operations, a->files[i].io_ns,
+					     a->files[i].square, a->files[i].slowdown.contended_ns,
+					     split });
+}
+
+static int by_what(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	order = strcmp(x->name, y->name);
+	if (order)
+		return order;
+	return (x->size_bytes > y->size_bytes) - (x->size_bytes < y->size_bytes);
+}
+
+static int for_output(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	enum kind kx = x->kind > KIND_CLASS ? KIND_CLASS : x->kind;
+	enum kind ky = y->kind > KIND_CLASS ? KIND_CLASS : y->kind;
+
+	if (kx != ky)
+		return kx < ky ? -1 : 1;
+	if (kx < KIND_CLASS)
+		return by_what(a, b);
+	/* what is in one run only says less than a difference */
+	if (both(x) != both(y))
+		return both(x) ? -1 : 1;
+	if (weight(x) != weight(y))
+		return weight(x) > weight(y) ? -1 : 1;
+	return by_what(a, b);
+}
+
+int compare_table(const struct comparison *c, const struct table_options *options,
+		  struct table *out)
+{
+	struct row_list rows = { 0 };
+	size_t room = 0, n = 0;
+	int rc = 0;
+
+	*out = (struct table){ .name = "rows",
+			       .columns = columns,
+			       .n_columns = sizeof(columns) / sizeof(*columns),
+			       .context = c };
+	for (int s = 0; s < 2; s++)
+		room += 1 + ETA_N_LEVELS + c->sides[s]->n_classes + c->sides[s]->n_files;
+	rows.list = calloc(room, sizeof(*rows.list));
+	if (!rows.list)
+		return -ENOMEM;
+	out->own = rows.list;
+	for (int s = 0; s < 2; s++)
+		put_side(&rows, s, c->sides[s]);
+	qsort(rows.list, rows.n, sizeof(*rows.list), by_what);
+	for (size_t i = 0; i < rows.n; i++) {
+		if (n == 0 || by_what(&rows.list[n - 1], &rows.list[i]) != 0) {
+			rows.list[n++] = rows.list[i];
+			continue;
+		}
+		for (int s = 0; s < 2; s++)
+			add_sample(&rows.list[n - 1].sides[s], &rows.list[i].sides[s]);
+	}
+	qsort(rows.list, n, sizeof(*rows.list), for_output);
+	for (size_t i = 0; i < n && !rc; i++)
+		if (rows.list[i].sides[0].n || rows.list[i].sides[1].n)
+			rc = table_add(out, &rows.list[i]);
+	return rc ? rc : table_arrange(out, options);
+}
+
+int compare_text(FILE *out, const struct comparison *c, const struct table *table,
+		 const struct table_options *options)
+{
+	int rc = 0;
+
+	for (int s = 0; s < 2; s++) {
+		const struct analysis *a = c->sides[s];
+		char line[4608];
+
+		snprintf(line, sizeof(line),
+			 "%c: SCI %.2f, of all threads %.2f; verdict %s; %" PRIu64
+			 " operations in %s; %s",
+			 'A' + s, a->sci_max, a->sci_total, report_verdict(&a->verdict).text,
+			 a->operations, report_duration((int64_t)a->duration_ns).text, c->names[s]);
+		report_wrapped(out, line, false, options->width);
+	}
+	fputc('\n', out);
+	if (table->n)
+		rc = table_text(out, table, options);
+	else
+		fprintf(out, "no rows%s\n",
+			options->n_filters ? " that the filter lets through" : ": no I/O");
+	fputc('\n', out);
+	for (int s = 0; s < 2; s++) {
+		const struct analysis *a = c->sides[s];
+
+		fprintf(out, "%c ", 'A' + s);
+		report_counts(out, &a->counts, a->open_bios, a->low_confidence,
+			      "operations of low confidence",
+			      options->width > 2 ? options->width - 2 : 0);
+	}
+	return rc;
+}

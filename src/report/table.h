@@ -1,0 +1,112 @@
+/* Tables: a column is a struct, so that choosing, sorting, filtering, csv and json come for free.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_TABLE_H
+#define SCI_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct report_text {
+	char text[128];
+};
+
+/* What a column holds; the unit ends its name in csv and json. X(UNIT, suffix) */
+#define TABLE_UNITS(X)                                                                             \
+	X(TEXT, "")                                                                                \
+	X(COUNT, "")                                                                               \
+	X(NS, "_ns")                                                                               \
+	X(BYTES, "_bytes")                                                                         \
+	X(BYTES_PER_S, "_bytes_per_s")                                                             \
+	X(RATIO, "")                                                                               \
+	X(PERCENT, "_percent")
+
+enum table_unit {
+#define X(unit, suffix) UNIT_##unit,
+	TABLE_UNITS(X)
+#undef X
+};
+
+/* One cell. A getter leaves `known` false where there is nothing to say. */
+struct value {
+	bool known;
+	int64_t whole;		  /* COUNT, NS, BYTES */
+	double real;		  /* BYTES_PER_S, RATIO, PERCENT */
+	struct report_text shown; /* TEXT; of a number: what the text form shows instead, or "" */
+	char *long_text;	  /* TEXT of any length instead of `shown`; belongs to the value */
+};
+
+/* A column that only csv and --fields show. */
+#define COLUMN_HIDDEN 255
+
+struct column {
+	const char *name;    /* in --fields, --sort, --filter, csv, json */
+	const char *heading; /* of the text form */
+	enum table_unit unit;
+	uint8_t drop; /* where the terminal is narrow the highest goes first; 0 stays */
+	void (*get)(const void *context, const void *row, struct value *value);
+	const char *what; /* for the list of fields */
+};
+
+struct table {
+	const char *name; /* of its rows, in the plural: "threads" */
+	const struct column *columns;
+	size_t n_columns;
+	/* may be NULL: columns that the context does not have are in no form of the table */
+	bool (*has)(const void *context, const struct column *column);
+	const void *context;
+	const void **rows; /* in the order of the view; belongs to the table */
+	size_t n, room;
+	void *own; /* what rows point into, freed with the table; or NULL */
+};
+
+/* How the user wants tables. Texts are of the command line. */
+#define TABLE_FILTERS 16
+struct table_options {
+	const char *fields; /* "a,b", NULL: as the view has it */
+	const char *sort;   /* "field" or "-field", NULL: as the view has it */
+	const char *filters[TABLE_FILTERS];
+	unsigned n_filters;
+	unsigned top;	/* rows to show; 0: all */
+	unsigned width; /* of a line; 0: as long as it gets */
+};
+
+int table_add(struct table *table, const void *row);
+void table_free(struct table *table);
+
+/*
+ * Are the fields of the options columns of COLUMNS? A text that says what is wrong, and which there
+ * are, goes to WHY (SIZE bytes); -EINVAL.
+ */
+int table_check(const struct column *columns, size_t n, const struct table_options *options,
+		char *why, size_t size);
+/* Keeps the rows that the filters let through, and sorts them. The options have been checked. */
+int table_arrange(struct table *table, const struct table_options *options);
+
+/* The first options->top rows, with what was left out. */
+int table_text(FILE *out, const struct table *table, const struct table_options *options);
+/* The first options->top rows, a line of names before. RFC 4180. */
+int table_csv(FILE *out, const struct table *table, const struct table_options *options);
+/* {"version": 1, "view": NAME, ROWS: [{...}]} of N tables. */
+int table_json(FILE *out, const char *view, const struct table *const *tables, size_t n,
+	       const struct table_options *options);
+/* The columns, a line each: name, unit, what it is. */
+void table_list(FILE *out, const struct column *columns, size_t n);
+
+/* A line without blanks at its end, cut at WIDTH, without control characters. */
+void table_line(FILE *out, char *line, unsigned width);
+
+/* ---- for getters ---- */
+
+void value_whole(struct value *v, int64_t whole);
+void value_real(struct value *v, double real);
+void value_text(struct value *v, const char *text); /* any length */
+/* PART / WHOLE, unknown where there is no whole. */
+void value_ratio(struct value *v, double part, double whole);
+
+struct report_text report_duration(int64_t ns);
+struct report_text report_bytes(double bytes);
+
+#endif

@@ -1,0 +1,114 @@
+/* Who did it: a row for each pair of a slowed thread and one that took its time. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "views.h"
+
+struct pair {
+	const struct thread_score *victim;
+	const struct blame *blame;
+};
+
+#define PAIR ((const struct pair *)row)
+
+static void get_time(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, PAIR->blame->ns);
+}
+
+static void get_share(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_ratio(v, 100 * (double)PAIR->blame->ns, (double)PAIR->victim->slowed_ns);
+}
+
+static void get_named(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_ratio(v, 100 * (double)PAIR->blame->named_ns, (double)PAIR->blame->ns);
+}
+
+static void get_named_time(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, PAIR->blame->named_ns);
+}
+
+static void get_victim(const void *context, const void *row, struct value *v)
+{
+	const struct analysis *a = context;
+
+	value_text(v, a->defs->locations[PAIR->victim->location].name);
+}
+
+static void get_victim_tid(const void *context, const void *row, struct value *v)
+{
+	const struct analysis *a = context;
+
+	value_whole(v, a->defs->locations[PAIR->victim->location].tid);
+}
+
+static void get_culprit(const void *context, const void *row, struct value *v)
+{
+	value_text(v, report_culprit(context, PAIR->blame));
+	if (PAIR->blame->location == ETA_NONE && PAIR->blame->tid)
+		snprintf(v->shown.text, sizeof(v->shown.text), "tid %u, not traced",
+			 PAIR->blame->tid);
+}
+
+static void get_culprit_tid(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	if (PAIR->blame->tid)
+		value_whole(v, PAIR->blame->tid);
+}
+
+static const struct column columns[] = {
+	{ "victim", "slowed", UNIT_TEXT, 0, get_victim, "who was slowed" },
+	{ "victim_tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_victim_tid, "its thread id" },
+	{ "time", "lost", UNIT_NS, 0, get_time, "time it lost to the other" },
+	{ "part", "of its loss", UNIT_PERCENT, 1, get_share, "part of all that it lost" },
+	{ "named", "named", UNIT_PERCENT, 2, get_named,
+	  "part because the kernel named the other; the rest: it was there meanwhile" },
+	{ "named_time", "named", UNIT_NS, COLUMN_HIDDEN, get_named_time, "the same as time" },
+	{ "culprit", "by", UNIT_TEXT, 0, get_culprit, "who took it" },
+	{ "culprit_tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_culprit_tid, "its thread id" },
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	if (x->blame->ns != y->blame->ns)
+		return x->blame->ns > y->blame->ns ? -1 : 1;
+	return (x->blame > y->blame) - (x->blame < y->blame);
+}
+
+static int fill(const struct analysis *a, struct table *t)
+{
+	struct pair *pairs;
+	size_t n = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->n_threads; i++)
+		n += a->threads[i].scored ? a->threads[i].n_blame : 0;
+	pairs = calloc(n + 1, sizeof(*pairs));
+	if (!pairs)
+		return -ENOMEM;
+	t->own = pairs;
+	n = 0;
+	for (uint32_t i = 0; i < a->n_threads; i++)
+		for (uint32_t j = 0; a->threads[i].scored && j < a->threads[i].n_blame; j++)
+			pairs[n++] = (struct pair){ &a->threads[i], &a->threads[i].blame[j] };
+	qsort(pairs, n, sizeof(*pairs), by_time);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = table_add(t, &pairs[i]);
+	return rc;
+}
+
+const struct view view_blame = {
+	.name = "blame", .rows = "pairs", COLUMNS_OF(columns), .fill = fill
+};

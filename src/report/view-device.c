@@ -1,0 +1,153 @@
+/* The devices: the sums of the files on each. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "views.h"
+
+struct device_sum {
+	uint32_t dev;
+	uint32_t files;
+	uint64_t operations, io_ns, bytes_read, bytes_written;
+	struct slowdown slowdown;
+	struct verdict verdict;
+};
+
+#define DEVICE ((const struct device_sum *)((const struct score_row *)row)->item)
+
+static void get_device(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	if (!DEVICE->dev) {
+		value_text(v, "");
+		snprintf(v->shown.text, sizeof(v->shown.text), "(not known)");
+		return;
+	}
+	v->known = true;
+	v->shown = report_device(DEVICE->dev);
+}
+
+static void get_name(const void *context, const void *row, struct value *v)
+{
+	const struct eta_defs *defs = ((const struct analysis *)context)->defs;
+
+	for (uint32_t i = 0; i < defs->n_locations; i++)
+		if (defs->locations[i].kind == ETA_LOCATION_DEVICE && DEVICE->dev &&
+		    defs->locations[i].dev == DEVICE->dev)
+			value_text(v, defs->locations[i].name);
+}
+
+static void get_files(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, DEVICE->files);
+}
+
+static void get_read(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, (int64_t)DEVICE->bytes_read);
+}
+
+static void get_written(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, (int64_t)DEVICE->bytes_written);
+}
+
+static const struct column columns[] = {
+	SCORE_NUMBERS,
+	{ "files", "files", UNIT_COUNT, 1, get_files, "files on it that were used" },
+	{ "read", "read", UNIT_BYTES, 2, get_read, "bytes that calls read" },
+	{ "written", "written", UNIT_BYTES, 2, get_written, "bytes that calls wrote" },
+	SCORE_VERDICT,
+	{ "device", "device", UNIT_TEXT, 0, get_device, "of the file system, major:minor" },
+	{ "name", "name", UNIT_TEXT, 0, get_name, "where the trace has requests to it" },
+	SCORE_DETAILS,
+};
+
+static int by_dev(const void *a, const void *b)
+{
+	const struct file_score *x = *(const struct file_score *const *)a;
+	const struct file_score *y = *(const struct file_score *const *)b;
+
+	return (x->dev > y->dev) - (x->dev < y->dev);
+}
+
+static int by_loss(const void *a, const void *b)
+{
+	const struct score_row *x = a, *y = b;
+	const struct device_sum *d = x->item, *e = y->item;
+
+	if (x->slowdown->contended_ns != y->slowdown->contended_ns)
+		return x->slowdown->contended_ns > y->slowdown->contended_ns ? -1 : 1;
+	if (x->slowdown->lost_ns != y->slowdown->lost_ns)
+		return x->slowdown->lost_ns > y->slowdown->lost_ns ? -1 : 1;
+	return (d->dev > e->dev) - (d->dev < e->dev);
+}
+
+static void add_file(struct device_sum *d, const struct file_score *f)
+{
+	d->dev = f->dev;
+	d->files += f->inode != 0;
+	d->operations += f->operations;
+	d->io_ns += f->io_ns;
+	d->bytes_read += f->bytes_read;
+	d->bytes_written += f->bytes_written;
+	slowdown_add(&d->slowdown, &f->slowdown);
+}
+
+static void finish(const struct analysis *a, struct device_sum *d, struct score_row *row)
+{
+	bool split = a->options.sci == SCI_DEFAULT;
+	int64_t counted = split ? d->slowdown.contended_ns : d->slowdown.lost_ns;
+	double share = d->io_ns ? (double)counted / (double)d->io_ns : 0;
+
+	d->verdict = verdict_of(split ? d->slowdown.contended_cell_ns : d->slowdown.cell_ns, share,
+				share, a->has_levels);
+	*row = (struct score_row){ .slowdown = &d->slowdown,
+				   .verdict = &d->verdict,
+				   .operations = d->operations,
+				   .io_ns = d->io_ns,
+				   .item = d };
+}
+
+static int fill(const struct analysis *a, struct table *t)
+{
+	const struct file_score **files = calloc(a->n_files + 1, sizeof(*files));
+	struct score_row *rows = NULL;
+	struct device_sum *sums;
+	size_t n = 0, room = 0;
+	int rc = -ENOMEM;
+
+	if (!files)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->n_files; i++)
+		files[i] = &a->files[i];
+	if (a->n_files)
+		qsort(files, a->n_files, sizeof(*files), by_dev);
+	for (uint32_t i = 0; i < a->n_files; i++)
+		room += i == 0 || files[i]->dev != files[i - 1]->dev;
+	/* one piece of memory: the table frees it */
+	rows = calloc(room + 1, sizeof(*rows) + sizeof(*sums));
+	if (!rows)
+		goto out;
+	t->own = rows;
+	sums = (struct device_sum *)(rows + room + 1);
+	for (uint32_t i = 0; i < a->n_files; i++) {
+		n += i == 0 || files[i]->dev != files[i - 1]->dev;
+		add_file(&sums[n - 1], files[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		finish(a, &sums[i], &rows[i]);
+	if (n)
+		qsort(rows, n, sizeof(*rows), by_loss);
+	rc = view_add_scores(t, n);
+out:
+	free(files);
+	return rc;
+}
+
+const struct view view_device = {
+	.name = "device", .rows = "devices", COLUMNS_OF(columns), .needs = NEEDS_FILES, .fill = fill
+};

@@ -1,0 +1,84 @@
+/* The files, those first where others took most. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "views.h"
+
+#define FILE_OF(row) ((const struct file_score *)((const struct score_row *)(row))->item)
+
+static void get_path(const void *context, const void *row, struct value *v)
+{
+	const struct file_score *f = FILE_OF(row);
+	struct report_text dev = report_device(f->dev);
+
+	(void)context;
+	value_text(v, f->path);
+	if (*f->path)
+		return;
+	/* the name is not known: what is, tells it apart; csv has the numbers in columns */
+	if (f->inode)
+		snprintf(v->shown.text, sizeof(v->shown.text), "inode %llu on %.32s",
+			 (unsigned long long)f->inode, dev.text);
+	else
+		snprintf(v->shown.text, sizeof(v->shown.text), "(no file known)");
+}
+
+static void get_device(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	if (!FILE_OF(row)->dev)
+		return;
+	v->known = true;
+	v->shown = report_device(FILE_OF(row)->dev);
+}
+
+static void get_inode(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	if (FILE_OF(row)->inode)
+		value_whole(v, (int64_t)FILE_OF(row)->inode);
+}
+
+static void get_read(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, (int64_t)FILE_OF(row)->bytes_read);
+}
+
+static void get_written(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, (int64_t)FILE_OF(row)->bytes_written);
+}
+
+static const struct column columns[] = {
+	SCORE_NUMBERS,
+	{ "read", "read", UNIT_BYTES, 2, get_read, "bytes that calls read" },
+	{ "written", "written", UNIT_BYTES, 2, get_written, "bytes that calls wrote" },
+	SCORE_VERDICT,
+	{ "file", "file", UNIT_TEXT, 0, get_path, "its path, or what is known of it" },
+	{ "device", "device", UNIT_TEXT, COLUMN_HIDDEN, get_device, "of its file system" },
+	{ "inode", "inode", UNIT_COUNT, COLUMN_HIDDEN, get_inode, "its number there" },
+	SCORE_DETAILS,
+};
+
+static int fill(const struct analysis *a, struct table *t)
+{
+	struct score_row *rows = calloc(a->n_files ? a->n_files : 1, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	t->own = rows;
+	for (uint32_t i = 0; i < a->n_files; i++)
+		rows[i] = (struct score_row){ .slowdown = &a->files[i].slowdown,
+					      .verdict = &a->files[i].verdict,
+					      .operations = a->files[i].operations,
+					      .io_ns = a->files[i].io_ns,
+					      .item = &a->files[i] };
+	return view_add_scores(t, a->n_files);
+}
+
+const struct view view_file = {
+	.name = "file", .rows = "files", COLUMNS_OF(columns), .needs = NEEDS_FILES, .fill = fill
+};

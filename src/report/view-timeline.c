@@ -1,0 +1,131 @@
+/* When it was: all scored threads together, piece by piece of the trace's time. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "views.h"
+
+#define BIN ((const struct bin *)row)
+#define BAR_WIDTH 20
+
+static size_t number_of(const struct analysis *a, const struct bin *b)
+{
+	return (size_t)(b - a->bins);
+}
+
+/* As the bins of the analysis are cut. */
+static int64_t edge(const struct analysis *a, size_t n)
+{
+	return (int64_t)(a->before_ns +
+			 (uint64_t)((unsigned __int128)a->duration_ns * n / a->options.n_bins));
+}
+
+static int64_t counted(const struct analysis *a, const struct bin *b)
+{
+	return a->options.sci == SCI_DEFAULT ? b->contended_ns : b->lost_ns;
+}
+
+static void get_from(const void *context, const void *row, struct value *v)
+{
+	value_whole(v, edge(context, number_of(context, BIN)));
+}
+
+static void get_to(const void *context, const void *row, struct value *v)
+{
+	value_whole(v, edge(context, number_of(context, BIN) + 1));
+}
+
+static void get_operations(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, (int64_t)BIN->operations);
+}
+
+static void get_io(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, (int64_t)BIN->io_ns);
+}
+
+static void get_lost(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, BIN->lost_ns);
+}
+
+static void get_others(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, BIN->contended_ns);
+}
+
+static void get_sci_io(const void *context, const void *row, struct value *v)
+{
+	value_ratio(v, (double)counted(context, BIN), (double)BIN->io_ns);
+}
+
+static void get_level(const void *context, const void *row, struct value *v)
+{
+	int most = -1;
+
+	(void)context;
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		if (BIN->level_ns[l] > 0 && (most < 0 || BIN->level_ns[l] > BIN->level_ns[most]))
+			most = l;
+	value_text(v, most < 0 ? "" : eta_level_name((enum eta_level)most));
+}
+
+/* Against the worst of the bins. */
+static void get_bar(const void *context, const void *row, struct value *v)
+{
+	const struct analysis *a = context;
+	int64_t most = 0, own = counted(a, BIN);
+	int n;
+
+	for (uint32_t i = 0; i < a->options.n_bins; i++)
+		if (counted(a, &a->bins[i]) > most)
+			most = counted(a, &a->bins[i]);
+	n = most && own > 0 ? (int)((double)own / (double)most * BAR_WIDTH + 0.5) : 0;
+	v->known = true;
+	memset(v->shown.text, '#', (size_t)n);
+	v->shown.text[n] = '\0';
+}
+
+#define X(id, name, what)                                                                          \
+	static void get_##id(const void *context, const void *row, struct value *v)                \
+	{                                                                                          \
+		(void)context;                                                                     \
+		value_whole(v, BIN->level_ns[ETA_LEVEL_##id]);                                     \
+	}
+ETA_LEVELS(X)
+#undef X
+
+static const struct column columns[] = {
+	{ "from", "from", UNIT_NS, 0, get_from, "begin, from the trace's first event" },
+	{ "to", "to", UNIT_NS, 6, get_to, "end" },
+	{ "operations", "calls", UNIT_COUNT, 3, get_operations, "operations begun" },
+	{ "io", "in I/O", UNIT_NS, 4, get_io, "time in operations, of all threads" },
+	{ "lost", "lost", UNIT_NS, 5, get_lost, "time lost, whoever caused it" },
+	{ "others", "by others", UNIT_NS, 2, get_others, "time lost to others" },
+	{ "sci_io", "SCI_io", UNIT_RATIO, 0, get_sci_io, "time lost to others / time in I/O" },
+	{ "level", "most at", UNIT_TEXT, 1, get_level, "the level with most of it" },
+	{ "bar", "", UNIT_TEXT, 0, get_bar, "how much, against the worst" },
+#define X(id, name, what)                                                                          \
+	{ "at_" name, name, UNIT_NS, COLUMN_HIDDEN, get_##id, "its part at the level" },
+	ETA_LEVELS(X)
+#undef X
+};
+
+static int fill(const struct analysis *a, struct table *t)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->options.n_bins && !rc; i++)
+		rc = table_add(t, &a->bins[i]);
+	return rc;
+}
+
+const struct view view_timeline = { .name = "timeline",
+				    .rows = "pieces of time",
+				    COLUMNS_OF(columns),
+				    .needs = NEEDS_BINS,
+				    .fill = fill };

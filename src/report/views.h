@@ -1,0 +1,116 @@
+/* Views of a score: what the rows of its table are. One file a view, and one line in VIEWS. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_VIEWS_H
+#define SCI_VIEWS_H
+
+#include "report.h"
+#include "table.h"
+
+/* X(name): view_NAME is defined in src/report/view-NAME.c; the first is the default. */
+#define VIEWS(X)                                                                                   \
+	X(thread)                                                                                  \
+	X(process)                                                                                 \
+	X(file)                                                                                    \
+	X(device)                                                                                  \
+	X(class) X(callsite) X(timeline) X(blame)
+
+/* What a view needs of the analysis. */
+#define NEEDS_CALLSITES 1
+#define NEEDS_FILES 2
+#define NEEDS_BINS 4
+
+struct view {
+	const char *name; /* of --by */
+	const char *rows; /* "threads" */
+	const struct column *columns;
+	size_t n_columns;
+	unsigned needs; /* NEEDS_ */
+	/*
+	 * Adds the rows of A to T, in order; they may point into A and into t->own, which the
+	 * caller frees with the table. 0 or -ENOMEM.
+	 */
+	int (*fill)(const struct analysis *a, struct table *t);
+};
+
+#define X(name) extern const struct view view_##name;
+VIEWS(X)
+#undef X
+
+/* NULL: no such view. */
+const struct view *view_find(const char *name);
+/* "thread, process, ...": the names of all. */
+const char *view_names(void);
+/* The view's table of A, arranged; table_free, also on failure. */
+int view_table(const struct view *view, const struct analysis *a,
+	       const struct table_options *options, struct table *out);
+
+/* ---- rows of anything that was slowed ---- */
+
+struct score_row {
+	const struct slowdown *slowdown;
+	const struct verdict *verdict;
+	uint64_t operations;
+	uint64_t io_ns;
+	uint64_t life_ns; /* 0: means nothing */
+	const void *item; /* what it is of: the view's own */
+};
+
+/* Getters of the columns below; CONTEXT is the analysis, ROW a score_row. */
+#define SCORE_GETTERS(X)                                                                           \
+	X(sci)                                                                                     \
+	X(others)                                                                                  \
+	X(self)                                                                                    \
+	X(self_ns)                                                                                 \
+	X(sci_io) X(lost) X(io) X(life) X(operations) X(path) X(at) X(level) X(reason) X(share)
+#define X(name) void score_get_##name(const void *context, const void *row, struct value *v);
+SCORE_GETTERS(X)
+#undef X
+#define X(id, name, what)                                                                          \
+	void score_get_lost_##id(const void *context, const void *row, struct value *v);           \
+	void score_get_others_##id(const void *context, const void *row, struct value *v);
+ETA_LEVELS(X)
+#undef X
+
+/* What every such table has: the numbers, then the verdict, then the details for csv. */
+#define SCORE_NUMBERS                                                                              \
+	{ "others", "by others", UNIT_NS, 2, score_get_others, "time lost to others" },            \
+		{ "self", "self", UNIT_NS, 5, score_get_self_ns, "the rest of the lost time" },    \
+		{ "sci_io", "SCI_io",	      UNIT_RATIO,                                          \
+		  6,	    score_get_sci_io, "time lost to others / time in I/O" },               \
+		{ "lost", "lost", UNIT_NS, 4, score_get_lost, "time lost, whoever caused it" },    \
+		{ "io", "in I/O", UNIT_NS, 3, score_get_io, "time in operations" },                \
+	{                                                                                          \
+		"operations", "calls", UNIT_COUNT, 1, score_get_operations, "operations"           \
+	}
+#define SCORE_VERDICT                                                                              \
+	{                                                                                          \
+		"at", "slowed at", UNIT_TEXT, 0, score_get_at, "the verdict in words"              \
+	}
+#define SCORE_DETAILS                                                                                  \
+	{ "level",	 "level",	  UNIT_TEXT,                                                   \
+	  COLUMN_HIDDEN, score_get_level, "level with most of it: none, mixed or its name" },          \
+		{ "reason",	 "reason",	   UNIT_TEXT,                                          \
+		  COLUMN_HIDDEN, score_get_reason, "the reason in that level" },                       \
+		{ "share", "share", UNIT_RATIO, COLUMN_HIDDEN, score_get_share, "the level's share" }, \
+		{ "path",	 "path",	 UNIT_NS,                                              \
+		  COLUMN_HIDDEN, score_get_path, "what longer paths cost, not in lost" },              \
+		SCORE_LEVELS(lost, "time lost"), SCORE_LEVELS(others, "time lost to others")
+#define SCORE_LEVEL(which, ID, name, what)                                                         \
+	{                                                                                          \
+#which "_" name, #which " " name, UNIT_NS, COLUMN_HIDDEN,                          \
+			score_get_##which##_##ID, what " at the level"                             \
+	}
+#define SCORE_LEVELS(which, what)                                                                  \
+	SCORE_LEVEL(which, USER, "user", what), SCORE_LEVEL(which, VFS, "vfs", what),              \
+		SCORE_LEVEL(which, PAGECACHE, "pagecache", what),                                  \
+		SCORE_LEVEL(which, FS, "fs", what), SCORE_LEVEL(which, BLOCK, "block", what),      \
+		SCORE_LEVEL(which, CPU, "cpu", what)
+
+/* Adds N rows that lie in t->own one after the other. */
+int view_add_scores(struct table *t, size_t n);
+/* "8:1" */
+struct report_text report_device(uint32_t dev);
+
+#define COLUMNS_OF(list) .columns = (list), .n_columns = sizeof(list) / sizeof(*(list))
+
+#endif
