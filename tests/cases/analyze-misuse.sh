@@ -71,5 +71,47 @@ misuse --bins=5 "$trace"
 misuse --culprits=5 "$trace"
 misuse --culprits=x --json "$trace"
 
+misuse --by=other "$trace"
+misuse --workload --by=class "$trace"
+misuse --workload --sci=paper "$trace"
+misuse --fields=sci,other "$trace"
+misuse --sort=other "$trace"
+misuse --filter=sci "$trace"
+misuse '--filter=sci>x' "$trace"
+misuse '--filter=lost>3K' "$trace"
+misuse '--filter=thread>3' "$trace"
+misuse --json --fields=sci "$trace"
+misuse --json --csv "$trace"
+misuse --classes --files "$trace"
+misuse --timeline=0 "$trace"
+misuse --interval=0 "$trace"
+misuse --from=x "$trace"
+misuse --from=2s --to=1s "$trace"
+misuse --compare "$trace"
+misuse --compare --by=file "$trace" "$trace"
+misuse --compare --workload "$trace" "$trace"
+misuse --sci=paper --blame "$trace"
+
+# every view says the same of what it cannot read, and shows nothing half
+for view in --by=process --files --by=device --classes --timeline --blame --by=callsite \
+	--workload --by-second --csv '--workload --csv'; do
+	# shellcheck disable=SC2086 # several words
+	{
+		refuses 'cut' $view "$scratch/cut.otf2"
+		refuses 'empty' $view "$scratch/empty.otf2"
+		refuses 'format' $view "$scratch/text.otf2"
+		refuses 'before --from' $view --from=1000s "$trace"
+	}
+done
+refuses 'cut' --compare "$trace" "$scratch/cut.otf2"
+# a trace without any event is no error
+"$SCI_BUILD/tests/programs/random-trace" 1 0 "$scratch/nothing.otf2"
+for view in --by=process --files --by=device --classes --timeline --blame --workload; do
+	status 0 sci-analyze $view "$scratch/nothing.otf2"
+	has "$scratch/out" '^no '
+	status 0 sci-analyze --csv $view "$scratch/nothing.otf2"
+done
+status 0 sci-analyze --compare "$scratch/nothing.otf2" "$trace"
+
 status 0 sci-analyze --help
 has "$scratch/out" EXAMPLES

@@ -26,6 +26,23 @@ def check(*arguments):
     return report
 
 
+def tables(whole, other):
+    """The table forms have a schema of their own."""
+    path = os.path.join(os.environ["SCI_SRC"], "doc/sci-analyze-table.schema.json")
+    with open(path, encoding="utf-8") as file:
+        validator = jsonschema.Draft202012Validator(json.load(file))
+    for arguments in (["--workload", whole], ["--workload", "--by=thread", "--by-second", whole],
+                      ["--workload", "--by=device", whole], ["--workload", "--by=file", whole],
+                      ["--workload", "--by=process", whole], ["--compare", whole, other]):
+        out = subprocess.run(["sci-analyze", "--json", *arguments], stdout=subprocess.PIPE,
+                             check=True).stdout
+        report = json.loads(out)
+        validator.validate(report)
+        assert report["rows"]
+        report["rows"][0]["unknown"] = 1
+        assert not validator.is_valid(report)
+
+
 def refused(report, change):
     broken = copy.deepcopy(report)
     change(broken)
@@ -43,7 +60,8 @@ def main():
         whole = trace("t.otf2", "7", "6", "scheduler")
         report = check(whole)
         baseline = "--baseline=" + trace("b.otf2", "8", "4")
-        for mode in ("--sci=paper", "--reference=solo", "--by=callsite", "--culprits=1", baseline):
+        tables(whole, trace("other.otf2", "8", "4"))
+        for mode in ("--sci=paper", "--reference=solo", "--by=callsite", "--culprits=1", "--bins=5", baseline):
             check(mode, whole)
         for mode in "--sci=default", "--sci=paper":
             assert len(check("--bins=3", mode, whole)["bins"]) == 3
