@@ -95,7 +95,8 @@ GETTER(device)
 X(failed)
 X(judged)
 X(depth_max)
-X(tid) X(pid) X(inode)
+X(tid)
+X(pid) X(inode)
 #undef X
 
 #define X(name, expression)                                                                        \
