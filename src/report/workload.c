@@ -96,7 +96,8 @@ X(failed)
 X(judged)
 X(depth_max)
 X(tid)
-X(pid) X(inode)
+X(pid)
+X(inode)
 #undef X
 
 #define X(name, expression)                                                                        \
