@@ -200,6 +200,7 @@ enum eta_op_kind {
 	ETA_OP_SEEK,
 	ETA_OP_SYNC,
 	ETA_OP_META,
+	ETA_OP_WAIT, /* for another thread, inside of a call; `size`: its tid, 0: unknown */
 };
 
 /* "KEY=VALUE": backends in use, levels missing, command line. */
@@ -273,7 +274,7 @@ struct eta_span {
 	uint8_t kind;	/* enum eta_span_kind */
 	uint8_t flags;	/* ETA_SPAN_* */
 	uint16_t count; /* how many occurrences were folded into it (0 counts as 1) */
-	/* tid of the lock's holder, or of the task that had the CPU; SLEEP: id; 0: unknown */
+	/* tid of the lock's holder, or of who had the CPU longest; SLEEP: id; 0: unknown */
 	uint32_t who;
 	uint64_t object; /* lock address, bytes for PAGECACHE_*, else 0 */
 };
@@ -300,7 +301,8 @@ struct eta_span {
 	X(VFS_READ, "vfs:vfs_read")                                                                \
 	X(VFS_WRITE, "vfs:vfs_write")                                                              \
 	X(VFS_SYNC, "vfs:vfs_fsync_range")                                                         \
-	X(BIO_SUBMIT, "block:submit_bio")
+	X(BIO_SUBMIT, "block:submit_bio")                                                          \
+	X(ALLOCATION, "fs:allocation")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

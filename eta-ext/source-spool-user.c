@@ -287,7 +287,10 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 		take_stack(c, op->caller, event);
 	else if (op->caller)
 		event->has |= ETA_HAS_CALLER;
-	if (op->size || call.kind == ETA_OP_READ || call.kind == ETA_OP_WRITE) {
+	if (call.kind == ETA_OP_WAIT) {
+		event->has |= op->size ? ETA_HAS_WHO : 0;
+		event->who = op->size;
+	} else if (op->size || call.kind == ETA_OP_READ || call.kind == ETA_OP_WRITE) {
 		event->has |= ETA_HAS_SIZE;
 		event->size = op->size;
 	}

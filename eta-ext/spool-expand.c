@@ -14,6 +14,7 @@ enum {
 	IN_WRITEBACK_WAIT = 4,
 	IN_RECLAIM = 8,
 	IN_SYNC = 16,
+	IN_ALLOCATION = 32,
 };
 
 struct expand_span {
@@ -48,6 +49,7 @@ static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_DIRTY_THROTTLING] = IN_THROTTLING,
 	[ETA_SPAN_PAGE_WRITEBACK_WAIT] = IN_WRITEBACK_WAIT,
 	[ETA_SPAN_RECLAIM] = IN_RECLAIM,
+	[ETA_SPAN_ALLOCATION] = IN_ALLOCATION,
 };
 
 /* ---- definitions ---- */
@@ -180,6 +182,7 @@ static int depth_of(uint8_t kind)
 	case ETA_SPAN_PAGECACHE_WRITE:
 		return 2;
 	case ETA_SPAN_READAHEAD:
+	case ETA_SPAN_ALLOCATION:
 		return 3;
 	case ETA_SPAN_SLEEP:
 		return 5;
@@ -445,7 +448,7 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 			return 0;
 		return split_wait(expand, span, bios, n);
 	}
-	if (around->in & (IN_WRITEBACK_WAIT | IN_RECLAIM))
+	if (around->in & (IN_WRITEBACK_WAIT | IN_RECLAIM | IN_ALLOCATION))
 		return 0;
 	if (around->in & IN_SYNC)
 		region = expand->index->regions.journal_commit;
@@ -478,6 +481,9 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 		return 0;
 	if (span.kind == ETA_SPAN_SLEEP)
 		return expand_sleep(expand, &span, bios, n);
+	/* the locks of the maps of free blocks have no name of their own */
+	if (span.kind == ETA_SPAN_OTHER_LOCK && around->in & IN_ALLOCATION)
+		return 0;
 	if (span.kind == ETA_N_SPANS)
 		region = name.kind == ETA_OP_READ ? fs->file_read : fs->file_write;
 	else

@@ -24,6 +24,10 @@ noinst_PROGRAMS += examples/causes/cold-reads
 examples_causes_cold_reads_SOURCES = examples/causes/cold-reads.c $(CAUSE)
 noinst_PROGRAMS += examples/causes/direct
 examples_causes_direct_SOURCES = examples/causes/direct.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/mixed
+examples_causes_mixed_SOURCES = examples/causes/mixed.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/hold
+examples_causes_hold_SOURCES = examples/causes/hold.c $(CAUSE)
 noinst_PROGRAMS += examples/causes/hogs
 examples_causes_hogs_SOURCES = examples/causes/hogs.c
 
@@ -31,7 +35,7 @@ examples_causes_hogs_SOURCES = examples/causes/hogs.c
 EXTRA_DIST += examples/bytes-per-second.c
 # ./dev truth: runs them all and looks whether the score names them.
 EXTRA_DIST += examples/causes/truth.py examples/causes/causes.py examples/causes/conditions.py \
-	examples/causes/scoring.py
+	examples/causes/scoring.py examples/causes/accuracy.py
 
 # What tracing costs, and the paper's evaluation: ./dev overhead, ./dev paper. What both use is in measuring.
 noinst_PROGRAMS += examples/measuring/elapsed

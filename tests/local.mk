@@ -154,6 +154,14 @@ tests_programs_lfs64_CFLAGS = $(SCI_CFLAGS)
 noinst_PROGRAMS += tests/programs/taken-over
 tests_programs_taken_over_SOURCES = tests/programs/taken-over.c
 tests_programs_taken_over_CFLAGS = $(SCI_CFLAGS)
+noinst_PROGRAMS += tests/programs/stream-lock
+tests_programs_stream_lock_SOURCES = tests/programs/stream-lock.c
+tests_programs_stream_lock_CFLAGS = $(SCI_CFLAGS)
+tests_programs_stream_lock_LDFLAGS = -pthread
+script_tests += tests/cases/posixio-stream-lock.py
+if HAVE_BPF
+script_tests += tests/cases/causes.py
+endif
 script_tests += tests/cases/posixio-taken-over.py tests/cases/posixio-mpi.sh
 EXTRA_DIST += tests/programs/ranks.c
 script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \

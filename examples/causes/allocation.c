@@ -1,4 +1,4 @@
-/* Cause: threads allocate and free blocks of one file system, which keeps them in shared maps. */
+/* Cause: threads allocate blocks of one file system, which keeps them in maps that all share. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cause.h"
 
@@ -8,14 +8,11 @@ static void allocator(struct cause_thread *t)
 	char *path = cause_own_path(c, t->index);
 	int fd = cause_open(path, O_RDWR | O_CREAT | O_TRUNC);
 
-	for (unsigned i = 0; i < c->operations; i++) {
-		if (fallocate(fd, 0, 0, (off_t)c->bytes))
+	/* gaps in between: each is an extent of its own, for which free blocks are looked for */
+	for (unsigned i = 0; i < c->operations; i++)
+		if (fallocate(fd, 0, (off_t)(2 * i * c->bytes), (off_t)c->bytes))
 			err(1, "%s", path);
-		if (ftruncate(fd, 0))
-			err(1, "%s", path);
-	}
 	close(fd);
-	unlink(path);
 	free(path);
 }
 
@@ -23,11 +20,10 @@ int main(int argc, char **argv)
 {
 	struct cause allocation = {
 		.name = "allocation",
-		.what = "Each thread allocates the blocks of PATH.INDEX and frees them, again and "
-			"again.",
+		.what = "Each thread allocates the blocks of PATH.INDEX, with gaps in between.",
 		.threads = 8,
-		.operations = 250,
-		.bytes = 16 << 20,
+		.operations = 2000,
+		.bytes = 4096,
 		.thread = allocator,
 	};
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import contextlib
 import os
+import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -22,8 +22,11 @@ class Place:
     def program(self, name):
         return os.path.join(self.programs, name)
 
-    def clear(self):
+    def clear(self, keep=None):
+        """Empties the folder, but for the entry KEEP."""
         for entry in os.scandir(self.folder):
+            if entry.name == keep:
+                continue
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path)
             else:
@@ -36,7 +39,8 @@ class Condition:
     def __init__(self, data, wrap=()):
         self.data, self.wrap = data, list(wrap)
 
-    def run(self, command):
+    @staticmethod
+    def run(command):
         must(*command)
 
 
@@ -64,12 +68,6 @@ def write(path, text):
 def plain(place, strength):
     """On the disk of the scratch folder, nothing else."""
     yield Condition(place.folder)
-
-
-@contextlib.contextmanager
-def realtime(place, strength):
-    """Ahead of whatever else the machine does, which is interference, too."""
-    yield Condition(place.folder, ["chrt", "-f", "10"])
 
 
 @contextlib.contextmanager
@@ -142,6 +140,13 @@ def throttled(place, iops):
 
 
 @contextlib.contextmanager
+def one_group(place, strength):
+    """A file system so small that it has one map of free blocks."""
+    with loop_device(place, megabytes=120) as (data, _):
+        yield Condition(data)
+
+
+@contextlib.contextmanager
 def journalled(place, strength):
     """A file system with a journal, on a loop device."""
     with loop_device(place) as (data, _):
@@ -189,35 +194,33 @@ def little_memory(place, megabytes):
         yield Condition(place.folder, wrap)
 
 
-@contextlib.contextmanager
-def background(*command, **more):
-    """COMMAND in a process group of its own, ended at the end."""
-    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, **more)
-    time.sleep(0.2)
-    if process.poll() is not None:
-        raise Failed(f"{' '.join(command)}: {process.stderr.read().decode().strip()}")
-    try:
-        yield process
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
-        process.stderr.close()
+# In the same recording, so that the trace knows it; in a process group of its own.
+BESIDE = """
+    setsid {} &
+    sleep 0.2; "$@"; status=$?
+    kill -- -$!; wait; exit $status
+"""
+
+
+def beside(*command):
+    """The words that run a command while COMMAND runs, too."""
+    return ["sh", "-c", BESIDE.format(shlex.join(command)), "sh"]
 
 
 @contextlib.contextmanager
 def hogs(place, number):
     """NUMBER other processes compute meanwhile."""
-    with background(place.program("hogs"), str(number)):
-        yield Condition(place.folder)
+    yield Condition(place.folder, beside(place.program("hogs"), str(number)))
 
 
 @contextlib.contextmanager
 def neighbour(place, threads):
     """Another program keeps the device busy, with THREADS of its own."""
-    with loop_device(place) as (data, _):
-        other = place.program("direct")
+    with loop_device(place) as (data, _), contextlib.ExitStack() as undo:
+        other = os.path.join(place.folder, "neighbour")  # as which it is known in the trace
+        os.symlink(place.program("direct"), other)
+        undo.callback(os.unlink, other)
         path = os.path.join(data, "neighbour")
         must(other, "-t", str(threads), "-p", path)
-        with background(other, "-t", str(threads), "-n", "100000000", "-s", "262144", path):
-            yield Condition(data)
+        yield Condition(data, beside(other, "-t", str(threads), "-n", "100000000", "-s", "262144",
+                                     path))

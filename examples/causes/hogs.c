@@ -21,8 +21,11 @@ int main(int argc, char **argv)
 
 		if (pid < 0)
 			err(1, "fork");
-		if (pid == 0)
-			break;
+		/* anew, so that a trace meets each of them when it loads its libraries */
+		if (pid == 0) {
+			execl(argv[0], argv[0], "1", NULL);
+			err(1, "%s", argv[0]);
+		}
 	}
 	for (;;)
 		counter++;

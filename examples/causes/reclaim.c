@@ -1,17 +1,15 @@
-/* Cause: threads read more than their memory holds: each read reclaims pages first. */
+/* Cause: threads write more than their memory holds: each write frees pages first. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cause.h"
 
-#define FILE_BYTES (128 << 20)
-
-static void reader(struct cause_thread *t)
+static void writer(struct cause_thread *t)
 {
 	const struct cause *c = t->cause;
 	char *path = cause_own_path(c, t->index);
-	int fd = cause_open(path, O_RDONLY);
+	int fd = cause_open(path, O_WRONLY | O_CREAT | O_TRUNC);
 
 	for (unsigned i = 0; i < c->operations; i++)
-		cause_pread(fd, t->block, c->bytes, (off_t)(i * c->bytes % FILE_BYTES), path);
+		cause_pwrite(fd, t->block, c->bytes, (off_t)i * (off_t)c->bytes, path);
 	close(fd);
 	free(path);
 }
@@ -20,13 +18,11 @@ int main(int argc, char **argv)
 {
 	struct cause reclaim = {
 		.name = "reclaim",
-		.what = "Each thread reads a large file PATH.INDEX; run it in a small memory "
-			"cgroup.",
-		.threads = 4,
-		.operations = 128,
-		.bytes = 1 << 20,
-		.prepared_bytes = FILE_BYTES,
-		.thread = reader,
+		.what = "Each thread writes a file PATH.INDEX; run it in a small memory cgroup.",
+		.threads = 8,
+		.operations = 400,
+		.bytes = 1 << 16,
+		.thread = writer,
 	};
 
 	return cause_run(&reclaim, argc, argv);

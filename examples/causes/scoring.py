@@ -10,37 +10,55 @@ from conditions import Failed
 class Score:
     """What `sci-analyze --json` says of a trace, as far as a cause is judged by it."""
 
-    def __init__(self, report):
+    def __init__(self, report, victim=None):
+        """VICTIM: the name of its threads, where others are in the trace, too."""
         self.report = report
-        application = report["application"]
-        self.sci = application["sci_max"]
+        threads = [thread for thread in report["threads"]
+                   if not victim or thread["name"].startswith(victim + " ")]
         verdict = report["verdict"]
+        self.sci = report["application"]["sci_max"]
+        if victim:
+            slowest = max(threads, key=lambda thread: thread["sci"])
+            self.sci, verdict = slowest["sci"], slowest["verdict"]
         self.level, self.reason = verdict["level"], verdict["reason"]
         self.share = verdict["share"]
         self.verdict = self.level + (f": {self.reason}" if self.reason else "")
-        # of the whole program, not of its most slowed thread alone
+        # what was lost, by reason; of the whole program, not of its most slowed thread alone
+        self.lost_ns = sum(thread["lost_ns"] for thread in threads)
+        self.reasons = {}
+        for thread in threads:
+            for reason, ns in thread["reasons"].items():
+                self.reasons[reason] = self.reasons.get(reason, 0) + ns
         blame = {}
-        own = {thread["tid"] for thread in report["threads"]}
-        for thread in report["threads"]:
+        own = {thread["tid"] for thread in threads}
+        for thread in threads:
             for culprit in thread.get("blame", []):
-                name = "own threads" if culprit["tid"] in own else culprit["name"]
+                name = culprit["name"].split(" tid ")[0]
+                if culprit["tid"] in own:
+                    name = "own threads"
+                elif name == "not traced":  # by name unknown: each is somebody else
+                    name += f" {culprit['tid']}"
                 blame[name] = blame.get(name, 0) + culprit["ns"]
         self.blame = sorted(blame.items(), key=lambda item: -item[1])
         self.culprit = self.blame[0][0] if self.blame else ""
 
 
-def record(place, command):
-    """Records COMMAND; the unified archive. The trace lies beside the data, so on a disk."""
-    out = os.path.join(place.folder, "trace")
+def record(place, command, name="trace"):
+    """
+    Records COMMAND; the unified archive and what it printed. The trace lies beside the data, so
+    on a disk.
+    """
+    out = os.path.join(place.folder, name)
     result = subprocess.run(["sci-record", "-q", "-o", out, "--", *command],
                             capture_output=True, text=True)
     if result.returncode:
         raise Failed(f"{' '.join(command)}: status {result.returncode}: {result.stderr.strip()}")
-    return os.path.join(out, "unified.otf2")
+    return os.path.join(out, "unified.otf2"), result.stdout
 
 
-def score(trace):
-    result = subprocess.run(["sci-analyze", trace, "--json"], capture_output=True, text=True)
+def score(trace, *options, victim=None):
+    result = subprocess.run(["sci-analyze", trace, "--json", *options], capture_output=True,
+                            text=True)
     if result.returncode:
         raise Failed(f"sci-analyze {trace}: {result.stderr.strip()}")
-    return Score(json.loads(result.stdout))
+    return Score(json.loads(result.stdout), victim)

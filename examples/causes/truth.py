@@ -5,18 +5,20 @@ import argparse
 import collections
 import os
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import accuracy  # noqa: E402
 from causes import CAUSES  # noqa: E402
 from conditions import Failed, Place  # noqa: E402
 from scoring import record, score  # noqa: E402
 
 THREADS = 1, 2, 4, 8
 
-Result = collections.namedtuple("Result", "cause found named share culprit scores strengths note")
+Result = collections.namedtuple("Result", "cause found named share culprit scores strengths solo note")
 
 
 def arguments():
@@ -31,6 +33,8 @@ def arguments():
     parser.add_argument("--only", metavar="NAME[,NAME]", help="these causes only")
     parser.add_argument("--repeat", metavar="N", type=int, default=3,
                         help="runs of each; the median counts (default: 3)")
+    parser.add_argument("--no-amounts", action="store_true",
+                        help="leave out the delays of known length")
     parser.add_argument("--short", action="store_true",
                         help="8 threads and the given strength only")
     parser.add_argument("--csv", metavar="FILE", help="the table as csv, too")
@@ -49,18 +53,26 @@ def chosen(names):
     return [cause for cause in CAUSES if cause.name in wanted]
 
 
-def runs(cause, place, threads, strength, n):
-    """Scores of N recorded runs of CAUSE."""
+BASELINE = "baseline"
+
+
+def run(cause, place, condition, threads, name):
+    """Records CAUSE as NAME; the trace."""
+    with condition as made:
+        prepare = cause.command(place, made, threads, prepare=True)
+        if prepare:
+            made.run(prepare)
+        return record(place, cause.command(place, made, threads), name)[0]
+
+
+def runs(cause, place, threads, strength, n, baseline):
+    """Scores of N recorded runs of CAUSE, against the trace BASELINE where there is one."""
     result = []
     for _ in range(n):
-        with cause.condition(place, strength) as condition:
-            prepare = cause.command(place, condition, threads, strength, prepare=True)
-            if prepare:
-                condition.run(prepare)
-            trace = record(place, condition.wrap
-                           + cause.command(place, condition, threads, strength))
-        result.append(score(trace))
-        place.clear()
+        trace = run(cause, place, cause.condition(place, strength), threads, "trace")
+        options = [f"--baseline={baseline}"] if baseline else []
+        result.append(score(trace, *options, victim=cause.victim))
+        place.clear(keep=BASELINE)
     return result
 
 
@@ -71,37 +83,68 @@ def median(scores):
 def judge(cause, place, options):
     """One row of the table."""
     try:
-        main = runs(cause, place, cause.threads, cause.strength, options.repeat)
+        place.clear()
+        baseline = run(cause, place, cause.baseline(place, 0), 1, BASELINE) \
+            if cause.baseline else None
+        main = runs(cause, place, cause.threads, cause.strength, options.repeat, baseline)
         scores = {cause.threads: median(main)}
         strengths = {}
+        solo = ""
         if not options.short:
             for n in THREADS:
-                if n not in scores:
-                    scores[n] = median(runs(cause, place, n, cause.strength, options.repeat))
+                if n == cause.threads:
+                    continue
+                others = runs(cause, place, n, cause.strength, options.repeat, baseline)
+                scores[n] = median(others)
+                if n == 1 and cause.alone:
+                    levels = [s.level for s in others]
+                    solo = "none" if levels.count("none") * 2 > len(levels) else \
+                        others[0].verdict + " (!)"
             for strength in cause.strengths:
                 strengths[strength] = scores[cause.threads] if strength == cause.strength else \
-                    median(runs(cause, place, cause.threads, strength, options.repeat))
+                    median(runs(cause, place, cause.threads, strength, options.repeat,
+                                baseline))
     except Failed as reason:
-        return Result(cause, "", None, 0, "", {}, {}, str(reason))
+        place.clear()
+        return Result(cause, "", None, 0, "", {}, {}, "", str(reason))
     right = [s for s in main if cause.expects(s)]
     named = len(right) * 2 > len(main)
     shown = right[0] if named else main[0]
     culprits = [s for s in main if cause.culprit_is_first(s)]
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
-    return Result(cause, shown.verdict, named, shown.share, culprit, scores, strengths, "")
+    return Result(cause, shown.verdict, named, shown.share, culprit, scores, strengths, solo, "")
+
+
+def grows(result):
+    """Does the score grow with the strength? (Of threads, where the cause has no other.)"""
+    scores = list(result.strengths.values()) if result.strengths else \
+        [result.scores[n] for n in sorted(result.scores)] if result.cause.alone else []
+    if len(scores) < 2:
+        return ""
+    # once nearly all of a life is lost, what is left to grow is less than runs differ by
+    back = any(after < before - 0.1 for before, after in zip(scores, scores[1:]))
+    return "NO" if back or scores[-1] <= scores[0] else "yes"
 
 
 def columns(result):
     cause = result.cause
     if result.note:
-        return [cause.name, cause.expected_text, "not run: " + result.note, "", "", "", "", ""]
+        return [cause.name, cause.expected_text, "not run: " + result.note, "", "", "", "", "", "", ""]
     return [cause.name, cause.expected_text, result.found, f"{100 * result.share:.0f} %",
             "yes" if result.named else "NO", result.culprit,
             " ".join(f"{result.scores[n]:.2f}" if n in result.scores else "-" for n in THREADS),
-            " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items())]
+            " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items()), result.solo,
+            grows(result)]
 
 
-HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI at 1 2 4 8", "by strength"]
+def print_table(table):
+    widths = [max(map(len, column)) for column in zip(*table)]
+    for row in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI at 1 2 4 8", "by strength",
+        "one thread", "grows"]
 
 
 def main():
@@ -110,18 +153,22 @@ def main():
         sys.exit("truth.py: needs root: it makes loop devices and cgroups, and traces the kernel")
     scratch = tempfile.mkdtemp(prefix="truth.", dir=options.scratch)
     place = Place(scratch, options.programs)
-    results = []
+    results, amounts = [], []
     try:
         for cause in chosen(options.only):
             print(f"{cause.name} ...", file=sys.stderr, flush=True)
             results.append(judge(cause, place, options))
+        if not options.no_amounts and not options.only:
+            print("amounts ...", file=sys.stderr, flush=True)
+            amounts = list(accuracy.amounts(place))
     finally:
         if not options.keep:
             shutil.rmtree(scratch, ignore_errors=True)
     table = [HEAD] + [columns(result) for result in results]
-    widths = [max(map(len, column)) for column in zip(*table)]
-    for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    print_table(table)
+    if amounts:
+        print()
+        print_table([accuracy.HEAD] + [accuracy.columns(amount) for amount in amounts])
     if options.csv:
         import csv
         with open(options.csv, "w", newline="", encoding="utf-8") as f:
@@ -130,8 +177,15 @@ def main():
     missed = [result.cause.name for result in ran if not result.named]
     print(f"{len(ran) - len(missed)} of {len(ran)} causes named"
           + (f"; not named: {', '.join(missed)}" if missed else ""))
-    return 1 if missed else 0
+    return 0 if not missed and all(map(accuracy.is_right, amounts)) else 1
+
+
+def stop(signum, frame):
+    """Conditions are put back on the way out."""
+    sys.exit(128 + signum)
 
 
 if __name__ == "__main__":
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, stop)
     sys.exit(main())

@@ -11,6 +11,7 @@
  * reserve_begin: the same of a tracepoint that other operations meet, too.
  * sync_begin, sync_end: the function behind fsync; without an end it lasts as long as the call.
  * writepages_begin, writepages_end: dirty pages are turned into requests.
+ * allocation_begin, allocation_end: free blocks are looked for, locks and reads of that included.
  *
  * A file system without any has what all have: pages added, dirtied and throttled, direct I/O
  * through iomap, requests and waits.
@@ -22,6 +23,8 @@
 	F(X, ext4_sync_file_exit, sync_end, LEVEL)                                                 \
 	F(X, ext4_writepages, writepages_begin, EXTRA)                                             \
 	F(X, ext4_writepages_result, writepages_end, EXTRA)                                        \
+	F(X, ext4_request_blocks, allocation_begin, EXTRA)                                         \
+	F(X, ext4_allocate_blocks, allocation_end, EXTRA)                                          \
 	F(X, xfs_file_buffered_write, write_begin, EXTRA)                                          \
 	F(X, xfs_file_fsync, sync_begin, EXTRA)                                                    \
 	F(X, btrfs_inode_mod_outstanding_extents, reserve_begin, EXTRA)                            \

@@ -3,6 +3,7 @@
 #include "core.h"
 #include "maps.h"
 #include "resting.h"
+#include "stream.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -44,15 +45,21 @@ HIDDEN_TLS struct thread *self;
 void *real_functions[N_FUNCTIONS];
 bool detail_chars;
 
-const char *const function_names[N_FUNCTIONS] = {
+const char *const function_names[N_REGIONS] = {
 #define X(name, kind, shape, variant, type, detail) #name,
 	SCI_FUNCTIONS(X)
 #undef X
+#define X(id, region) region,
+		SCI_WAITS(X)
+#undef X
 };
 
-const unsigned char function_kinds[N_FUNCTIONS] = {
+const unsigned char function_kinds[N_REGIONS] = {
 #define X(name, kind, shape, variant, type, detail) ETA_OP_##kind,
 	SCI_FUNCTIONS(X)
+#undef X
+#define X(id, region) ETA_OP_WAIT,
+		SCI_WAITS(X)
 #undef X
 };
 
@@ -119,6 +126,7 @@ static void thread_end(void *arg)
 	static __thread int rounds;
 	struct thread *t = arg;
 
+	stream_left(t);
 	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
 		pthread_setspecific(thread_key, t);
 		return;
@@ -163,7 +171,7 @@ bool function_recorded(enum function fn)
 		SCI_FUNCTIONS(X)
 #undef X
 	default:
-		return false;
+		return fn < N_REGIONS; /* a wait */
 	}
 }
 
@@ -225,6 +233,7 @@ static struct thread *thread_new(void)
 		thread_free(t);
 		return NULL;
 	}
+	t->tid = (uint32_t)syscall(SYS_gettid);
 	if (thread_key_made)
 		pthread_setspecific(thread_key, t);
 	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);

@@ -51,6 +51,8 @@ enum thread_state {
 struct thread {
 	_Atomic unsigned char state;
 	struct clock clock;
+	uint32_t tid;
+	void *stream; /* that a call of this thread has locked, NULL: none */
 	struct sink_thread sink;
 	char scratch[PATH_MAX]; /* for a path: the program's stack may be small */
 };
@@ -70,7 +72,7 @@ static inline struct child_sink_thread *child_sink_of(struct thread *t)
 #endif
 
 extern void *real_functions[N_FUNCTIONS];
-extern const char *const function_names[N_FUNCTIONS];
+extern const char *const function_names[N_REGIONS];
 /* The levels of detail (last column of functions.h) that are asked for. */
 #define DETAIL_CALL true
 #define DETAIL_CHARS (detail_chars)
@@ -84,7 +86,7 @@ void details_read(void);
 /* Can there be records of FN, at the levels that are asked for? */
 bool function_recorded(enum function fn);
 
-extern const unsigned char function_kinds[N_FUNCTIONS]; /* enum eta_op_kind */
+extern const unsigned char function_kinds[N_REGIONS]; /* enum eta_op_kind */
 
 /* The function behind ours; a raw system call while the dynamic linker cannot tell yet. */
 void *real_resolve(enum function fn);

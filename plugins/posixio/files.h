@@ -36,6 +36,7 @@ struct file {
 	uint32_t next_free;   /* index + 1 of the next free one */
 	int64_t stream_at;    /* of the stream on it, when its buffer was as follows (stream.h) */
 	const void *stream_read, *stream_write;
+	_Atomic uint32_t stream_holder; /* tid of whose call has locked that stream, 0: none */
 } __attribute__((aligned(64)));
 
 #define FILE_LEFT_OUT ((struct file *)1)

@@ -303,11 +303,19 @@
 	SCI_MADE_FUNCTIONS(X)                                                                      \
 	SCI_QUEUE_FUNCTIONS(X)
 
+/* X(ID, region): waits inside of calls: recorded as calls are, but no functions. */
+#define SCI_WAITS(X) X(STREAM_LOCK, "user:stream lock")
+
 enum function {
 #define X(name, kind, shape, variant, type, detail) FN_##name,
 	SCI_FUNCTIONS(X)
 #undef X
 		N_FUNCTIONS,
+	FN_LAST = N_FUNCTIONS - 1, /* waits are numbered on from here */
+#define X(id, region) WAIT_##id,
+	SCI_WAITS(X)
+#undef X
+		N_REGIONS,
 	/* from here on functions of libraries that may not be there */
 	FN_FIRST_QUEUE = FN_io_submit,
 };

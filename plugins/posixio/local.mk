@@ -14,6 +14,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/raw.c \
 	plugins/posixio/resting.c \
 	plugins/posixio/resting.h \
+	plugins/posixio/stream.c \
 	plugins/posixio/stream.h \
 	plugins/posixio/wrap-aio.c \
 	plugins/posixio/wrap-fd.c \

@@ -23,6 +23,7 @@
 	X(RET, "ret", INT64)                                                                       \
 	X(ERRNO, "errno", UINT32)                                                                  \
 	X(CALLER, "caller", UINT64)                                                                \
+	X(WHO, "who", UINT64)                                                                      \
 	X(STACK, "stack", UINT64)
 
 enum attribute {
@@ -35,7 +36,7 @@ enum attribute {
 bool sink_registered;
 bool sink_in_child;
 
-static OTF2_RegionRef regions[N_FUNCTIONS];
+static OTF2_RegionRef regions[N_REGIONS];
 static OTF2_AttributeRef attributes[N_ATTRIBUTES];
 static _Atomic uint64_t lost_events;
 static pid_t traced_pid;
@@ -135,7 +136,10 @@ bool sink_write_pending(struct sink_thread *sink)
 	/* size and file are in the IoOperationBegin; an attribute costs as much as half an event */
 	if (p->offset != ETA_OFFSET_UNKNOWN)
 		add_i64(list, ATTRIBUTE_OFFSET, p->offset);
-	add_u64(list, ATTRIBUTE_CALLER, p->caller);
+	if (kind != ETA_OP_WAIT)
+		add_u64(list, ATTRIBUTE_CALLER, p->caller);
+	else if (p->size)
+		add_u64(list, ATTRIBUTE_WHO, p->size);
 	if (p->stack)
 		add_u64(list, ATTRIBUTE_STACK, p->stack);
 	if (!begins && is_transfer(kind))
@@ -469,7 +473,7 @@ static void module_init(void)
 	for (int i = 0; i < N_ATTRIBUTES; i++)
 		attributes[i] = (OTF2_AttributeRef)ezt_otf2_register_attribute(names[i], types[i]);
 	details_read();
-	for (int fn = 0; fn < N_FUNCTIONS; fn++) {
+	for (int fn = 0; fn < N_REGIONS; fn++) {
 		if (!function_recorded((enum function)fn))
 			continue;
 		regions[fn] = (OTF2_RegionRef)ezt_otf2_register_function(function_names[fn]);

@@ -54,7 +54,7 @@ static inline struct sink_thread *sink_of(struct thread *t);
 static inline uint64_t now_ns(struct thread *t);
 
 extern bool sink_registered;
-extern const unsigned char function_kinds[N_FUNCTIONS];
+extern const unsigned char function_kinds[N_REGIONS];
 extern bool sink_in_child; /* the spool sink has taken over */
 
 /*
@@ -152,7 +152,7 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 	sink->pending.offset = offset;
 	sink->pending.caller = (uint64_t)(uintptr_t)caller;
 	sink->pending.stack =
-		__builtin_expect(stacks_on, 0) ? stacks_find(&sink->stacks, caller) : 0;
+		__builtin_expect(stacks_on, 0) && caller ? stacks_find(&sink->stacks, caller) : 0;
 	sink->pending.function = fn;
 	sink->pending.kind = op->kind;
 	sink->pending.time_ns = now_ns(t);

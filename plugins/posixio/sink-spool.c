@@ -229,7 +229,7 @@ int sink_process_start(void)
 			    header.pid);
 		return rc;
 	}
-	for (uint32_t i = 0; i < N_FUNCTIONS; i++)
+	for (uint32_t i = 0; i < N_REGIONS; i++)
 		if (function_recorded(i))
 			put_text(&process.spool, ETA_RECORD_NAME, i + 1, function_kinds[i],
 				 function_names[i], strlen(function_names[i]));
@@ -336,7 +336,8 @@ bool sink_begin_first(struct thread *t, struct sink_op *op, struct sink_pattern 
 {
 	struct sink_thread *sink = sink_of(t);
 	struct spool *spool = &sink->spool;
-	uint32_t stack = stacks_on ? stacks_find(&sink->stacks, (void *)call.caller) : 0;
+	uint32_t stack =
+		stacks_on && call.caller ? stacks_find(&sink->stacks, (void *)call.caller) : 0;
 	bool like = false;
 	struct eta_user_op *record;
 	int saved = errno;

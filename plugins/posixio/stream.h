@@ -77,9 +77,56 @@ static inline struct unread stream_unread(FILE *stream)
 	return (struct unread){ stream->_IO_read_ptr, stream->_IO_read_end };
 }
 
+/*
+ * Streams are locked by our wrappers around glibc's functions, which lock them once more: a lock
+ * that is taken at once costs nothing to tell of, and one that is not is a wait of its own in the
+ * trace. Not where glibc would not lock either: names with "unlocked", streams that the program
+ * locks (__fsetlocking), programs with one thread.
+ */
+#define LOCKS(name) (!__builtin_strstr(#name, "unlocked"))
+
+/* The wait for STREAM's lock, which the call OP has come to. */
+void stream_wait(struct op *op, FILE *stream, int fd);
+
+/* A thread that was cancelled inside a call still has the stream's lock. */
+void stream_left(struct thread *t);
+
+/* Locks STREAM in the call just begun. True: after a wait, so that its position may have moved. */
+static ALWAYS_INLINE bool stream_lock(struct op *op, FILE *stream, int fd, bool locks)
+{
+	struct thread *t = op->thread;
+	bool waited = false;
+
+	/* a stream locked already: this is a signal handler's call */
+	if (likely(__libc_single_threaded) || !locks || (stream->_flags & _IO_USER_LOCK) ||
+	    t->stream)
+		return false;
+	if (unlikely(ftrylockfile(stream))) {
+		stream_wait(op, stream, fd);
+		waited = true;
+	}
+	t->stream = stream;
+	atomic_store_explicit(&op->file->stream_holder, t->tid, memory_order_relaxed);
+	return waited;
+}
+
+/* Unlocks what stream_lock has locked, if it has. */
+static ALWAYS_INLINE void stream_unlock(struct op *op, FILE *stream)
+{
+	struct thread *t = op->thread;
+
+	/* in the child of a fork nothing is */
+	if (likely(t->stream != stream))
+		return;
+	atomic_store_explicit(&op->file->stream_holder, 0, memory_order_relaxed);
+	t->stream = NULL;
+	funlockfile(stream);
+}
+
 /* Starts a call on a stream. A write to the end of a file (O_APPEND) is where nobody knows yet. */
 static ALWAYS_INLINE bool op_begin_stream(struct op *op, enum function fn, FILE *stream,
-					  bool writes, uint64_t size, const void *caller)
+					  bool writes, bool locks, uint64_t size,
+					  const void *caller)
 {
 	const int fd = descriptor(stream);
 	struct file *file = files_slot(fd);
@@ -91,7 +138,8 @@ static ALWAYS_INLINE bool op_begin_stream(struct op *op, enum function fn, FILE 
 		at = stream_at(file, stream);
 	if (!op_begin(op, fn, fd, size, at, caller))
 		return false;
-	if (unlikely(!file) && !(writes && (op->file->open_flags & O_APPEND)))
+	if (unlikely(stream_lock(op, stream, fd, locks) || !file) &&
+	    !(writes && (op->file->open_flags & O_APPEND)))
 		op->offset = stream_at(op->file, stream);
 	return true;
 }
@@ -108,6 +156,7 @@ static inline void op_end_stream(struct op *op, enum eta_op_kind kind, FILE *str
 		stream_set(op->file, stream, -1);
 	else
 		stream_set(op->file, stream, op->offset + bytes);
+	stream_unlock(op, stream);
 	op_end(op, kind, failed ? -errno : bytes, op->offset);
 }
 

@@ -101,8 +101,8 @@ static inline void stream_opened(FILE *stream)
 	struct op op;                                                                              \
 	size_t done;                                                                               \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, stream, ETA_OP_##kind == ETA_OP_WRITE, size * n,      \
-			     CALLER))                                                              \
+	if (!op_begin_stream(&op, FN_##name, stream, ETA_OP_##kind == ETA_OP_WRITE, LOCKS(name),   \
+			     size * n, CALLER))                                                    \
 		return REAL(name) args;                                                            \
 	done = REAL(name) args;                                                                    \
 	op_end_items(&op, ETA_OP_##kind, stream, done, n, size);                                   \
@@ -138,12 +138,15 @@ static inline void stream_opened(FILE *stream)
 					CALLER)                                                    \
 			     : op_begin_open(&op, FN_##name, CALLER)))                             \
 			return REAL(name)(stream);                                                 \
-		if (stream)                                                                        \
+		if (stream) {                                                                      \
+			stream_lock(&op, stream, descriptor(stream), LOCKS(name));                 \
 			at = stream_followed(op.file, stream);                                     \
+		}                                                                                  \
 		ret = REAL(name)(stream);                                                          \
 		if (stream) {                                                                      \
 			files_doubt_position(op.file);                                             \
 			stream_set(op.file, stream, at);                                           \
+			stream_unlock(&op, stream);                                                \
 			op_end(&op, ETA_OP_##kind, ret ? -errno : 0, ETA_OFFSET_UNKNOWN);          \
 		} else {                                                                           \
 			op_end_path(&op, ETA_OP_##kind, ret ? -errno : 0, NULL);                   \
@@ -154,9 +157,13 @@ static inline void stream_opened(FILE *stream)
 /* Ends a call that went to another place in the stream, which it does not tell. */
 static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
 {
+	int64_t at;
+
 	files_doubt_position(op->file);
 	stream_set(op->file, stream, -1);
-	op_end(op, ETA_OP_SEEK, ret, ret < 0 ? ETA_OFFSET_UNKNOWN : stream_at(op->file, stream));
+	at = ret < 0 ? ETA_OFFSET_UNKNOWN : stream_at(op->file, stream);
+	stream_unlock(op, stream);
+	op_end(op, ETA_OP_SEEK, ret, at);
 }
 
 #define SHAPE_FSEEK(name, kind, type, detail)                                                      \
@@ -167,6 +174,7 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
                                                                                                    \
 		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
 			return REAL(name)(stream, offset, whence);                                 \
+		stream_lock(&op, stream, descriptor(stream), LOCKS(name));                         \
 		ret = REAL(name)(stream, offset, whence);                                          \
 		op_end_stream_seek(&op, stream, ret ? -errno : 0);                                 \
 		return ret;                                                                        \
@@ -180,6 +188,7 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
                                                                                                    \
 		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
 			return REAL(name)(stream, position);                                       \
+		stream_lock(&op, stream, descriptor(stream), LOCKS(name));                         \
 		ret = REAL(name)(stream, position);                                                \
 		op_end_stream_seek(&op, stream, ret ? -errno : 0);                                 \
 		return ret;                                                                        \
@@ -195,6 +204,7 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
 			REAL(name)(stream);                                                        \
 			return;                                                                    \
 		}                                                                                  \
+		stream_lock(&op, stream, descriptor(stream), LOCKS(name));                         \
 		REAL(name)(stream);                                                                \
 		op_end_stream_seek(&op, stream, 0);                                                \
 	}
@@ -274,7 +284,9 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
                                                                                                    \
 		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
 			return REAL(name)(stream);                                                 \
+		stream_lock(&op, stream, descriptor(stream), LOCKS(name));                         \
 		at = REAL(name)(stream);                                                           \
+		stream_unlock(&op, stream);                                                        \
 		op_end(&op, ETA_OP_##kind, at < 0 ? -errno : at, ETA_OFFSET_UNKNOWN);              \
 		return at;                                                                         \
 	}

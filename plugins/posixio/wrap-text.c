@@ -85,7 +85,7 @@ int _IO_getc(FILE *stream);
 	struct op op;                                                                              \
 	int n;                                                                                     \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, out, true, 0, caller))                                \
+	if (!op_begin_stream(&op, FN_##name, out, true, LOCKS(name), 0, caller))                   \
 		return REAL_OF(real) args;                                                         \
 	n = REAL_OF(real) args;                                                                    \
 	if (n > 0)                                                                                 \
@@ -214,7 +214,7 @@ int _IO_getc(FILE *stream);
 	int64_t bytes;                                                                             \
 	int n;                                                                                     \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, in, false, 0, caller))                                \
+	if (!op_begin_stream(&op, FN_##name, in, false, LOCKS(name), 0, caller))                   \
 		return REAL_OF(real) args;                                                         \
 	before = stream_unread(in);                                                                \
 	n = REAL_OF(real) args;                                                                    \
@@ -263,7 +263,7 @@ int _IO_getc(FILE *stream);
 	const size_t size = bytes;                                                                 \
 	int ret;                                                                                   \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, stream, true, size, CALLER))                          \
+	if (!op_begin_stream(&op, FN_##name, stream, true, LOCKS(name), size, CALLER))             \
 		return REAL(name) args;                                                            \
 	ret = REAL(name) args;                                                                     \
 	op_end_stream(&op, ETA_OP_##kind, stream, ret == EOF ? 0 : (int64_t)size, ret == EOF);     \
@@ -287,8 +287,8 @@ int _IO_getc(FILE *stream);
 	int64_t bytes;                                                                             \
 	char *got;                                                                                 \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, stream, false, size > 0 ? (uint64_t)size - 1 : 0,     \
-			     CALLER))                                                              \
+	if (!op_begin_stream(&op, FN_##name, stream, false, LOCKS(name),                           \
+			     size > 0 ? (uint64_t)size - 1 : 0, CALLER))                           \
 		return REAL(name) args;                                                            \
 	before = stream_unread(stream);                                                            \
 	got = REAL(name) args;                                                                     \
@@ -313,7 +313,7 @@ int _IO_getc(FILE *stream);
 	struct op op;                                                                              \
 	ssize_t n;                                                                                 \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, stream, false, 0, CALLER))                            \
+	if (!op_begin_stream(&op, FN_##name, stream, false, LOCKS(name), 0, CALLER))               \
 		return REAL(name) args;                                                            \
 	n = REAL(name) args;                                                                       \
 	if (n > 0)                                                                                 \
@@ -344,8 +344,8 @@ int _IO_getc(FILE *stream);
 		call_not_recorded(descriptor(stream));                                             \
 		return REAL(name) args;                                                            \
 	}                                                                                          \
-	if (!op_begin_stream(&op, FN_##name, stream, ETA_OP_##kind == ETA_OP_WRITE, bytes,         \
-			     CALLER))                                                              \
+	if (!op_begin_stream(&op, FN_##name, stream, ETA_OP_##kind == ETA_OP_WRITE, LOCKS(name),   \
+			     bytes, CALLER))                                                       \
 		return REAL(name) args;                                                            \
 	ret = REAL(name) args;                                                                     \
 	op_end_stream(&op, ETA_OP_##kind, stream, ret == EOF ? 0 : (int64_t)(bytes),               \
@@ -399,10 +399,11 @@ int _IO_getc(FILE *stream);
 			call_not_recorded(descriptor(stream));                                     \
 			return REAL(name)(c, stream);                                              \
 		}                                                                                  \
-		if (!op_begin_stream(&op, FN_##name, stream, false, 0, CALLER))                    \
+		if (!op_begin_stream(&op, FN_##name, stream, false, LOCKS(name), 0, CALLER))       \
 			return REAL(name)(c, stream);                                              \
 		ret = REAL(name)(c, stream);                                                       \
 		stream_set(op.file, stream, -1);                                                   \
+		stream_unlock(&op, stream);                                                        \
 		op_end(&op, ETA_OP_##kind, ret, op.offset);                                        \
 		return ret;                                                                        \
 	}

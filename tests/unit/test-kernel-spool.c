@@ -176,6 +176,14 @@ static const struct expansion expansions[] = {
 	  "+vfs:file position lock@110 +cpu:run queue@140 -cpu:run queue@150 "
 	  "-vfs:file position lock@150",
 	  0 },
+	{ "allocation: its locks and sleeps are the reason, a wait for the device is one of its "
+	  "own",
+	  SYS_WRITE,
+	  { S(ALLOCATION, 110, 190), S(OTHER_LOCK, 112, 120), S(SLEEP, 130, 140),
+	    S(SLEEP, 150, 160, IOWAIT) },
+	  { { 145, 146, 160 } },
+	  "+fs:allocation@110 +block:device@150 -block:device@160 -fs:allocation@190",
+	  0 },
 	{ "throttling is never the device",
 	  SYS_WRITE,
 	  { S(DIRTY_THROTTLING, 110, 150), S(SLEEP, 112, 140, IOWAIT) },

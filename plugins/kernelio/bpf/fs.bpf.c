@@ -46,6 +46,18 @@ static __always_inline void writepages_end(struct task_state *st)
 	st->now.writepages_ns = 0;
 }
 
+static __always_inline void allocation_begin(struct task_state *st)
+{
+	st->now.allocation_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void allocation_end(struct task_state *st)
+{
+	if (st->now.allocation_ns)
+		span_add(st, ETA_SPAN_ALLOCATION, st->now.allocation_ns, bpf_ktime_get_ns());
+	st->now.allocation_ns = 0;
+}
+
 /* The programs of the list. */
 #define FS_PROGRAM(X, tracepoint, role, need)                                                      \
 	SEC("tp_btf/" #tracepoint)                                                                 \

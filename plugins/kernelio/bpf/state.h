@@ -91,7 +91,7 @@ struct task_state {
 		/* first and last sight of its parts; 0: not seen */
 		uint64_t cache_read_ns, cache_read_end_ns, cache_write_ns, cache_write_end_ns;
 		uint64_t readahead_ns, readahead_end_ns;
-		uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns;
+		uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns, allocation_ns;
 		uint64_t
 			inode_locked_ns; /* another had the inode's lock then: see inode_lock_end */
 		uint32_t inode_holder;

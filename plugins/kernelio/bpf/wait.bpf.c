@@ -139,6 +139,63 @@ struct {
 	__uint(value_size, KERNELIO_SLEEP_FRAMES * sizeof(uint64_t));
 } sleeps SEC(".maps");
 
+/*
+ * Who ran on a CPU, the last few. A wait for the CPU is blamed on who ran longest meanwhile: the
+ * task right before its end often is a kernel thread that came in for a moment.
+ */
+#define STAYS 8
+struct stays {
+	uint64_t since_ns; /* the present one; 0: not told */
+	uint32_t next;
+	uint32_t tids[STAYS];
+	uint64_t begin_ns[STAYS], end_ns[STAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct stays);
+} stays SEC(".maps");
+
+/* TID leaves this CPU. */
+static __always_inline void stay_end(struct stays *s, uint32_t tid, uint64_t now)
+{
+	uint32_t i = s->next % STAYS;
+
+	if (s->since_ns) {
+		s->tids[i] = tid;
+		s->begin_ns[i] = s->since_ns;
+		s->end_ns[i] = now;
+		s->next = i + 1;
+	}
+	s->since_ns = now;
+}
+
+/* Who had this CPU longest from BEGIN_NS on; PREV where nobody is known. */
+static __always_inline uint32_t stay_longest(const struct stays *s, uint64_t begin_ns,
+					     uint32_t prev)
+{
+	uint64_t longest_ns = 0;
+	uint32_t who = prev;
+
+	for (uint32_t i = 0; i < STAYS; i++) {
+		uint64_t from_ns = s->begin_ns[i] > begin_ns ? s->begin_ns[i] : begin_ns;
+
+		if (s->tids[i] && s->end_ns[i] > from_ns && s->end_ns[i] - from_ns > longest_ns) {
+			longest_ns = s->end_ns[i] - from_ns;
+			who = s->tids[i];
+		}
+	}
+	return who;
+}
+
+/* Since when a thread that is OFF has been ready to run. */
+static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64_t wake_ns)
+{
+	return off == OFF_RUNNABLE ? off_ns : wake_ns;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -146,10 +203,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	uint32_t zero = 0;
 	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
 	struct task_slot *next_slot = bpf_task_storage_get(&tasks, next, NULL, 0);
+	struct stays *s = bpf_map_lookup_elem(&stays, &zero);
+	uint64_t now = bpf_ktime_get_ns();
 	struct task_state *st;
 
-	if (!slot)
+	if (!slot || !s)
 		return 0;
+	stay_end(s, prev->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
 	if (st && st->active) {
 		st->now.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
@@ -179,15 +239,20 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		 * of the first process is current, so do not tell who comes after it.
 		 */
 		*slot = SLOT_UNSURE;
+		s->since_ns = 0;
 		return 0;
 	}
 	*slot = next_slot ? next_slot->slot : 0;
 	st = slot_state(*slot);
 	if (st && st->active && st->now.off) {
-		switched_in(st, prev->pid, bpf_ktime_get_ns());
+		uint64_t from_ns = ready_since(st->now.off, st->now.off_ns, st->now.wake_ns);
+
+		switched_in(st, stay_longest(s, from_ns, prev->pid), now);
 		st->now.off = OFF_NOT;
 	} else if (st && !st->active && st->idle.off) {
-		idle_switched_in(st, prev->pid, bpf_ktime_get_ns());
+		uint64_t from_ns = ready_since(st->idle.off, st->idle.off_ns, st->idle.wake_ns);
+
+		idle_switched_in(st, stay_longest(s, from_ns, prev->pid), now);
 		st->idle.off = OFF_NOT;
 	}
 	return 0;

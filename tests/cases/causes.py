@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# Every cause that can be provoked here is seen in the trace, and what it needs is put back.
+# SPDX-License-Identifier: BSD-3-Clause
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import need, need_bpf  # noqa: E402
+
+if os.environ.get("SCI_SANITIZED"):
+    print("skipped: a sanitized program cannot preload the tracer")
+    sys.exit(77)
+need("losetup", "mkfs.ext4", "chrt")
+need_bpf()
+CAUSES = os.path.join(os.environ["SCI_SRC"], "examples/causes")
+PROGRAMS = os.path.join(os.environ["SCI_BUILD"], "examples/causes")
+sys.path.insert(0, CAUSES)
+import causes  # noqa: E402
+import conditions  # noqa: E402
+import scoring  # noqa: E402
+
+# reason that must be there, by cause; a run queue is what a loaded machine has anyway
+REASONS = {
+    "shared-file": "inode lock", "shared-descriptor": "file position lock",
+    "stream-lock": "stream lock", "dirty-throttling": "dirty throttling",
+    "page-lock": "page lock", "reclaim": "reclaim", "journal-commit": "journal commit",
+    "allocation": "allocation", "held-back": "held back", "queue": "queue"}
+
+
+def state():
+    """All that conditions change."""
+    ours = ("loop", "sci-truth.", "mount.")
+    with open("/proc/self/mounts", encoding="ascii") as f:
+        mounts = [line for line in f if any(word in line for word in ours)]
+    sysctls = {name: conditions.read(name) for name in glob.glob("/proc/sys/vm/dirty_*")}
+    groups = [path for pattern in ("*", "*/*") for path in
+              glob.glob(f"/sys/fs/cgroup/{pattern}") if "sci-truth." in path]
+    loops = subprocess.run(["losetup", "--all"], capture_output=True, text=True).stdout
+    return mounts, sysctls, groups, [line for line in loops.splitlines() if scratch in line]
+
+
+def provoke(cause):
+    with cause.condition(place, cause.strength) as condition:
+        prepare = cause.command(place, condition, cause.threads, prepare=True)
+        if prepare:
+            condition.run(prepare)
+        trace, _ = scoring.record(place, cause.command(place, condition, cause.threads))
+    score = scoring.score(trace, victim=cause.victim)
+    place.clear()
+    return {reason: ns for reason, ns in score.reasons.items() if reason != "run queue"}
+
+
+def interrupt(number):
+    """truth.py is told to stop while little may be dirty."""
+    limit = "/proc/sys/vm/dirty_bytes"
+    truth = subprocess.Popen(
+        ["/usr/bin/python3", os.path.join(CAUSES, "truth.py"), "--only=dirty-throttling",
+         "--programs", PROGRAMS, "--scratch", scratch], start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while conditions.read(limit) == before[1][limit] and truth.poll() is None:
+        time.sleep(0.01)
+    os.killpg(truth.pid, number)  # as ^C does: to all of them
+    assert truth.wait() == 128 + number, truth.returncode
+
+
+# on a disk: memory has no device
+scratch = tempfile.mkdtemp(prefix="causes.", dir=os.environ["SCI_BUILD"])
+place = conditions.Place(scratch, PROGRAMS)
+before = state()
+missing = []
+try:
+    for cause in causes.CAUSES:
+        reason = REASONS.get(cause.name)
+        for attempt in range(3 if reason else 0):
+            try:
+                found = provoke(cause)
+            except conditions.Failed as error:
+                print(f"{cause.name}: left out: {error}")
+                place.clear()
+                break
+            if found.get(reason, 0) > 0 and found[reason] == max(found.values()):
+                break
+            print(f"{cause.name}, run {attempt + 1}: {found}")
+        else:
+            if reason:
+                missing.append(cause.name)
+    after = state()
+    assert after == before, (before, after)
+    # a condition that fails half way is put back, too
+    try:
+        with conditions.dirty_limit(place, 8):
+            raise conditions.Failed("on purpose")
+    except conditions.Failed:
+        pass
+    assert state() == before
+    for number in signal.SIGINT, signal.SIGTERM:
+        interrupt(number)
+        assert state() == before, (number, before, state())
+finally:
+    shutil.rmtree(scratch, ignore_errors=True)
+assert not missing, f"not seen: {', '.join(missing)}"
