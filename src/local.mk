@@ -41,6 +41,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/spill.c src/analysis/spill.h \
 	src/analysis/sweep.c src/analysis/sweep.h \
 	src/analysis/verdict.c src/analysis/verdict.h \
+	src/analysis/visits.c src/analysis/walk.h \
 	src/analysis/waits.c \
 	src/analysis/weights.c \
 	src/analysis/workload.c src/analysis/workload.h \

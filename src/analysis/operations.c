@@ -1,59 +1,11 @@
 /* The walk over one location's events that builds its operations. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "operations.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
-
-struct frame {
-	uint32_t region;
-	uint8_t cell;
-	bool bio_explains;
-	bool hidden;	/* a reason, or inside one: no part of the signature */
-	uint32_t who;	/* tid of whom it waits for, 0: not known */
-	uint32_t visit; /* the innermost around it, or its own */
-	uint8_t levels; /* set of those visited by what is around it, and itself */
-	bool begins_visit;
-	uint64_t hash;
-	uint64_t last_child; /* signature of the last child: a run of equal ones counts once */
-};
-
-/* A block request of the current operation. */
-struct open_bio {
-	uint64_t match;
-	uint64_t end_ns;
-};
-
-#define NO_OPERATION SIZE_MAX
-
-struct walk {
-	const struct eta_defs *defs;
-	const struct regions *regions;
-	enum similar similar;
-	struct walk_sink sink;
-	struct walk_counts counts;
-	bool *found;
-	bool any_found;
-
-	struct frame *stack;
-	size_t depth, stack_room;
-	size_t root; /* depth of the operation's outermost region, or NO_OPERATION */
-
-	struct operation op;
-	size_t stretch_room, visit_room;
-	uint64_t accounted_ns; /* time up to here is in op.ns */
-	bool has_size, has_file, has_result;
-
-	/* Block requests in flight: it is enough to know until when. */
-	uint64_t in_flight_end_ns;
-	uint64_t issued_end_ns; /* the same of those the device has */
-	uint32_t bio_dev;
-	struct open_bio *bios;
-	size_t n_bios, first_bio, bio_room;
-};
+#include "walk.h"
 
 /* ---- time ---- */
 
@@ -122,113 +74,6 @@ static int account(struct walk *w, uint64_t now)
 	if (!rc && now > at)
 		rc = account_to(w, at, now, (enum cell)top->cell, top->who);
 	return rc;
-}
-
-/* ---- visits ---- */
-
-/* The visit of LEVEL among those directly in PARENT. */
-static uint32_t find_visit(const struct operation *op, uint32_t parent, uint8_t level)
-{
-	for (size_t i = op->n_visits; i-- > 0 && (uint32_t)i != parent;)
-		if (op->visits[i].parent == parent && op->visits[i].level == level)
-			return (uint32_t)i;
-	return ETA_NONE;
-}
-
-static int visit_new(struct walk *w, uint32_t *index)
-{
-	if (w->op.n_visits == w->visit_room) {
-		size_t room = w->visit_room ? 2 * w->visit_room : 8;
-		struct visit *p = reallocarray(w->op.visits, room, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		w->op.visits = p;
-		w->visit_room = room;
-	}
-	*index = (uint32_t)w->op.n_visits++;
-	return 0;
-}
-
-/*
- * The frame just pushed: is it the outermost of its level? Several of a level in one call (a part
- * of the file each) are one visit: the size is that of the call.
- */
-static int visit_enter(struct walk *w, struct frame *f, const struct eta_event *e)
-{
-	const struct eta_region *r = &w->defs->regions[e->region];
-	bool root = w->root == w->depth - 1;
-	struct visit *v;
-	uint32_t parent = root ? ETA_NONE : f[-1].visit;
-	int rc;
-
-	f->levels = root ? 0 : f[-1].levels;
-	f->visit = parent;
-	f->begins_visit = false;
-	if (f->hidden || r->level > ETA_LEVEL_FS || f->levels & 1 << r->level)
-		return 0;
-	f->levels |= (uint8_t)(1 << r->level);
-	f->begins_visit = true;
-	/* system calls are each their own */
-	f->visit = ETA_NONE;
-	if (!root && r->level != ETA_LEVEL_VFS)
-		f->visit = find_visit(&w->op, parent, (uint8_t)r->level);
-	if (f->visit != ETA_NONE && !(e->has & ETA_HAS_SIZE)) {
-		w->op.visits[f->visit].ns -= e->time_ns;
-		return 0;
-	}
-	rc = visit_new(w, &f->visit);
-	if (rc < 0)
-		return rc;
-	v = &w->op.visits[f->visit];
-	*v = (struct visit){ .begin_ns = e->time_ns,
-			     .ns = -e->time_ns,
-			     .bytes = e->has & ETA_HAS_SIZE ? e->size : 0,
-			     .offset = e->has & ETA_HAS_OFFSET ? (uint64_t)e->offset : 0,
-			     .parent = parent,
-			     .level = (uint8_t)r->level,
-			     .mode = w->regions->info[e->region].mode,
-			     .has_size = e->has & ETA_HAS_SIZE,
-			     .has_offset = e->has & ETA_HAS_OFFSET && e->offset >= 0 };
-	return 0;
-}
-
-static void visit_leave(struct walk *w, const struct frame *f, const struct eta_event *e)
-{
-	struct visit *v = &w->op.visits[f->visit];
-
-	v->ns += e->time_ns;
-	if (!(e->has & ETA_HAS_RET) || e->has & ETA_EVENT_TRUNCATED)
-		return;
-	if (!v->has_size && v->level != ETA_LEVEL_VFS)
-		return;
-	v->has_bytes = true;
-	v->bytes = e->ret > 0 ? (uint64_t)e->ret : 0;
-}
-
-/* What a visit does not know itself is that of the one around it; the first is the operation's. */
-static void visits_finish(struct operation *op)
-{
-	for (size_t i = 0; i < op->n_visits; i++) {
-		struct visit *v = &op->visits[i];
-
-		if (v->parent == ETA_NONE) {
-			v->mode = op->mode;
-			v->bytes = op->bytes;
-			v->offset = op->offset;
-			v->has_offset = op->has_offset;
-			continue;
-		}
-		/* a system call that does not read is none, as an fstat in an fgets */
-		if (v->mode == MODE_OTHER && v->level != ETA_LEVEL_VFS)
-			v->mode = op->visits[v->parent].mode;
-		if (!v->has_size && !v->has_bytes)
-			v->bytes = op->visits[v->parent].bytes;
-		if (!v->has_offset && !v->has_size) {
-			v->offset = op->visits[v->parent].offset;
-			v->has_offset = op->visits[v->parent].has_offset;
-		}
-	}
 }
 
 /* ---- operations ---- */

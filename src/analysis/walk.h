@@ -1,0 +1,61 @@
+/* The walk over a location's events, as operations.c and visits.c share it. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_WALK_H
+#define SCI_WALK_H
+
+#include "operations.h"
+
+/* A region that is open. */
+struct frame {
+	uint32_t region;
+	uint8_t cell;
+	bool bio_explains;
+	bool hidden;	/* a reason, or inside one: no part of the signature */
+	uint32_t who;	/* tid of whom it waits for, 0: not known */
+	uint32_t visit; /* the innermost around it, or its own */
+	uint8_t levels; /* set of those visited by what is around it, and itself */
+	bool begins_visit;
+	uint64_t hash;
+	uint64_t last_child; /* signature of the last child: a run of equal ones counts once */
+};
+
+/* A block request of the current operation. */
+struct open_bio {
+	uint64_t match;
+	uint64_t end_ns;
+};
+
+#define NO_OPERATION SIZE_MAX
+
+struct walk {
+	const struct eta_defs *defs;
+	const struct regions *regions;
+	enum similar similar;
+	struct walk_sink sink;
+	struct walk_counts counts;
+	bool *found;
+	bool any_found;
+
+	struct frame *stack;
+	size_t depth, stack_room;
+	size_t root; /* depth of the operation's outermost region, or NO_OPERATION */
+
+	struct operation op;
+	size_t stretch_room, visit_room;
+	uint64_t accounted_ns; /* time up to here is in op.ns */
+	bool has_size, has_file, has_result;
+
+	/* Block requests in flight: it is enough to know until when. */
+	uint64_t in_flight_end_ns;
+	uint64_t issued_end_ns; /* the same of those the device has */
+	uint32_t bio_dev;
+	struct open_bio *bios;
+	size_t n_bios, first_bio, bio_room;
+};
+
+/* Visits, where the sink asks for them: a frame was pushed, is left, the operation ends. */
+int visit_enter(struct walk *w, struct frame *f, const struct eta_event *e);
+void visit_leave(struct walk *w, const struct frame *f, const struct eta_event *e);
+void visits_finish(struct operation *op);
+
+#endif
