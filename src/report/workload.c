@@ -106,8 +106,11 @@ X(inode)
 		(void)context;                                                                     \
 		value_whole(v, (int64_t)(expression));                                             \
 	}
-	X(reads, ROW->n[WORKLOAD_READ]) X(writes, ROW->n[WORKLOAD_WRITE])
-		X(read, ROW->bytes[WORKLOAD_READ]) X(written, ROW->bytes[WORKLOAD_WRITE])
+/* clang-format off: it takes a row for a type */
+X(reads, ROW->n[WORKLOAD_READ])
+X(writes, ROW->n[WORKLOAD_WRITE])
+X(read, ROW->bytes[WORKLOAD_READ])
+X(written, ROW->bytes[WORKLOAD_WRITE])
 #undef X
 
 #define X(id, name, bytes)                                                                         \
@@ -116,11 +119,12 @@ X(inode)
 		(void)context;                                                                     \
 		value_whole(v, (int64_t)ROW->sizes[WORKLOAD_SIZE_##id]);                           \
 	}
-			WORKLOAD_SIZES(X)
+WORKLOAD_SIZES(X)
 #undef X
+/* clang-format on */
 
-	/* The value that PERMILLE of 1000 do not exceed. */
-	static void put_rank(struct value *v, const struct durations *d, uint64_t permille)
+/* The value that PERMILLE of 1000 do not exceed. */
+static void put_rank(struct value *v, const struct durations *d, uint64_t permille)
 {
 	uint64_t low, high, rank = (d->n * permille + 999) / 1000;
 
