@@ -241,20 +241,9 @@ uint32_t log_handle(struct log *log, uint32_t file, uint32_t open_flags)
 		       : keep(log, 'h', key, sizeof(key), eta_defs_handle(log->trace, &handle));
 }
 
-/* A number for a device that has none: of a major that Linux gives to no device. */
-static uint32_t device_number(const char *name)
-{
-	const uint32_t major = 0xffe;
-	uint32_t hash = 2166136261; /* FNV-1a */
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619;
-	return major << 20 | (hash & 0xfffff);
-}
-
 int log_device(struct log *log, uint32_t dev, const char *name, struct log_device *out)
 {
-	uint32_t key = dev ? dev : device_number(name);
+	uint32_t key = dev ? dev : eta_device_number(name);
 	const struct eta_handle handle = { .name = name, .file = ETA_NONE, .device = key };
 	const struct eta_location location = {
 		.id = log->n_lanes,

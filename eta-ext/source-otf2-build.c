@@ -155,12 +155,12 @@ static bool build_regions(struct raw_defs *raw, struct otf2 *otf2)
 struct home {
 	const char *host;
 	const char *program; /* "" unknown */
-	bool device;
+	const char *device;  /* NULL: none */
 };
 
 static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef ref)
 {
-	struct home home = { "", "", false };
+	struct home home = { "", "", NULL };
 	const struct raw_node *first = NULL;
 
 	for (int depth = 0; depth < TREE_DEPTH; depth++) {
@@ -172,8 +172,9 @@ static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef re
 			break;
 		if (!first)
 			first = node;
-		if (strcmp(class_name, ARCHIVE_DEVICE_CLASS) == 0)
-			home.device = true;
+		/* lo2s: "block dev" */
+		if (!home.device && strncmp(class_name, ARCHIVE_DEVICE_CLASS, 9) == 0)
+			home.device = text(raw, node->name);
 		if (strcmp(class_name, ARCHIVE_HOST_CLASS) == 0 ||
 		    strcmp(class_name, "host") == 0) {
 			home.host = text(raw, node->name);
@@ -261,12 +262,16 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 		/* Other writers are careless with it: EZTrace says 2 for each, APEX one for all. */
 		.events = ours ? location->events : 0,
 	};
+	const char *device;
 
 	if (g == ETA_NONE)
 		goto out;
-	if (home_of(raw, raw->groups.v[g].node).device) {
+	device = home_of(raw, raw->groups.v[g].node).device;
+	if (device) {
 		def.kind = ETA_LOCATION_DEVICE;
 		def.dev = (uint32_t)number(raw, properties, location->self, ARCHIVE_DEV_PROPERTY);
+		if (!def.dev)
+			def.dev = eta_device_number(device);
 		goto out;
 	}
 	if (strcmp(text(raw, raw->groups.v[g].name), ARCHIVE_KERNEL_GROUP) == 0)
@@ -326,8 +331,22 @@ static uint32_t open_flags(OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
 }
 #undef X
 
-/* FILES: from OTF2 references to our files. A device's file is none of them. */
-static bool build_files(struct raw_defs *raw, struct ref_map *files)
+/* The device whose file this is, by its property or its place in the system; 0: it is no device's.
+ */
+static uint32_t device_of(const struct raw_defs *raw, const struct raw_file *file)
+{
+	uint32_t dev =
+		(uint32_t)number(raw, &raw->file_properties, file->self, ARCHIVE_DEV_PROPERTY);
+	const char *device;
+
+	if (dev)
+		return dev;
+	device = home_of(raw, file->scope).device;
+	return device ? eta_device_number(device) : 0;
+}
+
+/* FILES, DEVICES: from OTF2 references to our files, and to devices, whose files are none. */
+static bool build_files(struct raw_defs *raw, struct ref_map *files, struct ref_map *devices)
 {
 	const raw_properties *properties = &raw->file_properties;
 	bool ok = true;
@@ -336,10 +355,12 @@ static bool build_files(struct raw_defs *raw, struct ref_map *files)
 		const struct raw_file *file = &raw->files.v[i];
 		const struct raw_property *fs =
 			property(raw, properties, file->self, ARCHIVE_FILE_SYSTEM);
-		uint32_t index;
+		uint32_t index, device = device_of(raw, file);
 
-		if (number(raw, properties, file->self, ARCHIVE_DEV_PROPERTY))
+		if (device) {
+			ok = PUSH(devices, { file->self, device });
 			continue;
+		}
 		index = eta_defs_file(
 			raw->trace,
 			&(struct eta_file){
@@ -353,25 +374,66 @@ static bool build_files(struct raw_defs *raw, struct ref_map *files)
 			});
 		ok = index != ETA_NONE && PUSH(files, { file->self, index });
 	}
-	return ok && ref_map_seal(files);
+	return ok && ref_map_seal(files) && ref_map_seal(devices);
+}
+
+/*
+ * The regions of the reads, writes and flushes of a paradigm, in the order of enum eta_io_mode,
+ * for I/O records without a region around them; ETA_NONE without memory.
+ */
+static uint32_t operations_of(struct raw_defs *raw, OTF2_IoParadigmRef ref)
+{
+	static const char *const kinds[] = { "read", "write", "flush" };
+	struct raw_paradigm *paradigm = NULL;
+	uint32_t first = raw->trace->defs.n_regions;
+	char name[256];
+
+	for (uint32_t i = 0; i < raw->paradigms.n && !paradigm; i++)
+		if (raw->paradigms.v[i].self == ref)
+			paradigm = &raw->paradigms.v[i];
+	if (paradigm && paradigm->first_region != ETA_NONE)
+		return paradigm->first_region;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		snprintf(name, sizeof(name), "%s %s", paradigm ? text(raw, paradigm->name) : "I/O",
+			 kinds[i]);
+		if (eta_defs_region(raw->trace, name, ETA_LEVEL_USER, "") == ETA_NONE)
+			return ETA_NONE;
+	}
+	if (paradigm)
+		paradigm->first_region = first;
+	return first;
+}
+
+static bool build_operations(struct raw_defs *raw, struct otf2 *otf2)
+{
+	const struct eta_defs *defs = &raw->trace->defs;
+
+	otf2->operations = calloc((size_t)defs->n_handles + 1, sizeof(*otf2->operations));
+	for (uint32_t i = 0; otf2->operations && i < raw->handles.n; i++) {
+		otf2->operations[i] = defs->handles[i].device
+					      ? ETA_NONE
+					      : operations_of(raw, raw->handles.v[i].paradigm);
+		if (otf2->operations[i] == ETA_NONE && !defs->handles[i].device)
+			return false;
+	}
+	return otf2->operations;
 }
 
 static bool build_handles(struct raw_defs *raw, struct otf2 *otf2)
 {
-	struct ref_map files = { 0 };
+	struct ref_map files = { 0 }, devices = { 0 };
 	struct eta_defs *defs = &raw->trace->defs;
-	bool ok = build_files(raw, &files);
+	bool ok = build_files(raw, &files, &devices);
 
 	for (uint32_t i = 0; ok && i < raw->handles.n; i++) {
 		const struct raw_handle *handle = &raw->handles.v[i];
-		uint32_t index = eta_defs_handle(
-			raw->trace,
-			&(struct eta_handle){
-				.name = text(raw, handle->name),
-				.file = ref_map_get(&files, handle->file),
-				.device = (uint32_t)number(raw, &raw->file_properties, handle->file,
-							   ARCHIVE_DEV_PROPERTY),
-			});
+		uint32_t device = ref_map_get(&devices, handle->file);
+		uint32_t index = eta_defs_handle(raw->trace,
+						 &(struct eta_handle){
+							 .name = text(raw, handle->name),
+							 .file = ref_map_get(&files, handle->file),
+							 .device = device == ETA_NONE ? 0 : device,
+						 });
 
 		ok = index != ETA_NONE && PUSH(&otf2->handles, { handle->self, index });
 	}
@@ -384,7 +446,8 @@ static bool build_handles(struct raw_defs *raw, struct otf2 *otf2)
 			defs->handles[index].open_flags = open_flags(state->mode, state->flags);
 	}
 	ref_map_free(&files);
-	return ok;
+	ref_map_free(&devices);
+	return ok && (otf2->ours || build_operations(raw, otf2));
 }
 
 /* ---- attributes ---- */

@@ -141,8 +141,12 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 	/* Many records in a row may be none of ours. */
 	while (c->n == 0 && !c->finished) {
 		OTF2_ErrorCode code;
-		uint64_t n = 0, wanted = c->peeking ? 1 : OTF2_BATCH;
+		uint64_t n = 0, wanted = OTF2_BATCH;
 
+		if (c->peeking)
+			wanted = 1;
+		else if (c->otf2->operations)
+			wanted = OTF2_BATCH / OTF2_EVENTS_PER_RECORD;
 		archive_errors_catch();
 		code = OTF2_Reader_ReadLocalEvents(c->otf2->reader, c->evt, wanted, &n);
 		cursor->counts.records += n;

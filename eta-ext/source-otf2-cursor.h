@@ -5,7 +5,10 @@
 
 #include "source-otf2.h"
 
-enum { OTF2_BATCH = 512 }; /* 32 KiB: stays in the first cache */
+enum {
+	OTF2_BATCH = 512,	    /* 32 KiB: stays in the first cache */
+	OTF2_EVENTS_PER_RECORD = 2, /* at most: a record may begin or end a region, besides */
+};
 
 struct otf2_cursor {
 	struct eta_cursor cursor;
@@ -23,6 +26,15 @@ struct otf2_cursor {
 	uint32_t n;	  /* events in batch */
 	uint32_t depth;	  /* regions open now */
 	uint64_t last_ns; /* of the last event */
+	/*
+	 * An operation that got a region of its own (otf2->operations), since its records stand in
+	 * none.
+	 */
+	struct {
+		bool open, asynchronous;
+		uint32_t region;
+		uint64_t match;
+	} own;
 	uint64_t sizes[ARCHIVE_DEPTH];
 	struct eta_event batch[OTF2_BATCH];
 };

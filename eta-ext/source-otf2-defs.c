@@ -89,6 +89,7 @@ void otf2_raw_free(struct raw_defs *raw)
 	free(raw->region_groups.v);
 	free(raw->members.v);
 	free(raw->files.v);
+	free(raw->paradigms.v);
 	free(raw->handles.v);
 	free(raw->states.v);
 	free(raw->location_properties.v);
@@ -203,8 +204,25 @@ static OTF2_CallbackCode on_file(void *arg, OTF2_IoFileRef self, OTF2_StringRef 
 {
 	struct raw_defs *raw = arg;
 
-	(void)scope;
-	return done(PUSH(&raw->files, { self, name }));
+	return done(PUSH(&raw->files, { self, name, scope }));
+}
+
+static OTF2_CallbackCode on_paradigm(void *arg, OTF2_IoParadigmRef self,
+				     OTF2_StringRef identification, OTF2_StringRef name,
+				     OTF2_IoParadigmClass class, OTF2_IoParadigmFlag flags,
+				     uint8_t n, const OTF2_IoParadigmProperty *properties,
+				     const OTF2_Type *types, const OTF2_AttributeValue *values)
+{
+	struct raw_defs *raw = arg;
+
+	(void)identification;
+	(void)class;
+	(void)flags;
+	(void)n;
+	(void)properties;
+	(void)types;
+	(void)values;
+	return done(PUSH(&raw->paradigms, { self, name, ETA_NONE }));
 }
 
 static OTF2_CallbackCode on_handle(void *arg, OTF2_IoHandleRef self, OTF2_StringRef name,
@@ -214,11 +232,10 @@ static OTF2_CallbackCode on_handle(void *arg, OTF2_IoHandleRef self, OTF2_String
 {
 	struct raw_defs *raw = arg;
 
-	(void)paradigm;
 	(void)flags;
 	(void)comm;
 	(void)parent;
-	return done(PUSH(&raw->handles, { self, name, file }));
+	return done(PUSH(&raw->handles, { self, name, file, paradigm }));
 }
 
 static OTF2_CallbackCode on_state(void *arg, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode,
@@ -272,6 +289,7 @@ OTF2_GlobalDefReaderCallbacks *otf2_definition_callbacks(void)
 	SET(Group, on_region_group);
 	SET(IoRegularFile, on_file);
 	SET(IoDirectory, on_file);
+	SET(IoParadigm, on_paradigm);
 	SET(IoHandle, on_handle);
 	SET(IoPreCreatedHandleState, on_state);
 	SET(LocationProperty, on_location_property);

@@ -176,6 +176,49 @@ static OTF2_CallbackCode leave_out(const struct otf2_cursor *c)
 	OTF2_LocationRef location __attribute__((unused)), OTF2_TimeStamp time,                    \
 		uint64_t position __attribute__((unused)), void *arg, OTF2_AttributeList *list
 
+/* ---- operations that no region stands for ---- */
+
+/* The operation that has a region of its own is over, as far as its thread waits for it. */
+static void end_own(struct otf2_cursor *c, OTF2_TimeStamp time, const struct eta_event *complete)
+{
+	struct eta_event *event = next_event(c, time, ETA_LEAVE);
+
+	event->region = c->own.region;
+	if (complete && complete->has & ETA_HAS_RET) {
+		event->ret = complete->ret;
+		event->has |= ETA_HAS_RET;
+	} else if (complete && complete->has & ETA_HAS_SIZE) {
+		event->ret = (int64_t)complete->size;
+		event->has |= ETA_HAS_RET;
+	}
+	c->own.open = false;
+}
+
+/*
+ * BEGIN, the last event, gets an ENTER in front of it where it stands in no region (one around it
+ * is the operation's). Regions of a thread do not overlap: of several operations at a time the
+ * first has one.
+ */
+static void begin_own(struct otf2_cursor *c, struct eta_event *begin, OTF2_IoOperationFlag flags)
+{
+	uint32_t first = begin->handle == ETA_NONE ? ETA_NONE : c->otf2->operations[begin->handle];
+	struct eta_event enter = *begin;
+
+	if (first == ETA_NONE || c->depth > 0 || c->own.open)
+		return;
+	c->own.open = true;
+	c->own.asynchronous = flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
+	c->own.region = first + begin->mode;
+	c->own.match = begin->match;
+	enter.kind = ETA_ENTER;
+	enter.mode = 0;
+	enter.region = c->own.region;
+	enter.has &= ETA_HAS_SIZE | ETA_HAS_OFFSET | ETA_HAS_FILE | ETA_EVENT_DIRECT;
+	begin[1] = *begin;
+	begin[0] = enter;
+	c->n++;
+}
+
 static OTF2_CallbackCode on_enter(HEAD, OTF2_RegionRef ref)
 {
 	struct otf2_cursor *c = arg;
@@ -243,39 +286,51 @@ static OTF2_CallbackCode on_begin(HEAD, OTF2_IoHandleRef handle, OTF2_IoOperatio
 				  OTF2_IoOperationFlag flags, uint64_t bytes, uint64_t match)
 {
 	struct eta_event *event = io_event(arg, time, ETA_IO_BEGIN, handle, list);
+	struct otf2_cursor *c = arg;
 
-	(void)flags;
 	event->mode = mode == OTF2_IO_OPERATION_MODE_READ    ? ETA_IO_READ
 		      : mode == OTF2_IO_OPERATION_MODE_WRITE ? ETA_IO_WRITE
 							     : ETA_IO_FLUSH;
 	set_size(event, bytes);
 	event->match = match;
+	if (c->otf2->operations)
+		begin_own(c, event, flags);
 	return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_issued(HEAD, OTF2_IoHandleRef handle, uint64_t match)
 {
+	struct otf2_cursor *c = arg;
+
 	io_event(arg, time, ETA_IO_ISSUED, handle, list)->match = match;
+	if (c->own.open && c->own.asynchronous && c->own.match == match)
+		end_own(c, time, NULL);
 	return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_complete(HEAD, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t match)
 {
 	struct eta_event *event = io_event(arg, time, ETA_IO_COMPLETE, handle, list);
+	struct otf2_cursor *c = arg;
 
 	set_size(event, bytes);
 	event->match = match;
+	if (c->own.open && c->own.match == match)
+		end_own(c, time, event);
 	return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_cancelled(HEAD, OTF2_IoHandleRef handle, uint64_t match)
 {
 	struct eta_event *event = io_event(arg, time, ETA_IO_COMPLETE, handle, list);
+	struct otf2_cursor *c = arg;
 
 	set_size(event, 0);
 	event->ret = -ECANCELED;
 	event->has |= ETA_HAS_RET;
 	event->match = match;
+	if (c->own.open && c->own.match == match)
+		end_own(c, time, event);
 	return OTF2_CALLBACK_SUCCESS;
 }
 

@@ -253,6 +253,7 @@ static void otf2_close(struct eta_trace *trace)
 	ref_map_free(&otf2->regions);
 	ref_map_free(&otf2->handles);
 	ref_map_free(&otf2->stacks);
+	free(otf2->operations);
 	free(otf2->lanes);
 	free(otf2->base);
 	free(otf2);

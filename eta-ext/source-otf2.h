@@ -88,12 +88,20 @@ struct raw_region_group {
 struct raw_file {
 	OTF2_IoFileRef self;
 	OTF2_StringRef name;
+	OTF2_SystemTreeNodeRef scope;
+};
+
+struct raw_paradigm {
+	OTF2_IoParadigmRef self;
+	OTF2_StringRef name;
+	uint32_t first_region; /* of its operations; ETA_NONE: not defined yet */
 };
 
 struct raw_handle {
 	OTF2_IoHandleRef self;
 	OTF2_StringRef name;
 	OTF2_IoFileRef file;
+	OTF2_IoParadigmRef paradigm;
 };
 
 struct raw_state {
@@ -119,6 +127,7 @@ struct raw_defs {
 	VECTOR(struct raw_region_group) region_groups;
 	VECTOR(uint64_t) members;
 	VECTOR(struct raw_file) files;
+	VECTOR(struct raw_paradigm) paradigms;
 	VECTOR(struct raw_handle) handles;
 	VECTOR(struct raw_state) states;
 	raw_properties location_properties, group_properties, file_properties;
@@ -135,6 +144,11 @@ struct otf2 {
 	struct ref_map regions, handles, stacks;
 	uint8_t attributes[OTF2_ATTRIBUTES_MAX]; /* enum archive_attribute; ARCHIVE_N_ATTRIBUTES */
 	bool ours;				 /* written by eta_write_otf2 */
+	/*
+	 * Per handle, in archives of others: the regions of its reads, writes and flushes that
+	 * stand in no I/O region, one behind the other; ETA_NONE: a device's. NULL in ours.
+	 */
+	uint32_t *operations;
 	/* Per location, under trace->lock: libotf2 has one reader for it at a time, and takes its
 	 * local definitions once. */
 	struct otf2_lane {

@@ -104,6 +104,9 @@ uint32_t eta_defs_stack(struct eta_trace *trace, const struct eta_stack *stack);
 
 void eta_counts_add(struct eta_counts *sum, const struct eta_counts *more);
 
+/* A number for a device that has but a name: of a major that Linux gives to no device. */
+uint32_t eta_device_number(const char *name);
+
 /*
  * Is a region of this plain name (no level before a colon) an I/O call of a user-level tracer
  * ("write", "fread_unlocked", ...)? EZTrace, Score-P and ours give such regions no other mark.

@@ -446,6 +446,16 @@ uint32_t eta_defs_stack(struct eta_trace *trace, const struct eta_stack *stack)
 	return trace->defs.n_stacks - 1;
 }
 
+uint32_t eta_device_number(const char *name)
+{
+	const uint32_t major = 0xffe;
+	uint32_t hash = 2166136261; /* FNV-1a */
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619;
+	return major << 20 | (hash & 0xfffff);
+}
+
 bool eta_is_io_function(const char *name)
 {
 	static const char *const names[] = {

@@ -198,6 +198,25 @@ def machine():
            + output_of("fio", "--version").strip()
 
 
+def findings(options, found):
+    """What should hold of the scores, and whether it does: a line each."""
+    for io in IO:
+        means = []
+        for n in options.threads:
+            values = [c["sci_baseline"] for c in found[io, n, "both"] if "sci_baseline" in c]
+            if values:
+                means.append((n, sum(values) / len(values)))
+        falls = [f"{b[0]} below {a[0]}" for a, b in zip(means, means[1:]) if b[1] < a[1]]
+        yield f"{io}: the score against one thread alone grows with the threads: " \
+              + (f"NO ({', '.join(falls)})" if falls else "yes") + "\n"
+        alone = [c["level"] for c in found.get((io, 1, "both"), []) if "level" in c]
+        if alone:
+            yield f"{io}: one thread alone is slowed by nobody (\"none\"): {alone.count('none')} " \
+                  f"of {len(alone)} runs" \
+                  + (f", otherwise {', '.join(sorted(set(alone) - {'none'}))}"
+                     if set(alone) != {"none"} else "") + "\n"
+
+
 def text_of(options, found):
     parts = [machine() + "\n\n"]
     for io in IO:
@@ -238,7 +257,8 @@ def text_of(options, found):
     failed = [f"failed: {'-'.join(map(str, key))}: {cell['failed']}\n"
               for key, cells in found.items() for cell in cells if "failed" in cell]
     lost = sum(cell.get("lost_events") or 0 for cells in found.values() for cell in cells)
-    parts += [aligned(table), f"\n{lost} events lost in all traces\n", *failed, "\n", DIFFERENCES]
+    parts += [aligned(table), f"\n{lost} events lost in all traces\n", *findings(options, found), *failed,
+              "\n", DIFFERENCES]
     return "".join(parts)
 
 

@@ -46,6 +46,7 @@ def draw(figure, names, options):
     axes.set_xticks(range(len(levels)), levels)
     axes.grid(axis="x", visible=False)
     axes.set_yscale("log")
+    axes.set_ylim(bottom=1)
     axes.yaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_ylabel("Events")
     style.legend_above(axes)

@@ -72,6 +72,11 @@ def draw(figure, names, options):
                                        else "SCI of the most slowed thread"
                                        if all(c.startswith("sci") for c in columns)
                                        else ", ".join(columns)))
-    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+    low, high = axes.get_ylim()
+    least = min(min(values) for _, points in found for values in points.values())
+    # parts of a whole are shown against the whole
+    whole = 102 if set(columns) <= set(PERCENT) else \
+        1.02 if all(c.startswith("sci") for c in columns) else high
+    axes.set_ylim(low if least < 0 else 0, max(high, whole))
     if len(found) > 1 or options.by:
         style.legend_above(axes, columns=1 if max(len(f[0]) for f in found) > 18 else 3)

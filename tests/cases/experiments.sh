@@ -26,6 +26,7 @@ printf '{ "throughput' >"$cells/buffered-1-vanilla-0.json"
 run_paper
 [ "$(grep -c '^\[' "$scratch/err")" -eq 2 ] || fail "more or less than 2 cells were measured again"
 has "$scratch/out" '^threads +MiB/s'
+has "$scratch/out" '^direct: the score against one thread alone grows .*: (yes|NO)'
 /usr/bin/python3 - "$disk/short" <<'END'
 import csv
 import os
