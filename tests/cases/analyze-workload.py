@@ -204,8 +204,9 @@ def profiles(scratch, kernel):
             if level == "user":
                 row, = (r for r in workload(folder, "--by=file")
                         if r["level"] == level and r["of"].endswith("/data"))
-            else:  # others use the device, too: the thread with the most requests is fio's
-                row = max((r for r in workload(folder, "--by=thread") if r["level"] == level),
+            else:  # others use the device, too, and workers of the kernel are in fio's process
+                row = max((r for r in workload(folder, "--by=process")
+                           if r["level"] == level and r["of"].startswith("fio")),
                           key=lambda r: int(r[mode]))
             assert int(row[mode]) >= 128, (engine, rw, row)
             if level == "user":
