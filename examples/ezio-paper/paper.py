@@ -34,6 +34,12 @@ def numbers(text):
     return found
 
 
+def at_least_one(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}': a number from 1 on is needed")
+    return int(text)
+
+
 def arguments():
     parser = argparse.ArgumentParser(
         description="fio as in the paper's table 2 (4 KiB sequential writes, sync, 100 MiB buffered "
@@ -47,7 +53,8 @@ def arguments():
                              "to try it, not to quote it")
     parser.add_argument("--threads", metavar="N[,N]", type=numbers,
                         help="default: 1,2,4,8,16,32,64; short: 1,2,4,8")
-    parser.add_argument("--repetitions", metavar="N", type=int, help="default: 5; short: 2")
+    parser.add_argument("--repetitions", metavar="N", type=at_least_one,
+                        help="default: 5; short: 2")
     parser.add_argument("--fresh", action="store_true", help="forget the cells that are there")
     options = parser.parse_args()
     options.threads = options.threads or ([1, 2, 4, 8] if options.short
@@ -257,8 +264,8 @@ def text_of(options, found):
     failed = [f"failed: {'-'.join(map(str, key))}: {cell['failed']}\n"
               for key, cells in found.items() for cell in cells if "failed" in cell]
     lost = sum(cell.get("lost_events") or 0 for cells in found.values() for cell in cells)
-    parts += [aligned(table), f"\n{lost} events lost in all traces\n", *findings(options, found), *failed,
-              "\n", DIFFERENCES]
+    parts += [aligned(table), f"\n{lost} events lost in all traces\n", *findings(options, found),
+              *failed, "\n", DIFFERENCES]
     return "".join(parts)
 
 

@@ -54,6 +54,11 @@ for name in ("fig4a-score-buffered", "fig4b-score-direct", "fig5a-throughput-buf
         assert os.path.getsize(os.path.join(folder, name + suffix)) > 4000, name
 END
 
+# none asked for is a misuse, and not the default of hours
+status 2 /usr/bin/python3 "$SCI_SRC/examples/ezio-paper/paper.py" -o "$disk/none" --repetitions=0
+has "$scratch/err" "'0': a number from 1 on is needed"
+[ ! -e "$disk/none" ] || fail "measured for --repetitions=0"
+
 overhead()
 {
 	status "$1" /usr/bin/python3 "$SCI_SRC/examples/overhead/overhead.py" -o "$disk/overhead" \
