@@ -21,9 +21,11 @@ bpf_programs = \
 	plugins/kernelio/bpf/wait.bpf.c
 bpf_headers = \
 	plugins/kernelio/bpf/compat.h \
+	plugins/kernelio/bpf/file.h \
 	plugins/kernelio/bpf/filter.h \
 	plugins/kernelio/bpf/follow.h \
 	plugins/kernelio/bpf/kernel_types.h \
+	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/state.h \

@@ -1,0 +1,60 @@
+/* The end of an operation: what was noted on the way becomes spans, and one record. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_OPERATION_H
+#define KERNELIO_OPERATION_H
+
+#include "filter.h"
+
+/* Where the function itself was seen, its bounds are those of the stamps. */
+static __always_inline uint8_t stamp_flags(const struct task_state *st, uint8_t kind)
+{
+	return st->now.exact & 1U << kind ? 0 : ETA_SPAN_SYNTHETIC;
+}
+
+/* The stamps taken on the way become spans. */
+static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
+{
+	uint64_t bytes = st->op.ret > 0 ? st->op.ret : 0;
+
+	if (st->now.sync_ns) /* no probe told its end */
+		span_add(st, ETA_SPAN_FS_SYNC, st->now.sync_ns, now);
+	if (st->now.readahead_ns && !(st->now.exact & 1U << ETA_SPAN_READAHEAD))
+		span_add_full(st, ETA_SPAN_READAHEAD, st->now.readahead_ns,
+			      st->now.readahead_end_ns, ETA_SPAN_SYNTHETIC, 0, 0,
+			      st->now.pages_added);
+	if (st->now.cache_read_ns)
+		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns,
+			      st->now.cache_read_end_ns ?: now,
+			      stamp_flags(st, ETA_SPAN_PAGECACHE_READ), 0, bytes,
+			      st->now.cache_reads);
+	if (st->now.cache_write_ns)
+		span_add_full(st, ETA_SPAN_PAGECACHE_WRITE, st->now.cache_write_ns,
+			      st->now.cache_write_end_ns ?: now,
+			      stamp_flags(st, ETA_SPAN_PAGECACHE_WRITE), 0, bytes,
+			      st->now.cache_writes);
+	if (st->now.inside)
+		TOTAL_ADD(returns_missed, __builtin_popcount(st->now.inside));
+}
+
+static __always_inline void operation_finish(struct task_state *st, uint64_t now)
+{
+	uint32_t n;
+
+	if (FILTER_SET(MIN_DURATION) && now - st->op.head.time_ns < filter.min_ns) {
+		TOTAL_ADD(filtered_calls, 1);
+		return;
+	}
+	st->op.head.end_ns = now;
+	if (st->now.pages_added)
+		st->op.op_flags |= ETA_KOP_MISS;
+	stamps_to_spans(st, now);
+	n = st->now.n_spans;
+	if (n > MAX_SPANS)
+		n = MAX_SPANS;
+	st->op.head.units = 2 + n;
+	if (st->op.spans_lost)
+		TOTAL_ADD(spans_lost, st->op.spans_lost);
+	record_leave(ETA_RECORD_KERNEL_OP, &st->op, sizeof(st->op) + n * sizeof(struct eta_span));
+}
+
+#endif
