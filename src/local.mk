@@ -60,6 +60,7 @@ src_sci_analyze_SOURCES = \
 	src/report/table.c src/report/table.h src/report/table-cells.h \
 	src/report/table-forms.c \
 	src/report/text.c \
+	src/report/who.c \
 	src/report/view-blame.c \
 	src/report/view-callsite.c \
 	src/report/view-class.c \

@@ -56,9 +56,13 @@ def record(place, command, name="trace"):
     return os.path.join(out, "unified.otf2"), result.stdout
 
 
-def score(trace, *options, victim=None):
-    result = subprocess.run(["sci-analyze", trace, "--json", *options], capture_output=True,
-                            text=True)
+def report_text(trace, *options):
+    """What sci-analyze prints of TRACE."""
+    result = subprocess.run(["sci-analyze", trace, *options], capture_output=True, text=True)
     if result.returncode:
         raise Failed(f"sci-analyze {trace}: {result.stderr.strip()}")
-    return Score(json.loads(result.stdout), victim)
+    return result.stdout
+
+
+def score(trace, *options, victim=None):
+    return Score(json.loads(report_text(trace, "--json", *options)), victim)

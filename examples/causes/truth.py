@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import accuracy  # noqa: E402
 from causes import CAUSES  # noqa: E402
 from conditions import Failed, Place  # noqa: E402
-from scoring import record, score  # noqa: E402
+from scoring import record, report_text, score  # noqa: E402
 
 THREADS = 1, 2, 4, 8
 
@@ -38,6 +38,8 @@ def arguments():
     parser.add_argument("--short", action="store_true",
                         help="8 threads and the given strength only")
     parser.add_argument("--csv", metavar="FILE", help="the table as csv, too")
+    parser.add_argument("--reports", metavar="DIR",
+                        help="what sci-analyze prints of the run that is shown, a file per cause")
     parser.add_argument("--keep", action="store_true", help="leave data and traces where they are")
     return parser.parse_args()
 
@@ -65,13 +67,18 @@ def run(cause, place, condition, threads, name):
         return record(place, cause.command(place, made, threads), name)[0]
 
 
-def runs(cause, place, threads, strength, n, baseline):
-    """Scores of N recorded runs of CAUSE, against the trace BASELINE where there is one."""
+def runs(cause, place, threads, strength, n, baseline, with_text=False):
+    """
+    Scores of N recorded runs of CAUSE, against the trace BASELINE where there is one; WITH_TEXT:
+    with what sci-analyze prints of each.
+    """
     result = []
     for _ in range(n):
         trace = run(cause, place, cause.condition(place, strength), threads, "trace")
         options = [f"--baseline={baseline}"] if baseline else []
         result.append(score(trace, *options, victim=cause.victim))
+        if with_text:
+            result[-1].text = report_text(trace, *options)
         place.clear(keep=BASELINE)
     return result
 
@@ -86,7 +93,8 @@ def judge(cause, place, options):
         place.clear()
         baseline = run(cause, place, cause.baseline(place, 0), 1, BASELINE) \
             if cause.baseline else None
-        main = runs(cause, place, cause.threads, cause.strength, options.repeat, baseline)
+        main = runs(cause, place, cause.threads, cause.strength, options.repeat, baseline,
+                    with_text=bool(options.reports))
         scores = {cause.threads: median(main)}
         strengths = {}
         solo = ""
@@ -109,7 +117,11 @@ def judge(cause, place, options):
         return Result(cause, "", None, 0, "", {}, {}, "", str(reason))
     right = [s for s in main if cause.expects(s)]
     named = len(right) * 2 > len(main)
-    shown = right[0] if named else main[0]
+    # of several runs the one in the middle
+    shown = sorted(right if named else main, key=lambda s: s.sci)[len(right if named else main) // 2]
+    if options.reports:
+        with open(os.path.join(options.reports, cause.name + ".txt"), "w", encoding="utf-8") as f:
+            f.write(shown.text)
     culprits = [s for s in main if cause.culprit_is_first(s)]
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
     return Result(cause, shown.verdict, named, shown.share, culprit, scores, strengths, solo, "")
@@ -151,6 +163,8 @@ def main():
     options = arguments()
     if os.geteuid() != 0:
         sys.exit("truth.py: needs root: it makes loop devices and cgroups, and traces the kernel")
+    if options.reports:
+        os.makedirs(options.reports, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="truth.", dir=options.scratch)
     place = Place(scratch, options.programs)
     results, amounts = [], []

@@ -1,6 +1,7 @@
 /* Tables as text, csv and json. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <math.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -53,7 +54,9 @@ static const char *cell_text(const struct column *c, struct value *v, struct rep
 		strcat(text->text, "/s");
 		break;
 	case UNIT_RATIO:
-		snprintf(text->text, sizeof(text->text), "%.2f", v->real);
+		/* a little below nothing is nothing: no "-0.00" */
+		snprintf(text->text, sizeof(text->text), "%.2f",
+			 fabs(v->real) < 0.005 ? 0 : v->real);
 		break;
 	case UNIT_PERCENT:
 		snprintf(text->text, sizeof(text->text), "%.0f %%", v->real);

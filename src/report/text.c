@@ -81,7 +81,7 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 	fprintf(out, "%s%s\n", indent ? "  " : "", text);
 }
 
-static void put_answer(FILE *out, const struct analysis *a, unsigned width)
+static int put_answer(FILE *out, const struct analysis *a, unsigned width)
 {
 	int digits = a->options.sci == SCI_PAPER ? 4 : 2;
 	const struct thread_score *t;
@@ -89,7 +89,7 @@ static void put_answer(FILE *out, const struct analysis *a, unsigned width)
 
 	if (a->max_thread == ETA_NONE) {
 		fputs("no I/O by any thread in this trace: nothing to score\n", out);
-		return;
+		return 0;
 	}
 	t = &a->threads[a->max_thread];
 	if (a->options.sci == SCI_DEFAULT)
@@ -101,12 +101,16 @@ static void put_answer(FILE *out, const struct analysis *a, unsigned width)
 	report_wrapped(out, line, false, width);
 	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
 	report_wrapped(out, a->verdict.advice, true, width);
+	/* where there is nothing to speak of, nobody did it */
+	if (a->verdict.share > 0 && report_who(out, a, width) < 0)
+		return -ENOMEM;
 	if (!a->has_levels)
 		report_wrapped(
 			out,
 			"The trace has no kernel side: what happened below the library calls "
 			"is not known, all of it counts as user.",
 			true, width);
+	return 0;
 }
 
 /* Losses of a kind that this trace does not have are not worth a word. */
@@ -181,7 +185,9 @@ int report_text(FILE *out, const struct analysis *a, const struct view *view,
 
 	if (rc < 0)
 		goto out;
-	put_answer(out, a, options->width);
+	rc = put_answer(out, a, options->width);
+	if (rc < 0)
+		goto out;
 	if (a->max_thread != ETA_NONE) {
 		if (a->has_levels)
 			put_levels(out, a, options->width);

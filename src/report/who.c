@@ -1,0 +1,104 @@
+/* Who did it, in a line: the culprits of all scored threads, those of a process together. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report.h"
+
+#define SHOWN 4
+
+struct party {
+	const struct blame *first;
+	uint32_t threads;
+	int64_t ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct party *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* The place in PARTIES of the one that B belongs to. */
+static uint32_t party_of(const struct eta_defs *defs, const struct blame *b, uint32_t *of_process,
+			 uint32_t *n)
+{
+	uint32_t process =
+		b->location == ETA_NONE ? ETA_NONE : defs->locations[b->location].process;
+
+	if (process == ETA_NONE)
+		return (*n)++;
+	if (of_process[process] == ETA_NONE)
+		of_process[process] = (*n)++;
+	return of_process[process];
+}
+
+static size_t put_party(char *line, size_t room, const struct analysis *a, const struct party *p,
+			int64_t sum_ns)
+{
+	const struct blame *b = p->first;
+	double percent = 100 * (double)p->ns / (double)sum_ns;
+	int n;
+
+	if (p->threads > 1)
+		n = snprintf(line, room, "%" PRIu32 " threads of %s %.0f %%", p->threads,
+			     a->defs->processes[a->defs->locations[b->location].process].name,
+			     percent);
+	else if (b->location == ETA_NONE && b->tid)
+		n = snprintf(line, room, "tid %" PRIu32 ", not traced, %.0f %%", b->tid, percent);
+	else
+		n = snprintf(line, room, "%s %.0f %%", report_culprit(a, b), percent);
+	return (size_t)n < room ? (size_t)n : room - 1;
+}
+
+int report_who(FILE *out, const struct analysis *a, unsigned width)
+{
+	struct party *parties = calloc(a->n_blame + 1, sizeof(*parties));
+	uint32_t *of_process = malloc((a->defs->n_processes + 1) * sizeof(*of_process));
+	int64_t sum_ns = 0, rest_ns = 0;
+	uint32_t n = 0, shown = 0;
+	char line[1024] = "by: ";
+	size_t used = 4;
+	int rc = -ENOMEM;
+
+	if (!parties || !of_process)
+		goto out;
+	for (uint32_t i = 0; i < a->defs->n_processes; i++)
+		of_process[i] = ETA_NONE;
+	for (uint32_t i = 0; i < a->n_blame; i++) {
+		const struct blame *b = &a->blame[i];
+		struct party *p = &parties[party_of(a->defs, b, of_process, &n)];
+
+		if (!p->first)
+			p->first = b;
+		p->threads++;
+		p->ns += b->ns;
+		sum_ns += b->ns;
+	}
+	rc = 0;
+	if (sum_ns <= 0)
+		goto out;
+	qsort(parties, n, sizeof(*parties), by_time);
+	for (uint32_t i = 0; i < n; i++) {
+		/* less than would be shown as 1 % is not worth a word */
+		if (shown == SHOWN || parties[i].ns * 200 < sum_ns) {
+			rest_ns += parties[i].ns;
+			continue;
+		}
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s",
+					 shown++ ? "; " : "");
+		used += put_party(line + used, sizeof(line) - used, a, &parties[i], sum_ns);
+	}
+	if (rest_ns * 200 >= sum_ns)
+		snprintf(line + used, sizeof(line) - used, "; %" PRIu32 " more %.0f %%", n - shown,
+			 100 * (double)rest_ns / (double)sum_ns);
+	report_wrapped(out, line, false, width);
+out:
+	free(of_process);
+	free(parties);
+	return rc;
+}
