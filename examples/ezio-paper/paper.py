@@ -106,7 +106,8 @@ class Experiment:
                    "--group_reporting", f"--size={self.options.mib[io]}m",
                    f"--direct={int(io == 'direct')}", "--output-format=json"]
         if record is not None:
-            command = ["sci-record", "-q", "-f", "-o", self.trace(name), *record, "--", *command]
+            command = ["sci-record", "-q", "-f", "--keep-spools", "-o", self.trace(name), *record,
+                       "--", *command]
         try:
             return output_of(*command)
         finally:
@@ -133,16 +134,26 @@ class Experiment:
         published = json.loads(output_of("sci-analyze", "--json", "--sci=paper", archive))
         report = json.loads(output_of("sci-analyze", "--json", archive))
         # fio's own threads make other calls only
-        writes = (self.options.mib[io] << 20) // BLOCK_BYTES
-        life = sum(t["life_ns"] for t in report["threads"]
-                   if t["operations"] >= writes and t["life_ns"])
-        written = sum(c["sum_ns"] for c in report["classes"] if c["function"] == "write")
         verdict = report["verdict"]
         return {"sci_paper": published["application"]["sci_max"],
                 "sci": report["application"]["sci_max"], "level": verdict["level"],
                 "reason": verdict["reason"], "share": verdict["share"],
-                "write_share": written / life if life else None,
+                "write_share": self.write_share(io),
                 "lost_events": report["trace"]["lost_events"]}
+
+    def write_share(self, io):
+        """
+        Time in write over the life of the threads that write, of the library calls alone: the
+        kernel's side sees more of a thread's life, so it would not be the same in both.
+        """
+        report = json.loads(output_of("sci-analyze", "--json",
+                                      os.path.join(self.trace("trace"), "user.spool")))
+        # fio's own threads make other calls only
+        writes = (self.options.mib[io] << 20) // BLOCK_BYTES
+        life = sum(t["life_ns"] for t in report["threads"]
+                   if t["operations"] >= writes and t["life_ns"])
+        written = sum(c["sum_ns"] for c in report["classes"] if c["function"] == "write")
+        return written / life if life else None
 
     def run(self):
         """{(io, threads, configuration): [cell]}"""

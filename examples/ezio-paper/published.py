@@ -31,7 +31,8 @@ What differs from the published experiment, and why:
   the part that others caused. "against solo": measured against the mean of one thread alone, so what
   slows all operations alike is in it.
 - A thread's life is from its first to its last event. The kernel's side sees it earlier and later than
-  the library calls do (its start, its waits for a CPU), so the same writes are a smaller share of it.
+  the library calls do (its start, its waits for a CPU); so the share of time in write is that of the
+  library calls' own trace in both configurations, and scores with the kernel's side are of a longer life.
 - Files are removed after each run, before they are written back: the disk is in the buffered numbers
   only where the kernel begins to write meanwhile.
 """
