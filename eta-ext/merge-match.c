@@ -130,9 +130,60 @@ static bool recover_base(const struct match *m, struct calls_window *base)
 	return best > 0;
 }
 
+/* OTHER is who OWN is. */
+static int name_one_thread(const struct match *m, const struct candidate *own,
+			   struct candidate *other)
+{
+	struct merge_input *input = m->input;
+
+	if (!input->names)
+		input->names = calloc(input->trace->defs.n_locations, sizeof(*input->names));
+	if (!input->names)
+		return -ENOMEM;
+	other->claimed = true;
+	input->names[own->location] =
+		(struct merge_name){ .process = other->process, .tid = tid_of(m, other) };
+	return 0;
+}
+
+/*
+ * A thread without calls to match (one that only starts the others) has a name where there is no
+ * choice: it is the only one of its process without, all the others are threads of one process,
+ * and that has a single thread more.
+ */
+static int name_last_thread(const struct match *m, const struct candidate *own)
+{
+	uint32_t process = ETA_NONE;
+	struct candidate *last = NULL;
+
+	for (size_t u = 0; u < m->n_own; u++) {
+		const struct candidate *c = &m->own[u];
+		const struct merge_name *name =
+			m->input->names ? &m->input->names[c->location] : NULL;
+
+		if (c == own || c->process != own->process)
+			continue;
+		if (!name || !name->tid || (process != ETA_NONE && process != name->process))
+			return 0;
+		process = name->process;
+	}
+	for (size_t k = 0; process != ETA_NONE && k < m->n_others; k++) {
+		struct candidate *other = &m->others[k];
+
+		if (other->process != process || other->claimed || tid_of(m, other) == 0)
+			continue;
+		if (last)
+			return 0;
+		last = other;
+	}
+	return last ? name_one_thread(m, own, last) : 0;
+}
+
 /* Which thread each nameless one is, once the clocks agree to within WINDOW. */
 static int name_threads(const struct match *m, const struct calls_window *window)
 {
+	int rc = 0;
+
 	for (size_t u = 0; u < m->n_own; u++) {
 		struct candidate *own = &m->own[u], *best = NULL;
 		size_t most = 0, second = 0;
@@ -157,16 +208,13 @@ static int name_threads(const struct match *m, const struct calls_window *window
 		}
 		if (!best || most * 5 < own->calls.n * 4 || second == most)
 			continue;
-		if (!m->input->names)
-			m->input->names =
-				calloc(m->input->trace->defs.n_locations, sizeof(*m->input->names));
-		if (!m->input->names)
+		if (name_one_thread(m, own, best) < 0)
 			return -ENOMEM;
-		best->claimed = true;
-		m->input->names[own->location] =
-			(struct merge_name){ .process = best->process, .tid = tid_of(m, best) };
 	}
-	return 0;
+	for (size_t u = 0; rc == 0 && u < m->n_own; u++)
+		if (is_nameless(m, &m->own[u]) && m->own[u].calls.n == 0)
+			rc = name_last_thread(m, &m->own[u]);
+	return rc;
 }
 
 /* All pairs of calls that are matched now make the conversion. */

@@ -201,6 +201,7 @@ script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-loss.py tests/cases/kernel-owner.py tests/cases/kernel-reasons.py \
 	tests/cases/kernel-skip.py
 script_tests += tests/cases/kernel-backends.py tests/cases/kernel-guest.py
+script_tests += tests/cases/merge-eztrace-builtin.py
 endif
 
 # What runs in the guest.

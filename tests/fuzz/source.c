@@ -124,7 +124,9 @@ void fuzz_start(const char *name)
 	eta_set_message_fn(no_message, NULL);
 	if (!archive && !spool)
 		return;
-	snprintf(folder, sizeof(folder), "/tmp/sci-fuzz.XXXXXX");
+	/* in memory, where that is: an input costs several files */
+	snprintf(folder, sizeof(folder), "%s/sci-fuzz.XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	if (!mkdtemp(folder))
 		die(folder);
 	atexit(remove_folder);

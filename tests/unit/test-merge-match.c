@@ -139,6 +139,37 @@ static void threads_and_base_are_found(void **state)
 	}
 }
 
+/* A thread that has no call to match is the one that is left, where there is no more than one. */
+static void the_last_thread_has_a_name(void **state)
+{
+	(void)state;
+	for (int left = 0; left < 3; left++) {
+		struct eta_trace *merged;
+		struct eta_counts counts;
+		struct sides s;
+		uint32_t starter;
+
+		srand(6);
+		make(&s, 3, 20, 7000000000, true, false, "relative");
+		starter = memory_thread(s.in[0], 0, 0);
+		memory_enter(s.in[0], starter, 10, "open");
+		memory_leave(s.in[0], starter, 20, "open");
+		for (int i = 0; i < left; i++) {
+			uint32_t other = memory_thread(s.in[1], 7, 40 + (uint32_t)i);
+
+			call(s.in[1], other, 7000000012, 7000000015, "vfs:sys_openat", 0);
+		}
+		/* another process's is none of them */
+		call(s.in[1], memory_thread(s.in[1], 8, 50), 7000000012, 7000000015, "vfs:sys_read",
+		     1);
+		assert_int_equal(eta_merge(s.in, 2, &merged), 0);
+		eta_trace_counts(merged, &counts);
+		assert_int_equal(counts.unmatched, left == 1 ? 1 : 2 + left);
+		assert_int_equal(merged->defs.n_locations, left == 1 ? 5 : 5 + left);
+		eta_close(merged);
+	}
+}
+
 /* The same clock, but no tids, as a container's threads have other numbers. */
 static void threads_are_found_by_time(void **state)
 {
@@ -299,6 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_and_base_are_found),
+		cmocka_unit_test(the_last_thread_has_a_name),
 		cmocka_unit_test(threads_are_found_by_time),
 		cmocka_unit_test(others_calls_are_not_taken),
 		cmocka_unit_test(the_user_knows_better),
