@@ -165,25 +165,28 @@ static uint32_t container_of(struct log *log, struct paje *p, const char *name)
 										      : ETA_NONE;
 }
 
-/* "tid N" at the end of a name, as we print it. */
-static uint32_t tid_in(const char *name)
+/* The number behind WHAT in a name, as sci-export has them: "app pid 41", "app tid 42"; else 0. */
+static uint32_t number_in(const char *name, const char *what)
 {
-	const char *at = strstr(name, "tid ");
-	uint32_t tid;
+	const char *at = strstr(name, what);
+	uint32_t number;
 
-	return at && log_u32(at + 4, &tid) ? tid : 0;
+	return at && log_u32(at + strlen(what), &number) ? number : 0;
 }
 
 static int need_location(struct log *log, struct paje *p, struct container *c)
 {
 	const char *parent = c->parent == ETA_NONE ? c->name : p->containers[c->parent].name;
+	struct eta_location *location;
 
 	if (c->location != ETA_NONE)
 		return 0;
 	c->location = log_named_thread(log, parent, "", c->name);
 	if (c->location == ETA_NONE)
 		return -ENOMEM;
-	log->trace->defs.locations[c->location].tid = tid_in(c->name);
+	location = &log->trace->defs.locations[c->location];
+	location->tid = number_in(c->name, "tid ");
+	log->trace->defs.processes[location->process].pid = number_in(parent, "pid ");
 	return 0;
 }
 

@@ -243,7 +243,7 @@ noinst_PROGRAMS += tests/fuzz/replay
 tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/fuzz.h
 tests_fuzz_replay_LDADD = eta-ext/libeta.la
 script_tests += tests/cases/import-logs.py tests/cases/import-damage.sh tests/cases/fuzz-corpus.sh
-script_tests += tests/cases/import-ctf.py
+script_tests += tests/cases/import-ctf.py tests/cases/paje-round-trip.py
 EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus tests/fuzz/run.sh \
 	tests/fuzz/libfuzzer.c tests/fuzz/pack.py
 
