@@ -42,11 +42,14 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
 	eta-ext/ctf.h \
+	eta-ext/ctf-tasks.h \
 	eta-ext/source-bcom.c \
 	eta-ext/source-blkparse.c \
 	eta-ext/source-blktrace.c \
 	eta-ext/source-ctf.c \
+	eta-ext/source-ctf-calls.c \
 	eta-ext/source-ctf-events.c \
+	eta-ext/source-ctf-tasks.c \
 	eta-ext/source-dio.c \
 	eta-ext/source-dxt.c \
 	eta-ext/source-iotracer.c \

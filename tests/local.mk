@@ -71,8 +71,15 @@ tests_unit_test_spool_window_SOURCES = tests/unit/test-spool-window.c $(SPOOL_MA
 tests_unit_test_spool_window_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_spool_window_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 
+KERNEL_MAKER = tests/unit/kernel-maker.c tests/unit/kernel-maker.h $(SPOOL_MAKER)
+
+check_PROGRAMS += tests/unit/test-kernel-spans
+tests_unit_test_kernel_spans_SOURCES = tests/unit/test-kernel-spans.c $(KERNEL_MAKER)
+tests_unit_test_kernel_spans_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_kernel_spans_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-kernel-spool
-tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(SPOOL_MAKER)
+tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(KERNEL_MAKER)
 tests_unit_test_kernel_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_kernel_spool_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 

@@ -1,0 +1,348 @@
+/* The kernel side of a spool: the spans of an operation become nested regions, waits split by
+ * requests.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "eta-ext/eta.h"
+#include "events.h"
+#include "kernel-maker.h"
+
+#define DIR_TEMPLATE "/tmp/sci-test.XXXXXX"
+
+/* ---- one operation, 100 to 200 ---- */
+
+struct span_row {
+	uint8_t kind;
+	uint64_t begin_ns, end_ns;
+	uint8_t flags;
+	uint32_t who;
+};
+
+struct expansion {
+	const char *name;
+	uint16_t syscall;
+	struct span_row spans[6];
+	struct {
+		uint64_t queue_ns, issue_ns, end_ns;
+		bool by_another; /* a kernel thread writes back what this one dirtied */
+	} bios[4];
+	const char *expected; /* without the system call itself, I/O events left out */
+	uint64_t bad;
+};
+
+#define S(kind, ...)                                                                               \
+	{                                                                                          \
+		ETA_SPAN_##kind, __VA_ARGS__                                                       \
+	}
+#define IOWAIT ETA_SPAN_IOWAIT
+
+static const struct expansion expansions[] = {
+	{ "nothing known", SYS_WRITE, { { 0 } }, { { 0 } }, "", 0 },
+	{ "buffered write: the file system's function is made around what it did",
+	  SYS_WRITE,
+	  { S(INODE_LOCK, 110, 120), S(PAGECACHE_WRITE, 125, 180) },
+	  { { 0 } },
+	  "+fs:ext4_file_write_iter@110 +fs:inode lock@110 -fs:inode lock@120 "
+	  "+pagecache:generic_perform_write@125 -pagecache:generic_perform_write@180 "
+	  "-fs:ext4_file_write_iter@180",
+	  0 },
+	{ "asleep where the journal is waited for, in a write",
+	  SYS_WRITE,
+	  { S(SLEEP, 120, 180, 0, AT_JOURNAL) },
+	  { { 0 } },
+	  "+fs:journal commit@120 -fs:journal commit@180",
+	  0 },
+	{ "asleep for a page that another reads",
+	  SYS_READ,
+	  { S(SLEEP, 120, 180, IOWAIT, AT_PAGE) },
+	  { { 0 } },
+	  "+pagecache:page lock@120 -pagecache:page lock@180",
+	  0 },
+	{ "asleep for a page, while its own request is in flight",
+	  SYS_READ,
+	  { S(SLEEP, 120, 180, IOWAIT, AT_PAGE) },
+	  { { 110, 115, 180 } },
+	  "+block:device@120 -block:device@180",
+	  0 },
+	{ "asleep in places that do not tell",
+	  SYS_FSYNC,
+	  { S(FS_SYNC, 102, 198), S(SLEEP, 120, 130, 0, AT_NOTHING),
+	    S(SLEEP, 140, 150, 0, AT_UNKNOWN) },
+	  { { 0 } },
+	  "+fs:ext4_sync_file@102 +fs:journal commit@120 -fs:journal commit@130 "
+	  "+fs:journal commit@140 -fs:journal commit@150 -fs:ext4_sync_file@198",
+	  0 },
+	{ "a span says where it was",
+	  SYS_WRITE,
+	  { S(FS_WRITE, 105, 190), S(INODE_LOCK, 110, 120) },
+	  { { 0 } },
+	  "+fs:ext4_file_write_iter@105 +fs:inode lock@110 -fs:inode lock@120 "
+	  "-fs:ext4_file_write_iter@190",
+	  0 },
+	{ "in any order of storing, clipped to the operation",
+	  SYS_READ,
+	  { S(READAHEAD, 120, 130), S(PAGECACHE_READ, 90, 250) },
+	  { { 0 } },
+	  "+pagecache:filemap_read@100 +pagecache:page_cache_ra@120 -pagecache:page_cache_ra@130 "
+	  "-pagecache:filemap_read@200",
+	  0 },
+	{ "clipped to the parent",
+	  SYS_READ,
+	  { S(PAGECACHE_READ, 110, 150), S(READAHEAD, 140, 170) },
+	  { { 0 } },
+	  "+pagecache:filemap_read@110 +pagecache:page_cache_ra@140 -pagecache:page_cache_ra@150 "
+	  "-pagecache:filemap_read@150",
+	  0 },
+	{ "still open at the end: until the operation's",
+	  SYS_READ,
+	  { S(PAGECACHE_READ, 110, 0) },
+	  { { 0 } },
+	  "+pagecache:filemap_read@110 -pagecache:filemap_read@200",
+	  0 },
+	{ "outside of the operation", SYS_READ, { S(READAHEAD, 20, 30) }, { { 0 } }, "", 0 },
+	{ "of no known kind", SYS_READ, { { 200, 110, 120 } }, { { 0 } }, "", 1 },
+	{ "equal bounds: the run queue is innermost",
+	  SYS_READ,
+	  { S(RUN_QUEUE, 110, 120), S(OTHER_LOCK, 110, 120) },
+	  { { 0 } },
+	  "+vfs:other lock@110 +cpu:run queue@110 -cpu:run queue@120 -vfs:other lock@120",
+	  0 },
+
+	{ "sleep takes the level around it",
+	  SYS_READ,
+	  { S(SLEEP, 105, 108), S(PAGECACHE_READ, 110, 190), S(SLEEP, 120, 130),
+	    S(RUN_QUEUE, 130, 140) },
+	  { { 0 } },
+	  "+vfs:other wait@105 -vfs:other wait@108 +pagecache:filemap_read@110 "
+	  "+pagecache:other wait@120 -pagecache:other wait@130 +cpu:run queue@130 "
+	  "-cpu:run queue@140 -pagecache:filemap_read@190",
+	  0 },
+	{ "sleep inside a lock adds nothing, waiting for a CPU does",
+	  SYS_WRITE,
+	  { S(FILE_POSITION_LOCK, 110, 150), S(SLEEP, 112, 140, IOWAIT), S(RUN_QUEUE, 140, 150) },
+	  { { 100, 101, 150 } },
+	  "+vfs:file position lock@110 +cpu:run queue@140 -cpu:run queue@150 "
+	  "-vfs:file position lock@150",
+	  0 },
+	{ "allocation: its locks and sleeps are the reason, a wait for the device is one of its "
+	  "own",
+	  SYS_WRITE,
+	  { S(ALLOCATION, 110, 190), S(OTHER_LOCK, 112, 120), S(SLEEP, 130, 140),
+	    S(SLEEP, 150, 160, IOWAIT) },
+	  { { 145, 146, 160 } },
+	  "+fs:allocation@110 +block:device@150 -block:device@160 -fs:allocation@190",
+	  0 },
+	{ "throttling is never the device",
+	  SYS_WRITE,
+	  { S(DIRTY_THROTTLING, 110, 150), S(SLEEP, 112, 140, IOWAIT) },
+	  { { 100, 101, 150 } },
+	  "+pagecache:dirty throttling@110 -pagecache:dirty throttling@150",
+	  0 },
+	{ "journal commit",
+	  SYS_FSYNC,
+	  { S(FS_SYNC, 102, 198), S(SLEEP, 120, 180) },
+	  { { 0 } },
+	  "+fs:ext4_sync_file@102 +fs:journal commit@120 -fs:journal commit@180 "
+	  "-fs:ext4_sync_file@198",
+	  0 },
+	{ "writeback of others",
+	  SYS_WRITE,
+	  { S(PAGE_WRITEBACK_WAIT, 110, 150), S(SLEEP, 112, 148, IOWAIT) },
+	  { { 0 } },
+	  "+pagecache:page writeback wait@110 -pagecache:page writeback wait@150",
+	  0 },
+	{ "writeback of its own",
+	  SYS_WRITE,
+	  { S(PAGE_WRITEBACK_WAIT, 110, 150), S(SLEEP, 112, 148, IOWAIT) },
+	  { { 111, 112, 140 } },
+	  "+pagecache:page writeback wait@110 +block:device@112 -block:device@148 "
+	  "-pagecache:page writeback wait@150",
+	  0 },
+
+	{ "a wait that is its own sleep",
+	  SYS_WRITE,
+	  { S(PAGE_WRITEBACK_WAIT, 110, 150, IOWAIT), S(RUN_QUEUE, 150, 160) },
+	  { { 105, 120, 140 } },
+	  "+pagecache:page writeback wait@110 +block:queue@110 -block:queue@120 +block:device@120 "
+	  "-block:device@150 -pagecache:page writeback wait@150 +cpu:run queue@150 "
+	  "-cpu:run queue@160",
+	  0 },
+	{ "long after the request the page is still on its way",
+	  SYS_WRITE,
+	  { S(PAGE_WRITEBACK_WAIT, 110, 190, IOWAIT) },
+	  { { 105, 106, 120 } },
+	  "+pagecache:page writeback wait@110 +block:device@110 -block:device@120 "
+	  "-pagecache:page writeback wait@190",
+	  0 },
+	{ "written back by another, after it was held back",
+	  SYS_FSYNC,
+	  { S(FS_SYNC, 102, 198), S(PAGE_WRITEBACK_WAIT, 110, 190, IOWAIT) },
+	  { { 140, 145, 189, true } },
+	  "+fs:ext4_sync_file@102 +pagecache:page writeback wait@110 +block:held back@110 "
+	  "-block:held back@140 +block:queue@140 -block:queue@145 +block:device@145 "
+	  "-block:device@190 -pagecache:page writeback wait@190 -fs:ext4_sync_file@198",
+	  0 },
+	{ "the same without a request of its own",
+	  SYS_WRITE,
+	  { S(PAGE_WRITEBACK_WAIT, 110, 150, IOWAIT) },
+	  { { 0 } },
+	  "+pagecache:page writeback wait@110 -pagecache:page writeback wait@150",
+	  0 },
+
+	{ "held back before the queue",
+	  SYS_READ,
+	  { S(SLEEP, 120, 180, IOWAIT) },
+	  { { 0 } },
+	  "+block:held back@120 -block:held back@180",
+	  0 },
+	{ "held back, queued, at the device",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 130, 140, 180 } },
+	  "+block:held back@110 -block:held back@130 +block:queue@130 -block:queue@140 "
+	  "+block:device@140 -block:device@190",
+	  0 },
+	{ "a long time after its last request it waits for another",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 105, 106, 120 } },
+	  "+block:device@110 -block:device@120 +block:held back@120 -block:held back@190",
+	  0 },
+	{ "held back between two",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 105, 106, 120 }, { 125, 126, 189 } },
+	  "+block:device@110 -block:device@120 +block:held back@120 -block:held back@125 "
+	  "+block:queue@125 -block:queue@126 +block:device@126 -block:device@190",
+	  0 },
+	{ "over before it slept",
+	  SYS_READ,
+	  { S(SLEEP, 132, 140, IOWAIT) },
+	  { { 105, 106, 130 } },
+	  "+block:device@132 -block:device@140",
+	  0 },
+	{ "one at the device outweighs one in the queue",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 105, 106, 150 }, { 107, 140, 190 } },
+	  "+block:device@110 -block:device@190",
+	  0 },
+	{ "a gap between two",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 105, 106, 120 }, { 107, 140, 190 } },
+	  "+block:device@110 -block:device@120 +block:queue@120 -block:queue@140 "
+	  "+block:device@140 -block:device@190",
+	  0 },
+	{ "issue not seen",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 105, 0, 190 } },
+	  "+block:device@110 -block:device@190",
+	  0 },
+	{ "completion not seen",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 105, 106, 0 } },
+	  "+block:device@110 -block:device@190",
+	  0 },
+	{ "a completion not seen in an earlier call does not count",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 50, 60, 0 } },
+	  "+block:held back@110 -block:held back@190",
+	  0 },
+	{ "queued before the call, over within",
+	  SYS_READ,
+	  { S(SLEEP, 110, 190, IOWAIT) },
+	  { { 50, 60, 150 } },
+	  "+block:device@110 -block:device@190",
+	  0 },
+	{ "O_DIRECT",
+	  SYS_WRITE,
+	  { S(FS_DIRECT, 110, 190), S(SLEEP, 130, 180, IOWAIT), S(RUN_QUEUE, 180, 185) },
+	  { { 120, 125, 179 } },
+	  "+fs:ext4_file_write_iter@110 +fs:iomap_dio_rw@110 +block:device@130 -block:device@180 "
+	  "+cpu:run queue@180 -cpu:run queue@185 "
+	  "-fs:iomap_dio_rw@190 -fs:ext4_file_write_iter@190",
+	  0 },
+};
+
+static void run_expansion(const struct expansion *e)
+{
+	static const char *const calls[] = { "", "pwrite64", "pread64", "fsync" };
+	char dir[] = DIR_TEMPLATE, text[4096], expected[4096];
+	struct eta_span spans[6] = { { 0 } };
+	struct eta_trace *trace;
+	struct eta_counts counts;
+	struct spool spool;
+	size_t n = 0;
+
+	for (; n < 6 && e->spans[n].kind; n++)
+		spans[n] = (struct eta_span){ .begin_ns = e->spans[n].begin_ns,
+					      .end_ns = e->spans[n].end_ns,
+					      .kind = e->spans[n].kind,
+					      .flags = e->spans[n].flags,
+					      .who = e->spans[n].who };
+	maker_begin(dir);
+	make_meta(dir);
+	make_cpu(&spool, dir, 0);
+	maker_kernel_op(&spool,
+			(struct eta_kernel_op){ .head = { .time_ns = 100, .end_ns = 200, .id = 8 },
+						.pid = 7,
+						.dev = EXT4_DEV,
+						.inode = 5,
+						.size = 64,
+						.ret = 64,
+						.offset = 0,
+						.syscall = e->syscall },
+			spans, n);
+	for (size_t i = 0; i < 4 && e->bios[i].queue_ns; i++) {
+		struct eta_bio_record bio = {
+			.head = { .time_ns = e->bios[i].queue_ns,
+				  .end_ns = e->bios[i].end_ns,
+				  .id = 8 },
+			.issue_ns = e->bios[i].issue_ns,
+			.pid = 7,
+			.bytes = 512,
+			.dev = PLAIN_DEV,
+			.owner_pid = 7,
+			.owner_tid = 8,
+		};
+
+		if (e->bios[i].by_another)
+			bio.head.id = bio.pid = 50;
+		maker_bio(&spool, bio);
+	}
+	spool_close(&spool);
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	assert_int_equal(events_print_regions(trace, 0, text, sizeof(text)), 0);
+	snprintf(expected, sizeof(expected), "+vfs:sys_%s@100 %s%s-vfs:sys_%s@200",
+		 calls[e->syscall], e->expected, *e->expected ? " " : "", calls[e->syscall]);
+	if (strcmp(text, expected) != 0)
+		fail_msg("%s: %s", e->name, text);
+	eta_trace_counts(trace, &counts);
+	assert_int_equal(counts.bad, e->bad);
+	eta_close(trace);
+	maker_end(dir);
+}
+
+static void spans_become_regions(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(expansions) / sizeof(*expansions); i++)
+		run_expansion(&expansions[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spans_become_regions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
