@@ -123,15 +123,21 @@ static int take_time(struct ctf *ctf, const bt_message *message, uint64_t *ns)
 		    bt_clock_class_get_frequency(clock) == 1000000000) {
 			ctf->clock = CTF_CLOCK_MONOTONIC;
 			bt_clock_class_get_offset(clock, &seconds, &cycles);
-			ctf->realtime_offset_ns = seconds * 1000000000 + (int64_t)cycles;
+			if (__builtin_mul_overflow(seconds, 1000000000,
+						   &ctf->realtime_offset_ns) ||
+			    __builtin_add_overflow(ctf->realtime_offset_ns, cycles,
+						   &ctf->realtime_offset_ns))
+				ctf->realtime_offset_ns = 0; /* no wall clock says that */
 		}
 	}
 	if (ctf->clock == CTF_CLOCK_MONOTONIC) {
 		*ns = bt_clock_snapshot_get_value(snapshot);
 		return 0;
 	}
-	if (bt_clock_snapshot_get_ns_from_origin(snapshot, &at) || at < 0)
+	if (bt_clock_snapshot_get_ns_from_origin(snapshot, &at) || at < 0) {
+		bt_current_thread_clear_error();
 		return log_bad(ctf->log, "an event at a time that is none");
+	}
 	*ns = (uint64_t)at;
 	return 0;
 }

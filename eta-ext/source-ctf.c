@@ -121,6 +121,8 @@ static bt_graph_simple_sink_component_consume_func_status consume(bt_message_ite
 	bt_message_array_const messages;
 	uint64_t n;
 
+	/* its source may pass over an error, and then end the program at its next step */
+	bt_current_thread_clear_error();
 	switch (bt_message_iterator_next(iterator, &messages, &n)) {
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK:
 		break;
@@ -236,15 +238,17 @@ static int read_folder(struct ctf *ctf, const char *folder)
 	bt_graph_run_status status = BT_GRAPH_RUN_STATUS_ERROR;
 	int rc;
 
+	if (ok)
+		bt_current_thread_clear_error(); /* as in consume */
 	while (ok && (status = bt_graph_run(graph.graph)) == BT_GRAPH_RUN_STATUS_AGAIN)
 		;
 	rc = reading.rc;
-	if (rc)
-		bt_current_thread_clear_error();
-	else if (status == BT_GRAPH_RUN_STATUS_MEMORY_ERROR)
+	if (rc == 0 && status == BT_GRAPH_RUN_STATUS_MEMORY_ERROR)
 		rc = -ENOMEM;
-	else if (status != BT_GRAPH_RUN_STATUS_OK)
+	else if (rc == 0 && status != BT_GRAPH_RUN_STATUS_OK)
 		rc = complain(ctf->log, ctf->log->trace->counts.records > 0);
+	/* what is left of an error ends the program at the next call of babeltrace2 */
+	bt_current_thread_clear_error();
 	graph_free(&graph);
 	return rc;
 }

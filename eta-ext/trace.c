@@ -464,6 +464,9 @@ bool eta_is_io_function(const char *name)
 #undef X
 	};
 
+	/* an MPI library's own name of the same call */
+	if (strncmp(name, "PMPI_", 5) == 0)
+		name++;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;

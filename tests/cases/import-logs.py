@@ -129,7 +129,14 @@ def strace(folder):
     moved = total(read, "bytes")
     for name, size in sums.items():
         equal(f"fio: bytes of {name}", moved[name], size)
-    check_strace(os.path.join(folder, "strace", "guest", "guest_strace.txt"))
+    guest = os.path.join(folder, "strace", "guest")
+    check_strace(os.path.join(guest, "guest_strace.txt"))
+    # the program kept a log of its own: number, R or W, offset, bytes, times, what was returned
+    own = [line.split() for line in lines_of(os.path.join(guest, "gio.txt")) if line.startswith("IO ")]
+    seen = re.findall(r'^ENTER .*"vfs:sys_p(read|write)64".*\n +ADDITIONAL.*"size" <\d+>; \w+; (\d+)\)'
+                      r'.*"offset" <\d+>; \w+; (\d+)\)', run("otf2-print", archive).stdout, re.M)
+    equal("guest: transfers", [(name[0].upper(), offset, size) for name, size, offset in seen],
+          [(row[2], row[3], row[4]) for row in own])
     relative = sorted(os.path.join(folder, "strace", name)
                       for name in os.listdir(os.path.join(folder, "strace"))
                       if name.startswith("ff-r."))
@@ -316,6 +323,30 @@ def others():
     equal("paje: nested", read["threads"]["app tid 42"]["inside"], {"write>vfs:sys_write": 1})
 
 
+def simgrid():
+    """A Paje trace as another tool writes it: 3 simulated ranks, MPI calls as pushed states."""
+    log = os.path.join(DATA, "logs", "simgrid.paje")
+    lines = lines_of(log)
+    number = {words[1]: words[2] for words in (line.split() for line in lines)
+              if words[0] == "%EventDef"}
+    rows = collections.defaultdict(list)
+    for line in lines:
+        if not line.startswith(("%", "#")):
+            rows[line.split()[0]].append(line.split()[1:])
+    values = {row[0]: row[2] for row in rows[number["PajeDefineEntityValue"]]}
+    names = {row[1]: row[4].strip('"') for row in rows[number["PajeCreateContainer"]]}
+    pushed = collections.Counter((names[row[2]], values[row[3]]) for row in rows[number["PajePushState"]])
+    read, counts, _ = load(log)
+    equal("simgrid: records", counts["records"], len(lines))
+    equal("simgrid: events", counts["events"],
+          len(rows[number["PajePushState"]]) + len(rows[number["PajePopState"]]))
+    equal("simgrid: states", {(name, call): n for name, thread in read["threads"].items()
+                              for call, n in thread["calls"].items()}, dict(pushed))
+    files = sum(n for (_, call), n in pushed.items() if call.startswith("PMPI_File_"))
+    equal("simgrid: the file calls are I/O",
+          json.loads(run("sci-analyze", log, "--json").stdout)["trace"]["operations"], files)
+
+
 def commands(folder):
     """The other commands take a log as it is."""
     log = os.path.join(folder, "strace", "fio-threads.txt")
@@ -339,5 +370,6 @@ qemu(recorded)
 bcom(recorded)
 iotracer()
 others()
+simgrid()
 commands(recorded)
 print("all samples as read by hand")
