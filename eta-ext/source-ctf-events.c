@@ -123,8 +123,7 @@ static int take_time(struct ctf *ctf, const bt_message *message, uint64_t *ns)
 		    bt_clock_class_get_frequency(clock) == 1000000000) {
 			ctf->clock = CTF_CLOCK_MONOTONIC;
 			bt_clock_class_get_offset(clock, &seconds, &cycles);
-			if (__builtin_mul_overflow(seconds, 1000000000,
-						   &ctf->realtime_offset_ns) ||
+			if (__builtin_mul_overflow(seconds, 1000000000, &ctf->realtime_offset_ns) ||
 			    __builtin_add_overflow(ctf->realtime_offset_ns, cycles,
 						   &ctf->realtime_offset_ns))
 				ctf->realtime_offset_ns = 0; /* no wall clock says that */
