@@ -66,6 +66,13 @@ enum archive_attribute {
 #define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"
 
 /*
+ * Trace property of the tracer under EZTrace: "changes" where an Enter of a call without `caller`
+ * has that of the one of the same region before it on its location.
+ */
+#define ARCHIVE_CALLERS "SCI::CALLERS"
+#define ARCHIVE_CALLERS_CHANGES "changes"
+
+/*
  * libotf2 prints its errors itself. From the first call of this on they are kept per thread, for
  * the one message of ours that names the file.
  */

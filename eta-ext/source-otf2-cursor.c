@@ -83,6 +83,15 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 	c->otf2 = otf2;
 	c->id = trace->defs.locations[location].id;
 	c->lenient = trace->options.lenient;
+	if (otf2->callers_change) {
+		c->callers = calloc((size_t)trace->defs.n_regions + 1, sizeof(*c->callers));
+		if (!c->callers) {
+			eta_error("%s: not enough memory to read \"%s\"", trace->path,
+				  name_of(trace, location));
+			otf2_cursor_close(&c->cursor);
+			return -ENOMEM;
+		}
+	}
 	archive_errors_catch();
 	code = read_local_definitions(otf2, location, c->id);
 	if (code == OTF2_SUCCESS) {
@@ -181,5 +190,6 @@ void otf2_cursor_close(struct eta_cursor *cursor)
 	if (c->evt)
 		OTF2_Reader_CloseEvtReader(c->otf2->reader, c->evt);
 	release(c->trace, c->location);
+	free(c->callers);
 	free(c);
 }

@@ -35,6 +35,7 @@ struct otf2_cursor {
 		uint32_t region;
 		uint64_t match;
 	} own;
+	uint64_t *callers; /* last seen, by region, 0: none; NULL: each call has its own */
 	uint64_t sizes[ARCHIVE_DEPTH];
 	struct eta_event batch[OTF2_BATCH];
 };

@@ -219,6 +219,19 @@ static void begin_own(struct otf2_cursor *c, struct eta_event *begin, OTF2_IoOpe
 	c->n++;
 }
 
+/* The caller that EVENT does not say is the last of its region. */
+static void restore_caller(const struct otf2_cursor *c, struct eta_event *event)
+{
+	uint64_t *last = &c->callers[event->region];
+
+	if (event->has & ETA_HAS_CALLER) {
+		*last = event->caller;
+	} else if (*last) {
+		event->caller = *last;
+		event->has |= ETA_HAS_CALLER;
+	}
+}
+
 static OTF2_CallbackCode on_enter(HEAD, OTF2_RegionRef ref)
 {
 	struct otf2_cursor *c = arg;
@@ -230,6 +243,8 @@ static OTF2_CallbackCode on_enter(HEAD, OTF2_RegionRef ref)
 	event = next_event(c, time, ETA_ENTER);
 	event->region = region;
 	attributes(c, event, list);
+	if (c->callers)
+		restore_caller(c, event);
 	if (c->depth < ARCHIVE_DEPTH)
 		c->sizes[c->depth] = event->has & ETA_HAS_SIZE ? event->size : ARCHIVE_NO_SIZE;
 	c->depth++;

@@ -81,8 +81,11 @@ static int read_properties(struct eta_trace *trace)
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {
 		char *value = NULL;
 
-		if (OTF2_Reader_GetProperty(otf2->reader, names[i], &value) == OTF2_SUCCESS &&
-		    eta_defs_property(trace, names[i], value) == ETA_NONE)
+		if (OTF2_Reader_GetProperty(otf2->reader, names[i], &value) != OTF2_SUCCESS)
+			continue;
+		if (strcmp(names[i], ARCHIVE_CALLERS) == 0) /* of this form, not of the trace */
+			otf2->callers_change = strcmp(value, ARCHIVE_CALLERS_CHANGES) == 0;
+		else if (eta_defs_property(trace, names[i], value) == ETA_NONE)
 			rc = -ENOMEM;
 		free(value);
 	}

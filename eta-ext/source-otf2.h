@@ -144,6 +144,7 @@ struct otf2 {
 	struct ref_map regions, handles, stacks;
 	uint8_t attributes[OTF2_ATTRIBUTES_MAX]; /* enum archive_attribute; ARCHIVE_N_ATTRIBUTES */
 	bool ours;				 /* written by eta_write_otf2 */
+	bool callers_change;			 /* ARCHIVE_CALLERS */
 	/*
 	 * Per handle, in archives of others: the regions of its reads, writes and flushes that
 	 * stand in no I/O region, one behind the other; ETA_NONE: a device's. NULL in ours.

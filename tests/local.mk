@@ -195,6 +195,9 @@ noinst_PROGRAMS += tests/bench/floor.so
 tests_bench_floor_so_SOURCES = tests/bench/floor.c
 tests_bench_floor_so_CFLAGS = $(SCI_CFLAGS) -fPIC
 tests_bench_floor_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -o $@
+noinst_PROGRAMS += tests/bench/bench-otf2
+tests_bench_bench_otf2_SOURCES = tests/bench/otf2.c plugins/posixio/eztrace-memory.c
+tests_bench_bench_otf2_LDADD = $(OTF2_LIBS)
 
 # The kernel tracer's.
 EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/bench/kernel.sh

@@ -127,13 +127,12 @@ static void switch_preload(const char *tracer)
 /* Not before EZTrace itself has read its variables: both the folder and the module are there. */
 void children_environment(void)
 {
-	const char *modules = getenv("EZTRACE_TRACE");
 	char tracer[PATH_MAX], variable[PATH_MAX + 32];
 
 	if (!spool[0] || given || !sink_registered)
 		return;
 	/* other modules of EZTrace are for the programs that are exec'ed, too */
-	if (modules && strcmp(modules, "posixio") == 0 && find_tracer(tracer)) {
+	if (eztrace_is_alone() && find_tracer(tracer)) {
 		snprintf(variable, sizeof(variable), "SCI_SPOOL_DIR=%s", spool);
 		switch_preload(tracer);
 		replace_variable("EZTRACE_TRACE", variable);

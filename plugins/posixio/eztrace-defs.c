@@ -97,12 +97,64 @@ void defs_group(OTF2_GroupRef id, const struct def_group *group)
 		if (group->n_members)
 			memcpy(copy.members, group->members,
 			       group->n_members * sizeof(*copy.members));
+		const OTF2_GroupRef given = id;
+
 		if (id < defs.groups.n && defs.groups.set[id])
 			id = defs.groups.n;
-		defs.group_now = id;
+		PUT(defs.group_ids, given, id);
 		PUT(defs.groups, id, copy);
 	}
 	defs_unlock();
+}
+
+/* LOCATION's place in GROUP, a new one where it has none; UINT64_MAX: no memory. */
+static uint64_t group_rank(struct def_group *group, uint64_t location)
+{
+	uint64_t *members;
+
+	for (uint32_t i = 0; i < group->n_members; i++)
+		if (group->members[i] == location)
+			return i;
+	members = realloc(group->members, (group->n_members + 2) * sizeof(*members));
+	if (!members) {
+		defs.out_of_memory = true;
+		return UINT64_MAX;
+	}
+	group->members = members;
+	members[group->n_members] = location;
+	return group->n_members++;
+}
+
+/*
+ * EZTrace gives each team of OpenMP a group of locations. A communicator needs one of ranks, in the
+ * one group of locations that its paradigm has. ID, or what stands in its place.
+ */
+static OTF2_GroupRef team_group(OTF2_GroupRef id)
+{
+	struct def_group team = defs.groups.at[id];
+	uint64_t *ranks;
+	uint32_t all = 0;
+
+	if (team.type != OTF2_GROUP_TYPE_COMM_LOCATIONS)
+		return id;
+	while (defs.groups.at[all].type != team.type ||
+	       defs.groups.at[all].paradigm != team.paradigm)
+		all++;
+	ranks = malloc((team.n_members + 1) * sizeof(*ranks));
+	if (!ranks) {
+		defs.out_of_memory = true;
+		return id;
+	}
+	for (uint32_t i = 0; i < team.n_members; i++)
+		ranks[i] = group_rank(&defs.groups.at[all], team.members[i]);
+	if (all == id)
+		id = defs.groups.n;
+	else
+		free(team.members);
+	team.type = OTF2_GROUP_TYPE_COMM_GROUP;
+	team.members = ranks;
+	PUT(defs.groups, id, team);
+	return id;
 }
 
 void defs_comm(OTF2_CommRef id, const struct def_comm *comm)
@@ -110,9 +162,9 @@ void defs_comm(OTF2_CommRef id, const struct def_comm *comm)
 	struct def_comm copy = *comm;
 
 	defs_lock();
-	/* EZTrace writes a communicator's group just before it, under an id it may have used */
-	if (copy.group != defs.group_now)
-		copy.group = defs.group_now;
+	/* EZTrace writes a communicator's group before it, under an id it may have used */
+	if (copy.group < defs.group_ids.n && defs.group_ids.set[copy.group])
+		copy.group = team_group(defs.group_ids.at[copy.group]);
 	if (id < defs.comms.n && defs.comms.set[id])
 		id = defs.comms.n;
 	PUT(defs.comms, id, copy);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core.h"
+#include "eta-ext/archive.h"
 #include "eztrace-children.h"
 #include "eztrace-defs.h"
 #include "eztrace-end.h"
@@ -87,6 +88,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 		snprintf(lost, sizeof(lost), "%llu", (unsigned long long)sink_calls_not_recorded());
 		OTF2_Archive_SetProperty(archive, "SCI::CALLS_NOT_RECORDED", lost, true);
 	}
+	OTF2_Archive_SetProperty(archive, ARCHIVE_CALLERS, ARCHIVE_CALLERS_CHANGES, true);
 	defs_archive_properties(archive);
 	OTF2_Archive_SetProperty(archive, "SCI::SOURCES", TRACER_NAME, true);
 	return NEXT(OTF2_Archive_Close)(archive);

@@ -66,6 +66,7 @@ struct defs {
 	TABLE(char *) own_strings;
 	TABLE(struct def_region) regions;
 	TABLE(struct def_group) groups;
+	TABLE(uint32_t) group_ids; /* of the last group that EZTrace wrote under an id */
 	TABLE(struct def_comm) comms;
 	TABLE(struct def_attribute) attributes;
 	TABLE(struct def_node) nodes;
@@ -79,8 +80,6 @@ struct defs {
 	TABLE(struct io_file) files;
 	TABLE(struct io_handle) handles;
 	uint32_t buckets[FILE_BUCKETS];
-	/* the id that stands for one that EZTrace gave twice */
-	uint32_t group_now, comm_now;
 	uint64_t resolution, length;
 	bool out_of_memory;
 };

@@ -27,6 +27,35 @@ static OTF2_StringRef string_new(const char *text)
 	return defs_string_add(text, strlen(text));
 }
 
+/* Ids that EZTrace passed over: events may have them all the same (a team that never met). */
+static void fill_gaps(OTF2_StringRef unused)
+{
+	const struct def_comm *comm = NULL;
+
+	for (uint32_t i = 0; i < defs.regions.n; i++)
+		if (!defs.regions.set[i])
+			defs.regions.at[i] = (struct def_region){ unused,
+								  unused,
+								  unused,
+								  unused,
+								  OTF2_REGION_ROLE_UNKNOWN,
+								  OTF2_PARADIGM_USER };
+	for (uint32_t i = 0; i < defs.groups.n; i++)
+		if (!defs.groups.set[i])
+			defs.groups.at[i] = (struct def_group){ .name = unused,
+								.type = OTF2_GROUP_TYPE_REGIONS,
+								.paradigm = OTF2_PARADIGM_USER };
+	for (uint32_t i = 0; i < defs.comms.n && !comm; i++)
+		if (defs.comms.set[i])
+			comm = &defs.comms.at[i];
+	for (uint32_t i = 0; i < defs.comms.n; i++)
+		if (!defs.comms.set[i])
+			defs.comms.at[i] = (struct def_comm){ .name = unused,
+							      .group = comm->group,
+							      .parent = OTF2_UNDEFINED_COMM,
+							      .flags = comm->flags };
+}
+
 /* What EZTrace named "P#0T#1" gets the names that the rest of the world knows it by. */
 static void name_everything(void)
 {
@@ -64,14 +93,7 @@ static void name_everything(void)
 		defs.locations.at[i].name = string_new(text);
 		defs.locations.at[i].events = info->events;
 	}
-	for (uint32_t i = 0; i < defs.regions.n; i++)
-		if (!defs.regions.set[i])
-			defs.regions.at[i] = (struct def_region){ unused,
-								  unused,
-								  unused,
-								  unused,
-								  OTF2_REGION_ROLE_UNKNOWN,
-								  OTF2_PARADIGM_USER };
+	fill_gaps(unused);
 	for (uint32_t i = 0; i < defs.calls.n; i++) {
 		struct def_region *region = &defs.regions.at[defs.calls.at[i]];
 

@@ -85,9 +85,16 @@ static inline OTF2_TimeStamp stamp(uint64_t time_ns)
 	return time_ns - first_timestamp;
 }
 
-/* The other modules must not trace what libotf2 does for us (EZTrace's own shield, per thread). */
+/*
+ * The other modules must not trace what libotf2 does for us (EZTrace's own shield, per thread).
+ * Where there is none, it would be a tenth of what a call costs.
+ */
+static bool is_alone;
+
 static inline void shield(bool on)
 {
+	if (is_alone)
+		return;
 	if (on)
 		set_recursion_shield_on();
 	else
@@ -124,7 +131,7 @@ static inline void add_u32(OTF2_AttributeList *list, enum attribute id, uint32_t
 					(OTF2_AttributeValue){ .uint32 = value });
 }
 
-bool sink_write_pending(struct sink_thread *sink)
+static ALWAYS_INLINE bool write_begin(struct sink_thread *sink, OTF2_EvtWriter *writer)
 {
 	struct sink_pending *p = &sink->pending;
 	const enum eta_op_kind kind = (enum eta_op_kind)p->kind;
@@ -136,10 +143,14 @@ bool sink_write_pending(struct sink_thread *sink)
 	/* size and file are in the IoOperationBegin; an attribute costs as much as half an event */
 	if (p->offset != ETA_OFFSET_UNKNOWN)
 		add_i64(list, ATTRIBUTE_OFFSET, p->offset);
-	if (kind != ETA_OP_WAIT)
-		add_u64(list, ATTRIBUTE_CALLER, p->caller);
-	else if (p->size)
+	/* most calls of a function come from where the one before came from (ARCHIVE_CALLERS in
+	 * eta-ext/archive.h) */
+	if (kind != ETA_OP_WAIT) {
+		if (p->caller != sink->callers[p->function])
+			add_u64(list, ATTRIBUTE_CALLER, p->caller);
+	} else if (p->size) {
 		add_u64(list, ATTRIBUTE_WHO, p->size);
+	}
 	if (p->stack)
 		add_u64(list, ATTRIBUTE_STACK, p->stack);
 	if (!begins && is_transfer(kind))
@@ -148,20 +159,27 @@ bool sink_write_pending(struct sink_thread *sink)
 		add_u64(list, ATTRIBUTE_INODE, p->inode);
 		add_u32(list, ATTRIBUTE_DEV, p->dev);
 	}
-	if (OTF2_EvtWriter_Enter(evt_writer, list, time, regions[p->function]) != OTF2_SUCCESS) {
+	if (OTF2_EvtWriter_Enter(writer, list, time, regions[p->function]) != OTF2_SUCCESS) {
 		OTF2_AttributeList_RemoveAllAttributes(list);
 		sink_thread_lost();
 		return false;
 	}
+	sink->callers[p->function] = p->caller;
 	if (begins)
-		OTF2_EvtWriter_IoOperationBegin(evt_writer, NULL, time, p->handle, mode_of(kind),
+		OTF2_EvtWriter_IoOperationBegin(writer, NULL, time, p->handle, mode_of(kind),
 						OTF2_IO_OPERATION_FLAG_NONE, p->size, p->match);
 	return true;
 }
 
+bool sink_write_pending(struct sink_thread *sink)
+{
+	return write_begin(sink, evt_writer);
+}
+
 /* What is in the trace between Enter and Leave, as the call's kind has it. */
-static void write_io(const struct sink_op *op, enum eta_op_kind kind, const struct file *file,
-		     OTF2_TimeStamp time, int64_t ret, int64_t offset)
+static ALWAYS_INLINE void write_io(OTF2_EvtWriter *writer, const struct sink_op *op,
+				   enum eta_op_kind kind, const struct file *file,
+				   OTF2_TimeStamp time, int64_t ret, int64_t offset)
 {
 	const uint32_t handle = file ? file->sink_handle : UINT32_MAX;
 
@@ -171,27 +189,27 @@ static void write_io(const struct sink_op *op, enum eta_op_kind kind, const stru
 	case ETA_OP_READ:
 	case ETA_OP_WRITE:
 	case ETA_OP_SYNC:
-		OTF2_EvtWriter_IoOperationComplete(evt_writer, NULL, time, handle,
+		OTF2_EvtWriter_IoOperationComplete(writer, NULL, time, handle,
 						   ret > 0 ? (uint64_t)ret : 0, op->match);
 		break;
 	case ETA_OP_SEEK:
 		if (ret >= 0 && offset >= 0)
-			OTF2_EvtWriter_IoSeek(evt_writer, NULL, time, handle, offset,
+			OTF2_EvtWriter_IoSeek(writer, NULL, time, handle, offset,
 					      OTF2_IO_SEEK_FROM_START, (uint64_t)offset);
 		break;
 	case ETA_OP_OPEN:
 		if (file->sink_parent != UINT32_MAX)
-			OTF2_EvtWriter_IoDuplicateHandle(evt_writer, NULL, time, file->sink_parent,
+			OTF2_EvtWriter_IoDuplicateHandle(writer, NULL, time, file->sink_parent,
 							 handle,
 							 sink_status_flags(file->open_flags));
 		else
-			OTF2_EvtWriter_IoCreateHandle(evt_writer, NULL, time, handle,
+			OTF2_EvtWriter_IoCreateHandle(writer, NULL, time, handle,
 						      sink_access_mode(file->open_flags),
 						      creation_flags(file->open_flags),
 						      sink_status_flags(file->open_flags));
 		break;
 	case ETA_OP_CLOSE:
-		OTF2_EvtWriter_IoDestroyHandle(evt_writer, NULL, time, handle);
+		OTF2_EvtWriter_IoDestroyHandle(writer, NULL, time, handle);
 		break;
 	default:
 		break;
@@ -202,23 +220,24 @@ void sink_write_end(struct sink_thread *sink, struct sink_op *op, enum eta_op_ki
 		    const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset)
 {
 	OTF2_TimeStamp time = stamp(end_ns);
+	OTF2_EvtWriter *writer = evt_writer;
 	int saved = errno;
 
-	if (!EZTRACE_SAFE) {
+	if (unlikely(!EZTRACE_SAFE)) {
 		/* the trace was closed meanwhile */
 		sink->pending.op = NULL;
 		sink_thread_lost();
 		return;
 	}
 	shield(true);
-	if (sink->pending.op == op && !sink_write_pending(sink))
+	if (likely(sink->pending.op == op) && !write_begin(sink, writer))
 		goto out;
-	write_io(op, kind, file, time, ret, offset);
+	write_io(writer, op, kind, file, time, ret, offset);
 	if (ret < 0)
 		add_u32(sink->attributes, ATTRIBUTE_ERRNO, (uint32_t)-ret);
 	else if (!is_transfer(kind) || (uint64_t)ret != op->size)
 		add_i64(sink->attributes, ATTRIBUTE_RET, ret);
-	if (OTF2_EvtWriter_Leave(evt_writer, sink->attributes, time, regions[op->function]) !=
+	if (OTF2_EvtWriter_Leave(writer, sink->attributes, time, regions[op->function]) !=
 	    OTF2_SUCCESS) {
 		OTF2_AttributeList_RemoveAllAttributes(sink->attributes);
 		sink_thread_lost();
@@ -310,6 +329,13 @@ bool eztrace_is_mpi(void)
 	return known == 2;
 }
 
+bool eztrace_is_alone(void)
+{
+	const char *modules = getenv("EZTRACE_TRACE");
+
+	return modules && strcmp(modules, "posixio") == 0;
+}
+
 static int start_under_mpi(void)
 {
 	const char *dir = getenv("SCI_SPOOL_DIR");
@@ -388,6 +414,7 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	sink_modules_update();
 	/* the thread before it may have come to the same places by other paths */
 	memset(&sink->stacks, 0, sizeof(sink->stacks));
+	memset(sink->callers, 0, sizeof(sink->callers));
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
 	return sink->attributes ? 0 : -ENOMEM;
@@ -468,6 +495,7 @@ static void module_init(void)
 
 	if (eztrace_is_mpi())
 		goto start;
+	is_alone = eztrace_is_alone();
 	/* EZTrace registers under a lock that its other modules would wait for in turn */
 	shield(true);
 	for (int i = 0; i < N_ATTRIBUTES; i++)

@@ -17,7 +17,6 @@ struct sink_op {
 	uint64_t match; /* of IoOperationBegin and Complete */
 	uint32_t function;
 	uint8_t kind; /* enum eta_op_kind */
-	bool lost;    /* its Enter was refused */
 	struct child_sink_op child;
 };
 
@@ -46,7 +45,9 @@ struct sink_thread {
 	OTF2_AttributeList *attributes;
 	struct sink_pending pending;
 	struct stack_cache stacks;
-	uint64_t match; /* last used */
+	uint8_t match; /* last used: of the operations at a time, and small numbers take less room
+			*/
+	uint64_t callers[N_REGIONS]; /* as the trace last said, by function; 0: nothing yet */
 };
 
 struct thread;
@@ -63,6 +64,9 @@ extern bool sink_in_child; /* the spool sink has taken over */
  * files and handles. So that archive is left to it alone, and the calls go to a spool.
  */
 bool eztrace_is_mpi(void);
+
+/* Is no other module of EZTrace beside ours? While EZTRACE_TRACE is as EZTrace got it. */
+bool eztrace_is_alone(void);
 
 /* 0, or -errno: then nothing is traced. PATH is scratch. */
 int sink_process_start(void);
@@ -141,7 +145,6 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 	op->function = fn;
 	op->kind = function_kinds[fn];
 	op->size = size;
-	op->lost = false;
 	op->match = ++sink->match;
 	sink->pending.op = op;
 	sink->pending.size = size;

@@ -212,6 +212,59 @@ def companions():
     assert Trace([CALLS, "opens"], directory=PLUGINS).ops
 
 
+TEAMS = """
+#include <fcntl.h>
+#include <omp.h>
+#include <unistd.h>
+int main(void)
+{
+	int fd = open("shared", O_CREAT | O_WRONLY, 0644);
+	omp_set_max_active_levels(2);
+	for (int round = 0; round < 3; round++) {
+#pragma omp parallel num_threads(2 + round)
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+		if (write(fd, "abc", 3) != 3)
+			_exit(1);
+	}
+	return close(fd);
+}
+"""
+
+
+def teams():
+    """Teams of OpenMP in teams: EZTrace's definitions of them are repaired, too."""
+    work = tempfile.mkdtemp()
+    program = os.path.join(work, "teams")
+    built = subprocess.run([os.environ.get("CC", "cc"), "-fopenmp", "-x", "c", "-", "-o", program],
+                           input=TEAMS.encode(), stderr=subprocess.DEVNULL, check=False)
+    if built.returncode != 0:
+        print("not tested: the compiler has no OpenMP")
+        return
+    for modules in ("openmp posixio", "posixio openmp"):
+        trace = Trace([program], modules)
+        assert sum(op.name == "write" for op in trace.ops) == 18, modules
+        assert trace.foreign["OpenMP Parallel"] >= 6, trace.foreign
+    shutil.rmtree(work)
+
+
+def memory():
+    """A thread that goes on writing does not take more and more of it."""
+    threads, kib = 8, []
+    program = os.path.join(BUILD, "tests/bench/bench-user-ops")
+    env = dict(os.environ, EZTRACE_LIBRARY_PATH=PLUGINS)
+    for launch in ([], ["eztrace", "-t", "posixio"]):
+        work = tempfile.mkdtemp()
+        told = os.path.join(work, "told")
+        subprocess.run(["sh", "-c", 'told=$1; shift; exec "$@" 9>"$told"', "sh", told] + launch +
+                       [program, work, str(threads), "1", "40000"], cwd=work, env=env, check=True,
+                       stderr=subprocess.DEVNULL)
+        with open(told, encoding="ascii") as numbers:
+            kib.append(int(numbers.read().split()[2]))
+        shutil.rmtree(work)
+    assert kib[1] - kib[0] < 1024 * threads, kib
+
+
 def same_output():
     """Programs do under the tracer what they do without it."""
     commands = [["/usr/bin/python3", "-c", "print(sum(open('data', 'rb').read()))"],
@@ -246,5 +299,6 @@ def programs():
         assert sorted(count.values()) == [512, 512], count
 
 
-for test in (soname, who_where_when, properties, calls, signals, companions, same_output, programs):
+for test in (soname, who_where_when, properties, calls, signals, companions, teams, memory, same_output,
+             programs):
     test()
