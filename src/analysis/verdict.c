@@ -130,7 +130,8 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci
 	v.level = eta_level_name(level);
 	v.reason = eta_reason_name(cell_table[best].reason);
 	v.advice = advice_of(level, cell_table[best].reason);
-	if (!knows_levels && level == ETA_LEVEL_USER)
+	/* a wait that the tracer of library calls tells itself needs no kernel to be named */
+	if (!knows_levels && level == ETA_LEVEL_USER && cell_table[best].reason == ETA_REASON_NONE)
 		v.advice = "The trace knows the library calls only: trace the kernel too "
 			   "(sci-record) to see where the time goes below.";
 	return v;

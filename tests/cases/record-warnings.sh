@@ -36,6 +36,18 @@ printf 'Go build ID' >id
 objcopy --add-section .note.go.buildid=id dynamic go
 warned 'go: a Go program makes its system calls itself' ./go </dev/null
 
+# real ones
+if command -v fzf >/dev/null; then
+	echo word | warned 'fzf: a Go program makes its system calls itself' fzf -f word
+	[ "$(cat out)" = word ] || fail "fzf under sci-record: $(cat out)"
+fi
+if command -v busybox >/dev/null && file -L "$(command -v busybox)" | grep -q 'statically linked'; then
+	echo word >list
+	status 0 sci-record -q -o busybox.run -- busybox cat list
+	has err '^sci-record: warning: .*/busybox: a static program cannot load the tracer'
+	[ "$(cat out)" = word ] || fail "busybox under sci-record: $(cat out)"
+fi
+
 # static: the kernel's side alone, where there is one; so a script's interpreter, and through PATH
 if cc -static -o static copy.c 2>/dev/null; then
 	status 0 sci-record -q -o static.run -- ./static </dev/null

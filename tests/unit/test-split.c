@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "score-trace.h"
 
+#include <string.h>
+
 /* The same on two files: nobody is in the way. */
 static void other_file_is_not_contended(void **state)
 {
@@ -46,6 +48,30 @@ static void waits_are_not_paths(void **state)
 	assert_int_equal(r->slowdown.contended_ns, 10 * 500);
 	assert_string_equal(r->verdict.level, "fs");
 	assert_string_equal(r->verdict.reason, "inode lock");
+	finish(t, r);
+}
+
+/* A wait that library calls tell themselves is named, with its advice, without a kernel's side. */
+static void user_waits_are_named(void **state)
+{
+	struct eta_trace *t = memory_trace_new("stream");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t at = 0; at < 20000; at += 1000) {
+		memory_enter(t, a, at, "fwrite");
+		if (at >= 10000) {
+			memory_enter(t, a, at + 20, "user:stream lock");
+			memory_leave(t, a, at + 520, "user:stream lock");
+		}
+		memory_leave(t, a, at + (at < 10000 ? 50 : 550), "fwrite");
+	}
+	r = analyse(t, &score_by_default);
+	assert_false(r->has_levels);
+	assert_string_equal(r->verdict.level, "user");
+	assert_string_equal(r->verdict.reason, "stream lock");
+	assert_non_null(strstr(r->verdict.advice, "share a stdio stream"));
 	finish(t, r);
 }
 
@@ -211,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_file_is_not_contended),
 		cmocka_unit_test(waits_are_not_paths),
+		cmocka_unit_test(user_waits_are_named),
 		cmocka_unit_test(device_split),
 		cmocka_unit_test(reasons),
 	};
