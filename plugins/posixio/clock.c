@@ -17,6 +17,7 @@
 #define PAIR_TRIES 4
 
 static _Atomic bool usable;
+static uint64_t (*clock_read)(void) = clock_real; /* where that is not usable */
 static uint64_t start_tsc, start_ns;
 static _Atomic uint64_t known_rate; /* by any thread: a new one starts with it */
 
@@ -61,6 +62,12 @@ void clock_start(void)
 #endif
 }
 
+void clock_follow(uint64_t (*read_ns)(void))
+{
+	clock_read = read_ns;
+	atomic_store(&usable, false);
+}
+
 #ifdef __x86_64__
 /* Measures the rate over the time since `from`; false while that is too short and none is known. */
 static bool measure(struct clock *clock, uint64_t tsc, uint64_t ns)
@@ -86,7 +93,7 @@ uint64_t clock_resync(struct clock *clock)
 	uint64_t tsc, ns, last_ns, ticks, ahead, less;
 
 	if (!atomic_load_explicit(&usable, memory_order_relaxed))
-		return clock_real();
+		return clock_read();
 	if (!clock->from_ns) {
 		clock->from_tsc = start_tsc;
 		clock->from_ns = start_ns;
@@ -119,6 +126,6 @@ uint64_t clock_resync(struct clock *clock)
 uint64_t clock_resync(struct clock *clock)
 {
 	(void)clock;
-	return clock_real();
+	return clock_read();
 }
 #endif

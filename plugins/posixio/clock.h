@@ -23,6 +23,9 @@ struct clock {
  */
 void clock_start(void);
 
+/* From here on every thread's time is what READ_NS gives; before the first clock_now. */
+void clock_follow(uint64_t (*read_ns)(void));
+
 /* Opens a new window; gives the time. */
 uint64_t clock_resync(struct clock *clock);
 

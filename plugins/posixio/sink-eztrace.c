@@ -39,6 +39,7 @@ bool sink_in_child;
 static OTF2_RegionRef regions[N_REGIONS];
 static OTF2_AttributeRef attributes[N_ATTRIBUTES];
 static _Atomic uint64_t lost_events;
+static _Atomic uint64_t calls_outside; /* before MPI_Init, after MPI_Finalize */
 static pid_t traced_pid;
 static _Atomic unsigned *untraced; /* children that made calls, counted by themselves */
 
@@ -80,9 +81,12 @@ static OTF2_IoCreationFlag creation_flags(uint32_t open_flags)
 
 /* ---- events ---- */
 
+/* Of the archive only events, and what EZTrace itself gathers, are ours. */
+static bool is_plain;
+
 static inline OTF2_TimeStamp stamp(uint64_t time_ns)
 {
-	return time_ns - first_timestamp;
+	return time_ns - (unlikely(is_plain) ? 0 : first_timestamp);
 }
 
 /*
@@ -146,7 +150,7 @@ static ALWAYS_INLINE bool write_begin(struct sink_thread *sink, OTF2_EvtWriter *
 	/* most calls of a function come from where the one before came from (ARCHIVE_CALLERS in
 	 * eta-ext/archive.h) */
 	if (kind != ETA_OP_WAIT) {
-		if (p->caller != sink->callers[p->function])
+		if (p->caller != sink->callers[p->function] || is_plain)
 			add_u64(list, ATTRIBUTE_CALLER, p->caller);
 	} else if (p->size) {
 		add_u64(list, ATTRIBUTE_WHO, p->size);
@@ -155,7 +159,7 @@ static ALWAYS_INLINE bool write_begin(struct sink_thread *sink, OTF2_EvtWriter *
 		add_u64(list, ATTRIBUTE_STACK, p->stack);
 	if (!begins && is_transfer(kind))
 		add_u64(list, ATTRIBUTE_SIZE, p->size);
-	if (!begins && p->handle != UINT32_MAX) {
+	if (!begins && p->inode) {
 		add_u64(list, ATTRIBUTE_INODE, p->inode);
 		add_u32(list, ATTRIBUTE_DEV, p->dev);
 	}
@@ -336,19 +340,11 @@ bool eztrace_is_alone(void)
 	return modules && strcmp(modules, "posixio") == 0;
 }
 
-static int start_under_mpi(void)
+static bool spool_is_given(void)
 {
 	const char *dir = getenv("SCI_SPOOL_DIR");
 
-	if (!dir || !*dir) {
-		tracer_warn(
-			"beside EZTrace's module for MPI the calls go to a spool: process %d is "
-			"not traced (set SCI_SPOOL_DIR to an existing directory)",
-			getpid());
-		return -ENOENT;
-	}
-	sink_in_child = true;
-	return child_sink_process_start();
+	return dir && *dir;
 }
 
 /*
@@ -360,15 +356,18 @@ int sink_process_start(void)
 	const bool first = !sink_in_child;
 	int rc;
 
-	if (eztrace_is_mpi())
-		return start_under_mpi();
+	if (eztrace_is_mpi() && spool_is_given()) {
+		sink_in_child = true;
+		return child_sink_process_start();
+	}
 	if (!traced_pid) {
 		void *page = mmap(NULL, sizeof(*untraced), PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 		untraced = page == MAP_FAILED ? NULL : page;
 		traced_pid = getpid();
-		stacks_start();
+		if (!eztrace_is_mpi()) /* nowhere to say what a stack's number means */
+			stacks_start();
 		sink_modules_update();
 		return 0;
 	}
@@ -405,6 +404,16 @@ void sink_process_end(void)
 {
 	if (sink_in_child)
 		child_sink_process_end();
+	if (sink_in_child || !is_plain)
+		return;
+	if (lost_events)
+		tracer_warn("process %d: calls and events that could not be recorded: %llu",
+			    getpid(), (unsigned long long)lost_events);
+	if (calls_outside)
+		tracer_warn(
+			"process %d: calls before MPI_Init and after MPI_Finalize, when EZTrace "
+			"has no archive: %llu (SCI_SPOOL_DIR and sci-record keep them)",
+			getpid(), (unsigned long long)calls_outside);
 }
 
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
@@ -433,7 +442,7 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 {
 	if (sink_in_child)
 		child_sink_file(file, path, path_bytes, fs_magic);
-	else if (file->dev || file->inode) {
+	else if (!is_plain && (file->dev || file->inode)) {
 		sink_modules_update();
 		defs_file_open(file, path, path_bytes, file->inherited);
 	}
@@ -480,7 +489,7 @@ bool sink_own_caller(const void *caller)
 
 /* ---- the module ---- */
 
-static void module_init(void)
+static void register_all(void)
 {
 	static char names[N_ATTRIBUTES][16] = {
 #define X(id, name, type) name,
@@ -493,9 +502,6 @@ static void module_init(void)
 #undef X
 	};
 
-	if (eztrace_is_mpi())
-		goto start;
-	is_alone = eztrace_is_alone();
 	/* EZTrace registers under a lock that its other modules would wait for in turn */
 	shield(true);
 	for (int i = 0; i < N_ATTRIBUTES; i++)
@@ -505,13 +511,46 @@ static void module_init(void)
 		if (!function_recorded((enum function)fn))
 			continue;
 		regions[fn] = (OTF2_RegionRef)ezt_otf2_register_function(function_names[fn]);
-		defs_call_region(regions[fn]);
+		if (!is_plain)
+			defs_call_region(regions[fn]);
 	}
 	shield(false);
+}
+
+/* MPI's clock, by which the other events of the archive are. */
+static uint64_t plain_now(void)
+{
+	return ezt_get_timestamp();
+}
+
+bool sink_ready_late(void)
+{
+	static atomic_flag begun = ATOMIC_FLAG_INIT;
+
+	if (!is_plain)
+		return false;
+	if (!evt_writer || !EZTRACE_SAFE || atomic_flag_test_and_set(&begun)) {
+		calls_outside++;
+		return false;
+	}
+	register_all();
+	clock_follow(plain_now);
 	sink_registered = true;
-	end_start();
-	children_environment();
-start:
+	return true;
+}
+
+static void module_init(void)
+{
+	const bool is_mpi = eztrace_is_mpi();
+
+	is_alone = eztrace_is_alone();
+	is_plain = is_mpi && !spool_is_given();
+	if (!is_mpi) {
+		register_all();
+		sink_registered = true;
+		end_start();
+		children_environment();
+	}
 	if (eztrace_autostart_enabled())
 		eztrace_start();
 }

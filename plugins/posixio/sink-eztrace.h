@@ -61,7 +61,8 @@ extern bool sink_in_child; /* the spool sink has taken over */
 /*
  * Is a module for MPI beside ours? Then EZTrace gathers the definitions of all ranks in the archive
  * of the first, under ids that it gives out by rank, and has no way for others' definitions of
- * files and handles. So that archive is left to it alone, and the calls go to a spool.
+ * files and handles. So those are left to it alone: the calls have events with attributes (inode
+ * and device in place of a handle), or go to the spool that SCI_SPOOL_DIR names.
  */
 bool eztrace_is_mpi(void);
 
@@ -126,10 +127,15 @@ void sink_write_end(struct sink_thread *sink, struct sink_op *op, enum eta_op_ki
 /* Is this the return address of a call made by libotf2 or EZTrace? */
 bool sink_own_caller(const void *caller);
 
+/* MPI gives a rank its ids not before MPI_Init: what can be written from then on is made ready. */
+bool sink_ready_late(void);
+
 static inline __attribute__((always_inline)) bool sink_ready(struct thread *t)
 {
 	(void)t;
-	return (sink_registered && EZTRACE_SAFE) || sink_in_child;
+	if (__builtin_expect(sink_registered, 1))
+		return EZTRACE_SAFE || sink_in_child;
+	return sink_in_child || sink_ready_late();
 }
 
 static inline __attribute__((always_inline)) bool

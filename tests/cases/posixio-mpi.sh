@@ -48,8 +48,20 @@ mpi_calls()
 rm -rf ranks_trace
 # shellcheck disable=SC2086
 status 0 $run eztrace -t "$module posixio" ./ranks
-has "$scratch/err" '^eztrace-posixio: .*set SCI_SPOOL_DIR to an existing directory'
+! grep 'OTF2\]' "$scratch/err" || fail "libotf2 refuses events"
+has "$scratch/err" '^eztrace-posixio: process .*calls before MPI_Init and after MPI_Finalize.*SCI_SPOOL_DIR'
 mpi_calls
+# those of each rank with as many bytes as its file has, where the one before ended
+for rank in 0 1; do
+	n=$(otf2-print ranks_trace/eztrace_log.otf2 2>/dev/null | grep -A 1 'ENTER.*"write"' | grep "INT64; .*\"size\" .*UINT64; 4$((rank + 1))\\()\\|,\\).*\"inode\".*UINT64; $(stat -c %i rank$rank))" |
+		sed 's/.*"offset"[^;]*; INT64; \([0-9]*\)).*/\1/' | sort -nu | wc -l)
+	[ "$n" -eq 10 ] || fail "$n writes of rank $rank in EZTrace's archive"
+done
+status 0 sci-analyze ranks_trace/eztrace_log.otf2 --json
+/usr/bin/python3 -c '
+import json, sys
+calls = [t["operations"] for t in json.load(sys.stdin)["threads"]]
+sys.exit(calls != [12, 12])' <"$scratch/out" || fail "sci-analyze: not 12 operations of each rank"
 rm -rf ranks_trace
 mkdir calls.spool
 SCI_SPOOL_DIR=$PWD/calls.spool
