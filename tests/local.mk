@@ -244,7 +244,7 @@ tests_programs_write_random_SOURCES = tests/programs/write-random.c \
 	tests/unit/memory-trace.c tests/unit/memory-trace.h
 tests_programs_write_random_LDADD = eta-ext/libeta.la
 script_tests += tests/cases/otf2-tools.sh tests/cases/otf2-damage.sh tests/cases/otf2-python.py \
-	tests/cases/otf2-foreign.sh tests/cases/otf2-records.py
+	tests/cases/otf2-foreign.sh tests/cases/otf2-pipit.py tests/cases/otf2-records.py
 EXTRA_DIST += tests/data/README.md tests/data/guest-pairs.txt tests/data/apex.tar.xz tests/data/eztrace-writers.tar.xz \
 	tests/data/scorep-ping-pong.tar.xz
 

@@ -41,11 +41,11 @@ static const struct folder_format *folder_format; /* NULL: a file */
 static sigjmp_buf given_up;
 static volatile sig_atomic_t in_library;
 
-static void on_abort(int number)
+static void on_end(int number)
 {
-	(void)number;
 	if (in_library)
 		siglongjmp(given_up, 1);
+	signal(number, SIG_DFL);
 }
 
 static void no_message(void *arg, enum eta_severity severity, const char *text)
@@ -172,8 +172,10 @@ void fuzz_start(const char *name)
 	if (!mkdtemp(folder))
 		die(folder);
 	atexit(remove_folder);
-	if (strcmp(name, "ctf") == 0)
-		signal(SIGABRT, on_abort);
+	if (strcmp(name, "ctf") == 0) {
+		signal(SIGABRT, on_end);
+		signal(SIGFPE, on_end);
+	}
 	if (folder_format->below) {
 		snprintf(path, sizeof(path), "%s%s", folder, folder_format->below);
 		if (mkdir(path, 0700) < 0)
