@@ -242,6 +242,24 @@ int eta_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curso
 ssize_t eta_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
 void eta_cursor_close(struct eta_cursor *cursor);
 
+/* ---- whole traces ---- */
+
+/*
+ * The N traces at PATHS, opened with OPTIONS (may be NULL) and merged, so a single one is checked,
+ * too: afterwards every ENTER has its LEAVE.
+ */
+int eta_open_merged(char *const *paths, size_t n, const struct eta_options *options,
+		    struct eta_trace **out);
+
+/* An event of LOCATION (index into defs->locations); other than 0 ends the reading. */
+typedef int (*eta_event_fn)(void *arg, uint32_t location, const struct eta_event *event);
+
+/* FN for every event, location by location, each in time order; what FN returned if not 0. */
+int eta_trace_read(struct eta_trace *trace, eta_event_fn fn, void *arg);
+
+/* Time of the first event of all, 0 without one. Counts nothing. */
+int eta_trace_start(struct eta_trace *trace, uint64_t *start_ns);
+
 /* ---- merge ---- */
 
 /*

@@ -83,6 +83,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/strace-call.c \
 	eta-ext/strace-files.c \
 	eta-ext/trace.c \
+	eta-ext/whole.c \
 	eta-ext/write-otf2-check.c \
 	eta-ext/write-otf2-defs.c \
 	eta-ext/write-otf2-events.c \

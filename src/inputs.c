@@ -77,6 +77,19 @@ int inputs_find(char *const *paths, size_t n, bool merged, struct inputs *out)
 	return rc;
 }
 
+int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
+		struct eta_trace **out)
+{
+	struct inputs found;
+	int rc = inputs_find(paths, n, true, &found);
+
+	*out = NULL;
+	if (rc == 0)
+		rc = eta_open_merged(found.paths, found.n, options, out);
+	inputs_free(&found);
+	return rc;
+}
+
 void inputs_free(struct inputs *inputs)
 {
 	for (size_t i = 0; i < inputs->n; i++)

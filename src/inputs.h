@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "eta-ext/eta.h"
+
 struct inputs {
 	char **paths;
 	size_t n;
@@ -18,5 +20,9 @@ struct inputs {
  */
 int inputs_find(char *const *paths, size_t n, bool merged, struct inputs *out);
 void inputs_free(struct inputs *inputs);
+
+/* The same, opened with OPTIONS as one trace, checked: the caller's to close. */
+int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
+		struct eta_trace **out);
 
 #endif

@@ -14,35 +14,6 @@
 #include "report/workload.h"
 #include "symbols.h"
 
-/* The N traces at PATHS as one, checked. */
-static int open_all(char **paths, size_t n_paths, const struct eta_options *options,
-		    struct eta_trace **out)
-{
-	struct eta_trace **inputs;
-	struct inputs found;
-	size_t n = 0;
-	int rc = inputs_find(paths, n_paths, true, &found);
-
-	*out = NULL;
-	inputs = calloc(found.n + 1, sizeof(*inputs));
-	if (!inputs)
-		rc = -ENOMEM;
-	for (; !rc && n < found.n; n++) {
-		rc = eta_open(found.paths[n], options, &inputs[n]);
-		if (rc < 0)
-			break;
-	}
-	if (!rc) {
-		rc = eta_merge(inputs, n, out);
-	} else {
-		for (size_t i = 0; i < n; i++)
-			eta_close(inputs[i]);
-	}
-	free(inputs);
-	inputs_free(&found);
-	return rc;
-}
-
 /* 0: not a terminal, lines may be as long as they get. COLUMNS overrides, as in other tools. */
 static unsigned terminal_width(void)
 {
@@ -66,7 +37,7 @@ static int open_baseline(struct analyze_options *o)
 {
 	char *path = (char *)(uintptr_t)o->baseline;
 
-	return o->baseline ? open_all(&path, 1, &o->open, &o->analysis.baseline) : 0;
+	return o->baseline ? inputs_open(&path, 1, &o->open, &o->analysis.baseline) : 0;
 }
 
 /* What the reading of TRACE, and of OTHER unless NULL, is going to take, as a line that moves. */
@@ -131,7 +102,7 @@ static int score(struct analyze_options *o, struct eta_counts *counts)
 	struct eta_trace *trace = NULL;
 	struct analysis *analysis = NULL;
 	struct symbols *symbols = symbols_new();
-	int rc = open_all(o->paths, o->n_paths, &o->open, &trace);
+	int rc = inputs_open(o->paths, o->n_paths, &o->open, &trace);
 
 	if (!rc)
 		rc = open_baseline(o);
@@ -167,7 +138,7 @@ static int workload(struct analyze_options *o, struct eta_counts *counts)
 	struct workload *w = NULL;
 	struct progress progress;
 	struct table table = { 0 };
-	int rc = open_all(o->paths, o->n_paths, &o->open, &trace);
+	int rc = inputs_open(o->paths, o->n_paths, &o->open, &trace);
 
 	if (rc < 0)
 		goto out;
@@ -200,7 +171,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 	int rc = open_baseline(o);
 
 	for (int s = 0; s < 2 && !rc; s++) {
-		rc = open_all(&o->paths[s], 1, &o->open, &traces[s]);
+		rc = inputs_open(&o->paths[s], 1, &o->open, &traces[s]);
 		if (!rc)
 			rc = analyse(o, traces[s], &sides[s]);
 		if (rc < 0)

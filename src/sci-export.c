@@ -125,55 +125,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static int open_all(const struct arguments *a, struct eta_trace **out)
-{
-	struct eta_trace **traces = NULL;
-	struct inputs inputs;
-	size_t n = 0;
-	int rc = inputs_find(a->paths, a->n_paths, true, &inputs);
-
-	*out = NULL;
-	traces = calloc(inputs.n + 1, sizeof(*traces));
-	if (!traces)
-		rc = -ENOMEM;
-	while (rc == 0 && n < inputs.n) {
-		rc = eta_open(inputs.paths[n], &a->open, &traces[n]);
-		n += rc == 0;
-	}
-	if (rc == 0)
-		rc = eta_merge(traces, n, out);
-	else
-		while (n > 0)
-			eta_close(traces[--n]);
-	free(traces);
-	inputs_free(&inputs);
-	return rc;
-}
-
-/* Times are counted from the first event: viewers keep them as double. */
-static int find_start(struct export *e)
-{
-	e->start_ns = UINT64_MAX;
-	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
-		const struct eta_event *batch;
-		struct eta_cursor *cursor;
-		ssize_t n;
-		int rc = eta_cursor_open(e->trace, l, &cursor);
-
-		if (rc)
-			return rc;
-		n = eta_cursor_read(cursor, &batch);
-		if (n > 0 && batch->time_ns < e->start_ns)
-			e->start_ns = batch->time_ns;
-		eta_cursor_drop(cursor); /* what is wrong with it is counted when it is written */
-		if (n < 0)
-			return (int)n;
-	}
-	if (e->start_ns == UINT64_MAX)
-		e->start_ns = 0;
-	return 0;
-}
-
 /* Beside OUTPUT, or standard output. */
 static int open_output(struct export *e, const char *output, char **temporary)
 {
@@ -237,7 +188,8 @@ static int export(const struct arguments *a, struct eta_trace *trace)
 	if (rc)
 		return rc;
 	progress_begin(&e.progress, 0, a->quiet);
-	rc = find_start(&e);
+	/* times are counted from the first event: viewers keep them as double */
+	rc = eta_trace_start(trace, &e.start_ns);
 	if (rc == 0)
 		rc = a->format->run(&e);
 	if (rc == -ECANCELED)
@@ -274,7 +226,7 @@ int main(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	cli_parse(&argp, argc, argv, &a);
-	if (open_all(&a, &trace) == 0 && export(&a, trace) == 0)
+	if (inputs_open(a.paths, a.n_paths, &a.open, &trace) == 0 && export(&a, trace) == 0)
 		status = is_damaged(trace) && a.strict ? CLI_FAILED : CLI_OK;
 	eta_close(trace);
 	free(a.paths);

@@ -70,25 +70,9 @@ int engine_progress(struct engine *e, uint64_t events)
 /* The first event of all, before the pass: what from_ns and to_ns are counted from. */
 static int find_window(struct engine *e)
 {
-	uint64_t origin = UINT64_MAX;
-	int rc = 0;
+	uint64_t origin;
+	int rc = eta_trace_start(e->trace, &origin);
 
-	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++) {
-		const struct eta_event *batch;
-		struct eta_cursor *cursor;
-		ssize_t n;
-
-		rc = eta_cursor_open(e->trace, l, &cursor);
-		if (rc < 0)
-			break;
-		n = eta_cursor_read(cursor, &batch);
-		if (n > 0 && batch[0].time_ns < origin)
-			origin = batch[0].time_ns;
-		rc = n < 0 ? (int)n : 0;
-		eta_cursor_close(cursor);
-	}
-	if (origin == UINT64_MAX)
-		origin = 0;
 	e->from_ns = origin + e->options.from_ns;
 	e->to_ns = e->options.to_ns ? origin + e->options.to_ns : UINT64_MAX;
 	return rc;

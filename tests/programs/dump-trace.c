@@ -38,11 +38,13 @@ static void dump_definitions(const struct eta_defs *defs)
 	}
 }
 
-static void dump_event(const struct eta_defs *defs, uint64_t id, const struct eta_event *e)
+static int dump_event(void *arg, uint32_t location, const struct eta_event *e)
 {
+	const struct eta_defs *defs = arg;
 	bool region = e->kind <= ETA_LEAVE;
 
-	printf("%" PRIu64 " %" PRIu64 " %s ", id, e->time_ns, kinds[e->kind]);
+	printf("%" PRIu64 " %" PRIu64 " %s ", defs->locations[location].id, e->time_ns,
+	       kinds[e->kind]);
 	if (region)
 		printf("%s", defs->regions[e->region].name);
 	else
@@ -74,23 +76,7 @@ static void dump_event(const struct eta_defs *defs, uint64_t id, const struct et
 	if (e->has & ETA_EVENT_BLOCK_IO)
 		printf(" block");
 	putchar('\n');
-}
-
-static int dump_location(struct eta_trace *trace, uint32_t location)
-{
-	const struct eta_defs *defs = eta_trace_defs(trace);
-	const struct eta_event *batch;
-	struct eta_cursor *cursor;
-	ssize_t n;
-	int rc = eta_cursor_open(trace, location, &cursor);
-
-	if (rc < 0)
-		return rc;
-	while ((n = eta_cursor_read(cursor, &batch)) > 0)
-		for (ssize_t i = 0; i < n; i++)
-			dump_event(defs, defs->locations[location].id, &batch[i]);
-	eta_cursor_close(cursor);
-	return (int)n;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -106,8 +92,7 @@ int main(int argc, char **argv)
 	if (rc < 0)
 		return 1;
 	dump_definitions(eta_trace_defs(trace));
-	for (uint32_t i = 0; rc == 0 && i < eta_trace_defs(trace)->n_locations; i++)
-		rc = dump_location(trace, i);
+	rc = eta_trace_read(trace, dump_event, (void *)eta_trace_defs(trace));
 	eta_trace_counts(trace, &counts);
 	printf("counts records=%" PRIu64 " events=%" PRIu64 " bad=%" PRIu64 " disorder=%" PRIu64
 	       "\n",
