@@ -52,6 +52,11 @@ tests_unit_test_merge_match_SOURCES = tests/unit/test-merge-match.c tests/unit/e
 tests_unit_test_merge_match_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_merge_match_LDADD = $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-projection
+tests_unit_test_projection_SOURCES = tests/unit/test-projection.c $(MEMORY_TRACE)
+tests_unit_test_projection_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_projection_LDADD = $(UNIT_LIBS)
+
 # A spool made by hand, and events as text.
 SPOOL_MAKER = tests/unit/spool-maker.c tests/unit/spool-maker.h \
 	tests/unit/events.c tests/unit/events.h tests/unit/unit.h
