@@ -41,27 +41,82 @@ static bool same_host(const char *a, const char *b)
 	return !*a || !*b || strcmp(a, b) == 0;
 }
 
-/* CLOCK minus CLOCK_MONOTONIC on the host of INPUT, as it or another input of that host says. */
-static bool offset_of(const struct merge *merge, const struct merge_input *input,
-		      enum eta_clock clock, int64_t *offset_ns)
+/* The property SCI::CLOCK_WHAT ("SCI::TSC_OFFSET"), of INPUT or another input of its host; NULL. */
+static const char *told_of(const struct merge *merge, const struct merge_input *input,
+			   enum eta_clock clock, const char *what)
 {
 	const char *host = host_of(input->trace), *name = eta_clock_name(clock), *value;
 	char property[64];
 
-	*offset_ns = 0;
-	if (clock == ETA_CLOCK_MONOTONIC)
-		return true;
 	if (strncmp(name, "CLOCK_", 6) == 0)
 		name += 6;
-	snprintf(property, sizeof(property), "SCI::%s_OFFSET", name);
+	snprintf(property, sizeof(property), "SCI::%s_%s", name, what);
 	value = merge_property(input->trace, property);
 	for (size_t i = 0; !value && i < merge->n_inputs; i++)
 		if (same_host(host, host_of(merge->inputs[i].trace)))
 			value = merge_property(merge->inputs[i].trace, property);
-	if (!value)
+	return value;
+}
+
+/* CLOCK minus CLOCK_MONOTONIC on the host of INPUT, as it or another input of that host says. */
+static bool offset_of(const struct merge *merge, const struct merge_input *input,
+		      enum eta_clock clock, int64_t *offset_ns)
+{
+	const char *value =
+		clock == ETA_CLOCK_MONOTONIC ? "0" : told_of(merge, input, clock, "OFFSET");
+
+	*offset_ns = value ? strtoll(value, NULL, 10) : 0;
+	return value;
+}
+
+/*
+ * "TIME MONOTONIC ERROR; ...": readings of both clocks, TIME right to within ERROR. Each is a pair
+ * whose inside has no length; far enough from each other they give the rate, too.
+ */
+static int read_calibration(const char *text, struct eta_clock_map *map)
+{
+	struct eta_sync_result result;
+	struct eta_sync *sync;
+	int rc = eta_sync_new(ETA_SYNC_MAX_RATE_PPM, &sync);
+
+	while (rc == 0 && *text) {
+		uint64_t time, monotonic, error;
+		int n = 0;
+
+		if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &time, &monotonic, &error,
+			   &n) != 3 ||
+		    error > time || time > INT64_MAX || monotonic > INT64_MAX) {
+			rc = -EINVAL;
+			break;
+		}
+		rc = eta_sync_add(sync, &(struct eta_sync_pair){ time - error, time + error,
+								 monotonic, monotonic });
+		rc = rc < 0 ? rc : 0;
+		text += n;
+		text += strspn(text, "; ");
+	}
+	if (rc == 0)
+		rc = eta_sync_result(sync, &result);
+	if (rc == 0)
+		*map = result.map;
+	eta_sync_free(sync);
+	return rc;
+}
+
+/* By readings of INPUT's clock and CLOCK_MONOTONIC, where it or another of its host has some. */
+static bool calibrated(const struct merge *merge, struct merge_input *input)
+{
+	const char *value = told_of(merge, input, input->own_clock, "CALIBRATION");
+
+	if (!value || merge->clock != ETA_CLOCK_MONOTONIC)
 		return false;
-	*offset_ns = strtoll(value, NULL, 10);
-	return true;
+	if (read_calibration(value, &input->clock) == 0)
+		return true;
+	input->clock = eta_clock_offset(0, 0);
+	eta_warn("%s: the calibration of its clock (%s), \"%.60s\", is no list of \"time monotonic "
+		 "error;\" that agrees: it is not used",
+		 input->trace->path, eta_clock_name(input->own_clock), value);
+	return false;
 }
 
 /*
@@ -91,6 +146,8 @@ static bool declared(const struct merge *merge, struct merge_input *input,
 	int64_t own, its;
 
 	if (here && input->own_clock == merge->clock)
+		return true;
+	if (input->own_clock != ETA_CLOCK_UNKNOWN && here && calibrated(merge, input))
 		return true;
 	if (input->own_clock == ETA_CLOCK_UNKNOWN ||
 	    !between(merge, input, input->own_clock, here, &own) ||

@@ -302,6 +302,68 @@ static void declared_clocks_are_converted(void **state)
 }
 
 /* All of another clock: there is nothing to convert to. */
+/* A counter that is 30 ppm fast: two readings far from each other say so, an offset would not. */
+static void readings_give_the_rate(void **state)
+{
+	static const struct {
+		const char *readings;
+		uint64_t within_ns; /* 0: not used */
+	} rows[] = {
+		{ "1000000000 5000000000 100; 101003000000 105000000000 100", 110 },
+		{ "1000000000 5000000000 100;51001500000 55000000000 2000; 101003000000 "
+		  "105000000000 100;",
+		  110 },
+		/* too near: the offset alone, and 30 ppm of 100 s */
+		{ "1000000000 5000000000 100; 1001000030 5001000000 100", 3001000 },
+		{ "1000000000 5000000000", 0 },
+		{ "nothing", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct eta_trace *in[2] = { memory_trace_new("counter"),
+					    memory_trace_new("kernel") };
+		struct eta_clock_map map;
+		struct eta_trace *merged;
+		const struct eta_event *batch;
+		struct eta_cursor *cursor;
+		int64_t off;
+
+		notes = warnings = 0;
+		eta_defs_property(in[0], "SCI::CLOCK", "TSC");
+		eta_defs_property(in[0], "SCI::TSC_CALIBRATION", rows[i].readings);
+		eta_defs_property(in[1], "SCI::CLOCK", "CLOCK_MONOTONIC");
+		memory_thread(in[0], 7, 8);
+		memory_enter(in[0], 0, 101003000000, "write");
+		memory_leave(in[0], 0, 101003000001, "write");
+		memory_thread(in[1], 7, 9);
+		memory_enter(in[1], 0, 1, "vfs:sys_write");
+		memory_leave(in[1], 0, 2, "vfs:sys_write");
+		assert_int_equal(eta_merge(in, 2, &merged), 0);
+		if (rows[i].within_ns) {
+			assert_int_equal(warnings, 0);
+			assert_string_equal(property(merged, "SCI::CLOCK"), "CLOCK_MONOTONIC");
+			assert_true(eta_clock_map_parse(property(merged, "SCI::CLOCK_OF_1"), &map));
+			/* rounded: the readings are right to 100 ns */
+			assert_true(map.error_ns > 0 && map.error_ns <= 200);
+			assert_int_equal(map.num == map.den, rows[i].within_ns > 1000);
+			for (uint32_t l = 0; l < 2; l++) {
+				if (merged->defs.locations[l].tid != 8)
+					continue;
+				assert_int_equal(eta_cursor_open(merged, l, &cursor), 0);
+				assert_true(eta_cursor_read(cursor, &batch) > 0);
+				off = (int64_t)(batch[0].time_ns - 105000000000);
+				assert_true(llabs(off) <= (int64_t)rows[i].within_ns);
+				eta_cursor_close(cursor);
+			}
+		} else {
+			assert_true(warnings > 0);
+			assert_string_equal(property(merged, "SCI::CLOCK_OF_1"), "");
+		}
+		eta_close(merged);
+	}
+}
+
 static void one_clock_stays(void **state)
 {
 	struct eta_trace *in[2] = { memory_trace_new("a"), memory_trace_new("b") }, *merged;
@@ -335,6 +397,7 @@ int main(void)
 		cmocka_unit_test(others_calls_are_not_taken),
 		cmocka_unit_test(the_user_knows_better),
 		cmocka_unit_test(declared_clocks_are_converted),
+		cmocka_unit_test(readings_give_the_rate),
 		cmocka_unit_test(one_clock_stays),
 	};
 
