@@ -301,7 +301,6 @@ static void declared_clocks_are_converted(void **state)
 	}
 }
 
-/* All of another clock: there is nothing to convert to. */
 /* A counter that is 30 ppm fast: two readings far from each other say so, an offset would not. */
 static void readings_give_the_rate(void **state)
 {
@@ -364,6 +363,7 @@ static void readings_give_the_rate(void **state)
 	}
 }
 
+/* All of another clock: there is nothing to convert to. */
 static void one_clock_stays(void **state)
 {
 	struct eta_trace *in[2] = { memory_trace_new("a"), memory_trace_new("b") }, *merged;
