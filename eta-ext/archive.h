@@ -56,6 +56,7 @@ enum archive_attribute {
 #define ARCHIVE_MODULE "MODULE::"	 /* of a location group, a number behind it */
 #define ARCHIVE_STACK_PROPERTY "STACK::" /* the same */
 #define ARCHIVE_TID "TID"		 /* of a location */
+#define ARCHIVE_LANE "LANE"		 /* of a location: see struct eta_location */
 #define ARCHIVE_START "START"		 /* of a location */
 #define ARCHIVE_DEV_PROPERTY "DEV" /* of a device's location, and of the file behind its handle */
 #define ARCHIVE_FILE_DEV "dev"	   /* of a file */

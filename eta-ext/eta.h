@@ -57,6 +57,11 @@ struct eta_location {
 	enum eta_location_kind kind;
 	uint32_t process; /* index into processes; ETA_NONE for a device */
 	uint32_t tid;	  /* 0: unknown (EZTrace's built-in plugins) */
+	/*
+	 * 0: the thread itself. Else what it has submitted and does not wait for in a call
+	 * (io_uring, libaio): as many lanes as there are such operations at a time.
+	 */
+	uint32_t lane;
 	uint64_t
 		start_ns; /* thread start if known, else its first event; tells reused tids apart */
 	uint32_t dev;	  /* DEVICE: major << 20 | minor */

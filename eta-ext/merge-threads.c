@@ -37,6 +37,8 @@ static int compare_keys(const struct candidate *a, const struct candidate *b)
 	if (order == 0)
 		order = compare(a->tid, b->tid);
 	if (order == 0)
+		order = compare(a->location->lane, b->location->lane);
+	if (order == 0)
 		order = compare(a->location->dev, b->location->dev);
 	if (order == 0)
 		order = compare(a->alone, b->alone);
@@ -81,7 +83,7 @@ static void name_the_only_thread(struct candidate *nameless, const struct candid
 	uint32_t tid = 0;
 
 	for (const struct candidate *c = all; c < all + n; c++) {
-		if (c->process != nameless->process || c == nameless ||
+		if (c->process != nameless->process || c == nameless || c->location->lane ||
 		    c->location->kind != ETA_LOCATION_THREAD)
 			continue;
 		if (c->part.input == nameless->part.input || c->tid == 0 ||
@@ -168,6 +170,8 @@ static int by_place(const void *left, const void *right)
 		order = compare(a->first->life_start_ns, b->first->life_start_ns);
 	if (order == 0)
 		order = compare(a->first->tid, b->first->tid);
+	if (order == 0)
+		order = compare(a->first->location->lane, b->first->location->lane);
 	return order ? order : by_life(a->first, b->first);
 }
 
@@ -207,7 +211,7 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 						  : 0;
 		merge->parts[merge->n_parts++] = first[i].part;
 	}
-	if (location.kind == ETA_LOCATION_THREAD && merge->n_inputs > 1 &&
+	if (location.kind == ETA_LOCATION_THREAD && !location.lane && merge->n_inputs > 1 &&
 	    first->part.input == first[order->n - 1].part.input)
 		trace->counts.unmatched++;
 	if (eta_defs_location(trace, &location) == ETA_NONE)

@@ -11,7 +11,8 @@
  *                        (kind USER): USER_OP, USER_AGAIN, FILE, THREAD records
  *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY, MODULE,
  *                        STACK records
- *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, WAIT, BIO, TASK, FILE, LOSS records
+ *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, ASYNC_OP, WAIT, BIO, TASK, FILE,
+ *                        LOSS records
  *
  * Every file starts with a header of ETA_SPOOL_HEADER_BYTES, then records until one whose `type` is
  * 0 or the end of the file. Records are stored into a window that is filled with zeros and mapped,
@@ -89,6 +90,7 @@ enum eta_record_type {
 	ETA_RECORD_STACK,
 	ETA_RECORD_USER_AGAIN,
 	ETA_RECORD_SLEEP,
+	ETA_RECORD_ASYNC_OP, /* struct eta_kernel_op without spans, in a lane */
 };
 
 /* The first 24 bytes of every record. */
@@ -246,18 +248,25 @@ struct eta_task_record {
 };
 #define ETA_TASK_KERNEL_THREAD 1 /* head.flags */
 
-/* One system call on a file, with all its stamps; (head.units - 2) spans follow. */
+/*
+ * One system call on a file, with all its stamps; (head.units - 2) spans follow. ASYNC_OP: from
+ * submission to completion of what a queue (io_uring, libaio) was given; a thread has several under
+ * way, each in a lane in which it overlaps no other.
+ */
 struct eta_kernel_op {
 	struct eta_record_head head; /* id: tid */
 	uint32_t pid;
 	uint32_t dev;
 	uint64_t inode;
-	int64_t offset;	     /* of the transfer; ETA_OFFSET_UNKNOWN */
-	uint32_t size;	     /* requested bytes (the kernel caps a transfer below 2 GiB) */
-	int32_t ret;	     /* -errno where the call failed */
-	uint16_t syscall;    /* NAME id (in meta) */
-	uint16_t op_flags;   /* ETA_KOP_* */
-	uint32_t spans_lost; /* spans that did not fit the record */
+	int64_t offset;	   /* of the transfer; ETA_OFFSET_UNKNOWN */
+	uint32_t size;	   /* requested bytes (the kernel caps a transfer below 2 GiB) */
+	int32_t ret;	   /* -errno where the call failed */
+	uint16_t syscall;  /* NAME id (in meta) */
+	uint16_t op_flags; /* ETA_KOP_* */
+	union {
+		uint32_t spans_lost; /* spans that did not fit the record */
+		uint32_t lane;	     /* ASYNC_OP: from 1 on */
+	};
 };
 #define ETA_KOP_DIRECT 1 /* O_DIRECT */
 #define ETA_KOP_SYNC 2	 /* O_SYNC or O_DSYNC */
@@ -331,7 +340,8 @@ struct eta_bio_record {
 	uint32_t owner_tid;
 	uint32_t file_dev; /* device of the inode's file system */
 	int32_t status;	   /* 0 or -errno */
-	uint64_t reserved[2];
+	uint32_t lane;	   /* of the owner's ASYNC_OP that it is for; 0: none */
+	uint32_t reserved[3];
 };
 #define ETA_BIO_WRITE 1
 #define ETA_BIO_FLUSH 2

@@ -258,6 +258,7 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 		.name = text(raw, location->name),
 		.process = ETA_NONE,
 		.tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_TID),
+		.lane = (uint32_t)number(raw, properties, location->self, ARCHIVE_LANE),
 		.start_ns = number(raw, properties, location->self, ARCHIVE_START),
 		/* Other writers are careless with it: EZTrace says 2 for each, APEX one for all. */
 		.events = ours ? location->events : 0,

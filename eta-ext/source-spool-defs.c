@@ -236,8 +236,8 @@ static int define_name(struct eta_trace *trace, struct spool_image *image,
 		image->names = names;
 		image->n_names = id + 1;
 	}
-	/* pid 0: the kernel's system calls */
-	if (image->pid == 0)
+	/* pid 0: the kernel's system calls, and operations that are none */
+	if (image->pid == 0 && !strchr(text, ':'))
 		snprintf(name, sizeof(name), "vfs:%s%s",
 			 strncmp(text, "sys_", 4) == 0 ? "" : "sys_", text);
 	else

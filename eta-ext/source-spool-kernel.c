@@ -156,12 +156,14 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 		.kind = task && task->kernel_thread ? ETA_LOCATION_KERNEL_THREAD
 						    : ETA_LOCATION_THREAD,
 		.tid = group->tid,
+		.lane = group->lane,
 	};
 	char name[64];
+	int n;
 
 	if (where.operations.n + where.bios.n == 0)
 		return 0;
-	if (task && task->start_ns) {
+	if (task && task->start_ns && !group->lane) {
 		location.start_ns = task->start_ns;
 	} else {
 		uint64_t operation_ns = UINT64_MAX, bio_ns = UINT64_MAX;
@@ -172,7 +174,9 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 			bio_ns = index->entries[where.bios.first].time_ns;
 		location.start_ns = operation_ns < bio_ns ? operation_ns : bio_ns;
 	}
-	snprintf(name, sizeof(name), "%s tid %" PRIu32, task ? task->comm : "?", group->tid);
+	n = snprintf(name, sizeof(name), "%s tid %" PRIu32, task ? task->comm : "?", group->tid);
+	if (group->lane)
+		snprintf(name + n, sizeof(name) - (size_t)n, " lane %" PRIu32, group->lane);
 	location.name = name;
 	location.process = process_of(trace, index, group->pid, task);
 	if (location.process == ETA_NONE)

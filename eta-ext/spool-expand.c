@@ -108,7 +108,8 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		rc = define_fs(trace, &index->fs[i]);
 		kinds |= index->fs[i].span_kinds;
 	}
-	if (rc || !(kinds & (1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)))
+	if (rc || !(index->has_lanes ||
+		    kinds & (1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)))
 		return rc;
 	for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
 		char name[64];
@@ -378,7 +379,8 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		      const struct expand_bio *bios, size_t n)
 {
 	const uint32_t regions[] = {
-		[HELD_BACK] = expand->index->regions.held_back,
+		/* where nobody sleeps: not submitted to the device yet, or not any more */
+		[HELD_BACK] = expand->asynchronous ? ETA_NONE : expand->index->regions.held_back,
 		[QUEUED] = expand->index->regions.queue,
 		[AT_DEVICE] = expand->index->regions.device,
 		[UNNAMED] = ETA_NONE,
@@ -392,7 +394,7 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		uint64_t until_ns = span->end_ns;
 		enum request_state next = state_at(bios, n, now_ns, &until_ns);
 
-		if (next == HELD_BACK && until_ns == span->end_ns)
+		if (next == HELD_BACK && until_ns == span->end_ns && !expand->asynchronous)
 			next = state_after_last(expand, bios, n, now_ns, span->end_ns);
 		if (next != state && state_ns > from_ns) {
 			rc = leaf(expand, from_ns, state_ns, regions[state]);
@@ -561,6 +563,12 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	if (rc)
 		return rc;
 	describe(&expand->events[0], op, name);
+	expand->asynchronous = op->head.type == ETA_RECORD_ASYNC_OP;
+	if (expand->asynchronous)
+		rc = split_wait(
+			expand,
+			&(struct expand_span){ .begin_ns = op->head.time_ns, .end_ns = end_ns },
+			bios, n_bios);
 	for (ssize_t i = 0; rc == 0 && i < n; i++)
 		rc = expand_span(expand, fs, expand->spans[i], name, bios, n_bios);
 	while (rc == 0 && expand->depth > 0)

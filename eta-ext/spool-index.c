@@ -19,7 +19,7 @@ enum { WINDOW_BYTES = 64 << 10 };
 struct table_group {
 	UT_hash_handle hh;
 	struct group_key {
-		uint32_t pid, tid, dev, device;
+		uint32_t pid, tid, lane, dev, device;
 	} key;
 	struct index_group group; /* while placing, n counts what is placed */
 };
@@ -48,9 +48,11 @@ static struct table_group *group_of(struct build *build, struct group_key key)
 	if (!group)
 		return NULL;
 	group->key = key;
-	group->group = (struct index_group){
-		.pid = key.pid, .tid = key.tid, .dev = key.dev, .device = key.device
-	};
+	group->group = (struct index_group){ .pid = key.pid,
+					     .tid = key.tid,
+					     .lane = key.lane,
+					     .dev = key.dev,
+					     .device = key.device };
 	HASH_ADD(hh, build->groups, key, sizeof(key), group);
 	if (group->hh.tbl)
 		return group;
@@ -61,6 +63,26 @@ static struct table_group *group_of(struct build *build, struct group_key key)
 static struct table_group *task_group(struct build *build, uint32_t pid, uint32_t tid)
 {
 	return group_of(build, (struct group_key){ .pid = pid, .tid = tid });
+}
+
+/* Where an operation belongs: to its thread, or to one of the lanes of that. */
+static struct table_group *operation_group(struct build *build, const struct eta_kernel_op *op)
+{
+	struct group_key key = { .pid = op->pid, .tid = op->head.id };
+
+	if (op->head.type == ETA_RECORD_ASYNC_OP)
+		key.lane = op->lane;
+	return group_of(build, key);
+}
+
+/* Where a request belongs: to who submitted it, or to the operation that it is for. */
+static struct table_group *bio_group(struct build *build, const struct eta_bio_record *bio)
+{
+	if (bio->lane)
+		return group_of(build, (struct group_key){ .pid = bio->owner_pid,
+							   .tid = bio->owner_tid,
+							   .lane = bio->lane });
+	return task_group(build, bio->pid, bio->head.id);
 }
 
 static struct table_group *device_group(struct build *build, uint32_t dev)
@@ -98,7 +120,7 @@ static struct index_fs *fs_of(struct build *build, uint32_t dev)
 static int count_operation(struct build *build, const struct eta_kernel_op *op)
 {
 	const struct eta_span *spans = (const void *)(op + 1);
-	struct table_group *group = task_group(build, op->pid, op->head.id);
+	struct table_group *group = operation_group(build, op);
 	struct spool_index *index = build->index;
 	struct index_fs *fs = fs_of(build, op->dev);
 
@@ -108,19 +130,22 @@ static int count_operation(struct build *build, const struct eta_kernel_op *op)
 	for (size_t i = 0; i + 2 < op->head.units; i++)
 		if (spans[i].kind < ETA_N_SPANS)
 			fs->span_kinds |= 1u << spans[i].kind;
-	index->spans_lost += op->spans_lost;
+	if (op->head.type == ETA_RECORD_ASYNC_OP)
+		index->has_lanes = true;
+	else
+		index->spans_lost += op->spans_lost;
 	return 0;
 }
 
 /* Does the request carry what another thread wrote? */
 static bool is_owned(const struct eta_bio_record *bio)
 {
-	return bio->owner_tid && bio->owner_tid != bio->head.id;
+	return bio->owner_tid && bio->owner_tid != bio->head.id && !bio->lane;
 }
 
 static int count_bio(struct build *build, const struct eta_bio_record *bio)
 {
-	struct table_group *group = task_group(build, bio->pid, bio->head.id);
+	struct table_group *group = bio_group(build, bio);
 	struct table_group *device = device_group(build, bio->dev);
 
 	if (!group || !device)
@@ -183,6 +208,7 @@ static int count_record(struct build *build, const struct eta_record_head *recor
 	counts->records++;
 	switch (record->type) {
 	case ETA_RECORD_KERNEL_OP:
+	case ETA_RECORD_ASYNC_OP:
 	case ETA_RECORD_WAIT:
 		return count_operation(build, (const void *)record);
 	case ETA_RECORD_BIO:
@@ -246,17 +272,18 @@ static int place_record(struct build *build, const struct head *head,
 	uint64_t unit = head->file->first_unit + head->at / ETA_UNIT_BYTES;
 	struct table_group *group, *device;
 
-	if (record->type == ETA_RECORD_KERNEL_OP || record->type == ETA_RECORD_WAIT) {
+	if (record->type == ETA_RECORD_KERNEL_OP || record->type == ETA_RECORD_ASYNC_OP ||
+	    record->type == ETA_RECORD_WAIT) {
 		const struct eta_kernel_op *op = (const void *)record;
 
-		group = task_group(build, op->pid, op->head.id);
+		group = operation_group(build, op);
 		if (!group)
 			return out_of_memory(build);
 		place(build, &group->group.operations, op->head.time_ns, unit);
 	} else if (record->type == ETA_RECORD_BIO) {
 		const struct eta_bio_record *bio = (const void *)record;
 
-		group = task_group(build, bio->pid, bio->head.id);
+		group = bio_group(build, bio);
 		device = device_group(build, bio->dev);
 		if (!group || !device)
 			return out_of_memory(build);
@@ -486,6 +513,8 @@ static int by_key(const void *left, const void *right)
 		return a->pid < b->pid ? -1 : 1;
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
+	if (a->lane != b->lane)
+		return a->lane < b->lane ? -1 : 1;
 	return (a->dev > b->dev) - (a->dev < b->dev);
 }
 

@@ -20,9 +20,12 @@ struct index_slice {
 	uint64_t first, n;
 };
 
-/* All that has one (pid, tid), or, where `device`, all completions of one device. */
+/*
+ * All that has one (pid, tid) and no lane, or one lane; or, where `device`, all completions of one
+ * device.
+ */
 struct index_group {
-	uint32_t pid, tid, dev;
+	uint32_t pid, tid, lane, dev;
 	bool device;
 	struct index_slice operations, bios;
 	struct index_slice owned; /* requests that others submitted for it: writeback */
@@ -61,6 +64,7 @@ struct spool_index {
 	size_t n_locations;
 	struct index_entry *entries;
 	uint64_t n_entries;
+	bool has_lanes;
 	uint64_t spans_lost;	      /* what operations had no room for */
 	struct spool_handle *devices; /* id: dev */
 	size_t n_devices;
@@ -95,6 +99,7 @@ struct expand {
 	struct eta_event *events; /* the result: ENTERs and LEAVEs, nested, by time */
 	size_t n, room;
 	bool adds_pages;	   /* the operation, to the page cache */
+	bool asynchronous;	   /* nobody sleeps in it */
 	struct expand_span *spans; /* scratch */
 	size_t span_room;
 	struct expand_open *stack;

@@ -246,6 +246,9 @@ static void write_location_properties(struct defs *defs, const struct eta_locati
 		      value32(defs->eta->processes[location->process].pid));
 	if (location->tid)
 		WRITE(defs, LocationProperty, id, tid, OTF2_TYPE_UINT32, value32(location->tid));
+	if (location->lane)
+		WRITE(defs, LocationProperty, id, string(defs, ARCHIVE_LANE), OTF2_TYPE_UINT32,
+		      value32(location->lane));
 	if (location->start_ns)
 		WRITE(defs, LocationProperty, id, start, OTF2_TYPE_UINT64,
 		      value64(location->start_ns));

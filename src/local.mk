@@ -36,6 +36,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/regions.c \
 	src/analysis/resources.c src/analysis/resources.h \
 	src/analysis/score.c \
+	src/analysis/selves.c \
 	src/analysis/settle.c \
 	src/analysis/share.c src/analysis/share.h \
 	src/analysis/spill.c src/analysis/spill.h \

@@ -9,16 +9,19 @@ import sys
 
 import spool
 
-KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, WAIT, SLEEP = 2, 3, 4, 5, 6, 7, 8, 10, 15
+KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, WAIT, SLEEP, ASYNC_OP = 2, 3, 4, 5, 6, 7, 8, 10, 15, 16
 DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
-BIO_WRITE, BIO_FLUSH, BIO_META, BIO_DIRECT, BIO_SHARE = 1, 2, 8, 32, 128
+BIO_WRITE, BIO_FLUSH, BIO_META, BIO_READAHEAD, BIO_DIRECT, BIO_SHARE = 1, 2, 8, 16, 32, 128
 SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED = 1, 2, 4, 8
 
 Op = collections.namedtuple(
     "Op", "name kind pid tid dev inode offset size ret flags spans_lost begin end spans")
 Span = collections.namedtuple("Span", "kind begin end flags count who object")
 Bio = collections.namedtuple(
-    "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status")
+    "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status lane")
+# submitted, completed later; no other of the same (tid, lane) overlaps it
+Async = collections.namedtuple(
+    "Async", "name kind pid tid lane dev inode offset size ret flags begin end")
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
 Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
@@ -36,6 +39,7 @@ def span_names():
 class KernelSpool:
     def __init__(self, path):
         self.ops, self.bios, self.tasks, self.losses, self.waits = [], [], [], [], []
+        self.asyncs = []
         self.files, self.names, self.properties, self.sleeps = {}, {}, {}, {}
         kinds = span_names()
         meta = spool.read(os.path.join(path, "meta"))
@@ -57,6 +61,7 @@ class KernelSpool:
             for at, kind, time, end, flags, ident in spool.records(data):
                 self.record(data, at, kind, time, end, flags, ident, kinds, cpu)
         self.ops.sort(key=lambda op: op.begin)
+        self.asyncs.sort(key=lambda op: op.begin)
         self.bios.sort(key=lambda bio: bio.begin)
         self.tasks.sort(key=lambda task: task.noted)
 
@@ -74,11 +79,18 @@ class KernelSpool:
             self.ops.append(Op(text, op_kind, pid, ident, dev, inode,
                                None if offset == spool.OFFSET_UNKNOWN else offset,
                                size, ret, op_flags, lost, time, end, spans))
+        elif kind == ASYNC_OP:
+            pid, dev, inode, offset, size, ret, nr, op_flags, lane = struct.unpack_from(
+                "=IIQqIiHHI", data, at + 24)
+            text, op_kind = self.names[nr]
+            self.asyncs.append(Async(text, op_kind, pid, ident, lane, dev, inode,
+                                     None if offset == spool.OFFSET_UNKNOWN else offset,
+                                     size, ret, op_flags, time, end))
         elif kind == BIO:
-            issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status = \
-                struct.unpack_from("=QQQIIIIIIIi", data, at + 24)
+            issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status, lane = \
+                struct.unpack_from("=QQQIIIIIIIiI", data, at + 24)
             self.bios.append(Bio(time, issue, end, sector, inode, pid, ident, dev, size, bflags,
-                                 opid, otid, fdev, status))
+                                 opid, otid, fdev, status, lane))
         elif kind == FILE:
             dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
             path = data[at + 56:at + 56 + n].decode()
@@ -117,6 +129,11 @@ def check_shape(trace):
         for span in op.spans:
             assert op.begin <= span.begin <= span.end <= op.end, (op, span)
             assert span.kind != "NONE", op
+    last = {}
+    for op in trace.asyncs:
+        assert op.end == 0 or op.begin <= op.end, op
+        assert op.lane > 0 and last.get((op.tid, op.lane), 0) <= op.begin, op
+        last[op.tid, op.lane] = max(op.begin, op.end)
     for bio in trace.bios:
         assert bio.end == 0 or bio.begin <= bio.end, bio
         assert bio.issue == 0 or bio.begin <= bio.issue, bio
@@ -139,6 +156,9 @@ def dump(path):
         for span in op.spans:
             print(f"{'':12} {span.begin - op.begin:9} +{span.end - span.begin} {span.kind}"
                   f" n={span.count} who={span.who} flags={span.flags} {span.object:x}")
+    for op in trace.asyncs:
+        print(f"{op.begin - start:12} {op.end - op.begin:9} {op.tid}/{op.lane} {op.name} {trace.path(op)}"
+              f" off={op.offset} size={op.size} ret={op.ret} flags={op.flags}")
     for bio in trace.bios:
         print(f"{bio.begin - start:12} {bio.end - bio.begin:9} bio {bio}")
     check_shape(trace)

@@ -284,6 +284,29 @@ uint64_t collect_open_bios(struct kernelio *k)
 	return n;
 }
 
+uint64_t collect_open_asyncs(struct kernelio *k)
+{
+	int fd = bpf_map__fd(k->bpf->maps.asyncs);
+	uint64_t key[2], *before = NULL, n = 0;
+	struct {
+		struct eta_kernel_op op;
+		uint32_t rest[4];
+	} value;
+
+	while (bpf_map_get_next_key(fd, before, key) == 0) {
+		before = key;
+		if (bpf_map_lookup_elem(fd, key, &value))
+			continue;
+		n++;
+		/* through the page cache: over, with a result that nobody asked for */
+		value.op.head.end_ns = 0;
+		if (k->cpus)
+			store(&k->cpus[0], &value.op.head, &value.op.pid,
+			      sizeof(value.op) - sizeof(value.op.head));
+	}
+	return n;
+}
+
 int collect_counts(struct kernelio *k, struct kernelio_counts *counts)
 {
 	int rc = read_counters(k);

@@ -9,7 +9,8 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 	unsigned long long lost = counts->lost_all;
 
 	eta_note("kernel: %llu operations (%llu open at the end), %llu bios (%llu open), %llu lost",
-		 (unsigned long long)counts->recorded[ETA_RECORD_KERNEL_OP],
+		 (unsigned long long)(counts->recorded[ETA_RECORD_KERNEL_OP] +
+				      counts->recorded[ETA_RECORD_ASYNC_OP]),
 		 (unsigned long long)counts->open_ops,
 		 (unsigned long long)counts->recorded[ETA_RECORD_BIO],
 		 (unsigned long long)counts->open_bios, lost);
@@ -48,6 +49,9 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 	if (t->tasks_missed)
 		eta_warn("kernel: %llu threads not followed: too many at once (larger --threads)",
 			 (unsigned long long)t->tasks_missed);
+	if (t->asyncs_missed)
+		eta_warn("kernel: %llu asynchronous operations not followed: too many under way",
+			 (unsigned long long)t->asyncs_missed);
 	if (t->bios_missed)
 		eta_warn("kernel: %llu bios not followed: too many in flight",
 			 (unsigned long long)t->bios_missed);

@@ -37,6 +37,7 @@ struct kernelio {
 	size_t n_filter_keys;
 	struct kernelio_bpf *bpf;
 	struct bpf_link *links[KERNELIO_N_PROBES][2];
+	struct bpf_link **fault_links; /* n_cpus of them: the end of major faults */
 	bool takes[KERNELIO_N_PROBES][KERNELIO_N_BACKENDS];
 	uint8_t backend[KERNELIO_N_PROBES];    /* in use: enum kernelio_backend */
 	char why[KERNELIO_N_PROBES][96];       /* a probe that is not in use: the reason */
@@ -80,6 +81,13 @@ const struct probe *probes_row(size_t i);
 bool probes_wants(const struct kernelio *k, enum eta_level level);
 void probes_describe(struct kernelio *k);
 
+/*
+ * faults.c: the end of major page faults, which no tracepoint tells but the kernel's own count of
+ * them does. 0, or -errno with WHY (of SIZE bytes) saying what is refused.
+ */
+int faults_attach(struct kernelio *k, char *why, size_t size);
+void faults_detach(struct kernelio *k);
+
 /* How often the kernel skipped a probe because it was running on that CPU already. */
 uint64_t probes_missed(const struct kernelio *k);
 
@@ -98,6 +106,8 @@ int sleeps_tell(struct kernelio *k,
 int collect_start(struct kernelio *k);
 /* Returns once all that was in the rings is in the spool. */
 void collect_now(struct kernelio *k);
+/* The same of asynchronous operations that have not completed. */
+uint64_t collect_open_asyncs(struct kernelio *k);
 /* Ends the collector's thread after emptying the rings. */
 void collect_end(struct kernelio *k);
 /* Records of bios in flight; their number. */

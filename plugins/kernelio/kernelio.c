@@ -226,7 +226,7 @@ static unsigned late_writeback(struct kernelio *k)
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 {
 	struct kernelio_counts own;
-	uint64_t ops;
+	uint64_t ops, asyncs;
 	int rc;
 
 	if (!counts)
@@ -260,6 +260,10 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 			counts->exact = false;
 	}
 	counts->open_bios = collect_open_bios(k);
+	asyncs = collect_open_asyncs(k);
+	counts->open_ops += asyncs;
+	counts->recorded[ETA_RECORD_ASYNC_OP] += asyncs;
+	counts->produced[ETA_RECORD_ASYNC_OP] += asyncs;
 	counts->recorded[ETA_RECORD_BIO] += counts->open_bios;
 	counts->produced[ETA_RECORD_BIO] += counts->open_bios;
 	counts->dirty_bytes = dirty_left(k, &counts->totals);

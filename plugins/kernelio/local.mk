@@ -13,14 +13,19 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \
+	plugins/kernelio/bpf/fault.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
 	plugins/kernelio/bpf/function.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
 	plugins/kernelio/bpf/syscall.bpf.c \
 	plugins/kernelio/bpf/task.bpf.c \
+	plugins/kernelio/bpf/uring.bpf.c \
 	plugins/kernelio/bpf/wait.bpf.c
 bpf_headers = \
+	plugins/kernelio/bpf/aio.h \
+	plugins/kernelio/bpf/async.h \
 	plugins/kernelio/bpf/compat.h \
+	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \
 	plugins/kernelio/bpf/filter.h \
 	plugins/kernelio/bpf/follow.h \
@@ -34,6 +39,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/backend.c \
 	plugins/kernelio/backend.h \
 	plugins/kernelio/collect.c \
+	plugins/kernelio/faults.c \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/loss.c \
@@ -64,6 +70,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/backend.c \
 	plugins/kernelio/backend.h \
+	plugins/kernelio/faults.c \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/loss.c \
@@ -80,11 +87,13 @@ BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
 # One object per probe group, linked into one, with its loader generated. -mcpu=v3: atomic fetches.
 bpf_objects = \
 	plugins/kernelio/bpf/block.bpf.o \
+	plugins/kernelio/bpf/fault.bpf.o \
 	plugins/kernelio/bpf/fs.bpf.o \
 	plugins/kernelio/bpf/function.bpf.o \
 	plugins/kernelio/bpf/pagecache.bpf.o \
 	plugins/kernelio/bpf/syscall.bpf.o \
 	plugins/kernelio/bpf/task.bpf.o \
+	plugins/kernelio/bpf/uring.bpf.o \
 	plugins/kernelio/bpf/wait.bpf.o
 bpf_cflags = -O2 -g -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Werror
 CLEANFILES += $(bpf_objects) plugins/kernelio/kernelio.bpf.o plugins/kernelio/kernelio.skel.h

@@ -15,6 +15,7 @@
 /* X(record type, what): with a call go its parts in the page cache and in the file system. */
 #define RECORDS(X)                                                                                 \
 	X(KERNEL_OP, "vfs")                                                                        \
+	X(ASYNC_OP, "asynchronous")                                                                \
 	X(BIO, "block")                                                                            \
 	X(WAIT, "cpu")                                                                             \
 	X(FILE, "files")                                                                           \

@@ -90,6 +90,10 @@ int meta_create(struct kernelio *k)
 	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, #name);
 	KERNELIO_TURNED_SYSCALLS(X)
 #undef X
+#define X(id, region, kind)                                                                        \
+	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, region);
+	KERNELIO_OPERATIONS(X)
+#undef X
 	meta_property(k, "BACKENDS=%s", k->backends);
 	meta_property(k, "MISSING=%s", k->missing[0] ? k->missing : "none");
 	if (k->command[0])
@@ -119,6 +123,8 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 #undef X
 	meta_property(k, "TOTAL.operations=%llu",
 		      (unsigned long long)counts->recorded[ETA_RECORD_KERNEL_OP]);
+	meta_property(k, "TOTAL.async_operations=%llu",
+		      (unsigned long long)counts->recorded[ETA_RECORD_ASYNC_OP]);
 	meta_property(k, "TOTAL.open_operations=%llu", (unsigned long long)counts->open_ops);
 	meta_property(k, "TOTAL.open_bios=%llu", (unsigned long long)counts->open_bios);
 	meta_property(k, "TOTAL.dirty_bytes=%llu", (unsigned long long)counts->dirty_bytes);

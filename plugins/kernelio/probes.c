@@ -136,6 +136,9 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 #define X(name, kind, shape) { SYS_##name, { KERNELIO_SYS_##name, ETA_OP_##kind, SHAPE_##shape } },
 		KERNELIO_SYSCALLS(X)
 #undef X
+#define X(name, shape) { SYS_##name, { KERNELIO_SYS_QUEUE, ETA_OP_OTHER, SHAPE_##shape } },
+			KERNELIO_QUEUE_SYSCALLS(X)
+#undef X
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
@@ -448,6 +451,7 @@ void probes_detach(struct kernelio *k)
 {
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++)
 		detach_row(k, i);
+	faults_detach(k);
 }
 
 /* ---- all of it ---- */
@@ -517,6 +521,10 @@ int probes_load(struct kernelio *k)
 		report_load_failure(k, rc);
 		return rc;
 	}
+	/* faults are told by a pair of probes, one of which is no tracepoint */
+	if (choice[KERNELIO_PROBE_on_fault] &&
+	    faults_attach(k, k->why[KERNELIO_PROBE_on_fault], sizeof(k->why[0])))
+		choice[KERNELIO_PROBE_on_fault] = KERNELIO_BACKEND_NONE;
 	memcpy(k->backend, choice, sizeof(choice));
 	probes_describe(k);
 	return attach_rows(k, true);

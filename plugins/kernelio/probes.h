@@ -18,6 +18,9 @@
 	X(on_fork, sched_process_fork, VFS, REQUIRED)                                              \
 	X(on_exec, sched_process_exec, VFS, REQUIRED)                                              \
 	X(on_exit, sched_process_exit, VFS, REQUIRED)                                              \
+	X(on_uring_submit, io_uring_submit_req, VFS, EXTRA)                                        \
+	X(on_uring_submit_before_6_3, io_uring_submit_sqe, VFS, EXTRA)                             \
+	X(on_uring_complete, io_uring_complete, VFS, EXTRA)                                        \
 	X(on_get_pages, mm_filemap_get_pages, PAGECACHE, LEVEL)                                    \
 	X(on_sync_readahead, page_cache_sync_ra, PAGECACHE, EXTRA)                                 \
 	X(on_async_readahead, page_cache_async_ra, PAGECACHE, EXTRA)                               \
@@ -26,6 +29,7 @@
 	X(on_dirty_folio, writeback_dirty_folio, PAGECACHE, LEVEL)                                 \
 	X(on_balance_dirty_pages, balance_dirty_pages, PAGECACHE, LEVEL)                           \
 	X(on_wait_writeback, folio_wait_writeback, PAGECACHE, LEVEL)                               \
+	X(on_fault, mm_filemap_fault, PAGECACHE, EXTRA)                                            \
 	X(on_reclaim_begin, mm_vmscan_direct_reclaim_begin, PAGECACHE, LEVEL)                      \
 	X(on_reclaim_end, mm_vmscan_direct_reclaim_end, PAGECACHE, LEVEL)                          \
 	X(on_memcg_reclaim_begin, mm_vmscan_memcg_reclaim_begin, PAGECACHE, EXTRA)                 \

@@ -21,6 +21,9 @@ enum kernelio_shape {
 	SHAPE_COPY,	/* fd in, &offset, fd out, &offset, bytes: the file is the one written */
 	SHAPE_SPLICE,	/* the same, with a pipe on one side */
 	SHAPE_SENDFILE, /* fd out, fd in, &offset, bytes */
+	SHAPE_AIO,	/* from here on no operation itself: handed to bpf/aio.h */
+	SHAPE_AIO_SUBMIT = SHAPE_AIO, /* context, n, list */
+	SHAPE_AIO_REAP,		      /* context, least, n, events */
 };
 
 /* X(name, kind, shape): a system call that is an operation on a file. The NAME id is its place. */
@@ -55,6 +58,22 @@ enum kernelio_shape {
 	X(sendfile_to, sendfile, WRITE)                                                            \
 	X(splice_to, splice, WRITE)
 
+/* X(name, shape): system calls that submit or complete operations of the list below. */
+#define KERNELIO_QUEUE_SYSCALLS(X)                                                                 \
+	X(io_submit, AIO_SUBMIT)                                                                   \
+	X(io_getevents, AIO_REAP)                                                                  \
+	X(io_pgetevents, AIO_REAP)
+
+/* X(id, region, kind): operations that no system call is. */
+#define KERNELIO_OPERATIONS(X)                                                                     \
+	X(mmap_fault, "pagecache:mmap read fault", READ)                                           \
+	X(aio_read, "vfs:aio_read", READ)                                                          \
+	X(aio_write, "vfs:aio_write", WRITE)                                                       \
+	X(aio_fsync, "vfs:aio_fsync", SYNC)                                                        \
+	X(uring_read, "vfs:io_uring_read", READ)                                                   \
+	X(uring_write, "vfs:io_uring_write", WRITE)                                                \
+	X(uring_fsync, "vfs:io_uring_fsync", SYNC)
+
 enum kernelio_syscall {
 	KERNELIO_SYS_NONE,
 #define X(name, kind, shape) KERNELIO_SYS_##name,
@@ -63,7 +82,11 @@ enum kernelio_syscall {
 #define X(id, name, kind) KERNELIO_SYS_##id,
 		KERNELIO_TURNED_SYSCALLS(X)
 #undef X
-			KERNELIO_N_SYSCALLS,
+#define X(id, region, kind) KERNELIO_SYS_##id,
+			KERNELIO_OPERATIONS(X)
+#undef X
+				KERNELIO_N_SYSCALLS,
+	KERNELIO_SYS_QUEUE, /* the index of all of KERNELIO_QUEUE_SYSCALLS */
 };
 #define KERNELIO_SYS_TURNED KERNELIO_SYS_sendfile_to /* from here on */
 
@@ -107,6 +130,10 @@ struct file_key {
 	X(sleeps_unnamed, "sleeps whose place was not kept")                                       \
 	X(returns_missed, "functions whose return was not seen: spans that are missing")           \
 	X(skipped_calls, "system calls on files of the directory left out")                        \
+	X(async_read_bytes, "bytes read by asynchronous operations")                               \
+	X(async_written_bytes, "bytes written by asynchronous operations")                         \
+	X(faulted_bytes, "bytes of mapped pages that faults waited for")                           \
+	X(asyncs_missed, "asynchronous operations beyond those kept under way")                    \
 	X(filtered_calls, "system calls that the filters left out")                                \
 	X(compat_calls, "system calls of 32-bit programs, not traced")
 
@@ -116,7 +143,7 @@ struct kernelio_totals {
 #undef X
 };
 
-#define KERNELIO_N_TYPES 16 /* at least the number of record types */
+#define KERNELIO_N_TYPES 24 /* at least the number of record types */
 
 /* Kept by each CPU. A lost record is counted in both, so produced = recorded + lost. */
 struct kernelio_cpu {

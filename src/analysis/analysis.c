@@ -47,6 +47,7 @@ void engine_close(struct engine *e)
 	regions_free(&e->regions);
 	resources_free(&e->resources);
 	baseline_free(&e->baseline);
+	free(e->selves);
 	free(e->references);
 	free(e->pool);
 	free(e->file_sums);
@@ -142,7 +143,7 @@ int engine_read(struct engine *e)
 		rc = cut_to_window(e);
 	if (!rc)
 		span(e);
-	return rc;
+	return rc ? rc : engine_selves(e);
 }
 
 static int run(struct engine *e, struct analysis *a)

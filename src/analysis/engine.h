@@ -60,7 +60,9 @@ struct engine {
 			  */
 	struct regions regions;
 	struct location_result *locations; /* per definition */
-	struct classes classes;		   /* of all threads */
+	uint32_t *
+		selves; /* per definition: the location of the thread whose lane it is, or itself */
+	struct classes classes; /* of all threads */
 	struct callsites callsites;
 	struct class_references *references; /* per class */
 	struct reference *pool;		     /* all references */
@@ -95,6 +97,8 @@ int engine_progress(struct engine *e, uint64_t events);
 /* pass.c: all locations to tallies, classes and the spill. */
 int engine_pass(struct engine *e);
 void engine_locations_free(struct engine *e);
+/* selves.c: fills `selves`; lanes live as long as their thread. */
+int engine_selves(struct engine *e);
 /* sweep.c: which operations met no other thread's, for REFERENCE_SOLO. */
 int engine_solo(struct engine *e);
 /* references.c: falls back, finds the bounds. The minimum's operation is known at once. */

@@ -160,16 +160,27 @@ static int next_boundary(struct sweep *s, struct lane *l)
 	return sweep_push(s, boundary_of(s, l, LANE_BEGINS, l->next_ns));
 }
 
+/*
+ * Of those that overlap in one thread none is another's company, and whose it would be is not asked
+ * for the little that they do outside of devices.
+ */
+static bool has_company(const struct sweep *s, const struct lane *l)
+{
+	return !s->engine->defs->locations[l->location].lane;
+}
+
 static int operation_begins(struct sweep *s, struct lane *l)
 {
 	s->n_owned += l->owned;
+	l->next = 0;
+	l->next_ns = l->op.begin_ns;
+	if (!has_company(s, l))
+		return next_boundary(s, l);
 	file_enter(s, l);
 	if (s->plan->needs_fs)
 		user_enter(s, &s->fs[l->op.dev], l);
 	if (s->plan->needs_dirty && l->op.dirties)
 		user_enter(s, &s->dirty, l);
-	l->next = 0;
-	l->next_ns = l->op.begin_ns;
 	return next_boundary(s, l);
 }
 
@@ -177,10 +188,11 @@ static int operation_ends(struct sweep *s, struct lane *l)
 {
 	int rc = 0;
 
-	file_leave(s, l);
-	if (s->plan->needs_fs)
+	if (has_company(s, l))
+		file_leave(s, l);
+	if (s->plan->needs_fs && has_company(s, l))
 		user_leave(s, &s->fs[l->op.dev], l, l->op.end_ns);
-	if (s->plan->needs_dirty && l->op.dirties)
+	if (s->plan->needs_dirty && l->op.dirties && has_company(s, l))
 		user_leave(s, &s->dirty, l, l->op.end_ns);
 	s->n_owned -= l->owned;
 	if (l->owned)
@@ -198,7 +210,7 @@ static int stretch_begins(struct sweep *s, struct lane *l)
 	} else {
 		/* a request that waits before the queue is in others' way as one that is in it */
 		if (st->cell == CELL_BLOCK_HELD_BACK)
-			request_begins(s, l, l, st->what, now);
+			request_begins(s, l, lane_self(s, l), st->what, now);
 		watch_begin(s, l, st, now);
 	}
 	l->state = LANE_IN_STRETCH;
@@ -217,7 +229,7 @@ static int stretch_ends(struct sweep *s, struct lane *l)
 		l->contended[l->next - 1] |= watch_end(s, l, now);
 		l->met_any |= l->fs_wide && l->contended[l->next - 1];
 		if (st->cell == CELL_BLOCK_HELD_BACK)
-			request_ends(s, l, l, st->what, now);
+			request_ends(s, l, lane_self(s, l), st->what, now);
 	}
 	return next_boundary(s, l);
 }
@@ -258,10 +270,10 @@ static struct lane *owner_of(struct sweep *s, struct lane *l)
 	uint32_t location, lane;
 
 	if (l->bio.owner == 0 || l->bio.owner == s->engine->defs->locations[l->location].tid)
-		return l;
+		return lane_self(s, l);
 	location = sweep_location(s->plan, l->bio.owner, l->bio.begin_ns);
 	lane = location == ETA_NONE ? LANE_NONE : s->plan->lane_of[location];
-	return lane == LANE_NONE ? l : &s->lanes[lane];
+	return lane_self(s, lane == LANE_NONE ? l : &s->lanes[lane]);
 }
 
 int lane_bio_begins(struct sweep *s, struct lane *l)

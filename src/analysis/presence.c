@@ -147,7 +147,7 @@ static void tell_watchers(struct sweep *s, struct presence *p, const struct lane
 			  uint64_t since_ns, uint64_t now)
 {
 	for (uint32_t i = 0; i < p->watchers.n; i++)
-		if (&s->lanes[p->watchers.lanes[i]] != user)
+		if (lane_self(s, &s->lanes[p->watchers.lanes[i]]) != user)
 			tell(s, p, &s->lanes[p->watchers.lanes[i]], user, since_ns, now);
 }
 
@@ -181,7 +181,7 @@ void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_
 		p->users.dev = dev;
 		party_add(s, &p->users, owner);
 	}
-	if (owner != l) {
+	if (owner != lane_self(s, l)) {
 		l->own[dev].active++;
 		l->own[dev].arrivals++;
 	}
@@ -194,7 +194,7 @@ void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t 
 
 	p->active--;
 	own->active--;
-	if (owner != l)
+	if (owner != lane_self(s, l))
 		l->own[dev].active--;
 	if (--own->charged == 0) {
 		tell_watchers(s, p, owner, own->since_ns, now);
@@ -232,8 +232,8 @@ static void own_part(const struct sweep *s, const struct lane *l, uint32_t *acti
 	if (p == &s->dirty) {
 		*active = l->op.dirties;
 	} else if (is_device(s, p)) {
-		*active = l->own[p - s->device].active;
-		*arrivals = l->own[p - s->device].arrivals;
+		*active = lane_self(s, l)->own[p - s->device].active;
+		*arrivals = lane_self(s, l)->own[p - s->device].arrivals;
 	} else {
 		*active = 1;
 	}
@@ -252,8 +252,9 @@ void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint
 	l->watch_listed = l->lost_cells >> st->cell & 1;
 	if (!l->watch_listed)
 		return;
-	l->watch_ahead = is_device(s, l->watched) &&
-			 l->watched->users.n > (l->own[l->watched - s->device].charged > 0);
+	l->watch_ahead =
+		is_device(s, l->watched) &&
+		l->watched->users.n > (lane_self(s, l)->own[l->watched - s->device].charged > 0);
 	l->watched->watchers.role = ROLE_WATCH;
 	party_add(s, &l->watched->watchers, l);
 }
@@ -274,7 +275,7 @@ bool watch_end(struct sweep *s, struct lane *l, uint64_t now)
 		for (uint32_t i = 0; i < p->users.n; i++) {
 			struct lane *user = &s->lanes[p->users.lanes[i]];
 
-			if (user != l)
+			if (user != lane_self(s, l))
 				tell(s, p, l, user, user_since(user, p), now);
 		}
 		party_remove(s, &p->watchers, l);

@@ -238,6 +238,29 @@ uint32_t sweep_location(const struct sweep_plan *plan, uint32_t tid, uint64_t ti
 	return found;
 }
 
+/* Of a thread that does nothing but what lanes have, its first lane stands for it. */
+static int find_selves(struct sweep_plan *plan)
+{
+	const struct engine *e = plan->engine;
+	uint32_t n = e->defs->n_locations;
+	uint32_t *first = calloc(n ? n : 1, sizeof(*first));
+
+	if (!first)
+		return -ENOMEM;
+	memcpy(first, plan->lane_of, n * sizeof(*first));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t lane = plan->lane_of[i], *self = &first[e->selves[i]];
+
+		if (lane == LANE_NONE)
+			continue;
+		if (*self == LANE_NONE)
+			*self = lane;
+		plan->selves[lane] = *self;
+	}
+	free(first);
+	return 0;
+}
+
 static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 {
 	uint32_t n = e->defs->n_locations ? e->defs->n_locations : 1;
@@ -253,8 +276,9 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 			plan->file_cells |= 1ull << c;
 	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
 	plan->lane_of = calloc(n, sizeof(*plan->lane_of));
+	plan->selves = calloc(n, sizeof(*plan->selves));
 	plan->ranks = calloc(n, sizeof(*plan->ranks));
-	if (!plan->by_tid || !plan->lane_of || !plan->ranks)
+	if (!plan->by_tid || !plan->lane_of || !plan->selves || !plan->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations; i++) {
 		const struct location_result *r = &e->locations[i];
@@ -263,11 +287,11 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 		if (any)
 			plan->ranks[plan->n_lanes] = rank_of(e->defs, i);
 		plan->lane_of[i] = any ? plan->n_lanes++ : LANE_NONE;
-		if (e->defs->locations[i].tid)
+		if (e->defs->locations[i].tid && !e->defs->locations[i].lane)
 			plan->by_tid[plan->n_by_tid++] = i;
 	}
 	qsort_r(plan->by_tid, plan->n_by_tid, sizeof(*plan->by_tid), by_tid_and_begin, e);
-	return 0;
+	return find_selves(plan);
 }
 
 struct windows {
@@ -313,6 +337,7 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(times);
 	free(plan.by_tid);
 	free(plan.lane_of);
+	free(plan.selves);
 	free(plan.ranks);
 	return rc;
 }

@@ -144,6 +144,7 @@ struct sweep_plan {
 	uint32_t *by_tid;    /* locations with threads, ascending tid, then begin */
 	uint32_t n_by_tid;
 	uint32_t *lane_of; /* per location; LANE_NONE */
+	uint32_t *selves;  /* per lane: the one that stands for all of its thread */
 	uint64_t *ranks;   /* per lane: see rank_of() of settle.c */
 	uint32_t n_lanes;
 };
@@ -186,6 +187,12 @@ static inline struct boundary boundary_of(const struct sweep *s, const struct la
 {
 	return (struct boundary){ .time_ns = time_ns,
 				  .order = (uint64_t)kind << 32 | (uint64_t)(l - s->lanes) };
+}
+
+/* The lane that stands for all of L's thread: what that does at once is in nobody's way. */
+static inline struct lane *lane_self(const struct sweep *s, const struct lane *l)
+{
+	return &s->lanes[s->plan->selves[l - s->lanes]];
 }
 
 /* presence.c: who else is there, and for how long. */

@@ -13,16 +13,21 @@ need_bpf()
 
 BYTES, BLOCK = 256 << 10, 4096
 N = BYTES // BLOCK
-# job: options of it, system calls per block
+SYNC = 6  # of enum eta_op_kind
+# job: options of it, system calls per block, else how its operations are called
 JOBS = {
     "buffered": (["--ioengine=psync"], 1),
     "direct": (["--ioengine=psync", "--direct=1"], 1),
     "sync": (["--ioengine=psync", "--sync=1"], 1),
     "fsync": (["--ioengine=psync", "--fsync=1"], 1),
     "mmap": (["--ioengine=mmap"], 0),
-    "libaio": (["--ioengine=libaio", "--direct=1", "--iodepth=4"], 0),
-    "uring": (["--ioengine=io_uring", "--direct=1", "--iodepth=4"], 0),
-    "uring-buffered": (["--ioengine=io_uring", "--iodepth=4"], 0),
+    "libaio": (["--ioengine=libaio", "--direct=1", "--iodepth=4"], "aio"),
+    "libaio-buffered": (["--ioengine=libaio", "--iodepth=4"], "aio"),
+    "uring": (["--ioengine=io_uring", "--direct=1", "--iodepth=4"], "io_uring"),
+    "uring-buffered": (["--ioengine=io_uring", "--iodepth=4"], "io_uring"),
+    "uring-registered": (["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--registerfiles=1",
+                          "--fixedbufs=1"], "io_uring"),
+    "uring-polled": (["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--sqthread_poll=1"], "io_uring"),
 }
 # kernel threads that write the journal, by the beginning of their names
 JOURNALS = {"ext4": "jbd2/", "xfs": "kworker/", "btrfs": "kworker/"}
@@ -37,6 +42,28 @@ def fio(folder, rw):
     return command
 
 
+def check_asyncs(what, spool, inode, queue, write, direct):
+    """Each transfer is an operation from its submission to its completion."""
+    ops = [op for op in spool.asyncs if op.inode == inode and op.kind != SYNC]
+    assert {op.name for op in ops} == {f"vfs:{queue}_{'write' if write else 'read'}"}, what
+    assert sorted(op.offset for op in ops) == list(range(0, BYTES, BLOCK)), (what, len(ops))
+    assert all(op.size == op.ret == BLOCK and op.end for op in ops), what
+    assert all(bool(op.flags & kernel_spool.DIRECT) == direct for op in ops), what
+    assert len({op.tid for op in ops}) == 1, what
+    # an operation that was direct has its requests, made and over while it is under way
+    bios = collections.Counter()
+    for op in ops:
+        for bio in spool.bios:
+            if (bio.owner_tid, bio.lane) == (op.tid, op.lane) and op.begin <= bio.begin <= op.end:
+                # readahead goes on when the page that was asked for is there
+                assert bio.inode == inode and (
+                    bio.end <= op.end or bio.flags & kernel_spool.BIO_READAHEAD), (what, op, bio)
+                bios[op] += bio.bytes
+    if direct and what[0] != "btrfs":
+        assert all(bios[op] == BLOCK for op in ops), (what, bios)
+    return ops[0].tid
+
+
 def check(kind, folder, rw):
     spool = trace(f"{kind}-{rw}", *fio(folder, rw), options=["--wait-writeback=20"])
     nothing_lost(spool)
@@ -46,13 +73,17 @@ def check(kind, folder, rw):
         what = (kind, rw, name)
         inode = os.stat(os.path.join(folder, name)).st_ino
         ops = [op for op in spool.ops if op.inode == inode and os.path.basename(spool.path(op)) == name]
+        direct = "--direct=1" in options
+        queue = None
+        if isinstance(calls, str):
+            queue, calls = calls, 0
+            tid = check_asyncs(what, spool, inode, queue, write, direct)
         transfers = [op for op in ops if op.name == ("pwrite64" if write else "pread64")]
         assert len(transfers) == calls * N, (what, len(transfers))
         assert [op.offset for op in transfers] == list(range(0, calls * BYTES, BLOCK)), what
         assert all(op.size == op.ret == BLOCK for op in transfers), what
         if "--fsync=1" in options and write:
             assert len([op for op in ops if op.name == "fsync"]) == N - 1, what
-        direct = "--direct=1" in options
         assert all(bool(op.flags & kernel_spool.DIRECT) == direct for op in transfers), what
         assert all(bool(op.flags & kernel_spool.SYNC) == ("--sync=1" in options) for op in transfers), what
         bios = [bio for bio in spool.bios if bio.inode == inode
@@ -68,15 +99,18 @@ def check(kind, folder, rw):
         assert len(moved) == 1, (what, moved)
         (owner, total), = moved.items()
         assert comms[owner] == "fio" and all(op.tid == owner for op in transfers), (what, owner)
+        assert queue is None or tid == owner, (what, tid, owner)
         if kind == "btrfs" and direct and not write:
             assert BYTES <= total <= 2 * BYTES, (what, total)  # falls back to the page cache, reads ahead
         else:
             assert total == BYTES, (what, total)
         if direct and kind != "btrfs":
             assert all(bio.flags & kernel_spool.BIO_DIRECT for bio in bios), what
-        workers.update(comms[bio.tid] for bio in bios if comms[bio.tid].startswith("iou-"))
-        assert all(comms[bio.tid] == f"iou-wrk-{owner}" for bio in bios
-                   if comms[bio.tid].startswith("iou-")), (what, owner)
+        helpers = {comms[bio.tid] for bio in bios if comms[bio.tid].startswith("iou-")}
+        workers.update(helpers)
+        assert helpers <= {f"iou-wrk-{owner}", f"iou-sqp-{owner}"} | {
+            f"iou-wrk-{task.tid}" for task in spool.tasks if task.comm == f"iou-sqp-{owner}"}, (
+                what, owner, helpers)
         if transfers and not direct:
             part = "PAGECACHE_WRITE" if write else "PAGECACHE_READ"
             assert all(part in kinds(op) for op in transfers), what
@@ -89,9 +123,43 @@ def check(kind, folder, rw):
             journals.add(kind)
 
 
+# as often as the kernel says that a page had to be read (sequential ones come by readahead, too)
+FAULTS = """
+import mmap, os, resource, sys
+def majors(): return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for advice in mmap.MADV_RANDOM, mmap.MADV_NORMAL:
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as pages:
+        pages.madvise(advice)
+        before = majors()
+        for at in range(0, len(pages), 4096):
+            pages[at]
+        print(majors() - before, flush=True)
+"""
+
+
+def check_faults(kind, folder):
+    file = os.path.join(folder, "buffered")
+    out = os.path.join(folder, "majors")
+    spool = trace(f"{kind}-faults", "sh", "-c", 'exec "$@" >"$0"', out, "/usr/bin/python3", "-c", FAULTS, file)
+    nothing_lost(spool)
+    majors = [int(line) for line in open(out)]
+    inode = os.stat(file).st_ino
+    faults = [op for op in spool.ops if op.name == "pagecache:mmap read fault" and op.inode == inode]
+    assert majors[0] == N and 0 < majors[1] < N, (kind, majors)
+    assert len(faults) == sum(majors), (kind, len(faults), majors)
+    assert [op.offset for op in faults[:N]] == list(range(0, BYTES, BLOCK)), kind
+    assert all(op.size == op.ret == BLOCK and op.flags & kernel_spool.MISS for op in faults), kind
+    assert all("SLEEP" in kinds(op) for op in faults[:N]), kind
+    moved = sum(bio.bytes for bio in spool.bios if bio.inode == inode and not bio.flags & kernel_spool.BIO_WRITE)
+    assert moved == 2 * BYTES, (kind, moved)
+
+
 for kind, megabytes in ("ext4", 64), ("xfs", 320), ("btrfs", 128):
     device, folder = loop_fs(kind, megabytes)
     check(kind, folder, "write")
     check(kind, folder, "read")
+    check_faults(kind, folder)
 assert workers, "no worker of io_uring wrote"
 assert "ext4" in journals, "jbd2 wrote nothing"

@@ -1,5 +1,6 @@
 /* Block requests: one record per bio, from queue to completion, with whose data it carries. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "async.h"
 #include "follow.h"
 #include "owner.h"
 
@@ -368,7 +369,10 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		} else if (st->direct.iocb) {
 			flags |= ETA_BIO_DIRECT;
 			file = st->direct.file;
+			value.record.lane = st->direct.lane;
 		}
+	} else if (st && data && !st->active && !(flags & ETA_BIO_WRITE)) {
+		value.record.lane = async_lane_of(st, &file);
 	}
 	if (!request_passes(st, &file, bio->bi_bdev->bd_dev, flags & ETA_BIO_WRITE))
 		return 0;

@@ -38,10 +38,15 @@ static __always_inline bool task_is_compat(struct task_struct *task)
  * to costs a call of bpf_probe_read_kernel (10 ns). Since 6.2 bpf_rdonly_cast makes it a pointer
  * whose fields are plain loads with a fault handler.
  */
+#ifdef KERNELIO_NO_CAST /* libbpf's linker takes such an extern from one object only */
+#define HAVE_CAST 0
+#define CAST(type, pointer) ((type *)(pointer))
+#else
 extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
 #define HAVE_CAST (&bpf_rdonly_cast != NULL)
 #define CAST(type, pointer)                                                                        \
 	((type *)bpf_rdonly_cast((const void *)(pointer), bpf_core_type_id_kernel(type)))
+#endif
 
 /* Linux 6.18 (53fbef56e07d) wrapped page and folio flags into memdesc_flags_t. */
 typedef struct {

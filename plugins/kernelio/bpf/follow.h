@@ -38,6 +38,8 @@ static __always_inline int task_take(struct task_struct *task)
 	st->for_tid = 0;
 	st->dirtied.inode = 0;
 	st->direct.iocb = 0;
+	__builtin_memset(&st->async, 0, sizeof(st->async));
+	st->fault.mapping = 0;
 	own->slot = slot;
 	own->member = 1;
 	task_leave(task, 0);
@@ -59,10 +61,18 @@ static __always_inline void slot_release(struct task_slot *own)
 #define TASK_IS_IO_WORKER 0x00000010 /* PF_IO_WORKER */
 #define WORKER_NAME_BYTES 8	     /* "iou-wrk-", "iou-sqp-", then the thread it works for */
 
+/* Threads that poll a ring's submissions -> the thread whose ring it is. They have workers, too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} pollers __weak SEC(".maps");
+
 static __noinline struct task_state *worker_take(struct task_struct *task)
 {
 	struct task_slot *own = bpf_task_storage_get(&tasks, task->group_leader, NULL, 0);
-	uint32_t zero = 0, *slot, tid = 0;
+	uint32_t zero = 0, *slot, *polls_for, own_tid = task->pid, tid = 0;
 	struct task_state *st;
 	char name[16];
 
@@ -83,6 +93,11 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 			break;
 		tid = tid * 10 + (name[i] - '0');
 	}
+	polls_for = bpf_map_lookup_elem(&pollers, &tid);
+	if (name[4] == 's') /* "iou-sqp-" */
+		bpf_map_update_elem(&pollers, &own_tid, &tid, BPF_ANY);
+	else if (polls_for)
+		tid = *polls_for;
 	st->for_tid = tid;
 	st->switched = 1;
 	return st;

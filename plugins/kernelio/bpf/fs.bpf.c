@@ -1,5 +1,6 @@
 /* File systems: write loop, sync and writing pages of each, direct I/O through iomap. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "async.h"
 #include "follow.h"
 
 #include "plugins/kernelio/file-systems.h"
@@ -112,18 +113,21 @@ int BPF_PROG(on_dio_submit, struct kiocb *iocb)
 	inode = BPF_CORE_READ(iocb, ki_filp, f_mapping, host);
 	st->direct.file.inode = BPF_CORE_READ(inode, i_ino);
 	st->direct.file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	st->direct.lane = async_lane(st, iocb);
 	st->direct.iocb = (uint64_t)iocb;
 	return 0;
 }
 
 /* In an interrupt it is of some other thread's. */
 SEC("tp_btf/iomap_dio_complete")
-int BPF_PROG(on_dio_submitted, struct kiocb *iocb)
+int BPF_PROG(on_dio_submitted, struct kiocb *iocb, int error, ssize_t ret)
 {
 	struct task_state *st = current_state();
 
 	if (st && st->direct.iocb == (uint64_t)iocb)
-		st->direct.iocb = 0;
+		st->direct.iocb = 0; /* at once; what the call makes of that io_getevents tells */
+	else
+		async_direct_end(iocb, ret);
 	return 0;
 }
 

@@ -205,6 +205,35 @@ struct request {
 
 struct kiocb {
 	struct file *ki_filp;
+	loff_t ki_pos;
+};
+
+struct io_event {
+	uint64_t data, obj;
+};
+
+/* begins with a struct kiocb */
+struct aio_kiocb {
+	struct io_event ki_res;
+};
+
+struct io_cqe {
+	int32_t res;
+	int fd;
+};
+
+struct io_kiocb {
+	struct file *file;
+	uint8_t opcode;
+	unsigned int flags;
+	struct io_cqe cqe;
+};
+
+/* in a struct io_kiocb, at its begin */
+struct io_rw {
+	struct kiocb kiocb;
+	uint64_t addr;
+	uint32_t len;
 };
 
 /* only passed through */

@@ -5,6 +5,26 @@
 
 #include "filter.h"
 
+#define MAX_IOVECS 16
+
+struct user_iovec {
+	uint64_t base, bytes;
+};
+
+static __always_inline uint64_t iovec_bytes(uint64_t user, uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < MAX_IOVECS && i < n; i++) {
+		struct user_iovec iovec;
+
+		if (bpf_probe_read_user(&iovec, sizeof(iovec), (void *)(user + i * sizeof(iovec))))
+			break;
+		sum += iovec.bytes;
+	}
+	return sum;
+}
+
 /* Where the function itself was seen, its bounds are those of the stamps. */
 static __always_inline uint8_t stamp_flags(const struct task_state *st, uint8_t kind)
 {
@@ -22,7 +42,8 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 		span_add_full(st, ETA_SPAN_READAHEAD, st->now.readahead_ns,
 			      st->now.readahead_end_ns, ETA_SPAN_SYNTHETIC, 0, 0,
 			      st->now.pages_added);
-	if (st->now.cache_read_ns)
+	/* a fault is one itself, not filemap_read's */
+	if (st->now.cache_read_ns && st->op.syscall != KERNELIO_SYS_mmap_fault)
 		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns,
 			      st->now.cache_read_end_ns ?: now,
 			      stamp_flags(st, ETA_SPAN_PAGECACHE_READ), 0, bytes,

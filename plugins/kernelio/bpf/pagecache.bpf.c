@@ -1,5 +1,6 @@
 /* Page cache: lookup, readahead, dirtying, throttling, waiting for writeback, reclaim. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "fault.h"
 #include "follow.h"
 #include "owner.h"
 
@@ -41,6 +42,11 @@ int BPF_PROG(on_sync_readahead)
 SEC("tp_btf/page_cache_async_ra")
 int BPF_PROG(on_async_readahead)
 {
+	struct task_state *st = current_state();
+
+	/* a fault on a page that is there: none that reads */
+	if (st && !st->active)
+		st->fault.mapping = 0;
 	return readahead_begin();
 }
 
@@ -53,9 +59,9 @@ int BPF_PROG(on_unbounded_readahead)
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = current_state();
 
-	if (!st)
+	if (!st || (!st->active && !fault_begin(st, folio->mapping)))
 		return 0;
 	st->now.pages_added += folio_pages(folio);
 	if (st->now.kind == ETA_OP_READ) {

@@ -12,7 +12,8 @@
 #define MAX_SPANS 120
 #define MAX_LOCKS 4 /* a power of two */
 #define SEEN_FILES 8
-#define LOCK_OWNER_FLAGS 7UL  /* low bits of a lock's owner, not part of the pointer */
+#define LOCK_OWNER_FLAGS 7UL /* low bits of a lock's owner, not part of the pointer */
+#define ASYNC_LANES 1024
 #define MAX_FUNCTION_SPANS 32 /* a power of two above every kind of span */
 
 enum off_cpu {
@@ -27,6 +28,13 @@ enum owned {
 	OWNED_NOT,
 	OWNED,
 	OWNED_AT_EXIT,
+};
+
+/* Which asynchronous operation: its request's address, or the address and process of its iocb. */
+struct async_key {
+	uint64_t id;
+	uint32_t tgid;
+	uint32_t zero;
 };
 
 struct lock_wait {
@@ -63,7 +71,22 @@ struct task_state {
 	struct {
 		uint64_t iocb;
 		struct file_key file;
+		uint32_t lane;
 	} direct;
+
+	/* asynchronous operations: see async.h */
+	struct {
+		uint64_t lanes[ASYNC_LANES / 64]; /* bits: in use */
+		struct async_key last;		  /* submitted last; id 0: none */
+		uint64_t list; /* inside of a call that a queue is served by: its array, */
+		uint32_t n;    /* and the number of its elements */
+		uint8_t call;  /* enum kernelio_shape; 0: in none */
+	} async;
+
+	/* a page fault on a file's mapping, as far as it is not known to read */
+	struct {
+		uint64_t begin_ns, mapping, index;
+	} fault;
 
 	/* off the CPU outside of operations */
 	struct {

@@ -1,5 +1,6 @@
 /* System calls on files: the operation opens at sys_enter and leaves as one record at sys_exit. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "aio.h"
 #include "file.h"
 #include "follow.h"
 #include "operation.h"
@@ -10,15 +11,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile struct kernelio_syscall_info syscalls[KERNELIO_MAX_SYSCALL_NR];
 
 #define AT_FILE_POSITION -1
-#define MAX_IOVECS 16
 #define MAX_TRANSFER_BYTES 0x7ffff000 /* the kernel's own limit */
 
 /* The process whose open files are told. */
 uint32_t files_tgid;
-
-struct user_iovec {
-	uint64_t base, bytes;
-};
 
 /* Makes F the operation's file. false: the operation is not to be traced. */
 static __always_inline bool file_take(struct task_state *st, struct file_facts *f, bool opened)
@@ -33,20 +29,6 @@ static __always_inline bool file_take(struct task_state *st, struct file_facts *
 	st->op.inode = f->key.inode;
 	st->op.op_flags = operation_flags(f->flags);
 	return true;
-}
-
-static __always_inline uint64_t iovec_bytes(uint64_t user, uint64_t n)
-{
-	uint64_t sum = 0;
-
-	for (uint64_t i = 0; i < MAX_IOVECS && i < n; i++) {
-		struct user_iovec iovec;
-
-		if (bpf_probe_read_user(&iovec, sizeof(iovec), (void *)(user + i * sizeof(iovec))))
-			break;
-		sum += iovec.bytes;
-	}
-	return sum;
 }
 
 /* Size and offset of the transfer, as the arguments give them. */
@@ -163,6 +145,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		TOTAL_ADD(compat_calls, 1);
 		return 0;
 	}
+	if (info->shape >= SHAPE_AIO)
+		return aio_enter(st, info->shape, SYSCALL_ARG1(regs),
+				 info->shape == SHAPE_AIO_SUBMIT ? SYSCALL_ARG2(regs)
+								 : SYSCALL_ARG3(regs));
 	if (info->shape != SHAPE_RETURNS) {
 		fd = SYSCALL_ARG0(regs);
 		if (info->shape == SHAPE_COPY)
@@ -227,8 +213,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	struct file_facts f;
 	uint64_t now;
 
-	if (!st || !st->active)
+	if (!st)
 		return 0;
+	/* a fault that no end was told of has no shape, and does not end here */
+	if (!st->active || st->now.shape == SHAPE_NONE)
+		return st->async.call ? aio_exit(st, ret) : 0;
 	st->active = 0; /* first: what an interrupt meets from here on is not in the operation */
 	barrier();
 	now = bpf_ktime_get_ns();

@@ -63,7 +63,8 @@ int on_each_task(struct bpf_iter__task *ctx)
 	if (close_open) {
 		st = task_state_of(task);
 		/* an open that has not ended has no file yet that could pass the filters */
-		if (st && st->active && !(FILES_FILTERED && !st->op.inode)) {
+		if (st && st->active && st->now.shape != SHAPE_NONE &&
+		    !(FILES_FILTERED && !st->op.inode)) {
 			st->op.head.id = st->tid;
 			st->op.pid = st->pid;
 			st->op.head.units = sizeof(st->op) / ETA_UNIT_BYTES;

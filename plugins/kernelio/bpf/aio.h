@@ -1,0 +1,197 @@
+/* libaio: io_submit's list becomes operations, io_getevents' events end them. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_AIO_H
+#define KERNELIO_AIO_H
+
+#include "async.h"
+#include "operation.h"
+
+#define MAX_AIO_LIST 4096
+
+/* As in linux/aio_abi.h, little endian. */
+struct user_iocb {
+	uint64_t data;
+	uint32_t key, rw_flags;
+	uint16_t opcode;
+	uint16_t priority;
+	uint32_t fd;
+	uint64_t buffer, bytes;
+	int64_t offset;
+	uint64_t reserved;
+	uint32_t flags, event_fd;
+};
+
+struct user_event {
+	uint64_t data, iocb;
+	int64_t res, res2;
+};
+
+/* X(opcode of linux/aio_abi.h, operation, ETA_OP_ kind, bytes are the number of iovecs) */
+#define AIO_OPCODES(X)                                                                             \
+	X(0, aio_read, READ, false)                                                                \
+	X(1, aio_write, WRITE, false)                                                              \
+	X(2, aio_fsync, SYNC, false)                                                               \
+	X(3, aio_fsync, SYNC, false)                                                               \
+	X(7, aio_read, READ, true)                                                                 \
+	X(8, aio_write, WRITE, true)
+
+/* Room for one of the list, which would be too much for the stack. */
+struct aio_room {
+	struct async_op async;
+	struct user_iocb iocb;
+	struct file_facts f;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct aio_room);
+} aio_room SEC(".maps");
+
+struct aio_walk {
+	struct task_state *st;
+	uint64_t list;
+	uint32_t n;
+	uint32_t submitted; /* of those, at the end of io_submit */
+};
+
+static __noinline int aio_submit(struct task_state *st, uint64_t address)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct async_key key = { .id = address };
+	uint32_t kind, zero = 0;
+	struct aio_room *room = bpf_map_lookup_elem(&aio_room, &zero);
+	bool vector;
+
+	if (!st || !room || bpf_probe_read_user(&room->iocb, sizeof(room->iocb), (void *)address))
+		return 0;
+	switch (room->iocb.opcode) {
+#define X(number, name, of_kind, of_vector)                                                        \
+	case number:                                                                               \
+		room->async.op.syscall = KERNELIO_SYS_##name;                                      \
+		kind = ETA_OP_##of_kind;                                                           \
+		vector = of_vector;                                                                \
+		break;
+		AIO_OPCODES(X)
+#undef X
+	default:
+		return 0;
+	}
+	if (!facts_get(task, room->iocb.fd, &room->f))
+		return 0;
+	if (!kind_passes(kind)) {
+		TOTAL_ADD(filtered_calls, 1);
+		return 0;
+	}
+	if (!file_wanted(st, &room->f, false))
+		return 0;
+	room->async.op.dev = room->f.key.dev;
+	room->async.op.inode = room->f.key.inode;
+	room->async.op.op_flags = operation_flags(room->f.flags);
+	room->async.op.offset = kind == ETA_OP_SYNC ? ETA_OFFSET_UNKNOWN : room->iocb.offset;
+	room->async.op.size = 0;
+	room->async.unknown = 0;
+	if (kind != ETA_OP_SYNC)
+		room->async.op.size = vector ? iovec_bytes(room->iocb.buffer, room->iocb.bytes)
+					     : room->iocb.bytes;
+	key.tgid = st->pid;
+	return async_begin(st, &key, &room->async);
+}
+
+/* One step of io_submit's begin, for bpf_loop: 1 ends the walk. */
+static long aio_submit_step(uint32_t i, struct aio_walk *walk)
+{
+	uint64_t address;
+
+	if (i >= walk->n ||
+	    bpf_probe_read_user(&address, sizeof(address), (void *)(walk->list + 8 * (uint64_t)i)))
+		return 1;
+	aio_submit(walk->st, address);
+	return 0;
+}
+
+/*
+ * One step of its end. What was not taken was never submitted. Transfers through the page cache are
+ * over, with a result that io_getevents will tell; direct ones and syncs end when the kernel says.
+ */
+static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
+{
+	struct async_key key = {};
+	struct async_op *async;
+
+	if (i >= walk->n ||
+	    bpf_probe_read_user(&key.id, sizeof(key.id), (void *)(walk->list + 8 * (uint64_t)i)))
+		return 1;
+	key.tgid = walk->st->pid;
+	async = bpf_map_lookup_elem(&asyncs, &key);
+	if (!async)
+		return 0;
+	if (i >= walk->submitted) {
+		struct async_op left = *async;
+
+		if (bpf_map_delete_elem(&asyncs, &key) == 0)
+			lane_free(&left);
+	} else if (!(async->op.op_flags & ETA_KOP_DIRECT) &&
+		   async->op.syscall != KERNELIO_SYS_aio_fsync) {
+		async->op.head.end_ns = bpf_ktime_get_ns();
+	}
+	return 0;
+}
+
+/* One step of io_getevents' end. */
+static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
+{
+	struct async_key key = {};
+	struct user_event event;
+
+	if (i >= walk->n || bpf_probe_read_user(&event, sizeof(event),
+						(void *)(walk->list + sizeof(event) * (uint64_t)i)))
+		return 1;
+	key.id = event.iocb;
+	key.tgid = walk->st->pid;
+	async_end(&key, event.res);
+	return 0;
+}
+
+static __noinline int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list)
+{
+	struct aio_walk walk = { .st = st, .list = list, .n = n };
+
+	if (!st)
+		return 0;
+	st->async.call = shape;
+	st->async.list = list;
+	st->async.n = n < MAX_AIO_LIST ? n : MAX_AIO_LIST;
+	st->async.last.id = 0;
+	if (shape != SHAPE_AIO_SUBMIT)
+		return 0;
+	aio_used = 1;
+	if (n > MAX_AIO_LIST)
+		TOTAL_ADD(asyncs_missed, n - MAX_AIO_LIST);
+	walk.n = st->async.n;
+	bpf_loop(MAX_AIO_LIST, aio_submit_step, &walk, 0);
+	st->async.last.id = 0; /* which one the kernel is at is not told */
+	return 0;
+}
+
+static __noinline int aio_exit(struct task_state *st, long ret)
+{
+	struct aio_walk walk = { .st = st };
+
+	if (!st)
+		return 0;
+	walk.list = st->async.list;
+	walk.submitted = ret > 0 ? ret : 0;
+	if (st->async.call == SHAPE_AIO_SUBMIT) {
+		walk.n = st->async.n;
+		bpf_loop(MAX_AIO_LIST, aio_submitted_step, &walk, 0);
+	} else {
+		walk.n = walk.submitted;
+		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
+	}
+	st->async.call = 0;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* Operations that are submitted and complete later: those under way, and the end of one. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_ASYNC_H
+#define KERNELIO_ASYNC_H
+
+#include "file.h"
+#include "follow.h"
+#include "owner.h"
+
+/*
+ * A thread has many under way, which overlap. Each takes the lowest lane that is free, so that the
+ * operations of a lane follow each other, and a lane can be shown as a thread is.
+ */
+struct async_op {
+	struct eta_kernel_op op;
+	uint32_t slot, tid; /* of the thread that submitted it */
+	uint32_t unknown;   /* its file is told at its end */
+	uint32_t zero;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct async_key);
+	__type(value, struct async_op);
+} asyncs __weak SEC(".maps");
+
+/* libaio: address of the kernel's iocb -> key of the operation. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, uint64_t);
+	__type(value, struct async_key);
+} aio_iocbs __weak SEC(".maps");
+
+/* Has io_submit been called? Else no direct I/O that completes need be looked up. */
+uint32_t aio_used __weak;
+
+/* A lane of the current thread that is free, now taken; 0: none is. */
+static inline __noinline uint32_t lane_take(struct task_state *st)
+{
+	if (!st)
+		return 0;
+	for (uint32_t i = 0; i < ASYNC_LANES / 64; i++) {
+		uint64_t free = ~st->async.lanes[i], bit = free & -free;
+		uint32_t lane = i * 64;
+
+		if (!free)
+			continue;
+		__sync_fetch_and_or(&st->async.lanes[i], bit);
+		/* the number of that bit */
+		for (int step = 32; step; step /= 2)
+			if (bit >> step) {
+				bit >>= step;
+				lane += step;
+			}
+		/* a worker's are others than those of the thread it works for */
+		return 1 + lane + (st->for_tid ? ASYNC_LANES : 0);
+	}
+	return 0;
+}
+
+static __always_inline void lane_free(const struct async_op *async)
+{
+	struct task_state *st = slot_state(async->slot);
+	uint32_t lane = (async->op.lane - 1) & (ASYNC_LANES - 1);
+
+	if (st && st->tid == async->tid)
+		__sync_fetch_and_and(&st->async.lanes[lane / 64], ~(1ULL << lane % 64));
+}
+
+/* Leaves the record of ASYNC, which is no more in the map; at its end_ns 0 nobody saw it end. */
+static inline __noinline int async_leave(struct async_op *async)
+{
+	uint64_t bytes;
+
+	if (!async)
+		return 0;
+	bytes = async->op.ret > 0 ? async->op.ret : 0;
+	if (async->op.syscall == KERNELIO_SYS_aio_read ||
+	    async->op.syscall == KERNELIO_SYS_uring_read)
+		TOTAL_ADD(async_read_bytes, bytes);
+	else
+		TOTAL_ADD(async_written_bytes, bytes);
+	if (FILTER_SET(MIN_DURATION) && async->op.head.end_ns &&
+	    async->op.head.end_ns - async->op.head.time_ns < filter.min_ns)
+		TOTAL_ADD(filtered_calls, 1);
+	else
+		record_leave(ETA_RECORD_ASYNC_OP, &async->op, sizeof(async->op));
+	lane_free(async);
+	return 0;
+}
+
+/* Operation KEY is over. */
+static inline __noinline int async_end(struct async_key *key, int64_t ret)
+{
+	struct async_op *found, async;
+	struct file_facts f;
+
+	if (!key)
+		return 0;
+	found = bpf_map_lookup_elem(&asyncs, key);
+	if (!found)
+		return 0;
+	async = *found;
+	if (bpf_map_delete_elem(&asyncs, key))
+		return 0; /* another CPU was faster */
+	if (!async.op.head.end_ns)
+		async.op.head.end_ns = bpf_ktime_get_ns();
+	async.op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
+	if (async.unknown) {
+		/* one of io_uring's own descriptors */
+		struct io_kiocb *request = (void *)key->id;
+		struct file *file = BPF_CORE_READ(request, file);
+
+		if (!file || !facts_of(file, &f) || file_meet(&f, false) != SEEN_LEFT) {
+			lane_free(&async);
+			return 0;
+		}
+		async.op.dev = f.key.dev;
+		async.op.inode = f.key.inode;
+		async.op.op_flags = operation_flags(f.flags);
+	}
+	return async_leave(&async);
+}
+
+/*
+ * Notes that the current thread has submitted ASYNC, whose operation is filled in but for what is
+ * the same for all.
+ */
+static inline __noinline int async_begin(struct task_state *st, struct async_key *key,
+					 struct async_op *async)
+{
+	struct async_op *before;
+	uint32_t zero = 0, *slot;
+
+	if (!st || !key || !async)
+		return 0;
+	before = bpf_map_lookup_elem(&asyncs, key);
+	if (before) {
+		/* its end was not seen, and now its memory serves again */
+		async_leave(before);
+		bpf_map_delete_elem(&asyncs, key);
+	}
+	slot = bpf_map_lookup_elem(&running, &zero);
+	async->op.lane = lane_take(st);
+	if (!slot || !async->op.lane) {
+		TOTAL_ADD(asyncs_missed, 1);
+		return 0;
+	}
+	async->slot = *slot;
+	async->tid = st->tid;
+	async->op.head.end_ns = 0;
+	async->op.head.type = ETA_RECORD_ASYNC_OP;
+	async->op.head.flags = 0;
+	async->op.head.units = sizeof(async->op) / ETA_UNIT_BYTES;
+	async->op.head.id = owner_tid(st);
+	async->op.pid = st->pid;
+	async->op.ret = 0;
+	async->op.head.time_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&asyncs, key, async, BPF_ANY)) {
+		lane_free(async);
+		TOTAL_ADD(asyncs_missed, 1);
+		return 0;
+	}
+	st->async.last = *key;
+	return 0;
+}
+
+/* The lane of the operation that the requests of IOCB are for, 0: of none. */
+static __always_inline uint32_t async_lane(struct task_state *st, struct kiocb *iocb)
+{
+	struct async_key key = { .id = (uint64_t)iocb };
+	struct async_op *async = bpf_map_lookup_elem(&asyncs, &key); /* io_uring's request */
+
+	if (!async && st->async.call == SHAPE_AIO_SUBMIT) {
+		struct aio_kiocb *aio = (void *)iocb;
+		uint64_t address = (uint64_t)iocb;
+
+		key.id = BPF_CORE_READ(aio, ki_res.obj);
+		key.tgid = st->pid;
+		async = bpf_map_lookup_elem(&asyncs, &key);
+		if (async)
+			bpf_map_update_elem(&aio_iocbs, &address, &key, BPF_ANY);
+	}
+	return async ? async->op.lane : 0;
+}
+
+/* Direct I/O of IOCB has ended in whatever context: io_submit's, if that did not wait for it. */
+static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret)
+{
+	uint64_t address = (uint64_t)iocb;
+	struct async_key *found, key;
+
+	if (!aio_used)
+		return;
+	found = bpf_map_lookup_elem(&aio_iocbs, &address);
+	if (!found)
+		return;
+	key = *found;
+	bpf_map_delete_elem(&aio_iocbs, &address);
+	async_end(&key, ret);
+}
+
+/*
+ * The lane that a request belongs to which the current thread, in no operation, makes for pages of
+ * FILE: that of what it has submitted last, while that is under way.
+ */
+static __always_inline uint32_t async_lane_of(struct task_state *st, const struct file_key *file)
+{
+	struct async_op *async;
+
+	if (!st->async.last.id)
+		return 0;
+	async = bpf_map_lookup_elem(&asyncs, &st->async.last);
+	if (!async || async->op.inode != file->inode || async->op.dev != file->dev)
+		return 0;
+	return async->op.lane;
+}
+
+#endif

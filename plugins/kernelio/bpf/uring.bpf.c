@@ -1,0 +1,103 @@
+/* io_uring: from the submission of a request to its completion. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#define KERNELIO_NO_CAST
+#include "async.h"
+#include "operation.h"
+
+#define REQUEST_FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is one of the ring's own */
+
+/* X(opcode of linux/io_uring.h, operation, ETA_OP_ kind, length is the number of iovecs) */
+#define URING_OPCODES(X)                                                                           \
+	X(1, uring_read, READ, true)                                                               \
+	X(2, uring_write, WRITE, true)                                                             \
+	X(3, uring_fsync, SYNC, false)                                                             \
+	X(4, uring_read, READ, false)                                                              \
+	X(5, uring_write, WRITE, false)                                                            \
+	X(8, uring_fsync, SYNC, false)                                                             \
+	X(22, uring_read, READ, false)                                                             \
+	X(23, uring_write, WRITE, false)
+
+/* The file that descriptor FD of TASK is; false: this request is none of ours. */
+static __always_inline bool uring_file(struct task_state *st, struct task_struct *task, uint32_t fd,
+				       struct async_op *async, int64_t *position)
+{
+	struct file_facts f;
+
+	if (!facts_get(task, fd, &f) || !file_wanted(st, &f, false))
+		return false;
+	async->op.dev = f.key.dev;
+	async->op.inode = f.key.inode;
+	async->op.op_flags = operation_flags(f.flags);
+	*position = f.position;
+	return true;
+}
+
+static __always_inline int uring_submit(struct io_kiocb *request)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
+	struct io_rw *transfer = (void *)request;
+	int64_t position = ETA_OFFSET_UNKNOWN, offset;
+	struct async_key key = { .id = (uint64_t)request };
+	struct async_op async = {};
+	uint32_t kind, length;
+	bool vector;
+
+	if (!st)
+		st = worker_state(task);
+	if (!st || paused)
+		return 0;
+	switch (BPF_CORE_READ(request, opcode)) {
+#define X(number, name, of_kind, of_vector)                                                        \
+	case number:                                                                               \
+		async.op.syscall = KERNELIO_SYS_##name;                                            \
+		kind = ETA_OP_##of_kind;                                                           \
+		vector = of_vector;                                                                \
+		break;
+		URING_OPCODES(X)
+#undef X
+	default:
+		return 0;
+	}
+	if (!kind_passes(kind)) {
+		TOTAL_ADD(filtered_calls, 1);
+		return 0;
+	}
+	if (BPF_CORE_READ(request, flags) & REQUEST_FIXED_FILE)
+		async.unknown = 1;
+	else if (!uring_file(st, task, BPF_CORE_READ(request, cqe.fd), &async, &position))
+		return 0;
+	async.op.offset = ETA_OFFSET_UNKNOWN;
+	if (kind != ETA_OP_SYNC) {
+		offset = BPF_CORE_READ(transfer, kiocb.ki_pos);
+		async.op.offset = offset == -1 ? position : offset;
+		length = BPF_CORE_READ(transfer, len);
+		async.op.size =
+			vector ? iovec_bytes(BPF_CORE_READ(transfer, addr), length) : length;
+	}
+	return async_begin(st, &key, &async);
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(on_uring_submit, struct io_kiocb *request)
+{
+	return uring_submit(request);
+}
+
+/* Its name before Linux 6.3. */
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(on_uring_submit_before_6_3, struct io_kiocb *request)
+{
+	return uring_submit(request);
+}
+
+/* REQUEST is NULL for what a request tells on the way. */
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(on_uring_complete, void *ring, struct io_kiocb *request)
+{
+	struct async_key key = { .id = (uint64_t)request };
+
+	if (request)
+		async_end(&key, BPF_CORE_READ(request, cqe.res));
+	return 0;
+}
