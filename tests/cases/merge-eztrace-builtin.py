@@ -13,6 +13,8 @@ import kernel  # noqa: E402
 
 THREADS, CALLS, BYTES = 4, 100, 16384
 
+if os.environ.get("SCI_SANITIZED"):
+    kernel.skip("EZTrace is not preloaded into a sanitized program")
 kernel.need("eztrace", "otf2-print")
 kernel.need_bpf()
 try:
