@@ -53,6 +53,8 @@ enum archive_attribute {
 #define ARCHIVE_PID "PID"		 /* of a location and of a location group */
 #define ARCHIVE_PPID "PPID"		 /* of a location group */
 #define ARCHIVE_PARENT_TID "PARENT_TID"	 /* the same: the thread that forked it */
+#define ARCHIVE_CGROUP "CGROUP"		 /* the same: id of its control group */
+#define ARCHIVE_NS_PID "NS_PID"		 /* the same: its number in its own pid namespace */
 #define ARCHIVE_MODULE "MODULE::"	 /* of a location group, a number behind it */
 #define ARCHIVE_STACK_PROPERTY "STACK::" /* the same */
 #define ARCHIVE_TID "TID"		 /* of a location */
@@ -62,6 +64,10 @@ enum archive_attribute {
 #define ARCHIVE_FILE_DEV "dev"	   /* of a file */
 #define ARCHIVE_FILE_INODE "inode" /* of a file */
 #define ARCHIVE_FILE_SYSTEM "fs"   /* of a file */
+
+/* Trace properties: what the tracers lost; threads of one input without their like in another. */
+#define ARCHIVE_LOST "SCI::LOST_EVENTS"
+#define ARCHIVE_UNMATCHED "SCI::THREADS_UNMATCHED"
 
 /* Trace property: CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, decimal. */
 #define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"

@@ -74,6 +74,8 @@ struct eta_process {
 	uint32_t pid;	     /* 0: unknown */
 	uint32_t ppid;	     /* 0: unknown */
 	uint32_t parent_tid; /* the thread of ppid that forked it, 0: unknown */
+	uint64_t cgroup;     /* id of its control group, 0: unknown */
+	uint32_t ns_pid;     /* its number in its own pid namespace, 0: unknown */
 };
 
 struct eta_file {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive.h"
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -175,6 +176,10 @@ static int join_process(struct eta_trace *trace, struct eta_process *old,
 		old->ppid = process->ppid;
 	if (!old->parent_tid)
 		old->parent_tid = process->parent_tid;
+	if (!old->cgroup)
+		old->cgroup = process->cgroup;
+	if (!old->ns_pid)
+		old->ns_pid = process->ns_pid;
 	return old->name && old->host ? 0 : -ENOMEM;
 }
 
@@ -306,7 +311,7 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 	int rc;
 
 	snprintf(lost, sizeof(lost), "%" PRIu64, trace->counts.lost);
-	if (eta_defs_property(trace, "SCI::LOST_EVENTS", lost) == ETA_NONE)
+	if (eta_defs_property(trace, ARCHIVE_LOST, lost) == ETA_NONE)
 		return -ENOMEM;
 	rc = source_property(trace, merge);
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
@@ -314,10 +319,22 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 
 		for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++)
 			if (!merge_property(trace, defs->properties[p].name) &&
-			    strcmp(defs->properties[p].name, "SCI::CLOCK") != 0)
+			    strcmp(defs->properties[p].name, "SCI::CLOCK") != 0 &&
+			    strcmp(defs->properties[p].name, ARCHIVE_UNMATCHED) != 0)
 				rc = unite_property(trace, merge, defs->properties[p].name);
 	}
 	return rc;
+}
+
+/* Known once the threads are; the archive says what the merging said. */
+static int unmatched_property(struct eta_trace *trace)
+{
+	char unmatched[32];
+
+	if (trace->counts.unmatched == 0)
+		return 0;
+	snprintf(unmatched, sizeof(unmatched), "%" PRIu64, trace->counts.unmatched);
+	return eta_defs_property(trace, ARCHIVE_UNMATCHED, unmatched) == ETA_NONE ? -ENOMEM : 0;
 }
 
 /* A single trace keeps its definitions as they are. */
@@ -389,6 +406,8 @@ int merge_defs(struct eta_trace *trace, struct merge *merge,
 out:
 	if (rc == 0)
 		rc = merge_threads(trace, merge);
+	if (rc == 0 && !merge->as_is)
+		rc = unmatched_property(trace);
 	if (rc == -ENOMEM)
 		eta_error("%s: not enough memory for the definitions", trace->path);
 	known_free(&regions);

@@ -233,15 +233,19 @@ static uint32_t process_of(struct raw_defs *raw, struct processes *processes,
 	home = home_of(raw, group->node);
 	program_name(*home.program ? home.program : text(raw, group->name), name, sizeof(name));
 	index = eta_defs_process(
-		raw->trace, &(struct eta_process){
-				    .name = name,
-				    .host = home.host,
-				    .pid = pid,
-				    .ppid = (uint32_t)number(raw, &raw->group_properties,
-							     group->self, ARCHIVE_PPID),
-				    .parent_tid = (uint32_t)number(raw, &raw->group_properties,
-								   group->self, ARCHIVE_PARENT_TID),
-			    });
+		raw->trace,
+		&(struct eta_process){
+			.name = name,
+			.host = home.host,
+			.pid = pid,
+			.ppid = (uint32_t)number(raw, &raw->group_properties, group->self,
+						 ARCHIVE_PPID),
+			.parent_tid = (uint32_t)number(raw, &raw->group_properties, group->self,
+						       ARCHIVE_PARENT_TID),
+			.cgroup = number(raw, &raw->group_properties, group->self, ARCHIVE_CGROUP),
+			.ns_pid = (uint32_t)number(raw, &raw->group_properties, group->self,
+						   ARCHIVE_NS_PID),
+		});
 	if (index == ETA_NONE || !PUSH(&processes->known, { pid, index, processes->first[g] }))
 		return ETA_NONE;
 	processes->first[g] = processes->known.n - 1;

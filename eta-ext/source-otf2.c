@@ -67,6 +67,22 @@ static int check_files(struct eta_trace *trace)
 	return rc;
 }
 
+/* What was lost before the archive was written is as lost as what is missing in it. */
+static void read_counts(struct eta_trace *trace)
+{
+	const struct eta_defs *defs = &trace->defs;
+
+	for (uint32_t i = 0; i < defs->n_properties; i++) {
+		const char *name = defs->properties[i].name;
+		uint64_t n = strtoull(defs->properties[i].value, NULL, 10);
+
+		if (strcmp(name, ARCHIVE_LOST) == 0)
+			trace->counts.lost += n;
+		else if (strcmp(name, ARCHIVE_UNMATCHED) == 0)
+			trace->counts.unmatched += n;
+	}
+}
+
 static int read_properties(struct eta_trace *trace)
 {
 	struct otf2 *otf2 = trace->data;
@@ -91,6 +107,7 @@ static int read_properties(struct eta_trace *trace)
 	}
 	free(names);
 	free(creator);
+	read_counts(trace);
 	return rc;
 }
 

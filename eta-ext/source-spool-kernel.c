@@ -112,6 +112,8 @@ static uint32_t process_of(struct eta_trace *trace, const struct spool_index *in
 					    .name = leader ? leader->comm : "",
 					    .pid = pid,
 					    .ppid = leader ? leader->ppid : 0,
+					    .cgroup = leader ? leader->cgroup : 0,
+					    .ns_pid = leader ? leader->ns_pid : 0,
 				    });
 }
 

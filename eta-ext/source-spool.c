@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive.h"
 static bool is_spool_file(const char *name)
 {
 	static const char *const prefixes[] = { "user.", "process.", "cpu." };
@@ -314,7 +315,7 @@ static int add_properties(struct eta_trace *trace)
 	    eta_defs_property(trace, "SCI::REALTIME_OFFSET", offset) == ETA_NONE)
 		return -ENOMEM;
 	if (eta_defs_property(trace, "SCI::CLOCK", "CLOCK_MONOTONIC") == ETA_NONE ||
-	    eta_defs_property(trace, "SCI::LOST_EVENTS", lost) == ETA_NONE ||
+	    eta_defs_property(trace, ARCHIVE_LOST, lost) == ETA_NONE ||
 	    (spool_counts->not_recorded &&
 	     eta_defs_property(trace, "SCI::CALLS_NOT_RECORDED", not_recorded) == ETA_NONE))
 		return -ENOMEM;

@@ -181,6 +181,8 @@ static int take_task(struct build *build, const struct eta_task_record *record)
 		.pid = record->pid,
 		.tid = record->head.id,
 		.ppid = record->ppid,
+		.ns_pid = record->ns_pid,
+		.cgroup = record->cgroup_id,
 		.noted_ns = record->noted_ns,
 		.kernel_thread = record->head.flags & ETA_TASK_KERNEL_THREAD,
 		.exited = record->head.end_ns != 0,

@@ -34,6 +34,8 @@ struct index_group {
 struct index_task {
 	uint64_t start_ns, noted_ns;
 	uint32_t pid, tid, ppid;
+	uint32_t ns_pid;
+	uint64_t cgroup;
 	bool kernel_thread, exited;
 	char comm[16];
 };

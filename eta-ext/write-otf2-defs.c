@@ -189,6 +189,8 @@ static uint32_t new_process_group(struct defs *defs, uint32_t p)
 	const struct eta_process *process = &defs->eta->processes[p];
 	uint32_t group, pid = string(defs, ARCHIVE_PID), ppid = string(defs, ARCHIVE_PPID);
 	uint32_t parent_tid = process->parent_tid ? string(defs, ARCHIVE_PARENT_TID) : 0;
+	uint32_t cgroup = process->cgroup ? string(defs, ARCHIVE_CGROUP) : 0;
+	uint32_t ns_pid = process->ns_pid ? string(defs, ARCHIVE_NS_PID) : 0;
 	char text[256];
 
 	if (process->pid)
@@ -205,6 +207,12 @@ static uint32_t new_process_group(struct defs *defs, uint32_t p)
 	if (process->parent_tid)
 		WRITE(defs, LocationGroupProperty, group, parent_tid, OTF2_TYPE_UINT32,
 		      value32(process->parent_tid));
+	if (process->cgroup)
+		WRITE(defs, LocationGroupProperty, group, cgroup, OTF2_TYPE_UINT64,
+		      value64(process->cgroup));
+	if (process->ns_pid)
+		WRITE(defs, LocationGroupProperty, group, ns_pid, OTF2_TYPE_UINT32,
+		      value32(process->ns_pid));
 	return group;
 }
 

@@ -32,7 +32,6 @@ enum option_key {
 	OPTION_CSV,
 	OPTION_JSON,
 	OPTION_CULPRITS,
-	OPTION_BINS,
 	OPTION_FROM,
 	OPTION_TO,
 	OPTION_SCI,
@@ -49,13 +48,14 @@ static const struct argp_option argp_options[] = {
 	{ "top", OPTION_TOP, "N", OPTION_ARG_OPTIONAL,
 	  "the first N rows (10; 0: all), most slowed threads if nothing else is asked for", 0 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "thread (default), process, file, device, class, callsite (which lines of the program), "
-	  "timeline or blame; with --workload: level (default), file, process, thread or device",
+	  "thread (default), process, container, file, device, class, callsite (which lines of the "
+	  "program), timeline or blame; with --workload: level (default), file, process, thread or "
+	  "device",
 	  0 },
 	{ "classes", OPTION_CLASSES, NULL, 0, "--by=class: the kinds of operations", 0 },
 	{ "files", OPTION_FILES, NULL, 0, "--by=file", 0 },
 	{ "timeline", OPTION_TIMELINE, "N", OPTION_ARG_OPTIONAL,
-	  "when it was, in N pieces of time (20)", 0 },
+	  "when it was, in N pieces of time (20); with --json beside everything else", 0 },
 	{ "blame", OPTION_BLAME, NULL, 0, "who took time from whom", 0 },
 	{ "workload", OPTION_WORKLOAD, NULL, 0,
 	  "not the score, but what the I/O is like at each level: reads, writes, sizes, "
@@ -80,8 +80,6 @@ static const struct argp_option argp_options[] = {
 	{ "json", OPTION_JSON, NULL, 0, "everything, as json; times are whole nanoseconds", 0 },
 	{ "culprits", OPTION_CULPRITS, "N", 0,
 	  "of json: the N that took most from each thread, the rest as one (32; 0: all)", 0 },
-	{ "bins", OPTION_BINS, "N", 0, "of json: also when it was, in N equal parts of the time",
-	  0 },
 	{ .doc = "How to score:", .group = 3 },
 	{ "sci", OPTION_SCI, "KIND", 0,
 	  "default: time lost to others / life; paper: all time lost / life, as published (sets "
@@ -192,6 +190,9 @@ static void choose_view(struct analyze_options *a, const char *name, const char 
 /* The view that --by means, known only when all options are. */
 static void find_view(struct analyze_options *a, struct argp_state *state)
 {
+	/* of json it is one more list */
+	if (a->analysis.n_bins && (a->form != FORM_JSON || a->what != SHOW_SCORE || !a->by))
+		choose_view(a, "timeline", "--timeline", state);
 	if (a->what == SHOW_COMPARISON) {
 		if (a->by)
 			argp_error(state, "--compare shows levels, classes and files: no %s",
@@ -212,6 +213,8 @@ static void find_view(struct analyze_options *a, struct argp_state *state)
 	a->analysis.files = a->view->needs & NEEDS_FILES || a->form == FORM_JSON;
 	if (a->view->needs & NEEDS_BINS && !a->analysis.n_bins)
 		a->analysis.n_bins = DEFAULT_PIECES;
+	if (a->view->needs & NEEDS_CULPRITS && a->form != FORM_JSON)
+		a->analysis.n_culprits = 0;
 }
 
 static void columns_of(const struct analyze_options *a, const struct column **columns, size_t *n)
@@ -304,7 +307,7 @@ static error_t parse_show(int key, char *arg, struct argp_state *state)
 		choose_view(a, "blame", "--blame", state);
 		return 0;
 	case OPTION_TIMELINE:
-		choose_view(a, "timeline", "--timeline", state);
+		a->analysis.n_bins = DEFAULT_PIECES;
 		if (arg)
 			a->analysis.n_bins = (uint32_t)cli_number(arg, 1, MAX_PIECES, "N", state);
 		return 0;
@@ -354,10 +357,6 @@ static error_t parse_form(int key, char *arg, struct argp_state *state)
 	case OPTION_CULPRITS:
 		a->analysis.n_culprits = (uint32_t)cli_number(arg, 0, UINT32_MAX, "N", state);
 		a->of_json = "culprits";
-		return 0;
-	case OPTION_BINS:
-		a->analysis.n_bins = (uint32_t)cli_number(arg, 1, MAX_PIECES, "N", state);
-		a->of_json = "bins";
 		return 0;
 	case OPTION_FROM:
 		a->analysis.from_ns = parse_time(arg, "from", state);

@@ -67,6 +67,8 @@ src_sci_analyze_SOURCES = \
 	src/report/view-class.c \
 	src/report/view-device.c \
 	src/report/view-file.c \
+	src/report/process-sums.c src/report/process-sums.h \
+	src/report/view-container.c \
 	src/report/view-process.c \
 	src/report/view-thread.c \
 	src/report/view-timeline.c \

@@ -29,8 +29,7 @@ static unsigned terminal_width(void)
 
 static bool is_damaged(const struct eta_counts *c)
 {
-	return c->bad || c->lost || c->orphan || c->truncated || c->crossing || c->disorder ||
-	       c->unmatched;
+	return c->bad || c->lost || c->orphan || c->truncated || c->crossing || c->disorder;
 }
 
 static int open_baseline(struct analyze_options *o)

@@ -273,7 +273,7 @@ noinst_PROGRAMS += tests/programs/random-trace
 tests_programs_random_trace_SOURCES = tests/programs/random-trace.c $(MEMORY_TRACE)
 tests_programs_random_trace_LDADD = eta-ext/libeta.la
 script_tests += tests/cases/analyze-misuse.sh tests/cases/analyze-full-disk.sh tests/cases/analyze-json.py \
-	tests/cases/analyze-schema.py tests/cases/analyze-unmerged.sh tests/cases/paper-score.py \
+	tests/cases/analyze-container.sh tests/cases/analyze-schema.py tests/cases/analyze-unmerged.sh tests/cases/paper-score.py \
 	tests/cases/analyze-views.py tests/cases/analyze-workload.py tests/cases/analyze-compare.py
 EXTRA_DIST += tests/paper_score.py tests/bench/analyze.sh
 

@@ -110,5 +110,5 @@ static int fill(const struct analysis *a, struct table *t)
 }
 
 const struct view view_blame = {
-	.name = "blame", .rows = "pairs", COLUMNS_OF(columns), .fill = fill
+	.name = "blame", .rows = "pairs", COLUMNS_OF(columns), .needs = NEEDS_CULPRITS, .fill = fill
 };

@@ -1,18 +1,6 @@
 /* The processes: the sums of their threads. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "views.h"
-
-struct process_sum {
-	const struct eta_process *process;
-	struct slowdown slowdown;
-	struct verdict verdict;
-	uint64_t operations, io_ns, life_ns;
-	uint32_t threads;
-	double sci_max;
-};
+#include "process-sums.h"
 
 #define PROCESS ((const struct process_sum *)((const struct score_row *)row)->item)
 
@@ -60,71 +48,9 @@ static const struct column columns[] = {
 	SCORE_DETAILS,
 };
 
-static int by_loss(const void *a, const void *b)
-{
-	const struct score_row *x = a, *y = b;
-	const struct process_sum *p = x->item, *q = y->item;
-
-	if (x->slowdown->contended_ns != y->slowdown->contended_ns)
-		return x->slowdown->contended_ns > y->slowdown->contended_ns ? -1 : 1;
-	if (x->slowdown->lost_ns != y->slowdown->lost_ns)
-		return x->slowdown->lost_ns > y->slowdown->lost_ns ? -1 : 1;
-	if (p->process->pid != q->process->pid)
-		return p->process->pid < q->process->pid ? -1 : 1;
-	return (p > q) - (p < q);
-}
-
-static void add_thread(struct process_sum *p, const struct thread_score *t)
-{
-	slowdown_add(&p->slowdown, &t->slowdown);
-	p->operations += t->operations;
-	p->io_ns += t->io_ns;
-	p->life_ns += t->life_ns;
-	p->threads += t->operations > 0;
-	if (t->sci > p->sci_max)
-		p->sci_max = t->sci;
-}
-
 static int fill(const struct analysis *a, struct table *t)
 {
-	uint32_t n_processes = a->defs->n_processes;
-	struct score_row *rows;
-	struct process_sum *sums;
-	size_t n = 0;
-
-	/* one piece of memory: the table frees it */
-	rows = calloc(n_processes + 1, sizeof(*rows) + sizeof(*sums));
-	if (!rows)
-		return -ENOMEM;
-	t->own = rows;
-	sums = (struct process_sum *)(rows + n_processes + 1);
-	for (uint32_t i = 0; i < a->n_threads; i++) {
-		uint32_t process = a->defs->locations[a->threads[i].location].process;
-
-		if (a->threads[i].scored && process < n_processes)
-			add_thread(&sums[process], &a->threads[i]);
-	}
-	for (uint32_t i = 0; i < n_processes; i++) {
-		struct process_sum *p = &sums[i];
-		bool split = a->options.sci == SCI_DEFAULT;
-		int64_t counted = split ? p->slowdown.contended_ns : p->slowdown.lost_ns;
-		double sci = p->life_ns ? (double)counted / (double)p->life_ns : 0;
-
-		if (!p->operations)
-			continue;
-		p->process = &a->defs->processes[i];
-		p->verdict = verdict_of(split ? p->slowdown.contended_cell_ns : p->slowdown.cell_ns,
-					sci, sci, a->has_levels);
-		rows[n++] = (struct score_row){ .slowdown = &p->slowdown,
-						.verdict = &p->verdict,
-						.operations = p->operations,
-						.io_ns = p->io_ns,
-						.life_ns = p->life_ns,
-						.item = p };
-	}
-	if (n)
-		qsort(rows, n, sizeof(*rows), by_loss);
-	return view_add_scores(t, n);
+	return process_sums_fill(a, t, NULL);
 }
 
 const struct view view_process = {

@@ -10,6 +10,7 @@
 #define VIEWS(X)                                                                                   \
 	X(thread)                                                                                  \
 	X(process)                                                                                 \
+	X(container)                                                                               \
 	X(file)                                                                                    \
 	X(device)                                                                                  \
 	X(class) X(callsite) X(timeline) X(blame)
@@ -18,6 +19,7 @@
 #define NEEDS_CALLSITES 1
 #define NEEDS_FILES 2
 #define NEEDS_BINS 4
+#define NEEDS_CULPRITS 8 /* all of them: its rows are pairs */
 
 struct view {
 	const char *name; /* of --by */

@@ -66,7 +66,7 @@ def check_culprits(trace):
 
 
 def check_bins(trace):
-    report = json.loads(analyze("--bins=7", trace))
+    report = json.loads(analyze("--timeline=7", trace))
     bins = report["bins"]
     assert [b["begin_ns"] for b in bins[1:]] == [b["end_ns"] for b in bins[:-1]]
     assert bins[0]["begin_ns"] == 0 and bins[-1]["end_ns"] == report["trace"]["duration_ns"]

@@ -61,10 +61,10 @@ def main():
         report = check(whole)
         baseline = "--baseline=" + trace("b.otf2", "8", "4")
         tables(whole, trace("other.otf2", "8", "4"))
-        for mode in ("--sci=paper", "--reference=solo", "--by=callsite", "--culprits=1", "--bins=5", baseline):
+        for mode in ("--sci=paper", "--reference=solo", "--by=callsite", "--culprits=1", "--timeline=5", baseline):
             check(mode, whole)
         for mode in "--sci=default", "--sci=paper":
-            assert len(check("--bins=3", mode, whole)["bins"]) == 3
+            assert len(check("--timeline=3", mode, whole)["bins"]) == 3
         check("--sci=paper", baseline, whole)
         check(trace("empty.otf2", "1", "0"))
         refused(report, lambda r: r.update(version=2))

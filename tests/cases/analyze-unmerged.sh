@@ -11,18 +11,9 @@ disk_scratch
 status 0 sci-record -q --keep-spools -o "$disk/run" -- \
 	fio --name=meet --filename="$disk/data" --size=1m --bs=4k --rw=randwrite --ioengine=psync \
 	--numjobs=4 --thread --loops=2 --fsync=64 --randseed=1
-# score NAME TRACE...: "unmatched" is of the merging, which the archive has behind it
-score()
-{
-	name=$1
-	shift
-	sci-analyze --json "$@" >"$scratch/all"
-	grep -v '"unmatched":' "$scratch/all" >"$scratch/$name"
-}
-
-for option in --bins=5 --sci=paper --reference=solo --by=callsite --culprits=0 --threads=1; do
-	score merged "$option" "$disk/run/unified.otf2"
-	score apart "$option" "$disk/run/user.spool" "$disk/run/kernel.spool"
+for option in --timeline=5 --sci=paper --reference=solo --by=callsite --culprits=0 --threads=1; do
+	sci-analyze --json "$option" "$disk/run/unified.otf2" >"$scratch/merged"
+	sci-analyze --json "$option" "$disk/run/user.spool" "$disk/run/kernel.spool" >"$scratch/apart"
 	cmp "$scratch/merged" "$scratch/apart" || {
 		diff "$scratch/merged" "$scratch/apart" | head -n 20 >&2
 		fail "$option: the spools and the archive have different scores"
@@ -30,3 +21,9 @@ for option in --bins=5 --sci=paper --reference=solo --by=callsite --culprits=0 -
 done
 has "$scratch/merged" '"has_levels": true'
 has "$scratch/merged" '"name": "fio'
+# what the merging said, the archive says
+grep -q '"unmatched": [1-9]' "$scratch/merged" || fail "no thread is on one side only"
+sci-merge "$disk/run/unified.otf2" -o "$disk/again.otf2" >/dev/null
+sci-analyze --json --threads=1 "$disk/again.otf2" >"$scratch/again"
+cmp "$scratch/merged" "$scratch/again" || fail "merged again it has another score"
+status 0 sci-analyze --strict "$disk/run/unified.otf2"

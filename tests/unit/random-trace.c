@@ -38,9 +38,12 @@ static void define(struct eta_trace *trace)
 	for (size_t i = 0; i < sizeof(regions) / sizeof(*regions); i++)
 		memory_region(trace, regions[i]);
 	eta_defs_region(trace, "odd", ETA_LEVEL_FS, "a plain name at a level");
-	p = eta_defs_process(
-		trace,
-		&(struct eta_process){ .name = "fio pid 3", .host = "a", .pid = 7, .ppid = 3 });
+	p = eta_defs_process(trace, &(struct eta_process){ .name = "fio pid 3",
+							   .host = "a",
+							   .pid = 7,
+							   .ppid = 3,
+							   .cgroup = 1ull << 40,
+							   .ns_pid = 1 });
 	q = eta_defs_process(trace, &(struct eta_process){ .name = "other", .host = "b" });
 	eta_defs_process(trace, &(struct eta_process){ .name = "kernel", .host = "a", .pid = 90 });
 	eta_defs_file(trace, &(struct eta_file){ .path = "/x/\303\244",

@@ -69,6 +69,8 @@ static void same_definitions(const struct eta_defs *a, const struct eta_defs *b)
 		assert_string_equal(a->processes[x->process].host, b->processes[y->process].host);
 		assert_int_equal(a->processes[x->process].pid, b->processes[y->process].pid);
 		assert_int_equal(a->processes[x->process].ppid, b->processes[y->process].ppid);
+		assert_int_equal(a->processes[x->process].cgroup, b->processes[y->process].cgroup);
+		assert_int_equal(a->processes[x->process].ns_pid, b->processes[y->process].ns_pid);
 	}
 	for (uint32_t i = 0; i < a->n_properties; i++) {
 		uint32_t k = 0;

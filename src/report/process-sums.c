@@ -1,0 +1,85 @@
+/* Sums over the processes of a trace, or over groups of them. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "process-sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int by_loss(const void *a, const void *b)
+{
+	const struct score_row *x = a, *y = b;
+	const struct process_sum *p = x->item, *q = y->item;
+
+	if (x->slowdown->contended_ns != y->slowdown->contended_ns)
+		return x->slowdown->contended_ns > y->slowdown->contended_ns ? -1 : 1;
+	if (x->slowdown->lost_ns != y->slowdown->lost_ns)
+		return x->slowdown->lost_ns > y->slowdown->lost_ns ? -1 : 1;
+	if (p->process->pid != q->process->pid)
+		return p->process->pid < q->process->pid ? -1 : 1;
+	return (p > q) - (p < q);
+}
+
+static void add_thread(struct process_sum *p, const struct thread_score *t)
+{
+	slowdown_add(&p->slowdown, &t->slowdown);
+	p->operations += t->operations;
+	p->io_ns += t->io_ns;
+	p->life_ns += t->life_ns;
+	p->threads += t->operations > 0;
+	if (t->sci > p->sci_max)
+		p->sci_max = t->sci;
+}
+
+/* The first one stands for a group, but rather the one that all others came from. */
+static void add_process(const struct eta_defs *defs, struct process_sum *p, uint32_t process)
+{
+	const struct eta_process *one = &defs->processes[process];
+
+	p->processes++;
+	if (!p->process || (one->ns_pid == 1 && p->process->ns_pid != 1))
+		p->process = one;
+}
+
+int process_sums_fill(const struct analysis *a, struct table *t, process_group *group_of)
+{
+	uint32_t n_processes = a->defs->n_processes;
+	struct score_row *rows;
+	struct process_sum *sums;
+	size_t n = 0;
+
+	/* one piece of memory: the table frees it */
+	rows = calloc(n_processes + 1, sizeof(*rows) + sizeof(*sums));
+	if (!rows)
+		return -ENOMEM;
+	t->own = rows;
+	sums = (struct process_sum *)(rows + n_processes + 1);
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		uint32_t process = a->defs->locations[a->threads[i].location].process;
+
+		if (a->threads[i].scored && process < n_processes)
+			add_thread(&sums[group_of ? group_of(a->defs, process) : process],
+				   &a->threads[i]);
+	}
+	for (uint32_t i = 0; i < n_processes; i++)
+		add_process(a->defs, &sums[group_of ? group_of(a->defs, i) : i], i);
+	for (uint32_t i = 0; i < n_processes; i++) {
+		struct process_sum *p = &sums[i];
+		bool split = a->options.sci == SCI_DEFAULT;
+		int64_t counted = split ? p->slowdown.contended_ns : p->slowdown.lost_ns;
+		double sci = p->life_ns ? (double)counted / (double)p->life_ns : 0;
+
+		if (!p->operations)
+			continue;
+		p->verdict = verdict_of(split ? p->slowdown.contended_cell_ns : p->slowdown.cell_ns,
+					sci, sci, a->has_levels);
+		rows[n++] = (struct score_row){ .slowdown = &p->slowdown,
+						.verdict = &p->verdict,
+						.operations = p->operations,
+						.io_ns = p->io_ns,
+						.life_ns = p->life_ns,
+						.item = p };
+	}
+	if (n)
+		qsort(rows, n, sizeof(*rows), by_loss);
+	return view_add_scores(t, n);
+}

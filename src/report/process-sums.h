@@ -1,0 +1,26 @@
+/* Sums over the processes of a trace, or over groups of them: rows of views. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_PROCESS_SUMS_H
+#define SCI_PROCESS_SUMS_H
+
+#include "views.h"
+
+/* The item of a score_row. */
+struct process_sum {
+	const struct eta_process
+		*process; /* that it is of; of a group its process 1, or its first */
+	struct slowdown slowdown;
+	struct verdict verdict;
+	uint64_t operations, io_ns, life_ns;
+	uint32_t processes;
+	uint32_t threads; /* with I/O */
+	double sci_max;
+};
+
+/* Index of the first process of the group that PROCESS is in. */
+typedef uint32_t process_group(const struct eta_defs *defs, uint32_t process);
+
+/* As view.fill; each process on its own where GROUP_OF is NULL. Those without I/O are left out. */
+int process_sums_fill(const struct analysis *a, struct table *t, process_group *group_of);
+
+#endif
