@@ -214,7 +214,7 @@ script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py tests/cases/kernel-owner.py tests/cases/kernel-reasons.py \
-	tests/cases/kernel-skip.py
+	tests/cases/kernel-namespace.py tests/cases/kernel-skip.py
 script_tests += tests/cases/kernel-backends.py tests/cases/kernel-guest.py
 script_tests += tests/cases/merge-eztrace-builtin.py
 endif
@@ -264,7 +264,7 @@ EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus 
 
 # The whole chain.
 EXTRA_DIST += tests/unified.py
-script_tests += tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh \
+script_tests += tests/cases/record-sudo.py tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh \
 	tests/cases/record-queues.sh \
 	tests/cases/record-warnings.sh
 

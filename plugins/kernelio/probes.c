@@ -372,12 +372,31 @@ __attribute__((format(printf, 2, 3))) static void report(const struct kernelio *
 		"kernel levels vfs, pagecache, fs, block, cpu missing: %s", text);
 }
 
+/* Confidentiality forbids what the probes do; integrity does not. */
+static bool lockdown(void)
+{
+	char text[128] = "";
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return strstr(text, "[confidentiality]");
+}
+
 static void report_load_failure(const struct kernelio *k, int rc)
 {
 	size_t length = strcspn(libbpf_said, "\n");
 
 	libbpf_said[length] = '\0';
-	if (rc == -EPERM || rc == -EACCES)
+	if (lockdown())
+		report(k,
+		       "the kernel is locked down (confidentiality), so that no probe may read its "
+		       "memory (%s): boot with lockdown=integrity or none",
+		       strerror(-rc));
+	else if (rc == -EPERM)
 		report(k,
 		       "the kernel refuses BPF programs (%s): run as root or with CAP_BPF and "
 		       "CAP_PERFMON",

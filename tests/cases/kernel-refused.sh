@@ -21,3 +21,16 @@ status 1 setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all \
 one_line "$scratch/err"
 has "$scratch/err" 'levels vfs, pagecache, fs, block, cpu missing: '
 [ ! -e "$scratch/ran" ] || fail "the program ran"
+
+# in a kernel that is locked down, or looks so, that is the reason given
+cat >"$scratch/locked" <<'END'
+mount -t tmpfs none /sys/kernel/security && echo 'none integrity [confidentiality]' >/sys/kernel/security/lockdown || exit 77
+exec setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all sci-kernel -o "$1" -- true
+END
+got=0
+unshare -m sh "$scratch/locked" "$scratch/refused-locked" 2>"$scratch/err" || got=$?
+[ "$got" -eq 77 ] || {
+	[ "$got" -eq 1 ] || fail "status $got: $(cat "$scratch/err")"
+	one_line "$scratch/err"
+	has "$scratch/err" 'locked down .confidentiality.'
+}

@@ -11,6 +11,48 @@
 
 /* The tracer itself, which is nobody's to trace. */
 uint32_t tracer_tgid __weak;
+/* Its pid namespace, in which the numbers are that it is given; level 0: the first one. */
+uint64_t tracer_namespace __weak;
+uint32_t tracer_level __weak;
+
+static __always_inline void *pid_at(struct pid *pid, uint32_t level)
+{
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       level * bpf_core_type_size(struct upid);
+}
+
+/* The current task is the tracer. */
+static __always_inline void tracer_note(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct upid *number;
+
+	tracer_tgid = bpf_get_current_pid_tgid() >> 32;
+	tracer_level = BPF_CORE_READ(pid, level);
+	number = pid_at(pid, tracer_level);
+	tracer_namespace = (uint64_t)BPF_CORE_READ(number, ns);
+}
+
+/* The number of PID where the tracer lives, FIRST being that in the first namespace; 0: unseen. */
+static __always_inline uint32_t number_of(struct pid *pid, uint32_t first)
+{
+	struct upid *number;
+
+	if (!tracer_level)
+		return first;
+	if (BPF_CORE_READ(pid, level) < tracer_level)
+		return 0;
+	number = pid_at(pid, tracer_level);
+	if ((uint64_t)BPF_CORE_READ(number, ns) != tracer_namespace)
+		return 0;
+	return BPF_CORE_READ(number, nr);
+}
+
+static __always_inline uint32_t tgid_of(struct task_struct *task)
+{
+	return number_of(BPF_CORE_READ(task, group_leader, thread_pid), task->tgid);
+}
 
 /* The values of all filters. The number is set before loading. */
 struct {
@@ -67,7 +109,9 @@ static __always_inline bool task_passes(struct task_struct *task)
 {
 	if (filter.owner_only && !owner_passes(task))
 		return false;
-	if (FILTER_SET(TID) && !filter_has(KERNELIO_FILTER_TID, 0, task->pid, 0))
+	if (FILTER_SET(TID) &&
+	    !filter_has(KERNELIO_FILTER_TID, 0,
+			number_of(BPF_CORE_READ(task, thread_pid), task->pid), 0))
 		return false;
 	if (FILTER_SET(UID) &&
 	    !filter_has(KERNELIO_FILTER_UID, 0, BPF_CORE_READ(task, cred, euid.val), 0))

@@ -111,8 +111,11 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct pid_namespace;
+
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 
 struct pid {

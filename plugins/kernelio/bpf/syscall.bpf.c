@@ -269,7 +269,7 @@ int on_each_file(struct bpf_iter__task_file *ctx)
 	struct file *file = ctx->file;
 	struct file_facts f;
 
-	if (task && file && task->tgid == (int)files_tgid && facts_of(file, &f))
+	if (task && file && tgid_of(task) == files_tgid && facts_of(file, &f))
 		file_meet(&f, true);
 	return 0;
 }

@@ -59,7 +59,7 @@ int on_each_task(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	/* whoever reads is the tracer */
-	tracer_tgid = bpf_get_current_pid_tgid() >> 32;
+	tracer_note();
 	if (close_open) {
 		st = task_state_of(task);
 		/* an open that has not ended has no file yet that could pass the filters */
@@ -72,7 +72,7 @@ int on_each_task(struct bpf_iter__task *ctx)
 			record_leave(ETA_RECORD_KERNEL_OP, &st->op, sizeof(st->op));
 			st->active = 0;
 		}
-	} else if (attach_tgid && task->tgid == (int)attach_tgid && !task_state_of(task)) {
+	} else if (attach_tgid && tgid_of(task) == attach_tgid && !task_state_of(task)) {
 		if (TASKS_FILTERED)
 			task_consider(task);
 		else

@@ -1,0 +1,71 @@
+# Pid namespaces: a program that is in one, a tracer that is, and numbers as each of them counts.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import SCI_KERNEL, need, need_bpf, ops_on, path, skip, trace
+
+need("unshare")
+need_bpf()
+if os.getuid() != 0 or subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode:
+    skip("pid namespaces cannot be made here")
+DD = ["dd", "if=/dev/zero", f"of={path('file')}", "bs=4096", "count=5", "status=none"]
+INSIDE = ["unshare", "-pf", "--mount-proc"]
+
+
+def numbers(spool, comm):
+    """(number here, number inside) of the process named COMM."""
+    found = {(task.pid, task.ns_pid, task.tid, task.ns_tid) for task in spool.tasks if task.comm == comm}
+    assert len(found) == 1, (comm, spool.tasks)
+    (pid, ns_pid, tid, ns_tid), = found
+    assert (pid, ns_pid) == (tid, ns_tid), found  # it has one thread
+    return pid, ns_pid
+
+
+def check(spool, *number):
+    writes = ops_on(spool, "file", "write")
+    assert len(writes) == 5, len(writes)
+    pid, ns_pid = numbers(spool, "dd")
+    assert {op.pid for op in writes} == {pid}, (writes, pid)
+    assert pid != ns_pid and ns_pid in number, (pid, ns_pid, number)
+
+
+# the program makes one: both numbers of it are there
+check(trace("program", *INSIDE, *DD), 1)
+
+# the tracer is in one
+out = path("tracer")
+result = subprocess.run([*INSIDE, SCI_KERNEL, "-q", "-o", out, "--", *DD], capture_output=True, text=True)
+assert result.returncode == 0, result
+spool = kernel_spool.KernelSpool(os.path.join(out, "kernel.spool"))
+kernel_spool.check_shape(spool)
+check(spool, 2, 3)
+
+# -p from the outside, by the number here; --tid and -p from within, by the number there
+LOOP = f"echo $$ >{path('pid')}; exec 3<>{path('written')}; while :; do echo x >&3; sleep 0.01; done"
+loop = subprocess.Popen([*INSIDE, "sh", "-c", LOOP])
+atexit.register(loop.kill)
+for _ in range(1000):
+    children = open(f"/proc/{loop.pid}/task/{loop.pid}/children").read().split()
+    if children and os.path.exists(path("written")):
+        break
+    time.sleep(0.01)
+inner = int(children[0])
+atexit.register(os.kill, inner, 9)
+assert int(open(path("pid")).read()) == 1
+enter = ["nsenter", "-t", str(inner), "-p", "-m"]
+for name, prefix, options in (("here", [], [f"--pid={inner}"]), ("there", enter, ["--pid=1"]),
+                              ("thread", enter, ["--pid=1", "--tid=1"])):
+    out = path(name)
+    result = subprocess.run([*prefix, SCI_KERNEL, "-q", "-o", out, *options, "--duration=0.3"],
+                            capture_output=True, text=True)
+    assert result.returncode == 0, (name, result)
+    spool = kernel_spool.KernelSpool(os.path.join(out, "kernel.spool"))
+    writes = ops_on(spool, "written", "write")
+    assert writes and {op.pid for op in writes} == {inner}, (name, len(writes), spool.tasks)
+    assert (inner, 1) in {(task.pid, task.ns_pid) for task in spool.tasks}, (name, spool.tasks)
