@@ -259,7 +259,7 @@ tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/f
 tests_fuzz_replay_LDADD = eta-ext/libeta.la
 script_tests += tests/cases/import-logs.py tests/cases/import-damage.sh tests/cases/fuzz-corpus.sh
 script_tests += tests/cases/import-ctf.py tests/cases/paje-round-trip.py
-EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus tests/fuzz/run.sh \
+EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus tests/fuzz/found.tar.xz tests/fuzz/run.sh \
 	tests/fuzz/libfuzzer.c tests/fuzz/pack.py
 
 # The whole chain.

@@ -28,6 +28,10 @@ ctf) leaks=0:handle_sigfpe=0 && set -- -handle_abrt=0 -handle_fpe=0 "$@" ;;
 esac
 ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=$leaks}
 export ASAN_OPTIONS
+# where others left off
+if [ -z "$(ls "build/fuzz/$format")" ]; then
+	xz -dc tests/fuzz/found.tar.xz | tar -C build/fuzz --strip-components=1 -x "found/$format" 2>/dev/null || :
+fi
 corpus=
 [ ! -d "tests/fuzz/corpus/$format" ] || corpus=tests/fuzz/corpus/$format
 # shellcheck disable=SC2086 # may be empty
