@@ -329,6 +329,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	struct bio_state value = {}, *before;
 	bool journal = false;
 	struct file_key file = {};
+	long missed;
 
 	if (st)
 		whose.tid = owner_tid(st);
@@ -395,13 +396,17 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		value.shared = shares_find(bio, &file, owner, &value.record);
 	if (st && st->active && st->now.readahead_ns && !(flags & ETA_BIO_WRITE))
 		st->now.readahead_end_ns = value.record.head.time_ns;
-	before = bpf_map_lookup_elem(&bios, &key);
+	if (st && st->active && (flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
+		st->now.waits_for_own = 1;
+	missed = bpf_map_update_elem(&bios, &key, &value, BPF_NOEXIST);
+	before = missed ? bpf_map_lookup_elem(&bios, &key) : NULL;
 	if (before) {
 		/* its completion was not seen, and now its memory serves again */
 		TOTAL_ADD(completions_missed, 1);
 		bio_leave(key, before);
+		missed = bpf_map_update_elem(&bios, &key, &value, BPF_ANY);
 	}
-	if (bpf_map_update_elem(&bios, &key, &value, BPF_ANY))
+	if (missed)
 		TOTAL_ADD(bios_missed, 1);
 	if (!data)
 		return 0;
@@ -514,6 +519,19 @@ static long complete_step(uint32_t step, struct bio_walk *walk)
 	return walk->bytes == 0;
 }
 
+/* The piece of a request that the first of two programs has ended, by CPU. */
+struct ended {
+	uint64_t rq;
+	uint64_t bytes;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct ended);
+} ended SEC(".maps");
+
 /* Ends the bios that NR_BYTES cover, as the kernel does next. */
 static __always_inline int request_end(struct request *rq, blk_status_t error,
 				       unsigned int nr_bytes)
@@ -537,12 +555,27 @@ static __always_inline int request_end(struct request *rq, blk_status_t error,
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_rq_complete, struct request *rq, blk_status_t error, unsigned int nr_bytes)
 {
-	return request_end(rq, error, nr_bytes);
+	uint32_t zero = 0;
+	struct ended *last = bpf_map_lookup_elem(&ended, &zero);
+
+	request_end(rq, error, nr_bytes);
+	if (last) {
+		last->bytes = nr_bytes;
+		last->rq = (uint64_t)rq;
+	}
+	return 0;
 }
 
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_rq_complete_nested, struct request *rq, blk_status_t error, unsigned int nr_bytes)
 {
+	uint32_t zero = 0;
+	struct ended *last = bpf_map_lookup_elem(&ended, &zero);
+
+	if (last && last->rq == (uint64_t)rq && last->bytes == nr_bytes) {
+		last->rq = 0; /* once only: the kernel uses requests again */
+		return 0;
+	}
 	return request_end(rq, error, nr_bytes);
 }
 

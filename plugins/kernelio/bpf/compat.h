@@ -10,12 +10,14 @@
 #include <bpf/bpf_tracing.h>
 
 #if defined(__TARGET_ARCH_x86)
+#define SYSCALL_NR(regs) ((regs)->orig_ax)
 #define SYSCALL_ARG0(regs) ((regs)->di)
 #define SYSCALL_ARG1(regs) ((regs)->si)
 #define SYSCALL_ARG2(regs) ((regs)->dx)
 #define SYSCALL_ARG3(regs) ((regs)->r10)
 #define SYSCALL_ARG4(regs) ((regs)->r8)
 #elif defined(__TARGET_ARCH_arm64)
+#define SYSCALL_NR(regs) ((regs)->syscallno)
 #define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* before the call overwrites it: sys_enter only */
 #define SYSCALL_ARG1(regs) ((regs)->regs[1])
 #define SYSCALL_ARG2(regs) ((regs)->regs[2])

@@ -93,6 +93,7 @@ int BPF_PROG(on_dio_complete)
 	if (st && st->now.direct_ns) {
 		span_add(st, ETA_SPAN_FS_DIRECT, st->now.direct_ns, bpf_ktime_get_ns());
 		st->now.direct_ns = 0;
+		st->now.waits_for_own = 0;
 	}
 	return 0;
 }

@@ -43,6 +43,8 @@ static __noinline int function_return(uint32_t kind)
 	first = !(st->now.exact & 1U << kind);
 	st->now.inside &= ~(1U << kind);
 	st->now.exact |= 1U << kind;
+	if (kind == ETA_SPAN_FS_DIRECT)
+		st->now.waits_for_own = 0;
 	/* these leave at the end of the operation, which knows the bytes */
 	if (first && kind == ETA_SPAN_PAGECACHE_READ) {
 		st->now.cache_read_ns = begin_ns;

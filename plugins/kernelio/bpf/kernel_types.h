@@ -263,11 +263,12 @@ struct bpf_iter__task_file {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9;
+	unsigned long di, si, dx, r10, r8, r9, orig_ax;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	uint64_t regs[31];
+	int32_t syscallno;
 };
 #else
 #error "plugins/kernelio/bpf/kernel_types.h: name this architecture's pt_regs here and in compat.h"

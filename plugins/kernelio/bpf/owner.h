@@ -60,6 +60,24 @@ struct range_walk {
 	uint64_t at, end; /* pages */
 };
 
+/*
+ * An entry that is there is changed in place, which takes no lock of the map. Two threads that do
+ * so at once write the same page at once: the inode's lock orders them, and the notes are theirs in
+ * some order, too. The time goes first: with it, a reader takes the older of two notes for no later
+ * than it is.
+ */
+static __always_inline void page_own(struct page_key *key, const struct page_owner *owner)
+{
+	struct page_owner *page = bpf_map_lookup_elem(&page_owners, key);
+
+	if (!page) {
+		bpf_map_update_elem(&page_owners, key, owner, BPF_ANY);
+		return;
+	}
+	page->time_ns = owner->time_ns;
+	__builtin_memcpy(&page->pid, &owner->pid, 2 * sizeof(owner->pid)); /* in one store */
+}
+
 /* One step of noting a range, for bpf_loop: 1 ends the walk. */
 static long range_step(uint32_t step, struct range_walk *walk)
 {
@@ -70,7 +88,7 @@ static long range_step(uint32_t step, struct range_walk *walk)
 	walk->key.chunk = !(at & (CHUNK_PAGES - 1)) && walk->end - at >= CHUNK_PAGES;
 	walk->key.index = walk->key.chunk ? at >> CHUNK_SHIFT : at;
 	walk->at = at + (walk->key.chunk ? CHUNK_PAGES : 1);
-	bpf_map_update_elem(&page_owners, &walk->key, &walk->owner, BPF_ANY);
+	page_own(&walk->key, &walk->owner);
 	return 0;
 }
 

@@ -14,6 +14,16 @@ static __always_inline bool sleep_is_open(struct task_state *st)
 	       !(n > 0 && n <= MAX_LOCKS && st->locks[n - 1].sleeps);
 }
 
+/*
+ * The same, and has the kernel's stack to say it? A walk costs a microsecond. Whoever waits for
+ * requests of its own is told by them: where none of them is in flight, all that the stack could
+ * say is that they are held back, or are the pages it reads, which the trace knows by itself.
+ */
+static __always_inline bool sleep_is_unnamed(struct task_state *st)
+{
+	return sleep_is_open(st) && !(st->now.waits_for_own && st->now.off_flags & ETA_SPAN_IOWAIT);
+}
+
 /* The wait of an operation whose thread is on a CPU again; WHO ran before it, 0 where not known. */
 static __always_inline void switched_in(struct task_state *st, uint32_t who, uint64_t now)
 {
@@ -70,6 +80,18 @@ static __noinline struct task_state *running_find(struct task_struct *task, uint
 		TOTAL_ADD(switches_missed, 1);
 	}
 	return st;
+}
+
+/*
+ * Does this CPU run a thread that is traced, or one nobody told of? The cheapest filter, for the
+ * ends of what begins with sure_state.
+ */
+static __always_inline bool someone_runs(void)
+{
+	uint32_t zero = 0;
+	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
+
+	return slot && *slot;
 }
 
 /* The current thread's state, NULL where it is not traced. */

@@ -103,7 +103,8 @@ struct task_state {
 		uint8_t off;	 /* enum off_cpu */
 		uint8_t pending; /* what the next sleep is known to be: enum eta_span_kind */
 		uint8_t off_flags;
-		uint8_t reserved[3];
+		uint8_t waits_for_own; /* it has queued a request that it is going to wait for */
+		uint8_t reserved[2];
 		uint32_t off_who;
 		uint32_t cache_reads, cache_writes, pages_added;
 		uint64_t off_ns, wake_ns;

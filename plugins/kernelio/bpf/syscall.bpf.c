@@ -8,7 +8,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile struct kernelio_syscall_info syscalls[KERNELIO_MAX_SYSCALL_NR];
+const volatile struct kernelio_syscall_info syscalls[KERNELIO_MAX_SYSCALL_NR + 1];
 
 #define AT_FILE_POSITION -1
 #define MAX_TRANSFER_BYTES 0x7ffff000 /* the kernel's own limit */
@@ -122,22 +122,27 @@ static __always_inline void write_owns(struct task_state *st)
 		st->now.pages_owned = OWNED;
 }
 
+/* What the system call NR is; one that is none has the index 0. */
+static __always_inline const volatile struct kernelio_syscall_info *syscall_info(uint64_t nr)
+{
+	return &syscalls[nr < KERNELIO_MAX_SYSCALL_NR ? nr : KERNELIO_MAX_SYSCALL_NR];
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	const volatile struct kernelio_syscall_info *info;
+	struct task_struct *task;
 	struct task_state *st;
 	struct file_facts f;
 	uint16_t index;
 	uint32_t fd;
 
-	if ((uint64_t)nr >= KERNELIO_MAX_SYSCALL_NR)
-		return 0;
-	info = &syscalls[nr & (KERNELIO_MAX_SYSCALL_NR - 1)];
+	info = syscall_info(nr);
 	index = info->index;
 	if (!index)
 		return 0;
+	task = bpf_get_current_task_btf();
 	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
 	if (!st || paused)
 		return 0;
@@ -208,11 +213,15 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = sure_state(task);
+	struct task_struct *task;
+	struct task_state *st;
 	struct file_facts f;
 	uint64_t now;
 
+	if (!syscall_info(SYSCALL_NR(regs))->index || !someone_runs())
+		return 0;
+	task = bpf_get_current_task_btf();
+	st = sure_state(task);
 	if (!st)
 		return 0;
 	/* a fault that no end was told of has no shape, and does not end here */

@@ -218,7 +218,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 					    : 0;
 		st->now.off_who = next->pid;
 		st->now.off_stack = 0;
-		if (st->now.off == OFF_SLEEPING && sleep_is_open(st)) {
+		st->now.wake_ns = 0;
+		st->now.off_ns = now;
+		if (st->now.off == OFF_SLEEPING && sleep_is_unnamed(st)) {
 			long id = bpf_get_stackid(ctx, &sleeps, 0);
 
 			if (id >= 0)
@@ -226,12 +228,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			else
 				TOTAL_ADD(sleeps_unnamed, 1);
 		}
-		st->now.wake_ns = 0;
-		st->now.off_ns = bpf_ktime_get_ns();
 	} else if (st) {
 		st->idle.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
 		st->idle.wake_ns = 0;
-		st->idle.off_ns = bpf_ktime_get_ns();
+		st->idle.off_ns = now;
 	}
 	if (next->tgid == 1) {
 		/*
