@@ -82,6 +82,9 @@ static __noinline struct task_state *running_find(struct task_struct *task, uint
 	return st;
 }
 
+/* Set by the first switch that is told: where its probe does not load, `running` is never sure. */
+uint32_t switches_told __weak;
+
 /*
  * Does this CPU run a thread that is traced, or one nobody told of? The cheapest filter, for the
  * ends of what begins with sure_state.
@@ -91,7 +94,7 @@ static __always_inline bool someone_runs(void)
 	uint32_t zero = 0;
 	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
 
-	return slot && *slot;
+	return !switches_told || (slot && *slot);
 }
 
 /* The current thread's state, NULL where it is not traced. */

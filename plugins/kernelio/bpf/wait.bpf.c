@@ -209,6 +209,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (!slot || !s)
 		return 0;
+	if (!switches_told)
+		switches_told = 1;
 	stay_end(s, prev->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
 	if (st && st->active) {
