@@ -146,7 +146,8 @@ waiting.wait()
 assert len(ops_on(spool, "folder/second", "write")) == 2
 assert len(ops_on(spool, "folder/third", "write")) == 2
 assert not ops_on(spool, "file")
-assert {op.pid for op in spool.ops} == {second.pid, third.pid}
+assert {op.pid for op in spool.ops} == {second.pid, third.pid}, [
+    (op.pid, op.name, spool.path(op)) for op in spool.ops]
 tracer = start("all-of-it", "--all")
 control("status", "all-of-it")
 control("stop", "all-of-it")

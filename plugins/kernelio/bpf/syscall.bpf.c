@@ -144,7 +144,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return 0;
 	task = bpf_get_current_task_btf();
 	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
-	if (!st || paused)
+	if (!st)
+		return 0;
+	st->active = 0; /* an end that was not told must not end this one, should it be left out */
+	if (paused)
 		return 0;
 	if (task_is_compat(task)) {
 		TOTAL_ADD(compat_calls, 1);
@@ -218,7 +221,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	struct file_facts f;
 	uint64_t now;
 
-	if (!syscall_info(SYSCALL_NR(regs))->index || !someone_runs())
+	if (!syscall_info(SYSCALL_NR(regs))->index)
+		return 0;
+	/* threads that the filters choose may be inside a call when the switches begin to be told
+	 */
+	if (!TASKS_FILTERED && !someone_runs())
 		return 0;
 	task = bpf_get_current_task_btf();
 	st = sure_state(task);
