@@ -44,6 +44,18 @@ static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_C
 	table_line(out, line, width);
 }
 
+/* Contention against path: what was slow among its likes, and what the long way takes. */
+static void put_path(FILE *out, const struct analysis *a, unsigned width)
+{
+	char line[256];
+
+	if (a->options.sci != SCI_DEFAULT || a->slowdown.path_ns == 0)
+		return;
+	snprintf(line, sizeof(line), "%-10s  %9s, not in lost: misses against hits, O_DIRECT",
+		 "long paths", report_duration(a->slowdown.path_ns).text);
+	table_line(out, line, width);
+}
+
 /* Where the time of all scored threads in I/O went, and where they lost it. */
 static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 {
@@ -59,6 +71,7 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 	put_level_row(out, "lost", a->slowdown.cell_ns, width);
 	if (a->options.sci == SCI_DEFAULT)
 		put_level_row(out, "by others", a->slowdown.contended_cell_ns, width);
+	put_path(out, a, width);
 }
 
 /* ---- the view ---- */

@@ -59,20 +59,27 @@ def random_archives(scratch):
             can_fail(expected, report)
 
 
+def programs_of(scratch):
+    """What the score is computed for by both: the same programs under each tracer."""
+    lines = "import os\nfor i in range(50):\n    open('z%d' % (i % 5), 'a').write('x' * i * 99)\n"
+    with open(os.path.join(scratch, "writes.py"), "w", encoding="utf-8") as file:
+        file.write(lines + "print(sum(len(open('z%d' % i).read()) for i in range(5)))\n")
+    return [command for command in (
+        ["dd", "if=/dev/zero", "of=x", "bs=64k", "count=100", "conv=fsync", "status=none"],
+        ["tar", "cf", "x.tar", "x"],
+        ["/usr/bin/python3", "writes.py"],
+        ["fio", "--name=w", "--rw=write", "--bs=4k", "--size=1m", "--numjobs=4", "--thread",
+         "--ioengine=psync"]) if shutil.which(command[0])]
+
+
 def eztrace_archives(scratch):
     """What EZTrace records with its own posixio (no tid, definitions out of order), then with ours."""
     if not shutil.which("eztrace"):
         print("eztrace is not installed: its archives are not tried")
         return
-    programs = (["dd", "if=/dev/zero", "of=x", "bs=64k", "count=100", "conv=fsync", "status=none"],
-                ["tar", "cf", "x.tar", "x"],
-                ["fio", "--name=w", "--rw=write", "--bs=4k", "--size=1m", "--numjobs=4", "--thread",
-                 "--ioengine=psync"])
     ours = dict(os.environ, EZTRACE_LIBRARY_PATH=os.path.join(BUILD, "plugins"))
     for env in (os.environ, ours) if os.path.exists(PLUGIN) else (os.environ,):
-        for command in programs:
-            if not shutil.which(command[0]):
-                continue
+        for command in programs_of(scratch):
             trace = os.path.join(scratch, os.path.basename(command[0]) + "_trace")
             # EZTrace's own module defines things from several threads at once: now and then its
             # archive cannot be read by OTF2's own tools, and it is made again
@@ -91,17 +98,21 @@ def eztrace_archives(scratch):
                 sys.exit("FAILED: dd's 100 writes are not there")
 
 
-def recorded_archive(scratch):
-    """A whole recording: unified it agrees, and its two sides unmerged give the same json."""
-    run = os.path.join(scratch, "run")
-    subprocess.run(["sci-record", "-q", "--keep-spools", "-o", run, "--", "dd",
-                    "if=/dev/zero", "of=" + scratch + "/y", "bs=64k", "count=200", "conv=fsync",
-                    "status=none"], check=True,
-                   stderr=subprocess.DEVNULL)
-    unified = os.path.join(run, "unified.otf2")
-    _, report = agrees(unified)
-    if report["trace"]["operations"] < 200:
-        sys.exit("FAILED: dd's 200 writes are not there")
+def recorded_archives(scratch):
+    """Whole recordings: unified they agree, and their two sides unmerged give the same json."""
+    for command in programs_of(scratch):
+        name = os.path.basename(command[0])
+        run = os.path.join(scratch, "run-" + name)
+        subprocess.run(["sci-record", "-q", "--keep-spools", "-o", run, "--", *command], cwd=scratch,
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        unified = os.path.join(run, "unified.otf2")
+        _, report = agrees(unified)
+        if report["trace"]["operations"] < {"dd": 100, "fio": 1024}.get(name, 20):
+            sys.exit("FAILED: %s: not all of its reads and writes are there" % name)
+        sides_agree(run, unified)
+
+
+def sides_agree(run, unified):
     sides = [os.path.join(run, side) for side in ("user.spool", "kernel.spool")]
     sides = [side for side in sides if os.path.isdir(side)]
     for mode in (), ("--sci=paper",):
@@ -123,7 +134,7 @@ def main():
             print("recordings are not tried: a sanitized program cannot preload the tracer")
         else:
             eztrace_archives(scratch)
-            recorded_archive(scratch)
+            recorded_archives(scratch)
 
 
 main()
