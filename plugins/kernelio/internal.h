@@ -14,6 +14,7 @@
 
 #define DEFAULT_RING_BYTES ((size_t)16 << 20)
 
+struct btf;
 struct kernelio_bpf;
 struct ring_buffer;
 
@@ -65,7 +66,16 @@ int probes_load(struct kernelio *k);
 int probes_attach(struct kernelio *k);
 void probes_detach(struct kernelio *k);
 void rings_close(struct kernelio *k);
-/* Runs the task iterator: takes in process TGID, or (0) ends the operations still open. */
+/* Does a level that is asked for need the probes of LEVEL? */
+bool probes_wants(const struct kernelio *k, enum eta_level level);
+
+#define KERNEL_BTF_DIRECTORY "/sys/kernel/btf"
+
+/* probes-present.c: PRESENT of each row: 0 absent, the BTF id of a function of vmlinux, else -1. */
+void probes_find_present(struct btf *vmlinux, int *present);
+
+/* iterators.c: runs the task iterator: takes in process TGID, or (0) ends the operations still
+ * open. */
 int probes_each_task(struct kernelio *k, pid_t tgid);
 /* The same over nothing: the probes learn which process the tracer is. */
 int probes_find_tracer(struct kernelio *k);
@@ -77,8 +87,6 @@ int probes_each_file(struct kernelio *k, pid_t tgid);
 
 /* probes-say.c: the rows, and the lines of the levels, out of backend, why and why_not. */
 const struct probe *probes_row(size_t i);
-/* Does a level that is asked for need the probes of LEVEL? */
-bool probes_wants(const struct kernelio *k, enum eta_level level);
 void probes_describe(struct kernelio *k);
 
 /*

@@ -41,10 +41,12 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/faults.c \
 	plugins/kernelio/internal.h \
+	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/none.c \
+	plugins/kernelio/probes-present.c \
 	plugins/kernelio/probes-say.c \
 	plugins/kernelio/probes.c \
 	plugins/kernelio/probes.h \
@@ -72,9 +74,11 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/backend.h \
 	plugins/kernelio/faults.c \
 	plugins/kernelio/internal.h \
+	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
+	plugins/kernelio/probes-present.c \
 	plugins/kernelio/probes-say.c \
 	plugins/kernelio/probes.c \
 	plugins/kernelio/probes.h \

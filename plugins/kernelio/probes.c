@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -19,7 +18,6 @@
 #include "plugins/kernelio/internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
-#define BTF_DIRECTORY "/sys/kernel/btf"
 #define DEFAULT_THREADS 4096
 #ifndef SYS_open /* architectures younger than openat */
 #define SYS_open KERNELIO_MAX_SYSCALL_NR
@@ -37,76 +35,6 @@ __attribute__((format(printf, 2, 0))) static int libbpf_message(enum libbpf_prin
 	if (level == LIBBPF_WARN)
 		vsnprintf(libbpf_said, sizeof(libbpf_said), format, ap);
 	return 0;
-}
-
-/* ---- what the kernel has ---- */
-
-/* Of a row: 0 absent, the BTF id of a function of vmlinux, else: */
-#define PRESENT -1
-
-static int by_target(const void *a, const void *b)
-{
-	return strcmp((*(const struct probe *const *)a)->target,
-		      (*(const struct probe *const *)b)->target);
-}
-
-/* The function rows that BTF names, in one pass: it has a hundred thousand types. */
-static void mark_functions(const struct btf *btf, uint32_t first_id, int *present)
-{
-	const struct probe *sorted[KERNELIO_N_PROBES - KERNELIO_N_TRACEPOINTS];
-	size_t n = sizeof(sorted) / sizeof(sorted[0]);
-
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = probes_row(KERNELIO_N_TRACEPOINTS + i);
-	qsort(sorted, n, sizeof(sorted[0]), by_target);
-	for (uint32_t id = first_id; id < btf__type_cnt(btf); id++) {
-		const struct btf_type *type = btf__type_by_id(btf, id);
-		struct probe key = { 0 };
-		const struct probe *wanted = &key, **found;
-
-		if (btf_kind(type) != BTF_KIND_FUNC)
-			continue;
-		key.target = btf__name_by_offset(btf, type->name_off);
-		found = bsearch(&wanted, sorted, n, sizeof(sorted[0]), by_target);
-		if (found)
-			present[*found - probes_row(0)] = first_id == 1 ? (int)id : PRESENT;
-	}
-}
-
-/* BTF's types from FIRST_ID on are its own: a module's come after those of vmlinux. */
-static void mark_present(const struct btf *btf, uint32_t first_id, int *present)
-{
-	char name[128];
-
-	for (size_t i = 0; i < KERNELIO_N_TRACEPOINTS; i++) {
-		if (present[i])
-			continue;
-		snprintf(name, sizeof(name), "btf_trace_%s", probes_row(i)->target);
-		if (btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0)
-			present[i] = PRESENT;
-	}
-	mark_functions(btf, first_id, present);
-}
-
-/* Tracepoints and functions of the kernel and its modules, by their types. */
-static void find_present(struct btf *vmlinux, int *present)
-{
-	DIR *dir = opendir(BTF_DIRECTORY);
-	struct dirent *entry;
-
-	mark_present(vmlinux, 1, present);
-	while (dir && (entry = readdir(dir))) {
-		struct btf *module;
-
-		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "vmlinux") == 0)
-			continue;
-		module = btf__load_module_btf(entry->d_name, vmlinux);
-		if (module)
-			mark_present(module, btf__type_cnt(vmlinux), present);
-		btf__free(module);
-	}
-	if (dir)
-		closedir(dir);
 }
 
 /* ---- loading ---- */
@@ -505,12 +433,12 @@ int probes_load(struct kernelio *k)
 	if (!vmlinux) {
 		rc = errno ? -errno : -ENOENT;
 		report(k,
-		       "no kernel type information in " BTF_DIRECTORY "/vmlinux (%s): use a "
+		       "no kernel type information in " KERNEL_BTF_DIRECTORY "/vmlinux (%s): use a "
 		       "kernel built with CONFIG_DEBUG_INFO_BTF",
 		       strerror(-rc));
 		return rc;
 	}
-	find_present(vmlinux, present);
+	probes_find_present(vmlinux, present);
 	try_backends(k, vmlinux, present);
 	btf__free(vmlinux);
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
@@ -570,60 +498,4 @@ uint64_t probes_missed(const struct kernelio *k)
 				 (unsigned long long)info.recursion_misses);
 	}
 	return sum;
-}
-
-/* Runs an iterator to its end. INFO may be NULL: over everything. */
-static int run_iterator(const struct bpf_program *program, union bpf_iter_link_info *info)
-{
-	LIBBPF_OPTS(bpf_iter_attach_opts, options);
-	struct bpf_link *link;
-	char ignored[64];
-	ssize_t n;
-	int fd, rc = 0;
-
-	if (info) {
-		options.link_info = info;
-		options.link_info_len = sizeof(*info);
-	}
-	link = bpf_program__attach_iter(program, &options);
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0) {
-		rc = fd;
-		goto out;
-	}
-	do
-		n = read(fd, ignored, sizeof(ignored));
-	while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0)
-		rc = -errno;
-	close(fd);
-out:
-	bpf_link__destroy(link);
-	return rc;
-}
-
-int probes_each_task(struct kernelio *k, pid_t tgid)
-{
-	k->bpf->bss->attach_tgid = (uint32_t)tgid;
-	k->bpf->bss->close_open = tgid == 0;
-	return run_iterator(k->bpf->progs.on_each_task, NULL);
-}
-
-int probes_find_tracer(struct kernelio *k)
-{
-	k->bpf->bss->attach_tgid = k->bpf->bss->close_open = 0;
-	return run_iterator(k->bpf->progs.on_each_task, NULL);
-}
-
-int probes_each_file(struct kernelio *k, pid_t tgid)
-{
-	union bpf_iter_link_info info = { .task.pid = (uint32_t)tgid };
-	int rc;
-
-	k->bpf->bss->files_tgid = (uint32_t)tgid;
-	rc = run_iterator(k->bpf->progs.on_each_file, &info);
-	/* before Linux 6.1 it goes over all tasks, and the program chooses */
-	return rc ? run_iterator(k->bpf->progs.on_each_file, NULL) : 0;
 }

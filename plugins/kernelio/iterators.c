@@ -1,0 +1,65 @@
+/* BPF iterators: programs that the kernel runs for each task or open file, when we ask. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "plugins/kernelio/internal.h"
+#include "plugins/kernelio/kernelio.skel.h"
+
+/* Runs an iterator to its end. INFO may be NULL: over everything. */
+static int run_iterator(const struct bpf_program *program, union bpf_iter_link_info *info)
+{
+	LIBBPF_OPTS(bpf_iter_attach_opts, options);
+	struct bpf_link *link;
+	char ignored[64];
+	ssize_t n;
+	int fd, rc = 0;
+
+	if (info) {
+		options.link_info = info;
+		options.link_info_len = sizeof(*info);
+	}
+	link = bpf_program__attach_iter(program, &options);
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		rc = fd;
+		goto out;
+	}
+	do
+		n = read(fd, ignored, sizeof(ignored));
+	while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0)
+		rc = -errno;
+	close(fd);
+out:
+	bpf_link__destroy(link);
+	return rc;
+}
+
+int probes_each_task(struct kernelio *k, pid_t tgid)
+{
+	k->bpf->bss->attach_tgid = (uint32_t)tgid;
+	k->bpf->bss->close_open = tgid == 0;
+	return run_iterator(k->bpf->progs.on_each_task, NULL);
+}
+
+int probes_find_tracer(struct kernelio *k)
+{
+	k->bpf->bss->attach_tgid = k->bpf->bss->close_open = 0;
+	return run_iterator(k->bpf->progs.on_each_task, NULL);
+}
+
+int probes_each_file(struct kernelio *k, pid_t tgid)
+{
+	union bpf_iter_link_info info = { .task.pid = (uint32_t)tgid };
+	int rc;
+
+	k->bpf->bss->files_tgid = (uint32_t)tgid;
+	rc = run_iterator(k->bpf->progs.on_each_file, &info);
+	/* before Linux 6.1 it goes over all tasks, and the program chooses */
+	return rc ? run_iterator(k->bpf->progs.on_each_file, NULL) : 0;
+}
