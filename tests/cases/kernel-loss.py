@@ -1,7 +1,9 @@
 # A ring that is too small loses records: each is counted, produced = recorded + lost.
 # SPDX-License-Identifier: BSD-3-Clause
 import collections
+import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
@@ -41,3 +43,12 @@ whole = trace("whole", quiet, "-n", str(ROUNDS * BLOCKS), path("quiet"), options
 assert len([op for op in whole.ops if op.name == "pwrite64"]) == ROUNDS * BLOCKS
 assert len(spool.ops) + lost[kernel_spool.KERNEL_OP] == len(whole.ops), \
     (len(spool.ops), lost, len(whole.ops))
+
+# what was lost is known of the archive, too, and of one merged from that
+spools = path("loss")
+for source, archive in (spools, path("once.otf2")), (path("once.otf2"), path("twice.otf2")):
+    subprocess.run(["sci-merge", "-q", source, "-o", archive], check=True, capture_output=True)
+for source in spools, path("once.otf2"), path("twice.otf2"):
+    report = subprocess.run(["sci-analyze", "--json", source], check=True, capture_output=True,
+                            text=True).stdout
+    assert json.loads(report)["trace"]["lost_events"] == sum(lost.values()), (source, lost)
