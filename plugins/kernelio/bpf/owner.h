@@ -64,8 +64,8 @@ struct range_walk {
  * An entry that is there is changed in place, which takes no lock of the map. Two threads that do
  * so at once write the same page at once: the inode's lock orders them, and the notes are theirs in
  * some order, too. The time goes first: with it, a reader takes the older of two notes for no later
- * than it is. An entry that the map recycles for another page in that moment takes this owner along:
- * with more than max_entries pages noted, one page's owner may be a neighbour's in time.
+ * than it is. An entry that the map recycles for another page in that moment takes this owner
+ * along: with more than max_entries pages noted, one page's owner may be a neighbour's in time.
  */
 static __always_inline void page_own(struct page_key *key, const struct page_owner *owner)
 {
