@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report.h"
 
@@ -37,6 +39,16 @@ static uint32_t party_of(const struct eta_defs *defs, const struct blame *b, uin
 	return of_process[process];
 }
 
+/* Does another process of the trace have the same name? Then the name alone does not say who. */
+static bool is_namesake(const struct eta_defs *defs, const struct eta_process *process)
+{
+	for (uint32_t i = 0; i < defs->n_processes; i++)
+		if (&defs->processes[i] != process &&
+		    strcmp(defs->processes[i].name, process->name) == 0)
+			return true;
+	return false;
+}
+
 static size_t put_party(char *line, size_t room, const struct analysis *a, const struct party *p,
 			int64_t sum_ns)
 {
@@ -44,14 +56,20 @@ static size_t put_party(char *line, size_t room, const struct analysis *a, const
 	double percent = 100 * (double)p->ns / (double)sum_ns;
 	int n;
 
-	if (p->threads > 1)
-		n = snprintf(line, room, "%" PRIu32 " threads of %s %.0f %%", p->threads,
-			     a->defs->processes[a->defs->locations[b->location].process].name,
-			     percent);
-	else if (b->location == ETA_NONE && b->tid)
+	if (p->threads > 1) {
+		const struct eta_process *process =
+			&a->defs->processes[a->defs->locations[b->location].process];
+		char pid[32] = "";
+
+		if (process->pid && is_namesake(a->defs, process))
+			snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")", process->pid);
+		n = snprintf(line, room, "%" PRIu32 " threads of %s%s %.0f %%", p->threads,
+			     process->name, pid, percent);
+	} else if (b->location == ETA_NONE && b->tid) {
 		n = snprintf(line, room, "tid %" PRIu32 ", not traced, %.0f %%", b->tid, percent);
-	else
+	} else {
 		n = snprintf(line, room, "%s %.0f %%", report_culprit(a, b), percent);
+	}
 	return (size_t)n < room ? (size_t)n : room - 1;
 }
 
