@@ -147,7 +147,7 @@ void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios, ui
 	used = put_count(line, sizeof(line), used, c->bad, "bad");
 	used = put_count(line, sizeof(line), used, c->crossing, "crossing");
 	used = put_count(line, sizeof(line), used, c->disorder, "out of order");
-	used = put_count(line, sizeof(line), used, c->unmatched, "threads unmatched");
+	used = put_count(line, sizeof(line), used, c->unmatched, "threads seen by one tracer");
 	used = put_count(line, sizeof(line), used, open_bios, "block requests without completion");
 	put_count(line, sizeof(line), used, n_unsure, what);
 	report_wrapped(out, line, false, width);
