@@ -5,6 +5,38 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define PROCESS ((const struct process_sum *)((const struct score_row *)row)->item)
+
+void process_sums_get_name(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_text(v, PROCESS->process->name);
+}
+
+void process_sums_get_pid(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, PROCESS->process->pid);
+}
+
+void process_sums_get_host(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_text(v, PROCESS->process->host);
+}
+
+void process_sums_get_threads(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, PROCESS->threads);
+}
+
+void process_sums_get_sci_max(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_real(v, PROCESS->sci_max);
+}
+
 static int by_loss(const void *a, const void *b)
 {
 	const struct score_row *x = a, *y = b;

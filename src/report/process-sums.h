@@ -23,4 +23,11 @@ typedef uint32_t process_group(const struct eta_defs *defs, uint32_t process);
 /* As view.fill; each process on its own where GROUP_OF is NULL. Those without I/O are left out. */
 int process_sums_fill(const struct analysis *a, struct table *t, process_group *group_of);
 
+/* Cells of a row that is a process_sum: of the process it is named by, or of all in it. */
+void process_sums_get_name(const void *context, const void *row, struct value *v);
+void process_sums_get_pid(const void *context, const void *row, struct value *v);
+void process_sums_get_host(const void *context, const void *row, struct value *v);
+void process_sums_get_threads(const void *context, const void *row, struct value *v);
+void process_sums_get_sci_max(const void *context, const void *row, struct value *v);
+
 #endif

@@ -18,29 +18,11 @@ static void get_cgroup(const void *context, const void *row, struct value *v)
 	snprintf(v->shown.text, sizeof(v->shown.text), "%" PRIu64, id);
 }
 
-static void get_name(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_text(v, CONTAINER->process->name);
-}
-
-static void get_pid(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, CONTAINER->process->pid);
-}
-
 static void get_inside(const void *context, const void *row, struct value *v)
 {
 	(void)context;
 	if (CONTAINER->process->ns_pid)
 		value_whole(v, CONTAINER->process->ns_pid);
-}
-
-static void get_host(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_text(v, CONTAINER->process->host);
 }
 
 static void get_processes(const void *context, const void *row, struct value *v)
@@ -49,33 +31,22 @@ static void get_processes(const void *context, const void *row, struct value *v)
 	value_whole(v, CONTAINER->processes);
 }
 
-static void get_threads(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, CONTAINER->threads);
-}
-
-static void get_sci_max(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_real(v, CONTAINER->sci_max);
-}
-
 static const struct column columns[] = {
 	{ "sci", "SCI", UNIT_RATIO, 0, score_get_sci,
 	  "of its threads together: time lost to others / life" },
-	{ "sci_max", "worst", UNIT_RATIO, 1, get_sci_max, "score of its most slowed thread" },
+	{ "sci_max", "worst", UNIT_RATIO, 1, process_sums_get_sci_max,
+	  "score of its most slowed thread" },
 	{ "life", "life", UNIT_NS, 7, score_get_life, "of its threads together" },
 	SCORE_NUMBERS,
 	{ "processes", "processes", UNIT_COUNT, 4, get_processes, "processes seen in it" },
-	{ "threads", "threads", UNIT_COUNT, 5, get_threads, "threads with I/O" },
+	{ "threads", "threads", UNIT_COUNT, 5, process_sums_get_threads, "threads with I/O" },
 	SCORE_VERDICT,
 	{ "cgroup", "cgroup", UNIT_COUNT, 0, get_cgroup,
 	  "id of the control group, which is its folder's inode; unknown without a kernel side" },
-	{ "pid", "pid", UNIT_COUNT, 3, get_pid, "its process 1, else the first met" },
+	{ "pid", "pid", UNIT_COUNT, 3, process_sums_get_pid, "its process 1, else the first met" },
 	{ "inside", "inside", UNIT_COUNT, 3, get_inside, "the same, as numbered in the container" },
-	{ "process", "process", UNIT_TEXT, 0, get_name, "name of that process" },
-	{ "host", "host", UNIT_TEXT, COLUMN_HIDDEN, get_host, "where it ran" },
+	{ "process", "process", UNIT_TEXT, 0, process_sums_get_name, "name of that process" },
+	{ "host", "host", UNIT_TEXT, COLUMN_HIDDEN, process_sums_get_host, "where it ran" },
 	SCORE_DETAILS,
 };
 

@@ -2,49 +2,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "process-sums.h"
 
-#define PROCESS ((const struct process_sum *)((const struct score_row *)row)->item)
-
-static void get_name(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_text(v, PROCESS->process->name);
-}
-
-static void get_pid(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, PROCESS->process->pid);
-}
-
-static void get_host(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_text(v, PROCESS->process->host);
-}
-
-static void get_threads(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, PROCESS->threads);
-}
-
-static void get_sci_max(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_real(v, PROCESS->sci_max);
-}
-
 static const struct column columns[] = {
 	{ "sci", "SCI", UNIT_RATIO, 0, score_get_sci,
 	  "of its threads together: time lost to others / life" },
-	{ "sci_max", "worst", UNIT_RATIO, 1, get_sci_max, "score of its most slowed thread" },
+	{ "sci_max", "worst", UNIT_RATIO, 1, process_sums_get_sci_max,
+	  "score of its most slowed thread" },
 	{ "life", "life", UNIT_NS, 7, score_get_life, "of its threads together" },
 	SCORE_NUMBERS,
-	{ "threads", "threads", UNIT_COUNT, 2, get_threads, "threads with I/O" },
+	{ "threads", "threads", UNIT_COUNT, 2, process_sums_get_threads, "threads with I/O" },
 	SCORE_VERDICT,
-	{ "pid", "pid", UNIT_COUNT, 0, get_pid, "process id" },
-	{ "process", "process", UNIT_TEXT, 0, get_name, "its name" },
-	{ "host", "host", UNIT_TEXT, COLUMN_HIDDEN, get_host, "where it ran" },
+	{ "pid", "pid", UNIT_COUNT, 0, process_sums_get_pid, "process id" },
+	{ "process", "process", UNIT_TEXT, 0, process_sums_get_name, "its name" },
+	{ "host", "host", UNIT_TEXT, COLUMN_HIDDEN, process_sums_get_host, "where it ran" },
 	SCORE_DETAILS,
 };
 
