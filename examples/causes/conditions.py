@@ -70,8 +70,11 @@ def plain(place, strength):
     yield Condition(place.folder)
 
 
+MKFS = "mkfs.ext4", "-q", "-F"
+
+
 @contextlib.contextmanager
-def loop_device(place, megabytes=1024, mkfs=("mkfs.ext4", "-q", "-F")):
+def loop_device(place, megabytes=1024, mkfs=MKFS):
     """A file system on a loop device of its own: its folder and device."""
     with contextlib.ExitStack() as undo:
         image = os.path.join(place.folder, "disk.img")
@@ -142,7 +145,8 @@ def throttled(place, iops):
 @contextlib.contextmanager
 def one_group(place, strength):
     """A file system so small that it has one map of free blocks."""
-    with loop_device(place, megabytes=120) as (data, _):
+    # groups of blocks of 4 KiB are 128 MiB long
+    with loop_device(place, 120, (*MKFS, "-b", "4096")) as (data, _):
         yield Condition(data)
 
 
