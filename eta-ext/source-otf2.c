@@ -33,8 +33,10 @@ static int need_file(const struct eta_trace *trace, const char *suffix, bool dir
 	int n = snprintf(path, sizeof(path), "%s%s", otf2->base, suffix);
 
 	if (n >= (int)sizeof(path) || stat(path, &st) < 0) {
-		eta_error("%s: its %s %s%s cannot be read: %s", trace->path,
-			  directory ? "folder" : "file", otf2->base, suffix, strerror(errno));
+		eta_error("%s: its %s %s%s cannot be read: %s (X.otf2, X.def and the folder X are "
+			  "one archive: keep them together)",
+			  trace->path, directory ? "folder" : "file", otf2->base, suffix,
+			  strerror(errno));
 		return -errno;
 	}
 	if (S_ISDIR(st.st_mode) != directory) {

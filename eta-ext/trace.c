@@ -143,6 +143,19 @@ static const struct eta_source_ops *find_source(const char *path, const struct e
 	return NULL;
 }
 
+/* What helps, where a trace cannot be opened. */
+static const char *remedy_of(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return " (sci-record -o DIR leaves its trace in DIR: name that)";
+	case EACCES:
+		return " (of another user? sudo, or have it given to you)";
+	default:
+		return "";
+	}
+}
+
 int eta_open(const char *path, const struct eta_options *options, struct eta_trace **out)
 {
 	unsigned char head[4096];
@@ -154,7 +167,7 @@ int eta_open(const char *path, const struct eta_options *options, struct eta_tra
 
 	*out = NULL;
 	if (rc < 0) {
-		eta_error("%s: cannot open: %s", path, strerror(-rc));
+		eta_error("%s: cannot open: %s%s", path, strerror(-rc), remedy_of(-rc));
 		return rc;
 	}
 	source = find_source(path, options, directory, head, head_bytes);

@@ -169,13 +169,14 @@ static void point_at(struct analysis *a)
 
 int engine_blame(const struct engine *e, struct analysis *a)
 {
-	struct ranking table = { .defs = e->defs, .limit = e->options.n_culprits };
+	struct ranking table = { .defs = e->defs };
 	struct blame_row all = { 0 };
 	int rc = sum_of_scored(e, a, &all);
 
 	if (!rc)
 		rc = put(&table, &all);
 	a->n_blame = table.n;
+	table.limit = e->options.n_culprits; /* all of all, some of each thread */
 	for (uint32_t i = 0; i < a->n_threads && !rc; i++) {
 		uint32_t before = table.n;
 

@@ -347,9 +347,10 @@ int compare_text(FILE *out, const struct comparison *c, const struct table *tabl
 		char line[4608];
 
 		snprintf(line, sizeof(line),
-			 "%c: SCI %.2f, of all threads %.2f; verdict %s; %" PRIu64
+			 "%c: SCI %s, of all threads %s; verdict %s; %" PRIu64
 			 " operations in %s; %s",
-			 'A' + s, a->sci_max, a->sci_total, report_verdict(&a->verdict).text,
+			 'A' + s, report_real(a->sci_max, 2).text,
+			 report_real(a->sci_total, 2).text, report_verdict(&a->verdict).text,
 			 a->operations, report_duration((int64_t)a->duration_ns).text, c->names[s]);
 		report_wrapped(out, line, false, options->width);
 	}

@@ -1,7 +1,6 @@
 /* Tables as text, csv and json. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <math.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -54,12 +53,10 @@ static const char *cell_text(const struct column *c, struct value *v, struct rep
 		strcat(text->text, "/s");
 		break;
 	case UNIT_RATIO:
-		/* a little below nothing is nothing: no "-0.00" */
-		snprintf(text->text, sizeof(text->text), "%.2f",
-			 fabs(v->real) < 0.005 ? 0 : v->real);
+		*text = report_real(v->real, 2);
 		break;
 	case UNIT_PERCENT:
-		snprintf(text->text, sizeof(text->text), "%.0f %%", v->real);
+		snprintf(text->text, sizeof(text->text), "%.100s %%", report_real(v->real, 0).text);
 		break;
 	}
 	return text->text;

@@ -37,6 +37,16 @@ struct report_text report_duration(int64_t ns)
 	return t;
 }
 
+struct report_text report_real(double real, int digits)
+{
+	struct report_text t;
+
+	snprintf(t.text, sizeof(t.text), "%.*f", digits, real);
+	if (t.text[0] == '-' && !strpbrk(t.text, "123456789"))
+		memmove(t.text, t.text + 1, strlen(t.text));
+	return t;
+}
+
 struct report_text report_bytes(double bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

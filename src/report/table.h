@@ -107,6 +107,8 @@ void value_text(struct value *v, const char *text); /* any length */
 void value_ratio(struct value *v, double part, double whole);
 
 struct report_text report_duration(int64_t ns);
+/* A little below nothing is nothing: no "-0.00". */
+struct report_text report_real(double real, int digits);
 struct report_text report_bytes(double bytes);
 
 #endif

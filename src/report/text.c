@@ -98,19 +98,24 @@ static int put_answer(FILE *out, const struct analysis *a, unsigned width)
 {
 	int digits = a->options.sci == SCI_PAPER ? 4 : 2;
 	const struct thread_score *t;
-	char line[512], interval[64] = "";
+	char line[512], interval[300] = "";
 
 	if (a->max_thread == ETA_NONE) {
 		fputs("no I/O by any thread in this trace: nothing to score\n", out);
+		report_wrapped(out,
+			       "I/O are calls such as read and write, regions named LEVEL:FUNCTION "
+			       "and those with I/O records: record the program with sci-record.",
+			       true, width);
 		return 0;
 	}
 	t = &a->threads[a->max_thread];
 	if (a->options.sci == SCI_DEFAULT)
-		snprintf(interval, sizeof(interval), " [%.2f, %.2f]", t->sci_low, t->sci_high);
+		snprintf(interval, sizeof(interval), " [%s, %s]", report_real(t->sci_low, 2).text,
+			 report_real(t->sci_high, 2).text);
 	snprintf(line, sizeof(line),
-		 "SCI %.*f%s for the most slowed thread (%s), %.*f for all threads together",
-		 digits, a->sci_max, interval, a->defs->locations[t->location].name, digits,
-		 a->sci_total);
+		 "SCI %s%s for the most slowed thread (%s), %s for all threads together",
+		 report_real(a->sci_max, digits).text, interval,
+		 a->defs->locations[t->location].name, report_real(a->sci_total, digits).text);
 	report_wrapped(out, line, false, width);
 	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
 	report_wrapped(out, a->verdict.advice, true, width);

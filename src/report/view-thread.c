@@ -18,10 +18,11 @@ static void get_sci(const void *context, const void *row, struct value *v)
 		return;
 	value_real(v, t->sci);
 	if (a->options.sci == SCI_PAPER)
-		snprintf(v->shown.text, sizeof(v->shown.text), "%.4f", t->sci);
+		v->shown = report_real(t->sci, 4);
 	else
-		snprintf(v->shown.text, sizeof(v->shown.text), "%.2f [%.2f, %.2f]", t->sci,
-			 t->sci_low, t->sci_high);
+		snprintf(v->shown.text, sizeof(v->shown.text), "%.16s [%.16s, %.16s]",
+			 report_real(t->sci, 2).text, report_real(t->sci_low, 2).text,
+			 report_real(t->sci_high, 2).text);
 }
 
 static void get_sci_low(const void *context, const void *row, struct value *v)

@@ -37,7 +37,7 @@ for width in 60 80 100 130; do
 done
 [ "$(wc -l <"$scratch/out")" -le 24 ] || fail "the default view does not fit a screen"
 
-refuses 'No such file' "$scratch/none.otf2"
+refuses 'No such file.*sci-record -o DIR' "$scratch/none.otf2"
 refuses 'directory' "$scratch"
 : >"$scratch/empty.otf2"
 refuses 'empty' "$scratch/empty.otf2"
