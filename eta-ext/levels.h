@@ -35,7 +35,8 @@
 	X(QUEUE, BLOCK, "queue")                                                                   \
 	X(DEVICE, BLOCK, "device")                                                                 \
 	X(HELD_BACK, BLOCK, "held back")                                                           \
-	X(RUN_QUEUE, CPU, "run queue")
+	X(RUN_QUEUE, CPU, "run queue")                                                             \
+	X(WAKE_UP, CPU, "wake-up")
 
 #ifdef __cplusplus
 extern "C" {

@@ -311,7 +311,8 @@ struct eta_span {
 	X(VFS_WRITE, "vfs:vfs_write")                                                              \
 	X(VFS_SYNC, "vfs:vfs_fsync_range")                                                         \
 	X(BIO_SUBMIT, "block:submit_bio")                                                          \
-	X(ALLOCATION, "fs:allocation")
+	X(ALLOCATION, "fs:allocation")                                                             \
+	X(WAKE_UP, "cpu:wake-up")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

@@ -115,7 +115,7 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		char name[64];
 
 		if (level == ETA_LEVEL_USER || level == ETA_LEVEL_CPU)
-			continue; /* no span is of another level but the run queue's */
+			continue; /* nobody sleeps there */
 		snprintf(name, sizeof(name), "%s:%s", eta_level_name((enum eta_level)level),
 			 span_regions[ETA_SPAN_SLEEP]);
 		index->regions.other_wait[level] = spool_region(trace, name);
@@ -188,6 +188,7 @@ static int depth_of(uint8_t kind)
 	case ETA_SPAN_SLEEP:
 		return 5;
 	case ETA_SPAN_RUN_QUEUE:
+	case ETA_SPAN_WAKE_UP:
 		return 6;
 	default:
 		return 4;
@@ -490,7 +491,10 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 		region = name.kind == ETA_OP_READ ? fs->file_read : fs->file_write;
 	else
 		region = fs->regions[span.kind];
-	if (span.kind == ETA_SPAN_RUN_QUEUE) {
+	/* whoever has not to wait for a lock need not wake up from that */
+	if (span.kind == ETA_SPAN_WAKE_UP && around->in & IN_LOCK)
+		return 0;
+	if (span.kind == ETA_SPAN_RUN_QUEUE || span.kind == ETA_SPAN_WAKE_UP) {
 		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
 		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
 	}

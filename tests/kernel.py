@@ -125,7 +125,7 @@ def regions(name):
                           check=True).stdout
     sums, begun = {}, {}
     for line in text.splitlines():
-        found = re.match(r"(\d+) (\d+) (ENTER|LEAVE) ([a-z]+:[\w ]+?)(?= \w+=| direct| truncated|$)", line)
+        found = re.match(r"(\d+) (\d+) (ENTER|LEAVE) ([a-z]+:[\w -]+?)(?= \w+=| direct| truncated|$)", line)
         if not found:
             continue
         where, when, kind, region = found[1], int(found[2]), found[3], found[4].strip()

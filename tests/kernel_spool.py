@@ -105,7 +105,7 @@ class KernelSpool:
             self.losses.append(Loss(ident, lost, produced, cpu))
         elif kind == WAIT:
             begin, stop, what = struct.unpack_from("=QQB", data, at + 64)
-            assert kinds[what] == "RUN_QUEUE" and time <= begin <= stop <= end, (kinds[what], time)
+            assert kinds[what] in ("RUN_QUEUE", "WAKE_UP") and time <= begin <= stop <= end, (kinds[what], time)
             self.waits.append(Wait(ident, begin, stop))
         else:
             assert False, ("unexpected record", kind)

@@ -88,6 +88,11 @@ tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(KERNEL_M
 tests_unit_test_kernel_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_kernel_spool_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-stays
+tests_unit_test_stays_SOURCES = tests/unit/test-stays.c tests/unit/unit.h
+tests_unit_test_stays_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_stays_LDADD = $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-addresses
 tests_unit_test_addresses_SOURCES = tests/unit/test-addresses.c $(SPOOL_MAKER)
 tests_unit_test_addresses_CPPFLAGS = $(UNIT_CPPFLAGS)

@@ -12,7 +12,7 @@ import subprocess
 
 LEVELS = ("user", "vfs", "pagecache", "fs", "block", "cpu")
 WAITS_FOR_BLOCK = ("other wait", "page lock", "page writeback wait")
-TELLS_SCHEDULING = ("run queue", "other wait", "queue", "device", "held back")
+TELLS_SCHEDULING = ("run queue", "wake-up", "other wait", "queue", "device", "held back")
 
 Event = collections.namedtuple("Event", "kind time region handle match end truncated")
 Operation = collections.namedtuple("Operation", "location begin end names levels truncated")

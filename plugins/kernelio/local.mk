@@ -34,6 +34,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/state.h \
+	plugins/kernelio/bpf/stays.h \
 	plugins/kernelio/bpf/task.h
 EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/backend.c \

@@ -11,7 +11,7 @@
  * X(LEVEL, REASON, GROUP): how slowdown in the cell is told apart into what others caused and the
  * rest. NATURE: always others. FILE, FS: another thread's operation on the same file (file system)
  * overlapped. DIRTY: another thread wrote to the page cache meanwhile. DEVICE: another thread's
- * request was in flight, or held back, on the same device.
+ * request was in flight, or held back, on the same device. SELF: never others.
  */
 #define CELLS(X)                                                                                   \
 	X(USER, NONE, FILE)                                                                        \
@@ -46,7 +46,8 @@
 	X(BLOCK, QUEUE, DEVICE)                                                                    \
 	X(BLOCK, DEVICE, DEVICE)                                                                   \
 	X(BLOCK, HELD_BACK, DEVICE)                                                                \
-	X(CPU, RUN_QUEUE, NATURE)
+	X(CPU, RUN_QUEUE, NATURE)                                                                  \
+	X(CPU, WAKE_UP, SELF)
 
 enum cell {
 #define X(level, reason, group) CELL_##level##_##reason,
@@ -65,6 +66,7 @@ enum cell_group {
 	GROUP_FS,
 	GROUP_DIRTY,
 	GROUP_DEVICE,
+	GROUP_SELF,
 	N_GROUPS,
 };
 

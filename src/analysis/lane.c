@@ -45,6 +45,8 @@ static bool has_boundaries(const struct sweep *s, const struct lane *l, const st
 	switch (cell_table[st->cell].group) {
 	case GROUP_NATURE:
 		return names_somebody(s, l, st);
+	case GROUP_SELF:
+		return false;
 	default:
 		return true;
 	}

@@ -205,6 +205,8 @@ static unsigned overlap_kind(const struct sweep *s, const struct lane *l, enum c
 		return WEIGHT_DIRTY;
 	case GROUP_DEVICE:
 		return WEIGHT_AHEAD;
+	case GROUP_SELF:
+		return N_WEIGHTS;
 	default:
 		return s->plan->file_cells >> c & 1 ? WEIGHT_FILE : N_WEIGHTS;
 	}

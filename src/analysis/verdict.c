@@ -69,7 +69,10 @@
 	  "limits (io.max, blkio.throttle) and at the queue depth.")                               \
 	X(CPU, NONE,                                                                               \
 	  "Threads are ready but get no CPU inside I/O calls: run fewer threads, or "              \
-	  "give them CPUs of their own (taskset, cpuset).")
+	  "give them CPUs of their own (taskset, cpuset).")                                        \
+	X(CPU, WAKE_UP,                                                                            \
+	  "Threads wake late on idle CPUs: make fewer, larger requests, or look at the "           \
+	  "CPUs' idle states and at the hypervisor.")
 
 static const char advice_none[] = "No interference to speak of.";
 static const char advice_mixed[] =

@@ -226,6 +226,17 @@ for file in sorted(expected):
             for kind in "PAGECACHE_WRITE", "FS_SYNC", "FS_WRITEPAGES":
                 assert count(tp_btf, kind) == count(fentry, kind), (file, kind, tp_btf, fentry)
 
+# nothing else is at work there: who is woken finds its CPU idle
+for name in BACKENDS:
+    ready = collections.Counter()
+    for op in traces[name].ops:
+        for span in op.spans:
+            if span.kind in ("WAKE_UP", "RUN_QUEUE"):
+                ready[span.kind] += 1
+                assert span.kind == "RUN_QUEUE" or not span.who, span
+    print(name, dict(ready))
+    assert ready["WAKE_UP"] > 0, (name, ready)
+
 # and they are regions of an archive
 archive = path("guest.otf2")
 said = subprocess.run([os.path.join(BUILD, "src/sci-merge"), "-o", archive,

@@ -27,6 +27,19 @@ assert found["cpu:run queue"] > 0, found
 waits = [span for op in spool.ops for span in op.spans if span.kind == "RUN_QUEUE"]
 assert {span.who for span in waits} & {hog.pid for hog in hogs}, ([span.who for span in waits], [hog.pid for hog in hogs])
 
+# ---- and without them: who waits for a device is woken on an idle CPU, if the machine has one ----
+for attempt in range(20):
+    spool = trace(f"idle{attempt}", "chrt", "-f", "1", "fio", "--name=i", "--rw=randread", "--direct=1",
+                  "--bs=4k", "--size=4m", "--ioengine=psync", f"--directory={path('')}")
+    wakes = [span for op in spool.ops for span in op.spans if span.kind == "WAKE_UP"]
+    if wakes:
+        break
+else:
+    print("no CPU was idle: wake-ups are not looked at")
+assert not any(span.who for span in wakes), wakes
+if wakes:
+    assert regions(f"idle{attempt}")["cpu:wake-up"] > 0
+
 # ---- journal commit: each write is synced, by four threads ----
 device, folder = loop_fs("ext4", 64)
 FIO = ["fio", "--bs=4k", f"--directory={folder}", "--ioengine=psync", "--thread"]

@@ -112,6 +112,21 @@ static const struct expansion expansions[] = {
 	  "+vfs:other lock@110 +cpu:run queue@110 -cpu:run queue@120 -vfs:other lock@120",
 	  0 },
 
+	{ "wake-up of an idle CPU, and then another came first",
+	  SYS_READ,
+	  { S(FS_DIRECT, 110, 190), S(SLEEP, 120, 130, IOWAIT), S(WAKE_UP, 130, 140),
+	    S(RUN_QUEUE, 140, 145, 0, 9) },
+	  { { 115, 116, 130 } },
+	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:device@120 -block:device@130 "
+	  "+cpu:wake-up@130 -cpu:wake-up@140 +cpu:run queue@140 -cpu:run queue@145 "
+	  "-fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
+	  0 },
+	{ "waking up from the wait for a lock is part of that",
+	  SYS_WRITE,
+	  { S(FILE_POSITION_LOCK, 110, 150), S(SLEEP, 112, 140), S(WAKE_UP, 140, 150) },
+	  { { 0 } },
+	  "+vfs:file position lock@110 -vfs:file position lock@150",
+	  0 },
 	{ "sleep takes the level around it",
 	  SYS_READ,
 	  { S(SLEEP, 105, 108), S(PAGECACHE_READ, 110, 190), S(SLEEP, 120, 130),

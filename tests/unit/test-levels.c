@@ -13,6 +13,7 @@ static const struct {
 	{ "fs:inode lock", "inode lock", ETA_LEVEL_FS, ETA_REASON_INODE_LOCK },
 	{ "fs:other wait", "other wait", ETA_LEVEL_FS, ETA_REASON_OTHER_WAIT },
 	{ "cpu:run queue", "run queue", ETA_LEVEL_CPU, ETA_REASON_RUN_QUEUE },
+	{ "cpu:wake-up", "wake-up", ETA_LEVEL_CPU, ETA_REASON_WAKE_UP },
 	{ "std::vector", "std::vector", ETA_LEVEL_NONE, ETA_REASON_NONE },
 	{ "vf:x", "vf:x", ETA_LEVEL_NONE, ETA_REASON_NONE },
 };

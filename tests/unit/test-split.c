@@ -213,6 +213,7 @@ static void reasons(void **state)
 	} cases[] = {
 		{ "fs:inode lock", ~0u },
 		{ "cpu:run queue", ~0u },
+		{ "cpu:wake-up", 0 },
 		{ "vfs:file position lock", ~0u },
 		{ "fs:journal commit", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
 					       SET(READER_ON_OTHER_FILE) | SET(HELD_BACK) },

@@ -35,6 +35,14 @@ static __always_inline bool task_is_compat(struct task_struct *task)
 #endif
 }
 
+/* The CPU whose queue TASK is on. Linux 5.16 (bcf9033e5449) put it there on all architectures. */
+static __always_inline uint32_t task_cpu(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return bpf_get_smp_processor_id();
+}
+
 /*
  * A kernel pointer read from memory is a number to the verifier, and each field of what it points
  * to costs a call of bpf_probe_read_kernel (10 ns). Since 6.2 bpf_rdonly_cast makes it a pointer

@@ -137,6 +137,7 @@ struct css_set {
 
 struct thread_info {
 	uint32_t status;
+	uint32_t cpu;
 };
 
 typedef struct {

@@ -24,8 +24,14 @@ static __always_inline bool sleep_is_unnamed(struct task_state *st)
 	return sleep_is_open(st) && !(st->now.waits_for_own && st->now.off_flags & ETA_SPAN_IOWAIT);
 }
 
-/* The wait of an operation whose thread is on a CPU again; WHO ran before it, 0 where not known. */
-static __always_inline void switched_in(struct task_state *st, uint32_t who, uint64_t now)
+/* What a thread that is on a CPU again was in for since it had become ready. */
+struct ready {
+	uint64_t idle_ns; /* until then the CPU was idle, 0: not at all */
+	uint32_t who;	  /* then ran there longest, 0: not known */
+};
+
+/* The wait of an operation whose thread is on a CPU again. */
+static __always_inline void switched_in(struct task_state *st, struct ready ready, uint64_t now)
 {
 	uint64_t woken_ns = st->now.wake_ns;
 	uint8_t kind = st->now.pending;
@@ -33,7 +39,7 @@ static __always_inline void switched_in(struct task_state *st, uint32_t who, uin
 
 	if (st->now.off == OFF_RUNNABLE) {
 		span_add_full(st, ETA_SPAN_RUN_QUEUE, st->now.off_ns, now, ETA_SPAN_PREEMPTED,
-			      who ?: st->now.off_who, 0, 0);
+			      ready.who ?: st->now.off_who, 0, 0);
 		return;
 	}
 	if (woken_ns < st->now.off_ns || woken_ns > now)
@@ -54,8 +60,12 @@ static __always_inline void switched_in(struct task_state *st, uint32_t who, uin
 	if (kind != ETA_SPAN_NONE)
 		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags,
 			      kind == ETA_SPAN_SLEEP ? st->now.off_stack : 0, 0, 0);
+	if (woken_ns < ready.idle_ns) {
+		span_add(st, ETA_SPAN_WAKE_UP, woken_ns, ready.idle_ns);
+		woken_ns = ready.idle_ns;
+	}
 	if (woken_ns < now)
-		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, who, 0, 0);
+		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, ready.who, 0, 0);
 }
 
 /*
@@ -72,7 +82,7 @@ static __noinline struct task_state *running_find(struct task_struct *task, uint
 	if (!st)
 		return NULL;
 	if (st->active && st->now.off) {
-		switched_in(st, 0, bpf_ktime_get_ns());
+		switched_in(st, (struct ready){}, bpf_ktime_get_ns());
 		st->now.off = OFF_NOT;
 		TOTAL_ADD(switches_missed, 1);
 	} else if (!st->active && st->idle.off) {

@@ -91,7 +91,8 @@ struct task_state {
 	/* off the CPU outside of operations */
 	struct {
 		uint64_t off_ns, wake_ns;
-		uint8_t off; /* enum off_cpu */
+		uint32_t ready_cpu; /* see below */
+		uint8_t off;	    /* enum off_cpu */
 	} idle;
 
 	/* of the operation, cleared when it begins */
@@ -106,6 +107,7 @@ struct task_state {
 		uint8_t waits_for_own; /* it has queued a request that it is going to wait for */
 		uint8_t reserved[2];
 		uint32_t off_who;
+		uint32_t ready_cpu; /* that it left, or was woken to, when it became ready */
 		uint32_t cache_reads, cache_writes, pages_added;
 		uint64_t off_ns, wake_ns;
 

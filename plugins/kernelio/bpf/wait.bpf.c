@@ -1,6 +1,7 @@
 /* Waits inside an operation: locks with their holder, sleep, the run queue. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
+#include "stays.h"
 
 /* enum of lock:contention_begin's flags (LCB_F_*) */
 #define LOCK_SPINS 1
@@ -103,29 +104,53 @@ int BPF_PROG(on_contention_end, void *lock)
 }
 
 /* A record of its own: the library call around it, if there is one, is known to the user tracer. */
-static __always_inline void idle_switched_in(struct task_state *st, uint32_t who, uint64_t now)
+static __noinline int wait_leave(struct task_state *st, const struct eta_span *span)
 {
-	uint64_t begin_ns = st->idle.off == OFF_RUNNABLE ? st->idle.off_ns : st->idle.wake_ns;
 	struct {
 		struct eta_kernel_op op;
 		struct eta_span span;
 	} wait = {
-		.op.head.time_ns = begin_ns,
-		.op.head.end_ns = now,
 		.op.head.type = ETA_RECORD_WAIT,
 		.op.head.units = 3,
-		.op.head.id = st->tid,
-		.op.pid = st->pid,
 		.op.offset = ETA_OFFSET_UNKNOWN,
-		.span.begin_ns = begin_ns,
-		.span.end_ns = now,
-		.span.kind = ETA_SPAN_RUN_QUEUE,
-		.span.flags = st->idle.off == OFF_RUNNABLE ? ETA_SPAN_PREEMPTED : 0,
-		.span.who = who,
 	};
 
-	if (begin_ns >= st->idle.off_ns && begin_ns < now && LEVEL_WANTED(CPU) && !paused)
-		record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
+	if (!st || !span)
+		return 0;
+	wait.op.head.time_ns = span->begin_ns;
+	wait.op.head.end_ns = span->end_ns;
+	wait.op.head.id = st->tid;
+	wait.op.pid = st->pid;
+	wait.span = *span;
+	return record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
+}
+
+static __always_inline void idle_switched_in(struct task_state *st, struct ready ready,
+					     uint64_t now)
+{
+	bool preempted = st->idle.off == OFF_RUNNABLE;
+	struct eta_span span = {
+		.begin_ns = preempted ? st->idle.off_ns : st->idle.wake_ns,
+		.end_ns = now,
+		.kind = ETA_SPAN_RUN_QUEUE,
+		.flags = preempted ? ETA_SPAN_PREEMPTED : 0,
+		.who = ready.who,
+	};
+
+	if (span.begin_ns < st->idle.off_ns || span.begin_ns >= now || !LEVEL_WANTED(CPU) || paused)
+		return;
+	if (!preempted && span.begin_ns < ready.idle_ns) {
+		span.end_ns = ready.idle_ns;
+		span.kind = ETA_SPAN_WAKE_UP;
+		span.who = 0;
+		wait_leave(st, &span);
+		span.begin_ns = ready.idle_ns;
+		span.end_ns = now;
+		span.kind = ETA_SPAN_RUN_QUEUE;
+		span.who = ready.who;
+	}
+	if (span.begin_ns < now)
+		wait_leave(st, &span);
 }
 
 /*
@@ -139,18 +164,6 @@ struct {
 	__uint(value_size, KERNELIO_SLEEP_FRAMES * sizeof(uint64_t));
 } sleeps SEC(".maps");
 
-/*
- * Who ran on a CPU, the last few. A wait for the CPU is blamed on who ran longest meanwhile: the
- * task right before its end often is a kernel thread that came in for a moment.
- */
-#define STAYS 8
-struct stays {
-	uint64_t since_ns; /* the present one; 0: not told */
-	uint32_t next;
-	uint32_t tids[STAYS];
-	uint64_t begin_ns[STAYS], end_ns[STAYS];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -158,42 +171,33 @@ struct {
 	__type(value, struct stays);
 } stays SEC(".maps");
 
-/* TID leaves this CPU. */
-static __always_inline void stay_end(struct stays *s, uint32_t tid, uint64_t now)
-{
-	uint32_t i = s->next % STAYS;
-
-	if (s->since_ns) {
-		s->tids[i] = tid;
-		s->begin_ns[i] = s->since_ns;
-		s->end_ns[i] = now;
-		s->next = i + 1;
-	}
-	s->since_ns = now;
-}
-
-/* Who had this CPU longest from BEGIN_NS on; PREV where nobody is known. */
-static __always_inline uint32_t stay_longest(const struct stays *s, uint64_t begin_ns,
-					     uint32_t prev)
-{
-	uint64_t longest_ns = 0;
-	uint32_t who = prev;
-
-	for (uint32_t i = 0; i < STAYS; i++) {
-		uint64_t from_ns = s->begin_ns[i] > begin_ns ? s->begin_ns[i] : begin_ns;
-
-		if (s->tids[i] && s->end_ns[i] > from_ns && s->end_ns[i] - from_ns > longest_ns) {
-			longest_ns = s->end_ns[i] - from_ns;
-			who = s->tids[i];
-		}
-	}
-	return who;
-}
-
 /* Since when a thread that is OFF has been ready to run. */
 static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64_t wake_ns)
 {
 	return off == OFF_RUNNABLE ? off_ns : wake_ns;
+}
+
+/*
+ * What a thread was in for that became ready at BEGIN_NS on CPU and comes to this one, whose stays
+ * are S. Another CPU may be idle before it goes there; what it waited for was the first.
+ */
+static __always_inline struct ready ready_for(struct stays *s, uint32_t cpu, uint64_t begin_ns,
+					      uint64_t now, uint32_t prev)
+{
+	uint32_t zero = 0;
+	struct ready ready;
+
+	if (cpu != bpf_get_smp_processor_id()) {
+		struct stays *first = bpf_map_lookup_percpu_elem(&stays, &zero, cpu);
+
+		if (first) {
+			s = first;
+			prev = 0;
+		}
+	}
+	ready.idle_ns = stay_idle_until(s, begin_ns, now);
+	ready.who = stay_longest(s, begin_ns, now, prev);
+	return ready;
 }
 
 SEC("tp_btf/sched_switch")
@@ -211,7 +215,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	if (!switches_told)
 		switches_told = 1;
-	stay_end(s, prev->pid, now);
+	stay_switch(s, prev->pid, next->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
 	if (st && st->active) {
 		st->now.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
@@ -219,6 +223,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 					    ? ETA_SPAN_IOWAIT
 					    : 0;
 		st->now.off_who = next->pid;
+		st->now.ready_cpu = bpf_get_smp_processor_id();
 		st->now.off_stack = 0;
 		st->now.wake_ns = 0;
 		st->now.off_ns = now;
@@ -232,6 +237,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		}
 	} else if (st) {
 		st->idle.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
+		st->idle.ready_cpu = bpf_get_smp_processor_id();
 		st->idle.wake_ns = 0;
 		st->idle.off_ns = now;
 	}
@@ -241,7 +247,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		 * of the first process is current, so do not tell who comes after it.
 		 */
 		*slot = SLOT_UNSURE;
-		s->since_ns = 0;
+		stay_unsure(s);
 		return 0;
 	}
 	*slot = next_slot ? next_slot->slot : 0;
@@ -249,12 +255,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (st && st->active && st->now.off) {
 		uint64_t from_ns = ready_since(st->now.off, st->now.off_ns, st->now.wake_ns);
 
-		switched_in(st, stay_longest(s, from_ns, prev->pid), now);
+		switched_in(st, ready_for(s, st->now.ready_cpu, from_ns, now, prev->pid), now);
 		st->now.off = OFF_NOT;
 	} else if (st && !st->active && st->idle.off) {
 		uint64_t from_ns = ready_since(st->idle.off, st->idle.off_ns, st->idle.wake_ns);
 
-		idle_switched_in(st, stay_longest(s, from_ns, prev->pid), now);
+		idle_switched_in(st, ready_for(s, st->idle.ready_cpu, from_ns, now, prev->pid),
+				 now);
 		st->idle.off = OFF_NOT;
 	}
 	return 0;
@@ -267,9 +274,12 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 
 	if (!st)
 		return 0;
-	if (st->active && st->now.off == OFF_SLEEPING && !st->now.wake_ns)
+	if (st->active && st->now.off == OFF_SLEEPING && !st->now.wake_ns) {
 		st->now.wake_ns = bpf_ktime_get_ns();
-	else if (!st->active && st->idle.off == OFF_SLEEPING && !st->idle.wake_ns)
+		st->now.ready_cpu = task_cpu(task);
+	} else if (!st->active && st->idle.off == OFF_SLEEPING && !st->idle.wake_ns) {
 		st->idle.wake_ns = bpf_ktime_get_ns();
+		st->idle.ready_cpu = task_cpu(task);
+	}
 	return 0;
 }

@@ -1,0 +1,143 @@
+/* Who had a CPU while a thread waited for it: the rules that the kernel tracer's program uses. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
+#include "plugins/kernelio/bpf/stays.h"
+
+#define IDLE 0
+#define UNKNOWN 99
+
+/* From 100 on, one after the other; the thread that waits comes at the end of the last one. */
+struct stays_row {
+	const char *name;
+	struct {
+		uint32_t tid;
+		uint64_t end_ns; /* 0: the last */
+	} stays[12];
+	uint64_t ready_ns;
+	uint32_t longest;
+	uint64_t idle_until_ns;
+};
+
+static const struct stays_row rows[] = {
+	{ "one has it all the time", { { 7, 200 } }, 150, 7, 150 },
+	{ "the one before the end was there for a moment only",
+	  { { 7, 200 }, { 8, 201 } },
+	  150,
+	  7,
+	  150 },
+	{ "only what overlaps the wait counts", { { 7, 200 }, { 8, 220 } }, 190, 8, 190 },
+	{ "idle all the time", { { 7, 120 }, { IDLE, 200 } }, 150, UNKNOWN, 200 },
+	{ "idle, then another came first", { { 7, 120 }, { IDLE, 180 }, { 8, 200 } }, 150, 8, 180 },
+	{ "another, then idle: it did wait for that one",
+	  { { 7, 160 }, { IDLE, 200 } },
+	  150,
+	  7,
+	  150 },
+	{ "idle when it became ready, to the nanosecond",
+	  { { 7, 150 }, { IDLE, 200 } },
+	  150,
+	  UNKNOWN,
+	  200 },
+	{ "what came before the last eight is forgotten",
+	  { { 1, 190 },
+	    { 2, 191 },
+	    { 3, 192 },
+	    { 4, 193 },
+	    { 5, 194 },
+	    { 6, 195 },
+	    { 7, 196 },
+	    { 8, 197 },
+	    { 9, 198 },
+	    { 10, 200 } },
+	  150,
+	  10,
+	  150 },
+	{ "an idle time that is forgotten is none",
+	  { { IDLE, 190 },
+	    { 2, 191 },
+	    { 3, 192 },
+	    { 4, 193 },
+	    { 5, 194 },
+	    { 6, 195 },
+	    { 7, 196 },
+	    { 8, 197 },
+	    { 9, 198 },
+	    { 10, 200 } },
+	  150,
+	  10,
+	  150 },
+};
+
+static struct stays stays_of(const struct stays_row *row, uint32_t next, uint64_t *now)
+{
+	struct stays s = { 0 };
+	uint32_t last = 1;
+
+	*now = 100;
+	for (int i = 0; row->stays[i].end_ns; i++) {
+		stay_switch(&s, last, row->stays[i].tid, *now);
+		last = row->stays[i].tid;
+		*now = row->stays[i].end_ns;
+	}
+	if (next)
+		stay_switch(&s, last, next, *now);
+	return s;
+}
+
+static void waits(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct stays_row *row = &rows[i];
+
+		/* the thread itself comes; or the last one is still there and it comes elsewhere */
+		for (uint32_t next = 0; next <= 50; next += 50) {
+			uint64_t now;
+			struct stays s = stays_of(row, next, &now);
+			uint32_t who = stay_longest(&s, row->ready_ns, now, UNKNOWN);
+			uint64_t idle = stay_idle_until(&s, row->ready_ns, now);
+
+			if (who != row->longest || idle != row->idle_until_ns)
+				fail_msg("%s: tid %u, idle until %llu (next %u)", row->name, who,
+					 (unsigned long long)idle, next);
+		}
+	}
+}
+
+/* What happened while switches were not told is nobody's, and not idle. */
+static void gap(void **state)
+{
+	struct stays s = { 0 };
+
+	(void)state;
+	stay_switch(&s, 1, IDLE, 100);
+	stay_switch(&s, IDLE, 7, 110);
+	stay_unsure(&s);
+	assert_int_equal(stay_longest(&s, 120, 200, UNKNOWN), UNKNOWN);
+	assert_int_equal(stay_idle_until(&s, 120, 200), 120);
+	stay_switch(&s, IDLE, 8, 200); /* who knows since when */
+	assert_int_equal(stay_idle_until(&s, 120, 200), 120);
+	assert_int_equal(stay_longest(&s, 120, 230, UNKNOWN), 8);
+}
+
+/* Nothing was told yet. */
+static void nothing(void **state)
+{
+	struct stays s = { 0 };
+
+	(void)state;
+	assert_int_equal(stay_longest(&s, 0, 200, UNKNOWN), UNKNOWN);
+	assert_int_equal(stay_idle_until(&s, 0, 200), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waits),
+		cmocka_unit_test(gap),
+		cmocka_unit_test(nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
