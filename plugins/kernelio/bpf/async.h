@@ -48,12 +48,8 @@ static inline __noinline uint32_t lane_take(struct task_state *st)
 		if (!free)
 			continue;
 		__sync_fetch_and_or(&st->async.lanes[i], bit);
-		/* the number of that bit */
-		for (int step = 32; step; step /= 2)
-			if (bit >> step) {
-				bit >>= step;
-				lane += step;
-			}
+		/* the number of that bit, without a branch: each doubles the verifier's paths */
+		lane += __builtin_popcountll(bit - 1);
 		/* a worker's are others than those of the thread it works for */
 		return 1 + lane + (st->for_tid ? ASYNC_LANES : 0);
 	}

@@ -196,10 +196,8 @@ static long share_step(uint32_t step, struct share_walk *walk)
 	if (!bytes)
 		return 1;
 	owner = page_owner(&walk->key, page_index(walk->page), walk->owner.since_ns);
-	if (owner)
-		share_add(walk->shares, owner->pid, owner->tid, bytes);
-	else
-		share_add(walk->shares, walk->owner.pid, walk->owner.tid, bytes);
+	share_add(walk->shares, owner ? owner->pid : walk->owner.pid,
+		  owner ? owner->tid : walk->owner.tid, bytes);
 	walk->left -= bytes;
 	walk->vector_left -= bytes;
 	walk->page += bpf_core_type_size(struct page);
@@ -244,31 +242,46 @@ static __noinline int shares_find(struct bio *bio, struct file_key *file, struct
 	return 0;
 }
 
+/* A walk over the owners of a bio, leaving a record for each. */
+struct leave_walk {
+	struct bio_shares *shares;
+	struct eta_bio_record *record;
+};
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long leave_step(uint32_t i, struct leave_walk *walk)
+{
+	struct bio_shares *shares = walk->shares;
+	struct eta_bio_record *record = walk->record;
+	struct bio_share *share;
+
+	if (i >= shares->n || i >= MAX_SHARES)
+		return 1;
+	share = &shares->shares[i];
+	record->owner_pid = share->pid;
+	record->owner_tid = share->tid;
+	record->bytes = share->bytes;
+	if (i > 0)
+		record->op_flags |= ETA_BIO_SHARE;
+	record_leave(ETA_RECORD_BIO, record, sizeof(*record));
+	return 0;
+}
+
 /* The record of the bio KEY: one for each owner of its pages. */
 static __noinline int bio_leave(uint64_t key, struct bio_state *value)
 {
-	struct bio_shares *shares = NULL;
+	struct leave_walk walk = {};
 
 	if (!value)
 		return 0;
 	if (value->shared)
-		shares = bpf_map_lookup_elem(&bio_shares, &key);
-	if (!shares) {
+		walk.shares = bpf_map_lookup_elem(&bio_shares, &key);
+	if (!walk.shares) {
 		record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
 		return 0;
 	}
-	for (uint32_t i = 0; i < MAX_SHARES; i++) {
-		struct bio_share *share = &shares->shares[i];
-
-		if (i >= shares->n)
-			break;
-		value->record.owner_pid = share->pid;
-		value->record.owner_tid = share->tid;
-		value->record.bytes = share->bytes;
-		if (i > 0)
-			value->record.op_flags |= ETA_BIO_SHARE;
-		record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
-	}
+	walk.record = &value->record;
+	bpf_loop(MAX_SHARES, leave_step, &walk, 0);
 	bpf_map_delete_elem(&bio_shares, &key);
 	return 0;
 }
