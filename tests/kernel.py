@@ -1,36 +1,17 @@
-# What the kernel tracer's tests share: a folder on a real file system, running it, skipping.
+# What the kernel tracer's tests share: running it, a loop device's file system, control groups.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
-import fcntl
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kernel_spool  # noqa: E402
+import kernel_turn  # noqa: E402,F401
+from scratch import need, path, scratch, skip  # noqa: E402,F401
 
 SCI_KERNEL = os.path.join(os.environ["SCI_BUILD"], "src", "sci-kernel")
-
-# One at a time: while another tracer comes or goes, this kernel may not tell a tracepoint's probes of
-# every event (context switches and completions were missed, and counted, for some 20 ms).
-lock = open(os.path.join(tempfile.gettempdir(), "sci-kernel-tests.lock"), "w")
-fcntl.flock(lock, fcntl.LOCK_EX)
-
-# below the build, which is on a disk, rather than in /tmp, which may be memory
-scratch = tempfile.mkdtemp(prefix="kernel-test.", dir=os.environ["SCI_BUILD"])
-atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-
-
-def skip(reason):
-    print("skipped:", reason)
-    sys.exit(77)
-
-
-def path(name):
-    return os.path.join(scratch, name)
 
 
 def need_bpf():
@@ -45,12 +26,6 @@ def need_ext4():
     found = subprocess.run(["stat", "-f", "-c", "%T", scratch], capture_output=True, text=True)
     if found.stdout.strip() != "ext2/ext3":
         skip(f"{scratch} is on {found.stdout.strip()}, not on ext4")
-
-
-def need(*commands):
-    for command in commands:
-        if not shutil.which(command):
-            skip(f"{command} is not installed")
 
 
 def trace(name, *command, options=(), status=0, **more):

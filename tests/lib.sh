@@ -39,12 +39,18 @@ need_tracer()
 	[ -z "${SCI_SANITIZED:-}" ] || skip "the tracer is not preloaded in a sanitized build"
 }
 
-# need_kernel: skip where BPF is refused or not built; one such test at a time (see tests/kernel.py)
-need_kernel()
+# kernel_turn: one test that traces the kernel at a time (see tests/kernel_turn.py)
+kernel_turn()
 {
 	need flock
 	exec 9>"${TMPDIR:-/tmp}/sci-kernel-tests.lock"
 	flock 9
+}
+
+# need_kernel: skip where BPF is refused or not built
+need_kernel()
+{
+	kernel_turn
 	sci-kernel -q -o "$scratch/need-kernel" -- true 2>"$scratch/need-kernel.err" ||
 		skip "no kernel tracer: $(tail -n 1 "$scratch/need-kernel.err")"
 }

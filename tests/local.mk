@@ -1,5 +1,6 @@
 # A test is a program or a script that exits 0 (passed), 77 (skipped, saying why) or else (failed).
-# Scripts source tests/lib.sh. Add a test: one file and one line below.
+# Scripts source tests/lib.sh. Add a test: one file and one line below. Those of kernel_tests trace the
+# kernel, one at a time: they take their turn with tests/kernel.py, or kernel_turn of tests/lib.sh.
 TEST_EXTENSIONS = .sh .py
 SH_LOG_COMPILER = $(SHELL)
 # Debian's interpreter: it has otf2
@@ -13,9 +14,25 @@ AM_TESTS_ENVIRONMENT = \
 	unset SUDO_UID; \
 	export SCI_SRC SCI_BUILD SCI_SANITIZED SCI_PLUGIN_DIR LSAN_OPTIONS PATH;
 
-TESTS += $(check_PROGRAMS) $(script_tests)
+TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 script_tests =
-EXTRA_DIST += $(script_tests) tests/cases/analyze-views.txt tests/lib.sh tests/lsan.supp
+kernel_tests =
+# the longest first
+if HAVE_BPF
+script_tests += tests/cases/kernel-guest.py
+endif
+EXTRA_DIST += $(script_tests) $(kernel_tests) tests/cases/analyze-views.txt tests/lib.sh tests/lsan.supp
+
+# Both may run at once, when all is built.
+.PHONY: check-kernel check-others
+check-kernel:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(kernel_tests)' TEST_SUITE_LOG=$@.suite
+check-others:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(script_tests) $(check_PROGRAMS)' TEST_SUITE_LOG=$@.suite
+CLEANFILES += check-kernel.suite check-others.suite
+# the guest's kernel, and a cache of fonts
+distclean-local:
+	-rm -rf guest tests/matplotlib
 
 UNIT_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 UNIT_LIBS = eta-ext/libeta.la $(CMOCKA_LIBS)
@@ -141,8 +158,9 @@ noinst_PROGRAMS += tests/programs/make-spool
 tests_programs_make_spool_SOURCES = tests/programs/make-spool.c \
 	tests/unit/spool-maker.c tests/unit/spool-maker.h
 tests_programs_make_spool_LDADD = eta-ext/libspool.la
-script_tests += tests/cases/export.sh tests/cases/library.sh tests/cases/merge-limits.sh tests/cases/merge.sh tests/cases/spool-damage.py \
-	tests/cases/merge-projection.sh
+script_tests += tests/cases/export.sh tests/cases/library.sh tests/cases/merge-limits.sh \
+	tests/cases/merge.sh tests/cases/spool-damage.py
+kernel_tests += tests/cases/merge-projection.sh
 EXTRA_DIST += tests/projection.py tests/export.py
 
 noinst_PROGRAMS += tests/bench/bench-copy
@@ -177,7 +195,7 @@ tests_programs_stream_lock_CFLAGS = $(SCI_CFLAGS)
 tests_programs_stream_lock_LDFLAGS = -pthread
 script_tests += tests/cases/posixio-stream-lock.py
 if HAVE_BPF
-script_tests += tests/cases/causes.py
+kernel_tests += tests/cases/causes.py
 endif
 script_tests += tests/cases/posixio-taken-over.py tests/cases/posixio-mpi.sh
 EXTRA_DIST += tests/programs/ranks.c
@@ -190,9 +208,8 @@ tests_programs_short_threads_CFLAGS = $(SCI_CFLAGS)
 tests_programs_short_threads_LDFLAGS = -pthread
 script_tests += tests/cases/posixio-short-threads.py tests/cases/posixio-full-disk.py
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
-	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py \
-	tests/cases/posixio-eztrace-life.py tests/cases/posixio-eztrace-runs.py \
-	tests/cases/posixio-eztrace-callsite.py \
+	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py tests/cases/posixio-eztrace-life.py \
+	tests/cases/posixio-eztrace-runs.py tests/cases/posixio-eztrace-callsite.py \
 	tests/cases/posixio-callstack.py
 EXTRA_DIST += tests/programs/callsites.c tests/programs/callsites.h \
 	tests/programs/callsites-library.c tests/programs/exceptions.cpp tests/programs/blind.c \
@@ -210,18 +227,17 @@ tests_bench_bench_otf2_SOURCES = tests/bench/otf2.c plugins/posixio/eztrace-memo
 tests_bench_bench_otf2_LDADD = $(OTF2_LIBS)
 
 # The kernel tracer's.
-EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/bench/kernel.sh
-script_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
+EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
+kernel_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
 if HAVE_BPF
-script_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
+kernel_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py
-script_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
+kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
-	tests/cases/kernel-locks.py \
-	tests/cases/kernel-loss.py tests/cases/kernel-owner.py tests/cases/kernel-reasons.py \
-	tests/cases/kernel-namespace.py tests/cases/kernel-skip.py
-script_tests += tests/cases/kernel-backends.py tests/cases/kernel-guest.py
-script_tests += tests/cases/merge-eztrace-builtin.py
+	tests/cases/kernel-locks.py tests/cases/kernel-loss.py tests/cases/kernel-owner.py \
+	tests/cases/kernel-reasons.py tests/cases/kernel-namespace.py tests/cases/kernel-skip.py
+kernel_tests += tests/cases/kernel-backends.py
+kernel_tests += tests/cases/merge-eztrace-builtin.py
 endif
 
 # What runs in the guest.
@@ -269,18 +285,20 @@ EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus 
 
 # The whole chain.
 EXTRA_DIST += tests/unified.py
-script_tests += tests/cases/record-sudo.py tests/cases/record-fio.sh tests/cases/record-status.sh tests/cases/record-verdict.sh \
-	tests/cases/record-queues.sh \
-	tests/cases/record-warnings.sh
+kernel_tests += tests/cases/record-sudo.py tests/cases/record-fio.sh tests/cases/record-status.sh \
+	tests/cases/record-verdict.sh tests/cases/record-queues.sh tests/cases/record-warnings.sh
 
 # Archives for the analysis.
 noinst_PROGRAMS += tests/programs/random-trace
 tests_programs_random_trace_SOURCES = tests/programs/random-trace.c $(MEMORY_TRACE)
 tests_programs_random_trace_LDADD = eta-ext/libeta.la
-script_tests += tests/cases/analyze-misuse.sh tests/cases/analyze-full-disk.sh tests/cases/analyze-json.py \
-	tests/cases/analyze-container.sh tests/cases/analyze-schema.py tests/cases/analyze-unmerged.sh tests/cases/paper-score.py \
-	tests/cases/analyze-culprits.py tests/cases/analyze-views.py tests/cases/analyze-workload.py tests/cases/analyze-compare.py
+script_tests += tests/cases/analyze-misuse.sh tests/cases/analyze-full-disk.sh \
+	tests/cases/analyze-json.py tests/cases/analyze-schema.py tests/cases/analyze-culprits.py \
+	tests/cases/analyze-views.py tests/cases/analyze-compare.py
+kernel_tests += tests/cases/analyze-container.sh tests/cases/analyze-unmerged.sh \
+	tests/cases/paper-score.py tests/cases/analyze-workload.py
 EXTRA_DIST += tests/paper_score.py tests/bench/analyze.sh
 
 # Figures and experiments.
-script_tests += tests/cases/plot.sh tests/cases/experiments.sh
+script_tests += tests/cases/plot.sh
+kernel_tests += tests/cases/experiments.sh

@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_turn  # noqa: E402,F401
+
 BUILD = os.environ["SCI_BUILD"]
 LEVELS = ("user", "vfs", "block")
 UNITS = {"user": 1, "vfs": 1, "block": 512}
@@ -21,8 +24,8 @@ def workload(folder, *arguments):
     return list(csv.DictReader(io.StringIO(done.stdout, newline=""), strict=True))
 
 
-def record(folder, *command):
-    done = subprocess.run(["sci-record", "-o", folder, "--", *command], text=True,
+def record(folder, *command, options=()):
+    done = subprocess.run(["sci-record", *options, "-o", folder, "--", *command], text=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     if done.returncode:
         sys.exit("FAILED: %s: %s" % (command, done.stderr))
@@ -199,7 +202,7 @@ def profiles(scratch, kernel):
             if probe.returncode:
                 print("fio has no %s here" % engine)
                 break
-            record(folder, *command)
+            record(folder, *command, options=["--no-kernel"] if level == "user" else [])
             mode = "writes" if "write" in rw else "reads"
             if level == "user":
                 row, = (r for r in workload(folder, "--by=file")
@@ -220,10 +223,10 @@ def profiles(scratch, kernel):
 def main():
     for command in "fio", "dd", "tar", "otf2-print":
         if not shutil.which(command):
-            print(command + " is not installed")
+            print("skipped: " + command + " is not installed")
             sys.exit(77)
     if os.environ.get("SCI_SANITIZED"):
-        print("the tracer is not preloaded in a sanitized build")
+        print("skipped: the tracer is not preloaded in a sanitized build")
         sys.exit(77)
     # on a disk's file system: /tmp may be memory
     with tempfile.TemporaryDirectory(prefix="sci-test.", dir=BUILD) as scratch:

@@ -13,10 +13,11 @@ import tarfile
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
-from kernel import SCI_KERNEL, need, path, skip
+from scratch import need, path, skip
 
 BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
 GUEST = os.path.join(BUILD, "guest")
+SCI_KERNEL = os.path.join(BUILD, "src", "sci-kernel")
 BUSYBOX = "/bin/busybox"
 BACKENDS = "fentry", "kprobe", "tp_btf"
 FILE_SYSTEMS = "btrfs", "ext4", "nvme", "xfs"

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_turn  # noqa: E402,F401
 import paper_score  # noqa: E402
 
 BUILD = os.environ["SCI_BUILD"]

@@ -3,6 +3,7 @@
 # shellcheck source=tests/lib.sh
 . "$SCI_SRC/tests/lib.sh"
 need_tracer
+kernel_turn
 cd "$scratch"
 
 # misuse: two lines, status 2

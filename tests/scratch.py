@@ -1,0 +1,26 @@
+# A test's own folder, gone when the test is, and skipping where something is missing.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+
+# below the build, which is on a disk, rather than in /tmp, which may be memory
+scratch = tempfile.mkdtemp(prefix="kernel-test.", dir=os.environ["SCI_BUILD"])
+atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+
+
+def skip(reason):
+    print("skipped:", reason)
+    sys.exit(77)
+
+
+def path(name):
+    return os.path.join(scratch, name)
+
+
+def need(*commands):
+    for command in commands:
+        if not shutil.which(command):
+            skip(f"{command} is not installed")
