@@ -278,18 +278,50 @@ static struct lane *owner_of(struct sweep *s, struct lane *l)
 	return lane_self(s, lane == LANE_NONE ? l : &s->lanes[lane]);
 }
 
+static int request_place(struct sweep *s, uint32_t *place)
+{
+	if (s->free_request) {
+		*place = s->free_request - 1;
+		s->free_request = s->requests[*place].next_free;
+		return 0;
+	}
+	if (s->n_requests == s->requests_room) {
+		uint32_t room = s->requests_room ? 2 * s->requests_room : 64;
+		struct request *requests = reallocarray(s->requests, room, sizeof(*requests));
+
+		if (!requests)
+			return -ENOMEM;
+		s->requests = requests;
+		s->requests_room = room;
+	}
+	*place = s->n_requests++;
+	return 0;
+}
+
 int lane_bio_begins(struct sweep *s, struct lane *l)
 {
 	struct lane *owner = owner_of(s, l);
-	struct boundary end;
-	int rc;
+	struct boundary end = boundary_of(s, l, BIO_END, l->bio.end_ns);
+	uint32_t place;
+	int rc = request_place(s, &place);
 
+	if (rc < 0)
+		return rc;
+	s->requests[place] =
+		(struct request){ .owner = (uint32_t)(owner - s->lanes), .dev = l->bio.dev };
+	end.order |= place;
 	request_begins(s, l, owner, l->bio.dev, l->bio.begin_ns);
-	end = boundary_of(s, l, BIO_END, l->bio.end_ns);
-	end.owner = (uint32_t)(owner - s->lanes);
-	end.dev = l->bio.dev;
 	rc = sweep_push(s, end);
 	return rc < 0 ? rc : next_bio(s, l);
+}
+
+void lane_bio_ends(struct sweep *s, struct lane *l, uint32_t place, uint64_t now)
+{
+	struct request *r = &s->requests[place];
+
+	request_ends(s, l, &s->lanes[r->owner], r->dev, now);
+	r->next_free = s->free_request;
+	s->free_request = place + 1;
 }
 
 /* ---- begin and end ---- */

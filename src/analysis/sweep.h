@@ -130,9 +130,18 @@ enum boundary_kind { BIO_END, LANE_ENDS, LANE_BEGINS, BIO_BEGIN };
 
 struct boundary {
 	uint64_t time_ns;
-	uint64_t order; /* at the same time: enum boundary_kind << 32 | lane */
-	uint32_t owner; /* BIO_END: lane of the owner */
-	uint32_t dev;	/* BIO_END */
+	uint64_t order; /* at the same time: kind << 62 | lane << 32 | BIO_END: which request */
+};
+
+#define BOUNDARY_KIND_SHIFT 62
+#define BOUNDARY_LANE_SHIFT 32
+#define LANE_MASK ((1u << 30) - 1)
+
+/* A request in flight, until its end; or a free place. */
+struct request {
+	uint32_t owner; /* lane */
+	uint32_t dev;
+	uint32_t next_free; /* place + 1 */
 };
 
 /* What all windows share and none changes. */
@@ -160,9 +169,11 @@ struct sweep {
 	struct presence *fs;	 /* per device: operations on its file system */
 	struct presence *device; /* per device: requests */
 	struct presence dirty;
-	struct boundary *heap;
+	struct boundary *heap; /* see sweep.c */
 	size_t n, room;
-	bool root_is_free;    /* was taken, and nothing has come into its place */
+	bool root_is_free; /* was taken, and nothing has come into its place */
+	struct request *requests;
+	uint32_t n_requests, requests_room, free_request;
 	uint64_t mark;	      /* the newest of lanes */
 	struct claim *claims; /* of settle.c */
 	size_t claims_room;
@@ -179,14 +190,16 @@ int lane_close(struct sweep *s, struct lane *l);
 int lane_step(struct sweep *s, struct lane *l);
 /* Its next block request has begun. */
 int lane_bio_begins(struct sweep *s, struct lane *l);
-void lane_bio_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now);
+/* The request at PLACE has ended. */
+void lane_bio_ends(struct sweep *s, struct lane *l, uint32_t place, uint64_t now);
 int sweep_push(struct sweep *s, struct boundary b);
 /* Of L, at a time. */
 static inline struct boundary boundary_of(const struct sweep *s, const struct lane *l,
 					  enum boundary_kind kind, uint64_t time_ns)
 {
 	return (struct boundary){ .time_ns = time_ns,
-				  .order = (uint64_t)kind << 32 | (uint64_t)(l - s->lanes) };
+				  .order = (uint64_t)kind << BOUNDARY_KIND_SHIFT |
+					   (uint64_t)(l - s->lanes) << BOUNDARY_LANE_SHIFT };
 }
 
 /* The lane that stands for all of L's thread: what that does at once is in nobody's way. */
