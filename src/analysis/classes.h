@@ -74,11 +74,9 @@ enum { BY_HEADLINE, BY_LOW, BY_MIN, N_REFERENCES };
  * reference's time counts against the contended time.
  */
 struct contended {
-	struct {
-		uint64_t ns;
-		uint64_t n; /* operations, all of whose time in the cell was contended */
-		uint64_t left[N_REFERENCES]; /* of the others: what is left of references */
-	} cells[N_CELLS];
+	uint64_t ns[N_CELLS];
+	uint64_t n[N_CELLS]; /* operations, all of whose time in the cell was contended */
+	uint64_t left[N_REFERENCES][N_CELLS]; /* of the others: what is left of references */
 };
 
 void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,

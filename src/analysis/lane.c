@@ -99,16 +99,16 @@ static int no_contention_yet(struct lane *l)
 	uint32_t n = l->op.n_stretches;
 
 	if (n > l->contended_room) {
-		bool *contended = reallocarray(l->contended, n, sizeof(*contended));
-
-		if (!contended)
+		free(l->contended);
+		l->contended = calloc(2 * (size_t)n, sizeof(*l->contended));
+		l->contended_room = l->contended ? 2 * n : 0;
+		if (!l->contended)
 			return -ENOMEM;
-		l->contended = contended;
-		l->contended_room = n;
+	} else if (l->contended_end) {
+		memset(l->contended, 0, l->contended_end * sizeof(*l->contended));
 	}
-	if (n)
-		memset(l->contended, 0, n * sizeof(*l->contended));
-	l->met_any = false;
+	l->contended_end = 0;
+	l->accompanied = l->unchanged = l->met_any = false;
 	weights_clear(l);
 	return 0;
 }
@@ -228,7 +228,8 @@ static int stretch_ends(struct sweep *s, struct lane *l)
 	if (cell_table[st->cell].group == GROUP_NATURE) {
 		wait_end(s, l, now);
 	} else {
-		l->contended[l->next - 1] |= watch_end(s, l, now);
+		if (watch_end(s, l, now))
+			stretch_is_contended(l, l->next - 1);
 		l->met_any |= l->fs_wide && l->contended[l->next - 1];
 		if (st->cell == CELL_BLOCK_HELD_BACK)
 			request_ends(s, l, lane_self(s, l), st->what, now);

@@ -63,7 +63,7 @@ static void file_advance(struct lane *l, uint64_t now)
 
 		if (l->accompanied && l->file_at_ns < now &&
 		    cell_table[st->cell].group == GROUP_FILE)
-			l->contended[l->file_at] = true;
+			stretch_is_contended(l, l->file_at);
 		if (l->file_at_ns + st->ns > now)
 			return;
 		l->file_at_ns += st->ns;
@@ -73,6 +73,7 @@ static void file_advance(struct lane *l, uint64_t now)
 static void set_accompanied(struct lane *l, bool accompanied, uint64_t now)
 {
 	file_advance(l, now);
+	l->unchanged = false;
 	l->accompanied = accompanied;
 	l->met_any |= accompanied;
 }
@@ -88,6 +89,7 @@ void file_enter(struct sweep *s, struct lane *l)
 	if (p->active == 1)
 		set_accompanied(&s->lanes[p->mixed], true, l->op.begin_ns);
 	l->accompanied = l->met_any = p->active > 0;
+	l->unchanged = true;
 	l->file_at = 0;
 	l->file_at_ns = l->op.begin_ns;
 	p->active++;
@@ -102,7 +104,8 @@ void file_leave(struct sweep *s, struct lane *l)
 	struct presence *p = &s->files[l->op.file];
 	uint64_t now = l->op.end_ns;
 
-	file_advance(l, now);
+	if (!l->unchanged)
+		file_advance(l, now);
 	party_remove(s, &p->users, l);
 	for (uint32_t i = 0; p->n_curious && i < p->users.n; i++) {
 		struct lane *other = &s->lanes[p->users.lanes[i]];

@@ -23,8 +23,7 @@ static int64_t contended_in(const struct tally *t, const struct reference *r, in
 		return lost_in(t->cell_ns[c], t->n, r, c);
 	if (!contended)
 		return 0;
-	return lost_in(contended->cells[c].ns, contended->cells[c].n, r, c) -
-	       (int64_t)contended->cells[c].left[k];
+	return lost_in(contended->ns[c], contended->n[c], r, c) - (int64_t)contended->left[k][c];
 }
 
 static int64_t contended_sum(const struct tally *t, const struct class_references *refs, int k)

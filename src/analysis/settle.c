@@ -58,14 +58,22 @@ uint64_t settle_lost_cells(const struct sweep *s, const struct lane *l)
 /* ---- what others caused ---- */
 
 /* Contended time by cell, from the stretches; the set of cells that have any. */
-static uint64_t contended_time(const struct lane *l, uint64_t ns[N_CELLS])
+static uint64_t contended_time(const struct sweep *s, const struct lane *l, uint64_t ns[N_CELLS])
 {
-	uint64_t cells = 0;
+	uint64_t whole = 0, left, cells;
 
-	for (uint32_t i = 0; i < l->op.n_stretches; i++) {
+	if (l->unchanged && l->accompanied)
+		whole = l->op.cells & s->plan->group_cells[GROUP_FILE];
+	cells = left = whole;
+	while (left) {
+		enum cell c = cell_next(&left);
+
+		ns[c] = l->op.ns[c];
+	}
+	for (uint32_t i = 0; i < l->contended_end; i++) {
 		unsigned c = l->op.stretches[i].cell;
 
-		if (!l->contended[i])
+		if (!l->contended[i] || whole >> c & 1)
 			continue;
 		if (!(cells >> c & 1))
 			ns[c] = 0;
@@ -94,14 +102,14 @@ static int note_contended(const struct sweep *s, struct lane *l, struct loss *lo
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		t->contended->cells[c].ns += ns[c];
+		t->contended->ns[c] += ns[c];
 		loss->contended_ns[c] = loss->ns[c];
 		if (ns[c] == l->op.ns[c]) {
-			t->contended->cells[c].n++;
+			t->contended->n[c]++;
 			continue;
 		}
 		for (int k = 0; k < N_REFERENCES; k++)
-			t->contended->cells[c].left[k] +=
+			t->contended->left[k][c] +=
 				left_of(refs->by[k]->cell_ns[c], l->op.ns[c] - ns[c]);
 		loss->contended_ns[c] = (int64_t)(ns[c] - left_of(refs->by[BY_HEADLINE]->cell_ns[c],
 								  l->op.ns[c] - ns[c]));
@@ -439,7 +447,7 @@ int settle(struct sweep *s, struct lane *l)
 	if (r->known)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
-		contended = contended_time(l, contended_ns);
+		contended = contended_time(s, l, contended_ns);
 		/* without a cell that lost no level did */
 		blames = l->lost_cells && met_anybody(l);
 		if (l->lost_cells && !blames)

@@ -308,10 +308,12 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 	plan->needs_dirty = e->has_cells[GROUP_DIRTY] && !solo;
 	plan->needs_fs = e->on_file_systems || (e->has_cells[GROUP_FS] && !solo);
 	plan->needs_device = e->has_cells[GROUP_DEVICE] && !solo;
-	for (int c = 0; c < N_CELLS; c++)
+	for (int c = 0; c < N_CELLS; c++) {
+		plan->group_cells[cell_table[c].group] |= 1ull << c;
 		if (cell_table[c].group == GROUP_FILE ||
 		    (cell_table[c].group == GROUP_NATURE && cell_table[c].level != ETA_LEVEL_CPU))
 			plan->file_cells |= 1ull << c;
+	}
 	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
 	plan->lane_of = calloc(n, sizeof(*plan->lane_of));
 	plan->selves = calloc(n, sizeof(*plan->selves));

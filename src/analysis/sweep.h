@@ -64,14 +64,15 @@ struct lane {
 	uint64_t lost_cells; /* set: its time there is more than the reference's */
 	bool curious;	     /* who else is on its file matters to it */
 	bool fs_wide;	     /* the file is not known, but its file system */
-	bool *contended;     /* per stretch */
-	uint32_t contended_room;
+	bool *contended;     /* per stretch, of them the first: */
+	uint32_t contended_end, contended_room;
 	uint32_t next;	  /* stretch to come, of those with boundaries of their own */
 	uint64_t next_ns; /* where it begins */
 
 	/* the company on its file */
 	bool accompanied, met_any;
-	uint32_t file_at;    /* the stretch that time has come to */
+	bool unchanged;	  /* it is as it was when the operation began: no stretch was looked at */
+	uint32_t file_at; /* the stretch that time has come to */
 	uint64_t file_at_ns; /* where it begins */
 
 	/* the stretch under way that watches a resource */
@@ -149,8 +150,9 @@ struct sweep_plan {
 	struct engine *engine;
 	bool solo; /* only asks who met no other thread's operation */
 	bool needs_fs, needs_dirty, needs_device;
-	uint64_t file_cells; /* set: what others on the same file may have caused */
-	uint32_t *by_tid;    /* locations with threads, ascending tid, then begin */
+	uint64_t file_cells;		/* set: what others on the same file may have caused */
+	uint64_t group_cells[N_GROUPS]; /* the sets of cells of each */
+	uint32_t *by_tid;		/* locations with threads, ascending tid, then begin */
 	uint32_t n_by_tid;
 	uint32_t *lane_of; /* per location; LANE_NONE */
 	uint32_t *selves;  /* per lane: the one that stands for all of its thread */
@@ -206,6 +208,13 @@ static inline struct boundary boundary_of(const struct sweep *s, const struct la
 static inline struct lane *lane_self(const struct sweep *s, const struct lane *l)
 {
 	return &s->lanes[s->plan->selves[l - s->lanes]];
+}
+
+static inline void stretch_is_contended(struct lane *l, uint32_t stretch)
+{
+	l->contended[stretch] = true;
+	if (stretch >= l->contended_end)
+		l->contended_end = stretch + 1;
 }
 
 /* presence.c: who else is there, and for how long. */
