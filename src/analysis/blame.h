@@ -40,6 +40,13 @@ struct blame_row {
 /* CULPRIT is below N_LOCATIONS, or none of the trace's locations. */
 int blame_row_add(struct blame_row *row, uint32_t n_locations, uint64_t culprit, uint64_t ns,
 		  uint64_t named_ns);
+/* Where the culprits that are locations have theirs, to be added to at once; or NULL. */
+static inline uint64_t *blame_row_places(const struct blame_row *row, bool named)
+{
+	if (!row->wide)
+		return NULL;
+	return named ? row->named : row->overlap;
+}
 void blame_row_free(struct blame_row *row);
 /* Calls EACH with every culprit, in no order. */
 void blame_row_list(const struct blame_row *row, uint32_t n_locations,

@@ -17,38 +17,37 @@ static uint32_t *place_in(const struct party *p, struct lane *l)
 	return p->role == ROLE_DEVICE ? &l->own[p->dev].place : &l->place[p->role];
 }
 
-static void party_add(struct sweep *s, struct party *p, struct lane *l)
+static void party_add(struct sweep *s, struct party *p, struct lane *l, uint64_t since_ns)
 {
 	if (p->n == p->room) {
 		uint32_t room = p->room ? 2 * p->room : 4;
-		uint32_t *lanes = reallocarray(p->lanes, room, sizeof(*lanes));
+		struct member *list = reallocarray(p->list, room, sizeof(*list));
 
-		if (!lanes) {
+		if (!list) {
 			s->rc = -ENOMEM;
 			return;
 		}
-		p->lanes = lanes;
+		p->list = list;
 		p->room = room;
 	}
 	*place_in(p, l) = p->n;
-	p->lanes[p->n++] = (uint32_t)(l - s->lanes);
+	p->list[p->n++] = (struct member){ since_ns, (uint32_t)(l - s->lanes) };
 }
 
 static void party_remove(struct sweep *s, struct party *p, struct lane *l)
 {
-	uint32_t place = *place_in(p, l), last;
+	uint32_t place = *place_in(p, l);
 
 	if (s->rc)
 		return; /* it may not be there; all is over anyway */
-	last = p->lanes[--p->n];
-	p->lanes[place] = last;
-	*place_in(p, &s->lanes[last]) = place;
+	p->list[place] = p->list[--p->n];
+	*place_in(p, &s->lanes[p->list[place].lane]) = place;
 }
 
 void presence_free(struct presence *p)
 {
-	free(p->users.lanes);
-	free(p->watchers.lanes);
+	free(p->users.list);
+	free(p->watchers.list);
 }
 
 /* ---- files: every operation is there from its begin to its end ---- */
@@ -96,7 +95,7 @@ void file_enter(struct sweep *s, struct lane *l)
 	p->mixed ^= (uint32_t)(l - s->lanes);
 	p->n_curious += l->curious;
 	p->users.role = ROLE_FILE;
-	party_add(s, &p->users, l);
+	party_add(s, &p->users, l, l->op.begin_ns);
 }
 
 void file_leave(struct sweep *s, struct lane *l)
@@ -108,8 +107,8 @@ void file_leave(struct sweep *s, struct lane *l)
 		file_advance(l, now);
 	party_remove(s, &p->users, l);
 	for (uint32_t i = 0; p->n_curious && i < p->users.n; i++) {
-		struct lane *other = &s->lanes[p->users.lanes[i]];
-		uint64_t ns = now - later(l->op.begin_ns, other->op.begin_ns);
+		struct lane *other = &s->lanes[p->users.list[i].lane];
+		uint64_t ns = now - later(l->op.begin_ns, p->users.list[i].since_ns);
 
 		if (l->curious)
 			weight_add_file(s, l, other, ns);
@@ -132,26 +131,55 @@ static enum weight_kind weight_kind_of(const struct sweep *s, const struct prese
 	return p->users.role == ROLE_DEVICE ? WEIGHT_DEVICE : WEIGHT_FS;
 }
 
-/* USER has been there since SINCE_NS; so much of it WATCHER saw, up to NOW. */
-static void tell(struct sweep *s, const struct presence *p, struct lane *watcher,
-		 const struct lane *user, uint64_t since_ns, uint64_t now)
+/* A device's user that was there before WATCHER began to wait; where there is one, who came later
+ * is not asked. */
+static bool is_ahead(const struct lane *watcher, enum weight_kind kind, uint64_t since_ns)
 {
-	enum weight_kind kind = weight_kind_of(s, p);
-	bool ahead = kind == WEIGHT_DEVICE && since_ns <= watcher->watch_since_ns;
-
-	/* who came later is asked only where nobody was ahead */
-	if (watcher->watch_ahead && !ahead)
-		return;
-	weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user,
-		   now - later(since_ns, watcher->watch_since_ns));
+	return kind == WEIGHT_DEVICE && since_ns <= watcher->watch_since_ns;
 }
 
+/* USER, there since SINCE_NS, goes: so much of it did those see that watch. */
 static void tell_watchers(struct sweep *s, struct presence *p, const struct lane *user,
 			  uint64_t since_ns, uint64_t now)
 {
-	for (uint32_t i = 0; i < p->watchers.n; i++)
-		if (lane_self(s, &s->lanes[p->watchers.lanes[i]]) != user)
-			tell(s, p, &s->lanes[p->watchers.lanes[i]], user, since_ns, now);
+	enum weight_kind kind = weight_kind_of(s, p);
+
+	for (uint32_t i = 0; i < p->watchers.n; i++) {
+		struct lane *watcher = &s->lanes[p->watchers.list[i].lane];
+		bool ahead = is_ahead(watcher, kind, since_ns);
+
+		if (lane_self(s, watcher) != user && (ahead || !watcher->watch_ahead))
+			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind,
+				   (uint32_t)(user - s->lanes),
+				   now - later(since_ns, watcher->watch_since_ns));
+	}
+}
+
+/* WATCHER goes: so much of those that are still there did it see. */
+static void tell_watcher(struct sweep *s, const struct presence *p, struct lane *watcher,
+			 uint64_t now)
+{
+	enum weight_kind kind = weight_kind_of(s, p);
+	uint32_t self = s->plan->selves[watcher - s->lanes], n = watcher->n_weights;
+	struct weight *weights;
+
+	if (weights_reserve(s, watcher, p->users.n) < 0) {
+		s->rc = -ENOMEM;
+		return;
+	}
+	/* each user is there once */
+	watcher->weights_differ = n == 0;
+	n = watcher->n_weights;
+	weights = watcher->weights;
+	for (uint32_t i = 0; i < p->users.n; i++) {
+		const struct member *user = &p->users.list[i];
+		bool ahead = is_ahead(watcher, kind, user->since_ns);
+		uint64_t ns = now - later(user->since_ns, watcher->watch_since_ns);
+
+		weights[n] = (struct weight){ ns, user->lane, ahead ? WEIGHT_AHEAD : kind };
+		n += ns && user->lane != self && (ahead || !watcher->watch_ahead);
+	}
+	watcher->n_weights = n;
 }
 
 void user_enter(struct sweep *s, struct presence *p, struct lane *l)
@@ -159,7 +187,7 @@ void user_enter(struct sweep *s, struct presence *p, struct lane *l)
 	p->active++;
 	p->arrivals++;
 	p->users.role = p == &s->dirty ? ROLE_DIRTY : ROLE_FS;
-	party_add(s, &p->users, l);
+	party_add(s, &p->users, l, l->op.begin_ns);
 }
 
 void user_leave(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
@@ -179,10 +207,9 @@ void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_
 	own->active++;
 	own->arrivals++;
 	if (own->charged++ == 0) {
-		own->since_ns = now;
 		p->users.role = ROLE_DEVICE;
 		p->users.dev = dev;
-		party_add(s, &p->users, owner);
+		party_add(s, &p->users, owner, now);
 	}
 	if (owner != lane_self(s, l)) {
 		l->own[dev].active++;
@@ -200,7 +227,7 @@ void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t 
 	if (owner != lane_self(s, l))
 		l->own[dev].active--;
 	if (--own->charged == 0) {
-		tell_watchers(s, p, owner, own->since_ns, now);
+		tell_watchers(s, p, owner, p->users.list[own->place].since_ns, now);
 		party_remove(s, &p->users, owner);
 	}
 }
@@ -259,12 +286,7 @@ void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint
 		is_device(s, l->watched) &&
 		l->watched->users.n > (lane_self(s, l)->own[l->watched - s->device].charged > 0);
 	l->watched->watchers.role = ROLE_WATCH;
-	party_add(s, &l->watched->watchers, l);
-}
-
-static uint64_t user_since(const struct lane *user, const struct presence *p)
-{
-	return p->users.role == ROLE_DEVICE ? user->own[p->users.dev].since_ns : user->op.begin_ns;
+	party_add(s, &l->watched->watchers, l, now);
 }
 
 bool watch_end(struct sweep *s, struct lane *l, uint64_t now)
@@ -275,12 +297,7 @@ bool watch_end(struct sweep *s, struct lane *l, uint64_t now)
 
 	own_part(s, l, &active, &arrivals);
 	if (l->watch_listed) {
-		for (uint32_t i = 0; i < p->users.n; i++) {
-			struct lane *user = &s->lanes[p->users.lanes[i]];
-
-			if (user != lane_self(s, l))
-				tell(s, p, l, user, user_since(user, p), now);
-		}
+		tell_watcher(s, p, l, now);
 		party_remove(s, &p->watchers, l);
 	}
 	return l->watch_others || p->arrivals - arrivals != l->watch_arrivals;

@@ -186,16 +186,20 @@ static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t a
 	size_t n = claims_of(s, l, kind);
 	uint32_t n_locations = s->engine->defs->n_locations;
 	bool named = kind < N_CELLS || kind == WEIGHT_AHEAD;
+	struct blame_row *row = &l->result->blame;
+	uint64_t *places = blame_row_places(row, named);
 
 	if (n == 0)
 		return false;
 	share_out(amount, s->claims, n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t part = (uint64_t)s->claims[i].part;
+		uint64_t culprit = culprit_of(s->claims[i].rank);
 
-		if (part &&
-		    blame_row_add(&l->result->blame, n_locations, culprit_of(s->claims[i].rank),
-				  part, named ? part : 0) < 0)
+		if (places && culprit < n_locations)
+			places[culprit] += part;
+		else if (part &&
+			 blame_row_add(row, n_locations, culprit, part, named ? part : 0) < 0)
 			s->rc = -ENOMEM;
 	}
 	return true;

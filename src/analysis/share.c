@@ -4,80 +4,107 @@
 
 #include <stdbool.h>
 
-static void part_of(uint64_t amount, uint64_t sum, struct claim *c)
+/* AMOUNT * weight / SUM of each, and the remainders. */
+static void round_down(uint64_t amount, uint64_t sum, struct claim *claims, size_t n)
 {
-	unsigned __int128 product;
+	for (size_t i = 0; i < n; i++) {
+		struct claim *c = &claims[i];
+		unsigned __int128 product;
 
-	/* a division of 128 bits costs ten times one of 64 */
-	if ((amount | c->weight) >> 32 == 0) {
-		c->part = (int64_t)(amount * c->weight / sum);
-		c->remainder = amount * c->weight % sum;
-		return;
-	}
-	product = (unsigned __int128)amount * c->weight;
-	c->part = (int64_t)(product / sum);
-	c->remainder = (uint64_t)(product % sum);
-}
-
-static bool is_first(const struct claim *x, const struct claim *y)
-{
-	return x->remainder != y->remainder ? x->remainder > y->remainder : x->rank < y->rank;
-}
-
-static void swap(struct claim *x, struct claim *y)
-{
-	struct claim t = *x;
-
-	*x = *y;
-	*y = t;
-}
-
-/* The K first of N claims to the front, in no order (Hoare 1961, "Find"). */
-static void select_first(struct claim *claims, size_t n, size_t k)
-{
-	while (n > 1 && k > 0 && k < n) {
-		struct claim pivot = claims[n / 2];
-		size_t i = 0, j = n - 1;
-
-		for (;;) {
-			while (is_first(&claims[i], &pivot))
-				i++;
-			while (is_first(&pivot, &claims[j]))
-				j--;
-			if (i >= j)
-				break;
-			swap(&claims[i++], &claims[j--]);
+		/* a division of 128 bits costs ten times one of 64 */
+		if ((amount | c->weight) >> 32 == 0) {
+			c->part = (int64_t)(amount * c->weight / sum);
+			c->remainder = amount * c->weight % sum;
+			continue;
 		}
-		/* all before i are first to all from i on, and neither side is empty */
-		if (k <= i) {
-			n = i;
-		} else {
-			claims += i;
-			n -= i;
-			k -= i;
-		}
+		product = (unsigned __int128)amount * c->weight;
+		c->part = (int64_t)(product / sum);
+		c->remainder = (uint64_t)(product % sum);
 	}
+}
+
+/* All keys above PIVOT, or with AND_EQUAL those not below it, to the front: how many. */
+static size_t part_keys(struct claim *claims, size_t n, uint64_t pivot, bool and_equal)
+{
+	size_t above = 0;
+
+	/* whether a key is moved cannot be foretold, so each is (Lomuto's way needs no jump) */
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = claims[i].key;
+
+		claims[i].key = claims[above].key;
+		claims[above].key = key;
+		above += key > pivot || (and_equal & (key == pivot));
+	}
+	return above;
+}
+
+/* The K-th largest key, K from 1 to N; the keys change places (Hoare 1961, "Find"). */
+static uint64_t select_key(struct claim *claims, size_t n, size_t k)
+{
+	for (;;) {
+		uint64_t a = claims[0].key, b = claims[n / 2].key, c = claims[n - 1].key;
+		uint64_t low = a < b ? a : b, high = a < b ? b : a;
+		uint64_t pivot = c < low ? low : c > high ? high : c;
+		size_t above = part_keys(claims, n, pivot, false), equal;
+
+		if (k <= above) {
+			n = above;
+			continue;
+		}
+		equal = part_keys(claims + above, n - above, pivot, true);
+		if (k <= above + equal)
+			return pivot;
+		claims += above + equal;
+		n -= above + equal;
+		k -= above + equal;
+	}
+}
+
+/* One more for the LEFT claims with the largest remainders; of equal ones for the lowest ranks. */
+static void round_up(struct claim *claims, size_t n, size_t left)
+{
+	size_t above = 0, equal = 0;
+	uint64_t least, last = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		claims[i].key = claims[i].remainder;
+	least = select_key(claims, n, left);
+	for (size_t i = 0; i < n; i++) {
+		above += claims[i].remainder > least;
+		equal += claims[i].remainder == least;
+	}
+	left -= above;
+	if (left < equal) {
+		size_t ties = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (claims[i].remainder == least)
+				claims[ties++].key = ~claims[i].rank;
+		last = ~select_key(claims, ties, left);
+	}
+	for (size_t i = 0; i < n; i++)
+		claims[i].part += claims[i].remainder > least ||
+				  (claims[i].remainder == least && claims[i].rank <= last);
 }
 
 void share_out(int64_t amount, struct claim *claims, size_t n)
 {
-	uint64_t sum = 0;
 	int64_t left = amount;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
 		sum += claims[i].weight;
-	for (size_t i = 0; i < n; i++) {
-		claims[i].part = 0;
-		claims[i].remainder = 0;
-		if (claims[i].weight)
-			part_of((uint64_t)amount, sum, &claims[i]);
-		left -= claims[i].part;
-	}
-	if (sum == 0 || left == 0)
+	if (sum == 0) {
+		for (size_t i = 0; i < n; i++)
+			claims[i].part = 0;
 		return;
-	select_first(claims, n, (size_t)left);
-	for (int64_t i = 0; i < left; i++)
-		claims[i].part++;
+	}
+	round_down((uint64_t)amount, sum, claims, n);
+	for (size_t i = 0; i < n; i++)
+		left -= claims[i].part;
+	if (left)
+		round_up(claims, n, (size_t)left);
 }
 
 void share_exactly(int64_t amount, const uint64_t *weights, int64_t *parts, size_t n)

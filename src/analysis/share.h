@@ -10,13 +10,14 @@ struct claim {
 	uint64_t weight;
 	uint64_t rank; /* of equal remainders the lower one is first; no two are equal */
 	uint64_t remainder;
+	uint64_t key; /* for the search among the remainders */
 	int64_t part;
 };
 
 /*
  * AMOUNT >= 0 in proportion to the weights of the N claims, to the nanosecond: each part is rounded
  * down, and what is left goes to the largest remainders (Hamilton's method). Without any weight all
- * parts are 0. The claims may come out in another order.
+ * parts are 0.
  */
 void share_out(int64_t amount, struct claim *claims, size_t n);
 

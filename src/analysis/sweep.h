@@ -17,7 +17,10 @@ struct party {
 	uint8_t role; /* enum role */
 	uint32_t dev; /* of ROLE_DEVICE */
 	uint32_t n, room;
-	uint32_t *lanes;
+	struct member {
+		uint64_t since_ns; /* it has been there */
+		uint32_t lane;
+	} * list;
 };
 
 /*
@@ -38,8 +41,7 @@ struct own_requests {
 	uint32_t active;  /* it submitted, or that are for its pages */
 	uint32_t charged; /* of them those that count as its doing: not those for others' pages */
 	uint64_t arrivals;
-	uint64_t since_ns; /* of the charged ones */
-	uint32_t place;	   /* in the device's users */
+	uint32_t place; /* in the device's users */
 };
 
 /* ---- lanes ---- */
@@ -96,8 +98,9 @@ struct lane {
 	struct sums named; /* (cell, culprit) */
 	struct weight *weights;
 	uint32_t n_weights, weights_room;
-	uint64_t *file_ns;  /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
-	uint32_t *file_met; /* lanes with any */
+	bool weights_differ; /* no two of them are of one kind and lane */
+	uint64_t *file_ns;   /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
+	uint32_t *file_met;  /* lanes with any */
 	uint32_t n_file_met;
 	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 
@@ -239,8 +242,10 @@ void wait_end(struct sweep *s, struct lane *l, uint64_t now);
 
 /* weights.c: so long were others in the way of L's operation. */
 void weight_name(struct sweep *s, struct lane *l, enum cell cell, uint64_t culprit, uint64_t ns);
-void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, const struct lane *other,
+void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, uint32_t other,
 		uint64_t ns);
+/* Room for N more that are going to be appended to l->weights. */
+int weights_reserve(struct sweep *s, struct lane *l, uint32_t n);
 void weight_add_file(struct sweep *s, struct lane *l, const struct lane *other, uint64_t ns);
 /* To one weight for each kind and lane. */
 void weights_merge(struct sweep *s, struct lane *l);

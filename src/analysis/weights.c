@@ -31,6 +31,8 @@ void weights_merge(struct sweep *s, struct lane *l)
 {
 	uint32_t n = 0;
 
+	if (l->weights_differ)
+		return;
 	for (uint32_t i = 0; i < l->n_weights; i++) {
 		uint32_t *slot = slot_of(s, &l->weights[i]);
 
@@ -46,18 +48,22 @@ void weights_merge(struct sweep *s, struct lane *l)
 	l->n_weights = n;
 }
 
-static int make_room(struct sweep *s, struct lane *l)
+int weights_reserve(struct sweep *s, struct lane *l, uint32_t n)
 {
-	uint32_t room = l->weights_room ? 2 * l->weights_room : 16;
+	uint32_t room = l->weights_room ? l->weights_room : 16;
 	struct weight *weights;
 
+	if (l->n_weights + n <= l->weights_room)
+		return 0;
 	if (!s->slots)
 		s->slots =
 			calloc((size_t)s->plan->n_lanes * (N_WEIGHTS - N_CELLS), sizeof(*s->slots));
 	if (!s->slots)
 		return -ENOMEM;
 	weights_merge(s, l);
-	if (l->n_weights < l->weights_room / 2)
+	while (room < 2 * (l->n_weights + n))
+		room *= 2;
+	if (room <= l->weights_room)
 		return 0;
 	weights = reallocarray(l->weights, room, sizeof(*weights));
 	if (!weights)
@@ -67,18 +73,17 @@ static int make_room(struct sweep *s, struct lane *l)
 	return 0;
 }
 
-void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, const struct lane *other,
-		uint64_t ns)
+void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, uint32_t other, uint64_t ns)
 {
 	if (ns == 0)
 		return;
-	if (l->n_weights == l->weights_room && make_room(s, l) < 0) {
+	if (weights_reserve(s, l, 1) < 0) {
 		s->rc = -ENOMEM;
 		return;
 	}
-	l->weights[l->n_weights++] = (struct weight){ .ns = ns,
-						      .lane = (uint32_t)(other - s->lanes),
-						      .kind = (uint32_t)kind };
+	l->weights_differ = l->n_weights == 0;
+	l->weights[l->n_weights++] =
+		(struct weight){ .ns = ns, .lane = other, .kind = (uint32_t)kind };
 }
 
 /* Many meet for many short times on a file: a place for each of them takes less than a list. */
@@ -87,7 +92,7 @@ void weight_add_file(struct sweep *s, struct lane *l, const struct lane *other, 
 	uint32_t n = s->plan->n_lanes, number = (uint32_t)(other - s->lanes);
 
 	if (n > FEW_LANES) {
-		weight_add(s, l, WEIGHT_FILE, other, ns);
+		weight_add(s, l, WEIGHT_FILE, number, ns);
 		return;
 	}
 	if (!l->file_ns) {
