@@ -138,6 +138,7 @@ static int next_operation(struct sweep *s, struct lane *l)
 		/* what comes after the window is looked at only if the sweep gets there */
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
 			l->state = LANE_OPERATION;
+			spill_prefetch(l->operations);
 			return sweep_push(s, boundary_of(s, l, LANE_BEGINS, l->op.begin_ns));
 		}
 		if (l->owned)

@@ -16,11 +16,11 @@ struct operation_record {
 	uint32_t dev; /* of the file */
 	bool dirties; /* puts pages into the page cache */
 	bool truncated;
-	uint32_t words;	      /* that its stretches take in the spill */
+	uint32_t words; /* that its stretches take in the spill */
+	uint32_t n_stretches, room;
+	struct stretch *stretches;
 	uint64_t cells;	      /* set of those with time */
 	uint64_t ns[N_CELLS]; /* of those in the set; the rest is old */
-	struct stretch *stretches;
-	uint32_t n_stretches, room;
 };
 
 /*

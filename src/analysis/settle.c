@@ -191,6 +191,9 @@ static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t a
 
 	if (n == 0)
 		return false;
+	/* one line of many for each: all are on their way while the shares are counted */
+	for (size_t i = 0; places && i < n; i++)
+		__builtin_prefetch(&places[(uint32_t)s->claims[i].rank], 1);
 	share_out(amount, s->claims, n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t part = (uint64_t)s->claims[i].part;

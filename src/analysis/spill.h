@@ -99,6 +99,12 @@ static inline uint64_t spill_get(struct spill_reader *r)
 	r->left--;
 	return r->words[r->at++];
 }
+/* The next words are going to be wanted, once much else has been done. */
+static inline void spill_prefetch(const struct spill_reader *r)
+{
+	__builtin_prefetch(&r->words[r->at]);
+	__builtin_prefetch(&r->words[r->at + 8 < SPILL_READ_WORDS ? r->at + 8 : 0]);
+}
 /* Passes over as many words, all of which are there. */
 static inline void spill_skip(struct spill_reader *r, uint64_t words)
 {

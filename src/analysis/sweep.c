@@ -109,9 +109,13 @@ static bool pop(struct sweep *s, struct boundary *b)
 	if (s->root_is_free && --s->n)
 		sift_down(s, s->heap[s->n]);
 	s->root_is_free = s->n > 0;
-	if (s->n)
-		*b = s->heap[0];
-	return s->n;
+	if (!s->n)
+		return false;
+	*b = s->heap[0];
+	/* one of these comes next, and what belongs to it has long left the cache */
+	for (size_t i = 1; i <= BELOW && i < s->n; i++)
+		lane_prefetch(&s->lanes[s->heap[i].order >> BOUNDARY_LANE_SHIFT & LANE_MASK]);
+	return true;
 }
 
 /* ---- a window ---- */

@@ -52,38 +52,50 @@ enum lane_state { LANE_OPERATION, LANE_STRETCH, LANE_IN_STRETCH, LANE_END };
 
 /* The operations of one location on their way through the sweep. */
 struct lane {
+	/* first what every step needs: see lane_prefetch() */
 	struct location_result *result;
-	uint32_t location;
 	struct spill_reader *operations;
 	struct spill_reader *bios;
 	struct own_requests *own; /* per device */
+	uint32_t location;
 	uint32_t place[N_ROLES];
 
-	/* the operation under way */
-	struct operation_record op;
+	/* the operation under way; the operation itself is below */
 	enum lane_state state;
 	bool owned;	     /* it begins in this window: its sums belong here */
-	uint64_t lost_cells; /* set: its time there is more than the reference's */
 	bool curious;	     /* who else is on its file matters to it */
 	bool fs_wide;	     /* the file is not known, but its file system */
+	uint64_t lost_cells; /* set: its time there is more than the reference's */
 	bool *contended;     /* per stretch, of them the first: */
 	uint32_t contended_end, contended_room;
+	uint64_t next_ns; /* where it begins: */
 	uint32_t next;	  /* stretch to come, of those with boundaries of their own */
-	uint64_t next_ns; /* where it begins */
 
 	/* the company on its file */
 	bool accompanied, met_any;
-	bool unchanged;	  /* it is as it was when the operation began: no stretch was looked at */
-	uint32_t file_at; /* the stretch that time has come to */
+	bool unchanged;	     /* as when the operation began: no stretch was looked at */
+	uint32_t file_at;    /* the stretch that time has come to */
 	uint64_t file_at_ns; /* where it begins */
 
 	/* the stretch under way that watches a resource */
-	struct presence *watched;
 	bool watch_others; /* someone was there when it began */
 	bool watch_listed; /* among the watchers */
-	bool watch_ahead;  /* somebody\'s requests were there before it */
+	bool watch_ahead;  /* somebody's requests were there before it */
+	struct presence *watched;
 	uint64_t watch_arrivals;
 	uint64_t watch_since_ns;
+
+	/* who was in its way: see weights.c */
+	struct weight *weights;
+	uint32_t n_weights, weights_room;
+	uint64_t *file_ns;  /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
+	uint32_t *file_met; /* lanes with any */
+	uint32_t n_file_met;
+	bool weights_differ; /* no two of them are of one kind and lane */
+	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
+	struct sums named;   /* (cell, culprit) */
+
+	struct operation_record op;
 
 	/* the wait under way for somebody the kernel named */
 	bool waits;
@@ -93,16 +105,6 @@ struct lane {
 	uint32_t n_waiters, waiter_room;
 	uint32_t waiter_place; /* of this one, among those of the lane it waits for */
 	uint64_t mark;	       /* of a walk along waits */
-
-	/* who was in its way: see weights.c */
-	struct sums named; /* (cell, culprit) */
-	struct weight *weights;
-	uint32_t n_weights, weights_room;
-	bool weights_differ; /* no two of them are of one kind and lane */
-	uint64_t *file_ns;   /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
-	uint32_t *file_met;  /* lanes with any */
-	uint32_t n_file_met;
-	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 
 	/* operations that met no other thread's, as bits */
 	struct spill_writer *solo;
@@ -211,6 +213,13 @@ static inline struct boundary boundary_of(const struct sweep *s, const struct la
 static inline struct lane *lane_self(const struct sweep *s, const struct lane *l)
 {
 	return &s->lanes[s->plan->selves[l - s->lanes]];
+}
+
+/* What every step needs of it is soon wanted. */
+static inline void lane_prefetch(const struct lane *l)
+{
+	for (size_t at = 0; at < offsetof(struct lane, op.ns) + 64; at += 64)
+		__builtin_prefetch((const char *)l + at);
 }
 
 static inline void stretch_is_contended(struct lane *l, uint32_t stretch)
