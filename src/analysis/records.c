@@ -6,28 +6,61 @@
 #include <stdlib.h>
 
 /*
- * Operation: begin, duration, tally | file << 32, the fields below with the number of words that
- * stretches take << 32, [bytes << 2 | mode,] then a word per stretch: ns | cell << 56 | WHAT,
- * followed by what it is about where that is set. Request: begin, end, device | owner << 32.
+ * Operation: begin, duration, tally | file << 32, the fields below with the number of half words
+ * that stretches take << 32, [bytes << 2 | mode,] then a half word for each stretch: ns | cell <<
+ * NS_BITS | LONG | WHAT. Where LONG is set the higher bits of ns follow, where WHAT is what it is
+ * about. Request: begin, end, device | owner << 32.
  */
-#define CELL_SHIFT 56
-#define NS_MASK ((1ull << CELL_SHIFT) - 1)
+#define NS_BITS 24 /* 16 ms: few stretches are longer */
+#define NS_MASK ((1u << NS_BITS) - 1)
 #define CELL_MASK 0x3f
-#define WHAT (1ull << 62)
+#define LONG (1u << 30)
+#define WHAT (1u << 31)
 
 #define DEV_BITS 24
 #define DIRTIES (1ull << 30)
 #define TRUNCATED (1ull << 31)
 
+struct half_writer {
+	struct spill_writer *w;
+	uint64_t low;
+	bool half; /* of a word is there */
+};
+
+static void put_half(struct half_writer *h, uint32_t half)
+{
+	if (h->half)
+		spill_put(h->w, h->low | (uint64_t)half << 32);
+	else
+		h->low = half;
+	h->half = !h->half;
+}
+
+static uint32_t halves_of(const struct stretch *s)
+{
+	return 1 + (s->ns > NS_MASK) + (s->what != 0);
+}
+
+static void put_stretch(struct half_writer *h, const struct stretch *s, uint32_t what)
+{
+	put_half(h, ((uint32_t)s->ns & NS_MASK) | (uint32_t)s->cell << NS_BITS |
+			    (s->ns > NS_MASK ? LONG : 0) | (s->what ? WHAT : 0));
+	if (s->ns > NS_MASK)
+		put_half(h, (uint32_t)(s->ns >> NS_BITS));
+	if (s->what)
+		put_half(h, what);
+}
+
 int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t tally,
 		    uint32_t file, uint32_t dev, bool bytes,
 		    int (*dev_of)(void *arg, uint32_t dev, uint32_t *number), void *arg)
 {
-	uint64_t fields = (dev & ((1u << DEV_BITS) - 1)), words = op->n_stretches;
+	uint64_t fields = (dev & ((1u << DEV_BITS) - 1)), halves = 0;
+	struct half_writer h = { .w = w };
 
 	for (size_t i = 0; i < op->n_stretches; i++)
-		words += op->stretches[i].what != 0;
-	fields |= words << 32;
+		halves += halves_of(&op->stretches[i]);
+	fields |= halves << 32;
 	if (op->mode == MODE_WRITE && !op->direct)
 		fields |= DIRTIES;
 	if (op->truncated)
@@ -41,18 +74,15 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 		spill_put(w, op->bytes << 2 | op->mode);
 	for (size_t i = 0; i < op->n_stretches; i++) {
 		const struct stretch *s = &op->stretches[i];
-		uint64_t word = s->ns | (uint64_t)s->cell << CELL_SHIFT;
 		uint32_t what = s->what;
 
-		if (what == 0) {
-			spill_put(w, word);
-			continue;
-		}
-		if (cell_table[s->cell].group == GROUP_DEVICE && dev_of(arg, what, &what) < 0)
+		if (what && cell_table[s->cell].group == GROUP_DEVICE &&
+		    dev_of(arg, what, &what) < 0)
 			return -ENOMEM;
-		spill_put(w, word | WHAT);
-		spill_put(w, what);
+		put_stretch(&h, s, what);
 	}
+	if (h.half)
+		put_half(&h, 0);
 	return w->rc;
 }
 
@@ -83,7 +113,7 @@ int operation_unspill(struct spill_reader *r, bool bytes, struct operation_recor
 	op->dev = (uint32_t)fields & ((1u << DEV_BITS) - 1);
 	op->dirties = fields & DIRTIES;
 	op->truncated = fields & TRUNCATED;
-	op->words = (uint32_t)(fields >> 32);
+	op->halves = (uint32_t)(fields >> 32);
 	op->bytes = 0;
 	if (bytes) {
 		word = spill_get(r);
@@ -93,26 +123,42 @@ int operation_unspill(struct spill_reader *r, bool bytes, struct operation_recor
 	return r->rc;
 }
 
+struct half_reader {
+	struct spill_reader *r;
+	uint64_t word;
+	bool half;     /* of it is left */
+	uint32_t left; /* halves, of all */
+};
+
+static uint32_t get_half(struct half_reader *h)
+{
+	h->left--;
+	h->half = !h->half;
+	if (!h->half)
+		return (uint32_t)(h->word >> 32);
+	h->word = spill_get(h->r);
+	return (uint32_t)h->word;
+}
+
 int operation_unspill_stretches(struct spill_reader *r, struct operation_record *op)
 {
-	uint32_t words = op->words;
+	struct half_reader h = { .r = r, .left = op->halves };
 
 	op->cells = 0;
 	op->n_stretches = 0;
-	if (room_for(op, words) < 0)
+	if (room_for(op, op->halves) < 0)
 		return -ENOMEM;
-	while (words) {
+	while (h.left) {
 		struct stretch *s = &op->stretches[op->n_stretches++];
-		uint64_t word = spill_get(r);
+		uint32_t half = get_half(&h);
 
-		words--;
-		s->ns = word & NS_MASK;
-		s->cell = (uint8_t)(word >> CELL_SHIFT & CELL_MASK);
+		s->ns = half & NS_MASK;
+		s->cell = (uint8_t)(half >> NS_BITS & CELL_MASK);
 		s->what = cell_table[s->cell].group == GROUP_DEVICE ? op->dev : 0;
-		if (word & WHAT && words) {
-			s->what = (uint32_t)spill_get(r);
-			words--;
-		}
+		if (half & LONG && h.left)
+			s->ns |= (uint64_t)get_half(&h) << NS_BITS;
+		if (half & WHAT && h.left)
+			s->what = get_half(&h);
 		if (op->cells & 1ull << s->cell)
 			op->ns[s->cell] += s->ns;
 		else

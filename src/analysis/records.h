@@ -16,7 +16,7 @@ struct operation_record {
 	uint32_t dev; /* of the file */
 	bool dirties; /* puts pages into the page cache */
 	bool truncated;
-	uint32_t words; /* that its stretches take in the spill */
+	uint32_t halves; /* of words that its stretches take in the spill */
 	uint32_t n_stretches, room;
 	struct stretch *stretches;
 	uint64_t cells;	      /* set of those with time */
@@ -36,7 +36,7 @@ int operation_unspill_stretches(struct spill_reader *r, struct operation_record 
 static inline void operation_skip_stretches(struct spill_reader *r,
 					    const struct operation_record *op)
 {
-	spill_skip(r, op->words);
+	spill_skip(r, (op->halves + 1) / 2);
 }
 void operation_record_free(struct operation_record *op);
 
