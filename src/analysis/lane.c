@@ -89,8 +89,7 @@ static int finish(struct sweep *s, struct lane *l)
 		return settle(s, l);
 	rc = solo_put(l);
 	if (!rc && !l->met_any && !l->op.truncated)
-		rc = class_add_solo(e->classes.list[l->result->tallies[l->op.tally].class], &l->op,
-				    l->location);
+		rc = class_add_solo(e->classes.list[l->tally->class], &l->op, l->location);
 	return rc;
 }
 
@@ -113,6 +112,15 @@ static int no_contention_yet(struct lane *l)
 	return 0;
 }
 
+/* What its end is going to add to. */
+static void prefetch_sums(const struct tally *t)
+{
+	if (!t->contended)
+		return;
+	__builtin_prefetch(&t->contended->ns[0], 1);
+	__builtin_prefetch(&t->contended->n[0], 1);
+}
+
 static int next_operation(struct sweep *s, struct lane *l)
 {
 	int rc = 0;
@@ -132,6 +140,9 @@ static int next_operation(struct sweep *s, struct lane *l)
 		rc = no_contention_yet(l);
 		if (rc < 0)
 			break;
+		l->tally = &l->result->tallies[l->op.tally];
+		if (!s->plan->solo)
+			l->references = &s->engine->references[l->tally->class];
 		l->lost_cells = l->owned ? settle_lost_cells(s, l) : 0;
 		l->fs_wide = is_fs_wide(s, l);
 		l->curious = l->lost_cells & s->plan->file_cells && is_known(s, l);
@@ -139,6 +150,7 @@ static int next_operation(struct sweep *s, struct lane *l)
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
 			l->state = LANE_OPERATION;
 			spill_prefetch(l->operations);
+			prefetch_sums(l->tally);
 			return sweep_push(s, boundary_of(s, l, LANE_BEGINS, l->op.begin_ns));
 		}
 		if (l->owned)

@@ -15,11 +15,6 @@ struct loss {
 	int64_t contended_ns[N_CELLS]; /* of it, what others caused */
 };
 
-static const struct class_references *references_of(const struct sweep *s, const struct lane *l)
-{
-	return &s->engine->references[l->result->tallies[l->op.tally].class];
-}
-
 static uint64_t time_in(const struct operation_record *op, enum cell c)
 {
 	return op->cells >> c & 1 ? op->ns[c] : 0;
@@ -46,7 +41,7 @@ uint64_t settle_lost_cells(const struct sweep *s, const struct lane *l)
 
 	if (s->plan->solo || !s->engine->split)
 		return 0;
-	r = references_of(s, l)->by[BY_HEADLINE];
+	r = l->references->by[BY_HEADLINE];
 	while (r->known && cells) {
 		enum cell c = cell_next(&cells);
 
@@ -89,11 +84,11 @@ static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
 	return reference_ns > alone_ns ? reference_ns - alone_ns : 0;
 }
 
-static int note_contended(const struct sweep *s, struct lane *l, struct loss *loss, uint64_t cells,
+static int note_contended(struct lane *l, struct loss *loss, uint64_t cells,
 			  const uint64_t ns[N_CELLS])
 {
-	const struct class_references *refs = references_of(s, l);
-	struct tally *t = &l->result->tallies[l->op.tally];
+	const struct class_references *refs = l->references;
+	struct tally *t = l->tally;
 
 	if (!t->contended)
 		t->contended = calloc(1, sizeof(*t->contended));
@@ -396,7 +391,7 @@ static int spread(const struct sweep *s, struct lane *l, const struct loss *loss
 static void add_to_file(const struct sweep *s, const struct lane *l, const struct loss *loss)
 {
 	struct engine *e = s->engine;
-	const struct class_references *refs = references_of(s, l);
+	const struct class_references *refs = l->references;
 	pthread_mutex_t *lock = &e->file_locks[l->op.file % ENGINE_LOCKS];
 	struct file_sum *f = &e->file_sums[l->op.file];
 	uint64_t ns = l->op.end_ns - l->op.begin_ns;
@@ -432,7 +427,7 @@ static int settle_shared(struct sweep *s, struct lane *l, struct loss *loss, uin
 
 	pthread_mutex_lock(lock);
 	if (contended)
-		rc = note_contended(s, l, loss, contended, contended_ns);
+		rc = note_contended(l, loss, contended, contended_ns);
 	if (!rc && blames)
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
@@ -444,7 +439,7 @@ static int settle_shared(struct sweep *s, struct lane *l, struct loss *loss, uin
 int settle(struct sweep *s, struct lane *l)
 {
 	const struct engine *e = s->engine;
-	const struct reference *r = references_of(s, l)->by[BY_HEADLINE];
+	const struct reference *r = l->references->by[BY_HEADLINE];
 	uint64_t contended_ns[N_CELLS], contended = 0;
 	bool blames = false;
 	struct loss loss;

@@ -62,6 +62,8 @@ struct lane {
 
 	/* the operation under way; the operation itself is below */
 	enum lane_state state;
+	struct tally *tally; /* it belongs to */
+	const struct class_references *references;
 	bool owned;	     /* it begins in this window: its sums belong here */
 	bool curious;	     /* who else is on its file matters to it */
 	bool fs_wide;	     /* the file is not known, but its file system */
