@@ -229,7 +229,12 @@ tests_bench_bench_otf2_LDADD = $(OTF2_LIBS)
 # The kernel tracer's.
 EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
 kernel_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
+EXTRA_DIST += tests/bench/kernel-idle.c
 if HAVE_BPF
+noinst_PROGRAMS += tests/bench/bench-kernel-idle
+tests_bench_bench_kernel_idle_SOURCES = tests/bench/kernel-idle.c
+tests_bench_bench_kernel_idle_CFLAGS = $(SCI_CFLAGS) $(LIBBPF_CFLAGS)
+tests_bench_bench_kernel_idle_LDADD = $(LIBBPF_LIBS)
 kernel_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py
 kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \

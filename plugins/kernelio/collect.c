@@ -175,7 +175,7 @@ static void *collector_main(void *arg)
 {
 	struct kernelio *k = arg;
 	unsigned poll_ms = k->options.poll_ms ? k->options.poll_ms : DEFAULT_POLL_MS;
-	size_t ring_bytes = k->options.ring_bytes ? k->options.ring_bytes : DEFAULT_RING_BYTES;
+	size_t ring_bytes = ring_bytes_of_calls(k);
 	uint64_t longest_us = (uint64_t)poll_ms * 1000, pause_us = longest_us;
 	unsigned round = 0;
 	bool last;
@@ -184,8 +184,10 @@ static void *collector_main(void *arg)
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 	do {
 		last = atomic_load(&k->stopping);
-		for (unsigned i = 0; i < k->n_cpus; i++)
+		for (unsigned i = 0; i < k->n_cpus; i++) {
 			k->cpus[i].round_bytes = 0;
+			ring_take(&k->cpus[i]);
+		}
 		ring_buffer__consume(k->rings);
 		atomic_fetch_add(&k->rounds, 1);
 		if (++round % LOSS_EVERY == 0)
@@ -227,6 +229,7 @@ int collect_start(struct kernelio *k)
 	for (uint32_t cpu = 0; cpu < k->n_cpus && rc == 0; cpu++) {
 		header.cpu = cpu;
 		k->cpus[cpu].k = k;
+		k->cpus[cpu].ring = ring_of(k, cpu);
 		snprintf(path, sizeof(path), "%s/cpu.%u", k->directory, cpu);
 		rc = spool_create(&k->cpus[cpu].spool, path, &header, SEGMENT_FIRST, SEGMENT_MAX);
 		if (rc) {

@@ -12,8 +12,6 @@
 #include "plugins/kernelio/kernelio.h"
 #include "plugins/kernelio/probes.h"
 
-#define DEFAULT_RING_BYTES ((size_t)16 << 20)
-
 struct btf;
 struct kernelio_bpf;
 struct ring_buffer;
@@ -22,7 +20,8 @@ struct ring_buffer;
 struct cpu_spool {
 	struct kernelio *k;
 	struct spool spool;
-	size_t round_bytes; /* taken out of the ring this time */
+	struct kernelio_ring *ring; /* of calls */
+	size_t round_bytes;	    /* taken out of its rings this time */
 	uint64_t recorded[KERNELIO_N_TYPES];
 	uint64_t lost[KERNELIO_N_TYPES];       /* by the disk: spool_reserve failed */
 	uint64_t lost_noted[KERNELIO_N_TYPES]; /* by the ring, in LOSS records so far */
@@ -47,7 +46,8 @@ struct kernelio {
 	char backends[4096], missing[2048];
 
 	unsigned n_cpus;
-	int *ring_fds; /* n_cpus of them, -1: none */
+	unsigned char *op_rings; /* n_cpus struct kernelio_ring, mapped; NULL: not */
+	int *ring_fds;		 /* n_cpus of them, -1: none */
 	uint64_t pause_ns,
 		paused_ns; /* since when it is paused, 0: it is not; for how long in all */
 	struct cpu_spool *cpus;
@@ -65,7 +65,6 @@ struct kernelio {
 int probes_load(struct kernelio *k);
 int probes_attach(struct kernelio *k);
 void probes_detach(struct kernelio *k);
-void rings_close(struct kernelio *k);
 /* Does a level that is asked for need the probes of LEVEL? */
 bool probes_wants(const struct kernelio *k, enum eta_level level);
 
@@ -109,6 +108,17 @@ void sleeps_close(struct kernelio *k);
  */
 int sleeps_tell(struct kernelio *k,
 		void (*tell)(struct kernelio *k, uint32_t id, const char *text));
+
+/* rings.c: a CPU's two rings share what options.ring_bytes gives. */
+size_t ring_bytes_of_calls(const struct kernelio *k);
+size_t ring_bytes_of_others(const struct kernelio *k);
+/* Says their sizes to an object that is not loaded yet; makes and maps them; lets go of them. */
+int rings_prepare(struct kernelio *k, struct kernelio_bpf *bpf);
+int rings_make(struct kernelio *k);
+void rings_close(struct kernelio *k);
+struct kernelio_ring *ring_of(const struct kernelio *k, unsigned cpu);
+/* Moves the finished calls of a CPU into its spool. */
+void ring_take(struct cpu_spool *cpu);
 
 /* collect.c */
 int collect_start(struct kernelio *k);

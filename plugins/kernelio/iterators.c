@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "plugins/kernelio/internal.h"
@@ -40,11 +41,30 @@ out:
 	return rc;
 }
 
+/* A thread that was taken in while it was on a CPU came there without a switch that tells of it. */
+static int doubt_running(struct kernelio *k)
+{
+	uint64_t *slots = malloc(k->n_cpus * sizeof(*slots)); /* each value takes 8 bytes */
+	uint32_t zero = 0;
+	int rc = -ENOMEM;
+
+	if (!slots)
+		return rc;
+	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
+		slots[cpu] = SLOT_UNSURE;
+	rc = bpf_map_update_elem(bpf_map__fd(k->bpf->maps.running), &zero, slots, BPF_ANY);
+	free(slots);
+	return rc;
+}
+
 int probes_each_task(struct kernelio *k, pid_t tgid)
 {
+	int rc;
+
 	k->bpf->bss->attach_tgid = (uint32_t)tgid;
 	k->bpf->bss->close_open = tgid == 0;
-	return run_iterator(k->bpf->progs.on_each_task, NULL);
+	rc = run_iterator(k->bpf->progs.on_each_task, NULL);
+	return rc || tgid == 0 ? rc : doubt_running(k);
 }
 
 int probes_find_tracer(struct kernelio *k)

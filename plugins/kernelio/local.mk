@@ -32,6 +32,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/kernel_types.h \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \
+	plugins/kernelio/bpf/ring.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/state.h \
 	plugins/kernelio/bpf/stays.h \
@@ -51,6 +52,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/probes-say.c \
 	plugins/kernelio/probes.c \
 	plugins/kernelio/probes.h \
+	plugins/kernelio/rings.c \
 	plugins/kernelio/sleeps.c \
 	plugins/kernelio/sleeps.h \
 	plugins/kernelio/writeback.c
@@ -83,6 +85,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/probes-say.c \
 	plugins/kernelio/probes.c \
 	plugins/kernelio/probes.h \
+	plugins/kernelio/rings.c \
 	plugins/kernelio/sleeps.c \
 	plugins/kernelio/sleeps.h \
 	plugins/kernelio/writeback.c

@@ -80,38 +80,6 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 }
 
-void rings_close(struct kernelio *k)
-{
-	for (unsigned cpu = 0; k->ring_fds && cpu < k->n_cpus; cpu++) {
-		if (k->ring_fds[cpu] >= 0)
-			close(k->ring_fds[cpu]);
-		k->ring_fds[cpu] = -1;
-	}
-}
-
-/*
- * A ring for each CPU, in the map of rings. Their descriptors are kept for the collector: to ask
- * the map for them takes the rights of an administrator.
- */
-static int make_rings(struct kernelio *k)
-{
-	size_t ring_bytes = k->options.ring_bytes ? k->options.ring_bytes : DEFAULT_RING_BYTES;
-
-	for (uint32_t cpu = 0; cpu < k->n_cpus; cpu++) {
-		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, (uint32_t)ring_bytes,
-					NULL);
-		int rc = fd;
-
-		k->ring_fds[cpu] = fd;
-		if (fd >= 0)
-			rc = bpf_map_update_elem(bpf_map__fd(k->bpf->maps.rings), &cpu, &fd,
-						 BPF_ANY);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
 static unsigned n_threads(const struct kernelio *k)
 {
 	return k->options.threads ? k->options.threads : DEFAULT_THREADS;
@@ -181,7 +149,7 @@ static int try_load(struct kernelio *k, const uint8_t *choice)
 	for (size_t i = 0; rc == 0 && i < KERNELIO_N_PROBES; i++)
 		rc = prepare(bpf->obj, i, choice[i]);
 	if (rc == 0)
-		rc = bpf_map__set_max_entries(bpf->maps.rings, k->n_cpus);
+		rc = rings_prepare(k, bpf);
 	if (rc == 0)
 		rc = bpf_map__set_max_entries(bpf->maps.filter_values,
 					      (uint32_t)k->n_filter_keys + 1);
@@ -459,7 +427,7 @@ int probes_load(struct kernelio *k)
 	leave_replaced(k, choice);
 	rc = load_what_loads(k, choice);
 	if (rc == 0)
-		rc = make_rings(k);
+		rc = rings_make(k);
 	if (rc == 0)
 		rc = fill_slots(k);
 	if (rc == 0)

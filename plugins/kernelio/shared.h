@@ -5,6 +5,9 @@
 
 #include "eta-ext/record.h"
 
+/* In the map `running`: whoever runs on the CPU came without a switch being told. */
+#define SLOT_UNSURE 0xffffffffU
+
 /* How a system call's arguments are laid out. */
 enum kernelio_shape {
 	SHAPE_NONE,
@@ -151,6 +154,32 @@ struct kernelio_cpu {
 	uint64_t lost[KERNELIO_N_TYPES];
 	struct kernelio_totals totals;
 };
+
+/*
+ * Finished system calls of one CPU on their way: whole records, one behind the other. `head` and
+ * `start` are the probe's to write, `tail` the collector's; all count bytes from the beginning of
+ * the trace. The record at byte X begins at place (X - start) % size, and goes on behind the end
+ * where it has to. What is empty starts anew with its first byte: as long as the collector keeps
+ * up, the same few pages are in use, which the cache holds.
+ */
+struct kernelio_ring {
+	uint64_t head;
+	uint64_t start;
+	uint64_t reserved[6];
+	uint64_t tail; /* in a cache line of its own */
+	uint64_t reserved_too[7];
+	unsigned char records[];
+};
+
+#define KERNELIO_RING_SPANS 8 /* a call with more goes the way of all other records */
+#define KERNELIO_RING_RECORD                                                                       \
+	(sizeof(struct eta_kernel_op) + KERNELIO_RING_SPANS * sizeof(struct eta_span))
+/* Of a ring with room for BYTES: whole pages, with what stands before and behind. */
+#define KERNELIO_RING_PAGE 4096
+#define KERNELIO_RING_VALUE(bytes)                                                                 \
+	(((bytes) + sizeof(struct kernelio_ring) + KERNELIO_RING_RECORD + KERNELIO_RING_PAGE -     \
+	  1) /                                                                                     \
+	 KERNELIO_RING_PAGE * KERNELIO_RING_PAGE)
 
 #define KERNELIO_SLEEP_FRAMES 24
 #define KERNELIO_PATH_BYTES 4096

@@ -28,6 +28,7 @@ SEC("perf_event")
 int on_major_fault(void *ctx)
 {
 	struct task_state *st = current_state();
+	int n;
 
 	if (!st || !st->active || st->op.syscall != KERNELIO_SYS_mmap_fault)
 		return 0;
@@ -35,6 +36,8 @@ int on_major_fault(void *ctx)
 	barrier();
 	st->op.ret = st->op.size;
 	TOTAL_ADD(faulted_bytes, st->op.size);
-	operation_finish(st, bpf_ktime_get_ns());
+	n = operation_finish(st, bpf_ktime_get_ns());
+	if (n >= 0)
+		operation_leave(st, n);
 	return 0;
 }

@@ -57,13 +57,14 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 		TOTAL_ADD(returns_missed, __builtin_popcount(st->now.inside));
 }
 
-static __always_inline void operation_finish(struct task_state *st, uint64_t now)
+/* Takes the operation to its end. How many spans it has; -1: it is not wanted. */
+static __always_inline int operation_finish(struct task_state *st, uint64_t now)
 {
 	uint32_t n;
 
 	if (FILTER_SET(MIN_DURATION) && now - st->op.head.time_ns < filter.min_ns) {
 		TOTAL_ADD(filtered_calls, 1);
-		return;
+		return -1;
 	}
 	st->op.head.end_ns = now;
 	if (st->now.pages_added)
@@ -75,7 +76,14 @@ static __always_inline void operation_finish(struct task_state *st, uint64_t now
 	st->op.head.units = 2 + n;
 	if (st->op.spans_lost)
 		TOTAL_ADD(spans_lost, st->op.spans_lost);
-	record_leave(ETA_RECORD_KERNEL_OP, &st->op, sizeof(st->op) + n * sizeof(struct eta_span));
+	return n;
+}
+
+static __always_inline void operation_leave(struct task_state *st, uint32_t n)
+{
+	if (n <= MAX_SPANS)
+		record_leave(ETA_RECORD_KERNEL_OP, &st->op,
+			     sizeof(st->op) + n * sizeof(struct eta_span));
 }
 
 #endif

@@ -96,8 +96,8 @@ static __noinline struct task_state *running_find(struct task_struct *task, uint
 uint32_t switches_told __weak;
 
 /*
- * Does this CPU run a thread that is traced, or one nobody told of? The cheapest filter, for the
- * ends of what begins with sure_state.
+ * Does this CPU run a thread that is traced, or one nobody told of? The cheapest filter: a few ns
+ * in the calls of everybody else, where the task's storage takes 30.
  */
 static __always_inline bool someone_runs(void)
 {

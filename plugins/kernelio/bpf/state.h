@@ -175,7 +175,6 @@ struct {
  * The slot of the thread that a CPU runs, kept by sched_switch. It is the filter: two array
  * lookups, which are inlined, where the task's storage is a call of 20 ns in every probe.
  */
-#define SLOT_UNSURE 0xffffffffU /* whoever runs here came without a switch being told */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

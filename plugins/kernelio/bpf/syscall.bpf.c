@@ -5,6 +5,7 @@
 #include "follow.h"
 #include "operation.h"
 #include "owner.h"
+#include "ring.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -142,6 +143,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	index = info->index;
 	if (!index)
 		return 0;
+	if (!TASKS_FILTERED && !someone_runs())
+		return 0;
 	task = bpf_get_current_task_btf();
 	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
 	if (!st)
@@ -220,6 +223,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	struct task_state *st;
 	struct file_facts f;
 	uint64_t now;
+	int n;
 
 	if (!syscall_info(SYSCALL_NR(regs))->index)
 		return 0;
@@ -273,7 +277,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		}
 	}
 	st->op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
-	operation_finish(st, now);
+	n = operation_finish(st, now);
+	if (n < 0)
+		return 0;
+	if (n <= KERNELIO_RING_SPANS)
+		ring_leave(st, n);
+	else
+		operation_leave(st, n);
 	return 0;
 }
 
