@@ -41,13 +41,19 @@ row()
 	i=0
 	while [ "$i" -lt "$pairs" ]; do
 		"$@" >"$dir/before"
-		for how in --no-kernel --no-user --quiet; do
-			sci-record --quiet --strict "$how" -o "$dir/trace" -- "$@" >"$dir/traced$how"
+		for how in user kernel both; do
+			case $how in
+			user) without=--no-kernel ;;
+			kernel) without=--no-user ;;
+			both) without= ;;
+			esac
+			# shellcheck disable=SC2086 # nothing, or an option
+			sci-record --quiet --strict $without -o "$dir/trace" -- "$@" >"$dir/$how"
 			rm -rf "$dir/trace"
 		done
 		"$@" >"$dir/after"
-		echo "$(rate "$dir/before") $(rate "$dir/after") $(rate "$dir/traced--no-kernel")" \
-			"$(rate "$dir/traced--no-user") $(rate "$dir/traced--quiet")"
+		echo "$(rate "$dir/before") $(rate "$dir/after") $(rate "$dir/user")" \
+			"$(rate "$dir/kernel") $(rate "$dir/both")"
 		i=$((i + 1))
 	done | awk '{ m = ($1 + $2) / 2; printf "%.3f %.3f %.3f\n", $3 / m, $4 / m, $5 / m }' \
 		>"$dir/ratios"
