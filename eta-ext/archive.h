@@ -55,11 +55,14 @@ enum archive_attribute {
 #define ARCHIVE_PARENT_TID "PARENT_TID"	 /* the same: the thread that forked it */
 #define ARCHIVE_CGROUP "CGROUP"		 /* the same: id of its control group */
 #define ARCHIVE_NS_PID "NS_PID"		 /* the same: its number in its own pid namespace */
+#define ARCHIVE_PID_NS "PID_NS"		 /* the same: the inode of that namespace */
+#define ARCHIVE_BOOT "BOOT"		 /* of a host: its boot id */
 #define ARCHIVE_MODULE "MODULE::"	 /* of a location group, a number behind it */
 #define ARCHIVE_STACK_PROPERTY "STACK::" /* the same */
 #define ARCHIVE_TID "TID"		 /* of a location */
+#define ARCHIVE_NS_TID "NS_TID"		 /* the same: in its own pid namespace, where it differs */
 #define ARCHIVE_LANE "LANE"		 /* of a location: see struct eta_location */
-#define ARCHIVE_START "START"		 /* of a location */
+#define ARCHIVE_START "START"		 /* of a location and of a location group */
 #define ARCHIVE_DEV_PROPERTY "DEV" /* of a device's location, and of the file behind its handle */
 #define ARCHIVE_FILE_DEV "dev"	   /* of a file */
 #define ARCHIVE_FILE_INODE "inode" /* of a file */

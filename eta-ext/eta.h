@@ -57,6 +57,7 @@ struct eta_location {
 	enum eta_location_kind kind;
 	uint32_t process; /* index into processes; ETA_NONE for a device */
 	uint32_t tid;	  /* 0: unknown (EZTrace's built-in plugins) */
+	uint32_t ns_tid;  /* the same in its own pid namespace, 0: unknown */
 	/*
 	 * 0: the thread itself. Else what it has submitted and does not wait for in a call
 	 * (io_uring, libaio): as many lanes as there are such operations at a time.
@@ -65,17 +66,21 @@ struct eta_location {
 	uint64_t
 		start_ns; /* thread start if known, else its first event; tells reused tids apart */
 	uint32_t dev;	  /* DEVICE: major << 20 | minor */
+	const char *host; /* DEVICE: whose it is, "" unknown; a thread's is its process' */
 	uint64_t events;  /* upper bound of events, 0: unknown */
 };
 
 struct eta_process {
 	const char *name;    /* program name */
 	const char *host;    /* "" unknown */
-	uint32_t pid;	     /* 0: unknown */
+	const char *boot;    /* boot id of the system it ran on, "" unknown */
+	uint32_t pid;	     /* as seen from the outside where anyone did; 0: unknown */
 	uint32_t ppid;	     /* 0: unknown */
 	uint32_t parent_tid; /* the thread of ppid that forked it, 0: unknown */
 	uint64_t cgroup;     /* id of its control group, 0: unknown */
 	uint32_t ns_pid;     /* its number in its own pid namespace, 0: unknown */
+	uint32_t pid_ns;     /* inode of that namespace, 0: unknown */
+	uint64_t start_ns;   /* when it began, some to 10 ms only; 0: unknown */
 };
 
 struct eta_file {
@@ -83,12 +88,14 @@ struct eta_file {
 	uint32_t dev;	  /* major << 20 | minor; 0 unknown */
 	uint64_t inode;	  /* 0 unknown */
 	const char *fs;	  /* "ext4", "" unknown */
+	const char *host; /* "" unknown */
 };
 
 struct eta_handle {
 	const char *name;
 	uint32_t file;	     /* index into files, ETA_NONE */
 	uint32_t device;     /* dev of a block device handle, 0 otherwise */
+	const char *host;    /* of a block device handle, "" unknown */
 	uint32_t open_flags; /* O_* */
 };
 
@@ -137,6 +144,13 @@ struct eta_defs {
 /* Index of the module that ADDRESS of PROCESS lay in at TIME_NS, or ETA_NONE. */
 uint32_t eta_find_module(const struct eta_defs *defs, uint32_t process, uint64_t address,
 			 uint64_t time_ns);
+
+/*
+ * A number for the machine that HOST (of a process, file or device) is a name of: several names are
+ * one machine where the processes say that they ran in one boot of it. 0: the first one, or
+ * unknown.
+ */
+uint32_t eta_machine(const struct eta_defs *defs, const char *host);
 
 /* ---- events ---- */
 

@@ -34,11 +34,16 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/log-files.c \
 	eta-ext/log-spill.c \
 	eta-ext/log-text.c \
+	eta-ext/machines.c \
 	eta-ext/merge.c \
 	eta-ext/merge.h \
 	eta-ext/merge-clocks.c \
 	eta-ext/merge-defs.c \
+	eta-ext/merge-known.c \
+	eta-ext/merge-known.h \
 	eta-ext/merge-match.c \
+	eta-ext/merge-numbers.c \
+	eta-ext/merge-processes.c \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
 	eta-ext/ctf.h \

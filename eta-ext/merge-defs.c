@@ -1,4 +1,4 @@
-/* Definitions of several traces as one: regions by name, files by inode, processes by host and pid.
+/* Definitions of several traces as one: regions by name, files and devices by machine and number.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
@@ -10,61 +10,12 @@
 #include <string.h>
 
 #include "archive.h"
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
-/* A definition already in the result, found by its key. */
-struct known {
-	UT_hash_handle hh;
-	uint32_t index;
-	char key[];
-};
-
-/* The index found for KEY, or ETA_NONE. */
-static uint32_t known_find(struct known *table, const void *key, size_t bytes)
-{
-	struct known *known;
-
-	HASH_FIND(hh, table, key, bytes, known);
-	return known ? known->index : ETA_NONE;
-}
-
-static int known_add(struct known **table, const void *key, size_t bytes, uint32_t index)
-{
-	struct known *known = malloc(sizeof(*known) + bytes);
-
-	if (!known)
-		return -ENOMEM;
-	memcpy(known->key, key, bytes);
-	known->index = index;
-	HASH_ADD_KEYPTR(hh, *table, known->key, bytes, known);
-	if (!known->hh.tbl) {
-		free(known);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static void known_free(struct known **table)
-{
-	struct known *known, *next;
-
-	HASH_ITER (hh, *table, known, next) {
-		HASH_DEL(*table, known);
-		free(known);
-	}
-}
-
-static int new_map(uint32_t **map, uint32_t n)
-{
-	*map = calloc(n ? n : 1, sizeof(**map));
-	return *map ? 0 : -ENOMEM;
-}
+#include "merge-known.h"
 
 static int merge_regions(struct eta_trace *trace, struct merge_input *input, struct known **table)
 {
 	const struct eta_defs *defs = &input->trace->defs;
-	int rc = new_map(&input->regions, defs->n_regions);
+	int rc = merge_new_map(&input->regions, defs->n_regions);
 
 	input->rank = 1;
 	for (uint32_t i = 0; rc == 0 && i < defs->n_regions; i++) {
@@ -88,40 +39,55 @@ static int merge_regions(struct eta_trace *trace, struct merge_input *input, str
 	return rc;
 }
 
-/* By device and inode where they are known, else by path. */
-static size_t file_key(const struct eta_file *file, char *key, size_t room)
+/* By machine, device and inode where they are known, else by path. */
+static size_t file_key(const struct eta_file *file, uint32_t machine, char *key, size_t room)
 {
 	if (file->inode)
-		snprintf(key, room, "%" PRIu32 " %" PRIu64, file->dev, file->inode);
+		snprintf(key, room, "%" PRIu32 " %" PRIu32 " %" PRIu64, machine, file->dev,
+			 file->inode);
 	else
-		snprintf(key, room, "%" PRIu32 "%s", file->dev, file->path);
+		snprintf(key, room, "%" PRIu32 " %" PRIu32 "%s", machine, file->dev, file->path);
 	return strlen(key);
 }
 
 static int merge_files(struct eta_trace *trace, struct merge_input *input, struct known **table)
 {
 	const struct eta_defs *defs = &input->trace->defs;
-	int rc = new_map(&input->files, defs->n_files);
+	int rc = merge_new_map(&input->files, defs->n_files);
+	const char *of = NULL, *host = "";
+	uint32_t machine = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < defs->n_files; i++) {
-		const struct eta_file *file = &defs->files[i];
+		struct eta_file file = defs->files[i];
 		char key[4200];
-		size_t bytes = file_key(file, key, sizeof(key));
-		uint32_t index = known_find(*table, key, bytes);
-		struct eta_file *old = index == ETA_NONE ? NULL : &trace->defs.files[index];
+		size_t bytes;
+		uint32_t index;
+		struct eta_file *old;
 
+		/* equal texts are one */
+		if (!of || file.host != of) {
+			of = file.host;
+			host = merge_host(trace, input, of);
+			machine = eta_machine(&trace->defs, host);
+		}
+		file.host = host;
+		bytes = file_key(&file, machine, key, sizeof(key));
+		index = known_find(*table, key, bytes);
+		old = index == ETA_NONE ? NULL : &trace->defs.files[index];
 		if (!old) {
-			index = eta_defs_file(trace, file);
+			index = eta_defs_file(trace, &file);
 			if (index == ETA_NONE)
 				return -ENOMEM;
 			rc = known_add(table, key, bytes, index);
 		} else {
 			/* an input that knows more than those before it */
-			if (!*old->path && *file->path)
-				old->path = eta_trace_string(trace, file->path);
-			if (!*old->fs && *file->fs)
-				old->fs = eta_trace_string(trace, file->fs);
-			if (!old->path || !old->fs)
+			if (!*old->path && *file.path)
+				old->path = eta_trace_string(trace, file.path);
+			if (!*old->fs && *file.fs)
+				old->fs = eta_trace_string(trace, file.fs);
+			if (!*old->host && *file.host)
+				old->host = eta_trace_string(trace, file.host);
+			if (!old->path || !old->fs || !old->host)
 				return -ENOMEM;
 		}
 		input->files[i] = index;
@@ -132,81 +98,28 @@ static int merge_files(struct eta_trace *trace, struct merge_input *input, struc
 static int merge_handles(struct eta_trace *trace, struct merge_input *input, struct known **table)
 {
 	const struct eta_defs *defs = &input->trace->defs;
-	int rc = new_map(&input->handles, defs->n_handles);
+	int rc = merge_new_map(&input->handles, defs->n_handles);
 
 	for (uint32_t i = 0; rc == 0 && i < defs->n_handles; i++) {
 		struct eta_handle handle = defs->handles[i];
-		uint32_t index = ETA_NONE;
+		uint32_t index = ETA_NONE, key[2] = { 0, handle.device };
 
 		if (handle.file != ETA_NONE)
 			handle.file = input->files[handle.file];
 		/* a handle is one opening of a file; only a device has the same one everywhere */
-		if (handle.device)
-			index = known_find(*table, &handle.device, sizeof(handle.device));
+		if (handle.device) {
+			handle.host = merge_host(trace, input, handle.host);
+			key[0] = eta_machine(&trace->defs, handle.host);
+			index = known_find(*table, key, sizeof(key));
+		}
 		if (index == ETA_NONE) {
 			index = eta_defs_handle(trace, &handle);
 			if (index == ETA_NONE)
 				return -ENOMEM;
 			if (handle.device)
-				rc = known_add(table, &handle.device, sizeof(handle.device), index);
+				rc = known_add(table, key, sizeof(key), index);
 		}
 		input->handles[i] = index;
-	}
-	return rc;
-}
-
-/* An unknown host is any host. */
-static bool same_process(const struct eta_process *a, const struct eta_process *b)
-{
-	if (a->pid != b->pid || (*a->host && *b->host && strcmp(a->host, b->host) != 0))
-		return false;
-	/* without a pid only the kernel's threads are known to belong together */
-	return a->pid != 0 || (strcmp(a->name, "kernel") == 0 && strcmp(b->name, "kernel") == 0);
-}
-
-/* Joins PROCESS of a later input to OLD. */
-static int join_process(struct eta_trace *trace, struct eta_process *old,
-			const struct eta_process *process)
-{
-	if (!*old->name)
-		old->name = eta_trace_string(trace, process->name);
-	if (!*old->host)
-		old->host = eta_trace_string(trace, process->host);
-	if (!old->ppid)
-		old->ppid = process->ppid;
-	if (!old->parent_tid)
-		old->parent_tid = process->parent_tid;
-	if (!old->cgroup)
-		old->cgroup = process->cgroup;
-	if (!old->ns_pid)
-		old->ns_pid = process->ns_pid;
-	return old->name && old->host ? 0 : -ENOMEM;
-}
-
-static int merge_processes(struct eta_trace *trace, struct merge_input *input, struct known **table)
-{
-	const struct eta_defs *defs = &input->trace->defs;
-	int rc = new_map(&input->processes, defs->n_processes);
-
-	for (uint32_t i = 0; rc == 0 && i < defs->n_processes; i++) {
-		const struct eta_process *process = &defs->processes[i];
-		uint32_t index = known_find(*table, &process->pid, sizeof(process->pid));
-
-		/* the table knows one process of a pid; other hosts' are looked for one by one */
-		if (index != ETA_NONE && !same_process(&trace->defs.processes[index], process)) {
-			index = trace->defs.n_processes;
-			while (index-- > 0 && !same_process(&trace->defs.processes[index], process))
-				; /* it is ETA_NONE when none was found */
-		}
-		if (index == ETA_NONE) {
-			index = eta_defs_process(trace, process);
-			if (index == ETA_NONE)
-				return -ENOMEM;
-			rc = known_add(table, &process->pid, sizeof(process->pid), index);
-		} else {
-			rc = join_process(trace, &trace->defs.processes[index], process);
-		}
-		input->processes[i] = index;
 	}
 	return rc;
 }
@@ -373,7 +286,7 @@ static int copy_defs(struct eta_trace *trace, const struct merge *merge)
 int merge_defs(struct eta_trace *trace, struct merge *merge,
 	       const struct eta_merge_options *options)
 {
-	struct known *regions = NULL, *files = NULL, *devices = NULL, *processes = NULL;
+	struct known *regions = NULL, *files = NULL, *devices = NULL;
 	int rc = 0;
 
 	if (merge->as_is) {
@@ -382,6 +295,7 @@ int merge_defs(struct eta_trace *trace, struct merge *merge,
 			rc = merge_addresses(trace, &merge->inputs[0]);
 		goto out;
 	}
+	rc = merge_processes(trace, merge);
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
 		struct merge_input *input = &merge->inputs[i];
 
@@ -390,8 +304,6 @@ int merge_defs(struct eta_trace *trace, struct merge *merge,
 			rc = merge_files(trace, input, &files);
 		if (rc == 0)
 			rc = merge_handles(trace, input, &devices);
-		if (rc == 0)
-			rc = merge_processes(trace, input, &processes);
 		if (rc == 0)
 			rc = merge_addresses(trace, input);
 	}
@@ -413,6 +325,5 @@ out:
 	known_free(&regions);
 	known_free(&files);
 	known_free(&devices);
-	known_free(&processes);
 	return rc;
 }

@@ -13,6 +13,9 @@ struct candidate {
 	const struct eta_location *location;
 	uint32_t process; /* of the result */
 	uint32_t tid;
+	bool inside;	   /* the tid is of a pid namespace, and nobody knows it outside */
+	uint32_t machine;  /* a device's */
+	const char *host;  /* the same, of the result */
 	uint64_t start_ns; /* by the result's clock; 0: unknown */
 	uint32_t rank;
 	uint32_t alone; /* no other location can be the same: a number of its own, else 0 */
@@ -40,6 +43,10 @@ static int compare_keys(const struct candidate *a, const struct candidate *b)
 		order = compare(a->location->lane, b->location->lane);
 	if (order == 0)
 		order = compare(a->location->dev, b->location->dev);
+	if (order == 0)
+		order = compare(a->machine, b->machine);
+	if (order == 0)
+		order = compare(a->inside, b->inside);
 	if (order == 0)
 		order = compare(a->alone, b->alone);
 	return order;
@@ -197,12 +204,16 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 	location.process = first->process;
 	location.tid = first->tid;
 	location.start_ns = first->start_ns;
+	if (location.kind == ETA_LOCATION_DEVICE)
+		location.host = first->host;
 	for (uint32_t i = 0; i < order->n; i++) {
 		const struct eta_location *part = first[i].location;
 
 		if (first[i].start_ns &&
 		    (first[i].start_ns < location.start_ns || !location.start_ns))
 			location.start_ns = first[i].start_ns;
+		if (!location.ns_tid)
+			location.ns_tid = part->ns_tid;
 		if (part->kind == ETA_LOCATION_KERNEL_THREAD)
 			location.kind = part->kind;
 		if (i > 0)
@@ -220,36 +231,50 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 	return 0;
 }
 
-static size_t gather(const struct merge *merge, struct candidate *all)
+/* What is known of LOCATION of input number I. */
+static struct candidate candidate_of(const struct eta_trace *trace, const struct merge *merge,
+				     uint32_t i, uint32_t l)
+{
+	const struct merge_input *input = &merge->inputs[i];
+	const struct eta_location *location = &input->trace->defs.locations[l];
+	const struct merge_name *name = input->names ? &input->names[l] : NULL;
+	struct candidate c = {
+		.part = { .input = i, .location = l },
+		.location = location,
+		.process = location->process == ETA_NONE ? ETA_NONE
+							 : input->processes[location->process],
+		.tid = location->tid,
+		.start_ns = location->start_ns
+				    ? eta_clock_convert(&input->clock, location->start_ns)
+				    : 0,
+		.rank = input->rank,
+	};
+
+	if (name && name->tid) {
+		c.process = name->process;
+		c.tid = name->tid;
+	} else if (merge_is_inside(trace, input, l)) {
+		uint32_t tid = merge_outer_tid(merge, c.process, location->tid, c.start_ns);
+
+		c.inside = tid == 0;
+		if (tid)
+			c.tid = tid;
+	}
+	if (location->kind == ETA_LOCATION_DEVICE) {
+		c.host = merge_host(trace, input, location->host);
+		c.machine = eta_machine(&trace->defs, c.host);
+	}
+	return c;
+}
+
+static size_t gather(const struct eta_trace *trace, const struct merge *merge,
+		     struct candidate *all)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < merge->n_inputs; i++) {
-		const struct merge_input *input = &merge->inputs[i];
-		const struct eta_defs *defs = &input->trace->defs;
-
-		for (uint32_t l = 0; l < defs->n_locations; l++) {
-			const struct eta_location *location = &defs->locations[l];
-			const struct merge_name *name = input->names ? &input->names[l] : NULL;
-
-			if (name && !name->tid)
-				name = NULL;
-			all[n++] = (struct candidate){
-				.part = { .input = i, .location = l },
-				.location = location,
-				.process = name ? name->process
-					   : location->process == ETA_NONE
-						   ? ETA_NONE
-						   : input->processes[location->process],
-				.tid = name ? name->tid : location->tid,
-				.start_ns = location->start_ns
-						    ? eta_clock_convert(&input->clock,
-									location->start_ns)
-						    : 0,
-				.rank = input->rank,
-			};
-		}
-	}
+	for (uint32_t i = 0; i < merge->n_inputs; i++)
+		for (uint32_t l = 0; l < merge->inputs[i].trace->defs.n_locations; l++)
+			all[n++] = candidate_of(trace, merge, i, l);
 	return n;
 }
 
@@ -282,7 +307,10 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 		rc = single(trace, merge);
 		goto out;
 	}
-	gather(merge, all);
+	rc = merge_numbers(trace, merge);
+	if (rc)
+		goto out;
+	gather(trace, merge, all);
 	name_threads(trace, all, n);
 	qsort(all, n, sizeof(*all), by_key);
 	for (size_t i = 0, next; i < n; i = next) {

@@ -18,8 +18,10 @@ struct stream {
 	const uint32_t *regions, *handles;
 	uint32_t first_stack;
 	uint64_t match_factor, match_offset;
-	uint64_t entered_ns; /* its newest ENTER */
-	size_t depth;	     /* its regions open now */
+	const struct merge *numbers; /* NULL: its tids are the result's */
+	uint32_t process;	     /* of the result */
+	uint64_t entered_ns;	     /* its newest ENTER */
+	size_t depth;		     /* its regions open now */
 };
 
 struct merge_cursor {
@@ -123,6 +125,9 @@ static inline void translate(struct stream *s, struct eta_event *to)
 		to->region = s->regions[to->region];
 		if (to->has & ETA_HAS_STACK)
 			to->stack += s->first_stack;
+		if (s->numbers && to->has & ETA_HAS_WHO)
+			to->who = merge_outer_tid(s->numbers, s->process, (uint32_t)to->who,
+						  to->time_ns);
 		s->entered_ns = to->time_ns;
 		s->depth++;
 	} else if (to->kind == ETA_LEAVE) {
@@ -212,9 +217,10 @@ static ssize_t merge_cursor_read(struct eta_cursor *cursor, const struct eta_eve
 }
 
 /* The stream of a part, at its first event: 1, 0 where it has none, -errno. */
-static int open_stream(struct merge_cursor *c, const struct merge *merge,
+static int open_stream(const struct eta_trace *trace, struct merge_cursor *c,
 		       const struct merge_part *part)
 {
+	const struct merge *merge = trace->data;
 	const struct merge_input *input = &merge->inputs[part->input];
 	struct stream *s = &c->streams[c->n_streams];
 	int rc = eta_cursor_open(input->trace, part->location, &c->cursors[c->n_cursors]);
@@ -230,6 +236,10 @@ static int open_stream(struct merge_cursor *c, const struct merge *merge,
 		.match_factor = merge->n_inputs,
 		.match_offset = part->input,
 	};
+	if (merge_is_inside(trace, input, part->location)) {
+		s->numbers = merge;
+		s->process = input->processes[input->trace->defs.locations[part->location].process];
+	}
 	if (!c->batch)
 		return 0;
 	rc = refill(s);
@@ -258,7 +268,7 @@ static int merge_cursor_open(struct eta_trace *trace, uint32_t location, struct 
 	if (!c->cursors || !c->streams || (!single && !c->batch))
 		goto out;
 	for (size_t i = 0; i < n; i++) {
-		rc = open_stream(c, merge, &parts[i]);
+		rc = open_stream(trace, c, &parts[i]);
 		if (rc < 0)
 			goto out;
 	}
@@ -291,6 +301,7 @@ static void merge_close(struct eta_trace *trace)
 	free(merge->inputs);
 	free(merge->first);
 	free(merge->parts);
+	free(merge->numbers);
 	free(merge);
 }
 

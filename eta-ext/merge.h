@@ -33,6 +33,13 @@ struct merge_input {
 	uint32_t rank; /* 0: has regions outside the kernel, so it is the outer side of a tie */
 };
 
+/* A thread as its pid namespace numbers it, and as the outside does. */
+struct merge_number {
+	uint32_t process; /* of the result */
+	uint32_t ns_tid, tid;
+	uint64_t start_ns; /* by the result's clock; 0: unknown */
+};
+
 struct merge {
 	enum eta_clock clock; /* of the result; UNKNOWN: no input says */
 	bool as_is;	      /* one input, of which nothing changes */
@@ -43,11 +50,36 @@ struct merge {
 	uint32_t *first;
 	struct merge_part *parts;
 	uint32_t n_parts;
+	struct merge_number *numbers; /* sorted; none where no input needs them */
+	size_t n_numbers;
 };
 
 /* Fills TRACE's definitions and the maps of MERGE from its inputs. OPTIONS may be NULL. */
 int merge_defs(struct eta_trace *trace, struct merge *merge,
 	       const struct eta_merge_options *options);
+
+/*
+ * The part of it that finds the processes, by which the other parts tell machines apart: TRACE's,
+ * and the map of each input. 0 or -ENOMEM.
+ */
+int merge_processes(struct eta_trace *trace, struct merge *merge);
+/* Is the pid of PROCESS the number in a namespace of its own, since nobody saw it from outside? */
+bool merge_inner_numbers(const struct eta_process *process);
+
+/*
+ * Which host of the result the HOST of an input is: a container has a name of its own, and is the
+ * machine that it runs on where the result knows it.
+ */
+const char *merge_host(const struct eta_trace *trace, const struct merge_input *input,
+		       const char *host);
+/* Fills MERGE's numbers, once processes and clocks are known. 0 or -ENOMEM. */
+int merge_numbers(const struct eta_trace *trace, struct merge *merge);
+/* Has LOCATION of INPUT a tid that only counts in the pid namespace of its process? */
+bool merge_is_inside(const struct eta_trace *trace, const struct merge_input *input,
+		     uint32_t location);
+/* The number outside of the thread that had NS_TID at TIME_NS; 0: nobody knows. */
+uint32_t merge_outer_tid(const struct merge *merge, uint32_t process, uint32_t ns_tid,
+			 uint64_t time_ns);
 
 /* Value of the property NAME, or NULL. */
 const char *merge_property(const struct eta_trace *trace, const char *name);

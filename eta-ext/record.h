@@ -42,7 +42,7 @@ struct eta_spool_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t kind; /* enum eta_spool_kind */
-	uint32_t pid;  /* tgid, initial pid namespace as seen by the writer; 0 for KERNEL */
+	uint32_t pid;  /* tgid, as seen by the writer (see pid_ns); 0 for KERNEL */
 	uint32_t tid;
 	uint32_t ppid;		/* 0: unknown */
 	uint32_t cpu;		/* KERNEL: which */
@@ -69,8 +69,19 @@ struct eta_spool_header {
 	uint64_t window_bytes;
 	uint64_t window_at;
 	uint64_t stored;
+	/*
+	 * Inode of the pid namespace in which pid and tid, and of that in which ppid and parent_tid
+	 * are numbers; 0: unknown. In the kernel's files they are numbers of the first one.
+	 */
+	uint32_t pid_ns;
+	uint32_t parent_ns;
+	/* when the process began, by its tick of 10 ms: exec keeps it, a reused pid does not */
+	uint64_t process_ns;
+	/* /proc/sys/kernel/random/boot_id: containers of one machine have names of their own */
+	char boot[40];
 };
 
+#define ETA_FIRST_PID_NS 0xeffffffcu /* inode of the pid namespace that the system started with */
 #define ETA_SPOOL_FORKED 1 /* PROCESS: not exec'ed, so its parent's modules are its own, too */
 
 enum eta_record_type {
@@ -244,7 +255,9 @@ struct eta_task_record {
 	uint32_t ns_pid; /* as seen inside its pid namespace */
 	uint32_t ns_tid;
 	uint64_t noted_ns; /* of a task's records, left on several CPUs, the latest holds */
-	uint64_t reserved[3];
+	uint32_t pid_ns;   /* inode of that namespace, 0: unknown */
+	uint32_t reserved_32;
+	uint64_t reserved[2];
 };
 #define ETA_TASK_KERNEL_THREAD 1 /* head.flags */
 

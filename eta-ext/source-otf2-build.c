@@ -79,6 +79,15 @@ static uint64_t number(const struct raw_defs *raw, const raw_properties *propert
 	}
 }
 
+/* A property that is a text; "" where there is none. */
+static const char *text_property(const struct raw_defs *raw, const raw_properties *properties,
+				 uint64_t owner, const char *name)
+{
+	const struct raw_property *p = property(raw, properties, owner, name);
+
+	return p && p->type == OTF2_TYPE_STRING ? text(raw, p->value.stringRef) : "";
+}
+
 /* ---- regions ---- */
 
 /* Regions of the groups "level:NAME". LEVELS: per entry of raw->regions. */
@@ -154,13 +163,14 @@ static bool build_regions(struct raw_defs *raw, struct otf2 *otf2)
 /* What the system tree says of a location group. */
 struct home {
 	const char *host;
+	const char *boot;
 	const char *program; /* "" unknown */
 	const char *device;  /* NULL: none */
 };
 
 static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef ref)
 {
-	struct home home = { "", "", NULL };
+	struct home home = { "", "", "", NULL };
 	const struct raw_node *first = NULL;
 
 	for (int depth = 0; depth < TREE_DEPTH; depth++) {
@@ -178,6 +188,7 @@ static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef re
 		if (strcmp(class_name, ARCHIVE_HOST_CLASS) == 0 ||
 		    strcmp(class_name, "host") == 0) {
 			home.host = text(raw, node->name);
+			home.boot = text_property(raw, &raw->node_properties, ref, ARCHIVE_BOOT);
 			return home;
 		}
 		ref = node->parent;
@@ -185,7 +196,7 @@ static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef re
 	/* EZTrace has one node, whose name and class are both the program's name. */
 	if (first && first->name == first->class_name)
 		home.program = text(raw, first->name);
-	else if (first)
+	else if (first && !home.device)
 		home.host = text(raw, first->name);
 	return home;
 }
@@ -237,6 +248,7 @@ static uint32_t process_of(struct raw_defs *raw, struct processes *processes,
 		&(struct eta_process){
 			.name = name,
 			.host = home.host,
+			.boot = home.boot,
 			.pid = pid,
 			.ppid = (uint32_t)number(raw, &raw->group_properties, group->self,
 						 ARCHIVE_PPID),
@@ -245,6 +257,9 @@ static uint32_t process_of(struct raw_defs *raw, struct processes *processes,
 			.cgroup = number(raw, &raw->group_properties, group->self, ARCHIVE_CGROUP),
 			.ns_pid = (uint32_t)number(raw, &raw->group_properties, group->self,
 						   ARCHIVE_NS_PID),
+			.pid_ns = (uint32_t)number(raw, &raw->group_properties, group->self,
+						   ARCHIVE_PID_NS),
+			.start_ns = number(raw, &raw->group_properties, group->self, ARCHIVE_START),
 		});
 	if (index == ETA_NONE || !PUSH(&processes->known, { pid, index, processes->first[g] }))
 		return ETA_NONE;
@@ -262,21 +277,24 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 		.name = text(raw, location->name),
 		.process = ETA_NONE,
 		.tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_TID),
+		.ns_tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_NS_TID),
 		.lane = (uint32_t)number(raw, properties, location->self, ARCHIVE_LANE),
 		.start_ns = number(raw, properties, location->self, ARCHIVE_START),
 		/* Other writers are careless with it: EZTrace says 2 for each, APEX one for all. */
 		.events = ours ? location->events : 0,
 	};
-	const char *device;
+	struct home home;
 
 	if (g == ETA_NONE)
 		goto out;
-	device = home_of(raw, raw->groups.v[g].node).device;
-	if (device) {
+	home = home_of(raw, raw->groups.v[g].node);
+	if (home.device) {
+		/* others may hang a device and its files at different places of their tree */
+		def.host = ours ? home.host : "";
 		def.kind = ETA_LOCATION_DEVICE;
 		def.dev = (uint32_t)number(raw, properties, location->self, ARCHIVE_DEV_PROPERTY);
 		if (!def.dev)
-			def.dev = eta_device_number(device);
+			def.dev = eta_device_number(home.device);
 		goto out;
 	}
 	if (strcmp(text(raw, raw->groups.v[g].name), ARCHIVE_KERNEL_GROUP) == 0)
@@ -284,6 +302,8 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 	def.process = process_of(raw, processes, location, g);
 	if (def.process == ETA_NONE)
 		return false;
+	if (!def.ns_tid && raw->trace->defs.processes[def.process].pid_ns)
+		def.ns_tid = def.tid;
 out:
 	return eta_defs_location(raw->trace, &def) != ETA_NONE;
 }
@@ -350,20 +370,19 @@ static uint32_t device_of(const struct raw_defs *raw, const struct raw_file *fil
 	return device ? eta_device_number(device) : 0;
 }
 
-/* FILES, DEVICES: from OTF2 references to our files, and to devices, whose files are none. */
-static bool build_files(struct raw_defs *raw, struct ref_map *files, struct ref_map *devices)
+/* FILES, DEVICES: from OTF2 references to our files; to the raw ones that stand for devices. */
+static bool build_files(struct raw_defs *raw, bool ours, struct ref_map *files,
+			struct ref_map *devices)
 {
 	const raw_properties *properties = &raw->file_properties;
 	bool ok = true;
 
 	for (uint32_t i = 0; ok && i < raw->files.n; i++) {
 		const struct raw_file *file = &raw->files.v[i];
-		const struct raw_property *fs =
-			property(raw, properties, file->self, ARCHIVE_FILE_SYSTEM);
 		uint32_t index, device = device_of(raw, file);
 
 		if (device) {
-			ok = PUSH(devices, { file->self, device });
+			ok = PUSH(devices, { file->self, i });
 			continue;
 		}
 		index = eta_defs_file(
@@ -373,9 +392,9 @@ static bool build_files(struct raw_defs *raw, struct ref_map *files, struct ref_
 				.dev = (uint32_t)number(raw, properties, file->self,
 							ARCHIVE_FILE_DEV),
 				.inode = number(raw, properties, file->self, ARCHIVE_FILE_INODE),
-				.fs = fs && fs->type == OTF2_TYPE_STRING
-					      ? text(raw, fs->value.stringRef)
-					      : "",
+				.fs = text_property(raw, properties, file->self,
+						    ARCHIVE_FILE_SYSTEM),
+				.host = ours ? home_of(raw, file->scope).host : "",
 			});
 		ok = index != ETA_NONE && PUSH(files, { file->self, index });
 	}
@@ -428,18 +447,20 @@ static bool build_handles(struct raw_defs *raw, struct otf2 *otf2)
 {
 	struct ref_map files = { 0 }, devices = { 0 };
 	struct eta_defs *defs = &raw->trace->defs;
-	bool ok = build_files(raw, &files, &devices);
+	bool ok = build_files(raw, otf2->ours, &files, &devices);
 
 	for (uint32_t i = 0; ok && i < raw->handles.n; i++) {
 		const struct raw_handle *handle = &raw->handles.v[i];
-		uint32_t device = ref_map_get(&devices, handle->file);
-		uint32_t index = eta_defs_handle(raw->trace,
-						 &(struct eta_handle){
-							 .name = text(raw, handle->name),
-							 .file = ref_map_get(&files, handle->file),
-							 .device = device == ETA_NONE ? 0 : device,
-						 });
+		uint32_t device = ref_map_get(&devices, handle->file), index;
+		struct eta_handle def = { .name = text(raw, handle->name),
+					  .file = ref_map_get(&files, handle->file) };
 
+		if (device != ETA_NONE) {
+			def.device = device_of(raw, &raw->files.v[device]);
+			if (otf2->ours)
+				def.host = home_of(raw, raw->files.v[device].scope).host;
+		}
+		index = eta_defs_handle(raw->trace, &def);
 		ok = index != ETA_NONE && PUSH(&otf2->handles, { handle->self, index });
 	}
 	ok = ok && ref_map_seal(&otf2->handles);
@@ -485,6 +506,7 @@ int otf2_build_definitions(struct raw_defs *raw)
 	if (!ref_map_seal(&raw->string_refs) || !ref_map_seal(&raw->node_refs) ||
 	    !ref_map_seal(&raw->group_refs))
 		return -ENOMEM;
+	sort_properties(&raw->node_properties);
 	sort_properties(&raw->location_properties);
 	sort_properties(&raw->group_properties);
 	sort_properties(&raw->file_properties);

@@ -92,6 +92,7 @@ void otf2_raw_free(struct raw_defs *raw)
 	free(raw->paradigms.v);
 	free(raw->handles.v);
 	free(raw->states.v);
+	free(raw->node_properties.v);
 	free(raw->location_properties.v);
 	free(raw->group_properties.v);
 	free(raw->file_properties.v);
@@ -246,6 +247,15 @@ static OTF2_CallbackCode on_state(void *arg, OTF2_IoHandleRef handle, OTF2_IoAcc
 	return done(PUSH(&raw->states, { handle, mode, flags }));
 }
 
+static OTF2_CallbackCode on_node_property(void *arg, OTF2_SystemTreeNodeRef owner,
+					  OTF2_StringRef name, OTF2_Type type,
+					  OTF2_AttributeValue value)
+{
+	struct raw_defs *raw = arg;
+
+	return done(PUSH(&raw->node_properties, { owner, name, type, value }));
+}
+
 static OTF2_CallbackCode on_location_property(void *arg, OTF2_LocationRef owner,
 					      OTF2_StringRef name, OTF2_Type type,
 					      OTF2_AttributeValue value)
@@ -292,6 +302,7 @@ OTF2_GlobalDefReaderCallbacks *otf2_definition_callbacks(void)
 	SET(IoParadigm, on_paradigm);
 	SET(IoHandle, on_handle);
 	SET(IoPreCreatedHandleState, on_state);
+	SET(SystemTreeNodeProperty, on_node_property);
 	SET(LocationProperty, on_location_property);
 	SET(LocationGroupProperty, on_group_property);
 	SET(IoFileProperty, on_file_property);

@@ -130,7 +130,7 @@ struct raw_defs {
 	VECTOR(struct raw_paradigm) paradigms;
 	VECTOR(struct raw_handle) handles;
 	VECTOR(struct raw_state) states;
-	raw_properties location_properties, group_properties, file_properties;
+	raw_properties node_properties, location_properties, group_properties, file_properties;
 };
 
 /* Which field of an event an attribute fills. */

@@ -65,8 +65,10 @@ struct known_file {
 
 struct known_process {
 	UT_hash_handle hh;
-	uint32_t pid;
 	uint32_t index;
+	struct process_key {
+		uint32_t pid, first_image;
+	} key;
 };
 
 struct spool_tables {
@@ -122,25 +124,29 @@ uint32_t spool_region(struct eta_trace *trace, const char *name)
 	return eta_defs_region(trace, own, level == ETA_LEVEL_NONE ? ETA_LEVEL_USER : level, "");
 }
 
-uint32_t spool_process(struct eta_trace *trace, const struct eta_process *like)
+uint32_t spool_process(struct eta_trace *trace, const struct eta_process *like,
+		       uint32_t first_image)
 {
 	struct spool_tables *tables = tables_of(trace);
 	struct eta_process process = *like;
-	const uint32_t pid = like->pid;
+	const struct process_key key = { like->pid, first_image };
 	struct known_process *known;
 
 	if (!tables)
 		return out_of_memory(trace);
-	process.host = ((struct spool *)trace->data)->host;
-	HASH_FIND(hh, tables->processes, &pid, sizeof(pid), known);
+	if (!process.host) {
+		process.host = ((struct spool *)trace->data)->host;
+		process.boot = ((struct spool *)trace->data)->boot;
+	}
+	HASH_FIND(hh, tables->processes, &key, sizeof(key), known);
 	if (known)
 		return known->index;
 	known = calloc(1, sizeof(*known));
 	if (!known)
 		return out_of_memory(trace);
-	known->pid = pid;
+	known->key = key;
 	known->index = eta_defs_process(trace, &process);
-	HASH_ADD(hh, tables->processes, pid, sizeof(pid), known);
+	HASH_ADD(hh, tables->processes, key, sizeof(key), known);
 	if (!known->hh.tbl) {
 		free(known);
 		return out_of_memory(trace);
@@ -194,6 +200,7 @@ uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *r
 		.dev = record->dev,
 		.inode = record->inode,
 		.fs = spool_fs_name(record->fs_magic),
+		.host = ((struct spool *)trace->data)->host,
 	};
 	if (!record->inode)
 		key.path = eta_trace_string(trace, path);

@@ -48,13 +48,17 @@ static int add_device(struct eta_trace *trace, struct spool_index *index,
 		      const struct index_group *group)
 {
 	char name[512];
-	const struct eta_handle handle = { .name = name, .file = ETA_NONE, .device = group->dev };
+	const struct spool *spool = trace->data;
+	const struct eta_handle handle = {
+		.name = name, .file = ETA_NONE, .device = group->dev, .host = spool->host
+	};
 	struct eta_location location = {
 		.id = trace->defs.n_locations,
 		.name = name,
 		.kind = ETA_LOCATION_DEVICE,
 		.process = ETA_NONE,
 		.dev = group->dev,
+		.host = spool->host,
 		.events = group->bios.n,
 	};
 	struct spool_handle *devices =
@@ -100,21 +104,25 @@ static uint32_t process_of(struct eta_trace *trace, const struct spool_index *in
 			   const struct index_task *task)
 {
 	const struct index_task *leader = task;
+	struct eta_process process;
 
 	if (task && task->kernel_thread)
-		return spool_process(trace, &(struct eta_process){ .name = "kernel" });
+		return spool_process(trace, &(struct eta_process){ .name = "kernel" }, 0);
 	/* of several lives of its main thread the last */
 	for (const struct index_task *end = index->tasks + index->n_tasks,
 				     *next = find_task(index, pid, pid);
 	     next < end && next->pid == pid && next->tid == pid; next++)
 		leader = next;
-	return spool_process(trace, &(struct eta_process){
-					    .name = leader ? leader->comm : "",
-					    .pid = pid,
-					    .ppid = leader ? leader->ppid : 0,
-					    .cgroup = leader ? leader->cgroup : 0,
-					    .ns_pid = leader ? leader->ns_pid : 0,
-				    });
+	process = (struct eta_process){ .name = "", .pid = pid };
+	if (leader) {
+		process.name = leader->comm;
+		process.ppid = leader->ppid;
+		process.cgroup = leader->cgroup;
+		process.ns_pid = leader->ns_pid;
+		process.pid_ns = leader->pid_ns;
+		process.start_ns = leader->start_ns;
+	}
+	return spool_process(trace, &process, 0);
 }
 
 /* First entry of SLICE at or after TIME_NS. */
@@ -158,6 +166,7 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 		.kind = task && task->kernel_thread ? ETA_LOCATION_KERNEL_THREAD
 						    : ETA_LOCATION_THREAD,
 		.tid = group->tid,
+		.ns_tid = task ? task->ns_tid : 0,
 		.lane = group->lane,
 	};
 	char name[64];

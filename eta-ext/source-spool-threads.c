@@ -102,6 +102,7 @@ int spool_user_threads(struct eta_trace *trace, uint32_t index, struct spool_vie
 			.kind = ETA_LOCATION_THREAD,
 			.process = file->process,
 			.tid = part->tid,
+			.ns_tid = header->pid_ns ? part->tid : 0,
 			.start_ns = part->start_ns,
 			/* four events of an operation, that takes a unit or two */
 			.events = (to > part->from ? to - part->from : 0) / ETA_UNIT_BYTES * 4,

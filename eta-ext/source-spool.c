@@ -100,8 +100,8 @@ static int list_files(struct eta_trace *trace)
 	return rc;
 }
 
-/* A new image of a program; its index, or ETA_NONE. */
-static uint32_t add_image(struct eta_trace *trace, uint32_t pid, uint32_t ppid, uint64_t start_ns)
+/* A new image of LIKE's program; its index, or ETA_NONE. */
+static uint32_t add_image(struct eta_trace *trace, const struct spool_file *like)
 {
 	struct spool *spool = trace->data;
 	struct spool_image *images = spool->images;
@@ -116,13 +116,42 @@ static uint32_t add_image(struct eta_trace *trace, uint32_t pid, uint32_t ppid, 
 		spool->images = images;
 	}
 	images[spool->n_images] = (struct spool_image){
-		.pid = pid, .ppid = ppid, .start_ns = start_ns, .parent = ETA_NONE
+		.pid = like->pid,
+		.ppid = like->ppid,
+		.pid_ns = like->pid_ns,
+		.parent_ns = like->parent_ns,
+		.process_ns = like->process_ns,
+		.start_ns = like->start_ns,
+		.parent = ETA_NONE,
 	};
 	return spool->n_images++;
 }
 
-/* The image that process PID ran at TIME_NS, else its first, else ETA_NONE. */
-static uint32_t find_image(const struct spool *spool, uint32_t pid, uint64_t time_ns)
+/*
+ * Are these the starts of one process? Each is known to a tick, or not at all. Numbers are used
+ * again, those of pid namespaces at once.
+ */
+static bool is_same_start(uint64_t a_ns, uint64_t b_ns)
+{
+	const uint64_t tick_ns = 10000000;
+
+	return !a_ns || !b_ns || (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) < tick_ns / 2;
+}
+
+/* Do others count differently than the process of FILE? Then its number alone says little. */
+static bool has_own_numbers(const struct spool_file *file)
+{
+	return file->pid_ns && file->pid_ns != ETA_FIRST_PID_NS;
+}
+
+/* Which process an image is sought of. */
+struct image_of {
+	uint32_t ns, pid;
+	uint64_t process_ns; /* 0: not known */
+};
+
+/* The image that the process ran at TIME_NS, else its first, else ETA_NONE. */
+static uint32_t find_image(const struct spool *spool, struct image_of of, uint64_t time_ns)
 {
 	uint32_t found = ETA_NONE;
 
@@ -131,7 +160,8 @@ static uint32_t find_image(const struct spool *spool, uint32_t pid, uint64_t tim
 		uint64_t best_ns = found == ETA_NONE ? UINT64_MAX : spool->images[found].start_ns;
 		bool began = image->start_ns <= time_ns, best_began = best_ns <= time_ns;
 
-		if (image->pid != pid)
+		if (image->pid != of.pid || image->pid_ns != of.ns ||
+		    !is_same_start(image->process_ns, of.process_ns))
 			continue;
 		/* the newest of those that had begun, else the oldest */
 		if (found == ETA_NONE || (began && (!best_began || image->start_ns > best_ns)) ||
@@ -141,23 +171,66 @@ static uint32_t find_image(const struct spool *spool, uint32_t pid, uint64_t tim
 	return found;
 }
 
-/* Is the file behind number INDEX a later image of the same process (it called exec)? */
-static bool has_later_image(const struct spool *spool, uint32_t index)
+/*
+ * Is one of the files behind number INDEX a later image of the same process (it called exec)? The
+ * header tells: in another pid namespace or later the same number is another process.
+ */
+static int has_later_image(const struct eta_trace *trace, uint32_t index)
 {
+	const struct spool *spool = trace->data;
 	const char *path = spool->files[index].path, *start = strrchr(path, '.');
+	int rc = 0;
 
-	return index + 1 < spool->n_files && start &&
-	       strncmp(path, spool->files[index + 1].path, (size_t)(start - path) + 1) == 0;
+	for (uint32_t i = index + 1; rc == 0 && start && i < spool->n_files; i++) {
+		struct spool_view view = { .fd = -1 };
+		struct eta_spool_header header;
+
+		if (strncmp(path, spool->files[i].path, (size_t)(start - path) + 1) != 0)
+			break;
+		rc = spool_view_open(&view, spool->files[i].path, ETA_SPOOL_HEADER_BYTES,
+				     trace->options.lenient);
+		if (rc)
+			return rc;
+		rc = spool_view_header(&view, &header);
+		if (rc > 0)
+			rc = header.pid_ns == spool->files[index].pid_ns &&
+			     is_same_start(header.process_ns, spool->files[index].process_ns);
+		spool_view_close(&view);
+	}
+	return rc;
 }
 
-/* How many images of process PID there are so far. */
-static uint32_t count_images(const struct spool *spool, uint32_t pid)
+/* How many images of the process of FILE there are so far. */
+static uint32_t count_images(const struct spool *spool, const struct spool_file *file)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = spool->n_images; i-- > 1 && spool->images[i].pid == pid;)
-		n++;
+	for (uint32_t i = spool->n_images; i-- > 1 && spool->images[i].pid == file->pid;)
+		n += spool->images[i].pid_ns == file->pid_ns &&
+		     is_same_start(spool->images[i].process_ns, file->process_ns);
 	return n;
+}
+
+/* The first image of the process of FILE if its number is one of several equal ones, else 0. */
+static uint32_t first_image(const struct spool *spool, const struct spool_file *file)
+{
+	const struct image_of of = { file->pid_ns, file->pid, file->process_ns };
+	uint32_t first = has_own_numbers(file) ? find_image(spool, of, 0) : 0;
+
+	return first == ETA_NONE ? 0 : first;
+}
+
+/* What the properties of the process of FILE begin with. */
+static size_t property_prefix(const struct spool *spool, const struct spool_file *file,
+			      char *prefix, size_t room)
+{
+	uint32_t first = first_image(spool, file);
+	size_t n = (size_t)snprintf(prefix, room, "SCI::PROCESS_%" PRIu32, file->pid);
+
+	if (first)
+		n += (size_t)snprintf(prefix + n, room - n, "_OF_%" PRIu32 "_SINCE_%" PRIu64,
+				      file->pid_ns, spool->images[first].start_ns);
+	return n + (size_t)snprintf(prefix + n, room - n, "::");
 }
 
 /* NAME and PROPERTY records of FILE, open in VIEW, into image INDEX. */
@@ -167,17 +240,20 @@ static int read_definitions(struct eta_trace *trace, struct spool_view *view,
 	struct spool *spool = trace->data;
 	uint64_t at = ETA_SPOOL_HEADER_BYTES;
 	const struct eta_record_head *record;
-	char prefix[64] = "SCI::";
+	char prefix[128] = "SCI::";
 	int rc;
 
-	/* a process is what it was last; what it was before is numbered */
-	if (file->kind == ETA_SPOOL_PROCESS &&
-	    has_later_image(spool, (uint32_t)(file - spool->files)))
-		snprintf(prefix, sizeof(prefix),
-			 "SCI::PROCESS_%" PRIu32 "::IMAGE_%" PRIu32 "::", file->pid,
-			 count_images(spool, file->pid));
-	else if (file->kind == ETA_SPOOL_PROCESS)
-		snprintf(prefix, sizeof(prefix), "SCI::PROCESS_%" PRIu32 "::", file->pid);
+	if (file->kind == ETA_SPOOL_PROCESS) {
+		size_t n = property_prefix(spool, file, prefix, sizeof(prefix));
+
+		/* a process is what it was last; what it was before is numbered */
+		rc = has_later_image(trace, (uint32_t)(file - spool->files));
+		if (rc < 0)
+			return rc;
+		if (rc)
+			snprintf(prefix + n, sizeof(prefix) - n,
+				 "IMAGE_%" PRIu32 "::", count_images(spool, file));
+	}
 	while ((rc = spool_view_record(view, at, &record)) > 0) {
 		trace->counts.records++;
 		at += record_bytes(record);
@@ -196,12 +272,17 @@ static void take_header(struct eta_trace *trace, struct spool_file *file,
 	file->kind = header->kind;
 	file->pid = header->pid;
 	file->ppid = header->ppid;
+	file->pid_ns = header->pid_ns;
+	file->parent_ns = header->parent_ns;
+	file->process_ns = has_own_numbers(file) ? header->process_ns : 0;
 	file->start_ns = header->start_ns;
 	file->last_file = header->last_file;
 	trace->counts.lost += header->lost;
 	((struct spool *)trace->data)->not_recorded += header->not_recorded;
 	if (!*spool->host)
 		memcpy(spool->host, header->host, sizeof(spool->host));
+	if (!*spool->boot)
+		memcpy(spool->boot, header->boot, sizeof(spool->boot));
 	if (!spool->realtime_offset_ns && header->clock_real_ns > header->clock_mono_ns)
 		spool->realtime_offset_ns = header->clock_real_ns - header->clock_mono_ns;
 }
@@ -213,14 +294,21 @@ static const char *program_name(const struct eta_spool_header *header)
 	return slash && slash[1] ? slash + 1 : header->comm;
 }
 
-static uint32_t process_of(struct eta_trace *trace, const struct eta_spool_header *header)
+static uint32_t process_of(struct eta_trace *trace, const struct spool_file *file,
+			   const struct eta_spool_header *header)
 {
 	const struct spool *spool = trace->data;
 	/* exec keeps the process: named after what it is last, a child of who forked the first */
-	uint32_t last = find_image(spool, header->pid, UINT64_MAX);
-	uint32_t first = find_image(spool, header->pid, 0);
+	const struct image_of of = { file->pid_ns, file->pid, file->process_ns };
+	uint32_t last = find_image(spool, of, UINT64_MAX);
+	uint32_t first = find_image(spool, of, 0);
 	struct eta_process process = { .name = program_name(header),
+				       .host = header->host,
+				       .boot = header->boot,
 				       .pid = header->pid,
+				       .ns_pid = header->pid_ns ? header->pid : 0,
+				       .pid_ns = header->pid_ns,
+				       .start_ns = header->process_ns,
 				       .ppid = header->ppid,
 				       .parent_tid = header->parent_tid };
 
@@ -229,7 +317,7 @@ static uint32_t process_of(struct eta_trace *trace, const struct eta_spool_heade
 		process.ppid = spool->images[first].ppid;
 		process.parent_tid = spool->images[first].parent_tid;
 	}
-	return spool_process(trace, &process);
+	return spool_process(trace, &process, first_image(spool, file));
 }
 
 static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
@@ -252,7 +340,7 @@ static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
 	rc = 0;
 	take_header(trace, file, &header);
 	if (header.kind == ETA_SPOOL_PROCESS) {
-		image = add_image(trace, header.pid, header.ppid, header.start_ns);
+		image = add_image(trace, file);
 		if (image != ETA_NONE) {
 			spool->images[image].parent_tid = header.parent_tid;
 			spool->images[image].program =
@@ -266,7 +354,7 @@ static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
 	if (rc == 0 && (header.kind == ETA_SPOOL_PROCESS || header.kind == ETA_SPOOL_META))
 		rc = read_definitions(trace, &view, file, image);
 	if (rc == 0 && header.kind == ETA_SPOOL_USER) {
-		file->process = process_of(trace, &header);
+		file->process = process_of(trace, file, &header);
 		rc = file->process == ETA_NONE ? -ENOMEM
 					       : spool_user_threads(trace, index, &view, &header);
 	}
@@ -286,16 +374,20 @@ static int connect_images(struct eta_trace *trace)
 
 		if (file->kind != ETA_SPOOL_USER)
 			continue;
-		file->image = find_image(spool, file->pid, file->start_ns);
+		file->image = find_image(
+			spool, (struct image_of){ file->pid_ns, file->pid, file->process_ns },
+			file->start_ns);
 		if (file->image == ETA_NONE)
-			file->image = add_image(trace, file->pid, file->ppid, file->start_ns);
+			file->image = add_image(trace, file);
 		if (file->image == ETA_NONE)
 			return -ENOMEM;
 	}
 	for (uint32_t i = 1; i < spool->n_images; i++) {
 		struct spool_image *image = &spool->images[i];
 
-		image->parent = find_image(spool, image->ppid, image->start_ns);
+		image->parent =
+			find_image(spool, (struct image_of){ image->parent_ns, image->ppid, 0 },
+				   image->start_ns);
 		if (image->parent == i)
 			image->parent = ETA_NONE;
 	}
@@ -329,7 +421,7 @@ static int spool_open(struct eta_trace *trace)
 	int rc;
 
 	/* the kernel's names are those of image 0 */
-	if (!spool || add_image(trace, 0, 0, 0) == ETA_NONE)
+	if (!spool || add_image(trace, &(struct spool_file){ 0 }) == ETA_NONE)
 		return out_of_memory(trace);
 	rc = list_files(trace);
 	/* files without a thread first: the host's name is then known */

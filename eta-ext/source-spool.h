@@ -14,6 +14,8 @@ struct spool_file {
 	uint64_t last_file;
 	uint32_t kind; /* enum eta_spool_kind; 0: nothing in it is used */
 	uint32_t pid, ppid;
+	uint32_t pid_ns, parent_ns; /* in which those are numbers; 0: unknown */
+	uint64_t process_ns;
 	uint32_t image; /* USER, PROCESS: index into images */
 	bool inherits;	/* PROCESS: its parent's modules */
 	uint32_t process;
@@ -28,6 +30,8 @@ struct spool_name {
 
 struct spool_image {
 	uint32_t pid, ppid;
+	uint32_t pid_ns, parent_ns;
+	uint64_t process_ns;
 	uint32_t parent; /* the image it was forked from, ETA_NONE */
 	uint32_t parent_tid;
 	uint64_t start_ns;
@@ -57,8 +61,8 @@ struct spool {
 	uint32_t n_images, image_room;
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
-	uint64_t not_recorded; /* calls of a level of detail that was not asked for */
-	char host[64];
+	uint64_t not_recorded;	     /* calls of a level of detail that was not asked for */
+	char host[64], boot[40];     /* of the kernel's side, else of the first file */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, 0: unknown */
 	struct spool_location {
 		bool user;
@@ -74,8 +78,12 @@ struct spool {
 
 /* Index of the region, made when it is new; ETA_NONE: no memory, reported. */
 uint32_t spool_region(struct eta_trace *trace, const char *name);
-/* LIKE: without its host, which is the spool's. */
-uint32_t spool_process(struct eta_trace *trace, const struct eta_process *like);
+/*
+ * LIKE: without a host it is one of the spool's. FIRST_IMAGE: of a process that is known by its
+ * number in a pid namespace of its own, else 0.
+ */
+uint32_t spool_process(struct eta_trace *trace, const struct eta_process *like,
+		       uint32_t first_image);
 uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *location,
 			    const struct spool_location *where);
 /* "ext4" for a statfs f_type; "" where it is not in our list. */

@@ -182,6 +182,8 @@ static int take_task(struct build *build, const struct eta_task_record *record)
 		.tid = record->head.id,
 		.ppid = record->ppid,
 		.ns_pid = record->ns_pid,
+		.ns_tid = record->ns_tid,
+		.pid_ns = record->pid_ns,
 		.cgroup = record->cgroup_id,
 		.noted_ns = record->noted_ns,
 		.kernel_thread = record->head.flags & ETA_TASK_KERNEL_THREAD,

@@ -34,7 +34,7 @@ struct index_group {
 struct index_task {
 	uint64_t start_ns, noted_ns;
 	uint32_t pid, tid, ppid;
-	uint32_t ns_pid;
+	uint32_t ns_pid, ns_tid, pid_ns;
 	uint64_t cgroup;
 	bool kernel_thread, exited;
 	char comm[16];

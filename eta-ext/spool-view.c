@@ -212,6 +212,7 @@ int spool_view_header(struct spool_view *view, struct eta_spool_header *header)
 	if (header->kind < ETA_SPOOL_META || header->kind > ETA_SPOOL_KERNEL)
 		return damage(view, "header of an unknown kind", 12);
 	header->host[sizeof(header->host) - 1] = '\0';
+	header->boot[sizeof(header->boot) - 1] = '\0';
 	header->comm[sizeof(header->comm) - 1] = '\0';
 	header->exe[sizeof(header->exe) - 1] = '\0';
 	return 1;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE_BYTES ((size_t)4096)
@@ -23,6 +24,60 @@
 static int raw_open(const char *path, int flags)
 {
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0644);
+}
+
+/* What PATH holds, as a text of at most ROOM - 1 bytes; "" where it cannot be read. */
+static void read_text(const char *path, char *text, size_t room)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? -1 : syscall(SYS_read, fd, text, room - 1);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+}
+
+static uint64_t digits(const char *text)
+{
+	uint64_t number = 0;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		number = number * 10 + (uint64_t)(*text - '0');
+	return number;
+}
+
+/* From the ticks since boot that are field 22 of /proc/PID/stat; 0: not there. */
+static uint64_t process_start(void)
+{
+	enum { STARTTIME = 22, TICK_NS = 10000000 };
+	struct timespec boot, mono;
+	char text[1024], *at;
+	uint64_t start_ns;
+
+	read_text("/proc/self/stat", text, sizeof(text));
+	at = strrchr(text, ')'); /* ends field 2, a name that may hold anything */
+	for (int field = 2; at && field < STARTTIME; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	start_ns = digits(at + 1) * TICK_NS + (uint64_t)mono.tv_sec * 1000000000 +
+		   (uint64_t)mono.tv_nsec;
+	return start_ns - (uint64_t)boot.tv_sec * 1000000000 - (uint64_t)boot.tv_nsec;
+}
+
+void spool_header_origin(struct eta_spool_header *header)
+{
+	char link[64];
+	long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link, sizeof(link) - 1);
+
+	link[n > 0 ? n : 0] = '\0';
+	/* "pid:[4026531836]" */
+	header->pid_ns = n > 5 ? (uint32_t)digits(link + 5) : 0;
+	header->process_ns = process_start();
+	read_text("/proc/sys/kernel/random/boot_id", header->boot, sizeof(header->boot));
+	header->boot[strcspn(header->boot, "\n")] = '\0';
 }
 
 static void *raw_map(int fd, size_t bytes, uint64_t offset)

@@ -32,6 +32,12 @@ struct spool {
 };
 
 /*
+ * Fills in when the calling process began, its pid namespace, and the boot of its system, as far
+ * as /proc tells. Nothing of it changes while the process lives.
+ */
+void spool_header_origin(struct eta_spool_header *header);
+
+/*
  * Creates PATH (it must not exist) with HEADER (magic, version and what belongs to the window are
  * filled in). The window starts with FIRST bytes, and has MAX (both whole pages) from the first
  * time that it is full. 0 or -errno.

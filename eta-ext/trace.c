@@ -371,51 +371,57 @@ uint32_t eta_defs_region(struct eta_trace *trace, const char *name, enum eta_lev
 
 uint32_t eta_defs_location(struct eta_trace *trace, const struct eta_location *location)
 {
-	const char *name = copy(trace, location->name);
-	struct eta_location *own = name ? NEW_DEF(trace, locations) : NULL;
+	const char *name = copy(trace, location->name), *host = copy(trace, location->host);
+	struct eta_location *own = name && host ? NEW_DEF(trace, locations) : NULL;
 
 	if (!own)
 		return no_memory(trace, "location", location->name);
 	*own = *location;
 	own->name = name;
+	own->host = host;
 	return trace->defs.n_locations - 1;
 }
 
 uint32_t eta_defs_process(struct eta_trace *trace, const struct eta_process *process)
 {
 	const char *name = copy(trace, process->name), *host = copy(trace, process->host);
-	struct eta_process *own = name && host ? NEW_DEF(trace, processes) : NULL;
+	const char *boot = copy(trace, process->boot);
+	struct eta_process *own = name && host && boot ? NEW_DEF(trace, processes) : NULL;
 
 	if (!own)
 		return no_memory(trace, "process", process->name);
 	*own = *process;
 	own->name = name;
 	own->host = host;
+	own->boot = boot;
 	return trace->defs.n_processes - 1;
 }
 
 uint32_t eta_defs_file(struct eta_trace *trace, const struct eta_file *file)
 {
 	const char *path = copy(trace, file->path), *fs = copy(trace, file->fs);
-	struct eta_file *own = path && fs ? NEW_DEF(trace, files) : NULL;
+	const char *host = copy(trace, file->host);
+	struct eta_file *own = path && fs && host ? NEW_DEF(trace, files) : NULL;
 
 	if (!own)
 		return no_memory(trace, "file", file->path);
 	*own = *file;
 	own->path = path;
 	own->fs = fs;
+	own->host = host;
 	return trace->defs.n_files - 1;
 }
 
 uint32_t eta_defs_handle(struct eta_trace *trace, const struct eta_handle *handle)
 {
-	const char *name = copy(trace, handle->name);
-	struct eta_handle *own = name ? NEW_DEF(trace, handles) : NULL;
+	const char *name = copy(trace, handle->name), *host = copy(trace, handle->host);
+	struct eta_handle *own = name && host ? NEW_DEF(trace, handles) : NULL;
 
 	if (!own)
 		return no_memory(trace, "handle", handle->name);
 	*own = *handle;
 	own->name = name;
+	own->host = host;
 	return trace->defs.n_handles - 1;
 }
 

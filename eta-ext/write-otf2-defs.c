@@ -137,40 +137,90 @@ static void write_paradigms(struct defs *defs)
 
 /* ---- system tree, location groups, locations ---- */
 
-static uint32_t host_of(const struct defs *defs, uint32_t process)
+/* The node of HOST, as far as there is one already; else 0. */
+static uint32_t node_of(const struct defs *defs, const char *host)
 {
-	if (process == ETA_NONE)
-		return 0;
 	for (uint32_t h = 0; h < defs->n_hosts; h++)
-		if (strcmp(defs->hosts[h], defs->eta->processes[process].host) == 0)
+		if (strcmp(defs->hosts[h], host) == 0)
 			return h;
 	return 0;
 }
 
-/* One node per host (there is always one), then one per block device, in the order of locations. */
+static uint32_t host_of(const struct defs *defs, uint32_t process)
+{
+	return process == ETA_NONE ? 0 : node_of(defs, defs->eta->processes[process].host);
+}
+
+/* Where what belongs to HOST hangs; of several hosts, what belongs to an unknown one hangs nowhere.
+ */
+static uint32_t place_of(const struct defs *defs, const char *host)
+{
+	return *host || defs->n_hosts == 1 ? node_of(defs, host) : OTF2_UNDEFINED_SYSTEM_TREE_NODE;
+}
+
+static void need_host(struct defs *defs, const char *host)
+{
+	if (defs->n_hosts == 0 || strcmp(defs->hosts[node_of(defs, host)], host) != 0)
+		defs->hosts[defs->n_hosts++] = host;
+}
+
+/* The hosts of processes, then those that only a device or a file names. There is always one. */
+static void find_hosts(struct defs *defs)
+{
+	const struct eta_defs *eta = defs->eta;
+
+	for (uint32_t p = 0; p < eta->n_processes; p++)
+		need_host(defs, eta->processes[p].host);
+	for (uint32_t i = 0; i < eta->n_locations; i++)
+		if (*eta->locations[i].host)
+			need_host(defs, eta->locations[i].host);
+	for (uint32_t i = 0; i < eta->n_handles; i++)
+		if (*eta->handles[i].host)
+			need_host(defs, eta->handles[i].host);
+	for (uint32_t i = 0; i < eta->n_files; i++)
+		if (*eta->files[i].host && (i == 0 || eta->files[i].host != eta->files[i - 1].host))
+			need_host(defs, eta->files[i].host);
+	if (defs->n_hosts == 0)
+		need_host(defs, "");
+}
+
+static void write_boot(struct defs *defs, uint32_t node)
+{
+	const struct eta_defs *eta = defs->eta;
+	uint32_t name, boot;
+
+	for (uint32_t p = 0; p < eta->n_processes; p++) {
+		if (!*eta->processes[p].boot || host_of(defs, p) != node)
+			continue;
+		name = string(defs, ARCHIVE_BOOT);
+		boot = string(defs, eta->processes[p].boot);
+		WRITE(defs, SystemTreeNodeProperty, node, name, OTF2_TYPE_STRING,
+		      (OTF2_AttributeValue){ .stringRef = boot });
+		return;
+	}
+}
+
+/* One node per host, then one per block device, in the order of locations. */
 static void write_system_tree(struct defs *defs)
 {
 	const struct eta_defs *eta = defs->eta;
 	uint32_t class = string(defs, ARCHIVE_HOST_CLASS);
 	uint32_t device_class = string(defs, ARCHIVE_DEVICE_CLASS), node;
 
-	for (uint32_t p = 0; p < eta->n_processes; p++)
-		if (defs->n_hosts == 0 ||
-		    strcmp(defs->hosts[host_of(defs, p)], eta->processes[p].host) != 0)
-			defs->hosts[defs->n_hosts++] = eta->processes[p].host;
-	if (defs->n_hosts == 0)
-		defs->hosts[defs->n_hosts++] = "";
+	find_hosts(defs);
 	for (node = 0; node < defs->n_hosts; node++) {
 		uint32_t name = string(defs, defs->hosts[node]);
 
 		WRITE(defs, SystemTreeNode, node, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
 		WRITE(defs, SystemTreeNodeDomain, node, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
+		write_boot(defs, node);
 	}
 	for (uint32_t i = 0; i < eta->n_locations; i++) {
 		if (eta->locations[i].kind == ETA_LOCATION_DEVICE) {
 			uint32_t name = string(defs, eta->locations[i].name);
 
-			WRITE(defs, SystemTreeNode, node++, name, device_class, 0);
+			WRITE(defs, SystemTreeNode, node++, name, device_class,
+			      place_of(defs, eta->locations[i].host));
 		}
 	}
 }
@@ -191,6 +241,8 @@ static uint32_t new_process_group(struct defs *defs, uint32_t p)
 	uint32_t parent_tid = process->parent_tid ? string(defs, ARCHIVE_PARENT_TID) : 0;
 	uint32_t cgroup = process->cgroup ? string(defs, ARCHIVE_CGROUP) : 0;
 	uint32_t ns_pid = process->ns_pid ? string(defs, ARCHIVE_NS_PID) : 0;
+	uint32_t pid_ns = process->pid_ns ? string(defs, ARCHIVE_PID_NS) : 0;
+	uint32_t start = process->start_ns ? string(defs, ARCHIVE_START) : 0;
 	char text[256];
 
 	if (process->pid)
@@ -213,6 +265,12 @@ static uint32_t new_process_group(struct defs *defs, uint32_t p)
 	if (process->ns_pid)
 		WRITE(defs, LocationGroupProperty, group, ns_pid, OTF2_TYPE_UINT32,
 		      value32(process->ns_pid));
+	if (process->pid_ns)
+		WRITE(defs, LocationGroupProperty, group, pid_ns, OTF2_TYPE_UINT32,
+		      value32(process->pid_ns));
+	if (process->start_ns)
+		WRITE(defs, LocationGroupProperty, group, start, OTF2_TYPE_UINT64,
+		      value64(process->start_ns));
 	return group;
 }
 
@@ -254,6 +312,9 @@ static void write_location_properties(struct defs *defs, const struct eta_locati
 		      value32(defs->eta->processes[location->process].pid));
 	if (location->tid)
 		WRITE(defs, LocationProperty, id, tid, OTF2_TYPE_UINT32, value32(location->tid));
+	if (location->ns_tid && location->ns_tid != location->tid)
+		WRITE(defs, LocationProperty, id, string(defs, ARCHIVE_NS_TID), OTF2_TYPE_UINT32,
+		      value32(location->ns_tid));
 	if (location->lane)
 		WRITE(defs, LocationProperty, id, string(defs, ARCHIVE_LANE), OTF2_TYPE_UINT32,
 		      value32(location->lane));
@@ -389,7 +450,7 @@ static void write_files(struct defs *defs)
 		OTF2_AttributeValue value = { 0 };
 
 		value.stringRef = fs_name;
-		WRITE(defs, IoRegularFile, i, path, 0);
+		WRITE(defs, IoRegularFile, i, path, place_of(defs, file->host));
 		if (file->dev)
 			WRITE(defs, IoFileProperty, i, dev, OTF2_TYPE_UINT32, value32(file->dev));
 		if (file->inode)
@@ -405,7 +466,7 @@ static uint32_t write_device_file(struct defs *defs, const struct eta_handle *ha
 {
 	uint32_t name = string(defs, handle->name), dev = string(defs, ARCHIVE_DEV_PROPERTY);
 
-	WRITE(defs, IoRegularFile, id, name, 0);
+	WRITE(defs, IoRegularFile, id, name, place_of(defs, handle->host));
 	WRITE(defs, IoFileProperty, id, dev, OTF2_TYPE_UINT32, value32(handle->device));
 	return id;
 }
@@ -457,8 +518,11 @@ int write_otf2_definitions(struct archive_writer *writer)
 	int rc = 0;
 
 	archive_errors_catch();
-	defs.hosts = calloc((size_t)eta->n_processes + 1, sizeof(*defs.hosts));
+	defs.hosts = calloc((size_t)eta->n_processes + eta->n_locations + eta->n_handles +
+				    eta->n_files + 1,
+			    sizeof(*defs.hosts));
 	defs.process_group = malloc(((size_t)eta->n_processes + 1) * sizeof(uint32_t));
+	/* per host, of which a process names one */
 	defs.kernel_group = malloc(((size_t)eta->n_processes + 1) * sizeof(uint32_t));
 	defs.out = OTF2_Archive_GetGlobalDefWriter(writer->archive);
 	if (!defs.hosts || !defs.process_group || !defs.kernel_group || !defs.out) {

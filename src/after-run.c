@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "eta-ext/eta.h"
+#include "eta-ext/spool.h"
 
 /* ---- processes that outlive the program ---- */
 
@@ -46,18 +47,38 @@ static int by_number(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* The pids of the spool's images, in order; how many. */
+/* Is the pid of file NAME of the spool what this process counts by, in OWN_NS? */
+static bool is_number_here(const char *spool, const char *name, uint32_t own_ns)
+{
+	struct eta_spool_header header = { 0 };
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", spool, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (fread(&header, sizeof(header), 1, file) != 1)
+		header.pid_ns = 0;
+	fclose(file);
+	return header.pid_ns == 0 || own_ns == 0 || header.pid_ns == own_ns;
+}
+
+/* The pids of the spool's images that are in our pid namespace, in order; how many. */
 static size_t spool_pids(const char *spool, unsigned **out)
 {
 	struct dirent *entry;
 	unsigned *pids = NULL;
 	size_t n = 0, room = 0;
+	struct eta_spool_header own = { 0 };
 	DIR *dir = opendir(spool);
 
+	spool_header_origin(&own);
 	while (dir && (entry = readdir(dir))) {
 		unsigned pid;
 
-		if (sscanf(entry->d_name, "process.%u.", &pid) != 1)
+		if (sscanf(entry->d_name, "process.%u.", &pid) != 1 ||
+		    !is_number_here(spool, entry->d_name, own.pid_ns))
 			continue;
 		if (n == room) {
 			unsigned *more = reallocarray(pids, room + 64, sizeof(*pids));

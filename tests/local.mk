@@ -63,6 +63,12 @@ tests_unit_test_merge_SOURCES = tests/unit/test-merge.c tests/unit/events.c test
 tests_unit_test_merge_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_merge_LDADD = $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-machines
+tests_unit_test_machines_SOURCES = tests/unit/test-machines.c tests/unit/events.c tests/unit/events.h \
+	$(MEMORY_TRACE)
+tests_unit_test_machines_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_machines_LDADD = $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-merge-match
 tests_unit_test_merge_match_SOURCES = tests/unit/test-merge-match.c tests/unit/events.c \
 	tests/unit/events.h $(MEMORY_TRACE)
@@ -240,7 +246,8 @@ kernel_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
 	tests/cases/kernel-locks.py tests/cases/kernel-loss.py tests/cases/kernel-owner.py \
-	tests/cases/kernel-reasons.py tests/cases/kernel-namespace.py tests/cases/kernel-skip.py
+	tests/cases/kernel-reasons.py tests/cases/kernel-namespace.py tests/cases/kernel-skip.py \
+	tests/cases/record-namespaces.py
 kernel_tests += tests/cases/kernel-backends.py
 kernel_tests += tests/cases/merge-eztrace-builtin.py
 endif

@@ -27,6 +27,8 @@ void meta_header(struct eta_spool_header *header, enum eta_spool_kind kind)
 	header->kind = kind;
 	header->start_ns = header->clock_mono_ns = clock_ns(CLOCK_MONOTONIC);
 	header->clock_real_ns = clock_ns(CLOCK_REALTIME);
+	spool_header_origin(header);
+	header->pid_ns = header->parent_ns = 0; /* its numbers are those of the first one */
 	if (uname(&names) == 0)
 		snprintf(header->host, sizeof(header->host), "%.63s", names.nodename);
 	snprintf(header->comm, sizeof(header->comm), "%s", program_invocation_short_name);

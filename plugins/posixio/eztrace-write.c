@@ -105,7 +105,9 @@ static void name_everything(void)
 }
 
 struct property_names {
-	OTF2_StringRef pid, ppid, tid, start, dev, inode;
+	OTF2_StringRef pid, ppid, ns_pid, pid_ns, tid, start, dev, inode;
+	OTF2_StringRef boot, boot_id;	/* a name and its value */
+	struct eta_spool_header origin; /* what it says of this process */
 };
 
 static OTF2_ErrorCode write_strings(OTF2_GlobalDefWriter *writer)
@@ -118,6 +120,13 @@ static OTF2_ErrorCode write_strings(OTF2_GlobalDefWriter *writer)
 	for (uint32_t i = 0; i < defs.own_strings.n && code == OTF2_SUCCESS; i++)
 		code = put(writer, defs.strings.n + i, defs.own_strings.at[i]);
 	return code;
+}
+
+static void put_group_number(OTF2_GlobalDefWriter *writer, OTF2_LocationGroupRef group,
+			     OTF2_StringRef name, uint64_t number)
+{
+	OTF2_GlobalDefWriter_WriteLocationGroupProperty(writer, group, name, OTF2_TYPE_UINT64,
+							(OTF2_AttributeValue){ .uint64 = number });
 }
 
 static OTF2_ErrorCode write_locations(OTF2_GlobalDefWriter *writer,
@@ -137,6 +146,10 @@ static OTF2_ErrorCode write_locations(OTF2_GlobalDefWriter *writer,
 		if (defs.nodes.set[i])
 			code = put_node(writer, i, final_id(node->name), final_id(node->class_name),
 					node->parent);
+		if (i == 0 && code == OTF2_SUCCESS && *names->origin.boot)
+			OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(
+				writer, i, names->boot, OTF2_TYPE_STRING,
+				(OTF2_AttributeValue){ .stringRef = names->boot_id });
 	}
 	for (uint32_t i = 0; i < defs.location_groups.n && code == OTF2_SUCCESS; i++) {
 		const struct def_location_group *group = &defs.location_groups.at[i];
@@ -146,12 +159,13 @@ static OTF2_ErrorCode write_locations(OTF2_GlobalDefWriter *writer,
 		code = put_group(writer, i, final_id(group->name), group->type, group->parent,
 				 group->creator);
 		if (i == 0 && code == OTF2_SUCCESS) {
-			OTF2_GlobalDefWriter_WriteLocationGroupProperty(
-				writer, i, names->pid, OTF2_TYPE_UINT64,
-				(OTF2_AttributeValue){ .uint64 = (uint64_t)getpid() });
-			OTF2_GlobalDefWriter_WriteLocationGroupProperty(
-				writer, i, names->ppid, OTF2_TYPE_UINT64,
-				(OTF2_AttributeValue){ .uint64 = (uint64_t)getppid() });
+			put_group_number(writer, i, names->pid, (uint64_t)getpid());
+			put_group_number(writer, i, names->ppid, (uint64_t)getppid());
+			if (names->origin.pid_ns) {
+				put_group_number(writer, i, names->ns_pid, (uint64_t)getpid());
+				put_group_number(writer, i, names->pid_ns, names->origin.pid_ns);
+				put_group_number(writer, i, names->start, names->origin.process_ns);
+			}
 			for (uint32_t n = 0; n < defs.group_properties.n; n++) {
 				const struct def_property *p = &defs.group_properties.at[n];
 
@@ -284,10 +298,15 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	posix = final_id(string_new("POSIX"));
 	names.pid = final_id(string_new("PID"));
 	names.ppid = final_id(string_new("PPID"));
+	names.ns_pid = final_id(string_new("NS_PID"));
+	names.pid_ns = final_id(string_new("PID_NS"));
 	names.tid = final_id(string_new("TID"));
 	names.start = final_id(string_new("START"));
 	names.dev = final_id(string_new("dev"));
 	names.inode = final_id(string_new("inode"));
+	spool_header_origin(&names.origin);
+	names.boot = final_id(string_new("BOOT"));
+	names.boot_id = final_id(string_new(names.origin.boot));
 	/* events may be later than the moment EZTrace took for the end */
 	code = NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, defs.resolution, first_ns,
 							       now - first_ns, realtime);

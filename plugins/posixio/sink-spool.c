@@ -69,6 +69,8 @@ static int spool_dir(void)
 
 static void header_fill(struct eta_spool_header *header)
 {
+	/* of the process that this one was forked from, whose header is still here */
+	const uint32_t parent_ns = header->pid_ns;
 	struct timespec real;
 	struct utsname host;
 	ssize_t n;
@@ -77,6 +79,8 @@ static void header_fill(struct eta_spool_header *header)
 	header->pid = (uint32_t)getpid();
 	header->ppid = (uint32_t)(process_parent_pid ? process_parent_pid : getppid());
 	header->parent_tid = (uint32_t)process_parent_tid;
+	spool_header_origin(header);
+	header->parent_ns = process_parent_pid ? parent_ns : header->pid_ns;
 	header->clock_mono_ns = clock_real();
 	clock_gettime(CLOCK_REALTIME, &real);
 	header->clock_real_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec;

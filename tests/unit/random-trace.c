@@ -43,13 +43,19 @@ static void define(struct eta_trace *trace)
 							   .pid = 7,
 							   .ppid = 3,
 							   .cgroup = 1ull << 40,
-							   .ns_pid = 1 });
+							   .ns_pid = 1,
+							   .pid_ns = 4026532177,
+							   .boot = "9734703f",
+							   .start_ns = 5 });
 	q = eta_defs_process(trace, &(struct eta_process){ .name = "other", .host = "b" });
-	eta_defs_process(trace, &(struct eta_process){ .name = "kernel", .host = "a", .pid = 90 });
+	eta_defs_process(trace,
+			 &(struct eta_process){
+				 .name = "kernel", .host = "a", .boot = "9734703f", .pid = 90 });
 	eta_defs_file(trace, &(struct eta_file){ .path = "/x/\303\244",
 						 .fs = "ext4",
 						 .inode = 9,
-						 .dev = 8 << 20 | 1 });
+						 .dev = 8 << 20 | 1,
+						 .host = "b" });
 	eta_defs_file(trace, &(struct eta_file){ .path = "" });
 	eta_defs_handle(trace, &(struct eta_handle){ .name = "x",
 						     .file = 0,
@@ -57,15 +63,20 @@ static void define(struct eta_trace *trace)
 	eta_defs_handle(trace, &(struct eta_handle){ .name = "3", .file = ETA_NONE });
 	eta_defs_handle(trace, &(struct eta_handle){ .name = "made", .file = 1 });
 	eta_defs_handle(trace,
-			&(struct eta_handle){ .name = "sda", .file = ETA_NONE, .device = 8 << 20 });
-	eta_defs_location(
-		trace,
-		&(struct eta_location){
-			.id = 3, .name = "fio tid 7", .process = p, .tid = 7, .start_ns = 5 });
-	eta_defs_location(
-		trace,
-		&(struct eta_location){
-			.id = 4, .name = "fio tid 8", .process = p, .tid = 8, .start_ns = 6 });
+			&(struct eta_handle){
+				.name = "sda", .file = ETA_NONE, .device = 8 << 20, .host = "c" });
+	eta_defs_location(trace, &(struct eta_location){ .id = 3,
+							 .name = "fio tid 7",
+							 .process = p,
+							 .tid = 7,
+							 .ns_tid = 1,
+							 .start_ns = 5 });
+	eta_defs_location(trace, &(struct eta_location){ .id = 4,
+							 .name = "fio tid 8",
+							 .process = p,
+							 .tid = 8,
+							 .ns_tid = 8,
+							 .start_ns = 6 });
 	eta_defs_location(trace, &(struct eta_location){
 					 .id = 7, .name = "no tid", .process = q, .start_ns = 8 });
 	eta_defs_location(trace, &(struct eta_location){ .id = 130000000000,
@@ -78,11 +89,13 @@ static void define(struct eta_trace *trace)
 							 .name = "sda",
 							 .kind = ETA_LOCATION_DEVICE,
 							 .process = ETA_NONE,
-							 .dev = 8 << 20 });
+							 .dev = 8 << 20,
+							 .host = "c" });
 	eta_defs_location(trace, &(struct eta_location){ .id = 130000000002,
 							 .name = "silent",
 							 .process = p,
 							 .tid = 9,
+							 .ns_tid = 3,
 							 .start_ns = 1 });
 	eta_defs_property(trace, "SCI::CLOCK", "monotonic");
 	eta_defs_property(trace, "SCI::REALTIME_OFFSET", "1700000000000000000");

@@ -44,12 +44,14 @@ static void same_definitions(const struct eta_defs *a, const struct eta_defs *b)
 		assert_string_equal(a->files[i].fs, b->files[i].fs);
 		assert_int_equal(a->files[i].dev, b->files[i].dev);
 		assert_int_equal(a->files[i].inode, b->files[i].inode);
+		assert_string_equal(a->files[i].host, b->files[i].host);
 	}
 	assert_int_equal(a->n_handles, b->n_handles);
 	for (uint32_t i = 0; i < a->n_handles; i++) {
 		assert_string_equal(a->handles[i].name, b->handles[i].name);
 		assert_int_equal(a->handles[i].file, b->handles[i].file);
 		assert_int_equal(a->handles[i].device, b->handles[i].device);
+		assert_string_equal(a->handles[i].host, b->handles[i].host);
 		assert_int_equal(a->handles[i].open_flags, b->handles[i].open_flags);
 	}
 	assert_int_equal(a->n_locations, b->n_locations);
@@ -60,7 +62,9 @@ static void same_definitions(const struct eta_defs *a, const struct eta_defs *b)
 		assert_string_equal(x->name, y->name);
 		assert_int_equal(x->kind, y->kind);
 		assert_int_equal(x->tid, y->tid);
+		assert_int_equal(x->ns_tid, y->ns_tid);
 		assert_int_equal(x->dev, y->dev);
+		assert_string_equal(x->host, y->host);
 		assert_int_equal(x->events, y->events);
 		if (x->kind == ETA_LOCATION_DEVICE)
 			continue;
@@ -71,6 +75,10 @@ static void same_definitions(const struct eta_defs *a, const struct eta_defs *b)
 		assert_int_equal(a->processes[x->process].ppid, b->processes[y->process].ppid);
 		assert_int_equal(a->processes[x->process].cgroup, b->processes[y->process].cgroup);
 		assert_int_equal(a->processes[x->process].ns_pid, b->processes[y->process].ns_pid);
+		assert_int_equal(a->processes[x->process].pid_ns, b->processes[y->process].pid_ns);
+		assert_int_equal(a->processes[x->process].start_ns,
+				 b->processes[y->process].start_ns);
+		assert_string_equal(a->processes[x->process].boot, b->processes[y->process].boot);
 	}
 	for (uint32_t i = 0; i < a->n_properties; i++) {
 		uint32_t k = 0;

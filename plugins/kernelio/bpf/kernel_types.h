@@ -111,7 +111,13 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
-struct pid_namespace;
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
 
 struct upid {
 	int nr;

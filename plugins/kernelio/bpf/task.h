@@ -20,6 +20,19 @@ static __always_inline uint32_t ns_number(struct pid *pid)
 	return number;
 }
 
+/* Inode of the innermost pid namespace it is in. */
+static __always_inline uint32_t ns_inode(struct pid *pid)
+{
+	uint32_t level = BPF_CORE_READ(pid, level);
+	struct pid_namespace *ns = NULL;
+
+	bpf_probe_read_kernel(&ns, sizeof(ns),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      level * bpf_core_type_size(struct upid) +
+				      bpf_core_field_offset(struct upid, ns));
+	return BPF_CORE_READ(ns, ns.inum);
+}
+
 static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns)
 {
 	struct eta_task_record record = {
@@ -35,6 +48,7 @@ static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns
 		.cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id),
 		.ns_pid = ns_number(BPF_CORE_READ(task, group_leader, thread_pid)),
 		.ns_tid = ns_number(BPF_CORE_READ(task, thread_pid)),
+		.pid_ns = ns_inode(BPF_CORE_READ(task, thread_pid)),
 	};
 
 	BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
