@@ -152,6 +152,12 @@ uint32_t eta_find_module(const struct eta_defs *defs, uint32_t process, uint64_t
  */
 uint32_t eta_machine(const struct eta_defs *defs, const char *host);
 
+/*
+ * Are the pid of PROCESS and the tids of its threads numbers in a pid namespace of its own, since
+ * nobody saw it from the outside?
+ */
+bool eta_inner_numbers(const struct eta_process *process);
+
 /* ---- events ---- */
 
 enum eta_kind {

@@ -1,8 +1,9 @@
-/* Which names of hosts are one machine. */
+/* Which names of hosts are one machine, and whose numbers count there. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
 #include "eta.h"
+#include "record.h"
 
 /* The first process that ran on HOST or in BOOT ("": on none of that), and the boot of it. */
 static uint32_t first_process(const struct eta_defs *defs, const char *host, const char **boot)
@@ -34,4 +35,10 @@ uint32_t eta_machine(const struct eta_defs *defs, const char *host)
 		if (*defs->processes[p].host)
 			return p == machine ? 0 : machine;
 	return 0;
+}
+
+bool eta_inner_numbers(const struct eta_process *process)
+{
+	return process->pid_ns && process->pid_ns != ETA_FIRST_PID_NS && process->ns_pid &&
+	       process->pid == process->ns_pid;
 }

@@ -26,7 +26,7 @@ bool merge_is_inside(const struct eta_trace *trace, const struct merge_input *in
 	if (!input->processes || l->process == ETA_NONE || l->kind == ETA_LOCATION_DEVICE)
 		return false;
 	process = &input->trace->defs.processes[l->process];
-	return merge_inner_numbers(process) &&
+	return eta_inner_numbers(process) &&
 	       trace->defs.processes[input->processes[l->process]].pid != process->pid;
 }
 
@@ -36,7 +36,7 @@ static bool tells(const struct merge_input *input, uint32_t location, struct mer
 	const struct eta_location *l = &input->trace->defs.locations[location];
 
 	if (l->process == ETA_NONE || !l->tid || !l->ns_tid || l->lane ||
-	    merge_inner_numbers(&input->trace->defs.processes[l->process]))
+	    eta_inner_numbers(&input->trace->defs.processes[l->process]))
 		return false;
 	*number = (struct merge_number){
 		.process = input->processes[l->process],

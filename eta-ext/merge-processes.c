@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "merge-known.h"
-#include "record.h"
 
 /* A start that was read from /proc is true to a tick, and the clocks to less. */
 #define START_TOLERANCE_NS 20000000
@@ -24,12 +23,6 @@ struct number {
 	uint32_t pid_ns, pid; /* pid_ns 0: as seen from the outside */
 	uint32_t which;	      /* from 0 on */
 };
-
-bool merge_inner_numbers(const struct eta_process *process)
-{
-	return process->pid_ns && process->pid_ns != ETA_FIRST_PID_NS && process->ns_pid &&
-	       process->pid == process->ns_pid;
-}
 
 static bool has_own_numbers(const struct eta_process *process)
 {
@@ -56,7 +49,7 @@ static bool same_pid(const struct eta_process *a, const struct eta_process *b)
 	if (!same_machine(a, b) || a->pid != b->pid)
 		return false;
 	if (has_own_numbers(a) && has_own_numbers(b) &&
-	    (merge_inner_numbers(a) || merge_inner_numbers(b) || a->pid_ns != b->pid_ns))
+	    (eta_inner_numbers(a) || eta_inner_numbers(b) || a->pid_ns != b->pid_ns))
 		return false;
 	return has_number(a) && has_number(b);
 }
@@ -87,7 +80,7 @@ static uint32_t find_inner(const struct processes *all, const struct eta_process
 
 		if (!same_machine(process, other))
 			continue;
-		if (merge_inner_numbers(other)) {
+		if (eta_inner_numbers(other)) {
 			if (found == ETA_NONE && same_start(process, other))
 				found = index;
 		} else if (other->start_ns <= seen_ns && other->start_ns >= best_ns) {
@@ -125,7 +118,7 @@ static int join(struct processes *all, uint32_t index, const struct eta_process 
 {
 	struct eta_trace *trace = all->trace;
 	struct eta_process *old = &trace->defs.processes[index];
-	bool inside = merge_inner_numbers(process) && old->pid != process->pid;
+	bool inside = eta_inner_numbers(process) && old->pid != process->pid;
 	bool told = !has_own_numbers(old) && has_own_numbers(process);
 
 	/* the program's name, where the kernel's side knows its first thread's */
@@ -194,7 +187,7 @@ static int merge_input_processes(struct processes *all, struct merge_input *inpu
 		struct eta_process process = defs->processes[i];
 		uint32_t index;
 
-		if (merge_inner_numbers(&process) != inside)
+		if (eta_inner_numbers(&process) != inside)
 			continue;
 		if (process.start_ns)
 			process.start_ns = eta_clock_convert(&input->clock, process.start_ns);

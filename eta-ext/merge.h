@@ -63,8 +63,6 @@ int merge_defs(struct eta_trace *trace, struct merge *merge,
  * and the map of each input. 0 or -ENOMEM.
  */
 int merge_processes(struct eta_trace *trace, struct merge *merge);
-/* Is the pid of PROCESS the number in a namespace of its own, since nobody saw it from outside? */
-bool merge_inner_numbers(const struct eta_process *process);
 
 /*
  * Which host of the result the HOST of an input is: a container has a name of its own, and is the

@@ -40,6 +40,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/settle.c \
 	src/analysis/share.c src/analysis/share.h \
 	src/analysis/spill.c src/analysis/spill.h \
+	src/analysis/spaces.c src/analysis/spaces.h \
 	src/analysis/sweep.c src/analysis/sweep.h \
 	src/analysis/verdict.c src/analysis/verdict.h \
 	src/analysis/visits.c src/analysis/walk.h \

@@ -126,6 +126,7 @@ struct callsite_score {
 /* What was done to a file, and lost; a file that is not known has no inode and no path. */
 struct file_score {
 	const char *path; /* "" unknown */
+	uint32_t machine; /* eta_machine */
 	uint32_t dev;
 	uint64_t inode;
 	uint64_t operations;

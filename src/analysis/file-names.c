@@ -29,7 +29,8 @@ static int by_identity_and_path(const void *a, const void *b)
 int file_names_new(const struct eta_defs *defs, struct file_names *out)
 {
 	struct named *names = calloc(defs->n_files ? defs->n_files : 1, sizeof(*names));
-	uint32_t kept = 0, *n = &out->n;
+	uint32_t kept = 0, machine = 0, *n = &out->n;
+	const char *host = NULL;
 
 	*n = 0;
 	out->list = names;
@@ -38,11 +39,14 @@ int file_names_new(const struct eta_defs *defs, struct file_names *out)
 
 		if (!f->path[0])
 			continue;
-		if (f->inode)
-			names[(*n)++] = (struct named){ f->dev, f->inode, f->path };
-		else
-			names[(*n)++] =
-				(struct named){ DEV_PATH_ONLY, hash_text(f->path), f->path };
+		/* equal texts are one */
+		if (f->host != host) {
+			host = f->host;
+			machine = eta_machine(defs, host);
+		}
+		names[(*n)++] =
+			(struct named){ resource_dev_of(machine, f->inode ? f->dev : DEV_PATH_ONLY),
+					f->inode ? f->inode : hash_text(f->path), f->path };
 	}
 	if (*n)
 		qsort(names, *n, sizeof(*names), by_identity_and_path);

@@ -16,6 +16,8 @@ static int by_loss(const void *a, const void *b)
 		return x->slowdown.contended_ns > y->slowdown.contended_ns ? -1 : 1;
 	if (x->slowdown.lost_ns != y->slowdown.lost_ns)
 		return x->slowdown.lost_ns > y->slowdown.lost_ns ? -1 : 1;
+	if (x->machine != y->machine)
+		return x->machine < y->machine ? -1 : 1;
 	if (x->dev != y->dev)
 		return x->dev < y->dev ? -1 : 1;
 	if (x->inode != y->inode)
@@ -31,8 +33,9 @@ static void score_file(const struct engine *e, const struct analysis *a,
 	double share = sum->io_ns ? (double)counted / (double)sum->io_ns : 0;
 
 	f->path = file_name(names, r);
-	f->dev = r->dev == DEV_PATH_ONLY ? 0 : (uint32_t)r->dev;
-	f->inode = r->dev == DEV_PATH_ONLY ? 0 : r->inode;
+	f->machine = (uint32_t)(r->dev >> 32);
+	f->dev = (uint32_t)r->dev == DEV_PATH_ONLY ? 0 : (uint32_t)r->dev;
+	f->inode = (uint32_t)r->dev == DEV_PATH_ONLY ? 0 : r->inode;
 	f->operations = sum->operations;
 	f->bytes_read = sum->bytes_read;
 	f->bytes_written = sum->bytes_written;

@@ -18,7 +18,7 @@ static bool is_known(const struct sweep *s, const struct lane *l)
 {
 	const struct resource_file *f = &s->engine->resources.files[l->op.file];
 
-	return f->inode || f->dev;
+	return f->inode || (uint32_t)f->dev;
 }
 
 /* Operations of which only the file system is known are measured by that. */
@@ -26,7 +26,7 @@ static bool is_fs_wide(const struct sweep *s, const struct lane *l)
 {
 	const struct resource_file *f = &s->engine->resources.files[l->op.file];
 
-	return f->dev && !f->inode;
+	return (uint32_t)f->dev && !f->inode;
 }
 
 /* A wait for itself is for nobody. */
@@ -287,7 +287,7 @@ static struct lane *owner_of(struct sweep *s, struct lane *l)
 
 	if (l->bio.owner == 0 || l->bio.owner == s->engine->defs->locations[l->location].tid)
 		return lane_self(s, l);
-	location = sweep_location(s->plan, l->bio.owner, l->bio.begin_ns);
+	location = sweep_location(s->plan, l->location, l->bio.owner, l->bio.begin_ns);
 	lane = location == ETA_NONE ? LANE_NONE : s->plan->lane_of[location];
 	return lane_self(s, lane == LANE_NONE ? l : &s->lanes[lane]);
 }

@@ -30,6 +30,7 @@ struct worker {
 	bool on_file_systems;
 	struct callsite_worker sites;
 	uint32_t location;
+	uint32_t machine; /* of the location */
 	struct location_result *result;
 	struct spill_writer operations;
 	struct spill_writer bios;
@@ -90,20 +91,28 @@ static bool has_path(const struct worker *w, const struct operation *op)
 
 static int file_of(struct worker *w, const struct operation *op, uint32_t *file)
 {
-	uint64_t dev = op->dev, inode = op->inode;
+	const struct eta_defs *defs = w->engine->defs;
+	uint64_t inode = op->inode;
+	uint32_t dev = op->dev, machine = w->machine;
+
+	/* whose it is was not said: the same one for all */
+	if (op->file != ETA_NONE && !*defs->files[op->file].host)
+		machine = 0;
 
 	if (inode == 0 && has_path(w, op)) {
 		dev = DEV_PATH_ONLY;
-		inode = hash_text(w->engine->defs->files[op->file].path);
+		inode = hash_text(defs->files[op->file].path);
 	}
-	return resource_file(&w->engine->resources, &w->cache, dev, inode, w->location, file);
+	return resource_file(&w->engine->resources, &w->cache, resource_dev_of(machine, dev), inode,
+			     w->location, file);
 }
 
 static int dev_of(void *arg, uint32_t dev, uint32_t *number)
 {
 	struct worker *w = arg;
 
-	return resource_dev(&w->engine->resources, &w->cache, dev, number);
+	return resource_dev(&w->engine->resources, &w->cache, resource_dev_of(w->machine, dev),
+			    number);
 }
 
 static int spill_operation(struct worker *w, const struct operation *op, uint32_t tally)
@@ -246,6 +255,14 @@ static int read_location(struct worker *w)
 	return rc;
 }
 
+static uint32_t machine_of(const struct eta_defs *defs, uint32_t location)
+{
+	uint32_t process = defs->locations[location].process;
+
+	return eta_machine(defs, process == ETA_NONE ? defs->locations[location].host
+						     : defs->processes[process].host);
+}
+
 static int do_location(struct worker *w)
 {
 	struct engine *e = w->engine;
@@ -260,6 +277,7 @@ static int do_location(struct worker *w)
 
 	w->result = &e->locations[w->location];
 	w->result->worker = w;
+	w->machine = machine_of(e->defs, w->location);
 	resource_cache_reset(&w->cache);
 	callsite_location(&w->sites);
 	spill_writer_begin(&w->operations, &e->spill, &w->result->operations_stream);

@@ -105,14 +105,14 @@ int resource_file(struct resources *r, struct resource_cache *cache, uint64_t de
 }
 
 /* A trace has few devices: a list will do. */
-static int dev_find(struct resources *r, uint32_t dev, uint32_t *index)
+static int dev_find(struct resources *r, uint64_t dev, uint32_t *index)
 {
 	for (*index = 0; *index < r->n_devs; ++*index)
 		if (r->devs[*index] == dev)
 			return 0;
 	if (r->n_devs == r->dev_room) {
 		uint32_t room = r->dev_room ? 2 * r->dev_room : 8;
-		uint32_t *devs = reallocarray(r->devs, room, sizeof(*devs));
+		uint64_t *devs = reallocarray(r->devs, room, sizeof(*devs));
 
 		if (!devs)
 			return -ENOMEM;
@@ -123,7 +123,7 @@ static int dev_find(struct resources *r, uint32_t dev, uint32_t *index)
 	return 0;
 }
 
-int resource_dev(struct resources *r, struct resource_cache *cache, uint32_t dev, uint32_t *index)
+int resource_dev(struct resources *r, struct resource_cache *cache, uint64_t dev, uint32_t *index)
 {
 	int rc;
 

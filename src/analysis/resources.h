@@ -8,11 +8,20 @@
 #include <stdint.h>
 
 /* The definitions say no device for a file that is only known by its path; its inode is a hash. */
-#define DEV_PATH_ONLY UINT64_MAX
+#define DEV_PATH_ONLY UINT32_MAX
+
+/*
+ * Devices and files of several machines have the same numbers: the machine (eta_machine) is the
+ * upper half of a device here.
+ */
+static inline uint64_t resource_dev_of(uint32_t machine, uint32_t dev)
+{
+	return (uint64_t)machine << 32 | dev;
+}
 
 struct resource_file {
 	uint64_t inode;
-	uint64_t dev;
+	uint64_t dev;	   /* resource_dev_of() */
 	uint32_t location; /* the first that used it */
 	bool shared;	   /* another one did, too */
 };
@@ -27,7 +36,7 @@ struct resources {
 	uint32_t n_files, room;
 	uint32_t *slots;
 	uint32_t n_slots;
-	uint32_t *devs;
+	uint64_t *devs;
 	uint32_t n_devs, dev_room;
 };
 
@@ -39,7 +48,8 @@ struct resource_cache {
 		uint32_t index;
 		bool used;
 	} files[RESOURCE_CACHE];
-	uint32_t dev, dev_index;
+	uint64_t dev;
+	uint32_t dev_index;
 	bool dev_used;
 };
 
@@ -51,6 +61,6 @@ void resource_cache_reset(struct resource_cache *cache);
 
 int resource_file(struct resources *r, struct resource_cache *cache, uint64_t dev, uint64_t inode,
 		  uint32_t location, uint32_t *index);
-int resource_dev(struct resources *r, struct resource_cache *cache, uint32_t dev, uint32_t *index);
+int resource_dev(struct resources *r, struct resource_cache *cache, uint64_t dev, uint32_t *index);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "parallel.h"
+#include "spaces.h"
 
 /*
  * An operation belongs to the window it begins in, and that window goes on until it has ended; a
@@ -255,7 +256,7 @@ static int by_tid_and_begin(const void *a, const void *b, void *arg)
 	return x < y ? -1 : 1;
 }
 
-uint32_t sweep_location(const struct sweep_plan *plan, uint32_t tid, uint64_t time_ns)
+uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns)
 {
 	const struct engine *e = plan->engine;
 	uint32_t low = 0, high = plan->n_by_tid, found = ETA_NONE;
@@ -274,6 +275,9 @@ uint32_t sweep_location(const struct sweep_plan *plan, uint32_t tid, uint64_t ti
 
 		if (e->defs->locations[location].tid != tid)
 			break;
+		if (space_of(plan->spaces, e->defs, location) !=
+		    space_of(plan->spaces, e->defs, by))
+			continue;
 		if (found == ETA_NONE || e->locations[location].counts.first_ns <= time_ns)
 			found = location;
 	}
@@ -322,7 +326,8 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 	plan->lane_of = calloc(n, sizeof(*plan->lane_of));
 	plan->selves = calloc(n, sizeof(*plan->selves));
 	plan->ranks = calloc(n, sizeof(*plan->ranks));
-	if (!plan->by_tid || !plan->lane_of || !plan->selves || !plan->ranks)
+	plan->spaces = spaces_new(e->defs);
+	if (!plan->spaces || !plan->by_tid || !plan->lane_of || !plan->selves || !plan->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations; i++) {
 		const struct location_result *r = &e->locations[i];
@@ -382,6 +387,7 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(plan.by_tid);
 	free(plan.lane_of);
 	free(plan.selves);
+	free(plan.spaces);
 	free(plan.ranks);
 	return rc;
 }

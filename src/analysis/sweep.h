@@ -162,6 +162,7 @@ struct sweep_plan {
 	uint32_t *by_tid;		/* locations with threads, ascending tid, then begin */
 	uint32_t n_by_tid;
 	uint32_t *lane_of; /* per location; LANE_NONE */
+	uint32_t *spaces;  /* per process: within what a tid is one thread (spaces.h) */
 	uint32_t *selves;  /* per lane: the one that stands for all of its thread */
 	uint64_t *ranks;   /* per lane: see rank_of() of settle.c */
 	uint32_t n_lanes;
@@ -189,8 +190,10 @@ struct sweep {
 	uint32_t *slots; /* of weights.c: per kind and lane, all 0 */
 };
 
-/* The location of TID at TIME_NS (a reused tid goes to the one alive then), or ETA_NONE. */
-uint32_t sweep_location(const struct sweep_plan *plan, uint32_t tid, uint64_t time_ns);
+/*
+ * Whom location BY means by TID at TIME_NS (a reused tid goes to the one alive then), or ETA_NONE.
+ */
+uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns);
 
 /* lane.c: reading the operations and requests of a location, and what they bring about in time. */
 int lane_open(struct sweep *s, struct lane *l, uint32_t location);

@@ -88,7 +88,7 @@ static void waiter_remove(struct sweep *s, struct lane *holder, struct lane *l)
 
 void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now)
 {
-	uint32_t location = sweep_location(s->plan, tid, now);
+	uint32_t location = sweep_location(s->plan, l->location, tid, now);
 	struct lane *holder;
 
 	charge_waiters(s, l, now);

@@ -9,6 +9,7 @@
 #include "accesses.h"
 #include "engine.h"
 #include "file-names.h"
+#include "spaces.h"
 #include "workload-rows.h"
 
 /* Where a handle's next read or write is, as far as that is known. */
@@ -30,6 +31,7 @@ struct meeting {
 	uint64_t *positions; /* per handle */
 	uint32_t *by_tid;    /* threads, ascending tid, then begin */
 	uint32_t n_by_tid;
+	uint32_t *spaces; /* per process (spaces.h) */
 };
 
 /* ---- who a request is for ---- */
@@ -60,7 +62,9 @@ static uint32_t owner_of(const struct meeting *m, uint32_t tid, uint64_t time_ns
 			high = middle;
 	}
 	for (; low < m->n_by_tid && locations[m->by_tid[low]].tid == tid; low++)
-		if (found == fallback || locations[m->by_tid[low]].start_ns <= time_ns)
+		if (space_of(m->spaces, m->engine->defs, m->by_tid[low]) ==
+			    space_of(m->spaces, m->engine->defs, fallback) &&
+		    (found == fallback || locations[m->by_tid[low]].start_ns <= time_ns))
 			found = m->by_tid[low];
 	return found;
 }
@@ -70,7 +74,8 @@ static int find_owners(struct meeting *m)
 	const struct eta_defs *defs = m->engine->defs;
 
 	m->by_tid = calloc(defs->n_locations + 1, sizeof(*m->by_tid));
-	if (!m->by_tid)
+	m->spaces = spaces_new(defs);
+	if (!m->by_tid || !m->spaces)
 		return -ENOMEM;
 	for (uint32_t l = 0; l < defs->n_locations; l++)
 		if (defs->locations[l].kind == ETA_LOCATION_THREAD && defs->locations[l].tid)
@@ -223,7 +228,7 @@ static void name_row(const struct meeting *m, const struct file_names *names,
 	case WORKLOAD_BY_FILE:
 		file = &e->resources.files[row->group];
 		row->name = file_name(names, file);
-		if (file->dev == DEV_PATH_ONLY)
+		if ((uint32_t)file->dev == DEV_PATH_ONLY)
 			break;
 		row->dev = (uint32_t)file->dev;
 		row->inode = file->inode;
@@ -239,7 +244,7 @@ static void name_row(const struct meeting *m, const struct file_names *names,
 		row->tid = e->defs->locations[row->group].tid;
 		break;
 	case WORKLOAD_BY_DEVICE:
-		row->dev = row->group == (uint32_t)DEV_PATH_ONLY ? 0 : row->group;
+		row->dev = row->group == DEV_PATH_ONLY ? 0 : row->group;
 		for (uint32_t l = 0; l < e->defs->n_locations; l++)
 			if (e->defs->locations[l].kind == ETA_LOCATION_DEVICE && row->dev &&
 			    e->defs->locations[l].dev == row->dev)
@@ -396,6 +401,7 @@ out:
 	free(m.heap);
 	free(m.positions);
 	free(m.by_tid);
+	free(m.spaces);
 	engine_close(&e);
 	if (rc < 0) {
 		workload_free(w);

@@ -6,7 +6,7 @@
 #include "views.h"
 
 struct device_sum {
-	uint32_t dev;
+	uint32_t machine, dev;
 	uint32_t files;
 	uint64_t operations, io_ns, bytes_read, bytes_written;
 	struct slowdown slowdown;
@@ -33,8 +33,20 @@ static void get_name(const void *context, const void *row, struct value *v)
 
 	for (uint32_t i = 0; i < defs->n_locations; i++)
 		if (defs->locations[i].kind == ETA_LOCATION_DEVICE && DEVICE->dev &&
-		    defs->locations[i].dev == DEVICE->dev)
+		    defs->locations[i].dev == DEVICE->dev &&
+		    eta_machine(defs, defs->locations[i].host) == DEVICE->machine)
 			value_text(v, defs->locations[i].name);
+}
+
+static void get_host(const void *context, const void *row, struct value *v)
+{
+	const struct eta_defs *defs = ((const struct analysis *)context)->defs;
+
+	for (uint32_t p = DEVICE->machine; p < defs->n_processes; p++)
+		if (*defs->processes[p].host) {
+			value_text(v, defs->processes[p].host);
+			return;
+		}
 }
 
 static void get_files(const void *context, const void *row, struct value *v)
@@ -63,6 +75,7 @@ static const struct column columns[] = {
 	SCORE_VERDICT,
 	{ "device", "device", UNIT_TEXT, 0, get_device, "of the file system, major:minor" },
 	{ "name", "name", UNIT_TEXT, 0, get_name, "where the trace has requests to it" },
+	{ "host", "host", UNIT_TEXT, COLUMN_HIDDEN, get_host, "whose it is" },
 	SCORE_DETAILS,
 };
 
@@ -71,6 +84,8 @@ static int by_dev(const void *a, const void *b)
 	const struct file_score *x = *(const struct file_score *const *)a;
 	const struct file_score *y = *(const struct file_score *const *)b;
 
+	if (x->machine != y->machine)
+		return x->machine < y->machine ? -1 : 1;
 	return (x->dev > y->dev) - (x->dev < y->dev);
 }
 
@@ -83,11 +98,14 @@ static int by_loss(const void *a, const void *b)
 		return x->slowdown->contended_ns > y->slowdown->contended_ns ? -1 : 1;
 	if (x->slowdown->lost_ns != y->slowdown->lost_ns)
 		return x->slowdown->lost_ns > y->slowdown->lost_ns ? -1 : 1;
+	if (d->machine != e->machine)
+		return d->machine < e->machine ? -1 : 1;
 	return (d->dev > e->dev) - (d->dev < e->dev);
 }
 
 static void add_file(struct device_sum *d, const struct file_score *f)
 {
+	d->machine = f->machine;
 	d->dev = f->dev;
 	d->files += f->inode != 0;
 	d->operations += f->operations;
@@ -127,7 +145,7 @@ static int fill(const struct analysis *a, struct table *t)
 	if (a->n_files)
 		qsort(files, a->n_files, sizeof(*files), by_dev);
 	for (uint32_t i = 0; i < a->n_files; i++)
-		room += i == 0 || files[i]->dev != files[i - 1]->dev;
+		room += i == 0 || by_dev(&files[i], &files[i - 1]) != 0;
 	/* one piece of memory: the table frees it */
 	rows = calloc(room + 1, sizeof(*rows) + sizeof(*sums));
 	if (!rows)
@@ -135,7 +153,7 @@ static int fill(const struct analysis *a, struct table *t)
 	t->own = rows;
 	sums = (struct device_sum *)(rows + room + 1);
 	for (uint32_t i = 0; i < a->n_files; i++) {
-		n += i == 0 || files[i]->dev != files[i - 1]->dev;
+		n += i == 0 || by_dev(&files[i], &files[i - 1]) != 0;
 		add_file(&sums[n - 1], files[i]);
 	}
 	for (size_t i = 0; i < n; i++)
