@@ -47,6 +47,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
 	eta-ext/ctf.h \
+	eta-ext/ctf-rehearsal.c \
+	eta-ext/ctf-rehearsal.h \
 	eta-ext/ctf-tasks.h \
 	eta-ext/source-bcom.c \
 	eta-ext/source-blkparse.c \

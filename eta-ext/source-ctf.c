@@ -77,12 +77,32 @@ static int ctf_open(struct eta_trace *trace)
 #include <babeltrace2/babeltrace.h>
 
 #include "ctf.h"
+#include "ctf-rehearsal.h"
 
 /* What stops the reading is an error code of ours; babeltrace2 knows but two. */
 struct reading {
-	struct ctf *ctf;
+	const char *folder;
+	struct ctf *ctf; /* NULL: in the child, which only looks whether it can be read */
+	struct rehearsal *rehearsal;
+	uint64_t steps; /* the first makes the graph, each other one takes some messages */
+	bool stopped;	/* the child got no further */
 	int rc;
 };
+
+/* Before a step of babeltrace2: does it come back from it? */
+static bool may_step(struct reading *reading)
+{
+	if (reading->ctf && !rehearsal_may_go_on(reading->rehearsal, reading->steps))
+		reading->stopped = true;
+	return !reading->stopped;
+}
+
+static void has_stepped(struct reading *reading)
+{
+	reading->steps++;
+	if (!reading->ctf)
+		rehearsal_step(reading->rehearsal);
+}
 
 static bt_graph_simple_sink_component_initialize_func_status
 start(bt_message_iterator *iterator __attribute__((unused)), void *data __attribute__((unused)))
@@ -121,6 +141,8 @@ static bt_graph_simple_sink_component_consume_func_status consume(bt_message_ite
 	bt_message_array_const messages;
 	uint64_t n;
 
+	if (!may_step(reading))
+		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END;
 	/* its source may pass over an error, and then end the program at its next step */
 	bt_current_thread_clear_error();
 	switch (bt_message_iterator_next(iterator, &messages, &n)) {
@@ -135,8 +157,9 @@ static bt_graph_simple_sink_component_consume_func_status consume(bt_message_ite
 	default:
 		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_ERROR;
 	}
+	has_stepped(reading);
 	for (uint64_t i = 0; i < n; i++) {
-		if (reading->rc == 0)
+		if (reading->rc == 0 && reading->ctf)
 			reading->rc = take(reading->ctf, messages[i]);
 		bt_message_put_ref(messages[i]);
 	}
@@ -230,26 +253,61 @@ static int complain(struct log *log, bool begun)
 	return rc;
 }
 
+/* All of it, as far as READING says. STATUS stays where the graph cannot be made. */
+static void run(struct reading *reading, bt_graph_run_status *status)
+{
+	struct graph graph = { 0 };
+	bool ok = graph_make(&graph, reading->folder, reading);
+
+	has_stepped(reading);
+	if (ok)
+		bt_current_thread_clear_error(); /* as in consume */
+	while (ok && (*status = bt_graph_run(graph.graph)) == BT_GRAPH_RUN_STATUS_AGAIN)
+		;
+	graph_free(&graph);
+}
+
+static void rehearse(struct rehearsal *rehearsal, void *arg)
+{
+	struct reading reading = *(const struct reading *)arg;
+	bt_graph_run_status status;
+
+	reading.ctf = NULL;
+	reading.rehearsal = rehearsal;
+	run(&reading, &status);
+}
+
+/* Where babeltrace2 would have ended us, too. */
+static int give_up(struct log *log, const char *failure)
+{
+	if (log->trace->counts.records > 0)
+		return log_bad(log, "babeltrace2 ends there (%s)", failure);
+	eta_error(
+		"%s: babeltrace2 ends when it reads it (%s): the trace is damaged (try babeltrace2 "
+		"with it)",
+		log->trace->path, failure);
+	return -EBADMSG;
+}
+
 static int read_folder(struct ctf *ctf, const char *folder)
 {
-	struct reading reading = { .ctf = ctf };
-	struct graph graph = { 0 };
-	bool ok = graph_make(&graph, folder, &reading);
+	struct reading reading = { .folder = folder, .ctf = ctf };
 	bt_graph_run_status status = BT_GRAPH_RUN_STATUS_ERROR;
 	int rc;
 
-	if (ok)
-		bt_current_thread_clear_error(); /* as in consume */
-	while (ok && (status = bt_graph_run(graph.graph)) == BT_GRAPH_RUN_STATUS_AGAIN)
-		;
+	reading.rehearsal = rehearsal_start(rehearse, &reading);
+	if (may_step(&reading))
+		run(&reading, &status);
 	rc = reading.rc;
-	if (rc == 0 && status == BT_GRAPH_RUN_STATUS_MEMORY_ERROR)
+	if (rc == 0 && reading.stopped)
+		rc = give_up(ctf->log, rehearsal_failure(reading.rehearsal));
+	else if (rc == 0 && status == BT_GRAPH_RUN_STATUS_MEMORY_ERROR)
 		rc = -ENOMEM;
 	else if (rc == 0 && status != BT_GRAPH_RUN_STATUS_OK)
 		rc = complain(ctf->log, ctf->log->trace->counts.records > 0);
 	/* what is left of an error ends the program at the next call of babeltrace2 */
 	bt_current_thread_clear_error();
-	graph_free(&graph);
+	rehearsal_end(reading.rehearsal);
 	return rc;
 }
 

@@ -281,3 +281,20 @@ if "babeltrace2" not in message:
     fail(f"damaged metadata: {message}")
 os.remove(os.path.join(path, "metadata"))
 load(path, status=1)
+
+# a trace at which babeltrace2 2.0.4 aborts: our message, not our end
+with open(os.path.join(os.environ["SCI_SRC"], "tests/fuzz/corpus/ctf/aborts"), "rb") as file:
+    data = file.read()
+aborts = os.path.join(scratch.name, "aborts")
+os.mkdir(aborts)
+for name in "metadata", "stream_0", "stream_1":
+    size = int.from_bytes(data[:4], "little")
+    with open(os.path.join(aborts, name), "wb") as file:
+        file.write(data[4:4 + size])
+    data = data[4 + size:]
+for options in [], ["--lenient"]:
+    got = subprocess.run(["sci-import", *options, aborts, "-o", archive], text=True, capture_output=True,
+                         check=False)
+    print(got.stderr, end="")
+    if got.returncode != 1 or aborts not in got.stderr or "babeltrace2" not in got.stderr:
+        fail(f"where babeltrace2 aborts: status {got.returncode}: {got.stderr}")

@@ -24,7 +24,7 @@ fi
 leaks=1
 case $format in
 otf2) leaks=0 ;;
-ctf) leaks=0:handle_sigfpe=0 && set -- -handle_abrt=0 -handle_fpe=0 "$@" ;;
+ctf) leaks=0 ;;
 esac
 ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=$leaks}
 export ASAN_OPTIONS

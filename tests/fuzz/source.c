@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,24 +35,6 @@ static const struct folder_format {
 };
 static const struct folder_format *folder_format; /* NULL: a file */
 
-/* babeltrace2 (2.0.4) ends the program at some damaged traces, as its own command does; that is no
- * finding. */
-static sigjmp_buf given_up;
-static volatile sig_atomic_t in_library;
-
-/* Where this build reads CTF. */
-extern void bt_current_thread_clear_error(void) __attribute__((weak));
-
-static void on_end(int number)
-{
-	if (in_library) {
-		if (bt_current_thread_clear_error)
-			bt_current_thread_clear_error();
-		siglongjmp(given_up, 1);
-	}
-	signal(number, SIG_DFL);
-}
-
 static void no_message(void *arg, enum eta_severity severity, const char *text)
 {
 	(void)arg;
@@ -64,7 +44,6 @@ static void no_message(void *arg, enum eta_severity severity, const char *text)
 
 static void die(const char *what)
 {
-	in_library = 0;
 	fprintf(stderr, "fuzz %s: %s: %s\n", format, what, strerror(errno));
 	abort();
 }
@@ -108,12 +87,8 @@ static void read_trace(const char *path, bool lenient)
 
 static void read_both(const char *path)
 {
-	for (volatile int lenient = 0; lenient < 2; lenient++) {
-		in_library = sigsetjmp(given_up, 1) == 0;
-		if (in_library)
-			read_trace(path, lenient);
-	}
-	in_library = 0;
+	read_trace(path, false);
+	read_trace(path, true);
 }
 
 static void write_file(const char *name, const uint8_t *data, size_t bytes)
@@ -179,10 +154,6 @@ void fuzz_start(const char *name)
 	if (!mkdtemp(folder))
 		die(folder);
 	atexit(remove_folder);
-	if (strcmp(name, "ctf") == 0) {
-		signal(SIGABRT, on_end);
-		signal(SIGFPE, on_end);
-	}
 	if (folder_format->below) {
 		snprintf(path, sizeof(path), "%s%s", folder, folder_format->below);
 		if (mkdir(path, 0700) < 0)
@@ -204,7 +175,7 @@ void fuzz_one(const uint8_t *data, size_t bytes)
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	}
 	read_both(path);
-	/* libotf2 leaves an archive open that it refuses, babeltrace2 all when it gave up */
+	/* libotf2 leaves an archive open that it refuses */
 	if (fd >= 0)
 		close_range((unsigned)fd, UINT_MAX, 0);
 }
