@@ -121,11 +121,15 @@ static const char doc[] =
 	"SEE ALSO\n"
 	"  sci-record(1), sci-merge(1)";
 
+#define TWO_REFERENCES "a baseline is the reference: no other --reference beside it"
+
 static void parse_reference(const char *text, struct analyze_options *a, struct argp_state *state)
 {
 	static const char quantile[] = "quantile:", baseline[] = "baseline:";
 	char *end;
 
+	if (a->baseline && strncmp(text, baseline, strlen(baseline)) != 0)
+		argp_error(state, TWO_REFERENCES);
 	a->reference_given = true;
 	if (strcmp(text, "min") == 0) {
 		a->analysis.reference = REFERENCE_MIN;
@@ -290,6 +294,7 @@ static error_t parse_show(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPTION_TOP:
 		a->top_given = true;
+		a->rows_given = arg;
 		a->table.top = DEFAULT_TOP;
 		if (arg)
 			a->table.top = (unsigned)cli_number(arg, 0, 1000000, "N", state);
@@ -389,6 +394,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		parse_reference(arg, a, state);
 		break;
 	case OPTION_BASELINE:
+		if (a->reference_given && !a->baseline)
+			argp_error(state, TWO_REFERENCES);
 		a->reference_given = true;
 		a->analysis.reference = REFERENCE_BASELINE;
 		a->baseline = arg;

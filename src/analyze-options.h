@@ -23,7 +23,7 @@ struct analyze_options {
 	char **paths; /* of the command line */
 	size_t n_paths;
 	/* what was given, for what does not go together */
-	bool top_given, similar_given, reference_given, sci_given;
+	bool top_given, rows_given, similar_given, reference_given, sci_given;
 	const char *view_given; /* the option that chose the view */
 	const char *of_json;	/* an option that means nothing without */
 	bool list_fields;	/* only say which there are */

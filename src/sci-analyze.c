@@ -14,17 +14,26 @@
 #include "report/workload.h"
 #include "symbols.h"
 
-/* 0: not a terminal, lines may be as long as they get. COLUMNS overrides, as in other tools. */
-static unsigned terminal_width(void)
+static unsigned number_in(const char *variable, unsigned otherwise)
 {
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
+	const char *text = getenv(variable);
 
-	if (columns && *columns)
-		return (unsigned)strtoul(columns, NULL, 10);
-	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
-		return 0;
-	return size.ws_col;
+	return text && *text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+}
+
+/*
+ * Not a terminal: lines may be as long as they get, and as many. COLUMNS and LINES override, as in
+ * other tools.
+ */
+static void fit_terminal(struct analyze_options *o)
+{
+	struct winsize size = { 0 };
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		size = (struct winsize){ 0 };
+	o->table.width = number_in("COLUMNS", size.ws_col);
+	/* who says how many rows gets them */
+	o->table.height = o->rows_given ? 0 : number_in("LINES", size.ws_row);
 }
 
 static bool is_damaged(const struct eta_counts *c)
@@ -203,7 +212,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	analyze_options_parse(argc, argv, &o);
-	o.table.width = terminal_width();
+	fit_terminal(&o);
 	if (o.what == SHOW_WORKLOAD)
 		rc = workload(&o, &counts);
 	else if (o.what == SHOW_COMPARISON)

@@ -69,8 +69,9 @@ struct table_options {
 	const char *sort;   /* "field" or "-field", NULL: as the view has it */
 	const char *filters[TABLE_FILTERS];
 	unsigned n_filters;
-	unsigned top;	/* rows to show; 0: all */
-	unsigned width; /* of a line; 0: as long as it gets */
+	unsigned top;	 /* rows to show; 0: all */
+	unsigned width;	 /* of a line; 0: as long as it gets */
+	unsigned height; /* of the screen that a report with its rows has to fit; 0: any */
 };
 
 int table_add(struct table *table, const void *row);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "views.h"
@@ -195,32 +196,105 @@ void report_reference_name(const struct analysis_options *options, char *text, s
 	}
 }
 
+/* ---- all of it on one screen ---- */
+
+/* What comes before the table, and what after it. */
+struct frame {
+	char *before, *after;
+	size_t before_size, after_size;
+};
+
+static void frame_free(struct frame *f)
+{
+	free(f->before);
+	free(f->after);
+}
+
+static int closed(FILE *f)
+{
+	return fclose(f) == EOF ? -ENOMEM : 0;
+}
+
+static int frame_make(struct frame *f, const struct analysis *a, unsigned width)
+{
+	FILE *out = open_memstream(&f->before, &f->before_size);
+	int rc, end;
+
+	if (!out)
+		return -ENOMEM;
+	rc = put_answer(out, a, width);
+	if (a->max_thread != ETA_NONE) {
+		if (a->has_levels)
+			put_levels(out, a, width);
+		fputc('\n', out);
+	}
+	end = closed(out);
+	if (rc || end)
+		return rc ? rc : end;
+	out = open_memstream(&f->after, &f->after_size);
+	if (!out)
+		return -ENOMEM;
+	fputc('\n', out);
+	put_quality(out, a, width);
+	return closed(out);
+}
+
+static unsigned lines_of(const char *text)
+{
+	unsigned n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+#define FEWEST_ROWS 3
+
+/* So many of N rows fit on the screen with the frame, their headings and the prompt. */
+static unsigned rows_on_screen(const struct frame *f, const struct table_options *options, size_t n)
+{
+	unsigned taken = lines_of(f->before) + lines_of(f->after) + 2;
+	unsigned room = options->height > taken ? options->height - taken : 0;
+
+	if (!options->height || !options->top || (n <= options->top && n <= room))
+		return options->top;
+	room = room > FEWEST_ROWS ? room - 1 : FEWEST_ROWS; /* a line for how many more there are */
+	return room < options->top ? room : options->top;
+}
+
+static int put_table(FILE *out, const struct table *table, const struct frame *f,
+		     const struct table_options *options)
+{
+	struct table_options some = *options;
+
+	if (table->n == 0) {
+		fprintf(out, "no %s%s\n", table->name,
+			options->n_filters ? " that the filter lets through" : "");
+		return 0;
+	}
+	some.top = rows_on_screen(f, options, table->n);
+	return table_text(out, table, &some);
+}
+
 int report_text(FILE *out, const struct analysis *a, const struct view *view,
 		const struct table_options *options)
 {
+	struct frame frame = { 0 };
 	struct table table;
 	int rc = view_table(view, a, options, &table);
 
+	if (!rc)
+		rc = frame_make(&frame, a, options->width);
 	if (rc < 0)
 		goto out;
-	rc = put_answer(out, a, options->width);
-	if (rc < 0)
-		goto out;
-	if (a->max_thread != ETA_NONE) {
-		if (a->has_levels)
-			put_levels(out, a, options->width);
-		fputc('\n', out);
-		if (table.n)
-			rc = table_text(out, &table, options);
-		else
-			fprintf(out, "no %s%s\n", table.name,
-				options->n_filters ? " that the filter lets through" : "");
-	}
-	fputc('\n', out);
-	put_quality(out, a, options->width);
+	fputs(frame.before, out);
+	if (a->max_thread != ETA_NONE)
+		rc = put_table(out, &table, &frame, options);
+	fputs(frame.after, out);
 	if (ferror(out))
 		rc = -EIO;
 out:
+	frame_free(&frame);
 	table_free(&table);
 	return rc;
 }

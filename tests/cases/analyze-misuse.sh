@@ -35,7 +35,19 @@ for width in 60 80 100 130; do
 	has "$scratch/out" 'slowed at +thread'
 	[ "$(wc -L <"$scratch/out")" -le $width ] || fail "a line is wider than $width columns"
 done
-[ "$(wc -l <"$scratch/out")" -le 24 ] || fail "the default view does not fit a screen"
+
+# one screen, whatever the terminal; who asks for rows gets them
+"$SCI_BUILD/tests/programs/random-trace" 7 30 "$scratch/many.otf2" scheduler
+for size in '80 24' '80 30' '120 24' '100 40'; do
+	COLUMNS=${size% *} LINES=${size#* } status 0 sci-analyze "$scratch/many.otf2"
+	[ "$(wc -l <"$scratch/out")" -lt "${size#* }" ] || fail "the default view does not fit $size"
+	has "$scratch/out" '^\([0-9]+ more threads: --top=30\)$'
+	has "$scratch/out" '^data: '
+done
+COLUMNS=80 LINES=24 status 0 sci-analyze --top=12 "$scratch/many.otf2"
+has "$scratch/out" '^\(18 more threads'
+COLUMNS=80 LINES=200 status 0 sci-analyze "$scratch/many.otf2"
+has "$scratch/out" '^\(20 more threads'
 
 refuses 'No such file.*sci-record -o DIR' "$scratch/none.otf2"
 refuses 'directory' "$scratch"
@@ -64,6 +76,8 @@ misuse --reference=other "$trace"
 misuse --reference=quantile:0 "$trace"
 misuse --reference=quantile:1.5 "$trace"
 misuse --sci=paper --reference=supported "$trace"
+misuse --reference=solo "--baseline=$trace" "$trace"
+misuse "--baseline=$trace" --reference=supported "$trace"
 misuse --threads=0 "$trace"
 misuse --no-such-option "$trace"
 misuse --timeline=0 --json "$trace"
