@@ -4,7 +4,6 @@
 
 #include <alloca.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "eztrace-next.h"
 #include "eztrace-children.h"
 #include "modules.h"
 
@@ -50,15 +50,6 @@ static const int fatal_signals[] = {
 
 static bool goes_on;
 static _Atomic bool started;
-
-#define NEXT(name)                                                                                 \
-	({                                                                                         \
-		static __typeof__(name) *next_;                                                    \
-                                                                                                   \
-		if (!next_)                                                                        \
-			next_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                       \
-		next_;                                                                             \
-	})
 
 bool end_goes_on(void)
 {

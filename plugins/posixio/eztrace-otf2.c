@@ -1,9 +1,9 @@
 /* OTF2 functions put in front of the library's: what EZTrace writes is repaired on its way. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <dlfcn.h>
 #include <stdio.h>
 
 #include "core.h"
+#include "eztrace-next.h"
 #include "eta-ext/archive.h"
 #include "eztrace-children.h"
 #include "eztrace-defs.h"
@@ -12,16 +12,6 @@
 /* EZTrace's 16 MiB, cleared for each thread, make short threads slow and many of them large. */
 #define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the least there is; fits the cache */
 #define DEF_CHUNK_BYTES ((uint64_t)256 << 10)	/* a thread has no definitions of its own */
-
-/* The function of libotf2 that ours of the same NAME stands before. */
-#define NEXT(name)                                                                                 \
-	({                                                                                         \
-		static __typeof__(name) *next_;                                                    \
-                                                                                                   \
-		if (!next_)                                                                        \
-			next_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                       \
-		next_;                                                                             \
-	})
 
 EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const OTF2_FileMode mode,
 				       const uint64_t event_chunk, const uint64_t def_chunk,

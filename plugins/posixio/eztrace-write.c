@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eztrace-tables.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -10,11 +9,9 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "eztrace-next.h"
 
 #define IO_PARADIGM 0
-
-/* libotf2's own, behind those that bring definitions here. */
-#define NEXT(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
 
 /* The id in the archive, once all strings are there. */
 static OTF2_StringRef final_id(OTF2_StringRef id)

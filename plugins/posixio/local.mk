@@ -72,6 +72,7 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace-end.c \
 	plugins/posixio/eztrace-end.h \
 	plugins/posixio/eztrace-memory.c \
+	plugins/posixio/eztrace-next.h \
 	plugins/posixio/eztrace-otf2.c \
 	plugins/posixio/eztrace-tables.h \
 	plugins/posixio/eztrace-write.c \
