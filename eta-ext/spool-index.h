@@ -83,6 +83,11 @@ struct spool_index {
 /* Reads the kernel files of the spool and sorts them; fills groups, tasks, fs and entries. */
 int index_build(struct eta_trace *trace, struct spool_index *index);
 void index_free(struct spool_index *index);
+/* Room for the index's n_entries (spool-index-entries.c). 0 or -errno, reported. */
+int index_map(const struct eta_trace *trace, struct spool_index *index);
+void index_unmap(struct spool_index *index);
+/* The entries of SLICE by time, those of one time by place. */
+void index_sort(const struct spool_index *index, struct index_slice slice);
 /* What lies in [FROM, TO) of the entries was read and may leave memory. */
 void index_release(const struct spool_index *index, uint64_t from, uint64_t to);
 /* The entry of DEV, or NULL. */
