@@ -365,6 +365,7 @@ struct eta_bio_record {
 #define ETA_BIO_DIRECT 32
 #define ETA_BIO_SYNC 64
 #define ETA_BIO_SHARE 128 /* the pages of another owner of the bio of the record before */
+#define ETA_BIO_LOWER 256 /* part of a request to a stacked device, which has a record, too */
 
 /* Records that a CPU's ring could not take, per record type, since the previous LOSS record. */
 struct eta_loss_record {

@@ -258,6 +258,9 @@ noinst_PROGRAMS += tests/guest/workload
 tests_guest_workload_SOURCES = tests/guest/workload.c
 tests_guest_workload_CFLAGS = $(SCI_CFLAGS)
 tests_guest_workload_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/guest/stack
+tests_guest_stack_SOURCES = tests/guest/stack.c
+tests_guest_stack_CFLAGS = $(SCI_CFLAGS)
 
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-generate

@@ -17,6 +17,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/fs.bpf.c \
 	plugins/kernelio/bpf/function.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
+	plugins/kernelio/bpf/request.bpf.c \
 	plugins/kernelio/bpf/syscall.bpf.c \
 	plugins/kernelio/bpf/task.bpf.c \
 	plugins/kernelio/bpf/uring.bpf.c \
@@ -24,6 +25,7 @@ bpf_programs = \
 bpf_headers = \
 	plugins/kernelio/bpf/aio.h \
 	plugins/kernelio/bpf/async.h \
+	plugins/kernelio/bpf/bio.h \
 	plugins/kernelio/bpf/compat.h \
 	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \
@@ -34,6 +36,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/ring.h \
 	plugins/kernelio/bpf/running.h \
+	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \
 	plugins/kernelio/bpf/stays.h \
 	plugins/kernelio/bpf/task.h
@@ -99,6 +102,7 @@ bpf_objects = \
 	plugins/kernelio/bpf/fs.bpf.o \
 	plugins/kernelio/bpf/function.bpf.o \
 	plugins/kernelio/bpf/pagecache.bpf.o \
+	plugins/kernelio/bpf/request.bpf.o \
 	plugins/kernelio/bpf/syscall.bpf.o \
 	plugins/kernelio/bpf/task.bpf.o \
 	plugins/kernelio/bpf/uring.bpf.o \

@@ -44,6 +44,7 @@
 	X(on_contention_end, contention_end, FS, LEVEL)                                            \
 	X(on_bio_queue, block_bio_queue, BLOCK, LEVEL)                                             \
 	X(on_split, block_split, BLOCK, LEVEL)                                                     \
+	X(on_bio_remap, block_bio_remap, BLOCK, EXTRA)                                             \
 	X(on_rq_issue, block_rq_issue, BLOCK, LEVEL)                                               \
 	X(on_rq_complete, block_rq_complete, BLOCK, LEVEL)                                         \
 	X(on_rq_complete_nested, block_rq_complete, BLOCK, EXTRA)                                  \

@@ -5,9 +5,9 @@
 set -eu
 
 dir=$1
-modules='virtio_pci virtio_blk nvme ext4 xfs btrfs crc32c_intel'
+modules='virtio_pci virtio_blk nvme ext4 xfs btrfs crc32c_intel dm_mod raid0 raid1'
 
-[ ! -f "$dir/modules/list" ] || exit 0
+[ "$(cat "$dir/wanted" 2>/dev/null)" != "$modules" ] || exit 0
 for c in apt-get apt-cache dpkg-deb depmod modprobe; do
 	command -v "$c" >/dev/null 2>&1 || {
 		echo "$c is not installed"
@@ -43,3 +43,4 @@ rm -rf boot lib log
 cd ..
 mv new/vmlinuz new/modules .
 rmdir new
+echo "$modules" >wanted

@@ -1,13 +1,11 @@
 /* Block requests: one record per bio, from queue to completion, with whose data it carries. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "async.h"
+#include "bio.h"
 #include "follow.h"
-#include "owner.h"
 
-#define MAX_MERGED 128 /* bios walked per request */
 #define MAPPING_FLAGS 3UL
 #define MAPPING_ANONYMOUS 1UL
-#define COMPOUND_TAIL 1UL
 #define MODE_TYPE 0170000
 #define MODE_REGULAR 0100000
 #define OP_MASK 0xff
@@ -23,70 +21,6 @@ enum req_flag_bits___k {
 };
 #define REQ_HAS(opf, name) ((opf) >> bpf_core_enum_value(enum req_flag_bits___k, name) & 1)
 
-/*
- * What blk_status_to_errno makes of a status. X(status, errno); those of zones have moved between
- * kernels and are EIO here.
- */
-#define STATUSES(X)                                                                                \
-	X(1, 95)  /* not supported: EOPNOTSUPP */                                                  \
-	X(2, 110) /* timeout: ETIMEDOUT */                                                         \
-	X(3, 28)  /* no space: ENOSPC */                                                           \
-	X(4, 67)  /* transport: ENOLINK */                                                         \
-	X(5, 121) /* target: EREMOTEIO */                                                          \
-	X(6, 52)  /* reservation: EBADE */                                                         \
-	X(7, 61)  /* medium: ENODATA */                                                            \
-	X(8, 84)  /* protection: EILSEQ */                                                         \
-	X(9, 12)  /* resource: ENOMEM */                                                           \
-	X(12, 11) /* would block: EAGAIN */                                                        \
-	X(13, 16) /* device resource: EBUSY */
-
-static __always_inline int32_t status_errno(blk_status_t status)
-{
-	switch (status) {
-	case 0:
-		return 0;
-#define X(status, error)                                                                           \
-	case status:                                                                               \
-		return -error;
-		STATUSES(X)
-#undef X
-	default:
-		return -5; /* EIO */
-	}
-}
-
-struct bio_state {
-	struct eta_bio_record record;
-	int32_t fragments; /* the bio itself and what was split off it */
-	uint32_t shared;   /* of several owners: see bio_shares */
-};
-
-/* Owners of the pages of one bio. */
-#define MAX_SHARES 8
-#define MAX_BIO_PAGES 16384
-struct bio_shares {
-	struct bio_share {
-		uint32_t pid, tid, bytes;
-	} shares[MAX_SHARES];
-	uint32_t n;
-};
-
-/* By the bio's address. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, uint64_t);
-	__type(value, struct bio_shares);
-} bio_shares SEC(".maps");
-
-/* Bios in flight, by address. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, uint64_t);
-	__type(value, struct bio_state);
-} bios SEC(".maps");
-
 /* Threads that are not traced but wrote for one that is: tid -> start, so that each is told once.
  */
 struct {
@@ -95,14 +29,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } helpers_seen SEC(".maps");
-
-/* A part split off a bio -> that bio. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, uint64_t);
-	__type(value, uint64_t);
-} split_bios SEC(".maps");
 
 /* The inode whose page the bio begins with; NULL: none (anonymous memory of direct I/O). */
 static __always_inline struct inode *bio_inode(struct bio *bio)
@@ -125,165 +51,6 @@ static __always_inline struct inode *bio_inode(struct bio *bio)
 	if (!mapping || mapping & MAPPING_ANONYMOUS)
 		return NULL;
 	return BPF_CORE_READ((struct address_space *)(mapping & ~MAPPING_FLAGS), host);
-}
-
-/* A walk over the pages of a bio that a shared inode's pages are written by. */
-struct share_walk {
-	struct bio_shares *shares;
-	struct page_key key;
-	struct owner owner; /* of pages without a note */
-	uint64_t vector;    /* address of the next one */
-	uint64_t page;	    /* address of the next byte's page */
-	uint32_t in_page;
-	uint32_t vector_left, left; /* bytes */
-};
-
-static __always_inline void share_add(struct bio_shares *shares, uint32_t pid, uint32_t tid,
-				      uint32_t bytes)
-{
-	for (uint32_t i = 0; i < MAX_SHARES; i++) {
-		struct bio_share *share = &shares->shares[i];
-
-		if (i == shares->n) {
-			share->pid = pid;
-			share->tid = tid;
-			share->bytes = bytes;
-			shares->n = i + 1;
-			return;
-		}
-		if (share->tid == tid && share->pid == pid) {
-			share->bytes += bytes;
-			return;
-		}
-	}
-	shares->shares[0].bytes += bytes;
-	TOTAL_ADD(shares_missed, bytes);
-}
-
-static __always_inline uint64_t page_index(uint64_t address)
-{
-	struct page *page = (void *)address;
-	unsigned long head = BPF_CORE_READ(page, compound_head);
-	uint64_t folio = head & COMPOUND_TAIL ? head - COMPOUND_TAIL : address;
-
-	return BPF_CORE_READ((struct folio *)folio, index) +
-	       (address - folio) / bpf_core_type_size(struct page);
-}
-
-/* One step of it, for bpf_loop: 1 ends the walk. */
-static long share_step(uint32_t step, struct share_walk *walk)
-{
-	struct page_owner *owner;
-	uint32_t bytes;
-
-	if (!walk->left)
-		return 1;
-	if (!walk->vector_left) {
-		struct bio_vec *vector = (void *)walk->vector;
-		uint32_t offset = BPF_CORE_READ(vector, bv_offset) + walk->in_page;
-
-		walk->vector_left = BPF_CORE_READ(vector, bv_len) - walk->in_page;
-		walk->page = (uint64_t)BPF_CORE_READ(vector, bv_page) +
-			     offset / page_bytes * bpf_core_type_size(struct page);
-		walk->in_page = offset % page_bytes;
-		walk->vector += bpf_core_type_size(struct bio_vec);
-	}
-	bytes = page_bytes - walk->in_page;
-	if (bytes > walk->vector_left)
-		bytes = walk->vector_left;
-	if (bytes > walk->left)
-		bytes = walk->left;
-	if (!bytes)
-		return 1;
-	owner = page_owner(&walk->key, page_index(walk->page), walk->owner.since_ns);
-	share_add(walk->shares, owner ? owner->pid : walk->owner.pid,
-		  owner ? owner->tid : walk->owner.tid, bytes);
-	walk->left -= bytes;
-	walk->vector_left -= bytes;
-	walk->page += bpf_core_type_size(struct page);
-	walk->in_page = 0;
-	return 0;
-}
-
-/* Whose the pages are that BIO writes to the shared inode FILE. RECORD's owner is the first one. */
-static __noinline int shares_find(struct bio *bio, struct file_key *file, struct owner *owner,
-				  struct eta_bio_record *record)
-{
-	static const struct bio_shares none;
-	struct share_walk walk = {};
-	uint64_t key = (uint64_t)bio;
-	uint32_t n;
-
-	if (!file || !owner || !record)
-		return 0;
-	if (bpf_map_update_elem(&bio_shares, &key, &none, BPF_ANY)) {
-		TOTAL_ADD(shares_missed, record->bytes);
-		return 0;
-	}
-	walk.shares = bpf_map_lookup_elem(&bio_shares, &key);
-	if (!walk.shares)
-		return 0;
-	walk.key.inode = file->inode;
-	walk.key.dev = file->dev;
-	walk.owner = *owner;
-	walk.vector = (uint64_t)BPF_CORE_READ(bio, bi_io_vec) +
-		      BPF_CORE_READ(bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
-	walk.in_page = BPF_CORE_READ(bio, bi_iter.bi_bvec_done);
-	walk.left = record->bytes;
-	bpf_loop(MAX_BIO_PAGES, share_step, &walk, 0);
-	n = walk.shares->n;
-	if (n) {
-		record->owner_pid = walk.shares->shares[0].pid;
-		record->owner_tid = walk.shares->shares[0].tid;
-	}
-	if (n > 1)
-		return 1;
-	bpf_map_delete_elem(&bio_shares, &key);
-	return 0;
-}
-
-/* A walk over the owners of a bio, leaving a record for each. */
-struct leave_walk {
-	struct bio_shares *shares;
-	struct eta_bio_record *record;
-};
-
-/* One step of it, for bpf_loop: 1 ends the walk. */
-static long leave_step(uint32_t i, struct leave_walk *walk)
-{
-	struct bio_shares *shares = walk->shares;
-	struct eta_bio_record *record = walk->record;
-	struct bio_share *share;
-
-	if (i >= shares->n || i >= MAX_SHARES)
-		return 1;
-	share = &shares->shares[i];
-	record->owner_pid = share->pid;
-	record->owner_tid = share->tid;
-	record->bytes = share->bytes;
-	if (i > 0)
-		record->op_flags |= ETA_BIO_SHARE;
-	record_leave(ETA_RECORD_BIO, record, sizeof(*record));
-	return 0;
-}
-
-/* The record of the bio KEY: one for each owner of its pages. */
-static __noinline int bio_leave(uint64_t key, struct bio_state *value)
-{
-	struct leave_walk walk = {};
-
-	if (!value)
-		return 0;
-	if (value->shared)
-		walk.shares = bpf_map_lookup_elem(&bio_shares, &key);
-	if (!walk.shares) {
-		record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
-		return 0;
-	}
-	walk.record = &value->record;
-	bpf_loop(MAX_SHARES, leave_step, &walk, 0);
-	bpf_map_delete_elem(&bio_shares, &key);
-	return 0;
 }
 
 static __always_inline uint32_t bio_flags(uint32_t opf, uint32_t bytes)
@@ -325,6 +92,26 @@ static __always_inline bool is_journal(struct task_struct *task, uint32_t dev)
 	return task->flags & TASK_IS_KERNEL_THREAD && bpf_map_lookup_elem(&devices_seen, &dev);
 }
 
+/* Does BIO's device pass it on to others? */
+static __always_inline bool is_stacked(struct bio *bio)
+{
+	return BPF_CORE_READ(bio, bi_bdev, bd_disk, fops, submit_bio) != NULL;
+}
+
+/* What a stacked device made the bio KEY with this VECTOR of; NULL: nothing known. */
+static __always_inline struct bio_state *upper_bio(uint64_t key, uint64_t vector, uint64_t *upper)
+{
+	uint64_t *found;
+
+	if (!stacked_used || !vector)
+		return NULL;
+	found = bpf_map_lookup_elem(&stacked, &vector);
+	if (!found || *found == key)
+		return NULL;
+	*upper = *found;
+	return bpf_map_lookup_elem(&bios, upper);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
@@ -339,14 +126,16 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		uint32_t pid, tid;
 	} whose = { task->tgid, task->pid };
 	struct owner *owner = NULL;
-	struct bio_state value = {}, *before;
+	struct bio_state value = {}, *before, *above;
+	uint64_t vector = data ? (uint64_t)bio->bi_io_vec : 0;
 	bool journal = false;
 	struct file_key file = {};
 	long missed;
 
+	above = upper_bio(key, vector, &value.upper);
 	if (st)
 		whose.tid = owner_tid(st);
-	else if (!(flags & ETA_BIO_WRITE) || !data)
+	else if (!above && (!(flags & ETA_BIO_WRITE) || !data))
 		return 0; /* only writes of others can be on behalf of a traced thread */
 	if (inode) {
 		file.inode = BPF_CORE_READ(inode, i_ino);
@@ -368,13 +157,20 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 			file.inode = file.dev = 0;
 	}
 	if (!st) {
-		journal = !file.inode && is_journal(task, bio->bi_bdev->bd_dev);
-		if (!owner && !journal)
+		journal = !above && !file.inode && is_journal(task, bio->bi_bdev->bd_dev);
+		if (!owner && !journal && !above)
 			return 0;
 		helper_tell(task);
 	}
-	/* memory of no page cache: the program's (direct I/O), unless the file system's own */
-	if (st && data && !inode && !(flags & ETA_BIO_META)) {
+	if (above) {
+		whose.pid = above->record.owner_pid;
+		whose.tid = above->record.owner_tid;
+		file.inode = above->record.inode;
+		file.dev = above->record.file_dev;
+		flags |= ETA_BIO_LOWER | (above->record.op_flags & ETA_BIO_DIRECT);
+		value.record.lane = above->record.lane;
+	} else if (st && data && !inode && !(flags & ETA_BIO_META)) {
+		/* memory of no page cache: the program's (direct I/O), or the file system's own */
 		if (st->active) {
 			if (st->op.op_flags & ETA_KOP_DIRECT)
 				flags |= ETA_BIO_DIRECT;
@@ -411,6 +207,11 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		st->now.readahead_end_ns = value.record.head.time_ns;
 	if (st && st->active && (flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
 		st->now.waits_for_own = 1;
+	if (vector && is_stacked(bio) &&
+	    bpf_map_update_elem(&stacked, &vector, &key, BPF_ANY) == 0) {
+		value.vector = vector;
+		stacked_used = 1;
+	}
 	missed = bpf_map_update_elem(&bios, &key, &value, BPF_NOEXIST);
 	before = missed ? bpf_map_lookup_elem(&bios, &key) : NULL;
 	if (before) {
@@ -421,7 +222,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	}
 	if (missed)
 		TOTAL_ADD(bios_missed, 1);
-	if (!data)
+	if (!data || above) /* what is below is the same bytes again */
 		return 0;
 	if (journal) {
 		TOTAL_ADD(bio_kernel_bytes, bytes);
@@ -439,6 +240,13 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	return 0;
 }
 
+/* SPLIT is a part of the bio PARENT from here on. */
+static __always_inline void bio_part(uint64_t split, uint64_t parent, struct bio_state *value)
+{
+	if (bpf_map_update_elem(&split_bios, &split, &parent, BPF_ANY) == 0)
+		__sync_fetch_and_add(&value->fragments, 1);
+}
+
 SEC("tp_btf/block_split")
 int BPF_PROG(on_split, struct bio *split)
 {
@@ -446,150 +254,50 @@ int BPF_PROG(on_split, struct bio *split)
 	uint64_t parent = (uint64_t)split->bi_private;
 	struct bio_state *value = bpf_map_lookup_elem(&bios, &parent);
 
-	if (value && bpf_map_update_elem(&split_bios, &key, &parent, BPF_ANY) == 0)
-		__sync_fetch_and_add(&value->fragments, 1);
-	return 0;
-}
-
-static __always_inline struct bio_state *bio_find(uint64_t *key)
-{
-	struct bio_state *value = bpf_map_lookup_elem(&bios, key);
-	uint64_t *parent;
-
 	if (value)
-		return value;
-	parent = bpf_map_lookup_elem(&split_bios, key);
-	if (!parent)
-		return NULL;
-	*key = *parent;
-	return bpf_map_lookup_elem(&bios, key);
-}
-
-static __always_inline void bio_end(uint64_t key, int32_t status, uint64_t now)
-{
-	uint64_t part = key;
-	struct bio_state *value = bio_find(&key);
-
-	if (part != key)
-		bpf_map_delete_elem(&split_bios, &part);
-	if (!value)
-		return;
-	if (status)
-		value->record.status = status;
-	if (__sync_fetch_and_add(&value->fragments, -1) > 1)
-		return;
-	value->record.head.end_ns = now;
-	bio_leave(key, value);
-	bpf_map_delete_elem(&bios, &key);
-}
-
-/* A walk over the bios merged into a request. */
-struct bio_walk {
-	struct bio *bio;
-	uint64_t now;
-	uint32_t bytes; /* completed and not yet given to a bio */
-	int32_t status; /* -errno */
-};
-
-/* One step of it, for bpf_loop: 1 ends the walk. */
-static long issue_step(uint32_t step, struct bio_walk *walk)
-{
-	struct bio *bio = walk->bio;
-	uint64_t key = (uint64_t)bio;
-	struct bio_state *value;
-
-	if (!key)
-		return 1;
-	value = bio_find(&key);
-	if (value && !value->record.issue_ns)
-		value->record.issue_ns = walk->now;
-	walk->bio = BPF_CORE_READ(bio, bi_next);
-	return 0;
-}
-
-SEC("tp_btf/block_rq_issue")
-int BPF_PROG(on_rq_issue, struct request *rq)
-{
-	struct bio_walk walk = { .bio = rq->bio, .now = bpf_ktime_get_ns() };
-
-	bpf_loop(MAX_MERGED, issue_step, &walk, 0);
-	return 0;
-}
-
-static long complete_step(uint32_t step, struct bio_walk *walk)
-{
-	struct bio *bio = walk->bio;
-	uint32_t bytes;
-
-	if (!bio)
-		return 1;
-	bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
-	if (bytes > walk->bytes)
-		return 1;
-	walk->bio = BPF_CORE_READ(bio, bi_next);
-	walk->bytes -= bytes;
-	bio_end((uint64_t)bio, walk->status, walk->now);
-	return walk->bytes == 0;
-}
-
-/* The piece of a request that the first of two programs has ended, by CPU. */
-struct ended {
-	uint64_t rq;
-	uint64_t bytes;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct ended);
-} ended SEC(".maps");
-
-/* Ends the bios that NR_BYTES cover, as the kernel does next. */
-static __always_inline int request_end(struct request *rq, blk_status_t error,
-				       unsigned int nr_bytes)
-{
-	struct bio_walk walk = {
-		.bio = rq->bio,
-		.now = bpf_ktime_get_ns(),
-		.bytes = nr_bytes,
-		.status = status_errno(error),
-	};
-
-	bpf_loop(MAX_MERGED, complete_step, &walk, 0);
+		bio_part(key, parent, value);
 	return 0;
 }
 
 /*
- * Runs in whatever context the interrupt found, also in the middle of itself (a hard interrupt over
- * the soft one): the kernel does not enter a program twice on one CPU and skips it then. Of two
- * programs the other one is free, and what the first has ended the second does not find any more.
+ * A stacked device hands a bio on as it is. Of the parts that it split off before, some kernels
+ * tell nothing but this. A partition is a device, too, but not yet queued to.
  */
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(on_rq_complete, struct request *rq, blk_status_t error, unsigned int nr_bytes)
+SEC("tp_btf/block_bio_remap")
+int BPF_PROG(on_bio_remap, struct bio *bio)
 {
-	uint32_t zero = 0;
-	struct ended *last = bpf_map_lookup_elem(&ended, &zero);
+	uint64_t key = (uint64_t)bio, below = LOWER_KEY(key), upper = key;
+	struct bio_state *above, value;
 
-	request_end(rq, error, nr_bytes);
-	if (last) {
-		last->bytes = nr_bytes;
-		last->rq = (uint64_t)rq;
-	}
-	return 0;
-}
-
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(on_rq_complete_nested, struct request *rq, blk_status_t error, unsigned int nr_bytes)
-{
-	uint32_t zero = 0;
-	struct ended *last = bpf_map_lookup_elem(&ended, &zero);
-
-	if (last && last->rq == (uint64_t)rq && last->bytes == nr_bytes) {
-		last->rq = 0; /* once only: the kernel uses requests again */
+	if (!stacked_used)
 		return 0;
+	above = bio_find(&upper);
+	if (!above) {
+		upper = (uint64_t)bio->bi_private;
+		above = bpf_map_lookup_elem(&bios, &upper);
+		if (!above || above->vector != (uint64_t)bio->bi_io_vec)
+			return 0;
+		bio_part(key, upper, above);
 	}
-	return request_end(rq, error, nr_bytes);
+	if (!above->vector)
+		return 0;
+	value = *above;
+	value.fragments = 1;
+	value.vector = 0;
+	value.upper = upper;
+	value.record.head.time_ns = bpf_ktime_get_ns();
+	value.record.issue_ns = 0;
+	value.record.dev = bio->bi_bdev->bd_dev;
+	value.record.sector = bio->bi_iter.bi_sector;
+	value.record.bytes = bio->bi_iter.bi_size;
+	value.record.op_flags |= ETA_BIO_LOWER;
+	if (value.shared) /* who owns which page is told above only */
+		TOTAL_ADD(shares_missed, value.record.bytes);
+	value.shared = 0;
+	remapped_used = 1;
+	if (bpf_map_update_elem(&bios, &below, &value, BPF_ANY))
+		TOTAL_ADD(bios_missed, 1);
+	return 0;
 }
 
 /* Drivers without requests: device mapper, md. */

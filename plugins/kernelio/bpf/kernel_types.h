@@ -44,8 +44,17 @@ struct mutex {
 	atomic_long_t owner;
 };
 
+struct block_device_operations {
+	void *submit_bio;
+};
+
+struct gendisk {
+	const struct block_device_operations *fops;
+};
+
 struct block_device {
 	dev_t bd_dev;
+	struct gendisk *bd_disk;
 };
 
 struct super_block {

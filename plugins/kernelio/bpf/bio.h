@@ -1,0 +1,189 @@
+/* Bios in flight: what is kept of one from its queue to its completion. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_BIO_H
+#define KERNELIO_BIO_H
+
+#include "shares.h"
+
+struct bio_state {
+	struct eta_bio_record record;
+	int32_t fragments; /* the bio itself and what was split off it */
+	uint32_t shared;   /* of several owners: see bio_shares */
+	uint64_t vector;   /* on a stacked device: its key in `stacked`; 0: none */
+	uint64_t upper;	   /* key of the bio that a stacked device made this one of; 0: none */
+};
+
+/*
+ * Stacked devices (device mapper, md, NVMe with several paths) pass a bio on to those below them:
+ * as clones, which share its vector of pages and are queued in whatever context, or the bio itself,
+ * which is remapped and not queued again. What the layer above told of a bio holds for those below.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, uint64_t); /* address of the vector */
+	__type(value, uint64_t);
+} stacked __weak SEC(".maps");
+
+/* Has a bio been queued to one, or been remapped? Else there is nothing to look up. */
+uint32_t stacked_used __weak;
+uint32_t remapped_used __weak;
+
+/* The key of a remapped bio as the device below has it: bios are aligned. */
+#define LOWER_KEY(key) ((key) + 1)
+#define MAX_LAYERS 3
+
+/* Bios in flight, by address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, uint64_t);
+	__type(value, struct bio_state);
+} bios __weak SEC(".maps");
+
+/* A part split off a bio -> that bio. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, uint64_t);
+	__type(value, uint64_t);
+} split_bios __weak SEC(".maps");
+
+/* A walk over the owners of a bio, leaving a record for each. */
+struct leave_walk {
+	struct bio_shares *shares;
+	struct eta_bio_record *record;
+};
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long leave_step(uint32_t i, struct leave_walk *walk)
+{
+	struct bio_shares *shares = walk->shares;
+	struct eta_bio_record *record = walk->record;
+	struct bio_share *share;
+
+	if (i >= shares->n || i >= MAX_SHARES)
+		return 1;
+	share = &shares->shares[i];
+	record->owner_pid = share->pid;
+	record->owner_tid = share->tid;
+	record->bytes = share->bytes;
+	if (i > 0)
+		record->op_flags |= ETA_BIO_SHARE;
+	record_leave(ETA_RECORD_BIO, record, sizeof(*record));
+	return 0;
+}
+
+/* The record of the bio KEY: one for each owner of its pages. */
+static __noinline int bio_leave(uint64_t key, struct bio_state *value)
+{
+	struct leave_walk walk = {};
+
+	if (!value)
+		return 0;
+	if (value->shared)
+		walk.shares = bpf_map_lookup_elem(&bio_shares, &key);
+	if (!walk.shares) {
+		record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
+		return 0;
+	}
+	walk.record = &value->record;
+	bpf_loop(MAX_SHARES, leave_step, &walk, 0);
+	bpf_map_delete_elem(&bio_shares, &key);
+	return 0;
+}
+
+static __always_inline struct bio_state *bio_find(uint64_t *key)
+{
+	struct bio_state *value = bpf_map_lookup_elem(&bios, key);
+	uint64_t *parent;
+
+	if (value)
+		return value;
+	parent = bpf_map_lookup_elem(&split_bios, key);
+	if (!parent)
+		return NULL;
+	*key = *parent;
+	return bpf_map_lookup_elem(&bios, key);
+}
+
+static __always_inline void bio_finish(uint64_t key, struct bio_state *value, uint64_t now)
+{
+	uint64_t vector = value->vector;
+
+	value->record.head.end_ns = now;
+	bio_leave(key, value);
+	if (vector)
+		bpf_map_delete_elem(&stacked, &vector);
+	bpf_map_delete_elem(&bios, &key);
+}
+
+/* The part KEY is issued to a device: those it was made of are on their way, too. */
+static __always_inline void bio_issued(struct bio_state *value, uint64_t now)
+{
+	for (int layer = 0; value && layer < MAX_LAYERS; layer++) {
+		uint64_t upper = value->upper;
+
+		if (!value->record.issue_ns)
+			value->record.issue_ns = now;
+		value = upper ? bpf_map_lookup_elem(&bios, &upper) : NULL;
+	}
+}
+
+static __always_inline void bio_end(uint64_t key, int32_t status, uint64_t now)
+{
+	uint64_t part = key, below = LOWER_KEY(key);
+	struct bio_state *value;
+
+	if (remapped_used) {
+		value = bpf_map_lookup_elem(&bios, &below);
+		if (value) {
+			value->record.status = status;
+			bio_finish(below, value, now);
+		}
+	}
+	value = bio_find(&key);
+	if (part != key)
+		bpf_map_delete_elem(&split_bios, &part);
+	if (!value)
+		return;
+	if (status)
+		value->record.status = status;
+	if (__sync_fetch_and_add(&value->fragments, -1) > 1)
+		return;
+	bio_finish(key, value, now);
+}
+
+/*
+ * What blk_status_to_errno makes of a status. X(status, errno); those of zones have moved between
+ * kernels and are EIO here.
+ */
+#define STATUSES(X)                                                                                \
+	X(1, 95)  /* not supported: EOPNOTSUPP */                                                  \
+	X(2, 110) /* timeout: ETIMEDOUT */                                                         \
+	X(3, 28)  /* no space: ENOSPC */                                                           \
+	X(4, 67)  /* transport: ENOLINK */                                                         \
+	X(5, 121) /* target: EREMOTEIO */                                                          \
+	X(6, 52)  /* reservation: EBADE */                                                         \
+	X(7, 61)  /* medium: ENODATA */                                                            \
+	X(8, 84)  /* protection: EILSEQ */                                                         \
+	X(9, 12)  /* resource: ENOMEM */                                                           \
+	X(12, 11) /* would block: EAGAIN */                                                        \
+	X(13, 16) /* device resource: EBUSY */
+
+static __always_inline int32_t status_errno(blk_status_t status)
+{
+	switch (status) {
+	case 0:
+		return 0;
+#define X(status, error)                                                                           \
+	case status:                                                                               \
+		return -error;
+		STATUSES(X)
+#undef X
+	default:
+		return -5; /* EIO */
+	}
+}
+
+#endif

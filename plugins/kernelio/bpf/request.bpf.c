@@ -1,0 +1,113 @@
+/* Requests: when the bios merged into one go to the device, and when they are done. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "bio.h"
+
+#define MAX_MERGED 128 /* bios walked per request */
+
+/* A walk over the bios merged into a request. */
+struct bio_walk {
+	struct bio *bio;
+	uint64_t now;
+	uint32_t bytes; /* completed and not yet given to a bio */
+	int32_t status; /* -errno */
+};
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long issue_step(uint32_t step, struct bio_walk *walk)
+{
+	struct bio *bio = walk->bio;
+	uint64_t key = (uint64_t)bio, below = LOWER_KEY(key);
+
+	if (!key)
+		return 1;
+	if (remapped_used)
+		bio_issued(bpf_map_lookup_elem(&bios, &below), walk->now);
+	bio_issued(bio_find(&key), walk->now);
+	walk->bio = BPF_CORE_READ(bio, bi_next);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_rq_issue, struct request *rq)
+{
+	struct bio_walk walk = { .bio = rq->bio, .now = bpf_ktime_get_ns() };
+
+	bpf_loop(MAX_MERGED, issue_step, &walk, 0);
+	return 0;
+}
+
+static long complete_step(uint32_t step, struct bio_walk *walk)
+{
+	struct bio *bio = walk->bio;
+	uint32_t bytes;
+
+	if (!bio)
+		return 1;
+	bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+	if (bytes > walk->bytes)
+		return 1;
+	walk->bio = BPF_CORE_READ(bio, bi_next);
+	walk->bytes -= bytes;
+	bio_end((uint64_t)bio, walk->status, walk->now);
+	return walk->bytes == 0;
+}
+
+/* The piece of a request that the first of two programs has ended, by CPU. */
+struct ended {
+	uint64_t rq;
+	uint64_t bytes;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct ended);
+} ended SEC(".maps");
+
+/* Ends the bios that NR_BYTES cover, as the kernel does next. */
+static __always_inline int request_end(struct request *rq, blk_status_t error,
+				       unsigned int nr_bytes)
+{
+	struct bio_walk walk = {
+		.bio = rq->bio,
+		.now = bpf_ktime_get_ns(),
+		.bytes = nr_bytes,
+		.status = status_errno(error),
+	};
+
+	bpf_loop(MAX_MERGED, complete_step, &walk, 0);
+	return 0;
+}
+
+/*
+ * Runs in whatever context the interrupt found, also in the middle of itself (a hard interrupt over
+ * the soft one): the kernel does not enter a program twice on one CPU and skips it then. Of two
+ * programs the other one is free, and what the first has ended the second does not find any more.
+ */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_rq_complete, struct request *rq, blk_status_t error, unsigned int nr_bytes)
+{
+	uint32_t zero = 0;
+	struct ended *last = bpf_map_lookup_elem(&ended, &zero);
+
+	request_end(rq, error, nr_bytes);
+	if (last) {
+		last->bytes = nr_bytes;
+		last->rq = (uint64_t)rq;
+	}
+	return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_rq_complete_nested, struct request *rq, blk_status_t error, unsigned int nr_bytes)
+{
+	uint32_t zero = 0;
+	struct ended *last = bpf_map_lookup_elem(&ended, &zero);
+
+	if (last && last->rq == (uint64_t)rq && last->bytes == nr_bytes) {
+		last->rq = 0; /* once only: the kernel uses requests again */
+		return 0;
+	}
+	return request_end(rq, error, nr_bytes);
+}
