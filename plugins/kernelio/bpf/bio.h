@@ -9,8 +9,8 @@ struct bio_state {
 	struct eta_bio_record record;
 	int32_t fragments; /* the bio itself and what was split off it */
 	uint32_t shared;   /* of several owners: see bio_shares */
-	uint64_t vector;   /* on a stacked device: its key in `stacked`; 0: none */
-	uint64_t upper;	   /* key of the bio that a stacked device made this one of; 0: none */
+	uint64_t vector;   /* on a stacked device: the address of its vector; else 0 */
+	uint64_t upper;	   /* key of the bio that stacked devices made this one of; 0: none */
 };
 
 /*
@@ -21,8 +21,8 @@ struct bio_state {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
-	__type(key, uint64_t); /* address of the vector */
-	__type(value, uint64_t);
+	__type(key, uint64_t);	 /* address of the vector */
+	__type(value, uint64_t); /* key of the bio at the top */
 } stacked __weak SEC(".maps");
 
 /* Has a bio been queued to one, or been remapped? Else there is nothing to look up. */
@@ -31,7 +31,6 @@ uint32_t remapped_used __weak;
 
 /* The key of a remapped bio as the device below has it: bios are aligned. */
 #define LOWER_KEY(key) ((key) + 1)
-#define MAX_LAYERS 3
 
 /* Bios in flight, by address. */
 struct {
@@ -110,24 +109,31 @@ static __always_inline struct bio_state *bio_find(uint64_t *key)
 static __always_inline void bio_finish(uint64_t key, struct bio_state *value, uint64_t now)
 {
 	uint64_t vector = value->vector;
+	uint64_t *top;
 
 	value->record.head.end_ns = now;
 	bio_leave(key, value);
-	if (vector)
-		bpf_map_delete_elem(&stacked, &vector);
+	if (vector) {
+		top = bpf_map_lookup_elem(&stacked, &vector);
+		if (top && *top == key)
+			bpf_map_delete_elem(&stacked, &vector);
+	}
 	bpf_map_delete_elem(&bios, &key);
 }
 
-/* The part KEY is issued to a device: those it was made of are on their way, too. */
+/* A bio is issued to a device: the one it was made of is on its way, too. */
 static __always_inline void bio_issued(struct bio_state *value, uint64_t now)
 {
-	for (int layer = 0; value && layer < MAX_LAYERS; layer++) {
-		uint64_t upper = value->upper;
+	uint64_t upper;
 
-		if (!value->record.issue_ns)
-			value->record.issue_ns = now;
-		value = upper ? bpf_map_lookup_elem(&bios, &upper) : NULL;
-	}
+	if (!value)
+		return;
+	if (!value->record.issue_ns)
+		value->record.issue_ns = now;
+	upper = value->upper;
+	value = upper ? bpf_map_lookup_elem(&bios, &upper) : NULL;
+	if (value && !value->record.issue_ns)
+		value->record.issue_ns = now;
 }
 
 static __always_inline void bio_end(uint64_t key, int32_t status, uint64_t now)

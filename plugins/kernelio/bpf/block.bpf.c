@@ -112,6 +112,14 @@ static __always_inline struct bio_state *upper_bio(uint64_t key, uint64_t vector
 	return bpf_map_lookup_elem(&bios, upper);
 }
 
+/* Room for one, which would be too much for the stack. A program does not enter itself on a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct bio_state);
+} queue_room SEC(".maps");
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
@@ -126,13 +134,20 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		uint32_t pid, tid;
 	} whose = { task->tgid, task->pid };
 	struct owner *owner = NULL;
-	struct bio_state value = {}, *before, *above;
+	static const struct bio_state none;
+	struct bio_state *value, *before, *above;
+	uint32_t zero = 0;
 	uint64_t vector = data ? (uint64_t)bio->bi_io_vec : 0;
+	uint64_t upper = 0;
+	uint32_t lane = 0;
 	bool journal = false;
 	struct file_key file = {};
 	long missed;
 
-	above = upper_bio(key, vector, &value.upper);
+	value = bpf_map_lookup_elem(&queue_room, &zero);
+	if (!value)
+		return 0;
+	above = upper_bio(key, vector, &upper);
 	if (st)
 		whose.tid = owner_tid(st);
 	else if (!above && (!(flags & ETA_BIO_WRITE) || !data))
@@ -168,7 +183,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		file.inode = above->record.inode;
 		file.dev = above->record.file_dev;
 		flags |= ETA_BIO_LOWER | (above->record.op_flags & ETA_BIO_DIRECT);
-		value.record.lane = above->record.lane;
+		lane = above->record.lane;
 	} else if (st && data && !inode && !(flags & ETA_BIO_META)) {
 		/* memory of no page cache: the program's (direct I/O), or the file system's own */
 		if (st->active) {
@@ -179,46 +194,50 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		} else if (st->direct.iocb) {
 			flags |= ETA_BIO_DIRECT;
 			file = st->direct.file;
-			value.record.lane = st->direct.lane;
+			lane = st->direct.lane;
 		}
 	} else if (st && data && !st->active && !(flags & ETA_BIO_WRITE)) {
-		value.record.lane = async_lane_of(st, &file);
+		lane = async_lane_of(st, &file);
 	}
 	if (!request_passes(st, &file, bio->bi_bdev->bd_dev, flags & ETA_BIO_WRITE))
 		return 0;
 
-	value.fragments = 1;
-	value.record.head.time_ns = bpf_ktime_get_ns();
-	value.record.head.type = ETA_RECORD_BIO;
-	value.record.head.units = sizeof(value.record) / ETA_UNIT_BYTES;
-	value.record.head.id = task->pid;
-	value.record.sector = bio->bi_iter.bi_sector;
-	value.record.inode = file.inode;
-	value.record.file_dev = file.dev;
-	value.record.pid = task->tgid;
-	value.record.dev = bio->bi_bdev->bd_dev;
-	value.record.bytes = bytes;
-	value.record.op_flags = flags;
-	value.record.owner_pid = whose.pid;
-	value.record.owner_tid = whose.tid;
+	*value = none;
+	value->upper = upper;
+	value->record.lane = lane;
+	value->fragments = 1;
+	value->record.head.time_ns = bpf_ktime_get_ns();
+	value->record.head.type = ETA_RECORD_BIO;
+	value->record.head.units = sizeof(value->record) / ETA_UNIT_BYTES;
+	value->record.head.id = task->pid;
+	value->record.sector = bio->bi_iter.bi_sector;
+	value->record.inode = file.inode;
+	value->record.file_dev = file.dev;
+	value->record.pid = task->tgid;
+	value->record.dev = bio->bi_bdev->bd_dev;
+	value->record.bytes = bytes;
+	value->record.op_flags = flags;
+	value->record.owner_pid = whose.pid;
+	value->record.owner_tid = whose.tid;
 	if (owner && owner->shared && file.inode)
-		value.shared = shares_find(bio, &file, owner, &value.record);
+		value->shared = shares_find(bio, &file, owner, &value->record);
 	if (st && st->active && st->now.readahead_ns && !(flags & ETA_BIO_WRITE))
-		st->now.readahead_end_ns = value.record.head.time_ns;
+		st->now.readahead_end_ns = value->record.head.time_ns;
 	if (st && st->active && (flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
 		st->now.waits_for_own = 1;
-	if (vector && is_stacked(bio) &&
-	    bpf_map_update_elem(&stacked, &vector, &key, BPF_ANY) == 0) {
-		value.vector = vector;
+	if (vector && is_stacked(bio)) {
+		value->vector = vector;
+		if (!above)
+			bpf_map_update_elem(&stacked, &vector, &key, BPF_ANY);
 		stacked_used = 1;
 	}
-	missed = bpf_map_update_elem(&bios, &key, &value, BPF_NOEXIST);
+	missed = bpf_map_update_elem(&bios, &key, value, BPF_NOEXIST);
 	before = missed ? bpf_map_lookup_elem(&bios, &key) : NULL;
 	if (before) {
 		/* its completion was not seen, and now its memory serves again */
 		TOTAL_ADD(completions_missed, 1);
 		bio_leave(key, before);
-		missed = bpf_map_update_elem(&bios, &key, &value, BPF_ANY);
+		missed = bpf_map_update_elem(&bios, &key, value, BPF_ANY);
 	}
 	if (missed)
 		TOTAL_ADD(bios_missed, 1);
@@ -284,7 +303,7 @@ int BPF_PROG(on_bio_remap, struct bio *bio)
 	value = *above;
 	value.fragments = 1;
 	value.vector = 0;
-	value.upper = upper;
+	value.upper = above->upper ?: upper;
 	value.record.head.time_ns = bpf_ktime_get_ns();
 	value.record.issue_ns = 0;
 	value.record.dev = bio->bi_bdev->bd_dev;
