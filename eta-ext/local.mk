@@ -84,6 +84,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/spool-expand.c \
 	eta-ext/spool-index.c \
 	eta-ext/spool-index-entries.c \
+	eta-ext/spool-regions.c \
 	eta-ext/spool-index.h \
 	eta-ext/spool-view.c \
 	eta-ext/spool-view.h \

@@ -355,7 +355,12 @@ struct eta_bio_record {
 	uint32_t file_dev; /* device of the inode's file system */
 	int32_t status;	   /* 0 or -errno */
 	uint32_t lane;	   /* of the owner's ASYNC_OP that it is for; 0: none */
-	uint32_t reserved[3];
+	/*
+	 * How many requests of others than its owner were on the disk when it was queued, and when
+	 * it was issued (65535: or more), and the owner of one of them, drawn by lot; 0: nobody.
+	 */
+	uint16_t ahead, issue_ahead;
+	uint32_t ahead_tid, issue_ahead_tid;
 };
 #define ETA_BIO_WRITE 1
 #define ETA_BIO_FLUSH 2

@@ -1,7 +1,6 @@
 /* One kernel operation and its spans, as the nested regions of the unified trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,12 +30,6 @@ struct expand_open {
 	unsigned in;
 };
 
-#define FS_SPANS                                                                                   \
-	(1u << ETA_SPAN_FS_READ | 1u << ETA_SPAN_FS_WRITE | 1u << ETA_SPAN_FS_SYNC |               \
-	 1u << ETA_SPAN_FS_WRITEPAGES)
-/* Work of the file system's own read and write functions. */
-#define FS_WORK                                                                                    \
-	(1u << ETA_SPAN_INODE_LOCK | 1u << ETA_SPAN_PAGECACHE_WRITE | 1u << ETA_SPAN_FS_DIRECT)
 /* Those functions as spans of their own. */
 #define FS_ITER (1u << ETA_SPAN_FS_READ | 1u << ETA_SPAN_FS_WRITE)
 
@@ -51,89 +44,6 @@ static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_RECLAIM] = IN_RECLAIM,
 	[ETA_SPAN_ALLOCATION] = IN_ALLOCATION,
 };
-
-/* ---- definitions ---- */
-
-static const char *const span_regions[ETA_N_SPANS] = {
-#define X(id, region) [ETA_SPAN_##id] = region,
-	ETA_SPANS(X)
-#undef X
-};
-
-/* "fs:sync_file" on ext4 is "fs:ext4_sync_file"; what is not in FS_SPANS is called the same on all.
- */
-static uint32_t fs_region(struct eta_trace *trace, const char *fs, const char *region)
-{
-	char name[128];
-
-	snprintf(name, sizeof(name), "fs:%s%s%s", fs, *fs ? "_" : "", region + strlen("fs:"));
-	return spool_region(trace, name);
-}
-
-static int define_fs(struct eta_trace *trace, struct index_fs *fs)
-{
-	const char *name = spool_fs_name(fs->magic);
-	bool ok = true;
-
-	for (int kind = 1; ok && kind < ETA_N_SPANS; kind++) {
-		if (!(fs->span_kinds & 1u << kind) || kind == ETA_SPAN_SLEEP)
-			continue;
-		fs->regions[kind] = FS_SPANS & 1u << kind
-					    ? fs_region(trace, name, span_regions[kind])
-					    : spool_region(trace, span_regions[kind]);
-		ok = fs->regions[kind] != ETA_NONE;
-	}
-	if (ok && fs->span_kinds & FS_WORK) {
-		fs->file_read = fs_region(trace, name, span_regions[ETA_SPAN_FS_READ]);
-		fs->file_write = fs_region(trace, name, span_regions[ETA_SPAN_FS_WRITE]);
-		ok = fs->file_read != ETA_NONE && fs->file_write != ETA_NONE;
-	}
-	return ok ? 0 : -ENOMEM;
-}
-
-int expand_define(struct eta_trace *trace, struct spool_index *index)
-{
-	const struct spool *spool = trace->data;
-	uint32_t kinds = 0;
-	enum eta_reason reason;
-	bool ok = true;
-	int rc = 0;
-
-	for (int kind = 1; kind < ETA_N_SPANS; kind++)
-		eta_region_name_split(span_regions[kind], &index->span_levels[kind], &reason);
-	index->span_levels[ETA_N_SPANS] = ETA_LEVEL_FS;
-	index->sleeps = spool->images[0].sleeps;
-	index->n_sleeps = spool->images[0].n_sleeps;
-	for (size_t i = 0; rc == 0 && i < index->n_fs; i++) {
-		rc = define_fs(trace, &index->fs[i]);
-		kinds |= index->fs[i].span_kinds;
-	}
-	if (rc || !(index->has_lanes ||
-		    kinds & (1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)))
-		return rc;
-	for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
-		char name[64];
-
-		if (level == ETA_LEVEL_USER || level == ETA_LEVEL_CPU)
-			continue; /* nobody sleeps there */
-		snprintf(name, sizeof(name), "%s:%s", eta_level_name((enum eta_level)level),
-			 span_regions[ETA_SPAN_SLEEP]);
-		index->regions.other_wait[level] = spool_region(trace, name);
-		ok = index->regions.other_wait[level] != ETA_NONE;
-	}
-	if (ok) {
-		index->regions.queue = spool_region(trace, "block:queue");
-		index->regions.device = spool_region(trace, "block:device");
-		index->regions.held_back = spool_region(trace, "block:held back");
-		index->regions.journal_commit = spool_region(trace, "fs:journal commit");
-		index->regions.page_lock = spool_region(trace, "pagecache:page lock");
-		ok = index->regions.queue != ETA_NONE && index->regions.device != ETA_NONE &&
-		     index->regions.held_back != ETA_NONE &&
-		     index->regions.journal_commit != ETA_NONE &&
-		     index->regions.page_lock != ETA_NONE;
-	}
-	return ok ? 0 : -ENOMEM;
-}
 
 /* ---- memory ---- */
 
@@ -308,13 +218,14 @@ static int close_region(struct expand *expand)
 }
 
 /* A region without any inside; nothing for ETA_NONE. */
-static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region)
+static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
+		uint32_t who)
 {
 	int rc;
 
 	if (region == ETA_NONE)
 		return 0;
-	rc = emit(expand, ETA_ENTER, begin_ns, region, 0);
+	rc = emit(expand, ETA_ENTER, begin_ns, region, who);
 	return rc ? rc : emit(expand, ETA_LEAVE, end_ns, region, 0);
 }
 
@@ -350,6 +261,22 @@ static enum request_state state_at(const struct expand_bio *bios, size_t n, uint
 			state = own;
 	}
 	return state;
+}
+
+/* Who was ahead of the thread's requests that are in STATE at NOW_NS: of the first one that tells.
+ */
+static uint32_t who_ahead(const struct expand_bio *bios, size_t n, uint64_t now_ns,
+			  enum request_state state)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool queued = bios[i].issue_ns > now_ns;
+		uint32_t who = queued ? bios[i].queue_who : bios[i].device_who;
+
+		if (who && queued == (state == QUEUED) && bios[i].queue_ns <= now_ns &&
+		    (!bios[i].end_ns || bios[i].end_ns > now_ns))
+			return who;
+	}
+	return 0;
 }
 
 /*
@@ -398,14 +325,16 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		if (next == HELD_BACK && until_ns == span->end_ns && !expand->asynchronous)
 			next = state_after_last(expand, bios, n, now_ns, span->end_ns);
 		if (next != state && state_ns > from_ns) {
-			rc = leaf(expand, from_ns, state_ns, regions[state]);
+			rc = leaf(expand, from_ns, state_ns, regions[state],
+				  who_ahead(bios, n, from_ns, state));
 			from_ns = state_ns;
 		}
 		state = next;
 		state_ns = now_ns = until_ns;
 	}
 	if (rc == 0 && state_ns > from_ns)
-		rc = leaf(expand, from_ns, state_ns, regions[state]);
+		rc = leaf(expand, from_ns, state_ns, regions[state],
+			  who_ahead(bios, n, from_ns, state));
 	return rc;
 }
 
@@ -443,7 +372,7 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 		return 0;
 	region = span->kind == ETA_SPAN_SLEEP ? sleep_region(expand, span) : ETA_NONE;
 	if (region != ETA_NONE && !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n)))
-		return leaf(expand, span->begin_ns, span->end_ns, region);
+		return leaf(expand, span->begin_ns, span->end_ns, region, 0);
 	if (span->flags & ETA_SPAN_IOWAIT) {
 		/* writeback that others do */
 		if ((around->in & (IN_WRITEBACK_WAIT | IN_SYNC)) == IN_WRITEBACK_WAIT &&
@@ -457,7 +386,7 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 		region = expand->index->regions.journal_commit;
 	else
 		region = expand->index->regions.other_wait[around->level];
-	return leaf(expand, span->begin_ns, span->end_ns, region);
+	return leaf(expand, span->begin_ns, span->end_ns, region, 0);
 }
 
 static int expand_span(struct expand *expand, const struct index_fs *fs, struct expand_span span,

@@ -95,9 +95,14 @@ const struct index_fs *index_find_fs(const struct spool_index *index, uint32_t d
 
 /* ---- one operation as nested regions (spool-expand.c) ---- */
 
+/* Work of the file system's own read and write functions. */
+#define FS_WORK                                                                                    \
+	(1u << ETA_SPAN_INODE_LOCK | 1u << ETA_SPAN_PAGECACHE_WRITE | 1u << ETA_SPAN_FS_DIRECT)
+
 /* A block request of the thread, or made for it, that may be in flight. */
 struct expand_bio {
 	uint64_t queue_ns, issue_ns, end_ns; /* 0: not seen */
+	uint32_t queue_who, device_who;	     /* who was ahead of it there; 0: nobody known */
 };
 
 struct expand {
@@ -121,7 +126,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 		     const struct expand_bio *bios, size_t n_bios);
 void expand_free(struct expand *expand);
 
-/* Defines what the regions of INDEX's operations are called. */
+/* Defines what the regions of INDEX's operations are called (spool-regions.c). */
 int expand_define(struct eta_trace *trace, struct spool_index *index);
 
 #endif

@@ -19,7 +19,8 @@ Op = collections.namedtuple(
     "Op", "name kind pid tid dev inode offset size ret flags spans_lost begin end spans")
 Span = collections.namedtuple("Span", "kind begin end flags count who object")
 Bio = collections.namedtuple(
-    "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status lane")
+    "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status lane "
+    "ahead issue_ahead ahead_tid issue_ahead_tid")
 # submitted, completed later; no other of the same (tid, lane) overlaps it
 Async = collections.namedtuple(
     "Async", "name kind pid tid lane dev inode offset size ret flags begin end")
@@ -88,10 +89,10 @@ class KernelSpool:
                                      None if offset == spool.OFFSET_UNKNOWN else offset,
                                      size, ret, op_flags, time, end))
         elif kind == BIO:
-            issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status, lane = \
-                struct.unpack_from("=QQQIIIIIIIiI", data, at + 24)
+            issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status, lane, *ahead = \
+                struct.unpack_from("=QQQIIIIIIIiIHHII", data, at + 24)
             self.bios.append(Bio(time, issue, end, sector, inode, pid, ident, dev, size, bflags,
-                                 opid, otid, fdev, status, lane))
+                                 opid, otid, fdev, status, lane, *ahead))
         elif kind == FILE:
             dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
             path = data[at + 56:at + 56 + n].decode()

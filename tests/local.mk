@@ -245,9 +245,9 @@ kernel_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py
 kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
-	tests/cases/kernel-locks.py tests/cases/kernel-loss.py tests/cases/kernel-owner.py \
-	tests/cases/kernel-reasons.py tests/cases/kernel-namespace.py tests/cases/kernel-skip.py \
-	tests/cases/record-namespaces.py
+	tests/cases/kernel-ahead.py tests/cases/kernel-locks.py tests/cases/kernel-loss.py \
+	tests/cases/kernel-owner.py tests/cases/kernel-reasons.py tests/cases/kernel-namespace.py \
+	tests/cases/kernel-skip.py tests/cases/record-namespaces.py
 kernel_tests += tests/cases/kernel-backends.py
 kernel_tests += tests/cases/merge-eztrace-builtin.py
 endif

@@ -270,10 +270,7 @@ uint64_t collect_open_bios(struct kernelio *k)
 {
 	int fd = bpf_map__fd(k->bpf->maps.bios);
 	uint64_t key, *before = NULL, n = 0;
-	struct {
-		struct eta_bio_record record;
-		uint64_t fragments;
-	} value;
+	struct bio_state value;
 
 	while (bpf_map_get_next_key(fd, before, &key) == 0) {
 		before = &key;

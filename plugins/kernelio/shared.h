@@ -199,4 +199,22 @@ struct kernelio_file {
 	char names[KERNELIO_PATH_BYTES + 256];
 };
 
+/* Where a request is counted: see bpf/ahead.h. */
+struct counted {
+	uint32_t disk;	/* index */
+	uint32_t place; /* 1 + index of its owners; 0: not counted */
+	uint32_t tid;
+	uint32_t zero;
+};
+
+/* A request in flight: value of the map `bios`. */
+struct bio_state {
+	struct eta_bio_record record;
+	int32_t fragments; /* the bio itself and what was split off it */
+	uint32_t shared;   /* of several owners: see bio_shares */
+	uint64_t vector;   /* on a stacked device: the address of its vector; else 0 */
+	uint64_t upper;	   /* key of the bio that stacked devices made this one of; 0: none */
+	struct counted counted;
+};
+
 #endif

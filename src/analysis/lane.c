@@ -233,6 +233,26 @@ static int stretch_begins(struct sweep *s, struct lane *l)
 	return sweep_push(s, boundary_of(s, l, LANE_ENDS, l->next_ns));
 }
 
+/*
+ * The kernel said who had a request on the device. Where that one's requests are in the trace, they
+ * and those of all others speak for themselves. Is there such a one?
+ */
+static bool name_ahead(struct sweep *s, struct lane *l, const struct stretch *st, bool others,
+		       uint64_t now)
+{
+	uint32_t location;
+
+	if (!st->who || st->who == s->engine->defs->locations[l->location].tid)
+		return false;
+	location = sweep_location(s->plan, l->location, st->who, now);
+	if (others && location != ETA_NONE && s->plan->lane_of[location] != LANE_NONE)
+		return true;
+	if (l->lost_cells >> st->cell & 1)
+		weight_name(s, l, (enum cell)st->cell,
+			    location == ETA_NONE ? CULPRIT_FOREIGN | st->who : location, st->ns);
+	return true;
+}
+
 static int stretch_ends(struct sweep *s, struct lane *l)
 {
 	const struct stretch *st = &l->op.stretches[l->next - 1];
@@ -241,7 +261,9 @@ static int stretch_ends(struct sweep *s, struct lane *l)
 	if (cell_table[st->cell].group == GROUP_NATURE) {
 		wait_end(s, l, now);
 	} else {
-		if (watch_end(s, l, now))
+		bool others = watch_end(s, l, now);
+
+		if (name_ahead(s, l, st, others, now) || others)
 			stretch_is_contended(l, l->next - 1);
 		l->met_any |= l->fs_wide && l->contended[l->next - 1];
 		if (st->cell == CELL_BLOCK_HELD_BACK)

@@ -9,11 +9,11 @@
 
 /* ---- time ---- */
 
-static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t what)
+static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t what, uint32_t who)
 {
 	struct stretch *last = w->op.n_stretches ? &w->op.stretches[w->op.n_stretches - 1] : NULL;
 
-	if (last && last->cell == cell && last->what == what) {
+	if (last && last->cell == cell && last->what == what && last->who == who) {
 		last->ns += ns;
 		return 0;
 	}
@@ -26,7 +26,7 @@ static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t wha
 		w->op.stretches = p;
 		w->stretch_room = room;
 	}
-	w->op.stretches[w->op.n_stretches++] = (struct stretch){ ns, what, (uint8_t)cell };
+	w->op.stretches[w->op.n_stretches++] = (struct stretch){ ns, what, who, (uint8_t)cell };
 	return 0;
 }
 
@@ -42,7 +42,8 @@ static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell ce
 		what = who;
 	else if (cell_table[cell].group == GROUP_DEVICE && w->in_flight_end_ns > begin)
 		what = w->bio_dev;
-	return stretch_add(w, end - begin, cell, what);
+	return stretch_add(w, end - begin, cell, what,
+			   cell_table[cell].group == GROUP_DEVICE ? who : 0);
 }
 
 /*

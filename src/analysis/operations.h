@@ -44,6 +44,7 @@ struct stretch {
 	 * that others cause by nature: tid of who held the lock or had the CPU, 0: not known.
 	 */
 	uint32_t what;
+	uint32_t who; /* on a device's account: tid of who had a request ahead, 0: not known */
 	uint8_t cell; /* enum cell */
 };
 

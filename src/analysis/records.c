@@ -9,13 +9,16 @@
  * Operation: begin, duration, tally | file << 32, the fields below with the number of half words
  * that stretches take << 32, [bytes << 2 | mode,] then a half word for each stretch: ns | cell <<
  * NS_BITS | LONG | WHAT. Where LONG is set the higher bits of ns follow, where WHAT is what it is
- * about. Request: begin, end, device | owner << 32.
+ * about: of a device, with WHO the tid of who was ahead follows. Request: begin, end, device |
+ * owner
+ * << 32.
  */
 #define NS_BITS 24 /* 16 ms: few stretches are longer */
 #define NS_MASK ((1u << NS_BITS) - 1)
 #define CELL_MASK 0x3f
 #define LONG (1u << 30)
 #define WHAT (1u << 31)
+#define WHO (1u << 31) /* a device has DEV_BITS */
 
 #define DEV_BITS 24
 #define DIRTIES (1ull << 30)
@@ -38,17 +41,19 @@ static void put_half(struct half_writer *h, uint32_t half)
 
 static uint32_t halves_of(const struct stretch *s)
 {
-	return 1 + (s->ns > NS_MASK) + (s->what != 0);
+	return 1 + (s->ns > NS_MASK) + (s->what || s->who) + (s->who != 0);
 }
 
 static void put_stretch(struct half_writer *h, const struct stretch *s, uint32_t what)
 {
 	put_half(h, ((uint32_t)s->ns & NS_MASK) | (uint32_t)s->cell << NS_BITS |
-			    (s->ns > NS_MASK ? LONG : 0) | (s->what ? WHAT : 0));
+			    (s->ns > NS_MASK ? LONG : 0) | (s->what || s->who ? WHAT : 0));
 	if (s->ns > NS_MASK)
 		put_half(h, (uint32_t)(s->ns >> NS_BITS));
-	if (s->what)
-		put_half(h, what);
+	if (s->what || s->who)
+		put_half(h, what | (s->who ? WHO : 0));
+	if (s->who)
+		put_half(h, s->who);
 }
 
 int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t tally,
@@ -79,6 +84,8 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 		if (what && cell_table[s->cell].group == GROUP_DEVICE &&
 		    dev_of(arg, what, &what) < 0)
 			return -ENOMEM;
+		if (what == 0 && s->who)
+			what = dev;
 		put_stretch(&h, s, what);
 	}
 	if (h.half)
@@ -159,6 +166,11 @@ int operation_unspill_stretches(struct spill_reader *r, struct operation_record 
 			s->ns |= (uint64_t)get_half(&h) << NS_BITS;
 		if (half & WHAT && h.left)
 			s->what = get_half(&h);
+		s->who = 0;
+		if (s->what & WHO && cell_table[s->cell].group == GROUP_DEVICE && h.left) {
+			s->what &= ~WHO;
+			s->who = get_half(&h);
+		}
 		if (op->cells & 1ull << s->cell)
 			op->ns[s->cell] += s->ns;
 		else

@@ -38,6 +38,9 @@ static ssize_t print(struct eta_trace *trace, uint32_t location, char *text, siz
 				e->kind <= ETA_LEAVE ? defs->regions[e->region].name : "",
 				(unsigned long long)e->time_ns,
 				e->has & ETA_EVENT_TRUNCATED ? "!" : "");
+			if (regions_only && e->has & ETA_HAS_WHO && used < room)
+				used += (size_t)snprintf(text + used, room - used, "~%llu",
+							 (unsigned long long)e->who);
 		}
 	eta_cursor_close(cursor);
 	return n;

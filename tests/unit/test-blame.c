@@ -334,6 +334,62 @@ static void requests_ahead(void **state)
 	finish(t, r);
 }
 
+/* Reads of 40 at the device, then one of 490 that WHO had a request ahead of. */
+static void reads_behind(struct eta_trace *t, uint32_t l, uint32_t who)
+{
+	for (uint64_t at = 0; at < 10000; at += 1000) {
+		uint64_t ns = at < 9000 ? 50 : 500;
+
+		memory_enter(t, l, at, "vfs:sys_read");
+		request(t, l, at + 5, at + ns - 5, at + 1);
+		wait_for(t, l, at + 5, at + ns - 5, "block:device", at < 9000 ? 0 : who);
+		memory_leave(t, l, at + ns, "vfs:sys_read");
+	}
+}
+
+/* Requests of a task that is not in the trace: the kernel alone knows that anybody was there. */
+static void foreign_request(void **state)
+{
+	struct eta_trace *t = memory_trace_new("foreign request");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	reads_behind(t, a, 4711);
+	request(t, b, 8900, 9300, 20000); /* there, too: but the draw fell on the other one */
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 450);
+	assert_int_equal(blamed(r, a, 4711)->ns, 450);
+	assert_int_equal(blamed(r, a, 4711)->named_ns, 450);
+	finish(t, r);
+
+	t = memory_trace_new("nobody else");
+	a = memory_thread(t, 1, 1);
+	reads_behind(t, a, 1); /* itself is nobody else */
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 0);
+	finish(t, r);
+}
+
+/* Whose requests are in the trace: all of them share it, not the one that was drawn. */
+static void drawn_request(void **state)
+{
+	struct eta_trace *t = memory_trace_new("drawn request");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), c = memory_thread(t, 1, 3);
+	struct analysis *r;
+
+	(void)state;
+	reads_behind(t, a, 2);
+	request(t, b, 8900, 9305, 20000);
+	request(t, c, 8900, 9155, 20001);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 450);
+	assert_int_equal(blamed(r, a, 2)->ns, 300);
+	assert_int_equal(blamed(r, a, 3)->ns, 150);
+	assert_int_equal(blamed(r, a, 3)->named_ns, 150);
+	finish(t, r);
+}
+
 /* ---- pieces of time ---- */
 
 /*
@@ -372,12 +428,13 @@ static void pieces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares),	cmocka_unit_test(shares_of_many),
-		cmocka_unit_test(g8_overlap),	cmocka_unit_test(culprits_and_rest),
-		cmocka_unit_test(unknown_file), cmocka_unit_test(g8_nobody),
-		cmocka_unit_test(g8_ties),	cmocka_unit_test(lock_holder),
-		cmocka_unit_test(foreign_task), cmocka_unit_test(chain),
-		cmocka_unit_test(cycle),	cmocka_unit_test(requests_ahead),
+		cmocka_unit_test(shares),	   cmocka_unit_test(shares_of_many),
+		cmocka_unit_test(g8_overlap),	   cmocka_unit_test(culprits_and_rest),
+		cmocka_unit_test(unknown_file),	   cmocka_unit_test(g8_nobody),
+		cmocka_unit_test(g8_ties),	   cmocka_unit_test(lock_holder),
+		cmocka_unit_test(foreign_task),	   cmocka_unit_test(chain),
+		cmocka_unit_test(cycle),	   cmocka_unit_test(requests_ahead),
+		cmocka_unit_test(foreign_request), cmocka_unit_test(drawn_request),
 		cmocka_unit_test(pieces),
 	};
 

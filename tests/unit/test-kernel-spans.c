@@ -29,6 +29,7 @@ struct expansion {
 	struct {
 		uint64_t queue_ns, issue_ns, end_ns;
 		bool by_another; /* a kernel thread writes back what this one dirtied */
+		uint32_t queue_who, device_who; /* who was ahead */
 	} bios[4];
 	const char *expected; /* without the system call itself, I/O events left out */
 	uint64_t bad;
@@ -118,7 +119,7 @@ static const struct expansion expansions[] = {
 	    S(RUN_QUEUE, 140, 145, 0, 9) },
 	  { { 115, 116, 130 } },
 	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:device@120 -block:device@130 "
-	  "+cpu:wake-up@130 -cpu:wake-up@140 +cpu:run queue@140 -cpu:run queue@145 "
+	  "+cpu:wake-up@130 -cpu:wake-up@140 +cpu:run queue@140~9 -cpu:run queue@145 "
 	  "-fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
 	  0 },
 	{ "waking up from the wait for a lock is part of that",
@@ -126,6 +127,23 @@ static const struct expansion expansions[] = {
 	  { S(FILE_POSITION_LOCK, 110, 150), S(SLEEP, 112, 140), S(WAKE_UP, 140, 150) },
 	  { { 0 } },
 	  "+vfs:file position lock@110 -vfs:file position lock@150",
+	  0 },
+	{ "who was ahead, in the queue and at the device",
+	  SYS_READ,
+	  { S(FS_DIRECT, 110, 190), S(SLEEP, 120, 180, IOWAIT) },
+	  { { 115, 150, 180, .queue_who = 50, .device_who = 51 } },
+	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:queue@120~50 -block:queue@150 "
+	  "+block:device@150~51 -block:device@180 -fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
+	  0 },
+	{ "ahead of one request, not of the other; one whose issue was not seen",
+	  SYS_READ,
+	  { S(FS_DIRECT, 110, 190), S(SLEEP, 120, 150, IOWAIT), S(SLEEP, 160, 180, IOWAIT) },
+	  { { 115, 116, 150 },
+	    { 117, 118, 150, .queue_who = 50, .device_who = 51 },
+	    { 155, 0, 180, .queue_who = 52 } },
+	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:device@120~51 "
+	  "-block:device@150 +block:device@160~52 -block:device@180 -fs:iomap_dio_rw@190 "
+	  "-fs:ext4_file_read_iter@190",
 	  0 },
 	{ "sleep takes the level around it",
 	  SYS_READ,
@@ -327,6 +345,8 @@ static void run_expansion(const struct expansion *e)
 			.dev = PLAIN_DEV,
 			.owner_pid = 7,
 			.owner_tid = 8,
+			.ahead_tid = e->bios[i].queue_who,
+			.issue_ahead_tid = e->bios[i].device_who,
 		};
 
 		if (e->bios[i].by_another)

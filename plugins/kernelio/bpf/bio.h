@@ -3,15 +3,9 @@
 #ifndef KERNELIO_BIO_H
 #define KERNELIO_BIO_H
 
+#include "ahead.h"
 #include "shares.h"
-
-struct bio_state {
-	struct eta_bio_record record;
-	int32_t fragments; /* the bio itself and what was split off it */
-	uint32_t shared;   /* of several owners: see bio_shares */
-	uint64_t vector;   /* on a stacked device: the address of its vector; else 0 */
-	uint64_t upper;	   /* key of the bio that stacked devices made this one of; 0: none */
-};
+#include "status.h"
 
 /*
  * Stacked devices (device mapper, md, NVMe with several paths) pass a bio on to those below them:
@@ -112,6 +106,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 	uint64_t *top;
 
 	value->record.head.end_ns = now;
+	disk_uncount(&value->counted);
 	bio_leave(key, value);
 	if (vector) {
 		top = bpf_map_lookup_elem(&stacked, &vector);
@@ -121,6 +116,14 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 	bpf_map_delete_elem(&bios, &key);
 }
 
+static __always_inline void bio_issue(struct bio_state *value, uint64_t now)
+{
+	if (value->record.issue_ns)
+		return;
+	value->record.issue_ns = now;
+	ahead_issue(&value->record, &value->counted, now);
+}
+
 /* A bio is issued to a device: the one it was made of is on its way, too. */
 static __always_inline void bio_issued(struct bio_state *value, uint64_t now)
 {
@@ -128,12 +131,11 @@ static __always_inline void bio_issued(struct bio_state *value, uint64_t now)
 
 	if (!value)
 		return;
-	if (!value->record.issue_ns)
-		value->record.issue_ns = now;
+	bio_issue(value, now);
 	upper = value->upper;
 	value = upper ? bpf_map_lookup_elem(&bios, &upper) : NULL;
-	if (value && !value->record.issue_ns)
-		value->record.issue_ns = now;
+	if (value)
+		bio_issue(value, now);
 }
 
 static __always_inline void bio_end(uint64_t key, int32_t status, uint64_t now)
@@ -151,45 +153,15 @@ static __always_inline void bio_end(uint64_t key, int32_t status, uint64_t now)
 	value = bio_find(&key);
 	if (part != key)
 		bpf_map_delete_elem(&split_bios, &part);
-	if (!value)
+	if (!value) {
+		foreign_end(part);
 		return;
+	}
 	if (status)
 		value->record.status = status;
 	if (__sync_fetch_and_add(&value->fragments, -1) > 1)
 		return;
 	bio_finish(key, value, now);
-}
-
-/*
- * What blk_status_to_errno makes of a status. X(status, errno); those of zones have moved between
- * kernels and are EIO here.
- */
-#define STATUSES(X)                                                                                \
-	X(1, 95)  /* not supported: EOPNOTSUPP */                                                  \
-	X(2, 110) /* timeout: ETIMEDOUT */                                                         \
-	X(3, 28)  /* no space: ENOSPC */                                                           \
-	X(4, 67)  /* transport: ENOLINK */                                                         \
-	X(5, 121) /* target: EREMOTEIO */                                                          \
-	X(6, 52)  /* reservation: EBADE */                                                         \
-	X(7, 61)  /* medium: ENODATA */                                                            \
-	X(8, 84)  /* protection: EILSEQ */                                                         \
-	X(9, 12)  /* resource: ENOMEM */                                                           \
-	X(12, 11) /* would block: EAGAIN */                                                        \
-	X(13, 16) /* device resource: EBUSY */
-
-static __always_inline int32_t status_errno(blk_status_t status)
-{
-	switch (status) {
-	case 0:
-		return 0;
-#define X(status, error)                                                                           \
-	case status:                                                                               \
-		return -error;
-		STATUSES(X)
-#undef X
-	default:
-		return -5; /* EIO */
-	}
 }
 
 #endif

@@ -151,7 +151,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	if (st)
 		whose.tid = owner_tid(st);
 	else if (!above && (!(flags & ETA_BIO_WRITE) || !data))
-		return 0; /* only writes of others can be on behalf of a traced thread */
+		goto foreign; /* only writes of others can be on behalf of a traced thread */
 	if (inode) {
 		file.inode = BPF_CORE_READ(inode, i_ino);
 		file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -174,7 +174,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	if (!st) {
 		journal = !above && !file.inode && is_journal(task, bio->bi_bdev->bd_dev);
 		if (!owner && !journal && !above)
-			return 0;
+			goto foreign;
 		helper_tell(task);
 	}
 	if (above) {
@@ -200,7 +200,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		lane = async_lane_of(st, &file);
 	}
 	if (!request_passes(st, &file, bio->bi_bdev->bd_dev, flags & ETA_BIO_WRITE))
-		return 0;
+		goto foreign;
 
 	*value = none;
 	value->upper = upper;
@@ -221,6 +221,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	value->record.owner_tid = whose.tid;
 	if (owner && owner->shared && file.inode)
 		value->shared = shares_find(bio, &file, owner, &value->record);
+	ahead_begin(bio, &value->record, &value->counted);
 	if (st && st->active && st->now.readahead_ns && !(flags & ETA_BIO_WRITE))
 		st->now.readahead_end_ns = value->record.head.time_ns;
 	if (st && st->active && (flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
@@ -236,11 +237,14 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	if (before) {
 		/* its completion was not seen, and now its memory serves again */
 		TOTAL_ADD(completions_missed, 1);
+		disk_uncount(&before->counted);
 		bio_leave(key, before);
 		missed = bpf_map_update_elem(&bios, &key, value, BPF_ANY);
 	}
-	if (missed)
+	if (missed) {
 		TOTAL_ADD(bios_missed, 1);
+		disk_uncount(&value->counted);
+	}
 	if (!data || above) /* what is below is the same bytes again */
 		return 0;
 	if (journal) {
@@ -256,6 +260,9 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	} else {
 		TOTAL_ADD(bio_read_bytes, bytes);
 	}
+	return 0;
+foreign:
+	foreign_begin(bio, task);
 	return 0;
 }
 
@@ -313,6 +320,10 @@ int BPF_PROG(on_bio_remap, struct bio *bio)
 	if (value.shared) /* who owns which page is told above only */
 		TOTAL_ADD(shares_missed, value.record.bytes);
 	value.shared = 0;
+	/* who is ahead below has not been looked for */
+	value.counted.place = 0;
+	value.record.ahead = value.record.issue_ahead = 0;
+	value.record.ahead_tid = value.record.issue_ahead_tid = 0;
 	remapped_used = 1;
 	if (bpf_map_update_elem(&bios, &below, &value, BPF_ANY))
 		TOTAL_ADD(bios_missed, 1);

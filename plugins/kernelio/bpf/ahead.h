@@ -1,0 +1,217 @@
+/* Whose requests are on a disk when another comes: those that are ahead of it. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_AHEAD_H
+#define KERNELIO_AHEAD_H
+
+#include "state.h"
+
+#define DISK_OWNERS 16		      /* a power of two */
+#define AHEAD_STALE_NS 10000000000ULL /* completions of requests from before were not told */
+#define AHEAD_QUEUED_NS 10000	      /* who was ahead before that, still is */
+
+struct disk_owner {
+	uint32_t tid;
+	int32_t n; /* of its requests, from being queued to completion */
+	uint64_t last_ns;
+};
+
+/* One that a traced thread has used; partitions share its queue. */
+struct disk {
+	uint64_t gendisk; /* its address */
+	int32_t n;	  /* as counted below; 0: nobody can be ahead */
+	/* of owners without a place here, the requests are not counted */
+	struct disk_owner owners[DISK_OWNERS];
+};
+
+/* By hash of the address; of two with the same one the first counts, while it has requests. */
+#define DISKS 64 /* a power of two */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, DISKS);
+	__type(key, uint32_t);
+	__type(value, struct disk);
+} disks __weak SEC(".maps");
+
+/* Requests on those disks that are not recorded, by bio. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, uint64_t);
+	__type(value, struct counted);
+} foreign_bios __weak SEC(".maps");
+
+/* There has been one: completions look for it. */
+uint32_t foreign_seen __weak;
+
+/* The disk of BIO, and through INDEX its place; NULL where it has none. TAKE: let it have one. */
+static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t *index)
+{
+	uint64_t gendisk = (uint64_t)bio->bi_bdev->bd_disk;
+	struct disk *disk;
+
+	*index = (gendisk >> 11 ^ gendisk >> 17) & (DISKS - 1);
+	disk = bpf_map_lookup_elem(&disks, index);
+	if (!disk || disk->gendisk == gendisk)
+		return disk;
+	if (!take || disk->n > 0)
+		return NULL;
+	disk->gendisk = gendisk;
+	return disk;
+}
+
+/*
+ * Counts a request of TID on DISK: 1 + its place, 0 where there was none. Two CPUs may take one
+ * place at once: then it is counted under the other's name.
+ */
+static __noinline uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
+{
+	struct disk_owner *owner;
+	uint32_t place = 0;
+
+	if (!disk)
+		return 0;
+	for (uint32_t i = 0; i < DISK_OWNERS; i++) {
+		uint32_t at = (tid + i) & (DISK_OWNERS - 1);
+
+		owner = &disk->owners[at];
+		if (owner->tid == tid) {
+			place = 1 + at;
+			break;
+		}
+		if (!place && (owner->n <= 0 || now - owner->last_ns > AHEAD_STALE_NS))
+			place = 1 + at;
+	}
+	if (!place)
+		return 0;
+	owner = &disk->owners[(place - 1) & (DISK_OWNERS - 1)];
+	/* CPUs in each other's way, and completions that were not told, must not add up */
+	if (disk->n < 0)
+		disk->n = 0;
+	if (owner->n < 0)
+		owner->n = 0;
+	if (owner->n > 0 && now - owner->last_ns > AHEAD_STALE_NS) {
+		__sync_fetch_and_add(&disk->n, -owner->n);
+		owner->n = 0;
+	}
+	owner->tid = tid;
+	owner->last_ns = now;
+	__sync_fetch_and_add(&owner->n, 1);
+	__sync_fetch_and_add(&disk->n, 1);
+	return place;
+}
+
+/* A request that was counted has completed, or is known to have done so. */
+static __always_inline void disk_uncount(const struct counted *counted)
+{
+	struct disk_owner *owner;
+	struct disk *disk;
+
+	if (!counted->place)
+		return;
+	disk = bpf_map_lookup_elem(&disks, &counted->disk);
+	if (!disk)
+		return;
+	owner = &disk->owners[(counted->place - 1) & (DISK_OWNERS - 1)];
+	if (owner->tid != counted->tid || owner->n <= 0)
+		return; /* given up as stale */
+	__sync_fetch_and_add(&owner->n, -1);
+	__sync_fetch_and_add(&disk->n, -1);
+}
+
+/*
+ * How many requests of others than TID are on DISK, and through WHO the owner of one of them. Which
+ * one is left to chance, so that over many requests each has its share.
+ */
+static __noinline uint32_t disk_ahead(struct disk *disk, uint32_t tid, uint64_t now, uint32_t *who)
+{
+	uint32_t sum = 0, chosen;
+
+	if (!disk || !who || disk->n <= 0)
+		return 0;
+	for (uint32_t i = 0; i < DISK_OWNERS; i++) {
+		struct disk_owner *owner = &disk->owners[i];
+
+		if (owner->tid != tid && owner->n > 0 && now - owner->last_ns <= AHEAD_STALE_NS)
+			sum += owner->n;
+	}
+	if (!sum)
+		return 0;
+	chosen = bpf_get_prandom_u32() % sum;
+	for (uint32_t i = 0; i < DISK_OWNERS; i++) {
+		struct disk_owner *owner = &disk->owners[i];
+		uint32_t n;
+
+		if (owner->tid == tid || owner->n <= 0 || now - owner->last_ns > AHEAD_STALE_NS)
+			continue;
+		n = owner->n;
+		*who = owner->tid;
+		if (chosen < n)
+			break;
+		chosen -= n;
+	}
+	return sum < 0xffff ? sum : 0xffff;
+}
+
+/* RECORD, of a request of its owner, is being queued: who is ahead of it. */
+static __always_inline void ahead_begin(struct bio *bio, struct eta_bio_record *record,
+					struct counted *counted)
+{
+	struct disk *disk = disk_of(bio, true, &counted->disk);
+	uint64_t now = record->head.time_ns;
+	uint32_t who = 0;
+
+	if (!disk)
+		return;
+	counted->tid = record->owner_tid;
+	record->ahead = disk_ahead(disk, counted->tid, now, &who);
+	record->ahead_tid = who;
+	counted->place = disk_count(disk, counted->tid, now);
+}
+
+/* It goes to the device now. */
+static __always_inline void ahead_issue(struct eta_bio_record *record,
+					const struct counted *counted, uint64_t now)
+{
+	struct disk *disk;
+	uint32_t who = 0;
+
+	record->issue_ahead = record->ahead;
+	record->issue_ahead_tid = record->ahead_tid;
+	if (now - record->head.time_ns < AHEAD_QUEUED_NS)
+		return;
+	disk = bpf_map_lookup_elem(&disks, &counted->disk);
+	if (!disk || !counted->place)
+		return;
+	record->issue_ahead = disk_ahead(disk, counted->tid, now, &who);
+	record->issue_ahead_tid = who;
+}
+
+/* A request of TASK that is not recorded is being queued: it is in the way all the same. */
+static __always_inline void foreign_begin(struct bio *bio, struct task_struct *task)
+{
+	uint64_t key = (uint64_t)bio;
+	struct counted counted = { .tid = task->pid }, *before;
+	struct disk *disk = disk_of(bio, false, &counted.disk);
+
+	if (!disk)
+		return;
+	before = bpf_map_lookup_elem(&foreign_bios, &key);
+	if (before)
+		disk_uncount(before); /* its completion was not told */
+	counted.place = disk_count(disk, counted.tid, bpf_ktime_get_ns());
+	if (bpf_map_update_elem(&foreign_bios, &key, &counted, BPF_ANY))
+		disk_uncount(&counted);
+	foreign_seen = 1;
+}
+
+static __always_inline void foreign_end(uint64_t key)
+{
+	struct counted *counted = foreign_seen ? bpf_map_lookup_elem(&foreign_bios, &key) : NULL;
+
+	if (!counted)
+		return;
+	disk_uncount(counted);
+	bpf_map_delete_elem(&foreign_bios, &key);
+}
+
+#endif
