@@ -21,11 +21,14 @@
 	X(ERRNO, "errno", UINT32, "error number of a failed call")                                 \
 	X(CALLER, "caller", UINT64, "return address of the call")                                  \
 	X(STACK, "stack", UINT64, "call stack: N of STACK::N of the location group")               \
-	X(WHO, "who", UINT64, "thread id of the lock's holder, or of the task that had the CPU")   \
+	X(WHO, "who", UINT64,                                                                      \
+	  "thread id of the lock's holder, of the task that had the CPU, or of "                   \
+	  "who had a request ahead")                                                               \
 	X(END, "end", UINT64, "timestamp of the block request's completion")                       \
 	X(OWNER, "owner", UINT32, "thread id of who dirtied the pages of the block request")       \
 	X(DIRECT, "direct", UINT8, "1: O_DIRECT")                                                  \
-	X(TRUNCATED, "truncated", UINT8, "1: the trace ended inside the region")
+	X(TRUNCATED, "truncated", UINT8, "1: the trace ended inside the region")                   \
+	X(PAUSE, "pause", UINT64, "ns that dirty throttling told the thread to pause")
 
 enum archive_attribute {
 #define X(id, name, type, description) ARCHIVE_##id,

@@ -179,12 +179,14 @@ enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
 #define ETA_HAS_OFFSET 0x02
 #define ETA_HAS_FILE 0x04 /* dev and inode */
 #define ETA_HAS_RET 0x08
-#define ETA_HAS_CALLER 0x10	 /* caller */
-#define ETA_HAS_WHO 0x20	 /* who: tid of a lock's holder, of the task that had the CPU */
+#define ETA_HAS_CALLER 0x10 /* caller */
+/* who: tid of a lock's holder, of the task that had the CPU, of the owner of a request ahead */
+#define ETA_HAS_WHO 0x20
 #define ETA_HAS_END 0x40	 /* end_ns: when a bio's completion was seen */
 #define ETA_EVENT_TRUNCATED 0x80 /* a LEAVE made up because the trace ended inside the region */
 #define ETA_EVENT_DIRECT 0x100	 /* O_DIRECT */
 #define ETA_HAS_STACK 0x400	 /* stack */
+#define ETA_HAS_PAUSE 0x800	 /* pause_ns: what the kernel told the thread to pause */
 #define ETA_EVENT_BLOCK_IO 0x200 /* IO_BEGIN/ISSUED/COMPLETE of a block request, not of a call */
 
 struct eta_event {
@@ -205,8 +207,9 @@ struct eta_event {
 		uint32_t stack; /* ENTER: index */
 	};
 	union {
-		int64_t ret;	 /* LEAVE: returned value, -errno where the call failed */
-		uint64_t end_ns; /* IO_BEGIN of a bio */
+		int64_t ret;	   /* LEAVE: returned value, -errno where the call failed */
+		uint64_t end_ns;   /* IO_BEGIN of a bio */
+		uint64_t pause_ns; /* ENTER of dirty throttling */
 	};
 	union {
 		uint64_t match;	 /* IO_*: matching id, unique in the trace */

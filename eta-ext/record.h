@@ -298,7 +298,9 @@ struct eta_span {
 	uint16_t count; /* how many occurrences were folded into it (0 counts as 1) */
 	/* tid of the lock's holder, or of who had the CPU longest; SLEEP: id; 0: unknown */
 	uint32_t who;
-	uint64_t object; /* lock address, bytes for PAGECACHE_*, else 0 */
+	/* lock address, bytes for PAGECACHE_*, the kernel's pause in ns for DIRTY_THROTTLING, else
+	 * 0 */
+	uint64_t object;
 };
 
 /* X(ID, region): regions of the unified trace; SLEEP is named after what surrounds it. */

@@ -106,6 +106,11 @@ static inline unsigned take_attribute(struct eta_event *event, enum archive_attr
 		return number ? ETA_EVENT_DIRECT : 0;
 	case ARCHIVE_TRUNCATED:
 		return number ? ETA_EVENT_TRUNCATED : 0;
+	case ARCHIVE_PAUSE:
+		if (event->kind != ETA_ENTER)
+			return 0;
+		event->pause_ns = number;
+		return ETA_HAS_PAUSE;
 	case ARCHIVE_N_ATTRIBUTES:
 		break;
 	}

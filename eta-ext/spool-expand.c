@@ -18,6 +18,7 @@ enum {
 
 struct expand_span {
 	uint64_t begin_ns, end_ns;
+	uint64_t object;
 	uint32_t who;
 	uint8_t kind; /* ETA_N_SPANS: the file system's function, which no span says */
 	uint8_t flags;
@@ -141,6 +142,7 @@ static ssize_t take_spans(struct expand *expand, const struct eta_kernel_op *op,
 		struct expand_span span = {
 			.begin_ns = spans[i].begin_ns,
 			.end_ns = spans[i].end_ns ? spans[i].end_ns : end_ns,
+			.object = spans[i].object,
 			.who = spans[i].who,
 			.kind = spans[i].kind,
 			.flags = spans[i].flags,
@@ -430,6 +432,12 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	rc = open_region(expand, span.begin_ns, span.end_ns, region,
 			 expand->index->span_levels[span.kind],
 			 around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0), span.who);
+	if (rc == 0 && span.kind == ETA_SPAN_DIRTY_THROTTLING && span.object) {
+		struct eta_event *enter = &expand->events[expand->n - 1];
+
+		enter->has |= ETA_HAS_PAUSE;
+		enter->pause_ns = span.object;
+	}
 	/* a wait that is its own sleep */
 	if (rc == 0 && span.kind == ETA_SPAN_PAGE_WRITEBACK_WAIT && span.flags & ETA_SPAN_IOWAIT)
 		rc = expand_sleep(expand, &span, bios, n);

@@ -67,6 +67,8 @@ static OTF2_ErrorCode write_enter(struct lane *lane, uint64_t time, const struct
 			code |= ADD(lane, WHO, Uint64, event->who);
 		if (has & ETA_HAS_STACK)
 			code |= ADD(lane, STACK, Uint64, event->stack);
+		if (has & ETA_HAS_PAUSE)
+			code |= ADD(lane, PAUSE, Uint64, event->pause_ns);
 	}
 	return code | OTF2_EvtWriter_Enter(lane->evt, lane->attributes, time, event->region);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "eta-ext/eta.h"
@@ -55,6 +56,14 @@ bool probes_wants(const struct kernelio *k, enum eta_level level)
 	return k->filter.levels & users[level];
 }
 
+/* The kernel's clock tick: the coarse clocks go on with it. */
+static uint64_t tick_ns(void)
+{
+	struct timespec tick;
+
+	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) ? 0 : (uint64_t)tick.tv_nsec;
+}
+
 static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 {
 	static const struct {
@@ -78,6 +87,7 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 	bpf->rodata->open_flags.append = O_APPEND;
 	bpf->rodata->filter = k->filter;
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+	bpf->rodata->tick_ns = tick_ns();
 }
 
 static unsigned n_threads(const struct kernelio *k)

@@ -112,3 +112,9 @@ restore(before)
 assert any("DIRTY_THROTTLING" in kinds(op) for op in ops_on(spool, "dirty", "write"))
 found = regions("throttle")
 assert found["pagecache:dirty throttling"] > 0, found
+pauses = [span for op in spool.ops for span in op.spans if span.kind == "DIRTY_THROTTLING"]
+# the kernel pauses for ticks, 200 ms at most
+assert all(0 < span.object <= 200_000_000 and span.object % 1_000_000 == 0 for span in pauses), pauses
+dump = subprocess.run([os.path.join(os.environ["SCI_BUILD"], "tests", "programs", "dump-trace"),
+                       path("throttle/kernel.spool")], capture_output=True, text=True, check=True).stdout
+assert dump.count(" pause=") == len(pauses), (len(pauses), dump.count(" pause="))

@@ -65,6 +65,8 @@ static int dump_event(void *arg, uint32_t location, const struct eta_event *e)
 		printf(" caller=%" PRIu64, e->caller);
 	if (e->has & ETA_HAS_WHO)
 		printf(" who=%" PRIu64, e->who);
+	if (e->has & ETA_HAS_PAUSE)
+		printf(" pause=%" PRIu64, e->pause_ns);
 	if (e->has & ETA_HAS_END)
 		printf(" end=%" PRIu64, e->end_ns);
 	if (e->kind == ETA_IO_BEGIN && e->has & ETA_EVENT_BLOCK_IO && e->owner)

@@ -111,9 +111,11 @@ static struct eta_event region_event(enum eta_kind kind, uint32_t region)
 	struct eta_event event = { .kind = (uint8_t)kind, .region = region };
 
 	if (kind == ETA_ENTER) {
-		event.has = some_flags(ETA_HAS_SIZE | ETA_HAS_OFFSET | ETA_HAS_FILE |
-				       ETA_EVENT_DIRECT | (draw(2) ? ETA_HAS_CALLER : ETA_HAS_WHO));
+		event.has =
+			some_flags(ETA_HAS_SIZE | ETA_HAS_OFFSET | ETA_HAS_FILE | ETA_EVENT_DIRECT |
+				   ETA_HAS_PAUSE | (draw(2) ? ETA_HAS_CALLER : ETA_HAS_WHO));
 		event.who = any_number();
+		event.pause_ns = any_number();
 	} else {
 		event.has = some_flags(ETA_HAS_RET | ETA_EVENT_TRUNCATED);
 		if (event.has & ETA_EVENT_TRUNCATED)

@@ -105,7 +105,7 @@ static void same_event(const struct eta_event *a, const struct eta_event *b)
 		assert_int_equal(a->inode, b->inode);
 		assert_int_equal(a->dev, b->dev);
 	}
-	if (a->has & (ETA_HAS_RET | ETA_HAS_END))
+	if (a->has & (ETA_HAS_RET | ETA_HAS_END | ETA_HAS_PAUSE))
 		assert_int_equal(a->ret, b->ret);
 	if (a->has & (ETA_HAS_CALLER | ETA_HAS_WHO))
 		assert_int_equal(a->who, b->who);

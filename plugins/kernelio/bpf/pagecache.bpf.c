@@ -126,8 +126,10 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 {
 	struct task_state *st = current_operation();
 
-	if (st && pause > 0)
+	if (st && pause > 0) {
 		st->now.pending = ETA_SPAN_DIRTY_THROTTLING;
+		st->now.pause_ticks = pause;
+	}
 	return 0;
 }
 

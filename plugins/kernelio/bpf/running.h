@@ -5,6 +5,9 @@
 
 #include "state.h"
 
+/* Set before loading. */
+const volatile uint64_t tick_ns __weak = 4000000;
+
 /* Is why the operation sleeps not known yet? On a lock, that span says it already. */
 static __always_inline bool sleep_is_open(struct task_state *st)
 {
@@ -59,7 +62,9 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 		st->now.cache_write_ns = st->now.off_ns;
 	if (kind != ETA_SPAN_NONE)
 		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags,
-			      kind == ETA_SPAN_SLEEP ? st->now.off_stack : 0, 0, 0);
+			      kind == ETA_SPAN_SLEEP ? st->now.off_stack : 0,
+			      kind == ETA_SPAN_DIRTY_THROTTLING ? st->now.pause_ticks * tick_ns : 0,
+			      0);
 	if (woken_ns < ready.idle_ns) {
 		span_add(st, ETA_SPAN_WAKE_UP, woken_ns, ready.idle_ns);
 		woken_ns = ready.idle_ns;
