@@ -207,7 +207,7 @@ script_tests += tests/cases/posixio-taken-over.py tests/cases/posixio-mpi.sh
 EXTRA_DIST += tests/programs/ranks.c
 script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \
 	tests/cases/record-detail.sh
-EXTRA_DIST += tests/programs/queued.c tests/programs/streams.cc tests/spool.py tests/bench/user.sh
+EXTRA_DIST += tests/programs/queued.c tests/programs/rings.c tests/programs/streams.cc tests/spool.py tests/bench/user.sh
 noinst_PROGRAMS += tests/programs/short-threads
 tests_programs_short_threads_SOURCES = tests/programs/short-threads.c
 tests_programs_short_threads_CFLAGS = $(SCI_CFLAGS)
@@ -246,7 +246,8 @@ kernel_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
 	tests/cases/kernel-ahead.py tests/cases/kernel-locks.py tests/cases/kernel-loss.py \
-	tests/cases/kernel-owner.py tests/cases/kernel-reasons.py tests/cases/kernel-namespace.py \
+	tests/cases/kernel-owner.py tests/cases/kernel-reasons.py tests/cases/kernel-rings.py \
+	tests/cases/kernel-namespace.py \
 	tests/cases/kernel-skip.py tests/cases/record-namespaces.py
 kernel_tests += tests/cases/kernel-backends.py
 kernel_tests += tests/cases/merge-eztrace-builtin.py

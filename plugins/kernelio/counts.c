@@ -49,6 +49,9 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 	if (t->tasks_missed)
 		eta_warn("kernel: %llu threads not followed: too many at once (larger --threads)",
 			 (unsigned long long)t->tasks_missed);
+	if (t->faults_failed)
+		eta_note("kernel: %llu page faults that read a mapped file failed: no operations",
+			 (unsigned long long)t->faults_failed);
 	if (t->asyncs_missed)
 		eta_warn("kernel: %llu asynchronous operations not followed: too many under way",
 			 (unsigned long long)t->asyncs_missed);

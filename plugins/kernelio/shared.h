@@ -136,6 +136,7 @@ struct file_key {
 	X(async_read_bytes, "bytes read by asynchronous operations")                               \
 	X(async_written_bytes, "bytes written by asynchronous operations")                         \
 	X(faulted_bytes, "bytes of mapped pages that faults waited for")                           \
+	X(faults_failed, "page faults that began to read and failed: no operations")               \
 	X(asyncs_missed, "asynchronous operations beyond those kept under way")                    \
 	X(filtered_calls, "system calls that the filters left out")                                \
 	X(compat_calls, "system calls of 32-bit programs, not traced")

@@ -1,7 +1,11 @@
 # fio on ext4, xfs and btrfs, in every way it writes and reads: calls and bytes against what it did.
 # SPDX-License-Identifier: BSD-3-Clause
 import collections
+import json
 import os
+import shutil
+import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
@@ -28,15 +32,16 @@ JOBS = {
     "uring-registered": (["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--registerfiles=1",
                           "--fixedbufs=1"], "io_uring"),
     "uring-polled": (["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--sqthread_poll=1"], "io_uring"),
+    "uring-fsync": (["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--fsync=4"], "io_uring"),
 }
 # kernel threads that write the journal, by the beginning of their names
 JOURNALS = {"ext4": "jbd2/", "xfs": "kworker/", "btrfs": "kworker/"}
 workers, journals = set(), set()
 
 
-def fio(folder, rw):
+def fio(folder, rw, told):
     command = ["fio", f"--directory={folder}", f"--bs={BLOCK}", f"--size={BYTES}", "--fallocate=none",
-               "--thread", "--output-format=terse", f"--rw={rw}"]
+               "--thread", "--output-format=json", f"--output={told}", f"--rw={rw}"]
     for name, (options, _) in JOBS.items():
         command += [f"--name={name}", f"--filename={name}", *options]
     return command
@@ -65,8 +70,11 @@ def check_asyncs(what, spool, inode, queue, write, direct):
 
 
 def check(kind, folder, rw):
-    spool = trace(f"{kind}-{rw}", *fio(folder, rw), options=["--wait-writeback=20"])
+    told = path(f"{kind}-{rw}.json")
+    spool = trace(f"{kind}-{rw}", *fio(folder, rw, told), options=["--wait-writeback=20"])
     nothing_lost(spool)
+    with open(told, encoding="ascii") as file:
+        syncs = {job["jobname"]: job["sync"]["total_ios"] for job in json.load(file)["jobs"]}
     write = rw == "write"
     comms = {task.tid: task.comm for task in spool.tasks}
     for name, (options, calls) in JOBS.items():
@@ -82,8 +90,14 @@ def check(kind, folder, rw):
         assert len(transfers) == calls * N, (what, len(transfers))
         assert [op.offset for op in transfers] == list(range(0, calls * BYTES, BLOCK)), what
         assert all(op.size == op.ret == BLOCK for op in transfers), what
-        if "--fsync=1" in options and write:
-            assert len([op for op in ops if op.name == "fsync"]) == N - 1, what
+        # a file that is laid out for mmap is synced by fio's main thread, too
+        synced = [op for op in ops if op.name == "fsync" and name != "mmap"] + [
+            op for op in spool.asyncs if op.inode == inode and op.name == "vfs:io_uring_fsync"]
+        if write and any(option.startswith("--fsync") for option in options):
+            assert len(synced) == syncs[name] > 0, (what, len(synced), syncs)
+            assert all(op.ret == 0 and op.end for op in synced), what
+        else:
+            assert not synced, (what, len(synced))
         assert all(bool(op.flags & kernel_spool.DIRECT) == direct for op in transfers), what
         assert all(bool(op.flags & kernel_spool.SYNC) == ("--sync=1" in options) for op in transfers), what
         bios = [bio for bio in spool.bios if bio.inode == inode
@@ -157,10 +171,42 @@ def check_faults(kind, folder):
     assert moved == 2 * BYTES, (kind, moved)
 
 
+# the first page that is not cached and cannot be read
+FAILS = """
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as pages:
+    pages[0]
+"""
+
+
+def check_failed_fault(device, folder):
+    """A disk without its data: the fault is no operation, and counted."""
+    file = os.path.join(folder, "direct")
+    backing = subprocess.run(["losetup", "--noheadings", "--output=BACK-FILE", device], check=True,
+                             capture_output=True, text=True).stdout.strip()
+    os.sync()
+    shutil.copyfile(backing, backing + ".kept")
+    # read past the disk's cache, and past its end
+    subprocess.run(["losetup", "--direct-io=on", device], check=True)
+    os.truncate(backing, 0)
+    try:
+        spool = trace("failed-fault", "/usr/bin/python3", "-c", FAILS, file, status=128 + signal.SIGBUS)
+    finally:
+        shutil.copyfile(backing + ".kept", backing)
+    inode = os.stat(file).st_ino
+    assert not [op for op in spool.ops if op.inode == inode and "fault" in op.name]
+    assert spool.total("faults_failed") == 1, spool.properties
+    assert "1 page faults that read a mapped file failed" in spool.said, spool.said
+
+
 for kind, megabytes in ("ext4", 64), ("xfs", 320), ("btrfs", 128):
     device, folder = loop_fs(kind, megabytes)
     check(kind, folder, "write")
     check(kind, folder, "read")
     check_faults(kind, folder)
+    if kind == "ext4":
+        check_failed_fault(device, folder)
 assert workers, "no worker of io_uring wrote"
 assert "ext4" in journals, "jbd2 wrote nothing"

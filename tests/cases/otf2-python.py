@@ -67,6 +67,7 @@ def line(location, event, stacks):
     for name, value in (("size", size), ("offset", offset), ("dev", attributes.get("dev")),
                         ("inode", attributes.get("inode")), ("ret", ret),
                         ("caller", attributes.get("caller")), ("who", attributes.get("who")),
+                        ("pause", attributes.get("pause")),
                         ("end", attributes.get("end")), ("owner", attributes.get("owner"))):
         if value is not None:
             words.append(f"{name}={value}")

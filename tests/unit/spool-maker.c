@@ -111,6 +111,14 @@ void maker_kernel_op(struct spool *spool, struct eta_kernel_op op, const struct 
 		memcpy(at + sizeof(op), spans, n_spans * sizeof(*spans));
 }
 
+void maker_async_op(struct spool *spool, struct eta_kernel_op op)
+{
+	void *at = reserve(spool, &op.head, sizeof(op));
+
+	op.head.type = ETA_RECORD_ASYNC_OP;
+	memcpy(at, &op, sizeof(op));
+}
+
 void maker_bio(struct spool *spool, struct eta_bio_record bio)
 {
 	void *at = reserve(spool, &bio.head, sizeof(bio));

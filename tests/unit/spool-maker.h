@@ -24,6 +24,7 @@ void maker_user_op(struct spool *spool, struct eta_user_op op);
 void maker_file_record(struct spool *spool, struct eta_file_record file, const char *path);
 void maker_kernel_op(struct spool *spool, struct eta_kernel_op op, const struct eta_span *spans,
 		     size_t n_spans);
+void maker_async_op(struct spool *spool, struct eta_kernel_op op);
 void maker_bio(struct spool *spool, struct eta_bio_record bio);
 void maker_task(struct spool *spool, struct eta_task_record task);
 /* What follows is the calls of thread TID. */

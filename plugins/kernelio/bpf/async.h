@@ -50,8 +50,7 @@ static inline __noinline uint32_t lane_take(struct task_state *st)
 		__sync_fetch_and_or(&st->async.lanes[i], bit);
 		/* the number of that bit, without a branch: each doubles the verifier's paths */
 		lane += __builtin_popcountll(bit - 1);
-		/* a worker's are others than those of the thread it works for */
-		return 1 + lane + (st->for_tid ? ASYNC_LANES : 0);
+		return 1 + st->async.first_lane + lane;
 	}
 	return 0;
 }

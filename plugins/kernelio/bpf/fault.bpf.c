@@ -1,5 +1,6 @@
 /* Page faults on mapped files that read: operations from the fault to the page. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "fault.h"
 #include "operation.h"
 
 /* Not known to read yet: that is so once a page is added to the cache (fault.h). */
@@ -15,7 +16,7 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 		if (st->op.syscall != KERNELIO_SYS_mmap_fault ||
 		    (st->now.mapping == (uint64_t)mapping && st->fault.index == index))
 			return 0;
-		st->active = 0; /* the one before was no major fault, or it failed */
+		fault_drop(st);
 	}
 	st->fault.begin_ns = bpf_ktime_get_ns();
 	st->fault.mapping = (uint64_t)mapping;

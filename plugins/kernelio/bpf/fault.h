@@ -11,7 +11,7 @@
  * thread's operation from here on; it ends with the fault (fault.bpf.c). Pages that readahead adds
  * behind a page that is there are no part of it: nobody waits for them.
  */
-static __noinline int fault_begin(struct task_state *st, struct address_space *mapping)
+static inline __noinline int fault_begin(struct task_state *st, struct address_space *mapping)
 {
 	struct file_key key = {};
 	struct inode *inode;
@@ -50,6 +50,18 @@ static __noinline int fault_begin(struct task_state *st, struct address_space *m
 	st->op.spans_lost = 0;
 	st->active = 1;
 	return 1;
+}
+
+/*
+ * The thread is out of the fault, and the kernel has not counted it: it failed (fault.bpf.c), and
+ * when is not known.
+ */
+static __always_inline void fault_drop(struct task_state *st)
+{
+	if (!st->active || st->op.syscall != KERNELIO_SYS_mmap_fault)
+		return;
+	st->active = 0;
+	TOTAL_ADD(faults_failed, 1);
 }
 
 #endif

@@ -69,6 +69,8 @@ struct {
 	__type(value, uint32_t);
 } pollers __weak SEC(".maps");
 
+uint32_t pollers_taken __weak;
+
 static __noinline struct task_state *worker_take(struct task_struct *task)
 {
 	struct task_slot *own = bpf_task_storage_get(&tasks, task->group_leader, NULL, 0);
@@ -94,10 +96,13 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 		tid = tid * 10 + (name[i] - '0');
 	}
 	polls_for = bpf_map_lookup_elem(&pollers, &tid);
-	if (name[4] == 's') /* "iou-sqp-" */
+	if (name[4] == 's') { /* "iou-sqp-" */
 		bpf_map_update_elem(&pollers, &own_tid, &tid, BPF_ANY);
-	else if (polls_for)
+		/* it takes others than its thread does, and than those that poll its other rings */
+		st->async.first_lane = (1 + __sync_fetch_and_add(&pollers_taken, 1)) * ASYNC_LANES;
+	} else if (polls_for) {
 		tid = *polls_for;
+	}
 	st->for_tid = tid;
 	st->switched = 1;
 	return st;

@@ -78,6 +78,7 @@ struct task_state {
 	struct {
 		uint64_t lanes[ASYNC_LANES / 64]; /* bits: in use */
 		struct async_key last;		  /* submitted last; id 0: none */
+		uint32_t first_lane;		  /* less 1 */
 		uint64_t list; /* inside of a call that a queue is served by: its array, */
 		uint32_t n;    /* and the number of its elements */
 		uint8_t call;  /* enum kernelio_shape; 0: in none */

@@ -1,6 +1,7 @@
 /* System calls on files: the operation opens at sys_enter and leaves as one record at sys_exit. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "aio.h"
+#include "fault.h"
 #include "file.h"
 #include "follow.h"
 #include "operation.h"
@@ -149,6 +150,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
 	if (!st)
 		return 0;
+	fault_drop(st);
 	st->active = 0; /* an end that was not told must not end this one, should it be left out */
 	if (paused)
 		return 0;

@@ -1,5 +1,6 @@
 /* The life of traced threads: fork hands the tracing on, exec renames, exit ends. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "fault.h"
 #include "follow.h"
 
 /* Which process the iterator takes in (0: none), and whether it ends the operations still open. */
@@ -37,9 +38,11 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct task_slot *own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct task_state *st = own ? slot_state(own->slot) : NULL;
 
-	if (!own || !own->slot)
+	if (!st)
 		return 0;
+	fault_drop(st);
 	task_leave(task, bpf_ktime_get_ns());
 	/* the thread goes on for a while, but not with I/O of the program's */
 	slot_release(own);

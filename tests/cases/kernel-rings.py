@@ -1,0 +1,34 @@
+#!/usr/bin/python3
+# One thread with two rings of io_uring that kernel threads poll: each operation in a lane of its own.
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import need, need_bpf, need_ext4, nothing_lost, path, skip, trace
+
+PROGRAM = os.path.join(os.environ["SCI_SRC"], "tests", "programs", "rings.c")
+ROUNDS, RINGS, BATCH, BLOCK = 50, 2, 4, 4096
+
+need("cc")
+need_bpf()
+need_ext4()
+compiled = subprocess.run(["cc", "-D_GNU_SOURCE", "-o", path("rings"), PROGRAM, "-luring"],
+                          capture_output=True, text=True)
+if compiled.returncode:
+    assert "liburing.h: No such file" in compiled.stderr, compiled.stderr
+    skip("no liburing to compile with")
+if subprocess.run([path("rings"), path("probe.data"), "1"]).returncode == 77:
+    skip("this kernel refuses io_uring")
+spool = trace("trace", path("rings"), path("data"), str(ROUNDS))
+nothing_lost(spool)
+inode = os.stat(path("data")).st_ino
+ops = [op for op in spool.asyncs if op.inode == inode]
+assert sorted(op.offset for op in ops) == list(range(0, ROUNDS * RINGS * BATCH * BLOCK, BLOCK)), len(ops)
+assert all(op.size == op.ret == BLOCK and op.name == "vfs:io_uring_write" and op.end for op in ops)
+assert len({op.tid for op in ops}) == 1, ops
+# the operations of one ring lie one behind the other in the file, and so do the numbers of its lanes
+lanes = [{op.lane for op in ops if op.offset // BLOCK // BATCH % RINGS == ring} for ring in range(RINGS)]
+assert all(lanes) and not lanes[0] & lanes[1], lanes
+# (that the operations of a lane do not overlap, trace() has looked at)
