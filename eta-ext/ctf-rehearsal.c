@@ -17,6 +17,13 @@
 
 #define STEP_SECONDS 30 /* a step is some events */
 #define WAIT_NS 200000
+#define DATA_BYTES (1UL << 30) /* babeltrace2 takes what it gets for some damaged packets */
+/* shadow memory would count as well */
+#ifdef __SANITIZE_ADDRESS__
+#define LIMIT_DATA false
+#else
+#define LIMIT_DATA true
+#endif
 
 struct rehearsal {
 	struct shared {
@@ -33,11 +40,16 @@ perform(struct rehearsal *r, void (*read)(struct rehearsal *rehearsal, void *arg
 {
 	static const int own[] = { SIGABRT, SIGALRM, SIGFPE, SIGSEGV, SIGBUS, SIGILL };
 	const struct rlimit none = { 0, 0 };
+	struct rlimit data;
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		signal(own[i], SIG_DFL);
 	setrlimit(RLIMIT_CORE, &none);
+	if (LIMIT_DATA && getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur > DATA_BYTES) {
+		data.rlim_cur = DATA_BYTES;
+		setrlimit(RLIMIT_DATA, &data);
+	}
 	if (fd >= 0) {
 		dup2(fd, STDOUT_FILENO);
 		dup2(fd, STDERR_FILENO);
