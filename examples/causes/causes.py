@@ -89,7 +89,7 @@ CAUSES = [
           program="direct", prepared=True, threads=1, strength=4, strengths=(1, 4, 8),
           culprit="neighbour", victim="direct", baseline=conditions.journalled),
     Cause("hogs", {("cpu", "run queue")}, conditions.hogs, program="quiet",
-          options=("-n", "102400"), threads=1, strength=8, strengths=(1, 4, 8), culprit="hogs",
+          options=("-n", "409600"), threads=1, strength=8, strengths=(1, 4, 8), culprit="hogs",
           victim="quiet", before=TURNS),
     Cause("mixed", {("fs", "journal commit"), ("block", "device"), ("mixed", "")},
           conditions.journalled, prepared=True, shown=("journal commit", "device"),
