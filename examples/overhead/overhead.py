@@ -11,6 +11,7 @@ import argparse
 import math
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -87,6 +88,9 @@ class Bench:
             shutil.rmtree(self.folder, ignore_errors=True)
             os.makedirs(self.task.data)
             self.task.prepare()
+            # the first run after it is not measured: its files are the first on fresh blocks
+            self.task.reset()
+            run(self.task.command(), os.path.join(self.folder, "log"))
             self.prepared = True
 
     def set_caches(self, cache):
@@ -128,6 +132,11 @@ class Bench:
                 "cpu_s": user + system, "trace_bytes": trace_bytes}
 
 
+def is_among(i, runs, rounds):
+    """Is round I one of RUNS that lie evenly among ROUNDS?"""
+    return i * runs % rounds < runs
+
+
 def measure_all(options):
     """{(task, cache, tracer): [cell]}"""
     tracers = [t for t in TRACERS if t[0] in options.tracers]
@@ -139,11 +148,12 @@ def measure_all(options):
         if task.name not in options.tasks:
             continue
         bench = Bench(options, task, os.path.join(options.output, "work"))
-        for i in range(max(n_runs.values())):
+        rounds = max(n_runs.values())
+        for i in range(rounds):
             for cache in options.caches:
                 # one after the other, so that what else changes meanwhile meets them all
                 for name, tracer, needs_kernel, _ in tracers:
-                    if i < n_runs[name]:
+                    if is_among(i, n_runs[name], rounds):
                         cell = cells.get(
                             "-".join([task.name.replace(" ", "_"), cache, name, str(i)]),
                             lambda: bench.measure(cache, tracer, needs_kernel))
@@ -272,5 +282,12 @@ def main():
     return drawn.returncode
 
 
+def stop(signum, frame):
+    """What is being traced ends, too."""
+    sys.exit(128 + signum)
+
+
 if __name__ == "__main__":
+    for number in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, stop)
     sys.exit(main())
