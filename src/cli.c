@@ -27,3 +27,9 @@ uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *wh
 			   (unsigned long long)min, (unsigned long long)max);
 	return value;
 }
+
+bool cli_is_whole(const struct eta_counts *counts)
+{
+	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
+		 counts->crossing || counts->disorder);
+}

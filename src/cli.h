@@ -1,10 +1,13 @@
-/* What every command does alike: argp set-up, exit status, progress bar. */
+/* What every command does alike: argp set-up, exit status, what --strict refuses. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_CLI_H
 #define SCI_CLI_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "eta-ext/eta.h"
 
 enum cli_status {
 	CLI_OK = 0,
@@ -21,5 +24,8 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* Parses a whole decimal number in [MIN, MAX]; a usage error of STATE otherwise. */
 uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *what,
 		    struct argp_state *state);
+
+/* Has all been read that there was? What else --strict takes for a failure. */
+bool cli_is_whole(const struct eta_counts *counts);
 
 #endif

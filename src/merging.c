@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "cli.h"
 #include "progress.h"
 
 /* What stands behind the numbers of every line; the rest only where it is not 0. */
@@ -47,12 +48,6 @@ static uint32_t threads_of(const struct eta_trace *trace)
 	for (uint32_t i = 0; i < defs->n_locations; i++)
 		n += defs->locations[i].kind == ETA_LOCATION_THREAD;
 	return n;
-}
-
-static bool sound(const struct eta_counts *counts)
-{
-	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
-		 counts->crossing || counts->disorder);
 }
 
 static int open_inputs(const struct merging *m, struct eta_trace **inputs)
@@ -153,7 +148,7 @@ int merging_run(const struct merging *m, bool *complete)
 	if (rc)
 		goto out;
 	eta_trace_counts(merged, &counts);
-	*complete = sound(&counts);
+	*complete = cli_is_whole(&counts);
 	if (m->report)
 		print_counts(m, inputs, merged, written.events);
 out:

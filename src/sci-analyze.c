@@ -36,11 +36,6 @@ static void fit_terminal(struct analyze_options *o)
 	o->table.height = o->rows_given ? 0 : number_in("LINES", size.ws_row);
 }
 
-static bool is_damaged(const struct eta_counts *c)
-{
-	return c->bad || c->lost || c->orphan || c->truncated || c->crossing || c->disorder;
-}
-
 static int open_baseline(struct analyze_options *o)
 {
 	char *path = (char *)(uintptr_t)o->baseline;
@@ -186,7 +181,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 			goto out;
 		c.sides[s] = sides[s];
 		c.names[s] = o->paths[s];
-		if (is_damaged(&sides[s]->counts))
+		if (!cli_is_whole(&sides[s]->counts))
 			*counts = sides[s]->counts;
 	}
 	if (!rc)
@@ -220,7 +215,7 @@ int main(int argc, char **argv)
 	else
 		rc = score(&o, &counts);
 	free(o.paths);
-	if (rc < 0 || (o.strict && is_damaged(&counts)))
+	if (rc < 0 || (o.strict && !cli_is_whole(&counts)))
 		return CLI_FAILED;
 	return CLI_OK;
 }

@@ -204,7 +204,7 @@ static bool is_damaged(const struct eta_trace *trace)
 	struct eta_counts c;
 
 	eta_trace_counts(trace, &c);
-	if (!(c.bad || c.lost || c.orphan || c.truncated || c.crossing || c.disorder))
+	if (cli_is_whole(&c))
 		return false;
 	eta_warn("the trace is not complete: %" PRIu64 " bad, %" PRIu64 " lost, %" PRIu64
 		 " orphan, %" PRIu64 " truncated, %" PRIu64 " crossing, %" PRIu64 " out of order",
