@@ -44,7 +44,7 @@ assert {"ext4_da_write_begin", "balance_dirty_pages"} <= used(raw, "raw_tp"), ra
 # a task's storage takes a pointer whose type is known, which raw tracepoints do not give
 assert {"sched_switch", "sched_process_fork"} <= used(raw, "tp_btf"), raw.said
 assert raw.properties["MISSING"] == plain.properties["MISSING"], raw.said
-assert facts(raw) == facts(plain)
+assert facts(raw) == facts(plain), set(facts(raw)) ^ set(facts(plain))
 
 # only those asked for, but no trace is without system calls
 alone = run("alone", "--backend=raw_tp")
