@@ -20,32 +20,50 @@ const char *merge_property(const struct eta_trace *trace, const char *name)
 	return NULL;
 }
 
-/* The one host of all processes of INPUT; "" where it is not known or there are several. */
-static const char *host_of(const struct eta_trace *input)
+/* What an input ran on; each "" where it is not known or there are several. */
+struct machine {
+	const char *host, *boot;
+};
+
+static bool differ(const char *a, const char *b)
 {
-	const char *host = "";
+	return *a && *b && strcmp(a, b) != 0;
+}
+
+static struct machine machine_of(const struct eta_trace *input)
+{
+	struct machine m = { "", "" };
+	bool hosts = false, boots = false;
 
 	for (uint32_t p = 0; p < input->defs.n_processes; p++) {
-		const char *own = input->defs.processes[p].host;
+		const struct eta_process *process = &input->defs.processes[p];
 
-		if (*host && *own && strcmp(host, own) != 0)
-			return "";
-		if (*own)
-			host = own;
+		hosts |= differ(m.host, process->host);
+		boots |= differ(m.boot, process->boot);
+		if (*process->host)
+			m.host = process->host;
+		if (*process->boot)
+			m.boot = process->boot;
 	}
-	return host;
+	if (hosts || boots)
+		m.host = "";
+	if (boots)
+		m.boot = "";
+	return m;
 }
 
-static bool same_host(const char *a, const char *b)
+/* Containers have names of their own and the clock of their machine; that ends with a boot. */
+static bool same_machine(struct machine a, struct machine b)
 {
-	return !*a || !*b || strcmp(a, b) == 0;
+	return *a.boot && *b.boot ? !differ(a.boot, b.boot) : !differ(a.host, b.host);
 }
 
-/* The property SCI::CLOCK_WHAT ("SCI::TSC_OFFSET"), of INPUT or another input of its host; NULL. */
+/* The property SCI::CLOCK_WHAT ("SCI::TSC_OFFSET"), of INPUT or another of its machine; NULL. */
 static const char *told_of(const struct merge *merge, const struct merge_input *input,
 			   enum eta_clock clock, const char *what)
 {
-	const char *host = host_of(input->trace), *name = eta_clock_name(clock), *value;
+	const struct machine machine = machine_of(input->trace);
+	const char *name = eta_clock_name(clock), *value;
 	char property[64];
 
 	if (strncmp(name, "CLOCK_", 6) == 0)
@@ -53,7 +71,7 @@ static const char *told_of(const struct merge *merge, const struct merge_input *
 	snprintf(property, sizeof(property), "SCI::%s_%s", name, what);
 	value = merge_property(input->trace, property);
 	for (size_t i = 0; !value && i < merge->n_inputs; i++)
-		if (same_host(host, host_of(merge->inputs[i].trace)))
+		if (same_machine(machine, machine_of(merge->inputs[i].trace)))
 			value = merge_property(merge->inputs[i].trace, property);
 	return value;
 }
@@ -142,7 +160,9 @@ static bool between(const struct merge *merge, const struct merge_input *input,
 static bool declared(const struct merge *merge, struct merge_input *input,
 		     const struct merge_input *reference)
 {
-	bool here = same_host(host_of(input->trace), host_of(reference->trace));
+	const struct machine machine = machine_of(input->trace);
+	const struct machine other = machine_of(reference->trace);
+	bool here = same_machine(machine, other);
 	int64_t own, its;
 
 	if (here && input->own_clock == merge->clock)
@@ -156,8 +176,7 @@ static bool declared(const struct merge *merge, struct merge_input *input,
 	if (!here)
 		eta_warn("%s: was recorded on %s, %s on %s: their times are compared by the wall "
 			 "clocks, and are as far apart as those (--clock says better)",
-			 input->trace->path, host_of(input->trace), reference->trace->path,
-			 host_of(reference->trace));
+			 input->trace->path, machine.host, reference->trace->path, other.host);
 	input->clock = eta_clock_offset(its - own, here ? READ_ERROR_NS : ETA_CLOCK_ERROR_UNKNOWN);
 	return true;
 }

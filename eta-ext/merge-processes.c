@@ -4,6 +4,7 @@
 #include "merge.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,34 @@ static bool same_pid(const struct eta_process *a, const struct eta_process *b)
 	    (eta_inner_numbers(a) || eta_inner_numbers(b) || a->pid_ns != b->pid_ns))
 		return false;
 	return has_number(a) && has_number(b);
+}
+
+/* Is HOST another machine's name already? Both are texts of TRACE, where equal ones are one. */
+static bool is_taken(const struct eta_trace *trace, const char *host, const char *boot)
+{
+	for (uint32_t p = 0; *host && *boot && p < trace->defs.n_processes; p++)
+		if (trace->defs.processes[p].host == host && *trace->defs.processes[p].boot &&
+		    trace->defs.processes[p].boot != boot)
+			return true;
+	return false;
+}
+
+/*
+ * What the host of PROCESS is called in the result; NULL without memory. Names tell machines apart
+ * there, so of several with one name all but the first are numbered.
+ */
+static const char *host_name(struct eta_trace *trace, const struct eta_process *process)
+{
+	const char *host = eta_trace_string(trace, process->host);
+	const char *boot = eta_trace_string(trace, process->boot);
+
+	for (unsigned n = 2; host && boot && is_taken(trace, host, boot); n++) {
+		char numbered[80];
+
+		snprintf(numbered, sizeof(numbered), "%.64s (%u)", process->host, n);
+		host = eta_trace_string(trace, numbered);
+	}
+	return boot ? host : NULL;
 }
 
 /* The same number in the same namespace, of two that both are known from the inside alone. */
@@ -189,6 +218,9 @@ static int merge_input_processes(struct processes *all, struct merge_input *inpu
 
 		if (eta_inner_numbers(&process) != inside)
 			continue;
+		process.host = host_name(all->trace, &process);
+		if (!process.host)
+			return -ENOMEM;
 		if (process.start_ns)
 			process.start_ns = eta_clock_convert(&input->clock, process.start_ns);
 		index = inside ? find_inner(all, &process, first_seen(input, i)) : ETA_NONE;

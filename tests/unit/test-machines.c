@@ -30,58 +30,55 @@ struct machines_case {
 	struct seen seen[10];
 };
 
+/* Of machine "m", whose container calls itself HOST: with the numbers inside alone, or with both.
+ */
+#define INSIDE(input, host, ns, pid, tid, process_start, start, expected)                          \
+	{                                                                                          \
+		input, host, "b", ns, pid, pid, tid, tid, process_start, start, expected           \
+	}
+#define OUTSIDE(input, ns, ns_pid, pid, ns_tid, tid, process_start, start, expected)               \
+	{                                                                                          \
+		input, "m", "b", ns, ns_pid, pid, ns_tid, tid, process_start, start, expected      \
+	}
+#define FIRST_NS ETA_FIRST_PID_NS
+
 static const struct machines_case cases[] = {
-	{ "threads of a container, whatever order the inputs have",
-	  { { 0, "c", "b", NS, 1, 1, 1, 1, 99, 100, 0 },
-	    { 0, "c", "b", NS, 1, 1, 7, 7, 99, 120, 1 },
-	    { 1, "m", "b", NS, 1, 500, 1, 500, 99, 99, 0 },
-	    { 1, "m", "b", NS, 1, 500, 7, 507, 99, 119, 1 } } },
-	{ "the kernel's side first",
-	  { { 0, "m", "b", NS, 1, 500, 1, 500, 99, 99, 0 },
-	    { 0, "m", "b", NS, 1, 500, 7, 507, 99, 119, 1 },
-	    { 1, "c", "b", NS, 1, 1, 1, 1, 99, 100, 0 },
-	    { 1, "c", "b", NS, 1, 1, 7, 7, 99, 120, 1 } } },
+	{ "threads of a container",
+	  { INSIDE(0, "c", NS, 1, 1, 99, 100, 0), INSIDE(0, "c", NS, 1, 7, 99, 120, 1),
+	    OUTSIDE(1, NS, 1, 500, 1, 500, 99, 99, 0),
+	    OUTSIDE(1, NS, 1, 500, 7, 507, 99, 119, 1) } },
 	{ "two containers with equal numbers",
-	  { { 0, "m", "b", NS, 1, 1, 1, 1, 99, 100, 0 },
-	    { 0, "m", "b", OTHER_NS, 1, 1, 1, 1, 99, 100, 1 },
-	    { 1, "m", "b", NS, 1, 500, 1, 500, 99, 99, 0 },
-	    { 1, "m", "b", OTHER_NS, 1, 600, 1, 600, 99, 99, 1 } } },
+	  { INSIDE(0, "m", NS, 1, 1, 99, 100, 0), INSIDE(0, "m", OTHER_NS, 1, 1, 99, 100, 1),
+	    OUTSIDE(1, NS, 1, 500, 1, 500, 99, 99, 0),
+	    OUTSIDE(1, OTHER_NS, 1, 600, 1, 600, 99, 99, 1) } },
 	{ "a namespace's number is used again when it has ended",
-	  { { 0, "m", "b", NS, 1, 1, 1, 1, 99, 100, 0 },
-	    { 0, "m", "b", NS, 1, 1, 1, 1, 200, 201, 1 },
-	    { 1, "m", "b", NS, 1, 500, 1, 500, 99, 99, 0 },
-	    { 1, "m", "b", NS, 1, 600, 1, 600, 200, 200, 1 } } },
+	  { INSIDE(0, "m", NS, 1, 1, 99, 100, 0), INSIDE(0, "m", NS, 1, 1, 200, 201, 1),
+	    OUTSIDE(1, NS, 1, 500, 1, 500, 99, 99, 0),
+	    OUTSIDE(1, NS, 1, 600, 1, 600, 200, 200, 1) } },
 	{ "a tid is used again inside",
-	  { { 0, "m", "b", NS, 1, 1, 9, 9, 99, 110, 0 },
-	    { 0, "m", "b", NS, 1, 1, 9, 9, 99, 210, 1 },
-	    { 1, "m", "b", NS, 1, 500, 9, 509, 99, 109, 0 },
-	    { 1, "m", "b", NS, 1, 500, 9, 520, 99, 209, 1 } } },
+	  { INSIDE(0, "m", NS, 1, 9, 99, 110, 0), INSIDE(0, "m", NS, 1, 9, 99, 210, 1),
+	    OUTSIDE(1, NS, 1, 500, 9, 509, 99, 109, 0),
+	    OUTSIDE(1, NS, 1, 500, 9, 520, 99, 209, 1) } },
 	{ "the number inside is another process' outside",
-	  { { 0, "m", "b", NS, 5, 5, 5, 5, 99, 100, 0 },
-	    { 0, "m", "b", ETA_FIRST_PID_NS, 5, 5, 5, 5, 1, 2, 1 },
-	    { 1, "m", "b", ETA_FIRST_PID_NS, 5, 5, 5, 5, 1, 1, 1 },
-	    { 1, "m", "b", NS, 5, 500, 5, 500, 99, 99, 0 } } },
+	  { INSIDE(0, "m", NS, 5, 5, 99, 100, 0), OUTSIDE(0, FIRST_NS, 5, 5, 5, 5, 1, 2, 1),
+	    OUTSIDE(1, FIRST_NS, 5, 5, 5, 5, 1, 1, 1),
+	    OUTSIDE(1, NS, 5, 500, 5, 500, 99, 99, 0) } },
 	{ "a thread that only the inside knows is nobody's",
-	  { { 0, "m", "b", NS, 1, 1, 507, 507, 99, 100, 0 },
-	    { 1, "m", "b", NS, 1, 500, 7, 507, 99, 99, 1 } } },
+	  { INSIDE(0, "m", NS, 1, 507, 99, 100, 0), OUTSIDE(1, NS, 1, 500, 7, 507, 99, 99, 1) } },
 	{ "two containers, seen from the inside alone",
-	  { { 0, "m", "b", NS, 1, 1, 1, 1, 99, 100, 0 },
-	    { 1, "m", "b", OTHER_NS, 1, 1, 1, 1, 99, 100, 1 } } },
+	  { INSIDE(0, "m", NS, 1, 1, 99, 100, 0), INSIDE(1, "m", OTHER_NS, 1, 1, 99, 100, 1) } },
 	{ "one after the other, seen from the inside alone",
-	  { { 0, "m", "b", NS, 1, 1, 1, 1, 99, 100, 0 },
-	    { 1, "m", "b", NS, 1, 1, 1, 1, 200, 201, 1 } } },
+	  { INSIDE(0, "m", NS, 1, 1, 99, 100, 0), INSIDE(1, "m", NS, 1, 1, 200, 201, 1) } },
 	{ "one container in two traces of the inside",
-	  { { 0, "m", "b", NS, 1, 1, 1, 1, 99, 100, 0 },
-	    { 1, "m", "b", NS, 1, 1, 1, 1, 99, 100, 0 } } },
+	  { INSIDE(0, "m", NS, 1, 1, 99, 100, 0), INSIDE(1, "m", NS, 1, 1, 99, 100, 0) } },
 	{ "two machines of one name",
-	  { { 0, "m", "b", ETA_FIRST_PID_NS, 5, 5, 5, 5, 1, 2, 0 },
-	    { 1, "m", "other", ETA_FIRST_PID_NS, 5, 5, 5, 5, 1, 2, 1 } } },
+	  { OUTSIDE(0, FIRST_NS, 5, 5, 5, 5, 1, 2, 0),
+	    { 1, "m", "other", FIRST_NS, 5, 5, 5, 5, 1, 2, 1 } } },
 	{ "a machine under two names",
-	  { { 0, "m", "b", ETA_FIRST_PID_NS, 5, 5, 5, 5, 1, 2, 0 },
-	    { 1, "c", "b", ETA_FIRST_PID_NS, 5, 5, 5, 5, 1, 1, 0 } } },
+	  { OUTSIDE(0, FIRST_NS, 5, 5, 5, 5, 1, 2, 0),
+	    { 1, "c", "b", FIRST_NS, 5, 5, 5, 5, 1, 1, 0 } } },
 	{ "an input that knows no namespaces counts as it does",
-	  { { 0, "m", "", 0, 0, 5, 0, 5, 0, 2, 0 },
-	    { 1, "m", "b", ETA_FIRST_PID_NS, 5, 5, 5, 5, 1, 1, 0 } } },
+	  { { 0, "m", "", 0, 0, 5, 0, 5, 0, 2, 0 }, OUTSIDE(1, FIRST_NS, 5, 5, 5, 5, 1, 1, 0) } },
 };
 
 static bool is_outside(const struct seen *s)
@@ -145,14 +142,15 @@ static uint32_t location_of(struct eta_trace *merged, const struct seen *s, int 
 	return ETA_NONE;
 }
 
-static void check_case(const struct machines_case *c)
+/* FIRST: the input that is given first. */
+static void check_case(const struct machines_case *c, int first)
 {
 	struct eta_trace *in[2] = { memory_trace_new("a"), memory_trace_new("b") }, *merged;
 	uint32_t found[10];
 	int n = 0;
 
 	for (; n < 10 && c->seen[n].host; n++)
-		add_thread(in[c->seen[n].input], &c->seen[n], n);
+		add_thread(in[c->seen[n].input ^ first], &c->seen[n], n);
 	assert_int_equal(eta_merge(in, 2, &merged), 0);
 	for (int i = 0; i < n; i++)
 		found[i] = location_of(merged, &c->seen[i], i);
@@ -161,7 +159,8 @@ static void check_case(const struct machines_case *c)
 
 		for (int k = 0; k < n; k++)
 			if ((found[i] == found[k]) != (c->seen[i].expected == c->seen[k].expected))
-				fail_msg("%s: threads %d and %d", c->name, i, k);
+				fail_msg("%s: threads %d and %d, input %d first", c->name, i, k,
+					 first);
 		/* numbers and host as the outside has them, the others beside */
 		if (!is_outside(&c->seen[i]))
 			continue;
@@ -181,15 +180,16 @@ static void threads_are_told_by_machine_and_namespace(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		check_case(&cases[i]);
+		for (int first = 0; first < 2; first++)
+			check_case(&cases[i], first);
 }
 
 /* A single input keeps its numbers. */
 static void alone_the_numbers_inside_stay(void **state)
 {
 	static const struct seen seen[] = {
-		{ 0, "m", "b", NS, 1, 1, 7, 7, 9, 10, 0 },
-		{ 0, "m", "b", OTHER_NS, 1, 1, 7, 7, 9, 10, 1 },
+		INSIDE(0, "m", NS, 1, 7, 9, 10, 0),
+		INSIDE(0, "m", OTHER_NS, 1, 7, 9, 10, 1),
 	};
 	struct eta_trace *in = memory_trace_new("a"), *merged;
 
@@ -210,10 +210,10 @@ static void alone_the_numbers_inside_stay(void **state)
 /* Whom a thread waits for, told by a number inside, becomes who that is outside. */
 static void who_is_told_from_the_outside(void **state)
 {
-	static const struct seen user = { 0, "m", "b", NS, 1, 1, 7, 7, 9, 10, 0 };
+	static const struct seen user = INSIDE(0, "m", NS, 1, 7, 9, 10, 0);
 	static const struct seen kernel[] = {
-		{ 1, "m", "b", NS, 1, 500, 7, 507, 9, 9, 0 },
-		{ 1, "m", "b", NS, 1, 500, 8, 508, 9, 9, 1 },
+		OUTSIDE(1, NS, 1, 500, 7, 507, 9, 9, 0),
+		OUTSIDE(1, NS, 1, 500, 8, 508, 9, 9, 1),
 	};
 	static const uint64_t who[][2] = { { 8, 508 }, { 7, 507 }, { 507, 0 } };
 	struct eta_trace *in[2] = { memory_trace_new("a"), memory_trace_new("b") }, *merged;
@@ -290,10 +290,14 @@ static void equal_devices_and_files_of_two_machines_are_two(void **state)
 	static const struct {
 		const char *host, *boot;
 		uint32_t machines;
+		const char *name; /* of the other one in the result */
 	} others[] = {
-		{ "b", "boot b", 2 }, /* another machine */
-		{ "b", "", 2 },	      { "a", "boot a", 1 }, { "container", "boot a", 1 },
-		{ "", "", 1 }, /* whose is not told */
+		{ "b", "boot b", 2, "b" },     /* another machine */
+		{ "a", "boot b", 2, "a (2)" }, /* of the same name */
+		{ "b", "", 2, "b" },
+		{ "a", "boot a", 1, "a" },
+		{ "container", "boot a", 1, "container" },
+		{ "", "", 1, "" }, /* whose is not told */
 	};
 
 	(void)state;
@@ -308,12 +312,12 @@ static void equal_devices_and_files_of_two_machines_are_two(void **state)
 		/* each opening, and each device */
 		assert_int_equal(merged->defs.n_handles, 2 + others[i].machines);
 		assert_int_equal(eta_machine(&merged->defs, "a"), 0);
-		assert_int_equal(eta_machine(&merged->defs, others[i].host) != 0,
+		assert_int_equal(eta_machine(&merged->defs, others[i].name) != 0,
 				 others[i].machines == 2);
 		for (uint32_t h = 0; others[i].machines == 2 && h < merged->defs.n_handles; h++)
 			if (merged->defs.handles[h].device)
 				assert_string_equal(merged->defs.handles[h].host,
-						    h < 2 ? "a" : "b");
+						    h < 2 ? "a" : others[i].name);
 		eta_close(merged);
 	}
 }

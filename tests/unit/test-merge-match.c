@@ -248,7 +248,7 @@ static void the_user_knows_better(void **state)
 	}
 }
 
-/* Wall clock, boot time: by the distances that a tracer told; of another host by the wall clocks.
+/* Wall clock, boot time: by the distances that a tracer told; of another boot by the wall clocks.
  */
 static void declared_clocks_are_converted(void **state)
 {
@@ -256,16 +256,22 @@ static void declared_clocks_are_converted(void **state)
 		const char *clock, *host, *property, *value;
 		uint64_t expected_ns;
 		int warnings;
+		const char *boot; /* NULL: unknown */
 	} rows[] = {
-		{ "CLOCK_MONOTONIC", "host", NULL, NULL, 1000000, 0 },
-		{ "CLOCK_REALTIME", "host", NULL, NULL, 400000, 0 },
-		{ "CLOCK_REALTIME", "host", "SCI::REALTIME_OFFSET", "500000", 500000, 0 },
-		{ "CLOCK_BOOTTIME", "", "SCI::BOOTTIME_OFFSET", "100", 999900, 0 },
-		{ "TSC", "host", "SCI::TSC_OFFSET", "-100", 1000100, 0 },
+		{ "CLOCK_MONOTONIC", "host", NULL, NULL, 1000000, 0, NULL },
+		{ "CLOCK_REALTIME", "host", NULL, NULL, 400000, 0, NULL },
+		{ "CLOCK_REALTIME", "host", "SCI::REALTIME_OFFSET", "500000", 500000, 0, NULL },
+		{ "CLOCK_BOOTTIME", "", "SCI::BOOTTIME_OFFSET", "100", 999900, 0, NULL },
+		{ "TSC", "host", "SCI::TSC_OFFSET", "-100", 1000100, 0, NULL },
 		/* 300000 there is our 1000000 - 700000 + 600000 */
-		{ "CLOCK_MONOTONIC", "elsewhere", "SCI::REALTIME_OFFSET", "700000", 1100000, 1 },
-		{ "CLOCK_REALTIME", "elsewhere", NULL, NULL, 400000, 1 },
-		{ "CLOCK_MONOTONIC", "elsewhere", NULL, NULL, 1000000, 1 },
+		{ "CLOCK_MONOTONIC", "elsewhere", "SCI::REALTIME_OFFSET", "700000", 1100000, 1,
+		  NULL },
+		{ "CLOCK_REALTIME", "elsewhere", NULL, NULL, 400000, 1, NULL },
+		{ "CLOCK_MONOTONIC", "elsewhere", NULL, NULL, 1000000, 1, NULL },
+		/* a container, and another machine of the same name */
+		{ "CLOCK_MONOTONIC", "c", "SCI::REALTIME_OFFSET", "700000", 1000000, 0, "boot" },
+		{ "CLOCK_MONOTONIC", "host", "SCI::REALTIME_OFFSET", "700000", 1100000, 1,
+		  "other" },
 	};
 
 	(void)state;
@@ -277,7 +283,10 @@ static void declared_clocks_are_converted(void **state)
 		warnings = 0;
 		memory_thread(in[1], 20, 20);
 		in[1]->defs.processes[0].host = eta_trace_string(in[1], rows[i].host);
+		if (rows[i].boot)
+			in[1]->defs.processes[0].boot = eta_trace_string(in[1], rows[i].boot);
 		memory_thread(in[0], 7, 7);
+		in[0]->defs.processes[0].boot = eta_trace_string(in[0], "boot");
 		eta_defs_property(in[1], "SCI::CLOCK", rows[i].clock);
 		if (rows[i].property)
 			eta_defs_property(in[1], rows[i].property, rows[i].value);
