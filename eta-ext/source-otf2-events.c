@@ -111,6 +111,8 @@ static inline unsigned take_attribute(struct eta_event *event, enum archive_attr
 			return 0;
 		event->pause_ns = number;
 		return ETA_HAS_PAUSE;
+	case ARCHIVE_LOWER:
+		return number && event->kind == ETA_IO_BEGIN ? ETA_EVENT_LOWER : 0;
 	case ARCHIVE_N_ATTRIBUTES:
 		break;
 	}

@@ -177,6 +177,8 @@ static void describe_bio(struct eta_event *event, const struct eta_bio_record *b
 	}
 	if (bio->op_flags & ETA_BIO_DIRECT)
 		event->has |= ETA_EVENT_DIRECT;
+	if (bio->op_flags & ETA_BIO_LOWER)
+		event->has |= ETA_EVENT_LOWER;
 	if (bio->owner_tid && bio->owner_tid != bio->head.id) {
 		event->has |= ETA_HAS_WHO;
 		event->owner = bio->owner_tid;

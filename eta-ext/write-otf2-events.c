@@ -151,6 +151,8 @@ static OTF2_ErrorCode write_io(struct lane *lane, uint64_t time, const struct et
 		code |= add_ret(lane, event->ret);
 	if (event->kind == ETA_IO_BEGIN && has & ETA_EVENT_BLOCK_IO && event->owner)
 		code |= ADD(lane, OWNER, Uint32, event->owner);
+	if (event->kind == ETA_IO_BEGIN && has & ETA_EVENT_LOWER)
+		code |= ADD(lane, LOWER, Uint8, 1);
 	if (has & ETA_HAS_OFFSET && event->kind != ETA_IO_SEEK)
 		code |= ADD(lane, OFFSET, Int64, event->offset);
 	switch ((enum eta_kind)event->kind) {

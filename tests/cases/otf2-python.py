@@ -71,7 +71,7 @@ def line(location, event, stacks):
                         ("end", attributes.get("end")), ("owner", attributes.get("owner"))):
         if value is not None:
             words.append(f"{name}={value}")
-    for name in ("direct", "truncated"):
+    for name in ("direct", "lower", "truncated"):
         if name in attributes:
             words.append(name)
     if device and kind in ("BEGIN", "ISSUED", "COMPLETE"):

@@ -73,6 +73,8 @@ static int dump_event(void *arg, uint32_t location, const struct eta_event *e)
 		printf(" owner=%u", e->owner);
 	if (e->has & ETA_EVENT_DIRECT)
 		printf(" direct");
+	if (e->has & ETA_EVENT_LOWER)
+		printf(" lower");
 	if (e->has & ETA_EVENT_TRUNCATED)
 		printf(" truncated");
 	if (e->has & ETA_EVENT_BLOCK_IO)

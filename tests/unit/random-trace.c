@@ -139,7 +139,7 @@ static struct eta_event io_event(enum eta_kind kind)
 			event.handle = HANDLE_DEVICE;
 			event.has |= ETA_EVENT_BLOCK_IO;
 			if (kind == ETA_IO_BEGIN) {
-				event.has |= some_flags(ETA_HAS_END);
+				event.has |= some_flags(ETA_HAS_END | ETA_EVENT_LOWER);
 				event.owner = (uint32_t)draw(3);
 			}
 		}
