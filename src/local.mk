@@ -25,6 +25,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/files-score.c \
 	src/analysis/hash.h \
 	src/analysis/lane.c \
+	src/analysis/machines.c src/analysis/machines.h \
 	src/analysis/meet.c \
 	src/analysis/operations.c src/analysis/operations.h \
 	src/analysis/parallel.c src/analysis/parallel.h \

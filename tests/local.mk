@@ -164,6 +164,10 @@ noinst_PROGRAMS += tests/programs/make-spool
 tests_programs_make_spool_SOURCES = tests/programs/make-spool.c \
 	tests/unit/spool-maker.c tests/unit/spool-maker.h
 tests_programs_make_spool_LDADD = eta-ext/libspool.la
+noinst_PROGRAMS += tests/programs/make-machines
+tests_programs_make_machines_SOURCES = tests/programs/make-machines.c \
+	tests/unit/spool-maker.c tests/unit/spool-maker.h
+tests_programs_make_machines_LDADD = eta-ext/libspool.la
 script_tests += tests/cases/export.sh tests/cases/library.sh tests/cases/merge-limits.sh \
 	tests/cases/merge.sh tests/cases/spool-damage.py
 kernel_tests += tests/cases/merge-projection.sh
@@ -310,7 +314,7 @@ tests_programs_random_trace_SOURCES = tests/programs/random-trace.c $(MEMORY_TRA
 tests_programs_random_trace_LDADD = eta-ext/libeta.la
 script_tests += tests/cases/analyze-misuse.sh tests/cases/analyze-full-disk.sh \
 	tests/cases/analyze-json.py tests/cases/analyze-schema.py tests/cases/analyze-culprits.py \
-	tests/cases/analyze-views.py tests/cases/analyze-compare.py
+	tests/cases/analyze-views.py tests/cases/analyze-compare.py tests/cases/analyze-machines.py
 kernel_tests += tests/cases/analyze-container.sh tests/cases/analyze-unmerged.sh \
 	tests/cases/paper-score.py tests/cases/analyze-workload.py
 EXTRA_DIST += tests/paper_score.py tests/bench/analyze.sh

@@ -15,6 +15,7 @@
 #define HAS_CACHE (1ull << 60)
 #define HIT (1ull << 61)
 #define HAS_LATENCY (1ull << 62)
+#define LOWER (1ull << 63)
 _Static_assert(ETA_N_LEVELS <= 8, "a level is three bits");
 
 static void put(struct spill_writer *w, const struct access *a)
@@ -28,6 +29,7 @@ static void put(struct spill_writer *w, const struct access *a)
 	fields |= a->has_cache ? HAS_CACHE : 0;
 	fields |= a->hit ? HIT : 0;
 	fields |= a->has_latency ? HAS_LATENCY : 0;
+	fields |= a->lower ? LOWER : 0;
 	spill_record(w, a->begin_ns, a->begin_ns + a->ns);
 	spill_put(w, a->begin_ns);
 	spill_put(w, fields);
@@ -52,6 +54,7 @@ int access_unspill(struct spill_reader *r, struct access *a)
 	a->has_cache = fields & HAS_CACHE;
 	a->hit = fields & HIT;
 	a->has_latency = fields & HAS_LATENCY;
+	a->lower = fields & LOWER;
 	a->offset = spill_get(r);
 	a->bytes = spill_get(r);
 	word = spill_get(r);
@@ -119,20 +122,21 @@ void accesses_spill(struct spill_writer *w, const struct operation *op, const ch
 	}
 }
 
-void request_spill(struct spill_writer *w, const struct bio *bio, uint32_t location)
+void request_spill(struct spill_writer *w, const struct bio *bio, uint32_t dev, uint32_t location)
 {
 	struct access a = { .begin_ns = bio->begin_ns,
 			    .ns = bio->open ? 0 : bio->end_ns - bio->begin_ns,
 			    .offset = bio->offset,
 			    .bytes = bio->bytes,
-			    .file = bio->dev,
+			    .file = dev,
 			    .handle = ETA_NONE,
 			    .location = location,
 			    .owner = bio->owner_tid,
 			    .level = ETA_LEVEL_BLOCK,
 			    .mode = bio->mode,
 			    .has_offset = bio->has_offset,
-			    .has_latency = !bio->open };
+			    .has_latency = !bio->open,
+			    .lower = bio->lower };
 
 	put(w, &a);
 }

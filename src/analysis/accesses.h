@@ -11,7 +11,7 @@ struct access {
 	uint64_t ns;
 	uint64_t offset;   /* bytes, in the file or on the device */
 	uint64_t bytes;	   /* transferred */
-	uint32_t file;	   /* number of resources.h; BLOCK: the device */
+	uint32_t file;	   /* number of resources.h; BLOCK: the device's */
 	uint32_t handle;   /* index into the definitions, ETA_NONE */
 	uint32_t location; /* BLOCK: of who submitted it */
 	uint32_t owner;	   /* BLOCK: tid of who dirtied the pages, 0: who submitted it */
@@ -23,12 +23,14 @@ struct access {
 	bool has_cache;	  /* a read through the page cache */
 	bool hit;	  /* that found all there */
 	bool has_latency; /* its end was seen */
+	bool lower;	  /* BLOCK: part of another one of these, to a stacked device */
 };
 
 /* In the order of their begins. FUNCTION: the operation's, as the trace names it. */
 void accesses_spill(struct spill_writer *w, const struct operation *op, const char *function,
 		    uint32_t file, uint32_t location);
-void request_spill(struct spill_writer *w, const struct bio *bio, uint32_t location);
+/* DEV: number of resources.h. */
+void request_spill(struct spill_writer *w, const struct bio *bio, uint32_t dev, uint32_t location);
 int access_unspill(struct spill_reader *r, struct access *a);
 
 #endif

@@ -53,6 +53,7 @@ struct slowdown {
 struct blame {
 	uint32_t location; /* index into the definitions; ETA_NONE: not in the trace */
 	uint32_t tid;	   /* 0, without a location: nobody was seen to be there, or the rest */
+	uint32_t machine;  /* with a tid alone: whose (eta_machine) */
 	uint32_t culprits; /* 1; 0: nobody; with options.n_culprits, how many the rest are */
 	int64_t ns;
 	int64_t named_ns; /* of it, because the kernel named them; the rest by overlap */

@@ -6,29 +6,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machines.h"
+
 /* The culprits of one victim that took most, and what is left for the rest. */
 struct ranking {
 	const struct eta_defs *defs;
 	struct blame *list;
 	uint32_t n, room;
-	uint32_t limit; /* 0: none */
+	uint32_t limit;	  /* 0: none */
+	uint32_t machine; /* of the victim; of several, the keys tell */
 	bool any_rest, any_nobody;
 	struct blame rest, nobody;
 	int rc;
 };
 
-static struct blame blame_of(const struct eta_defs *defs, const struct sum *sum)
+/*
+ * In sums over several victims: a task that is not in the trace, which may be any machine's, is on
+ * its victim's.
+ */
+static uint64_t key_on(uint64_t culprit, uint32_t machine)
+{
+	return culprit & CULPRIT_FOREIGN ? culprit | (uint64_t)machine << CULPRIT_BITS : culprit;
+}
+
+static struct blame blame_of(const struct ranking *r, const struct sum *sum)
 {
 	struct blame b = { .location = ETA_NONE,
 			   .culprits = 1,
 			   .ns = (int64_t)sum->ns,
 			   .named_ns = (int64_t)sum->named_ns };
 
-	if (sum->key < defs->n_locations) {
+	if (sum->key < r->defs->n_locations) {
 		b.location = (uint32_t)sum->key;
-		b.tid = defs->locations[sum->key].tid;
+		b.tid = r->defs->locations[sum->key].tid;
 	} else {
 		b.tid = (uint32_t)sum->key;
+		b.machine = r->machine | (uint32_t)(sum->key >> CULPRIT_BITS);
 	}
 	return b;
 }
@@ -41,7 +54,9 @@ static int by_time(const void *a, const void *b)
 		return x->ns > y->ns ? -1 : 1;
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
-	return (x->location > y->location) - (x->location < y->location);
+	if (x->location != y->location)
+		return x->location < y->location ? -1 : 1;
+	return (x->machine > y->machine) - (x->machine < y->machine);
 }
 
 static void add_to_rest(struct ranking *r, const struct blame *b)
@@ -79,7 +94,7 @@ static void take(void *arg, const struct sum *sum)
 					    .named_ns = (int64_t)sum->named_ns };
 		return;
 	}
-	b = blame_of(r->defs, sum);
+	b = blame_of(r, sum);
 	if (!r->limit || r->n < r->limit) {
 		if (r->n < r->room || make_room(r))
 			r->list[r->n++] = b;
@@ -99,11 +114,12 @@ static void take(void *arg, const struct sum *sum)
 	r->list[i] = b;
 }
 
-/* Appends the row to the table. */
-static int put(struct ranking *table, const struct blame_row *row)
+/* Appends the row to the table. MACHINE: the victim's; 0 where the keys tell. */
+static int put(struct ranking *table, const struct blame_row *row, uint32_t machine)
 {
 	struct ranking r = { .defs = table->defs,
 			     .limit = table->limit,
+			     .machine = machine,
 			     .rest.location = ETA_NONE };
 
 	blame_row_list(row, r.defs->n_locations, take, &r);
@@ -128,6 +144,7 @@ static int put(struct ranking *table, const struct blame_row *row)
 struct adding {
 	struct blame_row *into;
 	uint32_t n_locations;
+	uint32_t machine; /* of the victim */
 	int rc;
 };
 
@@ -136,17 +153,22 @@ static void add(void *arg, const struct sum *sum)
 	struct adding *a = arg;
 
 	if (!a->rc)
-		a->rc = blame_row_add(a->into, a->n_locations, sum->key, sum->ns, sum->named_ns);
+		a->rc = blame_row_add(a->into, a->n_locations, key_on(sum->key, a->machine),
+				      sum->ns, sum->named_ns);
 }
 
 static int sum_of_scored(const struct engine *e, const struct analysis *a, struct blame_row *all)
 {
 	struct adding adding = { .into = all, .n_locations = e->defs->n_locations };
 
-	for (uint32_t i = 0; i < a->n_threads; i++)
-		if (a->threads[i].scored)
-			blame_row_list(&e->locations[a->threads[i].location].blame,
-				       adding.n_locations, add, &adding);
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		uint32_t location = a->threads[i].location;
+
+		if (!a->threads[i].scored)
+			continue;
+		adding.machine = location_machine(e->defs, location);
+		blame_row_list(&e->locations[location].blame, adding.n_locations, add, &adding);
+	}
 	return adding.rc;
 }
 
@@ -174,13 +196,14 @@ int engine_blame(const struct engine *e, struct analysis *a)
 	int rc = sum_of_scored(e, a, &all);
 
 	if (!rc)
-		rc = put(&table, &all);
+		rc = put(&table, &all, 0);
 	a->n_blame = table.n;
 	table.limit = e->options.n_culprits; /* all of all, some of each thread */
 	for (uint32_t i = 0; i < a->n_threads && !rc; i++) {
-		uint32_t before = table.n;
+		uint32_t before = table.n, location = a->threads[i].location;
 
-		rc = put(&table, &e->locations[a->threads[i].location].blame);
+		rc = put(&table, &e->locations[location].blame,
+			 location_machine(e->defs, location));
 		a->threads[i].n_blame = table.n - before;
 	}
 	a->all_blame = table.list;

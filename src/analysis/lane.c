@@ -195,7 +195,7 @@ static int operation_begins(struct sweep *s, struct lane *l)
 	if (s->plan->needs_fs)
 		user_enter(s, &s->fs[l->op.dev], l);
 	if (s->plan->needs_dirty && l->op.dirties)
-		user_enter(s, &s->dirty, l);
+		user_enter(s, lane_cache(s, l), l);
 	return next_boundary(s, l);
 }
 
@@ -208,7 +208,7 @@ static int operation_ends(struct sweep *s, struct lane *l)
 	if (s->plan->needs_fs && has_company(s, l))
 		user_leave(s, &s->fs[l->op.dev], l, l->op.end_ns);
 	if (s->plan->needs_dirty && l->op.dirties && has_company(s, l))
-		user_leave(s, &s->dirty, l, l->op.end_ns);
+		user_leave(s, lane_cache(s, l), l, l->op.end_ns);
 	s->n_owned -= l->owned;
 	if (l->owned)
 		rc = finish(s, l);

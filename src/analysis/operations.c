@@ -297,7 +297,8 @@ static int bio_begin(struct walk *w, const struct eta_event *e)
 							     : MODE_OTHER,
 			   .bytes = e->has & ETA_HAS_SIZE ? e->size : 0,
 			   .offset = e->has & ETA_HAS_OFFSET ? (uint64_t)e->offset : 0,
-			   .has_offset = e->has & ETA_HAS_OFFSET && e->offset >= 0 };
+			   .has_offset = e->has & ETA_HAS_OFFSET && e->offset >= 0,
+			   .lower = e->has & ETA_EVENT_LOWER };
 	int rc = 0;
 
 	if (w->root != NO_OPERATION)

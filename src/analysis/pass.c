@@ -10,6 +10,7 @@
 
 #include "accesses.h"
 #include "hash.h"
+#include "machines.h"
 #include "records.h"
 
 struct pass {
@@ -152,8 +153,15 @@ static int spill_accesses(struct worker *w, const struct operation *op)
 
 static int spill_request(struct worker *w, const struct bio *bio)
 {
-	if (bio->mode != MODE_OTHER && !is_outside(w->engine, bio->begin_ns))
-		request_spill(&w->bios, bio, w->location);
+	uint32_t dev;
+	int rc;
+
+	if (bio->mode == MODE_OTHER || is_outside(w->engine, bio->begin_ns))
+		return w->bios.rc;
+	rc = dev_of(w, bio->dev, &dev);
+	if (rc < 0)
+		return rc;
+	request_spill(&w->bios, bio, dev, w->location);
 	return w->bios.rc;
 }
 
@@ -255,14 +263,6 @@ static int read_location(struct worker *w)
 	return rc;
 }
 
-static uint32_t machine_of(const struct eta_defs *defs, uint32_t location)
-{
-	uint32_t process = defs->locations[location].process;
-
-	return eta_machine(defs, process == ETA_NONE ? defs->locations[location].host
-						     : defs->processes[process].host);
-}
-
 static int do_location(struct worker *w)
 {
 	struct engine *e = w->engine;
@@ -277,7 +277,7 @@ static int do_location(struct worker *w)
 
 	w->result = &e->locations[w->location];
 	w->result->worker = w;
-	w->machine = machine_of(e->defs, w->location);
+	w->machine = location_machine(e->defs, w->location);
 	resource_cache_reset(&w->cache);
 	callsite_location(&w->sites);
 	spill_writer_begin(&w->operations, &e->spill, &w->result->operations_stream);

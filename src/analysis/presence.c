@@ -124,9 +124,14 @@ void file_leave(struct sweep *s, struct lane *l)
 
 /* ---- what is watched for a stretch: file systems, the page cache, devices ---- */
 
+static bool is_cache(const struct sweep *s, const struct presence *p)
+{
+	return p >= s->dirty && p < s->dirty + s->plan->n_machines;
+}
+
 static enum weight_kind weight_kind_of(const struct sweep *s, const struct presence *p)
 {
-	if (p == &s->dirty)
+	if (is_cache(s, p))
 		return WEIGHT_DIRTY;
 	return p->users.role == ROLE_DEVICE ? WEIGHT_DEVICE : WEIGHT_FS;
 }
@@ -186,7 +191,7 @@ void user_enter(struct sweep *s, struct presence *p, struct lane *l)
 {
 	p->active++;
 	p->arrivals++;
-	p->users.role = p == &s->dirty ? ROLE_DIRTY : ROLE_FS;
+	p->users.role = is_cache(s, p) ? ROLE_DIRTY : ROLE_FS;
 	party_add(s, &p->users, l, l->op.begin_ns);
 }
 
@@ -241,7 +246,7 @@ static struct presence *watched_by(struct sweep *s, const struct lane *l, const 
 	case GROUP_FS:
 		return &s->fs[l->op.dev];
 	case GROUP_DIRTY:
-		return &s->dirty;
+		return lane_cache(s, l);
 	default:
 		return &s->device[st->what];
 	}
@@ -259,7 +264,7 @@ static void own_part(const struct sweep *s, const struct lane *l, uint32_t *acti
 	const struct presence *p = l->watched;
 
 	*arrivals = 0; /* of an operation, nothing comes while it is under way */
-	if (p == &s->dirty) {
+	if (is_cache(s, p)) {
 		*active = l->op.dirties;
 	} else if (is_device(s, p)) {
 		*active = lane_self(s, l)->own[p - s->device].active;

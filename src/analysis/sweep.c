@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machines.h"
 #include "parallel.h"
 #include "spaces.h"
 
@@ -132,7 +133,8 @@ static int window_open(struct sweep *s)
 	s->files = calloc(n_files, sizeof(*s->files));
 	s->fs = calloc(n_devs, sizeof(*s->fs));
 	s->device = calloc(n_devs, sizeof(*s->device));
-	if (!s->lanes || !s->files || !s->fs || !s->device)
+	s->dirty = calloc(s->plan->n_machines ? s->plan->n_machines : 1, sizeof(*s->dirty));
+	if (!s->lanes || !s->files || !s->fs || !s->device || !s->dirty)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++)
 		if (s->plan->lane_of[i] != LANE_NONE)
@@ -156,11 +158,13 @@ static int window_close(struct sweep *s)
 		presence_free(&s->fs[i]);
 		presence_free(&s->device[i]);
 	}
-	presence_free(&s->dirty);
+	for (uint32_t i = 0; s->dirty && i < s->plan->n_machines; i++)
+		presence_free(&s->dirty[i]);
 	free(s->lanes);
 	free(s->files);
 	free(s->fs);
 	free(s->device);
+	free(s->dirty);
 	heap_free(s);
 	free(s->requests);
 	free(s->claims);
@@ -327,7 +331,9 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 	plan->selves = calloc(n, sizeof(*plan->selves));
 	plan->ranks = calloc(n, sizeof(*plan->ranks));
 	plan->spaces = spaces_new(e->defs);
-	if (!plan->spaces || !plan->by_tid || !plan->lane_of || !plan->selves || !plan->ranks)
+	plan->machines = machines_new(e->defs, &plan->n_machines);
+	if (!plan->spaces || !plan->machines || !plan->by_tid || !plan->lane_of || !plan->selves ||
+	    !plan->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations; i++) {
 		const struct location_result *r = &e->locations[i];
@@ -388,6 +394,7 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(plan.lane_of);
 	free(plan.selves);
 	free(plan.spaces);
+	free(plan.machines);
 	free(plan.ranks);
 	return rc;
 }

@@ -161,10 +161,12 @@ struct sweep_plan {
 	uint64_t group_cells[N_GROUPS]; /* the sets of cells of each */
 	uint32_t *by_tid;		/* locations with threads, ascending tid, then begin */
 	uint32_t n_by_tid;
-	uint32_t *lane_of; /* per location; LANE_NONE */
-	uint32_t *spaces;  /* per process: within what a tid is one thread (spaces.h) */
-	uint32_t *selves;  /* per lane: the one that stands for all of its thread */
-	uint64_t *ranks;   /* per lane: see rank_of() of settle.c */
+	uint32_t *lane_of;  /* per location; LANE_NONE */
+	uint32_t *spaces;   /* per process: within what a tid is one thread (spaces.h) */
+	uint32_t *machines; /* per location: numbers (machines.h) */
+	uint32_t n_machines;
+	uint32_t *selves; /* per lane: the one that stands for all of its thread */
+	uint64_t *ranks;  /* per lane: see rank_of() of settle.c */
 	uint32_t n_lanes;
 };
 
@@ -178,8 +180,8 @@ struct sweep {
 	struct presence *files;	 /* per number of resources.h */
 	struct presence *fs;	 /* per device: operations on its file system */
 	struct presence *device; /* per device: requests */
-	struct presence dirty;
-	struct boundary *heap; /* see sweep.c */
+	struct presence *dirty;	 /* per machine: operations that write to its page cache */
+	struct boundary *heap;	 /* see sweep.c */
 	size_t n, room;
 	bool root_is_free; /* was taken, and nothing has come into its place */
 	struct request *requests;
@@ -218,6 +220,12 @@ static inline struct boundary boundary_of(const struct sweep *s, const struct la
 static inline struct lane *lane_self(const struct sweep *s, const struct lane *l)
 {
 	return &s->lanes[s->plan->selves[l - s->lanes]];
+}
+
+/* The page cache that L writes to. */
+static inline struct presence *lane_cache(const struct sweep *s, const struct lane *l)
+{
+	return &s->dirty[s->plan->machines[l->location]];
 }
 
 /* What every step needs of it is soon wanted. */

@@ -9,6 +9,7 @@
 #include "accesses.h"
 #include "engine.h"
 #include "file-names.h"
+#include "machines.h"
 #include "spaces.h"
 #include "workload-rows.h"
 
@@ -32,6 +33,7 @@ struct meeting {
 	uint32_t *by_tid;    /* threads, ascending tid, then begin */
 	uint32_t n_by_tid;
 	uint32_t *spaces; /* per process (spaces.h) */
+	uint32_t *devs;	  /* per file: the number of its device; by device only */
 };
 
 /* ---- who a request is for ---- */
@@ -82,6 +84,30 @@ static int find_owners(struct meeting *m)
 			m->by_tid[m->n_by_tid++] = l;
 	qsort_r(m->by_tid, m->n_by_tid, sizeof(*m->by_tid), by_tid, (void *)(uintptr_t)defs);
 	return 0;
+}
+
+/* ---- which device a file is on ---- */
+
+/* Files that are known by their path alone are on one that is not known, of their machine. */
+static int find_devices(struct meeting *m)
+{
+	struct resources *r = &m->engine->resources;
+	struct resource_cache cache = { 0 };
+	int rc = 0;
+
+	if (m->workload->options.by != WORKLOAD_BY_DEVICE)
+		return 0;
+	m->devs = calloc((size_t)r->n_files + 1, sizeof(*m->devs));
+	if (!m->devs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_files && !rc; i++) {
+		uint64_t dev = r->files[i].dev;
+
+		if ((uint32_t)dev == DEV_PATH_ONLY)
+			dev = resource_dev_of((uint32_t)(dev >> 32), 0);
+		rc = resource_dev(r, &cache, dev, &m->devs[i]);
+	}
+	return rc;
 }
 
 /* ---- accesses in time order ---- */
@@ -175,11 +201,16 @@ static uint32_t group_of(const struct meeting *m, const struct access *a)
 	case WORKLOAD_BY_THREAD:
 		return who;
 	case WORKLOAD_BY_DEVICE:
-		if (a->level == ETA_LEVEL_BLOCK)
-			return a->file;
-		return (uint32_t)e->resources.files[a->file].dev;
+		return a->level == ETA_LEVEL_BLOCK ? a->file : m->devs[a->file];
 	}
 	return 0;
+}
+
+/* Requests of devices on which others are stacked are the same bytes again. */
+static bool counts(const struct meeting *m, const struct access *a)
+{
+	return a->mode != MODE_OTHER &&
+	       (!a->lower || m->workload->options.by == WORKLOAD_BY_DEVICE);
 }
 
 static int meet(struct meeting *m)
@@ -200,7 +231,7 @@ static int meet(struct meeting *m)
 		if (m->n)
 			sift_down(m, 0);
 		find_offset(m, &a);
-		if (rc < 0 || a.mode == MODE_OTHER)
+		if (rc < 0 || !counts(m, &a))
 			continue;
 		w->no_offset += !a.has_offset && !a.failed;
 		group = group_of(m, &a);
@@ -215,19 +246,32 @@ static int meet(struct meeting *m)
 
 /* ---- rows for the outside ---- */
 
+/* DEV: resource_dev_of(). */
+static void name_device(const struct eta_defs *defs, uint64_t dev, struct workload_row *row)
+{
+	row->dev = (uint32_t)dev;
+	row->host = machine_name(defs, (uint32_t)(dev >> 32));
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		if (defs->locations[l].kind == ETA_LOCATION_DEVICE && row->dev &&
+		    defs->locations[l].dev == row->dev &&
+		    location_machine(defs, l) == (uint32_t)(dev >> 32))
+			row->name = defs->locations[l].name;
+}
+
 static void name_row(const struct meeting *m, const struct file_names *names,
 		     struct workload_row *row)
 {
 	const struct engine *e = m->engine;
 	const struct resource_file *file;
 
-	row->name = "";
+	row->name = row->host = "";
 	switch (m->workload->options.by) {
 	case WORKLOAD_BY_LEVEL:
 		break;
 	case WORKLOAD_BY_FILE:
 		file = &e->resources.files[row->group];
 		row->name = file_name(names, file);
+		row->host = machine_name(e->defs, (uint32_t)(file->dev >> 32));
 		if ((uint32_t)file->dev == DEV_PATH_ONLY)
 			break;
 		row->dev = (uint32_t)file->dev;
@@ -237,18 +281,16 @@ static void name_row(const struct meeting *m, const struct file_names *names,
 		if (row->group == ETA_NONE)
 			break;
 		row->name = e->defs->processes[row->group].name;
+		row->host = e->defs->processes[row->group].host;
 		row->pid = e->defs->processes[row->group].pid;
 		break;
 	case WORKLOAD_BY_THREAD:
 		row->name = e->defs->locations[row->group].name;
+		row->host = location_host(e->defs, row->group);
 		row->tid = e->defs->locations[row->group].tid;
 		break;
 	case WORKLOAD_BY_DEVICE:
-		row->dev = row->group == DEV_PATH_ONLY ? 0 : row->group;
-		for (uint32_t l = 0; l < e->defs->n_locations; l++)
-			if (e->defs->locations[l].kind == ETA_LOCATION_DEVICE && row->dev &&
-			    e->defs->locations[l].dev == row->dev)
-				row->name = e->defs->locations[l].name;
+		name_device(e->defs, e->resources.devs[row->group], row);
 		break;
 	}
 }
@@ -284,6 +326,8 @@ static int for_output(const void *a, const void *b)
 	if (x->inode != y->inode)
 		return x->inode < y->inode ? -1 : 1;
 	order = strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->host, y->host);
 	if (order)
 		return order;
 	if (x->pid != y->pid)
@@ -388,6 +432,8 @@ int workload_run(struct eta_trace *trace, const struct workload_options *options
 	if (!rc)
 		rc = find_owners(&m);
 	if (!rc)
+		rc = find_devices(&m);
+	if (!rc)
 		rc = open_inputs(&m);
 	if (!rc)
 		rc = meet(&m);
@@ -402,6 +448,7 @@ out:
 	free(m.positions);
 	free(m.by_tid);
 	free(m.spaces);
+	free(m.devs);
 	engine_close(&e);
 	if (rc < 0) {
 		workload_free(w);

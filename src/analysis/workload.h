@@ -69,8 +69,9 @@ struct workload_row {
 	uint32_t depth_max;	    /* at a time */
 	/* BLOCK: what the operations of the group moved meanwhile; else 0 */
 	uint64_t user_bytes[N_WORKLOAD_MODES];
-	/* of the group; as the rows by level: "" */
+	/* of the group; of the rows by level: "" */
 	const char *name;
+	const char *host; /* whose it is, "" unknown */
 	uint32_t dev, tid, pid;
 	uint64_t inode;
 };

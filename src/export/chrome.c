@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "src/analysis/machines.h"
 
 /* Numbers that no pid and no tid has (PID_MAX_LIMIT is 2^22): for what has none of its own. */
 enum { OWN_NUMBERS = 1 << 22 };
@@ -15,6 +16,7 @@ struct chrome {
 	struct export *e;
 	char **regions, **paths; /* as json strings; of files */
 	uint32_t *pids, *tids;	 /* of each location */
+	uint32_t *devices;	 /* export_devices() */
 	struct export_stack stack;
 	uint32_t location;
 	bool comma; /* an event stands before */
@@ -109,9 +111,11 @@ static int put_names(struct chrome *c)
 		char process[256], name[400];
 
 		export_process_name(c->e, location->process, process, sizeof(process));
-		snprintf(name, sizeof(name), "%s%s%s",
-			 location->process == ETA_NONE ? location->name : process,
-			 *host ? " on " : "", host);
+		if (location->process == ETA_NONE)
+			snprintf(name, sizeof(name), "%.300s%s", location->name,
+				 machine_suffix(defs, location_host(defs, l)).text);
+		else
+			snprintf(name, sizeof(name), "%s%s%s", process, *host ? " on " : "", host);
 		rc = put_name(c, l, "process_name", name);
 		if (rc == 0)
 			rc = put_name(c, l, "thread_name", location->name);
@@ -160,14 +164,10 @@ static void put_leave(struct chrome *c, const struct eta_event *event)
 static void put_request(struct chrome *c, const struct eta_event *event)
 {
 	static const char *const modes[] = { "read", "write", "flush" };
-	const struct eta_defs *defs = c->e->defs;
-	uint32_t dev = event->handle == ETA_NONE ? 0 : defs->handles[event->handle].device;
-	uint32_t device = c->location;
+	uint32_t device = event->handle == ETA_NONE ? ETA_NONE : c->devices[event->handle];
 
-	for (uint32_t l = 0; dev && l < defs->n_locations; l++)
-		if (defs->locations[l].kind == ETA_LOCATION_DEVICE && defs->locations[l].dev == dev)
-			device = l;
-	begin(c, event->kind == ETA_IO_BEGIN ? 'b' : 'e', device, event->time_ns);
+	begin(c, event->kind == ETA_IO_BEGIN ? 'b' : 'e', device == ETA_NONE ? c->location : device,
+	      event->time_ns);
 	fprintf(c->e->out,
 		",\"id\":\"0x%" PRIx64 "\",\"cat\":\"block request\",\"name\":\"request\"",
 		event->match);
@@ -204,6 +204,7 @@ static void chrome_free(struct chrome *c)
 	free(c->paths);
 	free(c->pids);
 	free(c->tids);
+	free(c->devices);
 	export_stack_free(&c->stack);
 }
 
@@ -217,13 +218,14 @@ static int chrome_run(struct export *e)
 	c.paths = calloc((size_t)defs->n_files + 1, sizeof(*c.paths));
 	c.pids = calloc((size_t)defs->n_locations + 1, sizeof(*c.pids));
 	c.tids = calloc((size_t)defs->n_locations + 1, sizeof(*c.tids));
-	if (!c.pids || !c.tids || !make_texts(&c))
+	c.devices = export_devices(e);
+	if (!c.pids || !c.tids || !c.devices || !make_texts(&c))
 		goto out;
 	number_locations(&c);
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", e->out);
 	rc = put_names(&c);
 	for (; rc == 0 && c.location < defs->n_locations; c.location++) {
-		c.stack.depth = 0;
+		export_stack_begin(&c.stack, c.location);
 		rc = export_read(e, c.location, chrome_event, &c);
 	}
 	fputs("\n]}\n", e->out);

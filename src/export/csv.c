@@ -130,6 +130,7 @@ static int csv_run(struct export *e)
 	for (uint32_t l = 0; rc == 0 && l < e->defs->n_locations; l++) {
 		struct csv csv = { .e = e, .location = &e->defs->locations[l], .stack.e = e };
 
+		export_stack_begin(&csv.stack, l);
 		rc = make_who(&csv);
 		if (rc)
 			eta_error("not enough memory for the names");

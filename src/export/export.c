@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/analysis/machines.h"
+
 /* Between two looks for a signal and a full disk. */
 enum { STEP_EVENTS = 1 << 14 };
 
@@ -47,12 +49,50 @@ void export_process_name(const struct export *e, uint32_t process, char *text, s
 		snprintf(text, room, "%s", p ? p->name : "devices");
 }
 
-static const char *path_of_inode(const struct eta_defs *defs, uint32_t dev, uint64_t inode)
+/* The numbers of devices are those of a machine. */
+static uint32_t device_of(const struct eta_defs *defs, const struct eta_handle *handle)
+{
+	for (uint32_t l = 0; handle->device && l < defs->n_locations; l++)
+		if (defs->locations[l].kind == ETA_LOCATION_DEVICE &&
+		    defs->locations[l].dev == handle->device &&
+		    location_machine(defs, l) == eta_machine(defs, handle->host))
+			return l;
+	return ETA_NONE;
+}
+
+uint32_t *export_devices(const struct export *e)
+{
+	uint32_t *devices = calloc((size_t)e->defs->n_handles + 1, sizeof(*devices));
+
+	for (uint32_t h = 0; devices && h < e->defs->n_handles; h++)
+		devices[h] = device_of(e->defs, &e->defs->handles[h]);
+	return devices;
+}
+
+/* Is FILE, of which device and inode are the numbers looked for, one that LOCATION can mean? */
+static bool is_of(const struct eta_defs *defs, uint32_t location, const struct eta_file *file)
+{
+	const char *host = location_host(defs, location);
+
+	/* equal texts are one */
+	return !*file->host || file->host == host ||
+	       eta_machine(defs, file->host) == eta_machine(defs, host);
+}
+
+static const char *path_of_inode(const struct eta_defs *defs, uint32_t location, uint32_t dev,
+				 uint64_t inode)
 {
 	for (uint32_t f = 0; f < defs->n_files; f++)
-		if (defs->files[f].inode == inode && defs->files[f].dev == dev)
+		if (defs->files[f].inode == inode && defs->files[f].dev == dev &&
+		    is_of(defs, location, &defs->files[f]))
 			return defs->files[f].path;
 	return "";
+}
+
+void export_stack_begin(struct export_stack *stack, uint32_t location)
+{
+	stack->location = location;
+	stack->depth = 0;
 }
 
 static int push(struct export_stack *stack, const struct eta_event *event)
@@ -85,8 +125,8 @@ static int pop(struct export_stack *stack, const struct eta_event *event)
 	region->ret = region->has_ret ? event->ret : 0;
 	region->truncated = event->has & ETA_EVENT_TRUNCATED;
 	if (!*region->path && region->facts.has & ETA_HAS_FILE)
-		region->path =
-			path_of_inode(stack->e->defs, region->facts.dev, region->facts.inode);
+		region->path = path_of_inode(stack->e->defs, stack->location, region->facts.dev,
+					     region->facts.inode);
 	stack->ended = *region;
 	return 2;
 }

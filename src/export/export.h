@@ -44,10 +44,16 @@ int export_read(struct export *e, uint32_t location, export_event_fn fn, void *a
 
 /*
  * Who a location is: "host", "comm pid N", "comm tid N"; a device and what has no process are on
- * their own.
+ * their own. A form without hosts puts machine_suffix() (src/analysis/machines.h) behind names.
  */
 const char *export_host(const struct export *e, const struct eta_location *location);
 void export_process_name(const struct export *e, uint32_t process, char *text, size_t room);
+
+/*
+ * Per handle: the location of the block device that it is of, ETA_NONE. The caller frees it; NULL
+ * without memory.
+ */
+uint32_t *export_devices(const struct export *e);
 
 /* What is known of a region when it ends. */
 struct export_region {
@@ -62,10 +68,15 @@ struct export_region {
 /* The open regions of a location. */
 struct export_stack {
 	const struct export *e;
+	uint32_t location;
 	struct export_region *open;
 	size_t depth, room;
 	struct export_region ended; /* by the LEAVE just pushed */
 };
+
+/* What is pushed from now on is of LOCATION; nothing is open. Zeros but for `e` before the first.
+ */
+void export_stack_begin(struct export_stack *stack, uint32_t location);
 
 /*
  * Takes EVENT: 1 where it was an ENTER (now open[depth - 1]), 2 where it was a LEAVE (`ended` is

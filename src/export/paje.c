@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "src/analysis/machines.h"
 #include "src/analysis/spill.h"
 
 /* What is put aside of an event: its time, and what happens with a number. */
@@ -15,6 +16,7 @@ enum { PUSH, POP, QUEUED, DONE };
 struct paje {
 	struct export *e;
 	struct spill spill;
+	uint32_t *devices;	      /* export_devices() */
 	struct spill_stream *streams; /* per location */
 	struct spill_reader **readers;
 	uint64_t *next_ns; /* of each reader; those that are at their end are not in the heap */
@@ -65,12 +67,26 @@ static const char *color_of(enum eta_level level)
 }
 
 /* Strings have no way to hold a quote. */
+static void put_part(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		putc(*text == '"' ? '\'' : (unsigned char)*text < ' ' ? ' ' : *text, out);
+}
+
 static void put_text(FILE *out, const char *text)
 {
 	putc('"', out);
-	for (; *text; text++)
-		putc(*text == '"' ? '\'' : (unsigned char)*text < ' ' ? ' ' : *text, out);
+	put_part(out, text);
 	putc('"', out);
+}
+
+/* The name of a container of HOST, which other tools show alone. */
+static void put_name(const struct paje *p, const char *name, const char *host)
+{
+	putc('"', p->e->out);
+	put_part(p->e->out, name);
+	put_part(p->e->out, machine_suffix(p->e->defs, host).text);
+	fputs("\"\n", p->e->out);
 }
 
 static void put_time(const struct paje *p, int event, uint64_t time_ns)
@@ -93,8 +109,7 @@ static void put_containers(const struct paje *p)
 		put_time(p, 4, p->e->start_ns);
 		fprintf(out, "P%" PRIu32 " CT_P T ", i);
 		export_process_name(p->e, i, name, sizeof(name));
-		put_text(out, name);
-		putc('\n', out);
+		put_name(p, name, defs->processes[i].host);
 	}
 	for (uint32_t l = 0; l < defs->n_locations; l++) {
 		const struct eta_location *location = &defs->locations[l];
@@ -104,8 +119,7 @@ static void put_containers(const struct paje *p)
 			fprintf(out, "L%" PRIu32 " CT_D T ", l);
 		else
 			fprintf(out, "L%" PRIu32 " CT_L P%" PRIu32 " ", l, location->process);
-		put_text(out, location->name);
-		putc('\n', out);
+		put_name(p, location->name, location_host(defs, l));
 		if (location->process == ETA_NONE) {
 			put_time(p, 8, p->e->start_ns);
 			fprintf(out, "V_F L%" PRIu32 " 0\n", l);
@@ -137,17 +151,18 @@ struct aside {
 static int aside_event(void *arg, const struct eta_event *event)
 {
 	struct aside *a = arg;
-	const struct eta_defs *defs = a->p->e->defs;
+	uint32_t device = ETA_NONE;
 	uint64_t word;
 
+	if (event->has & ETA_EVENT_BLOCK_IO && event->handle != ETA_NONE &&
+	    (event->kind == ETA_IO_BEGIN || event->kind == ETA_IO_COMPLETE))
+		device = a->p->devices[event->handle];
 	if (event->kind == ETA_ENTER)
 		word = WORD(PUSH, event->region);
 	else if (event->kind == ETA_LEAVE)
 		word = WORD(POP, 0);
-	else if (event->has & ETA_EVENT_BLOCK_IO && event->handle != ETA_NONE &&
-		 (event->kind == ETA_IO_BEGIN || event->kind == ETA_IO_COMPLETE))
-		word = WORD(event->kind == ETA_IO_BEGIN ? QUEUED : DONE,
-			    defs->handles[event->handle].device);
+	else if (device != ETA_NONE)
+		word = WORD(event->kind == ETA_IO_BEGIN ? QUEUED : DONE, device);
 	else
 		return 0;
 	spill_put(&a->writer, event->time_ns);
@@ -218,19 +233,6 @@ static int open_readers(struct paje *p)
 	return 0;
 }
 
-static void put_request(const struct paje *p, uint64_t time_ns, bool queued, uint32_t dev)
-{
-	const struct eta_defs *defs = p->e->defs;
-
-	for (uint32_t l = 0; l < defs->n_locations; l++)
-		if (defs->locations[l].kind == ETA_LOCATION_DEVICE &&
-		    defs->locations[l].dev == dev) {
-			put_time(p, queued ? 9 : 10, time_ns);
-			fprintf(p->e->out, "V_F L%" PRIu32 " 1\n", l);
-			return;
-		}
-}
-
 static void put_event(const struct paje *p, uint32_t location, uint64_t time_ns, uint64_t word)
 {
 	uint32_t number = (uint32_t)word;
@@ -245,7 +247,8 @@ static void put_event(const struct paje *p, uint32_t location, uint64_t time_ns,
 		fprintf(p->e->out, "ST_R L%" PRIu32 "\n", location);
 		break;
 	default:
-		put_request(p, time_ns, word >> 32 == QUEUED, number);
+		put_time(p, word >> 32 == QUEUED ? 9 : 10, time_ns);
+		fprintf(p->e->out, "V_F L%" PRIu32 " 1\n", number);
 	}
 }
 
@@ -300,7 +303,8 @@ static int paje_run(struct export *e)
 	p.readers = calloc(n, sizeof(*p.readers));
 	p.next_ns = calloc(n, sizeof(*p.next_ns));
 	p.heap = calloc(n, sizeof(*p.heap));
-	if (!p.streams || !p.readers || !p.next_ns || !p.heap)
+	p.devices = export_devices(e);
+	if (!p.devices || !p.streams || !p.readers || !p.next_ns || !p.heap)
 		rc = -ENOMEM;
 	if (rc == 0)
 		rc = put_aside(&p);
@@ -316,6 +320,7 @@ static int paje_run(struct export *e)
 		if (p.readers)
 			free(p.readers[l]);
 	}
+	free(p.devices);
 	free(p.streams);
 	free(p.readers);
 	free(p.next_ns);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import re
 
-from reading import Unusable, number, read_csv
+from reading import Unusable, name_of, number, read_csv
 
 NAME = "addresses"
 SUMMARY = "where in a file or on a device each transfer went, over time; reads and writes apart"
@@ -38,7 +38,7 @@ def direction(region):
 
 def transfers(name, options):
     """{level: [(begin_ns, offset, direction, who)]}"""
-    found = {"user": [], "vfs": [], "block": []}
+    found, hosts = {"user": [], "vfs": [], "block": []}, set()
     for row in read_csv(name, NEEDED, "sci-export TRACE -o FILE.csv"):
         points = found.get(row["level"])
         # a request names the device, and is no region of a submitter's call
@@ -51,8 +51,11 @@ def transfers(name, options):
         if begin is None or at is None or at < 0:
             continue
         who = row["thread"] if options.by == "thread" else row["path"] or "(unknown)"
-        points.append((begin, at, way, who))
-    return found
+        hosts.add(row.get("host"))
+        points.append((begin, at, way, who, row.get("host")))
+    # equal names of two hosts are two
+    return {level: [(*point, name_of({"name": who, "host": host if len(hosts) > 1 else None}))
+                    for *point, who, host in points] for level, points in found.items()}
 
 
 def draw(figure, names, options):

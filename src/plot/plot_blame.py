@@ -1,6 +1,6 @@
 # Who slowed whom: a matrix of threads.
 # SPDX-License-Identifier: BSD-3-Clause
-from reading import Unusable, counts_by_others, read_json
+from reading import Unusable, counts_by_others, name_of, read_json
 
 NAME = "blame"
 SUMMARY = "who slowed whom: the time that each thread lost to each other one"
@@ -27,9 +27,12 @@ def draw(figure, names, options):
     totals, called, cells = {}, {}, {}
     for location, thread in victims.items():
         for culprit in thread["blame"]:
-            key = culprit["tid"], culprit["name"]
+            # who slowed it ran where it did
+            host = thread.get("host") if culprit["culprits"] == 1 else None
+            key = host, culprit["tid"], culprit["name"]
             called[key] = culprit["name"] if str(culprit["tid"]) in culprit["name"] or \
                 not culprit["tid"] else f"{culprit['name']} tid {culprit['tid']}"
+            called[key] = name_of({"name": called[key], "host": host})
             totals[key] = totals.get(key, 0) + culprit["ns"]
             cells[location, key] = cells.get((location, key), 0) + culprit["ns"]
     rows = sorted(victims, key=lambda v: -sum(b["ns"] for b in victims[v]["blame"]))
@@ -38,7 +41,7 @@ def draw(figure, names, options):
     rest = columns[top:]
     matrix = [[cells.get((v, c), 0) for c in kept] + ([sum(cells.get((v, c), 0) for c in rest)]
                                                       if rest else []) for v in kept_rows]
-    row_labels = [victims[v]["name"] for v in kept_rows]
+    row_labels = [name_of(victims[v]) for v in kept_rows]
     if rows[top:]:
         more = [victims[v] for v in rows[top:]]
         row_labels.append(f"{len(more)} more")

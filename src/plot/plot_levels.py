@@ -1,6 +1,6 @@
 # Stacked bars: at which level each thread's time went.
 # SPDX-License-Identifier: BSD-3-Clause
-from reading import LEVELS, Unusable, counts_by_others, read_json
+from reading import LEVELS, Unusable, counts_by_others, name_of, read_json
 
 NAME = "levels"
 SUMMARY = "at which level each thread's time went, the most slowed thread first"
@@ -58,7 +58,7 @@ def draw(figure, names, options):
             axes.annotate(f"{thread['sci']:.2f}", (right[i], i), xytext=(3, 0),
                           textcoords="offset points", va="center", fontsize=7)
     axes.margins(x=0.08)
-    axes.set_yticks(list(rows), [style.shortened(t["name"], 28) for t in shown])
+    axes.set_yticks(list(rows), [style.shortened(name_of(t), 28) for t in shown])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(f"{label} ({unit}); beside the bars: SCI")

@@ -68,6 +68,11 @@ def pick(name, rows, conditions):
     return rows
 
 
+def name_of(thread):
+    """What a thread of the report is called: with its host where the trace is of several machines."""
+    return f"{thread['name']} on {thread['host']}" if thread.get("host") else thread["name"]
+
+
 def counts_by_others(report):
     """Whether the report splits what was lost in what others caused and the rest."""
     return "contended_ns" in report["application"]

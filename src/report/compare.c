@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "src/analysis/machines.h"
 
 enum kind { KIND_ALL, KIND_LEVEL, KIND_CLASS, KIND_FILE };
 
@@ -25,6 +26,7 @@ struct row {
 	enum kind kind;
 	int level;	  /* of KIND_LEVEL */
 	const char *name; /* function or path */
+	const char *host; /* of KIND_FILE, where its side is of several machines; else "" */
 	uint64_t size_bytes;
 	struct sample sides[2];
 };
@@ -87,6 +89,19 @@ GETTER(kind)
 	value_text(v, names[ROW->kind]);
 }
 
+/* "/path on HOST" */
+static void put_named(struct value *v, const struct row *r)
+{
+	char *text;
+
+	if (!*r->host || asprintf(&text, "%s on %s", r->name, r->host) < 0) {
+		value_text(v, r->name);
+		return;
+	}
+	value_text(v, text);
+	free(text);
+}
+
 GETTER(what)
 {
 	struct report_text size = report_bytes((double)ROW->size_bytes);
@@ -95,7 +110,7 @@ GETTER(what)
 	if (ROW->kind == KIND_LEVEL)
 		value_text(v, eta_level_name((enum eta_level)ROW->level));
 	else
-		value_text(v, ROW->name);
+		put_named(v, ROW);
 	if (ROW->size_bytes)
 		snprintf(v->shown.text, sizeof(v->shown.text), "%.80s from %.20s", ROW->name,
 			 size.text);
@@ -234,8 +249,27 @@ static void put(struct row_list *rows, int side, enum kind kind, int level, cons
 {
 	struct row *r = &rows->list[rows->n++];
 
-	*r = (struct row){ .kind = kind, .level = level, .name = name, .size_bytes = size_bytes };
+	*r = (struct row){
+		.kind = kind, .level = level, .name = name, .host = "", .size_bytes = size_bytes
+	};
 	r->sides[side] = sample;
+}
+
+static void put_files(struct row_list *rows, int side, const struct analysis *a)
+{
+	bool split = a->options.sci == SCI_DEFAULT, differ = machines_differ(a->defs);
+
+	for (uint32_t i = 0; i < a->n_files; i++) {
+		const struct file_score *f = &a->files[i];
+
+		if (!f->path[0])
+			continue;
+		put(rows, side, KIND_FILE, 0, f->path, 0,
+		    (struct sample){ f->operations, f->io_ns, f->square, f->slowdown.contended_ns,
+				     split });
+		if (differ)
+			rows->list[rows->n - 1].host = machine_name(a->defs, f->machine);
+	}
 }
 
 static void put_side(struct row_list *rows, int side, const struct analysis *a)
@@ -261,12 +295,7 @@ static void put_side(struct row_list *rows, int side, const struct analysis *a)
 		    (struct sample){ .n = a->classes[i].n + a->classes[i].truncated,
 				     .sum_ns = a->classes[i].sum_ns,
 				     .square = a->classes[i].square });
-	for (uint32_t i = 0; i < a->n_files; i++)
-		if (a->files[i].path[0])
-			put(rows, side, KIND_FILE, 0, a->files[i].path, 0,
-			    (struct sample){ a->files[i].operations, a->files[i].io_ns,
-					     a->files[i].square, a->files[i].slowdown.contended_ns,
-					     split });
+	put_files(rows, side, a);
 }
 
 static int by_what(const void *a, const void *b)
@@ -279,6 +308,8 @@ static int by_what(const void *a, const void *b)
 	if (x->level != y->level)
 		return x->level < y->level ? -1 : 1;
 	order = strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->host, y->host);
 	if (order)
 		return order;
 	return (x->size_bytes > y->size_bytes) - (x->size_bytes < y->size_bytes);

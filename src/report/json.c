@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "src/analysis/machines.h"
+
 #define JSON_VERSION 1
 
 /*
@@ -38,6 +40,13 @@ static void set_text(struct json_object o, const char *key, const char *text)
 
 	/* names come from the traced programs and need not be UTF-8 */
 	set(o, key, json ? json : json_string("?"));
+}
+
+/* Of one machine nobody asks whose a thread is. */
+static void set_host(struct json_object o, const struct analysis *a, const char *host)
+{
+	if (machines_differ(a->defs))
+		set_text(o, "host", host);
 }
 
 static struct json_object object_in(struct json_object o, const char *key)
@@ -119,8 +128,9 @@ static void put_contended_levels(struct json_object o, const struct slowdown *s,
 	put_levels(o, "contended_levels", level_ns, all_levels);
 }
 
+/* HOSTS: of several machines' threads; those that slowed one thread are of its own. */
 static void put_blame(struct json_object in, const struct analysis *a, const struct blame *blame,
-		      uint32_t n)
+		      uint32_t n, bool hosts)
 {
 	json_t *array = array_in(in, "blame");
 
@@ -129,6 +139,8 @@ static void put_blame(struct json_object in, const struct analysis *a, const str
 
 		set_count(o, "tid", blame[i].tid);
 		set_text(o, "name", report_culprit(a, &blame[i]));
+		if (hosts)
+			set_host(o, a, report_culprit_host(a, &blame[i]));
 		set_count(o, "culprits", blame[i].culprits);
 		set_int(o, "ns", blame[i].ns);
 		set_int(o, "named_ns", blame[i].named_ns);
@@ -138,6 +150,7 @@ static void put_blame(struct json_object in, const struct analysis *a, const str
 static void put_file(struct json_object o, const struct analysis *a, const struct file_score *f)
 {
 	set_text(o, "path", f->path);
+	set_host(o, a, machine_name(a->defs, f->machine));
 	set_count(o, "dev", f->dev);
 	set_count(o, "inode", f->inode);
 	set_count(o, "operations", f->operations);
@@ -232,7 +245,7 @@ static void put_application(struct json_object in, const struct analysis *a)
 		put_contended_levels(o, &a->slowdown, a->has_levels);
 	put_time(o, a->time_ns, a->has_levels);
 	if (a->options.sci == SCI_DEFAULT)
-		put_blame(o, a, a->blame, a->n_blame);
+		put_blame(o, a, a->blame, a->n_blame, true);
 }
 
 static void put_thread(struct json_object o, const struct analysis *a, const struct thread_score *t)
@@ -245,6 +258,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	set_count(o, "pid", l->process == ETA_NONE ? 0 : a->defs->processes[l->process].pid);
 	set_count(o, "tid", l->tid);
 	set_text(o, "name", l->name);
+	set_host(o, a, location_host(a->defs, t->location));
 	set(o, "life_ns", t->scored ? json_integer((json_int_t)t->life_ns) : json_null());
 	set_count(o, "io_ns", t->io_ns);
 	set_count(o, "operations", t->operations);
@@ -266,7 +280,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	put_time(o, t->time_ns, a->has_levels);
 	put_verdict(o, &t->verdict);
 	if (split)
-		put_blame(o, a, t->blame, t->n_blame);
+		put_blame(o, a, t->blame, t->n_blame, false);
 }
 
 static void put_class(struct json_object o, const struct analysis *a, const struct class_score *c)

@@ -21,6 +21,8 @@ const char *report_callsite_call(const struct analysis *a, const struct callsite
 struct report_text report_verdict(const struct verdict *v);
 /* Who took the time: a location's name, "not traced" or "unknown". */
 const char *report_culprit(const struct analysis *a, const struct blame *b);
+/* Where that was; "" unknown. */
+const char *report_culprit_host(const struct analysis *a, const struct blame *b);
 /* The line "by: ..." for what all scored threads lost to others; none where nothing was. */
 int report_who(FILE *out, const struct analysis *a, unsigned width);
 int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level);

@@ -148,6 +148,11 @@ static const struct column *find(const struct column *columns, size_t n, const c
 	return NULL;
 }
 
+static bool is_hidden(const struct table *t, const struct column *c)
+{
+	return c->drop == COLUMN_HIDDEN || (c->drop == COLUMN_HOST && !t->hosts);
+}
+
 size_t table_fields(const struct table *t, const char *fields, const struct column **list,
 		    bool hidden)
 {
@@ -164,7 +169,7 @@ size_t table_fields(const struct table *t, const char *fields, const struct colu
 	if (fields)
 		return n;
 	for (size_t c = 0; c < t->n_columns && n < TABLE_COLUMNS; c++)
-		if ((hidden || t->columns[c].drop != COLUMN_HIDDEN) &&
+		if ((hidden || !is_hidden(t, &t->columns[c])) &&
 		    (!t->has || t->has(t->context, &t->columns[c])))
 			list[n++] = &t->columns[c];
 	return n;

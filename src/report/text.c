@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/analysis/machines.h"
 #include "views.h"
 
 struct report_text report_verdict(const struct verdict *v)
@@ -28,6 +29,13 @@ const char *report_culprit(const struct analysis *a, const struct blame *b)
 	if (b->culprits && !b->tid)
 		return "others";
 	return b->tid ? "not traced" : "unknown";
+}
+
+const char *report_culprit_host(const struct analysis *a, const struct blame *b)
+{
+	if (b->location != ETA_NONE)
+		return location_host(a->defs, b->location);
+	return b->tid ? machine_name(a->defs, b->machine) : "";
 }
 
 /* ---- levels ---- */
@@ -114,9 +122,11 @@ static int put_answer(FILE *out, const struct analysis *a, unsigned width)
 		snprintf(interval, sizeof(interval), " [%s, %s]", report_real(t->sci_low, 2).text,
 			 report_real(t->sci_high, 2).text);
 	snprintf(line, sizeof(line),
-		 "SCI %s%s for the most slowed thread (%s), %s for all threads together",
+		 "SCI %s%s for the most slowed thread (%s%s), %s for all threads together",
 		 report_real(a->sci_max, digits).text, interval,
-		 a->defs->locations[t->location].name, report_real(a->sci_total, digits).text);
+		 a->defs->locations[t->location].name,
+		 machine_suffix(a->defs, location_host(a->defs, t->location)).text,
+		 report_real(a->sci_total, digits).text);
 	report_wrapped(out, line, false, width);
 	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
 	report_wrapped(out, a->verdict.advice, true, width);

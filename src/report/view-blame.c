@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/analysis/machines.h"
 #include "views.h"
 
 struct pair {
@@ -44,6 +45,14 @@ static void get_victim(const void *context, const void *row, struct value *v)
 	value_text(v, a->defs->locations[PAIR->victim->location].name);
 }
 
+/* Nobody is slowed by who ran on another machine. */
+static void get_host(const void *context, const void *row, struct value *v)
+{
+	const struct analysis *a = context;
+
+	value_text(v, location_host(a->defs, PAIR->victim->location));
+}
+
 static void get_victim_tid(const void *context, const void *row, struct value *v)
 {
 	const struct analysis *a = context;
@@ -67,6 +76,7 @@ static void get_culprit_tid(const void *context, const void *row, struct value *
 }
 
 static const struct column columns[] = {
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "where both ran" },
 	{ "victim", "slowed", UNIT_TEXT, 0, get_victim, "who was slowed" },
 	{ "victim_tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_victim_tid, "its thread id" },
 	{ "time", "lost", UNIT_NS, 0, get_time, "time it lost to the other" },

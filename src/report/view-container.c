@@ -46,7 +46,7 @@ static const struct column columns[] = {
 	{ "pid", "pid", UNIT_COUNT, 3, process_sums_get_pid, "its process 1, else the first met" },
 	{ "inside", "inside", UNIT_COUNT, 3, get_inside, "the same, as numbered in the container" },
 	{ "process", "process", UNIT_TEXT, 0, process_sums_get_name, "name of that process" },
-	{ "host", "host", UNIT_TEXT, COLUMN_HIDDEN, process_sums_get_host, "where it ran" },
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, process_sums_get_host, "where it ran" },
 	SCORE_DETAILS,
 };
 

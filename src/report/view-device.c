@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/analysis/machines.h"
 #include "views.h"
 
 struct device_sum {
@@ -34,19 +35,13 @@ static void get_name(const void *context, const void *row, struct value *v)
 	for (uint32_t i = 0; i < defs->n_locations; i++)
 		if (defs->locations[i].kind == ETA_LOCATION_DEVICE && DEVICE->dev &&
 		    defs->locations[i].dev == DEVICE->dev &&
-		    eta_machine(defs, defs->locations[i].host) == DEVICE->machine)
+		    location_machine(defs, i) == DEVICE->machine)
 			value_text(v, defs->locations[i].name);
 }
 
 static void get_host(const void *context, const void *row, struct value *v)
 {
-	const struct eta_defs *defs = ((const struct analysis *)context)->defs;
-
-	for (uint32_t p = DEVICE->machine; p < defs->n_processes; p++)
-		if (*defs->processes[p].host) {
-			value_text(v, defs->processes[p].host);
-			return;
-		}
+	value_text(v, machine_name(((const struct analysis *)context)->defs, DEVICE->machine));
 }
 
 static void get_files(const void *context, const void *row, struct value *v)
@@ -75,7 +70,7 @@ static const struct column columns[] = {
 	SCORE_VERDICT,
 	{ "device", "device", UNIT_TEXT, 0, get_device, "of the file system, major:minor" },
 	{ "name", "name", UNIT_TEXT, 0, get_name, "where the trace has requests to it" },
-	{ "host", "host", UNIT_TEXT, COLUMN_HIDDEN, get_host, "whose it is" },
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "whose it is" },
 	SCORE_DETAILS,
 };
 

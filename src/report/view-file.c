@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/analysis/machines.h"
 #include "views.h"
 
 #define FILE_OF(row) ((const struct file_score *)((const struct score_row *)(row))->item)
@@ -22,6 +23,12 @@ static void get_path(const void *context, const void *row, struct value *v)
 			 (unsigned long long)f->inode, dev.text);
 	else
 		snprintf(v->shown.text, sizeof(v->shown.text), "(no file known)");
+}
+
+static void get_host(const void *context, const void *row, struct value *v)
+{
+	value_text(v,
+		   machine_name(((const struct analysis *)context)->defs, FILE_OF(row)->machine));
 }
 
 static void get_device(const void *context, const void *row, struct value *v)
@@ -57,6 +64,7 @@ static const struct column columns[] = {
 	{ "read", "read", UNIT_BYTES, 2, get_read, "bytes that calls read" },
 	{ "written", "written", UNIT_BYTES, 2, get_written, "bytes that calls wrote" },
 	SCORE_VERDICT,
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "whose it is" },
 	{ "file", "file", UNIT_TEXT, 0, get_path, "its path, or what is known of it" },
 	{ "device", "device", UNIT_TEXT, COLUMN_HIDDEN, get_device, "of its file system" },
 	{ "inode", "inode", UNIT_COUNT, COLUMN_HIDDEN, get_inode, "its number there" },

@@ -13,7 +13,7 @@ static const struct column columns[] = {
 	SCORE_VERDICT,
 	{ "pid", "pid", UNIT_COUNT, 0, process_sums_get_pid, "process id" },
 	{ "process", "process", UNIT_TEXT, 0, process_sums_get_name, "its name" },
-	{ "host", "host", UNIT_TEXT, COLUMN_HIDDEN, process_sums_get_host, "where it ran" },
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, process_sums_get_host, "where it ran" },
 	SCORE_DETAILS,
 };
 

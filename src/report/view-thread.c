@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "src/analysis/machines.h"
 #include "views.h"
 
 #define THREAD ((const struct thread_score *)((const struct score_row *)row)->item)
@@ -42,6 +43,13 @@ static void get_sci_high(const void *context, const void *row, struct value *v)
 static void get_name(const void *context, const void *row, struct value *v)
 {
 	value_text(v, LOCATION->name);
+}
+
+static void get_host(const void *context, const void *row, struct value *v)
+{
+	const struct analysis *a = context;
+
+	value_text(v, location_host(a->defs, THREAD->location));
 }
 
 static void get_tid(const void *context, const void *row, struct value *v)
@@ -83,6 +91,7 @@ static const struct column columns[] = {
 	{ "life", "life", UNIT_NS, 4, score_get_life, "from the first to the last event" },
 	{ "operations", "calls", UNIT_COUNT, 7, score_get_operations, "operations" },
 	SCORE_VERDICT,
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "where it ran" },
 	{ "thread", "thread", UNIT_TEXT, 0, get_name, "its name" },
 	{ "tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_tid, "thread id" },
 	{ "pid", "pid", UNIT_COUNT, COLUMN_HIDDEN, get_pid, "process id" },

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "src/analysis/machines.h"
+
 static const struct view *const views[] = {
 #define X(name) &view_##name,
 	VIEWS(X)
@@ -50,6 +52,7 @@ int view_table(const struct view *view, const struct analysis *a,
 			       .columns = view->columns,
 			       .n_columns = view->n_columns,
 			       .has = has,
+			       .hosts = machines_differ(a->defs),
 			       .context = a };
 	rc = view->fill(a, out);
 	return rc ? rc : table_arrange(out, options);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "src/analysis/machines.h"
 
 #define SHOWN 4
 
@@ -39,12 +40,15 @@ static uint32_t party_of(const struct eta_defs *defs, const struct blame *b, uin
 	return of_process[process];
 }
 
-/* Does another process of the trace have the same name? Then the name alone does not say who. */
+/* Does another process of its machine have the same name? Then that alone does not say who. */
 static bool is_namesake(const struct eta_defs *defs, const struct eta_process *process)
 {
+	uint32_t machine = eta_machine(defs, process->host);
+
 	for (uint32_t i = 0; i < defs->n_processes; i++)
 		if (&defs->processes[i] != process &&
-		    strcmp(defs->processes[i].name, process->name) == 0)
+		    strcmp(defs->processes[i].name, process->name) == 0 &&
+		    eta_machine(defs, defs->processes[i].host) == machine)
 			return true;
 	return false;
 }
@@ -53,6 +57,7 @@ static size_t put_party(char *line, size_t room, const struct analysis *a, const
 			int64_t sum_ns)
 {
 	const struct blame *b = p->first;
+	struct machine_suffix on = machine_suffix(a->defs, report_culprit_host(a, b));
 	double percent = 100 * (double)p->ns / (double)sum_ns;
 	int n;
 
@@ -63,12 +68,13 @@ static size_t put_party(char *line, size_t room, const struct analysis *a, const
 
 		if (process->pid && is_namesake(a->defs, process))
 			snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")", process->pid);
-		n = snprintf(line, room, "%" PRIu32 " threads of %s%s %.0f %%", p->threads,
-			     process->name, pid, percent);
+		n = snprintf(line, room, "%" PRIu32 " threads of %s%s%s %.0f %%", p->threads,
+			     process->name, pid, on.text, percent);
 	} else if (b->location == ETA_NONE && b->tid) {
-		n = snprintf(line, room, "tid %" PRIu32 ", not traced, %.0f %%", b->tid, percent);
+		n = snprintf(line, room, "tid %" PRIu32 ", not traced%s, %.0f %%", b->tid, on.text,
+			     percent);
 	} else {
-		n = snprintf(line, room, "%s %.0f %%", report_culprit(a, b), percent);
+		n = snprintf(line, room, "%s%s %.0f %%", report_culprit(a, b), on.text, percent);
 	}
 	return (size_t)n < room ? (size_t)n : room - 1;
 }

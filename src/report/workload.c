@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "src/analysis/machines.h"
 #include "views.h"
 
 static const struct workload_group groups[] = {
@@ -75,6 +76,12 @@ GETTER(name)
 		v->shown = dev;
 	else
 		snprintf(v->shown.text, sizeof(v->shown.text), "(not known)");
+}
+
+GETTER(host)
+{
+	(void)context;
+	value_text(v, ROW->host);
 }
 
 GETTER(device)
@@ -259,6 +266,7 @@ static const struct column columns[] = {
 	  "bytes read from devices per byte that calls read" },
 	{ "write_amp", "w amp", UNIT_RATIO, 7, get_write_amp,
 	  "bytes written to devices per byte that calls wrote" },
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "whose it is" },
 	{ "of", "of", UNIT_TEXT, 0, get_name, "the file, process, thread or device" },
 	{ "read_part", "reads", UNIT_PERCENT, COLUMN_HIDDEN, get_read_part,
 	  "part of the accesses that read" },
@@ -300,7 +308,7 @@ static bool has(const void *context, const struct column *c)
 
 	if (c->get == get_from || c->get == get_to)
 		return WORKLOAD->options.interval_ns;
-	if (c->get == get_name)
+	if (c->get == get_name || c->get == get_host)
 		return by != WORKLOAD_BY_LEVEL;
 	if (c->get == get_device)
 		return by == WORKLOAD_BY_FILE || by == WORKLOAD_BY_DEVICE;
@@ -321,6 +329,7 @@ int workload_table(const struct workload *w, const struct table_options *options
 			       .columns = columns,
 			       .n_columns = sizeof(columns) / sizeof(*columns),
 			       .has = has,
+			       .hosts = machines_differ(w->defs),
 			       .context = w };
 	for (size_t i = 0; i < w->n_rows && !rc; i++)
 		rc = table_add(out, &w->rows[i]);

@@ -67,6 +67,13 @@ def main():
             assert len(check("--timeline=3", mode, whole)["bins"]) == 3
         check("--sci=paper", baseline, whole)
         check(trace("empty.otf2", "1", "0"))
+        # of two machines
+        subprocess.run([os.path.join(BUILD, "tests/programs/make-machines"), scratch], check=True)
+        both = os.path.join(scratch, "both.otf2")
+        subprocess.run(["sci-merge", "-q", *(os.path.join(scratch, host + ".spool") for host in "ab"),
+                        "--clock=2:0", "-o", both], check=True)
+        assert {t["host"] for t in check(both)["threads"]} == {"a", "b"}
+        tables(both, whole)
         refused(report, lambda r: r.update(version=2))
         refused(report, lambda r: r.update(other=0))
         refused(report, lambda r: r["threads"][0].pop("blame"))

@@ -1,0 +1,80 @@
+/* Machines of a trace: which one something is of, and what that is called. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "machines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool machines_differ(const struct eta_defs *defs)
+{
+	const char *host = NULL;
+
+	for (uint32_t p = 0; p < defs->n_processes; p++) {
+		/* equal texts are one */
+		if (defs->processes[p].host == host)
+			continue;
+		host = defs->processes[p].host;
+		if (eta_machine(defs, host))
+			return true;
+	}
+	return false;
+}
+
+const char *machine_name(const struct eta_defs *defs, uint32_t machine)
+{
+	for (uint32_t p = machine; p < defs->n_processes; p++)
+		if (*defs->processes[p].host)
+			return defs->processes[p].host;
+	return "";
+}
+
+const char *location_host(const struct eta_defs *defs, uint32_t location)
+{
+	const struct eta_location *l = &defs->locations[location];
+
+	if (l->process != ETA_NONE)
+		return defs->processes[l->process].host;
+	return l->kind == ETA_LOCATION_DEVICE ? l->host : "";
+}
+
+uint32_t location_machine(const struct eta_defs *defs, uint32_t location)
+{
+	return eta_machine(defs, location_host(defs, location));
+}
+
+uint32_t *machines_new(const struct eta_defs *defs, uint32_t *n)
+{
+	uint32_t *machines = calloc((size_t)defs->n_locations + 1, sizeof(*machines));
+	uint32_t *numbers = calloc((size_t)defs->n_processes + 1, sizeof(*numbers));
+	uint32_t machine = 0;
+	const char *host = NULL;
+
+	*n = 0;
+	for (uint32_t l = 0; machines && numbers && l < defs->n_locations; l++) {
+		const char *its = location_host(defs, l);
+
+		/* equal texts are one */
+		if (its != host) {
+			host = its;
+			machine = eta_machine(defs, host);
+		}
+		if (!numbers[machine])
+			numbers[machine] = ++*n;
+		machines[l] = numbers[machine] - 1;
+	}
+	if (!numbers) {
+		free(machines);
+		machines = NULL;
+	}
+	free(numbers);
+	return machines;
+}
+
+struct machine_suffix machine_suffix(const struct eta_defs *defs, const char *host)
+{
+	struct machine_suffix suffix = { "" };
+
+	if (*host && machines_differ(defs))
+		snprintf(suffix.text, sizeof(suffix.text), " on %.64s", host);
+	return suffix;
+}
