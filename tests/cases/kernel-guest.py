@@ -333,3 +333,18 @@ for pair in ("vfs:vfs_write>fs:xfs_file_write_iter", "vfs:vfs_write>fs:btrfs_fil
              "fs:ext4_file_write_iter>fs:iomap_dio_rw", "fs:iomap_dio_rw>block:submit_bio",
              "vfs:vfs_fsync_range>fs:ext4_sync_file"):
     assert inside[pair], (pair, inside)
+
+
+# what devices moved is counted at the top, of the spool as of the archive
+def moved(trace):
+    """Bytes read and written at the block level."""
+    row, = (row for row in json.loads(run(os.path.join(BUILD, "src/sci-analyze"), "--workload", "--json",
+                                          trace))["rows"] if row["level"] == "block")
+    return row["read_bytes"], row["written_bytes"]
+
+
+tops = [bio for bio in spool.bios if not bio.flags & (kernel_spool.BIO_FLUSH | kernel_spool.BIO_LOWER)]
+written = sum(bio.bytes for bio in tops if bio.flags & (kernel_spool.BIO_WRITE | kernel_spool.BIO_DISCARD))
+counted = sum(bio.bytes for bio in tops) - written, written
+assert moved(os.path.join(path("results"), "fentry", "kernel.spool")) == moved(archive) == counted, \
+    (moved(archive), counted)
