@@ -26,7 +26,7 @@ struct row {
 	enum kind kind;
 	int level;	  /* of KIND_LEVEL */
 	const char *name; /* function or path */
-	const char *host; /* of KIND_FILE, where its side is of several machines; else "" */
+	const char *host; /* of KIND_FILE, where a side is of several machines; else "" */
 	uint64_t size_bytes;
 	struct sample sides[2];
 };
@@ -255,9 +255,9 @@ static void put(struct row_list *rows, int side, enum kind kind, int level, cons
 	r->sides[side] = sample;
 }
 
-static void put_files(struct row_list *rows, int side, const struct analysis *a)
+static void put_files(struct row_list *rows, int side, const struct analysis *a, bool hosts)
 {
-	bool split = a->options.sci == SCI_DEFAULT, differ = machines_differ(a->defs);
+	bool split = a->options.sci == SCI_DEFAULT;
 
 	for (uint32_t i = 0; i < a->n_files; i++) {
 		const struct file_score *f = &a->files[i];
@@ -267,12 +267,12 @@ static void put_files(struct row_list *rows, int side, const struct analysis *a)
 		put(rows, side, KIND_FILE, 0, f->path, 0,
 		    (struct sample){ f->operations, f->io_ns, f->square, f->slowdown.contended_ns,
 				     split });
-		if (differ)
+		if (hosts)
 			rows->list[rows->n - 1].host = machine_name(a->defs, f->machine);
 	}
 }
 
-static void put_side(struct row_list *rows, int side, const struct analysis *a)
+static void put_side(struct row_list *rows, int side, const struct analysis *a, bool hosts)
 {
 	bool split = a->options.sci == SCI_DEFAULT;
 	uint64_t n = 0;
@@ -295,7 +295,7 @@ static void put_side(struct row_list *rows, int side, const struct analysis *a)
 		    (struct sample){ .n = a->classes[i].n + a->classes[i].truncated,
 				     .sum_ns = a->classes[i].sum_ns,
 				     .square = a->classes[i].square });
-	put_files(rows, side, a);
+	put_files(rows, side, a, hosts);
 }
 
 static int by_what(const void *a, const void *b)
@@ -338,6 +338,7 @@ int compare_table(const struct comparison *c, const struct table_options *option
 {
 	struct row_list rows = { 0 };
 	size_t room = 0, n = 0;
+	bool hosts = false;
 	int rc = 0;
 
 	*out = (struct table){ .name = "rows",
@@ -346,12 +347,14 @@ int compare_table(const struct comparison *c, const struct table_options *option
 			       .context = c };
 	for (int s = 0; s < 2; s++)
 		room += 1 + ETA_N_LEVELS + c->sides[s]->n_classes + c->sides[s]->n_files;
+	for (int s = 0; s < 2; s++)
+		hosts |= machines_differ(c->sides[s]->defs);
 	rows.list = calloc(room, sizeof(*rows.list));
 	if (!rows.list)
 		return -ENOMEM;
 	out->own = rows.list;
 	for (int s = 0; s < 2; s++)
-		put_side(&rows, s, c->sides[s]);
+		put_side(&rows, s, c->sides[s], hosts);
 	qsort(rows.list, rows.n, sizeof(*rows.list), by_what);
 	for (size_t i = 0; i < rows.n; i++) {
 		if (n == 0 || by_what(&rows.list[n - 1], &rows.list[i]) != 0) {

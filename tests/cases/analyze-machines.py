@@ -99,11 +99,11 @@ def words(both, alone):
         # the heading of a column
         assert run("sci-analyze", *view, both).split().count("host") == 1, view
         assert "host" not in run("sci-analyze", *view, alone).split(), view
-    # one side of several machines, the other of one: what is the same has the same name
-    compared = {r["what"]: r["says"] for r in analyze("--compare", both, alone)
-                if r["kind"] == "file"}
-    same(sorted(compared), ["/data/file", "/data/file on a", "/data/file on b", "/data/only-a",
-                            "/data/only-a on a", "/data/only-b on b"])
+    # one side of several machines, the other of one of them
+    same({r["what"]: (r["n_a"], r["n_b"]) for r in analyze("--compare", both, alone)
+          if r["kind"] == "file"},
+         {"/data/file on a": ("11", "11"), "/data/only-a on a": ("4", "4"),
+          "/data/file on b": ("12", "0"), "/data/only-b on b": ("5", "0")})
 
 
 def workloads(both, machines):
