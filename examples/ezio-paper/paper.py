@@ -108,6 +108,8 @@ class Experiment:
         if record is not None:
             command = ["sci-record", "-q", "-f", "--keep-spools", "-o", self.trace(name), *record,
                        "--", *command]
+        # what is still to be written of the trace before this one is not this run's
+        os.sync()
         try:
             return output_of(*command)
         finally:
@@ -164,11 +166,17 @@ class Experiment:
         for repetition in range(options.repetitions):
             for io in IO:
                 for threads in options.threads:
-                    for configuration in CONFIGURATIONS:
+                    # each is the first in its turn
+                    for configuration in rotated(list(CONFIGURATIONS), repetition):
                         cell = cells.get(f"{io}-{threads}-{configuration}-{repetition}",
                                          lambda: self.measure(io, threads, configuration))
                         found.setdefault((io, threads, configuration), []).append(cell)
         return found
+
+
+def rotated(names, by):
+    by %= len(names)
+    return names[by:] + names[:by]
 
 
 def events_per_level(archive):
