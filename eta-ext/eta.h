@@ -48,7 +48,8 @@ struct eta_region {
 enum eta_location_kind {
 	ETA_LOCATION_THREAD,
 	ETA_LOCATION_KERNEL_THREAD,
-	ETA_LOCATION_DEVICE, /* completions only, no regions */
+	ETA_LOCATION_DEVICE,   /* completions only, no regions */
+	ETA_LOCATION_UNTRACED, /* a thread that was in the way of others: no events, a name */
 };
 
 struct eta_location {

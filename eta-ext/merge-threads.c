@@ -214,7 +214,8 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 			location.start_ns = first[i].start_ns;
 		if (!location.ns_tid)
 			location.ns_tid = part->ns_tid;
-		if (part->kind == ETA_LOCATION_KERNEL_THREAD)
+		if (part->kind == ETA_LOCATION_KERNEL_THREAD ||
+		    location.kind == ETA_LOCATION_UNTRACED)
 			location.kind = part->kind;
 		if (i > 0)
 			location.events = part->events && location.events

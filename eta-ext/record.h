@@ -259,7 +259,9 @@ struct eta_task_record {
 	uint32_t reserved_32;
 	uint64_t reserved[2];
 };
-#define ETA_TASK_KERNEL_THREAD 1 /* head.flags */
+/* head.flags */
+#define ETA_TASK_KERNEL_THREAD 1
+#define ETA_TASK_UNTRACED 2 /* was in the way of one that is traced: known by name only */
 
 /*
  * One system call on a file, with all its stamps; (head.units - 2) spans follow. ASYNC_OP: from

@@ -299,6 +299,8 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 	}
 	if (strcmp(text(raw, raw->groups.v[g].name), ARCHIVE_KERNEL_GROUP) == 0)
 		def.kind = ETA_LOCATION_KERNEL_THREAD;
+	else if (number(raw, properties, location->self, ARCHIVE_UNTRACED))
+		def.kind = ETA_LOCATION_UNTRACED;
 	def.process = process_of(raw, processes, location, g);
 	if (def.process == ETA_NONE)
 		return false;

@@ -82,8 +82,7 @@ static int add_device(struct eta_trace *trace, struct spool_index *index,
 }
 
 /* The first of the task records of (PID, TID), or the place where it would be. */
-static const struct index_task *find_task(const struct spool_index *index, uint32_t pid,
-					  uint32_t tid)
+static struct index_task *find_task(const struct spool_index *index, uint32_t pid, uint32_t tid)
 {
 	size_t low = 0, high = index->n_tasks;
 
@@ -153,8 +152,8 @@ static struct index_slice part(const struct spool_index *index, struct index_sli
 }
 
 static int add_life(struct eta_trace *trace, struct spool_index *index,
-		    const struct index_group *group, const struct index_task *task,
-		    uint64_t from_ns, uint64_t to_ns)
+		    const struct index_group *group, struct index_task *task, uint64_t from_ns,
+		    uint64_t to_ns)
 {
 	const struct index_location where = {
 		.operations = part(index, group->operations, from_ns, to_ns),
@@ -192,14 +191,37 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 	location.process = process_of(trace, index, group->pid, task);
 	if (location.process == ETA_NONE)
 		return -ENOMEM;
+	if (task)
+		task->located = true;
 	return add_location(trace, index, &location, where);
+}
+
+/* Somebody who was in the way of a traced thread: a name, and nothing that it did. */
+static int add_untraced(struct eta_trace *trace, struct spool_index *index,
+			const struct index_task *task)
+{
+	char name[64];
+	struct eta_location location = {
+		.id = trace->defs.n_locations,
+		.name = name,
+		.kind = task->kernel_thread ? ETA_LOCATION_KERNEL_THREAD : ETA_LOCATION_UNTRACED,
+		.process = process_of(trace, index, task->pid, task),
+		.tid = task->tid,
+		.ns_tid = task->ns_tid,
+		.start_ns = task->start_ns,
+	};
+
+	snprintf(name, sizeof(name), "%s tid %" PRIu32, task->comm, task->tid);
+	if (location.process == ETA_NONE)
+		return -ENOMEM;
+	return add_location(trace, index, &location, (struct index_location){ 0 });
 }
 
 /* One location per life of a (pid, tid): the TASK records say when each began. */
 static int add_lives(struct eta_trace *trace, struct spool_index *index,
 		     const struct index_group *group)
 {
-	const struct index_task *task = find_task(index, group->pid, group->tid);
+	struct index_task *task = find_task(index, group->pid, group->tid);
 	const struct index_task *end = index->tasks + index->n_tasks;
 	uint64_t from_ns = 0;
 	int rc = 0;
@@ -237,6 +259,9 @@ int spool_kernel_open(struct eta_trace *trace)
 		else
 			rc = add_lives(trace, index, &index->groups[i]);
 	}
+	for (size_t i = 0; rc == 0 && i < index->n_tasks; i++)
+		if (index->tasks[i].untraced && !index->tasks[i].located)
+			rc = add_untraced(trace, index, &index->tasks[i]);
 	return rc;
 }
 

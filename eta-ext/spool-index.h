@@ -37,6 +37,8 @@ struct index_task {
 	uint32_t ns_pid, ns_tid, pid_ns;
 	uint64_t cgroup;
 	bool kernel_thread, exited;
+	bool untraced; /* known by name only; */
+	bool located;  /* has a location all the same: of what it did for others */
 	char comm[16];
 };
 

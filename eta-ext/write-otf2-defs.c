@@ -321,6 +321,9 @@ static void write_location_properties(struct defs *defs, const struct eta_locati
 	if (location->start_ns)
 		WRITE(defs, LocationProperty, id, start, OTF2_TYPE_UINT64,
 		      value64(location->start_ns));
+	if (location->kind == ETA_LOCATION_UNTRACED)
+		WRITE(defs, LocationProperty, id, string(defs, ARCHIVE_UNTRACED), OTF2_TYPE_UINT32,
+		      value32(1));
 	if (location->kind == ETA_LOCATION_DEVICE)
 		WRITE(defs, LocationProperty, id, dev, OTF2_TYPE_UINT32, value32(location->dev));
 }

@@ -41,6 +41,7 @@ def span_names():
 class KernelSpool:
     def __init__(self, path):
         self.ops, self.bios, self.tasks, self.losses, self.waits = [], [], [], [], []
+        self.untraced = []  # tasks of which there is a name only
         self.asyncs = []
         self.files, self.names, self.properties, self.sleeps = {}, {}, {}, {}
         kinds = span_names()
@@ -100,8 +101,9 @@ class KernelSpool:
         elif kind == TASK:
             pid, ppid, comm, cgroup, ns_pid, ns_tid, noted = struct.unpack_from(
                 "=II16sQIIQ", data, at + 24)
-            self.tasks.append(Task(time, end, ident, pid, ppid, comm.split(b"\0")[0].decode(),
-                                   cgroup, ns_pid, ns_tid, flags & 1, noted))
+            known = self.untraced if flags & 2 else self.tasks
+            known.append(Task(time, end, ident, pid, ppid, comm.split(b"\0")[0].decode(),
+                              cgroup, ns_pid, ns_tid, flags & 1, noted))
         elif kind == LOSS:
             lost, produced = struct.unpack_from("=QQ", data, at + 24)
             self.losses.append(Loss(ident, lost, produced, cpu))

@@ -56,13 +56,24 @@ assert met, "its requests were never there"
 assert all(bio.ahead > 0 for bio in met), met
 assert not any(bio.pid in tids or bio.tid in tids for bio in spool.bios), "it is not traced"
 
+# those that were met, and no other of its threads, are known by name, and do nothing in the trace
+strangers = {task.tid: task for task in spool.untraced if task.tid in tids}
+assert set(strangers) >= {bio.ahead_tid for bio in met} and len(strangers) < len(tids), spool.untraced
+assert all(task.pid == neighbour.pid and not task.end for task in strangers.values()), strangers
+# (kworkers are known as well where they work for somebody who is traced)
+assert not {task.tid for task in spool.untraced} & {t.tid for t in spool.tasks if not t.kernel}
+
 # and the score knows it by name; the wait for a device that nobody else used would be its own
-shown = json.loads(subprocess.run([ANALYZE, "--json", path("both/kernel.spool")], capture_output=True,
-                                  text=True, check=True).stdout)
+MERGE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-merge")
+subprocess.run([MERGE, "-q", path("both/kernel.spool"), "-o", path("merged.otf2")], check=True)
+shown, merged = (json.loads(subprocess.run([ANALYZE, "--json", path(trace)], capture_output=True, text=True,
+                                           check=True).stdout) for trace in ("both/kernel.spool", "merged.otf2"))
+assert merged["threads"] == shown["threads"], (merged["threads"], shown["threads"])
 named = collections.Counter()
 for thread in shown["threads"]:
     for row in thread["blame"]:
-        if row.get("tid") in tids:
+        if row["tid"] in tids:
+            assert row["name"] == f"{strangers[row['tid']].comm} tid {row['tid']}", row
             named[row["tid"]] += row["named_ns"]
 print("named:", dict(named))
 assert sum(named.values()) > 0, shown["threads"]

@@ -427,6 +427,84 @@ static void random_tasks_come_out_sorted(void **state)
 	maker_end(dir);
 }
 
+/* Who was in the way is known by name, once, and does nothing; a kworker that is traced is itself.
+ */
+static void those_in_the_way_have_names(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t tid;
+		enum eta_location_kind kind;
+		uint64_t events;
+	} expected[] = {
+		{ "? tid 8", 8, ETA_LOCATION_THREAD, 2 },
+		{ "kworker tid 50", 50, ETA_LOCATION_KERNEL_THREAD, 2 },
+		{ "", 0, ETA_LOCATION_DEVICE, 1 },
+		{ "cc1 tid 61", 61, ETA_LOCATION_UNTRACED, 0 },
+		{ "kswapd0 tid 40", 40, ETA_LOCATION_KERNEL_THREAD, 0 },
+	};
+	static const struct {
+		uint32_t pid, tid;
+		const char *comm;
+		uint8_t flags;
+	} tasks[] = {
+		{ 50, 50, "kworker", ETA_TASK_KERNEL_THREAD },
+		{ 50, 50, "kworker", ETA_TASK_KERNEL_THREAD | ETA_TASK_UNTRACED },
+		{ 60, 61, "cc1", ETA_TASK_UNTRACED },
+		{ 40, 40, "kswapd0", ETA_TASK_KERNEL_THREAD | ETA_TASK_UNTRACED },
+	};
+	char dir[] = DIR_TEMPLATE;
+	struct eta_trace *trace;
+	const struct eta_defs *defs;
+	struct spool spool;
+	uint32_t found = 0;
+
+	(void)state;
+	maker_begin(dir);
+	make_meta(dir);
+	make_cpu(&spool, dir, 0);
+	maker_kernel_op(&spool, write_op(7, 8, 10, 30), NULL, 0);
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++) {
+		struct eta_task_record task = {
+			.head = { .time_ns = 1, .id = tasks[i].tid, .flags = tasks[i].flags },
+			.pid = tasks[i].pid,
+			.noted_ns = i
+		};
+
+		snprintf(task.comm, sizeof(task.comm), "%s", tasks[i].comm);
+		maker_task(&spool, task);
+	}
+	maker_bio(&spool,
+		  (struct eta_bio_record){ .head = { .time_ns = 70, .end_ns = 80, .id = 50 },
+					   .issue_ns = 71,
+					   .pid = 50,
+					   .bytes = 4096,
+					   .dev = PLAIN_DEV });
+	spool_close(&spool);
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	defs = eta_trace_defs(trace);
+	assert_int_equal(defs->n_locations, sizeof(expected) / sizeof(*expected));
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
+		for (uint32_t l = 0; l < defs->n_locations; l++) {
+			const struct eta_location *location = &defs->locations[l];
+			const struct eta_event *batch;
+			struct eta_cursor *cursor;
+
+			if (location->tid != expected[i].tid)
+				continue;
+			found++;
+			if (*expected[i].name)
+				assert_string_equal(location->name, expected[i].name);
+			assert_int_equal(location->kind, expected[i].kind);
+			assert_int_equal(eta_cursor_open(trace, l, &cursor), 0);
+			assert_int_equal(eta_cursor_read(cursor, &batch), expected[i].events);
+			eta_cursor_close(cursor);
+		}
+	assert_int_equal(found, defs->n_locations);
+	eta_close(trace);
+	maker_end(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +515,7 @@ int main(void)
 		cmocka_unit_test(requests_at_the_edges_lie_inside),
 		cmocka_unit_test(requests_completed_backwards_are_sorted),
 		cmocka_unit_test(who_and_losses_are_kept),
+		cmocka_unit_test(those_in_the_way_have_names),
 		cmocka_unit_test(random_tasks_come_out_sorted),
 	};
 

@@ -30,8 +30,17 @@ int BPF_PROG(on_exec, struct task_struct *task)
 
 	if (!st)
 		return 0;
-	task_leave(task, 0);
+	task_leave(task, 0, 0);
 	return 0;
+}
+
+/* TASK is not traced; was it in the way of one that is? */
+static __always_inline void met_leave(struct task_struct *task, uint64_t end_ns)
+{
+	uint32_t tid = task->pid;
+
+	if (bpf_map_delete_elem(&met, &tid) == 0)
+		task_leave(task, end_ns, ETA_TASK_UNTRACED);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -39,11 +48,15 @@ int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct task_slot *own = bpf_task_storage_get(&tasks, task, NULL, 0);
 	struct task_state *st = own ? slot_state(own->slot) : NULL;
+	uint32_t tid = task->pid;
 
-	if (!st)
+	if (!st) {
+		met_leave(task, bpf_ktime_get_ns());
 		return 0;
+	}
+	bpf_map_delete_elem(&met, &tid); /* its parent may not have taken its status when we end */
 	fault_drop(st);
-	task_leave(task, bpf_ktime_get_ns());
+	task_leave(task, bpf_ktime_get_ns(), 0);
 	/* the thread goes on for a while, but not with I/O of the program's */
 	slot_release(own);
 	return 0;
@@ -51,7 +64,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 /*
  * Runs over all tasks when read: takes in the threads of attach_tgid, or, once the probes are gone,
- * leaves the operations that never ended as what they are.
+ * leaves the operations that never ended as what they are, and the names of those that were in the
+ * way.
  */
 SEC("iter/task")
 int on_each_task(struct bpf_iter__task *ctx)
@@ -65,6 +79,8 @@ int on_each_task(struct bpf_iter__task *ctx)
 	tracer_note();
 	if (close_open) {
 		st = task_state_of(task);
+		if (!st)
+			met_leave(task, 0);
 		/* an open that has not ended has no file yet that could pass the filters */
 		if (st && st->active && st->now.shape != SHAPE_NONE &&
 		    !(FILES_FILTERED && !st->op.inode)) {

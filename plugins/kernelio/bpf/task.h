@@ -33,7 +33,8 @@ static __always_inline uint32_t ns_inode(struct pid *pid)
 	return BPF_CORE_READ(ns, ns.inum);
 }
 
-static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns)
+/* FLAGS: ETA_TASK_UNTRACED, or none. */
+static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns, uint8_t flags)
 {
 	struct eta_task_record record = {
 		.head.time_ns = task->start_time,
@@ -41,7 +42,8 @@ static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns
 		.head.type = ETA_RECORD_TASK,
 		.head.units = sizeof(record) / ETA_UNIT_BYTES,
 		.head.id = task->pid,
-		.head.flags = task->flags & TASK_IS_KERNEL_THREAD ? ETA_TASK_KERNEL_THREAD : 0,
+		.head.flags =
+			flags | (task->flags & TASK_IS_KERNEL_THREAD ? ETA_TASK_KERNEL_THREAD : 0),
 		.noted_ns = bpf_ktime_get_ns(),
 		.pid = task->tgid,
 		.ppid = BPF_CORE_READ(task, real_parent, tgid),

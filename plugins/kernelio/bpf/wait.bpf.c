@@ -68,6 +68,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	wait->begin_ns = bpf_ktime_get_ns();
 	wait->kind = lock_kind(st, (uint64_t)lock);
 	wait->who = lock_holder(lock, flags);
+	met_note(wait->who);
 	if (wait->kind == ETA_SPAN_INODE_LOCK && st->now.inode_locked_ns) {
 		wait->begin_ns = st->now.inode_locked_ns;
 		st->now.inode_locked_ns = 0;
@@ -197,6 +198,7 @@ static __always_inline struct ready ready_for(struct stays *s, uint32_t cpu, uin
 	}
 	ready.idle_ns = stay_idle_until(s, begin_ns, now);
 	ready.who = stay_longest(s, begin_ns, now, prev);
+	met_note(ready.who);
 	return ready;
 }
 
