@@ -125,6 +125,16 @@ extern pid_t process_parent_pid, process_parent_tid;
 /* Is this the process (and not a vfork child that runs on its parent's memory)? A system call. */
 bool process_is_ours(void);
 
+/*
+ * The same of a call on T, which thread_get gave. Where vfork and clone are ours (life.c) it would
+ * not have given it to a child on its parent's memory, nor to one that fork's handlers did not see.
+ */
+#ifdef __x86_64__
+#define call_is_ours(t) ((void)(t), true)
+#else
+#define call_is_ours(t) ((void)(t), process_is_ours())
+#endif
+
 /* One line on stderr with the library's name, straight to the descriptor. */
 void tracer_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -173,7 +183,7 @@ static ALWAYS_INLINE bool op_begin_open(struct op *op, enum function fn, const v
 	op->thread = NULL;
 	if (unlikely(!t))
 		return thread_missed(caller);
-	if (!sink_ready(t) || sink_own_caller(caller) || !process_is_ours())
+	if (!sink_ready(t) || sink_own_caller(caller) || !call_is_ours(t))
 		return false;
 	op->file = NULL;
 	op->positioned = false;

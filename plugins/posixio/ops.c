@@ -165,10 +165,12 @@ bool op_begin_close(struct op *op, enum function fn, int fd, const void *caller)
 	struct thread *t;
 
 	op->thread = NULL;
-	if (!file || !process_is_ours())
+	if (!file)
+		return false;
+	t = thread_get();
+	if (!(t ? call_is_ours(t) : process_is_ours()))
 		return false;
 	if (file != FILE_LEFT_OUT) {
-		t = thread_get();
 		if (t && sink_ready(t)) {
 			op->file = file;
 			op->positioned = false;
