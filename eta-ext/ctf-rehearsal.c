@@ -18,8 +18,11 @@
 #define STEP_SECONDS 30 /* a step is some events */
 #define WAIT_NS 200000
 #define DATA_BYTES (1UL << 30) /* babeltrace2 takes what it gets for some damaged packets */
-/* shadow memory would count as well */
-#ifdef __SANITIZE_ADDRESS__
+/* shadow memory would count as well; gcc and clang say in different words that there is some */
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define LIMIT_DATA false
 #else
 #define LIMIT_DATA true
