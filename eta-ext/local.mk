@@ -32,6 +32,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/log-block.c \
 	eta-ext/log-defs.c \
 	eta-ext/log-files.c \
+	eta-ext/log-leaves.c \
 	eta-ext/log-spill.c \
 	eta-ext/log-text.c \
 	eta-ext/machines.c \
@@ -91,6 +92,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/strace.h \
 	eta-ext/strace-call.c \
 	eta-ext/strace-files.c \
+	eta-ext/strace-line.c \
 	eta-ext/trace.c \
 	eta-ext/whole.c \
 	eta-ext/write-otf2-check.c \

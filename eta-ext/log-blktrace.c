@@ -36,7 +36,7 @@ int log_blktrace(struct log *log, const struct blk_action *a)
 	}
 	if (a->action == 'D' && log_block_issue(log, &block) > 0)
 		return 0;
-	block.location = log_thread(log, 0, a->tid, a->comm);
+	block.location = log_thread(log, a->pid, a->tid, a->comm);
 	if (block.location == ETA_NONE)
 		return -ENOMEM;
 	rc = log_block_queue(log, &block);

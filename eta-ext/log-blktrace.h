@@ -10,6 +10,7 @@ struct blk_action {
 	uint64_t time_ns;
 	uint64_t sector;
 	uint32_t sectors;
+	uint32_t pid; /* 0: unknown */
 	uint32_t tid;
 	uint32_t major, minor;
 	char action; /* blkparse's letter: Q, D, C, ...; another: no request */

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A device holds fewer; what was never said to complete must not stay for ever. */
-enum { REQUESTS_MAX = 4096 };
+/*
+ * A device holds fewer; what was never said to complete must not stay for ever. A part goes at
+ * once: of some logs no request is ever said to.
+ */
+enum { REQUESTS_MAX = 4096, REQUESTS_GO = REQUESTS_MAX / 4 };
 
 struct log_request {
 	struct log_block block;
@@ -79,8 +82,11 @@ int log_block_queue(struct log *log, const struct log_block *block)
 		return -ENOMEM;
 	}
 	if (log->n_requests == REQUESTS_MAX) {
-		rc = give(log, &log->requests[0], 0, false);
-		forget(log, 0);
+		for (uint32_t i = 0; rc == 0 && i < REQUESTS_GO; i++)
+			rc = give(log, &log->requests[i], 0, false);
+		log->n_requests -= REQUESTS_GO;
+		memmove(log->requests, log->requests + REQUESTS_GO,
+			log->n_requests * sizeof(*log->requests));
 	}
 	log->requests[log->n_requests++] = (struct log_request){ .block = *block };
 	return rc;
@@ -161,6 +167,22 @@ int log_block_complete_key(struct log *log, const struct log_device *device, uin
 		if (block->key != key || block->device.handle != device->handle)
 			continue;
 		rc = give(log, &log->requests[i], time_ns, transferred);
+		forget(log, i);
+		return rc ? rc : 1;
+	}
+	return 0;
+}
+
+int log_block_complete_end(struct log *log, const struct log_block *end, bool transferred)
+{
+	for (uint32_t i = log->n_requests; i-- > 0;) {
+		const struct log_block *block = &log->requests[i].block;
+		int rc;
+
+		if (block->device.handle != end->device.handle || block->mode != end->mode ||
+		    block->sector + block->sectors != end->sector)
+			continue;
+		rc = give(log, &log->requests[i], end->time_ns, transferred);
 		forget(log, i);
 		return rc ? rc : 1;
 	}

@@ -204,7 +204,7 @@ int log_rename(struct log *log, uint32_t location, const char *comm)
 	struct eta_location *def = &defs->locations[location];
 	char name[300];
 
-	snprintf(name, sizeof(name), "%.255s tid %u", comm, def->tid);
+	snprintf(name, sizeof(name), "%.255s%stid %u", comm, *comm ? " " : "", def->tid);
 	def->name = eta_trace_string(log->trace, name);
 	if (def->name && defs->processes[def->process].pid == def->tid)
 		defs->processes[def->process].name = eta_trace_string(log->trace, comm);
@@ -212,6 +212,30 @@ int log_rename(struct log *log, uint32_t location, const char *comm)
 		return 0;
 	eta_error("%s: not enough memory for a name", log->trace->path);
 	return -ENOMEM;
+}
+
+int log_renumber(struct log *log, uint32_t from, uint32_t to)
+{
+	struct eta_defs *defs = &log->trace->defs;
+	uint32_t location = log_known(log, 't', &from, sizeof(from));
+	uint32_t process = log_known(log, 'p', &from, sizeof(from));
+	uint32_t comm = log_known(log, 'c', &from, sizeof(from));
+	const char *name;
+
+	if (comm != ETA_NONE && !log_remember(log, 'c', &to, sizeof(to), comm))
+		return -ENOMEM;
+	if (process != ETA_NONE) {
+		defs->processes[process].pid = to;
+		if (!log_remember(log, 'p', &to, sizeof(to), process))
+			return -ENOMEM;
+	}
+	if (location == ETA_NONE)
+		return 0;
+	if (!log_remember(log, 't', &to, sizeof(to), location))
+		return -ENOMEM;
+	defs->locations[location].tid = to;
+	name = defs->processes[defs->locations[location].process].name;
+	return log_rename(log, location, name);
 }
 
 uint32_t log_file(struct log *log, const char *path, uint64_t inode)

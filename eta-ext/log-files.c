@@ -147,8 +147,8 @@ static int put(struct log *log, struct table *table, int fd, struct log_open_fil
 	return no_memory(log);
 }
 
-struct log_open_file *log_fd_set(struct log *log, uint32_t tid, int fd, const char *path,
-				 uint32_t flags, int64_t at)
+struct log_open_file *log_fd_set_file(struct log *log, uint32_t tid, int fd, uint32_t file,
+				      uint32_t flags, int64_t at)
 {
 	struct task *task = task_of(log, tid, NULL);
 	struct log_open_file *open = task ? calloc(1, sizeof(*open)) : NULL;
@@ -159,12 +159,18 @@ struct log_open_file *log_fd_set(struct log *log, uint32_t tid, int fd, const ch
 	open->users = 1; /* ours, until it has its place */
 	open->flags = flags;
 	open->at = at;
-	open->file = log_file(log, path, 0);
-	open->handle = open->file == ETA_NONE ? ETA_NONE : log_handle(log, open->file, flags);
+	open->file = file;
+	open->handle = file == ETA_NONE ? ETA_NONE : log_handle(log, file, flags);
 	if (open->handle != ETA_NONE && put(log, task->table, fd, open) == 0)
 		d = find(task, fd);
 	drop_open(open);
 	return d ? d->open : NULL;
+}
+
+struct log_open_file *log_fd_set(struct log *log, uint32_t tid, int fd, const char *path,
+				 uint32_t flags, int64_t at)
+{
+	return log_fd_set_file(log, tid, fd, log_file(log, path, 0), flags, at);
 }
 
 struct log_open_file *log_fd_open(struct log *log, uint32_t tid, int fd, const char *path,

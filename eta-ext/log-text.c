@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static bool blank(char c)
 {
@@ -65,8 +67,9 @@ bool log_u64(const char *text, uint64_t *number)
 	} else if (*text < '0' || *text > '9') {
 		return false;
 	}
+	errno = 0;
 	*number = strtoull(text, &end, base);
-	return *text && *end == '\0';
+	return *text && *end == '\0' && errno == 0;
 }
 
 bool log_u32(const char *text, uint32_t *number)
@@ -114,6 +117,28 @@ bool log_seconds(const char **text, uint64_t *ns)
 bool log_time(const char *text, uint64_t *ns)
 {
 	return log_seconds(&text, ns) && *text == '\0';
+}
+
+bool log_date(const char *text, uint64_t *ns)
+{
+	struct tm tm = { 0 };
+	uint64_t fraction = 0;
+	time_t seconds;
+
+	text = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (!text)
+		return false;
+	if (*text == '.') {
+		uint64_t digit = 100000000;
+
+		for (text++; *text >= '0' && *text <= '9'; text++, digit /= 10)
+			fraction += digit * (uint64_t)(*text - '0');
+	}
+	seconds = timegm(&tm);
+	if (seconds < 0 || (uint64_t)seconds > UINT64_MAX / 1000000000 - 1)
+		return false;
+	*ns = (uint64_t)seconds * 1000000000 + fraction;
+	return *text == '\0' || strcmp(text, "Z") == 0;
 }
 
 bool log_probe_lines(const unsigned char *head, size_t head_bytes, unsigned lines,

@@ -135,8 +135,12 @@ int log_end(struct log *log, int rc, const char *clock)
 		rc = log_lanes_end(log);
 	if (rc == 0 && eta_defs_property(trace, "SCI::CLOCK", clock) == ETA_NONE)
 		rc = -ENOMEM;
+	log->endless = log->entered & ~log->left;
+	log->no_ends |= log->endless != 0;
 	if (rc == 0 && log->no_ends) {
-		eta_note("%s: this log does not say when calls end: each lasts 0 ns", trace->path);
+		eta_note("%s: this log does not say when calls end: each lasts 0 ns, or as long as "
+			 "its thread was seen in it",
+			 trace->path);
 		if (eta_defs_property(trace, "SCI::CALL_ENDS", "unknown") == ETA_NONE)
 			rc = -ENOMEM;
 	}

@@ -39,6 +39,9 @@ struct log {
 	struct log_request *requests;
 	uint32_t n_requests;
 	bool no_ends; /* the format does not say when calls end */
+	/* For log_leaves_read. Bit i: of region i beginnings were told, ends. */
+	uint64_t entered, left;
+	uint64_t endless; /* set at the end: entered, never left */
 };
 
 /* ---- reading (log.c) ---- */
@@ -90,6 +93,11 @@ void log_cursor_close(struct eta_cursor *cursor);
 		.cursor_close = log_cursor_close,                                                  \
 	}
 
+/* Cursors that end calls whose ends are missing (log-leaves.c). */
+int log_leaves_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
+ssize_t log_leaves_read(struct eta_cursor *cursor, const struct eta_event **batch);
+void log_leaves_close(struct eta_cursor *cursor);
+
 /* ---- text (log-text.c) ---- */
 
 /* Splits TEXT in place at each SEPARATOR (' ': at runs of blanks and tabs), fields trimmed of
@@ -104,6 +112,8 @@ bool log_i64(const char *text, int64_t *number);
 bool log_seconds(const char **text, uint64_t *ns);
 /* The whole of TEXT is seconds. */
 bool log_time(const char *text, uint64_t *ns);
+/* The whole of TEXT is a date as of ISO 8601, in UTC: as ns since 1970. */
+bool log_date(const char *text, uint64_t *ns);
 /*
  * Does KNOWS say yes to one of the first lines in HEAD? For probes: gives it copies of up to LINES
  * whole lines that have anything in them.
@@ -132,6 +142,8 @@ int log_move(struct log *log, uint32_t location, uint32_t pid);
 int log_name(struct log *log, uint32_t tid, const char *comm);
 /* The program that thread LOCATION runs from now on. */
 int log_rename(struct log *log, uint32_t location, const char *comm);
+/* What was taken for thread FROM (and its process) has the number TO. */
+int log_renumber(struct log *log, uint32_t from, uint32_t to);
 /* By path, or where it is NULL by inode. */
 uint32_t log_file(struct log *log, const char *path, uint64_t inode);
 uint32_t log_handle(struct log *log, uint32_t file, uint32_t open_flags);
@@ -150,6 +162,12 @@ int log_lane_add(struct log *log);
 
 /* EVENT into the lane of LOCATION. Order within equal times stays. */
 int log_event(struct log *log, uint32_t location, const struct eta_event *event);
+
+/*
+ * Its beginning or its end (an ENTER or LEAVE) alone, for logs that may lack ends: their source's
+ * cursors are those of log-leaves.c.
+ */
+int log_end_point(struct log *log, uint32_t location, const struct eta_event *event);
 
 /* A call that is over. */
 struct log_call {
@@ -188,6 +206,9 @@ struct log_open_file {
  */
 struct log_open_file *log_fd_set(struct log *log, uint32_t task, int fd, const char *path,
 				 uint32_t flags, int64_t at);
+/* The same for a file that is defined. */
+struct log_open_file *log_fd_set_file(struct log *log, uint32_t task, int fd, uint32_t file,
+				      uint32_t flags, int64_t at);
 /* The same for an open with FLAGS, which may leave the file empty. */
 struct log_open_file *log_fd_open(struct log *log, uint32_t task, int fd, const char *path,
 				  uint32_t flags);
@@ -233,6 +254,11 @@ int log_block_complete(struct log *log, const struct log_block *range, bool tran
 /* The request of this key on DEVICE is complete: 1, 0 where there is none, or -errno. */
 int log_block_complete_key(struct log *log, const struct log_device *device, uint64_t key,
 			   uint64_t time_ns, bool transferred);
+/*
+ * The last one queued that ends where END begins is complete: as bio_endio sees it, where a bio has
+ * moved on to its end. 1, 0 where there is none, or -errno.
+ */
+int log_block_complete_end(struct log *log, const struct log_block *end, bool transferred);
 /* REQUEST of a log that knows of no completions. */
 int log_block_pass(struct log *log, const struct log_block *request);
 /* Those in flight at the end: begun, never completed. */

@@ -18,95 +18,28 @@ struct tracee {
 	uint64_t last_ns;  /* where its last call ended */
 	char *unfinished;  /* the first part of a call that others' lines interrupted */
 	uint64_t begin_ns; /* of it */
+	bool exited;
 };
 
 struct strace {
 	struct tracee *tracees;
-	uint32_t only_tid; /* of a log without thread ids */
-	bool relative;	   /* -r: a time is the difference to the line before */
-	bool first;	   /* no line with a time came yet */
-	uint64_t last_ns;  /* of the line before */
-	uint64_t day_ns;   /* midnights that passed */
+	uint32_t only_tid;  /* of lines without a thread id: of the first thread */
+	bool only_known;    /* it is no guess */
+	bool relative;	    /* -r: a time is the difference to the line before */
+	bool first;	    /* no line with a time came yet */
+	struct tracee *cut; /* whose line has strace's own word in it */
+	uint64_t last_ns;   /* of the line before */
+	uint64_t day_ns;    /* midnights that passed */
 };
-
-/* Behind the fields before the call. */
-struct line {
-	uint32_t tid;
-	uint64_t time_ns;
-	bool time_of_day, relative;
-	char *text;
-};
-
-/* "12:34:56.789" or "1700000000.123456"; moves TEXT behind it. */
-static bool take_time(char **text, struct line *line)
-{
-	const char *at = *text;
-	uint64_t parts[3] = { 0 };
-	int n = 0;
-
-	while (n < 3 && log_seconds(&at, &parts[n]) && ++n < 3 && *at == ':')
-		at++;
-	if (n == 3) {
-		line->time_of_day = true;
-		if (parts[0] >= 24000000000000 || parts[1] >= 60000000000000)
-			return false;
-		line->time_ns = parts[0] * 3600 + parts[1] * 60 + parts[2];
-	} else if (n == 1) {
-		line->time_ns = parts[0];
-	} else {
-		return false;
-	}
-	if (*at != ' ')
-		return false;
-	*text += at - *text;
-	return true;
-}
-
-/* What is wrong with TEXT before the call; NULL: nothing. */
-static const char *parse_prefix(char *text, struct line *line)
-{
-	char *start = text;
-	uint64_t number = 0;
-	size_t digits;
-
-	text += strspn(text, " ");
-	line->relative = text - start > 1; /* -r alone pads its times on the left */
-	if (strncmp(text, "[pid", 4) == 0) {
-		text += 4 + strspn(text + 4, " ");
-		digits = strspn(text, "0123456789");
-		if (digits == 0 || text[digits] != ']')
-			return "no number in [pid N]";
-		text[digits] = '\0';
-		if (!log_u32(text, &line->tid))
-			return "no number in [pid N]";
-		text += digits + 1;
-	} else {
-		digits = strspn(text, "0123456789");
-		if (digits && text[digits] == ' ') {
-			text[digits] = '\0';
-			if (!log_u64(text, &number) || number > UINT32_MAX)
-				return "no process id at its beginning";
-			line->tid = (uint32_t)number;
-			text += digits + 1;
-		}
-	}
-	start = text;
-	text += strspn(text, " ");
-	line->relative |= text - start > 1 && digits == 0;
-	if (!take_time(&text, line))
-		return "no time before the call (record with strace -f -ttt -T)";
-	line->text = text + strspn(text, " ");
-	return *line->text ? NULL : "no call";
-}
 
 static bool strace_line(char *text)
 {
-	struct line line = { 0 };
+	struct strace_line line = { 0 };
 	size_t n;
 
-	if (parse_prefix(text, &line))
+	if (strace_take_line(text, &line))
 		return false;
-	n = strspn(line.text, "abcdefghijklmnopqrstuvwxyz_0123456789");
+	n = strspn(line.text, "abcdefghijklmnopqrstuvwxyz_0123456789?");
 	return (n > 1 && line.text[n] == '(') || strncmp(line.text, "<... ", 5) == 0 ||
 	       strncmp(line.text, "+++ ", 4) == 0 || strncmp(line.text, "--- ", 4) == 0;
 }
@@ -166,6 +99,7 @@ static int life(struct log *log, struct strace *s, struct tracee *t, const struc
 
 		if (!child)
 			return -ENOMEM;
+		child->exited = false; /* of one that had its number before */
 		if (strstr(call->text, "CLONE_THREAD")) {
 			child->pid = t->pid;
 			rc = child->location != ETA_NONE ? log_move(log, child->location, t->pid)
@@ -213,11 +147,33 @@ static int finished(struct log *log, struct strace *s, struct tracee *t, char *t
 	return rc ? rc : log_call(log, t->location, &give);
 }
 
-static int resumed(struct log *log, struct strace *s, struct tracee *t, const struct line *line)
+/* REST comes behind the unfinished call of T, which ends at END_NS (0: not told), or not yet. */
+static int go_on(struct log *log, struct strace *s, struct tracee *t, const char *rest,
+		 uint64_t end_ns)
 {
-	char *rest = strstr(line->text, "resumed>"), *whole;
-	size_t n, first;
+	size_t first = strlen(t->unfinished), n = strace_interrupted(rest);
+	char *whole = realloc(t->unfinished, first + n + 1);
+	bool again = rest[n];
 	int rc;
+
+	if (!whole) {
+		eta_error("%s: not enough memory for a call", log->trace->path);
+		return -ENOMEM;
+	}
+	memcpy(whole + first, rest, n);
+	whole[first + n] = '\0';
+	t->unfinished = again ? whole : NULL;
+	if (again)
+		return log_pass(log);
+	rc = finished(log, s, t, whole, t->begin_ns, end_ns);
+	free(whole);
+	return rc;
+}
+
+static int resumed(struct log *log, struct strace *s, struct tracee *t,
+		   const struct strace_line *line)
+{
+	const char *rest = strstr(line->text, "resumed>");
 
 	if (!rest)
 		return log_bad(log, "a resumed call without \"resumed>\"");
@@ -225,19 +181,7 @@ static int resumed(struct log *log, struct strace *s, struct tracee *t, const st
 		log->trace->counts.orphan++; /* the log begins inside of it */
 		return 0;
 	}
-	rest += strlen("resumed>");
-	first = strlen(t->unfinished);
-	n = strlen(rest);
-	whole = realloc(t->unfinished, first + n + 1);
-	if (!whole) {
-		eta_error("%s: not enough memory for a call", log->trace->path);
-		return -ENOMEM;
-	}
-	t->unfinished = NULL;
-	memcpy(whole + first, rest, n + 1);
-	rc = finished(log, s, t, whole, t->begin_ns, line->time_ns);
-	free(whole);
-	return rc;
+	return go_on(log, s, t, rest + strlen("resumed>"), line->time_ns);
 }
 
 /*
@@ -276,7 +220,7 @@ static int never_ended(struct log *log, struct tracee *t, uint64_t until_ns)
 	return rc;
 }
 
-static int unfinished(struct log *log, struct tracee *t, const struct line *line, size_t n)
+static int unfinished(struct log *log, struct tracee *t, const struct strace_line *line, size_t n)
 {
 	if (t->unfinished)
 		log->trace->counts.truncated++;
@@ -293,7 +237,7 @@ static int unfinished(struct log *log, struct tracee *t, const struct line *line
 }
 
 /* Times as they go on: differences added up, midnight passed. */
-static void place(struct strace *s, struct line *line)
+static void place(struct strace *s, struct strace_line *line)
 {
 	const uint64_t day_ns = 86400ull * 1000000000;
 
@@ -309,51 +253,122 @@ static void place(struct strace *s, struct line *line)
 	s->last_ns = line->time_ns;
 }
 
-/* How much of TEXT stands before a mark that the call is not over; all of it: there is none. */
-static size_t interrupted(const char *text)
+/*
+ * "[pid 12]" stands only in lines while there are several threads. The first one's number is that
+ * of a line which goes on with its call, or of one whose thread no call of its made.
+ */
+static int learn_first(struct log *log, struct strace *s, const struct strace_line *line)
 {
-	static const char *const marks[] = { "<unfinished ...>", "<detached ...>" };
-	size_t n = strlen(text);
+	struct tracee *first, *t, *same;
+	uint32_t guess = s->only_tid;
+	bool goes_on = strncmp(line->text, "<... ", 5) == 0;
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-		size_t length = strlen(marks[i]);
-
-		if (n >= length && strcmp(text + n - length, marks[i]) == 0)
-			return n - length;
+	HASH_FIND(hh, s->tracees, &line->tid, sizeof(line->tid), t);
+	if (t)
+		return 0;
+	HASH_FIND(hh, s->tracees, &guess, sizeof(guess), first);
+	if (first && first->unfinished && !goes_on)
+		return 0; /* a child, before its parent's call is over */
+	s->only_tid = line->tid;
+	s->only_known = true;
+	if (!first)
+		return 0;
+	HASH_DEL(s->tracees, first);
+	first->tid = line->tid;
+	HASH_ADD(hh, s->tracees, tid, sizeof(first->tid), first);
+	if (!first->hh.tbl) {
+		eta_error("%s: not enough memory for its threads", log->trace->path);
+		free(first->unfinished);
+		free(first);
+		return -ENOMEM;
 	}
-	return n;
+	for (same = s->tracees; same; same = same->hh.next)
+		if (same->pid == guess)
+			same->pid = line->tid;
+	if (log_fd_fork(log, guess, line->tid, true))
+		return -ENOMEM;
+	log_fd_exit(log, guess);
+	return log_renumber(log, guess, line->tid);
+}
+
+/* Whose line it is that has no thread id: of the first thread, else of whoever is left. */
+static uint32_t unnamed(const struct strace *s)
+{
+	const struct tracee *t;
+
+	HASH_FIND(hh, s->tracees, &s->only_tid, sizeof(s->only_tid), t);
+	if (!t || !t->exited)
+		return s->only_tid;
+	for (t = s->tracees; t; t = t->hh.next)
+		if (!t->exited)
+			return t->tid;
+	return s->only_tid;
+}
+
+/* What strace writes that is no event: its own words, stacks (-k), dumps (-e read=...). */
+static bool beside(struct strace *s, const char *text)
+{
+	static const char attached[] = "strace: Process ";
+	unsigned long tid;
+
+	if (strncmp(text, " > ", 3) == 0 || strncmp(text, " | ", 3) == 0)
+		return true;
+	if (strncmp(text, "strace: ", 8) != 0)
+		return false;
+	/* -p: before any line, and if there is one only, it says whose they are */
+	if (!s->tracees && s->first && strncmp(text, attached, strlen(attached)) == 0) {
+		tid = strtoul(text + strlen(attached), NULL, 10);
+		s->only_known = tid > 0 && tid <= INT32_MAX && s->only_tid == 1;
+		if (s->only_known)
+			s->only_tid = (uint32_t)tid;
+	}
+	return true;
 }
 
 static int parse(struct log *log, void *state, char *text)
 {
 	struct strace *s = state;
-	struct line line = { .tid = s->only_tid };
+	struct strace_line line = { 0 };
 	const char *wrong;
 	struct tracee *t;
 	size_t n;
+	int rc = 0;
 
-	if (strncmp(text, "strace: ", 8) == 0)
+	if (beside(s, text))
 		return log_pass(log);
-	wrong = parse_prefix(text, &line);
+	t = s->cut;
+	s->cut = NULL;
+	if (t && t->unfinished && !strchr("[0123456789", text[strspn(text, " ")]))
+		return go_on(log, s, t, text, 0);
+	wrong = strace_take_line(text, &line);
 	if (wrong)
 		return log_bad(log, "%s", wrong);
 	place(s, &line);
-	t = tracee_of(log, s, line.tid);
+	if (line.tid && !s->only_known)
+		rc = learn_first(log, s, &line);
+	if (rc == 0 && line.tid == 0)
+		line.tid = unnamed(s);
+	t = rc == 0 ? tracee_of(log, s, line.tid) : NULL;
 	if (!t)
 		return -ENOMEM;
-	if (strncmp(line.text, "--- ", 4) == 0)
+	if (line.comm && t->location == ETA_NONE && log_name(log, t->tid, line.comm) < 0)
+		return -ENOMEM;
+	if (strncmp(line.text, "--- ", 4) == 0 || strncmp(line.text, "[ Process PID=", 14) == 0)
 		return log_pass(log);
 	if (strncmp(line.text, "+++ ", 4) == 0) {
-		int rc = never_ended(log, t, line.time_ns);
-
+		rc = never_ended(log, t, line.time_ns);
+		t->exited = true;
 		log_fd_exit(log, t->tid);
 		return rc ? rc : log_pass(log);
 	}
+	t->exited = false;
 	if (strncmp(line.text, "<... ", 5) == 0)
 		return resumed(log, s, t, &line);
-	n = interrupted(line.text);
-	if (line.text[n])
+	n = strace_interrupted(line.text);
+	if (line.text[n]) {
+		s->cut = line.text[strace_noted(line.text)] ? t : NULL;
 		return unfinished(log, t, &line, n);
+	}
 	return finished(log, s, t, line.text, line.time_ns, 0);
 }
 
@@ -388,7 +403,8 @@ static int strace_open(struct eta_trace *trace)
 	int rc;
 
 	/* -ff: the thread is in the file's name */
-	if (!dot || !log_u32(dot + 1, &s.only_tid) || s.only_tid == 0)
+	s.only_known = dot && log_u32(dot + 1, &s.only_tid) && s.only_tid > 0;
+	if (!s.only_known)
 		s.only_tid = 1;
 	rc = log_open(trace, &log);
 	if (rc)

@@ -39,6 +39,16 @@ static bool decorates(const char *start, const char *text)
 	       text[1] != '<';
 }
 
+/* Behind "name=", which -N puts before an argument. */
+static const char *skip_name(const char *argument)
+{
+	size_t n;
+
+	argument += strspn(argument, " ");
+	n = strspn(argument, "abcdefghijklmnopqrstuvwxyz_0123456789");
+	return n > 0 && argument[n] == '=' && argument[n + 1] != '=' ? argument + n + 1 : argument;
+}
+
 /* The arguments from START on; behind their ')', or NULL. */
 static char *split_arguments(char *start, struct strace_call *call)
 {
@@ -62,8 +72,7 @@ static char *split_arguments(char *start, struct strace_call *call)
 		}
 		if (end || (depth == 0 && *text == ',')) {
 			if (call->n_arguments < STRACE_ARGUMENTS && (!end || text > start))
-				call->arguments[call->n_arguments++] =
-					argument + strspn(argument, " ");
+				call->arguments[call->n_arguments++] = skip_name(argument);
 			if (end)
 				return text + 1;
 			argument = text + 1;
@@ -111,7 +120,8 @@ static void take_ret(struct strace_call *call, const char *text)
 
 const char *strace_parse(char *text, uint64_t begin_ns, struct strace_call *call)
 {
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789");
+	/* a call that strace could not look up is "????" */
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789?");
 	char *rest, *last;
 	uint64_t duration_ns;
 
@@ -141,30 +151,45 @@ const char *strace_parse(char *text, uint64_t begin_ns, struct strace_call *call
 	return NULL;
 }
 
-void strace_string(const struct strace_call *call, unsigned i, char *to, size_t room)
+void strace_unescape(const char *from, const char *stops, char *to, size_t room)
 {
-	const char *from = i < call->n_arguments ? call->arguments[i] : "";
+	static const char letters[] = "abfnrtv", meant[] = "\a\b\f\n\r\t\v";
 	size_t n = 0;
 
-	if (*from == '"') {
-		for (from++; *from && *from != '"' && n + 1 < room; from++) {
-			unsigned value = 0;
-			int digits = 0;
+	for (; *from && !strchr(stops, *from) && n + 1 < room; from++) {
+		const char *letter;
+		unsigned value = 0;
+		int digits = 0;
 
-			if (*from != '\\' || !from[1]) {
-				to[n++] = *from;
-				continue;
-			}
-			from++;
-			while (digits < 3 && from[digits] >= '0' && from[digits] <= '7')
-				value = value * 8 + (unsigned)(from[digits++] - '0');
-			if (digits) {
-				from += digits - 1;
-				to[n++] = (char)value;
-			} else {
-				to[n++] = *from == 'n' ? '\n' : *from == 't' ? '\t' : *from;
-			}
+		if (*from != '\\' || !from[1]) {
+			to[n++] = *from;
+			continue;
+		}
+		from++;
+		if (*from == 'x' && sscanf(from + 1, "%2x%n", &value, &digits) == 1) { /* -x */
+			from += digits;
+			to[n++] = (char)value;
+			continue;
+		}
+		digits = 0;
+		while (digits < 3 && from[digits] >= '0' && from[digits] <= '7')
+			value = value * 8 + (unsigned)(from[digits++] - '0');
+		letter = strchr(letters, *from);
+		if (digits) {
+			from += digits - 1;
+			to[n++] = (char)value;
+		} else {
+			to[n++] = letter ? meant[letter - letters] : *from;
 		}
 	}
 	to[n] = '\0';
+}
+
+void strace_string(const struct strace_call *call, unsigned i, char *to, size_t room)
+{
+	const char *from = i < call->n_arguments ? call->arguments[i] : "";
+
+	to[0] = '\0';
+	if (*from == '"')
+		strace_unescape(from + 1, "\"", to, room);
 }

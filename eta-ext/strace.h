@@ -1,9 +1,31 @@
-/* Inside of the source of strace's logs: one call as it is printed, and what it does to files. */
+/* Inside of the source of strace's logs: a line, a call as it is printed, what it does to files. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_STRACE_H
 #define ETA_STRACE_H
 
 #include "log.h"
+
+/* A line, up to its call. */
+struct strace_line {
+	uint32_t tid;	  /* 0: not told */
+	const char *comm; /* -Y; NULL: not told */
+	uint64_t time_ns;
+	bool time_of_day; /* TIME_NS is since midnight */
+	char *text;	  /* the call, signal or end */
+};
+
+/* Takes TEXT to pieces, in place. What is wrong with it; NULL: nothing. */
+const char *strace_take_line(char *text, struct strace_line *line);
+
+/*
+ * Where both go to the terminal, strace's word on a new thread comes into the line of the call that
+ * makes it, which goes on in the line behind: how much of TEXT stands before it; all: there is
+ * none.
+ */
+size_t strace_noted(const char *text);
+
+/* How much of TEXT stands before a mark that the call is not over; all of it: there is none. */
+size_t strace_interrupted(const char *text);
 
 enum { STRACE_ARGUMENTS = 8 };
 
@@ -24,6 +46,12 @@ struct strace_call {
  * nothing.
  */
 const char *strace_parse(char *text, uint64_t begin_ns, struct strace_call *call);
+
+/* FROM up to one of STOPS (or its end), with what strace wrote for other characters undone. */
+void strace_unescape(const char *from, const char *stops, char *to, size_t room);
+
+/* "O_WRONLY|O_CREAT" or a number, as flags of open. */
+uint32_t strace_open_flags(const char *text);
 
 /* Argument I as the string it quotes, "" where it is none. */
 void strace_string(const struct strace_call *call, unsigned i, char *to, size_t room);

@@ -1,0 +1,162 @@
+/* Logs that tell beginnings and ends of calls apart: calls whose ends they do not have. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * A return probe misses some calls, events are lost, some logs have no ends at all. Left open, such
+ * a call would last until the log's end and have all later ones inside. So here it ends where its
+ * thread was last seen before the same function begins again on the same file (it cannot be inside
+ * of itself), before another file's turn where the log has no ends of it, or before what is around
+ * it ends.
+ */
+enum {
+	OPEN_MAX = 32, /* more inside each other are taken for lost ends, too */
+	BATCH = 256,
+};
+
+struct open_call {
+	uint32_t region;
+	uint64_t inode; /* 0: unknown */
+};
+
+struct leaves_cursor {
+	struct eta_cursor cursor;
+	struct eta_cursor *inner;
+	const struct eta_event *batch;
+	size_t n_batch, at;
+	uint64_t last_ns;
+	uint32_t depth;
+	struct open_call open[OPEN_MAX];
+	uint32_t n_out;
+	struct eta_event out[BATCH + OPEN_MAX];
+};
+
+static bool endless(const struct leaves_cursor *c, uint32_t region)
+{
+	const struct log *log = c->cursor.trace->data;
+
+	return region < 64 && log->endless >> region & 1;
+}
+
+/* Ends all but the outermost KEEP calls where the thread was last seen. */
+static void close_to(struct leaves_cursor *c, uint32_t keep)
+{
+	while (c->depth > keep) {
+		uint32_t region = c->open[--c->depth].region;
+		bool lost = !endless(c, region);
+
+		c->cursor.counts.truncated += lost;
+		c->out[c->n_out++] = (struct eta_event){
+			.time_ns = c->last_ns,
+			.kind = ETA_LEAVE,
+			.has = lost ? ETA_EVENT_TRUNCATED : 0,
+			.region = region,
+		};
+	}
+}
+
+static void enter(struct leaves_cursor *c, const struct eta_event *event)
+{
+	uint64_t inode = event->has & ETA_HAS_FILE ? event->inode : 0;
+
+	for (uint32_t i = 0; i < c->depth; i++) {
+		const struct open_call *o = &c->open[i];
+		bool other = inode && o->inode && o->inode != inode;
+
+		if (other ? endless(c, o->region) : o->region == event->region) {
+			close_to(c, i);
+			break;
+		}
+	}
+	if (c->depth == OPEN_MAX)
+		close_to(c, 0);
+	c->open[c->depth++] = (struct open_call){ .region = event->region, .inode = inode };
+}
+
+static void leave(struct leaves_cursor *c, const struct eta_event *event)
+{
+	uint32_t i = c->depth;
+
+	while (i > 0 && c->open[i - 1].region != event->region)
+		i--;
+	if (i == 0) /* the check behind every source counts the orphan */
+		return;
+	close_to(c, i);
+	c->depth--;
+}
+
+int log_end_point(struct log *log, uint32_t location, const struct eta_event *event)
+{
+	uint64_t bit = event->region < 64 ? 1ull << event->region : 0;
+
+	if (event->kind == ETA_ENTER)
+		log->entered |= bit;
+	else
+		log->left |= bit;
+	return log_event(log, location, event);
+}
+
+ssize_t log_leaves_read(struct eta_cursor *cursor, const struct eta_event **batch)
+{
+	struct leaves_cursor *c = (struct leaves_cursor *)cursor;
+
+	c->n_out = 0;
+	while (c->n_out < BATCH) {
+		const struct eta_event *event;
+
+		if (c->at == c->n_batch) {
+			ssize_t n = log_cursor_read(c->inner, &c->batch);
+
+			if (n < 0)
+				return n;
+			c->n_batch = (size_t)n;
+			c->at = 0;
+			if (n == 0) {
+				uint32_t keep = c->depth;
+
+				/* those that the log has ends of are the check's to close */
+				while (keep > 0 && endless(c, c->open[keep - 1].region))
+					keep--;
+				close_to(c, keep);
+				break;
+			}
+		}
+		event = &c->batch[c->at++];
+		if (event->kind == ETA_ENTER)
+			enter(c, event);
+		else if (event->kind == ETA_LEAVE)
+			leave(c, event);
+		c->out[c->n_out++] = *event;
+		c->last_ns = event->time_ns;
+	}
+	*batch = c->out;
+	return (ssize_t)c->n_out;
+}
+
+int log_leaves_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
+{
+	struct leaves_cursor *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c) {
+		eta_error("%s: not enough memory for its events", trace->path);
+		return -ENOMEM;
+	}
+	rc = log_cursor_open(trace, location, &c->inner);
+	if (rc)
+		free(c);
+	else
+		*out = &c->cursor;
+	return rc;
+}
+
+void log_leaves_close(struct eta_cursor *cursor)
+{
+	struct leaves_cursor *c = (struct leaves_cursor *)cursor;
+
+	log_cursor_close(c->inner);
+	free(c);
+}
