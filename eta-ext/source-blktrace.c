@@ -8,7 +8,10 @@
 
 #include "log-blktrace.h"
 
-/* As the kernel writes it (linux/blktrace_api.h), in the byte order of the traced machine. */
+/*
+ * As the kernel writes it (linux/blktrace_api.h, version 7), in the byte order of the traced
+ * machine.
+ */
 struct blk_record {
 	uint32_t magic; /* and in its last byte the version */
 	uint32_t sequence;
@@ -24,9 +27,37 @@ struct blk_record {
 };
 _Static_assert(sizeof(struct blk_record) == 48, "as the kernel's");
 
+/* Version 8 (Linux 6.19): wider actions, whose low half means the same. */
+struct blk_record2 {
+	uint32_t magic;
+	uint32_t sequence;
+	uint64_t time_ns;
+	uint64_t sector;
+	uint32_t bytes;
+	uint32_t pid;
+	uint64_t action;
+	uint32_t device;
+	uint32_t cpu;
+	uint16_t error;
+	uint16_t payload_bytes;
+	uint8_t padding[12];
+};
+_Static_assert(sizeof(struct blk_record2) == 64, "as the kernel's");
+
 #define MAGIC 0x65617400u
 #define VERSION 0x07u
-enum { NOTIFY = 0x400, CATEGORY_READ = 1 << 0, CATEGORY_WRITE = 1 << 1, PAYLOAD_MAX = 1 << 16 };
+#define VERSION2 0x08u
+enum {
+	NOTIFY = 0x400,
+	CATEGORY_READ = 1 << 0,
+	CATEGORY_WRITE = 1 << 1,
+	CATEGORY_DISCARD = 1 << 13,
+	PAYLOAD_MAX = 1 << 16,
+	/* the rest of an action is its number; this: a control group's number leads the payload */
+	ACTION = 0xff,
+	ACTION_CGROUP = 1 << 8,
+	CGROUP_BYTES = 8,
+};
 
 /* X(number, letter): actions, with blkparse's letters. */
 #define ACTIONS(X)                                                                                 \
@@ -48,7 +79,7 @@ enum { NOTIFY = 0x400, CATEGORY_READ = 1 << 0, CATEGORY_WRITE = 1 << 1, PAYLOAD_
 
 static char letter(uint32_t action)
 {
-	switch (action & 0xffff) {
+	switch (action & ACTION) {
 #define X(number, letter)                                                                          \
 	case number:                                                                               \
 		return letter;
@@ -72,35 +103,63 @@ static void swap(struct blk_record *r)
 	r->payload_bytes = __builtin_bswap16(r->payload_bytes);
 }
 
-/* In this machine's order; false: it is no record. */
-static bool understand(struct blk_record *r)
+/* The bytes of a record whose first four are at HEAD; 0: it is none. SWAPPED: of another order. */
+static size_t record_bytes(const void *head, bool *swapped)
 {
-	if (__builtin_bswap32(r->magic) == (MAGIC | VERSION))
-		swap(r);
-	return r->magic == (MAGIC | VERSION);
+	uint32_t magic;
+
+	memcpy(&magic, head, sizeof(magic));
+	*swapped = (__builtin_bswap32(magic) & ~0xffu) == MAGIC;
+	if (*swapped)
+		magic = __builtin_bswap32(magic);
+	return magic == (MAGIC | VERSION)    ? sizeof(struct blk_record)
+	       : magic == (MAGIC | VERSION2) ? sizeof(struct blk_record2)
+					     : 0;
+}
+
+/* FROM, of version 8, as one of version 7. */
+static struct blk_record narrow(const struct blk_record2 *from, bool swapped)
+{
+	uint64_t action = swapped ? __builtin_bswap64(from->action) : from->action;
+	uint32_t low = (uint32_t)action;
+
+	return (struct blk_record){
+		.magic = from->magic,
+		.time_ns = from->time_ns,
+		.sector = from->sector,
+		.bytes = from->bytes,
+		.action = swapped ? __builtin_bswap32(low) : low,
+		.pid = from->pid,
+		.device = from->device,
+		.error = from->error,
+		.payload_bytes = from->payload_bytes,
+	};
 }
 
 static bool blktrace_probe(const char *path, bool directory, const unsigned char *head,
 			   size_t head_bytes)
 {
-	struct blk_record r;
+	bool swapped;
+	size_t n;
 
 	(void)path;
-	if (directory || head_bytes < sizeof(r))
+	if (directory || head_bytes < sizeof(struct blk_record))
 		return false;
-	memcpy(&r, head, sizeof(r));
-	return understand(&r);
+	n = record_bytes(head, &swapped);
+	return n > 0 && n <= head_bytes;
 }
 
 /* Names of processes, told when a process is first met. */
 static int notify(struct log *log, const struct blk_record *r, const char *payload)
 {
+	size_t skip = r->action & ACTION_CGROUP ? CGROUP_BYTES : 0, n;
 	char comm[17] = "";
 	int rc;
 
-	if ((r->action & 0xffff) != 0 || r->payload_bytes == 0)
+	if ((r->action & ACTION) != 0 || r->payload_bytes <= skip)
 		return log_pass(log);
-	memcpy(comm, payload, r->payload_bytes < 16 ? r->payload_bytes : 16);
+	n = r->payload_bytes - skip;
+	memcpy(comm, payload + skip, n < 16 ? n : 16);
 	rc = log_name(log, r->pid, comm);
 	return rc ? rc : log_pass(log);
 }
@@ -120,9 +179,11 @@ static int give(struct log *log, const struct blk_record *r)
 	};
 	uint32_t category = r->action >> 16;
 
-	action.mode = category & CATEGORY_WRITE	 ? ETA_IO_WRITE
-		      : category & CATEGORY_READ ? ETA_IO_READ
-						 : ETA_IO_FLUSH;
+	/* the kernel calls a discard a write; it transfers nothing */
+	action.mode = category & CATEGORY_DISCARD ? ETA_IO_FLUSH
+		      : category & CATEGORY_WRITE ? ETA_IO_WRITE
+		      : category & CATEGORY_READ  ? ETA_IO_READ
+						  : ETA_IO_FLUSH;
 	return log_blktrace(log, &action);
 }
 
@@ -137,19 +198,33 @@ struct cpu_file {
 /* The next record of F; sets ENDED behind the last one. */
 static int advance(struct log *log, struct cpu_file *f, uint32_t cpu)
 {
+	union {
+		struct blk_record one;
+		struct blk_record2 two;
+	} raw = { 0 };
 	long at = ftell(f->file);
-	size_t n = fread(&f->record, 1, sizeof(f->record), f->file);
+	size_t n = fread(&raw, 1, sizeof(raw.one), f->file), whole = 0;
+	bool swapped = false;
 
 	f->ended = true;
 	if (n == 0 && !ferror(f->file))
 		return 0;
 	log->line++;
 	log->trace->counts.records++;
-	if (n == sizeof(f->record) && !understand(&f->record))
-		return log_bad(log,
-			       "no record at byte %ld of CPU %u, nothing behind it can be found",
-			       at, cpu);
-	if (n < sizeof(f->record) ||
+	if (n >= sizeof(raw.one.magic)) {
+		whole = record_bytes(&raw, &swapped);
+		if (whole == 0)
+			return log_bad(
+				log,
+				"no record at byte %ld of CPU %u, nothing behind it can be found",
+				at, cpu);
+	}
+	if (whole > n && n == sizeof(raw.one))
+		n += fread((char *)&raw + n, 1, whole - n, f->file);
+	f->record = whole == sizeof(raw.two) ? narrow(&raw.two, swapped) : raw.one;
+	if (swapped)
+		swap(&f->record);
+	if (whole == 0 || n < whole ||
 	    fread(f->payload, 1, f->record.payload_bytes, f->file) < f->record.payload_bytes)
 		return log_bad(log, "truncated record at byte %ld of CPU %u", at, cpu);
 	f->ended = false;

@@ -6,9 +6,12 @@
 
 #include "log.h"
 
-/* "TID@SECONDS.MICROSECONDS:EVENT NAME VALUE NAME VALUE..." */
+/*
+ * "TID@SECONDS.MICROSECONDS:EVENT NAME VALUE NAME VALUE...", since QEMU 10.2
+ * "2026-11-21T10:15:00.123456Z EVENT ...", without a thread.
+ */
 struct record {
-	uint32_t tid;
+	uint32_t tid; /* 0: not told */
 	uint64_t time_ns;
 	char *event, *arguments;
 };
@@ -16,52 +19,90 @@ struct record {
 static bool split(char *line, struct record *r)
 {
 	char *at = strchr(line, '@'), *colon = at ? strchr(at, ':') : NULL;
+	char *blank = line + strcspn(line, " ");
+	bool known;
 
-	if (!colon)
+	if (*blank && blank[-(blank > line)] == 'Z') {
+		*blank++ = '\0';
+		r->tid = 0;
+		r->event = blank;
+		known = log_date(line, &r->time_ns);
+	} else if (colon) {
+		*at++ = '\0';
+		*colon++ = '\0';
+		r->event = colon;
+		known = log_u32(line, &r->tid) && log_time(at, &r->time_ns);
+	} else {
 		return false;
-	*at++ = '\0';
-	*colon++ = '\0';
-	r->event = colon;
-	r->arguments = colon + strcspn(colon, " ");
+	}
+	r->arguments = r->event + strcspn(r->event, " ");
 	if (*r->arguments)
 		*r->arguments++ = '\0';
-	return *r->event && log_u32(line, &r->tid) && log_time(at, &r->time_ns);
+	return known && *r->event;
+}
+
+static bool is_request(const char *event)
+{
+	return strncmp(event, "virtio_blk_", strlen("virtio_blk_")) == 0;
 }
 
 static bool qemu_line(char *line)
 {
 	struct record r;
 
-	return split(line, &r);
+	/* many logs begin with a date */
+	return is_request(line) || (split(line, &r) && (r.tid || is_request(r.event)));
 }
 
 static bool qemu_probe(const char *path, bool directory, const unsigned char *head,
 		       size_t head_bytes)
 {
 	(void)path;
-	return !directory && log_probe_lines(head, head_bytes, 3, qemu_line);
+	/* QEMU's other messages may stand before the first event */
+	return !directory && log_probe_lines(head, head_bytes, 16, qemu_line);
 }
 
-/* The number behind each of N NAMES; false where one is missing. */
+/*
+ * The number behind each of N NAMES; false where one is missing, but for the first: before
+ * QEMU 2.10 there is no "vdev", 0 then.
+ */
 static bool values(char *arguments, const char *const *names, uint64_t *numbers, size_t n)
 {
 	char *f[16];
 	size_t n_fields = log_split(arguments, ' ', f, 16), found = 0;
 
+	numbers[0] = 0;
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i + 1 < n_fields; i += 2)
 			if (strcmp(f[i], names[k]) == 0 && log_u64(f[i + 1], &numbers[k])) {
-				found++;
+				found += k > 0;
 				break;
 			}
-	return found == n;
+	return found == n - 1;
+}
+
+static uint32_t thread_of(struct log *log, const struct record *r)
+{
+	uint32_t location;
+
+	if (r->tid)
+		return log_thread(log, 0, r->tid, "qemu");
+	location = log_known(log, 'x', "", 0);
+	if (location != ETA_NONE)
+		return location;
+	location = log_named_thread(log, "qemu", "", "qemu");
+	return location != ETA_NONE && log_remember(log, 'x', "", 0, location) ? location
+									       : ETA_NONE;
 }
 
 static int device_of(struct log *log, uint64_t vdev, struct log_device *device)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "virtio-blk 0x%llx", (unsigned long long)vdev);
+	if (vdev)
+		snprintf(name, sizeof(name), "virtio-blk 0x%llx", (unsigned long long)vdev);
+	else
+		snprintf(name, sizeof(name), "virtio-blk");
 	return log_device(log, 0, name, device);
 }
 
@@ -73,11 +114,11 @@ static int begin(struct log *log, const struct record *r, enum eta_io_mode mode)
 	int rc;
 
 	if (!values(r->arguments, names, v, 4) || v[3] > UINT32_MAX || v[2] > INT64_MAX / 512)
-		return log_bad(log, "%s without vdev, req, sector and nsectors", r->event);
+		return log_bad(log, "%s without req, sector and nsectors", r->event);
 	block.key = v[1];
 	block.sector = v[2];
 	block.sectors = (uint32_t)v[3];
-	block.location = log_thread(log, 0, r->tid, "qemu");
+	block.location = thread_of(log, r);
 	rc = block.location == ETA_NONE ? -ENOMEM : device_of(log, v[0], &block.device);
 	return rc ? rc : log_block_queue(log, &block);
 }
@@ -90,7 +131,7 @@ static int complete(struct log *log, const struct record *r)
 	int rc;
 
 	if (!values(r->arguments, names, v, 3))
-		return log_bad(log, "%s without vdev, req and status", r->event);
+		return log_bad(log, "%s without req and status", r->event);
 	rc = device_of(log, v[0], &device);
 	if (rc)
 		return rc;
@@ -104,8 +145,13 @@ static int parse(struct log *log, void *state, char *line)
 	struct record r;
 
 	(void)state;
+	if (is_request(line))
+		return log_bad(log, "no time (run QEMU with -msg timestamp=on)");
+	/* what else QEMU and its -d options say goes to the same file */
+	if (*line < '0' || *line > '9')
+		return log_pass(log);
 	if (!split(line, &r))
-		return log_bad(log, "not TID@SECONDS:EVENT");
+		return log_bad(log, "neither TID@SECONDS:EVENT nor DATE EVENT");
 	if (strcmp(r.event, "virtio_blk_handle_read") == 0)
 		return begin(log, &r, ETA_IO_READ);
 	if (strcmp(r.event, "virtio_blk_handle_write") == 0)

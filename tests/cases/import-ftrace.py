@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+"""What this kernel's blk tracer writes, in each of its forms, about requests that are known."""
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import mmap
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def skip(why):
+    print("skipped: " + why)
+    sys.exit(77)
+
+
+try:
+    import otf2  # noqa: F401
+except ImportError:
+    skip("python3-otf2 is not installed")
+if os.geteuid() != 0:
+    skip("only root has ftrace and loop devices")
+if "--inside" not in sys.argv:
+    # mounts of our own
+    os.execvp("unshare", ["unshare", "-m", sys.executable, os.path.abspath(__file__), "--inside"])
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_turn  # noqa: E402, F401
+
+scratch = tempfile.TemporaryDirectory(prefix="sci-test.")
+archive = os.path.join(scratch.name, "x.otf2")
+tracing = os.path.join(scratch.name, "tracing")
+
+
+def run(*words):
+    return subprocess.run(words, text=True, capture_output=True, check=False)
+
+
+def put(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def get(path):
+    with open(path) as file:
+        return file.read()
+
+
+# ---- a loop device, its tracing, and the way back ----
+
+os.mkdir(tracing)
+if run("mount", "-t", "tracefs", "nodev", tracing).returncode:
+    skip("tracefs cannot be mounted")
+atexit.register(run, "umount", tracing)
+T = tracing + "/"
+try:
+    if "blk" not in get(T + "available_tracers").split():
+        skip("this kernel has no blk tracer")
+    if get(T + "current_tracer").strip() != "nop":
+        skip("somebody else uses ftrace")
+except OSError as e:
+    skip(f"ftrace is refused: {e}")
+image = os.path.join(scratch.name, "image")
+with open(image, "wb") as file:
+    file.truncate(8 << 20)
+loop = run("losetup", "-f", "--show", image)
+if loop.returncode:
+    skip(f"no loop device: {loop.stderr.strip()}")
+device = loop.stdout.strip()
+atexit.register(run, "losetup", "-d", device)
+enable = f"/sys/block/{os.path.basename(device)}/trace/enable"
+before = {name.removeprefix("no"): name for name in get(T + "trace_options").split()}
+
+
+def restore():
+    if os.path.exists(enable):
+        put(enable, "0")
+    for name in before.values():
+        if name.removeprefix("no") in ("irq-info", "record-tgid", "verbose"):
+            put(T + "trace_options", name)
+    put(T + "current_tracer", "nop")
+    put(T + "trace", "")
+
+
+atexit.register(restore)
+
+# ---- requests ----
+
+REQUESTS = [("WRITE", 4096, 0), ("WRITE", 65536, 131072), ("READ", 8192, 1 << 20)]
+
+
+def transfer():
+    fd = os.open(device, os.O_RDWR | os.O_DIRECT)
+    page = mmap.mmap(-1, 1 << 16)
+    for mode, size, offset in REQUESTS:
+        part = memoryview(page)[:size]
+        if mode == "WRITE":
+            os.pwritev(fd, [part], offset)
+        else:
+            os.preadv(fd, [part], offset)
+        part.release()
+    os.close(fd)
+
+
+FORMS = {  # options, what its lines look like
+    "as it is": ([], r"-\d+ +\[\d+\] \S+ +\d+\.\d+: +\d+,\d+ +Q +\w+ "),
+    "processes": (["record-tgid"], r"-\d+ +\( *[-\d]+\) \[\d+\] \S+ +\d+\.\d+: +\d+,\d+ +Q +\w+ "),
+    "no flags": (["norecord-tgid", "noirq-info"], r"-\d+ +\[\d+\] +\d+\.\d+: +\d+,\d+ +Q +\w+ "),
+    "verbose": (["irq-info", "verbose"], r"\d+\.\d+: +\d+,\d+ +queue +\w+ "),
+    "classic": (["noverbose", "blk_classic"], r"^ *\d+,\d+ +\d+ +\d+\.\d+ +\d+ +Q +\w+ "),
+}
+for form, (options, line) in FORMS.items():
+    put(T + "current_tracer", "blk")
+    for option in options:
+        put(T + "trace_options", option)
+    put(T + "trace", "")
+    put(enable, "1")
+    transfer()
+    put(enable, "0")
+    text = get(T + "trace")
+    put(T + "trace_options", "noblk_classic")
+    put(T + "current_tracer", "nop")
+    if not re.search(line, text, re.M):
+        sys.exit(f"FAILED: {form}: not the lines that this form has:\n{text[:2000]}")
+    log = os.path.join(scratch.name, "blk.txt")
+    put(log, text)
+    got = run("sci-import", log, "-o", archive)
+    if got.returncode or ", 0 bad, 0 lost" not in got.stdout:
+        sys.exit(f"FAILED: {form}: {got.stdout}{got.stderr}{text[:2000]}")
+    printed = run("otf2-print", archive).stdout
+    asked = re.findall(r"^IO_OPERATION_BEGIN .*Mode: (\w+),.*Bytes Request: (\d+)", printed, re.M)
+    at = re.findall(r'"offset" <\d+>; \w+; (\d+)\)', printed)
+    seen = [(mode, int(size), int(offset)) for (mode, size), offset in zip(asked, at)]
+    if len(asked) != len(at) or not set(REQUESTS) <= set(seen):
+        sys.exit(f"FAILED: {form}: {seen}, expected {REQUESTS}:\n{text[:2000]}")
+    if printed.count("\nIO_OPERATION_COMPLETE") != len(asked):
+        sys.exit(f"FAILED: {form}: requests that do not complete:\n{text[:2000]}")
+    who = {int(tid) for tid in re.findall(r"tid (\d+)", run("otf2-print", "-G", archive).stdout)}
+    if os.getpid() not in who:
+        sys.exit(f"FAILED: {form}: threads {who}, expected {os.getpid()}")
+print(f"{len(FORMS)} forms of the blk tracer")
