@@ -12,7 +12,7 @@ dist_man_MANS += doc/man/sci-merge.1
 dist_doc_DATA += doc/spool.md
 
 dist_man_MANS += doc/man/sci-import.1
-dist_doc_DATA += doc/howto-source.md
+dist_doc_DATA += doc/howto-source.md doc/logs.md
 
 dist_doc_DATA += doc/archive.md
 

@@ -5,6 +5,12 @@
 
 #include "log.h"
 
+/*
+ * Level VFS is the kernel's generic_file_read_iter and __generic_file_write_iter, with addresses in
+ * bytes; BLK is generic_make_request, in sectors. A log is a ring: what no longer fits is
+ * overwritten, and only the tracer's `control` file tells that it is full.
+ */
+
 /* Five fields from the left, one from the right: a command's name may hold semicolons. */
 struct fields {
 	char *time, *mode, *address, *size, *level, *comm, *pid;
@@ -87,7 +93,8 @@ static int parse(struct log *log, void *state, char *line)
 	call.begin_ns = call.call.end_ns = time_ns;
 	call.call.kind = write ? ETA_OP_WRITE : ETA_OP_READ;
 	call.call.handle = ETA_NONE;
-	call.call.region = log_region(log, write ? "vfs:vfs_write" : "vfs:vfs_read");
+	call.call.region = log_region(log, write ? "pagecache:__generic_file_write_iter"
+						 : "pagecache:generic_file_read_iter");
 	call.offset = (int64_t)address;
 	call.has = ETA_HAS_SIZE | ETA_HAS_OFFSET;
 	return call.call.region == ETA_NONE ? -ENOMEM : log_call(log, location, &call);

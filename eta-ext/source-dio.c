@@ -5,35 +5,45 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "log.h"
+#include "strace.h"
+
+/*
+ * One event is {"system_call_name", "call_timestamp", "return_timestamp" (ns since 1970),
+ * "pid", "tid", "comm", "return_value", "args": {...}, "file_tag": "DEV|INODE|FIRST SEEN",
+ * "fdata": {"file_path"}}. With detailed_data the arguments are named by what they mean
+ * (file_descriptor, bytes_requested, offset: where it transfers), else as in the kernel. Which
+ * path a tag stands for is said by {"doc_type": "EventPath", "file_tag", "file_path"}, before or
+ * after the calls; with DIO's correlation, or for calls on paths, it is in "fdata".
+ */
 
 static bool dio_probe(const char *path, bool directory, const unsigned char *head,
 		      size_t head_bytes)
 {
-	static const char key[] = "\"system_call_name\"";
+	static const char key[] = "\"system_call_name\"", paths[] = "\"EventPath\"";
 	size_t blanks = 0;
 
 	(void)path;
 	while (blanks < head_bytes && strchr(" \t\r\n", head[blanks]) && head[blanks])
 		blanks++;
 	return !directory && blanks < head_bytes && (head[blanks] == '[' || head[blanks] == '{') &&
-	       memmem(head, head_bytes, key, sizeof(key) - 1);
+	       (memmem(head, head_bytes, key, sizeof(key) - 1) ||
+		memmem(head, head_bytes, paths, sizeof(paths) - 1));
 }
 
-/* The first of KEYS that OBJECT or its "args" has; NULL: none. */
+/* The first of KEYS that OBJECT, its "args" or its "fdata" has; NULL: none. */
 static const json_t *member(const json_t *object, const char *const *keys)
 {
-	const json_t *args = json_object_get(object, "args"), *value;
+	const json_t *const places[] = { object, json_object_get(object, "args"),
+					 json_object_get(object, "fdata") };
+	const json_t *value;
 
-	for (; *keys; keys++) {
-		value = json_object_get(object, *keys);
-		if (!value)
-			value = json_object_get(args, *keys);
-		if (value && !json_is_null(value))
-			return value;
-	}
+	for (; *keys; keys++)
+		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+			value = json_object_get(places[i], *keys);
+			if (value && !json_is_null(value))
+				return value;
+		}
 	return NULL;
 }
 
@@ -48,31 +58,16 @@ static bool integer(const json_t *value, int64_t *number)
 	return json_is_string(value) && log_i64(json_string_value(value), number);
 }
 
-/* Nanoseconds as a number, or a date as of ISO 8601 in UTC. */
+/* Nanoseconds as a number, or a date. */
 static bool timestamp(const json_t *value, uint64_t *ns)
 {
-	const char *text = json_string_value(value), *rest;
-	struct tm tm = { 0 };
-	uint64_t fraction = 0;
+	const char *text = json_string_value(value);
 	int64_t number;
-	time_t seconds;
 
-	if (integer(value, &number)) {
-		*ns = (uint64_t)number;
-		return number >= 0;
-	}
-	rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
-	if (!rest)
-		return false;
-	if (*rest == '.') {
-		uint64_t digit = 100000000;
-
-		for (rest++; *rest >= '0' && *rest <= '9'; rest++, digit /= 10)
-			fraction += digit * (uint64_t)(*rest - '0');
-	}
-	seconds = timegm(&tm);
-	*ns = (uint64_t)seconds * 1000000000 + fraction;
-	return seconds >= 0 && (*rest == '\0' || strcmp(rest, "Z") == 0);
+	if (!integer(value, &number))
+		return text && log_date(text, ns);
+	*ns = (uint64_t)number;
+	return number >= 0;
 }
 
 /* X(a part of the name, kind): the first that fits. */
@@ -97,32 +92,109 @@ static enum eta_op_kind kind_of(const char *name)
 	return ETA_OP_META;
 }
 
-/* The file an event is on, followed through descriptors where it does not name it. */
+/* ---- files ---- */
+
+/* "DEV|INODE|...": the kernel's numbers. */
+static void tag_numbers(const char *tag, struct eta_file *file)
+{
+	unsigned dev, inode;
+
+	if (sscanf(tag, "%u|%u|", &dev, &inode) != 2)
+		return;
+	file->dev = dev;
+	file->inode = inode;
+}
+
+/* The file that TAG stands for: each tag is one, whatever it is called. ETA_NONE: no memory. */
+static uint32_t tagged_file(struct log *log, const char *tag, const char *path)
+{
+	struct eta_file file = { .path = path ? path : "", .fs = "" };
+	uint32_t index = log_known(log, 'g', tag, strlen(tag));
+	struct eta_defs *defs = &log->trace->defs;
+
+	if (index == ETA_NONE) {
+		tag_numbers(tag, &file);
+		index = eta_defs_file(log->trace, &file);
+		return index != ETA_NONE && log_remember(log, 'g', tag, strlen(tag), index)
+			       ? index
+			       : ETA_NONE;
+	}
+	if (!path || *defs->files[index].path)
+		return index;
+	/* what was a number until now */
+	path = eta_trace_string(log->trace, path);
+	if (!path)
+		return ETA_NONE;
+	defs->files[index].path = path;
+	return index;
+}
+
+/* Handles that were defined before the path of their file was told. */
+static void name_handles(struct eta_defs *defs)
+{
+	for (uint32_t i = 0; i < defs->n_handles; i++)
+		if (defs->handles[i].file != ETA_NONE && !*defs->handles[i].name)
+			defs->handles[i].name = defs->files[defs->handles[i].file].path;
+}
+
+static uint32_t open_flags(const json_t *flags)
+{
+	int64_t number;
+
+	if (integer(flags, &number))
+		return (uint32_t)number;
+	return json_is_string(flags) ? strace_open_flags(json_string_value(flags)) : 0;
+}
+
+/* What DIO calls an offset: of a transfer that of its first byte. */
+static int64_t own_offset(const json_t *event, uint32_t kind)
+{
+	int64_t offset;
+
+	if (kind == ETA_OP_SEEK || !integer(MEMBER(event, "offset", "pos"), &offset) || offset < 0)
+		return ETA_OFFSET_NONE;
+	return offset;
+}
+
+/* The file an event is on: by its tag, its path, or followed through descriptors. */
 static int find_file(struct log *log, const json_t *event, uint32_t pid, struct log_call *call)
 {
+	const char *tag = json_string_value(json_object_get(event, "file_tag"));
 	const char *path = json_string_value(
 		MEMBER(event, "file_path", "filepath", "path", "filename", "pathname"));
-	const json_t *flags = MEMBER(event, "flags");
 	struct log_open_file *open = NULL;
-	uint32_t kind = call->call.kind, file;
-	int64_t fd = -1, given = 0, moved = call->call.ret > 0 ? call->call.ret : 0;
+	uint32_t kind = call->call.kind, file = ETA_NONE,
+		 flags = open_flags(MEMBER(event, "flags"));
+	int64_t fd = -1, moved = call->call.ret > 0 ? call->call.ret : 0;
 
-	integer(flags, &given);
-	if (kind == ETA_OP_OPEN) {
+	call->offset = own_offset(event, kind);
+	if (tag) {
+		file = tagged_file(log, tag, path);
+		if (file == ETA_NONE)
+			return -ENOMEM;
+	}
+	if (kind == ETA_OP_OPEN)
 		fd = call->call.ret;
-		if (path && fd >= 0 && fd <= INT32_MAX)
-			open = log_fd_set(log, pid, (int)fd, path, (uint32_t)given, 0);
-	} else if (integer(MEMBER(event, "fd"), &fd) && fd >= 0 && fd <= INT32_MAX) {
-		open = log_fd_get(log, pid, (int)fd);
-		if (path && (!open || strcmp(log->trace->defs.files[open->file].path, path) != 0))
-			open = log_fd_set(log, pid, (int)fd, path, 0, ETA_OFFSET_NONE);
+	else if (!integer(MEMBER(event, "file_descriptor", "fd"), &fd))
+		fd = -1;
+	if (fd >= 0 && fd <= INT32_MAX) {
+		if (kind != ETA_OP_OPEN)
+			open = log_fd_get(log, pid, (int)fd);
+		if (tag && (!open || open->file != file))
+			open = log_fd_set_file(log, pid, (int)fd, file, flags,
+					       kind == ETA_OP_OPEN ? 0 : ETA_OFFSET_NONE);
+		else if (!tag && path &&
+			 (!open || strcmp(log->trace->defs.files[open->file].path, path) != 0))
+			open = log_fd_set(log, pid, (int)fd, path, flags,
+					  kind == ETA_OP_OPEN ? 0 : ETA_OFFSET_NONE);
 	}
 	if (open) {
 		call->call.handle = open->handle;
 		if (open->flags & O_DIRECT)
 			call->has |= ETA_EVENT_DIRECT;
-	} else if (path) {
-		file = log_file(log, path, 0);
+	} else if (tag || path) {
+		if (!tag)
+			file = log_file(log, path, 0);
 		call->call.handle = file == ETA_NONE ? ETA_NONE : log_handle(log, file, 0);
 		if (call->call.handle == ETA_NONE)
 			return -ENOMEM;
@@ -139,6 +211,45 @@ static int find_file(struct log *log, const json_t *event, uint32_t pid, struct 
 	return 0;
 }
 
+/* ---- events ---- */
+
+/* Which path a tag stands for. */
+static int give_path(struct log *log, const json_t *event)
+{
+	const char *tag = json_string_value(json_object_get(event, "file_tag"));
+	const char *path = json_string_value(json_object_get(event, "file_path"));
+
+	if (!tag || !path)
+		return log_bad(log, "an EventPath without \"file_tag\" and \"file_path\"");
+	return tagged_file(log, tag, path) == ETA_NONE ? -ENOMEM : log_pass(log);
+}
+
+/* DIO tells -1 and why in words. */
+static int64_t error_of(const json_t *event)
+{
+	const char *words = json_string_value(json_object_get(event, "error_message"));
+
+	for (int i = 1; words && i < 134; i++) {
+		const char *known = strerrordesc_np(i);
+
+		if (known && strcmp(known, words) == 0)
+			return -i;
+	}
+	return -EIO;
+}
+
+/* Forks and ends of processes, and what goes through sockets: no I/O on files. */
+static bool is_beside(const json_t *event)
+{
+	static const char *const types[] = { "process", "network" };
+	const char *type = json_string_value(json_object_get(event, "event_type"));
+
+	for (size_t i = 0; type && i < sizeof(types) / sizeof(*types); i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return false;
+}
+
 static int give(struct log *log, const json_t *event)
 {
 	const char *name, *comm;
@@ -151,6 +262,11 @@ static int give(struct log *log, const json_t *event)
 	/* as a search engine's export wraps it */
 	if (json_object_get(event, "_source"))
 		event = json_object_get(event, "_source");
+	if (json_object_get(event, "doc_type"))
+		return give_path(log, event);
+	/* the last of a search engine's: when the session began and ended */
+	if (json_object_get(event, "min_t") || is_beside(event))
+		return log_pass(log);
 	name = json_string_value(json_object_get(event, "system_call_name"));
 	if (!name || !*name)
 		return log_bad(log, "an event without \"system_call_name\"");
@@ -167,10 +283,11 @@ static int give(struct log *log, const json_t *event)
 		pid = 0;
 	if (integer(MEMBER(event, "return_value", "ret"), &call.call.ret))
 		call.has |= ETA_HAS_RET;
+	if (call.call.ret == -1)
+		call.call.ret = error_of(event);
 	call.call.kind = kind_of(name);
 	call.call.at = call.call.ret;
-	if (integer(MEMBER(event, "count", "size", "len", "length", "nbytes", "bytes"), &size) &&
-	    size >= 0) {
+	if (integer(MEMBER(event, "bytes_requested", "count"), &size) && size >= 0) {
 		call.size = (uint64_t)size;
 		call.has |= ETA_HAS_SIZE;
 	} else if ((call.call.kind == ETA_OP_READ || call.call.kind == ETA_OP_WRITE) &&
@@ -178,9 +295,6 @@ static int give(struct log *log, const json_t *event)
 		call.size = (uint64_t)call.call.ret;
 		call.has |= ETA_HAS_SIZE;
 	}
-	integer(MEMBER(event, "offset", "pos", "file_offset"), &call.offset);
-	if (call.offset < 0)
-		call.offset = ETA_OFFSET_NONE;
 	comm = json_string_value(MEMBER(event, "comm", "process_name"));
 	location = log_thread(log, (uint32_t)pid, (uint32_t)tid, comm ? comm : "");
 	snprintf(region, sizeof(region), "vfs:sys_%.60s", name);
@@ -228,6 +342,7 @@ static int dio_open(struct eta_trace *trace)
 						     (unsigned long long)log->line);
 		json_decref(event);
 	}
+	name_handles(&trace->defs);
 	return log_end(log, rc, "CLOCK_REALTIME");
 }
 

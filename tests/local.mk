@@ -298,8 +298,10 @@ EXTRA_DIST += tests/data/README.md tests/data/guest-pairs.txt tests/data/apex.ta
 noinst_PROGRAMS += tests/fuzz/replay
 tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/fuzz.h
 tests_fuzz_replay_LDADD = eta-ext/libeta.la
-script_tests += tests/cases/import-logs.py tests/cases/import-damage.sh tests/cases/fuzz-corpus.sh
+script_tests += tests/cases/import-logs.py tests/cases/import-forms.py tests/cases/import-damage.sh
+script_tests += tests/cases/import-tools.py tests/cases/fuzz-corpus.sh
 script_tests += tests/cases/import-ctf.py tests/cases/paje-round-trip.py
+kernel_tests += tests/cases/import-ftrace.py
 EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus tests/fuzz/found.tar.xz tests/fuzz/run.sh \
 	tests/fuzz/libfuzzer.c tests/fuzz/pack.py
 

@@ -45,7 +45,7 @@ def load(*logs):
     printed = run("otf2-print", "-Werror", archive)
     if printed.returncode or "warning" in printed.stderr.lower():
         fail(f"otf2-print {logs}: {printed.stderr}")
-    counts = {what: int(n) for n, what in re.findall(r"(\d+) ([a-zO/ ]+)", got.stdout.split("\n")[0]
+    counts = {what: int(n) for n, what in re.findall(r"(\d+) ([a-zIO/ ]+)", got.stdout.split("\n")[0]
                                                      .split(": ", 1)[1])}
     return unified.read(archive), counts, printed.stdout
 
@@ -240,46 +240,83 @@ def bcom(folder):
     read, counts, _ = load(log)
     equal("b-com: records", counts["records"], len(rows))
     equal("b-com: calls", total(read, "bytes"),
-          {"vfs:vfs_read": sum(int(r[3]) for r in rows if r[4] == "VFS")})
+          {"pagecache:generic_file_read_iter": sum(int(r[3]) for r in rows if r[4] == "VFS")})
     equal("b-com: requests", dict(read["block"]),
           {"begun": sum(r[4] == "BLK" for r in rows),
            "bytes": sum(int(r[3]) for r in rows if r[4] == "BLK")})
 
 
-REGIONS = {"1": "vfs:vfs_write", "2": "vfs:vfs_read", "7": "pagecache:__generic_file_write_iter",
-           "9": "pagecache:generic_file_read_iter", "4": "fs:ext4_file_write_iter",
-           "5": "fs:ext4_file_read_iter"}
+# level and probe of IOTracer since February 2021, of its copy, and before
+REGIONS = {("V", "1"): "vfs:vfs_write", ("V", "2"): "vfs:vfs_read",
+           ("V", "7"): "pagecache:__generic_file_write_iter",
+           ("V", "9"): "pagecache:generic_file_read_iter",
+           ("F", "4"): "fs:ext4_file_write_iter", ("F", "5"): "fs:ext4_file_read_iter"}
+COPY = {("S", "W"): "vfs:sys_write", ("S", "R"): "vfs:sys_read",
+        ("P", "7"): REGIONS["V", "7"], ("P", "9"): REGIONS["V", "9"],
+        ("F", "4"): "fs:file_write_iter", ("F", "5"): "fs:file_read_iter",
+        ("V", "1"): "vfs:vfs_write", ("V", "2"): "vfs:vfs_read"}
+BEFORE = {("V", "1"): "vfs:vfs_write", ("V", "2"): "vfs:vfs_read",
+          ("V", "3"): "pagecache:generic_perform_write",
+          ("V", "4"): REGIONS["V", "7"], ("V", "5"): REGIONS["V", "9"]}
+
+
+def every_call(read):
+    sums = collections.Counter()
+    for thread in read["threads"].values():
+        sums.update(thread["calls"])
+        for pair, n in thread["inside"].items():
+            sums[pair.split(">")[1]] += n
+    return dict(sums)
 
 
 def iotracer():
     folder = os.path.join(DATA, "logs")
-    for name in ("12.log", "11.log", "10.log", "comma.log", "padded.log"):
+    for name in ("12.log", "11.log", "10.log", "padded.log"):
         log = os.path.join(folder, "iotracer-" + name)
-        rows = [[w.strip() for w in re.split("[,\t]", line)] for line in lines_of(log) if line[0].isdigit()]
-        pairs = rows[0][6] == "E"
+        rows = [[w.strip() for w in line.split("\t")] for line in lines_of(log) if line[0].isdigit()]
+        copy = name == "padded.log"
+        ends = rows[0][6] == "E"
         read, counts, _ = load(log)
-        calls = collections.Counter(REGIONS[r[5]] for r in rows if r[5] != "6" and (not pairs or r[6] == "E"))
-        every = collections.Counter()
-        for thread in read["threads"].values():
-            every.update(thread["calls"])
-            for pair, n in thread["inside"].items():
-                every[pair.split(">")[1]] += n
-        equal(f"{log}: calls", dict(every), dict(calls))
+        calls = [COPY[r[1], r[2] if r[1] == "S" else r[5]] if copy else REGIONS[r[1], r[5]]
+                 for r in rows if r[1] not in "BD" and (not ends or r[6] == "E")]
+        equal(f"{log}: calls", every_call(read), dict(collections.Counter(calls)))
         equal(f"{log}: records", counts["records"], len(lines_of(log)))
+        begun = [int(r[4]) for r in rows if r[1] == "B" and r[6] != "L"]
+        completed = sum(r[1] == "B" and r[6] == "L" for r in rows)
         equal(f"{log}: requests", dict(read["block"]),
-              {"begun": sum(r[5] == "6" and r[6] != "L" for r in rows),
-               "bytes": sum(int(r[4]) for r in rows if r[5] == "6" and r[6] != "L"),
-               **({"completed": sum(r[5] == "6" and r[6] == "L" for r in rows)} if pairs else {})})
-        if pairs:  # each level lies in the one around it
+              {"begun": len(begun), "bytes": sum(begun), **({"completed": completed} if completed else {})})
+        equal(f"{log}: bad, lost", (counts["bad"], counts["lost"]), (0, 7 if copy else 0))
+        # a number before the name is the thread's, and of two the second one
+        tid = 8 if ends else 7 if len(rows[0]) == 11 else 6
+        tids = {r[tid] for r in rows if r[1] != "B" or r[6] != "L"}
+        equal(f"{log}: threads", {n.split()[-1] for n in read["threads"] if " tid " in n}, tids)
+        if ends:  # each level lies in the one around it
             inside = total(read, "inside")
-            equal(f"{log}: nested", inside.get("vfs:vfs_write>fs:ext4_file_write_iter"), 10)
-            tids = {r[8] for r in rows if r[5] != "6" or r[6] == "E"}
-            equal(f"{log}: threads", {n.split()[-1] for n in read["threads"] if " tid " in n}, tids)
-    log = os.path.join(folder, "iotracer-bpftrace.csv")
-    rows = [re.split("[,;]", line.strip()) for line in lines_of(log)[1:]]
+            fs = COPY["F", "4"] if copy else REGIONS["F", "4"]
+            equal(f"{log}: nested", inside.get("vfs:vfs_write>" + fs), 10)
+            equal(f"{log}: in system calls", inside.get("vfs:sys_write>vfs:vfs_write", 0), 10 if copy else 0)
+    log = os.path.join(folder, "iotracer-comma.log")
+    rows = [line.strip().split(", ") for line in lines_of(log)]
     read, counts, _ = load(log)
-    equal("bpftrace: calls", sum(total(read, "calls").values()), sum(r[4] == "VFS" for r in rows))
-    equal("bpftrace: requests", read["block"]["begun"], sum(r[4] == "BLK" for r in rows))
+    equal("commas: calls", every_call(read),
+          dict(collections.Counter(BEFORE[r[3], r[7]] for r in rows if r[3] == "V")))
+    # submit_bio, submit_bio_noacct for the same bio, bio_endio
+    equal("commas: requests", dict(read["block"]),
+          {"begun": sum(r[7] == "6" for r in rows), "completed": sum(r[7] == "8" for r in rows),
+           "bytes": sum(int(r[2]) for r in rows if r[7] == "6")})
+    equal("commas: counts", (counts["records"], counts["without I/O"], counts["bad"]),
+          (len(rows), sum(r[7] == "7" for r in rows), 0))
+    log = os.path.join(folder, "iotracer-bpftrace.csv")
+    rows = [re.split("[,;]", line.strip()) for line in lines_of(log) if line[0].isdigit()]
+    read, counts, _ = load(log)
+    equal("bpftrace: calls", every_call(read),
+          dict(collections.Counter(("vfs:" if r[5].startswith("vfs") else "pagecache:" if "generic_" in r[5]
+                                    else "fs:") + r[5] for r in rows if r[4] == "VFS")))
+    equal("bpftrace: requests", dict(read["block"]),
+          {"begun": sum(r[5] == "submit_bio" for r in rows),
+           "completed": sum(r[5] == "bio_endio" for r in rows),
+           "bytes": sum(int(r[3]) for r in rows if r[5] == "submit_bio")})
+    equal("bpftrace: lost", counts["lost"], 12)
     equal("bpftrace: bytes", sum(total(read, "bytes").values()),
           sum(int(r[3]) for r in rows if r[4] == "VFS"))
 
@@ -302,11 +339,20 @@ def others():
     log = os.path.join(folder, "dio.json")
     with open(log) as file:
         events = json.load(file)
+    calls = [e for e in events if e.get("event_type") == "storage"]
     read, counts, printed = load(log)
     equal("dio: records", counts["records"], len(events))
+    equal("dio: without I/O", counts["without I/O"], len(events) - len(calls))
     equal("dio: calls", total(read, "calls"),
-          dict(collections.Counter("vfs:sys_" + e["system_call_name"] for e in events)))
-    equal("dio: threads", {n.split()[-1] for n in read["threads"]}, {str(e["tid"]) for e in events})
+          dict(collections.Counter("vfs:sys_" + e["system_call_name"] for e in calls)))
+    equal("dio: threads", {n.split()[-1] for n in read["threads"]}, {str(e["tid"]) for e in calls})
+    equal("dio: written at", sorted(offsets(printed, "vfs:sys_write", 4096)),
+          sorted(e["args"]["offset"] for e in calls if e["system_call_name"] == "write"))
+    # the path of the tag came behind the first calls
+    on_file = [e for e in calls if e["system_call_name"] in ("read", "write", "pread64", "fsync")
+               and e["return_value"] >= 0]
+    begun = re.findall(r"^IO_OPERATION_BEGIN .*", printed, re.M)
+    equal("dio: transfers", (len(begun), {'"/data/f"' in line for line in begun}), (len(on_file), {True}))
     # one array, or an object per line
     with open(os.path.join(scratch.name, "dio.ndjson"), "w") as file:
         for event in events:
