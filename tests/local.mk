@@ -217,6 +217,11 @@ tests_programs_short_threads_SOURCES = tests/programs/short-threads.c
 tests_programs_short_threads_CFLAGS = $(SCI_CFLAGS)
 tests_programs_short_threads_LDFLAGS = -pthread
 script_tests += tests/cases/posixio-short-threads.py tests/cases/posixio-full-disk.py
+noinst_PROGRAMS += tests/programs/ends-early
+tests_programs_ends_early_SOURCES = tests/programs/ends-early.c
+tests_programs_ends_early_CFLAGS = $(SCI_CFLAGS)
+tests_programs_ends_early_LDFLAGS = -pthread
+script_tests += tests/cases/posixio-eztrace-ends.py
 script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
 	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py tests/cases/posixio-eztrace-life.py \
 	tests/cases/posixio-eztrace-runs.py tests/cases/posixio-eztrace-callsite.py \

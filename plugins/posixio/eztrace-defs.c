@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -52,15 +51,25 @@ bool defs_reach(void **at, bool **set, uint32_t *n, uint32_t *room, size_t bytes
  */
 static __thread bool shielded_before;
 
-void defs_lock(void)
+bool defs_try_lock(void)
 {
 	bool before = recursion_shield_on();
 
 	if (!before)
 		set_recursion_shield_on();
-	while (atomic_flag_test_and_set_explicit(&defs.lock, memory_order_acquire))
+	if (!atomic_flag_test_and_set_explicit(&defs.lock, memory_order_acquire)) {
+		shielded_before = before;
+		return true;
+	}
+	if (!before)
+		set_recursion_shield_off();
+	return false;
+}
+
+void defs_lock(void)
+{
+	while (!defs_try_lock())
 		sched_yield();
-	shielded_before = before;
 }
 
 void defs_unlock(void)
@@ -70,6 +79,11 @@ void defs_unlock(void)
 	atomic_flag_clear_explicit(&defs.lock, memory_order_release);
 	if (!before)
 		set_recursion_shield_off();
+}
+
+void defs_lock_forget(void)
+{
+	atomic_flag_clear(&defs.lock);
 }
 
 void defs_string(OTF2_StringRef id, const char *text)
@@ -195,7 +209,8 @@ void defs_location_group(OTF2_LocationGroupRef id, const struct def_location_gro
 void defs_location(OTF2_LocationRef id, const struct def_location *location)
 {
 	defs_lock();
-	PUT(defs.locations, id, *location);
+	if (!defs.closed)
+		PUT(defs.locations, id, *location);
 	defs_unlock();
 }
 
@@ -204,39 +219,6 @@ void defs_clock(uint64_t resolution, uint64_t length)
 	defs_lock();
 	defs.resolution = resolution;
 	defs.length = length;
-	defs_unlock();
-}
-
-void defs_thread(OTF2_LocationRef id, OTF2_EvtWriter *writer)
-{
-	struct thread_info info = { .tid = (uint32_t)gettid(),
-				    .start_ns = clock_real(),
-				    .writer = writer };
-
-	prctl(PR_GET_NAME, info.comm);
-	defs_lock();
-	if (!(id < defs.threads.n && defs.threads.set[id]))
-		PUT(defs.threads, id, info);
-	defs_unlock();
-}
-
-void defs_thread_count(struct thread_info *info)
-{
-	if (info->writer)
-		OTF2_EvtWriter_GetNumberOfEvents(info->writer, &info->events);
-}
-
-void defs_thread_end(OTF2_EvtWriter *writer)
-{
-	defs_lock();
-	for (uint32_t i = 0; i < defs.threads.n; i++) {
-		struct thread_info *info = &defs.threads.at[i];
-
-		if (info->writer == writer) {
-			defs_thread_count(info);
-			info->writer = NULL;
-		}
-	}
 	defs_unlock();
 }
 

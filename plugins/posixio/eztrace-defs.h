@@ -75,10 +75,6 @@ void defs_location_group(OTF2_LocationGroupRef id, const struct def_location_gro
 void defs_location(OTF2_LocationRef id, const struct def_location *location);
 void defs_clock(uint64_t resolution, uint64_t length);
 
-/* The calling thread will write location ID's events with WRITER; before WRITER is closed. */
-void defs_thread(OTF2_LocationRef id, OTF2_EvtWriter *writer);
-void defs_thread_end(OTF2_EvtWriter *writer);
-
 /* Region ID is a call of ours. */
 void defs_call_region(OTF2_RegionRef id);
 

@@ -17,7 +17,8 @@
 #include "core.h"
 #include "eztrace-next.h"
 #include "eztrace-children.h"
-#include "modules.h"
+#include "eztrace-tables.h"
+#include "eztrace-threads.h"
 
 /*
  * EZTrace writes its archive at exit. A signal handler cannot do that (locks, memory), and before
@@ -72,6 +73,7 @@ __attribute__((noreturn)) static void close_here(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	thread_leave();
 	modules_stop();
+	defs_lock_forget();
 	eztrace_stop();
 	for (;;)
 		syscall(SYS_exit_group, 0);
@@ -87,9 +89,14 @@ static void close_in_copy(void)
 
 	if (!archive_is_open() || atomic_exchange(&closing, true))
 		return;
+	/* the copy has what the others are writing as it is just then, and none of them to end it */
+	threads_wait_begun();
+	_ezt_trace.status = ezt_trace_status_paused;
+	threads_wait_written();
 	copy = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
 	if (copy == 0)
 		close_here();
+	_ezt_trace.status = ezt_trace_status_running;
 	for (int i = 0; copy > 0; i++) {
 		long ended = syscall(SYS_wait4, copy, &status, __WALL | WNOHANG, NULL);
 
@@ -178,7 +185,22 @@ EXPORT sighandler_t signal(int sig, sighandler_t handler)
 	return before == (sighandler_t)(void *)on_fatal ? SIG_DFL : before;
 }
 
-/* ---- _exit, quick_exit ---- */
+/* ---- exit, _exit, quick_exit ---- */
+
+static void stop(void)
+{
+	if (!archive_is_open())
+		return;
+	threads_wait_begun();
+	eztrace_stop();
+}
+
+/* Destructors go before those of the libraries that theirs needs: EZTrace closes right after. */
+__attribute__((destructor)) static void end_exit(void)
+{
+	if (archive_is_open())
+		threads_wait_begun();
+}
 
 /* As every shell ends, and who calls quick_exit. */
 EXPORT void _exit(int status)
@@ -187,8 +209,7 @@ EXPORT void _exit(int status)
 
 	if (!next)
 		next = (__typeof__(next))dlsym(RTLD_NEXT, "_exit");
-	if (archive_is_open())
-		eztrace_stop();
+	stop();
 	next(status);
 }
 
@@ -197,15 +218,9 @@ EXPORT void _Exit(int status)
 	_exit(status);
 }
 
-static void at_quick(void)
-{
-	if (archive_is_open())
-		eztrace_stop();
-}
-
 __attribute__((constructor)) static void end_load(void)
 {
-	at_quick_exit(at_quick);
+	at_quick_exit(stop);
 }
 
 /* ---- exec ---- */

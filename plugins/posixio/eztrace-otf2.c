@@ -33,22 +33,6 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 	return archive;
 }
 
-EXPORT OTF2_EvtWriter *OTF2_Archive_GetEvtWriter(OTF2_Archive *archive, OTF2_LocationRef location)
-{
-	OTF2_EvtWriter *writer = NEXT(OTF2_Archive_GetEvtWriter)(archive, location);
-
-	if (writer && !eztrace_is_mpi())
-		defs_thread(location, writer);
-	return writer;
-}
-
-EXPORT OTF2_ErrorCode OTF2_Archive_CloseEvtWriter(OTF2_Archive *archive, OTF2_EvtWriter *writer)
-{
-	if (!eztrace_is_mpi())
-		defs_thread_end(writer);
-	return NEXT(OTF2_Archive_CloseEvtWriter)(archive, writer);
-}
-
 /* EZTrace closes its archive as a whole; this is the last moment for definitions. */
 EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 {

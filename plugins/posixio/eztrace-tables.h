@@ -26,6 +26,9 @@ struct thread_info {
 	uint64_t start_ns;
 	uint64_t events;
 	OTF2_EvtWriter *writer; /* NULL: closed, events is final */
+	bool begun;		/* EZTrace is done with starting it */
+	/* of our own thread (enum thread_state), while it lives; NULL: none, or not any more */
+	const _Atomic unsigned char *state;
 	char comm[16];
 };
 
@@ -82,6 +85,7 @@ struct defs {
 	uint32_t buckets[FILE_BUCKETS];
 	uint64_t resolution, length;
 	bool out_of_memory;
+	bool closed; /* they are being written: who comes now is too late */
 };
 
 extern struct defs defs;
@@ -106,6 +110,10 @@ bool defs_reach(void **at, bool **set, uint32_t *n, uint32_t *room, size_t bytes
 /* Everything below and all tables want the lock. */
 void defs_lock(void);
 void defs_unlock(void);
+/* Without waiting, as a signal handler must: the lock may be this thread's own. */
+bool defs_try_lock(void);
+/* Takes the lock from a thread that is not in this process: in a copy of it there is but one. */
+void defs_lock_forget(void);
 
 /* A new string of ours. */
 OTF2_StringRef defs_string_add(const char *text, size_t bytes);
@@ -113,7 +121,7 @@ OTF2_StringRef defs_string_add(const char *text, size_t bytes);
 /* The modules become properties. (eztrace-addresses.c) */
 void defs_name_modules(void);
 
-/* How many events the thread has written. */
+/* How many events the thread has written. (eztrace-threads.c) */
 void defs_thread_count(struct thread_info *info);
 
 #endif

@@ -90,6 +90,10 @@ static void name_everything(void)
 		defs.locations.at[i].name = string_new(text);
 		defs.locations.at[i].events = info->events;
 	}
+	/* a thread that EZTrace was still starting, that has no files: readers would miss them */
+	for (uint32_t i = 0; i < defs.locations.n; i++)
+		if (!(i < defs.threads.n && defs.threads.set[i]))
+			defs.locations.set[i] = false;
 	fill_gaps(unused);
 	for (uint32_t i = 0; i < defs.calls.n; i++) {
 		struct def_region *region = &defs.regions.at[defs.calls.at[i]];
@@ -286,6 +290,7 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 
 	sink_modules_update();
 	defs_lock();
+	defs.closed = true;
 	clock_gettime(CLOCK_REALTIME, &real);
 	now = clock_real();
 	realtime = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec - (now - first_ns);

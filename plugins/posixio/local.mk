@@ -75,6 +75,8 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace-next.h \
 	plugins/posixio/eztrace-otf2.c \
 	plugins/posixio/eztrace-tables.h \
+	plugins/posixio/eztrace-threads.c \
+	plugins/posixio/eztrace-threads.h \
 	plugins/posixio/eztrace-write.c \
 	plugins/posixio/modules.c \
 	plugins/posixio/modules.h \

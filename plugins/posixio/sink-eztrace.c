@@ -6,12 +6,14 @@
 #include <eztrace-lib/eztrace_module.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "eztrace-children.h"
 #include "eztrace-defs.h"
 #include "eztrace-end.h"
+#include "eztrace-threads.h"
 #include "eta-ext/otf2-flags.h"
 
 /* X(ID, name, OTF2 type): attributes of events, as eta-ext's archives have them. */
@@ -416,17 +418,34 @@ void sink_process_end(void)
 			getpid(), (unsigned long long)calls_outside);
 }
 
+static struct thread *thread_of(struct sink_thread *sink)
+{
+	return (struct thread *)((char *)sink - offsetof(struct thread, sink));
+}
+
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 {
 	if (sink_in_child)
 		return child_sink_thread_start(&sink->child, path);
 	sink_modules_update();
+	if (!is_plain)
+		threads_enter(thread_of(sink));
 	/* the thread before it may have come to the same places by other paths */
 	memset(&sink->stacks, 0, sizeof(sink->stacks));
 	memset(sink->callers, 0, sizeof(sink->callers));
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
 	return sink->attributes ? 0 : -ENOMEM;
+}
+
+bool sink_thread_rest(struct sink_thread *sink)
+{
+	if (sink_in_child)
+		return child_sink_thread_rest(&sink->child);
+	if (!is_plain)
+		threads_leave(thread_of(sink));
+	sink->pending.op = NULL;
+	return true;
 }
 
 void sink_thread_end(struct sink_thread *sink)
@@ -548,6 +567,7 @@ static void module_init(void)
 	if (!is_mpi) {
 		register_all();
 		sink_registered = true;
+		threads_prepare();
 		end_start();
 		children_environment();
 	}
@@ -555,9 +575,12 @@ static void module_init(void)
 		eztrace_start();
 }
 
+/* EZTrace is about to close the archive, and has just made EZTRACE_SAFE false. */
 static void module_finalize(void)
 {
 	sink_registered = false;
+	if (!eztrace_is_mpi())
+		threads_wait_written();
 }
 
 /*

@@ -76,13 +76,7 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
 void sink_thread_end(struct sink_thread *sink);
 
 /* The thread ended; what it leaves serves another. */
-static inline bool sink_thread_rest(struct sink_thread *sink)
-{
-	if (sink_in_child)
-		return child_sink_thread_rest(&sink->child);
-	sink->pending.op = NULL;
-	return true;
-}
+bool sink_thread_rest(struct sink_thread *sink);
 
 /* EZTrace closes its own writers. */
 static inline void sink_thread_trim(struct sink_thread *sink)

@@ -1,0 +1,191 @@
+/* Threads under EZTrace: when each begins and ends to write, so that nobody closes it meanwhile. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "eztrace-threads.h"
+
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core.h"
+#include "eztrace-next.h"
+#include "eztrace-tables.h"
+
+enum { WAIT_STEP_NS = 200000, WAIT_STEPS = 2500 };
+
+/* ---- what EZTrace does for a thread that starts: location, files, first event ---- */
+
+static void add_thread(OTF2_LocationRef id, OTF2_EvtWriter *writer)
+{
+	struct thread_info info = { .tid = (uint32_t)gettid(),
+				    .start_ns = clock_real(),
+				    .writer = writer,
+				    /* the first one is there before EZTrace records anything */
+				    .begun = id == 0 };
+
+	prctl(PR_GET_NAME, info.comm);
+	if (!(id < defs.threads.n && defs.threads.set[id]))
+		PUT(defs.threads, id, info);
+}
+
+/* A thread that comes when the archive is closed gets nothing of it, and writes nothing then. */
+EXPORT OTF2_DefWriter *OTF2_Archive_GetDefWriter(OTF2_Archive *archive, OTF2_LocationRef location)
+{
+	OTF2_DefWriter *writer = NULL;
+
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_Archive_GetDefWriter)(archive, location);
+	defs_lock();
+	if (!defs.closed)
+		writer = NEXT(OTF2_Archive_GetDefWriter)(archive, location);
+	defs_unlock();
+	return writer;
+}
+
+EXPORT OTF2_EvtWriter *OTF2_Archive_GetEvtWriter(OTF2_Archive *archive, OTF2_LocationRef location)
+{
+	OTF2_EvtWriter *writer = NULL;
+
+	if (eztrace_is_mpi())
+		return NEXT(OTF2_Archive_GetEvtWriter)(archive, location);
+	defs_lock();
+	if (!defs.closed)
+		writer = NEXT(OTF2_Archive_GetEvtWriter)(archive, location);
+	if (writer)
+		add_thread(location, writer);
+	defs_unlock();
+	return writer;
+}
+
+/* The last that EZTrace does; what it goes on with is our writers' kind of event. */
+EXPORT OTF2_ErrorCode OTF2_EvtWriter_ThreadBegin(OTF2_EvtWriter *writer,
+						 OTF2_AttributeList *attributes, OTF2_TimeStamp time,
+						 OTF2_CommRef contingent, uint64_t sequence)
+{
+	OTF2_ErrorCode code = NEXT(OTF2_EvtWriter_ThreadBegin)(writer, attributes, time, contingent,
+							       sequence);
+	const uint64_t id = otf2_thread_id;
+
+	if (eztrace_is_mpi())
+		return code;
+	defs_lock();
+	if (id < defs.threads.n && defs.threads.at[id].writer == writer)
+		defs.threads.at[id].begun = true;
+	defs_unlock();
+	return code;
+}
+
+void defs_thread_count(struct thread_info *info)
+{
+	if (info->writer)
+		OTF2_EvtWriter_GetNumberOfEvents(info->writer, &info->events);
+}
+
+EXPORT OTF2_ErrorCode OTF2_Archive_CloseEvtWriter(OTF2_Archive *archive, OTF2_EvtWriter *writer)
+{
+	defs_lock();
+	for (uint32_t i = 0; i < defs.threads.n && !eztrace_is_mpi(); i++) {
+		struct thread_info *info = &defs.threads.at[i];
+
+		if (info->writer == writer) {
+			defs_thread_count(info);
+			info->writer = NULL;
+		}
+	}
+	defs_unlock();
+	return NEXT(OTF2_Archive_CloseEvtWriter)(archive, writer);
+}
+
+/* ---- our threads ---- */
+
+void threads_enter(const struct thread *t)
+{
+	const uint64_t id = otf2_thread_id;
+
+	if (!evt_writer)
+		return; /* not one of EZTrace's, not yet at least */
+	defs_lock();
+	if (id < defs.threads.n && defs.threads.at[id].writer == evt_writer)
+		defs.threads.at[id].state = &t->state;
+	defs_unlock();
+}
+
+void threads_leave(const struct thread *t)
+{
+	const uint64_t id = otf2_thread_id;
+
+	defs_lock();
+	if (id < defs.threads.n && defs.threads.at[id].state == &t->state)
+		defs.threads.at[id].state = NULL;
+	defs_unlock();
+}
+
+/* ---- the end ---- */
+
+/* Neither waits for the lock: they are asked again, and may be asked in a signal handler. */
+
+static bool some_begin(void)
+{
+	const uint32_t own = (uint32_t)gettid();
+	bool found = false;
+
+	if (!defs_try_lock())
+		return true;
+	for (uint32_t i = 0; i < defs.locations.n && !found; i++) {
+		const struct thread_info *info =
+			i < defs.threads.n && defs.threads.set[i] ? &defs.threads.at[i] : NULL;
+
+		found = defs.locations.set[i] && !(info && (info->begun || info->tid == own));
+	}
+	defs_unlock();
+	return found;
+}
+
+static bool some_write(void)
+{
+	bool found = false;
+
+	if (!defs_try_lock())
+		return true;
+	for (uint32_t i = 0; i < defs.threads.n && !found; i++) {
+		const _Atomic unsigned char *state = defs.threads.at[i].state;
+
+		found = state && (!self || state != &self->state) &&
+			atomic_load(state) == THREAD_BUSY;
+	}
+	defs_unlock();
+	return found;
+}
+
+static void wait_while(bool (*is_so)(void))
+{
+	const struct timespec step = { 0, WAIT_STEP_NS };
+
+	for (int i = 0; i < WAIT_STEPS && is_so(); i++)
+		syscall(SYS_nanosleep, &step, NULL);
+}
+
+void threads_prepare(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+void threads_wait_begun(void)
+{
+	wait_while(some_begin);
+}
+
+void threads_wait_written(void)
+{
+	int saved = errno;
+
+	/*
+	 * A writer says that it is busy, then looks whether it may write: without a barrier of its
+	 * own in between, so that it has one here. Without this system call it has had the time of a
+	 * store to another CPU.
+	 */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	wait_while(some_write);
+	errno = saved;
+}
