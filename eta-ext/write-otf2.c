@@ -1,31 +1,15 @@
-/* OTF2 writer: the archive beside its place, moved there when it is complete. */
+/* OTF2 writer: the archive as a whole. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write-otf2.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <otf2/OTF2_Pthread_Locks.h>
 
 #include "config.h"
-
-/* Anchor last: without it there is no archive. */
-static const char *const parts[] = { "", ".def", ".otf2" };
-enum { N_PARTS = sizeof(parts) / sizeof(*parts) };
-
-/* Where an archive goes. */
-struct place {
-	char *folder;	 /* "dir" of "dir/unified.otf2" */
-	char *name;	 /* "unified" */
-	char *temporary; /* folder of the archive while it is written, NULL: none yet */
-};
 
 int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what)
 {
@@ -36,141 +20,6 @@ int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const 
 	if (!__atomic_exchange_n(&writer->reported, true, __ATOMIC_RELAXED))
 		eta_error("%s: cannot write %s: %s", writer->anchor, what, said);
 	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;
-}
-
-/* ---- places ---- */
-
-static void place_free(struct place *place)
-{
-	free(place->folder);
-	free(place->name);
-	free(place->temporary);
-}
-
-static int place_of(const char *anchor, struct place *place)
-{
-	const char *slash = strrchr(anchor, '/'), *base = slash ? slash + 1 : anchor;
-	size_t n = strlen(base);
-
-	if (n <= 5 || strcmp(base + n - 5, ".otf2") != 0) {
-		eta_error("%s: an archive's name ends in .otf2", anchor);
-		return -EINVAL;
-	}
-	place->name = strndup(base, n - 5);
-	place->folder = slash ? strndup(anchor, slash == anchor ? 1 : (size_t)(slash - anchor))
-			      : strdup(".");
-	if (!place->name || !place->folder) {
-		eta_error("%s: not enough memory to write it", anchor);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static bool part_path(char *path, const char *folder, const char *name, int part)
-{
-	int n = snprintf(path, PATH_MAX, "%s/%s%s", folder, name, parts[part]);
-
-	return n > 0 && n < PATH_MAX;
-}
-
-/* Is the archive at ANCHOR one that this writer made? */
-static bool is_ours(const char *anchor)
-{
-	OTF2_Reader *reader = OTF2_Reader_Open(anchor);
-	char *creator = NULL;
-	bool ours = reader && OTF2_Reader_GetCreator(reader, &creator) == OTF2_SUCCESS &&
-		    strncmp(creator, ARCHIVE_CREATOR, strlen(ARCHIVE_CREATOR)) == 0;
-
-	free(creator);
-	if (reader)
-		OTF2_Reader_Close(reader);
-	return ours;
-}
-
-/* What stands at the place already must be an archive of ours. */
-static int check_place(const char *anchor, const struct place *place)
-{
-	char path[PATH_MAX];
-	struct stat st;
-
-	for (int part = N_PARTS - 1; part >= 0; part--) {
-		if (!part_path(path, place->folder, place->name, part)) {
-			eta_error("%s: name too long", anchor);
-			return -ENAMETOOLONG;
-		}
-		if (lstat(path, &st) < 0)
-			continue;
-		if (part == N_PARTS - 1 && S_ISREG(st.st_mode) && is_ours(path))
-			return 0;
-		eta_error("%s: %s exists and is no archive of %s: remove it or choose another name",
-			  anchor, path, ARCHIVE_CREATOR);
-		return -EEXIST;
-	}
-	return 0;
-}
-
-static int make_temporary(const char *anchor, struct place *place)
-{
-	int rc = 0;
-
-	if (asprintf(&place->temporary, "%s/.%s.XXXXXX", place->folder, place->name) < 0) {
-		place->temporary = NULL;
-		eta_error("%s: not enough memory to write it", anchor);
-		return -ENOMEM;
-	}
-	if (!mkdtemp(place->temporary)) {
-		rc = -errno;
-		eta_error("%s: cannot write in %s: %s", anchor, place->folder, strerror(errno));
-		free(place->temporary);
-		place->temporary = NULL;
-	}
-	return rc;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	/* What cannot be removed stays: there is nothing better to do, and the rest can go. */
-	(void)remove(path);
-	return 0;
-}
-
-static void remove_temporary(const struct place *place)
-{
-	if (place->temporary)
-		nftw(place->temporary, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Moves the parts FROM..TO of an archive between folders; absent ones are passed over. */
-static int move_parts(const char *from_folder, const char *from_name, const char *to_folder,
-		      const char *to_name)
-{
-	char from[PATH_MAX], to[PATH_MAX];
-
-	for (int part = 0; part < N_PARTS; part++) {
-		if (!part_path(from, from_folder, from_name, part) ||
-		    !part_path(to, to_folder, to_name, part))
-			return -ENAMETOOLONG;
-		if (rename(from, to) < 0 && errno != ENOENT)
-			return -errno;
-	}
-	return 0;
-}
-
-/* The old archive out of the way (it goes with the temporary folder), the new one in its place. */
-static int move_into_place(const char *anchor, const struct place *place)
-{
-	int rc = move_parts(place->folder, place->name, place->temporary, "old");
-
-	if (rc == 0)
-		rc = move_parts(place->temporary, place->name, place->folder, place->name);
-	if (rc < 0) {
-		eta_error("%s: cannot put the new archive in its place: %s", anchor, strerror(-rc));
-		move_parts(place->temporary, "old", place->folder, place->name);
-	}
-	return rc;
 }
 
 /* ---- the archive ---- */
@@ -198,7 +47,7 @@ static OTF2_ErrorCode set_properties(OTF2_Archive *archive, const struct eta_def
 	return code;
 }
 
-static int open_archive(struct archive_writer *writer, const struct place *place)
+static int open_archive(struct archive_writer *writer, const struct write_place *place)
 {
 	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = always_flush };
 	OTF2_ErrorCode code;
@@ -222,9 +71,9 @@ static int open_archive(struct archive_writer *writer, const struct place *place
 	return code == OTF2_SUCCESS ? 0 : write_otf2_failed(writer, code, "the archive's head");
 }
 
-static int write_archive(struct archive_writer *writer, const struct place *place, unsigned threads)
+static int write_archive(struct archive_writer *writer, const struct write_place *place,
+			 unsigned threads)
 {
-	char path[PATH_MAX];
 	OTF2_ErrorCode code;
 	int rc;
 
@@ -247,8 +96,7 @@ static int write_archive(struct archive_writer *writer, const struct place *plac
 	}
 	if (rc == 0)
 		rc = write_otf2_check_file(writer, ".def", NULL);
-	if (rc == 0 &&
-	    (!part_path(path, place->temporary, place->name, N_PARTS - 1) || !is_ours(path)))
+	if (rc == 0 && !write_place_is_whole(place))
 		rc = write_otf2_failed(writer, OTF2_ERROR_ENOSPC, "the anchor file");
 	return rc;
 }
@@ -277,7 +125,7 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 {
 	const struct eta_defs *defs = eta_trace_defs(trace);
 	struct archive_writer writer = { .trace = trace, .anchor = anchor, .options = options };
-	struct place place = { 0 };
+	struct write_place place = { .lock = -1 };
 	unsigned threads = options && options->threads ? options->threads : cpus();
 	int rc;
 
@@ -293,16 +141,16 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 	}
 	rc = check_locations(defs, anchor);
 	if (rc == 0)
-		rc = place_of(anchor, &place);
-	if (rc == 0)
-		rc = check_place(anchor, &place);
-	if (rc == 0)
-		rc = make_temporary(anchor, &place);
+		rc = write_place_make(anchor, &place);
 	if (rc == 0)
 		rc = write_archive(&writer, &place, threads);
+	/* the last moment to break it off */
+	if (rc == 0 && options && options->progress &&
+	    options->progress(options->arg, writer.events_done))
+		rc = -ECANCELED;
 	if (rc == 0)
-		rc = move_into_place(anchor, &place);
-	remove_temporary(&place);
+		rc = write_place_fill(anchor, &place);
+	write_place_end(&place);
 	if (counts) {
 		eta_trace_counts(trace, counts);
 		for (uint32_t i = 0; i < defs->n_locations; i++)
@@ -312,7 +160,6 @@ out:
 	free(writer.written);
 	free(writer.order);
 	free(writer.created);
-	place_free(&place);
 	pthread_mutex_destroy(&writer.lock);
 	return rc;
 }

@@ -31,6 +31,26 @@ struct archive_writer {
 
 enum { WRITE_CHUNK_BYTES = 1 << 20 };
 
+/*
+ * Where an archive goes, and where it is while it is written: beside that, in a hidden folder that
+ * only its writer has locked, so that who comes later knows what one that was killed has left.
+ */
+struct write_place {
+	char *folder;	 /* "dir" of "dir/unified.otf2" */
+	char *name;	 /* "unified" */
+	char *temporary; /* folder of the archive while it is written, NULL: none yet */
+	int lock;	 /* of that folder; -1: none */
+};
+
+/* Looks whether ANCHOR may be written, clears up behind who was killed there, makes the folder. */
+int write_place_make(const char *anchor, struct write_place *place);
+/* Is there an anchor of ours in the folder? It is the last file of an archive. */
+bool write_place_is_whole(const struct write_place *place);
+/* Moves the archive from the folder to its place, and an older one out of it. */
+int write_place_fill(const char *anchor, const struct write_place *place);
+/* Removes the folder with all that is in it; also after a failure of the others. */
+void write_place_end(struct write_place *place);
+
 /* The events of every location, by several threads. */
 int write_otf2_events(struct archive_writer *writer, unsigned threads);
 

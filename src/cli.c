@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 const char *argp_program_version = PACKAGE_STRING;
 
@@ -32,4 +33,30 @@ bool cli_is_whole(const struct eta_counts *counts)
 {
 	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
 		 counts->crossing || counts->disorder);
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+int cli_check_paths(char *const *inputs, size_t n, const char *output)
+{
+	struct stat out, one, other;
+	bool exists = output && stat(output, &out) == 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (stat(inputs[i], &one) < 0)
+			continue; /* eta_open says it */
+		if (exists && same_file(&one, &out)) {
+			eta_error("%s: is an input: choose another name for the output", output);
+			return -EINVAL;
+		}
+		for (size_t j = 0; j < i; j++)
+			if (stat(inputs[j], &other) == 0 && same_file(&one, &other)) {
+				eta_error("%s: is given twice", inputs[i]);
+				return -EINVAL;
+			}
+	}
+	return 0;
 }

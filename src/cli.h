@@ -1,4 +1,4 @@
-/* What every command does alike: argp set-up, exit status, what --strict refuses. */
+/* What every command does alike: argp set-up, exit status, paths, what --strict refuses. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_CLI_H
 #define SCI_CLI_H
@@ -24,6 +24,12 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* Parses a whole decimal number in [MIN, MAX]; a usage error of STATE otherwise. */
 uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *what,
 		    struct argp_state *state);
+
+/*
+ * Refuses one of the N INPUTS given twice, whose events would be there twice, and an OUTPUT (NULL:
+ * none) that is one of them, which would be lost. 0 or -EINVAL, reported.
+ */
+int cli_check_paths(char *const *inputs, size_t n, const char *output);
 
 /* Has all been read that there was? What else --strict takes for a failure. */
 bool cli_is_whole(const struct eta_counts *counts);

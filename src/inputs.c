@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "eta-ext/eta.h"
 
 enum { MEMBERS = 2 };
@@ -84,6 +85,8 @@ int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
 	int rc = inputs_find(paths, n, true, &found);
 
 	*out = NULL;
+	if (rc == 0)
+		rc = cli_check_paths(found.paths, found.n, NULL);
 	if (rc == 0)
 		rc = eta_open_merged(found.paths, found.n, options, out);
 	inputs_free(&found);

@@ -21,7 +21,10 @@ struct inputs {
 int inputs_find(char *const *paths, size_t n, bool merged, struct inputs *out);
 void inputs_free(struct inputs *inputs);
 
-/* The same, opened with OPTIONS as one trace, checked: the caller's to close. */
+/*
+ * The same, opened with OPTIONS as one trace, checked: the caller's to close. A trace that is given
+ * twice is refused.
+ */
 int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
 		struct eta_trace **out);
 

@@ -94,7 +94,7 @@ bin_PROGRAMS += src/sci-export
 src_sci_export_SOURCES = \
 	src/sci-export.c \
 	src/export/chrome.c src/export/csv.c src/export/export.c src/export/export.h \
-	src/export/folded.c src/export/paje.c \
+	src/export/folded.c src/export/output.c src/export/output.h src/export/paje.c \
 	src/inputs.c src/inputs.h \
 	src/progress.c src/progress.h
 src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 
 #include "cli.h"
 #include "progress.h"
@@ -102,33 +102,6 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 	return rc;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* The same trace twice would be every event twice; writing over an input would lose it. */
-int merging_check_paths(const struct merging *m)
-{
-	struct stat out, one, other;
-	bool exists = stat(m->output, &out) == 0;
-
-	for (size_t i = 0; i < m->n_inputs; i++) {
-		if (stat(m->inputs[i], &one) < 0)
-			continue; /* eta_open says it */
-		if (exists && same_file(&one, &out)) {
-			eta_error("%s: is an input: choose another name for the output", m->output);
-			return -EINVAL;
-		}
-		for (size_t j = 0; j < i; j++)
-			if (stat(m->inputs[j], &other) == 0 && same_file(&one, &other)) {
-				eta_error("%s: is given twice", m->inputs[i]);
-				return -EINVAL;
-			}
-	}
-	return 0;
-}
-
 int merging_run(const struct merging *m, bool *complete)
 {
 	struct eta_trace **inputs = calloc(m->n_inputs, sizeof(*inputs)), *merged = NULL;
@@ -139,7 +112,9 @@ int merging_run(const struct merging *m, bool *complete)
 		eta_error("not enough memory for %zu inputs", m->n_inputs);
 		goto out;
 	}
-	rc = open_inputs(m, inputs);
+	rc = cli_check_paths(m->inputs, m->n_inputs, m->output);
+	if (rc == 0)
+		rc = open_inputs(m, inputs);
 	if (rc == 0)
 		/* which owns them now */
 		rc = eta_merge_with(inputs, m->n_inputs, &m->merge, &merged);
@@ -154,5 +129,23 @@ int merging_run(const struct merging *m, bool *complete)
 out:
 	eta_close(merged);
 	free(inputs);
+	return rc;
+}
+
+int merging_command(const struct merging *m, bool strict)
+{
+	bool complete = true;
+	int rc = merging_run(m, &complete);
+
+	if (rc == 0 && strict && !complete) {
+		eta_error("%s: is not complete and --strict was given (the counts say what is "
+			  "missing)",
+			  m->output);
+		rc = -ENODATA;
+	}
+	if (m->report && fflush(m->report) != 0 && rc == 0) {
+		rc = -errno;
+		eta_error("cannot write the counts: %s", strerror(errno));
+	}
 	return rc;
 }

@@ -18,14 +18,14 @@ struct merging {
 	FILE *report;	  /* where the counts go, a line per trace; NULL: nowhere */
 };
 
-/* Refuses an input given twice, and an output that is one of them. Reported. */
-int merging_check_paths(const struct merging *merging);
-
 /*
- * 0 or -errno, which has been reported. A signal that breaks it off ends the process, once nothing
+ * Refuses an input given twice and an output that is one of them. 0 or -errno, which has been reported. A signal that breaks it off ends the process, once nothing
  * of the archive is left. COMPLETE: nothing was lost, damaged, orphan, truncated,
  * crossing or out of order.
  */
 int merging_run(const struct merging *merging, bool *complete);
+
+/* The same as a command that ends with it: -ENODATA where STRICT and not complete. Reported. */
+int merging_command(const struct merging *merging, bool strict);
 
 #endif

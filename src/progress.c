@@ -13,7 +13,7 @@ enum { STEP_NS = 100000000 };
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 enum { N_SIGNALS = sizeof(signals) / sizeof(*signals) };
 
-static struct sigaction before[N_SIGNALS];
+static struct sigaction before[N_SIGNALS], before_limit;
 static volatile sig_atomic_t came;
 
 uint64_t progress_events(const struct eta_trace *trace)
@@ -58,6 +58,8 @@ void progress_begin(struct progress *progress, uint64_t total, bool quiet)
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	}
+	/* a limit on the size of files is then an error of the write, as a full disk is */
+	sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_IGN }, &before_limit);
 }
 
 int progress_step(void *arg, uint64_t done)
@@ -91,6 +93,7 @@ void progress_end(struct progress *progress)
 		fputs("\r\033[K", stderr);
 	for (int i = 0; i < N_SIGNALS; i++)
 		sigaction(signals[i], &before[i], NULL);
+	sigaction(SIGXFSZ, &before_limit, NULL);
 	if (came)
 		raise(came);
 }

@@ -18,8 +18,8 @@ struct progress {
 };
 
 /*
- * From here to progress_end SIGINT, SIGTERM and SIGHUP do not end the process, but are remembered.
- * Nothing is drawn with QUIET. One at a time.
+ * From here to progress_end SIGINT, SIGTERM and SIGHUP do not end the process, but are remembered,
+ * and SIGXFSZ is ignored. Nothing is drawn with QUIET. One at a time.
  */
 void progress_begin(struct progress *progress, uint64_t total, bool quiet);
 /* As eta_write_options wants it: draws the line at most ten times a second; 1 once broken off. */

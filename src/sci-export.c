@@ -1,16 +1,13 @@
 /* sci-export: a trace in the form of another tool. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
-#include "eta-ext/source.h"
 #include "export/export.h"
+#include "export/output.h"
 #include "inputs.h"
 
 struct arguments {
@@ -125,68 +122,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* Beside OUTPUT, or standard output. */
-static int open_output(struct export *e, const char *output, char **temporary)
-{
-	struct stat st;
-	int fd, rc;
-
-	e->out = stdout;
-	/* what is no file (a pipe, /dev/null) is written to as it is */
-	if (output && stat(output, &st) == 0 && !S_ISREG(st.st_mode)) {
-		e->out = fopen(output, "w");
-	} else if (output) {
-		if (asprintf(temporary, "%s.XXXXXX", output) < 0) {
-			*temporary = NULL;
-			eta_error("%s: not enough memory", output);
-			return -ENOMEM;
-		}
-		fd = mkostemp(*temporary, O_CLOEXEC);
-		e->out = fd < 0 ? NULL : fdopen(fd, "w");
-	}
-	if (e->out)
-		return 0;
-	rc = -errno;
-	eta_error("%s: cannot write: %s", output, strerror(errno));
-	free(*temporary);
-	*temporary = NULL;
-	return rc;
-}
-
-/* Moves what is complete into its place; takes away what is not. */
-static int close_output(struct export *e, const char *output, char *temporary, int rc)
-{
-	bool failed = ferror(e->out) || fflush(e->out) != 0;
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (temporary && fchmod(fileno(e->out), 0666 & ~mask) < 0)
-		failed = true;
-	if (e->out != stdout && fclose(e->out) != 0)
-		failed = true;
-	if ((rc == 0 && failed) || rc == -EIO) {
-		eta_error("%s: cannot write: %s", output ? output : "standard output",
-			  strerror(errno ? errno : EIO));
-		rc = -EIO;
-	}
-	if (temporary && rc == 0 && rename(temporary, output) < 0) {
-		rc = -errno;
-		eta_error("%s: cannot put it in its place: %s", output, strerror(errno));
-	}
-	if (temporary && rc)
-		unlink(temporary);
-	free(temporary);
-	return rc;
-}
-
 static int export(const struct arguments *a, struct eta_trace *trace)
 {
 	struct export e = { .trace = trace, .defs = eta_trace_defs(trace) };
-	char *temporary = NULL;
-	int rc = open_output(&e, a->output, &temporary);
+	struct output output;
+	int rc = output_open(&output, a->output);
 
 	if (rc)
 		return rc;
+	e.out = output.file;
 	progress_begin(&e.progress, 0, a->quiet);
 	/* times are counted from the first event: viewers keep them as double */
 	rc = eta_trace_start(trace, &e.start_ns);
@@ -194,8 +138,22 @@ static int export(const struct arguments *a, struct eta_trace *trace)
 		rc = a->format->run(&e);
 	if (rc == -ECANCELED)
 		eta_error("%s: broken off", a->output ? a->output : "standard output");
-	rc = close_output(&e, a->output, temporary, rc);
+	rc = output_close(&output, rc);
 	progress_end(&e.progress);
+	return rc;
+}
+
+/* The traces that the command line names, as one. */
+static int open_inputs(const struct arguments *a, struct eta_trace **trace)
+{
+	struct inputs inputs;
+	int rc = inputs_find(a->paths, a->n_paths, true, &inputs);
+
+	if (rc == 0)
+		rc = cli_check_paths(inputs.paths, inputs.n, a->output);
+	if (rc == 0)
+		rc = eta_open_merged(inputs.paths, inputs.n, &a->open, trace);
+	inputs_free(&inputs);
 	return rc;
 }
 
@@ -226,7 +184,7 @@ int main(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	cli_parse(&argp, argc, argv, &a);
-	if (inputs_open(a.paths, a.n_paths, &a.open, &trace) == 0 && export(&a, trace) == 0)
+	if (open_inputs(&a, &trace) == 0 && export(&a, trace) == 0)
 		status = is_damaged(trace) && a.strict ? CLI_FAILED : CLI_OK;
 	eta_close(trace);
 	free(a.paths);

@@ -1,6 +1,5 @@
 /* sci-import: logs and traces of other tools as one OTF2 archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ enum option_key {
 static const struct argp_option argp_options[] = {
 	{ .doc = "Output:", .group = 1 },
 	{ "output", 'o', "ARCHIVE", 0, "where the archive goes, a name that ends in .otf2", 0 },
-	{ "quiet", 'q', NULL, 0, "no counts at the end", 0 },
+	{ "quiet", 'q', NULL, 0, "no counts at the end, no line that moves on a terminal", 0 },
 	{ .doc = "Reading:", .group = 2 },
 	{ "format", 'f', "NAME", 0, "what the logs are, where their beginning does not tell", 0 },
 	{ "lenient", OPTION_LENIENT, NULL, 0,
@@ -119,7 +118,6 @@ static const struct argp argp = {
 int main(int argc, char **argv)
 {
 	struct arguments a = { 0 };
-	bool complete = true;
 	int rc;
 
 	a.merging.inputs = a.inputs = calloc((size_t)argc, sizeof(*a.inputs));
@@ -129,19 +127,8 @@ int main(int argc, char **argv)
 	}
 	cli_parse(&argp, argc, argv, &a);
 	a.merging.report = a.quiet ? NULL : stdout;
-	rc = merging_check_paths(&a.merging);
-	if (rc == 0)
-		rc = merging_run(&a.merging, &complete);
-	if (rc == 0 && a.strict && !complete) {
-		eta_error("%s: is not complete and --strict was given (the counts say what is "
-			  "missing)",
-			  a.merging.output);
-		rc = -ENODATA;
-	}
-	if (fflush(stdout) != 0 && rc == 0) {
-		eta_error("cannot write the counts: %s", strerror(errno));
-		rc = -errno;
-	}
+	a.merging.quiet = a.quiet;
+	rc = merging_command(&a.merging, a.strict);
 	free(a.inputs);
 	return rc ? CLI_FAILED : CLI_OK;
 }

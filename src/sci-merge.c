@@ -1,12 +1,8 @@
 /* sci-merge: several traces of the same run as one OTF2 archive, by thread and time. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "clock-options.h"
@@ -137,7 +133,7 @@ static int read_clocks(const struct arguments *a, struct eta_clock_map *maps,
 	return 0;
 }
 
-static int merge(struct arguments *a, bool *complete)
+static int merge(struct arguments *a)
 {
 	struct eta_clock_map *maps = calloc(a->n_clocks + 1, sizeof(*maps));
 	const struct eta_clock_map **clocks = NULL;
@@ -153,8 +149,6 @@ static int merge(struct arguments *a, bool *complete)
 	a->merging.inputs = inputs.paths;
 	a->merging.n_inputs = inputs.n;
 	if (rc == 0)
-		rc = merging_check_paths(&a->merging);
-	if (rc == 0)
 		rc = read_clocks(a, maps, clocks);
 	if (rc == 0 && a->tid_map)
 		rc = tid_map_read(a->tid_map, &tid_map);
@@ -162,7 +156,7 @@ static int merge(struct arguments *a, bool *complete)
 						       .threads = tid_map.threads,
 						       .n_threads = tid_map.n };
 	if (rc == 0)
-		rc = merging_run(&a->merging, complete);
+		rc = merging_command(&a->merging, a->strict);
 	tid_map_free(&tid_map);
 	inputs_free(&inputs);
 	free(clocks);
@@ -173,7 +167,6 @@ static int merge(struct arguments *a, bool *complete)
 int main(int argc, char **argv)
 {
 	struct arguments a = { 0 };
-	bool complete = true;
 	int rc;
 
 	a.given = calloc((size_t)argc, sizeof(*a.given));
@@ -185,17 +178,7 @@ int main(int argc, char **argv)
 	cli_parse(&argp, argc, argv, &a);
 	a.merging.report = a.quiet ? NULL : stdout;
 	a.merging.quiet = a.quiet;
-	rc = merge(&a, &complete);
-	if (rc == 0 && a.strict && !complete) {
-		eta_error("%s: is not complete and --strict was given (the counts say what is "
-			  "missing)",
-			  a.merging.output);
-		rc = -ENODATA;
-	}
-	if (fflush(stdout) != 0 && rc == 0) {
-		eta_error("cannot write the counts: %s", strerror(errno));
-		rc = -errno;
-	}
+	rc = merge(&a);
 	free(a.given);
 	free(a.clocks);
 	return rc ? CLI_FAILED : CLI_OK;

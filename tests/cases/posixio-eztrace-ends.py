@@ -29,6 +29,8 @@ if not os.path.exists(os.path.join(PLUGINS, "libeztrace-posixio.so")):
 for tool in ("eztrace", "otf2-print"):
     if not shutil.which(tool):
         skip("%s is not installed" % tool)
+
+
 def check(anchor):
     """What is wrong with the archive, None: nothing."""
     done = subprocess.run(["otf2-print", "-Werror", anchor], check=False, timeout=60,

@@ -1,0 +1,25 @@
+/* A file that appears under its name when it is complete, or standard output. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_EXPORT_OUTPUT_H
+#define SCI_EXPORT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct output {
+	FILE *file;	  /* to write to */
+	const char *path; /* where it will be; NULL: standard output */
+	char *temporary;  /* what it is called meanwhile; NULL: it has no name, or its own already */
+	bool unnamed;	  /* it has none */
+};
+
+/* Opens what will be PATH, the caller's; NULL: standard output. 0 or -errno, reported. */
+int output_open(struct output *output, const char *path);
+
+/*
+ * RC: of what was written, 0 or -errno, reported but for -EIO. Gives the file its name where all
+ * went well, else nothing of it is left and an older one is as it was. 0 or -errno, reported.
+ */
+int output_close(struct output *output, int rc);
+
+#endif
