@@ -76,6 +76,7 @@ int output_open(struct output *o, const char *path)
 static int name_it(struct output *o)
 {
 	char self[64];
+	int rc;
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(o->file));
 	if (linkat(AT_FDCWD, self, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW) == 0)
@@ -86,11 +87,12 @@ static int name_it(struct output *o)
 		o->temporary = NULL;
 		return -ENOMEM;
 	}
-	if (linkat(AT_FDCWD, self, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) == 0)
-		return 0;
-	free(o->temporary); /* not ours */
-	o->temporary = NULL;
-	return -errno;
+	rc = linkat(AT_FDCWD, self, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+	if (rc) { /* so that name is not ours */
+		free(o->temporary);
+		o->temporary = NULL;
+	}
+	return rc;
 }
 
 int output_close(struct output *o, int rc)

@@ -68,9 +68,14 @@ status 1 sci-export nothing -o old.csv
 one_line err
 status 1 sci-export run -o nowhere/x.csv
 one_line err
+status 1 sci-export -f csv run -o run/unified.otf2
+one_line err
+has err 'run/unified.otf2: is an input'
+status 1 sci-export -f csv run run/unified.otf2
+one_line err
+has err 'is given twice'
 got=0
 (
-	trap '' XFSZ
 	ulimit -f 2
 	exec sci-export run -o old.csv 2>err
 ) || got=$?
@@ -83,6 +88,30 @@ if [ -e /dev/full ]; then
 	status 1 sci-export -f csv run -o /dev/full
 	has err '/dev/full: cannot write: No space'
 fi
+
+# killed while it writes: nothing of it is left
+"$SCI_BUILD/tests/bench/bench-generate" -n 200000 -t 2 -p user -o long.otf2 >/dev/null
+/usr/bin/python3 - <<'END' || fail "killed"
+import os, subprocess, sys, time
+
+def writes(pid):
+    """Has it a file without a name here?"""
+    fds = "/proc/%d/fd/" % pid
+    try:
+        links = [os.readlink(fds + fd) for fd in os.listdir(fds)]
+    except OSError: # one was closed meanwhile
+        return False
+    return any(link.startswith(os.getcwd()) and link.endswith(" (deleted)") for link in links)
+
+export = subprocess.Popen(["sci-export", "long.otf2", "-o", "killed.csv"])
+while export.poll() is None and not writes(export.pid):
+    time.sleep(0.001)
+ended = export.poll() is not None
+export.kill()
+export.wait()
+left = [f for f in os.listdir(".") if f.startswith("killed.csv")]
+sys.exit("ended before" if ended else "left: %s" % left if left else 0)
+END
 
 # a thread killed inside of a call: written, warned of, and a failure with --strict
 size=$(stat -c %s run/user.spool/user.1000.1001.10)

@@ -21,8 +21,9 @@ import os, signal, subprocess, sys, time
 before = open("all.otf2", "rb").read(), open("all.def", "rb").read()
 broken = finished = 0
 for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    for delay in (0.005, 0.02, 0.05, 0.1):
-        merge = subprocess.Popen(["sci-merge", "user.otf2", "kernel.otf2", "-o", "new.otf2", "--threads=1"],
+    for delay, threads in ((0.005, 3), (0.02, 1), (0.05, 3), (0.1, 1)):
+        merge = subprocess.Popen(["sci-merge", "user.otf2", "kernel.otf2", "-o", "new.otf2",
+                                  "--threads=%d" % threads],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(delay)
         merge.send_signal(sig)
@@ -39,20 +40,69 @@ for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             sys.exit("%s after %g s: status %d, left %s, %s" % (sig, delay, merge.returncode, left, text))
 if not broken:
     sys.exit("nothing was broken off")
-# while it writes: it waits until the hidden folder is there
-merge = subprocess.Popen(["sci-merge", "user.otf2", "kernel.otf2", "-o", "all.otf2", "--threads=1"],
-                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-while merge.poll() is None and not any(f.startswith(".all") for f in os.listdir(".")):
-    time.sleep(0.001)
+
+
+def hidden():
+    return [f for f in os.listdir(".") if f.startswith(".all.unfinished.")]
+
+
+def writing():
+    """A merge into all.otf2 that writes: its hidden folder is there."""
+    others = len(hidden())
+    merge = subprocess.Popen(["sci-merge", "user.otf2", "kernel.otf2", "-o", "all.otf2", "--threads=1"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while merge.poll() is None and len(hidden()) <= others:
+        time.sleep(0.001)
+    return merge
+
+
+def untouched():
+    return (open("all.otf2", "rb").read(), open("all.def", "rb").read()) == before
+
+
+merge = writing()
 merge.send_signal(signal.SIGINT)
 text = merge.communicate()[1].decode()
 if merge.returncode != -signal.SIGINT or "broken off, nothing was written" not in text:
     sys.exit("SIGINT while it writes: status %d, %s" % (merge.returncode, text))
-if any(f.startswith(".all") for f in os.listdir(".")):
+if hidden():
     sys.exit("a hidden folder is left")
-if (open("all.otf2", "rb").read(), open("all.def", "rb").read()) != before:
+if not untouched():
     sys.exit("the older archive was touched")
+
+# killed: the next one clears up; but the folder of one that only stands still is its own
+stopped = writing()
+stopped.send_signal(signal.SIGSTOP)
+killed = writing()
+killed.kill()
+killed.communicate()
+if len(hidden()) != 2 or not untouched():
+    sys.exit("killed: left are %s" % hidden())
+text = subprocess.run(["sci-merge", "-q", "user.otf2", "kernel.otf2", "-o", "all.otf2"], check=True,
+                      stderr=subprocess.PIPE).stderr.decode()
+if len(hidden()) != 1 or text.count(": removed ") != 1:
+    sys.exit("after a kill: left are %s, %s" % (hidden(), text))
+stopped.send_signal(signal.SIGCONT)
+stopped.communicate()
+if stopped.returncode != 0 or hidden():
+    sys.exit("the one that stood still: status %d, left are %s" % (stopped.returncode, hidden()))
 END
+
+# A merge that was killed when it moved its archive into place: the next one goes on with that.
+mkdir .all.unfinished.AbCdEf
+cp all.otf2 older.otf2
+mv all.def all.otf2 .all.unfinished.AbCdEf
+got=0
+(
+	ulimit -f 20 # and then fails itself
+	exec sci-merge user.otf2 kernel.otf2 -o all.otf2 2>err
+) || got=$?
+[ "$got" -eq 1 ] || fail "a limit on the size of files: status $got"
+has err 'all.otf2: put in its place the archive of a merge that was killed'
+has err 'all.otf2: cannot write .*: File (is )?too large'
+cmp all.otf2 older.otf2 || fail "the archive that was half in its place is another"
+[ -z "$(find . -name '.all*')" ] || fail "a hidden folder is left"
+status 0 sci-merge --strict -q all.otf2 -o checked.otf2
 
 # On a terminal a line moves, and is gone at the end.
 /usr/bin/python3 - <<'END' || fail "the line on a terminal"
