@@ -57,6 +57,7 @@ struct eta_clock_map {
 struct eta_clock_map eta_clock_offset(int64_t offset_ns, uint64_t error_ns);
 /* From ticks of a counter of HZ that stood at TICKS when our clock was at NS. */
 struct eta_clock_map eta_clock_ticks(uint64_t ticks, uint64_t ns, uint64_t hz);
+/* Does MAP change no time, whatever its error? */
 bool eta_clock_is_identity(const struct eta_clock_map *map);
 /* TIME converted; what would be before 0 or past the largest number is 0 or that number. */
 uint64_t eta_clock_convert(const struct eta_clock_map *map, uint64_t time);
@@ -101,7 +102,7 @@ struct eta_sync;
  * differ; 0: they are one clock, counted from two moments.
  */
 int eta_sync_new(uint64_t max_rate_ppm, struct eta_sync **out);
-void eta_sync_free(struct eta_sync *sync);
+void eta_sync_free(struct eta_sync *sync); /* NULL is safe */
 /*
  * Takes PAIR, in any order of time: 1. Drops it where it contradicts those before it, or itself
  * (its inside is longer than its outside): 0. -ENOMEM. Each pair bounds the line inner = a outer +
@@ -109,7 +110,10 @@ void eta_sync_free(struct eta_sync *sync);
  * only the convex hulls are kept (Duda et al. 1987; incremental as in Poirier et al. 2010).
  */
 int eta_sync_add(struct eta_sync *sync, const struct eta_sync_pair *pair);
-/* -ENODATA without a pair; -EBADMSG where more pairs were dropped than taken. */
+/*
+ * What the pairs so far say; more may come. -ENODATA without a pair, -EBADMSG where more were
+ * dropped than taken; neither is reported, and RESULT has both numbers.
+ */
 int eta_sync_result(const struct eta_sync *sync, struct eta_sync_result *result);
 
 #ifdef __cplusplus

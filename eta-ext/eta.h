@@ -16,10 +16,13 @@ extern "C" {
 #endif
 
 /*
- * Conventions: functions return 0 or -errno and give results through the last pointer. What a
- * x_new/x_open function gives belongs to the caller until x_free/x_close; everything reached
- * through it belongs to it. x_free(NULL) and x_close(NULL) are safe. A failure has already been
- * reported, with the object, the place and the remedy, through the message function.
+ * Conventions: functions return 0 or -errno and give results through the last pointer, NULL where
+ * they fail. What a x_new/x_open function gives belongs to the caller until x_free/x_close;
+ * everything reached through it belongs to it. x_free(NULL) and x_close(NULL) are safe. A failure
+ * has already been reported, with the object, the place and the remedy, through the message
+ * function; each may be -ENOMEM, what else it can be stands at the function. NULL in the place of
+ * an object or of a result, and objects used after they were closed, are mistakes that nobody looks
+ * for. Sizes and offsets are bytes, times ns.
  */
 
 /* ---- messages ---- */
@@ -27,8 +30,12 @@ extern "C" {
 enum eta_severity { ETA_NOTE, ETA_WARNING, ETA_ERROR };
 typedef void (*eta_message_fn)(void *arg, enum eta_severity severity, const char *text);
 
-/* Where messages go; NULL: stderr, as "program: text". Not thread-safe: call it first. */
+/*
+ * Where messages go; NULL: stderr, as "program: text". Not thread-safe: call it first. FN may be
+ * called by several threads at the same time; TEXT is one line without its end, FN's while it runs.
+ */
 void eta_set_message_fn(eta_message_fn fn, void *arg);
+/* A message of the program's own; FORMAT as of printf, without the end of the line. */
 void eta_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void eta_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void eta_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -250,15 +257,20 @@ struct eta_cursor;
 
 /*
  * Opens PATH (an OTF2 anchor file, a spool directory, a log: the first source whose probe knows it,
- * or the one that OPTIONS name). OPTIONS may be NULL.
+ * or the one that OPTIONS name). OPTIONS may be NULL; both are copied. -ENOENT, -EACCES, ...: it
+ * cannot be opened; -EINVAL: no source knows it, or the one named is none; -EBADMSG: it is damaged
+ * (less of that with `lenient`); -EPROTO: a spool of another version.
  */
 int eta_open(const char *path, const struct eta_options *options, struct eta_trace **out);
+/* Its cursors must be closed before. */
 void eta_close(struct eta_trace *trace);
 
 /* Name of source number I, from 0, and for lists what it reads; NULL behind the last one. */
 const char *eta_source_name(size_t i, const char **what);
 
+/* Who and what is in TRACE. Like all that is reached through it, until eta_close. */
 const struct eta_defs *eta_trace_defs(const struct eta_trace *trace);
+/* The path as it was opened; of a merged trace that of its first input. */
 const char *eta_trace_path(const struct eta_trace *trace);
 /* Name of the source ("otf2", "spool", "merge"). */
 const char *eta_trace_source(const struct eta_trace *trace);
@@ -267,9 +279,13 @@ void eta_trace_counts(const struct eta_trace *trace, struct eta_counts *counts);
 
 /*
  * Events of one location (index into defs->locations) in time order. Cursors of one trace may be
- * used by different threads at the same time, each by one.
- * eta_cursor_read gives a batch that stays valid until the next call: its length, 0 at the end,
- * -errno on damage.
+ * used by different threads at the same time, each by one. A location may be read again, by a new
+ * cursor; of an OTF2 archive not by two at a time.
+ * eta_cursor_open: -EINVAL without such a location, -EBUSY where one of an OTF2 archive is being
+ * read, -EIO and -EBADMSG where its beginning cannot be.
+ * eta_cursor_read gives a batch that stays valid until the next call or the end of the cursor, not
+ * to be written to: its length, 0 at the end, -EBADMSG or -EIO on damage, behind the events that
+ * are good; then the cursor can only be closed.
  */
 int eta_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
 ssize_t eta_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
@@ -278,8 +294,8 @@ void eta_cursor_close(struct eta_cursor *cursor);
 /* ---- whole traces ---- */
 
 /*
- * The N traces at PATHS, opened with OPTIONS (may be NULL) and merged, so a single one is checked,
- * too: afterwards every ENTER has its LEAVE.
+ * The N >= 1 traces at PATHS, opened with OPTIONS (may be NULL) and merged, so a single one is
+ * checked, too: afterwards every ENTER has its LEAVE. Errors of eta_open and eta_merge.
  */
 int eta_open_merged(char *const *paths, size_t n, const struct eta_options *options,
 		    struct eta_trace **out);
@@ -287,10 +303,13 @@ int eta_open_merged(char *const *paths, size_t n, const struct eta_options *opti
 /* An event of LOCATION (index into defs->locations); other than 0 ends the reading. */
 typedef int (*eta_event_fn)(void *arg, uint32_t location, const struct eta_event *event);
 
-/* FN for every event, location by location, each in time order; what FN returned if not 0. */
+/*
+ * FN for every event, location by location, each in time order; what FN returned if not 0, else the
+ * errors of cursors. The event is FN's while it runs.
+ */
 int eta_trace_read(struct eta_trace *trace, eta_event_fn fn, void *arg);
 
-/* Time of the first event of all, 0 without one. Counts nothing. */
+/* Time of the first event of all, 0 without one. Counts nothing. Errors of cursors. */
 int eta_trace_start(struct eta_trace *trace, uint64_t *start_ns);
 
 /* ---- merge ---- */
@@ -301,7 +320,9 @@ int eta_trace_start(struct eta_trace *trace, uint64_t *start_ns);
  * ENTER comes first and the inner LEAVE first. The result is checked: every ENTER has its LEAVE, an
  * orphan LEAVE is dropped and counted, an open ENTER is closed at the location's last event with
  * ETA_EVENT_TRUNCATED. Merging a single trace only checks it. The inputs belong to the result,
- * also on failure.
+ * and are closed with it or on failure; until then they may be asked (eta_trace_defs,
+ * eta_trace_counts), but neither closed nor read. -EINVAL without an input, or where one is there
+ * twice; errors of cursors, since threads and clocks may be found by reading.
  */
 int eta_merge(struct eta_trace **inputs, size_t n, struct eta_trace **out);
 
@@ -323,7 +344,10 @@ struct eta_merge_options {
 	size_t n_threads;
 };
 
-/* eta_merge where the user knows more than the inputs say. OPTIONS may be NULL. */
+/*
+ * eta_merge where the user knows more than the inputs say. OPTIONS may be NULL. -ENOENT where they
+ * name a location that no input has.
+ */
 int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_options *options,
 		   struct eta_trace **out);
 
@@ -341,7 +365,12 @@ struct eta_write_options {
 
 /*
  * Writes TRACE as the OTF2 archive ANCHOR ("dir/unified.otf2"), in the layout of doc/archive.md. It
- * appears under its name only when complete; an existing archive of ours is replaced.
+ * appears under its name only when complete; an existing archive of ours is replaced. TRACE should
+ * be a merged one: what it has of unbalanced regions is written as it is. OPTIONS may be NULL.
+ * COUNTS (may be NULL): those of TRACE, now that it is read, and what was put in order.
+ * -EINVAL: ANCHOR does not end in ".otf2", or locations are not in ascending order; -EEXIST:
+ * something else has the name; -ENOSPC, -EDQUOT: no room; -EIO, -EACCES, ...: cannot be written;
+ * -ECANCELED: by `progress`, the only failure that is not reported; errors of cursors.
  */
 int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 		   const struct eta_write_options *options, struct eta_counts *counts);

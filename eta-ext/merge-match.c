@@ -278,6 +278,22 @@ static bool has_nameless(const struct eta_trace *trace, const struct merge_input
 	return false;
 }
 
+/* Who stays on its own, where there are threads that it could be. */
+static void report_nameless(const struct match *m)
+{
+	const struct eta_defs *defs = &m->input->trace->defs;
+	const char *first = NULL;
+	size_t n = 0;
+
+	for (size_t u = 0; u < m->n_own && m->n_others > 0; u++)
+		if (is_nameless(m, &m->own[u]) && n++ == 0)
+			first = defs->locations[m->own[u].location].name;
+	if (n > 0)
+		eta_warn("%s: %zu of its threads have no id and are not found among the others by "
+			 "their calls: \"%s\"%s (--tid-map says who they are)",
+			 m->input->trace->path, n, first, n > 1 ? ", ..." : "");
+}
+
 static int match_input(struct match *m)
 {
 	uint32_t index = (uint32_t)(m->input - m->merge->inputs);
@@ -305,6 +321,8 @@ static int match_input(struct match *m)
 	rc = name_threads(m, &window);
 	if (rc == 0 && base_is_sought)
 		rc = synchronise(m, &window);
+	if (rc == 0)
+		report_nameless(m);
 	return rc;
 }
 

@@ -332,6 +332,23 @@ static struct merge *merge_new(struct eta_trace **inputs, size_t n)
 	return merge;
 }
 
+/* Is INPUTS[I] one of those before it? */
+static bool is_again(struct eta_trace *const *inputs, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (inputs[i] == inputs[j])
+			return true;
+	return false;
+}
+
+/* The inputs of a merge that fails before it has them. */
+static void close_inputs(struct eta_trace **inputs, size_t n)
+{
+	for (size_t i = n; i-- > 0;)
+		if (!is_again(inputs, i))
+			eta_close(inputs[i]);
+}
+
 int eta_merge(struct eta_trace **inputs, size_t n, struct eta_trace **out)
 {
 	return eta_merge_with(inputs, n, NULL, out);
@@ -349,13 +366,19 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 		eta_error("nothing to merge");
 		return rc;
 	}
+	for (size_t i = 0; i < n; i++) {
+		if (!is_again(inputs, i))
+			continue;
+		eta_error("%s: is given twice to be merged", eta_trace_path(inputs[i]));
+		close_inputs(inputs, n);
+		return rc;
+	}
 	rc = -ENOMEM;
 	trace = eta_trace_new(&merge_ops, eta_trace_path(inputs[0]), &inputs[0]->options);
 	if (trace)
 		merge = merge_new(inputs, n);
 	if (!merge) {
-		for (size_t i = 0; i < n; i++)
-			eta_close(inputs[i]);
+		close_inputs(inputs, n);
 		goto out;
 	}
 	trace->data = merge;

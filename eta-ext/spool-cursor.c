@@ -112,40 +112,6 @@ struct task_cursor {
 	size_t n;
 };
 
-static int out_of_memory(const struct task_cursor *c)
-{
-	eta_error("%s: not enough memory to read a thread", c->base.cursor.trace->path);
-	return -ENOMEM;
-}
-
-/* ARRAY with room for N elements of SIZE, or NULL. */
-static void *with_room(const struct task_cursor *c, void *array, size_t *room, size_t n,
-		       size_t size)
-{
-	size_t more = *room ? *room * 2 : 64;
-	void *larger;
-
-	if (n <= *room)
-		return array;
-	if (more < n)
-		more = n;
-	larger = reallocarray(array, more, size);
-	if (larger)
-		*room = more;
-	else
-		out_of_memory(c);
-	return larger;
-}
-
-/* Makes c->FIELD hold N elements; false without memory. */
-#define MAKE_ROOM(c, field, room, n)                                                               \
-	({                                                                                         \
-		void *larger_ = with_room(c, (c)->field, room, n, sizeof(*(c)->field));            \
-		if (larger_)                                                                       \
-			(c)->field = larger_;                                                      \
-		larger_ != NULL;                                                                   \
-	})
-
 static uint32_t device_handle(const struct spool_index *index, uint32_t dev)
 {
 	for (size_t i = 0; i < index->n_devices; i++)
@@ -187,7 +153,7 @@ static void describe_bio(struct eta_event *event, const struct eta_bio_record *b
 
 static int add_flight(struct task_cursor *c, const struct eta_bio_record *bio)
 {
-	if (!MAKE_ROOM(c, flights, &c->flight_room, c->n_flights + 1))
+	if (!SPOOL_ROOM(&c->expand, c->flights, &c->flight_room, c->n_flights + 1))
 		return -ENOMEM;
 	c->flights[c->n_flights++] = (struct expand_bio){
 		.queue_ns = bio->head.time_ns,
@@ -214,8 +180,8 @@ static int load_bio(struct task_cursor *c)
 	bio = (const void *)record;
 	if (c->begin_at == c->n_begins)
 		c->begin_at = c->n_begins = 0;
-	if (!MAKE_ROOM(c, requests, &requests_room, c->n_begins + 1) ||
-	    !MAKE_ROOM(c, begins, &c->begin_room, c->n_begins + 1))
+	if (!SPOOL_ROOM(&c->expand, c->requests, &requests_room, c->n_begins + 1) ||
+	    !SPOOL_ROOM(&c->expand, c->begins, &c->begin_room, c->n_begins + 1))
 		return -ENOMEM;
 	event = &c->begins[c->n_begins];
 	*event = (struct eta_event){
@@ -286,7 +252,7 @@ static int queue_regions(struct task_cursor *c)
 		c->expand.room = room;
 		return 0;
 	}
-	if (!MAKE_ROOM(c, scratch, &c->scratch_room, (size_t)(outer_end - outer) + c->expand.n))
+	if (!SPOOL_ROOM(&c->expand, c->scratch, &c->scratch_room, (size_t)(outer_end - outer) + c->expand.n))
 		return -ENOMEM;
 	while (inner < inner_end) {
 		/* the inner one has begun before all of these, so at equal times it ends first */
@@ -335,7 +301,7 @@ static int push_issue(struct task_cursor *c, struct request request)
 
 	if (request.issue_ns == 0)
 		return 0;
-	if (!MAKE_ROOM(c, issues, &c->issue_room, at + 1))
+	if (!SPOOL_ROOM(&c->expand, c->issues, &c->issue_room, at + 1))
 		return -ENOMEM;
 	c->n_issues++;
 	while (at > 0 && request.issue_ns < c->issues[(at - 1) / 2].issue_ns) {
@@ -505,8 +471,8 @@ static int open_device(const struct spool *spool, const struct index_location *w
 	return reader_init(&c->bios, spool, where->bios) || !c->events ? -ENOMEM : 0;
 }
 
-static int open_task(const struct spool *spool, const struct index_location *where,
-		     struct eta_cursor **out)
+static int open_task(const struct spool *spool, const char *path,
+		     const struct index_location *where, struct eta_cursor **out)
 {
 	struct task_cursor *c = calloc(1, sizeof(*c));
 	int rc;
@@ -516,6 +482,7 @@ static int open_task(const struct spool *spool, const struct index_location *whe
 	c->base.read = task_read;
 	c->base.close = task_close;
 	c->spool = spool;
+	c->expand.path = path;
 	c->expand.index = spool->index;
 	c->expand.counts = &c->base.cursor.counts;
 	/* one turn of next_event gives at most one event */
@@ -538,7 +505,8 @@ int spool_kernel_cursor(struct eta_trace *trace, uint32_t group, struct eta_curs
 	int rc;
 
 	*out = NULL;
-	rc = where->device ? open_device(spool, where, out) : open_task(spool, where, out);
+	rc = where->device ? open_device(spool, where, out)
+			   : open_task(spool, trace->path, where, out);
 	if (rc == -ENOMEM)
 		eta_error("%s: not enough memory to read a thread", trace->path);
 	if (rc && *out)

@@ -48,7 +48,7 @@ static const unsigned span_in[ETA_N_SPANS] = {
 
 /* ---- memory ---- */
 
-static void *grow(void *array, size_t *room, size_t n, size_t size)
+void *spool_room(const struct expand *expand, void *array, size_t *room, size_t n, size_t size)
 {
 	size_t more = *room ? *room * 2 : 64;
 	void *larger;
@@ -61,7 +61,7 @@ static void *grow(void *array, size_t *room, size_t n, size_t size)
 	if (larger)
 		*room = more;
 	else
-		eta_error("not enough memory for the parts of an operation");
+		eta_error("%s: not enough memory to read a thread", expand->path);
 	return larger;
 }
 
@@ -133,11 +133,9 @@ static ssize_t take_spans(struct expand *expand, const struct eta_kernel_op *op,
 	size_t stored = op->head.units - 2u, n = 0;
 	uint64_t work_begin_ns = UINT64_MAX, work_end_ns = 0;
 	uint32_t kinds = 0;
-	void *room = grow(expand->spans, &expand->span_room, stored + 1, sizeof(*expand->spans));
 
-	if (!room)
+	if (!SPOOL_ROOM(expand, expand->spans, &expand->span_room, stored + 1))
 		return -ENOMEM;
-	expand->spans = room;
 	for (size_t i = 0; i < stored; i++) {
 		struct expand_span span = {
 			.begin_ns = spans[i].begin_ns,
@@ -182,11 +180,8 @@ static ssize_t take_spans(struct expand *expand, const struct eta_kernel_op *op,
 static int emit(struct expand *expand, uint8_t kind, uint64_t time_ns, uint32_t region,
 		uint32_t who)
 {
-	void *room = grow(expand->events, &expand->room, expand->n + 1, sizeof(*expand->events));
-
-	if (!room)
+	if (!SPOOL_ROOM(expand, expand->events, &expand->room, expand->n + 1))
 		return -ENOMEM;
-	expand->events = room;
 	expand->events[expand->n++] = (struct eta_event){
 		.time_ns = time_ns,
 		.kind = kind,
@@ -200,12 +195,8 @@ static int emit(struct expand *expand, uint8_t kind, uint64_t time_ns, uint32_t 
 static int open_region(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
 		       enum eta_level level, unsigned in, uint32_t who)
 {
-	void *room =
-		grow(expand->stack, &expand->stack_room, expand->depth + 1, sizeof(*expand->stack));
-
-	if (!room)
+	if (!SPOOL_ROOM(expand, expand->stack, &expand->stack_room, expand->depth + 1))
 		return -ENOMEM;
-	expand->stack = room;
 	expand->stack[expand->depth++] = (struct expand_open){
 		.end_ns = end_ns, .region = region, .level = level, .in = in
 	};

@@ -108,6 +108,7 @@ struct expand_bio {
 };
 
 struct expand {
+	const char *path; /* of the trace, for messages */
 	const struct spool_index *index;
 	struct eta_counts *counts;
 	struct eta_event *events; /* the result: ENTERs and LEAVEs, nested, by time */
@@ -127,6 +128,21 @@ struct expand {
 int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
 		     const struct expand_bio *bios, size_t n_bios);
 void expand_free(struct expand *expand);
+
+/*
+ * ARRAY of *ROOM elements of SIZE, made longer where N do not fit (EXPAND is for the message). NULL
+ * without memory, reported: then ARRAY is as it was.
+ */
+void *spool_room(const struct expand *expand, void *array, size_t *room, size_t n, size_t size);
+
+/* Makes ARRAY hold N elements; false without memory. */
+#define SPOOL_ROOM(expand, array, room, n)                                                         \
+	({                                                                                         \
+		void *larger_ = spool_room(expand, array, room, n, sizeof(*(array)));              \
+		if (larger_)                                                                       \
+			(array) = larger_;                                                         \
+		larger_ != NULL;                                                                   \
+	})
 
 /* Defines what the regions of INDEX's operations are called (spool-regions.c). */
 int expand_define(struct eta_trace *trace, struct spool_index *index);

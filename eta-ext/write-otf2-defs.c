@@ -234,15 +234,30 @@ static uint32_t new_group(struct defs *defs, const char *text, OTF2_LocationGrou
 	return defs->n_groups++;
 }
 
+/* Properties of a location group that are numbers; 0 is none. */
+
+static void group_number32(struct defs *defs, uint32_t group, const char *name, uint32_t number)
+{
+	if (number) {
+		uint32_t id = string(defs, name);
+
+		WRITE(defs, LocationGroupProperty, group, id, OTF2_TYPE_UINT32, value32(number));
+	}
+}
+
+static void group_number64(struct defs *defs, uint32_t group, const char *name, uint64_t number)
+{
+	if (number) {
+		uint32_t id = string(defs, name);
+
+		WRITE(defs, LocationGroupProperty, group, id, OTF2_TYPE_UINT64, value64(number));
+	}
+}
+
 static uint32_t new_process_group(struct defs *defs, uint32_t p)
 {
 	const struct eta_process *process = &defs->eta->processes[p];
-	uint32_t group, pid = string(defs, ARCHIVE_PID), ppid = string(defs, ARCHIVE_PPID);
-	uint32_t parent_tid = process->parent_tid ? string(defs, ARCHIVE_PARENT_TID) : 0;
-	uint32_t cgroup = process->cgroup ? string(defs, ARCHIVE_CGROUP) : 0;
-	uint32_t ns_pid = process->ns_pid ? string(defs, ARCHIVE_NS_PID) : 0;
-	uint32_t pid_ns = process->pid_ns ? string(defs, ARCHIVE_PID_NS) : 0;
-	uint32_t start = process->start_ns ? string(defs, ARCHIVE_START) : 0;
+	uint32_t group;
 	char text[256];
 
 	if (process->pid)
@@ -250,27 +265,13 @@ static uint32_t new_process_group(struct defs *defs, uint32_t p)
 	else
 		snprintf(text, sizeof(text), "%.200s", process->name);
 	group = new_group(defs, text, OTF2_LOCATION_GROUP_TYPE_PROCESS, host_of(defs, p));
-	if (process->pid)
-		WRITE(defs, LocationGroupProperty, group, pid, OTF2_TYPE_UINT32,
-		      value32(process->pid));
-	if (process->ppid)
-		WRITE(defs, LocationGroupProperty, group, ppid, OTF2_TYPE_UINT32,
-		      value32(process->ppid));
-	if (process->parent_tid)
-		WRITE(defs, LocationGroupProperty, group, parent_tid, OTF2_TYPE_UINT32,
-		      value32(process->parent_tid));
-	if (process->cgroup)
-		WRITE(defs, LocationGroupProperty, group, cgroup, OTF2_TYPE_UINT64,
-		      value64(process->cgroup));
-	if (process->ns_pid)
-		WRITE(defs, LocationGroupProperty, group, ns_pid, OTF2_TYPE_UINT32,
-		      value32(process->ns_pid));
-	if (process->pid_ns)
-		WRITE(defs, LocationGroupProperty, group, pid_ns, OTF2_TYPE_UINT32,
-		      value32(process->pid_ns));
-	if (process->start_ns)
-		WRITE(defs, LocationGroupProperty, group, start, OTF2_TYPE_UINT64,
-		      value64(process->start_ns));
+	group_number32(defs, group, ARCHIVE_PID, process->pid);
+	group_number32(defs, group, ARCHIVE_PPID, process->ppid);
+	group_number32(defs, group, ARCHIVE_PARENT_TID, process->parent_tid);
+	group_number64(defs, group, ARCHIVE_CGROUP, process->cgroup);
+	group_number32(defs, group, ARCHIVE_NS_PID, process->ns_pid);
+	group_number32(defs, group, ARCHIVE_PID_NS, process->pid_ns);
+	group_number64(defs, group, ARCHIVE_START, process->start_ns);
 	return group;
 }
 
@@ -301,31 +302,39 @@ static uint32_t group_of(struct defs *defs, const struct eta_location *location,
 	return *group;
 }
 
+static void location_number32(struct defs *defs, uint64_t location, const char *name,
+			      uint32_t number)
+{
+	if (number) {
+		uint32_t id = string(defs, name);
+
+		WRITE(defs, LocationProperty, location, id, OTF2_TYPE_UINT32, value32(number));
+	}
+}
+
 static void write_location_properties(struct defs *defs, const struct eta_location *location)
 {
-	uint32_t pid = string(defs, ARCHIVE_PID), tid = string(defs, ARCHIVE_TID);
-	uint32_t start = string(defs, ARCHIVE_START), dev = string(defs, ARCHIVE_DEV_PROPERTY);
-	OTF2_LocationRef id = location->id;
+	const uint64_t id = location->id;
 
-	if (location->process != ETA_NONE && defs->eta->processes[location->process].pid)
-		WRITE(defs, LocationProperty, id, pid, OTF2_TYPE_UINT32,
-		      value32(defs->eta->processes[location->process].pid));
-	if (location->tid)
-		WRITE(defs, LocationProperty, id, tid, OTF2_TYPE_UINT32, value32(location->tid));
-	if (location->ns_tid && location->ns_tid != location->tid)
-		WRITE(defs, LocationProperty, id, string(defs, ARCHIVE_NS_TID), OTF2_TYPE_UINT32,
-		      value32(location->ns_tid));
-	if (location->lane)
-		WRITE(defs, LocationProperty, id, string(defs, ARCHIVE_LANE), OTF2_TYPE_UINT32,
-		      value32(location->lane));
-	if (location->start_ns)
+	if (location->process != ETA_NONE)
+		location_number32(defs, id, ARCHIVE_PID,
+				  defs->eta->processes[location->process].pid);
+	location_number32(defs, id, ARCHIVE_TID, location->tid);
+	if (location->ns_tid != location->tid)
+		location_number32(defs, id, ARCHIVE_NS_TID, location->ns_tid);
+	location_number32(defs, id, ARCHIVE_LANE, location->lane);
+	if (location->start_ns) {
+		uint32_t start = string(defs, ARCHIVE_START);
+
 		WRITE(defs, LocationProperty, id, start, OTF2_TYPE_UINT64,
 		      value64(location->start_ns));
-	if (location->kind == ETA_LOCATION_UNTRACED)
-		WRITE(defs, LocationProperty, id, string(defs, ARCHIVE_UNTRACED), OTF2_TYPE_UINT32,
-		      value32(1));
-	if (location->kind == ETA_LOCATION_DEVICE)
+	}
+	location_number32(defs, id, ARCHIVE_UNTRACED, location->kind == ETA_LOCATION_UNTRACED);
+	if (location->kind == ETA_LOCATION_DEVICE) {
+		uint32_t dev = string(defs, ARCHIVE_DEV_PROPERTY);
+
 		WRITE(defs, LocationProperty, id, dev, OTF2_TYPE_UINT32, value32(location->dev));
+	}
 }
 
 static void write_locations(struct defs *defs)

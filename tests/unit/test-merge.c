@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -487,6 +488,17 @@ static void random_traces_can_be_projected(void **state)
 	}
 }
 
+/* Else it would be read and closed twice. */
+static void a_trace_twice_is_refused(void **state)
+{
+	struct eta_trace *in[] = { memory_trace_new("a"), memory_trace_new("b"), NULL }, *merged;
+
+	(void)state;
+	in[2] = in[0];
+	assert_int_equal(eta_merge(in, 3, &merged), -EINVAL);
+	assert_null(merged);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -496,6 +508,7 @@ int main(void)
 		cmocka_unit_test(threads_are_matched_by_their_lives),
 		cmocka_unit_test(definitions_are_united),
 		cmocka_unit_test(random_traces_can_be_projected),
+		cmocka_unit_test(a_trace_twice_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
