@@ -22,36 +22,42 @@ static void add_thread(OTF2_LocationRef id, OTF2_EvtWriter *writer)
 				    .start_ns = clock_real(),
 				    .writer = writer,
 				    /* the first one is there before EZTrace records anything */
-				    .begun = id == 0 };
+				    .begun = id == 0,
+				    .state = self && self->tid ? &self->state : NULL };
 
 	prctl(PR_GET_NAME, info.comm);
 	if (!(id < defs.threads.n && defs.threads.set[id]))
 		PUT(defs.threads, id, info);
 }
 
-/* A thread that comes when the archive is closed gets nothing of it, and writes nothing then. */
+/*
+ * A thread that comes when the archive is closed gets nothing of it, and writes nothing then. (The
+ * dynamic linker is asked before the lock: who holds its lock may be waiting for ours.)
+ */
 EXPORT OTF2_DefWriter *OTF2_Archive_GetDefWriter(OTF2_Archive *archive, OTF2_LocationRef location)
 {
+	__typeof__(OTF2_Archive_GetDefWriter) *next = NEXT(OTF2_Archive_GetDefWriter);
 	OTF2_DefWriter *writer = NULL;
 
 	if (eztrace_is_mpi())
-		return NEXT(OTF2_Archive_GetDefWriter)(archive, location);
+		return next(archive, location);
 	defs_lock();
 	if (!defs.closed)
-		writer = NEXT(OTF2_Archive_GetDefWriter)(archive, location);
+		writer = next(archive, location);
 	defs_unlock();
 	return writer;
 }
 
 EXPORT OTF2_EvtWriter *OTF2_Archive_GetEvtWriter(OTF2_Archive *archive, OTF2_LocationRef location)
 {
+	__typeof__(OTF2_Archive_GetEvtWriter) *next = NEXT(OTF2_Archive_GetEvtWriter);
 	OTF2_EvtWriter *writer = NULL;
 
 	if (eztrace_is_mpi())
-		return NEXT(OTF2_Archive_GetEvtWriter)(archive, location);
+		return next(archive, location);
 	defs_lock();
 	if (!defs.closed)
-		writer = NEXT(OTF2_Archive_GetEvtWriter)(archive, location);
+		writer = next(archive, location);
 	if (writer)
 		add_thread(location, writer);
 	defs_unlock();
