@@ -252,7 +252,8 @@ static int queue_regions(struct task_cursor *c)
 		c->expand.room = room;
 		return 0;
 	}
-	if (!SPOOL_ROOM(&c->expand, c->scratch, &c->scratch_room, (size_t)(outer_end - outer) + c->expand.n))
+	if (!SPOOL_ROOM(&c->expand, c->scratch, &c->scratch_room,
+			(size_t)(outer_end - outer) + c->expand.n))
 		return -ENOMEM;
 	while (inner < inner_end) {
 		/* the inner one has begun before all of these, so at equal times it ends first */

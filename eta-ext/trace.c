@@ -151,6 +151,8 @@ static const char *remedy_of(int error)
 		return " (sci-record -o DIR leaves its trace in DIR: name that)";
 	case EACCES:
 		return " (of another user? sudo, or have it given to you)";
+	case ESPIPE:
+		return " (a pipe can be read once: write it to a file first)";
 	default:
 		return "";
 	}

@@ -18,9 +18,8 @@
 static const char *const parts[] = { "", ".def", ".otf2" };
 enum { N_PARTS = sizeof(parts) / sizeof(*parts), ANCHOR = N_PARTS - 1 };
 
-/* ".NAME" UNFINISHED "XXXXXX" is the hidden folder; an older archive is OLD in it at the end. */
-#define UNFINISHED ".unfinished."
-#define OLD "old"
+#define UNFINISHED ".unfinished." /* the hidden folder is ".NAME" UNFINISHED "XXXXXX" */
+#define OLDER ".older"		  /* behind NAME: no part of the new archive is called so */
 
 static int place_of(const char *anchor, struct write_place *place)
 {
@@ -28,13 +27,16 @@ static int place_of(const char *anchor, struct write_place *place)
 	size_t n = strlen(base);
 
 	if (n <= 5 || strcmp(base + n - 5, ".otf2") != 0) {
-		eta_error("%s: an archive's name ends in .otf2", anchor);
+		eta_error("\"%s\": an archive has a name that ends in .otf2", anchor);
 		return -EINVAL;
 	}
 	place->name = strndup(base, n - 5);
 	place->folder = slash ? strndup(anchor, slash == anchor ? 1 : (size_t)(slash - anchor))
 			      : strdup(".");
-	if (!place->name || !place->folder) {
+	place->older = malloc(n + sizeof(OLDER));
+	if (place->name && place->older)
+		sprintf(place->older, "%s" OLDER, place->name);
+	if (!place->name || !place->folder || !place->older) {
 		eta_error("%s: not enough memory to write it", anchor);
 		return -ENOMEM;
 	}
@@ -178,7 +180,7 @@ static bool was_moving(const struct write_place *place, const char *left)
 	bool moving = !part_is_there(left, place->name, 0);
 
 	for (int part = 0; part < N_PARTS; part++)
-		moving = moving || part_is_there(left, OLD, part);
+		moving = moving || part_is_there(left, place->older, part);
 	return moving && part_is_there(left, place->name, ANCHOR);
 }
 
@@ -190,7 +192,8 @@ static int move_rest(const struct write_place *place, const char *left)
 	for (int part = 0; part < N_PARTS; part++) {
 		if (!part_is_there(left, place->name, part))
 			continue;
-		if (!part_path(new, left, place->name, part) || !part_path(old, left, OLD, part) ||
+		if (!part_path(new, left, place->name, part) ||
+		    !part_path(old, left, place->older, part) ||
 		    !part_path(to, place->folder, place->name, part))
 			return -ENAMETOOLONG;
 		if ((rename(to, old) < 0 && errno != ENOENT) || rename(new, to) < 0)
@@ -266,13 +269,13 @@ bool write_place_is_whole(const struct write_place *place)
 
 int write_place_fill(const char *anchor, const struct write_place *place)
 {
-	int rc = move_parts(place->folder, place->name, place->temporary, OLD);
+	int rc = move_parts(place->folder, place->name, place->temporary, place->older);
 
 	if (rc == 0)
 		rc = move_parts(place->temporary, place->name, place->folder, place->name);
 	if (rc < 0) {
 		eta_error("%s: cannot put the new archive in its place: %s", anchor, strerror(-rc));
-		move_parts(place->temporary, OLD, place->folder, place->name);
+		move_parts(place->temporary, place->older, place->folder, place->name);
 	}
 	return rc;
 }
@@ -285,6 +288,7 @@ void write_place_end(struct write_place *place)
 		close(place->lock);
 	free(place->folder);
 	free(place->name);
+	free(place->older);
 	free(place->temporary);
 	*place = (struct write_place){ .lock = -1 };
 }

@@ -38,6 +38,7 @@ enum { WRITE_CHUNK_BYTES = 1 << 20 };
 struct write_place {
 	char *folder;	 /* "dir" of "dir/unified.otf2" */
 	char *name;	 /* "unified" */
+	char *older;	 /* what an archive that it replaces is called in that folder */
 	char *temporary; /* folder of the archive while it is written, NULL: none yet */
 	int lock;	 /* of that folder; -1: none */
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -208,8 +209,16 @@ void defs_location_group(OTF2_LocationGroupRef id, const struct def_location_gro
 
 void defs_location(OTF2_LocationRef id, const struct def_location *location)
 {
+	const struct timespec step = { 0, 1000000 };
+
+	/*
+	 * A thread that starts when the archive is being closed would be closed without its begin.
+	 * It waits where a copy of the process does that, since the process may go on.
+	 */
+	while (sink_held)
+		syscall(SYS_nanosleep, &step, NULL);
 	defs_lock();
-	if (!defs.closed)
+	if (_ezt_trace.status < ezt_trace_status_being_finalized)
 		PUT(defs.locations, id, *location);
 	defs_unlock();
 }

@@ -74,12 +74,16 @@ __attribute__((noreturn)) static void close_here(void)
 	thread_leave();
 	modules_stop();
 	defs_lock_forget();
+	sink_held = false;
 	eztrace_stop();
 	for (;;)
 		syscall(SYS_exit_group, 0);
 }
 
-/* Closes the archive in a copy of this process, and waits for it. */
+/*
+ * Closes the archive in a copy of this process, and waits for it. From then on nobody writes here:
+ * the files are the same, and the archive is complete.
+ */
 static void close_in_copy(void)
 {
 	static _Atomic bool closing;
@@ -89,14 +93,17 @@ static void close_in_copy(void)
 
 	if (!archive_is_open() || atomic_exchange(&closing, true))
 		return;
-	/* the copy has what the others are writing as it is just then, and none of them to end it */
+	/*
+	 * The copy has what the others are writing as it is just then, and none of them to end it;
+	 * and it writes to the same files as they.
+	 */
 	threads_wait_begun();
+	sink_held = true;
 	_ezt_trace.status = ezt_trace_status_paused;
 	threads_wait_written();
 	copy = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
 	if (copy == 0)
 		close_here();
-	_ezt_trace.status = ezt_trace_status_running;
 	for (int i = 0; copy > 0; i++) {
 		long ended = syscall(SYS_wait4, copy, &status, __WALL | WNOHANG, NULL);
 
@@ -296,8 +303,12 @@ static void before_exec(const char *path)
 /* The process is still what it was. */
 static int exec_failed(int rc)
 {
-	if (n_places && archive_is_open())
-		places_restore();
+	if (!sink_held)
+		return rc;
+	places_restore();
+	_ezt_trace.status = ezt_trace_status_running;
+	sink_held = false;
+	sink_goes_on();
 	return rc;
 }
 

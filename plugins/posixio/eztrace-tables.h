@@ -26,7 +26,6 @@ struct thread_info {
 	uint64_t start_ns;
 	uint64_t events;
 	OTF2_EvtWriter *writer; /* NULL: closed, events is final */
-	bool begun;		/* EZTrace is done with starting it */
 	/* of our own thread (enum thread_state), while it lives; NULL: none, or not any more */
 	const _Atomic unsigned char *state;
 	char comm[16];

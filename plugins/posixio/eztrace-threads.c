@@ -14,20 +14,26 @@
 
 enum { WAIT_STEP_NS = 200000, WAIT_STEPS = 2500 };
 
-/* ---- what EZTrace does for a thread that starts: location, files, first event ---- */
+/* ---- what EZTrace does for a thread that starts: location, files, two events ---- */
+
+enum { FIRST_EVENTS = 2 }; /* ThreadBegin, and Enter of the region around all */
 
 static void add_thread(OTF2_LocationRef id, OTF2_EvtWriter *writer)
 {
 	struct thread_info info = { .tid = (uint32_t)gettid(),
 				    .start_ns = clock_real(),
 				    .writer = writer,
-				    /* the first one is there before EZTrace records anything */
-				    .begun = id == 0,
 				    .state = self && self->tid ? &self->state : NULL };
 
 	prctl(PR_GET_NAME, info.comm);
 	if (!(id < defs.threads.n && defs.threads.set[id]))
 		PUT(defs.threads, id, info);
+}
+
+/* Is LOCATION one of the archive, which is not written yet? */
+static bool is_open(OTF2_LocationRef location)
+{
+	return !defs.closed && location < defs.locations.n && defs.locations.set[location];
 }
 
 /*
@@ -42,7 +48,7 @@ EXPORT OTF2_DefWriter *OTF2_Archive_GetDefWriter(OTF2_Archive *archive, OTF2_Loc
 	if (eztrace_is_mpi())
 		return next(archive, location);
 	defs_lock();
-	if (!defs.closed)
+	if (is_open(location))
 		writer = next(archive, location);
 	defs_unlock();
 	return writer;
@@ -56,30 +62,12 @@ EXPORT OTF2_EvtWriter *OTF2_Archive_GetEvtWriter(OTF2_Archive *archive, OTF2_Loc
 	if (eztrace_is_mpi())
 		return next(archive, location);
 	defs_lock();
-	if (!defs.closed)
+	if (is_open(location))
 		writer = next(archive, location);
 	if (writer)
 		add_thread(location, writer);
 	defs_unlock();
 	return writer;
-}
-
-/* The last that EZTrace does; what it goes on with is our writers' kind of event. */
-EXPORT OTF2_ErrorCode OTF2_EvtWriter_ThreadBegin(OTF2_EvtWriter *writer,
-						 OTF2_AttributeList *attributes, OTF2_TimeStamp time,
-						 OTF2_CommRef contingent, uint64_t sequence)
-{
-	OTF2_ErrorCode code = NEXT(OTF2_EvtWriter_ThreadBegin)(writer, attributes, time, contingent,
-							       sequence);
-	const uint64_t id = otf2_thread_id;
-
-	if (eztrace_is_mpi())
-		return code;
-	defs_lock();
-	if (id < defs.threads.n && defs.threads.at[id].writer == writer)
-		defs.threads.at[id].begun = true;
-	defs_unlock();
-	return code;
 }
 
 void defs_thread_count(struct thread_info *info)
@@ -139,10 +127,15 @@ static bool some_begin(void)
 	if (!defs_try_lock())
 		return true;
 	for (uint32_t i = 0; i < defs.locations.n && !found; i++) {
-		const struct thread_info *info =
+		struct thread_info *info =
 			i < defs.threads.n && defs.threads.set[i] ? &defs.threads.at[i] : NULL;
 
-		found = defs.locations.set[i] && !(info && (info->begun || info->tid == own));
+		/* the first thread is there before EZTrace records anything */
+		if (i == 0 || !defs.locations.set[i] || (info && info->tid == own))
+			continue;
+		if (info)
+			defs_thread_count(info);
+		found = !info || (info->writer && info->events < FIRST_EVENTS);
 	}
 	defs_unlock();
 	return found;
@@ -188,8 +181,8 @@ void threads_wait_written(void)
 
 	/*
 	 * A writer says that it is busy, then looks whether it may write: without a barrier of its
-	 * own in between, so that it has one here. Without this system call it has had the time of a
-	 * store to another CPU.
+	 * own in between, so that it has one here. Without this system call it has had the time of
+	 * a store to another CPU.
 	 */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	wait_while(some_write);

@@ -37,6 +37,7 @@ enum attribute {
 
 bool sink_registered;
 bool sink_in_child;
+bool sink_held;
 
 static OTF2_RegionRef regions[N_REGIONS];
 static OTF2_AttributeRef attributes[N_ATTRIBUTES];
@@ -321,6 +322,18 @@ void sink_thread_lost(void)
 uint64_t sink_lost_events(void)
 {
 	return atomic_load(&lost_events);
+}
+
+static _Atomic uint64_t held_calls;
+
+void sink_call_held(void)
+{
+	atomic_fetch_add(&held_calls, 1);
+}
+
+void sink_goes_on(void)
+{
+	atomic_fetch_add(&lost_events, atomic_exchange(&held_calls, 0));
 }
 
 bool eztrace_is_mpi(void)

@@ -9,8 +9,8 @@
 struct output {
 	FILE *file;	  /* to write to */
 	const char *path; /* where it will be; NULL: standard output */
-	char *temporary;  /* what it is called meanwhile; NULL: it has no name, or its own already */
-	bool unnamed;	  /* it has none */
+	char *temporary; /* what it is called meanwhile; NULL: it has no name, or its own already */
+	bool unnamed;	 /* it has none */
 };
 
 /* Opens what will be PATH, the caller's; NULL: standard output. 0 or -errno, reported. */

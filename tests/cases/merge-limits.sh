@@ -43,11 +43,18 @@ if not broken:
 
 
 def hidden():
-    return [f for f in os.listdir(".") if f.startswith(".all.unfinished.")]
+    """The hidden folders that something is in."""
+    found = []
+    for folder in (f for f in os.listdir(".") if f.startswith(".all.unfinished.")):
+        try:
+            found += [folder] if os.listdir(folder) else []
+        except FileNotFoundError:
+            pass # its merge has ended just now
+    return found
 
 
 def writing():
-    """A merge into all.otf2 that writes: its hidden folder is there."""
+    """A merge into all.otf2 that writes."""
     others = len(hidden())
     merge = subprocess.Popen(["sci-merge", "user.otf2", "kernel.otf2", "-o", "all.otf2", "--threads=1"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -60,22 +67,39 @@ def untouched():
     return (open("all.otf2", "rb").read(), open("all.def", "rb").read()) == before
 
 
-merge = writing()
-merge.send_signal(signal.SIGINT)
-text = merge.communicate()[1].decode()
-if merge.returncode != -signal.SIGINT or "broken off, nothing was written" not in text:
-    sys.exit("SIGINT while it writes: status %d, %s" % (merge.returncode, text))
+def caught(sig, status):
+    """A merge that got SIG while it wrote; STATUS: what it ends with, None: it does not."""
+    global before
+    for _ in range(100):
+        others = hidden()
+        merge = writing()
+        merge.send_signal(sig)
+        if status is None:
+            while merge.poll() is None and open("/proc/%d/stat" % merge.pid).read().split()[2] != "T":
+                time.sleep(0.001)
+            text = ""
+        else:
+            text = merge.communicate()[1].decode()
+        if merge.returncode == status and (sig == signal.SIGINT or len(hidden()) == len(others) + 1):
+            return merge, text
+        if merge.poll() is None: # just at its end
+            merge.send_signal(signal.SIGCONT)
+            merge.communicate()
+        before = open("all.otf2", "rb").read(), open("all.def", "rb").read() # it was too late
+    sys.exit("no merge got signal %d while it wrote" % sig)
+
+
+_, text = caught(signal.SIGINT, -signal.SIGINT)
+if "broken off, nothing was written" not in text:
+    sys.exit("SIGINT while it writes: %s" % text)
 if hidden():
     sys.exit("a hidden folder is left")
 if not untouched():
     sys.exit("the older archive was touched")
 
 # killed: the next one clears up; but the folder of one that only stands still is its own
-stopped = writing()
-stopped.send_signal(signal.SIGSTOP)
-killed = writing()
-killed.kill()
-killed.communicate()
+stopped, _ = caught(signal.SIGSTOP, None)
+killed, _ = caught(signal.SIGKILL, -signal.SIGKILL)
 if len(hidden()) != 2 or not untouched():
     sys.exit("killed: left are %s" % hidden())
 text = subprocess.run(["sci-merge", "-q", "user.otf2", "kernel.otf2", "-o", "all.otf2"], check=True,

@@ -26,6 +26,14 @@ if command -v otf2-print >/dev/null 2>&1; then
 	grep -E '^(ENTER|LEAVE)' out | sed 's/<[0-9]*>//' | cmp - one || fail "events differ"
 fi
 
+# Twice into one name, whatever it is called.
+for name in again old; do
+	status 0 sci-merge -q user.spool -o $name.otf2
+	status 0 sci-merge -q user.spool kernel.spool -o $name.otf2
+	cmp all.def $name.def || fail "$name.otf2 was not replaced"
+done
+[ -z "$(find . -name '.*.unfinished.*')" ] || fail "a hidden folder is left"
+
 # Misuse: two lines and status 2.
 status 2 sci-merge user.spool kernel.spool
 has err '-o ARCHIVE'

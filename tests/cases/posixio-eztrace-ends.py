@@ -45,7 +45,8 @@ def check(anchor):
             rb"otf2: [0-9]+ events, .* 0 bad, [0-9]+ lost, 0 orphan, 0 truncated, 0 crossing, "
             rb"0 out of order", done.stdout):
         return "sci-merge: %s%s" % (done.stdout, done.stderr)
-    text = subprocess.run(["sci-export", "-f", "csv", merged], check=True, stdout=subprocess.PIPE)
+    text = subprocess.run(["sci-export", "-f", "csv", merged], check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL)
     writers = {row.split(b",")[2] for row in text.stdout.splitlines() if b",pwrite," in row}
     return None if len(writers) == 3 else "%d threads wrote" % len(writers)
 

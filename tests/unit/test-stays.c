@@ -46,16 +46,8 @@ static const struct stays_row rows[] = {
 	  150,
 	  UNKNOWN,
 	  200 },
-	{ "what came before the last eight is forgotten",
-	  TEN_FROM(1),
-	  150,
-	  10,
-	  150 },
-	{ "an idle time that is forgotten is none",
-	  TEN_FROM(IDLE),
-	  150,
-	  10,
-	  150 },
+	{ "what came before the last eight is forgotten", TEN_FROM(1), 150, 10, 150 },
+	{ "an idle time that is forgotten is none", TEN_FROM(IDLE), 150, 10, 150 },
 };
 
 static struct stays stays_of(const struct stays_row *row, uint32_t next, uint64_t *now)
