@@ -257,7 +257,8 @@ struct eta_task_record {
 	uint64_t noted_ns; /* of a task's records, left on several CPUs, the latest holds */
 	uint32_t pid_ns;   /* inode of that namespace, 0: unknown */
 	uint32_t reserved_32;
-	uint64_t reserved[2];
+	uint64_t waited_ns; /* UNTRACED: how long threads that are traced waited for it, together */
+	uint64_t reserved;
 };
 /* head.flags */
 #define ETA_TASK_KERNEL_THREAD 1

@@ -9,6 +9,8 @@
 
 #include "spool-index.h"
 
+#define MAX_UNTRACED 256 /* each is a location, so a file of the archive */
+
 /* "vda" for major << 20 | minor; the numbers where this system has no such device. */
 static void device_name(uint32_t dev, char *name, size_t room)
 {
@@ -217,6 +219,34 @@ static int add_untraced(struct eta_trace *trace, struct spool_index *index,
 	return add_location(trace, index, &location, (struct index_location){ 0 });
 }
 
+static int by_waited(const void *left, const void *right)
+{
+	const struct index_task *a = *(const struct index_task *const *)left;
+	const struct index_task *b = *(const struct index_task *const *)right;
+
+	if (a->waited_ns != b->waited_ns)
+		return a->waited_ns > b->waited_ns ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* Those that were waited for longest; a long trace may have met every compiler of a large build. */
+static int add_all_untraced(struct eta_trace *trace, struct spool_index *index)
+{
+	const struct index_task **tasks = calloc(index->n_tasks + 1, sizeof(*tasks));
+	size_t n = 0;
+	int rc = tasks ? 0 : -ENOMEM;
+
+	for (size_t i = 0; tasks && i < index->n_tasks; i++)
+		if (index->tasks[i].untraced && !index->tasks[i].located)
+			tasks[n++] = &index->tasks[i];
+	if (n)
+		qsort(tasks, n, sizeof(*tasks), by_waited);
+	for (size_t i = 0; rc == 0 && i < n && i < MAX_UNTRACED; i++)
+		rc = add_untraced(trace, index, tasks[i]);
+	free(tasks);
+	return rc;
+}
+
 /* One location per life of a (pid, tid): the TASK records say when each began. */
 static int add_lives(struct eta_trace *trace, struct spool_index *index,
 		     const struct index_group *group)
@@ -259,10 +289,7 @@ int spool_kernel_open(struct eta_trace *trace)
 		else
 			rc = add_lives(trace, index, &index->groups[i]);
 	}
-	for (size_t i = 0; rc == 0 && i < index->n_tasks; i++)
-		if (index->tasks[i].untraced && !index->tasks[i].located)
-			rc = add_untraced(trace, index, &index->tasks[i]);
-	return rc;
+	return rc ? rc : add_all_untraced(trace, index);
 }
 
 void spool_kernel_close(struct eta_trace *trace)

@@ -185,6 +185,7 @@ static int take_task(struct build *build, const struct eta_task_record *record)
 		.noted_ns = record->noted_ns,
 		.kernel_thread = record->head.flags & ETA_TASK_KERNEL_THREAD,
 		.exited = record->head.end_ns != 0,
+		.waited_ns = record->waited_ns,
 		.untraced = record->head.flags & ETA_TASK_UNTRACED,
 	};
 	memcpy(task->comm, record->comm, sizeof(task->comm));

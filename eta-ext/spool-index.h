@@ -33,6 +33,7 @@ struct index_group {
 
 struct index_task {
 	uint64_t start_ns, noted_ns;
+	uint64_t waited_ns; /* for one that is not traced */
 	uint32_t pid, tid, ppid;
 	uint32_t ns_pid, ns_tid, pid_ns;
 	uint64_t cgroup;

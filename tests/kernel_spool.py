@@ -25,7 +25,7 @@ Bio = collections.namedtuple(
 Async = collections.namedtuple(
     "Async", "name kind pid tid lane dev inode offset size ret flags begin end")
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
-Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted")
+Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted waited")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
 Wait = collections.namedtuple("Wait", "tid begin end")
 
@@ -99,11 +99,11 @@ class KernelSpool:
             path = data[at + 56:at + 56 + n].decode()
             self.files[dev, inode] = File(flags, dev, inode, oflags, magic, path)
         elif kind == TASK:
-            pid, ppid, comm, cgroup, ns_pid, ns_tid, noted = struct.unpack_from(
-                "=II16sQIIQ", data, at + 24)
+            pid, ppid, comm, cgroup, ns_pid, ns_tid, noted, _ns, waited = struct.unpack_from(
+                "=II16sQIIQQQ", data, at + 24)
             known = self.untraced if flags & 2 else self.tasks
             known.append(Task(time, end, ident, pid, ppid, comm.split(b"\0")[0].decode(),
-                              cgroup, ns_pid, ns_tid, flags & 1, noted))
+                              cgroup, ns_pid, ns_tid, flags & 1, noted, waited))
         elif kind == LOSS:
             lost, produced = struct.unpack_from("=QQ", data, at + 24)
             self.losses.append(Loss(ident, lost, produced, cpu))

@@ -59,7 +59,7 @@ assert not any(bio.pid in tids or bio.tid in tids for bio in spool.bios), "it is
 # those that were met, and no other of its threads, are known by name, and do nothing in the trace
 strangers = {task.tid: task for task in spool.untraced if task.tid in tids}
 assert set(strangers) >= {bio.ahead_tid for bio in met} and len(strangers) < len(tids), spool.untraced
-assert all(task.pid == neighbour.pid and not task.end for task in strangers.values()), strangers
+assert all(task.pid == neighbour.pid and not task.end and task.waited for task in strangers.values()), strangers
 # (kworkers are known as well where they work for somebody who is traced)
 assert not {task.tid for task in spool.untraced} & {t.tid for t in spool.tasks if not t.kernel}
 

@@ -468,12 +468,19 @@ static void those_in_the_way_have_names(void **state)
 		struct eta_task_record task = {
 			.head = { .time_ns = 1, .id = tasks[i].tid, .flags = tasks[i].flags },
 			.pid = tasks[i].pid,
-			.noted_ns = i
+			.noted_ns = i,
+			.waited_ns = 500,
 		};
 
 		snprintf(task.comm, sizeof(task.comm), "%s", tasks[i].comm);
 		maker_task(&spool, task);
 	}
+	/* of many the longest, however short they lived */
+	for (uint32_t i = 0; i < 1000; i++)
+		maker_task(&spool, (struct eta_task_record){
+					   .head = { .id = 1000 + i, .flags = ETA_TASK_UNTRACED },
+					   .pid = 1000 + i,
+					   .waited_ns = i < 254 ? 1000 + i : 1 });
 	maker_bio(&spool,
 		  (struct eta_bio_record){ .head = { .time_ns = 70, .end_ns = 80, .id = 50 },
 					   .issue_ns = 71,
@@ -483,15 +490,17 @@ static void those_in_the_way_have_names(void **state)
 	spool_close(&spool);
 	assert_int_equal(eta_open(dir, NULL, &trace), 0);
 	defs = eta_trace_defs(trace);
-	assert_int_equal(defs->n_locations, sizeof(expected) / sizeof(*expected));
+	assert_int_equal(defs->n_locations, sizeof(expected) / sizeof(*expected) + 254);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
 		for (uint32_t l = 0; l < defs->n_locations; l++) {
 			const struct eta_location *location = &defs->locations[l];
 			const struct eta_event *batch;
 			struct eta_cursor *cursor;
 
-			if (location->tid != expected[i].tid)
+			if (location->tid != expected[i].tid) {
+				assert_true(location->tid < 1000 + 254);
 				continue;
+			}
 			found++;
 			if (*expected[i].name)
 				assert_string_equal(location->name, expected[i].name);
@@ -500,7 +509,7 @@ static void those_in_the_way_have_names(void **state)
 			assert_int_equal(eta_cursor_read(cursor, &batch), expected[i].events);
 			eta_cursor_close(cursor);
 		}
-	assert_int_equal(found, defs->n_locations);
+	assert_int_equal(found, sizeof(expected) / sizeof(*expected));
 	eta_close(trace);
 	maker_end(dir);
 }

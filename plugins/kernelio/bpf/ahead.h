@@ -165,7 +165,6 @@ static __always_inline void ahead_begin(struct bio *bio, struct eta_bio_record *
 	counted->tid = record->owner_tid;
 	record->ahead = disk_ahead(disk, counted->tid, now, &who);
 	record->ahead_tid = who;
-	met_note(who);
 	counted->place = disk_count(disk, counted->tid, now);
 }
 
@@ -185,7 +184,6 @@ static __always_inline void ahead_issue(struct eta_bio_record *record,
 		return;
 	record->issue_ahead = disk_ahead(disk, counted->tid, now, &who);
 	record->issue_ahead_tid = who;
-	met_note(who);
 }
 
 /* A request of TASK that is not recorded is being queued: it is in the way all the same. */

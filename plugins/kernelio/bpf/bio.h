@@ -102,10 +102,13 @@ static __always_inline struct bio_state *bio_find(uint64_t *key)
 
 static __always_inline void bio_finish(uint64_t key, struct bio_state *value, uint64_t now)
 {
-	uint64_t vector = value->vector;
+	uint64_t vector = value->vector, issue_ns = value->record.issue_ns;
 	uint64_t *top;
 
 	value->record.head.end_ns = now;
+	met_note(value->record.ahead_tid, (issue_ns ?: now) - value->record.head.time_ns);
+	if (issue_ns)
+		met_note(value->record.issue_ahead_tid, now - issue_ns);
 	disk_uncount(&value->counted);
 	bio_leave(key, value);
 	if (vector) {

@@ -79,7 +79,7 @@ static __always_inline void helper_tell(struct task_struct *task)
 
 	if (seen_ns && *seen_ns == start_ns)
 		return;
-	task_leave(task, 0, 0);
+	task_leave(task, 0);
 	bpf_map_update_elem(&helpers_seen, &tid, &start_ns, BPF_ANY);
 }
 

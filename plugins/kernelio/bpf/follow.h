@@ -42,7 +42,7 @@ static __always_inline int task_take(struct task_struct *task)
 	st->fault.mapping = 0;
 	own->slot = slot;
 	own->member = 1;
-	task_leave(task, 0, 0);
+	task_leave(task, 0);
 	return 0;
 }
 

@@ -281,20 +281,24 @@ static __always_inline int record_leave(uint32_t type, void *record, uint64_t by
 	} while (0)
 
 /*
- * Tids of those that were in the way. Who of them is not traced is named when it exits, or at the
- * end (task.h); where there is no room, it stays a number.
+ * Those that were in the way, by tid, and for how long in ns. Who of them is not traced is named
+ * when it exits, or at the end (task.bpf.c); where there is no room, it stays a number.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, uint32_t);
-	__type(value, uint32_t);
+	__type(value, uint64_t);
 } met __weak SEC(".maps");
 
-static __always_inline void met_note(uint32_t tid)
+static __always_inline void met_note(uint32_t tid, uint64_t ns)
 {
-	if (tid && !bpf_map_lookup_elem(&met, &tid))
-		bpf_map_update_elem(&met, &tid, &tid, BPF_NOEXIST);
+	uint64_t *sum_ns = tid ? bpf_map_lookup_elem(&met, &tid) : NULL;
+
+	if (sum_ns)
+		__sync_fetch_and_add(sum_ns, ns);
+	else if (tid)
+		bpf_map_update_elem(&met, &tid, &ns, BPF_NOEXIST);
 }
 
 static __always_inline void span_add_full(struct task_state *st, uint8_t kind, uint64_t begin_ns,
@@ -336,7 +340,7 @@ static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 {
 	if (!st->now.inode_locked_ns)
 		return;
-	met_note(st->now.inode_holder);
+	met_note(st->now.inode_holder, now - st->now.inode_locked_ns);
 	span_add_full(st, ETA_SPAN_INODE_LOCK, st->now.inode_locked_ns, now, 0,
 		      st->now.inode_holder, st->now.inode_lock, 0);
 	st->now.inode_locked_ns = 0;

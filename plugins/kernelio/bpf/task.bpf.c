@@ -30,7 +30,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 
 	if (!st)
 		return 0;
-	task_leave(task, 0, 0);
+	task_leave(task, 0);
 	return 0;
 }
 
@@ -38,9 +38,12 @@ int BPF_PROG(on_exec, struct task_struct *task)
 static __always_inline void met_leave(struct task_struct *task, uint64_t end_ns)
 {
 	uint32_t tid = task->pid;
+	uint64_t *waited_ns = bpf_map_lookup_elem(&met, &tid);
 
-	if (bpf_map_delete_elem(&met, &tid) == 0)
-		task_leave(task, end_ns, ETA_TASK_UNTRACED);
+	if (!waited_ns)
+		return;
+	task_leave_as(task, end_ns, ETA_TASK_UNTRACED, *waited_ns);
+	bpf_map_delete_elem(&met, &tid);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -56,7 +59,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	}
 	bpf_map_delete_elem(&met, &tid); /* its parent may not have taken its status when we end */
 	fault_drop(st);
-	task_leave(task, bpf_ktime_get_ns(), 0);
+	task_leave(task, bpf_ktime_get_ns());
 	/* the thread goes on for a while, but not with I/O of the program's */
 	slot_release(own);
 	return 0;

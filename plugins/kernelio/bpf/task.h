@@ -33,8 +33,9 @@ static __always_inline uint32_t ns_inode(struct pid *pid)
 	return BPF_CORE_READ(ns, ns.inum);
 }
 
-/* FLAGS: ETA_TASK_UNTRACED, or none. */
-static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns, uint8_t flags)
+/* TASK, which has ended at END_NS, or 0; an untraced one where others have waited for it. */
+static __always_inline void task_leave_as(struct task_struct *task, uint64_t end_ns, uint8_t flags,
+					  uint64_t waited_ns)
 {
 	struct eta_task_record record = {
 		.head.time_ns = task->start_time,
@@ -51,10 +52,16 @@ static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns
 		.ns_pid = ns_number(BPF_CORE_READ(task, group_leader, thread_pid)),
 		.ns_tid = ns_number(BPF_CORE_READ(task, thread_pid)),
 		.pid_ns = ns_inode(BPF_CORE_READ(task, thread_pid)),
+		.waited_ns = waited_ns,
 	};
 
 	BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
 	record_leave(ETA_RECORD_TASK, &record, sizeof(record));
+}
+
+static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns)
+{
+	task_leave_as(task, end_ns, 0, 0);
 }
 
 #endif

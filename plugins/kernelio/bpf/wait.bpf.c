@@ -68,7 +68,6 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	wait->begin_ns = bpf_ktime_get_ns();
 	wait->kind = lock_kind(st, (uint64_t)lock);
 	wait->who = lock_holder(lock, flags);
-	met_note(wait->who);
 	if (wait->kind == ETA_SPAN_INODE_LOCK && st->now.inode_locked_ns) {
 		wait->begin_ns = st->now.inode_locked_ns;
 		st->now.inode_locked_ns = 0;
@@ -84,6 +83,7 @@ int BPF_PROG(on_contention_end, void *lock)
 {
 	struct task_state *st = current_operation();
 	struct lock_wait *wait;
+	uint64_t now;
 
 	if (!st)
 		return 0;
@@ -97,8 +97,10 @@ int BPF_PROG(on_contention_end, void *lock)
 		st->now.inode_locked_ns = 0; /* it was this one that took the time */
 		st->op.spans_lost += st->now.n_locks - i - 1;
 		st->now.n_locks = i;
-		span_add_full(st, wait->kind, wait->begin_ns, bpf_ktime_get_ns(), wait->flags,
-			      wait->who, wait->lock, 0);
+		now = bpf_ktime_get_ns();
+		met_note(wait->who, now - wait->begin_ns);
+		span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
+			      wait->lock, 0);
 		return 0;
 	}
 	return 0; /* its begin found the stack full, and was counted */
@@ -198,7 +200,7 @@ static __always_inline struct ready ready_for(struct stays *s, uint32_t cpu, uin
 	}
 	ready.idle_ns = stay_idle_until(s, begin_ns, now);
 	ready.who = stay_longest(s, begin_ns, now, prev);
-	met_note(ready.who);
+	met_note(ready.who, now - begin_ns);
 	return ready;
 }
 
