@@ -7,10 +7,10 @@
 
 /*
  * A return probe misses some calls, events are lost, some logs have no ends at all. Left open, such
- * a call would last until the log's end and have all later ones inside. So here it ends where its
- * thread was last seen before the same function begins again on the same file (it cannot be inside
- * of itself), before another file's turn where the log has no ends of it, or before what is around
- * it ends.
+ * a call would last until the log's end and have all later ones inside. So it ends where its thread
+ * was last seen before what cannot be inside of it begins: the same function on the same file; of a
+ * function without any ends all but what a transfer passes through: the same file and size, a layer
+ * below. Or before what is around it ends.
  */
 enum {
 	OPEN_MAX = 32, /* more inside each other are taken for lost ends, too */
@@ -19,7 +19,10 @@ enum {
 
 struct open_call {
 	uint32_t region;
+	int layer;
+	bool has_size;
 	uint64_t inode; /* 0: unknown */
+	uint64_t size;
 };
 
 struct leaves_cursor {
@@ -58,22 +61,62 @@ static void close_to(struct leaves_cursor *c, uint32_t keep)
 	}
 }
 
+/* How far below the system call a region is, in the order in which the kernel calls. */
+static int layer_of(const struct leaves_cursor *c, uint32_t region)
+{
+	switch (c->cursor.trace->defs.regions[region].level) {
+	case ETA_LEVEL_VFS:
+		return 0;
+	case ETA_LEVEL_FS:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+/* May CALL be inside of AROUND, as far as is known? */
+static bool may_be_inside(const struct leaves_cursor *c, const struct open_call *call,
+			  const struct open_call *around)
+{
+	bool other = call->inode && around->inode && call->inode != around->inode;
+
+	if (!endless(c, around->region))
+		return other || call->region != around->region;
+	if (other || (call->has_size && around->has_size && call->size != around->size))
+		return false;
+	/* a system call does not know its file, what it calls on the same layer does */
+	return call->layer > around->layer ||
+	       (call->layer == around->layer && call->inode && !around->inode);
+}
+
 static void enter(struct leaves_cursor *c, const struct eta_event *event)
 {
-	uint64_t inode = event->has & ETA_HAS_FILE ? event->inode : 0;
+	const struct open_call call = {
+		.region = event->region,
+		.layer = layer_of(c, event->region),
+		.has_size = event->has & ETA_HAS_SIZE,
+		.inode = event->has & ETA_HAS_FILE ? event->inode : 0,
+		.size = event->size,
+	};
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < c->depth; i++) {
-		const struct open_call *o = &c->open[i];
-		bool other = inode && o->inode && o->inode != inode;
+	while (i < c->depth && may_be_inside(c, &call, &c->open[i]))
+		i++;
+	close_to(c, i == OPEN_MAX ? 0 : i);
+	c->open[c->depth++] = call;
+}
 
-		if (other ? endless(c, o->region) : o->region == event->region) {
-			close_to(c, i);
-			break;
-		}
-	}
-	if (c->depth == OPEN_MAX)
-		close_to(c, 0);
-	c->open[c->depth++] = (struct open_call){ .region = event->region, .inode = inode };
+/*
+ * Ends what the log has no ends of, as far as nothing else is inside: at the end, and before a
+ * block request, which may be of a call that is not in the log, much later.
+ */
+static void close_endless(struct leaves_cursor *c)
+{
+	uint32_t keep = c->depth;
+
+	while (keep > 0 && endless(c, c->open[keep - 1].region))
+		keep--;
+	close_to(c, keep);
 }
 
 static void leave(struct leaves_cursor *c, const struct eta_event *event)
@@ -115,12 +158,8 @@ ssize_t log_leaves_read(struct eta_cursor *cursor, const struct eta_event **batc
 			c->n_batch = (size_t)n;
 			c->at = 0;
 			if (n == 0) {
-				uint32_t keep = c->depth;
-
 				/* those that the log has ends of are the check's to close */
-				while (keep > 0 && endless(c, c->open[keep - 1].region))
-					keep--;
-				close_to(c, keep);
+				close_endless(c);
 				break;
 			}
 		}
@@ -129,6 +168,8 @@ ssize_t log_leaves_read(struct eta_cursor *cursor, const struct eta_event **batc
 			enter(c, event);
 		else if (event->kind == ETA_LEAVE)
 			leave(c, event);
+		else
+			close_endless(c);
 		c->out[c->n_out++] = *event;
 		c->last_ns = event->time_ns;
 	}

@@ -211,37 +211,27 @@ static bool iotracer_probe(const char *path, bool directory, const unsigned char
 
 static int give_call(struct log *log, const struct row *row)
 {
-	struct eta_event event = { .time_ns = row->time_ns, .kind = ETA_LEAVE };
-	struct log_call call = {
-		.begin_ns = row->time_ns,
-		.call = { .end_ns = row->time_ns, .handle = ETA_NONE },
-		.size = row->size,
-		.offset = (int64_t)row->address,
-		.inode = row->inode,
+	struct eta_event event = {
+		.time_ns = row->time_ns,
+		.kind = row->label == 'L' ? ETA_LEAVE : ETA_ENTER,
+		.region = log_region(log, row->region),
 	};
 	uint32_t location = log_thread(log, row->pid, row->tid, row->comm);
 
-	call.call.region = event.region = log_region(log, row->region);
 	if (location == ETA_NONE || event.region == ETA_NONE)
 		return -ENOMEM;
 	/* a probe at a function's return reads garbage in place of arguments */
-	if (row->label == 'L')
+	if (event.kind == ETA_LEAVE)
 		return log_end_point(log, location, &event);
-	call.has = (row->has_size ? ETA_HAS_SIZE : 0) | (row->has_address ? ETA_HAS_OFFSET : 0);
+	event.has = (row->has_size ? ETA_HAS_SIZE : 0) | (row->has_address ? ETA_HAS_OFFSET : 0);
+	event.size = row->size;
+	event.offset = (int64_t)row->address;
 	if (row->inode) {
 		if (log_file(log, NULL, row->inode) == ETA_NONE)
 			return -ENOMEM;
-		call.has |= ETA_HAS_FILE;
+		event.has |= ETA_HAS_FILE;
+		event.inode = row->inode;
 	}
-	if (row->label == 0) {
-		log->no_ends = true;
-		return log_call(log, location, &call);
-	}
-	event.kind = ETA_ENTER;
-	event.has = call.has;
-	event.size = call.size;
-	event.offset = call.offset;
-	event.inode = call.inode;
 	return log_end_point(log, location, &event);
 }
 
@@ -322,16 +312,20 @@ static int iotracer_open(struct eta_trace *trace)
 	return log_read_lines(trace, parse, &parse_line, "CLOCK_MONOTONIC");
 }
 
-const struct eta_source_ops eta_source_iotracer = {
-	.name = "iotracer",
-	.what = "log of IOTracer, 7 to 12 fields",
-	.probe = iotracer_probe,
-	.open = iotracer_open,
-	.close = log_close,
-	.cursor_open = log_leaves_open,
-	.cursor_read = log_leaves_read,
-	.cursor_close = log_leaves_close,
-};
+/* Their cursors end calls whose ends are missing. */
+#define IOTRACER_SOURCE(name_, what_)                                                              \
+	const struct eta_source_ops eta_source_##name_ = {                                         \
+		.name = #name_,                                                                    \
+		.what = what_,                                                                     \
+		.probe = name_##_probe,                                                            \
+		.open = name_##_open,                                                              \
+		.close = log_close,                                                                \
+		.cursor_open = log_leaves_open,                                                    \
+		.cursor_read = log_leaves_read,                                                    \
+		.cursor_close = log_leaves_close,                                                  \
+	}
+
+IOTRACER_SOURCE(iotracer, "log of IOTracer, 7 to 12 fields");
 
 /* ---- the bpftrace variant: TIME,R|W,ADDRESS,SIZE,VFS|BLK,FUNCTION,COMM,PID,INODE ---- */
 
@@ -406,4 +400,4 @@ static int bpftrace_open(struct eta_trace *trace)
 	return log_read_lines(trace, parse, &parse_line, "CLOCK_MONOTONIC");
 }
 
-LOG_SOURCE(bpftrace, "log of IOTracer's bpftrace script");
+IOTRACER_SOURCE(bpftrace, "log of IOTracer's bpftrace script");

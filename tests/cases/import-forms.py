@@ -154,7 +154,7 @@ def iotracer():
         "1300 B W 640 4096 6 77 app 5 2", "1310 B W 640 4096 7 77 app 5 2", "9000 B W 648 0 8 77 app 5 2",
         "9500 V R 0 10 5 78 app 5 2"), source="iotracer",
         block={"begun": 1, "completed": 1, "bytes": 4096}, expected=[
-            ("app tid 77", "vfs:vfs_write", 0, 4096, None),  # the file's position, not where it writes
+            ("app tid 77", "vfs:vfs_write", 200, 4096, None),  # the file's position, not where it writes
             ("app tid 77", "pagecache:__generic_file_write_iter", 0, 4096, 8192),
             ("app tid 77", "pagecache:generic_perform_write", 0, 4096, None),
             ("app tid 78", "pagecache:generic_file_read_iter", 0, 10, 0)], **{"without I/O": 1})
@@ -181,6 +181,21 @@ def iotracer():
             ("app tid 77", "vfs:vfs_write", 900, 4096, None),
             ("app tid 77", "fs:ext4_file_write_iter", 800, 4096, 4096),
             ("app tid 77", "vfs:vfs_write", 0, 10, None)])
+    # the copy without -e: no ends at all; what is one transfer is told by layer, file and size
+    unknown = "18446744073709551616"
+    check("IOTracer's copy, no ends", "activate vfs probes\n" + "".join(
+        f"{t}\t{level}\t{op}\t{address:<22}\t{size:<20}\t{probe}\tE\t70\t77\tapp\t{inode}\t2\n"
+        for t, level, op, address, size, probe, inode in (
+            (1000, "S", "W", unknown, 4096, 0, 4294967295), (1100, "V", "W", 0, 4096, 1, 5),
+            (1200, "F", "W", 0, 4096, 4, 5), (1300, "P", "W", 0, 4096, 7, 5),
+            (2000, "S", "R", unknown, 10, 0, 4294967295), (2100, "V", "R", 0, 10, 2, 5),
+            (3000, "F", "R", 8192, 512, 5, 5), (3100, "F", "R", 8704, 512, 5, 5))), expected=[
+                ("app tid 77", "vfs:sys_write", 300, 4096, None), ("app tid 77", "vfs:vfs_write", 200, 4096, None),
+                ("app tid 77", "fs:file_write_iter", 100, 4096, 0),
+                ("app tid 77", "pagecache:__generic_file_write_iter", 0, 4096, 0),
+                ("app tid 77", "vfs:sys_read", 100, 10, None), ("app tid 77", "vfs:vfs_read", 0, 10, None),
+                ("app tid 77", "fs:file_read_iter", 0, 512, 8192), ("app tid 77", "fs:file_read_iter", 0, 512, 8704)],
+        **{"without I/O": 1})
     # one leave is lost: its call alone, and not all that follow, is cut short
     check("IOTracer, a lost leave", iotracer_rows(
         "1000 F W 0 10 4 E 70 77 app 5 2", "1900 F W 9 9 4 L 70 77 app 0 0",

@@ -71,7 +71,8 @@ def strace():
         skipped.append("strace is not installed")
         return
     path = os.path.join(scratch.name, "ä file")
-    program = ["sh", "-c", 'dd if=/dev/zero of="$0" bs=4096 count=5 2>/dev/null; (read x <"$0"; :) & wait; '
+    program = ["sh", "-c", 'dd if=/dev/zero of="$0" bs=4096 count=5 2>/dev/null; head -c 10 "$0" >/dev/null & '
+               'dd if="$0" of=/dev/null bs=512 count=9 2>/dev/null; wait; '
                'exec dd if="$0" of=/dev/null bs=8192 2>/dev/null', path]
     first = None
     for what, (options, where) in FORMS.items():
