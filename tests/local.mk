@@ -242,7 +242,7 @@ tests_bench_bench_otf2_SOURCES = tests/bench/otf2.c plugins/posixio/eztrace-memo
 tests_bench_bench_otf2_LDADD = $(OTF2_LIBS)
 
 # The kernel tracer's.
-EXTRA_DIST += tests/kernel.py tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
+EXTRA_DIST += tests/eztrace.py tests/kernel.py tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
 kernel_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
 EXTRA_DIST += tests/bench/kernel-idle.c
 if HAVE_BPF

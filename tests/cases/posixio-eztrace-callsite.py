@@ -8,25 +8,14 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["SCI_BUILD"]
-PLUGINS = os.path.join(BUILD, "plugins")
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from eztrace import BUILD, PLUGINS
+from scratch import need, skip
+
 PROGRAMS = os.path.join(os.environ["SCI_SRC"], "tests/programs")
 STACKS = os.path.exists(os.path.join(os.environ["SCI_PLUGIN_DIR"], "libsci-unwind.so"))
 ROUNDS = 50
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-if os.environ.get("SCI_SANITIZED"):
-    skip("a sanitized program cannot preload the tracer")
-if not os.path.exists(os.path.join(PLUGINS, "libeztrace-posixio.so")):
-    skip("built without EZTrace")
-for tool in ("eztrace", "otf2-print", "cc"):
-    if not shutil.which(tool):
-        skip("%s is not installed" % tool)
+need("cc")
 with open(os.path.join(BUILD, "config.h"), encoding="ascii") as config:
     if "#define HAVE_LIBDW 1" not in config.read():
         skip("built without libdw: functions have no names")

@@ -4,31 +4,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["SCI_BUILD"]
-PLUGINS = os.path.join(BUILD, "plugins")
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from eztrace import BUILD, PLUGINS
+
 PROGRAM = os.path.join(BUILD, "tests/programs/ends-early")
 RUNS = int(os.environ.get("SCI_RUNS", "8"))
 ENDS = {"return": 0, "_exit": 0, "exec": 0, "abort": -signal.SIGABRT}
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-if os.environ.get("SCI_SANITIZED"):
-    skip("a sanitized program cannot preload the tracer")
-if not os.path.exists(os.path.join(PLUGINS, "libeztrace-posixio.so")):
-    skip("built without EZTrace")
-for tool in ("eztrace", "otf2-print"):
-    if not shutil.which(tool):
-        skip("%s is not installed" % tool)
 
 
 def check(anchor):

@@ -8,23 +8,11 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["SCI_BUILD"]
-PLUGINS = os.path.join(BUILD, "plugins")
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from eztrace import BUILD, PLUGINS
+from scratch import skip
+
 LIFE = os.path.join(BUILD, "tests/programs/life")
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-if os.environ.get("SCI_SANITIZED"):
-    skip("a sanitized program cannot preload the tracer")
-if not os.path.exists(os.path.join(PLUGINS, "libeztrace-posixio.so")):
-    skip("built without EZTrace")
-for tool in ("eztrace", "otf2-print"):
-    if not shutil.which(tool):
-        skip("%s is not installed" % tool)
 try:
     import otf2
     from otf2.events import Enter, IoOperationBegin
