@@ -53,6 +53,20 @@ if command -v vite >/dev/null 2>&1; then
 	[ "$(grep -c '<rect' x.svg)" -gt 100 ] || fail "vite drew nothing"
 fi
 
+# PajeNG reads every state and every change of a variable, flamegraph.pl draws every path
+if command -v pj_dump >/dev/null 2>&1; then
+	status 0 pj_dump x.paje
+	[ ! -s err ] || fail "pj_dump complains: $(cat err)"
+	[ "$(grep -c '^State,' out)" -eq "$(grep -c '^6 ' x.paje)" ] || fail "pj_dump misses states"
+	has out '^State, app tid 1001, .*, vfs:sys_pwrite64$'
+fi
+flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl # of Debian's libdevel-nytprof-perl
+if [ -e $flamegraph ]; then
+	status 0 perl $flamegraph --countname=ns --minwidth=0 x.folded
+	[ ! -s err ] || fail "flamegraph.pl complains: $(cat err)"
+	has out '<title>fs:inode lock \([0-9,]+ ns, '
+fi
+
 # misuse: two lines and status 2
 for wrong in "run" "-f svg run" "-o x.txt run" "-f csv" ""; do
 	# shellcheck disable=SC2086 # words
