@@ -74,6 +74,7 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace-memory.c \
 	plugins/posixio/eztrace-next.h \
 	plugins/posixio/eztrace-otf2.c \
+	plugins/posixio/eztrace-own.c \
 	plugins/posixio/eztrace-tables.h \
 	plugins/posixio/eztrace-threads.c \
 	plugins/posixio/eztrace-threads.h \

@@ -5,7 +5,6 @@
 #include <eztrace-instrumentation/pptrace.h>
 #include <eztrace-lib/eztrace_module.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -480,45 +479,6 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 	}
 }
 
-/* ---- EZTrace's own input and output ---- */
-
-#define MAX_OWN 64
-
-/* Where the tracer's own libraries lie. */
-static struct {
-	uintptr_t from, to;
-} own[MAX_OWN];
-static int n_own;
-
-static int own_add(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	(void)size;
-	(void)arg;
-	if (!strstr(info->dlpi_name, "libeztrace-") &&
-	    !strstr(info->dlpi_name, "libopen-trace-format") && !strstr(info->dlpi_name, "libotf2"))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum && n_own < MAX_OWN; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-
-		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
-			continue;
-		own[n_own].from = info->dlpi_addr + part->p_vaddr;
-		own[n_own].to = own[n_own].from + part->p_memsz;
-		n_own++;
-	}
-	return 0;
-}
-
-bool sink_own_caller(const void *caller)
-{
-	const uintptr_t at = (uintptr_t)caller;
-
-	for (int i = 0; i < n_own; i++)
-		if (at >= own[i].from && at < own[i].to)
-			return true;
-	return false;
-}
-
 /* ---- the module ---- */
 
 static void register_all(void)
@@ -609,7 +569,7 @@ PPTRACE_END_INTERCEPT_FUNCTIONS(posixio)
 
 __attribute__((constructor)) static void module_register(void)
 {
-	dl_iterate_phdr(own_add, NULL);
+	own_callers_find();
 	EZT_REGISTER_MODULE(posixio, "Module for POSIX and stdio input and output", module_init,
 			    module_finalize);
 }

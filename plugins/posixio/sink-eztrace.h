@@ -124,6 +124,8 @@ void sink_write_end(struct sink_thread *sink, struct sink_op *op, enum eta_op_ki
 
 /* Is this the return address of a call made by libotf2 or EZTrace? */
 bool sink_own_caller(const void *caller);
+/* Looks where those libraries lie, before the first call. */
+void own_callers_find(void);
 
 /* MPI gives a rank its ids not before MPI_Init: what can be written from then on is made ready. */
 bool sink_ready_late(void);
