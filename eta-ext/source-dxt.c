@@ -1,6 +1,7 @@
 /* Source: what darshan-dxt-parser prints, the transfers of MPI programs by rank and file. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
@@ -208,4 +209,63 @@ static int dxt_open(struct eta_trace *trace)
 	return rc;
 }
 
-LOG_SOURCE(dxt, "text of darshan-dxt-parser");
+/*
+ * Without threads, the calls of several share a location. Calls of one module are never inside each
+ * other, so one that begins inside of another is another thread's: it cannot be an operation of its
+ * own there, and is counted as crossing.
+ */
+struct dxt_cursor {
+	struct eta_cursor cursor;
+	struct eta_cursor *inner;
+	uint64_t open;
+};
+
+static int dxt_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
+{
+	struct dxt_cursor *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c) {
+		eta_error("%s: not enough memory for its events", trace->path);
+		return -ENOMEM;
+	}
+	rc = log_cursor_open(trace, location, &c->inner);
+	if (rc)
+		free(c);
+	else
+		*out = &c->cursor;
+	return rc;
+}
+
+static ssize_t dxt_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch)
+{
+	struct dxt_cursor *c = (struct dxt_cursor *)cursor;
+	ssize_t n = log_cursor_read(c->inner, batch);
+
+	for (ssize_t i = 0; i < n; i++) {
+		if ((*batch)[i].kind == ETA_ENTER)
+			cursor->counts.crossing += c->open++ > 0;
+		else if ((*batch)[i].kind == ETA_LEAVE)
+			c->open--;
+	}
+	return n;
+}
+
+static void dxt_cursor_close(struct eta_cursor *cursor)
+{
+	struct dxt_cursor *c = (struct dxt_cursor *)cursor;
+
+	log_cursor_close(c->inner);
+	free(c);
+}
+
+const struct eta_source_ops eta_source_dxt = {
+	.name = "dxt",
+	.what = "text of darshan-dxt-parser",
+	.probe = dxt_probe,
+	.open = dxt_open,
+	.close = log_close,
+	.cursor_open = dxt_cursor_open,
+	.cursor_read = dxt_cursor_read,
+	.cursor_close = dxt_cursor_close,
+};

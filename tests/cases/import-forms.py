@@ -134,6 +134,17 @@ def dxt():
     got = check("DXT with threads", text, source="dxt", expected=expected, lost=1)
     equal("DXT: incomplete data is said", "x.log:4: Darshan's memory" in got.stderr, True)
     check("DXT, strictly", text, strict=True, lost=1)
+    # threads that the log does not tell: never silently
+    check("DXT, threads untold", """
+# darshan log version: 3.41
+# DXT_POSIX module data
+# DXT, file_id: 7, file_name: /a
+# Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)
+ X_POSIX       0  write        0               0         1000      0.0500      0.0700
+ X_POSIX       0  write        1            1000         1000      0.0600      0.0800
+ X_POSIX       0  write        2            2000         1000      0.0800      0.0900
+ X_POSIX       0  write        3            3000         1000      0.0900      0.0900
+""", crossing=1)
     log = write("x.log", "# darshan log version: 3.41\n\n# no DXT module data available for this Darshan log.\n")
     got = run("sci-import", log, "-o", archive)
     equal("no DXT: how to get it", (got.returncode, "DXT_ENABLE_IO_TRACE=1" in got.stderr), (0, True))
