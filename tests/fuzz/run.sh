@@ -22,9 +22,13 @@ fi
 # libotf2 asks for as much as a damaged number says before it looks whether the file has that: it may be refused,
 # as by a system with less. What it and babeltrace2 keep is not ours.
 leaks=1
+timeout=10
 case $format in
 otf2) leaks=0 ;;
-ctf) leaks=0 ;;
+ctf)
+	leaks=0
+	timeout=60 # where babeltrace2 gets no further it is given up after 30
+	;;
 esac
 ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=$leaks}
 export ASAN_OPTIONS
@@ -35,5 +39,5 @@ fi
 corpus=
 [ ! -d "tests/fuzz/corpus/$format" ] || corpus=tests/fuzz/corpus/$format
 # shellcheck disable=SC2086 # may be empty
-SCI_FUZZ_FORMAT=$format exec $program -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
+SCI_FUZZ_FORMAT=$format exec $program -max_total_time="$seconds" -timeout=$timeout -rss_limit_mb=1024 \
 	-artifact_prefix="build/fuzz/$format-" -print_final_stats=1 "$@" "build/fuzz/$format" $corpus
