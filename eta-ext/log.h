@@ -81,17 +81,19 @@ int log_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curso
 ssize_t log_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
 void log_cursor_close(struct eta_cursor *cursor);
 
-#define LOG_SOURCE(name_, what_)                                                                   \
+#define LOG_SOURCE_OF(name_, what_, cursor_)                                                       \
 	const struct eta_source_ops eta_source_##name_ = {                                         \
 		.name = #name_,                                                                    \
 		.what = what_,                                                                     \
 		.probe = name_##_probe,                                                            \
 		.open = name_##_open,                                                              \
 		.close = log_close,                                                                \
-		.cursor_open = log_cursor_open,                                                    \
-		.cursor_read = log_cursor_read,                                                    \
-		.cursor_close = log_cursor_close,                                                  \
+		.cursor_open = cursor_##_open,                                                     \
+		.cursor_read = cursor_##_read,                                                     \
+		.cursor_close = cursor_##_close,                                                   \
 	}
+
+#define LOG_SOURCE(name_, what_) LOG_SOURCE_OF(name_, what_, log_cursor)
 
 /* Cursors that end calls whose ends are missing (log-leaves.c). */
 int log_leaves_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);

@@ -259,13 +259,4 @@ static void dxt_cursor_close(struct eta_cursor *cursor)
 	free(c);
 }
 
-const struct eta_source_ops eta_source_dxt = {
-	.name = "dxt",
-	.what = "text of darshan-dxt-parser",
-	.probe = dxt_probe,
-	.open = dxt_open,
-	.close = log_close,
-	.cursor_open = dxt_cursor_open,
-	.cursor_read = dxt_cursor_read,
-	.cursor_close = dxt_cursor_close,
-};
+LOG_SOURCE_OF(dxt, "text of darshan-dxt-parser", dxt_cursor);

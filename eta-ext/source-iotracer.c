@@ -313,19 +313,7 @@ static int iotracer_open(struct eta_trace *trace)
 }
 
 /* Their cursors end calls whose ends are missing. */
-#define IOTRACER_SOURCE(name_, what_)                                                              \
-	const struct eta_source_ops eta_source_##name_ = {                                         \
-		.name = #name_,                                                                    \
-		.what = what_,                                                                     \
-		.probe = name_##_probe,                                                            \
-		.open = name_##_open,                                                              \
-		.close = log_close,                                                                \
-		.cursor_open = log_leaves_open,                                                    \
-		.cursor_read = log_leaves_read,                                                    \
-		.cursor_close = log_leaves_close,                                                  \
-	}
-
-IOTRACER_SOURCE(iotracer, "log of IOTracer, 7 to 12 fields");
+LOG_SOURCE_OF(iotracer, "log of IOTracer, 7 to 12 fields", log_leaves);
 
 /* ---- the bpftrace variant: TIME,R|W,ADDRESS,SIZE,VFS|BLK,FUNCTION,COMM,PID,INODE ---- */
 
@@ -400,4 +388,4 @@ static int bpftrace_open(struct eta_trace *trace)
 	return log_read_lines(trace, parse, &parse_line, "CLOCK_MONOTONIC");
 }
 
-IOTRACER_SOURCE(bpftrace, "log of IOTracer's bpftrace script");
+LOG_SOURCE_OF(bpftrace, "log of IOTracer's bpftrace script", log_leaves);
