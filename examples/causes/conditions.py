@@ -144,9 +144,9 @@ def throttled(place, iops):
 
 @contextlib.contextmanager
 def one_group(place, strength):
-    """A file system so small that it has one map of free blocks."""
-    # groups of blocks of 4 KiB are 128 MiB long
-    with loop_device(place, 120, (*MKFS, "-b", "4096")) as (data, _):
+    """A file system with one allocation group, so with one map of free blocks."""
+    # nothing that mkfs.xfs would make for keeps: copies of the superblock are in other groups
+    with loop_device(place, 320, ("mkfs.xfs", "-q", "-f", "--unsupported", "-d", "agcount=1")) as (data, _):
         yield Condition(data)
 
 

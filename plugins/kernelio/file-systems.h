@@ -5,7 +5,8 @@
 
 /*
  * F(X, TRACEPOINT, ROLE, NEED): ROLE is a function of bpf/fs.bpf.c. NEED as in probes.h: a file
- * system that this kernel does not have is nothing to announce, so only ext4's are LEVEL.
+ * system that this kernel does not have is nothing to announce, so only ext4's are LEVEL. Those of
+ * xfs that bound an allocation are of 6.3 and later.
  *
  * write_begin: buffered data is about to be copied; the first in an operation counts.
  * reserve_begin: the same of a tracepoint that other operations meet, too.
@@ -27,6 +28,12 @@
 	F(X, ext4_allocate_blocks, allocation_end, EXTRA)                                          \
 	F(X, xfs_file_buffered_write, write_begin, EXTRA)                                          \
 	F(X, xfs_file_fsync, sync_begin, EXTRA)                                                    \
+	F(X, xfs_alloc_vextent_this_ag, allocation_begin, EXTRA)                                   \
+	F(X, xfs_alloc_vextent_start_ag, allocation_begin, EXTRA)                                  \
+	F(X, xfs_alloc_vextent_first_ag, allocation_begin, EXTRA)                                  \
+	F(X, xfs_alloc_vextent_exact_bno, allocation_begin, EXTRA)                                 \
+	F(X, xfs_alloc_vextent_near_bno, allocation_begin, EXTRA)                                  \
+	F(X, xfs_alloc_vextent_finish, allocation_end, EXTRA)                                      \
 	F(X, btrfs_inode_mod_outstanding_extents, reserve_begin, EXTRA)                            \
 	F(X, btrfs_sync_file, sync_begin, EXTRA)                                                   \
 	F(X, f2fs_write_begin, write_begin, EXTRA)                                                 \

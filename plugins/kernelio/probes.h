@@ -72,8 +72,16 @@
 	X(on_ext4_sync_file_exit, ext4)                                                            \
 	X(on_ext4_writepages, ext4)                                                                \
 	X(on_ext4_writepages_result, ext4)                                                         \
+	X(on_ext4_request_blocks, ext4)                                                            \
+	X(on_ext4_allocate_blocks, ext4)                                                           \
 	X(on_xfs_file_buffered_write, xfs)                                                         \
 	X(on_xfs_file_fsync, xfs)                                                                  \
+	X(on_xfs_alloc_vextent_this_ag, xfs)                                                       \
+	X(on_xfs_alloc_vextent_start_ag, xfs)                                                      \
+	X(on_xfs_alloc_vextent_first_ag, xfs)                                                      \
+	X(on_xfs_alloc_vextent_exact_bno, xfs)                                                     \
+	X(on_xfs_alloc_vextent_near_bno, xfs)                                                      \
+	X(on_xfs_alloc_vextent_finish, xfs)                                                        \
 	X(on_btrfs_inode_mod_outstanding_extents, btrfs)                                           \
 	X(on_btrfs_sync_file, btrfs)                                                               \
 	X(on_f2fs_write_begin, f2fs)                                                               \

@@ -16,7 +16,7 @@ from kernel import need, need_bpf  # noqa: E402
 if os.environ.get("SCI_SANITIZED"):
     print("skipped: a sanitized program cannot preload the tracer")
     sys.exit(77)
-need("losetup", "mkfs.ext4", "chrt")
+need("losetup", "mkfs.ext4", "mkfs.xfs", "chrt")
 need_bpf()
 CAUSES = os.path.join(os.environ["SCI_SRC"], "examples/causes")
 PROGRAMS = os.path.join(os.environ["SCI_BUILD"], "examples/causes")

@@ -36,6 +36,10 @@ JOBS = {
 }
 # kernel threads that write the journal, by the beginning of their names
 JOURNALS = {"ext4": "jbd2/", "xfs": "kworker/", "btrfs": "kworker/"}
+# whose allocations are seen: files grow by each direct write
+ALLOCATIONS = {"ext4"}
+if [int(number) for number in os.uname().release.split(".")[:2]] >= [6, 3]:
+    ALLOCATIONS.add("xfs")
 workers, journals = set(), set()
 
 
@@ -130,6 +134,8 @@ def check(kind, device, folder, rw):
             assert all(part in kinds(op) for op in transfers), what
         elif transfers and kind != "btrfs":
             assert all("FS_DIRECT" in kinds(op) for op in transfers), what
+            if write and kind in ALLOCATIONS:
+                assert any("ALLOCATION" in kinds(op) for op in transfers), what
     # journal and metadata that the kernel's own threads write are theirs, and no file's (on the disk
     # with fio's report, they write what fio has dirtied)
     number = os.stat(device).st_rdev
