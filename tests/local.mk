@@ -222,7 +222,7 @@ tests_programs_ends_early_SOURCES = tests/programs/ends-early.c
 tests_programs_ends_early_CFLAGS = $(SCI_CFLAGS)
 tests_programs_ends_early_LDFLAGS = -pthread
 script_tests += tests/cases/posixio-eztrace-ends.py
-script_tests += tests/cases/posixio-spool.py tests/cases/posixio-programs.sh \
+script_tests += tests/cases/posixio-spool.py tests/cases/posixio-paths.py tests/cases/posixio-programs.sh \
 	tests/cases/posixio-eztrace.py tests/cases/posixio-life.py tests/cases/posixio-eztrace-life.py \
 	tests/cases/posixio-eztrace-runs.py tests/cases/posixio-eztrace-callsite.py \
 	tests/cases/posixio-callstack.py

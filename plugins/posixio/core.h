@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "files.h"
 #include "functions.h"
+#include "paths.h"
 
 /* The sink is chosen when the library is compiled, so that its part is inlined into the wrappers.
  */
@@ -54,7 +55,8 @@ struct thread {
 	uint32_t tid;
 	void *stream; /* that a call of this thread has locked, NULL: none */
 	struct sink_thread sink;
-	char scratch[PATH_MAX]; /* for a path: the program's stack may be small */
+	struct directory directory; /* below which a file was last opened by a name of its own */
+	char scratch[PATH_MAX];	    /* for a path: the program's stack may be small */
 };
 
 extern HIDDEN_TLS struct thread *self;
@@ -301,10 +303,10 @@ static ALWAYS_INLINE void op_end_transfer(struct op *op, enum eta_op_kind kind, 
 }
 
 /*
- * Ends an open that gave FD (or -1, errno set). PATH: as given; NULL: unknown. FLAGS: O_*, or -1 to
- * ask the descriptor. An open of what is left out by default is taken back.
+ * Ends an open that gave FD (or -1, errno set). PATH: as given, relative to DIR; NULL: unknown.
+ * FLAGS: O_*, or -1 to ask the descriptor. An open of what is left out by default is taken back.
  */
-void op_end_open(struct op *op, int fd, const char *path, int flags);
+void op_end_open(struct op *op, int fd, int dir, const char *path, int flags);
 
 /* Ends a call on a path, that has no descriptor. PATH NULL: no file either. */
 void op_end_path(struct op *op, enum eta_op_kind kind, int64_t ret, const char *path);

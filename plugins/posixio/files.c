@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "paths.h"
 
 #define POOL_CHUNK 1024
 #define POOL_CHUNKS (FILES_MAX_FD / POOL_CHUNK * 2)
@@ -157,24 +158,8 @@ static uint32_t fs_magic_of(int fd, uint32_t dev)
 	return (uint32_t)fs.f_type;
 }
 
-/* The absolute path of FD; PATH as given serves where it is absolute already. Length. */
-static size_t path_of(int fd, const char *path, char *out, size_t room)
-{
-	char link[32];
-	long n;
-
-	if (path && path[0] == '/') {
-		n = (long)strnlen(path, room);
-		memcpy(out, path, (size_t)n);
-		return (size_t)n;
-	}
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = syscall(SYS_readlinkat, AT_FDCWD, link, out, room);
-	return n < 0 ? 0 : (size_t)n;
-}
-
 /* Asks the kernel about FD. NULL: left out. */
-static struct file *file_describe(int fd, const char *path, int flags, bool inherited)
+static struct file *file_describe(int fd, int dir, const char *path, int flags, bool inherited)
 {
 	char *text = self->scratch;
 	enum eta_file_kind kind;
@@ -200,7 +185,7 @@ static struct file *file_describe(int fd, const char *path, int flags, bool inhe
 	atomic_store(&file->position, kind == ETA_FILE_REGULAR || kind == ETA_FILE_BLOCK_DEVICE
 					      ? 0
 					      : POSITION_UNKNOWN);
-	sink_file(file, text, path_of(fd, path, text, sizeof(self->scratch)),
+	sink_file(file, text, path_opened(fd, dir, path, flags, text, sizeof(self->scratch)),
 		  fs_magic_of(fd, file->dev));
 	return file;
 }
@@ -232,14 +217,14 @@ struct file *files_meet(int fd)
 
 	/* a descriptor that is not open stays unknown: the call on it will fail by itself */
 	if (syscall(SYS_fcntl, fd, F_GETFD) >= 0)
-		file = files_attach(fd, file_describe(fd, NULL, -1, true));
+		file = files_attach(fd, file_describe(fd, AT_FDCWD, NULL, -1, true));
 	errno = saved;
 	return file;
 }
 
-struct file *files_open(int fd, const char *path, int flags)
+struct file *files_open(int fd, int dir, const char *path, int flags)
 {
-	struct file *file = file_describe(fd, path, flags, false);
+	struct file *file = file_describe(fd, dir, path, flags, false);
 
 	if (file) /* a file just opened is at its beginning */
 		atomic_store(&file->epoch, atomic_load(&files_epoch));
@@ -302,7 +287,7 @@ void files_set_flags(int fd, int flags)
 		file->open_flags =
 			(file->open_flags & (uint32_t)~changeable) | (uint32_t)(flags & changeable);
 		sink_file_flags(file, atomic_fetch_add(&pool.next_id, 1), text,
-				path_of(at, NULL, text, sizeof(self->scratch)),
+				path_of(at, text, sizeof(self->scratch)),
 				fs_magic_of(at, file->dev));
 	}
 }
@@ -317,7 +302,7 @@ struct file *files_dup(int old_fd, int new_fd)
 		return files_attach(new_fd, NULL);
 	if (old_fd == new_fd)
 		return old;
-	file = file_describe(new_fd, NULL, (int)old->open_flags, false);
+	file = file_describe(new_fd, AT_FDCWD, NULL, (int)old->open_flags, false);
 	if (file) {
 		atomic_fetch_add(&old->owner->references, 1);
 		file->owner = old->owner;

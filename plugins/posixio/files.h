@@ -61,8 +61,11 @@ static inline struct file *files_slot(int fd)
 /* Looks FD up, once: the inherited, the passed, those opened behind our back. NULL: left out. */
 struct file *files_meet(int fd);
 
-/* Enters a descriptor just opened. NULL: left out. FLAGS -1: ask the descriptor. */
-struct file *files_open(int fd, const char *path, int flags);
+/*
+ * Enters a descriptor just opened as PATH, relative to DIR (PATH NULL: unknown). NULL: left out.
+ * FLAGS -1: ask the descriptor.
+ */
+struct file *files_open(int fd, int dir, const char *path, int flags);
 
 /* Tells the sink of a path that could not be opened; its FILE id, 0 where it was not kept. */
 uint32_t files_failed(const char *path, int flags);

@@ -11,6 +11,8 @@ POSIXIO_SOURCES = \
 	plugins/posixio/maps.c \
 	plugins/posixio/maps.h \
 	plugins/posixio/ops.c \
+	plugins/posixio/paths.c \
+	plugins/posixio/paths.h \
 	plugins/posixio/raw.c \
 	plugins/posixio/resting.c \
 	plugins/posixio/resting.h \

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
-void op_end_open(struct op *op, int fd, const char *path, int flags)
+void op_end_open(struct op *op, int fd, int dir, const char *path, int flags)
 {
 	struct thread *t = op->thread;
 	int saved = errno;
@@ -15,7 +15,7 @@ void op_end_open(struct op *op, int fd, const char *path, int flags)
 	thread_busy(t);
 	end_ns = now_ns(t);
 	if (fd >= 0) {
-		file = files_open(fd, path, flags);
+		file = files_open(fd, dir, path, flags);
 		id = file ? file->id : 0;
 	} else {
 		/* a path that the kernel could not read is not read here either */

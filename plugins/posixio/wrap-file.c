@@ -243,7 +243,7 @@ static long syscall_open(raw_call *next, long number, long a, long b, long c, lo
 	}
 	op_kind(&op, ETA_OP_OPEN);
 	fd = (int)next(number, a, b, c, d, 0, 0);
-	op_end_open(&op, fd, (const char *)(at ? b : a), (int)(at ? c : b));
+	op_end_open(&op, fd, at ? (int)a : AT_FDCWD, (const char *)(at ? b : a), (int)(at ? c : b));
 	return fd;
 }
 

@@ -175,7 +175,8 @@ static int directory(DIR *dir)
 		if (!DETAIL_##detail || !op_begin_open(&op, FN_##name, CALLER))                    \
 			return REAL(name)(path);                                                   \
 		opened = REAL(name)(path);                                                         \
-		op_end_open(&op, opened ? directory(opened) : -1, path, O_RDONLY | O_DIRECTORY);   \
+		op_end_open(&op, opened ? directory(opened) : -1, AT_FDCWD, path,                  \
+			    O_RDONLY | O_DIRECTORY);                                               \
 		return opened;                                                                     \
 	}
 

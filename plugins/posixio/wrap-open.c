@@ -43,7 +43,7 @@ static bool changes_file(int command)
 		}                                                                                  \
 	} while (0)
 
-#define OPENED(name, path, flags, args)                                                            \
+#define OPENED(name, dir, path, flags, args)                                                       \
 	struct op op;                                                                              \
 	int fd;                                                                                    \
                                                                                                    \
@@ -53,7 +53,7 @@ static bool changes_file(int command)
 		return fd;                                                                         \
 	}                                                                                          \
 	fd = REAL(name) args;                                                                      \
-	op_end_open(&op, fd, path, flags);                                                         \
+	op_end_open(&op, fd, dir, path, flags);                                                    \
 	return fd
 
 #define SHAPE_OPEN(name, kind, type, detail)                                                       \
@@ -62,7 +62,7 @@ static bool changes_file(int command)
 		mode_t mode = 0;                                                                   \
                                                                                                    \
 		READ_MODE(flags, mode);                                                            \
-		OPENED(name, path, flags, (path, flags, mode));                                    \
+		OPENED(name, AT_FDCWD, path, flags, (path, flags, mode));                          \
 	}
 
 #define SHAPE_OPENAT(name, kind, type, detail)                                                     \
@@ -71,25 +71,25 @@ static bool changes_file(int command)
 		mode_t mode = 0;                                                                   \
                                                                                                    \
 		READ_MODE(flags, mode);                                                            \
-		OPENED(name, path, flags, (dir, path, flags, mode));                               \
+		OPENED(name, dir, path, flags, (dir, path, flags, mode));                          \
 	}
 
 #define SHAPE_CREAT(name, kind, type, detail)                                                      \
 	EXPORT int name(const char *path, mode_t mode)                                             \
 	{                                                                                          \
-		OPENED(name, path, O_WRONLY | O_CREAT | O_TRUNC, (path, mode));                    \
+		OPENED(name, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, (path, mode));          \
 	}
 
 #define SHAPE_OPEN_2(name, kind, type, detail)                                                     \
 	EXPORT int name(const char *path, int flags)                                               \
 	{                                                                                          \
-		OPENED(name, path, flags, (path, flags));                                          \
+		OPENED(name, AT_FDCWD, path, flags, (path, flags));                                \
 	}
 
 #define SHAPE_OPENAT_2(name, kind, type, detail)                                                   \
 	EXPORT int name(int dir, const char *path, int flags)                                      \
 	{                                                                                          \
-		OPENED(name, path, flags, (dir, path, flags));                                     \
+		OPENED(name, dir, path, flags, (dir, path, flags));                                \
 	}
 
 #define DUPLICATED(name, old_fd, args)                                                             \
@@ -140,25 +140,26 @@ static bool changes_file(int command)
 #define SHAPE_MKSTEMP(name, kind, type, detail)                                                    \
 	EXPORT int name(char *template)                                                            \
 	{                                                                                          \
-		OPENED(name, template, O_RDWR | O_CREAT | O_EXCL, (template));                     \
+		OPENED(name, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template));           \
 	}
 
 #define SHAPE_MKOSTEMP(name, kind, type, detail)                                                   \
 	EXPORT int name(char *template, int flags)                                                 \
 	{                                                                                          \
-		OPENED(name, template, O_RDWR | O_CREAT | O_EXCL | flags, (template, flags));      \
+		OPENED(name, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL | flags,                \
+		       (template, flags));                                                         \
 	}
 
 #define SHAPE_MKSTEMPS(name, kind, type, detail)                                                   \
 	EXPORT int name(char *template, int suffix)                                                \
 	{                                                                                          \
-		OPENED(name, template, O_RDWR | O_CREAT | O_EXCL, (template, suffix));             \
+		OPENED(name, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template, suffix));   \
 	}
 
 #define SHAPE_MKOSTEMPS(name, kind, type, detail)                                                  \
 	EXPORT int name(char *template, int suffix, int flags)                                     \
 	{                                                                                          \
-		OPENED(name, template, O_RDWR | O_CREAT | O_EXCL | flags,                          \
+		OPENED(name, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL | flags,                \
 		       (template, suffix, flags));                                                 \
 	}
 

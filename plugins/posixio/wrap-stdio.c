@@ -46,7 +46,7 @@ static inline void stream_opened(FILE *stream)
 			return opened;                                                             \
 		}                                                                                  \
 		opened = REAL(name)(path, mode);                                                   \
-		op_end_open(&op, opened ? descriptor(opened) : -1, path, -1);                      \
+		op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, path, -1);            \
 		if (opened)                                                                        \
 			stream_opened(opened);                                                     \
 		return opened;                                                                     \
@@ -78,7 +78,7 @@ static inline void stream_opened(FILE *stream)
 			return REAL(name)(path, mode, stream);                                     \
 		files_put(files_detach(descriptor(stream)));                                       \
 		opened = REAL(name)(path, mode, stream);                                           \
-		op_end_open(&op, opened ? descriptor(opened) : -1, path, -1);                      \
+		op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, path, -1);            \
 		if (opened)                                                                        \
 			stream_opened(opened);                                                     \
 		return opened;                                                                     \
@@ -249,7 +249,7 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
 			return opened;                                                             \
 		}                                                                                  \
 		opened = REAL(name)();                                                             \
-		op_end_open(&op, opened ? descriptor(opened) : -1, NULL, -1);                      \
+		op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, NULL, -1);            \
 		if (opened)                                                                        \
 			stream_opened(opened);                                                     \
 		return opened;                                                                     \
@@ -265,7 +265,7 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
 		if (!files_all || !op_begin_open(&op, FN_##name, CALLER))                          \
 			return REAL(name)(command, mode);                                          \
 		opened = REAL(name)(command, mode);                                                \
-		op_end_open(&op, opened ? descriptor(opened) : -1, NULL, -1);                      \
+		op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, NULL, -1);            \
 		return opened;                                                                     \
 	}
 

@@ -1,0 +1,109 @@
+/* Names of open files. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "paths.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core.h"
+
+size_t path_of(int fd, char *out, size_t room)
+{
+	char link[32];
+	long n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = syscall(SYS_readlinkat, AT_FDCWD, link, out, room);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* Can PATH be told by putting it behind its directory's? Not with parts that name no entry. */
+static bool is_plain(const char *path)
+{
+	for (const char *part = path;; part++) {
+		size_t n = strcspn(part, "/");
+
+		if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && memcmp(part, "..", 2) == 0))
+			return false;
+		part += n;
+		if (!*part)
+			return true;
+	}
+}
+
+static bool is_same(const struct directory *d, const struct statx *st)
+{
+	return d->length && d->inode == st->stx_ino && d->born_s == st->stx_btime.tv_sec &&
+	       d->born_ns == st->stx_btime.tv_nsec && d->dev_major == st->stx_dev_major &&
+	       d->dev_minor == st->stx_dev_minor;
+}
+
+/*
+ * The path of the directory DIR: to ask whether it is still the one of the last time takes a tenth
+ * of asking for its name. One that is renamed meanwhile keeps the name that it was met under.
+ */
+static size_t directory_path(int dir, char *out, size_t room)
+{
+	const unsigned wanted = STATX_INO | STATX_BTIME;
+	struct directory *known = &self->directory;
+	struct statx st;
+	size_t n;
+
+	if (syscall(SYS_statx, dir, "", AT_EMPTY_PATH, wanted, &st) || wanted & ~st.stx_mask)
+		return 0;
+	if (!is_same(known, &st)) {
+		known->length = 0;
+		n = path_of(dir, known->name, sizeof(known->name));
+		if (n == 0 || n == sizeof(known->name) || known->name[0] != '/')
+			return 0;
+		known->inode = st.stx_ino;
+		known->born_s = st.stx_btime.tv_sec;
+		known->born_ns = st.stx_btime.tv_nsec;
+		known->dev_major = st.stx_dev_major;
+		known->dev_minor = st.stx_dev_minor;
+		known->length = (uint32_t)n;
+	}
+	if (known->length > room)
+		return 0;
+	memcpy(out, known->name, known->length);
+	return known->length;
+}
+
+static size_t working_directory(char *out, size_t room)
+{
+	long n = syscall(SYS_getcwd, out, room); /* with the NUL */
+
+	/* outside of the root directory it begins with "(unreachable)" */
+	return n > 1 && out[0] == '/' ? (size_t)n - 1 : 0;
+}
+
+size_t path_opened(int fd, int dir, const char *path, int flags, char *out, size_t room)
+{
+	size_t n, length = path ? strnlen(path, room) : 0;
+
+	/* a file without a name: PATH is its directory's */
+	if (!path || (flags != -1 && (flags & O_TMPFILE) == O_TMPFILE))
+		return path_of(fd, out, room);
+	if (path[0] == '/') {
+		memcpy(out, path, length);
+		return length;
+	}
+	if (path[0] == '.' && path[1] == '/') {
+		path += 2;
+		length -= 2;
+	}
+	if (!is_plain(path))
+		return path_of(fd, out, room);
+	n = dir == AT_FDCWD ? working_directory(out, room) : directory_path(dir, out, room);
+	if (n == 0 || n + 1 + length > room)
+		return path_of(fd, out, room);
+	if (out[n - 1] != '/')
+		out[n++] = '/';
+	memcpy(out + n, path, length);
+	return n + length;
+}
