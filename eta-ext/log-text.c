@@ -93,11 +93,24 @@ bool log_i64(const char *text, int64_t *number)
 	return true;
 }
 
+/* What stands behind the '.' of seconds at *TEXT, if it is there, in ns; *TEXT moves behind it. */
+static uint64_t take_fraction(const char **text)
+{
+	uint64_t ns = 0, digit = 100000000;
+	const char *at = *text;
+
+	if (*at == '.')
+		for (at++; *at >= '0' && *at <= '9'; at++, digit /= 10)
+			ns += digit * (uint64_t)(*at - '0');
+	*text = at;
+	return ns;
+}
+
 bool log_seconds(const char **text, uint64_t *ns)
 {
 	const uint64_t most = UINT64_MAX / 1000000000 - 1;
 	const char *at = *text;
-	uint64_t seconds = 0, fraction = 0, digit = 100000000;
+	uint64_t seconds = 0;
 
 	if (*at < '0' || *at > '9')
 		return false;
@@ -106,11 +119,8 @@ bool log_seconds(const char **text, uint64_t *ns)
 		if (seconds > most)
 			return false;
 	}
-	if (*at == '.')
-		for (at++; *at >= '0' && *at <= '9'; at++, digit /= 10)
-			fraction += digit * (uint64_t)(*at - '0');
+	*ns = seconds * 1000000000 + take_fraction(&at);
 	*text = at;
-	*ns = seconds * 1000000000 + fraction;
 	return true;
 }
 
@@ -122,18 +132,13 @@ bool log_time(const char *text, uint64_t *ns)
 bool log_date(const char *text, uint64_t *ns)
 {
 	struct tm tm = { 0 };
-	uint64_t fraction = 0;
+	uint64_t fraction;
 	time_t seconds;
 
 	text = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (!text)
 		return false;
-	if (*text == '.') {
-		uint64_t digit = 100000000;
-
-		for (text++; *text >= '0' && *text <= '9'; text++, digit /= 10)
-			fraction += digit * (uint64_t)(*text - '0');
-	}
+	fraction = take_fraction(&text);
 	seconds = timegm(&tm);
 	if (seconds < 0 || (uint64_t)seconds > UINT64_MAX / 1000000000 - 1)
 		return false;
@@ -151,8 +156,11 @@ bool log_probe_lines(const unsigned char *head, size_t head_bytes, unsigned line
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		size_t n = (size_t)((stop ? stop : end) - at);
 
-		/* the head may end inside of a line, the file may not end in one */
-		if (!stop && head_bytes >= 4096)
+		/*
+		 * The head may end inside of a line, the file may not end in one. Of a long line
+		 * its beginning is all that is shown.
+		 */
+		if (!stop && head_bytes >= 4096 && n < sizeof(line))
 			break;
 		if (n >= sizeof(line))
 			n = sizeof(line) - 1;

@@ -84,12 +84,15 @@ int log_next_line(struct log *log)
 		if (n < 0)
 			break;
 		log->line++;
-		if (n == 0 || log->text[strspn(log->text, " \t")] == '\0')
+		if (n == 0 || strspn(log->text, " \t") == (size_t)n)
 			continue;
 		log->trace->counts.records++;
-		if (!too_long)
+		if (too_long)
+			rc = log_bad(log, "a line of more than %d bytes", LOG_LINE_MAX);
+		else if (strlen(log->text) < (size_t)n) /* a hole, as a crash leaves it */
+			rc = log_bad(log, "a zero byte in the line");
+		else
 			return 1;
-		rc = log_bad(log, "a line of more than %d bytes", LOG_LINE_MAX);
 		if (rc)
 			return rc;
 	}
@@ -123,6 +126,22 @@ int log_pass(struct log *log)
 {
 	log->trace->counts.passed++;
 	return 0;
+}
+
+/* A number beyond is a damaged one; it stays one that can be added to. */
+#define LOST_MAX (UINT64_MAX / 100)
+
+void log_lost(struct log *log, const char *text)
+{
+	uint64_t *lost = &log->trace->counts.lost, n = 0;
+	bool known = *text >= '0' && *text <= '9';
+
+	for (; (*text >= '0' && *text <= '9') || *text == ','; text++)
+		if (*text != ',')
+			n = n < LOST_MAX ? n * 10 + (uint64_t)(*text - '0') : LOST_MAX;
+	*lost += known ? n : 1;
+	if (*lost > LOST_MAX)
+		*lost = LOST_MAX;
 }
 
 int log_end(struct log *log, int rc, const char *clock)

@@ -51,7 +51,7 @@ int log_open(struct eta_trace *trace, struct log **out);
 
 /*
  * The next line with anything in it, in log->text, counted as a record: 1; 0 at the end. A line of
- * more than LOG_LINE_MAX bytes is bad.
+ * more than LOG_LINE_MAX bytes is bad, and one with a zero byte.
  */
 int log_next_line(struct log *log);
 #define LOG_LINE_MAX (1 << 20)
@@ -64,6 +64,10 @@ int log_bad(struct log *log, const char *format, ...) __attribute__((format(prin
 
 /* The record at hand is understood but holds no I/O. */
 int log_pass(struct log *log);
+
+/* So many records are lost as the number at TEXT says ("23 samples", "1,234"); 1 where it is none.
+ */
+void log_lost(struct log *log, const char *text);
 
 /*
  * What stands at the end of every open: puts RC through; when it is 0, completes the locations and
@@ -224,8 +228,8 @@ void log_fd_exit(struct log *log, uint32_t task);
 int64_t log_file_size(struct log *log, uint32_t file);
 int log_file_set_size(struct log *log, uint32_t file, int64_t bytes);
 /*
- * Where a transfer of SIZE (asked for) through OPEN began, and moves the position by what was
- * transferred; ETA_OFFSET_NONE where it is not known. WANTED: an offset given in the call itself.
+ * Where a transfer through OPEN began, ETA_OFFSET_NONE where it is not known; the position moves by
+ * what was TRANSFERRED, not below 0. WANTED: an offset given in the call itself, ETA_OFFSET_NONE.
  */
 int64_t log_file_transfer(struct log *log, struct log_open_file *open, bool write, int64_t wanted,
 			  int64_t transferred);

@@ -219,25 +219,21 @@ static bool ftrace_blk_probe(const char *path, bool directory, const unsigned ch
 	return !directory && log_probe_lines(head, head_bytes, 3, ftrace_line);
 }
 
-/* Records that the text says were lost. */
-static uint64_t lost_of(char *line)
+/* Does LINE tell how many records were lost? Then they are counted. */
+static bool take_loss(struct log *log, const char *line)
 {
-	uint64_t lost;
-	char *f[3];
+	const char *number = NULL;
 
 	if (strncmp(line, "CPU:", 4) == 0) { /* "CPU:1 [LOST 23 EVENTS]", or of unknown number */
-		char *text = strstr(line, "[LOST ");
-
-		if (!text)
-			return 0;
-		text += strlen("[LOST ");
-		text[strcspn(text, " ")] = '\0';
-		return log_u64(text, &lost) ? lost : 1;
+		number = strstr(line, "[LOST ");
+		number = number ? number + strlen("[LOST ") : NULL;
+	} else if (strncmp(line, "Skips:", 6) == 0) { /* "Skips: GAPS forward (RECORDS - 0.1%)" */
+		number = strchr(line, '(');
+		number = number ? number + 1 + strspn(number + 1, " ") : NULL;
 	}
-	return strncmp(line, "Skips:", 6) == 0 && log_split(line, ' ', f, 3) == 3 &&
-			       log_u64(strtok(f[1], " "), &lost)
-		       ? lost
-		       : 0;
+	if (number)
+		log_lost(log, number);
+	return number;
 }
 
 /* STATE: not NULL where all lines but comments are actions. */
@@ -246,15 +242,13 @@ static int parse(struct log *log, void *state, char *line)
 	struct blk_action a = { 0 };
 	char *cpu = has_columns(line) ? NULL : find_cpu(line);
 	const char *wrong;
-	uint64_t lost;
 
 	if (*line == '#')
 		return log_pass(log);
 	if (!cpu && !has_columns(line)) {
-		lost = lost_of(line);
-		log->trace->counts.lost += lost;
 		/* what blkparse sums up at the end */
-		return lost || !state ? log_pass(log) : log_bad(log, "no action of the blk tracer");
+		return take_loss(log, line) || !state ? log_pass(log)
+						      : log_bad(log, "no action of the blk tracer");
 	}
 	wrong = parse_action(line, cpu, &a);
 	return wrong ? log_bad(log, "%s", wrong) : log_blktrace(log, &a);

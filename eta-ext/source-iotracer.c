@@ -285,7 +285,7 @@ static int give_text(struct log *log, const char *line)
 	LOSSES(X)
 #undef X
 	if (number)
-		log->trace->counts.lost += strtoull(number, NULL, 10);
+		log_lost(log, number);
 	if (strncmp(line, "['", 2) == 0)
 		return log_bad(log, "a trace that was kept in memory (-s r), printed as one list "
 				    "of Python (record with -s d)");

@@ -129,8 +129,8 @@ static int finished(struct log *log, struct strace *s, struct tracee *t, char *t
 	/* times are cut to microseconds: a call does not begin before the one before it ends */
 	if (begin_ns < t->last_ns && t->last_ns - begin_ns < 10000)
 		begin_ns = t->last_ns;
-	no_end = call.end_ns == 0 && call.has_ret;
-	if (call.end_ns < begin_ns)
+	no_end = call.end_ns == STRACE_NO_END && call.has_ret;
+	if (call.end_ns == STRACE_NO_END || call.end_ns < begin_ns)
 		call.end_ns = begin_ns;
 	t->last_ns = call.end_ns;
 	if (s->relative && call.end_ns > s->last_ns)
@@ -147,7 +147,8 @@ static int finished(struct log *log, struct strace *s, struct tracee *t, char *t
 	return rc ? rc : log_call(log, t->location, &give);
 }
 
-/* REST comes behind the unfinished call of T, which ends at END_NS (0: not told), or not yet. */
+/* REST comes behind the unfinished call of T, which ends at END_NS (STRACE_NO_END: not told), or
+ * not yet. */
 static int go_on(struct log *log, struct strace *s, struct tracee *t, const char *rest,
 		 uint64_t end_ns)
 {
@@ -236,8 +237,8 @@ static int unfinished(struct log *log, struct tracee *t, const struct strace_lin
 	return log_pass(log);
 }
 
-/* Times as they go on: differences added up, midnight passed. */
-static void place(struct strace *s, struct strace_line *line)
+/* Times as they go on: differences added up, midnight passed; false: further than can be told. */
+static bool place(struct strace *s, struct strace_line *line)
 {
 	const uint64_t day_ns = 86400ull * 1000000000;
 
@@ -249,8 +250,11 @@ static void place(struct strace *s, struct strace_line *line)
 		s->day_ns += day_ns;
 	}
 	/* one program's file of several (-ff): what the others did in between is not in it */
-	line->time_ns += s->relative ? s->last_ns : s->day_ns;
+	if (__builtin_add_overflow(line->time_ns, s->relative ? s->last_ns : s->day_ns,
+				   &line->time_ns))
+		return false;
 	s->last_ns = line->time_ns;
+	return true;
 }
 
 /*
@@ -339,11 +343,12 @@ static int parse(struct log *log, void *state, char *text)
 	t = s->cut;
 	s->cut = NULL;
 	if (t && t->unfinished && !strchr("[0123456789", text[strspn(text, " ")]))
-		return go_on(log, s, t, text, 0);
+		return go_on(log, s, t, text, STRACE_NO_END);
 	wrong = strace_take_line(text, &line);
 	if (wrong)
 		return log_bad(log, "%s", wrong);
-	place(s, &line);
+	if (!place(s, &line))
+		return log_bad(log, "the times sum up to more than 584 years");
 	if (line.tid && !s->only_known)
 		rc = learn_first(log, s, &line);
 	if (rc == 0 && line.tid == 0)
@@ -369,7 +374,7 @@ static int parse(struct log *log, void *state, char *text)
 		s->cut = line.text[strace_noted(line.text)] ? t : NULL;
 		return unfinished(log, t, &line, n);
 	}
-	return finished(log, s, t, line.text, line.time_ns, 0);
+	return finished(log, s, t, line.text, line.time_ns, STRACE_NO_END);
 }
 
 /* Calls that were going on at the end of the log. */

@@ -143,8 +143,9 @@ const char *strace_parse(char *text, uint64_t begin_ns, struct strace_call *call
 		const char *number = last + 1;
 
 		/* it can be "<unavailable>" */
-		if (log_seconds(&number, &duration_ns) && *number == '>')
-			call->end_ns = begin_ns + duration_ns;
+		if (log_seconds(&number, &duration_ns) && *number == '>' &&
+		    __builtin_add_overflow(begin_ns, duration_ns, &call->end_ns))
+			return "it lasts longer than any clock counts";
 		last[-1] = '\0';
 	}
 	take_ret(call, rest);

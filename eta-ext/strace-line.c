@@ -15,7 +15,9 @@ static bool take_time(char **text, struct strace_line *line)
 		at++;
 	if (n == 3) {
 		line->time_of_day = true;
-		if (parts[0] >= 24000000000000 || parts[1] >= 60000000000000)
+		/* a second may be a leap second */
+		if (parts[0] >= 24000000000000 || parts[1] >= 60000000000000 ||
+		    parts[2] >= 61000000000)
 			return false;
 		line->time_ns = parts[0] * 3600 + parts[1] * 60 + parts[2];
 	} else if (n == 1) {

@@ -28,6 +28,7 @@ size_t strace_noted(const char *text);
 size_t strace_interrupted(const char *text);
 
 enum { STRACE_ARGUMENTS = 8 };
+#define STRACE_NO_END UINT64_MAX
 
 /* "name(argument, ...) = returned ERROR (words) <seconds>" */
 struct strace_call {
@@ -38,7 +39,7 @@ struct strace_call {
 	int64_t ret;
 	bool has_ret;
 	const char *ret_text; /* what stands behind "= " */
-	uint64_t end_ns;      /* 0: not told; as given where no duration is */
+	uint64_t end_ns;      /* STRACE_NO_END: not told; as given where no duration is */
 };
 
 /*

@@ -227,6 +227,13 @@ def iotracer():
         "1200 B W 640 4096 6 E 70 77 app 5 2", "2000 B W 648 0 6 L 0 0 swapper/0 0 0",
         "2100 B W 0 0 6 L 0 0 swapper/0 0 0", "2200 B R 648 0 6 L 0 0 swapper/0 0 0"),
         block={"begun": 3, "completed": 2, "bytes": 8192}, orphan=1)
+    # a number that cannot be one stays one that can be counted on, and any other is at least one
+    check("IOTracer, losses", iotracer_rows("1000 F W 0 10 4 E 70 77 app 5 2") +
+          "Possibly lost 5 samples\nLost ? events\n", lost=6, **{"without I/O": 2})
+    got = run("sci-import", write("x.log", iotracer_rows("1000 F W 0 10 4 E 70 77 app 5 2") +
+                                  f"Possibly lost {10**30} samples\nPossibly lost 5 samples\n"), "-o", archive)
+    lost = int(re.search(r"(\d+) lost", got.stdout)[1])
+    equal("IOTracer, a damaged number of losses", lost > 10**15, True)
     refused("IOTracer's copy, -s r", "activate vfs probes\n1000\tV\tW\t0\t1\t1\tE\t1\t1\ta\t5\t2\n"
             "['1000\\tV\\tW']\n", "x.log:3: .*-s d")
 
@@ -299,8 +306,8 @@ def ftrace():
   8,0    1        4     0.000500000   697  A   W 223490 + 8 <- (8,1) 223427
   8,0    1        5     0.000600000   697  D   N 36 (12 00 00 ..) [smartd]
   8,0    1        6     0.000700000     0  C   N (12 00 00 ..) [0]
-Skips: 2 forward (17 -   0.3%)
-""", source="blkparse", lost=2, block={"begun": 2, "completed": 2, "bytes": 4096})
+Skips: 2 forward (1,017 -   0.3%)
+""", source="blkparse", lost=1017, block={"begun": 2, "completed": 2, "bytes": 4096})
 
 
 def blktrace():
@@ -417,6 +424,23 @@ def strace():
         'writev(3, [{"a", 100}], 1) = 100 <0.0001>'))), expected=[
             ("tid 7", "vfs:sys_writev", 100000, 123, None), ("tid 7", "vfs:sys_writev", 100000, None, None),
             ("tid 7", "vfs:sys_readv", 100000, None, None), ("tid 7", "vfs:sys_writev", 100000, None, None)])
+    # its first line may be longer than what is looked at to tell the format
+    check("strace, a long environment", f'7 {at.format(0)}execve("/bin/app", ["app"], ["X={"y" * 5000}"]) = 0 <0.0001>\n'
+          f'7 {at.format(1000)}read(3, "", 10) = 0 <0.0001>\n', source="strace",
+          expected=[("app tid 7", "vfs:sys_read", 100000, 10, None)], **{"without I/O": 1})
+    # a call that takes no time at the first moment of all does tell its end
+    got = check("strace -r, at once", "0.000000 read(3, \"\", 10) = 0 <0.000000>\n",
+                expected=[("tid 1", "vfs:sys_read", 0, 10, None)])
+    equal("strace -r, at once: note", got.stderr, "")
+    call = "read(3, \"\", 10) = 0 <{}>\n"
+    years = "18446744071.000000"
+    refused("strace -r, beyond time", f"0.0 {call.format(0.1)}" + f"{years} {call.format(0.1)}" * 2,
+            "x.log:3: .*584 years")
+    refused("strace, a long call", at.format(0) + call.format(years), "x.log:1: it lasts longer")
+    refused("strace, no time of day", f"7 12:00:00.0 {call.format(0.1)}7 12:00:{years} {call.format(0.1)}",
+            "x.log:2: no time before")
+    refused("strace, a hole", at.format(0) + call.format(0.1) + "\0" * 9 + at.format(1) + call.format(0.1),
+            "x.log:2: a zero byte")
     # a 32-bit program's names; raw flags (-X raw) and hexadecimal strings (-xx)
     check("strace, 32 bit", "".join(f"7 {at.format(i * 1000)}{line}\n" for i, line in enumerate((
         "[ Process PID=7 runs in 32 bit mode. ]",
