@@ -8,8 +8,6 @@ int log_blktrace(struct log *log, const struct blk_action *a)
 {
 	struct log_block block = {
 		.time_ns = a->time_ns,
-		.sector = a->sector,
-		.sectors = a->sectors,
 		.mode = a->mode,
 	};
 	char name[32];
@@ -18,7 +16,7 @@ int log_blktrace(struct log *log, const struct blk_action *a)
 	/* G, I, P, U, M, ...: on the way from the queue to the device, or of no request */
 	if (a->action != 'Q' && a->action != 'D' && a->action != 'C')
 		return log_pass(log);
-	if (a->sector > INT64_MAX / 512)
+	if (!log_block_at(&block, a->sector, (uint64_t)a->sectors * 512))
 		return log_bad(log, "sector %llu is beyond any device",
 			       (unsigned long long)a->sector);
 	snprintf(name, sizeof(name), "%u:%u", a->major, a->minor);

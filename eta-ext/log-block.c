@@ -12,13 +12,24 @@
  */
 enum { REQUESTS_MAX = 4096, REQUESTS_GO = REQUESTS_MAX / 4 };
 
+#define NEVER UINT64_MAX /* many a log begins at 0 */
+
 struct log_request {
 	struct log_block block;
-	uint64_t issue_ns; /* 0: not issued */
+	uint64_t issue_ns; /* NEVER: not issued */
 	uint32_t done;	   /* sectors that are complete */
 };
 
-/* REQUEST is over: complete at END_NS, or 0: never seen to be. */
+bool log_block_at(struct log_block *block, uint64_t sector, uint64_t bytes)
+{
+	if (sector > INT64_MAX / 512 || bytes / 512 > UINT32_MAX)
+		return false;
+	block->sector = sector;
+	block->sectors = (uint32_t)(bytes / 512);
+	return true;
+}
+
+/* REQUEST is over: complete at END_NS, or NEVER seen to be. */
 static int give(struct log *log, const struct log_request *request, uint64_t end_ns,
 		bool transferred)
 {
@@ -33,7 +44,7 @@ static int give(struct log *log, const struct log_request *request, uint64_t end
 		.size = bytes,
 		.offset = (int64_t)(block->sector * 512),
 		.inode = block->inode,
-		.end_ns = end_ns,
+		.end_ns = end_ns == NEVER ? 0 : end_ns,
 		.match = log->next_match++,
 	};
 	int rc;
@@ -42,7 +53,7 @@ static int give(struct log *log, const struct log_request *request, uint64_t end
 		event.has |= ETA_HAS_OFFSET;
 	if (block->inode)
 		event.has |= ETA_HAS_FILE;
-	if (end_ns)
+	if (end_ns != NEVER)
 		event.has |= ETA_HAS_END;
 	rc = log_event(log, block->location, &event);
 	event = (struct eta_event){
@@ -53,13 +64,13 @@ static int give(struct log *log, const struct log_request *request, uint64_t end
 		.handle = block->device.handle,
 		.match = event.match,
 	};
-	if (rc == 0 && request->issue_ns)
+	if (rc == 0 && request->issue_ns != NEVER)
 		rc = log_event(log, block->location, &event);
 	event.time_ns = end_ns;
 	event.kind = ETA_IO_COMPLETE;
 	event.has |= ETA_HAS_SIZE;
 	event.size = transferred ? bytes : 0;
-	if (rc == 0 && end_ns)
+	if (rc == 0 && end_ns != NEVER)
 		rc = log_event(log, block->device.location, &event);
 	return rc;
 }
@@ -83,12 +94,13 @@ int log_block_queue(struct log *log, const struct log_block *block)
 	}
 	if (log->n_requests == REQUESTS_MAX) {
 		for (uint32_t i = 0; rc == 0 && i < REQUESTS_GO; i++)
-			rc = give(log, &log->requests[i], 0, false);
+			rc = give(log, &log->requests[i], NEVER, false);
 		log->n_requests -= REQUESTS_GO;
 		memmove(log->requests, log->requests + REQUESTS_GO,
 			log->n_requests * sizeof(*log->requests));
 	}
-	log->requests[log->n_requests++] = (struct log_request){ .block = *block };
+	log->requests[log->n_requests++] =
+		(struct log_request){ .block = *block, .issue_ns = NEVER };
 	return rc;
 }
 
@@ -117,7 +129,7 @@ int log_block_issue(struct log *log, const struct log_block *range)
 	for (uint32_t i = 0; i < log->n_requests; i++) {
 		struct log_request *request = &log->requests[i];
 
-		if (request->issue_ns || !overlap(&request->block, range))
+		if (request->issue_ns != NEVER || !overlap(&request->block, range))
 			continue;
 		request->issue_ns = range->time_ns;
 		n++;
@@ -191,9 +203,9 @@ int log_block_complete_end(struct log *log, const struct log_block *end, bool tr
 
 int log_block_pass(struct log *log, const struct log_block *block)
 {
-	const struct log_request request = { .block = *block };
+	const struct log_request request = { .block = *block, .issue_ns = NEVER };
 
-	return give(log, &request, 0, false);
+	return give(log, &request, NEVER, false);
 }
 
 int log_block_end(struct log *log)
@@ -201,7 +213,7 @@ int log_block_end(struct log *log)
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < log->n_requests; i++)
-		rc = give(log, &log->requests[i], 0, false);
+		rc = give(log, &log->requests[i], NEVER, false);
 	log->n_requests = 0;
 	return rc;
 }

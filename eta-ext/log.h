@@ -248,6 +248,11 @@ struct log_block {
 	uint8_t mode;	/* enum eta_io_mode */
 };
 
+/*
+ * BYTES (whole sectors of them) from SECTOR on; false: a number that no device has. To be reported
+ * by whoever parses it.
+ */
+bool log_block_at(struct log_block *block, uint64_t sector, uint64_t bytes);
 /* REQUEST is queued. It is kept until it completes. */
 int log_block_queue(struct log *log, const struct log_block *request);
 /*

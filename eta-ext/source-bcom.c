@@ -68,10 +68,13 @@ static int parse(struct log *log, void *state, char *line)
 		return log_bad(log, "not the seven fields TIME;R|W;ADDRESS;SIZE;VFS|BLK;COMM;PID");
 	if (!log_time(f.time, &time_ns))
 		return log_bad(log, "\"%.40s\" is no time in seconds", f.time);
-	if (!log_u64(f.address, &address) || address > INT64_MAX / 512)
+	if (!log_u64(f.address, &address) || address > INT64_MAX)
 		return log_bad(log, "\"%.40s\" is no address", f.address);
 	if (!log_u64(f.size, &call.size))
 		return log_bad(log, "\"%.40s\" is no size", f.size);
+	if (*f.level == 'B' && !log_block_at(&block, address, call.size))
+		return log_bad(log, "sector %.40s, %.40s bytes: beyond any device", f.address,
+			       f.size);
 	if (!log_u32(f.pid, &pid) || pid == 0)
 		return log_bad(log, "\"%.40s\" is no process id", f.pid);
 	write = *f.mode == 'W';
@@ -82,8 +85,6 @@ static int parse(struct log *log, void *state, char *line)
 	if (*f.level == 'B') {
 		/* addresses in sectors of 512 bytes; no completions */
 		block.time_ns = time_ns;
-		block.sector = address;
-		block.sectors = (uint32_t)(call.size / 512);
 		block.location = location;
 		block.mode = write ? ETA_IO_WRITE : ETA_IO_READ;
 		rc = log_device(log, 0, "block device", &block.device);

@@ -1,10 +1,11 @@
 /* Source: blktrace's binary files, one per CPU or merged by blkparse -d. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "log-blktrace.h"
 
@@ -189,14 +190,20 @@ static int give(struct log *log, const struct blk_record *r)
 
 /* What one CPU wrote. Its records are nearly in order; those of several are merged by time. */
 struct cpu_file {
+	uint32_t cpu;
 	FILE *file;
 	bool ended;
 	struct blk_record record;
 	char *payload;
 };
 
+struct cpu_files {
+	struct cpu_file *of;
+	uint32_t n;
+};
+
 /* The next record of F; sets ENDED behind the last one. */
-static int advance(struct log *log, struct cpu_file *f, uint32_t cpu)
+static int advance(struct log *log, struct cpu_file *f)
 {
 	union {
 		struct blk_record one;
@@ -217,7 +224,7 @@ static int advance(struct log *log, struct cpu_file *f, uint32_t cpu)
 			return log_bad(
 				log,
 				"no record at byte %ld of CPU %u, nothing behind it can be found",
-				at, cpu);
+				at, f->cpu);
 	}
 	if (whole > n && n == sizeof(raw.one))
 		n += fread((char *)&raw + n, 1, whole - n, f->file);
@@ -226,78 +233,160 @@ static int advance(struct log *log, struct cpu_file *f, uint32_t cpu)
 		swap(&f->record);
 	if (whole == 0 || n < whole ||
 	    fread(f->payload, 1, f->record.payload_bytes, f->file) < f->record.payload_bytes)
-		return log_bad(log, "truncated record at byte %ld of CPU %u", at, cpu);
+		return log_bad(log, "truncated record at byte %ld of CPU %u", at, f->cpu);
 	f->ended = false;
 	return 0;
 }
 
-/*
- * X.blktrace.0 stands for the files of all CPUs beside it, since a request may complete on another
- * CPU. N: how many there are.
- */
-static int open_files(struct log *log, struct cpu_file **out, uint32_t *n)
+/* FILE, which CPU wrote, with its first record. It belongs to FILES in any case. */
+static int add_file(struct log *log, struct cpu_files *files, uint32_t cpu, FILE *file)
 {
-	const char *path = log->trace->path, *dot = strrchr(path, '.');
-	bool family = dot && dot - path >= 9 && strncmp(dot - 9, ".blktrace", 9) == 0;
-	char other[PATH_MAX];
-	uint32_t cpu = 0;
-	int rc = 0;
+	struct cpu_file *of = reallocarray(files->of, files->n + 1, sizeof(*of));
+	char *payload = malloc(PAYLOAD_MAX);
 
-	*n = 0;
-	if (family && log_u32(dot + 1, &cpu) && cpu > 0) {
-		snprintf(other, sizeof(other), "%.*s.0", (int)(dot - path), path);
-		if (access(other, R_OK) == 0) {
-			eta_error(
-				"%s: is one of several CPUs' files: name %s, which stands for all",
-				path, other);
-			return -EINVAL;
-		}
-		family = false;
+	if (of)
+		files->of = of;
+	if (!of || !payload) {
+		eta_error("%s: not enough memory to read it", log->trace->path);
+		free(payload);
+		if (file != log->file)
+			fclose(file);
+		return -ENOMEM;
 	}
-	for (;; ++*n) {
-		struct cpu_file *files = reallocarray(*out, *n + 1, sizeof(*files));
-
-		if (!files)
-			break;
-		*out = files;
-		files[*n] = (struct cpu_file){ .file = log->file };
-		if (*n > 0) {
-			snprintf(other, sizeof(other), "%.*s.%u", (int)(dot - path), path, *n);
-			files[*n].file = family ? fopen(other, "re") : NULL;
-			if (!files[*n].file)
-				return rc;
-		}
-		files[*n].payload = malloc(PAYLOAD_MAX);
-		if (files[*n].payload)
-			rc = advance(log, &files[*n], *n);
-		if (rc || !files[*n].payload) {
-			++*n;
-			if (rc)
-				return rc;
-			break;
-		}
-	}
-	eta_error("%s: not enough memory to read it", path);
-	return -ENOMEM;
+	of[files->n] = (struct cpu_file){ .cpu = cpu, .file = file, .payload = payload };
+	return advance(log, &of[files->n++]);
 }
 
-static int read_all(struct log *log, struct cpu_file *files, uint32_t n)
+static void close_files(const struct log *log, struct cpu_files *files)
+{
+	for (uint32_t i = 0; i < files->n; i++) {
+		free(files->of[i].payload);
+		if (files->of[i].file != log->file)
+			fclose(files->of[i].file);
+	}
+	free(files->of);
+}
+
+/* TEXT as such a file's name ends with it: "0", "12". */
+static bool cpu_number(const char *text, uint32_t *cpu)
+{
+	return (text[0] != '0' || text[1] == '\0') && log_u32(text, cpu);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * The CPUs that have a file of the name of PATH up to DOT, ascending: those that were offline have
+ * none. *OUT is the caller's to free.
+ */
+static int find_cpus(const char *path, const char *dot, uint32_t **out, uint32_t *n)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t same = (size_t)(dot + 1 - name);
+	char folder[PATH_MAX];
+	const struct dirent *entry;
+	DIR *dir;
+	int rc = 0;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
+		 slash ? path : ".");
+	dir = opendir(folder);
+	if (!dir) {
+		rc = -errno;
+		eta_error("%s: cannot look for the other CPUs' files: %s", folder, strerror(-rc));
+		return rc;
+	}
+	while ((entry = readdir(dir))) {
+		uint32_t cpu, *cpus;
+
+		if (strncmp(entry->d_name, name, same) != 0 ||
+		    !cpu_number(entry->d_name + same, &cpu))
+			continue;
+		cpus = reallocarray(*out, *n + 1, sizeof(*cpus));
+		if (!cpus) {
+			eta_error("%s: not enough memory to read it", path);
+			rc = -ENOMEM;
+			break;
+		}
+		*out = cpus;
+		cpus[(*n)++] = cpu;
+	}
+	closedir(dir);
+	if (rc == 0 && *n)
+		qsort(*out, *n, sizeof(**out), ascending);
+	return rc;
+}
+
+/* The file of CPU that is OTHER, beside that of OWN at hand. */
+static int open_other(struct log *log, struct cpu_files *files, uint32_t cpu, uint32_t own,
+		      const char *other)
+{
+	const char *path = log->trace->path;
+	FILE *file = fopen(other, "re");
+	struct stat st;
+	int rc = 0;
+
+	if (!file) {
+		rc = -errno;
+		eta_error("%s: cannot open: %s (%s is of the same trace)", other, strerror(-rc),
+			  path);
+		return rc;
+	}
+	/* a CPU that saw no request has an empty file, which cannot stand for others */
+	if (cpu < own && fstat(fileno(file), &st) == 0 && st.st_size > 0) {
+		eta_error("%s: is one of several CPUs' files: name %s, which stands for all", path,
+			  other);
+		fclose(file);
+		return -EINVAL;
+	}
+	return add_file(log, files, cpu, file);
+}
+
+/*
+ * The first of X.blktrace.0, .1, ... that is not empty stands for the files of all CPUs, since a
+ * request may complete on another CPU.
+ */
+static int open_files(struct log *log, struct cpu_files *files)
+{
+	const char *path = log->trace->path, *dot = strrchr(path, '.');
+	uint32_t *cpus = NULL, n = 0, own;
+	char other[PATH_MAX];
+	int rc;
+
+	if (!dot || dot - path < 9 || strncmp(dot - 9, ".blktrace", 9) != 0 ||
+	    !cpu_number(dot + 1, &own))
+		return add_file(log, files, 0, log->file);
+	rc = find_cpus(path, dot, &cpus, &n);
+	for (uint32_t i = 0; rc == 0 && i < n; i++) {
+		snprintf(other, sizeof(other), "%.*s.%u", (int)(dot - path), path, cpus[i]);
+		rc = cpus[i] == own ? add_file(log, files, own, log->file)
+				    : open_other(log, files, cpus[i], own, other);
+	}
+	free(cpus);
+	return rc;
+}
+
+static int read_all(struct log *log, struct cpu_files *files)
 {
 	for (;;) {
 		struct cpu_file *first = NULL;
 		const struct blk_record *r;
 		int rc;
 
-		for (uint32_t i = 0; i < n; i++)
-			if (!files[i].ended &&
-			    (!first || files[i].record.time_ns < first->record.time_ns))
-				first = &files[i];
+		for (struct cpu_file *f = files->of; f < files->of + files->n; f++)
+			if (!f->ended && (!first || f->record.time_ns < first->record.time_ns))
+				first = f;
 		if (!first)
 			return 0;
 		r = &first->record;
 		rc = (r->action >> 16) & NOTIFY ? notify(log, r, first->payload) : give(log, r);
 		if (rc == 0)
-			rc = advance(log, first, (uint32_t)(first - files));
+			rc = advance(log, first);
 		if (rc)
 			return rc;
 	}
@@ -305,22 +394,16 @@ static int read_all(struct log *log, struct cpu_file *files, uint32_t n)
 
 static int blktrace_open(struct eta_trace *trace)
 {
-	struct cpu_file *files = NULL;
-	uint32_t n = 0;
+	struct cpu_files files = { 0 };
 	struct log *log;
 	int rc = log_open(trace, &log);
 
 	if (rc)
 		return rc;
-	rc = open_files(log, &files, &n);
+	rc = open_files(log, &files);
 	if (rc == 0)
-		rc = read_all(log, files, n);
-	for (uint32_t i = 0; i < n; i++) {
-		free(files[i].payload);
-		if (i > 0)
-			fclose(files[i].file);
-	}
-	free(files);
+		rc = read_all(log, &files);
+	close_files(log, &files);
 	return log_end(log, rc, "CLOCK_MONOTONIC");
 }
 

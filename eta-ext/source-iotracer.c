@@ -107,8 +107,6 @@ static const char *take_probe(struct row *row, const char *level, const char *op
 			    /* submit_bio_noacct, called with the same bio */
 			    : *probe == '7' || *probe == 'E' ? NOTHING
 							     : REQUEST;
-		if (!row->has_address || row->address > INT64_MAX / 512 || !row->has_size)
-			return "no address and size";
 	} else {
 		row->what = CALL;
 		take_region(row, *level, *probe, copy);
@@ -239,13 +237,14 @@ static int give_request(struct log *log, const struct row *row)
 {
 	struct log_block block = {
 		.time_ns = row->time_ns,
-		.sector = row->address,
-		.sectors = (uint32_t)(row->size / 512),
 		.inode = row->inode,
 		.mode = row->write ? ETA_IO_WRITE : ETA_IO_READ,
 	};
-	int rc = log_device(log, 0, "block device", &block.device);
+	int rc;
 
+	if (!row->has_address || !row->has_size || !log_block_at(&block, row->address, row->size))
+		return log_bad(log, "no address and size that a request can have");
+	rc = log_device(log, 0, "block device", &block.device);
 	if (rc)
 		return rc;
 	if (row->what == COMPLETION) {
@@ -350,9 +349,11 @@ static const char *parse_bpftrace(char *line, struct row *row)
 	row->comm = f[COMM];
 	if (*f[LEVEL] == 'B') {
 		row->what = strcmp(f[FUNCTION], "bio_endio") == 0 ? COMPLETION : REQUEST;
-		if (row->what == COMPLETION) /* bytes of the last page that are done */
+		if (row->what == COMPLETION) { /* bytes of the last page that are done */
 			row->size = 0;
-		return row->address > INT64_MAX / 512 ? "no address" : NULL;
+			row->has_size = true;
+		}
+		return NULL;
 	}
 	row->what = CALL;
 	level = strstr(f[FUNCTION], "generic_")	       ? "pagecache"

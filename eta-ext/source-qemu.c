@@ -113,11 +113,10 @@ static int begin(struct log *log, const struct record *r, enum eta_io_mode mode)
 	struct log_block block = { .time_ns = r->time_ns, .mode = mode };
 	int rc;
 
-	if (!values(r->arguments, names, v, 4) || v[3] > UINT32_MAX || v[2] > INT64_MAX / 512)
+	if (!values(r->arguments, names, v, 4) || v[3] > UINT32_MAX ||
+	    !log_block_at(&block, v[2], v[3] * 512))
 		return log_bad(log, "%s without req, sector and nsectors", r->event);
 	block.key = v[1];
-	block.sector = v[2];
-	block.sectors = (uint32_t)v[3];
 	block.location = thread_of(log, r);
 	rc = block.location == ETA_NONE ? -ENOMEM : device_of(log, v[0], &block.device);
 	return rc ? rc : log_block_queue(log, &block);

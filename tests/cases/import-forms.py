@@ -234,6 +234,12 @@ def iotracer():
                                   f"Possibly lost {10**30} samples\nPossibly lost 5 samples\n"), "-o", archive)
     lost = int(re.search(r"(\d+) lost", got.stdout)[1])
     equal("IOTracer, a damaged number of losses", lost > 10**15, True)
+    # more than a request can have: not cut to what fits
+    big = 512 << 32
+    refused("IOTracer, a large request", iotracer_rows(f"1000 B W 640 {big} 6 E 70 77 app 5 2"), "x.log:1: no address")
+    refused("IOTracer, a far one", iotracer_rows(f"1000 B W {1 << 62} 512 6 E 70 77 app 5 2"), "x.log:1: no address")
+    refused("bpftrace, no size", f"1000,W,640,{(1 << 64) - 1},BLK,submit_bio,app,77,5\n", "x.log:1: no address")
+    refused("b-com, a large request", f"0.001;W;640;{big};BLK;app;77\n", "x.log:1: .*beyond any device")
     refused("IOTracer's copy, -s r", "activate vfs probes\n1000\tV\tW\t0\t1\t1\tE\t1\t1\ta\t5\t2\n"
             "['1000\\tV\\tW']\n", "x.log:3: .*-s d")
 
@@ -308,6 +314,11 @@ def ftrace():
   8,0    1        6     0.000700000     0  C   N (12 00 00 ..) [0]
 Skips: 2 forward (1,017 -   0.3%)
 """, source="blkparse", lost=1017, block={"begun": 2, "completed": 2, "bytes": 4096})
+    # from the first moment on, and all in one
+    check("blkparse, at once", "  8,0    1        1     0.000000000   697  D   W 8 + 8 [a]\n"
+          "  8,0    1        2     0.000000000     0  C   W 8 + 8 [0]\n",
+          source="blkparse", block={"begun": 1, "completed": 1, "bytes": 4096})
+    equal("blkparse, at once: issued", run("otf2-print", archive).stdout.count("\nIO_OPERATION_ISSUED"), 1)
 
 
 def blktrace():

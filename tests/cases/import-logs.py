@@ -50,6 +50,12 @@ def load(*logs):
     return unified.read(archive), counts, printed.stdout
 
 
+def refused(what, log, message):
+    got = run("sci-import", log, "-o", archive)
+    if got.returncode != 1 or message not in got.stderr or got.stderr.count("\n") != 1:
+        fail(f"{what}: status {got.returncode}: {got.stderr}")
+
+
 def lines_of(log):
     with open(log, errors="replace") as file:
         return [line for line in file if line.strip()]
@@ -215,9 +221,18 @@ def block(folder):
         with open(os.path.join(scratch.name, f"two.blktrace.{i}"), "wb") as file:
             file.write(half)
     check_block(os.path.join(scratch.name, "two.blktrace.0"), actions, records)
-    got = run("sci-import", os.path.join(scratch.name, "two.blktrace.1"), "-o", archive)
-    if got.returncode != 1 or "two.blktrace.0" not in got.stderr:
-        fail(f"one CPU's file alone: {got.stderr}")
+    two = os.path.join(scratch.name, "two.blktrace.")
+    refused("one CPU's file alone", two + "1", "two.blktrace.0, which stands for all")
+    # CPU 1 was offline; then CPU 0 saw nothing
+    os.rename(two + "1", two + "2")
+    check_block(two + "0", actions, records)
+    os.rename(two + "0", two + "1")
+    open(two + "0", "wb").close()
+    check_block(two + "1", actions, records)
+    refused("the second of two", two + "2", "two.blktrace.1, which stands for all")
+    # one that cannot be opened is said, and not left out
+    os.symlink(two + "3", two + "3")
+    refused("a file that cannot be opened", two + "1", "two.blktrace.3: cannot open: ")
 
 
 def qemu(folder):
