@@ -4,13 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* More than any program has; a damaged log must not make us copy tables without end. */
+/*
+ * More than programs have open. A log of many forks that does not tell of their ends must not make
+ * us copy tables without end.
+ */
 enum { DESCRIPTORS_MAX = 1 << 20 };
 
 struct descriptor {
@@ -33,7 +37,8 @@ struct task {
 struct log_files {
 	struct task *tasks;
 	uint32_t n_descriptors;
-	int64_t *sizes; /* by file, ETA_OFFSET_NONE: unknown */
+	struct log_open_file *unplaced; /* the last one that found no place; NULL: all did */
+	int64_t *sizes;			/* by file, ETA_OFFSET_NONE: unknown */
 	uint32_t n_sizes;
 };
 
@@ -115,6 +120,20 @@ static struct descriptor *find(const struct task *task, int fd)
 	return d;
 }
 
+/* Who gave OPEN may look at it until the next one finds no place. */
+static void leave_unplaced(struct log *log, struct log_open_file *open)
+{
+	struct log_files *files = log->files;
+
+	if (files->unplaced)
+		drop_open(files->unplaced);
+	else
+		eta_warn("%s:%" PRIu64 ": more than %d descriptors are open: which files others "
+			 "stand for is not followed",
+			 log->trace->path, log->line, DESCRIPTORS_MAX);
+	files->unplaced = open;
+}
+
 /* FD of TABLE stands for OPEN, which it shares, from now on. */
 static int put(struct log *log, struct table *table, int fd, struct log_open_file *open)
 {
@@ -129,7 +148,7 @@ static int put(struct log *log, struct table *table, int fd, struct log_open_fil
 		return 0;
 	}
 	if (files->n_descriptors >= DESCRIPTORS_MAX) {
-		drop_open(open);
+		leave_unplaced(log, open);
 		return 0;
 	}
 	d = calloc(1, sizeof(*d));
@@ -152,19 +171,21 @@ struct log_open_file *log_fd_set_file(struct log *log, uint32_t tid, int fd, uin
 {
 	struct task *task = task_of(log, tid, NULL);
 	struct log_open_file *open = task ? calloc(1, sizeof(*open)) : NULL;
-	struct descriptor *d = NULL;
+	bool placed;
 
-	if (!open)
+	if (!open) {
+		if (task)
+			no_memory(log);
 		return NULL;
+	}
 	open->users = 1; /* ours, until it has its place */
 	open->flags = flags;
 	open->at = at;
 	open->file = file;
 	open->handle = file == ETA_NONE ? ETA_NONE : log_handle(log, file, flags);
-	if (open->handle != ETA_NONE && put(log, task->table, fd, open) == 0)
-		d = find(task, fd);
+	placed = open->handle != ETA_NONE && put(log, task->table, fd, open) == 0;
 	drop_open(open);
-	return d ? d->open : NULL;
+	return placed ? open : NULL;
 }
 
 struct log_open_file *log_fd_set(struct log *log, uint32_t tid, int fd, const char *path,
@@ -313,6 +334,8 @@ void log_files_free(struct log *log)
 		HASH_DEL(files->tasks, task);
 		free(task);
 	}
+	if (files->unplaced)
+		drop_open(files->unplaced);
 	free(files->sizes);
 	free(files);
 	log->files = NULL;

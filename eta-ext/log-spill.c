@@ -33,8 +33,9 @@ enum {
  * of one, in whatever order a log tells of calls that follow each other. Kept in `has` while the
  * event is here.
  */
-#define RANK_SHIFT 12
+#define RANK_SHIFT 14
 #define RANK_MASK (3u << RANK_SHIFT)
+_Static_assert((RANK_MASK & (2 * ETA_EVENT_LOWER - 1)) == 0, "the last flag is below");
 enum rank { RANK_END, RANK_POINT, RANK_BEGIN };
 
 struct log_chunk_head {
@@ -151,6 +152,27 @@ static int write_at(const struct log *log, const void *data, size_t bytes, uint6
 			continue;
 		if (n <= 0)
 			return write_failed(log);
+		at += n;
+		bytes -= (size_t)n;
+		offset += (size_t)n;
+	}
+	return 0;
+}
+
+static int read_at(const struct log *log, void *data, size_t bytes, uint64_t offset)
+{
+	char *at = data;
+
+	while (bytes > 0) {
+		ssize_t n = pread(log->spill, at, bytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			eta_error("%s: cannot read its events back from the temporary file: %s",
+				  log->trace->path, n < 0 ? strerror(errno) : "it is shorter");
+			return -EIO;
+		}
 		at += n;
 		bytes -= (size_t)n;
 		offset += (size_t)n;
@@ -329,13 +351,10 @@ int log_lanes_end(struct log *log)
 			first_ns = lane->events[0].time_ns;
 		for (uint32_t r = 0; rc == 0 && r < lane->n_runs; r++) {
 			struct eta_event event;
-			ssize_t n =
-				pread(log->spill, &event, sizeof(event),
-				      (off_t)(lane->runs[r].first + sizeof(struct log_chunk_head)));
 
-			if (n != sizeof(event))
-				rc = write_failed(log);
-			else if (event.time_ns < first_ns)
+			rc = read_at(log, &event, sizeof(event),
+				     lane->runs[r].first + sizeof(struct log_chunk_head));
+			if (rc == 0 && event.time_ns < first_ns)
 				first_ns = event.time_ns;
 		}
 		defs->locations[i].events = lane->total;
@@ -376,27 +395,6 @@ struct log_cursor {
 	struct eta_event *buffers;
 	struct eta_event batch[BATCH];
 };
-
-static int read_at(const struct log *log, void *data, size_t bytes, uint64_t offset)
-{
-	char *at = data;
-
-	while (bytes > 0) {
-		ssize_t n = pread(log->spill, at, bytes, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			eta_error("%s: cannot read its events back from the temporary file: %s",
-				  log->trace->path, n < 0 ? strerror(errno) : "it is shorter");
-			return -EIO;
-		}
-		at += n;
-		bytes -= (size_t)n;
-		offset += (size_t)n;
-	}
-	return 0;
-}
 
 /* The next events of R into its buffer; none: r->n stays at r->at. */
 static int refill(const struct log_cursor *c, struct reader *r)

@@ -146,6 +146,19 @@ bool log_date(const char *text, uint64_t *ns)
 	return *text == '\0' || strcmp(text, "Z") == 0;
 }
 
+int log_error_number(const char *text, size_t n, const char *(*text_of)(int error))
+{
+	enum { ERRORS = 134 }; /* Linux has no higher ones */
+
+	for (int i = 1; i < ERRORS; i++) {
+		const char *known = text_of(i);
+
+		if (known && strlen(known) == n && strncmp(known, text, n) == 0)
+			return i;
+	}
+	return EIO;
+}
+
 bool log_probe_lines(const unsigned char *head, size_t head_bytes, unsigned lines,
 		     bool (*knows)(char *line))
 {

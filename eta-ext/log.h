@@ -120,6 +120,9 @@ bool log_seconds(const char **text, uint64_t *ns);
 bool log_time(const char *text, uint64_t *ns);
 /* The whole of TEXT is a date as of ISO 8601, in UTC: as ns since 1970. */
 bool log_date(const char *text, uint64_t *ns);
+/* The error of which TEXT_OF (strerrorname_np, strerrordesc_np) gives the N bytes at TEXT; else
+ * EIO. */
+int log_error_number(const char *text, size_t n, const char *(*text_of)(int error));
 /*
  * Does KNOWS say yes to one of the first lines in HEAD? For probes: gives it copies of up to LINES
  * whole lines that have anything in them.

@@ -29,9 +29,11 @@ static int block_event(struct ctf *ctf, const struct ctf_event *event, char acti
 		.action = action,
 		.failed = error != 0,
 		.comm = ctf_text(event->payload, "comm"),
-		.mode = flags & (RWBS_WRITE | RWBS_DISCARD) ? ETA_IO_WRITE
-			: flags & RWBS_READ		    ? ETA_IO_READ
-							    : ETA_IO_FLUSH,
+		/* a discard transfers nothing */
+		.mode = flags & RWBS_DISCARD ? ETA_IO_FLUSH
+			: flags & RWBS_WRITE ? ETA_IO_WRITE
+			: flags & RWBS_READ  ? ETA_IO_READ
+					     : ETA_IO_FLUSH,
 	};
 	struct ctf_task *task;
 	int rc = ctf_find_task(ctf, event, &task);

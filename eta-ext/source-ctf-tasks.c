@@ -58,6 +58,12 @@ const char *ctf_text(const bt_field *structure, const char *name)
 
 /* ---- threads ---- */
 
+static int no_memory(const struct ctf *ctf)
+{
+	eta_error("%s: not enough memory for its threads", ctf->log->trace->path);
+	return -ENOMEM;
+}
+
 struct ctf_task *ctf_task_of(struct ctf *ctf, int64_t tid)
 {
 	uint32_t key = (uint32_t)tid;
@@ -74,7 +80,7 @@ struct ctf_task *ctf_task_of(struct ctf *ctf, int64_t tid)
 			return task;
 		free(task);
 	}
-	eta_error("%s: not enough memory for its threads", ctf->log->trace->path);
+	no_memory(ctf);
 	return NULL;
 }
 
@@ -137,7 +143,7 @@ int ctf_sched_switch(struct ctf *ctf, const struct ctf_event *event)
 		uint32_t *running = reallocarray(ctf->running, n, sizeof(*running));
 
 		if (!running)
-			return -ENOMEM;
+			return no_memory(ctf);
 		memset(running + ctf->n_cpus, 0, (n - ctf->n_cpus) * sizeof(*running));
 		ctf->running = running;
 		ctf->n_cpus = n;

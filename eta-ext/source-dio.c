@@ -94,12 +94,15 @@ static enum eta_op_kind kind_of(const char *name)
 
 /* ---- files ---- */
 
-/* "DEV|INODE|...": the kernel's numbers. */
+/* "DEV|INODE|...": the kernel's numbers; of another TAG none. */
 static void tag_numbers(const char *tag, struct eta_file *file)
 {
-	unsigned dev, inode;
+	char text[64], *f[3];
+	uint64_t inode;
+	uint32_t dev;
 
-	if (sscanf(tag, "%u|%u|", &dev, &inode) != 2)
+	snprintf(text, sizeof(text), "%s", tag);
+	if (log_split(text, '|', f, 3) < 3 || !log_u32(f[0], &dev) || !log_u64(f[1], &inode))
 		return;
 	file->dev = dev;
 	file->inode = inode;
@@ -123,8 +126,10 @@ static uint32_t tagged_file(struct log *log, const char *tag, const char *path)
 		return index;
 	/* what was a number until now */
 	path = eta_trace_string(log->trace, path);
-	if (!path)
+	if (!path) {
+		eta_error("%s: not enough memory for a path", log->trace->path);
 		return ETA_NONE;
+	}
 	defs->files[index].path = path;
 	return index;
 }
@@ -229,13 +234,7 @@ static int64_t error_of(const json_t *event)
 {
 	const char *words = json_string_value(json_object_get(event, "error_message"));
 
-	for (int i = 1; words && i < 134; i++) {
-		const char *known = strerrordesc_np(i);
-
-		if (known && strcmp(known, words) == 0)
-			return -i;
-	}
-	return -EIO;
+	return -(words ? log_error_number(words, strlen(words), strerrordesc_np) : EIO);
 }
 
 /* Forks and ends of processes, and what goes through sockets: no I/O on files. */

@@ -86,18 +86,6 @@ static char *split_arguments(char *start, struct strace_call *call)
 	return NULL;
 }
 
-/* The number of an error by its name, 0: no such error. */
-static int error_number(const char *name, size_t n)
-{
-	for (int i = 1; i < 134; i++) {
-		const char *known = strerrorname_np(i);
-
-		if (known && strlen(known) == n && strncmp(known, name, n) == 0)
-			return i;
-	}
-	return 0;
-}
-
 static void take_ret(struct strace_call *call, const char *text)
 {
 	const char *name;
@@ -111,11 +99,8 @@ static void take_ret(struct strace_call *call, const char *text)
 						: strtoll(text, &end, 10);
 	call->has_ret = end != text && errno == 0;
 	name = end + strspn(end, " ");
-	if (call->ret == -1 && *name == 'E') {
-		int error = error_number(name, strcspn(name, " "));
-
-		call->ret = error ? -error : -EIO;
-	}
+	if (call->ret == -1 && *name == 'E')
+		call->ret = -log_error_number(name, strcspn(name, " "), strerrorname_np);
 }
 
 const char *strace_parse(char *text, uint64_t begin_ns, struct strace_call *call)

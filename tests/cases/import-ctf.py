@@ -259,6 +259,12 @@ equal("by switches", {tid: dict(t["calls"]) for tid, t in threads.items()},
 if not any("dd tid 21" == name for name in read["threads"]) or "errno" not in printed:
     fail("exec's name, or the error of a call")
 
+# LTTng's rwbs: write, discard, read, none of them
+modes = [(T + i, 0, "block_bio_queue", {**rq, "rwbs": rwbs, "tid": 7, "comm": "writer"}, A)
+         for i, rwbs in enumerate((1, 2, 4, 0))]
+printed = load(write("modes", modes, True))[2]
+equal("modes", re.findall(r"^IO_OPERATION_BEGIN .*Mode: (\w+)", printed, re.M), ["WRITE", "FLUSH", "READ", "FLUSH"])
+
 # nothing tells whose the events are: said, with the remedy
 nobody = write("nobody", switched[5:], False)
 got = subprocess.run(["sci-import", nobody, "-o", archive], text=True, capture_output=True, check=False)

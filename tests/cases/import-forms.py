@@ -270,6 +270,12 @@ def dio():
           '"comm":"a","args":{"file_descriptor":6},"file_tag":"1|9|9","fdata":{"file_path":"/d/two"}}]',
           source="dio", **{"without I/O": 1})
     equal("DIO: files", files(), {"/d/one", "/d/two"})
+    # inodes have 64 bits
+    check("DIO, a large inode", '[{"system_call_name":"fsync","call_timestamp":1000,"return_timestamp":1500,"pid":7,'
+          '"tid":7,"return_value":0,"comm":"a","args":{"file_descriptor":5},"file_tag":"265289729|4294967308|3"}]')
+    dump = os.path.join(os.environ["SCI_BUILD"], "tests", "programs", "dump-trace")
+    equal("DIO: a large inode", re.findall(r"^file .* dev=(\d+) inode=(\d+)", run(dump, archive).stdout, re.M),
+          [("265289729", "4294967308")])
     refused("DIO, no times", '[{"system_call_name":"read","pid":7,"tid":8}]', "read: no call_timestamp")
 
 
@@ -443,6 +449,15 @@ def strace():
     got = check("strace -r, at once", "0.000000 read(3, \"\", 10) = 0 <0.000000>\n",
                 expected=[("tid 1", "vfs:sys_read", 0, 10, None)])
     equal("strace -r, at once: note", got.stderr, "")
+    # so many forks that not all their descriptors can be followed: said, and the rest is read
+    lines = [f'openat(AT_FDCWD, "/a", O_RDONLY) = {3 + i} <0.0001>\n' for i in range(1024)]
+    lines += [f"fork() = {100 + i} <0.0001>\n" for i in range(1024)]
+    lines += ['openat(AT_FDCWD, "/b", O_RDONLY) = 2000 <0.0001>\n']
+    got = check("strace, descriptors", "".join(f"7 {at.format(i)}{line}" for i, line in enumerate(lines)),
+                **{"without I/O": 1024})
+    equal("strace, descriptors: warning", re.search("x.log:[0-9]+: more than 1048576 descriptors", got.stderr) is None,
+          False)
+    equal("strace, descriptors: files", files(), {"/a", "/b"})
     call = "read(3, \"\", 10) = 0 <{}>\n"
     years = "18446744071.000000"
     refused("strace -r, beyond time", f"0.0 {call.format(0.1)}" + f"{years} {call.format(0.1)}" * 2,
