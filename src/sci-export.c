@@ -135,7 +135,10 @@ static int export(const struct arguments *a, struct eta_trace *trace)
 	/* times are counted from the first event: viewers keep them as double */
 	rc = eta_trace_start(trace, &e.start_ns);
 	if (rc == 0)
+		rc = export_init(&e);
+	if (rc == 0)
 		rc = a->format->run(&e);
+	export_free(&e);
 	if (rc == -ECANCELED)
 		eta_error("%s: broken off", a->output ? a->output : "standard output");
 	rc = output_close(&output, rc);

@@ -7,7 +7,7 @@ import sys
 
 archive, chrome, paje, folded, table = sys.argv[1:6]
 dump = subprocess.run([sys.argv[6], archive], check=True, capture_output=True, text=True).stdout
-names, enters, leaves, requests, regions = {}, 0, 0, 0, collections.Counter()
+enters, leaves, requests = 0, 0, 0
 kinds = {}
 for line in dump.splitlines():
     words = line.split(" ")
@@ -17,9 +17,6 @@ for line in dump.splitlines():
         enters += words[2] == "ENTER"
         leaves += words[2] == "LEAVE"
         requests += words[2] == "BEGIN" and "block" in words
-        if words[2] == "ENTER":
-            rest = line.split(" ENTER ", 1)[1]
-            regions[rest] += 1
 assert enters == leaves > 0
 
 
@@ -32,7 +29,6 @@ def check(what, got, expected):
 with open(table, newline="") as file:
     rows = list(csv.DictReader(file))
 check("csv rows", len(rows), enters + requests)
-own = collections.defaultdict(int)
 total = 0
 for row in rows:
     if row["region"].startswith("block request"):
@@ -40,7 +36,6 @@ for row in rows:
     length = int(row["end_ns"]) - int(row["begin_ns"])
     assert length >= 0, row
     total += length if row["depth"] == "0" else 0
-first = min(int(row["begin_ns"]) for row in rows)
 
 # folded: the own times of all paths are the time of the outermost regions
 folded_total = 0

@@ -72,7 +72,8 @@ static void number_locations(struct chrome *c)
 		c->pids[l] = pid	     ? pid
 			     : p == ETA_NONE ? OWN_NUMBERS + defs->n_processes + l
 					     : OWN_NUMBERS + p;
-		c->tids[l] = tid ? tid : OWN_NUMBERS + l;
+		/* what a thread's lanes do goes on while it does something else */
+		c->tids[l] = tid && !location->lane ? tid : OWN_NUMBERS + l;
 	}
 }
 
@@ -151,11 +152,7 @@ static void put_leave(struct chrome *c, const struct eta_event *event)
 	ARG(r->has_ret, "\"ret\":%" PRId64, r->ret);
 	ARG(r->facts.has & ETA_HAS_WHO, "\"who\":%" PRIu64, r->facts.who);
 	ARG(r->truncated, "\"truncated\":%s", "true");
-	for (uint32_t f = 0; *r->path && f < c->e->defs->n_files; f++)
-		if (c->e->defs->files[f].path == r->path) {
-			ARG(true, "\"path\":%s", c->paths[f]);
-			break;
-		}
+	ARG(*r->path && r->file != ETA_NONE, "\"path\":%s", c->paths[r->file]);
 #undef ARG
 	fputs("}}", out);
 }
@@ -163,7 +160,6 @@ static void put_leave(struct chrome *c, const struct eta_event *event)
 /* A block request: begins where a thread queued it, ends on the device; an asynchronous event. */
 static void put_request(struct chrome *c, const struct eta_event *event)
 {
-	static const char *const modes[] = { "read", "write", "flush" };
 	uint32_t device = event->handle == ETA_NONE ? ETA_NONE : c->devices[event->handle];
 
 	begin(c, event->kind == ETA_IO_BEGIN ? 'b' : 'e', device == ETA_NONE ? c->location : device,
@@ -174,7 +170,7 @@ static void put_request(struct chrome *c, const struct eta_event *event)
 	if (event->kind == ETA_IO_BEGIN)
 		fprintf(c->e->out,
 			",\"args\":{\"mode\":\"%s\",\"size\":%" PRIu64 ",\"by\":%" PRIu32 "}",
-			modes[event->mode % 3], event->has & ETA_HAS_SIZE ? event->size : 0,
+			export_mode(event), event->has & ETA_HAS_SIZE ? event->size : 0,
 			c->tids[c->location]);
 	putc('}', c->e->out);
 }

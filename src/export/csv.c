@@ -90,11 +90,10 @@ static void put_region(struct csv *csv, uint64_t end_ns)
 /* The thread that submitted it knows when it ended. */
 static void put_request(struct csv *csv, const struct eta_event *event)
 {
-	static const char *const modes[] = { "read", "write", "flush" };
 	FILE *out = csv->e->out;
 
-	fprintf(out, "%s,block,block request: %s,%zu,%" PRIu64 ",", csv->who,
-		modes[event->mode % 3], csv->stack.depth, event->time_ns);
+	fprintf(out, "%s,block,block request: %s,%zu,%" PRIu64 ",", csv->who, export_mode(event),
+		csv->stack.depth, event->time_ns);
 	if (event->has & ETA_HAS_END)
 		fprintf(out, "%" PRIu64, event->end_ns);
 	putc(',', out);
@@ -124,8 +123,7 @@ static int csv_run(struct export *e)
 	int rc = 0;
 
 	fputs("host,pid,tid,thread,level,region,depth,begin_ns,end_ns,size,offset,dev,inode,path,"
-	      "ret,"
-	      "who,truncated\n",
+	      "ret,who,truncated\n",
 	      e->out);
 	for (uint32_t l = 0; rc == 0 && l < e->defs->n_locations; l++) {
 		struct csv csv = { .e = e, .location = &e->defs->locations[l], .stack.e = e };

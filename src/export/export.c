@@ -3,6 +3,7 @@
 #include "export.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "src/analysis/machines.h"
@@ -79,14 +80,74 @@ static bool is_of(const struct eta_defs *defs, uint32_t location, const struct e
 	       eta_machine(defs, file->host) == eta_machine(defs, host);
 }
 
-static const char *path_of_inode(const struct eta_defs *defs, uint32_t location, uint32_t dev,
-				 uint64_t inode)
+static int by_identity(const struct eta_file *file, uint32_t dev, uint64_t inode)
 {
-	for (uint32_t f = 0; f < defs->n_files; f++)
-		if (defs->files[f].inode == inode && defs->files[f].dev == dev &&
-		    is_of(defs, location, &defs->files[f]))
-			return defs->files[f].path;
-	return "";
+	if (file->inode != inode)
+		return file->inode < inode ? -1 : 1;
+	return (file->dev > dev) - (file->dev < dev);
+}
+
+static int by_identity_and_place(const void *a, const void *b, void *arg)
+{
+	const uint32_t *x = a, *y = b;
+	const struct eta_file *files = arg;
+	int order = by_identity(&files[*x], files[*y].dev, files[*y].inode);
+
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+int export_init(struct export *e)
+{
+	uint32_t n = e->defs->n_files;
+
+	e->by_inode = calloc((size_t)n + 1, sizeof(*e->by_inode));
+	if (!e->by_inode) {
+		eta_error("not enough memory for %" PRIu32 " files", n);
+		return -ENOMEM;
+	}
+	for (uint32_t f = 0; f < n; f++)
+		e->by_inode[f] = f;
+	qsort_r(e->by_inode, n, sizeof(*e->by_inode), by_identity_and_place, e->defs->files);
+	return 0;
+}
+
+void export_free(struct export *e)
+{
+	free(e->by_inode);
+}
+
+/* The first file of these numbers that LOCATION can mean; ETA_NONE: there is none. */
+static uint32_t file_of(const struct export *e, uint32_t location, uint32_t dev, uint64_t inode)
+{
+	const struct eta_file *files = e->defs->files;
+	uint32_t low = 0, high = e->defs->n_files;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (by_identity(&files[e->by_inode[middle]], dev, inode) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < e->defs->n_files; low++) {
+		uint32_t f = e->by_inode[low];
+
+		if (by_identity(&files[f], dev, inode) != 0)
+			break;
+		if (is_of(e->defs, location, &files[f]))
+			return f;
+	}
+	return ETA_NONE;
+}
+
+const char *export_mode(const struct eta_event *event)
+{
+	static const char *const modes[] = {
+		[ETA_IO_READ] = "read", [ETA_IO_WRITE] = "write", [ETA_IO_FLUSH] = "flush"
+	};
+
+	return event->mode < sizeof(modes) / sizeof(*modes) ? modes[event->mode] : "?";
 }
 
 void export_stack_begin(struct export_stack *stack, uint32_t location)
@@ -111,9 +172,11 @@ static int push(struct export_stack *stack, const struct eta_event *event)
 		stack->room = room;
 	}
 	region = &stack->open[stack->depth++];
-	*region = (struct export_region){
-		.region = event->region, .begin_ns = event->time_ns, .facts = *event, .path = ""
-	};
+	*region = (struct export_region){ .region = event->region,
+					  .begin_ns = event->time_ns,
+					  .facts = *event,
+					  .file = ETA_NONE,
+					  .path = "" };
 	return 1;
 }
 
@@ -124,9 +187,12 @@ static int pop(struct export_stack *stack, const struct eta_event *event)
 	region->has_ret = event->has & ETA_HAS_RET;
 	region->ret = region->has_ret ? event->ret : 0;
 	region->truncated = event->has & ETA_EVENT_TRUNCATED;
-	if (!*region->path && region->facts.has & ETA_HAS_FILE)
-		region->path = path_of_inode(stack->e->defs, stack->location, region->facts.dev,
-					     region->facts.inode);
+	if (!*region->path && region->facts.has & ETA_HAS_FILE) {
+		region->file =
+			file_of(stack->e, stack->location, region->facts.dev, region->facts.inode);
+		if (region->file != ETA_NONE)
+			region->path = stack->e->defs->files[region->file].path;
+	}
 	stack->ended = *region;
 	return 2;
 }
@@ -136,15 +202,14 @@ static void add_facts(struct export_stack *stack, const struct eta_event *event)
 {
 	const struct eta_defs *defs = stack->e->defs;
 	struct export_region *region;
-	uint32_t file;
 
 	if (stack->depth == 0 || event->kind == ETA_MARK || event->handle == ETA_NONE ||
 	    event->has & ETA_EVENT_BLOCK_IO)
 		return;
 	region = &stack->open[stack->depth - 1];
-	file = defs->handles[event->handle].file;
-	region->path =
-		file == ETA_NONE ? defs->handles[event->handle].name : defs->files[file].path;
+	region->file = defs->handles[event->handle].file;
+	region->path = region->file == ETA_NONE ? defs->handles[event->handle].name
+						: defs->files[region->file].path;
 	if (event->kind == ETA_IO_BEGIN && event->has & ETA_HAS_SIZE &&
 	    !(region->facts.has & ETA_HAS_SIZE)) {
 		region->facts.has |= ETA_HAS_SIZE;

@@ -19,6 +19,7 @@ struct export
 	uint64_t start_ns;	  /* the first event of all: what times are counted from */
 	struct progress progress; /* of the events read, in all passes */
 	uint64_t events;
+	uint32_t *by_inode; /* files, by device and inode, then as they are defined */
 };
 
 struct export_format {
@@ -32,6 +33,10 @@ struct export_format {
 #define X(name) extern const struct export_format export_##name;
 EXPORT_FORMATS(X)
 #undef X
+
+/* Once `trace` and `defs` are set: 0 or -ENOMEM, reported; export_free in either case. */
+int export_init(struct export *e);
+void export_free(struct export *e);
 
 /* Gets each event of a location; other than 0 ends the reading. */
 typedef int (*export_event_fn)(void *arg, const struct eta_event *event);
@@ -55,11 +60,15 @@ void export_process_name(const struct export *e, uint32_t process, char *text, s
  */
 uint32_t *export_devices(const struct export *e);
 
+/* "read", "write" or "flush": what the IO_BEGIN of a block request asks for. */
+const char *export_mode(const struct eta_event *event);
+
 /* What is known of a region when it ends. */
 struct export_region {
 	uint32_t region;
 	uint64_t begin_ns;
 	struct eta_event facts; /* its ENTER, with what the I/O events in it added */
+	uint32_t file;		/* ETA_NONE: unknown, or known by its path alone */
 	const char *path;	/* "" unknown */
 	int64_t ret;
 	bool has_ret, truncated;

@@ -10,12 +10,15 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* A path of regions: the one around it, and the innermost. */
+/* A path of regions: the one around it, and the innermost. Compared as bytes: there is no padding.
+ */
+struct node_key {
+	const struct node *parent; /* NULL: outermost */
+	uint64_t region;
+};
+
 struct node {
-	struct {
-		const struct node *parent; /* NULL: outermost */
-		uint64_t region;
-	} key;
+	struct node_key key;
 	uint64_t own_ns;
 	struct node *next; /* in the order of their first ENTER */
 	UT_hash_handle hh;
@@ -33,26 +36,24 @@ struct folded {
 /* The node of REGION inside of PARENT, made when it is new; NULL: no memory. */
 static struct node *node_of(struct folded *f, const struct node *parent, uint32_t region)
 {
-	struct node *node, *fresh = calloc(1, sizeof(*fresh));
+	const struct node_key key = { parent, region };
+	struct node *node;
 
-	if (!fresh)
-		return NULL;
-	/* in zeroed memory: the whole key is compared */
-	fresh->key.parent = parent;
-	fresh->key.region = region;
-	HASH_FIND(hh, f->table, &fresh->key, sizeof(fresh->key), node);
-	if (node) {
-		free(fresh);
+	HASH_FIND(hh, f->table, &key, sizeof(key), node);
+	if (node)
 		return node;
-	}
-	HASH_ADD(hh, f->table, key, sizeof(fresh->key), fresh);
-	if (!fresh->hh.tbl) {
-		free(fresh);
+	node = calloc(1, sizeof(*node));
+	if (!node)
+		return NULL;
+	node->key = key;
+	HASH_ADD(hh, f->table, key, sizeof(node->key), node);
+	if (!node->hh.tbl) {
+		free(node);
 		return NULL;
 	}
-	*f->last = fresh;
-	f->last = &fresh->next;
-	return fresh;
+	*f->last = node;
+	f->last = &node->next;
+	return node;
 }
 
 static int enter(struct folded *f, uint32_t region)

@@ -97,10 +97,13 @@ static int name_it(struct output *o)
 
 int output_close(struct output *o, int rc)
 {
-	bool failed = ferror(o->file) || fflush(o->file) != 0;
+	bool failed;
 	int named = 0;
 
-	if ((rc == 0 && failed) || rc == -EIO) {
+	errno = 0; /* what is left in the buffer fails again, and says why */
+	failed = fflush(o->file) != 0 || ferror(o->file);
+	/* that a trace cannot be read is -EIO as well, and has been said */
+	if (failed && (rc == 0 || rc == -EIO)) {
 		eta_error("%s: cannot write: %s", o->path ? o->path : "standard output",
 			  strerror(errno ? errno : EIO));
 		rc = -EIO;

@@ -37,6 +37,22 @@ for seed in 1 2; do
 	/usr/bin/python3 -c 'import json; json.load(open("y.json"))'
 done
 
+# a lane lies beside its thread, not among its regions
+"$programs/write-random" lanes.otf2 4 700 1
+status 0 sci-merge -q lanes.otf2 -o lane.otf2
+status 0 sci-export lane.otf2 -o y.json
+/usr/bin/python3 - <<'END' || fail "regions of one track are not in the order of time"
+import json
+
+last = {}
+for event in json.load(open("y.json"))["traceEvents"]:
+    if event["ph"] in "BE":
+        track = event["pid"], event["tid"]
+        assert event["ts"] >= last.get(track, 0), event
+        last[track] = event["ts"]
+assert len(last) == 5, last
+END
+
 # spools, several inputs, a folder, standard output: the same
 status 0 sci-export -f csv run/unified.otf2
 cmp out x.csv || fail "standard output differs"
@@ -98,6 +114,11 @@ one_line err
 has err 'old.csv: cannot write: File'
 [ "$(cat old.csv)" = old ] || fail "the older file was touched"
 [ -z "$(find . -name '*.csv.*')" ] || fail "half a file is left"
+# what cannot be read is not said to be what cannot be written
+printf no >"lane/$(basename "$(find lane -name '*.evt' | sort | head -n 1)")"
+status 1 sci-export lane.otf2 -o z.csv
+one_line err
+has err 'lane.otf2: .*cannot read'
 if [ -e /dev/full ]; then
 	status 1 sci-export -f csv run -o /dev/full
 	has err '/dev/full: cannot write: No space'

@@ -72,10 +72,11 @@ static void define(struct eta_trace *trace)
 							 .ns_tid = 1,
 							 .start_ns = 5 });
 	eta_defs_location(trace, &(struct eta_location){ .id = 4,
-							 .name = "fio tid 8",
+							 .name = "fio tid 7 lane 1",
 							 .process = p,
-							 .tid = 8,
-							 .ns_tid = 8,
+							 .tid = 7,
+							 .ns_tid = 1,
+							 .lane = 1,
 							 .start_ns = 6 });
 	eta_defs_location(trace, &(struct eta_location){
 					 .id = 7, .name = "no tid", .process = q, .start_ns = 8 });
