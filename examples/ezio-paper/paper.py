@@ -20,6 +20,7 @@ IO = "buffered", "direct"
 # of sci-record; None: without it
 CONFIGURATIONS = {"vanilla": None, "user": ["--no-kernel"], "both": ["--wait-writeback=0"]}
 BLOCK_BYTES = 4096
+LEVELS = "user", "vfs", "pagecache", "fs", "block", "cpu"
 COLUMNS = ["io", "threads", "configuration", "repetition", "throughput_mib_s", "sci_paper", "sci",
            "sci_baseline", "level", "reason", "share", "write_share", "lost_events", "failed"]
 
@@ -248,8 +249,8 @@ def text_of(options, found):
     for io in IO:
         parts.append(f"{io}, {options.mib[io]} MiB a thread; mean [least, largest] of "
                      f"{options.repetitions}\n")
-        table = [["threads", "MiB/s", "user", "both", "lost %: user", "both", "published: user",
-                  "both"]]
+        table = [["threads", "MiB/s: vanilla", "user", "both", "% lost: user", "% lost: both",
+                  "published: user", "published: both"]]
         for n in options.threads:
             table.append([str(n)] + [spread(found[io, n, c], "throughput_mib_s", digits=0)
                                      for c in CONFIGURATIONS]
@@ -258,7 +259,7 @@ def text_of(options, found):
                             for c in ("user", "both")])
         parts += [aligned(table), "\n"]
         table = [["threads", "SCI as published", "user only", "others", "against solo",
-                  "write, % of life: user", "both", "slowed at", "published"]]
+                  "% of life in write: user", "both", "slowed at", "published SCI"]]
         for n in options.threads:
             cells = found[io, n, "both"]
             verdicts = [c["level"] + (f": {c['reason']}" if c["reason"] else "")
@@ -271,15 +272,14 @@ def text_of(options, found):
                           max(set(verdicts), key=verdicts.count) if verdicts else "-",
                           NOT_AVAILABLE])
         parts += [aligned(table), "\n"]
-    parts.append(f"Events per level, {options.counted} threads (published, for 32: "
-                 f"{NOT_AVAILABLE})\n")
+    parts.append(f"Events per level, {options.counted} threads, both; mean [least, largest] "
+                 f"(published, for 32: {NOT_AVAILABLE})\n")
     rows = events_rows(options, found)
-    levels = list(dict.fromkeys(row["level"] for row in rows))
-    table = [["io"] + levels]
+    table = [["io", *LEVELS]]
     for io in IO:
-        sums = {level: [row["events"] for row in rows if row["io"] == io and row["level"] == level]
-                for level in levels}
-        table.append([io] + [f"{sum(v) / len(v):.0f}" if v else "0" for v in sums.values()])
+        of_io = [row for row in rows if row["io"] == io]
+        table.append([io] + [spread([row for row in of_io if row["level"] == level], "events",
+                                    digits=0) for level in LEVELS])
     failed = [f"failed: {'-'.join(map(str, key))}: {cell['failed']}\n"
               for key, cells in found.items() for cell in cells if "failed" in cell]
     lost = sum(cell.get("lost_events") or 0 for cells in found.values() for cell in cells)
@@ -289,9 +289,10 @@ def text_of(options, found):
 
 
 def events_rows(options, found):
-    return [{"io": io, "threads": options.counted, "level": level, "events": n}
-            for io in IO for cell in found[io, options.counted, "both"]
-            for level, n in sorted(cell.get("events", {}).items())]
+    return [{"io": io, "threads": options.counted, "repetition": i, "level": level,
+             "events": cell["events"].get(level, 0)}
+            for io in IO for i, cell in enumerate(found[io, options.counted, "both"])
+            if "events" in cell for level in LEVELS]
 
 
 def figures(options, folder):
@@ -325,8 +326,8 @@ def main():
               [dict(cell, io=io, threads=threads, configuration=configuration, repetition=i)
                for (io, threads, configuration), cells in found.items()
                for i, cell in enumerate(cells)])
-    write_csv(os.path.join(folder, "events.csv"), ["io", "threads", "level", "events"],
-              events_rows(options, found))
+    write_csv(os.path.join(folder, "events.csv"),
+              ["io", "threads", "repetition", "level", "events"], events_rows(options, found))
     text = text_of(options, found)
     with open(os.path.join(folder, "paper.txt"), "w", encoding="utf-8") as f:
         f.write(text)

@@ -9,6 +9,7 @@ SUMMARY = "where in a file or on a device each transfer went, over time; reads a
 INPUT = "FILE is the output of sci-export TRACE -o FILE.csv."
 N_INPUTS = 1
 SIZE_MM = 160, 80
+GROWS = False, False
 
 NEEDED = ["tid", "thread", "level", "region", "begin_ns", "size", "offset", "path"]
 READS = re.compile(r"read|fgets|getline|getdelim|scanf")
@@ -76,28 +77,26 @@ def draw(figure, names, options):
         counts[point[3]] = counts.get(point[3], 0) + 1
     ranked = sorted(counts, key=lambda who: (-counts[who], who))
     groups = ranked[:6]
+    labels = style.distinct(groups, 32)
+    if len(ranked) > len(groups):
+        groups, labels = groups + [None], labels + [f"{len(ranked) - 6} more"]
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     for way, (axes, title) in enumerate(zip(panels, ("Reads", "Writes"))):
         here = [p for p in points if p[2] == way]
-        for i, who in enumerate(groups + [None]):
+        for i, who in enumerate(groups):
             chosen = [p for p in here if (p[3] == who if who is not None else p[3] not in groups)]
-            if who is None and len(ranked) <= 6:
-                continue
-            label = style.shortened(who, 30) if who is not None else f"{len(ranked) - 6} more"
-            if not chosen:
-                continue
             axes.scatter([(p[0] - start) / time_scale for p in chosen],
                          [p[1] / scale for p in chosen], s=5, linewidth=0,
-                         marker=style.MARKERS[i], color=style.PALETTE[i], label=label,
+                         marker=style.MARKERS[i], color=style.PALETTE[i], label=labels[i],
                          rasterized=len(points) > MAX_VECTOR_POINTS)
         axes.set_title(f"{title}: {len(here)}", loc="right")
         axes.set_xlabel(f"Time ({time_unit})")
     panels[0].set_ylabel(f"{'Device address' if level == 'block' else 'File offset'} ({unit})")
-    # those of both panels; below, as the numbers are above
-    handles = {}
-    for axes in panels:
-        handles.update(zip(*reversed(axes.get_legend_handles_labels())))
-    rows = (len(handles) + 2) // 3
-    room = (4 * rows + 2) / options.height
-    figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))
-    figure.legend(handles.values(), handles.keys(), loc="lower center", ncol=3, markerscale=2)
+    panels[0].set_ylim(bottom=min(0, panels[0].get_ylim()[0]) if level != "block" else None)
+    # below, as the numbers are above; in both panels they are the same
+    width_mm, height_mm = style.size_mm(figure)
+    columns = style.columns_that_fit(labels, width_mm / style.MM_PER_INCH * 70, 3)
+    room = (4 * -(-len(labels) // columns) + 2) / height_mm
+    figure.get_layout_engine().set(rect=(0, room, 1, max(1 - room, 0.1)))
+    figure.legend(handles=panels[0].collections, labels=labels, loc="lower center", ncol=columns,
+                  markerscale=2)

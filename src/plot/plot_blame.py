@@ -1,27 +1,28 @@
 # Who slowed whom: a matrix of threads.
 # SPDX-License-Identifier: BSD-3-Clause
-from reading import Unusable, counts_by_others, name_of, read_json
+from reading import Unusable, count, counts_by_others, name_of, read_json
 
 NAME = "blame"
 SUMMARY = "who slowed whom: the time that each thread lost to each other one"
 INPUT = "FILE is the output of sci-analyze --json."
 N_INPUTS = 1
 SIZE_MM = 150, 110
+GROWS = True, True
 
 
 def add_options(parser):
-    parser.add_argument("--top", type=int, default=12, metavar="N",
-                        help="slowed threads and culprits shown each; the rest is summed up "
-                             "(default: 12)")
+    parser.add_argument("--top", type=count, default=12, metavar="N",
+                        help="slowed threads and culprits shown each; the rest is summed up; "
+                             "0: all (default: 12)")
 
 
 def draw(figure, names, options):
     import style
-    name, top = names[0], max(options.top, 1)
+    name, top = names[0], options.top
     report = read_json(name)
     if not counts_by_others(report):
         raise Unusable(f"{name}: the published score blames nobody; leave --sci=paper out")
-    victims = {t["location"]: t for t in report["threads"] if t["blame"]}
+    victims = {t["location"]: t for t in report["threads"] if t.get("blame")}
     if not victims:
         raise Unusable(f"{name}: nobody was slowed by others")
     totals, called, cells = {}, {}, {}
@@ -51,19 +52,23 @@ def draw(figure, names, options):
     labels = [called[c] for c in kept] + ([f"{len(rest)} more"] if rest else [])
     most = max(max(row) for row in matrix)
     scale, unit = style.time_unit(most)
+    # a cell is as wide as its number and as high as its label at least
+    style.resize(figure, options, max(150, 65 + 7 * len(labels)),
+                 42 + max(8 * min(max(len(matrix), 3), 8), 3.4 * len(matrix)))
     axes = figure.add_subplot()
     # one hue from white on: told apart by brightness alone
     image = axes.imshow([[v / scale for v in row] for row in matrix], cmap="Blues", vmin=0,
-                        aspect="auto")
+                        vmax=max(most, 1) / scale, aspect="auto")
     for y, row in enumerate(matrix):
         for x, value in enumerate(row):
             if value:
                 axes.text(x, y, style.short_number(value / scale), ha="center", va="center",
                           fontsize=6, color="white" if value > most / 2 else "black")
-    axes.set_xticks(range(len(labels)), [style.shortened(t, 24) for t in labels], rotation=45,
+    axes.set_xticks(range(len(labels)), style.distinct(labels, 26), rotation=45,
                     ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(row_labels)), [style.shortened(t, 24) for t in row_labels])
+    axes.set_yticks(range(len(row_labels)),
+                    style.distinct(row_labels, style.letters_beside(figure, 26)))
     axes.grid(visible=False)
-    axes.set_xlabel("was in the way")
-    axes.set_ylabel("was slowed")
+    axes.set_xlabel("Thread that was in the way")
+    axes.set_ylabel("Slowed thread")
     figure.colorbar(image, ax=axes, label=f"Time lost ({unit})", shrink=0.8)

@@ -1,12 +1,13 @@
 # Stacked bars: at which level each thread's time went.
 # SPDX-License-Identifier: BSD-3-Clause
-from reading import LEVELS, Unusable, counts_by_others, name_of, read_json
+from reading import LEVELS, Unusable, count, counts_by_others, name_of, read_json
 
 NAME = "levels"
 SUMMARY = "at which level each thread's time went, the most slowed thread first"
 INPUT = "FILE is the output of sci-analyze --json."
 N_INPUTS = 1
 SIZE_MM = 150, 90
+GROWS = False, True
 
 KINDS = {
     "others": ("contended_levels", "Time lost to others"),
@@ -19,7 +20,8 @@ def add_options(parser):
     parser.add_argument("--of", choices=sorted(KINDS), metavar="WHAT",
                         help="others (what they took), lost (all of it) or io (time in I/O); "
                              "default: what the score counts")
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="threads (default: 20)")
+    parser.add_argument("--top", type=count, default=20, metavar="N",
+                        help="threads shown; 0: all (default: 20)")
 
 
 def draw(figure, names, options):
@@ -33,35 +35,33 @@ def draw(figure, names, options):
     # threads of the kernel have no life and no score
     threads = [t for t in report["threads"] if any(t[key].values())]
     threads.sort(key=lambda t: (-(t["sci"] or 0), -sum(t[key].values())))
-    shown = threads[:max(options.top, 1)]
+    shown = threads[:options.top]
     if not shown:
         raise Unusable(f"{names[0]}: no thread lost time (--of=io shows the time in I/O)")
     scale, unit = style.time_unit(max(abs(v) for t in shown for v in t[key].values()))
+    # legend and axis, then as thick as fills the usual height with 8 and as thin as a label at most
+    style.resize(figure, options, height_mm=22 + max(8.5 * min(max(len(shown), 2), 8),
+                                                     3.4 * len(shown)))
     axes = figure.add_subplot()
     rows = range(len(shown))
-    right, left = [0.0] * len(shown), [0.0] * len(shown)
-    for level in LEVELS:
-        values = [t[key].get(level, 0) / scale for t in shown]
-        if not any(values):
-            continue
-        # what a thread gained against the reference stands left of zero
-        starts = [right[i] if v >= 0 else left[i] for i, v in enumerate(values)]
-        axes.barh(rows, values, left=starts, height=0.75, label=level,
-                  color=style.LEVEL_COLOURS[level], edgecolor="white", linewidth=0.4)
-        for i, v in enumerate(values):
-            if v >= 0:
-                right[i] += v
-            else:
-                left[i] += v
+    # what a thread gained against the reference stands left of zero
+    ends = style.stack(
+        {level: [t[key].get(level, 0) / scale for t in shown] for level in LEVELS},
+        lambda level, values, starts: axes.barh(rows, values, left=starts, height=0.75,
+                                                linewidth=0.4, **style.level_look(level)))
     for i, thread in enumerate(shown):
         if thread["sci"] is not None:
-            axes.annotate(f"{thread['sci']:.2f}", (right[i], i), xytext=(3, 0),
+            axes.annotate(f"{thread['sci']:.2f}", (ends[i], i), xytext=(3, 0),
                           textcoords="offset points", va="center", fontsize=7)
     axes.margins(x=0.08)
-    axes.set_yticks(list(rows), [style.shortened(name_of(t), 28) for t in shown])
-    axes.invert_yaxis()
+    if min(axes.get_xlim()) >= 0:
+        axes.set_xlim(left=0)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.axvline(0, color="#000000", linewidth=0.6)
+    axes.set_yticks(list(rows), style.distinct([name_of(t) for t in shown],
+                                                style.letters_beside(figure)))
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"{label} ({unit}); beside the bars: SCI")
+    axes.set_xlabel(style.wrapped(figure, f"{label} ({unit}); beside the bars: SCI", part=0.55))
     if len(threads) > len(shown):
         axes.set_ylabel(f"{len(shown)} of {len(threads)} threads")
     style.legend_above(axes, columns=6)

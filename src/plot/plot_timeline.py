@@ -1,5 +1,7 @@
 # The score over time: what was lost in each piece of it, by level, and the part of I/O that was.
 # SPDX-License-Identifier: BSD-3-Clause
+import math
+
 from reading import LEVELS, Unusable, number, read_csv
 
 NAME = "timeline"
@@ -7,6 +9,7 @@ SUMMARY = "the score over time: what was lost when, and at which level"
 INPUT = "FILE is the output of sci-analyze --timeline --csv."
 N_INPUTS = 1
 SIZE_MM = 150, 90
+GROWS = False, False
 
 NEEDED = ["from_ns", "to_ns", "io_ns", "lost_ns"] + [f"at_{level}_ns" for level in LEVELS]
 
@@ -31,26 +34,26 @@ def draw(figure, names, options):
     edges = [c["from_ns"] / scale for c in cells]
     widths = [(c["to_ns"] - c["from_ns"]) / scale for c in cells]
     upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [2, 1]})
-    above, below = [0.0] * len(cells), [0.0] * len(cells)
-    for level in LEVELS:
-        # time lost in a piece over its length: how many threads were held up meanwhile
-        values = [c[f"at_{level}_ns"] / (c["to_ns"] - c["from_ns"]) for c in cells]
-        if not any(values):
-            continue
-        starts = [above[i] if v >= 0 else below[i] for i, v in enumerate(values)]
-        upper.bar(edges, values, widths, bottom=starts, align="edge", label=level,
-                  color=style.LEVEL_COLOURS[level], linewidth=0)
-        for i, v in enumerate(values):
-            if v >= 0:
-                above[i] += v
-            else:
-                below[i] += v
+    # time lost in a piece over its length: how many threads were held up meanwhile
+    style.stack({level: [c[f"at_{level}_ns"] / (c["to_ns"] - c["from_ns"]) for c in cells]
+                 for level in LEVELS},
+                lambda level, values, starts: upper.bar(edges, values, widths, bottom=starts,
+                                                        align="edge", linewidth=0,
+                                                        **style.level_look(level)))
+    # in threads, so that nothing looks like something
+    upper.set_ylim(top=max(upper.get_ylim()[1], 1))
+    upper.axhline(0, color="#000000", linewidth=0.6)
     upper.set_ylabel("Threads held up")
     if upper.get_legend_handles_labels()[0]:
         style.legend_above(upper, columns=6)
-    shares = [lost / c["io_ns"] if c["io_ns"] else 0 for lost, c in zip(counted, cells)]
-    lower.stairs(shares, edges + [edges[-1] + widths[-1]], color="#000000", linewidth=1)
-    lower.set_ylim(min(0, min(shares)), 1.02)
+    else:
+        upper.set_ylim(0, 1)
+        upper.annotate("no time was lost", (0.5, 0.5), xycoords="axes fraction", ha="center")
+    # without I/O there is none
+    shares = [lost / c["io_ns"] if c["io_ns"] else math.nan for lost, c in zip(counted, cells)]
+    lower.stairs(shares, edges + [edges[-1] + widths[-1]], baseline=None, color="#000000",
+                 linewidth=1, clip_on=False, zorder=3)
+    lower.set_ylim(min([0] + [share for share in shares if share < 0]), 1)
     lower.set_ylabel("SCI_io")
     lower.set_xlabel(f"Time ({unit})")
     lower.set_xlim(edges[0], edges[-1] + widths[-1])

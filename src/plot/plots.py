@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
 A plot is a module with NAME, SUMMARY, INPUT (what its files are and how they are made), N_INPUTS,
-SIZE_MM (width, height), add_options(parser) and draw(figure, names, options), which raises Unusable
-with one line for whoever gave the file.
+SIZE_MM (width, height), GROWS (may they follow the data?), add_options(parser) and
+draw(figure, names, options), which raises Unusable with one line for whoever gave the file.
 """
 import plot_addresses
 import plot_blame

@@ -1,7 +1,10 @@
 # What the plots read: csv and the json of sci-analyze, with messages that say what is wrong and where.
 # SPDX-License-Identifier: BSD-3-Clause
+import argparse
 import csv
 import json
+import math
+import sys
 
 
 class Unusable(Exception):
@@ -9,6 +12,9 @@ class Unusable(Exception):
 
 
 LEVELS = "user", "vfs", "pagecache", "fs", "block", "cpu"
+
+
+NEEDED_OF_THREADS = "location", "name", "sci", "levels", "io_levels"
 
 
 def read_json(name):
@@ -22,6 +28,11 @@ def read_json(name):
         raise Unusable(f"{name}: not a report of sci-analyze --json")
     if report["version"] != 1:
         raise Unusable(f"{name}: version {report['version']} of the report, this reads 1")
+    for thread in report["threads"]:
+        missing = [key for key in NEEDED_OF_THREADS if key not in thread]
+        if missing:
+            raise Unusable(f"{name}: a thread without {', '.join(missing)}; make it with "
+                           "sci-analyze --json")
     if not report["threads"]:
         raise Unusable(f"{name}: a trace without threads that do I/O")
     return report
@@ -32,12 +43,15 @@ def read_csv(name, needed, made_by):
     with open(name, newline="", encoding="utf-8", errors="replace") as f:
         try:
             rows = csv.DictReader(f)
-            missing = [column for column in needed if column not in (rows.fieldnames or [])]
+            if not rows.fieldnames:
+                raise Unusable(f"{name}: is empty; make it with {made_by}")
+            missing = [column for column in needed if column not in rows.fieldnames]
             if missing:
                 raise Unusable(f"{name}: no column {', '.join(missing)}; make it with {made_by}")
             for row in rows:
                 if None in row or None in row.values():
-                    raise Unusable(f"{name}: line {rows.line_num}: too many or too few cells")
+                    raise Unusable(f"{name}: line {rows.line_num}: too many or too few cells; "
+                                   f"make it with {made_by}")
                 yield row
         except csv.Error as error:
             raise Unusable(f"{name}: no csv ({error}); make it with {made_by}") from error
@@ -49,9 +63,12 @@ def number(name, row, column):
     if text == "":
         return None
     try:
-        return float(text)
-    except ValueError as error:
-        raise Unusable(f"{name}: column {column}: '{text}' is no number") from error
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise Unusable(f"{name}: column {column}: '{text}' is no number")
+    return value
 
 
 def pick(name, rows, conditions):
@@ -66,6 +83,13 @@ def pick(name, rows, conditions):
         if not rows:
             raise Unusable(f"{name}: no row with {condition}")
     return rows
+
+
+def count(text):
+    """The argument of --top: 0 is all."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}': a number is needed; 0: all")
+    return int(text) or sys.maxsize
 
 
 def name_of(thread):

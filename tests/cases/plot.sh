@@ -37,11 +37,42 @@ drawn levels paper.json --of=io --top=2
 has levels.text '^Time in I/O \('
 has levels.text '^2 of [3-6] threads$'
 drawn blame one.json --top=3
-has blame.text '^was slowed$'
+has blame.text '^Slowed thread$'
 has blame.text ' more$'
 drawn compare one.json two.json --names=before,after --per-operation
 has compare.text '^before$'
 has compare.text '^SCI of each thread$'
+
+# 40 threads, and names that are long, alike, of letters that mean something to matplotlib or have no glyph
+/usr/bin/python3 - <<'END'
+import copy
+import json
+report = json.load(open("one.json"))
+thread = max(report["threads"], key=lambda t: len(t["blame"]))
+report["threads"] = [dict(copy.deepcopy(thread), location=i, name="simulation-" * 7 + "of weather",
+                          levels={"vfs": 10 ** (i // 8)}, contended_levels={"fs": 10 ** (i // 8)})
+                     for i in range(40)]
+for i, name in enumerate(["_hidden", "$a_b$", "two\nlines", "\u65e5 \ud800"]):
+    report["threads"][i]["name"] = name
+    report["threads"][i]["blame"] = [{"tid": i + 1, "name": name, "culprits": 1, "ns": 1000 ** i}]
+json.dump(report, open("awkward.json", "w"))
+END
+drawn levels awkward.json --top=0
+has levels.text '^simulat….*-of weather \(1\)$'
+has levels.text '^simulat….*-of weather \(36\)$'
+has levels.text '^ _hidden$'
+has levels.text '^\$a_b\$$'
+has levels.text '^two�lines$'
+has levels.text '^� �$'
+drawn levels awkward.json --top=4 --width=85
+drawn blame awkward.json --top=0
+drawn compare one.json awkward.json --names="_one of the two with a name that is as long as a sentence,_one of the two"
+mkdir a b
+cp one.json a/report.json
+cp two.json b/report.json
+drawn compare a/report.json b/report.json
+has compare.text '^a/report.json$'
+has compare.text '^b/report.json$'
 
 cat >timeline.csv <<'END'
 from_ns,to_ns,operations,io_ns,lost_ns,others_ns,at_user_ns,at_vfs_ns,at_pagecache_ns,at_fs_ns,at_block_ns,at_cpu_ns
@@ -51,6 +82,9 @@ END
 drawn timeline timeline.csv
 has timeline.text '^Threads held up$'
 has timeline.text '^Time \(ms\)$'
+sed 's/,5,900000.*/,0,0,0,0,0,0,0,0,0,0/; s/,5,1900000.*/,5,1900000,0,0,0,0,0,0,0,0/' timeline.csv >quiet.csv
+drawn timeline quiet.csv --width=85
+has timeline.text '^no time was lost$'
 
 cat >addresses.csv <<'END'
 host,pid,tid,thread,level,region,depth,begin_ns,end_ns,size,offset,dev,inode,path,ret,who,truncated
@@ -81,6 +115,11 @@ drawn threads runs.csv --where io=buffered --by=configuration
 has threads.text '^Throughput \(MiB/s\)$'
 has threads.text '^both$'
 has threads.text '^64$'
+/usr/bin/python3 -c "print('threads,elapsed_s')
+for n in range(1, 65): print(f'{n},0'); print(f'{n},{n}')" >all.csv
+drawn threads all.csv --y elapsed_s
+has threads.text '^32$'
+! grep -q '^33$' threads.text || fail 'a tick for each of 64 numbers'
 printf 'io,level,events\nbuffered,user,1000\nbuffered,user,1100\ndirect,block,70\n' >events.csv
 drawn events events.csv
 has events.text '^block$'
@@ -93,6 +132,8 @@ tar,cold,user,,,
 END
 drawn cost cost.csv
 has cost.text '^Added time \(%\), cold$'
+has cost.text '^x$'
+has cost.text '; x: failed$'
 
 # the same input, the same bytes, whatever else is drawn
 sci-plot cost cost.csv -o again.pdf -o again.svg --title 'Title of cost'
@@ -108,6 +149,7 @@ import matplotlib.image
 for name in sys.argv[1:]:
     pdf = open(name + ".pdf", "rb").read()
     assert pdf.startswith(b"%PDF") and pdf.rstrip().endswith(b"%%EOF") and len(pdf) > 4000, name
+    assert b"/FontFile2" in pdf, name + ": fonts are not in the pdf"
     xml.dom.minidom.parse(name + ".svg")
     image = matplotlib.image.imread(name + ".png")[:, :, :3]
     # drawn upon: neither blank nor of one colour; and nothing is cut off at the edges
@@ -116,9 +158,28 @@ for name in sys.argv[1:]:
         assert edge.min() > 0.99, name + ": something is at the edge of the picture"
 END
 
+# printed in grey, no level is taken for another
+/usr/bin/python3 - <<'END'
+import itertools
+import os
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.environ["SCI_PLOT_DIR"])
+import matplotlib.colors
+import style
+from reading import LEVELS
+for a, b in itertools.combinations(LEVELS, 2):
+    brightness = [sum(part * weight for part, weight in zip(
+        matplotlib.colors.to_rgb(style.LEVEL_COLOURS[level]), (0.299, 0.587, 0.114)))
+        for level in (a, b)]
+    assert style.LEVEL_HATCHES[a] != style.LEVEL_HATCHES[b] or \
+        abs(brightness[0] - brightness[1]) > 0.2, (a, b, brightness)
+END
+
 # misuse: two lines, status 2
 for words in 'levels one.json' 'levels one.json -o x.gif' 'nothing one.json -o x.png' \
-	'levels -o x.png' 'compare one.json -o x.png' 'levels one.json -o x.png --width=0' ''; do
+	'levels -o x.png' 'compare one.json -o x.png' 'levels one.json -o x.png --width=0' '' \
+	'levels one.json -o x.png --top=-1' 'compare one.json two.json -o x.png --names=a'; do
 	# shellcheck disable=SC2086 # a list of words
 	status 2 sci-plot $words
 	[ "$(wc -l <err)" -eq 2 ] || fail "sci-plot $words: $(cat err)"
@@ -134,18 +195,33 @@ bad_input()
 	has err "^sci-plot: .*$pattern"
 	[ ! -e bad.pdf ] || fail "$*: left a figure"
 }
-bad_input 'missing.json' levels missing.json
+bad_input 'missing.json: No such file' levels missing.json
 bad_input 'no json .*sci-analyze --json' levels cost.csv
 printf '{}' >empty.json
 bad_input 'not a report' blame empty.json
+printf '{ "version": 1, "application": {}, "threads": [{ "name": "a" }] }' >part.json
+bad_input 'a thread without location, sci,' levels part.json
+head -c 5000 one.json >cut.json
+bad_input 'no json .*sci-analyze --json' levels cut.json
+bad_input '15 mm x .* are too small' levels one.json --width=15
 bad_input 'blames nobody' blame paper.json
 bad_input 'scored differently' compare one.json paper.json
 bad_input 'no column threads, throughput_mib_s; make it with ./dev paper' threads cost.csv
 bad_input 'no row with io=paper' threads runs.csv --where io=paper
 printf 'threads,throughput_mib_s\n1,many\n' >bad.csv
 bad_input "column throughput_mib_s: 'many' is no number" threads bad.csv
+printf 'threads,throughput_mib_s\n1,nan\n' >bad.csv
+bad_input "column throughput_mib_s: 'nan' is no number" threads bad.csv
+bad_input 'a mean of io buffered, direct; --by io .* --where io=buffered' threads runs.csv
+bad_input 'a mean of configuration user, both' threads runs.csv --where io=buffered
+bad_input 'not of one unit' threads runs.csv --y=throughput_mib_s,sci
+printf 'io,level,events\nbuffered,user,0\n' >bad.csv
+bad_input 'no events' events bad.csv
+bad_input "no tracer 'of' .*; there are: user, strace" cost cost.csv --without=of
+: >bad.csv
+bad_input 'bad.csv: is empty; make it with sci-export' addresses bad.csv
 printf 'threads,throughput_mib_s\n1\n' >bad.csv
-bad_input 'line 2: too many or too few cells' threads bad.csv
+bad_input 'line 2: too many or too few cells; make it with ./dev paper' threads bad.csv
 bad_input 'no transfers with an address at level vfs' addresses addresses.csv --level=vfs
 status 1 sci-plot levels one.json -o nowhere/x.pdf
 one_line err
