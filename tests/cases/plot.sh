@@ -61,6 +61,7 @@ drawn levels awkward.json --top=0
 has levels.text '^simulat….*-of weather \(1\)$'
 has levels.text '^simulat….*-of weather \(36\)$'
 has levels.text '^ _hidden$'
+# shellcheck disable=SC2016 # the dollars are the name's
 has levels.text '^\$a_b\$$'
 has levels.text '^two�lines$'
 has levels.text '^� �$'
