@@ -2,9 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 /*
  * A return probe misses some calls, events are lost, some logs have no ends at all. Left open, such
  * a call would last until the log's end and have all later ones inside. So it ends where its thread
@@ -26,8 +23,7 @@ struct open_call {
 };
 
 struct leaves_cursor {
-	struct eta_cursor cursor;
-	struct eta_cursor *inner;
+	struct log_filter filter;
 	const struct eta_event *batch;
 	size_t n_batch, at;
 	uint64_t last_ns;
@@ -39,7 +35,7 @@ struct leaves_cursor {
 
 static bool endless(const struct leaves_cursor *c, uint32_t region)
 {
-	const struct log *log = c->cursor.trace->data;
+	const struct log *log = c->filter.cursor.trace->data;
 
 	return region < 64 && log->endless >> region & 1;
 }
@@ -51,7 +47,7 @@ static void close_to(struct leaves_cursor *c, uint32_t keep)
 		uint32_t region = c->open[--c->depth].region;
 		bool lost = !endless(c, region);
 
-		c->cursor.counts.truncated += lost;
+		c->filter.cursor.counts.truncated += lost;
 		c->out[c->n_out++] = (struct eta_event){
 			.time_ns = c->last_ns,
 			.kind = ETA_LEAVE,
@@ -64,7 +60,7 @@ static void close_to(struct leaves_cursor *c, uint32_t keep)
 /* How far below the system call a region is, in the order in which the kernel calls. */
 static int layer_of(const struct leaves_cursor *c, uint32_t region)
 {
-	switch (c->cursor.trace->defs.regions[region].level) {
+	switch (c->filter.cursor.trace->defs.regions[region].level) {
 	case ETA_LEVEL_VFS:
 		return 0;
 	case ETA_LEVEL_FS:
@@ -151,7 +147,7 @@ ssize_t log_leaves_read(struct eta_cursor *cursor, const struct eta_event **batc
 		const struct eta_event *event;
 
 		if (c->at == c->n_batch) {
-			ssize_t n = log_cursor_read(c->inner, &c->batch);
+			ssize_t n = log_cursor_read(c->filter.inner, &c->batch);
 
 			if (n < 0)
 				return n;
@@ -179,25 +175,5 @@ ssize_t log_leaves_read(struct eta_cursor *cursor, const struct eta_event **batc
 
 int log_leaves_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
 {
-	struct leaves_cursor *c = calloc(1, sizeof(*c));
-	int rc;
-
-	if (!c) {
-		eta_error("%s: not enough memory for its events", trace->path);
-		return -ENOMEM;
-	}
-	rc = log_cursor_open(trace, location, &c->inner);
-	if (rc)
-		free(c);
-	else
-		*out = &c->cursor;
-	return rc;
-}
-
-void log_leaves_close(struct eta_cursor *cursor)
-{
-	struct leaves_cursor *c = (struct leaves_cursor *)cursor;
-
-	log_cursor_close(c->inner);
-	free(c);
+	return log_filter_open(trace, location, sizeof(struct leaves_cursor), out);
 }

@@ -539,3 +539,27 @@ void log_cursor_close(struct eta_cursor *cursor)
 	free(c->buffers);
 	free(c);
 }
+
+int log_filter_open(struct eta_trace *trace, uint32_t location, size_t bytes,
+		    struct eta_cursor **out)
+{
+	struct log_filter *filter = calloc(1, bytes);
+	int rc;
+
+	if (!filter)
+		return no_memory(trace->data);
+	rc = log_cursor_open(trace, location, &filter->inner);
+	if (rc)
+		free(filter);
+	else
+		*out = &filter->cursor;
+	return rc;
+}
+
+void log_filter_close(struct eta_cursor *cursor)
+{
+	struct log_filter *filter = (struct log_filter *)cursor;
+
+	log_cursor_close(filter->inner);
+	free(filter);
+}

@@ -85,24 +85,40 @@ int log_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curso
 ssize_t log_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
 void log_cursor_close(struct eta_cursor *cursor);
 
-#define LOG_SOURCE_OF(name_, what_, cursor_)                                                       \
+/*
+ * A cursor that gives what it makes of the events of a log's own: its first member. log_filter_open
+ * makes one of BYTES, zeroed, around that of LOCATION.
+ */
+struct log_filter {
+	struct eta_cursor cursor;
+	struct eta_cursor *inner;
+};
+int log_filter_open(struct eta_trace *trace, uint32_t location, size_t bytes,
+		    struct eta_cursor **out);
+void log_filter_close(struct eta_cursor *cursor);
+
+#define LOG_SOURCE_OF(name_, what_, open_, read_, close_)                                          \
 	const struct eta_source_ops eta_source_##name_ = {                                         \
 		.name = #name_,                                                                    \
 		.what = what_,                                                                     \
 		.probe = name_##_probe,                                                            \
 		.open = name_##_open,                                                              \
 		.close = log_close,                                                                \
-		.cursor_open = cursor_##_open,                                                     \
-		.cursor_read = cursor_##_read,                                                     \
-		.cursor_close = cursor_##_close,                                                   \
+		.cursor_open = open_,                                                              \
+		.cursor_read = read_,                                                              \
+		.cursor_close = close_,                                                            \
 	}
 
-#define LOG_SOURCE(name_, what_) LOG_SOURCE_OF(name_, what_, log_cursor)
+#define LOG_SOURCE(name_, what_)                                                                   \
+	LOG_SOURCE_OF(name_, what_, log_cursor_open, log_cursor_read, log_cursor_close)
 
-/* Cursors that end calls whose ends are missing (log-leaves.c). */
+/* With a log_filter. */
+#define LOG_SOURCE_FILTERED(name_, what_, filter_)                                                 \
+	LOG_SOURCE_OF(name_, what_, filter_##_open, filter_##_read, log_filter_close)
+
+/* Filters that end calls whose ends are missing (log-leaves.c). */
 int log_leaves_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
 ssize_t log_leaves_read(struct eta_cursor *cursor, const struct eta_event **batch);
-void log_leaves_close(struct eta_cursor *cursor);
 
 /* ---- text (log-text.c) ---- */
 

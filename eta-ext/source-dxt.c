@@ -214,33 +214,20 @@ static int dxt_open(struct eta_trace *trace)
  * other, so one that begins inside of another is another thread's: it cannot be an operation of its
  * own there, and is counted as crossing.
  */
-struct dxt_cursor {
-	struct eta_cursor cursor;
-	struct eta_cursor *inner;
+struct dxt_filter {
+	struct log_filter filter;
 	uint64_t open;
 };
 
-static int dxt_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
+static int dxt_filter_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
 {
-	struct dxt_cursor *c = calloc(1, sizeof(*c));
-	int rc;
-
-	if (!c) {
-		eta_error("%s: not enough memory for its events", trace->path);
-		return -ENOMEM;
-	}
-	rc = log_cursor_open(trace, location, &c->inner);
-	if (rc)
-		free(c);
-	else
-		*out = &c->cursor;
-	return rc;
+	return log_filter_open(trace, location, sizeof(struct dxt_filter), out);
 }
 
-static ssize_t dxt_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch)
+static ssize_t dxt_filter_read(struct eta_cursor *cursor, const struct eta_event **batch)
 {
-	struct dxt_cursor *c = (struct dxt_cursor *)cursor;
-	ssize_t n = log_cursor_read(c->inner, batch);
+	struct dxt_filter *c = (struct dxt_filter *)cursor;
+	ssize_t n = log_cursor_read(c->filter.inner, batch);
 
 	for (ssize_t i = 0; i < n; i++) {
 		if ((*batch)[i].kind == ETA_ENTER)
@@ -251,12 +238,4 @@ static ssize_t dxt_cursor_read(struct eta_cursor *cursor, const struct eta_event
 	return n;
 }
 
-static void dxt_cursor_close(struct eta_cursor *cursor)
-{
-	struct dxt_cursor *c = (struct dxt_cursor *)cursor;
-
-	log_cursor_close(c->inner);
-	free(c);
-}
-
-LOG_SOURCE_OF(dxt, "text of darshan-dxt-parser", dxt_cursor);
+LOG_SOURCE_FILTERED(dxt, "text of darshan-dxt-parser", dxt_filter);

@@ -312,7 +312,7 @@ static int iotracer_open(struct eta_trace *trace)
 }
 
 /* Their cursors end calls whose ends are missing. */
-LOG_SOURCE_OF(iotracer, "log of IOTracer, 7 to 12 fields", log_leaves);
+LOG_SOURCE_FILTERED(iotracer, "log of IOTracer, 7 to 12 fields", log_leaves);
 
 /* ---- the bpftrace variant: TIME,R|W,ADDRESS,SIZE,VFS|BLK,FUNCTION,COMM,PID,INODE ---- */
 
@@ -389,4 +389,4 @@ static int bpftrace_open(struct eta_trace *trace)
 	return log_read_lines(trace, parse, &parse_line, "CLOCK_MONOTONIC");
 }
 
-LOG_SOURCE_OF(bpftrace, "log of IOTracer's bpftrace script", log_leaves);
+LOG_SOURCE_FILTERED(bpftrace, "log of IOTracer's bpftrace script", log_leaves);
