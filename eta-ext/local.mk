@@ -30,10 +30,12 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/log-blktrace.c \
 	eta-ext/log-blktrace.h \
 	eta-ext/log-block.c \
+	eta-ext/log-cursor.c \
 	eta-ext/log-defs.c \
 	eta-ext/log-files.c \
 	eta-ext/log-leaves.c \
 	eta-ext/log-spill.c \
+	eta-ext/log-spill.h \
 	eta-ext/log-text.c \
 	eta-ext/machines.c \
 	eta-ext/merge.c \

@@ -88,10 +88,8 @@ int log_block_queue(struct log *log, const struct log_block *block)
 
 	if (!log->requests)
 		log->requests = calloc(REQUESTS_MAX, sizeof(*log->requests));
-	if (!log->requests) {
-		eta_error("%s: not enough memory for its requests", log->trace->path);
-		return -ENOMEM;
-	}
+	if (!log->requests)
+		return log_no_memory(log, "its requests");
 	if (log->n_requests == REQUESTS_MAX) {
 		for (uint32_t i = 0; rc == 0 && i < REQUESTS_GO; i++)
 			rc = give(log, &log->requests[i], NEVER, false);

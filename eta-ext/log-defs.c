@@ -47,8 +47,7 @@ bool log_remember(struct log *log, char kind, const void *key, size_t n, uint32_
 			return true;
 		free(known);
 	}
-	eta_error("%s:%llu: not enough memory to read it", log->trace->path,
-		  (unsigned long long)log->line);
+	log_no_memory(log, "what it defines");
 	return false;
 }
 
@@ -181,8 +180,7 @@ static int set_name(struct log *log, char kind, const void *key, size_t n, const
 	log->names[index] = own;
 	return 0;
 no_memory:
-	eta_error("%s: not enough memory for a name", log->trace->path);
-	return -ENOMEM;
+	return log_no_memory(log, "a name");
 }
 
 int log_alias(struct log *log, char kind, const char *alias, const char *name)
@@ -210,8 +208,7 @@ int log_rename(struct log *log, uint32_t location, const char *comm)
 		defs->processes[def->process].name = eta_trace_string(log->trace, comm);
 	if (def->name && defs->processes[def->process].name)
 		return 0;
-	eta_error("%s: not enough memory for a name", log->trace->path);
-	return -ENOMEM;
+	return log_no_memory(log, "a name");
 }
 
 int log_renumber(struct log *log, uint32_t from, uint32_t to)

@@ -42,12 +42,6 @@ struct log_files {
 	uint32_t n_sizes;
 };
 
-static int no_memory(const struct log *log)
-{
-	eta_error("%s: not enough memory for its files", log->trace->path);
-	return -ENOMEM;
-}
-
 static struct log_files *files_of(struct log *log)
 {
 	if (!log->files)
@@ -108,7 +102,7 @@ static struct task *task_of(struct log *log, uint32_t tid, struct table *table)
 	free(task);
 	task = NULL;
 out:
-	no_memory(log);
+	log_no_memory(log, "its files");
 	return task;
 }
 
@@ -163,7 +157,7 @@ static int put(struct log *log, struct table *table, int fd, struct log_open_fil
 		free(d);
 	}
 	drop_open(open);
-	return no_memory(log);
+	return log_no_memory(log, "its files");
 }
 
 struct log_open_file *log_fd_set_file(struct log *log, uint32_t tid, int fd, uint32_t file,
@@ -175,7 +169,7 @@ struct log_open_file *log_fd_set_file(struct log *log, uint32_t tid, int fd, uin
 
 	if (!open) {
 		if (task)
-			no_memory(log);
+			log_no_memory(log, "its files");
 		return NULL;
 	}
 	open->users = 1; /* ours, until it has its place */
@@ -284,13 +278,13 @@ int log_file_set_size(struct log *log, uint32_t file, int64_t bytes)
 	struct log_files *files = files_of(log);
 
 	if (!files)
-		return no_memory(log);
+		return log_no_memory(log, "its files");
 	if (file >= files->n_sizes) {
 		uint32_t n = file + 64;
 		int64_t *sizes = reallocarray(files->sizes, n, sizeof(*sizes));
 
 		if (!sizes)
-			return no_memory(log);
+			return log_no_memory(log, "its files");
 		for (uint32_t i = files->n_sizes; i < n; i++)
 			sizes[i] = ETA_OFFSET_NONE;
 		files->sizes = sizes;

@@ -32,9 +32,9 @@ int log_open(struct eta_trace *trace, struct log **out)
 	return 0;
 }
 
-static int no_memory(const struct log *log)
+int log_no_memory(const struct log *log, const char *what)
 {
-	eta_error("%s:%" PRIu64 ": not enough memory to read it", log->trace->path, log->line);
+	eta_error("%s:%" PRIu64 ": not enough memory for %s", log->trace->path, log->line, what);
 	return -ENOMEM;
 }
 
@@ -55,7 +55,7 @@ static ssize_t read_line(struct log *log, bool *too_long)
 			char *text = realloc(log->text, room);
 
 			if (!text)
-				return no_memory(log);
+				return log_no_memory(log, "a line");
 			log->text = text;
 			log->room = room;
 		}

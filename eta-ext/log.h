@@ -65,6 +65,9 @@ int log_bad(struct log *log, const char *format, ...) __attribute__((format(prin
 /* The record at hand is understood but holds no I/O. */
 int log_pass(struct log *log);
 
+/* Says that there is no memory for WHAT ("its events"): -ENOMEM. */
+int log_no_memory(const struct log *log, const char *what);
+
 /* So many records are lost as the number at TEXT says ("23 samples", "1,234"); 1 where it is none.
  */
 void log_lost(struct log *log, const char *text);

@@ -247,7 +247,7 @@ static int add_file(struct log *log, struct cpu_files *files, uint32_t cpu, FILE
 	if (of)
 		files->of = of;
 	if (!of || !payload) {
-		eta_error("%s: not enough memory to read it", log->trace->path);
+		log_no_memory(log, "its CPUs' files");
 		free(payload);
 		if (file != log->file)
 			fclose(file);
@@ -281,12 +281,13 @@ static int ascending(const void *a, const void *b)
 }
 
 /*
- * The CPUs that have a file of the name of PATH up to DOT, ascending: those that were offline have
- * none. *OUT is the caller's to free.
+ * The CPUs that have a file of the name of this one up to DOT, ascending: those that were offline
+ * have none. *OUT is the caller's to free.
  */
-static int find_cpus(const char *path, const char *dot, uint32_t **out, uint32_t *n)
+static int find_cpus(const struct log *log, const char *dot, uint32_t **out, uint32_t *n)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *path = log->trace->path, *slash = strrchr(path, '/'),
+		   *name = slash ? slash + 1 : path;
 	size_t same = (size_t)(dot + 1 - name);
 	char folder[PATH_MAX];
 	const struct dirent *entry;
@@ -309,8 +310,7 @@ static int find_cpus(const char *path, const char *dot, uint32_t **out, uint32_t
 			continue;
 		cpus = reallocarray(*out, *n + 1, sizeof(*cpus));
 		if (!cpus) {
-			eta_error("%s: not enough memory to read it", path);
-			rc = -ENOMEM;
+			rc = log_no_memory(log, "its CPUs' files");
 			break;
 		}
 		*out = cpus;
@@ -361,7 +361,7 @@ static int open_files(struct log *log, struct cpu_files *files)
 	if (!dot || dot - path < 9 || strncmp(dot - 9, ".blktrace", 9) != 0 ||
 	    !cpu_number(dot + 1, &own))
 		return add_file(log, files, 0, log->file);
-	rc = find_cpus(path, dot, &cpus, &n);
+	rc = find_cpus(log, dot, &cpus, &n);
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {
 		snprintf(other, sizeof(other), "%.*s.%u", (int)(dot - path), path, cpus[i]);
 		rc = cpus[i] == own ? add_file(log, files, own, log->file)

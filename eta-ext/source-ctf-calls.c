@@ -36,10 +36,8 @@ int ctf_call_entry(struct ctf *ctf, const struct ctf_event *event, const char *n
 		path = ctf_text(event->payload, "pathname");
 	task->name = strdup(name);
 	task->path = strdup(path);
-	if (!task->name || !task->path) {
-		eta_error("%s: not enough memory for a call", ctf->log->trace->path);
-		return -ENOMEM;
-	}
+	if (!task->name || !task->path)
+		return log_no_memory(ctf->log, "a call");
 	task->kind = kind;
 	task->begin_ns = event->time_ns;
 	task->fd = CTF_NUMBER(event->payload, -1, "fd", "fildes", "oldfd", "in_fd", "fd_in");

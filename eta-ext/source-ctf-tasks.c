@@ -58,12 +58,6 @@ const char *ctf_text(const bt_field *structure, const char *name)
 
 /* ---- threads ---- */
 
-static int no_memory(const struct ctf *ctf)
-{
-	eta_error("%s: not enough memory for its threads", ctf->log->trace->path);
-	return -ENOMEM;
-}
-
 struct ctf_task *ctf_task_of(struct ctf *ctf, int64_t tid)
 {
 	uint32_t key = (uint32_t)tid;
@@ -80,7 +74,7 @@ struct ctf_task *ctf_task_of(struct ctf *ctf, int64_t tid)
 			return task;
 		free(task);
 	}
-	no_memory(ctf);
+	log_no_memory(ctf->log, "its threads");
 	return NULL;
 }
 
@@ -143,7 +137,7 @@ int ctf_sched_switch(struct ctf *ctf, const struct ctf_event *event)
 		uint32_t *running = reallocarray(ctf->running, n, sizeof(*running));
 
 		if (!running)
-			return no_memory(ctf);
+			return log_no_memory(ctf->log, "its threads");
 		memset(running + ctf->n_cpus, 0, (n - ctf->n_cpus) * sizeof(*running));
 		ctf->running = running;
 		ctf->n_cpus = n;

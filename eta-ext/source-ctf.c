@@ -289,12 +289,6 @@ static int give_up(struct log *log, const char *failure)
 	return -EBADMSG;
 }
 
-static int no_memory(const struct log *log)
-{
-	eta_error("%s: babeltrace2 has not enough memory to read it", log->trace->path);
-	return -ENOMEM;
-}
-
 static int read_folder(struct ctf *ctf, const char *folder)
 {
 	struct reading reading = { .folder = folder, .ctf = ctf };
@@ -308,7 +302,7 @@ static int read_folder(struct ctf *ctf, const char *folder)
 	if (rc == 0 && reading.stopped)
 		rc = give_up(ctf->log, rehearsal_failure(reading.rehearsal));
 	else if (rc == 0 && status == BT_GRAPH_RUN_STATUS_MEMORY_ERROR)
-		rc = no_memory(ctf->log);
+		rc = log_no_memory(ctf->log, "babeltrace2");
 	else if (rc == 0 && status != BT_GRAPH_RUN_STATUS_OK)
 		rc = complain(ctf->log, ctf->log->trace->counts.records > 0);
 	/* what is left of an error ends the program at the next call of babeltrace2 */

@@ -127,7 +127,7 @@ static uint32_t tagged_file(struct log *log, const char *tag, const char *path)
 	/* what was a number until now */
 	path = eta_trace_string(log->trace, path);
 	if (!path) {
-		eta_error("%s: not enough memory for a path", log->trace->path);
+		log_no_memory(log, "a path");
 		return ETA_NONE;
 	}
 	defs->files[index].path = path;

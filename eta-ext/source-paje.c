@@ -80,12 +80,6 @@ static bool paje_probe(const char *path, bool directory, const unsigned char *he
 	return !directory && log_probe_lines(head, head_bytes, 20, paje_line);
 }
 
-static int no_memory(const struct log *log)
-{
-	eta_error("%s: not enough memory for its containers", log->trace->path);
-	return -ENOMEM;
-}
-
 /* ---- the header ---- */
 
 static int define(struct log *log, struct paje *p, char *line)
@@ -220,7 +214,7 @@ static int push(struct log *log, struct container *c, const char *value, uint64_
 		uint32_t *stack = reallocarray(c->stack, room, sizeof(*stack));
 
 		if (!stack)
-			return no_memory(log);
+			return log_no_memory(log, "its containers");
 		c->stack = stack;
 		c->room = room;
 	}
@@ -269,7 +263,7 @@ static int state(struct log *log, struct paje *p, const struct paje_event *event
 		return log_bad(log, "a state of no container");
 	index = container_of(log, p, f[event->at[FIELD_CONTAINER]]);
 	if (index == ETA_NONE)
-		return no_memory(log);
+		return log_no_memory(log, "its containers");
 	c = &p->containers[index];
 	rc = need_location(log, p, c);
 	if (rc)
@@ -319,7 +313,7 @@ static int definition(struct log *log, struct paje *p, const struct paje_event *
 	} else {
 		index = add_container(log, p, name, log_known(log, 'C', parent, strlen(parent)));
 		if (index == ETA_NONE)
-			return no_memory(log);
+			return log_no_memory(log, "its containers");
 		if (!log_remember(log, 'C', alias, strlen(alias), index) ||
 		    (strcmp(alias, name) != 0 &&
 		     log_known(log, 'C', name, strlen(name)) == ETA_NONE &&

@@ -69,7 +69,7 @@ static struct tracee *tracee_of(struct log *log, struct strace *s, uint32_t tid)
 			return t;
 		free(t);
 	}
-	eta_error("%s: not enough memory for its threads", log->trace->path);
+	log_no_memory(log, "its threads");
 	return NULL;
 }
 
@@ -157,10 +157,8 @@ static int go_on(struct log *log, struct strace *s, struct tracee *t, const char
 	bool again = rest[n];
 	int rc;
 
-	if (!whole) {
-		eta_error("%s: not enough memory for a call", log->trace->path);
-		return -ENOMEM;
-	}
+	if (!whole)
+		return log_no_memory(log, "a call");
 	memcpy(whole + first, rest, n);
 	whole[first + n] = '\0';
 	t->unfinished = again ? whole : NULL;
@@ -201,10 +199,8 @@ static int never_ended(struct log *log, struct tracee *t, uint64_t until_ns)
 	if (!t->unfinished)
 		return 0;
 	text = realloc(t->unfinished, n + sizeof(end));
-	if (!text) {
-		eta_error("%s: not enough memory for a call", log->trace->path);
-		return -ENOMEM;
-	}
+	if (!text)
+		return log_no_memory(log, "a call");
 	t->unfinished = NULL;
 	memcpy(text + n, end, sizeof(end));
 	if (strace_parse(text, t->begin_ns, &call))
@@ -230,10 +226,8 @@ static int unfinished(struct log *log, struct tracee *t, const struct strace_lin
 		n--;
 	t->unfinished = strndup(line->text, n);
 	t->begin_ns = line->time_ns;
-	if (!t->unfinished) {
-		eta_error("%s: not enough memory for a call", log->trace->path);
-		return -ENOMEM;
-	}
+	if (!t->unfinished)
+		return log_no_memory(log, "a call");
 	return log_pass(log);
 }
 
@@ -281,7 +275,7 @@ static int learn_first(struct log *log, struct strace *s, const struct strace_li
 	first->tid = line->tid;
 	HASH_ADD(hh, s->tracees, tid, sizeof(first->tid), first);
 	if (!first->hh.tbl) {
-		eta_error("%s: not enough memory for its threads", log->trace->path);
+		log_no_memory(log, "its threads");
 		free(first->unfinished);
 		free(first);
 		return -ENOMEM;
