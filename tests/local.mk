@@ -308,7 +308,7 @@ script_tests += tests/cases/import-tools.py tests/cases/fuzz-corpus.sh
 script_tests += tests/cases/import-ctf.py tests/cases/paje-round-trip.py
 kernel_tests += tests/cases/import-ftrace.py
 EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus tests/fuzz/found.tar.xz tests/fuzz/run.sh \
-	tests/fuzz/libfuzzer.c tests/fuzz/pack.py
+	tests/fuzz/libfuzzer.c tests/fuzz/pack.py tests/imports.py
 
 # The whole chain.
 EXTRA_DIST += tests/unified.py

@@ -4,38 +4,26 @@ come out as they were put in; threads by context or by switches; damage, lost ev
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 
 # babeltrace2 keeps parts of what it then refuses to read; its modules are gone from memory when
 # leaks are looked for, so none can be named as theirs
 os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
 
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import imports  # noqa: E402
+from imports import archive, equal, fail, run, scratch  # noqa: E402
 try:
     import bt2
-    import otf2  # noqa: F401
-except ImportError as e:
-    print(f"skipped: {e} (python3-bt2, python3-otf2)")
+except ImportError:
+    print("skipped: python3-bt2 is not installed")
     sys.exit(77)
-sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import unified  # noqa: E402
 
-scratch = tempfile.TemporaryDirectory(prefix="sci-test.")
-archive = os.path.join(scratch.name, "x.otf2")
 OFFSET_S = 1700000000  # of the clock to the time of day
 DEV = 252 << 20 | 3
 SIGNED = {"fd", "dfd", "ret", "error", "offset"}
 TEXT = {"filename", "comm", "next_comm", "child_comm", "name", "procname"}
-
-
-def fail(what):
-    sys.exit(f"FAILED: {what}")
-
-
-def equal(what, got, expected):
-    if got != expected:
-        fail(f"{what}: {got}, expected {expected}")
 
 
 class Events(bt2._UserMessageIterator):
@@ -134,22 +122,18 @@ def write(name, events, context):
 
 
 def load(*words, status=0):
-    got = subprocess.run(["sci-import", *words, "-o", archive], text=True, capture_output=True,
-                         check=False)
+    got = run("sci-import", *words, "-o", archive)
     if got.returncode != status:
         fail(f"sci-import {words}: status {got.returncode}: {got.stderr}")
     if status:
         equal(f"sci-import {words}: lines", got.stderr.count("\n"), 1)
         return got.stderr
-    printed = subprocess.run(["otf2-print", "-Werror", archive], text=True, capture_output=True,
-                             check=False)
+    printed = run("otf2-print", "-Werror", archive)
     if printed.returncode:
         fail(f"otf2-print: {printed.stderr}")
     counts = {}
     for line in got.stdout.split("\n")[:2]:  # of the log, then what the merge's check made of it
-        counts.update((what, int(n)) for n, what in re.findall(r"(\d+) ([a-zO/]+)",
-                                                               line.split(": ", 1)[1])
-                      if what not in ("events",))
+        counts.update(imports.counts(line))
     return unified.read(archive), counts, printed.stdout
 
 
@@ -218,14 +202,12 @@ equal("read", [(t, a["size"], a["offset"]) for t, a in attributes("vfs:sys_read"
       [(T + 70, 512, 1024)])
 equal("pread64", [(t, a["size"], a["offset"]) for t, a in attributes("vfs:sys_pread64")],
       [(T + 75, 100, 8000)])
-definitions = subprocess.run(["otf2-print", "-G", archive], text=True, capture_output=True,
-                             check=False).stdout
+definitions = run("otf2-print", "-G", archive).stdout
 for what, pattern in (("file", '"/data/x"'), ("device", '"252:3"'), ("name", "writer tid 7"),
                       ("one process for both threads", "writer pid 7")):
     if not re.search(pattern, definitions):
         fail(f"{what}: no {pattern}")
-anchor = subprocess.run(["otf2-print", "-A", archive], text=True, capture_output=True,
-                        check=False).stdout
+anchor = run("otf2-print", "-A", archive).stdout
 if "CLOCK_MONOTONIC" not in anchor or str(OFFSET_S * 10**9) not in anchor:
     fail(f"clock: {anchor}")
 # the bio: begun at its queue, issued, complete on the device's location
@@ -234,7 +216,7 @@ equal("block records", [(m[1], int(m[2])) for m in re.finditer(
     [("IO_OPERATION_BEGIN", T + 41), ("IO_OPERATION_ISSUED", T + 44),
      ("IO_OPERATION_COMPLETE", T + 90)])
 # the score knows them
-score = subprocess.run(["sci-analyze", path, "--json"], text=True, capture_output=True, check=False)
+score = run("sci-analyze", path, "--json")
 if score.returncode or '"operations":' not in score.stdout:
     fail(f"sci-analyze: {score.stderr}")
 
@@ -267,7 +249,7 @@ equal("modes", re.findall(r"^IO_OPERATION_BEGIN .*Mode: (\w+)", printed, re.M), 
 
 # nothing tells whose the events are: said, with the remedy
 nobody = write("nobody", switched[5:], False)
-got = subprocess.run(["sci-import", nobody, "-o", archive], text=True, capture_output=True, check=False)
+got = run("sci-import", nobody, "-o", archive)
 if "add-context" not in got.stderr:
     fail(f"no remedy: {got.stderr}")
 
@@ -299,8 +281,7 @@ for name in "metadata", "stream_0", "stream_1":
         file.write(data[4:4 + size])
     data = data[4 + size:]
 for options in [], ["--lenient"]:
-    got = subprocess.run(["sci-import", *options, aborts, "-o", archive], text=True, capture_output=True,
-                         check=False)
+    got = run("sci-import", *options, aborts, "-o", archive)
     print(got.stderr, end="")
     if got.returncode != 1 or aborts not in got.stderr or "babeltrace2" not in got.stderr:
         fail(f"where babeltrace2 aborts: status {got.returncode}: {got.stderr}")

@@ -4,37 +4,20 @@ what each of these short logs means was worked out by hand, and nothing of it ma
 import os
 import re
 import struct
-import subprocess
 import sys
-import tempfile
 
-try:
-    import otf2
-except ImportError:
-    print("skipped: python3-otf2 is not installed")
-    sys.exit(77)
-from otf2.events import Enter, Leave
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import imports  # noqa: E402
+from imports import archive, equal, fail, path, run  # noqa: E402
+import otf2  # noqa: E402
+from otf2.events import Enter, Leave  # noqa: E402
 import unified  # noqa: E402
-
-scratch = tempfile.TemporaryDirectory(prefix="sci-test.")
-archive = os.path.join(scratch.name, "x.otf2")
-
-
-def equal(what, got, expected):
-    if got != expected:
-        sys.exit(f"FAILED: {what}: {got}, expected {expected}")
-
-
-def run(*words):
-    return subprocess.run(words, text=True, capture_output=True, check=False)
 
 
 def write(name, content):
-    path = os.path.join(scratch.name, name)
-    with open(path, "wb") as file:
+    with open(path(name), "wb") as file:
         file.write(content if isinstance(content, bytes) else content.lstrip("\n").encode())
-    return path
+    return path(name)
 
 
 def calls():
@@ -58,8 +41,8 @@ def check(what, content, name="x.log", source=None, block=None, expected=None, s
     log = write(name, content)
     got = run("sci-import", log, "-o", archive, *(["--strict"] if strict else []))
     if got.returncode != (1 if strict else 0):
-        sys.exit(f"FAILED: {what}: status {got.returncode}: {got.stdout}{got.stderr}")
-    printed = {word: int(n) for n, word in re.findall(r"(\d+) ([a-zIO/ ]+)", got.stdout.split(": ", 1)[1])}
+        fail(f"{what}: status {got.returncode}: {got.stdout}{got.stderr}")
+    printed = imports.counts(got.stdout)
     for word, n in {"bad": 0, "lost": 0, "orphan": 0, "truncated": 0, "crossing": 0, **counts}.items():
         equal(f"{what}: {word}", printed.get(word, 0), n)
     if source:
@@ -71,9 +54,7 @@ def check(what, content, name="x.log", source=None, block=None, expected=None, s
 
 
 def refused(what, content, message, name="x.log"):
-    got = run("sci-import", write(name, content), "-o", archive)
-    if got.returncode != 1 or not re.search(message, got.stderr) or got.stderr.count("\n") != 1:
-        sys.exit(f"FAILED: {what}: status {got.returncode}: {got.stderr}")
+    imports.refused(what, write(name, content), message)
 
 
 def files():

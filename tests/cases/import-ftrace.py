@@ -5,9 +5,7 @@ import atexit
 import mmap
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 
 def skip(why):
@@ -15,34 +13,25 @@ def skip(why):
     sys.exit(77)
 
 
-try:
-    import otf2  # noqa: F401
-except ImportError:
-    skip("python3-otf2 is not installed")
 if os.geteuid() != 0:
     skip("only root has ftrace and loop devices")
 if "--inside" not in sys.argv:
     # mounts of our own
     os.execvp("unshare", ["unshare", "-m", sys.executable, os.path.abspath(__file__), "--inside"])
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from imports import archive, path, requests, run  # noqa: E402
 import kernel_turn  # noqa: E402, F401
 
-scratch = tempfile.TemporaryDirectory(prefix="sci-test.")
-archive = os.path.join(scratch.name, "x.otf2")
-tracing = os.path.join(scratch.name, "tracing")
+tracing = path("tracing")
 
 
-def run(*words):
-    return subprocess.run(words, text=True, capture_output=True, check=False)
-
-
-def put(path, text):
-    with open(path, "w") as file:
+def put(name, text):
+    with open(name, "w") as file:
         file.write(text)
 
 
-def get(path):
-    with open(path) as file:
+def get(name):
+    with open(name) as file:
         return file.read()
 
 
@@ -60,7 +49,7 @@ try:
         skip("somebody else uses ftrace")
 except OSError as e:
     skip(f"ftrace is refused: {e}")
-image = os.path.join(scratch.name, "image")
+image = path("image")
 with open(image, "wb") as file:
     file.truncate(8 << 20)
 loop = run("losetup", "-f", "--show", image)
@@ -122,18 +111,16 @@ for form, (options, line) in FORMS.items():
     put(T + "current_tracer", "nop")
     if not re.search(line, text, re.M):
         sys.exit(f"FAILED: {form}: not the lines that this form has:\n{text[:2000]}")
-    log = os.path.join(scratch.name, "blk.txt")
+    log = path("blk.txt")
     put(log, text)
     got = run("sci-import", log, "-o", archive)
     if got.returncode or ", 0 bad, 0 lost" not in got.stdout:
         sys.exit(f"FAILED: {form}: {got.stdout}{got.stderr}{text[:2000]}")
     printed = run("otf2-print", archive).stdout
-    asked = re.findall(r"^IO_OPERATION_BEGIN .*Mode: (\w+),.*Bytes Request: (\d+)", printed, re.M)
-    at = re.findall(r'"offset" <\d+>; \w+; (\d+)\)', printed)
-    seen = [(mode, int(size), int(offset)) for (mode, size), offset in zip(asked, at)]
-    if len(asked) != len(at) or not set(REQUESTS) <= set(seen):
+    seen = requests(printed)
+    if not set(REQUESTS) <= set(seen):
         sys.exit(f"FAILED: {form}: {seen}, expected {REQUESTS}:\n{text[:2000]}")
-    if printed.count("\nIO_OPERATION_COMPLETE") != len(asked):
+    if printed.count("\nIO_OPERATION_COMPLETE") != len(seen):
         sys.exit(f"FAILED: {form}: requests that do not complete:\n{text[:2000]}")
     who = {int(tid) for tid in re.findall(r"tid (\d+)", run("otf2-print", "-G", archive).stdout)}
     if os.getpid() not in who:

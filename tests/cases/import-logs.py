@@ -6,35 +6,15 @@ import json
 import os
 import re
 import struct
-import subprocess
 import sys
 import tarfile
-import tempfile
 
-try:
-    import otf2  # noqa: F401
-except ImportError:
-    print("skipped: python3-otf2 is not installed")
-    sys.exit(77)
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import imports  # noqa: E402
+from imports import archive, equal, fail, path, refused, run, scratch  # noqa: E402
 import unified  # noqa: E402
 
 DATA = os.path.join(os.environ["SCI_SRC"], "tests", "data")
-scratch = tempfile.TemporaryDirectory(prefix="sci-test.")
-archive = os.path.join(scratch.name, "x.otf2")
-
-
-def fail(what):
-    sys.exit(f"FAILED: {what}")
-
-
-def equal(what, got, expected):
-    if got != expected:
-        fail(f"{what}: {got}, expected {expected}")
-
-
-def run(*words):
-    return subprocess.run(words, text=True, capture_output=True, check=False)
 
 
 def load(*logs):
@@ -45,15 +25,7 @@ def load(*logs):
     printed = run("otf2-print", "-Werror", archive)
     if printed.returncode or "warning" in printed.stderr.lower():
         fail(f"otf2-print {logs}: {printed.stderr}")
-    counts = {what: int(n) for n, what in re.findall(r"(\d+) ([a-zIO/ ]+)", got.stdout.split("\n")[0]
-                                                     .split(": ", 1)[1])}
-    return unified.read(archive), counts, printed.stdout
-
-
-def refused(what, log, message):
-    got = run("sci-import", log, "-o", archive)
-    if got.returncode != 1 or message not in got.stderr or got.stderr.count("\n") != 1:
-        fail(f"{what}: status {got.returncode}: {got.stderr}")
+    return unified.read(archive), imports.counts(got.stdout.split("\n")[0]), printed.stdout
 
 
 def lines_of(log):
@@ -218,10 +190,10 @@ def block(folder):
         halves[at // 48 % 2] += data[at:at + size]
         at += size
     for i, half in enumerate(halves):
-        with open(os.path.join(scratch.name, f"two.blktrace.{i}"), "wb") as file:
+        with open(path(f"two.blktrace.{i}"), "wb") as file:
             file.write(half)
-    check_block(os.path.join(scratch.name, "two.blktrace.0"), actions, records)
-    two = os.path.join(scratch.name, "two.blktrace.")
+    check_block(path("two.blktrace.0"), actions, records)
+    two = path("two.blktrace.")
     refused("one CPU's file alone", two + "1", "two.blktrace.0, which stands for all")
     # CPU 1 was offline; then CPU 0 saw nothing
     os.rename(two + "1", two + "2")
@@ -370,7 +342,7 @@ def others():
     begun = re.findall(r"^IO_OPERATION_BEGIN .*", printed, re.M)
     equal("dio: transfers", (len(begun), {'"/data/f"' in line for line in begun}), (len(on_file), {True}))
     # one array, or an object per line
-    with open(os.path.join(scratch.name, "dio.ndjson"), "w") as file:
+    with open(path("dio.ndjson"), "w") as file:
         for event in events:
             file.write(json.dumps({"_index": "dio", "_source": event}) + "\n")
     again, counts, _ = load(file.name)
@@ -425,7 +397,7 @@ def commands(folder):
 
 with tarfile.open(os.path.join(DATA, "recorded-logs.tar.xz")) as packed:
     packed.extractall(scratch.name)
-recorded = os.path.join(scratch.name, "logs")
+recorded = path("logs")
 strace(recorded)
 block(recorded)
 qemu(recorded)

@@ -7,27 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-try:
-    import otf2  # noqa: F401
-except ImportError:
-    print("skipped: python3-otf2 is not installed")
-    sys.exit(77)
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from imports import archive, equal, fail, path, refused, requests, run, scratch  # noqa: E402
 import unified  # noqa: E402
 
-scratch = tempfile.TemporaryDirectory(prefix="sci-test.")
-archive = os.path.join(scratch.name, "x.otf2")
 skipped = []
-
-
-def fail(what):
-    sys.exit(f"FAILED: {what}")
-
-
-def run(*words, **more):
-    return subprocess.run(words, text=True, capture_output=True, check=False, **more)
 
 
 def convert(*logs):
@@ -51,12 +36,12 @@ FORMS = {  # its options; where the log goes
 }
 
 
-def accesses(printed, path):
-    """How often which call was made on PATH, with size and offset."""
+def accesses(printed, wanted):
+    """How often which call was made on file WANTED, with size and offset."""
     found = collections.Counter()
     lines = printed.split("\n")
     for i, line in enumerate(lines):
-        if not line.startswith("IO_OPERATION_BEGIN") or f'"{path}"' not in line:
+        if not line.startswith("IO_OPERATION_BEGIN") or f'"{wanted}"' not in line:
             continue
         while not lines[i].startswith("ENTER"):
             i -= 1
@@ -70,13 +55,13 @@ def strace():
     if not shutil.which("strace"):
         skipped.append("strace is not installed")
         return
-    path = os.path.join(scratch.name, "ä file")
+    read = path("ä file")
     program = ["sh", "-c", 'dd if=/dev/zero of="$0" bs=4096 count=5 2>/dev/null; head -c 10 "$0" >/dev/null & '
                'dd if="$0" of=/dev/null bs=512 count=9 2>/dev/null; wait; '
-               'exec dd if="$0" of=/dev/null bs=8192 2>/dev/null', path]
+               'exec dd if="$0" of=/dev/null bs=8192 2>/dev/null', read]
     first = None
     for what, (options, where) in FORMS.items():
-        log = os.path.join(scratch.name, "strace." + where)
+        log = path("strace." + where)
         if where == "stderr":
             got = run("strace", "-f", *options, *program, env={**os.environ, "LC_ALL": "C"})
             with open(log, "w") as file:
@@ -91,7 +76,7 @@ def strace():
         if got.returncode:
             skipped.append(f"strace does not run here: {got.stderr.strip().split(chr(10))[-1]}")
             return
-        seen = accesses(convert(*logs), path)
+        seen = accesses(convert(*logs), read)
         threads = unified.read(archive)["threads"]
         numbers = [name.split()[-1] for name in threads]
         if "1" in numbers or len(set(numbers)) != len(numbers):
@@ -131,13 +116,13 @@ def qemu():
     if not program:
         skipped.append("qemu-system-x86_64 is not installed")
         return
-    disk = os.path.join(scratch.name, "disk")
+    disk = path("disk")
     with open(disk, "wb") as file:
         file.write(boot_sector())
         file.truncate(1 << 20)
     logs = {}
     for times in ("on", "off"):
-        logs[times] = os.path.join(scratch.name, f"qemu-{times}.log")
+        logs[times] = path(f"qemu-{times}.log")
         try:
             got = run(program, "-accel", "tcg", "-m", "32", "-nodefaults", "-display", "none", "-drive",
                       f"file={disk},if=virtio,format=raw", "-device", "isa-debug-exit,iobase=0xf4,iosize=1",
@@ -150,20 +135,13 @@ def qemu():
             skipped.append(f"QEMU does not run here: {got.stderr.strip()}")
             return
     printed = convert(logs["on"])
-    asked = re.findall(r"^IO_OPERATION_BEGIN .*Mode: (\w+),.*Bytes Request: (\d+)", printed, re.M)
-    at = re.findall(r'"offset" <\d+>; \w+; (\d+)\)', printed)
-    requests = [(mode, int(size), int(offset)) for (mode, size), offset in zip(asked, at)]
-    if len(asked) != len(at):
-        fail(f"QEMU: {len(asked)} requests, {len(at)} offsets")
     # the BIOS reads the boot sector first, how often is its own affair
-    if requests[-3:] != [("READ", 8 * 512, 100 * 512), ("WRITE", 16 * 512, 200 * 512), ("READ", 512, 300 * 512)]:
-        fail(f"QEMU: requests {requests}")
+    equal("QEMU: requests", requests(printed)[-3:],
+          [("READ", 8 * 512, 100 * 512), ("WRITE", 16 * 512, 200 * 512), ("READ", 512, 300 * 512)])
     block = unified.read(archive)["block"]
     if block["begun"] != block["completed"]:
         fail(f"QEMU: {dict(block)}")
-    got = run("sci-import", logs["off"], "-o", archive)
-    if got.returncode != 1 or "-msg timestamp=on" not in got.stderr:
-        fail(f"QEMU without times: {got.stderr}")
+    refused("QEMU without times", logs["off"], "-msg timestamp=on")
 
 
 strace()
