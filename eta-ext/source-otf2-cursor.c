@@ -122,15 +122,18 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 /* What stopped the reader becomes the error behind the events it gave before. */
 static void stopped(struct otf2_cursor *c, OTF2_ErrorCode code)
 {
+	snprintf(c->why, sizeof(c->why), "%s", archive_error_take(code));
+	if (c->lenient || c->peeking)
+		c->cursor.counts.bad++;
+	else
+		c->error = -EBADMSG;
+}
+
+static ssize_t give_error(const struct otf2_cursor *c)
+{
 	const struct eta_trace *trace = c->trace;
 	uint64_t records = c->cursor.counts.records;
 
-	if (c->lenient || c->peeking) {
-		c->cursor.counts.bad++;
-		archive_error_take(code);
-		return;
-	}
-	c->error = -EBADMSG;
 	if (c->region_is_unknown)
 		eta_error("%s: %s/%" PRIu64 ".evt: event %" PRIu64 " is of region %u, which is not "
 			  "defined (--lenient leaves it out)",
@@ -138,7 +141,8 @@ static void stopped(struct otf2_cursor *c, OTF2_ErrorCode code)
 	else
 		eta_error("%s: %s/%" PRIu64 ".evt: damaged behind event %" PRIu64
 			  ": %s (--lenient keeps those before it)",
-			  trace->path, c->otf2->base, c->id, records, archive_error_take(code));
+			  trace->path, c->otf2->base, c->id, records, c->why);
+	return c->error;
 }
 
 ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch)
@@ -164,7 +168,7 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 			stopped(c, code);
 	}
 	if (c->n == 0 && c->error)
-		return c->error;
+		return give_error(c);
 	return (ssize_t)c->n;
 }
 

@@ -147,7 +147,7 @@ static int parse(struct log *log, void *state, char *line)
 	if (is_request(line))
 		return log_bad(log, "no time (run QEMU with -msg timestamp=on)");
 	/* what else QEMU and its -d options say goes to the same file */
-	if (*line < '0' || *line > '9')
+	if (*line < '0' || *line > '9' || strncmp(line, "0x", 2) == 0)
 		return log_pass(log);
 	if (!split(line, &r))
 		return log_bad(log, "neither TID@SECONDS:EVENT nor DATE EVENT");

@@ -114,8 +114,13 @@ one_line err
 has err 'old.csv: cannot write: File'
 [ "$(cat old.csv)" = old ] || fail "the older file was touched"
 [ -z "$(find . -name '*.csv.*')" ] || fail "half a file is left"
-# what cannot be read is not said to be what cannot be written
-printf no >"lane/$(basename "$(find lane -name '*.evt' | sort | head -n 1)")"
+# what cannot be read is said once, and not to be what cannot be written
+event_file="lane/$(basename "$(find lane -name '*.evt' | sort | head -n 1)")"
+truncate -s 300 "$event_file"
+status 1 sci-export lane.otf2 -o z.csv
+one_line err
+has err 'evt: damaged behind event'
+printf no >"$event_file"
 status 1 sci-export lane.otf2 -o z.csv
 one_line err
 has err 'lane.otf2: .*cannot read'

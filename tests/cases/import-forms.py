@@ -341,9 +341,9 @@ def qemu():
     for what, prefix, vdev in (("QEMU 2.10", "77@1700000000.00000{}:", "vdev 0x1 "),
                                ("before it", "77@1700000000.00000{}:", ""),
                                ("QEMU 10.2", "2023-11-14T22:13:20.00000{}Z ", "vdev 0x1 ")):
-        text = "qemu-system-x86_64: warning: something\n" + "".join(
+        text = "qemu-system-x86_64: warning: something\n0x7c00:  31 c0  xorw %ax, %ax\n" + "".join(
             prefix.format(i) + request.format(vdev) for i, request in enumerate(requests))
-        check(what, text, source="qemu", block=begun, **{"without I/O": 3})
+        check(what, text, source="qemu", block=begun, **{"without I/O": 4})
         with otf2.reader.open(archive) as trace:
             times = [event.time for _, event in trace.events]
         equal(f"{what}: lasts", max(times) - min(times), 3000)
