@@ -50,55 +50,51 @@ int ctf_call_entry(struct ctf *ctf, const struct ctf_event *event, const char *n
 	return 0;
 }
 
-/* What the end of TASK's call says of descriptor and file, into CALL. */
-static int follow(struct ctf *ctf, const struct ctf_task *task, struct log_call *call)
+/* TASK's open, which gave FD. */
+static int open_file(struct ctf *ctf, const struct ctf_task *task, int fd, struct log_call *call)
 {
-	bool ok = call->has & ETA_HAS_RET && call->call.ret >= 0;
-	int64_t ret = call->call.ret;
+	bool creat = strcmp(task->name, "creat") == 0;
+	struct log_open_file *open =
+		log_fd_open(ctf->log, ctf_owner_of(task), fd, task->path,
+			    creat ? O_WRONLY | O_CREAT | O_TRUNC : (uint32_t)task->flags);
+
+	if (!open)
+		return -ENOMEM;
+	call->call.handle = open->handle;
+	return 0;
+}
+
+/* TASK's read or write through OPEN (NULL: not known): size and offset. */
+static void transfer(struct ctf *ctf, const struct ctf_task *task, struct log_open_file *open,
+		     struct log_call *call)
+{
+	/* "offset" of sendfile and splice is an address */
+	int64_t at = task->name[0] == 'p' && task->offset >= 0 ? task->offset : ETA_OFFSET_NONE,
+		moved = call->call.ret > 0 ? call->call.ret : 0;
+
+	call->size = (uint64_t)(task->size >= 0 ? task->size : moved);
+	call->has |= ETA_HAS_SIZE;
+	if (open)
+		at = log_file_transfer(ctf->log, open, task->kind == ETA_OP_WRITE, at, moved);
+	call->offset = at;
+	if (at >= 0)
+		call->has |= ETA_HAS_OFFSET;
+}
+
+/* What another call of TASK, which returned RET, changes of FD and OPEN (NULL: not known). */
+static int change(struct ctf *ctf, const struct ctf_task *task, int fd, struct log_open_file *open,
+		  int64_t ret)
+{
 	uint32_t owner = ctf_owner_of(task);
 	struct log *log = ctf->log;
-	struct log_open_file *open = NULL;
-	int fd = task->fd >= 0 && task->fd <= INT32_MAX ? (int)task->fd : -1;
 
-	if (task->kind == ETA_OP_OPEN) {
-		if (!ok || ret > INT32_MAX)
-			return 0;
-		open = log_fd_open(log, owner, (int)ret, task->path,
-				   strcmp(task->name, "creat") == 0 ? O_WRONLY | O_CREAT | O_TRUNC
-								    : (uint32_t)task->flags);
-		call->call.handle = open ? open->handle : ETA_NONE;
-		return open ? 0 : -ENOMEM;
-	}
-	if (fd >= 0)
-		open = log_fd_get(log, owner, fd);
-	if (open) {
-		call->call.handle = open->handle;
-		if (open->flags & O_DIRECT)
-			call->has |= ETA_EVENT_DIRECT;
-	}
-	if (task->kind == ETA_OP_READ || task->kind == ETA_OP_WRITE) {
-		/* "offset" of sendfile and splice is an address */
-		int64_t at = task->name[0] == 'p' ? task->offset : ETA_OFFSET_NONE;
-
-		call->size = (uint64_t)(task->size >= 0 ? task->size : ret > 0 ? ret : 0);
-		call->has |= ETA_HAS_SIZE;
-		if (open)
-			at = log_file_transfer(log, open, task->kind == ETA_OP_WRITE,
-					       at < 0 ? ETA_OFFSET_NONE : at, ret > 0 ? ret : 0);
-		call->offset = at;
-		if (at >= 0)
-			call->has |= ETA_HAS_OFFSET;
-		return 0;
-	}
-	if (!ok)
-		return 0;
 	if (strncmp(task->name, "dup", 3) == 0 ||
 	    (strcmp(task->name, "fcntl") == 0 &&
 	     (task->command == F_DUPFD || task->command == F_DUPFD_CLOEXEC)))
 		return fd < 0 || ret > INT32_MAX ? 0 : log_fd_dup(log, owner, fd, (int)ret);
-	if (task->kind == ETA_OP_CLOSE)
+	if (task->kind == ETA_OP_CLOSE) {
 		log_fd_close(log, owner, fd);
-	else if (open && task->kind == ETA_OP_SEEK) {
+	} else if (open && task->kind == ETA_OP_SEEK) {
 		open->at = ret;
 		if (task->whence == SEEK_END && task->offset == 0)
 			return log_file_set_size(log, open->file, ret);
@@ -108,6 +104,30 @@ static int follow(struct ctf *ctf, const struct ctf_task *task, struct log_call 
 		open->flags = (open->flags & ~(uint32_t)(O_APPEND | O_DIRECT)) |
 			      ((uint32_t)task->flags & (O_APPEND | O_DIRECT));
 	}
+	return 0;
+}
+
+/* What the end of TASK's call says of descriptor and file, into CALL. */
+static int follow(struct ctf *ctf, const struct ctf_task *task, struct log_call *call)
+{
+	bool ok = call->has & ETA_HAS_RET && call->call.ret >= 0;
+	int fd = task->fd >= 0 && task->fd <= INT32_MAX ? (int)task->fd : -1;
+	struct log_open_file *open;
+
+	if (task->kind == ETA_OP_OPEN)
+		return ok && call->call.ret <= INT32_MAX
+			       ? open_file(ctf, task, (int)call->call.ret, call)
+			       : 0;
+	open = fd >= 0 ? log_fd_get(ctf->log, ctf_owner_of(task), fd) : NULL;
+	if (open) {
+		call->call.handle = open->handle;
+		if (open->flags & O_DIRECT)
+			call->has |= ETA_EVENT_DIRECT;
+	}
+	if (task->kind == ETA_OP_READ || task->kind == ETA_OP_WRITE)
+		transfer(ctf, task, open, call);
+	else if (ok)
+		return change(ctf, task, fd, open, call->call.ret);
 	return 0;
 }
 

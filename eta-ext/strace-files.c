@@ -148,7 +148,8 @@ static int64_t vector_bytes(const struct strace_call *call)
 	number(call, 2, &parts);
 	while ((at = strstr(at, "iov_len="))) {
 		at += strlen("iov_len=");
-		if (__builtin_add_overflow(sum, strtoll(at, NULL, 0), &sum))
+		errno = 0;
+		if (__builtin_add_overflow(sum, strtoll(at, NULL, 0), &sum) || errno)
 			return -1;
 		n++;
 	}

@@ -419,9 +419,11 @@ def strace():
         'writev(3, [{iov_base="a", iov_len=100}, {iov_base="b", iov_len=23}], 2) = 123 <0.0001>',
         'writev(3, [{iov_base="a", iov_len=100}, ...], 3) = 400 <0.0001>',
         "readv(3, 0x7f01, 2) = -1 EFAULT (Bad address) <0.0001>",
+        'writev(3, [{iov_base="a", iov_len=18446744073709551615}], 1) = -1 EINVAL (Invalid argument) <0.0001>',
         'writev(3, [{"a", 100}], 1) = 100 <0.0001>'))), expected=[
             ("tid 7", "vfs:sys_writev", 100000, 123, None), ("tid 7", "vfs:sys_writev", 100000, None, None),
-            ("tid 7", "vfs:sys_readv", 100000, None, None), ("tid 7", "vfs:sys_writev", 100000, None, None)])
+            ("tid 7", "vfs:sys_readv", 100000, None, None), ("tid 7", "vfs:sys_writev", 100000, None, None),
+            ("tid 7", "vfs:sys_writev", 100000, None, None)])
     # its first line may be longer than what is looked at to tell the format
     check("strace, a long environment", f'7 {at.format(0)}execve("/bin/app", ["app"], ["X={"y" * 5000}"]) = 0 <0.0001>\n'
           f'7 {at.format(1000)}read(3, "", 10) = 0 <0.0001>\n', source="strace",
