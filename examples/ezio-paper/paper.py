@@ -258,7 +258,7 @@ def text_of(options, found):
                          + [LOST_THROUGHPUT.get((io, n, c), NOT_AVAILABLE)
                             for c in ("user", "both")])
         parts += [aligned(table), "\n"]
-        table = [["threads", "SCI as published", "user only", "others", "against solo",
+        table = [["threads", "SCI as published: both", "user", "SCI: others", "SCI: against solo",
                   "% of life in write: user", "both", "slowed at", "published SCI"]]
         for n in options.threads:
             cells = found[io, n, "both"]
@@ -269,7 +269,7 @@ def text_of(options, found):
                           spread(cells, "sci_baseline"),
                           spread(found[io, n, "user"], "write_share", 100, 0),
                           spread(cells, "write_share", 100, 0),
-                          max(set(verdicts), key=verdicts.count) if verdicts else "-",
+                          max(verdicts, key=verdicts.count) if verdicts else "-",
                           NOT_AVAILABLE])
         parts += [aligned(table), "\n"]
     parts.append(f"Events per level, {options.counted} threads, both; mean [least, largest] "

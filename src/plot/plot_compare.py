@@ -10,7 +10,7 @@ SUMMARY = "two traces side by side: time in I/O and time lost by level, scores o
 INPUT = "The FILEs are two outputs of sci-analyze --json, made with the same options."
 N_INPUTS = 2
 SIZE_MM = 170, 75
-GROWS = False, False
+GROWS = False, True
 
 
 def add_options(parser):
@@ -45,7 +45,12 @@ def draw(figure, names, options):
     called = style.distinct(options.names or called_after(names), 30)
     divisors = [max(r["trace"]["operations"], 1) if options.per_operation else 1 for r in reports]
     per = " per operation" if options.per_operation else ""
-    spent, lost, scores = figure.subplots(1, 3, gridspec_kw={"width_ratios": [3, 3, 2]})
+    # below each other in one column of a paper, with the legend above the first
+    if style.size_mm(figure)[0] < 120:
+        style.resize(figure, options, height_mm=3 * SIZE_MM[1] * 0.75)
+        spent, lost, scores = figure.subplots(3, 1)
+    else:
+        spent, lost, scores = figure.subplots(1, 3, gridspec_kw={"width_ratios": [3, 3, 2]})
     lost_label = "Time lost to others" if counts_by_others(reports[0]) else "Time lost"
     panels = [(spent, f"Time in I/O{per}", [r["application"]["io_levels"] for r in reports]),
               (lost, lost_label + per,
