@@ -48,7 +48,7 @@ static __always_inline uint32_t task_cpu(struct task_struct *task)
  * to costs a call of bpf_probe_read_kernel (10 ns). Since 6.2 bpf_rdonly_cast makes it a pointer
  * whose fields are plain loads with a fault handler.
  */
-#ifdef KERNELIO_NO_CAST /* libbpf's linker takes such an extern from one object only */
+#ifndef KERNELIO_CAST /* libbpf's linker takes such an extern from one object only */
 #define HAVE_CAST 0
 #define CAST(type, pointer) ((type *)(pointer))
 #else
@@ -57,6 +57,18 @@ extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
 #define CAST(type, pointer)                                                                        \
 	((type *)bpf_rdonly_cast((const void *)(pointer), bpf_core_type_id_kernel(type)))
 #endif
+
+/* A field of what POINTER, a number or not, points to, the cheapest way. */
+#define FIELD(type, pointer, field)                                                                \
+	({                                                                                         \
+		type *at_ = (void *)(pointer);                                                     \
+		typeof(at_->field) field_;                                                         \
+		if (HAVE_CAST)                                                                     \
+			field_ = CAST(type, at_)->field;                                           \
+		else                                                                               \
+			field_ = BPF_CORE_READ(at_, field);                                        \
+		field_;                                                                            \
+	})
 
 /* Linux 6.18 (53fbef56e07d) wrapped page and folio flags into memdesc_flags_t. */
 typedef struct {

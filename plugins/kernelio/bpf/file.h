@@ -99,21 +99,21 @@ static long path_step(uint32_t step, struct path_walk *walk)
 	struct dentry *parent;
 	long n;
 
-	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
-		struct mount *up = BPF_CORE_READ(mount, mnt_parent);
+	if (dentry == FIELD(struct mount, mount, mnt.mnt_root)) {
+		struct mount *up = FIELD(struct mount, mount, mnt_parent);
 
 		if (up == mount)
 			return 1;
-		walk->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		walk->dentry = FIELD(struct mount, mount, mnt_mountpoint);
 		walk->mount = up;
 		return 0;
 	}
-	parent = BPF_CORE_READ(dentry, d_parent);
+	parent = FIELD(struct dentry, dentry, d_parent);
 	if (parent == dentry || at >= KERNELIO_PATH_BYTES)
 		return 1; /* the former: not below its mount's root, a name without a path */
 	/* a name is at most 255 bytes long */
 	n = bpf_probe_read_kernel_str(&walk->room->names[at], 256,
-				      BPF_CORE_READ(dentry, d_name.name));
+				      FIELD(struct dentry, dentry, d_name.name));
 	if (n <= 0)
 		return 1;
 	walk->names_bytes = at + n;
@@ -124,13 +124,14 @@ static long path_step(uint32_t step, struct path_walk *walk)
 /* Names from the file up to the root of its mount, over the mount point and so on: their length. */
 static __always_inline uint32_t path_names(struct file *file, struct kernelio_file *room)
 {
-	void *vfsmount = BPF_CORE_READ(file, f_path.mnt);
-	struct path_walk walk = {
-		.dentry = BPF_CORE_READ(file, f_path.dentry),
-		.mount = vfsmount - bpf_core_field_offset(struct mount, mnt),
-		.room = room,
-	};
+	void *mount =
+		(void *)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	struct path_walk walk = { .room = room };
 
+	/* of one kind from the first step on: the verifier walks the loop once less */
+	walk.dentry = HAVE_CAST ? CAST(struct dentry, dentry) : dentry;
+	walk.mount = HAVE_CAST ? CAST(struct mount, mount) : mount;
 	bpf_loop(MAX_PATH_STEPS, path_step, &walk, 0);
 	return walk.names_bytes;
 }
@@ -197,7 +198,7 @@ static __noinline int file_meet(struct file_facts *f, bool opened)
 	seen = SEEN_LEFT;
 	bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
 	dev = BPF_CORE_READ(inode, i_sb, s_bdev, bd_dev);
-	if (dev)
+	if (dev && !bpf_map_lookup_elem(&devices_seen, &dev))
 		bpf_map_update_elem(&devices_seen, &dev, &seen, BPF_ANY);
 	return SEEN_LEFT;
 }

@@ -1,5 +1,6 @@
 /* System calls on files: the operation opens at sys_enter and leaves as one record at sys_exit. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#define KERNELIO_CAST
 #include "aio.h"
 #include "fault.h"
 #include "file.h"

@@ -1,6 +1,5 @@
 /* io_uring: from the submission of a request to its completion. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#define KERNELIO_NO_CAST
 #include "async.h"
 #include "operation.h"
 
