@@ -7,13 +7,6 @@
 
 #include "addresses.h"
 
-static const char *text(const struct raw_defs *raw, OTF2_StringRef ref)
-{
-	uint32_t i = ref_map_get(&raw->string_refs, ref);
-
-	return i == ETA_NONE ? "" : raw->strings.v[i];
-}
-
 /* What stands behind PREFIX in NAME, or NULL. */
 static const char *behind(const char *name, const char *prefix)
 {
@@ -58,26 +51,18 @@ static bool build_stack(struct raw_defs *raw, struct otf2 *otf2, const char *num
 bool otf2_build_addresses(struct raw_defs *raw, struct otf2 *otf2, uint64_t group, uint32_t process)
 {
 	const struct raw_property *v = raw->group_properties.v;
-	uint32_t low = 0, high = raw->group_properties.n;
 	bool ok = true;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+	for (uint32_t i = otf2_first_property(&raw->group_properties, group);
+	     ok && i < raw->group_properties.n && v[i].owner == group; i++) {
+		const char *name = otf2_text(raw, v[i].name), *number;
 
-		if (v[middle].owner < group)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; ok && low < raw->group_properties.n && v[low].owner == group; low++) {
-		const char *name = text(raw, v[low].name), *number;
-
-		if (v[low].type != OTF2_TYPE_STRING)
+		if (v[i].type != OTF2_TYPE_STRING)
 			continue;
 		if (behind(name, ARCHIVE_MODULE))
-			ok = build_module(raw, text(raw, v[low].value.stringRef), process);
+			ok = build_module(raw, otf2_text(raw, v[i].value.stringRef), process);
 		else if ((number = behind(name, ARCHIVE_STACK_PROPERTY)))
-			ok = build_stack(raw, otf2, number, text(raw, v[low].value.stringRef),
+			ok = build_stack(raw, otf2, number, otf2_text(raw, v[i].value.stringRef),
 					 process);
 	}
 	return ok;

@@ -9,13 +9,6 @@
 
 enum { TREE_DEPTH = 64 }; /* a damaged tree may be a ring */
 
-static const char *text(const struct raw_defs *raw, OTF2_StringRef ref)
-{
-	uint32_t i = ref_map_get(&raw->string_refs, ref);
-
-	return i == ETA_NONE ? "" : raw->strings.v[i];
-}
-
 /* ---- properties ---- */
 
 static int by_owner(const void *a, const void *b)
@@ -31,9 +24,7 @@ static void sort_properties(raw_properties *properties)
 		qsort(properties->v, properties->n, sizeof(*properties->v), by_owner);
 }
 
-static const struct raw_property *property(const struct raw_defs *raw,
-					   const raw_properties *properties, uint64_t owner,
-					   const char *name)
+uint32_t otf2_first_property(const raw_properties *properties, uint64_t owner)
 {
 	uint32_t low = 0, high = properties->n;
 
@@ -45,9 +36,17 @@ static const struct raw_property *property(const struct raw_defs *raw,
 		else
 			high = middle;
 	}
-	for (; low < properties->n && properties->v[low].owner == owner; low++)
-		if (strcmp(text(raw, properties->v[low].name), name) == 0)
-			return &properties->v[low];
+	return low;
+}
+
+static const struct raw_property *property(const struct raw_defs *raw,
+					   const raw_properties *properties, uint64_t owner,
+					   const char *name)
+{
+	for (uint32_t i = otf2_first_property(properties, owner);
+	     i < properties->n && properties->v[i].owner == owner; i++)
+		if (strcmp(otf2_text(raw, properties->v[i].name), name) == 0)
+			return &properties->v[i];
 	return NULL;
 }
 
@@ -73,7 +72,7 @@ static uint64_t number(const struct raw_defs *raw, const raw_properties *propert
 	case OTF2_TYPE_INT64:
 		return p->value.uint64;
 	case OTF2_TYPE_STRING:
-		return strtoull(text(raw, p->value.stringRef), NULL, 10);
+		return strtoull(otf2_text(raw, p->value.stringRef), NULL, 10);
 	default:
 		return 0;
 	}
@@ -85,7 +84,7 @@ static const char *text_property(const struct raw_defs *raw, const raw_propertie
 {
 	const struct raw_property *p = property(raw, properties, owner, name);
 
-	return p && p->type == OTF2_TYPE_STRING ? text(raw, p->value.stringRef) : "";
+	return p && p->type == OTF2_TYPE_STRING ? otf2_text(raw, p->value.stringRef) : "";
 }
 
 /* ---- regions ---- */
@@ -98,7 +97,7 @@ static void levels_of_groups(const struct raw_defs *raw, const struct ref_map *r
 		const struct raw_region_group *group = &raw->region_groups.v[g];
 		enum eta_level level;
 		enum eta_reason reason;
-		const char *name = text(raw, group->name);
+		const char *name = otf2_text(raw, group->name);
 		char probe[64];
 
 		if (strncmp(name, ARCHIVE_LEVEL_GROUP, strlen(ARCHIVE_LEVEL_GROUP)) != 0)
@@ -117,7 +116,7 @@ static void levels_of_groups(const struct raw_defs *raw, const struct ref_map *r
 
 static enum eta_level level_of(const struct raw_defs *raw, const struct raw_region *region)
 {
-	const char *name = text(raw, region->name), *file = text(raw, region->file);
+	const char *name = otf2_text(raw, region->name), *file = otf2_text(raw, region->file);
 	enum eta_level level;
 	enum eta_reason reason;
 
@@ -151,8 +150,8 @@ static bool build_regions(struct raw_defs *raw, struct otf2 *otf2)
 
 		if (level == ETA_LEVEL_NONE)
 			level = level_of(raw, region);
-		ok = eta_defs_region(raw->trace, text(raw, region->name), level,
-				     text(raw, region->description)) != ETA_NONE;
+		ok = eta_defs_region(raw->trace, otf2_text(raw, region->name), level,
+				     otf2_text(raw, region->description)) != ETA_NONE;
 	}
 	free(levels);
 	return ok;
@@ -176,7 +175,7 @@ static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef re
 	for (int depth = 0; depth < TREE_DEPTH; depth++) {
 		uint32_t i = ref_map_get(&raw->node_refs, ref);
 		const struct raw_node *node = i == ETA_NONE ? NULL : &raw->nodes.v[i];
-		const char *class_name = node ? text(raw, node->class_name) : "";
+		const char *class_name = node ? otf2_text(raw, node->class_name) : "";
 
 		if (!node)
 			break;
@@ -184,10 +183,10 @@ static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef re
 			first = node;
 		/* lo2s: "block dev" */
 		if (!home.device && strncmp(class_name, ARCHIVE_DEVICE_CLASS, 9) == 0)
-			home.device = text(raw, node->name);
+			home.device = otf2_text(raw, node->name);
 		if (strcmp(class_name, ARCHIVE_HOST_CLASS) == 0 ||
 		    strcmp(class_name, "host") == 0) {
-			home.host = text(raw, node->name);
+			home.host = otf2_text(raw, node->name);
 			home.boot = text_property(raw, &raw->node_properties, ref, ARCHIVE_BOOT);
 			return home;
 		}
@@ -195,9 +194,9 @@ static struct home home_of(const struct raw_defs *raw, OTF2_SystemTreeNodeRef re
 	}
 	/* EZTrace has one node, whose name and class are both the program's name. */
 	if (first && first->name == first->class_name)
-		home.program = text(raw, first->name);
+		home.program = otf2_text(raw, first->name);
 	else if (first && !home.device)
-		home.host = text(raw, first->name);
+		home.host = otf2_text(raw, first->name);
 	return home;
 }
 
@@ -242,7 +241,8 @@ static uint32_t process_of(struct raw_defs *raw, struct processes *processes,
 		if (processes->known.v[k].pid == pid)
 			return processes->known.v[k].index;
 	home = home_of(raw, group->node);
-	program_name(*home.program ? home.program : text(raw, group->name), name, sizeof(name));
+	program_name(*home.program ? home.program : otf2_text(raw, group->name), name,
+		     sizeof(name));
 	index = eta_defs_process(
 		raw->trace,
 		&(struct eta_process){
@@ -274,7 +274,7 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 	uint32_t g = ref_map_get(&raw->group_refs, location->group);
 	struct eta_location def = {
 		.id = location->self,
-		.name = text(raw, location->name),
+		.name = otf2_text(raw, location->name),
 		.process = ETA_NONE,
 		.tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_TID),
 		.ns_tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_NS_TID),
@@ -297,7 +297,7 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 			def.dev = eta_device_number(home.device);
 		goto out;
 	}
-	if (strcmp(text(raw, raw->groups.v[g].name), ARCHIVE_KERNEL_GROUP) == 0)
+	if (strcmp(otf2_text(raw, raw->groups.v[g].name), ARCHIVE_KERNEL_GROUP) == 0)
 		def.kind = ETA_LOCATION_KERNEL_THREAD;
 	else if (number(raw, properties, location->self, ARCHIVE_UNTRACED))
 		def.kind = ETA_LOCATION_UNTRACED;
@@ -390,7 +390,7 @@ static bool build_files(struct raw_defs *raw, bool ours, struct ref_map *files,
 		index = eta_defs_file(
 			raw->trace,
 			&(struct eta_file){
-				.path = text(raw, file->name),
+				.path = otf2_text(raw, file->name),
 				.dev = (uint32_t)number(raw, properties, file->self,
 							ARCHIVE_FILE_DEV),
 				.inode = number(raw, properties, file->self, ARCHIVE_FILE_INODE),
@@ -420,8 +420,8 @@ static uint32_t operations_of(struct raw_defs *raw, OTF2_IoParadigmRef ref)
 	if (paradigm && paradigm->first_region != ETA_NONE)
 		return paradigm->first_region;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		snprintf(name, sizeof(name), "%s %s", paradigm ? text(raw, paradigm->name) : "I/O",
-			 kinds[i]);
+		snprintf(name, sizeof(name), "%s %s",
+			 paradigm ? otf2_text(raw, paradigm->name) : "I/O", kinds[i]);
 		if (eta_defs_region(raw->trace, name, ETA_LEVEL_USER, "") == ETA_NONE)
 			return ETA_NONE;
 	}
@@ -454,7 +454,7 @@ static bool build_handles(struct raw_defs *raw, struct otf2 *otf2)
 	for (uint32_t i = 0; ok && i < raw->handles.n; i++) {
 		const struct raw_handle *handle = &raw->handles.v[i];
 		uint32_t device = ref_map_get(&devices, handle->file), index;
-		struct eta_handle def = { .name = text(raw, handle->name),
+		struct eta_handle def = { .name = otf2_text(raw, handle->name),
 					  .file = ref_map_get(&files, handle->file) };
 
 		if (device != ETA_NONE) {
@@ -491,7 +491,7 @@ static void build_attributes(const struct raw_defs *raw, struct otf2 *otf2)
 	memset(otf2->attributes, ARCHIVE_N_ATTRIBUTES, sizeof(otf2->attributes));
 	for (uint32_t i = 0; i < raw->attributes.n; i++) {
 		const struct raw_attribute *attribute = &raw->attributes.v[i];
-		const char *name = text(raw, attribute->name);
+		const char *name = otf2_text(raw, attribute->name);
 
 		for (int a = 0; a < ARCHIVE_N_ATTRIBUTES; a++)
 			/* Score-P: "Offset" */

@@ -166,11 +166,22 @@ int otf2_check_anchor(const struct eta_trace *trace);
 /* All callbacks that fill a struct raw_defs. */
 OTF2_GlobalDefReaderCallbacks *otf2_definition_callbacks(void);
 
-/* Fills trace->defs and the maps of its struct otf2 (trace->data). */
+/* The text of string REF; "" where it is not defined. */
+static inline const char *otf2_text(const struct raw_defs *raw, OTF2_StringRef ref)
+{
+	uint32_t i = ref_map_get(&raw->string_refs, ref);
+
+	return i == ETA_NONE ? "" : raw->strings.v[i];
+}
+
+/* The first of PROPERTIES, which are sorted, whose owner is not before OWNER. */
+uint32_t otf2_first_property(const raw_properties *properties, uint64_t owner);
+
 /* The modules and stacks of location group GROUP, which is PROCESS. (source-otf2-addresses.c) */
 bool otf2_build_addresses(struct raw_defs *raw, struct otf2 *otf2, uint64_t group,
 			  uint32_t process);
 
+/* Fills trace->defs and the maps of its struct otf2 (trace->data): 0 or -ENOMEM. */
 int otf2_build_definitions(struct raw_defs *raw);
 void otf2_raw_free(struct raw_defs *raw);
 

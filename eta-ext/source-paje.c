@@ -162,9 +162,11 @@ static uint32_t container_of(struct log *log, struct paje *p, const char *name)
 /* The number behind WHAT in a name, as sci-export has them: "app pid 41", "app tid 42"; else 0. */
 static uint32_t number_in(const char *name, const char *what)
 {
-	const char *at = strstr(name, what);
+	const char *at = NULL, *next = strstr(name, what);
 	uint32_t number;
 
+	for (; next; next = strstr(next + 1, what)) /* it may be in the name proper, too */
+		at = next;
 	return at && log_u32(at + strlen(what), &number) ? number : 0;
 }
 

@@ -48,7 +48,7 @@ static int open_temporary(struct output *o)
 int output_open(struct output *o, const char *path)
 {
 	struct stat st;
-	int fd, rc;
+	int fd = -1, rc;
 
 	*o = (struct output){ .file = stdout, .path = path };
 	if (!path)
@@ -67,6 +67,11 @@ int output_open(struct output *o, const char *path)
 		return 0;
 	rc = -errno;
 	eta_error("%s: cannot write: %s", path, strerror(-rc));
+	if (fd >= 0) {
+		close(fd);
+		if (o->temporary)
+			unlink(o->temporary);
+	}
 	free(o->temporary);
 	o->temporary = NULL;
 	return rc;

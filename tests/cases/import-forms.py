@@ -466,6 +466,38 @@ def strace():
     equal("strace, 32 bit: files", files(), {"/t"})
 
 
+# ---- Paje ----
+
+def paje():
+    # the number that sci-export put behind a name, in which the same words stand
+    check("Paje", """
+%EventDef PajeCreateContainer 4
+% Time date
+% Alias string
+% Type string
+% Container string
+% Name string
+%EndEventDef
+%EventDef PajePushState 6
+% Time date
+% Type string
+% Container string
+% Value string
+%EndEventDef
+%EventDef PajePopState 7
+% Time date
+% Type string
+% Container string
+%EndEventDef
+4 0.0 P1 CT 0 "a pid b pid 41"
+4 0.0 T1 CT P1 "a tid b tid 42"
+6 0.5 ST T1 "read"
+7 0.75 ST T1
+""", source="paje", expected=[("a tid b tid 42", "read", 250000000, None, None)], **{"without I/O": 20})
+    dump = run(os.path.join(os.environ["SCI_BUILD"], "tests", "programs", "dump-trace"), archive).stdout
+    equal("Paje: numbers", re.findall(r" pid=(\d+)| tid=(\d+)", dump)[:2], [("41", ""), ("", "42")])
+
+
 dxt()
 iotracer()
 dio()
@@ -473,4 +505,5 @@ ftrace()
 blktrace()
 qemu()
 strace()
+paje()
 print("every form is read as its tool means it")
