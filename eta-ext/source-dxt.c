@@ -177,14 +177,18 @@ static int parse(struct log *log, void *state, char *line)
 		return log_bad(log, "\"%.40s\" is no rank", f[RANK]);
 	if (!log_i64(f[LENGTH], &length))
 		return log_bad(log, "\"%.40s\" is no length", f[LENGTH]);
+	if (strcmp(f[OFFSET], "N/A") == 0)
+		call.offset = -1;
+	else if (!log_i64(f[OFFSET], &call.offset))
+		return log_bad(log, "\"%.40s\" is no offset", f[OFFSET]);
 	if (length < 0) /* DXT_MPIIO counts in an int: 2 GiB and more have no length */
 		call.has = length = 0;
 	if (!log_time(f[START], &call.begin_ns) || !log_time(f[END], &call.call.end_ns))
 		return log_bad(log, "no times of start and end");
 	if (call.call.end_ns < call.begin_ns)
 		return log_bad(log, "ends before it begins");
-	/* -1 or N/A where the module does not tell */
-	if (log_i64(f[OFFSET], &call.offset) && call.offset >= 0)
+	/* -1 where the module does not tell */
+	if (call.offset >= 0)
 		call.has |= ETA_HAS_OFFSET;
 	location = location_of(log, d, rank, f[MODULE], thread);
 	call.call.region = log_region_at(log, region, ETA_LEVEL_USER);

@@ -129,6 +129,8 @@ def dxt():
     log = write("x.log", "# darshan log version: 3.41\n\n# no DXT module data available for this Darshan log.\n")
     got = run("sci-import", log, "-o", archive)
     equal("no DXT: how to get it", (got.returncode, "DXT_ENABLE_IO_TRACE=1" in got.stderr), (0, True))
+    refused("DXT, a far offset", "# darshan log version: 3.41\n X_POSIX 0 write 0 99999999999999999999 1 0.1 0.2\n",
+            "x.log:2: .*is no offset")
     refused("darshan-parser", "# darshan log version: 3.41\nPOSIX\t-1\t77\tPOSIX_OPENS\t1\t/a\t/\text4\n",
             "x.log:2: .*darshan-dxt-parser")
 
