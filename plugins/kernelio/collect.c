@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #define SEGMENT_FIRST ((size_t)256 << 10)
 #define SEGMENT_MAX ((size_t)512 << 10) /* filling a larger one no longer fits the cache */
 #define SHORTEST_PAUSE_US 250
+#define COLLECTOR_NICE -20
 #define LOSS_EVERY 64 /* rounds between looks at the loss counters */
 
 static uint64_t now_ns(void)
@@ -180,8 +182,13 @@ static void *collector_main(void *arg)
 	unsigned round = 0;
 	bool last;
 
-	/* a batch thread has its share of a CPU, but does not push the program off one to get it */
+	/*
+	 * A batch thread does not push the program off a CPU, but of those that wait for one it is
+	 * to be the next: where many do, an equal share comes too late for the rings. Refused
+	 * without CAP_SYS_NICE, then it has that share.
+	 */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
+	setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
 	do {
 		last = atomic_load(&k->stopping);
 		for (unsigned i = 0; i < k->n_cpus; i++) {

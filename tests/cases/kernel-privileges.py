@@ -20,7 +20,7 @@ if os.environ.get("SCI_SANITIZED"):
 need("setpriv")
 need_bpf()
 
-CAP_PERFMON, CAP_BPF, CAP_DAC_OVERRIDE, CAP_KILL = 38, 39, 1, 5
+CAP_PERFMON, CAP_BPF, CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS_NICE = 38, 39, 1, 5, 23
 nobody = pwd.getpwnam("nobody")
 
 # a place that others can enter, with the command and a folder for their traces
@@ -67,6 +67,12 @@ def rights_of(pid):
     return lines
 
 
+def nice_of(pid):
+    """Of each thread of the process, from the first to the last."""
+    return [os.getpriority(os.PRIO_PROCESS, int(tid))
+            for tid in sorted(os.listdir(f"/proc/{pid}/task"), key=int)]
+
+
 def start(*arguments):
     """A tracer that is at work."""
     out = arguments[arguments.index("-o") + 1]
@@ -90,6 +96,8 @@ assert int(state["CapEff"], 16) == int(state["CapPrm"], 16) == KEPT, state
 assert int(state["CapInh"], 16) == 0 and state["NoNewPrivs"] == "1", state
 child = int(open(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read())
 assert rights_of(child)["NoNewPrivs"] == "0", "the program is not limited"
+own_nice = os.getpriority(os.PRIO_PROCESS, 0)
+assert nice_of(tracer.pid) == [own_nice, own_nice], "the collector may not come before others"
 # who else is there may not ask
 refused = subprocess.run([*AS_NOBODY[:1], "--reuid=1", "--regid=1", "--clear-groups", command, "status",
                           os.path.join(theirs, "kept")], capture_output=True, text=True)
@@ -100,8 +108,13 @@ tracer.communicate(timeout=60)
 # as root: root's, without what is not needed
 tracer = start(command, "-o", "root", "--", "sleep", "1000")
 state = rights_of(tracer.pid)
-assert int(state["CapEff"], 16) & ~(KEPT | 1 << CAP_DAC_OVERRIDE | 1 << CAP_KILL) == 0, state
+ROOTS = KEPT | 1 << CAP_DAC_OVERRIDE | 1 << CAP_KILL | 1 << CAP_SYS_NICE
+assert int(state["CapEff"], 16) & ~ROOTS == 0, state
 child = int(open(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read())
+# the collector has a CPU before the rings are full, and the program is as it was
+if int(state["CapEff"], 16) & 1 << CAP_SYS_NICE:
+    assert nice_of(tracer.pid) == [own_nice, -20], nice_of(tracer.pid)
+assert nice_of(child) == [own_nice], nice_of(child)
 os.kill(child, 15)
 tracer.communicate(timeout=60)
 
