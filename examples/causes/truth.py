@@ -41,16 +41,19 @@ def arguments():
     parser.add_argument("--reports", metavar="DIR",
                         help="what sci-analyze prints of the run that is shown, a file per cause")
     parser.add_argument("--keep", action="store_true", help="leave data and traces where they are")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.repeat < 1:
+        parser.error(f"--repeat={options.repeat}: a number from 1 on is needed")
+    return options
 
 
 def chosen(names):
-    if not names:
+    if names is None:
         return CAUSES
     wanted = names.split(",")
     unknown = set(wanted) - {cause.name for cause in CAUSES}
     if unknown:
-        sys.exit(f"truth.py: no such cause: {', '.join(sorted(unknown))}; there are "
+        sys.exit(f"truth.py: no such cause: {', '.join(map(repr, sorted(unknown)))}; there are "
                  + ", ".join(cause.name for cause in CAUSES))
     return [cause for cause in CAUSES if cause.name in wanted]
 

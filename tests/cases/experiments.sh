@@ -60,6 +60,11 @@ END
 status 2 /usr/bin/python3 "$SCI_SRC/examples/ezio-paper/paper.py" -o "$disk/none" --repetitions=0
 has "$scratch/err" "'0': a number from 1 on is needed"
 [ ! -e "$disk/none" ] || fail "measured for --repetitions=0"
+status 2 /usr/bin/python3 "$SCI_SRC/examples/causes/truth.py" --repeat=0
+has "$scratch/err" 'repeat=0: a number from 1 on is needed'
+# no cause is not all of them
+status 1 /usr/bin/python3 "$SCI_SRC/examples/causes/truth.py" --only=
+has "$scratch/err" "no such cause: ''; there are quiet, shared-file"
 
 overhead()
 {
