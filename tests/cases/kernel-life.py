@@ -102,12 +102,11 @@ def start(name):
     assert program.stdout.readline() == "ready\n"
     tracer = subprocess.Popen([SCI_KERNEL, "-o", path(name + ".out"), "-p", str(program.pid)],
                               stderr=subprocess.PIPE, text=True)
-    # its probes are attached once the spool's files are there; then the tasks are taken in
+    # it answers once its probes are attached and the tasks taken in
     for _ in range(1000):
-        if os.path.exists(path(name + ".out/kernel.spool/cpu.0")):
+        if subprocess.run([SCI_KERNEL, "status", path(name + ".out")], capture_output=True).returncode == 0:
             break
         time.sleep(0.01)
-    time.sleep(0.3)
     return program, tracer
 
 
