@@ -13,7 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "measuring")]
 import fio  # noqa: E402
-from cells import Cells, Failed, aligned, write_csv  # noqa: E402
+from cells import Cells, Failed, aligned, at_least_one, write_csv  # noqa: E402
 from published import DIFFERENCES, LOST_THROUGHPUT, NOT_AVAILABLE  # noqa: E402
 
 IO = "buffered", "direct"
@@ -33,12 +33,6 @@ def numbers(text):
     if found[0] < 1 or found[-1] > 1024:
         raise argparse.ArgumentTypeError(f"'{text}': numbers of threads, 1 to 1024, are needed")
     return found
-
-
-def at_least_one(text):
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}': a number from 1 on is needed")
-    return int(text)
 
 
 def arguments():

@@ -1,10 +1,18 @@
 # Long experiments in pieces: a file per cell, so that one that was interrupted goes on where it was.
 # SPDX-License-Identifier: BSD-3-Clause
+import argparse
 import csv
 import json
 import os
 import sys
 import time
+
+
+def at_least_one(text):
+    """For argparse: a number of repetitions."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}': a number from 1 on is needed")
+    return int(text)
 
 
 class Failed(Exception):

@@ -18,7 +18,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "measuring")]
-from cells import Cells, Failed, aligned, write_csv  # noqa: E402
+from cells import Cells, Failed, aligned, at_least_one, write_csv  # noqa: E402
 from tasks import TASKS  # noqa: E402
 from tracers import TRACERS, folder_bytes, read_log, run  # noqa: E402
 
@@ -38,12 +38,6 @@ def names(known, what):
                                              + ", ".join(known))
         return [name for name in known if name in chosen]
     return parse
-
-
-def at_least_one(text):
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}': a number from 1 on is needed")
-    return int(text)
 
 
 def arguments():
