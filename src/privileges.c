@@ -23,8 +23,7 @@
 #define CAP_BPF 39
 #endif
 #define BIT(capability) (1ULL << (capability))
-/* to read counters and rings, and to start and end probes; to have a CPU before the rings are full
- */
+/* to read counters and rings, to start and end probes; to have a CPU before the rings are full */
 #define RIGHTS_PROBES (BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_NICE))
 /* as root: files in other users' folders, signals passed on to a program that became another */
 #define RIGHTS_ROOT (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_KILL))
