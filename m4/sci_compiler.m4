@@ -21,6 +21,26 @@ AC_DEFUN([SCI_WARNINGS], [
   AC_SUBST([SCI_CFLAGS])
 ])
 
+# What makes a defect an end instead of a way in. The checked functions of the C library need an
+# optimizing build, and stand in the way of sanitizers.
+AC_DEFUN([SCI_HARDENING], [
+  m4_foreach_w([flag], [-fstack-protector-strong -fstack-clash-protection -Wformat-security],
+    [SCI_TRY_CFLAG(flag, [SCI_CFLAGS])])
+  AS_IF([test -z "$SCI_SANITIZE"], [
+    AC_CACHE_CHECK([whether the C library checks buffers], [sci_cv_fortify], [
+      sci_saved_CFLAGS=$CFLAGS
+      CFLAGS="$CFLAGS -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"
+      AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <stdio.h>]], [[]])],
+        [sci_cv_fortify=yes], [sci_cv_fortify=no])
+      CFLAGS=$sci_saved_CFLAGS
+    ])
+    AS_IF([test $sci_cv_fortify = yes],
+      [SCI_CFLAGS="$SCI_CFLAGS -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"])
+  ])
+  SCI_LDFLAGS="-Wl,-z,relro -Wl,-z,now"
+  AC_SUBST([SCI_LDFLAGS])
+])
+
 AC_DEFUN([SCI_SANITIZERS], [
   AC_ARG_ENABLE([asan], [AS_HELP_STRING([--enable-asan], [build with AddressSanitizer])])
   AC_ARG_ENABLE([ubsan], [AS_HELP_STRING([--enable-ubsan], [build with UndefinedBehaviorSanitizer])])

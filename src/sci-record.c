@@ -217,6 +217,7 @@ static const char *const recording_names[] = {
 /* Makes DIR, or takes an existing one that holds no recording (or may lose it). */
 static int use_dir(struct recording *r, const char *dir)
 {
+	char absolute[PATH_MAX];
 	struct stat folder;
 
 	if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
@@ -244,10 +245,17 @@ static int use_dir(struct recording *r, const char *dir)
 			return -EIO;
 	}
 	/* absolute: the program may change its working directory */
-	if (!realpath(dir, r->dir)) {
-		eta_error("%s: %s", dir, strerror(errno));
-		return -errno;
+	if (!realpath(dir, absolute)) {
+		int error = errno;
+
+		eta_error("%s: %s", dir, strerror(error));
+		return -error;
 	}
+	if (strlen(absolute) >= sizeof(r->dir)) {
+		eta_error("%.64s...: the name is too long (-o names another folder)", absolute);
+		return -ENAMETOOLONG;
+	}
+	strcpy(r->dir, absolute);
 	return 0;
 }
 

@@ -69,7 +69,7 @@ plugins_libeztrace_kernelio_so_SOURCES = plugins/kernelio/eztrace-kernelio.c
 plugins_libeztrace_kernelio_so_CPPFLAGS = $(AM_CPPFLAGS) -DBIN_DIR='"$(bindir)"'
 plugins_libeztrace_kernelio_so_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -fPIC
 plugins_libeztrace_kernelio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)
-plugins_libeztrace_kernelio_so_LINK = $(CC) $(SCI_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,now \
+plugins_libeztrace_kernelio_so_LINK = $(CC) $(SCI_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared $(SCI_LDFLAGS) \
 	-Wl,-soname,libeztrace-kernelio.so -o $@
 endif
 

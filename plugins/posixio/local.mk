@@ -32,7 +32,7 @@ POSIXIO_SOURCES = \
 
 # Inside traced programs: no sanitizers, nothing visible but the wrappers.
 POSIXIO_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -ftls-model=initial-exec
-POSIXIO_LDFLAGS = -module -avoid-version -shared -Wl,-z,now
+POSIXIO_LDFLAGS = -module -avoid-version -shared $(SCI_LDFLAGS)
 
 plugin_LTLIBRARIES += plugins/libsci-posixio.la
 plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
@@ -94,5 +94,5 @@ plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE
 plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS) -fPIC
 plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)
 plugins_libeztrace_posixio_so_LINK = $(CC) $(POSIXIO_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared \
-	-Wl,-z,now -Wl,-soname,$(EZTRACE_LIBDIR)/libeztrace-posixio.so -o $@
+	$(SCI_LDFLAGS) -Wl,-soname,$(EZTRACE_LIBDIR)/libeztrace-posixio.so -o $@
 endif
