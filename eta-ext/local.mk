@@ -19,6 +19,9 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/clocks.c \
 	eta-ext/clocks.h \
 	eta-ext/eta.h \
+	eta-ext/folder.c \
+	eta-ext/folder.h \
+	eta-ext/folder-remove.c \
 	eta-ext/io-functions.h \
 	eta-ext/levels.c \
 	eta-ext/levels.h \

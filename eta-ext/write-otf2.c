@@ -52,7 +52,7 @@ static int open_archive(struct archive_writer *writer, const struct write_place 
 	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = always_flush };
 	OTF2_ErrorCode code;
 
-	writer->archive = OTF2_Archive_Open(place->temporary, place->name, OTF2_FILEMODE_WRITE,
+	writer->archive = OTF2_Archive_Open(place->path, place->name, OTF2_FILEMODE_WRITE,
 					    WRITE_CHUNK_BYTES, WRITE_CHUNK_BYTES,
 					    OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (!writer->archive)
@@ -77,7 +77,7 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 	OTF2_ErrorCode code;
 	int rc;
 
-	writer->folder = place->temporary;
+	writer->folder = place->path;
 	writer->name = place->name;
 	rc = open_archive(writer, place);
 	if (rc == 0)
@@ -125,7 +125,8 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 {
 	const struct eta_defs *defs = eta_trace_defs(trace);
 	struct archive_writer writer = { .trace = trace, .anchor = anchor, .options = options };
-	struct write_place place = { .lock = -1 };
+	struct write_place place = { .at = -1, .folder = -1 };
+	mode_t mode = options && options->mode ? options->mode : 0600;
 	unsigned threads = options && options->threads ? options->threads : cpus();
 	int rc;
 
@@ -141,7 +142,7 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 	}
 	rc = check_locations(defs, anchor);
 	if (rc == 0)
-		rc = write_place_make(anchor, &place);
+		rc = write_place_make(anchor, options ? options->folder : NULL, &place);
 	if (rc == 0)
 		rc = write_archive(&writer, &place, threads);
 	/* the last moment to break it off */
@@ -149,8 +150,8 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 	    options->progress(options->arg, writer.events_done))
 		rc = -ECANCELED;
 	if (rc == 0)
-		rc = write_place_fill(anchor, &place);
-	write_place_end(&place);
+		rc = write_place_fill(anchor, &place, mode);
+	write_place_end(anchor, &place);
 	if (counts) {
 		eta_trace_counts(trace, counts);
 		for (uint32_t i = 0; i < defs->n_locations; i++)

@@ -4,6 +4,7 @@
 #define ETA_WRITE_OTF2_H
 
 #include "archive.h"
+#include "folder.h"
 #include "source.h"
 
 /* What was written of a location. */
@@ -33,24 +34,30 @@ enum { WRITE_CHUNK_BYTES = 1 << 20 };
 
 /*
  * Where an archive goes, and where it is while it is written: beside that, in a hidden folder that
- * only its writer has locked, so that who comes later knows what one that was killed has left.
+ * only its writer has locked, so that who comes later knows what one that was killed has left. All
+ * by descriptors: others who may write to the place can put nothing into the archive's way.
  */
 struct write_place {
-	char *folder;	 /* "dir" of "dir/unified.otf2" */
-	char *name;	 /* "unified" */
-	char *older;	 /* what an archive that it replaces is called in that folder */
-	char *temporary; /* folder of the archive while it is written, NULL: none yet */
-	int lock;	 /* of that folder; -1: none */
+	int at;		   /* the folder that the archive goes to, -1: none yet */
+	char *name;	   /* "unified" */
+	const char *older; /* what an archive that it replaces is called in the hidden folder */
+	char *prefix;	   /* of hidden folders for it */
+	char *temporary;   /* the hidden folder, NULL: none yet */
+	int folder;	   /* the same, locked; -1: none */
+	char path[FOLDER_PATH_BYTES]; /* the same for libotf2, which takes paths */
 };
 
-/* Looks whether ANCHOR may be written, clears up behind who was killed there, makes the folder. */
-int write_place_make(const char *anchor, struct write_place *place);
+/*
+ * Looks whether ANCHOR may be written (in FOLDER, a descriptor, where that is not NULL), clears up
+ * behind who was killed there, makes the folder.
+ */
+int write_place_make(const char *anchor, const int *folder, struct write_place *place);
 /* Is there an anchor of ours in the folder? It is the last file of an archive. */
 bool write_place_is_whole(const struct write_place *place);
-/* Moves the archive from the folder to its place, and an older one out of it. */
-int write_place_fill(const char *anchor, const struct write_place *place);
+/* Gives its files MODE and moves the archive to its place, and an older one out of it. */
+int write_place_fill(const char *anchor, const struct write_place *place, mode_t mode);
 /* Removes the folder with all that is in it; also after a failure of the others. */
-void write_place_end(struct write_place *place);
+void write_place_end(const char *anchor, struct write_place *place);
 
 /* The events of every location, by several threads. */
 int write_otf2_events(struct archive_writer *writer, unsigned threads);
