@@ -195,8 +195,7 @@ int folder_check(int fd, const char *shown)
 	return 0;
 }
 
-/* Whether it was made into MADE. */
-static int take(int at, const char *name, const char *shown, mode_t mode, bool *made)
+int folder_take_at(int at, const char *name, const char *shown, mode_t mode, bool *made)
 {
 	int fd = -1, rc = 0;
 
@@ -234,13 +233,6 @@ static int take(int at, const char *name, const char *shown, mode_t mode, bool *
 	return rc;
 }
 
-int folder_take_at(int at, const char *name, const char *shown, mode_t mode)
-{
-	bool made;
-
-	return take(at, name, shown, mode, &made);
-}
-
 /* PATH without slashes at its end, the caller's. */
 static char *without_end(const char *path)
 {
@@ -273,7 +265,7 @@ int folder_take(const char *path, mode_t mode, struct folder *folder)
 	rc = folder->parent < 0 ? folder->parent : 0;
 	if (rc == 0) {
 		folder->name = strdup(name);
-		folder->fd = take(folder->parent, name, path, mode, &folder->made);
+		folder->fd = folder_take_at(folder->parent, name, path, mode, &folder->made);
 		rc = folder->fd < 0 ? folder->fd : 0;
 	}
 	free(own);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -23,7 +24,35 @@
  */
 static int raw_open(const char *path, int flags)
 {
-	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0644);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/*
+ * The file of SPOOL again. Who may write to a folder on its way may have put another one there: what
+ * is written to, and cut, is what was made. -errno.
+ */
+static int reopen(const struct spool *spool)
+{
+	int fd = raw_open(spool->path, O_RDWR);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (syscall(SYS_fstat, fd, &st) == 0 && st.st_dev == spool->dev && st.st_ino == spool->inode)
+		return fd;
+	syscall(SYS_close, fd);
+	return -ESTALE;
+}
+
+/* Cuts the file to BYTES behind its header. */
+static void cut(const struct spool *spool, size_t bytes)
+{
+	int fd = reopen(spool);
+
+	if (fd < 0)
+		return;
+	syscall(SYS_ftruncate, fd, (off_t)(ETA_SPOOL_HEADER_BYTES + bytes));
+	syscall(SYS_close, fd);
 }
 
 /* What PATH holds, as a text of at most ROOM - 1 bytes; "" where it cannot be read. */
@@ -157,6 +186,7 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 int spool_create(struct spool *spool, const char *path, const struct eta_spool_header *header,
 		 size_t first, size_t max)
 {
+	struct stat st;
 	int rc, fd;
 
 	memset(spool, 0, offsetof(struct spool, path));
@@ -168,7 +198,9 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return -errno;
-	rc = map_window(spool, fd, first);
+	rc = syscall(SYS_fstat, fd, &st) == 0 ? map_window(spool, fd, first) : -errno;
+	spool->dev = st.st_dev;
+	spool->inode = st.st_ino;
 	if (rc == 0) {
 		spool->header = raw_map(fd, ETA_SPOOL_HEADER_BYTES, 0);
 		if (!spool->header)
@@ -222,9 +254,9 @@ void *spool_grow(struct spool *spool, size_t bytes)
 		return NULL;
 	if (spool->error || bytes > spool->window_bytes - ETA_UNIT_BYTES)
 		goto lost;
-	fd = raw_open(spool->path, O_RDWR);
+	fd = reopen(spool);
 	if (fd < 0) {
-		spool->error = errno;
+		spool->error = -fd;
 		goto lost;
 	}
 	if (spool->mapped < spool->window_bytes)
@@ -250,7 +282,7 @@ void spool_trim(struct spool *spool)
 	raw_unmap(spool->base + keep, spool->mapped - keep);
 	spool->mapped = keep;
 	spool->end = spool->base + keep - ETA_UNIT_BYTES;
-	syscall(SYS_truncate, spool->path, (off_t)(ETA_SPOOL_HEADER_BYTES + keep));
+	cut(spool, keep);
 }
 
 void spool_abandon(struct spool *spool)
@@ -266,7 +298,6 @@ void spool_close(struct spool *spool)
 {
 	/* the window of a file that has more behind it stays as it is */
 	if (spool->header && !spool->header->stored)
-		syscall(SYS_truncate, spool->path,
-			(off_t)(ETA_SPOOL_HEADER_BYTES + (spool->next - spool->base)));
+		cut(spool, (size_t)(spool->next - spool->base));
 	spool_abandon(spool);
 }

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "record.h"
 
@@ -27,6 +28,8 @@ struct spool {
 	size_t mapped;			 /* bytes of it */
 	size_t window_bytes;		 /* what it may grow to */
 	struct eta_spool_header *header; /* mapped for the life of the file */
+	dev_t dev;			 /* of the file, and its number: its name may change */
+	ino_t inode;
 	int error;			 /* errno that stopped the file from growing, 0 */
 	char path[PATH_MAX];
 };

@@ -4,12 +4,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "eta-ext/eta.h"
 #include "eta-ext/spool.h"
@@ -48,30 +50,28 @@ static int by_number(const void *left, const void *right)
 }
 
 /* Is the pid of file NAME of the spool what this process counts by, in OWN_NS? */
-static bool is_number_here(const char *spool, const char *name, uint32_t own_ns)
+static bool is_number_here(int spool, const char *name, uint32_t own_ns)
 {
 	struct eta_spool_header header = { 0 };
-	char path[PATH_MAX];
-	FILE *file;
+	int fd = openat(spool, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/%s", spool, name);
-	file = fopen(path, "re");
-	if (!file)
+	if (fd < 0)
 		return false;
-	if (fread(&header, sizeof(header), 1, file) != 1)
+	if (read(fd, &header, sizeof(header)) != sizeof(header))
 		header.pid_ns = 0;
-	fclose(file);
+	close(fd);
 	return header.pid_ns == 0 || own_ns == 0 || header.pid_ns == own_ns;
 }
 
 /* The pids of the spool's images that are in our pid namespace, in order; how many. */
-static size_t spool_pids(const char *spool, unsigned **out)
+static size_t spool_pids(int spool, unsigned **out)
 {
 	struct dirent *entry;
 	unsigned *pids = NULL;
 	size_t n = 0, room = 0;
 	struct eta_spool_header own = { 0 };
-	DIR *dir = opendir(spool);
+	int fd = openat(spool, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	spool_header_origin(&own);
 	while (dir && (entry = readdir(dir))) {
@@ -98,7 +98,7 @@ static size_t spool_pids(const char *spool, unsigned **out)
 	return n;
 }
 
-void after_run_still_running(const char *spool)
+void after_run_still_running(int spool)
 {
 	char names[MAX_NAMED * 80 + 8] = "", comm[64];
 	unsigned *pids, running = 0;

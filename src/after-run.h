@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Warns of processes that write to the spool SPOOL and still run. */
-void after_run_still_running(const char *spool);
+/* Warns of processes that write to the spool, a descriptor, and still run. */
+void after_run_still_running(int spool);
 
 /*
  * Warns of what the library calls in ARCHIVE do not tell: I/O of their threads without one (KERNEL:

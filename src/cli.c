@@ -29,6 +29,17 @@ uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *wh
 	return value;
 }
 
+mode_t cli_mode(const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (end == text || *end || text[0] == '-' || (mode & 0600) != 0600 || mode & ~0644UL)
+		argp_error(state,
+			   "%s: MODE is 600, 640, 604 or 644: others may read, and not write", text);
+	return (mode_t)mode;
+}
+
 bool cli_is_whole(const struct eta_counts *counts)
 {
 	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||

@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "eta-ext/eta.h"
 
@@ -30,6 +31,13 @@ uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *wh
  * none) that is one of them, which would be lost. 0 or -EINVAL, reported.
  */
 int cli_check_paths(char *const *inputs, size_t n, const char *output);
+
+/*
+ * --mode: which others may read what is written. An octal number; a usage error of STATE where its
+ * owner could not read and write, or others could write.
+ */
+mode_t cli_mode(const char *text, struct argp_state *state);
+#define CLI_MODE_HELP "octal mode of the files that are made; folders get x where there is r (600)"
 
 /* Has all been read that there was? What else --strict takes for a failure. */
 bool cli_is_whole(const struct eta_counts *counts);

@@ -8,19 +8,33 @@
 #include "privileges.h"
 
 struct launch {
-	pid_t pid;
-	int go;	     /* closing it lets the child exec */
+	pid_t pid;   /* -1: none */
+	int go;	     /* a byte lets the child exec; closed without one, it ends */
 	int outcome; /* errno of a failed exec comes out here */
 };
 
 /*
+ * From here on SIGINT, SIGQUIT, SIGTERM and SIGHUP wait until launch_go, or launch_signal tells of
+ * them. Before the first thread, and before anything is made that a signal should not leave behind.
+ */
+void launch_hold_signals(void);
+
+/* The signal that has come meanwhile and would have ended this process, 0: none. */
+int launch_signal(void);
+
+/*
  * Forks a child that will exec ARGV (searched in PATH) as IDENTITY, with the variables of ENV
- * ("NAME=VALUE", NULL-terminated, may be NULL) set, but waits for launch_go first. 0 or -errno.
+ * ("NAME=VALUE", NULL-terminated, may be NULL) set, but waits for launch_go first. It begins if it
+ * is told so and in no other case: where this process is killed, it ends. What it gets of signals
+ * (blocked, ignored, that of its parent's death) is what this process was started with. 0 or -errno.
  */
 int launch_stopped(struct launch *launch, char *const argv[], char *const env[],
 		   const struct identity *identity);
 
-/* Lets the child go on. 0 once the program runs; -errno of exec (the child is then reaped). */
+/*
+ * Lets the child go on. 0 once the program runs; -errno of exec, or -EINTR where a signal has come
+ * before (launch_signal): the child is then gone.
+ */
 int launch_go(struct launch *launch);
 
 /* Ends a child that must not run after all. */
@@ -29,8 +43,12 @@ void launch_cancel(struct launch *launch);
 /*
  * Waits for the program to end. SIGINT and SIGQUIT of the terminal reach the program itself and do
  * not end the caller; SIGTERM and SIGHUP are passed on. Gives its exit status as a shell would:
- * 128 + N for signal N.
+ * 128 + N for signal N. From then on these signals end the caller again, after the line LEFT, which
+ * stays the caller's and valid (NULL: without a word).
  */
-int launch_wait(struct launch *launch, int *status);
+int launch_wait(struct launch *launch, const char *left, int *status);
+
+/* Ends this process by signal SIG, as it would have without launch_hold_signals. */
+void launch_end_by(int sig);
 
 #endif

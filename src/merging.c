@@ -91,6 +91,8 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 		.threads = m->threads,
 		.progress = progress_step,
 		.arg = &progress,
+		.mode = m->mode,
+		.folder = m->folder,
 	};
 	int rc;
 

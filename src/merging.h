@@ -12,6 +12,8 @@ struct merging {
 	size_t n_inputs;
 	struct eta_merge_options merge;
 	const char *output; /* the archive's anchor, "DIR/unified.otf2" */
+	const int *folder;  /* descriptor of the folder that it goes to; NULL: as OUTPUT says */
+	mode_t mode;	    /* of its files; 0: 0600 */
 	struct eta_options open;
 	unsigned threads; /* 0: the number of CPUs */
 	bool quiet;	  /* no line that moves on a terminal */

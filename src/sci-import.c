@@ -17,11 +17,13 @@ enum option_key {
 	OPTION_LENIENT = 256,
 	OPTION_LIST,
 	OPTION_STRICT,
+	OPTION_MODE,
 };
 
 static const struct argp_option argp_options[] = {
 	{ .doc = "Output:", .group = 1 },
 	{ "output", 'o', "ARCHIVE", 0, "where the archive goes, a name that ends in .otf2", 0 },
+	{ "mode", OPTION_MODE, "MODE", 0, CLI_MODE_HELP, 0 },
 	{ "quiet", 'q', NULL, 0, "no counts at the end, no line that moves on a terminal", 0 },
 	{ .doc = "Reading:", .group = 2 },
 	{ "format", 'f', "NAME", 0, "what the logs are, where their beginning does not tell", 0 },
@@ -89,6 +91,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_LIST:
 		list_formats();
 		exit(fflush(stdout) == 0 ? CLI_OK : CLI_FAILED);
+	case OPTION_MODE:
+		a->merging.mode = cli_mode(arg, state);
+		break;
 	case OPTION_STRICT:
 		a->strict = true;
 		break;

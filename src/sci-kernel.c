@@ -3,20 +3,24 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "eta-ext/eta.h"
+#include "eta-ext/folder.h"
 #include "plugins/kernelio/kernelio.h"
 #include "src/cli.h"
 #include "src/kernel-options.h"
 #include "src/launch.h"
 #include "src/watch.h"
 
+#define SPOOL_NAME "kernel.spool"
 #define RING_BYTES_MIN 4096
 #define RING_BYTES_MAX (1U << 30)
 
@@ -30,10 +34,20 @@ struct arguments {
 	size_t ring_bytes;
 	unsigned threads, poll_ms, settle_ms;
 	bool quiet, verbose, strict;
+	mode_t mode; /* of the files that stay */
 	struct kernel_options kernel;
 };
 
-enum { KEY_RING = 256, KEY_THREADS, KEY_POLL, KEY_SETTLE, KEY_STRICT, KEY_RUN_AS, KEY_CALLER };
+enum {
+	KEY_RING = 256,
+	KEY_THREADS,
+	KEY_POLL,
+	KEY_SETTLE,
+	KEY_STRICT,
+	KEY_RUN_AS,
+	KEY_CALLER,
+	KEY_MODE
+};
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What to trace:", 1 },
@@ -44,6 +58,7 @@ static const struct argp_option options[] = {
 	{ "caller", KEY_CALLER, "FD", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 0, NULL, 0, "Where to:", 2 },
 	{ "output", 'o', "DIR", 0, "The spool is DIR/kernel.spool (default: sci.PID)", 2 },
+	{ "mode", KEY_MODE, "MODE", 0, CLI_MODE_HELP, 2 },
 	{ NULL, 0, NULL, 0, "How:", 3 },
 	{ "ring", KEY_RING, "BYTES", 0, "Rings of each CPU, a power of two (default: 16777216)",
 	  3 },
@@ -81,6 +96,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SETTLE:
 		a->settle_ms = (unsigned)cli_number(arg, 1, 3600000, "MS", state);
+		return 0;
+	case KEY_MODE:
+		a->mode = cli_mode(arg, state);
 		return 0;
 	case KEY_STRICT:
 		a->strict = true;
@@ -166,20 +184,52 @@ static void join_command(char *const argv[], char *text, size_t size)
 
 /* ---- the things to trace ---- */
 
-/* The folder of the spool, as the user it will belong to. */
-static int make_directory(const struct arguments *a)
-{
-	if (mkdir(a->directory, 0755) && errno != EEXIST) {
-		int rc = -errno;
+/* Where the trace goes. */
+struct place {
+	struct folder folder;
+	int spool; /* below it, -1: none yet */
+	bool made; /* the spool */
+};
 
-		eta_error("%s: cannot create (%s)", a->directory, strerror(-rc));
+/* The folder of the spool and that itself, as the user it will belong to. */
+static int make_place(const struct arguments *a, struct place *place)
+{
+	int rc = folder_take(a->directory, folder_mode(a->mode), &place->folder);
+
+	if (rc)
 		return rc;
-	}
-	return 0;
+	place->spool = folder_take_at(place->folder.fd, SPOOL_NAME, SPOOL_NAME, 0700,
+				      &place->made);
+	return place->spool < 0 ? place->spool : 0;
+}
+
+/* Nothing was traced: what was made for it goes. */
+static void undo_place(const struct place *place, const char *shown)
+{
+	static const char *const files[] = { "cpu.*", "meta", "control", NULL };
+
+	if (place->made)
+		folder_remove(place->folder.fd, SPOOL_NAME, shown, 1, files);
+	if (place->folder.made)
+		unlinkat(place->folder.parent, place->folder.name, AT_REMOVEDIR);
+}
+
+/* The spool is complete: it is for whom --mode says. */
+static void close_place(struct place *place, const struct arguments *a)
+{
+	if (place->spool >= 0 && a->mode != 0600 &&
+	    (folder_set_modes(place->spool, a->mode) ||
+	     fchmod(place->spool, folder_mode(a->mode))))
+		eta_warn("%s/" SPOOL_NAME ": cannot be given mode %03o", a->directory,
+			 (unsigned)a->mode);
+	if (place->spool >= 0)
+		close(place->spool);
+	folder_close(&place->folder);
 }
 
 static int run_command(struct kernelio *k, const struct arguments *a, struct watch *watch,
-		       const struct identity *identity, struct launch *launch, int *status)
+		       struct place *place, const struct identity *identity, struct launch *launch,
+		       int *status)
 {
 	enum watch_end end;
 	int rc = launch_stopped(launch, a->command, NULL, identity);
@@ -190,9 +240,9 @@ static int run_command(struct kernelio *k, const struct arguments *a, struct wat
 	}
 	rc = privileges_drop(identity);
 	if (rc == 0)
-		rc = make_directory(a);
+		rc = make_place(a, place);
 	if (rc == 0)
-		rc = kernelio_start(k);
+		rc = kernelio_start(k, place->spool);
 	if (rc == 0)
 		rc = kernelio_attach(k, launch->pid);
 	if (rc) {
@@ -200,12 +250,15 @@ static int run_command(struct kernelio *k, const struct arguments *a, struct wat
 		return rc;
 	}
 	rc = launch_go(launch);
+	if (rc == -EINTR)
+		return rc;
 	if (rc) {
 		eta_error("%s: cannot be executed (%s)", a->command[0], strerror(-rc));
 		*status = rc == -ENOENT ? 127 : 126;
 		return 0;
 	}
 	watch->pid = launch->pid;
+	watch->folder = place->spool;
 	return watch_run(watch, &end);
 }
 
@@ -241,23 +294,24 @@ static int check_process(pid_t pid, int pidfd)
 
 /* Process PID, or all where it is 0, until it ends or we are told to. */
 static int watch_running(struct kernelio *k, const struct arguments *a, struct watch *watch,
-			 const struct identity *identity)
+			 struct place *place, const struct identity *identity)
 {
 	enum watch_end end;
 	int rc = privileges_drop(identity);
 
 	watch_block_signals();
 	if (rc == 0)
-		rc = make_directory(a);
+		rc = make_place(a, place);
 	if (rc == 0)
-		rc = kernelio_start(k);
+		rc = kernelio_start(k, place->spool);
 	if (rc == 0 && a->pid)
 		rc = kernelio_attach(k, a->pid);
 	if (rc)
 		return rc;
-	if (a->caller >= 0 && write(a->caller, "r", 1) != 1)
+	if (a->caller >= 0 && send(a->caller, "r", 1, MSG_NOSIGNAL) != 1)
 		return -errno; /* who started us is gone, and so is the process */
 	watch->signals = true;
+	watch->folder = place->spool;
 	return watch_run(watch, &end);
 }
 
@@ -299,14 +353,14 @@ static int check_authority(const struct arguments *a, int pidfd, struct authorit
 
 /* Says what came of it; the exit status. */
 static int report(const struct arguments *a, const struct kernelio *k,
-		  const struct kernelio_counts *counts, const char *spool, int status)
+		  const struct kernelio_counts *counts, int status)
 {
 	bool complete = counts->exact && !counts->lost_all && !kernelio_missing(k)[0];
 
 	if (!a->quiet || counts->lost_all || !counts->exact)
 		kernelio_counts_print(counts);
 	if (!a->quiet)
-		eta_note("trace: %s", spool);
+		eta_note("trace: %s/" SPOOL_NAME, a->directory);
 	return a->strict && status == CLI_OK && !complete ? CLI_FAILED : status;
 }
 
@@ -320,18 +374,15 @@ static int trace(struct arguments *a, int pidfd)
 	struct authority authority;
 	struct identity identity;
 	struct kernelio *k = NULL;
-	char spool[4096], command[1024];
+	struct place place = { .folder = { .fd = -1, .parent = -1 }, .spool = -1 };
+	char command[1024];
 	int status = CLI_OK, rc;
 
-	if ((size_t)snprintf(spool, sizeof(spool), "%s/kernel.spool", a->directory) >=
-	    sizeof(spool)) {
-		eta_error("%.64s...: the name is too long", a->directory);
-		return CLI_FAILED;
-	}
 	if (check_authority(a, pidfd, &authority) || identity_choose(&identity, a->run_as))
 		return CLI_FAILED;
 	join_command(a->command, command, sizeof(command));
-	kernel.directory = spool;
+	kernel.name = SPOOL_NAME;
+	kernel.skip = -1;
 	kernel.command = command;
 	fill_options(a, &authority, &kernel);
 	if (kernelio_new(&kernel, &k))
@@ -339,27 +390,37 @@ static int trace(struct arguments *a, int pidfd)
 	if (a->verbose)
 		kernelio_levels_print(k);
 	watch.kernelio = k;
-	watch.directory = spool;
+	watch.directory = SPOOL_NAME;
 	watch.duration_ms = a->kernel.duration_ms;
-	rc = a->command ? run_command(k, a, &watch, &identity, &launch, &status)
-			: watch_running(k, a, &watch, &identity);
+	if (a->command)
+		launch_hold_signals();
+	rc = a->command ? run_command(k, a, &watch, &place, &identity, &launch, &status)
+			: watch_running(k, a, &watch, &place, &identity);
+	if (rc)
+		undo_place(&place, a->directory);
+	if (rc == -EINTR && launch_signal()) {
+		eta_note("broken off before %s began: nothing of it is left", a->command[0]);
+		kernelio_free(k);
+		launch_end_by(launch_signal());
+	}
 	if (kernelio_missing(k)[0])
 		eta_warn("kernel probes missing: %s", kernelio_missing(k));
 	if (rc == 0)
 		rc = kernelio_stop(k, &counts);
 	/* the program may go on after the tracing has ended */
-	if (watch.pid && launch_wait(&launch, &status)) {
+	if (watch.pid && launch_wait(&launch, NULL, &status)) {
 		eta_error("%s: cannot be waited for", a->command[0]);
 		rc = -ECHILD;
 	}
-	status = rc ? CLI_FAILED : report(a, k, &counts, spool, status);
+	status = rc ? CLI_FAILED : report(a, k, &counts, status);
 	kernelio_free(k);
+	close_place(&place, a);
 	return status;
 }
 
 int main(int argc, char **argv)
 {
-	struct arguments a = { .caller = -1 };
+	struct arguments a = { .caller = -1, .mode = 0600 };
 	char directory[64];
 	int status, pidfd = -1;
 

@@ -22,6 +22,7 @@ struct arguments {
 enum option_key {
 	OPTION_THREADS = 256,
 	OPTION_STRICT,
+	OPTION_MODE,
 	OPTION_LENIENT,
 	OPTION_CLOCK,
 	OPTION_TID_MAP,
@@ -31,6 +32,7 @@ static const struct argp_option argp_options[] = {
 	{ .doc = "Output:", .group = 1 },
 	{ "output", 'o', "ARCHIVE", 0, "where the unified archive goes, a name that ends in .otf2",
 	  0 },
+	{ "mode", OPTION_MODE, "MODE", 0, CLI_MODE_HELP, 0 },
 	{ "quiet", 'q', NULL, 0, "no counts at the end, no line that moves on a terminal", 0 },
 	{ .doc = "Reading:", .group = 2 },
 	{ "lenient", OPTION_LENIENT, NULL, 0,
@@ -77,6 +79,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_LENIENT:
 		a->merging.open.lenient = true;
+		break;
+	case OPTION_MODE:
+		a->merging.mode = cli_mode(arg, state);
 		break;
 	case OPTION_STRICT:
 		a->strict = true;

@@ -3,14 +3,11 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "after-run.h"
@@ -20,13 +17,11 @@
 #include "merging.h"
 #include "plugins/kernelio/kernelio.h"
 #include "program-check.h"
+#include "recording-folder.h"
 #include "watch.h"
 
 #define PRELOAD_NAME "libsci-posixio.so"
 #define UNWINDER_NAME "libsci-unwind.so"
-#define USER_SPOOL "user.spool"
-#define KERNEL_SPOOL "kernel.spool"
-#define ARCHIVE "unified.otf2"
 #define CALLSTACK_DEPTH 16
 #define CALLSTACK_MAX_DEPTH 64 /* of the tracer */
 
@@ -39,13 +34,14 @@ struct record_options {
 	unsigned callstack; /* frames, 0: none */
 	bool all_fds, chars, metadata;
 	const char *run_as;
+	mode_t mode; /* of the files that stay */
 	struct kernel_options kernel;
 };
 
 struct recording {
 	const struct record_options *options;
-	char dir[PATH_MAX - 64]; /* absolute; the names of its files fit behind it */
-	bool user, kernel;	 /* levels in use */
+	struct recording_folder folder;
+	bool user, kernel; /* levels in use */
 	struct kernelio *kernelio;
 	struct identity identity;
 };
@@ -60,7 +56,8 @@ enum {
 	OPTION_ALL_FDS,
 	OPTION_CHARS,
 	OPTION_METADATA,
-	OPTION_RUN_AS
+	OPTION_RUN_AS,
+	OPTION_MODE
 };
 
 static const struct argp_option argp_options[] = {
@@ -69,6 +66,7 @@ static const struct argp_option argp_options[] = {
 	  1 },
 	{ "force", 'f', 0, 0, "replace a recording that is already in DIR", 1 },
 	{ "keep-spools", OPTION_KEEP, 0, 0, "keep the tracers' own files beside the archive", 1 },
+	{ "mode", OPTION_MODE, "MODE", 0, CLI_MODE_HELP, 1 },
 	{ "quiet", 'q', 0, 0, "print nothing but warnings", 1 },
 	{ "strict", OPTION_STRICT, 0, 0, "status 1 when a level is missing or records were lost",
 	  1 },
@@ -153,6 +151,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPTION_RUN_AS:
 		o->run_as = arg;
 		break;
+	case OPTION_MODE:
+		o->mode = cli_mode(arg, state);
+		break;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->kernel;
 		break;
@@ -185,105 +186,6 @@ static const char *plugin_dir(void)
 	return dir && *dir ? dir : PLUGIN_DIR;
 }
 
-/* ---- the folder of a recording ---- */
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int remove_below(const char *dir, const char *name)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT) {
-		int error = errno;
-
-		eta_error("%s: cannot remove: %s", path, strerror(error));
-		return -error;
-	}
-	return 0;
-}
-
-static const char *const recording_names[] = {
-	ARCHIVE, "unified.def", "unified", USER_SPOOL, KERNEL_SPOOL,
-};
-#define N_RECORDING_NAMES (sizeof(recording_names) / sizeof(*recording_names))
-
-/* Makes DIR, or takes an existing one that holds no recording (or may lose it). */
-static int use_dir(struct recording *r, const char *dir)
-{
-	char absolute[PATH_MAX];
-	struct stat folder;
-
-	if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-		int error = errno;
-
-		eta_error("'%s': cannot make the folder: %s", dir, strerror(error));
-		return -error;
-	}
-	if (stat(dir, &folder) != 0 || !S_ISDIR(folder.st_mode)) {
-		eta_error("%s: is there and no folder (-o names another)", dir);
-		return -ENOTDIR;
-	}
-	for (size_t i = 0; i < N_RECORDING_NAMES; i++) {
-		char path[PATH_MAX];
-		struct stat st;
-
-		snprintf(path, sizeof(path), "%s/%s", dir, recording_names[i]);
-		if (lstat(path, &st) != 0)
-			continue;
-		if (!r->options->force) {
-			eta_error("%s: a recording is there already (--force replaces it)", dir);
-			return -EEXIST;
-		}
-		if (remove_below(dir, recording_names[i]) != 0)
-			return -EIO;
-	}
-	/* absolute: the program may change its working directory */
-	if (!realpath(dir, absolute)) {
-		int error = errno;
-
-		eta_error("%s: %s", dir, strerror(error));
-		return -error;
-	}
-	if (strlen(absolute) >= sizeof(r->dir)) {
-		eta_error("%.64s...: the name is too long (-o names another folder)", absolute);
-		return -ENAMETOOLONG;
-	}
-	strcpy(r->dir, absolute);
-	return 0;
-}
-
-/* A new folder PROGRAM_sci, PROGRAM_sci.2, ... in the working directory. */
-static int new_dir(struct recording *r)
-{
-	const char *program = r->options->argv[0], *slash = strrchr(program, '/');
-	char dir[NAME_MAX + 1];
-
-	if (slash)
-		program = slash + 1;
-	for (unsigned n = 1; n < 10000; n++) {
-		if (n == 1)
-			snprintf(dir, sizeof(dir), "%.200s_sci", program);
-		else
-			snprintf(dir, sizeof(dir), "%.200s_sci.%u", program, n);
-		if (mkdir(dir, 0777) == 0)
-			return use_dir(r, dir);
-		if (errno != EEXIST) {
-			eta_error("%s: cannot make the folder: %s (-o names another)", dir,
-				  strerror(errno));
-			return -errno;
-		}
-	}
-	eta_error("%s: too many recordings here (-o names another)", dir);
-	return -EEXIST;
-}
-
 /* ---- the two tracers ---- */
 
 static bool has_unwinder(void)
@@ -295,10 +197,10 @@ static bool has_unwinder(void)
 }
 
 /* Variables for the program; strings belong to the caller and stay for the life of the process. */
-static int user_environment(const struct recording *r, char *env[4])
+static int user_environment(struct recording *r, char *env[4])
 {
 	const char *before = getenv("LD_PRELOAD");
-	char library[PATH_MAX], *spool;
+	char library[PATH_MAX];
 
 	snprintf(library, sizeof(library), "%s/%s", plugin_dir(), PRELOAD_NAME);
 	if (access(library, R_OK) != 0) {
@@ -306,18 +208,12 @@ static int user_environment(const struct recording *r, char *env[4])
 			 strerror(errno));
 		return -ENOENT;
 	}
-	if (asprintf(&spool, "%s/%s", r->dir, USER_SPOOL) < 0)
-		return -ENOMEM;
-	if (mkdir(spool, 0777) != 0) {
-		eta_warn("user level missing: %s: %s", spool, strerror(errno));
-		free(spool);
-		return -errno;
-	}
-	if (asprintf(&env[0], "SCI_SPOOL_DIR=%s", spool) < 0 ||
+	if (recording_folder_spool(&r->folder, USER_SPOOL) < 0)
+		return -EEXIST; /* said */
+	if (asprintf(&env[0], "SCI_SPOOL_DIR=%s", r->folder.user_spool) < 0 ||
 	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
 		     before ? before : "") < 0)
 		return -ENOMEM;
-	free(spool);
 	env[2] = env[3] = NULL;
 	if (r->options->callstack && !has_unwinder())
 		eta_warn("call stacks missing: this was built without libunwind (install "
@@ -339,14 +235,11 @@ static int user_environment(const struct recording *r, char *env[4])
 static int start_kernel(struct recording *r, pid_t child)
 {
 	struct kernelio_options options = { .optional = true };
-	char spool[PATH_MAX], user_spool[PATH_MAX];
 	struct authority authority;
 	int rc;
 
-	snprintf(spool, sizeof(spool), "%s/%s", r->dir, KERNEL_SPOOL);
-	snprintf(user_spool, sizeof(user_spool), "%s/%s", r->dir, USER_SPOOL);
-	options.directory = spool;
-	options.skip = user_spool;
+	options.name = KERNEL_SPOOL;
+	options.skip = r->folder.user;
 	options.command = r->options->argv[0];
 	options.filters = &r->options->kernel.filters;
 	options.order = r->options->kernel.order;
@@ -363,7 +256,8 @@ static int start_kernel(struct recording *r, pid_t child)
 	rc = privileges_drop(&r->identity);
 	if (rc)
 		return rc;
-	r->kernel = r->kernel && kernelio_start(r->kernelio) == 0 &&
+	r->kernel = r->kernel && recording_folder_spool(&r->folder, KERNEL_SPOOL) >= 0 &&
+		    kernelio_start(r->kernelio, r->folder.kernel) == 0 &&
 		    kernelio_attach(r->kernelio, child) == 0;
 	if (r->kernel) {
 		if (kernelio_missing(r->kernelio)[0])
@@ -372,7 +266,8 @@ static int start_kernel(struct recording *r, pid_t child)
 	}
 	kernelio_free(r->kernelio);
 	r->kernelio = NULL;
-	remove_below(r->dir, KERNEL_SPOOL);
+	if (r->folder.kernel >= 0)
+		recording_folder_remove(&r->folder, KERNEL_SPOOL, false);
 	return 0;
 }
 
@@ -396,10 +291,10 @@ static void stop_kernel(struct recording *r, bool ran)
 /* The kernel's side may end before the program does. */
 static void watch_kernel(const struct recording *r, pid_t child)
 {
-	char spool[PATH_MAX];
 	struct watch watch = {
 		.kernelio = r->kernelio,
-		.directory = spool,
+		.directory = KERNEL_SPOOL,
+		.folder = r->folder.kernel,
 		.pid = child,
 		.pidfd = -1,
 		.duration_ms = r->options->kernel.duration_ms,
@@ -407,14 +302,8 @@ static void watch_kernel(const struct recording *r, pid_t child)
 	};
 	enum watch_end end;
 
-	snprintf(spool, sizeof(spool), "%s/%s", r->dir, KERNEL_SPOOL);
 	if (watch_run(&watch, &end) == 0 && end != WATCH_PROCESS && !r->options->quiet)
 		eta_note("the kernel's side has ended; %s goes on", r->options->argv[0]);
-}
-
-static bool is_empty(const char *dir)
-{
-	return rmdir(dir) == 0;
 }
 
 /* ---- after the run ---- */
@@ -427,15 +316,18 @@ static int merge(struct recording *r, bool *complete)
 	struct merging merging = {
 		.inputs = inputs,
 		.output = archive,
+		.folder = &r->folder.folder.fd,
+		.mode = r->options->mode,
 		.report = r->options->quiet ? NULL : stderr,
 		.quiet = r->options->quiet,
 	};
+	int rc = recording_folder_find(&r->folder);
 
-	int rc;
-
-	snprintf(user, sizeof(user), "%s/%s", r->dir, USER_SPOOL);
-	snprintf(kernel, sizeof(kernel), "%s/%s", r->dir, KERNEL_SPOOL);
-	snprintf(archive, sizeof(archive), "%s/%s", r->dir, ARCHIVE);
+	if (rc)
+		return rc;
+	snprintf(user, sizeof(user), "%s/%s", r->folder.path, USER_SPOOL);
+	snprintf(kernel, sizeof(kernel), "%s/%s", r->folder.path, KERNEL_SPOOL);
+	snprintf(archive, sizeof(archive), "%s/%s", r->folder.path, ARCHIVE);
 	if (r->user)
 		inputs[merging.n_inputs++] = user;
 	if (r->kernel)
@@ -447,14 +339,14 @@ static int merge(struct recording *r, bool *complete)
 }
 
 /*
- * Runs the program under both tracers. Gives its exit status; -errno when it could not be run.
+ * Runs the program under both tracers. Gives its exit status; -errno when it could not be run. LEFT:
+ * the line for who ends us from then on.
  */
-static int run(struct recording *r, int *status)
+static int run(struct recording *r, const char *left, int *status)
 {
 	const struct record_options *o = r->options;
 	struct launch launch;
 	char *env[4] = { NULL };
-	char spool[PATH_MAX];
 	bool loads = true; /* the tracer into the program */
 	int rc;
 
@@ -477,17 +369,18 @@ static int run(struct recording *r, int *status)
 		return -EPERM;
 	}
 	rc = launch_go(&launch);
-	if (rc)
+	if (rc && rc != -EINTR)
 		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
-	else if (r->kernel)
+	else if (rc == 0 && r->kernel)
 		watch_kernel(r, launch.pid);
 	stop_kernel(r, rc == 0);
-	if (rc == 0)
-		rc = launch_wait(&launch, status);
-	snprintf(spool, sizeof(spool), "%s/%s", r->dir, USER_SPOOL);
+	if (rc == 0 && launch_wait(&launch, left, status) != 0) {
+		eta_error("%s: cannot be waited for: its status is not known", o->argv[0]);
+		*status = CLI_FAILED; /* it has run: what it left is kept */
+	}
 	if (r->user && rc == 0)
-		after_run_still_running(spool);
-	if (r->user && rc == 0 && is_empty(spool)) {
+		after_run_still_running(r->folder.user);
+	if (r->user && rc == 0 && recording_folder_remove(&r->folder, USER_SPOOL, true) == 0) {
 		if (loads)
 			eta_warn("user level missing: the tracer was not loaded into %s",
 				 o->argv[0]);
@@ -496,58 +389,93 @@ static int run(struct recording *r, int *status)
 	return rc;
 }
 
+/* The program has not run: what is there of the recording goes. Gives the exit status. */
+static int undo(struct recording *r, int rc)
+{
+	int sig = launch_signal();
+
+	recording_folder_undo(&r->folder);
+	if (sig) {
+		eta_note("broken off before %s began: nothing of it is left", r->options->argv[0]);
+		recording_folder_close(&r->folder);
+		launch_end_by(sig);
+	}
+	return rc == -ENOENT ? 127 : rc == -EACCES || rc == -ENOEXEC ? 126 : CLI_FAILED;
+}
+
+/* The line for who is ended once the program has run; NULL without memory. */
+static char *left_line(const struct recording *r)
+{
+	char *line;
+
+	if (asprintf(&line,
+		     "sci-record: broken off; %s has ended, the tracers' files are in %s (to go on: "
+		     "sci-merge %s -o %s/" ARCHIVE ")\n",
+		     r->options->argv[0], r->folder.path, r->folder.path, r->folder.path) < 0)
+		return NULL;
+	return line;
+}
+
+/* The archive out of what the tracers left; gives the exit status of the command. */
+static int finish(struct recording *r, int status)
+{
+	const struct record_options *o = r->options;
+	bool complete = true;
+
+	if (!r->user && !r->kernel) {
+		eta_error("neither level of %s was traced: there is nothing to merge (as root the "
+			  "kernel's levels are)",
+			  o->argv[0]);
+		recording_folder_undo(&r->folder);
+		return status ? status : CLI_FAILED;
+	}
+	if (merge(r, &complete)) {
+		eta_error(
+			"%s: not merged; the tracers' files are kept there (sci-merge tries again)",
+			r->folder.path);
+		recording_folder_widen(&r->folder);
+		return status ? status : CLI_FAILED;
+	}
+	if (o->keep) {
+		recording_folder_widen(&r->folder);
+	} else {
+		recording_folder_remove(&r->folder, USER_SPOOL, false);
+		recording_folder_remove(&r->folder, KERNEL_SPOOL, false);
+	}
+	if (!o->quiet)
+		fprintf(stderr, "sci-record: next: sci-analyze %s/%s --top\n",
+			o->dir ? o->dir : r->folder.path, ARCHIVE);
+	if (!r->user && !o->no_user)
+		complete = false;
+	if (!r->kernel && !o->no_kernel)
+		complete = false;
+	if (status == 0 && o->strict && !complete) {
+		eta_error("%s: is not complete and --strict was given", r->folder.path);
+		return CLI_FAILED;
+	}
+	return status;
+}
+
 /* The whole chain; gives the exit status of the command. */
 static int record(const struct record_options *o)
 {
 	struct recording r = { .options = o };
-	bool complete = true;
+	char *left;
 	int rc, status = 0;
 
 	rc = identity_choose(&r.identity, o->run_as);
 	if (rc == 0)
 		rc = identity_files(&r.identity);
+	launch_hold_signals();
 	if (rc == 0)
-		rc = o->dir ? use_dir(&r, o->dir) : new_dir(&r);
+		rc = recording_folder_open(&r.folder, o->dir, o->argv[0], o->force, o->mode);
 	if (rc)
 		return CLI_FAILED;
-	rc = run(&r, &status);
-	if (rc == -ENOENT || rc == -EACCES || rc == -ENOEXEC || rc == -EPERM) {
-		remove_below(r.dir, USER_SPOOL);
-		remove_below(r.dir, KERNEL_SPOOL);
-		rmdir(r.dir); /* only when it holds nothing else */
-		return rc == -EPERM ? CLI_FAILED : rc == -ENOENT ? 127 : 126;
-	}
-	if (rc)
-		return CLI_FAILED;
-	if (!r.user && !r.kernel) {
-		eta_error("neither level of %s was traced: there is nothing to merge (as root the "
-			  "kernel's levels are)",
-			  o->argv[0]);
-		rmdir(r.dir); /* only when it holds nothing else */
-		return status ? status : CLI_FAILED;
-	}
-	rc = merge(&r, &complete);
-	if (rc) {
-		eta_error(
-			"%s: not merged; the tracers' files are kept there (sci-merge tries again)",
-			r.dir);
-		return status ? status : CLI_FAILED;
-	}
-	if (!o->keep) {
-		remove_below(r.dir, USER_SPOOL);
-		remove_below(r.dir, KERNEL_SPOOL);
-	}
-	if (!o->quiet)
-		fprintf(stderr, "sci-record: next: sci-analyze %s/%s --top\n",
-			o->dir ? o->dir : r.dir, ARCHIVE);
-	if (!r.user && !o->no_user)
-		complete = false;
-	if (!r.kernel && !o->no_kernel)
-		complete = false;
-	if (status == 0 && o->strict && !complete) {
-		eta_error("%s: is not complete and --strict was given", r.dir);
-		return CLI_FAILED;
-	}
+	left = left_line(&r);
+	rc = run(&r, left, &status);
+	status = rc ? undo(&r, rc) : finish(&r, status);
+	recording_folder_close(&r.folder);
+	/* LEFT may still be told: it stays */
 	return status;
 }
 
@@ -556,7 +484,7 @@ int main(int argc, char **argv)
 	static const struct argp_child children[] = { { &kernel_argp, 0, NULL, 4 }, { 0 } };
 	static const struct argp argp = { argp_options, parse_option, "-- PROGRAM [ARG...]", doc,
 					  children };
-	struct record_options options = { 0 };
+	struct record_options options = { .mode = 0600 };
 	int status;
 
 	cli_parse(&argp, argc, argv, &options);

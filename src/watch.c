@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "eta-ext/eta.h"
+#include "eta-ext/folder.h"
 
 #define SOCKET_NAME "control"
 #define ANSWER_BYTES 16384
@@ -29,53 +30,33 @@
 
 /* ---- the socket ---- */
 
-/*
- * Through /proc: the name of a socket has 107 bytes at most, the name of its folder may be longer.
- * FOLDER keeps the name valid.
- */
-static int socket_name(const char *directory, struct sockaddr_un *name, int *folder)
+/* Through /proc: a name has 107 bytes at most, and the folder's may be longer, or change. */
+static void socket_name(int folder, struct sockaddr_un *name)
 {
-	*folder = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (*folder < 0)
-		return -errno;
+	char path[FOLDER_PATH_BYTES];
+
 	memset(name, 0, sizeof(*name));
 	name->sun_family = AF_UNIX;
-	snprintf(name->sun_path, sizeof(name->sun_path), "/proc/self/fd/%d/" SOCKET_NAME, *folder);
-	return 0;
+	snprintf(name->sun_path, sizeof(name->sun_path), "%.100s",
+		 folder_path(folder, SOCKET_NAME, path));
 }
 
-static int socket_listen(const char *directory)
+static int socket_listen(int folder)
 {
 	struct sockaddr_un name;
-	int fd = -1, folder, rc = socket_name(directory, &name, &folder);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = 0;
 	mode_t before;
 
-	if (rc)
-		return rc;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0) {
-		rc = -errno;
-		goto out;
-	}
+	if (fd < 0)
+		return -errno;
+	socket_name(folder, &name);
 	before = umask(0177); /* for whoever may write to it */
 	if (bind(fd, (struct sockaddr *)&name, sizeof(name)) || listen(fd, 8))
 		rc = -errno;
 	umask(before);
-out:
-	close(folder);
-	if (rc && fd >= 0)
+	if (rc)
 		close(fd);
 	return rc ? rc : fd;
-}
-
-static void socket_remove(const char *directory)
-{
-	int folder = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (folder < 0)
-		return;
-	unlinkat(folder, SOCKET_NAME, 0);
-	close(folder);
 }
 
 static void limit_wait(int fd, int seconds)
@@ -279,7 +260,7 @@ int watch_run(const struct watch *watch, enum watch_end *end)
 			goto out;
 		}
 	}
-	events[ON_CONTROL].fd = socket_listen(watch->directory);
+	events[ON_CONTROL].fd = socket_listen(watch->folder);
 	if (events[ON_CONTROL].fd < 0)
 		eta_warn("%s/" SOCKET_NAME ": cannot be made (%s): no status while it runs",
 			 watch->directory, strerror(-events[ON_CONTROL].fd));
@@ -289,7 +270,7 @@ int watch_run(const struct watch *watch, enum watch_end *end)
 		eta_error("cannot wait for the end (%s)", strerror(-rc));
 out:
 	if (events[ON_CONTROL].fd >= 0)
-		socket_remove(watch->directory);
+		unlinkat(watch->folder, SOCKET_NAME, 0);
 	events[ON_PROCESS].fd = own_pidfd;
 	events[ON_CALLER].fd = -1;
 	for (int i = 0; i < N_EVENTS; i++)
@@ -300,38 +281,41 @@ out:
 
 /* ---- the other side ---- */
 
-static int try_connect(const char *directory)
+static int try_connect(const char *directory, const char *below)
 {
 	struct sockaddr_un name;
-	int fd, folder, rc = socket_name(directory, &name, &folder);
+	int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), folder = at, fd = -1, rc = 0;
 
-	if (rc)
-		return rc;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0) {
+	if (at >= 0 && below)
+		folder = openat(at, below, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0) {
 		rc = -errno;
-	} else if (connect(fd, (struct sockaddr *)&name, sizeof(name))) {
-		rc = -errno;
-		close(fd);
+		goto out;
 	}
-	close(folder);
+	socket_name(folder, &name);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&name, sizeof(name)))
+		rc = -errno;
+out:
+	if (rc && fd >= 0)
+		close(fd);
+	if (folder >= 0 && folder != at)
+		close(folder);
+	if (at >= 0)
+		close(at);
 	return rc ? rc : fd;
 }
 
 int watch_send(const char *directory, const char *verb)
 {
-	char text[4096], spool[4096];
+	char text[4096];
 	bool bad = false, first = true;
 	ssize_t n;
 	int fd;
 
-	if ((size_t)snprintf(spool, sizeof(spool), "%s/kernel.spool", directory) >= sizeof(spool)) {
-		eta_error("%.64s...: the name is too long", directory);
-		return -ENAMETOOLONG;
-	}
-	fd = try_connect(spool);
+	fd = try_connect(directory, "kernel.spool");
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		fd = try_connect(directory);
+		fd = try_connect(directory, NULL);
 	if (fd < 0) {
 		if (fd == -ENOENT || fd == -ECONNREFUSED)
 			eta_error("%s: no kernel tracer is at work there (it has ended, or writes "

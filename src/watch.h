@@ -10,7 +10,8 @@
 
 struct watch {
 	struct kernelio *kernelio;
-	const char *directory; /* the spool, where the control socket is */
+	const char *directory; /* the spool, where the control socket is, for messages */
+	int folder;	       /* a descriptor of it */
 	pid_t pid;	       /* a child whose end is the end; 0: none */
 	int pidfd;	       /* the same of another process; -1: none */
 	unsigned duration_ms;  /* 0: no limit */
@@ -27,7 +28,7 @@ enum watch_end { WATCH_PROCESS, WATCH_DURATION, WATCH_TOLD, WATCH_SIGNAL };
 void watch_block_signals(void);
 
 /*
- * Opens the socket DIRECTORY/control and waits for the end, whatever comes first. 0 and what it was
+ * Opens the socket "control" in the folder and waits for the end, whatever comes first. 0 and what it was
  * in END, or -errno, which has been reported. Where the socket cannot be made (a warning), the rest
  * works.
  */

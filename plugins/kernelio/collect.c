@@ -240,7 +240,8 @@ int collect_start(struct kernelio *k)
 		snprintf(path, sizeof(path), "%s/cpu.%u", k->directory, cpu);
 		rc = spool_create(&k->cpus[cpu].spool, path, &header, SEGMENT_FIRST, SEGMENT_MAX);
 		if (rc) {
-			eta_error("%s: cannot create (%s)", path, strerror(-rc));
+			eta_error("%s/cpu.%u: cannot create (%s)", k->options.name, cpu,
+				  strerror(-rc));
 			return rc;
 		}
 		rc = add_ring(k, cpu);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "eta-ext/folder.h"
 #include "eta-ext/levels.h"
 #include "eta-ext/spool.h"
 #include "plugins/kernelio/kernelio.h"
@@ -30,7 +31,7 @@ struct cpu_spool {
 struct kernelio {
 	FILE *kallsyms; /* NULL: cannot be opened */
 	struct kernelio_options options;
-	char directory[PATH_MAX];
+	char directory[FOLDER_PATH_BYTES]; /* the spool, whose name is options.name */
 	char command[1024];
 	struct kernelio_filter filter;
 	const struct kernelio_filter_key *filter_keys; /* the caller's, until loaded */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "eta-ext/eta.h"
+#include "eta-ext/folder.h"
 #include "plugins/kernelio/internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
@@ -67,11 +68,6 @@ int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
 		return -ENOMEM;
 	k->options = *options;
 	snprintf(k->command, sizeof(k->command), "%s", options->command ? options->command : "");
-	if ((size_t)snprintf(k->directory, sizeof(k->directory), "%s", options->directory) >=
-	    sizeof(k->directory)) {
-		rc = -ENAMETOOLONG;
-		goto out;
-	}
 	n = libbpf_num_possible_cpus();
 	if (n <= 0) {
 		rc = n ? n : -EINVAL;
@@ -96,36 +92,13 @@ out:
 	return rc;
 }
 
-/* A folder of our own: not a link to another, nor one that somebody else could put links into. */
-static int make_folder(const char *directory)
+int kernelio_start(struct kernelio *k, int folder)
 {
 	struct stat status;
 	int rc;
 
-	if (mkdir(directory, 0755) == 0)
-		return 0;
-	if (errno != EEXIST) {
-		rc = -errno;
-		eta_error("%s: cannot create (%s)", directory, strerror(-rc));
-		return rc;
-	}
-	if (lstat(directory, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid())
-		return 0;
-	eta_error("%s: is there already, and no folder of this user: remove it or choose another "
-		  "place",
-		  directory);
-	return -EEXIST;
-}
-
-int kernelio_start(struct kernelio *k)
-{
-	struct stat status;
-	int rc;
-
-	rc = make_folder(k->directory);
-	if (rc)
-		return rc;
-	if (k->options.skip && stat(k->options.skip, &status) == 0) {
+	folder_path(folder, NULL, k->directory);
+	if (k->options.skip >= 0 && fstat(k->options.skip, &status) == 0) {
 		k->bpf->bss->skipped_directory.inode = status.st_ino;
 		k->bpf->bss->skipped_directory.dev =
 			major(status.st_dev) << 20 | minor(status.st_dev);

@@ -62,9 +62,8 @@ const char *kernelio_backend_names(void);
 const char *kernelio_backend_name(unsigned backend);
 
 struct kernelio_options {
-	const char *directory; /* the spool; made, must not hold a trace yet */
-	const char *skip; /* a directory whose own files are left out (another tracer's spool), or
-			     NULL */
+	const char *name;	    /* of the spool, for messages */
+	int skip; /* a folder whose own files are left out (another tracer's spool); -1: none */
 	const char *command;	    /* noted in the trace, may be NULL */
 	size_t ring_bytes;	    /* of each CPU's ring, a power of two; 0: 16 MiB */
 	unsigned threads;	    /* traced at the same time at most; 0: 4096 */
@@ -95,7 +94,11 @@ struct kernelio_counts {
 };
 
 int kernelio_new(const struct kernelio_options *options, struct kernelio **out);
-int kernelio_start(struct kernelio *k);
+/*
+ * FOLDER: a descriptor of the spool, which must not hold a trace yet, and where nobody else may
+ * write; open until kernelio_free.
+ */
+int kernelio_start(struct kernelio *k, int folder);
 /*
  * All threads of process PID, and what they start from now on. Leaves FILE records of the files it
  * has open. -ESRCH where there is no such process.

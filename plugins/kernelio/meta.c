@@ -77,11 +77,11 @@ int meta_create(struct kernelio *k)
 	rc = spool_create(&k->meta, path, &header, 65536, 65536);
 	if (rc == -EEXIST) {
 		eta_error("%s: there is a trace already: remove it or choose another directory",
-			  k->directory);
+			  k->options.name);
 		return rc;
 	}
 	if (rc) {
-		eta_error("%s: cannot create (%s)", path, strerror(-rc));
+		eta_error("%s/meta: cannot create (%s)", k->options.name, strerror(-rc));
 		return rc;
 	}
 #define X(name, kind, shape)                                                                       \

@@ -14,8 +14,9 @@ int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
 	return -ENOTSUP;
 }
 
-int kernelio_start(struct kernelio *k)
+int kernelio_start(struct kernelio *k, int folder)
 {
+	(void)folder;
 	(void)k;
 	return -ENOTSUP;
 }
