@@ -3,11 +3,12 @@
 #include "log-spill.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "folder.h"
 
 enum { LANE_FIRST_ROOM = 16 };
 
@@ -61,22 +62,16 @@ static int write_failed(const struct log *log)
 
 static int open_spill(struct log *log)
 {
-	const char *folder = getenv("TMPDIR");
-	char path[4096];
+	const char *folder;
 
 	if (log->spill >= 0)
 		return 0;
-	if (!folder || !*folder)
-		folder = "/tmp";
-	log->spill = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	log->spill = folder_temporary("/tmp", &folder);
 	if (log->spill >= 0)
 		return 0;
-	snprintf(path, sizeof(path), "%s/sci-log.XXXXXX", folder);
-	log->spill = mkostemp(path, O_CLOEXEC);
-	if (log->spill < 0)
-		return write_failed(log);
-	unlink(path);
-	return 0;
+	errno = -log->spill;
+	log->spill = -1;
+	return write_failed(log);
 }
 
 static int write_at(const struct log *log, const void *data, size_t bytes, uint64_t offset)

@@ -2,37 +2,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "spool-index.h"
 
 /* Memory that is a file, so that the index of a long trace can leave memory. */
 int index_map(const struct eta_trace *trace, struct spool_index *index)
 {
-	const char *dir = getenv("TMPDIR");
+	const char *dir;
 	size_t bytes = index->n_entries * sizeof(*index->entries);
-	char path[4096];
 	void *at;
 	int fd, rc = 0;
 
 	if (bytes == 0)
 		return 0;
-	if (!dir || !*dir)
-		dir = "/var/tmp";
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		/* a file system without O_TMPFILE */
-		snprintf(path, sizeof(path), "%s/sci-index.XXXXXX", dir);
-		fd = mkostemp(path, O_CLOEXEC);
-		if (fd >= 0)
-			unlink(path);
-	}
+	fd = folder_temporary("/var/tmp", &dir);
 	if (fd < 0)
-		rc = -errno;
+		rc = fd;
 	/* reserved: a store into a hole on a full disk would be a SIGBUS */
 	if (rc == 0)
 		rc = -posix_fallocate(fd, 0, (off_t)bytes);

@@ -17,9 +17,10 @@ struct arguments {
 	size_t n_paths;
 	struct eta_options open;
 	bool strict, quiet;
+	mode_t mode; /* of the file */
 };
 
-enum option_key { OPTION_LENIENT = 256, OPTION_STRICT };
+enum option_key { OPTION_LENIENT = 256, OPTION_STRICT, OPTION_MODE };
 
 static const struct export_format *const formats[] = {
 #define X(name) &export_##name,
@@ -33,6 +34,7 @@ static const struct argp_option argp_options[] = {
 	{ "format", 'f', "FORMAT", 0, "chrome, paje, folded or csv; else as the name of FILE ends",
 	  0 },
 	{ "output", 'o', "FILE", 0, "where it goes (standard output)", 0 },
+	{ "mode", OPTION_MODE, "MODE", 0, CLI_MODE_HELP, 0 },
 	{ "quiet", 'q', NULL, 0, "no line that moves on a terminal", 0 },
 	{ .doc = "Reading:", .group = 2 },
 	{ "lenient", OPTION_LENIENT, NULL, 0, "keep the good part of damaged traces", 0 },
@@ -107,6 +109,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_LENIENT:
 		a->open.lenient = true;
 		break;
+	case OPTION_MODE:
+		a->mode = cli_mode(arg, state);
+		break;
 	case OPTION_STRICT:
 		a->strict = true;
 		break;
@@ -126,7 +131,7 @@ static int export(const struct arguments *a, struct eta_trace *trace)
 {
 	struct export e = { .trace = trace, .defs = eta_trace_defs(trace) };
 	struct output output;
-	int rc = output_open(&output, a->output);
+	int rc = output_open(&output, a->output, a->mode);
 
 	if (rc)
 		return rc;
@@ -178,7 +183,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options, .parser = parse, .args_doc = "TRACE...", .doc = doc
 	};
-	struct arguments a = { .paths = calloc((size_t)argc, sizeof(*a.paths)) };
+	struct arguments a = { .mode = 0600, .paths = calloc((size_t)argc, sizeof(*a.paths)) };
 	struct eta_trace *trace = NULL;
 	int status = CLI_FAILED;
 

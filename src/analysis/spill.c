@@ -3,46 +3,28 @@
 #include "spill.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "eta-ext/eta.h"
-
-static const char *directory(void)
-{
-	const char *dir = getenv("TMPDIR");
-
-	return dir && *dir ? dir : "/tmp";
-}
+#include "eta-ext/folder.h"
 
 static int failed(struct spill *spill, const char *what, int error)
 {
 	if (!__atomic_exchange_n(&spill->told, true, __ATOMIC_RELAXED))
 		eta_error("%s: cannot %s a temporary file: %s (TMPDIR names another place)",
-			  directory(), what, strerror(error));
+			  spill->dir, what, strerror(error));
 	return -error;
 }
 
 int spill_open(struct spill *spill)
 {
-	char path[4096];
-
 	spill->end = 0;
 	spill->told = false;
 	pthread_mutex_init(&spill->lock, NULL);
-	spill->fd = open(directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (spill->fd >= 0)
-		return 0;
-	/* not every file system has O_TMPFILE */
-	snprintf(path, sizeof(path), "%s/sci-analyze.XXXXXX", directory());
-	spill->fd = mkostemp(path, O_CLOEXEC);
-	if (spill->fd < 0)
-		return failed(spill, "make", errno);
-	unlink(path);
-	return 0;
+	spill->fd = folder_temporary("/tmp", &spill->dir);
+	return spill->fd < 0 ? failed(spill, "make", -spill->fd) : 0;
 }
 
 void spill_close(struct spill *spill)

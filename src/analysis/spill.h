@@ -20,6 +20,7 @@
 
 struct spill {
 	int fd;
+	const char *dir; /* where it is */
 	pthread_mutex_t lock;
 	off_t end; /* of the file */
 	bool told; /* a failure was reported: once is enough, whichever thread meets it */

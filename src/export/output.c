@@ -11,93 +11,132 @@
 #include <unistd.h>
 
 #include "eta-ext/eta.h"
+#include "eta-ext/folder.h"
 
-/* A file without a name in the folder of PATH: who is killed leaves nothing. */
-static int open_unnamed(const char *path)
+/* A file without a name: who is killed leaves nothing. Else one that will be renamed. */
+static int open_file(struct output *o)
 {
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-	int n = slash ? snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path) + 1, path)
-		      : snprintf(folder, sizeof(folder), ".");
+	int fd = openat(o->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	if (n < 0 || n >= (int)sizeof(folder)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	o->unnamed = fd >= 0;
+	return fd >= 0 ? fd : folder_new_file(o->folder, ".sci-output.", &o->temporary);
 }
 
-/* The same where the file system has no such files. */
-static int open_temporary(struct output *o)
+static bool is_trusted(const struct stat *st)
 {
-	mode_t mask = umask(0);
+	return st->st_uid == 0 || st->st_uid == folder_user();
+}
+
+/*
+ * What is no file (a pipe, /dev/null) is written to as it is, if it is this user's or root's, or if
+ * a link of theirs says so (/dev/stdout): another's would lead what the trace says to them. -ENXIO:
+ * it is to be a file.
+ */
+static int open_as_it_is(const struct output *o)
+{
+	struct stat st, end = { 0 };
 	int fd;
 
-	umask(mask);
-	if (asprintf(&o->temporary, "%s.XXXXXX", o->path) < 0) {
-		o->temporary = NULL;
-		errno = ENOMEM;
-		return -1;
+	if (fstatat(o->folder, o->name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISREG(st.st_mode))
+		return -ENXIO;
+	if (!is_trusted(&st)) {
+		char owner[FOLDER_OWNER_BYTES];
+
+		eta_error("%s: is there already and belongs to %s: choose another name", o->path,
+			  folder_owner(st.st_uid, owner));
+		return -EPERM;
 	}
-	fd = mkostemp(o->temporary, O_CLOEXEC);
+	if (S_ISLNK(st.st_mode) &&
+	    (fstatat(o->folder, o->name, &end, 0) != 0 || S_ISREG(end.st_mode))) {
+		/* /dev/stdout, where that is a file */
+		if (fstat(STDOUT_FILENO, &st) == 0 && st.st_dev == end.st_dev &&
+		    st.st_ino == end.st_ino)
+			return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+		eta_error("%s: is a link: name the file itself", o->path);
+		return -ELOOP;
+	}
+	fd = openat(o->folder, o->name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0)
-		(void)fchmod(fd, 0666 & ~mask);
+		return fd;
+	fd = -errno;
+	eta_error("%s: cannot write: %s", o->path, strerror(-fd));
 	return fd;
 }
 
-int output_open(struct output *o, const char *path)
+/* A file of another user's is not replaced. */
+static int check_older(const struct output *o)
 {
+	char owner[FOLDER_OWNER_BYTES];
 	struct stat st;
-	int fd = -1, rc;
 
-	*o = (struct output){ .file = stdout, .path = path };
-	if (!path)
+	if (fstatat(o->folder, o->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    st.st_uid == folder_user())
 		return 0;
-	/* what is no file (a pipe, /dev/null) is written to as it is */
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		o->file = fopen(path, "we");
-	} else {
-		fd = open_unnamed(path);
-		o->unnamed = fd >= 0;
-		if (fd < 0)
-			fd = open_temporary(o);
-		o->file = fd < 0 ? NULL : fdopen(fd, "w");
-	}
-	if (o->file)
-		return 0;
-	rc = -errno;
-	eta_error("%s: cannot write: %s", path, strerror(-rc));
-	if (fd >= 0) {
-		close(fd);
-		if (o->temporary)
-			unlink(o->temporary);
-	}
+	eta_error("%s: is there already and belongs to %s: choose another name", o->path,
+		  folder_owner(st.st_uid, owner));
+	return -EEXIST;
+}
+
+static void let_go(struct output *o)
+{
+	if (o->temporary)
+		unlinkat(o->folder, o->temporary, 0);
 	free(o->temporary);
 	o->temporary = NULL;
-	return rc;
+	if (o->folder >= 0)
+		close(o->folder);
+	o->folder = -1;
+}
+
+int output_open(struct output *o, const char *path, mode_t mode)
+{
+	int fd;
+
+	*o = (struct output){ .file = stdout, .path = path, .folder = -1, .mode = mode };
+	if (!path)
+		return 0;
+	o->folder = folder_of(path, &o->name);
+	if (o->folder < 0)
+		return o->folder;
+	fd = open_as_it_is(o);
+	if (fd == -ENXIO) {
+		fd = check_older(o);
+		if (fd == 0) {
+			fd = open_file(o);
+			if (fd < 0)
+				eta_error("%s: cannot write: %s", path, strerror(-fd));
+		}
+	}
+	o->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (o->file)
+		return 0;
+	if (fd >= 0) {
+		close(fd);
+		fd = -ENOMEM;
+		eta_error("%s: not enough memory to write it", path);
+	}
+	let_go(o);
+	return fd;
 }
 
 /* Gives the file a name: its own, or where there is an older one, one to be moved from. */
 static int name_it(struct output *o)
 {
-	char self[64];
+	char self[FOLDER_PATH_BYTES];
 	int rc;
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(o->file));
-	if (linkat(AT_FDCWD, self, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW) == 0)
+	folder_path(fileno(o->file), NULL, self);
+	if (linkat(AT_FDCWD, self, o->folder, o->name, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
 	if (errno != EEXIST)
 		return -errno;
-	if (asprintf(&o->temporary, "%s.%d", o->path, (int)getpid()) < 0) {
-		o->temporary = NULL;
-		return -ENOMEM;
-	}
-	rc = linkat(AT_FDCWD, self, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
-	if (rc) { /* so that name is not ours */
-		free(o->temporary);
-		o->temporary = NULL;
-	}
-	return rc;
+	/* a new name, and instead of the file that took it the one that is written */
+	rc = folder_new_file(o->folder, ".sci-output.", &o->temporary);
+	if (rc < 0)
+		return rc;
+	close(rc);
+	unlinkat(o->folder, o->temporary, 0);
+	return linkat(AT_FDCWD, self, o->folder, o->temporary, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
 int output_close(struct output *o, int rc)
@@ -113,18 +152,23 @@ int output_close(struct output *o, int rc)
 			  strerror(errno ? errno : EIO));
 		rc = -EIO;
 	}
-	if (rc == 0 && o->unnamed)
+	if (rc == 0 && (o->unnamed || o->temporary) && fchmod(fileno(o->file), o->mode) != 0)
+		named = -errno;
+	if (rc == 0 && named == 0 && o->unnamed)
 		named = name_it(o);
 	if (o->file != stdout && fclose(o->file) != 0 && rc == 0)
 		named = -errno;
-	if (rc == 0 && named == 0 && o->temporary && rename(o->temporary, o->path) < 0)
+	if (rc == 0 && named == 0 && o->temporary &&
+	    renameat(o->folder, o->temporary, o->folder, o->name) < 0)
 		named = -errno;
 	if (rc == 0 && named < 0) {
 		rc = named;
 		eta_error("%s: cannot put it in its place: %s", o->path, strerror(-rc));
 	}
-	if (o->temporary && rc)
-		unlink(o->temporary);
-	free(o->temporary);
+	if (rc == 0) {
+		free(o->temporary);
+		o->temporary = NULL;
+	}
+	let_go(o);
 	return rc;
 }
