@@ -4,12 +4,18 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "archive.h"
+#include "folder.h"
+
+enum { MAX_NAMED = 8, WHY_BYTES = 160 };
+
 static bool is_spool_file(const char *name)
 {
 	static const char *const prefixes[] = { "user.", "process.", "cpu." };
@@ -79,11 +85,48 @@ static int add_file(struct eta_trace *trace, const char *name)
 	return 0;
 }
 
+/*
+ * Why file NAME of the folder is not read, "" if it is. Where others may write to the folder, a file
+ * is its owner's, root's or the reader's, or somebody has put it there.
+ */
+static void why_not(int folder, const char *name, char why[WHY_BYTES])
+{
+	char owner[FOLDER_OWNER_BYTES];
+	struct stat in, st;
+
+	why[0] = '\0';
+	if (fstat(folder, &in) != 0 || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		snprintf(why, WHY_BYTES, "%s", strerror(errno));
+	else if (S_ISLNK(st.st_mode))
+		snprintf(why, WHY_BYTES, "is a link");
+	else if (!S_ISREG(st.st_mode))
+		snprintf(why, WHY_BYTES, "is no regular file");
+	else if (in.st_mode & 022 && st.st_uid != in.st_uid && st.st_uid != 0 &&
+		 st.st_uid != folder_user())
+		snprintf(why, WHY_BYTES, "belongs to %s, and others may write to its folder",
+			 folder_owner(st.st_uid, owner));
+}
+
+/* Is NAME a file to read? What is not is counted, and named if it is one of the first. */
+static bool is_readable(struct eta_trace *trace, int folder, const char *name, unsigned *left_out)
+{
+	char why[WHY_BYTES];
+
+	why_not(folder, name, why);
+	if (!why[0])
+		return true;
+	trace->counts.bad++;
+	if (++*left_out <= MAX_NAMED)
+		eta_warn("%s/%s: %s: left out", trace->path, name, why);
+	return false;
+}
+
 static int list_files(struct eta_trace *trace)
 {
 	struct spool *spool = trace->data;
 	DIR *dir = opendir(trace->path);
 	struct dirent *entry;
+	unsigned left_out = 0;
 	int rc = 0;
 
 	if (!dir) {
@@ -92,9 +135,13 @@ static int list_files(struct eta_trace *trace)
 		return rc;
 	}
 	while (rc == 0 && (entry = readdir(dir)))
-		if (is_spool_file(entry->d_name))
+		if (is_spool_file(entry->d_name) &&
+		    is_readable(trace, dirfd(dir), entry->d_name, &left_out))
 			rc = add_file(trace, entry->d_name);
 	closedir(dir);
+	if (left_out > MAX_NAMED)
+		eta_warn("%s: %u more files are left out for such reasons", trace->path,
+			 left_out - MAX_NAMED);
 	if (rc == 0 && spool->n_files)
 		qsort(spool->files, spool->n_files, sizeof(*spool->files), by_path);
 	return rc;

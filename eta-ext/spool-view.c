@@ -101,7 +101,7 @@ int spool_view_open(struct spool_view *view, const char *path, size_t window_byt
 				     .lenient = lenient,
 				     .room = window_bytes,
 				     .window_at = ETA_SPOOL_HEADER_BYTES };
-	view->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	view->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (view->fd < 0 || fstat(view->fd, &st) < 0) {
 		rc = -errno;
 		eta_error("%s: cannot open: %s", path, strerror(-rc));

@@ -13,6 +13,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "folder.h"
 #include "io-functions.h"
 
 static const struct eta_source_ops *const sources[] = {
@@ -76,6 +77,16 @@ static void trace_free(struct eta_trace *trace)
 	free(trace);
 }
 
+/* What another user left is read, but it is theirs to say. */
+static void tell_owner(const char *path, const struct stat *st)
+{
+	char owner[FOLDER_OWNER_BYTES];
+
+	if (st->st_uid != folder_user())
+		eta_note("%s: belongs to %s, who says what is in it", path,
+			 folder_owner(st->st_uid, owner));
+}
+
 /* The first bytes of PATH, for the probes; none for a directory. */
 static int read_head(const char *path, unsigned char *head, size_t room, size_t *n, bool *directory)
 {
@@ -89,6 +100,7 @@ static int read_head(const char *path, unsigned char *head, size_t room, size_t 
 		rc = -errno;
 		goto out;
 	}
+	tell_owner(path, &st);
 	*directory = S_ISDIR(st.st_mode);
 	if (!*directory)
 		got = pread(fd, head, room, 0);

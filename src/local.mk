@@ -129,6 +129,7 @@ EXTRA_DIST += src/sci-plot.in
 CLEANFILES += src/sci-plot
 plotdir = $(pkgdatadir)/plot
 dist_plot_DATA = \
+	src/plot/outputs.py \
 	src/plot/plot_addresses.py \
 	src/plot/plot_blame.py \
 	src/plot/plot_compare.py \

@@ -8,6 +8,7 @@ import warnings
 
 import matplotlib
 
+from outputs import output
 from reading import Unusable
 
 matplotlib.use("Agg")
@@ -101,16 +102,16 @@ def settle(figure):
     figure.set_layout_engine("none")
 
 
-def save(figure, name):
+def save(figure, name, mode):
     """Writes FIGURE; a file that could not be written whole is not left there."""
     suffix = os.path.splitext(name)[1]
     metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(suffix)
     try:
-        figure.savefig(name, metadata=metadata)
+        with output(name, mode) as file:
+            figure.savefig(file, format=suffix[1:], metadata=metadata)
     except OSError as error:
-        if os.path.isfile(name):
-            os.unlink(name)
-        raise OSError(f"{name}: cannot write: {error.strerror or error}") from error
+        # ours name the file
+        raise OSError(f"{name}: cannot write: {error.strerror}" if error.strerror else str(error)) from error
 
 
 def wrapped(figure, text, size_pt=matplotlib.rcParams["font.size"], part=1):
