@@ -195,7 +195,7 @@ int folder_check(int fd, const char *shown)
 	return 0;
 }
 
-int folder_take_at(int at, const char *name, const char *shown, mode_t mode, bool *made)
+static int take(int at, const char *name, const char *shown, mode_t mode, bool *made)
 {
 	int fd = -1, rc = 0;
 
@@ -233,6 +233,18 @@ int folder_take_at(int at, const char *name, const char *shown, mode_t mode, boo
 	return rc;
 }
 
+int folder_take_below(int at, const char *shown, const char *name, mode_t mode, bool *made)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/%s", shown, name) < 0)
+		path = NULL;
+	fd = take(at, name, path ? path : name, mode, made);
+	free(path);
+	return fd;
+}
+
 /* PATH without slashes at its end, the caller's. */
 static char *without_end(const char *path)
 {
@@ -265,7 +277,7 @@ int folder_take(const char *path, mode_t mode, struct folder *folder)
 	rc = folder->parent < 0 ? folder->parent : 0;
 	if (rc == 0) {
 		folder->name = strdup(name);
-		folder->fd = folder_take_at(folder->parent, name, path, mode, &folder->made);
+		folder->fd = take(folder->parent, name, path, mode, &folder->made);
 		rc = folder->fd < 0 ? folder->fd : 0;
 	}
 	free(own);

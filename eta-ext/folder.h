@@ -46,8 +46,11 @@ struct folder {
  * user, that nobody else may write to. Reported, with the remedy.
  */
 int folder_take(const char *path, mode_t mode, struct folder *folder);
-/* The same of NAME in folder AT; the descriptor. MADE: it was not there before. */
-int folder_take_at(int at, const char *name, const char *shown, mode_t mode, bool *made);
+/*
+ * The same of NAME in folder AT, which is called SHOWN; the descriptor. MADE: it was not there
+ * before.
+ */
+int folder_take_below(int at, const char *shown, const char *name, mode_t mode, bool *made);
 /* Does the folder of FD belong to this user, and to nobody else to write to? Reported. */
 int folder_check(int fd, const char *shown);
 void folder_close(struct folder *folder);

@@ -159,7 +159,7 @@ int recording_folder_spool(struct recording_folder *r, const char *name)
 	int *fd = strcmp(name, USER_SPOOL) == 0 ? &r->user : &r->kernel;
 	bool made;
 
-	*fd = folder_take_at(r->folder.fd, name, name, 0700, &made);
+	*fd = folder_take_below(r->folder.fd, r->path, name, 0700, &made);
 	return *fd;
 }
 

@@ -198,8 +198,8 @@ static int make_place(const struct arguments *a, struct place *place)
 
 	if (rc)
 		return rc;
-	place->spool = folder_take_at(place->folder.fd, SPOOL_NAME, SPOOL_NAME, 0700,
-				      &place->made);
+	place->spool = folder_take_below(place->folder.fd, a->directory, SPOOL_NAME, 0700,
+					 &place->made);
 	return place->spool < 0 ? place->spool : 0;
 }
 

@@ -166,7 +166,7 @@ os.mkdir(os.path.join(theirs, "linked"))
 os.mkdir(os.path.join(place, "target"))
 os.symlink(os.path.join(place, "target"), os.path.join(theirs, "linked/kernel.spool"))
 result = run(command, "-o", "linked", "--", "true", status=1)
-assert "is there already" in result.stderr and not os.listdir(os.path.join(place, "target")), result
+assert "linked/kernel.spool: is a link" in result.stderr and not os.listdir(os.path.join(place, "target")), result
 
 # the same with the rights on the file of the command: its caller gets nothing beyond
 if not shutil.which("setcap"):
