@@ -6,34 +6,37 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "own-call.h"
+#include "own-map.h"
+
 #define PAGE_BYTES ((size_t)4096)
 #define ZERO_PAGES 64 /* written in one call */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+#define RETRY_CALLS 64 /* lost before the next try where something was short */
 
 /*
  * System calls directly: this code runs inside the functions that the user tracer intercepts.
  */
-static int raw_open(const char *path, int flags)
+
+int spool_open(const char *path, bool is_new)
 {
-	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0644);
+	return (int)(is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL,
+				       0600)
+			    : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS));
 }
 
 /* What PATH holds, as a text of at most ROOM - 1 bytes; "" where it cannot be read. */
 static void read_text(const char *path, char *text, size_t room)
 {
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	long n = fd < 0 ? -1 : syscall(SYS_read, fd, text, room - 1);
+	long fd = own_call(OPEN_READ, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? -1 : own_call(READ, fd, text, room - 1);
 
 	if (fd >= 0)
-		syscall(SYS_close, fd);
+		own_call(CLOSE, fd);
 	text[n > 0 ? n : 0] = '\0';
 }
 
@@ -51,7 +54,7 @@ static uint64_t process_start(void)
 {
 	enum { STARTTIME = 22, TICK_NS = 10000000 };
 	struct timespec boot, mono;
-	char text[1024], *at;
+	char text[512], *at; /* more than the fields up to that one */
 	uint64_t start_ns;
 
 	read_text("/proc/self/stat", text, sizeof(text));
@@ -70,7 +73,7 @@ static uint64_t process_start(void)
 void spool_header_origin(struct eta_spool_header *header)
 {
 	char link[64];
-	long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link, sizeof(link) - 1);
+	long n = own_call(READLINK, AT_FDCWD, "/proc/self/ns/pid", link, sizeof(link) - 1);
 
 	link[n > 0 ? n : 0] = '\0';
 	/* "pid:[4026531836]" */
@@ -80,40 +83,44 @@ void spool_header_origin(struct eta_spool_header *header)
 	header->boot[strcspn(header->boot, "\n")] = '\0';
 }
 
-static void *raw_map(int fd, size_t bytes, uint64_t offset)
-{
-	long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			  (off_t)offset);
-
-	return at == -1 ? NULL : (void *)at;
-}
-
-static void raw_unmap(void *at, size_t bytes)
-{
-	if (at)
-		syscall(SYS_munmap, at, bytes);
-}
-
 static uint64_t page_down(uint64_t offset)
 {
 	return offset & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/*
+ * May a file of this process become BYTES long? Beyond RLIMIT_FSIZE the kernel would not only
+ * refuse, but kill the program by SIGXFSZ.
+ */
+static int may_reach(uint64_t bytes)
+{
+	static _Atomic uint64_t limit = UINT64_MAX; /* where it cannot be asked for any more */
+	struct {
+		uint64_t now, most;
+	} got;
+
+	if (own_call(FILE_LIMIT, 0, RLIMIT_FSIZE, NULL, &got) == 0)
+		limit = got.now;
+	return bytes > limit ? -EFBIG : 0;
 }
 
 /* Writes zeros to [FROM, TO), both on pages. */
 static int write_zeros(int fd, uint64_t from, uint64_t to)
 {
 	static const char zeros[PAGE_BYTES];
-	struct iovec pages[ZERO_PAGES];
+	static const struct iovec pages[ZERO_PAGES] = {
+		[0 ... ZERO_PAGES - 1] = { (void *)zeros, PAGE_BYTES }
+	};
+	int rc = may_reach(to);
 
-	for (size_t i = 0; i < ZERO_PAGES; i++)
-		pages[i] = (struct iovec){ (void *)zeros, PAGE_BYTES };
+	if (rc)
+		return rc;
 	while (from < to) {
 		size_t n = (size_t)((to - from) / PAGE_BYTES);
-		long done = syscall(SYS_pwritev, fd, pages, n < ZERO_PAGES ? n : ZERO_PAGES,
-				    (long)from, 0L);
+		long done = own_call(PWRITEV, fd, pages, n < ZERO_PAGES ? n : ZERO_PAGES, from, 0);
 
 		if (done <= 0)
-			return done < 0 ? -errno : -ENOSPC;
+			return done < 0 ? (int)done : -ENOSPC;
 		/* of a page that was written in part, the rest comes again */
 		from += page_down((uint64_t)done);
 		if (page_down((uint64_t)done) == 0)
@@ -132,20 +139,22 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 {
 	/* a new file gets its header in the same piece */
 	uint64_t from = spool->base ? ETA_SPOOL_HEADER_BYTES + spool->mapped : 0;
-	unsigned char *at;
 	int rc = write_zeros(fd, from, ETA_SPOOL_HEADER_BYTES + bytes);
+	unsigned char *at;
+	void *mapped;
 
+	if (rc == 0)
+		rc = own_map(&mapped, bytes, MAP_SHARED, fd, ETA_SPOOL_HEADER_BYTES);
 	if (rc)
 		return rc;
-	at = raw_map(fd, bytes, ETA_SPOOL_HEADER_BYTES);
-	if (!at)
-		return -errno;
-	if (syscall(SYS_madvise, at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
-		rc = -errno; /* EINVAL: before Linux 5.14, then each page faults */
-		raw_unmap(at, bytes);
+	at = mapped;
+	rc = (int)own_call(POPULATE, at, bytes, OWN_POPULATE_WRITE);
+	if (rc && rc != -EINVAL && rc != -EPERM) {
+		/* EINVAL: before Linux 5.14, then each page faults */
+		own_unmap(at, bytes);
 		return rc;
 	}
-	raw_unmap(spool->base, spool->mapped);
+	own_unmap(spool->base, spool->mapped);
 	spool->next = at + (spool->next - spool->base);
 	spool->base = at;
 	spool->shift = spool->base_offset - (uint64_t)(uintptr_t)at;
@@ -157,6 +166,7 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 int spool_create(struct spool *spool, const char *path, const struct eta_spool_header *header,
 		 size_t first, size_t max)
 {
+	void *mapped;
 	int rc, fd;
 
 	memset(spool, 0, offsetof(struct spool, path));
@@ -165,21 +175,19 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	strcpy(spool->path, path);
 	spool->window_bytes = max;
 	spool->base_offset = ETA_SPOOL_HEADER_BYTES;
-	fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL);
+	fd = spool_open(path, true);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	rc = map_window(spool, fd, first);
-	if (rc == 0) {
-		spool->header = raw_map(fd, ETA_SPOOL_HEADER_BYTES, 0);
-		if (!spool->header)
-			rc = -errno;
-	}
-	syscall(SYS_close, fd);
+	if (rc == 0)
+		rc = own_map(&mapped, ETA_SPOOL_HEADER_BYTES, MAP_SHARED, fd, 0);
+	own_call(CLOSE, fd);
 	if (rc) {
 		spool_abandon(spool);
-		syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+		own_call(UNLINK, AT_FDCWD, path, 0);
 		return rc;
 	}
+	spool->header = mapped;
 	*spool->header = *header;
 	memcpy(spool->header->magic, ETA_SPOOL_MAGIC, sizeof(spool->header->magic));
 	spool->header->version = ETA_SPOOL_VERSION;
@@ -195,14 +203,17 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 static int append_window(struct spool *spool, int fd)
 {
 	const size_t bytes = (size_t)(spool->next - spool->base);
+	const uint64_t place = spool->base_offset + spool->window_bytes;
 	size_t done = 0;
+	int rc = may_reach(place + bytes);
 
+	if (rc)
+		return rc;
 	while (done < bytes) {
-		long n = syscall(SYS_pwrite64, fd, spool->base + done, bytes - done,
-				 (long)(spool->base_offset + spool->window_bytes + done));
+		long n = own_call(PWRITE, fd, spool->base + done, bytes - done, place + done);
 
 		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
+			return n < 0 ? (int)n : -ENOSPC;
 		done += (size_t)n;
 	}
 	spool->base_offset += bytes;
@@ -214,6 +225,13 @@ static int append_window(struct spool *spool, int fd)
 	return 0;
 }
 
+/* The program has no descriptor left, no memory: perhaps it will have some later. */
+static bool is_passing(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN ||
+	       error == -EINTR;
+}
+
 void *spool_grow(struct spool *spool, size_t bytes)
 {
 	int fd, rc = 0;
@@ -222,21 +240,28 @@ void *spool_grow(struct spool *spool, size_t bytes)
 		return NULL;
 	if (spool->error || bytes > spool->window_bytes - ETA_UNIT_BYTES)
 		goto lost;
-	fd = raw_open(spool->path, O_RDWR);
-	if (fd < 0) {
-		spool->error = errno;
+	if (spool->rest) {
+		spool->rest--;
 		goto lost;
 	}
-	if (spool->mapped < spool->window_bytes)
-		rc = map_window(spool, fd, spool->window_bytes);
-	if (rc == 0 && (size_t)(spool->end - spool->next) < bytes)
-		rc = append_window(spool, fd);
-	syscall(SYS_close, fd);
-	if (rc == 0)
-		return spool_take(spool, bytes);
-	spool->error = -rc;
+	fd = spool_open(spool->path, false);
+	if (fd >= 0) {
+		if (spool->mapped < spool->window_bytes)
+			rc = map_window(spool, fd, spool->window_bytes);
+		if (rc == 0 && (size_t)(spool->end - spool->next) < bytes)
+			rc = append_window(spool, fd);
+		own_call(CLOSE, fd);
+		if (rc == 0)
+			return spool_take(spool, bytes);
+	} else {
+		rc = fd;
+	}
+	if (is_passing(rc))
+		spool->rest = RETRY_CALLS;
+	else
+		spool->error = -rc;
 lost:
-	spool->header->lost++;
+	__atomic_fetch_add(&spool->header->lost, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -247,16 +272,16 @@ void spool_trim(struct spool *spool)
 
 	if (!spool->header || spool->header->stored || keep >= spool->mapped)
 		return;
-	raw_unmap(spool->base + keep, spool->mapped - keep);
+	own_unmap(spool->base + keep, spool->mapped - keep);
 	spool->mapped = keep;
 	spool->end = spool->base + keep - ETA_UNIT_BYTES;
-	syscall(SYS_truncate, spool->path, (off_t)(ETA_SPOOL_HEADER_BYTES + keep));
+	own_call(TRUNCATE, spool->path, ETA_SPOOL_HEADER_BYTES + keep);
 }
 
 void spool_abandon(struct spool *spool)
 {
-	raw_unmap(spool->base, spool->mapped);
-	raw_unmap(spool->header, ETA_SPOOL_HEADER_BYTES);
+	own_unmap(spool->base, spool->mapped);
+	own_unmap(spool->header, ETA_SPOOL_HEADER_BYTES);
 	spool->base = spool->next = spool->end = NULL;
 	spool->mapped = 0;
 	spool->header = NULL;
@@ -266,7 +291,7 @@ void spool_close(struct spool *spool)
 {
 	/* the window of a file that has more behind it stays as it is */
 	if (spool->header && !spool->header->stored)
-		syscall(SYS_truncate, spool->path,
-			(off_t)(ETA_SPOOL_HEADER_BYTES + (spool->next - spool->base)));
+		own_call(TRUNCATE, spool->path,
+			 ETA_SPOOL_HEADER_BYTES + (spool->next - spool->base));
 	spool_abandon(spool);
 }

@@ -64,6 +64,10 @@ pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/addresses.c \
 	eta-ext/addresses.h \
+	eta-ext/own-call.c \
+	eta-ext/own-call.h \
+	eta-ext/own-map.c \
+	eta-ext/own-map.h \
 	eta-ext/spool.c \
 	eta-ext/spool.h \
 	plugins/posixio/eztrace-addresses.c \

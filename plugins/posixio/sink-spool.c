@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "eta-ext/own-call.h"
 #include "modules.h"
 
 #define WINDOW_FIRST_BYTES ((size_t)16 << 10) /* a short thread needs no more */
@@ -414,16 +415,15 @@ void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 		struct eta_user_op op;
 		struct eta_user_again again;
 	} record;
-	int saved = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, sink->spool.path,
-					     O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	const int fd = spool_open(sink->spool.path, false);
 	size_t bytes = sizeof(record.again);
 
 	if (fd < 0) {
 		sink->spool.header->lost++;
-		goto out;
+		return;
 	}
 	/* it may be the file's last, so that nothing is behind the shorter one */
-	if (syscall(SYS_pread64, fd, &record, sizeof(record), place) < (long)bytes)
+	if (own_call(PREAD, fd, &record, sizeof(record), place) < (long)bytes)
 		goto close;
 	if (record.again.head.type == ETA_RECORD_USER_AGAIN) {
 		record.again.head.id = (uint32_t)end->ret;
@@ -440,12 +440,10 @@ void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 	record.op.head.end_ns = end->head.end_ns;
 	if (end->head.type)
 		record.op.head.type = end->head.type;
-	if (syscall(SYS_pwrite64, fd, &record, bytes, place) < 0)
+	if (own_call(PWRITE, fd, &record, bytes, place) < 0)
 		sink->spool.header->lost++;
 close:
-	syscall(SYS_close, fd);
-out:
-	errno = saved;
+	own_call(CLOSE, fd);
 }
 
 void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
