@@ -241,6 +241,13 @@ noinst_PROGRAMS += tests/bench/bench-otf2
 tests_bench_bench_otf2_SOURCES = tests/bench/otf2.c plugins/posixio/eztrace-memory.c
 tests_bench_bench_otf2_LDADD = $(OTF2_LIBS)
 
+# Programs that are run untraced and under each tracer, and are to do the same.
+script_tests += tests/cases/harmless-programs.py
+EXTRA_DIST += tests/harmless.py
+if HAVE_BPF
+kernel_tests += tests/cases/harmless-both.py
+endif
+
 # The kernel tracer's.
 EXTRA_DIST += tests/eztrace.py tests/kernel.py tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
 kernel_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
