@@ -6,25 +6,28 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "own-call.h"
+#include "own-map.h"
+
 #define PAGE_BYTES ((size_t)4096)
 #define ZERO_PAGES 64 /* written in one call */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+#define RETRY_CALLS 64 /* lost before the next try where something was short */
 
 /*
  * System calls directly: this code runs inside the functions that the user tracer intercepts.
  */
-static int raw_open(const char *path, int flags)
+
+int spool_open(const char *path, bool is_new)
 {
-	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return (int)(is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL,
+				       0600)
+			    : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS));
 }
 
 /*
@@ -33,15 +36,17 @@ static int raw_open(const char *path, int flags)
  */
 static int reopen(const struct spool *spool)
 {
-	int fd = raw_open(spool->path, O_RDWR);
+	int fd = spool_open(spool->path, false);
 	struct stat st;
+	long rc;
 
 	if (fd < 0)
-		return -errno;
-	if (syscall(SYS_fstat, fd, &st) == 0 && st.st_dev == spool->dev && st.st_ino == spool->inode)
 		return fd;
-	syscall(SYS_close, fd);
-	return -ESTALE;
+	rc = own_call(STAT, fd, "", &st, AT_EMPTY_PATH);
+	if (rc == 0 && st.st_dev == spool->dev && st.st_ino == spool->inode)
+		return fd;
+	own_call(CLOSE, fd);
+	return rc < 0 ? (int)rc : -ESTALE;
 }
 
 /* Cuts the file to BYTES behind its header. */
@@ -51,18 +56,18 @@ static void cut(const struct spool *spool, size_t bytes)
 
 	if (fd < 0)
 		return;
-	syscall(SYS_ftruncate, fd, (off_t)(ETA_SPOOL_HEADER_BYTES + bytes));
-	syscall(SYS_close, fd);
+	own_call(TRUNCATE, fd, ETA_SPOOL_HEADER_BYTES + bytes);
+	own_call(CLOSE, fd);
 }
 
 /* What PATH holds, as a text of at most ROOM - 1 bytes; "" where it cannot be read. */
 static void read_text(const char *path, char *text, size_t room)
 {
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	long n = fd < 0 ? -1 : syscall(SYS_read, fd, text, room - 1);
+	long fd = own_call(OPEN_READ, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? -1 : own_call(READ, fd, text, room - 1);
 
 	if (fd >= 0)
-		syscall(SYS_close, fd);
+		own_call(CLOSE, fd);
 	text[n > 0 ? n : 0] = '\0';
 }
 
@@ -80,7 +85,7 @@ static uint64_t process_start(void)
 {
 	enum { STARTTIME = 22, TICK_NS = 10000000 };
 	struct timespec boot, mono;
-	char text[1024], *at;
+	char text[512], *at; /* more than the fields up to that one */
 	uint64_t start_ns;
 
 	read_text("/proc/self/stat", text, sizeof(text));
@@ -99,7 +104,7 @@ static uint64_t process_start(void)
 void spool_header_origin(struct eta_spool_header *header)
 {
 	char link[64];
-	long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link, sizeof(link) - 1);
+	long n = own_call(READLINK, AT_FDCWD, "/proc/self/ns/pid", link, sizeof(link) - 1);
 
 	link[n > 0 ? n : 0] = '\0';
 	/* "pid:[4026531836]" */
@@ -109,40 +114,44 @@ void spool_header_origin(struct eta_spool_header *header)
 	header->boot[strcspn(header->boot, "\n")] = '\0';
 }
 
-static void *raw_map(int fd, size_t bytes, uint64_t offset)
-{
-	long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			  (off_t)offset);
-
-	return at == -1 ? NULL : (void *)at;
-}
-
-static void raw_unmap(void *at, size_t bytes)
-{
-	if (at)
-		syscall(SYS_munmap, at, bytes);
-}
-
 static uint64_t page_down(uint64_t offset)
 {
 	return offset & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/*
+ * May a file of this process become BYTES long? Beyond RLIMIT_FSIZE the kernel would not only
+ * refuse, but kill the program by SIGXFSZ.
+ */
+static int may_reach(uint64_t bytes)
+{
+	static _Atomic uint64_t limit = UINT64_MAX; /* where it cannot be asked for any more */
+	struct {
+		uint64_t now, most;
+	} got;
+
+	if (own_call(FILE_LIMIT, 0, RLIMIT_FSIZE, NULL, &got) == 0)
+		limit = got.now;
+	return bytes > limit ? -EFBIG : 0;
 }
 
 /* Writes zeros to [FROM, TO), both on pages. */
 static int write_zeros(int fd, uint64_t from, uint64_t to)
 {
 	static const char zeros[PAGE_BYTES];
-	struct iovec pages[ZERO_PAGES];
+	static const struct iovec pages[ZERO_PAGES] = {
+		[0 ... ZERO_PAGES - 1] = { (void *)zeros, PAGE_BYTES }
+	};
+	int rc = may_reach(to);
 
-	for (size_t i = 0; i < ZERO_PAGES; i++)
-		pages[i] = (struct iovec){ (void *)zeros, PAGE_BYTES };
+	if (rc)
+		return rc;
 	while (from < to) {
 		size_t n = (size_t)((to - from) / PAGE_BYTES);
-		long done = syscall(SYS_pwritev, fd, pages, n < ZERO_PAGES ? n : ZERO_PAGES,
-				    (long)from, 0L);
+		long done = own_call(PWRITEV, fd, pages, n < ZERO_PAGES ? n : ZERO_PAGES, from, 0);
 
 		if (done <= 0)
-			return done < 0 ? -errno : -ENOSPC;
+			return done < 0 ? (int)done : -ENOSPC;
 		/* of a page that was written in part, the rest comes again */
 		from += page_down((uint64_t)done);
 		if (page_down((uint64_t)done) == 0)
@@ -161,20 +170,22 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 {
 	/* a new file gets its header in the same piece */
 	uint64_t from = spool->base ? ETA_SPOOL_HEADER_BYTES + spool->mapped : 0;
-	unsigned char *at;
 	int rc = write_zeros(fd, from, ETA_SPOOL_HEADER_BYTES + bytes);
+	unsigned char *at;
+	void *mapped;
 
+	if (rc == 0)
+		rc = own_map(&mapped, bytes, MAP_SHARED, fd, ETA_SPOOL_HEADER_BYTES);
 	if (rc)
 		return rc;
-	at = raw_map(fd, bytes, ETA_SPOOL_HEADER_BYTES);
-	if (!at)
-		return -errno;
-	if (syscall(SYS_madvise, at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
-		rc = -errno; /* EINVAL: before Linux 5.14, then each page faults */
-		raw_unmap(at, bytes);
+	at = mapped;
+	rc = (int)own_call(POPULATE, at, bytes, OWN_POPULATE_WRITE);
+	if (rc && rc != -EINVAL && rc != -EPERM) {
+		/* EINVAL: before Linux 5.14, then each page faults */
+		own_unmap(at, bytes);
 		return rc;
 	}
-	raw_unmap(spool->base, spool->mapped);
+	own_unmap(spool->base, spool->mapped);
 	spool->next = at + (spool->next - spool->base);
 	spool->base = at;
 	spool->shift = spool->base_offset - (uint64_t)(uintptr_t)at;
@@ -186,7 +197,8 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 int spool_create(struct spool *spool, const char *path, const struct eta_spool_header *header,
 		 size_t first, size_t max)
 {
-	struct stat st;
+	struct stat st = { 0 };
+	void *mapped;
 	int rc, fd;
 
 	memset(spool, 0, offsetof(struct spool, path));
@@ -195,23 +207,23 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	strcpy(spool->path, path);
 	spool->window_bytes = max;
 	spool->base_offset = ETA_SPOOL_HEADER_BYTES;
-	fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL);
+	fd = spool_open(path, true);
 	if (fd < 0)
-		return -errno;
-	rc = syscall(SYS_fstat, fd, &st) == 0 ? map_window(spool, fd, first) : -errno;
+		return fd;
+	rc = (int)own_call(STAT, fd, "", &st, AT_EMPTY_PATH);
 	spool->dev = st.st_dev;
 	spool->inode = st.st_ino;
-	if (rc == 0) {
-		spool->header = raw_map(fd, ETA_SPOOL_HEADER_BYTES, 0);
-		if (!spool->header)
-			rc = -errno;
-	}
-	syscall(SYS_close, fd);
+	if (rc == 0)
+		rc = map_window(spool, fd, first);
+	if (rc == 0)
+		rc = own_map(&mapped, ETA_SPOOL_HEADER_BYTES, MAP_SHARED, fd, 0);
+	own_call(CLOSE, fd);
 	if (rc) {
 		spool_abandon(spool);
-		syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+		own_call(UNLINK, AT_FDCWD, path, 0);
 		return rc;
 	}
+	spool->header = mapped;
 	*spool->header = *header;
 	memcpy(spool->header->magic, ETA_SPOOL_MAGIC, sizeof(spool->header->magic));
 	spool->header->version = ETA_SPOOL_VERSION;
@@ -227,14 +239,17 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 static int append_window(struct spool *spool, int fd)
 {
 	const size_t bytes = (size_t)(spool->next - spool->base);
+	const uint64_t place = spool->base_offset + spool->window_bytes;
 	size_t done = 0;
+	int rc = may_reach(place + bytes);
 
+	if (rc)
+		return rc;
 	while (done < bytes) {
-		long n = syscall(SYS_pwrite64, fd, spool->base + done, bytes - done,
-				 (long)(spool->base_offset + spool->window_bytes + done));
+		long n = own_call(PWRITE, fd, spool->base + done, bytes - done, place + done);
 
 		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
+			return n < 0 ? (int)n : -ENOSPC;
 		done += (size_t)n;
 	}
 	spool->base_offset += bytes;
@@ -246,6 +261,13 @@ static int append_window(struct spool *spool, int fd)
 	return 0;
 }
 
+/* The program has no descriptor left, no memory: perhaps it will have some later. */
+static bool is_passing(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN ||
+	       error == -EINTR;
+}
+
 void *spool_grow(struct spool *spool, size_t bytes)
 {
 	int fd, rc = 0;
@@ -254,21 +276,28 @@ void *spool_grow(struct spool *spool, size_t bytes)
 		return NULL;
 	if (spool->error || bytes > spool->window_bytes - ETA_UNIT_BYTES)
 		goto lost;
-	fd = reopen(spool);
-	if (fd < 0) {
-		spool->error = -fd;
+	if (spool->rest) {
+		spool->rest--;
 		goto lost;
 	}
-	if (spool->mapped < spool->window_bytes)
-		rc = map_window(spool, fd, spool->window_bytes);
-	if (rc == 0 && (size_t)(spool->end - spool->next) < bytes)
-		rc = append_window(spool, fd);
-	syscall(SYS_close, fd);
-	if (rc == 0)
-		return spool_take(spool, bytes);
-	spool->error = -rc;
+	fd = reopen(spool);
+	if (fd >= 0) {
+		if (spool->mapped < spool->window_bytes)
+			rc = map_window(spool, fd, spool->window_bytes);
+		if (rc == 0 && (size_t)(spool->end - spool->next) < bytes)
+			rc = append_window(spool, fd);
+		own_call(CLOSE, fd);
+		if (rc == 0)
+			return spool_take(spool, bytes);
+	} else {
+		rc = fd;
+	}
+	if (is_passing(rc))
+		spool->rest = RETRY_CALLS;
+	else
+		spool->error = -rc;
 lost:
-	spool->header->lost++;
+	__atomic_fetch_add(&spool->header->lost, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -279,7 +308,7 @@ void spool_trim(struct spool *spool)
 
 	if (!spool->header || spool->header->stored || keep >= spool->mapped)
 		return;
-	raw_unmap(spool->base + keep, spool->mapped - keep);
+	own_unmap(spool->base + keep, spool->mapped - keep);
 	spool->mapped = keep;
 	spool->end = spool->base + keep - ETA_UNIT_BYTES;
 	cut(spool, keep);
@@ -287,8 +316,8 @@ void spool_trim(struct spool *spool)
 
 void spool_abandon(struct spool *spool)
 {
-	raw_unmap(spool->base, spool->mapped);
-	raw_unmap(spool->header, ETA_SPOOL_HEADER_BYTES);
+	own_unmap(spool->base, spool->mapped);
+	own_unmap(spool->header, ETA_SPOOL_HEADER_BYTES);
 	spool->base = spool->next = spool->end = NULL;
 	spool->mapped = 0;
 	spool->header = NULL;

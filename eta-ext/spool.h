@@ -5,6 +5,7 @@
 #define ETA_SPOOL_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/types.h>
@@ -31,6 +32,7 @@ struct spool {
 	dev_t dev;			 /* of the file, and its number: its name may change */
 	ino_t inode;
 	int error;			 /* errno that stopped the file from growing, 0 */
+	unsigned rest;			 /* calls until the next try to grow */
 	char path[PATH_MAX];
 };
 
@@ -39,6 +41,12 @@ struct spool {
  * as /proc tells. Nothing of it changes while the process lives.
  */
 void spool_header_origin(struct eta_spool_header *header);
+
+/*
+ * Opens the spool file PATH for reading and writing, which IS_NEW creates (it must not exist). The
+ * only way by which a spool file is opened in a traced program. A descriptor, or -errno.
+ */
+int spool_open(const char *path, bool is_new);
 
 /*
  * Creates PATH (it must not exist) with HEADER (magic, version and what belongs to the window are

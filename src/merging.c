@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "progress.h"
+#include "told.h"
 
 /* What stands behind the numbers of every line; the rest only where it is not 0. */
 static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
@@ -126,6 +127,7 @@ int merging_run(const struct merging *m, bool *complete)
 		goto out;
 	eta_trace_counts(merged, &counts);
 	*complete = cli_is_whole(&counts);
+	told_by_tracer(eta_trace_defs(merged));
 	if (m->report)
 		print_counts(m, inputs, merged, written.events);
 out:

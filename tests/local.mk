@@ -156,7 +156,7 @@ tests_unit_test_clocks_LDADD = $(UNIT_LIBS) -lm
 check_PROGRAMS += tests/unit/test-clock
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c tests/unit/unit.h plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(UNIT_CPPFLAGS)
-tests_unit_test_clock_LDADD = $(CMOCKA_LIBS)
+tests_unit_test_clock_LDADD = eta-ext/libspool.la $(CMOCKA_LIBS)
 endif
 
 # Spools without a tracer, for the tests and the bench of the merge.

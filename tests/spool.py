@@ -117,3 +117,9 @@ class Spool:
                                    header.pid, tid, caller, stack))
         self.ops.sort(key=lambda op: (op.begin, -op.end))
         self.lost = sum(h.lost for h in self.headers.values())
+
+
+def told(spool):
+    """What the tracer had to say to the user, of all processes."""
+    return [text.split("=", 1)[1] for texts in spool.properties.values() for text in texts
+            if text.startswith("warning_")]

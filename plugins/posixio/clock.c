@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "eta-ext/own-call.h"
 
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define WINDOW_NS 1000000 /* a clock being slewed by 100 ppm is 100 ns off at its end */
@@ -45,20 +45,20 @@ void clock_start(void)
 #ifdef __x86_64__
 	const char *choice = getenv("SCI_CLOCK");
 	char source[16] = "";
-	int fd;
+	long fd;
 
 	if (choice && strcmp(choice, "monotonic") == 0)
 		return;
-	fd = (int)syscall(SYS_openat, AT_FDCWD, CLOCKSOURCE, O_RDONLY | O_CLOEXEC);
+	fd = own_call(OPEN_READ, AT_FDCWD, CLOCKSOURCE, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	if (syscall(SYS_read, fd, source, sizeof(source) - 1) > 0 &&
+	if (own_call(READ, fd, source, sizeof(source) - 1) > 0 &&
 	    strncmp(source, "tsc\n", 4) == 0) {
 		if (!start_ns)
 			read_pair(&start_tsc, &start_ns);
 		atomic_store(&usable, true);
 	}
-	syscall(SYS_close, fd);
+	own_call(CLOSE, fd);
 #endif
 }
 

@@ -7,14 +7,13 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "eta-ext/own-call.h"
+#include "eta-ext/own-map.h"
 
 /*
  * Another C library (musl) takes this library for its own where that is preloaded, and gives up the
@@ -63,21 +62,6 @@ const unsigned char function_kinds[N_REGIONS] = {
 #undef X
 };
 
-void tracer_warn(const char *format, ...)
-{
-	char line[1024];
-	va_list args;
-	int n = snprintf(line, sizeof(line), "%s: ", TRACER_NAME);
-
-	va_start(args, format);
-	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
-	va_end(args);
-	n = (int)strlen(line);
-	line[n++] = '\n';
-	if (syscall(SYS_write, STDERR_FILENO, line, n) < 0)
-		return; /* nobody to tell */
-}
-
 void *real_resolve(enum function fn)
 {
 	/* dlsym may allocate, and the program's malloc may read a file */
@@ -108,13 +92,17 @@ void *real_resolve(enum function fn)
 
 bool process_is_ours(void)
 {
-	return syscall(SYS_getpid) == atomic_load_explicit(&process_pid, memory_order_relaxed);
+	const long pid = own_call(GETPID);
+
+	if (pid < 0) /* it may not be asked for: only who called vfork can be another */
+		return !(self && self->state == THREAD_VFORK);
+	return pid == atomic_load_explicit(&process_pid, memory_order_relaxed);
 }
 
 static void thread_free(struct thread *t)
 {
 	sink_thread_end(&t->sink);
-	munmap(t, sizeof(*t));
+	own_unmap(t, sizeof(*t));
 }
 
 /*
@@ -142,8 +130,8 @@ static void thread_end(void *arg)
 
 static void thread_fork_prepare(void)
 {
-	forking_pid = (pid_t)syscall(SYS_getpid);
-	forking_tid = (pid_t)syscall(SYS_gettid);
+	forking_pid = (pid_t)own_call(GETPID);
+	forking_tid = (pid_t)own_call(GETTID);
 }
 
 static void thread_fork_child(void);
@@ -181,13 +169,14 @@ static void process_start(void)
 
 	if (!atomic_compare_exchange_strong(&process_state, &state, PROCESS_STARTING)) {
 		while (atomic_load(&process_state) == PROCESS_STARTING)
-			sched_yield();
+			own_call(YIELD);
 		return;
 	}
 	if (!__register_atfork) {
 		atomic_store(&process_state, PROCESS_OFF);
 		return;
 	}
+	warn_start();
 	clock_start();
 	resting_forget();
 	details_read();
@@ -196,7 +185,7 @@ static void process_start(void)
 		__register_atfork(thread_fork_prepare, files_doubt_positions, thread_fork_child,
 				  __dso_handle);
 	}
-	atomic_store(&process_pid, (pid_t)syscall(SYS_getpid));
+	atomic_store(&process_pid, (pid_t)own_call(GETPID));
 	state = sink_process_start() == 0 ? PROCESS_READY : PROCESS_OFF;
 	atomic_store(&process_state, state);
 }
@@ -223,17 +212,16 @@ static struct thread *thread_new(void)
 	struct thread *t = resting_take();
 
 	if (!t) {
-		t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			 0);
-		if (t == MAP_FAILED)
+		t = own_memory(sizeof(*t));
+		if (!t)
 			return NULL;
-		madvise(t, sizeof(*t), MADV_WIPEONFORK);
+		own_call(WIPE_ON_FORK, t, sizeof(*t), MADV_WIPEONFORK);
 	}
 	if (sink_thread_start(&t->sink, t->scratch) != 0) {
 		thread_free(t);
 		return NULL;
 	}
-	t->tid = (uint32_t)syscall(SYS_gettid);
+	t->tid = (uint32_t)own_call(GETTID);
 	if (thread_key_made)
 		pthread_setspecific(thread_key, t);
 	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);

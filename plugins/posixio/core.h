@@ -137,8 +137,14 @@ bool process_is_ours(void);
 #define call_is_ours(t) ((void)(t), process_is_ours())
 #endif
 
-/* One line on stderr with the library's name, straight to the descriptor. */
+/*
+ * One line for the user, with %s, %d, %u, %llu alone: into the recording, which tells it when the
+ * program has ended; where there is none, on a stderr that is still what it was at the start.
+ */
 void tracer_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Notes what stderr is, the first time that the process comes here. */
+void warn_start(void);
 
 static ALWAYS_INLINE struct thread *thread_get(void)
 {

@@ -5,23 +5,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core.h"
+#include "eta-ext/own-call.h"
+#include "eta-ext/own-map.h"
+#include "grown.h"
 #include "paths.h"
 
-#define POOL_CHUNK 1024
-#define POOL_CHUNKS (FILES_MAX_FD / POOL_CHUNK * 2)
 #define N_FS_CACHE 64
 
-_Atomic(struct file *) files_table[FILES_MAX_FD];
+_Atomic(struct file *) files_first[FILES_FIRST];
+static struct grown files_others = { sizeof(struct file *), FILES_FIRST, { NULL } };
 _Atomic uint32_t files_epoch = 1;
 bool files_all, files_metadata;
 
@@ -32,36 +31,33 @@ static _Atomic int files_top = -1; /* highest descriptor ever entered */
  * that changes with each operation, so that a stale head never passes for a fresh one.
  */
 static struct {
-	struct file *_Atomic chunks[POOL_CHUNKS];
+	struct grown files;
 	_Atomic uint32_t used;	    /* handed out for the first time so far */
 	_Atomic uint64_t free_head; /* tag << 32 | index + 1; 0 in the low half: none */
 	_Atomic uint32_t next_id;
-} pool = { .next_id = 1 };
+} pool = { .files = { sizeof(struct file), 32, { NULL } }, .next_id = 1 };
 
 /* dev << 32 | f_type, for statfs once per file system. */
 static _Atomic uint64_t fs_cache[N_FS_CACHE];
 
-static struct file *pool_at(uint32_t index)
+/* FD's place in the table; NULL: there is none, and none can be had where MAKE. */
+static _Atomic(struct file *) *slot_of(int fd, bool make)
 {
-	struct file *chunk = atomic_load(&pool.chunks[index / POOL_CHUNK]);
-
-	return chunk ? &chunk[index % POOL_CHUNK] : NULL;
+	if ((unsigned)fd < FILES_FIRST)
+		return &files_first[fd];
+	if ((unsigned)fd >= FILES_MAX_FD)
+		return NULL;
+	return make ? grown_make(&files_others, (uint32_t)fd - FILES_FIRST)
+		    : grown_at(&files_others, (uint32_t)fd - FILES_FIRST);
 }
 
-/* The chunk of INDEX, made when missing. NULL: no memory. */
-static struct file *pool_grow(uint32_t index)
+struct file *files_slot_beyond(int fd)
 {
-	const size_t bytes = POOL_CHUNK * sizeof(struct file);
-	struct file *none = NULL, *chunk;
+	_Atomic(struct file *) *slot = slot_of(fd, false);
 
-	if (index / POOL_CHUNK >= POOL_CHUNKS)
-		return NULL;
-	chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (chunk == MAP_FAILED)
-		return NULL;
-	if (!atomic_compare_exchange_strong(&pool.chunks[index / POOL_CHUNK], &none, chunk))
-		munmap(chunk, bytes);
-	return pool_at(index);
+	if ((unsigned)fd >= FILES_MAX_FD)
+		return FILE_LEFT_OUT;
+	return slot ? atomic_load_explicit(slot, memory_order_acquire) : NULL;
 }
 
 static struct file *file_new(void)
@@ -74,7 +70,7 @@ static struct file *file_new(void)
 		uint64_t next;
 
 		index = (uint32_t)head - 1;
-		file = pool_at(index);
+		file = grown_at(&pool.files, index);
 		next = ((head >> 32) + 1) << 32 | file->next_free;
 		if (atomic_compare_exchange_weak(&pool.free_head, &head, next))
 			goto found;
@@ -82,9 +78,7 @@ static struct file *file_new(void)
 	index = atomic_fetch_add(&pool.used, 1);
 	if (index >= FILES_MAX_FD)
 		return NULL;
-	file = pool_at(index);
-	if (!file)
-		file = pool_grow(index);
+	file = grown_make(&pool.files, index);
 	if (!file)
 		return NULL;
 	file->index = index;
@@ -152,36 +146,56 @@ static uint32_t fs_magic_of(int fd, uint32_t dev)
 
 	if (known >> 32 == dev && known)
 		return (uint32_t)known;
-	if (syscall(SYS_fstatfs, fd, &fs) != 0)
+	if (own_call(STATFS, fd, &fs) != 0)
 		return 0;
 	atomic_store(slot, (uint64_t)dev << 32 | (uint32_t)fs.f_type);
 	return (uint32_t)fs.f_type;
 }
 
+/* What FD is; false where that cannot be known. */
+static bool ask(int fd, struct stat *st)
+{
+#ifdef __LP64__
+	return own_call(STAT, fd, "", st, AT_EMPTY_PATH) == 0;
+#else
+	return REAL(fstat)(fd, st) == 0;
+#endif
+}
+
+/* Are files of KIND recorded? */
+static bool is_wanted(enum eta_file_kind kind)
+{
+	return files_all || kind == ETA_FILE_REGULAR || kind == ETA_FILE_BLOCK_DEVICE ||
+	       (files_metadata && kind == ETA_FILE_DIRECTORY);
+}
+
 /* Asks the kernel about FD. NULL: left out. */
 static struct file *file_describe(int fd, int dir, const char *path, int flags, bool inherited)
 {
+	struct stat st = { .st_mode = 0 };
+	enum eta_file_kind kind = ETA_FILE_UNKNOWN;
 	char *text = self->scratch;
-	enum eta_file_kind kind;
 	struct file *file;
-	struct stat st;
 
-	if (REAL(fstat)(fd, &st) != 0)
+	/* a program that has locked itself in may be all that tells of its file */
+	if (ask(fd, &st))
+		kind = kind_of(&st);
+	else if (own_call_may(OWN_STAT) || !path)
 		return NULL;
-	kind = kind_of(&st);
-	if (!files_all && kind != ETA_FILE_REGULAR && kind != ETA_FILE_BLOCK_DEVICE &&
-	    !(files_metadata && kind == ETA_FILE_DIRECTORY))
+	if (kind != ETA_FILE_UNKNOWN && !is_wanted(kind))
 		return NULL;
 	file = file_new();
-	if (!file)
+	if (!file) {
+		sink_call_missed(sink_of(self));
 		return NULL;
+	}
 	if (flags == -1)
-		flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
+		flags = (int)own_call(GET_FLAGS, fd, F_GETFL);
 	file->kind = (uint8_t)kind;
 	file->dev = major(st.st_dev) << 20 | minor(st.st_dev);
 	file->inode = st.st_ino;
 	file->inherited = inherited;
-	file->open_flags = (uint32_t)flags;
+	file->open_flags = flags < 0 ? 0 : (uint32_t)flags;
 	atomic_store(&file->position, kind == ETA_FILE_REGULAR || kind == ETA_FILE_BLOCK_DEVICE
 					      ? 0
 					      : POSITION_UNKNOWN);
@@ -193,15 +207,16 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 /* Puts FILE (NULL: left out) into FD's slot; gives it back. */
 static struct file *files_attach(int fd, struct file *file)
 {
+	_Atomic(struct file *) *slot = slot_of(fd, true);
 	int top = atomic_load(&files_top);
 
-	if ((unsigned)fd >= FILES_MAX_FD) {
+	if (!slot) {
 		files_put(file);
 		return NULL;
 	}
 	while (fd > top && !atomic_compare_exchange_weak(&files_top, &top, fd))
 		;
-	files_put(atomic_exchange(&files_table[fd], file ? file : FILE_LEFT_OUT));
+	files_put(atomic_exchange(slot, file ? file : FILE_LEFT_OUT));
 	return file;
 }
 
@@ -216,7 +231,7 @@ struct file *files_meet(int fd)
 	struct file *file = NULL;
 
 	/* a descriptor that is not open stays unknown: the call on it will fail by itself */
-	if (syscall(SYS_fcntl, fd, F_GETFD) >= 0)
+	if (own_call(GET_FD, fd, F_GETFD) >= 0)
 		file = files_attach(fd, file_describe(fd, AT_FDCWD, NULL, -1, true));
 	errno = saved;
 	return file;
@@ -247,7 +262,22 @@ uint32_t files_failed(const char *path, int flags)
  * the slot is taken for another.
  */
 #define NAMED_IDS 4096
-static _Atomic uint64_t named[NAMED_IDS];
+typedef _Atomic uint64_t named_ids[NAMED_IDS];
+static _Atomic(named_ids *) named; /* where the program names any */
+
+static _Atomic uint64_t *named_slot(uint64_t hash)
+{
+	named_ids *ids = atomic_load(&named), *none = NULL;
+
+	if (!ids) {
+		ids = own_memory(sizeof(*ids));
+		if (ids && !atomic_compare_exchange_strong(&named, &none, ids)) {
+			own_unmap(ids, sizeof(*ids));
+			ids = none;
+		}
+	}
+	return ids ? &(*ids)[hash % NAMED_IDS] : NULL;
+}
 
 uint32_t files_named(const char *path)
 {
@@ -260,12 +290,12 @@ uint32_t files_named(const char *path)
 		return 0;
 	for (const char *c = path; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-	slot = &named[hash % NAMED_IDS];
-	known = atomic_load(slot);
+	slot = named_slot(hash);
+	known = slot ? atomic_load(slot) : 0;
 	if (known && known >> 24 == hash >> 24)
 		return known & 0xffffff;
 	id = files_failed(path, 0);
-	if (id <= 0xffffff)
+	if (slot && id <= 0xffffff)
 		atomic_store(slot, (hash >> 24) << 24 | id);
 	return id;
 }
@@ -313,37 +343,33 @@ struct file *files_dup(int old_fd, int new_fd)
 
 struct file *files_detach(int fd)
 {
-	if ((unsigned)fd >= FILES_MAX_FD)
-		return NULL;
-	return atomic_exchange(&files_table[fd], NULL);
+	_Atomic(struct file *) *slot = slot_of(fd, false);
+
+	return slot ? atomic_exchange(slot, NULL) : NULL;
 }
 
 int64_t files_position_slow(struct file *owner, int fd)
 {
 	int64_t position = atomic_load(&owner->position);
-	int saved = errno;
 
 	if (position != POSITION_UNKNOWN) {
-		position = syscall(SYS_lseek, fd, 0, SEEK_CUR);
+		position = own_call(TELL, fd, 0, SEEK_CUR);
 		if (position < 0)
 			position = POSITION_UNKNOWN;
 		atomic_store(&owner->position, position);
 	}
 	atomic_store(&owner->epoch, atomic_load(&files_epoch));
-	errno = saved;
 	return position;
 }
 
 int64_t files_appended(struct file *file, int fd, int64_t bytes)
 {
 	struct file *owner = file->owner;
-	int saved = errno;
 	int64_t at;
 
 	if (atomic_load(&owner->position) == POSITION_UNKNOWN)
 		return ETA_OFFSET_UNKNOWN;
-	at = syscall(SYS_lseek, fd, 0, SEEK_CUR);
-	errno = saved;
+	at = own_call(TELL, fd, 0, SEEK_CUR);
 	if (at < bytes)
 		return ETA_OFFSET_UNKNOWN;
 	files_moved(file, at);
@@ -369,12 +395,16 @@ void files_forget(void)
 {
 	int top = atomic_load(&files_top);
 
-	for (int fd = 0; fd <= top; fd++)
-		atomic_store_explicit(&files_table[fd], NULL, memory_order_relaxed);
+	for (int fd = 0; fd <= top; fd++) {
+		_Atomic(struct file *) *slot = slot_of(fd, false);
+
+		if (slot)
+			atomic_store_explicit(slot, NULL, memory_order_relaxed);
+	}
 	atomic_store(&pool.used, 0);
 	atomic_store(&pool.free_head, 0);
 	atomic_store(&pool.next_id, 1);
-	for (int i = 0; i < NAMED_IDS; i++)
-		atomic_store_explicit(&named[i], 0, memory_order_relaxed);
+	if (named)
+		memset((void *)named, 0, sizeof(named_ids));
 	files_doubt_positions();
 }

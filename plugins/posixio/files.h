@@ -41,7 +41,9 @@ struct file {
 
 #define FILE_LEFT_OUT ((struct file *)1)
 
-extern _Atomic(struct file *) files_table[FILES_MAX_FD];
+/* Most programs have no higher descriptors; the table goes on in files.c. */
+#define FILES_FIRST 1024
+extern _Atomic(struct file *) files_first[FILES_FIRST];
 extern _Atomic uint32_t files_epoch;
 
 /* Record pipes, sockets, terminals and so on too. Set before the first call is traced. */
@@ -50,12 +52,15 @@ extern bool files_all;
 /* Calls on names and directories are asked for. */
 extern bool files_metadata;
 
+/* files_slot of a descriptor that is negative, or high. */
+struct file *files_slot_beyond(int fd);
+
 /* NULL: not met yet; FILE_LEFT_OUT: not to be recorded. */
 static inline struct file *files_slot(int fd)
 {
-	if (__builtin_expect((unsigned)fd >= FILES_MAX_FD, 0))
-		return FILE_LEFT_OUT;
-	return atomic_load_explicit(&files_table[fd], memory_order_acquire);
+	if (__builtin_expect((unsigned)fd >= FILES_FIRST, 0))
+		return files_slot_beyond(fd);
+	return atomic_load_explicit(&files_first[fd], memory_order_acquire);
 }
 
 /* Looks FD up, once: the inherited, the passed, those opened behind our back. NULL: left out. */

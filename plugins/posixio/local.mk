@@ -7,6 +7,8 @@ POSIXIO_SOURCES = \
 	plugins/posixio/files.c \
 	plugins/posixio/files.h \
 	plugins/posixio/functions.h \
+	plugins/posixio/grown.c \
+	plugins/posixio/grown.h \
 	plugins/posixio/life.c \
 	plugins/posixio/maps.c \
 	plugins/posixio/maps.h \
@@ -18,6 +20,9 @@ POSIXIO_SOURCES = \
 	plugins/posixio/resting.h \
 	plugins/posixio/stream.c \
 	plugins/posixio/stream.h \
+	plugins/posixio/text.c \
+	plugins/posixio/text.h \
+	plugins/posixio/warn.c \
 	plugins/posixio/wrap-aio.c \
 	plugins/posixio/wrap-fd.c \
 	plugins/posixio/wrap-file.c \
@@ -31,7 +36,9 @@ POSIXIO_SOURCES = \
 	plugins/posixio/wrap.h
 
 # Inside traced programs: no sanitizers, nothing visible but the wrappers.
-POSIXIO_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -ftls-model=initial-exec
+# Stacks of threads, coroutines and signal handlers are the program's, and may be small.
+POSIXIO_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -ftls-model=initial-exec \
+	-Wframe-larger-than=1024
 POSIXIO_LDFLAGS = -module -avoid-version -shared $(SCI_LDFLAGS)
 
 plugin_LTLIBRARIES += plugins/libsci-posixio.la
@@ -50,7 +57,7 @@ if HAVE_LIBUNWIND
 # Opened by the one above, when call stacks are wanted.
 plugin_LTLIBRARIES += plugins/libsci-unwind.la
 plugins_libsci_unwind_la_SOURCES = plugins/posixio/unwind.c
-plugins_libsci_unwind_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden
+plugins_libsci_unwind_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -Wframe-larger-than=1024
 plugins_libsci_unwind_la_LIBADD = -lunwind
 plugins_libsci_unwind_la_LDFLAGS = $(POSIXIO_LDFLAGS)
 endif
@@ -64,6 +71,10 @@ pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/addresses.c \
 	eta-ext/addresses.h \
+	eta-ext/own-call.c \
+	eta-ext/own-call.h \
+	eta-ext/own-map.c \
+	eta-ext/own-map.h \
 	eta-ext/spool.c \
 	eta-ext/spool.h \
 	plugins/posixio/eztrace-addresses.c \

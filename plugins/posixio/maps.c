@@ -2,26 +2,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "maps.h"
 
+#include "grown.h"
+
 #define MAX_MAPS 4096
 #define RESERVED 1 /* as `from`: being filled */
 
-static struct map {
+struct map {
 	_Atomic uintptr_t from; /* 0: free */
 	_Atomic uintptr_t to;
 	_Atomic int64_t offset;
 	struct file *_Atomic file;
-} maps[MAX_MAPS];
+};
+static struct grown maps = { sizeof(struct map), 128, { NULL } };
 static _Atomic int maps_top; /* entries ever used */
+
+/* One that was used before. */
+static struct map *map_of(int i)
+{
+	return grown_at(&maps, (uint32_t)i);
+}
 
 static struct map *map_at(uintptr_t at)
 {
 	int top = atomic_load(&maps_top);
 
 	for (int i = 0; i < top; i++) {
-		uintptr_t from = atomic_load(&maps[i].from);
+		struct map *map = map_of(i);
+		uintptr_t from = atomic_load(&map->from);
 
-		if (from > RESERVED && at >= from && at < atomic_load(&maps[i].to))
-			return &maps[i];
+		if (from > RESERVED && at >= from && at < atomic_load(&map->to))
+			return map;
 	}
 	return NULL;
 }
@@ -30,15 +40,18 @@ void maps_add(const void *at, size_t bytes, struct file *file, int64_t offset)
 {
 	for (int i = 0; i < MAX_MAPS; i++) {
 		int top = atomic_load(&maps_top);
+		struct map *map = grown_make(&maps, (uint32_t)i);
 		uintptr_t none = 0;
 
-		if (!atomic_compare_exchange_strong(&maps[i].from, &none, RESERVED))
+		if (!map)
+			return;
+		if (!atomic_compare_exchange_strong(&map->from, &none, RESERVED))
 			continue;
 		atomic_fetch_add(&file->references, 1);
-		atomic_store(&maps[i].to, (uintptr_t)at + bytes);
-		atomic_store(&maps[i].offset, offset);
-		atomic_store(&maps[i].file, file);
-		atomic_store(&maps[i].from, (uintptr_t)at);
+		atomic_store(&map->to, (uintptr_t)at + bytes);
+		atomic_store(&map->offset, offset);
+		atomic_store(&map->file, file);
+		atomic_store(&map->from, (uintptr_t)at);
 		while (i >= top && !atomic_compare_exchange_weak(&maps_top, &top, i + 1))
 			;
 		return;
@@ -61,7 +74,7 @@ void maps_remove(const void *at, size_t bytes)
 	int top = atomic_load(&maps_top);
 
 	for (int i = 0; i < top; i++) {
-		struct map *map = &maps[i];
+		struct map *map = map_of(i);
 		uintptr_t from = atomic_load(&map->from), to = atomic_load(&map->to);
 
 		if (from <= RESERVED || from >= end || to <= begin)
@@ -88,6 +101,6 @@ void maps_forget(void)
 	int top = atomic_load(&maps_top);
 
 	for (int i = 0; i < top; i++)
-		atomic_store_explicit(&maps[i].from, 0, memory_order_relaxed);
+		atomic_store_explicit(&map_of(i)->from, 0, memory_order_relaxed);
 	atomic_store(&maps_top, 0);
 }

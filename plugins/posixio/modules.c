@@ -5,35 +5,35 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "eta-ext/own-call.h"
+#include "eta-ext/own-map.h"
 #include "modules.h"
+#include "text.h"
 
-#define MAX_MODULES 1024
+#define SPARE_MODULES 16 /* that come while they are counted */
 
 struct module {
 	uint64_t start, name;
 };
 
 static struct {
-	struct module known[MAX_MODULES];
+	struct module *known; /* mapped */
 	unsigned n_known;
+	size_t bytes; /* of the mapping */
 	unsigned long long adds; /* of the dynamic linker, at the last look */
 	_Atomic bool looking;
 	bool off;
-	bool warned;
 } modules;
 
 /* One look at all modules. */
 struct look {
 	modules_take *take;
-	struct module now[MAX_MODULES];
-	unsigned n;
+	struct module *now;
+	unsigned n, room;
 	bool first; /* the program comes first */
-	char path[PATH_MAX];
+	char *path; /* of PATH_MAX bytes */
 };
 
 void modules_start(bool forked)
@@ -102,17 +102,21 @@ static size_t find_build_id(const struct dl_phdr_info *info, const unsigned char
 /* The absolute path of a module, in LOOK's room: where the program goes later does not matter. */
 static const char *absolute_path(struct look *look, const char *name)
 {
-	ssize_t n;
+	long n;
 
 	if (look->first || !*name) {
-		n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", look->path,
-			    sizeof(look->path) - 1);
+		n = own_call(READLINK, AT_FDCWD, "/proc/self/exe", look->path, PATH_MAX - 1);
 		look->path[n < 0 ? 0 : n] = '\0';
 		return look->path;
 	}
-	if (name[0] != '/' && strchr(name, '/') && realpath(name, look->path))
-		return look->path;
-	return name;
+	if (name[0] == '/' || !strchr(name, '/'))
+		return name;
+	n = own_call(GETCWD, look->path, PATH_MAX); /* with the NUL */
+	if (n <= 1 || look->path[0] != '/')
+		return name;
+	n--;
+	text_format(look->path + n, (size_t)(PATH_MAX - n), "/%s", name);
+	return look->path;
 }
 
 static void give_module(struct look *look, const struct dl_phdr_info *info, uint64_t start,
@@ -135,7 +139,7 @@ static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct look *look = arg;
 	uint64_t start = UINT64_MAX, end = 0;
-	struct module *module = &look->now[look->n];
+	struct module *module;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -147,15 +151,10 @@ static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
 		start = at < start ? at : start;
 		end = at + ph->p_memsz > end ? at + ph->p_memsz : end;
 	}
-	if (look->n == MAX_MODULES) {
-		if (!modules.warned)
-			tracer_warn("more than %d libraries: addresses in the others stay without "
-				    "a name",
-				    MAX_MODULES);
-		modules.warned = true;
+	if (look->n == look->room) /* more came since they were counted: another look will tell */
 		return 1;
-	}
 	if (start < end) {
+		module = &look->now[look->n];
 		*module = (struct module){ start, hash_name(info->dlpi_name) };
 		if (!is_known(module))
 			give_module(look, info, start, end);
@@ -165,34 +164,64 @@ static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-static int read_adds(struct dl_phdr_info *info, size_t size, void *arg)
+/* What the dynamic linker has added so far, and has now. */
+struct census {
+	unsigned long long adds;
+	unsigned modules;
+};
+
+static int count(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	unsigned long long *adds = arg;
+	struct census *census = arg;
 
 	(void)size;
-	*adds = info->dlpi_adds;
+	census->adds = info->dlpi_adds;
+	census->modules++;
+	return 0;
+}
+
+static int read_adds(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	count(info, size, arg);
 	return 1;
+}
+
+/* Looks at all modules, of which there are about N. */
+static void look_at_all(modules_take *take, unsigned n)
+{
+	const unsigned room = n + SPARE_MODULES;
+	const size_t bytes = (room * sizeof(struct module) + PATH_MAX - 1) / PATH_MAX * PATH_MAX;
+	struct look look = { .take = take, .room = room, .first = true };
+
+	/* the stack may be small */
+	look.now = own_memory(bytes);
+	look.path = own_memory(PATH_MAX);
+	if (look.now && look.path) {
+		dl_iterate_phdr(meet_module, &look);
+		own_unmap(modules.known, modules.bytes);
+		modules.known = look.now;
+		modules.n_known = look.n;
+		modules.bytes = bytes;
+	} else {
+		own_unmap(look.now, bytes);
+	}
+	own_unmap(look.path, PATH_MAX);
 }
 
 void modules_update(modules_take *take)
 {
-	static struct look look; /* the stack may be small */
-	unsigned long long adds = 0;
+	struct census census = { .adds = 0 };
 	bool idle = false;
 
 	/* who looks just now sees the same; waiting would be for the dynamic linker's lock, too */
 	if (modules.off || !atomic_compare_exchange_strong(&modules.looking, &idle, true))
 		return;
-	dl_iterate_phdr(read_adds, &adds);
-	if (adds == modules.adds)
-		goto out;
-	modules.adds = adds;
-	look.take = take;
-	look.n = 0;
-	look.first = true;
-	dl_iterate_phdr(meet_module, &look);
-	memcpy(modules.known, look.now, look.n * sizeof(*look.now));
-	modules.n_known = look.n;
-out:
+	dl_iterate_phdr(read_adds, &census);
+	if (census.adds != modules.adds) {
+		census.modules = 0;
+		dl_iterate_phdr(count, &census);
+		modules.adds = census.adds;
+		look_at_all(take, census.modules);
+	}
 	modules.looking = false;
 }

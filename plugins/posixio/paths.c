@@ -4,21 +4,20 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "eta-ext/own-call.h"
 #include "core.h"
+#include "text.h"
 
 size_t path_of(int fd, char *out, size_t room)
 {
 	char link[32];
 	long n;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = syscall(SYS_readlinkat, AT_FDCWD, link, out, room);
+	text_format(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = own_call(READLINK, AT_FDCWD, link, out, room);
 	return n < 0 ? 0 : (size_t)n;
 }
 
@@ -54,7 +53,7 @@ static size_t directory_path(int dir, char *out, size_t room)
 	struct statx st;
 	size_t n;
 
-	if (syscall(SYS_statx, dir, "", AT_EMPTY_PATH, wanted, &st) || wanted & ~st.stx_mask)
+	if (own_call(STATX, dir, "", AT_EMPTY_PATH, wanted, &st) || wanted & ~st.stx_mask)
 		return 0;
 	if (!is_same(known, &st)) {
 		known->length = 0;
@@ -76,7 +75,7 @@ static size_t directory_path(int dir, char *out, size_t room)
 
 static size_t working_directory(char *out, size_t room)
 {
-	long n = syscall(SYS_getcwd, out, room); /* with the NUL */
+	long n = own_call(GETCWD, out, room); /* with the NUL */
 
 	/* outside of the root directory it begins with "(unreachable)" */
 	return n > 1 && out[0] == '/' ? (size_t)n - 1 : 0;

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "resting.h"
 
-#include <sys/mman.h>
+#include "eta-ext/own-map.h"
 
 #define MAX_RESTING 64
 
@@ -40,5 +40,5 @@ void resting_forget(void)
 	struct thread *t;
 
 	while ((t = resting_take()))
-		munmap(t, sizeof(*t));
+		own_unmap(t, sizeof(*t));
 }

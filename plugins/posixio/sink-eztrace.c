@@ -308,6 +308,11 @@ void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(self), 0, ETA_OFFSET_UNKNOWN);
 }
 
+bool sink_tell(const char *text)
+{
+	return sink_in_child && child_sink_tell(text);
+}
+
 /* ---- life ---- */
 
 void sink_thread_lost(void)
@@ -443,7 +448,7 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	if (!is_plain)
 		threads_enter(thread_of(sink));
 	/* the thread before it may have come to the same places by other paths */
-	memset(&sink->stacks, 0, sizeof(sink->stacks));
+	stacks_forget(&sink->stacks);
 	memset(sink->callers, 0, sizeof(sink->callers));
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
@@ -467,6 +472,7 @@ void sink_thread_end(struct sink_thread *sink)
 	else
 		OTF2_AttributeList_Delete(sink->attributes);
 	sink->attributes = NULL;
+	stacks_free(&sink->stacks);
 }
 
 void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)

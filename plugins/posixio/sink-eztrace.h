@@ -235,6 +235,9 @@ static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint6
 void sink_not_recorded(struct sink_thread *sink);
 uint64_t sink_calls_not_recorded(void);
 
+/* Tells the user something, after the run; false: on stderr, where EZTrace tells its own. */
+bool sink_tell(const char *text);
+
 /* Tells something about the process, once; under the name that eta-ext gives to it. */
 void sink_property(const char *prefix, const char *name, const char *value);
 

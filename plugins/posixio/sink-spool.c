@@ -4,16 +4,16 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "eta-ext/own-call.h"
+#include "eta-ext/own-map.h"
 #include "modules.h"
+#include "text.h"
 
 #define WINDOW_FIRST_BYTES ((size_t)16 << 10) /* a short thread needs no more */
 #define WINDOW_MAX_BYTES ((size_t)128 << 10)  /* fits the cache; more is no cheaper */
@@ -25,10 +25,19 @@ static struct {
 	struct spool spool;
 	struct eta_spool_header
 		header; /* what the headers of all files of the process have alike */
-	bool warned;
 	_Atomic bool locked; /* the spool: more may be written to it than at the start */
+	_Atomic unsigned n_told;
 	bool started;
 } process;
+
+/* What is too much for the program's stack, while the process is being started. */
+struct scratch {
+	char path[PATH_MAX];
+	char text[CMDLINE_MAX_BYTES];
+	struct eta_spool_header header;
+	struct spool parents;
+	struct utsname host;
+};
 
 void sink_process_lock(void)
 {
@@ -36,7 +45,7 @@ void sink_process_lock(void)
 
 	while (!atomic_compare_exchange_weak(&process.locked, &unlocked, true)) {
 		unlocked = false;
-		sched_yield();
+		own_call(YIELD);
 	}
 }
 
@@ -60,34 +69,40 @@ static int spool_dir(void)
 		int rc = -errno;
 
 		process.dir[0] = '\0';
-		tracer_warn("%s: %s: this program is not traced (create the directory first)", dir,
-			    strerror(-rc));
+		/* the recording is over, or not for everyone: nobody's here to be told */
+		if (rc != -ENOENT && rc != -EACCES)
+			tracer_warn("%s: %s: this program is not traced (set SCI_SPOOL_DIR to a "
+				    "directory)",
+				    dir, strerror(-rc));
 		return rc;
 	}
 	return 0;
 }
 
-static void header_fill(struct eta_spool_header *header)
+static void get_name(char name[16])
+{
+	own_call(GET_NAME, PR_GET_NAME, name);
+}
+
+static void header_fill(struct eta_spool_header *header, struct utsname *host)
 {
 	/* of the process that this one was forked from, whose header is still here */
 	const uint32_t parent_ns = header->pid_ns;
 	struct timespec real;
-	struct utsname host;
-	ssize_t n;
+	long n;
 
 	memset(header, 0, sizeof(*header));
-	header->pid = (uint32_t)getpid();
-	header->ppid = (uint32_t)(process_parent_pid ? process_parent_pid : getppid());
+	header->pid = (uint32_t)own_call(GETPID);
+	header->ppid = (uint32_t)(process_parent_pid ? process_parent_pid : own_call(GETPPID));
 	header->parent_tid = (uint32_t)process_parent_tid;
 	spool_header_origin(header);
 	header->parent_ns = process_parent_pid ? parent_ns : header->pid_ns;
 	header->clock_mono_ns = clock_real();
 	clock_gettime(CLOCK_REALTIME, &real);
 	header->clock_real_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec;
-	if (uname(&host) == 0)
-		snprintf(header->host, sizeof(header->host), "%.63s", host.nodename);
-	n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", header->exe,
-		    sizeof(header->exe) - 1);
+	if (own_call(UNAME, host) == 0)
+		text_format(header->host, sizeof(header->host), "%s", host->nodename);
+	n = own_call(READLINK, AT_FDCWD, "/proc/self/exe", header->exe, sizeof(header->exe) - 1);
 	if (n < 0)
 		header->exe[0] = '\0';
 }
@@ -120,17 +135,15 @@ static void put_text(struct spool *spool, enum eta_record_type type, uint32_t id
 }
 
 /* "argv=a b c": arguments separated by blanks, cut to CMDLINE_MAX_BYTES. */
-static void put_command_line(struct spool *spool)
+static void put_command_line(struct spool *spool, char text[CMDLINE_MAX_BYTES])
 {
-	char text[CMDLINE_MAX_BYTES] = "argv=";
-	size_t n = strlen(text);
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	long got;
+	const size_t n = text_format(text, CMDLINE_MAX_BYTES, "argv=");
+	long fd = own_call(OPEN_READ, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC), got;
 
 	if (fd < 0)
 		return;
-	got = syscall(SYS_read, fd, text + n, sizeof(text) - n);
-	syscall(SYS_close, fd);
+	got = own_call(READ, fd, text + n, CMDLINE_MAX_BYTES - n);
+	own_call(CLOSE, fd);
 	if (got <= 0)
 		return;
 	got += (long)n;
@@ -203,53 +216,87 @@ bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 	return true;
 }
 
+/* The file of this process, in place of what its parent had. */
+static int create_process(struct scratch *scratch, bool forked)
+{
+	struct eta_spool_header *header = &scratch->header;
+	int rc;
+
+	scratch->parents = process.spool;
+	header_fill(&process.header, &scratch->host);
+	process.header.start_ns = process.header.clock_mono_ns;
+	*header = process.header;
+	header->kind = ETA_SPOOL_PROCESS;
+	header->flags = forked ? ETA_SPOOL_FORKED : 0;
+	header->tid = header->pid;
+	get_name(header->comm);
+	if (text_format(scratch->path, PATH_MAX, "%s/process.%u.%llu", process.dir, header->pid,
+			(unsigned long long)header->start_ns) == PATH_MAX - 1)
+		rc = -ENAMETOOLONG;
+	else
+		rc = spool_create(&process.spool, scratch->path, header, PROCESS_WINDOW_BYTES,
+				  WINDOW_MAX_BYTES);
+	if (rc)
+		process.spool = scratch->parents;
+	else
+		spool_abandon(&scratch->parents);
+	return rc;
+}
+
+/*
+ * Nothing is said where no file can be made, since the program has a right to its stderr. Where the
+ * process was forked, its calls are counted as lost in the file of its parent, that is still
+ * mapped.
+ */
 int sink_process_start(void)
 {
-	struct eta_spool_header header;
-	char path[PATH_MAX];
 	bool forked = process.started;
+	struct scratch *scratch;
 	int rc = spool_dir();
 
 	if (rc)
 		return rc;
-	/* the child of a fork: the mapping is its parent's, and so was the lock */
-	spool_abandon(&process.spool);
-	process.locked = false;
-	header_fill(&process.header);
-	process.header.start_ns = process.header.clock_mono_ns;
-	header = process.header;
-	header.kind = ETA_SPOOL_PROCESS;
-	header.flags = forked ? ETA_SPOOL_FORKED : 0;
-	header.tid = header.pid;
-	prctl(PR_GET_NAME, header.comm);
-	if ((size_t)snprintf(path, sizeof(path), "%s/process.%u.%llu", process.dir, header.pid,
-			     (unsigned long long)header.start_ns) >= sizeof(path))
-		rc = -ENAMETOOLONG;
-	else
-		rc = spool_create(&process.spool, path, &header, PROCESS_WINDOW_BYTES,
-				  WINDOW_MAX_BYTES);
-	if (rc) {
-		tracer_warn("%s: %s: process %u is not traced", process.dir, strerror(-rc),
-			    header.pid);
-		return rc;
-	}
+	process.locked = false; /* it was the parent's */
+	process.n_told = 0;
+	scratch = own_memory(sizeof(*scratch));
+	rc = scratch ? create_process(scratch, forked) : -ENOMEM;
+	if (rc)
+		goto out;
 	for (uint32_t i = 0; i < N_REGIONS; i++)
 		if (function_recorded(i))
 			put_text(&process.spool, ETA_RECORD_NAME, i + 1, function_kinds[i],
 				 function_names[i], strlen(function_names[i]));
-	put_command_line(&process.spool);
+	put_command_line(&process.spool, scratch->text);
 	process.started = true;
 	start_addresses(forked);
 	sink_modules_update();
-	return 0;
+out:
+	own_unmap(scratch, sizeof(*scratch));
+	return rc;
+}
+
+bool sink_tell(const char *text)
+{
+	char line[512];
+	size_t n;
+
+	if (!process.started || !process.spool.header)
+		return false;
+	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_told, text);
+	sink_process_lock();
+	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, line, n);
+	sink_process_unlock();
+	return true;
 }
 
 void sink_property(const char *prefix, const char *name, const char *value)
 {
 	char text[256];
-	int n = snprintf(text, sizeof(text), "%s%s=%s", prefix, name, value);
+	size_t n = text_format(text, sizeof(text), "%s%s=%s", prefix, name, value);
 
-	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, text, (size_t)n);
+	sink_process_lock();
+	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, text, n);
+	sink_process_unlock();
 }
 
 void sink_process_end(void)
@@ -271,9 +318,9 @@ static int put_thread(struct spool *spool)
 	at = spool_offset(spool, record);
 	record->head.time_ns = clock_real();
 	record->head.units = sizeof(*record) / ETA_UNIT_BYTES;
-	record->head.id = (uint32_t)syscall(SYS_gettid);
+	record->head.id = (uint32_t)own_call(GETTID);
 	record->prev = spool->header->last_thread;
-	prctl(PR_GET_NAME, record->comm);
+	get_name(record->comm);
 	__atomic_store_n(&record->head.type, ETA_RECORD_THREAD, __ATOMIC_RELEASE);
 	__atomic_store_n(&spool->header->last_thread, at, __ATOMIC_RELEASE);
 	return 0;
@@ -281,34 +328,33 @@ static int put_thread(struct spool *spool)
 
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 {
+	static _Atomic bool told;
 	struct eta_spool_header header = process.header;
 	int rc;
 
 	sink_modules_update();
 	/* the thread before it may have come to the same places by other paths */
-	memset(&sink->stacks, 0, sizeof(sink->stacks));
+	stacks_forget(&sink->stacks);
 	memset(sink->patterns, 0, sizeof(sink->patterns));
 	if (sink->spool.header && put_thread(&sink->spool) == 0)
 		return 0;
 	spool_close(&sink->spool);
 	header.kind = ETA_SPOOL_USER;
-	header.tid = (uint32_t)syscall(SYS_gettid);
+	header.tid = (uint32_t)own_call(GETTID);
 	if (header.tid != header.pid)
 		header.parent_tid = 0; /* the process' first thread is the one that was forked */
 	header.start_ns = clock_real();
-	prctl(PR_GET_NAME, header.comm);
-	if ((size_t)snprintf(path, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid,
-			     header.tid, (unsigned long long)header.start_ns) >= PATH_MAX)
+	get_name(header.comm);
+	if (text_format(path, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid, header.tid,
+			(unsigned long long)header.start_ns) == PATH_MAX - 1)
 		rc = -ENAMETOOLONG;
 	else
 		rc = spool_create(&sink->spool, path, &header, WINDOW_FIRST_BYTES,
 				  WINDOW_MAX_BYTES);
-	if (rc && !process.warned) {
-		process.warned = true;
+	if (rc && rc != -ENOENT && !atomic_exchange(&told, true))
 		tracer_warn(
 			"%s: %s: calls of thread %u (and maybe of others) are lost, and counted",
 			path, strerror(-rc), header.tid);
-	}
 	return rc;
 }
 
@@ -320,6 +366,7 @@ bool sink_thread_rest(const struct sink_thread *sink)
 void sink_thread_end(struct sink_thread *sink)
 {
 	spool_close(&sink->spool);
+	stacks_free(&sink->stacks);
 }
 
 void sink_thread_trim(struct sink_thread *sink)
@@ -414,16 +461,15 @@ void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 		struct eta_user_op op;
 		struct eta_user_again again;
 	} record;
-	int saved = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, sink->spool.path,
-					     O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	const int fd = spool_open(sink->spool.path, false);
 	size_t bytes = sizeof(record.again);
 
 	if (fd < 0) {
 		sink->spool.header->lost++;
-		goto out;
+		return;
 	}
 	/* it may be the file's last, so that nothing is behind the shorter one */
-	if (syscall(SYS_pread64, fd, &record, sizeof(record), place) < (long)bytes)
+	if (own_call(PREAD, fd, &record, sizeof(record), place) < (long)bytes)
 		goto close;
 	if (record.again.head.type == ETA_RECORD_USER_AGAIN) {
 		record.again.head.id = (uint32_t)end->ret;
@@ -440,12 +486,10 @@ void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 	record.op.head.end_ns = end->head.end_ns;
 	if (end->head.type)
 		record.op.head.type = end->head.type;
-	if (syscall(SYS_pwrite64, fd, &record, bytes, place) < 0)
+	if (own_call(PWRITE, fd, &record, bytes, place) < 0)
 		sink->spool.header->lost++;
 close:
-	syscall(SYS_close, fd);
-out:
-	errno = saved;
+	own_call(CLOSE, fd);
 }
 
 void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,

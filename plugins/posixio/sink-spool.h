@@ -241,6 +241,9 @@ void sink_process_unlock(void);
 /* Writes the MODULE record of MET. */
 void sink_module(const struct module_met *met);
 
+/* Tells the user something, after the run; false: there is nowhere to put it. */
+bool sink_tell(const char *text);
+
 /* Tells something about the process, once. */
 void sink_property(const char *prefix, const char *name, const char *value);
 

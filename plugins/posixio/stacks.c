@@ -3,42 +3,51 @@
 #include "core.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "eta-ext/own-call.h"
+#include "eta-ext/own-map.h"
 #include "stacks.h"
+#include "text.h"
 
 #define UNWINDER "libsci-unwind.so"
-#define OWN_FRAMES 6	     /* of the tracer and the unwinder, above the program's */
+#define OWN_FRAMES 8	     /* of the tracer and the unwinder, above the program's */
 #define REFRESH_HITS 64	     /* the same place may be reached by another path */
 #define MAX_STACKS (1 << 16) /* paths of a process */
-#define SLOTS (2 * MAX_STACKS)
-#define FRAMES_BYTES ((size_t)32 << 20) /* of address space; touched as they come */
+#define BUCKETS 4096
+#define PIECE_BYTES ((size_t)64 << 10)
+#define MAX_PIECES 544 /* for that many paths of the greatest depth */
+#define UNWIND_STACK_BYTES (48 << 10)
 
-/* A path known already: its id is its place in the list plus one. */
+/* A path known already. */
 struct path {
-	uint32_t first, n; /* into frames */
+	struct path *next; /* of its bucket */
 	uint64_t hash;
+	uint32_t id;
+	uint32_t n;
+	uintptr_t frames[];
 };
 
 /* All paths of the process: wiped in the child of a fork, which numbers its own. */
 struct paths {
-	uint32_t n, n_frames;
+	uint32_t n;
 	bool full;
-	uint32_t slots[SLOTS]; /* id, 0: free */
-	struct path list[MAX_STACKS];
-	uintptr_t frames[FRAMES_BYTES / sizeof(uintptr_t)];
+	uint32_t pieces;
+	size_t used; /* bytes of the last piece */
+	struct path *buckets[BUCKETS];
 };
 
 bool stacks_on;
 static struct paths *paths;
+static char *pieces[MAX_PIECES]; /* a child uses its parent's again */
 static int (*unwind)(void **frames, int room);
 static unsigned depth;
 
 /* The unwinder lies beside this library. */
-static void *load_unwinder(void)
+static void *load_unwinder(char path[PATH_MAX])
 {
 	static const char *const places[] = { "", ".libs/" }; /* installed, built */
 	const char *slash;
@@ -48,12 +57,11 @@ static void *load_unwinder(void)
 		return NULL;
 	slash = strrchr(info.dli_fname, '/');
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		char path[PATH_MAX];
 		void *library;
 
-		if ((size_t)snprintf(path, sizeof(path), "%.*s%s" UNWINDER,
-				     slash ? (int)(slash - info.dli_fname + 1) : 0, info.dli_fname,
-				     places[i]) >= sizeof(path))
+		if (text_format(path, PATH_MAX, "%.*s%s" UNWINDER,
+				slash ? (int)(slash - info.dli_fname + 1) : 0, info.dli_fname,
+				places[i]) == PATH_MAX - 1)
 			return NULL;
 		library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
 		if (library)
@@ -67,7 +75,7 @@ void stacks_start(void)
 	const char *text = getenv("SCI_CALLSTACK");
 	unsigned long wanted;
 	void *library, *frames[OWN_FRAMES];
-	char *end;
+	char *end, *path;
 
 	if (!text || !*text)
 		return;
@@ -83,16 +91,17 @@ void stacks_start(void)
 			    "addresses only");
 		return;
 	}
-	library = load_unwinder();
+	path = own_memory(PATH_MAX);
+	library = path ? load_unwinder(path) : NULL;
+	own_unmap(path, PATH_MAX);
 	unwind = library ? (__typeof__(unwind))dlsym(library, "sci_unwind") : NULL;
 	if (!unwind) {
 		tracer_warn("no call stacks: %s (install libunwind, or build with libunwind-dev)",
-			    dlerror());
+			    path ? dlerror() : "no memory");
 		return;
 	}
-	paths = mmap(NULL, sizeof(*paths), PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (paths == MAP_FAILED || madvise(paths, sizeof(*paths), MADV_WIPEONFORK) != 0) {
+	paths = own_memory(sizeof(*paths));
+	if (!paths || own_call(WIPE_ON_FORK, paths, sizeof(*paths), MADV_WIPEONFORK) != 0) {
 		tracer_warn("no call stacks: no memory for them");
 		return;
 	}
@@ -113,64 +122,172 @@ static uint64_t hash_frames(const uintptr_t *frames, unsigned n)
 	return hash;
 }
 
-static bool is_path(const struct path *path, uint64_t hash, const uintptr_t *frames, unsigned n)
+/* Room for a path of N frames; NULL: there is none. */
+static struct path *path_new(unsigned n)
 {
-	return path->hash == hash && path->n == n &&
-	       memcmp(&paths->frames[path->first], frames, n * sizeof(*frames)) == 0;
+	const size_t bytes = sizeof(struct path) + n * sizeof(uintptr_t);
+	struct path *path;
+
+	if (!paths->pieces || paths->used + bytes > PIECE_BYTES) {
+		if (paths->pieces == MAX_PIECES)
+			return NULL;
+		if (!pieces[paths->pieces])
+			pieces[paths->pieces] = own_memory(PIECE_BYTES);
+		if (!pieces[paths->pieces])
+			return NULL;
+		paths->pieces++;
+		paths->used = 0;
+	}
+	path = (void *)(pieces[paths->pieces - 1] + paths->used);
+	paths->used += bytes;
+	return path;
 }
 
 /* With the process's lock: the id of the path, given out and stored when it is new. */
 static uint32_t path_id(const uintptr_t *frames, unsigned n)
 {
-	uint64_t hash = hash_frames(frames, n);
-	uint32_t slot = (uint32_t)hash & (SLOTS - 1), id;
+	const uint64_t hash = hash_frames(frames, n);
+	struct path **bucket = &paths->buckets[hash % BUCKETS], *path;
 
-	for (; (id = paths->slots[slot]); slot = (slot + 1) & (SLOTS - 1))
-		if (is_path(&paths->list[id - 1], hash, frames, n))
-			return id;
-	if (paths->n == MAX_STACKS ||
-	    (paths->n_frames + n) * sizeof(*frames) > sizeof(paths->frames)) {
-		if (!paths->full)
-			tracer_warn("more than %u different call stacks: return addresses only for "
-				    "the others (a lower --callstack=DEPTH makes them fewer)",
-				    paths->n);
+	for (path = *bucket; path; path = path->next)
+		if (path->hash == hash && path->n == n &&
+		    memcmp(path->frames, frames, n * sizeof(*frames)) == 0)
+			return path->id;
+	path = paths->n < MAX_STACKS ? path_new(n) : NULL;
+	if (!path) {
 		paths->full = true;
 		return 0;
 	}
-	id = paths->n + 1;
-	if (!sink_stack(id, frames, n))
+	if (!sink_stack(paths->n + 1, frames, n))
 		return 0;
-	paths->list[paths->n++] = (struct path){ paths->n_frames, n, hash };
-	memcpy(&paths->frames[paths->n_frames], frames, n * sizeof(*frames));
-	paths->n_frames += n;
-	paths->slots[slot] = id;
-	return id;
+	path->next = *bucket;
+	path->hash = hash;
+	path->id = ++paths->n;
+	path->n = n;
+	memcpy(path->frames, frames, n * sizeof(*frames));
+	*bucket = path;
+	return path->id;
 }
 
-static uint32_t unwind_path(const void *caller)
+static void tell_full(void)
 {
+	static _Atomic bool told;
+
+	if (atomic_load(&told) || atomic_exchange(&told, true))
+		return;
+	tracer_warn("more than %u different call stacks: return addresses only for the others (a "
+		    "lower --callstack=DEPTH makes them fewer)",
+		    paths->n);
+}
+
+/* What is too much for the program's stack. */
+struct unwinding {
 	void *found[STACKS_MAX_DEPTH + OWN_FRAMES];
 	uintptr_t frames[STACKS_MAX_DEPTH];
-	int n = unwind(found, (int)depth + OWN_FRAMES), first = 0;
+	int n;
+	char stack[UNWIND_STACK_BYTES] __attribute__((aligned(16)));
+};
+
+static void unwind_here(void *arg)
+{
+	struct unwinding *u = arg;
+
+	u->n = unwind(u->found, (int)depth + OWN_FRAMES);
+}
+
+#ifdef __x86_64__
+/*
+ * Runs DO(ARG) on the stack that ends at TOP. The frame pointer stays on the program's stack, so
+ * that an unwinder finds the way back.
+ */
+void run_on_stack(void (*run)(void *), void *arg, void *top);
+
+__asm__(".pushsection .text\n"
+	".type run_on_stack, @function\n"
+	".hidden run_on_stack\n"
+	"run_on_stack:\n"
+	".cfi_startproc\n"
+	"	endbr64\n"
+	"	pushq %rbp\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset %rbp, -16\n"
+	"	movq %rsp, %rbp\n"
+	".cfi_def_cfa_register %rbp\n"
+	"	movq %rdi, %rax\n"
+	"	movq %rsi, %rdi\n"
+	"	movq %rdx, %rsp\n"
+	"	call *%rax\n"
+	"	movq %rbp, %rsp\n"
+	"	popq %rbp\n"
+	".cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size run_on_stack, . - run_on_stack\n"
+	".popsection\n");
+#else
+static void run_on_stack(void (*run)(void *), void *arg, void *top)
+{
+	(void)top;
+	run(arg);
+}
+#endif
+
+/*
+ * The unwinder takes kilobytes: more than the stack of a coroutine or of a signal may have left. A
+ * handler that came meanwhile would find itself on the small stack, so that none comes.
+ */
+static bool unwind_apart(struct unwinding *u)
+{
+	const uint64_t all = UINT64_MAX;
+	uint64_t before;
+
+	if (own_call(SIGNALS, SIG_SETMASK, &all, &before, sizeof(all)) != 0)
+		return false;
+	run_on_stack(unwind_here, u, u->stack + sizeof(u->stack));
+	own_call(SIGNALS, SIG_SETMASK, &before, NULL, sizeof(all));
+	return true;
+}
+
+static uint32_t unwind_path(struct stack_cache *cache, const void *caller)
+{
+	struct unwinding *u = cache->unwinding;
 	unsigned kept = 0;
+	int first = 0;
 	uint32_t id;
 
-	while (first < n && found[first] != caller)
+	if (!u)
+		u = cache->unwinding = own_memory(sizeof(*u));
+	if (!u || !unwind_apart(u))
+		return 0;
+	while (first < u->n && u->found[first] != caller)
 		first++;
 	/* the unwinder lost its way inside of the tracer: the return address is sure */
-	if (first == n) {
-		found[0] = (void *)(uintptr_t)caller;
+	if (first == u->n) {
+		u->found[0] = (void *)(uintptr_t)caller;
 		first = 0;
-		n = 1;
+		u->n = 1;
 	}
-	for (; first < n && kept < depth; first++)
-		frames[kept++] = (uintptr_t)found[first];
+	for (; first < u->n && kept < depth; first++)
+		u->frames[kept++] = (uintptr_t)u->found[first];
 	/* the path may come from what dlopen has just added */
 	sink_modules_update();
 	sink_process_lock();
-	id = path_id(frames, kept);
+	id = path_id(u->frames, kept);
 	sink_process_unlock();
+	if (!id && paths->full)
+		tell_full();
 	return id;
+}
+
+void stacks_forget(struct stack_cache *cache)
+{
+	memset(cache->entries, 0, sizeof(cache->entries));
+}
+
+void stacks_free(struct stack_cache *cache)
+{
+	own_unmap(cache->unwinding, sizeof(struct unwinding));
+	cache->unwinding = NULL;
 }
 
 __attribute__((noinline)) uint32_t stacks_find(struct stack_cache *cache, const void *caller)
@@ -183,7 +300,7 @@ __attribute__((noinline)) uint32_t stacks_find(struct stack_cache *cache, const 
 		   ++cache->entries[i].hits % REFRESH_HITS != 0))
 		return cache->entries[i].id;
 	saved = errno;
-	cache->entries[i].id = unwind_path(caller);
+	cache->entries[i].id = unwind_path(cache, caller);
 	cache->entries[i].caller = key;
 	cache->entries[i].sp = sp;
 	cache->entries[i].hits = 0;

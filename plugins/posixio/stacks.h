@@ -17,12 +17,17 @@ struct stack_cache {
 		uint32_t id;
 		uint32_t hits;
 	} entries[STACK_CACHE];
+	struct unwinding *unwinding; /* where the unwinder works; NULL: it has not yet */
 };
 
 extern bool stacks_on __attribute__((visibility("hidden")));
 
 /* Reads SCI_CALLSTACK and loads the unwinder; once in the life of the process. */
 void stacks_start(void);
+
+/* Another thread goes on with CACHE; it goes. */
+void stacks_forget(struct stack_cache *cache);
+void stacks_free(struct stack_cache *cache);
 
 /*
  * Id of the path that leads to the call which returns to CALLER, 0: not known. From a wrapper, so

@@ -1,0 +1,59 @@
+/* Messages of the tracer: into the recording, and never into the program's data. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "eta-ext/own-call.h"
+#include "text.h"
+
+#define LINE_BYTES 512
+
+/* What descriptor 2 was when the process started. */
+static struct {
+	bool known, open;
+	struct stat st;
+} at_start;
+
+static bool ask(struct stat *st)
+{
+	return own_call(STAT, STDERR_FILENO, "", st, AT_EMPTY_PATH) == 0;
+}
+
+void warn_start(void)
+{
+	if (at_start.known)
+		return;
+	at_start.known = true;
+	at_start.open = ask(&at_start.st);
+}
+
+/* Else a program has closed it, and may have a file of its own there. */
+static bool is_same(void)
+{
+	const struct stat *then = &at_start.st;
+	struct stat now;
+
+	warn_start();
+	return at_start.open && ask(&now) && now.st_dev == then->st_dev &&
+	       now.st_ino == then->st_ino && now.st_rdev == then->st_rdev &&
+	       now.st_mode == then->st_mode;
+}
+
+void tracer_warn(const char *format, ...)
+{
+	char line[LINE_BYTES] = TRACER_NAME ": ";
+	const size_t prefix = strlen(line);
+	va_list args;
+	size_t n;
+
+	va_start(args, format);
+	n = prefix + text_format_list(line + prefix, sizeof(line) - prefix - 1, format, args);
+	va_end(args);
+	if (sink_tell(line + prefix) || !is_same())
+		return;
+	line[n++] = '\n';
+	own_call(WRITE, STDERR_FILENO, line, n);
+}

@@ -1,0 +1,64 @@
+/* What the tracer had to tell of the processes it was in. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "told.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "SCI::PROCESS_"
+#define MIDDLE "::warning_" /* and a number: plugins/posixio/sink-spool.c */
+
+static bool is_told(const struct eta_property *property)
+{
+	return strncmp(property->name, PREFIX, strlen(PREFIX)) == 0 &&
+	       strstr(property->name, MIDDLE);
+}
+
+static unsigned pid_of(const struct eta_property *property)
+{
+	return (unsigned)strtoul(property->name + strlen(PREFIX), NULL, 10);
+}
+
+static const char *name_of(const struct eta_defs *defs, unsigned pid)
+{
+	for (uint32_t i = 0; i < defs->n_processes; i++)
+		if (defs->processes[i].pid == pid)
+			return defs->processes[i].name;
+	return "?";
+}
+
+/* By text, and the order of the trace. */
+static int by_text(const void *left, const void *right)
+{
+	const struct eta_property *a = *(const struct eta_property *const *)left;
+	const struct eta_property *b = *(const struct eta_property *const *)right;
+	int order = strcmp(a->value, b->value);
+
+	return order ? order : (a > b) - (a < b);
+}
+
+void told_by_tracer(const struct eta_defs *defs)
+{
+	const struct eta_property **told = calloc((size_t)defs->n_properties + 1, sizeof(*told));
+	size_t n = 0;
+
+	for (uint32_t i = 0; told && i < defs->n_properties; i++)
+		if (is_told(&defs->properties[i]))
+			told[n++] = &defs->properties[i];
+	if (n)
+		qsort(told, n, sizeof(*told), by_text);
+	for (size_t first = 0, next; first < n; first = next) {
+		const unsigned pid = pid_of(told[first]);
+
+		for (next = first + 1; next < n; next++)
+			if (strcmp(told[next]->value, told[first]->value) != 0)
+				break;
+		if (next == first + 1)
+			eta_warn("pid %u (%s): %s", pid, name_of(defs, pid), told[first]->value);
+		else
+			eta_warn("pid %u (%s) and %zu more: %s", pid, name_of(defs, pid),
+				 next - first - 1, told[first]->value);
+	}
+	free(told);
+}

@@ -1,0 +1,11 @@
+/* What the tracer had to tell of the processes it was in, where it must not write to their stderr. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_TOLD_H
+#define SCI_TOLD_H
+
+#include "eta-ext/eta.h"
+
+/* Warns with each text that processes of a trace were given, once, and whose it is. */
+void told_by_tracer(const struct eta_defs *defs);
+
+#endif
