@@ -202,6 +202,11 @@ static void stop(void)
 	eztrace_stop();
 }
 
+void end_locked(void)
+{
+	stop();
+}
+
 /* Destructors go before those of the libraries that theirs needs: EZTrace closes right after. */
 __attribute__((destructor)) static void end_exit(void)
 {
