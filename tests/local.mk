@@ -157,6 +157,12 @@ check_PROGRAMS += tests/unit/test-clock
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c tests/unit/unit.h plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_clock_LDADD = eta-ext/libspool.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test-filter
+tests_unit_test_filter_SOURCES = tests/unit/test-filter.c tests/unit/unit.h \
+	plugins/posixio/filter.c plugins/posixio/filter.h
+tests_unit_test_filter_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_filter_LDADD = $(CMOCKA_LIBS)
 endif
 
 # Spools without a tracer, for the tests and the bench of the merge.

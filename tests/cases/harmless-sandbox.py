@@ -28,10 +28,10 @@ WAYS = {
     "landlock": (40100, 3000),
 }
 
-# EZTrace's launcher gives the parent of a child that it traces the status 0, whatever the plugin
-STATUS_OF_CHILD = ("readers",)
+# under EZTrace's launcher wait gives a child as ended when it begins, whatever the plugin
+FORKS = ("readers", "clock", "landlock")
 ROWS = [Row(way, ["{programs}/confined", way, "data"], whole=False,
-            under=("preload", "both") if way in STATUS_OF_CHILD else ("preload", "eztrace", "both"))
+            under=("preload", "both") if way in FORKS else ("preload", "eztrace", "both"))
         for way in WAYS]
 ROWS += [
     # libseccomp's filter, set up in each run
