@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 const struct own_call_shape own_call_shapes[OWN_N_CALLS] = {
@@ -19,7 +20,7 @@ const struct own_call_shape own_call_shapes[OWN_N_CALLS] = {
 #undef X
 };
 
-_Static_assert(OWN_N_CALLS < 64, "a bit for each, and one more");
+_Static_assert(OWN_TSC < 63, "a bit for each, and one more");
 
 #define LOOKED (UINT64_C(1) << 63) /* the thread has what its process denies to new ones */
 
@@ -27,9 +28,21 @@ static __thread uint64_t denied __attribute__((tls_model("initial-exec")));
 /* to all threads, and to those that are not known yet: one that is denied may have made them */
 static _Atomic uint64_t denied_all, denied_new;
 
-void own_call_deny(uint64_t calls)
+uint64_t own_call_deny(uint64_t calls)
 {
+	const uint64_t before = denied;
+
 	denied |= calls | LOOKED;
+	return before;
+}
+
+void own_call_allow(uint64_t before)
+{
+	denied = before;
+}
+
+void own_call_deny_new(uint64_t calls)
+{
 	atomic_fetch_or(&denied_new, calls);
 }
 

@@ -44,6 +44,7 @@
 	X(FILE_LIMIT, SYS_prlimit64, 0x17, 0, RLIMIT_FSIZE, 0, 0, 0)                               \
 	X(WRITE, SYS_write, 0x19, STDERR_FILENO, 0, 0, 0, 0)                                       \
 	X(SIGNALS, SYS_rt_sigprocmask, 0x19, SIG_SETMASK, 0, 0, 8, 0)                              \
+	X(CLOCK, SYS_clock_gettime, 0x1d, CLOCK_MONOTONIC, 0, 0, 0, 0)                             \
 	X(YIELD, SYS_sched_yield, 0x1f, 0, 0, 0, 0, 0)                                             \
 	X(COPY, SYS_process_vm_readv, 0x14, 0, 0, 1, 0, 1)
 
@@ -55,6 +56,7 @@ enum own_call {
 	OWN_CALLS(X)
 #undef X
 		OWN_N_CALLS,
+	OWN_TSC = OWN_N_CALLS, /* no call, but it may be denied as they are */
 };
 
 /* As the table above has it. */
@@ -81,12 +83,16 @@ long own_call_make(enum own_call call, long a, long b, long c, long d, long e, l
 		      OWN_CALL_MARK)
 
 /*
- * System calls that the calling thread must not make from here on: a bit for each enum own_call.
- * Its threads and children inherit that, what it executes does not.
+ * System calls that the calling thread must not make from here on: a bit for each enum own_call,
+ * beside those that it must not make already. What that was, for own_call_allow.
  */
-void own_call_deny(uint64_t calls);
+uint64_t own_call_deny(uint64_t calls);
+void own_call_allow(uint64_t before);
 
-/* The same for all threads of the process. */
+/* Its children have that from it. So have its threads, and those whose maker is not known. */
+void own_call_deny_new(uint64_t calls);
+
+/* The same for all threads of the process, and taken back. */
 void own_call_deny_all(uint64_t calls);
 void own_call_allow_all(uint64_t calls);
 

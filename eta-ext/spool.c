@@ -23,8 +23,17 @@
  * System calls directly: this code runs inside the functions that the user tracer intercepts.
  */
 
+/* Not for nothing, where a program has locked itself in: empty files, descriptors left open. */
+static bool may_use(bool is_new)
+{
+	return own_call_may(OWN_CLOSE) && own_call_may(OWN_PWRITE) &&
+	       (!is_new || (own_call_may(OWN_PWRITEV) && own_call_may(OWN_MMAP)));
+}
+
 int spool_open(const char *path, bool is_new)
 {
+	if (!may_use(is_new))
+		return -EPERM;
 	return (int)(is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL,
 				       0600)
 			    : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS));
@@ -299,6 +308,22 @@ void *spool_grow(struct spool *spool, size_t bytes)
 lost:
 	__atomic_fetch_add(&spool->header->lost, 1, __ATOMIC_RELAXED);
 	return NULL;
+}
+
+void spool_widen(struct spool *spool)
+{
+	int fd;
+
+	if (!spool->header || spool->error)
+		return;
+	fd = spool_open(spool->path, false);
+	if (fd < 0)
+		return;
+	if ((spool->mapped == spool->window_bytes ||
+	     map_window(spool, fd, spool->window_bytes) == 0) &&
+	    (size_t)(spool->next - spool->base) > spool->window_bytes / 2)
+		append_window(spool, fd);
+	own_call(CLOSE, fd);
 }
 
 void spool_trim(struct spool *spool)

@@ -65,6 +65,12 @@ void spool_abandon(struct spool *spool);
 /* Gives back what is reserved and not used, but for a page; what more comes reserves anew. */
 void spool_trim(struct spool *spool);
 
+/*
+ * Makes the window as large as it can be, and empties it where it is half full: the file may not be
+ * opened again.
+ */
+void spool_widen(struct spool *spool);
+
 /* Slow path of spool_take: as it. */
 void *spool_grow(struct spool *spool, size_t bytes);
 

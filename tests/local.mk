@@ -157,6 +157,12 @@ check_PROGRAMS += tests/unit/test-clock
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c tests/unit/unit.h plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_clock_LDADD = eta-ext/libspool.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test-filter
+tests_unit_test_filter_SOURCES = tests/unit/test-filter.c tests/unit/unit.h \
+	plugins/posixio/filter.c plugins/posixio/filter.h
+tests_unit_test_filter_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_filter_LDADD = $(CMOCKA_LIBS)
 endif
 
 # Spools without a tracer, for the tests and the bench of the merge.
@@ -199,6 +205,11 @@ tests_programs_lfs64_CFLAGS = $(SCI_CFLAGS)
 noinst_PROGRAMS += tests/programs/taken-over
 tests_programs_taken_over_SOURCES = tests/programs/taken-over.c
 tests_programs_taken_over_CFLAGS = $(SCI_CFLAGS)
+noinst_PROGRAMS += tests/programs/confined
+tests_programs_confined_SOURCES = tests/programs/confined.c
+tests_programs_confined_CFLAGS = $(SCI_CFLAGS)
+tests_programs_confined_LDFLAGS = -pthread
+script_tests += tests/cases/harmless-sandbox.py
 noinst_PROGRAMS += tests/programs/stream-lock
 tests_programs_stream_lock_SOURCES = tests/programs/stream-lock.c
 tests_programs_stream_lock_CFLAGS = $(SCI_CFLAGS)

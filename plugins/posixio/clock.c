@@ -47,6 +47,8 @@ void clock_start(void)
 	char source[16] = "";
 	long fd;
 
+	if (clock_is_tsc()) /* the parent's was, and is this one's */
+		return;
 	if (choice && strcmp(choice, "monotonic") == 0)
 		return;
 	fd = own_call(OPEN_READ, AT_FDCWD, CLOCKSOURCE, O_RDONLY | O_CLOEXEC);
@@ -60,6 +62,11 @@ void clock_start(void)
 	}
 	own_call(CLOSE, fd);
 #endif
+}
+
+bool clock_is_tsc(void)
+{
+	return atomic_load(&usable);
 }
 
 void clock_follow(uint64_t (*read_ns)(void))

@@ -3,6 +3,7 @@
 #ifndef POSIXIO_CLOCK_H
 #define POSIXIO_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -22,6 +23,9 @@ struct clock {
 /* Once per process, before the first clock_now: is the TSC to be trusted? SCI_CLOCK=monotonic: no.
  */
 void clock_start(void);
+
+/* May the time be told without the kernel? */
+bool clock_is_tsc(void);
 
 /* From here on every thread's time is what READ_NS gives; before the first clock_now. */
 void clock_follow(uint64_t (*read_ns)(void));

@@ -163,6 +163,12 @@ bool function_recorded(enum function fn)
 	}
 }
 
+/* Has the program left us a clock? */
+static bool may_stamp(void)
+{
+	return own_call_may(OWN_TSC) && (own_call_may(OWN_CLOCK) || clock_is_tsc());
+}
+
 static void process_start(void)
 {
 	int state = PROCESS_NEW;
@@ -186,7 +192,7 @@ static void process_start(void)
 				  __dso_handle);
 	}
 	atomic_store(&process_pid, (pid_t)own_call(GETPID));
-	state = sink_process_start() == 0 ? PROCESS_READY : PROCESS_OFF;
+	state = may_stamp() && sink_process_start() == 0 ? PROCESS_READY : PROCESS_OFF;
 	atomic_store(&process_state, state);
 }
 
@@ -209,8 +215,11 @@ static void thread_fork_child(void)
 
 static struct thread *thread_new(void)
 {
-	struct thread *t = resting_take();
+	struct thread *t;
 
+	if (!may_stamp())
+		return NULL;
+	t = resting_take();
 	if (!t) {
 		t = own_memory(sizeof(*t));
 		if (!t)
@@ -297,7 +306,8 @@ struct thread *thread_get_slow(void)
 	t = NULL;
 	if (atomic_load(&process_state) != PROCESS_READY) {
 		sink_off_call();
-		self = NULL;
+		/* counted where there is a place for it, a parent's */
+		self = atomic_load(&process_state) == PROCESS_OFF ? &thread_dead : NULL;
 		goto out;
 	}
 	t = thread_new();

@@ -41,7 +41,7 @@ static unsigned each_file(void (*take)(const char *path))
 	unsigned n = 0;
 
 	while (dir && (entry = readdir(dir))) {
-		char path[PATH_MAX + NAME_MAX + 2];
+		static char path[PATH_MAX + NAME_MAX + 2]; /* the stack may be small */
 
 		if (entry->d_name[0] == '.')
 			continue;
@@ -127,7 +127,7 @@ static void switch_preload(const char *tracer)
 /* Not before EZTrace itself has read its variables: both the folder and the module are there. */
 void children_environment(void)
 {
-	char tracer[PATH_MAX], variable[PATH_MAX + 32];
+	static char tracer[PATH_MAX], variable[PATH_MAX + 32]; /* the stack may be small */
 
 	if (!spool[0] || given || !sink_registered)
 		return;

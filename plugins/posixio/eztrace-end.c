@@ -202,6 +202,11 @@ static void stop(void)
 	eztrace_stop();
 }
 
+void end_locked(void)
+{
+	stop();
+}
+
 /* Destructors go before those of the libraries that theirs needs: EZTrace closes right after. */
 __attribute__((destructor)) static void end_exit(void)
 {
@@ -250,7 +255,7 @@ static void places_save(void)
 	n_places = 0;
 	while (fds && n_places < MAX_OPEN && (entry = readdir(fds))) {
 		struct place *place = &places[n_places];
-		char path[PATH_MAX];
+		static char path[PATH_MAX]; /* the stack may be small */
 		ssize_t n = readlinkat(dirfd(fds), entry->d_name, path, sizeof(path) - 1);
 		struct stat st;
 

@@ -11,4 +11,7 @@ void end_start(void);
 /* The archive is closed because the process is about to be another program. */
 bool end_goes_on(void);
 
+/* The process is about to lock itself in, so that the archive could not be closed later. */
+void end_locked(void);
+
 #endif

@@ -57,8 +57,8 @@ static void fill_gaps(OTF2_StringRef unused)
 static void name_everything(void)
 {
 	const OTF2_StringRef user = string_new("user"), unused = string_new("(not used)");
-	char text[PATH_MAX];
-	struct utsname host;
+	static char text[PATH_MAX]; /* the stack may be small; this is done once */
+	static struct utsname host;
 	char comm[16] = "";
 
 	prctl(PR_GET_NAME, comm);
@@ -282,7 +282,7 @@ static OTF2_ErrorCode write_files(OTF2_GlobalDefWriter *writer, OTF2_StringRef p
 
 OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 {
-	struct property_names names;
+	static struct property_names names;
 	struct timespec real;
 	OTF2_StringRef level, posix;
 	OTF2_ErrorCode code;

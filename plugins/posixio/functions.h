@@ -272,6 +272,9 @@
 	X(signalfd, OTHER, SIGNALFD, signalfd, off_t, NEVER)                                       \
 	X(memfd_create, OTHER, MEMFD, memfd_create, off_t, NEVER)
 
+/* programs that lock themselves in: wrap-confine.c */
+#define SCI_CONFINE_FUNCTIONS(X) X(prctl, OTHER, PRCTL, prctl, off_t, NEVER)
+
 /* libaio and liburing: wrap-queue.c. Last: looked up when first called, not at the start. */
 #define SCI_QUEUE_FUNCTIONS(X)                                                                     \
 	X(io_submit, OTHER, IO_SUBMIT, io_submit, off_t, CALL)                                     \
@@ -301,6 +304,7 @@
 	SCI_AIO_FUNCTIONS(X)                                                                       \
 	SCI_METADATA_FUNCTIONS(X)                                                                  \
 	SCI_MADE_FUNCTIONS(X)                                                                      \
+	SCI_CONFINE_FUNCTIONS(X)                                                                   \
 	SCI_QUEUE_FUNCTIONS(X)
 
 /* X(ID, region): waits inside of calls: recorded as calls are, but no functions. */

@@ -2,10 +2,14 @@
 POSIXIO_SOURCES = \
 	plugins/posixio/clock.c \
 	plugins/posixio/clock.h \
+	plugins/posixio/confine.c \
+	plugins/posixio/confine.h \
 	plugins/posixio/core.c \
 	plugins/posixio/core.h \
 	plugins/posixio/files.c \
 	plugins/posixio/files.h \
+	plugins/posixio/filter.c \
+	plugins/posixio/filter.h \
 	plugins/posixio/functions.h \
 	plugins/posixio/grown.c \
 	plugins/posixio/grown.h \
@@ -24,6 +28,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/text.h \
 	plugins/posixio/warn.c \
 	plugins/posixio/wrap-aio.c \
+	plugins/posixio/wrap-confine.c \
 	plugins/posixio/wrap-fd.c \
 	plugins/posixio/wrap-file.c \
 	plugins/posixio/wrap-made.c \

@@ -37,6 +37,7 @@
 #define sink_not_recorded child_sink_not_recorded
 #define sink_property child_sink_property
 #define sink_tell child_sink_tell
+#define sink_confine child_sink_confine
 #define sink_module child_sink_module
 #define sink_modules_update child_sink_modules_update
 #define sink_stack child_sink_stack
@@ -80,6 +81,7 @@
 #undef sink_not_recorded
 #undef sink_property
 #undef sink_tell
+#undef sink_confine
 #undef sink_module
 #undef sink_modules_update
 #undef sink_stack

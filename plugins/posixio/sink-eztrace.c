@@ -14,6 +14,7 @@
 #include "eztrace-end.h"
 #include "eztrace-threads.h"
 #include "eta-ext/otf2-flags.h"
+#include "eta-ext/own-call.h"
 
 /* X(ID, name, OTF2 type): attributes of events, as eta-ext's archives have them. */
 #define ATTRIBUTES(X)                                                                              \
@@ -311,6 +312,20 @@ void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 bool sink_tell(const char *text)
 {
 	return sink_in_child && child_sink_tell(text);
+}
+
+/* libotf2 makes system calls of its own, also at the end: an archive that it could not write ends
+ * here. */
+void sink_confine(struct sink_thread *sink, uint64_t denied)
+{
+	const uint64_t needed = UINT64_C(1) << OWN_OPEN_NEW | UINT64_C(1) << OWN_CLOSE |
+				UINT64_C(1) << OWN_PWRITE | UINT64_C(1) << OWN_MMAP |
+				UINT64_C(1) << OWN_WRITE | UINT64_C(1) << OWN_TSC;
+
+	if (sink_in_child)
+		child_sink_confine(&sink->child, denied);
+	else if (denied & needed)
+		end_locked();
 }
 
 /* ---- life ---- */

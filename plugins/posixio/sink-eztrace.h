@@ -86,6 +86,9 @@ static inline void sink_thread_trim(struct sink_thread *sink)
 		child_sink_thread_trim(&sink->child);
 }
 
+/* The thread is about to lose the system calls DENIED (own-call.h): does early what needs them. */
+void sink_confine(struct sink_thread *sink, uint64_t denied);
+
 /* A call of a process that is not traced: the child of a fork. How many such children there are. */
 void sink_off_call(void);
 unsigned sink_untraced_children(void);

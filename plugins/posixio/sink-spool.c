@@ -54,9 +54,11 @@ void sink_process_unlock(void)
 	atomic_store(&process.locked, false);
 }
 
+/* The folder's absolute path, once: by the first that needs it, for all that are forked. */
 static int spool_dir(void)
 {
 	const char *dir = getenv("SCI_SPOOL_DIR");
+	long n = 0;
 
 	if (process.dir[0])
 		return 0;
@@ -65,16 +67,18 @@ static int spool_dir(void)
 			    "existing directory)");
 		return -ENOENT;
 	}
-	if (!realpath(dir, process.dir)) {
-		int rc = -errno;
-
+	if (dir[0] != '/') {
+		n = own_call(GETCWD, process.dir, sizeof(process.dir)); /* with the NUL */
+		if (n <= 1 || process.dir[0] != '/') {
+			process.dir[0] = '\0';
+			return -ENOENT;
+		}
+		process.dir[n - 1] = '/';
+	}
+	if (text_format(process.dir + n, sizeof(process.dir) - (size_t)n, "%s", dir) + 1 ==
+	    sizeof(process.dir) - (size_t)n) {
 		process.dir[0] = '\0';
-		/* the recording is over, or not for everyone: nobody's here to be told */
-		if (rc != -ENOENT && rc != -EACCES)
-			tracer_warn("%s: %s: this program is not traced (set SCI_SPOOL_DIR to a "
-				    "directory)",
-				    dir, strerror(-rc));
-		return rc;
+		return -ENAMETOOLONG;
 	}
 	return 0;
 }
@@ -260,6 +264,10 @@ int sink_process_start(void)
 	process.n_told = 0;
 	scratch = own_memory(sizeof(*scratch));
 	rc = scratch ? create_process(scratch, forked) : -ENOMEM;
+	if (rc == -ENOTDIR || rc == -ENAMETOOLONG)
+		tracer_warn("%s: %s: this program is not traced (set SCI_SPOOL_DIR to a "
+			    "directory)",
+			    process.dir, strerror(-rc));
 	if (rc)
 		goto out;
 	for (uint32_t i = 0; i < N_REGIONS; i++)
@@ -372,6 +380,16 @@ void sink_thread_end(struct sink_thread *sink)
 void sink_thread_trim(struct sink_thread *sink)
 {
 	spool_trim(&sink->spool);
+}
+
+void sink_confine(struct sink_thread *sink, uint64_t denied)
+{
+	(void)denied;
+	sink_modules_update();
+	sink_process_lock();
+	spool_widen(&process.spool);
+	sink_process_unlock();
+	spool_widen(&sink->spool);
 }
 
 void sink_thread_lost(void)

@@ -46,6 +46,9 @@ bool sink_thread_rest(const struct sink_thread *sink);
 /* The process is about to end, and this thread with it: lets go of most of what is reserved. */
 void sink_thread_trim(struct sink_thread *sink);
 
+/* The thread is about to lose the system calls DENIED (own-call.h): does early what needs them. */
+void sink_confine(struct sink_thread *sink, uint64_t denied);
+
 /* A call of a process that is not traced: it was told why when it started. */
 static inline void sink_off_call(void)
 {

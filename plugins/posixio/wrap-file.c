@@ -218,7 +218,6 @@ static void copy_moved(const struct copy *copy, bool recorded)
 SCI_FILE_FUNCTIONS(X)
 #undef X
 
-typedef long raw_call(long number, long a, long b, long c, long d, long e, long f);
 
 /* the bounds of this library: its own calls are not the program's */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -340,6 +339,10 @@ long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 		ret = next(number, a, b, c, d, e, f);
 		descriptor_made((int)ret);
 		return ret;
+	case SYS_prctl:
+	case SYS_seccomp:
+	case SYS_landlock_restrict_self:
+		return confine_syscall(next, number, a, b, c, d, e, f);
 	case SYS_lseek:
 		if (!is_own(CALLER))
 			doubt((int)a);
