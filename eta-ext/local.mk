@@ -1,10 +1,11 @@
 noinst_LTLIBRARIES += eta-ext/libeta.la eta-ext/libspool.la
 lib_LTLIBRARIES += eta-ext/libeta-ext.la
 
-# The writer of spool files, for the tracers; inside the traced program, so without sanitizers.
+# The writer of spool files, for the tracers; inside the traced program, so without sanitizers, and
+# without _FORTIFY_SOURCE (plugins/posixio/local.mk).
 eta_ext_libspool_la_SOURCES = eta-ext/own-call.c eta-ext/own-call.h eta-ext/own-map.c \
 	eta-ext/own-map.h eta-ext/record.h eta-ext/spool.c eta-ext/spool.h
-eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -Wframe-larger-than=1024
+eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -U_FORTIFY_SOURCE -fvisibility=hidden -Wframe-larger-than=1024
 
 # Commands link these objects directly; libeta-ext.so is for other programs.
 eta_ext_libeta_la_SOURCES = \

@@ -40,9 +40,10 @@ POSIXIO_SOURCES = \
 	plugins/posixio/wrap-text.c \
 	plugins/posixio/wrap.h
 
-# Inside traced programs: no sanitizers, nothing visible but the wrappers.
+# Inside traced programs: no sanitizers, nothing visible but the wrappers. And no _FORTIFY_SOURCE: a
+# program of another C library (musl), which has no checked functions, would not start.
 # Stacks of threads, coroutines and signal handlers are the program's, and may be small.
-POSIXIO_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -ftls-model=initial-exec \
+POSIXIO_CFLAGS = $(SCI_CFLAGS) -U_FORTIFY_SOURCE -fvisibility=hidden -ftls-model=initial-exec \
 	-Wframe-larger-than=1024
 POSIXIO_LDFLAGS = -module -avoid-version -shared $(SCI_LDFLAGS)
 
