@@ -253,8 +253,40 @@ tests_bench_bench_otf2_SOURCES = tests/bench/otf2.c plugins/posixio/eztrace-memo
 tests_bench_bench_otf2_LDADD = $(OTF2_LIBS)
 
 # Programs that are run untraced and under each tracer, and are to do the same.
-script_tests += tests/cases/harmless-programs.py
-EXTRA_DIST += tests/harmless.py
+script_tests += tests/cases/harmless-own.py tests/cases/harmless-programs.py
+EXTRA_DIST += tests/harmless.py tests/programs/harmless-iostream.cc
+noinst_PROGRAMS += tests/programs/harmless-signals
+tests_programs_harmless_signals_SOURCES = tests/programs/harmless-signals.c tests/programs/harmless.h
+tests_programs_harmless_signals_CFLAGS = $(SCI_CFLAGS)
+tests_programs_harmless_signals_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/programs/harmless-cancel
+tests_programs_harmless_cancel_SOURCES = tests/programs/harmless-cancel.c tests/programs/harmless.h
+tests_programs_harmless_cancel_CFLAGS = $(SCI_CFLAGS)
+tests_programs_harmless_cancel_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/programs/harmless-descriptors
+tests_programs_harmless_descriptors_SOURCES = tests/programs/harmless-descriptors.c tests/programs/harmless.h
+tests_programs_harmless_descriptors_CFLAGS = $(SCI_CFLAGS)
+tests_programs_harmless_descriptors_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/programs/harmless-processes
+tests_programs_harmless_processes_SOURCES = tests/programs/harmless-processes.c tests/programs/harmless.h
+tests_programs_harmless_processes_CFLAGS = $(SCI_CFLAGS)
+tests_programs_harmless_processes_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/programs/harmless-streams
+tests_programs_harmless_streams_SOURCES = tests/programs/harmless-streams.c tests/programs/harmless.h
+tests_programs_harmless_streams_CFLAGS = $(SCI_CFLAGS)
+tests_programs_harmless_streams_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/programs/harmless-memory
+tests_programs_harmless_memory_SOURCES = tests/programs/harmless-memory.c tests/programs/harmless.h
+tests_programs_harmless_memory_CFLAGS = $(SCI_CFLAGS)
+tests_programs_harmless_memory_LDFLAGS = -pthread
+noinst_PROGRAMS += tests/programs/harmless-library.so
+tests_programs_harmless_library_so_SOURCES = tests/programs/harmless-library.c
+tests_programs_harmless_library_so_CFLAGS = $(SCI_CFLAGS) -fPIC
+tests_programs_harmless_library_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -o $@
+noinst_PROGRAMS += tests/programs/harmless-beside.so
+tests_programs_harmless_beside_so_SOURCES = tests/programs/harmless-beside.c
+tests_programs_harmless_beside_so_CFLAGS = $(SCI_CFLAGS) -fPIC
+tests_programs_harmless_beside_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -o $@
 if HAVE_BPF
 kernel_tests += tests/cases/harmless-both.py
 endif
