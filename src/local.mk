@@ -129,7 +129,6 @@ EXTRA_DIST += src/sci-plot.in
 CLEANFILES += src/sci-plot
 plotdir = $(pkgdatadir)/plot
 dist_plot_DATA = \
-	src/plot/outputs.py \
 	src/plot/plot_addresses.py \
 	src/plot/plot_blame.py \
 	src/plot/plot_compare.py \
@@ -140,7 +139,8 @@ dist_plot_DATA = \
 	src/plot/plot_timeline.py \
 	src/plot/plots.py \
 	src/plot/reading.py \
-	src/plot/style.py
+	src/plot/style.py \
+	src/plot/writing.py
 src/sci-plot: $(srcdir)/src/sci-plot.in Makefile
 	$(AM_V_GEN)mkdir -p src && $(SED) -e 's|@plotdir[@]|$(plotdir)|' \
 		-e 's|@PACKAGE_NAME[@]|$(PACKAGE_NAME)|' -e 's|@PACKAGE_VERSION[@]|$(PACKAGE_VERSION)|' \

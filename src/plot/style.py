@@ -8,8 +8,8 @@ import warnings
 
 import matplotlib
 
-from outputs import output
 from reading import Unusable
+from writing import output
 
 matplotlib.use("Agg")
 
