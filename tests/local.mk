@@ -215,6 +215,10 @@ tests_programs_stream_lock_SOURCES = tests/programs/stream-lock.c
 tests_programs_stream_lock_CFLAGS = $(SCI_CFLAGS)
 tests_programs_stream_lock_LDFLAGS = -pthread
 script_tests += tests/cases/posixio-stream-lock.py
+noinst_PROGRAMS += tests/programs/signal-state
+tests_programs_signal_state_SOURCES = tests/programs/signal-state.c
+tests_programs_signal_state_CFLAGS = $(SCI_CFLAGS)
+kernel_tests += tests/cases/harmless-folders.py tests/cases/harmless-launch.py
 if HAVE_BPF
 kernel_tests += tests/cases/causes.py
 endif

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_turn  # noqa: F401
@@ -260,21 +261,22 @@ def check_swapped_all_the_time():
         os.setresuid(STRANGER, STRANGER, STRANGER)
         number = 0
         while os.path.exists(going):
+            number += 1
+            # a link in place of the folder, none, its folder away, his own with a link in place of a spool
             for act in (lambda: os.symlink(os.path.abspath("victims"), rec),
                         lambda: os.rename(rec, f"{rec}.{number}"),
-                        lambda: os.symlink(os.path.abspath("victims"), rec + "/user.spool"),
-                        lambda: os.rename(rec + "/user.spool", rec + "/user.gone"),
-                        lambda: os.mkdir(rec),
                         lambda: os.rename(rec, f"{rec}.own.{number}"),
-                        lambda: os.rename(f"{rec}.{number}", rec)):
+                        lambda: os.mkdir(rec),
+                        lambda: os.symlink(os.path.abspath("victims"), rec + "/user.spool"),
+                        lambda: os.rename(rec, f"{rec}.his.{number}")):
                 try:
                     act()
                 except OSError:
                     pass
-            number += 1
+                time.sleep(0.004)
         os._exit(0)
     try:
-        for _ in range(12):
+        for _ in range(16):
             # refused or recorded or lost, as it falls; never a crash, never root's files
             result = run(RECORD, "-q", "-f", "--no-kernel", "-o", rec, "--", "dd", "if=/dev/zero", "of=/dev/null",
                          "bs=512", "count=500")
