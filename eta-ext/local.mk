@@ -67,7 +67,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source-dio.c \
 	eta-ext/source-dxt.c \
 	eta-ext/source-iotracer.c \
-	eta-ext/source-otf2-addresses.c \
+	eta-ext/source-otf2-properties.c \
 	eta-ext/source-otf2-anchor.c \
 	eta-ext/source-otf2-build.c \
 	eta-ext/source-otf2-cursor.c \
@@ -106,6 +106,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/write-otf2-events.c \
 	eta-ext/write-otf2-memory.c \
 	eta-ext/write-otf2-place.c \
+	eta-ext/write-otf2-properties.c \
 	eta-ext/write-otf2.c \
 	eta-ext/write-otf2.h
 eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(BABELTRACE2_CFLAGS)
