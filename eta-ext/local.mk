@@ -84,6 +84,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source-spool.h \
 	eta-ext/source-spool-addresses.c \
 	eta-ext/source-spool-defs.c \
+	eta-ext/source-spool-images.c \
 	eta-ext/source-spool-kernel.c \
 	eta-ext/source-spool-threads.c \
 	eta-ext/source-spool-user.c \
