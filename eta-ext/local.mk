@@ -3,7 +3,8 @@ lib_LTLIBRARIES += eta-ext/libeta-ext.la
 
 # The writer of spool files, for the tracers; inside the traced program, so without sanitizers.
 eta_ext_libspool_la_SOURCES = eta-ext/own-call.c eta-ext/own-call.h eta-ext/own-map.c \
-	eta-ext/own-map.h eta-ext/record.h eta-ext/spool.c eta-ext/spool.h
+	eta-ext/own-map.h eta-ext/record.h eta-ext/spool.c eta-ext/spool.h \
+	eta-ext/spool-reach.c eta-ext/spool-reach.h
 eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -Wframe-larger-than=1024
 
 # Commands link these objects directly; libeta-ext.so is for other programs.

@@ -14,6 +14,7 @@
 
 #include "own-call.h"
 #include "own-map.h"
+#include "spool-reach.h"
 
 #define PAGE_BYTES ((size_t)4096)
 #define ZERO_PAGES 64 /* written in one call */
@@ -23,11 +24,21 @@
  * System calls directly: this code runs inside the functions that the user tracer intercepts.
  */
 
+/* Is ERROR about the way to a file, and not about what it would take? */
+static bool is_out_of_reach(int error)
+{
+	return error == EACCES || error == EPERM || error == ENOENT || error == ENOTDIR ||
+	       error == ELOOP || error == EROFS;
+}
+
 int spool_open(const char *path, bool is_new)
 {
-	return (int)(is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL,
-				       0600)
-			    : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS));
+	long fd = is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL,
+				    0600)
+			 : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS);
+	int reached = is_out_of_reach(-(int)fd) ? spool_reach(path, is_new) : -1;
+
+	return reached >= 0 ? reached : (int)fd;
 }
 
 /*

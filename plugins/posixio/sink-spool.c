@@ -12,6 +12,7 @@
 
 #include "eta-ext/own-call.h"
 #include "eta-ext/own-map.h"
+#include "eta-ext/spool-reach.h"
 #include "modules.h"
 #include "text.h"
 
@@ -60,6 +61,7 @@ static int spool_dir(void)
 
 	if (process.dir[0])
 		return 0;
+	spool_reach_set(getenv(SPOOL_REACH_VARIABLE));
 	if (!dir || !*dir) {
 		tracer_warn("SCI_SPOOL_DIR is not set: this program is not traced (set it to an "
 			    "existing directory)");
@@ -69,6 +71,11 @@ static int spool_dir(void)
 		int rc = -errno;
 
 		process.dir[0] = '\0';
+		/* the recorder has made it: it is out of this process' reach alone */
+		if (spool_reach_is_set() && strlen(dir) < sizeof(process.dir)) {
+			strcpy(process.dir, dir);
+			return 0;
+		}
 		/* the recording is over, or not for everyone: nobody's here to be told */
 		if (rc != -ENOENT && rc != -EACCES)
 			tracer_warn("%s: %s: this program is not traced (set SCI_SPOOL_DIR to a "
@@ -272,6 +279,11 @@ int sink_process_start(void)
 	sink_modules_update();
 out:
 	own_unmap(scratch, sizeof(*scratch));
+	if (rc) {
+		/* but for the counts the mapping is the parent's, who goes on storing there */
+		process.spool.end = process.spool.next;
+		process.spool.error = -rc;
+	}
 	return rc;
 }
 
@@ -280,7 +292,7 @@ bool sink_tell(const char *text)
 	char line[512];
 	size_t n;
 
-	if (!process.started || !process.spool.header)
+	if (!process.started || !process.spool.header || process.spool.error)
 		return false;
 	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_told, text);
 	sink_process_lock();
