@@ -108,8 +108,9 @@ struct eta_handle {
 };
 
 struct eta_property {
-	const char *name; /* "SCI::CLOCK" */
+	const char *name; /* "SCI::CLOCK"; of a process: "ARGV" */
 	const char *value;
+	uint32_t process; /* whose it is, index into processes; ETA_NONE: the trace's */
 };
 
 /* What was mapped into a process: where the addresses of its calls belong. */

@@ -4,7 +4,8 @@ lib_LTLIBRARIES += eta-ext/libeta-ext.la
 # The writer of spool files, for the tracers; inside the traced program, so without sanitizers, and
 # without _FORTIFY_SOURCE (plugins/posixio/local.mk).
 eta_ext_libspool_la_SOURCES = eta-ext/own-call.c eta-ext/own-call.h eta-ext/own-map.c \
-	eta-ext/own-map.h eta-ext/record.h eta-ext/spool.c eta-ext/spool.h
+	eta-ext/own-map.h eta-ext/record.h eta-ext/spool.c eta-ext/spool.h \
+	eta-ext/spool-reach.c eta-ext/spool-reach.h
 eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -U_FORTIFY_SOURCE -fvisibility=hidden -Wframe-larger-than=1024
 
 # Commands link these objects directly; libeta-ext.so is for other programs.
@@ -68,7 +69,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source-dio.c \
 	eta-ext/source-dxt.c \
 	eta-ext/source-iotracer.c \
-	eta-ext/source-otf2-addresses.c \
+	eta-ext/source-otf2-properties.c \
 	eta-ext/source-otf2-anchor.c \
 	eta-ext/source-otf2-build.c \
 	eta-ext/source-otf2-cursor.c \
@@ -85,6 +86,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/source-spool.h \
 	eta-ext/source-spool-addresses.c \
 	eta-ext/source-spool-defs.c \
+	eta-ext/source-spool-images.c \
 	eta-ext/source-spool-kernel.c \
 	eta-ext/source-spool-threads.c \
 	eta-ext/source-spool-user.c \
@@ -107,6 +109,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/write-otf2-events.c \
 	eta-ext/write-otf2-memory.c \
 	eta-ext/write-otf2-place.c \
+	eta-ext/write-otf2-properties.c \
 	eta-ext/write-otf2.c \
 	eta-ext/write-otf2.h
 eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(BABELTRACE2_CFLAGS)

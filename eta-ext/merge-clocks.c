@@ -15,7 +15,8 @@ enum { READ_ERROR_NS = 1000 };
 const char *merge_property(const struct eta_trace *trace, const char *name)
 {
 	for (uint32_t i = 0; i < trace->defs.n_properties; i++)
-		if (strcmp(trace->defs.properties[i].name, name) == 0)
+		if (trace->defs.properties[i].process == ETA_NONE &&
+		    strcmp(trace->defs.properties[i].name, name) == 0)
 			return trace->defs.properties[i].value;
 	return NULL;
 }

@@ -218,8 +218,54 @@ static int source_property(struct eta_trace *trace, const struct merge *merge)
 	return rc;
 }
 
+/* Those of processes. What several inputs say of one, all of it. */
+static int merge_process_properties(struct eta_trace *trace, const struct merge_input *input,
+				    struct known **table)
+{
+	const struct eta_defs *defs = &input->trace->defs;
+	int rc = 0;
+
+	for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++) {
+		const struct eta_property *property = &defs->properties[p];
+		struct {
+			uint32_t process;
+			uint32_t name; /* of trace's properties the first that is called so */
+		} key;
+		uint32_t index;
+
+		if (property->process == ETA_NONE)
+			continue;
+		key.process = input->processes[property->process];
+		key.name = known_find(*table, property->name, strlen(property->name));
+		index = key.name == ETA_NONE ? ETA_NONE : known_find(*table, &key, sizeof(key));
+		if (index != ETA_NONE) {
+			char *both = strdup(trace->defs.properties[index].value);
+
+			rc = both ? append(&both, property->value) : -ENOMEM;
+			if (rc == 0)
+				trace->defs.properties[index].value = eta_trace_string(trace, both);
+			if (rc == 0 && !trace->defs.properties[index].value)
+				rc = -ENOMEM;
+			free(both);
+			continue;
+		}
+		index = eta_defs_process_property(trace, key.process, property->name,
+						  property->value);
+		if (index == ETA_NONE)
+			return -ENOMEM;
+		if (key.name == ETA_NONE) {
+			key.name = index;
+			rc = known_add(table, property->name, strlen(property->name), index);
+		}
+		if (rc == 0)
+			rc = known_add(table, &key, sizeof(key), index);
+	}
+	return rc;
+}
+
 static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 {
+	struct known *of_processes = NULL;
 	char lost[32];
 	int rc;
 
@@ -231,11 +277,15 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 		const struct eta_defs *defs = &merge->inputs[i].trace->defs;
 
 		for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++)
-			if (!merge_property(trace, defs->properties[p].name) &&
+			if (defs->properties[p].process == ETA_NONE &&
+			    !merge_property(trace, defs->properties[p].name) &&
 			    strcmp(defs->properties[p].name, "SCI::CLOCK") != 0 &&
 			    strcmp(defs->properties[p].name, ARCHIVE_UNMATCHED) != 0)
 				rc = unite_property(trace, merge, defs->properties[p].name);
+		if (rc == 0)
+			rc = merge_process_properties(trace, &merge->inputs[i], &of_processes);
 	}
+	known_free(&of_processes);
 	return rc;
 }
 
@@ -278,8 +328,9 @@ static int copy_defs(struct eta_trace *trace, const struct merge *merge)
 	for (uint32_t i = 0; ok && i < defs->n_locations; i++)
 		ok = eta_defs_location(trace, &defs->locations[i]) != ETA_NONE;
 	for (uint32_t i = 0; ok && i < defs->n_properties; i++)
-		ok = eta_defs_property(trace, defs->properties[i].name,
-				       defs->properties[i].value) != ETA_NONE;
+		ok = eta_defs_process_property(trace, defs->properties[i].process,
+					       defs->properties[i].name,
+					       defs->properties[i].value) != ETA_NONE;
 	return ok ? 0 : -ENOMEM;
 }
 

@@ -46,9 +46,16 @@
 	X(SIGNALS, SYS_rt_sigprocmask, 0x19, SIG_SETMASK, 0, 0, 8, 0)                              \
 	X(CLOCK, SYS_clock_gettime, 0x1d, CLOCK_MONOTONIC, 0, 0, 0, 0)                             \
 	X(YIELD, SYS_sched_yield, 0x1f, 0, 0, 0, 0, 0)                                             \
-	X(COPY, SYS_process_vm_readv, 0x14, 0, 0, 1, 0, 1)
+	X(COPY, SYS_process_vm_readv, 0x14, 0, 0, 1, 0, 1)                                         \
+	X(SOCKET, SYS_socket, 0x1f, AF_UNIX, OWN_SOCKET_TYPE, 0, 0, 0)                             \
+	X(CONNECT, SYS_connect, 0x18, 0, 0, 0, 0, 0)                                               \
+	X(PEER, SYS_getsockopt, 0x06, 0, SOL_SOCKET, SO_PEERCRED, 0, 0)                            \
+	X(SENDMSG, SYS_sendmsg, 0x1c, 0, 0, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0)                     \
+	X(POLL, SYS_ppoll, 0x1a, 0, 1, 0, 0, 8)                                                    \
+	X(RECVMSG, SYS_recvmsg, 0x1c, 0, 0, MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0)
 
 #define OWN_OPEN_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+#define OWN_SOCKET_TYPE (SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK)
 #define OWN_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which libc's headers may not know yet */
 
 enum own_call {

@@ -223,12 +223,11 @@ struct processes {
 	uint32_t *first; /* per location group */
 };
 
-static uint32_t process_of(struct raw_defs *raw, struct processes *processes,
-			   const struct raw_location *location, uint32_t g)
+/* PID: as the location has it, 0: as the group has it. */
+static uint32_t process_of(struct raw_defs *raw, struct processes *processes, uint32_t pid,
+			   uint32_t g)
 {
 	const struct raw_group *group = &raw->groups.v[g];
-	uint32_t pid =
-		(uint32_t)number(raw, &raw->location_properties, location->self, ARCHIVE_PID);
 	uint32_t group_pid =
 		(uint32_t)number(raw, &raw->group_properties, group->self, ARCHIVE_PID);
 	struct home home;
@@ -301,13 +300,31 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 		def.kind = ETA_LOCATION_KERNEL_THREAD;
 	else if (number(raw, properties, location->self, ARCHIVE_UNTRACED))
 		def.kind = ETA_LOCATION_UNTRACED;
-	def.process = process_of(raw, processes, location, g);
+	def.process = process_of(raw, processes,
+				 (uint32_t)number(raw, properties, location->self, ARCHIVE_PID), g);
 	if (def.process == ETA_NONE)
 		return false;
 	if (!def.ns_tid && raw->trace->defs.processes[def.process].pid_ns)
 		def.ns_tid = def.tid;
 out:
 	return eta_defs_location(raw->trace, &def) != ETA_NONE;
+}
+
+/* What location group G says beside its threads; a process may have none. */
+static bool build_group(struct raw_defs *raw, struct otf2 *otf2, struct processes *processes,
+			uint32_t g)
+{
+	const uint64_t self = raw->groups.v[g].self;
+	uint32_t process = ETA_NONE;
+
+	if (processes->first[g] != ETA_NONE) {
+		process = processes->known.v[processes->first[g]].index;
+	} else if (otf2->ours && property(raw, &raw->group_properties, self, ARCHIVE_PID)) {
+		process = process_of(raw, processes, 0, g);
+		if (process == ETA_NONE)
+			return false;
+	}
+	return process == ETA_NONE || otf2_build_process(raw, otf2, self, process);
 }
 
 static int by_self(const void *a, const void *b)
@@ -336,9 +353,7 @@ static bool build_locations(struct raw_defs *raw, struct otf2 *otf2)
 		ok = build_location(raw, &processes, location, otf2->ours);
 	}
 	for (uint32_t g = 0; ok && g < raw->groups.n; g++)
-		if (processes.first[g] != ETA_NONE)
-			ok = otf2_build_addresses(raw, otf2, raw->groups.v[g].self,
-						  processes.known.v[processes.first[g]].index);
+		ok = build_group(raw, otf2, &processes, g);
 	ok = ok && ref_map_seal(&otf2->stacks);
 	free(processes.known.v);
 	free(processes.first);
@@ -513,7 +528,8 @@ int otf2_build_definitions(struct raw_defs *raw)
 	sort_properties(&raw->group_properties);
 	sort_properties(&raw->file_properties);
 	build_attributes(raw, otf2);
-	if (!build_regions(raw, otf2) || !build_locations(raw, otf2) || !build_handles(raw, otf2))
+	if (!build_regions(raw, otf2) || !build_locations(raw, otf2) || !build_handles(raw, otf2) ||
+	    (otf2->ours && !otf2_build_properties(raw)) || !otf2_adopt_properties(raw->trace))
 		return -ENOMEM;
 	return 0;
 }

@@ -109,7 +109,6 @@ static int read_properties(struct eta_trace *trace)
 	}
 	free(names);
 	free(creator);
-	read_counts(trace);
 	return rc;
 }
 
@@ -254,6 +253,7 @@ static int otf2_open(struct eta_trace *trace)
 		rc = check_event_files(trace);
 	if (rc < 0)
 		return rc;
+	read_counts(trace);
 	code = OTF2_Reader_OpenEvtFiles(otf2->reader);
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Reader_OpenDefFiles(otf2->reader);

@@ -177,9 +177,14 @@ static inline const char *otf2_text(const struct raw_defs *raw, OTF2_StringRef r
 /* The first of PROPERTIES, which are sorted, whose owner is not before OWNER. */
 uint32_t otf2_first_property(const raw_properties *properties, uint64_t owner);
 
-/* The modules and stacks of location group GROUP, which is PROCESS. (source-otf2-addresses.c) */
-bool otf2_build_addresses(struct raw_defs *raw, struct otf2 *otf2, uint64_t group,
-			  uint32_t process);
+/* ---- properties that are texts (source-otf2-properties.c); false without memory ---- */
+
+/* Those of location group GROUP, which is PROCESS: modules and stacks are among them. */
+bool otf2_build_process(struct raw_defs *raw, struct otf2 *otf2, uint64_t group, uint32_t process);
+/* Those of the trace that are definitions, since the anchor file has little room. */
+bool otf2_build_properties(struct raw_defs *raw);
+/* Gives processes what EZTrace's plugin and older archives have in the anchor file. */
+bool otf2_adopt_properties(struct eta_trace *trace);
 
 /* Fills trace->defs and the maps of its struct otf2 (trace->data): 0 or -ENOMEM. */
 int otf2_build_definitions(struct raw_defs *raw);

@@ -70,13 +70,13 @@ static int define_stack(struct eta_trace *trace, struct spool_image *image, uint
 }
 
 /* What FILE says, for PROCESS; STACKS: of IMAGE, else only the modules. *MODULES: how many. */
-static int read_file(struct eta_trace *trace, const struct spool_file *file, uint32_t process,
+static int read_file(struct eta_trace *trace, struct spool_file *file, uint32_t process,
 		     struct spool_image *stacks, uint32_t *modules)
 {
 	uint64_t at = ETA_SPOOL_HEADER_BYTES;
 	const struct eta_record_head *record;
 	struct spool_view view;
-	int rc = spool_view_open(&view, file->path, 64 << 10, trace->options.lenient);
+	int rc = spool_view_open(&view, file->path, 64 << 10, &file->damage);
 
 	if (rc)
 		return rc;
@@ -106,7 +106,7 @@ static int read_image(struct eta_trace *trace, const uint32_t *file_of, uint32_t
 	int rc = 0;
 
 	for (int depth = 0; depth < MAX_PARENTS && image != ETA_NONE && rc == 0; depth++) {
-		const struct spool_file *file =
+		struct spool_file *file =
 			file_of[image] == ETA_NONE ? NULL : &spool->files[file_of[image]];
 
 		inherits = !file || file->inherits;

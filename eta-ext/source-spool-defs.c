@@ -278,8 +278,11 @@ static int define_sleep(struct eta_trace *trace, struct spool_image *image, uint
 	return image->sleeps[id] == ETA_NONE ? -ENOMEM : 0;
 }
 
-/* OTF2 allows letters, digits, '_' and "::" in the name of a property. */
-static int define_property(struct eta_trace *trace, const char *prefix, char *text)
+/*
+ * KEY=VALUE. OTF2 allows letters, digits, '_' and "::" in the name of a property, and has capitals
+ * in the anchor file.
+ */
+static int define_property(struct eta_trace *trace, uint32_t image, char *text)
 {
 	char *value = strchr(text, '=');
 	char name[4200];
@@ -289,16 +292,22 @@ static int define_property(struct eta_trace *trace, const char *prefix, char *te
 		return 0;
 	}
 	*value++ = '\0';
-	snprintf(name, sizeof(name), "%s%s", strncmp(text, "SCI::", 5) == 0 ? "" : prefix, text);
-	for (char *c = name; *c; c++)
-		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:", *c))
+	snprintf(name, sizeof(name), "%s%s", image || strncmp(text, "SCI::", 5) == 0 ? "" : "SCI::",
+		 text);
+	for (char *c = name; *c; c++) {
+		if (*c >= 'a' && *c <= 'z')
+			*c = (char)(*c - 'a' + 'A');
+		else if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:", *c))
 			*c = '_';
-	return eta_defs_property(trace, name, value) == ETA_NONE ? -ENOMEM : 0;
+	}
+	return eta_defs_process_property(trace, image ? image : ETA_NONE, name, value) == ETA_NONE
+		       ? -ENOMEM
+		       : 0;
 }
 
-int spool_define(struct eta_trace *trace, struct spool_image *image, const char *prefix,
-		 const struct eta_record_head *record)
+int spool_define(struct eta_trace *trace, uint32_t index, const struct eta_record_head *record)
 {
+	struct spool_image *image = &((struct spool *)trace->data)->images[index];
 	/* PROPERTY and SLEEP have the same shape */
 	const struct eta_name_record *name = (const void *)record;
 	size_t stored = record_bytes(record) - sizeof(*name);
@@ -323,12 +332,12 @@ int spool_define(struct eta_trace *trace, struct spool_image *image, const char 
 		return define_name(trace, image, name, text);
 	if (record->type == ETA_RECORD_SLEEP)
 		return define_sleep(trace, image, name->head.id, text);
-	return define_property(trace, prefix, text);
+	return define_property(trace, index, text);
 }
 
 struct spool_name spool_name_of(const struct spool_image *image, uint32_t id)
 {
-	if (id < image->n_names)
+	if (id < image->n_names && image->names[id].region != ETA_NONE)
 		return image->names[id];
-	return (struct spool_name){ .region = ETA_NONE };
+	return (struct spool_name){ .region = image->unnamed };
 }

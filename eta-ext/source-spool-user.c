@@ -99,12 +99,12 @@ int spool_user_open(struct eta_trace *trace)
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < spool->n_files; i++) {
-		const struct spool_file *file = &spool->files[i];
+		struct spool_file *file = &spool->files[i];
 		struct spool_view view;
 
 		if (file->kind != ETA_SPOOL_USER || !file->last_file)
 			continue;
-		rc = spool_view_open(&view, file->path, 4096, trace->options.lenient);
+		rc = spool_view_open(&view, file->path, 4096, &file->damage);
 		if (rc)
 			break;
 		rc = read_files(trace, file, &view);
@@ -363,7 +363,7 @@ static ssize_t user_read(struct eta_cursor *cursor, const struct eta_event **bat
 			return more;
 		if (more == 0) {
 			c->ended = true;
-			cursor->counts.bad += c->view.damaged;
+			cursor->counts.bad += c->view.counts;
 			/* what has no end stays open: the check stage closes and counts it */
 			rc = leave_until(c, UINT64_MAX, false);
 			break;
@@ -396,7 +396,7 @@ int spool_user_cursor(struct eta_trace *trace, const struct spool_location *wher
 		      struct eta_cursor **out)
 {
 	const struct spool *spool = trace->data;
-	const struct spool_file *file = &spool->files[where->file];
+	struct spool_file *file = &spool->files[where->file];
 	struct user_cursor *c = calloc(1, sizeof(*c));
 	int rc;
 
@@ -404,7 +404,7 @@ int spool_user_cursor(struct eta_trace *trace, const struct spool_location *wher
 		eta_error("%s: not enough memory to read it", file->path);
 		return -ENOMEM;
 	}
-	rc = spool_view_open(&c->view, file->path, WINDOW_BYTES, trace->options.lenient);
+	rc = spool_view_open(&c->view, file->path, WINDOW_BYTES, &file->damage);
 	if (rc) {
 		free(c);
 		return rc;

@@ -13,6 +13,7 @@
 
 #include "archive.h"
 #include "folder.h"
+#include "merge-known.h"
 
 enum { MAX_NAMED = 8, WHY_BYTES = 160 };
 
@@ -147,224 +148,69 @@ static int list_files(struct eta_trace *trace)
 	return rc;
 }
 
-/* A new image of LIKE's program; its index, or ETA_NONE. */
-static uint32_t add_image(struct eta_trace *trace, const struct spool_file *like)
+/* NAME and PROPERTY records of the file open in VIEW, into image INDEX. */
+static int read_definitions(struct eta_trace *trace, struct spool_view *view, uint32_t index)
 {
-	struct spool *spool = trace->data;
-	struct spool_image *images = spool->images;
-
-	if (spool->n_images == spool->image_room) {
-		spool->image_room = spool->image_room ? spool->image_room * 2 : 16;
-		images = reallocarray(images, spool->image_room, sizeof(*images));
-		if (!images) {
-			out_of_memory(trace);
-			return ETA_NONE;
-		}
-		spool->images = images;
-	}
-	images[spool->n_images] = (struct spool_image){
-		.pid = like->pid,
-		.ppid = like->ppid,
-		.pid_ns = like->pid_ns,
-		.parent_ns = like->parent_ns,
-		.process_ns = like->process_ns,
-		.start_ns = like->start_ns,
-		.parent = ETA_NONE,
-	};
-	return spool->n_images++;
-}
-
-/*
- * Are these the starts of one process? Each is known to a tick, or not at all. Numbers are used
- * again, those of pid namespaces at once.
- */
-static bool is_same_start(uint64_t a_ns, uint64_t b_ns)
-{
-	const uint64_t tick_ns = 10000000;
-
-	return !a_ns || !b_ns || (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) < tick_ns / 2;
-}
-
-/* Do others count differently than the process of FILE? Then its number alone says little. */
-static bool has_own_numbers(const struct spool_file *file)
-{
-	return file->pid_ns && file->pid_ns != ETA_FIRST_PID_NS;
-}
-
-/* Which process an image is sought of. */
-struct image_of {
-	uint32_t ns, pid;
-	uint64_t process_ns; /* 0: not known */
-};
-
-/* The image that the process ran at TIME_NS, else its first, else ETA_NONE. */
-static uint32_t find_image(const struct spool *spool, struct image_of of, uint64_t time_ns)
-{
-	uint32_t found = ETA_NONE;
-
-	for (uint32_t i = 1; i < spool->n_images; i++) {
-		const struct spool_image *image = &spool->images[i];
-		uint64_t best_ns = found == ETA_NONE ? UINT64_MAX : spool->images[found].start_ns;
-		bool began = image->start_ns <= time_ns, best_began = best_ns <= time_ns;
-
-		if (image->pid != of.pid || image->pid_ns != of.ns ||
-		    !is_same_start(image->process_ns, of.process_ns))
-			continue;
-		/* the newest of those that had begun, else the oldest */
-		if (found == ETA_NONE || (began && (!best_began || image->start_ns > best_ns)) ||
-		    (!began && !best_began && image->start_ns < best_ns))
-			found = i;
-	}
-	return found;
-}
-
-/*
- * Is one of the files behind number INDEX a later image of the same process (it called exec)? The
- * header tells: in another pid namespace or later the same number is another process.
- */
-static int has_later_image(const struct eta_trace *trace, uint32_t index)
-{
-	const struct spool *spool = trace->data;
-	const char *path = spool->files[index].path, *start = strrchr(path, '.');
-	int rc = 0;
-
-	for (uint32_t i = index + 1; rc == 0 && start && i < spool->n_files; i++) {
-		struct spool_view view = { .fd = -1 };
-		struct eta_spool_header header;
-
-		if (strncmp(path, spool->files[i].path, (size_t)(start - path) + 1) != 0)
-			break;
-		rc = spool_view_open(&view, spool->files[i].path, ETA_SPOOL_HEADER_BYTES,
-				     trace->options.lenient);
-		if (rc)
-			return rc;
-		rc = spool_view_header(&view, &header);
-		if (rc > 0)
-			rc = header.pid_ns == spool->files[index].pid_ns &&
-			     is_same_start(header.process_ns, spool->files[index].process_ns);
-		spool_view_close(&view);
-	}
-	return rc;
-}
-
-/* How many images of the process of FILE there are so far. */
-static uint32_t count_images(const struct spool *spool, const struct spool_file *file)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = spool->n_images; i-- > 1 && spool->images[i].pid == file->pid;)
-		n += spool->images[i].pid_ns == file->pid_ns &&
-		     is_same_start(spool->images[i].process_ns, file->process_ns);
-	return n;
-}
-
-/* The first image of the process of FILE if its number is one of several equal ones, else 0. */
-static uint32_t first_image(const struct spool *spool, const struct spool_file *file)
-{
-	const struct image_of of = { file->pid_ns, file->pid, file->process_ns };
-	uint32_t first = has_own_numbers(file) ? find_image(spool, of, 0) : 0;
-
-	return first == ETA_NONE ? 0 : first;
-}
-
-/* What the properties of the process of FILE begin with. */
-static size_t property_prefix(const struct spool *spool, const struct spool_file *file,
-			      char *prefix, size_t room)
-{
-	uint32_t first = first_image(spool, file);
-	size_t n = (size_t)snprintf(prefix, room, "SCI::PROCESS_%" PRIu32, file->pid);
-
-	if (first)
-		n += (size_t)snprintf(prefix + n, room - n, "_OF_%" PRIu32 "_SINCE_%" PRIu64,
-				      file->pid_ns, spool->images[first].start_ns);
-	return n + (size_t)snprintf(prefix + n, room - n, "::");
-}
-
-/* NAME and PROPERTY records of FILE, open in VIEW, into image INDEX. */
-static int read_definitions(struct eta_trace *trace, struct spool_view *view,
-			    const struct spool_file *file, uint32_t index)
-{
-	struct spool *spool = trace->data;
 	uint64_t at = ETA_SPOOL_HEADER_BYTES;
 	const struct eta_record_head *record;
-	char prefix[128] = "SCI::";
 	int rc;
 
-	if (file->kind == ETA_SPOOL_PROCESS) {
-		size_t n = property_prefix(spool, file, prefix, sizeof(prefix));
-
-		/* a process is what it was last; what it was before is numbered */
-		rc = has_later_image(trace, (uint32_t)(file - spool->files));
-		if (rc < 0)
-			return rc;
-		if (rc)
-			snprintf(prefix + n, sizeof(prefix) - n,
-				 "IMAGE_%" PRIu32 "::", count_images(spool, file));
-	}
 	while ((rc = spool_view_record(view, at, &record)) > 0) {
 		trace->counts.records++;
 		at += record_bytes(record);
-		rc = spool_define(trace, &spool->images[index], prefix, record);
+		rc = spool_define(trace, index, record);
 		if (rc)
 			break;
 	}
 	return rc;
 }
 
-static void take_header(struct eta_trace *trace, struct spool_file *file,
-			const struct eta_spool_header *header)
+static int take_header(struct eta_trace *trace, struct spool_file *file,
+		       const struct eta_spool_header *header)
 {
 	struct spool *spool = trace->data;
 
 	file->kind = header->kind;
-	file->pid = header->pid;
-	file->ppid = header->ppid;
-	file->pid_ns = header->pid_ns;
-	file->parent_ns = header->parent_ns;
-	file->process_ns = has_own_numbers(file) ? header->process_ns : 0;
 	file->start_ns = header->start_ns;
 	file->last_file = header->last_file;
 	trace->counts.lost += header->lost;
-	((struct spool *)trace->data)->not_recorded += header->not_recorded;
+	spool->not_recorded += header->not_recorded;
 	if (!*spool->host)
 		memcpy(spool->host, header->host, sizeof(spool->host));
 	if (!*spool->boot)
 		memcpy(spool->boot, header->boot, sizeof(spool->boot));
 	if (!spool->realtime_offset_ns && header->clock_real_ns > header->clock_mono_ns)
 		spool->realtime_offset_ns = header->clock_real_ns - header->clock_mono_ns;
+	return spool_image_fill(trace, header, &file->like) ? 0 : -ENOMEM;
 }
 
-static const char *program_name(const struct eta_spool_header *header)
+/* What the name of FILE says that it is. */
+static enum eta_spool_kind kind_of(const struct spool_file *file)
 {
-	const char *slash = strrchr(header->exe, '/');
+	const char *name = strrchr(file->path, '/') + 1;
 
-	return slash && slash[1] ? slash + 1 : header->comm;
+	return name[0] == 'u'	? ETA_SPOOL_USER
+	       : name[0] == 'p' ? ETA_SPOOL_PROCESS
+	       : name[0] == 'c' ? ETA_SPOOL_KERNEL
+				: ETA_SPOOL_META;
 }
 
-static uint32_t process_of(struct eta_trace *trace, const struct spool_file *file,
-			   const struct eta_spool_header *header)
+static int read_process(struct eta_trace *trace, struct spool_file *file, struct spool_view *view,
+			const struct eta_spool_header *header)
 {
-	const struct spool *spool = trace->data;
-	/* exec keeps the process: named after what it is last, a child of who forked the first */
-	const struct image_of of = { file->pid_ns, file->pid, file->process_ns };
-	uint32_t last = find_image(spool, of, UINT64_MAX);
-	uint32_t first = find_image(spool, of, 0);
-	struct eta_process process = { .name = program_name(header),
-				       .host = header->host,
-				       .boot = header->boot,
-				       .pid = header->pid,
-				       .ns_pid = header->pid_ns ? header->pid : 0,
-				       .pid_ns = header->pid_ns,
-				       .start_ns = header->process_ns,
-				       .ppid = header->ppid,
-				       .parent_tid = header->parent_tid };
+	file->image = spool_image_add(trace, &file->like);
+	file->inherits = header->flags & ETA_SPOOL_FORKED;
+	return file->image == ETA_NONE ? -ENOMEM : read_definitions(trace, view, file->image);
+}
 
-	if (last != ETA_NONE) {
-		process.name = spool->images[last].program;
-		process.ppid = spool->images[first].ppid;
-		process.parent_tid = spool->images[first].parent_tid;
-	}
-	return spool_process(trace, &process, first_image(spool, file));
+static int read_threads(struct eta_trace *trace, uint32_t index, struct spool_view *view,
+			const struct eta_spool_header *header)
+{
+	struct spool_file *file = &((struct spool *)trace->data)->files[index];
+
+	file->process = spool_image_process(trace, &file->like);
+	return file->process == ETA_NONE ? -ENOMEM
+					 : spool_user_threads(trace, index, view, header);
 }
 
 static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
@@ -373,71 +219,66 @@ static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
 	struct spool_file *file = &spool->files[index];
 	struct eta_spool_header header;
 	struct spool_view view = { .fd = -1 };
-	uint32_t image = 0;
-	int rc = spool_view_open(&view, file->path, 64 << 10, trace->options.lenient);
+	int rc;
 
+	file->damage.files = &spool->n_damaged;
+	rc = spool_view_open(&view, file->path, 64 << 10, &file->damage);
 	if (rc)
 		return rc;
 	file->first_unit = *units;
 	file->bytes = view.size;
 	*units += view.size / ETA_UNIT_BYTES;
 	rc = spool_view_header(&view, &header);
-	if (rc <= 0)
-		goto out;
-	rc = 0;
-	take_header(trace, file, &header);
-	if (header.kind == ETA_SPOOL_PROCESS) {
-		image = add_image(trace, file);
-		if (image != ETA_NONE) {
-			spool->images[image].parent_tid = header.parent_tid;
-			spool->images[image].program =
-				eta_trace_string(trace, program_name(&header));
-		}
-		if (image == ETA_NONE || !spool->images[image].program)
-			rc = out_of_memory(trace);
-		file->image = image;
-		file->inherits = header.flags & ETA_SPOOL_FORKED;
+	if (rc == 0 && !view.damaged) {
+		if (spool->n_headless++ == 0)
+			spool->headless = index;
+	} else if (rc > 0 && header.kind != kind_of(file)) {
+		rc = spool_view_damage(&view, "header of another kind than the name", 12);
+	} else if (rc > 0) {
+		rc = take_header(trace, file, &header);
+		if (rc == 0 && header.kind == ETA_SPOOL_META)
+			rc = read_definitions(trace, &view, 0);
+		if (rc == 0 && header.kind == ETA_SPOOL_PROCESS)
+			rc = read_process(trace, file, &view, &header);
+		if (rc == 0 && header.kind == ETA_SPOOL_USER)
+			rc = read_threads(trace, index, &view, &header);
 	}
-	if (rc == 0 && (header.kind == ETA_SPOOL_PROCESS || header.kind == ETA_SPOOL_META))
-		rc = read_definitions(trace, &view, file, image);
-	if (rc == 0 && header.kind == ETA_SPOOL_USER) {
-		file->process = process_of(trace, file, &header);
-		rc = file->process == ETA_NONE ? -ENOMEM
-					       : spool_user_threads(trace, index, &view, &header);
-	}
-out:
-	trace->counts.bad += view.damaged;
+	trace->counts.bad += view.counts;
 	spool_view_close(&view);
 	return rc;
 }
 
-/* Which image each thread ran in, and which one that was forked from. */
-static int connect_images(struct eta_trace *trace)
+/* The files but for those of threads, or those. */
+static int open_files(struct eta_trace *trace, bool threads, uint64_t *units)
 {
 	struct spool *spool = trace->data;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < spool->n_files; i++) {
-		struct spool_file *file = &spool->files[i];
+	for (uint32_t i = 0; rc == 0 && i < spool->n_files; i++)
+		if ((kind_of(&spool->files[i]) == ETA_SPOOL_USER) == threads)
+			rc = open_file(trace, i, units);
+	return rc;
+}
 
-		if (file->kind != ETA_SPOOL_USER)
-			continue;
-		file->image = find_image(
-			spool, (struct image_of){ file->pid_ns, file->pid, file->process_ns },
-			file->start_ns);
-		if (file->image == ETA_NONE)
-			file->image = add_image(trace, file);
-		if (file->image == ETA_NONE)
-			return -ENOMEM;
+/* Which files have nothing to read; -EBADMSG where there are others, and all of them are damaged. */
+static int check_files(const struct eta_trace *trace)
+{
+	const struct spool *spool = trace->data;
+	uint32_t good = 0;
+
+	for (uint32_t i = 0; i < spool->n_files; i++)
+		good += spool->files[i].kind != 0;
+	if (spool->n_damaged && !good) {
+		eta_error("%s: none of its files can be read", trace->path);
+		return -EBADMSG;
 	}
-	for (uint32_t i = 1; i < spool->n_images; i++) {
-		struct spool_image *image = &spool->images[i];
-
-		image->parent =
-			find_image(spool, (struct image_of){ image->parent_ns, image->ppid, 0 },
-				   image->start_ns);
-		if (image->parent == i)
-			image->parent = ETA_NONE;
-	}
+	if (spool->n_headless)
+		eta_warn("%s: %" PRIu32 " file%s without a header (%s%s): what wrote %s was ended, "
+			 "or locked out, before its first record",
+			 trace->path, spool->n_headless, spool->n_headless == 1 ? "" : "s",
+			 strrchr(spool->files[spool->headless].path, '/') + 1,
+			 spool->n_headless == 1 ? "" : ", ...",
+			 spool->n_headless == 1 ? "it" : "them");
 	return 0;
 }
 
@@ -464,18 +305,28 @@ static int add_properties(struct eta_trace *trace)
 static int spool_open(struct eta_trace *trace)
 {
 	struct spool *spool = trace->data = calloc(1, sizeof(*spool));
+	struct spool_image kernel;
 	uint64_t units = 0;
 	int rc;
 
 	/* the kernel's names are those of image 0 */
-	if (!spool || add_image(trace, &(struct spool_file){ 0 }) == ETA_NONE)
+	if (!spool)
 		return out_of_memory(trace);
+	if (!spool_image_fill(trace, &(struct eta_spool_header){ 0 }, &kernel) ||
+	    spool_image_add(trace, &kernel) == ETA_NONE)
+		return -ENOMEM;
 	rc = list_files(trace);
-	/* files without a thread first: the host's name is then known */
-	for (uint32_t i = 0; rc == 0 && i < spool->n_files; i++)
-		rc = open_file(trace, i, &units);
+	/* files without a thread first: the host's name is then known, and the processes are */
 	if (rc == 0)
-		rc = connect_images(trace);
+		rc = open_files(trace, false, &units);
+	if (rc == 0)
+		rc = spool_images_processes(trace);
+	if (rc == 0)
+		rc = open_files(trace, true, &units);
+	if (rc == 0)
+		rc = check_files(trace);
+	if (rc == 0)
+		rc = spool_images_connect(trace);
 	if (rc == 0)
 		rc = spool_addresses_open(trace);
 	if (rc == 0)
@@ -504,6 +355,7 @@ static void spool_close_trace(struct eta_trace *trace)
 		free(spool->images[i].stacks);
 	}
 	spool_tables_free(spool->tables);
+	known_free(&spool->numbers);
 	free(spool->files);
 	free(spool->images);
 	free(spool->handles);

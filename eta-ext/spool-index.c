@@ -225,7 +225,7 @@ static int count_record(struct build *build, const struct eta_record_head *recor
 		return 0;
 	case ETA_RECORD_NAME:
 	case ETA_RECORD_PROPERTY:
-		return spool_define(build->trace, &build->spool->images[0], "SCI::", record);
+		return spool_define(build->trace, 0, record);
 	case ETA_RECORD_SKIP:
 		return 0;
 	default:
@@ -238,8 +238,7 @@ static int count_file(struct build *build, struct spool_file *file)
 {
 	uint64_t at = ETA_SPOOL_HEADER_BYTES;
 	const struct eta_record_head *record;
-	int rc = spool_view_open(&file->view, file->path, WINDOW_BYTES,
-				 build->trace->options.lenient);
+	int rc = spool_view_open(&file->view, file->path, WINDOW_BYTES, &file->damage);
 
 	if (rc)
 		return rc;
@@ -251,7 +250,7 @@ static int count_file(struct build *build, struct spool_file *file)
 	}
 	/* the second pass and the cursors need not find out again where it ends */
 	file->view.size = at;
-	build->trace->counts.bad += file->view.damaged;
+	build->trace->counts.bad += file->view.counts;
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 
 #include "eta.h"
 
+#define MAX_NAMED 4 /* damaged files of a spool that are told by name */
 #define MAX_WINDOW_BYTES ((uint64_t)1 << 30) /* no tracer has more than one MiB */
 
 /* The least a record of a type must hold, in units; 0: nothing is known of the type. */
@@ -28,55 +30,72 @@ static int out_of_memory(const struct spool_view *view)
 	return -ENOMEM;
 }
 
-/* Damage: said and given up on, or, where lenient, said and taken for the end. */
-static int damage(struct spool_view *view, const char *what, uint64_t offset)
+int spool_view_damage(struct spool_view *view, const char *what, uint64_t offset)
 {
-	if (!view->lenient) {
-		eta_error("%s: %s at byte %" PRIu64 " (--lenient keeps what is before it)",
-			  view->path, what, offset);
-		return -EBADMSG;
-	}
-	if (!view->damaged)
-		eta_warn("%s: %s at byte %" PRIu64 ": the rest of it is left out", view->path, what,
-			 offset);
+	uint32_t n;
+
 	view->damaged = true;
+	if (__atomic_exchange_n(&view->damage->met, true, __ATOMIC_RELAXED))
+		return 0;
+	view->counts = true;
+	n = __atomic_fetch_add(view->damage->files, 1, __ATOMIC_RELAXED);
+	if (n < MAX_NAMED)
+		eta_warn("%s: %s at byte %" PRIu64 ": what is behind is left out", view->path, what,
+			 offset);
+	else if (n == MAX_NAMED)
+		eta_warn("%s: more of its files are damaged (the counts have them as bad)",
+			 view->path);
 	return 0;
+}
+
+/* The file cannot be read at all, by errno ERROR. */
+static int unreadable(struct spool_view *view, int error)
+{
+	char what[128];
+
+	if (error == EMFILE || error == ENFILE) {
+		eta_error("%s: cannot open: %s (ulimit -n N allows more)", view->path,
+			  strerror(error));
+		return -error;
+	}
+	snprintf(what, sizeof(what), "cannot be read (%s)", strerror(error));
+	view->size = 0;
+	return spool_view_damage(view, what, 0);
 }
 
 /*
  * Where the file's records lie, as its header tells; a file without one that is ours has none,
  * which reading its header will say.
  */
-static int find_parts(struct spool_view *view)
+static void find_parts(struct spool_view *view)
 {
 	const uint64_t file_bytes = view->size;
 	struct eta_spool_header header;
-	int rc = 0;
 
 	if (pread(view->fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.magic, ETA_SPOOL_MAGIC, sizeof(header.magic)) != 0 ||
 	    header.version != ETA_SPOOL_VERSION || !header.stored)
-		return 0;
+		return;
 	if (header.window_bytes < ETA_UNIT_BYTES || header.window_bytes > MAX_WINDOW_BYTES ||
 	    header.stored > INT64_MAX || header.window_at < ETA_SPOOL_HEADER_BYTES ||
 	    header.window_at > header.stored ||
 	    header.stored - header.window_at > header.window_bytes) {
 		view->size = ETA_SPOOL_HEADER_BYTES;
-		return damage(view, "wrong place of records in the header",
-			      offsetof(struct eta_spool_header, window_bytes));
+		spool_view_damage(view, "wrong place of records in the header",
+				  offsetof(struct eta_spool_header, window_bytes));
+		return;
 	}
 	view->stored = header.stored;
 	view->shift = header.window_bytes;
 	view->window_at = header.window_at;
 	view->size = header.window_at + header.window_bytes;
 	if (file_bytes < header.stored + header.window_bytes) {
-		rc = damage(view, "truncated file", file_bytes);
+		spool_view_damage(view, "truncated file", file_bytes);
 		view->size = file_bytes < ETA_SPOOL_HEADER_BYTES + header.window_bytes
 				     ? ETA_SPOOL_HEADER_BYTES
 				     : file_bytes - header.window_bytes;
 		view->stored = view->size;
 	}
-	return rc;
 }
 
 /* Where in the file the record of OFFSET is, and how many bytes on from there follow it. */
@@ -92,34 +111,28 @@ static uint64_t place_of(const struct spool_view *view, uint64_t offset, uint64_
 					       : offset - view->window_at + ETA_SPOOL_HEADER_BYTES;
 }
 
-int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes, bool lenient)
+int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes,
+		    struct spool_damage *damage)
 {
 	struct stat st;
 	int rc = 0;
 
 	*view = (struct spool_view){ .path = path,
-				     .lenient = lenient,
+				     .damage = damage,
 				     .room = window_bytes,
 				     .window_at = ETA_SPOOL_HEADER_BYTES };
 	view->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (view->fd < 0 || fstat(view->fd, &st) < 0) {
-		rc = -errno;
-		eta_error("%s: cannot open: %s", path, strerror(-rc));
-		goto out;
+		rc = unreadable(view, errno);
+	} else if (!S_ISREG(st.st_mode)) {
+		spool_view_damage(view, "is not a regular file", 0);
+	} else {
+		view->size = (uint64_t)st.st_size;
+		find_parts(view);
 	}
-	if (!S_ISREG(st.st_mode)) {
-		eta_error("%s: is not a regular file, so no part of a spool", path);
-		rc = -EINVAL;
-		goto out;
-	}
-	view->size = (uint64_t)st.st_size;
-	rc = find_parts(view);
-	if (rc)
-		goto out;
 	view->window = malloc(window_bytes);
-	if (!view->window)
+	if (rc == 0 && !view->window)
 		rc = out_of_memory(view);
-out:
 	if (rc)
 		spool_view_close(view);
 	return rc;
@@ -173,11 +186,10 @@ static ssize_t fill(struct spool_view *view, uint64_t offset, size_t bytes)
 		got = pread(view->fd, view->window + view->n, together < room ? together : room,
 			    (off_t)place);
 		if (got < 0) {
-			int rc = -errno;
+			char what[128];
 
-			eta_error("%s: cannot read at byte %" PRIu64 ": %s", view->path, offset,
-				  strerror(-rc));
-			return rc;
+			snprintf(what, sizeof(what), "cannot be read (%s)", strerror(errno));
+			return spool_view_damage(view, what, offset);
 		}
 		view->n += (size_t)got;
 	}
@@ -188,29 +200,40 @@ static ssize_t fill(struct spool_view *view, uint64_t offset, size_t bytes)
 	return (ssize_t)(view->n < bytes ? view->n : bytes);
 }
 
+/* Are the N bytes but zeros? */
+static bool is_zero(const unsigned char *bytes, size_t n)
+{
+	return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
+}
+
 int spool_view_header(struct spool_view *view, struct eta_spool_header *header)
 {
-	static const char none[sizeof(header->magic)];
-	ssize_t n = fill(view, 0, ETA_SPOOL_HEADER_BYTES);
+	ssize_t n = fill(view, 0, ETA_SPOOL_HEADER_BYTES + ETA_UNIT_BYTES);
 
-	if (n < 0)
-		return (int)n;
 	memset(header, 0, sizeof(*header));
+	if (n < 0 || (n == 0 && view->damaged))
+		return (int)n;
+	/* offset 0 begins a window; the magic is stored last, and before any record */
 	if (n < ETA_SPOOL_HEADER_BYTES)
-		return damage(view, "truncated header", (uint64_t)n);
-	memcpy(header, view->window, sizeof(*header)); /* offset 0 begins a window */
-	if (memcmp(header->magic, none, sizeof(none)) == 0)
+		return is_zero(view->window, (size_t)n)
+			       ? 0
+			       : spool_view_damage(view, "truncated header", (uint64_t)n);
+	memcpy(header, view->window, sizeof(*header));
+	if (is_zero((const unsigned char *)header->magic, sizeof(header->magic)) &&
+	    is_zero(view->window + ETA_SPOOL_HEADER_BYTES, (size_t)n - ETA_SPOOL_HEADER_BYTES))
 		return 0;
 	if (memcmp(header->magic, ETA_SPOOL_MAGIC, sizeof(header->magic)) != 0)
-		return damage(view, "no header of a spool file", 0);
+		return spool_view_damage(view, "no header of a spool file", 0);
 	if (header->version != ETA_SPOOL_VERSION) {
-		eta_error("%s: spool version %" PRIu32 ", this program reads version %d (use the "
-			  "programs that the tracer came with)",
-			  view->path, header->version, ETA_SPOOL_VERSION);
-		return -EPROTO;
+		char what[128];
+
+		snprintf(what, sizeof(what),
+			 "spool version %" PRIu32 ", this program reads version %d",
+			 header->version, ETA_SPOOL_VERSION);
+		return spool_view_damage(view, what, 8);
 	}
 	if (header->kind < ETA_SPOOL_META || header->kind > ETA_SPOOL_KERNEL)
-		return damage(view, "header of an unknown kind", 12);
+		return spool_view_damage(view, "header of an unknown kind", 12);
 	header->host[sizeof(header->host) - 1] = '\0';
 	header->boot[sizeof(header->boot) - 1] = '\0';
 	header->comm[sizeof(header->comm) - 1] = '\0';
@@ -227,7 +250,7 @@ int spool_view_record(struct spool_view *view, uint64_t offset,
 	if (offset >= view->size)
 		return 0;
 	n = fill(view, offset, ETA_UNIT_BYTES);
-	if (n < 0)
+	if (n <= 0)
 		return (int)n;
 	head = (const void *)(view->window + (offset - view->at));
 	/* less than a unit: nothing, where it is zeros; a record's type lies in its first 24 bytes
@@ -236,20 +259,22 @@ int spool_view_record(struct spool_view *view, uint64_t offset,
 		if (n > (ssize_t)offsetof(struct eta_record_head, type) &&
 		    head->type == ETA_RECORD_END)
 			return 0;
-		return damage(view, "truncated record", offset);
+		return spool_view_damage(view, "truncated record", offset);
 	}
-	if (head->type == ETA_RECORD_END)
-		return 0;
+	if (head->type == ETA_RECORD_END) /* where more were stored it is damage */
+		return offset < view->stored ? spool_view_damage(view, "records end too early",
+								 offset)
+					     : 0;
 	if (head->units == 0)
-		return damage(view, "record without a length", offset);
+		return spool_view_damage(view, "record without a length", offset);
 	if (head->type < sizeof(least_units) && head->units < least_units[head->type])
-		return damage(view, "record shorter than its type", offset);
+		return spool_view_damage(view, "record shorter than its type", offset);
 	n = fill(view, offset, (size_t)record_bytes(head));
-	if (n < 0)
+	if (n <= 0)
 		return (int)n;
 	head = (const void *)(view->window + (offset - view->at));
 	if (n < (ssize_t)record_bytes(head))
-		return damage(view, "truncated record", offset);
+		return spool_view_damage(view, "truncated record", offset);
 	*record = head;
 	return 1;
 }

@@ -10,6 +10,16 @@
 #include "record.h"
 
 /*
+ * What is not whole of a spool's files. A tracer may be cut off at any moment: killed, locked out,
+ * its disk full, and files may be lost later. So a file is read as far as it is good, and the
+ * others with it; what is not good is named and counted.
+ */
+struct spool_damage {
+	bool met;	 /* in this file; atomic */
+	uint32_t *files; /* in how many of the spool; atomic */
+};
+
+/*
  * Read with pread rather than mapped: resident memory stays at the window, and a file that is cut
  * meanwhile is an error and not a SIGBUS.
  */
@@ -22,16 +32,21 @@ struct spool_view {
 	uint64_t stored;    /* records before lie `shift` bytes behind their offset, */
 	uint64_t shift;	    /* the others in the window, from offset */
 	uint64_t window_at; /* on, that is behind the header (see struct eta_spool_header) */
-	bool lenient;	    /* damage is the end of the file, reported as a warning */
-	bool damaged;	    /* it was met */
+	struct spool_damage *damage;
+	bool damaged; /* it was met: the records end there */
+	bool counts;  /* the same, and by no view of this file before: for the counts */
 
 	unsigned char *window;
 	size_t room, n;
 	uint64_t at; /* offset of the window */
 };
 
-/* Opens PATH. Windows of WINDOW_BYTES. 0 or -errno, reported. */
-int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes, bool lenient);
+/*
+ * Opens PATH, with windows of WINDOW_BYTES. A file that cannot be read is damage, all of it. 0 or
+ * -errno, reported: out of memory or of descriptors.
+ */
+int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes,
+		    struct spool_damage *damage);
 /* A second view of the same open file; it keeps the descriptor of the first, which must outlive it.
  */
 int spool_view_share(struct spool_view *view, const struct spool_view *of, size_t window_bytes);
@@ -40,17 +55,20 @@ void spool_view_close(struct spool_view *view);
 void spool_view_unshare(struct spool_view *view);
 
 /*
- * The header: 1, 0 for a file whose tracer was killed before it wrote one, -errno reported
- * (lenient: 0, damaged set).
+ * The header: 1; 0 for a file whose tracer was cut off before it wrote one, and where it is damaged.
+ * -errno, reported.
  */
 int spool_view_header(struct spool_view *view, struct eta_spool_header *header);
 
 /*
- * The record at OFFSET, whole; valid until the next call. 1, 0 at the end of the records, -errno
- * reported (lenient: 0, damaged set).
+ * The record at OFFSET, whole; valid until the next call. 1, 0 at the end of the records or of what
+ * is good of them, -errno reported.
  */
 int spool_view_record(struct spool_view *view, uint64_t offset,
 		      const struct eta_record_head **record);
+
+/* The file is read no further than to byte OFFSET; WHAT says why. 0. */
+int spool_view_damage(struct spool_view *view, const char *what, uint64_t offset);
 
 static inline uint64_t record_bytes(const struct eta_record_head *record)
 {

@@ -14,9 +14,10 @@
 
 #include "own-call.h"
 #include "own-map.h"
+#include "spool-reach.h"
 
 #define PAGE_BYTES ((size_t)4096)
-#define ZERO_PAGES 64 /* written in one call */
+#define ZERO_PAGES 64  /* written in one call */
 #define RETRY_CALLS 64 /* lost before the next try where something was short */
 
 /*
@@ -30,18 +31,29 @@ static bool may_use(bool is_new)
 	       (!is_new || (own_call_may(OWN_PWRITEV) && own_call_may(OWN_MMAP)));
 }
 
+/* Is ERROR about the way to a file, and not about what it would take? */
+static bool is_out_of_reach(int error)
+{
+	return error == EACCES || error == EPERM || error == ENOENT || error == ENOTDIR ||
+	       error == ELOOP || error == EROFS;
+}
+
 int spool_open(const char *path, bool is_new)
 {
+	long fd;
+	int reached;
+
 	if (!may_use(is_new))
 		return -EPERM;
-	return (int)(is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL,
-				       0600)
-			    : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS));
+	fd = is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600)
+		    : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS);
+	reached = is_out_of_reach(-(int)fd) ? spool_reach(path, is_new) : -1;
+	return reached >= 0 ? reached : (int)fd;
 }
 
 /*
- * The file of SPOOL again. Who may write to a folder on its way may have put another one there: what
- * is written to, and cut, is what was made. -errno.
+ * The file of SPOOL again. Who may write to a folder on its way may have put another one there:
+ * what is written to, and cut, is what was made. -errno.
  */
 static int reopen(const struct spool *spool)
 {
@@ -148,9 +160,8 @@ static int may_reach(uint64_t bytes)
 static int write_zeros(int fd, uint64_t from, uint64_t to)
 {
 	static const char zeros[PAGE_BYTES];
-	static const struct iovec pages[ZERO_PAGES] = {
-		[0 ... ZERO_PAGES - 1] = { (void *)zeros, PAGE_BYTES }
-	};
+	static const struct iovec pages[ZERO_PAGES] = { [0 ... ZERO_PAGES - 1] = { (void *)zeros,
+										   PAGE_BYTES } };
 	int rc = may_reach(to);
 
 	if (rc)

@@ -441,6 +441,12 @@ uint32_t eta_defs_handle(struct eta_trace *trace, const struct eta_handle *handl
 
 uint32_t eta_defs_property(struct eta_trace *trace, const char *name, const char *value)
 {
+	return eta_defs_process_property(trace, ETA_NONE, name, value);
+}
+
+uint32_t eta_defs_process_property(struct eta_trace *trace, uint32_t process, const char *name,
+				   const char *value)
+{
 	const char *own = copy(trace, name), *text = copy(trace, value);
 	struct eta_property *property = own && text ? NEW_DEF(trace, properties) : NULL;
 
@@ -448,6 +454,7 @@ uint32_t eta_defs_property(struct eta_trace *trace, const char *name, const char
 		return no_memory(trace, "property", name);
 	property->name = own;
 	property->value = text;
+	property->process = process;
 	return trace->defs.n_properties - 1;
 }
 

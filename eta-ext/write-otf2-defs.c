@@ -1,18 +1,21 @@
 /* OTF2 writer: definitions, as doc/archive.md describes them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "write-otf2.h"
+#include "write-otf2-defs.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "addresses.h"
-
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 enum { PARADIGM_POSIX, PARADIGM_BLOCK };
+
+enum {
+	TEXT_MAX_BYTES = 64 << 10,
+	GROUP_MAX_MEMBERS = 32 << 10, /* both well below what fits a chunk, WRITE_CHUNK_BYTES */
+};
 
 struct string {
 	UT_hash_handle hh;
@@ -20,42 +23,39 @@ struct string {
 	char text[];
 };
 
-/* Definitions being written; the first failure stays in `code` and the rest does nothing. */
-struct defs {
-	struct archive_writer *writer;
-	const struct eta_defs *eta;
-	OTF2_GlobalDefWriter *out;
-	OTF2_ErrorCode code;
-	struct string *strings;
-	uint32_t n_strings;
-	const char **hosts;
-	uint32_t n_hosts;
-	uint32_t n_groups;	 /* location groups so far */
-	uint32_t *process_group; /* per process; ETA_NONE: not yet */
-	uint32_t *kernel_group;	 /* per host */
-	uint32_t unknown_group;	 /* threads of no known process */
-};
-
-#define WRITE(defs, what, ...)                                                                     \
-	do {                                                                                       \
-		if ((defs)->code == OTF2_SUCCESS)                                                  \
-			(defs)->code = OTF2_GlobalDefWriter_Write##what((defs)->out, __VA_ARGS__); \
-	} while (0)
-
-/* The id of TEXT, which is written when it is new. */
-static uint32_t string(struct defs *defs, const char *text)
+/*
+ * How much of TEXT (N bytes) is written, and what stands behind it, in MORE. libotf2 gives up on a
+ * definition that is larger than a chunk.
+ */
+static size_t cut(const char *text, size_t n, char *more, size_t room)
 {
-	size_t n = strlen(text);
-	struct string *s;
+	size_t keep = TEXT_MAX_BYTES;
 
-	HASH_FIND(hh, defs->strings, text, n, s);
+	*more = '\0';
+	if (n <= TEXT_MAX_BYTES)
+		return n;
+	while (keep > TEXT_MAX_BYTES - 4 && ((unsigned char)text[keep] & 0xc0) == 0x80)
+		keep--; /* not within a character */
+	snprintf(more, room, "... (%zu bytes more)", n - keep);
+	return keep;
+}
+
+uint32_t defs_string(struct defs *defs, const char *text)
+{
+	char more[64];
+	size_t n = cut(text, strlen(text), more, sizeof(more));
+	struct string *s = NULL;
+
+	if (!*more)
+		HASH_FIND(hh, defs->strings, text, n, s);
 	if (s)
 		return s->id;
-	s = malloc(sizeof(*s) + n + 1);
+	s = malloc(sizeof(*s) + n + sizeof(more));
 	if (s) {
-		memcpy(s->text, text, n + 1);
+		memcpy(s->text, text, n);
+		strcpy(s->text + n, more);
 		s->id = defs->n_strings;
-		HASH_ADD_KEYPTR(hh, defs->strings, s->text, n, s);
+		HASH_ADD_KEYPTR(hh, defs->strings, s->text, strlen(s->text), s);
 		if (!s->hh.tbl) {
 			free(s);
 			s = NULL;
@@ -65,7 +65,7 @@ static uint32_t string(struct defs *defs, const char *text)
 		defs->code = OTF2_ERROR_MEM_ALLOC_FAILED;
 		return OTF2_UNDEFINED_STRING;
 	}
-	WRITE(defs, String, defs->n_strings++, text);
+	WRITE(defs, String, defs->n_strings++, s->text);
 	return s->id;
 }
 
@@ -89,7 +89,8 @@ static OTF2_AttributeValue value64(uint64_t number)
 static uint64_t realtime(const struct eta_defs *eta, uint64_t monotonic_ns)
 {
 	for (uint32_t i = 0; i < eta->n_properties; i++)
-		if (strcmp(eta->properties[i].name, ARCHIVE_REALTIME_OFFSET) == 0)
+		if (eta->properties[i].process == ETA_NONE &&
+		    strcmp(eta->properties[i].name, ARCHIVE_REALTIME_OFFSET) == 0)
 			return monotonic_ns + strtoull(eta->properties[i].value, NULL, 10);
 	return OTF2_UNDEFINED_TIMESTAMP;
 }
@@ -117,7 +118,7 @@ static void write_attributes(struct defs *defs)
 {
 #define X(id, name, type, description)                                                             \
 	{                                                                                          \
-		uint32_t name_ = string(defs, name), text_ = string(defs, description);            \
+		uint32_t name_ = defs_string(defs, name), text_ = defs_string(defs, description);            \
 		WRITE(defs, Attribute, ARCHIVE_##id, name_, text_, OTF2_TYPE_##type);              \
 	}
 	ARCHIVE_ATTRIBUTES(X)
@@ -126,8 +127,8 @@ static void write_attributes(struct defs *defs)
 
 static void write_paradigms(struct defs *defs)
 {
-	uint32_t posix = string(defs, "POSIX"), posix_name = string(defs, "POSIX I/O");
-	uint32_t block = string(defs, "block"), block_name = string(defs, "block I/O");
+	uint32_t posix = defs_string(defs, "POSIX"), posix_name = defs_string(defs, "POSIX I/O");
+	uint32_t block = defs_string(defs, "block"), block_name = defs_string(defs, "block I/O");
 
 	WRITE(defs, IoParadigm, PARADIGM_POSIX, posix, posix_name, OTF2_IO_PARADIGM_CLASS_SERIAL,
 	      OTF2_IO_PARADIGM_FLAG_OS, 0, NULL, NULL, NULL);
@@ -192,8 +193,8 @@ static void write_boot(struct defs *defs, uint32_t node)
 	for (uint32_t p = 0; p < eta->n_processes; p++) {
 		if (!*eta->processes[p].boot || host_of(defs, p) != node)
 			continue;
-		name = string(defs, ARCHIVE_BOOT);
-		boot = string(defs, eta->processes[p].boot);
+		name = defs_string(defs, ARCHIVE_BOOT);
+		boot = defs_string(defs, eta->processes[p].boot);
 		WRITE(defs, SystemTreeNodeProperty, node, name, OTF2_TYPE_STRING,
 		      (OTF2_AttributeValue){ .stringRef = boot });
 		return;
@@ -204,12 +205,12 @@ static void write_boot(struct defs *defs, uint32_t node)
 static void write_system_tree(struct defs *defs)
 {
 	const struct eta_defs *eta = defs->eta;
-	uint32_t class = string(defs, ARCHIVE_HOST_CLASS);
-	uint32_t device_class = string(defs, ARCHIVE_DEVICE_CLASS), node;
+	uint32_t class = defs_string(defs, ARCHIVE_HOST_CLASS);
+	uint32_t device_class = defs_string(defs, ARCHIVE_DEVICE_CLASS), node;
 
 	find_hosts(defs);
 	for (node = 0; node < defs->n_hosts; node++) {
-		uint32_t name = string(defs, defs->hosts[node]);
+		uint32_t name = defs_string(defs, defs->hosts[node]);
 
 		WRITE(defs, SystemTreeNode, node, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
 		WRITE(defs, SystemTreeNodeDomain, node, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
@@ -217,7 +218,7 @@ static void write_system_tree(struct defs *defs)
 	}
 	for (uint32_t i = 0; i < eta->n_locations; i++) {
 		if (eta->locations[i].kind == ETA_LOCATION_DEVICE) {
-			uint32_t name = string(defs, eta->locations[i].name);
+			uint32_t name = defs_string(defs, eta->locations[i].name);
 
 			WRITE(defs, SystemTreeNode, node++, name, device_class,
 			      place_of(defs, eta->locations[i].host));
@@ -228,7 +229,7 @@ static void write_system_tree(struct defs *defs)
 static uint32_t new_group(struct defs *defs, const char *text, OTF2_LocationGroupType type,
 			  uint32_t node)
 {
-	uint32_t name = string(defs, text);
+	uint32_t name = defs_string(defs, text);
 
 	WRITE(defs, LocationGroup, defs->n_groups, name, type, node, OTF2_UNDEFINED_LOCATION_GROUP);
 	return defs->n_groups++;
@@ -239,7 +240,7 @@ static uint32_t new_group(struct defs *defs, const char *text, OTF2_LocationGrou
 static void group_number32(struct defs *defs, uint32_t group, const char *name, uint32_t number)
 {
 	if (number) {
-		uint32_t id = string(defs, name);
+		uint32_t id = defs_string(defs, name);
 
 		WRITE(defs, LocationGroupProperty, group, id, OTF2_TYPE_UINT32, value32(number));
 	}
@@ -248,7 +249,7 @@ static void group_number32(struct defs *defs, uint32_t group, const char *name, 
 static void group_number64(struct defs *defs, uint32_t group, const char *name, uint64_t number)
 {
 	if (number) {
-		uint32_t id = string(defs, name);
+		uint32_t id = defs_string(defs, name);
 
 		WRITE(defs, LocationGroupProperty, group, id, OTF2_TYPE_UINT64, value64(number));
 	}
@@ -275,6 +276,15 @@ static uint32_t new_process_group(struct defs *defs, uint32_t p)
 	return group;
 }
 
+uint32_t defs_process_group(struct defs *defs, uint32_t process)
+{
+	uint32_t *group = &defs->process_group[process];
+
+	if (*group == ETA_NONE)
+		*group = new_process_group(defs, process);
+	return *group;
+}
+
 /* The group of LOCATION, written when it is new. DEVICES: how many devices came before. */
 static uint32_t group_of(struct defs *defs, const struct eta_location *location, uint32_t devices)
 {
@@ -295,9 +305,7 @@ static uint32_t group_of(struct defs *defs, const struct eta_location *location,
 		if (*group == ETA_NONE)
 			*group = new_group(defs, "unknown", OTF2_LOCATION_GROUP_TYPE_PROCESS, 0);
 	} else {
-		group = &defs->process_group[location->process];
-		if (*group == ETA_NONE)
-			*group = new_process_group(defs, location->process);
+		return defs_process_group(defs, location->process);
 	}
 	return *group;
 }
@@ -306,7 +314,7 @@ static void location_number32(struct defs *defs, uint64_t location, const char *
 			      uint32_t number)
 {
 	if (number) {
-		uint32_t id = string(defs, name);
+		uint32_t id = defs_string(defs, name);
 
 		WRITE(defs, LocationProperty, location, id, OTF2_TYPE_UINT32, value32(number));
 	}
@@ -324,14 +332,14 @@ static void write_location_properties(struct defs *defs, const struct eta_locati
 		location_number32(defs, id, ARCHIVE_NS_TID, location->ns_tid);
 	location_number32(defs, id, ARCHIVE_LANE, location->lane);
 	if (location->start_ns) {
-		uint32_t start = string(defs, ARCHIVE_START);
+		uint32_t start = defs_string(defs, ARCHIVE_START);
 
 		WRITE(defs, LocationProperty, id, start, OTF2_TYPE_UINT64,
 		      value64(location->start_ns));
 	}
 	location_number32(defs, id, ARCHIVE_UNTRACED, location->kind == ETA_LOCATION_UNTRACED);
 	if (location->kind == ETA_LOCATION_DEVICE) {
-		uint32_t dev = string(defs, ARCHIVE_DEV_PROPERTY);
+		uint32_t dev = defs_string(defs, ARCHIVE_DEV_PROPERTY);
 
 		WRITE(defs, LocationProperty, id, dev, OTF2_TYPE_UINT32, value32(location->dev));
 	}
@@ -345,54 +353,13 @@ static void write_locations(struct defs *defs)
 	for (uint32_t i = 0; i < eta->n_locations; i++) {
 		const struct eta_location *location = &eta->locations[i];
 		uint32_t group = group_of(defs, location, devices);
-		uint32_t name = string(defs, location->name);
+		uint32_t name = defs_string(defs, location->name);
 
 		if (location->kind == ETA_LOCATION_DEVICE)
 			devices++;
 		WRITE(defs, Location, location->id, name, OTF2_LOCATION_TYPE_CPU_THREAD,
 		      defs->writer->written[i].events, group);
 		write_location_properties(defs, location);
-	}
-}
-
-/* ---- modules and stacks ---- */
-
-/* "PREFIXn" = TEXT of the group of PROCESS, which may have no locations here and so no group. */
-static void write_address_property(struct defs *defs, uint32_t process, const char *prefix,
-				   uint32_t n, const char *text)
-{
-	OTF2_AttributeValue value = { 0 };
-	uint32_t name_id;
-	char name[32];
-
-	if (process == ETA_NONE || defs->process_group[process] == ETA_NONE)
-		return;
-	snprintf(name, sizeof(name), "%s%u", prefix, n);
-	name_id = string(defs, name);
-	value.stringRef = string(defs, text);
-	WRITE(defs, LocationGroupProperty, defs->process_group[process], name_id, OTF2_TYPE_STRING,
-	      value);
-}
-
-static void write_addresses(struct defs *defs)
-{
-	const struct eta_defs *eta = defs->eta;
-	char *text;
-
-	for (uint32_t i = 0; i < eta->n_modules + eta->n_stacks; i++) {
-		bool module = i < eta->n_modules;
-		uint32_t n = module ? i : i - eta->n_modules;
-		int rc = module ? eta_module_print(&eta->modules[n], &text)
-				: eta_stack_print(&eta->stacks[n], &text);
-
-		if (rc < 0) {
-			defs->code = OTF2_ERROR_MEM_ALLOC_FAILED;
-			return;
-		}
-		write_address_property(defs,
-				       module ? eta->modules[n].process : eta->stacks[n].process,
-				       module ? ARCHIVE_MODULE : ARCHIVE_STACK_PROPERTY, n, text);
-		free(text);
 	}
 }
 
@@ -407,11 +374,11 @@ static void write_regions(struct defs *defs)
 			region->level == ETA_LEVEL_NONE ? "" : eta_level_name(region->level);
 		enum eta_level named;
 		enum eta_reason reason;
-		uint32_t name = string(defs, region->name);
+		uint32_t name = defs_string(defs, region->name);
 		uint32_t function =
-			string(defs, eta_region_name_split(region->name, &named, &reason));
-		uint32_t description = string(defs, region->description);
-		uint32_t file = string(defs, level);
+			defs_string(defs, eta_region_name_split(region->name, &named, &reason));
+		uint32_t description = defs_string(defs, region->description);
+		uint32_t file = defs_string(defs, level);
 
 		WRITE(defs, Region, i, name, function, description,
 		      io ? OTF2_REGION_ROLE_FILE_IO : OTF2_REGION_ROLE_FUNCTION,
@@ -420,6 +387,21 @@ static void write_regions(struct defs *defs)
 			      : OTF2_PARADIGM_UNKNOWN,
 		      OTF2_REGION_FLAG_NONE, file, 0, 0);
 	}
+}
+
+/* Groups may have one name: a reader takes them together. */
+static void write_level_group(struct defs *defs, enum eta_level level, uint32_t *group,
+			      const uint64_t *members, uint32_t n)
+{
+	uint32_t name;
+	char text[32];
+
+	snprintf(text, sizeof(text), ARCHIVE_LEVEL_GROUP "%s", eta_level_name(level));
+	name = defs_string(defs, text);
+	for (uint32_t done = 0; done < n; done += GROUP_MAX_MEMBERS)
+		WRITE(defs, Group, (*group)++, name, OTF2_GROUP_TYPE_REGIONS,
+		      OTF2_PARADIGM_UNKNOWN, OTF2_GROUP_FLAG_NONE,
+		      n - done < GROUP_MAX_MEMBERS ? n - done : GROUP_MAX_MEMBERS, members + done);
 }
 
 static void write_level_groups(struct defs *defs)
@@ -432,19 +414,12 @@ static void write_level_groups(struct defs *defs)
 		return;
 	}
 	for (int level = 0; level < ETA_N_LEVELS; level++) {
-		uint32_t n = 0, name;
-		char text[32];
+		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < defs->eta->n_regions; i++)
 			if (defs->eta->regions[i].level == (enum eta_level)level)
 				members[n++] = i;
-		if (n == 0)
-			continue;
-		snprintf(text, sizeof(text), ARCHIVE_LEVEL_GROUP "%s",
-			 eta_level_name((enum eta_level)level));
-		name = string(defs, text);
-		WRITE(defs, Group, group++, name, OTF2_GROUP_TYPE_REGIONS, OTF2_PARADIGM_UNKNOWN,
-		      OTF2_GROUP_FLAG_NONE, n, members);
+		write_level_group(defs, (enum eta_level)level, &group, members, n);
 	}
 	free(members);
 }
@@ -453,12 +428,12 @@ static void write_level_groups(struct defs *defs)
 
 static void write_files(struct defs *defs)
 {
-	uint32_t dev = string(defs, ARCHIVE_FILE_DEV), inode = string(defs, ARCHIVE_FILE_INODE);
-	uint32_t fs = string(defs, ARCHIVE_FILE_SYSTEM);
+	uint32_t dev = defs_string(defs, ARCHIVE_FILE_DEV), inode = defs_string(defs, ARCHIVE_FILE_INODE);
+	uint32_t fs = defs_string(defs, ARCHIVE_FILE_SYSTEM);
 
 	for (uint32_t i = 0; i < defs->eta->n_files; i++) {
 		const struct eta_file *file = &defs->eta->files[i];
-		uint32_t path = string(defs, file->path), fs_name = string(defs, file->fs);
+		uint32_t path = defs_string(defs, file->path), fs_name = defs_string(defs, file->fs);
 		OTF2_AttributeValue value = { 0 };
 
 		value.stringRef = fs_name;
@@ -476,7 +451,7 @@ static void write_files(struct defs *defs)
 /* The file behind a device's handle: made for it, behind all others. */
 static uint32_t write_device_file(struct defs *defs, const struct eta_handle *handle, uint32_t id)
 {
-	uint32_t name = string(defs, handle->name), dev = string(defs, ARCHIVE_DEV_PROPERTY);
+	uint32_t name = defs_string(defs, handle->name), dev = defs_string(defs, ARCHIVE_DEV_PROPERTY);
 
 	WRITE(defs, IoRegularFile, id, name, place_of(defs, handle->host));
 	WRITE(defs, IoFileProperty, id, dev, OTF2_TYPE_UINT32, value32(handle->device));
@@ -491,7 +466,7 @@ static void write_handles(struct defs *defs)
 	for (uint32_t i = 0; i < eta->n_handles; i++) {
 		const struct eta_handle *handle = &eta->handles[i];
 		bool created = defs->writer->created[i];
-		uint32_t name = string(defs, handle->name), file = handle->file;
+		uint32_t name = defs_string(defs, handle->name), file = handle->file;
 
 		if (handle->device)
 			file = write_device_file(defs, handle, n_files++);
@@ -509,13 +484,15 @@ static void write_handles(struct defs *defs)
 
 static void write_all(struct defs *defs)
 {
-	string(defs, ""); /* id 0, as readers expect */
+	defs_string(defs, ""); /* id 0, as readers expect */
 	write_clock(defs);
 	write_attributes(defs);
 	write_paradigms(defs);
 	write_system_tree(defs);
+	defs_long_properties(defs);
 	write_locations(defs);
-	write_addresses(defs);
+	defs_process_properties(defs);
+	defs_addresses(defs);
 	write_regions(defs);
 	write_level_groups(defs);
 	write_files(defs);

@@ -35,18 +35,6 @@ static OTF2_FlushType always_flush(void *arg, OTF2_FileType type, OTF2_LocationR
 	return OTF2_FLUSH;
 }
 
-static OTF2_ErrorCode set_properties(OTF2_Archive *archive, const struct eta_defs *defs)
-{
-	OTF2_ErrorCode code = OTF2_Archive_SetCreator(archive, ARCHIVE_CREATOR " " PACKAGE_VERSION);
-
-	/* An empty value deletes the property in libotf2, which fails where there is none. */
-	for (uint32_t i = 0; code == OTF2_SUCCESS && i < defs->n_properties; i++)
-		if (defs->properties[i].value[0])
-			code = OTF2_Archive_SetProperty(archive, defs->properties[i].name,
-							defs->properties[i].value, true);
-	return code;
-}
-
 static int open_archive(struct archive_writer *writer, const struct write_place *place)
 {
 	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = always_flush };
@@ -65,7 +53,10 @@ static int open_archive(struct archive_writer *writer, const struct write_place 
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Pthread_Archive_SetLockingCallbacks(writer->archive, NULL);
 	if (code == OTF2_SUCCESS)
-		code = set_properties(writer->archive, eta_trace_defs(writer->trace));
+		code = OTF2_Archive_SetCreator(writer->archive,
+					       ARCHIVE_CREATOR " " PACKAGE_VERSION);
+	if (code == OTF2_SUCCESS)
+		code = write_otf2_properties(writer->archive, eta_trace_defs(writer->trace));
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Archive_OpenEvtFiles(writer->archive);
 	return code == OTF2_SUCCESS ? 0 : write_otf2_failed(writer, code, "the archive's head");

@@ -65,6 +65,9 @@ int write_otf2_events(struct archive_writer *writer, unsigned threads);
 /* Limits what libotf2 keeps of each location in memory, at any length of the trace. */
 OTF2_ErrorCode write_otf2_bound_memory(OTF2_Archive *archive);
 
+/* Properties of the trace, as far as they are the anchor file's. */
+OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs);
+
 /* All definitions; after the events, because they hold their numbers. */
 int write_otf2_definitions(struct archive_writer *writer);
 

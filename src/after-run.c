@@ -169,7 +169,7 @@ static const char *const queue_names[N_QUEUES] = {
 
 /* As the user tracer calls the property of a process that uses it, in an archive. */
 static const char *const queue_properties[N_QUEUES] = {
-#define X(id, name) "::ASYNCHRONOUS_" #id,
+#define X(id, name) "ASYNCHRONOUS_" #id,
 	QUEUES(X)
 #undef X
 };
@@ -321,10 +321,12 @@ static unsigned queue_users(const struct eta_defs *defs, enum queue queue)
 	unsigned users = 0;
 
 	for (uint32_t i = 0; i < defs->n_properties; i++) {
-		size_t bytes = strlen(defs->properties[i].name);
+		const struct eta_property *property = &defs->properties[i];
+		size_t bytes = strlen(property->name);
 
-		users += bytes > n &&
-			 strcmp(defs->properties[i].name + bytes - n, queue_properties[queue]) == 0;
+		/* behind "IMAGE_N::" where the process has called exec since */
+		users += property->process != ETA_NONE && bytes >= n &&
+			 strcmp(property->name + bytes - n, queue_properties[queue]) == 0;
 	}
 	return users;
 }

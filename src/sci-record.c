@@ -18,6 +18,7 @@
 #include "plugins/kernelio/kernelio.h"
 #include "program-check.h"
 #include "recording-folder.h"
+#include "spool-server.h"
 #include "watch.h"
 
 #define PRELOAD_NAME "libsci-posixio.so"
@@ -43,6 +44,7 @@ struct recording {
 	struct recording_folder folder;
 	bool user, kernel; /* levels in use */
 	struct kernelio *kernelio;
+	struct spool_server *server; /* for processes that cannot reach the user's spool */
 	struct identity identity;
 };
 
@@ -210,6 +212,7 @@ static int user_environment(struct recording *r, char *env[4])
 	}
 	if (recording_folder_spool(&r->folder, USER_SPOOL) < 0)
 		return -EEXIST; /* said */
+	r->server = spool_server_new(r->folder.user);
 	if (asprintf(&env[0], "SCI_SPOOL_DIR=%s", r->folder.user_spool) < 0 ||
 	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
 		     before ? before : "") < 0)
@@ -368,6 +371,8 @@ static int run(struct recording *r, const char *left, int *status)
 		eta_error("neither level can be traced, so %s was not run", o->argv[0]);
 		return -EPERM;
 	}
+	if (r->server)
+		spool_server_start(r->server);
 	rc = launch_go(&launch);
 	if (rc && rc != -EINTR)
 		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
@@ -378,6 +383,8 @@ static int run(struct recording *r, const char *left, int *status)
 		eta_error("%s: cannot be waited for: its status is not known", o->argv[0]);
 		*status = CLI_FAILED; /* it has run: what it left is kept */
 	}
+	spool_server_free(r->server);
+	r->server = NULL;
 	if (r->user && rc == 0)
 		after_run_still_running(r->folder.user);
 	if (r->user && rc == 0 && recording_folder_remove(&r->folder, USER_SPOOL, true) == 0) {

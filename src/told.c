@@ -6,26 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "SCI::PROCESS_"
-#define MIDDLE "::warning_" /* and a number: plugins/posixio/sink-spool.c */
+#define NAME "WARNING_" /* and a number: plugins/posixio/sink-spool.c */
 
+/* Behind "IMAGE_N::" where the process has called exec since. */
 static bool is_told(const struct eta_property *property)
 {
-	return strncmp(property->name, PREFIX, strlen(PREFIX)) == 0 &&
-	       strstr(property->name, MIDDLE);
-}
-
-static unsigned pid_of(const struct eta_property *property)
-{
-	return (unsigned)strtoul(property->name + strlen(PREFIX), NULL, 10);
-}
-
-static const char *name_of(const struct eta_defs *defs, unsigned pid)
-{
-	for (uint32_t i = 0; i < defs->n_processes; i++)
-		if (defs->processes[i].pid == pid)
-			return defs->processes[i].name;
-	return "?";
+	return property->process != ETA_NONE && strstr(property->name, NAME);
 }
 
 /* By text, and the order of the trace. */
@@ -49,15 +35,15 @@ void told_by_tracer(const struct eta_defs *defs)
 	if (n)
 		qsort(told, n, sizeof(*told), by_text);
 	for (size_t first = 0, next; first < n; first = next) {
-		const unsigned pid = pid_of(told[first]);
+		const struct eta_process *process = &defs->processes[told[first]->process];
 
 		for (next = first + 1; next < n; next++)
 			if (strcmp(told[next]->value, told[first]->value) != 0)
 				break;
 		if (next == first + 1)
-			eta_warn("pid %u (%s): %s", pid, name_of(defs, pid), told[first]->value);
+			eta_warn("pid %u (%s): %s", process->pid, process->name, told[first]->value);
 		else
-			eta_warn("pid %u (%s) and %zu more: %s", pid, name_of(defs, pid),
+			eta_warn("pid %u (%s) and %zu more: %s", process->pid, process->name,
 				 next - first - 1, told[first]->value);
 	}
 	free(told);

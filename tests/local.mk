@@ -222,6 +222,10 @@ kernel_tests += tests/cases/harmless-folders.py tests/cases/harmless-launch.py
 if HAVE_BPF
 kernel_tests += tests/cases/causes.py
 endif
+noinst_PROGRAMS += tests/programs/rights
+tests_programs_rights_SOURCES = tests/programs/rights.c
+tests_programs_rights_CFLAGS = $(SCI_CFLAGS)
+script_tests += tests/cases/harmless-rights.py
 script_tests += tests/cases/posixio-taken-over.py tests/cases/posixio-mpi.sh
 EXTRA_DIST += tests/programs/ranks.c
 script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \

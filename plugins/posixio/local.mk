@@ -82,6 +82,8 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/own-map.c \
 	eta-ext/own-map.h \
 	eta-ext/spool.c \
+	eta-ext/spool-reach.c \
+	eta-ext/spool-reach.h \
 	eta-ext/spool.h \
 	plugins/posixio/eztrace-addresses.c \
 	plugins/posixio/eztrace-children.c \

@@ -12,6 +12,7 @@
 
 #include "eta-ext/own-call.h"
 #include "eta-ext/own-map.h"
+#include "eta-ext/spool-reach.h"
 #include "modules.h"
 #include "text.h"
 
@@ -24,7 +25,7 @@ static struct {
 	char dir[PATH_MAX];
 	struct spool spool;
 	struct eta_spool_header
-		header; /* what the headers of all files of the process have alike */
+		header;	     /* what the headers of all files of the process have alike */
 	_Atomic bool locked; /* the spool: more may be written to it than at the start */
 	_Atomic unsigned n_told;
 	bool started;
@@ -62,6 +63,7 @@ static int spool_dir(void)
 
 	if (process.dir[0])
 		return 0;
+	spool_reach_set(getenv(SPOOL_REACH_VARIABLE));
 	if (!dir || !*dir) {
 		tracer_warn("SCI_SPOOL_DIR is not set: this program is not traced (set it to an "
 			    "existing directory)");
@@ -280,6 +282,11 @@ int sink_process_start(void)
 	sink_modules_update();
 out:
 	own_unmap(scratch, sizeof(*scratch));
+	if (rc) {
+		/* but for the counts the mapping is the parent's, who goes on storing there */
+		process.spool.end = process.spool.next;
+		process.spool.error = -rc;
+	}
 	return rc;
 }
 
@@ -288,7 +295,7 @@ bool sink_tell(const char *text)
 	char line[512];
 	size_t n;
 
-	if (!process.started || !process.spool.header)
+	if (!process.started || !process.spool.header || process.spool.error)
 		return false;
 	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_told, text);
 	sink_process_lock();

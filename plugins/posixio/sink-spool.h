@@ -49,13 +49,17 @@ void sink_thread_trim(struct sink_thread *sink);
 /* The thread is about to lose the system calls DENIED (own-call.h): does early what needs them. */
 void sink_confine(struct sink_thread *sink, uint64_t denied);
 
-/* A call of a process that is not traced: it was told why when it started. */
-static inline void sink_off_call(void)
-{
-}
-
 /* A call could not be recorded because its thread has no file. */
 void sink_thread_lost(void);
+
+/*
+ * A call of a process that is not traced: where it was told why when it started nothing counts it;
+ * the child of a fork has its parent's file for that.
+ */
+static inline void sink_off_call(void)
+{
+	sink_thread_lost();
+}
 
 /* A call could not be recorded because it came in the middle of the tracer's work. */
 static inline void sink_call_missed(struct sink_thread *sink)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "events.h"
@@ -308,6 +309,10 @@ enum damage {
 	BAD_MAGIC,
 	BAD_VERSION,
 	NO_HEADER,
+	EMPTY,
+	LOST_HEADER,
+	OTHER_KIND,
+	FOLDER,
 	NO_UNITS,
 	SHORT_RECORD,
 	UNKNOWN_TYPE,
@@ -317,29 +322,32 @@ enum damage {
 };
 
 static const struct {
-	int opens, reads; /* what a strict reader gets */
-	int lenient_opens;
-	uint64_t bad;	       /* of the lenient one */
-	size_t lenient_writes; /* of the three calls */
-	const char *said;      /* by the strict one */
+	uint64_t bad;
+	size_t writes;	  /* of the three calls */
+	const char *said; /* about the file */
 } damages[N_DAMAGES] = {
-	[CUT_RECORD] = { 0, -EBADMSG, 0, 1, 2, "truncated record at byte 4288" },
-	[CUT_HEADER] = { -EBADMSG, 0, 0, 1, 0, "truncated header at byte 1000" },
-	[BAD_MAGIC] = { -EBADMSG, 0, 0, 1, 0, "no header of a spool file at byte 0" },
-	[BAD_VERSION] = { -EPROTO, 0, -EPROTO, 0, 0, "spool version 99, this program reads" },
-	[NO_HEADER] = { 0, 0, 0, 0, 0, NULL },
-	[NO_UNITS] = { 0, -EBADMSG, 0, 1, 1, "record without a length at byte 4224" },
-	[SHORT_RECORD] = { 0, -EBADMSG, 0, 1, 1, "record shorter than its type at byte 4224" },
-	[UNKNOWN_TYPE] = { 0, 0, 0, 1, 2, NULL },
-	[LOOPED_CHAIN] = { 0, 0, 0, 1, 3, "the list of files is broken at byte 4096" },
-	[BROKEN_CHAIN] = { 0, 0, 0, 1, 3, "the list of files is broken at byte 4160" },
+	[CUT_RECORD] = { 1, 2, "truncated record at byte 4288" },
+	[CUT_HEADER] = { 1, 0, "truncated header at byte 1000" },
+	[BAD_MAGIC] = { 1, 0, "no header of a spool file at byte 0" },
+	[BAD_VERSION] = { 1, 0, "spool version 99, this program reads" },
+	[NO_HEADER] = { 0, 0, "1 file without a header (user.7.8.1): " },
+	[EMPTY] = { 0, 0, "1 file without a header (user.7.8.1): " },
+	[LOST_HEADER] = { 1, 0, "no header of a spool file at byte 0" },
+	[OTHER_KIND] = { 1, 0, "header of another kind than the name at byte 12" },
+	[FOLDER] = { 1, 0, "user.7.8.1: is no regular file: left out" },
+	[NO_UNITS] = { 1, 1, "record without a length at byte 4224" },
+	[SHORT_RECORD] = { 1, 1, "record shorter than its type at byte 4224" },
+	[UNKNOWN_TYPE] = { 1, 2, NULL },
+	[LOOPED_CHAIN] = { 1, 3, "the list of files is broken at byte 4096" },
+	[BROKEN_CHAIN] = { 1, 3, "the list of files is broken at byte 4160" },
 };
 
 /* The file has one FILE record of two units at 4096, and three calls at 4160, 4224 and 4288. */
 static void do_damage(const char *path, enum damage damage)
 {
 	struct eta_record_head head = { 0 };
-	uint32_t version = 99;
+	const char zeros[ETA_SPOOL_HEADER_BYTES] = "";
+	uint32_t version = 99, kind = ETA_SPOOL_PROCESS;
 	uint64_t offset = 4160;
 	int fd = open(path, O_RDWR);
 
@@ -361,6 +369,19 @@ static void do_damage(const char *path, enum damage damage)
 	case NO_HEADER: /* killed between reserving the file and writing its header */
 		assert_int_equal(ftruncate(fd, 0), 0);
 		assert_int_equal(ftruncate(fd, 8192), 0);
+		break;
+	case EMPTY: /* killed before that */
+		assert_int_equal(ftruncate(fd, 0), 0);
+		break;
+	case LOST_HEADER:
+		assert_int_equal(pwrite(fd, zeros, sizeof(zeros), 0), sizeof(zeros));
+		break;
+	case OTHER_KIND:
+		assert_int_equal(pwrite(fd, &kind, 4, offsetof(struct eta_spool_header, kind)), 4);
+		break;
+	case FOLDER:
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(mkdir(path, 0777), 0);
 		break;
 	case NO_UNITS:
 		head.units = 0;
@@ -400,17 +421,16 @@ static size_t count_writes(const char *text)
 	return n;
 }
 
+/* A damaged file costs what was in it, and nothing else. */
 static void damage_is_said_and_kept_from_the_rest(void **state)
 {
 	(void)state;
 	eta_set_message_fn(listen, NULL);
 	for (enum damage damage = CUT_RECORD; damage < N_DAMAGES; damage++) {
 		char dir[] = DIR_TEMPLATE, path[512], text[2048] = "";
-		const struct eta_options lenient = { .lenient = true };
 		struct eta_trace *trace;
 		struct eta_counts counts;
 		struct spool spool;
-		int rc;
 
 		maker_begin(dir);
 		make_process(dir, 7, 1, 0);
@@ -424,33 +444,67 @@ static void damage_is_said_and_kept_from_the_rest(void **state)
 		do_damage(path, damage);
 
 		times_said = 0;
-		rc = eta_open(dir, NULL, &trace);
-		assert_int_equal(rc, damages[damage].opens);
-		if (rc == 0) {
-			if (eta_trace_defs(trace)->n_locations)
-				assert_int_equal(events_print(trace, 0, text, sizeof(text)),
-						 damages[damage].reads);
-			eta_close(trace);
-		}
+		assert_int_equal(eta_open(dir, NULL, &trace), 0);
+		if (eta_trace_defs(trace)->n_locations)
+			assert_int_equal(events_print(trace, 0, text, sizeof(text)), 0);
+		eta_trace_counts(trace, &counts);
+		assert_int_equal(count_writes(text), damages[damage].writes);
+		assert_int_equal(counts.bad, damages[damage].bad);
+		eta_close(trace);
 		assert_int_equal(times_said, damages[damage].said != NULL);
 		if (damages[damage].said) {
 			assert_non_null(strstr(said, damages[damage].said));
-			assert_ptr_equal(strstr(said, path), said);
+			assert_ptr_equal(strstr(said, dir), said);
 		}
-
-		rc = eta_open(dir, &lenient, &trace);
-		assert_int_equal(rc, damages[damage].lenient_opens);
-		if (rc == 0) {
-			text[0] = '\0';
-			if (eta_trace_defs(trace)->n_locations)
-				assert_int_equal(events_print(trace, 0, text, sizeof(text)), 0);
-			eta_trace_counts(trace, &counts);
-			assert_int_equal(count_writes(text), damages[damage].lenient_writes);
-			assert_int_equal(counts.bad, damages[damage].bad);
-			eta_close(trace);
-		}
+		rmdir(path); /* that of FOLDER */
 		maker_end(dir);
 	}
+	eta_set_message_fn(NULL, NULL);
+}
+
+/* The functions of a process whose own file is lost are named as those of others are. */
+static void a_lost_process_file_costs_nothing(void **state)
+{
+	char dir[] = DIR_TEMPLATE, path[512], text[2048] = "";
+	struct eta_trace *trace;
+	struct eta_counts counts;
+	struct spool spool;
+
+	(void)state;
+	maker_begin(dir);
+	make_process(dir, 7, 1, 0);
+	make_thread(&spool, dir, 9, 9, 1);
+	maker_user_op(&spool, call(NAME_WRITE, 10, 15));
+	spool_close(&spool);
+	for (int alone = 0; alone < 2; alone++) {
+		assert_int_equal(eta_open(dir, NULL, &trace), 0);
+		assert_int_equal(events_print(trace, 0, text, sizeof(text)), 0);
+		assert_non_null(strstr(text, alone ? "+?" : "+write"));
+		eta_trace_counts(trace, &counts);
+		assert_int_equal(counts.bad, 0);
+		eta_close(trace);
+		snprintf(path, sizeof(path), "%s/process.7.0", dir);
+		unlink(path);
+		text[0] = '\0';
+	}
+	maker_end(dir);
+}
+
+/* Where all are damaged there is no trace. */
+static void without_a_good_file_it_is_no_trace(void **state)
+{
+	char dir[] = DIR_TEMPLATE, path[512];
+	struct eta_trace *trace;
+
+	(void)state;
+	eta_set_message_fn(listen, NULL);
+	maker_begin(dir);
+	make_process(dir, 7, 1, 0);
+	snprintf(path, sizeof(path), "%s/process.7.0", dir);
+	do_damage(path, BAD_MAGIC);
+	assert_int_equal(eta_open(dir, NULL, &trace), -EBADMSG);
+	assert_non_null(strstr(said, "none of its files can be read"));
+	maker_end(dir);
 	eta_set_message_fn(NULL, NULL);
 }
 
@@ -504,6 +558,8 @@ int main(void)
 		cmocka_unit_test(fields_of_a_call),
 		cmocka_unit_test(file_ids_belong_to_an_image),
 		cmocka_unit_test(damage_is_said_and_kept_from_the_rest),
+		cmocka_unit_test(a_lost_process_file_costs_nothing),
+		cmocka_unit_test(without_a_good_file_it_is_no_trace),
 		cmocka_unit_test(an_empty_spool_is_one),
 		cmocka_unit_test(losses_are_counted),
 	};

@@ -1,0 +1,151 @@
+/* Children that drop their rights, or lose the way to where the tracer writes, and write files. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WRITES 6000 /* more than a window of the tracer's holds */
+
+static void must(int ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	_exit(3);
+}
+
+/* Different sizes, so that no call is like the one before. */
+static void write_all(int fd)
+{
+	static const char bytes[8];
+
+	for (int i = 0; i < WRITES; i++)
+		must(pwrite(fd, bytes, 1 + (size_t)(i % 7), i) > 0, "pwrite");
+}
+
+static void drop(const char *unused)
+{
+	(void)unused;
+	must(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0, "setuid");
+}
+
+/* DIR: an empty folder. */
+static void change_root(const char *dir)
+{
+	must(chroot(dir) == 0 && chdir("/") == 0, "chroot");
+}
+
+static void change_root_and_drop(const char *dir)
+{
+	change_root(dir);
+	drop(dir);
+}
+
+/* DIR: what is above the recording. */
+static void cover(const char *dir)
+{
+	must(unshare(CLONE_NEWNS) == 0 &&
+		     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+		     mount("none", dir, "tmpfs", 0, NULL) == 0,
+	     "mount");
+}
+
+static void lock_in(const char *unused)
+{
+	struct landlock_ruleset_attr all = { .handled_access_fs = (1u << 13) - 1 };
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
+
+	(void)unused;
+	if (fd < 0 && (errno == ENOSYS || errno == EOPNOTSUPP))
+		_exit(77);
+	must(fd >= 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+		     syscall(SYS_landlock_restrict_self, fd, 0) == 0,
+	     "landlock");
+	close(fd);
+}
+
+static void own_numbers(const char *dir)
+{
+	must(unshare(CLONE_NEWPID) == 0, "unshare");
+	change_root(dir);
+}
+
+/* Without any way to the recorder. */
+static void no_way(const char *dir)
+{
+	must(unshare(CLONE_NEWNET) == 0, "unshare");
+	change_root(dir);
+}
+
+/* The recorder does not answer. */
+static void stopped(const char *dir)
+{
+	must(kill(atoi(getenv("RECORDER")), SIGSTOP) == 0, "kill");
+	change_root(dir);
+}
+
+static const struct {
+	const char *name;
+	void (*lose)(const char *dir);
+} parts[] = {
+	{ "setuid", drop },	     { "chroot", change_root },	     { "both", change_root_and_drop },
+	{ "mounts", cover },	     { "landlock", lock_in },	     { "numbers", own_numbers },
+	{ "no-way", no_way },	     { "stopped", stopped },
+};
+
+static int wait_for(pid_t child)
+{
+	int status = 0;
+
+	must(child > 0 && waitpid(child, &status, 0) == child, "wait");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* PART DIR FILE: a child does PART, writes, and so does one of its own; then the parent. */
+int main(int argc, char **argv)
+{
+	int fd = argc == 4 ? open(argv[3], O_RDWR | O_CREAT, 0600) : -1, status = 4;
+	char recorder[16];
+	pid_t child;
+
+	must(fd >= 0, "open");
+	snprintf(recorder, sizeof(recorder), "%d", (int)getppid());
+	setenv("RECORDER", recorder, 1);
+	child = fork();
+	if (child == 0) {
+		write_all(fd);
+		for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+			if (strcmp(argv[1], parts[i].name) != 0)
+				continue;
+			parts[i].lose(argv[2]);
+			status = 0;
+		}
+		if (status)
+			_exit(status);
+		child = fork();
+		if (child == 0) {
+			write_all(fd);
+			_exit(0);
+		}
+		status = wait_for(child);
+		write_all(fd);
+		_exit(status);
+	}
+	status = wait_for(child);
+	if (strcmp(argv[1], "stopped") == 0)
+		kill(getppid(), SIGCONT);
+	write_all(fd);
+	return status;
+}
