@@ -72,9 +72,10 @@ static long make(long number, long a, long b, long c, long d, long e, long f)
 	register long r9 __asm__("r9") = f;
 	long ret;
 
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+	/* the mark must not be left for the program's next call, which may not set that register */
+	__asm__ volatile("syscall\n\txorl %%r9d, %%r9d"
+			 : "=a"(ret), "+r"(r9)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
 			 : "rcx", "r11", "memory");
 	return ret;
 }

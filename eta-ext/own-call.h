@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record.h"
+
 /*
  * X(NAME, number, KNOWN, a, b, c, d, e): every system call that the tracer makes. KNOWN has a bit
  * for each argument that is always what stands here, so that a seccomp filter that looks at it can
@@ -74,11 +76,12 @@ struct own_call_shape {
 };
 extern const struct own_call_shape own_call_shapes[OWN_N_CALLS];
 
-/*
- * In a register that the system call does not use: the kernel's tracer leaves such calls out. (A
- * program that does the same hides its calls from nobody but its own user.)
- */
-#define OWN_CALL_MARK 0x4e574f5f494353L /* "SCI_OWN" */
+/* Elsewhere the mark could be left in its register for the program's next call. */
+#ifdef __x86_64__
+#define OWN_CALL_MARK ETA_OWN_CALL_MARK
+#else
+#define OWN_CALL_MARK 0
+#endif
 
 /* What the system call gives: a result, or -errno (errno stays). -EPERM where it is denied. */
 long own_call_make(enum own_call call, long a, long b, long c, long d, long e, long f);

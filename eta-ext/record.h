@@ -29,6 +29,11 @@
 #define ETA_SPOOL_MAGIC "SCISPOOL"
 #define ETA_SPOOL_VERSION 2
 #define ETA_SPOOL_HEADER_BYTES 4096
+/*
+ * The sixth argument of the user tracer's own system calls, none of which has so many: the kernel's
+ * tracer leaves them out. (A program that does the same hides them from nobody but its own user.)
+ */
+#define ETA_OWN_CALL_MARK 0x4e574f5f494353 /* "SCI_OWN" */
 #define ETA_UNIT_BYTES 32 /* every record is a multiple of this; `units` counts them */
 
 enum eta_spool_kind {

@@ -210,6 +210,9 @@ tests_programs_confined_SOURCES = tests/programs/confined.c
 tests_programs_confined_CFLAGS = $(SCI_CFLAGS)
 tests_programs_confined_LDFLAGS = -pthread
 script_tests += tests/cases/harmless-sandbox.py
+noinst_PROGRAMS += tests/programs/own-calls
+tests_programs_own_calls_SOURCES = tests/programs/own-calls.c
+tests_programs_own_calls_CFLAGS = $(SCI_CFLAGS)
 noinst_PROGRAMS += tests/programs/stream-lock
 tests_programs_stream_lock_SOURCES = tests/programs/stream-lock.c
 tests_programs_stream_lock_CFLAGS = $(SCI_CFLAGS)
@@ -315,7 +318,7 @@ kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-ahead.py tests/cases/kernel-locks.py tests/cases/kernel-loss.py \
 	tests/cases/kernel-owner.py tests/cases/kernel-reasons.py tests/cases/kernel-rings.py \
 	tests/cases/kernel-namespace.py \
-	tests/cases/kernel-skip.py tests/cases/record-namespaces.py
+	tests/cases/kernel-skip.py tests/cases/kernel-own-calls.py tests/cases/record-namespaces.py
 kernel_tests += tests/cases/kernel-backends.py
 kernel_tests += tests/cases/merge-eztrace-builtin.py
 endif

@@ -16,6 +16,7 @@
 #define SYSCALL_ARG2(regs) ((regs)->dx)
 #define SYSCALL_ARG3(regs) ((regs)->r10)
 #define SYSCALL_ARG4(regs) ((regs)->r8)
+#define SYSCALL_ARG5(regs) ((regs)->r9)
 #elif defined(__TARGET_ARCH_arm64)
 #define SYSCALL_NR(regs) ((regs)->syscallno)
 #define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* before the call overwrites it: sys_enter only */
@@ -23,6 +24,7 @@
 #define SYSCALL_ARG2(regs) ((regs)->regs[2])
 #define SYSCALL_ARG3(regs) ((regs)->regs[3])
 #define SYSCALL_ARG4(regs) ((regs)->regs[4])
+#define SYSCALL_ARG5(regs) ((regs)->regs[5])
 #endif
 
 /* A 32-bit program on x86-64 has other system call numbers (TS_COMPAT); none of ours. */

@@ -153,7 +153,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return 0;
 	fault_drop(st);
 	st->active = 0; /* an end that was not told must not end this one, should it be left out */
-	if (paused)
+	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
 		return 0;
 	if (task_is_compat(task)) {
 		TOTAL_ADD(compat_calls, 1);
