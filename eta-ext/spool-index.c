@@ -11,7 +11,10 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-enum { WINDOW_BYTES = 64 << 10 };
+enum {
+	WINDOW_BYTES = 64 << 10,
+	MAX_OPEN = 32, /* files whose descriptors are kept as long as the trace */
+};
 
 struct table_group {
 	UT_hash_handle hh;
@@ -234,7 +237,8 @@ static int count_record(struct build *build, const struct eta_record_head *recor
 	}
 }
 
-static int count_file(struct build *build, struct spool_file *file)
+/* N_FILES: how many the kernel has. */
+static int count_file(struct build *build, struct spool_file *file, size_t n_files)
 {
 	uint64_t at = ETA_SPOOL_HEADER_BYTES;
 	const struct eta_record_head *record;
@@ -251,6 +255,8 @@ static int count_file(struct build *build, struct spool_file *file)
 	/* the second pass and the cursors need not find out again where it ends */
 	file->view.size = at;
 	build->trace->counts.bad += file->view.counts;
+	if (n_files > MAX_OPEN)
+		spool_view_rest(&file->view);
 	return rc;
 }
 
@@ -449,18 +455,20 @@ int index_build(struct eta_trace *trace, struct spool_index *index)
 	struct build build = { .trace = trace, .spool = trace->data, .index = index };
 	struct table_group *group, *next;
 	struct head *heads;
-	size_t n_heads = 0;
+	size_t n_heads = 0, n_files = 0;
 	int rc = 0;
 
 	heads = calloc(build.spool->n_files + 1, sizeof(*heads));
 	if (!heads)
 		return out_of_memory(&build);
+	for (uint32_t i = 0; i < build.spool->n_files; i++)
+		n_files += build.spool->files[i].kind == ETA_SPOOL_KERNEL;
 	for (uint32_t i = 0; rc == 0 && i < build.spool->n_files; i++) {
 		struct spool_file *file = &build.spool->files[i];
 
 		if (file->kind != ETA_SPOOL_KERNEL)
 			continue;
-		rc = count_file(&build, file);
+		rc = count_file(&build, file, n_files);
 		heads[n_heads++] = (struct head){ .file = file, .at = ETA_SPOOL_HEADER_BYTES };
 	}
 	if (rc == 0) {

@@ -111,6 +111,11 @@ static uint64_t place_of(const struct spool_view *view, uint64_t offset, uint64_
 					       : offset - view->window_at + ETA_SPOOL_HEADER_BYTES;
 }
 
+static int open_file(const char *path)
+{
+	return open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+}
+
 int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes,
 		    struct spool_damage *damage)
 {
@@ -121,7 +126,7 @@ int spool_view_open(struct spool_view *view, const char *path, size_t window_byt
 				     .damage = damage,
 				     .room = window_bytes,
 				     .window_at = ETA_SPOOL_HEADER_BYTES };
-	view->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	view->fd = open_file(path);
 	if (view->fd < 0 || fstat(view->fd, &st) < 0) {
 		rc = unreadable(view, errno);
 	} else if (!S_ISREG(st.st_mode)) {
@@ -154,6 +159,13 @@ void spool_view_unshare(struct spool_view *view)
 	view->n = 0;
 }
 
+void spool_view_rest(struct spool_view *view)
+{
+	if (view->fd >= 0)
+		close(view->fd);
+	view->fd = -1;
+}
+
 void spool_view_close(struct spool_view *view)
 {
 	spool_view_unshare(view);
@@ -162,10 +174,28 @@ void spool_view_close(struct spool_view *view)
 	view->fd = -1;
 }
 
+/* Fills the window from `at` on, as far as there is room and more of the file. 0 or -errno. */
+static int read_window(struct spool_view *view, int fd)
+{
+	ssize_t got = 1;
+
+	while (view->n < view->room && view->at + view->n < view->size && got > 0) {
+		uint64_t together, place = place_of(view, view->at + view->n, &together);
+		size_t room = view->room - view->n;
+
+		got = pread(fd, view->window + view->n, together < room ? together : room,
+			    (off_t)place);
+		if (got < 0)
+			return -errno;
+		view->n += (size_t)got;
+	}
+	return 0;
+}
+
 /* Makes [OFFSET, OFFSET + BYTES) part of the window as far as the file has it: bytes there. */
 static ssize_t fill(struct spool_view *view, uint64_t offset, size_t bytes)
 {
-	ssize_t got = 1;
+	int fd, rc;
 
 	if (offset >= view->at && offset + bytes <= view->at + view->n)
 		return (ssize_t)bytes;
@@ -179,19 +209,17 @@ static ssize_t fill(struct spool_view *view, uint64_t offset, size_t bytes)
 	}
 	view->at = offset;
 	view->n = 0;
-	while (view->n < view->room && offset + view->n < view->size && got > 0) {
-		uint64_t together, place = place_of(view, offset + view->n, &together);
-		size_t room = view->room - view->n;
+	fd = view->fd >= 0 ? view->fd : open_file(view->path);
+	rc = fd < 0 ? -errno : read_window(view, fd);
+	if (fd >= 0 && fd != view->fd)
+		close(fd);
+	if (rc == -EMFILE || rc == -ENFILE)
+		return unreadable(view, -rc);
+	if (rc) {
+		char what[128];
 
-		got = pread(view->fd, view->window + view->n, together < room ? together : room,
-			    (off_t)place);
-		if (got < 0) {
-			char what[128];
-
-			snprintf(what, sizeof(what), "cannot be read (%s)", strerror(errno));
-			return spool_view_damage(view, what, offset);
-		}
-		view->n += (size_t)got;
+		snprintf(what, sizeof(what), "cannot be read (%s)", strerror(-rc));
+		return spool_view_damage(view, what, offset);
 	}
 	if (offset >= view->size)
 		return 0;

@@ -25,7 +25,7 @@ struct spool_damage {
  */
 struct spool_view {
 	const char *path; /* for messages; the caller's */
-	int fd;
+	int fd;	    /* -1: it is opened for each reading */
 	/* end of what can be a record; a reader that found damage may lower it to keep what is
 	 * before */
 	uint64_t size;
@@ -50,6 +50,11 @@ int spool_view_open(struct spool_view *view, const char *path, size_t window_byt
 /* A second view of the same open file; it keeps the descriptor of the first, which must outlive it.
  */
 int spool_view_share(struct spool_view *view, const struct spool_view *of, size_t window_bytes);
+/*
+ * Keeps no descriptor from here on: of hundreds of files that are open as long as their trace. A
+ * view that shares it has none either.
+ */
+void spool_view_rest(struct spool_view *view);
 /* Both take a view of zeros. */
 void spool_view_close(struct spool_view *view);
 void spool_view_unshare(struct spool_view *view);

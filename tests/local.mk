@@ -228,7 +228,7 @@ endif
 noinst_PROGRAMS += tests/programs/rights
 tests_programs_rights_SOURCES = tests/programs/rights.c
 tests_programs_rights_CFLAGS = $(SCI_CFLAGS)
-script_tests += tests/cases/harmless-rights.py
+script_tests += tests/cases/harmless-rights.py tests/cases/harmless-merge.py
 script_tests += tests/cases/posixio-taken-over.py tests/cases/posixio-mpi.sh
 EXTRA_DIST += tests/programs/ranks.c
 script_tests += tests/cases/posixio-functions.py tests/cases/posixio-strace.py \

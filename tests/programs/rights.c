@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define WRITES 6000 /* more than a window of the tracer's holds */
@@ -113,7 +114,33 @@ static int wait_for(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* PART DIR FILE: a child does PART, writes, and so does one of its own; then the parent. */
+/*
+ * N children are killed within a millisecond of their birth, and N more that run a program. The
+ * parent writes N times.
+ */
+static void births(int fd, int n)
+{
+	srand(1);
+	for (int i = 0; i < 2 * n; i++) {
+		struct timespec rest = { .tv_nsec = rand() % (i % 2 ? 4000 : 800) * 1000 };
+		int status;
+		pid_t child = fork();
+
+		if (child == 0 && i % 2) {
+			execl("/bin/cat", "cat", "/etc/passwd", "-", NULL);
+			_exit(3);
+		}
+		while (child == 0)
+			must(pwrite(fd, "y", 1, 0) == 1, "pwrite");
+		nanosleep(&rest, NULL);
+		must(child > 0 && kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child,
+		     "kill");
+		if (i % 2)
+			must(write(fd, "x", 1) == 1, "write");
+	}
+}
+
+/* births N FILE; or PART DIR FILE: a child does PART, writes, and so does one of its own; then the parent. */
 int main(int argc, char **argv)
 {
 	int fd = argc == 4 ? open(argv[3], O_RDWR | O_CREAT, 0600) : -1, status = 4;
@@ -121,6 +148,10 @@ int main(int argc, char **argv)
 	pid_t child;
 
 	must(fd >= 0, "open");
+	if (strcmp(argv[1], "births") == 0) {
+		births(fd, atoi(argv[2]));
+		return 0;
+	}
 	snprintf(recorder, sizeof(recorder), "%d", (int)getppid());
 	setenv("RECORDER", recorder, 1);
 	child = fork();
