@@ -35,27 +35,73 @@ static bool may_use(bool is_new)
 static bool is_out_of_reach(int error)
 {
 	return error == EACCES || error == EPERM || error == ENOENT || error == ENOTDIR ||
-	       error == ELOOP || error == EROFS;
+	       error == ELOOP || error == EROFS || error == ESTALE;
 }
 
-int spool_open(const char *path, bool is_new)
+/* The folder that new files belong to, where it is known. */
+static struct {
+	bool known;
+	dev_t dev;
+	ino_t inode;
+} expected;
+
+void spool_expect_folder(dev_t dev, ino_t inode)
 {
-	long fd;
-	int reached;
+	expected.known = true;
+	expected.dev = dev;
+	expected.inode = inode;
+}
+
+/* Opens the folder that PATH is in, whose name ends at SLASH. -ESTALE: another stands there. */
+static int open_folder(char *path, char *slash)
+{
+	struct stat st;
+	int fd;
+	long rc;
+
+	*slash = '\0';
+	fd = (int)own_call(OPEN_FOLDER, AT_FDCWD, path, OWN_FOLDER_FLAGS, 0);
+	*slash = '/';
+	if (fd < 0)
+		return fd;
+	rc = own_call(STAT, fd, "", &st, AT_EMPTY_PATH);
+	if (rc == 0 && st.st_dev == expected.dev && st.st_ino == expected.inode)
+		return fd;
+	own_call(CLOSE, fd);
+	return rc < 0 ? (int)rc : -ESTALE;
+}
+
+/* Makes the file at PATH, which is changed meanwhile. */
+static int open_new(char *path)
+{
+	char *slash = strrchr(path, '/');
+	int folder = AT_FDCWD, fd;
+
+	if (expected.known && slash) {
+		folder = open_folder(path, slash);
+		if (folder < 0)
+			return folder;
+		path = slash + 1;
+	}
+	fd = (int)own_call(OPEN_NEW, folder, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600);
+	if (folder >= 0)
+		own_call(CLOSE, folder);
+	return fd;
+}
+
+/* PATH is changed meanwhile. Where no path leads there the recorder is asked. */
+static int spool_open(char *path, bool is_new)
+{
+	int fd, reached;
 
 	if (!may_use(is_new))
 		return -EPERM;
-	fd = is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600)
-		    : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS);
-	reached = is_out_of_reach(-(int)fd) ? spool_reach(path, is_new) : -1;
-	return reached >= 0 ? reached : (int)fd;
+	fd = is_new ? open_new(path) : (int)own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS);
+	reached = is_out_of_reach(-fd) ? spool_reach(path, is_new) : -1;
+	return reached >= 0 ? reached : fd;
 }
 
-/*
- * The file of SPOOL again. Who may write to a folder on its way may have put another one there:
- * what is written to, and cut, is what was made. -errno.
- */
-static int reopen(const struct spool *spool)
+int spool_reopen(struct spool *spool)
 {
 	int fd = spool_open(spool->path, false);
 	struct stat st;
@@ -71,9 +117,9 @@ static int reopen(const struct spool *spool)
 }
 
 /* Cuts the file to BYTES behind its header. */
-static void cut(const struct spool *spool, size_t bytes)
+static void cut(struct spool *spool, size_t bytes)
 {
-	int fd = reopen(spool);
+	int fd = spool_reopen(spool);
 
 	if (fd < 0)
 		return;
@@ -227,7 +273,7 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	strcpy(spool->path, path);
 	spool->window_bytes = max;
 	spool->base_offset = ETA_SPOOL_HEADER_BYTES;
-	fd = spool_open(path, true);
+	fd = spool_open(spool->path, true);
 	if (fd < 0)
 		return fd;
 	rc = (int)own_call(STAT, fd, "", &st, AT_EMPTY_PATH);
@@ -300,7 +346,7 @@ void *spool_grow(struct spool *spool, size_t bytes)
 		spool->rest--;
 		goto lost;
 	}
-	fd = reopen(spool);
+	fd = spool_reopen(spool);
 	if (fd >= 0) {
 		if (spool->mapped < spool->window_bytes)
 			rc = map_window(spool, fd, spool->window_bytes);
@@ -327,7 +373,7 @@ void spool_widen(struct spool *spool)
 
 	if (!spool->header || spool->error)
 		return;
-	fd = spool_open(spool->path, false);
+	fd = spool_reopen(spool);
 	if (fd < 0)
 		return;
 	if ((spool->mapped == spool->window_bytes ||
