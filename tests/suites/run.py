@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+# ./dev harmless: suites that others wrote, by their own verdicts, untraced and traced. A suite is a script
+# NAME.sh beside this one: it runs in a fresh folder and leaves there what it found: TAP (*.tap), JUnit
+# (*.xml), go test's json (*.json), or lines "name: verdict" (verdicts). SCI_SUITES: the folder of this.
+# SPDX-License-Identifier: BSD-3-Clause
+import argparse
+import collections
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ALL = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(HERE, "*.sh")))
+
+
+# ---- what a suite found: {test: verdict} ----
+
+
+def tap(path):
+    """Each line's outcome; a test that appears twice gets both."""
+    found = collections.defaultdict(str)
+    with open(path, errors="replace") as file:
+        for line in file:
+            match = re.match(r"\s*(ok|not ok)\b\s*(\d*)[ -]*([^#]*)(#\s*(skip|todo)\b)?", line, re.I)
+            if match:
+                name = match[2] or match[3].strip()
+                found[name] += match[1] + (" " + match[5].lower() if match[5] else "") + " "
+    return found
+
+
+def junit(path):
+    found = collections.defaultdict(str)
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        kinds = [part.tag for part in case if part.tag in ("failure", "error", "skipped")]
+        found[case.get("name")] += (kinds[0] if kinds else "passed") + " "
+    return found
+
+
+def go(path):
+    found = {}
+    with open(path, errors="replace") as file:
+        for line in file:
+            if line.startswith("{"):
+                event = json.loads(line)
+                if event["Action"] in ("pass", "fail", "skip"):
+                    found[event["Package"] + " " + event.get("Test", "")] = event["Action"]
+    return found
+
+
+def verdicts(path):
+    with open(path, errors="replace") as file:
+        return dict(line.rstrip("\n").split(": ", 1) for line in file if ": " in line)
+
+
+def outcome(folder):
+    found = {}
+    for kind, read in (("*.tap", tap), ("*.xml", junit), ("*.json", go), ("verdicts", verdicts)):
+        for path in sorted(glob.glob(os.path.join(folder, kind))):
+            base = os.path.splitext(os.path.basename(path))[0]
+            try:
+                found.update({f"{base}: {name}": value for name, value in read(path).items()})
+            except xml.etree.ElementTree.ParseError:
+                found[base] = "no whole answer"
+    return found
+
+
+# ---- one run ----
+
+
+def tracer(how, options, record):
+    """(words before the program, variables) of a run."""
+    if how == "preload":
+        os.mkdir(record)
+        os.chmod(record, 0o1777)
+        return [], {"LD_PRELOAD": os.path.join(options.plugins, "libsci-posixio.so"), "SCI_SPOOL_DIR": record}
+    if how == "eztrace":
+        os.mkdir(record)
+        return ["eztrace", "-t", "posixio", "-o", record], {"EZTRACE_LIBRARY_PATH": options.plugins}
+    if how == "both":
+        return ["sci-record", "-q", "--wait-writeback=0", "-o", record, "--"], {}
+    return [], {}
+
+
+def run(suite, how, options):
+    """Runs SUITE once; (what it found, seconds, or None and why it could not run)."""
+    top = os.path.join(options.output, suite)
+    at, record = os.path.join(top, "at"), os.path.join(top, how + ".recording")
+    for old in (at, record, os.path.join(top, how)):
+        shutil.rmtree(old, ignore_errors=True)
+    os.makedirs(at)
+    before, more = tracer(how, options, record)
+    env = dict(os.environ, LANG="C.UTF-8", TZ="UTC", HOME=at, TMPDIR=at, SCI_SUITES=HERE,
+               SCI_SOURCES=options.sources, **more)
+    env.pop("SUDO_UID", None)
+    began = time.monotonic()
+    with open(os.path.join(top, how + ".out"), "wb") as out:
+        program = subprocess.Popen([*before, "/bin/sh", os.path.join(HERE, suite + ".sh")], cwd=at, env=env,
+                                   stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+        try:
+            status = program.wait(options.seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)
+            status = program.wait()
+    took = time.monotonic() - began
+    if status == 77:
+        with open(os.path.join(top, how + ".out"), errors="replace") as file:
+            return None, file.read().strip()
+    found = outcome(at)
+    found["status of the suite"] = str(status)
+    if how == "both":
+        found["recording"] = "whole" if os.path.exists(os.path.join(record, "unified.otf2")) else "not merged"
+    shutil.rmtree(record, ignore_errors=True)
+    shutil.rmtree(at, ignore_errors=True)
+    return found, took
+
+
+def compare(suite, options):
+    """A line of the table for each run of SUITE; how many tests differ."""
+    plain, took = run(suite, "untraced", options)
+    if plain is None:
+        print(f"{suite:12} {'untraced':9} not run: {took}", flush=True)
+        return 0
+    print(f"{suite:12} {'untraced':9} {len(plain):6} tests {took:7.0f} s", flush=True)
+    bad = 0
+    known = {name: {value} for name, value in plain.items()}
+    known["recording"] = {"whole"}
+    for how in options.runs:
+        traced, took = run(suite, how, options)
+
+        def differing():
+            return sorted(name for name in known.keys() | (traced or {}).keys()
+                          if (traced or {}).get(name, "absent") not in known.get(name, {"absent"})
+                          and (name != "recording" or how == "both"))
+
+        different, unsteady = differing(), 0
+        # what also differs between untraced runs says nothing: that is looked at, never the traced one again
+        for _ in range(options.steady if different else 0):
+            for name, value in (run(suite, "untraced", options)[0] or {}).items():
+                known.setdefault(name, {"absent"}).add(value)
+            unsteady = len(different)
+            different = differing()
+            unsteady -= len(different)
+            if not different:
+                break
+        same = len(known) - len(different) - unsteady - (how != "both")
+        print(f"{suite:12} {how:9} {same:6} same {len(different):6} different"
+              f"{f', {unsteady} differ untraced, too' if unsteady else ''} {took:7.0f} s", flush=True)
+        for name in different[:options.show]:
+            print(f"    {name}: {(traced or {}).get(name, 'absent')}, untraced "
+                  f"{' or '.join(sorted(known.get(name, {'absent'})))}")
+        bad += len(different)
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, prog="./dev harmless")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="of: " + " ".join(ALL))
+    parser.add_argument("-o", "--output", default="build/harmless", metavar="DIR")
+    parser.add_argument("--plugins", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--sources", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--runs", default="preload,both", metavar="RUN[,RUN]", help="preload, eztrace, both")
+    parser.add_argument("--seconds", type=int, default=3600, metavar="S", help="for each run (3600)")
+    parser.add_argument("--steady", type=int, default=2, metavar="N",
+                        help="more untraced runs where something differs (2)")
+    parser.add_argument("--show", type=int, default=20, metavar="N", help="differences to print (20)")
+    options = parser.parse_args()
+    options.runs = options.runs.split(",")
+    for name in options.suites:
+        if name not in ALL:
+            parser.error(f"no suite '{name}' ({' '.join(ALL)})")
+    for name in options.runs:
+        if name not in ("preload", "eztrace", "both"):
+            parser.error(f"no run '{name}' (preload, eztrace, both)")
+    options.output = os.path.abspath(options.output)
+    os.makedirs(options.output, exist_ok=True)
+    bad = sum(compare(suite, options) for suite in options.suites or ALL)
+    print(f"{bad} different")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
