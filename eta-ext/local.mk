@@ -55,6 +55,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-processes.c \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
+	eta-ext/printable.c \
+	eta-ext/printable.h \
 	eta-ext/ctf.h \
 	eta-ext/ctf-rehearsal.c \
 	eta-ext/ctf-rehearsal.h \

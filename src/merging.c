@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "eta-ext/printable.h"
 #include "progress.h"
 #include "told.h"
 
@@ -33,9 +34,9 @@ static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 
 static void print_input(FILE *to, const char *path, const struct eta_counts *counts)
 {
-	fprintf(to,
-		"%s: %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " bad, %" PRIu64 " lost",
-		path, counts->records, counts->events, counts->bad, counts->lost);
+	printable_put(to, path);
+	fprintf(to, ": %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " bad, %" PRIu64 " lost",
+		counts->records, counts->events, counts->bad, counts->lost);
 	if (counts->passed)
 		fprintf(to, ", %" PRIu64 " without I/O", counts->passed);
 	print_rest(to, counts, false);
@@ -76,8 +77,8 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 		print_input(m->report, m->inputs[i], &counts);
 	}
 	eta_trace_counts(merged, &counts);
-	fprintf(m->report, "%s: %" PRIu64 " events, %" PRIu32 " threads", m->output, events,
-		n_threads);
+	printable_put(m->report, m->output);
+	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
 	if (m->n_inputs > 1)
 		fprintf(m->report, ", %" PRIu64 " of them matched", n_threads - counts.unmatched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);

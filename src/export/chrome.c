@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
 #include "src/analysis/machines.h"
+#include "src/texts.h"
 
 /* Numbers that no pid and no tid has (PID_MAX_LIMIT is 2^22): for what has none of its own. */
 enum { OWN_NUMBERS = 1 << 22 };
@@ -22,23 +22,13 @@ struct chrome {
 	bool comma; /* an event stands before */
 };
 
-/* TEXT as a json string; bytes that are no UTF-8 become '?'. */
 static char *json_text(const char *text)
 {
-	json_t *value = json_string(text);
-	char *copy = NULL, *out;
+	json_t *value = json_name(text);
+	char *line = value ? json_line(value) : NULL;
 
-	if (!value) {
-		copy = strdup(text);
-		for (char *c = copy; c && *c; c++)
-			if (*c & 0x80)
-				*c = '?';
-		value = copy ? json_string(copy) : NULL;
-	}
-	out = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 	json_decref(value);
-	free(copy);
-	return out;
+	return line;
 }
 
 static bool make_texts(struct chrome *c)
