@@ -85,18 +85,13 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-int cli_check_paths(char *const *inputs, size_t n, const char *output)
+int cli_check_inputs(char *const *inputs, size_t n)
 {
-	struct stat out, one, other;
-	bool exists = output && stat(output, &out) == 0;
+	struct stat one, other;
 
 	for (size_t i = 0; i < n; i++) {
 		if (stat(inputs[i], &one) < 0)
 			continue; /* eta_open says it */
-		if (exists && same_file(&one, &out)) {
-			eta_error("%s: is an input: choose another name for the output", output);
-			return -EINVAL;
-		}
 		for (size_t j = 0; j < i; j++)
 			if (stat(inputs[j], &other) == 0 && same_file(&one, &other)) {
 				eta_error("%s: is given twice", inputs[i]);

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += src/libcli.la
 src_libcli_la_SOURCES = \
 	src/cli.c src/cli.h \
 	src/launch.c src/launch.h \
+	src/outputs.c src/outputs.h \
 	src/privileges.c src/privileges.h
 COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
 
@@ -140,6 +141,7 @@ dist_plot_DATA = \
 	src/plot/plot_levels.py \
 	src/plot/plot_threads.py \
 	src/plot/plot_timeline.py \
+	src/plot/outputs.py \
 	src/plot/plots.py \
 	src/plot/reading.py \
 	src/plot/shown.py \

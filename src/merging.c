@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "eta-ext/printable.h"
+#include "outputs.h"
 #include "progress.h"
 #include "told.h"
 
@@ -100,8 +101,8 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 
 	progress_begin(&progress, progress_events(merged), m->quiet);
 	rc = eta_write_otf2(merged, m->output, &options, written);
-	if (rc == -ECANCELED && progress_is_broken_off())
-		eta_error("%s: broken off, nothing was written", m->output);
+	if (rc == 0)
+		broken_off_leaves("%s is complete", m->output);
 	progress_end(&progress);
 	return rc;
 }
@@ -112,11 +113,18 @@ int merging_run(const struct merging *m, bool *complete)
 	struct eta_counts written = { 0 }, counts;
 	int rc = -ENOMEM;
 
+	broken_off_leaves("%s is not written, what it is made of is as it was (%s)", m->output,
+			  m->again ? m->again : "the same command writes it");
 	if (!inputs) {
 		eta_error("not enough memory for %zu inputs", m->n_inputs);
 		goto out;
 	}
-	rc = cli_check_paths(m->inputs, m->n_inputs, m->output);
+	rc = cli_check_inputs(m->inputs, m->n_inputs);
+	if (rc == 0)
+		/* what stands there is looked at by the writer */
+		rc = output_check(&(struct output_place){ .path = m->output,
+							  .inputs = m->inputs,
+							  .n_inputs = m->n_inputs });
 	if (rc == 0)
 		rc = open_inputs(m, inputs);
 	if (rc == 0)

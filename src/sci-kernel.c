@@ -18,6 +18,7 @@
 #include "src/cli.h"
 #include "src/kernel-options.h"
 #include "src/launch.h"
+#include "src/outputs.h"
 #include "src/watch.h"
 
 #define SPOOL_NAME "kernel.spool"
@@ -393,6 +394,8 @@ static int trace(struct arguments *a, int pidfd)
 	char command[1024];
 	int status = CLI_OK, rc;
 
+	if (output_check_folder(a->directory))
+		return CLI_FAILED;
 	if (check_authority(a, pidfd, &authority) || identity_choose(&identity, a->run_as))
 		return CLI_FAILED;
 	join_command(a->command, command, sizeof(command));

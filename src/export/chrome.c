@@ -226,5 +226,7 @@ const struct export_format export_chrome = {
 	.name = "chrome",
 	.suffix = ".json",
 	.what = "json of Chrome's trace viewer, for Perfetto and Speedscope",
+	.file = "json of sci-export",
+	.begins = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[",
 	.run = chrome_run,
 };

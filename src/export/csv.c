@@ -129,5 +129,7 @@ const struct export_format export_csv = {
 	.name = "csv",
 	.suffix = ".csv",
 	.what = "a row per region and block request, for spreadsheets and data frames",
+	.file = "csv of sci-export",
+	.begins = "host,pid,tid,thread,level,region,depth,begin_ns,",
 	.run = csv_run,
 };

@@ -160,5 +160,6 @@ const struct export_format export_folded = {
 	.name = "folded",
 	.suffix = ".folded",
 	.what = "paths of regions with their own nanoseconds, for flame graphs",
+	.file = "folded stacks of sci-export",
 	.run = folded_run,
 };

@@ -338,5 +338,7 @@ const struct export_format export_paje = {
 	.name = "paje",
 	.suffix = ".paje",
 	.what = "Paje, for ViTE and PajeNG",
+	.file = "Paje of sci-export",
+	.begins = "%EventDef PajeDefineContainerType 0\n",
 	.run = paje_run,
 };
