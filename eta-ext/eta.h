@@ -157,6 +157,7 @@ struct eta_defs {
 	uint32_t n_modules;
 	struct eta_stack *stacks;
 	uint32_t n_stacks;
+	struct eta_machines *machines; /* for eta_machine alone */
 };
 
 /* Index of the module that ADDRESS of PROCESS lay in at TIME_NS, or ETA_NONE. */

@@ -44,6 +44,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/log-spill.h \
 	eta-ext/log-text.c \
 	eta-ext/machines.c \
+	eta-ext/machines.h \
 	eta-ext/merge.c \
 	eta-ext/merge.h \
 	eta-ext/merge-clocks.c \

@@ -5,19 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "eta-ext/machines.h"
+
 bool machines_differ(const struct eta_defs *defs)
 {
-	const char *host = NULL;
-
-	for (uint32_t p = 0; p < defs->n_processes; p++) {
-		/* equal texts are one */
-		if (defs->processes[p].host == host)
-			continue;
-		host = defs->processes[p].host;
-		if (eta_machine(defs, host))
-			return true;
-	}
-	return false;
+	return machines_several(defs);
 }
 
 const char *machine_name(const struct eta_defs *defs, uint32_t machine)
