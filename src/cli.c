@@ -80,23 +80,41 @@ bool cli_is_whole(const struct eta_counts *counts)
 		 counts->crossing || counts->disorder);
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+struct input_file {
+	dev_t dev;
+	ino_t ino;
+	const char *path;
+};
+
+static int by_file(const void *a, const void *b)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+	const struct input_file *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	return (x->ino > y->ino) - (x->ino < y->ino);
 }
 
 int cli_check_inputs(char *const *inputs, size_t n)
 {
-	struct stat one, other;
+	struct input_file *files = calloc(n + 1, sizeof(*files));
+	size_t there = 0;
+	struct stat st;
+	int rc = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (stat(inputs[i], &one) < 0)
-			continue; /* eta_open says it */
-		for (size_t j = 0; j < i; j++)
-			if (stat(inputs[j], &other) == 0 && same_file(&one, &other)) {
-				eta_error("%s: is given twice", inputs[i]);
-				return -EINVAL;
-			}
+	if (!files) {
+		eta_error("not enough memory for %zu inputs", n);
+		return -ENOMEM;
 	}
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		if (stat(inputs[i], &st) == 0) /* else eta_open says it */
+			files[there++] = (struct input_file){ st.st_dev, st.st_ino, inputs[i] };
+	qsort(files, there, sizeof(*files), by_file);
+	for (size_t i = 1; i < there && rc == 0; i++)
+		if (by_file(&files[i - 1], &files[i]) == 0) {
+			eta_error("%s: is given twice", files[i].path);
+			rc = -EINVAL;
+		}
+	free(files);
+	return rc;
 }
