@@ -40,6 +40,15 @@ void eta_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void eta_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void eta_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * TEXT as it may be shown, into OUT of SIZE bytes, cut where it does not fit; how long it is. Names
+ * in a trace are what programs, files and hosts were called, which may be to do harm: messages have
+ * them in this form already, definitions have them as they are. What is no UTF-8, control
+ * characters and those that turn the direction of writing or end a line become "\n", "\033" and the
+ * like.
+ */
+size_t eta_printable(const char *text, char *out, size_t size);
+
 /* ---- definitions ---- */
 
 #define ETA_NONE UINT32_MAX /* "no such index" in any uint32_t index below */
@@ -148,6 +157,7 @@ struct eta_defs {
 	uint32_t n_modules;
 	struct eta_stack *stacks;
 	uint32_t n_stacks;
+	struct eta_machines *machines; /* for eta_machine alone */
 };
 
 /* Index of the module that ADDRESS of PROCESS lay in at TIME_NS, or ETA_NONE. */

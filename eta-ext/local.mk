@@ -44,6 +44,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/log-spill.h \
 	eta-ext/log-text.c \
 	eta-ext/machines.c \
+	eta-ext/machines.h \
 	eta-ext/merge.c \
 	eta-ext/merge.h \
 	eta-ext/merge-clocks.c \
@@ -55,6 +56,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge-processes.c \
 	eta-ext/merge-threads.c \
 	eta-ext/message.c \
+	eta-ext/printable.c \
+	eta-ext/printable.h \
 	eta-ext/ctf.h \
 	eta-ext/ctf-rehearsal.c \
 	eta-ext/ctf-rehearsal.h \

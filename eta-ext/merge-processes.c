@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machines.h"
 #include "merge-known.h"
 
 /* A start that was read from /proc is true to a tick, and the clocks to less. */
@@ -58,11 +59,10 @@ static bool same_pid(const struct eta_process *a, const struct eta_process *b)
 /* Is HOST another machine's name already? Both are texts of TRACE, where equal ones are one. */
 static bool is_taken(const struct eta_trace *trace, const char *host, const char *boot)
 {
-	for (uint32_t p = 0; *host && *boot && p < trace->defs.n_processes; p++)
-		if (trace->defs.processes[p].host == host && *trace->defs.processes[p].boot &&
-		    trace->defs.processes[p].boot != boot)
-			return true;
-	return false;
+	/* all of one name are of one boot: the others have been numbered */
+	const char *taken_by = *host && *boot ? machines_boot(&trace->defs, host) : NULL;
+
+	return taken_by && taken_by != boot;
 }
 
 /*
@@ -172,7 +172,7 @@ static int join(struct processes *all, uint32_t index, const struct eta_process 
 	}
 	if (!old->ns_pid)
 		old->ns_pid = process->ns_pid;
-	if (!old->name || !old->host || !old->boot)
+	if (!old->name || !old->host || !old->boot || machines_add(&trace->defs, index) < 0)
 		return -ENOMEM;
 	return told ? add_number(all, old->pid_ns, old->ns_pid, index) : 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "machines.h"
 
 enum { BATCH = 1024 };
 
@@ -395,6 +396,7 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 	rc = merge_defs(trace, merge, options);
 	if (rc)
 		goto out;
+	machines_settle(&trace->defs);
 	*out = trace;
 out:
 	if (rc)

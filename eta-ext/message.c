@@ -19,14 +19,17 @@ __attribute__((format(printf, 2, 0))) static void message(enum eta_severity seve
 							  const char *format, va_list ap)
 {
 	static const char *const prefix[] = { "", "warning: ", "" };
-	char text[2048];
+	char raw[2048], text[4096], program[64];
 
-	vsnprintf(text, sizeof(text), format, ap);
-	if (message_fn)
+	/* what it names may be called anything */
+	vsnprintf(raw, sizeof(raw), format, ap);
+	eta_printable(raw, text, sizeof(text));
+	if (message_fn) {
 		message_fn(message_arg, severity, text);
-	else
-		fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, prefix[severity],
-			text);
+		return;
+	}
+	eta_printable(program_invocation_short_name, program, sizeof(program));
+	fprintf(stderr, "%s: %s%s\n", program, prefix[severity], text);
 }
 
 #define MESSAGE(name, severity)                                                                    \

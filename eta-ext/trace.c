@@ -15,6 +15,7 @@
 
 #include "folder.h"
 #include "io-functions.h"
+#include "machines.h"
 
 static const struct eta_source_ops *const sources[] = {
 #define X(name) &eta_source_##name,
@@ -71,6 +72,7 @@ static void trace_free(struct eta_trace *trace)
 	for (uint32_t i = 0; i < trace->defs.n_stacks; i++)
 		free((uint64_t *)trace->defs.stacks[i].frames);
 	free(trace->defs.stacks);
+	machines_free(trace->defs.machines);
 	free(trace->counted);
 	free(trace->path);
 	pthread_mutex_destroy(&trace->lock);
@@ -191,6 +193,8 @@ int eta_open(const char *path, const struct eta_options *options, struct eta_tra
 	if (!trace)
 		return -ENOMEM;
 	rc = source->open(trace);
+	if (rc == 0)
+		machines_settle(&trace->defs);
 	if (rc < 0)
 		eta_close(trace);
 	else
@@ -408,6 +412,8 @@ uint32_t eta_defs_process(struct eta_trace *trace, const struct eta_process *pro
 	own->name = name;
 	own->host = host;
 	own->boot = boot;
+	if (machines_add(&trace->defs, trace->defs.n_processes - 1) < 0)
+		return no_memory(trace, "process", process->name);
 	return trace->defs.n_processes - 1;
 }
 

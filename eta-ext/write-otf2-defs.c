@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machines.h"
+#include "merge-known.h"
+
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -141,10 +144,9 @@ static void write_paradigms(struct defs *defs)
 /* The node of HOST, as far as there is one already; else 0. */
 static uint32_t node_of(const struct defs *defs, const char *host)
 {
-	for (uint32_t h = 0; h < defs->n_hosts; h++)
-		if (strcmp(defs->hosts[h], host) == 0)
-			return h;
-	return 0;
+	uint32_t node = known_find(defs->nodes, host, strlen(host));
+
+	return node == ETA_NONE ? 0 : node;
 }
 
 static uint32_t host_of(const struct defs *defs, uint32_t process)
@@ -161,7 +163,11 @@ static uint32_t place_of(const struct defs *defs, const char *host)
 
 static void need_host(struct defs *defs, const char *host)
 {
-	if (defs->n_hosts == 0 || strcmp(defs->hosts[node_of(defs, host)], host) != 0)
+	if (known_find(defs->nodes, host, strlen(host)) != ETA_NONE)
+		return;
+	if (known_add(&defs->nodes, host, strlen(host), defs->n_hosts) < 0)
+		defs->code = OTF2_ERROR_MEM_ALLOC_FAILED;
+	else
 		defs->hosts[defs->n_hosts++] = host;
 }
 
@@ -187,18 +193,15 @@ static void find_hosts(struct defs *defs)
 
 static void write_boot(struct defs *defs, uint32_t node)
 {
-	const struct eta_defs *eta = defs->eta;
-	uint32_t name, boot;
+	const char *boot = machines_boot(defs->eta, defs->hosts[node]);
+	uint32_t name, text;
 
-	for (uint32_t p = 0; p < eta->n_processes; p++) {
-		if (!*eta->processes[p].boot || host_of(defs, p) != node)
-			continue;
-		name = defs_string(defs, ARCHIVE_BOOT);
-		boot = defs_string(defs, eta->processes[p].boot);
-		WRITE(defs, SystemTreeNodeProperty, node, name, OTF2_TYPE_STRING,
-		      (OTF2_AttributeValue){ .stringRef = boot });
+	if (!boot)
 		return;
-	}
+	name = defs_string(defs, ARCHIVE_BOOT);
+	text = defs_string(defs, boot);
+	WRITE(defs, SystemTreeNodeProperty, node, name, OTF2_TYPE_STRING,
+	      (OTF2_AttributeValue){ .stringRef = text });
 }
 
 /* One node per host, then one per block device, in the order of locations. */
@@ -540,6 +543,7 @@ out:
 		HASH_DEL(defs.strings, s);
 		free(s);
 	}
+	known_free(&defs.nodes);
 	free(defs.hosts);
 	free(defs.process_group);
 	free(defs.kernel_group);

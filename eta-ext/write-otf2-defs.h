@@ -17,6 +17,7 @@ struct defs {
 	uint32_t n_strings;
 	const char **hosts;
 	uint32_t n_hosts;
+	struct known *nodes;	 /* hosts by their name */
 	uint32_t n_groups;	 /* location groups so far */
 	uint32_t *process_group; /* per process; ETA_NONE: not yet */
 	uint32_t *kernel_group;	 /* per host */

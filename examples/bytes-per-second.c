@@ -36,11 +36,15 @@ int main(int argc, char **argv)
 	bytes = calloc(defs->n_files + 1, sizeof(*bytes));
 	if (eta_trace_start(trace, &start_ns) < 0 || eta_trace_read(trace, add, NULL) < 0)
 		return EXIT_FAILURE;
-	for (uint32_t f = 0; f <= defs->n_files; f++)
+	for (uint32_t f = 0; f <= defs->n_files; f++) {
+		char name[8192];
+
+		eta_printable(f < defs->n_files ? defs->files[f].path : "(no file)", name,
+			      sizeof(name));
 		for (int s = 0; s < SECONDS; s++)
 			if (bytes[f][s])
-				printf("%4d %12" PRIu64 " %s\n", s, bytes[f][s],
-				       f < defs->n_files ? defs->files[f].path : "(no file)");
+				printf("%4d %12" PRIu64 " %s\n", s, bytes[f][s], name);
+	}
 	eta_close(trace);
 	return EXIT_SUCCESS;
 }

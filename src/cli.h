@@ -26,11 +26,9 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *what,
 		    struct argp_state *state);
 
-/*
- * Refuses one of the N INPUTS given twice, whose events would be there twice, and an OUTPUT (NULL:
- * none) that is one of them, which would be lost. 0 or -EINVAL, reported.
+/* Refuses one of the N INPUTS given twice, whose events would be there twice. 0 or -EINVAL, reported.
  */
-int cli_check_paths(char *const *inputs, size_t n, const char *output);
+int cli_check_inputs(char *const *inputs, size_t n);
 
 /*
  * --mode: which others may read what is written. An octal number; a usage error of STATE where its

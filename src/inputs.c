@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "eta-ext/eta.h"
+#include "outputs.h"
 
 enum { MEMBERS = 2 };
 
@@ -86,7 +87,10 @@ int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
 
 	*out = NULL;
 	if (rc == 0)
-		rc = cli_check_paths(found.paths, found.n, NULL);
+		rc = cli_check_inputs(found.paths, found.n);
+	if (rc == 0)
+		rc = output_check(&(struct output_place){ .inputs = found.paths,
+							  .n_inputs = found.n });
 	if (rc == 0)
 		rc = eta_open_merged(found.paths, found.n, options, out);
 	inputs_free(&found);

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += src/libcli.la
 src_libcli_la_SOURCES = \
 	src/cli.c src/cli.h \
 	src/launch.c src/launch.h \
+	src/outputs.c src/outputs.h \
 	src/privileges.c src/privileges.h
 COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
 
@@ -77,7 +78,8 @@ src_sci_analyze_SOURCES = \
 	src/report/views.c src/report/views.h \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
-	src/symbols.h
+	src/symbols.h \
+	src/texts.c src/texts.h
 src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
 src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) -lm
 
@@ -96,7 +98,8 @@ src_sci_export_SOURCES = \
 	src/export/chrome.c src/export/csv.c src/export/export.c src/export/export.h \
 	src/export/folded.c src/export/output.c src/export/output.h src/export/paje.c \
 	src/inputs.c src/inputs.h \
-	src/progress.c src/progress.h
+	src/progress.c src/progress.h \
+	src/texts.c src/texts.h
 src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
 
@@ -138,8 +141,10 @@ dist_plot_DATA = \
 	src/plot/plot_levels.py \
 	src/plot/plot_threads.py \
 	src/plot/plot_timeline.py \
+	src/plot/outputs.py \
 	src/plot/plots.py \
 	src/plot/reading.py \
+	src/plot/shown.py \
 	src/plot/style.py \
 	src/plot/writing.py
 src/sci-plot: $(srcdir)/src/sci-plot.in Makefile

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli.h"
+#include "eta-ext/printable.h"
+#include "outputs.h"
 #include "progress.h"
 #include "told.h"
 
@@ -33,9 +35,9 @@ static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 
 static void print_input(FILE *to, const char *path, const struct eta_counts *counts)
 {
-	fprintf(to,
-		"%s: %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " bad, %" PRIu64 " lost",
-		path, counts->records, counts->events, counts->bad, counts->lost);
+	printable_put(to, path);
+	fprintf(to, ": %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " bad, %" PRIu64 " lost",
+		counts->records, counts->events, counts->bad, counts->lost);
 	if (counts->passed)
 		fprintf(to, ", %" PRIu64 " without I/O", counts->passed);
 	print_rest(to, counts, false);
@@ -76,8 +78,8 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 		print_input(m->report, m->inputs[i], &counts);
 	}
 	eta_trace_counts(merged, &counts);
-	fprintf(m->report, "%s: %" PRIu64 " events, %" PRIu32 " threads", m->output, events,
-		n_threads);
+	printable_put(m->report, m->output);
+	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
 	if (m->n_inputs > 1)
 		fprintf(m->report, ", %" PRIu64 " of them matched", n_threads - counts.unmatched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
@@ -99,8 +101,8 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 
 	progress_begin(&progress, progress_events(merged), m->quiet);
 	rc = eta_write_otf2(merged, m->output, &options, written);
-	if (rc == -ECANCELED && progress_is_broken_off())
-		eta_error("%s: broken off, nothing was written", m->output);
+	if (rc == 0)
+		broken_off_leaves("%s is complete", m->output);
 	progress_end(&progress);
 	return rc;
 }
@@ -111,11 +113,18 @@ int merging_run(const struct merging *m, bool *complete)
 	struct eta_counts written = { 0 }, counts;
 	int rc = -ENOMEM;
 
+	broken_off_leaves("%s is not written, what it is made of is as it was (%s)", m->output,
+			  m->again ? m->again : "the same command writes it");
 	if (!inputs) {
 		eta_error("not enough memory for %zu inputs", m->n_inputs);
 		goto out;
 	}
-	rc = cli_check_paths(m->inputs, m->n_inputs, m->output);
+	rc = cli_check_inputs(m->inputs, m->n_inputs);
+	if (rc == 0)
+		/* what stands there is looked at by the writer */
+		rc = output_check(&(struct output_place){ .path = m->output,
+							  .inputs = m->inputs,
+							  .n_inputs = m->n_inputs });
 	if (rc == 0)
 		rc = open_inputs(m, inputs);
 	if (rc == 0)

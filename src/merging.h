@@ -16,6 +16,7 @@ struct merging {
 	mode_t mode;	    /* of its files; 0: 0600 */
 	struct eta_options open;
 	unsigned threads; /* 0: the number of CPUs */
+	const char *again; /* what writes it after a break; NULL: the same command */
 	bool quiet;	  /* no line that moves on a terminal */
 	FILE *report;	  /* where the counts go, a line per trace; NULL: nowhere */
 };

@@ -2,9 +2,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "progress.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +32,64 @@ uint64_t progress_events(const struct eta_trace *trace)
 	return n;
 }
 
+/* ---- what is left ---- */
+
+/* The one that is shown, and the one that is made. */
+static char left_texts[2][1024];
+static const char *volatile left = left_texts[0];
+
+void broken_off_leaves(const char *format, ...)
+{
+	char *text = left == left_texts[0] ? left_texts[1] : left_texts[0];
+	char raw[sizeof(*left_texts) / 2], shown[sizeof(*left_texts) - 128];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(raw, sizeof(raw), format, ap);
+	va_end(ap);
+	eta_printable(raw, shown, sizeof(shown));
+	snprintf(text, sizeof(*left_texts), "%.64s: broken off: %s\n",
+		 program_invocation_short_name, shown);
+	left = text;
+}
+
+/* Also of a handler. */
+static void say_what_is_left(void)
+{
+	if (*left && write(STDERR_FILENO, left, strlen(left)) < 0)
+		return; /* nobody to tell */
+}
+
+static void end_now(int sig)
+{
+	/* progress_end has said it */
+	if (!came)
+		say_what_is_left();
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+/* What the caller ignores (nohup) stays ignored. */
+static void take_signals(void (*handler)(int), struct sigaction *was)
+{
+	for (int i = 0; i < N_SIGNALS; i++) {
+		struct sigaction action = { .sa_handler = handler }, before_it;
+
+		sigaction(signals[i], NULL, &before_it);
+		if (before_it.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+		if (was)
+			was[i] = before_it;
+	}
+}
+
+void broken_off_begin(void)
+{
+	take_signals(end_now, NULL);
+}
+
+/* ---- progress ---- */
+
 static void remember(int sig)
 {
 	came = sig;
@@ -50,14 +111,7 @@ void progress_begin(struct progress *progress, uint64_t total, bool quiet)
 		.start_ns = now_ns(),
 	};
 	came = 0;
-	for (int i = 0; i < N_SIGNALS; i++) {
-		struct sigaction action = { .sa_handler = remember };
-
-		sigaction(signals[i], NULL, &before[i]);
-		/* what the caller ignores (nohup) stays ignored */
-		if (before[i].sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-	}
+	take_signals(remember, before);
 	/* a limit on the size of files is then an error of the write, as a full disk is */
 	sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_IGN }, &before_limit);
 }
@@ -82,15 +136,12 @@ int progress_step(void *arg, uint64_t done)
 	return came != 0;
 }
 
-bool progress_is_broken_off(void)
-{
-	return came != 0;
-}
-
 void progress_end(struct progress *progress)
 {
 	if (progress->shown && progress->last_ns)
 		fputs("\r\033[K", stderr);
+	if (came)
+		say_what_is_left();
 	for (int i = 0; i < N_SIGNALS; i++)
 		sigaction(signals[i], &before[i], NULL);
 	sigaction(SIGXFSZ, &before_limit, NULL);

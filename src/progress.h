@@ -24,9 +24,15 @@ struct progress {
 void progress_begin(struct progress *progress, uint64_t total, bool quiet);
 /* As eta_write_options wants it: draws the line at most ten times a second; 1 once broken off. */
 int progress_step(void *progress, uint64_t done);
-/* Has a signal come? */
-bool progress_is_broken_off(void);
 /* Takes the line away. Where a signal has come it is sent again, which ends the process. */
 void progress_end(struct progress *progress);
+
+/*
+ * What SIGINT, SIGTERM or SIGHUP leave, from now on: said before they end the process ("x.otf2 is
+ * not written"). Outside of progress_begin and progress_end it ends at once where a command has
+ * called broken_off_begin.
+ */
+void broken_off_leaves(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void broken_off_begin(void);
 
 #endif

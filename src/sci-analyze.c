@@ -207,6 +207,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	analyze_options_parse(argc, argv, &o);
+	broken_off_leaves("the traces are as they were (the same command reads them again)");
+	broken_off_begin();
 	fit_terminal(&o);
 	if (o.what == SHOW_WORKLOAD)
 		rc = workload(&o, &counts);

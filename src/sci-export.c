@@ -9,6 +9,7 @@
 #include "export/export.h"
 #include "export/output.h"
 #include "inputs.h"
+#include "outputs.h"
 
 struct arguments {
 	const struct export_format *format;
@@ -81,6 +82,8 @@ static void check(struct arguments *a, struct argp_state *state)
 {
 	if (!a->n_paths)
 		argp_error(state, "no TRACE given");
+	if (a->output && output_is_stdout(a->output))
+		a->output = NULL;
 	if (!a->format && a->output)
 		a->format = format_by_suffix(a->output);
 	if (!a->format && a->output)
@@ -131,12 +134,15 @@ static int export(const struct arguments *a, struct eta_trace *trace)
 {
 	struct export e = { .trace = trace, .defs = eta_trace_defs(trace) };
 	struct output output;
-	int rc = output_open(&output, a->output, a->mode);
+	int rc;
 
-	if (rc)
-		return rc;
-	e.out = output.file;
 	progress_begin(&e.progress, 0, a->quiet);
+	rc = output_open(&output, a->output, a->mode);
+	if (rc) {
+		progress_end(&e.progress);
+		return rc;
+	}
+	e.out = output.file;
 	/* times are counted from the first event: viewers keep them as double */
 	rc = eta_trace_start(trace, &e.start_ns);
 	if (rc == 0)
@@ -144,11 +150,27 @@ static int export(const struct arguments *a, struct eta_trace *trace)
 	if (rc == 0)
 		rc = a->format->run(&e);
 	export_free(&e);
-	if (rc == -ECANCELED)
-		eta_error("%s: broken off", a->output ? a->output : "standard output");
 	rc = output_close(&output, rc);
+	if (rc == 0 && a->output)
+		broken_off_leaves("%s is complete", a->output);
 	progress_end(&e.progress);
 	return rc;
+}
+
+/* Has such a FORMAT been written to what begins with HEAD? */
+static bool is_export(const void *arg, const char *head, size_t size)
+{
+	const struct export_format *format = arg;
+
+	size_t line = strcspn(head, "\n");
+
+	if (format->begins)
+		return strncmp(head, format->begins, strlen(format->begins)) == 0;
+	/* a path of regions, which may be longer than what is looked at, a blank, a number */
+	if (!memchr(head, ';', line))
+		return false;
+	return line == size ? size >= OUTPUT_HEAD_BYTES
+			    : head[line] == '\n' && strchr("0123456789", head[line - 1]);
 }
 
 /* The traces that the command line names, as one. */
@@ -158,7 +180,14 @@ static int open_inputs(const struct arguments *a, struct eta_trace **trace)
 	int rc = inputs_find(a->paths, a->n_paths, true, &inputs);
 
 	if (rc == 0)
-		rc = cli_check_paths(inputs.paths, inputs.n, a->output);
+		rc = cli_check_inputs(inputs.paths, inputs.n);
+	if (rc == 0)
+		rc = output_check(&(struct output_place){ .path = a->output,
+							  .inputs = inputs.paths,
+							  .n_inputs = inputs.n,
+							  .is_own = is_export,
+							  .arg = a->format,
+							  .what = a->format->file });
 	if (rc == 0)
 		rc = eta_open_merged(inputs.paths, inputs.n, &a->open, trace);
 	inputs_free(&inputs);
@@ -192,6 +221,11 @@ int main(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	cli_parse(&argp, argc, argv, &a);
+	if (a.output)
+		broken_off_leaves("%s is not written (the same command writes it)", a.output);
+	else
+		broken_off_leaves("standard output has a part at most");
+	broken_off_begin();
 	if (open_inputs(&a, &trace) == 0 && export(&a, trace) == 0)
 		status = is_damaged(trace) && a.strict ? CLI_FAILED : CLI_OK;
 	eta_close(trace);

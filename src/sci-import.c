@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "merging.h"
+#include "progress.h"
 
 struct arguments {
 	struct merging merging;
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	cli_parse(&argp, argc, argv, &a);
+	broken_off_begin();
 	a.merging.report = a.quiet ? NULL : stdout;
 	a.merging.quiet = a.quiet;
 	rc = merging_command(&a.merging, a.strict);

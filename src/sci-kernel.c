@@ -18,6 +18,7 @@
 #include "src/cli.h"
 #include "src/kernel-options.h"
 #include "src/launch.h"
+#include "src/outputs.h"
 #include "src/watch.h"
 
 #define SPOOL_NAME "kernel.spool"
@@ -72,6 +73,26 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+/* sci-kernel status DIR; behind "--" it is a command of that name, which no slip of a finger runs. */
+static void find_verb(struct arguments *a, struct argp_state *state)
+{
+	const char *word = a->command[0], *verb = watch_verb_like(word);
+
+	if (!verb)
+		return;
+	if (strcmp(word, verb) != 0)
+		argp_error(state, "%s: is it \"sci-kernel %s DIR\" that is meant? A program of "
+				  "that name is run by \"sci-kernel -- %s\"",
+			   word, verb, word);
+	if (a->directory || state->argc - state->next != 2)
+		argp_error(state, "sci-kernel %s DIR: which tracer? DIR is what was given to it "
+				  "with -o (a program of that name is run by \"sci-kernel -- %s\")",
+			   verb, word);
+	a->verb = word;
+	a->directory = a->command[1];
+	a->command = NULL;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -123,13 +144,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARGS:
 		a->command = state->argv + state->next;
-		/* sci-kernel status DIR; behind "--" it is a command of that name */
-		if (!state->quoted && state->argc - state->next == 2 &&
-		    watch_is_verb(a->command[0])) {
-			a->verb = a->command[0];
-			a->directory = a->command[1];
-			a->command = NULL;
-		}
+		if (!state->quoted)
+			find_verb(a, state);
 		return 0;
 	case ARGP_KEY_END:
 		if (a->verb ? a->pid || a->everyone : !!a->command + !!a->pid + a->everyone != 1)
@@ -378,6 +394,8 @@ static int trace(struct arguments *a, int pidfd)
 	char command[1024];
 	int status = CLI_OK, rc;
 
+	if (output_check_folder(a->directory))
+		return CLI_FAILED;
 	if (check_authority(a, pidfd, &authority) || identity_choose(&identity, a->run_as))
 		return CLI_FAILED;
 	join_command(a->command, command, sizeof(command));

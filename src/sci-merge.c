@@ -8,6 +8,7 @@
 #include "clock-options.h"
 #include "inputs.h"
 #include "merging.h"
+#include "progress.h"
 
 struct arguments {
 	struct merging merging;
@@ -181,6 +182,7 @@ int main(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	cli_parse(&argp, argc, argv, &a);
+	broken_off_begin();
 	a.merging.report = a.quiet ? NULL : stdout;
 	a.merging.quiet = a.quiet;
 	rc = merge(&a);

@@ -16,6 +16,7 @@
 #include "kernel-options.h"
 #include "launch.h"
 #include "merging.h"
+#include "outputs.h"
 #include "plugins/kernelio/kernelio.h"
 #include "program-check.h"
 #include "recording-folder.h"
@@ -328,6 +329,7 @@ static int merge(struct recording *r, bool *complete)
 		.folder = &r->folder.folder.fd,
 		.mode = r->options->mode,
 		.report = r->options->quiet ? NULL : stderr,
+		.again = "sci-merge does, of the tracers' files",
 		.quiet = r->options->quiet,
 	};
 	int rc = recording_folder_find(&r->folder);
@@ -480,6 +482,8 @@ static int record(const struct record_options *o)
 	if (rc == 0)
 		rc = identity_files(&r.identity);
 	launch_hold_signals();
+	if (rc == 0)
+		rc = o->dir ? output_check_folder(o->dir) : 0;
 	if (rc == 0)
 		rc = recording_folder_open(&r.folder, o->dir, o->argv[0], o->force, o->mode);
 	if (rc)

@@ -4,6 +4,7 @@
 #include "config.h"
 #include "watch.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,6 +24,7 @@
 
 #include "eta-ext/eta.h"
 #include "eta-ext/folder.h"
+#include "eta-ext/printable.h"
 
 #define SOCKET_NAME "control"
 #define ANSWER_BYTES 16384
@@ -105,9 +108,31 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-bool watch_is_verb(const char *text)
+/* Are A and B alike but for one letter? */
+static bool is_near(const char *a, const char *b)
 {
-	return find_verb(text) != NULL;
+	size_t begin = 0, end = 0, n = strlen(a), m = strlen(b);
+
+	while (begin < n && begin < m && tolower((unsigned char)a[begin]) == b[begin])
+		begin++;
+	while (end < n - begin && end < m - begin && tolower((unsigned char)a[n - 1 - end]) == b[m - 1 - end])
+		end++;
+	n -= begin + end;
+	m -= begin + end;
+	a += begin;
+	b += begin;
+	return (n <= 1 && m <= 1) ||
+	       (n == 2 && m == 2 && tolower((unsigned char)a[0]) == b[1] && tolower((unsigned char)a[1]) == b[0]);
+}
+
+const char *watch_verb_like(const char *text)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		if (*text && !strchr(text, '/') &&
+		    (strncasecmp(verbs[i].name, text, strlen(text)) == 0 ||
+		     is_near(text, verbs[i].name)))
+			return verbs[i].name;
+	return NULL;
 }
 
 /* One question and its answer; true: it was to stop. */
@@ -306,6 +331,20 @@ out:
 	return rc ? rc : fd;
 }
 
+/* The folder may be another user's, and so who answers: lines are all that is his to steer. */
+static void put_answer(const char *text, size_t size)
+{
+	const char *end = text + size;
+	char step[PRINTABLE_STEP];
+
+	while (text < end) {
+		bool ends = *text == '\n';
+
+		text += printable_step(text, (size_t)(end - text), step);
+		fputs(ends ? "\n" : step, stdout);
+	}
+}
+
 int watch_send(const char *directory, const char *verb)
 {
 	char text[4096];
@@ -330,7 +369,7 @@ int watch_send(const char *directory, const char *verb)
 	n = send(fd, verb, strlen(verb), MSG_NOSIGNAL);
 	while (n > 0 && (n = recv(fd, text, sizeof(text), 0)) > 0) {
 		bad |= first && text[0] == '?';
-		fwrite(text, 1, (size_t)n, stdout);
+		put_answer(text, (size_t)n);
 		first = false;
 	}
 	close(fd);

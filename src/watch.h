@@ -40,7 +40,10 @@ int watch_run(const struct watch *watch, enum watch_end *end);
  */
 int watch_send(const char *directory, const char *verb);
 
-/* Whether TEXT is a verb of watch_send. */
-bool watch_is_verb(const char *text);
+/*
+ * The verb of watch_send that TEXT is, or may be meant to be: its beginning, or with one letter
+ * missing, too many, wrong or changed with the next, in small or large letters. NULL: none.
+ */
+const char *watch_verb_like(const char *text);
 
 #endif

@@ -170,6 +170,9 @@ noinst_PROGRAMS += tests/programs/make-spool
 tests_programs_make_spool_SOURCES = tests/programs/make-spool.c \
 	tests/unit/spool-maker.c tests/unit/spool-maker.h
 tests_programs_make_spool_LDADD = eta-ext/libspool.la
+noinst_PROGRAMS += tests/programs/make-hosts
+tests_programs_make_hosts_SOURCES = tests/programs/make-hosts.c $(MEMORY_TRACE)
+tests_programs_make_hosts_LDADD = eta-ext/libeta.la
 noinst_PROGRAMS += tests/programs/make-machines
 tests_programs_make_machines_SOURCES = tests/programs/make-machines.c \
 	tests/unit/spool-maker.c tests/unit/spool-maker.h

@@ -76,7 +76,7 @@ int meta_create(struct kernelio *k)
 	snprintf(path, sizeof(path), "%s/meta", k->directory);
 	rc = spool_create(&k->meta, path, &header, 65536, 65536);
 	if (rc == -EEXIST) {
-		eta_error("%s: there is a trace already: remove it or choose another directory",
+		eta_error("%s: there is a trace already: choose another directory",
 			  k->options.name);
 		return rc;
 	}

@@ -380,7 +380,7 @@ int lane_open(struct sweep *s, struct lane *l, uint32_t location)
 
 	l->location = location;
 	l->result = &e->locations[location];
-	l->own = calloc(e->resources.n_devs ? e->resources.n_devs : 1, sizeof(*l->own));
+	l->own = calloc(s->plan->n_places ? s->plan->n_places : 1, sizeof(*l->own));
 	if (!l->own)
 		return -ENOMEM;
 	if (s->plan->solo) {

@@ -2,22 +2,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "machines.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "eta-ext/machines.h"
+#include "resources.h"
+
 bool machines_differ(const struct eta_defs *defs)
 {
-	const char *host = NULL;
-
-	for (uint32_t p = 0; p < defs->n_processes; p++) {
-		/* equal texts are one */
-		if (defs->processes[p].host == host)
-			continue;
-		host = defs->processes[p].host;
-		if (eta_machine(defs, host))
-			return true;
-	}
-	return false;
+	return machines_several(defs);
 }
 
 const char *machine_name(const struct eta_defs *defs, uint32_t machine)
@@ -68,6 +62,48 @@ uint32_t *machines_new(const struct eta_defs *defs, uint32_t *n)
 	}
 	free(numbers);
 	return machines;
+}
+
+static int by_dev(const void *a, const void *b)
+{
+	const struct device_location *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	return (x->location > y->location) - (x->location < y->location);
+}
+
+int device_locations_new(const struct eta_defs *defs, struct device_locations *out)
+{
+	out->n = 0;
+	out->list = calloc((size_t)defs->n_locations + 1, sizeof(*out->list));
+	if (!out->list)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		if (defs->locations[l].kind == ETA_LOCATION_DEVICE)
+			out->list[out->n++] = (struct device_location){
+				resource_dev_of(location_machine(defs, l), defs->locations[l].dev),
+				l
+			};
+	qsort(out->list, out->n, sizeof(*out->list), by_dev);
+	return 0;
+}
+
+uint32_t device_location(const struct device_locations *devices, uint32_t machine, uint32_t dev)
+{
+	uint64_t wanted = resource_dev_of(machine, dev);
+	uint32_t low = 0, high = devices->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (devices->list[middle].dev <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return dev && low && devices->list[low - 1].dev == wanted ? devices->list[low - 1].location
+								   : ETA_NONE;
 }
 
 struct machine_suffix machine_suffix(const struct eta_defs *defs, const char *host)

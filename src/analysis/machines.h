@@ -23,6 +23,21 @@ uint32_t location_machine(const struct eta_defs *defs, uint32_t location);
  */
 uint32_t *machines_new(const struct eta_defs *defs, uint32_t *n);
 
+/*
+ * The locations of block devices, found by machine and number: of a trace of many machines there are
+ * many. The caller frees `list`, NULL without memory.
+ */
+struct device_locations {
+	struct device_location {
+		uint64_t dev; /* resource_dev_of() (resources.h) */
+		uint32_t location;
+	} * list;
+	uint32_t n;
+};
+int device_locations_new(const struct eta_defs *defs, struct device_locations *out);
+/* The last one of DEV of MACHINE, ETA_NONE. */
+uint32_t device_location(const struct device_locations *devices, uint32_t machine, uint32_t dev);
+
 /* What stands behind a name of HOST: " on HOST" where machines differ, else "". */
 struct machine_suffix {
 	char text[72];

@@ -14,7 +14,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 static uint32_t *place_in(const struct party *p, struct lane *l)
 {
-	return p->role == ROLE_DEVICE ? &l->own[p->dev].place : &l->place[p->role];
+	return p->role == ROLE_DEVICE ? &l->own[p->place].place : &l->place[p->role];
 }
 
 static void party_add(struct sweep *s, struct party *p, struct lane *l, uint64_t since_ns)
@@ -205,7 +205,8 @@ void user_leave(struct sweep *s, struct presence *p, struct lane *l, uint64_t no
 void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now)
 {
 	struct presence *p = &s->device[dev];
-	struct own_requests *own = &owner->own[dev];
+	uint32_t place = s->plan->places[dev];
+	struct own_requests *own = &owner->own[place];
 
 	p->active++;
 	p->arrivals++;
@@ -213,24 +214,25 @@ void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_
 	own->arrivals++;
 	if (own->charged++ == 0) {
 		p->users.role = ROLE_DEVICE;
-		p->users.dev = dev;
+		p->users.place = place;
 		party_add(s, &p->users, owner, now);
 	}
 	if (owner != lane_self(s, l)) {
-		l->own[dev].active++;
-		l->own[dev].arrivals++;
+		l->own[place].active++;
+		l->own[place].arrivals++;
 	}
 }
 
 void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now)
 {
 	struct presence *p = &s->device[dev];
-	struct own_requests *own = &owner->own[dev];
+	uint32_t place = s->plan->places[dev];
+	struct own_requests *own = &owner->own[place];
 
 	p->active--;
 	own->active--;
 	if (owner != lane_self(s, l))
-		l->own[dev].active--;
+		l->own[place].active--;
 	if (--own->charged == 0) {
 		tell_watchers(s, p, owner, p->users.list[own->place].since_ns, now);
 		party_remove(s, &p->users, owner);
@@ -257,6 +259,13 @@ static bool is_device(const struct sweep *s, const struct presence *p)
 	return p >= s->device && p < s->device + s->engine->resources.n_devs;
 }
 
+/* What L's thread has under way on device P. */
+static const struct own_requests *own_on(const struct sweep *s, const struct lane *l,
+					 const struct presence *p)
+{
+	return &lane_self(s, l)->own[s->plan->places[p - s->device]];
+}
+
 /* How many of those on P are L itself, and how many of the arrivals were. */
 static void own_part(const struct sweep *s, const struct lane *l, uint32_t *active,
 		     uint64_t *arrivals)
@@ -267,8 +276,8 @@ static void own_part(const struct sweep *s, const struct lane *l, uint32_t *acti
 	if (is_cache(s, p)) {
 		*active = l->op.dirties;
 	} else if (is_device(s, p)) {
-		*active = lane_self(s, l)->own[p - s->device].active;
-		*arrivals = lane_self(s, l)->own[p - s->device].arrivals;
+		*active = own_on(s, l, p)->active;
+		*arrivals = own_on(s, l, p)->arrivals;
 	} else {
 		*active = 1;
 	}
@@ -289,7 +298,7 @@ void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint
 		return;
 	l->watch_ahead =
 		is_device(s, l->watched) &&
-		l->watched->users.n > (lane_self(s, l)->own[l->watched - s->device].charged > 0);
+		l->watched->users.n > (own_on(s, l, l->watched)->charged > 0);
 	l->watched->watchers.role = ROLE_WATCH;
 	party_add(s, &l->watched->watchers, l, now);
 }

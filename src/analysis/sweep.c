@@ -249,12 +249,14 @@ static int window_begins(const struct engine *e, unsigned n, uint64_t *times)
 
 static int by_tid_and_begin(const void *a, const void *b, void *arg)
 {
-	const struct engine *e = arg;
+	const struct sweep_plan *plan = arg;
+	const struct engine *e = plan->engine;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	const struct eta_location *l = e->defs->locations;
+	int order = space_compare(plan->spaces, e->defs, x, space_of(plan->spaces, e->defs, y),
+				  e->defs->locations[y].tid);
 
-	if (l[x].tid != l[y].tid)
-		return l[x].tid < l[y].tid ? -1 : 1;
+	if (order)
+		return order;
 	if (e->locations[x].counts.first_ns != e->locations[y].counts.first_ns)
 		return e->locations[x].counts.first_ns < e->locations[y].counts.first_ns ? -1 : 1;
 	return x < y ? -1 : 1;
@@ -264,11 +266,12 @@ uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid
 {
 	const struct engine *e = plan->engine;
 	uint32_t low = 0, high = plan->n_by_tid, found = ETA_NONE;
+	uint32_t space = space_of(plan->spaces, e->defs, by);
 
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
-		if (e->defs->locations[plan->by_tid[middle]].tid < tid)
+		if (space_compare(plan->spaces, e->defs, plan->by_tid[middle], space, tid) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -277,11 +280,8 @@ uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid
 	for (; low < plan->n_by_tid; low++) {
 		uint32_t location = plan->by_tid[low];
 
-		if (e->defs->locations[location].tid != tid)
+		if (space_compare(plan->spaces, e->defs, location, space, tid) != 0)
 			break;
-		if (space_of(plan->spaces, e->defs, location) !=
-		    space_of(plan->spaces, e->defs, by))
-			continue;
 		if (found == ETA_NONE || e->locations[location].counts.first_ns <= time_ns)
 			found = location;
 	}
@@ -308,6 +308,26 @@ static int find_selves(struct sweep_plan *plan)
 		plan->selves[lane] = *self;
 	}
 	free(first);
+	return 0;
+}
+
+/* Threads use the devices of their own machine: of many machines a lane has room for those alone. */
+static int find_places(struct sweep_plan *plan)
+{
+	const struct resources *r = &plan->engine->resources;
+	uint32_t *n = calloc((size_t)plan->engine->defs->n_processes + 1, sizeof(*n));
+
+	plan->places = calloc(r->n_devs ? r->n_devs : 1, sizeof(*plan->places));
+	if (!n || !plan->places) {
+		free(n);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < r->n_devs; i++) {
+		plan->places[i] = n[r->devs[i] >> 32]++;
+		if (plan->places[i] >= plan->n_places)
+			plan->n_places = plan->places[i] + 1;
+	}
+	free(n);
 	return 0;
 }
 
@@ -345,8 +365,8 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 		if (e->defs->locations[i].tid && !e->defs->locations[i].lane)
 			plan->by_tid[plan->n_by_tid++] = i;
 	}
-	qsort_r(plan->by_tid, plan->n_by_tid, sizeof(*plan->by_tid), by_tid_and_begin, e);
-	return find_selves(plan);
+	qsort_r(plan->by_tid, plan->n_by_tid, sizeof(*plan->by_tid), by_tid_and_begin, plan);
+	return find_places(plan) < 0 ? -ENOMEM : find_selves(plan);
 }
 
 struct windows {
@@ -395,6 +415,7 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(plan.selves);
 	free(plan.spaces);
 	free(plan.machines);
+	free(plan.places);
 	free(plan.ranks);
 	return rc;
 }

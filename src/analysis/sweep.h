@@ -15,7 +15,7 @@ enum role { ROLE_FILE, ROLE_FS, ROLE_DIRTY, ROLE_WATCH, N_ROLES, ROLE_DEVICE = N
 /* Lanes, in no order. */
 struct party {
 	uint8_t role; /* enum role */
-	uint32_t dev; /* of ROLE_DEVICE */
+	uint32_t place; /* of ROLE_DEVICE: which device of its machine */
 	uint32_t n, room;
 	struct member {
 		uint64_t since_ns; /* it has been there */
@@ -56,7 +56,7 @@ struct lane {
 	struct location_result *result;
 	struct spill_reader *operations;
 	struct spill_reader *bios;
-	struct own_requests *own; /* per device */
+	struct own_requests *own; /* per device of its machine: `places` of the plan */
 	uint32_t location;
 	uint32_t place[N_ROLES];
 
@@ -159,12 +159,14 @@ struct sweep_plan {
 	bool needs_fs, needs_dirty, needs_device;
 	uint64_t file_cells;		/* set: what others on the same file may have caused */
 	uint64_t group_cells[N_GROUPS]; /* the sets of cells of each */
-	uint32_t *by_tid;		/* locations with threads, ascending tid, then begin */
+	uint32_t *by_tid;		/* locations with threads, by space, tid, begin */
 	uint32_t n_by_tid;
 	uint32_t *lane_of;  /* per location; LANE_NONE */
 	uint32_t *spaces;   /* per process: within what a tid is one thread (spaces.h) */
 	uint32_t *machines; /* per location: numbers (machines.h) */
 	uint32_t n_machines;
+	uint32_t *places; /* per device: which one of its machine it is */
+	uint32_t n_places;
 	uint32_t *selves; /* per lane: the one that stands for all of its thread */
 	uint64_t *ranks;  /* per lane: see rank_of() of settle.c */
 	uint32_t n_lanes;

@@ -30,43 +30,45 @@ struct meeting {
 	struct input **heap; /* by the next begin, then the order of the inputs */
 	uint32_t n;
 	uint64_t *positions; /* per handle */
-	uint32_t *by_tid;    /* threads, ascending tid, then begin */
+	uint32_t *by_tid;    /* threads, by space, tid, begin */
 	uint32_t n_by_tid;
 	uint32_t *spaces; /* per process (spaces.h) */
 	uint32_t *devs;	  /* per file: the number of its device; by device only */
+	struct device_locations devices;
 };
 
 /* ---- who a request is for ---- */
 
 static int by_tid(const void *a, const void *b, void *arg)
 {
-	const struct eta_defs *defs = arg;
-	const struct eta_location *x = &defs->locations[*(const uint32_t *)a];
-	const struct eta_location *y = &defs->locations[*(const uint32_t *)b];
+	const struct meeting *m = arg;
+	const struct eta_defs *defs = m->engine->defs;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct eta_location *x = &defs->locations[i], *y = &defs->locations[j];
+	int order = space_compare(m->spaces, defs, i, space_of(m->spaces, defs, j), y->tid);
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return order ? order : (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
 /* The thread of TID that was there last before TIME_NS; FALLBACK where the trace has none. */
 static uint32_t owner_of(const struct meeting *m, uint32_t tid, uint64_t time_ns, uint32_t fallback)
 {
-	const struct eta_location *locations = m->engine->defs->locations;
+	const struct eta_defs *defs = m->engine->defs;
 	uint32_t low = 0, high = m->n_by_tid, found = fallback;
+	uint32_t space = space_of(m->spaces, defs, fallback);
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (locations[m->by_tid[middle]].tid < tid)
+		if (space_compare(m->spaces, defs, m->by_tid[middle], space, tid) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < m->n_by_tid && locations[m->by_tid[low]].tid == tid; low++)
-		if (space_of(m->spaces, m->engine->defs, m->by_tid[low]) ==
-			    space_of(m->spaces, m->engine->defs, fallback) &&
-		    (found == fallback || locations[m->by_tid[low]].start_ns <= time_ns))
+	for (; low < m->n_by_tid &&
+	       space_compare(m->spaces, defs, m->by_tid[low], space, tid) == 0;
+	     low++)
+		if (found == fallback || defs->locations[m->by_tid[low]].start_ns <= time_ns)
 			found = m->by_tid[low];
 	return found;
 }
@@ -82,7 +84,7 @@ static int find_owners(struct meeting *m)
 	for (uint32_t l = 0; l < defs->n_locations; l++)
 		if (defs->locations[l].kind == ETA_LOCATION_THREAD && defs->locations[l].tid)
 			m->by_tid[m->n_by_tid++] = l;
-	qsort_r(m->by_tid, m->n_by_tid, sizeof(*m->by_tid), by_tid, (void *)(uintptr_t)defs);
+	qsort_r(m->by_tid, m->n_by_tid, sizeof(*m->by_tid), by_tid, m);
 	return 0;
 }
 
@@ -97,6 +99,8 @@ static int find_devices(struct meeting *m)
 
 	if (m->workload->options.by != WORKLOAD_BY_DEVICE)
 		return 0;
+	if (device_locations_new(m->engine->defs, &m->devices) < 0)
+		return -ENOMEM;
 	m->devs = calloc((size_t)r->n_files + 1, sizeof(*m->devs));
 	if (!m->devs)
 		return -ENOMEM;
@@ -247,15 +251,16 @@ static int meet(struct meeting *m)
 /* ---- rows for the outside ---- */
 
 /* DEV: resource_dev_of(). */
-static void name_device(const struct eta_defs *defs, uint64_t dev, struct workload_row *row)
+static void name_device(const struct meeting *m, uint64_t dev, struct workload_row *row)
 {
+	const struct eta_defs *defs = m->engine->defs;
+	uint32_t machine = (uint32_t)(dev >> 32);
+	uint32_t location = device_location(&m->devices, machine, (uint32_t)dev);
+
 	row->dev = (uint32_t)dev;
-	row->host = machine_name(defs, (uint32_t)(dev >> 32));
-	for (uint32_t l = 0; l < defs->n_locations; l++)
-		if (defs->locations[l].kind == ETA_LOCATION_DEVICE && row->dev &&
-		    defs->locations[l].dev == row->dev &&
-		    location_machine(defs, l) == (uint32_t)(dev >> 32))
-			row->name = defs->locations[l].name;
+	row->host = machine_name(defs, machine);
+	if (location != ETA_NONE)
+		row->name = defs->locations[location].name;
 }
 
 static void name_row(const struct meeting *m, const struct file_names *names,
@@ -290,7 +295,7 @@ static void name_row(const struct meeting *m, const struct file_names *names,
 		row->tid = e->defs->locations[row->group].tid;
 		break;
 	case WORKLOAD_BY_DEVICE:
-		name_device(e->defs, e->resources.devs[row->group], row);
+		name_device(m, e->resources.devs[row->group], row);
 		break;
 	}
 }
@@ -449,6 +454,7 @@ out:
 	free(m.by_tid);
 	free(m.spaces);
 	free(m.devs);
+	free(m.devices.list);
 	engine_close(&e);
 	if (rc < 0) {
 		workload_free(w);

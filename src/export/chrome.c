@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
 #include "src/analysis/machines.h"
+#include "src/texts.h"
 
 /* Numbers that no pid and no tid has (PID_MAX_LIMIT is 2^22): for what has none of its own. */
 enum { OWN_NUMBERS = 1 << 22 };
@@ -22,23 +22,13 @@ struct chrome {
 	bool comma; /* an event stands before */
 };
 
-/* TEXT as a json string; bytes that are no UTF-8 become '?'. */
 static char *json_text(const char *text)
 {
-	json_t *value = json_string(text);
-	char *copy = NULL, *out;
+	json_t *value = json_name(text);
+	char *line = value ? json_line(value) : NULL;
 
-	if (!value) {
-		copy = strdup(text);
-		for (char *c = copy; c && *c; c++)
-			if (*c & 0x80)
-				*c = '?';
-		value = copy ? json_string(copy) : NULL;
-	}
-	out = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 	json_decref(value);
-	free(copy);
-	return out;
+	return line;
 }
 
 static bool make_texts(struct chrome *c)
@@ -57,24 +47,51 @@ static bool make_texts(struct chrome *c)
  * The format knows processes and threads by number alone. A number that two of them have (hosts,
  * reused tids are one track) or none is replaced by one of our own.
  */
-static void number_locations(struct chrome *c)
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Pids that several processes have, ascending; NULL: no memory. */
+static uint32_t *shared_pids(const struct eta_defs *defs, uint32_t *n)
+{
+	uint32_t *pids = calloc((size_t)defs->n_processes + 1, sizeof(*pids));
+
+	*n = 0;
+	for (uint32_t p = 0; pids && p < defs->n_processes; p++)
+		pids[p] = defs->processes[p].pid;
+	if (pids)
+		qsort(pids, defs->n_processes, sizeof(*pids), by_number);
+	for (uint32_t p = 1; pids && p < defs->n_processes; p++)
+		if (pids[p] == pids[p - 1] && (*n == 0 || pids[*n - 1] != pids[p]))
+			pids[(*n)++] = pids[p];
+	return pids;
+}
+
+static int number_locations(struct chrome *c)
 {
 	const struct eta_defs *defs = c->e->defs;
+	uint32_t n_shared, *shared = shared_pids(defs, &n_shared);
 
+	if (!shared)
+		return -ENOMEM;
 	for (uint32_t l = 0; l < defs->n_locations; l++) {
 		const struct eta_location *location = &defs->locations[l];
 		uint32_t p = location->process, pid = p == ETA_NONE ? 0 : defs->processes[p].pid;
 		uint32_t tid = location->tid;
 
-		for (uint32_t q = 0; pid && q < defs->n_processes; q++)
-			if (q != p && defs->processes[q].pid == pid)
-				pid = 0;
+		if (bsearch(&pid, shared, n_shared, sizeof(pid), by_number))
+			pid = 0;
 		c->pids[l] = pid	     ? pid
 			     : p == ETA_NONE ? OWN_NUMBERS + defs->n_processes + l
 					     : OWN_NUMBERS + p;
 		/* what a thread's lanes do goes on while it does something else */
 		c->tids[l] = tid && !location->lane ? tid : OWN_NUMBERS + l;
 	}
+	free(shared);
+	return 0;
 }
 
 /* Begins an event; what the caller adds ends with "}". */
@@ -217,7 +234,9 @@ static int chrome_run(struct export *e)
 	c.devices = export_devices(e);
 	if (!c.pids || !c.tids || !c.devices || !make_texts(&c))
 		goto out;
-	number_locations(&c);
+	rc = number_locations(&c);
+	if (rc)
+		goto out;
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", e->out);
 	rc = put_names(&c);
 	for (; rc == 0 && c.location < defs->n_locations; c.location++) {
@@ -236,5 +255,7 @@ const struct export_format export_chrome = {
 	.name = "chrome",
 	.suffix = ".json",
 	.what = "json of Chrome's trace viewer, for Perfetto and Speedscope",
+	.file = "json of sci-export",
+	.begins = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[",
 	.run = chrome_run,
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "src/texts.h"
 
 struct csv {
 	struct export *e;
@@ -13,22 +14,6 @@ struct csv {
 	struct export_stack stack;
 	char *who; /* host,pid,tid,thread: the same in each row of a location */
 };
-
-/* RFC 4180: in quotes where it must be, quotes doubled. */
-static void put_text(FILE *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, out);
-		return;
-	}
-	putc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
-	}
-	putc('"', out);
-}
 
 static int make_who(struct csv *csv)
 {
@@ -38,7 +23,7 @@ static int make_who(struct csv *csv)
 
 	if (!out)
 		return -ENOMEM;
-	put_text(out, export_host(csv->e, l));
+	csv_put(out, export_host(csv->e, l));
 	if (l->process != ETA_NONE && csv->e->defs->processes[l->process].pid)
 		fprintf(out, ",%" PRIu32, csv->e->defs->processes[l->process].pid);
 	else
@@ -47,7 +32,7 @@ static int make_who(struct csv *csv)
 		fprintf(out, ",%" PRIu32 ",", l->tid);
 	else
 		fputs(",,", out);
-	put_text(out, l->name);
+	csv_put(out, l->name);
 	return fclose(out) == 0 && csv->who ? 0 : -ENOMEM;
 }
 
@@ -74,10 +59,10 @@ static void put_region(struct csv *csv, uint64_t end_ns)
 
 	fprintf(out, "%s,%s,", csv->who,
 		region->level == ETA_LEVEL_NONE ? "" : eta_level_name(region->level));
-	put_text(out, region->name);
+	csv_put(out, region->name);
 	fprintf(out, ",%zu,%" PRIu64 ",%" PRIu64 ",", csv->stack.depth, r->begin_ns, end_ns);
 	put_facts(out, &r->facts);
-	put_text(out, r->path);
+	csv_put(out, r->path);
 	putc(',', out);
 	if (r->has_ret)
 		fprintf(out, "%" PRId64, r->ret);
@@ -99,7 +84,7 @@ static void put_request(struct csv *csv, const struct eta_event *event)
 	putc(',', out);
 	put_facts(out, event);
 	if (event->handle != ETA_NONE)
-		put_text(out, csv->e->defs->handles[event->handle].name);
+		csv_put(out, csv->e->defs->handles[event->handle].name);
 	fputs(",,", out);
 	if (event->owner)
 		fprintf(out, "%" PRIu32, event->owner);
@@ -144,5 +129,7 @@ const struct export_format export_csv = {
 	.name = "csv",
 	.suffix = ".csv",
 	.what = "a row per region and block request, for spreadsheets and data frames",
+	.file = "csv of sci-export",
+	.begins = "host,pid,tid,thread,level,region,depth,begin_ns,",
 	.run = csv_run,
 };

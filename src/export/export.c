@@ -50,50 +50,55 @@ void export_process_name(const struct export *e, uint32_t process, char *text, s
 		snprintf(text, room, "%s", p ? p->name : "devices");
 }
 
-/* The numbers of devices are those of a machine. */
-static uint32_t device_of(const struct eta_defs *defs, const struct eta_handle *handle)
-{
-	for (uint32_t l = 0; handle->device && l < defs->n_locations; l++)
-		if (defs->locations[l].kind == ETA_LOCATION_DEVICE &&
-		    defs->locations[l].dev == handle->device &&
-		    location_machine(defs, l) == eta_machine(defs, handle->host))
-			return l;
-	return ETA_NONE;
-}
-
 uint32_t *export_devices(const struct export *e)
 {
 	uint32_t *devices = calloc((size_t)e->defs->n_handles + 1, sizeof(*devices));
+	struct device_locations known;
 
-	for (uint32_t h = 0; devices && h < e->defs->n_handles; h++)
-		devices[h] = device_of(e->defs, &e->defs->handles[h]);
+	if (device_locations_new(e->defs, &known) < 0) {
+		free(devices);
+		return NULL;
+	}
+	for (uint32_t h = 0; devices && h < e->defs->n_handles; h++) {
+		const struct eta_handle *handle = &e->defs->handles[h];
+
+		devices[h] = device_location(&known, eta_machine(e->defs, handle->host),
+					     handle->device);
+	}
+	free(known.list);
 	return devices;
 }
 
-/* Is FILE, of which device and inode are the numbers looked for, one that LOCATION can mean? */
-static bool is_of(const struct eta_defs *defs, uint32_t location, const struct eta_file *file)
-{
-	const char *host = location_host(defs, location);
+/* Whose numbers a file's are: a machine, or, of an unknown host, all. */
+#define ANY_MACHINE UINT32_MAX
 
-	/* equal texts are one */
-	return !*file->host || file->host == host ||
-	       eta_machine(defs, file->host) == eta_machine(defs, host);
+static uint32_t machine_of(const struct eta_defs *defs, const struct eta_file *file)
+{
+	return *file->host ? eta_machine(defs, file->host) : ANY_MACHINE;
 }
 
-static int by_identity(const struct eta_file *file, uint32_t dev, uint64_t inode)
+static int by_identity(const struct eta_defs *defs, uint32_t f, uint32_t dev, uint64_t inode,
+		       uint32_t machine)
 {
+	const struct eta_file *file = &defs->files[f];
+	uint32_t its;
+
 	if (file->inode != inode)
 		return file->inode < inode ? -1 : 1;
-	return (file->dev > dev) - (file->dev < dev);
+	if (file->dev != dev)
+		return file->dev < dev ? -1 : 1;
+	its = machine_of(defs, file);
+	return (its > machine) - (its < machine);
 }
 
 static int by_identity_and_place(const void *a, const void *b, void *arg)
 {
-	const uint32_t *x = a, *y = b;
-	const struct eta_file *files = arg;
-	int order = by_identity(&files[*x], files[*y].dev, files[*y].inode);
+	const struct eta_defs *defs = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct eta_file *file = &defs->files[y];
+	int order = by_identity(defs, x, file->dev, file->inode, machine_of(defs, file));
 
-	return order ? order : (*x > *y) - (*x < *y);
+	return order ? order : (x > y) - (x < y);
 }
 
 int export_init(struct export *e)
@@ -107,7 +112,8 @@ int export_init(struct export *e)
 	}
 	for (uint32_t f = 0; f < n; f++)
 		e->by_inode[f] = f;
-	qsort_r(e->by_inode, n, sizeof(*e->by_inode), by_identity_and_place, e->defs->files);
+	qsort_r(e->by_inode, n, sizeof(*e->by_inode), by_identity_and_place,
+		(void *)(uintptr_t)e->defs);
 	return 0;
 }
 
@@ -116,29 +122,32 @@ void export_free(struct export *e)
 	free(e->by_inode);
 }
 
-/* The first file of these numbers that LOCATION can mean; ETA_NONE: there is none. */
-static uint32_t file_of(const struct export *e, uint32_t location, uint32_t dev, uint64_t inode)
+/* The first file of these numbers of MACHINE alone; ETA_NONE: there is none. */
+static uint32_t find_file(const struct export *e, uint32_t machine, uint32_t dev, uint64_t inode)
 {
-	const struct eta_file *files = e->defs->files;
 	uint32_t low = 0, high = e->defs->n_files;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (by_identity(&files[e->by_inode[middle]], dev, inode) < 0)
+		if (by_identity(e->defs, e->by_inode[middle], dev, inode, machine) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < e->defs->n_files; low++) {
-		uint32_t f = e->by_inode[low];
+	return low < e->defs->n_files &&
+			       by_identity(e->defs, e->by_inode[low], dev, inode, machine) == 0
+		       ? e->by_inode[low]
+		       : ETA_NONE;
+}
 
-		if (by_identity(&files[f], dev, inode) != 0)
-			break;
-		if (is_of(e->defs, location, &files[f]))
-			return f;
-	}
-	return ETA_NONE;
+/* The first file of these numbers that LOCATION can mean; ETA_NONE: there is none. */
+static uint32_t file_of(const struct export *e, uint32_t location, uint32_t dev, uint64_t inode)
+{
+	uint32_t own = find_file(e, location_machine(e->defs, location), dev, inode);
+	uint32_t any = find_file(e, ANY_MACHINE, dev, inode);
+
+	return own < any ? own : any;
 }
 
 const char *export_mode(const struct eta_event *event)

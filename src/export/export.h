@@ -26,6 +26,8 @@ struct export_format {
 	const char *name;
 	const char *suffix; /* of the files: ".json" */
 	const char *what;   /* for lists */
+	const char *file;   /* of messages: "csv of sci-export" */
+	const char *begins; /* how a file of it does; NULL: with any path of regions */
 	/* Writes all of E to its `out`, whose errors the caller looks at. 0 or -errno, reported. */
 	int (*run)(struct export *e);
 };

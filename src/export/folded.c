@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/printable.h"
 #include "export.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -96,8 +97,12 @@ static int folded_event(void *arg, const struct eta_event *event)
 /* A frame may have blanks, but ';' parts frames. */
 static void put_frame(FILE *out, const char *name)
 {
-	for (; *name; name++)
-		putc(*name == ';' ? ':' : *name == '\n' ? ' ' : *name, out);
+	char step[PRINTABLE_STEP];
+
+	while (*name) {
+		name += printable_step(name, PRINTABLE_BYTES, step);
+		fputs(*step == ';' ? ":" : step, out);
+	}
 }
 
 static void put_path(FILE *out, const struct export *e, const struct node *node)
@@ -155,5 +160,6 @@ const struct export_format export_folded = {
 	.name = "folded",
 	.suffix = ".folded",
 	.what = "paths of regions with their own nanoseconds, for flame graphs",
+	.file = "folded stacks of sci-export",
 	.run = folded_run,
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "eta-ext/printable.h"
 #include "src/analysis/machines.h"
 #include "src/analysis/spill.h"
 
@@ -66,11 +67,15 @@ static const char *color_of(enum eta_level level)
 	return (unsigned)level < ETA_N_LEVELS ? colors[level] : "0.8 0.8 0.8";
 }
 
-/* Strings have no way to hold a quote. */
+/* Strings have no way to hold a quote, and readers do not agree on a backslash. */
 static void put_part(FILE *out, const char *text)
 {
-	for (; *text; text++)
-		putc(*text == '"' ? '\'' : (unsigned char)*text < ' ' ? ' ' : *text, out);
+	char step[PRINTABLE_STEP];
+
+	while (*text) {
+		text += printable_step(text, PRINTABLE_BYTES, step);
+		fputs(*step == '"' ? "'" : step, out);
+	}
 }
 
 static void put_text(FILE *out, const char *text)
@@ -333,5 +338,7 @@ const struct export_format export_paje = {
 	.name = "paje",
 	.suffix = ".paje",
 	.what = "Paje, for ViTE and PajeNG",
+	.file = "Paje of sci-export",
+	.begins = "%EventDef PajeDefineContainerType 0\n",
 	.run = paje_run,
 };

@@ -106,6 +106,7 @@ def save(figure, name, mode):
     """Writes FIGURE; a file that could not be written whole is not left there."""
     suffix = os.path.splitext(name)[1]
     metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(suffix)
+    temporary = None
     try:
         with output(name, mode) as file:
             figure.savefig(file, format=suffix[1:], metadata=metadata)

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "src/analysis/machines.h"
+#include "src/texts.h"
 
 #define JSON_VERSION 1
 
@@ -36,10 +37,7 @@ static void set_count(struct json_object o, const char *key, uint64_t value)
 
 static void set_text(struct json_object o, const char *key, const char *text)
 {
-	json_t *json = json_string(text);
-
-	/* names come from the traced programs and need not be UTF-8 */
-	set(o, key, json ? json : json_string("?"));
+	set(o, key, json_name(text));
 }
 
 /* Of one machine nobody asks whose a thread is. */
@@ -369,7 +367,7 @@ int report_json(FILE *out, const struct analysis *a)
 	put_verdict(root, &a->verdict);
 	if (!ok)
 		rc = -ENOMEM;
-	else if (json_dumpf(root.json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
+	else if (json_write(root.json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
 		 fputc('\n', out) == EOF)
 		rc = -EIO;
 	json_decref(root.json);

@@ -6,31 +6,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/printable.h"
+#include "src/texts.h"
 #include "table-cells.h"
 
 /* ---- text ---- */
 
-void table_line(FILE *out, char *line, unsigned width)
+/* So many characters of LINE fit into WIDTH; 0: all. */
+static size_t bytes_in(const char *line, size_t width)
 {
-	size_t n = strlen(line);
+	size_t n = 0, characters = 0;
+
+	for (; line[n]; n++) {
+		/* not one that goes on */
+		characters += (line[n] & 0xc0) != 0x80;
+		if (width && characters > width)
+			break;
+	}
+	return n;
+}
+
+static size_t characters_in(const char *text)
+{
+	size_t characters = 0;
+
+	for (; *text; text++)
+		characters += (*text & 0xc0) != 0x80;
+	return characters;
+}
+
+void table_line(FILE *out, const char *line, unsigned width)
+{
+	size_t n = bytes_in(line, width);
 
 	while (n && line[n - 1] == ' ')
-		line[--n] = '\0';
-	if (width && n > width)
-		line[width] = '\0';
-	/* names come from the traced programs: they must not steer the terminal */
-	for (char *p = line; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	fprintf(out, "%s\n", line);
+		n--;
+	fprintf(out, "%.*s\n", (int)n, line);
+}
+
+/* The text of V as it may be shown: names come from the traced programs. */
+static const char *shown_text(struct value *v)
+{
+	const char *text = v->long_text ? v->long_text : v->shown.text;
+	size_t size = eta_printable(text, NULL, 0) + 1;
+	char *shown;
+
+	/* what is not shown as it is takes more room */
+	if (size == strlen(text) + 1)
+		return text;
+	shown = malloc(size);
+	if (!shown)
+		return "?";
+	eta_printable(text, shown, size);
+	free(v->long_text);
+	v->long_text = shown;
+	return shown;
 }
 
 static const char *cell_text(const struct column *c, struct value *v, struct report_text *text)
 {
-	if (v->long_text)
-		return v->long_text;
-	if (v->shown.text[0])
-		return v->shown.text;
+	if (v->long_text || v->shown.text[0])
+		return shown_text(v);
 	if (!v->known) {
 		snprintf(text->text, sizeof(text->text), "%s", c->unit == UNIT_TEXT ? "" : "-");
 		return text->text;
@@ -76,7 +112,7 @@ static void fit(const struct table *t, const struct column **list, size_t n_colu
 			size_t length;
 
 			table_get(t, list[c], t->rows[i], &v);
-			length = strlen(cell_text(list[c], &v, &text));
+			length = characters_in(cell_text(list[c], &v, &text));
 			free(v.long_text);
 			if (length > widths[c])
 				widths[c] = length;
@@ -106,6 +142,7 @@ static int put_row(FILE *out, const struct table *t, const struct column **list,
 		struct report_text text;
 		struct value v = { 0 };
 		const char *shown = list[c]->heading;
+		int blanks;
 
 		if (!widths[c])
 			continue;
@@ -113,8 +150,11 @@ static int put_row(FILE *out, const struct table *t, const struct column **list,
 			table_get(t, list[c], row, &v);
 			shown = cell_text(list[c], &v, &text);
 		}
-		fprintf(f, "%s%*s", first ? "" : "  ",
-			list[c]->unit == UNIT_TEXT ? -(int)widths[c] : (int)widths[c], shown);
+		blanks = (int)(widths[c] - characters_in(shown));
+		if (list[c]->unit == UNIT_TEXT)
+			fprintf(f, "%s%s%*s", first ? "" : "  ", shown, blanks, "");
+		else
+			fprintf(f, "%s%*s%s", first ? "" : "  ", blanks, "", shown);
 		free(v.long_text);
 		first = false;
 	}
@@ -147,27 +187,12 @@ int table_text(FILE *out, const struct table *t, const struct table_options *opt
 
 /* ---- csv ---- */
 
-static void put_quoted(FILE *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 static void put_csv_cell(FILE *out, const struct column *c, const struct value *v)
 {
 	if (!v->known)
 		return;
 	if (c->unit == UNIT_TEXT)
-		put_quoted(out, v->long_text ? v->long_text : v->shown.text);
+		csv_put(out, v->long_text ? v->long_text : v->shown.text);
 	else if (is_real(c->unit))
 		fprintf(out, "%.9g", v->real);
 	else
@@ -202,17 +227,13 @@ int table_csv(FILE *out, const struct table *t, const struct table_options *opti
 
 static json_t *json_of(const struct column *c, const struct value *v)
 {
-	json_t *json;
-
 	if (!v->known)
 		return json_null();
 	if (is_real(c->unit))
 		return json_real(v->real);
 	if (c->unit != UNIT_TEXT)
 		return json_integer(v->whole);
-	/* names come from the traced programs and need not be UTF-8 */
-	json = json_string(v->long_text ? v->long_text : v->shown.text);
-	return json ? json : json_string("?");
+	return json_name(v->long_text ? v->long_text : v->shown.text);
 }
 
 static json_t *json_rows(const struct table *t, const struct table_options *options)
@@ -256,7 +277,7 @@ int table_json(FILE *out, const char *view, const struct table *const *tables, s
 	for (size_t i = 0; i < n; i++)
 		if (json_object_set_new(root, tables[i]->name, json_rows(tables[i], options)) < 0)
 			goto out;
-	rc = json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
+	rc = json_write(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
 			     fputc('\n', out) == EOF
 		     ? -EIO
 		     : 0;

@@ -99,8 +99,8 @@ int table_json(FILE *out, const char *view, const struct table *const *tables, s
 /* The columns, a line each: name, unit, what it is. */
 void table_list(FILE *out, const struct column *columns, size_t n);
 
-/* A line without blanks at its end, cut at WIDTH, without control characters. */
-void table_line(FILE *out, char *line, unsigned width);
+/* A line without blanks at its end, cut at WIDTH characters; 0: not. */
+void table_line(FILE *out, const char *line, unsigned width);
 
 /* ---- for getters ---- */
 

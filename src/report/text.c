@@ -88,19 +88,22 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 {
 	size_t room = width > 20 ? width - 2 : 10000;
+	char line[8192], *rest = line;
 
-	while (strlen(text) > room) {
+	/* it may name what programs have named */
+	eta_printable(text, line, sizeof(line));
+	while (strlen(rest) > room) {
 		size_t n = room;
 
-		while (n && text[n] != ' ')
+		while (n && rest[n] != ' ')
 			n--;
 		if (n == 0)
 			break;
-		fprintf(out, "%s%.*s\n", indent ? "  " : "", (int)n, text);
-		text += n + 1;
+		fprintf(out, "%s%.*s\n", indent ? "  " : "", (int)n, rest);
+		rest += n + 1;
 		indent = true;
 	}
-	fprintf(out, "%s%s\n", indent ? "  " : "", text);
+	fprintf(out, "%s%s\n", indent ? "  " : "", rest);
 }
 
 static int put_answer(FILE *out, const struct analysis *a, unsigned width)

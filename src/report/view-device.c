@@ -7,6 +7,7 @@
 #include "views.h"
 
 struct device_sum {
+	const char *name; /* NULL unknown */
 	uint32_t machine, dev;
 	uint32_t files;
 	uint64_t operations, io_ns, bytes_read, bytes_written;
@@ -30,13 +31,9 @@ static void get_device(const void *context, const void *row, struct value *v)
 
 static void get_name(const void *context, const void *row, struct value *v)
 {
-	const struct eta_defs *defs = ((const struct analysis *)context)->defs;
-
-	for (uint32_t i = 0; i < defs->n_locations; i++)
-		if (defs->locations[i].kind == ETA_LOCATION_DEVICE && DEVICE->dev &&
-		    defs->locations[i].dev == DEVICE->dev &&
-		    location_machine(defs, i) == DEVICE->machine)
-			value_text(v, defs->locations[i].name);
+	(void)context;
+	if (DEVICE->name)
+		value_text(v, DEVICE->name);
 }
 
 static void get_host(const void *context, const void *row, struct value *v)
@@ -128,13 +125,16 @@ static void finish(const struct analysis *a, struct device_sum *d, struct score_
 static int fill(const struct analysis *a, struct table *t)
 {
 	const struct file_score **files = calloc(a->n_files + 1, sizeof(*files));
+	struct device_locations devices;
 	struct score_row *rows = NULL;
 	struct device_sum *sums;
 	size_t n = 0, room = 0;
 	int rc = -ENOMEM;
 
-	if (!files)
+	if (!files || device_locations_new(a->defs, &devices) < 0) {
+		free(files);
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < a->n_files; i++)
 		files[i] = &a->files[i];
 	if (a->n_files)
@@ -151,12 +151,17 @@ static int fill(const struct analysis *a, struct table *t)
 		n += i == 0 || by_dev(&files[i], &files[i - 1]) != 0;
 		add_file(&sums[n - 1], files[i]);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		uint32_t location = device_location(&devices, sums[i].machine, sums[i].dev);
+
+		sums[i].name = location == ETA_NONE ? NULL : a->defs->locations[location].name;
 		finish(a, &sums[i], &rows[i]);
+	}
 	if (n)
 		qsort(rows, n, sizeof(*rows), by_loss);
 	rc = view_add_scores(t, n);
 out:
+	free(devices.list);
 	free(files);
 	return rc;
 }
