@@ -226,6 +226,11 @@ static ALWAYS_INLINE bool op_begin_as(struct op *op, enum function fn, int fd, u
 	}
 	if (!sink_ready(t))
 		return false;
+	if (unlikely(files_flags_changed(file))) {
+		thread_busy(t);
+		files_tell_flags(file, fd);
+		thread_idle(t);
+	}
 	op->file = file;
 	op->positioned = !given && (offset == AT_POSITION || offset == AT_WRITE_POSITION);
 	if (given)
@@ -326,7 +331,8 @@ static ALWAYS_INLINE void op_kind(struct op *op, enum eta_op_kind kind)
 /* How many bytes were asked for is known only now. */
 static ALWAYS_INLINE void op_size(struct op *op, uint64_t size)
 {
-	sink_size(sink_of(op->thread), &op->sink, size);
+	if (op_is_ours(op))
+		sink_size(sink_of(op->thread), &op->sink, size);
 }
 
 /* The status flags of FD have become FLAGS, in the call just done. */

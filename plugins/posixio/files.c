@@ -196,6 +196,7 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 	file->inode = st.st_ino;
 	file->inherited = inherited;
 	file->open_flags = flags < 0 ? 0 : (uint32_t)flags;
+	atomic_store(&file->status, file->open_flags);
 	atomic_store(&file->position, kind == ETA_FILE_REGULAR || kind == ETA_FILE_BLOCK_DEVICE
 					      ? 0
 					      : POSITION_UNKNOWN);
@@ -288,7 +289,7 @@ uint32_t files_named(const char *path)
 
 	if (!path)
 		return 0;
-	for (const char *c = path; *c; c++)
+	for (const char *c = path; *c && c - path < PATH_MAX; c++)
 		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
 	slot = named_slot(hash);
 	known = slot ? atomic_load(slot) : 0;
@@ -304,22 +305,26 @@ void files_set_flags(int fd, int flags)
 {
 	const int changeable = O_APPEND | O_ASYNC | O_DIRECT | O_NOATIME | O_NONBLOCK;
 	struct file *changed = files_slot(fd);
-	int top = atomic_load(&files_top);
-	char *text = self->scratch;
+	uint32_t status;
 
 	if ((uintptr_t)changed <= (uintptr_t)FILE_LEFT_OUT)
 		return;
-	for (int at = 0; at <= top; at++) {
-		struct file *file = files_slot(at);
+	status = atomic_load(&changed->owner->status);
+	atomic_store(&changed->owner->status,
+		     (status & (uint32_t)~changeable) | (uint32_t)(flags & changeable));
+	if (files_flags_changed(changed))
+		files_tell_flags(changed, fd);
+}
 
-		if ((uintptr_t)file <= (uintptr_t)FILE_LEFT_OUT || file->owner != changed->owner)
-			continue;
-		file->open_flags =
-			(file->open_flags & (uint32_t)~changeable) | (uint32_t)(flags & changeable);
-		sink_file_flags(file, atomic_fetch_add(&pool.next_id, 1), text,
-				path_of(at, text, sizeof(self->scratch)),
-				fs_magic_of(at, file->dev));
-	}
+void files_tell_flags(struct file *file, int fd)
+{
+	char *text = self->scratch;
+	int saved = errno;
+
+	file->open_flags = atomic_load(&file->owner->status);
+	sink_file_flags(file, atomic_fetch_add(&pool.next_id, 1), text,
+			path_of(fd, text, sizeof(self->scratch)), fs_magic_of(fd, file->dev));
+	errno = saved;
 }
 
 struct file *files_dup(int old_fd, int new_fd)
@@ -332,7 +337,7 @@ struct file *files_dup(int old_fd, int new_fd)
 		return files_attach(new_fd, NULL);
 	if (old_fd == new_fd)
 		return old;
-	file = file_describe(new_fd, AT_FDCWD, NULL, (int)old->open_flags, false);
+	file = file_describe(new_fd, AT_FDCWD, NULL, (int)atomic_load(&old->owner->status), false);
 	if (file) {
 		atomic_fetch_add(&old->owner->references, 1);
 		file->owner = old->owner;

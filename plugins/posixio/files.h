@@ -3,6 +3,7 @@
 #ifndef POSIXIO_FILES_H
 #define POSIXIO_FILES_H
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,8 +27,9 @@ struct file {
 	uint32_t id;		     /* FILE id, unique in the process */
 	uint32_t dev;		     /* major << 20 | minor */
 	uint64_t inode;
-	uint32_t open_flags;
-	uint32_t sink_handle; /* for the sink's use */
+	uint32_t open_flags;	 /* as the trace was told */
+	_Atomic uint32_t status; /* O_* of an owner: those of all that share its position, too */
+	uint32_t sink_handle;	 /* for the sink's use */
 	uint32_t sink_file;
 	uint32_t sink_parent; /* handle it was dup'ed from, UINT32_MAX: none */
 	bool inherited;	      /* was open before it was met */
@@ -78,8 +80,23 @@ uint32_t files_failed(const char *path, int flags);
 /* FILE id of a path that a call names, 0 where it cannot be kept. */
 uint32_t files_named(const char *path);
 
-/* The status flags of FD are now FLAGS (fcntl), also for all that share them. */
+/*
+ * The status flags of FD are now FLAGS (fcntl), also for all that share them: the trace is told of
+ * the others when they are next used.
+ */
 void files_set_flags(int fd, int flags);
+void files_tell_flags(struct file *file, int fd);
+
+/* Is the trace still to be told of other flags of FILE? */
+static inline bool files_flags_changed(const struct file *file)
+{
+	return file->open_flags != atomic_load_explicit(&file->owner->status, memory_order_relaxed);
+}
+
+static inline bool files_appends(const struct file *file)
+{
+	return atomic_load_explicit(&file->owner->status, memory_order_relaxed) & O_APPEND;
+}
 
 /* Enters NEW_FD as sharing the position of OLD_FD. NULL: left out. */
 struct file *files_dup(int old_fd, int new_fd);

@@ -2,6 +2,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
+/*
+ * Has the kernel read the path of a call that failed by ERROR? Not where it found something else
+ * wrong first (EINVAL: flags, EFAULT), nor where a filter of system calls may have answered (EPERM,
+ * ENOSYS): then the path need not be readable. All of these are found on the way along a path, or
+ * for lack of room for what is at its end.
+ */
+static bool path_was_read(int error)
+{
+	switch (error) {
+	case ENOENT:
+	case EEXIST:
+	case EACCES:
+	case ENOTDIR:
+	case EISDIR:
+	case ELOOP:
+	case ENOTEMPTY:
+	case EXDEV:
+	case EROFS:
+	case ETXTBSY:
+	case ENXIO:
+	case ENODEV:
+	case EBUSY:
+	case EMFILE:
+	case ENFILE:
+	case ENOSPC:
+	case EDQUOT:
+	case EMLINK:
+	case EOVERFLOW:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void op_end_open(struct op *op, int fd, int dir, const char *path, int flags)
 {
 	struct thread *t = op->thread;
@@ -18,8 +52,7 @@ void op_end_open(struct op *op, int fd, int dir, const char *path, int flags)
 		file = files_open(fd, dir, path, flags);
 		id = file ? file->id : 0;
 	} else {
-		/* a path that the kernel could not read is not read here either */
-		id = files_failed(saved == EFAULT ? NULL : path, flags);
+		id = files_failed(path_was_read(saved) ? path : NULL, flags);
 	}
 	if (fd >= 0 && !file)
 		sink_cancel(&t->sink, &op->sink);
@@ -95,9 +128,7 @@ void op_end_path(struct op *op, enum eta_op_kind kind, int64_t ret, const char *
 		return;
 	thread_busy(t);
 	end_ns = now_ns(t);
-	/* what failed before the kernel read the path may have none that can be read */
-	if (ret == -EFAULT || ret == -EINVAL || ret == -EBADF || ret == -ENOSYS ||
-	    ret == -ENAMETOOLONG)
+	if (ret < 0 && !path_was_read((int)-ret))
 		path = NULL;
 	sink_end_path(&t->sink, &op->sink, kind, files_named(path), end_ns, ret);
 	thread_idle(t);
@@ -121,7 +152,7 @@ void op_close_many(enum function fn, unsigned first, unsigned last, const void *
 {
 	int top = files_highest(), saved = errno;
 
-	for (unsigned fd = first; (int)fd <= top && fd <= last; fd++) {
+	for (unsigned fd = first; top >= 0 && fd <= (unsigned)top && fd <= last; fd++) {
 		struct op op;
 
 		if (!op_begin_close(&op, fn, (int)fd, caller))

@@ -21,17 +21,21 @@ size_t path_of(int fd, char *out, size_t room)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* Can PATH be told by putting it behind its directory's? Not with parts that name no entry. */
-static bool is_plain(const char *path)
+/*
+ * Can PATH be told by putting it behind its directory's? Not with parts that name no entry. LENGTH:
+ * as it was found: another thread may be changing it.
+ */
+static bool is_plain(const char *path, size_t length)
 {
-	for (const char *part = path;; part++) {
-		size_t n = strcspn(part, "/");
+	for (const char *part = path, *end = path + length;; part++) {
+		const char *slash = memchr(part, '/', (size_t)(end - part));
+		size_t n = (size_t)((slash ? slash : end) - part);
 
 		if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && memcmp(part, "..", 2) == 0))
 			return false;
-		part += n;
-		if (!*part)
+		if (!slash)
 			return true;
+		part = slash;
 	}
 }
 
@@ -88,15 +92,17 @@ size_t path_opened(int fd, int dir, const char *path, int flags, char *out, size
 	/* a file without a name: PATH is its directory's */
 	if (!path || (flags != -1 && (flags & O_TMPFILE) == O_TMPFILE))
 		return path_of(fd, out, room);
+	if (length == 0)
+		return path_of(fd, out, room);
 	if (path[0] == '/') {
 		memcpy(out, path, length);
 		return length;
 	}
-	if (path[0] == '.' && path[1] == '/') {
+	if (length > 2 && path[0] == '.' && path[1] == '/') {
 		path += 2;
 		length -= 2;
 	}
-	if (!is_plain(path))
+	if (!is_plain(path, length))
 		return path_of(fd, out, room);
 	n = dir == AT_FDCWD ? working_directory(out, room) : directory_path(dir, out, room);
 	if (n == 0 || n + 1 + length > room)

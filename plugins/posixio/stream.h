@@ -134,12 +134,12 @@ static ALWAYS_INLINE bool op_begin_stream(struct op *op, enum function fn, FILE 
 
 	if (file == FILE_LEFT_OUT)
 		return false;
-	if (file && !(writes && (file->open_flags & O_APPEND)))
+	if (file && !(writes && files_appends(file)))
 		at = stream_at(file, stream);
 	if (!op_begin(op, fn, fd, size, at, caller))
 		return false;
 	if (unlikely(stream_lock(op, stream, fd, locks) || !file) &&
-	    !(writes && (op->file->open_flags & O_APPEND)))
+	    !(writes && files_appends(op->file)))
 		op->offset = stream_at(op->file, stream);
 	return true;
 }

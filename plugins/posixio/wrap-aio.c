@@ -21,6 +21,9 @@
 #define SHAPE_AIO_FSYNC(name, kind, type, detail)                                                  \
 	EXPORT int name(int operation, struct type *request)                                       \
 	{                                                                                          \
+		/* refused before the control block is looked at */                                \
+		if (operation != O_SYNC && operation != O_DSYNC)                                   \
+			return REAL(name)(operation, request);                                     \
 		ON_FD(name, kind, int, request->aio_fildes, 0, ETA_OFFSET_UNKNOWN, ret,            \
 		      (operation, request));                                                       \
 	}

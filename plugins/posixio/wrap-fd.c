@@ -59,22 +59,22 @@ static inline void op_end_seek(struct op *op, int64_t at)
 #define SHAPE_READV(name, kind, type, detail)                                                      \
 	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors)                     \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors), AT_POSITION,             \
-			 (fd, vector, n_vectors));                                                 \
+		TRANSFER_VECTOR(name, kind, fd, vector, n_vectors, AT_POSITION, false,             \
+				(fd, vector, n_vectors));                                          \
 	}
 
 #define SHAPE_WRITEV(name, kind, type, detail)                                                     \
 	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors)                     \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors), AT_WRITE_POSITION,       \
-			 (fd, vector, n_vectors));                                                 \
+		TRANSFER_VECTOR(name, kind, fd, vector, n_vectors, AT_WRITE_POSITION, false,       \
+				(fd, vector, n_vectors));                                          \
 	}
 
 #define SHAPE_VECTOR_AT(name, kind, type, detail)                                                  \
 	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, type offset)        \
 	{                                                                                          \
-		TRANSFER_AT(name, kind, fd, vector_bytes(vector, n_vectors), offset,               \
-			    (fd, vector, n_vectors, offset));                                      \
+		TRANSFER_VECTOR(name, kind, fd, vector, n_vectors, offset, true,                   \
+				(fd, vector, n_vectors, offset));                                  \
 	}
 
 /* an offset of -1 means the file's own position */
@@ -82,18 +82,18 @@ static inline void op_end_seek(struct op *op, int64_t at)
 	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, type offset,        \
 			    int flags)                                                             \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors),                          \
-			 offset == -1 ? AT_POSITION : offset,                                      \
-			 (fd, vector, n_vectors, offset, flags));                                  \
+		TRANSFER_VECTOR(name, kind, fd, vector, n_vectors,                                 \
+				offset == -1 ? AT_POSITION : offset, offset != -1,                 \
+				(fd, vector, n_vectors, offset, flags));                           \
 	}
 
 #define SHAPE_WRITEV_FLAGS(name, kind, type, detail)                                               \
 	EXPORT ssize_t name(int fd, const struct iovec *vector, int n_vectors, type offset,        \
 			    int flags)                                                             \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, vector_bytes(vector, n_vectors),                          \
-			 offset == -1 ? AT_WRITE_POSITION : offset,                                \
-			 (fd, vector, n_vectors, offset, flags));                                  \
+		TRANSFER_VECTOR(name, kind, fd, vector, n_vectors,                                 \
+				offset == -1 ? AT_WRITE_POSITION : offset, offset != -1,           \
+				(fd, vector, n_vectors, offset, flags));                           \
 	}
 
 /* its offset is the new position */

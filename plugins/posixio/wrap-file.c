@@ -154,8 +154,11 @@ static void copy_moved(const struct copy *copy, bool recorded)
 		doubt(copy->out);
 }
 
-/* an offset that is given may be read only where the kernel could: after a success */
-#define AFTER(pointer) (n >= 0 && (pointer) ? *(pointer) : ETA_OFFSET_UNKNOWN)
+/*
+ * An offset that is given may be read only where the kernel has: after a success, and not of a
+ * splice of no bytes, which looks at nothing.
+ */
+#define AFTER(pointer) (n >= 0 && size && (pointer) ? *(pointer) : ETA_OFFSET_UNKNOWN)
 
 #define COPIED(name, in_fd, in_moves_it, in_offset, out_fd, out_moves_it, out_offset, size, args)  \
 	struct copy copy = {                                                                       \
@@ -205,8 +208,8 @@ static void copy_moved(const struct copy *copy, bool recorded)
 	EXPORT ssize_t name(int fd, const struct iovec *vector, size_t n_vectors,                  \
 			    unsigned int flags)                                                    \
 	{                                                                                          \
-		TRANSFER(name, kind, fd, vector_bytes(vector, (int)n_vectors), ETA_OFFSET_UNKNOWN, \
-			 (fd, vector, n_vectors, flags));                                          \
+		TRANSFER_VECTOR(name, kind, fd, vector, n_vectors, ETA_OFFSET_UNKNOWN, false,      \
+				(fd, vector, n_vectors, flags));                                   \
 	}
 
 /* ---- syscall(2) ---- */
@@ -259,7 +262,7 @@ long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 	raw_call *next = (raw_call *)REAL(syscall);
 	enum eta_op_kind kind;
 	int64_t offset = ETA_OFFSET_UNKNOWN;
-	uint64_t size = 0;
+	bool transfers = false, vector = false;
 	struct op op;
 	long ret;
 
@@ -267,27 +270,31 @@ long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 	case SYS_read:
 	case SYS_readv:
 		kind = ETA_OP_READ;
+		transfers = true;
 		offset = AT_POSITION;
-		size = number == SYS_read ? (uint64_t)c : vector_bytes((void *)b, (int)c);
+		vector = number == SYS_readv;
 		break;
 	case SYS_write:
 	case SYS_writev:
 		kind = ETA_OP_WRITE;
+		transfers = true;
 		offset = AT_WRITE_POSITION;
-		size = number == SYS_write ? (uint64_t)c : vector_bytes((void *)b, (int)c);
+		vector = number == SYS_writev;
 		break;
 #ifdef __LP64__
 	case SYS_pread64:
 	case SYS_preadv:
 		kind = ETA_OP_READ;
+		transfers = true;
 		offset = d;
-		size = number == SYS_pread64 ? (uint64_t)c : vector_bytes((void *)b, (int)c);
+		vector = number == SYS_preadv;
 		break;
 	case SYS_pwrite64:
 	case SYS_pwritev:
 		kind = ETA_OP_WRITE;
+		transfers = true;
 		offset = d;
-		size = number == SYS_pwrite64 ? (uint64_t)c : vector_bytes((void *)b, (int)c);
+		vector = number == SYS_pwritev;
 		break;
 #endif
 	case SYS_fsync:
@@ -327,7 +334,7 @@ long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 		op_end_close(&op, (int)ret);
 		return ret;
 	case SYS_close_range:
-		if (!is_own(CALLER) && !(c & CLOSE_RANGE_CLOEXEC))
+		if (!is_own(CALLER) && !(c & ~(long)CLOSE_RANGE_UNSHARE))
 			op_close_many(FN_syscall, (unsigned)a, (unsigned)b, CALLER);
 		return next(number, a, b, c, d, e, f);
 	case SYS_dup:
@@ -350,10 +357,13 @@ long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 	default:
 		return next(number, a, b, c, d, e, f);
 	}
-	if (is_own(CALLER) || !op_begin(&op, FN_syscall, (int)a, size, offset, CALLER))
+	if (is_own(CALLER) || !op_begin(&op, FN_syscall, (int)a,
+					transfers && !vector ? (uint64_t)c : 0, offset, CALLER))
 		return next(number, a, b, c, d, e, f);
 	op_kind(&op, kind);
 	ret = next(number, a, b, c, d, e, f);
+	if (vector && ret >= 0)
+		op_size(&op, vector_bytes((const struct iovec *)b, (size_t)c, ret));
 	op_end_transfer(&op, kind, (int)a, ret);
 	return ret;
 }

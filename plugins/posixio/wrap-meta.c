@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -89,23 +90,31 @@ int __fxstat64(int version, int fd, struct stat64 *st);
 		NAMED(name, kind, detail, int, path, (dir, path, new_dir, new_path, flags));       \
 	}
 
-/* a target is a text and need not be there */
+/* a target is a text and need not be there; of an empty one the path was not read */
+#define LINK(path) (ret == 0 || errno == EEXIST ? (path) : NULL)
 #define SHAPE_SYMLINK(name, kind, type, detail)                                                    \
 	EXPORT int name(const char *target, const char *path)                                      \
 	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (target, path));                              \
+		NAMED(name, kind, detail, int, LINK(path), (target, path));                        \
 	}
 
 #define SHAPE_SYMLINKAT(name, kind, type, detail)                                                  \
 	EXPORT int name(const char *target, int dir, const char *path)                             \
 	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (target, dir, path));                         \
+		NAMED(name, kind, detail, int, LINK(path), (target, dir, path));                   \
 	}
+
+/* what came may have been put over the path, and has no end */
+#define UNTOUCHED(path, target)                                                                    \
+	(ret < 0 || ((uintptr_t)(path) - (uintptr_t)(target) >= (uintptr_t)ret &&                  \
+		     memchr(path, 0, (uintptr_t)(target) - (uintptr_t)(path)))                     \
+		 ? (path)                                                                          \
+		 : NULL)
 
 #define SHAPE_READLINK(name, kind, type, detail)                                                   \
 	EXPORT ssize_t name(const char *path, char *target, size_t size)                           \
 	{                                                                                          \
-		NAMED(name, kind, detail, ssize_t, path, (path, target, size));                    \
+		NAMED(name, kind, detail, ssize_t, UNTOUCHED(path, target), (path, target, size)); \
 	}
 
 #define SHAPE_FCHMODAT(name, kind, type, detail)                                                   \
@@ -160,8 +169,14 @@ int __fxstat64(int version, int fd, struct stat64 *st);
 
 static int directory(DIR *dir)
 {
-	int saved = errno, fd = dir ? dirfd(dir) : -1; /* the function itself refuses NULL */
+	int saved = errno, fd;
 
+	/*
+	 * NULL is for the function itself to refuse; but where its prototype says that none is
+	 * given (nonnull), the compiler would leave out this check in our function of that name.
+	 */
+	__asm__("" : "+r"(dir));
+	fd = dir ? dirfd(dir) : -1;
 	errno = saved;
 	return fd;
 }

@@ -200,11 +200,14 @@ static bool changes_file(int command)
 		return ret;                                                                        \
 	}
 
-/* Of many descriptors at once: each is a record of its own, as if it were closed by itself. */
+/*
+ * Of many descriptors at once: each is a record of its own, as if it were closed by itself. Not
+ * where they stay open: with CLOSE_RANGE_CLOEXEC, or with a flag that the kernel does not know.
+ */
 #define SHAPE_CLOSE_RANGE(name, kind, type, detail)                                                \
 	EXPORT int name(unsigned int first, unsigned int last, int flags)                          \
 	{                                                                                          \
-		if (!(flags & CLOSE_RANGE_CLOEXEC))                                                \
+		if (!(flags & ~(int)CLOSE_RANGE_UNSHARE))                                          \
 			op_close_many(FN_##name, first, last, CALLER);                             \
 		return REAL(name)(first, last, flags);                                             \
 	}

@@ -30,7 +30,7 @@ static inline void stream_opened(FILE *stream)
 	struct file *file = files_slot(descriptor(stream));
 
 	if ((uintptr_t)file > (uintptr_t)FILE_LEFT_OUT && stream_seeks(file) &&
-	    !(file->open_flags & O_APPEND))
+	    !files_appends(file))
 		stream_set(file, stream, 0);
 }
 
@@ -97,11 +97,13 @@ static inline void stream_opened(FILE *stream)
 		return ret;                                                                        \
 	}
 
-#define ITEMS(name, kind, args)                                                                    \
+#define ITEMS(name, kind, fits, args)                                                              \
 	struct op op;                                                                              \
 	size_t done;                                                                               \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, stream, ETA_OP_##kind == ETA_OP_WRITE, LOCKS(name),   \
+	/* of nothing, or refused: the stream is not looked at, need not be one */                 \
+	if (!(size && n && (fits)) ||                                                              \
+	    !op_begin_stream(&op, FN_##name, stream, ETA_OP_##kind == ETA_OP_WRITE, LOCKS(name),   \
 			     size * n, CALLER))                                                    \
 		return REAL(name) args;                                                            \
 	done = REAL(name) args;                                                                    \
@@ -111,19 +113,19 @@ static inline void stream_opened(FILE *stream)
 #define SHAPE_FREAD(name, kind, type, detail)                                                      \
 	EXPORT size_t name(void *buffer, size_t size, size_t n, FILE *stream)                      \
 	{                                                                                          \
-		ITEMS(name, kind, (buffer, size, n, stream));                                      \
+		ITEMS(name, kind, true, (buffer, size, n, stream));                                \
 	}
 
 #define SHAPE_FREAD_CHK(name, kind, type, detail)                                                  \
 	EXPORT size_t name(void *buffer, size_t room, size_t size, size_t n, FILE *stream)         \
 	{                                                                                          \
-		ITEMS(name, kind, (buffer, room, size, n, stream));                                \
+		ITEMS(name, kind, n <= room / size, (buffer, room, size, n, stream));              \
 	}
 
 #define SHAPE_FWRITE(name, kind, type, detail)                                                     \
 	EXPORT size_t name(const void *buffer, size_t size, size_t n, FILE *stream)                \
 	{                                                                                          \
-		ITEMS(name, kind, (buffer, size, n, stream));                                      \
+		ITEMS(name, kind, true, (buffer, size, n, stream));                                \
 	}
 
 /* all streams at once (NULL) belongs to no file */

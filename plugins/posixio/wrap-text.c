@@ -287,8 +287,9 @@ int _IO_getc(FILE *stream);
 	int64_t bytes;                                                                             \
 	char *got;                                                                                 \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, stream, false, LOCKS(name),                           \
-			     size > 0 ? (uint64_t)size - 1 : 0, CALLER))                           \
+	/* no room for a character: the stream is not looked at, and need not be one */            \
+	if (size < 2 || !op_begin_stream(&op, FN_##name, stream, false, LOCKS(name),               \
+					 (uint64_t)size - 1, CALLER))                              \
 		return REAL(name) args;                                                            \
 	before = stream_unread(stream);                                                            \
 	got = REAL(name) args;                                                                     \
@@ -313,7 +314,9 @@ int _IO_getc(FILE *stream);
 	struct op op;                                                                              \
 	ssize_t n;                                                                                 \
                                                                                                    \
-	if (!op_begin_stream(&op, FN_##name, stream, false, LOCKS(name), 0, CALLER))               \
+	/* nowhere to put a line: refused before the stream is looked at */                        \
+	if (!line || !room ||                                                                      \
+	    !op_begin_stream(&op, FN_##name, stream, false, LOCKS(name), 0, CALLER))               \
 		return REAL(name) args;                                                            \
 	n = REAL(name) args;                                                                       \
 	if (n > 0)                                                                                 \
@@ -395,6 +398,8 @@ int _IO_getc(FILE *stream);
 		struct op op;                                                                      \
 		int ret;                                                                           \
                                                                                                    \
+		if (c == EOF) /* no character: the stream is not looked at */                      \
+			return REAL(name)(c, stream);                                              \
 		if (!DETAIL_##detail) {                                                            \
 			call_not_recorded(descriptor(stream));                                     \
 			return REAL(name)(c, stream);                                              \

@@ -19,13 +19,18 @@ long confine_syscall(raw_call *next, long number, long a, long b, long c, long d
 
 #define CALLER __builtin_return_address(0)
 
-static inline size_t vector_bytes(const struct iovec *vector, int n)
+/*
+ * How many bytes VECTOR asks for, of which the call that took it has given N: after a success alone
+ * has the kernel read it all, so that it can be read here too (unless another thread unmaps it in
+ * this moment, as if it could do so during the call). A read may have overwritten it.
+ */
+static inline uint64_t vector_bytes(const struct iovec *vector, size_t n_vectors, ssize_t n)
 {
-	size_t bytes = 0;
+	uint64_t bytes = 0;
 
-	for (int i = 0; vector && i < n; i++)
+	for (size_t i = 0; i < n_vectors && i < IOV_MAX; i++)
 		bytes += vector[i].iov_len;
-	return bytes;
+	return bytes < (uint64_t)n || bytes > SSIZE_MAX ? (uint64_t)n : bytes;
 }
 
 /*
@@ -49,15 +54,28 @@ static inline size_t vector_bytes(const struct iovec *vector, int n)
 	op_end_transfer(&op, ETA_OP_##kind, fd, n);                                                \
 	return n
 
+/* The same of a vector: how many bytes it asks for is known once the call is done. */
+#define TRANSFER_VECTOR(name, kind, fd, vector, n_vectors, offset, given, args)                    \
+	struct op op;                                                                              \
+	ssize_t n;                                                                                 \
+                                                                                                   \
+	if (!op_begin_as(&op, FN_##name, fd, 0, offset, CALLER, false, given))                     \
+		return REAL(name) args;                                                            \
+	n = REAL(name) args;                                                                       \
+	if (likely(n >= 0))                                                                        \
+		op_size(&op, vector_bytes(vector, (size_t)(n_vectors), n));                        \
+	op_end_transfer(&op, ETA_OP_##kind, fd, n);                                                \
+	return n
+
 /* Body of another call on a descriptor, that gives -1 and errno, or RESULT. */
-#define ON_FD(name, kind, type, fd, size, offset, result, args)                                    \
+#define ON_FD(name, kind, type, fd, size, place, result, args)                                     \
 	struct op op;                                                                              \
 	type ret;                                                                                  \
                                                                                                    \
-	if (!op_begin(&op, FN_##name, fd, size, offset, CALLER))                                   \
+	if (!op_begin(&op, FN_##name, fd, size, place, CALLER))                                    \
 		return REAL(name) args;                                                            \
 	ret = REAL(name) args;                                                                     \
-	op_end(&op, ETA_OP_##kind, ret == -1 ? -errno : (int64_t)(result), offset);                \
+	op_end(&op, ETA_OP_##kind, ret == -1 ? -errno : (int64_t)(result), op.offset);             \
 	return ret
 
 /* Body of a call on a path, or (NULL) on no file at all. */
