@@ -337,7 +337,8 @@ static void definitions_may_grow(void **unused)
 	free(text);
 }
 
-/* As EZTrace's plugin and older archives have them: in the anchor file, under the process' number. */
+/* As EZTrace's plugin and older archives have them: in the anchor file, under the process' number.
+ */
 static void properties_of_processes_find_them(void **unused)
 {
 	struct eta_trace *given = memory_trace_new("older"), *read;
