@@ -292,8 +292,8 @@ static int define_property(struct eta_trace *trace, uint32_t image, char *text)
 		return 0;
 	}
 	*value++ = '\0';
-	snprintf(name, sizeof(name), "%s%s", image || strncmp(text, "SCI::", 5) == 0 ? "" : "SCI::",
-		 text);
+	snprintf(name, sizeof(name), "%s%s",
+		 image || strncmp(text, "SCI::", 5) == 0 ? "" : "SCI::", text);
 	for (char *c = name; *c; c++) {
 		if (*c >= 'a' && *c <= 'z')
 			*c = (char)(*c - 'a' + 'A');

@@ -40,8 +40,7 @@ bool spool_image_fill(struct eta_trace *trace, const struct eta_spool_header *he
 		.process = ETA_NONE,
 		.next = ETA_NONE,
 		.unnamed = ETA_NONE,
-		.program = eta_trace_string(trace,
-					    slash && slash[1] ? slash + 1 : header->comm),
+		.program = eta_trace_string(trace, slash && slash[1] ? slash + 1 : header->comm),
 		.host = eta_trace_string(trace, header->host),
 		.boot = eta_trace_string(trace, header->boot),
 	};
@@ -150,10 +149,9 @@ uint32_t spool_image_process(struct eta_trace *trace, const struct spool_image *
 		process.parent_tid = spool->images[first].parent_tid;
 	}
 	/* where its number may be one of several equal ones, its first image tells which */
-	return spool_process(trace, &process,
-			     like->pid_ns && like->pid_ns != ETA_FIRST_PID_NS && first != ETA_NONE
-				     ? first
-				     : 0);
+	return spool_process(
+		trace, &process,
+		like->pid_ns && like->pid_ns != ETA_FIRST_PID_NS && first != ETA_NONE ? first : 0);
 }
 
 /* Which of its process' images INDEX is, from 1 on; 0: the last. */
@@ -291,8 +289,8 @@ int spool_images_connect(struct eta_trace *trace)
 	for (uint32_t i = 1; i < spool->n_images; i++) {
 		struct spool_image *image = &spool->images[i];
 
-		image->parent = find_image(spool, image->parent_ns, image->ppid, 0,
-					   image->start_ns);
+		image->parent =
+			find_image(spool, image->parent_ns, image->ppid, 0, image->start_ns);
 		if (image->parent == i)
 			image->parent = ETA_NONE;
 	}

@@ -87,8 +87,8 @@ static int add_file(struct eta_trace *trace, const char *name)
 }
 
 /*
- * Why file NAME of the folder is not read, "" if it is. Where others may write to the folder, a file
- * is its owner's, root's or the reader's, or somebody has put it there.
+ * Why file NAME of the folder is not read, "" if it is. Where others may write to the folder, a
+ * file is its owner's, root's or the reader's, or somebody has put it there.
  */
 static void why_not(int folder, const char *name, char why[WHY_BYTES])
 {
@@ -209,8 +209,7 @@ static int read_threads(struct eta_trace *trace, uint32_t index, struct spool_vi
 	struct spool_file *file = &((struct spool *)trace->data)->files[index];
 
 	file->process = spool_image_process(trace, &file->like);
-	return file->process == ETA_NONE ? -ENOMEM
-					 : spool_user_threads(trace, index, view, header);
+	return file->process == ETA_NONE ? -ENOMEM : spool_user_threads(trace, index, view, header);
 }
 
 static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
@@ -260,7 +259,8 @@ static int open_files(struct eta_trace *trace, bool threads, uint64_t *units)
 	return rc;
 }
 
-/* Which files have nothing to read; -EBADMSG where there are others, and all of them are damaged. */
+/* Which files have nothing to read; -EBADMSG where there are others, and all of them are damaged.
+ */
 static int check_files(const struct eta_trace *trace)
 {
 	const struct spool *spool = trace->data;

@@ -38,8 +38,8 @@ struct spool_file {
 	uint64_t first_unit; /* units of all files before it: makes match ids */
 	uint64_t start_ns;
 	uint64_t last_file;
-	uint32_t kind; /* enum eta_spool_kind; 0: nothing in it is used */
-	uint32_t image; /* USER, PROCESS: index into images */
+	uint32_t kind;		 /* enum eta_spool_kind; 0: nothing in it is used */
+	uint32_t image;		 /* USER, PROCESS: index into images */
 	struct spool_image like; /* USER: where no image of its process is known */
 	bool inherits;		 /* PROCESS: its parent's modules */
 	uint32_t process;
@@ -62,10 +62,10 @@ struct spool {
 	uint32_t n_files;
 	struct spool_image *images; /* [0] is the kernel's, pid 0 */
 	uint32_t n_images, image_room;
-	struct known *numbers; /* pid and its namespace -> first image */
-	uint32_t n_damaged;    /* files */
-	uint32_t n_headless;   /* files whose tracer was cut off before it wrote a header, */
-	uint32_t headless;     /* and the first of them */
+	struct known *numbers;	      /* pid and its namespace -> first image */
+	uint32_t n_damaged;	      /* files */
+	uint32_t n_headless;	      /* files whose tracer was cut off before it wrote a header, */
+	uint32_t headless;	      /* and the first of them */
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
 	uint64_t not_recorded;	     /* calls of a level of detail that was not asked for */

@@ -66,8 +66,7 @@ void spool_reach_set(const char *text)
 		recorder.token[i] = (uint8_t)(high << 4 | low);
 	}
 	if (text)
-		recorder.bytes =
-			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
+		recorder.bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
 bool spool_reach_is_set(void)

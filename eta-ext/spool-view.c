@@ -13,7 +13,7 @@
 
 #include "eta.h"
 
-#define MAX_NAMED 4 /* damaged files of a spool that are told by name */
+#define MAX_NAMED 4			     /* damaged files of a spool that are told by name */
 #define MAX_WINDOW_BYTES ((uint64_t)1 << 30) /* no tracer has more than one MiB */
 
 /* The least a record of a type must hold, in units; 0: nothing is known of the type. */
@@ -290,9 +290,9 @@ int spool_view_record(struct spool_view *view, uint64_t offset,
 		return spool_view_damage(view, "truncated record", offset);
 	}
 	if (head->type == ETA_RECORD_END) /* where more were stored it is damage */
-		return offset < view->stored ? spool_view_damage(view, "records end too early",
-								 offset)
-					     : 0;
+		return offset < view->stored
+			       ? spool_view_damage(view, "records end too early", offset)
+			       : 0;
 	if (head->units == 0)
 		return spool_view_damage(view, "record without a length", offset);
 	if (head->type < sizeof(least_units) && head->units < least_units[head->type])

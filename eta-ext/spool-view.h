@@ -25,7 +25,7 @@ struct spool_damage {
  */
 struct spool_view {
 	const char *path; /* for messages; the caller's */
-	int fd;	    /* -1: it is opened for each reading */
+	int fd;		  /* -1: it is opened for each reading */
 	/* end of what can be a record; a reader that found damage may lower it to keep what is
 	 * before */
 	uint64_t size;
@@ -60,8 +60,8 @@ void spool_view_close(struct spool_view *view);
 void spool_view_unshare(struct spool_view *view);
 
 /*
- * The header: 1; 0 for a file whose tracer was cut off before it wrote one, and where it is damaged.
- * -errno, reported.
+ * The header: 1; 0 for a file whose tracer was cut off before it wrote one, and where it is
+ * damaged. -errno, reported.
  */
 int spool_view_header(struct spool_view *view, struct eta_spool_header *header);
 

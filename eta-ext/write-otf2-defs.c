@@ -121,7 +121,7 @@ static void write_attributes(struct defs *defs)
 {
 #define X(id, name, type, description)                                                             \
 	{                                                                                          \
-		uint32_t name_ = defs_string(defs, name), text_ = defs_string(defs, description);            \
+		uint32_t name_ = defs_string(defs, name), text_ = defs_string(defs, description);  \
 		WRITE(defs, Attribute, ARCHIVE_##id, name_, text_, OTF2_TYPE_##type);              \
 	}
 	ARCHIVE_ATTRIBUTES(X)
@@ -402,8 +402,8 @@ static void write_level_group(struct defs *defs, enum eta_level level, uint32_t 
 	snprintf(text, sizeof(text), ARCHIVE_LEVEL_GROUP "%s", eta_level_name(level));
 	name = defs_string(defs, text);
 	for (uint32_t done = 0; done < n; done += GROUP_MAX_MEMBERS)
-		WRITE(defs, Group, (*group)++, name, OTF2_GROUP_TYPE_REGIONS,
-		      OTF2_PARADIGM_UNKNOWN, OTF2_GROUP_FLAG_NONE,
+		WRITE(defs, Group, (*group)++, name, OTF2_GROUP_TYPE_REGIONS, OTF2_PARADIGM_UNKNOWN,
+		      OTF2_GROUP_FLAG_NONE,
 		      n - done < GROUP_MAX_MEMBERS ? n - done : GROUP_MAX_MEMBERS, members + done);
 }
 
@@ -431,12 +431,14 @@ static void write_level_groups(struct defs *defs)
 
 static void write_files(struct defs *defs)
 {
-	uint32_t dev = defs_string(defs, ARCHIVE_FILE_DEV), inode = defs_string(defs, ARCHIVE_FILE_INODE);
+	uint32_t dev = defs_string(defs, ARCHIVE_FILE_DEV),
+		 inode = defs_string(defs, ARCHIVE_FILE_INODE);
 	uint32_t fs = defs_string(defs, ARCHIVE_FILE_SYSTEM);
 
 	for (uint32_t i = 0; i < defs->eta->n_files; i++) {
 		const struct eta_file *file = &defs->eta->files[i];
-		uint32_t path = defs_string(defs, file->path), fs_name = defs_string(defs, file->fs);
+		uint32_t path = defs_string(defs, file->path),
+			 fs_name = defs_string(defs, file->fs);
 		OTF2_AttributeValue value = { 0 };
 
 		value.stringRef = fs_name;
@@ -454,7 +456,8 @@ static void write_files(struct defs *defs)
 /* The file behind a device's handle: made for it, behind all others. */
 static uint32_t write_device_file(struct defs *defs, const struct eta_handle *handle, uint32_t id)
 {
-	uint32_t name = defs_string(defs, handle->name), dev = defs_string(defs, ARCHIVE_DEV_PROPERTY);
+	uint32_t name = defs_string(defs, handle->name),
+		 dev = defs_string(defs, ARCHIVE_DEV_PROPERTY);
 
 	WRITE(defs, IoRegularFile, id, name, place_of(defs, handle->host));
 	WRITE(defs, IoFileProperty, id, dev, OTF2_TYPE_UINT32, value32(handle->device));

@@ -100,8 +100,7 @@ static const char doc[] =
 	"DIR/" ARCHIVE ".\v"
 	"The exit status is the program's (128 + N for signal N); 2 for a misuse of sci-record, "
 	"126 "
-	"or 127 when PROGRAM cannot be run, 1 when PROGRAM ended well but its trace could not be "
-	"written.\n\n"
+	"or 127 when PROGRAM cannot be run, 1 when nothing could be recorded.\n\n"
 	"The kernel's levels need root, or CAP_BPF and CAP_PERFMON; without them the rest is "
 	"recorded.\n\n"
 	"EXAMPLES\n"
@@ -449,7 +448,8 @@ static int finish(struct recording *r, int status)
 			"%s: not merged; the tracers' files are kept there (sci-merge tries again)",
 			r->folder.path);
 		recording_folder_widen(&r->folder);
-		return status ? status : CLI_FAILED;
+		/* what was recorded is there: the status is the program's */
+		return status == 0 && o->strict ? CLI_FAILED : status;
 	}
 	if (o->keep) {
 		recording_folder_widen(&r->folder);

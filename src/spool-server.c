@@ -1,4 +1,5 @@
-/* Opens files of the spool for traced processes that cannot do so by path (eta-ext/spool-reach.h). */
+/* Opens files of the spool for traced processes that cannot do so by path (eta-ext/spool-reach.h).
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 #include "spool-server.h"
@@ -27,6 +28,7 @@
 
 #define MAX_GUESTS 64	/* connections at a time; the others wait in the kernel's queue */
 #define PATIENCE_MS 200 /* with one that connects and says nothing */
+#define REST_MS 20	/* without descriptors */
 #define MAX_FILES 65536 /* made for a recording: who may ask must not fill the folder */
 
 struct guest {
@@ -191,8 +193,12 @@ static void take_guests(struct spool_server *server)
 	while (server->n_guests < MAX_GUESTS) {
 		int fd = accept4(server->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
+		if (fd < 0) {
+			/* else it would be asked again at once, for as long as it lasts */
+			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+				poll(NULL, 0, REST_MS);
 			return;
+		}
 		server->guests[server->n_guests++] =
 			(struct guest){ .fd = fd, .until_ms = now_ms() + PATIENCE_MS };
 	}
@@ -220,12 +226,12 @@ static void *run(void *arg)
 		nfds_t n = 0;
 
 		polls[n++] = (struct pollfd){ .fd = server->end, .events = POLLIN };
-		polls[n++] = (struct pollfd){
-			.fd = server->n_guests < MAX_GUESTS ? server->socket : -1, .events = POLLIN
-		};
+		polls[n++] =
+			(struct pollfd){ .fd = server->n_guests < MAX_GUESTS ? server->socket : -1,
+					 .events = POLLIN };
 		for (unsigned i = 0; i < server->n_guests; i++)
-			polls[n++] = (struct pollfd){ .fd = server->guests[i].fd,
-						      .events = POLLIN };
+			polls[n++] =
+				(struct pollfd){ .fd = server->guests[i].fd, .events = POLLIN };
 		if (poll(polls, n, server->n_guests ? PATIENCE_MS : -1) < 0 && errno != EINTR)
 			break;
 		take_guests(server);

@@ -111,7 +111,8 @@ def full_disk(work):
               "rm %s/rest; sci-merge %s/run/user.spool -o %s/later.otf2" % ((small,) * 5 + (work,)))
     done = run("unshare", "-m", "sh", "-c", script)
     print("full disk:", [line for line in done.stderr.splitlines() if "not merged" in line])
-    assert "files are kept there" in done.stderr and counts(done.stdout)[0] > 0, done
+    assert "files are kept there" in done.stderr and "status 0\n" in done.stdout, done
+    assert counts(done.stdout)[0] > 0, done
 
 
 def names(work):

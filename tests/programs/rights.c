@@ -57,8 +57,7 @@ static void change_root_and_drop(const char *dir)
 /* DIR: what is above the recording. */
 static void cover(const char *dir)
 {
-	must(unshare(CLONE_NEWNS) == 0 &&
-		     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	must(unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
 		     mount("none", dir, "tmpfs", 0, NULL) == 0,
 	     "mount");
 }
@@ -101,9 +100,9 @@ static const struct {
 	const char *name;
 	void (*lose)(const char *dir);
 } parts[] = {
-	{ "setuid", drop },	     { "chroot", change_root },	     { "both", change_root_and_drop },
-	{ "mounts", cover },	     { "landlock", lock_in },	     { "numbers", own_numbers },
-	{ "no-way", no_way },	     { "stopped", stopped },
+	{ "setuid", drop },   { "chroot", change_root }, { "both", change_root_and_drop },
+	{ "mounts", cover },  { "landlock", lock_in },	 { "numbers", own_numbers },
+	{ "no-way", no_way }, { "stopped", stopped },
 };
 
 static int wait_for(pid_t child)
@@ -140,7 +139,8 @@ static void births(int fd, int n)
 	}
 }
 
-/* births N FILE; or PART DIR FILE: a child does PART, writes, and so does one of its own; then the parent. */
+/* births N FILE; or PART DIR FILE: a child does PART, writes, and so does one of its own; then the
+ * parent. */
 int main(int argc, char **argv)
 {
 	int fd = argc == 4 ? open(argv[3], O_RDWR | O_CREAT, 0600) : -1, status = 4;

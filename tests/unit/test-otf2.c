@@ -263,6 +263,106 @@ static void one_location_is_read_by_one_cursor(void **unused)
 	eta_close(given);
 }
 
+/* ---- what grows with processes, regions and texts ---- */
+
+static const char *value_of(const struct eta_defs *defs, uint32_t process, const char *name)
+{
+	for (uint32_t i = 0; i < defs->n_properties; i++)
+		if (defs->properties[i].process == process &&
+		    strcmp(defs->properties[i].name, name) == 0)
+			return defs->properties[i].value;
+	return NULL;
+}
+
+/* The anchor file is one chunk of 256 KiB for libotf2; definitions are as many as they like. */
+static void definitions_may_grow(void **unused)
+{
+	enum { PROCESSES = 300, REGIONS = 40000, LONG = 3000, LONGER = 100000 };
+	struct eta_trace *given = memory_trace_new("large"), *read;
+	char path[96], *text = malloc(LONGER + 1), name[64];
+	const struct eta_defs *defs;
+	const char *value;
+
+	(void)unused;
+	memset(text, 'x', LONGER);
+	text[LONGER] = '\0';
+	for (uint32_t i = 1; i <= PROCESSES; i++)
+		memory_thread(given, i, i);
+	for (uint32_t i = 0; i < REGIONS; i++) {
+		snprintf(name, sizeof(name), "vfs:r%u", i);
+		memory_region(given, name);
+	}
+	for (uint32_t p = 0; p < given->defs.n_processes; p++) {
+		snprintf(text, LONG, "%u ", p);
+		text[strlen(text)] = 'x';
+		text[LONG] = '\0';
+		eta_defs_process_property(given, p, "ARGV", text);
+		text[LONG] = 'x';
+	}
+	/* a process without a thread */
+	eta_defs_process(given, &(struct eta_process){ .name = "none", .pid = 9999 });
+	eta_defs_process_property(given, given->defs.n_processes - 1, "ARGV", "none");
+	eta_defs_property(given, "SCI::LONG", text);
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		snprintf(name, sizeof(name), "SCI::MANY_%u", i);
+		text[LONG] = '\0';
+		eta_defs_property(given, name, text);
+		text[LONG] = 'x';
+	}
+	snprintf(path, sizeof(path), "%s/large.otf2", scratch);
+	assert_int_equal(eta_write_otf2(given, path, NULL, NULL), 0);
+	assert_int_equal(eta_open(path, NULL, &read), 0);
+	defs = eta_trace_defs(read);
+	assert_int_equal(defs->n_processes, PROCESSES + 1);
+	assert_int_equal(defs->n_regions, given->defs.n_regions);
+	assert_int_equal(defs->n_properties, given->defs.n_properties);
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		value = value_of(defs, p, "ARGV");
+		assert_non_null(value);
+		assert_int_equal(strtoul(value, NULL, 10), defs->processes[p].pid - 1);
+		assert_int_equal(strlen(value), LONG);
+		snprintf(name, sizeof(name), "SCI::MANY_%u", p);
+		assert_non_null(value_of(defs, ETA_NONE, name));
+	}
+	assert_string_equal(value_of(defs, PROCESSES, "ARGV"), "none");
+	assert_int_equal(defs->processes[PROCESSES].pid, 9999);
+	for (uint32_t i = 0; i < defs->n_regions; i++)
+		assert_int_equal(defs->regions[i].level, given->defs.regions[i].level);
+	/* a text that is too long for a definition says what is missing */
+	value = value_of(defs, ETA_NONE, "SCI::LONG");
+	assert_non_null(value);
+	assert_non_null(strstr(value, "x... (34464 bytes more)"));
+	eta_close(read);
+	eta_close(given);
+	free(text);
+}
+
+/* As EZTrace's plugin and older archives have them: in the anchor file, under the process' number.
+ */
+static void properties_of_processes_find_them(void **unused)
+{
+	struct eta_trace *given = memory_trace_new("older"), *read;
+	const struct eta_defs *defs;
+	char path[96];
+
+	(void)unused;
+	memory_thread(given, 7, 7);
+	memory_thread(given, 8, 8);
+	eta_defs_property(given, "SCI::PROCESS_8::ARGV", "eight");
+	eta_defs_property(given, "SCI::PROCESS_8::IMAGE_1::ARGV", "first");
+	eta_defs_property(given, "SCI::PROCESS_9::ARGV", "nobody's");
+	snprintf(path, sizeof(path), "%s/older.otf2", scratch);
+	assert_int_equal(eta_write_otf2(given, path, NULL, NULL), 0);
+	assert_int_equal(eta_open(path, NULL, &read), 0);
+	defs = eta_trace_defs(read);
+	assert_int_equal(defs->processes[1].pid, 8);
+	assert_string_equal(value_of(defs, 1, "ARGV"), "eight");
+	assert_string_equal(value_of(defs, 1, "IMAGE_1::ARGV"), "first");
+	assert_string_equal(value_of(defs, ETA_NONE, "SCI::PROCESS_9::ARGV"), "nobody's");
+	eta_close(read);
+	eta_close(given);
+}
+
 static int set_up(void **unused)
 {
 	(void)unused;
@@ -294,6 +394,8 @@ int main(void)
 		cmocka_unit_test(time_never_goes_back),
 		cmocka_unit_test(what_stands_there_is_kept),
 		cmocka_unit_test(one_location_is_read_by_one_cursor),
+		cmocka_unit_test(definitions_may_grow),
+		cmocka_unit_test(properties_of_processes_find_them),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
