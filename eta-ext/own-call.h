@@ -14,7 +14,8 @@
  * the call has none.
  */
 #define OWN_CALLS(X)                                                                               \
-	X(OPEN_NEW, SYS_openat, 0x1d, AT_FDCWD, 0, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600, 0)     \
+	X(OPEN_NEW, SYS_openat, 0x1c, 0, 0, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600, 0)            \
+	X(OPEN_FOLDER, SYS_openat, 0x1d, AT_FDCWD, 0, OWN_FOLDER_FLAGS, 0, 0)                      \
 	X(OPEN_AGAIN, SYS_openat, 0x1d, AT_FDCWD, 0, OWN_OPEN_FLAGS, 0, 0)                         \
 	X(OPEN_READ, SYS_openat, 0x1d, AT_FDCWD, 0, O_RDONLY | O_CLOEXEC, 0, 0)                    \
 	X(CLOSE, SYS_close, 0x1e, 0, 0, 0, 0, 0)                                                   \
@@ -56,6 +57,7 @@
 
 #define OWN_OPEN_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW)
 #define OWN_SOCKET_TYPE (SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK)
+#define OWN_FOLDER_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define OWN_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which libc's headers may not know yet */
 
 enum own_call {

@@ -35,45 +35,88 @@ static bool may_use(bool is_new)
 static bool is_out_of_reach(int error)
 {
 	return error == EACCES || error == EPERM || error == ENOENT || error == ENOTDIR ||
-	       error == ELOOP || error == EROFS;
+	       error == ELOOP || error == EROFS || error == ESTALE;
 }
 
-int spool_open(const char *path, bool is_new)
-{
-	long fd;
-	int reached;
+/* The folder that new files belong to, where it is known. */
+static struct {
+	bool known;
+	dev_t dev;
+	ino_t inode;
+} expected;
 
-	if (!may_use(is_new))
-		return -EPERM;
-	fd = is_new ? own_call(OPEN_NEW, AT_FDCWD, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600)
-		    : own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS);
-	reached = is_out_of_reach(-(int)fd) ? spool_reach(path, is_new) : -1;
-	return reached >= 0 ? reached : (int)fd;
+void spool_expect_folder(dev_t dev, ino_t inode)
+{
+	expected.known = true;
+	expected.dev = dev;
+	expected.inode = inode;
 }
 
-/*
- * The file of SPOOL again. Who may write to a folder on its way may have put another one there:
- * what is written to, and cut, is what was made. -errno.
- */
-static int reopen(const struct spool *spool)
+/* FD, if it is this file or folder; else -errno (-ESTALE: another stands there), and FD is closed. */
+static int only_if(int fd, dev_t dev, ino_t inode)
 {
-	int fd = spool_open(spool->path, false);
 	struct stat st;
 	long rc;
 
 	if (fd < 0)
 		return fd;
 	rc = own_call(STAT, fd, "", &st, AT_EMPTY_PATH);
-	if (rc == 0 && st.st_dev == spool->dev && st.st_ino == spool->inode)
+	if (rc == 0 && st.st_dev == dev && st.st_ino == inode)
 		return fd;
 	own_call(CLOSE, fd);
 	return rc < 0 ? (int)rc : -ESTALE;
 }
 
+/* Makes the file at PATH, which is changed meanwhile, in the folder that is expected. */
+static int open_below(char *path)
+{
+	char *slash = strrchr(path, '/');
+	int folder = AT_FDCWD, fd;
+
+	if (expected.known && slash) {
+		*slash = '\0';
+		folder = (int)own_call(OPEN_FOLDER, AT_FDCWD, path, OWN_FOLDER_FLAGS, 0);
+		*slash = '/';
+		folder = only_if(folder, expected.dev, expected.inode);
+		if (folder < 0)
+			return folder;
+		path = slash + 1;
+	}
+	fd = (int)own_call(OPEN_NEW, folder, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600);
+	if (folder >= 0)
+		own_call(CLOSE, folder);
+	return fd;
+}
+
+static int open_new(char *path)
+{
+	int fd, reached;
+
+	if (!may_use(true))
+		return -EPERM;
+	fd = open_below(path);
+	reached = is_out_of_reach(-fd) ? spool_reach(path, true) : -1;
+	return reached >= 0 ? reached : fd;
+}
+
+int spool_reopen(const struct spool *spool)
+{
+	int fd, reached;
+
+	if (!may_use(false))
+		return -EPERM;
+	fd = only_if((int)own_call(OPEN_AGAIN, AT_FDCWD, spool->path, OWN_OPEN_FLAGS), spool->dev,
+		     spool->inode);
+	reached = is_out_of_reach(-fd) ? only_if(spool_reach(spool->path, false), spool->dev,
+						 spool->inode)
+				       : -1;
+	return reached >= 0 ? reached : fd;
+}
+
 /* Cuts the file to BYTES behind its header. */
 static void cut(const struct spool *spool, size_t bytes)
 {
-	int fd = reopen(spool);
+	int fd = spool_reopen(spool);
 
 	if (fd < 0)
 		return;
@@ -227,7 +270,7 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	strcpy(spool->path, path);
 	spool->window_bytes = max;
 	spool->base_offset = ETA_SPOOL_HEADER_BYTES;
-	fd = spool_open(path, true);
+	fd = open_new(spool->path);
 	if (fd < 0)
 		return fd;
 	rc = (int)own_call(STAT, fd, "", &st, AT_EMPTY_PATH);
@@ -300,7 +343,7 @@ void *spool_grow(struct spool *spool, size_t bytes)
 		spool->rest--;
 		goto lost;
 	}
-	fd = reopen(spool);
+	fd = spool_reopen(spool);
 	if (fd >= 0) {
 		if (spool->mapped < spool->window_bytes)
 			rc = map_window(spool, fd, spool->window_bytes);

@@ -43,10 +43,16 @@ struct spool {
 void spool_header_origin(struct eta_spool_header *header);
 
 /*
- * Opens the spool file PATH for reading and writing, which IS_NEW creates (it must not exist). The
- * only way by which a spool file is opened in a traced program. A descriptor, or -errno.
+ * From now on files are made in this folder and in no other: who may write to one above it may put
+ * another one, or a link, in its place.
  */
-int spool_open(const char *path, bool is_new);
+void spool_expect_folder(dev_t dev, ino_t inode);
+
+/*
+ * The file of SPOOL again, for reading and writing: what was made, whatever stands at its name now.
+ * Beside spool_create the only way by which a spool file is opened. A descriptor, or -errno.
+ */
+int spool_reopen(const struct spool *spool);
 
 /*
  * Creates PATH (it must not exist) with HEADER (magic, version and what belongs to the window are

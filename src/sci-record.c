@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "after-run.h"
@@ -190,39 +191,44 @@ static const char *plugin_dir(void)
 
 /* ---- the two tracers ---- */
 
-static bool has_unwinder(void)
+/* The path of a library of ours that can be read, into PATH. 0 or -errno. */
+static int find_library(const char *name, char path[PATH_MAX])
 {
-	char library[PATH_MAX];
-
-	snprintf(library, sizeof(library), "%s/%s", plugin_dir(), UNWINDER_NAME);
-	return access(library, R_OK) == 0;
+	if (snprintf(path, PATH_MAX, "%s/%s", plugin_dir(), name) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return access(path, R_OK) == 0 ? 0 : -errno;
 }
 
+enum { N_VARIABLES = 5 }; /* the last one is NULL */
+
 /* Variables for the program; strings belong to the caller and stay for the life of the process. */
-static int user_environment(struct recording *r, char *env[4])
+static int user_environment(struct recording *r, char *env[N_VARIABLES])
 {
 	const char *before = getenv("LD_PRELOAD");
-	char library[PATH_MAX];
+	char library[PATH_MAX], unwinder[PATH_MAX];
+	struct stat spool;
+	int rc = find_library(PRELOAD_NAME, library);
 
-	snprintf(library, sizeof(library), "%s/%s", plugin_dir(), PRELOAD_NAME);
-	if (access(library, R_OK) != 0) {
-		eta_warn("user level missing: %s: %s (SCI_PLUGIN_DIR names its folder)", library,
-			 strerror(errno));
-		return -ENOENT;
+	if (rc) {
+		eta_warn("user level missing: %s in %.256s: %s (SCI_PLUGIN_DIR names its folder)",
+			 PRELOAD_NAME, plugin_dir(), strerror(-rc));
+		return rc;
 	}
-	if (recording_folder_spool(&r->folder, USER_SPOOL) < 0)
+	if (recording_folder_spool(&r->folder, USER_SPOOL) < 0 ||
+	    fstat(r->folder.user, &spool) != 0)
 		return -EEXIST; /* said */
 	r->server = spool_server_new(r->folder.user);
 	if (asprintf(&env[0], "SCI_SPOOL_DIR=%s", r->folder.user_spool) < 0 ||
 	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
-		     before ? before : "") < 0)
+		     before ? before : "") < 0 ||
+	    asprintf(&env[2], "SCI_SPOOL_ID=%llu %llu %s", (unsigned long long)spool.st_dev,
+		     (unsigned long long)spool.st_ino, r->folder.user_spool) < 0)
 		return -ENOMEM;
-	env[2] = env[3] = NULL;
-	if (r->options->callstack && !has_unwinder())
+	if (r->options->callstack && find_library(UNWINDER_NAME, unwinder) != 0)
 		eta_warn("call stacks missing: this was built without libunwind (install "
 			 "libunwind-dev and build again); return addresses are recorded");
 	else if (r->options->callstack &&
-		 asprintf(&env[2], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
+		 asprintf(&env[3], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
 		return -ENOMEM;
 	if ((r->options->all_fds && setenv("SCI_ALL_FDS", "1", 1) != 0) ||
 	    (r->options->chars && setenv("SCI_DETAIL", "chars", 1) != 0) ||
@@ -349,7 +355,7 @@ static int run(struct recording *r, const char *left, int *status)
 {
 	const struct record_options *o = r->options;
 	struct launch launch;
-	char *env[4] = { NULL };
+	char *env[N_VARIABLES] = { NULL };
 	bool loads = true; /* the tracer into the program */
 	int rc;
 

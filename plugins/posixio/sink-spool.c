@@ -55,6 +55,24 @@ void sink_process_unlock(void)
 	atomic_store(&process.locked, false);
 }
 
+/*
+ * SCI_SPOOL_ID, "DEVICE INODE SCI_SPOOL_DIR": sci-record says which folder it means, and of which
+ * value of the other variable.
+ */
+static void expect_folder(const char *dir)
+{
+	const char *id = getenv("SCI_SPOOL_ID");
+	unsigned long long dev, inode;
+	char *end;
+
+	if (!id)
+		return;
+	dev = strtoull(id, &end, 10);
+	inode = strtoull(end, &end, 10);
+	if (*end == ' ' && strcmp(end + 1, dir) == 0)
+		spool_expect_folder((dev_t)dev, (ino_t)inode);
+}
+
 /* The folder's absolute path, once: by the first that needs it, for all that are forked. */
 static int spool_dir(void)
 {
@@ -69,6 +87,7 @@ static int spool_dir(void)
 			    "existing directory)");
 		return -ENOENT;
 	}
+	expect_folder(dir);
 	if (dir[0] != '/') {
 		n = own_call(GETCWD, process.dir, sizeof(process.dir)); /* with the NUL */
 		if (n <= 1 || process.dir[0] != '/') {
@@ -486,7 +505,7 @@ void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 		struct eta_user_op op;
 		struct eta_user_again again;
 	} record;
-	const int fd = spool_open(sink->spool.path, false);
+	const int fd = spool_reopen(&sink->spool);
 	size_t bytes = sizeof(record.again);
 
 	if (fd < 0) {

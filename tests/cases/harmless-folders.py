@@ -212,12 +212,15 @@ def check_not_led_away():
 
 # ---- while it is recorded ----
 
-def check_swapped(command, spools):
+def check_swapped(command, spools, to_folder=False):
     """A folder swapped for one with links at all names while the program runs: nothing is written through them."""
-    top = folder("swap-" + os.path.basename(command[0]) + str(len(spools)), 0o777)
+    top = folder(f"swap-{os.path.basename(command[0])}-{len(spools)}-{to_folder}", 0o777)
     rec = os.path.join(top, "rec")
     tracer = subprocess.Popen([*command, "-o", rec, "--", "/usr/bin/python3", "-c",
-                               "import sys; open('in-it', 'w').write('x'); print('ready', flush=True); sys.stdin.read()"],
+                               "import os, sys\nopen('in-it', 'w').write('x')\nprint('ready', flush=True)\n"
+                               # a child makes files of its own, and the spool grows
+                               "sys.stdin.read()\nif os.fork(): os.wait()\n"
+                               "for _ in range(20000): open('in-it', 'a').close()\n"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert tracer.stdout.readline() == "ready\n"
     # the names are not secret: he is told them
@@ -230,6 +233,9 @@ def check_swapped(command, spools):
         os.rename(rec, rec + ".away")
         os.mkdir(rec, 0o777)
         for spool in spools:
+            if to_folder:
+                os.symlink(os.path.abspath("victims"), os.path.join(rec, spool))
+                continue
             os.mkdir(os.path.join(rec, spool), 0o777)
             for name in names[spool]:
                 os.symlink(os.path.abspath(f"victims/{planted}"), os.path.join(rec, spool, name))
@@ -477,6 +483,7 @@ if with_kernel:
 check_refused()
 check_not_led_away()
 check_swapped((RECORD, "-q", "--no-kernel"), ("user.spool",))
+check_swapped((RECORD, "-q", "--no-kernel"), ("user.spool",), to_folder=True)
 if with_kernel:
     check_swapped((KERNEL, "-q"), ("kernel.spool",))
     check_swapped((RECORD, "-q"), ("user.spool", "kernel.spool"))
