@@ -370,7 +370,7 @@ void spool_widen(struct spool *spool)
 
 	if (!spool->header || spool->error)
 		return;
-	fd = spool_open(spool->path, false);
+	fd = spool_reopen(spool);
 	if (fd < 0)
 		return;
 	if ((spool->mapped == spool->window_bytes ||
