@@ -52,33 +52,32 @@ void spool_expect_folder(dev_t dev, ino_t inode)
 	expected.inode = inode;
 }
 
-/* Opens the folder that PATH is in, whose name ends at SLASH. -ESTALE: another stands there. */
-static int open_folder(char *path, char *slash)
+/* FD, if it is this file or folder; else -errno (-ESTALE: another stands there), and FD is closed. */
+static int only_if(int fd, dev_t dev, ino_t inode)
 {
 	struct stat st;
-	int fd;
 	long rc;
 
-	*slash = '\0';
-	fd = (int)own_call(OPEN_FOLDER, AT_FDCWD, path, OWN_FOLDER_FLAGS, 0);
-	*slash = '/';
 	if (fd < 0)
 		return fd;
 	rc = own_call(STAT, fd, "", &st, AT_EMPTY_PATH);
-	if (rc == 0 && st.st_dev == expected.dev && st.st_ino == expected.inode)
+	if (rc == 0 && st.st_dev == dev && st.st_ino == inode)
 		return fd;
 	own_call(CLOSE, fd);
 	return rc < 0 ? (int)rc : -ESTALE;
 }
 
-/* Makes the file at PATH, which is changed meanwhile. */
-static int open_new(char *path)
+/* Makes the file at PATH, which is changed meanwhile, in the folder that is expected. */
+static int open_below(char *path)
 {
 	char *slash = strrchr(path, '/');
 	int folder = AT_FDCWD, fd;
 
 	if (expected.known && slash) {
-		folder = open_folder(path, slash);
+		*slash = '\0';
+		folder = (int)own_call(OPEN_FOLDER, AT_FDCWD, path, OWN_FOLDER_FLAGS, 0);
+		*slash = '/';
+		folder = only_if(folder, expected.dev, expected.inode);
 		if (folder < 0)
 			return folder;
 		path = slash + 1;
@@ -89,35 +88,33 @@ static int open_new(char *path)
 	return fd;
 }
 
-/* PATH is changed meanwhile. Where no path leads there the recorder is asked. */
-static int spool_open(char *path, bool is_new)
+static int open_new(char *path)
 {
 	int fd, reached;
 
-	if (!may_use(is_new))
+	if (!may_use(true))
 		return -EPERM;
-	fd = is_new ? open_new(path) : (int)own_call(OPEN_AGAIN, AT_FDCWD, path, OWN_OPEN_FLAGS);
-	reached = is_out_of_reach(-fd) ? spool_reach(path, is_new) : -1;
+	fd = open_below(path);
+	reached = is_out_of_reach(-fd) ? spool_reach(path, true) : -1;
 	return reached >= 0 ? reached : fd;
 }
 
-int spool_reopen(struct spool *spool)
+int spool_reopen(const struct spool *spool)
 {
-	int fd = spool_open(spool->path, false);
-	struct stat st;
-	long rc;
+	int fd, reached;
 
-	if (fd < 0)
-		return fd;
-	rc = own_call(STAT, fd, "", &st, AT_EMPTY_PATH);
-	if (rc == 0 && st.st_dev == spool->dev && st.st_ino == spool->inode)
-		return fd;
-	own_call(CLOSE, fd);
-	return rc < 0 ? (int)rc : -ESTALE;
+	if (!may_use(false))
+		return -EPERM;
+	fd = only_if((int)own_call(OPEN_AGAIN, AT_FDCWD, spool->path, OWN_OPEN_FLAGS), spool->dev,
+		     spool->inode);
+	reached = is_out_of_reach(-fd) ? only_if(spool_reach(spool->path, false), spool->dev,
+						 spool->inode)
+				       : -1;
+	return reached >= 0 ? reached : fd;
 }
 
 /* Cuts the file to BYTES behind its header. */
-static void cut(struct spool *spool, size_t bytes)
+static void cut(const struct spool *spool, size_t bytes)
 {
 	int fd = spool_reopen(spool);
 
@@ -273,7 +270,7 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	strcpy(spool->path, path);
 	spool->window_bytes = max;
 	spool->base_offset = ETA_SPOOL_HEADER_BYTES;
-	fd = spool_open(spool->path, true);
+	fd = open_new(spool->path);
 	if (fd < 0)
 		return fd;
 	rc = (int)own_call(STAT, fd, "", &st, AT_EMPTY_PATH);

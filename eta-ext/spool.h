@@ -52,7 +52,7 @@ void spool_expect_folder(dev_t dev, ino_t inode);
  * The file of SPOOL again, for reading and writing: what was made, whatever stands at its name now.
  * Beside spool_create the only way by which a spool file is opened. A descriptor, or -errno.
  */
-int spool_reopen(struct spool *spool);
+int spool_reopen(const struct spool *spool);
 
 /*
  * Creates PATH (it must not exist) with HEADER (magic, version and what belongs to the window are
