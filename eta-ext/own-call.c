@@ -57,11 +57,21 @@ void own_call_allow_all(uint64_t calls)
 	atomic_fetch_and(&denied_all, ~calls);
 }
 
-bool own_call_may(enum own_call call)
+static uint64_t denied_here(void)
 {
 	if (!(denied & LOOKED))
 		denied |= atomic_load(&denied_new) | LOOKED;
-	return !((denied | atomic_load(&denied_all)) >> call & 1);
+	return (denied & ~LOOKED) | atomic_load(&denied_all);
+}
+
+bool own_call_may(enum own_call call)
+{
+	return !(denied_here() >> call & 1);
+}
+
+bool own_call_may_all(void)
+{
+	return denied_here() == 0;
 }
 
 #ifdef __x86_64__

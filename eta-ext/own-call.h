@@ -29,7 +29,7 @@
 	X(MUNMAP, SYS_munmap, 0x1c, 0, 0, 0, 0, 0)                                                 \
 	X(POPULATE, SYS_madvise, 0x1c, 0, 0, OWN_POPULATE_WRITE, 0, 0)                             \
 	X(WIPE_ON_FORK, SYS_madvise, 0x1c, 0, 0, MADV_WIPEONFORK, 0, 0)                            \
-	X(TRUNCATE, SYS_ftruncate, 0x1c, 0, 0, 0, 0, 0)                                             \
+	X(TRUNCATE, SYS_ftruncate, 0x1c, 0, 0, 0, 0, 0)                                            \
 	X(UNLINK, SYS_unlinkat, 0x1d, AT_FDCWD, 0, 0, 0, 0)                                        \
 	X(READLINK, SYS_readlinkat, 0x11, AT_FDCWD, 0, 0, 0, 0)                                    \
 	X(STAT, SYS_newfstatat, 0x18, 0, 0, 0, AT_EMPTY_PATH, 0)                                   \
@@ -108,7 +108,8 @@ void own_call_deny_new(uint64_t calls);
 void own_call_deny_all(uint64_t calls);
 void own_call_allow_all(uint64_t calls);
 
-/* May the calling thread make CALL? */
+/* May the calling thread make CALL? All of them? */
 bool own_call_may(enum own_call call);
+bool own_call_may_all(void);
 
 #endif

@@ -31,8 +31,8 @@ struct spool {
 	struct eta_spool_header *header; /* mapped for the life of the file */
 	dev_t dev;			 /* of the file, and its number: its name may change */
 	ino_t inode;
-	int error;			 /* errno that stopped the file from growing, 0 */
-	unsigned rest;			 /* calls until the next try to grow */
+	int error;     /* errno that stopped the file from growing, 0 */
+	unsigned rest; /* calls until the next try to grow */
 	char path[PATH_MAX];
 };
 

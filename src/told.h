@@ -1,4 +1,5 @@
-/* What the tracer had to tell of the processes it was in, where it must not write to their stderr. */
+/* What the tracer had to tell of the processes it was in, where it must not write to their stderr.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_TOLD_H
 #define SCI_TOLD_H

@@ -145,8 +145,8 @@ static bool step(struct state *now, const struct sock_filter *i, const struct fi
 		now->memory[i->k] = BPF_CLASS(i->code) == BPF_ST ? now->a : now->x;
 		return true;
 	case BPF_ALU:
-		now->a = calculate(i->code, now->a,
-				   BPF_SRC(i->code) == BPF_X ? now->x : sure(i->k));
+		now->a =
+			calculate(i->code, now->a, BPF_SRC(i->code) == BPF_X ? now->x : sure(i->k));
 		return true;
 	case BPF_MISC:
 		if (BPF_MISCOP(i->code) == BPF_TAX)

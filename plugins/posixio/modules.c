@@ -21,7 +21,7 @@ struct module {
 static struct {
 	struct module *known; /* mapped */
 	unsigned n_known;
-	size_t bytes; /* of the mapping */
+	size_t bytes;		 /* of the mapping */
 	unsigned long long adds; /* of the dynamic linker, at the last look */
 	_Atomic bool looking;
 	bool off;

@@ -27,3 +27,22 @@ void stream_left(struct thread *t)
 	if (stream)
 		funlockfile(stream);
 }
+
+#define IN_BACKUP 0x0100    /* glibc's _IO_IN_BACKUP: characters pushed back */
+#define IS_APPENDING 0x1000 /* and _IO_IS_APPENDING */
+
+int64_t stream_tell(FILE *stream)
+{
+	const bool unwritten = stream->_IO_write_ptr > stream->_IO_write_base;
+	int64_t at;
+
+	if (stream->_offset >= 0 || stream->_mode > 0 ||
+	    (stream->_flags & (IN_BACKUP | IS_APPENDING)))
+		return REAL(ftello64)(stream);
+	at = own_call(TELL, fileno_unlocked(stream), 0, SEEK_CUR);
+	if (at < 0)
+		return -1;
+	/* the end of what was read is where the descriptor stands */
+	return at +
+	       ((unwritten ? stream->_IO_write_ptr : stream->_IO_read_ptr) - stream->_IO_read_end);
+}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "eta-ext/own-call.h"
 #include "wrap.h"
 
 /*
@@ -49,6 +50,12 @@ static inline int64_t stream_followed(const struct file *file, const FILE *strea
 	return ETA_OFFSET_UNKNOWN;
 }
 
+/*
+ * What ftello gives; it asks the kernel where the C library has not kept where the descriptor
+ * stands, and that is our call, not the program's.
+ */
+int64_t stream_tell(FILE *stream);
+
 /* The same, asked for where it was not. */
 static inline int64_t stream_at(struct file *file, FILE *stream)
 {
@@ -57,9 +64,9 @@ static inline int64_t stream_at(struct file *file, FILE *stream)
 
 	if (likely(at != ETA_OFFSET_UNKNOWN))
 		return at;
-	if (!stream_seeks(file))
+	if (!stream_seeks(file) || !own_call_may(OWN_TELL))
 		return ETA_OFFSET_UNKNOWN;
-	at = REAL(ftello64)(stream);
+	at = stream_tell(stream);
 	errno = saved;
 	if (at < 0)
 		return ETA_OFFSET_UNKNOWN;

@@ -221,7 +221,6 @@ static void copy_moved(const struct copy *copy, bool recorded)
 SCI_FILE_FUNCTIONS(X)
 #undef X
 
-
 /* the bounds of this library: its own calls are not the program's */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));

@@ -44,20 +44,32 @@ static void expect(int ok, const char *what)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                     \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define PROGRAM(code) { sizeof(code) / sizeof(*(code)), code }
+#define PROGRAM(code)                                                                              \
+	{                                                                                          \
+		sizeof(code) / sizeof(*(code)), code                                               \
+	}
 
 /* As little as a program that reads and writes what it has open can live on. */
 static struct sock_filter little[] = {
-	LOAD(nr), ALLOW(read), ALLOW(write), ALLOW(exit_group), ALLOW(exit), ALLOW(futex),
-	ALLOW(rt_sigreturn), ALLOW(munmap), ALLOW(madvise), ALLOW(rt_sigprocmask),
+	LOAD(nr),
+	ALLOW(read),
+	ALLOW(write),
+	ALLOW(exit_group),
+	ALLOW(exit),
+	ALLOW(futex),
+	ALLOW(rt_sigreturn),
+	ALLOW(munmap),
+	ALLOW(madvise),
+	ALLOW(rt_sigprocmask),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 /* Files may be opened, and not written but by write. */
 static struct sock_filter readers[] = {
-	LOAD(nr), ALLOW(read), ALLOW(write), ALLOW(exit_group), ALLOW(openat), ALLOW(close),
-	ALLOW(newfstatat), ALLOW(mmap), ALLOW(munmap), ALLOW(wait4), ALLOW(clone),
-	ALLOW(set_robust_list), ALLOW(gettid), ALLOW(getpid),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	LOAD(nr),	   ALLOW(read),	  ALLOW(write),
+	ALLOW(exit_group), ALLOW(openat), ALLOW(close),
+	ALLOW(newfstatat), ALLOW(mmap),	  ALLOW(munmap),
+	ALLOW(wait4),	   ALLOW(clone),  ALLOW(set_robust_list),
+	ALLOW(gettid),	   ALLOW(getpid), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 /* All but opening files for writing, which is looked at in the flags. */
 static struct sock_filter flags[] = {
@@ -70,7 +82,10 @@ static struct sock_filter flags[] = {
 };
 /* A trap for opens: the program brings its own answer. */
 static struct sock_filter answers[] = {
-	LOAD(nr), FAILS(openat, EACCES), FAILS(getpid, EPERM), FAILS(newfstatat, ENOSYS),
+	LOAD(nr),
+	FAILS(openat, EACCES),
+	FAILS(getpid, EPERM),
+	FAILS(newfstatat, ENOSYS),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
@@ -211,7 +226,8 @@ static void *child_of_locked(void *arg)
 static void thread_of_locked(void)
 {
 	static struct sock_filter code[] = {
-		LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		LOAD(nr),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -238,10 +254,9 @@ static void clock_taken(void)
 
 static void by_landlock(void)
 {
-	struct landlock_ruleset_attr rules = { .handled_access_fs =
-						       LANDLOCK_ACCESS_FS_READ_FILE |
-						       LANDLOCK_ACCESS_FS_WRITE_FILE |
-						       LANDLOCK_ACCESS_FS_MAKE_REG };
+	struct landlock_ruleset_attr rules = { .handled_access_fs = LANDLOCK_ACCESS_FS_READ_FILE |
+								    LANDLOCK_ACCESS_FS_WRITE_FILE |
+								    LANDLOCK_ACCESS_FS_MAKE_REG };
 	int set = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
 
 	if (set < 0)
@@ -261,18 +276,10 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } ways[] = {
-	{ "strict", strict },
-	{ "little", by_little },
-	{ "readers", by_readers },
-	{ "flags", by_flags },
-	{ "answers", by_answers },
-	{ "two", by_two },
-	{ "refused", refused },
-	{ "all", by_all },
-	{ "one", by_one },
-	{ "thread", thread_of_locked },
-	{ "clock", clock_taken },
-	{ "landlock", by_landlock },
+	{ "strict", strict },		{ "little", by_little },   { "readers", by_readers },
+	{ "flags", by_flags },		{ "answers", by_answers }, { "two", by_two },
+	{ "refused", refused },		{ "all", by_all },	   { "one", by_one },
+	{ "thread", thread_of_locked }, { "clock", clock_taken },  { "landlock", by_landlock },
 };
 
 int main(int argc, char **argv)

@@ -28,7 +28,8 @@ struct row {
 	bool allows;
 };
 
-/* Asked of system call 39, of whose arguments the first is FIRST, the second SECOND, no other known. */
+/* Asked of system call 39, of whose arguments the first is FIRST, the second SECOND, no other
+ * known. */
 static const struct row rows[] = {
 	{ "all", { RETURN(ALLOW) }, true },
 	{ "log", { RETURN(LOG) }, true },
@@ -38,8 +39,11 @@ static const struct row rows[] = {
 	{ "trace", { RETURN(TRACE) }, false },
 	{ "listener", { RETURN(USER_NOTIF) }, false },
 	{ "data of an action", { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW | 5) }, true },
-	{ "number", { LOAD(nr), IF(BPF_JEQ, 39, 0, 1), RETURN(ALLOW), RETURN(KILL_PROCESS) }, true },
-	{ "other number", { LOAD(nr), IF(BPF_JEQ, 40, 0, 1), RETURN(ALLOW), RETURN(KILL_PROCESS) },
+	{ "number",
+	  { LOAD(nr), IF(BPF_JEQ, 39, 0, 1), RETURN(ALLOW), RETURN(KILL_PROCESS) },
+	  true },
+	{ "other number",
+	  { LOAD(nr), IF(BPF_JEQ, 40, 0, 1), RETURN(ALLOW), RETURN(KILL_PROCESS) },
 	  false },
 	{ "architecture",
 	  { LOAD(arch), IF(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0), RETURN(KILL_PROCESS), RETURN(ALLOW) },
@@ -47,9 +51,11 @@ static const struct row rows[] = {
 	{ "range",
 	  { LOAD(nr), IF(BPF_JGE, 40, 2, 0), IF(BPF_JGT, 38, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
-	{ "argument", { LOAD(args[0]), IF(BPF_JEQ, FIRST, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
+	{ "argument",
+	  { LOAD(args[0]), IF(BPF_JEQ, FIRST, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
-	{ "bits of it", { LOAD(args[0]), IF(BPF_JSET, 8, 1, 0), RETURN(ALLOW), RETURN(ERRNO) },
+	{ "bits of it",
+	  { LOAD(args[0]), IF(BPF_JSET, 8, 1, 0), RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
 	{ "high half",
 	  { LOAD_WORD(7), IF(BPF_JEQ, (uint32_t)(SECOND >> 32), 0, 1), RETURN(ALLOW),
@@ -57,18 +63,21 @@ static const struct row rows[] = {
 	  true },
 	{ "unknown, either way", { LOAD(args[2]), IF(BPF_JEQ, 1, 0, 0), RETURN(ALLOW) }, true },
 	{ "unknown, one way",
-	  { LOAD(args[2]), IF(BPF_JEQ, 1, 0, 1), RETURN(ALLOW), RETURN(ERRNO) }, false },
+	  { LOAD(args[2]), IF(BPF_JEQ, 1, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
+	  false },
 	{ "unknown, other way",
-	  { LOAD(args[2]), IF(BPF_JEQ, 1, 1, 0), RETURN(ALLOW), RETURN(ERRNO) }, false },
+	  { LOAD(args[2]), IF(BPF_JEQ, 1, 1, 0), RETURN(ALLOW), RETURN(ERRNO) },
+	  false },
 	{ "place of the call",
-	  { LOAD(instruction_pointer), IF(BPF_JGT, 0, 0, 1), RETURN(ERRNO), RETURN(ALLOW) }, false },
+	  { LOAD(instruction_pointer), IF(BPF_JGT, 0, 0, 1), RETURN(ERRNO), RETURN(ALLOW) },
+	  false },
 	{ "calculated",
 	  { LOAD(args[0]), DO(BPF_LSH, 4), DO(BPF_SUB, 12), DO(BPF_AND, 0x7c), DO(BPF_DIV, 4),
 	    DO(BPF_XOR, 1), IF(BPF_JEQ, 24, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
 	{ "negated",
-	  { LOAD(args[0]), BPF_STMT(BPF_ALU | BPF_NEG, 0), IF(BPF_JEQ, -FIRST, 0, 1),
-	    RETURN(ALLOW), RETURN(ERRNO) },
+	  { LOAD(args[0]), BPF_STMT(BPF_ALU | BPF_NEG, 0), IF(BPF_JEQ, -FIRST, 0, 1), RETURN(ALLOW),
+	    RETURN(ERRNO) },
 	  true },
 	{ "kept",
 	  { LOAD(args[0]), BPF_STMT(BPF_ST, 3), BPF_STMT(BPF_LD | BPF_IMM, 0),
@@ -86,7 +95,8 @@ static const struct row rows[] = {
 	{ "jumps", { BPF_STMT(BPF_JMP | BPF_JA, 1), RETURN(ERRNO), RETURN(ALLOW) }, true },
 	{ "unknown verdict", { LOAD(args[2]), BPF_STMT(BPF_RET | BPF_A, 0) }, false },
 	{ "known verdict",
-	  { BPF_STMT(BPF_LD | BPF_IMM, SECCOMP_RET_ALLOW), BPF_STMT(BPF_RET | BPF_A, 0) }, true },
+	  { BPF_STMT(BPF_LD | BPF_IMM, SECCOMP_RET_ALLOW), BPF_STMT(BPF_RET | BPF_A, 0) },
+	  true },
 };
 
 static unsigned length(const struct row *row)
@@ -119,10 +129,12 @@ static void test_rows(void **state)
 	free(room);
 }
 
-/* In a child: how often getpid gets through the filter of ROW, with one, two, three as arguments. */
+/* In a child: how often getpid gets through the filter of ROW, with one, two, three as arguments.
+ */
 static void ask_kernel(const struct row *row, volatile int *passed)
 {
-	struct sock_fprog program = { (unsigned short)length(row), (struct sock_filter *)row->code };
+	struct sock_fprog program = { (unsigned short)length(row),
+				      (struct sock_filter *)row->code };
 
 	signal(SIGILL, SIG_DFL); /* cmocka has a handler */
 	signal(SIGSYS, SIG_DFL);
@@ -137,8 +149,8 @@ static void ask_kernel(const struct row *row, volatile int *passed)
 /* The kernel's own word: what is said to be allowed is, whatever is not known. */
 static void test_kernel(void **state)
 {
-	volatile int *passed = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile int *passed =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	(void)state;
 	assert_true(passed != MAP_FAILED);
