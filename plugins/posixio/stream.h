@@ -180,9 +180,9 @@ static inline int64_t stream_taken(const struct op *op, FILE *stream, struct unr
 	if (before.to && stream->_IO_read_end == before.to &&
 	    stream->_IO_read_ptr - before.from >= least)
 		return stream->_IO_read_ptr - before.from;
-	if (op->offset < 0 || !stream_seeks(op->file))
+	if (op->offset < 0 || !stream_seeks(op->file) || !own_call_may(OWN_TELL))
 		return least;
-	end = REAL(ftello64)(stream);
+	end = stream_tell(stream);
 	errno = saved;
 	return end >= op->offset ? end - op->offset : least;
 }
