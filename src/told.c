@@ -41,7 +41,8 @@ void told_by_tracer(const struct eta_defs *defs)
 			if (strcmp(told[next]->value, told[first]->value) != 0)
 				break;
 		if (next == first + 1)
-			eta_warn("pid %u (%s): %s", process->pid, process->name, told[first]->value);
+			eta_warn("pid %u (%s): %s", process->pid, process->name,
+				 told[first]->value);
 		else
 			eta_warn("pid %u (%s) and %zu more: %s", process->pid, process->name,
 				 next - first - 1, told[first]->value);
