@@ -113,6 +113,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/write-otf2-memory.c \
 	eta-ext/write-otf2-place.c \
 	eta-ext/write-otf2-properties.c \
+	eta-ext/write-otf2-text.c \
 	eta-ext/write-otf2.c \
 	eta-ext/write-otf2.h
 eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(BABELTRACE2_CFLAGS)

@@ -363,7 +363,7 @@ static ssize_t user_read(struct eta_cursor *cursor, const struct eta_event **bat
 			return more;
 		if (more == 0) {
 			c->ended = true;
-			cursor->counts.bad += c->view.counts;
+			cursor->counts.bad += c->view.damaged && !c->file->counted;
 			/* what has no end stays open: the check stage closes and counts it */
 			rc = leave_until(c, UINT64_MAX, false);
 			break;

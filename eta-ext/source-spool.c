@@ -242,7 +242,8 @@ static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
 		if (rc == 0 && header.kind == ETA_SPOOL_USER)
 			rc = read_threads(trace, index, &view, &header);
 	}
-	trace->counts.bad += view.counts;
+	file->counted = view.damaged;
+	trace->counts.bad += view.damaged;
 	spool_view_close(&view);
 	return rc;
 }

@@ -254,7 +254,7 @@ static int count_file(struct build *build, struct spool_file *file, size_t n_fil
 	}
 	/* the second pass and the cursors need not find out again where it ends */
 	file->view.size = at;
-	build->trace->counts.bad += file->view.counts;
+	build->trace->counts.bad += file->view.damaged && !file->counted;
 	if (n_files > MAX_OPEN)
 		spool_view_rest(&file->view);
 	return rc;

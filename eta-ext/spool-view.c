@@ -37,7 +37,6 @@ int spool_view_damage(struct spool_view *view, const char *what, uint64_t offset
 	view->damaged = true;
 	if (__atomic_exchange_n(&view->damage->met, true, __ATOMIC_RELAXED))
 		return 0;
-	view->counts = true;
 	n = __atomic_fetch_add(view->damage->files, 1, __ATOMIC_RELAXED);
 	if (n < MAX_NAMED)
 		eta_warn("%s: %s at byte %" PRIu64 ": what is behind is left out", view->path, what,

@@ -34,7 +34,6 @@ struct spool_view {
 	uint64_t window_at; /* on, that is behind the header (see struct eta_spool_header) */
 	struct spool_damage *damage;
 	bool damaged; /* it was met: the records end there */
-	bool counts;  /* the same, and by no view of this file before: for the counts */
 
 	unsigned char *window;
 	size_t room, n;

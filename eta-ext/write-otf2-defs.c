@@ -15,10 +15,7 @@
 
 enum { PARADIGM_POSIX, PARADIGM_BLOCK };
 
-enum {
-	TEXT_MAX_BYTES = 64 << 10,
-	GROUP_MAX_MEMBERS = 32 << 10, /* both well below what fits a chunk, WRITE_CHUNK_BYTES */
-};
+enum { GROUP_MAX_MEMBERS = 32 << 10 }; /* well below what fits a chunk, WRITE_CHUNK_BYTES */
 
 struct string {
 	UT_hash_handle hh;
@@ -26,39 +23,16 @@ struct string {
 	char text[];
 };
 
-/*
- * How much of TEXT (N bytes) is written, and what stands behind it, in MORE. libotf2 gives up on a
- * definition that is larger than a chunk.
- */
-static size_t cut(const char *text, size_t n, char *more, size_t room)
+/* TEXT, which is fit for an archive, is new: its id. */
+static uint32_t add_string(struct defs *defs, const char *text)
 {
-	size_t keep = TEXT_MAX_BYTES;
+	size_t n = strlen(text);
+	struct string *s = malloc(sizeof(*s) + n + 1);
 
-	*more = '\0';
-	if (n <= TEXT_MAX_BYTES)
-		return n;
-	while (keep > TEXT_MAX_BYTES - 4 && ((unsigned char)text[keep] & 0xc0) == 0x80)
-		keep--; /* not within a character */
-	snprintf(more, room, "... (%zu bytes more)", n - keep);
-	return keep;
-}
-
-uint32_t defs_string(struct defs *defs, const char *text)
-{
-	char more[64];
-	size_t n = cut(text, strlen(text), more, sizeof(more));
-	struct string *s = NULL;
-
-	if (!*more)
-		HASH_FIND(hh, defs->strings, text, n, s);
-	if (s)
-		return s->id;
-	s = malloc(sizeof(*s) + n + sizeof(more));
 	if (s) {
-		memcpy(s->text, text, n);
-		strcpy(s->text + n, more);
+		memcpy(s->text, text, n + 1);
 		s->id = defs->n_strings;
-		HASH_ADD_KEYPTR(hh, defs->strings, s->text, strlen(s->text), s);
+		HASH_ADD_KEYPTR(hh, defs->strings, s->text, n, s);
 		if (!s->hh.tbl) {
 			free(s);
 			s = NULL;
@@ -68,8 +42,30 @@ uint32_t defs_string(struct defs *defs, const char *text)
 		defs->code = OTF2_ERROR_MEM_ALLOC_FAILED;
 		return OTF2_UNDEFINED_STRING;
 	}
-	WRITE(defs, String, defs->n_strings++, s->text);
+	WRITE(defs, String, defs->n_strings++, text);
 	return s->id;
+}
+
+uint32_t defs_string(struct defs *defs, const char *text)
+{
+	struct string *s;
+	const char *fit;
+	uint32_t id;
+	char *own;
+
+	HASH_FIND(hh, defs->strings, text, strlen(text), s);
+	if (s)
+		return s->id;
+	fit = write_otf2_text(text, &own);
+	if (!fit) {
+		defs->code = OTF2_ERROR_MEM_ALLOC_FAILED;
+		return OTF2_UNDEFINED_STRING;
+	}
+	if (own)
+		HASH_FIND(hh, defs->strings, own, strlen(own), s);
+	id = s ? s->id : add_string(defs, fit);
+	free(own);
+	return id;
 }
 
 static OTF2_AttributeValue value32(uint32_t number)

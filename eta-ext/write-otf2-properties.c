@@ -14,7 +14,7 @@
  */
 enum {
 	ANCHOR_VALUE_BYTES = 4 << 10,
-	ANCHOR_BYTES = 128 << 10,
+	ANCHOR_BYTES = 48 << 10, /* four times as much where it is no UTF-8 */
 };
 
 /* Is PROPERTY one of the anchor's? USED: bytes of those before it, of which it becomes one. */
@@ -35,10 +35,18 @@ OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_def
 	OTF2_ErrorCode code = OTF2_SUCCESS;
 	size_t used = 0;
 
-	for (uint32_t i = 0; code == OTF2_SUCCESS && i < defs->n_properties; i++)
-		if (is_of_anchor(&defs->properties[i], &used))
-			code = OTF2_Archive_SetProperty(archive, defs->properties[i].name,
-							defs->properties[i].value, true);
+	for (uint32_t i = 0; code == OTF2_SUCCESS && i < defs->n_properties; i++) {
+		const char *value;
+		char *own;
+
+		if (!is_of_anchor(&defs->properties[i], &used))
+			continue;
+		value = write_otf2_text(defs->properties[i].value, &own);
+		code = value ? OTF2_Archive_SetProperty(archive, defs->properties[i].name, value,
+							true)
+			     : OTF2_ERROR_MEM_ALLOC_FAILED;
+		free(own);
+	}
 	return code;
 }
 

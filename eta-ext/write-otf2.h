@@ -65,6 +65,12 @@ int write_otf2_events(struct archive_writer *writer, unsigned threads);
 /* Limits what libotf2 keeps of each location in memory, at any length of the trace. */
 OTF2_ErrorCode write_otf2_bound_memory(OTF2_Archive *archive);
 
+/*
+ * TEXT as the archive has it: no longer than fits a definition, and in UTF-8, as readers expect. It
+ * is TEXT itself, or *OWN, which the caller frees; NULL without memory.
+ */
+const char *write_otf2_text(const char *text, char **own);
+
 /* Properties of the trace, as far as they are the anchor file's. */
 OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs);
 

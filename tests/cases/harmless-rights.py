@@ -62,8 +62,9 @@ def ways(work):
             assert len(per_process) == 3, per_process
         else:
             # the child of its own has no file: all its calls are lost, and counted; so is what the
-            # windows of the others had no room for
-            assert counted >= WRITES and total + counted == 4 * WRITES, (part, per_process, counted)
+            # windows of the others had no room for, a record or two of the tracer's own among it
+            assert counted >= WRITES, (part, per_process, counted)
+            assert 4 * WRITES <= total + counted <= 4 * WRITES + 4, (part, per_process, counted)
 
 
 def commands(work):

@@ -1,6 +1,5 @@
 /* Children that drop their rights, or lose the way to where the tracer writes, and write files. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
