@@ -125,7 +125,8 @@ class Runs:
         if how == "eztrace":
             # under EZTrace nobody else is there to tell it
             seen["err"] = re.sub(rb"(?m)^eztrace-posixio: (.* \(sci-merge and sci-analyze take it beside the "
-                                 rb"archive\)|.*calls and events that could not be recorded: .*)\n", b"",
+                                 rb"archive\)|.*calls and events that could not be recorded: .*|forked "
+                                 rb"children whose calls are not in this archive: .*)\n", b"",
                                  seen["err"])
         top = self.path(how, "at")
         for folder, folders, files in os.walk(top):
@@ -252,8 +253,9 @@ def inside(path):
     # what is prepared and read is not the program's
     tracer = {name: os.environ.pop(name) for name in list(os.environ)
               if name == "LD_PRELOAD" or name.startswith("SCI_SPOOL")}
-    for fields in listed["rows"]:
-        Runs(Row(**fields), listed["top"]).run("both", env=tracer)
+    with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        list(pool.map(lambda fields: Runs(Row(**fields), listed["top"]).run("both", env=tracer),
+                      listed["rows"]))
 
 
 def recorded(rows, top, name):
@@ -276,9 +278,8 @@ def recorded(rows, top, name):
 def both_sides(rows, top):
     """All of ROWS, under sci-record; a table that is recorded whole."""
     rows = [row for row in rows if "both" in row.under]
-    for row in rows:
-        runs = Runs(row, top)
-        runs.run("plain")
+    with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        list(pool.map(lambda row: Runs(row, top).run("plain"), rows))
     yield "the recording of all", "both", recorded(rows, top, "all")
     for row in rows:
         runs = Runs(row, top)

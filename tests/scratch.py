@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 
 # below the build, which is on a disk, rather than in /tmp, which may be memory
 scratch = tempfile.mkdtemp(prefix="kernel-test.", dir=os.environ["SCI_BUILD"])
@@ -24,3 +25,13 @@ def need(*commands):
     for command in commands:
         if not shutil.which(command):
             skip(f"{command} is not installed")
+
+
+def wait_asleep(pid, name):
+    """Until process PID goes by NAME and waits for something: never a matter of time."""
+    while True:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            told = file.read()
+        if f"({name}) S " in told:
+            return
+        time.sleep(0.01)

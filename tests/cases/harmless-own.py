@@ -40,7 +40,9 @@ ROWS = [
     *parts("signals", "readers", "writers", "streams", "openers", "locks", "waiting", "segv", "jump-out"),
     # calls of handlers that interrupt the tracer are counted only
     *parts("signals", "while-calling", "stopped", whole=False),
-    *parts("cancel", "pending", "blocked", "anywhere", "threads", "stacks"),
+    *parts("cancel", "pending", "blocked", "threads", "stacks"),
+    # libotf2 does not bear being left in the middle
+    *parts("cancel", "anywhere", under=OURS),
     # as are those after the tracer's own memory of the thread is gone
     *parts("cancel", "destructors", whole=False),
     *parts("descriptors", "closes", "flags", "passed", "raced", under=OURS),
@@ -50,10 +52,11 @@ ROWS = [
     *parts("processes", "signals", under=OURS),
     *parts("streams", "cookies", "reopened", "wide", "locked", "standard"),
     *parts("streams", "in-memory", "buffers", "formats", "pipes", under=OURS),
-    *parts("memory", "holes", "heap", "mapped-files"),
+    *parts("memory", "heap", "mapped-files"),
+    *parts("memory", "holes", under=OURS),  # libotf2's buffers are where malloc puts them
     *parts("memory", "limits", whole=False),
     Row("memory-libraries", ["{programs}/harmless-memory", "libraries"],
-        env={"HARMLESS_LIBRARY": os.path.join(harmless.PROGRAMS, "harmless-library.so")}),
+        seconds=30, env={"HARMLESS_LIBRARY": os.path.join(harmless.PROGRAMS, "harmless-library.so")}),
     # other libraries of such kind
     Row("preloaded-before", f"HARMLESS_COUNT=count {BESIDE} dd if=/dev/zero of=x bs=7 count=9 status=none; "
         "cat count"),
@@ -84,6 +87,7 @@ ROWS = [
     Row("ulimit-files", f"ulimit -n 10; {WORK}; exec 5<data; cat <&5 | cksum", whole=False),
     Row("ulimit-size", "ulimit -c 0; trap '' XFSZ; ulimit -f 20; dd if=/dev/zero of=big bs=1000 count=100; "
         "ls -l big | cut -d' ' -f5", normal=[(r", [\d.e-]+ s, .*", "")], whole=False),
+    # so small that no file of a spool fits
     Row("ulimit-size-signal", "ulimit -c 0; (ulimit -f 20; dd if=/dev/zero of=big bs=1000 count=100); echo $?",
         whole=False),
     Row("ulimit-size-0", "ulimit -c 0; (ulimit -f 0; cat /etc/hostname | wc -l; echo x >y); echo $?; "

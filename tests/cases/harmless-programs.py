@@ -156,7 +156,8 @@ seq -f 'SET k%g v%g' 500 | redis-cli -s sock | sort | uniq -c; redis-cli -s sock
 redis-cli -s sock shutdown; rm -r log *.rdb appendonlydir"""))
 
 ROWS = [Row(name, command, prepare=TREE if "tree" in str(command) else "", env=GIT if name == "git" else {},
-            normal=NORMAL.get(name, []), ignored=IGNORED.get(name, [])) for name, needed, command in TASKS
+            # man reads its pages in a sandbox, where nothing can be opened
+            whole=name != "man", normal=NORMAL.get(name, []), ignored=IGNORED.get(name, [])) for name, needed, command in TASKS
         if shutil.which(needed)]
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
 from kernel import SCI_KERNEL, need_bpf, nothing_lost, ops_on, path
+from scratch import wait_asleep
 
 need_bpf()
 
@@ -138,7 +139,7 @@ third.write()
 # an open that still waits at the end is of a file nobody knows yet, so of none in the folder
 os.mkfifo(path("fifo"))
 waiting = subprocess.Popen(["cat", path("fifo")])
-time.sleep(0.2)
+wait_asleep(waiting.pid, "cat")
 tracer.send_signal(signal.SIGTERM)
 spool = end(tracer, "all")
 waiting.kill()

@@ -12,6 +12,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
 from kernel import SCI_KERNEL, need, need_bpf, skip
+from scratch import wait_asleep
 
 if os.getuid() != 0:
     skip("becoming another user needs root")
@@ -152,7 +153,8 @@ def end_sleepers():
 
 
 atexit.register(end_sleepers)
-time.sleep(0.2)
+for process in (mine, own):
+    wait_asleep(process.pid, "sleep")
 result = run(*WITH_RIGHTS, command, "-o", "not-mine", "--pid", str(mine.pid), status=1)
 assert "another user's" in result.stderr and len(result.stderr.splitlines()) == 1, result
 run(*WITH_RIGHTS, command, "-o", "own", "--pid", str(own.pid), "--duration=0.1")

@@ -64,7 +64,8 @@ cd "$scratch/in"
 
 # a thread killed inside its work leaves what it did, and the call it was in
 # shellcheck disable=SC2016
-traced sh -c 'dd if=/dev/zero of=killed bs=1 count=100000000 status=none & sleep 0.3; kill -9 $!; wait; :'
+traced sh -c 'dd if=/dev/zero of=killed bs=1 count=100000000 status=none &
+	while [ "$(stat -c %s killed 2>/dev/null || echo 0)" -lt 5000 ]; do sleep 0.01; done; kill -9 $!; wait; :'
 n=$(count write killed)
 [ "$n" -gt 1000 ] || fail "kill -9: only $n writes kept"
 
