@@ -120,6 +120,7 @@ src_sci_record_SOURCES = \
 	src/after-run.c src/after-run.h \
 	src/kernel-options.c src/kernel-options.h \
 	$(MERGING) \
+	src/preload.c src/preload.h \
 	src/program-check.c src/program-check.h \
 	src/recording-folder.c src/recording-folder.h \
 	src/spool-server.c src/spool-server.h \

@@ -64,16 +64,26 @@ static bool has_beside(const char *folder, const char *suffix)
 	       access(path, F_OK) == 0;
 }
 
+static bool has_spool_name(const char *name)
+{
+	static const char *const beginnings[] = { "user.", "process.", "cpu.", "meta" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
 static bool holds_spool(const char *folder)
 {
 	char path[PATH_MAX], head[OUTPUT_HEAD_BYTES + 1];
 	struct dirent *entry;
 	DIR *dir = opendir(folder);
 	bool found = false;
-	int looks = 16; /* all of a spool's files begin alike */
+	int looks = 16; /* all of a spool's files begin alike, but one may be damaged */
 
 	while (dir && !found && looks > 0 && (entry = readdir(dir))) {
-		if (entry->d_type == DT_DIR ||
+		if (!has_spool_name(entry->d_name) ||
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >=
 			    (int)sizeof(path))
 			continue;

@@ -176,8 +176,10 @@ void recording_folder_undo(struct recording_folder *r)
 		recording_folder_remove(r, USER_SPOOL, false);
 	if (r->kernel >= 0)
 		recording_folder_remove(r, KERNEL_SPOOL, false);
-	if (r->folder.made)
+	if (r->folder.made) {
+		unlinkat(r->folder.fd, TRACER_LINK, 0);
 		unlinkat(r->folder.parent, r->folder.name, AT_REMOVEDIR);
+	}
 }
 
 void recording_folder_widen(const struct recording_folder *r)

@@ -11,6 +11,7 @@
 #define USER_SPOOL "user.spool"
 #define KERNEL_SPOOL "kernel.spool"
 #define ARCHIVE "unified.otf2"
+#define TRACER_LINK ".tracer" /* see preload.h */
 
 struct recording_folder {
 	struct folder folder;

@@ -18,6 +18,7 @@
 #include "merging.h"
 #include "outputs.h"
 #include "plugins/kernelio/kernelio.h"
+#include "preload.h"
 #include "program-check.h"
 #include "recording-folder.h"
 #include "spool-server.h"
@@ -205,7 +206,7 @@ enum { N_VARIABLES = 5 }; /* the last one is NULL */
 static int user_environment(struct recording *r, char *env[N_VARIABLES])
 {
 	const char *before = getenv("LD_PRELOAD");
-	char library[PATH_MAX], unwinder[PATH_MAX];
+	char library[PATH_MAX], unwinder[PATH_MAX], *preload;
 	struct stat spool;
 	int rc = find_library(PRELOAD_NAME, library);
 
@@ -214,16 +215,19 @@ static int user_environment(struct recording *r, char *env[N_VARIABLES])
 			 PRELOAD_NAME, plugin_dir(), strerror(-rc));
 		return rc;
 	}
+	if (preload_path(&r->folder, plugin_dir(), PRELOAD_NAME, &preload) != 0)
+		return -EINVAL; /* said */
 	if (recording_folder_spool(&r->folder, USER_SPOOL) < 0 ||
 	    fstat(r->folder.user, &spool) != 0)
 		return -EEXIST; /* said */
 	r->server = spool_server_new(r->folder.user);
 	if (asprintf(&env[0], "SCI_SPOOL_DIR=%s", r->folder.user_spool) < 0 ||
-	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
+	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", preload, before && *before ? ":" : "",
 		     before ? before : "") < 0 ||
 	    asprintf(&env[2], "SCI_SPOOL_ID=%llu %llu %s", (unsigned long long)spool.st_dev,
 		     (unsigned long long)spool.st_ino, r->folder.user_spool) < 0)
 		return -ENOMEM;
+	free(preload);
 	if (r->options->callstack && find_library(UNWINDER_NAME, unwinder) != 0)
 		eta_warn("call stacks missing: this was built without libunwind (install "
 			 "libunwind-dev and build again); return addresses are recorded");
@@ -431,6 +435,19 @@ static char *left_line(const struct recording *r)
 	return line;
 }
 
+/* As a shell takes it; what would steer a terminal is no name to be typed. */
+static void tell_next(const char *dir)
+{
+	char archive[PATH_MAX + 16];
+
+	snprintf(archive, sizeof(archive), "%s/" ARCHIVE, dir);
+	if (eta_printable(archive, NULL, 0) != strlen(archive))
+		return;
+	fputs("sci-record: next: sci-analyze ", stderr);
+	preload_put_word(stderr, archive);
+	fputs(" --top\n", stderr);
+}
+
 /* The archive out of what the tracers left; gives the exit status of the command. */
 static int finish(struct recording *r, int status)
 {
@@ -459,8 +476,7 @@ static int finish(struct recording *r, int status)
 		recording_folder_remove(&r->folder, KERNEL_SPOOL, false);
 	}
 	if (!o->quiet)
-		fprintf(stderr, "sci-record: next: sci-analyze %s/%s --top\n",
-			o->dir ? o->dir : r->folder.path, ARCHIVE);
+		tell_next(o->dir ? o->dir : r->folder.path);
 	if (!r->user && !o->no_user)
 		complete = false;
 	if (!r->kernel && !o->no_kernel)
@@ -507,8 +523,8 @@ int main(int argc, char **argv)
 
 	cli_parse(&argp, argc, argv, &options);
 	if (options.env) {
-		printf("export EZTRACE_LIBRARY_PATH='%s'\n", plugin_dir());
-		return CLI_OK;
+		kernelio_filters_free(&options.kernel.filters);
+		return preload_print_env(plugin_dir()) ? CLI_FAILED : CLI_OK;
 	}
 	status = record(&options);
 	kernelio_filters_free(&options.kernel.filters);

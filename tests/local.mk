@@ -181,6 +181,8 @@ script_tests += tests/cases/export.sh tests/cases/library.sh tests/cases/merge-l
 	tests/cases/merge.sh tests/cases/spool-damage.py
 kernel_tests += tests/cases/merge-projection.sh
 EXTRA_DIST += tests/projection.py tests/export.py
+script_tests += tests/cases/harmless-env.sh tests/cases/harmless-hosts.py tests/cases/harmless-outputs.py \
+	tests/cases/harmless-text.py
 
 noinst_PROGRAMS += tests/bench/bench-copy
 tests_bench_bench_copy_SOURCES = tests/bench/copy.c

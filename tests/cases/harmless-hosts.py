@@ -1,0 +1,33 @@
+"""Traces of many hosts, or of many ranks on one: what each more of them takes of memory stays the same."""
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from scratch import scratch  # noqa: E402
+
+os.chdir(scratch)
+MAKE = os.path.join(os.environ["SCI_BUILD"], "tests/programs/make-hosts")
+FEW = 2000
+
+
+def memory(*command):
+    """KiB that COMMAND had at most."""
+    pid = os.posix_spawnp(command[0], command, os.environ, file_actions=[
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+    _, status, usage = os.wait4(pid, 0)
+    assert status == 0, (command, status)
+    return usage.ru_maxrss
+
+
+for kind in (), ("ranks",):
+    for n in FEW, 2 * FEW, 4 * FEW:
+        subprocess.run([MAKE, str(n), f"{n}.otf2", *kind], check=True)
+    for command in (("sci-analyze",), ("sci-analyze", "--json"), ("sci-analyze", "--by=device"),
+                    ("sci-analyze", "--workload"), ("sci-merge", "-q", "-o", "x.otf2"), ("sci-export", "-f", "csv"),
+                    ("sci-export", "-f", "chrome"), ("sci-export", "-f", "paje")):
+        few, more, many = (memory(*command, f"{n}.otf2") for n in (FEW, 2 * FEW, 4 * FEW))
+        # the second step is twice the first; were it a square, four times (what this one had is in it, too)
+        if many - more > 3 * (more - few) + 12288:
+            sys.exit(f"FAILED: {command} {kind}: {few} KiB of {FEW}, {more} of {2 * FEW}, {many} of {4 * FEW}")
