@@ -37,15 +37,15 @@ static void warn(const char *what)
 	fprintf(stderr, "eztrace-kernelio: %s: the kernel's levels are missing\n", what);
 }
 
-/* As EZTrace names it. */
-static void trace_folder(char folder[PATH_MAX])
+/* As EZTrace names it; false: the name is too long. */
+static bool trace_folder(char folder[PATH_MAX])
 {
 	const char *given = getenv("EZTRACE_TRACE_DIR");
+	int n = given && *given
+			? snprintf(folder, PATH_MAX, "%s", given)
+			: snprintf(folder, PATH_MAX, "%s_trace", program_invocation_short_name);
 
-	if (given && *given)
-		snprintf(folder, PATH_MAX, "%s", given);
-	else
-		snprintf(folder, PATH_MAX, "%s_trace", program_invocation_short_name);
+	return n > 0 && n < PATH_MAX;
 }
 
 /* What a run before this one has left: EZTrace replaces its archive, too. */
@@ -54,14 +54,19 @@ static void remove_old(const char *folder)
 	char path[PATH_MAX + 16];
 	struct dirent *entry;
 	DIR *dir;
+	int fd;
 
 	snprintf(path, sizeof(path), "%s/" SPOOL_NAME, folder);
-	dir = opendir(path);
+	/* through no link: what is removed is ours */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, "meta") == 0 || strncmp(entry->d_name, "cpu.", 4) == 0)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
 		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
 }
 
 /* sci-kernel: named by the environment, installed, or found as commands are. */
@@ -69,14 +74,15 @@ static bool find_command(char path[PATH_MAX])
 {
 	const char *given = getenv("SCI_KERNEL"), *at = getenv("PATH");
 
-	snprintf(path, PATH_MAX, "%s", given && *given ? given : BIN_DIR "/sci-kernel");
-	if (access(path, X_OK) == 0)
+	if (snprintf(path, PATH_MAX, "%s", given && *given ? given : BIN_DIR "/sci-kernel") <
+		    PATH_MAX &&
+	    access(path, X_OK) == 0)
 		return true;
 	for (; !given && at && *at; at += strspn(at, ":")) {
 		int length = (int)strcspn(at, ":");
 
-		snprintf(path, PATH_MAX, "%.*s/sci-kernel", length, at);
-		if (access(path, X_OK) == 0)
+		if (snprintf(path, PATH_MAX, "%.*s/sci-kernel", length, at) < PATH_MAX &&
+		    access(path, X_OK) == 0)
 			return true;
 		at += length;
 	}
@@ -173,10 +179,13 @@ static void start(void)
 		warn("sci-kernel is not found (SCI_KERNEL names it)");
 		return;
 	}
-	trace_folder(folder);
+	if (!trace_folder(folder)) {
+		warn("the name of the trace's folder is too long (EZTRACE_TRACE_DIR)");
+		return;
+	}
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	env = clean_environment();
-	if (!env || (mkdir(folder, 0777) && errno != EEXIST) ||
+	if (!env || (mkdir(folder, 0700) && errno != EEXIST) ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
 		warn(strerror(errno));
 		goto out;
