@@ -145,7 +145,7 @@ void children_start(const char *dir)
 {
 	const char *before = getenv("SCI_SPOOL_DIR");
 
-	if ((mkdir(dir, 0777) != 0 && errno != EEXIST) || !realpath(dir, archive))
+	if ((mkdir(dir, 0700) != 0 && errno != EEXIST) || !realpath(dir, archive))
 		archive[0] = '\0';
 	given = before && *before;
 	if (given) {
@@ -153,7 +153,7 @@ void children_start(const char *dir)
 	} else if (!archive[0] ||
 		   snprintf(spool, sizeof(spool), "%s/" SPOOL_NAME, archive) >=
 			   (int)sizeof(spool) ||
-		   (mkdir(spool, 0777) != 0 && errno != EEXIST)) {
+		   (mkdir(spool, 0700) != 0 && errno != EEXIST)) {
 		tracer_warn("%s/" SPOOL_NAME ": %s: children are not traced", dir, strerror(errno));
 		spool[0] = '\0';
 		return;
