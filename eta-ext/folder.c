@@ -187,9 +187,10 @@ int folder_check(int fd, const char *shown)
 		return -EPERM;
 	}
 	if (st.st_mode & 022) {
-		eta_error("%s: others may write to it (mode %04o): chmod go-w it, or choose another "
-			  "folder with -o",
-			  shown, (unsigned)st.st_mode & 07777);
+		eta_error(
+			"%s: others may write to it (mode %04o): chmod go-w it, or choose another "
+			"folder with -o",
+			shown, (unsigned)st.st_mode & 07777);
 		return -EPERM;
 	}
 	return 0;

@@ -28,8 +28,8 @@ const char *folder_owner(uid_t uid, char text[FOLDER_OWNER_BYTES]);
 int folder_walk(const char *path);
 
 /*
- * The same of the folder that the last part of PATH is in; NAME is that part, in PATH. -EINVAL where
- * it has none ("/", "..", "x/"). Reported.
+ * The same of the folder that the last part of PATH is in; NAME is that part, in PATH. -EINVAL
+ * where it has none ("/", "..", "x/"). Reported.
  */
 int folder_of(const char *path, const char **name);
 

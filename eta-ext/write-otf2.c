@@ -40,9 +40,9 @@ static int open_archive(struct archive_writer *writer, const struct write_place 
 	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = always_flush };
 	OTF2_ErrorCode code;
 
-	writer->archive = OTF2_Archive_Open(place->path, place->name, OTF2_FILEMODE_WRITE,
-					    WRITE_CHUNK_BYTES, WRITE_CHUNK_BYTES,
-					    OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+	writer->archive =
+		OTF2_Archive_Open(place->path, place->name, OTF2_FILEMODE_WRITE, WRITE_CHUNK_BYTES,
+				  WRITE_CHUNK_BYTES, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (!writer->archive)
 		return write_otf2_failed(writer, OTF2_ERROR_FILE_CAN_NOT_OPEN, "the archive");
 	code = OTF2_Archive_SetFlushCallbacks(writer->archive, &flush, NULL);

@@ -36,7 +36,8 @@ mode_t cli_mode(const char *text, struct argp_state *state)
 
 	if (end == text || *end || text[0] == '-' || (mode & 0600) != 0600 || mode & ~0644UL)
 		argp_error(state,
-			   "%s: MODE is 600, 640, 604 or 644: others may read, and not write", text);
+			   "%s: MODE is 600, 640, 604 or 644: others may read, and not write",
+			   text);
 	return (mode_t)mode;
 }
 

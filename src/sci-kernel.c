@@ -198,8 +198,8 @@ static int make_place(const struct arguments *a, struct place *place)
 
 	if (rc)
 		return rc;
-	place->spool = folder_take_below(place->folder.fd, a->directory, SPOOL_NAME, 0700,
-					 &place->made);
+	place->spool =
+		folder_take_below(place->folder.fd, a->directory, SPOOL_NAME, 0700, &place->made);
 	return place->spool < 0 ? place->spool : 0;
 }
 
@@ -218,8 +218,7 @@ static void undo_place(const struct place *place, const char *shown)
 static void close_place(struct place *place, const struct arguments *a)
 {
 	if (place->spool >= 0 && a->mode != 0600 &&
-	    (folder_set_modes(place->spool, a->mode) ||
-	     fchmod(place->spool, folder_mode(a->mode))))
+	    (folder_set_modes(place->spool, a->mode) || fchmod(place->spool, folder_mode(a->mode))))
 		eta_warn("%s/" SPOOL_NAME ": cannot be given mode %03o", a->directory,
 			 (unsigned)a->mode);
 	if (place->spool >= 0)

@@ -348,8 +348,8 @@ static int merge(struct recording *r, bool *complete)
 }
 
 /*
- * Runs the program under both tracers. Gives its exit status; -errno when it could not be run. LEFT:
- * the line for who ends us from then on.
+ * Runs the program under both tracers. Gives its exit status; -errno when it could not be run.
+ * LEFT: the line for who ends us from then on.
  */
 static int run(struct recording *r, const char *left, int *status)
 {
@@ -421,10 +421,11 @@ static char *left_line(const struct recording *r)
 {
 	char *line;
 
-	if (asprintf(&line,
-		     "sci-record: broken off; %s has ended, the tracers' files are in %s (to go on: "
-		     "sci-merge %s -o %s/" ARCHIVE ")\n",
-		     r->options->argv[0], r->folder.path, r->folder.path, r->folder.path) < 0)
+	if (asprintf(
+		    &line,
+		    "sci-record: broken off; %s has ended, the tracers' files are in %s (to go on: "
+		    "sci-merge %s -o %s/" ARCHIVE ")\n",
+		    r->options->argv[0], r->folder.path, r->folder.path, r->folder.path) < 0)
 		return NULL;
 	return line;
 }

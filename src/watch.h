@@ -28,9 +28,9 @@ enum watch_end { WATCH_PROCESS, WATCH_DURATION, WATCH_TOLD, WATCH_SIGNAL };
 void watch_block_signals(void);
 
 /*
- * Opens the socket "control" in the folder and waits for the end, whatever comes first. 0 and what it was
- * in END, or -errno, which has been reported. Where the socket cannot be made (a warning), the rest
- * works.
+ * Opens the socket "control" in the folder and waits for the end, whatever comes first. 0 and what
+ * it was in END, or -errno, which has been reported. Where the socket cannot be made (a warning),
+ * the rest works.
  */
 int watch_run(const struct watch *watch, enum watch_end *end);
 

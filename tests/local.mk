@@ -222,6 +222,7 @@ noinst_PROGRAMS += tests/programs/signal-state
 tests_programs_signal_state_SOURCES = tests/programs/signal-state.c
 tests_programs_signal_state_CFLAGS = $(SCI_CFLAGS)
 kernel_tests += tests/cases/harmless-folders.py tests/cases/harmless-launch.py
+script_tests += tests/cases/harmless-paths.py
 if HAVE_BPF
 kernel_tests += tests/cases/causes.py
 endif

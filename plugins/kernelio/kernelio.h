@@ -62,7 +62,7 @@ const char *kernelio_backend_names(void);
 const char *kernelio_backend_name(unsigned backend);
 
 struct kernelio_options {
-	const char *name;	    /* of the spool, for messages */
+	const char *name; /* of the spool, for messages */
 	int skip; /* a folder whose own files are left out (another tracer's spool); -1: none */
 	const char *command;	    /* noted in the trace, may be NULL */
 	size_t ring_bytes;	    /* of each CPU's ring, a power of two; 0: 16 MiB */

@@ -1,4 +1,5 @@
-/* Prints what a program is started with of signals: blocked, ignored, pending, at its parent's death. */
+/* Prints what a program is started with of signals: blocked, ignored, pending, at its parent's
+ * death. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <signal.h>
 #include <stdio.h>
