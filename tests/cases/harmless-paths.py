@@ -156,3 +156,13 @@ for variable, command, words in (("SCI_PLUGIN_DIR", "sci-record", ["-q", "--no-k
             check(command, words, kind, "unused", environment_with(variable, name))
             clear()
 print({f"{command}, {kind}": max(lengths) for (command, kind), lengths in good.items()})
+
+# without /proc: an archive is not written, and not elsewhere; a file is
+if not SANITIZED and os.getuid() == 0 and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
+    os.chdir(scratch)
+    gone = "mount --make-rprivate / && umount -l /proc && "
+    result = subprocess.run(["unshare", "-m", "sh", "-c", gone + f"ls -A /proc; {BIN}/sci-merge -q log.otf2 -o no.otf2; "
+                             f"echo $?; {BIN}/sci-export log.otf2 -o yes.csv; echo $?; ls -A /proc"],
+                            capture_output=True, text=True)
+    assert result.stdout == "1\n0\n" and "without /proc" in result.stderr, result
+    assert os.path.exists("yes.csv") and not os.path.exists("no.otf2"), os.listdir(".")
