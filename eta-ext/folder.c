@@ -386,6 +386,15 @@ const char *folder_path(int fd, const char *name, char path[FOLDER_PATH_BYTES])
 	return path;
 }
 
+bool folder_has_path(int fd)
+{
+	char path[FOLDER_PATH_BYTES];
+	struct stat own, there;
+
+	return fstat(fd, &own) == 0 && stat(folder_path(fd, NULL, path), &there) == 0 &&
+	       own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+}
+
 char *folder_place(int fd)
 {
 	char link[FOLDER_PATH_BYTES], place[PATH_MAX];

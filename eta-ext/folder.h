@@ -87,6 +87,9 @@ static inline mode_t folder_mode(mode_t mode)
 enum { FOLDER_PATH_BYTES = 320 };
 const char *folder_path(int fd, const char *name, char path[FOLDER_PATH_BYTES]);
 
+/* Does such a path lead there? Not where /proc is not mounted. */
+bool folder_has_path(int fd);
+
 /* Where the folder of FD is now, absolute; the caller's to free, NULL: with errno. */
 char *folder_place(int fd);
 

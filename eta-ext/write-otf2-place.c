@@ -187,6 +187,10 @@ static int make_folder(const char *anchor, struct write_place *place)
 		/* another writer may have come in between, and taken it for left */
 		rc = lock_folder(place->folder);
 	} while (rc == -EWOULDBLOCK || rc == -ENOENT);
+	if (!folder_has_path(place->folder)) {
+		eta_error("%s: cannot be written without /proc (mount it)", anchor);
+		return -ENOENT;
+	}
 	/* without locks (some file systems) nobody will take it for left */
 	folder_path(place->folder, NULL, place->path);
 	return 0;

@@ -97,6 +97,10 @@ int kernelio_start(struct kernelio *k, int folder)
 	struct stat status;
 	int rc;
 
+	if (!folder_has_path(folder)) {
+		eta_error("%s: cannot be written without /proc (mount it)", k->options.name);
+		return -ENOENT;
+	}
 	folder_path(folder, NULL, k->directory);
 	if (k->options.skip >= 0 && fstat(k->options.skip, &status) == 0) {
 		k->bpf->bss->skipped_directory.inode = status.st_ino;

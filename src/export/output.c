@@ -16,7 +16,10 @@
 /* A file without a name: who is killed leaves nothing. Else one that will be renamed. */
 static int open_file(struct output *o)
 {
-	int fd = openat(o->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	/* it gets its name by /proc */
+	int fd = folder_has_path(o->folder)
+			 ? openat(o->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)
+			 : -1;
 
 	o->unnamed = fd >= 0;
 	return fd >= 0 ? fd : folder_new_file(o->folder, ".sci-output.", &o->temporary);

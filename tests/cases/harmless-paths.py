@@ -24,8 +24,8 @@ archive = path("log.otf2")
 subprocess.run([os.path.join(BIN, "sci-import"), "-q", log, "-o", archive], check=True)
 
 # around what the kernel takes for a name (255) and a path (4095), and what stands in buffers
-LENGTHS = sorted({*range(1, 9), 64, 128, 200, *range(228, 259, 3), 254, 255, 256, 512, 1024, 2048, 3000, 3968,
-                  *range(4000, 4110, 9), *range(4090, 4100), 4500, 5000})
+LENGTHS = (1, 2, 3, 7, 64, 128, 236, 250, 254, 255, 256, 257, 512, 1024, 2047, 2048, 3968, 4030, 4032, 4064, 4078,
+           4090, 4094, 4095, 4096, 4097, 4500, 5000)
 
 # option, and what the rest of the command line is; {} is the path. Ends in: what the name has to end in.
 COMMANDS = [
@@ -105,7 +105,7 @@ for command, words, end in COMMANDS:
     # the tracer is not preloaded there; the interpreter takes its time to start
     if SANITIZED and command == "sci-record" and words[-1] != "true":
         continue
-    lengths = LENGTHS if command != "sci-plot" else LENGTHS[::20]
+    lengths = LENGTHS if command != "sci-plot" else LENGTHS[::9]
     for length in lengths:
         for kind, name in names(length, end):
             assert len(name) == length, (kind, len(name), length)
@@ -131,7 +131,7 @@ while len(deep) < 4000:
     os.chdir(part)
     deep += "/" + part
 here = os.open(".", os.O_RDONLY)
-for length in range(1, 120, 3):
+for length in range(1, 120, 9):
     os.fchdir(here)
     result = subprocess.run([os.path.join(BIN, "sci-record"), "-q", "--no-kernel", "-o", "r" * length, "--", "true"],
                             capture_output=True, text=True, timeout=120)
@@ -156,3 +156,13 @@ for variable, command, words in (("SCI_PLUGIN_DIR", "sci-record", ["-q", "--no-k
             check(command, words, kind, "unused", environment_with(variable, name))
             clear()
 print({f"{command}, {kind}": max(lengths) for (command, kind), lengths in good.items()})
+
+# without /proc: an archive is not written, and not elsewhere; a file is
+if not SANITIZED and os.getuid() == 0 and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
+    os.chdir(scratch)
+    gone = "mount --make-rprivate / && umount -l /proc && "
+    result = subprocess.run(["unshare", "-m", "sh", "-c", gone + f"ls -A /proc; {BIN}/sci-merge -q log.otf2 -o no.otf2; "
+                             f"echo $?; {BIN}/sci-export log.otf2 -o yes.csv; echo $?; ls -A /proc"],
+                            capture_output=True, text=True)
+    assert result.stdout == "1\n0\n" and "without /proc" in result.stderr, result
+    assert os.path.exists("yes.csv") and not os.path.exists("no.otf2"), os.listdir(".")
