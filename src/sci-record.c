@@ -201,7 +201,7 @@ static int find_library(const char *name, char path[PATH_MAX])
 
 enum { N_VARIABLES = 5 }; /* the last one is NULL */
 
-/* Variables for the program; strings belong to the caller and stay for the life of the process. */
+/* Variables for the program; strings belong to the caller. */
 static int user_environment(struct recording *r, char *env[N_VARIABLES])
 {
 	const char *before = getenv("LD_PRELOAD");
@@ -355,7 +355,7 @@ static int run(struct recording *r, const char *left, int *status)
 {
 	const struct record_options *o = r->options;
 	struct launch launch;
-	char *env[N_VARIABLES] = { NULL };
+	static char *env[N_VARIABLES];
 	bool loads = true; /* the tracer into the program */
 	int rc;
 
@@ -474,7 +474,7 @@ static int finish(struct recording *r, int status)
 static int record(const struct record_options *o)
 {
 	struct recording r = { .options = o };
-	char *left;
+	static char *left; /* may still be told at the very end */
 	int rc, status = 0;
 
 	rc = identity_choose(&r.identity, o->run_as);
@@ -489,7 +489,6 @@ static int record(const struct record_options *o)
 	rc = run(&r, left, &status);
 	status = rc ? undo(&r, rc) : finish(&r, status);
 	recording_folder_close(&r.folder);
-	/* LEFT may still be told: it stays */
 	return status;
 }
 
