@@ -474,7 +474,7 @@ static int finish(struct recording *r, int status)
 static int record(const struct record_options *o)
 {
 	struct recording r = { .options = o };
-	static char *left; /* may still be told at the very end */
+	char *left;
 	int rc, status = 0;
 
 	rc = identity_choose(&r.identity, o->run_as);
@@ -488,6 +488,8 @@ static int record(const struct record_options *o)
 	left = left_line(&r);
 	rc = run(&r, left, &status);
 	status = rc ? undo(&r, rc) : finish(&r, status);
+	launch_forget();
+	free(left);
 	recording_folder_close(&r.folder);
 	return status;
 }
