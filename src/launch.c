@@ -127,6 +127,11 @@ static void signals_back(const char *left)
 	sigprocmask(SIG_SETMASK, &before.mask, NULL);
 }
 
+void launch_forget(void)
+{
+	left_behind = NULL;
+}
+
 void launch_end_by(int sig)
 {
 	sigset_t only;

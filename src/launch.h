@@ -49,6 +49,9 @@ void launch_cancel(struct launch *launch);
  */
 int launch_wait(struct launch *launch, const char *left, int *status);
 
+/* LEFT of launch_wait is not true any more, and may go. */
+void launch_forget(void);
+
 /* Ends this process by signal SIG, as it would have without launch_hold_signals. */
 void launch_end_by(int sig);
 

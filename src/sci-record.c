@@ -202,7 +202,7 @@ static int find_library(const char *name, char path[PATH_MAX])
 
 enum { N_VARIABLES = 5 }; /* the last one is NULL */
 
-/* Variables for the program; strings belong to the caller and stay for the life of the process. */
+/* Variables for the program; strings belong to the caller. */
 static int user_environment(struct recording *r, char *env[N_VARIABLES])
 {
 	const char *before = getenv("LD_PRELOAD");
@@ -360,7 +360,7 @@ static int run(struct recording *r, const char *left, int *status)
 {
 	const struct record_options *o = r->options;
 	struct launch launch;
-	char *env[N_VARIABLES] = { NULL };
+	static char *env[N_VARIABLES];
 	bool loads = true; /* the tracer into the program */
 	int rc;
 
@@ -508,8 +508,9 @@ static int record(const struct record_options *o)
 	left = left_line(&r);
 	rc = run(&r, left, &status);
 	status = rc ? undo(&r, rc) : finish(&r, status);
+	launch_forget();
+	free(left);
 	recording_folder_close(&r.folder);
-	/* LEFT may still be told: it stays */
 	return status;
 }
 
