@@ -83,9 +83,8 @@ static bool holds_spool(const char *folder)
 	int looks = 16; /* all of a spool's files begin alike, but one may be damaged */
 
 	while (dir && !found && looks > 0 && (entry = readdir(dir))) {
-		if (!has_spool_name(entry->d_name) ||
-		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >=
-			    (int)sizeof(path))
+		if (!has_spool_name(entry->d_name) || snprintf(path, sizeof(path), "%s/%s", folder,
+							       entry->d_name) >= (int)sizeof(path))
 			continue;
 		found = is_spool_file(head, read_head(path, head));
 		looks--;
@@ -229,8 +228,8 @@ bool output_is_stdout(const char *path)
 	struct stat named, out;
 
 	return strcmp(path, "-") == 0 ||
-	       (is_descriptor(path) && stat(path, &named) == 0 &&
-		fstat(STDOUT_FILENO, &out) == 0 && same_file(&named, &out));
+	       (is_descriptor(path) && stat(path, &named) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
+		same_file(&named, &out));
 }
 
 int output_check(const struct output_place *place)
