@@ -7,7 +7,8 @@
 #include "printable.h"
 #include "write-otf2.h"
 
-/* A definition that is larger than a chunk, WRITE_CHUNK_BYTES, makes libotf2 give up the archive. */
+/* A definition that is larger than a chunk, WRITE_CHUNK_BYTES, makes libotf2 give up the archive.
+ */
 enum {
 	TEXT_MAX_BYTES = 64 << 10,
 	ESCAPED_BYTES = 4, /* "\ooo" */
