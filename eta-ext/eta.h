@@ -372,8 +372,9 @@ struct eta_write_options {
 	 */
 	int (*progress)(void *arg, uint64_t events_done);
 	void *arg;
-	unsigned mode;	   /* of its files; its folder has x where there is r. 0: 0600 */
-	const int *folder; /* descriptor of the folder that ANCHOR's last part is in; NULL: ANCHOR's */
+	unsigned mode; /* of its files; its folder has x where there is r. 0: 0600 */
+	const int *
+		folder; /* descriptor of the folder that ANCHOR's last part is in; NULL: ANCHOR's */
 };
 
 /*

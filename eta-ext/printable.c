@@ -35,12 +35,11 @@ bool printable_is(int32_t character)
 	static const struct {
 		int32_t first, last;
 	} hidden[] = {
-		{ INT32_MIN, 0x1f }, { 0x7f, 0x9f },
-		{ 0x61c, 0x61c },    /* Arabic letter mark */
-		{ 0x200e, 0x200f },  /* left-to-right and right-to-left mark */
-		{ 0x2028, 0x202e },  /* ends of lines and paragraphs, embeddings, overrides */
-		{ 0x2066, 0x2069 },  /* isolates */
-		{ 0xfeff, 0xfeff },  /* byte order mark */
+		{ INT32_MIN, 0x1f }, { 0x7f, 0x9f }, { 0x61c, 0x61c }, /* Arabic letter mark */
+		{ 0x200e, 0x200f }, /* left-to-right and right-to-left mark */
+		{ 0x2028, 0x202e }, /* ends of lines and paragraphs, embeddings, overrides */
+		{ 0x2066, 0x2069 }, /* isolates */
+		{ 0xfeff, 0xfeff }, /* byte order mark */
 	};
 
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)

@@ -26,7 +26,8 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *what,
 		    struct argp_state *state);
 
-/* Refuses one of the N INPUTS given twice, whose events would be there twice. 0 or -EINVAL, reported.
+/* Refuses one of the N INPUTS given twice, whose events would be there twice. 0 or -EINVAL,
+ * reported.
  */
 int cli_check_inputs(char *const *inputs, size_t n);
 

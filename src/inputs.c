@@ -89,8 +89,8 @@ int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
 	if (rc == 0)
 		rc = cli_check_inputs(found.paths, found.n);
 	if (rc == 0)
-		rc = output_check(&(struct output_place){ .inputs = found.paths,
-							  .n_inputs = found.n });
+		rc = output_check(
+			&(struct output_place){ .inputs = found.paths, .n_inputs = found.n });
 	if (rc == 0)
 		rc = eta_open_merged(found.paths, found.n, options, out);
 	inputs_free(&found);

@@ -122,9 +122,8 @@ int merging_run(const struct merging *m, bool *complete)
 	rc = cli_check_inputs(m->inputs, m->n_inputs);
 	if (rc == 0)
 		/* what stands there is looked at by the writer */
-		rc = output_check(&(struct output_place){ .path = m->output,
-							  .inputs = m->inputs,
-							  .n_inputs = m->n_inputs });
+		rc = output_check(&(struct output_place){
+			.path = m->output, .inputs = m->inputs, .n_inputs = m->n_inputs });
 	if (rc == 0)
 		rc = open_inputs(m, inputs);
 	if (rc == 0)

@@ -15,10 +15,10 @@ struct merging {
 	const int *folder;  /* descriptor of the folder that it goes to; NULL: as OUTPUT says */
 	mode_t mode;	    /* of its files; 0: 0600 */
 	struct eta_options open;
-	unsigned threads; /* 0: the number of CPUs */
+	unsigned threads;  /* 0: the number of CPUs */
 	const char *again; /* what writes it after a break; NULL: the same command */
-	bool quiet;	  /* no line that moves on a terminal */
-	FILE *report;	  /* where the counts go, a line per trace; NULL: nowhere */
+	bool quiet;	   /* no line that moves on a terminal */
+	FILE *report;	   /* where the counts go, a line per trace; NULL: nowhere */
 };
 
 /*

@@ -73,7 +73,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* sci-kernel status DIR; behind "--" it is a command of that name, which no slip of a finger runs. */
+/* sci-kernel status DIR; behind "--" it is a command of that name, which no slip of a finger runs.
+ */
 static void find_verb(struct arguments *a, struct argp_state *state)
 {
 	const char *word = a->command[0], *verb = watch_verb_like(word);
@@ -81,12 +82,14 @@ static void find_verb(struct arguments *a, struct argp_state *state)
 	if (!verb)
 		return;
 	if (strcmp(word, verb) != 0)
-		argp_error(state, "%s: is it \"sci-kernel %s DIR\" that is meant? A program of "
-				  "that name is run by \"sci-kernel -- %s\"",
+		argp_error(state,
+			   "%s: is it \"sci-kernel %s DIR\" that is meant? A program of "
+			   "that name is run by \"sci-kernel -- %s\"",
 			   word, verb, word);
 	if (a->directory || state->argc - state->next != 2)
-		argp_error(state, "sci-kernel %s DIR: which tracer? DIR is what was given to it "
-				  "with -o (a program of that name is run by \"sci-kernel -- %s\")",
+		argp_error(state,
+			   "sci-kernel %s DIR: which tracer? DIR is what was given to it "
+			   "with -o (a program of that name is run by \"sci-kernel -- %s\")",
 			   verb, word);
 	a->verb = word;
 	a->directory = a->command[1];

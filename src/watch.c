@@ -115,14 +115,15 @@ static bool is_near(const char *a, const char *b)
 
 	while (begin < n && begin < m && tolower((unsigned char)a[begin]) == b[begin])
 		begin++;
-	while (end < n - begin && end < m - begin && tolower((unsigned char)a[n - 1 - end]) == b[m - 1 - end])
+	while (end < n - begin && end < m - begin &&
+	       tolower((unsigned char)a[n - 1 - end]) == b[m - 1 - end])
 		end++;
 	n -= begin + end;
 	m -= begin + end;
 	a += begin;
 	b += begin;
-	return (n <= 1 && m <= 1) ||
-	       (n == 2 && m == 2 && tolower((unsigned char)a[0]) == b[1] && tolower((unsigned char)a[1]) == b[0]);
+	return (n <= 1 && m <= 1) || (n == 2 && m == 2 && tolower((unsigned char)a[0]) == b[1] &&
+				      tolower((unsigned char)a[1]) == b[0]);
 }
 
 const char *watch_verb_like(const char *text)

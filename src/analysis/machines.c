@@ -81,10 +81,10 @@ int device_locations_new(const struct eta_defs *defs, struct device_locations *o
 		return -ENOMEM;
 	for (uint32_t l = 0; l < defs->n_locations; l++)
 		if (defs->locations[l].kind == ETA_LOCATION_DEVICE)
-			out->list[out->n++] = (struct device_location){
-				resource_dev_of(location_machine(defs, l), defs->locations[l].dev),
-				l
-			};
+			out->list[out->n++] =
+				(struct device_location){ resource_dev_of(location_machine(defs, l),
+									  defs->locations[l].dev),
+							  l };
 	qsort(out->list, out->n, sizeof(*out->list), by_dev);
 	return 0;
 }
@@ -103,7 +103,7 @@ uint32_t device_location(const struct device_locations *devices, uint32_t machin
 			high = middle;
 	}
 	return dev && low && devices->list[low - 1].dev == wanted ? devices->list[low - 1].location
-								   : ETA_NONE;
+								  : ETA_NONE;
 }
 
 struct machine_suffix machine_suffix(const struct eta_defs *defs, const char *host)

@@ -24,8 +24,8 @@ uint32_t location_machine(const struct eta_defs *defs, uint32_t location);
 uint32_t *machines_new(const struct eta_defs *defs, uint32_t *n);
 
 /*
- * The locations of block devices, found by machine and number: of a trace of many machines there are
- * many. The caller frees `list`, NULL without memory.
+ * The locations of block devices, found by machine and number: of a trace of many machines there
+ * are many. The caller frees `list`, NULL without memory.
  */
 struct device_locations {
 	struct device_location {

@@ -296,9 +296,8 @@ void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint
 	l->watch_listed = l->lost_cells >> st->cell & 1;
 	if (!l->watch_listed)
 		return;
-	l->watch_ahead =
-		is_device(s, l->watched) &&
-		l->watched->users.n > (own_on(s, l, l->watched)->charged > 0);
+	l->watch_ahead = is_device(s, l->watched) &&
+			 l->watched->users.n > (own_on(s, l, l->watched)->charged > 0);
 	l->watched->watchers.role = ROLE_WATCH;
 	party_add(s, &l->watched->watchers, l, now);
 }

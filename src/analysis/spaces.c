@@ -38,10 +38,9 @@ static int join_insides(const struct eta_defs *defs, uint32_t *spaces)
 		const struct eta_process *x = &processes[inside[i]];
 		const struct eta_process *before = i ? &processes[inside[i - 1]] : NULL;
 
-		spaces[inside[i]] =
-			before && before->pid_ns == x->pid_ns && before->boot == x->boot
-				? spaces[inside[i - 1]]
-				: INSIDE | inside[i];
+		spaces[inside[i]] = before && before->pid_ns == x->pid_ns && before->boot == x->boot
+					    ? spaces[inside[i - 1]]
+					    : INSIDE | inside[i];
 	}
 	free(inside);
 	return 0;

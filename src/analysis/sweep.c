@@ -311,7 +311,8 @@ static int find_selves(struct sweep_plan *plan)
 	return 0;
 }
 
-/* Threads use the devices of their own machine: of many machines a lane has room for those alone. */
+/* Threads use the devices of their own machine: of many machines a lane has room for those alone.
+ */
 static int find_places(struct sweep_plan *plan)
 {
 	const struct resources *r = &plan->engine->resources;

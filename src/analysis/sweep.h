@@ -14,7 +14,7 @@ enum role { ROLE_FILE, ROLE_FS, ROLE_DIRTY, ROLE_WATCH, N_ROLES, ROLE_DEVICE = N
 
 /* Lanes, in no order. */
 struct party {
-	uint8_t role; /* enum role */
+	uint8_t role;	/* enum role */
 	uint32_t place; /* of ROLE_DEVICE: which device of its machine */
 	uint32_t n, room;
 	struct member {

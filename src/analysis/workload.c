@@ -65,8 +65,7 @@ static uint32_t owner_of(const struct meeting *m, uint32_t tid, uint64_t time_ns
 		else
 			high = middle;
 	}
-	for (; low < m->n_by_tid &&
-	       space_compare(m->spaces, defs, m->by_tid[low], space, tid) == 0;
+	for (; low < m->n_by_tid && space_compare(m->spaces, defs, m->by_tid[low], space, tid) == 0;
 	     low++)
 		if (found == fallback || defs->locations[m->by_tid[low]].start_ns <= time_ns)
 			found = m->by_tid[low];

@@ -62,8 +62,8 @@ uint32_t *export_devices(const struct export *e)
 	for (uint32_t h = 0; devices && h < e->defs->n_handles; h++) {
 		const struct eta_handle *handle = &e->defs->handles[h];
 
-		devices[h] = device_location(&known, eta_machine(e->defs, handle->host),
-					     handle->device);
+		devices[h] =
+			device_location(&known, eta_machine(e->defs, handle->host), handle->device);
 	}
 	free(known.list);
 	return devices;

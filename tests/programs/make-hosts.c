@@ -23,16 +23,16 @@ static void put_calls(struct eta_trace *t, uint32_t location, uint32_t handle, u
 						 .size = 4096,
 						 .dev = DISK,
 						 .inode = 5 });
-		memory_event(t, location,
-			     (struct eta_event){ .time_ns = at + 10,
-						 .kind = ETA_IO_BEGIN,
-						 .mode = ETA_IO_WRITE,
-						 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_END |
-							ETA_HAS_SIZE,
-						 .handle = handle,
-						 .size = 4096,
-						 .match = match++,
-						 .end_ns = at + 10 + location % 80 });
+		memory_event(
+			t, location,
+			(struct eta_event){ .time_ns = at + 10,
+					    .kind = ETA_IO_BEGIN,
+					    .mode = ETA_IO_WRITE,
+					    .has = ETA_EVENT_BLOCK_IO | ETA_HAS_END | ETA_HAS_SIZE,
+					    .handle = handle,
+					    .size = 4096,
+					    .match = match++,
+					    .end_ns = at + 10 + location % 80 });
 		memory_leave(t, location, at + 100 + location % 300, "vfs:sys_write");
 	}
 }
@@ -58,10 +58,11 @@ int main(int argc, char **argv)
 
 		snprintf(host, sizeof(host), "node%u", ranks ? 0 : i);
 		snprintf(boot, sizeof(boot), "boot of %s", host);
-		process = eta_defs_process(t, &(struct eta_process){ .name = "app",
-								     .host = host,
-								     .boot = boot,
-								     .pid = ranks ? PID + i : PID });
+		process =
+			eta_defs_process(t, &(struct eta_process){ .name = "app",
+								   .host = host,
+								   .boot = boot,
+								   .pid = ranks ? PID + i : PID });
 		snprintf(name, sizeof(name), "app tid %u", ranks ? PID + i : PID);
 		eta_defs_location(t, &(struct eta_location){ .id = i,
 							     .name = name,
@@ -70,10 +71,10 @@ int main(int argc, char **argv)
 							     .host = "" });
 		snprintf(name, sizeof(name), "/data/%u", ranks ? i : 0);
 		eta_defs_file(t, &(struct eta_file){ .path = name,
-							    .dev = DISK,
-							    .inode = ranks ? i + 5 : 5,
-							    .fs = "ext4",
-							    .host = host });
+						     .dev = DISK,
+						     .inode = ranks ? i + 5 : 5,
+						     .fs = "ext4",
+						     .host = host });
 		eta_defs_handle(t, &(struct eta_handle){ .name = "disk",
 							 .file = ETA_NONE,
 							 .device = DISK,
