@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/eta.h"
 #include "eta-ext/printable.h"
 #include "src/texts.h"
 #include "table-cells.h"

@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	n = (uint32_t)strtoul(argv[1], NULL, 10);
 	t = memory_trace_new("hosts");
 	for (uint32_t i = 0; i < n; i++) {
-		char host[32], boot[32], name[64];
+		char host[32], boot[48], name[64];
 		uint32_t process;
 
 		snprintf(host, sizeof(host), "node%u", ranks ? 0 : i);
