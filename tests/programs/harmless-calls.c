@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -160,6 +161,7 @@
 #define SIGNATURE_READDIR "pR"
 #define SIGNATURE_CLOSEDIR "iR"
 #define SIGNATURE_SOCKET "diii"
+#define SIGNATURE_PRCTL "iHbzzz"
 #define SIGNATURE_SOCKETPAIR "iiiiC"
 #define SIGNATURE_ACCEPT "ddbL"
 #define SIGNATURE_ACCEPT4 "ddbLi"
@@ -373,6 +375,9 @@ static int values(char kind, long out[MAX_VALUES])
 		break;
 	case 'K': /* splices that do not wait */
 		V(SPLICE_F_NONBLOCK), V(SPLICE_F_NONBLOCK | SPLICE_F_MOVE), V(-1), V(0x1002);
+		break;
+	case 'H': /* asks, and changes nothing */
+		V(PR_GET_DUMPABLE), V(PR_GET_NAME), V(PR_GET_TSC), V(9999), V(-1);
 		break;
 	case 'y':
 		V(MADV_NORMAL), V(MADV_RANDOM), V(-1), V(9999);
