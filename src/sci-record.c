@@ -241,6 +241,20 @@ static int user_environment(struct recording *r, char *env[N_VARIABLES])
 	return 0;
 }
 
+/* Leaves the program's LD_PRELOAD as it is without us. */
+static void without_preload(char *env[N_VARIABLES])
+{
+	for (int i = 0; i < N_VARIABLES && env[i]; i++)
+		if (strncmp(env[i], "LD_PRELOAD=", 11) == 0) {
+			const char *before = strchr(env[i], ':');
+
+			if (before)
+				memmove(env[i] + 11, before + 1, strlen(before));
+			else
+				env[i][10] = '\0'; /* a name alone takes the variable away */
+		}
+}
+
 /*
  * Starts the kernel's side for the stopped child; without it the recording goes on. In between the
  * rights that only loading takes are dropped, which must not fail: -errno.
@@ -361,12 +375,14 @@ static int run(struct recording *r, const char *left, int *status)
 	const struct record_options *o = r->options;
 	struct launch launch;
 	static char *env[N_VARIABLES];
-	bool loads = true; /* the tracer into the program */
+	bool loads = true, must_not = false; /* the tracer into the program */
 	int rc;
 
 	r->user = !o->no_user && user_environment(r, env) == 0;
 	if (r->user)
-		loads = program_check(o->argv[0]);
+		loads = program_check(o->argv[0], &must_not);
+	if (must_not)
+		without_preload(env);
 	rc = launch_stopped(&launch, o->argv, env, &r->identity);
 	if (rc) {
 		eta_error("cannot start a process: %s", strerror(-rc));

@@ -5,7 +5,6 @@
 #include "resting.h"
 #include "stream.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +40,6 @@ pid_t process_parent_pid, process_parent_tid;
 static __thread pid_t forking_pid, forking_tid;
 
 HIDDEN_TLS struct thread *self;
-void *real_functions[N_FUNCTIONS];
 bool detail_chars;
 
 const char *const function_names[N_REGIONS] = {
@@ -61,34 +59,6 @@ const unsigned char function_kinds[N_REGIONS] = {
 		SCI_WAITS(X)
 #undef X
 };
-
-void *real_resolve(enum function fn)
-{
-	/* dlsym may allocate, and the program's malloc may read a file */
-	static __thread bool resolving;
-	void *function;
-	int saved = errno;
-
-	if (resolving) {
-		function = raw_function(fn);
-		if (function)
-			return function;
-	}
-	resolving = true;
-	function = dlsym(RTLD_NEXT, function_names[fn]);
-	resolving = false;
-	if (!function)
-		function = raw_function(fn);
-	if (!function) {
-		tracer_warn("%s: no such function behind ours, the program cannot go on (run it "
-			    "without the tracer)",
-			    function_names[fn]);
-		abort();
-	}
-	real_functions[fn] = function;
-	errno = saved;
-	return function;
-}
 
 bool process_is_ours(void)
 {
@@ -321,12 +291,7 @@ out:
 
 __attribute__((constructor)) static void tracer_start(void)
 {
-	/* not those of libaio and liburing, which may come later; the ones that this C library does
-	 * not have stay away */
-	for (int fn = 0; fn < FN_FIRST_QUEUE; fn++)
-		if (!real_functions[fn])
-			real_functions[fn] = dlsym(RTLD_NEXT, function_names[fn]);
-	dlerror(); /* the program must not find ours */
+	real_resolve_all();
 	process_start();
 }
 

@@ -93,9 +93,18 @@ extern const unsigned char function_kinds[N_REGIONS]; /* enum eta_op_kind */
 /* The function behind ours; a raw system call while the dynamic linker cannot tell yet. */
 void *real_resolve(enum function fn);
 
+/* Looks all of them up, before the program runs. */
+void real_resolve_all(void);
+
+/* Forgets those of libraries that may be gone. */
+void real_forget_late(void);
+
 #define REAL(name)                                                                                 \
-	((__typeof__(name) *)(likely(real_functions[FN_##name]) ? real_functions[FN_##name]        \
-								: real_resolve(FN_##name)))
+	({                                                                                         \
+		void *real_ = __atomic_load_n(&real_functions[FN_##name], __ATOMIC_RELAXED);       \
+                                                                                                   \
+		(__typeof__(name) *)(likely(real_ != NULL) ? real_ : real_resolve(FN_##name));     \
+	})
 
 /*
  * The system call that does what a function of the list does, for calls that come before the

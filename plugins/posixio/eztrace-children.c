@@ -141,11 +141,26 @@ void children_environment(void)
 	}
 }
 
+/* DIR, and what of the folders above it is missing: libotf2 makes them all, but later than this. */
+static bool make_folders(const char *dir)
+{
+	char *path = archive; /* for a moment: the program's stack may be small */
+
+	if ((size_t)snprintf(path, sizeof(archive), "%s", dir) >= sizeof(archive))
+		return false;
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700); /* one that is there, or cannot be made: the last one tells */
+		*slash = '/';
+	}
+	return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
 void children_start(const char *dir)
 {
 	const char *before = getenv("SCI_SPOOL_DIR");
 
-	if ((mkdir(dir, 0700) != 0 && errno != EEXIST) || !realpath(dir, archive))
+	if (!make_folders(dir) || !realpath(dir, archive))
 		archive[0] = '\0';
 	given = before && *before;
 	if (given) {

@@ -217,10 +217,8 @@ __attribute__((destructor)) static void end_exit(void)
 /* As every shell ends, and who calls quick_exit. */
 EXPORT void _exit(int status)
 {
-	static void (*next)(int) __attribute__((noreturn));
+	void (*next)(int) __attribute__((noreturn)) = (__typeof__(next))NEXT(_exit);
 
-	if (!next)
-		next = (__typeof__(next))dlsym(RTLD_NEXT, "_exit");
 	stop();
 	next(status);
 }

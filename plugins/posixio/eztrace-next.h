@@ -5,14 +5,21 @@
 
 #include <dlfcn.h>
 
-/* The function behind ours of the same NAME, looked up once. */
+/* One for each place that asks: all are looked up when the library is loaded (see real.c). */
+struct next_function {
+	const char *name;
+	void *function;
+};
+
+/* The function behind ours of the same NAME. */
 #define NEXT(name)                                                                                 \
 	({                                                                                         \
-		static __typeof__(name) *next_;                                                    \
+		static struct next_function next_                                                  \
+			__attribute__((section("sci_next"), used)) = { #name, NULL };              \
                                                                                                    \
-		if (!next_)                                                                        \
-			next_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                       \
-		next_;                                                                             \
+		if (!next_.function)                                                               \
+			next_.function = dlsym(RTLD_NEXT, #name);                                  \
+		(__typeof__(name) *)next_.function;                                                \
 	})
 
 #endif

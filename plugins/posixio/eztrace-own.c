@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "eztrace-next.h"
 
 #define MAX_OWN 64
 
@@ -45,4 +46,15 @@ bool sink_own_caller(const void *caller)
 		if (at >= own[i].from && at < own[i].to)
 			return true;
 	return false;
+}
+
+extern struct next_function __start_sci_next[] __attribute__((visibility("hidden")));
+extern struct next_function __stop_sci_next[] __attribute__((visibility("hidden")));
+
+__attribute__((constructor)) static void next_functions_find(void)
+{
+	for (struct next_function *next = __start_sci_next; next < __stop_sci_next; next++)
+		if (!next->function)
+			next->function = dlsym(RTLD_NEXT, next->name);
+	dlerror(); /* the program must not find ours */
 }

@@ -275,7 +275,7 @@
 /* programs that lock themselves in: wrap-confine.c */
 #define SCI_CONFINE_FUNCTIONS(X) X(prctl, OTHER, PRCTL, prctl, off_t, NEVER)
 
-/* libaio and liburing: wrap-queue.c. Last: looked up when first called, not at the start. */
+/* libaio and liburing: wrap-queue.c. Last: such a library may come and go (real.c). */
 #define SCI_QUEUE_FUNCTIONS(X)                                                                     \
 	X(io_submit, OTHER, IO_SUBMIT, io_submit, off_t, CALL)                                     \
 	X(io_getevents, OTHER, IO_GETEVENTS, io_getevents, off_t, CALL)                            \

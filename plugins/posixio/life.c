@@ -1,24 +1,30 @@
-/* Wrappers of what makes processes and threads beside fork and pthread_create. */
+/* Wrappers of what makes processes and threads beside fork and pthread_create, and of dlclose. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
+#include "life.h"
 
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
-/* The function NAME behind ours. Without it the program cannot go on. */
-static void *next_function(void **known, const char *name)
+static struct {
+	void *vfork;
+	__typeof__(clone) *clone;
+	__typeof__(dlclose) *dlclose;
+} behind;
+
+void life_resolve(void)
 {
-	if (!*known)
-		*known = dlsym(RTLD_NEXT, name);
-	if (!*known) {
-		tracer_warn("%s: no such function behind ours, the program cannot go on (run it "
-			    "without the tracer)",
-			    name);
-		abort();
-	}
-	return *known;
+	behind.vfork = dlsym(RTLD_NEXT, "vfork");
+	behind.clone = (__typeof__(clone) *)dlsym(RTLD_NEXT, "clone");
+	behind.dlclose = (__typeof__(dlclose) *)dlsym(RTLD_NEXT, "dlclose");
+}
+
+/* For calls that come before that: of a library that is made ready before this one. */
+static void life_ready(void)
+{
+	if (!behind.vfork || !behind.clone || !behind.dlclose)
+		life_resolve();
 }
 
 #ifdef __x86_64__
@@ -31,11 +37,9 @@ void *life_before_vfork(void);
 
 __attribute__((used, visibility("hidden"))) void *life_before_vfork(void)
 {
-	static void *next;
-	void *vfork_function = next_function(&next, "vfork");
-
+	life_ready();
 	thread_before_vfork();
-	return vfork_function;
+	return behind.vfork;
 }
 
 __asm__(".pushsection .text\n"
@@ -58,7 +62,6 @@ __asm__(".pushsection .text\n"
 /* Threads by clone share their maker's thread-local storage, unless they are given some. */
 EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 {
-	static void *next;
 	static bool told;
 	void *parent_tid, *tls, *child_tid;
 	va_list list;
@@ -81,6 +84,21 @@ EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 			thread_share();
 		}
 	}
-	return ((__typeof__(clone) *)next_function(&next, "clone"))(run, stack, flags, arg,
-								    parent_tid, tls, child_tid);
+	life_ready();
+	return behind.clone(run, stack, flags, arg, parent_tid, tls, child_tid);
+}
+
+/*
+ * With a library go the functions of its that were found. Before it goes, since the next of that
+ * name may lie elsewhere; and after, for a thread that asked meanwhile.
+ */
+EXPORT int dlclose(void *handle)
+{
+	int ret;
+
+	life_ready();
+	real_forget_late();
+	ret = behind.dlclose(handle);
+	real_forget_late();
+	return ret;
 }

@@ -14,12 +14,14 @@ POSIXIO_SOURCES = \
 	plugins/posixio/grown.c \
 	plugins/posixio/grown.h \
 	plugins/posixio/life.c \
+	plugins/posixio/life.h \
 	plugins/posixio/maps.c \
 	plugins/posixio/maps.h \
 	plugins/posixio/ops.c \
 	plugins/posixio/paths.c \
 	plugins/posixio/paths.h \
 	plugins/posixio/raw.c \
+	plugins/posixio/real.c \
 	plugins/posixio/resting.c \
 	plugins/posixio/resting.h \
 	plugins/posixio/stream.c \

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -160,6 +161,7 @@
 #define SIGNATURE_READDIR "pR"
 #define SIGNATURE_CLOSEDIR "iR"
 #define SIGNATURE_SOCKET "diii"
+#define SIGNATURE_PRCTL "iHbzzz"
 #define SIGNATURE_SOCKETPAIR "iiiiC"
 #define SIGNATURE_ACCEPT "ddbL"
 #define SIGNATURE_ACCEPT4 "ddbLi"
@@ -216,18 +218,19 @@ static const struct row rows[] = {
 #define MAX_ARGS 6
 
 static char *buffer;  /* two pages, behind which there is nothing */
-static char *edge;    /* the end of a page, behind which there is nothing */
 static char *nowhere; /* unmapped */
 static char *report;  /* lines of a child, shared with its parent */
 static size_t *report_at;
 #define REPORT_BYTES ((size_t)32 << 20)
 
-static FILE *out; /* what this program says; stdout is there to be called on */
+/* all in this one process: EZTrace traces no other */
+static bool alone;
+static FILE *results; /* what this program says; stdout is there to be called on */
 static int data = -1, dir = -1, pipe_in = -1, pipe_out = -1;
 static sigjmp_buf back;
-static volatile sig_atomic_t caught;
+static volatile sig_atomic_t calling, caught;
 
-static struct iovec vectors[2];
+static struct iovec *vectors; /* two, behind which there is nothing */
 static struct aiocb request;
 static void *requests[2];
 static int64_t place;
@@ -324,7 +327,6 @@ static int values(char kind, long out[MAX_VALUES])
 		open_path = at_edge("file", 4);
 		path_edge = at_edge("file", 5);
 		buffer_edge = at_edge("12345678", 8);
-		vectors[0] = (struct iovec){ buffer, 5 };
 		vector_edge = at_edge(vectors, sizeof(*vectors));
 		pages = mmap(NULL, (size_t)2 * PAGE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -373,6 +375,9 @@ static int values(char kind, long out[MAX_VALUES])
 		break;
 	case 'K': /* splices that do not wait */
 		V(SPLICE_F_NONBLOCK), V(SPLICE_F_NONBLOCK | SPLICE_F_MOVE), V(-1), V(0x1002);
+		break;
+	case 'H': /* asks, and changes nothing */
+		V(PR_GET_DUMPABLE), V(PR_GET_NAME), V(PR_GET_TSC), V(9999), V(-1);
 		break;
 	case 'y':
 		V(MADV_NORMAL), V(MADV_RANDOM), V(-1), V(9999);
@@ -430,7 +435,10 @@ static int values(char kind, long out[MAX_VALUES])
 		V("%8s"), V(""), V("x"), V(NULL);
 		break;
 	case 'F':
-		V(streams[0]), V(streams[1]), V(streams[2]), V(streams[3]), V(NULL), V(-1);
+		V(streams[0]), V(streams[1]), V(streams[2]), V(streams[3]);
+		/* a lock of the C library's may stay with what crashed */
+		if (!alone)
+			V(NULL), V(-1);
 		break;
 	case 'q':
 		V(&position), V(NULL), V(-1);
@@ -473,6 +481,8 @@ static int values(char kind, long out[MAX_VALUES])
 
 static void on_signal(int sig)
 {
+	if (!calling)
+		_exit(3); /* this program itself is wrong */
 	caught = sig;
 	siglongjmp(back, 1);
 }
@@ -561,8 +571,10 @@ static void one_case(const struct row *row, function *f, const int pick[MAX_ARGS
 	say(" = ");
 	caught = 0;
 	errno = 7777;
+	calling = true;
 	if (sigsetjmp(back, 1) == 0)
 		ret = call(f, row->number, args);
+	calling = false;
 	error = errno;
 	if (caught)
 		say("signal %d", (int)caught);
@@ -625,24 +637,24 @@ static void all_cases(const struct row *row, function *f, const int pick[MAX_ARG
 	close(dir);
 }
 
-/* In a process of its own, unless ALONE. */
-static void run(const struct row *row, function *f, const int pick[MAX_ARGS], bool all, bool alone)
+/* OWN: in a process of its own. */
+static void run(const struct row *row, function *f, const int pick[MAX_ARGS], bool all, bool own)
 {
 	int status = 0;
 	pid_t pid;
 
 	*report_at = 0;
-	pid = alone ? 0 : fork();
+	pid = own ? fork() : 0;
 	MUST(pid >= 0);
 	if (pid == 0)
 		all_cases(row, f, pick, all);
-	if (pid == 0 && !alone)
+	if (pid == 0 && own)
 		_exit(0);
-	MUST(alone || waitpid(pid, &status, 0) == pid);
-	fwrite(report, 1, *report_at, out);
+	MUST(!own || waitpid(pid, &status, 0) == pid);
+	fwrite(report, 1, *report_at, results);
 	if (status)
-		fprintf(out, "%s: ended by %x\n", row->name, (unsigned)status);
-	fflush(out);
+		fprintf(results, "%s: ended by %x\n", row->name, (unsigned)status);
+	fflush(results);
 }
 
 static void prepare(void)
@@ -656,24 +668,24 @@ static void prepare(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		MUST(sigaction(signals[i], &action, NULL) == 0);
 	buffer = guarded(2);
-	edge = guarded(1) + PAGE;
+	vectors = (struct iovec *)(void *)(guarded(1) + PAGE) - 2;
+	vectors[0] = (struct iovec){ buffer, 5 };
 	nowhere = guarded(1) + PAGE;
 	report = mmap(NULL, REPORT_BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
 	MUST(report != MAP_FAILED);
 	report_at = (size_t *)(void *)(report + REPORT_BYTES);
-	out = fopen("results", "w");
-	MUST(out && freopen("stdin-file", "w+", stdin) && freopen("stdout-file", "w+", stdout));
+	results = fopen("results", "w");
+	MUST(results && freopen("stdin-file", "w+", stdin) && freopen("stdout-file", "w+", stdout));
 }
 
 int main(int argc, char **argv)
 {
-	/* `alone`: all in this one process, where a tracer traces no other */
-	const bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
 	void *libc = dlopen("libc.so.6", RTLD_NOW), *queues[2];
 
 	queues[0] = dlopen("libaio.so.1", RTLD_NOW | RTLD_GLOBAL);
 	queues[1] = dlopen("liburing.so.2", RTLD_NOW | RTLD_GLOBAL);
+	alone = argc > 1 && strcmp(argv[1], "alone") == 0;
 	prepare();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct row *row = &rows[i];
@@ -685,26 +697,31 @@ int main(int argc, char **argv)
 			continue;
 		if (!(libc && dlsym(libc, name)) && !(queues[0] && dlsym(queues[0], name)) &&
 		    !(queues[1] && dlsym(queues[1], name))) {
-			fprintf(out, "%s: not in these libraries\n", name);
+			fprintf(results, "%s: not in these libraries\n", name);
 			continue;
 		}
 		f = (function *)dlsym(RTLD_DEFAULT, name);
 		MUST(f);
 		if (row->signature[1] != '!') {
-			run(row, f, pick, true, alone);
+			/* what is unmapped twice may be another's by then */
+			run(row, f, pick, true, !alone || strchr(row->signature, 'k'));
 			continue;
 		}
-		/* a lock of the C library may stay with what crashed: each in its own process */
-		run(row, f, pick, false, false);
+		/* a lock of the C library's may stay with what crashed: each in its own process */
+		if (alone)
+			continue;
+		run(row, f, pick, false, true);
 		for (int a = 0; a < (int)strlen(row->signature + 2); a++) {
 			int picks[MAX_ARGS] = { 0 };
 			long set[MAX_VALUES];
 
 			for (int v = 1; v < values(row->signature[2 + a], set); v++) {
 				picks[a] = v;
-				run(row, f, picks, false, false);
+				run(row, f, picks, false, true);
 			}
 		}
 	}
-	return 0;
+	/* not through exit: streams were given buffers that are none */
+	fflush(stdout);
+	_exit(0);
 }
