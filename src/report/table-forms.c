@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "eta-ext/eta.h"
-#include "eta-ext/printable.h"
 #include "src/texts.h"
 #include "table-cells.h"
 
