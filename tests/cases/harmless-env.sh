@@ -17,6 +17,7 @@ install_in()
 }
 
 # What a shell makes of it is the folder, and nothing is run.
+# shellcheck disable=SC2016,SC2089 # names, not code
 for name in plain "it's" '`touch made`' "a${newline}touch made" '"double"' 'semi;touch made&' '\back\slash' '*?[x]' "''"; do
 	case $name in
 	*' '*) folder=$scratch/$(printf %s "$name" | tr ' ' '_') ;;
@@ -24,6 +25,7 @@ for name in plain "it's" '`touch made`' "a${newline}touch made" '"double"' 'semi
 	esac
 	install_in "$folder"
 	SCI_PLUGIN_DIR=$folder
+	# shellcheck disable=SC2090
 	export SCI_PLUGIN_DIR
 	status 0 sci-record --env
 	# shellcheck disable=SC2016 # the inner shell's

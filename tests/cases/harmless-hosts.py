@@ -1,4 +1,5 @@
-"""Traces of many hosts, or of many ranks on one: what each more of them takes of memory stays the same."""
+"""Traces of many hosts, or of many ranks on one of which few are at work at a time: what each more of them takes of
+memory stays the same."""
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 import subprocess

@@ -1,6 +1,7 @@
 /*
  * make-hosts N ANCHOR [ranks]: an archive of N machines, or of N ranks on one, that all did the
- * same: a process with a thread that writes a file, and requests to a disk.
+ * same: a process with a thread that writes a file, and requests to a disk. Ranks are at work eight
+ * at a time: who is in whose way is a table of pairs, and that of all would be a square.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <fcntl.h>
@@ -12,9 +13,10 @@
 
 enum { DISK = 8 << 20, CALLS = 5, PID = 100 };
 
-static void put_calls(struct eta_trace *t, uint32_t location, uint32_t handle, uint64_t match)
+static void put_calls(struct eta_trace *t, uint32_t location, uint32_t handle, uint64_t match,
+		      uint64_t from_ns)
 {
-	for (uint64_t at = 1000; at <= 1000 * CALLS; at += 1000) {
+	for (uint64_t at = from_ns + 1000; at <= from_ns + 1000 * CALLS; at += 1000) {
 		memory_event(t, location,
 			     (struct eta_event){ .time_ns = at,
 						 .kind = ETA_ENTER,
@@ -81,7 +83,7 @@ int main(int argc, char **argv)
 							 .host = host });
 	}
 	for (uint32_t i = 0; i < n; i++)
-		put_calls(t, i, ranks ? 0 : i, (uint64_t)i * CALLS + 1);
+		put_calls(t, i, ranks ? 0 : i, (uint64_t)i * CALLS + 1, ranks ? i / 8 * 10000 : 0);
 	rc = eta_write_otf2(t, argv[2], &options, &counts);
 	eta_close(t);
 	return rc < 0 ? 1 : 0;
