@@ -202,12 +202,11 @@ static void damaged(void **state)
 		{ 0, ETA_SPOOL_HEADER_BYTES + WINDOW_BYTES + 6400 }, /* cut */
 		{ 0, ETA_SPOOL_HEADER_BYTES + 6400 },
 	};
-	const struct eta_options lenient = { .lenient = true };
-
 	(void)state;
 	eta_set_message_fn(listen, NULL);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char dir[] = DIR_TEMPLATE;
+		struct eta_counts counts;
 		struct eta_trace *trace;
 		struct spool spool;
 		int fd;
@@ -223,10 +222,10 @@ static void damaged(void **state)
 			assert_int_equal(ftruncate(fd, (off_t)cases[i].value), 0);
 		close(fd);
 		times_said = 0;
-		assert_int_equal(eta_open(dir, NULL, &trace), -EBADMSG);
-		assert_int_equal(times_said, 1);
-		assert_int_equal(eta_open(dir, &lenient, &trace), 0);
-		assert_true(times_said > 1);
+		assert_int_equal(eta_open(dir, NULL, &trace), 0);
+		assert_true(times_said > 0);
+		eta_trace_counts(trace, &counts);
+		assert_true(counts.bad > 0);
 		eta_close(trace);
 		maker_end(dir);
 	}
