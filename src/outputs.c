@@ -101,7 +101,9 @@ static const char *trace_of(const char *folder)
 
 	if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
 		return NULL;
-	if (ends_in(folder, ".spool") || holds_spool(folder))
+	/* as the tracers call them: nothing may be in it yet */
+	if (ends_in(folder, "/user.spool") || ends_in(folder, "/kernel.spool") ||
+	    ends_in(folder, "/children.spool") || holds_spool(folder))
 		return "a spool";
 	return has_beside(folder, ".otf2") ? "an archive" : NULL;
 }

