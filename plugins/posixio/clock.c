@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "eta-ext/own-call.h"
+#include "environment.h"
 
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define WINDOW_NS 1000000 /* a clock being slewed by 100 ppm is 100 ns off at its end */
@@ -43,7 +44,7 @@ static void read_pair(uint64_t *tsc, uint64_t *ns)
 void clock_start(void)
 {
 #ifdef __x86_64__
-	const char *choice = getenv("SCI_CLOCK");
+	const char *choice = environment_get("SCI_CLOCK");
 	char source[16] = "";
 	long fd;
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "environment.h"
 
 #define SPOOL_NAME "children.spool"
 #define SPOOL_TRACER "libsci-posixio.so"
@@ -84,34 +85,46 @@ static bool find_tracer(char path[PATH_MAX])
 }
 
 /*
- * Puts TEXT ("NAME=VALUE") in the place of variable OLD. Not by setenv, which moves the table when
- * the name is new: a program that looks at the third argument of main (bash) would not see it.
+ * Puts TEXT ("NAME=VALUE") in the place of variable OLD, or behind all. Not by setenv, which may be
+ * the program's own, like getenv.
  */
-static void replace_variable(const char *old, const char *text)
+static void put_variable(const char *old, const char *text)
 {
-	size_t n = strlen(old);
+	const size_t n = strlen(old);
+	size_t count = 0;
+	char *copy = strdup(text), **table;
 
-	for (char **at = environ; at && *at; at++)
-		if (strncmp(*at, old, n) == 0 && (*at)[n] == '=') {
-			char *copy = strdup(text);
-
-			if (copy)
-				*at = copy;
+	for (; copy && environ && environ[count]; count++)
+		if (strncmp(environ[count], old, n) == 0 && environ[count][n] == '=') {
+			environ[count] = copy;
 			return;
 		}
+	table = copy ? malloc((count + 2) * sizeof(*table)) : NULL;
+	if (!table) {
+		free(copy);
+		return;
+	}
+	if (count)
+		memcpy(table, environ, count * sizeof(*table));
+	table[count] = copy;
+	table[count + 1] = NULL;
+	environ = table;
 }
 
 /* LD_PRELOAD without EZTrace's libraries, and with the spool tracer. */
 static void switch_preload(const char *tracer)
 {
-	const char *before = getenv("LD_PRELOAD"), *next;
-	size_t room = strlen("LD_PRELOAD=") + strlen(tracer) + strlen(before ? before : "") + 2;
-	char *text = malloc(room), *at = text;
+	const char *before = environment_get("LD_PRELOAD"), *next;
+	char *text, *at;
 
-	if (!text || !before) {
-		free(text);
+	/* EZTrace takes it away while it starts, and gives it back by setenv: the program's own */
+	if (!before)
+		before = getenv("LD_PRELOAD");
+	if (!before)
+		before = "";
+	at = text = malloc(strlen("LD_PRELOAD=") + strlen(tracer) + strlen(before) + 2);
+	if (!text)
 		return;
-	}
 	at += sprintf(at, "LD_PRELOAD=%s", tracer);
 	for (; *before; before = next + strspn(next, ": ")) {
 		const char *name = strstr(before, "/libeztrace-");
@@ -120,7 +133,7 @@ static void switch_preload(const char *tracer)
 		if (next != before && !(name && name < next))
 			at += sprintf(at, ":%.*s", (int)(next - before), before);
 	}
-	replace_variable("LD_PRELOAD", text);
+	put_variable("LD_PRELOAD", text);
 	free(text);
 }
 
@@ -131,13 +144,34 @@ void children_environment(void)
 
 	if (!spool[0] || given || !sink_registered)
 		return;
+	snprintf(variable, sizeof(variable), "SCI_SPOOL_DIR=%s", spool);
 	/* other modules of EZTrace are for the programs that are exec'ed, too */
 	if (eztrace_is_alone() && find_tracer(tracer)) {
-		snprintf(variable, sizeof(variable), "SCI_SPOOL_DIR=%s", spool);
 		switch_preload(tracer);
-		replace_variable("EZTRACE_TRACE", variable);
+		put_variable("EZTRACE_TRACE", variable);
+		if (getenv("EZTRACE_TRACE")) /* see tell_eztrace */
+			unsetenv("EZTRACE_TRACE");
 	} else {
-		setenv("SCI_SPOOL_DIR", spool, 1);
+		put_variable("SCI_SPOOL_DIR", variable);
+	}
+}
+
+/*
+ * EZTrace asks getenv, and bash's own finds nothing of the environment any more once setenv was
+ * called, as EZTrace has by now: it would not find its module. What it reads later is told anew.
+ */
+static void tell_eztrace(void)
+{
+	for (char **at = environ; at && *at; at++) {
+		const char *value = strchr(*at, '=');
+		char name[64];
+
+		if (strncmp(*at, "EZTRACE_", 8) != 0 || !value ||
+		    (size_t)(value - *at) >= sizeof(name))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(value - *at), *at);
+		if (!getenv(name))
+			setenv(name, value + 1, 1);
 	}
 }
 
@@ -158,8 +192,9 @@ static bool make_folders(const char *dir)
 
 void children_start(const char *dir)
 {
-	const char *before = getenv("SCI_SPOOL_DIR");
+	const char *before = environment_get("SCI_SPOOL_DIR");
 
+	tell_eztrace();
 	if (!make_folders(dir) || !realpath(dir, archive))
 		archive[0] = '\0';
 	given = before && *before;

@@ -6,6 +6,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/confine.h \
 	plugins/posixio/core.c \
 	plugins/posixio/core.h \
+	plugins/posixio/environment.h \
 	plugins/posixio/files.c \
 	plugins/posixio/files.h \
 	plugins/posixio/filter.c \

@@ -13,6 +13,7 @@
 #include "eztrace-defs.h"
 #include "eztrace-end.h"
 #include "eztrace-threads.h"
+#include "environment.h"
 #include "eta-ext/otf2-flags.h"
 #include "eta-ext/own-call.h"
 
@@ -361,7 +362,7 @@ bool eztrace_is_mpi(void)
 	const char *modules;
 
 	if (!known) {
-		modules = getenv("EZTRACE_TRACE");
+		modules = environment_get("EZTRACE_TRACE");
 		known = modules && strstr(modules, "mpi") ? 2 : 1; /* openmpi, mpich */
 	}
 	return known == 2;
@@ -369,14 +370,14 @@ bool eztrace_is_mpi(void)
 
 bool eztrace_is_alone(void)
 {
-	const char *modules = getenv("EZTRACE_TRACE");
+	const char *modules = environment_get("EZTRACE_TRACE");
 
 	return modules && strcmp(modules, "posixio") == 0;
 }
 
 static bool spool_is_given(void)
 {
-	const char *dir = getenv("SCI_SPOOL_DIR");
+	const char *dir = environment_get("SCI_SPOOL_DIR");
 
 	return dir && *dir;
 }

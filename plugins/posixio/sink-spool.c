@@ -13,6 +13,7 @@
 #include "eta-ext/own-call.h"
 #include "eta-ext/own-map.h"
 #include "eta-ext/spool-reach.h"
+#include "environment.h"
 #include "modules.h"
 #include "text.h"
 
@@ -61,7 +62,7 @@ void sink_process_unlock(void)
  */
 static void expect_folder(const char *dir)
 {
-	const char *id = getenv("SCI_SPOOL_ID");
+	const char *id = environment_get("SCI_SPOOL_ID");
 	unsigned long long dev, inode;
 	char *end;
 
@@ -76,12 +77,12 @@ static void expect_folder(const char *dir)
 /* The folder's absolute path, once: by the first that needs it, for all that are forked. */
 static int spool_dir(void)
 {
-	const char *dir = getenv("SCI_SPOOL_DIR");
+	const char *dir = environment_get("SCI_SPOOL_DIR");
 	long n = 0;
 
 	if (process.dir[0])
 		return 0;
-	spool_reach_set(getenv(SPOOL_REACH_VARIABLE));
+	spool_reach_set(environment_get(SPOOL_REACH_VARIABLE));
 	if (!dir || !*dir) {
 		tracer_warn("SCI_SPOOL_DIR is not set: this program is not traced (set it to an "
 			    "existing directory)");

@@ -10,6 +10,7 @@
 
 #include "eta-ext/own-call.h"
 #include "eta-ext/own-map.h"
+#include "environment.h"
 #include "stacks.h"
 #include "text.h"
 
@@ -72,7 +73,7 @@ static void *load_unwinder(char path[PATH_MAX])
 
 void stacks_start(void)
 {
-	const char *text = getenv("SCI_CALLSTACK");
+	const char *text = environment_get("SCI_CALLSTACK");
 	unsigned long wanted;
 	void *library, *frames[OWN_FRAMES];
 	char *end, *path;

@@ -1,0 +1,23 @@
+/* Reading the environment. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef POSIXIO_ENVIRONMENT_H
+#define POSIXIO_ENVIRONMENT_H
+
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * As getenv, which is not asked: a program may have one of its own (every bash), that looks into
+ * tables of its own, or is not ready yet.
+ */
+static inline const char *environment_get(const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (char **at = environ; at && *at; at++)
+		if (strncmp(*at, name, n) == 0 && (*at)[n] == '=')
+			return *at + n + 1;
+	return NULL;
+}
+
+#endif
