@@ -6,8 +6,10 @@
 #include <dirent.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,32 +31,24 @@
 #define WAIT_STEP_NS 1000000
 #define WAIT_STEPS 10000 /* 10 s, then the archive is given up */
 
-/* Signals whose default is the end, and that are worth an archive. */
-#define FATAL_SIGNALS(X)                                                                           \
-	X(SIGHUP)                                                                                  \
-	X(SIGINT)                                                                                  \
-	X(SIGQUIT)                                                                                 \
-	X(SIGILL)                                                                                  \
-	X(SIGABRT)                                                                                 \
-	X(SIGBUS)                                                                                  \
-	X(SIGFPE)                                                                                  \
-	X(SIGSEGV)                                                                                 \
-	X(SIGPIPE)                                                                                 \
-	X(SIGTERM)
-
-static const int fatal_signals[] = {
-#define X(sig) sig,
-	FATAL_SIGNALS(X)
-#undef X
-};
-#define N_FATAL (sizeof(fatal_signals) / sizeof(*fatal_signals))
+#define SIGNAL(sig) (UINT64_C(1) << ((sig) - 1))
+/* These do not end a process, or nobody can be before them. Of all others it is the default. */
+static const uint64_t not_fatal = SIGNAL(SIGKILL) | SIGNAL(SIGSTOP) | SIGNAL(SIGCHLD) |
+				  SIGNAL(SIGCONT) | SIGNAL(SIGTSTP) | SIGNAL(SIGTTIN) |
+				  SIGNAL(SIGTTOU) | SIGNAL(SIGURG) | SIGNAL(SIGWINCH);
 
 static bool goes_on;
 static _Atomic bool started;
+static bool is_init; /* the first of a name space, which no signal ends by default */
 
 bool end_goes_on(void)
 {
 	return goes_on;
+}
+
+static bool is_covered(int sig)
+{
+	return started && !is_init && sig > 0 && sig < NSIG && !(not_fatal & SIGNAL(sig));
 }
 
 static bool archive_is_open(void)
@@ -65,10 +59,17 @@ static bool archive_is_open(void)
 __attribute__((noreturn)) static void close_here(void)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
+	struct rlimit limit;
 	sigset_t none;
 
-	for (size_t i = 0; i < N_FATAL; i++)
-		syscall(SYS_rt_sigaction, fatal_signals[i], &action, NULL, sizeof(long));
+	/* the end of a program at its limit is not ours */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_FSIZE, &limit);
+	}
+	for (int sig = 1; sig < NSIG; sig++)
+		if (is_covered(sig))
+			syscall(SYS_rt_sigaction, sig, &action, NULL, sizeof(long));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	thread_leave();
@@ -122,14 +123,6 @@ static void close_in_copy(void)
 
 /* ---- signals ---- */
 
-static bool is_covered(int sig)
-{
-	for (size_t i = 0; started && i < N_FATAL; i++)
-		if (fatal_signals[i] == sig)
-			return true;
-	return false;
-}
-
 static void on_fatal(int sig, siginfo_t *info, void *context);
 
 static void cover(int sig)
@@ -141,6 +134,14 @@ static void cover(int sig)
 	NEXT(sigaction)(sig, &action, NULL);
 }
 
+/* Files that are too large for the program's, are for the archive, too. */
+static bool may_write(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_max == RLIM_INFINITY;
+}
+
 /* What it would have been without us comes after: by itself for a fault, which happens again. */
 static void on_fatal(int sig, siginfo_t *info, void *context)
 {
@@ -148,7 +149,8 @@ static void on_fatal(int sig, siginfo_t *info, void *context)
 	bool fault = sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
 
 	(void)context;
-	close_in_copy();
+	if (sig != SIGXFSZ || may_write())
+		close_in_copy();
 	NEXT(sigaction)(sig, &action, NULL);
 	if (!fault || info->si_code <= 0)
 		syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), sig);
@@ -159,11 +161,12 @@ void end_start(void)
 	struct sigaction before;
 
 	(void)NEXT(sigaction); /* not for the first time in a handler */
+	is_init = getpid() == 1;
 	started = true;
-	for (size_t i = 0; i < N_FATAL; i++)
-		if (NEXT(sigaction)(fatal_signals[i], NULL, &before) == 0 &&
+	for (int sig = 1; sig < NSIG; sig++)
+		if (is_covered(sig) && NEXT(sigaction)(sig, NULL, &before) == 0 &&
 		    !(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL)
-			cover(fatal_signals[i]);
+			cover(sig);
 }
 
 /* The program sees its default where we stand, and gets us where it asks for the default. */
@@ -181,16 +184,26 @@ EXPORT int sigaction(int sig, const struct sigaction *action, struct sigaction *
 	return rc;
 }
 
-EXPORT sighandler_t signal(int sig, sighandler_t handler)
-{
-	sighandler_t before = NEXT(signal)(sig, handler);
+/* All that set a handler and give the one before it. */
+#define SIGNAL_FUNCTION(name)                                                                      \
+	EXPORT sighandler_t name(int sig, sighandler_t handler);                                   \
+	EXPORT sighandler_t name(int sig, sighandler_t handler)                                    \
+	{                                                                                          \
+		sighandler_t before = NEXT(name)(sig, handler);                                    \
+                                                                                                   \
+		if (before == SIG_ERR || !is_covered(sig))                                         \
+			return before;                                                             \
+		if (handler == SIG_DFL && archive_is_open())                                       \
+			cover(sig);                                                                \
+		return before == (sighandler_t)(void *)on_fatal ? SIG_DFL : before;                \
+	}
 
-	if (before == SIG_ERR || !is_covered(sig))
-		return before;
-	if (handler == SIG_DFL && archive_is_open())
-		cover(sig);
-	return before == (sighandler_t)(void *)on_fatal ? SIG_DFL : before;
-}
+SIGNAL_FUNCTION(signal)
+SIGNAL_FUNCTION(ssignal)
+SIGNAL_FUNCTION(bsd_signal)
+SIGNAL_FUNCTION(sysv_signal)
+SIGNAL_FUNCTION(__sysv_signal)
+SIGNAL_FUNCTION(sigset)
 
 /* ---- exit, _exit, quick_exit ---- */
 

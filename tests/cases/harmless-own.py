@@ -40,9 +40,8 @@ ROWS = [
     *parts("signals", "readers", "writers", "streams", "openers", "locks", "waiting", "segv", "jump-out"),
     # calls of handlers that interrupt the tracer are counted only
     *parts("signals", "while-calling", "stopped", whole=False),
-    *parts("cancel", "pending", "blocked", "threads", "stacks"),
-    # libotf2 does not bear being left in the middle
-    *parts("cancel", "anywhere", under=OURS),
+    *parts("cancel", "pending", "blocked", "threads", "stacks", "anywhere", "opening"),
+    *parts("cancel", "on-streams", env={"SCI_ALL_FDS": "1", "SCI_DETAIL": "chars"}),
     # as are those after the tracer's own memory of the thread is gone
     *parts("cancel", "destructors", whole=False),
     *parts("descriptors", "closes", "flags", "passed", "raced", under=OURS),
@@ -50,6 +49,19 @@ ROWS = [
     *parts("processes", "threaded", "clones", "execs", "spawns", "daemons", "generations"),
     *parts("processes", "ends", whole=False),
     *parts("processes", "signals", under=OURS),
+    *[Row(f"killed-by-{name}", [PYTHON, "-c", f"""
+import os, resource, signal; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+sig = signal.{name}
+print(signal.getsignal(sig), [signal.Handlers(0) == signal.getsignal(n) for n in (10, 14, 24, 40)])
+print(signal.signal(sig, lambda *_: print('handled')), end=' ')
+signal.raise_signal(sig); signal.signal(sig, signal.SIG_DFL); print(signal.getsignal(sig))
+child = os.fork()
+if not child: signal.raise_signal(sig)
+print(os.waitpid(child, 0)[1] & 127, flush=True); open('left', 'w').write('x')
+if sig == 14: signal.alarm(1); signal.pause()
+signal.raise_signal(sig)"""])
+      for name in ("SIGALRM", "SIGUSR1", "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGIO", "SIGPWR", "SIGTRAP",
+                   "SIGSTKFLT", "SIGSYS", "SIGRTMIN", "SIGRTMAX", "SIGTERM", "SIGABRT", "SIGHUP")],
     *parts("streams", "cookies", "reopened", "wide", "locked", "standard"),
     *parts("streams", "in-memory", "buffers", "formats", "pipes", under=OURS),
     *parts("memory", "heap", "mapped-files"),
