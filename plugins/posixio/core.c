@@ -1,6 +1,7 @@
 /* The user tracer's core: life of process and threads, the functions behind ours, messages. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
+#include "environment.h"
 #include "maps.h"
 #include "resting.h"
 #include "stream.h"
@@ -108,7 +109,7 @@ static void thread_fork_child(void);
 
 static bool env_is(const char *name, const char *value)
 {
-	const char *text = getenv(name);
+	const char *text = environment_get(name);
 
 	return text && strcmp(text, value) == 0;
 }
@@ -243,7 +244,7 @@ void thread_leave(void)
 	self = &thread_starting;
 }
 
-struct thread *thread_get_slow(void)
+static struct thread *thread_find(void)
 {
 	struct thread *t = self;
 	int saved = errno;
@@ -286,6 +287,19 @@ struct thread *thread_get_slow(void)
 	self = t ? t : &thread_dead;
 out:
 	errno = saved;
+	return t;
+}
+
+struct thread *thread_get_slow(void)
+{
+	const bool hold = cancel_anywhere;
+	struct thread *t;
+
+	if (hold)
+		cancel_hold(true);
+	t = thread_find();
+	if (hold && !(self && self->state == THREAD_BUSY)) /* else a handler's call in the middle */
+		cancel_hold(false);
 	return t;
 }
 

@@ -155,6 +155,13 @@ void tracer_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Notes what stderr is, the first time that the process comes here. */
 void warn_start(void);
 
+/*
+ * Is this thread's type of cancellation PTHREAD_CANCEL_ASYNCHRONOUS? Then it may end at each
+ * instruction, but not in the middle of the tracer's work, which is held back there (life.c).
+ */
+extern HIDDEN_TLS bool cancel_anywhere;
+void cancel_hold(bool hold);
+
 static ALWAYS_INLINE struct thread *thread_get(void)
 {
 	struct thread *t = self;
@@ -168,6 +175,8 @@ static ALWAYS_INLINE struct thread *thread_get(void)
  * counted). */
 static ALWAYS_INLINE void thread_busy(struct thread *t)
 {
+	if (unlikely(cancel_anywhere))
+		cancel_hold(true);
 	atomic_store_explicit(&t->state, THREAD_BUSY, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 }
@@ -176,6 +185,8 @@ static ALWAYS_INLINE void thread_idle(struct thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);
+	if (unlikely(cancel_anywhere))
+		cancel_hold(false);
 }
 
 static ALWAYS_INLINE uint64_t now_ns(struct thread *t)

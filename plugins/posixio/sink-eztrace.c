@@ -468,6 +468,8 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	memset(sink->callers, 0, sizeof(sink->callers));
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
+	else /* a thread that was cancelled may have left some */
+		OTF2_AttributeList_RemoveAllAttributes(sink->attributes);
 	return sink->attributes ? 0 : -ENOMEM;
 }
 

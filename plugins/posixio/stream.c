@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stream.h"
 
+#include <unwind.h>
+
 void stream_wait(struct op *op, FILE *stream, int fd)
 {
 	struct op wait = { .thread = op->thread };
@@ -26,6 +28,25 @@ void stream_left(struct thread *t)
 	t->stream = NULL;
 	if (stream)
 		funlockfile(stream);
+}
+
+_Unwind_Reason_Code stream_personality(int version, _Unwind_Action actions,
+				       _Unwind_Exception_Class class,
+				       struct _Unwind_Exception *exception,
+				       struct _Unwind_Context *context);
+
+/* See STREAM_FRAME. */
+__attribute__((used, visibility("hidden"))) _Unwind_Reason_Code
+stream_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+		   struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+	(void)version;
+	(void)class;
+	(void)exception;
+	(void)context;
+	if ((actions & _UA_CLEANUP_PHASE) && self && self->state == THREAD_LIVE)
+		stream_left(self);
+	return _URC_CONTINUE_UNWIND;
 }
 
 #define IN_BACKUP 0x0100    /* glibc's _IO_IN_BACKUP: characters pushed back */

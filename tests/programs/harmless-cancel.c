@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -238,6 +239,115 @@ static void anywhere(void)
 	TELL(pwrite(fd, bytes, 10, 0));
 }
 
+/* Opens, closes and writes streams until it is cancelled. */
+static void *opens_for_ever(void *arg)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	blocked_tid = gettid();
+	for (;;)
+		close(open("opened", O_RDWR | O_CREAT, 0644));
+	return arg;
+}
+
+/* What is cancelled in the middle of the tracer's work leaves no lock behind. */
+static void opening(void)
+{
+	prepare();
+	for (int i = 0; i < 200; i++) {
+		pthread_t thread;
+
+		blocked_tid = 0;
+		MUST(pthread_create(&thread, NULL, opens_for_ever, NULL) == 0);
+		while (!blocked_tid)
+			sched_yield();
+		for (int spin = 0; spin < i % 40; spin++)
+			MUST(pread(fd, bytes, 16, 0) == 16);
+		pthread_cancel(thread);
+		MUST(pthread_join(thread, NULL) == 0);
+		close(open("other", O_RDWR | O_CREAT, 0644));
+	}
+	printf("opened\n");
+}
+
+static FILE *shared;
+
+static void *wants_stream(void *arg)
+{
+	int rc = ftrylockfile(shared);
+
+	if (rc == 0)
+		funlockfile(shared);
+	*(int *)arg = rc;
+	return NULL;
+}
+
+/* Another thread gets the stream while the cancelled one cleans up. */
+static void hand_over(void *arg)
+{
+	pthread_t thread;
+	int rc = -1;
+
+	MUST(pthread_create(&thread, NULL, wants_stream, &rc) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
+	printf("%s: stream %s\n", (const char *)arg, rc == 0 ? "free" : "locked");
+}
+
+#define STREAM_CALLS(X)                                                                            \
+	X(fwrite, fwrite(bytes, 1, sizeof(bytes), shared))                                         \
+	X(fputs, fputs("text", shared))                                                            \
+	X(fprintf, fprintf(shared, "%d", 1))                                                       \
+	X(fputc, fputc('x', shared))                                                               \
+	X(fflush, fflush(shared))                                                                  \
+	X(fread, fread(bytes, 1, 10, shared))                                                      \
+	X(fgets, fgets(bytes, 10, shared))                                                         \
+	X(fgetc, fgetc(shared))                                                                    \
+	X(fscanf, fscanf(shared, "%9s", bytes))                                                    \
+	X(getline, getline(&(char *){ NULL }, &(size_t){ 0 }, shared))
+
+#define X(name, call)                                                                              \
+	static void *stream_##name(void *arg)                                                      \
+	{                                                                                          \
+		pthread_cleanup_push(hand_over, (void *)#name);                                            \
+		blocked_tid = gettid();                                                            \
+		for (;;)                                                                           \
+			(void)!call;                                                               \
+		pthread_cleanup_pop(0);                                                            \
+		return arg;                                                                        \
+	}
+STREAM_CALLS(X)
+#undef X
+
+/* A pipe that nobody reads, or writes. */
+static void cancel_on_stream(const char *name, void *(*run)(void *), bool reads)
+{
+	int ends[2];
+
+	MUST(pipe(ends) == 0);
+	shared = reads ? fdopen(ends[0], "r") : fdopen(ends[1], "w");
+	MUST(shared);
+	if (!reads) { /* full, and one byte that waits in the buffer */
+		MUST(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+		while (write(ends[1], bytes, sizeof(bytes)) > 0)
+			;
+		MUST(fcntl(ends[1], F_SETFL, 0) == 0);
+		MUST(fputc('x', shared) == 'x');
+		if (run == stream_fputc || run == stream_fputs || run == stream_fprintf)
+			setvbuf(shared, NULL, _IOLBF, 0);
+	}
+	cancel_blocked(name, run);
+	/* what waits in the buffer has somewhere to go when the process ends */
+	MUST(dup2(open("/dev/null", O_RDWR), fileno(shared)) >= 0);
+}
+
+static void on_streams(void)
+{
+#define X(name, call)                                                                              \
+	cancel_on_stream(#name, stream_##name,                                                     \
+			 strstr("fread fgets fgetc fscanf getline", #name) != NULL);
+	STREAM_CALLS(X)
+#undef X
+}
+
 /* ---- ends of threads ---- */
 
 static pthread_key_t key;
@@ -380,6 +490,7 @@ static void stacks(void)
 static const struct part parts[] = {
 	{ "pending", pending },	  { "blocked", blocked },
 	{ "anywhere", anywhere }, { "destructors", destructors },
+	{ "opening", opening }, { "on-streams", on_streams },
 	{ "threads", threads },	  { "stacks", stacks },
 	{ NULL, NULL },
 };

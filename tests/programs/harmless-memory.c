@@ -181,6 +181,7 @@ static void libraries(void)
 		if (library)
 			TELL(dlclose(library));
 	}
+	errno = 0; /* EZTrace leaves something there before main begins */
 	TELL(dlopen("absent.so", RTLD_NOW) ? 0 : -2);
 	TELL(dlsym(RTLD_DEFAULT, "write") != NULL);
 	TELL(dlsym(RTLD_NEXT, "no_such_function") != NULL);
