@@ -222,6 +222,14 @@ static ALWAYS_INLINE bool op_begin_open(struct op *op, enum function fn, const v
 	return op->thread;
 }
 
+/*
+ * A thread that is cancelled inside a call lets go of a stream's lock as it leaves our frame, as
+ * glibc does of its own, and the call ends in the trace: the program's cleanup handlers come after
+ * that, and may wait for a thread that wants the stream. By a personality of the frame, which costs
+ * nothing until then; the compiler's (-fexceptions) would bring libgcc_s into each program.
+ */
+#define CALL_FRAME() __asm__ volatile(".cfi_personality 0x1b, call_personality")
+
 static ALWAYS_INLINE bool op_begin_as(struct op *op, enum function fn, int fd, uint64_t size,
 				      int64_t offset, const void *caller, bool transfer, bool given)
 {
@@ -229,6 +237,7 @@ static ALWAYS_INLINE bool op_begin_as(struct op *op, enum function fn, int fd, u
 	struct thread *t;
 	bool begun;
 
+	CALL_FRAME();
 	op->thread = NULL;
 	if (file == FILE_LEFT_OUT)
 		return false;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "eta-ext/own-map.h"
 #include "eztrace-next.h"
 #include "eztrace-children.h"
 #include "eztrace-tables.h"
@@ -31,7 +32,7 @@
 #define WAIT_STEP_NS 1000000
 #define WAIT_STEPS 10000 /* 10 s, then the archive is given up */
 
-#define SIGNAL(sig) (UINT64_C(1) << ((sig) - 1))
+#define SIGNAL(sig) (UINT64_C(1) << ((sig)-1))
 /* These do not end a process, or nobody can be before them. Of all others it is the default. */
 static const uint64_t not_fatal = SIGNAL(SIGKILL) | SIGNAL(SIGSTOP) | SIGNAL(SIGCHLD) |
 				  SIGNAL(SIGCONT) | SIGNAL(SIGTSTP) | SIGNAL(SIGTTIN) |
@@ -203,7 +204,10 @@ SIGNAL_FUNCTION(ssignal)
 SIGNAL_FUNCTION(bsd_signal)
 SIGNAL_FUNCTION(sysv_signal)
 SIGNAL_FUNCTION(__sysv_signal)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 SIGNAL_FUNCTION(sigset)
+#pragma GCC diagnostic pop
 
 /* ---- exit, _exit, quick_exit ---- */
 
@@ -254,16 +258,19 @@ __attribute__((constructor)) static void end_load(void)
 static struct place {
 	int fd;
 	off_t at, bytes;
-} places[MAX_OPEN];
+} * places; /* MAX_OPEN of them, from the first exec on */
 static unsigned n_places;
 
 static void places_save(void)
 {
 	const char *dir = children_archive();
-	DIR *fds = *dir ? opendir("/proc/self/fd") : NULL;
+	DIR *fds;
 	struct dirent *entry;
 
 	n_places = 0;
+	if (!places)
+		places = own_memory(MAX_OPEN * sizeof(*places));
+	fds = *dir && places ? opendir("/proc/self/fd") : NULL;
 	while (fds && n_places < MAX_OPEN && (entry = readdir(fds))) {
 		struct place *place = &places[n_places];
 		static char path[PATH_MAX]; /* the stack may be small */

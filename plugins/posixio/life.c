@@ -22,8 +22,8 @@ void life_resolve(void)
 	behind.vfork = dlsym(RTLD_NEXT, "vfork");
 	behind.clone = (__typeof__(clone) *)dlsym(RTLD_NEXT, "clone");
 	behind.dlclose = (__typeof__(dlclose) *)dlsym(RTLD_NEXT, "dlclose");
-	behind.setcanceltype = (__typeof__(pthread_setcanceltype) *)dlsym(RTLD_NEXT,
-									  "pthread_setcanceltype");
+	behind.setcanceltype =
+		(__typeof__(pthread_setcanceltype) *)dlsym(RTLD_NEXT, "pthread_setcanceltype");
 }
 
 /* For calls that come before that: of a library that is made ready before this one. */
@@ -112,7 +112,8 @@ EXPORT int dlclose(void *handle)
 EXPORT int pthread_setcanceltype(int type, int *before)
 {
 	life_ready();
-	/* first: a signal handler's calls from here on are to end with the type that is asked for */
+	/* first: a signal handler's calls from here on are to end with the type that is asked for
+	 */
 	cancel_anywhere = type == PTHREAD_CANCEL_ASYNCHRONOUS;
 	return behind.setcanceltype(type, before);
 }

@@ -28,6 +28,7 @@
 #define sink_end child_sink_end
 #define sink_end_open child_sink_end_open
 #define sink_cancel child_sink_cancel
+#define sink_left child_sink_left
 #define sink_thread_rest child_sink_thread_rest
 #define sink_stack_of child_sink_stack_of
 #define sink_end_path child_sink_end_path
@@ -72,6 +73,7 @@
 #undef sink_end
 #undef sink_end_open
 #undef sink_cancel
+#undef sink_left
 #undef sink_thread_rest
 #undef sink_stack_of
 #undef sink_end_path

@@ -310,6 +310,26 @@ void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(self), 0, ETA_OFFSET_UNKNOWN);
 }
 
+void sink_left(struct sink_thread *sink)
+{
+	const struct sink_pending *p = &sink->pending;
+	const enum eta_op_kind kind = (enum eta_op_kind)p->kind;
+	const struct file file = { .sink_handle = p->handle };
+	struct sink_op op = {
+		.size = p->size,
+		.match = p->match,
+		.function = p->function,
+		.kind = p->kind,
+	};
+
+	/* before others' events of this thread, in the program's cleanup handlers */
+	if (sink_in_child || !p->op)
+		return;
+	sink->pending.op = &op;
+	sink_write_end(sink, &op, kind, is_transfer(kind) || kind == ETA_OP_SYNC ? &file : NULL,
+		       now_ns(self), -ECANCELED, ETA_OFFSET_UNKNOWN);
+}
+
 bool sink_tell(const char *text)
 {
 	return sink_in_child && child_sink_tell(text);

@@ -250,6 +250,9 @@ void sink_modules_update(void);
 void sink_process_lock(void);
 void sink_process_unlock(void);
 
+/* The call is left without a return, as its thread is cancelled: it ends here, with ECANCELED. */
+void sink_left(struct sink_thread *sink);
+
 /* Takes a begun call back. */
 void sink_cancel(struct sink_thread *sink, struct sink_op *op);
 

@@ -254,6 +254,12 @@ bool sink_tell(const char *text);
 /* Tells something about the process, once. */
 void sink_property(const char *prefix, const char *name, const char *value);
 
+/* The call is left without a return, as its thread is cancelled: the spool tells that as it is. */
+static inline void sink_left(struct sink_thread *sink)
+{
+	(void)sink;
+}
+
 /* Takes a begun call back. */
 void sink_cancel(struct sink_thread *sink, struct sink_op *op);
 

@@ -30,22 +30,30 @@ void stream_left(struct thread *t)
 		funlockfile(stream);
 }
 
-_Unwind_Reason_Code stream_personality(int version, _Unwind_Action actions,
-				       _Unwind_Exception_Class class,
-				       struct _Unwind_Exception *exception,
-				       struct _Unwind_Context *context);
+_Unwind_Reason_Code call_personality(int version, _Unwind_Action actions,
+				     _Unwind_Exception_Class class,
+				     struct _Unwind_Exception *exception,
+				     struct _Unwind_Context *context);
 
-/* See STREAM_FRAME. */
+static void call_left(struct thread *t)
+{
+	stream_left(t);
+	thread_busy(t);
+	sink_left(&t->sink);
+	thread_idle(t);
+}
+
+/* See CALL_FRAME. */
 __attribute__((used, visibility("hidden"))) _Unwind_Reason_Code
-stream_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
-		   struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+call_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+		 struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {
 	(void)version;
 	(void)class;
 	(void)exception;
 	(void)context;
 	if ((actions & _UA_CLEANUP_PHASE) && self && self->state == THREAD_LIVE)
-		stream_left(self);
+		call_left(self);
 	return _URC_CONTINUE_UNWIND;
 }
 

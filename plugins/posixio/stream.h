@@ -98,21 +98,12 @@ void stream_wait(struct op *op, FILE *stream, int fd);
 /* A thread that was cancelled inside a call still has the stream's lock. */
 void stream_left(struct thread *t);
 
-/*
- * A thread that is cancelled inside the call lets go of the lock as it leaves our frame, as glibc
- * does of its own: the program's cleanup handlers come after that, and may wait for a thread that
- * wants the stream. By a personality of the frame, which costs nothing until then; the compiler's
- * (-fexceptions) would bring libgcc_s into each program.
- */
-#define STREAM_FRAME() __asm__ volatile(".cfi_personality 0x1b, stream_personality")
-
 /* Locks STREAM in the call just begun. True: after a wait, so that its position may have moved. */
 static ALWAYS_INLINE bool stream_lock(struct op *op, FILE *stream, int fd, bool locks)
 {
 	struct thread *t = op->thread;
 	bool waited = false;
 
-	STREAM_FRAME();
 	/* a stream locked already: this is a signal handler's call */
 	if (likely(__libc_single_threaded) || !locks || (stream->_flags & _IO_USER_LOCK) ||
 	    t->stream)

@@ -41,8 +41,7 @@ ROWS = [
     # calls of handlers that interrupt the tracer are counted only
     *parts("signals", "while-calling", "stopped", whole=False),
     *parts("cancel", "pending", "blocked", "threads", "stacks", "anywhere", "opening"),
-    # EZTrace writes the thread that the cleanup makes, later than our call began, and libotf2 says so
-    *parts("cancel", "on-streams", env={"SCI_ALL_FDS": "1", "SCI_DETAIL": "chars"}, under=OURS),
+    *parts("cancel", "on-streams", env={"SCI_ALL_FDS": "1", "SCI_DETAIL": "chars"}),
     # as are those after the tracer's own memory of the thread is gone
     *parts("cancel", "destructors", whole=False),
     *parts("descriptors", "closes", "flags", "passed", "raced", under=OURS),

@@ -307,7 +307,7 @@ static void hand_over(void *arg)
 #define X(name, call)                                                                              \
 	static void *stream_##name(void *arg)                                                      \
 	{                                                                                          \
-		pthread_cleanup_push(hand_over, (void *)#name);                                            \
+		pthread_cleanup_push(hand_over, (void *)#name);                                    \
 		blocked_tid = gettid();                                                            \
 		for (;;)                                                                           \
 			(void)!call;                                                               \
@@ -488,11 +488,9 @@ static void stacks(void)
 }
 
 static const struct part parts[] = {
-	{ "pending", pending },	  { "blocked", blocked },
-	{ "anywhere", anywhere }, { "destructors", destructors },
-	{ "opening", opening }, { "on-streams", on_streams },
-	{ "threads", threads },	  { "stacks", stacks },
-	{ NULL, NULL },
+	{ "pending", pending },		{ "blocked", blocked }, { "anywhere", anywhere },
+	{ "destructors", destructors }, { "opening", opening }, { "on-streams", on_streams },
+	{ "threads", threads },		{ "stacks", stacks },	{ NULL, NULL },
 };
 
 int main(int argc, char *argv[])
