@@ -160,6 +160,23 @@ static void tell_watchers(struct sweep *s, struct presence *p, const struct lane
 	}
 }
 
+/* The same of tell_watcher(), where not all can have places of their own. */
+static void tell_bound(struct sweep *s, const struct presence *p, struct lane *watcher,
+		       uint64_t now)
+{
+	enum weight_kind kind = weight_kind_of(s, p);
+	uint32_t self = s->plan->selves[watcher - s->lanes];
+
+	for (uint32_t i = 0; i < p->users.n; i++) {
+		const struct member *user = &p->users.list[i];
+		bool ahead = is_ahead(watcher, kind, user->since_ns);
+
+		if (user->lane != self && (ahead || !watcher->watch_ahead))
+			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->lane,
+				   now - later(user->since_ns, watcher->watch_since_ns));
+	}
+}
+
 /* WATCHER goes: so much of those that are still there did it see. */
 static void tell_watcher(struct sweep *s, const struct presence *p, struct lane *watcher,
 			 uint64_t now)
@@ -168,6 +185,10 @@ static void tell_watcher(struct sweep *s, const struct presence *p, struct lane 
 	uint32_t self = s->plan->selves[watcher - s->lanes], n = watcher->n_weights;
 	struct weight *weights;
 
+	if (s->engine->blame_bound.keep) {
+		tell_bound(s, p, watcher, now);
+		return;
+	}
 	if (weights_reserve(s, watcher, p->users.n) < 0) {
 		s->rc = -ENOMEM;
 		return;

@@ -428,7 +428,14 @@ int engine_solo(struct engine *e)
 
 int engine_sweep(struct engine *e)
 {
+	int rc;
+
 	e->file_sums = calloc(e->options.files && e->resources.n_files ? e->resources.n_files : 1,
 			      sizeof(*e->file_sums));
-	return e->file_sums ? sweep(e, false, engine_threads(e)) : -ENOMEM;
+	if (!e->file_sums || engine_blame_bound(e) < 0)
+		return -ENOMEM;
+	rc = sweep(e, false, engine_threads(e));
+	for (uint32_t i = 0; !rc && i < e->defs->n_locations; i++)
+		rc = blame_row_cut(&e->locations[i].blame, &e->blame_bound);
+	return rc;
 }

@@ -48,6 +48,16 @@ struct own_requests {
 
 enum lane_state { LANE_OPERATION, LANE_STRETCH, LANE_IN_STRETCH, LANE_END };
 
+/* Why a culprit has a weight in an operation: the kernel named it in a cell, or one of these. */
+enum weight_kind {
+	WEIGHT_FILE = N_CELLS,
+	WEIGHT_FS,
+	WEIGHT_DIRTY,
+	WEIGHT_AHEAD,  /* requests that were there before */
+	WEIGHT_DEVICE, /* all other requests */
+	N_WEIGHTS,
+};
+
 #define LANE_NONE UINT32_MAX
 
 /* The operations of one location on their way through the sweep. */
@@ -93,6 +103,8 @@ struct lane {
 	uint64_t *file_ns;  /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
 	uint32_t *file_met; /* lanes with any */
 	uint32_t n_file_met;
+	bool crowded; /* by more than rows keep: those that they do not keep are */
+	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one, by kind */
 	bool weights_differ; /* no two of them are of one kind and lane */
 	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 	struct sums named;   /* (cell, culprit) */
@@ -114,16 +126,6 @@ struct lane {
 	uint64_t n_solo;
 
 	struct bio_record bio; /* the next to begin */
-};
-
-/* Why a culprit has a weight in an operation: the kernel named it in a cell, or one of these. */
-enum weight_kind {
-	WEIGHT_FILE = N_CELLS,
-	WEIGHT_FS,
-	WEIGHT_DIRTY,
-	WEIGHT_AHEAD,  /* requests that were there before */
-	WEIGHT_DEVICE, /* all other requests */
-	N_WEIGHTS,
 };
 
 /* So long was another lane in the way of an operation. */
