@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many lanes and no more have a table of each other for files. */
-#define FEW_LANES 1024
-
 /* ---- those the kernel named: few, and they may be tasks that are not in the trace ---- */
 
 void weight_name(struct sweep *s, struct lane *l, enum cell cell, uint64_t culprit, uint64_t ns)
@@ -47,11 +44,6 @@ static void merge_equal(struct sweep *s, struct lane *l)
 	l->n_weights = n;
 }
 
-static bool is_kept(const struct sweep *s, uint32_t lane)
-{
-	return blame_keeps(&s->engine->blame_bound, s->lanes[lane].location);
-}
-
 /* Once it has met so many, its row cannot have all. */
 static uint32_t crowd_of(const struct sweep *s)
 {
@@ -67,7 +59,7 @@ static void find_crowd(struct sweep *s, struct lane *l)
 		return;
 	l->crowded = true;
 	for (uint32_t i = 0; i < l->n_weights; i++) {
-		if (is_kept(s, l->weights[i].lane))
+		if (lane_is_kept(s, &s->lanes[l->weights[i].lane]))
 			l->weights[n++] = l->weights[i];
 		else
 			l->others_ns[l->weights[i].kind - N_CELLS] += l->weights[i].ns;
@@ -115,7 +107,7 @@ void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, uint32_t
 		s->rc = -ENOMEM;
 		return;
 	}
-	if (l->crowded && !is_kept(s, other)) {
+	if (l->crowded && !lane_is_kept(s, &s->lanes[other])) {
 		l->others_ns[kind - N_CELLS] += ns;
 		return;
 	}
