@@ -149,7 +149,7 @@ static int put(struct ranking *table, const struct blame_row *row, uint32_t mach
 struct adding {
 	struct blame_row *into;
 	struct blame_bound all; /* none */
-	uint32_t machine; /* of the victim */
+	uint32_t machine;	/* of the victim */
 	int rc;
 };
 

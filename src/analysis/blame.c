@@ -73,17 +73,14 @@ void sums_free(struct sums *s)
 /* ---- rows ---- */
 
 #define FEW_LOCATIONS 1200 /* 22 MiB if the kernel named all of them to all, and all met all */
-#define KEEP_SUMS (FEW_LOCATIONS * 300) /* all rows together, as long as each can have: */
-#define KEEP_LEAST 64
+#define KEEP 64		   /* of more, in each row */
 
 int blame_bound_new(struct blame_bound *bound, uint32_t n_locations)
 {
-	uint32_t keep = KEEP_SUMS / (n_locations ? n_locations : 1);
-
 	bound->n_locations = n_locations;
 	if (n_locations <= FEW_LOCATIONS)
 		return 0;
-	bound->keep = keep > KEEP_LEAST ? keep : KEEP_LEAST;
+	bound->keep = KEEP;
 	bound->order = calloc(n_locations, sizeof(*bound->order));
 	return bound->order ? 0 : -ENOMEM;
 }

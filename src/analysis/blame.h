@@ -55,8 +55,8 @@ static inline bool blame_keeps(const struct blame_bound *bound, uint64_t culprit
  */
 struct blame_row {
 	struct sums some;
-	uint32_t below;	   /* only locations that come before have their own sums; 0: all */
-	uint32_t bound_at; /* so many sums: time to see whether they are too many */
+	uint32_t below;		   /* only locations that come before have their own sums; 0: all */
+	uint32_t bound_at;	   /* so many sums: time to see whether they are too many */
 	bool wide;		   /* culprits that are locations have their places in: */
 	uint64_t *named, *overlap; /* NULL: none yet */
 };

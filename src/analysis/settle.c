@@ -203,8 +203,8 @@ static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t a
 
 		if (places && culprit < n_locations)
 			places[culprit] += part;
-		else if (part &&
-			 blame_row_add(row, &s->engine->blame_bound, culprit, part, named ? part : 0) < 0)
+		else if (part && blame_row_add(row, &s->engine->blame_bound, culprit, part,
+					       named ? part : 0) < 0)
 			s->rc = -ENOMEM;
 	}
 	return true;

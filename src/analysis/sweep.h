@@ -10,7 +10,15 @@
 /* ---- parties: who is there ---- */
 
 /* Of what a party is. A lane has one place in one of each at a time, but one for each device. */
-enum role { ROLE_FILE, ROLE_FS, ROLE_DIRTY, ROLE_WATCH, ROLE_CURIOUS, N_ROLES, ROLE_DEVICE = N_ROLES };
+enum role {
+	ROLE_FILE,
+	ROLE_FS,
+	ROLE_DIRTY,
+	ROLE_WATCH,
+	ROLE_CURIOUS,
+	N_ROLES,
+	ROLE_DEVICE = N_ROLES
+};
 
 /* Lanes, in no order. */
 struct party {
@@ -110,9 +118,9 @@ struct lane {
 	uint32_t *file_met; /* lanes with any */
 	uint32_t n_file_met;
 	uint64_t file_others_ns; /* of its file, when the operation began */
-	bool crowded; /* by more than rows keep: those that they do not keep are */
+	bool crowded;		 /* by more than rows keep: those that they do not keep are */
 	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one, by kind */
-	bool weights_differ; /* no two of them are of one kind and lane */
+	bool weights_differ;			 /* no two of them are of one kind and lane */
 	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 	struct sums named;   /* (cell, culprit) */
 
