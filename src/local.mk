@@ -15,6 +15,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/baseline.c src/analysis/baseline.h \
 	src/analysis/bins-score.c \
 	src/analysis/blame.c src/analysis/blame.h \
+	src/analysis/blame-bound.c \
 	src/analysis/blame-score.c \
 	src/analysis/callsites.c src/analysis/callsites.h \
 	src/analysis/callsites-score.c \

@@ -51,6 +51,7 @@ void engine_close(struct engine *e)
 	free(e->references);
 	free(e->pool);
 	free(e->file_sums);
+	blame_bound_free(&e->blame_bound);
 	if (e->spill.fd >= 0)
 		spill_close(&e->spill);
 }

@@ -94,6 +94,11 @@ static void take(void *arg, const struct sum *sum)
 					    .named_ns = (int64_t)sum->named_ns };
 		return;
 	}
+	if (sum->key == CULPRIT_OTHERS) {
+		add_to_rest(r, &(struct blame){ .ns = (int64_t)sum->ns,
+						.named_ns = (int64_t)sum->named_ns });
+		return;
+	}
 	b = blame_of(r, sum);
 	if (!r->limit || r->n < r->limit) {
 		if (r->n < r->room || make_room(r))
@@ -143,8 +148,8 @@ static int put(struct ranking *table, const struct blame_row *row, uint32_t mach
 
 struct adding {
 	struct blame_row *into;
-	uint32_t n_locations;
-	uint32_t machine; /* of the victim */
+	struct blame_bound all; /* none */
+	uint32_t machine;	/* of the victim */
 	int rc;
 };
 
@@ -153,13 +158,13 @@ static void add(void *arg, const struct sum *sum)
 	struct adding *a = arg;
 
 	if (!a->rc)
-		a->rc = blame_row_add(a->into, a->n_locations, key_on(sum->key, a->machine),
-				      sum->ns, sum->named_ns);
+		a->rc = blame_row_add(a->into, &a->all, key_on(sum->key, a->machine), sum->ns,
+				      sum->named_ns);
 }
 
 static int sum_of_scored(const struct engine *e, const struct analysis *a, struct blame_row *all)
 {
-	struct adding adding = { .into = all, .n_locations = e->defs->n_locations };
+	struct adding adding = { .into = all, .all.n_locations = e->defs->n_locations };
 
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		uint32_t location = a->threads[i].location;
@@ -167,7 +172,7 @@ static int sum_of_scored(const struct engine *e, const struct analysis *a, struc
 		if (!a->threads[i].scored)
 			continue;
 		adding.machine = location_machine(e->defs, location);
-		blame_row_list(&e->locations[location].blame, adding.n_locations, add, &adding);
+		blame_row_list(&e->locations[location].blame, e->defs->n_locations, add, &adding);
 	}
 	return adding.rc;
 }

@@ -73,6 +73,23 @@ void sums_free(struct sums *s)
 /* ---- rows ---- */
 
 #define FEW_LOCATIONS 1200 /* 22 MiB if the kernel named all of them to all, and all met all */
+#define KEEP 64		   /* of more, in each row */
+
+int blame_bound_new(struct blame_bound *bound, uint32_t n_locations)
+{
+	bound->n_locations = n_locations;
+	if (n_locations <= FEW_LOCATIONS)
+		return 0;
+	bound->keep = KEEP;
+	bound->order = calloc(n_locations, sizeof(*bound->order));
+	return bound->order ? 0 : -ENOMEM;
+}
+
+void blame_bound_free(struct blame_bound *bound)
+{
+	free(bound->order);
+	bound->order = NULL;
+}
 
 static int add_at(uint64_t **all, uint32_t n_locations, uint64_t culprit, uint64_t ns)
 {
@@ -86,7 +103,7 @@ static int add_at(uint64_t **all, uint32_t n_locations, uint64_t culprit, uint64
 	return 0;
 }
 
-static int row_widen(struct blame_row *row, uint32_t n_locations)
+static int row_widen(struct blame_row *row, const struct blame_bound *bound)
 {
 	struct sums some = row->some;
 	int rc = 0;
@@ -94,7 +111,7 @@ static int row_widen(struct blame_row *row, uint32_t n_locations)
 	memset(&row->some, 0, sizeof(row->some));
 	row->wide = true;
 	for (uint32_t i = 0; i < some.n && !rc; i++)
-		rc = blame_row_add(row, n_locations, some.list[i].key, some.list[i].ns,
+		rc = blame_row_add(row, bound, some.list[i].key, some.list[i].ns,
 				   some.list[i].named_ns);
 	sums_free(&some);
 	return rc;
@@ -110,12 +127,78 @@ static bool wants_all(const struct blame_row *row, uint32_t n_locations)
 	       (n_locations <= FEW_LOCATIONS || n_locations * 2 * sizeof(*row->named) < 2 * grown);
 }
 
-int blame_row_add(struct blame_row *row, uint32_t n_locations, uint64_t culprit, uint64_t ns,
-		  uint64_t named_ns)
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Where the order is cut so that BOUND's number of locations come before; 0: they are no more. */
+static int find_cut(const struct blame_row *row, const struct blame_bound *bound, uint32_t *cut)
+{
+	uint32_t *orders = calloc(row->some.n ? row->some.n : 1, sizeof(*orders)), n = 0;
+
+	if (!orders)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < row->some.n; i++)
+		if (row->some.list[i].key < bound->n_locations)
+			orders[n++] = bound->order[row->some.list[i].key];
+	if (n > bound->keep)
+		qsort(orders, n, sizeof(*orders), by_number);
+	*cut = n > bound->keep ? orders[bound->keep] : 0;
+	free(orders);
+	return 0;
+}
+
+/* Those that are cut off do not come again, so each is here once. */
+int blame_row_cut(struct blame_row *row, const struct blame_bound *bound)
+{
+	struct sums kept = { 0 };
+	uint32_t cut;
+	int rc = bound->keep ? find_cut(row, bound, &cut) : 0;
+
+	if (!bound->keep || rc < 0)
+		return rc;
+	for (uint32_t i = 0; i < row->some.n && cut && !rc; i++) {
+		const struct sum *sum = &row->some.list[i];
+		bool stays = sum->key >= bound->n_locations || bound->order[sum->key] < cut;
+
+		rc = sums_add(&kept, stays ? sum->key : CULPRIT_OTHERS, sum->ns, sum->named_ns);
+	}
+	if (!cut || rc < 0) {
+		sums_free(&kept);
+	} else {
+		sums_free(&row->some);
+		row->some = kept;
+		row->below = cut;
+	}
+	row->bound_at = row->some.n + bound->keep;
+	return rc;
+}
+
+static int add_bound(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,
+		     uint64_t ns, uint64_t named_ns)
 {
 	int rc;
 
-	if (!row->wide && wants_all(row, n_locations) && row_widen(row, n_locations) < 0)
+	if (row->below && culprit < bound->n_locations && bound->order[culprit] >= row->below)
+		culprit = CULPRIT_OTHERS;
+	rc = sums_add(&row->some, culprit, ns, named_ns);
+	if (!row->bound_at)
+		row->bound_at = 2 * bound->keep;
+	return rc || row->some.n <= row->bound_at ? rc : blame_row_cut(row, bound);
+}
+
+int blame_row_add(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,
+		  uint64_t ns, uint64_t named_ns)
+{
+	uint32_t n_locations = bound->n_locations;
+	int rc;
+
+	if (bound->keep)
+		return add_bound(row, bound, culprit, ns, named_ns);
+	if (!row->wide && wants_all(row, n_locations) && row_widen(row, bound) < 0)
 		return -ENOMEM;
 	if (!row->wide || culprit >= n_locations)
 		return sums_add(&row->some, culprit, ns, named_ns);

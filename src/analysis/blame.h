@@ -10,6 +10,7 @@
 /* A culprit as a number: a location, or a task the trace knows nothing else of, or nobody. */
 #define CULPRIT_FOREIGN (1ull << 32) /* | tid */
 #define CULPRIT_NOBODY (1ull << 33)
+#define CULPRIT_OTHERS (CULPRIT_NOBODY | 1) /* all those that are not told apart */
 #define CULPRIT_BITS 34
 
 /* A table of sums by key. */
@@ -28,18 +29,43 @@ void sums_clear(struct sums *s);
 void sums_free(struct sums *s);
 
 /*
+ * Of a trace of many locations, so that N in the way of N are not N * N sums: a victim's row has
+ * those KEEP locations of all in it that come first in ORDER, the rest as CULPRIT_OTHERS. Who comes
+ * first is known before the first sum, so those that stay have never been left out, and all sums
+ * are exact and the same in whatever order they come (a top list of what was seen so far, as
+ * Metwally 2005, would depend on the order, that is on the number of threads).
+ */
+struct blame_bound {
+	uint32_t n_locations;
+	uint32_t keep;	 /* 0: all */
+	uint32_t *order; /* per location, of its machine: from 0 on; see blame-bound.c */
+};
+
+int blame_bound_new(struct blame_bound *bound, uint32_t n_locations);
+void blame_bound_free(struct blame_bound *bound);
+/* Has CULPRIT a place of its own in every row? */
+static inline bool blame_keeps(const struct blame_bound *bound, uint64_t culprit)
+{
+	return !bound->keep || culprit >= bound->n_locations || bound->order[culprit] < bound->keep;
+}
+
+/*
  * Who took how long from one victim: a table while they are few, then a place for each location of
  * the trace unless that takes much more memory.
  */
 struct blame_row {
 	struct sums some;
+	uint32_t below;		   /* only locations that come before have their own sums; 0: all */
+	uint32_t bound_at;	   /* so many sums: time to see whether they are too many */
 	bool wide;		   /* culprits that are locations have their places in: */
 	uint64_t *named, *overlap; /* NULL: none yet */
 };
 
-/* CULPRIT is below N_LOCATIONS, or none of the trace's locations. */
-int blame_row_add(struct blame_row *row, uint32_t n_locations, uint64_t culprit, uint64_t ns,
-		  uint64_t named_ns);
+/* CULPRIT is a location below those of BOUND, or none of the trace's. */
+int blame_row_add(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,
+		  uint64_t ns, uint64_t named_ns);
+/* After the last one: leaves no more than BOUND says. */
+int blame_row_cut(struct blame_row *row, const struct blame_bound *bound);
 /* Where the culprits that are locations have theirs, to be added to at once; or NULL. */
 static inline uint64_t *blame_row_places(const struct blame_row *row, bool named)
 {

@@ -64,6 +64,7 @@ struct engine {
 		selves; /* per definition: the location of the thread whose lane it is, or itself */
 	struct classes classes; /* of all threads */
 	struct callsites callsites;
+	struct blame_bound blame_bound;
 	struct class_references *references; /* per class */
 	struct reference *pool;		     /* all references */
 	uint32_t n_pool;
@@ -97,6 +98,8 @@ int engine_progress(struct engine *e, uint64_t events);
 /* pass.c: all locations to tallies, classes and the spill. */
 int engine_pass(struct engine *e);
 void engine_locations_free(struct engine *e);
+/* blame-bound.c: fills `blame_bound`. */
+int engine_blame_bound(struct engine *e);
 /* selves.c: fills `selves`; lanes live as long as their thread. */
 int engine_selves(struct engine *e);
 /* sweep.c: which operations met no other thread's, for REFERENCE_SOLO. */

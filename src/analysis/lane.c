@@ -407,7 +407,7 @@ int lane_close(struct sweep *s, struct lane *l)
 	if (l->result && l->unknown_ns) {
 		lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
 		pthread_mutex_lock(lock);
-		rc = blame_row_add(&l->result->blame, s->engine->defs->n_locations, CULPRIT_NOBODY,
+		rc = blame_row_add(&l->result->blame, &s->engine->blame_bound, CULPRIT_NOBODY,
 				   l->unknown_ns, 0);
 		pthread_mutex_unlock(lock);
 	}

@@ -81,6 +81,87 @@ static void set_accompanied(struct lane *l, bool accompanied, uint64_t now)
  * Whether an operation has company changes only when there come to be two, or one is left: so it is
  * enough to tell the one that was, or is, alone.
  */
+/* How long all users without places of their own were there, until NOW. */
+static uint64_t others_until(struct presence *p, uint64_t now)
+{
+	p->others_ns += p->n_others * (now - p->others_at_ns);
+	p->others_at_ns = now;
+	return p->others_ns;
+}
+
+/* In a crowd only those that are kept apart are looked at, so that N that meet are not N * N. */
+static void curious_enters(struct sweep *s, struct presence *p, struct lane *l)
+{
+	uint64_t ns = others_until(p, l->op.begin_ns);
+
+	p->n_others += !lane_is_kept(s, l);
+	l->file_others_ns = ns;
+	l->file_crowded = false;
+	p->watchers.role = ROLE_CURIOUS;
+	if (l->curious)
+		party_add(s, &p->watchers, l, l->op.begin_ns);
+}
+
+static void meet_on_file(struct sweep *s, struct lane *l, struct lane *other, uint64_t now)
+{
+	weight_add_file(s, l, other, now - later(l->op.begin_ns, other->op.begin_ns));
+}
+
+/* L, which is curious, goes: whom it leaves behind. */
+static void tell_curious(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+{
+	uint32_t keep = s->engine->blame_bound.keep, i;
+	const uint32_t *kept = &s->plan->kept[(size_t)s->plan->machines[l->location] * keep];
+
+	for (i = 0; i < p->users.n && !l->crowded; i++)
+		meet_on_file(s, l, &s->lanes[p->users.list[i].lane], now);
+	if (!l->crowded)
+		return;
+	for (uint32_t k = 0; k < keep; k++) {
+		struct lane *other = kept[k] == LANE_NONE ? NULL : &s->lanes[kept[k]];
+		uint32_t place = other ? other->place[ROLE_FILE] : UINT32_MAX;
+
+		/* it may be on another file, or have been met above */
+		if (place >= i && place < p->users.n && p->users.list[place].lane == kept[k])
+			meet_on_file(s, l, other, now);
+	}
+	l->others_ns[WEIGHT_FILE - N_CELLS] = others_until(p, now) - l->file_others_ns;
+	if (!lane_is_kept(s, l))
+		l->others_ns[WEIGHT_FILE - N_CELLS] -= now - l->op.begin_ns;
+}
+
+/* The same of file_leave() below, of a trace of so many locations that rows are bounded. */
+static void leave_crowd(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+{
+	bool kept = lane_is_kept(s, l);
+
+	if (l->curious && !l->file_crowded)
+		party_remove(s, &p->watchers, l);
+	for (uint32_t i = 0; kept && p->n_curious && i < p->users.n; i++) {
+		struct lane *other = &s->lanes[p->users.list[i].lane];
+
+		if (other->curious)
+			meet_on_file(s, other, l, now);
+	}
+	for (uint32_t i = 0; i < p->watchers.n;) {
+		struct lane *other = &s->lanes[p->watchers.list[i].lane];
+
+		if (!kept && !other->crowded)
+			meet_on_file(s, other, l, now);
+		other->file_crowded = other->crowded;
+		if (!other->crowded)
+			i++;
+		else
+			party_remove(s, &p->watchers, other);
+		if (s->rc)
+			return;
+	}
+	if (l->curious)
+		tell_curious(s, p, l, now);
+	others_until(p, now);
+	p->n_others -= !kept;
+}
+
 void file_enter(struct sweep *s, struct lane *l)
 {
 	struct presence *p = &s->files[l->op.file];
@@ -96,6 +177,8 @@ void file_enter(struct sweep *s, struct lane *l)
 	p->n_curious += l->curious;
 	p->users.role = ROLE_FILE;
 	party_add(s, &p->users, l, l->op.begin_ns);
+	if (s->plan->kept)
+		curious_enters(s, p, l);
 }
 
 void file_leave(struct sweep *s, struct lane *l)
@@ -106,7 +189,9 @@ void file_leave(struct sweep *s, struct lane *l)
 	if (!l->unchanged)
 		file_advance(l, now);
 	party_remove(s, &p->users, l);
-	for (uint32_t i = 0; p->n_curious && i < p->users.n; i++) {
+	if (s->plan->kept)
+		leave_crowd(s, p, l, now);
+	for (uint32_t i = 0; !s->plan->kept && p->n_curious && i < p->users.n; i++) {
 		struct lane *other = &s->lanes[p->users.list[i].lane];
 		uint64_t ns = now - later(l->op.begin_ns, p->users.list[i].since_ns);
 
@@ -160,6 +245,23 @@ static void tell_watchers(struct sweep *s, struct presence *p, const struct lane
 	}
 }
 
+/* The same of tell_watcher(), where not all can have places of their own. */
+static void tell_bound(struct sweep *s, const struct presence *p, struct lane *watcher,
+		       uint64_t now)
+{
+	enum weight_kind kind = weight_kind_of(s, p);
+	uint32_t self = s->plan->selves[watcher - s->lanes];
+
+	for (uint32_t i = 0; i < p->users.n; i++) {
+		const struct member *user = &p->users.list[i];
+		bool ahead = is_ahead(watcher, kind, user->since_ns);
+
+		if (user->lane != self && (ahead || !watcher->watch_ahead))
+			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->lane,
+				   now - later(user->since_ns, watcher->watch_since_ns));
+	}
+}
+
 /* WATCHER goes: so much of those that are still there did it see. */
 static void tell_watcher(struct sweep *s, const struct presence *p, struct lane *watcher,
 			 uint64_t now)
@@ -168,6 +270,10 @@ static void tell_watcher(struct sweep *s, const struct presence *p, struct lane 
 	uint32_t self = s->plan->selves[watcher - s->lanes], n = watcher->n_weights;
 	struct weight *weights;
 
+	if (s->engine->blame_bound.keep) {
+		tell_bound(s, p, watcher, now);
+		return;
+	}
 	if (weights_reserve(s, watcher, p->users.n) < 0) {
 		s->rc = -ENOMEM;
 		return;

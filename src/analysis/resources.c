@@ -19,6 +19,7 @@ void resources_free(struct resources *r)
 	free(r->files);
 	free(r->slots);
 	free(r->devs);
+	free(r->dev_slots);
 	pthread_mutex_destroy(&r->lock);
 }
 
@@ -104,12 +105,39 @@ int resource_file(struct resources *r, struct resource_cache *cache, uint64_t de
 	return 0;
 }
 
-/* A trace has few devices: a list will do. */
+static int dev_slots_grow(struct resources *r)
+{
+	uint32_t n = r->n_dev_slots ? 2 * r->n_dev_slots : 16;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_devs; i++) {
+		uint32_t s = (uint32_t)hash_mix(r->devs[i], 0) & (n - 1);
+
+		while (slots[s])
+			s = (s + 1) & (n - 1);
+		slots[s] = i + 1;
+	}
+	free(r->dev_slots);
+	r->dev_slots = slots;
+	r->n_dev_slots = n;
+	return 0;
+}
+
+/* A trace of many machines has many devices. */
 static int dev_find(struct resources *r, uint64_t dev, uint32_t *index)
 {
-	for (*index = 0; *index < r->n_devs; ++*index)
+	uint32_t s;
+
+	if (2 * r->n_devs >= r->n_dev_slots && dev_slots_grow(r) < 0)
+		return -ENOMEM;
+	s = (uint32_t)hash_mix(dev, 0) & (r->n_dev_slots - 1);
+	for (; r->dev_slots[s]; s = (s + 1) & (r->n_dev_slots - 1)) {
+		*index = r->dev_slots[s] - 1;
 		if (r->devs[*index] == dev)
 			return 0;
+	}
 	if (r->n_devs == r->dev_room) {
 		uint32_t room = r->dev_room ? 2 * r->dev_room : 8;
 		uint64_t *devs = reallocarray(r->devs, room, sizeof(*devs));
@@ -119,7 +147,9 @@ static int dev_find(struct resources *r, uint64_t dev, uint32_t *index)
 		r->devs = devs;
 		r->dev_room = room;
 	}
+	*index = r->n_devs;
 	r->devs[r->n_devs++] = dev;
+	r->dev_slots[s] = r->n_devs;
 	return 0;
 }
 

@@ -38,6 +38,8 @@ struct resources {
 	uint32_t n_slots;
 	uint64_t *devs;
 	uint32_t n_devs, dev_room;
+	uint32_t *dev_slots;
+	uint32_t n_dev_slots;
 };
 
 /* What one thread of the analysis remembers, so that it seldom takes the lock. */

@@ -114,6 +114,8 @@ static int note_contended(struct lane *l, struct loss *loss, uint64_t cells,
 
 /* ---- who they were ---- */
 
+#define RANK_OTHERS UINT64_MAX /* behind all */
+
 uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
 {
 	if (culprit < defs->n_locations)
@@ -123,6 +125,8 @@ uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
 
 static uint64_t culprit_of(uint64_t rank)
 {
+	if (rank == RANK_OTHERS)
+		return CULPRIT_OTHERS;
 	return (uint32_t)rank == UINT32_MAX ? rank >> 32 | CULPRIT_FOREIGN : (uint32_t)rank;
 }
 
@@ -158,12 +162,15 @@ static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
 	for (uint32_t i = 0; kind == WEIGHT_FILE && i < l->n_file_met; i++)
 		s->claims[n++] = (struct claim){ .weight = l->file_ns[l->file_met[i]],
 						 .rank = s->plan->ranks[l->file_met[i]] };
+	if (l->others_ns[kind - N_CELLS])
+		s->claims[n++] = (struct claim){ .weight = l->others_ns[kind - N_CELLS],
+						 .rank = RANK_OTHERS };
 	return n;
 }
 
 static int claims_room(struct sweep *s, const struct lane *l)
 {
-	size_t n = (size_t)l->named.n + l->n_weights + l->n_file_met;
+	size_t n = (size_t)l->named.n + l->n_weights + l->n_file_met + 1;
 
 	if (n <= s->claims_room)
 		return 0;
@@ -196,8 +203,8 @@ static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t a
 
 		if (places && culprit < n_locations)
 			places[culprit] += part;
-		else if (part &&
-			 blame_row_add(row, n_locations, culprit, part, named ? part : 0) < 0)
+		else if (part && blame_row_add(row, &s->engine->blame_bound, culprit, part,
+					       named ? part : 0) < 0)
 			s->rc = -ENOMEM;
 	}
 	return true;
@@ -276,7 +283,7 @@ static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 
 static bool met_anybody(const struct lane *l)
 {
-	return l->named.n || l->n_weights || l->n_file_met;
+	return l->named.n || l->n_weights || l->n_file_met || l->crowded;
 }
 
 static void blame_nobody(struct lane *l, const struct loss *loss)

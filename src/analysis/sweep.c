@@ -311,6 +311,25 @@ static int find_selves(struct sweep_plan *plan)
 	return 0;
 }
 
+/* Of traces of many locations and lanes: see blame.h. */
+static int find_kept(struct sweep_plan *plan)
+{
+	const struct engine *e = plan->engine;
+	uint32_t keep = e->blame_bound.keep;
+
+	if (!keep || plan->solo || plan->n_lanes <= FEW_LANES)
+		return 0;
+	plan->kept = calloc((size_t)plan->n_machines * keep, sizeof(*plan->kept));
+	if (!plan->kept)
+		return -ENOMEM;
+	memset(plan->kept, 0xff, (size_t)plan->n_machines * keep * sizeof(*plan->kept));
+	for (uint32_t i = 0; i < e->defs->n_locations; i++)
+		if (e->blame_bound.order[i] < keep)
+			plan->kept[(size_t)plan->machines[i] * keep + e->blame_bound.order[i]] =
+				plan->lane_of[i];
+	return 0;
+}
+
 /* Threads use the devices of their own machine: of many machines a lane has room for those alone.
  */
 static int find_places(struct sweep_plan *plan)
@@ -367,7 +386,9 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 			plan->by_tid[plan->n_by_tid++] = i;
 	}
 	qsort_r(plan->by_tid, plan->n_by_tid, sizeof(*plan->by_tid), by_tid_and_begin, plan);
-	return find_places(plan) < 0 ? -ENOMEM : find_selves(plan);
+	if (find_places(plan) < 0 || find_kept(plan) < 0)
+		return -ENOMEM;
+	return find_selves(plan);
 }
 
 struct windows {
@@ -418,6 +439,7 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(plan.machines);
 	free(plan.places);
 	free(plan.ranks);
+	free(plan.kept);
 	return rc;
 }
 
@@ -428,7 +450,14 @@ int engine_solo(struct engine *e)
 
 int engine_sweep(struct engine *e)
 {
+	int rc;
+
 	e->file_sums = calloc(e->options.files && e->resources.n_files ? e->resources.n_files : 1,
 			      sizeof(*e->file_sums));
-	return e->file_sums ? sweep(e, false, engine_threads(e)) : -ENOMEM;
+	if (!e->file_sums || engine_blame_bound(e) < 0)
+		return -ENOMEM;
+	rc = sweep(e, false, engine_threads(e));
+	for (uint32_t i = 0; !rc && i < e->defs->n_locations; i++)
+		rc = blame_row_cut(&e->locations[i].blame, &e->blame_bound);
+	return rc;
 }

@@ -10,7 +10,15 @@
 /* ---- parties: who is there ---- */
 
 /* Of what a party is. A lane has one place in one of each at a time, but one for each device. */
-enum role { ROLE_FILE, ROLE_FS, ROLE_DIRTY, ROLE_WATCH, N_ROLES, ROLE_DEVICE = N_ROLES };
+enum role {
+	ROLE_FILE,
+	ROLE_FS,
+	ROLE_DIRTY,
+	ROLE_WATCH,
+	ROLE_CURIOUS,
+	N_ROLES,
+	ROLE_DEVICE = N_ROLES
+};
 
 /* Lanes, in no order. */
 struct party {
@@ -33,7 +41,10 @@ struct presence {
 	uint32_t n_curious; /* of files: users that want to know who the others are */
 	uint64_t arrivals;
 	struct party users;
-	struct party watchers;
+	struct party watchers; /* of files: the curious that have not met a crowd */
+	/* of files, the users without places of their own in rows (struct blame_bound): */
+	uint32_t n_others;
+	uint64_t others_ns, others_at_ns; /* how long they all were there until then */
 };
 
 /* A lane's requests on a device. */
@@ -48,7 +59,19 @@ struct own_requests {
 
 enum lane_state { LANE_OPERATION, LANE_STRETCH, LANE_IN_STRETCH, LANE_END };
 
+/* Why a culprit has a weight in an operation: the kernel named it in a cell, or one of these. */
+enum weight_kind {
+	WEIGHT_FILE = N_CELLS,
+	WEIGHT_FS,
+	WEIGHT_DIRTY,
+	WEIGHT_AHEAD,  /* requests that were there before */
+	WEIGHT_DEVICE, /* all other requests */
+	N_WEIGHTS,
+};
+
 #define LANE_NONE UINT32_MAX
+/* So many lanes and no more have a table of each other for files. */
+#define FEW_LANES 1024
 
 /* The operations of one location on their way through the sweep. */
 struct lane {
@@ -65,6 +88,7 @@ struct lane {
 	struct tally *tally; /* it belongs to */
 	const struct class_references *references;
 	bool owned;	     /* it begins in this window: its sums belong here */
+	bool file_crowded;   /* and it met a crowd: see presence.c */
 	bool curious;	     /* who else is on its file matters to it */
 	bool fs_wide;	     /* the file is not known, but its file system */
 	uint64_t lost_cells; /* set: its time there is more than the reference's */
@@ -93,7 +117,10 @@ struct lane {
 	uint64_t *file_ns;  /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
 	uint32_t *file_met; /* lanes with any */
 	uint32_t n_file_met;
-	bool weights_differ; /* no two of them are of one kind and lane */
+	uint64_t file_others_ns; /* of its file, when the operation began */
+	bool crowded;		 /* by more than rows keep: those that they do not keep are */
+	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one, by kind */
+	bool weights_differ;			 /* no two of them are of one kind and lane */
 	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 	struct sums named;   /* (cell, culprit) */
 
@@ -114,16 +141,6 @@ struct lane {
 	uint64_t n_solo;
 
 	struct bio_record bio; /* the next to begin */
-};
-
-/* Why a culprit has a weight in an operation: the kernel named it in a cell, or one of these. */
-enum weight_kind {
-	WEIGHT_FILE = N_CELLS,
-	WEIGHT_FS,
-	WEIGHT_DIRTY,
-	WEIGHT_AHEAD,  /* requests that were there before */
-	WEIGHT_DEVICE, /* all other requests */
-	N_WEIGHTS,
 };
 
 /* So long was another lane in the way of an operation. */
@@ -168,6 +185,7 @@ struct sweep_plan {
 	uint32_t *places; /* per device: which one of its machine it is */
 	uint32_t n_places;
 	uint32_t *selves; /* per lane: the one that stands for all of its thread */
+	uint32_t *kept;	  /* lanes that rows keep apart, per machine; LANE_NONE */
 	uint64_t *ranks;  /* per lane: see rank_of() of settle.c */
 	uint32_t n_lanes;
 };
@@ -263,6 +281,12 @@ bool watch_end(struct sweep *s, struct lane *l, uint64_t now);
 /* waits.c: waiting for somebody the kernel named, and for those that one waits for. */
 void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now);
 void wait_end(struct sweep *s, struct lane *l, uint64_t now);
+
+/* Has it a place of its own in every row of culprits? */
+static inline bool lane_is_kept(const struct sweep *s, const struct lane *l)
+{
+	return blame_keeps(&s->engine->blame_bound, l->location);
+}
 
 /* weights.c: so long were others in the way of L's operation. */
 void weight_name(struct sweep *s, struct lane *l, enum cell cell, uint64_t culprit, uint64_t ns);

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-/* So many lanes and no more have a table of each other for files. */
-#define FEW_LANES 1024
+#include <string.h>
 
 /* ---- those the kernel named: few, and they may be tasks that are not in the trace ---- */
 
@@ -27,12 +25,10 @@ static uint32_t *slot_of(struct sweep *s, const struct weight *w)
  * Adding is appending; one weight for each kind and lane is made of them before they are used, or
  * no more fit in. Twice as much room as came out of it leaves each of them a constant cost.
  */
-void weights_merge(struct sweep *s, struct lane *l)
+static void merge_equal(struct sweep *s, struct lane *l)
 {
 	uint32_t n = 0;
 
-	if (l->weights_differ)
-		return;
 	for (uint32_t i = 0; i < l->n_weights; i++) {
 		uint32_t *slot = slot_of(s, &l->weights[i]);
 
@@ -46,6 +42,36 @@ void weights_merge(struct sweep *s, struct lane *l)
 	for (uint32_t i = 0; i < n; i++)
 		*slot_of(s, &l->weights[i]) = 0;
 	l->n_weights = n;
+}
+
+/* Once it has met so many, its row cannot have all. */
+static uint32_t crowd_of(const struct sweep *s)
+{
+	return s->engine->blame_bound.keep ? 2 * s->engine->blame_bound.keep : UINT32_MAX;
+}
+
+/* Whether a crowd is found out early or late, the sums are the same. */
+static void find_crowd(struct sweep *s, struct lane *l)
+{
+	uint32_t n = 0;
+
+	if (l->crowded || l->n_weights <= crowd_of(s))
+		return;
+	l->crowded = true;
+	for (uint32_t i = 0; i < l->n_weights; i++) {
+		if (lane_is_kept(s, &s->lanes[l->weights[i].lane]))
+			l->weights[n++] = l->weights[i];
+		else
+			l->others_ns[l->weights[i].kind - N_CELLS] += l->weights[i].ns;
+	}
+	l->n_weights = n;
+}
+
+void weights_merge(struct sweep *s, struct lane *l)
+{
+	if (!l->weights_differ)
+		merge_equal(s, l);
+	find_crowd(s, l);
 }
 
 int weights_reserve(struct sweep *s, struct lane *l, uint32_t n)
@@ -81,6 +107,10 @@ void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, uint32_t
 		s->rc = -ENOMEM;
 		return;
 	}
+	if (l->crowded && !lane_is_kept(s, &s->lanes[other])) {
+		l->others_ns[kind - N_CELLS] += ns;
+		return;
+	}
 	l->weights_differ = l->n_weights == 0;
 	l->weights[l->n_weights++] =
 		(struct weight){ .ns = ns, .lane = other, .kind = (uint32_t)kind };
@@ -112,6 +142,9 @@ void weights_clear(struct lane *l)
 {
 	sums_clear(&l->named);
 	l->n_weights = 0;
+	if (l->crowded)
+		memset(l->others_ns, 0, sizeof(l->others_ns));
+	l->crowded = false;
 	while (l->n_file_met > 0)
 		l->file_ns[l->file_met[--l->n_file_met]] = 0;
 }

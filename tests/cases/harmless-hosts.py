@@ -1,5 +1,5 @@
-"""Traces of many hosts, or of many ranks on one of which few are at work at a time: what each more of them takes of
-memory stays the same."""
+"""Traces of many hosts, or of many ranks on one, few or all of which are at work at a time: what each more of them takes
+of memory stays the same."""
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 import subprocess
@@ -22,12 +22,15 @@ def memory(*command):
     return usage.ru_maxrss
 
 
-for kind in (), ("ranks",):
+ANALYSES = ("sci-analyze",), ("sci-analyze", "--json")
+COMMANDS = (*ANALYSES, ("sci-analyze", "--by=device"), ("sci-analyze", "--workload"),
+            ("sci-merge", "-q", "-o", "x.otf2"), ("sci-export", "-f", "csv"), ("sci-export", "-f", "chrome"),
+            ("sci-export", "-f", "paje"))
+
+for kind, commands in ((), COMMANDS), (("ranks",), COMMANDS), (("crowd",), ANALYSES), (("file",), ANALYSES):
     for n in FEW, 2 * FEW, 4 * FEW:
         subprocess.run([MAKE, str(n), f"{n}.otf2", *kind], check=True)
-    for command in (("sci-analyze",), ("sci-analyze", "--json"), ("sci-analyze", "--by=device"),
-                    ("sci-analyze", "--workload"), ("sci-merge", "-q", "-o", "x.otf2"), ("sci-export", "-f", "csv"),
-                    ("sci-export", "-f", "chrome"), ("sci-export", "-f", "paje")):
+    for command in commands:
         few, more, many = (memory(*command, f"{n}.otf2") for n in (FEW, 2 * FEW, 4 * FEW))
         # the second step is twice the first; were it a square, four times (what this one had is in it, too)
         if many - more > 3 * (more - few) + 12288:

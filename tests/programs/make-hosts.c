@@ -1,7 +1,7 @@
 /*
- * make-hosts N ANCHOR [ranks]: an archive of N machines, or of N ranks on one, that all did the
- * same: a process with a thread that writes a file, and requests to a disk. Ranks are at work eight
- * at a time: who is in whose way is a table of pairs, and that of all would be a square.
+ * make-hosts N ANCHOR [ranks|crowd|file]: an archive of N machines, or of N ranks on one, that all
+ * did the same: a process with a thread that writes a file, and requests to a disk. Ranks are at
+ * work eight at a time; of a crowd all, each with a file of its own, or all with one file.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 enum { DISK = 8 << 20, CALLS = 5, PID = 100 };
 
 static void put_calls(struct eta_trace *t, uint32_t location, uint32_t handle, uint64_t match,
-		      uint64_t from_ns)
+		      uint64_t from_ns, uint64_t inode)
 {
 	for (uint64_t at = from_ns + 1000; at <= from_ns + 1000 * CALLS; at += 1000) {
 		memory_event(t, location,
@@ -24,7 +24,7 @@ static void put_calls(struct eta_trace *t, uint32_t location, uint32_t handle, u
 						 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
 						 .size = 4096,
 						 .dev = DISK,
-						 .inode = 5 });
+						 .inode = inode });
 		memory_event(
 			t, location,
 			(struct eta_event){ .time_ns = at + 10,
@@ -42,14 +42,16 @@ static void put_calls(struct eta_trace *t, uint32_t location, uint32_t handle, u
 int main(int argc, char **argv)
 {
 	struct eta_write_options options = { .threads = 1 };
-	bool ranks = argc == 4 && strcmp(argv[3], "ranks") == 0;
+	const char *scene = argc == 4 ? argv[3] : "";
+	bool one_file = strcmp(scene, "file") == 0, crowd = one_file || strcmp(scene, "crowd") == 0;
+	bool ranks = crowd || strcmp(scene, "ranks") == 0;
 	struct eta_counts counts;
 	struct eta_trace *t;
 	uint32_t n;
 	int rc;
 
 	if (argc != 3 && !ranks) {
-		fprintf(stderr, "usage: make-hosts N ANCHOR [ranks]\n");
+		fprintf(stderr, "usage: make-hosts N ANCHOR [ranks|crowd|file]\n");
 		return 2;
 	}
 	n = (uint32_t)strtoul(argv[1], NULL, 10);
@@ -83,7 +85,8 @@ int main(int argc, char **argv)
 							 .host = host });
 	}
 	for (uint32_t i = 0; i < n; i++)
-		put_calls(t, i, ranks ? 0 : i, (uint64_t)i * CALLS + 1, ranks ? i / 8 * 10000 : 0);
+		put_calls(t, i, ranks ? 0 : i, (uint64_t)i * CALLS + 1,
+			  ranks && !crowd ? i / 8 * 10000 : 0, crowd && !one_file ? i + 5 : 5);
 	rc = eta_write_otf2(t, argv[2], &options, &counts);
 	eta_close(t);
 	return rc < 0 ? 1 : 0;

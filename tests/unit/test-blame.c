@@ -143,6 +143,44 @@ static void culprits_and_rest(void **state)
 }
 
 /*
+ * More meet at once than rows have places: each row sums to what was lost, one that did much more
+ * than the others is in all of them, and nothing depends on the number of threads.
+ */
+static void crowd(void **state)
+{
+	enum { MANY = 1500, MOST = MANY - 1, LATER = 30000, END = 5000000 };
+	struct analysis_options options = score_by_min;
+	struct eta_trace *t = memory_trace_new("crowd");
+	struct analysis *r[2];
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint32_t l = memory_thread(t, 1, 1 + i);
+
+		call_on(t, l, "write", 10000 + 2 * i, 10001 + 2 * i, 7, false);
+		call_on(t, l, "write", LATER, i == MOST ? END : LATER + 100000 + i % 700 * 1000, 7,
+			false);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		options.threads = 1 + 3 * i;
+		options.n_culprits = 0;
+		r[i] = analyse(t, &options);
+	}
+	for (uint32_t l = 0; l < MANY; l++) {
+		const struct thread_score *a = thread(r[0], l), *b = thread(r[1], l);
+
+		assert_int_equal(a->slowed_ns, a->slowdown.lost_ns);
+		assert_in_range(a->n_blame, 2, MANY / 4);
+		assert_int_equal(a->n_blame, b->n_blame);
+		assert_memory_equal(a->blame, b->blame, a->n_blame * sizeof(*a->blame));
+		assert_int_equal(a->blame[a->n_blame - 1].location, ETA_NONE);
+		assert_true(l == MOST || blamed(r[0], l, 1 + MOST)->ns > 0);
+	}
+	analysis_free(r[0]);
+	finish(t, r[1]);
+}
+
+/*
  * A's file is not known, but its file system: whoever is on that is in its way. B's file is known,
  * and nobody else is on it.
  */
@@ -428,14 +466,14 @@ static void pieces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares),	   cmocka_unit_test(shares_of_many),
-		cmocka_unit_test(g8_overlap),	   cmocka_unit_test(culprits_and_rest),
-		cmocka_unit_test(unknown_file),	   cmocka_unit_test(g8_nobody),
-		cmocka_unit_test(g8_ties),	   cmocka_unit_test(lock_holder),
-		cmocka_unit_test(foreign_task),	   cmocka_unit_test(chain),
-		cmocka_unit_test(cycle),	   cmocka_unit_test(requests_ahead),
-		cmocka_unit_test(foreign_request), cmocka_unit_test(drawn_request),
-		cmocka_unit_test(pieces),
+		cmocka_unit_test(shares),	  cmocka_unit_test(shares_of_many),
+		cmocka_unit_test(g8_overlap),	  cmocka_unit_test(culprits_and_rest),
+		cmocka_unit_test(crowd),	  cmocka_unit_test(unknown_file),
+		cmocka_unit_test(g8_nobody),	  cmocka_unit_test(g8_ties),
+		cmocka_unit_test(lock_holder),	  cmocka_unit_test(foreign_task),
+		cmocka_unit_test(chain),	  cmocka_unit_test(cycle),
+		cmocka_unit_test(requests_ahead), cmocka_unit_test(foreign_request),
+		cmocka_unit_test(drawn_request),  cmocka_unit_test(pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
