@@ -43,14 +43,19 @@ class Cause:
         return " or ".join(sorted(level + (f": {reason}" if reason else "")
                                   for level, reason in self.expected))
 
-    def command(self, place, condition, threads, prepare=False):
-        """The program's command line; to prepare its files: None where there are none."""
+    def command(self, place, condition, threads, prepare=False, ahead=True):
+        """
+        The program's command line; to prepare its files: None where there are none.
+        AHEAD: before what else the machine does.
+        """
         if prepare and not self.prepared:
             return None
         program = [place.program(self.program), "-t", str(threads), *self.options,
                    *(["-p"] if prepare else []), os.path.join(condition.data, "data")]
         # one thread alone takes turns with nobody
         before = list(FIRST) if self.alone and threads == 1 else self._before
+        if prepare or not ahead:
+            before = []
         return program if prepare else before + condition.wrap + program
 
     def expects(self, score):

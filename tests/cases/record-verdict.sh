@@ -24,47 +24,54 @@ holds()
 import json, sys
 t = json.load(open(sys.argv[1]))
 def time(level):
-    """Share of a level in the time that all operations of the writing threads took."""
-    busy = [x for x in t["threads"] if x["operations"] > 100]
+    """Share of a level in the time that all operations of the writing threads took; fio has others."""
+    busy = [x for x in t["threads"] if x["operations"] > 1000]
     return sum(x["io_levels"][level] for x in busy) / sum(x["io_ns"] for x in busy)
+def largest():
+    reasons = {}
+    for x in t["threads"]:
+        for reason, ns in x["reasons"].items():
+            if reason not in ("run queue", "wake-up", "device"):
+                reasons[reason] = reasons.get(reason, 0) + ns
+    return max(reasons, key=reasons.get)
 sys.exit(not eval(sys.argv[2]))' "$scratch/$1.json" "$2"
 }
 
-# verdict NAME EXPRESSION COMMAND...: recorded up to five times: what else the machine does meanwhile is
-# interference, too, and a verdict that names it is right
+# verdict NAME EXPRESSION COMMAND...: recorded, nothing lost, and true
 verdict()
 {
 	expect=$2
 	name=$1
 	shift 2
-	for attempt in 1 2 3 4 5; do
-		rm -rf "${scratch:?}/$name"
-		record "$name" "$@"
-		if holds "$name" 't["trace"]["lost_events"] == 0' && holds "$name" "$expect"; then
-			return
-		fi
-		echo "$name, attempt $attempt: not true: $expect"
-		sleep 1
+	record "$name" "$@"
+	for e in 't["trace"]["lost_events"] == 0' "$expect"; do
+		holds "$name" "$e" && continue
+		/usr/bin/python3 -c 'import json, sys
+t = json.load(open(sys.argv[1]))
+print(t["verdict"], *((x["name"], x["operations"], x["io_ns"], x["io_levels"], x["reasons"])
+                      for x in t["threads"] if x["operations"] > 1000), sep="\n")' "$scratch/$name.json" >&2
+		fail "$name: not true: $e"
 	done
-	cat "$scratch/$name.json" >&2
-	fail "$name: not true: $expect"
 }
 
-verdict shared 't["verdict"]["level"] == "fs" and t["verdict"]["reason"] == "inode lock"' \
-	"$examples/shared-file" -t 8 "$disk/shared"
+# the largest of what was lost, but for what a loaded machine has anyway: waits for a CPU, a slow device
+verdict shared 'largest() == "inode lock"' "$examples/shared-file" -t 8 "$disk/shared"
 
 # real-time: ahead of whatever else this machine runs meanwhile
 realtime=
-chrt -f 10 true 2>/dev/null && realtime='chrt -f 10'
+chrt -f 20 true 2>/dev/null && realtime='chrt -f 20'
 
+# and in memory, which has no journal that others may be waiting for
+quiet=$(mktemp -d /dev/shm/sci-test.XXXXXX 2>/dev/null) || quiet=$disk
+undo="$undo; rm -rf '$quiet'"
 # shellcheck disable=SC2086 # two words or none
 verdict quiet 't["verdict"]["level"] == "none" and max(x["operations"] for x in t["threads"]) >= 25600' \
-	$realtime "$examples/quiet" "$disk/quiet"
+	$realtime "$examples/quiet" "$quiet/quiet"
 
 # shellcheck disable=SC2086
 set -- $realtime fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread --ioengine=psync \
 	--directory="$disk"
 # how fast the device is against the CPUs is the machine's; that it takes the largest part is not
 verdict direct 'time("block") == max(map(time, t["threads"][0]["io_levels"]))' "$@" --direct=1
-rm -f "$disk"/*
+# the same files: what says where their blocks are has been read from the device
 verdict buffered 'time("block") < 0.02' "$@" --direct=0
