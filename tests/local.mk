@@ -283,8 +283,10 @@ tests_bench_bench_otf2_SOURCES = tests/bench/otf2.c plugins/posixio/eztrace-memo
 tests_bench_bench_otf2_LDADD = $(OTF2_LIBS)
 
 # Programs that are run untraced and under each tracer, and are to do the same.
-script_tests += tests/cases/harmless-own.py tests/cases/harmless-programs.py
-EXTRA_DIST += tests/harmless.py tests/programs/harmless-iostream.cc tests/suites
+script_tests += tests/cases/harmless-own.py tests/cases/harmless-programs.py \
+	tests/cases/harmless-sanitizers.py
+EXTRA_DIST += tests/harmless.py tests/programs/harmless-iostream.cc \
+	tests/programs/harmless-sanitized.c tests/suites
 noinst_PROGRAMS += tests/programs/harmless-signals
 tests_programs_harmless_signals_SOURCES = tests/programs/harmless-signals.c tests/programs/harmless.h
 tests_programs_harmless_signals_CFLAGS = $(SCI_CFLAGS)
