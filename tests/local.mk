@@ -334,7 +334,7 @@ tests_bench_bench_kernel_idle_CFLAGS = $(SCI_CFLAGS) $(LIBBPF_CFLAGS)
 tests_bench_bench_kernel_idle_LDADD = $(LIBBPF_LIBS)
 kernel_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py
-kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
+kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-compat.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
 	tests/cases/kernel-ahead.py tests/cases/kernel-locks.py tests/cases/kernel-loss.py \
 	tests/cases/kernel-owner.py tests/cases/kernel-reasons.py tests/cases/kernel-rings.py \
