@@ -32,7 +32,6 @@ struct facts {
 	bool other_class;	    /* 32 bits */
 	bool dynamic;		    /* has an interpreter, so a dynamic linker that preloads */
 	bool go;		    /* made by the Go compiler */
-	char first[NAME_MAX + 1];   /* a library of its that bears none before it */
 	char interpreter[PATH_MAX]; /* of an ELF file: the dynamic linker */
 };
 
@@ -81,45 +80,6 @@ static bool has_go_section(const struct image *image, const Elf64_Ehdr *elf)
 	return false;
 }
 
-/* Where in the file the address AT of the program is; the file's end: nowhere. */
-static uint64_t place_of(const struct image *image, const Elf64_Ehdr *elf, uint64_t at)
-{
-	const Elf64_Phdr *s;
-
-	for (unsigned i = 0; (s = segment(image, elf, i)); i++)
-		if (s->p_type == PT_LOAD && at >= s->p_vaddr && at - s->p_vaddr < s->p_filesz)
-			return s->p_offset + (at - s->p_vaddr);
-	return image->bytes;
-}
-
-/*
- * The AddressSanitizer of gcc ends a program where another library comes before it. It is not to be
- * put first by us: which file the dynamic linker would take is for that to say.
- */
-static void find_first(const struct image *image, const Elf64_Ehdr *elf, const Elf64_Phdr *dynamic,
-		       struct facts *facts)
-{
-	const uint64_t n = dynamic->p_filesz / sizeof(Elf64_Dyn);
-	const Elf64_Dyn *entry;
-	uint64_t names = image->bytes;
-
-	for (uint64_t i = 0; i < n; i++) {
-		entry = part(image, dynamic->p_offset + i * sizeof(*entry), sizeof(*entry));
-		if (entry && entry->d_tag == DT_STRTAB)
-			names = place_of(image, elf, entry->d_un.d_ptr);
-	}
-	for (uint64_t i = 0; i < n; i++) {
-		const char *name;
-
-		entry = part(image, dynamic->p_offset + i * sizeof(*entry), sizeof(*entry));
-		if (!entry || entry->d_tag != DT_NEEDED || entry->d_un.d_val > image->bytes)
-			continue;
-		name = text_at(image, names + entry->d_un.d_val);
-		if (name && strncmp(name, "libasan.so", 10) == 0)
-			snprintf(facts->first, sizeof(facts->first), "%s", name);
-	}
-}
-
 static void read_elf(const struct image *image, struct facts *facts)
 {
 	const Elf64_Ehdr *elf = part(image, 0, sizeof(*elf));
@@ -137,8 +97,6 @@ static void read_elf(const struct image *image, struct facts *facts)
 		return;
 	}
 	for (unsigned i = 0; (s = segment(image, elf, i)); i++) {
-		if (s->p_type == PT_DYNAMIC)
-			find_first(image, elf, s, facts);
 		if (s->p_type == PT_INTERP) {
 			const char *name = text_at(image, s->p_offset);
 
@@ -245,12 +203,6 @@ static bool tell(const char *path, const char *rights, const struct facts *facts
 			 path, rights, kernel_only);
 		return false;
 	}
-	if (facts->first[0]) {
-		eta_warn("%s: built with gcc's AddressSanitizer (%s), which allows no library "
-			 "before it: %s (link it with -static-libasan to have both)",
-			 path, facts->first, kernel_only);
-		return false;
-	}
 	if (strstr(facts->interpreter, "ld-musl")) {
 		eta_warn("%s: built for another C library (%s), in which the tracer is idle: %s",
 			 path, facts->interpreter, kernel_only);
@@ -259,12 +211,11 @@ static bool tell(const char *path, const char *rights, const struct facts *facts
 	return true;
 }
 
-bool program_check(const char *name, bool *must_not)
+bool program_check(const char *name)
 {
 	char path[PATH_MAX], interpreter[LINE_BYTES];
 	bool loads = true;
 
-	*must_not = false;
 	for (int i = 0; i < MAX_SCRIPTS; i++) {
 		struct image image = { 0 };
 		struct facts facts = { 0 };
@@ -292,7 +243,6 @@ bool program_check(const char *name, bool *must_not)
 		if (!script) {
 			if (facts.elf)
 				loads = tell(path, other_rights(path, &st), &facts);
-			*must_not = facts.first[0] != '\0';
 			return loads;
 		}
 		name = interpreter;

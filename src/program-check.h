@@ -8,8 +8,8 @@
 /*
  * Inspects NAME as execvp will find it; a script's interpreter in its place. One warning for each
  * thing that is missing. True: the tracer can be loaded into it, as far as the file tells (and
- * where nothing is known about it). *MUST_NOT: with the tracer it would not run at all.
+ * where nothing is known about it).
  */
-bool program_check(const char *name, bool *must_not);
+bool program_check(const char *name);
 
 #endif

@@ -200,12 +200,12 @@ static int find_library(const char *name, char path[PATH_MAX])
 	return access(path, R_OK) == 0 ? 0 : -errno;
 }
 
-enum { N_VARIABLES = 5 }; /* the last one is NULL */
+enum { N_VARIABLES = 6 }; /* the last one is NULL */
 
 /* Variables for the program; strings belong to the caller. */
 static int user_environment(struct recording *r, char *env[N_VARIABLES])
 {
-	const char *before = getenv("LD_PRELOAD");
+	const char *before = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS");
 	char library[PATH_MAX], unwinder[PATH_MAX], *preload;
 	struct stat spool;
 	int rc = find_library(PRELOAD_NAME, library);
@@ -225,34 +225,23 @@ static int user_environment(struct recording *r, char *env[N_VARIABLES])
 	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", preload, before && *before ? ":" : "",
 		     before ? before : "") < 0 ||
 	    asprintf(&env[2], "SCI_SPOOL_ID=%llu %llu %s", (unsigned long long)spool.st_dev,
-		     (unsigned long long)spool.st_ino, r->folder.user_spool) < 0)
+		     (unsigned long long)spool.st_ino, r->folder.user_spool) < 0 ||
+	    /* the tracer says so, too, except to a program that has an answer of its own */
+	    asprintf(&env[3], "ASAN_OPTIONS=%s%sverify_asan_link_order=0", asan ? asan : "",
+		     asan && *asan ? ":" : "") < 0)
 		return -ENOMEM;
 	free(preload);
 	if (r->options->callstack && find_library(UNWINDER_NAME, unwinder) != 0)
 		eta_warn("call stacks missing: this was built without libunwind (install "
 			 "libunwind-dev and build again); return addresses are recorded");
 	else if (r->options->callstack &&
-		 asprintf(&env[3], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
+		 asprintf(&env[4], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
 		return -ENOMEM;
 	if ((r->options->all_fds && setenv("SCI_ALL_FDS", "1", 1) != 0) ||
 	    (r->options->chars && setenv("SCI_DETAIL", "chars", 1) != 0) ||
 	    (r->options->metadata && setenv("SCI_METADATA", "1", 1) != 0))
 		return -ENOMEM;
 	return 0;
-}
-
-/* Leaves the program's LD_PRELOAD as it is without us. */
-static void without_preload(char *env[N_VARIABLES])
-{
-	for (int i = 0; i < N_VARIABLES && env[i]; i++)
-		if (strncmp(env[i], "LD_PRELOAD=", 11) == 0) {
-			const char *before = strchr(env[i], ':');
-
-			if (before)
-				memmove(env[i] + 11, before + 1, strlen(before));
-			else
-				env[i][10] = '\0'; /* a name alone takes the variable away */
-		}
 }
 
 /*
@@ -375,14 +364,12 @@ static int run(struct recording *r, const char *left, int *status)
 	const struct record_options *o = r->options;
 	struct launch launch;
 	static char *env[N_VARIABLES];
-	bool loads = true, must_not = false; /* the tracer into the program */
+	bool loads = true; /* the tracer into the program */
 	int rc;
 
 	r->user = !o->no_user && user_environment(r, env) == 0;
 	if (r->user)
-		loads = program_check(o->argv[0], &must_not);
-	if (must_not)
-		without_preload(env);
+		loads = program_check(o->argv[0]);
 	rc = launch_stopped(&launch, o->argv, env, &r->identity);
 	if (rc) {
 		eta_error("cannot start a process: %s", strerror(-rc));

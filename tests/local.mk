@@ -202,7 +202,7 @@ noinst_PROGRAMS += tests/programs/functions
 tests_programs_functions_SOURCES = tests/programs/functions.c
 tests_programs_functions_CFLAGS = $(SCI_CFLAGS)
 noinst_PROGRAMS += tests/programs/harmless-calls
-tests_programs_harmless_calls_SOURCES = tests/programs/harmless-calls.c
+tests_programs_harmless_calls_SOURCES = tests/programs/harmless-calls.c tests/programs/harmless-calls.h
 tests_programs_harmless_calls_CFLAGS = $(SCI_CFLAGS) -Wno-nonnull
 script_tests += tests/cases/harmless-calls.py tests/cases/posixio-loading.py
 noinst_PROGRAMS += tests/programs/fortified
@@ -283,8 +283,10 @@ tests_bench_bench_otf2_SOURCES = tests/bench/otf2.c plugins/posixio/eztrace-memo
 tests_bench_bench_otf2_LDADD = $(OTF2_LIBS)
 
 # Programs that are run untraced and under each tracer, and are to do the same.
-script_tests += tests/cases/harmless-own.py tests/cases/harmless-programs.py
-EXTRA_DIST += tests/harmless.py tests/programs/harmless-iostream.cc tests/suites
+script_tests += tests/cases/harmless-own.py tests/cases/harmless-programs.py \
+	tests/cases/harmless-sanitizers.py
+EXTRA_DIST += tests/harmless.py tests/programs/harmless-iostream.cc \
+	tests/programs/harmless-sanitized.c tests/suites
 noinst_PROGRAMS += tests/programs/harmless-signals
 tests_programs_harmless_signals_SOURCES = tests/programs/harmless-signals.c tests/programs/harmless.h
 tests_programs_harmless_signals_CFLAGS = $(SCI_CFLAGS)
@@ -332,7 +334,7 @@ tests_bench_bench_kernel_idle_CFLAGS = $(SCI_CFLAGS) $(LIBBPF_CFLAGS)
 tests_bench_bench_kernel_idle_LDADD = $(LIBBPF_LIBS)
 kernel_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py
-kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-counts.py \
+kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-compat.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
 	tests/cases/kernel-ahead.py tests/cases/kernel-locks.py tests/cases/kernel-loss.py \
 	tests/cases/kernel-owner.py tests/cases/kernel-reasons.py tests/cases/kernel-rings.py \

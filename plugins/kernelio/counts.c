@@ -64,6 +64,6 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 			 "bio",
 			 (unsigned long long)t->shares_missed);
 	if (t->compat_calls)
-		eta_warn("kernel: %llu system calls of 32-bit programs not traced",
+		eta_warn("kernel: %llu I/O system calls of 32-bit programs not traced",
 			 (unsigned long long)t->compat_calls);
 }

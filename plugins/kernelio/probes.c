@@ -82,6 +82,11 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 		if (list[i].number < KERNELIO_MAX_SYSCALL_NR)
 			bpf->rodata->syscalls[list[i].number] = list[i].info;
 	}
+#ifdef __x86_64__
+#define X(number) bpf->rodata->syscalls[number].compat = 1;
+	KERNELIO_COMPAT_SYSCALLS(X)
+#undef X
+#endif
 	bpf->rodata->open_flags.direct = O_DIRECT;
 	bpf->rodata->open_flags.sync = O_SYNC | O_DSYNC;
 	bpf->rodata->open_flags.append = O_APPEND;

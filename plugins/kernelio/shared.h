@@ -67,6 +67,43 @@ enum kernelio_shape {
 	X(io_getevents, AIO_REAP)                                                                  \
 	X(io_pgetevents, AIO_REAP)
 
+/*
+ * X(number): the same calls by the numbers of 32-bit x86 (asm/unistd_32.h), which mean other calls
+ * to a 64-bit program. They are not traced, but counted.
+ */
+#define KERNELIO_COMPAT_SYSCALLS(X)                                                                \
+	X(3)   /* read */                                                                          \
+	X(4)   /* write */                                                                         \
+	X(5)   /* open */                                                                          \
+	X(6)   /* close */                                                                         \
+	X(8)   /* creat */                                                                         \
+	X(19)  /* lseek */                                                                         \
+	X(93)  /* ftruncate */                                                                     \
+	X(118) /* fsync */                                                                         \
+	X(140) /* _llseek */                                                                       \
+	X(145) /* readv */                                                                         \
+	X(146) /* writev */                                                                        \
+	X(148) /* fdatasync */                                                                     \
+	X(180) /* pread64 */                                                                       \
+	X(181) /* pwrite64 */                                                                      \
+	X(187) /* sendfile */                                                                      \
+	X(194) /* ftruncate64 */                                                                   \
+	X(239) /* sendfile64 */                                                                    \
+	X(247) /* io_getevents */                                                                  \
+	X(248) /* io_submit */                                                                     \
+	X(295) /* openat */                                                                        \
+	X(313) /* splice */                                                                        \
+	X(314) /* sync_file_range */                                                               \
+	X(324) /* fallocate */                                                                     \
+	X(333) /* preadv */                                                                        \
+	X(334) /* pwritev */                                                                       \
+	X(377) /* copy_file_range */                                                               \
+	X(378) /* preadv2 */                                                                       \
+	X(379) /* pwritev2 */                                                                      \
+	X(385) /* io_pgetevents */                                                                 \
+	X(416) /* io_pgetevents_time64 */                                                          \
+	X(437) /* openat2 */
+
 /* X(id, region, kind): operations that no system call is. */
 #define KERNELIO_OPERATIONS(X)                                                                     \
 	X(mmap_fault, "pagecache:mmap read fault", READ)                                           \
@@ -97,9 +134,10 @@ enum kernelio_syscall {
 
 /* One per system call number; index 0 is "not one of ours". */
 struct kernelio_syscall_info {
-	uint8_t index; /* enum kernelio_syscall */
-	uint8_t kind;  /* enum eta_op_kind */
-	uint8_t shape; /* enum kernelio_shape */
+	uint8_t index;	/* enum kernelio_syscall */
+	uint8_t kind;	/* enum eta_op_kind */
+	uint8_t shape;	/* enum kernelio_shape */
+	uint8_t compat; /* is one of ours by this number in a 32-bit program */
 };
 
 /* Flags of open(2) as this architecture numbers them. */
@@ -139,7 +177,7 @@ struct file_key {
 	X(faults_failed, "page faults that began to read and failed: no operations")               \
 	X(asyncs_missed, "asynchronous operations beyond those kept under way")                    \
 	X(filtered_calls, "system calls that the filters left out")                                \
-	X(compat_calls, "system calls of 32-bit programs, not traced")
+	X(compat_calls, "I/O system calls of 32-bit programs, not traced")
 
 struct kernelio_totals {
 #define X(name, what) uint64_t name;

@@ -4,6 +4,7 @@
 #include "environment.h"
 #include "maps.h"
 #include "resting.h"
+#include "sanitizer.h"
 #include "stream.h"
 
 #include <pthread.h>
@@ -140,6 +141,23 @@ static bool may_stamp(void)
 	return own_call_may(OWN_TSC) && (own_call_may(OWN_CLOCK) || clock_is_tsc());
 }
 
+/*
+ * Starts the sink. Under a sanitizer that bears no tracer for the message alone, while no code of
+ * the program's has run yet: not in a child of fork.
+ */
+static bool sink_start(void)
+{
+	const char *sanitizer = sanitizer_forbids();
+
+	if ((sanitizer && process_parent_pid) || sink_process_start() != 0)
+		return false;
+	if (sanitizer)
+		tracer_warn("built with %s, which would take the tracer's work for the program's: "
+			    "its library calls are not recorded (as root the kernel's side is)",
+			    sanitizer);
+	return !sanitizer;
+}
+
 static void process_start(void)
 {
 	int state = PROCESS_NEW;
@@ -163,7 +181,7 @@ static void process_start(void)
 				  __dso_handle);
 	}
 	atomic_store(&process_pid, (pid_t)own_call(GETPID));
-	state = may_stamp() && sink_process_start() == 0 ? PROCESS_READY : PROCESS_OFF;
+	state = may_stamp() && sink_start() ? PROCESS_READY : PROCESS_OFF;
 	atomic_store(&process_state, state);
 }
 

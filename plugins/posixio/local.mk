@@ -25,6 +25,8 @@ POSIXIO_SOURCES = \
 	plugins/posixio/real.c \
 	plugins/posixio/resting.c \
 	plugins/posixio/resting.h \
+	plugins/posixio/sanitizer.c \
+	plugins/posixio/sanitizer.h \
 	plugins/posixio/stream.c \
 	plugins/posixio/stream.h \
 	plugins/posixio/text.c \

@@ -187,19 +187,20 @@ def made():
 
 
 def flags():
-    """What O_APPEND does to places, and fcntl to O_APPEND and O_DIRECT."""
+    """What O_APPEND does to places, and fcntl to O_APPEND and O_DIRECT, of a dup, too."""
     s = in_spool("flags")
     got = [(op.name, op.size, op.offset, op.ret) for op in s.ops if op.name in ("read", "write",
                                                                              "pwrite")]
-    assert got[:5] == [("read", 10, 0, 10), ("write", 3, 100, 3), ("pwrite", 1, None, 1),
-                       ("write", 1, 104, 1), ("write", 1, 1, 1)], got
+    assert got[:7] == [("read", 10, 0, 10), ("write", 3, 100, 3), ("pwrite", 1, None, 1),
+                       ("write", 1, 104, 1), ("write", 1, 1, 1), ("write", 1, 2, 1),
+                       ("write", 1, 105, 1)], got
     # the file as it is tells whether that is true
-    assert s.data["text"][100:] == b"abcde" and s.data["text"][1:2] == b"f"
+    assert s.data["text"][100:] == b"abcdeh" and s.data["text"][1:3] == b"fg"
     by_op = [(op.name, next(f.open_flags for (_, ident), f in s.files.items() if ident == op.file))
              for op in s.ops]
     appends = [bool(oflags & os.O_APPEND) for name, oflags in by_op if name == "write"]
-    assert appends == [True, True, False], by_op
-    if len(got) > 5:
+    assert appends == [True, True, False, False, True], by_op
+    if len(got) > 7:
         assert [bool(oflags & os.O_DIRECT) for name, oflags in by_op if name == "read"] == \
             [False, True], by_op
 

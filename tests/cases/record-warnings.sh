@@ -185,14 +185,3 @@ if [ "$(uname -m)" = x86_64 ]; then
 	status 0 sci-record -q -o run -- ./raw by-libc
 	[ ! -s err ] || fail "calls of the C library are warned of: $(cat err)"
 fi
-
-# gcc's AddressSanitizer ends a program that has another library before it
-if printf 'int main(void) { return 5; }\n' |
-	gcc -x c - -fsanitize=address -o "$scratch/asan" 2>/dev/null; then
-	rc=0
-	sci-record -q -o "$scratch/asan-run" -- "$scratch/asan" 2>"$scratch/asan.err" || rc=$?
-	grep -q 'AddressSanitizer (libasan' "$scratch/asan.err" || fail "$(cat "$scratch/asan.err")"
-	[ "$rc" -eq 5 ] || fail "under AddressSanitizer: status $rc: $(cat "$scratch/asan.err")"
-else
-	echo "no gcc with AddressSanitizer: not tried"
-fi

@@ -193,9 +193,10 @@ static void maps(void)
 /* O_APPEND, and flags that change while the file is open */
 static void flags(void)
 {
-	int fd;
+	int fd, twin;
 
 	MUST((fd = open("text", O_RDWR | O_APPEND)) >= 0);
+	MUST((twin = dup(fd)) >= 0); /* shares them */
 	MUST(read(fd, buffer, 10) == 10);
 	MUST(write(fd, "abc", 3) == 3);	  /* at 100 */
 	MUST(pwrite(fd, "d", 1, 5) == 1); /* where the file ends, whatever is said */
@@ -203,7 +204,11 @@ static void flags(void)
 	MUST(lseek(fd, 0, SEEK_CUR) == 105);
 	MUST(fcntl(fd, F_SETFL, 0) == 0);
 	MUST(lseek(fd, 1, SEEK_SET) == 1);
-	MUST(write(fd, "f", 1) == 1); /* at 1 */
+	MUST(write(fd, "f", 1) == 1);	/* at 1 */
+	MUST(write(twin, "g", 1) == 1); /* at 2 */
+	MUST(fcntl(twin, F_SETFL, O_APPEND) == 0);
+	MUST(write(fd, "h", 1) == 1); /* at 105 */
+	MUST(close(twin) == 0);
 	MUST(close(fd) == 0);
 	MUST((fd = open("text", O_RDONLY)) >= 0);
 	if (fcntl(fd, F_SETFL, O_DIRECT) == 0) /* some file systems cannot */

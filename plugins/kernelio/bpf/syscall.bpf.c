@@ -143,11 +143,13 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 
 	info = syscall_info(nr);
 	index = info->index;
-	if (!index)
+	if (!index && !info->compat)
 		return 0;
 	if (!TASKS_FILTERED && !someone_runs())
 		return 0;
 	task = bpf_get_current_task_btf();
+	if (!index && !task_is_compat(task))
+		return 0;
 	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
 	if (!st)
 		return 0;
@@ -156,7 +158,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
 		return 0;
 	if (task_is_compat(task)) {
-		TOTAL_ADD(compat_calls, 1);
+		if (info->compat)
+			TOTAL_ADD(compat_calls, 1);
 		return 0;
 	}
 	if (info->shape >= SHAPE_AIO)
