@@ -8,11 +8,11 @@ PY_LOG_COMPILER = /usr/bin/python3
 AM_TESTS_ENVIRONMENT = \
 	SCI_SRC='$(abs_top_srcdir)' SCI_BUILD='$(abs_top_builddir)' \
 	SCI_SANITIZED='$(SCI_SANITIZE)' \
-	SCI_PLUGIN_DIR='$(abs_top_builddir)/plugins/.libs' \
+	SCI_PLUGIN_DIR='$(abs_top_builddir)/plugins/.libs' SCI_PLOT_DIR='$(abs_top_srcdir)/src/plot' \
 	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0' \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; \
 	unset SUDO_UID; \
-	export SCI_SRC SCI_BUILD SCI_SANITIZED SCI_PLUGIN_DIR LSAN_OPTIONS PATH;
+	export SCI_SRC SCI_BUILD SCI_SANITIZED SCI_PLUGIN_DIR SCI_PLOT_DIR LSAN_OPTIONS PATH;
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 script_tests =

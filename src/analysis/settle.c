@@ -154,6 +154,8 @@ static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
 
 	if (kind < N_CELLS)
 		return claims_of_named(s, l, (enum cell)kind);
+	if (kind == N_WEIGHTS) /* nobody */
+		return 0;
 	for (uint32_t i = 0; i < l->n_weights; i++)
 		if (l->weights[i].kind == kind)
 			s->claims[n++] =
