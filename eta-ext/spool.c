@@ -52,7 +52,8 @@ void spool_expect_folder(dev_t dev, ino_t inode)
 	expected.inode = inode;
 }
 
-/* FD, if it is this file or folder; else -errno (-ESTALE: another stands there), and FD is closed. */
+/* FD, if it is this file or folder; else -errno (-ESTALE: another stands there), and FD is closed.
+ */
 static int only_if(int fd, dev_t dev, ino_t inode)
 {
 	struct stat st;
@@ -107,9 +108,9 @@ int spool_reopen(const struct spool *spool)
 		return -EPERM;
 	fd = only_if((int)own_call(OPEN_AGAIN, AT_FDCWD, spool->path, OWN_OPEN_FLAGS), spool->dev,
 		     spool->inode);
-	reached = is_out_of_reach(-fd) ? only_if(spool_reach(spool->path, false), spool->dev,
-						 spool->inode)
-				       : -1;
+	reached = is_out_of_reach(-fd)
+			  ? only_if(spool_reach(spool->path, false), spool->dev, spool->inode)
+			  : -1;
 	return reached >= 0 ? reached : fd;
 }
 

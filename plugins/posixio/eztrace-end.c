@@ -206,11 +206,7 @@ SIGNAL_FUNCTION(sysv_signal)
 SIGNAL_FUNCTION(__sysv_signal)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-/* not for new programs, but there are old ones */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 SIGNAL_FUNCTION(sigset)
-#pragma GCC diagnostic pop
 #pragma GCC diagnostic pop
 
 /* ---- exit, _exit, quick_exit ---- */
