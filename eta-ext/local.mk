@@ -109,6 +109,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/whole.c \
 	eta-ext/write-otf2-check.c \
 	eta-ext/write-otf2-defs.c \
+	eta-ext/write-otf2-defs.h \
 	eta-ext/write-otf2-events.c \
 	eta-ext/write-otf2-memory.c \
 	eta-ext/write-otf2-place.c \

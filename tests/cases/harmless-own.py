@@ -134,7 +134,7 @@ if os.geteuid() == 0 and may("unshare", "-m", "true"):
                            f"mount -t tmpfs -o size=64k none \"$SCI_SPOOL_DIR\"; {WORK}; tar --mtime=@0 -cf x data; "
                            "dd if=data of=y bs=1 status=none; cmp data y"],
             under=("preload",), recorded=False),
-        Row("no-dev-shm", ["unshare", "-m", "sh", "-c", f"mount -t tmpfs none /tmp; {WORK}; ls /tmp"]),
+        Row("no-dev-shm", ["unshare", "-m", "sh", "-c", f"mount -t tmpfs none /dev/shm; {WORK}; ls /dev/shm"]),
         Row("read-only", ["unshare", "-m", "sh", "-c",
                           "echo x >y; mount --bind . . && cd . && mount -o remount,ro,bind . && cd \"$PWD\"; "
                           "echo z >w; cat y; touch y"]),
