@@ -220,24 +220,24 @@ static struct thread *thread_new(void)
 		return NULL;
 	}
 	t->tid = (uint32_t)own_call(GETTID);
+	t->cancel_anywhere = cancel_anywhere;
 	if (thread_key_made)
 		pthread_setspecific(thread_key, t);
 	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);
 	return t;
 }
 
-bool thread_missed(const void *caller)
+void thread_missed(const void *caller)
 {
 	struct thread *t = self;
 
 	/* the tracer's own libraries call while it is at work, too */
 	if (!t || t == &thread_starting || sink_own_caller(caller))
-		return false;
+		return;
 	if (t == &thread_dead)
 		sink_thread_lost();
 	else if (t->state == THREAD_BUSY)
 		sink_call_missed(&t->sink);
-	return false;
 }
 
 void thread_before_vfork(void)

@@ -51,6 +51,7 @@ enum thread_state {
 
 struct thread {
 	_Atomic unsigned char state;
+	bool cancel_anywhere; /* as the thread's variable of that name, where it is quickly seen */
 	struct clock clock;
 	uint32_t tid;
 	void *stream; /* that a call of this thread has locked, NULL: none */
@@ -117,9 +118,9 @@ struct thread *thread_get_slow(void);
 
 /*
  * A call on something to be recorded found no thread to record it. Counts that of a signal handler
- * in the middle of the tracer's work, and of a thread that has ended. Always false.
+ * in the middle of the tracer's work, and of a thread that has ended.
  */
-bool thread_missed(const void *caller);
+void thread_missed(const void *caller);
 
 /* This thread is about to call vfork: what its child does until exec is no business of ours. */
 void thread_before_vfork(void);
@@ -175,7 +176,7 @@ static ALWAYS_INLINE struct thread *thread_get(void)
  * counted). */
 static ALWAYS_INLINE void thread_busy(struct thread *t)
 {
-	if (unlikely(cancel_anywhere))
+	if (unlikely(t->cancel_anywhere))
 		cancel_hold(true);
 	atomic_store_explicit(&t->state, THREAD_BUSY, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
@@ -185,7 +186,7 @@ static ALWAYS_INLINE void thread_idle(struct thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);
-	if (unlikely(cancel_anywhere))
+	if (unlikely(t->cancel_anywhere))
 		cancel_hold(false);
 }
 
@@ -209,8 +210,10 @@ static ALWAYS_INLINE bool op_begin_open(struct op *op, enum function fn, const v
 	struct thread *t = thread_get();
 
 	op->thread = NULL;
-	if (unlikely(!t))
-		return thread_missed(caller);
+	if (unlikely(!t)) {
+		thread_missed(caller);
+		return false;
+	}
 	if (!sink_ready(t) || sink_own_caller(caller) || !call_is_ours(t))
 		return false;
 	op->file = NULL;
@@ -242,8 +245,10 @@ static ALWAYS_INLINE bool op_begin_as(struct op *op, enum function fn, int fd, u
 	if (file == FILE_LEFT_OUT)
 		return false;
 	t = thread_get();
-	if (unlikely(!t))
-		return thread_missed(caller);
+	if (unlikely(!t)) {
+		thread_missed(caller);
+		return false;
+	}
 	if (unlikely(!file)) {
 		if (!sink_ready(t))
 			return false;

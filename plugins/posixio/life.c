@@ -115,6 +115,8 @@ EXPORT int pthread_setcanceltype(int type, int *before)
 	/* first: a signal handler's calls from here on are to end with the type that is asked for
 	 */
 	cancel_anywhere = type == PTHREAD_CANCEL_ASYNCHRONOUS;
+	if (self)
+		self->cancel_anywhere = cancel_anywhere;
 	return behind.setcanceltype(type, before);
 }
 

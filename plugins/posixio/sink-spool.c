@@ -427,13 +427,17 @@ void sink_thread_lost(void)
 		__atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
 }
 
-bool sink_begin_first(struct thread *t, struct sink_op *op, struct sink_pattern call,
-		      unsigned pattern, int64_t offset)
+struct sink_op sink_begin_first(struct thread *t, enum function fn, uint64_t file, uint64_t size,
+				int64_t offset, const void *caller, bool transfer)
 {
 	struct sink_thread *sink = sink_of(t);
 	struct spool *spool = &sink->spool;
-	uint32_t stack =
-		stacks_on && call.caller ? stacks_find(&sink->stacks, (void *)call.caller) : 0;
+	struct sink_pattern call = { .function = (uint64_t)fn + 1, /* 0 is no name */
+				     .file = file,
+				     .size = size,
+				     .caller = (uint64_t)(uintptr_t)caller };
+	const unsigned pattern = transfer ? sink_pattern_of(caller) : 0;
+	const uint32_t stack = stacks_on && caller ? stacks_find(&sink->stacks, caller) : 0;
 	bool like = false;
 	struct eta_user_op *record;
 	int saved = errno;
@@ -448,15 +452,13 @@ bool sink_begin_first(struct thread *t, struct sink_op *op, struct sink_pattern 
 	record = spool_take(spool, like ? sizeof(struct eta_user_again) : sizeof(*record));
 	errno = saved;
 	if (!record)
-		return false;
+		return (struct sink_op){ 0 };
 	if (like) {
 		spool->next -= sizeof(struct eta_user_again);
-		sink_begin_again(t, op, pattern, offset);
-		return true;
+		return sink_begin_again(t, pattern, offset);
 	}
 	if (pattern)
 		sink->patterns[pattern] = call;
-	op->at = spool_offset(spool, record);
 	record->head.end_ns = 0;
 	record->head.flags = (uint8_t)(call.function >> 32 | pattern << ETA_USER_PATTERN_SHIFT);
 	record->head.units = sizeof(*record) / ETA_UNIT_BYTES;
@@ -469,7 +471,7 @@ bool sink_begin_first(struct thread *t, struct sink_op *op, struct sink_pattern 
 	record->caller = call.caller;
 	record->head.time_ns = now_ns(t);
 	__atomic_store_n(&record->head.type, ETA_RECORD_USER_OP, __ATOMIC_RELEASE);
-	return true;
+	return (struct sink_op){ spool_offset(spool, record) };
 }
 
 void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
@@ -498,8 +500,9 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 	__atomic_store_n(&spool->header->last_file, at, __ATOMIC_RELEASE);
 }
 
-void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
-			const struct eta_user_op *end)
+/* END: type 0: stays what it is; file 0: that and the descriptor do. */
+static void end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
+			  const struct eta_user_op *end)
 {
 	const off_t place = (off_t)spool_place(&sink->spool, op->at);
 	union {
@@ -537,6 +540,14 @@ close:
 	own_call(CLOSE, fd);
 }
 
+void sink_end_elsewhere(struct sink_thread *sink, struct sink_op op, uint64_t end_ns, int64_t ret,
+			int64_t offset)
+{
+	const struct eta_user_op end = { .head.end_ns = end_ns, .ret = ret, .offset = offset };
+
+	end_elsewhere(sink, &op, &end);
+}
+
 void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
 		   const struct file *file, uint64_t end_ns, int64_t ret)
 {
@@ -550,7 +561,7 @@ void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_
 						 .fd = fd,
 						 .file = file_id };
 
-		sink_end_elsewhere(sink, op, &end);
+		end_elsewhere(sink, op, &end);
 		return;
 	}
 	record->fd = fd;
@@ -567,7 +578,7 @@ void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 	if (!record) {
 		const struct eta_user_op end = { .head.type = ETA_RECORD_SKIP };
 
-		sink_end_elsewhere(sink, op, &end);
+		end_elsewhere(sink, op, &end);
 	} else if ((unsigned char *)(record + 1) == spool->next) {
 		spool->next = (unsigned char *)record;
 		__atomic_store_n(&record->head.type, ETA_RECORD_END, __ATOMIC_RELEASE);

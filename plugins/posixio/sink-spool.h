@@ -26,7 +26,8 @@ struct sink_thread {
 };
 
 struct sink_op {
-	uint64_t at; /* offset of the record: calls inside of this one may have moved it */
+	/* offset of the record: calls inside of this one may have moved it; 0: none */
+	uint64_t at;
 };
 
 struct thread;
@@ -76,10 +77,12 @@ static inline void sink_file_dup(struct file *file, const struct file *old)
 	(void)old;
 }
 
-/* The record has left the window: completes it in the file itself. END: type 0: stays what it is.
+/*
+ * The record of OP has left the window: completes it in the file itself. By value, here and below:
+ * what lives in registers costs a call neither memory nor a check of its stack.
  */
-void sink_end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
-			const struct eta_user_op *end);
+void sink_end_elsewhere(struct sink_thread *sink, struct sink_op op, uint64_t end_ns, int64_t ret,
+			int64_t offset);
 
 /* Is this the return address of a call made by the tracer's own libraries? Ours make none. */
 static inline bool sink_own_caller(const void *caller)
@@ -105,9 +108,9 @@ static inline unsigned sink_pattern_of(const void *caller)
 	return 1 + (unsigned)((uint64_t)hash * (ETA_USER_PATTERNS - 1) >> 32);
 }
 
-/* As sink_begin, where the call is not like another; PATTERN 0: nor may others be like it. */
-bool sink_begin_first(struct thread *t, struct sink_op *op, struct sink_pattern call,
-		      unsigned pattern, int64_t offset);
+/* As sink_begin, where the call is not like another. FILE: as in a pattern. */
+struct sink_op sink_begin_first(struct thread *t, enum function fn, uint64_t file, uint64_t size,
+				int64_t offset, const void *caller, bool transfer);
 
 static inline bool sink_is_like(const struct sink_pattern *like, const struct sink_pattern *call)
 {
@@ -116,8 +119,8 @@ static inline bool sink_is_like(const struct sink_pattern *like, const struct si
 }
 
 /* A call as the one before of PATTERN. */
-static inline __attribute__((always_inline)) void
-sink_begin_again(struct thread *t, struct sink_op *op, unsigned pattern, int64_t offset)
+static inline __attribute__((always_inline)) struct sink_op
+sink_begin_again(struct thread *t, unsigned pattern, int64_t offset)
 {
 	struct spool *spool = &sink_of(t)->spool;
 	struct eta_user_again *record = (struct eta_user_again *)spool->next;
@@ -135,11 +138,11 @@ sink_begin_again(struct thread *t, struct sink_op *op, unsigned pattern, int64_t
 
 	spool->next += sizeof(*record);
 	spool_set_end(record + 1);
-	op->at = spool_offset(spool, record);
 	record->head.end_ns = 0;
 	record->offset = offset;
 	record->head.time_ns = now_ns(t);
 	__atomic_store_n((uint64_t *)(void *)&record->head.type, head.all, __ATOMIC_RELEASE);
+	return (struct sink_op){ spool_offset(spool, record) };
 }
 
 /* TRANSFER: it ends by sink_end alone, with a result that 32 bits hold. */
@@ -154,16 +157,17 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 		.size = size,
 		.caller = (uint64_t)(uintptr_t)caller,
 	};
-	unsigned pattern = transfer ? sink_pattern_of(caller) : 0;
+	const unsigned pattern = transfer ? sink_pattern_of(caller) : 0;
 
 	if (transfer && __builtin_expect(sink_is_like(&sink->patterns[pattern], &call) &&
 						 (size_t)(sink->spool.end - sink->spool.next) >=
 							 sizeof(struct eta_user_again),
 					 1)) {
-		sink_begin_again(t, op, pattern, offset);
+		*op = sink_begin_again(t, pattern, offset);
 		return true;
 	}
-	return sink_begin_first(t, op, call, pattern, offset);
+	*op = sink_begin_first(t, fn, call.file, size, offset, caller, transfer);
+	return op->at;
 }
 
 static inline __attribute__((always_inline)) void sink_end(struct thread *t, struct sink_op *op,
@@ -177,11 +181,7 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 	(void)kind;
 	(void)file;
 	if (__builtin_expect(!record, 0)) {
-		const struct eta_user_op end = {
-			.head.end_ns = end_ns, .ret = ret, .offset = offset, .fd = -1
-		};
-
-		sink_end_elsewhere(sink_of(t), op, &end);
+		sink_end_elsewhere(sink_of(t), *op, end_ns, ret, offset);
 		return;
 	}
 	if (record->head.type == ETA_RECORD_USER_AGAIN) {
