@@ -40,6 +40,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/log-defs.c \
 	eta-ext/log-files.c \
 	eta-ext/log-leaves.c \
+	eta-ext/log-lines.c \
 	eta-ext/log-spill.c \
 	eta-ext/log-spill.h \
 	eta-ext/log-text.c \
@@ -114,7 +115,9 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/write-otf2-memory.c \
 	eta-ext/write-otf2-place.c \
 	eta-ext/write-otf2-properties.c \
+	eta-ext/write-otf2-strings.c \
 	eta-ext/write-otf2-text.c \
+	eta-ext/write-otf2-tree.c \
 	eta-ext/write-otf2.c \
 	eta-ext/write-otf2.h
 eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(BABELTRACE2_CFLAGS)

@@ -1,4 +1,4 @@
-/* OTF2 writer: did what was written reach its files? libotf2 does not always notice that not. */
+/* OTF2 writer: what failed, also where libotf2 does not notice that a file came out short. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write-otf2.h"
 
@@ -8,6 +8,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what)
+{
+	int saved = errno;
+	const char *said = archive_error_take(code);
+
+	/* Of several threads that meet the same full disk one is enough. */
+	if (!__atomic_exchange_n(&writer->reported, true, __ATOMIC_RELAXED))
+		eta_error("%s: cannot write %s: %s", writer->anchor, what, said);
+	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;
+}
 
 /*
  * libotf2 3.0.2 hides the failure of the buffered write that closing a file of events ends in: on a

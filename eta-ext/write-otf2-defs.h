@@ -1,4 +1,4 @@
-/* Inside of the OTF2 writer's definitions: its two files share this. */
+/* Inside of the OTF2 writer: what the files that write definitions share. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_WRITE_OTF2_DEFS_H
 #define ETA_WRITE_OTF2_DEFS_H
@@ -30,10 +30,31 @@ struct defs {
 			(defs)->code = OTF2_GlobalDefWriter_Write##what((defs)->out, __VA_ARGS__); \
 	} while (0)
 
+static inline OTF2_AttributeValue defs_value32(uint32_t number)
+{
+	return (OTF2_AttributeValue){ .uint32 = number };
+}
+
+static inline OTF2_AttributeValue defs_value64(uint64_t number)
+{
+	return (OTF2_AttributeValue){ .uint64 = number };
+}
+
+/* ---- strings (write-otf2-strings.c) ---- */
+
 /* The id of TEXT, which is written when it is new. One that is longer than fits is cut. */
 uint32_t defs_string(struct defs *defs, const char *text);
+void defs_strings_free(struct defs *defs);
+
+/* ---- hosts, processes, threads, devices (write-otf2-tree.c) ---- */
+
+/* One node per host, then one per block device, in the order of locations. */
+void defs_system_tree(struct defs *defs);
+/* The node of HOST; where there are several, an unknown one has none. */
+OTF2_SystemTreeNodeRef defs_node_of(const struct defs *defs, const char *host);
 /* The location group of PROCESS, written when it is new. */
 uint32_t defs_process_group(struct defs *defs, uint32_t process);
+void defs_locations(struct defs *defs);
 
 /* ---- properties that are texts, modules and stacks (write-otf2-properties.c) ---- */
 

@@ -96,32 +96,6 @@ static OTF2_ErrorCode write_leave(struct lane *lane, uint64_t time, const struct
 	return code | OTF2_EvtWriter_Leave(lane->evt, lane->attributes, time, event->region);
 }
 
-OTF2_IoAccessMode write_otf2_access_mode(uint32_t open_flags)
-{
-	switch (open_flags & O_ACCMODE) {
-	case O_WRONLY:
-		return OTF2_IO_ACCESS_MODE_WRITE_ONLY;
-	case O_RDWR:
-		return OTF2_IO_ACCESS_MODE_READ_WRITE;
-	default:
-		return OTF2_IO_ACCESS_MODE_READ_ONLY;
-	}
-}
-
-#define X(flag, name) (((open_flags & (flag)) == (flag)) ? OTF2_IO_STATUS_FLAG_##name : 0) |
-OTF2_IoStatusFlag write_otf2_status_flags(uint32_t open_flags)
-{
-	return OTF2_OPEN_STATUS_FLAGS(X) 0;
-}
-#undef X
-
-#define X(flag, name) (((open_flags & (flag)) == (flag)) ? OTF2_IO_CREATION_FLAG_##name : 0) |
-static OTF2_IoCreationFlag creation_flags(uint32_t open_flags)
-{
-	return OTF2_OPEN_CREATION_FLAGS(X) 0;
-}
-#undef X
-
 static OTF2_ErrorCode write_create(struct lane *lane, uint64_t time, uint32_t handle)
 {
 	uint32_t flags = handle == ETA_NONE ? 0 : lane->defs->handles[handle].open_flags;
@@ -129,8 +103,8 @@ static OTF2_ErrorCode write_create(struct lane *lane, uint64_t time, uint32_t ha
 	if (handle != ETA_NONE)
 		__atomic_store_n(&lane->writer->created[handle], 1, __ATOMIC_RELAXED);
 	return OTF2_EvtWriter_IoCreateHandle(lane->evt, lane->attributes, time, handle,
-					     write_otf2_access_mode(flags), creation_flags(flags),
-					     write_otf2_status_flags(flags));
+					     otf2_access_mode(flags), otf2_creation_flags(flags),
+					     otf2_status_flags(flags));
 }
 
 static OTF2_ErrorCode write_io(struct lane *lane, uint64_t time, const struct eta_event *event)

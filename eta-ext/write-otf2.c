@@ -11,19 +11,6 @@
 
 #include "config.h"
 
-int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what)
-{
-	int saved = errno;
-	const char *said = archive_error_take(code);
-
-	/* Of several threads that meet the same full disk one is enough. */
-	if (!__atomic_exchange_n(&writer->reported, true, __ATOMIC_RELAXED))
-		eta_error("%s: cannot write %s: %s", writer->anchor, what, said);
-	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;
-}
-
-/* ---- the archive ---- */
-
 static OTF2_FlushType always_flush(void *arg, OTF2_FileType type, OTF2_LocationRef location,
 				   void *caller, bool final)
 {

@@ -87,7 +87,4 @@ int write_otf2_check_file(struct archive_writer *writer, const char *suffix,
 /* Reports what libotf2 said about CODE while doing WHAT; -errno. */
 int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what);
 
-OTF2_IoAccessMode write_otf2_access_mode(uint32_t open_flags);
-OTF2_IoStatusFlag write_otf2_status_flags(uint32_t open_flags);
-
 #endif
