@@ -106,6 +106,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/strace-call.c \
 	eta-ext/strace-files.c \
 	eta-ext/strace-line.c \
+	eta-ext/open.c \
 	eta-ext/trace.c \
 	eta-ext/whole.c \
 	eta-ext/write-otf2-check.c \

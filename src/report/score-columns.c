@@ -1,0 +1,142 @@
+/* The columns of everything that was slowed down. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "views.h"
+
+#include <string.h>
+
+int view_add_scores(struct table *t, size_t n)
+{
+	const struct score_row *rows = t->own;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = table_add(t, &rows[i]);
+	return rc;
+}
+
+struct report_text report_device(uint32_t dev)
+{
+	struct report_text t;
+
+	snprintf(t.text, sizeof(t.text), "%u:%u", dev >> 20, dev & 0xfffff);
+	return t;
+}
+
+#define SCORE_GETTER(name)                                                                         \
+	void score_get_##name(const void *context, const void *row, struct value *v)
+#define ROW ((const struct score_row *)row)
+#define ANALYSIS ((const struct analysis *)context)
+
+static int64_t counted(const struct analysis *a, const struct score_row *r)
+{
+	return a->options.sci == SCI_DEFAULT ? r->slowdown->contended_ns : r->slowdown->lost_ns;
+}
+
+SCORE_GETTER(sci)
+{
+	value_ratio(v, (double)counted(ANALYSIS, ROW), (double)ROW->life_ns);
+}
+
+SCORE_GETTER(others)
+{
+	(void)context;
+	value_whole(v, ROW->slowdown->contended_ns);
+}
+
+SCORE_GETTER(self)
+{
+	(void)context;
+	value_ratio(v, (double)(ROW->slowdown->lost_ns - ROW->slowdown->contended_ns),
+		    (double)ROW->life_ns);
+}
+
+SCORE_GETTER(self_ns)
+{
+	(void)context;
+	value_whole(v, ROW->slowdown->lost_ns - ROW->slowdown->contended_ns);
+}
+
+SCORE_GETTER(sci_io)
+{
+	value_ratio(v, (double)counted(ANALYSIS, ROW), (double)ROW->io_ns);
+}
+
+SCORE_GETTER(lost)
+{
+	(void)context;
+	value_whole(v, ROW->slowdown->lost_ns);
+}
+
+SCORE_GETTER(io)
+{
+	(void)context;
+	value_whole(v, (int64_t)ROW->io_ns);
+}
+
+SCORE_GETTER(life)
+{
+	(void)context;
+	if (ROW->life_ns)
+		value_whole(v, (int64_t)ROW->life_ns);
+}
+
+SCORE_GETTER(operations)
+{
+	(void)context;
+	value_whole(v, (int64_t)ROW->operations);
+}
+
+SCORE_GETTER(path)
+{
+	(void)context;
+	value_whole(v, ROW->slowdown->path_ns);
+}
+
+SCORE_GETTER(at)
+{
+	(void)context;
+	v->known = true;
+	v->shown = report_verdict(ROW->verdict);
+}
+
+SCORE_GETTER(level)
+{
+	(void)context;
+	value_text(v, ROW->verdict->level);
+}
+
+SCORE_GETTER(reason)
+{
+	(void)context;
+	value_text(v, ROW->verdict->reason);
+}
+
+SCORE_GETTER(share)
+{
+	(void)context;
+	value_real(v, ROW->verdict->share);
+}
+
+int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level)
+{
+	int64_t sum = 0;
+
+	for (int c = 0; c < N_CELLS; c++)
+		if (cell_table[c].level == level)
+			sum += cell_ns[c];
+	return sum;
+}
+
+#define X(id, name, what)                                                                          \
+	SCORE_GETTER(lost_##id)                                                                    \
+	{                                                                                          \
+		(void)context;                                                                     \
+		value_whole(v, report_in_level(ROW->slowdown->cell_ns, ETA_LEVEL_##id));           \
+	}                                                                                          \
+	SCORE_GETTER(others_##id)                                                                  \
+	{                                                                                          \
+		(void)context;                                                                     \
+		value_whole(v, report_in_level(ROW->slowdown->contended_cell_ns, ETA_LEVEL_##id)); \
+	}
+ETA_LEVELS(X)
+#undef X
