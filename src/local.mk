@@ -62,6 +62,7 @@ src_sci_analyze_SOURCES = \
 	src/report/compare.c src/report/compare.h \
 	src/report/json.c \
 	src/report/report.h \
+	src/report/phrases.c \
 	src/report/score-columns.c \
 	src/report/table.c src/report/table.h src/report/table-cells.h \
 	src/report/table-forms.c \

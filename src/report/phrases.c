@@ -1,0 +1,105 @@
+/* Words and lines that several reports share. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/analysis/machines.h"
+
+struct report_text report_verdict(const struct verdict *v)
+{
+	struct report_text c;
+
+	if (v->share == 0)
+		snprintf(c.text, sizeof(c.text), "%s", v->level);
+	else
+		snprintf(c.text, sizeof(c.text), "%s%s%s %.0f %%", v->level, *v->reason ? ": " : "",
+			 v->reason, 100 * v->share);
+	return c;
+}
+
+const char *report_culprit(const struct analysis *a, const struct blame *b)
+{
+	if (b->location != ETA_NONE)
+		return a->defs->locations[b->location].name;
+	if (b->culprits && !b->tid)
+		return "others";
+	return b->tid ? "not traced" : "unknown";
+}
+
+const char *report_culprit_host(const struct analysis *a, const struct blame *b)
+{
+	if (b->location != ETA_NONE)
+		return location_host(a->defs, b->location);
+	return b->tid ? machine_name(a->defs, b->machine) : "";
+}
+
+void report_reference_name(const struct analysis_options *options, char *text, size_t size)
+{
+	switch (options->reference) {
+	case REFERENCE_MIN:
+		snprintf(text, size, "min");
+		break;
+	case REFERENCE_SUPPORTED:
+		snprintf(text, size, "supported");
+		break;
+	case REFERENCE_QUANTILE:
+		snprintf(text, size, "quantile:%g", options->quantile);
+		break;
+	case REFERENCE_SOLO:
+		snprintf(text, size, "solo");
+		break;
+	case REFERENCE_BASELINE:
+		snprintf(text, size, "baseline:%s", eta_trace_path(options->baseline));
+		break;
+	}
+}
+
+void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
+{
+	size_t room = width > 20 ? width - 2 : 10000;
+	char line[8192], *rest = line;
+
+	/* it may name what programs have named */
+	eta_printable(text, line, sizeof(line));
+	while (strlen(rest) > room) {
+		size_t n = room;
+
+		while (n && rest[n] != ' ')
+			n--;
+		if (n == 0)
+			break;
+		fprintf(out, "%s%.*s\n", indent ? "  " : "", (int)n, rest);
+		rest += n + 1;
+		indent = true;
+	}
+	fprintf(out, "%s%s\n", indent ? "  " : "", rest);
+}
+
+/* Losses of a kind that this trace does not have are not worth a word. */
+static size_t put_count(char *line, size_t size, size_t used, uint64_t n, const char *what)
+{
+	if (n == 0 || used >= size)
+		return used;
+	return used + (size_t)snprintf(line + used, size - used, ", %" PRIu64 " %s", n, what);
+}
+
+void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios, uint64_t n_unsure,
+		   const char *what, unsigned width)
+{
+	char line[512];
+	size_t used;
+
+	used = (size_t)snprintf(line, sizeof(line),
+				"data: %" PRIu64 " lost, %" PRIu64 " orphans, %" PRIu64
+				" truncated",
+				c->lost, c->orphan, c->truncated);
+	used = put_count(line, sizeof(line), used, c->bad, "bad");
+	used = put_count(line, sizeof(line), used, c->crossing, "crossing");
+	used = put_count(line, sizeof(line), used, c->disorder, "out of order");
+	used = put_count(line, sizeof(line), used, c->unmatched, "threads seen by one tracer");
+	used = put_count(line, sizeof(line), used, open_bios, "block requests without completion");
+	put_count(line, sizeof(line), used, n_unsure, what);
+	report_wrapped(out, line, false, width);
+}
