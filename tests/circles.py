@@ -4,7 +4,7 @@
 
 usage: circles.py SOURCE-TREE BUILD-TREE
 
-A file needs another that it includes, or one of whose symbols its object refers to (nm). Circles
+A file needs another that it includes, or one of whose symbols its object refers to. Circles
 between folders are refused, and those of more than three files
 inside one.
 """
@@ -16,7 +16,6 @@ import sys
 
 ROOMS = ("eta-ext", "plugins", "src")
 MAX_FILES = 3
-# its functions stand before libc's of the same names, and nobody is linked with them
 PRELOADED = "plugins/posixio/"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -62,14 +61,18 @@ def objects(build):
 
 
 def symbols(path):
+    """What an object defines for others of its program, and what it wants of them."""
     defined, wanted = set(), set()
-    for line in subprocess.run(["nm", "-P", path], check=True, text=True,
+    for line in subprocess.run(["readelf", "--syms", "--wide", path], check=True, text=True,
                                stdout=subprocess.PIPE).stdout.splitlines():
-        name, kind = line.split()[:2]
-        if kind in "Uwv":
+        parts = line.split()
+        if len(parts) < 8 or parts[4] not in ("GLOBAL", "WEAK"):
+            continue
+        binding, visibility, section, name = parts[4:8]
+        if section == "UND":
             wanted.add(name)
-        elif kind.isupper():
-            defined.add(name)
+        elif binding == "GLOBAL":
+            defined.add((name, visibility))
     return defined, wanted
 
 
@@ -84,15 +87,15 @@ def links(top, build, files):
             continue
         defined, wanted = symbols(path)
         seen.append((source, wanted))
-        for name in defined:
-            where[name].add(source)
+        for name, visibility in defined:
+            # what a preloaded library shows stands before libc's, and nobody is linked with it
+            if visibility == "HIDDEN" or not source.startswith(PRELOADED):
+                where[name].add(source)
     for source, wanted in seen:
         for name in wanted:
             # a name that several programs define each for themselves ties nobody
             if len(where[name]) == 1:
-                target = next(iter(where[name]))
-                if source.startswith(PRELOADED) or not target.startswith(PRELOADED):
-                    yield source, target
+                yield source, next(iter(where[name]))
 
 
 def circles(edges):

@@ -56,19 +56,6 @@ void engine_close(struct engine *e)
 		spill_close(&e->spill);
 }
 
-int engine_progress(struct engine *e, uint64_t events)
-{
-	bool stop;
-
-	if (!e->options.progress)
-		return 0;
-	pthread_mutex_lock(&e->progress_lock);
-	e->events_done += events;
-	stop = e->options.progress(e->options.progress_arg, e->events_done);
-	pthread_mutex_unlock(&e->progress_lock);
-	return stop ? -ECANCELED : 0;
-}
-
 /* The first event of all, before the pass: what from_ns and to_ns are counted from. */
 static int find_window(struct engine *e)
 {

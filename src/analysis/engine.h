@@ -84,16 +84,16 @@ struct engine {
 	uint64_t events_done;
 };
 
+/* engine.c: how many threads to use: as asked for, no more than there are locations. */
+unsigned engine_threads(const struct engine *e);
+/* EVENTS more are done: tells the options' progress function. -ECANCELED where that says stop. */
+int engine_progress(struct engine *e, uint64_t events);
+
 /* analysis.c: OPTIONS are copied; engine_close, also on failure. */
 int engine_open(struct engine *e, struct eta_trace *trace, const struct analysis_options *options);
 void engine_close(struct engine *e);
 /* The pass, and what part of the time it is about. */
 int engine_read(struct engine *e);
-
-/* How many threads to use: as asked for, no more than there are locations. */
-unsigned engine_threads(const struct engine *e);
-/* EVENTS more are done: tells the options' progress function. -ECANCELED where that says stop. */
-int engine_progress(struct engine *e, uint64_t events);
 
 /* pass.c: all locations to tallies, classes and the spill. */
 int engine_pass(struct engine *e);

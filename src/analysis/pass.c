@@ -377,18 +377,6 @@ void engine_locations_free(struct engine *e)
 	e->locations = NULL;
 }
 
-unsigned engine_threads(const struct engine *e)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned n = e->options.threads;
-
-	if (n == 0)
-		n = cpus > 0 ? (unsigned)cpus : 1;
-	if (n > e->defs->n_locations)
-		n = e->defs->n_locations ? e->defs->n_locations : 1;
-	return n;
-}
-
 /* *AGAIN: regions were found to be I/O; what was gathered is worth nothing. */
 static int pass_once(struct engine *e, bool *again)
 {

@@ -1,0 +1,31 @@
+/* What all passes ask of the engine: how many threads, how far it is. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+unsigned engine_threads(const struct engine *e)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = e->options.threads;
+
+	if (n == 0)
+		n = cpus > 0 ? (unsigned)cpus : 1;
+	if (n > e->defs->n_locations)
+		n = e->defs->n_locations ? e->defs->n_locations : 1;
+	return n;
+}
+
+int engine_progress(struct engine *e, uint64_t events)
+{
+	bool stop;
+
+	if (!e->options.progress)
+		return 0;
+	pthread_mutex_lock(&e->progress_lock);
+	e->events_done += events;
+	stop = e->options.progress(e->options.progress_arg, e->events_done);
+	pthread_mutex_unlock(&e->progress_lock);
+	return stop ? -ECANCELED : 0;
+}
