@@ -175,7 +175,10 @@ struct analysis {
 };
 
 /* Where the bin NUMBER of N begins in a trace so long. */
-uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number, uint32_t n);
+static inline uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number, uint32_t n)
+{
+	return (uint64_t)((unsigned __int128)duration_ns * number / n);
+}
 
 int analysis_run(struct eta_trace *trace, const struct analysis_options *options,
 		 struct analysis **out);

@@ -16,11 +16,6 @@ static void add(struct bin *sum, const struct bin *b)
 		sum->level_ns[level] += b->level_ns[level];
 }
 
-uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number, uint32_t n)
-{
-	return (uint64_t)((unsigned __int128)duration_ns * number / n);
-}
-
 int engine_bins(const struct engine *e, struct analysis *a)
 {
 	size_t n = e->options.n_bins;

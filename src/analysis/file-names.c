@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "machines.h"
 
 static int by_identity(const void *a, const void *b)
 {
@@ -45,7 +46,7 @@ int file_names_new(const struct eta_defs *defs, struct file_names *out)
 			machine = eta_machine(defs, host);
 		}
 		names[(*n)++] =
-			(struct named){ resource_dev_of(machine, f->inode ? f->dev : DEV_PATH_ONLY),
+			(struct named){ machine_dev(machine, f->inode ? f->dev : DEV_PATH_ONLY),
 					f->inode ? f->inode : hash_text(f->path), f->path };
 	}
 	if (*n)

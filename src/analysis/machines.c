@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "eta-ext/machines.h"
-#include "resources.h"
 
 bool machines_differ(const struct eta_defs *defs)
 {
@@ -82,7 +81,7 @@ int device_locations_new(const struct eta_defs *defs, struct device_locations *o
 	for (uint32_t l = 0; l < defs->n_locations; l++)
 		if (defs->locations[l].kind == ETA_LOCATION_DEVICE)
 			out->list[out->n++] =
-				(struct device_location){ resource_dev_of(location_machine(defs, l),
+				(struct device_location){ machine_dev(location_machine(defs, l),
 									  defs->locations[l].dev),
 							  l };
 	qsort(out->list, out->n, sizeof(*out->list), by_dev);
@@ -91,7 +90,7 @@ int device_locations_new(const struct eta_defs *defs, struct device_locations *o
 
 uint32_t device_location(const struct device_locations *devices, uint32_t machine, uint32_t dev)
 {
-	uint64_t wanted = resource_dev_of(machine, dev);
+	uint64_t wanted = machine_dev(machine, dev);
 	uint32_t low = 0, high = devices->n;
 
 	while (low < high) {

@@ -10,6 +10,15 @@
 /* Is the trace of several? Then equal names and numbers may be of different things. */
 bool machines_differ(const struct eta_defs *defs);
 
+/*
+ * Devices and files of several machines have the same numbers: the machine (eta_machine) is the
+ * upper half of a device here.
+ */
+static inline uint64_t machine_dev(uint32_t machine, uint32_t dev)
+{
+	return (uint64_t)machine << 32 | dev;
+}
+
 /* The host of MACHINE (eta_machine), by the name that was met first; "" unknown. */
 const char *machine_name(const struct eta_defs *defs, uint32_t machine);
 
@@ -29,7 +38,7 @@ uint32_t *machines_new(const struct eta_defs *defs, uint32_t *n);
  */
 struct device_locations {
 	struct device_location {
-		uint64_t dev; /* resource_dev_of() (resources.h) */
+		uint64_t dev; /* machine_dev() */
 		uint32_t location;
 	} * list;
 	uint32_t n;

@@ -104,7 +104,7 @@ static int file_of(struct worker *w, const struct operation *op, uint32_t *file)
 		dev = DEV_PATH_ONLY;
 		inode = hash_text(defs->files[op->file].path);
 	}
-	return resource_file(&w->engine->resources, &w->cache, resource_dev_of(machine, dev), inode,
+	return resource_file(&w->engine->resources, &w->cache, machine_dev(machine, dev), inode,
 			     w->location, file);
 }
 
@@ -112,7 +112,7 @@ static int dev_of(void *arg, uint32_t dev, uint32_t *number)
 {
 	struct worker *w = arg;
 
-	return resource_dev(&w->engine->resources, &w->cache, resource_dev_of(w->machine, dev),
+	return resource_dev(&w->engine->resources, &w->cache, machine_dev(w->machine, dev),
 			    number);
 }
 

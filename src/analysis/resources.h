@@ -10,18 +10,9 @@
 /* The definitions say no device for a file that is only known by its path; its inode is a hash. */
 #define DEV_PATH_ONLY UINT32_MAX
 
-/*
- * Devices and files of several machines have the same numbers: the machine (eta_machine) is the
- * upper half of a device here.
- */
-static inline uint64_t resource_dev_of(uint32_t machine, uint32_t dev)
-{
-	return (uint64_t)machine << 32 | dev;
-}
-
 struct resource_file {
 	uint64_t inode;
-	uint64_t dev;	   /* resource_dev_of() */
+	uint64_t dev;	   /* machine_dev() */
 	uint32_t location; /* the first that used it */
 	bool shared;	   /* another one did, too */
 };

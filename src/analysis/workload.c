@@ -107,7 +107,7 @@ static int find_devices(struct meeting *m)
 		uint64_t dev = r->files[i].dev;
 
 		if ((uint32_t)dev == DEV_PATH_ONLY)
-			dev = resource_dev_of((uint32_t)(dev >> 32), 0);
+			dev = machine_dev((uint32_t)(dev >> 32), 0);
 		rc = resource_dev(r, &cache, dev, &m->devs[i]);
 	}
 	return rc;
@@ -249,7 +249,7 @@ static int meet(struct meeting *m)
 
 /* ---- rows for the outside ---- */
 
-/* DEV: resource_dev_of(). */
+/* DEV: machine_dev(). */
 static void name_device(const struct meeting *m, uint64_t dev, struct workload_row *row)
 {
 	const struct eta_defs *defs = m->engine->defs;
