@@ -143,7 +143,8 @@ static void write_files(struct defs *defs)
 		value.stringRef = fs_name;
 		WRITE(defs, IoRegularFile, i, path, defs_node_of(defs, file->host));
 		if (file->dev)
-			WRITE(defs, IoFileProperty, i, dev, OTF2_TYPE_UINT32, defs_value32(file->dev));
+			WRITE(defs, IoFileProperty, i, dev, OTF2_TYPE_UINT32,
+			      defs_value32(file->dev));
 		if (file->inode)
 			WRITE(defs, IoFileProperty, i, inode, OTF2_TYPE_UINT64,
 			      defs_value64(file->inode));

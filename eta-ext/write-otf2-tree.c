@@ -108,7 +108,8 @@ static void group_number32(struct defs *defs, uint32_t group, const char *name, 
 	if (number) {
 		uint32_t id = defs_string(defs, name);
 
-		WRITE(defs, LocationGroupProperty, group, id, OTF2_TYPE_UINT32, defs_value32(number));
+		WRITE(defs, LocationGroupProperty, group, id, OTF2_TYPE_UINT32,
+		      defs_value32(number));
 	}
 }
 
@@ -117,7 +118,8 @@ static void group_number64(struct defs *defs, uint32_t group, const char *name, 
 	if (number) {
 		uint32_t id = defs_string(defs, name);
 
-		WRITE(defs, LocationGroupProperty, group, id, OTF2_TYPE_UINT64, defs_value64(number));
+		WRITE(defs, LocationGroupProperty, group, id, OTF2_TYPE_UINT64,
+		      defs_value64(number));
 	}
 }
 
@@ -207,7 +209,8 @@ static void write_location_properties(struct defs *defs, const struct eta_locati
 	if (location->kind == ETA_LOCATION_DEVICE) {
 		uint32_t dev = defs_string(defs, ARCHIVE_DEV_PROPERTY);
 
-		WRITE(defs, LocationProperty, id, dev, OTF2_TYPE_UINT32, defs_value32(location->dev));
+		WRITE(defs, LocationProperty, id, dev, OTF2_TYPE_UINT32,
+		      defs_value32(location->dev));
 	}
 }
 

@@ -80,10 +80,9 @@ int device_locations_new(const struct eta_defs *defs, struct device_locations *o
 		return -ENOMEM;
 	for (uint32_t l = 0; l < defs->n_locations; l++)
 		if (defs->locations[l].kind == ETA_LOCATION_DEVICE)
-			out->list[out->n++] =
-				(struct device_location){ machine_dev(location_machine(defs, l),
-									  defs->locations[l].dev),
-							  l };
+			out->list[out->n++] = (struct device_location){
+				machine_dev(location_machine(defs, l), defs->locations[l].dev), l
+			};
 	qsort(out->list, out->n, sizeof(*out->list), by_dev);
 	return 0;
 }

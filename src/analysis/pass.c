@@ -112,8 +112,7 @@ static int dev_of(void *arg, uint32_t dev, uint32_t *number)
 {
 	struct worker *w = arg;
 
-	return resource_dev(&w->engine->resources, &w->cache, machine_dev(w->machine, dev),
-			    number);
+	return resource_dev(&w->engine->resources, &w->cache, machine_dev(w->machine, dev), number);
 }
 
 static int spill_operation(struct worker *w, const struct operation *op, uint32_t tally)
