@@ -1,7 +1,7 @@
 /* The user tracer's core: life of process and threads, the functions behind ours, messages. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
-#include "environment.h"
+#include "life.h"
 #include "maps.h"
 #include "resting.h"
 #include "sanitizer.h"
@@ -29,47 +29,10 @@ extern void *__dso_handle __attribute__((visibility("hidden")));
 enum process_state { PROCESS_NEW, PROCESS_STARTING, PROCESS_READY, PROCESS_OFF };
 
 static _Atomic int process_state;
-static _Atomic pid_t process_pid;
 static pthread_key_t thread_key;
 static bool thread_key_made;
 
-/* Stand-ins for a thread's own state while it is being made, and after it went. */
-static struct thread thread_starting = { .state = THREAD_BUSY };
-static struct thread thread_dead = { .state = THREAD_DEAD };
-static struct thread thread_vfork = { .state = THREAD_VFORK }; /* it had none before */
-
-pid_t process_parent_pid, process_parent_tid;
 static __thread pid_t forking_pid, forking_tid;
-
-HIDDEN_TLS struct thread *self;
-bool detail_chars;
-
-const char *const function_names[N_REGIONS] = {
-#define X(name, kind, shape, variant, type, detail) #name,
-	SCI_FUNCTIONS(X)
-#undef X
-#define X(id, region) region,
-		SCI_WAITS(X)
-#undef X
-};
-
-const unsigned char function_kinds[N_REGIONS] = {
-#define X(name, kind, shape, variant, type, detail) ETA_OP_##kind,
-	SCI_FUNCTIONS(X)
-#undef X
-#define X(id, region) ETA_OP_WAIT,
-		SCI_WAITS(X)
-#undef X
-};
-
-bool process_is_ours(void)
-{
-	const long pid = own_call(GETPID);
-
-	if (pid < 0) /* it may not be asked for: only who called vfork can be another */
-		return !(self && self->state == THREAD_VFORK);
-	return pid == atomic_load_explicit(&process_pid, memory_order_relaxed);
-}
 
 static void thread_free(struct thread *t)
 {
@@ -107,33 +70,6 @@ static void thread_fork_prepare(void)
 }
 
 static void thread_fork_child(void);
-
-static bool env_is(const char *name, const char *value)
-{
-	const char *text = environment_get(name);
-
-	return text && strcmp(text, value) == 0;
-}
-
-void details_read(void)
-{
-	files_all = env_is("SCI_ALL_FDS", "1");
-	files_metadata = env_is("SCI_METADATA", "1");
-	detail_chars = env_is("SCI_DETAIL", "chars");
-}
-
-bool function_recorded(enum function fn)
-{
-	switch (fn) {
-#define X(name, kind, shape, variant, type, detail)                                                \
-	case FN_##name:                                                                            \
-		return DETAIL_##detail;
-		SCI_FUNCTIONS(X)
-#undef X
-	default:
-		return fn < N_REGIONS; /* a wait */
-	}
-}
 
 /* Has the program left us a clock? */
 static bool may_stamp(void)
@@ -240,28 +176,6 @@ void thread_missed(const void *caller)
 		sink_call_missed(&t->sink);
 }
 
-void thread_before_vfork(void)
-{
-	struct thread *t = self;
-
-	if (!t)
-		self = &thread_vfork;
-	else if (t->state == THREAD_LIVE)
-		t->state = THREAD_VFORK;
-}
-
-void thread_share(void)
-{
-	/* what it was is not freed: a call around this one may hold it */
-	if (self != &thread_starting)
-		self = &thread_dead;
-}
-
-void thread_leave(void)
-{
-	self = &thread_starting;
-}
-
 static struct thread *thread_find(void)
 {
 	struct thread *t = self;
@@ -323,6 +237,8 @@ struct thread *thread_get_slow(void)
 
 __attribute__((constructor)) static void tracer_start(void)
 {
+	life_resolve();
+	cancel_resolve();
 	real_resolve_all();
 	process_start();
 }

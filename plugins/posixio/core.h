@@ -131,6 +131,13 @@ void thread_leave(void);
 /* This thread shares its thread-local storage with another from now on: both are lost, counted. */
 void thread_share(void);
 
+/* Stand-ins for what a thread is: while it is being made, when it went, when it called vfork first.
+ */
+extern struct thread thread_starting, thread_dead, thread_vfork;
+
+/* The process that the tracer was started in. */
+extern _Atomic pid_t process_pid;
+
 /* Who forked this process, where fork told us; 0: unknown, or this is what was exec'ed. */
 extern pid_t process_parent_pid, process_parent_tid;
 
@@ -162,6 +169,9 @@ void warn_start(void);
  */
 extern HIDDEN_TLS bool cancel_anywhere;
 void cancel_hold(bool hold);
+
+/* Looks up the function behind ours, before the program runs. */
+void cancel_resolve(void);
 
 static ALWAYS_INLINE struct thread *thread_get(void)
 {

@@ -22,7 +22,6 @@
 _Atomic(struct file *) files_first[FILES_FIRST];
 static struct grown files_others = { sizeof(struct file *), FILES_FIRST, { NULL } };
 _Atomic uint32_t files_epoch = 1;
-bool files_all, files_metadata;
 
 static _Atomic int files_top = -1; /* highest descriptor ever entered */
 

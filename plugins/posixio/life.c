@@ -4,7 +4,6 @@
 #include "life.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 
@@ -12,24 +11,19 @@ static struct {
 	void *vfork;
 	__typeof__(clone) *clone;
 	__typeof__(dlclose) *dlclose;
-	__typeof__(pthread_setcanceltype) *setcanceltype;
 } behind;
-
-HIDDEN_TLS bool cancel_anywhere;
 
 void life_resolve(void)
 {
 	behind.vfork = dlsym(RTLD_NEXT, "vfork");
 	behind.clone = (__typeof__(clone) *)dlsym(RTLD_NEXT, "clone");
 	behind.dlclose = (__typeof__(dlclose) *)dlsym(RTLD_NEXT, "dlclose");
-	behind.setcanceltype =
-		(__typeof__(pthread_setcanceltype) *)dlsym(RTLD_NEXT, "pthread_setcanceltype");
 }
 
 /* For calls that come before that: of a library that is made ready before this one. */
 static void life_ready(void)
 {
-	if (!behind.vfork || !behind.clone || !behind.dlclose || !behind.setcanceltype)
+	if (!behind.vfork || !behind.clone || !behind.dlclose)
 		life_resolve();
 }
 
@@ -107,21 +101,4 @@ EXPORT int dlclose(void *handle)
 	ret = behind.dlclose(handle);
 	real_forget_late();
 	return ret;
-}
-
-EXPORT int pthread_setcanceltype(int type, int *before)
-{
-	life_ready();
-	/* first: a signal handler's calls from here on are to end with the type that is asked for
-	 */
-	cancel_anywhere = type == PTHREAD_CANCEL_ASYNCHRONOUS;
-	if (self)
-		self->cancel_anywhere = cancel_anywhere;
-	return behind.setcanceltype(type, before);
-}
-
-/* Held back, a cancellation comes when it is given free again. */
-void cancel_hold(bool hold)
-{
-	behind.setcanceltype(hold ? PTHREAD_CANCEL_DEFERRED : PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 }

@@ -4,6 +4,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/clock.h \
 	plugins/posixio/confine.c \
 	plugins/posixio/confine.h \
+	plugins/posixio/cancel.c \
 	plugins/posixio/core.c \
 	plugins/posixio/core.h \
 	plugins/posixio/environment.h \
@@ -27,6 +28,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/resting.h \
 	plugins/posixio/sanitizer.c \
 	plugins/posixio/sanitizer.h \
+	plugins/posixio/state.c \
 	plugins/posixio/stream.c \
 	plugins/posixio/stream.h \
 	plugins/posixio/text.c \

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "life.h"
-
 /*
  * dlsym takes the dynamic linker's lock, which whoever opens a library holds while its constructors
  * run: one that waits for a thread would wait for ever where that thread's call asked dlsym. So all
@@ -157,7 +155,6 @@ void real_resolve_all(void)
 	for (int fn = 0; fn < N_FUNCTIONS; fn++)
 		if (!real_functions[fn])
 			real_functions[fn] = dlsym(RTLD_NEXT, function_names[fn]);
-	life_resolve();
 	dlerror(); /* the program must not find ours */
 	all_asked = true;
 }
