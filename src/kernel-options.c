@@ -10,17 +10,17 @@
 enum { KEY_DURATION = 1024, KEY_WAIT_WRITEBACK, KEY_BACKEND, KEY_FILTERS };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Which of it the kernel's side records:", 0 },
+	{ NULL, 0, NULL, 0, "Filters of what is recorded in the kernel:", 1 },
 #define X(id, option, argument, help)                                                              \
-	{ option, KEY_FILTERS + KERNELIO_FILTER_##id, argument, 0, help, 0 },
+	{ option, KEY_FILTERS + KERNELIO_FILTER_##id, argument, 0, help, 1 },
 	KERNELIO_FILTERS(X)
 #undef X
 		{ "backend", KEY_BACKEND, "NAME[,...]", 0,
-		  "By probes of these kinds only: fentry, kprobe, tp_btf, raw_tp, tracepoint", 0 },
-	{ NULL, 0, NULL, 0, "When the kernel's side ends:", 1 },
-	{ "duration", KEY_DURATION, "S", 0, "After S seconds; the program goes on", 1 },
+		  "By probes of these kinds only: fentry, kprobe, tp_btf, raw_tp, tracepoint", 1 },
+	{ NULL, 0, NULL, 0, "End of the recording in the kernel:", 2 },
+	{ "duration", KEY_DURATION, "S", 0, "After S seconds; the program goes on", 2 },
 	{ "wait-writeback", KEY_WAIT_WRITEBACK, "S", 0,
-	  "Write out what the program left dirty, for up to S seconds (default: 3; 0: do not)", 1 },
+	  "Write out what the program left dirty, for up to S seconds (default: 3; 0: do not)", 2 },
 	{ 0 },
 };
 
