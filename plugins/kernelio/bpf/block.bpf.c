@@ -120,120 +120,145 @@ struct {
 	__type(value, struct bio_state);
 } queue_room SEC(".maps");
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(on_bio_queue, struct bio *bio)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = sure_state(task) ?: worker_state(task);
-	uint32_t bytes = bio->bi_iter.bi_size;
-	uint32_t flags = bio_flags(bio->bi_opf, bytes);
-	bool data = bytes && !(flags & (ETA_BIO_FLUSH | ETA_BIO_DISCARD));
-	struct inode *inode = data ? bio_inode(bio) : NULL;
-	uint64_t key = (uint64_t)bio;
-	struct {
-		uint32_t pid, tid;
-	} whose = { task->tgid, task->pid };
-	struct owner *owner = NULL;
-	static const struct bio_state none;
-	struct bio_state *value, *before, *above;
-	uint32_t zero = 0;
-	uint64_t vector = data ? (uint64_t)bio->bi_io_vec : 0;
-	uint64_t upper = 0;
-	uint32_t lane = 0;
-	bool journal = false;
-	struct file_key file = {};
-	long missed;
+/* A bio that is being queued: what it is, and whose. */
+struct queued_bio {
+	struct task_struct *task;
+	struct task_state *st;	 /* NULL: the task is not traced */
+	struct bio_state *above; /* that a stacked device made it of */
+	struct owner *owner;	 /* who dirtied its pages */
+	uint64_t upper;		 /* key of above */
+	uint64_t vector;	 /* of its pages, 0: none */
+	struct file_key file;
+	uint32_t bytes, flags;
+	uint32_t lane;
+	uint32_t pid, tid; /* of the owner */
+	bool data;
+	bool journal;
+};
 
-	value = bpf_map_lookup_elem(&queue_room, &zero);
-	if (!value)
-		return 0;
-	above = upper_bio(key, vector, &upper);
-	if (st)
-		whose.tid = owner_tid(st);
-	else if (!above && (!(flags & ETA_BIO_WRITE) || !data))
-		goto foreign; /* only writes of others can be on behalf of a traced thread */
-	if (inode) {
-		file.inode = BPF_CORE_READ(inode, i_ino);
-		file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-		if (flags & ETA_BIO_WRITE)
-			owner = bpf_map_lookup_elem(&owners, &file);
-		barrier(); /* or clang selects between two kinds of pointer, which no verifier takes
-			    */
-		if (owner) {
-			whose.pid = owner->pid;
-			whose.tid = owner->tid;
-		}
-		/*
-		 * Of a block device: journal, metadata, a program writing to it. The inode of
-		 * btrfs's trees is of no kind, or of any.
-		 */
-		if (flags & ETA_BIO_META ||
-		    (BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_REGULAR)
-			file.inode = file.dev = 0;
+/*
+ * The file of INODE, 0 where that is a block device: journal, metadata, a program writing to it.
+ * The inode of btrfs's trees is of no kind, or of any.
+ */
+static __always_inline void queued_file(struct queued_bio *q, struct inode *inode)
+{
+	q->file.inode = BPF_CORE_READ(inode, i_ino);
+	q->file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (q->flags & ETA_BIO_WRITE)
+		q->owner = bpf_map_lookup_elem(&owners, &q->file);
+	barrier(); /* or clang selects between two kinds of pointer, which no verifier takes */
+	if (q->owner) {
+		q->pid = q->owner->pid;
+		q->tid = q->owner->tid;
 	}
-	if (!st) {
-		journal = !above && !file.inode && is_journal(task, bio->bi_bdev->bd_dev);
-		if (!owner && !journal && !above)
-			goto foreign;
-		helper_tell(task);
-	}
-	if (above) {
-		whose.pid = above->record.owner_pid;
-		whose.tid = above->record.owner_tid;
-		file.inode = above->record.inode;
-		file.dev = above->record.file_dev;
-		flags |= ETA_BIO_LOWER | (above->record.op_flags & ETA_BIO_DIRECT);
-		lane = above->record.lane;
-	} else if (st && data && !inode && !(flags & ETA_BIO_META)) {
+	if (q->flags & ETA_BIO_META || (BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_REGULAR)
+		q->file.inode = q->file.dev = 0;
+}
+
+/* What the operation says that it belongs to, where its pages do not. */
+static __always_inline void queued_operation(struct queued_bio *q, bool pages)
+{
+	struct task_state *st = q->st;
+
+	if (q->above) {
+		q->pid = q->above->record.owner_pid;
+		q->tid = q->above->record.owner_tid;
+		q->file.inode = q->above->record.inode;
+		q->file.dev = q->above->record.file_dev;
+		q->flags |= ETA_BIO_LOWER | (q->above->record.op_flags & ETA_BIO_DIRECT);
+		q->lane = q->above->record.lane;
+	} else if (st && q->data && !pages && !(q->flags & ETA_BIO_META)) {
 		/* memory of no page cache: the program's (direct I/O), or the file system's own */
 		if (st->active) {
 			if (st->op.op_flags & ETA_KOP_DIRECT)
-				flags |= ETA_BIO_DIRECT;
-			file.inode = st->op.inode;
-			file.dev = st->op.dev;
+				q->flags |= ETA_BIO_DIRECT;
+			q->file.inode = st->op.inode;
+			q->file.dev = st->op.dev;
 		} else if (st->direct.iocb) {
-			flags |= ETA_BIO_DIRECT;
-			file = st->direct.file;
-			lane = st->direct.lane;
+			q->flags |= ETA_BIO_DIRECT;
+			q->file = st->direct.file;
+			q->lane = st->direct.lane;
 		}
-	} else if (st && data && !st->active && !(flags & ETA_BIO_WRITE)) {
-		lane = async_lane_of(st, &file);
+	} else if (st && q->data && !st->active && !(q->flags & ETA_BIO_WRITE)) {
+		q->lane = async_lane_of(st, &q->file);
 	}
-	if (!request_passes(st, &file, bio->bi_bdev->bd_dev, flags & ETA_BIO_WRITE))
-		goto foreign;
+}
+
+/* Whose BIO is, and of which file; false: it is none of ours. */
+static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
+{
+	struct inode *inode = q->data ? bio_inode(bio) : NULL;
+
+	q->above = upper_bio((uint64_t)bio, q->vector, &q->upper);
+	if (q->st)
+		q->tid = owner_tid(q->st);
+	else if (!q->above && (!(q->flags & ETA_BIO_WRITE) || !q->data))
+		return false; /* only writes of others can be on behalf of a traced thread */
+	if (inode)
+		queued_file(q, inode);
+	if (!q->st) {
+		q->journal =
+			!q->above && !q->file.inode && is_journal(q->task, bio->bi_bdev->bd_dev);
+		if (!q->owner && !q->journal && !q->above)
+			return false;
+		helper_tell(q->task);
+	}
+	queued_operation(q, inode != NULL);
+	return request_passes(q->st, &q->file, bio->bi_bdev->bd_dev, q->flags & ETA_BIO_WRITE);
+}
+
+/* The record, up to what its way through the device will add. */
+static __always_inline void queued_fill(struct bio_state *value, struct queued_bio *q,
+					struct bio *bio)
+{
+	static const struct bio_state none;
 
 	*value = none;
-	value->upper = upper;
-	value->record.lane = lane;
+	value->upper = q->upper;
 	value->fragments = 1;
+	value->record.lane = q->lane;
 	value->record.head.time_ns = bpf_ktime_get_ns();
 	value->record.head.type = ETA_RECORD_BIO;
 	value->record.head.units = sizeof(value->record) / ETA_UNIT_BYTES;
-	value->record.head.id = task->pid;
+	value->record.head.id = q->task->pid;
 	value->record.sector = bio->bi_iter.bi_sector;
-	value->record.inode = file.inode;
-	value->record.file_dev = file.dev;
-	value->record.pid = task->tgid;
+	value->record.inode = q->file.inode;
+	value->record.file_dev = q->file.dev;
+	value->record.pid = q->task->tgid;
 	value->record.dev = bio->bi_bdev->bd_dev;
-	value->record.bytes = bytes;
-	value->record.op_flags = flags;
-	value->record.owner_pid = whose.pid;
-	value->record.owner_tid = whose.tid;
-	if (owner && owner->shared && file.inode)
-		value->shared = shares_find(bio, &file, owner, &value->record);
-	ahead_begin(bio, &value->record, &value->counted);
-	if (st && st->active && st->now.readahead_ns && !(flags & ETA_BIO_WRITE))
+	value->record.bytes = q->bytes;
+	value->record.op_flags = q->flags;
+	value->record.owner_pid = q->pid;
+	value->record.owner_tid = q->tid;
+	if (q->owner && q->owner->shared && q->file.inode)
+		value->shared = shares_find(bio, &q->file, q->owner, &value->record);
+}
+
+/* The operation under way that has queued it, and what is to become of it below. */
+static __always_inline void queued_follow(struct bio_state *value, const struct queued_bio *q,
+					  struct bio *bio)
+{
+	struct task_state *st = q->st;
+	uint64_t key = (uint64_t)bio, vector = q->vector;
+
+	if (st && st->active && st->now.readahead_ns && !(q->flags & ETA_BIO_WRITE))
 		st->now.readahead_end_ns = value->record.head.time_ns;
-	if (st && st->active && (flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
+	if (st && st->active && (q->flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
 		st->now.waits_for_own = 1;
 	if (vector && is_stacked(bio)) {
 		value->vector = vector;
-		if (!above)
+		if (!q->above)
 			bpf_map_update_elem(&stacked, &vector, &key, BPF_ANY);
 		stacked_used = 1;
 	}
-	missed = bpf_map_update_elem(&bios, &key, value, BPF_NOEXIST);
-	before = missed ? bpf_map_lookup_elem(&bios, &key) : NULL;
+}
+
+/* Keeps it until it completes. */
+static __always_inline void queued_keep(struct bio_state *value, uint64_t key)
+{
+	long missed = bpf_map_update_elem(&bios, &key, value, BPF_NOEXIST);
+	struct bio_state *before = missed ? bpf_map_lookup_elem(&bios, &key) : NULL;
+
 	if (before) {
 		/* its completion was not seen, and now its memory serves again */
 		TOTAL_ADD(completions_missed, 1);
@@ -245,24 +270,52 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		TOTAL_ADD(bios_missed, 1);
 		disk_uncount(&value->counted);
 	}
-	if (!data || above) /* what is below is the same bytes again */
-		return 0;
-	if (journal) {
-		TOTAL_ADD(bio_kernel_bytes, bytes);
-	} else if (!st) {
-		TOTAL_ADD(writeback_bytes, bytes);
-	} else if (flags & ETA_BIO_WRITE) {
-		TOTAL_ADD(bio_written_bytes, bytes);
-		if (flags & ETA_BIO_DIRECT)
-			TOTAL_ADD(bio_direct_bytes, bytes);
-		else if (!file.inode)
-			TOTAL_ADD(bio_journal_bytes, bytes);
+}
+
+static __always_inline void queued_count(const struct queued_bio *q)
+{
+	if (!q->data || q->above) /* what is below is the same bytes again */
+		return;
+	if (q->journal) {
+		TOTAL_ADD(bio_kernel_bytes, q->bytes);
+	} else if (!q->st) {
+		TOTAL_ADD(writeback_bytes, q->bytes);
+	} else if (q->flags & ETA_BIO_WRITE) {
+		TOTAL_ADD(bio_written_bytes, q->bytes);
+		if (q->flags & ETA_BIO_DIRECT)
+			TOTAL_ADD(bio_direct_bytes, q->bytes);
+		else if (!q->file.inode)
+			TOTAL_ADD(bio_journal_bytes, q->bytes);
 	} else {
-		TOTAL_ADD(bio_read_bytes, bytes);
+		TOTAL_ADD(bio_read_bytes, q->bytes);
 	}
-	return 0;
-foreign:
-	foreign_begin(bio, task);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	struct queued_bio q = { .task = bpf_get_current_task_btf(), .bytes = bio->bi_iter.bi_size };
+	struct bio_state *value;
+	uint32_t zero = 0;
+
+	q.st = sure_state(q.task) ?: worker_state(q.task);
+	q.flags = bio_flags(bio->bi_opf, q.bytes);
+	q.pid = q.task->tgid;
+	q.tid = q.task->pid;
+	q.data = q.bytes && !(q.flags & (ETA_BIO_FLUSH | ETA_BIO_DISCARD));
+	q.vector = q.data ? (uint64_t)bio->bi_io_vec : 0;
+	value = bpf_map_lookup_elem(&queue_room, &zero);
+	if (!value)
+		return 0;
+	if (!queued_find(&q, bio)) {
+		foreign_begin(bio, q.task);
+		return 0;
+	}
+	queued_fill(value, &q, bio);
+	ahead_begin(bio, &value->record, &value->counted);
+	queued_follow(value, &q, bio);
+	queued_keep(value, (uint64_t)bio);
+	queued_count(&q);
 	return 0;
 }
 
