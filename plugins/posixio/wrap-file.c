@@ -248,6 +248,102 @@ static long syscall_open(raw_call *next, long number, long a, long b, long c, lo
 	return fd;
 }
 
+static long syscall_queue(raw_call *next, long number, long a, long b, long c, long d, long e,
+			  long f, const void *caller)
+{
+	struct op op;
+	long ret;
+
+	if (!op_begin_open(&op, FN_syscall, caller))
+		return next(number, a, b, c, d, e, f);
+	async_used(number == SYS_io_submit || number == SYS_io_getevents ? "libaio" : "io_uring");
+	ret = next(number, a, b, c, d, e, f);
+	op_end_path(&op, ETA_OP_OTHER, ret == -1 ? -errno : ret, NULL);
+	return ret;
+}
+
+static long syscall_close(raw_call *next, long number, long fd, const void *caller)
+{
+	struct op op;
+	long ret;
+
+	if (!op_begin_close(&op, FN_syscall, (int)fd, caller))
+		return next(number, fd, 0, 0, 0, 0, 0);
+	op_kind(&op, ETA_OP_CLOSE);
+	ret = next(number, fd, 0, 0, 0, 0, 0);
+	op_end_close(&op, (int)ret);
+	return ret;
+}
+
+/* A call on a descriptor: what it does there. */
+struct syscall_use {
+	enum eta_op_kind kind;
+	enum { USE_OTHER, USE_BUFFER, USE_VECTOR } transfer;
+	int64_t offset;
+};
+
+/* What NUMBER with its fourth argument D does; false: it is none that is recorded by descriptor. */
+static ALWAYS_INLINE bool syscall_use(long number, long d, struct syscall_use *use)
+{
+	*use = (struct syscall_use){ .offset = ETA_OFFSET_UNKNOWN };
+	switch (number) {
+	case SYS_read:
+	case SYS_readv:
+		use->kind = ETA_OP_READ;
+		use->transfer = number == SYS_readv ? USE_VECTOR : USE_BUFFER;
+		use->offset = AT_POSITION;
+		return true;
+	case SYS_write:
+	case SYS_writev:
+		use->kind = ETA_OP_WRITE;
+		use->transfer = number == SYS_writev ? USE_VECTOR : USE_BUFFER;
+		use->offset = AT_WRITE_POSITION;
+		return true;
+#ifdef __LP64__
+	case SYS_pread64:
+	case SYS_preadv:
+		use->kind = ETA_OP_READ;
+		use->transfer = number == SYS_preadv ? USE_VECTOR : USE_BUFFER;
+		use->offset = d;
+		return true;
+	case SYS_pwrite64:
+	case SYS_pwritev:
+		use->kind = ETA_OP_WRITE;
+		use->transfer = number == SYS_pwritev ? USE_VECTOR : USE_BUFFER;
+		use->offset = d;
+		return true;
+#endif
+	case SYS_fsync:
+	case SYS_fdatasync:
+	case SYS_sync_file_range:
+		use->kind = ETA_OP_SYNC;
+		return true;
+	case SYS_ftruncate:
+	case SYS_fallocate:
+		use->kind = ETA_OP_META;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static long syscall_on_fd(raw_call *next, const struct syscall_use *use, long number, long a,
+			  long b, long c, long d, long e, long f, const void *caller)
+{
+	struct op op;
+	long ret;
+
+	if (!op_begin(&op, FN_syscall, (int)a, use->transfer == USE_BUFFER ? (uint64_t)c : 0,
+		      use->offset, caller))
+		return next(number, a, b, c, d, e, f);
+	op_kind(&op, use->kind);
+	ret = next(number, a, b, c, d, e, f);
+	if (use->transfer == USE_VECTOR && ret >= 0)
+		op_size(&op, vector_bytes((const struct iovec *)b, (size_t)c, ret));
+	op_end_transfer(&op, use->kind, (int)a, ret);
+	return ret;
+}
+
 /*
  * glibc's own is a jump to the kernel, and its callers may rely on that (a clone with another
  * stack): what is not I/O must leave by a jump too, so this is no variadic function, and the
@@ -259,83 +355,14 @@ EXPORT long syscall_traced(long number, long a, long b, long c, long d, long e,
 long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 {
 	raw_call *next = (raw_call *)REAL(syscall);
-	enum eta_op_kind kind;
-	int64_t offset = ETA_OFFSET_UNKNOWN;
-	bool transfers = false, vector = false;
-	struct op op;
+	struct syscall_use use;
 	long ret;
 
 	switch (number) {
-	case SYS_read:
-	case SYS_readv:
-		kind = ETA_OP_READ;
-		transfers = true;
-		offset = AT_POSITION;
-		vector = number == SYS_readv;
-		break;
-	case SYS_write:
-	case SYS_writev:
-		kind = ETA_OP_WRITE;
-		transfers = true;
-		offset = AT_WRITE_POSITION;
-		vector = number == SYS_writev;
-		break;
-#ifdef __LP64__
-	case SYS_pread64:
-	case SYS_preadv:
-		kind = ETA_OP_READ;
-		transfers = true;
-		offset = d;
-		vector = number == SYS_preadv;
-		break;
-	case SYS_pwrite64:
-	case SYS_pwritev:
-		kind = ETA_OP_WRITE;
-		transfers = true;
-		offset = d;
-		vector = number == SYS_pwritev;
-		break;
-#endif
-	case SYS_fsync:
-	case SYS_fdatasync:
-	case SYS_sync_file_range:
-		kind = ETA_OP_SYNC;
-		break;
-	case SYS_ftruncate:
-	case SYS_fallocate:
-		kind = ETA_OP_META;
-		break;
-	case SYS_io_uring_setup:
-	case SYS_io_uring_enter:
-	case SYS_io_submit:
-	case SYS_io_getevents:
-		if (is_own(CALLER) || !op_begin_open(&op, FN_syscall, CALLER))
-			return next(number, a, b, c, d, e, f);
-		async_used(number == SYS_io_submit || number == SYS_io_getevents ? "libaio"
-										 : "io_uring");
-		ret = next(number, a, b, c, d, e, f);
-		op_end_path(&op, ETA_OP_OTHER, ret == -1 ? -errno : ret, NULL);
-		return ret;
-#ifdef SYS_open
-	case SYS_open:
-#endif
-	case SYS_openat:
-		if (is_own(CALLER))
-			return next(number, a, b, c, d, e, f);
-		return syscall_open(next, number, a, b, c, d, CALLER);
-	case SYS_close:
-		if (is_own(CALLER))
-			return next(number, a, b, c, d, e, f);
-		if (!op_begin_close(&op, FN_syscall, (int)a, CALLER))
-			return next(number, a, b, c, d, e, f);
-		op_kind(&op, ETA_OP_CLOSE);
-		ret = next(number, a, b, c, d, e, f);
-		op_end_close(&op, (int)ret);
-		return ret;
-	case SYS_close_range:
-		if (!is_own(CALLER) && !(c & ~(long)CLOSE_RANGE_UNSHARE))
-			op_close_many(FN_syscall, (unsigned)a, (unsigned)b, CALLER);
-		return next(number, a, b, c, d, e, f);
+	case SYS_prctl:
+	case SYS_seccomp:
+	case SYS_landlock_restrict_self:
+		return confine_syscall(next, number, a, b, c, d, e, f);
 	case SYS_dup:
 	case SYS_dup3:
 	case SYS_openat2:
@@ -345,24 +372,31 @@ long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 		ret = next(number, a, b, c, d, e, f);
 		descriptor_made((int)ret);
 		return ret;
-	case SYS_prctl:
-	case SYS_seccomp:
-	case SYS_landlock_restrict_self:
-		return confine_syscall(next, number, a, b, c, d, e, f);
-	case SYS_lseek:
-		if (!is_own(CALLER))
-			doubt((int)a);
-		return next(number, a, b, c, d, e, f);
-	default:
-		return next(number, a, b, c, d, e, f);
 	}
-	if (is_own(CALLER) || !op_begin(&op, FN_syscall, (int)a,
-					transfers && !vector ? (uint64_t)c : 0, offset, CALLER))
+	if (is_own(CALLER))
 		return next(number, a, b, c, d, e, f);
-	op_kind(&op, kind);
-	ret = next(number, a, b, c, d, e, f);
-	if (vector && ret >= 0)
-		op_size(&op, vector_bytes((const struct iovec *)b, (size_t)c, ret));
-	op_end_transfer(&op, kind, (int)a, ret);
-	return ret;
+	if (syscall_use(number, d, &use))
+		return syscall_on_fd(next, &use, number, a, b, c, d, e, f, CALLER);
+	switch (number) {
+	case SYS_io_uring_setup:
+	case SYS_io_uring_enter:
+	case SYS_io_submit:
+	case SYS_io_getevents:
+		return syscall_queue(next, number, a, b, c, d, e, f, CALLER);
+#ifdef SYS_open
+	case SYS_open:
+#endif
+	case SYS_openat:
+		return syscall_open(next, number, a, b, c, d, CALLER);
+	case SYS_close:
+		return syscall_close(next, number, a, CALLER);
+	case SYS_close_range:
+		if (!(c & ~(long)CLOSE_RANGE_UNSHARE))
+			op_close_many(FN_syscall, (unsigned)a, (unsigned)b, CALLER);
+		break;
+	case SYS_lseek:
+		doubt((int)a);
+		break;
+	}
+	return next(number, a, b, c, d, e, f);
 }

@@ -131,6 +131,55 @@ static __always_inline const volatile struct kernelio_syscall_info *syscall_info
 	return &syscalls[nr < KERNELIO_MAX_SYSCALL_NR ? nr : KERNELIO_MAX_SYSCALL_NR];
 }
 
+/*
+ * The file of the call in REGS; false: it is on none of ours. A splice or sendfile may have it on
+ * its other side, and is a call of another INDEX then.
+ */
+static __always_inline bool file_find(struct task_struct *task, struct pt_regs *regs, uint8_t shape,
+				      uint16_t *index, struct file_facts *f)
+{
+	uint32_t fd = SYSCALL_ARG0(regs);
+
+	if (shape == SHAPE_COPY)
+		fd = SYSCALL_ARG2(regs);
+	else if (shape == SHAPE_SENDFILE)
+		fd = SYSCALL_ARG1(regs);
+	if (facts_get(task, fd, f))
+		return true;
+	if (shape == SHAPE_SPLICE) {
+		fd = SYSCALL_ARG2(regs);
+		*index = KERNELIO_SYS_splice_to;
+	} else if (shape == SHAPE_SENDFILE) {
+		fd = SYSCALL_ARG0(regs);
+		*index = KERNELIO_SYS_sendfile_to;
+	} else {
+		return false; /* a pipe or socket */
+	}
+	return facts_get(task, fd, f);
+}
+
+/* The call of ST begins: what of the operation is known already. */
+static __always_inline void operation_begin(struct task_state *st, uint16_t index,
+					    const volatile struct kernelio_syscall_info *info)
+{
+	__builtin_memset(&st->now, 0, sizeof(st->now));
+	st->now.shape = info->shape;
+	st->now.kind = info->kind;
+	st->op.head.end_ns = 0;
+	st->op.head.type = ETA_RECORD_KERNEL_OP;
+	st->op.head.id = st->tid;
+	st->op.pid = st->pid;
+	st->op.syscall = index;
+	st->op.spans_lost = 0;
+	if (info->shape != SHAPE_RETURNS)
+		return;
+	st->op.dev = 0;
+	st->op.inode = 0;
+	st->op.op_flags = 0;
+	st->op.size = 0;
+	st->op.offset = ETA_OFFSET_UNKNOWN;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
@@ -139,7 +188,6 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	struct task_state *st;
 	struct file_facts f;
 	uint16_t index;
-	uint32_t fd;
 
 	info = syscall_info(nr);
 	index = info->index;
@@ -166,51 +214,17 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return aio_enter(st, info->shape, SYSCALL_ARG1(regs),
 				 info->shape == SHAPE_AIO_SUBMIT ? SYSCALL_ARG2(regs)
 								 : SYSCALL_ARG3(regs));
-	if (info->shape != SHAPE_RETURNS) {
-		fd = SYSCALL_ARG0(regs);
-		if (info->shape == SHAPE_COPY)
-			fd = SYSCALL_ARG2(regs);
-		else if (info->shape == SHAPE_SENDFILE)
-			fd = SYSCALL_ARG1(regs);
-		if (!facts_get(task, fd, &f)) {
-			/* a pipe or socket; the file may be on the other side */
-			if (info->shape == SHAPE_SPLICE) {
-				fd = SYSCALL_ARG2(regs);
-				index = KERNELIO_SYS_splice_to;
-			} else if (info->shape == SHAPE_SENDFILE) {
-				fd = SYSCALL_ARG0(regs);
-				index = KERNELIO_SYS_sendfile_to;
-			} else {
-				return 0;
-			}
-			if (!facts_get(task, fd, &f))
-				return 0;
-		}
-	}
+	if (info->shape != SHAPE_RETURNS && !file_find(task, regs, info->shape, &index, &f))
+		return 0;
 	if (!kind_passes(index >= KERNELIO_SYS_TURNED ? ETA_OP_WRITE : info->kind)) {
 		TOTAL_ADD(filtered_calls, 1);
 		return 0;
 	}
-
-	__builtin_memset(&st->now, 0, sizeof(st->now));
-	st->now.shape = info->shape;
-	st->now.kind = info->kind;
-	st->op.head.end_ns = 0;
-	st->op.head.type = ETA_RECORD_KERNEL_OP;
-	st->op.head.id = st->tid;
-	st->op.pid = st->pid;
-	st->op.syscall = index;
-	st->op.spans_lost = 0;
+	operation_begin(st, index, info);
 	if (info->shape != SHAPE_RETURNS) {
 		if (!file_take(st, &f, false))
 			return 0;
 		transfer_get(regs, info->shape, &f, &st->op);
-	} else {
-		st->op.dev = 0;
-		st->op.inode = 0;
-		st->op.op_flags = 0;
-		st->op.size = 0;
-		st->op.offset = ETA_OFFSET_UNKNOWN;
 	}
 	st->op.head.time_ns = bpf_ktime_get_ns();
 	if (info->kind == ETA_OP_WRITE && info->shape != SHAPE_RETURNS) {
