@@ -329,7 +329,7 @@ int collect_counts(struct kernelio *k, struct kernelio_counts *counts)
 			counts->recorded[type] += k->cpus[i].recorded[type];
 			counts->lost[type] += cpu->lost[type] + k->cpus[i].lost[type];
 		}
-#define X(name, what) counts->totals.name += cpu->totals.name;
+#define X(name, what, said, end) counts->totals.name += cpu->totals.name;
 		KERNELIO_TOTALS(X)
 #undef X
 	}

@@ -151,36 +151,51 @@ struct file_key {
 	uint32_t zero;
 };
 
-/* X(name, what): sums over the run. */
+/*
+ * X(name, what, said, end): sums over the run. SAID at its end where there are any: WARN, NOTE or
+ * NONE, as "kernel: N END".
+ */
 #define KERNELIO_TOTALS(X)                                                                         \
-	X(read_bytes, "bytes read by system calls")                                                \
-	X(written_bytes, "bytes written by system calls")                                          \
-	X(bio_read_bytes, "bytes of read bios by traced threads")                                  \
-	X(bio_written_bytes, "bytes of write bios by traced threads")                              \
-	X(bio_direct_bytes, "of those: bytes of direct I/O")                                       \
-	X(bio_journal_bytes, "of those: bytes of no file (journal, metadata)")                     \
-	X(writeback_bytes, "bytes of write bios by others for traced threads")                     \
-	X(bio_kernel_bytes, "bytes of write bios of the kernel's own: journals, metadata")         \
-	X(dirtied_bytes, "bytes of pages dirtied by traced threads")                               \
-	X(spans_lost, "spans beyond what one operation keeps")                                     \
-	X(tasks_missed, "threads there was no room to follow")                                     \
-	X(switches_missed, "context switches no probe was told of, noticed at the next call")      \
-	X(completions_missed, "bios whose memory was used again before their end was seen")        \
-	X(bios_missed, "bios beyond those kept in flight")                                         \
-	X(shares_missed, "bytes of written pages given to another owner of the same bio")          \
-	X(sleeps_unnamed, "sleeps whose place was not kept")                                       \
-	X(returns_missed, "functions whose return was not seen: spans that are missing")           \
-	X(skipped_calls, "system calls on files of the directory left out")                        \
-	X(async_read_bytes, "bytes read by asynchronous operations")                               \
-	X(async_written_bytes, "bytes written by asynchronous operations")                         \
-	X(faulted_bytes, "bytes of mapped pages that faults waited for")                           \
-	X(faults_failed, "page faults that began to read and failed: no operations")               \
-	X(asyncs_missed, "asynchronous operations beyond those kept under way")                    \
-	X(filtered_calls, "system calls that the filters left out")                                \
-	X(compat_calls, "I/O system calls of 32-bit programs, not traced")
+	X(read_bytes, "bytes read by system calls", NONE, "")                                      \
+	X(written_bytes, "bytes written by system calls", NONE, "")                                \
+	X(bio_read_bytes, "bytes of read bios by traced threads", NONE, "")                        \
+	X(bio_written_bytes, "bytes of write bios by traced threads", NONE, "")                    \
+	X(bio_direct_bytes, "of those: bytes of direct I/O", NONE, "")                             \
+	X(bio_journal_bytes, "of those: bytes of no file (journal, metadata)", NONE, "")           \
+	X(writeback_bytes, "bytes of write bios by others for traced threads", NONE, "")           \
+	X(bio_kernel_bytes, "bytes of write bios of the kernel's own: journals, metadata", NONE,   \
+	  "")                                                                                      \
+	X(dirtied_bytes, "bytes of pages dirtied by traced threads", NONE, "")                     \
+	X(filtered_calls, "system calls that the filters left out", NOTE,                          \
+	  "system calls left out by the filters")                                                  \
+	X(spans_lost, "spans beyond what one operation keeps", WARN,                               \
+	  "spans beyond what an operation keeps")                                                  \
+	X(returns_missed, "functions whose return was not seen: spans that are missing", WARN,     \
+	  "functions not seen to return: their spans are missing")                                 \
+	X(switches_missed, "context switches no probe was told of, noticed at the next call",      \
+	  WARN, "context switches not told of: the waits around them are missing")                 \
+	X(completions_missed, "bios whose memory was used again before their end was seen", WARN,  \
+	  "bios without an end: their completion was not told of")                                 \
+	X(tasks_missed, "threads there was no room to follow", WARN,                               \
+	  "threads not followed: too many at once (larger --threads)")                             \
+	X(faults_failed, "page faults that began to read and failed: no operations", NOTE,         \
+	  "page faults that read a mapped file failed: no operations")                             \
+	X(asyncs_missed, "asynchronous operations beyond those kept under way", WARN,              \
+	  "asynchronous operations not followed: too many under way")                              \
+	X(bios_missed, "bios beyond those kept in flight", WARN,                                   \
+	  "bios not followed: too many in flight")                                                 \
+	X(shares_missed, "bytes of written pages given to another owner of the same bio", WARN,    \
+	  "bytes written for others than their owner: too many threads in one bio")                \
+	X(sleeps_unnamed, "sleeps whose place was not kept", NONE, "")                             \
+	X(skipped_calls, "system calls on files of the directory left out", NONE, "")              \
+	X(async_read_bytes, "bytes read by asynchronous operations", NONE, "")                     \
+	X(async_written_bytes, "bytes written by asynchronous operations", NONE, "")               \
+	X(faulted_bytes, "bytes of mapped pages that faults waited for", NONE, "")                 \
+	X(compat_calls, "I/O system calls of 32-bit programs, not traced", WARN,                   \
+	  "I/O system calls of 32-bit programs not traced")
 
 struct kernelio_totals {
-#define X(name, what) uint64_t name;
+#define X(name, what, said, end) uint64_t name;
 	KERNELIO_TOTALS(X)
 #undef X
 };
