@@ -88,6 +88,9 @@ extern const struct own_call_shape own_call_shapes[OWN_N_CALLS];
 /* What the system call gives: a result, or -errno (errno stays). -EPERM where it is denied. */
 long own_call_make(enum own_call call, long a, long b, long c, long d, long e, long f);
 
+/* The instruction itself, whatever is denied: a result, or -errno (errno stays). */
+long own_call_number(long number, long a, long b, long c, long d, long e, long f);
+
 /* Shorthand: arguments of any type, as many as the call has up to five. */
 #define own_call(...) OWN_CALL_PADDED(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define OWN_CALL_PADDED(call, a, b, c, d, e, ...)                                                  \
