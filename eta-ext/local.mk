@@ -26,6 +26,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/folder.h \
 	eta-ext/folder-remove.c \
 	eta-ext/io-functions.h \
+	eta-ext/known.c \
+	eta-ext/known.h \
 	eta-ext/levels.c \
 	eta-ext/levels.h \
 	eta-ext/otf2-flags.h \
@@ -49,8 +51,6 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge.h \
 	eta-ext/merge-clocks.c \
 	eta-ext/merge-defs.c \
-	eta-ext/merge-known.c \
-	eta-ext/merge-known.h \
 	eta-ext/merge-match.c \
 	eta-ext/merge-numbers.c \
 	eta-ext/merge-processes.c \

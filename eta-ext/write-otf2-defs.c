@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "machines.h"
-#include "merge-known.h"
+#include "known.h"
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
