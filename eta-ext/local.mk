@@ -58,6 +58,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/message.c \
 	eta-ext/printable.c \
 	eta-ext/printable.h \
+	eta-ext/printable-step.c \
 	eta-ext/ctf.h \
 	eta-ext/ctf-rehearsal.c \
 	eta-ext/ctf-rehearsal.h \

@@ -45,6 +45,11 @@ tests_unit_test_levels_SOURCES = tests/unit/test-levels.c tests/unit/unit.h
 tests_unit_test_levels_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_levels_LDADD = $(UNIT_LIBS)
 
+check_PROGRAMS += tests/unit/test-printable
+tests_unit_test_printable_SOURCES = tests/unit/test-printable.c tests/unit/unit.h
+tests_unit_test_printable_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_printable_LDADD = $(UNIT_LIBS)
+
 check_PROGRAMS += tests/unit/test-trace
 tests_unit_test_trace_SOURCES = tests/unit/test-trace.c $(MEMORY_TRACE)
 tests_unit_test_trace_CPPFLAGS = $(UNIT_CPPFLAGS)
