@@ -30,7 +30,7 @@
 	X(POPULATE, SYS_madvise, 0x1c, 0, 0, OWN_POPULATE_WRITE, 0, 0)                             \
 	X(WIPE_ON_FORK, SYS_madvise, 0x1c, 0, 0, MADV_WIPEONFORK, 0, 0)                            \
 	X(TRUNCATE, SYS_ftruncate, 0x1c, 0, 0, 0, 0, 0)                                            \
-	X(UNLINK, SYS_unlinkat, 0x1d, AT_FDCWD, 0, 0, 0, 0)                                        \
+	X(UNLINK, SYS_unlinkat, 0x1c, 0, 0, 0, 0, 0)                                               \
 	X(READLINK, SYS_readlinkat, 0x11, AT_FDCWD, 0, 0, 0, 0)                                    \
 	X(STAT, SYS_newfstatat, 0x18, 0, 0, 0, AT_EMPTY_PATH, 0)                                   \
 	X(STATX, SYS_statx, 0x04, 0, 0, AT_EMPTY_PATH, 0, 0)                                       \
