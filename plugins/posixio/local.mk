@@ -1,5 +1,7 @@
 # The user tracer: one core, two libraries. Objects are compiled once per sink.
 POSIXIO_SOURCES = \
+	eta-ext/printable.h \
+	eta-ext/printable-step.c \
 	plugins/posixio/clock.c \
 	plugins/posixio/clock.h \
 	plugins/posixio/confine.c \
