@@ -29,7 +29,7 @@ check-kernel:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(kernel_tests)' TEST_SUITE_LOG=$@.suite
 check-others:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(script_tests) $(check_PROGRAMS)' TEST_SUITE_LOG=$@.suite
-CLEANFILES += check-kernel.suite check-others.suite
+CLEANFILES += check-kernel.suite check-others.suite kernel-probe
 # the guest's kernel, and a cache of fonts
 distclean-local:
 	-rm -rf guest tests/matplotlib
@@ -329,7 +329,7 @@ kernel_tests += tests/cases/harmless-both.py
 endif
 
 # The kernel tracer's.
-EXTRA_DIST += tests/eztrace.py tests/kernel.py tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
+EXTRA_DIST += tests/eztrace.py tests/kernel.py tests/kernel-probe.sh tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
 kernel_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
 EXTRA_DIST += tests/bench/kernel-idle.c
 if HAVE_BPF

@@ -164,8 +164,11 @@ def check_broken_off_behind():
         assert tracer.returncode == -sig and len(error.splitlines()) == 1, (sig, tracer.returncode, error)
         assert error.startswith("sci-record: broken off: "), error
         archive = os.path.join(out, "unified.otf2")
-        assert not os.path.exists(archive), error
-        subprocess.run([MERGE, "-q", out, "-o", archive], check=True)
+        # a fast machine has it ready by then
+        assert (f"{archive} is complete" in error) == os.path.exists(archive), error
+        if not os.path.exists(archive):
+            assert f"the tracers' files are in {out}" in error or "is not written" in error, error
+            subprocess.run([MERGE, "-q", out, "-o", archive], check=True)
 
 
 def check_ignored():
