@@ -26,6 +26,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/folder.h \
 	eta-ext/folder-remove.c \
 	eta-ext/io-functions.h \
+	eta-ext/known.c \
+	eta-ext/known.h \
 	eta-ext/levels.c \
 	eta-ext/levels.h \
 	eta-ext/otf2-flags.h \
@@ -50,8 +52,6 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge.h \
 	eta-ext/merge-clocks.c \
 	eta-ext/merge-defs.c \
-	eta-ext/merge-known.c \
-	eta-ext/merge-known.h \
 	eta-ext/merge-match.c \
 	eta-ext/merge-numbers.c \
 	eta-ext/merge-processes.c \
@@ -59,6 +59,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/message.c \
 	eta-ext/printable.c \
 	eta-ext/printable.h \
+	eta-ext/printable-step.c \
 	eta-ext/ctf.h \
 	eta-ext/ctf-rehearsal.c \
 	eta-ext/ctf-rehearsal.h \

@@ -6,70 +6,70 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "known.h"
 #include "record.h"
-
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 
 /* The first process that ran in a boot, and the first one on a host that says in which boot. */
 struct boot {
-	UT_hash_handle hh;
 	const char *name;
 	uint32_t first;
 };
 
 struct host {
-	UT_hash_handle hh;
 	const char *name;
 	uint32_t first, told; /* ETA_NONE: none says so */
-	struct boot *boot;
+	uint32_t boot;
 };
 
 struct eta_machines {
+	struct known *host_names, *boot_names;
 	struct host *hosts;
 	struct boot *boots;
+	uint32_t n_hosts, n_boots;
 	uint32_t named; /* the first process that has a host, ETA_NONE */
 	bool settled, several;
 };
 
 static struct boot *boot_of(struct eta_machines *m, const char *name, uint32_t p)
 {
-	struct boot *boot;
+	uint32_t i = known_find(m->boot_names, name, strlen(name));
+	struct boot *boots = m->boots;
 
-	HASH_FIND_STR(m->boots, name, boot);
-	if (boot) {
-		boot->first = p < boot->first ? p : boot->first;
-		return boot;
+	if (i == ETA_NONE) {
+		boots = reallocarray(boots, m->n_boots + 1, sizeof(*boots));
+		if (!boots)
+			return NULL;
+		m->boots = boots;
+		i = m->n_boots;
+		if (known_add(&m->boot_names, name, strlen(name), i))
+			return NULL;
+		boots[m->n_boots++] = (struct boot){ .name = name, .first = p };
 	}
-	boot = calloc(1, sizeof(*boot));
-	if (!boot)
-		return NULL;
-	*boot = (struct boot){ .name = name, .first = p };
-	HASH_ADD_KEYPTR(hh, m->boots, boot->name, strlen(name), boot);
-	if (boot->hh.tbl)
-		return boot;
-	free(boot);
-	return NULL;
+	if (p < boots[i].first)
+		boots[i].first = p;
+	return &boots[i];
 }
 
 static struct host *host_of(struct eta_machines *m, const char *name, uint32_t p)
 {
-	struct host *host;
+	uint32_t i = known_find(m->host_names, name, strlen(name));
+	struct host *hosts = m->hosts;
 
-	HASH_FIND_STR(m->hosts, name, host);
-	if (host) {
-		host->first = p < host->first ? p : host->first;
-		return host;
+	if (i == ETA_NONE) {
+		hosts = reallocarray(hosts, m->n_hosts + 1, sizeof(*hosts));
+		if (!hosts)
+			return NULL;
+		m->hosts = hosts;
+		i = m->n_hosts;
+		if (known_add(&m->host_names, name, strlen(name), i))
+			return NULL;
+		hosts[m->n_hosts++] = (struct host){
+			.name = name, .first = p, .told = ETA_NONE, .boot = ETA_NONE
+		};
 	}
-	host = calloc(1, sizeof(*host));
-	if (!host)
-		return NULL;
-	*host = (struct host){ .name = name, .first = p, .told = ETA_NONE };
-	HASH_ADD_KEYPTR(hh, m->hosts, host->name, strlen(name), host);
-	if (host->hh.tbl)
-		return host;
-	free(host);
-	return NULL;
+	if (p < hosts[i].first)
+		hosts[i].first = p;
+	return &hosts[i];
 }
 
 int machines_add(struct eta_defs *defs, uint32_t p)
@@ -92,7 +92,7 @@ int machines_add(struct eta_defs *defs, uint32_t p)
 		return -ENOMEM;
 	if (boot && p < host->told) {
 		host->told = p;
-		host->boot = boot;
+		host->boot = (uint32_t)(boot - defs->machines->boots);
 	}
 	if (*process->host && p < defs->machines->named)
 		defs->machines->named = p;
@@ -101,29 +101,21 @@ int machines_add(struct eta_defs *defs, uint32_t p)
 
 void machines_free(struct eta_machines *m)
 {
-	struct host *host, *next_host;
-	struct boot *boot, *next_boot;
-
 	if (!m)
 		return;
-	HASH_ITER (hh, m->hosts, host, next_host) {
-		HASH_DEL(m->hosts, host);
-		free(host);
-	}
-	HASH_ITER (hh, m->boots, boot, next_boot) {
-		HASH_DEL(m->boots, boot);
-		free(boot);
-	}
+	known_free(&m->host_names);
+	known_free(&m->boot_names);
+	free(m->hosts);
+	free(m->boots);
 	free(m);
 }
 
-static struct host *find_host(const struct eta_defs *defs, const char *name)
+static const struct host *find_host(const struct eta_defs *defs, const char *name)
 {
-	struct host *host = NULL;
+	uint32_t i = defs->machines ? known_find(defs->machines->host_names, name, strlen(name))
+				    : ETA_NONE;
 
-	if (defs->machines)
-		HASH_FIND_STR(defs->machines->hosts, name, host);
-	return host;
+	return i == ETA_NONE ? NULL : &defs->machines->hosts[i];
 }
 
 /* The first process that ran on HOST or in its boot, 0 where that is the first with a host. */
@@ -131,8 +123,8 @@ static uint32_t machine_of(const struct eta_machines *m, const struct host *host
 {
 	uint32_t first = host->first;
 
-	if (host->boot && host->boot->first < first)
-		first = host->boot->first;
+	if (host->boot != ETA_NONE && m->boots[host->boot].first < first)
+		first = m->boots[host->boot].first;
 	return first <= m->named ? 0 : first;
 }
 
@@ -147,19 +139,18 @@ const char *machines_boot(const struct eta_defs *defs, const char *name)
 {
 	const struct host *host = find_host(defs, name);
 
-	return host && host->boot ? host->boot->name : NULL;
+	return host && host->boot != ETA_NONE ? defs->machines->boots[host->boot].name : NULL;
 }
 
 bool machines_several(const struct eta_defs *defs)
 {
-	const struct host *host, *next;
+	const struct eta_machines *m = defs->machines;
 
-	if (defs->machines && defs->machines->settled)
-		return defs->machines->several;
-	if (defs->machines)
-		HASH_ITER (hh, defs->machines->hosts, host, next)
-			if (*host->name && machine_of(defs->machines, host))
-				return true;
+	if (m && m->settled)
+		return m->several;
+	for (uint32_t i = 0; m && i < m->n_hosts; i++)
+		if (*m->hosts[i].name && machine_of(m, &m->hosts[i]))
+			return true;
 	return false;
 }
 

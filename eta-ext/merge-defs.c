@@ -10,7 +10,13 @@
 #include <string.h>
 
 #include "archive.h"
-#include "merge-known.h"
+#include "known.h"
+
+int merge_new_map(uint32_t **map, uint32_t n)
+{
+	*map = calloc(n ? n : 1, sizeof(**map));
+	return *map ? 0 : -ENOMEM;
+}
 
 static int merge_regions(struct eta_trace *trace, struct merge_input *input, struct known **table)
 {

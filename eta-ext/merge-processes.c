@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "machines.h"
-#include "merge-known.h"
+#include "known.h"
 
 /* A start that was read from /proc is true to a tick, and the clocks to less. */
 #define START_TOLERANCE_NS 20000000

@@ -54,6 +54,9 @@ struct merge {
 	size_t n_numbers;
 };
 
+/* Zeros for N definitions of an input. 0 or -ENOMEM. */
+int merge_new_map(uint32_t **map, uint32_t n);
+
 /* Fills TRACE's definitions and the maps of MERGE from its inputs. OPTIONS may be NULL. */
 int merge_defs(struct eta_trace *trace, struct merge *merge,
 	       const struct eta_merge_options *options);

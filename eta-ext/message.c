@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "printable.h"
 
 static eta_message_fn message_fn;
 static void *message_arg;
@@ -19,17 +22,26 @@ __attribute__((format(printf, 2, 0))) static void message(enum eta_severity seve
 							  const char *format, va_list ap)
 {
 	static const char *const prefix[] = { "", "warning: ", "" };
-	char raw[2048], text[4096], program[64];
+	char some[4096], program[64], *all = NULL;
+	const char *text = some;
+	va_list again;
+	size_t n;
 
-	/* what it names may be called anything */
-	vsnprintf(raw, sizeof(raw), format, ap);
-	eta_printable(raw, text, sizeof(text));
+	/* what it names may be called anything, and be long */
+	va_copy(again, ap);
+	n = printable_format(some, sizeof(some), format, ap);
+	if (n >= sizeof(some) && (all = malloc(n + 1))) {
+		printable_format(all, n + 1, format, again);
+		text = all;
+	}
+	va_end(again);
 	if (message_fn) {
 		message_fn(message_arg, severity, text);
-		return;
+	} else {
+		eta_printable(program_invocation_short_name, program, sizeof(program));
+		fprintf(stderr, "%s: %s%s\n", program, prefix[severity], text);
 	}
-	eta_printable(program_invocation_short_name, program, sizeof(program));
-	fprintf(stderr, "%s: %s%s\n", program, prefix[severity], text);
+	free(all);
 }
 
 #define MESSAGE(name, severity)                                                                    \

@@ -75,7 +75,7 @@ bool own_call_may_all(void)
 }
 
 #ifdef __x86_64__
-static long make(long number, long a, long b, long c, long d, long e, long f)
+long own_call_number(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
@@ -90,7 +90,7 @@ static long make(long number, long a, long b, long c, long d, long e, long f)
 	return ret;
 }
 #else
-static long make(long number, long a, long b, long c, long d, long e, long f)
+long own_call_number(long number, long a, long b, long c, long d, long e, long f)
 {
 	int saved = errno;
 	long ret = syscall(number, a, b, c, d, e, f);
@@ -106,5 +106,5 @@ long own_call_make(enum own_call call, long a, long b, long c, long d, long e, l
 {
 	if (!own_call_may(call))
 		return -EPERM;
-	return make(own_call_shapes[call].number, a, b, c, d, e, f);
+	return own_call_number(own_call_shapes[call].number, a, b, c, d, e, f);
 }

@@ -30,7 +30,7 @@
 	X(POPULATE, SYS_madvise, 0x1c, 0, 0, OWN_POPULATE_WRITE, 0, 0)                             \
 	X(WIPE_ON_FORK, SYS_madvise, 0x1c, 0, 0, MADV_WIPEONFORK, 0, 0)                            \
 	X(TRUNCATE, SYS_ftruncate, 0x1c, 0, 0, 0, 0, 0)                                            \
-	X(UNLINK, SYS_unlinkat, 0x1d, AT_FDCWD, 0, 0, 0, 0)                                        \
+	X(UNLINK, SYS_unlinkat, 0x1c, 0, 0, 0, 0, 0)                                               \
 	X(READLINK, SYS_readlinkat, 0x11, AT_FDCWD, 0, 0, 0, 0)                                    \
 	X(STAT, SYS_newfstatat, 0x18, 0, 0, 0, AT_EMPTY_PATH, 0)                                   \
 	X(STATX, SYS_statx, 0x04, 0, 0, AT_EMPTY_PATH, 0, 0)                                       \
@@ -87,6 +87,9 @@ extern const struct own_call_shape own_call_shapes[OWN_N_CALLS];
 
 /* What the system call gives: a result, or -errno (errno stays). -EPERM where it is denied. */
 long own_call_make(enum own_call call, long a, long b, long c, long d, long e, long f);
+
+/* The instruction itself, whatever is denied: a result, or -errno (errno stays). */
+long own_call_number(long number, long a, long b, long c, long d, long e, long f);
 
 /* Shorthand: arguments of any type, as many as the call has up to five. */
 #define own_call(...) OWN_CALL_PADDED(__VA_ARGS__, 0, 0, 0, 0, 0, 0)

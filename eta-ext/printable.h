@@ -3,6 +3,7 @@
 #ifndef ETA_PRINTABLE_H
 #define ETA_PRINTABLE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +24,13 @@ size_t printable_step(const char *text, size_t size, char step[PRINTABLE_STEP]);
 
 /* All of it. */
 void printable_put(FILE *out, const char *text);
+
+/*
+ * What FORMAT says into OUT; where that is more than SIZE >= 4 bytes, as many whole characters as
+ * fit, and "...". The length of all of it.
+ */
+size_t printable_format(char *out, size_t size, const char *format, va_list ap)
+	__attribute__((format(printf, 3, 0)));
 
 /* The character that the SIZE >= 1 bytes at TEXT begin with and, in USED, its bytes; -1: none. */
 int32_t printable_decode(const char *text, size_t size, size_t *used);

@@ -120,7 +120,7 @@ int otf2_check_anchor(const struct eta_trace *trace)
 				  : check(bytes, n, what, sizeof(what));
 	if (wrong) {
 		rc = -EBADMSG;
-		eta_error("%s: damaged anchor file: %s", trace->path, wrong);
+		eta_error("%s: damaged anchor file: %s %s", trace->path, wrong, otf2_remedy(trace));
 	}
 out:
 	free(bytes);

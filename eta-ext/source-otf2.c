@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <otf2/OTF2_Pthread_Locks.h>
 
@@ -127,6 +128,26 @@ static bool counts_from_offset(const struct eta_trace *trace)
 	return false;
 }
 
+const char *otf2_remedy(const struct eta_trace *trace)
+{
+	static const char *const spools[] = { "user.spool", "kernel.spool" };
+	const char *name = strrchr(trace->path, '/');
+	const int folder = name ? (int)(name + 1 - trace->path) : 0;
+
+	for (size_t i = 0; i < sizeof(spools) / sizeof(*spools); i++) {
+		char *path;
+		bool there;
+
+		if (asprintf(&path, "%.*s%s", folder, trace->path, spools[i]) < 0)
+			break;
+		there = access(path, R_OK) == 0;
+		free(path);
+		if (there)
+			return "(sci-merge makes it again, of the spools beside it)";
+	}
+	return "(record again, or merge again what it was made of)";
+}
+
 static int read_definitions(struct eta_trace *trace)
 {
 	struct otf2 *otf2 = trace->data;
@@ -145,9 +166,9 @@ static int read_definitions(struct eta_trace *trace)
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Reader_ReadAllGlobalDefinitions(otf2->reader, reader, &n);
 	if (code != OTF2_SUCCESS || n != expected) {
-		eta_error("%s: %s.def: damaged after definition %" PRIu64 " of %" PRIu64 "%s%s",
+		eta_error("%s: %s.def: damaged after definition %" PRIu64 " of %" PRIu64 "%s%s %s",
 			  trace->path, otf2->base, n, expected, code == OTF2_SUCCESS ? "" : ": ",
-			  code == OTF2_SUCCESS ? "" : archive_error_take(code));
+			  code == OTF2_SUCCESS ? "" : archive_error_take(code), otf2_remedy(trace));
 		rc = -EBADMSG;
 	} else if (raw.resolution == 0) {
 		eta_error("%s: %s.def: no clock is defined", trace->path, otf2->base);
@@ -234,8 +255,8 @@ static int otf2_open(struct eta_trace *trace)
 	archive_errors_catch();
 	otf2->reader = OTF2_Reader_Open(trace->path);
 	if (!otf2->reader) {
-		eta_error("%s: damaged anchor file: %s", trace->path,
-			  archive_error_take(OTF2_ERROR_INVALID_DATA));
+		eta_error("%s: damaged anchor file: %s %s", trace->path,
+			  archive_error_take(OTF2_ERROR_INVALID_DATA), otf2_remedy(trace));
 		return -EBADMSG;
 	}
 	/* Cursors of several threads share the reader. */

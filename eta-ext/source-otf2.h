@@ -157,6 +157,9 @@ struct otf2 {
 	} * lanes;
 };
 
+/* What to do about TRACE, of which nothing can be read; for the end of a message. */
+const char *otf2_remedy(const struct eta_trace *trace);
+
 /*
  * Do the numbers in the anchor file of TRACE fit into it? libotf2 allocates and loops by them. 0 or
  * -errno, reported. (source-otf2-anchor.c)

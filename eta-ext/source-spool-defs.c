@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "known.h"
 #include "source-spool.h"
-
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 
 /* X(f_type of statfs, name) */
 #define FILE_SYSTEMS(X)                                                                            \
@@ -52,55 +50,21 @@ const char *spool_fs_name(uint32_t magic)
 	}
 }
 
-struct known_file {
-	UT_hash_handle hh;
-	uint32_t index;
-	struct file_key {
-		uint64_t inode;
-		const char *path; /* interned; NULL where the inode is known */
-		uint32_t dev;
-		uint32_t zero;
-	} key;
+struct file_key {
+	uint64_t inode;
+	const char *path; /* interned; NULL where the inode is known */
+	uint32_t dev;
+	uint32_t zero;
 };
 
-struct known_process {
-	UT_hash_handle hh;
-	uint32_t index;
-	struct process_key {
-		uint32_t pid, first_image;
-	} key;
+struct process_key {
+	uint32_t pid, first_image;
 };
 
-struct spool_tables {
-	struct known_file *files;
-	struct known_process *processes;
-};
-
-static struct spool_tables *tables_of(struct eta_trace *trace)
+void spool_tables_free(struct spool *spool)
 {
-	struct spool *spool = trace->data;
-
-	if (!spool->tables)
-		spool->tables = calloc(1, sizeof(*spool->tables));
-	return spool->tables;
-}
-
-void spool_tables_free(struct spool_tables *tables)
-{
-	struct known_file *file, *next_file;
-	struct known_process *process, *next_process;
-
-	if (!tables)
-		return;
-	HASH_ITER (hh, tables->files, file, next_file) {
-		HASH_DEL(tables->files, file);
-		free(file);
-	}
-	HASH_ITER (hh, tables->processes, process, next_process) {
-		HASH_DEL(tables->processes, process);
-		free(process);
-	}
-	free(tables);
+	known_free(&spool->known_files);
+	known_free(&spool->known_processes);
 }
 
 static uint32_t out_of_memory(const struct eta_trace *trace)
@@ -127,31 +91,21 @@ uint32_t spool_region(struct eta_trace *trace, const char *name)
 uint32_t spool_process(struct eta_trace *trace, const struct eta_process *like,
 		       uint32_t first_image)
 {
-	struct spool_tables *tables = tables_of(trace);
-	struct eta_process process = *like;
+	struct spool *spool = trace->data;
 	const struct process_key key = { like->pid, first_image };
-	struct known_process *known;
+	uint32_t index = known_find(spool->known_processes, &key, sizeof(key));
+	struct eta_process process = *like;
 
-	if (!tables)
-		return out_of_memory(trace);
+	if (index != ETA_NONE)
+		return index;
 	if (!process.host) {
-		process.host = ((struct spool *)trace->data)->host;
-		process.boot = ((struct spool *)trace->data)->boot;
+		process.host = spool->host;
+		process.boot = spool->boot;
 	}
-	HASH_FIND(hh, tables->processes, &key, sizeof(key), known);
-	if (known)
-		return known->index;
-	known = calloc(1, sizeof(*known));
-	if (!known)
+	index = eta_defs_process(trace, &process);
+	if (index != ETA_NONE && known_add(&spool->known_processes, &key, sizeof(key), index))
 		return out_of_memory(trace);
-	known->key = key;
-	known->index = eta_defs_process(trace, &process);
-	HASH_ADD(hh, tables->processes, key, sizeof(key), known);
-	if (!known->hh.tbl) {
-		free(known);
-		return out_of_memory(trace);
-	}
-	return known->index;
+	return index;
 }
 
 uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *location,
@@ -188,10 +142,10 @@ static void path_of(const struct eta_file_record *record, char *path, size_t roo
 
 uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record)
 {
-	struct spool_tables *tables = tables_of(trace);
+	struct spool *spool = trace->data;
 	struct file_key key = { .inode = record->inode, .dev = record->dev };
-	struct known_file *known;
 	struct eta_file file;
+	uint32_t index;
 	char path[4097];
 
 	path_of(record, path, sizeof(path));
@@ -200,26 +154,19 @@ uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *r
 		.dev = record->dev,
 		.inode = record->inode,
 		.fs = spool_fs_name(record->fs_magic),
-		.host = ((struct spool *)trace->data)->host,
+		.host = spool->host,
 	};
 	if (!record->inode)
 		key.path = eta_trace_string(trace, path);
-	if (!tables || (!record->inode && !key.path))
+	if (!record->inode && !key.path)
 		return out_of_memory(trace);
-	HASH_FIND(hh, tables->files, &key, sizeof(key), known);
-	if (known)
-		return known->index;
-	known = calloc(1, sizeof(*known));
-	if (!known)
+	index = known_find(spool->known_files, &key, sizeof(key));
+	if (index != ETA_NONE)
+		return index;
+	index = eta_defs_file(trace, &file);
+	if (index != ETA_NONE && known_add(&spool->known_files, &key, sizeof(key), index))
 		return out_of_memory(trace);
-	known->key = key;
-	known->index = eta_defs_file(trace, &file);
-	HASH_ADD(hh, tables->files, key, sizeof(key), known);
-	if (!known->hh.tbl) {
-		free(known);
-		return out_of_memory(trace);
-	}
-	return known->index;
+	return index;
 }
 
 static int define_name(struct eta_trace *trace, struct spool_image *image,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge-known.h"
+#include "known.h"
 #include "source-spool.h"
 
 static uint32_t out_of_memory(const struct eta_trace *trace)

@@ -13,7 +13,7 @@
 
 #include "archive.h"
 #include "folder.h"
-#include "merge-known.h"
+#include "known.h"
 
 enum { MAX_NAMED = 8, WHY_BYTES = 160 };
 
@@ -336,8 +336,7 @@ static int spool_open(struct eta_trace *trace)
 		rc = spool_kernel_open(trace);
 	if (rc == 0)
 		rc = add_properties(trace);
-	spool_tables_free(spool->tables);
-	spool->tables = NULL;
+	spool_tables_free(spool);
 	return rc;
 }
 
@@ -355,7 +354,7 @@ static void spool_close_trace(struct eta_trace *trace)
 		free(spool->images[i].sleeps);
 		free(spool->images[i].stacks);
 	}
-	spool_tables_free(spool->tables);
+	spool_tables_free(spool);
 	known_free(&spool->numbers);
 	free(spool->files);
 	free(spool->images);

@@ -56,7 +56,6 @@ struct spool_handle {
 };
 
 struct spool_index;
-struct spool_tables;
 
 struct spool {
 	struct spool_file *files; /* sorted by name */
@@ -78,7 +77,7 @@ struct spool {
 		uint64_t from, to; /* and the thread's part of it */
 		uint32_t group;	   /* kernel: which part of the index */
 	} * locations;
-	struct spool_tables *tables; /* what is defined already, while opening */
+	struct known *known_files, *known_processes; /* that are defined already, while opening */
 	struct spool_index *index;
 };
 
@@ -102,7 +101,7 @@ uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *r
  * for it.
  */
 int spool_define(struct eta_trace *trace, uint32_t image, const struct eta_record_head *record);
-void spool_tables_free(struct spool_tables *tables);
+void spool_tables_free(struct spool *spool);
 
 /* What ID of IMAGE stands for; region ETA_NONE where nothing does. */
 struct spool_name spool_name_of(const struct spool_image *image, uint32_t id);

@@ -68,25 +68,59 @@ static int only_if(int fd, dev_t dev, ino_t inode)
 	return rc < 0 ? (int)rc : -ESTALE;
 }
 
-/* Makes the file at PATH, which is changed meanwhile, in the folder that is expected. */
-static int open_below(char *path)
+/*
+ * The folder that PATH, which is changed meanwhile, lies in: opened if it is the one that is
+ * expected, AT_FDCWD where none is; -errno. NAME: what PATH is called in it.
+ */
+static int open_folder(char *path, const char **name)
 {
 	char *slash = strrchr(path, '/');
-	int folder = AT_FDCWD, fd;
+	int folder;
 
-	if (expected.known && slash) {
-		*slash = '\0';
-		folder = (int)own_call(OPEN_FOLDER, AT_FDCWD, path, OWN_FOLDER_FLAGS, 0);
-		*slash = '/';
-		folder = only_if(folder, expected.dev, expected.inode);
-		if (folder < 0)
-			return folder;
-		path = slash + 1;
-	}
-	fd = (int)own_call(OPEN_NEW, folder, path, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600);
+	*name = path;
+	if (!expected.known || !slash)
+		return AT_FDCWD;
+	*slash = '\0';
+	folder = (int)own_call(OPEN_FOLDER, AT_FDCWD, path, OWN_FOLDER_FLAGS, 0);
+	*slash = '/';
+	*name = slash + 1;
+	return only_if(folder, expected.dev, expected.inode);
+}
+
+static bool is_folder(int folder)
+{
+	return folder >= 0 || folder == AT_FDCWD;
+}
+
+static void close_folder(int folder)
+{
 	if (folder >= 0)
 		own_call(CLOSE, folder);
+}
+
+/* Makes the file at PATH in the folder that is expected. */
+static int open_below(char *path)
+{
+	const char *name;
+	int folder = open_folder(path, &name), fd;
+
+	if (!is_folder(folder))
+		return folder;
+	fd = (int)own_call(OPEN_NEW, folder, name, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600);
+	close_folder(folder);
 	return fd;
+}
+
+/* Takes the file away that could not be used: from the folder it was made in, whatever stands at
+ * its path now. */
+static void remove_new(char *path)
+{
+	const char *name;
+	int folder = open_folder(path, &name);
+
+	if (is_folder(folder))
+		own_call(UNLINK, folder, name, 0);
+	close_folder(folder);
 }
 
 static int open_new(char *path)
@@ -284,7 +318,7 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	own_call(CLOSE, fd);
 	if (rc) {
 		spool_abandon(spool);
-		own_call(UNLINK, AT_FDCWD, path, 0);
+		remove_new(spool->path);
 		return rc;
 	}
 	spool->header = mapped;

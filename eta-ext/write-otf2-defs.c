@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge-known.h"
+#include "known.h"
 #include "otf2-flags.h"
 
 enum { PARADIGM_POSIX, PARADIGM_BLOCK };

@@ -11,7 +11,6 @@
  */
 enum {
 	TEXT_MAX_BYTES = 64 << 10,
-	ESCAPED_BYTES = 4, /* "\ooo" */
 	MORE_BYTES = 64,
 };
 
@@ -45,12 +44,15 @@ const char *write_otf2_text(const char *text, char **own)
 	*own = NULL;
 	if (keep == n && is_utf8(text, n))
 		return text;
-	to = *own = malloc(keep * ESCAPED_BYTES + MORE_BYTES);
+	to = *own =
+		malloc(keep * (PRINTABLE_STEP - 1) / PRINTABLE_BYTES + PRINTABLE_STEP + MORE_BYTES);
 	if (!to)
 		return NULL;
 	for (size_t at = 0, used; at < keep; at += used) {
 		if (printable_decode(text + at, keep - at, &used) < 0) {
-			to += sprintf(to, "\\%03o", (unsigned char)text[at]);
+			/* no character: as it is shown, its one byte */
+			printable_step(text + at, keep - at, to);
+			to += strlen(to);
 		} else {
 			memcpy(to, text + at, used);
 			to += used;

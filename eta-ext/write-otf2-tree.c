@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "machines.h"
-#include "merge-known.h"
+#include "known.h"
 #include "write-otf2-defs.h"
 
 /* The node of HOST, as far as there is one already; else 0. */

@@ -17,22 +17,11 @@
 /* ---- signals ---- */
 
 static volatile sig_atomic_t forward_to;
-static const char *volatile left_behind; /* a line for who ends us, or NULL */
 
 static void forward(int sig)
 {
 	if (forward_to)
 		kill((pid_t)forward_to, sig);
-}
-
-static void tell_and_end(int sig)
-{
-	const char *text = left_behind;
-
-	if (text && write(STDERR_FILENO, text, strlen(text)) < 0)
-		text = NULL; /* nobody listens: there is nothing more to do */
-	signal(sig, SIG_DFL);
-	raise(sig); /* waits until this handler returns */
 }
 
 static const struct {
@@ -113,23 +102,14 @@ static void signals_ours(void)
 	sigprocmask(SIG_SETMASK, &before.mask, NULL);
 }
 
-/* When it has ended. */
-static void signals_back(const char *left)
+/* When it has ended. TAKEN, unless NULL, takes them over before one of them can come. */
+static void signals_back(void (*taken)(void))
 {
-	left_behind = left;
-	for (size_t i = 0; i < N_SIGNALS; i++) {
-		struct sigaction action = before.actions[i];
-
-		if (left && action.sa_handler == SIG_DFL)
-			action = (struct sigaction){ .sa_handler = tell_and_end };
-		sigaction(signals[i].sig, &action, NULL);
-	}
+	for (size_t i = 0; i < N_SIGNALS; i++)
+		sigaction(signals[i].sig, &before.actions[i], NULL);
+	if (taken)
+		taken();
 	sigprocmask(SIG_SETMASK, &before.mask, NULL);
-}
-
-void launch_forget(void)
-{
-	left_behind = NULL;
 }
 
 void launch_end_by(int sig)
@@ -279,7 +259,7 @@ void launch_cancel(struct launch *launch)
 	reap(launch);
 }
 
-int launch_wait(struct launch *launch, const char *left, int *status)
+int launch_wait(struct launch *launch, void (*taken)(void), int *status)
 {
 	siginfo_t end;
 	int wstatus, rc = 0;
@@ -296,7 +276,7 @@ int launch_wait(struct launch *launch, const char *left, int *status)
 			break;
 		}
 	launch->pid = -1;
-	signals_back(left);
+	signals_back(taken);
 	if (rc == 0)
 		*status = WIFSIGNALED(wstatus) ? 128 + WTERMSIG(wstatus) : WEXITSTATUS(wstatus);
 	return rc;

@@ -44,13 +44,10 @@ void launch_cancel(struct launch *launch);
 /*
  * Waits for the program to end. SIGINT and SIGQUIT of the terminal reach the program itself and do
  * not end the caller; SIGTERM and SIGHUP are passed on. Gives its exit status as a shell would:
- * 128 + N for signal N. From then on these signals end the caller again, after the line LEFT, which
- * stays the caller's and valid (NULL: without a word).
+ * 128 + N for signal N. From then on these signals are as before launch_hold_signals, but for what
+ * TAKEN (may be NULL) does with them, which is called while none of them comes.
  */
-int launch_wait(struct launch *launch, const char *left, int *status);
-
-/* LEFT of launch_wait is not true any more, and may go. */
-void launch_forget(void);
+int launch_wait(struct launch *launch, void (*taken)(void), int *status);
 
 /* Ends this process by signal SIG, as it would have without launch_hold_signals. */
 void launch_end_by(int sig);

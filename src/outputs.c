@@ -109,7 +109,7 @@ static const char *trace_of(const char *folder)
 }
 
 /* The folder that PATH lies in, without links. */
-static bool folder_of(const char *path, char folder[PATH_MAX])
+static bool real_folder(const char *path, char folder[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
 	char named[PATH_MAX];
@@ -122,10 +122,10 @@ static bool folder_of(const char *path, char folder[PATH_MAX])
 	return realpath(named, folder);
 }
 
-static int check_folder_of(const char *path)
+static int check_around(const char *path)
 {
 	char folder[PATH_MAX];
-	const char *trace = folder_of(path, folder) ? trace_of(folder) : NULL;
+	const char *trace = real_folder(path, folder) ? trace_of(folder) : NULL;
 
 	if (!trace)
 		return 0;
@@ -139,7 +139,7 @@ int output_check_folder(const char *folder)
 	const char *trace = realpath(folder, real) ? trace_of(real) : NULL;
 
 	if (!trace)
-		return check_folder_of(folder);
+		return check_around(folder);
 	eta_error("%s: is the inside of %s: choose another folder", folder, trace);
 	return -EINVAL;
 }
@@ -246,7 +246,7 @@ int output_check(const struct output_place *place)
 			       : 0;
 	rc = check_inputs(place, NULL);
 	if (rc == 0)
-		rc = check_folder_of(path);
+		rc = check_around(path);
 	if (rc || !place->is_own || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return rc;
 	if (is_descriptor(path)) {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,9 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "eta-ext/printable.h"
+
 enum { STEP_NS = 100000000 };
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 enum { N_SIGNALS = sizeof(signals) / sizeof(*signals) };
 
 static struct sigaction before[N_SIGNALS], before_limit;
@@ -34,22 +37,22 @@ uint64_t progress_events(const struct eta_trace *trace)
 
 /* ---- what is left ---- */
 
-/* The one that is shown, and the one that is made. */
-static char left_texts[2][1024];
+/* A line with some paths. The one that is shown, and the one that is made. */
+static char left_texts[2][4 * PATH_MAX];
 static const char *volatile left = left_texts[0];
 
 void broken_off_leaves(const char *format, ...)
 {
 	char *text = left == left_texts[0] ? left_texts[1] : left_texts[0];
-	char raw[sizeof(*left_texts) / 2], shown[sizeof(*left_texts) - 128];
+	size_t n;
 	va_list ap;
 
+	n = (size_t)snprintf(text, sizeof(*left_texts),
+			     "%.64s: broken off: ", program_invocation_short_name);
 	va_start(ap, format);
-	vsnprintf(raw, sizeof(raw), format, ap);
+	printable_format(text + n, sizeof(*left_texts) - n - 1, format, ap);
 	va_end(ap);
-	eta_printable(raw, shown, sizeof(shown));
-	snprintf(text, sizeof(*left_texts), "%.64s: broken off: %s\n",
-		 program_invocation_short_name, shown);
+	strcat(text, "\n");
 	left = text;
 }
 

@@ -18,8 +18,8 @@ struct progress {
 };
 
 /*
- * From here to progress_end SIGINT, SIGTERM and SIGHUP do not end the process, but are remembered,
- * and SIGXFSZ is ignored. Nothing is drawn with QUIET. One at a time.
+ * From here to progress_end SIGINT, SIGQUIT, SIGTERM and SIGHUP do not end the process, but are
+ * remembered, and SIGXFSZ is ignored. Nothing is drawn with QUIET. One at a time.
  */
 void progress_begin(struct progress *progress, uint64_t total, bool quiet);
 /* As eta_write_options wants it: draws the line at most ten times a second; 1 once broken off. */
@@ -28,9 +28,9 @@ int progress_step(void *progress, uint64_t done);
 void progress_end(struct progress *progress);
 
 /*
- * What SIGINT, SIGTERM or SIGHUP leave, from now on: said before they end the process ("x.otf2 is
- * not written"). Outside of progress_begin and progress_end it ends at once where a command has
- * called broken_off_begin.
+ * What SIGINT, SIGQUIT, SIGTERM or SIGHUP leave, from now on: said before they end the process
+ * ("x.otf2 is not written"). Outside of progress_begin and progress_end it ends at once where a
+ * command has called broken_off_begin.
  */
 void broken_off_leaves(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void broken_off_begin(void);

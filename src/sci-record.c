@@ -16,6 +16,7 @@
 #include "kernel-options.h"
 #include "launch.h"
 #include "merging.h"
+#include "progress.h"
 #include "outputs.h"
 #include "plugins/kernelio/kernelio.h"
 #include "preload.h"
@@ -355,11 +356,8 @@ static int merge(struct recording *r, bool *complete)
 	return rc;
 }
 
-/*
- * Runs the program under both tracers. Gives its exit status; -errno when it could not be run.
- * LEFT: the line for who ends us from then on.
- */
-static int run(struct recording *r, const char *left, int *status)
+/* Runs the program under both tracers. Gives its exit status; -errno when it could not be run. */
+static int run(struct recording *r, int *status)
 {
 	const struct record_options *o = r->options;
 	struct launch launch;
@@ -393,7 +391,10 @@ static int run(struct recording *r, const char *left, int *status)
 	else if (rc == 0 && r->kernel)
 		watch_kernel(r, launch.pid);
 	stop_kernel(r, rc == 0);
-	if (rc == 0 && launch_wait(&launch, left, status) != 0) {
+	broken_off_leaves("%s has ended, the tracers' files are in %s (to go on: sci-merge %s -o "
+			  "%s/" ARCHIVE ")",
+			  o->argv[0], r->folder.path, r->folder.path, r->folder.path);
+	if (rc == 0 && launch_wait(&launch, broken_off_begin, status) != 0) {
 		eta_error("%s: cannot be waited for: its status is not known", o->argv[0]);
 		*status = CLI_FAILED; /* it has run: what it left is kept */
 	}
@@ -422,20 +423,6 @@ static int undo(struct recording *r, int rc)
 		launch_end_by(sig);
 	}
 	return rc == -ENOENT ? 127 : rc == -EACCES || rc == -ENOEXEC ? 126 : CLI_FAILED;
-}
-
-/* The line for who is ended once the program has run; NULL without memory. */
-static char *left_line(const struct recording *r)
-{
-	char *line;
-
-	if (asprintf(
-		    &line,
-		    "sci-record: broken off; %s has ended, the tracers' files are in %s (to go on: "
-		    "sci-merge %s -o %s/" ARCHIVE ")\n",
-		    r->options->argv[0], r->folder.path, r->folder.path, r->folder.path) < 0)
-		return NULL;
-	return line;
 }
 
 /* As a shell takes it; what would steer a terminal is no name to be typed. */
@@ -495,7 +482,6 @@ static int finish(struct recording *r, int status)
 static int record(const struct record_options *o)
 {
 	struct recording r = { .options = o };
-	char *left;
 	int rc, status = 0;
 
 	rc = identity_choose(&r.identity, o->run_as);
@@ -508,11 +494,8 @@ static int record(const struct record_options *o)
 		rc = recording_folder_open(&r.folder, o->dir, o->argv[0], o->force, o->mode);
 	if (rc)
 		return CLI_FAILED;
-	left = left_line(&r);
-	rc = run(&r, left, &status);
+	rc = run(&r, &status);
 	status = rc ? undo(&r, rc) : finish(&r, status);
-	launch_forget();
-	free(left);
 	recording_folder_close(&r.folder);
 	return status;
 }

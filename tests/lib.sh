@@ -51,8 +51,13 @@ kernel_turn()
 need_kernel()
 {
 	kernel_turn
-	sci-kernel -q -o "$scratch/need-kernel" -- true 2>"$scratch/need-kernel.err" ||
-		skip "no kernel tracer: $(tail -n 1 "$scratch/need-kernel.err")"
+	probed=0
+	sh "$SCI_SRC/tests/kernel-probe.sh" "$scratch/need-kernel" >"$scratch/need-kernel.out" || probed=$?
+	case $probed in
+	0) ;;
+	77) skip "no kernel tracer: $(cat "$scratch/need-kernel.out")" ;;
+	*) fail "no kernel tracer: $(cat "$scratch/need-kernel.out")" ;;
+	esac
 }
 
 # disk_scratch: makes $disk, a scratch folder on a disk's file system (/tmp may be memory)

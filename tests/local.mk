@@ -29,7 +29,7 @@ check-kernel:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(kernel_tests)' TEST_SUITE_LOG=$@.suite
 check-others:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(script_tests) $(check_PROGRAMS)' TEST_SUITE_LOG=$@.suite
-CLEANFILES += check-kernel.suite check-others.suite
+CLEANFILES += check-kernel.suite check-others.suite kernel-probe
 # the guest's kernel, and a cache of fonts
 distclean-local:
 	-rm -rf guest tests/matplotlib
@@ -44,6 +44,11 @@ check_PROGRAMS += tests/unit/test-levels
 tests_unit_test_levels_SOURCES = tests/unit/test-levels.c tests/unit/unit.h
 tests_unit_test_levels_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_levels_LDADD = $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test-printable
+tests_unit_test_printable_SOURCES = tests/unit/test-printable.c tests/unit/unit.h
+tests_unit_test_printable_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_printable_LDADD = $(UNIT_LIBS)
 
 check_PROGRAMS += tests/unit/test-trace
 tests_unit_test_trace_SOURCES = tests/unit/test-trace.c $(MEMORY_TRACE)
@@ -324,7 +329,7 @@ kernel_tests += tests/cases/harmless-both.py
 endif
 
 # The kernel tracer's.
-EXTRA_DIST += tests/eztrace.py tests/kernel.py tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
+EXTRA_DIST += tests/eztrace.py tests/kernel.py tests/kernel-probe.sh tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
 kernel_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
 EXTRA_DIST += tests/bench/kernel-idle.c
 if HAVE_BPF

@@ -1,5 +1,7 @@
 # The user tracer: one core, two libraries. Objects are compiled once per sink.
 POSIXIO_SOURCES = \
+	eta-ext/printable.h \
+	eta-ext/printable-step.c \
 	plugins/posixio/clock.c \
 	plugins/posixio/clock.h \
 	plugins/posixio/confine.c \
@@ -99,6 +101,8 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace-defs.h \
 	plugins/posixio/eztrace-end.c \
 	plugins/posixio/eztrace-end.h \
+	plugins/posixio/eztrace-events.c \
+	plugins/posixio/eztrace-events.h \
 	plugins/posixio/eztrace-memory.c \
 	plugins/posixio/eztrace-next.h \
 	plugins/posixio/eztrace-otf2.c \

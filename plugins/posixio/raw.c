@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "eta-ext/own-call.h"
+
 static int raw_openat(int dir, const char *path, int flags, ...)
 {
 	mode_t mode = 0;
@@ -64,15 +66,8 @@ static ssize_t raw_pread(int fd, void *buffer, size_t size, off_t offset)
 #ifdef __x86_64__
 static long raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
+	long ret = own_call_number(number, a, b, c, d, e, f);
 
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
 	if (ret < 0 && ret > -4096) {
 		errno = (int)-ret;
 		return -1;

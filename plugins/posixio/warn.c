@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "eta-ext/own-call.h"
+#include "eta-ext/printable.h"
 #include "text.h"
 
 #define LINE_BYTES 512
@@ -42,6 +43,26 @@ static bool is_same(void)
 	       now.st_mode == then->st_mode;
 }
 
+/*
+ * Makes the N bytes at TEXT, which has room for ROOM, what a terminal may get; how many they are
+ * then. In its place: the stack may be small.
+ */
+static size_t make_printable(char *text, size_t n, size_t room)
+{
+	for (size_t at = 0; at < n;) {
+		char step[PRINTABLE_STEP];
+		const size_t used = printable_step(text + at, n - at, step), shown = strlen(step);
+
+		if (n - used + shown > room)
+			return at;
+		memmove(text + at + shown, text + at + used, n - at - used);
+		memcpy(text + at, step, shown);
+		n += shown - used;
+		at += shown;
+	}
+	return n;
+}
+
 void tracer_warn(const char *format, ...)
 {
 	char line[LINE_BYTES] = TRACER_NAME ": ";
@@ -54,6 +75,8 @@ void tracer_warn(const char *format, ...)
 	va_end(args);
 	if (sink_tell(line + prefix) || !is_same())
 		return;
+	/* it may name a path */
+	n = prefix + make_printable(line + prefix, n - prefix, sizeof(line) - prefix - 1);
 	line[n++] = '\n';
 	own_call(WRITE, STDERR_FILENO, line, n);
 }

@@ -183,9 +183,10 @@ def sums(anchor):
                 assert more or found == int(row[key]), (arguments, level, key)
 
 
-# engine: the level at which its accesses are told
-ENGINES = {"psync": "user", "vsync": "user", "posixaio": "user", "libaio": "block",
-           "io_uring": "block"}
+# engine: the level at which its accesses are told, and what is tried: each in some engine of that level
+ENGINES = {"psync": ("user", ("read", "randread", "write", "randwrite")),
+           "vsync": ("user", ("read", "randwrite")), "posixaio": ("user", ("randread", "write")),
+           "libaio": ("block", ("read", "randwrite")), "io_uring": ("block", ("randread", "write"))}
 
 
 def profiles(scratch, kernel):
@@ -194,11 +195,10 @@ def profiles(scratch, kernel):
     with open(path, "wb") as file:
         file.write(os.urandom(1 << 20) * 32)
         os.fsync(file.fileno())
-    for engine, level in ENGINES.items():
+    for engine, (level, patterns) in ENGINES.items():
         if level == "block" and not kernel:
             continue
-        for rw in ("read", "randread", "write", "randwrite") if engine != "vsync" else ("read",
-                                                                                      "randwrite"):
+        for rw in patterns:
             folder = os.path.join(scratch, engine + rw)
             command = ["fio", "--name=x", "--rw=" + rw, "--bs=4k", "--size=32m", "--io_size=512k",
                        "--filename=" + path, "--thread", "--direct=1", "--ioengine=" + engine]

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-import kernel_turn  # noqa: F401
+import kernel
 from scratch import need, skip
 
 if os.getuid() != 0:
@@ -104,7 +104,7 @@ def all_have(top, files, folders):
 def check_modes():
     """0700 and 0600 whatever the umask says, and what --mode says."""
     os.umask(0)
-    run(RECORD, "-q", "--keep-spools", "-o", "private", "--", "dd", "if=/dev/zero", "of=data",
+    run(RECORD, "-q", "--no-kernel", "--keep-spools", "-o", "private", "--", "dd", "if=/dev/zero", "of=data",
         "bs=4096", "count=8", status=0)
     all_have("private", 0o600, 0o700)
     assert os.path.exists("private/user.spool") and os.path.exists("private/unified.otf2")
@@ -118,7 +118,7 @@ def check_modes():
     run(IMPORT, "-q", "log.strace", "-o", "imported.otf2", status=0)
     assert stat.S_IMODE(os.stat("imported.otf2").st_mode) == 0o600
     os.umask(0o077)
-    run(RECORD, "-q", "--keep-spools", "--mode=644", "-o", "public", "--", "true", status=0)
+    run(RECORD, "-q", "--no-kernel", "--keep-spools", "--mode=644", "-o", "public", "--", "true", status=0)
     all_have("public", 0o644, 0o755)
     run(MERGE, "-q", "--mode=640", "public", "-o", "grouped.otf2", status=0)
     all_have("grouped", 0o640, 0o750)
@@ -130,10 +130,6 @@ def check_modes():
             result = run(*command, "--mode=" + mode, "public", status=2)
             assert len(result.stderr.splitlines()) == 2 and "MODE is 600" in result.stderr, result
     assert not os.path.exists("no")
-
-
-def kernel_is_traced():
-    return "missing" not in run(KERNEL, "-q", "-o", "probe", "--", "true").stderr
 
 
 def check_kernel_modes():
@@ -188,23 +184,23 @@ def check_not_led_away():
 
     assert as_stranger(plant)
     was = state_of(shared)
-    run(RECORD, "-q", "-f", "-o", shared, "--", "true", status=1)
+    run(RECORD, "-q", "--no-kernel", "-f", "-o", shared, "--", "true", status=1)
     assert state_of(shared) == was
     # a folder of root's own with such links: they go, not what they lead to
     folder("linked", 0o700)
     os.symlink(os.path.abspath("victims"), "linked/unified")
     os.symlink(os.path.abspath("victims"), "linked/user.spool")
-    run(RECORD, "-q", "-f", "-o", "linked", "--", "true", status=0)
+    run(RECORD, "-q", "--no-kernel", "-f", "-o", "linked", "--", "true", status=0)
     assert os.path.isfile("linked/unified.otf2") and not os.path.islink("linked/unified")
     # what is no part of a recording is no part of it in its folders, either
     for member, strange in ("unified", "notes"), ("user.spool", "my data"), ("kernel.spool", "sub"):
         name = "noted-" + member
-        run(RECORD, "-q", "--keep-spools", "-o", name, "--", "true", status=0)
+        run(RECORD, "-q", "--no-kernel", "--keep-spools", "-o", name, "--", "true", status=0)
         os.makedirs(f"{name}/{member}", exist_ok=True)
         with open(f"{name}/{member}/{strange}", "w") as file:
             file.write("mine")
         was = state_of(name)
-        result = run(RECORD, "-q", "-f", "-o", name, "--", "true", status=1)
+        result = run(RECORD, "-q", "--no-kernel", "-f", "-o", name, "--", "true", status=1)
         assert f'holds "{strange}"' in result.stderr, result
         assert state_of(name) == was, "a part of the recording was removed"
     victims_are_whole()
@@ -298,7 +294,8 @@ def check_shared_parent():
     """In a sticky folder that all share root records into a new folder of its own; nobody else gets in."""
     top = folder("tmp-like", 0o1777)
     rec = os.path.join(top, "rec")
-    tracer = subprocess.Popen([RECORD, "-q", "-o", rec, "--", "sh", "-c", "echo ready; read x; exit 3"],
+    tracer = subprocess.Popen([RECORD, "-q", "--no-kernel", "-o", rec, "--", "sh", "-c",
+                               "echo ready; read x; exit 3"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert tracer.stdout.readline() == "ready\n"
     for act in (lambda: os.listdir(rec), lambda: os.listdir(rec + "/user.spool"), lambda: os.rename(rec, rec + "2"),
@@ -476,7 +473,7 @@ def check_for_another():
     victims_are_whole()
 
 
-with_kernel = kernel_is_traced()
+with_kernel = not kernel.missing()
 check_modes()
 if with_kernel:
     check_kernel_modes()

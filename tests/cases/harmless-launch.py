@@ -2,24 +2,26 @@
 # breaks a recording off is told what is left of it.
 # SPDX-License-Identifier: BSD-3-Clause
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-import kernel_turn  # noqa: F401
+import kernel
 from scratch import path, scratch, skip
 
 if os.environ.get("SCI_SANITIZED"):
     skip("the tracer is not preloaded in a sanitized build")
 RECORD = os.path.join(os.environ["SCI_BUILD"], "src", "sci-record")
+MERGE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-merge")
 KERNEL = os.path.join(os.environ["SCI_BUILD"], "src", "sci-kernel")
 STATE = os.path.join(os.environ["SCI_BUILD"], "tests", "programs", "signal-state")
 os.environ.pop("SUDO_UID", None)
-with_kernel = os.getuid() == 0 and "missing" not in subprocess.run(
-    [KERNEL, "-q", "-o", path("probe"), "--", "true"], capture_output=True, text=True).stderr
+with_kernel = os.getuid() == 0 and not kernel.missing()
 COMMANDS = [(RECORD, "-q", "--no-kernel")] + ([(RECORD, "-q"), (KERNEL, "-q")] if with_kernel else [])
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 number = 0
 
 
@@ -112,9 +114,10 @@ def check_killed():
     """kill -9 of the tracer before it has said go: at any such moment the program does not begin."""
     for command in COMMANDS:
         tried = 0
-        for step in range(8):
+        # starting the kernel's side takes its time, also of those that come too late
+        for delay in [step * 0.03 for step in range(8)] if "--no-kernel" in command else (0, 0.1, 0.5):
             marker = new("marker")
-            tracer, child = start_and_stop_at((*command, "-o", new("killed")), step * 0.03, marker)
+            tracer, child = start_and_stop_at((*command, "-o", new("killed")), delay, marker)
             tracer.kill()
             tracer.wait()
             tracer.stderr.close()
@@ -122,7 +125,7 @@ def check_killed():
                 continue
             tried += 1
             assert until(lambda: state_of(child) in "ZX"), "the child outlives its tracer"
-            assert not os.path.exists(marker), (command, step, "the program began without its tracer")
+            assert not os.path.exists(marker), (command, delay, "the program began without its tracer")
         assert tried or "--no-kernel" in command, (command, "no moment before go was met")
         print(os.path.basename(command[0]), *command[1:], ":", tried, "moments before go")
 
@@ -147,6 +150,25 @@ def check_broken_off():
                 assert "broken off before touch began: nothing of it is left" in error, error
                 break
             assert tried or "--no-kernel" in command, (command, sig)
+
+
+def check_broken_off_behind():
+    """The same once the program has ended, while its archive is made: one line, and the files to go on with."""
+    for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP:
+        out = new("behind")
+        tracer = subprocess.Popen([RECORD, "-q", "--no-kernel", "-o", out, "--", "dd", "if=/dev/zero", "of=/dev/null",
+                                   "bs=1", "count=500000", "status=none"], stderr=subprocess.PIPE, text=True, cwd=scratch)
+        assert until(lambda: children_of(tracer.pid)) and until(lambda: not children_of(tracer.pid))
+        tracer.send_signal(sig)
+        error = tracer.communicate(timeout=120)[1]
+        assert tracer.returncode == -sig and len(error.splitlines()) == 1, (sig, tracer.returncode, error)
+        assert error.startswith("sci-record: broken off: "), error
+        archive = os.path.join(out, "unified.otf2")
+        # a fast machine has it ready by then
+        assert (f"{archive} is complete" in error) == os.path.exists(archive), error
+        if not os.path.exists(archive):
+            assert f"the tracers' files are in {out}" in error or "is not written" in error, error
+            subprocess.run([MERGE, "-q", out, "-o", archive], check=True)
 
 
 def check_ignored():
@@ -183,6 +205,7 @@ def check_passed_on():
 check_state()
 check_killed()
 check_broken_off()
+check_broken_off_behind()
 check_ignored()
 check_passed_on()
 if not with_kernel:

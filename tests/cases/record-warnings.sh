@@ -58,12 +58,12 @@ if cc -static -o static copy.c 2>/dev/null; then
 	printf '#!%s/static\nnothing\n' "$scratch" >script
 	printf '#!/usr/bin/env -S static\nnothing\n' >by-env
 	chmod 755 script by-env
-	status 0 sci-record -q -o script.run -- ./script </dev/null
+	status 1 sci-record -q --no-kernel -o script.run -- ./script </dev/null
 	has err "^sci-record: warning: $scratch/static: a static program"
 	PATH=$PATH:$scratch
-	status 0 sci-record -q -o path.run -- static </dev/null
+	status 1 sci-record -q --no-kernel -o path.run -- static </dev/null
 	has err "^sci-record: warning: $scratch/static: a static program"
-	status 0 sci-record -q -o env.run -- ./by-env </dev/null
+	status 0 sci-record -q --no-kernel -o env.run -- ./by-env </dev/null
 	has err "^sci-record: warning: $scratch/static: a static program"
 fi
 
@@ -114,9 +114,9 @@ if [ "$(id -u)" -eq 0 ] && ! findmnt -no OPTIONS -T . | grep -q nosuid; then
 	chgrp 65534 setgid
 	chmod 4755 setuid
 	chmod 2755 setgid
-	status 0 sci-record -q -o setuid.run -- ./setuid </dev/null
+	status 1 sci-record -q --no-kernel -o setuid.run -- ./setuid </dev/null
 	has err '^sci-record: warning: ./setuid: runs with rights of its own \(setuid\).*run sci-record as'
-	status 0 sci-record -q -o setgid.run -- ./setgid </dev/null
+	status 1 sci-record -q --no-kernel -o setgid.run -- ./setgid </dev/null
 	has err '^sci-record: warning: ./setgid: runs with rights of its own \(setgid\)'
 	chown 0 setuid
 	chmod 4755 setuid

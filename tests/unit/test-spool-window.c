@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -290,6 +291,40 @@ static void calls_like_others(void **state)
 	maker_end(dir);
 }
 
+/* A file that could not be filled is gone again; of another folder that stands there now nothing
+ * is. */
+static void what_cannot_be_filled_goes(void **state)
+{
+	struct eta_spool_header header = { .kind = ETA_SPOOL_USER, .pid = 7, .tid = 8 };
+	char dir[] = DIR_TEMPLATE, path[64], other[64];
+	struct rlimit before, none;
+	struct spool spool;
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(stat(dir, &st), 0);
+	spool_expect_folder(st.st_dev, st.st_ino);
+	snprintf(path, sizeof(path), "%s/" FILE_NAME, dir);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_equal(spool_create(&spool, path, &header, 4096, WINDOW_BYTES), -EFBIG);
+	assert_int_equal(access(path, F_OK), -1);
+
+	/* another folder in its place, with a file of that name */
+	snprintf(other, sizeof(other), "%s.other", dir);
+	assert_int_equal(rename(dir, other), 0);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+	assert_int_equal(spool_create(&spool, path, &header, 4096, WINDOW_BYTES), -ESTALE);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(rmdir(other), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +333,8 @@ int main(void)
 		cmocka_unit_test(killed_while_it_is_appended),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(calls_like_others),
+		/* the last: from here on files belong to its folder */
+		cmocka_unit_test(what_cannot_be_filled_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

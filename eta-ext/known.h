@@ -1,7 +1,7 @@
-/* Inside of the merge: definitions that are in the result already, found by their key. */
+/* Inside of eta-ext: what is known already (definitions, hosts, processes), found by its key. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef ETA_MERGE_KNOWN_H
-#define ETA_MERGE_KNOWN_H
+#ifndef ETA_KNOWN_H
+#define ETA_KNOWN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +14,5 @@ uint32_t known_find(struct known *table, const void *key, size_t bytes);
 /* Copies KEY, which is new. 0 or -ENOMEM. */
 int known_add(struct known **table, const void *key, size_t bytes, uint32_t index);
 void known_free(struct known **table);
-
-/* Zeros for N definitions of an input. 0 or -ENOMEM. */
-int merge_new_map(uint32_t **map, uint32_t n);
 
 #endif

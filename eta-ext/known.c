@@ -1,6 +1,6 @@
-/* Definitions that are in the result of a merge already, found by their key. */
+/* What is known already, found by its key. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "merge-known.h"
+#include "known.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,10 +49,4 @@ void known_free(struct known **table)
 		HASH_DEL(*table, known);
 		free(known);
 	}
-}
-
-int merge_new_map(uint32_t **map, uint32_t n)
-{
-	*map = calloc(n ? n : 1, sizeof(**map));
-	return *map ? 0 : -ENOMEM;
 }
