@@ -4,6 +4,9 @@
  *   ranks       at work eight at a time
  *   crowd       all at once, each with a file of its own
  *   file        all with one file
+ *   clones      machines that all have one name
+ *   containers  ranks that are numbered from 1 on in pid namespaces of their own, and only that is
+ *               known
  *   journal, throttling
  *               all wait at once for the file system's journal, or as there are too many dirty
  * pages busy-disk, busy-journal all wait at once for what HELPERS of them use in many short
@@ -100,15 +103,16 @@ int main(int argc, char **argv)
 	const char *scene = argc == 4 ? argv[3] : "";
 	bool waits = strcmp(scene, "journal") == 0 || strcmp(scene, "throttling") == 0 ||
 		     strcmp(scene, "busy-disk") == 0 || strcmp(scene, "busy-journal") == 0;
-	bool one_file = strcmp(scene, "file") == 0;
+	bool one_file = strcmp(scene, "file") == 0, clones = strcmp(scene, "clones") == 0;
+	bool containers = strcmp(scene, "containers") == 0;
 	bool crowd = one_file || waits || strcmp(scene, "crowd") == 0;
-	bool ranks = crowd || strcmp(scene, "ranks") == 0;
+	bool ranks = crowd || containers || strcmp(scene, "ranks") == 0;
 	struct eta_counts counts;
 	struct eta_trace *t;
 	uint32_t n;
 	int rc;
 
-	if (argc != 3 && !ranks) {
+	if (argc != 3 && !ranks && !clones) {
 		fprintf(stderr, "usage: make-hosts N ANCHOR [SCENE]\n");
 		return 2;
 	}
@@ -116,20 +120,22 @@ int main(int argc, char **argv)
 	t = memory_trace_new("hosts");
 	for (uint32_t i = 0; i < n; i++) {
 		char host[32], boot[48], name[64];
-		uint32_t process;
+		uint32_t process, pid = containers ? 1 : ranks ? PID + i : PID;
 
-		snprintf(host, sizeof(host), "node%u", ranks ? 0 : i);
-		snprintf(boot, sizeof(boot), "boot of %s", host);
-		process =
-			eta_defs_process(t, &(struct eta_process){ .name = "app",
-								   .host = host,
-								   .boot = boot,
-								   .pid = ranks ? PID + i : PID });
-		snprintf(name, sizeof(name), "app tid %u", ranks ? PID + i : PID);
+		snprintf(host, sizeof(host), "node%u", ranks || clones ? 0 : i);
+		snprintf(boot, sizeof(boot), "boot %u", ranks ? 0 : i);
+		process = eta_defs_process(
+			t, &(struct eta_process){ .name = "app",
+						  .host = host,
+						  .boot = boot,
+						  .pid = pid,
+						  .pid_ns = containers ? 4026600000 + i : 0,
+						  .ns_pid = containers ? pid : 0 });
+		snprintf(name, sizeof(name), "app tid %u", pid);
 		eta_defs_location(t, &(struct eta_location){ .id = i,
 							     .name = name,
 							     .process = process,
-							     .tid = ranks ? PID + i : PID,
+							     .tid = pid,
 							     .host = "" });
 		snprintf(name, sizeof(name), "/data/%u", ranks ? i : 0);
 		eta_defs_file(t, &(struct eta_file){ .path = name,
