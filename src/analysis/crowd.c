@@ -14,6 +14,9 @@
  *
  * On a device those that were there before the watcher count apart. Their sum changes for all that
  * began to watch after the one that leaves came: a Fenwick tree over the watchers by their begin.
+ *
+ * What is left of pairs: a user that leaves is told to the other lanes of its own thread, and on a
+ * device to the few (is_crowd()) users' watchers that found it free.
  */
 struct change {
 	uint64_t n, ns; /* so many more; their ends less their begins, modulo 2^64 */
