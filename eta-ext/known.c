@@ -41,6 +41,17 @@ int known_add(struct known **table, const void *key, size_t bytes, uint32_t inde
 	return 0;
 }
 
+int known_set(struct known **table, const void *key, size_t bytes, uint32_t index)
+{
+	struct known *known;
+
+	HASH_FIND(hh, *table, key, bytes, known);
+	if (!known)
+		return known_add(table, key, bytes, index);
+	known->index = index;
+	return 0;
+}
+
 void known_free(struct known **table)
 {
 	struct known *known, *next;

@@ -13,6 +13,8 @@ struct known;
 uint32_t known_find(struct known *table, const void *key, size_t bytes);
 /* Copies KEY, which is new. 0 or -ENOMEM. */
 int known_add(struct known **table, const void *key, size_t bytes, uint32_t index);
+/* The same of a key that may be there, and is found with the new index from now on. */
+int known_set(struct known **table, const void *key, size_t bytes, uint32_t index);
 void known_free(struct known **table);
 
 #endif

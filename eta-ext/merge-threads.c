@@ -11,7 +11,8 @@
 struct candidate {
 	struct merge_part part;
 	const struct eta_location *location;
-	uint32_t process; /* of the result */
+	uint32_t process;	/* of the result */
+	struct candidate *next; /* of the same process, until they are sorted */
 	uint32_t tid;
 	bool inside;	   /* the tid is of a pid namespace, and nobody knows it outside */
 	uint32_t machine;  /* a device's */
@@ -85,13 +86,12 @@ static int by_life(const void *left, const void *right)
  * The thread of an input without tids is known all the same where its process has one thread in
  * this input, and every other input that knows the process has one and the same.
  */
-static void name_the_only_thread(struct candidate *nameless, const struct candidate *all, size_t n)
+static void name_the_only_thread(struct candidate *nameless, const struct candidate *of_process)
 {
 	uint32_t tid = 0;
 
-	for (const struct candidate *c = all; c < all + n; c++) {
-		if (c->process != nameless->process || c == nameless || c->location->lane ||
-		    c->location->kind != ETA_LOCATION_THREAD)
+	for (const struct candidate *c = of_process; c; c = c->next) {
+		if (c == nameless || c->location->lane || c->location->kind != ETA_LOCATION_THREAD)
 			continue;
 		if (c->part.input == nameless->part.input || c->tid == 0 ||
 		    (tid != 0 && c->tid != tid))
@@ -101,16 +101,25 @@ static void name_the_only_thread(struct candidate *nameless, const struct candid
 	nameless->tid = tid;
 }
 
-static void name_threads(const struct eta_trace *trace, struct candidate *all, size_t n)
+static int name_threads(const struct eta_trace *trace, struct candidate *all, size_t n)
 {
+	struct candidate **first = calloc((size_t)trace->defs.n_processes + 1, sizeof(*first));
 	uint32_t alone = 0;
 
+	if (!first)
+		return -ENOMEM;
+	for (struct candidate *c = all + n; c-- > all;)
+		if (c->process != ETA_NONE) {
+			c->next = first[c->process];
+			first[c->process] = c;
+		}
 	for (struct candidate *c = all; c < all + n; c++) {
 		if (c->location->kind == ETA_LOCATION_DEVICE || c->tid != 0)
 			continue;
 		if (c->process != ETA_NONE && trace->defs.processes[c->process].pid != 0)
-			name_the_only_thread(c, all, n);
+			name_the_only_thread(c, first[c->process]);
 	}
+	free(first);
 	/* without a pid or a tid there is nothing to compare by */
 	for (struct candidate *c = all; c < all + n; c++) {
 		bool device = c->location->kind == ETA_LOCATION_DEVICE;
@@ -121,6 +130,23 @@ static void name_threads(const struct eta_trace *trace, struct candidate *all, s
 				     (!kernel && trace->defs.processes[c->process].pid == 0))
 			c->alone = ++alone;
 	}
+	return 0;
+}
+
+/* The last of N lives that had begun at START_NS, or the first. */
+static uint32_t life_at(const struct candidate *lives, size_t n, uint64_t start_ns)
+{
+	size_t low = 1, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lives[middle].start_ns <= start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (uint32_t)(low - 1);
 }
 
 /*
@@ -145,9 +171,7 @@ static void find_lives(struct candidate *group, size_t n)
 		if (c->part.input == guide->part.input) {
 			c->life = (uint32_t)(c - guide);
 		} else {
-			c->life = 0;
-			while (c->life + 1 < n_guide && guide[c->life + 1].start_ns <= c->start_ns)
-				c->life++;
+			c->life = life_at(guide, n_guide, c->start_ns);
 		}
 		c->life_start_ns = guide[c->life].start_ns;
 	}
@@ -312,7 +336,9 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	if (rc)
 		goto out;
 	gather(trace, merge, all);
-	name_threads(trace, all, n);
+	rc = name_threads(trace, all, n);
+	if (rc)
+		goto out;
 	qsort(all, n, sizeof(*all), by_key);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && compare_keys(&all[i], &all[next]) == 0;)

@@ -2,12 +2,12 @@
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 #include "check.h"
 #include "machines.h"
+#include "merge-known.h"
 
 enum { BATCH = 1024 };
 
@@ -296,6 +296,7 @@ static void merge_close(struct eta_trace *trace)
 		free(input->files);
 		free(input->handles);
 		free(input->processes);
+		known_free(&input->hosts);
 		free(input->names);
 		eta_close(input->trace);
 	}

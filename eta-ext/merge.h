@@ -5,6 +5,8 @@
 
 #include "source.h"
 
+struct known;
+
 /* One location of one input. */
 struct merge_part {
 	uint32_t input;
@@ -23,6 +25,7 @@ struct merge_input {
 	uint32_t *files;
 	uint32_t *handles;
 	uint32_t *processes;
+	struct known *hosts;	  /* name -> the first process there */
 	struct merge_name *names; /* per location; NULL: none was needed */
 	uint32_t first_module;
 	enum eta_clock own_clock;   /* as it says */

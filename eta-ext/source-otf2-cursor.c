@@ -44,6 +44,7 @@ static OTF2_ErrorCode read_local_definitions(const struct otf2 *otf2, uint32_t l
 					     uint64_t id)
 {
 	char path[PATH_MAX];
+	OTF2_Reader *all = otf2_reader(otf2, location);
 	OTF2_DefReader *reader;
 	OTF2_ErrorCode code;
 	uint64_t n;
@@ -52,11 +53,11 @@ static OTF2_ErrorCode read_local_definitions(const struct otf2 *otf2, uint32_t l
 	if (otf2->lanes[location].defined || length >= (int)sizeof(path) || access(path, R_OK) < 0)
 		return OTF2_SUCCESS;
 	otf2->lanes[location].defined = true;
-	reader = OTF2_Reader_GetDefReader(otf2->reader, id);
+	reader = OTF2_Reader_GetDefReader(all, id);
 	if (!reader)
 		return OTF2_ERROR_FILE_CAN_NOT_OPEN;
-	code = OTF2_Reader_ReadAllLocalDefinitions(otf2->reader, reader, &n);
-	OTF2_Reader_CloseDefReader(otf2->reader, reader);
+	code = OTF2_Reader_ReadAllLocalDefinitions(all, reader, &n);
+	OTF2_Reader_CloseDefReader(all, reader);
 	return code;
 }
 
@@ -81,6 +82,7 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 	c->trace = trace;
 	c->location = location;
 	c->otf2 = otf2;
+	c->reader = otf2_reader(otf2, location);
 	c->id = trace->defs.locations[location].id;
 	c->lenient = trace->options.lenient;
 	if (otf2->callers_change) {
@@ -95,8 +97,8 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 	archive_errors_catch();
 	code = read_local_definitions(otf2, location, c->id);
 	if (code == OTF2_SUCCESS) {
-		c->evt = OTF2_Reader_GetEvtReader(otf2->reader, c->id);
-		code = c->evt ? otf2_register_callbacks(otf2->reader, c)
+		c->evt = OTF2_Reader_GetEvtReader(c->reader, c->id);
+		code = c->evt ? otf2_register_callbacks(c->reader, c)
 			      : OTF2_ERROR_FILE_CAN_NOT_OPEN;
 		if (code == OTF2_SUCCESS)
 			code = OTF2_EvtReader_ApplyMappingTables(c->evt, true);
@@ -161,7 +163,7 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 		else if (c->otf2->operations)
 			wanted = OTF2_BATCH / OTF2_EVENTS_PER_RECORD;
 		archive_errors_catch();
-		code = OTF2_Reader_ReadLocalEvents(c->otf2->reader, c->evt, wanted, &n);
+		code = OTF2_Reader_ReadLocalEvents(c->reader, c->evt, wanted, &n);
 		cursor->counts.records += n;
 		c->finished = n < wanted || code != OTF2_SUCCESS;
 		if (code != OTF2_SUCCESS)
@@ -192,7 +194,7 @@ void otf2_cursor_close(struct eta_cursor *cursor)
 	struct otf2_cursor *c = (struct otf2_cursor *)cursor;
 
 	if (c->evt)
-		OTF2_Reader_CloseEvtReader(c->otf2->reader, c->evt);
+		OTF2_Reader_CloseEvtReader(c->reader, c->evt);
 	release(c->trace, c->location);
 	free(c->callers);
 	free(c);

@@ -14,6 +14,7 @@ struct otf2_cursor {
 	struct eta_cursor cursor;
 	struct eta_trace *trace;
 	const struct otf2 *otf2;
+	OTF2_Reader *reader;
 	OTF2_EvtReader *evt; /* NULL: no file of events (lenient) */
 	uint32_t location;
 	uint64_t id;

@@ -205,7 +205,7 @@ static int check_event_files(struct eta_trace *trace)
 		off_t bytes;
 		int rc;
 
-		code = OTF2_Reader_SelectLocation(otf2->reader, defs->locations[i].id);
+		code = OTF2_Reader_SelectLocation(otf2_reader(otf2, i), defs->locations[i].id);
 		if (code != OTF2_SUCCESS) {
 			eta_error("%s: location \"%s\": %s", trace->path, defs->locations[i].name,
 				  archive_error_take(code));
@@ -236,10 +236,67 @@ static int find_starts(struct eta_trace *trace)
 	return rc;
 }
 
+static int open_reader(const struct eta_trace *trace, OTF2_Reader **out)
+{
+	OTF2_ErrorCode code;
+
+	archive_errors_catch();
+	*out = OTF2_Reader_Open(trace->path);
+	if (!*out) {
+		eta_error("%s: damaged anchor file: %s %s", trace->path,
+			  archive_error_take(OTF2_ERROR_INVALID_DATA), otf2_remedy(trace));
+		return -EBADMSG;
+	}
+	/* Cursors of several threads share the reader. */
+	code = OTF2_Pthread_Reader_SetLockingCallbacks(*out, NULL);
+	if (code == OTF2_SUCCESS)
+		code = OTF2_Reader_SetSerialCollectiveCallbacks(*out);
+	if (code == OTF2_SUCCESS)
+		return 0;
+	eta_error("%s: %s", trace->path, archive_error_take(code));
+	return -EIO;
+}
+
+static uint32_t n_readers(const struct eta_trace *trace)
+{
+	return trace->defs.n_locations / OTF2_LOCATIONS_PER_READER + 1;
+}
+
+static int open_readers(struct eta_trace *trace)
+{
+	struct otf2 *otf2 = trace->data;
+	int rc = 0;
+
+	otf2->readers = calloc(n_readers(trace), sizeof(*otf2->readers));
+	if (!otf2->readers) {
+		eta_error("%s: not enough memory to read it", trace->path);
+		return -ENOMEM;
+	}
+	otf2->readers[0] = otf2->reader;
+	for (uint32_t i = 1; rc == 0 && i < n_readers(trace); i++)
+		rc = open_reader(trace, &otf2->readers[i]);
+	return rc;
+}
+
+static int open_files(struct eta_trace *trace)
+{
+	const struct otf2 *otf2 = trace->data;
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	for (uint32_t i = 0; code == OTF2_SUCCESS && i < n_readers(trace); i++) {
+		code = OTF2_Reader_OpenEvtFiles(otf2->readers[i]);
+		if (code == OTF2_SUCCESS)
+			code = OTF2_Reader_OpenDefFiles(otf2->readers[i]);
+	}
+	if (code == OTF2_SUCCESS)
+		return 0;
+	eta_error("%s: %s", trace->path, archive_error_take(code));
+	return -EIO;
+}
+
 static int otf2_open(struct eta_trace *trace)
 {
 	struct otf2 *otf2 = calloc(1, sizeof(*otf2));
-	OTF2_ErrorCode code;
 	int rc;
 
 	trace->data = otf2;
@@ -252,37 +309,21 @@ static int otf2_open(struct eta_trace *trace)
 		rc = otf2_check_anchor(trace);
 	if (rc < 0)
 		return rc;
-	archive_errors_catch();
-	otf2->reader = OTF2_Reader_Open(trace->path);
-	if (!otf2->reader) {
-		eta_error("%s: damaged anchor file: %s %s", trace->path,
-			  archive_error_take(OTF2_ERROR_INVALID_DATA), otf2_remedy(trace));
-		return -EBADMSG;
-	}
-	/* Cursors of several threads share the reader. */
-	code = OTF2_Pthread_Reader_SetLockingCallbacks(otf2->reader, NULL);
-	if (code == OTF2_SUCCESS)
-		code = OTF2_Reader_SetSerialCollectiveCallbacks(otf2->reader);
-	if (code != OTF2_SUCCESS) {
-		eta_error("%s: %s", trace->path, archive_error_take(code));
-		return -EIO;
-	}
+	rc = open_reader(trace, &otf2->reader);
+	if (rc < 0)
+		return rc;
 	rc = read_properties(trace);
 	if (rc == 0)
 		rc = read_definitions(trace);
+	if (rc == 0)
+		rc = open_readers(trace);
 	if (rc == 0)
 		rc = check_event_files(trace);
 	if (rc < 0)
 		return rc;
 	read_counts(trace);
-	code = OTF2_Reader_OpenEvtFiles(otf2->reader);
-	if (code == OTF2_SUCCESS)
-		code = OTF2_Reader_OpenDefFiles(otf2->reader);
-	if (code != OTF2_SUCCESS) {
-		eta_error("%s: %s", trace->path, archive_error_take(code));
-		return -EIO;
-	}
-	return find_starts(trace);
+	rc = open_files(trace);
+	return rc < 0 ? rc : find_starts(trace);
 }
 
 static void otf2_close(struct eta_trace *trace)
@@ -291,6 +332,10 @@ static void otf2_close(struct eta_trace *trace)
 
 	if (!otf2)
 		return;
+	for (uint32_t i = 1; otf2->readers && i < n_readers(trace); i++)
+		if (otf2->readers[i])
+			OTF2_Reader_Close(otf2->readers[i]);
+	free(otf2->readers);
 	if (otf2->reader)
 		OTF2_Reader_Close(otf2->reader);
 	ref_map_free(&otf2->regions);

@@ -136,9 +136,15 @@ struct raw_defs {
 /* Which field of an event an attribute fills. */
 enum { OTF2_ATTRIBUTES_MAX = 64 }; /* references; an archive of ours uses the first dozen */
 
+/*
+ * libotf2 looks for a location among all that one reader has, one by one: each reader has no more.
+ */
+#define OTF2_LOCATIONS_PER_READER 1024
+
 struct otf2 {
-	OTF2_Reader *reader;
-	char *base; /* the anchor's path without .otf2 */
+	OTF2_Reader *reader;   /* of the definitions */
+	OTF2_Reader **readers; /* of events: see otf2_reader(). The first is that one */
+	char *base;	       /* the anchor's path without .otf2 */
 	uint64_t resolution;
 	uint64_t base_ns; /* where timestamps count from */
 	struct ref_map regions, handles, stacks;
@@ -159,6 +165,11 @@ struct otf2 {
 
 /* What to do about TRACE, of which nothing can be read; for the end of a message. */
 const char *otf2_remedy(const struct eta_trace *trace);
+
+static inline OTF2_Reader *otf2_reader(const struct otf2 *otf2, uint32_t location)
+{
+	return otf2->readers[location / OTF2_LOCATIONS_PER_READER];
+}
 
 /*
  * Do the numbers in the anchor file of TRACE fit into it? libotf2 allocates and loops by them. 0 or

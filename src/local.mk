@@ -21,6 +21,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/callsites-score.c \
 	src/analysis/cells.c src/analysis/cells.h \
 	src/analysis/classes.c src/analysis/classes.h \
+	src/analysis/crowd.c \
 	src/analysis/durations.c src/analysis/durations.h \
 	src/analysis/engine.c src/analysis/engine.h \
 	src/analysis/file-names.c src/analysis/file-names.h \

@@ -408,7 +408,8 @@ tests_programs_random_trace_SOURCES = tests/programs/random-trace.c $(MEMORY_TRA
 tests_programs_random_trace_LDADD = eta-ext/libeta.la
 script_tests += tests/cases/analyze-misuse.sh tests/cases/analyze-full-disk.sh \
 	tests/cases/analyze-json.py tests/cases/analyze-schema.py tests/cases/analyze-culprits.py \
-	tests/cases/analyze-views.py tests/cases/analyze-compare.py tests/cases/analyze-machines.py
+	tests/cases/analyze-views.py tests/cases/analyze-compare.py tests/cases/analyze-machines.py \
+	tests/cases/analyze-crowd.py
 kernel_tests += tests/cases/analyze-container.sh tests/cases/analyze-unmerged.sh \
 	tests/cases/paper-score.py tests/cases/analyze-workload.py
 EXTRA_DIST += tests/paper_score.py tests/bench/analyze.sh

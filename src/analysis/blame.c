@@ -160,6 +160,8 @@ int blame_row_cut(struct blame_row *row, const struct blame_bound *bound)
 
 	if (!bound->keep || rc < 0)
 		return rc;
+	if (row->below && (!cut || row->below < cut))
+		cut = row->below;
 	for (uint32_t i = 0; i < row->some.n && cut && !rc; i++) {
 		const struct sum *sum = &row->some.list[i];
 		bool stays = sum->key >= bound->n_locations || bound->order[sum->key] < cut;
@@ -175,6 +177,12 @@ int blame_row_cut(struct blame_row *row, const struct blame_bound *bound)
 	}
 	row->bound_at = row->some.n + bound->keep;
 	return rc;
+}
+
+void blame_row_crowd(struct blame_row *row, const struct blame_bound *bound)
+{
+	if (!row->below || row->below > bound->keep)
+		row->below = bound->keep;
 }
 
 static int add_bound(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,

@@ -64,6 +64,11 @@ struct blame_row {
 /* CULPRIT is a location below those of BOUND, or none of the trace's. */
 int blame_row_add(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,
 		  uint64_t ns, uint64_t named_ns);
+/*
+ * Some were added without their names, as CULPRIT_OTHERS: only those that blame_keeps() have sums
+ * of their own, before and after, since those of others would not be all of theirs.
+ */
+void blame_row_crowd(struct blame_row *row, const struct blame_bound *bound);
 /* After the last one: leaves no more than BOUND says. */
 int blame_row_cut(struct blame_row *row, const struct blame_bound *bound);
 /* Where the culprits that are locations have theirs, to be added to at once; or NULL. */

@@ -423,6 +423,7 @@ int lane_close(struct sweep *s, struct lane *l)
 	free(l->own);
 	free(l->contended);
 	free(l->waiters);
+	free(l->watch);
 	weights_free(l);
 	operation_record_free(&l->op);
 	return rc;

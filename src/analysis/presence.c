@@ -44,8 +44,20 @@ static void party_remove(struct sweep *s, struct party *p, struct lane *l)
 	*place_in(p, &s->lanes[p->list[place].lane]) = place;
 }
 
+bool presence_since(const struct sweep *s, const struct presence *p, struct lane *l,
+		    uint64_t *since_ns)
+{
+	uint32_t place = p->users.n ? *place_in(&p->users, l) : 0;
+
+	if (place >= p->users.n || &s->lanes[p->users.list[place].lane] != l)
+		return false;
+	*since_ns = p->users.list[place].since_ns;
+	return true;
+}
+
 void presence_free(struct presence *p)
 {
+	crowd_free(p->crowd);
 	free(p->users.list);
 	free(p->watchers.list);
 }
@@ -77,12 +89,7 @@ static void set_accompanied(struct lane *l, bool accompanied, uint64_t now)
 	l->met_any |= accompanied;
 }
 
-/*
- * Whether an operation has company changes only when there come to be two, or one is left: so it is
- * enough to tell the one that was, or is, alone.
- */
-/* How long all users without places of their own were there, until NOW. */
-static uint64_t others_until(struct presence *p, uint64_t now)
+uint64_t presence_others(struct presence *p, uint64_t now)
 {
 	p->others_ns += p->n_others * (now - p->others_at_ns);
 	p->others_at_ns = now;
@@ -92,7 +99,7 @@ static uint64_t others_until(struct presence *p, uint64_t now)
 /* In a crowd only those that are kept apart are looked at, so that N that meet are not N * N. */
 static void curious_enters(struct sweep *s, struct presence *p, struct lane *l)
 {
-	uint64_t ns = others_until(p, l->op.begin_ns);
+	uint64_t ns = presence_others(p, l->op.begin_ns);
 
 	p->n_others += !lane_is_kept(s, l);
 	l->file_others_ns = ns;
@@ -125,7 +132,7 @@ static void tell_curious(struct sweep *s, struct presence *p, struct lane *l, ui
 		if (place >= i && place < p->users.n && p->users.list[place].lane == kept[k])
 			meet_on_file(s, l, other, now);
 	}
-	l->others_ns[WEIGHT_FILE - N_CELLS] = others_until(p, now) - l->file_others_ns;
+	l->others_ns[WEIGHT_FILE - N_CELLS] = presence_others(p, now) - l->file_others_ns;
 	if (!lane_is_kept(s, l))
 		l->others_ns[WEIGHT_FILE - N_CELLS] -= now - l->op.begin_ns;
 }
@@ -158,10 +165,14 @@ static void leave_crowd(struct sweep *s, struct presence *p, struct lane *l, uin
 	}
 	if (l->curious)
 		tell_curious(s, p, l, now);
-	others_until(p, now);
+	presence_others(p, now);
 	p->n_others -= !kept;
 }
 
+/*
+ * Whether an operation has company changes only when there come to be two, or one is left: so it is
+ * enough to tell the one that was, or is, alone.
+ */
 void file_enter(struct sweep *s, struct lane *l)
 {
 	struct presence *p = &s->files[l->op.file];
@@ -214,11 +225,16 @@ static bool is_cache(const struct sweep *s, const struct presence *p)
 	return p >= s->dirty && p < s->dirty + s->plan->n_machines;
 }
 
-static enum weight_kind weight_kind_of(const struct sweep *s, const struct presence *p)
+static bool is_device(const struct sweep *s, const struct presence *p)
+{
+	return p >= s->device && p < s->device + s->engine->resources.n_devs;
+}
+
+enum weight_kind presence_kind(const struct sweep *s, const struct presence *p)
 {
 	if (is_cache(s, p))
 		return WEIGHT_DIRTY;
-	return p->users.role == ROLE_DEVICE ? WEIGHT_DEVICE : WEIGHT_FS;
+	return is_device(s, p) ? WEIGHT_DEVICE : WEIGHT_FS;
 }
 
 /* A device's user that was there before WATCHER began to wait; where there is one, who came later
@@ -232,7 +248,7 @@ static bool is_ahead(const struct lane *watcher, enum weight_kind kind, uint64_t
 static void tell_watchers(struct sweep *s, struct presence *p, const struct lane *user,
 			  uint64_t since_ns, uint64_t now)
 {
-	enum weight_kind kind = weight_kind_of(s, p);
+	enum weight_kind kind = presence_kind(s, p);
 
 	for (uint32_t i = 0; i < p->watchers.n; i++) {
 		struct lane *watcher = &s->lanes[p->watchers.list[i].lane];
@@ -245,11 +261,11 @@ static void tell_watchers(struct sweep *s, struct presence *p, const struct lane
 	}
 }
 
-/* The same of tell_watcher(), where not all can have places of their own. */
+/* The same of tell_watcher(), where not all can have places of their own, but no crowd meets. */
 static void tell_bound(struct sweep *s, const struct presence *p, struct lane *watcher,
 		       uint64_t now)
 {
-	enum weight_kind kind = weight_kind_of(s, p);
+	enum weight_kind kind = presence_kind(s, p);
 	uint32_t self = s->plan->selves[watcher - s->lanes];
 
 	for (uint32_t i = 0; i < p->users.n; i++) {
@@ -266,7 +282,7 @@ static void tell_bound(struct sweep *s, const struct presence *p, struct lane *w
 static void tell_watcher(struct sweep *s, const struct presence *p, struct lane *watcher,
 			 uint64_t now)
 {
-	enum weight_kind kind = weight_kind_of(s, p);
+	enum weight_kind kind = presence_kind(s, p);
 	uint32_t self = s->plan->selves[watcher - s->lanes], n = watcher->n_weights;
 	struct weight *weights;
 
@@ -293,18 +309,33 @@ static void tell_watcher(struct sweep *s, const struct presence *p, struct lane 
 	watcher->n_weights = n;
 }
 
+static void comes(struct sweep *s, struct presence *p, struct lane *user, uint64_t now)
+{
+	party_add(s, &p->users, user, now);
+	if (s->plan->kept)
+		crowd_comes(s, p, user, now);
+}
+
+static void goes(struct sweep *s, struct presence *p, struct lane *user, uint64_t since_ns,
+		 uint64_t now)
+{
+	if (s->plan->kept)
+		crowd_goes(s, p, user, since_ns, now);
+	tell_watchers(s, p, user, since_ns, now);
+	party_remove(s, &p->users, user);
+}
+
 void user_enter(struct sweep *s, struct presence *p, struct lane *l)
 {
 	p->active++;
 	p->arrivals++;
 	p->users.role = is_cache(s, p) ? ROLE_DIRTY : ROLE_FS;
-	party_add(s, &p->users, l, l->op.begin_ns);
+	comes(s, p, l, l->op.begin_ns);
 }
 
 void user_leave(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
 {
-	tell_watchers(s, p, l, l->op.begin_ns, now);
-	party_remove(s, &p->users, l);
+	goes(s, p, l, l->op.begin_ns, now);
 	p->active--;
 }
 
@@ -321,7 +352,7 @@ void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_
 	if (own->charged++ == 0) {
 		p->users.role = ROLE_DEVICE;
 		p->users.place = place;
-		party_add(s, &p->users, owner, now);
+		comes(s, p, owner, now);
 	}
 	if (owner != lane_self(s, l)) {
 		l->own[place].active++;
@@ -339,10 +370,8 @@ void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t 
 	own->active--;
 	if (owner != lane_self(s, l))
 		l->own[place].active--;
-	if (--own->charged == 0) {
-		tell_watchers(s, p, owner, p->users.list[own->place].since_ns, now);
-		party_remove(s, &p->users, owner);
-	}
+	if (--own->charged == 0)
+		goes(s, p, owner, p->users.list[own->place].since_ns, now);
 }
 
 /* ---- watching ---- */
@@ -358,11 +387,6 @@ static struct presence *watched_by(struct sweep *s, const struct lane *l, const 
 	default:
 		return &s->device[st->what];
 	}
-}
-
-static bool is_device(const struct sweep *s, const struct presence *p)
-{
-	return p >= s->device && p < s->device + s->engine->resources.n_devs;
 }
 
 /* What L's thread has under way on device P. */
@@ -405,7 +429,10 @@ void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint
 	l->watch_ahead = is_device(s, l->watched) &&
 			 l->watched->users.n > (own_on(s, l, l->watched)->charged > 0);
 	l->watched->watchers.role = ROLE_WATCH;
-	party_add(s, &l->watched->watchers, l, now);
+	if (is_in_crowd(s, l))
+		crowd_watch_begin(s, l->watched, l, now);
+	else
+		party_add(s, &l->watched->watchers, l, now);
 }
 
 bool watch_end(struct sweep *s, struct lane *l, uint64_t now)
@@ -415,7 +442,9 @@ bool watch_end(struct sweep *s, struct lane *l, uint64_t now)
 	uint32_t active;
 
 	own_part(s, l, &active, &arrivals);
-	if (l->watch_listed) {
+	if (l->watch_listed && is_in_crowd(s, l)) {
+		crowd_watch_end(s, p, l, now);
+	} else if (l->watch_listed) {
 		tell_watcher(s, p, l, now);
 		party_remove(s, &p->watchers, l);
 	}

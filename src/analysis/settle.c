@@ -304,6 +304,8 @@ static int blame(struct sweep *s, struct lane *l, const struct loss *loss)
 
 	by_level(loss, level_ns);
 	weights_merge(s, l);
+	if (l->crowded)
+		blame_row_crowd(&l->result->blame, &s->engine->blame_bound);
 	if (claims_room(s, l) < 0)
 		return -ENOMEM;
 	for (int level = 0; level < ETA_N_LEVELS; level++) {

@@ -306,6 +306,11 @@ static int find_selves(struct sweep_plan *plan)
 		if (*self == LANE_NONE)
 			*self = lane;
 		plan->selves[lane] = *self;
+		plan->next_own[lane] = LANE_NONE;
+		if (lane != *self) {
+			plan->next_own[lane] = plan->next_own[*self];
+			plan->next_own[*self] = lane;
+		}
 	}
 	free(first);
 	return 0;
@@ -322,9 +327,14 @@ static int find_kept(struct sweep_plan *plan)
 	plan->kept = calloc((size_t)plan->n_machines * keep, sizeof(*plan->kept));
 	if (!plan->kept)
 		return -ENOMEM;
+	plan->crowded = calloc(plan->n_machines, sizeof(*plan->crowded));
+	if (!plan->crowded)
+		return -ENOMEM;
 	memset(plan->kept, 0xff, (size_t)plan->n_machines * keep * sizeof(*plan->kept));
 	for (uint32_t i = 0; i < e->defs->n_locations; i++)
-		if (e->blame_bound.order[i] < keep)
+		if (e->blame_bound.order[i] >= keep)
+			plan->crowded[plan->machines[i]] = true;
+		else
 			plan->kept[(size_t)plan->machines[i] * keep + e->blame_bound.order[i]] =
 				plan->lane_of[i];
 	return 0;
@@ -369,11 +379,12 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
 	plan->lane_of = calloc(n, sizeof(*plan->lane_of));
 	plan->selves = calloc(n, sizeof(*plan->selves));
+	plan->next_own = calloc(n, sizeof(*plan->next_own));
 	plan->ranks = calloc(n, sizeof(*plan->ranks));
 	plan->spaces = spaces_new(e->defs);
 	plan->machines = machines_new(e->defs, &plan->n_machines);
 	if (!plan->spaces || !plan->machines || !plan->by_tid || !plan->lane_of || !plan->selves ||
-	    !plan->ranks)
+	    !plan->next_own || !plan->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations; i++) {
 		const struct location_result *r = &e->locations[i];
@@ -435,11 +446,13 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(plan.by_tid);
 	free(plan.lane_of);
 	free(plan.selves);
+	free(plan.next_own);
 	free(plan.spaces);
 	free(plan.machines);
 	free(plan.places);
 	free(plan.ranks);
 	free(plan.kept);
+	free(plan.crowded);
 	return rc;
 }
 

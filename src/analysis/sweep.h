@@ -42,7 +42,8 @@ struct presence {
 	uint64_t arrivals;
 	struct party users;
 	struct party watchers; /* of files: the curious that have not met a crowd */
-	/* of files, the users without places of their own in rows (struct blame_bound): */
+	struct crowd *crowd;   /* of all else: who watches where many may, see crowd.c */
+	/* the users without places of their own in rows (struct blame_bound), of many lanes: */
 	uint32_t n_others;
 	uint64_t others_ns, others_at_ns; /* how long they all were there until then */
 };
@@ -110,6 +111,7 @@ struct lane {
 	struct presence *watched;
 	uint64_t watch_arrivals;
 	uint64_t watch_since_ns;
+	struct watch *watch; /* of crowd.c */
 
 	/* who was in its way: see weights.c */
 	struct weight *weights;
@@ -184,9 +186,11 @@ struct sweep_plan {
 	uint32_t n_machines;
 	uint32_t *places; /* per device: which one of its machine it is */
 	uint32_t n_places;
-	uint32_t *selves; /* per lane: the one that stands for all of its thread */
-	uint32_t *kept;	  /* lanes that rows keep apart, per machine; LANE_NONE */
-	uint64_t *ranks;  /* per lane: see rank_of() of settle.c */
+	uint32_t *selves;   /* per lane: the one that stands for all of its thread */
+	uint32_t *next_own; /* per lane: the next of its thread, from that one on; LANE_NONE */
+	uint32_t *kept;	    /* lanes that rows keep apart, per machine; LANE_NONE */
+	bool *crowded;	    /* per machine: there are more lanes than those */
+	uint64_t *ranks;    /* per lane: see rank_of() of settle.c */
 	uint32_t n_lanes;
 };
 
@@ -264,6 +268,13 @@ static inline void stretch_is_contended(struct lane *l, uint32_t stretch)
 
 /* presence.c: who else is there, and for how long. */
 void presence_free(struct presence *p);
+/* As what it is in a watcher's way. */
+enum weight_kind presence_kind(const struct sweep *s, const struct presence *p);
+/* How long all users without places of their own were there, until NOW. */
+uint64_t presence_others(struct presence *p, uint64_t now);
+/* Since when L uses it; false: it does not. */
+bool presence_since(const struct sweep *s, const struct presence *p, struct lane *l,
+		    uint64_t *since_ns);
 /* An operation on its file. */
 void file_enter(struct sweep *s, struct lane *l);
 void file_leave(struct sweep *s, struct lane *l);
@@ -277,6 +288,18 @@ void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t 
 /* A stretch of time at which it matters who else is there. */
 void watch_begin(struct sweep *s, struct lane *l, const struct stretch *stretch, uint64_t now);
 bool watch_end(struct sweep *s, struct lane *l, uint64_t now);
+
+/* crowd.c: the same of stretches, where rows cannot have all: who comes, goes, watches. */
+static inline bool is_in_crowd(const struct sweep *s, const struct lane *l)
+{
+	return s->plan->kept && s->plan->crowded[s->plan->machines[l->location]];
+}
+void crowd_free(struct crowd *c);
+void crowd_comes(struct sweep *s, struct presence *p, const struct lane *user, uint64_t now);
+void crowd_goes(struct sweep *s, struct presence *p, const struct lane *user, uint64_t since_ns,
+		uint64_t now);
+void crowd_watch_begin(struct sweep *s, struct presence *p, struct lane *l, uint64_t now);
+void crowd_watch_end(struct sweep *s, struct presence *p, struct lane *l, uint64_t now);
 
 /* waits.c: waiting for somebody the kernel named, and for those that one waits for. */
 void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now);
@@ -297,6 +320,8 @@ int weights_reserve(struct sweep *s, struct lane *l, uint32_t n);
 void weight_add_file(struct sweep *s, struct lane *l, const struct lane *other, uint64_t ns);
 /* To one weight for each kind and lane. */
 void weights_merge(struct sweep *s, struct lane *l);
+/* It has met, or is going to, more than its row can have. */
+void weights_crowd(struct sweep *s, struct lane *l);
 void weights_clear(struct lane *l);
 void weights_free(struct lane *l);
 

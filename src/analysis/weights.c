@@ -51,11 +51,11 @@ static uint32_t crowd_of(const struct sweep *s)
 }
 
 /* Whether a crowd is found out early or late, the sums are the same. */
-static void find_crowd(struct sweep *s, struct lane *l)
+void weights_crowd(struct sweep *s, struct lane *l)
 {
 	uint32_t n = 0;
 
-	if (l->crowded || l->n_weights <= crowd_of(s))
+	if (l->crowded)
 		return;
 	l->crowded = true;
 	for (uint32_t i = 0; i < l->n_weights; i++) {
@@ -71,7 +71,8 @@ void weights_merge(struct sweep *s, struct lane *l)
 {
 	if (!l->weights_differ)
 		merge_equal(s, l);
-	find_crowd(s, l);
+	if (l->n_weights > crowd_of(s))
+		weights_crowd(s, l);
 }
 
 int weights_reserve(struct sweep *s, struct lane *l, uint32_t n)

@@ -30,7 +30,8 @@ COMMANDS = (*ANALYSES, ("sci-analyze", "--by=device"), ("sci-analyze", "--worklo
             ("sci-merge", "-q", "-o", "x.otf2"), ("sci-export", "-f", "csv"), ("sci-export", "-f", "chrome"),
             ("sci-export", "-f", "paje"))
 
-for kind, commands in ((), COMMANDS), (("ranks",), COMMANDS), (("crowd",), ANALYSES), (("file",), ANALYSES):
+for kind, commands in (((), COMMANDS), (("ranks",), COMMANDS), (("crowd",), ANALYSES), (("file",), ANALYSES),
+                       (("journal",), ANALYSES), (("throttling",), ANALYSES), (("busy-disk",), ANALYSES)):
     for n in FEW, 2 * FEW, 4 * FEW:
         subprocess.run([MAKE, str(n), f"{n}.otf2", *kind], check=True)
     for command in commands:

@@ -1,0 +1,417 @@
+/* Many that watch a resource at once, and many that use it: neither walks along all the others. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A watcher has to know how long each of the users was there while it watched. Those that rows keep
+ * apart are few: how long each was there until now is a sum, of which a watcher takes the
+ * difference. Of the others it is told one by one until it has met more than its row can have; from
+ * then on their sum is enough.
+ *
+ * On a device those that were there before the watcher count apart. Their sum changes for all that
+ * began to watch after the one that leaves came: a Fenwick tree over the watchers by their begin.
+ *
+ * What is left of pairs: a user that leaves is told to the other lanes of its own thread, and on a
+ * device to the few (is_crowd()) users' watchers that found it free.
+ */
+struct change {
+	uint64_t n, ns; /* so many more; their ends less their begins, modulo 2^64 */
+};
+
+struct watch_place {
+	uint64_t since_ns;
+	uint32_t lane; /* LANE_NONE: watches no more */
+};
+
+struct crowd {
+	struct watch_place *list; /* by since_ns */
+	struct change *tree;	  /* of the same places */
+	uint32_t n, live, room;
+	uint64_t arrived_at_ns; /* the newest users, how many */
+	uint32_t n_arrived;
+	struct lane *few[2]; /* by watch_ahead: the newest of those that have not met a crowd */
+	uint64_t kept_ns[];  /* how long each kept one was there until it last left */
+};
+
+/* A lane's part in it, while it watches. */
+struct watch {
+	struct presence *at; /* NULL: does not watch */
+	uint32_t place;
+	struct lane *older, *newer; /* of few; linked: it is among them */
+	bool linked;
+	uint64_t total_ns;    /* of all not kept, when it began */
+	uint64_t n_ahead;     /* of them there at that time; */
+	struct change before; /* and the tree's */
+	/* of all not kept, [1] those there before: what it was told one by one, what it did itself
+	 */
+	uint64_t told_ns[2], own_ns[2];
+	uint64_t kept_ns[]; /* of each kept, when it began, or was told of it last */
+};
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void crowd_free(struct crowd *c)
+{
+	if (!c)
+		return;
+	free(c->list);
+	free(c->tree);
+	free(c);
+}
+
+/* ---- the tree ---- */
+
+static struct change change_at(const struct crowd *c, uint32_t place)
+{
+	struct change sum = { 0 };
+
+	for (uint32_t i = place + 1; i; i &= i - 1) {
+		sum.n += c->tree[i - 1].n;
+		sum.ns += c->tree[i - 1].ns;
+	}
+	return sum;
+}
+
+/* One that is there SINCE_NS comes or goes: all that began to watch then or later had it ahead. */
+static void change_ahead(struct crowd *c, uint64_t since_ns, bool comes, uint64_t now)
+{
+	uint32_t low = 0, high = c->n;
+
+	if (c->n == 0 || c->list[c->n - 1].since_ns < since_ns)
+		return;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (c->list[middle].since_ns < since_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (uint32_t i = low + 1; i <= c->room; i += i & -i) {
+		c->tree[i - 1].n += comes ? 1 : UINT64_MAX;
+		c->tree[i - 1].ns += comes ? -now : now;
+	}
+}
+
+/* Places of those that have gone are given away, or there come to be more. */
+static int make_room(struct sweep *s, struct crowd *c)
+{
+	uint32_t room = c->live >= c->room / 2 ? 2 * c->room : c->room, n = 0;
+	struct watch_place *list;
+	struct change *tree;
+
+	room = room ? room : 64;
+	tree = calloc(room, sizeof(*tree));
+	list = tree ? reallocarray(c->list, room, sizeof(*list)) : NULL;
+	if (!list) {
+		free(tree);
+		return -ENOMEM;
+	}
+	c->list = list;
+	for (uint32_t i = 0; i < c->n; i++) {
+		struct change sum;
+		struct watch *w;
+
+		if (list[i].lane == LANE_NONE)
+			continue;
+		sum = change_at(c, i);
+		w = s->lanes[list[i].lane].watch;
+		w->before.n -= sum.n;
+		w->before.ns -= sum.ns;
+		w->place = n;
+		list[n++] = list[i];
+	}
+	free(c->tree);
+	c->tree = tree;
+	c->room = room;
+	c->n = n;
+	return 0;
+}
+
+/* ---- those that have not met a crowd ---- */
+
+static void link_few(struct crowd *c, struct lane *l)
+{
+	struct lane **newest = &c->few[l->watch_ahead];
+
+	l->watch->linked = true;
+	l->watch->newer = NULL;
+	l->watch->older = *newest;
+	if (*newest)
+		(*newest)->watch->newer = l;
+	*newest = l;
+}
+
+static void unlink_few(struct crowd *c, struct lane *l)
+{
+	struct watch *w = l->watch;
+
+	if (!w->linked)
+		return;
+	w->linked = false;
+	if (w->newer)
+		w->newer->watch->older = w->older;
+	else
+		c->few[l->watch_ahead] = w->older;
+	if (w->older)
+		w->older->watch->newer = w->newer;
+}
+
+static void tell_one(struct sweep *s, struct crowd *c, struct lane *watcher,
+		     const struct lane *user, enum weight_kind kind, uint64_t ns)
+{
+	if (lane_self(s, watcher) == user)
+		return;
+	weight_add(s, watcher, kind, (uint32_t)(user - s->lanes), ns);
+	watcher->watch->told_ns[kind == WEIGHT_AHEAD] += ns;
+	if (watcher->crowded)
+		unlink_few(c, watcher);
+}
+
+/* More of those there than a row can have, and each was there for some time: no need to ask who. */
+static bool is_crowd(const struct sweep *s, uint64_t n)
+{
+	return n > 2 * (uint64_t)s->engine->blame_bound.keep + 1; /* one may be itself */
+}
+
+/* USER, which rows do not keep, goes. */
+static void tell_few(struct sweep *s, struct presence *p, const struct lane *user,
+		     uint64_t since_ns, uint64_t now)
+{
+	enum weight_kind kind = presence_kind(s, p);
+	struct crowd *c = p->crowd;
+	bool crowd = is_crowd(s, p->users.n - (c->arrived_at_ns == now ? c->n_arrived : 0));
+	struct lane *next;
+
+	for (struct lane *l = c->few[true]; l && since_ns <= l->watch_since_ns; l = next) {
+		next = l->watch->older;
+		tell_one(s, c, l, user, WEIGHT_AHEAD, now - l->watch_since_ns);
+	}
+	for (struct lane *l = c->few[false]; l; l = next) {
+		bool ahead = kind == WEIGHT_DEVICE && since_ns <= l->watch_since_ns;
+
+		next = l->watch->older;
+		if (crowd && l->watch_since_ns < now) {
+			weights_crowd(s, l);
+			unlink_few(c, l);
+			continue;
+		}
+		tell_one(s, c, l, user, ahead ? WEIGHT_AHEAD : kind,
+			 now - later(since_ns, l->watch_since_ns));
+	}
+}
+
+/* ---- users come and go ---- */
+
+static uint32_t kept_place(const struct sweep *s, const struct lane *l)
+{
+	return s->engine->blame_bound.order[l->location];
+}
+
+void crowd_comes(struct sweep *s, struct presence *p, const struct lane *user, uint64_t now)
+{
+	bool kept = lane_is_kept(s, user);
+	struct crowd *c = p->crowd;
+
+	presence_others(p, now);
+	p->n_others += !kept;
+	if (!c)
+		return;
+	c->n_arrived = c->arrived_at_ns == now ? c->n_arrived + 1 : 1;
+	c->arrived_at_ns = now;
+	if (!kept && presence_kind(s, p) == WEIGHT_DEVICE)
+		change_ahead(c, now, true, now);
+}
+
+/* A kept one was ahead of those that began to watch while it was there: of each of them once. */
+static void tell_ahead(struct sweep *s, struct crowd *c, const struct lane *user, uint64_t since_ns,
+		       uint64_t now)
+{
+	uint32_t k = kept_place(s, user);
+
+	for (uint32_t i = c->n; i > 0 && c->list[i - 1].since_ns >= since_ns; i--) {
+		struct lane *l;
+
+		if (c->list[i - 1].lane == LANE_NONE)
+			continue;
+		l = &s->lanes[c->list[i - 1].lane];
+		if (lane_self(s, l) == user)
+			continue;
+		weight_add(s, l, WEIGHT_AHEAD, (uint32_t)(user - s->lanes),
+			   now - l->watch_since_ns);
+		l->watch->kept_ns[k] += now - l->watch_since_ns;
+	}
+}
+
+/* What L's thread itself did on P since SINCE_NS is in nobody's way. */
+static void add_own(const struct sweep *s, const struct presence *p, const struct lane *l,
+		    uint64_t since_ns, uint64_t now)
+{
+	bool ahead = presence_kind(s, p) == WEIGHT_DEVICE && since_ns <= l->watch_since_ns;
+
+	l->watch->own_ns[ahead] += now - later(since_ns, l->watch_since_ns);
+}
+
+void crowd_goes(struct sweep *s, struct presence *p, const struct lane *user, uint64_t since_ns,
+		uint64_t now)
+{
+	bool device = presence_kind(s, p) == WEIGHT_DEVICE, kept = lane_is_kept(s, user);
+	struct crowd *c = p->crowd;
+	uint32_t own = (uint32_t)(user - s->lanes);
+
+	presence_others(p, now);
+	p->n_others -= !kept;
+	if (!c)
+		return;
+	if (kept) {
+		c->kept_ns[kept_place(s, user)] += now - since_ns;
+		if (device)
+			tell_ahead(s, c, user, since_ns, now);
+		return;
+	}
+	if (device)
+		change_ahead(c, since_ns, false, now);
+	for (; own != LANE_NONE; own = s->plan->next_own[own])
+		if (s->lanes[own].watch && s->lanes[own].watch->at == p)
+			add_own(s, p, &s->lanes[own], since_ns, now);
+	tell_few(s, p, user, since_ns, now);
+}
+
+/* ---- watching ---- */
+
+static uint64_t kept_until(struct sweep *s, const struct presence *p, uint32_t k, struct lane *kept,
+			   uint64_t now)
+{
+	uint64_t since_ns, ns = p->crowd->kept_ns[k];
+
+	return presence_since(s, p, kept, &since_ns) ? ns + (now - since_ns) : ns;
+}
+
+static struct lane *kept_lane(struct sweep *s, const struct lane *by, uint32_t k)
+{
+	size_t row = (size_t)s->plan->machines[by->location] * s->engine->blame_bound.keep;
+	uint32_t lane = s->plan->kept[row + k];
+
+	return lane == LANE_NONE ? NULL : &s->lanes[lane];
+}
+
+static int crowd_new(struct sweep *s, struct presence *p, struct lane *l)
+{
+	size_t kept_bytes = s->engine->blame_bound.keep * sizeof(uint64_t);
+
+	if (!p->crowd)
+		p->crowd = calloc(1, sizeof(*p->crowd) + kept_bytes);
+	if (!l->watch)
+		l->watch = calloc(1, sizeof(*l->watch) + kept_bytes);
+	if (!p->crowd || !l->watch)
+		return -ENOMEM;
+	return p->crowd->n == p->crowd->room ? make_room(s, p->crowd) : 0;
+}
+
+void crowd_watch_begin(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+{
+	struct watch *w;
+
+	if (crowd_new(s, p, l) < 0) {
+		s->rc = -ENOMEM;
+		return;
+	}
+	w = l->watch;
+	w->at = p;
+	w->place = p->crowd->n++;
+	p->crowd->live++;
+	p->crowd->list[w->place] = (struct watch_place){ now, (uint32_t)(l - s->lanes) };
+	w->before = change_at(p->crowd, w->place);
+	w->n_ahead = p->n_others;
+	w->total_ns = presence_others(p, now);
+	memset(w->told_ns, 0, sizeof(w->told_ns));
+	memset(w->own_ns, 0, sizeof(w->own_ns));
+	w->linked = false;
+	if (!l->crowded)
+		link_few(p->crowd, l);
+	/* where somebody is ahead, no others matter */
+	for (uint32_t k = 0; !l->watch_ahead && k < s->engine->blame_bound.keep; k++) {
+		struct lane *kept = kept_lane(s, l, k);
+
+		w->kept_ns[k] = kept ? kept_until(s, p, k, kept, now) : 0;
+	}
+}
+
+static void see_kept(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+{
+	enum weight_kind kind = presence_kind(s, p);
+
+	for (uint32_t k = 0; k < s->engine->blame_bound.keep; k++) {
+		struct lane *kept = kept_lane(s, l, k);
+		uint64_t since_ns, ahead_ns = 0;
+		uint32_t lane;
+
+		if (!kept || kept == lane_self(s, l))
+			continue;
+		lane = (uint32_t)(kept - s->lanes);
+		if (kind == WEIGHT_DEVICE && presence_since(s, p, kept, &since_ns) &&
+		    since_ns <= l->watch_since_ns)
+			ahead_ns = now - l->watch_since_ns;
+		weight_add(s, l, WEIGHT_AHEAD, lane, ahead_ns);
+		if (!l->watch_ahead)
+			weight_add(s, l, kind, lane,
+				   kept_until(s, p, k, kept, now) - l->watch->kept_ns[k] -
+					   ahead_ns);
+	}
+}
+
+/* Those not kept that are still there, until it is a crowd; AHEAD of them were there before. */
+static void see_present(struct sweep *s, struct presence *p, struct lane *l, uint64_t ahead,
+			uint64_t now)
+{
+	enum weight_kind kind = presence_kind(s, p);
+
+	if (l->watch_ahead && is_crowd(s, ahead) && now > l->watch_since_ns)
+		weights_crowd(s, l);
+	for (uint32_t i = 0; i < p->users.n && !l->crowded && (ahead || !l->watch_ahead); i++) {
+		const struct member *user = &p->users.list[i];
+		bool is_ahead = kind == WEIGHT_DEVICE && user->since_ns <= l->watch_since_ns;
+
+		if (lane_is_kept(s, &s->lanes[user->lane]) || (l->watch_ahead && !is_ahead))
+			continue;
+		ahead -= is_ahead;
+		tell_one(s, p->crowd, l, &s->lanes[user->lane], is_ahead ? WEIGHT_AHEAD : kind,
+			 now - later(user->since_ns, l->watch_since_ns));
+	}
+}
+
+void crowd_watch_end(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+{
+	enum weight_kind kind = presence_kind(s, p);
+	struct lane *self = lane_self(s, l);
+	struct crowd *c = p->crowd;
+	struct watch *w = l->watch;
+	struct change change = change_at(c, w->place);
+	uint64_t ahead = 0, ahead_ns = 0, since_ns;
+
+	if (kind == WEIGHT_DEVICE) {
+		ahead = w->n_ahead + change.n - w->before.n;
+		ahead_ns = change.ns - w->before.ns + ahead * now - w->n_ahead * l->watch_since_ns;
+	}
+	see_kept(s, p, l, now);
+	see_present(s, p, l, ahead, now);
+	if (l->crowded) {
+		if (!lane_is_kept(s, self) && presence_since(s, p, self, &since_ns))
+			add_own(s, p, l, since_ns, now);
+		l->others_ns[WEIGHT_AHEAD - N_CELLS] += ahead_ns - w->own_ns[1] - w->told_ns[1];
+		if (!l->watch_ahead)
+			l->others_ns[kind - N_CELLS] += presence_others(p, now) - w->total_ns -
+							ahead_ns - w->own_ns[0] - w->told_ns[0];
+	}
+	unlink_few(c, l);
+	c->list[w->place].lane = LANE_NONE;
+	c->live--;
+	w->at = NULL;
+}
