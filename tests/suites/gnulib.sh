@@ -6,6 +6,7 @@ set -- "${SCI_SOURCES:-/absent}"/coreutils-*
 [ -f "$1/built" ] || { echo "coreutils is not built"; exit 77; }
 cd "$1/gnulib-tests" || exit 1
 for file in test-*; do
+	case " ${SCI_ONLY:-$file} " in *" $file "*) ;; *) continue ;; esac
 	case $file in
 	*.sh) set -- sh "./$file" ;;
 	*.*) continue ;;

@@ -2,6 +2,7 @@
 # ./dev harmless: suites that others wrote, by their own verdicts, untraced and traced. A suite is a script
 # NAME.sh beside this one: it runs in a fresh folder and leaves there what it found: TAP (*.tap), JUnit
 # (*.xml), go test's json (*.json), or lines "name: verdict" (verdicts). SCI_SUITES: the folder of this.
+# SCI_ONLY: the parts to run, by the names they have in what is left, if not all (a suite may run all the same).
 # SPDX-License-Identifier: BSD-3-Clause
 import argparse
 import collections
@@ -18,6 +19,7 @@ import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALL = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(HERE, "*.sh")))
+STATUS = "status of the suite"
 
 
 # ---- what a suite found: {test: verdict} ----
@@ -88,8 +90,8 @@ def tracer(how, options, record):
     return [], {}
 
 
-def run(suite, how, options):
-    """Runs SUITE once; (what it found, seconds, or None and why it could not run)."""
+def run(suite, how, options, only=""):
+    """Runs SUITE once, or what ONLY names of it; (what it found, seconds, or None and why it could not run)."""
     top = os.path.join(options.output, suite)
     at, record = os.path.join(top, "at"), os.path.join(top, how + ".recording")
     for old in (at, record, os.path.join(top, how)):
@@ -98,6 +100,9 @@ def run(suite, how, options):
     before, more = tracer(how, options, record)
     env = dict(os.environ, LANG="C.UTF-8", TZ="UTC", HOME=at, TMPDIR=at, SCI_SUITES=HERE,
                SCI_SOURCES=options.sources, **more)
+    env.pop("SCI_ONLY", None)
+    if only:
+        env["SCI_ONLY"] = only
     env.pop("SUDO_UID", None)
     began = time.monotonic()
     with open(os.path.join(top, how + ".out"), "wb") as out:
@@ -113,7 +118,7 @@ def run(suite, how, options):
         with open(os.path.join(top, how + ".out"), errors="replace") as file:
             return None, file.read().strip()
     found = outcome(at)
-    found["status of the suite"] = str(status)
+    found[STATUS] = str(status)
     if how == "both":
         found["recording"] = "whole" if os.path.exists(os.path.join(record, "unified.otf2")) else "not merged"
     shutil.rmtree(record, ignore_errors=True)
@@ -121,40 +126,59 @@ def run(suite, how, options):
     return found, took
 
 
+def part(name):
+    """What of a suite found the test NAME, as SCI_ONLY has it; "" of the suite as a whole."""
+    first, _, rest = name.partition(": ")
+    return "" if name == STATUS else rest.replace("/", "-") if first == "verdicts" else first
+
+
+def untraced_again(suite, options, different, known):
+    """Runs the parts of SUITE in which something is DIFFERENT untraced once more, and adds to KNOWN what it finds."""
+    parts = {part(name) for name in different}
+    found = run(suite, "untraced", options, options.only if "" in parts else " ".join(sorted(parts)))[0] or {}
+    for name, value in found.items():
+        known.setdefault(name, {"absent"}).add(value)
+    for name in known.keys() - found.keys():
+        if "" in parts or part(name) in parts:
+            known[name].add("absent")
+
+
 def compare(suite, options):
     """A line of the table for each run of SUITE; how many tests differ."""
-    plain, took = run(suite, "untraced", options)
+    plain, took = run(suite, "untraced", options, options.only)
     if plain is None:
         print(f"{suite:12} {'untraced':9} not run: {took}", flush=True)
         return 0
     print(f"{suite:12} {'untraced':9} {len(plain):6} tests {took:7.0f} s", flush=True)
     bad = 0
     known = {name: {value} for name, value in plain.items()}
-    known["recording"] = {"whole"}
     for how in options.runs:
-        traced, took = run(suite, how, options)
+        traced, took = run(suite, how, options, options.only)
+        traced = traced or {}
+        whole = traced.pop("recording", "whole")
 
         def differing():
-            return sorted(name for name in known.keys() | (traced or {}).keys()
-                          if (traced or {}).get(name, "absent") not in known.get(name, {"absent"})
-                          and (name != "recording" or how == "both"))
+            return sorted(name for name in known.keys() | traced.keys()
+                          if traced.get(name, "absent") not in known.get(name, {"absent"}))
 
-        different, unsteady = differing(), 0
+        first = different = differing()
         # what also differs between untraced runs says nothing: that is looked at, never the traced one again
-        for _ in range(options.steady if different else 0):
-            for name, value in (run(suite, "untraced", options)[0] or {}).items():
-                known.setdefault(name, {"absent"}).add(value)
-            unsteady = len(different)
-            different = differing()
-            unsteady -= len(different)
+        for _ in range(options.steady):
             if not different:
                 break
-        same = len(known) - len(different) - unsteady - (how != "both")
+            untraced_again(suite, options, different, known)
+            different = differing()
+        unsteady = sorted(set(first) - set(different))
+        if whole != "whole":
+            different.append("recording")
+        same = len(known.keys() | traced.keys()) - len(differing()) - len(unsteady)
         print(f"{suite:12} {how:9} {same:6} same {len(different):6} different"
-              f"{f', {unsteady} differ untraced, too' if unsteady else ''} {took:7.0f} s", flush=True)
+              f"{f', {len(unsteady)} not the same untraced' if unsteady else ''} {took:7.0f} s", flush=True)
+        for name in unsteady[:options.show]:
+            print(f"    not the same untraced: {name}: {' or '.join(sorted(known.get(name, {'absent'})))}")
         for name in different[:options.show]:
-            print(f"    {name}: {(traced or {}).get(name, 'absent')}, untraced "
-                  f"{' or '.join(sorted(known.get(name, {'absent'})))}")
+            print(f"    {name}: {whole if name == 'recording' else traced.get(name, 'absent')}, untraced "
+                  f"{' or '.join(sorted(known.get(name, {'absent'})))}", flush=True)
         bad += len(different)
     return bad
 
@@ -167,6 +191,8 @@ def main():
     parser.add_argument("--sources", default="", help=argparse.SUPPRESS)
     parser.add_argument("--runs", default="preload,both", metavar="RUN[,RUN]", help="preload, eztrace, both")
     parser.add_argument("--seconds", type=int, default=3600, metavar="S", help="for each run (3600)")
+    parser.add_argument("--only", default="", metavar="'PART PART'",
+                        help="only these parts of a suite, as its script names them")
     parser.add_argument("--steady", type=int, default=2, metavar="N",
                         help="more untraced runs where something differs (2)")
     parser.add_argument("--show", type=int, default=20, metavar="N", help="differences to print (20)")
@@ -178,6 +204,7 @@ def main():
     for name in options.runs:
         if name not in ("preload", "eztrace", "both"):
             parser.error(f"no run '{name}' (preload, eztrace, both)")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what is in its background
     options.output = os.path.abspath(options.output)
     os.makedirs(options.output, exist_ok=True)
     bad = sum(compare(suite, options) for suite in options.suites or ALL)
