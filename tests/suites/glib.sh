@@ -11,6 +11,6 @@ for name in fileutils mappedfile io-channel spawn-test spawn-singlethread spawn-
 	thread thread-pool-test mainloop async-close-output-stream filter-streams gdatetime keyfile; do
 	[ -x "$tests/$name" ] || continue
 	case " ${SCI_ONLY:-$name} " in *" $name "*) ;; *) continue ;; esac
-	timeout 300 "$tests/$name" --tap </dev/null >"$name.tap" 2>"$name.err"
+	timeout 300 ${SCI_EACH:+"$SCI_EACH"} "$tests/$name" --tap </dev/null >"$name.tap" 2>"$name.err"
 	echo "$name: $?" >>verdicts
 done

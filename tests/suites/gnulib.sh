@@ -18,6 +18,6 @@ for file in test-*; do
 	case $file in
 	*rand* | test-u8* | *sleep* | test-thread_* | test-explicit_bzero | *stdalign* | *bitrotate* | *sha* | *md5*) continue ;;
 	esac
-	srcdir=. MAKE=make timeout 100 "$@" </dev/null >/dev/null 2>&1
+	srcdir=. MAKE=make timeout 100 ${SCI_EACH:+"$SCI_EACH"} "$@" </dev/null >/dev/null 2>&1
 	echo "$file: $?" >>"$OLDPWD/verdicts"
 done

@@ -8,6 +8,6 @@ for name in io os fileio mmap subprocess threading asyncio.test_subprocess async
 	file bufio fileinput tempfile shutil glob posix fcntl pty select poll epoll signal thread fork1 wait3 wait4 \
 	popen pipes mailbox zipfile tarfile gzip dbm shelve pathlib; do
 	case " ${SCI_ONLY:-$name} " in *" $name "*) ;; *) continue ;; esac
-	/usr/bin/python3 -m test --junit-xml="$PWD/$name.xml" --timeout 300 "test_$name" >"$name.log" 2>&1
+	${SCI_EACH:+"$SCI_EACH"} /usr/bin/python3 -m test --junit-xml="$PWD/$name.xml" --timeout 300 "test_$name" >"$name.log" 2>&1
 	echo "$name: $?" >>verdicts
 done

@@ -2,6 +2,7 @@
 # ./dev harmless: suites that others wrote, by their own verdicts, untraced and traced. A suite is a script
 # NAME.sh beside this one: it runs in a fresh folder and leaves there what it found: TAP (*.tap), JUnit
 # (*.xml), go test's json (*.json), or lines "name: verdict" (verdicts). SCI_SUITES: the folder of this.
+# SCI_EACH: a word to be put before each program that is tested, if any, where the shell is not traced.
 # SCI_ONLY: the parts to run, by the names they have in what is left, if not all (a suite may run all the same).
 # SPDX-License-Identifier: BSD-3-Clause
 import argparse
@@ -20,6 +21,8 @@ import xml.etree.ElementTree
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALL = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(HERE, "*.sh")))
 STATUS = "status of the suite"
+# what a recording holds; a suite that is not recorded shows nothing
+LEFT = {"preload": "user.*", "eztrace": "**/eztrace_log.otf2", "both": "unified.otf2"}
 
 
 # ---- what a suite found: {test: verdict} ----
@@ -76,15 +79,25 @@ def outcome(folder):
 # ---- one run ----
 
 
-def tracer(how, options, record):
-    """(words before the program, variables) of a run."""
+def tracer(suite, how, options, record):
+    """(words before SUITE's shell, variables) of a run."""
     if how == "preload":
         os.mkdir(record)
         os.chmod(record, 0o1777)
         return [], {"LD_PRELOAD": os.path.join(options.plugins, "libsci-posixio.so"), "SCI_SPOOL_DIR": record}
-    if how == "eztrace":
+    if how in ("eztrace", "eztrace-itself"):
         os.mkdir(record)
-        return ["eztrace", "-t", "posixio", "-o", record], {"EZTRACE_LIBRARY_PATH": options.plugins}
+        module = "posixio" if how == "eztrace" else "pthread"
+        under = {"EZTRACE_LIBRARY_PATH": options.plugins} if how == "eztrace" else {}
+        with open(os.path.join(HERE, suite + ".sh"), encoding="utf-8") as file:
+            if "SCI_EACH" not in file.read():
+                return ["eztrace", "-t", module, "-o", record], under
+        # EZTrace's library is in the process that eztrace starts; that one's children are recorded without it
+        each = os.path.join(record, "each")
+        with open(each, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec eztrace -t {module} -o "${{0%/*}}/$$" "$@"\n')
+        os.chmod(each, 0o755)
+        return [], dict(under, SCI_EACH=each)
     if how == "both":
         return ["sci-record", "-q", "--wait-writeback=0", "-o", record, "--"], {}
     return [], {}
@@ -97,7 +110,7 @@ def run(suite, how, options, only=""):
     for old in (at, record, os.path.join(top, how)):
         shutil.rmtree(old, ignore_errors=True)
     os.makedirs(at)
-    before, more = tracer(how, options, record)
+    before, more = tracer(suite, how, options, record)
     env = dict(os.environ, LANG="C.UTF-8", TZ="UTC", HOME=at, TMPDIR=at, SCI_SUITES=HERE,
                SCI_SOURCES=options.sources, **more)
     env.pop("SCI_ONLY", None)
@@ -119,8 +132,8 @@ def run(suite, how, options, only=""):
             return None, file.read().strip()
     found = outcome(at)
     found[STATUS] = str(status)
-    if how == "both":
-        found["recording"] = "whole" if os.path.exists(os.path.join(record, "unified.otf2")) else "not merged"
+    if how in LEFT:
+        found["recording"] = "there" if glob.glob(os.path.join(record, LEFT[how]), recursive=True) else "absent"
     shutil.rmtree(record, ignore_errors=True)
     shutil.rmtree(at, ignore_errors=True)
     return found, took
@@ -132,10 +145,15 @@ def part(name):
     return "" if name == STATUS else rest.replace("/", "-") if first == "verdicts" else first
 
 
-def untraced_again(suite, options, different, known):
-    """Runs the parts of SUITE in which something is DIFFERENT untraced once more, and adds to KNOWN what it finds."""
+def again(suite, how, options, different):
+    """Runs the parts of SUITE in which something is DIFFERENT once more; (the parts, what was found)."""
     parts = {part(name) for name in different}
-    found = run(suite, "untraced", options, options.only if "" in parts else " ".join(sorted(parts)))[0] or {}
+    return parts, run(suite, how, options, options.only if "" in parts else " ".join(sorted(parts)))[0] or {}
+
+
+def untraced_again(suite, options, different, known):
+    """Adds to KNOWN what one more untraced run finds where something is DIFFERENT."""
+    parts, found = again(suite, "untraced", options, different)
     for name, value in found.items():
         known.setdefault(name, {"absent"}).add(value)
     for name in known.keys() - found.keys():
@@ -155,7 +173,7 @@ def compare(suite, options):
     for how in options.runs:
         traced, took = run(suite, how, options, options.only)
         traced = traced or {}
-        whole = traced.pop("recording", "whole")
+        recording = traced.pop("recording", "there")
 
         def differing():
             return sorted(name for name in known.keys() | traced.keys()
@@ -169,16 +187,27 @@ def compare(suite, options):
             untraced_again(suite, options, different, known)
             different = differing()
         unsteady = sorted(set(first) - set(different))
-        if whole != "whole":
+        own = []
+        if how == "eztrace" and different:
+            # what EZTrace itself does to a program, seen with a module that is its own and has no part in I/O
+            found = again(suite, "eztrace-itself", options, different)[1]
+            own = [name for name in different if traced.get(name, "absent") == found.get(name, "absent")]
+            different = [name for name in different if name not in own]
+        if recording != "there":
             different.append("recording")
         same = len(known.keys() | traced.keys()) - len(differing()) - len(unsteady)
         print(f"{suite:12} {how:9} {same:6} same {len(different):6} different"
-              f"{f', {len(unsteady)} not the same untraced' if unsteady else ''} {took:7.0f} s", flush=True)
+              f"{f', {len(unsteady)} not the same untraced' if unsteady else ''}"
+              f"{f', {len(own)} by EZTrace itself' if own else ''} {took:7.0f} s", flush=True)
         for name in unsteady[:options.show]:
             print(f"    not the same untraced: {name}: {' or '.join(sorted(known.get(name, {'absent'})))}")
+        for name in own[:options.show]:
+            print(f"    by EZTrace itself: {name}: {traced.get(name, 'absent')}, untraced "
+                  f"{' or '.join(sorted(known.get(name, {'absent'})))}")
         for name in different[:options.show]:
-            print(f"    {name}: {whole if name == 'recording' else traced.get(name, 'absent')}, untraced "
-                  f"{' or '.join(sorted(known.get(name, {'absent'})))}", flush=True)
+            print(f"    {name}: " + ("absent" if name == "recording" else
+                                     f"{traced.get(name, 'absent')}, untraced "
+                                     f"{' or '.join(sorted(known.get(name, {'absent'})))}"), flush=True)
         bad += len(different)
     return bad
 
