@@ -95,7 +95,9 @@ def tracer(suite, how, options, record):
         # EZTrace's library is in the process that eztrace starts; that one's children are recorded without it
         each = os.path.join(record, "each")
         with open(each, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nexec eztrace -t {module} -o "${{0%/*}}/$$" "$@"\n')
+            # by its path, as eztrace takes a file or folder of that name which is in the working folder
+            file.write('#!/bin/sh\nprogram=$(command -v "$1")\nshift\n'
+                       f'exec eztrace -t {module} -o "${{0%/*}}/$$" "$program" "$@"\n')
         os.chmod(each, 0o755)
         return [], dict(under, SCI_EACH=each)
     if how == "both":

@@ -20,7 +20,8 @@ say "diff -r" "$? $(wc -l <diff.out)"
 if command -v rsync >/dev/null; then
 	each rsync -aH from/ rsync
 	say rsync $?
-	say "rsync -c" "$(each rsync -acnH --delete --itemize-changes from/ rsync | wc -l)"
+	each rsync -acnH --delete --itemize-changes from/ rsync >changes
+	say "rsync -c" "$? $(wc -l <changes)"
 fi
 (cd from && find . -depth -print0 | each cpio -0pdm --quiet ../cpio) 2>/dev/null
 say cpio "$? $(diff -rq --no-dereference from cpio | wc -l)"
