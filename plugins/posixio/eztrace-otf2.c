@@ -1,6 +1,9 @@
 /* OTF2 functions put in front of the library's: what EZTrace writes is repaired on its way. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "core.h"
 #include "eztrace-next.h"
@@ -13,6 +16,22 @@
 #define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the least there is; fits the cache */
 #define DEF_CHUNK_BYTES ((uint64_t)256 << 10)	/* a thread has no definitions of its own */
 
+/* libotf2 opens the files of an archive by name when it closes it: the program may have gone
+ * elsewhere by then. */
+static const char *from_root(const char *path)
+{
+	static char whole[PATH_MAX]; /* the stack may be small */
+	size_t length;
+
+	if (!path || path[0] == '/' || !getcwd(whole, sizeof(whole)) || whole[0] != '/')
+		return path;
+	length = strlen(whole);
+	if ((size_t)snprintf(whole + length, sizeof(whole) - length, "/%s", path) >=
+	    sizeof(whole) - length)
+		return path;
+	return whole;
+}
+
 EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const OTF2_FileMode mode,
 				       const uint64_t event_chunk, const uint64_t def_chunk,
 				       const OTF2_FileSubstrate substrate,
@@ -22,6 +41,7 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 	OTF2_Archive *archive;
 
 	if (mode == OTF2_FILEMODE_WRITE) {
+		path = from_root(path);
 		events = events < EVENT_CHUNK_BYTES ? events : EVENT_CHUNK_BYTES;
 		defs = defs < DEF_CHUNK_BYTES ? defs : DEF_CHUNK_BYTES;
 	}

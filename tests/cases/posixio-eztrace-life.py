@@ -135,6 +135,20 @@ for i in range({0}): os.write(f, b"x")
             assert sizes(run.own).count(("data", 1)) == 2 * count, len(run.own)
 
 
+def goes_elsewhere():
+    """Where the archive is was said from the folder in which the program began."""
+    program = """
+import os
+f = os.open("data", os.O_CREAT | os.O_WRONLY)
+os.mkdir("away")
+os.chdir("away")
+os.write(f, b"five.")
+"""
+    with Run([os.path.realpath("/usr/bin/python3"), "-c", program]) as run:
+        assert sizes(run.own) == [("data", 5)], run.own
+        assert not os.listdir(os.path.join(run.work, "away"))
+
+
 def handlers():
     """A program sees its default where the tracer's handler stands, and its own handler runs."""
     program = """
@@ -179,5 +193,5 @@ def missed():
     shutil.rmtree(work)
 
 
-for test in (ends, children, goes_on, goes_on_not, handlers, missed):
+for test in (ends, children, goes_on, goes_on_not, goes_elsewhere, handlers, missed):
     test()

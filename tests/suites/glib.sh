@@ -10,6 +10,7 @@ for name in fileutils mappedfile io-channel spawn-test spawn-singlethread spawn-
 	fileattributematcher io-stream live-g-file sleepy-stream socket socket-listener gsubprocess unix pipe \
 	thread thread-pool-test mainloop async-close-output-stream filter-streams gdatetime keyfile; do
 	[ -x "$tests/$name" ] || continue
-	timeout 300 "$tests/$name" --tap </dev/null >"$name.tap" 2>"$name.err"
+	case " ${SCI_ONLY:-$name} " in *" $name "*) ;; *) continue ;; esac
+	timeout 300 ${SCI_EACH:+"$SCI_EACH"} "$tests/$name" --tap </dev/null >"$name.tap" 2>"$name.err"
 	echo "$name: $?" >>verdicts
 done

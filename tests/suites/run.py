@@ -2,6 +2,8 @@
 # ./dev harmless: suites that others wrote, by their own verdicts, untraced and traced. A suite is a script
 # NAME.sh beside this one: it runs in a fresh folder and leaves there what it found: TAP (*.tap), JUnit
 # (*.xml), go test's json (*.json), or lines "name: verdict" (verdicts). SCI_SUITES: the folder of this.
+# SCI_EACH: a word to be put before each program that is tested, if any, where the shell is not traced.
+# SCI_ONLY: the parts to run, by the names they have in what is left, if not all (a suite may run all the same).
 # SPDX-License-Identifier: BSD-3-Clause
 import argparse
 import collections
@@ -18,6 +20,9 @@ import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALL = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(HERE, "*.sh")))
+STATUS = "status of the suite"
+# what a recording holds; a suite that is not recorded shows nothing
+LEFT = {"preload": "user.*", "eztrace": "**/eztrace_log.otf2", "both": "unified.otf2"}
 
 
 # ---- what a suite found: {test: verdict} ----
@@ -74,30 +79,45 @@ def outcome(folder):
 # ---- one run ----
 
 
-def tracer(how, options, record):
-    """(words before the program, variables) of a run."""
+def tracer(suite, how, options, record):
+    """(words before SUITE's shell, variables) of a run."""
     if how == "preload":
         os.mkdir(record)
         os.chmod(record, 0o1777)
         return [], {"LD_PRELOAD": os.path.join(options.plugins, "libsci-posixio.so"), "SCI_SPOOL_DIR": record}
-    if how == "eztrace":
+    if how in ("eztrace", "eztrace-itself"):
         os.mkdir(record)
-        return ["eztrace", "-t", "posixio", "-o", record], {"EZTRACE_LIBRARY_PATH": options.plugins}
+        module = "posixio" if how == "eztrace" else "pthread"
+        under = {"EZTRACE_LIBRARY_PATH": options.plugins} if how == "eztrace" else {}
+        with open(os.path.join(HERE, suite + ".sh"), encoding="utf-8") as file:
+            if "SCI_EACH" not in file.read():
+                return ["eztrace", "-t", module, "-o", record], under
+        # EZTrace's library is in the process that eztrace starts; that one's children are recorded without it
+        each = os.path.join(record, "each")
+        with open(each, "w", encoding="utf-8") as file:
+            # by its path, as eztrace takes a file or folder of that name which is in the working folder
+            file.write('#!/bin/sh\nprogram=$(command -v "$1")\nshift\n'
+                       f'exec eztrace -t {module} -o "${{0%/*}}/$$" "$program" "$@"\n')
+        os.chmod(each, 0o755)
+        return [], dict(under, SCI_EACH=each)
     if how == "both":
         return ["sci-record", "-q", "--wait-writeback=0", "-o", record, "--"], {}
     return [], {}
 
 
-def run(suite, how, options):
-    """Runs SUITE once; (what it found, seconds, or None and why it could not run)."""
+def run(suite, how, options, only=""):
+    """Runs SUITE once, or what ONLY names of it; (what it found, seconds, or None and why it could not run)."""
     top = os.path.join(options.output, suite)
     at, record = os.path.join(top, "at"), os.path.join(top, how + ".recording")
     for old in (at, record, os.path.join(top, how)):
         shutil.rmtree(old, ignore_errors=True)
     os.makedirs(at)
-    before, more = tracer(how, options, record)
+    before, more = tracer(suite, how, options, record)
     env = dict(os.environ, LANG="C.UTF-8", TZ="UTC", HOME=at, TMPDIR=at, SCI_SUITES=HERE,
                SCI_SOURCES=options.sources, **more)
+    env.pop("SCI_ONLY", None)
+    if only:
+        env["SCI_ONLY"] = only
     env.pop("SUDO_UID", None)
     began = time.monotonic()
     with open(os.path.join(top, how + ".out"), "wb") as out:
@@ -113,48 +133,83 @@ def run(suite, how, options):
         with open(os.path.join(top, how + ".out"), errors="replace") as file:
             return None, file.read().strip()
     found = outcome(at)
-    found["status of the suite"] = str(status)
-    if how == "both":
-        found["recording"] = "whole" if os.path.exists(os.path.join(record, "unified.otf2")) else "not merged"
+    found[STATUS] = str(status)
+    if how in LEFT:
+        found["recording"] = "there" if glob.glob(os.path.join(record, LEFT[how]), recursive=True) else "absent"
     shutil.rmtree(record, ignore_errors=True)
     shutil.rmtree(at, ignore_errors=True)
     return found, took
 
 
+def part(name):
+    """What of a suite found the test NAME, as SCI_ONLY has it; "" of the suite as a whole."""
+    first, _, rest = name.partition(": ")
+    return "" if name == STATUS else rest.replace("/", "-") if first == "verdicts" else first
+
+
+def again(suite, how, options, different):
+    """Runs the parts of SUITE in which something is DIFFERENT once more; (the parts, what was found)."""
+    parts = {part(name) for name in different}
+    return parts, run(suite, how, options, options.only if "" in parts else " ".join(sorted(parts)))[0] or {}
+
+
+def untraced_again(suite, options, different, known):
+    """Adds to KNOWN what one more untraced run finds where something is DIFFERENT."""
+    parts, found = again(suite, "untraced", options, different)
+    for name, value in found.items():
+        known.setdefault(name, {"absent"}).add(value)
+    for name in known.keys() - found.keys():
+        if "" in parts or part(name) in parts:
+            known[name].add("absent")
+
+
 def compare(suite, options):
     """A line of the table for each run of SUITE; how many tests differ."""
-    plain, took = run(suite, "untraced", options)
+    plain, took = run(suite, "untraced", options, options.only)
     if plain is None:
         print(f"{suite:12} {'untraced':9} not run: {took}", flush=True)
         return 0
     print(f"{suite:12} {'untraced':9} {len(plain):6} tests {took:7.0f} s", flush=True)
     bad = 0
     known = {name: {value} for name, value in plain.items()}
-    known["recording"] = {"whole"}
     for how in options.runs:
-        traced, took = run(suite, how, options)
+        traced, took = run(suite, how, options, options.only)
+        traced = traced or {}
+        recording = traced.pop("recording", "there")
 
         def differing():
-            return sorted(name for name in known.keys() | (traced or {}).keys()
-                          if (traced or {}).get(name, "absent") not in known.get(name, {"absent"})
-                          and (name != "recording" or how == "both"))
+            return sorted(name for name in known.keys() | traced.keys()
+                          if traced.get(name, "absent") not in known.get(name, {"absent"}))
 
-        different, unsteady = differing(), 0
+        first = different = differing()
         # what also differs between untraced runs says nothing: that is looked at, never the traced one again
-        for _ in range(options.steady if different else 0):
-            for name, value in (run(suite, "untraced", options)[0] or {}).items():
-                known.setdefault(name, {"absent"}).add(value)
-            unsteady = len(different)
-            different = differing()
-            unsteady -= len(different)
+        for _ in range(options.steady):
             if not different:
                 break
-        same = len(known) - len(different) - unsteady - (how != "both")
+            untraced_again(suite, options, different, known)
+            different = differing()
+        unsteady = sorted(set(first) - set(different))
+        own = []
+        if how == "eztrace" and different:
+            # what EZTrace itself does to a program, seen with a module that is its own and has no part in I/O
+            found = again(suite, "eztrace-itself", options, different)[1]
+            own = [name for name in different if traced.get(name, "absent") == found.get(name, "absent")]
+            different = [name for name in different if name not in own]
+        if recording != "there":
+            different.append("recording")
+        same = len(known.keys() | traced.keys()) - len(differing()) - len(unsteady)
         print(f"{suite:12} {how:9} {same:6} same {len(different):6} different"
-              f"{f', {unsteady} differ untraced, too' if unsteady else ''} {took:7.0f} s", flush=True)
-        for name in different[:options.show]:
-            print(f"    {name}: {(traced or {}).get(name, 'absent')}, untraced "
+              f"{f', {len(unsteady)} not the same untraced' if unsteady else ''}"
+              f"{f', {len(own)} by EZTrace itself' if own else ''} {took:7.0f} s", flush=True)
+        for name in unsteady[:options.show]:
+            print(f"    not the same untraced: {name}: {' or '.join(sorted(known.get(name, {'absent'})))}")
+        for name in own[:options.show]:
+            print(f"    by EZTrace itself: {name}: {traced.get(name, 'absent')}, untraced "
                   f"{' or '.join(sorted(known.get(name, {'absent'})))}")
+        for name in different[:options.show]:
+            print(f"    {name}: " + ("absent" if name == "recording" else
+                                     f"{traced.get(name, 'absent')}, untraced "
+                                     f"{' or '.join(sorted(known.get(name, {'absent'})))}"), flush=True)
         bad += len(different)
     return bad
 
@@ -167,6 +222,8 @@ def main():
     parser.add_argument("--sources", default="", help=argparse.SUPPRESS)
     parser.add_argument("--runs", default="preload,both", metavar="RUN[,RUN]", help="preload, eztrace, both")
     parser.add_argument("--seconds", type=int, default=3600, metavar="S", help="for each run (3600)")
+    parser.add_argument("--only", default="", metavar="'PART PART'",
+                        help="only these parts of a suite, as its script names them")
     parser.add_argument("--steady", type=int, default=2, metavar="N",
                         help="more untraced runs where something differs (2)")
     parser.add_argument("--show", type=int, default=20, metavar="N", help="differences to print (20)")
@@ -178,6 +235,7 @@ def main():
     for name in options.runs:
         if name not in ("preload", "eztrace", "both"):
             parser.error(f"no run '{name}' (preload, eztrace, both)")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what is in its background
     options.output = os.path.abspath(options.output)
     os.makedirs(options.output, exist_ok=True)
     bad = sum(compare(suite, options) for suite in options.suites or ALL)

@@ -12,7 +12,7 @@ for journal in WAL DELETE TRUNCATE PERSIST; do
 			echo "BEGIN IMMEDIATE; INSERT INTO t VALUES ($who, $i, hex(zeroblob(300))); UPDATE t SET text = 'a' || i"
 			echo "WHERE who = $who AND i % 17 = 3; DELETE FROM t WHERE who = $who AND i = $i - 50; COMMIT;"
 			i=$((i + 1))
-		done | sqlite3 -cmd ".timeout 60000" "$journal.db" 2>>"$journal.err" &
+		done | ${SCI_EACH:+"$SCI_EACH"} sqlite3 -cmd ".timeout 60000" "$journal.db" 2>>"$journal.err" &
 		pids="$pids $!"
 	done
 	for pid in $pids; do

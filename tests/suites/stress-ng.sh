@@ -8,7 +8,8 @@ for name in $class mmap mmapaddr mmapfork msync memfd pipe fifo sendfile splice 
 	# they look for what changes meanwhile, or write to the disk itself
 	*smart | fanotify | binderfs | ramfs | mlockmany) continue ;;
 	esac
-	timeout -k 5 60 stress-ng --"$name" 2 --verify -t 1s --temp-path "$PWD" --no-rand-seed --log-brief >"$name.log" 2>&1
+	case " ${SCI_ONLY:-$name} " in *" $name "*) ;; *) continue ;; esac
+	timeout -k 5 60 ${SCI_EACH:+"$SCI_EACH"} stress-ng --"$name" 2 --verify -t 1s --temp-path "$PWD" --no-rand-seed --log-brief >"$name.log" 2>&1
 	status=$?
 	echo "$name: $status $(grep -c ' fail: ' "$name.log")" >>verdicts
 done
