@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "machines.h"
-#include "merge-known.h"
+#include "known.h"
 
 enum { BATCH = 1024 };
 

@@ -34,46 +34,6 @@ bool events_alone;
 static OTF2_RegionRef regions[N_REGIONS];
 static OTF2_AttributeRef attributes[N_ATTRIBUTES];
 
-/* ---- flags ---- */
-
-OTF2_IoAccessMode sink_access_mode(uint32_t open_flags)
-{
-	switch (open_flags & O_ACCMODE) {
-	case O_RDONLY:
-		return OTF2_IO_ACCESS_MODE_READ_ONLY;
-	case O_WRONLY:
-		return OTF2_IO_ACCESS_MODE_WRITE_ONLY;
-	default:
-		return OTF2_IO_ACCESS_MODE_READ_WRITE;
-	}
-}
-
-OTF2_IoStatusFlag sink_status_flags(uint32_t open_flags)
-{
-	OTF2_IoStatusFlag flags = OTF2_IO_STATUS_FLAG_NONE;
-
-#define X(flag, name)                                                                              \
-	if ((open_flags & (flag)) == (flag))                                                       \
-		flags |= OTF2_IO_STATUS_FLAG_##name;
-	OTF2_OPEN_STATUS_FLAGS(X)
-#undef X
-	return flags;
-}
-
-static OTF2_IoCreationFlag creation_flags(uint32_t open_flags)
-{
-	OTF2_IoCreationFlag flags = OTF2_IO_CREATION_FLAG_NONE;
-
-#define X(flag, name)                                                                              \
-	if ((open_flags & (flag)) == (flag))                                                       \
-		flags |= OTF2_IO_CREATION_FLAG_##name;
-	OTF2_OPEN_CREATION_FLAGS(X)
-#undef X
-	return flags;
-}
-
-/* ---- events ---- */
-
 static inline OTF2_TimeStamp stamp(uint64_t time_ns)
 {
 	return time_ns - (unlikely(events_plain) ? 0 : first_timestamp);
@@ -190,12 +150,12 @@ static ALWAYS_INLINE void write_io(OTF2_EvtWriter *writer, const struct sink_op 
 		if (file->sink_parent != UINT32_MAX)
 			OTF2_EvtWriter_IoDuplicateHandle(writer, NULL, time, file->sink_parent,
 							 handle,
-							 sink_status_flags(file->open_flags));
+							 otf2_status_flags(file->open_flags));
 		else
 			OTF2_EvtWriter_IoCreateHandle(writer, NULL, time, handle,
-						      sink_access_mode(file->open_flags),
-						      creation_flags(file->open_flags),
-						      sink_status_flags(file->open_flags));
+						      otf2_access_mode(file->open_flags),
+						      otf2_creation_flags(file->open_flags),
+						      otf2_status_flags(file->open_flags));
 		break;
 	case ETA_OP_CLOSE:
 		OTF2_EvtWriter_IoDestroyHandle(writer, NULL, time, handle);
@@ -262,7 +222,7 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 	if (!sink->pending.op || sink_write_pending(sink))
 		OTF2_EvtWriter_IoChangeStatusFlags(evt_writer, NULL, stamp(now_ns(self)),
 						   file->sink_handle,
-						   sink_status_flags(file->open_flags));
+						   otf2_status_flags(file->open_flags));
 	shield(false);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "eta-ext/otf2-flags.h"
 #include "eztrace-next.h"
 
 #define IO_PARADIGM 0
@@ -274,8 +275,8 @@ static OTF2_ErrorCode write_files(OTF2_GlobalDefWriter *writer, OTF2_StringRef p
 			OTF2_UNDEFINED_COMM, OTF2_UNDEFINED_IO_HANDLE);
 		if (handle->pre_created && code == OTF2_SUCCESS)
 			code = OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(
-				writer, i, sink_access_mode(handle->open_flags),
-				sink_status_flags(handle->open_flags));
+				writer, i, otf2_access_mode(handle->open_flags),
+				otf2_status_flags(handle->open_flags));
 	}
 	return code;
 }

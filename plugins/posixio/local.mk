@@ -108,6 +108,7 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace-otf2.c \
 	plugins/posixio/eztrace-own.c \
 	plugins/posixio/eztrace-tables.h \
+	plugins/posixio/eztrace-state.c \
 	plugins/posixio/eztrace-threads.c \
 	plugins/posixio/eztrace-threads.h \
 	plugins/posixio/eztrace-write.c \

@@ -16,55 +16,9 @@
 #include "environment.h"
 #include "eta-ext/own-call.h"
 
-bool sink_registered;
-bool sink_in_child;
-bool sink_held;
-
 static pid_t traced_pid;
-static _Atomic unsigned *untraced; /* children that made calls, counted by themselves */
-
-/* ---- what is counted ---- */
-
-static _Atomic uint64_t lost_events, held_calls, not_recorded;
 static _Atomic uint64_t calls_outside; /* before MPI_Init, after MPI_Finalize */
-
-void sink_not_recorded(struct sink_thread *sink)
-{
-	if (sink_in_child)
-		child_sink_not_recorded(&sink->child);
-	else
-		atomic_fetch_add_explicit(&not_recorded, 1, memory_order_relaxed);
-}
-
-uint64_t sink_calls_not_recorded(void)
-{
-	return atomic_load(&not_recorded);
-}
-
-void sink_thread_lost(void)
-{
-	if (sink_in_child)
-		child_sink_thread_lost();
-	else
-		atomic_fetch_add(&lost_events, 1);
-}
-
-uint64_t sink_lost_events(void)
-{
-	return atomic_load(&lost_events);
-}
-
-void sink_call_held(void)
-{
-	atomic_fetch_add(&held_calls, 1);
-}
-
-void sink_goes_on(void)
-{
-	atomic_fetch_add(&lost_events, atomic_exchange(&held_calls, 0));
-}
-
-/* ---- life ---- */
+static _Atomic unsigned *untraced;     /* children that made calls, counted by themselves */
 
 bool sink_tell(const char *text)
 {
@@ -83,25 +37,6 @@ void sink_confine(struct sink_thread *sink, uint64_t denied)
 		child_sink_confine(&sink->child, denied);
 	else if (denied & needed)
 		end_locked();
-}
-
-bool eztrace_is_mpi(void)
-{
-	static _Atomic int known; /* 1: no, 2: yes */
-	const char *modules;
-
-	if (!known) {
-		modules = environment_get("EZTRACE_TRACE");
-		known = modules && strstr(modules, "mpi") ? 2 : 1; /* openmpi, mpich */
-	}
-	return known == 2;
-}
-
-bool eztrace_is_alone(void)
-{
-	const char *modules = environment_get("EZTRACE_TRACE");
-
-	return modules && strcmp(modules, "posixio") == 0;
 }
 
 static bool spool_is_given(void)
@@ -170,9 +105,9 @@ void sink_process_end(void)
 		child_sink_process_end();
 	if (sink_in_child || !events_plain)
 		return;
-	if (lost_events)
+	if (sink_lost_events())
 		tracer_warn("process %d: calls and events that could not be recorded: %llu",
-			    getpid(), (unsigned long long)lost_events);
+			    getpid(), (unsigned long long)sink_lost_events());
 	if (calls_outside)
 		tracer_warn(
 			"process %d: calls before MPI_Init and after MPI_Finalize, when EZTrace "

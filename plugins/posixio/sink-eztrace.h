@@ -117,9 +117,6 @@ static inline void sink_file_dup(struct file *file, const struct file *old)
 		file->sink_parent = old->sink_handle;
 }
 
-OTF2_IoAccessMode sink_access_mode(uint32_t open_flags);
-OTF2_IoStatusFlag sink_status_flags(uint32_t open_flags);
-
 /* Enter, and what begins with it, of the pending call. False: refused, counted. */
 bool sink_write_pending(struct sink_thread *sink);
 void sink_write_end(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind,
