@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "eta-ext/own-call.h"
-#include "wrap.h"
+#include "core.h"
 
 /*
  * The position of a stream is not asked for at each call (ftello may be a system call) but

@@ -1,5 +1,7 @@
 /* Wrappers of stdio. What glibc reads and writes below them is its own and not seen here. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "wrap.h"
+
 #include "stream.h"
 
 /* glibc's inline forms */

@@ -14,6 +14,8 @@
 
 #include <stdarg.h>
 
+#include "wrap.h"
+
 #include "stream.h"
 
 /* glibc's inline and macro forms */
