@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "folder.h"
-#include "machines.h"
-#include "source.h"
+#include "eta-ext/base/folder.h"
+#include "eta-ext/trace/machines.h"
+#include "eta-ext/trace/source.h"
 
 static const struct eta_source_ops *const sources[] = {
 #define X(name) &eta_source_##name,

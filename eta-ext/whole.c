@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "eta.h"
-#include "source.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/trace/source.h"
 
 int eta_open_merged(char *const *paths, size_t n, const struct eta_options *options,
 		    struct eta_trace **out)

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "eta-ext/spool.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/format/spool.h"
 
 /* ---- processes that outlive the program ---- */
 

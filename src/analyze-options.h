@@ -3,7 +3,7 @@
 #ifndef SCI_ANALYZE_OPTIONS_H
 #define SCI_ANALYZE_OPTIONS_H
 
-#include "analysis/analysis.h"
+#include "src/analysis/tables/analysis.h"
 #include "report/views.h"
 
 enum analyze_what { SHOW_SCORE, SHOW_WORKLOAD, SHOW_COMPARISON };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "eta-ext/printable.h"
+#include "eta-ext/base/printable.h"
 
 const char *argp_program_version = PACKAGE_STRING;
 

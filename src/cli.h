@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 enum cli_status {
 	CLI_OK = 0,

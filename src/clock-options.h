@@ -3,7 +3,7 @@
 #ifndef SCI_CLOCK_OPTIONS_H
 #define SCI_CLOCK_OPTIONS_H
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 /*
  * Reads SPEC, "N:NS" (add NS) or "N:FILE" (a file of pairs, four times a line), into *INPUT (from

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 #include "outputs.h"
 
 enum { MEMBERS = 2 };

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 struct inputs {
 	char **paths;

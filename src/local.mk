@@ -10,55 +10,55 @@ COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
 # The analysis, without any printing, and the reports.
 noinst_LTLIBRARIES += src/libanalysis.la
 src_libanalysis_la_SOURCES = \
-	src/analysis/accesses.c src/analysis/accesses.h \
-	src/analysis/analysis.c src/analysis/analysis.h \
-	src/analysis/baseline.c src/analysis/baseline.h \
-	src/analysis/bins-score.c \
-	src/analysis/blame.c src/analysis/blame.h \
-	src/analysis/blame-bound.c \
-	src/analysis/blame-score.c \
-	src/analysis/callsites.c src/analysis/callsites.h \
-	src/analysis/callsites-score.c \
-	src/analysis/cells.c src/analysis/cells.h \
-	src/analysis/classes.c src/analysis/classes.h \
-	src/analysis/crowd.c \
-	src/analysis/durations.c src/analysis/durations.h \
-	src/analysis/engine.c src/analysis/engine.h \
-	src/analysis/file-names.c src/analysis/file-names.h \
-	src/analysis/files-score.c \
-	src/analysis/hash.h \
-	src/analysis/lane.c \
-	src/analysis/machines.c src/analysis/machines.h \
-	src/analysis/meet.c \
-	src/analysis/operations.c src/analysis/operations.h \
-	src/analysis/parallel.c src/analysis/parallel.h \
-	src/analysis/pass.c \
-	src/analysis/presence.c \
-	src/analysis/records.c src/analysis/records.h \
-	src/analysis/reference.c src/analysis/reference.h \
-	src/analysis/references.c \
-	src/analysis/regions.c \
-	src/analysis/resources.c src/analysis/resources.h \
-	src/analysis/score.c \
-	src/analysis/selves.c \
-	src/analysis/settle.c \
-	src/analysis/share.c src/analysis/share.h \
-	src/analysis/spill.c src/analysis/spill.h \
-	src/analysis/spaces.c src/analysis/spaces.h \
-	src/analysis/sweep.c src/analysis/sweep.h \
-	src/analysis/verdict.c src/analysis/verdict.h \
-	src/analysis/visits.c src/analysis/walk.h \
-	src/analysis/waits.c \
-	src/analysis/weights.c \
-	src/analysis/workload.c src/analysis/workload.h \
-	src/analysis/workload-rows.c src/analysis/workload-rows.h
+	src/analysis/tables/accesses.c src/analysis/tables/accesses.h \
+	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
+	src/analysis/tables/baseline.c src/analysis/tables/baseline.h \
+	src/analysis/passes/bins-score.c \
+	src/analysis/tables/blame.c src/analysis/tables/blame.h \
+	src/analysis/sweep/blame-bound.c \
+	src/analysis/passes/blame-score.c \
+	src/analysis/tables/callsites.c src/analysis/tables/callsites.h \
+	src/analysis/passes/callsites-score.c \
+	src/analysis/tables/cells.c src/analysis/tables/cells.h \
+	src/analysis/tables/classes.c src/analysis/tables/classes.h \
+	src/analysis/sweep/crowd.c \
+	src/analysis/tables/durations.c src/analysis/tables/durations.h \
+	src/analysis/tables/engine.c src/analysis/tables/engine.h \
+	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
+	src/analysis/passes/files-score.c \
+	src/common/hash.h \
+	src/analysis/sweep/lane.c \
+	src/common/machines.c src/common/machines.h \
+	src/analysis/passes/meet.c \
+	src/analysis/tables/operations.c src/analysis/tables/operations.h \
+	src/common/parallel.c src/common/parallel.h \
+	src/analysis/passes/pass.c \
+	src/analysis/sweep/presence.c \
+	src/analysis/tables/records.c src/analysis/tables/records.h \
+	src/analysis/tables/reference.c src/analysis/tables/reference.h \
+	src/analysis/passes/references.c \
+	src/analysis/tables/regions.c \
+	src/analysis/tables/resources.c src/analysis/tables/resources.h \
+	src/analysis/passes/score.c \
+	src/analysis/passes/selves.c \
+	src/analysis/sweep/settle.c \
+	src/common/share.c src/common/share.h \
+	src/common/spill.c src/common/spill.h \
+	src/common/spaces.c src/common/spaces.h \
+	src/analysis/sweep/sweep.c src/analysis/sweep/sweep.h \
+	src/analysis/tables/verdict.c src/analysis/tables/verdict.h \
+	src/analysis/tables/visits.c src/analysis/tables/walk.h \
+	src/analysis/sweep/waits.c \
+	src/analysis/sweep/weights.c \
+	src/analysis/passes/workload.c src/analysis/passes/workload.h \
+	src/analysis/passes/workload-rows.c src/analysis/passes/workload-rows.h
 src_libanalysis_la_LIBADD = -lm -lpthread
 
 bin_PROGRAMS += src/sci-analyze
 src_sci_analyze_SOURCES = \
 	src/sci-analyze.c \
 	src/analyze-options.c src/analyze-options.h \
-	src/progress.c src/progress.h \
+	src/common/progress.c src/common/progress.h \
 	src/inputs.c src/inputs.h \
 	src/report/compare.c src/report/compare.h \
 	src/report/json.c \
@@ -83,12 +83,12 @@ src_sci_analyze_SOURCES = \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
 	src/symbols.h \
-	src/texts.c src/texts.h
+	src/common/texts.c src/common/texts.h
 src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
 src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) -lm
 
 bin_PROGRAMS += src/sci-merge
-MERGING = src/merging.c src/merging.h src/told.c src/told.h src/progress.c src/progress.h
+MERGING = src/merging.c src/merging.h src/told.c src/told.h src/common/progress.c src/common/progress.h
 src_sci_merge_SOURCES = \
 	src/sci-merge.c \
 	src/clock-options.c src/clock-options.h \
@@ -102,8 +102,8 @@ src_sci_export_SOURCES = \
 	src/export/chrome.c src/export/csv.c src/export/export.c src/export/export.h \
 	src/export/folded.c src/export/output.c src/export/output.h src/export/paje.c \
 	src/inputs.c src/inputs.h \
-	src/progress.c src/progress.h \
-	src/texts.c src/texts.h
+	src/common/progress.c src/common/progress.h \
+	src/common/texts.c src/common/texts.h
 src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cli.h"
-#include "eta-ext/printable.h"
+#include "eta-ext/base/printable.h"
 #include "outputs.h"
-#include "progress.h"
+#include "src/common/progress.h"
 #include "told.h"
 
 /* What stands behind the numbers of every line; the rest only where it is not 0. */

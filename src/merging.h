@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 struct merging {
 	char *const *inputs; /* spool directories, archives, ... */

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "eta-ext/record.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/format/record.h"
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {

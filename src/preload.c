@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 /* ld.so(8): the list is split at these, and $ORIGIN, $LIB and $PLATFORM are replaced. */
 #define NOT_IN_LIST " :$"

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 #ifndef CAP_PERFMON /* kernel headers before 5.8 */
 #define CAP_PERFMON 38

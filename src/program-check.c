@@ -16,7 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 #define MAX_SCRIPTS 4 /* scripts run by scripts; the kernel's limit is 5 */
 #define LINE_BYTES 256

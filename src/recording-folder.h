@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "eta-ext/folder.h"
+#include "eta-ext/base/folder.h"
 
 #define USER_SPOOL "user.spool"
 #define KERNEL_SPOOL "kernel.spool"

@@ -9,7 +9,7 @@
 #include "analyze-options.h"
 #include "cli.h"
 #include "inputs.h"
-#include "progress.h"
+#include "src/common/progress.h"
 #include "report/compare.h"
 #include "report/workload.h"
 #include "symbols.h"

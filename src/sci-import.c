@@ -6,7 +6,7 @@
 
 #include "cli.h"
 #include "merging.h"
-#include "progress.h"
+#include "src/common/progress.h"
 
 struct arguments {
 	struct merging merging;

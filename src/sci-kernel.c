@@ -12,14 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "eta-ext/folder.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/base/folder.h"
 #include "plugins/kernelio/kernelio.h"
-#include "src/cli.h"
-#include "src/kernel-options.h"
-#include "src/launch.h"
-#include "src/outputs.h"
-#include "src/watch.h"
+#include "cli.h"
+#include "kernel-options.h"
+#include "launch.h"
+#include "outputs.h"
+#include "watch.h"
 
 #define SPOOL_NAME "kernel.spool"
 #define RING_BYTES_MIN 4096

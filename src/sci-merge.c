@@ -8,7 +8,7 @@
 #include "clock-options.h"
 #include "inputs.h"
 #include "merging.h"
-#include "progress.h"
+#include "src/common/progress.h"
 
 struct arguments {
 	struct merging merging;

@@ -16,7 +16,7 @@
 #include "kernel-options.h"
 #include "launch.h"
 #include "merging.h"
-#include "progress.h"
+#include "src/common/progress.h"
 #include "outputs.h"
 #include "plugins/kernelio/kernelio.h"
 #include "preload.h"

@@ -1,4 +1,5 @@
-/* Opens files of the spool for traced processes that cannot do so by path (eta-ext/spool-reach.h).
+/* Opens files of the spool for traced processes that cannot do so by path
+ * (eta-ext/format/spool-reach.h).
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
@@ -23,8 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "eta-ext/spool-reach.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/format/spool-reach.h"
 
 #define MAX_GUESTS 64	/* connections at a time; the others wait in the kernel's queue */
 #define PATIENCE_MS 200 /* with one that connects and says nothing */

@@ -3,7 +3,7 @@
 #ifndef SCI_SYMBOLS_H
 #define SCI_SYMBOLS_H
 
-#include "analysis/analysis.h"
+#include "src/analysis/tables/analysis.h"
 
 struct symbols;
 

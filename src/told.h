@@ -4,7 +4,7 @@
 #ifndef SCI_TOLD_H
 #define SCI_TOLD_H
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 /* Warns with each text that processes of a trace were given, once, and whose it is. */
 void told_by_tracer(const struct eta_defs *defs);

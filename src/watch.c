@@ -22,9 +22,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "eta-ext/folder.h"
-#include "eta-ext/printable.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/base/folder.h"
+#include "eta-ext/base/printable.h"
 
 #define SOCKET_NAME "control"
 #define ANSWER_BYTES 16384

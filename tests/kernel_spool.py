@@ -1,4 +1,4 @@
-# Reads the kernel tracer's spool directory as eta-ext/record.h describes it.
+# Reads the kernel tracer's spool directory as eta-ext/format/record.h describes it.
 # SPDX-License-Identifier: BSD-3-Clause
 import collections
 import glob

@@ -1,4 +1,4 @@
-# Reads a spool directory as eta-ext/record.h describes it: an independent look for the tests.
+# Reads a spool directory as eta-ext/format/record.h describes it: an independent look for the tests.
 # SPDX-License-Identifier: BSD-3-Clause
 import collections
 import glob

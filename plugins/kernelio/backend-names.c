@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plugins/kernelio/kernelio.h"
+#include "kernelio.h"
 
 static const char *const names[KERNELIO_N_BACKENDS] = {
 #define X(id, name) [KERNELIO_BACKEND_##id] = name,

@@ -1,7 +1,7 @@
 /* Backends: fentry, kprobe, tp_btf, raw_tp, tracepoint; does the kernel take them, how to attach.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plugins/kernelio/backend.h"
+#include "backend.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "plugins/kernelio/kernelio.h"
-#include "plugins/kernelio/probes.h"
+#include "kernelio.h"
+#include "probes.h"
 
 struct bpf_link;
 struct bpf_program;

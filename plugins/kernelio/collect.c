@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "plugins/kernelio/internal.h"
+#include "eta-ext/base/eta.h"
+#include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_POLL_MS 5

@@ -1,7 +1,7 @@
 /* The end of a run in words. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eta-ext/eta.h"
-#include "plugins/kernelio/kernelio.h"
+#include "eta-ext/base/eta.h"
+#include "kernelio.h"
 
 static const struct {
 	size_t at;

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugins/kernelio/internal.h"
+#include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 static int event_open(unsigned cpu)

@@ -14,8 +14,8 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#include "eta-ext/levels.h"
-#include "plugins/kernelio/kernelio.h"
+#include "eta-ext/base/levels.h"
+#include "kernelio.h"
 
 #define NAME_MAX_BYTES 255
 #define MAX_CGROUP_DEPTH 64

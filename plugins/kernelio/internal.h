@@ -7,11 +7,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "eta-ext/folder.h"
-#include "eta-ext/levels.h"
-#include "eta-ext/spool.h"
-#include "plugins/kernelio/kernelio.h"
-#include "plugins/kernelio/probes.h"
+#include "eta-ext/base/folder.h"
+#include "eta-ext/base/levels.h"
+#include "eta-ext/format/spool.h"
+#include "kernelio.h"
+#include "probes.h"
 
 struct btf;
 struct kernelio_bpf;

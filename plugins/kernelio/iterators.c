@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "plugins/kernelio/internal.h"
+#include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 /* Runs an iterator to its end. INFO may be NULL: over everything. */

@@ -1,6 +1,6 @@
 /* The kernel tracer's life: new, start, attach, stop, free. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plugins/kernelio/kernelio.h"
+#include "kernelio.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "eta-ext/folder.h"
-#include "plugins/kernelio/internal.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/base/folder.h"
+#include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_SETTLE_MS 500

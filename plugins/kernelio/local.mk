@@ -121,7 +121,7 @@ SUFFIXES = .bpf.c .bpf.o
 # every object depends on every header: they are few and it takes a second
 $(bpf_objects): $(bpf_headers) plugins/kernelio/file-systems.h plugins/kernelio/filters.h \
 	plugins/kernelio/functions.h \
-	plugins/kernelio/shared.h eta-ext/record.h
+	plugins/kernelio/shared.h eta-ext/format/record.h
 
 plugins/kernelio/kernelio.bpf.o: $(bpf_objects)
 	$(AM_V_GEN)$(BPFTOOL) gen object $@ $(bpf_objects)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugins/kernelio/internal.h"
+#include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 /* X(record type, what): with a call go its parts in the page cache and in the file system. */

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "plugins/kernelio/internal.h"
+#include "eta-ext/base/eta.h"
+#include "internal.h"
 
 static uint64_t clock_ns(clockid_t clock)
 {

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "eta-ext/eta.h"
-#include "plugins/kernelio/kernelio.h"
+#include "eta-ext/base/eta.h"
+#include "kernelio.h"
 
 int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
 {

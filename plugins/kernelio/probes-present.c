@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/kernelio/internal.h"
+#include "internal.h"
 
 #define PRESENT -1 /* beside 0 absent, and the BTF id of a function of vmlinux */
 

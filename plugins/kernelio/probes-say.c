@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eta-ext/eta.h"
-#include "plugins/kernelio/backend.h"
-#include "plugins/kernelio/internal.h"
+#include "eta-ext/base/eta.h"
+#include "backend.h"
+#include "internal.h"
 
 static const char *const span_regions[ETA_N_SPANS] = {
 #define X(id, region) [ETA_SPAN_##id] = region,

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "plugins/kernelio/backend.h"
-#include "plugins/kernelio/internal.h"
+#include "eta-ext/base/eta.h"
+#include "backend.h"
+#include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_THREADS 4096

@@ -3,9 +3,9 @@
 #ifndef KERNELIO_PROBES_H
 #define KERNELIO_PROBES_H
 
-#include "eta-ext/levels.h"
-#include "plugins/kernelio/file-systems.h"
-#include "plugins/kernelio/functions.h"
+#include "eta-ext/base/levels.h"
+#include "file-systems.h"
+#include "functions.h"
 
 /*
  * X(PROGRAM, TRACEPOINT, LEVEL, NEED): a BPF program in bpf/, the kernel tracepoint it sits on, the

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "plugins/kernelio/internal.h"
+#include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_RING_BYTES ((size_t)16 << 20)

@@ -3,7 +3,7 @@
 #ifndef KERNELIO_SHARED_H
 #define KERNELIO_SHARED_H
 
-#include "eta-ext/record.h"
+#include "eta-ext/format/record.h"
 
 /* In the map `running`: whoever runs on the CPU came without a switch being told. */
 #define SLOT_UNSURE 0xffffffffU

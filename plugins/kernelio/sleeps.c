@@ -1,6 +1,6 @@
 /* Names the places where operations slept, by the kernel's symbols, for the trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plugins/kernelio/sleeps.h"
+#include "sleeps.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/eta.h"
-#include "plugins/kernelio/internal.h"
+#include "eta-ext/base/eta.h"
+#include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 enum { MAX_NAMED_FRAMES = 12 };

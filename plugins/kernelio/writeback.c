@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugins/kernelio/internal.h"
+#include "internal.h"
 
 #define CHUNK_BYTES ((off_t)8 << 20) /* between two looks at the clock */
 

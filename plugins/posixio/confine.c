@@ -8,8 +8,8 @@
 #include <sys/uio.h>
 
 #include "core.h"
-#include "eta-ext/own-call.h"
-#include "eta-ext/own-map.h"
+#include "eta-ext/format/own-call.h"
+#include "eta-ext/format/own-map.h"
 #include "filter.h"
 
 #ifdef __x86_64__

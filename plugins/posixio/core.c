@@ -1,9 +1,9 @@
 /* The user tracer's core: life of process and threads, the functions behind ours, messages. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
-#include "life.h"
+#include "clone.h"
 #include "maps.h"
-#include "resting.h"
+#include "thread-cache.h"
 #include "sanitizer.h"
 #include "stream.h"
 
@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "eta-ext/own-call.h"
-#include "eta-ext/own-map.h"
+#include "eta-ext/format/own-call.h"
+#include "eta-ext/format/own-map.h"
 
 /*
  * Another C library (musl) takes this library for its own where that is preloaded, and gives up the

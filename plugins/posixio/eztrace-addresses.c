@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core.h"
-#include "eta-ext/addresses.h"
-#include "eta-ext/archive.h"
+#include "eta-ext/format/addresses.h"
+#include "eta-ext/format/archive.h"
 #include "eztrace-tables.h"
 
 /* Property "PREFIXn" = TEXT, which is freed. With the lock. */

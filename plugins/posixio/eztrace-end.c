@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "core.h"
-#include "eta-ext/own-map.h"
+#include "eta-ext/format/own-map.h"
 #include "eztrace-next.h"
 #include "eztrace-children.h"
 #include "eztrace-tables.h"

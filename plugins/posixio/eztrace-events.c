@@ -7,7 +7,7 @@
 #include <fcntl.h>
 
 #include "eztrace-defs.h"
-#include "eta-ext/otf2-flags.h"
+#include "eta-ext/format/otf2-flags.h"
 
 /* X(ID, name, OTF2 type): attributes of events, as eta-ext's archives have them. */
 #define ATTRIBUTES(X)                                                                              \
@@ -93,7 +93,7 @@ static ALWAYS_INLINE bool write_begin(struct sink_thread *sink, OTF2_EvtWriter *
 	if (p->offset != ETA_OFFSET_UNKNOWN)
 		add_i64(list, ATTRIBUTE_OFFSET, p->offset);
 	/* most calls of a function come from where the one before came from (ARCHIVE_CALLERS in
-	 * eta-ext/archive.h) */
+	 * eta-ext/format/archive.h) */
 	if (kind != ETA_OP_WAIT) {
 		if (p->caller != sink->callers[p->function] || events_plain)
 			add_u64(list, ATTRIBUTE_CALLER, p->caller);

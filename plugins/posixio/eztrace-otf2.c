@@ -7,7 +7,7 @@
 
 #include "core.h"
 #include "eztrace-next.h"
-#include "eta-ext/archive.h"
+#include "eta-ext/format/archive.h"
 #include "eztrace-children.h"
 #include "eztrace-defs.h"
 #include "eztrace-end.h"

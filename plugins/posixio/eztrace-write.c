@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core.h"
-#include "eta-ext/otf2-flags.h"
+#include "eta-ext/format/otf2-flags.h"
 #include "eztrace-next.h"
 
 #define IO_PARADIGM 0

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "core.h"
-#include "eta-ext/own-call.h"
-#include "eta-ext/own-map.h"
+#include "eta-ext/format/own-call.h"
+#include "eta-ext/format/own-map.h"
 #include "grown.h"
 #include "paths.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eta-ext/record.h"
+#include "eta-ext/format/record.h"
 
 #define FILES_MAX_FD (1 << 20) /* Linux' default ceiling; descriptors above are not followed */
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "grown.h"
 
-#include "eta-ext/own-map.h"
+#include "eta-ext/format/own-map.h"
 
 void *grown_add(struct grown *table, unsigned piece)
 {

@@ -1,7 +1,7 @@
 # The user tracer: one core, two libraries. Objects are compiled once per sink.
 POSIXIO_SOURCES = \
-	eta-ext/printable.h \
-	eta-ext/printable-step.c \
+	eta-ext/base/printable.h \
+	eta-ext/base/printable-step.c \
 	plugins/posixio/clock.c \
 	plugins/posixio/clock.h \
 	plugins/posixio/confine.c \
@@ -17,8 +17,8 @@ POSIXIO_SOURCES = \
 	plugins/posixio/functions.h \
 	plugins/posixio/grown.c \
 	plugins/posixio/grown.h \
-	plugins/posixio/life.c \
-	plugins/posixio/life.h \
+	plugins/posixio/clone.c \
+	plugins/posixio/clone.h \
 	plugins/posixio/maps.c \
 	plugins/posixio/maps.h \
 	plugins/posixio/ops.c \
@@ -26,8 +26,8 @@ POSIXIO_SOURCES = \
 	plugins/posixio/paths.h \
 	plugins/posixio/raw.c \
 	plugins/posixio/real.c \
-	plugins/posixio/resting.c \
-	plugins/posixio/resting.h \
+	plugins/posixio/thread-cache.c \
+	plugins/posixio/thread-cache.h \
 	plugins/posixio/sanitizer.c \
 	plugins/posixio/sanitizer.h \
 	plugins/posixio/state.c \
@@ -36,18 +36,18 @@ POSIXIO_SOURCES = \
 	plugins/posixio/text.c \
 	plugins/posixio/text.h \
 	plugins/posixio/warn.c \
-	plugins/posixio/wrap-aio.c \
-	plugins/posixio/wrap-confine.c \
-	plugins/posixio/wrap-fd.c \
-	plugins/posixio/wrap-file.c \
-	plugins/posixio/wrap-made.c \
-	plugins/posixio/wrap-map.c \
-	plugins/posixio/wrap-meta.c \
-	plugins/posixio/wrap-open.c \
-	plugins/posixio/wrap-queue.c \
-	plugins/posixio/wrap-stdio.c \
-	plugins/posixio/wrap-text.c \
-	plugins/posixio/wrap.h
+	plugins/posixio/wrap/aio.c \
+	plugins/posixio/wrap/confine.c \
+	plugins/posixio/wrap/fd.c \
+	plugins/posixio/wrap/file.c \
+	plugins/posixio/wrap/descriptors.c \
+	plugins/posixio/wrap/map.c \
+	plugins/posixio/wrap/meta.c \
+	plugins/posixio/wrap/open.c \
+	plugins/posixio/wrap/queue.c \
+	plugins/posixio/wrap/stdio.c \
+	plugins/posixio/wrap/text.c \
+	plugins/posixio/wrap/wrap.h
 
 # Inside traced programs: no sanitizers, nothing visible but the wrappers. And no _FORTIFY_SOURCE: a
 # program of another C library (musl), which has no checked functions, would not start.
@@ -84,16 +84,16 @@ if HAVE_EZTRACE
 pluginprogdir = $(plugindir)
 pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
-	eta-ext/addresses.c \
-	eta-ext/addresses.h \
-	eta-ext/own-call.c \
-	eta-ext/own-call.h \
-	eta-ext/own-map.c \
-	eta-ext/own-map.h \
-	eta-ext/spool.c \
-	eta-ext/spool-reach.c \
-	eta-ext/spool-reach.h \
-	eta-ext/spool.h \
+	eta-ext/format/addresses.c \
+	eta-ext/format/addresses.h \
+	eta-ext/format/own-call.c \
+	eta-ext/format/own-call.h \
+	eta-ext/format/own-map.c \
+	eta-ext/format/own-map.h \
+	eta-ext/format/spool.c \
+	eta-ext/format/spool-reach.c \
+	eta-ext/format/spool-reach.h \
+	eta-ext/format/spool.h \
 	plugins/posixio/eztrace-addresses.c \
 	plugins/posixio/eztrace-children.c \
 	plugins/posixio/eztrace-children.h \

@@ -7,8 +7,8 @@
 #include <link.h>
 #include <string.h>
 
-#include "eta-ext/own-call.h"
-#include "eta-ext/own-map.h"
+#include "eta-ext/format/own-call.h"
+#include "eta-ext/format/own-map.h"
 #include "modules.h"
 #include "text.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "eta-ext/own-call.h"
+#include "eta-ext/format/own-call.h"
 #include "core.h"
 #include "text.h"
 

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "eta-ext/own-call.h"
+#include "eta-ext/format/own-call.h"
 
 static int raw_openat(int dir, const char *path, int flags, ...)
 {

@@ -14,7 +14,7 @@
 #include "eztrace-events.h"
 #include "eztrace-threads.h"
 #include "environment.h"
-#include "eta-ext/own-call.h"
+#include "eta-ext/format/own-call.h"
 
 static pid_t traced_pid;
 static _Atomic uint64_t calls_outside; /* before MPI_Init, after MPI_Finalize */

@@ -10,9 +10,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "eta-ext/own-call.h"
-#include "eta-ext/own-map.h"
-#include "eta-ext/spool-reach.h"
+#include "eta-ext/format/own-call.h"
+#include "eta-ext/format/own-map.h"
+#include "eta-ext/format/spool-reach.h"
 #include "environment.h"
 #include "modules.h"
 #include "text.h"

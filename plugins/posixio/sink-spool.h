@@ -1,9 +1,10 @@
-/* Sink of libsci-posixio: a record per call into one mapped file per thread (eta-ext/record.h). */
+/* Sink of libsci-posixio: a record per call into one mapped file per thread
+ * (eta-ext/format/record.h). */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef POSIXIO_SINK_SPOOL_H
 #define POSIXIO_SINK_SPOOL_H
 
-#include "eta-ext/spool.h"
+#include "eta-ext/format/spool.h"
 #include "files.h"
 #include "functions.h"
 #include "modules.h"

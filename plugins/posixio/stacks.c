@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "eta-ext/own-call.h"
-#include "eta-ext/own-map.h"
+#include "eta-ext/format/own-call.h"
+#include "eta-ext/format/own-map.h"
 #include "environment.h"
 #include "stacks.h"
 #include "text.h"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "eta-ext/own-call.h"
+#include "eta-ext/format/own-call.h"
 
 _Atomic pid_t process_pid;
 pid_t process_parent_pid, process_parent_tid;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eta-ext/own-call.h"
+#include "eta-ext/format/own-call.h"
 #include "core.h"
 
 /*

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eta-ext/own-call.h"
-#include "eta-ext/printable.h"
+#include "eta-ext/format/own-call.h"
+#include "eta-ext/base/printable.h"
 #include "text.h"
 
 #define LINE_BYTES 512

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "export.h"
-#include "src/analysis/machines.h"
-#include "src/texts.h"
+#include "src/common/machines.h"
+#include "src/common/texts.h"
 
 /* Numbers that no pid and no tid has (PID_MAX_LIMIT is 2^22): for what has none of its own. */
 enum { OWN_NUMBERS = 1 << 22 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "export.h"
-#include "src/texts.h"
+#include "src/common/texts.h"
 
 struct csv {
 	struct export *e;

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 
 /* Between two looks for a signal and a full disk. */
 enum { STEP_EVENTS = 1 << 14 };

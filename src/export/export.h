@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "eta-ext/eta.h"
-#include "src/progress.h"
+#include "eta-ext/base/eta.h"
+#include "src/common/progress.h"
 
 /* X(name): export_NAME is defined in src/export/NAME.c. */
 #define EXPORT_FORMATS(X) X(chrome) X(paje) X(folded) X(csv)
@@ -51,7 +51,7 @@ int export_read(struct export *e, uint32_t location, export_event_fn fn, void *a
 
 /*
  * Who a location is: "host", "comm pid N", "comm tid N"; a device and what has no process are on
- * their own. A form without hosts puts machine_suffix() (src/analysis/machines.h) behind names.
+ * their own. A form without hosts puts machine_suffix() (src/common/machines.h) behind names.
  */
 const char *export_host(const struct export *e, const struct eta_location *location);
 void export_process_name(const struct export *e, uint32_t process, char *text, size_t room);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/printable.h"
+#include "eta-ext/base/printable.h"
 #include "export.h"
 
 #define HASH_NONFATAL_OOM 1

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
-#include "eta-ext/folder.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/base/folder.h"
 
 /* A file without a name: who is killed leaves nothing. Else one that will be renamed. */
 static int open_file(struct output *o)

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "export.h"
-#include "eta-ext/printable.h"
-#include "src/analysis/machines.h"
-#include "src/analysis/spill.h"
+#include "eta-ext/base/printable.h"
+#include "src/common/machines.h"
+#include "src/common/spill.h"
 
 /* What is put aside of an event: its time, and what happens with a number. */
 enum { PUSH, POP, QUEUED, DONE };

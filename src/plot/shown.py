@@ -1,4 +1,4 @@
-# Names as they may be shown on a terminal: as eta-ext/printable.h shows them.
+# Names as they may be shown on a terminal: as eta-ext/base/printable.h shows them.
 # SPDX-License-Identifier: BSD-3-Clause
 
 # what turns the direction of writing, ends a line, or stands before a text

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "report.h"
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 
 enum kind { KIND_ALL, KIND_LEVEL, KIND_CLASS, KIND_FILE };
 

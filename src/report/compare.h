@@ -3,7 +3,7 @@
 #ifndef SCI_COMPARE_H
 #define SCI_COMPARE_H
 
-#include "src/analysis/analysis.h"
+#include "src/analysis/tables/analysis.h"
 #include "table.h"
 
 /* Rows that the text shows unless told otherwise. */

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "src/analysis/machines.h"
-#include "src/texts.h"
+#include "src/common/machines.h"
+#include "src/common/texts.h"
 
 #define JSON_VERSION 1
 

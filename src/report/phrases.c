@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 
 struct report_text report_verdict(const struct verdict *v)
 {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "src/analysis/analysis.h"
+#include "src/analysis/tables/analysis.h"
 #include "table.h"
 
 struct view;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/eta.h"
-#include "src/texts.h"
+#include "eta-ext/base/eta.h"
+#include "src/common/texts.h"
 #include "table-cells.h"
 
 /* ---- text ---- */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 #include "views.h"
 
 /* ---- levels ---- */

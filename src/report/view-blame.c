@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 #include "views.h"
 
 struct pair {

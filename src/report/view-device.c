@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 #include "views.h"
 
 struct device_sum {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 #include "views.h"
 
 #define FILE_OF(row) ((const struct file_score *)((const struct score_row *)(row))->item)

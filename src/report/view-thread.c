@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 #include "views.h"
 
 #define THREAD ((const struct thread_score *)((const struct score_row *)row)->item)

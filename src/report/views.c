@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 
 static const struct view *const views[] = {
 #define X(name) &view_##name,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report.h"
-#include "src/analysis/machines.h"
+#include "src/common/machines.h"
 #include "views.h"
 
 static const struct workload_group groups[] = {

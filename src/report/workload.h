@@ -3,7 +3,7 @@
 #ifndef SCI_REPORT_WORKLOAD_H
 #define SCI_REPORT_WORKLOAD_H
 
-#include "src/analysis/workload.h"
+#include "src/analysis/passes/workload.h"
 #include "table.h"
 
 struct workload_group {

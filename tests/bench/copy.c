@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 /* The copy of input I goes to OUT.I.otf2. */
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/source.h"
+#include "eta-ext/trace/source.h"
 #include "src/cli.h"
 
 enum part { PART_USER = 1, PART_KERNEL = 2, PART_ALL = 3 };

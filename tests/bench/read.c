@@ -12,7 +12,7 @@
 #include <otf2/otf2.h>
 #include <otf2/OTF2_Pthread_Locks.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 #include "src/cli.h"
 
 struct settings {

@@ -17,7 +17,7 @@ cflags=$(pkg-config --cflags eta-ext)
 libs=$(pkg-config --libs eta-ext)
 
 # The functions of the headers, those of the map, those that are exported: all the same.
-cat "$SCI_SRC/eta-ext/eta.h" "$SCI_SRC/eta-ext/clocks.h" "$SCI_SRC/eta-ext/levels.h" |
+cat "$SCI_SRC/eta-ext/base/eta.h" "$SCI_SRC/eta-ext/base/clocks.h" "$SCI_SRC/eta-ext/base/levels.h" |
 	grep -oE '\beta_[a-z0-9_]+ ?\(' | tr -d ' (' | sort -u >"$scratch/declared"
 [ "$(wc -l <"$scratch/declared")" -gt 20 ] || fail "hardly a function is declared"
 nm -D --defined-only "$libdir/libeta-ext.so" | awk '$2 == "T" { print $3 }' >"$scratch/so"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 #include "fuzz.h"
 
 static const char *format;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 static const char *const kinds[] = { "ENTER", "LEAVE",	"BEGIN",   "ISSUED", "COMPLETE",
 				     "SEEK",  "CREATE", "DESTROY", "MARK" };

@@ -3,7 +3,7 @@
 #ifndef SCI_EVENTS_H
 #define SCI_EVENTS_H
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 
 /*
  * "+region@time" for an ENTER, "-region@time" for a LEAVE ('!' behind a made-up one), the others as

@@ -3,7 +3,7 @@
 #ifndef SCI_MEMORY_TRACE_H
 #define SCI_MEMORY_TRACE_H
 
-#include "eta-ext/source.h"
+#include "eta-ext/trace/source.h"
 
 /*
  * Definitions: the eta_defs_* functions of source.h, or the short forms below. Events:

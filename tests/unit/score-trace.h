@@ -4,7 +4,7 @@
 #define SCI_SCORE_TRACE_H
 
 #include "memory-trace.h"
-#include "src/analysis/analysis.h"
+#include "src/analysis/tables/analysis.h"
 #include "unit.h"
 
 extern const struct analysis_options score_paper, score_by_min, score_by_default;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "eta-ext/spool.h"
+#include "eta-ext/format/spool.h"
 
 /* A new empty directory DIR ("....XXXXXX" on entry), and it gone again with what is in it. */
 void maker_begin(char *dir);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 #include "spool-maker.h"
 
 #define DIR_TEMPLATE "/tmp/sci-test.XXXXXX"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "src/analysis/share.h"
+#include "src/common/share.h"
 
 /* ---- sharing ---- */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/clocks.h"
+#include "eta-ext/base/clocks.h"
 
 static void names_go_both_ways(void **state)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/analysis/durations.h"
-#include "src/analysis/reference.h"
+#include "src/analysis/tables/durations.h"
+#include "src/analysis/tables/reference.h"
 #include "unit.h"
 
 static uint64_t seed = 1;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 #include "events.h"
 #include "kernel-maker.h"
 

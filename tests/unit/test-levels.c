@@ -1,6 +1,6 @@
 /* Region names split into level, reason and function. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eta-ext/levels.h"
+#include "eta-ext/base/levels.h"
 #include "unit.h"
 
 static const struct {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/record.h"
+#include "eta-ext/format/record.h"
 #include "events.h"
 #include "memory-trace.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/eta.h"
-#include "eta-ext/printable.h"
+#include "eta-ext/base/eta.h"
+#include "eta-ext/base/printable.h"
 
 /* The first character of BYTES, as it is shown. */
 static const struct {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "src/analysis/engine.h"
+#include "src/analysis/tables/engine.h"
 
 static uint64_t seed;
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eta-ext/eta.h"
+#include "eta-ext/base/eta.h"
 #include "spool-maker.h"
 
 #define DIR_TEMPLATE "/tmp/sci-test.XXXXXX"

@@ -5,7 +5,7 @@
 
 #include "compat.h"
 
-#include "eta-ext/levels.h"
+#include "eta-ext/base/levels.h"
 #include "plugins/kernelio/filters.h"
 #include "plugins/kernelio/shared.h"
 

@@ -1,0 +1,201 @@
+/* OTF2 source: the events of one location, in batches. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "read-cursor.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *name_of(const struct eta_trace *trace, uint32_t location)
+{
+	return trace->defs.locations[location].name;
+}
+
+/* Two cursors of one location would share libotf2's reader of it. */
+static int occupy(struct eta_trace *trace, uint32_t location)
+{
+	struct otf2_lane *lane = &((struct otf2 *)trace->data)->lanes[location];
+	bool busy;
+
+	pthread_mutex_lock(&trace->lock);
+	busy = lane->busy;
+	lane->busy = true;
+	pthread_mutex_unlock(&trace->lock);
+	if (!busy)
+		return 0;
+	eta_error("%s: location \"%s\" is being read already", trace->path,
+		  name_of(trace, location));
+	return -EBUSY;
+}
+
+static void release(struct eta_trace *trace, uint32_t location)
+{
+	pthread_mutex_lock(&trace->lock);
+	((struct otf2 *)trace->data)->lanes[location].busy = false;
+	pthread_mutex_unlock(&trace->lock);
+}
+
+/* Local definitions hold maps of references and clock corrections, which libotf2 applies. */
+static OTF2_ErrorCode read_local_definitions(const struct otf2 *otf2, uint32_t location,
+					     uint64_t id)
+{
+	char path[PATH_MAX];
+	OTF2_Reader *all = otf2_reader(otf2, location);
+	OTF2_DefReader *reader;
+	OTF2_ErrorCode code;
+	uint64_t n;
+	int length = snprintf(path, sizeof(path), "%s/%" PRIu64 ".def", otf2->base, id);
+
+	if (otf2->lanes[location].defined || length >= (int)sizeof(path) || access(path, R_OK) < 0)
+		return OTF2_SUCCESS;
+	otf2->lanes[location].defined = true;
+	reader = OTF2_Reader_GetDefReader(all, id);
+	if (!reader)
+		return OTF2_ERROR_FILE_CAN_NOT_OPEN;
+	code = OTF2_Reader_ReadAllLocalDefinitions(all, reader, &n);
+	OTF2_Reader_CloseDefReader(all, reader);
+	return code;
+}
+
+int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
+{
+	struct otf2 *otf2 = trace->data;
+	struct otf2_cursor *c;
+	OTF2_ErrorCode code;
+	int rc = occupy(trace, location);
+
+	if (rc < 0)
+		return rc;
+	c = malloc(sizeof(*c));
+	if (!c) {
+		release(trace, location);
+		eta_error("%s: not enough memory to read \"%s\"", trace->path,
+			  name_of(trace, location));
+		return -ENOMEM;
+	}
+	/* All but the batch, of which only what is filled is read. */
+	memset(c, 0, offsetof(struct otf2_cursor, sizes));
+	c->trace = trace;
+	c->location = location;
+	c->otf2 = otf2;
+	c->reader = otf2_reader(otf2, location);
+	c->id = trace->defs.locations[location].id;
+	c->lenient = trace->options.lenient;
+	if (otf2->callers_change) {
+		c->callers = calloc((size_t)trace->defs.n_regions + 1, sizeof(*c->callers));
+		if (!c->callers) {
+			eta_error("%s: not enough memory to read \"%s\"", trace->path,
+				  name_of(trace, location));
+			otf2_cursor_close(&c->cursor);
+			return -ENOMEM;
+		}
+	}
+	archive_errors_catch();
+	code = read_local_definitions(otf2, location, c->id);
+	if (code == OTF2_SUCCESS) {
+		c->evt = OTF2_Reader_GetEvtReader(c->reader, c->id);
+		code = c->evt ? otf2_register_callbacks(c->reader, c)
+			      : OTF2_ERROR_FILE_CAN_NOT_OPEN;
+		if (code == OTF2_SUCCESS)
+			code = OTF2_EvtReader_ApplyMappingTables(c->evt, true);
+		if (code == OTF2_SUCCESS)
+			code = OTF2_EvtReader_ApplyClockOffsets(c->evt, true);
+	}
+	if (code == OTF2_SUCCESS) {
+		*out = &c->cursor;
+		return 0;
+	}
+	if (c->lenient) {
+		c->cursor.counts.bad++;
+		c->finished = true;
+		*out = &c->cursor;
+		return 0;
+	}
+	eta_error("%s: %s/%" PRIu64 ": cannot read location \"%s\": %s", trace->path, otf2->base,
+		  c->id, name_of(trace, location), archive_error_take(code));
+	otf2_cursor_close(&c->cursor);
+	return -EIO;
+}
+
+/* What stopped the reader becomes the error behind the events it gave before. */
+static void stopped(struct otf2_cursor *c, OTF2_ErrorCode code)
+{
+	snprintf(c->why, sizeof(c->why), "%s", archive_error_take(code));
+	if (c->lenient || c->peeking)
+		c->cursor.counts.bad++;
+	else
+		c->error = -EBADMSG;
+}
+
+static ssize_t give_error(const struct otf2_cursor *c)
+{
+	const struct eta_trace *trace = c->trace;
+	uint64_t records = c->cursor.counts.records;
+
+	if (c->region_is_unknown)
+		eta_error("%s: %s/%" PRIu64 ".evt: event %" PRIu64 " is of region %u, which is not "
+			  "defined (--lenient leaves it out)",
+			  trace->path, c->otf2->base, c->id, records, c->unknown_region);
+	else
+		eta_error("%s: %s/%" PRIu64 ".evt: damaged behind event %" PRIu64
+			  ": %s (--lenient keeps those before it)",
+			  trace->path, c->otf2->base, c->id, records, c->why);
+	return c->error;
+}
+
+ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch)
+{
+	struct otf2_cursor *c = (struct otf2_cursor *)cursor;
+
+	c->n = 0;
+	*batch = c->batch;
+	/* Many records in a row may be none of ours. */
+	while (c->n == 0 && !c->finished) {
+		OTF2_ErrorCode code;
+		uint64_t n = 0, wanted = OTF2_BATCH;
+
+		if (c->peeking)
+			wanted = 1;
+		else if (c->otf2->operations)
+			wanted = OTF2_BATCH / OTF2_EVENTS_PER_RECORD;
+		archive_errors_catch();
+		code = OTF2_Reader_ReadLocalEvents(c->reader, c->evt, wanted, &n);
+		cursor->counts.records += n;
+		c->finished = n < wanted || code != OTF2_SUCCESS;
+		if (code != OTF2_SUCCESS)
+			stopped(c, code);
+	}
+	if (c->n == 0 && c->error)
+		return give_error(c);
+	return (ssize_t)c->n;
+}
+
+int otf2_first_event(struct eta_trace *trace, uint32_t location, uint64_t *time_ns)
+{
+	const struct eta_event *batch;
+	struct eta_cursor *cursor;
+	int rc = otf2_cursor_open(trace, location, &cursor);
+
+	if (rc < 0)
+		return rc;
+	((struct otf2_cursor *)cursor)->peeking = true;
+	if (otf2_cursor_read(cursor, &batch) > 0)
+		*time_ns = batch->time_ns;
+	otf2_cursor_close(cursor);
+	return 0;
+}
+
+void otf2_cursor_close(struct eta_cursor *cursor)
+{
+	struct otf2_cursor *c = (struct otf2_cursor *)cursor;
+
+	if (c->evt)
+		OTF2_Reader_CloseEvtReader(c->reader, c->evt);
+	release(c->trace, c->location);
+	free(c->callers);
+	free(c);
+}

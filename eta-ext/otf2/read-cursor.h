@@ -1,0 +1,55 @@
+/* Inside of the OTF2 source: the events of one location. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_SOURCE_OTF2_CURSOR_H
+#define ETA_SOURCE_OTF2_CURSOR_H
+
+#include "read.h"
+
+enum {
+	OTF2_BATCH = 512,	    /* 32 KiB: stays in the first cache */
+	OTF2_EVENTS_PER_RECORD = 2, /* at most: a record may begin or end a region, besides */
+};
+
+struct otf2_cursor {
+	struct eta_cursor cursor;
+	struct eta_trace *trace;
+	const struct otf2 *otf2;
+	OTF2_Reader *reader;
+	OTF2_EvtReader *evt; /* NULL: no file of events (lenient) */
+	uint32_t location;
+	uint64_t id;
+	bool lenient;
+	bool peeking;  /* for the first event only: its damage is for a real reader to report */
+	bool finished; /* libotf2 takes a read behind the end for damage */
+	int error;     /* met behind the events of the last batch, told when those are read */
+	char why[256]; /* libotf2's words on it */
+	bool region_is_unknown; /* why a callback stopped the reader: */
+	uint32_t unknown_region;
+	uint32_t n;	  /* events in batch */
+	uint32_t depth;	  /* regions open now */
+	uint64_t last_ns; /* of the last event */
+	/*
+	 * An operation that got a region of its own (otf2->operations), since its records stand in
+	 * none.
+	 */
+	struct {
+		bool open, asynchronous;
+		uint32_t region;
+		uint64_t match;
+	} own;
+	uint64_t *callers; /* last seen, by region, 0: none; NULL: each call has its own */
+	uint64_t sizes[ARCHIVE_DEPTH];
+	struct eta_event batch[OTF2_BATCH];
+};
+
+/* The callbacks that fill the batch of C, for its reader of events. */
+OTF2_ErrorCode otf2_register_callbacks(OTF2_Reader *reader, struct otf2_cursor *c);
+
+int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
+ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
+void otf2_cursor_close(struct eta_cursor *cursor);
+
+/* Time of the first event, left alone where there is none or it is damaged. */
+int otf2_first_event(struct eta_trace *trace, uint32_t location, uint64_t *time_ns);
+
+#endif

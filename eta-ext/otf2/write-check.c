@@ -1,0 +1,63 @@
+/* OTF2 writer: what failed, also where libotf2 does not notice that a file came out short. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "write.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what)
+{
+	int saved = errno;
+	const char *said = archive_error_take(code);
+
+	/* Of several threads that meet the same full disk one is enough. */
+	if (!__atomic_exchange_n(&writer->reported, true, __ATOMIC_RELAXED))
+		eta_error("%s: cannot write %s: %s", writer->anchor, what, said);
+	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;
+}
+
+/*
+ * libotf2 3.0.2 hides the failure of the buffered write that closing a file of events ends in: on a
+ * full disk the archive came out short with every call successful. So look at the file: its last
+ * bytes, and the last event's number in the head of its last chunk.
+ */
+enum { HEAD_BYTES = 18, TAIL_BYTES = 2 };
+
+int write_otf2_check_file(struct archive_writer *writer, const char *suffix, const uint64_t *events)
+{
+	static const unsigned char end[TAIL_BYTES] = { 2, 1 }; /* end of chunk, end of file */
+	unsigned char head[HEAD_BYTES], tail[TAIL_BYTES];
+	char path[PATH_MAX];
+	struct stat st;
+	uint64_t last = 0;
+	bool whole = false;
+	int fd = -1;
+
+	if (snprintf(path, sizeof(path), "%s/%s%s", writer->folder, writer->name, suffix) <
+	    (int)sizeof(path))
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < HEAD_BYTES + TAIL_BYTES)
+		goto out;
+	whole = pread(fd, tail, TAIL_BYTES, st.st_size - TAIL_BYTES) == TAIL_BYTES &&
+		memcmp(tail, end, TAIL_BYTES) == 0;
+	if (whole && events) {
+		off_t chunk = (st.st_size - 1) / WRITE_CHUNK_BYTES * WRITE_CHUNK_BYTES;
+
+		whole = pread(fd, head, HEAD_BYTES, chunk) == HEAD_BYTES;
+		/* type, byte order (ours), first event, last event */
+		memcpy(&last, head + 10, sizeof(last));
+		whole = whole && last == *events;
+	}
+out:
+	if (fd >= 0)
+		close(fd);
+	if (whole)
+		return 0;
+	/* What libotf2 met on the way, if it said anything, else this. */
+	errno = ENOSPC;
+	return write_otf2_failed(writer, OTF2_ERROR_ENOSPC, suffix + (*suffix == '/'));
+}

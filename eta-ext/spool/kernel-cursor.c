@@ -1,0 +1,516 @@
+/* The spool's kernel side, reading: regions and requests of a task, completions of a device. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kernel-index.h"
+
+enum {
+	BATCH = 1024,
+	RELEASE_ENTRIES = 64 << 10, /* read entries leave memory in steps of 1 MiB */
+	/* a task with most of a file's records reads ahead, one of many does not */
+	WINDOW_DENSE_BYTES = 64 << 10,
+	WINDOW_SPARSE_BYTES = 4 << 10,
+};
+
+/* ---- records in the order of the index ---- */
+
+struct reader {
+	const struct spool *spool;
+	struct spool_view *views; /* per file, opened when first used */
+	struct index_slice left;
+	uint64_t released; /* entries before it have left memory */
+	size_t window_bytes;
+};
+
+static int reader_init(struct reader *reader, const struct spool *spool, struct index_slice slice)
+{
+	*reader = (struct reader){ .spool = spool, .left = slice, .released = slice.first };
+	reader->window_bytes =
+		slice.n > spool->index->n_entries / 16 ? WINDOW_DENSE_BYTES : WINDOW_SPARSE_BYTES;
+	reader->views = calloc(spool->n_files + 1, sizeof(*reader->views));
+	return reader->views ? 0 : -ENOMEM;
+}
+
+static void reader_free(struct reader *reader)
+{
+	for (uint32_t i = 0; reader->views && i < reader->spool->n_files; i++)
+		spool_view_unshare(&reader->views[i]);
+	free(reader->views);
+}
+
+static const struct index_entry *reader_peek(const struct reader *reader)
+{
+	return reader->left.n ? &reader->spool->index->entries[reader->left.first] : NULL;
+}
+
+/* The record of the next entry, valid until the next call; it is there, so 0 is never given. */
+static int reader_next(struct reader *reader, const struct eta_record_head **record, uint64_t *unit)
+{
+	const struct spool *spool = reader->spool;
+	const struct index_entry *entry = reader_peek(reader);
+	uint32_t low = 0, high = spool->n_files;
+	struct spool_view *view;
+	int rc;
+
+	*unit = entry->unit;
+	while (high - low > 1) { /* the last file that begins at or before the unit */
+		uint32_t middle = low + (high - low) / 2;
+
+		if (spool->files[middle].first_unit <= entry->unit)
+			low = middle;
+		else
+			high = middle;
+	}
+	view = &reader->views[low];
+	if (!view->window) {
+		rc = spool_view_share(view, &spool->files[low].view, reader->window_bytes);
+		if (rc)
+			return rc;
+	}
+	rc = spool_view_record(view, (entry->unit - spool->files[low].first_unit) * ETA_UNIT_BYTES,
+			       record);
+	if (rc == 0) {
+		eta_error("%s: changed while it was read", view->path);
+		rc = -EIO;
+	}
+	reader->left.first++;
+	reader->left.n--;
+	if (reader->left.first - reader->released >= RELEASE_ENTRIES) {
+		index_release(spool->index, reader->released, reader->left.first);
+		reader->released = reader->left.first;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- a task's events ---- */
+
+/* A request that was submitted, until it is over and said. */
+struct request {
+	uint64_t issue_ns, match;
+	uint32_t handle;
+	uint8_t mode;
+};
+
+struct task_cursor {
+	struct spool_cursor base;
+	const struct spool *spool;
+	struct reader operations, bios, owned;
+	struct expand expand;
+	/* regions of the operations begun, by time: queue[at .. n) are not given yet */
+	struct eta_event *queue, *scratch;
+	size_t queue_at, queue_n, queue_room, scratch_room;
+	/* requests read ahead: flights are what splits waits, begins what is not given yet */
+	struct expand_bio *flights;
+	size_t n_flights, flight_room;
+	struct eta_event *begins;
+	struct request *requests; /* beside begins */
+	size_t begin_at, n_begins, begin_room;
+	struct request *issues; /* heap: given as begun, not as issued */
+	size_t n_issues, issue_room;
+	struct eta_event *events;
+	size_t n;
+};
+
+static uint32_t device_handle(const struct spool_index *index, uint32_t dev)
+{
+	for (size_t i = 0; i < index->n_devices; i++)
+		if (index->devices[i].id == dev)
+			return index->devices[i].handle;
+	return ETA_NONE;
+}
+
+static uint8_t bio_mode(const struct eta_bio_record *bio)
+{
+	if (bio->bytes == 0 || bio->op_flags & ETA_BIO_FLUSH)
+		return ETA_IO_FLUSH;
+	return bio->op_flags & (ETA_BIO_WRITE | ETA_BIO_DISCARD) ? ETA_IO_WRITE : ETA_IO_READ;
+}
+
+static void describe_bio(struct eta_event *event, const struct eta_bio_record *bio)
+{
+	event->has = ETA_EVENT_BLOCK_IO | ETA_HAS_SIZE | ETA_HAS_OFFSET;
+	event->offset = (int64_t)(bio->sector * 512);
+	event->size = bio->bytes;
+	if (bio->inode) {
+		event->has |= ETA_HAS_FILE;
+		event->inode = bio->inode;
+		event->dev = bio->file_dev;
+	}
+	if (bio->head.end_ns) {
+		event->has |= ETA_HAS_END;
+		event->end_ns = bio->head.end_ns;
+	}
+	if (bio->op_flags & ETA_BIO_DIRECT)
+		event->has |= ETA_EVENT_DIRECT;
+	if (bio->op_flags & ETA_BIO_LOWER)
+		event->has |= ETA_EVENT_LOWER;
+	if (bio->owner_tid && bio->owner_tid != bio->head.id) {
+		event->has |= ETA_HAS_WHO;
+		event->owner = bio->owner_tid;
+	}
+}
+
+static int add_flight(struct task_cursor *c, const struct eta_bio_record *bio)
+{
+	if (!SPOOL_ROOM(&c->expand, c->flights, &c->flight_room, c->n_flights + 1))
+		return -ENOMEM;
+	c->flights[c->n_flights++] = (struct expand_bio){
+		.queue_ns = bio->head.time_ns,
+		.issue_ns = bio->issue_ns,
+		.end_ns = bio->head.end_ns,
+		.queue_who = bio->ahead_tid,
+		.device_who = bio->issue_ns ? bio->issue_ahead_tid : bio->ahead_tid,
+	};
+	return 0;
+}
+
+/* Reads the next request of the task into begins and flights. */
+static int load_bio(struct task_cursor *c)
+{
+	const struct eta_record_head *record;
+	const struct eta_bio_record *bio;
+	struct eta_event *event;
+	size_t requests_room = c->begin_room;
+	uint64_t unit;
+	int rc = reader_next(&c->bios, &record, &unit);
+
+	if (rc)
+		return rc;
+	bio = (const void *)record;
+	if (c->begin_at == c->n_begins)
+		c->begin_at = c->n_begins = 0;
+	if (!SPOOL_ROOM(&c->expand, c->requests, &requests_room, c->n_begins + 1) ||
+	    !SPOOL_ROOM(&c->expand, c->begins, &c->begin_room, c->n_begins + 1))
+		return -ENOMEM;
+	event = &c->begins[c->n_begins];
+	*event = (struct eta_event){
+		.time_ns = bio->head.time_ns,
+		.kind = ETA_IO_BEGIN,
+		.mode = bio_mode(bio),
+		.handle = device_handle(c->spool->index, bio->dev),
+		.match = unit,
+	};
+	describe_bio(event, bio);
+	c->requests[c->n_begins++] = (struct request){
+		.issue_ns = bio->issue_ns,
+		.match = unit,
+		.handle = event->handle,
+		.mode = event->mode,
+	};
+	return add_flight(c, bio);
+}
+
+/* The next request that another task submitted for this one: it is in flight, but no event here. */
+static int load_owned(struct task_cursor *c)
+{
+	const struct eta_record_head *record;
+	uint64_t unit;
+	int rc = reader_next(&c->owned, &record, &unit);
+
+	return rc ? rc : add_flight(c, (const struct eta_bio_record *)record);
+}
+
+/* Requests that may be in flight in [BEGIN_NS, END_NS]. Without an end: in one operation only. */
+static int load_flights(struct task_cursor *c, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct index_entry *entry;
+	size_t n = 0;
+	int rc = 0;
+
+	while (rc == 0 && (entry = reader_peek(&c->bios)) && entry->time_ns < end_ns)
+		rc = load_bio(c);
+	while (rc == 0 && (entry = reader_peek(&c->owned)) && entry->time_ns < end_ns)
+		rc = load_owned(c);
+	for (size_t i = 0; i < c->n_flights; i++) {
+		uint64_t over_ns = c->flights[i].end_ns;
+
+		if (over_ns ? over_ns > begin_ns : c->flights[i].queue_ns >= begin_ns)
+			c->flights[n++] = c->flights[i];
+	}
+	c->n_flights = n;
+	return rc;
+}
+
+/*
+ * Puts the regions of an operation among those not given yet. It lies inside what is open there (a
+ * page fault inside a system call), or behind it.
+ */
+static int queue_regions(struct task_cursor *c)
+{
+	const struct eta_event *inner = c->expand.events, *inner_end = inner + c->expand.n;
+	const struct eta_event *outer = c->queue + c->queue_at, *outer_end = c->queue + c->queue_n;
+	struct eta_event *queue = c->queue;
+	size_t n = 0, room = c->queue_room;
+
+	if (outer == outer_end) { /* nearly always: the regions change places with the queue */
+		c->queue = c->expand.events;
+		c->queue_room = c->expand.room;
+		c->queue_at = 0;
+		c->queue_n = c->expand.n;
+		c->expand.events = queue;
+		c->expand.room = room;
+		return 0;
+	}
+	if (!SPOOL_ROOM(&c->expand, c->scratch, &c->scratch_room,
+			(size_t)(outer_end - outer) + c->expand.n))
+		return -ENOMEM;
+	while (inner < inner_end) {
+		/* the inner one has begun before all of these, so at equal times it ends first */
+		bool first = outer == outer_end || inner->time_ns <= outer->time_ns;
+
+		c->scratch[n++] = first ? *inner++ : *outer++;
+	}
+	while (outer < outer_end)
+		c->scratch[n++] = *outer++;
+	c->queue = c->scratch;
+	c->queue_room = c->scratch_room;
+	c->queue_at = 0;
+	c->queue_n = n;
+	c->scratch = queue;
+	c->scratch_room = room;
+	return 0;
+}
+
+static int load_operation(struct task_cursor *c)
+{
+	const struct eta_record_head *record;
+	const struct eta_kernel_op *op;
+	struct spool_name name;
+	uint64_t unit;
+	int rc = reader_next(&c->operations, &record, &unit);
+
+	if (rc)
+		return rc;
+	op = (const void *)record;
+	name = spool_name_of(&c->spool->images[0], op->syscall);
+	if (name.region == ETA_NONE && op->head.type != ETA_RECORD_WAIT) {
+		c->base.cursor.counts.bad++;
+		return 0;
+	}
+	rc = load_flights(c, op->head.time_ns, op->head.end_ns);
+	if (rc == 0)
+		rc = expand_operation(&c->expand, op, name, c->flights, c->n_flights);
+	return rc ? rc : queue_regions(c);
+}
+
+/* ---- the heap of requests that are not issued yet ---- */
+
+static int push_issue(struct task_cursor *c, struct request request)
+{
+	size_t at = c->n_issues;
+
+	if (request.issue_ns == 0)
+		return 0;
+	if (!SPOOL_ROOM(&c->expand, c->issues, &c->issue_room, at + 1))
+		return -ENOMEM;
+	c->n_issues++;
+	while (at > 0 && request.issue_ns < c->issues[(at - 1) / 2].issue_ns) {
+		c->issues[at] = c->issues[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	c->issues[at] = request;
+	return 0;
+}
+
+static struct request pop_issue(struct task_cursor *c)
+{
+	struct request first = c->issues[0], moved = c->issues[--c->n_issues];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < c->n_issues) {
+		child += child + 1 < c->n_issues &&
+			 c->issues[child + 1].issue_ns < c->issues[child].issue_ns;
+		if (moved.issue_ns <= c->issues[child].issue_ns)
+			break;
+		c->issues[at] = c->issues[child];
+		at = child;
+	}
+	c->issues[at] = moved;
+	return first;
+}
+
+/*
+ * The next event of the task: of its regions, its requests begun and issued the earliest. A request
+ * lies inside the regions of its time. 1, 0 at the end, -errno.
+ */
+static int next_event(struct task_cursor *c)
+{
+	const struct index_entry *operation, *bio;
+	const struct eta_event *region, *begin;
+	uint64_t begin_ns, issue_ns, region_ns;
+	int rc = 0;
+
+	while (rc == 0 && (operation = reader_peek(&c->operations)) &&
+	       (c->queue_at == c->queue_n || operation->time_ns < c->queue[c->queue_at].time_ns))
+		rc = load_operation(c);
+	region = c->queue_at < c->queue_n ? &c->queue[c->queue_at] : NULL;
+	region_ns = region ? region->time_ns : UINT64_MAX;
+	while (rc == 0 && c->begin_at == c->n_begins && (bio = reader_peek(&c->bios)) &&
+	       bio->time_ns <= region_ns) {
+		/* none but the next, unless an operation needs those in flight */
+		rc = load_flights(c, bio->time_ns, bio->time_ns + 1);
+	}
+	if (rc)
+		return rc;
+	begin = c->begin_at < c->n_begins ? &c->begins[c->begin_at] : NULL;
+	begin_ns = begin ? begin->time_ns : UINT64_MAX;
+	issue_ns = c->n_issues ? c->issues[0].issue_ns : UINT64_MAX;
+	if (!region && !begin && !c->n_issues)
+		return 0;
+	if (region &&
+	    (region_ns < begin_ns || (region_ns == begin_ns && region->kind == ETA_ENTER)) &&
+	    (region_ns < issue_ns || (region_ns == issue_ns && region->kind == ETA_ENTER))) {
+		c->events[c->n++] = *region;
+		c->queue_at++;
+	} else if (begin && begin_ns <= issue_ns) {
+		c->events[c->n++] = *begin;
+		rc = push_issue(c, c->requests[c->begin_at++]);
+	} else {
+		const struct request request = pop_issue(c);
+
+		c->events[c->n++] = (struct eta_event){
+			.time_ns = request.issue_ns,
+			.kind = ETA_IO_ISSUED,
+			.mode = request.mode,
+			.has = ETA_EVENT_BLOCK_IO,
+			.handle = request.handle,
+			.match = request.match,
+		};
+	}
+	return rc ? rc : 1;
+}
+
+static ssize_t task_read(struct eta_cursor *cursor, const struct eta_event **batch)
+{
+	struct task_cursor *c = (struct task_cursor *)cursor;
+	int more = 1;
+
+	c->n = 0;
+	while (more > 0 && c->n < BATCH)
+		more = next_event(c);
+	*batch = c->events;
+	return more < 0 ? more : (ssize_t)c->n;
+}
+
+static void task_close(struct eta_cursor *cursor)
+{
+	struct task_cursor *c = (struct task_cursor *)cursor;
+
+	reader_free(&c->operations);
+	reader_free(&c->bios);
+	reader_free(&c->owned);
+	expand_free(&c->expand);
+	free(c->queue);
+	free(c->scratch);
+	free(c->flights);
+	free(c->begins);
+	free(c->requests);
+	free(c->issues);
+	free(c->events);
+	free(c);
+}
+
+/* ---- a device's completions ---- */
+
+struct device_cursor {
+	struct spool_cursor base;
+	const struct spool *spool;
+	struct reader bios;
+	struct eta_event *events;
+};
+
+static ssize_t device_read(struct eta_cursor *cursor, const struct eta_event **batch)
+{
+	struct device_cursor *c = (struct device_cursor *)cursor;
+	ssize_t n = 0;
+
+	while (n < BATCH && reader_peek(&c->bios)) {
+		const struct eta_record_head *record;
+		const struct eta_bio_record *bio;
+		uint64_t unit;
+		int rc = reader_next(&c->bios, &record, &unit);
+
+		if (rc)
+			return rc;
+		bio = (const void *)record;
+		c->events[n++] = (struct eta_event){
+			.time_ns = bio->head.end_ns,
+			.kind = ETA_IO_COMPLETE,
+			.mode = bio_mode(bio),
+			.has = ETA_EVENT_BLOCK_IO | ETA_HAS_SIZE,
+			.handle = device_handle(c->spool->index, bio->dev),
+			.size = bio->status < 0 ? 0 : bio->bytes,
+			.match = unit,
+		};
+	}
+	*batch = c->events;
+	return n;
+}
+
+static void device_close(struct eta_cursor *cursor)
+{
+	struct device_cursor *c = (struct device_cursor *)cursor;
+
+	reader_free(&c->bios);
+	free(c->events);
+	free(c);
+}
+
+static int open_device(const struct spool *spool, const struct index_location *where,
+		       struct eta_cursor **out)
+{
+	struct device_cursor *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->base.read = device_read;
+	c->base.close = device_close;
+	c->spool = spool;
+	c->events = malloc(BATCH * sizeof(*c->events));
+	*out = &c->base.cursor;
+	return reader_init(&c->bios, spool, where->bios) || !c->events ? -ENOMEM : 0;
+}
+
+static int open_task(const struct spool *spool, const char *path,
+		     const struct index_location *where, struct eta_cursor **out)
+{
+	struct task_cursor *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	c->base.read = task_read;
+	c->base.close = task_close;
+	c->spool = spool;
+	c->expand.path = path;
+	c->expand.index = spool->index;
+	c->expand.counts = &c->base.cursor.counts;
+	/* one turn of next_event gives at most one event */
+	c->events = malloc(BATCH * sizeof(*c->events));
+	*out = &c->base.cursor;
+	rc = c->events ? 0 : -ENOMEM;
+	if (rc == 0)
+		rc = reader_init(&c->operations, spool, where->operations);
+	if (rc == 0)
+		rc = reader_init(&c->bios, spool, where->bios);
+	if (rc == 0)
+		rc = reader_init(&c->owned, spool, where->owned);
+	return rc;
+}
+
+int spool_kernel_cursor(struct eta_trace *trace, uint32_t group, struct eta_cursor **out)
+{
+	const struct spool *spool = trace->data;
+	const struct index_location *where = &spool->index->locations[group];
+	int rc;
+
+	*out = NULL;
+	rc = where->device ? open_device(spool, where, out)
+			   : open_task(spool, trace->path, where, out);
+	if (rc == -ENOMEM)
+		eta_error("%s: not enough memory to read a thread", trace->path);
+	if (rc && *out)
+		((struct spool_cursor *)*out)->close(*out);
+	return rc;
+}

@@ -1,0 +1,519 @@
+/* One kernel operation and its spans, as the nested regions of the unified trace. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel-index.h"
+
+/* What a region is, or lies in. */
+enum {
+	IN_LOCK = 1,
+	IN_THROTTLING = 2,
+	IN_WRITEBACK_WAIT = 4,
+	IN_RECLAIM = 8,
+	IN_SYNC = 16,
+	IN_ALLOCATION = 32,
+};
+
+struct expand_span {
+	uint64_t begin_ns, end_ns;
+	uint64_t object;
+	uint32_t who;
+	uint8_t kind; /* ETA_N_SPANS: the file system's function, which no span says */
+	uint8_t flags;
+};
+
+struct expand_open {
+	uint64_t end_ns;
+	uint32_t region;
+	enum eta_level level;
+	unsigned in;
+};
+
+/* Those functions as spans of their own. */
+#define FS_ITER (1u << ETA_SPAN_FS_READ | 1u << ETA_SPAN_FS_WRITE)
+
+static const unsigned span_in[ETA_N_SPANS] = {
+	[ETA_SPAN_FS_SYNC] = IN_SYNC,
+	[ETA_SPAN_INODE_LOCK] = IN_LOCK,
+	[ETA_SPAN_FILE_POSITION_LOCK] = IN_LOCK,
+	[ETA_SPAN_INVALIDATE_LOCK] = IN_LOCK,
+	[ETA_SPAN_OTHER_LOCK] = IN_LOCK,
+	[ETA_SPAN_DIRTY_THROTTLING] = IN_THROTTLING,
+	[ETA_SPAN_PAGE_WRITEBACK_WAIT] = IN_WRITEBACK_WAIT,
+	[ETA_SPAN_RECLAIM] = IN_RECLAIM,
+	[ETA_SPAN_ALLOCATION] = IN_ALLOCATION,
+};
+
+/* ---- memory ---- */
+
+void *spool_room(const struct expand *expand, void *array, size_t *room, size_t n, size_t size)
+{
+	size_t more = *room ? *room * 2 : 64;
+	void *larger;
+
+	if (n <= *room)
+		return array;
+	if (more < n)
+		more = n;
+	larger = reallocarray(array, more, size);
+	if (larger)
+		*room = more;
+	else
+		eta_error("%s: not enough memory to read a thread", expand->path);
+	return larger;
+}
+
+void expand_free(struct expand *expand)
+{
+	free(expand->events);
+	free(expand->spans);
+	free(expand->stack);
+}
+
+/* ---- spans: clipped to the operation, outer ones first ---- */
+
+/* Which of two spans with the same bounds is the outer one: the order of the kernel's layers. */
+static int depth_of(uint8_t kind)
+{
+	switch (kind) {
+	case ETA_SPAN_VFS_READ:
+	case ETA_SPAN_VFS_WRITE:
+	case ETA_SPAN_VFS_SYNC:
+		return -1;
+	case ETA_N_SPANS:
+	case ETA_SPAN_FS_READ:
+	case ETA_SPAN_FS_WRITE:
+	case ETA_SPAN_FS_SYNC:
+		return 0;
+	case ETA_SPAN_FS_DIRECT:
+	case ETA_SPAN_FS_WRITEPAGES:
+		return 1;
+	case ETA_SPAN_PAGECACHE_READ:
+	case ETA_SPAN_PAGECACHE_WRITE:
+		return 2;
+	case ETA_SPAN_READAHEAD:
+	case ETA_SPAN_ALLOCATION:
+		return 3;
+	case ETA_SPAN_SLEEP:
+		return 5;
+	case ETA_SPAN_RUN_QUEUE:
+	case ETA_SPAN_WAKE_UP:
+		return 6;
+	default:
+		return 4;
+	}
+}
+
+static bool outside(const struct expand_span *a, const struct expand_span *b)
+{
+	if (a->begin_ns != b->begin_ns)
+		return a->begin_ns < b->begin_ns;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns;
+	return depth_of(a->kind) < depth_of(b->kind);
+}
+
+/* Puts SPAN among the N of expand->spans, which has room. They come nearly sorted. */
+static void insert_span(struct expand *expand, size_t n, struct expand_span span)
+{
+	while (n > 0 && outside(&span, &expand->spans[n - 1])) {
+		expand->spans[n] = expand->spans[n - 1];
+		n--;
+	}
+	expand->spans[n] = span;
+}
+
+/* The spans of OP, sorted: how many, or -ENOMEM. END_NS is the operation's. */
+static ssize_t take_spans(struct expand *expand, const struct eta_kernel_op *op, uint64_t end_ns,
+			  uint8_t kind)
+{
+	const struct eta_span *spans = (const void *)(op + 1);
+	size_t stored = op->head.units - 2u, n = 0;
+	uint64_t work_begin_ns = UINT64_MAX, work_end_ns = 0;
+	uint32_t kinds = 0;
+
+	if (!SPOOL_ROOM(expand, expand->spans, &expand->span_room, stored + 1))
+		return -ENOMEM;
+	for (size_t i = 0; i < stored; i++) {
+		struct expand_span span = {
+			.begin_ns = spans[i].begin_ns,
+			.end_ns = spans[i].end_ns ? spans[i].end_ns : end_ns,
+			.object = spans[i].object,
+			.who = spans[i].who,
+			.kind = spans[i].kind,
+			.flags = spans[i].flags,
+		};
+
+		if (span.kind == ETA_SPAN_NONE || span.kind >= ETA_N_SPANS) {
+			expand->counts->bad++;
+			continue;
+		}
+		if (span.begin_ns < op->head.time_ns)
+			span.begin_ns = op->head.time_ns;
+		if (span.end_ns > end_ns)
+			span.end_ns = end_ns;
+		if (span.begin_ns > span.end_ns)
+			continue; /* outside of the operation */
+		kinds |= 1u << span.kind;
+		/* O_SYNC syncs inside of the write function */
+		if ((FS_WORK | 1u << ETA_SPAN_FS_SYNC) & 1u << span.kind) {
+			if (span.begin_ns < work_begin_ns)
+				work_begin_ns = span.begin_ns;
+			if (span.end_ns > work_end_ns)
+				work_end_ns = span.end_ns;
+		}
+		insert_span(expand, n++, span);
+	}
+	/* the tracer saw what the file system did, but not where its function began and ended */
+	if (kinds & FS_WORK && !(kinds & FS_ITER) && (kind == ETA_OP_READ || kind == ETA_OP_WRITE))
+		insert_span(expand, n++,
+			    (struct expand_span){ .begin_ns = work_begin_ns,
+						  .end_ns = work_end_ns,
+						  .kind = ETA_N_SPANS });
+	return (ssize_t)n;
+}
+
+/* ---- regions ---- */
+
+static int emit(struct expand *expand, uint8_t kind, uint64_t time_ns, uint32_t region,
+		uint32_t who)
+{
+	if (!SPOOL_ROOM(expand, expand->events, &expand->room, expand->n + 1))
+		return -ENOMEM;
+	expand->events[expand->n++] = (struct eta_event){
+		.time_ns = time_ns,
+		.kind = kind,
+		.has = who ? ETA_HAS_WHO : 0,
+		.region = region,
+		.who = who,
+	};
+	return 0;
+}
+
+static int open_region(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
+		       enum eta_level level, unsigned in, uint32_t who)
+{
+	if (!SPOOL_ROOM(expand, expand->stack, &expand->stack_room, expand->depth + 1))
+		return -ENOMEM;
+	expand->stack[expand->depth++] = (struct expand_open){
+		.end_ns = end_ns, .region = region, .level = level, .in = in
+	};
+	return emit(expand, ETA_ENTER, begin_ns, region, who);
+}
+
+static int close_region(struct expand *expand)
+{
+	const struct expand_open *open = &expand->stack[--expand->depth];
+
+	return emit(expand, ETA_LEAVE, open->end_ns, open->region, 0);
+}
+
+/* A region without any inside; nothing for ETA_NONE. */
+static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
+		uint32_t who)
+{
+	int rc;
+
+	if (region == ETA_NONE)
+		return 0;
+	rc = emit(expand, ETA_ENTER, begin_ns, region, who);
+	return rc ? rc : emit(expand, ETA_LEAVE, end_ns, region, 0);
+}
+
+enum request_state { HELD_BACK, QUEUED, AT_DEVICE, UNNAMED };
+
+/*
+ * Where the thread's requests are at NOW_NS, and until when at most that holds. A request at the
+ * device outweighs one in the queue. One whose issue was not seen counts as issued at once.
+ */
+static enum request_state state_at(const struct expand_bio *bios, size_t n, uint64_t now_ns,
+				   uint64_t *until_ns)
+{
+	enum request_state state = HELD_BACK;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t begin_ns = bios[i].queue_ns, end_ns = bios[i].end_ns;
+		uint64_t issue_ns = bios[i].issue_ns ? bios[i].issue_ns : begin_ns;
+		enum request_state own;
+
+		if (end_ns && end_ns <= now_ns)
+			continue;
+		if (begin_ns > now_ns) {
+			if (begin_ns < *until_ns)
+				*until_ns = begin_ns;
+			continue;
+		}
+		own = issue_ns > now_ns ? QUEUED : AT_DEVICE;
+		if (own == QUEUED && issue_ns < *until_ns)
+			*until_ns = issue_ns;
+		if (end_ns && end_ns < *until_ns)
+			*until_ns = end_ns;
+		if (own > state)
+			state = own;
+	}
+	return state;
+}
+
+/* Who was ahead of the thread's requests that are in STATE at NOW_NS: of the first one that tells.
+ */
+static uint32_t who_ahead(const struct expand_bio *bios, size_t n, uint64_t now_ns,
+			  enum request_state state)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool queued = bios[i].issue_ns > now_ns;
+		uint32_t who = queued ? bios[i].queue_who : bios[i].device_who;
+
+		if (who && queued == (state == QUEUED) && bios[i].queue_ns <= now_ns &&
+		    (!bios[i].end_ns || bios[i].end_ns > now_ns))
+			return who;
+	}
+	return 0;
+}
+
+/*
+ * What the time from FROM_NS to the wake-up at WAKE_NS is, in which the thread has no request.
+ * Right after a completion it is the way of that through interrupt and wake-up, which is short
+ * beside the request itself. What is longer, in a wait for writeback, is the page's way out of it
+ * (workers of the file system), and elsewhere a wait for a request that was not queued yet.
+ */
+static enum request_state state_after_last(const struct expand *expand,
+					   const struct expand_bio *bios, size_t n,
+					   uint64_t from_ns, uint64_t wake_ns)
+{
+	const struct expand_bio *last = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (bios[i].end_ns && bios[i].end_ns <= from_ns &&
+		    (!last || bios[i].end_ns > last->end_ns))
+			last = &bios[i];
+	if (!last)
+		return HELD_BACK;
+	if (wake_ns - last->end_ns <= last->end_ns - last->queue_ns)
+		return AT_DEVICE;
+	return expand->stack[expand->depth - 1].in & IN_WRITEBACK_WAIT ? UNNAMED : HELD_BACK;
+}
+
+/* Waiting for block I/O, told apart by where the thread's own requests are. */
+static int split_wait(struct expand *expand, const struct expand_span *span,
+		      const struct expand_bio *bios, size_t n)
+{
+	const uint32_t regions[] = {
+		/* where nobody sleeps: not submitted to the device yet, or not any more */
+		[HELD_BACK] = expand->asynchronous ? ETA_NONE : expand->index->regions.held_back,
+		[QUEUED] = expand->index->regions.queue,
+		[AT_DEVICE] = expand->index->regions.device,
+		[UNNAMED] = ETA_NONE,
+	};
+	uint64_t from_ns = span->begin_ns, now_ns = span->begin_ns, state_ns = span->begin_ns;
+	enum request_state state = HELD_BACK;
+	int rc = 0;
+
+	/* [from, state) is in no region yet and in STATE */
+	while (rc == 0 && now_ns < span->end_ns) {
+		uint64_t until_ns = span->end_ns;
+		enum request_state next = state_at(bios, n, now_ns, &until_ns);
+
+		if (next == HELD_BACK && until_ns == span->end_ns && !expand->asynchronous)
+			next = state_after_last(expand, bios, n, now_ns, span->end_ns);
+		if (next != state && state_ns > from_ns) {
+			rc = leaf(expand, from_ns, state_ns, regions[state],
+				  who_ahead(bios, n, from_ns, state));
+			from_ns = state_ns;
+		}
+		state = next;
+		state_ns = now_ns = until_ns;
+	}
+	if (rc == 0 && state_ns > from_ns)
+		rc = leaf(expand, from_ns, state_ns, regions[state],
+			  who_ahead(bios, n, from_ns, state));
+	return rc;
+}
+
+static bool in_flight(const struct expand_span *span, const struct expand_bio *bios, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bios[i].queue_ns < span->end_ns &&
+		    (!bios[i].end_ns || bios[i].end_ns > span->begin_ns))
+			return true;
+	return false;
+}
+
+/* What the place of a sleep says it is, ETA_NONE where that says nothing. */
+static uint32_t sleep_region(const struct expand *expand, const struct expand_span *span)
+{
+	const struct spool_index *index = expand->index;
+	uint32_t region = span->who < index->n_sleeps ? index->sleeps[span->who] : ETA_NONE;
+
+	/* the pages are its own, so it waits for its own requests, and those are not in flight yet
+	 */
+	if (region == index->regions.page_lock && expand->adds_pages)
+		return ETA_NONE;
+	return region;
+}
+
+/* Off the CPU and not runnable: named after its cause, unless the region around it does that. */
+static int expand_sleep(struct expand *expand, const struct expand_span *span,
+			const struct expand_bio *bios, size_t n)
+{
+	const struct expand_open *around = &expand->stack[expand->depth - 1];
+	uint32_t region;
+
+	/* throttling sleeps in io_schedule too, but waits for no device */
+	if (around->in & (IN_THROTTLING | IN_LOCK))
+		return 0;
+	region = span->kind == ETA_SPAN_SLEEP ? sleep_region(expand, span) : ETA_NONE;
+	if (region != ETA_NONE && !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n)))
+		return leaf(expand, span->begin_ns, span->end_ns, region, 0);
+	if (span->flags & ETA_SPAN_IOWAIT) {
+		/* writeback that others do */
+		if ((around->in & (IN_WRITEBACK_WAIT | IN_SYNC)) == IN_WRITEBACK_WAIT &&
+		    !in_flight(span, bios, n))
+			return 0;
+		return split_wait(expand, span, bios, n);
+	}
+	if (around->in & (IN_WRITEBACK_WAIT | IN_RECLAIM | IN_ALLOCATION))
+		return 0;
+	if (around->in & IN_SYNC)
+		region = expand->index->regions.journal_commit;
+	else
+		region = expand->index->regions.other_wait[around->level];
+	return leaf(expand, span->begin_ns, span->end_ns, region, 0);
+}
+
+static int expand_span(struct expand *expand, const struct index_fs *fs, struct expand_span span,
+		       struct spool_name name, const struct expand_bio *bios, size_t n)
+{
+	const struct expand_open *around;
+	uint64_t last_ns;
+	uint32_t region;
+	int rc = 0;
+
+	/* the outermost is the operation itself, which ends last */
+	while (rc == 0 && expand->depth > 1 &&
+	       expand->stack[expand->depth - 1].end_ns <= span.begin_ns)
+		rc = close_region(expand);
+	if (rc)
+		return rc;
+	around = &expand->stack[expand->depth - 1];
+	last_ns = expand->events[expand->n - 1].time_ns;
+	if (span.begin_ns < last_ns)
+		span.begin_ns = last_ns;
+	if (span.end_ns > around->end_ns)
+		span.end_ns = around->end_ns;
+	if (span.begin_ns > span.end_ns)
+		return 0;
+	if (span.kind == ETA_SPAN_SLEEP)
+		return expand_sleep(expand, &span, bios, n);
+	/* the locks of the maps of free blocks have no name of their own */
+	if (span.kind == ETA_SPAN_OTHER_LOCK && around->in & IN_ALLOCATION)
+		return 0;
+	if (span.kind == ETA_N_SPANS)
+		region = name.kind == ETA_OP_READ ? fs->file_read : fs->file_write;
+	else
+		region = fs->regions[span.kind];
+	/* whoever has not to wait for a lock need not wake up from that */
+	if (span.kind == ETA_SPAN_WAKE_UP && around->in & IN_LOCK)
+		return 0;
+	if (span.kind == ETA_SPAN_RUN_QUEUE || span.kind == ETA_SPAN_WAKE_UP) {
+		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
+		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
+	}
+	rc = open_region(expand, span.begin_ns, span.end_ns, region,
+			 expand->index->span_levels[span.kind],
+			 around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0), span.who);
+	if (rc == 0 && span.kind == ETA_SPAN_DIRTY_THROTTLING && span.object) {
+		struct eta_event *enter = &expand->events[expand->n - 1];
+
+		enter->has |= ETA_HAS_PAUSE;
+		enter->pause_ns = span.object;
+	}
+	/* a wait that is its own sleep */
+	if (rc == 0 && span.kind == ETA_SPAN_PAGE_WRITEBACK_WAIT && span.flags & ETA_SPAN_IOWAIT)
+		rc = expand_sleep(expand, &span, bios, n);
+	return rc;
+}
+
+/* What the operation as a whole is about, on its ENTER. */
+static void describe(struct eta_event *event, const struct eta_kernel_op *op,
+		     struct spool_name name)
+{
+	if (op->size || name.kind == ETA_OP_READ || name.kind == ETA_OP_WRITE) {
+		event->has |= ETA_HAS_SIZE;
+		event->size = op->size;
+	}
+	if (op->offset != ETA_OFFSET_UNKNOWN && name.kind != ETA_OP_SEEK) {
+		event->has |= ETA_HAS_OFFSET;
+		event->offset = op->offset;
+	}
+	if (op->inode) {
+		event->has |= ETA_HAS_FILE;
+		event->inode = op->inode;
+		event->dev = op->dev;
+	}
+	if (op->op_flags & ETA_KOP_DIRECT)
+		event->has |= ETA_EVENT_DIRECT;
+}
+
+/* Waits outside of any operation; inside a library call, the merge puts them where they belong. */
+static int expand_waits(struct expand *expand, const struct index_fs *fs, ssize_t n)
+{
+	int rc = 0;
+
+	for (ssize_t i = 0; rc == 0 && i < n; i++) {
+		const struct expand_span *span = &expand->spans[i];
+		uint32_t region = fs->regions[span->kind];
+
+		rc = emit(expand, ETA_ENTER, span->begin_ns, region, span->who);
+		if (rc == 0)
+			rc = emit(expand, ETA_LEAVE, span->end_ns, region, 0);
+	}
+	return rc;
+}
+
+int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
+		     const struct expand_bio *bios, size_t n_bios)
+{
+	const struct index_fs *fs = index_find_fs(expand->index, op->dev);
+	uint64_t end_ns = op->head.end_ns ? op->head.end_ns : op->head.time_ns;
+	struct eta_event *last;
+	ssize_t n;
+	int rc;
+
+	expand->n = 0;
+	expand->depth = 0;
+	expand->adds_pages = op->op_flags & ETA_KOP_MISS;
+	if (end_ns < op->head.time_ns)
+		end_ns = op->head.time_ns;
+	n = take_spans(expand, op, end_ns, name.kind);
+	if (n < 0)
+		return (int)n;
+	if (op->head.type == ETA_RECORD_WAIT)
+		return expand_waits(expand, fs, n);
+	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS, 0, 0);
+	if (rc)
+		return rc;
+	describe(&expand->events[0], op, name);
+	expand->asynchronous = op->head.type == ETA_RECORD_ASYNC_OP;
+	if (expand->asynchronous)
+		rc = split_wait(
+			expand,
+			&(struct expand_span){ .begin_ns = op->head.time_ns, .end_ns = end_ns },
+			bios, n_bios);
+	for (ssize_t i = 0; rc == 0 && i < n; i++)
+		rc = expand_span(expand, fs, expand->spans[i], name, bios, n_bios);
+	while (rc == 0 && expand->depth > 0)
+		rc = close_region(expand);
+	if (rc)
+		return rc;
+	last = &expand->events[expand->n - 1];
+	if (op->head.end_ns) {
+		last->has = ETA_HAS_RET;
+		last->ret = op->ret;
+	} else {
+		last->has = ETA_EVENT_TRUNCATED;
+		expand->counts->truncated++;
+	}
+	return 0;
+}

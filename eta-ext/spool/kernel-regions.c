@@ -1,0 +1,92 @@
+/* What the regions are called that the spans of kernel operations become. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel-index.h"
+
+#define FS_SPANS                                                                                   \
+	(1u << ETA_SPAN_FS_READ | 1u << ETA_SPAN_FS_WRITE | 1u << ETA_SPAN_FS_SYNC |               \
+	 1u << ETA_SPAN_FS_WRITEPAGES)
+
+static const char *const span_regions[ETA_N_SPANS] = {
+#define X(id, region) [ETA_SPAN_##id] = region,
+	ETA_SPANS(X)
+#undef X
+};
+
+/* "fs:sync_file" on ext4 is "fs:ext4_sync_file"; what is not in FS_SPANS is called the same on all.
+ */
+static uint32_t fs_region(struct eta_trace *trace, const char *fs, const char *region)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "fs:%s%s%s", fs, *fs ? "_" : "", region + strlen("fs:"));
+	return spool_region(trace, name);
+}
+
+static int define_fs(struct eta_trace *trace, struct index_fs *fs)
+{
+	const char *name = spool_fs_name(fs->magic);
+	bool ok = true;
+
+	for (int kind = 1; ok && kind < ETA_N_SPANS; kind++) {
+		if (!(fs->span_kinds & 1u << kind) || kind == ETA_SPAN_SLEEP)
+			continue;
+		fs->regions[kind] = FS_SPANS & 1u << kind
+					    ? fs_region(trace, name, span_regions[kind])
+					    : spool_region(trace, span_regions[kind]);
+		ok = fs->regions[kind] != ETA_NONE;
+	}
+	if (ok && fs->span_kinds & FS_WORK) {
+		fs->file_read = fs_region(trace, name, span_regions[ETA_SPAN_FS_READ]);
+		fs->file_write = fs_region(trace, name, span_regions[ETA_SPAN_FS_WRITE]);
+		ok = fs->file_read != ETA_NONE && fs->file_write != ETA_NONE;
+	}
+	return ok ? 0 : -ENOMEM;
+}
+
+int expand_define(struct eta_trace *trace, struct spool_index *index)
+{
+	const struct spool *spool = trace->data;
+	uint32_t kinds = 0;
+	enum eta_reason reason;
+	bool ok = true;
+	int rc = 0;
+
+	for (int kind = 1; kind < ETA_N_SPANS; kind++)
+		eta_region_name_split(span_regions[kind], &index->span_levels[kind], &reason);
+	index->span_levels[ETA_N_SPANS] = ETA_LEVEL_FS;
+	index->sleeps = spool->images[0].sleeps;
+	index->n_sleeps = spool->images[0].n_sleeps;
+	for (size_t i = 0; rc == 0 && i < index->n_fs; i++) {
+		rc = define_fs(trace, &index->fs[i]);
+		kinds |= index->fs[i].span_kinds;
+	}
+	if (rc || !(index->has_lanes ||
+		    kinds & (1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)))
+		return rc;
+	for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
+		char name[64];
+
+		if (level == ETA_LEVEL_USER || level == ETA_LEVEL_CPU)
+			continue; /* nobody sleeps there */
+		snprintf(name, sizeof(name), "%s:%s", eta_level_name((enum eta_level)level),
+			 span_regions[ETA_SPAN_SLEEP]);
+		index->regions.other_wait[level] = spool_region(trace, name);
+		ok = index->regions.other_wait[level] != ETA_NONE;
+	}
+	if (ok) {
+		index->regions.queue = spool_region(trace, "block:queue");
+		index->regions.device = spool_region(trace, "block:device");
+		index->regions.held_back = spool_region(trace, "block:held back");
+		index->regions.journal_commit = spool_region(trace, "fs:journal commit");
+		index->regions.page_lock = spool_region(trace, "pagecache:page lock");
+		ok = index->regions.queue != ETA_NONE && index->regions.device != ETA_NONE &&
+		     index->regions.held_back != ETA_NONE &&
+		     index->regions.journal_commit != ETA_NONE &&
+		     index->regions.page_lock != ETA_NONE;
+	}
+	return ok ? 0 : -ENOMEM;
+}

@@ -1,0 +1,104 @@
+/* Wrappers of what makes processes and threads beside fork and pthread_create, and of dlclose. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core.h"
+#include "clone.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdarg.h>
+
+static struct {
+	void *vfork;
+	__typeof__(clone) *clone;
+	__typeof__(dlclose) *dlclose;
+} behind;
+
+void life_resolve(void)
+{
+	behind.vfork = dlsym(RTLD_NEXT, "vfork");
+	behind.clone = (__typeof__(clone) *)dlsym(RTLD_NEXT, "clone");
+	behind.dlclose = (__typeof__(dlclose) *)dlsym(RTLD_NEXT, "dlclose");
+}
+
+/* For calls that come before that: of a library that is made ready before this one. */
+static void life_ready(void)
+{
+	if (!behind.vfork || !behind.clone || !behind.dlclose)
+		life_resolve();
+}
+
+#ifdef __x86_64__
+/*
+ * vfork returns twice on one stack, so no C function can stand around it: tell the tracer, then
+ * jump to the real one, which returns to our caller. Elsewhere a child of vfork that does I/O
+ * itself is taken for its parent.
+ */
+void *life_before_vfork(void);
+
+__attribute__((used, visibility("hidden"))) void *life_before_vfork(void)
+{
+	life_ready();
+	thread_before_vfork();
+	return behind.vfork;
+}
+
+__asm__(".pushsection .text\n"
+	".globl vfork\n"
+	".type vfork, @function\n"
+	"vfork:\n"
+	".cfi_startproc\n"
+	"	endbr64\n"
+	"	subq $8, %rsp\n"
+	".cfi_adjust_cfa_offset 8\n"
+	"	call life_before_vfork\n"
+	"	addq $8, %rsp\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"	jmp *%rax\n"
+	".cfi_endproc\n"
+	".size vfork, . - vfork\n"
+	".popsection\n");
+#endif
+
+/* Threads by clone share their maker's thread-local storage, unless they are given some. */
+EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
+{
+	static bool told;
+	void *parent_tid, *tls, *child_tid;
+	va_list list;
+
+	va_start(list, arg);
+	parent_tid = va_arg(list, void *);
+	tls = va_arg(list, void *);
+	child_tid = va_arg(list, void *);
+	va_end(list);
+	if ((flags & CLONE_VM) && !(flags & CLONE_SETTLS)) {
+		if (flags & CLONE_VFORK) {
+			thread_before_vfork();
+		} else {
+			if (!told)
+				tracer_warn("clone without CLONE_SETTLS: the calls of the new "
+					    "thread cannot be told from its maker's; both are not "
+					    "recorded from here on, and counted as lost "
+					    "(pthread_create makes threads that are)");
+			told = true;
+			thread_share();
+		}
+	}
+	life_ready();
+	return behind.clone(run, stack, flags, arg, parent_tid, tls, child_tid);
+}
+
+/*
+ * With a library go the functions of its that were found. Before it goes, since the next of that
+ * name may lie elsewhere; and after, for a thread that asked meanwhile.
+ */
+EXPORT int dlclose(void *handle)
+{
+	int ret;
+
+	life_ready();
+	real_forget_late();
+	ret = behind.dlclose(handle);
+	real_forget_late();
+	return ret;
+}

@@ -1,0 +1,209 @@
+/* The analysis from a trace to its scores, pass by pass. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "src/analysis/tables/analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/analysis/tables/engine.h"
+
+static void span(struct engine *e)
+{
+	e->first_ns = UINT64_MAX;
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		const struct walk_counts *c = &e->locations[l].counts;
+
+		if (c->events && c->first_ns < e->first_ns)
+			e->first_ns = c->first_ns;
+		if (c->events && c->last_ns > e->last_ns)
+			e->last_ns = c->last_ns;
+	}
+	if (e->first_ns > e->last_ns)
+		e->first_ns = e->last_ns;
+}
+
+int engine_open(struct engine *e, struct eta_trace *trace, const struct analysis_options *options)
+{
+	memset(e, 0, sizeof(*e));
+	e->trace = trace;
+	e->defs = eta_trace_defs(trace);
+	e->options = *options;
+	e->spill.fd = -1;
+	resources_init(&e->resources);
+	pthread_mutex_init(&e->progress_lock, NULL);
+	for (int i = 0; i < ENGINE_LOCKS; i++) {
+		pthread_mutex_init(&e->location_locks[i], NULL);
+		pthread_mutex_init(&e->file_locks[i], NULL);
+	}
+	return regions_new(e->defs, &e->regions);
+}
+
+void engine_close(struct engine *e)
+{
+	engine_locations_free(e);
+	classes_free(&e->classes);
+	callsites_close(&e->callsites);
+	regions_free(&e->regions);
+	resources_free(&e->resources);
+	baseline_free(&e->baseline);
+	free(e->selves);
+	free(e->references);
+	free(e->pool);
+	free(e->file_sums);
+	blame_bound_free(&e->blame_bound);
+	if (e->spill.fd >= 0)
+		spill_close(&e->spill);
+}
+
+/* The first event of all, before the pass: what from_ns and to_ns are counted from. */
+static int find_window(struct engine *e)
+{
+	uint64_t origin;
+	int rc = eta_trace_start(e->trace, &origin);
+
+	e->from_ns = origin + e->options.from_ns;
+	e->to_ns = e->options.to_ns ? origin + e->options.to_ns : UINT64_MAX;
+	return rc;
+}
+
+static int cut_to_window(struct engine *e)
+{
+	uint64_t last = 0, origin = e->from_ns - e->options.from_ns;
+
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		struct walk_counts *c = &e->locations[l].counts;
+
+		if (!c->events)
+			continue;
+		if (c->last_ns > last)
+			last = c->last_ns;
+		c->first_ns = c->first_ns < e->from_ns ? e->from_ns : c->first_ns;
+		c->last_ns = c->last_ns > e->to_ns ? e->to_ns : c->last_ns;
+		/* not there in this part of the time: a life of nothing */
+		if (c->first_ns > e->to_ns)
+			c->first_ns = e->to_ns;
+		if (c->last_ns < c->first_ns)
+			c->last_ns = c->first_ns;
+	}
+	if (e->from_ns <= last || last == 0)
+		return 0;
+	eta_error("%s: ends %.9g s after its first event, before --from", eta_trace_path(e->trace),
+		  (double)(last - origin) / 1e9);
+	return -EINVAL;
+}
+
+/* The other trace is needed for its classes only. */
+static int read_baseline(struct engine *e)
+{
+	struct analysis_options options = { .similar = e->options.similar,
+					    .threads = e->options.threads,
+					    .progress = e->options.progress,
+					    .progress_arg = e->options.progress_arg };
+	struct engine other;
+	int rc = engine_open(&other, e->options.baseline, &options);
+
+	other.whole_only = true;
+	if (!rc)
+		rc = engine_pass(&other);
+	if (!rc)
+		rc = baseline_new(&other.classes, &e->baseline);
+	for (uint32_t l = 0; !rc && l < other.defs->n_locations; l++)
+		for (uint32_t t = 0; t < other.locations[l].n_tallies; t++) {
+			const struct tally *tally = &other.locations[l].tallies[t];
+
+			baseline_add(&e->baseline, &other.classes.list[tally->class]->key, tally);
+		}
+	e->events_done = other.events_done;
+	engine_close(&other);
+	return rc;
+}
+
+int engine_read(struct engine *e)
+{
+	int rc;
+
+	e->windowed = e->options.from_ns || e->options.to_ns;
+	rc = e->windowed ? find_window(e) : 0;
+	if (!rc)
+		rc = engine_pass(e);
+	if (!rc && e->windowed)
+		rc = cut_to_window(e);
+	if (!rc)
+		span(e);
+	return rc ? rc : engine_selves(e);
+}
+
+static int run(struct engine *e, struct analysis *a)
+{
+	int rc = 0;
+
+	if (e->options.callsites)
+		rc = callsites_open(&e->callsites, e->defs);
+	if (!rc && e->options.reference == REFERENCE_BASELINE)
+		rc = read_baseline(e);
+	if (!rc && e->spills)
+		rc = spill_open(&e->spill);
+	if (!rc)
+		rc = engine_read(e);
+	if (!rc && e->options.reference == REFERENCE_SOLO)
+		rc = engine_solo(e);
+	if (!rc)
+		rc = engine_references(e);
+	if (!rc && e->spills)
+		rc = engine_meet(e);
+	if (!rc)
+		rc = engine_paths(e);
+	if (!rc && e->spills)
+		rc = engine_sweep(e);
+	if (!rc)
+		rc = engine_score(e, a);
+	return rc;
+}
+
+int analysis_run(struct eta_trace *trace, const struct analysis_options *options,
+		 struct analysis **out)
+{
+	struct engine e;
+	struct analysis *a = calloc(1, sizeof(*a));
+	int rc = engine_open(&e, trace, options);
+
+	if (!a)
+		rc = -ENOMEM;
+	if (rc < 0)
+		goto out;
+	e.split = options->sci == SCI_DEFAULT;
+	e.spills = e.split || options->files || options->n_bins;
+	if (!e.split) {
+		/* the published definition has no choices, but what a run alone would have been */
+		e.options.similar = SIMILAR_PAPER;
+		if (options->reference != REFERENCE_BASELINE)
+			e.options.reference = REFERENCE_MIN;
+	}
+	a->defs = e.defs;
+	a->options = e.options;
+	rc = run(&e, a);
+out:
+	if (rc == -ENOMEM)
+		eta_error("%s: not enough memory to analyse it", eta_trace_path(trace));
+	if (rc < 0) {
+		analysis_free(a);
+		a = NULL;
+	}
+	engine_close(&e);
+	*out = a;
+	return rc;
+}
+
+void analysis_free(struct analysis *a)
+{
+	if (!a)
+		return;
+	free(a->threads);
+	free(a->classes);
+	free(a->callsites);
+	free(a->files);
+	free(a->all_blame);
+	free(a->all_bins);
+	free(a);
+}

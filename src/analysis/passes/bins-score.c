@@ -1,0 +1,42 @@
+/* When it was: the time bins of threads and of all of them. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "src/analysis/tables/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct bin *sum, const struct bin *b)
+{
+	sum->operations += b->operations;
+	sum->io_ns += b->io_ns;
+	sum->lost_ns += b->lost_ns;
+	sum->contended_ns += b->contended_ns;
+	for (int level = 0; level < ETA_N_LEVELS; level++)
+		sum->level_ns[level] += b->level_ns[level];
+}
+
+int engine_bins(const struct engine *e, struct analysis *a)
+{
+	size_t n = e->options.n_bins;
+	struct bin *next;
+
+	a->all_bins = calloc((a->n_threads + 1) * n, sizeof(*a->all_bins));
+	if (!a->all_bins)
+		return -ENOMEM;
+	a->bins = a->all_bins;
+	next = a->all_bins + n;
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		struct thread_score *t = &a->threads[i];
+		const struct bin *bins = e->locations[t->location].bins;
+
+		if (!bins)
+			continue;
+		memcpy(next, bins, n * sizeof(*next));
+		t->bins = next;
+		next += n;
+		for (size_t b = 0; t->scored && b < n; b++)
+			add(&a->all_bins[b], &bins[b]);
+	}
+	return 0;
+}

@@ -1,0 +1,437 @@
+/* The pass over all locations: operations to tallies and classes, and to the spill. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "src/analysis/tables/engine.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/analysis/tables/accesses.h"
+#include "src/common/hash.h"
+#include "src/common/machines.h"
+#include "src/analysis/tables/records.h"
+
+struct pass {
+	struct engine *engine;
+	atomic_uint next;  /* location */
+	atomic_int rc;	   /* the first failure */
+	atomic_bool found; /* regions that turned out to be I/O: all has to be done again */
+};
+
+struct worker {
+	struct pass *pass;
+	struct engine *engine;
+	pthread_t thread;
+	struct walk *walk;
+	struct classes classes;
+	struct resource_cache cache;
+	bool has_cells[N_GROUPS];
+	bool on_file_systems;
+	struct callsite_worker sites;
+	uint32_t location;
+	uint32_t machine; /* of the location */
+	struct location_result *result;
+	struct spill_writer operations;
+	struct spill_writer bios;
+};
+
+/* ---- what the walk gives ---- */
+
+static int tally_of(struct worker *w, const struct operation *op, struct class **class,
+		    uint32_t *index)
+{
+	struct class_key key;
+	struct location_result *r = w->result;
+	uint32_t c, site = 0, *known = NULL;
+	int rc;
+
+	class_key_make(op, &w->engine->regions, w->engine->options.similar, &key);
+	rc = classes_get(&w->classes, &key, &c);
+	if (rc < 0)
+		return rc;
+	*class = w->classes.list[c];
+	if (w->engine->options.callsites) {
+		rc = callsite_of(&w->sites, w->location, op, &site);
+		if (!rc)
+			rc = callsite_tally(&w->sites, c, site, &known);
+		if (rc < 0)
+			return rc;
+		if (*known != ETA_NONE) {
+			*index = *known;
+			return 0;
+		}
+	} else if ((*class)->tally_of == w->location + 1) {
+		*index = (*class)->tally;
+		return 0;
+	}
+	if (r->n_tallies == r->room) {
+		uint32_t room = r->room ? 2 * r->room : 4;
+		struct tally *t = reallocarray(r->tallies, room, sizeof(*t));
+
+		if (!t)
+			return -ENOMEM;
+		r->tallies = t;
+		r->room = room;
+	}
+	memset(&r->tallies[r->n_tallies], 0, sizeof(*r->tallies));
+	r->tallies[r->n_tallies].class = c;
+	r->tallies[r->n_tallies].site = site;
+	if (known)
+		*known = r->n_tallies;
+	(*class)->tally_of = w->location + 1;
+	(*class)->tally = *index = r->n_tallies++;
+	return 0;
+}
+
+static bool has_path(const struct worker *w, const struct operation *op)
+{
+	return op->file != ETA_NONE && w->engine->defs->files[op->file].path[0];
+}
+
+static int file_of(struct worker *w, const struct operation *op, uint32_t *file)
+{
+	const struct eta_defs *defs = w->engine->defs;
+	uint64_t inode = op->inode;
+	uint32_t dev = op->dev, machine = w->machine;
+
+	/* whose it is was not said: the same one for all */
+	if (op->file != ETA_NONE && !*defs->files[op->file].host)
+		machine = 0;
+
+	if (inode == 0 && has_path(w, op)) {
+		dev = DEV_PATH_ONLY;
+		inode = hash_text(defs->files[op->file].path);
+	}
+	return resource_file(&w->engine->resources, &w->cache, machine_dev(machine, dev), inode,
+			     w->location, file);
+}
+
+static int dev_of(void *arg, uint32_t dev, uint32_t *number)
+{
+	struct worker *w = arg;
+
+	return resource_dev(&w->engine->resources, &w->cache, machine_dev(w->machine, dev), number);
+}
+
+static int spill_operation(struct worker *w, const struct operation *op, uint32_t tally)
+{
+	uint64_t cells = op->cells;
+	uint32_t file, dev;
+	int rc = file_of(w, op, &file);
+
+	if (!rc)
+		rc = dev_of(w, op->dev, &dev);
+	if (rc < 0)
+		return rc;
+	while (cells)
+		w->has_cells[cell_table[cell_next(&cells)].group] = true;
+	w->on_file_systems |= op->dev && !op->inode && !has_path(w, op);
+	return operation_spill(&w->operations, op, tally, file, dev, w->engine->options.files,
+			       dev_of, w);
+}
+
+static bool is_outside(const struct engine *e, uint64_t begin_ns)
+{
+	return e->windowed && (begin_ns < e->from_ns || begin_ns >= e->to_ns);
+}
+
+/* The accesses of OP, level by level, for the workload. */
+static int spill_accesses(struct worker *w, const struct operation *op)
+{
+	uint32_t file;
+	int rc = file_of(w, op, &file);
+
+	if (rc < 0)
+		return rc;
+	accesses_spill(&w->operations, op, w->engine->defs->regions[op->region].name, file,
+		       w->location);
+	return w->operations.rc;
+}
+
+static int spill_request(struct worker *w, const struct bio *bio)
+{
+	uint32_t dev;
+	int rc;
+
+	if (bio->mode == MODE_OTHER || is_outside(w->engine, bio->begin_ns))
+		return w->bios.rc;
+	rc = dev_of(w, bio->dev, &dev);
+	if (rc < 0)
+		return rc;
+	request_spill(&w->bios, bio, dev, w->location);
+	return w->bios.rc;
+}
+
+/* Squares of ns pass 64 bits after 4 s; whole, the sums do not depend on the order. */
+static void add_squares(struct location_result *r, struct tally *t, const struct operation *op)
+{
+	uint64_t level_ns[ETA_N_LEVELS] = { 0 }, cells = op->cells;
+	uint64_t ns = op->end_ns - op->begin_ns;
+
+	t->square += (unsigned __int128)ns * ns;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		level_ns[cell_table[c].level] += op->ns[c];
+	}
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		r->level_square[l] += (unsigned __int128)level_ns[l] * level_ns[l];
+}
+
+static int on_operation(void *arg, const struct operation *op)
+{
+	struct worker *w = arg;
+	struct location_result *r = w->result;
+	uint64_t cells = op->cells;
+	struct class *class;
+	struct tally *t;
+	uint32_t index;
+	int rc;
+
+	if (op->truncated && w->engine->whole_only)
+		return 0;
+	if (is_outside(w->engine, op->begin_ns))
+		return 0;
+	if (w->engine->workload) {
+		r->operations++;
+		return spill_accesses(w, op);
+	}
+	rc = tally_of(w, op, &class, &index);
+	if (rc < 0)
+		return rc;
+	t = &r->tallies[index];
+	t->n++;
+	t->sum_ns += op->end_ns - op->begin_ns;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		t->cell_ns[c] += op->ns[c];
+	}
+	if (w->engine->options.squares)
+		add_squares(r, t, op);
+	r->operations++;
+	r->io_ns += op->end_ns - op->begin_ns;
+	/* Its real duration is not known, so others are not measured against it. */
+	if (op->truncated)
+		r->truncated++;
+	else
+		rc = class_add(class, op, w->location);
+	if (!rc && w->engine->spills)
+		rc = spill_operation(w, op, index);
+	return rc;
+}
+
+static int on_bio(void *arg, const struct bio *bio)
+{
+	struct worker *w = arg;
+	struct bio_record record = { bio->begin_ns, bio->end_ns, 0, bio->owner_tid };
+	int rc;
+
+	if (w->engine->workload)
+		return spill_request(w, bio);
+	if (bio->open)
+		return 0;
+	rc = dev_of(w, bio->dev, &record.dev);
+	if (rc < 0 || !w->engine->split)
+		return rc;
+	bio_spill(&w->bios, &record);
+	return w->bios.rc;
+}
+
+/* ---- locations ---- */
+
+static int read_location(struct worker *w)
+{
+	struct eta_cursor *cursor = NULL;
+	const struct eta_event *batch;
+	ssize_t n;
+	int rc = eta_cursor_open(w->engine->trace, w->location, &cursor);
+
+	if (rc < 0)
+		return rc;
+	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc) {
+		rc = walk_events(w->walk, batch, (size_t)n);
+		if (!rc)
+			rc = engine_progress(w->engine, (uint64_t)n);
+	}
+	if (n < 0)
+		rc = (int)n;
+	eta_cursor_close(cursor);
+	return rc;
+}
+
+static int do_location(struct worker *w)
+{
+	struct engine *e = w->engine;
+	struct walk_sink sink = {
+		.operation = on_operation,
+		.bio = e->spills ? on_bio : NULL,
+		.arg = w,
+		.stretches = e->spills && !e->workload,
+		.visits = e->workload,
+	};
+	int rc;
+
+	w->result = &e->locations[w->location];
+	w->result->worker = w;
+	w->machine = location_machine(e->defs, w->location);
+	resource_cache_reset(&w->cache);
+	callsite_location(&w->sites);
+	spill_writer_begin(&w->operations, &e->spill, &w->result->operations_stream);
+	spill_writer_begin(&w->bios, &e->spill, &w->result->bios_stream);
+	walk_begin(w->walk, &sink);
+	rc = read_location(w);
+	if (!rc)
+		rc = walk_end(w->walk, &w->result->counts);
+	if (!rc)
+		rc = spill_writer_end(&w->operations);
+	if (!rc)
+		rc = spill_writer_end(&w->bios);
+	if (walk_found(w->walk, NULL))
+		atomic_store(&w->pass->found, true);
+	return rc;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct pass *pass = w->pass;
+	int rc = 0;
+
+	while (atomic_load(&pass->rc) == 0) {
+		w->location = atomic_fetch_add(&pass->next, 1);
+		if (w->location >= w->engine->defs->n_locations)
+			break;
+		rc = do_location(w);
+		if (rc < 0) {
+			int none = 0;
+
+			atomic_compare_exchange_strong(&pass->rc, &none, rc);
+		}
+	}
+	return NULL;
+}
+
+/* ---- all ---- */
+
+/* The worker's classes into those of all; its tallies are told the common numbers. */
+static int merge_classes(struct engine *e, struct worker *w, uint32_t *map)
+{
+	for (uint32_t c = 0; c < w->classes.n; c++) {
+		int rc = classes_get(&e->classes, &w->classes.list[c]->key, &map[c]);
+
+		if (!rc)
+			rc = class_merge(e->classes.list[map[c]], w->classes.list[c]);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int finish_worker(struct engine *e, struct worker *w)
+{
+	uint32_t *map = calloc(w->classes.n ? w->classes.n : 1, sizeof(*map)), *sites = NULL;
+	int rc = map ? merge_classes(e, w, map) : -ENOMEM;
+
+	if (!rc && e->options.callsites)
+		rc = callsites_merge(&e->callsites, &w->sites, &sites);
+
+	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++) {
+		struct location_result *r = &e->locations[l];
+
+		for (uint32_t t = 0; r->worker == w && t < r->n_tallies; t++) {
+			r->tallies[t].class = map[r->tallies[t].class];
+			if (sites)
+				r->tallies[t].site = sites[r->tallies[t].site];
+		}
+	}
+	for (int g = 0; g < N_GROUPS; g++)
+		e->has_cells[g] |= w->has_cells[g];
+	e->on_file_systems |= w->on_file_systems;
+	free(map);
+	free(sites);
+	return rc;
+}
+
+static void location_result_free(struct location_result *r)
+{
+	for (uint32_t t = 0; t < r->n_tallies; t++)
+		free(r->tallies[t].contended);
+	free(r->tallies);
+	blame_row_free(&r->blame);
+	free(r->bins);
+	spill_stream_free(&r->operations_stream);
+	spill_stream_free(&r->bios_stream);
+	spill_stream_free(&r->solo_stream);
+	memset(r, 0, sizeof(*r));
+}
+
+void engine_locations_free(struct engine *e)
+{
+	for (uint32_t l = 0; e->locations && l < e->defs->n_locations; l++)
+		location_result_free(&e->locations[l]);
+	free(e->locations);
+	e->locations = NULL;
+}
+
+/* *AGAIN: regions were found to be I/O; what was gathered is worth nothing. */
+static int pass_once(struct engine *e, bool *again)
+{
+	unsigned n = engine_threads(e), started = 0;
+	struct worker *workers = calloc(n, sizeof(*workers));
+	struct pass pass = { .engine = e };
+	int rc = workers ? 0 : -ENOMEM;
+
+	for (; !rc && started < n; started++) {
+		struct worker *w = &workers[started];
+
+		w->pass = &pass;
+		w->engine = e;
+		rc = walk_new(e->defs, &e->regions, e->options.similar, &w->walk);
+		callsite_worker_init(&w->sites, &e->callsites);
+		if (!rc && started > 0)
+			rc = -pthread_create(&w->thread, NULL, work, w);
+		if (rc < 0) {
+			walk_free(w->walk);
+			break;
+		}
+	}
+	/* The caller's thread is the first worker; fewer threads than asked for still do it all. */
+	if (started > 0) {
+		rc = 0;
+		work(&workers[0]);
+	}
+	for (unsigned i = 1; i < started; i++)
+		pthread_join(workers[i].thread, NULL);
+	if (!rc)
+		rc = atomic_load(&pass.rc);
+	*again = !rc && atomic_load(&pass.found);
+	for (unsigned i = 0; i < started; i++) {
+		if (*again)
+			walk_found(workers[i].walk, &e->regions);
+		else if (!rc)
+			rc = finish_worker(e, &workers[i]);
+		callsite_worker_free(&workers[i].sites);
+		walk_free(workers[i].walk);
+		classes_free(&workers[i].classes);
+	}
+	free(workers);
+	return rc;
+}
+
+int engine_pass(struct engine *e)
+{
+	bool again = true;
+	int rc = 0;
+
+	/* Twice at most: the first time finds all regions that contain I/O records. */
+	for (int i = 0; i < 2 && again && !rc; i++) {
+		engine_locations_free(e);
+		e->locations = calloc(e->defs->n_locations ? e->defs->n_locations : 1,
+				      sizeof(*e->locations));
+		rc = e->locations ? pass_once(e, &again) : -ENOMEM;
+	}
+	return rc;
+}

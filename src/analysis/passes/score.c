@@ -1,0 +1,325 @@
+/* From tallies and references to scores. All sums are of whole nanoseconds and exact. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "src/analysis/tables/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- slowdown ---- */
+
+/* What n operations with time CELL_NS lost against the reference, the cell C alone. */
+static int64_t lost_in(uint64_t cell_ns, uint64_t n, const struct reference *r, int c)
+{
+	return (int64_t)(cell_ns - n * r->cell_ns[c]);
+}
+
+/* K: which reference it is. */
+static int64_t contended_in(const struct tally *t, const struct reference *r, int k, int c)
+{
+	const struct contended *contended = t->contended;
+
+	if (cell_table[c].group == GROUP_NATURE)
+		return lost_in(t->cell_ns[c], t->n, r, c);
+	if (!contended)
+		return 0;
+	return lost_in(contended->ns[c], contended->n[c], r, c) - (int64_t)contended->left[k][c];
+}
+
+static int64_t contended_sum(const struct tally *t, const struct class_references *refs, int k)
+{
+	int64_t sum = 0;
+
+	for (int c = 0; refs->by[k]->known && c < N_CELLS; c++)
+		sum += contended_in(t, refs->by[k], k, c);
+	return sum;
+}
+
+void slowdown_add_tally(struct slowdown *s, const struct tally *t,
+			const struct class_references *refs)
+{
+	const struct reference *r = refs->by[BY_HEADLINE];
+
+	if (!r->known)
+		return;
+	for (int c = 0; c < N_CELLS; c++) {
+		int64_t lost = lost_in(t->cell_ns[c], t->n, r, c);
+		int64_t contended = contended_in(t, r, BY_HEADLINE, c);
+
+		s->cell_ns[c] += lost;
+		s->lost_ns += lost;
+		s->contended_cell_ns[c] += contended;
+		s->contended_ns += contended;
+	}
+	s->path_ns += (int64_t)t->n * refs->path_ns;
+}
+
+/* ---- threads ---- */
+
+static double ratio(int64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+static void set_interval(const struct engine *e, const struct location_result *r,
+			 struct thread_score *t)
+{
+	int64_t low = 0, high = 0;
+
+	for (uint32_t i = 0; i < r->n_tallies; i++) {
+		const struct class_references *refs = &e->references[r->tallies[i].class];
+
+		low += contended_sum(&r->tallies[i], refs, BY_LOW);
+		high += contended_sum(&r->tallies[i], refs, BY_MIN);
+	}
+	if (low > high) {
+		int64_t least = high;
+
+		high = low;
+		low = least;
+	}
+	t->sci_low = ratio(low, t->life_ns);
+	t->sci_high = ratio(high, t->life_ns);
+	if (t->sci_low > t->sci)
+		t->sci_low = t->sci;
+	if (t->sci_high < t->sci)
+		t->sci_high = t->sci;
+}
+
+static void score_thread(const struct engine *e, const struct analysis *a, uint32_t location,
+			 struct thread_score *t)
+{
+	const struct location_result *r = &e->locations[location];
+	const int64_t *cells;
+	int64_t counted;
+
+	t->location = location;
+	t->scored = e->defs->locations[location].kind == ETA_LOCATION_THREAD;
+	t->events = r->counts.events;
+	t->life_ns = r->counts.events ? r->counts.last_ns - r->counts.first_ns : 0;
+	t->io_ns = r->io_ns;
+	t->operations = r->operations;
+	t->truncated = r->truncated;
+	for (uint32_t i = 0; i < r->n_tallies; i++) {
+		const struct tally *y = &r->tallies[i];
+		const struct class_references *refs = &e->references[y->class];
+		const struct reference *ref = refs->by[BY_HEADLINE];
+
+		for (int c = 0; c < N_CELLS; c++)
+			t->time_ns[c] += y->cell_ns[c];
+		if (!ref->known || ref->low_confidence)
+			t->low_confidence += y->n;
+		slowdown_add_tally(&t->slowdown, y, refs);
+	}
+	counted = e->split ? t->slowdown.contended_ns : t->slowdown.lost_ns;
+	cells = e->split ? t->slowdown.contended_cell_ns : t->slowdown.cell_ns;
+	t->sci_io = ratio(counted, t->io_ns);
+	t->verdict = verdict_of(cells, 0, 0, a->has_levels);
+	if (!t->scored)
+		return;
+	t->sci = t->sci_low = t->sci_high = ratio(counted, t->life_ns);
+	if (e->split)
+		set_interval(e, r, t);
+	t->verdict = verdict_of(cells, t->sci, t->sci_low, a->has_levels);
+}
+
+/* Threads without operations come last, then kernel threads, then descending score. */
+static int by_score(const void *a, const void *b)
+{
+	const struct thread_score *x = a, *y = b;
+
+	if (!x->operations != !y->operations)
+		return x->operations ? -1 : 1;
+	if (x->scored != y->scored)
+		return x->scored ? -1 : 1;
+	if (x->sci != y->sci)
+		return x->sci > y->sci ? -1 : 1;
+	return x->location < y->location ? -1 : 1;
+}
+
+/* ---- classes ---- */
+
+static const char *path_of(const struct class_key *key, bool has_levels)
+{
+	if (key->direct)
+		return "direct";
+	if (!has_levels)
+		return "";
+	if (key->waited)
+		return "waited";
+	return key->issued ? "submitted" : "cached";
+}
+
+static uint64_t percentile(const struct durations *d, unsigned percent)
+{
+	uint64_t low, high, rank = (d->n * percent + 99) / 100;
+
+	if (d->n == 0)
+		return 0;
+	durations_rank(d, rank ? rank : 1, &low, &high);
+	return low + (high - low) / 2;
+}
+
+static void score_class(const struct engine *e, const struct analysis *a, uint32_t i,
+			struct class_score *s)
+{
+	struct class *c = e->classes.list[i];
+	const struct reference *r = e->references[i].by[BY_HEADLINE];
+	struct durations *d = &c->durations;
+
+	durations_sort(d);
+	s->function = e->defs->regions[c->key.region].name;
+	s->path = path_of(&c->key, a->has_levels && e->options.similar == SIMILAR_DEFAULT);
+	s->size_bytes = c->key.size_class ? 1ull << (c->key.size_class - 1) : 0;
+	s->key = c->key.fine;
+	s->mode = c->key.mode;
+	s->n = d->n;
+	s->reference_ns = r->known ? r->ns : 0;
+	s->min_ns = d->n ? d->min_ns : 0;
+	s->p50_ns = percentile(d, 50);
+	s->p99_ns = percentile(d, 99);
+	s->max_ns = d->max_ns;
+	s->low_confidence = !r->known || r->low_confidence;
+}
+
+static void sum_classes(const struct engine *e, struct class_score *classes)
+{
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		const struct location_result *r = &e->locations[l];
+
+		for (uint32_t i = 0; i < r->n_tallies; i++) {
+			const struct tally *t = &r->tallies[i];
+			struct class_score *s = &classes[t->class];
+			struct slowdown lost = { 0 };
+
+			slowdown_add_tally(&lost, t, &e->references[t->class]);
+			s->truncated += t->n;
+			s->sum_ns += t->sum_ns;
+			s->square += t->square;
+			s->lost_ns += lost.lost_ns;
+			for (int c = 0; c < N_CELLS; c++)
+				s->level_ns[cell_table[c].level] += lost.cell_ns[c];
+		}
+	}
+	for (uint32_t i = 0; i < e->classes.n; i++)
+		classes[i].truncated -= classes[i].n;
+}
+
+static int by_loss(const void *a, const void *b)
+{
+	const struct class_score *x = a, *y = b;
+	int names;
+
+	if (x->lost_ns != y->lost_ns)
+		return x->lost_ns > y->lost_ns ? -1 : 1;
+	names = strcmp(x->function, y->function);
+	if (names)
+		return names;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* ---- the application ---- */
+
+void slowdown_add(struct slowdown *sum, const struct slowdown *more)
+{
+	sum->lost_ns += more->lost_ns;
+	sum->contended_ns += more->contended_ns;
+	sum->path_ns += more->path_ns;
+	for (int c = 0; c < N_CELLS; c++) {
+		sum->cell_ns[c] += more->cell_ns[c];
+		sum->contended_cell_ns[c] += more->contended_cell_ns[c];
+	}
+}
+
+static void add_squares(struct analysis *a, const struct location_result *r)
+{
+	for (uint32_t i = 0; i < r->n_tallies; i++)
+		a->square += r->tallies[i].square;
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		a->level_square[l] += r->level_square[l];
+}
+
+static void score_application(const struct engine *e, struct analysis *a)
+{
+	const struct slowdown *s = &a->slowdown;
+	double low = 0;
+
+	a->max_thread = ETA_NONE;
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		const struct thread_score *t = &a->threads[i];
+
+		a->operations += t->operations;
+		a->truncated += t->truncated;
+		a->low_confidence += t->low_confidence;
+		if (!t->scored)
+			continue;
+		if (a->max_thread == ETA_NONE && t->operations)
+			a->max_thread = i;
+		a->io_ns += t->io_ns;
+		a->life_ns += t->life_ns;
+		slowdown_add(&a->slowdown, &t->slowdown);
+		for (int c = 0; c < N_CELLS; c++)
+			a->time_ns[c] += t->time_ns[c];
+		add_squares(a, &e->locations[t->location]);
+	}
+	if (a->max_thread != ETA_NONE) {
+		a->sci_max = a->threads[a->max_thread].sci;
+		low = a->threads[a->max_thread].sci_low;
+	}
+	a->sci_total = ratio(e->split ? s->contended_ns : s->lost_ns, a->life_ns);
+	a->verdict = verdict_of(e->split ? s->contended_cell_ns : s->cell_ns, a->sci_max, low,
+				a->has_levels);
+}
+
+static void score_trace(const struct engine *e, struct analysis *a)
+{
+	eta_trace_counts(e->trace, &a->counts);
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		const struct walk_counts *c = &e->locations[l].counts;
+
+		a->events += c->events;
+		a->counts.orphan += c->orphan;
+		a->counts.truncated += c->truncated;
+		a->open_bios += c->open_bios;
+	}
+	a->begin_ns = e->first_ns;
+	a->before_ns = e->windowed ? e->first_ns - (e->from_ns - e->options.from_ns) : 0;
+	a->duration_ns = e->last_ns - e->first_ns;
+	for (uint32_t i = 0; i < e->defs->n_regions; i++) {
+		enum eta_level level = e->defs->regions[i].level;
+
+		if (level > ETA_LEVEL_USER && level < ETA_LEVEL_NONE)
+			a->has_levels = true;
+	}
+}
+
+int engine_score(struct engine *e, struct analysis *a)
+{
+	uint32_t n_locations = e->defs->n_locations, n_classes = e->classes.n;
+	int rc = 0;
+
+	a->threads = calloc(n_locations ? n_locations : 1, sizeof(*a->threads));
+	a->classes = calloc(n_classes ? n_classes : 1, sizeof(*a->classes));
+	if (!a->threads || !a->classes)
+		return -ENOMEM;
+	score_trace(e, a);
+	for (uint32_t l = 0; l < n_locations; l++)
+		if (e->defs->locations[l].kind != ETA_LOCATION_DEVICE)
+			score_thread(e, a, l, &a->threads[a->n_threads++]);
+	qsort(a->threads, a->n_threads, sizeof(*a->threads), by_score);
+	for (uint32_t i = 0; i < n_classes; i++)
+		score_class(e, a, i, &a->classes[i]);
+	sum_classes(e, a->classes);
+	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
+	a->n_classes = n_classes;
+	score_application(e, a);
+	if (e->options.callsites)
+		rc = engine_callsites(e, a);
+	if (!rc && e->options.files)
+		rc = engine_files(e, a);
+	if (!rc && e->split)
+		rc = engine_blame(e, a);
+	if (!rc && e->options.n_bins)
+		rc = engine_bins(e, a);
+	return rc;
+}

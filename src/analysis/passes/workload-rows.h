@@ -1,0 +1,42 @@
+/* Inside of the workload: accesses, in the order of time, to rows. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_WORKLOAD_ROWS_H
+#define SCI_WORKLOAD_ROWS_H
+
+#include "src/analysis/tables/accesses.h"
+#include "workload.h"
+
+/* Accesses of one group at one level, one after the other, whatever the interval. */
+struct stream {
+	uint32_t group;
+	uint8_t level;
+	bool begun;
+	uint64_t last_begin_ns;
+	uint64_t next_unit; /* the strict rule: where it goes on */
+	struct place {
+		uint64_t end;
+		uint32_t file;
+	} * places; /* the windowed rule: where the last ones ended */
+	uint32_t n_places, places_room, oldest;
+	uint64_t *ends; /* min-heap: when those under way end */
+	uint32_t n_ends, ends_room;
+	size_t row; /* of the interval under way */
+};
+
+struct rows {
+	struct workload_row *list;
+	size_t n, room;
+	struct stream *streams;
+	uint32_t n_streams, streams_room;
+	uint32_t *slots; /* open addressing on group and level: stream + 1 */
+	uint32_t n_slots;
+};
+
+/* A is an access of GROUP in INTERVAL; accesses come in the order of their begins. */
+int rows_add(struct rows *rows, uint64_t interval, uint32_t group, const struct access *a);
+/* The rows stay, for the caller. */
+void rows_free_streams(struct rows *rows);
+/* The level of the rows that sum what whole operations moved. */
+#define LEVEL_OPERATIONS ETA_LEVEL_NONE
+
+#endif

@@ -1,0 +1,474 @@
+/* An operation of the sweep is over: its slowdown goes where it belongs. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/share.h"
+
+/* What an operation lost against the reference, by cell. */
+struct loss {
+	uint64_t cells; /* set of those below */
+	int64_t ns[N_CELLS];
+	int64_t contended_ns[N_CELLS]; /* of it, what others caused */
+};
+
+static uint64_t time_in(const struct operation_record *op, enum cell c)
+{
+	return op->cells >> c & 1 ? op->ns[c] : 0;
+}
+
+static void loss_of(const struct operation_record *op, const struct reference *r, struct loss *loss)
+{
+	uint64_t cells = op->cells | r->cells;
+
+	loss->cells = cells;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		loss->ns[c] = (int64_t)(time_in(op, c) - r->cell_ns[c]);
+		/* waiting for others is contended by nature; the rest is found out below */
+		loss->contended_ns[c] = cell_table[c].group == GROUP_NATURE ? loss->ns[c] : 0;
+	}
+}
+
+uint64_t settle_lost_cells(const struct sweep *s, const struct lane *l)
+{
+	const struct reference *r;
+	uint64_t cells = l->op.cells, lost = 0;
+
+	if (s->plan->solo || !s->engine->split)
+		return 0;
+	r = l->references->by[BY_HEADLINE];
+	while (r->known && cells) {
+		enum cell c = cell_next(&cells);
+
+		lost |= (uint64_t)(l->op.ns[c] > r->cell_ns[c]) << c;
+	}
+	return lost;
+}
+
+/* ---- what others caused ---- */
+
+/* Contended time by cell, from the stretches; the set of cells that have any. */
+static uint64_t contended_time(const struct sweep *s, const struct lane *l, uint64_t ns[N_CELLS])
+{
+	uint64_t whole = 0, left, cells;
+
+	if (l->unchanged && l->accompanied)
+		whole = l->op.cells & s->plan->group_cells[GROUP_FILE];
+	cells = left = whole;
+	while (left) {
+		enum cell c = cell_next(&left);
+
+		ns[c] = l->op.ns[c];
+	}
+	for (uint32_t i = 0; i < l->contended_end; i++) {
+		unsigned c = l->op.stretches[i].cell;
+
+		if (!l->contended[i] || whole >> c & 1)
+			continue;
+		if (!(cells >> c & 1))
+			ns[c] = 0;
+		ns[c] += l->op.stretches[i].ns;
+		cells |= 1ull << c;
+	}
+	return cells;
+}
+
+/* What a reference's time has left after so much time without anybody else. */
+static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
+{
+	return reference_ns > alone_ns ? reference_ns - alone_ns : 0;
+}
+
+static int note_contended(struct lane *l, struct loss *loss, uint64_t cells,
+			  const uint64_t ns[N_CELLS])
+{
+	const struct class_references *refs = l->references;
+	struct tally *t = l->tally;
+
+	if (!t->contended)
+		t->contended = calloc(1, sizeof(*t->contended));
+	if (!t->contended)
+		return -ENOMEM;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		t->contended->ns[c] += ns[c];
+		loss->contended_ns[c] = loss->ns[c];
+		if (ns[c] == l->op.ns[c]) {
+			t->contended->n[c]++;
+			continue;
+		}
+		for (int k = 0; k < N_REFERENCES; k++)
+			t->contended->left[k][c] +=
+				left_of(refs->by[k]->cell_ns[c], l->op.ns[c] - ns[c]);
+		loss->contended_ns[c] = (int64_t)(ns[c] - left_of(refs->by[BY_HEADLINE]->cell_ns[c],
+								  l->op.ns[c] - ns[c]));
+	}
+	return 0;
+}
+
+/* ---- who they were ---- */
+
+#define RANK_OTHERS UINT64_MAX /* behind all */
+
+uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
+{
+	if (culprit < defs->n_locations)
+		return (uint64_t)defs->locations[culprit].tid << 32 | culprit;
+	return (culprit & UINT32_MAX) << 32 | UINT32_MAX; /* a foreign tid */
+}
+
+static uint64_t culprit_of(uint64_t rank)
+{
+	if (rank == RANK_OTHERS)
+		return CULPRIT_OTHERS;
+	return (uint32_t)rank == UINT32_MAX ? rank >> 32 | CULPRIT_FOREIGN : (uint32_t)rank;
+}
+
+/* Those the kernel named in the cell, as claims: how many. */
+static size_t claims_of_named(struct sweep *s, const struct lane *l, enum cell cell)
+{
+	uint64_t mask = (1ull << CULPRIT_BITS) - 1;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < l->named.n; i++) {
+		const struct sum *sum = &l->named.list[i];
+
+		if (sum->key >> CULPRIT_BITS == cell)
+			s->claims[n++] = (struct claim){
+				.weight = sum->ns,
+				.rank = rank_of(s->engine->defs, sum->key & mask),
+			};
+	}
+	return n;
+}
+
+static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
+{
+	size_t n = 0;
+
+	if (kind < N_CELLS)
+		return claims_of_named(s, l, (enum cell)kind);
+	if (kind == N_WEIGHTS) /* nobody */
+		return 0;
+	for (uint32_t i = 0; i < l->n_weights; i++)
+		if (l->weights[i].kind == kind)
+			s->claims[n++] =
+				(struct claim){ .weight = l->weights[i].ns,
+						.rank = s->plan->ranks[l->weights[i].lane] };
+	for (uint32_t i = 0; kind == WEIGHT_FILE && i < l->n_file_met; i++)
+		s->claims[n++] = (struct claim){ .weight = l->file_ns[l->file_met[i]],
+						 .rank = s->plan->ranks[l->file_met[i]] };
+	if (l->others_ns[kind - N_CELLS])
+		s->claims[n++] = (struct claim){ .weight = l->others_ns[kind - N_CELLS],
+						 .rank = RANK_OTHERS };
+	return n;
+}
+
+static int claims_room(struct sweep *s, const struct lane *l)
+{
+	size_t n = (size_t)l->named.n + l->n_weights + l->n_file_met + 1;
+
+	if (n <= s->claims_room)
+		return 0;
+	free(s->claims);
+	s->claims_room = 2 * n;
+	s->claims = calloc(s->claims_room, sizeof(*s->claims));
+	if (!s->claims)
+		s->claims_room = 0;
+	return s->claims ? 0 : -ENOMEM;
+}
+
+/* AMOUNT to the culprits of KIND; false: there are none. */
+static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t amount)
+{
+	size_t n = claims_of(s, l, kind);
+	uint32_t n_locations = s->engine->defs->n_locations;
+	bool named = kind < N_CELLS || kind == WEIGHT_AHEAD;
+	struct blame_row *row = &l->result->blame;
+	uint64_t *places = blame_row_places(row, named);
+
+	if (n == 0)
+		return false;
+	/* one line of many for each: all are on their way while the shares are counted */
+	for (size_t i = 0; places && i < n; i++)
+		__builtin_prefetch(&places[(uint32_t)s->claims[i].rank], 1);
+	share_out(amount, s->claims, n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t part = (uint64_t)s->claims[i].part;
+		uint64_t culprit = culprit_of(s->claims[i].rank);
+
+		if (places && culprit < n_locations)
+			places[culprit] += part;
+		else if (part && blame_row_add(row, &s->engine->blame_bound, culprit, part,
+					       named ? part : 0) < 0)
+			s->rc = -ENOMEM;
+	}
+	return true;
+}
+
+/* Who is blamed for time in the cell that the kernel named nobody for; N_WEIGHTS: nobody. */
+static unsigned overlap_kind(const struct sweep *s, const struct lane *l, enum cell c)
+{
+	switch (cell_table[c].group) {
+	case GROUP_FILE:
+		return l->fs_wide ? WEIGHT_FS : WEIGHT_FILE;
+	case GROUP_FS:
+		return WEIGHT_FS;
+	case GROUP_DIRTY:
+		return WEIGHT_DIRTY;
+	case GROUP_DEVICE:
+		return WEIGHT_AHEAD;
+	case GROUP_SELF:
+		return N_WEIGHTS;
+	default:
+		return s->plan->file_cells >> c & 1 ? WEIGHT_FILE : N_WEIGHTS;
+	}
+}
+
+/* AMOUNT, lost in the cell, to those the kernel named; the rest to OVERLAP by kind. */
+static void blame_cell(struct sweep *s, struct lane *l, enum cell c, int64_t amount,
+		       int64_t overlap[N_WEIGHTS + 1])
+{
+	uint64_t weights[2] = { 0, time_in(&l->op, c) };
+	int64_t parts[2];
+
+	for (uint32_t i = 0; i < l->named.n; i++)
+		if (l->named.list[i].key >> CULPRIT_BITS == c)
+			weights[0] += l->named.list[i].ns;
+	weights[1] -= weights[0];
+	share_exactly(amount, weights, parts, 2);
+	if (parts[0])
+		blame_kind(s, l, c, parts[0]);
+	overlap[overlap_kind(s, l, c)] += parts[1];
+}
+
+/* What a level lost goes to those of its cells that lost something. */
+static void blame_level(struct sweep *s, struct lane *l, const struct loss *loss, int level,
+			int64_t amount, int64_t overlap[N_WEIGHTS + 1])
+{
+	uint64_t weights[N_CELLS], cells = loss->cells;
+	int64_t parts[N_CELLS];
+	enum cell list[N_CELLS];
+	size_t n = 0;
+
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		if ((int)cell_table[c].level != level || loss->ns[c] <= 0)
+			continue;
+		weights[n] = (uint64_t)loss->ns[c];
+		list[n++] = c;
+	}
+	share_exactly(amount, weights, parts, n);
+	for (size_t i = 0; i < n; i++)
+		if (parts[i])
+			blame_cell(s, l, list[i], parts[i], overlap);
+}
+
+static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
+{
+	uint64_t cells = loss->cells;
+
+	memset(level_ns, 0, ETA_N_LEVELS * sizeof(*level_ns));
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		level_ns[cell_table[c].level] += loss->ns[c];
+	}
+}
+
+static bool met_anybody(const struct lane *l)
+{
+	return l->named.n || l->n_weights || l->n_file_met || l->crowded;
+}
+
+static void blame_nobody(struct lane *l, const struct loss *loss)
+{
+	int64_t level_ns[ETA_N_LEVELS];
+
+	by_level(loss, level_ns);
+	for (int level = 0; level < ETA_N_LEVELS; level++)
+		if (level_ns[level] > 0)
+			l->unknown_ns += (uint64_t)level_ns[level];
+}
+
+static int blame(struct sweep *s, struct lane *l, const struct loss *loss)
+{
+	int64_t level_ns[ETA_N_LEVELS], overlap[N_WEIGHTS + 1] = { 0 };
+
+	by_level(loss, level_ns);
+	weights_merge(s, l);
+	if (l->crowded)
+		blame_row_crowd(&l->result->blame, &s->engine->blame_bound);
+	if (claims_room(s, l) < 0)
+		return -ENOMEM;
+	for (int level = 0; level < ETA_N_LEVELS; level++) {
+		if (level_ns[level] > 0)
+			blame_level(s, l, loss, level, level_ns[level], overlap);
+	}
+	for (unsigned kind = N_CELLS; kind <= N_WEIGHTS; kind++)
+		if (overlap[kind] && !blame_kind(s, l, kind, overlap[kind]) &&
+		    (kind != WEIGHT_AHEAD || !blame_kind(s, l, WEIGHT_DEVICE, overlap[kind])))
+			l->unknown_ns += (uint64_t)overlap[kind];
+	return s->rc;
+}
+
+/* ---- when and in which file ---- */
+
+/* The part of AMOUNT, spread evenly over NS, that lies before AT; whole, so that the parts sum up.
+ */
+static int64_t part_before(int64_t amount, uint64_t at, uint64_t ns)
+{
+	__int128 product = (__int128)amount * (__int128)at;
+
+	return ns == 0 ? 0 : (int64_t)(product / (__int128)ns);
+}
+
+static uint64_t bin_edge(const struct engine *e, uint32_t bin)
+{
+	return e->first_ns + analysis_bin_begin(e->last_ns - e->first_ns, bin, e->options.n_bins);
+}
+
+static uint32_t bin_at(const struct engine *e, uint64_t ns)
+{
+	uint64_t life = e->last_ns - e->first_ns;
+	uint32_t bin =
+		life ? (uint32_t)((unsigned __int128)(ns - e->first_ns) * e->options.n_bins / life)
+		     : 0;
+
+	return bin < e->options.n_bins ? bin : e->options.n_bins - 1;
+}
+
+/* The part of AMOUNT from FROM to TO. */
+static int64_t part_of(int64_t amount, uint64_t from, uint64_t to, uint64_t ns)
+{
+	return (to == ns ? amount : part_before(amount, to, ns)) - part_before(amount, from, ns);
+}
+
+/* SPLIT: the levels divide what others caused; else all that was lost. */
+static void add_to_bin(struct bin *b, const struct bin *whole, uint64_t from, uint64_t to,
+		       uint64_t ns, bool split)
+{
+	int64_t sum = 0;
+
+	for (int level = 0; level < ETA_N_LEVELS; level++) {
+		int64_t part = part_of(whole->level_ns[level], from, to, ns);
+
+		b->level_ns[level] += part;
+		sum += part;
+	}
+	b->io_ns += to - from;
+	b->lost_ns += split ? part_of(whole->lost_ns, from, to, ns) : sum;
+	b->contended_ns += split ? sum : 0;
+}
+
+static int spread(const struct sweep *s, struct lane *l, const struct loss *loss)
+{
+	const struct engine *e = s->engine;
+	uint64_t begin = l->op.begin_ns, end = l->op.end_ns, cells = loss->cells;
+	struct bin whole = { 0 };
+
+	if (!l->result->bins)
+		l->result->bins = calloc(e->options.n_bins, sizeof(*l->result->bins));
+	if (!l->result->bins)
+		return -ENOMEM;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		whole.lost_ns += loss->ns[c];
+		whole.level_ns[cell_table[c].level] +=
+			e->split ? loss->contended_ns[c] : loss->ns[c];
+	}
+	l->result->bins[bin_at(e, begin)].operations++;
+	for (uint32_t bin = bin_at(e, begin); bin < e->options.n_bins; bin++) {
+		uint64_t from = bin_edge(e, bin), to = bin_edge(e, bin + 1);
+
+		from = from > begin ? from : begin;
+		to = to < end && bin + 1 < e->options.n_bins ? to : end;
+		add_to_bin(&l->result->bins[bin], &whole, from - begin, to - begin, end - begin,
+			   e->split);
+		if (to == end)
+			break;
+	}
+	return 0;
+}
+
+static void add_to_file(const struct sweep *s, const struct lane *l, const struct loss *loss)
+{
+	struct engine *e = s->engine;
+	const struct class_references *refs = l->references;
+	pthread_mutex_t *lock = &e->file_locks[l->op.file % ENGINE_LOCKS];
+	struct file_sum *f = &e->file_sums[l->op.file];
+	uint64_t ns = l->op.end_ns - l->op.begin_ns;
+	uint64_t cells = loss->cells;
+
+	pthread_mutex_lock(lock);
+	f->operations++;
+	f->io_ns += ns;
+	f->square += (unsigned __int128)ns * ns;
+	if (l->op.mode == MODE_READ)
+		f->bytes_read += l->op.bytes;
+	else if (l->op.mode == MODE_WRITE)
+		f->bytes_written += l->op.bytes;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		f->slowdown.lost_ns += loss->ns[c];
+		f->slowdown.cell_ns[c] += loss->ns[c];
+		f->slowdown.contended_ns += loss->contended_ns[c];
+		f->slowdown.contended_cell_ns[c] += loss->contended_ns[c];
+	}
+	if (refs->by[BY_HEADLINE]->known)
+		f->slowdown.path_ns += refs->path_ns;
+	pthread_mutex_unlock(lock);
+}
+
+/* What the windows share. */
+static int settle_shared(struct sweep *s, struct lane *l, struct loss *loss, uint64_t contended,
+			 const uint64_t contended_ns[N_CELLS], bool blames)
+{
+	pthread_mutex_t *lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
+	int rc = 0;
+
+	pthread_mutex_lock(lock);
+	if (contended)
+		rc = note_contended(l, loss, contended, contended_ns);
+	if (!rc && blames)
+		rc = blame(s, l, loss);
+	if (!rc && s->engine->options.n_bins)
+		rc = spread(s, l, loss);
+	pthread_mutex_unlock(lock);
+	return rc;
+}
+
+int settle(struct sweep *s, struct lane *l)
+{
+	const struct engine *e = s->engine;
+	const struct reference *r = l->references->by[BY_HEADLINE];
+	uint64_t contended_ns[N_CELLS], contended = 0;
+	bool blames = false;
+	struct loss loss;
+	int rc = 0;
+
+	loss.cells = 0;
+	if (r->known)
+		loss_of(&l->op, r, &loss);
+	if (r->known && e->split) {
+		contended = contended_time(s, l, contended_ns);
+		/* without a cell that lost no level did */
+		blames = l->lost_cells && met_anybody(l);
+		if (l->lost_cells && !blames)
+			blame_nobody(l, &loss);
+	}
+	if (contended || blames || e->options.n_bins)
+		rc = settle_shared(s, l, &loss, contended, contended_ns, blames);
+	if (!rc && e->options.files)
+		add_to_file(s, l, &loss);
+	return rc;
+}

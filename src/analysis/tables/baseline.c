@@ -1,0 +1,118 @@
+/* Means of classes in another trace. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "baseline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/share.h"
+
+#define N_WIDTHS 3
+#define TWO_SIDED_95 1.96 /* standard errors, of a normal distribution */
+
+static uint64_t key_of(const struct class_key *key, int width)
+{
+	return width == 0 ? key->fine : width == 1 ? key->flagged : key->coarse;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct baseline_class *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static struct baseline_class *find(const struct baseline *b, const struct class_key *key, int width)
+{
+	struct baseline_class wanted = { .key = key_of(key, width) };
+
+	return b->n[width]
+		       ? bsearch(&wanted, b->by_width[width], b->n[width], sizeof(wanted), by_key)
+		       : NULL;
+}
+
+int baseline_new(const struct classes *classes, struct baseline *b)
+{
+	memset(b, 0, sizeof(*b));
+	for (int w = 0; w < N_WIDTHS; w++) {
+		struct baseline_class *list = calloc(classes->n ? classes->n : 1, sizeof(*list));
+
+		b->by_width[w] = list;
+		if (!list)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < classes->n; i++)
+			list[i].key = key_of(&classes->list[i]->key, w);
+		qsort(list, classes->n, sizeof(*list), by_key);
+		for (uint32_t i = 0; i < classes->n; i++)
+			if (b->n[w] == 0 || list[b->n[w] - 1].key != list[i].key)
+				list[b->n[w]++] = list[i];
+		for (uint32_t i = 0; i < classes->n; i++)
+			durations_moments_add(&find(b, &classes->list[i]->key, w)->moments,
+					      &classes->list[i]->durations);
+	}
+	return 0;
+}
+
+void baseline_add(struct baseline *b, const struct class_key *key, const struct tally *t)
+{
+	for (int w = 0; w < N_WIDTHS; w++) {
+		struct baseline_class *c = find(b, key, w);
+
+		c->n += t->n;
+		c->sum_ns += t->sum_ns;
+		for (int i = 0; i < N_CELLS; i++)
+			c->cell_ns[i] += t->cell_ns[i];
+	}
+}
+
+void baseline_free(struct baseline *b)
+{
+	for (int w = 0; w < N_WIDTHS; w++)
+		free(b->by_width[w]);
+	memset(b, 0, sizeof(*b));
+}
+
+static void reference_of(const struct baseline_class *c, uint64_t ns, struct reference *r)
+{
+	int64_t parts[N_CELLS];
+	uint64_t cell_ns[N_CELLS];
+
+	memset(r, 0, sizeof(*r));
+	r->known = r->met = true;
+	r->low_confidence = c->n < REFERENCE_FEW;
+	r->ns = r->low_ns = r->high_ns = ns;
+	share_exactly((int64_t)ns, c->cell_ns, parts, N_CELLS);
+	for (int i = 0; i < N_CELLS; i++)
+		cell_ns[i] = (uint64_t)parts[i];
+	reference_set_cells(r, cell_ns);
+}
+
+bool baseline_reference(const struct baseline *b, const struct class_key *key,
+			struct reference r[N_REFERENCES])
+{
+	const struct baseline_class *c = NULL;
+	uint64_t mean, error;
+
+	/* without enough of them the widest tells something at least */
+	for (int w = 0; w < N_WIDTHS && (!c || c->n < REFERENCE_FEW); w++) {
+		const struct baseline_class *wider = find(b, key, w);
+
+		if (wider && wider->n)
+			c = wider;
+	}
+	if (!c)
+		return false;
+	mean = (c->sum_ns + c->n / 2) / c->n;
+	error = (uint64_t)ceil(TWO_SIDED_95 * durations_standard_error(&c->moments));
+	reference_of(c, mean, &r[BY_HEADLINE]);
+	if (c->n < REFERENCE_FEW) {
+		reference_of(c, c->moments.max_ns, &r[BY_LOW]);
+		reference_of(c, c->moments.min_ns, &r[BY_MIN]);
+	} else {
+		reference_of(c, mean + error, &r[BY_LOW]);
+		reference_of(c, mean > error ? mean - error : 0, &r[BY_MIN]);
+	}
+	return true;
+}

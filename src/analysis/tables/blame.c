@@ -1,0 +1,237 @@
+/* Tables of sums. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "blame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/hash.h"
+
+static uint32_t slot_of(const struct sums *s, uint64_t key)
+{
+	uint32_t i = (uint32_t)hash_mix(key, 0) & (s->n_slots - 1);
+
+	while (s->slots[i] && s->list[s->slots[i] - 1].key != key)
+		i = (i + 1) & (s->n_slots - 1);
+	return i;
+}
+
+static int grow(struct sums *s)
+{
+	uint32_t room = s->room ? 2 * s->room : 8;
+	struct sum *list = reallocarray(s->list, room, sizeof(*list));
+	uint32_t *slots = list ? calloc(2 * (size_t)room, sizeof(*slots)) : NULL;
+
+	if (list)
+		s->list = list;
+	if (!slots)
+		return -ENOMEM;
+	free(s->slots);
+	s->slots = slots;
+	s->room = room;
+	s->n_slots = 2 * room;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->slots[slot_of(s, s->list[i].key)] = i + 1;
+	return 0;
+}
+
+int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns)
+{
+	uint32_t slot;
+
+	if (s->n == s->room && grow(s) < 0)
+		return -ENOMEM;
+	slot = slot_of(s, key);
+	if (!s->slots[slot]) {
+		s->list[s->n] = (struct sum){ .key = key };
+		s->slots[slot] = ++s->n;
+	}
+	s->list[s->slots[slot] - 1].ns += ns;
+	s->list[s->slots[slot] - 1].named_ns += named_ns;
+	return 0;
+}
+
+void sums_clear(struct sums *s)
+{
+	/* few of many one by one, the newest first: none lies behind it in its chain of slots */
+	if (s->n * 8 < s->n_slots)
+		for (uint32_t i = s->n; i > 0; i--)
+			s->slots[slot_of(s, s->list[i - 1].key)] = 0;
+	else if (s->n)
+		memset(s->slots, 0, s->n_slots * sizeof(*s->slots));
+	s->n = 0;
+}
+
+void sums_free(struct sums *s)
+{
+	free(s->list);
+	free(s->slots);
+	memset(s, 0, sizeof(*s));
+}
+
+/* ---- rows ---- */
+
+#define FEW_LOCATIONS 1200 /* 22 MiB if the kernel named all of them to all, and all met all */
+#define KEEP 64		   /* of more, in each row */
+
+int blame_bound_new(struct blame_bound *bound, uint32_t n_locations)
+{
+	bound->n_locations = n_locations;
+	if (n_locations <= FEW_LOCATIONS)
+		return 0;
+	bound->keep = KEEP;
+	bound->order = calloc(n_locations, sizeof(*bound->order));
+	return bound->order ? 0 : -ENOMEM;
+}
+
+void blame_bound_free(struct blame_bound *bound)
+{
+	free(bound->order);
+	bound->order = NULL;
+}
+
+static int add_at(uint64_t **all, uint32_t n_locations, uint64_t culprit, uint64_t ns)
+{
+	if (ns == 0)
+		return 0;
+	if (!*all)
+		*all = calloc(n_locations, sizeof(**all));
+	if (!*all)
+		return -ENOMEM;
+	(*all)[culprit] += ns;
+	return 0;
+}
+
+static int row_widen(struct blame_row *row, const struct blame_bound *bound)
+{
+	struct sums some = row->some;
+	int rc = 0;
+
+	memset(&row->some, 0, sizeof(row->some));
+	row->wide = true;
+	for (uint32_t i = 0; i < some.n && !rc; i++)
+		rc = blame_row_add(row, bound, some.list[i].key, some.list[i].ns,
+				   some.list[i].named_ns);
+	sums_free(&some);
+	return rc;
+}
+
+/* Would a place for each location take little, or no more than twice as much as a larger table? */
+static bool wants_all(const struct blame_row *row, uint32_t n_locations)
+{
+	const struct sums *some = &row->some;
+	size_t grown = 2 * (size_t)some->room * (sizeof(*some->list) + 2 * sizeof(*some->slots));
+
+	return some->n && some->n == some->room &&
+	       (n_locations <= FEW_LOCATIONS || n_locations * 2 * sizeof(*row->named) < 2 * grown);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Where the order is cut so that BOUND's number of locations come before; 0: they are no more. */
+static int find_cut(const struct blame_row *row, const struct blame_bound *bound, uint32_t *cut)
+{
+	uint32_t *orders = calloc(row->some.n ? row->some.n : 1, sizeof(*orders)), n = 0;
+
+	if (!orders)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < row->some.n; i++)
+		if (row->some.list[i].key < bound->n_locations)
+			orders[n++] = bound->order[row->some.list[i].key];
+	if (n > bound->keep)
+		qsort(orders, n, sizeof(*orders), by_number);
+	*cut = n > bound->keep ? orders[bound->keep] : 0;
+	free(orders);
+	return 0;
+}
+
+/* Those that are cut off do not come again, so each is here once. */
+int blame_row_cut(struct blame_row *row, const struct blame_bound *bound)
+{
+	struct sums kept = { 0 };
+	uint32_t cut;
+	int rc = bound->keep ? find_cut(row, bound, &cut) : 0;
+
+	if (!bound->keep || rc < 0)
+		return rc;
+	if (row->below && (!cut || row->below < cut))
+		cut = row->below;
+	for (uint32_t i = 0; i < row->some.n && cut && !rc; i++) {
+		const struct sum *sum = &row->some.list[i];
+		bool stays = sum->key >= bound->n_locations || bound->order[sum->key] < cut;
+
+		rc = sums_add(&kept, stays ? sum->key : CULPRIT_OTHERS, sum->ns, sum->named_ns);
+	}
+	if (!cut || rc < 0) {
+		sums_free(&kept);
+	} else {
+		sums_free(&row->some);
+		row->some = kept;
+		row->below = cut;
+	}
+	row->bound_at = row->some.n + bound->keep;
+	return rc;
+}
+
+void blame_row_crowd(struct blame_row *row, const struct blame_bound *bound)
+{
+	if (!row->below || row->below > bound->keep)
+		row->below = bound->keep;
+}
+
+static int add_bound(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,
+		     uint64_t ns, uint64_t named_ns)
+{
+	int rc;
+
+	if (row->below && culprit < bound->n_locations && bound->order[culprit] >= row->below)
+		culprit = CULPRIT_OTHERS;
+	rc = sums_add(&row->some, culprit, ns, named_ns);
+	if (!row->bound_at)
+		row->bound_at = 2 * bound->keep;
+	return rc || row->some.n <= row->bound_at ? rc : blame_row_cut(row, bound);
+}
+
+int blame_row_add(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,
+		  uint64_t ns, uint64_t named_ns)
+{
+	uint32_t n_locations = bound->n_locations;
+	int rc;
+
+	if (bound->keep)
+		return add_bound(row, bound, culprit, ns, named_ns);
+	if (!row->wide && wants_all(row, n_locations) && row_widen(row, bound) < 0)
+		return -ENOMEM;
+	if (!row->wide || culprit >= n_locations)
+		return sums_add(&row->some, culprit, ns, named_ns);
+	rc = add_at(&row->named, n_locations, culprit, named_ns);
+	return rc < 0 ? rc : add_at(&row->overlap, n_locations, culprit, ns - named_ns);
+}
+
+void blame_row_free(struct blame_row *row)
+{
+	sums_free(&row->some);
+	free(row->named);
+	free(row->overlap);
+	memset(row, 0, sizeof(*row));
+}
+
+void blame_row_list(const struct blame_row *row, uint32_t n_locations,
+		    void (*each)(void *arg, const struct sum *sum), void *arg)
+{
+	for (uint32_t i = 0; i < row->some.n; i++)
+		each(arg, &row->some.list[i]);
+	for (uint32_t i = 0; row->wide && i < n_locations; i++) {
+		uint64_t named = row->named ? row->named[i] : 0;
+		struct sum sum = { i, named + (row->overlap ? row->overlap[i] : 0), named };
+
+		if (sum.ns)
+			each(arg, &sum);
+	}
+}

@@ -1,0 +1,93 @@
+/* Cells: the pairs of level and reason that time is divided over, and what makes each contended. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_CELLS_H
+#define SCI_CELLS_H
+
+#include <stdint.h>
+
+#include "eta-ext/base/levels.h"
+
+/*
+ * X(LEVEL, REASON, GROUP): how slowdown in the cell is told apart into what others caused and the
+ * rest. NATURE: always others. FILE, FS: another thread's operation on the same file (file system)
+ * overlapped. DIRTY: another thread wrote to the page cache meanwhile. DEVICE: another thread's
+ * request was in flight, or held back, on the same device. SELF: never others.
+ */
+#define CELLS(X)                                                                                   \
+	X(USER, NONE, FILE)                                                                        \
+	X(VFS, NONE, FILE)                                                                         \
+	X(PAGECACHE, NONE, FILE)                                                                   \
+	X(FS, NONE, FILE)                                                                          \
+	X(BLOCK, NONE, DEVICE)                                                                     \
+	X(CPU, NONE, NATURE)                                                                       \
+	X(USER, OTHER_WAIT, FILE)                                                                  \
+	X(VFS, OTHER_WAIT, FILE)                                                                   \
+	X(PAGECACHE, OTHER_WAIT, FILE)                                                             \
+	X(FS, OTHER_WAIT, FILE)                                                                    \
+	X(BLOCK, OTHER_WAIT, DEVICE)                                                               \
+	X(CPU, OTHER_WAIT, NATURE)                                                                 \
+	X(USER, OTHER_LOCK, NATURE)                                                                \
+	X(VFS, OTHER_LOCK, NATURE)                                                                 \
+	X(PAGECACHE, OTHER_LOCK, NATURE)                                                           \
+	X(FS, OTHER_LOCK, NATURE)                                                                  \
+	X(BLOCK, OTHER_LOCK, NATURE)                                                               \
+	X(USER, STREAM_LOCK, NATURE)                                                               \
+	X(USER, USER_LOCK, NATURE)                                                                 \
+	X(USER, BUFFERING, FILE)                                                                   \
+	X(VFS, FILE_POSITION_LOCK, NATURE)                                                         \
+	X(VFS, LOOKUP, FILE)                                                                       \
+	X(PAGECACHE, DIRTY_THROTTLING, DIRTY)                                                      \
+	X(PAGECACHE, PAGE_LOCK, NATURE)                                                            \
+	X(PAGECACHE, PAGE_WRITEBACK_WAIT, DEVICE)                                                  \
+	X(PAGECACHE, RECLAIM, DIRTY)                                                               \
+	X(FS, INODE_LOCK, NATURE)                                                                  \
+	X(FS, JOURNAL_COMMIT, FS)                                                                  \
+	X(FS, ALLOCATION, FS)                                                                      \
+	X(BLOCK, QUEUE, DEVICE)                                                                    \
+	X(BLOCK, DEVICE, DEVICE)                                                                   \
+	X(BLOCK, HELD_BACK, DEVICE)                                                                \
+	X(CPU, RUN_QUEUE, NATURE)                                                                  \
+	X(CPU, WAKE_UP, SELF)
+
+enum cell {
+#define X(level, reason, group) CELL_##level##_##reason,
+	CELLS(X)
+#undef X
+	/* clang-format off */
+	N_CELLS,
+	CELL_INHERITED = N_CELLS, /* a region that is not I/O: time goes to what encloses it */
+	/* clang-format on */
+};
+_Static_assert(N_CELLS <= 64, "a set of cells is one uint64_t");
+
+enum cell_group {
+	GROUP_NATURE,
+	GROUP_FILE,
+	GROUP_FS,
+	GROUP_DIRTY,
+	GROUP_DEVICE,
+	GROUP_SELF,
+	N_GROUPS,
+};
+
+struct cell_info {
+	enum eta_level level;
+	enum eta_reason reason;
+	enum cell_group group;
+};
+
+extern const struct cell_info cell_table[N_CELLS];
+
+/* The cell of a region; a reason that is foreign to the level counts as none. */
+enum cell cell_of(enum eta_level level, enum eta_reason reason);
+
+/* For loops over the cells in SET: the lowest one, removed from the set. */
+static inline enum cell cell_next(uint64_t *set)
+{
+	enum cell cell = (enum cell)__builtin_ctzll(*set);
+
+	*set &= *set - 1;
+	return cell;
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* Keys of classes, and the table of them. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "classes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/hash.h"
+
+static bool waited_for_bio(const struct operation *op)
+{
+	return op->cells & (1ull << CELL_BLOCK_DEVICE | 1ull << CELL_BLOCK_QUEUE |
+			    1ull << CELL_BLOCK_HELD_BACK);
+}
+
+void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,
+		    struct class_key *key)
+{
+	memset(key, 0, sizeof(*key));
+	key->region = op->region;
+	key->name = regions->info[op->region].hash;
+	if (similar == SIMILAR_PAPER) {
+		key->coarse = key->flagged = key->fine = op->signature;
+		return;
+	}
+	key->mode = op->mode;
+	key->result = op->result;
+	key->size_class = op->size ? (uint8_t)(64 - __builtin_clzll(op->size)) : 0;
+	key->direct = op->direct;
+	key->issued = op->issued_bio;
+	key->waited = waited_for_bio(op);
+	key->coarse = hash_mix(key->name, (uint64_t)key->mode | (uint64_t)key->result << 8 |
+						  (uint64_t)key->size_class << 16 |
+						  (uint64_t)key->direct << 24);
+	key->flagged = hash_mix(key->coarse, (uint64_t)key->issued | (uint64_t)key->waited << 1);
+	key->fine = hash_mix(key->flagged, op->signature);
+}
+
+static int slots_grow(struct classes *c)
+{
+	uint32_t n = c->n_slots ? 2 * c->n_slots : 64;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint32_t s = (uint32_t)c->list[i]->key.fine & (n - 1);
+
+		while (slots[s])
+			s = (s + 1) & (n - 1);
+		slots[s] = i + 1;
+	}
+	free(c->slots);
+	c->slots = slots;
+	c->n_slots = n;
+	return 0;
+}
+
+int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
+{
+	struct class *class;
+	uint32_t s;
+
+	if (2 * c->n >= c->n_slots && slots_grow(c) < 0)
+		return -ENOMEM;
+	s = (uint32_t)key->fine & (c->n_slots - 1);
+	for (; c->slots[s]; s = (s + 1) & (c->n_slots - 1)) {
+		*index = c->slots[s] - 1;
+		if (c->list[*index]->key.fine == key->fine)
+			return 0;
+	}
+	if (c->n == c->room) {
+		uint32_t room = c->room ? 2 * c->room : 32;
+		struct class **list = reallocarray(c->list, room, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		c->list = list;
+		c->room = room;
+	}
+	class = calloc(1, sizeof(*class));
+	if (!class)
+		return -ENOMEM;
+	class->key = *key;
+	class->durations = DURATIONS_EMPTY;
+	class->fastest.ns = UINT64_MAX;
+	class->solo = DURATIONS_EMPTY;
+	class->solo_fastest.ns = UINT64_MAX;
+	*index = c->n;
+	c->list[c->n++] = class;
+	c->slots[s] = c->n;
+	return 0;
+}
+
+void classes_free(struct classes *c)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		durations_free(&c->list[i]->durations);
+		durations_free(&c->list[i]->solo);
+		free(c->list[i]);
+	}
+	free(c->list);
+	free(c->slots);
+	memset(c, 0, sizeof(*c));
+}
+
+static bool is_faster(const struct fastest *f, uint64_t ns, uint64_t begin_ns, uint32_t location)
+{
+	if (ns != f->ns)
+		return ns < f->ns;
+	if (begin_ns != f->begin_ns)
+		return begin_ns < f->begin_ns;
+	return location < f->location;
+}
+
+int class_add(struct class *class, const struct operation *op, uint32_t location)
+{
+	uint64_t ns = op->end_ns - op->begin_ns;
+
+	if (is_faster(&class->fastest, ns, op->begin_ns, location)) {
+		class->fastest.ns = ns;
+		class->fastest.begin_ns = op->begin_ns;
+		class->fastest.location = location;
+		memcpy(class->fastest.cell_ns, op->ns, sizeof(op->ns));
+	}
+	return durations_add(&class->durations, ns);
+}
+
+int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location)
+{
+	uint64_t ns = op->end_ns - op->begin_ns, cells = op->cells;
+	struct fastest *f = &class->solo_fastest;
+
+	if (is_faster(f, ns, op->begin_ns, location)) {
+		memset(f, 0, sizeof(*f));
+		f->ns = ns;
+		f->begin_ns = op->begin_ns;
+		f->location = location;
+		while (cells) {
+			enum cell c = cell_next(&cells);
+
+			f->cell_ns[c] = op->ns[c];
+		}
+	}
+	return durations_add(&class->solo, ns);
+}
+
+int class_merge(struct class *into, const struct class *from)
+{
+	const struct fastest *f = &from->fastest;
+
+	if (is_faster(&into->fastest, f->ns, f->begin_ns, f->location))
+		into->fastest = *f;
+	return durations_merge(&into->durations, &from->durations);
+}

@@ -1,0 +1,142 @@
+/* From the events of one location to its operations: outermost I/O regions, time divided by cell.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_OPERATIONS_H
+#define SCI_OPERATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "eta-ext/base/eta.h"
+#include "cells.h"
+
+/* ---- what the walk needs to know of each region ---- */
+
+struct region_info {
+	uint64_t hash;	   /* of the name: regions of one name are one region */
+	uint8_t cell;	   /* enum cell */
+	uint8_t mode;	   /* enum operation_mode that the name tells */
+	bool io;	   /* opens an operation */
+	bool is_reason;	   /* a wait inside the path, not a step of it */
+	bool bio_explains; /* a bio in flight explains time in it: it is waiting for block I/O */
+};
+
+struct regions {
+	struct region_info *info;
+	uint32_t n;
+	bool scheduler; /* the trace tells when a thread was off the CPU */
+};
+
+int regions_new(const struct eta_defs *defs, struct regions *regions);
+void regions_free(struct regions *regions);
+
+/* ---- operations ---- */
+
+enum operation_mode { MODE_OTHER, MODE_READ, MODE_WRITE };
+enum operation_result { RESULT_FULL, RESULT_SHORT, RESULT_ZERO, RESULT_ERROR };
+enum similar { SIMILAR_DEFAULT, SIMILAR_PAPER };
+
+/* A stretch of an operation's time, all of it in one cell; one follows the other. */
+struct stretch {
+	uint64_t ns;
+	/*
+	 * Time on a device's account: the device, 0: not known, that of the file system. A wait
+	 * that others cause by nature: tid of who held the lock or had the CPU, 0: not known.
+	 */
+	uint32_t what;
+	uint32_t who; /* on a device's account: tid of who had a request ahead, 0: not known */
+	uint8_t cell; /* enum cell */
+};
+
+/* What an operation did at a level: the outermost region of it, what it is part of told before. */
+struct visit {
+	uint64_t begin_ns;
+	uint64_t ns;	 /* of it and of those like it in the same parent */
+	uint64_t bytes;	 /* transferred */
+	uint64_t offset; /* in the file */
+	uint32_t parent; /* index of the visit around it; ETA_NONE: the operation itself */
+	uint8_t level;	 /* enum eta_level */
+	uint8_t mode;	 /* enum operation_mode */
+	bool has_size, has_bytes, has_offset; /* of its own */
+};
+
+struct operation {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t signature; /* of names (paper) or of the folded tree of regions (default) */
+	uint64_t size;	    /* requested bytes */
+	uint64_t bytes;	    /* transferred */
+	uint64_t offset;    /* where has_offset */
+	uint64_t inode;
+	uint32_t dev;	 /* of the file */
+	uint32_t file;	 /* index into the definitions, ETA_NONE */
+	uint32_t handle; /* the same */
+	uint32_t region; /* the outermost */
+	uint32_t stack;	 /* index into the definitions, ETA_NONE */
+	uint64_t caller; /* return address, 0: unknown */
+	uint8_t mode;	 /* enum operation_mode */
+	uint8_t result;	 /* enum operation_result */
+	bool direct;	 /* O_DIRECT */
+	bool truncated;	 /* the trace ended inside it */
+	bool issued_bio;
+	bool has_offset;
+	bool opens;		   /* the handle is made: its position is 0 */
+	uint64_t cells;		   /* set of those with time */
+	uint64_t ns[N_CELLS];	   /* exclusive times; their sum is end - begin exactly */
+	struct stretch *stretches; /* from begin to end, where the sink asks for them */
+	size_t n_stretches;
+	struct visit *visits; /* in order of their begins, where the sink asks for them */
+	size_t n_visits;
+};
+
+/* A block request of the thread, also outside operations. */
+struct bio {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint32_t dev;
+	uint32_t owner_tid; /* who dirtied the pages; 0: the thread itself */
+	uint8_t mode;	    /* enum operation_mode; OTHER: a flush */
+	bool open;	    /* its completion was not seen: end_ns means nothing */
+	uint64_t bytes;
+	uint64_t offset; /* on the device */
+	bool has_offset;
+	bool lower; /* part of one to a stacked device, which is told, too */
+};
+
+struct walk;
+
+struct walk_sink {
+	/* Return 0, or -errno to stop. The operation is good until the function returns. */
+	int (*operation)(void *arg, const struct operation *op);
+	int (*bio)(void *arg, const struct bio *bio); /* or NULL */
+	void *arg;
+	bool stretches; /* fill operation.stretches */
+	bool visits;	/* fill operation.visits */
+};
+
+struct walk_counts {
+	uint64_t events;
+	uint64_t first_ns; /* of the first event; UINT64_MAX without events */
+	uint64_t last_ns;
+	uint64_t orphan;    /* the merge has counted these already when it checked the trace: */
+	uint64_t truncated; /* what is left is what it did not see */
+	uint64_t open_bios; /* completion never seen */
+};
+
+/* One per thread of the analysis; it is used for one location after the other. */
+int walk_new(const struct eta_defs *defs, const struct regions *regions, enum similar similar,
+	     struct walk **out);
+void walk_free(struct walk *walk);
+
+void walk_begin(struct walk *walk, const struct walk_sink *sink);
+int walk_events(struct walk *walk, const struct eta_event *events, size_t n);
+/* Closes what is open at the last event. */
+int walk_end(struct walk *walk, struct walk_counts *counts);
+
+/*
+ * Regions that contain I/O records directly but were not known as I/O: the walk marks them in its
+ * own set. Any found? Marks them in REGIONS unless that is NULL; then start again.
+ */
+bool walk_found(struct walk *walk, struct regions *regions);
+
+#endif

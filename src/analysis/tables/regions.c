@@ -1,0 +1,87 @@
+/* What the analysis needs to know of each region. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "operations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/hash.h"
+
+static bool tells_scheduling(const struct eta_region *r)
+{
+	switch (r->reason) {
+	case ETA_REASON_RUN_QUEUE:
+	case ETA_REASON_WAKE_UP:
+	case ETA_REASON_OTHER_WAIT:
+	case ETA_REASON_QUEUE:
+	case ETA_REASON_DEVICE:
+	case ETA_REASON_HELD_BACK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * submit_bio returns at once; the wait for it happens in a file system or page cache frame. Where
+ * the trace tells off-CPU time, only waits without a better name are waits for the bio; where it
+ * does not, all time below the library is. Throttling is a pause, whatever is in flight.
+ */
+static bool bio_explains(const struct eta_region *r, bool scheduler)
+{
+	if (r->level != ETA_LEVEL_VFS && r->level != ETA_LEVEL_PAGECACHE &&
+	    r->level != ETA_LEVEL_FS)
+		return false;
+	if (!scheduler)
+		return r->reason != ETA_REASON_DIRTY_THROTTLING;
+	return r->reason == ETA_REASON_OTHER_WAIT || r->reason == ETA_REASON_PAGE_LOCK ||
+	       r->reason == ETA_REASON_PAGE_WRITEBACK_WAIT;
+}
+
+static enum operation_mode mode_of(const char *name)
+{
+	/* read or get something, but no bytes of a file */
+	static const char *const others[] = { "readahead", "readdir", "readlink",
+					      "getdents",  "getcwd",  "getxattr" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (strstr(name, others[i]))
+			return MODE_OTHER;
+	if (strstr(name, "write") || strstr(name, "put") || strstr(name, "printf"))
+		return MODE_WRITE;
+	if (strstr(name, "read") || strstr(name, "get") || strstr(name, "scanf"))
+		return MODE_READ;
+	return MODE_OTHER;
+}
+
+int regions_new(const struct eta_defs *defs, struct regions *regions)
+{
+	memset(regions, 0, sizeof(*regions));
+	regions->n = defs->n_regions;
+	regions->info = calloc(defs->n_regions ? defs->n_regions : 1, sizeof(*regions->info));
+	if (!regions->info)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < defs->n_regions; i++)
+		if (tells_scheduling(&defs->regions[i]))
+			regions->scheduler = true;
+	for (uint32_t i = 0; i < defs->n_regions; i++) {
+		const struct eta_region *r = &defs->regions[i];
+		struct region_info *info = &regions->info[i];
+
+		info->hash = hash_text(r->name);
+		/* a wait for the CPU between two operations is nobody's I/O */
+		info->io = r->level < ETA_LEVEL_NONE && r->level != ETA_LEVEL_CPU;
+		info->cell = (uint8_t)cell_of(r->level, r->reason);
+		info->mode = (uint8_t)mode_of(r->name);
+		info->is_reason = r->reason != ETA_REASON_NONE;
+		info->bio_explains = bio_explains(r, regions->scheduler);
+	}
+	return 0;
+}
+
+void regions_free(struct regions *regions)
+{
+	free(regions->info);
+	regions->info = NULL;
+}

@@ -1,0 +1,56 @@
+/* Whose threads, devices and files are, in a trace of several machines. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_MACHINES_H
+#define SCI_MACHINES_H
+
+#include <stdbool.h>
+
+#include "eta-ext/base/eta.h"
+
+/* Is the trace of several? Then equal names and numbers may be of different things. */
+bool machines_differ(const struct eta_defs *defs);
+
+/*
+ * Devices and files of several machines have the same numbers: the machine (eta_machine) is the
+ * upper half of a device here.
+ */
+static inline uint64_t machine_dev(uint32_t machine, uint32_t dev)
+{
+	return (uint64_t)machine << 32 | dev;
+}
+
+/* The host of MACHINE (eta_machine), by the name that was met first; "" unknown. */
+const char *machine_name(const struct eta_defs *defs, uint32_t machine);
+
+/* The host that LOCATION is of, "" unknown; and its machine. */
+const char *location_host(const struct eta_defs *defs, uint32_t location);
+uint32_t location_machine(const struct eta_defs *defs, uint32_t location);
+
+/*
+ * Per location: which machine it is of, as numbers from 0 on, below *N. The caller frees it; NULL
+ * without memory.
+ */
+uint32_t *machines_new(const struct eta_defs *defs, uint32_t *n);
+
+/*
+ * The locations of block devices, found by machine and number: of a trace of many machines there
+ * are many. The caller frees `list`, NULL without memory.
+ */
+struct device_locations {
+	struct device_location {
+		uint64_t dev; /* machine_dev() */
+		uint32_t location;
+	} * list;
+	uint32_t n;
+};
+int device_locations_new(const struct eta_defs *defs, struct device_locations *out);
+/* The last one of DEV of MACHINE, ETA_NONE. */
+uint32_t device_location(const struct device_locations *devices, uint32_t machine, uint32_t dev);
+
+/* What stands behind a name of HOST: " on HOST" where machines differ, else "". */
+struct machine_suffix {
+	char text[72];
+};
+struct machine_suffix machine_suffix(const struct eta_defs *defs, const char *host);
+
+#endif

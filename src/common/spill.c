@@ -1,0 +1,179 @@
+/* The temporary file of the sweep. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "spill.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "eta-ext/base/eta.h"
+#include "eta-ext/base/folder.h"
+
+static int failed(struct spill *spill, const char *what, int error)
+{
+	if (!__atomic_exchange_n(&spill->told, true, __ATOMIC_RELAXED))
+		eta_error("%s: cannot %s a temporary file: %s (TMPDIR names another place)",
+			  spill->dir, what, strerror(error));
+	return -error;
+}
+
+int spill_open(struct spill *spill)
+{
+	spill->end = 0;
+	spill->told = false;
+	pthread_mutex_init(&spill->lock, NULL);
+	spill->fd = folder_temporary("/tmp", &spill->dir);
+	return spill->fd < 0 ? failed(spill, "make", -spill->fd) : 0;
+}
+
+void spill_close(struct spill *spill)
+{
+	if (spill->fd >= 0)
+		close(spill->fd);
+	spill->fd = -1;
+	pthread_mutex_destroy(&spill->lock);
+}
+
+void spill_stream_free(struct spill_stream *stream)
+{
+	free(stream->chunks);
+	memset(stream, 0, sizeof(*stream));
+}
+
+void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spill_stream *stream)
+{
+	w->spill = spill;
+	w->stream = stream;
+	w->rc = 0;
+	w->used = 0;
+	w->marked = (struct spill_chunk){ .first = SPILL_CHUNK_WORDS };
+}
+
+static int stream_grow(struct spill_stream *s)
+{
+	size_t room = s->room ? 2 * s->room : 4;
+	struct spill_chunk *chunks = reallocarray(s->chunks, room, sizeof(*chunks));
+
+	if (!chunks)
+		return -ENOMEM;
+	s->chunks = chunks;
+	s->room = room;
+	return 0;
+}
+
+static int write_all(struct spill *spill, const char *from, size_t left, off_t at)
+{
+	while (left) {
+		ssize_t n = pwrite(spill->fd, from, left, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return failed(spill, "write", errno);
+		from += n;
+		at += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+void spill_write_chunk(struct spill_writer *w)
+{
+	struct spill_stream *s = w->stream;
+	size_t used = w->used;
+	off_t at;
+
+	w->used = 0;
+	if (!w->rc && s->n_chunks == s->room)
+		w->rc = stream_grow(s);
+	if (w->rc)
+		return;
+	pthread_mutex_lock(&w->spill->lock);
+	at = w->spill->end;
+	w->spill->end += SPILL_CHUNK_BYTES;
+	pthread_mutex_unlock(&w->spill->lock);
+	w->marked.number = (uint32_t)(at / SPILL_CHUNK_BYTES);
+	s->chunks[s->n_chunks++] = w->marked;
+	w->marked.first = SPILL_CHUNK_WORDS;
+	s->words += used;
+	w->rc = write_all(w->spill, (const char *)w->words, used * sizeof(*w->words), at);
+}
+
+int spill_writer_end(struct spill_writer *w)
+{
+	if (w->used)
+		spill_write_chunk(w);
+	return w->rc;
+}
+
+void spill_reader_begin(struct spill_reader *r, struct spill *spill,
+			const struct spill_stream *stream)
+{
+	r->spill = spill;
+	r->stream = stream;
+	r->rc = 0;
+	r->next = 0;
+	r->at = r->have = 0;
+	r->left = stream->words;
+}
+
+static int read_all(struct spill *spill, char *to, size_t left, off_t at)
+{
+	while (left) {
+		ssize_t n = pread(spill->fd, to, left, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return failed(spill, "read", n < 0 ? errno : EIO);
+		to += n;
+		at += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+void spill_reader_seek(struct spill_reader *r, uint64_t time_ns)
+{
+	const struct spill_stream *s = r->stream;
+	size_t low = 0, high = s->n_chunks;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (s->chunks[middle].latest_ns > time_ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	r->at = r->have = 0;
+	r->next = low < s->n_chunks ? low * SPILL_CHUNK_WORDS + s->chunks[low].first : s->words;
+	r->left = s->words - r->next;
+}
+
+void spill_read_words(struct spill_reader *r)
+{
+	size_t chunk = r->next / SPILL_CHUNK_WORDS, from = r->next % SPILL_CHUNK_WORDS;
+	size_t words = SPILL_CHUNK_WORDS - from;
+	off_t at;
+
+	if (words > SPILL_READ_WORDS)
+		words = SPILL_READ_WORDS;
+	if (words > r->left)
+		words = r->left;
+	if (!r->rc && words == 0)
+		r->rc = -EIO;
+	if (!r->rc) {
+		at = (off_t)r->stream->chunks[chunk].number * SPILL_CHUNK_BYTES +
+		     (off_t)(from * sizeof(*r->words));
+		r->rc = read_all(r->spill, (char *)r->words, words * sizeof(*r->words), at);
+	}
+	if (r->rc) {
+		words = SPILL_READ_WORDS;
+		memset(r->words, 0, sizeof(r->words));
+	}
+	r->next += words;
+	r->at = 0;
+	r->have = words;
+}
