@@ -185,7 +185,7 @@ tests_programs_make_machines_LDADD = eta-ext/libspool.la
 script_tests += tests/cases/export.sh tests/cases/library.sh tests/cases/merge-limits.sh \
 	tests/cases/merge.sh tests/cases/spool-damage.py
 kernel_tests += tests/cases/merge-projection.sh
-EXTRA_DIST += tests/projection.py tests/export.py
+EXTRA_DIST += tests/circles.py tests/projection.py tests/export.py
 script_tests += tests/cases/harmless-env.sh tests/cases/harmless-hosts.py tests/cases/harmless-outputs.py \
 	tests/cases/harmless-text.py
 
