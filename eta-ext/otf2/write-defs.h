@@ -40,13 +40,13 @@ static inline OTF2_AttributeValue defs_value64(uint64_t number)
 	return (OTF2_AttributeValue){ .uint64 = number };
 }
 
-/* ---- strings (write-otf2-strings.c) ---- */
+/* ---- strings (write-strings.c) ---- */
 
 /* The id of TEXT, which is written when it is new. One that is longer than fits is cut. */
 uint32_t defs_string(struct defs *defs, const char *text);
 void defs_strings_free(struct defs *defs);
 
-/* ---- hosts, processes, threads, devices (write-otf2-tree.c) ---- */
+/* ---- hosts, processes, threads, devices (write-tree.c) ---- */
 
 /* One node per host, then one per block device, in the order of locations. */
 void defs_system_tree(struct defs *defs);
@@ -56,7 +56,7 @@ OTF2_SystemTreeNodeRef defs_node_of(const struct defs *defs, const char *host);
 uint32_t defs_process_group(struct defs *defs, uint32_t process);
 void defs_locations(struct defs *defs);
 
-/* ---- properties that are texts, modules and stacks (write-otf2-properties.c) ---- */
+/* ---- properties that are texts, modules and stacks (write-properties.c) ---- */
 
 /* Those of the trace that are too long for the anchor file; behind the system tree. */
 void defs_long_properties(struct defs *defs);

@@ -5,7 +5,7 @@
 
 #include "spool.h"
 
-/* ---- the index (spool-index.c) ---- */
+/* ---- the index (kernel-index.c) ---- */
 
 /*
  * The kernel's files are per CPU and in order of completion, threads wander between CPUs. The index
@@ -86,7 +86,7 @@ struct spool_index {
 /* Reads the kernel files of the spool and sorts them; fills groups, tasks, fs and entries. */
 int index_build(struct eta_trace *trace, struct spool_index *index);
 void index_free(struct spool_index *index);
-/* Room for the index's n_entries (spool-index-entries.c). 0 or -errno, reported. */
+/* Room for the index's n_entries (kernel-index-entries.c). 0 or -errno, reported. */
 int index_map(const struct eta_trace *trace, struct spool_index *index);
 void index_unmap(struct spool_index *index);
 /* The entries of SLICE by time, those of one time by place. */
@@ -96,7 +96,7 @@ void index_release(const struct spool_index *index, uint64_t from, uint64_t to);
 /* The entry of DEV, or NULL. */
 const struct index_fs *index_find_fs(const struct spool_index *index, uint32_t dev);
 
-/* ---- one operation as nested regions (spool-expand.c) ---- */
+/* ---- one operation as nested regions (kernel-expand.c) ---- */
 
 /* Work of the file system's own read and write functions. */
 #define FS_WORK                                                                                    \
@@ -145,7 +145,7 @@ void *spool_room(const struct expand *expand, void *array, size_t *room, size_t 
 		larger_ != NULL;                                                                   \
 	})
 
-/* Defines what the regions of INDEX's operations are called (spool-regions.c). */
+/* Defines what the regions of INDEX's operations are called (kernel-regions.c). */
 int expand_define(struct eta_trace *trace, struct spool_index *index);
 
 #endif

@@ -81,7 +81,7 @@ struct spool {
 	struct spool_index *index;
 };
 
-/* ---- definitions shared by both sides (source-spool-defs.c) ---- */
+/* ---- definitions shared by both sides (definitions.c) ---- */
 
 /* Index of the region, made when it is new; ETA_NONE: no memory, reported. */
 uint32_t spool_region(struct eta_trace *trace, const char *name);
@@ -106,7 +106,7 @@ void spool_tables_free(struct spool *spool);
 /* What ID of IMAGE stands for; region ETA_NONE where nothing does. */
 struct spool_name spool_name_of(const struct spool_image *image, uint32_t id);
 
-/* ---- processes and images (source-spool-images.c) ---- */
+/* ---- processes and images (images.c) ---- */
 
 /* What HEADER says of an image; false without memory, reported. */
 bool spool_image_fill(struct eta_trace *trace, const struct eta_spool_header *header,
@@ -123,7 +123,7 @@ int spool_images_processes(struct eta_trace *trace);
 /* Which image each thread ran in, and which one that was forked from; what names are missing. */
 int spool_images_connect(struct eta_trace *trace);
 
-/* ---- user side (source-spool-user.c) ---- */
+/* ---- user side (user.c) ---- */
 
 int spool_user_open(struct eta_trace *trace);
 /* A location for each thread that wrote to file INDEX, whose header is HEADER. */
@@ -132,15 +132,15 @@ int spool_user_threads(struct eta_trace *trace, uint32_t index, struct spool_vie
 int spool_user_cursor(struct eta_trace *trace, const struct spool_location *where,
 		      struct eta_cursor **out);
 
-/* ---- modules and stacks (source-spool-addresses.c) ---- */
+/* ---- modules and stacks (addresses.c) ---- */
 
 int spool_addresses_open(struct eta_trace *trace);
 
-/* ---- kernel side (source-spool-kernel.c) ---- */
+/* ---- kernel side (kernel.c) ---- */
 
 int spool_kernel_open(struct eta_trace *trace);
 void spool_kernel_close(struct eta_trace *trace);
-/* (spool-cursor.c) */
+/* (kernel-cursor.c) */
 int spool_kernel_cursor(struct eta_trace *trace, uint32_t group, struct eta_cursor **out);
 
 /* First member of both sides' cursors, so that the source can tell them apart. */

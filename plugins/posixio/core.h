@@ -145,7 +145,7 @@ extern pid_t process_parent_pid, process_parent_tid;
 bool process_is_ours(void);
 
 /*
- * The same of a call on T, which thread_get gave. Where vfork and clone are ours (life.c) it would
+ * The same of a call on T, which thread_get gave. Where vfork and clone are ours (clone.c) it would
  * not have given it to a child on its parent's memory, nor to one that fork's handlers did not see.
  */
 #ifdef __x86_64__
@@ -165,7 +165,7 @@ void warn_start(void);
 
 /*
  * Is this thread's type of cancellation PTHREAD_CANCEL_ASYNCHRONOUS? Then it may end at each
- * instruction, but not in the middle of the tracer's work, which is held back there (life.c).
+ * instruction, but not in the middle of the tracer's work, which is held back there (cancel.c).
  */
 extern HIDDEN_TLS bool cancel_anywhere;
 void cancel_hold(bool hold);

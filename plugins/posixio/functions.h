@@ -15,7 +15,7 @@
  * NEVER not at all (its wrapper keeps the table of descriptors right).
  * doc/howto-function.md tells how to add one.
  */
-/* make, copy and close descriptors: wrap-open.c */
+/* make, copy and close descriptors: wrap/open.c */
 #define SCI_OPEN_FUNCTIONS(X)                                                                      \
 	X(open, OPEN, OPEN, open, off_t, CALL)                                                     \
 	X(open64, OPEN, OPEN, open, off64_t, CALL)                                                 \
@@ -44,7 +44,7 @@
 	X(close_range, CLOSE, CLOSE_RANGE, close_range, off_t, CALL)                               \
 	X(closefrom, CLOSE, CLOSEFROM, closefrom, off_t, CALL)
 
-/* transfer, seek and synchronise: wrap-fd.c */
+/* transfer, seek and synchronise: wrap/fd.c */
 #define SCI_FD_FUNCTIONS(X)                                                                        \
 	X(read, READ, READ, read, off_t, CALL)                                                     \
 	X(__read_chk, READ, READ_CHK, read, off_t, CALL)                                           \
@@ -70,7 +70,7 @@
 	X(fsync, SYNC, FSYNC, fsync, off_t, CALL)                                                  \
 	X(fdatasync, SYNC, FSYNC, fdatasync, off_t, CALL)
 
-/* the rest on descriptors: wrap-file.c */
+/* the rest on descriptors: wrap/file.c */
 #define SCI_FILE_FUNCTIONS(X)                                                                      \
 	X(flock, OTHER, FLOCK, flock, off_t, CALL)                                                 \
 	X(lockf, OTHER, LOCKF, lockf, off_t, CALL)                                                 \
@@ -97,7 +97,7 @@
 	X(vmsplice, WRITE, VMSPLICE, vmsplice, off_t, CALL)                                        \
 	X(syscall, OTHER, SYSCALL, syscall, off_t, CALL)
 
-/* mapped files: wrap-map.c */
+/* mapped files: wrap/map.c */
 #define SCI_MAP_FUNCTIONS(X)                                                                       \
 	X(mmap, OTHER, MMAP, mmap, off_t, CALL)                                                    \
 	X(mmap64, OTHER, MMAP, mmap, off64_t, CALL)                                                \
@@ -105,7 +105,7 @@
 	X(msync, SYNC, MSYNC, msync, off_t, CALL)                                                  \
 	X(madvise, OTHER, MADVISE, madvise, off_t, CALL)
 
-/* streams: wrap-stdio.c */
+/* streams: wrap/stdio.c */
 #define SCI_STDIO_FUNCTIONS(X)                                                                     \
 	X(fopen, OPEN, FOPEN, fopen, off_t, CALL)                                                  \
 	X(fopen64, OPEN, FOPEN, fopen, off64_t, CALL)                                              \
@@ -140,7 +140,7 @@
 	X(setvbuf, OTHER, SETVBUF, setvbuf, off_t, CALL)                                           \
 	X(setbuf, OTHER, SETBUF, setvbuf, off_t, CALL)
 
-/* formatted, line and character functions of stdio: wrap-text.c */
+/* formatted, line and character functions of stdio: wrap/text.c */
 #define SCI_TEXT_FUNCTIONS(X)                                                                      \
 	X(fprintf, WRITE, FPRINTF, fprintf, off_t, CALL)                                           \
 	X(vfprintf, WRITE, VFPRINTF, fprintf, off_t, CALL)                                         \
@@ -194,7 +194,7 @@
 	X(getw, READ, GETW, getw, off_t, CHARS)                                                    \
 	X(ungetc, OTHER, UNGETC, ungetc, off_t, CHARS)
 
-/* POSIX aio: wrap-aio.c */
+/* POSIX aio: wrap/aio.c */
 #define SCI_AIO_FUNCTIONS(X)                                                                       \
 	X(aio_read, OTHER, AIO, aio_read, aiocb, CALL)                                             \
 	X(aio_read64, OTHER, AIO, aio_read, aiocb64, CALL)                                         \
@@ -211,7 +211,7 @@
 	X(lio_listio, OTHER, LIO_LISTIO, lio_listio, aiocb, CALL)                                  \
 	X(lio_listio64, OTHER, LIO_LISTIO, lio_listio, aiocb64, CALL)
 
-/* names and attributes, on request: wrap-meta.c */
+/* names and attributes, on request: wrap/meta.c */
 #define SCI_METADATA_FUNCTIONS(X)                                                                  \
 	X(stat, OTHER, STAT, stat, stat, METADATA)                                                 \
 	X(stat64, OTHER, STAT, stat, stat64, METADATA)                                             \
@@ -255,7 +255,7 @@
 	X(readdir64, OTHER, READDIR, readdir, dirent64, METADATA)                                  \
 	X(closedir, CLOSE, CLOSEDIR, closedir, off_t, METADATA)
 
-/* descriptors of other kinds, whose calls are recorded, not their making: wrap-made.c */
+/* descriptors of other kinds, whose calls are recorded, not their making: wrap/descriptors.c */
 #define SCI_MADE_FUNCTIONS(X)                                                                      \
 	X(socket, OTHER, SOCKET, socket, off_t, NEVER)                                             \
 	X(socketpair, OTHER, SOCKETPAIR, socketpair, off_t, NEVER)                                 \
@@ -272,10 +272,10 @@
 	X(signalfd, OTHER, SIGNALFD, signalfd, off_t, NEVER)                                       \
 	X(memfd_create, OTHER, MEMFD, memfd_create, off_t, NEVER)
 
-/* programs that lock themselves in: wrap-confine.c */
+/* programs that lock themselves in: wrap/confine.c */
 #define SCI_CONFINE_FUNCTIONS(X) X(prctl, OTHER, PRCTL, prctl, off_t, NEVER)
 
-/* libaio and liburing: wrap-queue.c. Last: such a library may come and go (real.c). */
+/* libaio and liburing: wrap/queue.c. Last: such a library may come and go (real.c). */
 #define SCI_QUEUE_FUNCTIONS(X)                                                                     \
 	X(io_submit, OTHER, IO_SUBMIT, io_submit, off_t, CALL)                                     \
 	X(io_getevents, OTHER, IO_GETEVENTS, io_getevents, off_t, CALL)                            \

@@ -14,7 +14,7 @@
 /* glibc's syscall, which takes what a system call takes. */
 typedef long raw_call(long number, long a, long b, long c, long d, long e, long f);
 
-/* A system call by which a program may lock itself in: NUMBER, in wrap-confine.c. */
+/* A system call by which a program may lock itself in: NUMBER, in confine.c. */
 long confine_syscall(raw_call *next, long number, long a, long b, long c, long d, long e, long f);
 
 #define CALLER __builtin_return_address(0)
