@@ -329,7 +329,7 @@ kernel_tests += tests/cases/harmless-both.py
 endif
 
 # The kernel tracer's.
-EXTRA_DIST += tests/eztrace.py tests/kernel.py tests/kernel-probe.sh tests/kernel_spool.py tests/kernel_turn.py tests/scratch.py tests/bench/kernel.sh
+EXTRA_DIST += tests/eztrace.py tests/kernel.py tests/kernel-probe.sh tests/kernel_spool.py tests/kernel_turn.py tests/reach.py tests/scratch.py tests/bench/kernel.sh
 kernel_tests += tests/cases/kernel-refused.sh tests/cases/eztrace-kernelio.sh
 EXTRA_DIST += tests/bench/kernel-idle.c
 if HAVE_BPF
