@@ -12,7 +12,7 @@
 
 #include "internal.h"
 
-#define CHUNK_BYTES ((off_t)8 << 20) /* between two looks at the clock */
+#define CHUNK_BYTES ((off_t)1 << 20) /* between two looks at the clock */
 
 static uint64_t clock_ms(void)
 {
@@ -23,10 +23,11 @@ static uint64_t clock_ms(void)
 }
 
 /*
- * Starts writing out the file of RECORD, if it still has its name. No other than a file that was
- * met is touched: links are not followed, and its inode has to be the one that was traced.
+ * Does FLAGS (sync_file_range(2)) with the file of RECORD, if it still has its name. No other than a
+ * file that was met is touched: links are not followed, and its inode has to be the one that was
+ * traced.
  */
-static void file_flush(const struct eta_file_record *record, uint64_t deadline_ms)
+static void file_sync(const struct eta_file_record *record, unsigned flags, uint64_t deadline_ms)
 {
 	char path[KERNELIO_PATH_BYTES + 1];
 	struct stat status;
@@ -42,13 +43,13 @@ static void file_flush(const struct eta_file_record *record, uint64_t deadline_m
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == record->inode)
 		for (off_t at = 0; at < status.st_size && clock_ms() < deadline_ms;
 		     at += CHUNK_BYTES)
-			if (sync_file_range(fd, at, CHUNK_BYTES, SYNC_FILE_RANGE_WRITE))
+			if (sync_file_range(fd, at, CHUNK_BYTES, flags))
 				break;
 	close(fd);
 }
 
 /* The FILE records of one CPU, from the newest on. */
-static void each_file(const struct cpu_spool *cpu, uint64_t deadline_ms)
+static void each_file(const struct cpu_spool *cpu, unsigned flags, uint64_t deadline_ms)
 {
 	const size_t bytes = sizeof(struct eta_file_record) + KERNELIO_PATH_BYTES;
 	struct eta_file_record *record = malloc(bytes);
@@ -61,7 +62,7 @@ static void each_file(const struct cpu_spool *cpu, uint64_t deadline_ms)
 		if (n < (ssize_t)sizeof(*record) || record->head.type != ETA_RECORD_FILE ||
 		    (size_t)n < sizeof(*record) + record->path_bytes || record->prev >= at)
 			break;
-		file_flush(record, deadline_ms);
+		file_sync(record, flags, deadline_ms);
 		at = record->prev;
 	}
 	if (fd >= 0)
@@ -73,8 +74,15 @@ unsigned writeback_flush(struct kernelio *k)
 {
 	uint64_t deadline_ms = clock_ms() + k->options.wait_writeback_ms, now_ms;
 
+	/*
+	 * All is started before any of it is waited for. To wait is more than to start: a page that
+	 * the kernel's own writeback has in its hands just now is left to that, and its request may
+	 * not be queued yet.
+	 */
 	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
-		each_file(&k->cpus[cpu], deadline_ms);
+		each_file(&k->cpus[cpu], SYNC_FILE_RANGE_WRITE, deadline_ms);
+	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
+		each_file(&k->cpus[cpu], SYNC_FILE_RANGE_WAIT_AFTER, deadline_ms);
 	now_ms = clock_ms();
 	return now_ms < deadline_ms ? (unsigned)(deadline_ms - now_ms) : 0;
 }
