@@ -25,7 +25,7 @@ static const struct member {
 	{ "unified.def", NULL },
 	{ "unified", (const char *const[]){ "*.evt", "*.def", NULL } },
 	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", NULL } },
-	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "control", NULL } },
+	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "control", "control.new", NULL } },
 };
 #define N_MEMBERS (sizeof(members) / sizeof(*members))
 

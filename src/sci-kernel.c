@@ -225,7 +225,7 @@ static int make_place(const struct arguments *a, struct place *place)
 /* Nothing was traced: what was made for it goes. */
 static void undo_place(const struct place *place, const char *shown)
 {
-	static const char *const files[] = { "cpu.*", "meta", "control", NULL };
+	static const char *const files[] = { "cpu.*", "meta", "control", "control.new", NULL };
 
 	if (place->made)
 		folder_remove(place->folder.fd, SPOOL_NAME, shown, 1, files);

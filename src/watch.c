@@ -27,6 +27,7 @@
 #include "eta-ext/base/printable.h"
 
 #define SOCKET_NAME "control"
+#define SOCKET_NEW_NAME "control.new" /* until it answers */
 #define ANSWER_BYTES 16384
 #define CLIENT_TIMEOUT_S 1 /* a client that does not speak must not hold up the end */
 #define SERVER_TIMEOUT_S 30
@@ -34,16 +35,16 @@
 /* ---- the socket ---- */
 
 /* Through /proc: a name has 107 bytes at most, and the folder's may be longer, or change. */
-static void socket_name(int folder, struct sockaddr_un *name)
+static void socket_name(int folder, const char *file, struct sockaddr_un *name)
 {
 	char path[FOLDER_PATH_BYTES];
 
 	memset(name, 0, sizeof(*name));
 	name->sun_family = AF_UNIX;
-	snprintf(name->sun_path, sizeof(name->sun_path), "%.100s",
-		 folder_path(folder, SOCKET_NAME, path));
+	snprintf(name->sun_path, sizeof(name->sun_path), "%.100s", folder_path(folder, file, path));
 }
 
+/* Under its own name once it answers: who finds it may ask. */
 static int socket_listen(int folder)
 {
 	struct sockaddr_un name;
@@ -52,13 +53,16 @@ static int socket_listen(int folder)
 
 	if (fd < 0)
 		return -errno;
-	socket_name(folder, &name);
+	socket_name(folder, SOCKET_NEW_NAME, &name);
 	before = umask(0177); /* for whoever may write to it */
-	if (bind(fd, (struct sockaddr *)&name, sizeof(name)) || listen(fd, 8))
+	if (bind(fd, (struct sockaddr *)&name, sizeof(name)) || listen(fd, 8) ||
+	    renameat2(folder, SOCKET_NEW_NAME, folder, SOCKET_NAME, RENAME_NOREPLACE))
 		rc = -errno;
 	umask(before);
-	if (rc)
+	if (rc) {
+		unlinkat(folder, SOCKET_NEW_NAME, 0);
 		close(fd);
+	}
 	return rc ? rc : fd;
 }
 
@@ -318,7 +322,7 @@ static int try_connect(const char *directory, const char *below)
 		rc = -errno;
 		goto out;
 	}
-	socket_name(folder, &name);
+	socket_name(folder, SOCKET_NAME, &name);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&name, sizeof(name)))
 		rc = -errno;
