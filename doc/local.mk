@@ -6,7 +6,9 @@ dist_man_MANS += doc/man/sci-posixio.7
 dist_doc_DATA += doc/howto-function.md
 
 dist_man_MANS += doc/man/sci-analyze.1
-dist_doc_DATA += doc/score.md doc/causes.md doc/harmless.md doc/sci-analyze.schema.json doc/sci-analyze-table.schema.json
+dist_doc_DATA += doc/score.md doc/causes.md doc/harmless.md \
+	doc/sci-analyze.schema.json doc/sci-analyze-table.schema.json \
+	doc/sci-analyze-1.schema.json doc/sci-analyze-table-1.schema.json
 
 dist_man_MANS += doc/man/sci-merge.1
 dist_doc_DATA += doc/spool.md

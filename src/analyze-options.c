@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "report/compare.h"
+#include "report/words.h"
 #include "report/workload.h"
 
 #define DEFAULT_TOP 10
@@ -56,7 +57,7 @@ static const struct argp_option argp_options[] = {
 	{ "files", OPTION_FILES, NULL, 0, "--by=file", 0 },
 	{ "timeline", OPTION_TIMELINE, "N", OPTION_ARG_OPTIONAL,
 	  "when it was, in N pieces of time (20); with --json beside everything else", 0 },
-	{ "blame", OPTION_BLAME, NULL, 0, "who took time from whom", 0 },
+	{ "blame", OPTION_BLAME, NULL, 0, "slowed threads and their culprits", 0 },
 	{ "workload", OPTION_WORKLOAD, NULL, 0,
 	  "not the score, but what the I/O is like at each level: reads, writes, sizes, "
 	  "sequential or random, rates, latencies, hits, amplification, queue depth",
@@ -77,12 +78,15 @@ static const struct argp_option argp_options[] = {
 	  "have * and ?, a number a unit (lost>1ms); several: all hold",
 	  0 },
 	{ "csv", OPTION_CSV, NULL, 0, "the table as csv, all rows and fields", 0 },
-	{ "json", OPTION_JSON, NULL, 0, "everything, as json; times are whole nanoseconds", 0 },
+	{ "json", OPTION_JSON, "VERSION", OPTION_ARG_OPTIONAL,
+	  "everything, as json; times are whole nanoseconds; VERSION 1: with the old keys "
+	  "(default: 2)",
+	  0 },
 	{ "culprits", OPTION_CULPRITS, "N", 0,
-	  "of json: the N that took most from each thread, the rest as one (32; 0: all)", 0 },
+	  "of json: the first N culprits of each thread, the rest as one (32; 0: all)", 0 },
 	{ .doc = "How to score:", .group = 3 },
 	{ "sci", OPTION_SCI, "KIND", 0,
-	  "default: time lost to others / life; paper: all time lost / life, as published (sets "
+	  "default: interference / lifetime; paper: all time lost / lifetime, as published (sets "
 	  "--similar=paper --reference=min)" },
 	{ "similar", OPTION_SIMILAR, "KIND", 0,
 	  "which operations are compared. default: the same call, size class, result and path; "
@@ -282,7 +286,7 @@ static void check(struct analyze_options *a, struct argp_state *state)
 	if (a->analysis.to_ns && a->analysis.to_ns <= a->analysis.from_ns)
 		argp_error(state, "--to is not after --from: nothing is left");
 	if (a->analysis.sci == SCI_PAPER && a->by && strcmp(a->by, "blame") == 0)
-		argp_error(state, "--sci=paper does not ask who did it: no --blame");
+		argp_error(state, "--sci=paper has no culprits: no --blame");
 	find_view(a, state);
 	check_table(a, state);
 }
@@ -358,6 +362,10 @@ static error_t parse_form(int key, char *arg, struct argp_state *state)
 		if (a->form != FORM_TEXT && (a->form == FORM_CSV) != (key == OPTION_CSV))
 			argp_error(state, "--csv and --json: one form at a time");
 		a->form = key == OPTION_CSV ? FORM_CSV : FORM_JSON;
+		a->table.json_version = JSON_VERSION;
+		if (arg)
+			a->table.json_version =
+				(unsigned)cli_number(arg, 1, JSON_VERSION, "VERSION", state);
 		return 0;
 	case OPTION_CULPRITS:
 		a->analysis.n_culprits = (uint32_t)cli_number(arg, 0, UINT32_MAX, "N", state);

@@ -68,7 +68,7 @@ src_sci_analyze_SOURCES = \
 	src/report/table.c src/report/table.h src/report/table-cells.h \
 	src/report/table-forms.c \
 	src/report/text.c \
-	src/report/who.c \
+	src/report/culprits.c \
 	src/report/view-blame.c \
 	src/report/view-callsite.c \
 	src/report/view-class.c \
@@ -80,6 +80,7 @@ src_sci_analyze_SOURCES = \
 	src/report/view-thread.c \
 	src/report/view-timeline.c \
 	src/report/views.c src/report/views.h \
+	src/report/words.c src/report/words.h \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
 	src/symbols.h \

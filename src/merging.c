@@ -22,7 +22,7 @@ static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 	} rest[] = {
 		{ counts->orphan, "orphan" },
 		{ counts->truncated, "truncated" },
-		{ counts->crossing, "crossing" },
+		{ counts->crossing, "overlapping regions" },
 		{ counts->disorder, "out of order" },
 		{ counts->unmatched, "threads unmatched" },
 	};

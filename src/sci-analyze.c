@@ -90,7 +90,7 @@ static int show_score(const struct analyze_options *o, const struct analysis *a)
 	int rc;
 
 	if (o->form == FORM_JSON)
-		return written(report_json(stdout, a));
+		return written(report_json(stdout, a, o->table.json_version));
 	if (o->form == FORM_TEXT)
 		return written(report_text(stdout, a, o->view, &o->table));
 	rc = view_table(o->view, a, &o->table, &table);

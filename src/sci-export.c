@@ -202,7 +202,8 @@ static bool is_damaged(const struct eta_trace *trace)
 	if (cli_is_whole(&c))
 		return false;
 	eta_warn("the trace is not complete: %" PRIu64 " bad, %" PRIu64 " lost, %" PRIu64
-		 " orphan, %" PRIu64 " truncated, %" PRIu64 " crossing, %" PRIu64 " out of order",
+		 " orphan, %" PRIu64 " truncated, %" PRIu64 " overlapping regions, %" PRIu64
+		 " out of order",
 		 c.bad, c.lost, c.orphan, c.truncated, c.crossing, c.disorder);
 	return true;
 }

@@ -171,7 +171,7 @@ def operations_of(archive, location):
 
 
 def score(anchor):
-    """{location: {life_ns, io_ns, operations, lost_ns, levels}} of every location with events."""
+    """{location: {lifetime_ns, io_ns, operations, lost_ns, levels}} of every location with events."""
     archive = Archive(anchor)
     by_location = {l: operations_of(archive, l) for l, e in archive.events.items() if e}
     fastest = {}
@@ -193,7 +193,7 @@ def score(anchor):
             for level in LEVELS:
                 levels[level] += op.levels[level] - reference.levels[level]
         result[location] = {
-            "life_ns": events[-1].time - events[0].time,
+            "lifetime_ns": events[-1].time - events[0].time,
             "io_ns": sum(op.end - op.begin for op in operations),
             "operations": len(operations),
             "lost_ns": lost,
@@ -212,7 +212,7 @@ def differences(expected, report):
             if want["operations"]:
                 found.append("location %d is missing" % location)
             continue
-        for key in ("life_ns", "io_ns", "operations", "lost_ns"):
+        for key in ("lifetime_ns", "io_ns", "operations", "lost_ns"):
             if got[key] != want[key]:
                 found.append("location %d: %s %s, expected %s"
                              % (location, key, got[key], want[key]))
@@ -221,15 +221,15 @@ def differences(expected, report):
                 found.append("location %d: level %s %s, expected %s"
                              % (location, level, got["levels"].get(level, 0),
                                 want["levels"][level]))
-        sci = want["lost_ns"] / want["life_ns"] if want["life_ns"] else 0
+        sci = want["lost_ns"] / want["lifetime_ns"] if want["lifetime_ns"] else 0
         if abs(got["sci"] - sci) > 1e-12:
             found.append("location %d: sci %s, expected %s" % (location, got["sci"], sci))
     found += ["location %d has no events" % l for l, t in threads.items() if t["operations"]]
     operations = sum(want["operations"] for want in expected.values())
     if report["trace"]["operations"] != operations:
         found.append("%s operations, expected %d" % (report["trace"]["operations"], operations))
-    scores = [w["lost_ns"] / w["life_ns"] for w in expected.values()
-              if w["operations"] and w["life_ns"]]
+    scores = [w["lost_ns"] / w["lifetime_ns"] for w in expected.values()
+              if w["operations"] and w["lifetime_ns"]]
     if abs(report["application"]["sci_max"] - max(scores, default=0)) > 1e-12:
         found.append("sci_max %s, expected %s"
                      % (report["application"]["sci_max"], max(scores, default=0)))

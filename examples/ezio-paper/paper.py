@@ -147,9 +147,9 @@ class Experiment:
                                       os.path.join(self.trace("trace"), "user.spool")))
         # fio's own threads make other calls only
         writes = (self.options.mib[io] << 20) // BLOCK_BYTES
-        life = sum(t["life_ns"] for t in report["threads"]
-                   if t["operations"] >= writes and t["life_ns"])
-        written = sum(c["sum_ns"] for c in report["classes"] if c["function"] == "write")
+        life = sum(t["lifetime_ns"] for t in report["threads"]
+                   if t["operations"] >= writes and t["lifetime_ns"])
+        written = sum(c["total_ns"] for c in report["classes"] if c["function"] == "write")
         return written / life if life else None
 
     def run(self):
@@ -252,7 +252,7 @@ def text_of(options, found):
                          + [LOST_THROUGHPUT.get((io, n, c), NOT_AVAILABLE)
                             for c in ("user", "both")])
         parts += [aligned(table), "\n"]
-        table = [["threads", "SCI as published: both", "user", "SCI: others", "SCI: against solo",
+        table = [["threads", "SCI as published: both", "user", "SCI: interference", "SCI: against solo",
                   "% of life in write: user", "both", "slowed at", "published SCI"]]
         for n in options.threads:
             cells = found[io, n, "both"]

@@ -27,12 +27,12 @@ What differs from the published experiment, and why:
   request. Requests that the kernel makes later, on behalf of buffered writes, are in it as far as they
   were made before the end.
 - "as published" is the paper's formula: all that a thread lost against the fastest operation with the
-  same path, over its life. A thread that is alone has a score, too, as its own writes vary. "others":
+  same path, over its lifetime. A thread that is alone has a score, too, as its own writes vary. "interference":
   the part that others caused. "against solo": measured against the mean of one thread alone, so what
   slows all operations alike is in it.
-- A thread's life is from its first to its last event. The kernel's side sees it earlier and later than
+- A thread's lifetime is from its first to its last event. The kernel's side sees it earlier and later than
   the library calls do (its start, its waits for a CPU); so the share of time in write is that of the
-  library calls' own trace in both configurations, and scores with the kernel's side are of a longer life.
+  library calls' own trace in both configurations, and scores with the kernel's side are of a longer lifetime.
 - Files are removed after each run, before they are written back: the disk is in the buffered numbers
   only where the kernel begins to write meanwhile.
 """

@@ -1,9 +1,9 @@
-# Who slowed whom: a matrix of threads.
+# Slowed threads and their culprits: a matrix.
 # SPDX-License-Identifier: BSD-3-Clause
-from reading import Unusable, count, counts_by_others, name_of, read_json
+from reading import Unusable, count, has_interference, name_of, read_json
 
 NAME = "blame"
-SUMMARY = "who slowed whom: the time that each thread lost to each other one"
+SUMMARY = "the time that each thread lost to each culprit"
 INPUT = "FILE is the output of sci-analyze --json."
 N_INPUTS = 1
 SIZE_MM = 150, 110
@@ -20,11 +20,11 @@ def draw(figure, names, options):
     import style
     name, top = names[0], options.top
     report = read_json(name)
-    if not counts_by_others(report):
-        raise Unusable(f"{name}: the published score blames nobody; leave --sci=paper out")
+    if not has_interference(report):
+        raise Unusable(f"{name}: the published score has no culprits; leave --sci=paper out")
     victims = {t["location"]: t for t in report["threads"] if t.get("blame")}
     if not victims:
-        raise Unusable(f"{name}: nobody was slowed by others")
+        raise Unusable(f"{name}: no thread has a culprit")
     totals, called, cells = {}, {}, {}
     for location, thread in victims.items():
         for culprit in thread["blame"]:
@@ -69,6 +69,6 @@ def draw(figure, names, options):
     axes.set_yticks(range(len(row_labels)),
                     style.distinct(row_labels, style.letters_beside(figure, 26)))
     axes.grid(visible=False)
-    axes.set_xlabel("Thread that was in the way")
+    axes.set_xlabel("Culprit")
     axes.set_ylabel("Slowed thread")
     figure.colorbar(image, ax=axes, label=f"Time lost ({unit})", shrink=0.8)

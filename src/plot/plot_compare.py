@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from reading import LEVELS, Unusable, counts_by_others, read_json, slowdown_levels
+from reading import LEVELS, Unusable, has_interference, read_json, slowdown_levels
 
 NAME = "compare"
 SUMMARY = "two traces side by side: time in I/O and time lost by level, scores of the threads"
@@ -51,7 +51,7 @@ def draw(figure, names, options):
         spent, lost, scores = figure.subplots(3, 1)
     else:
         spent, lost, scores = figure.subplots(1, 3, gridspec_kw={"width_ratios": [3, 3, 2]})
-    lost_label = "Time lost to others" if counts_by_others(reports[0]) else "Time lost"
+    lost_label = "Interference" if has_interference(reports[0]) else "Time lost"
     panels = [(spent, f"Time in I/O{per}", [r["application"]["io_levels"] for r in reports]),
               (lost, lost_label + per,
                [slowdown_levels(r["application"], r) for r in reports])]

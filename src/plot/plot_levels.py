@@ -1,6 +1,6 @@
 # Stacked bars: at which level each thread's time went.
 # SPDX-License-Identifier: BSD-3-Clause
-from reading import LEVELS, Unusable, count, counts_by_others, name_of, read_json
+from reading import LEVELS, Unusable, count, has_interference, name_of, read_json
 
 NAME = "levels"
 SUMMARY = "at which level each thread's time went, the most slowed thread first"
@@ -10,7 +10,7 @@ SIZE_MM = 150, 90
 GROWS = False, True
 
 KINDS = {
-    "others": ("contended_levels", "Time lost to others"),
+    "interference": ("interference_levels", "Interference"),
     "lost": ("levels", "Time lost"),
     "io": ("io_levels", "Time in I/O"),
 }
@@ -18,7 +18,7 @@ KINDS = {
 
 def add_options(parser):
     parser.add_argument("--of", choices=sorted(KINDS), metavar="WHAT",
-                        help="others (what they took), lost (all of it) or io (time in I/O); "
+                        help="interference, lost (all lost time) or io (time in I/O); "
                              "default: what the score counts")
     parser.add_argument("--top", type=count, default=20, metavar="N",
                         help="threads shown; 0: all (default: 20)")
@@ -27,12 +27,12 @@ def add_options(parser):
 def draw(figure, names, options):
     import style
     report = read_json(names[0])
-    kind = options.of or ("others" if counts_by_others(report) else "lost")
+    kind = options.of or ("interference" if has_interference(report) else "lost")
     key, label = KINDS[kind]
-    if kind == "others" and not counts_by_others(report):
-        raise Unusable(f"{names[0]}: the published score does not say what others took "
+    if kind == "interference" and not has_interference(report):
+        raise Unusable(f"{names[0]}: the published score has no interference "
                        "(--of=lost)")
-    # threads of the kernel have no life and no score
+    # threads of the kernel have no lifetime and no score
     threads = [t for t in report["threads"] if any(t[key].values())]
     threads.sort(key=lambda t: (-(t["sci"] or 0), -sum(t[key].values())))
     shown = threads[:options.top]

@@ -13,9 +13,9 @@ LABELS = {
     "throughput_mib_s": "Throughput (MiB/s)",
     "elapsed_s": "Time (s)",
     "sci_paper": "as published",
-    "sci": "the part that others caused",
+    "sci": "interference",
     "sci_baseline": "against one thread alone",
-    "write_share": "Time in write (% of the threads' life)",
+    "write_share": "Time in write (% of the threads' lifetime)",
 }
 PERCENT = "write_share",
 # columns of ./dev paper whose rows are of different runs, and no repetitions

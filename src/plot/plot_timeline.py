@@ -26,8 +26,9 @@ def draw(figure, names, options):
     if not rows:
         raise Unusable(f"{name}: no pieces of time in it")
     cells = [{column: number(name, row, column) or 0 for column in NEEDED} for row in rows]
-    counted = [number(name, row, "others_ns") if row.get("others_ns") else c["lost_ns"]
-               for row, c in zip(rows, cells)]
+    # none of a score as published; others_ns: before version 2 of the report
+    column = next((c for c in ("interference_ns", "others_ns") if rows[0].get(c)), "lost_ns")
+    counted = [number(name, row, column) or 0 for row in rows]
     if any(c["to_ns"] <= c["from_ns"] for c in cells):
         raise Unusable(f"{name}: a piece of time that ends before it begins")
     scale, unit = style.time_unit(cells[-1]["to_ns"])

@@ -15,19 +15,22 @@ LEVELS = "user", "vfs", "pagecache", "fs", "block", "cpu"
 
 
 NEEDED_OF_THREADS = "location", "name", "sci", "levels", "io_levels"
+# what version 1 of the report calls what is drawn
+BEFORE = {"contended_ns": "interference_ns", "contended_levels": "interference_levels"}
 
 
 def read_json(name):
     """The report of sci-analyze in NAME."""
     try:
         with open(name, encoding="utf-8") as f:
-            report = json.load(f)
+            report = json.load(f, object_hook=lambda part: {BEFORE.get(key, key): value
+                                                            for key, value in part.items()})
     except ValueError as error:
         raise Unusable(f"{name}: no json ({error}); make it with sci-analyze --json") from error
     if not isinstance(report, dict) or not {"version", "threads", "application"} <= set(report):
         raise Unusable(f"{name}: not a report of sci-analyze --json")
-    if report["version"] != 1:
-        raise Unusable(f"{name}: version {report['version']} of the report, this reads 1")
+    if report["version"] not in (1, 2):
+        raise Unusable(f"{name}: version {report['version']} of the report, this reads 1 and 2")
     for thread in report["threads"]:
         missing = [key for key in NEEDED_OF_THREADS if key not in thread]
         if missing:
@@ -97,11 +100,11 @@ def name_of(thread):
     return f"{thread['name']} on {thread['host']}" if thread.get("host") else thread["name"]
 
 
-def counts_by_others(report):
-    """Whether the report splits what was lost in what others caused and the rest."""
-    return "contended_ns" in report["application"]
+def has_interference(report):
+    """Whether the report splits what was lost in interference and the rest."""
+    return "interference_ns" in report["application"]
 
 
 def slowdown_levels(part, report):
     """Per level, the time of PART (a thread or the application) that the score counts."""
-    return part["contended_levels"] if counts_by_others(report) else part["levels"]
+    return part["interference_levels"] if has_interference(report) else part["levels"]

@@ -18,8 +18,8 @@ struct sample {
 	uint64_t n;
 	uint64_t sum_ns;
 	unsigned __int128 square; /* sum of the squares of the times */
-	int64_t others_ns;
-	bool has_others;
+	int64_t interference_ns;
+	bool has_interference;
 };
 
 struct row {
@@ -186,37 +186,37 @@ GETTER(says)
 		value_text(v, difference(ROW) > 0 ? "B slower" : "B faster");
 }
 
-static void put_others(const struct sample *s, struct value *v)
+static void put_interference(const struct sample *s, struct value *v)
 {
-	if (s->n && s->has_others)
-		value_whole(v, llround((double)s->others_ns / (double)s->n));
+	if (s->n && s->has_interference)
+		value_whole(v, llround((double)s->interference_ns / (double)s->n));
 }
 
-GETTER(others_a)
+GETTER(interference_a)
 {
 	(void)context;
-	put_others(&ROW->sides[0], v);
+	put_interference(&ROW->sides[0], v);
 }
 
-GETTER(others_b)
+GETTER(interference_b)
 {
 	(void)context;
-	put_others(&ROW->sides[1], v);
+	put_interference(&ROW->sides[1], v);
 }
 
 static const struct column columns[] = {
 	{ "kind", "", UNIT_TEXT, 0, get_kind, "all, level, class or file" },
-	{ "n_a", "calls A", UNIT_COUNT, 5, get_n_a, "operations in the first trace" },
-	{ "n_b", "calls B", UNIT_COUNT, 5, get_n_b, "in the second" },
+	{ "count_a", "calls A", UNIT_COUNT, 5, get_n_a, "operations in the first trace" },
+	{ "count_b", "calls B", UNIT_COUNT, 5, get_n_b, "in the second" },
 	{ "a", "A per call", UNIT_NS, 2, get_a, "mean time of an operation, in the first trace" },
 	{ "b", "B per call", UNIT_NS, 2, get_b, "in the second" },
 	{ "difference", "B - A", UNIT_NS, 0, get_difference, "of the means" },
 	{ "noise", "noise", UNIT_NS, 1, get_noise,
 	  "half of the 95 % interval of the difference, if operations are independent" },
 	{ "ratio", "B / A", UNIT_RATIO, 3, get_ratio, "of the means" },
-	{ "others_a", "by others", UNIT_NS, 6, get_others_a,
-	  "mean time lost to others, in the first trace" },
-	{ "others_b", "by others", UNIT_NS, 6, get_others_b, "in the second" },
+	{ "interference_a", "interference A", UNIT_NS, 6, get_interference_a,
+	  "mean interference, in the first trace" },
+	{ "interference_b", "interference B", UNIT_NS, 6, get_interference_b, "in the second" },
 	{ "says", "", UNIT_TEXT, 0, get_says,
 	  "B slower, B faster, noise, too few, only in A, only in B" },
 	{ "what", "of", UNIT_TEXT, 0, get_what, "the level, function and size, or file" },
@@ -240,8 +240,8 @@ static void add_sample(struct sample *to, const struct sample *more)
 	to->n += more->n;
 	to->sum_ns += more->sum_ns;
 	to->square += more->square;
-	to->others_ns += more->others_ns;
-	to->has_others |= more->has_others;
+	to->interference_ns += more->interference_ns;
+	to->has_interference |= more->has_interference;
 }
 
 static void put(struct row_list *rows, int side, enum kind kind, int level, const char *name,

@@ -7,22 +7,26 @@
 
 #include "src/common/machines.h"
 #include "src/common/texts.h"
-
-#define JSON_VERSION 1
+#include "words.h"
 
 /*
  * Without memory jansson's constructors give NULL and the setters fail on it; `ok` gathers that, so
  * that a half document is never written.
  */
+struct document {
+	bool ok;
+	unsigned version;
+};
+
 struct json_object {
 	json_t *json;
-	bool *ok;
+	struct document *of;
 };
 
 static void set(struct json_object o, const char *key, json_t *value)
 {
-	if (json_object_set_new(o.json, key, value) < 0)
-		*o.ok = false;
+	if (json_object_set_new(o.json, word_in_version(key, o.of->version), value) < 0)
+		o.of->ok = false;
 }
 
 static void set_int(struct json_object o, const char *key, int64_t value)
@@ -49,7 +53,7 @@ static void set_host(struct json_object o, const struct analysis *a, const char 
 
 static struct json_object object_in(struct json_object o, const char *key)
 {
-	struct json_object in = { json_object(), o.ok };
+	struct json_object in = { json_object(), o.of };
 
 	set(o, key, in.json);
 	return in;
@@ -63,12 +67,12 @@ static json_t *array_in(struct json_object o, const char *key)
 	return array;
 }
 
-static struct json_object object_at_end(json_t *array, bool *ok)
+static struct json_object object_at_end(json_t *array, struct document *of)
 {
-	struct json_object o = { json_object(), ok };
+	struct json_object o = { json_object(), of };
 
 	if (json_array_append_new(array, o.json) < 0)
-		*ok = false;
+		of->ok = false;
 	return o;
 }
 
@@ -79,7 +83,7 @@ static void put_verdict(struct json_object in, const struct verdict *v)
 	struct json_object o = object_in(in, "verdict");
 
 	set_text(o, "level", v->level);
-	set_text(o, "reason", v->reason);
+	set_text(o, "reason", word_in_version(word_of_reason(v->reason), o.of->version));
 	set(o, "share", json_real(v->share));
 	set_text(o, "advice", v->advice);
 }
@@ -107,23 +111,24 @@ static void put_slowdown(struct json_object o, const struct slowdown *s, bool al
 	reasons = object_in(o, "reasons");
 	for (int r = 1; r < ETA_N_REASONS; r++)
 		if (reason_ns[r])
-			set_int(reasons, eta_reason_name((enum eta_reason)r), reason_ns[r]);
+			set_int(reasons, word_of_reason(eta_reason_name((enum eta_reason)r)),
+				reason_ns[r]);
 }
 
-static void put_contended(struct json_object o, const struct slowdown *s)
+static void put_interference(struct json_object o, const struct slowdown *s)
 {
-	set_int(o, "contended_ns", s->contended_ns);
+	set_int(o, "interference_ns", s->contended_ns);
 	set_int(o, "self_ns", s->lost_ns - s->contended_ns);
 }
 
-/* Contended time only, by level. */
-static void put_contended_levels(struct json_object o, const struct slowdown *s, bool all_levels)
+/* Interference only, by level. */
+static void put_interference_levels(struct json_object o, const struct slowdown *s, bool all_levels)
 {
 	int64_t level_ns[ETA_N_LEVELS] = { 0 };
 
 	for (int c = 0; c < N_CELLS; c++)
 		level_ns[cell_table[c].level] += s->contended_cell_ns[c];
-	put_levels(o, "contended_levels", level_ns, all_levels);
+	put_levels(o, "interference_levels", level_ns, all_levels);
 }
 
 /* HOSTS: of several machines' threads; those that slowed one thread are of its own. */
@@ -132,8 +137,8 @@ static void put_blame(struct json_object in, const struct analysis *a, const str
 {
 	json_t *array = array_in(in, "blame");
 
-	for (uint32_t i = 0; i < n && *in.ok; i++) {
-		struct json_object o = object_at_end(array, in.ok);
+	for (uint32_t i = 0; i < n && in.of->ok; i++) {
+		struct json_object o = object_at_end(array, in.of);
 
 		set_count(o, "tid", blame[i].tid);
 		set_text(o, "name", report_culprit(a, &blame[i]));
@@ -157,7 +162,7 @@ static void put_file(struct json_object o, const struct analysis *a, const struc
 	set_count(o, "io_ns", f->io_ns);
 	set_int(o, "lost_ns", f->slowdown.lost_ns);
 	if (a->options.sci == SCI_DEFAULT) {
-		put_contended(o, &f->slowdown);
+		put_interference(o, &f->slowdown);
 		set_int(o, "path_ns", f->slowdown.path_ns);
 	}
 	put_slowdown(o, &f->slowdown, a->has_levels);
@@ -185,8 +190,8 @@ static void put_bin(struct json_object o, const struct analysis *a, uint32_t num
 	set_count(o, "io_ns", b->io_ns);
 	set_int(o, "lost_ns", b->lost_ns);
 	if (a->options.sci == SCI_DEFAULT)
-		set_int(o, "contended_ns", b->contended_ns);
-	put_levels(o, a->options.sci == SCI_DEFAULT ? "contended_levels" : "levels", b->level_ns,
+		set_int(o, "interference_ns", b->contended_ns);
+	put_levels(o, a->options.sci == SCI_DEFAULT ? "interference_levels" : "levels", b->level_ns,
 		   a->has_levels);
 }
 
@@ -202,8 +207,8 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set_count(o, "orphans", a->counts.orphan);
 	set_count(o, "truncated", a->counts.truncated);
 	set_count(o, "bad", a->counts.bad);
-	set_count(o, "crossing", a->counts.crossing);
-	set_count(o, "disorder", a->counts.disorder);
+	set_count(o, "overlapping_regions", a->counts.crossing);
+	set_count(o, "out_of_order", a->counts.disorder);
 	set_count(o, "unmatched", a->counts.unmatched);
 	set_count(o, "open_requests", a->open_bios);
 	set_count(o, "low_confidence", a->low_confidence);
@@ -232,15 +237,15 @@ static void put_application(struct json_object in, const struct analysis *a)
 	set_count(o, "sci_max_tid", tid);
 	set(o, "sci_total", json_real(a->sci_total));
 	set_count(o, "io_ns", a->io_ns);
-	set_count(o, "life_ns", a->life_ns);
+	set_count(o, "lifetime_ns", a->life_ns);
 	set_int(o, "lost_ns", a->slowdown.lost_ns);
 	if (a->options.sci == SCI_DEFAULT) {
-		put_contended(o, &a->slowdown);
+		put_interference(o, &a->slowdown);
 		set_int(o, "path_ns", a->slowdown.path_ns);
 	}
 	put_slowdown(o, &a->slowdown, a->has_levels);
 	if (a->options.sci == SCI_DEFAULT)
-		put_contended_levels(o, &a->slowdown, a->has_levels);
+		put_interference_levels(o, &a->slowdown, a->has_levels);
 	put_time(o, a->time_ns, a->has_levels);
 	if (a->options.sci == SCI_DEFAULT)
 		put_blame(o, a, a->blame, a->n_blame, true);
@@ -257,12 +262,12 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	set_count(o, "tid", l->tid);
 	set_text(o, "name", l->name);
 	set_host(o, a, location_host(a->defs, t->location));
-	set(o, "life_ns", t->scored ? json_integer((json_int_t)t->life_ns) : json_null());
+	set(o, "lifetime_ns", t->scored ? json_integer((json_int_t)t->life_ns) : json_null());
 	set_count(o, "io_ns", t->io_ns);
 	set_count(o, "operations", t->operations);
 	set_int(o, "lost_ns", s->lost_ns);
 	if (split) {
-		put_contended(o, s);
+		put_interference(o, s);
 		set_int(o, "path_ns", s->path_ns);
 		set_count(o, "slowed_ns", t->slowed_ns);
 	}
@@ -274,7 +279,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	set(o, "sci_io", json_real(t->sci_io));
 	put_slowdown(o, s, a->has_levels);
 	if (split)
-		put_contended_levels(o, s, a->has_levels);
+		put_interference_levels(o, s, a->has_levels);
 	put_time(o, t->time_ns, a->has_levels);
 	put_verdict(o, &t->verdict);
 	if (split)
@@ -288,13 +293,13 @@ static void put_class(struct json_object o, const struct analysis *a, const stru
 		set_text(o, "path", c->path);
 		set_count(o, "size_bytes", c->size_bytes);
 	}
-	set_count(o, "n", c->n);
+	set_count(o, "count", c->n);
 	set_count(o, "reference_ns", c->reference_ns);
 	set_count(o, "min_ns", c->min_ns);
 	set_count(o, "p50_ns", c->p50_ns);
 	set_count(o, "p99_ns", c->p99_ns);
 	set_count(o, "max_ns", c->max_ns);
-	set_count(o, "sum_ns", c->sum_ns);
+	set_count(o, "total_ns", c->sum_ns);
 	set_int(o, "lost_ns", c->lost_ns);
 	put_levels(o, "levels", c->level_ns, a->has_levels);
 }
@@ -319,11 +324,11 @@ static void put_callsite(struct json_object o, const struct analysis *a,
 	if (s->from.address)
 		put_place(object_in(o, "from"), a, &s->from);
 	set_text(o, "call", s->region == ETA_NONE ? "" : report_callsite_call(a, s));
-	set_count(o, "n", s->n);
-	set_count(o, "sum_ns", s->sum_ns);
+	set_count(o, "count", s->n);
+	set_count(o, "total_ns", s->sum_ns);
 	set_int(o, "lost_ns", s->slowdown.lost_ns);
 	if (a->options.sci == SCI_DEFAULT)
-		set_int(o, "contended_ns", s->slowdown.contended_ns);
+		set_int(o, "interference_ns", s->slowdown.contended_ns);
 	put_slowdown(o, &s->slowdown, a->has_levels);
 	put_verdict(o, &s->verdict);
 }
@@ -334,38 +339,38 @@ static bool is_reported(const struct thread_score *t)
 	return t->scored || t->operations;
 }
 
-int report_json(FILE *out, const struct analysis *a)
+int report_json(FILE *out, const struct analysis *a, unsigned version)
 {
-	bool ok = true;
-	struct json_object root = { json_object(), &ok };
+	struct document document = { .ok = true, .version = version };
+	struct json_object root = { json_object(), &document };
 	json_t *array;
 	int rc = 0;
 
-	set_int(root, "version", JSON_VERSION);
+	set_count(root, "version", version);
 	put_trace(root, a);
 	put_mode(root, a);
 	put_application(root, a);
 	array = array_in(root, "threads");
-	for (uint32_t i = 0; ok && i < a->n_threads; i++)
+	for (uint32_t i = 0; document.ok && i < a->n_threads; i++)
 		if (is_reported(&a->threads[i]))
-			put_thread(object_at_end(array, &ok), a, &a->threads[i]);
+			put_thread(object_at_end(array, &document), a, &a->threads[i]);
 	array = array_in(root, "classes");
-	for (uint32_t i = 0; ok && i < a->n_classes; i++)
-		put_class(object_at_end(array, &ok), a, &a->classes[i]);
+	for (uint32_t i = 0; document.ok && i < a->n_classes; i++)
+		put_class(object_at_end(array, &document), a, &a->classes[i]);
 	if (a->options.files)
 		array = array_in(root, "files");
-	for (uint32_t i = 0; ok && i < a->n_files; i++)
-		put_file(object_at_end(array, &ok), a, &a->files[i]);
+	for (uint32_t i = 0; document.ok && i < a->n_files; i++)
+		put_file(object_at_end(array, &document), a, &a->files[i]);
 	if (a->options.callsites)
 		array = array_in(root, "callsites");
-	for (uint32_t i = 0; ok && i < a->n_callsites; i++)
-		put_callsite(object_at_end(array, &ok), a, &a->callsites[i]);
+	for (uint32_t i = 0; document.ok && i < a->n_callsites; i++)
+		put_callsite(object_at_end(array, &document), a, &a->callsites[i]);
 	if (a->options.n_bins)
-		array = array_in(root, "bins");
-	for (uint32_t i = 0; ok && i < a->options.n_bins; i++)
-		put_bin(object_at_end(array, &ok), a, i);
+		array = array_in(root, "timeline");
+	for (uint32_t i = 0; document.ok && i < a->options.n_bins; i++)
+		put_bin(object_at_end(array, &document), a, i);
 	put_verdict(root, &a->verdict);
-	if (!ok)
+	if (!document.ok)
 		rc = -ENOMEM;
 	else if (json_write(root.json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
 		 fputc('\n', out) == EOF)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/common/machines.h"
+#include "words.h"
 
 struct report_text report_verdict(const struct verdict *v)
 {
@@ -15,7 +16,7 @@ struct report_text report_verdict(const struct verdict *v)
 		snprintf(c.text, sizeof(c.text), "%s", v->level);
 	else
 		snprintf(c.text, sizeof(c.text), "%s%s%s %.0f %%", v->level, *v->reason ? ": " : "",
-			 v->reason, 100 * v->share);
+			 word_of_reason(v->reason), 100 * v->share);
 	return c;
 }
 
@@ -96,7 +97,7 @@ void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios, ui
 				" truncated",
 				c->lost, c->orphan, c->truncated);
 	used = put_count(line, sizeof(line), used, c->bad, "bad");
-	used = put_count(line, sizeof(line), used, c->crossing, "crossing");
+	used = put_count(line, sizeof(line), used, c->crossing, "overlapping regions");
 	used = put_count(line, sizeof(line), used, c->disorder, "out of order");
 	used = put_count(line, sizeof(line), used, c->unmatched, "threads seen by one tracer");
 	used = put_count(line, sizeof(line), used, open_bios, "block requests without completion");

@@ -13,18 +13,19 @@ struct view;
 /* The answer, the table of VIEW and the quality of the data. */
 int report_text(FILE *out, const struct analysis *a, const struct view *view,
 		const struct table_options *options);
-int report_json(FILE *out, const struct analysis *a);
+/* VERSION of its keys: 1 or 2. */
+int report_json(FILE *out, const struct analysis *a, unsigned version);
 
 /* The function that is called there. */
 const char *report_callsite_call(const struct analysis *a, const struct callsite_score *s);
 
 struct report_text report_verdict(const struct verdict *v);
-/* Who took the time: a location's name, "not traced" or "unknown". */
+/* The culprit: a location's name, "not traced" or "unknown". */
 const char *report_culprit(const struct analysis *a, const struct blame *b);
 /* Where that was; "" unknown. */
 const char *report_culprit_host(const struct analysis *a, const struct blame *b);
-/* The line "by: ..." for what all scored threads lost to others; none where nothing was. */
-int report_who(FILE *out, const struct analysis *a, unsigned width);
+/* The line "culprits: ..." of the interference with all scored threads; none without any. */
+int report_culprits(FILE *out, const struct analysis *a, unsigned width);
 int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level);
 
 /* "supported", "min", "quantile:0.05" */

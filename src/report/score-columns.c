@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "words.h"
+
 int view_add_scores(struct table *t, size_t n)
 {
 	const struct score_row *rows = t->own;
@@ -37,7 +39,7 @@ SCORE_GETTER(sci)
 	value_ratio(v, (double)counted(ANALYSIS, ROW), (double)ROW->life_ns);
 }
 
-SCORE_GETTER(others)
+SCORE_GETTER(interference)
 {
 	(void)context;
 	value_whole(v, ROW->slowdown->contended_ns);
@@ -73,7 +75,7 @@ SCORE_GETTER(io)
 	value_whole(v, (int64_t)ROW->io_ns);
 }
 
-SCORE_GETTER(life)
+SCORE_GETTER(lifetime)
 {
 	(void)context;
 	if (ROW->life_ns)
@@ -108,7 +110,7 @@ SCORE_GETTER(level)
 SCORE_GETTER(reason)
 {
 	(void)context;
-	value_text(v, ROW->verdict->reason);
+	value_text(v, word_of_reason(ROW->verdict->reason));
 }
 
 SCORE_GETTER(share)
@@ -133,7 +135,7 @@ int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level)
 		(void)context;                                                                     \
 		value_whole(v, report_in_level(ROW->slowdown->cell_ns, ETA_LEVEL_##id));           \
 	}                                                                                          \
-	SCORE_GETTER(others_##id)                                                                  \
+	SCORE_GETTER(interference_##id)                                                            \
 	{                                                                                          \
 		(void)context;                                                                     \
 		value_whole(v, report_in_level(ROW->slowdown->contended_cell_ns, ETA_LEVEL_##id)); \

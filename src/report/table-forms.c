@@ -9,6 +9,7 @@
 #include "eta-ext/base/eta.h"
 #include "src/common/texts.h"
 #include "table-cells.h"
+#include "words.h"
 
 /* ---- text ---- */
 
@@ -255,7 +256,8 @@ static json_t *json_rows(const struct table *t, const struct table_options *opti
 			snprintf(key, sizeof(key), "%s%s", list[c]->name,
 				 unit_suffix(list[c]->unit));
 			table_get(t, list[c], t->rows[i], &v);
-			ok = json_object_set_new(row, key, json_of(list[c], &v)) == 0;
+			ok = json_object_set_new(row, word_in_version(key, options->json_version),
+						 json_of(list[c], &v)) == 0;
 			free(v.long_text);
 		}
 	}
@@ -271,7 +273,8 @@ int table_json(FILE *out, const char *view, const struct table *const *tables, s
 	json_t *root = json_object();
 	int rc = -ENOMEM;
 
-	if (!root || json_object_set_new(root, "version", json_integer(1)) < 0 ||
+	if (!root ||
+	    json_object_set_new(root, "version", json_integer(options->json_version)) < 0 ||
 	    json_object_set_new(root, "view", json_string(view)) < 0)
 		goto out;
 	for (size_t i = 0; i < n; i++)

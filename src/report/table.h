@@ -72,9 +72,10 @@ struct table_options {
 	const char *sort;   /* "field" or "-field", NULL: as the view has it */
 	const char *filters[TABLE_FILTERS];
 	unsigned n_filters;
-	unsigned top;	 /* rows to show; 0: all */
-	unsigned width;	 /* of a line; 0: as long as it gets */
-	unsigned height; /* of the screen that a report with its rows has to fit; 0: any */
+	unsigned top;	       /* rows to show; 0: all */
+	unsigned width;	       /* of a line; 0: as long as it gets */
+	unsigned json_version; /* of its keys */
+	unsigned height;       /* of the screen that a report with its rows has to fit; 0: any */
 };
 
 int table_add(struct table *table, const void *row);
@@ -93,7 +94,7 @@ int table_arrange(struct table *table, const struct table_options *options);
 int table_text(FILE *out, const struct table *table, const struct table_options *options);
 /* The first options->top rows, a line of names before. RFC 4180. */
 int table_csv(FILE *out, const struct table *table, const struct table_options *options);
-/* {"version": 1, "view": NAME, ROWS: [{...}]} of N tables. */
+/* {"version": ..., "view": NAME, ROWS: [{...}]} of N tables. */
 int table_json(FILE *out, const char *view, const struct table *const *tables, size_t n,
 	       const struct table_options *options);
 /* The columns, a line each: name, unit, what it is. */

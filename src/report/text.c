@@ -16,7 +16,7 @@ static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_C
 			  unsigned width)
 {
 	char line[256];
-	size_t used = (size_t)snprintf(line, sizeof(line), "%-10s", name);
+	size_t used = (size_t)snprintf(line, sizeof(line), "%-12s", name);
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		used += (size_t)snprintf(
@@ -32,7 +32,7 @@ static void put_path(FILE *out, const struct analysis *a, unsigned width)
 
 	if (a->options.sci != SCI_DEFAULT || a->slowdown.path_ns == 0)
 		return;
-	snprintf(line, sizeof(line), "%-10s  %9s, not in lost: misses against hits, O_DIRECT",
+	snprintf(line, sizeof(line), "%-12s  %9s, not in lost: misses against hits, O_DIRECT",
 		 "long paths", report_duration(a->slowdown.path_ns).text);
 	table_line(out, line, width);
 }
@@ -41,7 +41,7 @@ static void put_path(FILE *out, const struct analysis *a, unsigned width)
 static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 {
 	char line[256];
-	size_t used = (size_t)snprintf(line, sizeof(line), "%-10s", "level");
+	size_t used = (size_t)snprintf(line, sizeof(line), "%-12s", "level");
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
@@ -51,7 +51,7 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, width);
 	put_level_row(out, "lost", a->slowdown.cell_ns, width);
 	if (a->options.sci == SCI_DEFAULT)
-		put_level_row(out, "by others", a->slowdown.contended_cell_ns, width);
+		put_level_row(out, "interference", a->slowdown.contended_cell_ns, width);
 	put_path(out, a, width);
 }
 
@@ -85,7 +85,7 @@ static int put_answer(FILE *out, const struct analysis *a, unsigned width)
 	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
 	report_wrapped(out, a->verdict.advice, true, width);
 	/* where there is nothing to speak of, nobody did it */
-	if (a->verdict.share > 0 && report_who(out, a, width) < 0)
+	if (a->verdict.share > 0 && report_culprits(out, a, width) < 0)
 		return -ENOMEM;
 	if (!a->has_levels)
 		report_wrapped(

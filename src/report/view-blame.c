@@ -1,4 +1,4 @@
-/* Who did it: a row for each pair of a slowed thread and one that took its time. */
+/* Blame: a row for each slowed thread and each of its culprits. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -77,14 +77,14 @@ static void get_culprit_tid(const void *context, const void *row, struct value *
 
 static const struct column columns[] = {
 	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "where both ran" },
-	{ "victim", "slowed", UNIT_TEXT, 0, get_victim, "who was slowed" },
+	{ "victim", "slowed", UNIT_TEXT, 0, get_victim, "the slowed thread" },
 	{ "victim_tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_victim_tid, "its thread id" },
-	{ "time", "lost", UNIT_NS, 0, get_time, "time it lost to the other" },
+	{ "time", "lost", UNIT_NS, 0, get_time, "time it lost to the culprit" },
 	{ "part", "of its loss", UNIT_PERCENT, 1, get_share, "part of all that it lost" },
 	{ "named", "named", UNIT_PERCENT, 2, get_named,
-	  "part because the kernel named the other; the rest: it was there meanwhile" },
+	  "part in which the kernel named the culprit; the rest is overlap" },
 	{ "named_time", "named", UNIT_NS, COLUMN_HIDDEN, get_named_time, "the same as time" },
-	{ "culprit", "by", UNIT_TEXT, 0, get_culprit, "who took it" },
+	{ "culprit", "culprit", UNIT_TEXT, 0, get_culprit, "the thread that slowed it" },
 	{ "culprit_tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_culprit_tid, "its thread id" },
 };
 

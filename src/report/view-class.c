@@ -64,14 +64,14 @@ ETA_LEVELS(X)
 
 static const struct column columns[] = {
 	{ "lost", "lost", UNIT_NS, 0, get_lost, "time lost against the reference" },
-	{ "n", "n", UNIT_COUNT, 1, get_n, "finished operations" },
+	{ "count", "count", UNIT_COUNT, 1, get_n, "finished operations" },
 	{ "reference", "reference", UNIT_NS, 2, get_reference_ns, "what one takes undisturbed" },
 	{ "mean", "mean", UNIT_NS, 3, get_mean, "duration of one" },
 	{ "min", "min", UNIT_NS, 7, get_min_ns, "the shortest" },
 	{ "p50", "p50", UNIT_NS, 5, get_p50_ns, "half take no longer" },
 	{ "p99", "p99", UNIT_NS, 4, get_p99_ns, "99 of 100 take no longer" },
 	{ "max", "max", UNIT_NS, 6, get_max_ns, "the longest" },
-	{ "sum", "sum", UNIT_NS, 8, get_sum_ns, "of all" },
+	{ "total", "total", UNIT_NS, 8, get_sum_ns, "of all" },
 	{ "truncated", "truncated", UNIT_COUNT, COLUMN_HIDDEN, get_truncated,
 	  "operations that the trace's end cut" },
 	{ "size", "size from", UNIT_BYTES, 2, get_size, "lower bound of the size class" },

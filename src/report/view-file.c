@@ -1,4 +1,4 @@
-/* The files, those first where others took most. */
+/* The files, those with most interference first. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>

@@ -4,10 +4,10 @@
 
 static const struct column columns[] = {
 	{ "sci", "SCI", UNIT_RATIO, 0, score_get_sci,
-	  "of its threads together: time lost to others / life" },
+	  "of its threads together: interference / lifetime" },
 	{ "sci_max", "worst", UNIT_RATIO, 1, process_sums_get_sci_max,
 	  "score of its most slowed thread" },
-	{ "life", "life", UNIT_NS, 7, score_get_life, "of its threads together" },
+	{ "lifetime", "lifetime", UNIT_NS, 7, score_get_lifetime, "of its threads together" },
 	SCORE_NUMBERS,
 	{ "threads", "threads", UNIT_COUNT, 2, process_sums_get_threads, "threads with I/O" },
 	SCORE_VERDICT,

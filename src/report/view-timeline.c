@@ -52,7 +52,7 @@ static void get_lost(const void *context, const void *row, struct value *v)
 	value_whole(v, BIN->lost_ns);
 }
 
-static void get_others(const void *context, const void *row, struct value *v)
+static void get_interference(const void *context, const void *row, struct value *v)
 {
 	(void)context;
 	value_whole(v, BIN->contended_ns);
@@ -105,8 +105,8 @@ static const struct column columns[] = {
 	{ "operations", "calls", UNIT_COUNT, 3, get_operations, "operations begun" },
 	{ "io", "in I/O", UNIT_NS, 4, get_io, "time in operations, of all threads" },
 	{ "lost", "lost", UNIT_NS, 5, get_lost, "time lost, whoever caused it" },
-	{ "others", "by others", UNIT_NS, 2, get_others, "time lost to others" },
-	{ "sci_io", "SCI_io", UNIT_RATIO, 0, get_sci_io, "time lost to others / time in I/O" },
+	{ "interference", "interference", UNIT_NS, 2, get_interference, "time lost to others" },
+	{ "sci_io", "SCI_io", UNIT_RATIO, 0, get_sci_io, "interference / time in I/O" },
 	{ "level", "most at", UNIT_TEXT, 1, get_level, "the level with most of it" },
 	{ "bar", "", UNIT_TEXT, 0, get_bar, "how much, against the worst" },
 #define X(id, name, what)                                                                          \

@@ -39,8 +39,9 @@ static bool has(const void *context, const struct column *c)
 
 	if (a->options.sci == SCI_DEFAULT)
 		return true;
-	return strncmp(c->name, "others", 6) != 0 && strcmp(c->name, "self") != 0 &&
-	       strcmp(c->name, "self_part") != 0 && strcmp(c->name, "path") != 0;
+	return strncmp(c->name, "interference", strlen("interference")) != 0 &&
+	       strcmp(c->name, "self") != 0 && strcmp(c->name, "self_part") != 0 &&
+	       strcmp(c->name, "path") != 0;
 }
 
 int view_table(const struct view *view, const struct analysis *a,

@@ -60,29 +60,31 @@ struct score_row {
 /* Getters of the columns below; CONTEXT is the analysis, ROW a score_row. */
 #define SCORE_GETTERS(X)                                                                           \
 	X(sci)                                                                                     \
-	X(others)                                                                                  \
+	X(interference)                                                                            \
 	X(self)                                                                                    \
 	X(self_ns)                                                                                 \
-	X(sci_io) X(lost) X(io) X(life) X(operations) X(path) X(at) X(level) X(reason) X(share)
+	X(sci_io) X(lost) X(io) X(lifetime) X(operations) X(path) X(at) X(level) X(reason) X(share)
 #define X(name) void score_get_##name(const void *context, const void *row, struct value *v);
 SCORE_GETTERS(X)
 #undef X
 #define X(id, name, what)                                                                          \
 	void score_get_lost_##id(const void *context, const void *row, struct value *v);           \
-	void score_get_others_##id(const void *context, const void *row, struct value *v);
+	void score_get_interference_##id(const void *context, const void *row, struct value *v);
 ETA_LEVELS(X)
 #undef X
 
 /* What every such table has: the numbers, then the verdict, then the details for csv. */
-#define SCORE_NUMBERS                                                                              \
-	{ "others", "by others", UNIT_NS, 2, score_get_others, "time lost to others" },            \
-		{ "self", "self", UNIT_NS, 5, score_get_self_ns, "the rest of the lost time" },    \
-		{ "sci_io", "SCI_io",	      UNIT_RATIO,                                          \
-		  6,	    score_get_sci_io, "time lost to others / time in I/O" },               \
-		{ "lost", "lost", UNIT_NS, 4, score_get_lost, "time lost, whoever caused it" },    \
-		{ "io", "in I/O", UNIT_NS, 3, score_get_io, "time in operations" },                \
-	{                                                                                          \
-		"operations", "calls", UNIT_COUNT, 1, score_get_operations, "operations"           \
+#define SCORE_NUMBERS                                                                                  \
+	{                                                                                              \
+		"interference",		"interference",	      UNIT_NS, 2,                              \
+		score_get_interference, "time lost to others"                                          \
+	},                                                                                             \
+		{ "self", "self", UNIT_NS, 5, score_get_self_ns, "the rest of the lost time" },        \
+		{ "sci_io", "SCI_io", UNIT_RATIO, 6, score_get_sci_io, "interference / time in I/O" }, \
+		{ "lost", "lost", UNIT_NS, 4, score_get_lost, "time lost, whoever caused it" },        \
+		{ "io", "in I/O", UNIT_NS, 3, score_get_io, "time in operations" },                    \
+	{                                                                                              \
+		"operations", "calls", UNIT_COUNT, 1, score_get_operations, "operations"               \
 	}
 #define SCORE_VERDICT                                                                              \
 	{                                                                                          \
@@ -96,7 +98,7 @@ ETA_LEVELS(X)
 		{ "share", "share", UNIT_RATIO, COLUMN_HIDDEN, score_get_share, "the level's share" }, \
 		{ "path",	 "path",	 UNIT_NS,                                              \
 		  COLUMN_HIDDEN, score_get_path, "what longer paths cost, not in lost" },              \
-		SCORE_LEVELS(lost, "time lost"), SCORE_LEVELS(others, "time lost to others")
+		SCORE_LEVELS(lost, "time lost"), SCORE_LEVELS(interference, "interference")
 #define SCORE_LEVEL(which, ID, name, what)                                                         \
 	{                                                                                          \
 #which "_" name, #which " " name, UNIT_NS, COLUMN_HIDDEN,                          \

@@ -46,9 +46,9 @@ def main():
         for row in rows:
             key = row["kind"], row["what"]
             # functions of several sizes are several rows
-            if key not in a or key not in b or int(row["n_a"]) != len(a[key]):
+            if key not in a or key not in b or int(row["count_a"]) != len(a[key]):
                 continue
-            assert int(row["n_b"]) == len(b[key])
+            assert int(row["count_b"]) == len(b[key])
             means = statistics.fmean(a[key]), statistics.fmean(b[key])
             assert abs(int(row["a_ns"]) - means[0]) <= 0.5, row
             assert abs(int(row["b_ns"]) - means[1]) <= 0.5, row
@@ -70,8 +70,8 @@ def main():
         swapped = {(r["kind"], r["what"]): r for r in compare(anchors[1], anchors[0])}
         for row in rows:
             other = swapped[row["kind"], row["what"]]
-            assert (row["a_ns"], row["n_a"], row["noise_ns"]) == \
-                (other["b_ns"], other["n_b"], other["noise_ns"])
+            assert (row["a_ns"], row["count_a"], row["noise_ns"]) == \
+                (other["b_ns"], other["count_b"], other["noise_ns"])
 
 
 main()

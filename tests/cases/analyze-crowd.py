@@ -19,7 +19,7 @@ def rows(threads):
     """What each thread of the machine lost, and to whom."""
     for thread in threads:
         if thread["tid"] < 100 + N and "host" not in thread or thread.get("host") == "node0":
-            yield thread["tid"], (thread["lost_ns"], thread["contended_ns"],
+            yield thread["tid"], (thread["lost_ns"], thread["interference_ns"],
                                   {row["tid"] or row["name"]: row["ns"] for row in thread["blame"]})
 
 

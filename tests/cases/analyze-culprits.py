@@ -45,7 +45,7 @@ def many_culprits(log):
             t["slowed_ns"]
     # the line of the text has all of them, whatever json leaves out
     text = run(log)
-    percents = re.search(r"^by: ((?:.*\n)(?:  .*\n)*)", text, re.M).group(1)
+    percents = re.search(r"^culprits: ((?:.*\n)(?:  .*\n)*)", text, re.M).group(1)
     assert "others" not in percents, text
     assert abs(sum(map(int, re.findall(r"(\d+) %", percents))) - 100) <= 3, text
     assert re.search(r"\b%d more" % (THREADS - 4), percents), text

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import json
 import os
+import re
 import subprocess
 import tempfile
 
@@ -22,12 +23,12 @@ def check_sums(report, paper):
         assert sum(t["levels"].values()) == t["lost_ns"]
         assert sum(t["io_levels"].values()) == t["io_ns"]
         assert set(t["verdict"]) == {"level", "reason", "share", "advice"}
-        counted = t["lost_ns"] if paper else t["contended_ns"]
-        assert abs(t["sci"] - counted / t["life_ns"]) < 1e-12
+        counted = t["lost_ns"] if paper else t["interference_ns"]
+        assert abs(t["sci"] - counted / t["lifetime_ns"]) < 1e-12
         if not paper:
-            assert t["contended_ns"] + t["self_ns"] == t["lost_ns"]
+            assert t["interference_ns"] + t["self_ns"] == t["lost_ns"]
             assert t["sci_low"] <= t["sci"] <= t["sci_high"]
-            assert sum(t["contended_levels"].values()) == t["contended_ns"]
+            assert sum(t["interference_levels"].values()) == t["interference_ns"]
             assert sum(b["ns"] for b in t["blame"]) == t["slowed_ns"]
             assert all(b["culprits"] == (b["name"] != "unknown") for b in t["blame"])
             assert all(0 <= b["named_ns"] <= b["ns"] > 0 for b in t["blame"])
@@ -35,15 +36,15 @@ def check_sums(report, paper):
         assert sum(c["levels"].values()) == c["lost_ns"]
         assert c["min_ns"] <= c["p50_ns"] <= c["p99_ns"] <= c["max_ns"]
     assert sum(c["lost_ns"] for c in report["classes"]) == sum(t["lost_ns"] for t in threads)
-    assert sum(c["sum_ns"] for c in report["classes"]) == sum(t["io_ns"] for t in threads)
+    assert sum(c["total_ns"] for c in report["classes"]) == sum(t["io_ns"] for t in threads)
     assert sum(t["operations"] for t in threads) == report["trace"]["operations"] > 100
     assert sum(f["lost_ns"] for f in report["files"]) == sum(t["lost_ns"] for t in threads)
     assert sum(f["operations"] for f in report["files"]) == report["trace"]["operations"]
     assert app["sci_max"] == max(t["sci"] for t in threads)
-    assert app["life_ns"] == sum(t["life_ns"] for t in threads)
+    assert app["lifetime_ns"] == sum(t["lifetime_ns"] for t in threads)
     if not paper:
-        assert app["contended_ns"] == sum(t["contended_ns"] for t in threads)
-        assert app["contended_ns"] == sum(f["contended_ns"] for f in report["files"])
+        assert app["interference_ns"] == sum(t["interference_ns"] for t in threads)
+        assert app["interference_ns"] == sum(f["interference_ns"] for f in report["files"])
         assert app["path_ns"] == sum(f["path_ns"] for f in report["files"])
         assert sum(b["ns"] for b in app["blame"]) == sum(t["slowed_ns"] for t in threads)
         assert any(b["tid"] for b in app["blame"])
@@ -65,16 +66,85 @@ def check_culprits(trace):
             assert sum(x[key] for x in others) == sum(x[key] for x in rest), key
 
 
-def check_bins(trace):
+def check_timeline(trace):
     report = json.loads(analyze("--timeline=7", trace))
-    bins = report["bins"]
-    assert [b["begin_ns"] for b in bins[1:]] == [b["end_ns"] for b in bins[:-1]]
-    assert bins[0]["begin_ns"] == 0 and bins[-1]["end_ns"] == report["trace"]["duration_ns"]
-    for key in "lost_ns", "contended_ns", "io_ns":
-        assert sum(b[key] for b in bins) == report["application"][key], key
-    for b in bins:
-        assert sum(b["contended_levels"].values()) == b["contended_ns"]
-    assert "bins" not in json.loads(analyze(trace))
+    pieces = report["timeline"]
+    assert [p["begin_ns"] for p in pieces[1:]] == [p["end_ns"] for p in pieces[:-1]]
+    assert pieces[0]["begin_ns"] == 0 and pieces[-1]["end_ns"] == report["trace"]["duration_ns"]
+    for key in "lost_ns", "interference_ns", "io_ns":
+        assert sum(p[key] for p in pieces) == report["application"][key], key
+    for p in pieces:
+        assert sum(p["interference_levels"].values()) == p["interference_ns"]
+    assert "timeline" not in json.loads(analyze(trace))
+
+
+# what version 1 calls the keys of version 2
+KEYS = {"overlapping_regions": "crossing", "out_of_order": "disorder", "interference_ns": "contended_ns",
+        "interference_levels": "contended_levels", "lifetime_ns": "life_ns", "count": "n",
+        "total_ns": "sum_ns", "timeline": "bins", "count_a": "n_a", "count_b": "n_b",
+        "interference_a_ns": "others_a_ns", "interference_b_ns": "others_b_ns"}
+REASONS = {"queue time": "queue", "service time": "device", "throttled before the queue": "held back",
+           "wakeup latency": "wake-up"}
+
+
+def before(value, met, within=""):
+    """VALUE as version 1 has it; the words that differ are added to MET."""
+    if isinstance(value, list):
+        return [before(v, met) for v in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for key, v in value.items():
+        words = REASONS if within == "reasons" else KEYS
+        if key in words:
+            met.add(key)
+        if within == "verdict" and key == "reason":
+            v = REASONS.get(v, v)
+        found[words.get(key, key)] = before(v, met, key)
+    return found
+
+
+def renamed(trace, pattern, region):
+    """TRACE as Paje, with the regions that match PATTERN called REGION."""
+    log = os.path.splitext(trace)[0] + ".paje"
+    subprocess.run(["sci-export", "-q", trace, "-o", log], check=True)
+    with open(log, encoding="ascii") as file:
+        text = re.sub(f'"{pattern}"', f'"{region}"', file.read())
+    with open(log, "w", encoding="ascii") as file:
+        file.write(text)
+    return log
+
+
+def check_versions(whole, other):
+    """Version 1 is version 2 with the old words, in the same order."""
+    met = set()
+    woken = renamed(other, "cpu:run queue", "cpu:wake-up")
+    for arguments in (["--timeline=3", "--by=callsite", whole], ["--sci=paper", whole], [woken],
+                      ["--compare", whole, other], ["--workload", "--by=thread", whole]):
+        now = json.loads(analyze(*arguments))
+        assert analyze("--json=2", *arguments) == analyze(*arguments)
+        assert now.pop("version") == 2
+        expected = json.dumps(before({"version": 1, **now}, met), indent=2, ensure_ascii=False)
+        found = analyze("--json=1", *arguments).decode()
+        assert json.dumps(json.loads(found), indent=2, ensure_ascii=False) == expected, arguments
+    missing = (set(KEYS) | set(REASONS)) - met
+    assert not missing, missing
+
+
+def check_reasons(trace):
+    """A trace whose I/O all has one reason: text, csv and json call it by its new name."""
+    for now, stored in REASONS.items():
+        if stored == "wake-up":  # no operation has that alone
+            continue
+        log = renamed(trace, r"((vfs|pagecache|fs|block|cpu):[\w ]+|read|write|pwrite64|fsync)", "block:" + stored)
+        for version, reason in (2, now), (1, stored):
+            verdict = json.loads(analyze(f"--json={version}", "--sci=paper", log))["verdict"]
+            assert (verdict["level"], verdict["reason"]) == ("block", reason), (reason, verdict)
+        text, rows = (subprocess.run(["sci-analyze", "--sci=paper", *form, log], stdout=subprocess.PIPE, text=True,
+                                     check=True).stdout
+                      for form in ([], ["--csv", "--fields=level,reason", "--filter=reason=" + now]))
+        assert f"verdict: block: {now} " in text, text
+        assert "block," + now in rows.splitlines()[1:], rows
 
 
 def main():
@@ -88,11 +158,16 @@ def main():
             for threads in "2", "5":
                 assert analyze("--threads=" + threads, *mode, trace) == one, (mode, threads)
             report = json.loads(one)
-            assert report["version"] == 1
+            assert report["version"] == 2
             paper = mode == ["--sci=paper"]
             check_sums(report, paper)
         check_culprits(trace)
-        check_bins(trace)
+        check_timeline(trace)
+        other = os.path.join(scratch, "other.otf2")
+        subprocess.run([os.path.join(BUILD, "tests/programs/random-trace"), "8", "4", other, "scheduler"],
+                       check=True)
+        check_versions(trace, other)
+        check_reasons(trace)
         # merging first changes nothing
         spools = [os.path.join(scratch, kind + ".spool") for kind in ("user", "kernel")]
         merged = os.path.join(scratch, "merged.otf2")

@@ -63,12 +63,12 @@ def same(found, expected):
 
 
 def scores(both):
-    same({(r["host"], r["tid"]): (int(r["lost_ns"]), int(r["others_ns"])) for r in analyze(both)},
+    same({(r["host"], r["tid"]): (int(r["lost_ns"]), int(r["interference_ns"])) for r in analyze(both)},
          THREADS)
     for by, name, expected in ("file", "file", FILES), ("device", "device", DEVICES):
-        same({(r["host"], r[name]): (int(r["operations"]), int(r["lost_ns"]), int(r["others_ns"]))
+        same({(r["host"], r[name]): (int(r["operations"]), int(r["lost_ns"]), int(r["interference_ns"]))
               for r in analyze("--by=" + by, both)}, expected)
-    same(sorted((r["host"], r["pid"], r["process"], r["others_ns"])
+    same(sorted((r["host"], r["pid"], r["process"], r["interference_ns"])
                 for r in analyze("--by=process", both)),
          [("a", "100", "app", "1000"), ("b", "100", "app", "2400")])
     same({(r["host"], r["victim_tid"], r["culprit_tid"]): (int(r["time_ns"]), int(r["named_time_ns"]))
@@ -77,9 +77,9 @@ def scores(both):
 
 def report(both):
     found = json.loads(run("sci-analyze", "--json", both))
-    same({(t["host"], str(t["tid"])): (t["lost_ns"], t["contended_ns"]) for t in found["threads"]},
+    same({(t["host"], str(t["tid"])): (t["lost_ns"], t["interference_ns"]) for t in found["threads"]},
          THREADS)
-    same({(f["host"], f["path"]): (f["operations"], f["lost_ns"], f["contended_ns"])
+    same({(f["host"], f["path"]): (f["operations"], f["lost_ns"], f["interference_ns"])
           for f in found["files"]}, FILES)
     expected = collections.Counter()
     for (host, _, culprit), (ns, _) in BLAME.items():
@@ -90,7 +90,7 @@ def report(both):
 def words(both, alone):
     text = " ".join(run("sci-analyze", both).split())
     assert "most slowed thread (app tid 102 on b)" in text, text
-    assert "by: unknown 45 %; 2 threads of app on b 34 %; 2 threads of app on a 15 %; " \
+    assert "culprits: unknown 45 %; 2 threads of app on b 34 %; 2 threads of app on a 15 %; " \
         "tid 999, not traced on b, 5 %; 1 more 2 %" in text, text
     text = run("sci-analyze", alone)
     assert "most slowed thread (app tid 101)" in text and " on a" not in text, text
@@ -100,7 +100,7 @@ def words(both, alone):
         assert run("sci-analyze", *view, both).split().count("host") == 1, view
         assert "host" not in run("sci-analyze", *view, alone).split(), view
     # one side of several machines, the other of one of them
-    same({r["what"]: (r["n_a"], r["n_b"]) for r in analyze("--compare", both, alone)
+    same({r["what"]: (r["count_a"], r["count_b"]) for r in analyze("--compare", both, alone)
           if r["kind"] == "file"},
          {"/data/file on a": ("11", "11"), "/data/only-a on a": ("4", "4"),
           "/data/file on b": ("12", "0"), "/data/only-b on b": ("5", "0")})

@@ -1,4 +1,4 @@
-"""sci-analyze --json is what doc/sci-analyze.schema.json says; the schema notices what is not."""
+"""sci-analyze --json is what the schemas in doc say, each version; they notice what is not."""
 # SPDX-License-Identifier: BSD-3-Clause
 import copy
 import json
@@ -14,39 +14,49 @@ except ImportError:
     sys.exit(77)
 
 BUILD = os.environ["SCI_BUILD"]
-with open(os.path.join(os.environ["SCI_SRC"], "doc/sci-analyze.schema.json"),
-          encoding="utf-8") as schema:
-    VALIDATOR = jsonschema.Draft202012Validator(json.load(schema))
+
+
+def validator(name):
+    with open(os.path.join(os.environ["SCI_SRC"], "doc", name), encoding="utf-8") as schema:
+        return jsonschema.Draft202012Validator(json.load(schema))
+
+
+# of the report and of the table forms, by version
+VALIDATORS = {1: validator("sci-analyze-1.schema.json"), 2: validator("sci-analyze.schema.json")}
+TABLES = {1: validator("sci-analyze-table-1.schema.json"), 2: validator("sci-analyze-table.schema.json")}
+
+
+def written(version, *arguments):
+    out = subprocess.run(["sci-analyze", f"--json={version}", *arguments], stdout=subprocess.PIPE, check=True)
+    return json.loads(out.stdout)
 
 
 def check(*arguments):
-    out = subprocess.run(["sci-analyze", "--json", *arguments], stdout=subprocess.PIPE, check=True)
-    report = json.loads(out.stdout)
-    VALIDATOR.validate(report)
+    """Each version is as its schema says, and not as the other's; returns the newest."""
+    for version, others in (1, VALIDATORS[2]), (2, VALIDATORS[1]):
+        report = written(version, *arguments)
+        VALIDATORS[version].validate(report)
+        assert not others.is_valid(dict(report, version=3 - version)), arguments
     return report
 
 
 def tables(whole, other):
-    """The table forms have a schema of their own."""
-    path = os.path.join(os.environ["SCI_SRC"], "doc/sci-analyze-table.schema.json")
-    with open(path, encoding="utf-8") as file:
-        validator = jsonschema.Draft202012Validator(json.load(file))
+    """The table forms have schemas of their own."""
     for arguments in (["--workload", whole], ["--workload", "--by=thread", "--by-second", whole],
                       ["--workload", "--by=device", whole], ["--workload", "--by=file", whole],
                       ["--workload", "--by=process", whole], ["--compare", whole, other]):
-        out = subprocess.run(["sci-analyze", "--json", *arguments], stdout=subprocess.PIPE,
-                             check=True).stdout
-        report = json.loads(out)
-        validator.validate(report)
-        assert report["rows"]
-        report["rows"][0]["unknown"] = 1
-        assert not validator.is_valid(report)
+        for version, schema in TABLES.items():
+            report = written(version, *arguments)
+            schema.validate(report)
+            assert report["rows"]
+            report["rows"][0]["unknown"] = 1
+            assert not schema.is_valid(report)
 
 
 def refused(report, change):
     broken = copy.deepcopy(report)
     change(broken)
-    assert not VALIDATOR.is_valid(broken), change
+    assert not VALIDATORS[2].is_valid(broken), change
 
 
 def main():
@@ -64,7 +74,7 @@ def main():
         for mode in ("--sci=paper", "--reference=solo", "--by=callsite", "--culprits=1", "--timeline=5", baseline):
             check(mode, whole)
         for mode in "--sci=default", "--sci=paper":
-            assert len(check("--timeline=3", mode, whole)["bins"]) == 3
+            assert len(check("--timeline=3", mode, whole)["timeline"]) == 3
         check("--sci=paper", baseline, whole)
         check(trace("empty.otf2", "1", "0"))
         # of two machines
@@ -74,7 +84,7 @@ def main():
                         "--clock=2:0", "-o", both], check=True)
         assert {t["host"] for t in check(both)["threads"]} == {"a", "b"}
         tables(both, whole)
-        refused(report, lambda r: r.update(version=2))
+        refused(report, lambda r: r.update(version=1))
         refused(report, lambda r: r.update(other=0))
         refused(report, lambda r: r["threads"][0].pop("blame"))
         refused(report, lambda r: r["threads"][0].update(lost_ns=0.5))

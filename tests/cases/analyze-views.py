@@ -47,7 +47,7 @@ def csv_is_json(cwd):
     threads = rows("--by=thread", cwd=cwd)
     assert len(threads) == len([t for t in report["threads"] if t["operations"]])
     for row, t in zip(threads, report["threads"]):
-        for key, name in (("others_ns", "contended_ns"), ("lost_ns", "lost_ns"),
+        for key, name in (("interference_ns", "interference_ns"), ("lost_ns", "lost_ns"),
                           ("io_ns", "io_ns"), ("tid", "tid"), ("operations", "operations")):
             assert int(row[key]) == t[name], (key, row)
         assert abs(float(row["sci"]) - t["sci"]) < 1e-8
@@ -56,10 +56,10 @@ def csv_is_json(cwd):
             assert int(row["lost_%s_ns" % level]) == ns
     classes = rows("--classes", cwd=cwd)
     assert [int(c["lost_ns"]) for c in classes] == [c["lost_ns"] for c in report["classes"]]
-    for key in "n", "p50_ns", "p99_ns", "reference_ns":
+    for key in "count", "p50_ns", "p99_ns", "reference_ns":
         assert [int(c[key]) for c in classes] == [c[key] for c in report["classes"]], key
     bins = rows("--timeline=7", cwd=cwd)
-    assert [int(b["lost_ns"]) for b in bins] == [b["lost_ns"] for b in report["bins"]]
+    assert [int(b["lost_ns"]) for b in bins] == [b["lost_ns"] for b in report["timeline"]]
     assert len(bins) == 7 and int(bins[6]["to_ns"]) == report["trace"]["duration_ns"]
     # every way of cutting it makes the same whole
     application = report["application"]
@@ -74,13 +74,13 @@ def csv_is_json(cwd):
 
 def choices(cwd):
     everything = rows("--by=class", cwd=cwd)
-    some = rows("--by=class", "--fields=function,n", "--sort=-n", "--filter=n>=5",
+    some = rows("--by=class", "--fields=function,count", "--sort=-count", "--filter=count>=5",
                 "--filter=function=*write*", cwd=cwd)
-    assert list(some[0]) == ["function", "n"]
-    counts = [int(r["n"]) for r in some]
+    assert list(some[0]) == ["function", "count"]
+    counts = [int(r["count"]) for r in some]
     assert counts == sorted(counts)
-    assert sorted(counts) == sorted(int(r["n"]) for r in everything
-                                    if int(r["n"]) >= 5 and "write" in r["function"])
+    assert sorted(counts) == sorted(int(r["count"]) for r in everything
+                                    if int(r["count"]) >= 5 and "write" in r["function"])
     assert 0 < len(some) < len(everything)
     # a unit counts, text sorts ascending, the first rows only
     slow = rows("--by=class", "--filter=lost>0.5us", cwd=cwd)
@@ -111,7 +111,7 @@ def windows(cwd):
         report = json.loads(one)
         assert report["trace"]["duration_ns"] < total["duration_ns"]
         for t in report["threads"]:
-            assert t["sci"] <= t["io_ns"] / t["life_ns"] + 1 if t["life_ns"] else t["sci"] == 0
+            assert t["sci"] <= t["io_ns"] / t["lifetime_ns"] + 1 if t["lifetime_ns"] else t["sci"] == 0
         seen += report["trace"]["operations"]
     assert seen == total["operations"]
 

@@ -27,12 +27,13 @@ import scoring  # noqa: E402
 
 # reason that must be there, by cause, and be larger than every other but for what a loaded machine has
 # anyway: waits for a CPU, and a slow device
-MACHINE = {"run queue", "wake-up", "device"}
+MACHINE = {"run queue", "wakeup latency", "service time"}
 REASONS = {
     "shared-file": "inode lock", "shared-descriptor": "file position lock",
     "stream-lock": "stream lock", "dirty-throttling": "dirty throttling",
     "page-lock": "page lock", "reclaim": "reclaim", "journal-commit": "journal commit",
-    "allocation": "allocation", "held-back": "held back", "queue": "queue"}
+    "allocation": "allocation", "held-back": "throttled before the queue",
+    "queue": "queue time"}
 # memory is freed by kernel threads that write pages out: ahead of them, a group of 32 MiB ends as out of memory
 WITH_OTHERS = {"reclaim"}
 

@@ -43,7 +43,7 @@ def check(what, content, name="x.log", source=None, block=None, expected=None, s
     if got.returncode != (1 if strict else 0):
         fail(f"{what}: status {got.returncode}: {got.stdout}{got.stderr}")
     printed = imports.counts(got.stdout)
-    for word, n in {"bad": 0, "lost": 0, "orphan": 0, "truncated": 0, "crossing": 0, **counts}.items():
+    for word, n in {"bad": 0, "lost": 0, "orphan": 0, "truncated": 0, "overlapping regions": 0, **counts}.items():
         equal(f"{what}: {word}", printed.get(word, 0), n)
     if source:
         equal(f"{what}: --format={source}", run("sci-import", "-f", source, log, "-o", archive).returncode, 0)
@@ -125,7 +125,7 @@ def dxt():
  X_POSIX       0  write        1            1000         1000      0.0600      0.0800
  X_POSIX       0  write        2            2000         1000      0.0800      0.0900
  X_POSIX       0  write        3            3000         1000      0.0900      0.0900
-""", crossing=1)
+""", **{"overlapping regions": 1})
     log = write("x.log", "# darshan log version: 3.41\n\n# no DXT module data available for this Darshan log.\n")
     got = run("sci-import", log, "-o", archive)
     equal("no DXT: how to get it", (got.returncode, "DXT_ENABLE_IO_TRACE=1" in got.stderr), (0, True))

@@ -10,7 +10,7 @@ cd "$scratch"
 "$generate" -n 200000 -t 1024 -p user -o user.otf2 >/dev/null
 "$generate" -n 200000 -t 1024 -p kernel -o kernel.otf2 >/dev/null
 status 0 sh -c 'ulimit -n 256; exec sci-merge --strict user.otf2 kernel.otf2 -o all.otf2'
-has out '^all.otf2: .* 1024 threads, 1024 of them matched, .* 0 lost, 0 orphan, 0 truncated, 0 crossing, 0 out of order, 0 threads unmatched$'
+has out '^all.otf2: .* 1024 threads, 1024 of them matched, .* 0 lost, 0 orphan, 0 truncated, 0 overlapping regions, 0 out of order, 0 threads unmatched$'
 events=$(sed -n 's/^all.otf2: \([0-9]*\) events.*/\1/p' out)
 [ "$events" -ge 200000 ] || fail "$events events, not 200000"
 

@@ -13,7 +13,7 @@ cd "$scratch"
 status 0 sci-merge user.spool kernel.spool -o all.otf2
 has out '^user.spool: 304 records, 1200 events, 0 bad, 0 lost$'
 has out '^kernel.spool: 338 records, 2610 events, 0 bad, 0 lost$'
-has out '^all.otf2: 3810 events, 3 threads, 3 of them matched, 0 bad, 0 lost, 0 orphan, 0 truncated, 0 crossing, 0 out of order, 0 threads unmatched$'
+has out '^all.otf2: 3810 events, 3 threads, 3 of them matched, 0 bad, 0 lost, 0 orphan, 0 truncated, 0 overlapping regions, 0 out of order, 0 threads unmatched$'
 status 0 sci-merge --strict -q kernel.spool user.spool --threads=1 -o again.otf2
 [ ! -s out ] || fail "-q still prints"
 

@@ -48,8 +48,8 @@ def operations(archive):
     found = json.loads(run("sci-analyze", archive, "--json"))
     sums = collections.Counter()
     for one in found["classes"]:
-        sums[one["function"], "calls"] += one["n"]
-        sums[one["function"], "ns"] += one["sum_ns"]
+        sums[one["function"], "calls"] += one["count"]
+        sums[one["function"], "ns"] += one["total_ns"]
     return found["trace"]["operations"], sums
 
 

@@ -39,7 +39,7 @@ def agrees(anchor):
 def can_fail(expected, report):
     """A check that accepts anything is none: each doctored number has to be found."""
     index = next(i for i, t in enumerate(report["threads"]) if t["operations"])
-    for key in ("life_ns", "io_ns", "operations", "lost_ns", "sci"):
+    for key in ("lifetime_ns", "io_ns", "operations", "lost_ns", "sci"):
         doctored = copy.deepcopy(report)
         doctored["threads"][index][key] += 1
         if not paper_score.differences(expected, doctored):

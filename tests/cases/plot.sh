@@ -35,8 +35,11 @@ drawn()
 }
 
 drawn levels one.json
-has levels.text '^Time lost to others \('
+has levels.text '^Interference \('
 has levels.text '^block$'
+sci-analyze --json=1 one.otf2 >before.json
+drawn levels before.json
+cmp levels0.svg "$name.svg" || fail "version 1 of the report is drawn otherwise"
 drawn levels paper.json --of=io --top=2
 has levels.text '^Time in I/O \('
 has levels.text '^2 of [3-6] threads$'
@@ -54,7 +57,7 @@ import json
 report = json.load(open("one.json"))
 thread = max(report["threads"], key=lambda t: len(t["blame"]))
 report["threads"] = [dict(copy.deepcopy(thread), location=i, name="simulation-" * 7 + "of weather",
-                          levels={"vfs": 10 ** (i // 8)}, contended_levels={"fs": 10 ** (i // 8)})
+                          levels={"vfs": 10 ** (i // 8)}, interference_levels={"fs": 10 ** (i // 8)})
                      for i in range(40)]
 for i, name in enumerate(["_hidden", "$a_b$", "two\nlines", "\u65e5 \ud800"]):
     report["threads"][i]["name"] = name
@@ -80,7 +83,7 @@ has compare.text '^a/report.json$'
 has compare.text '^b/report.json$'
 
 cat >timeline.csv <<'END'
-from_ns,to_ns,operations,io_ns,lost_ns,others_ns,at_user_ns,at_vfs_ns,at_pagecache_ns,at_fs_ns,at_block_ns,at_cpu_ns
+from_ns,to_ns,operations,io_ns,lost_ns,interference_ns,at_user_ns,at_vfs_ns,at_pagecache_ns,at_fs_ns,at_block_ns,at_cpu_ns
 0,1000000,5,900000,500000,400000,-20000,0,120000,300000,0,0
 1000000,2000000,5,1900000,1500000,1400000,0,0,100000,1300000,0,0
 END
@@ -214,7 +217,7 @@ bad_input 'a thread without location, sci,' levels part.json
 head -c 5000 one.json >cut.json
 bad_input 'no json .*sci-analyze --json' levels cut.json
 bad_input '15 mm x .* are too small' levels one.json --width=15
-bad_input 'blames nobody' blame paper.json
+bad_input 'has no culprits' blame paper.json
 bad_input 'scored differently' compare one.json paper.json
 bad_input 'no column threads, throughput_mib_s; make it with ./dev paper' threads cost.csv
 bad_input 'no row with io=paper' threads runs.csv --where io=paper

@@ -62,8 +62,8 @@ def callsites(path, *more):
     result = json.loads(done.stdout)
     rows = result["callsites"]
     # each operation of a scored thread is in one row, with all that it lost
-    assert sum(r["n"] for r in rows) == result["trace"]["operations"], rows
-    assert sum(r["contended_ns"] for r in rows) == result["application"]["contended_ns"]
+    assert sum(r["count"] for r in rows) == result["trace"]["operations"], rows
+    assert sum(r["interference_ns"] for r in rows) == result["application"]["interference_ns"]
     assert sum(r["lost_ns"] for r in rows) == sum(t["lost_ns"] for t in result["threads"])
     for row in rows:
         assert sum(row["levels"].values()) == row["lost_ns"], row
@@ -85,7 +85,7 @@ def check_names(path, depth):
     assert done.stdout == callsites(path, "--threads=1")[0].stdout
     assert done.stderr == "", done.stderr
     by = {r["function"]: r for r in reads(rows)}
-    assert {f: r["n"] for f, r in by.items()} == {
+    assert {f: r["count"] for f, r in by.items()} == {
         "hot": 2 * ROUNDS, "cold": ROUNDS, "read_in_library": ROUNDS}, rows
     for function, source, mark, module in (
             ("hot", "callsites.c", "HOT", "callsites"),
@@ -97,7 +97,7 @@ def check_names(path, depth):
         assert re.fullmatch("[0-9a-f]{40}", row["build_id"]), row
         assert row["address"] > row["offset"] > 0, row  # both are loaded somewhere else
     # each wait of `hot` is a pause long, the others find their bytes there
-    assert rows[0]["function"] == "hot" and rows[0]["contended_ns"] > 0, rows
+    assert rows[0]["function"] == "hot" and rows[0]["interference_ns"] > 0, rows
     assert rows[0]["lost_ns"] == max(r["lost_ns"] for r in rows), rows
     if depth:  # what in the program led to the library's call
         source = by["read_in_library"]["from"]
@@ -105,7 +105,7 @@ def check_names(path, depth):
             "main", line_of("callsites.c", "FROM")), source
         assert "from" not in by["hot"], by
     table = analyze(path, "--by=callsite").stdout
-    assert re.search(r"^ *calls +in I/O +lost +by others +slowed at +call +where$", table, re.M)
+    assert re.search(r"^ *calls +in I/O +lost +interference +slowed at +call +where$", table, re.M)
     assert f"hot at callsites.c:{line_of('callsites.c', 'HOT')}\n" in table, table
     assert re.search(r", libcallsites.so(, from main at callsites.c:\d+)?$", table, re.M), table
     return by
@@ -167,7 +167,7 @@ os.wait()
         path, _ = trace(f"later{depth}", ["/usr/bin/python3", "-S", "-c", code], depth)
         _, rows = callsites(path)
         later = [r for r in rows if r["module"] == library]
-        assert [(r["call"], r["n"]) for r in later] == [("read", 2)], rows
+        assert [(r["call"], r["count"]) for r in later] == [("read", 2)], rows
         assert not NAMES or later[0]["function"] == "read_in_library", rows
         if depth:
             assert "python3" in later[0]["from"]["module"], rows

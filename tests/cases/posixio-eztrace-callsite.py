@@ -87,7 +87,7 @@ for frames in (0, 16) if STACKS else (0,):
     subprocess.run(["sci-merge", own, "-o", merged], check=True, stderr=subprocess.DEVNULL)
     for archive in (own, merged):
         reads = {r["function"]: r for r in rows(archive) if r["call"] == "read"}
-        assert {f: r["n"] for f, r in reads.items()} == {
+        assert {f: r["count"] for f, r in reads.items()} == {
             "hot": 2 * ROUNDS, "cold": ROUNDS, "read_in_library": ROUNDS}, reads
         assert all(r["module"] == os.path.join(work, "callsites") and r["line"] > 0
                    for r in reads.values()), reads
@@ -101,7 +101,7 @@ for arguments in ([], ["abort"]):
     own = trace(["./child"] + arguments, None if arguments else 0)
     # the child of a process with threads cannot ask the dynamic linker: its parent has
     for path in (own, os.path.join(os.path.dirname(own), "children.spool")):
-        found = {(r["call"], r["function"], r["n"]) for r in rows(path)}
+        found = {(r["call"], r["function"], r["count"]) for r in rows(path)}
         assert {("open", "write_some", 1), ("write", "write_some", 9),
                 ("close", "write_some", 1)} <= found, (path, found)
     shutil.rmtree(os.path.dirname(own))

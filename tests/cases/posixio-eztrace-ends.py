@@ -28,7 +28,7 @@ def check(anchor):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     # what a call was in the middle of when the archive was closed is lost, and counted
     if done.returncode or not re.search(
-            rb"otf2: [0-9]+ events, .* 0 bad, [0-9]+ lost, 0 orphan, 0 truncated, 0 crossing, "
+            rb"otf2: [0-9]+ events, .* 0 bad, [0-9]+ lost, 0 orphan, 0 truncated, 0 overlapping regions, "
             rb"0 out of order", done.stdout):
         return "sci-merge: %s%s" % (done.stdout, done.stderr)
     text = subprocess.run(["sci-export", "-f", "csv", merged], check=True, stdout=subprocess.PIPE,

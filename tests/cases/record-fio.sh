@@ -21,7 +21,7 @@ job()
 # buffered: 2560 writes a job
 job 10m
 has "$scratch/err" ' 0 lost$'
-has "$scratch/err" 'unified.otf2: .* 0 bad, 0 lost, 0 orphan, 0 truncated, 0 crossing, 0 out of order'
+has "$scratch/err" 'unified.otf2: .* 0 bad, 0 lost, 0 orphan, 0 truncated, 0 overlapping regions, 0 out of order'
 otf2-print -Werror "$scratch/10m/unified.otf2" >"$scratch/text" || fail "otf2-print -Werror"
 otf2-print -G "$scratch/10m/unified.otf2" >"$scratch/text"
 has "$scratch/text" '^CLOCK_PROPERTIES .* Date: 20[0-9][0-9]-'

@@ -31,7 +31,7 @@ def largest():
     reasons = {}
     for x in t["threads"]:
         for reason, ns in x["reasons"].items():
-            if reason not in ("run queue", "wake-up", "device"):
+            if reason not in ("run queue", "wakeup latency", "service time"):
                 reasons[reason] = reasons.get(reason, 0) + ns
     return max(reasons, key=reasons.get)
 sys.exit(not eval(sys.argv[2]))' "$scratch/$1.json" "$2"

@@ -1,4 +1,4 @@
-/* Who did it, in a line: the culprits of all scored threads, those of a process together. */
+/* The culprits of all scored threads in a line, those of a process together. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #define SHOWN 4
 
-struct party {
+struct group {
 	const struct blame *first;
 	uint32_t threads;
 	int64_t ns;
@@ -19,15 +19,15 @@ struct party {
 
 static int by_time(const void *a, const void *b)
 {
-	const struct party *x = a, *y = b;
+	const struct group *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The place in PARTIES of the one that B belongs to. */
-static uint32_t party_of(const struct eta_defs *defs, const struct blame *b, uint32_t *of_process,
+/* The place in the groups of the one that B belongs to. */
+static uint32_t group_of(const struct eta_defs *defs, const struct blame *b, uint32_t *of_process,
 			 uint32_t *n)
 {
 	uint32_t process =
@@ -40,7 +40,7 @@ static uint32_t party_of(const struct eta_defs *defs, const struct blame *b, uin
 	return of_process[process];
 }
 
-/* Does another process of its machine have the same name? Then that alone does not say who. */
+/* Does another process of its machine have the same name? Then the name alone identifies none. */
 static bool is_namesake(const struct eta_defs *defs, const struct eta_process *process)
 {
 	uint32_t machine = eta_machine(defs, process->host);
@@ -53,22 +53,22 @@ static bool is_namesake(const struct eta_defs *defs, const struct eta_process *p
 	return false;
 }
 
-static size_t put_party(char *line, size_t room, const struct analysis *a, const struct party *p,
+static size_t put_group(char *line, size_t room, const struct analysis *a, const struct group *g,
 			int64_t sum_ns)
 {
-	const struct blame *b = p->first;
+	const struct blame *b = g->first;
 	struct machine_suffix on = machine_suffix(a->defs, report_culprit_host(a, b));
-	double percent = 100 * (double)p->ns / (double)sum_ns;
+	double percent = 100 * (double)g->ns / (double)sum_ns;
 	int n;
 
-	if (p->threads > 1) {
+	if (g->threads > 1) {
 		const struct eta_process *process =
 			&a->defs->processes[a->defs->locations[b->location].process];
 		char pid[32] = "";
 
 		if (process->pid && is_namesake(a->defs, process))
 			snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")", process->pid);
-		n = snprintf(line, room, "%" PRIu32 " threads of %s%s%s %.0f %%", p->threads,
+		n = snprintf(line, room, "%" PRIu32 " threads of %s%s%s %.0f %%", g->threads,
 			     process->name, pid, on.text, percent);
 	} else if (b->location == ETA_NONE && b->tid) {
 		n = snprintf(line, room, "tid %" PRIu32 ", not traced%s, %.0f %%", b->tid, on.text,
@@ -79,43 +79,43 @@ static size_t put_party(char *line, size_t room, const struct analysis *a, const
 	return (size_t)n < room ? (size_t)n : room - 1;
 }
 
-int report_who(FILE *out, const struct analysis *a, unsigned width)
+int report_culprits(FILE *out, const struct analysis *a, unsigned width)
 {
-	struct party *parties = calloc(a->n_blame + 1, sizeof(*parties));
+	struct group *groups = calloc(a->n_blame + 1, sizeof(*groups));
 	uint32_t *of_process = malloc((a->defs->n_processes + 1) * sizeof(*of_process));
 	int64_t sum_ns = 0, rest_ns = 0;
 	uint32_t n = 0, shown = 0;
-	char line[1024] = "by: ";
-	size_t used = 4;
+	char line[1024] = "culprits: ";
+	size_t used = strlen(line);
 	int rc = -ENOMEM;
 
-	if (!parties || !of_process)
+	if (!groups || !of_process)
 		goto out;
 	for (uint32_t i = 0; i < a->defs->n_processes; i++)
 		of_process[i] = ETA_NONE;
 	for (uint32_t i = 0; i < a->n_blame; i++) {
 		const struct blame *b = &a->blame[i];
-		struct party *p = &parties[party_of(a->defs, b, of_process, &n)];
+		struct group *g = &groups[group_of(a->defs, b, of_process, &n)];
 
-		if (!p->first)
-			p->first = b;
-		p->threads++;
-		p->ns += b->ns;
+		if (!g->first)
+			g->first = b;
+		g->threads++;
+		g->ns += b->ns;
 		sum_ns += b->ns;
 	}
 	rc = 0;
 	if (sum_ns <= 0)
 		goto out;
-	qsort(parties, n, sizeof(*parties), by_time);
+	qsort(groups, n, sizeof(*groups), by_time);
 	for (uint32_t i = 0; i < n; i++) {
 		/* less than would be shown as 1 % is not worth a word */
-		if (shown == SHOWN || parties[i].ns * 200 < sum_ns) {
-			rest_ns += parties[i].ns;
+		if (shown == SHOWN || groups[i].ns * 200 < sum_ns) {
+			rest_ns += groups[i].ns;
 			continue;
 		}
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s",
 					 shown++ ? "; " : "");
-		used += put_party(line + used, sizeof(line) - used, a, &parties[i], sum_ns);
+		used += put_group(line + used, sizeof(line) - used, a, &groups[i], sum_ns);
 	}
 	if (rest_ns * 200 >= sum_ns)
 		snprintf(line + used, sizeof(line) - used, "; %" PRIu32 " more %.0f %%", n - shown,
@@ -123,6 +123,6 @@ int report_who(FILE *out, const struct analysis *a, unsigned width)
 	report_wrapped(out, line, false, width);
 out:
 	free(of_process);
-	free(parties);
+	free(groups);
 	return rc;
 }
