@@ -128,7 +128,7 @@ static void set_top(const struct option_given *given)
 	a->rows_given = given->arg;
 	a->table.top = DEFAULT_TOP;
 	if (given->arg)
-		a->table.top = (unsigned)cli_number(given->arg, 0, 1000000, "N", given->state);
+		a->table.top = (unsigned)option_number(given, 0, 1000000);
 }
 
 static void set_what(const struct option_given *given)
@@ -199,7 +199,7 @@ static void set_culprits(const struct option_given *given)
 {
 	struct analyze_options *a = given->options;
 
-	a->analysis.n_culprits = (uint32_t)cli_number(given->arg, 0, UINT32_MAX, "N", given->state);
+	a->analysis.n_culprits = (uint32_t)option_number(given, 0, UINT32_MAX);
 	a->of_json = given->row->name;
 }
 

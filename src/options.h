@@ -62,6 +62,8 @@ struct option_row {
 	.max = (most), OPTION_AT(options, field, int : 1, unsigned : 1, uint64_t : 1)
 #define CALLS(function) .kind = OPTION_CALL, .call = (function)
 
+#define MODE_HELP "octal mode of the files that are made; folders get x where there is r (600)"
+
 #define HEADING(text)                                                                              \
 	{                                                                                          \
 		.help = (text)                                                                     \
@@ -79,9 +81,13 @@ struct command_line {
 };
 
 /*
- * Parses the command line into OPTIONS, which is the parser's `input` as well. Exits as cli_parse
- * does.
+ * Parses the command line into OPTIONS, which is the parser's `input` as well. --help and --version
+ * are on stdout with status 0, misuse is two lines on stderr with status 2: it exits. Call it
+ * before anything is owned.
  */
 void options_parse(const struct command_line *line, int argc, char **argv, void *options);
+
+/* For a row's function: a whole decimal number in [MIN, MAX]; a usage error otherwise. */
+uint64_t option_number(const struct option_given *given, uint64_t min, uint64_t max);
 
 #endif

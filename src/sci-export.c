@@ -53,7 +53,7 @@ static const struct option_row rows[] = {
 	  CALLS(set_format) },
 	{ "output", 'o', "FILE", "where it goes (standard output)",
 	  SETS_TEXT(struct arguments, output) },
-	{ "mode", 0, "MODE", CLI_MODE_HELP, SETS_MODE(struct arguments, mode) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, mode) },
 	{ "quiet", 'q', NULL, "no line that moves on a terminal",
 	  SETS_FLAG(struct arguments, quiet) },
 	HEADING("Reading:"),

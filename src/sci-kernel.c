@@ -44,8 +44,7 @@ static void set_ring(const struct option_given *given)
 {
 	struct arguments *a = given->options;
 
-	a->ring_bytes =
-		cli_number(given->arg, RING_BYTES_MIN, RING_BYTES_MAX, "BYTES", given->state);
+	a->ring_bytes = option_number(given, RING_BYTES_MIN, RING_BYTES_MAX);
 	if (a->ring_bytes & (a->ring_bytes - 1))
 		argp_error(given->state, "%s: BYTES is a power of two", given->arg);
 }
@@ -63,7 +62,7 @@ static const struct option_row rows[] = {
 	HEADING("Where to:"),
 	{ "output", 'o', "DIR", "The spool is DIR/kernel.spool (default: sci.PID)",
 	  SETS_TEXT(struct arguments, directory) },
-	{ "mode", 0, "MODE", CLI_MODE_HELP, SETS_MODE(struct arguments, mode) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, mode) },
 	HEADING("How:"),
 	{ "ring", 0, "BYTES", "Rings of each CPU, a power of two (default: 16777216)",
 	  CALLS(set_ring) },

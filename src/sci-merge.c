@@ -32,7 +32,7 @@ static const struct option_row rows[] = {
 	HEADING("Output:"),
 	{ "output", 'o', "ARCHIVE", "where the unified archive goes, a name that ends in .otf2",
 	  SETS_TEXT(struct arguments, merging.output) },
-	{ "mode", 0, "MODE", CLI_MODE_HELP, SETS_MODE(struct arguments, merging.mode) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, merging.mode) },
 	{ "quiet", 'q', NULL, "no counts at the end, no line that moves on a terminal",
 	  SETS_FLAG(struct arguments, quiet) },
 	HEADING("Reading:"),

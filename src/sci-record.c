@@ -61,7 +61,7 @@ static const struct option_row rows[] = {
 	  SETS_FLAG(struct record_options, force) },
 	{ "keep-spools", 0, NULL, "keep the tracers' own files beside the archive",
 	  SETS_FLAG(struct record_options, keep) },
-	{ "mode", 0, "MODE", CLI_MODE_HELP, SETS_MODE(struct record_options, mode) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct record_options, mode) },
 	{ "quiet", 'q', NULL, "print nothing but warnings",
 	  SETS_FLAG(struct record_options, quiet) },
 	{ "strict", 0, NULL, "status 1 when a level is missing or records were lost",
