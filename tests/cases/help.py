@@ -128,6 +128,24 @@ def check(command, name):
             assert option in options and options[option][1] == argument, (command, option)
     assert sorted(completed(command, "--")) == offered(options | OF_ALL), command
     assert "true" in completed(command, "--", "tru"), command
+    return options
+
+
+def check_pages(known):
+    """What pages and examples give to a command is an option of it. KNOWN: {command: its options}"""
+    pages = ["README.md"] + [
+        os.path.join("doc", name) for name in os.listdir(os.path.join(SOURCE, "doc"))
+        if name.endswith((".md", ".json"))]
+    pages += [f"doc/man/{name}" for name in os.listdir(os.path.join(SOURCE, "doc/man"))]
+    texts = {page: source(page) for page in pages}
+    texts |= {f"{command} --help": output(command, "--help") for command in known}
+    given = [(page, command, option) for page, text in texts.items()
+             for command, line in re.findall(rf"\b({'|'.join(known)})\b([^`|;&\n)\"]*)", text)
+             for option in re.findall(r"(?<![\w-])--([a-z][\w-]*)", line.split(" -- ")[0])]
+    given += [(page, "sci-analyze", option) for page, text in texts.items()
+              if page.startswith("doc/sci-analyze") for option in re.findall(r"--([a-z-]+)", text)]
+    wrong = [where for where in given if where[2] not in known[where[1]] | OF_ALL]
+    assert len(given) >= 40 and not wrong, wrong
 
 
 def check_plot():
@@ -147,6 +165,5 @@ def check_plot():
     assert there == set(options), there ^ set(options)
 
 
-for each in TABLES.items():
-    check(*each)
+check_pages({command: check(command, name) for command, name in TABLES.items()})
 check_plot()
