@@ -26,3 +26,14 @@ dist_doc_DATA += doc/howto-export.md doc/library.md
 
 dist_man_MANS += doc/man/sci-plot.1
 dist_doc_DATA += doc/experiments.md
+
+# bash looks for the completion of a command under its name.
+completionsdir = $(datadir)/bash-completion/completions
+dist_completions_DATA = doc/completions/sci-record
+COMPLETED = sci-analyze sci-export sci-import sci-kernel sci-merge sci-plot
+install-data-hook:
+	cd $(DESTDIR)$(completionsdir) && for name in $(COMPLETED); do \
+		rm -f $$name && $(LN_S) sci-record $$name || exit 1; \
+	done
+uninstall-hook:
+	cd $(DESTDIR)$(completionsdir) 2>/dev/null && rm -f $(COMPLETED) || :

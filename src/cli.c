@@ -1,79 +1,10 @@
 /* What every command does alike. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "config.h"
 #include "cli.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include "eta-ext/base/printable.h"
-
-const char *argp_program_version = PACKAGE_STRING;
-
-/*
- * What argp and getopt say echoes the words of the command line, and those may be names of files
- * ("sci-merge *"). Only the end of their lines ends a line.
- */
-static ssize_t put_shown(void *to, const char *text, size_t size)
-{
-	static const char second[] = "\nTry `";
-	const char *end = text + size;
-	char step[PRINTABLE_STEP];
-
-	while (text < end) {
-		bool ends = *text == '\n' &&
-			    (text + 1 == end || ((size_t)(end - text) > strlen(second) &&
-						 memcmp(text, second, strlen(second)) == 0));
-
-		text += printable_step(text, (size_t)(end - text), step);
-		fputs(ends ? "\n" : step, to);
-	}
-	return (ssize_t)size;
-}
-
-void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-	FILE *errors = stderr;
-	FILE *shown = fopencookie(errors, "w", (cookie_io_functions_t){ .write = put_shown });
-
-	/* of the C library's variables: it is theirs, too */
-	if (shown)
-		stderr = shown;
-	argp_err_exit_status = CLI_USAGE;
-	argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
-	stderr = errors;
-	if (shown)
-		fclose(shown);
-}
-
-uint64_t cli_number(const char *text, uint64_t min, uint64_t max, const char *what,
-		    struct argp_state *state)
-{
-	char *end;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || value < min || value > max)
-		argp_error(state, "%s: %s is a number from %llu to %llu", text, what,
-			   (unsigned long long)min, (unsigned long long)max);
-	return value;
-}
-
-mode_t cli_mode(const char *text, struct argp_state *state)
-{
-	char *end;
-	unsigned long mode = strtoul(text, &end, 8);
-
-	if (end == text || *end || text[0] == '-' || (mode & 0600) != 0600 || mode & ~0644UL)
-		argp_error(state,
-			   "%s: MODE is 600, 640, 604 or 644: others may read, and not write",
-			   text);
-	return (mode_t)mode;
-}
 
 bool cli_is_whole(const struct eta_counts *counts)
 {

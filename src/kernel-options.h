@@ -3,8 +3,7 @@
 #ifndef SCI_KERNEL_OPTIONS_H
 #define SCI_KERNEL_OPTIONS_H
 
-#include <argp.h>
-
+#include "options.h"
 #include "plugins/kernelio/kernelio.h"
 
 struct kernel_options {
@@ -17,10 +16,7 @@ struct kernel_options {
 
 #define KERNEL_WAIT_WRITEBACK_MS 3000 /* where the option was not given */
 
-/*
- * A child for argp, whose input is a struct kernel_options (ARGP_KEY_INIT of the parent sets it in
- * child_inputs). A wrong value is a usage error.
- */
-extern const struct argp kernel_argp;
+/* For a struct kernel_options: a part of the commands' tables. */
+extern const struct option_row kernel_option_rows[];
 
 #endif

@@ -9,6 +9,7 @@
 #include "export/export.h"
 #include "export/output.h"
 #include "inputs.h"
+#include "options.h"
 #include "outputs.h"
 
 struct arguments {
@@ -21,8 +22,6 @@ struct arguments {
 	mode_t mode; /* of the file */
 };
 
-enum option_key { OPTION_LENIENT = 256, OPTION_STRICT, OPTION_MODE };
-
 static const struct export_format *const formats[] = {
 #define X(name) &export_##name,
 	EXPORT_FORMATS(X)
@@ -30,17 +29,39 @@ static const struct export_format *const formats[] = {
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(*formats) };
 
-static const struct argp_option argp_options[] = {
-	{ .doc = "Output:", .group = 1 },
-	{ "format", 'f', "FORMAT", 0, "chrome, paje, folded or csv; else as the name of FILE ends",
-	  0 },
-	{ "output", 'o', "FILE", 0, "where it goes (standard output)", 0 },
-	{ "mode", OPTION_MODE, "MODE", 0, CLI_MODE_HELP, 0 },
-	{ "quiet", 'q', NULL, 0, "no line that moves on a terminal", 0 },
-	{ .doc = "Reading:", .group = 2 },
-	{ "lenient", OPTION_LENIENT, NULL, 0, "keep the good part of damaged traces", 0 },
-	{ "strict", OPTION_STRICT, NULL, 0,
-	  "status 1 when the trace has lost or broken events (FILE is written all the same)", 0 },
+static const struct export_format *format_by_name(const char *name)
+{
+	for (int i = 0; i < N_FORMATS; i++)
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	return NULL;
+}
+
+static void set_format(const struct option_given *given)
+{
+	struct arguments *a = given->options;
+
+	a->format = format_by_name(given->arg);
+	if (!a->format)
+		argp_error(given->state, "%s: FORMAT is one of chrome, paje, folded, csv",
+			   given->arg);
+}
+
+static const struct option_row rows[] = {
+	HEADING("Output:"),
+	{ "format", 'f', "FORMAT", "chrome, paje, folded or csv; else as the name of FILE ends",
+	  CALLS(set_format) },
+	{ "output", 'o', "FILE", "where it goes (standard output)",
+	  SETS_TEXT(struct arguments, output) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, mode) },
+	{ "quiet", 'q', NULL, "no line that moves on a terminal",
+	  SETS_FLAG(struct arguments, quiet) },
+	HEADING("Reading:"),
+	{ "lenient", 0, NULL, "keep the good part of damaged traces",
+	  SETS_FLAG(struct arguments, open.lenient) },
+	{ "strict", 0, NULL,
+	  "status 1 when the trace has lost or broken events (FILE is written all the same)",
+	  SETS_FLAG(struct arguments, strict) },
 	{ 0 },
 };
 
@@ -59,14 +80,6 @@ static const char doc[] =
 	"  sci-export run/unified.otf2 -o run.paje && vite run.paje\n\n"
 	"SEE ALSO\n"
 	"  sci-record(1), sci-merge(1), sci-analyze(1)";
-
-static const struct export_format *format_by_name(const char *name)
-{
-	for (int i = 0; i < N_FORMATS; i++)
-		if (strcmp(formats[i]->name, name) == 0)
-			return formats[i];
-	return NULL;
-}
 
 static const struct export_format *format_by_suffix(const char *path)
 {
@@ -93,41 +106,20 @@ static void check(struct arguments *a, struct argp_state *state)
 		argp_error(state, "which form? Give -f FORMAT or -o FILE");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case 'f':
-		a->format = format_by_name(arg);
-		if (!a->format)
-			argp_error(state, "%s: FORMAT is one of chrome, paje, folded, csv", arg);
-		break;
-	case 'o':
-		a->output = arg;
-		break;
-	case 'q':
-		a->quiet = true;
-		break;
-	case OPTION_LENIENT:
-		a->open.lenient = true;
-		break;
-	case OPTION_MODE:
-		a->mode = cli_mode(arg, state);
-		break;
-	case OPTION_STRICT:
-		a->strict = true;
-		break;
 	case ARGP_KEY_ARG:
 		a->paths[a->n_paths++] = arg;
-		break;
+		return 0;
 	case ARGP_KEY_END:
 		check(a, state);
-		break;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	return 0;
 }
 
 static int export(const struct arguments *a, struct eta_trace *trace)
@@ -210,9 +202,7 @@ static bool is_damaged(const struct eta_trace *trace)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = argp_options, .parser = parse, .args_doc = "TRACE...", .doc = doc
-	};
+	static const struct command_line command_line = { rows, "TRACE...", doc, parse_words };
 	struct arguments a = { .mode = 0600, .paths = calloc((size_t)argc, sizeof(*a.paths)) };
 	struct eta_trace *trace = NULL;
 	int status = CLI_FAILED;
@@ -221,7 +211,7 @@ int main(int argc, char **argv)
 		eta_error("not enough memory");
 		return CLI_FAILED;
 	}
-	cli_parse(&argp, argc, argv, &a);
+	options_parse(&command_line, argc, argv, &a);
 	if (a.output)
 		broken_off_leaves("%s is not written (the same command writes it)", a.output);
 	else

@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "merging.h"
+#include "options.h"
 #include "src/common/progress.h"
 
 struct arguments {
@@ -14,27 +15,53 @@ struct arguments {
 	bool strict, quiet;
 };
 
-enum option_key {
-	OPTION_LENIENT = 256,
-	OPTION_LIST,
-	OPTION_STRICT,
-	OPTION_MODE,
-};
+static void list_formats(const struct option_given *given)
+{
+	const char *what, *name;
 
-static const struct argp_option argp_options[] = {
-	{ .doc = "Output:", .group = 1 },
-	{ "output", 'o', "ARCHIVE", 0, "where the archive goes, a name that ends in .otf2", 0 },
-	{ "mode", OPTION_MODE, "MODE", 0, CLI_MODE_HELP, 0 },
-	{ "quiet", 'q', NULL, 0, "no counts at the end, no line that moves on a terminal", 0 },
-	{ .doc = "Reading:", .group = 2 },
-	{ "format", 'f', "NAME", 0, "what the logs are, where their beginning does not tell", 0 },
-	{ "lenient", OPTION_LENIENT, NULL, 0,
-	  "keep the good part of damaged logs and count the rest", 0 },
-	{ "list-formats", OPTION_LIST, NULL, 0, "print the formats and stop", 0 },
-	{ "strict", OPTION_STRICT, NULL, 0,
+	(void)given;
+	for (size_t i = 0; (name = eta_source_name(i, &what)); i++)
+		printf("%-12s %s\n", name, what);
+	exit(fflush(stdout) == 0 ? CLI_OK : CLI_FAILED);
+}
+
+static bool is_format(const char *format)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = eta_source_name(i, NULL)); i++)
+		if (strcmp(name, format) == 0)
+			return true;
+	return false;
+}
+
+static void set_format(const struct option_given *given)
+{
+	struct arguments *a = given->options;
+
+	if (!is_format(given->arg))
+		argp_error(given->state, "there is no format \"%s\" (--list-formats lists them)",
+			   given->arg);
+	a->merging.open.format = given->arg;
+}
+
+static const struct option_row rows[] = {
+	HEADING("Output:"),
+	{ "output", 'o', "ARCHIVE", "where the archive goes, a name that ends in .otf2",
+	  SETS_TEXT(struct arguments, merging.output) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, merging.mode) },
+	{ "quiet", 'q', NULL, "no counts at the end, no line that moves on a terminal",
+	  SETS_FLAG(struct arguments, quiet) },
+	HEADING("Reading:"),
+	{ "format", 'f', "NAME", "what the logs are, where their beginning does not tell",
+	  CALLS(set_format) },
+	{ "lenient", 0, NULL, "keep the good part of damaged logs and count the rest",
+	  SETS_FLAG(struct arguments, merging.open.lenient) },
+	{ "list-formats", 0, NULL, "print the formats and stop", CALLS(list_formats) },
+	{ "strict", 0, NULL,
 	  "status 1 when anything was lost, broken or cut off (the archive is written all the "
 	  "same)",
-	  0 },
+	  SETS_FLAG(struct arguments, strict) },
 	{ 0 },
 };
 
@@ -51,73 +78,30 @@ static const char doc[] =
 	"SEE ALSO\n"
 	"  sci-merge(1), sci-analyze(1)";
 
-static void list_formats(void)
-{
-	const char *what, *name;
-
-	for (size_t i = 0; (name = eta_source_name(i, &what)); i++)
-		printf("%-12s %s\n", name, what);
-}
-
-static bool is_format(const char *format)
-{
-	const char *name;
-
-	for (size_t i = 0; (name = eta_source_name(i, NULL)); i++)
-		if (strcmp(name, format) == 0)
-			return true;
-	return false;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case 'o':
-		a->merging.output = arg;
-		break;
-	case 'q':
-		a->quiet = true;
-		break;
-	case 'f':
-		if (!is_format(arg))
-			argp_error(state, "there is no format \"%s\" (--list-formats lists them)",
-				   arg);
-		a->merging.open.format = arg;
-		break;
-	case OPTION_LENIENT:
-		a->merging.open.lenient = true;
-		break;
-	case OPTION_LIST:
-		list_formats();
-		exit(fflush(stdout) == 0 ? CLI_OK : CLI_FAILED);
-	case OPTION_MODE:
-		a->merging.mode = cli_mode(arg, state);
-		break;
-	case OPTION_STRICT:
-		a->strict = true;
-		break;
 	case ARGP_KEY_ARG:
 		/* argv has room for all its words: the inputs move to its front */
 		a->inputs[a->merging.n_inputs++] = arg;
-		break;
+		return 0;
 	case ARGP_KEY_END:
 		if (a->merging.n_inputs == 0)
 			argp_error(state, "which logs? --list-formats says what can be read");
 		if (!a->merging.output)
 			argp_error(state, "where to? Give -o ARCHIVE.otf2");
-		break;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	return 0;
 }
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "LOG... -o ARCHIVE",
+static const struct command_line command_line = {
+	.rows = rows,
+	.parser = parse_words,
+	.words = "LOG... -o ARCHIVE",
 	.doc = doc,
 };
 
@@ -131,7 +115,7 @@ int main(int argc, char **argv)
 		eta_error("not enough memory");
 		return CLI_FAILED;
 	}
-	cli_parse(&argp, argc, argv, &a);
+	options_parse(&command_line, argc, argv, &a);
 	broken_off_begin();
 	a.merging.report = a.quiet ? NULL : stdout;
 	a.merging.quiet = a.quiet;

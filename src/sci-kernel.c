@@ -18,6 +18,7 @@
 #include "cli.h"
 #include "kernel-options.h"
 #include "launch.h"
+#include "options.h"
 #include "outputs.h"
 #include "watch.h"
 
@@ -39,37 +40,45 @@ struct arguments {
 	struct kernel_options kernel;
 };
 
-enum {
-	KEY_RING = 256,
-	KEY_THREADS,
-	KEY_POLL,
-	KEY_SETTLE,
-	KEY_STRICT,
-	KEY_RUN_AS,
-	KEY_CALLER,
-	KEY_MODE
-};
+static void set_ring(const struct option_given *given)
+{
+	struct arguments *a = given->options;
 
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "What to trace:", 1 },
-	{ "pid", 'p', "PID", 0, "A running process and what it starts, until it ends or ^C", 1 },
-	{ "all", 'a', NULL, 0, "All of the machine but this tracer, until ^C (root)", 1 },
-	{ "run-as", KEY_RUN_AS, "USER", 0,
-	  "Run COMMAND as USER (default: who called sudo, if that is how it is run)", 1 },
-	{ "caller", KEY_CALLER, "FD", OPTION_HIDDEN, NULL, 1 },
-	{ NULL, 0, NULL, 0, "Where to:", 2 },
-	{ "output", 'o', "DIR", 0, "The spool is DIR/kernel.spool (default: sci.PID)", 2 },
-	{ "mode", KEY_MODE, "MODE", 0, CLI_MODE_HELP, 2 },
-	{ NULL, 0, NULL, 0, "How:", 3 },
-	{ "ring", KEY_RING, "BYTES", 0, "Rings of each CPU, a power of two (default: 16777216)",
-	  3 },
-	{ "threads", KEY_THREADS, "N", 0, "Follow up to N threads at a time (default: 4096)", 3 },
-	{ "poll", KEY_POLL, "MS", 0, "Empty the rings every MS milliseconds (default: 5)", 3 },
-	{ "settle", KEY_SETTLE, "MS", 0,
-	  "At the end, wait up to MS milliseconds for requests in flight (default: 500)", 3 },
-	{ "strict", KEY_STRICT, NULL, 0, "Exit status 1 where anything was lost or missing", 3 },
-	{ "quiet", 'q', NULL, 0, "Say what went wrong only", 3 },
-	{ "verbose", 'v', NULL, 0, "Say which probes serve which level", 3 },
+	a->ring_bytes = option_number(given, RING_BYTES_MIN, RING_BYTES_MAX);
+	if (a->ring_bytes & (a->ring_bytes - 1))
+		argp_error(given->state, "%s: BYTES is a power of two", given->arg);
+}
+
+static const struct option_row rows[] = {
+	HEADING("What to trace:"),
+	{ "pid", 'p', "PID", "A running process and what it starts, until it ends or ^C",
+	  SETS_NUMBER(struct arguments, pid, 1, INT32_MAX) },
+	{ "all", 'a', NULL, "All of the machine but this tracer, until ^C (root)",
+	  SETS_FLAG(struct arguments, everyone) },
+	{ "run-as", 0, "USER",
+	  "Run COMMAND as USER (default: who called sudo, if that is how it is run)",
+	  SETS_TEXT(struct arguments, run_as) },
+	{ "caller", 0, "FD", NULL, SETS_NUMBER(struct arguments, caller, 3, 1 << 20) },
+	HEADING("Where to:"),
+	{ "output", 'o', "DIR", "The spool is DIR/kernel.spool (default: sci.PID)",
+	  SETS_TEXT(struct arguments, directory) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, mode) },
+	HEADING("How:"),
+	{ "ring", 0, "BYTES", "Rings of each CPU, a power of two (default: 16777216)",
+	  CALLS(set_ring) },
+	{ "threads", 0, "N", "Follow up to N threads at a time (default: 4096)",
+	  SETS_NUMBER(struct arguments, threads, 1, 1 << 20) },
+	{ "poll", 0, "MS", "Empty the rings every MS milliseconds (default: 5)",
+	  SETS_NUMBER(struct arguments, poll_ms, 1, 1000) },
+	{ "settle", 0, "MS",
+	  "At the end, wait up to MS milliseconds for requests in flight (default: 500)",
+	  SETS_NUMBER(struct arguments, settle_ms, 1, 3600000) },
+	{ "strict", 0, NULL, "Exit status 1 where anything was lost or missing",
+	  SETS_FLAG(struct arguments, strict) },
+	{ "quiet", 'q', NULL, "Say what went wrong only", SETS_FLAG(struct arguments, quiet) },
+	{ "verbose", 'v', NULL, "Say which probes serve which level",
+	  SETS_FLAG(struct arguments, verbose) },
+	PART(struct arguments, kernel, kernel_option_rows),
 	{ 0 },
 };
 
@@ -96,55 +105,12 @@ static void find_verb(struct arguments *a, struct argp_state *state)
 	a->command = NULL;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
+	(void)arg;
 	switch (key) {
-	case 'p':
-		a->pid = (pid_t)cli_number(arg, 1, INT32_MAX, "PID", state);
-		return 0;
-	case 'o':
-		a->directory = arg;
-		return 0;
-	case KEY_RING:
-		a->ring_bytes = cli_number(arg, RING_BYTES_MIN, RING_BYTES_MAX, "BYTES", state);
-		if (a->ring_bytes & (a->ring_bytes - 1))
-			argp_error(state, "%s: BYTES is a power of two", arg);
-		return 0;
-	case KEY_THREADS:
-		a->threads = (unsigned)cli_number(arg, 1, 1 << 20, "N", state);
-		return 0;
-	case KEY_POLL:
-		a->poll_ms = (unsigned)cli_number(arg, 1, 1000, "MS", state);
-		return 0;
-	case KEY_SETTLE:
-		a->settle_ms = (unsigned)cli_number(arg, 1, 3600000, "MS", state);
-		return 0;
-	case KEY_MODE:
-		a->mode = cli_mode(arg, state);
-		return 0;
-	case KEY_STRICT:
-		a->strict = true;
-		return 0;
-	case 'a':
-		a->everyone = true;
-		return 0;
-	case KEY_RUN_AS:
-		a->run_as = arg;
-		return 0;
-	case KEY_CALLER:
-		a->caller = (int)cli_number(arg, 3, 1 << 20, "FD", state);
-		return 0;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->kernel;
-		return 0;
-	case 'q':
-		a->quiet = true;
-		return 0;
-	case 'v':
-		a->verbose = true;
-		return 0;
 	case ARGP_KEY_ARGS:
 		a->command = state->argv + state->next;
 		if (!state->quoted)
@@ -162,13 +128,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &kernel_argp, 0, NULL, 4 }, { 0 } };
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse_option,
-	.children = children,
-	.args_doc = "-- COMMAND [ARGUMENT...]\n--pid=PID\n--all\nstatus|stop|pause|resume DIR",
+static const struct command_line command_line = {
+	.rows = rows,
+	.parser = parse_words,
+	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID\n--all\nstatus|stop|pause|resume DIR",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
@@ -444,7 +407,7 @@ int main(int argc, char **argv)
 	char directory[64];
 	int status, pidfd = -1;
 
-	cli_parse(&argp, argc, argv, &a);
+	options_parse(&command_line, argc, argv, &a);
 	if (a.verb)
 		return watch_send(a.directory, a.verb) ? CLI_FAILED : CLI_OK;
 	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());

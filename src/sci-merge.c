@@ -8,6 +8,7 @@
 #include "clock-options.h"
 #include "inputs.h"
 #include "merging.h"
+#include "options.h"
 #include "src/common/progress.h"
 
 struct arguments {
@@ -20,37 +21,38 @@ struct arguments {
 	bool strict, quiet;
 };
 
-enum option_key {
-	OPTION_THREADS = 256,
-	OPTION_STRICT,
-	OPTION_MODE,
-	OPTION_LENIENT,
-	OPTION_CLOCK,
-	OPTION_TID_MAP,
-};
+static void add_clock(const struct option_given *given)
+{
+	struct arguments *a = given->options;
 
-static const struct argp_option argp_options[] = {
-	{ .doc = "Output:", .group = 1 },
-	{ "output", 'o', "ARCHIVE", 0, "where the unified archive goes, a name that ends in .otf2",
-	  0 },
-	{ "mode", OPTION_MODE, "MODE", 0, CLI_MODE_HELP, 0 },
-	{ "quiet", 'q', NULL, 0, "no counts at the end, no line that moves on a terminal", 0 },
-	{ .doc = "Reading:", .group = 2 },
-	{ "lenient", OPTION_LENIENT, NULL, 0,
-	  "keep the good part of damaged inputs and count the rest", 0 },
-	{ "strict", OPTION_STRICT, NULL, 0,
+	a->clocks[a->n_clocks++] = given->arg;
+}
+
+static const struct option_row rows[] = {
+	HEADING("Output:"),
+	{ "output", 'o', "ARCHIVE", "where the unified archive goes, a name that ends in .otf2",
+	  SETS_TEXT(struct arguments, merging.output) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, merging.mode) },
+	{ "quiet", 'q', NULL, "no counts at the end, no line that moves on a terminal",
+	  SETS_FLAG(struct arguments, quiet) },
+	HEADING("Reading:"),
+	{ "lenient", 0, NULL, "keep the good part of damaged inputs and count the rest",
+	  SETS_FLAG(struct arguments, merging.open.lenient) },
+	{ "strict", 0, NULL,
 	  "status 1 when anything was lost, broken or cut off (the archive is written all the "
 	  "same)",
-	  0 },
-	{ .doc = "Clocks and threads:", .group = 3 },
-	{ "clock", OPTION_CLOCK, "N:NS|N:FILE", 0,
+	  SETS_FLAG(struct arguments, strict) },
+	HEADING("Clocks and threads:"),
+	{ "clock", 0, "N:NS|N:FILE",
 	  "add NS to the times of input N (from 1), or convert them by the pairs in FILE: begin "
 	  "and end by its clock, then what lay inside by the other clock, in ns, a pair per line",
-	  0 },
-	{ "tid-map", OPTION_TID_MAP, "FILE", 0,
-	  "which threads the locations without a thread id are: LOCATION PID TID per line", 0 },
-	{ .doc = "Work:", .group = 4 },
-	{ "threads", OPTION_THREADS, "N", 0, "use N threads (the number of CPUs)", 0 },
+	  CALLS(add_clock) },
+	{ "tid-map", 0, "FILE",
+	  "which threads the locations without a thread id are: LOCATION PID TID per line",
+	  SETS_TEXT(struct arguments, tid_map) },
+	HEADING("Work:"),
+	{ "threads", 0, "N", "use N threads (the number of CPUs)",
+	  SETS_NUMBER(struct arguments, merging.threads, 1, 1024) },
 	{ 0 },
 };
 
@@ -67,55 +69,30 @@ static const char doc[] =
 	"SEE ALSO\n"
 	"  sci-record(1), sci-kernel(1), sci-analyze(1)";
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case 'o':
-		a->merging.output = arg;
-		break;
-	case 'q':
-		a->quiet = true;
-		break;
-	case OPTION_LENIENT:
-		a->merging.open.lenient = true;
-		break;
-	case OPTION_MODE:
-		a->merging.mode = cli_mode(arg, state);
-		break;
-	case OPTION_STRICT:
-		a->strict = true;
-		break;
-	case OPTION_THREADS:
-		a->merging.threads = (unsigned)cli_number(arg, 1, 1024, "N", state);
-		break;
-	case OPTION_CLOCK:
-		a->clocks[a->n_clocks++] = arg;
-		break;
-	case OPTION_TID_MAP:
-		a->tid_map = arg;
-		break;
 	case ARGP_KEY_ARG:
 		a->given[a->n_given++] = arg;
-		break;
+		return 0;
 	case ARGP_KEY_END:
 		if (a->n_given == 0)
 			argp_error(state, "which traces? Give spool directories, .otf2 files or "
 					  "the folder of a recording");
 		if (!a->merging.output)
 			argp_error(state, "where to? Give -o ARCHIVE.otf2");
-		break;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	return 0;
 }
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "INPUT... -o ARCHIVE",
+static const struct command_line command_line = {
+	.rows = rows,
+	.parser = parse_words,
+	.words = "INPUT... -o ARCHIVE",
 	.doc = doc,
 };
 
@@ -181,7 +158,7 @@ int main(int argc, char **argv)
 		eta_error("not enough memory");
 		return CLI_FAILED;
 	}
-	cli_parse(&argp, argc, argv, &a);
+	options_parse(&command_line, argc, argv, &a);
 	broken_off_begin();
 	a.merging.report = a.quiet ? NULL : stdout;
 	a.merging.quiet = a.quiet;

@@ -18,6 +18,7 @@
 #include "launch.h"
 #include "merging.h"
 #include "src/common/progress.h"
+#include "options.h"
 #include "outputs.h"
 #include "plugins/kernelio/kernelio.h"
 #include "preload.h"
@@ -53,48 +54,43 @@ struct recording {
 	struct identity identity;
 };
 
-enum {
-	OPTION_NO_USER = 256,
-	OPTION_NO_KERNEL,
-	OPTION_KEEP,
-	OPTION_STRICT,
-	OPTION_ENV,
-	OPTION_CALLSTACK,
-	OPTION_ALL_FDS,
-	OPTION_CHARS,
-	OPTION_METADATA,
-	OPTION_RUN_AS,
-	OPTION_MODE
-};
-
-static const struct argp_option argp_options[] = {
-	{ 0, 0, 0, 0, "Output:", 1 },
-	{ "output", 'o', "DIR", 0, "leave the recording in DIR (default: PROGRAM_sci, a new one)",
-	  1 },
-	{ "force", 'f', 0, 0, "replace a recording that is already in DIR", 1 },
-	{ "keep-spools", OPTION_KEEP, 0, 0, "keep the tracers' own files beside the archive", 1 },
-	{ "mode", OPTION_MODE, "MODE", 0, CLI_MODE_HELP, 1 },
-	{ "quiet", 'q', 0, 0, "print nothing but warnings", 1 },
-	{ "strict", OPTION_STRICT, 0, 0, "status 1 when a level is missing or records were lost",
-	  1 },
-	{ 0, 0, 0, 0, "What is traced:", 2 },
-	{ "no-user", OPTION_NO_USER, 0, 0, "leave the library calls out", 2 },
-	{ "no-kernel", OPTION_NO_KERNEL, 0, 0, "leave the kernel out", 2 },
-	{ "callstack", OPTION_CALLSTACK, "DEPTH", OPTION_ARG_OPTIONAL,
-	  "keep the path of calls to each library call, DEPTH frames of it (16)", 2 },
-	{ "all-fds", OPTION_ALL_FDS, 0, 0, "calls on pipes, sockets, terminals and devices too",
-	  2 },
-	{ "chars", OPTION_CHARS, 0, 0, "a record for each getc and putc; else they are counted",
-	  2 },
-	{ "metadata", OPTION_METADATA, 0, 0,
-	  "calls on names too: stat, rename, mkdir, readdir, ...", 2 },
-	{ "run-as", OPTION_RUN_AS, "USER", 0,
+static const struct option_row rows[] = {
+	HEADING("Output:"),
+	{ "output", 'o', "DIR", "leave the recording in DIR (default: PROGRAM_sci, a new one)",
+	  SETS_TEXT(struct record_options, dir) },
+	{ "force", 'f', NULL, "replace a recording that is already in DIR",
+	  SETS_FLAG(struct record_options, force) },
+	{ "keep-spools", 0, NULL, "keep the tracers' own files beside the archive",
+	  SETS_FLAG(struct record_options, keep) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct record_options, mode) },
+	{ "quiet", 'q', NULL, "print nothing but warnings",
+	  SETS_FLAG(struct record_options, quiet) },
+	{ "strict", 0, NULL, "status 1 when a level is missing or records were lost",
+	  SETS_FLAG(struct record_options, strict) },
+	HEADING("What is traced:"),
+	{ "no-user", 0, NULL, "leave the library calls out",
+	  SETS_FLAG(struct record_options, no_user) },
+	{ "no-kernel", 0, NULL, "leave the kernel out",
+	  SETS_FLAG(struct record_options, no_kernel) },
+	{ "callstack", 0, "DEPTH",
+	  "keep the path of calls to each library call, DEPTH frames of it (16)",
+	  SETS_NUMBER(struct record_options, callstack, 1, CALLSTACK_MAX_DEPTH),
+	  .otherwise = CALLSTACK_DEPTH },
+	{ "all-fds", 0, NULL, "calls on pipes, sockets, terminals and devices too",
+	  SETS_FLAG(struct record_options, all_fds) },
+	{ "chars", 0, NULL, "a record for each getc and putc; else they are counted",
+	  SETS_FLAG(struct record_options, chars) },
+	{ "metadata", 0, NULL, "calls on names too: stat, rename, mkdir, readdir, ...",
+	  SETS_FLAG(struct record_options, metadata) },
+	{ "run-as", 0, "USER",
 	  "run PROGRAM as USER, to whom the recording belongs (default: who called sudo, if that "
 	  "is how it is run)",
-	  2 },
-	{ 0, 0, 0, 0, "EZTrace:", 3 },
-	{ "env", OPTION_ENV, 0, 0,
-	  "print the variables that let 'eztrace -t posixio' find our plugin, and exit", 3 },
+	  SETS_TEXT(struct record_options, run_as) },
+	HEADING("EZTrace:"),
+	{ "env", 0, NULL,
+	  "print the variables that let 'eztrace -t posixio' find our plugin, and exit",
+	  SETS_FLAG(struct record_options, env) },
+	PART(struct record_options, kernel, kernel_option_rows),
 	{ 0 },
 };
 
@@ -113,63 +109,16 @@ static const char doc[] =
 	"SEE ALSO\n"
 	"  sci-analyze(1), sci-kernel(1), sci-merge(1), sci-posixio(7)";
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
 
+	(void)arg;
 	switch (key) {
-	case 'o':
-		o->dir = arg;
-		break;
-	case 'f':
-		o->force = true;
-		break;
-	case 'q':
-		o->quiet = true;
-		break;
-	case OPTION_KEEP:
-		o->keep = true;
-		break;
-	case OPTION_STRICT:
-		o->strict = true;
-		break;
-	case OPTION_NO_USER:
-		o->no_user = true;
-		break;
-	case OPTION_NO_KERNEL:
-		o->no_kernel = true;
-		break;
-	case OPTION_CALLSTACK:
-		o->callstack = CALLSTACK_DEPTH;
-		if (arg)
-			o->callstack =
-				(unsigned)cli_number(arg, 1, CALLSTACK_MAX_DEPTH, "DEPTH", state);
-		break;
-	case OPTION_ALL_FDS:
-		o->all_fds = true;
-		break;
-	case OPTION_CHARS:
-		o->chars = true;
-		break;
-	case OPTION_METADATA:
-		o->metadata = true;
-		break;
-	case OPTION_RUN_AS:
-		o->run_as = arg;
-		break;
-	case OPTION_MODE:
-		o->mode = cli_mode(arg, state);
-		break;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->kernel;
-		break;
-	case OPTION_ENV:
-		o->env = true;
-		break;
 	case ARGP_KEY_ARG:
 		o->argv = state->argv + state->next - 1;
 		state->next = state->argc;
-		break;
+		return 0;
 	case ARGP_KEY_END:
 		if (!o->argv && !o->env)
 			argp_error(state,
@@ -177,11 +126,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->no_user && o->no_kernel)
 			argp_error(state,
 				   "--no-user and --no-kernel together leave nothing to trace");
-		break;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	return 0;
 }
 
 /* The folder of the plugins: beside a build that is tested, else where they are installed. */
@@ -510,13 +458,12 @@ static int record(const struct record_options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &kernel_argp, 0, NULL, 4 }, { 0 } };
-	static const struct argp argp = { argp_options, parse_option, "-- PROGRAM [ARG...]", doc,
-					  children };
+	static const struct command_line command_line = { rows, "-- PROGRAM [ARG...]", doc,
+							  parse_words };
 	struct record_options options = { .mode = 0600 };
 	int status;
 
-	cli_parse(&argp, argc, argv, &options);
+	options_parse(&command_line, argc, argv, &options);
 	if (options.env) {
 		kernelio_filters_free(&options.kernel.filters);
 		return preload_print_env(plugin_dir()) ? CLI_FAILED : CLI_OK;

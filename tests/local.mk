@@ -397,6 +397,9 @@ kernel_tests += tests/cases/import-ftrace.py
 EXTRA_DIST += tests/data/recorded-logs.tar.xz tests/data/logs tests/fuzz/corpus tests/fuzz/found.tar.xz tests/fuzz/run.sh \
 	tests/fuzz/libfuzzer.c tests/fuzz/pack.py tests/imports.py
 
+# The options of all commands.
+script_tests += tests/cases/help.py
+
 # The whole chain.
 EXTRA_DIST += tests/unified.py
 kernel_tests += tests/cases/record-sudo.py tests/cases/record-fio.sh tests/cases/record-status.sh \

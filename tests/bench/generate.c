@@ -7,6 +7,7 @@
 
 #include "eta-ext/trace/source.h"
 #include "src/cli.h"
+#include "src/options.h"
 
 enum part { PART_USER = 1, PART_KERNEL = 2, PART_ALL = 3 };
 
@@ -185,62 +186,51 @@ static bool define(struct eta_trace *trace, const struct settings *settings)
 	return ok && eta_defs_property(trace, "SCI::CLOCK", "monotonic") != ETA_NONE;
 }
 
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "archive to write, X.otf2", 0 },
-	{ "events", 'n', "EVENTS", 0, "about how many, both parts together (default 1000000)", 0 },
-	{ "threads", 't', "THREADS", 0, "traced threads (default 32)", 0 },
-	{ "part", 'p', "PART", 0, "user, kernel or all (default)", 0 },
-	{ "attributes", 'a', NULL, 0, "size, offset, inode, dev and ret", 0 },
-	{ "writers", 'w', "THREADS", 0, "threads that write (default: CPUs)", 0 },
+static void set_part(const struct option_given *given)
+{
+	struct settings *settings = given->options;
+
+	settings->part = strcmp(given->arg, "user") == 0     ? PART_USER
+			 : strcmp(given->arg, "kernel") == 0 ? PART_KERNEL
+							     : PART_ALL;
+}
+
+static const struct option_row rows[] = {
+	{ "output", 'o', "FILE", "archive to write, X.otf2", SETS_TEXT(struct settings, output) },
+	{ "events", 'n', "EVENTS", "about how many, both parts together (default 1000000)",
+	  SETS_NUMBER(struct settings, events, 1, UINT64_MAX) },
+	{ "threads", 't', "THREADS", "traced threads (default 32)",
+	  SETS_NUMBER(struct settings, threads, 1, 1000000) },
+	{ "part", 'p', "PART", "user, kernel or all (default)", CALLS(set_part) },
+	{ "attributes", 'a', NULL, "size, offset, inode, dev and ret",
+	  SETS_FLAG(struct settings, attributes) },
+	{ "writers", 'w', "THREADS", "threads that write (default: CPUs)",
+	  SETS_NUMBER(struct settings, writers, 1, 1000) },
 	{ 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
-	struct settings *settings = state->input;
+	const struct settings *settings = state->input;
 
-	switch (key) {
-	case 'o':
-		settings->output = arg;
-		return 0;
-	case 'n':
-		settings->events = cli_number(arg, 1, UINT64_MAX, "events", state);
-		return 0;
-	case 't':
-		settings->threads = cli_number(arg, 1, 1000000, "threads", state);
-		return 0;
-	case 'w':
-		settings->writers = cli_number(arg, 1, 1000, "threads", state);
-		return 0;
-	case 'a':
-		settings->attributes = true;
-		return 0;
-	case 'p':
-		settings->part = strcmp(arg, "user") == 0     ? PART_USER
-				 : strcmp(arg, "kernel") == 0 ? PART_KERNEL
-							      : PART_ALL;
-		return 0;
-	case ARGP_KEY_END:
-		if (!settings->output)
-			argp_error(state, "no --output given");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)arg;
+	if (key == ARGP_KEY_END && !settings->output)
+		argp_error(state, "no --output given");
+	return key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-		options, parse, NULL, "Write an archive of made-up nested I/O.", NULL, NULL, NULL
-	};
+	static const struct command_line command_line = { rows, NULL,
+							  "Write an archive of made-up nested I/O.",
+							  parse_words };
 	struct settings settings = { .events = 1000000, .threads = 32, .part = PART_ALL };
 	struct eta_write_options write_options = { 0 };
 	struct eta_counts counts;
 	struct eta_trace *trace;
 	int rc = -ENOMEM;
 
-	cli_parse(&argp, argc, argv, &settings);
+	options_parse(&command_line, argc, argv, &settings);
 	write_options.threads = (unsigned)settings.writers;
 	trace = eta_trace_new(&generator_ops, "generator", NULL);
 	if (trace) {

@@ -14,6 +14,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "src/cli.h"
+#include "src/options.h"
 
 struct settings {
 	const char *anchor;
@@ -165,23 +166,18 @@ static bool open_bare(struct job *job)
 	return ok && OTF2_Reader_OpenEvtFiles(job->reader) == OTF2_SUCCESS;
 }
 
-static const struct argp_option options[] = {
-	{ "eta", 'e', NULL, 0, "through eta-ext, not bare", 0 },
-	{ "threads", 't', "THREADS", 0, "that read (default 1)", 0 },
+static const struct option_row rows[] = {
+	{ "eta", 'e', NULL, "through eta-ext, not bare", SETS_FLAG(struct settings, eta) },
+	{ "threads", 't', "THREADS", "that read (default 1)",
+	  SETS_NUMBER(struct settings, threads, 1, 64) },
 	{ 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
 	struct settings *settings = state->input;
 
 	switch (key) {
-	case 'e':
-		settings->eta = true;
-		return 0;
-	case 't':
-		settings->threads = (unsigned)cli_number(arg, 1, 64, "threads", state);
-		return 0;
 	case ARGP_KEY_ARG:
 		settings->anchor = arg;
 		return 0;
@@ -204,21 +200,19 @@ static double now_s(void)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { options,
-					  parse,
-					  "ARCHIVE",
-					  "Read every event and print events, seconds, events per "
-					  "second and resident memory.",
-					  NULL,
-					  NULL,
-					  NULL };
+	static const struct command_line command_line = {
+		rows, "ARCHIVE",
+		"Read every event and print events, seconds, events per second and resident "
+		"memory.",
+		parse_words
+	};
 	struct settings settings = { .threads = 1 };
 	struct job job = { .settings = &settings };
 	pthread_t helpers[64];
 	struct rusage usage;
 	double start, seconds;
 
-	cli_parse(&argp, argc, argv, &settings);
+	options_parse(&command_line, argc, argv, &settings);
 	start = now_s();
 	if (settings.eta) {
 		if (eta_open(settings.anchor, NULL, &job.trace) < 0)

@@ -1,0 +1,214 @@
+/* The options of a command as a table of rows. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "eta-ext/base/printable.h"
+
+const char *argp_program_version = PACKAGE_STRING;
+
+enum { FIRST_KEY = 256 }; /* of options without a letter, which are characters */
+
+/* A row, and the struct that it sets a field of. */
+struct set_row {
+	const struct option_row *row;
+	char *options;
+};
+
+struct parsing {
+	const struct command_line *line;
+	void *options;
+	struct set_row *rows;
+	struct argp_option *shown; /* the same for argp, with an end */
+	size_t n;
+	int group; /* of the last heading: argp sorts by it */
+};
+
+static bool is_row(const struct option_row *row)
+{
+	return row->name || row->help || row->part;
+}
+
+static size_t count_rows(const struct option_row *row)
+{
+	size_t n = 0;
+
+	for (; is_row(row); row++)
+		n += row->part ? count_rows(row->part) : 1;
+	return n;
+}
+
+static int row_key(const struct parsing *p, size_t i)
+{
+	const struct option_row *row = p->rows[i].row;
+
+	if (!row->name)
+		return 0;
+	return row->letter ? row->letter : FIRST_KEY + (int)i;
+}
+
+static void add_rows(struct parsing *p, const struct option_row *row, char *options)
+{
+	for (; is_row(row); row++) {
+		if (row->part) {
+			add_rows(p, row->part, options + row->at);
+			continue;
+		}
+		p->group += !row->name;
+		p->rows[p->n] = (struct set_row){ row, options };
+		p->shown[p->n] = (struct argp_option){
+			.name = row->name,
+			.key = row_key(p, p->n),
+			.arg = row->argument,
+			.flags = (row->help ? 0 : OPTION_HIDDEN) |
+				 (row->optional || row->otherwise ? OPTION_ARG_OPTIONAL : 0),
+			.doc = row->help,
+			.group = p->group,
+		};
+		p->n++;
+	}
+}
+
+static void set_number(const struct option_row *row, uint64_t number, void *field)
+{
+	if (row->size == sizeof(uint64_t))
+		*(uint64_t *)field = number;
+	else
+		*(uint32_t *)field = (uint32_t)number;
+}
+
+uint64_t option_number(const struct option_given *given, uint64_t min, uint64_t max)
+{
+	const char *text = given->arg;
+	char *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || value < min || value > max)
+		argp_error(given->state, "%s: %s is a number from %llu to %llu", text,
+			   given->row->argument, (unsigned long long)min, (unsigned long long)max);
+	return value;
+}
+
+/*
+ * --mode: which others may read what is written. Its owner must be able to read and write, others
+ * must not write.
+ */
+static mode_t parse_mode(const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (end == text || *end || text[0] == '-' || (mode & 0600) != 0600 || mode & ~0644UL)
+		argp_error(state,
+			   "%s: MODE is 600, 640, 604 or 644: others may read, and not write",
+			   text);
+	return (mode_t)mode;
+}
+
+static void apply(const struct set_row *set, char *arg, struct argp_state *state)
+{
+	const struct option_row *row = set->row;
+	struct option_given given = { row, set->options, arg, state };
+	void *field = set->options + row->at;
+
+	switch (row->kind) {
+	case OPTION_CALL:
+		row->call(&given);
+		break;
+	case OPTION_FLAG:
+		*(bool *)field = true;
+		break;
+	case OPTION_TEXT:
+		*(const char **)field = arg;
+		break;
+	case OPTION_NUMBER:
+		set_number(row, arg ? option_number(&given, row->min, row->max) : row->otherwise,
+			   field);
+		break;
+	case OPTION_MODE:
+		*(mode_t *)field = parse_mode(arg, state);
+		break;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const struct parsing *p = state->input;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rows[i].row->name && row_key(p, i) == key) {
+			apply(&p->rows[i], arg, state);
+			return 0;
+		}
+	state->input = p->options;
+	return p->line->parser(key, arg, state);
+}
+
+/*
+ * What argp and getopt say echoes the words of the command line, and those may be names of files
+ * ("sci-merge *"). Only the end of their lines ends a line.
+ */
+static ssize_t put_shown(void *to, const char *text, size_t size)
+{
+	static const char second[] = "\nTry `";
+	const char *end = text + size;
+	char step[PRINTABLE_STEP];
+
+	while (text < end) {
+		bool ends = *text == '\n' &&
+			    (text + 1 == end || ((size_t)(end - text) > strlen(second) &&
+						 memcmp(text, second, strlen(second)) == 0));
+
+		text += printable_step(text, (size_t)(end - text), step);
+		fputs(ends ? "\n" : step, to);
+	}
+	return (ssize_t)size;
+}
+
+/*
+ * argp_parse with our conventions: --help and --version on stdout with status 0, misuse as two
+ * lines on stderr with status 2 (it exits).
+ */
+static void parse_shown(const struct argp *argp, int argc, char **argv, void *input)
+{
+	FILE *errors = stderr;
+	FILE *shown = fopencookie(errors, "w", (cookie_io_functions_t){ .write = put_shown });
+
+	/* of the C library's variables: it is theirs, too */
+	if (shown)
+		stderr = shown;
+	argp_err_exit_status = CLI_USAGE;
+	argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
+	stderr = errors;
+	if (shown)
+		fclose(shown);
+}
+
+void options_parse(const struct command_line *line, int argc, char **argv, void *options)
+{
+	struct parsing p = { .line = line, .options = options };
+	size_t n = count_rows(line->rows) + 1;
+
+	p.rows = calloc(n, sizeof(*p.rows));
+	p.shown = calloc(n, sizeof(*p.shown));
+	if (!p.rows || !p.shown) {
+		eta_error("not enough memory for the command line");
+		exit(CLI_FAILED);
+	}
+	add_rows(&p, line->rows, options);
+	parse_shown(&(struct argp){ .options = p.shown,
+				    .parser = parse,
+				    .args_doc = line->words,
+				    .doc = line->doc },
+		    argc, argv, &p);
+	free(p.rows);
+	free(p.shown);
+}
