@@ -65,8 +65,9 @@ static const struct argp_option options[] = {
 	  3 },
 	{ "threads", KEY_THREADS, "N", 0, "Follow up to N threads at a time (default: 4096)", 3 },
 	{ "poll", KEY_POLL, "MS", 0, "Empty the rings every MS milliseconds (default: 5)", 3 },
-	{ "settle", KEY_SETTLE, "MS", 0,
+	{ "drain-timeout", KEY_SETTLE, "MS", 0,
 	  "At the end, wait up to MS milliseconds for requests in flight (default: 500)", 3 },
+	{ "settle", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3 },
 	{ "strict", KEY_STRICT, NULL, 0, "Exit status 1 where anything was lost or missing", 3 },
 	{ "quiet", 'q', NULL, 0, "Say what went wrong only", 3 },
 	{ "verbose", 'v', NULL, 0, "Say which probes serve which level", 3 },
@@ -339,7 +340,7 @@ static void fill_options(const struct arguments *a, const struct authority *auth
 	kernel->ring_bytes = a->ring_bytes;
 	kernel->threads = a->threads;
 	kernel->poll_ms = a->poll_ms;
-	kernel->settle_ms = a->settle_ms;
+	kernel->drain_ms = a->settle_ms;
 	kernel->filters = &a->kernel.filters;
 	kernel->order = a->kernel.order;
 	kernel->everyone = a->everyone;

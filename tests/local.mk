@@ -116,10 +116,10 @@ tests_unit_test_kernel_spool_SOURCES = tests/unit/test-kernel-spool.c $(KERNEL_M
 tests_unit_test_kernel_spool_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_kernel_spool_LDADD = eta-ext/libspool.la $(UNIT_LIBS)
 
-check_PROGRAMS += tests/unit/test-stays
-tests_unit_test_stays_SOURCES = tests/unit/test-stays.c tests/unit/unit.h
-tests_unit_test_stays_CPPFLAGS = $(UNIT_CPPFLAGS)
-tests_unit_test_stays_LDADD = $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test-cpu-history
+tests_unit_test_cpu_history_SOURCES = tests/unit/test-cpu-history.c tests/unit/unit.h
+tests_unit_test_cpu_history_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_cpu_history_LDADD = $(UNIT_LIBS)
 
 check_PROGRAMS += tests/unit/test-addresses
 tests_unit_test_addresses_SOURCES = tests/unit/test-addresses.c $(SPOOL_MAKER)
@@ -341,7 +341,7 @@ kernel_tests += tests/cases/kernel-filter.py tests/cases/kernel-control.py \
 	tests/cases/kernel-privileges.py
 kernel_tests += tests/cases/kernel-calls.py tests/cases/kernel-compat.py tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py tests/cases/kernel-fs.py tests/cases/kernel-life.py \
-	tests/cases/kernel-ahead.py tests/cases/kernel-locks.py tests/cases/kernel-loss.py \
+	tests/cases/kernel-queue-ahead.py tests/cases/kernel-locks.py tests/cases/kernel-loss.py \
 	tests/cases/kernel-owner.py tests/cases/kernel-reasons.py tests/cases/kernel-rings.py \
 	tests/cases/kernel-namespace.py \
 	tests/cases/kernel-skip.py tests/cases/kernel-own-calls.py tests/cases/record-namespaces.py
