@@ -188,15 +188,8 @@ int log_alias(struct log *log, char kind, const char *alias, const char *name)
 	return set_name(log, kind, alias, strlen(alias), name);
 }
 
-int log_name(struct log *log, uint32_t tid, const char *comm)
-{
-	uint32_t index = log_known(log, 't', &tid, sizeof(tid));
-
-	return index != ETA_NONE ? log_rename(log, index, comm)
-				 : set_name(log, 'c', &tid, sizeof(tid), comm);
-}
-
-int log_rename(struct log *log, uint32_t location, const char *comm)
+/* The program that thread LOCATION runs from now on. */
+static int rename_location(struct log *log, uint32_t location, const char *comm)
 {
 	struct eta_defs *defs = &log->trace->defs;
 	struct eta_location *def = &defs->locations[location];
@@ -209,6 +202,14 @@ int log_rename(struct log *log, uint32_t location, const char *comm)
 	if (def->name && defs->processes[def->process].name)
 		return 0;
 	return log_no_memory(log, "a name");
+}
+
+int log_name(struct log *log, uint32_t tid, const char *comm)
+{
+	uint32_t index = log_known(log, 't', &tid, sizeof(tid));
+
+	return index != ETA_NONE ? rename_location(log, index, comm)
+				 : set_name(log, 'c', &tid, sizeof(tid), comm);
 }
 
 int log_renumber(struct log *log, uint32_t from, uint32_t to)
@@ -232,7 +233,7 @@ int log_renumber(struct log *log, uint32_t from, uint32_t to)
 		return -ENOMEM;
 	defs->locations[location].tid = to;
 	name = defs->processes[defs->locations[location].process].name;
-	return log_rename(log, location, name);
+	return rename_location(log, location, name);
 }
 
 uint32_t log_file(struct log *log, const char *path, uint64_t inode)

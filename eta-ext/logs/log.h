@@ -168,8 +168,6 @@ int log_alias(struct log *log, char kind, const char *alias, const char *name);
 int log_move(struct log *log, uint32_t location, uint32_t pid);
 /* What thread TID is called, for logs that say it apart from its records. */
 int log_name(struct log *log, uint32_t tid, const char *comm);
-/* The program that thread LOCATION runs from now on. */
-int log_rename(struct log *log, uint32_t location, const char *comm);
 /* What was taken for thread FROM (and its process) has the number TO. */
 int log_renumber(struct log *log, uint32_t from, uint32_t to);
 /* By path, or where it is NULL by inode. */
@@ -246,8 +244,7 @@ int log_fd_dup(struct log *log, uint32_t task, int from, int to);
 /* CHILD begins with PARENT's descriptors: the same table, or a copy. */
 int log_fd_fork(struct log *log, uint32_t parent, uint32_t child, bool shared);
 void log_fd_exit(struct log *log, uint32_t task);
-/* The size of a file as far as the log told it, ETA_OFFSET_NONE: it did not. */
-int64_t log_file_size(struct log *log, uint32_t file);
+/* A file's size, as far as the log tells it. */
 int log_file_set_size(struct log *log, uint32_t file, int64_t bytes);
 /*
  * Where a transfer through OPEN began, ETA_OFFSET_NONE where it is not known; the position moves by

@@ -17,11 +17,23 @@ struct search {
 	pthread_mutex_t lock; /* of the references */
 };
 
+/* Is the operation nearer to what R looks for than what it has? Ties: earlier, then location. */
+static bool is_nearer(const struct reference *r, uint64_t ns, uint64_t begin_ns, uint32_t location)
+{
+	if (ns < r->low_ns || ns > r->high_ns)
+		return false;
+	if (!r->met || ns != r->ns)
+		return !r->met || ns < r->ns;
+	if (begin_ns != r->begin_ns)
+		return begin_ns < r->begin_ns;
+	return location < r->location;
+}
+
 static bool is_wanted(const struct reference *r, const struct operation_record *op,
 		      uint32_t location, bool solo)
 {
 	return r->known && (!r->solo || solo) &&
-	       reference_wants(r, op->end_ns - op->begin_ns, op->begin_ns, location);
+	       is_nearer(r, op->end_ns - op->begin_ns, op->begin_ns, location);
 }
 
 static void take(struct reference *r, const struct operation_record *op, uint32_t location)

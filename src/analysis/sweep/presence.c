@@ -419,6 +419,12 @@ static void own_part(const struct sweep *s, const struct sweep_thread *l, uint32
 	}
 }
 
+/* May it meet more than rows of culprits keep apart? */
+static bool is_in_crowd(const struct sweep *s, const struct sweep_thread *l)
+{
+	return s->plan->kept && s->plan->crowded[s->plan->machines[l->location]];
+}
+
 void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *st, uint64_t now)
 {
 	uint64_t arrivals;

@@ -9,8 +9,8 @@
 
 /* ---- who is there ---- */
 
-/* What a set of threads is for. A thread has one place in one of each at a time, but one for each
- * device. */
+/* What a set of threads is for. A thread is in one of each at a time, but in one for each device.
+ */
 enum role {
 	ROLE_FILE,
 	ROLE_FS,
@@ -80,7 +80,7 @@ enum weight_kind {
  * (struct eta_location) is one of its own; the thread's is sweep_thread_of().
  */
 struct sweep_thread {
-	/* first what every step needs: see sweep_thread_prefetch() */
+	/* first what every step needs: see prefetch() of sweep.c */
 	struct location_result *result;
 	struct spill_reader *operations;
 	struct spill_reader *bios;
@@ -225,8 +225,7 @@ struct sweep {
  */
 uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns);
 
-/* thread.c: reading the operations and requests of a location, and what they bring about in time.
- */
+/* thread.c: reading the operations and requests of a location, and what they bring about. */
 int sweep_thread_open(struct sweep *s, struct sweep_thread *l, uint32_t location);
 int sweep_thread_close(struct sweep *s, struct sweep_thread *l);
 /* A boundary of the thread's operation has come. */
@@ -236,14 +235,6 @@ int sweep_thread_bio_begins(struct sweep *s, struct sweep_thread *l);
 /* The request at PLACE has ended. */
 void sweep_thread_bio_ends(struct sweep *s, struct sweep_thread *l, uint32_t place, uint64_t now);
 int sweep_push(struct sweep *s, struct boundary b);
-/* Of L, at a time. */
-static inline struct boundary boundary_of(const struct sweep *s, const struct sweep_thread *l,
-					  enum boundary_kind kind, uint64_t time_ns)
-{
-	return (struct boundary){ .time_ns = time_ns,
-				  .order = (uint64_t)kind << BOUNDARY_KIND_SHIFT |
-					   (uint64_t)(l - s->threads) << BOUNDARY_THREAD_SHIFT };
-}
 
 /* The thread that L is, or is a track of: what that does at once is in nobody's way. */
 static inline struct sweep_thread *sweep_thread_of(const struct sweep *s,
@@ -256,13 +247,6 @@ static inline struct sweep_thread *sweep_thread_of(const struct sweep *s,
 static inline struct presence *page_cache_of(const struct sweep *s, const struct sweep_thread *l)
 {
 	return &s->dirty[s->plan->machines[l->location]];
-}
-
-/* What every step needs of it is soon wanted. */
-static inline void sweep_thread_prefetch(const struct sweep_thread *l)
-{
-	for (size_t at = 0; at < offsetof(struct sweep_thread, op.ns) + 64; at += 64)
-		__builtin_prefetch((const char *)l + at);
 }
 
 static inline void stretch_is_contended(struct sweep_thread *l, uint32_t stretch)
@@ -298,10 +282,6 @@ void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *
 bool watch_end(struct sweep *s, struct sweep_thread *l, uint64_t now);
 
 /* crowd.c: the same of stretches, where rows cannot have all: who comes, goes, watches. */
-static inline bool is_in_crowd(const struct sweep *s, const struct sweep_thread *l)
-{
-	return s->plan->kept && s->plan->crowded[s->plan->machines[l->location]];
-}
 void crowd_free(struct crowd *c);
 void crowd_comes(struct sweep *s, struct presence *p, const struct sweep_thread *user,
 		 uint64_t now);

@@ -54,6 +54,15 @@ static bool has_boundaries(const struct sweep *s, const struct sweep_thread *l,
 	}
 }
 
+/* Of L, at a time. */
+static struct boundary boundary_of(const struct sweep *s, const struct sweep_thread *l,
+				   enum boundary_kind kind, uint64_t time_ns)
+{
+	return (struct boundary){ .time_ns = time_ns,
+				  .order = (uint64_t)kind << BOUNDARY_KIND_SHIFT |
+					   (uint64_t)(l - s->threads) << BOUNDARY_THREAD_SHIFT };
+}
+
 /* Operations that cannot meet another thread's need no place in the sweep. */
 static bool is_alone(const struct sweep *s, const struct sweep_thread *l)
 {
