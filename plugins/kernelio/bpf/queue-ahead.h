@@ -6,8 +6,7 @@
 #include "state.h"
 
 #define DISK_OWNERS 16			    /* a power of two */
-#define QUEUE_AHEAD_STALE_NS 10000000000ULL /* completions of requests from before were not told   \
-					     */
+#define QUEUE_AHEAD_STALE_NS 10000000000ULL /* completions from before were not told */
 #define QUEUE_AHEAD_QUEUED_NS 10000	    /* who was ahead before that, still is */
 
 struct disk_owner {
