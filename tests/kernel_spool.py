@@ -32,7 +32,7 @@ Wait = collections.namedtuple("Wait", "tid begin end")
 
 def span_names():
     """The list in record.h, so that it is read from one place."""
-    path = os.path.join(os.environ["SCI_SRC"], "eta-ext", "record.h")
+    path = os.path.join(os.environ["SCI_SRC"], "eta-ext", "format", "record.h")
     text = open(path).read()
     body = text[text.index("#define ETA_SPANS(X)"):text.index("enum eta_span_kind {")]
     return ["NONE"] + re.findall(r"X\((\w+), \"", body)

@@ -25,7 +25,7 @@ def output(*command):
 
 def io_functions():
     """The names that are I/O without any other mark."""
-    with open(os.path.join(os.environ["SCI_SRC"], "eta-ext", "io-functions.h")) as header:
+    with open(os.path.join(os.environ["SCI_SRC"], "eta-ext", "base", "io-functions.h")) as header:
         return set(re.findall(r"X\((\w+)\)", header.read()))
 
 
