@@ -1,6 +1,6 @@
 # Man pages and pages.
 dist_man_MANS += doc/man/sci-record.1
-dist_doc_DATA += doc/pipeline.md
+dist_doc_DATA += doc/building.md doc/pipeline.md doc/reading.md doc/contended.png
 
 dist_man_MANS += doc/man/sci-posixio.7
 dist_doc_DATA += doc/howto-function.md

@@ -322,6 +322,7 @@ EXTRA_DIST += \
 	tests/programs/rings.c \
 	tests/programs/streams.cc \
 	tests/projection.py \
+	tests/reach.py \
 	tests/scratch.py \
 	tests/spool.py \
 	tests/suites \

@@ -466,6 +466,13 @@ def check_for_another():
         os.lchown(f"theirs/parts/{name}", user.pw_uid, user.pw_gid)
     record("theirs/parts", "-f", status=0)
     assert os.path.isfile("theirs/parts/unified.otf2")
+    # a tracer that they cannot read is not preloaded: ld.so would say so on the program's stderr
+    os.chmod(plugins, 0o700)
+    done = subprocess.run([RECORD, "-q", "-o", "theirs/closed", "--run-as=nobody", "--", "true"], env=environment,
+                          capture_output=True, text=True, check=False)
+    assert "user level missing: libsci-posixio.so" in done.stderr and "ermission denied" in done.stderr, done
+    assert "ld.so" not in done.stderr, done
+    os.chmod(plugins, 0o755)
     # root's own folder is not theirs
     folder("roots", 0o755)
     assert "belongs to root" in record("roots", status=1).stderr

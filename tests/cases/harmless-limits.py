@@ -45,7 +45,7 @@ ROWS += [
         prepare="echo text >data", recorded=False, under=("preload",)),
     Row("folder-taken", 'chmod 0 "$SCI_SPOOL_DIR" 2>&-; setpriv --reuid=65534 --clear-groups sh -c '
         '"cat data; (cat data)"; chmod 700 "$SCI_SPOOL_DIR" 2>&-; true', prepare="echo text >data", whole=False,
-        under=("preload",)),
+        under=("preload",), others=True),
 ]
 
 

@@ -83,9 +83,9 @@ signal.raise_signal(sig)"""])
     Row("cleared-environment", f"env -i sh -c 'PATH=/bin:/usr/bin; {WORK}; env | sort'",
         recorded=False),
     Row("setuid", ["su", "nobody", "-s", "/bin/sh", "-c", "id -un; echo here; cat /etc/hostname | wc -l"],
-        whole=False),
+        whole=False, others=True),
     Row("other-user", ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
-                       WORK + "; id -u; chmod 600 data; mkdir d; touch d/x"], whole=False),
+                       WORK + "; id -u; chmod 600 data; mkdir d; touch d/x"], whole=False, others=True),
     # folders, name spaces
     Row("moved-away", "mkdir d; cd d; echo x >y; rmdir ../d 2>&1; mv ../d ../e; echo z >w; cat y w; "
         "rm -r ../e; ls; pwd; echo q >v"),
@@ -110,7 +110,7 @@ signal.raise_signal(sig)"""])
     Row("ulimit-locked", f"ulimit -l 0; {WORK}", whole=False),
     Row("ulimit-cpu", f"ulimit -t 100; {WORK}"),
     Row("ulimit-processes", ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c",
-                             f"ulimit -u 5000; {WORK}"], whole=False),
+                             f"ulimit -u 5000; {WORK}"], whole=False, others=True),
 ]
 if may("c++", "--version"):
     # built once, beside the folder that each run has anew

@@ -157,7 +157,7 @@ redis-cli -s sock shutdown; rm -r log *.rdb appendonlydir"""))
 
 ROWS = [Row(name, command, prepare=TREE if "tree" in str(command) else "", env=GIT if name == "git" else {},
             # man reads its pages in a sandbox, where nothing can be opened
-            whole=name != "man", normal=NORMAL.get(name, []), ignored=IGNORED.get(name, [])) for name, needed, command in TASKS
+            whole=name != "man", others=name == "postgres", normal=NORMAL.get(name, []), ignored=IGNORED.get(name, [])) for name, needed, command in TASKS
         if shutil.which(needed)]
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import spool  # noqa: E402
+from reach import closed_folder  # noqa: E402
 
 PROGRAM = os.path.join(os.environ["SCI_BUILD"], "tests/programs/rights")
 WRITES = 6000  # as in rights.c
@@ -25,6 +26,10 @@ if os.environ.get("SCI_SANITIZED"):
     sys.exit(77)
 if os.geteuid():
     print("skipped: only root can drop rights")
+    sys.exit(77)
+closed = closed_folder(os.environ["SCI_BUILD"])
+if closed:
+    print(f"skipped: other users cannot enter {closed}")
     sys.exit(77)
 
 
