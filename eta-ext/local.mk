@@ -109,7 +109,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/logs/strace-line.c \
 	eta-ext/open.c \
 	eta-ext/trace/trace.c \
-	eta-ext/whole.c \
+	eta-ext/open-merged.c \
 	eta-ext/otf2/write-check.c \
 	eta-ext/otf2/write-defs.c \
 	eta-ext/otf2/write-defs.h \

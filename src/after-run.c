@@ -185,7 +185,7 @@ struct calls {
 	uint64_t queue[N_QUEUES]; /* library calls */
 	uint64_t requests;	  /* to block devices, outside of traced system calls */
 	bool user;		  /* has library calls */
-	bool lanes;		  /* has asynchronous operations, told by the kernel */
+	bool tracks;		  /* has asynchronous operations, told by the kernel */
 };
 
 static bool is_data_call(const char *region)
@@ -281,7 +281,7 @@ static void add_calls(struct calls *sum, const struct calls *calls)
 		sum->queue[i] += calls->queue[i];
 	sum->requests += calls->requests;
 	sum->user |= calls->user;
-	sum->lanes |= calls->lanes;
+	sum->tracks |= calls->tracks;
 }
 
 /* All processes that made library calls, together. */
@@ -298,8 +298,8 @@ static struct calls count_calls(struct eta_trace *trace)
 
 		if (location->kind != ETA_LOCATION_THREAD || location->process == ETA_NONE)
 			continue;
-		if (location->lane) {
-			per_process[location->process].lanes = true;
+		if (location->track) {
+			per_process[location->process].tracks = true;
 			continue;
 		}
 		if (count_thread(trace, i, regions, &calls) != 0)
@@ -333,7 +333,7 @@ static unsigned queue_users(const struct eta_defs *defs, enum queue queue)
 
 static void tell_queue(enum queue queue, const struct calls *calls, bool kernel)
 {
-	if (kernel && calls->lanes)
+	if (kernel && calls->tracks)
 		return; /* each transfer is an operation */
 	if (kernel)
 		eta_warn("%s was used (%" PRIu64 " library calls): what it transfers is in no "

@@ -13,6 +13,7 @@ noinst_LTLIBRARIES += src/libanalysis.la
 src_libanalysis_la_SOURCES = \
 	src/analysis/tables/accesses.c src/analysis/tables/accesses.h \
 	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
+	src/analysis/sweep/attribute.c \
 	src/analysis/tables/baseline.c src/analysis/tables/baseline.h \
 	src/analysis/passes/bins-score.c \
 	src/analysis/tables/blame.c src/analysis/tables/blame.h \
@@ -27,10 +28,10 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/engine.c src/analysis/tables/engine.h \
 	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
 	src/analysis/passes/files-score.c \
+	src/analysis/passes/find-references.c \
 	src/common/hash.h \
-	src/analysis/sweep/lane.c \
+	src/analysis/tables/level-regions.c src/analysis/tables/walk.h \
 	src/common/machines.c src/common/machines.h \
-	src/analysis/passes/meet.c \
 	src/analysis/tables/operations.c src/analysis/tables/operations.h \
 	src/common/parallel.c src/common/parallel.h \
 	src/analysis/passes/pass.c \
@@ -41,14 +42,13 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/regions.c \
 	src/analysis/tables/resources.c src/analysis/tables/resources.h \
 	src/analysis/passes/score.c \
-	src/analysis/passes/selves.c \
-	src/analysis/sweep/settle.c \
 	src/common/share.c src/common/share.h \
-	src/common/spill.c src/common/spill.h \
 	src/common/spaces.c src/common/spaces.h \
+	src/common/spill.c src/common/spill.h \
 	src/analysis/sweep/sweep.c src/analysis/sweep/sweep.h \
+	src/analysis/sweep/thread.c \
+	src/analysis/passes/thread-of.c \
 	src/analysis/tables/verdict.c src/analysis/tables/verdict.h \
-	src/analysis/tables/visits.c src/analysis/tables/walk.h \
 	src/analysis/sweep/waits.c \
 	src/analysis/sweep/weights.c \
 	src/analysis/passes/workload.c src/analysis/passes/workload.h \

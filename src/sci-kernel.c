@@ -34,7 +34,7 @@ struct arguments {
 	bool everyone;
 	int caller; /* a socket to who started us, -1: none */
 	size_t ring_bytes;
-	unsigned threads, poll_ms, settle_ms;
+	unsigned threads, poll_ms, drain_ms;
 	bool quiet, verbose, strict;
 	mode_t mode; /* of the files that stay */
 	struct kernel_options kernel;
@@ -70,9 +70,10 @@ static const struct option_row rows[] = {
 	  SETS_NUMBER(struct arguments, threads, 1, 1 << 20) },
 	{ "poll", 0, "MS", "Empty the rings every MS milliseconds (default: 5)",
 	  SETS_NUMBER(struct arguments, poll_ms, 1, 1000) },
-	{ "settle", 0, "MS",
+	{ "drain-timeout", 0, "MS",
 	  "At the end, wait up to MS milliseconds for requests in flight (default: 500)",
-	  SETS_NUMBER(struct arguments, settle_ms, 1, 3600000) },
+	  SETS_NUMBER(struct arguments, drain_ms, 1, 3600000) },
+	{ "settle", 0, "MS", NULL, SETS_NUMBER(struct arguments, drain_ms, 1, 3600000) },
 	{ "strict", 0, NULL, "Exit status 1 where anything was lost or missing",
 	  SETS_FLAG(struct arguments, strict) },
 	{ "quiet", 'q', NULL, "Say what went wrong only", SETS_FLAG(struct arguments, quiet) },
@@ -302,7 +303,7 @@ static void fill_options(const struct arguments *a, const struct authority *auth
 	kernel->ring_bytes = a->ring_bytes;
 	kernel->threads = a->threads;
 	kernel->poll_ms = a->poll_ms;
-	kernel->settle_ms = a->settle_ms;
+	kernel->drain_ms = a->drain_ms;
 	kernel->filters = &a->kernel.filters;
 	kernel->order = a->kernel.order;
 	kernel->everyone = a->everyone;

@@ -14,8 +14,10 @@ on=$(
 [ ! -f "$known" ] || [ "$(cat "$known")" != "$on" ] || exit 0
 said=$("$command" -q -o "$1" -- true 2>&1) || {
 	printf '%s\n' "$said" | head -n 1
+	# what this machine or this build does not have; all else is a failure of the tracer's
 	case $said in
-	*missing*) exit 77 ;;
+	*"built without the kernel tracer"* | *"the kernel is locked down"* | *"the kernel refuses BPF programs"* | \
+		*"no kernel type information"* | *"is not in this kernel"*) exit 77 ;;
 	*) exit 1 ;;
 	esac
 }

@@ -19,11 +19,11 @@ Op = collections.namedtuple(
     "Op", "name kind pid tid dev inode offset size ret flags spans_lost begin end spans")
 Span = collections.namedtuple("Span", "kind begin end flags count who object")
 Bio = collections.namedtuple(
-    "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status lane "
-    "ahead issue_ahead ahead_tid issue_ahead_tid")
-# submitted, completed later; no other of the same (tid, lane) overlaps it
+    "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status track "
+    "queue_ahead issue_ahead queue_ahead_tid issue_ahead_tid")
+# submitted, completed later; no other of the same (tid, track) overlaps it
 Async = collections.namedtuple(
-    "Async", "name kind pid tid lane dev inode offset size ret flags begin end")
+    "Async", "name kind pid tid track dev inode offset size ret flags begin end")
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
 Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted waited")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
@@ -83,17 +83,17 @@ class KernelSpool:
                                None if offset == spool.OFFSET_UNKNOWN else offset,
                                size, ret, op_flags, lost, time, end, spans))
         elif kind == ASYNC_OP:
-            pid, dev, inode, offset, size, ret, nr, op_flags, lane = struct.unpack_from(
+            pid, dev, inode, offset, size, ret, nr, op_flags, track = struct.unpack_from(
                 "=IIQqIiHHI", data, at + 24)
             text, op_kind = self.names[nr]
-            self.asyncs.append(Async(text, op_kind, pid, ident, lane, dev, inode,
+            self.asyncs.append(Async(text, op_kind, pid, ident, track, dev, inode,
                                      None if offset == spool.OFFSET_UNKNOWN else offset,
                                      size, ret, op_flags, time, end))
         elif kind == BIO:
-            issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status, lane, *ahead = \
+            issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status, track, *ahead = \
                 struct.unpack_from("=QQQIIIIIIIiIHHII", data, at + 24)
             self.bios.append(Bio(time, issue, end, sector, inode, pid, ident, dev, size, bflags,
-                                 opid, otid, fdev, status, lane, *ahead))
+                                 opid, otid, fdev, status, track, *ahead))
         elif kind == FILE:
             dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
             path = data[at + 56:at + 56 + n].decode()
@@ -136,8 +136,8 @@ def check_shape(trace):
     last = {}
     for op in trace.asyncs:
         assert op.end == 0 or op.begin <= op.end, op
-        assert op.lane > 0 and last.get((op.tid, op.lane), 0) <= op.begin, op
-        last[op.tid, op.lane] = max(op.begin, op.end)
+        assert op.track > 0 and last.get((op.tid, op.track), 0) <= op.begin, op
+        last[op.tid, op.track] = max(op.begin, op.end)
     for bio in trace.bios:
         assert bio.end == 0 or bio.begin <= bio.end, bio
         assert bio.issue == 0 or bio.begin <= bio.issue, bio
@@ -161,7 +161,7 @@ def dump(path):
             print(f"{'':12} {span.begin - op.begin:9} +{span.end - span.begin} {span.kind}"
                   f" n={span.count} who={span.who} flags={span.flags} {span.object:x}")
     for op in trace.asyncs:
-        print(f"{op.begin - start:12} {op.end - op.begin:9} {op.tid}/{op.lane} {op.name} {trace.path(op)}"
+        print(f"{op.begin - start:12} {op.end - op.begin:9} {op.tid}/{op.track} {op.name} {trace.path(op)}"
               f" off={op.offset} size={op.size} ret={op.ret} flags={op.flags}")
     for bio in trace.bios:
         print(f"{bio.begin - start:12} {bio.end - bio.begin:9} bio {bio}")

@@ -7,7 +7,7 @@ import otf2
 
 def threads(path):
     """[(tid, [(enter or leave, region, time)])] of the threads, as otf2 reads them."""
-    lanes = {}
+    streams = {}
     with otf2.reader.open(path) as trace:
         for location, event in trace.events:
             if isinstance(event, otf2.events.Enter):
@@ -16,9 +16,9 @@ def threads(path):
                 kind = "leave"
             else:
                 continue
-            lanes.setdefault(location, []).append((kind, event.region.name, event.time))
+            streams.setdefault(location, []).append((kind, event.region.name, event.time))
     tid = lambda location: location.name.rsplit(" tid ", 1)[-1]
-    return [(tid(location), events) for location, events in lanes.items()]
+    return [(tid(location), events) for location, events in streams.items()]
 
 
 def main():

@@ -8,7 +8,7 @@ import struct
 HEADER = 4096
 WINDOW = 8 + 24 + 40 + 8 + 64 + 64 + 256 + 16  # where the header tells of the window
 USER_FILE, PROCESS_FILE = 2, 3
-USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD, STACK, USER_AGAIN = 1, 4, 6, 7, 9, 11, 13, 14
+USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD, STACK, USER_REPEAT = 1, 4, 6, 7, 9, 11, 13, 14
 HAS_STACK, PATTERN_SHIFT = 16, 5  # of a USER_OP's flags
 OFFSET_UNKNOWN = -(1 << 63)
 
@@ -99,7 +99,7 @@ class Spool:
                     fd, file, size, offset, ret, caller = struct.unpack_from("=iIQqqQ", data, at + 24)
                     if flags >> PATTERN_SHIFT:
                         patterns[flags >> PATTERN_SHIFT] = ident, flags, fd, file, size, caller
-                elif kind == USER_AGAIN:
+                elif kind == USER_REPEAT:
                     offset, = struct.unpack_from("=q", data, at + 24)
                     ret = ident - (1 << 32) if ident >> 31 else ident
                     ident, flags, fd, file, size, caller = patterns[flags >> PATTERN_SHIFT]

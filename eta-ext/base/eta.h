@@ -77,9 +77,9 @@ struct eta_location {
 	uint32_t ns_tid;  /* the same in its own pid namespace, 0: unknown */
 	/*
 	 * 0: the thread itself. Else what it has submitted and does not wait for in a call
-	 * (io_uring, libaio): as many lanes as there are such operations at a time.
+	 * (io_uring, libaio): as many tracks as there are such operations at a time.
 	 */
-	uint32_t lane;
+	uint32_t track;
 	uint64_t
 		start_ns; /* thread start if known, else its first event; tells reused tids apart */
 	uint32_t dev;	  /* DEVICE: major << 20 | minor */

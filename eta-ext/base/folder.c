@@ -141,11 +141,6 @@ static int walk_to(const char *path, const char *shown)
 	return fd;
 }
 
-int folder_walk(const char *path)
-{
-	return walk_to(path, path);
-}
-
 int folder_of(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -169,7 +164,8 @@ int folder_of(const char *path, const char **name)
 
 /* ---- a folder of one's own ---- */
 
-int folder_check(int fd, const char *shown)
+/* Does the folder of FD belong to this user, and to nobody else to write to? Reported. */
+static int folder_check(int fd, const char *shown)
 {
 	char owner[FOLDER_OWNER_BYTES];
 	struct stat st;

@@ -22,14 +22,10 @@ enum { FOLDER_OWNER_BYTES = 64 };
 const char *folder_owner(uid_t uid, char text[FOLDER_OWNER_BYTES]);
 
 /*
- * Opens folder PATH for what is below it (O_PATH), of any length. On the way no link is followed
- * but root's and this user's own: another's may lead somewhere else the next time. Reported.
- */
-int folder_walk(const char *path);
-
-/*
- * The same of the folder that the last part of PATH is in; NAME is that part, in PATH. -EINVAL
- * where it has none ("/", "..", "x/"). Reported.
+ * Opens the folder that the last part of PATH is in, for what is below it (O_PATH), of any length;
+ * NAME is that part, in PATH. -EINVAL where it has none ("/", "..", "x/"). On the way no link is
+ * followed but root's and this user's own: another's may lead somewhere else the next time.
+ * Reported.
  */
 int folder_of(const char *path, const char **name);
 
@@ -51,8 +47,6 @@ int folder_take(const char *path, mode_t mode, struct folder *folder);
  * before.
  */
 int folder_take_below(int at, const char *shown, const char *name, mode_t mode, bool *made);
-/* Does the folder of FD belong to this user, and to nobody else to write to? Reported. */
-int folder_check(int fd, const char *shown);
 void folder_close(struct folder *folder);
 
 /*

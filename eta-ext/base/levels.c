@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const struct {
-	const char *name, *what;
+	const char *name;
 } levels[] = {
-#define X(id, name, what) { name, what },
+#define X(id, name, what) { name },
 	ETA_LEVELS(X)
 #undef X
 };
@@ -24,11 +24,6 @@ static const struct {
 const char *eta_level_name(enum eta_level level)
 {
 	return (unsigned)level < ETA_N_LEVELS ? levels[level].name : "?";
-}
-
-const char *eta_level_what(enum eta_level level)
-{
-	return (unsigned)level < ETA_N_LEVELS ? levels[level].what : "?";
 }
 
 const char *eta_reason_name(enum eta_reason reason)

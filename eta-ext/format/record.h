@@ -8,7 +8,7 @@
  *
  *   meta                 struct eta_spool_header (kind META), then NAME, PROPERTY, SLEEP records
  *   user.PID.TID.START   of a thread of a traced program, and of those that began after it ended
- *                        (kind USER): USER_OP, USER_AGAIN, FILE, THREAD records
+ *                        (kind USER): USER_OP, USER_REPEAT, FILE, THREAD records
  *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY, MODULE,
  *                        STACK records
  *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, ASYNC_OP, WAIT, BIO, TASK, FILE,
@@ -104,9 +104,9 @@ enum eta_record_type {
 	ETA_RECORD_THREAD,
 	ETA_RECORD_MODULE,
 	ETA_RECORD_STACK,
-	ETA_RECORD_USER_AGAIN,
+	ETA_RECORD_USER_REPEAT,
 	ETA_RECORD_SLEEP,
-	ETA_RECORD_ASYNC_OP, /* struct eta_kernel_op without spans, in a lane */
+	ETA_RECORD_ASYNC_OP, /* struct eta_kernel_op without spans, in a track */
 };
 
 /* The first 24 bytes of every record. */
@@ -144,7 +144,7 @@ struct eta_user_op {
 /* The same: `caller` is the id of a STACK record, whose first address is the return address. */
 #define ETA_USER_STACK 0x10
 /*
- * The same: 0, or which call of the thread this is that USER_AGAIN records refer to from here on,
+ * The same: 0, or which call of the thread this is that USER_REPEAT records refer to from here on,
  * until another takes the number.
  */
 #define ETA_USER_PATTERN 0xe0
@@ -272,7 +272,7 @@ struct eta_task_record {
 /*
  * One system call on a file, with all its stamps; (head.units - 2) spans follow. ASYNC_OP: from
  * submission to completion of what a queue (io_uring, libaio) was given; a thread has several under
- * way, each in a lane in which it overlaps no other.
+ * way, each in a track in which it overlaps no other.
  */
 struct eta_kernel_op {
 	struct eta_record_head head; /* id: tid */
@@ -286,7 +286,7 @@ struct eta_kernel_op {
 	uint16_t op_flags; /* ETA_KOP_* */
 	union {
 		uint32_t spans_lost; /* spans that did not fit the record */
-		uint32_t lane;	     /* ASYNC_OP: from 1 on */
+		uint32_t track;	     /* ASYNC_OP: from 1 on */
 	};
 };
 #define ETA_KOP_DIRECT 1 /* O_DIRECT */
@@ -364,13 +364,13 @@ struct eta_bio_record {
 	uint32_t owner_tid;
 	uint32_t file_dev; /* device of the inode's file system */
 	int32_t status;	   /* 0 or -errno */
-	uint32_t lane;	   /* of the owner's ASYNC_OP that it is for; 0: none */
+	uint32_t track;	   /* of the owner's ASYNC_OP that it is for; 0: none */
 	/*
 	 * How many requests of others than its owner were on the disk when it was queued, and when
 	 * it was issued (65535: or more), and the owner of one of them, drawn by lot; 0: nobody.
 	 */
-	uint16_t ahead, issue_ahead;
-	uint32_t ahead_tid, issue_ahead_tid;
+	uint16_t queue_ahead, issue_ahead;
+	uint32_t queue_ahead_tid, issue_ahead_tid;
 };
 #define ETA_BIO_WRITE 1
 #define ETA_BIO_FLUSH 2

@@ -69,11 +69,6 @@ void spool_reach_set(const char *text)
 		recorder.bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
-bool spool_reach_is_set(void)
-{
-	return recorder.bytes != 0;
-}
-
 /*
  * Is it the recorder that answers? Its name is free for anybody once it has ended. Its numbers are
  * none in other namespaces.

@@ -38,9 +38,6 @@ struct spool_reach_answer {
 /* TEXT: the variable's value, NULL or "" where there is no recorder. */
 void spool_reach_set(const char *text);
 
-/* Is there a recorder, as far as is known? */
-bool spool_reach_is_set(void);
-
 /* Opens the file PATH of the spool, as its last part says. A descriptor, or -errno. */
 int spool_reach(const char *path, bool is_new);
 

@@ -28,7 +28,7 @@
 #define LIMIT_DATA true
 #endif
 
-struct rehearsal {
+struct precheck {
 	struct shared {
 		_Atomic uint64_t steps;
 	} * shared;
@@ -39,7 +39,7 @@ struct rehearsal {
 
 /* Nothing of the child is seen but its steps: no message, no core file, no exit handlers. */
 __attribute__((noreturn)) static void
-perform(struct rehearsal *r, void (*read)(struct rehearsal *rehearsal, void *arg), void *arg)
+perform(struct precheck *r, void (*read)(struct precheck *precheck, void *arg), void *arg)
 {
 	static const int own[] = { SIGABRT, SIGALRM, SIGFPE, SIGSEGV, SIGBUS, SIGILL };
 	const struct rlimit none = { 0, 0 };
@@ -62,9 +62,9 @@ perform(struct rehearsal *r, void (*read)(struct rehearsal *rehearsal, void *arg
 	_exit(0);
 }
 
-struct rehearsal *rehearsal_start(void (*read)(struct rehearsal *rehearsal, void *arg), void *arg)
+struct precheck *precheck_start(void (*read)(struct precheck *precheck, void *arg), void *arg)
 {
-	struct rehearsal *r = calloc(1, sizeof(*r));
+	struct precheck *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
@@ -83,13 +83,13 @@ fail:
 	return NULL;
 }
 
-void rehearsal_step(struct rehearsal *r)
+void precheck_step(struct precheck *r)
 {
 	atomic_fetch_add(&r->shared->steps, 1);
 	alarm(STEP_SECONDS);
 }
 
-static void look(struct rehearsal *r, int flags)
+static void look(struct precheck *r, int flags)
 {
 	pid_t pid;
 
@@ -103,13 +103,13 @@ static void look(struct rehearsal *r, int flags)
 	r->ended = pid != 0;
 }
 
-bool rehearsal_may_go_on(struct rehearsal *r, uint64_t done)
+bool precheck_may_go_on(struct precheck *r, uint64_t done)
 {
 	const struct timespec wait = { 0, WAIT_NS };
 
 	while (r && atomic_load(&r->shared->steps) <= done) {
 		if (r->ended)
-			return rehearsal_failure(r) == NULL;
+			return precheck_failure(r) == NULL;
 		look(r, WNOHANG);
 		/* it may have made its last steps since they were counted */
 		if (!r->ended)
@@ -118,7 +118,7 @@ bool rehearsal_may_go_on(struct rehearsal *r, uint64_t done)
 	return true;
 }
 
-const char *rehearsal_failure(const struct rehearsal *r)
+const char *precheck_failure(const struct precheck *r)
 {
 	if (!r || !r->ended || !WIFSIGNALED(r->status))
 		return NULL;
@@ -126,7 +126,7 @@ const char *rehearsal_failure(const struct rehearsal *r)
 					      : strsignal(WTERMSIG(r->status));
 }
 
-void rehearsal_end(struct rehearsal *r)
+void precheck_end(struct precheck *r)
 {
 	if (!r)
 		return;

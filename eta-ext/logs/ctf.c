@@ -83,7 +83,7 @@ static int ctf_open(struct eta_trace *trace)
 struct reading {
 	const char *folder;
 	struct ctf *ctf; /* NULL: in the child, which only looks whether it can be read */
-	struct rehearsal *rehearsal;
+	struct precheck *precheck;
 	uint64_t steps; /* the first makes the graph, each other one takes some messages */
 	bool stopped;	/* the child got no further */
 	int rc;
@@ -92,7 +92,7 @@ struct reading {
 /* Before a step of babeltrace2: does it come back from it? */
 static bool may_step(struct reading *reading)
 {
-	if (reading->ctf && !rehearsal_may_go_on(reading->rehearsal, reading->steps))
+	if (reading->ctf && !precheck_may_go_on(reading->precheck, reading->steps))
 		reading->stopped = true;
 	return !reading->stopped;
 }
@@ -101,7 +101,7 @@ static void has_stepped(struct reading *reading)
 {
 	reading->steps++;
 	if (!reading->ctf)
-		rehearsal_step(reading->rehearsal);
+		precheck_step(reading->precheck);
 }
 
 static bt_graph_simple_sink_component_initialize_func_status
@@ -267,13 +267,13 @@ static void run(struct reading *reading, bt_graph_run_status *status)
 	graph_free(&graph);
 }
 
-static void rehearse(struct rehearsal *rehearsal, void *arg)
+static void precheck_steps(struct precheck *precheck, void *arg)
 {
 	struct reading reading = *(const struct reading *)arg;
 	bt_graph_run_status status;
 
 	reading.ctf = NULL;
-	reading.rehearsal = rehearsal;
+	reading.precheck = precheck;
 	run(&reading, &status);
 }
 
@@ -295,19 +295,19 @@ static int read_folder(struct ctf *ctf, const char *folder)
 	bt_graph_run_status status = BT_GRAPH_RUN_STATUS_ERROR;
 	int rc;
 
-	reading.rehearsal = rehearsal_start(rehearse, &reading);
+	reading.precheck = precheck_start(precheck_steps, &reading);
 	if (may_step(&reading))
 		run(&reading, &status);
 	rc = reading.rc;
 	if (rc == 0 && reading.stopped)
-		rc = give_up(ctf->log, rehearsal_failure(reading.rehearsal));
+		rc = give_up(ctf->log, precheck_failure(reading.precheck));
 	else if (rc == 0 && status == BT_GRAPH_RUN_STATUS_MEMORY_ERROR)
 		rc = log_no_memory(ctf->log, "babeltrace2");
 	else if (rc == 0 && status != BT_GRAPH_RUN_STATUS_OK)
 		rc = complain(ctf->log, ctf->log->trace->counts.records > 0);
 	/* what is left of an error ends the program at the next call of babeltrace2 */
 	bt_current_thread_clear_error();
-	rehearsal_end(reading.rehearsal);
+	precheck_end(reading.precheck);
 	return rc;
 }
 

@@ -1,11 +1,11 @@
-/* Logs: cursors, which merge the sorted runs of a lane; those around another's. */
+/* Logs: cursors, which merge the sorted runs of a queue; those around another's. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
 #include "log-spill.h"
 
 enum {
-	/* what the cursor of one lane may take for its runs together, in events */
+	/* what the cursor of one queue may take for its runs together, in events */
 	READ_EVENTS = 1 << 16,
 	READ_LEAST = 4,
 	BATCH = 256,
@@ -90,33 +90,33 @@ static void sift_down(struct log_cursor *c, uint32_t at)
 	}
 }
 
-static int open_readers(struct log_cursor *c, const struct log_lane *lane)
+static int open_readers(struct log_cursor *c, const struct log_queue *queue)
 {
 	int rc = 0;
 
-	c->n_readers = lane->n_runs + 1;
-	c->buffer_events = lane->n_runs ? READ_EVENTS / lane->n_runs : 0;
+	c->n_readers = queue->n_runs + 1;
+	c->buffer_events = queue->n_runs ? READ_EVENTS / queue->n_runs : 0;
 	if (c->buffer_events > CHUNK_EVENTS)
 		c->buffer_events = CHUNK_EVENTS;
 	if (c->buffer_events < READ_LEAST)
 		c->buffer_events = READ_LEAST;
 	c->readers = calloc(c->n_readers, sizeof(*c->readers));
 	c->heap = calloc(c->n_readers, sizeof(*c->heap));
-	if (lane->n_runs)
-		c->buffers = reallocarray(NULL, (size_t)lane->n_runs * c->buffer_events,
+	if (queue->n_runs)
+		c->buffers = reallocarray(NULL, (size_t)queue->n_runs * c->buffer_events,
 					  sizeof(*c->buffers));
-	if (!c->readers || !c->heap || (lane->n_runs && !c->buffers))
+	if (!c->readers || !c->heap || (queue->n_runs && !c->buffers))
 		return log_no_memory(c->log, "its events");
 	for (uint32_t i = 0; rc == 0 && i < c->n_readers; i++) {
 		struct reader *r = &c->readers[i];
 
-		if (i < lane->n_runs) {
+		if (i < queue->n_runs) {
 			r->events = r->buffer = c->buffers + (size_t)i * c->buffer_events;
-			r->next = lane->runs[i].first;
+			r->next = queue->runs[i].first;
 			rc = refill(c, r);
 		} else {
-			r->events = lane->events;
-			r->n = lane->n;
+			r->events = queue->events;
+			r->n = queue->n;
 		}
 		if (r->at < r->n)
 			c->heap[c->n_heap++] = i;
@@ -135,7 +135,7 @@ int log_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curso
 	if (!c)
 		return log_no_memory(log, "its events");
 	c->log = log;
-	rc = open_readers(c, &log->lanes[location]);
+	rc = open_readers(c, &log->queues[location]);
 	if (rc)
 		log_cursor_close(&c->cursor);
 	else

@@ -84,11 +84,11 @@ uint32_t log_region(struct log *log, const char *name)
 	return log_region_at(log, name, eta_is_io_function(name) ? ETA_LEVEL_USER : ETA_LEVEL_NONE);
 }
 
-static uint32_t add_lane(struct log *log, const struct eta_location *location)
+static uint32_t add_queue(struct log *log, const struct eta_location *location)
 {
 	uint32_t index = eta_defs_location(log->trace, location);
 
-	return index == ETA_NONE || log_lane_add(log) < 0 ? ETA_NONE : index;
+	return index == ETA_NONE || log_queue_add(log) < 0 ? ETA_NONE : index;
 }
 
 static uint32_t process_of(struct log *log, uint32_t pid, const char *comm)
@@ -124,16 +124,16 @@ uint32_t log_thread(struct log *log, uint32_t pid, uint32_t tid, const char *com
 	location.process = process_of(log, pid, comm);
 	if (location.process == ETA_NONE)
 		return ETA_NONE;
-	location.id = log->n_lanes;
+	location.id = log->n_queues;
 	snprintf(name, sizeof(name), "%.255s%stid %u", comm, *comm ? " " : "", tid);
 	location.name = name;
-	return keep(log, 't', &tid, sizeof(tid), add_lane(log, &location));
+	return keep(log, 't', &tid, sizeof(tid), add_queue(log, &location));
 }
 
 uint32_t log_named_thread(struct log *log, const char *process, const char *host, const char *name)
 {
 	const struct eta_process def = { .name = process, .host = host };
-	struct eta_location location = { .name = name, .id = log->n_lanes };
+	struct eta_location location = { .name = name, .id = log->n_queues };
 	char key[1024];
 	int n = snprintf(key, sizeof(key), "%.300s/%.300s", host, process);
 
@@ -141,7 +141,7 @@ uint32_t log_named_thread(struct log *log, const char *process, const char *host
 	if (location.process == ETA_NONE)
 		location.process =
 			keep(log, 'n', key, (size_t)n, eta_defs_process(log->trace, &def));
-	return location.process == ETA_NONE ? ETA_NONE : add_lane(log, &location);
+	return location.process == ETA_NONE ? ETA_NONE : add_queue(log, &location);
 }
 
 int log_move(struct log *log, uint32_t location, uint32_t pid)
@@ -188,15 +188,8 @@ int log_alias(struct log *log, char kind, const char *alias, const char *name)
 	return set_name(log, kind, alias, strlen(alias), name);
 }
 
-int log_name(struct log *log, uint32_t tid, const char *comm)
-{
-	uint32_t index = log_known(log, 't', &tid, sizeof(tid));
-
-	return index != ETA_NONE ? log_rename(log, index, comm)
-				 : set_name(log, 'c', &tid, sizeof(tid), comm);
-}
-
-int log_rename(struct log *log, uint32_t location, const char *comm)
+/* The program that thread LOCATION runs from now on. */
+static int rename_location(struct log *log, uint32_t location, const char *comm)
 {
 	struct eta_defs *defs = &log->trace->defs;
 	struct eta_location *def = &defs->locations[location];
@@ -209,6 +202,14 @@ int log_rename(struct log *log, uint32_t location, const char *comm)
 	if (def->name && defs->processes[def->process].name)
 		return 0;
 	return log_no_memory(log, "a name");
+}
+
+int log_name(struct log *log, uint32_t tid, const char *comm)
+{
+	uint32_t index = log_known(log, 't', &tid, sizeof(tid));
+
+	return index != ETA_NONE ? rename_location(log, index, comm)
+				 : set_name(log, 'c', &tid, sizeof(tid), comm);
 }
 
 int log_renumber(struct log *log, uint32_t from, uint32_t to)
@@ -232,7 +233,7 @@ int log_renumber(struct log *log, uint32_t from, uint32_t to)
 		return -ENOMEM;
 	defs->locations[location].tid = to;
 	name = defs->processes[defs->locations[location].process].name;
-	return log_rename(log, location, name);
+	return rename_location(log, location, name);
 }
 
 uint32_t log_file(struct log *log, const char *path, uint64_t inode)
@@ -267,7 +268,7 @@ int log_device(struct log *log, uint32_t dev, const char *name, struct log_devic
 	uint32_t key = dev ? dev : eta_device_number(name);
 	const struct eta_handle handle = { .name = name, .file = ETA_NONE, .device = key };
 	const struct eta_location location = {
-		.id = log->n_lanes,
+		.id = log->n_queues,
 		.name = name,
 		.kind = ETA_LOCATION_DEVICE,
 		.process = ETA_NONE,
@@ -277,7 +278,7 @@ int log_device(struct log *log, uint32_t dev, const char *name, struct log_devic
 	out->location = log_known(log, 'd', &key, sizeof(key));
 	out->handle = log_known(log, 'D', &key, sizeof(key));
 	if (out->location == ETA_NONE)
-		out->location = keep(log, 'd', &key, sizeof(key), add_lane(log, &location));
+		out->location = keep(log, 'd', &key, sizeof(key), add_queue(log, &location));
 	if (out->location != ETA_NONE && out->handle == ETA_NONE)
 		out->handle =
 			keep(log, 'D', &key, sizeof(key), eta_defs_handle(log->trace, &handle));

@@ -268,7 +268,8 @@ void log_fd_exit(struct log *log, uint32_t tid)
 	free(task);
 }
 
-int64_t log_file_size(struct log *log, uint32_t file)
+/* The size of a file as far as the log told it, ETA_OFFSET_NONE: it did not. */
+static int64_t size_of_file(struct log *log, uint32_t file)
 {
 	return log->files && file < log->files->n_sizes ? log->files->sizes[file] : ETA_OFFSET_NONE;
 }
@@ -298,7 +299,7 @@ int64_t log_file_transfer(struct log *log, struct log_open_file *open, bool writ
 			  int64_t transferred)
 {
 	bool own = wanted == ETA_OFFSET_NONE; /* read, write: at the position, which moves */
-	int64_t size = log_file_size(log, open->file), begin = own ? open->at : wanted, end;
+	int64_t size = size_of_file(log, open->file), begin = own ? open->at : wanted, end;
 
 	if (write && own && open->flags & O_APPEND)
 		begin = size;

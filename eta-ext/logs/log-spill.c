@@ -10,7 +10,7 @@
 
 #include "eta-ext/base/folder.h"
 
-enum { LANE_FIRST_ROOM = 16 };
+enum { QUEUE_FIRST_ROOM = 16 };
 
 /* Stable, and quick where little is out of order, which is the rule. */
 static int sort(const struct log *log, struct eta_event *events, uint32_t n)
@@ -113,8 +113,8 @@ int log_spill_read(const struct log *log, void *data, size_t bytes, uint64_t off
 	return 0;
 }
 
-/* The first N events of LANE, sorted, behind its run or as a new one. */
-static int write_chunk(struct log *log, struct log_lane *lane, uint32_t n)
+/* The first N events of QUEUE, sorted, behind its run or as a new one. */
+static int write_chunk(struct log *log, struct log_queue *queue, uint32_t n)
 {
 	const struct log_chunk_head head = { .n = n };
 	uint64_t offset;
@@ -125,60 +125,61 @@ static int write_chunk(struct log *log, struct log_lane *lane, uint32_t n)
 	if (log->spilled_bytes == 0)
 		log->spilled_bytes = sizeof(head); /* no chunk at 0 */
 	offset = log->spilled_bytes;
-	if (lane->n_runs == 0 || log_compare(&lane->events[0], &lane->last) < 0) {
-		if (lane->n_runs == lane->run_room) {
-			uint32_t room = lane->run_room ? lane->run_room * 2 : 4;
-			struct log_run *runs = reallocarray(lane->runs, room, sizeof(*runs));
+	if (queue->n_runs == 0 || log_compare(&queue->events[0], &queue->last) < 0) {
+		if (queue->n_runs == queue->run_room) {
+			uint32_t room = queue->run_room ? queue->run_room * 2 : 4;
+			struct log_run *runs = reallocarray(queue->runs, room, sizeof(*runs));
 
 			if (!runs)
 				return log_no_memory(log, "its events");
-			lane->runs = runs;
-			lane->run_room = room;
+			queue->runs = runs;
+			queue->run_room = room;
 		}
-		lane->runs[lane->n_runs++] = (struct log_run){ .first = offset };
+		queue->runs[queue->n_runs++] = (struct log_run){ .first = offset };
 	} else {
-		rc = write_at(log, &offset, sizeof(offset), lane->last_chunk);
+		rc = write_at(log, &offset, sizeof(offset), queue->last_chunk);
 	}
 	if (rc == 0)
 		rc = write_at(log, &head, sizeof(head), offset);
 	if (rc == 0)
-		rc = write_at(log, lane->events, n * sizeof(*lane->events), offset + sizeof(head));
+		rc = write_at(log, queue->events, n * sizeof(*queue->events),
+			      offset + sizeof(head));
 	if (rc)
 		return rc;
-	log->spilled_bytes = offset + sizeof(head) + n * sizeof(*lane->events);
-	lane->last_chunk = offset;
-	lane->last = lane->events[n - 1];
-	lane->runs[lane->n_runs - 1].events += n;
-	lane->n -= n;
-	memmove(lane->events, lane->events + n, lane->n * sizeof(*lane->events));
+	log->spilled_bytes = offset + sizeof(head) + n * sizeof(*queue->events);
+	queue->last_chunk = offset;
+	queue->last = queue->events[n - 1];
+	queue->runs[queue->n_runs - 1].events += n;
+	queue->n -= n;
+	memmove(queue->events, queue->events + n, queue->n * sizeof(*queue->events));
 	return 0;
 }
 
 static int add_event(struct log *log, uint32_t location, const struct eta_event *event,
 		     enum rank rank)
 {
-	struct log_lane *lane = &log->lanes[location];
+	struct log_queue *queue = &log->queues[location];
 	int rc;
 
-	if (lane->n == LANE_EVENTS) {
-		rc = sort(log, lane->events, lane->n);
+	if (queue->n == QUEUE_EVENTS) {
+		rc = sort(log, queue->events, queue->n);
 		if (rc == 0)
-			rc = write_chunk(log, lane, CHUNK_EVENTS);
+			rc = write_chunk(log, queue, CHUNK_EVENTS);
 		if (rc)
 			return rc;
 	}
-	if (lane->n == lane->room) {
-		uint32_t room = lane->room ? lane->room * 2 : LANE_FIRST_ROOM;
-		struct eta_event *events = reallocarray(lane->events, room, sizeof(*events));
+	if (queue->n == queue->room) {
+		uint32_t room = queue->room ? queue->room * 2 : QUEUE_FIRST_ROOM;
+		struct eta_event *events = reallocarray(queue->events, room, sizeof(*events));
 
 		if (!events)
 			return log_no_memory(log, "its events");
-		lane->events = events;
-		lane->room = room;
+		queue->events = events;
+		queue->room = room;
 	}
-	lane->events[lane->n] = *event;
-	lane->events[lane->n++].has |= (uint16_t)((unsigned)rank << RANK_SHIFT);
-	lane->total++;
+	queue->events[queue->n] = *event;
+	queue->events[queue->n++].has |= (uint16_t)((unsigned)rank << RANK_SHIFT);
+	queue->total++;
 	return 0;
 }
 
@@ -255,52 +256,52 @@ int log_call(struct log *log, uint32_t location, struct log_call *call)
 	return rc ? rc : add_event(log, location, &event, ends);
 }
 
-int log_lane_add(struct log *log)
+int log_queue_add(struct log *log)
 {
-	if (log->n_lanes == log->lane_room) {
-		uint32_t room = log->lane_room ? log->lane_room * 2 : 16;
-		struct log_lane *lanes = reallocarray(log->lanes, room, sizeof(*lanes));
+	if (log->n_queues == log->queue_room) {
+		uint32_t room = log->queue_room ? log->queue_room * 2 : 16;
+		struct log_queue *queues = reallocarray(log->queues, room, sizeof(*queues));
 
-		if (!lanes)
+		if (!queues)
 			return log_no_memory(log, "its events");
-		log->lanes = lanes;
-		log->lane_room = room;
+		log->queues = queues;
+		log->queue_room = room;
 	}
-	log->lanes[log->n_lanes++] = (struct log_lane){ 0 };
+	log->queues[log->n_queues++] = (struct log_queue){ 0 };
 	return 0;
 }
 
-int log_lanes_end(struct log *log)
+int log_queues_end(struct log *log)
 {
 	struct eta_defs *defs = &log->trace->defs;
 	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < log->n_lanes; i++) {
-		struct log_lane *lane = &log->lanes[i];
+	for (uint32_t i = 0; rc == 0 && i < log->n_queues; i++) {
+		struct log_queue *queue = &log->queues[i];
 		uint64_t first_ns = UINT64_MAX;
 
-		rc = sort(log, lane->events, lane->n);
-		if (lane->n)
-			first_ns = lane->events[0].time_ns;
-		for (uint32_t r = 0; rc == 0 && r < lane->n_runs; r++) {
+		rc = sort(log, queue->events, queue->n);
+		if (queue->n)
+			first_ns = queue->events[0].time_ns;
+		for (uint32_t r = 0; rc == 0 && r < queue->n_runs; r++) {
 			struct eta_event event;
 
 			rc = log_spill_read(log, &event, sizeof(event),
-					    lane->runs[r].first + sizeof(struct log_chunk_head));
+					    queue->runs[r].first + sizeof(struct log_chunk_head));
 			if (rc == 0 && event.time_ns < first_ns)
 				first_ns = event.time_ns;
 		}
-		defs->locations[i].events = lane->total;
-		defs->locations[i].start_ns = lane->total ? first_ns : 0;
+		defs->locations[i].events = queue->total;
+		defs->locations[i].start_ns = queue->total ? first_ns : 0;
 	}
 	return rc;
 }
 
-void log_lanes_free(struct log *log)
+void log_queues_free(struct log *log)
 {
-	for (uint32_t i = 0; i < log->n_lanes; i++) {
-		free(log->lanes[i].events);
-		free(log->lanes[i].runs);
+	for (uint32_t i = 0; i < log->n_queues; i++) {
+		free(log->queues[i].events);
+		free(log->queues[i].runs);
 	}
-	free(log->lanes);
+	free(log->queues);
 }

@@ -1,4 +1,5 @@
-/* Inside of the events of logs: lanes and their sorted runs, written, and merged when read. */
+/* Inside of the events of logs: queues of events and their sorted runs, written, and merged when
+ * read. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_LOG_SPILL_H
 #define ETA_LOG_SPILL_H
@@ -6,17 +7,17 @@
 #include "log.h"
 
 /*
- * A lane collects LANE_EVENTS, sorts them and writes the earlier half to its current run, so what
+ * A queue collects QUEUE_EVENTS, sorts them and writes the earlier half to its current run, so what
  * is out of order by less than a half needs no new run. A run is a chain of chunks in the file, all
- * of one lane one behind the other in time. A lane that never fills stays in memory.
+ * of one queue one behind the other in time. A queue that never fills stays in memory.
  */
 enum {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-	LANE_EVENTS = 16, /* so that short inputs come here, too */
+	QUEUE_EVENTS = 16, /* so that short inputs come here, too */
 #else
-	LANE_EVENTS = 512,
+	QUEUE_EVENTS = 512,
 #endif
-	CHUNK_EVENTS = LANE_EVENTS / 2,
+	CHUNK_EVENTS = QUEUE_EVENTS / 2,
 };
 
 /*
@@ -39,7 +40,7 @@ struct log_run {
 	uint64_t events;
 };
 
-struct log_lane {
+struct log_queue {
 	struct eta_event *events; /* not written yet, in the order they came */
 	uint32_t n, room;
 	struct log_run *runs;
@@ -49,7 +50,7 @@ struct log_lane {
 	uint64_t total;
 };
 
-/* In which order two events of a lane stand. */
+/* In which order two events of a queue stand. */
 static inline int log_compare(const struct eta_event *a, const struct eta_event *b)
 {
 	unsigned x = a->has & RANK_MASK, y = b->has & RANK_MASK;

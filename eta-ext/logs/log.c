@@ -37,7 +37,7 @@ int log_end(struct log *log, int rc, const char *clock)
 	if (rc == 0)
 		rc = log_block_end(log);
 	if (rc == 0)
-		rc = log_lanes_end(log);
+		rc = log_queues_end(log);
 	if (rc == 0 && eta_defs_property(trace, "SCI::CLOCK", clock) == ETA_NONE)
 		rc = -ENOMEM;
 	log->endless = log->entered & ~log->left;
@@ -81,7 +81,7 @@ void log_close(struct eta_trace *trace)
 		return;
 	log_files_free(log);
 	log_defs_free(log);
-	log_lanes_free(log);
+	log_queues_free(log);
 	if (log->file)
 		fclose(log->file);
 	if (log->spill >= 0)

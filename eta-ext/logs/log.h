@@ -10,13 +10,13 @@
 
 /*
  * A log is read once, from its first to its last line, when it is opened; threads, regions and
- * files are defined as they are met. The events of each thread go to its lane: sorted by time
+ * files are defined as they are met. The events of each thread go to its queue: sorted by time
  * within a window, and beyond that into sorted runs in a temporary file, which a cursor merges. So
  * a log may interleave its threads and be out of order, and memory stays bounded at any length.
  *
  * Functions give 0 or -errno, already reported; indices ETA_NONE without memory.
  */
-struct log_lane;
+struct log_queue;
 struct log_known;
 struct log_request;
 struct log_files;
@@ -27,8 +27,8 @@ struct log {
 	uint64_t line; /* number of the line (record) being read, from 1 */
 	char *text;    /* the line, without its end */
 	size_t room;
-	struct log_lane *lanes; /* by location */
-	uint32_t n_lanes, lane_room;
+	struct log_queue *queues; /* by location */
+	uint32_t n_queues, queue_room;
 	int spill; /* the temporary file, -1: none yet */
 	uint64_t spilled_bytes;
 	uint64_t next_match;
@@ -168,8 +168,6 @@ int log_alias(struct log *log, char kind, const char *alias, const char *name);
 int log_move(struct log *log, uint32_t location, uint32_t pid);
 /* What thread TID is called, for logs that say it apart from its records. */
 int log_name(struct log *log, uint32_t tid, const char *comm);
-/* The program that thread LOCATION runs from now on. */
-int log_rename(struct log *log, uint32_t location, const char *comm);
 /* What was taken for thread FROM (and its process) has the number TO. */
 int log_renumber(struct log *log, uint32_t from, uint32_t to);
 /* By path, or where it is NULL by inode. */
@@ -185,10 +183,10 @@ void log_defs_free(struct log *log);
 
 /* ---- events (log-spill.c) ---- */
 
-/* A lane for the location just defined. */
-int log_lane_add(struct log *log);
+/* A queue for the location just defined. */
+int log_queue_add(struct log *log);
 
-/* EVENT into the lane of LOCATION. Order within equal times stays. */
+/* EVENT into the queue of LOCATION. Order within equal times stays. */
 int log_event(struct log *log, uint32_t location, const struct eta_event *event);
 
 /*
@@ -206,7 +204,7 @@ struct log_call {
 	uint32_t dev;
 	uint16_t has; /* ETA_HAS_SIZE, _OFFSET, _FILE, _RET, ETA_EVENT_DIRECT */
 };
-/* Its ENTER and LEAVE, with the I/O records between, into the lane of LOCATION. */
+/* Its ENTER and LEAVE, with the I/O records between, into the queue of LOCATION. */
 int log_call(struct log *log, uint32_t location, struct log_call *call);
 /*
  * A call that had not ended at UNTIL_NS, when its thread was last known to live: its ENTER. The
@@ -214,9 +212,9 @@ int log_call(struct log *log, uint32_t location, struct log_call *call);
  */
 int log_call_open(struct log *log, uint32_t location, struct log_call *call, uint64_t until_ns);
 
-/* Flushes the lanes into their runs; the number of events and the first time of each location. */
-int log_lanes_end(struct log *log);
-void log_lanes_free(struct log *log);
+/* Flushes the queues into their runs; the number of events and the first time of each location. */
+int log_queues_end(struct log *log);
+void log_queues_free(struct log *log);
 
 /* ---- files that are open (log-files.c) ---- */
 
@@ -246,8 +244,7 @@ int log_fd_dup(struct log *log, uint32_t task, int from, int to);
 /* CHILD begins with PARENT's descriptors: the same table, or a copy. */
 int log_fd_fork(struct log *log, uint32_t parent, uint32_t child, bool shared);
 void log_fd_exit(struct log *log, uint32_t task);
-/* The size of a file as far as the log told it, ETA_OFFSET_NONE: it did not. */
-int64_t log_file_size(struct log *log, uint32_t file);
+/* A file's size, as far as the log tells it. */
 int log_file_set_size(struct log *log, uint32_t file, int64_t bytes);
 /*
  * Where a transfer through OPEN began, ETA_OFFSET_NONE where it is not known; the position moves by

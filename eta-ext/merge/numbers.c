@@ -35,7 +35,7 @@ static bool tells(const struct merge_input *input, uint32_t location, struct mer
 {
 	const struct eta_location *l = &input->trace->defs.locations[location];
 
-	if (l->process == ETA_NONE || !l->tid || !l->ns_tid || l->lane ||
+	if (l->process == ETA_NONE || !l->tid || !l->ns_tid || l->track ||
 	    eta_inner_numbers(&input->trace->defs.processes[l->process]))
 		return false;
 	*number = (struct merge_number){

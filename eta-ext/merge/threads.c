@@ -41,7 +41,7 @@ static int compare_keys(const struct candidate *a, const struct candidate *b)
 	if (order == 0)
 		order = compare(a->tid, b->tid);
 	if (order == 0)
-		order = compare(a->location->lane, b->location->lane);
+		order = compare(a->location->track, b->location->track);
 	if (order == 0)
 		order = compare(a->location->dev, b->location->dev);
 	if (order == 0)
@@ -91,7 +91,7 @@ static void name_the_only_thread(struct candidate *nameless, const struct candid
 	uint32_t tid = 0;
 
 	for (const struct candidate *c = of_process; c; c = c->next) {
-		if (c == nameless || c->location->lane || c->location->kind != ETA_LOCATION_THREAD)
+		if (c == nameless || c->location->track || c->location->kind != ETA_LOCATION_THREAD)
 			continue;
 		if (c->part.input == nameless->part.input || c->tid == 0 ||
 		    (tid != 0 && c->tid != tid))
@@ -202,7 +202,7 @@ static int by_place(const void *left, const void *right)
 	if (order == 0)
 		order = compare(a->first->tid, b->first->tid);
 	if (order == 0)
-		order = compare(a->first->location->lane, b->first->location->lane);
+		order = compare(a->first->location->track, b->first->location->track);
 	return order ? order : by_life(a->first, b->first);
 }
 
@@ -247,7 +247,7 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 						  : 0;
 		merge->parts[merge->n_parts++] = first[i].part;
 	}
-	if (location.kind == ETA_LOCATION_THREAD && !location.lane && merge->n_inputs > 1 &&
+	if (location.kind == ETA_LOCATION_THREAD && !location.track && merge->n_inputs > 1 &&
 	    first->part.input == first[order->n - 1].part.input)
 		trace->counts.unmatched++;
 	if (eta_defs_location(trace, &location) == ETA_NONE)

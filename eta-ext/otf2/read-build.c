@@ -277,7 +277,7 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 		.process = ETA_NONE,
 		.tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_TID),
 		.ns_tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_NS_TID),
-		.lane = (uint32_t)number(raw, properties, location->self, ARCHIVE_LANE),
+		.track = (uint32_t)number(raw, properties, location->self, ARCHIVE_TRACK),
 		.start_ns = number(raw, properties, location->self, ARCHIVE_START),
 		/* Other writers are careless with it: EZTrace says 2 for each, APEX one for all. */
 		.events = ours ? location->events : 0,

@@ -18,12 +18,12 @@ static const char *name_of(const struct eta_trace *trace, uint32_t location)
 /* Two cursors of one location would share libotf2's reader of it. */
 static int occupy(struct eta_trace *trace, uint32_t location)
 {
-	struct otf2_lane *lane = &((struct otf2 *)trace->data)->lanes[location];
+	struct otf2_reading *reading = &((struct otf2 *)trace->data)->readings[location];
 	bool busy;
 
 	pthread_mutex_lock(&trace->lock);
-	busy = lane->busy;
-	lane->busy = true;
+	busy = reading->busy;
+	reading->busy = true;
 	pthread_mutex_unlock(&trace->lock);
 	if (!busy)
 		return 0;
@@ -35,7 +35,7 @@ static int occupy(struct eta_trace *trace, uint32_t location)
 static void release(struct eta_trace *trace, uint32_t location)
 {
 	pthread_mutex_lock(&trace->lock);
-	((struct otf2 *)trace->data)->lanes[location].busy = false;
+	((struct otf2 *)trace->data)->readings[location].busy = false;
 	pthread_mutex_unlock(&trace->lock);
 }
 
@@ -50,9 +50,10 @@ static OTF2_ErrorCode read_local_definitions(const struct otf2 *otf2, uint32_t l
 	uint64_t n;
 	int length = snprintf(path, sizeof(path), "%s/%" PRIu64 ".def", otf2->base, id);
 
-	if (otf2->lanes[location].defined || length >= (int)sizeof(path) || access(path, R_OK) < 0)
+	if (otf2->readings[location].defined || length >= (int)sizeof(path) ||
+	    access(path, R_OK) < 0)
 		return OTF2_SUCCESS;
-	otf2->lanes[location].defined = true;
+	otf2->readings[location].defined = true;
 	reader = OTF2_Reader_GetDefReader(all, id);
 	if (!reader)
 		return OTF2_ERROR_FILE_CAN_NOT_OPEN;

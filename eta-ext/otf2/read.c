@@ -179,8 +179,9 @@ static int read_definitions(struct eta_trace *trace)
 		if (counts_from_offset(trace) && raw.resolution == 1000000000)
 			otf2->base_ns = raw.offset;
 		rc = otf2_build_definitions(&raw);
-		otf2->lanes = calloc((size_t)trace->defs.n_locations + 1, sizeof(*otf2->lanes));
-		if (!otf2->lanes)
+		otf2->readings =
+			calloc((size_t)trace->defs.n_locations + 1, sizeof(*otf2->readings));
+		if (!otf2->readings)
 			rc = -ENOMEM;
 		if (rc < 0)
 			eta_error("%s: not enough memory for its definitions", trace->path);
@@ -342,7 +343,7 @@ static void otf2_close(struct eta_trace *trace)
 	ref_map_free(&otf2->handles);
 	ref_map_free(&otf2->stacks);
 	free(otf2->operations);
-	free(otf2->lanes);
+	free(otf2->readings);
 	free(otf2->base);
 	free(otf2);
 }

@@ -158,9 +158,9 @@ struct otf2 {
 	uint32_t *operations;
 	/* Per location, under trace->lock: libotf2 has one reader for it at a time, and takes its
 	 * local definitions once. */
-	struct otf2_lane {
+	struct otf2_reading {
 		bool busy, defined;
-	} * lanes;
+	} * readings;
 };
 
 /* What to do about TRACE, of which nothing can be read; for the end of a message. */

@@ -11,7 +11,7 @@
 enum { PROGRESS_EVENTS = 1 << 16 };
 
 /* One location being written. */
-struct lane {
+struct event_writer {
 	struct archive_writer *writer;
 	const struct eta_defs *defs;
 	OTF2_EvtWriter *evt;
@@ -21,93 +21,94 @@ struct lane {
 	uint64_t sizes[ARCHIVE_DEPTH]; /* of the open regions, ARCHIVE_NO_SIZE */
 };
 
-#define ADD(lane, id, add, value)                                                                  \
-	OTF2_AttributeList_Add##add((lane)->attributes, ARCHIVE_##id, value)
+#define ADD(w, id, add, value) OTF2_AttributeList_Add##add((w)->attributes, ARCHIVE_##id, value)
 
 /* The fields that every kind of event may carry. */
-static OTF2_ErrorCode add_common(struct lane *lane, const struct eta_event *event)
+static OTF2_ErrorCode add_common(struct event_writer *w, const struct eta_event *event)
 {
 	OTF2_ErrorCode code = OTF2_SUCCESS;
 
 	if (event->has & ETA_HAS_FILE) {
-		code |= ADD(lane, INODE, Uint64, event->inode);
-		code |= ADD(lane, DEV, Uint32, event->dev);
+		code |= ADD(w, INODE, Uint64, event->inode);
+		code |= ADD(w, DEV, Uint32, event->dev);
 	}
 	if (event->has & ETA_EVENT_DIRECT)
-		code |= ADD(lane, DIRECT, Uint8, 1);
+		code |= ADD(w, DIRECT, Uint8, 1);
 	if (event->has & ETA_EVENT_TRUNCATED)
-		code |= ADD(lane, TRUNCATED, Uint8, 1);
+		code |= ADD(w, TRUNCATED, Uint8, 1);
 	return code;
 }
 
-static OTF2_ErrorCode add_ret(struct lane *lane, int64_t ret)
+static OTF2_ErrorCode add_ret(struct event_writer *w, int64_t ret)
 {
 	if (ret < 0 && ret >= -4095)
-		return ADD(lane, ERRNO, Uint32, (uint32_t)-ret);
-	return ADD(lane, RET, Int64, ret);
+		return ADD(w, ERRNO, Uint32, (uint32_t)-ret);
+	return ADD(w, RET, Int64, ret);
 }
 
-static OTF2_ErrorCode write_enter(struct lane *lane, uint64_t time, const struct eta_event *event)
+static OTF2_ErrorCode write_enter(struct event_writer *w, uint64_t time,
+				  const struct eta_event *event)
 {
 	unsigned has = event->has;
 	OTF2_ErrorCode code = OTF2_SUCCESS;
 
-	if (lane->depth < ARCHIVE_DEPTH)
-		lane->sizes[lane->depth] = has & ETA_HAS_SIZE ? event->size : ARCHIVE_NO_SIZE;
-	lane->depth++;
+	if (w->depth < ARCHIVE_DEPTH)
+		w->sizes[w->depth] = has & ETA_HAS_SIZE ? event->size : ARCHIVE_NO_SIZE;
+	w->depth++;
 	if (has) {
 		if (has & ETA_HAS_SIZE)
-			code |= ADD(lane, SIZE, Uint64, event->size);
+			code |= ADD(w, SIZE, Uint64, event->size);
 		if (has & ETA_HAS_OFFSET)
-			code |= ADD(lane, OFFSET, Int64, event->offset);
-		code |= add_common(lane, event);
+			code |= ADD(w, OFFSET, Int64, event->offset);
+		code |= add_common(w, event);
 		if (has & ETA_HAS_CALLER)
-			code |= ADD(lane, CALLER, Uint64, event->caller);
+			code |= ADD(w, CALLER, Uint64, event->caller);
 		else if (has & ETA_HAS_WHO)
-			code |= ADD(lane, WHO, Uint64, event->who);
+			code |= ADD(w, WHO, Uint64, event->who);
 		if (has & ETA_HAS_STACK)
-			code |= ADD(lane, STACK, Uint64, event->stack);
+			code |= ADD(w, STACK, Uint64, event->stack);
 		if (has & ETA_HAS_PAUSE)
-			code |= ADD(lane, PAUSE, Uint64, event->pause_ns);
+			code |= ADD(w, PAUSE, Uint64, event->pause_ns);
 	}
-	return code | OTF2_EvtWriter_Enter(lane->evt, lane->attributes, time, event->region);
+	return code | OTF2_EvtWriter_Enter(w->evt, w->attributes, time, event->region);
 }
 
-static OTF2_ErrorCode write_leave(struct lane *lane, uint64_t time, const struct eta_event *event)
+static OTF2_ErrorCode write_leave(struct event_writer *w, uint64_t time,
+				  const struct eta_event *event)
 {
 	unsigned has = event->has;
 	uint64_t size = ARCHIVE_NO_SIZE;
 	OTF2_ErrorCode code = OTF2_SUCCESS;
 
-	if (lane->depth > 0 && --lane->depth < ARCHIVE_DEPTH)
-		size = lane->sizes[lane->depth];
+	if (w->depth > 0 && --w->depth < ARCHIVE_DEPTH)
+		size = w->sizes[w->depth];
 	if (has & ETA_HAS_RET) {
 		if (size == ARCHIVE_NO_SIZE || event->ret != (int64_t)size)
-			code |= add_ret(lane, event->ret);
+			code |= add_ret(w, event->ret);
 	} else if (size != ARCHIVE_NO_SIZE && !(has & ETA_EVENT_TRUNCATED)) {
-		code |= add_ret(lane, ARCHIVE_RET_UNKNOWN);
+		code |= add_ret(w, ARCHIVE_RET_UNKNOWN);
 	}
 	if (has & ETA_HAS_SIZE)
-		code |= ADD(lane, SIZE, Uint64, event->size);
+		code |= ADD(w, SIZE, Uint64, event->size);
 	if (has & ETA_HAS_OFFSET)
-		code |= ADD(lane, OFFSET, Int64, event->offset);
+		code |= ADD(w, OFFSET, Int64, event->offset);
 	if (has)
-		code |= add_common(lane, event);
-	return code | OTF2_EvtWriter_Leave(lane->evt, lane->attributes, time, event->region);
+		code |= add_common(w, event);
+	return code | OTF2_EvtWriter_Leave(w->evt, w->attributes, time, event->region);
 }
 
-static OTF2_ErrorCode write_create(struct lane *lane, uint64_t time, uint32_t handle)
+static OTF2_ErrorCode write_create(struct event_writer *w, uint64_t time, uint32_t handle)
 {
-	uint32_t flags = handle == ETA_NONE ? 0 : lane->defs->handles[handle].open_flags;
+	uint32_t flags = handle == ETA_NONE ? 0 : w->defs->handles[handle].open_flags;
 
 	if (handle != ETA_NONE)
-		__atomic_store_n(&lane->writer->created[handle], 1, __ATOMIC_RELAXED);
-	return OTF2_EvtWriter_IoCreateHandle(lane->evt, lane->attributes, time, handle,
+		__atomic_store_n(&w->writer->created[handle], 1, __ATOMIC_RELAXED);
+	return OTF2_EvtWriter_IoCreateHandle(w->evt, w->attributes, time, handle,
 					     otf2_access_mode(flags), otf2_creation_flags(flags),
 					     otf2_status_flags(flags));
 }
 
-static OTF2_ErrorCode write_io(struct lane *lane, uint64_t time, const struct eta_event *event)
+static OTF2_ErrorCode write_io(struct event_writer *w, uint64_t time, const struct eta_event *event)
 {
 	static const OTF2_IoOperationMode modes[] = {
 		[ETA_IO_READ] = OTF2_IO_OPERATION_MODE_READ,
@@ -117,39 +118,39 @@ static OTF2_ErrorCode write_io(struct lane *lane, uint64_t time, const struct et
 	unsigned has = event->has;
 	uint64_t size = has & ETA_HAS_SIZE ? event->size : OTF2_UNDEFINED_UINT64;
 	uint64_t offset = has & ETA_HAS_OFFSET ? (uint64_t)event->offset : OTF2_UNDEFINED_UINT64;
-	OTF2_ErrorCode code = add_common(lane, event);
+	OTF2_ErrorCode code = add_common(w, event);
 
 	if (event->kind == ETA_IO_BEGIN && has & ETA_HAS_END)
-		code |= ADD(lane, END, Uint64, event->end_ns);
+		code |= ADD(w, END, Uint64, event->end_ns);
 	else if (has & ETA_HAS_RET)
-		code |= add_ret(lane, event->ret);
+		code |= add_ret(w, event->ret);
 	if (event->kind == ETA_IO_BEGIN && has & ETA_EVENT_BLOCK_IO && event->owner)
-		code |= ADD(lane, OWNER, Uint32, event->owner);
+		code |= ADD(w, OWNER, Uint32, event->owner);
 	if (event->kind == ETA_IO_BEGIN && has & ETA_EVENT_LOWER)
-		code |= ADD(lane, LOWER, Uint8, 1);
+		code |= ADD(w, LOWER, Uint8, 1);
 	if (has & ETA_HAS_OFFSET && event->kind != ETA_IO_SEEK)
-		code |= ADD(lane, OFFSET, Int64, event->offset);
+		code |= ADD(w, OFFSET, Int64, event->offset);
 	switch ((enum eta_kind)event->kind) {
 	case ETA_IO_BEGIN:
-		return code | OTF2_EvtWriter_IoOperationBegin(lane->evt, lane->attributes, time,
+		return code | OTF2_EvtWriter_IoOperationBegin(w->evt, w->attributes, time,
 							      event->handle, modes[event->mode % 3],
 							      OTF2_IO_OPERATION_FLAG_NONE, size,
 							      event->match);
 	case ETA_IO_ISSUED:
-		return code | OTF2_EvtWriter_IoOperationIssued(lane->evt, lane->attributes, time,
+		return code | OTF2_EvtWriter_IoOperationIssued(w->evt, w->attributes, time,
 							       event->handle, event->match);
 	case ETA_IO_COMPLETE:
-		return code | OTF2_EvtWriter_IoOperationComplete(lane->evt, lane->attributes, time,
+		return code | OTF2_EvtWriter_IoOperationComplete(w->evt, w->attributes, time,
 								 event->handle, size, event->match);
 	case ETA_IO_SEEK:
-		return code | OTF2_EvtWriter_IoSeek(lane->evt, lane->attributes, time,
-						    event->handle, (int64_t)offset,
-						    OTF2_IO_SEEK_FROM_START, offset);
+		return code | OTF2_EvtWriter_IoSeek(w->evt, w->attributes, time, event->handle,
+						    (int64_t)offset, OTF2_IO_SEEK_FROM_START,
+						    offset);
 	case ETA_IO_CREATE:
-		return code | write_create(lane, time, event->handle);
+		return code | write_create(w, time, event->handle);
 	case ETA_IO_DESTROY:
-		return code | OTF2_EvtWriter_IoDestroyHandle(lane->evt, lane->attributes, time,
-							     event->handle);
+		return code |
+		       OTF2_EvtWriter_IoDestroyHandle(w->evt, w->attributes, time, event->handle);
 	case ETA_MARK:
 	case ETA_ENTER:
 	case ETA_LEAVE:
@@ -159,18 +160,18 @@ static OTF2_ErrorCode write_io(struct lane *lane, uint64_t time, const struct et
 }
 
 /* What begins or ends a location's life, so that the life read back is that of the input. */
-static OTF2_ErrorCode write_mark(struct lane *lane, uint64_t time)
+static OTF2_ErrorCode write_mark(struct event_writer *w, uint64_t time)
 {
-	if (lane->written->events == 0)
-		return OTF2_EvtWriter_ThreadBegin(lane->evt, NULL, time, OTF2_UNDEFINED_COMM, 0);
-	return OTF2_EvtWriter_ThreadEnd(lane->evt, NULL, time, OTF2_UNDEFINED_COMM, 0);
+	if (w->written->events == 0)
+		return OTF2_EvtWriter_ThreadBegin(w->evt, NULL, time, OTF2_UNDEFINED_COMM, 0);
+	return OTF2_EvtWriter_ThreadEnd(w->evt, NULL, time, OTF2_UNDEFINED_COMM, 0);
 }
 
 /* Errors are or-ed together on the way (all of libotf2's are positive): only that there is one
  * counts. */
-static int write_event(struct lane *lane, const struct eta_event *event)
+static int write_event(struct event_writer *w, const struct eta_event *event)
 {
-	struct written *written = lane->written;
+	struct written *written = w->written;
 	uint64_t time = event->time_ns;
 	OTF2_ErrorCode code;
 
@@ -182,15 +183,15 @@ static int write_event(struct lane *lane, const struct eta_event *event)
 		time = written->last_ns;
 	}
 	if (event->kind == ETA_ENTER)
-		code = write_enter(lane, time, event);
+		code = write_enter(w, time, event);
 	else if (event->kind == ETA_LEAVE)
-		code = write_leave(lane, time, event);
+		code = write_leave(w, time, event);
 	else if (event->kind == ETA_MARK)
-		code = write_mark(lane, time);
+		code = write_mark(w, time);
 	else
-		code = write_io(lane, time, event);
+		code = write_io(w, time, event);
 	if (code != OTF2_SUCCESS)
-		return write_otf2_failed(lane->writer, code, "an event");
+		return write_otf2_failed(w->writer, code, "an event");
 	written->last_ns = time;
 	written->events++;
 	return 0;
@@ -208,9 +209,9 @@ static void report_progress(struct archive_writer *writer, uint64_t events)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-static int write_batches(struct lane *lane, struct eta_cursor *cursor)
+static int write_batches(struct event_writer *w, struct eta_cursor *cursor)
 {
-	struct archive_writer *writer = lane->writer;
+	struct archive_writer *writer = w->writer;
 	const struct eta_event *batch;
 	uint64_t reported = 0;
 	ssize_t n;
@@ -220,43 +221,43 @@ static int write_batches(struct lane *lane, struct eta_cursor *cursor)
 		if (n < 0)
 			return (int)n;
 		for (ssize_t i = 0; rc == 0 && i < n; i++)
-			rc = write_event(lane, &batch[i]);
-		if (lane->written->events - reported >= PROGRESS_EVENTS) {
-			report_progress(writer, lane->written->events - reported);
-			reported = lane->written->events;
+			rc = write_event(w, &batch[i]);
+		if (w->written->events - reported >= PROGRESS_EVENTS) {
+			report_progress(writer, w->written->events - reported);
+			reported = w->written->events;
 		}
 		/* Another thread failed: nothing of this will be kept. */
 		if (__atomic_load_n(&writer->rc, __ATOMIC_RELAXED) != 0)
 			return -ECANCELED;
 	}
-	report_progress(writer, lane->written->events - reported);
+	report_progress(writer, w->written->events - reported);
 	return rc;
 }
 
-static int write_location(struct archive_writer *writer, struct lane *lane, uint32_t location)
+static int write_location(struct archive_writer *writer, struct event_writer *w, uint32_t location)
 {
-	const struct eta_location *def = &lane->defs->locations[location];
+	const struct eta_location *def = &w->defs->locations[location];
 	struct eta_cursor *cursor = NULL;
 	OTF2_ErrorCode code;
 	char suffix[32];
 	int rc;
 
-	lane->written = &writer->written[location];
-	lane->depth = 0;
+	w->written = &writer->written[location];
+	w->depth = 0;
 	archive_errors_catch();
-	lane->evt = OTF2_Archive_GetEvtWriter(writer->archive, def->id);
-	if (!lane->evt)
+	w->evt = OTF2_Archive_GetEvtWriter(writer->archive, def->id);
+	if (!w->evt)
 		return write_otf2_failed(writer, OTF2_ERROR_FILE_CAN_NOT_OPEN, "a location");
 	rc = eta_cursor_open(writer->trace, location, &cursor);
 	if (rc == 0)
-		rc = write_batches(lane, cursor);
+		rc = write_batches(w, cursor);
 	eta_cursor_close(cursor);
-	code = OTF2_Archive_CloseEvtWriter(writer->archive, lane->evt);
+	code = OTF2_Archive_CloseEvtWriter(writer->archive, w->evt);
 	if (rc == 0 && code != OTF2_SUCCESS)
 		rc = write_otf2_failed(writer, code, "the events of a location");
 	snprintf(suffix, sizeof(suffix), "/%" PRIu64 ".evt", def->id);
 	if (rc == 0)
-		rc = write_otf2_check_file(writer, suffix, &lane->written->events);
+		rc = write_otf2_check_file(writer, suffix, &w->written->events);
 	return rc;
 }
 
@@ -264,22 +265,22 @@ static void *worker(void *arg)
 {
 	struct archive_writer *writer = arg;
 	const struct eta_defs *defs = eta_trace_defs(writer->trace);
-	struct lane *lane = calloc(1, sizeof(*lane));
+	struct event_writer *w = calloc(1, sizeof(*w));
 	int rc = 0;
 
-	if (!lane || !(lane->attributes = OTF2_AttributeList_New())) {
+	if (!w || !(w->attributes = OTF2_AttributeList_New())) {
 		rc = -ENOMEM;
 		eta_error("%s: not enough memory to write it", writer->anchor);
 		goto out;
 	}
-	lane->writer = writer;
-	lane->defs = defs;
+	w->writer = writer;
+	w->defs = defs;
 	while (rc == 0) {
 		uint32_t i = __atomic_fetch_add(&writer->next, 1, __ATOMIC_RELAXED);
 
 		if (i >= defs->n_locations)
 			break;
-		rc = write_location(writer, lane, writer->order[i]);
+		rc = write_location(writer, w, writer->order[i]);
 	}
 out:
 	if (rc < 0) {
@@ -288,9 +289,9 @@ out:
 			__atomic_store_n(&writer->rc, rc, __ATOMIC_RELAXED);
 		pthread_mutex_unlock(&writer->lock);
 	}
-	if (lane && lane->attributes)
-		OTF2_AttributeList_Delete(lane->attributes);
-	free(lane);
+	if (w && w->attributes)
+		OTF2_AttributeList_Delete(w->attributes);
+	free(w);
 	return NULL;
 }
 

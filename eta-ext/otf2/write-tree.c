@@ -198,7 +198,7 @@ static void write_location_properties(struct defs *defs, const struct eta_locati
 	location_number32(defs, id, ARCHIVE_TID, location->tid);
 	if (location->ns_tid != location->tid)
 		location_number32(defs, id, ARCHIVE_NS_TID, location->ns_tid);
-	location_number32(defs, id, ARCHIVE_LANE, location->lane);
+	location_number32(defs, id, ARCHIVE_TRACK, location->track);
 	if (location->start_ns) {
 		uint32_t start = defs_string(defs, ARCHIVE_START);
 

@@ -159,8 +159,8 @@ static int add_flight(struct task_cursor *c, const struct eta_bio_record *bio)
 		.queue_ns = bio->head.time_ns,
 		.issue_ns = bio->issue_ns,
 		.end_ns = bio->head.end_ns,
-		.queue_who = bio->ahead_tid,
-		.device_who = bio->issue_ns ? bio->issue_ahead_tid : bio->ahead_tid,
+		.queue_who = bio->queue_ahead_tid,
+		.device_who = bio->issue_ns ? bio->issue_ahead_tid : bio->queue_ahead_tid,
 	};
 	return 0;
 }

@@ -19,7 +19,7 @@ enum {
 struct table_group {
 	UT_hash_handle hh;
 	struct group_key {
-		uint32_t pid, tid, lane, dev, device;
+		uint32_t pid, tid, track, dev, device;
 	} key;
 	struct index_group group; /* while placing, n counts what is placed */
 };
@@ -50,7 +50,7 @@ static struct table_group *group_of(struct build *build, struct group_key key)
 	group->key = key;
 	group->group = (struct index_group){ .pid = key.pid,
 					     .tid = key.tid,
-					     .lane = key.lane,
+					     .track = key.track,
 					     .dev = key.dev,
 					     .device = key.device };
 	HASH_ADD(hh, build->groups, key, sizeof(key), group);
@@ -65,23 +65,23 @@ static struct table_group *task_group(struct build *build, uint32_t pid, uint32_
 	return group_of(build, (struct group_key){ .pid = pid, .tid = tid });
 }
 
-/* Where an operation belongs: to its thread, or to one of the lanes of that. */
+/* Where an operation belongs: to its thread, or to one of the tracks of that. */
 static struct table_group *operation_group(struct build *build, const struct eta_kernel_op *op)
 {
 	struct group_key key = { .pid = op->pid, .tid = op->head.id };
 
 	if (op->head.type == ETA_RECORD_ASYNC_OP)
-		key.lane = op->lane;
+		key.track = op->track;
 	return group_of(build, key);
 }
 
 /* Where a request belongs: to who submitted it, or to the operation that it is for. */
 static struct table_group *bio_group(struct build *build, const struct eta_bio_record *bio)
 {
-	if (bio->lane)
+	if (bio->track)
 		return group_of(build, (struct group_key){ .pid = bio->owner_pid,
 							   .tid = bio->owner_tid,
-							   .lane = bio->lane });
+							   .track = bio->track });
 	return task_group(build, bio->pid, bio->head.id);
 }
 
@@ -131,7 +131,7 @@ static int count_operation(struct build *build, const struct eta_kernel_op *op)
 		if (spans[i].kind < ETA_N_SPANS)
 			fs->span_kinds |= 1u << spans[i].kind;
 	if (op->head.type == ETA_RECORD_ASYNC_OP)
-		index->has_lanes = true;
+		index->has_tracks = true;
 	else
 		index->spans_lost += op->spans_lost;
 	return 0;
@@ -140,7 +140,7 @@ static int count_operation(struct build *build, const struct eta_kernel_op *op)
 /* Does the request carry what another thread wrote? */
 static bool is_owned(const struct eta_bio_record *bio)
 {
-	return bio->owner_tid && bio->owner_tid != bio->head.id && !bio->lane;
+	return bio->owner_tid && bio->owner_tid != bio->head.id && !bio->track;
 }
 
 static int count_bio(struct build *build, const struct eta_bio_record *bio)
@@ -408,8 +408,8 @@ static int by_key(const void *left, const void *right)
 		return a->pid < b->pid ? -1 : 1;
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
-	if (a->lane != b->lane)
-		return a->lane < b->lane ? -1 : 1;
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
 	return (a->dev > b->dev) - (a->dev < b->dev);
 }
 

@@ -21,11 +21,11 @@ struct index_slice {
 };
 
 /*
- * All that has one (pid, tid) and no lane, or one lane; or, where `device`, all completions of one
- * device.
+ * All that has one (pid, tid) and no track, or one track; or, where `device`, all completions of
+ * one device.
  */
 struct index_group {
-	uint32_t pid, tid, lane, dev;
+	uint32_t pid, tid, track, dev;
 	bool device;
 	struct index_slice operations, bios;
 	struct index_slice owned; /* requests that others submitted for it: writeback */
@@ -69,7 +69,7 @@ struct spool_index {
 	size_t n_locations;
 	struct index_entry *entries;
 	uint64_t n_entries;
-	bool has_lanes;
+	bool has_tracks;
 	uint64_t spans_lost;	      /* what operations had no room for */
 	struct spool_handle *devices; /* id: dev */
 	size_t n_devices;

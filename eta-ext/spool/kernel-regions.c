@@ -64,7 +64,7 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		rc = define_fs(trace, &index->fs[i]);
 		kinds |= index->fs[i].span_kinds;
 	}
-	if (rc || !(index->has_lanes ||
+	if (rc || !(index->has_tracks ||
 		    kinds & (1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)))
 		return rc;
 	for (int level = 0; ok && level < ETA_N_LEVELS; level++) {

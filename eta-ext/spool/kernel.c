@@ -168,14 +168,14 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 						    : ETA_LOCATION_THREAD,
 		.tid = group->tid,
 		.ns_tid = task ? task->ns_tid : 0,
-		.lane = group->lane,
+		.track = group->track,
 	};
 	char name[64];
 	int n;
 
 	if (where.operations.n + where.bios.n == 0)
 		return 0;
-	if (task && task->start_ns && !group->lane) {
+	if (task && task->start_ns && !group->track) {
 		location.start_ns = task->start_ns;
 	} else {
 		uint64_t operation_ns = UINT64_MAX, bio_ns = UINT64_MAX;
@@ -187,8 +187,8 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 		location.start_ns = operation_ns < bio_ns ? operation_ns : bio_ns;
 	}
 	n = snprintf(name, sizeof(name), "%s tid %" PRIu32, task ? task->comm : "?", group->tid);
-	if (group->lane)
-		snprintf(name + n, sizeof(name) - (size_t)n, " lane %" PRIu32, group->lane);
+	if (group->track)
+		snprintf(name + n, sizeof(name) - (size_t)n, " lane %" PRIu32, group->track);
 	location.name = name;
 	location.process = process_of(trace, index, group->pid, task);
 	if (location.process == ETA_NONE)

@@ -143,7 +143,7 @@ struct user_cursor {
 	bool ended;
 	struct eta_call *calls; /* open ones, each inside the one before (signal handlers) */
 	size_t n_calls, call_room;
-	struct eta_user_op patterns[ETA_USER_PATTERNS]; /* of USER_AGAIN; type 0: not met */
+	struct eta_user_op patterns[ETA_USER_PATTERNS]; /* of USER_REPEAT; type 0: not met */
 	uint32_t known_id;				/* the handle found last */
 	const struct spool_handle *known;
 	size_t n;
@@ -371,7 +371,7 @@ static ssize_t user_read(struct eta_cursor *cursor, const struct eta_event **bat
 		cursor->counts.records++;
 		if (record->type == ETA_RECORD_USER_OP)
 			rc = enter_first(c, (const struct eta_user_op *)record);
-		else if (record->type == ETA_RECORD_USER_AGAIN)
+		else if (record->type == ETA_RECORD_USER_REPEAT)
 			rc = enter_again(c, (const struct eta_user_again *)record);
 		else if (record->type != ETA_RECORD_FILE && record->type != ETA_RECORD_SKIP &&
 			 record->type != ETA_RECORD_THREAD)

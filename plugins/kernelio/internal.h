@@ -112,7 +112,6 @@ int sleeps_tell(struct kernelio *k,
 
 /* rings.c: a CPU's two rings share what options.ring_bytes gives. */
 size_t ring_bytes_of_calls(const struct kernelio *k);
-size_t ring_bytes_of_others(const struct kernelio *k);
 /* Says their sizes to an object that is not loaded yet; makes and maps them; lets go of them. */
 int rings_prepare(struct kernelio *k, struct kernelio_bpf *bpf);
 int rings_make(struct kernelio *k);

@@ -18,8 +18,8 @@
 #include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
-#define DEFAULT_SETTLE_MS 500
-#define SETTLE_STEP_MS 10
+#define DEFAULT_DRAIN_MS 500
+#define DRAIN_STEP_MS 10
 
 static void sleep_ms(unsigned ms)
 {
@@ -162,17 +162,17 @@ void kernelio_pause(struct kernelio *k, bool paused)
 }
 
 /* Late completions belong to the trace; forever they are not waited for. */
-static void settle(struct kernelio *k, unsigned at_least_ms)
+static void drain(struct kernelio *k, unsigned at_least_ms)
 {
-	unsigned left = k->options.settle_ms ? k->options.settle_ms : DEFAULT_SETTLE_MS;
+	unsigned left = k->options.drain_ms ? k->options.drain_ms : DEFAULT_DRAIN_MS;
 	int fd = bpf_map__fd(k->bpf->maps.bios);
 	uint64_t key;
 
 	if (left < at_least_ms)
 		left = at_least_ms;
-	while (left >= SETTLE_STEP_MS && bpf_map_get_next_key(fd, NULL, &key) == 0) {
-		sleep_ms(SETTLE_STEP_MS);
-		left -= SETTLE_STEP_MS;
+	while (left >= DRAIN_STEP_MS && bpf_map_get_next_key(fd, NULL, &key) == 0) {
+		sleep_ms(DRAIN_STEP_MS);
+		left -= DRAIN_STEP_MS;
 	}
 }
 
@@ -212,9 +212,9 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	if (!k->collecting)
 		return -EINVAL;
 	kernelio_pause(k, false);
-	settle(k, k->options.wait_writeback_ms ? late_writeback(k) : 0);
+	drain(k, k->options.wait_writeback_ms ? late_writeback(k) : 0);
 	probes_detach(k);
-	sleep_ms(SETTLE_STEP_MS); /* a probe that was running has come to its end */
+	sleep_ms(DRAIN_STEP_MS); /* a probe that was running has come to its end */
 	rc = collect_counts(k, counts);
 	ops = counts->produced[ETA_RECORD_KERNEL_OP];
 	if (rc == 0)

@@ -68,7 +68,7 @@ struct kernelio_options {
 	size_t ring_bytes;	    /* of each CPU's ring, a power of two; 0: 16 MiB */
 	unsigned threads;	    /* traced at the same time at most; 0: 4096 */
 	unsigned poll_ms;	    /* how often the rings are emptied; 0: 5 */
-	unsigned settle_ms;	    /* how long kernelio_stop waits for bios in flight; 0: 500 */
+	unsigned drain_ms;	    /* how long kernelio_stop waits for bios in flight; 0: 500 */
 	unsigned wait_writeback_ms; /* how long it writes out what traced threads left dirty */
 	const struct kernelio_filters *filters; /* NULL: none; of use until kernelio_new returns */
 	bool everyone;	 /* all tasks of the machine but this process, from kernelio_start on */

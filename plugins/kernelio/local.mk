@@ -23,7 +23,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/uring.bpf.c \
 	plugins/kernelio/bpf/wait.bpf.c
 bpf_headers = \
-	plugins/kernelio/bpf/ahead.h \
+	plugins/kernelio/bpf/queue-ahead.h \
 	plugins/kernelio/bpf/aio.h \
 	plugins/kernelio/bpf/async.h \
 	plugins/kernelio/bpf/bio.h \
@@ -40,7 +40,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \
 	plugins/kernelio/bpf/status.h \
-	plugins/kernelio/bpf/stays.h \
+	plugins/kernelio/bpf/cpu-history.h \
 	plugins/kernelio/bpf/task.h
 EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/backend.c \

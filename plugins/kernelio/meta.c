@@ -90,7 +90,7 @@ int meta_create(struct kernelio *k)
 #undef X
 #define X(id, name, kind)                                                                          \
 	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, #name);
-	KERNELIO_TURNED_SYSCALLS(X)
+	KERNELIO_REVERSED_SYSCALLS(X)
 #undef X
 #define X(id, region, kind)                                                                        \
 	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, region);

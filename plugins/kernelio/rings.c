@@ -17,7 +17,7 @@ size_t ring_bytes_of_calls(const struct kernelio *k)
 	return (k->options.ring_bytes ? k->options.ring_bytes : DEFAULT_RING_BYTES) / 2;
 }
 
-size_t ring_bytes_of_others(const struct kernelio *k)
+static size_t ring_bytes_of_others(const struct kernelio *k)
 {
 	size_t bytes = ring_bytes_of_calls(k);
 

@@ -57,7 +57,7 @@ enum kernelio_shape {
 	X(splice, READ, SPLICE)
 
 /* X(id, system call, kind): calls of the list above whose regular file is the other descriptor. */
-#define KERNELIO_TURNED_SYSCALLS(X)                                                                \
+#define KERNELIO_REVERSED_SYSCALLS(X)                                                              \
 	X(sendfile_to, sendfile, WRITE)                                                            \
 	X(splice_to, splice, WRITE)
 
@@ -120,7 +120,7 @@ enum kernelio_syscall {
 	KERNELIO_SYSCALLS(X)
 #undef X
 #define X(id, name, kind) KERNELIO_SYS_##id,
-		KERNELIO_TURNED_SYSCALLS(X)
+		KERNELIO_REVERSED_SYSCALLS(X)
 #undef X
 #define X(id, region, kind) KERNELIO_SYS_##id,
 			KERNELIO_OPERATIONS(X)
@@ -128,7 +128,7 @@ enum kernelio_syscall {
 				KERNELIO_N_SYSCALLS,
 	KERNELIO_SYS_QUEUE, /* the index of all of KERNELIO_QUEUE_SYSCALLS */
 };
-#define KERNELIO_SYS_TURNED KERNELIO_SYS_sendfile_to /* from here on */
+#define KERNELIO_SYS_REVERSED KERNELIO_SYS_sendfile_to /* from here on */
 
 #define KERNELIO_MAX_SYSCALL_NR 512 /* a power of two above every number in the list */
 
@@ -253,7 +253,7 @@ struct kernelio_file {
 	char names[KERNELIO_PATH_BYTES + 256];
 };
 
-/* Where a request is counted: see bpf/ahead.h. */
+/* Where a request is counted: see bpf/queue-ahead.h. */
 struct counted {
 	uint32_t disk;	/* index */
 	uint32_t place; /* 1 + index of its owners; 0: not counted */

@@ -519,7 +519,7 @@ static void end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
 	/* it may be the file's last, so that nothing is behind the shorter one */
 	if (own_call(PREAD, fd, &record, sizeof(record), place) < (long)bytes)
 		goto close;
-	if (record.again.head.type == ETA_RECORD_USER_AGAIN) {
+	if (record.again.head.type == ETA_RECORD_USER_REPEAT) {
 		record.again.head.id = (uint32_t)end->ret;
 		record.again.offset = end->offset;
 	} else {

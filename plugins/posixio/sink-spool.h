@@ -133,7 +133,7 @@ sink_begin_again(struct thread *t, unsigned pattern, int64_t offset)
 			uint16_t units;
 			uint32_t id;
 		} part;
-	} head = { .part = { .type = ETA_RECORD_USER_AGAIN,
+	} head = { .part = { .type = ETA_RECORD_USER_REPEAT,
 			     .flags = (uint8_t)(pattern << ETA_USER_PATTERN_SHIFT),
 			     .units = sizeof(*record) / ETA_UNIT_BYTES } };
 
@@ -185,7 +185,7 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 		sink_end_elsewhere(sink_of(t), *op, end_ns, ret, offset);
 		return;
 	}
-	if (record->head.type == ETA_RECORD_USER_AGAIN) {
+	if (record->head.type == ETA_RECORD_USER_REPEAT) {
 		again->head.id = (uint32_t)ret;
 		again->offset = offset;
 	} else {

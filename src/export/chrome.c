@@ -87,8 +87,8 @@ static int number_locations(struct chrome *c)
 		c->pids[l] = pid	     ? pid
 			     : p == ETA_NONE ? OWN_NUMBERS + defs->n_processes + l
 					     : OWN_NUMBERS + p;
-		/* what a thread's lanes do goes on while it does something else */
-		c->tids[l] = tid && !location->lane ? tid : OWN_NUMBERS + l;
+		/* what a thread's tracks do goes on while it does something else */
+		c->tids[l] = tid && !location->track ? tid : OWN_NUMBERS + l;
 	}
 	free(shared);
 	return 0;

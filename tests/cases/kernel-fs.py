@@ -63,7 +63,7 @@ def check_asyncs(what, spool, inode, queue, write, direct):
     bios = collections.Counter()
     for op in ops:
         for bio in spool.bios:
-            if (bio.owner_tid, bio.lane) == (op.tid, op.lane) and op.begin <= bio.begin <= op.end:
+            if (bio.owner_tid, bio.track) == (op.tid, op.track) and op.begin <= bio.begin <= op.end:
                 # readahead goes on when the page that was asked for is there
                 assert bio.inode == inode and (
                     bio.end <= op.end or bio.flags & kernel_spool.BIO_READAHEAD), (what, op, bio)

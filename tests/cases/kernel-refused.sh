@@ -5,12 +5,19 @@
 status 0 sci-kernel --help
 has "$scratch/out" '^Usage: sci-kernel'
 has "$scratch/out" 'EXAMPLES'
+has "$scratch/out" '--drain-timeout=MS'
+! grep -q -e --settle "$scratch/out" || fail "--settle is in the help"
 status 2 sci-kernel
 has "$scratch/err" 'a command to run, a process'
 status 2 sci-kernel --ring=5000 -- true
 has "$scratch/err" 'power of two'
 status 2 sci-kernel --poll=x -- true
 status 2 sci-kernel -p 1 -- true
+# --settle is the former name of --drain-timeout
+for option in drain-timeout settle; do
+	status 2 sci-kernel --$option=0 -- true
+	has "$scratch/err" 'MS'
+done
 
 # without any capability the program does not run, and one line says what would help
 need setpriv

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# One thread with two rings of io_uring that kernel threads poll: each operation in a lane of its own.
+# One thread with two rings of io_uring that kernel threads poll: each operation on a track of its own.
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 import subprocess
@@ -28,7 +28,7 @@ ops = [op for op in spool.asyncs if op.inode == inode]
 assert sorted(op.offset for op in ops) == list(range(0, ROUNDS * RINGS * BATCH * BLOCK, BLOCK)), len(ops)
 assert all(op.size == op.ret == BLOCK and op.name == "vfs:io_uring_write" and op.end for op in ops)
 assert len({op.tid for op in ops}) == 1, ops
-# the operations of one ring lie one behind the other in the file, and so do the numbers of its lanes
-lanes = [{op.lane for op in ops if op.offset // BLOCK // BATCH % RINGS == ring} for ring in range(RINGS)]
-assert all(lanes) and not lanes[0] & lanes[1], lanes
-# (that the operations of a lane do not overlap, trace() has looked at)
+# the operations of one ring lie one behind the other in the file, and so do the numbers of its tracks
+tracks = [{op.track for op in ops if op.offset // BLOCK // BATCH % RINGS == ring} for ring in range(RINGS)]
+assert all(tracks) and not tracks[0] & tracks[1], tracks
+# (that the operations of a track do not overlap, trace() has looked at)

@@ -48,7 +48,7 @@ def run_both(name, program, *words):
     return merged.stdout + merged.stderr, archive
 
 
-class Lane:
+class Stream:
     """The calls of a thread as both sides tell them."""
 
     def __init__(self):
@@ -75,8 +75,8 @@ class Lane:
             self.asked.append(event.offset_result)
 
 
-def lanes(archive):
-    found = collections.defaultdict(Lane)
+def streams(archive):
+    found = collections.defaultdict(Stream)
     with otf2.reader.open(archive) as trace:
         for location, event in trace.events:
             found[location.name].add(event)
@@ -91,26 +91,26 @@ match = re.search(r"found from (\d+) calls, to \+-(\d+) ns", said)
 assert match and int(match[1]) >= THREADS * CALLS and int(match[2]) < 100000, said
 # the threads and the one that started them, which makes no call that could be matched
 assert f" {THREADS + 1} of them matched" in said, said
-threads = lanes(archive)
+threads = streams(archive)
 assert not any(name.startswith("P#0") for name in threads), list(threads)
-writers = {name: lane for name, lane in threads.items() if lane.outer["pwrite"]}
+writers = {name: stream for name, stream in threads.items() if stream.outer["pwrite"]}
 assert len(writers) == THREADS, list(writers)
-for name, lane in writers.items():
+for name, stream in writers.items():
     assert re.fullmatch(r"shared-file tid \d+", name), name
-    assert lane.outer["pwrite"] == lane.inside["pwrite", "vfs:sys_pwrite64"] == CALLS, (name, lane.inside)
-    assert lane.asked == lane.done and len(lane.asked) == CALLS, (name, lane.asked[:5], lane.done[:5])
-assert len({lane.asked[0] for lane in writers.values()}) == THREADS
-starter = [lane for lane in threads.values() if lane.outer["open"] or lane.outer["open64"]]
+    assert stream.outer["pwrite"] == stream.inside["pwrite", "vfs:sys_pwrite64"] == CALLS, (name, stream.inside)
+    assert stream.asked == stream.done and len(stream.asked) == CALLS, (name, stream.asked[:5], stream.done[:5])
+assert len({stream.asked[0] for stream in writers.values()}) == THREADS
+starter = [stream for stream in threads.values() if stream.outer["open"] or stream.outer["open64"]]
 assert len(starter) == 1 and any(call == "vfs:sys_openat" for _, call in starter[0].inside), \
-    [lane.inside for lane in starter]
+    [stream.inside for stream in starter]
 
 # One thread, reads and writes of many sizes: dd.
 subprocess.run(["dd", "if=/dev/zero", "of=" + kernel.path("from"), "bs=1000", "count=300"],
                check=True, stderr=subprocess.DEVNULL)
 said, archive = run_both("one", "/bin/dd", "if=" + kernel.path("from"), "of=" + kernel.path("to"),
                          "bs=1000")
-lane = [lane for name, lane in lanes(archive).items() if lane.outer["write"]]
-assert len(lane) == 1, said
+stream = [stream for name, stream in streams(archive).items() if stream.outer["write"]]
+assert len(stream) == 1, said
 for call in ("read", "write"):
-    assert lane[0].inside[call, "vfs:sys_" + call] == lane[0].outer[call] >= 300, lane[0].inside
+    assert stream[0].inside[call, "vfs:sys_" + call] == stream[0].outer[call] >= 300, stream[0].inside
 print("%d calls of %d threads found" % (THREADS * CALLS, THREADS))

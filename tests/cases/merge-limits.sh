@@ -198,7 +198,8 @@ done
 [ ! -e x.otf2 ] || fail "x.otf2 was written"
 
 # EZTrace's own archive, whose threads have no ids: the map names them.
-xz -dc "$SCI_SRC/tests/data/eztrace-writers.tar.xz" | tar x || skip "no xz"
+need xz
+xz -dc "$SCI_SRC/tests/data/eztrace-writers.tar.xz" | tar x
 archive=$(find . -name eztrace_log.otf2)
 printf '# the writers\nP#0T#1 77 78\n  \nP#0T#2\t77\t79' >map
 status 0 sci-merge --tid-map=map "$archive" user.spool -o named.otf2

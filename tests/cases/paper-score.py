@@ -81,20 +81,16 @@ def eztrace_archives(scratch):
     ours = dict(os.environ, EZTRACE_LIBRARY_PATH=os.path.join(BUILD, "plugins"))
     for env in (os.environ, ours) if os.path.exists(PLUGIN) else (os.environ,):
         for command in programs_of(scratch):
+            # EZTrace's own module defines things from several threads at once: now and then not
+            # even OTF2's own tools can read what it leaves
+            if env is os.environ and "--thread" in command:
+                continue
             trace = os.path.join(scratch, os.path.basename(command[0]) + "_trace")
-            # EZTrace's own module defines things from several threads at once: now and then its
-            # archive cannot be read by OTF2's own tools, and it is made again
-            for _ in range(5 if env is os.environ else 1):
-                shutil.rmtree(trace, ignore_errors=True)
-                # what the program itself thinks of it is another test's concern
-                subprocess.run(["eztrace", "-t", "posixio", *command], cwd=scratch, env=env,
-                               timeout=120, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               check=False)
-                anchor = os.path.join(trace, "eztrace_log.otf2")
-                if subprocess.run(["otf2-print", anchor], stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.DEVNULL, check=False).returncode == 0:
-                    break
-            _, report = agrees(anchor)
+            shutil.rmtree(trace, ignore_errors=True)
+            # what the program itself thinks of it is another test's concern
+            subprocess.run(["eztrace", "-t", "posixio", *command], cwd=scratch, env=env, timeout=120,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            _, report = agrees(os.path.join(trace, "eztrace_log.otf2"))
             if command[0] == "dd" and report["trace"]["operations"] < 100:
                 sys.exit("FAILED: dd's 100 writes are not there")
 

@@ -30,6 +30,8 @@
 #include "harmless-calls.h"
 #include "plugins/posixio/functions.h"
 
+#pragma GCC diagnostic ignored "-Wnonnull" /* that is what is tried */
+
 struct row {
 	const char *name, *signature;
 	long number; /* of a system call, -1: a function */

@@ -76,7 +76,7 @@ static void define(struct eta_trace *trace)
 							 .process = p,
 							 .tid = 7,
 							 .ns_tid = 1,
-							 .lane = 1,
+							 .track = 1,
 							 .start_ns = 6 });
 	eta_defs_location(trace, &(struct eta_location){
 					 .id = 7, .name = "no tid", .process = q, .start_ns = 8 });

@@ -431,8 +431,8 @@ static void drawn_request(void **state)
 /* ---- pieces of time ---- */
 
 /*
- * An operation in two pieces without a reason, around a wait: company in one of them leaves the
- * other its own.
+ * An operation in two pieces without a reason, around a wait: an overlap with one of them leaves
+ * the other its own.
  */
 static void pieces(void **state)
 {

@@ -299,7 +299,7 @@ static void g11_alone_and_overlapped(void **state)
 	finish(t, r);
 }
 
-/* The solo reference: what took 40 always had company, what took 60 once met nobody. */
+/* The solo reference: what took 40 always overlapped others, what took 60 once met nobody. */
 static void g11_solo_reference(void **state)
 {
 	struct analysis_options options = { .reference = REFERENCE_SOLO };

@@ -345,7 +345,7 @@ static void run_expansion(const struct expansion *e)
 			.dev = PLAIN_DEV,
 			.owner_pid = 7,
 			.owner_tid = 8,
-			.ahead_tid = e->bios[i].queue_who,
+			.queue_ahead_tid = e->bios[i].queue_who,
 			.issue_ahead_tid = e->bios[i].device_who,
 		};
 

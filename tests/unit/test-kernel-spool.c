@@ -204,7 +204,7 @@ static void requests_lie_in_their_time(void **state)
 	maker_end(dir);
 }
 
-static void operations_under_way_lie_in_lanes(void **state)
+static void operations_under_way_lie_in_tracks(void **state)
 {
 	char dir[] = DIR_TEMPLATE;
 	struct eta_trace *trace;
@@ -218,24 +218,24 @@ static void operations_under_way_lie_in_lanes(void **state)
 	maker_kernel_op(&spool, write_op(7, 8, 15, 25), NULL, 0);
 	/* they overlap each other and the call; the second completes first */
 	op = write_op(7, 8, 20, 40);
-	op.lane = 2;
+	op.track = 2;
 	maker_async_op(&spool, op);
-	/* queued by a worker, for the operation of lane 1 */
+	/* queued by a worker, for the operation of track 1 */
 	maker_bio(&spool,
 		  (struct eta_bio_record){ .head = { .time_ns = 30, .end_ns = 45, .id = 50 },
 					   .issue_ns = 35,
 					   .pid = 50,
 					   .owner_pid = 7,
 					   .owner_tid = 8,
-					   .lane = 1,
+					   .track = 1,
 					   .bytes = 512,
 					   .op_flags = ETA_BIO_WRITE,
 					   .dev = PLAIN_DEV });
 	op = write_op(7, 8, 10, 50);
-	op.lane = 1;
+	op.track = 1;
 	maker_async_op(&spool, op);
 	op = write_op(7, 8, 60, 70);
-	op.lane = 1;
+	op.track = 1;
 	maker_async_op(&spool, op);
 	spool_close(&spool);
 	assert_int_equal(eta_open(dir, NULL, &trace), 0);
@@ -520,7 +520,7 @@ int main(void)
 		cmocka_unit_test(a_task_wanders_between_cpus),
 		cmocka_unit_test(operations_nest),
 		cmocka_unit_test(requests_lie_in_their_time),
-		cmocka_unit_test(operations_under_way_lie_in_lanes),
+		cmocka_unit_test(operations_under_way_lie_in_tracks),
 		cmocka_unit_test(requests_at_the_edges_lie_inside),
 		cmocka_unit_test(requests_completed_backwards_are_sorted),
 		cmocka_unit_test(who_and_losses_are_kept),

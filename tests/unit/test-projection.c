@@ -28,7 +28,7 @@ struct happened {
 	uint8_t side;
 };
 
-struct lane {
+struct stream {
 	struct eta_location location; /* host by `host` */
 	uint32_t host, pid;
 	uint64_t now_ns;
@@ -40,8 +40,8 @@ struct lane {
 struct world {
 	struct eta_trace *inputs[INPUTS];
 	int64_t offsets[INPUTS]; /* from the input's clock to the result's */
-	struct lane lanes[64];
-	size_t n_lanes;
+	struct stream streams[64];
+	size_t n_streams;
 	uint64_t match;
 };
 
@@ -57,16 +57,16 @@ static uint64_t draw(uint64_t below)
 
 /* ---- what happens ---- */
 
-static void put(struct lane *lane, unsigned side, struct eta_event event)
+static void put(struct stream *stream, unsigned side, struct eta_event event)
 {
-	if (lane->n == lane->room) {
-		lane->room = lane->room ? 2 * lane->room : 256;
-		lane->v = reallocarray(lane->v, lane->room, sizeof(*lane->v));
-		assert_non_null(lane->v);
+	if (stream->n == stream->room) {
+		stream->room = stream->room ? 2 * stream->room : 256;
+		stream->v = reallocarray(stream->v, stream->room, sizeof(*stream->v));
+		assert_non_null(stream->v);
 	}
-	event.time_ns = lane->now_ns;
-	lane->v[lane->n++] = (struct happened){ event, (uint8_t)side };
-	lane->has_user_side |= side == USER;
+	event.time_ns = stream->now_ns;
+	stream->v[stream->n++] = (struct happened){ event, (uint8_t)side };
+	stream->has_user_side |= side == USER;
 }
 
 /* Few values, so that regions inside each other often have the same. */
@@ -80,7 +80,7 @@ static struct eta_event attributes(struct eta_event event)
 	return event;
 }
 
-static void enter(struct lane *lane, unsigned side, uint32_t region)
+static void enter(struct stream *stream, unsigned side, uint32_t region)
 {
 	struct eta_event event =
 		attributes((struct eta_event){ .kind = ETA_ENTER, .region = region });
@@ -90,19 +90,19 @@ static void enter(struct lane *lane, unsigned side, uint32_t region)
 		event.who = 1 + draw(1000);
 	}
 	event.has |= draw(8) ? 0 : ETA_EVENT_DIRECT;
-	put(lane, side, event);
+	put(stream, side, event);
 }
 
-static void leave(struct lane *lane, unsigned side, uint32_t region)
+static void leave(struct stream *stream, unsigned side, uint32_t region)
 {
-	put(lane, side,
+	put(stream, side,
 	    (struct eta_event){ .kind = ETA_LEAVE,
 				.region = region,
 				.has = draw(2) ? ETA_HAS_RET : 0,
 				.ret = draw(4) ? (int64_t)draw(3) * 4096 : -(int64_t)draw(100) });
 }
 
-static void io(const struct world *w, struct lane *lane, unsigned side, enum eta_kind kind,
+static void io(const struct world *w, struct stream *stream, unsigned side, enum eta_kind kind,
 	       uint16_t has)
 {
 	struct eta_event event = attributes((struct eta_event){ .kind = (uint8_t)kind });
@@ -116,73 +116,73 @@ static void io(const struct world *w, struct lane *lane, unsigned side, enum eta
 	event.mode = kind == ETA_IO_BEGIN ? (uint8_t)draw(3) : 0;
 	if (kind <= ETA_IO_COMPLETE)
 		event.match = w->match;
-	put(lane, side, event);
+	put(stream, side, event);
 }
 
 /* Some time goes by, often no more than LEAST, which is 0 where the order of equal times is known.
  */
-static void pass(struct lane *lane, uint64_t least)
+static void pass(struct stream *stream, uint64_t least)
 {
-	lane->now_ns += draw(3) ? least : least + draw(50);
+	stream->now_ns += draw(3) ? least : least + draw(50);
 }
 
-static void kernel_call(struct world *w, struct lane *lane, unsigned depth)
+static void kernel_call(struct world *w, struct stream *stream, unsigned depth)
 {
 	uint32_t region = (uint32_t)draw(5);
-	uint64_t begin_ns = lane->now_ns;
+	uint64_t begin_ns = stream->now_ns;
 
-	enter(lane, KERNEL, region);
-	pass(lane, 0);
+	enter(stream, KERNEL, region);
+	pass(stream, 0);
 	if (draw(4) == 0) {
 		w->match++;
-		io(w, lane, KERNEL, ETA_IO_BEGIN, ETA_EVENT_BLOCK_IO);
-		pass(lane, 0);
-		io(w, lane, KERNEL, ETA_IO_ISSUED, ETA_EVENT_BLOCK_IO);
+		io(w, stream, KERNEL, ETA_IO_BEGIN, ETA_EVENT_BLOCK_IO);
+		pass(stream, 0);
+		io(w, stream, KERNEL, ETA_IO_ISSUED, ETA_EVENT_BLOCK_IO);
 	}
 	for (uint64_t n = depth < 4 ? draw(3) : 0; n > 0; n--) {
-		pass(lane, 1);
-		kernel_call(w, lane, depth + 1);
+		pass(stream, 1);
+		kernel_call(w, stream, depth + 1);
 	}
 	/* one of no length, where the call around it ends, might as well belong to the next */
-	pass(lane, depth == 0 && lane->now_ns == begin_ns);
-	leave(lane, KERNEL, region);
+	pass(stream, depth == 0 && stream->now_ns == begin_ns);
+	leave(stream, KERNEL, region);
 }
 
-static void user_call(struct world *w, struct lane *lane)
+static void user_call(struct world *w, struct stream *stream)
 {
 	static const enum eta_kind kinds[] = { ETA_IO_SEEK, ETA_IO_CREATE, ETA_IO_DESTROY };
 	uint32_t region = (uint32_t)draw(4);
 	bool transfer = draw(2);
 
-	enter(lane, USER, region);
-	pass(lane, 0);
+	enter(stream, USER, region);
+	pass(stream, 0);
 	w->match++;
 	if (transfer)
-		io(w, lane, USER, ETA_IO_BEGIN, 0);
+		io(w, stream, USER, ETA_IO_BEGIN, 0);
 	for (uint64_t n = draw(3); n > 0; n--) {
-		pass(lane, 0);
-		kernel_call(w, lane, 0);
-		lane->now_ns += n > 1;
+		pass(stream, 0);
+		kernel_call(w, stream, 0);
+		stream->now_ns += n > 1;
 	}
-	pass(lane, 0);
+	pass(stream, 0);
 	if (transfer)
-		io(w, lane, USER, ETA_IO_COMPLETE, 0);
+		io(w, stream, USER, ETA_IO_COMPLETE, 0);
 	else if (draw(2))
-		io(w, lane, USER, kinds[draw(3)], 0);
-	pass(lane, 0);
-	leave(lane, USER, region);
+		io(w, stream, USER, kinds[draw(3)], 0);
+	pass(stream, 0);
+	leave(stream, USER, region);
 }
 
-static struct lane *add_lane(struct world *w, uint32_t host, uint32_t pid, uint32_t tid,
-			     uint64_t start_ns)
+static struct stream *add_stream(struct world *w, uint32_t host, uint32_t pid, uint32_t tid,
+				 uint64_t start_ns)
 {
-	struct lane *lane = &w->lanes[w->n_lanes++];
+	struct stream *stream = &w->streams[w->n_streams++];
 
-	assert_true(w->n_lanes <= sizeof(w->lanes) / sizeof(*w->lanes));
-	*lane = (struct lane){ .host = host, .pid = pid, .now_ns = start_ns };
-	lane->location.tid = tid;
-	lane->location.start_ns = start_ns;
-	return lane;
+	assert_true(w->n_streams <= sizeof(w->streams) / sizeof(*w->streams));
+	*stream = (struct stream){ .host = host, .pid = pid, .now_ns = start_ns };
+	stream->location.tid = tid;
+	stream->location.start_ns = start_ns;
+	return stream;
 }
 
 /* Hosts with the same process and thread numbers, each thread number with one or two lives. */
@@ -193,22 +193,22 @@ static void live(struct world *w, size_t calls)
 			uint64_t start = 1000000000 + draw(1000);
 
 			for (uint64_t life = 1 + draw(2); life > 0; life--) {
-				struct lane *lane =
-					add_lane(w, host, 7 + thread / 2, 7 + thread, start);
+				struct stream *stream =
+					add_stream(w, host, 7 + thread / 2, 7 + thread, start);
 				bool user = draw(4); /* else its library calls are not told */
 
 				for (size_t i = 0; i < calls; i++) {
-					pass(lane, 1);
+					pass(stream, 1);
 					if (user && draw(4))
-						user_call(w, lane);
+						user_call(w, stream);
 					else
-						kernel_call(w, lane, 0);
+						kernel_call(w, stream, 0);
 				}
-				start = lane->now_ns + 1 + draw(1000);
+				start = stream->now_ns + 1 + draw(1000);
 			}
 		}
-		struct lane *worker = add_lane(w, host, 90, 90, 1000000000);
-		struct lane *device = add_lane(w, host, 0, 0, 1000000000);
+		struct stream *worker = add_stream(w, host, 90, 90, 1000000000);
+		struct stream *device = add_stream(w, host, 0, 0, 1000000000);
 
 		worker->location.kind = ETA_LOCATION_KERNEL_THREAD;
 		device->location.kind = ETA_LOCATION_DEVICE;
@@ -225,43 +225,44 @@ static void live(struct world *w, size_t calls)
 
 /* ---- what the inputs tell of it ---- */
 
-static uint32_t process_of(struct eta_trace *input, const struct lane *lane)
+static uint32_t process_of(struct eta_trace *input, const struct stream *stream)
 {
 	struct eta_defs *defs = &input->defs;
 	uint32_t p = 0;
 
-	while (p < defs->n_processes && defs->processes[p].pid != lane->pid)
+	while (p < defs->n_processes && defs->processes[p].pid != stream->pid)
 		p++;
 	return p < defs->n_processes
 		       ? p
-		       : eta_defs_process(input, &(struct eta_process){
-							 .name = lane->pid == 90 ? "kernel" : "app",
-							 .host = hosts[lane->host],
-							 .pid = lane->pid });
+		       : eta_defs_process(input, &(struct eta_process){ .name = stream->pid == 90
+											? "kernel"
+											: "app",
+									.host = hosts[stream->host],
+									.pid = stream->pid });
 }
 
-static void tell(struct world *w, const struct lane *lane, unsigned side)
+static void tell(struct world *w, const struct stream *stream, unsigned side)
 {
-	unsigned i = lane->host * SIDES + side;
+	unsigned i = stream->host * SIDES + side;
 	struct eta_trace *input = w->inputs[i];
-	struct eta_location location = lane->location;
+	struct eta_location location = stream->location;
 	char name[32];
 	uint32_t l;
 
-	if (side == USER && !lane->has_user_side)
+	if (side == USER && !stream->has_user_side)
 		return;
 	snprintf(name, sizeof(name), location.tid ? "app tid %u" : "disk", location.tid);
 	location.id = input->defs.n_locations;
 	location.name = name;
 	location.process =
-		location.kind == ETA_LOCATION_DEVICE ? ETA_NONE : process_of(input, lane);
+		location.kind == ETA_LOCATION_DEVICE ? ETA_NONE : process_of(input, stream);
 	/* the kernel knows when a thread began; a library meets it at its first call */
 	location.start_ns = side == USER ? 0 : location.start_ns - (uint64_t)w->offsets[i];
 	l = eta_defs_location(input, &location);
-	for (size_t e = 0; e < lane->n; e++) {
-		struct eta_event event = lane->v[e].event;
+	for (size_t e = 0; e < stream->n; e++) {
+		struct eta_event event = stream->v[e].event;
 
-		if (lane->v[e].side != side)
+		if (stream->v[e].side != side)
 			continue;
 		event.time_ns -= (uint64_t)w->offsets[i];
 		memory_event(input, l, event);
@@ -284,9 +285,9 @@ static void make_inputs(struct world *w)
 					      .file = ETA_NONE,
 					      .device = i % SIDES == USER ? 0 : (8 << 20 | i) });
 	}
-	for (size_t l = 0; l < w->n_lanes; l++)
+	for (size_t l = 0; l < w->n_streams; l++)
 		for (unsigned side = 0; side < SIDES; side++)
-			tell(w, &w->lanes[l], side);
+			tell(w, &w->streams[l], side);
 }
 
 /* ---- what comes out ---- */
@@ -329,14 +330,14 @@ static void same_attributes(const struct eta_event *expected, const struct eta_e
 	inner->said = all;
 }
 
-static void same_event(const struct world *w, const struct lane *lane, const struct happened *h,
+static void same_event(const struct world *w, const struct stream *stream, const struct happened *h,
 		       const struct eta_defs *defs, const struct eta_event *got,
 		       struct around *stack, unsigned *depth)
 {
 	const struct eta_event *expected = &h->event;
 	const uint16_t others =
 		(uint16_t) ~(ETA_HAS_SIZE | ETA_HAS_OFFSET | ETA_HAS_FILE | ETA_HAS_RET);
-	const struct eta_trace *input = w->inputs[lane->host * SIDES + h->side];
+	const struct eta_trace *input = w->inputs[stream->host * SIDES + h->side];
 	struct around nothing = { 0 };
 
 	assert_int_equal(got->kind, expected->kind);
@@ -371,23 +372,23 @@ static void same_event(const struct world *w, const struct lane *lane, const str
 	--*depth;
 }
 
-static uint32_t find(const struct eta_defs *defs, const struct lane *lane)
+static uint32_t find(const struct eta_defs *defs, const struct stream *stream)
 {
 	for (uint32_t l = 0; l < defs->n_locations; l++) {
 		const struct eta_location *at = &defs->locations[l];
 
-		if (at->kind != lane->location.kind)
+		if (at->kind != stream->location.kind)
 			continue;
 		if (at->kind == ETA_LOCATION_DEVICE
-			    ? at->dev == lane->location.dev
-			    : at->tid == lane->location.tid &&
-				      at->start_ns == lane->location.start_ns &&
+			    ? at->dev == stream->location.dev
+			    : at->tid == stream->location.tid &&
+				      at->start_ns == stream->location.start_ns &&
 				      strcmp(defs->processes[at->process].host,
-					     hosts[lane->host]) == 0)
+					     hosts[stream->host]) == 0)
 			return l;
 	}
-	fail_msg("host %s tid %u from %llu is missing", hosts[lane->host], lane->location.tid,
-		 (unsigned long long)lane->location.start_ns);
+	fail_msg("host %s tid %u from %llu is missing", hosts[stream->host], stream->location.tid,
+		 (unsigned long long)stream->location.start_ns);
 	return ETA_NONE;
 }
 
@@ -395,9 +396,9 @@ static void same_world(const struct world *w, struct eta_trace *trace)
 {
 	const struct eta_defs *defs = eta_trace_defs(trace);
 
-	assert_int_equal(defs->n_locations, w->n_lanes);
-	for (size_t l = 0; l < w->n_lanes; l++) {
-		const struct lane *lane = &w->lanes[l];
+	assert_int_equal(defs->n_locations, w->n_streams);
+	for (size_t l = 0; l < w->n_streams; l++) {
+		const struct stream *stream = &w->streams[l];
 		struct around stack[DEPTH] = { 0 };
 		const struct eta_event *batch;
 		struct eta_cursor *cursor;
@@ -405,14 +406,15 @@ static void same_world(const struct world *w, struct eta_trace *trace)
 		size_t at = 0;
 		ssize_t n;
 
-		assert_int_equal(eta_cursor_open(trace, find(defs, lane), &cursor), 0);
+		assert_int_equal(eta_cursor_open(trace, find(defs, stream), &cursor), 0);
 		while ((n = eta_cursor_read(cursor, &batch)) > 0)
 			for (ssize_t i = 0; i < n; i++) {
-				assert_true(at < lane->n);
-				same_event(w, lane, &lane->v[at++], defs, &batch[i], stack, &depth);
+				assert_true(at < stream->n);
+				same_event(w, stream, &stream->v[at++], defs, &batch[i], stack,
+					   &depth);
 			}
 		assert_int_equal(n, 0);
-		assert_int_equal(at, lane->n);
+		assert_int_equal(at, stream->n);
 		eta_cursor_close(cursor);
 	}
 }
@@ -459,8 +461,8 @@ static void what_is_merged_is_what_happened(void **unused)
 		same_world(&w, archive);
 		eta_close(archive);
 		eta_close(merged);
-		for (size_t l = 0; l < w.n_lanes; l++)
-			free(w.lanes[l].v);
+		for (size_t l = 0; l < w.n_streams; l++)
+			free(w.streams[l].v);
 	}
 	assert_int_equal(nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }

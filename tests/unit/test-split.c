@@ -110,7 +110,7 @@ static void device_split(void **state)
 /* ---- what others caused, by reason ---- */
 
 /* What the second thread does while the first one's slow operation waits from 10100 to 10500. */
-enum company {
+enum overlap {
 	NOBODY,
 	WRITER_ON_FILE,	      /* an operation on the same file */
 	WRITER_ON_OTHER_FILE, /* on the same file system */
@@ -152,9 +152,9 @@ static void request_of(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t
 					 .end_ns = end });
 }
 
-static void keep_company(struct eta_trace *t, uint32_t l, enum company company)
+static void add_overlap(struct eta_trace *t, uint32_t l, enum overlap overlap)
 {
-	switch (company) {
+	switch (overlap) {
 	case NOBODY:
 		break;
 	case WRITER_ON_FILE:
@@ -183,9 +183,9 @@ static void keep_company(struct eta_trace *t, uint32_t l, enum company company)
 }
 
 /* Is the slow operation's wait for REASON what others caused? */
-static bool is_contended(const char *reason, enum company company)
+static bool is_contended(const char *reason, enum overlap overlap)
 {
-	struct eta_trace *t = memory_trace_new("company");
+	struct eta_trace *t = memory_trace_new("overlap");
 	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
 	struct analysis *r;
 	int64_t contended;
@@ -194,7 +194,7 @@ static bool is_contended(const char *reason, enum company company)
 	for (uint64_t at = 0; at < 10000; at += 1000)
 		operation_with(t, a, at, 0, reason);
 	operation_with(t, a, 10000, 400, reason);
-	keep_company(t, b, company);
+	add_overlap(t, b, overlap);
 	r = analyse(t, &score_by_min);
 	/* a class of its own where the wait is for a request */
 	contended = thread(r, a)->slowdown.contended_ns;
@@ -206,7 +206,7 @@ static bool is_contended(const char *reason, enum company company)
 
 static void reasons(void **state)
 {
-#define SET(company) (1u << (company))
+#define SET(overlap) (1u << (overlap))
 	static const struct {
 		const char *reason;
 		unsigned contended; /* set of companies */
@@ -228,9 +228,9 @@ static void reasons(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		for (unsigned c = NOBODY; c <= AFTERWARDS; c++)
-			if (is_contended(cases[i].reason, (enum company)c) !=
+			if (is_contended(cases[i].reason, (enum overlap)c) !=
 			    !!(cases[i].contended & SET(c)))
-				fail_msg("%s with company %u", cases[i].reason, c);
+				fail_msg("%s with overlap %u", cases[i].reason, c);
 }
 
 int main(void)

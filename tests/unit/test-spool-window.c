@@ -236,7 +236,7 @@ static void damaged(void **state)
 static void calls_like_others(void **state)
 {
 	const uint8_t one = 1 << ETA_USER_PATTERN_SHIFT, two = 2 << ETA_USER_PATTERN_SHIFT;
-	struct eta_record_head again = { .type = ETA_RECORD_USER_AGAIN, .flags = one, .id = 5 };
+	struct eta_record_head again = { .type = ETA_RECORD_USER_REPEAT, .flags = one, .id = 5 };
 	const int64_t offset = 4096;
 	const struct eta_event *batch;
 	struct eta_cursor *cursor;

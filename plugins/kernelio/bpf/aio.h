@@ -131,7 +131,7 @@ static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
 		struct async_op left = *async;
 
 		if (bpf_map_delete_elem(&asyncs, &key) == 0)
-			lane_free(&left);
+			track_free(&left);
 	} else if (!(async->op.op_flags & ETA_KOP_DIRECT) &&
 		   async->op.syscall != KERNELIO_SYS_aio_fsync) {
 		async->op.head.end_ns = bpf_ktime_get_ns();

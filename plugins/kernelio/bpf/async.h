@@ -8,8 +8,8 @@
 #include "owner.h"
 
 /*
- * A thread has many under way, which overlap. Each takes the lowest lane that is free, so that the
- * operations of a lane follow each other, and a lane can be shown as a thread is.
+ * A thread has many under way, which overlap. Each takes the lowest track that is free, so that the
+ * operations of a track follow each other, and a track can be shown as a thread is.
  */
 struct async_op {
 	struct eta_kernel_op op;
@@ -36,32 +36,32 @@ struct {
 /* Has io_submit been called? Else no direct I/O that completes need be looked up. */
 uint32_t aio_used __weak;
 
-/* A lane of the current thread that is free, now taken; 0: none is. */
-static inline __noinline uint32_t lane_take(struct task_state *st)
+/* A track of the current thread that is free, now taken; 0: none is. */
+static inline __noinline uint32_t track_take(struct task_state *st)
 {
 	if (!st)
 		return 0;
-	for (uint32_t i = 0; i < ASYNC_LANES / 64; i++) {
-		uint64_t free = ~st->async.lanes[i], bit = free & -free;
-		uint32_t lane = i * 64;
+	for (uint32_t i = 0; i < ASYNC_TRACKS / 64; i++) {
+		uint64_t free = ~st->async.tracks[i], bit = free & -free;
+		uint32_t track = i * 64;
 
 		if (!free)
 			continue;
-		__sync_fetch_and_or(&st->async.lanes[i], bit);
+		__sync_fetch_and_or(&st->async.tracks[i], bit);
 		/* the number of that bit, without a branch: each doubles the verifier's paths */
-		lane += __builtin_popcountll(bit - 1);
-		return 1 + st->async.first_lane + lane;
+		track += __builtin_popcountll(bit - 1);
+		return 1 + st->async.first_track + track;
 	}
 	return 0;
 }
 
-static __always_inline void lane_free(const struct async_op *async)
+static __always_inline void track_free(const struct async_op *async)
 {
 	struct task_state *st = slot_state(async->slot);
-	uint32_t lane = (async->op.lane - 1) & (ASYNC_LANES - 1);
+	uint32_t track = (async->op.track - 1) & (ASYNC_TRACKS - 1);
 
 	if (st && st->tid == async->tid)
-		__sync_fetch_and_and(&st->async.lanes[lane / 64], ~(1ULL << lane % 64));
+		__sync_fetch_and_and(&st->async.tracks[track / 64], ~(1ULL << track % 64));
 }
 
 /* Leaves the record of ASYNC, which is no more in the map; at its end_ns 0 nobody saw it end. */
@@ -82,7 +82,7 @@ static inline __noinline int async_leave(struct async_op *async)
 		TOTAL_ADD(filtered_calls, 1);
 	else
 		record_leave(ETA_RECORD_ASYNC_OP, &async->op, sizeof(async->op));
-	lane_free(async);
+	track_free(async);
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static inline __noinline int async_end(struct async_key *key, int64_t ret)
 		struct file *file = BPF_CORE_READ(request, file);
 
 		if (!file || !facts_of(file, &f) || file_meet(&f, false) != SEEN_LEFT) {
-			lane_free(&async);
+			track_free(&async);
 			return 0;
 		}
 		async.op.dev = f.key.dev;
@@ -138,8 +138,8 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 		bpf_map_delete_elem(&asyncs, key);
 	}
 	slot = bpf_map_lookup_elem(&running, &zero);
-	async->op.lane = lane_take(st);
-	if (!slot || !async->op.lane) {
+	async->op.track = track_take(st);
+	if (!slot || !async->op.track) {
 		TOTAL_ADD(asyncs_missed, 1);
 		return 0;
 	}
@@ -154,7 +154,7 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 	async->op.ret = 0;
 	async->op.head.time_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&asyncs, key, async, BPF_ANY)) {
-		lane_free(async);
+		track_free(async);
 		TOTAL_ADD(asyncs_missed, 1);
 		return 0;
 	}
@@ -162,8 +162,8 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 	return 0;
 }
 
-/* The lane of the operation that the requests of IOCB are for, 0: of none. */
-static __always_inline uint32_t async_lane(struct task_state *st, struct kiocb *iocb)
+/* The track of the operation that the requests of IOCB are for, 0: of none. */
+static __always_inline uint32_t async_track(struct task_state *st, struct kiocb *iocb)
 {
 	struct async_key key = { .id = (uint64_t)iocb };
 	struct async_op *async = bpf_map_lookup_elem(&asyncs, &key); /* io_uring's request */
@@ -178,7 +178,7 @@ static __always_inline uint32_t async_lane(struct task_state *st, struct kiocb *
 		if (async)
 			bpf_map_update_elem(&aio_iocbs, &address, &key, BPF_ANY);
 	}
-	return async ? async->op.lane : 0;
+	return async ? async->op.track : 0;
 }
 
 /* Direct I/O of IOCB has ended in whatever context: io_submit's, if that did not wait for it. */
@@ -198,10 +198,10 @@ static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret)
 }
 
 /*
- * The lane that a request belongs to which the current thread, in no operation, makes for pages of
+ * The track that a request belongs to which the current thread, in no operation, makes for pages of
  * FILE: that of what it has submitted last, while that is under way.
  */
-static __always_inline uint32_t async_lane_of(struct task_state *st, const struct file_key *file)
+static __always_inline uint32_t async_track_of(struct task_state *st, const struct file_key *file)
 {
 	struct async_op *async;
 
@@ -210,7 +210,7 @@ static __always_inline uint32_t async_lane_of(struct task_state *st, const struc
 	async = bpf_map_lookup_elem(&asyncs, &st->async.last);
 	if (!async || async->op.inode != file->inode || async->op.dev != file->dev)
 		return 0;
-	return async->op.lane;
+	return async->op.track;
 }
 
 #endif

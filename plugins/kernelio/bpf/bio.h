@@ -3,7 +3,7 @@
 #ifndef KERNELIO_BIO_H
 #define KERNELIO_BIO_H
 
-#include "ahead.h"
+#include "queue-ahead.h"
 #include "shares.h"
 #include "status.h"
 
@@ -106,7 +106,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 	uint64_t *top;
 
 	value->record.head.end_ns = now;
-	met_note(value->record.ahead_tid, (issue_ns ?: now) - value->record.head.time_ns);
+	met_note(value->record.queue_ahead_tid, (issue_ns ?: now) - value->record.head.time_ns);
 	if (issue_ns)
 		met_note(value->record.issue_ahead_tid, now - issue_ns);
 	disk_uncount(&value->counted);
@@ -124,7 +124,7 @@ static __always_inline void bio_issue(struct bio_state *value, uint64_t now)
 	if (value->record.issue_ns)
 		return;
 	value->record.issue_ns = now;
-	ahead_issue(&value->record, &value->counted, now);
+	queue_ahead_issue(&value->record, &value->counted, now);
 }
 
 /* A bio is issued to a device: the one it was made of is on its way, too. */

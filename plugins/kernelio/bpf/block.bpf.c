@@ -130,7 +130,7 @@ struct queued_bio {
 	uint64_t vector;	 /* of its pages, 0: none */
 	struct file_key file;
 	uint32_t bytes, flags;
-	uint32_t lane;
+	uint32_t track;
 	uint32_t pid, tid; /* of the owner */
 	bool data;
 	bool journal;
@@ -166,7 +166,7 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 		q->file.inode = q->above->record.inode;
 		q->file.dev = q->above->record.file_dev;
 		q->flags |= ETA_BIO_LOWER | (q->above->record.op_flags & ETA_BIO_DIRECT);
-		q->lane = q->above->record.lane;
+		q->track = q->above->record.track;
 	} else if (st && q->data && !pages && !(q->flags & ETA_BIO_META)) {
 		/* memory of no page cache: the program's (direct I/O), or the file system's own */
 		if (st->active) {
@@ -177,10 +177,10 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 		} else if (st->direct.iocb) {
 			q->flags |= ETA_BIO_DIRECT;
 			q->file = st->direct.file;
-			q->lane = st->direct.lane;
+			q->track = st->direct.track;
 		}
 	} else if (st && q->data && !st->active && !(q->flags & ETA_BIO_WRITE)) {
-		q->lane = async_lane_of(st, &q->file);
+		q->track = async_track_of(st, &q->file);
 	}
 }
 
@@ -216,7 +216,7 @@ static __always_inline void queued_fill(struct bio_state *value, struct queued_b
 	*value = none;
 	value->upper = q->upper;
 	value->fragments = 1;
-	value->record.lane = q->lane;
+	value->record.track = q->track;
 	value->record.head.time_ns = bpf_ktime_get_ns();
 	value->record.head.type = ETA_RECORD_BIO;
 	value->record.head.units = sizeof(value->record) / ETA_UNIT_BYTES;
@@ -312,7 +312,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		return 0;
 	}
 	queued_fill(value, &q, bio);
-	ahead_begin(bio, &value->record, &value->counted);
+	queue_ahead_begin(bio, &value->record, &value->counted);
 	queued_follow(value, &q, bio);
 	queued_keep(value, (uint64_t)bio);
 	queued_count(&q);
@@ -375,8 +375,8 @@ int BPF_PROG(on_bio_remap, struct bio *bio)
 	value.shared = 0;
 	/* who is ahead below has not been looked for */
 	value.counted.place = 0;
-	value.record.ahead = value.record.issue_ahead = 0;
-	value.record.ahead_tid = value.record.issue_ahead_tid = 0;
+	value.record.queue_ahead = value.record.issue_ahead = 0;
+	value.record.queue_ahead_tid = value.record.issue_ahead_tid = 0;
 	remapped_used = 1;
 	if (bpf_map_update_elem(&bios, &below, &value, BPF_ANY))
 		TOTAL_ADD(bios_missed, 1);

@@ -99,7 +99,8 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 	if (name[4] == 's') { /* "iou-sqp-" */
 		bpf_map_update_elem(&pollers, &own_tid, &tid, BPF_ANY);
 		/* it takes others than its thread does, and than those that poll its other rings */
-		st->async.first_lane = (1 + __sync_fetch_and_add(&pollers_taken, 1)) * ASYNC_LANES;
+		st->async.first_track =
+			(1 + __sync_fetch_and_add(&pollers_taken, 1)) * ASYNC_TRACKS;
 	} else if (polls_for) {
 		tid = *polls_for;
 	}

@@ -114,7 +114,7 @@ int BPF_PROG(on_dio_submit, struct kiocb *iocb)
 	inode = BPF_CORE_READ(iocb, ki_filp, f_mapping, host);
 	st->direct.file.inode = BPF_CORE_READ(inode, i_ino);
 	st->direct.file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	st->direct.lane = async_lane(st, iocb);
+	st->direct.track = async_track(st, iocb);
 	st->direct.iocb = (uint64_t)iocb;
 	return 0;
 }

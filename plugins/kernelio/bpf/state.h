@@ -13,7 +13,7 @@
 #define MAX_LOCKS 4 /* a power of two */
 #define SEEN_FILES 8
 #define LOCK_OWNER_FLAGS 7UL /* low bits of a lock's owner, not part of the pointer */
-#define ASYNC_LANES 1024
+#define ASYNC_TRACKS 1024
 #define MAX_FUNCTION_SPANS 32 /* a power of two above every kind of span */
 
 enum off_cpu {
@@ -71,14 +71,14 @@ struct task_state {
 	struct {
 		uint64_t iocb;
 		struct file_key file;
-		uint32_t lane;
+		uint32_t track;
 	} direct;
 
 	/* asynchronous operations: see async.h */
 	struct {
-		uint64_t lanes[ASYNC_LANES / 64]; /* bits: in use */
-		struct async_key last;		  /* submitted last; id 0: none */
-		uint32_t first_lane;		  /* less 1 */
+		uint64_t tracks[ASYNC_TRACKS / 64]; /* bits: in use */
+		struct async_key last;		    /* submitted last; id 0: none */
+		uint32_t first_track;		    /* less 1 */
 		uint64_t list; /* inside of a call that a queue is served by: its array, */
 		uint32_t n;    /* and the number of its elements */
 		uint8_t call;  /* enum kernelio_shape; 0: in none */

@@ -216,7 +216,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 								 : SYSCALL_ARG3(regs));
 	if (info->shape != SHAPE_RETURNS && !file_find(task, regs, info->shape, &index, &f))
 		return 0;
-	if (!kind_passes(index >= KERNELIO_SYS_TURNED ? ETA_OP_WRITE : info->kind)) {
+	if (!kind_passes(index >= KERNELIO_SYS_REVERSED ? ETA_OP_WRITE : info->kind)) {
 		TOTAL_ADD(filtered_calls, 1);
 		return 0;
 	}

@@ -1,7 +1,7 @@
 /* Waits inside an operation: locks with their holder, sleep, the run queue. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
-#include "stays.h"
+#include "cpu-history.h"
 
 /* enum of lock:contention_begin's flags (LCB_F_*) */
 #define LOCK_SPINS 1
@@ -171,8 +171,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct stays);
-} stays SEC(".maps");
+	__type(value, struct cpu_history);
+} cpu_history SEC(".maps");
 
 /* Since when a thread that is OFF has been ready to run. */
 static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64_t wake_ns)
@@ -181,25 +181,25 @@ static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64
 }
 
 /*
- * What a thread was in for that became ready at BEGIN_NS on CPU and comes to this one, whose stays
- * are S. Another CPU may be idle before it goes there; what it waited for was the first.
+ * What a thread was in for that became ready at BEGIN_NS on CPU and comes to this one, whose
+ * history is S. Another CPU may be idle before it goes there; what it waited for was the first.
  */
-static __always_inline struct ready ready_for(struct stays *s, uint32_t cpu, uint64_t begin_ns,
-					      uint64_t now, uint32_t prev)
+static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cpu,
+					      uint64_t begin_ns, uint64_t now, uint32_t prev)
 {
 	uint32_t zero = 0;
 	struct ready ready;
 
 	if (cpu != bpf_get_smp_processor_id()) {
-		struct stays *first = bpf_map_lookup_percpu_elem(&stays, &zero, cpu);
+		struct cpu_history *first = bpf_map_lookup_percpu_elem(&cpu_history, &zero, cpu);
 
 		if (first) {
 			s = first;
 			prev = 0;
 		}
 	}
-	ready.idle_ns = stay_idle_until(s, begin_ns, now);
-	ready.who = stay_longest(s, begin_ns, now, prev);
+	ready.idle_ns = cpu_history_idle_until(s, begin_ns, now);
+	ready.who = cpu_history_longest(s, begin_ns, now, prev);
 	met_note(ready.who, now - begin_ns);
 	return ready;
 }
@@ -211,7 +211,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	uint32_t zero = 0;
 	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
 	struct task_slot *next_slot = bpf_task_storage_get(&tasks, next, NULL, 0);
-	struct stays *s = bpf_map_lookup_elem(&stays, &zero);
+	struct cpu_history *s = bpf_map_lookup_elem(&cpu_history, &zero);
 	uint64_t now = bpf_ktime_get_ns();
 	struct task_state *st;
 
@@ -219,7 +219,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	if (!switches_told)
 		switches_told = 1;
-	stay_switch(s, prev->pid, next->pid, now);
+	cpu_history_switch(s, prev->pid, next->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
 	if (st && st->active) {
 		st->now.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
@@ -251,7 +251,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		 * of the first process is current, so do not tell who comes after it.
 		 */
 		*slot = SLOT_UNSURE;
-		stay_unsure(s);
+		cpu_history_unsure(s);
 		return 0;
 	}
 	*slot = next_slot ? next_slot->slot : 0;

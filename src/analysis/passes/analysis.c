@@ -47,7 +47,7 @@ void engine_close(struct engine *e)
 	regions_free(&e->regions);
 	resources_free(&e->resources);
 	baseline_free(&e->baseline);
-	free(e->selves);
+	free(e->thread_of);
 	free(e->references);
 	free(e->pool);
 	free(e->file_sums);
@@ -131,7 +131,7 @@ int engine_read(struct engine *e)
 		rc = cut_to_window(e);
 	if (!rc)
 		span(e);
-	return rc ? rc : engine_selves(e);
+	return rc ? rc : engine_thread_of(e);
 }
 
 static int run(struct engine *e, struct analysis *a)
@@ -151,7 +151,7 @@ static int run(struct engine *e, struct analysis *a)
 	if (!rc)
 		rc = engine_references(e);
 	if (!rc && e->spills)
-		rc = engine_meet(e);
+		rc = engine_find_references(e);
 	if (!rc)
 		rc = engine_paths(e);
 	if (!rc && e->spills)

@@ -270,7 +270,7 @@ static int do_location(struct worker *w)
 		.bio = e->spills ? on_bio : NULL,
 		.arg = w,
 		.stretches = e->spills && !e->workload,
-		.visits = e->workload,
+		.level_regions = e->workload,
 	};
 	int rc;
 

@@ -69,7 +69,7 @@ static int pool_width(struct class **sorted, uint32_t n, int width, bool solo, s
 }
 
 /* The minimum's operation is known from the first pass. */
-static void meet_fastest(struct reference *r, const struct fastest *f)
+static void add_fastest(struct reference *r, const struct fastest *f)
 {
 	if (!r->known || r->low_ns != f->ns)
 		return;
@@ -86,7 +86,7 @@ static struct reference *reference_new(struct engine *e, const struct durations 
 	struct reference *r = &e->pool[e->n_pool++];
 
 	reference_find(d, kind, q, r);
-	meet_fastest(r, f);
+	add_fastest(r, f);
 	return r;
 }
 

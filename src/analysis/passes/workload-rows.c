@@ -8,6 +8,9 @@
 
 #include "src/common/hash.h"
 
+/* The windowed rule: does an access go on where one of so many before it ended? */
+#define WINDOW 32
+
 /* ---- streams and rows ---- */
 
 static uint32_t slot_of(const struct rows *r, uint32_t group, uint8_t level)
@@ -143,9 +146,9 @@ static int follows_one(struct stream *s, const struct access *a, bool *follows)
 		s->places[i] = place;
 		return 0;
 	}
-	if (s->n_places == WORKLOAD_WINDOW) {
+	if (s->n_places == WINDOW) {
 		s->places[s->oldest] = place;
-		s->oldest = (s->oldest + 1) % WORKLOAD_WINDOW;
+		s->oldest = (s->oldest + 1) % WINDOW;
 		return 0;
 	}
 	if (s->n_places == s->places_room) {

@@ -1,4 +1,4 @@
-/* The workload of a trace: the pass leaves accesses by location, here they meet in time order. */
+/* The workload of a trace: the pass leaves accesses by location, here they are merged by time. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "workload.h"
 
@@ -22,7 +22,7 @@ struct input {
 	struct access next;
 };
 
-struct meeting {
+struct access_merge {
 	struct engine *engine;
 	struct workload *workload;
 	struct rows rows;
@@ -41,7 +41,7 @@ struct meeting {
 
 static int by_tid(const void *a, const void *b, void *arg)
 {
-	const struct meeting *m = arg;
+	const struct access_merge *m = arg;
 	const struct eta_defs *defs = m->engine->defs;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	const struct eta_location *x = &defs->locations[i], *y = &defs->locations[j];
@@ -51,7 +51,8 @@ static int by_tid(const void *a, const void *b, void *arg)
 }
 
 /* The thread of TID that was there last before TIME_NS; FALLBACK where the trace has none. */
-static uint32_t owner_of(const struct meeting *m, uint32_t tid, uint64_t time_ns, uint32_t fallback)
+static uint32_t owner_of(const struct access_merge *m, uint32_t tid, uint64_t time_ns,
+			 uint32_t fallback)
 {
 	const struct eta_defs *defs = m->engine->defs;
 	uint32_t low = 0, high = m->n_by_tid, found = fallback;
@@ -72,7 +73,7 @@ static uint32_t owner_of(const struct meeting *m, uint32_t tid, uint64_t time_ns
 	return found;
 }
 
-static int find_owners(struct meeting *m)
+static int find_owners(struct access_merge *m)
 {
 	const struct eta_defs *defs = m->engine->defs;
 
@@ -90,7 +91,7 @@ static int find_owners(struct meeting *m)
 /* ---- which device a file is on ---- */
 
 /* Files that are known by their path alone are on one that is not known, of their machine. */
-static int find_devices(struct meeting *m)
+static int find_devices(struct access_merge *m)
 {
 	struct resources *r = &m->engine->resources;
 	struct resource_cache cache = { 0 };
@@ -122,7 +123,7 @@ static bool is_before(const struct input *a, const struct input *b)
 	return a < b;
 }
 
-static void sift_down(struct meeting *m, uint32_t i)
+static void sift_down(struct access_merge *m, uint32_t i)
 {
 	struct input *input = m->heap[i];
 	uint32_t child;
@@ -137,7 +138,7 @@ static void sift_down(struct meeting *m, uint32_t i)
 	m->heap[i] = input;
 }
 
-static int add_input(struct meeting *m, const struct spill_stream *stream)
+static int add_input(struct access_merge *m, const struct spill_stream *stream)
 {
 	struct input *input = &m->inputs[m->n];
 	int rc;
@@ -150,7 +151,7 @@ static int add_input(struct meeting *m, const struct spill_stream *stream)
 	return rc;
 }
 
-static int open_inputs(struct meeting *m)
+static int open_inputs(struct access_merge *m)
 {
 	uint32_t n = m->engine->defs->n_locations;
 	int rc = 0;
@@ -170,7 +171,7 @@ static int open_inputs(struct meeting *m)
 }
 
 /* The handle's position stands for an offset that the trace does not say. */
-static void find_offset(struct meeting *m, struct access *a)
+static void find_offset(struct access_merge *m, struct access *a)
 {
 	uint64_t *position =
 		a->handle < m->engine->defs->n_handles ? &m->positions[a->handle] : NULL;
@@ -187,7 +188,7 @@ static void find_offset(struct meeting *m, struct access *a)
 	*position += a->bytes;
 }
 
-static uint32_t group_of(const struct meeting *m, const struct access *a)
+static uint32_t group_of(const struct access_merge *m, const struct access *a)
 {
 	const struct engine *e = m->engine;
 	uint32_t who = a->location;
@@ -210,13 +211,13 @@ static uint32_t group_of(const struct meeting *m, const struct access *a)
 }
 
 /* Requests of devices on which others are stacked are the same bytes again. */
-static bool counts(const struct meeting *m, const struct access *a)
+static bool counts(const struct access_merge *m, const struct access *a)
 {
 	return a->mode != MODE_OTHER &&
 	       (!a->lower || m->workload->options.by == WORKLOAD_BY_DEVICE);
 }
 
-static int meet(struct meeting *m)
+static int read_in_order(struct access_merge *m)
 {
 	struct workload *w = m->workload;
 	uint64_t interval_ns = w->options.interval_ns;
@@ -250,7 +251,7 @@ static int meet(struct meeting *m)
 /* ---- rows for the outside ---- */
 
 /* DEV: machine_dev(). */
-static void name_device(const struct meeting *m, uint64_t dev, struct workload_row *row)
+static void name_device(const struct access_merge *m, uint64_t dev, struct workload_row *row)
 {
 	const struct eta_defs *defs = m->engine->defs;
 	uint32_t machine = (uint32_t)(dev >> 32);
@@ -262,7 +263,7 @@ static void name_device(const struct meeting *m, uint64_t dev, struct workload_r
 		row->name = defs->locations[location].name;
 }
 
-static void name_row(const struct meeting *m, const struct file_names *names,
+static void name_row(const struct access_merge *m, const struct file_names *names,
 		     struct workload_row *row)
 {
 	const struct engine *e = m->engine;
@@ -341,7 +342,7 @@ static int for_output(const void *a, const void *b)
 	return (x->level > y->level) - (x->level < y->level);
 }
 
-static int finish(struct meeting *m)
+static int finish(struct access_merge *m)
 {
 	struct workload *w = m->workload;
 	struct workload_row *rows = m->rows.list;
@@ -387,7 +388,7 @@ out:
 
 /* ---- all ---- */
 
-static int count(struct meeting *m)
+static int count(struct access_merge *m)
 {
 	const struct eta_defs *defs = m->engine->defs;
 	struct workload *w = m->workload;
@@ -418,7 +419,7 @@ int workload_run(struct eta_trace *trace, const struct workload_options *options
 					 .progress_arg = options->progress_arg };
 	struct workload *w = calloc(1, sizeof(*w));
 	struct engine e;
-	struct meeting m = { .engine = &e, .workload = w };
+	struct access_merge m = { .engine = &e, .workload = w };
 	int rc = engine_open(&e, trace, &pass);
 
 	if (!w)
@@ -440,7 +441,7 @@ int workload_run(struct eta_trace *trace, const struct workload_options *options
 	if (!rc)
 		rc = open_inputs(&m);
 	if (!rc)
-		rc = meet(&m);
+		rc = read_in_order(&m);
 	rc = finish(&m) < 0 && !rc ? -ENOMEM : rc;
 	eta_trace_counts(trace, &w->counts);
 out:

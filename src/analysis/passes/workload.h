@@ -37,9 +37,6 @@ enum workload_size {
 		N_WORKLOAD_SIZES
 };
 
-/* The windowed rule: does an access go on where one of so many before it ended? */
-#define WORKLOAD_WINDOW 32
-
 struct workload_options {
 	enum workload_by by;
 	uint64_t interval_ns;				  /* 0: one row for all time */

@@ -15,7 +15,7 @@
  * On a device those that were there before the watcher count apart. Their sum changes for all that
  * began to watch after the one that leaves came: a Fenwick tree over the watchers by their begin.
  *
- * What is left of pairs: a user that leaves is told to the other lanes of its own thread, and on a
+ * What is left of pairs: a user that leaves is told to the tracks of its own thread, and on a
  * device to the few (is_crowd()) users' watchers that found it free.
  */
 struct change {
@@ -24,7 +24,7 @@ struct change {
 
 struct watch_place {
 	uint64_t since_ns;
-	uint32_t lane; /* LANE_NONE: watches no more */
+	uint32_t thread; /* THREAD_NONE: watches no more */
 };
 
 struct crowd {
@@ -33,15 +33,15 @@ struct crowd {
 	uint32_t n, live, room;
 	uint64_t arrived_at_ns; /* the newest users, how many */
 	uint32_t n_arrived;
-	struct lane *few[2]; /* by watch_ahead: the newest of those that have not met a crowd */
-	uint64_t kept_ns[];  /* how long each kept one was there until it last left */
+	struct sweep_thread *few[2]; /* by watch_ahead: the newest that have not met a crowd */
+	uint64_t kept_ns[];	     /* how long each kept one was there until it last left */
 };
 
-/* A lane's part in it, while it watches. */
+/* A thread's part in it, while it watches. */
 struct watch {
 	struct presence *at; /* NULL: does not watch */
 	uint32_t place;
-	struct lane *older, *newer; /* of few; linked: it is among them */
+	struct sweep_thread *older, *newer; /* of few; linked: it is among them */
 	bool linked;
 	uint64_t total_ns;    /* of all not kept, when it began */
 	uint64_t n_ahead;     /* of them there at that time; */
@@ -119,10 +119,10 @@ static int make_room(struct sweep *s, struct crowd *c)
 		struct change sum;
 		struct watch *w;
 
-		if (list[i].lane == LANE_NONE)
+		if (list[i].thread == THREAD_NONE)
 			continue;
 		sum = change_at(c, i);
-		w = s->lanes[list[i].lane].watch;
+		w = s->threads[list[i].thread].watch;
 		w->before.n -= sum.n;
 		w->before.ns -= sum.ns;
 		w->place = n;
@@ -137,9 +137,9 @@ static int make_room(struct sweep *s, struct crowd *c)
 
 /* ---- those that have not met a crowd ---- */
 
-static void link_few(struct crowd *c, struct lane *l)
+static void link_few(struct crowd *c, struct sweep_thread *l)
 {
-	struct lane **newest = &c->few[l->watch_ahead];
+	struct sweep_thread **newest = &c->few[l->watch_ahead];
 
 	l->watch->linked = true;
 	l->watch->newer = NULL;
@@ -149,7 +149,7 @@ static void link_few(struct crowd *c, struct lane *l)
 	*newest = l;
 }
 
-static void unlink_few(struct crowd *c, struct lane *l)
+static void unlink_few(struct crowd *c, struct sweep_thread *l)
 {
 	struct watch *w = l->watch;
 
@@ -164,12 +164,12 @@ static void unlink_few(struct crowd *c, struct lane *l)
 		w->older->watch->newer = w->newer;
 }
 
-static void tell_one(struct sweep *s, struct crowd *c, struct lane *watcher,
-		     const struct lane *user, enum weight_kind kind, uint64_t ns)
+static void tell_one(struct sweep *s, struct crowd *c, struct sweep_thread *watcher,
+		     const struct sweep_thread *user, enum weight_kind kind, uint64_t ns)
 {
-	if (lane_self(s, watcher) == user)
+	if (sweep_thread_of(s, watcher) == user)
 		return;
-	weight_add(s, watcher, kind, (uint32_t)(user - s->lanes), ns);
+	weight_add(s, watcher, kind, (uint32_t)(user - s->threads), ns);
 	watcher->watch->told_ns[kind == WEIGHT_AHEAD] += ns;
 	if (watcher->crowded)
 		unlink_few(c, watcher);
@@ -182,19 +182,19 @@ static bool is_crowd(const struct sweep *s, uint64_t n)
 }
 
 /* USER, which rows do not keep, goes. */
-static void tell_few(struct sweep *s, struct presence *p, const struct lane *user,
+static void tell_few(struct sweep *s, struct presence *p, const struct sweep_thread *user,
 		     uint64_t since_ns, uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
 	struct crowd *c = p->crowd;
 	bool crowd = is_crowd(s, p->users.n - (c->arrived_at_ns == now ? c->n_arrived : 0));
-	struct lane *next;
+	struct sweep_thread *next;
 
-	for (struct lane *l = c->few[true]; l && since_ns <= l->watch_since_ns; l = next) {
+	for (struct sweep_thread *l = c->few[true]; l && since_ns <= l->watch_since_ns; l = next) {
 		next = l->watch->older;
 		tell_one(s, c, l, user, WEIGHT_AHEAD, now - l->watch_since_ns);
 	}
-	for (struct lane *l = c->few[false]; l; l = next) {
+	for (struct sweep_thread *l = c->few[false]; l; l = next) {
 		bool ahead = kind == WEIGHT_DEVICE && since_ns <= l->watch_since_ns;
 
 		next = l->watch->older;
@@ -210,14 +210,14 @@ static void tell_few(struct sweep *s, struct presence *p, const struct lane *use
 
 /* ---- users come and go ---- */
 
-static uint32_t kept_place(const struct sweep *s, const struct lane *l)
+static uint32_t kept_place(const struct sweep *s, const struct sweep_thread *l)
 {
 	return s->engine->blame_bound.order[l->location];
 }
 
-void crowd_comes(struct sweep *s, struct presence *p, const struct lane *user, uint64_t now)
+void crowd_comes(struct sweep *s, struct presence *p, const struct sweep_thread *user, uint64_t now)
 {
-	bool kept = lane_is_kept(s, user);
+	bool kept = thread_is_kept(s, user);
 	struct crowd *c = p->crowd;
 
 	presence_others(p, now);
@@ -231,27 +231,27 @@ void crowd_comes(struct sweep *s, struct presence *p, const struct lane *user, u
 }
 
 /* A kept one was ahead of those that began to watch while it was there: of each of them once. */
-static void tell_ahead(struct sweep *s, struct crowd *c, const struct lane *user, uint64_t since_ns,
-		       uint64_t now)
+static void tell_ahead(struct sweep *s, struct crowd *c, const struct sweep_thread *user,
+		       uint64_t since_ns, uint64_t now)
 {
 	uint32_t k = kept_place(s, user);
 
 	for (uint32_t i = c->n; i > 0 && c->list[i - 1].since_ns >= since_ns; i--) {
-		struct lane *l;
+		struct sweep_thread *l;
 
-		if (c->list[i - 1].lane == LANE_NONE)
+		if (c->list[i - 1].thread == THREAD_NONE)
 			continue;
-		l = &s->lanes[c->list[i - 1].lane];
-		if (lane_self(s, l) == user)
+		l = &s->threads[c->list[i - 1].thread];
+		if (sweep_thread_of(s, l) == user)
 			continue;
-		weight_add(s, l, WEIGHT_AHEAD, (uint32_t)(user - s->lanes),
+		weight_add(s, l, WEIGHT_AHEAD, (uint32_t)(user - s->threads),
 			   now - l->watch_since_ns);
 		l->watch->kept_ns[k] += now - l->watch_since_ns;
 	}
 }
 
 /* What L's thread itself did on P since SINCE_NS is in nobody's way. */
-static void add_own(const struct sweep *s, const struct presence *p, const struct lane *l,
+static void add_own(const struct sweep *s, const struct presence *p, const struct sweep_thread *l,
 		    uint64_t since_ns, uint64_t now)
 {
 	bool ahead = presence_kind(s, p) == WEIGHT_DEVICE && since_ns <= l->watch_since_ns;
@@ -259,12 +259,12 @@ static void add_own(const struct sweep *s, const struct presence *p, const struc
 	l->watch->own_ns[ahead] += now - later(since_ns, l->watch_since_ns);
 }
 
-void crowd_goes(struct sweep *s, struct presence *p, const struct lane *user, uint64_t since_ns,
-		uint64_t now)
+void crowd_goes(struct sweep *s, struct presence *p, const struct sweep_thread *user,
+		uint64_t since_ns, uint64_t now)
 {
-	bool device = presence_kind(s, p) == WEIGHT_DEVICE, kept = lane_is_kept(s, user);
+	bool device = presence_kind(s, p) == WEIGHT_DEVICE, kept = thread_is_kept(s, user);
 	struct crowd *c = p->crowd;
-	uint32_t own = (uint32_t)(user - s->lanes);
+	uint32_t own = (uint32_t)(user - s->threads);
 
 	presence_others(p, now);
 	p->n_others -= !kept;
@@ -278,31 +278,31 @@ void crowd_goes(struct sweep *s, struct presence *p, const struct lane *user, ui
 	}
 	if (device)
 		change_ahead(c, since_ns, false, now);
-	for (; own != LANE_NONE; own = s->plan->next_own[own])
-		if (s->lanes[own].watch && s->lanes[own].watch->at == p)
-			add_own(s, p, &s->lanes[own], since_ns, now);
+	for (; own != THREAD_NONE; own = s->plan->next_own[own])
+		if (s->threads[own].watch && s->threads[own].watch->at == p)
+			add_own(s, p, &s->threads[own], since_ns, now);
 	tell_few(s, p, user, since_ns, now);
 }
 
 /* ---- watching ---- */
 
-static uint64_t kept_until(struct sweep *s, const struct presence *p, uint32_t k, struct lane *kept,
-			   uint64_t now)
+static uint64_t kept_until(struct sweep *s, const struct presence *p, uint32_t k,
+			   struct sweep_thread *kept, uint64_t now)
 {
 	uint64_t since_ns, ns = p->crowd->kept_ns[k];
 
 	return presence_since(s, p, kept, &since_ns) ? ns + (now - since_ns) : ns;
 }
 
-static struct lane *kept_lane(struct sweep *s, const struct lane *by, uint32_t k)
+static struct sweep_thread *kept_thread(struct sweep *s, const struct sweep_thread *by, uint32_t k)
 {
 	size_t row = (size_t)s->plan->machines[by->location] * s->engine->blame_bound.keep;
-	uint32_t lane = s->plan->kept[row + k];
+	uint32_t thread = s->plan->kept[row + k];
 
-	return lane == LANE_NONE ? NULL : &s->lanes[lane];
+	return thread == THREAD_NONE ? NULL : &s->threads[thread];
 }
 
-static int crowd_new(struct sweep *s, struct presence *p, struct lane *l)
+static int crowd_new(struct sweep *s, struct presence *p, struct sweep_thread *l)
 {
 	size_t kept_bytes = s->engine->blame_bound.keep * sizeof(uint64_t);
 
@@ -315,7 +315,7 @@ static int crowd_new(struct sweep *s, struct presence *p, struct lane *l)
 	return p->crowd->n == p->crowd->room ? make_room(s, p->crowd) : 0;
 }
 
-void crowd_watch_begin(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+void crowd_watch_begin(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now)
 {
 	struct watch *w;
 
@@ -327,7 +327,7 @@ void crowd_watch_begin(struct sweep *s, struct presence *p, struct lane *l, uint
 	w->at = p;
 	w->place = p->crowd->n++;
 	p->crowd->live++;
-	p->crowd->list[w->place] = (struct watch_place){ now, (uint32_t)(l - s->lanes) };
+	p->crowd->list[w->place] = (struct watch_place){ now, (uint32_t)(l - s->threads) };
 	w->before = change_at(p->crowd, w->place);
 	w->n_ahead = p->n_others;
 	w->total_ns = presence_others(p, now);
@@ -338,37 +338,37 @@ void crowd_watch_begin(struct sweep *s, struct presence *p, struct lane *l, uint
 		link_few(p->crowd, l);
 	/* where somebody is ahead, no others matter */
 	for (uint32_t k = 0; !l->watch_ahead && k < s->engine->blame_bound.keep; k++) {
-		struct lane *kept = kept_lane(s, l, k);
+		struct sweep_thread *kept = kept_thread(s, l, k);
 
 		w->kept_ns[k] = kept ? kept_until(s, p, k, kept, now) : 0;
 	}
 }
 
-static void see_kept(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+static void see_kept(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
 
 	for (uint32_t k = 0; k < s->engine->blame_bound.keep; k++) {
-		struct lane *kept = kept_lane(s, l, k);
+		struct sweep_thread *kept = kept_thread(s, l, k);
 		uint64_t since_ns, ahead_ns = 0;
-		uint32_t lane;
+		uint32_t thread;
 
-		if (!kept || kept == lane_self(s, l))
+		if (!kept || kept == sweep_thread_of(s, l))
 			continue;
-		lane = (uint32_t)(kept - s->lanes);
+		thread = (uint32_t)(kept - s->threads);
 		if (kind == WEIGHT_DEVICE && presence_since(s, p, kept, &since_ns) &&
 		    since_ns <= l->watch_since_ns)
 			ahead_ns = now - l->watch_since_ns;
-		weight_add(s, l, WEIGHT_AHEAD, lane, ahead_ns);
+		weight_add(s, l, WEIGHT_AHEAD, thread, ahead_ns);
 		if (!l->watch_ahead)
-			weight_add(s, l, kind, lane,
+			weight_add(s, l, kind, thread,
 				   kept_until(s, p, k, kept, now) - l->watch->kept_ns[k] -
 					   ahead_ns);
 	}
 }
 
 /* Those not kept that are still there, until it is a crowd; AHEAD of them were there before. */
-static void see_present(struct sweep *s, struct presence *p, struct lane *l, uint64_t ahead,
+static void see_present(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t ahead,
 			uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
@@ -379,18 +379,18 @@ static void see_present(struct sweep *s, struct presence *p, struct lane *l, uin
 		const struct member *user = &p->users.list[i];
 		bool is_ahead = kind == WEIGHT_DEVICE && user->since_ns <= l->watch_since_ns;
 
-		if (lane_is_kept(s, &s->lanes[user->lane]) || (l->watch_ahead && !is_ahead))
+		if (thread_is_kept(s, &s->threads[user->thread]) || (l->watch_ahead && !is_ahead))
 			continue;
 		ahead -= is_ahead;
-		tell_one(s, p->crowd, l, &s->lanes[user->lane], is_ahead ? WEIGHT_AHEAD : kind,
+		tell_one(s, p->crowd, l, &s->threads[user->thread], is_ahead ? WEIGHT_AHEAD : kind,
 			 now - later(user->since_ns, l->watch_since_ns));
 	}
 }
 
-void crowd_watch_end(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+void crowd_watch_end(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
-	struct lane *self = lane_self(s, l);
+	struct sweep_thread *self = sweep_thread_of(s, l);
 	struct crowd *c = p->crowd;
 	struct watch *w = l->watch;
 	struct change change = change_at(c, w->place);
@@ -403,7 +403,7 @@ void crowd_watch_end(struct sweep *s, struct presence *p, struct lane *l, uint64
 	see_kept(s, p, l, now);
 	see_present(s, p, l, ahead, now);
 	if (l->crowded) {
-		if (!lane_is_kept(s, self) && presence_since(s, p, self, &since_ns))
+		if (!thread_is_kept(s, self) && presence_since(s, p, self, &since_ns))
 			add_own(s, p, l, since_ns, now);
 		l->others_ns[WEIGHT_AHEAD - N_CELLS] += ahead_ns - w->own_ns[1] - w->told_ns[1];
 		if (!l->watch_ahead)
@@ -411,7 +411,7 @@ void crowd_watch_end(struct sweep *s, struct presence *p, struct lane *l, uint64
 							ahead_ns - w->own_ns[0] - w->told_ns[0];
 	}
 	unlink_few(c, l);
-	c->list[w->place].lane = LANE_NONE;
+	c->list[w->place].thread = THREAD_NONE;
 	c->live--;
 	w->at = NULL;
 }

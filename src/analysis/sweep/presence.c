@@ -10,14 +10,15 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* ---- parties ---- */
+/* ---- sets of threads ---- */
 
-static uint32_t *place_in(const struct party *p, struct lane *l)
+static uint32_t *place_in(const struct thread_set *p, struct sweep_thread *l)
 {
 	return p->role == ROLE_DEVICE ? &l->own[p->place].place : &l->place[p->role];
 }
 
-static void party_add(struct sweep *s, struct party *p, struct lane *l, uint64_t since_ns)
+static void thread_set_add(struct sweep *s, struct thread_set *p, struct sweep_thread *l,
+			   uint64_t since_ns)
 {
 	if (p->n == p->room) {
 		uint32_t room = p->room ? 2 * p->room : 4;
@@ -31,25 +32,25 @@ static void party_add(struct sweep *s, struct party *p, struct lane *l, uint64_t
 		p->room = room;
 	}
 	*place_in(p, l) = p->n;
-	p->list[p->n++] = (struct member){ since_ns, (uint32_t)(l - s->lanes) };
+	p->list[p->n++] = (struct member){ since_ns, (uint32_t)(l - s->threads) };
 }
 
-static void party_remove(struct sweep *s, struct party *p, struct lane *l)
+static void thread_set_remove(struct sweep *s, struct thread_set *p, struct sweep_thread *l)
 {
 	uint32_t place = *place_in(p, l);
 
 	if (s->rc)
 		return; /* it may not be there; all is over anyway */
 	p->list[place] = p->list[--p->n];
-	*place_in(p, &s->lanes[p->list[place].lane]) = place;
+	*place_in(p, &s->threads[p->list[place].thread]) = place;
 }
 
-bool presence_since(const struct sweep *s, const struct presence *p, struct lane *l,
+bool presence_since(const struct sweep *s, const struct presence *p, struct sweep_thread *l,
 		    uint64_t *since_ns)
 {
 	uint32_t place = p->users.n ? *place_in(&p->users, l) : 0;
 
-	if (place >= p->users.n || &s->lanes[p->users.list[place].lane] != l)
+	if (place >= p->users.n || &s->threads[p->users.list[place].thread] != l)
 		return false;
 	*since_ns = p->users.list[place].since_ns;
 	return true;
@@ -64,8 +65,8 @@ void presence_free(struct presence *p)
 
 /* ---- files: every operation is there from its begin to its end ---- */
 
-/* Time goes on to NOW with the company it had: stretches that ended by then are done. */
-static void file_advance(struct lane *l, uint64_t now)
+/* Time goes on to NOW with the same others there: stretches that ended by then are done. */
+static void file_advance(struct sweep_thread *l, uint64_t now)
 {
 	struct operation_record *op = &l->op;
 
@@ -81,7 +82,7 @@ static void file_advance(struct lane *l, uint64_t now)
 	}
 }
 
-static void set_accompanied(struct lane *l, bool accompanied, uint64_t now)
+static void set_accompanied(struct sweep_thread *l, bool accompanied, uint64_t now)
 {
 	file_advance(l, now);
 	l->unchanged = false;
@@ -97,125 +98,127 @@ uint64_t presence_others(struct presence *p, uint64_t now)
 }
 
 /* In a crowd only those that are kept apart are looked at, so that N that meet are not N * N. */
-static void curious_enters(struct sweep *s, struct presence *p, struct lane *l)
+static void file_watcher_enters(struct sweep *s, struct presence *p, struct sweep_thread *l)
 {
 	uint64_t ns = presence_others(p, l->op.begin_ns);
 
-	p->n_others += !lane_is_kept(s, l);
+	p->n_others += !thread_is_kept(s, l);
 	l->file_others_ns = ns;
 	l->file_crowded = false;
-	p->watchers.role = ROLE_CURIOUS;
-	if (l->curious)
-		party_add(s, &p->watchers, l, l->op.begin_ns);
+	p->watchers.role = ROLE_FILE_WATCHER;
+	if (l->watches_file)
+		thread_set_add(s, &p->watchers, l, l->op.begin_ns);
 }
 
-static void meet_on_file(struct sweep *s, struct lane *l, struct lane *other, uint64_t now)
+static void overlap_on_file(struct sweep *s, struct sweep_thread *l, struct sweep_thread *other,
+			    uint64_t now)
 {
 	weight_add_file(s, l, other, now - later(l->op.begin_ns, other->op.begin_ns));
 }
 
-/* L, which is curious, goes: whom it leaves behind. */
-static void tell_curious(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+/* L, which watches its file, goes: whom it leaves behind. */
+static void tell_file_watcher(struct sweep *s, struct presence *p, struct sweep_thread *l,
+			      uint64_t now)
 {
 	uint32_t keep = s->engine->blame_bound.keep, i;
 	const uint32_t *kept = &s->plan->kept[(size_t)s->plan->machines[l->location] * keep];
 
 	for (i = 0; i < p->users.n && !l->crowded; i++)
-		meet_on_file(s, l, &s->lanes[p->users.list[i].lane], now);
+		overlap_on_file(s, l, &s->threads[p->users.list[i].thread], now);
 	if (!l->crowded)
 		return;
 	for (uint32_t k = 0; k < keep; k++) {
-		struct lane *other = kept[k] == LANE_NONE ? NULL : &s->lanes[kept[k]];
+		struct sweep_thread *other = kept[k] == THREAD_NONE ? NULL : &s->threads[kept[k]];
 		uint32_t place = other ? other->place[ROLE_FILE] : UINT32_MAX;
 
 		/* it may be on another file, or have been met above */
-		if (place >= i && place < p->users.n && p->users.list[place].lane == kept[k])
-			meet_on_file(s, l, other, now);
+		if (place >= i && place < p->users.n && p->users.list[place].thread == kept[k])
+			overlap_on_file(s, l, other, now);
 	}
 	l->others_ns[WEIGHT_FILE - N_CELLS] = presence_others(p, now) - l->file_others_ns;
-	if (!lane_is_kept(s, l))
+	if (!thread_is_kept(s, l))
 		l->others_ns[WEIGHT_FILE - N_CELLS] -= now - l->op.begin_ns;
 }
 
 /* The same of file_leave() below, of a trace of so many locations that rows are bounded. */
-static void leave_crowd(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+static void leave_crowd(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now)
 {
-	bool kept = lane_is_kept(s, l);
+	bool kept = thread_is_kept(s, l);
 
-	if (l->curious && !l->file_crowded)
-		party_remove(s, &p->watchers, l);
-	for (uint32_t i = 0; kept && p->n_curious && i < p->users.n; i++) {
-		struct lane *other = &s->lanes[p->users.list[i].lane];
+	if (l->watches_file && !l->file_crowded)
+		thread_set_remove(s, &p->watchers, l);
+	for (uint32_t i = 0; kept && p->n_file_watchers && i < p->users.n; i++) {
+		struct sweep_thread *other = &s->threads[p->users.list[i].thread];
 
-		if (other->curious)
-			meet_on_file(s, other, l, now);
+		if (other->watches_file)
+			overlap_on_file(s, other, l, now);
 	}
 	for (uint32_t i = 0; i < p->watchers.n;) {
-		struct lane *other = &s->lanes[p->watchers.list[i].lane];
+		struct sweep_thread *other = &s->threads[p->watchers.list[i].thread];
 
 		if (!kept && !other->crowded)
-			meet_on_file(s, other, l, now);
+			overlap_on_file(s, other, l, now);
 		other->file_crowded = other->crowded;
 		if (!other->crowded)
 			i++;
 		else
-			party_remove(s, &p->watchers, other);
+			thread_set_remove(s, &p->watchers, other);
 		if (s->rc)
 			return;
 	}
-	if (l->curious)
-		tell_curious(s, p, l, now);
+	if (l->watches_file)
+		tell_file_watcher(s, p, l, now);
 	presence_others(p, now);
 	p->n_others -= !kept;
 }
 
 /*
- * Whether an operation has company changes only when there come to be two, or one is left: so it is
- * enough to tell the one that was, or is, alone.
+ * Whether an operation overlaps others changes only when there come to be two, or one is left: so
+ * it is enough to tell the one that was, or is, alone.
  */
-void file_enter(struct sweep *s, struct lane *l)
+void file_enter(struct sweep *s, struct sweep_thread *l)
 {
 	struct presence *p = &s->files[l->op.file];
 
 	if (p->active == 1)
-		set_accompanied(&s->lanes[p->mixed], true, l->op.begin_ns);
+		set_accompanied(&s->threads[p->mixed], true, l->op.begin_ns);
 	l->accompanied = l->met_any = p->active > 0;
 	l->unchanged = true;
 	l->file_at = 0;
 	l->file_at_ns = l->op.begin_ns;
 	p->active++;
-	p->mixed ^= (uint32_t)(l - s->lanes);
-	p->n_curious += l->curious;
+	p->mixed ^= (uint32_t)(l - s->threads);
+	p->n_file_watchers += l->watches_file;
 	p->users.role = ROLE_FILE;
-	party_add(s, &p->users, l, l->op.begin_ns);
+	thread_set_add(s, &p->users, l, l->op.begin_ns);
 	if (s->plan->kept)
-		curious_enters(s, p, l);
+		file_watcher_enters(s, p, l);
 }
 
-void file_leave(struct sweep *s, struct lane *l)
+void file_leave(struct sweep *s, struct sweep_thread *l)
 {
 	struct presence *p = &s->files[l->op.file];
 	uint64_t now = l->op.end_ns;
 
 	if (!l->unchanged)
 		file_advance(l, now);
-	party_remove(s, &p->users, l);
+	thread_set_remove(s, &p->users, l);
 	if (s->plan->kept)
 		leave_crowd(s, p, l, now);
-	for (uint32_t i = 0; !s->plan->kept && p->n_curious && i < p->users.n; i++) {
-		struct lane *other = &s->lanes[p->users.list[i].lane];
+	for (uint32_t i = 0; !s->plan->kept && p->n_file_watchers && i < p->users.n; i++) {
+		struct sweep_thread *other = &s->threads[p->users.list[i].thread];
 		uint64_t ns = now - later(l->op.begin_ns, p->users.list[i].since_ns);
 
-		if (l->curious)
+		if (l->watches_file)
 			weight_add_file(s, l, other, ns);
-		if (other->curious)
+		if (other->watches_file)
 			weight_add_file(s, other, l, ns);
 	}
-	p->n_curious -= l->curious;
+	p->n_file_watchers -= l->watches_file;
 	p->active--;
-	p->mixed ^= (uint32_t)(l - s->lanes);
+	p->mixed ^= (uint32_t)(l - s->threads);
 	if (p->active == 1)
-		set_accompanied(&s->lanes[p->mixed], false, now);
+		set_accompanied(&s->threads[p->mixed], false, now);
 }
 
 /* ---- what is watched for a stretch: file systems, the page cache, devices ---- */
@@ -239,51 +242,51 @@ enum weight_kind presence_kind(const struct sweep *s, const struct presence *p)
 
 /* A device's user that was there before WATCHER began to wait; where there is one, who came later
  * is not asked. */
-static bool is_ahead(const struct lane *watcher, enum weight_kind kind, uint64_t since_ns)
+static bool is_ahead(const struct sweep_thread *watcher, enum weight_kind kind, uint64_t since_ns)
 {
 	return kind == WEIGHT_DEVICE && since_ns <= watcher->watch_since_ns;
 }
 
 /* USER, there since SINCE_NS, goes: so much of it did those see that watch. */
-static void tell_watchers(struct sweep *s, struct presence *p, const struct lane *user,
+static void tell_watchers(struct sweep *s, struct presence *p, const struct sweep_thread *user,
 			  uint64_t since_ns, uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
 
 	for (uint32_t i = 0; i < p->watchers.n; i++) {
-		struct lane *watcher = &s->lanes[p->watchers.list[i].lane];
+		struct sweep_thread *watcher = &s->threads[p->watchers.list[i].thread];
 		bool ahead = is_ahead(watcher, kind, since_ns);
 
-		if (lane_self(s, watcher) != user && (ahead || !watcher->watch_ahead))
+		if (sweep_thread_of(s, watcher) != user && (ahead || !watcher->watch_ahead))
 			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind,
-				   (uint32_t)(user - s->lanes),
+				   (uint32_t)(user - s->threads),
 				   now - later(since_ns, watcher->watch_since_ns));
 	}
 }
 
 /* The same of tell_watcher(), where not all can have places of their own, but no crowd meets. */
-static void tell_bound(struct sweep *s, const struct presence *p, struct lane *watcher,
+static void tell_bound(struct sweep *s, const struct presence *p, struct sweep_thread *watcher,
 		       uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
-	uint32_t self = s->plan->selves[watcher - s->lanes];
+	uint32_t self = s->plan->thread_of[watcher - s->threads];
 
 	for (uint32_t i = 0; i < p->users.n; i++) {
 		const struct member *user = &p->users.list[i];
 		bool ahead = is_ahead(watcher, kind, user->since_ns);
 
-		if (user->lane != self && (ahead || !watcher->watch_ahead))
-			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->lane,
+		if (user->thread != self && (ahead || !watcher->watch_ahead))
+			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->thread,
 				   now - later(user->since_ns, watcher->watch_since_ns));
 	}
 }
 
 /* WATCHER goes: so much of those that are still there did it see. */
-static void tell_watcher(struct sweep *s, const struct presence *p, struct lane *watcher,
+static void tell_watcher(struct sweep *s, const struct presence *p, struct sweep_thread *watcher,
 			 uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
-	uint32_t self = s->plan->selves[watcher - s->lanes], n = watcher->n_weights;
+	uint32_t self = s->plan->thread_of[watcher - s->threads], n = watcher->n_weights;
 	struct weight *weights;
 
 	if (s->engine->blame_bound.keep) {
@@ -303,29 +306,29 @@ static void tell_watcher(struct sweep *s, const struct presence *p, struct lane 
 		bool ahead = is_ahead(watcher, kind, user->since_ns);
 		uint64_t ns = now - later(user->since_ns, watcher->watch_since_ns);
 
-		weights[n] = (struct weight){ ns, user->lane, ahead ? WEIGHT_AHEAD : kind };
-		n += ns && user->lane != self && (ahead || !watcher->watch_ahead);
+		weights[n] = (struct weight){ ns, user->thread, ahead ? WEIGHT_AHEAD : kind };
+		n += ns && user->thread != self && (ahead || !watcher->watch_ahead);
 	}
 	watcher->n_weights = n;
 }
 
-static void comes(struct sweep *s, struct presence *p, struct lane *user, uint64_t now)
+static void comes(struct sweep *s, struct presence *p, struct sweep_thread *user, uint64_t now)
 {
-	party_add(s, &p->users, user, now);
+	thread_set_add(s, &p->users, user, now);
 	if (s->plan->kept)
 		crowd_comes(s, p, user, now);
 }
 
-static void goes(struct sweep *s, struct presence *p, struct lane *user, uint64_t since_ns,
+static void goes(struct sweep *s, struct presence *p, struct sweep_thread *user, uint64_t since_ns,
 		 uint64_t now)
 {
 	if (s->plan->kept)
 		crowd_goes(s, p, user, since_ns, now);
 	tell_watchers(s, p, user, since_ns, now);
-	party_remove(s, &p->users, user);
+	thread_set_remove(s, &p->users, user);
 }
 
-void user_enter(struct sweep *s, struct presence *p, struct lane *l)
+void user_enter(struct sweep *s, struct presence *p, struct sweep_thread *l)
 {
 	p->active++;
 	p->arrivals++;
@@ -333,13 +336,14 @@ void user_enter(struct sweep *s, struct presence *p, struct lane *l)
 	comes(s, p, l, l->op.begin_ns);
 }
 
-void user_leave(struct sweep *s, struct presence *p, struct lane *l, uint64_t now)
+void user_leave(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now)
 {
 	goes(s, p, l, l->op.begin_ns, now);
 	p->active--;
 }
 
-void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now)
+void request_begins(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner,
+		    uint32_t dev, uint64_t now)
 {
 	struct presence *p = &s->device[dev];
 	uint32_t place = s->plan->places[dev];
@@ -354,13 +358,14 @@ void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_
 		p->users.place = place;
 		comes(s, p, owner, now);
 	}
-	if (owner != lane_self(s, l)) {
+	if (owner != sweep_thread_of(s, l)) {
 		l->own[place].active++;
 		l->own[place].arrivals++;
 	}
 }
 
-void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now)
+void request_ends(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner, uint32_t dev,
+		  uint64_t now)
 {
 	struct presence *p = &s->device[dev];
 	uint32_t place = s->plan->places[dev];
@@ -368,7 +373,7 @@ void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t 
 
 	p->active--;
 	own->active--;
-	if (owner != lane_self(s, l))
+	if (owner != sweep_thread_of(s, l))
 		l->own[place].active--;
 	if (--own->charged == 0)
 		goes(s, p, owner, p->users.list[own->place].since_ns, now);
@@ -376,28 +381,29 @@ void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t 
 
 /* ---- watching ---- */
 
-static struct presence *watched_by(struct sweep *s, const struct lane *l, const struct stretch *st)
+static struct presence *watched_by(struct sweep *s, const struct sweep_thread *l,
+				   const struct stretch *st)
 {
 	switch (cell_table[st->cell].group) {
 	case GROUP_FILE: /* that is not known */
 	case GROUP_FS:
 		return &s->fs[l->op.dev];
 	case GROUP_DIRTY:
-		return lane_cache(s, l);
+		return page_cache_of(s, l);
 	default:
 		return &s->device[st->what];
 	}
 }
 
 /* What L's thread has under way on device P. */
-static const struct own_requests *own_on(const struct sweep *s, const struct lane *l,
+static const struct own_requests *own_on(const struct sweep *s, const struct sweep_thread *l,
 					 const struct presence *p)
 {
-	return &lane_self(s, l)->own[s->plan->places[p - s->device]];
+	return &sweep_thread_of(s, l)->own[s->plan->places[p - s->device]];
 }
 
 /* How many of those on P are L itself, and how many of the arrivals were. */
-static void own_part(const struct sweep *s, const struct lane *l, uint32_t *active,
+static void own_part(const struct sweep *s, const struct sweep_thread *l, uint32_t *active,
 		     uint64_t *arrivals)
 {
 	const struct presence *p = l->watched;
@@ -413,7 +419,13 @@ static void own_part(const struct sweep *s, const struct lane *l, uint32_t *acti
 	}
 }
 
-void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint64_t now)
+/* May it meet more than rows of culprits keep apart? */
+static bool is_in_crowd(const struct sweep *s, const struct sweep_thread *l)
+{
+	return s->plan->kept && s->plan->crowded[s->plan->machines[l->location]];
+}
+
+void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *st, uint64_t now)
 {
 	uint64_t arrivals;
 	uint32_t active;
@@ -432,10 +444,10 @@ void watch_begin(struct sweep *s, struct lane *l, const struct stretch *st, uint
 	if (is_in_crowd(s, l))
 		crowd_watch_begin(s, l->watched, l, now);
 	else
-		party_add(s, &l->watched->watchers, l, now);
+		thread_set_add(s, &l->watched->watchers, l, now);
 }
 
-bool watch_end(struct sweep *s, struct lane *l, uint64_t now)
+bool watch_end(struct sweep *s, struct sweep_thread *l, uint64_t now)
 {
 	struct presence *p = l->watched;
 	uint64_t arrivals;
@@ -446,7 +458,7 @@ bool watch_end(struct sweep *s, struct lane *l, uint64_t now)
 		crowd_watch_end(s, p, l, now);
 	} else if (l->watch_listed) {
 		tell_watcher(s, p, l, now);
-		party_remove(s, &p->watchers, l);
+		thread_set_remove(s, &p->watchers, l);
 	}
 	return l->watch_others || p->arrivals - arrivals != l->watch_arrivals;
 }

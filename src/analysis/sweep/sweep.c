@@ -14,7 +14,7 @@
 /*
  * An operation belongs to the window it begins in, and that window goes on until it has ended; a
  * window begins with all that is still under way from before. So each operation is seen with all of
- * its company by one window, and the sums do not depend on how many there are.
+ * all that it overlaps by one window, and the sums do not depend on how many there are.
  */
 
 #define ASK_EVERY (1 << 18) /* boundaries: whether to stop */
@@ -91,7 +91,7 @@ int sweep_push(struct sweep *s, struct boundary b)
 {
 	size_t i;
 
-	/* Most boundaries are followed by the next one of the same lane, not far below the root. */
+	/* Most boundaries are followed by the thread's next one, not far below the root. */
 	if (s->root_is_free) {
 		s->root_is_free = false;
 		sift_down(s, b);
@@ -105,6 +105,13 @@ int sweep_push(struct sweep *s, struct boundary b)
 	return 0;
 }
 
+/* What every step needs of it is soon wanted. */
+static void prefetch(const struct sweep_thread *l)
+{
+	for (size_t at = 0; at < offsetof(struct sweep_thread, op.ns) + 64; at += 64)
+		__builtin_prefetch((const char *)l + at);
+}
+
 /* The next boundary; false at the end. */
 static bool pop(struct sweep *s, struct boundary *b)
 {
@@ -116,7 +123,7 @@ static bool pop(struct sweep *s, struct boundary *b)
 	*b = s->heap[0];
 	/* one of these comes next, and what belongs to it has long left the cache */
 	for (size_t i = 1; i <= BELOW && i < s->n; i++)
-		lane_prefetch(&s->lanes[s->heap[i].order >> BOUNDARY_LANE_SHIFT & LANE_MASK]);
+		prefetch(&s->threads[s->heap[i].order >> BOUNDARY_THREAD_SHIFT & THREAD_MASK]);
 	return true;
 }
 
@@ -129,16 +136,16 @@ static int window_open(struct sweep *s)
 	size_t n_files = e->resources.n_files ? e->resources.n_files : 1;
 	int rc = 0;
 
-	s->lanes = calloc(s->plan->n_lanes ? s->plan->n_lanes : 1, sizeof(*s->lanes));
+	s->threads = calloc(s->plan->n_threads ? s->plan->n_threads : 1, sizeof(*s->threads));
 	s->files = calloc(n_files, sizeof(*s->files));
 	s->fs = calloc(n_devs, sizeof(*s->fs));
 	s->device = calloc(n_devs, sizeof(*s->device));
 	s->dirty = calloc(s->plan->n_machines ? s->plan->n_machines : 1, sizeof(*s->dirty));
-	if (!s->lanes || !s->files || !s->fs || !s->device || !s->dirty)
+	if (!s->threads || !s->files || !s->fs || !s->device || !s->dirty)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++)
-		if (s->plan->lane_of[i] != LANE_NONE)
-			rc = lane_open(s, &s->lanes[s->plan->lane_of[i]], i);
+		if (s->plan->thread_number[i] != THREAD_NONE)
+			rc = sweep_thread_open(s, &s->threads[s->plan->thread_number[i]], i);
 	return rc;
 }
 
@@ -147,8 +154,8 @@ static int window_close(struct sweep *s)
 	const struct resources *r = &s->engine->resources;
 	int rc = s->rc;
 
-	for (uint32_t i = 0; s->lanes && i < s->plan->n_lanes; i++) {
-		int closed = lane_close(s, &s->lanes[i]);
+	for (uint32_t i = 0; s->threads && i < s->plan->n_threads; i++) {
+		int closed = sweep_thread_close(s, &s->threads[i]);
 
 		rc = rc ? rc : closed;
 	}
@@ -160,7 +167,7 @@ static int window_close(struct sweep *s)
 	}
 	for (uint32_t i = 0; s->dirty && i < s->plan->n_machines; i++)
 		presence_free(&s->dirty[i]);
-	free(s->lanes);
+	free(s->threads);
 	free(s->files);
 	free(s->fs);
 	free(s->device);
@@ -183,16 +190,16 @@ static int window_sweep(const struct sweep_plan *plan, uint64_t from_ns, uint64_
 
 	while (!rc && pop(&s, &b)) {
 		enum boundary_kind kind = (enum boundary_kind)(b.order >> BOUNDARY_KIND_SHIFT);
-		struct lane *l = &s.lanes[b.order >> BOUNDARY_LANE_SHIFT & LANE_MASK];
+		struct sweep_thread *l = &s.threads[b.order >> BOUNDARY_THREAD_SHIFT & THREAD_MASK];
 
 		if (b.time_ns >= to_ns && s.n_owned == 0)
 			break;
 		if (kind == BIO_END)
-			lane_bio_ends(&s, l, (uint32_t)b.order, b.time_ns);
+			sweep_thread_bio_ends(&s, l, (uint32_t)b.order, b.time_ns);
 		else if (kind == BIO_BEGIN)
-			rc = lane_bio_begins(&s, l);
+			rc = sweep_thread_bio_begins(&s, l);
 		else
-			rc = lane_step(&s, l);
+			rc = sweep_thread_step(&s, l);
 		rc = rc ? rc : s.rc;
 		if (!rc && ++n % ASK_EVERY == 0)
 			rc = engine_progress(s.engine, 0);
@@ -288,8 +295,8 @@ uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid
 	return found;
 }
 
-/* Of a thread that does nothing but what lanes have, its first lane stands for it. */
-static int find_selves(struct sweep_plan *plan)
+/* For a thread that does nothing itself its first asynchronous track stands. */
+static int find_threads(struct sweep_plan *plan)
 {
 	const struct engine *e = plan->engine;
 	uint32_t n = e->defs->n_locations;
@@ -297,32 +304,32 @@ static int find_selves(struct sweep_plan *plan)
 
 	if (!first)
 		return -ENOMEM;
-	memcpy(first, plan->lane_of, n * sizeof(*first));
+	memcpy(first, plan->thread_number, n * sizeof(*first));
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t lane = plan->lane_of[i], *self = &first[e->selves[i]];
+		uint32_t thread = plan->thread_number[i], *self = &first[e->thread_of[i]];
 
-		if (lane == LANE_NONE)
+		if (thread == THREAD_NONE)
 			continue;
-		if (*self == LANE_NONE)
-			*self = lane;
-		plan->selves[lane] = *self;
-		plan->next_own[lane] = LANE_NONE;
-		if (lane != *self) {
-			plan->next_own[lane] = plan->next_own[*self];
-			plan->next_own[*self] = lane;
+		if (*self == THREAD_NONE)
+			*self = thread;
+		plan->thread_of[thread] = *self;
+		plan->next_own[thread] = THREAD_NONE;
+		if (thread != *self) {
+			plan->next_own[thread] = plan->next_own[*self];
+			plan->next_own[*self] = thread;
 		}
 	}
 	free(first);
 	return 0;
 }
 
-/* Of traces of many locations and lanes: see blame.h. */
+/* Of traces of many locations and threads: see blame.h. */
 static int find_kept(struct sweep_plan *plan)
 {
 	const struct engine *e = plan->engine;
 	uint32_t keep = e->blame_bound.keep;
 
-	if (!keep || plan->solo || plan->n_lanes <= FEW_LANES)
+	if (!keep || plan->solo || plan->n_threads <= FEW_THREADS)
 		return 0;
 	plan->kept = calloc((size_t)plan->n_machines * keep, sizeof(*plan->kept));
 	if (!plan->kept)
@@ -336,11 +343,11 @@ static int find_kept(struct sweep_plan *plan)
 			plan->crowded[plan->machines[i]] = true;
 		else
 			plan->kept[(size_t)plan->machines[i] * keep + e->blame_bound.order[i]] =
-				plan->lane_of[i];
+				plan->thread_number[i];
 	return 0;
 }
 
-/* Threads use the devices of their own machine: of many machines a lane has room for those alone.
+/* Threads use the devices of their own machine: of many machines a thread has room for those alone.
  */
 static int find_places(struct sweep_plan *plan)
 {
@@ -377,29 +384,29 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 			plan->file_cells |= 1ull << c;
 	}
 	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
-	plan->lane_of = calloc(n, sizeof(*plan->lane_of));
-	plan->selves = calloc(n, sizeof(*plan->selves));
+	plan->thread_number = calloc(n, sizeof(*plan->thread_number));
+	plan->thread_of = calloc(n, sizeof(*plan->thread_of));
 	plan->next_own = calloc(n, sizeof(*plan->next_own));
 	plan->ranks = calloc(n, sizeof(*plan->ranks));
 	plan->spaces = spaces_new(e->defs);
 	plan->machines = machines_new(e->defs, &plan->n_machines);
-	if (!plan->spaces || !plan->machines || !plan->by_tid || !plan->lane_of || !plan->selves ||
-	    !plan->next_own || !plan->ranks)
+	if (!plan->spaces || !plan->machines || !plan->by_tid || !plan->thread_number ||
+	    !plan->thread_of || !plan->next_own || !plan->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations; i++) {
 		const struct location_result *r = &e->locations[i];
 		bool any = r->operations_stream.words || r->bios_stream.words;
 
 		if (any)
-			plan->ranks[plan->n_lanes] = rank_of(e->defs, i);
-		plan->lane_of[i] = any ? plan->n_lanes++ : LANE_NONE;
-		if (e->defs->locations[i].tid && !e->defs->locations[i].lane)
+			plan->ranks[plan->n_threads] = rank_of(e->defs, i);
+		plan->thread_number[i] = any ? plan->n_threads++ : THREAD_NONE;
+		if (e->defs->locations[i].tid && !e->defs->locations[i].track)
 			plan->by_tid[plan->n_by_tid++] = i;
 	}
 	qsort_r(plan->by_tid, plan->n_by_tid, sizeof(*plan->by_tid), by_tid_and_begin, plan);
 	if (find_places(plan) < 0 || find_kept(plan) < 0)
 		return -ENOMEM;
-	return find_selves(plan);
+	return find_threads(plan);
 }
 
 struct windows {
@@ -444,8 +451,8 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	}
 	free(times);
 	free(plan.by_tid);
-	free(plan.lane_of);
-	free(plan.selves);
+	free(plan.thread_number);
+	free(plan.thread_of);
 	free(plan.next_own);
 	free(plan.spaces);
 	free(plan.machines);

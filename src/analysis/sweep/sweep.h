@@ -7,27 +7,28 @@
 #include "src/analysis/tables/records.h"
 #include "src/common/share.h"
 
-/* ---- parties: who is there ---- */
+/* ---- who is there ---- */
 
-/* Of what a party is. A lane has one place in one of each at a time, but one for each device. */
+/* What a set of threads is for. A thread is in one of each at a time, but in one for each device.
+ */
 enum role {
 	ROLE_FILE,
 	ROLE_FS,
 	ROLE_DIRTY,
 	ROLE_WATCH,
-	ROLE_CURIOUS,
+	ROLE_FILE_WATCHER,
 	N_ROLES,
 	ROLE_DEVICE = N_ROLES
 };
 
-/* Lanes, in no order. */
-struct party {
+/* Threads, in no order. */
+struct thread_set {
 	uint8_t role;	/* enum role */
 	uint32_t place; /* of ROLE_DEVICE: which device of its machine */
 	uint32_t n, room;
 	struct member {
 		uint64_t since_ns; /* it has been there */
-		uint32_t lane;
+		uint32_t thread;
 	} * list;
 };
 
@@ -37,18 +38,18 @@ struct party {
  */
 struct presence {
 	uint32_t active;
-	uint32_t mixed;	    /* exclusive or of those active: the one that is alone, of files */
-	uint32_t n_curious; /* of files: users that want to know who the others are */
+	uint32_t mixed; /* exclusive or of those active: the one that is alone, of files */
+	uint32_t n_file_watchers; /* of files: users that watch who else is there */
 	uint64_t arrivals;
-	struct party users;
-	struct party watchers; /* of files: the curious that have not met a crowd */
-	struct crowd *crowd;   /* of all else: who watches where many may, see crowd.c */
-	/* the users without places of their own in rows (struct blame_bound), of many lanes: */
+	struct thread_set users;
+	struct thread_set watchers; /* of files: those that have not met a crowd */
+	struct crowd *crowd;	    /* of all else: who watches where many may, see crowd.c */
+	/* the users without places of their own in rows (struct blame_bound), of many threads: */
 	uint32_t n_others;
 	uint64_t others_ns, others_at_ns; /* how long they all were there until then */
 };
 
-/* A lane's requests on a device. */
+/* A thread's requests on a device. */
 struct own_requests {
 	uint32_t active;  /* it submitted, or that are for its pages */
 	uint32_t charged; /* of them those that count as its doing: not those for others' pages */
@@ -56,9 +57,9 @@ struct own_requests {
 	uint32_t place; /* in the device's users */
 };
 
-/* ---- lanes ---- */
+/* ---- threads ---- */
 
-enum lane_state { LANE_OPERATION, LANE_STRETCH, LANE_IN_STRETCH, LANE_END };
+enum thread_state { THREAD_OPERATION, THREAD_STRETCH, THREAD_IN_STRETCH, THREAD_END };
 
 /* Why a culprit has a weight in an operation: the kernel named it in a cell, or one of these. */
 enum weight_kind {
@@ -70,13 +71,16 @@ enum weight_kind {
 	N_WEIGHTS,
 };
 
-#define LANE_NONE UINT32_MAX
-/* So many lanes and no more have a table of each other for files. */
-#define FEW_LANES 1024
+#define THREAD_NONE UINT32_MAX
+/* So many threads and no more have a table of each other for files. */
+#define FEW_THREADS 1024
 
-/* The operations of one location on their way through the sweep. */
-struct lane {
-	/* first what every step needs: see lane_prefetch() */
+/*
+ * The operations of one location on their way through the sweep. An asynchronous track of a thread
+ * (struct eta_location) is one of its own; the thread's is sweep_thread_of().
+ */
+struct sweep_thread {
+	/* first what every step needs: see prefetch() of sweep.c */
 	struct location_result *result;
 	struct spill_reader *operations;
 	struct spill_reader *bios;
@@ -85,12 +89,12 @@ struct lane {
 	uint32_t place[N_ROLES];
 
 	/* the operation under way; the operation itself is below */
-	enum lane_state state;
+	enum thread_state state;
 	struct tally *tally; /* it belongs to */
 	const struct class_references *references;
 	bool owned;	     /* it begins in this window: its sums belong here */
 	bool file_crowded;   /* and it met a crowd: see presence.c */
-	bool curious;	     /* who else is on its file matters to it */
+	bool watches_file;   /* who else is on its file matters to it */
 	bool fs_wide;	     /* the file is not known, but its file system */
 	uint64_t lost_cells; /* set: its time there is more than the reference's */
 	bool *contended;     /* per stretch, of them the first: */
@@ -98,7 +102,7 @@ struct lane {
 	uint64_t next_ns; /* where it begins: */
 	uint32_t next;	  /* stretch to come, of those with boundaries of their own */
 
-	/* the company on its file */
+	/* who else is on its file */
 	bool accompanied, met_any;
 	bool unchanged;	     /* as when the operation began: no stretch was looked at */
 	uint32_t file_at;    /* the stretch that time has come to */
@@ -116,13 +120,13 @@ struct lane {
 	/* who was in its way: see weights.c */
 	struct weight *weights;
 	uint32_t n_weights, weights_room;
-	uint64_t *file_ns;  /* the same of WEIGHT_FILE, per lane, where lanes are few; or NULL */
-	uint32_t *file_met; /* lanes with any */
+	uint64_t *file_ns; /* the same of WEIGHT_FILE, per thread, where threads are few; or NULL */
+	uint32_t *file_met; /* threads with any */
 	uint32_t n_file_met;
 	uint64_t file_others_ns; /* of its file, when the operation began */
 	bool crowded;		 /* by more than rows keep: those that they do not keep are */
 	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one, by kind */
-	bool weights_differ;			 /* no two of them are of one kind and lane */
+	bool weights_differ;			 /* no two of them are of one kind and thread */
 	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 	struct sums named;   /* (cell, culprit) */
 
@@ -132,9 +136,9 @@ struct lane {
 	bool waits;
 	uint64_t waits_for;    /* culprit */
 	uint64_t wait_told_ns; /* up to here it has been charged */
-	uint32_t *waiters;     /* lanes that wait for this one */
+	uint32_t *waiters;     /* threads that wait for this one */
 	uint32_t n_waiters, waiter_room;
-	uint32_t waiter_place; /* of this one, among those of the lane it waits for */
+	uint32_t waiter_place; /* of this one, among those of the thread it waits for */
 	uint64_t mark;	       /* of a walk along waits */
 
 	/* operations that met no other thread's, as bits */
@@ -145,28 +149,28 @@ struct lane {
 	struct bio_record bio; /* the next to begin */
 };
 
-/* So long was another lane in the way of an operation. */
+/* So long was another thread in the way of an operation. */
 struct weight {
 	uint64_t ns;
-	uint32_t lane;
+	uint32_t thread;
 	uint32_t kind; /* enum weight_kind, from N_CELLS on */
 };
 
 /* At equal times ends go first: touching is not overlapping. */
-enum boundary_kind { BIO_END, LANE_ENDS, LANE_BEGINS, BIO_BEGIN };
+enum boundary_kind { BIO_END, THREAD_ENDS, THREAD_BEGINS, BIO_BEGIN };
 
 struct boundary {
 	uint64_t time_ns;
-	uint64_t order; /* at the same time: kind << 62 | lane << 32 | BIO_END: which request */
+	uint64_t order; /* at the same time: kind << 62 | thread << 32 | BIO_END: which request */
 };
 
 #define BOUNDARY_KIND_SHIFT 62
-#define BOUNDARY_LANE_SHIFT 32
-#define LANE_MASK ((1u << 30) - 1)
+#define BOUNDARY_THREAD_SHIFT 32
+#define THREAD_MASK ((1u << 30) - 1)
 
 /* A request in flight, until its end; or a free place. */
 struct request {
-	uint32_t owner; /* lane */
+	uint32_t owner; /* thread */
 	uint32_t dev;
 	uint32_t next_free; /* place + 1 */
 };
@@ -180,18 +184,18 @@ struct sweep_plan {
 	uint64_t group_cells[N_GROUPS]; /* the sets of cells of each */
 	uint32_t *by_tid;		/* locations with threads, by space, tid, begin */
 	uint32_t n_by_tid;
-	uint32_t *lane_of;  /* per location; LANE_NONE */
-	uint32_t *spaces;   /* per process: within what a tid is one thread (spaces.h) */
-	uint32_t *machines; /* per location: numbers (machines.h) */
+	uint32_t *thread_number; /* per location; THREAD_NONE */
+	uint32_t *spaces;	 /* per process: within what a tid is one thread (spaces.h) */
+	uint32_t *machines;	 /* per location: numbers (machines.h) */
 	uint32_t n_machines;
 	uint32_t *places; /* per device: which one of its machine it is */
 	uint32_t n_places;
-	uint32_t *selves;   /* per lane: the one that stands for all of its thread */
-	uint32_t *next_own; /* per lane: the next of its thread, from that one on; LANE_NONE */
-	uint32_t *kept;	    /* lanes that rows keep apart, per machine; LANE_NONE */
-	bool *crowded;	    /* per machine: there are more lanes than those */
-	uint64_t *ranks;    /* per lane: see rank_of() of settle.c */
-	uint32_t n_lanes;
+	uint32_t *thread_of; /* per location of the sweep: the one of its thread itself */
+	uint32_t *next_own;  /* the next track of the same thread, from that one on; THREAD_NONE */
+	uint32_t *kept;	     /* threads that rows keep apart, per machine; THREAD_NONE */
+	bool *crowded;	     /* per machine: there are more threads than those */
+	uint64_t *ranks;     /* per thread: see rank_of() of attribute.c */
+	uint32_t n_threads;
 };
 
 struct sweep {
@@ -200,7 +204,7 @@ struct sweep {
 	uint64_t from_ns, to_ns; /* of the window: operations that begin in it */
 	uint64_t n_owned;	 /* under way */
 	int rc;			 /* the first failure of what cannot return one */
-	struct lane *lanes;
+	struct sweep_thread *threads;
 	struct presence *files;	 /* per number of resources.h */
 	struct presence *fs;	 /* per device: operations on its file system */
 	struct presence *device; /* per device: requests */
@@ -210,10 +214,10 @@ struct sweep {
 	bool root_is_free; /* was taken, and nothing has come into its place */
 	struct request *requests;
 	uint32_t n_requests, requests_room, free_request;
-	uint64_t mark;	      /* the newest of lanes */
-	struct claim *claims; /* of settle.c */
+	uint64_t mark;	      /* the newest of threads */
+	struct claim *claims; /* of attribute.c */
 	size_t claims_room;
-	uint32_t *slots; /* of weights.c: per kind and lane, all 0 */
+	uint32_t *slots; /* of weights.c: per kind and thread, all 0 */
 };
 
 /*
@@ -221,45 +225,31 @@ struct sweep {
  */
 uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns);
 
-/* lane.c: reading the operations and requests of a location, and what they bring about in time. */
-int lane_open(struct sweep *s, struct lane *l, uint32_t location);
-int lane_close(struct sweep *s, struct lane *l);
-/* A boundary of the lane's operation has come. */
-int lane_step(struct sweep *s, struct lane *l);
+/* thread.c: reading the operations and requests of a location, and what they bring about. */
+int sweep_thread_open(struct sweep *s, struct sweep_thread *l, uint32_t location);
+int sweep_thread_close(struct sweep *s, struct sweep_thread *l);
+/* A boundary of the thread's operation has come. */
+int sweep_thread_step(struct sweep *s, struct sweep_thread *l);
 /* Its next block request has begun. */
-int lane_bio_begins(struct sweep *s, struct lane *l);
+int sweep_thread_bio_begins(struct sweep *s, struct sweep_thread *l);
 /* The request at PLACE has ended. */
-void lane_bio_ends(struct sweep *s, struct lane *l, uint32_t place, uint64_t now);
+void sweep_thread_bio_ends(struct sweep *s, struct sweep_thread *l, uint32_t place, uint64_t now);
 int sweep_push(struct sweep *s, struct boundary b);
-/* Of L, at a time. */
-static inline struct boundary boundary_of(const struct sweep *s, const struct lane *l,
-					  enum boundary_kind kind, uint64_t time_ns)
-{
-	return (struct boundary){ .time_ns = time_ns,
-				  .order = (uint64_t)kind << BOUNDARY_KIND_SHIFT |
-					   (uint64_t)(l - s->lanes) << BOUNDARY_LANE_SHIFT };
-}
 
-/* The lane that stands for all of L's thread: what that does at once is in nobody's way. */
-static inline struct lane *lane_self(const struct sweep *s, const struct lane *l)
+/* The thread that L is, or is a track of: what that does at once is in nobody's way. */
+static inline struct sweep_thread *sweep_thread_of(const struct sweep *s,
+						   const struct sweep_thread *l)
 {
-	return &s->lanes[s->plan->selves[l - s->lanes]];
+	return &s->threads[s->plan->thread_of[l - s->threads]];
 }
 
 /* The page cache that L writes to. */
-static inline struct presence *lane_cache(const struct sweep *s, const struct lane *l)
+static inline struct presence *page_cache_of(const struct sweep *s, const struct sweep_thread *l)
 {
 	return &s->dirty[s->plan->machines[l->location]];
 }
 
-/* What every step needs of it is soon wanted. */
-static inline void lane_prefetch(const struct lane *l)
-{
-	for (size_t at = 0; at < offsetof(struct lane, op.ns) + 64; at += 64)
-		__builtin_prefetch((const char *)l + at);
-}
-
-static inline void stretch_is_contended(struct lane *l, uint32_t stretch)
+static inline void stretch_is_contended(struct sweep_thread *l, uint32_t stretch)
 {
 	l->contended[stretch] = true;
 	if (stretch >= l->contended_end)
@@ -273,63 +263,64 @@ enum weight_kind presence_kind(const struct sweep *s, const struct presence *p);
 /* How long all users without places of their own were there, until NOW. */
 uint64_t presence_others(struct presence *p, uint64_t now);
 /* Since when L uses it; false: it does not. */
-bool presence_since(const struct sweep *s, const struct presence *p, struct lane *l,
+bool presence_since(const struct sweep *s, const struct presence *p, struct sweep_thread *l,
 		    uint64_t *since_ns);
 /* An operation on its file. */
-void file_enter(struct sweep *s, struct lane *l);
-void file_leave(struct sweep *s, struct lane *l);
+void file_enter(struct sweep *s, struct sweep_thread *l);
+void file_leave(struct sweep *s, struct sweep_thread *l);
 /* It uses a file system, or the page cache. */
-void user_enter(struct sweep *s, struct presence *p, struct lane *l);
-void user_leave(struct sweep *s, struct presence *p, struct lane *l, uint64_t now);
+void user_enter(struct sweep *s, struct presence *p, struct sweep_thread *l);
+void user_leave(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now);
 /* Requests that L submitted for OWNER's pages (itself, mostly). */
-void request_begins(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev,
-		    uint64_t now);
-void request_ends(struct sweep *s, struct lane *l, struct lane *owner, uint32_t dev, uint64_t now);
+void request_begins(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner,
+		    uint32_t dev, uint64_t now);
+void request_ends(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner, uint32_t dev,
+		  uint64_t now);
 /* A stretch of time at which it matters who else is there. */
-void watch_begin(struct sweep *s, struct lane *l, const struct stretch *stretch, uint64_t now);
-bool watch_end(struct sweep *s, struct lane *l, uint64_t now);
+void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *stretch,
+		 uint64_t now);
+bool watch_end(struct sweep *s, struct sweep_thread *l, uint64_t now);
 
 /* crowd.c: the same of stretches, where rows cannot have all: who comes, goes, watches. */
-static inline bool is_in_crowd(const struct sweep *s, const struct lane *l)
-{
-	return s->plan->kept && s->plan->crowded[s->plan->machines[l->location]];
-}
 void crowd_free(struct crowd *c);
-void crowd_comes(struct sweep *s, struct presence *p, const struct lane *user, uint64_t now);
-void crowd_goes(struct sweep *s, struct presence *p, const struct lane *user, uint64_t since_ns,
-		uint64_t now);
-void crowd_watch_begin(struct sweep *s, struct presence *p, struct lane *l, uint64_t now);
-void crowd_watch_end(struct sweep *s, struct presence *p, struct lane *l, uint64_t now);
+void crowd_comes(struct sweep *s, struct presence *p, const struct sweep_thread *user,
+		 uint64_t now);
+void crowd_goes(struct sweep *s, struct presence *p, const struct sweep_thread *user,
+		uint64_t since_ns, uint64_t now);
+void crowd_watch_begin(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now);
+void crowd_watch_end(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now);
 
 /* waits.c: waiting for somebody the kernel named, and for those that one waits for. */
-void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now);
-void wait_end(struct sweep *s, struct lane *l, uint64_t now);
+void wait_begin(struct sweep *s, struct sweep_thread *l, uint32_t tid, uint64_t now);
+void wait_end(struct sweep *s, struct sweep_thread *l, uint64_t now);
 
 /* Has it a place of its own in every row of culprits? */
-static inline bool lane_is_kept(const struct sweep *s, const struct lane *l)
+static inline bool thread_is_kept(const struct sweep *s, const struct sweep_thread *l)
 {
 	return blame_keeps(&s->engine->blame_bound, l->location);
 }
 
 /* weights.c: so long were others in the way of L's operation. */
-void weight_name(struct sweep *s, struct lane *l, enum cell cell, uint64_t culprit, uint64_t ns);
-void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, uint32_t other,
+void weight_name(struct sweep *s, struct sweep_thread *l, enum cell cell, uint64_t culprit,
+		 uint64_t ns);
+void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, uint32_t other,
 		uint64_t ns);
 /* Room for N more that are going to be appended to l->weights. */
-int weights_reserve(struct sweep *s, struct lane *l, uint32_t n);
-void weight_add_file(struct sweep *s, struct lane *l, const struct lane *other, uint64_t ns);
-/* To one weight for each kind and lane. */
-void weights_merge(struct sweep *s, struct lane *l);
+int weights_reserve(struct sweep *s, struct sweep_thread *l, uint32_t n);
+void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep_thread *other,
+		     uint64_t ns);
+/* To one weight for each kind and thread. */
+void weights_merge(struct sweep *s, struct sweep_thread *l);
 /* It has met, or is going to, more than its row can have. */
-void weights_crowd(struct sweep *s, struct lane *l);
-void weights_clear(struct lane *l);
-void weights_free(struct lane *l);
+void weights_crowd(struct sweep *s, struct sweep_thread *l);
+void weights_clear(struct sweep_thread *l);
+void weights_free(struct sweep_thread *l);
 
-/* settle.c: an operation is over: what it lost, what of it others caused, and who they were. */
-int settle(struct sweep *s, struct lane *l);
+/* attribute.c: an operation is over: what it lost, what of it others caused, and who they were. */
+int attribute(struct sweep *s, struct sweep_thread *l);
 /* Culprits in the order of thread ids, so that the order of locations does not matter. */
 uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit);
 /* The set of cells in which it lost time. */
-uint64_t settle_lost_cells(const struct sweep *s, const struct lane *l);
+uint64_t lost_cells_of(const struct sweep *s, const struct sweep_thread *l);
 
 #endif

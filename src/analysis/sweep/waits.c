@@ -5,25 +5,25 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct lane *lane_of(struct sweep *s, uint64_t culprit)
+static struct sweep_thread *holder_of(struct sweep *s, uint64_t culprit)
 {
-	uint32_t lane =
-		culprit < s->engine->defs->n_locations ? s->plan->lane_of[culprit] : LANE_NONE;
+	uint32_t thread = culprit < s->engine->defs->n_locations ? s->plan->thread_number[culprit]
+								 : THREAD_NONE;
 
-	return lane == LANE_NONE ? NULL : &s->lanes[lane];
+	return thread == THREAD_NONE ? NULL : &s->threads[thread];
 }
 
 /*
  * Who is at the end of the chain: one that waits itself passes the blame on to whom it waits for
  * (Zhou et al., wPerf, OSDI'18). A chain that comes back is cut: the first one has it.
  */
-static uint64_t end_of_chain(struct sweep *s, struct lane *l)
+static uint64_t end_of_chain(struct sweep *s, struct sweep_thread *l)
 {
 	uint64_t mark = ++s->mark, culprit = l->waits_for;
-	struct lane *next;
+	struct sweep_thread *next;
 
 	l->mark = mark;
-	while ((next = lane_of(s, culprit)) && next->waits) {
+	while ((next = holder_of(s, culprit)) && next->waits) {
 		if (next->mark == mark)
 			return l->waits_for;
 		next->mark = mark;
@@ -33,7 +33,7 @@ static uint64_t end_of_chain(struct sweep *s, struct lane *l)
 }
 
 /* Charges L's wait up to NOW to whom it has been for until then. */
-static void charge(struct sweep *s, struct lane *l, uint64_t now)
+static void charge(struct sweep *s, struct sweep_thread *l, uint64_t now)
 {
 	enum cell cell = l->op.stretches[l->next - 1].cell;
 
@@ -46,10 +46,10 @@ static void charge(struct sweep *s, struct lane *l, uint64_t now)
  * L is about to begin or end a wait: those that wait for it, also through others, are charged for
  * the time that this had not changed yet. MARK keeps the walk from going around.
  */
-static void charge_waiters(struct sweep *s, struct lane *l, uint64_t now)
+static void charge_waiters(struct sweep *s, struct sweep_thread *l, uint64_t now)
 {
 	for (uint32_t i = 0; i < l->n_waiters; i++) {
-		struct lane *waiter = &s->lanes[l->waiters[i]];
+		struct sweep_thread *waiter = &s->threads[l->waiters[i]];
 
 		if (waiter->wait_told_ns == now)
 			continue; /* with all that wait for it */
@@ -58,7 +58,7 @@ static void charge_waiters(struct sweep *s, struct lane *l, uint64_t now)
 	}
 }
 
-static void waiter_add(struct sweep *s, struct lane *holder, struct lane *l)
+static void waiter_add(struct sweep *s, struct sweep_thread *holder, struct sweep_thread *l)
 {
 	if (holder->n_waiters == holder->waiter_room) {
 		uint32_t room = holder->waiter_room ? 2 * holder->waiter_room : 4;
@@ -72,10 +72,10 @@ static void waiter_add(struct sweep *s, struct lane *holder, struct lane *l)
 		holder->waiter_room = room;
 	}
 	l->waiter_place = holder->n_waiters;
-	holder->waiters[holder->n_waiters++] = (uint32_t)(l - s->lanes);
+	holder->waiters[holder->n_waiters++] = (uint32_t)(l - s->threads);
 }
 
-static void waiter_remove(struct sweep *s, struct lane *holder, struct lane *l)
+static void waiter_remove(struct sweep *s, struct sweep_thread *holder, struct sweep_thread *l)
 {
 	uint32_t last;
 
@@ -83,26 +83,26 @@ static void waiter_remove(struct sweep *s, struct lane *holder, struct lane *l)
 		return;
 	last = holder->waiters[--holder->n_waiters];
 	holder->waiters[l->waiter_place] = last;
-	s->lanes[last].waiter_place = l->waiter_place;
+	s->threads[last].waiter_place = l->waiter_place;
 }
 
-void wait_begin(struct sweep *s, struct lane *l, uint32_t tid, uint64_t now)
+void wait_begin(struct sweep *s, struct sweep_thread *l, uint32_t tid, uint64_t now)
 {
 	uint32_t location = sweep_location(s->plan, l->location, tid, now);
-	struct lane *holder;
+	struct sweep_thread *holder;
 
 	charge_waiters(s, l, now);
 	l->waits = true;
 	l->waits_for = location == ETA_NONE ? CULPRIT_FOREIGN | tid : location;
 	l->wait_told_ns = now;
-	holder = lane_of(s, l->waits_for);
+	holder = holder_of(s, l->waits_for);
 	if (holder)
 		waiter_add(s, holder, l);
 }
 
-void wait_end(struct sweep *s, struct lane *l, uint64_t now)
+void wait_end(struct sweep *s, struct sweep_thread *l, uint64_t now)
 {
-	struct lane *holder = lane_of(s, l->waits_for);
+	struct sweep_thread *holder = holder_of(s, l->waits_for);
 
 	charge_waiters(s, l, now);
 	charge(s, l, now);

@@ -8,24 +8,25 @@
 
 /* ---- those the kernel named: few, and they may be tasks that are not in the trace ---- */
 
-void weight_name(struct sweep *s, struct lane *l, enum cell cell, uint64_t culprit, uint64_t ns)
+void weight_name(struct sweep *s, struct sweep_thread *l, enum cell cell, uint64_t culprit,
+		 uint64_t ns)
 {
 	if (ns && sums_add(&l->named, (uint64_t)cell << CULPRIT_BITS | culprit, ns, ns) < 0)
 		s->rc = -ENOMEM;
 }
 
-/* ---- those that were there: lanes, and maybe all of them for each operation ---- */
+/* ---- those that were there: threads, and maybe all of them for each operation ---- */
 
 static uint32_t *slot_of(struct sweep *s, const struct weight *w)
 {
-	return &s->slots[(size_t)(w->kind - N_CELLS) * s->plan->n_lanes + w->lane];
+	return &s->slots[(size_t)(w->kind - N_CELLS) * s->plan->n_threads + w->thread];
 }
 
 /*
- * Adding is appending; one weight for each kind and lane is made of them before they are used, or
+ * Adding is appending; one weight for each kind and thread is made of them before they are used, or
  * no more fit in. Twice as much room as came out of it leaves each of them a constant cost.
  */
-static void merge_equal(struct sweep *s, struct lane *l)
+static void merge_equal(struct sweep *s, struct sweep_thread *l)
 {
 	uint32_t n = 0;
 
@@ -51,7 +52,7 @@ static uint32_t crowd_of(const struct sweep *s)
 }
 
 /* Whether a crowd is found out early or late, the sums are the same. */
-void weights_crowd(struct sweep *s, struct lane *l)
+void weights_crowd(struct sweep *s, struct sweep_thread *l)
 {
 	uint32_t n = 0;
 
@@ -59,7 +60,7 @@ void weights_crowd(struct sweep *s, struct lane *l)
 		return;
 	l->crowded = true;
 	for (uint32_t i = 0; i < l->n_weights; i++) {
-		if (lane_is_kept(s, &s->lanes[l->weights[i].lane]))
+		if (thread_is_kept(s, &s->threads[l->weights[i].thread]))
 			l->weights[n++] = l->weights[i];
 		else
 			l->others_ns[l->weights[i].kind - N_CELLS] += l->weights[i].ns;
@@ -67,7 +68,7 @@ void weights_crowd(struct sweep *s, struct lane *l)
 	l->n_weights = n;
 }
 
-void weights_merge(struct sweep *s, struct lane *l)
+void weights_merge(struct sweep *s, struct sweep_thread *l)
 {
 	if (!l->weights_differ)
 		merge_equal(s, l);
@@ -75,7 +76,7 @@ void weights_merge(struct sweep *s, struct lane *l)
 		weights_crowd(s, l);
 }
 
-int weights_reserve(struct sweep *s, struct lane *l, uint32_t n)
+int weights_reserve(struct sweep *s, struct sweep_thread *l, uint32_t n)
 {
 	uint32_t room = l->weights_room ? l->weights_room : 16;
 	struct weight *weights;
@@ -83,8 +84,8 @@ int weights_reserve(struct sweep *s, struct lane *l, uint32_t n)
 	if (l->n_weights + n <= l->weights_room)
 		return 0;
 	if (!s->slots)
-		s->slots =
-			calloc((size_t)s->plan->n_lanes * (N_WEIGHTS - N_CELLS), sizeof(*s->slots));
+		s->slots = calloc((size_t)s->plan->n_threads * (N_WEIGHTS - N_CELLS),
+				  sizeof(*s->slots));
 	if (!s->slots)
 		return -ENOMEM;
 	weights_merge(s, l);
@@ -100,7 +101,8 @@ int weights_reserve(struct sweep *s, struct lane *l, uint32_t n)
 	return 0;
 }
 
-void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, uint32_t other, uint64_t ns)
+void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, uint32_t other,
+		uint64_t ns)
 {
 	if (ns == 0)
 		return;
@@ -108,21 +110,22 @@ void weight_add(struct sweep *s, struct lane *l, enum weight_kind kind, uint32_t
 		s->rc = -ENOMEM;
 		return;
 	}
-	if (l->crowded && !lane_is_kept(s, &s->lanes[other])) {
+	if (l->crowded && !thread_is_kept(s, &s->threads[other])) {
 		l->others_ns[kind - N_CELLS] += ns;
 		return;
 	}
 	l->weights_differ = l->n_weights == 0;
 	l->weights[l->n_weights++] =
-		(struct weight){ .ns = ns, .lane = other, .kind = (uint32_t)kind };
+		(struct weight){ .ns = ns, .thread = other, .kind = (uint32_t)kind };
 }
 
 /* Many meet for many short times on a file: a place for each of them takes less than a list. */
-void weight_add_file(struct sweep *s, struct lane *l, const struct lane *other, uint64_t ns)
+void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep_thread *other,
+		     uint64_t ns)
 {
-	uint32_t n = s->plan->n_lanes, number = (uint32_t)(other - s->lanes);
+	uint32_t n = s->plan->n_threads, number = (uint32_t)(other - s->threads);
 
-	if (n > FEW_LANES) {
+	if (n > FEW_THREADS) {
 		weight_add(s, l, WEIGHT_FILE, number, ns);
 		return;
 	}
@@ -139,7 +142,7 @@ void weight_add_file(struct sweep *s, struct lane *l, const struct lane *other, 
 	l->file_ns[number] += ns;
 }
 
-void weights_clear(struct lane *l)
+void weights_clear(struct sweep_thread *l)
 {
 	sums_clear(&l->named);
 	l->n_weights = 0;
@@ -150,7 +153,7 @@ void weights_clear(struct lane *l)
 		l->file_ns[l->file_met[--l->n_file_met]] = 0;
 }
 
-void weights_free(struct lane *l)
+void weights_free(struct sweep_thread *l)
 {
 	sums_free(&l->named);
 	free(l->weights);

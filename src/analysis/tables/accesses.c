@@ -85,8 +85,8 @@ void accesses_spill(struct spill_writer *w, const struct operation *op, const ch
 	bool again = strncmp(function, "aio_return", 10) == 0;
 	bool kernel = false;
 
-	for (size_t i = 0; i < op->n_visits; i++)
-		kernel |= op->visits[i].level != ETA_LEVEL_USER;
+	for (size_t i = 0; i < op->n_level_regions; i++)
+		kernel |= op->level_regions[i].level != ETA_LEVEL_USER;
 	/* lseek and open: where the next read or write is */
 	if (op->mode == MODE_OTHER && op->handle != ETA_NONE && (op->has_offset || op->opens)) {
 		struct access position = { .begin_ns = op->begin_ns,
@@ -96,8 +96,8 @@ void accesses_spill(struct spill_writer *w, const struct operation *op, const ch
 
 		put(w, &position);
 	}
-	for (size_t i = 0; i < op->n_visits; i++) {
-		const struct visit *v = &op->visits[i];
+	for (size_t i = 0; i < op->n_level_regions; i++) {
+		const struct level_region *v = &op->level_regions[i];
 		struct access a = { .begin_ns = v->begin_ns,
 				    .ns = v->ns,
 				    .offset = v->offset,

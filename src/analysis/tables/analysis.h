@@ -31,7 +31,7 @@ struct analysis_options {
 	bool squares;	     /* sum squares of times, for the spread of means */
 	/*
 	 * Only operations that begin in this part of the trace, from its first event on; to_ns 0:
-	 * to its end. Lives are cut to it, and so is the company that decides what is contended.
+	 * to its end. Lives are cut to it, and so are the overlaps that decide what is contended.
 	 */
 	uint64_t from_ns, to_ns;
 	/* told now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL */

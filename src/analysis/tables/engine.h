@@ -60,8 +60,8 @@ struct engine {
 			  */
 	struct regions regions;
 	struct location_result *locations; /* per definition */
-	uint32_t *
-		selves; /* per definition: the location of the thread whose lane it is, or itself */
+	uint32_t *thread_of; /* per definition: the thread whose asynchronous track it is, or itself
+			      */
 	struct classes classes; /* of all threads */
 	struct callsites callsites;
 	struct blame_bound blame_bound;
@@ -100,14 +100,14 @@ int engine_pass(struct engine *e);
 void engine_locations_free(struct engine *e);
 /* blame-bound.c: fills `blame_bound`. */
 int engine_blame_bound(struct engine *e);
-/* selves.c: fills `selves`; lanes live as long as their thread. */
-int engine_selves(struct engine *e);
+/* thread-of.c: fills `thread_of`; tracks live as long as their thread. */
+int engine_thread_of(struct engine *e);
 /* sweep.c: which operations met no other thread's, for REFERENCE_SOLO. */
 int engine_solo(struct engine *e);
 /* references.c: falls back, finds the bounds. The minimum's operation is known at once. */
 int engine_references(struct engine *e);
-/* meet.c: the reference operations that are not known yet; then the lengths of paths. */
-int engine_meet(struct engine *e);
+/* find-references.c: the reference operations that are not known yet; then the lengths of paths. */
+int engine_find_references(struct engine *e);
 int engine_paths(struct engine *e);
 /* sweep.c: contended and self, blame, files, bins: operation by operation, all threads at once. */
 int engine_sweep(struct engine *e);

@@ -83,7 +83,7 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 {
 	uint64_t cells = w->op.cells;
 	struct stretch *stretches = w->op.stretches;
-	struct visit *visits = w->op.visits;
+	struct level_region *level_regions = w->op.level_regions;
 	uint64_t *ns = w->op.ns;
 
 	while (cells)
@@ -97,8 +97,8 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	w->op.mode = w->regions->info[e->region].mode;
 	w->op.stretches = stretches;
 	w->op.n_stretches = 0;
-	w->op.visits = visits;
-	w->op.n_visits = 0;
+	w->op.level_regions = level_regions;
+	w->op.n_level_regions = 0;
 	w->root = w->depth;
 	w->has_size = w->has_file = w->has_result = false;
 	w->in_flight_end_ns = w->issued_end_ns = 0;
@@ -136,7 +136,7 @@ static int operation_end(struct walk *w, const struct eta_event *e, uint64_t sig
 	w->op.signature = signature;
 	w->op.truncated = e->has & ETA_EVENT_TRUNCATED;
 	set_result(w, e);
-	visits_finish(&w->op);
+	level_regions_finish(&w->op);
 	w->root = NO_OPERATION;
 	return w->sink.operation(w->sink.arg, &w->op);
 }
@@ -229,8 +229,8 @@ static int enter(struct walk *w, const struct eta_event *e)
 		know_file(w, e->dev, e->inode);
 	if (e->has & ETA_EVENT_DIRECT)
 		w->op.direct = true;
-	if (w->sink.visits && !rc)
-		rc = visit_enter(w, f, e);
+	if (w->sink.level_regions && !rc)
+		rc = level_region_enter(w, f, e);
 	return rc;
 }
 
@@ -249,8 +249,8 @@ static int leave_top(struct walk *w, const struct eta_event *e)
 	if (rc < 0)
 		return rc;
 	f = &w->stack[--w->depth];
-	if (w->sink.visits && f->begins_visit)
-		visit_leave(w, f, e);
+	if (w->sink.level_regions && f->begins_level)
+		level_region_leave(w, f, e);
 	if (w->similar == SIMILAR_PAPER)
 		signature = w->op.signature =
 			hash_mix(w->op.signature, ~w->regions->info[f->region].hash);
@@ -472,7 +472,7 @@ void walk_free(struct walk *w)
 	free(w->found);
 	free(w->stack);
 	free(w->op.stretches);
-	free(w->op.visits);
+	free(w->op.level_regions);
 	free(w->bios);
 	free(w);
 }

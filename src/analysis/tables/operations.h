@@ -49,12 +49,12 @@ struct stretch {
 };
 
 /* What an operation did at a level: the outermost region of it, what it is part of told before. */
-struct visit {
+struct level_region {
 	uint64_t begin_ns;
 	uint64_t ns;	 /* of it and of those like it in the same parent */
 	uint64_t bytes;	 /* transferred */
 	uint64_t offset; /* in the file */
-	uint32_t parent; /* index of the visit around it; ETA_NONE: the operation itself */
+	uint32_t parent; /* index of the one around it; ETA_NONE: the operation itself */
 	uint8_t level;	 /* enum eta_level */
 	uint8_t mode;	 /* enum operation_mode */
 	bool has_size, has_bytes, has_offset; /* of its own */
@@ -85,8 +85,9 @@ struct operation {
 	uint64_t ns[N_CELLS];	   /* exclusive times; their sum is end - begin exactly */
 	struct stretch *stretches; /* from begin to end, where the sink asks for them */
 	size_t n_stretches;
-	struct visit *visits; /* in order of their begins, where the sink asks for them */
-	size_t n_visits;
+	struct level_region
+		*level_regions; /* in order of their begins, where the sink asks for them */
+	size_t n_level_regions;
 };
 
 /* A block request of the thread, also outside operations. */
@@ -110,8 +111,8 @@ struct walk_sink {
 	int (*operation)(void *arg, const struct operation *op);
 	int (*bio)(void *arg, const struct bio *bio); /* or NULL */
 	void *arg;
-	bool stretches; /* fill operation.stretches */
-	bool visits;	/* fill operation.visits */
+	bool stretches;	    /* fill operation.stretches */
+	bool level_regions; /* fill operation.level_regions */
 };
 
 struct walk_counts {

@@ -49,17 +49,4 @@ static inline void reference_set_cells(struct reference *r, const uint64_t cell_
 void reference_find(const struct durations *d, enum reference_kind kind, double q,
 		    struct reference *r);
 
-/* Is the operation nearer to what R looks for than what it has? Ties: earlier, then location. */
-static inline bool reference_wants(const struct reference *r, uint64_t ns, uint64_t begin_ns,
-				   uint32_t location)
-{
-	if (ns < r->low_ns || ns > r->high_ns)
-		return false;
-	if (!r->met || ns != r->ns)
-		return !r->met || ns < r->ns;
-	if (begin_ns != r->begin_ns)
-		return begin_ns < r->begin_ns;
-	return location < r->location;
-}
-
 #endif

@@ -15,9 +15,6 @@ struct verdict {
 	const char *advice; /* one sentence */
 };
 
-/* A score below this is no interference. */
-#define VERDICT_NONE_BELOW 0.02
-
 /*
  * CELL_NS: the slowdown that counts. SCI and the lower end of its interval decide whether there is
  * any at all; KNOWS_LEVELS: the trace looked below the library.

@@ -1,4 +1,4 @@
-/* The walk over a location's events, as operations.c and visits.c share it. */
+/* The walk over a location's events, as operations.c and level-regions.c share it. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_WALK_H
 #define SCI_WALK_H
@@ -10,11 +10,11 @@ struct frame {
 	uint32_t region;
 	uint8_t cell;
 	bool bio_explains;
-	bool hidden;	/* a reason, or inside one: no part of the signature */
-	uint32_t who;	/* tid of whom it waits for, 0: not known */
-	uint32_t visit; /* the innermost around it, or its own */
-	uint8_t levels; /* set of those visited by what is around it, and itself */
-	bool begins_visit;
+	bool hidden;	       /* a reason, or inside one: no part of the signature */
+	uint32_t who;	       /* tid of whom it waits for, 0: not known */
+	uint32_t level_region; /* the innermost around it, or its own */
+	uint8_t levels;	       /* set of those visited by what is around it, and itself */
+	bool begins_level;
 	uint64_t hash;
 	uint64_t last_child; /* signature of the last child: a run of equal ones counts once */
 };
@@ -41,7 +41,7 @@ struct walk {
 	size_t root; /* depth of the operation's outermost region, or NO_OPERATION */
 
 	struct operation op;
-	size_t stretch_room, visit_room;
+	size_t stretch_room, level_region_room;
 	uint64_t accounted_ns; /* time up to here is in op.ns */
 	bool has_size, has_file, has_result;
 
@@ -54,8 +54,8 @@ struct walk {
 };
 
 /* Visits, where the sink asks for them: a frame was pushed, is left, the operation ends. */
-int visit_enter(struct walk *w, struct frame *f, const struct eta_event *e);
-void visit_leave(struct walk *w, const struct frame *f, const struct eta_event *e);
-void visits_finish(struct operation *op);
+int level_region_enter(struct walk *w, struct frame *f, const struct eta_event *e);
+void level_region_leave(struct walk *w, const struct frame *f, const struct eta_event *e);
+void level_regions_finish(struct operation *op);
 
 #endif

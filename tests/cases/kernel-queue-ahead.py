@@ -34,7 +34,7 @@ READER = ["fio", "--name=r", "--rw=randread", "--direct=1", "--bs=4k", "--size=4
 spool = trace("alone", *READER)
 mine = [bio for bio in spool.bios if spool.path(bio._replace(dev=bio.file_dev)).endswith("r.0.0")]
 assert len(mine) >= 1024, len(mine)
-assert not any(bio.ahead or bio.ahead_tid for bio in mine), mine
+assert not any(bio.queue_ahead or bio.queue_ahead_tid for bio in mine), mine
 
 with open(os.path.join(folder, "neighbour"), "wb") as file:
     file.write(b"x" * (2 << 20))
@@ -49,16 +49,16 @@ spool = trace("both", *READER)
 neighbour.kill()
 neighbour.wait()
 
-met = [bio for bio in spool.bios if bio.ahead_tid in tids]
+met = [bio for bio in spool.bios if bio.queue_ahead_tid in tids]
 print(len(met), "of", len(spool.bios), "requests met the neighbour's",
-      collections.Counter(bio.ahead for bio in met))
+      collections.Counter(bio.queue_ahead for bio in met))
 assert met, "its requests were never there"
-assert all(bio.ahead > 0 for bio in met), met
+assert all(bio.queue_ahead > 0 for bio in met), met
 assert not any(bio.pid in tids or bio.tid in tids for bio in spool.bios), "it is not traced"
 
 # those that were met, and no other of its threads, are known by name, and do nothing in the trace
 strangers = {task.tid: task for task in spool.untraced if task.tid in tids}
-assert set(strangers) >= {bio.ahead_tid for bio in met} and len(strangers) < len(tids), spool.untraced
+assert set(strangers) >= {bio.queue_ahead_tid for bio in met} and len(strangers) < len(tids), spool.untraced
 assert all(task.pid == neighbour.pid and not task.end and task.waited for task in strangers.values()), strangers
 # (kworkers are known as well where they work for somebody who is traced)
 assert not {task.tid for task in spool.untraced} & {t.tid for t in spool.tasks if not t.kernel}

@@ -34,7 +34,7 @@ static void loss_of(const struct operation_record *op, const struct reference *r
 	}
 }
 
-uint64_t settle_lost_cells(const struct sweep *s, const struct lane *l)
+uint64_t lost_cells_of(const struct sweep *s, const struct sweep_thread *l)
 {
 	const struct reference *r;
 	uint64_t cells = l->op.cells, lost = 0;
@@ -53,7 +53,8 @@ uint64_t settle_lost_cells(const struct sweep *s, const struct lane *l)
 /* ---- what others caused ---- */
 
 /* Contended time by cell, from the stretches; the set of cells that have any. */
-static uint64_t contended_time(const struct sweep *s, const struct lane *l, uint64_t ns[N_CELLS])
+static uint64_t contended_time(const struct sweep *s, const struct sweep_thread *l,
+			       uint64_t ns[N_CELLS])
 {
 	uint64_t whole = 0, left, cells;
 
@@ -84,7 +85,7 @@ static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
 	return reference_ns > alone_ns ? reference_ns - alone_ns : 0;
 }
 
-static int note_contended(struct lane *l, struct loss *loss, uint64_t cells,
+static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t cells,
 			  const uint64_t ns[N_CELLS])
 {
 	const struct class_references *refs = l->references;
@@ -131,7 +132,7 @@ static uint64_t culprit_of(uint64_t rank)
 }
 
 /* Those the kernel named in the cell, as claims: how many. */
-static size_t claims_of_named(struct sweep *s, const struct lane *l, enum cell cell)
+static size_t claims_of_named(struct sweep *s, const struct sweep_thread *l, enum cell cell)
 {
 	uint64_t mask = (1ull << CULPRIT_BITS) - 1;
 	size_t n = 0;
@@ -148,7 +149,7 @@ static size_t claims_of_named(struct sweep *s, const struct lane *l, enum cell c
 	return n;
 }
 
-static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
+static size_t claims_of(struct sweep *s, const struct sweep_thread *l, unsigned kind)
 {
 	size_t n = 0;
 
@@ -160,7 +161,7 @@ static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
 		if (l->weights[i].kind == kind)
 			s->claims[n++] =
 				(struct claim){ .weight = l->weights[i].ns,
-						.rank = s->plan->ranks[l->weights[i].lane] };
+						.rank = s->plan->ranks[l->weights[i].thread] };
 	for (uint32_t i = 0; kind == WEIGHT_FILE && i < l->n_file_met; i++)
 		s->claims[n++] = (struct claim){ .weight = l->file_ns[l->file_met[i]],
 						 .rank = s->plan->ranks[l->file_met[i]] };
@@ -170,7 +171,7 @@ static size_t claims_of(struct sweep *s, const struct lane *l, unsigned kind)
 	return n;
 }
 
-static int claims_room(struct sweep *s, const struct lane *l)
+static int claims_room(struct sweep *s, const struct sweep_thread *l)
 {
 	size_t n = (size_t)l->named.n + l->n_weights + l->n_file_met + 1;
 
@@ -185,7 +186,7 @@ static int claims_room(struct sweep *s, const struct lane *l)
 }
 
 /* AMOUNT to the culprits of KIND; false: there are none. */
-static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t amount)
+static bool blame_kind(struct sweep *s, struct sweep_thread *l, unsigned kind, int64_t amount)
 {
 	size_t n = claims_of(s, l, kind);
 	uint32_t n_locations = s->engine->defs->n_locations;
@@ -213,7 +214,7 @@ static bool blame_kind(struct sweep *s, struct lane *l, unsigned kind, int64_t a
 }
 
 /* Who is blamed for time in the cell that the kernel named nobody for; N_WEIGHTS: nobody. */
-static unsigned overlap_kind(const struct sweep *s, const struct lane *l, enum cell c)
+static unsigned overlap_kind(const struct sweep *s, const struct sweep_thread *l, enum cell c)
 {
 	switch (cell_table[c].group) {
 	case GROUP_FILE:
@@ -232,7 +233,7 @@ static unsigned overlap_kind(const struct sweep *s, const struct lane *l, enum c
 }
 
 /* AMOUNT, lost in the cell, to those the kernel named; the rest to OVERLAP by kind. */
-static void blame_cell(struct sweep *s, struct lane *l, enum cell c, int64_t amount,
+static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int64_t amount,
 		       int64_t overlap[N_WEIGHTS + 1])
 {
 	uint64_t weights[2] = { 0, time_in(&l->op, c) };
@@ -249,7 +250,7 @@ static void blame_cell(struct sweep *s, struct lane *l, enum cell c, int64_t amo
 }
 
 /* What a level lost goes to those of its cells that lost something. */
-static void blame_level(struct sweep *s, struct lane *l, const struct loss *loss, int level,
+static void blame_level(struct sweep *s, struct sweep_thread *l, const struct loss *loss, int level,
 			int64_t amount, int64_t overlap[N_WEIGHTS + 1])
 {
 	uint64_t weights[N_CELLS], cells = loss->cells;
@@ -283,12 +284,12 @@ static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 	}
 }
 
-static bool met_anybody(const struct lane *l)
+static bool met_anybody(const struct sweep_thread *l)
 {
 	return l->named.n || l->n_weights || l->n_file_met || l->crowded;
 }
 
-static void blame_nobody(struct lane *l, const struct loss *loss)
+static void blame_nobody(struct sweep_thread *l, const struct loss *loss)
 {
 	int64_t level_ns[ETA_N_LEVELS];
 
@@ -298,7 +299,7 @@ static void blame_nobody(struct lane *l, const struct loss *loss)
 			l->unknown_ns += (uint64_t)level_ns[level];
 }
 
-static int blame(struct sweep *s, struct lane *l, const struct loss *loss)
+static int blame(struct sweep *s, struct sweep_thread *l, const struct loss *loss)
 {
 	int64_t level_ns[ETA_N_LEVELS], overlap[N_WEIGHTS + 1] = { 0 };
 
@@ -368,7 +369,7 @@ static void add_to_bin(struct bin *b, const struct bin *whole, uint64_t from, ui
 	b->contended_ns += split ? sum : 0;
 }
 
-static int spread(const struct sweep *s, struct lane *l, const struct loss *loss)
+static int spread(const struct sweep *s, struct sweep_thread *l, const struct loss *loss)
 {
 	const struct engine *e = s->engine;
 	uint64_t begin = l->op.begin_ns, end = l->op.end_ns, cells = loss->cells;
@@ -399,7 +400,8 @@ static int spread(const struct sweep *s, struct lane *l, const struct loss *loss
 	return 0;
 }
 
-static void add_to_file(const struct sweep *s, const struct lane *l, const struct loss *loss)
+static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
+			const struct loss *loss)
 {
 	struct engine *e = s->engine;
 	const struct class_references *refs = l->references;
@@ -430,8 +432,8 @@ static void add_to_file(const struct sweep *s, const struct lane *l, const struc
 }
 
 /* What the windows share. */
-static int settle_shared(struct sweep *s, struct lane *l, struct loss *loss, uint64_t contended,
-			 const uint64_t contended_ns[N_CELLS], bool blames)
+static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss *loss,
+			    uint64_t contended, const uint64_t contended_ns[N_CELLS], bool blames)
 {
 	pthread_mutex_t *lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
 	int rc = 0;
@@ -447,7 +449,7 @@ static int settle_shared(struct sweep *s, struct lane *l, struct loss *loss, uin
 	return rc;
 }
 
-int settle(struct sweep *s, struct lane *l)
+int attribute(struct sweep *s, struct sweep_thread *l)
 {
 	const struct engine *e = s->engine;
 	const struct reference *r = l->references->by[BY_HEADLINE];
@@ -467,7 +469,7 @@ int settle(struct sweep *s, struct lane *l)
 			blame_nobody(l, &loss);
 	}
 	if (contended || blames || e->options.n_bins)
-		rc = settle_shared(s, l, &loss, contended, contended_ns, blames);
+		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
 	if (!rc && e->options.files)
 		add_to_file(s, l, &loss);
 	return rc;

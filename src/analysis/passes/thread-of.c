@@ -1,4 +1,4 @@
-/* Which locations are one thread: itself, and the lanes of what it does not wait for in a call. */
+/* Which locations are one thread: itself, and its tracks of asynchronous operations. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,14 +20,14 @@ static int by_thread(const void *a, const void *b, void *arg)
 	if (order == 0)
 		order = compare(x->tid, y->tid);
 	if (order == 0)
-		order = compare(x->lane, y->lane);
+		order = compare(x->track, y->track);
 	return order ? order : compare(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* The life of LANE, a location, is that of the thread; its own is a few requests long. */
-static void live_together(struct engine *e, uint32_t lane, uint32_t self)
+/* The life of TRACK, a location, is that of the thread; its own is a few requests long. */
+static void live_together(struct engine *e, uint32_t track, uint32_t self)
 {
-	struct walk_counts *own = &e->locations[lane].counts;
+	struct walk_counts *own = &e->locations[track].counts;
 	const struct walk_counts *thread = &e->locations[self].counts;
 
 	if (!own->events || !thread->events)
@@ -38,14 +38,14 @@ static void live_together(struct engine *e, uint32_t lane, uint32_t self)
 		own->last_ns = thread->last_ns;
 }
 
-int engine_selves(struct engine *e)
+int engine_thread_of(struct engine *e)
 {
 	const struct eta_location *locations = e->defs->locations;
 	uint32_t n = e->defs->n_locations, self = ETA_NONE;
 	uint32_t *sorted = calloc(n ? n : 1, sizeof(*sorted));
 
-	e->selves = calloc(n ? n : 1, sizeof(*e->selves));
-	if (!sorted || !e->selves) {
+	e->thread_of = calloc(n ? n : 1, sizeof(*e->thread_of));
+	if (!sorted || !e->thread_of) {
 		free(sorted);
 		return -ENOMEM;
 	}
@@ -55,13 +55,13 @@ int engine_selves(struct engine *e)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t l = sorted[i];
 
-		/* of several lives of a tid the last one: lanes do not say whose they are */
-		if (!locations[l].lane || self == ETA_NONE ||
+		/* of several lives of a tid the last one: tracks do not say whose they are */
+		if (!locations[l].track || self == ETA_NONE ||
 		    locations[self].process != locations[l].process ||
 		    locations[self].tid != locations[l].tid)
 			self = l;
-		e->selves[l] = self;
-		if (locations[l].lane)
+		e->thread_of[l] = self;
+		if (locations[l].track)
 			live_together(e, l, self);
 	}
 	free(sorted);

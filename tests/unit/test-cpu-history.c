@@ -2,18 +2,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "plugins/kernelio/bpf/stays.h"
+#include "plugins/kernelio/bpf/cpu-history.h"
 
 #define IDLE 0
 #define UNKNOWN 99
 
 /* From 100 on, one after the other; the thread that waits comes at the end of the last one. */
-struct stays_row {
+struct history_row {
 	const char *name;
 	struct {
 		uint32_t tid;
 		uint64_t end_ns; /* 0: the last */
-	} stays[12];
+	} tasks[12];
 	uint64_t ready_ns;
 	uint32_t longest;
 	uint64_t idle_until_ns;
@@ -26,7 +26,7 @@ struct stays_row {
 			{ 7, 196 }, { 8, 197 }, { 9, 198 }, { 10, 200 },                           \
 	}
 
-static const struct stays_row rows[] = {
+static const struct history_row rows[] = {
 	{ "one has it all the time", { { 7, 200 } }, 150, 7, 150 },
 	{ "the one before the end was there for a moment only",
 	  { { 7, 200 }, { 8, 201 } },
@@ -50,19 +50,19 @@ static const struct stays_row rows[] = {
 	{ "an idle time that is forgotten is none", TEN_FROM(IDLE), 150, 10, 150 },
 };
 
-static struct stays stays_of(const struct stays_row *row, uint32_t next, uint64_t *now)
+static struct cpu_history history_of(const struct history_row *row, uint32_t next, uint64_t *now)
 {
-	struct stays s = { 0 };
+	struct cpu_history s = { 0 };
 	uint32_t last = 1;
 
 	*now = 100;
-	for (int i = 0; row->stays[i].end_ns; i++) {
-		stay_switch(&s, last, row->stays[i].tid, *now);
-		last = row->stays[i].tid;
-		*now = row->stays[i].end_ns;
+	for (int i = 0; row->tasks[i].end_ns; i++) {
+		cpu_history_switch(&s, last, row->tasks[i].tid, *now);
+		last = row->tasks[i].tid;
+		*now = row->tasks[i].end_ns;
 	}
 	if (next)
-		stay_switch(&s, last, next, *now);
+		cpu_history_switch(&s, last, next, *now);
 	return s;
 }
 
@@ -70,14 +70,14 @@ static void waits(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct stays_row *row = &rows[i];
+		const struct history_row *row = &rows[i];
 
 		/* the thread itself comes; or the last one is still there and it comes elsewhere */
 		for (uint32_t next = 0; next <= 50; next += 50) {
 			uint64_t now;
-			struct stays s = stays_of(row, next, &now);
-			uint32_t who = stay_longest(&s, row->ready_ns, now, UNKNOWN);
-			uint64_t idle = stay_idle_until(&s, row->ready_ns, now);
+			struct cpu_history s = history_of(row, next, &now);
+			uint32_t who = cpu_history_longest(&s, row->ready_ns, now, UNKNOWN);
+			uint64_t idle = cpu_history_idle_until(&s, row->ready_ns, now);
 
 			if (who != row->longest || idle != row->idle_until_ns)
 				fail_msg("%s: tid %u, idle until %llu (next %u)", row->name, who,
@@ -89,27 +89,27 @@ static void waits(void **state)
 /* What happened while switches were not told is nobody's, and not idle. */
 static void gap(void **state)
 {
-	struct stays s = { 0 };
+	struct cpu_history s = { 0 };
 
 	(void)state;
-	stay_switch(&s, 1, IDLE, 100);
-	stay_switch(&s, IDLE, 7, 110);
-	stay_unsure(&s);
-	assert_int_equal(stay_longest(&s, 120, 200, UNKNOWN), UNKNOWN);
-	assert_int_equal(stay_idle_until(&s, 120, 200), 120);
-	stay_switch(&s, IDLE, 8, 200); /* who knows since when */
-	assert_int_equal(stay_idle_until(&s, 120, 200), 120);
-	assert_int_equal(stay_longest(&s, 120, 230, UNKNOWN), 8);
+	cpu_history_switch(&s, 1, IDLE, 100);
+	cpu_history_switch(&s, IDLE, 7, 110);
+	cpu_history_unsure(&s);
+	assert_int_equal(cpu_history_longest(&s, 120, 200, UNKNOWN), UNKNOWN);
+	assert_int_equal(cpu_history_idle_until(&s, 120, 200), 120);
+	cpu_history_switch(&s, IDLE, 8, 200); /* who knows since when */
+	assert_int_equal(cpu_history_idle_until(&s, 120, 200), 120);
+	assert_int_equal(cpu_history_longest(&s, 120, 230, UNKNOWN), 8);
 }
 
 /* Nothing was told yet. */
 static void nothing(void **state)
 {
-	struct stays s = { 0 };
+	struct cpu_history s = { 0 };
 
 	(void)state;
-	assert_int_equal(stay_longest(&s, 0, 200, UNKNOWN), UNKNOWN);
-	assert_int_equal(stay_idle_until(&s, 0, 200), 0);
+	assert_int_equal(cpu_history_longest(&s, 0, 200, UNKNOWN), UNKNOWN);
+	assert_int_equal(cpu_history_idle_until(&s, 0, 200), 0);
 }
 
 int main(void)

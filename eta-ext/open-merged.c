@@ -1,4 +1,4 @@
-/* Whole traces: several inputs opened as one, every event of all locations, when it all began. */
+/* Several inputs opened as one; every event of all locations; when it all began. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>

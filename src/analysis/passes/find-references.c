@@ -10,18 +10,30 @@
 
 #include "src/common/parallel.h"
 
-struct meeting {
+struct search {
 	struct engine *engine;
 	atomic_uint next; /* location */
 	atomic_int rc;
 	pthread_mutex_t lock; /* of the references */
 };
 
+/* Is the operation nearer to what R looks for than what it has? Ties: earlier, then location. */
+static bool is_nearer(const struct reference *r, uint64_t ns, uint64_t begin_ns, uint32_t location)
+{
+	if (ns < r->low_ns || ns > r->high_ns)
+		return false;
+	if (!r->met || ns != r->ns)
+		return !r->met || ns < r->ns;
+	if (begin_ns != r->begin_ns)
+		return begin_ns < r->begin_ns;
+	return location < r->location;
+}
+
 static bool is_wanted(const struct reference *r, const struct operation_record *op,
 		      uint32_t location, bool solo)
 {
 	return r->known && (!r->solo || solo) &&
-	       reference_wants(r, op->end_ns - op->begin_ns, op->begin_ns, location);
+	       is_nearer(r, op->end_ns - op->begin_ns, op->begin_ns, location);
 }
 
 static void take(struct reference *r, const struct operation_record *op, uint32_t location)
@@ -51,8 +63,8 @@ static bool is_within(const struct class_references *refs, uint64_t ns)
 }
 
 /* Whoever is nearer to a reference may change meanwhile: compared under the lock. */
-static void meet(struct meeting *m, const struct class_references *refs,
-		 const struct operation_record *op, uint32_t location, bool solo)
+static void compare_to(struct search *m, const struct class_references *refs,
+		       const struct operation_record *op, uint32_t location, bool solo)
 {
 	pthread_mutex_lock(&m->lock);
 	for (int k = 0; k < N_REFERENCES; k++)
@@ -61,7 +73,7 @@ static void meet(struct meeting *m, const struct class_references *refs,
 	pthread_mutex_unlock(&m->lock);
 }
 
-static int meet_location(struct meeting *m, uint32_t location)
+static int search_location(struct search *m, uint32_t location)
 {
 	struct engine *e = m->engine;
 	const struct location_result *l = &e->locations[location];
@@ -87,7 +99,7 @@ static int meet_location(struct meeting *m, uint32_t location)
 		}
 		rc = operation_unspill_stretches(&operations, &op);
 		if (!rc)
-			meet(m, refs, &op, location, bits >> i % 64 & 1);
+			compare_to(m, refs, &op, location, bits >> i % 64 & 1);
 	}
 	operation_record_free(&op);
 	return rc ? rc : solo.rc;
@@ -95,7 +107,7 @@ static int meet_location(struct meeting *m, uint32_t location)
 
 static void *work(void *arg)
 {
-	struct meeting *m = arg;
+	struct search *m = arg;
 
 	while (atomic_load(&m->rc) == 0) {
 		uint32_t location = atomic_fetch_add(&m->next, 1);
@@ -103,16 +115,16 @@ static void *work(void *arg)
 
 		if (location >= m->engine->defs->n_locations)
 			break;
-		rc = meet_location(m, location);
+		rc = search_location(m, location);
 		if (rc < 0)
 			atomic_compare_exchange_strong(&m->rc, &none, rc);
 	}
 	return NULL;
 }
 
-int engine_meet(struct engine *e)
+int engine_find_references(struct engine *e)
 {
-	struct meeting m = { .engine = e, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct search m = { .engine = e, .lock = PTHREAD_MUTEX_INITIALIZER };
 	bool all = true;
 
 	for (uint32_t i = 0; i < e->n_pool; i++)

@@ -1,13 +1,13 @@
 /* Whose requests are on a disk when another comes: those that are ahead of it. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#ifndef KERNELIO_AHEAD_H
-#define KERNELIO_AHEAD_H
+#ifndef KERNELIO_QUEUE_AHEAD_H
+#define KERNELIO_QUEUE_AHEAD_H
 
 #include "state.h"
 
-#define DISK_OWNERS 16		      /* a power of two */
-#define AHEAD_STALE_NS 10000000000ULL /* completions of requests from before were not told */
-#define AHEAD_QUEUED_NS 10000	      /* who was ahead before that, still is */
+#define DISK_OWNERS 16			    /* a power of two */
+#define QUEUE_AHEAD_STALE_NS 10000000000ULL /* completions from before were not told */
+#define QUEUE_AHEAD_QUEUED_NS 10000	    /* who was ahead before that, still is */
 
 struct disk_owner {
 	uint32_t tid;
@@ -78,7 +78,7 @@ static __noinline uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t 
 			place = 1 + at;
 			break;
 		}
-		if (!place && (owner->n <= 0 || now - owner->last_ns > AHEAD_STALE_NS))
+		if (!place && (owner->n <= 0 || now - owner->last_ns > QUEUE_AHEAD_STALE_NS))
 			place = 1 + at;
 	}
 	if (!place)
@@ -89,7 +89,7 @@ static __noinline uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t 
 		disk->n = 0;
 	if (owner->n < 0)
 		owner->n = 0;
-	if (owner->n > 0 && now - owner->last_ns > AHEAD_STALE_NS) {
+	if (owner->n > 0 && now - owner->last_ns > QUEUE_AHEAD_STALE_NS) {
 		__sync_fetch_and_add(&disk->n, -owner->n);
 		owner->n = 0;
 	}
@@ -122,7 +122,8 @@ static __always_inline void disk_uncount(const struct counted *counted)
  * How many requests of others than TID are on DISK, and through WHO the owner of one of them. Which
  * one is left to chance, so that over many requests each has its share.
  */
-static __noinline uint32_t disk_ahead(struct disk *disk, uint32_t tid, uint64_t now, uint32_t *who)
+static __noinline uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now,
+					    uint32_t *who)
 {
 	uint32_t sum = 0, chosen;
 
@@ -131,7 +132,8 @@ static __noinline uint32_t disk_ahead(struct disk *disk, uint32_t tid, uint64_t 
 	for (uint32_t i = 0; i < DISK_OWNERS; i++) {
 		struct disk_owner *owner = &disk->owners[i];
 
-		if (owner->tid != tid && owner->n > 0 && now - owner->last_ns <= AHEAD_STALE_NS)
+		if (owner->tid != tid && owner->n > 0 &&
+		    now - owner->last_ns <= QUEUE_AHEAD_STALE_NS)
 			sum += owner->n;
 	}
 	if (!sum)
@@ -141,7 +143,8 @@ static __noinline uint32_t disk_ahead(struct disk *disk, uint32_t tid, uint64_t 
 		struct disk_owner *owner = &disk->owners[i];
 		uint32_t n;
 
-		if (owner->tid == tid || owner->n <= 0 || now - owner->last_ns > AHEAD_STALE_NS)
+		if (owner->tid == tid || owner->n <= 0 ||
+		    now - owner->last_ns > QUEUE_AHEAD_STALE_NS)
 			continue;
 		n = owner->n;
 		*who = owner->tid;
@@ -153,8 +156,8 @@ static __noinline uint32_t disk_ahead(struct disk *disk, uint32_t tid, uint64_t 
 }
 
 /* RECORD, of a request of its owner, is being queued: who is ahead of it. */
-static __always_inline void ahead_begin(struct bio *bio, struct eta_bio_record *record,
-					struct counted *counted)
+static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_record *record,
+					      struct counted *counted)
 {
 	struct disk *disk = disk_of(bio, true, &counted->disk);
 	uint64_t now = record->head.time_ns;
@@ -163,26 +166,26 @@ static __always_inline void ahead_begin(struct bio *bio, struct eta_bio_record *
 	if (!disk)
 		return;
 	counted->tid = record->owner_tid;
-	record->ahead = disk_ahead(disk, counted->tid, now, &who);
-	record->ahead_tid = who;
+	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
+	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
 }
 
 /* It goes to the device now. */
-static __always_inline void ahead_issue(struct eta_bio_record *record,
-					const struct counted *counted, uint64_t now)
+static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
+					      const struct counted *counted, uint64_t now)
 {
 	struct disk *disk;
 	uint32_t who = 0;
 
-	record->issue_ahead = record->ahead;
-	record->issue_ahead_tid = record->ahead_tid;
-	if (now - record->head.time_ns < AHEAD_QUEUED_NS)
+	record->issue_ahead = record->queue_ahead;
+	record->issue_ahead_tid = record->queue_ahead_tid;
+	if (now - record->head.time_ns < QUEUE_AHEAD_QUEUED_NS)
 		return;
 	disk = bpf_map_lookup_elem(&disks, &counted->disk);
 	if (!disk || !counted->place)
 		return;
-	record->issue_ahead = disk_ahead(disk, counted->tid, now, &who);
+	record->issue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	record->issue_ahead_tid = who;
 }
 

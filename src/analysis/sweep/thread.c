@@ -8,13 +8,13 @@
 
 /* ---- the next operation ---- */
 
-static bool is_shared(const struct sweep *s, const struct lane *l)
+static bool is_shared(const struct sweep *s, const struct sweep_thread *l)
 {
 	return s->engine->resources.files[l->op.file].shared;
 }
 
 /* Operations on files that are not known are all on one file here: that blames nobody. */
-static bool is_known(const struct sweep *s, const struct lane *l)
+static bool is_known(const struct sweep *s, const struct sweep_thread *l)
 {
 	const struct resource_file *f = &s->engine->resources.files[l->op.file];
 
@@ -22,7 +22,7 @@ static bool is_known(const struct sweep *s, const struct lane *l)
 }
 
 /* Operations of which only the file system is known are measured by that. */
-static bool is_fs_wide(const struct sweep *s, const struct lane *l)
+static bool is_fs_wide(const struct sweep *s, const struct sweep_thread *l)
 {
 	const struct resource_file *f = &s->engine->resources.files[l->op.file];
 
@@ -30,13 +30,15 @@ static bool is_fs_wide(const struct sweep *s, const struct lane *l)
 }
 
 /* A wait for itself is for nobody. */
-static bool names_somebody(const struct sweep *s, const struct lane *l, const struct stretch *st)
+static bool names_somebody(const struct sweep *s, const struct sweep_thread *l,
+			   const struct stretch *st)
 {
 	return st->what && st->what != s->engine->defs->locations[l->location].tid;
 }
 
 /* Do its bounds matter, because somebody may come or go inside it? */
-static bool has_boundaries(const struct sweep *s, const struct lane *l, const struct stretch *st)
+static bool has_boundaries(const struct sweep *s, const struct sweep_thread *l,
+			   const struct stretch *st)
 {
 	if (cell_table[st->cell].group == GROUP_FILE)
 		return l->fs_wide;
@@ -52,8 +54,17 @@ static bool has_boundaries(const struct sweep *s, const struct lane *l, const st
 	}
 }
 
+/* Of L, at a time. */
+static struct boundary boundary_of(const struct sweep *s, const struct sweep_thread *l,
+				   enum boundary_kind kind, uint64_t time_ns)
+{
+	return (struct boundary){ .time_ns = time_ns,
+				  .order = (uint64_t)kind << BOUNDARY_KIND_SHIFT |
+					   (uint64_t)(l - s->threads) << BOUNDARY_THREAD_SHIFT };
+}
+
 /* Operations that cannot meet another thread's need no place in the sweep. */
-static bool is_alone(const struct sweep *s, const struct lane *l)
+static bool is_alone(const struct sweep *s, const struct sweep_thread *l)
 {
 	if (!s->engine->split)
 		return true;
@@ -69,7 +80,7 @@ static bool is_alone(const struct sweep *s, const struct lane *l)
 	return true;
 }
 
-static int solo_put(struct lane *l)
+static int solo_put(struct sweep_thread *l)
 {
 	l->solo_bits |= (uint64_t)!l->met_any << l->n_solo % 64;
 	if (++l->n_solo % 64 == 0) {
@@ -80,20 +91,20 @@ static int solo_put(struct lane *l)
 	return l->solo->rc;
 }
 
-static int finish(struct sweep *s, struct lane *l)
+static int finish(struct sweep *s, struct sweep_thread *l)
 {
 	struct engine *e = s->engine;
 	int rc;
 
 	if (!s->plan->solo)
-		return settle(s, l);
+		return attribute(s, l);
 	rc = solo_put(l);
 	if (!rc && !l->met_any && !l->op.truncated)
 		rc = class_add_solo(e->classes.list[l->tally->class], &l->op, l->location);
 	return rc;
 }
 
-static int no_contention_yet(struct lane *l)
+static int no_contention_yet(struct sweep_thread *l)
 {
 	uint32_t n = l->op.n_stretches;
 
@@ -121,7 +132,7 @@ static void prefetch_sums(const struct tally *t)
 	__builtin_prefetch(&t->contended->n[0], 1);
 }
 
-static int next_operation(struct sweep *s, struct lane *l)
+static int next_operation(struct sweep *s, struct sweep_thread *l)
 {
 	int rc = 0;
 
@@ -143,15 +154,15 @@ static int next_operation(struct sweep *s, struct lane *l)
 		l->tally = &l->result->tallies[l->op.tally];
 		if (!s->plan->solo)
 			l->references = &s->engine->references[l->tally->class];
-		l->lost_cells = l->owned ? settle_lost_cells(s, l) : 0;
+		l->lost_cells = l->owned ? lost_cells_of(s, l) : 0;
 		l->fs_wide = is_fs_wide(s, l);
-		l->curious = l->lost_cells & s->plan->file_cells && is_known(s, l);
+		l->watches_file = l->lost_cells & s->plan->file_cells && is_known(s, l);
 		/* what comes after the window is looked at only if the sweep gets there */
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
-			l->state = LANE_OPERATION;
+			l->state = THREAD_OPERATION;
 			spill_prefetch(l->operations);
 			prefetch_sums(l->tally);
-			return sweep_push(s, boundary_of(s, l, LANE_BEGINS, l->op.begin_ns));
+			return sweep_push(s, boundary_of(s, l, THREAD_BEGINS, l->op.begin_ns));
 		}
 		if (l->owned)
 			rc = finish(s, l);
@@ -161,61 +172,61 @@ static int next_operation(struct sweep *s, struct lane *l)
 
 /* ---- the operation under way ---- */
 
-static int next_boundary(struct sweep *s, struct lane *l)
+static int next_boundary(struct sweep *s, struct sweep_thread *l)
 {
 	const struct operation_record *op = &l->op;
 
 	while (l->next < op->n_stretches && !has_boundaries(s, l, &op->stretches[l->next]))
 		l->next_ns += op->stretches[l->next++].ns;
 	if (l->next == op->n_stretches) {
-		l->state = LANE_END;
-		return sweep_push(s, boundary_of(s, l, LANE_ENDS, op->end_ns));
+		l->state = THREAD_END;
+		return sweep_push(s, boundary_of(s, l, THREAD_ENDS, op->end_ns));
 	}
-	l->state = LANE_STRETCH;
-	return sweep_push(s, boundary_of(s, l, LANE_BEGINS, l->next_ns));
+	l->state = THREAD_STRETCH;
+	return sweep_push(s, boundary_of(s, l, THREAD_BEGINS, l->next_ns));
 }
 
 /*
- * Of those that overlap in one thread none is another's company, and whose it would be is not asked
- * for the little that they do outside of devices.
+ * The asynchronous tracks of a thread overlap each other, and are not asked whom they overlap for
+ * the little that they do outside of devices.
  */
-static bool has_company(const struct sweep *s, const struct lane *l)
+static bool may_overlap(const struct sweep *s, const struct sweep_thread *l)
 {
-	return !s->engine->defs->locations[l->location].lane;
+	return !s->engine->defs->locations[l->location].track;
 }
 
-static int operation_begins(struct sweep *s, struct lane *l)
+static int operation_begins(struct sweep *s, struct sweep_thread *l)
 {
 	s->n_owned += l->owned;
 	l->next = 0;
 	l->next_ns = l->op.begin_ns;
-	if (!has_company(s, l))
+	if (!may_overlap(s, l))
 		return next_boundary(s, l);
 	file_enter(s, l);
 	if (s->plan->needs_fs)
 		user_enter(s, &s->fs[l->op.dev], l);
 	if (s->plan->needs_dirty && l->op.dirties)
-		user_enter(s, lane_cache(s, l), l);
+		user_enter(s, page_cache_of(s, l), l);
 	return next_boundary(s, l);
 }
 
-static int operation_ends(struct sweep *s, struct lane *l)
+static int operation_ends(struct sweep *s, struct sweep_thread *l)
 {
 	int rc = 0;
 
-	if (has_company(s, l))
+	if (may_overlap(s, l))
 		file_leave(s, l);
-	if (s->plan->needs_fs && has_company(s, l))
+	if (s->plan->needs_fs && may_overlap(s, l))
 		user_leave(s, &s->fs[l->op.dev], l, l->op.end_ns);
-	if (s->plan->needs_dirty && l->op.dirties && has_company(s, l))
-		user_leave(s, lane_cache(s, l), l, l->op.end_ns);
+	if (s->plan->needs_dirty && l->op.dirties && may_overlap(s, l))
+		user_leave(s, page_cache_of(s, l), l, l->op.end_ns);
 	s->n_owned -= l->owned;
 	if (l->owned)
 		rc = finish(s, l);
 	return rc < 0 ? rc : next_operation(s, l);
 }
 
-static int stretch_begins(struct sweep *s, struct lane *l)
+static int stretch_begins(struct sweep *s, struct sweep_thread *l)
 {
 	const struct stretch *st = &l->op.stretches[l->next++];
 	uint64_t now = l->next_ns;
@@ -225,27 +236,27 @@ static int stretch_begins(struct sweep *s, struct lane *l)
 	} else {
 		/* a request that waits before the queue is in others' way as one that is in it */
 		if (st->cell == CELL_BLOCK_HELD_BACK)
-			request_begins(s, l, lane_self(s, l), st->what, now);
+			request_begins(s, l, sweep_thread_of(s, l), st->what, now);
 		watch_begin(s, l, st, now);
 	}
-	l->state = LANE_IN_STRETCH;
+	l->state = THREAD_IN_STRETCH;
 	l->next_ns += st->ns;
-	return sweep_push(s, boundary_of(s, l, LANE_ENDS, l->next_ns));
+	return sweep_push(s, boundary_of(s, l, THREAD_ENDS, l->next_ns));
 }
 
 /*
  * The kernel said who had a request on the device. Where that one's requests are in the trace, they
  * and those of all others speak for themselves. Is there such a one?
  */
-static bool name_ahead(struct sweep *s, struct lane *l, const struct stretch *st, bool others,
-		       uint64_t now)
+static bool name_ahead(struct sweep *s, struct sweep_thread *l, const struct stretch *st,
+		       bool others, uint64_t now)
 {
 	uint32_t location;
 
 	if (!st->who || st->who == s->engine->defs->locations[l->location].tid)
 		return false;
 	location = sweep_location(s->plan, l->location, st->who, now);
-	if (others && location != ETA_NONE && s->plan->lane_of[location] != LANE_NONE)
+	if (others && location != ETA_NONE && s->plan->thread_number[location] != THREAD_NONE)
 		return true;
 	if (l->lost_cells >> st->cell & 1)
 		weight_name(s, l, (enum cell)st->cell,
@@ -253,7 +264,7 @@ static bool name_ahead(struct sweep *s, struct lane *l, const struct stretch *st
 	return true;
 }
 
-static int stretch_ends(struct sweep *s, struct lane *l)
+static int stretch_ends(struct sweep *s, struct sweep_thread *l)
 {
 	const struct stretch *st = &l->op.stretches[l->next - 1];
 	uint64_t now = l->next_ns;
@@ -267,21 +278,21 @@ static int stretch_ends(struct sweep *s, struct lane *l)
 			stretch_is_contended(l, l->next - 1);
 		l->met_any |= l->fs_wide && l->contended[l->next - 1];
 		if (st->cell == CELL_BLOCK_HELD_BACK)
-			request_ends(s, l, lane_self(s, l), st->what, now);
+			request_ends(s, l, sweep_thread_of(s, l), st->what, now);
 	}
 	return next_boundary(s, l);
 }
 
-int lane_step(struct sweep *s, struct lane *l)
+int sweep_thread_step(struct sweep *s, struct sweep_thread *l)
 {
 	switch (l->state) {
-	case LANE_OPERATION:
+	case THREAD_OPERATION:
 		return operation_begins(s, l);
-	case LANE_STRETCH:
+	case THREAD_STRETCH:
 		return stretch_begins(s, l);
-	case LANE_IN_STRETCH:
+	case THREAD_IN_STRETCH:
 		return stretch_ends(s, l);
-	case LANE_END:
+	case THREAD_END:
 		return operation_ends(s, l);
 	}
 	return -EINVAL;
@@ -289,7 +300,7 @@ int lane_step(struct sweep *s, struct lane *l)
 
 /* ---- requests ---- */
 
-static int next_bio(struct sweep *s, struct lane *l)
+static int next_bio(struct sweep *s, struct sweep_thread *l)
 {
 	while (l->bios && l->bios->left) {
 		int rc = bio_unspill(l->bios, &l->bio);
@@ -303,15 +314,15 @@ static int next_bio(struct sweep *s, struct lane *l)
 }
 
 /* The thread whose pages a kworker writes. */
-static struct lane *owner_of(struct sweep *s, struct lane *l)
+static struct sweep_thread *owner_of(struct sweep *s, struct sweep_thread *l)
 {
-	uint32_t location, lane;
+	uint32_t location, thread;
 
 	if (l->bio.owner == 0 || l->bio.owner == s->engine->defs->locations[l->location].tid)
-		return lane_self(s, l);
+		return sweep_thread_of(s, l);
 	location = sweep_location(s->plan, l->location, l->bio.owner, l->bio.begin_ns);
-	lane = location == ETA_NONE ? LANE_NONE : s->plan->lane_of[location];
-	return lane_self(s, lane == LANE_NONE ? l : &s->lanes[lane]);
+	thread = location == ETA_NONE ? THREAD_NONE : s->plan->thread_number[location];
+	return sweep_thread_of(s, thread == THREAD_NONE ? l : &s->threads[thread]);
 }
 
 static int request_place(struct sweep *s, uint32_t *place)
@@ -334,9 +345,9 @@ static int request_place(struct sweep *s, uint32_t *place)
 	return 0;
 }
 
-int lane_bio_begins(struct sweep *s, struct lane *l)
+int sweep_thread_bio_begins(struct sweep *s, struct sweep_thread *l)
 {
-	struct lane *owner = owner_of(s, l);
+	struct sweep_thread *owner = owner_of(s, l);
 	struct boundary end = boundary_of(s, l, BIO_END, l->bio.end_ns);
 	uint32_t place;
 	int rc = request_place(s, &place);
@@ -344,18 +355,18 @@ int lane_bio_begins(struct sweep *s, struct lane *l)
 	if (rc < 0)
 		return rc;
 	s->requests[place] =
-		(struct request){ .owner = (uint32_t)(owner - s->lanes), .dev = l->bio.dev };
+		(struct request){ .owner = (uint32_t)(owner - s->threads), .dev = l->bio.dev };
 	end.order |= place;
 	request_begins(s, l, owner, l->bio.dev, l->bio.begin_ns);
 	rc = sweep_push(s, end);
 	return rc < 0 ? rc : next_bio(s, l);
 }
 
-void lane_bio_ends(struct sweep *s, struct lane *l, uint32_t place, uint64_t now)
+void sweep_thread_bio_ends(struct sweep *s, struct sweep_thread *l, uint32_t place, uint64_t now)
 {
 	struct request *r = &s->requests[place];
 
-	request_ends(s, l, &s->lanes[r->owner], r->dev, now);
+	request_ends(s, l, &s->threads[r->owner], r->dev, now);
 	r->next_free = s->free_request;
 	s->free_request = place + 1;
 }
@@ -373,7 +384,7 @@ static int reader_new(struct sweep *s, const struct spill_stream *stream, struct
 	return 0;
 }
 
-int lane_open(struct sweep *s, struct lane *l, uint32_t location)
+int sweep_thread_open(struct sweep *s, struct sweep_thread *l, uint32_t location)
 {
 	struct engine *e = s->engine;
 	int rc;
@@ -399,7 +410,7 @@ int lane_open(struct sweep *s, struct lane *l, uint32_t location)
 	return rc;
 }
 
-int lane_close(struct sweep *s, struct lane *l)
+int sweep_thread_close(struct sweep *s, struct sweep_thread *l)
 {
 	pthread_mutex_t *lock;
 	int rc = 0;
