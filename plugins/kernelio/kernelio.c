@@ -176,17 +176,22 @@ static void drain(struct kernelio *k, unsigned at_least_ms)
 	}
 }
 
+/* Do the filters leave in the requests that write dirty pages? */
+static bool records_writeback(const struct kernelio *k)
+{
+	const uint32_t writes = 1U << ETA_OP_WRITE | 1U << ETA_OP_SYNC;
+
+	return k->filter.levels & 1U << ETA_LEVEL_BLOCK &&
+	       (!(k->filter.set & KERNELIO_FILTER_BIT(OPERATION)) || k->filter.operations & writes);
+}
+
 /* Bytes of dirtied pages that no bio has carried away; 0 where the filters leave those bios out. */
 static uint64_t dirty_left(const struct kernelio *k, const struct kernelio_totals *t)
 {
-	const uint32_t writes = 1U << ETA_OP_WRITE | 1U << ETA_OP_SYNC;
 	uint64_t written = t->bio_written_bytes - t->bio_direct_bytes - t->bio_journal_bytes +
 			   t->writeback_bytes;
 
-	if (!(k->filter.levels & 1U << ETA_LEVEL_BLOCK) ||
-	    (k->filter.set & KERNELIO_FILTER_BIT(OPERATION) && !(k->filter.operations & writes)))
-		return 0;
-	return t->dirtied_bytes > written ? t->dirtied_bytes - written : 0;
+	return records_writeback(k) && t->dirtied_bytes > written ? t->dirtied_bytes - written : 0;
 }
 
 /* Has what is dirty written out; how many ms are left to wait for the requests. */
@@ -194,7 +199,11 @@ static unsigned late_writeback(struct kernelio *k)
 {
 	struct kernelio_counts counts = { 0 };
 
-	if (collect_counts(k, &counts) || dirty_left(k, &counts.totals) == 0)
+	/*
+	 * Not dirty_left(), which is an estimate: a file's requests are counted for who dirtied
+	 * some of it, whoever dirtied the rest.
+	 */
+	if (!records_writeback(k) || collect_counts(k, &counts) || !counts.totals.dirtied_bytes)
 		return 0;
 	collect_now(k); /* which files there are */
 	return writeback_flush(k);
