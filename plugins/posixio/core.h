@@ -125,9 +125,6 @@ void thread_missed(const void *caller);
 /* This thread is about to call vfork: what its child does until exec is no business of ours. */
 void thread_before_vfork(void);
 
-/* Nothing that this thread does from here on is traced or counted: it is a copy's. */
-void thread_leave(void);
-
 /* This thread shares its thread-local storage with another from now on: both are lost, counted. */
 void thread_share(void);
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core.h"
+#include "eztrace-threads.h"
 
 #define MAX_ID (1 << 24) /* ids are indices; more than this would be an id of another kind */
 
@@ -80,11 +80,6 @@ void defs_unlock(void)
 	atomic_flag_clear_explicit(&defs.lock, memory_order_release);
 	if (!before)
 		set_recursion_shield_off();
-}
-
-void defs_lock_forget(void)
-{
-	atomic_flag_clear(&defs.lock);
 }
 
 void defs_string(OTF2_StringRef id, const char *text)
@@ -209,18 +204,19 @@ void defs_location_group(OTF2_LocationGroupRef id, const struct def_location_gro
 
 void defs_location(OTF2_LocationRef id, const struct def_location *location)
 {
-	const struct timespec step = { 0, 1000000 };
+	bool late;
 
 	/*
-	 * A thread that starts when the archive is being closed would be closed without its begin.
-	 * It waits where a copy of the process does that, since the process may go on.
+	 * A thread that starts when the archive is about to be closed would be closed without its
+	 * begin. It is not let in, and comes back when EZTrace says so, too.
 	 */
-	while (sink_held)
-		syscall(SYS_nanosleep, &step, NULL);
 	defs_lock();
-	if (_ezt_trace.status < ezt_trace_status_being_finalized)
+	late = defs.closing || _ezt_trace.status >= ezt_trace_status_being_finalized;
+	if (!late)
 		PUT(defs.locations, id, *location);
 	defs_unlock();
+	if (late)
+		threads_wait_closing();
 }
 
 void defs_clock(uint64_t resolution, uint64_t length)

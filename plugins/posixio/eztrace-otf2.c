@@ -10,7 +10,6 @@
 #include "eta-ext/format/archive.h"
 #include "eztrace-children.h"
 #include "eztrace-defs.h"
-#include "eztrace-end.h"
 
 /* EZTrace's 16 MiB, cleared for each thread, make short threads slow and many of them large. */
 #define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the least there is; fits the cache */
@@ -65,7 +64,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	if (code != OTF2_SUCCESS)
 		tracer_warn("the archive's definitions could not be written: %s",
 			    OTF2_Error_GetDescription(code));
-	children_tell(end_goes_on());
+	children_tell();
 	if (sink_untraced_children())
 		tracer_warn("forked children whose calls are not in this archive: %u (sci-record "
 			    "traces children)",

@@ -84,7 +84,8 @@ struct defs {
 	uint32_t buckets[FILE_BUCKETS];
 	uint64_t resolution, length;
 	bool out_of_memory;
-	bool closed; /* they are being written: who comes now is too late */
+	bool closing; /* no more threads are let in, those that begin are waited for */
+	bool closed;  /* they are being written: who comes now is too late */
 };
 
 extern struct defs defs;
@@ -111,8 +112,6 @@ void defs_lock(void);
 void defs_unlock(void);
 /* Without waiting, as a signal handler must: the lock may be this thread's own. */
 bool defs_try_lock(void);
-/* Takes the lock from a thread that is not in this process: in a copy of it there is but one. */
-void defs_lock_forget(void);
 
 /* A new string of ours. */
 OTF2_StringRef defs_string_add(const char *text, size_t bytes);

@@ -12,7 +12,7 @@
 #include "eztrace-next.h"
 #include "eztrace-tables.h"
 
-enum { WAIT_STEP_NS = 200000, WAIT_STEPS = 2500 };
+enum { WAIT_STEP_NS = 200000, WAIT_STEPS = 10000 };
 
 /* ---- what EZTrace does for a thread that starts: location, files, two events ---- */
 
@@ -126,6 +126,7 @@ static bool some_begin(void)
 
 	if (!defs_try_lock())
 		return true;
+	defs.closing = true; /* of those that come from here on none is half begun */
 	for (uint32_t i = 0; i < defs.locations.n && !found; i++) {
 		struct thread_info *info =
 			i < defs.threads.n && defs.threads.set[i] ? &defs.threads.at[i] : NULL;
@@ -163,6 +164,16 @@ static void wait_while(bool (*is_so)(void))
 
 	for (int i = 0; i < WAIT_STEPS && is_so(); i++)
 		syscall(SYS_nanosleep, &step, NULL);
+}
+
+static bool not_closed(void)
+{
+	return _ezt_trace.status < ezt_trace_status_being_finalized;
+}
+
+void threads_wait_closing(void)
+{
+	wait_while(not_closed);
 }
 
 void threads_prepare(void)

@@ -201,7 +201,6 @@ static void module_init(void)
 		events_register();
 		sink_registered = true;
 		threads_prepare();
-		end_start();
 		children_environment();
 	}
 	if (eztrace_autostart_enabled())

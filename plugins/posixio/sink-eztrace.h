@@ -57,7 +57,6 @@ static inline uint64_t now_ns(struct thread *t);
 extern bool sink_registered;
 extern const unsigned char function_kinds[N_REGIONS];
 extern bool sink_in_child; /* the spool sink has taken over */
-extern bool sink_held;	   /* a copy of the process writes the archive, and nobody else may */
 
 /*
  * Is a module for MPI beside ours? Then EZTrace gathers the definitions of all ranks in the archive
@@ -96,9 +95,6 @@ unsigned sink_untraced_children(void);
 /* A call or an event that could not be recorded, and how many. */
 void sink_thread_lost(void);
 uint64_t sink_lost_events(void);
-/* A call while sink_held: only if the process goes on after all, it is one that is lost. */
-void sink_call_held(void);
-void sink_goes_on(void);
 
 /* A call could not be recorded because it came in the middle of the tracer's work. */
 static inline void sink_call_missed(struct sink_thread *sink)
@@ -133,13 +129,8 @@ bool sink_ready_late(void);
 static inline __attribute__((always_inline)) bool sink_ready(struct thread *t)
 {
 	(void)t;
-	if (__builtin_expect(sink_registered, 1)) {
-		if (__builtin_expect(EZTRACE_SAFE, 1) || sink_in_child)
-			return true;
-		if (sink_held)
-			sink_call_held();
-		return false;
-	}
+	if (__builtin_expect(sink_registered, 1))
+		return __builtin_expect(EZTRACE_SAFE, 1) || sink_in_child;
 	return sink_in_child || sink_ready_late();
 }
 
