@@ -21,7 +21,7 @@
 #ifdef SCI_SINK_EZTRACE
 #include "sink-eztrace.h"
 #else
-#include "sink-spool.h"
+#include "sink-only.h"
 #endif
 
 #pragma weak __libc_single_threaded /* as __register_atfork in core.c */
@@ -68,7 +68,7 @@ static inline struct sink_thread *sink_of(struct thread *t)
 }
 
 #ifdef SCI_SINK_EZTRACE
-static inline struct child_sink_thread *child_sink_of(struct thread *t)
+static inline struct spool_sink_thread *spool_sink_of(struct thread *t)
 {
 	return &t->sink.child;
 }

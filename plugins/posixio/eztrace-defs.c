@@ -274,17 +274,18 @@ static uint32_t file_find(const struct file *file, const char *path, size_t path
 void defs_file_open(struct file *file, const char *path, size_t path_bytes, bool pre_created)
 {
 	struct io_file *of;
+	uint32_t index;
 
 	defs_lock();
-	file->sink_file = file_find(file, path, path_bytes);
-	if (file->sink_file == UINT32_MAX)
+	index = file_find(file, path, path_bytes);
+	if (index == UINT32_MAX)
 		goto out;
-	of = &defs.files.at[file->sink_file];
+	of = &defs.files.at[index];
 	if (of->free_handle && !pre_created) {
 		file->sink_handle = of->free_handle - 1;
 		of->free_handle = defs.handles.at[file->sink_handle].next_free;
 	} else {
-		const struct io_handle new = { .file = file->sink_file,
+		const struct io_handle new = { .file = index,
 					       .open_flags = file->open_flags,
 					       .pre_created = pre_created };
 
@@ -317,7 +318,7 @@ void sink_property(const char *prefix, const char *name, const char *value)
 	struct archive_property property = { .value = value };
 
 	if (sink_in_child) {
-		child_sink_property(prefix, name, value);
+		spool_sink_property(prefix, name, value);
 		return;
 	}
 	defs_lock();

@@ -11,7 +11,7 @@ static _Atomic uint64_t lost_events, not_recorded;
 void sink_not_recorded(struct sink_thread *sink)
 {
 	if (sink_in_child)
-		child_sink_not_recorded(&sink->child);
+		spool_sink_not_recorded(&sink->child);
 	else
 		atomic_fetch_add_explicit(&not_recorded, 1, memory_order_relaxed);
 }
@@ -24,7 +24,7 @@ uint64_t sink_calls_not_recorded(void)
 void sink_thread_lost(void)
 {
 	if (sink_in_child)
-		child_sink_thread_lost();
+		spool_sink_thread_lost();
 	else
 		atomic_fetch_add(&lost_events, 1);
 }

@@ -62,6 +62,7 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/modules.h \
 	plugins/posixio/stacks.c \
 	plugins/posixio/stacks.h \
+	plugins/posixio/sink-only.h \
 	plugins/posixio/sink-spool.c \
 	plugins/posixio/sink-spool.h
 plugins_libsci_posixio_la_CFLAGS = $(POSIXIO_CFLAGS)
@@ -118,9 +119,10 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/stacks.h \
 	plugins/posixio/sink-child.c \
 	plugins/posixio/sink-child.h \
-	plugins/posixio/sink-child-names.h \
 	plugins/posixio/sink-eztrace.c \
-	plugins/posixio/sink-eztrace.h
+	plugins/posixio/sink-eztrace.h \
+	plugins/posixio/sink-spool.c \
+	plugins/posixio/sink-spool.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE
 plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS) -fPIC
 plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)

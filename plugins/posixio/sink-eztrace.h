@@ -17,7 +17,7 @@ struct sink_op {
 	uint64_t match; /* of IoOperationBegin and Complete */
 	uint32_t function;
 	uint8_t kind; /* enum eta_op_kind */
-	struct child_sink_op child;
+	struct spool_sink_op child;
 };
 
 /*
@@ -41,7 +41,7 @@ struct sink_pending {
 };
 
 struct sink_thread {
-	struct child_sink_thread child;
+	struct spool_sink_thread child;
 	OTF2_AttributeList *attributes;
 	struct sink_pending pending;
 	struct stack_cache stacks;
@@ -82,7 +82,7 @@ bool sink_thread_rest(struct sink_thread *sink);
 static inline void sink_thread_trim(struct sink_thread *sink)
 {
 	if (sink_in_child)
-		child_sink_thread_trim(&sink->child);
+		spool_sink_thread_trim(&sink->child);
 }
 
 /* The thread is about to lose the system calls DENIED (own-call.h): does early what needs them. */
@@ -100,7 +100,7 @@ uint64_t sink_lost_events(void);
 static inline void sink_call_missed(struct sink_thread *sink)
 {
 	if (sink_in_child)
-		child_sink_call_missed(&sink->child);
+		spool_sink_call_missed(&sink->child);
 	else
 		sink_thread_lost();
 }
@@ -191,7 +191,7 @@ static inline void sink_end_path(struct sink_thread *sink, struct sink_op *op,
 				 int64_t ret)
 {
 	if (sink_in_child)
-		child_sink_end_path(&sink->child, &op->child, kind, file_id, end_ns, ret);
+		spool_sink_end_path(&sink->child, &op->child, kind, file_id, end_ns, ret);
 	else
 		sink_write_end(sink, op, kind, NULL, end_ns, ret, ETA_OFFSET_UNKNOWN);
 }
@@ -203,7 +203,7 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind)
 {
 	if (sink_in_child) {
-		child_sink_kind(&sink->child, &op->child, kind);
+		spool_sink_kind(&sink->child, &op->child, kind);
 		return;
 	}
 	op->kind = (uint8_t)kind;
@@ -214,7 +214,7 @@ static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum 
 static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint64_t size)
 {
 	if (sink_in_child) {
-		child_sink_size(&sink->child, &op->child, size);
+		spool_sink_size(&sink->child, &op->child, size);
 		return;
 	}
 	op->size = size;
