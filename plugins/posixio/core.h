@@ -157,8 +157,11 @@ bool process_is_ours(void);
  */
 void tracer_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Notes what stderr is, the first time that the process comes here. */
-void warn_start(void);
+/*
+ * Notes what stderr is, the first time that the process comes here. RECORDING takes a message;
+ * false: there is nowhere to put it.
+ */
+void warn_start(bool (*recording)(const char *text));
 
 /*
  * Is this thread's type of cancellation PTHREAD_CANCEL_ASYNCHRONOUS? Then it may end at each

@@ -52,6 +52,8 @@ static bool spool_is_given(void)
  */
 int sink_process_start(void)
 {
+	static const struct stacks_store store = { sink_stack, sink_modules_update,
+						   sink_process_lock, sink_process_unlock };
 	const bool first = !sink_in_child;
 	int rc;
 
@@ -66,7 +68,7 @@ int sink_process_start(void)
 		untraced = page == MAP_FAILED ? NULL : page;
 		traced_pid = getpid();
 		if (!eztrace_is_mpi()) /* nowhere to say what a stack's number means */
-			stacks_start();
+			stacks_start(&store);
 		sink_modules_update();
 		return 0;
 	}

@@ -215,13 +215,17 @@ void spool_sink_modules_update(void)
  */
 static void start_addresses(bool forked)
 {
+	static const struct stacks_store store = { spool_sink_stack, spool_sink_modules_update,
+						   spool_sink_process_lock,
+						   spool_sink_process_unlock };
+
 	/* under EZTrace a child of a fork is the first that comes here */
 	forked |= process_parent_pid != 0;
 	if (forked && !__libc_single_threaded)
 		stacks_on = false;
 	modules_start(forked);
 	if (!forked)
-		stacks_start();
+		stacks_start(&store);
 }
 
 bool spool_sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
