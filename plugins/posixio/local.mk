@@ -2,6 +2,7 @@
 POSIXIO_SOURCES = \
 	eta-ext/base/printable.h \
 	eta-ext/base/printable-step.c \
+	plugins/posixio/attributes.h \
 	plugins/posixio/clock.c \
 	plugins/posixio/clock.h \
 	plugins/posixio/confine.c \
@@ -22,10 +23,12 @@ POSIXIO_SOURCES = \
 	plugins/posixio/maps.c \
 	plugins/posixio/maps.h \
 	plugins/posixio/ops.c \
+	plugins/posixio/op.h \
 	plugins/posixio/paths.c \
 	plugins/posixio/paths.h \
 	plugins/posixio/raw.c \
 	plugins/posixio/real.c \
+	plugins/posixio/real.h \
 	plugins/posixio/thread-cache.c \
 	plugins/posixio/thread-cache.h \
 	plugins/posixio/sanitizer.c \
@@ -35,6 +38,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/stream.h \
 	plugins/posixio/text.c \
 	plugins/posixio/text.h \
+	plugins/posixio/thread.h \
 	plugins/posixio/warn.c \
 	plugins/posixio/wrap/aio.c \
 	plugins/posixio/wrap/confine.c \
