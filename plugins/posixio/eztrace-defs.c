@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "core.h"
-#include "eztrace-threads.h"
 
 #define MAX_ID (1 << 24) /* ids are indices; more than this would be an id of another kind */
 
@@ -189,19 +188,11 @@ void defs_comm(OTF2_CommRef id, const struct def_comm *comm)
 
 void defs_location(OTF2_LocationRef id, const struct def_location *location)
 {
-	bool late;
-
-	/*
-	 * A thread that starts when the archive is about to be closed would be closed without its
-	 * begin. It is not let in, and comes back when EZTrace says so, too.
-	 */
+	/* a thread that starts when the archive is about to be closed would be closed half begun */
 	defs_lock();
-	late = defs.closing || _ezt_trace.status >= ezt_trace_status_being_finalized;
-	if (!late)
+	if (!defs.closing && _ezt_trace.status < ezt_trace_status_being_finalized)
 		PUT(defs.locations, id, *location);
 	defs_unlock();
-	if (late)
-		threads_wait_closing();
 }
 
 void defs_call_region(OTF2_RegionRef id)

@@ -22,7 +22,4 @@ void threads_prepare(void);
 void threads_wait_begun(void);
 void threads_wait_written(void);
 
-/* A thread that comes in between: until EZTrace records nothing any more. */
-void threads_wait_closing(void);
-
 #endif
