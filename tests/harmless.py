@@ -201,8 +201,8 @@ def under_eztrace(runs):
     trace = runs.eztrace()
     parts = glob.glob(trace + "/*/eztrace_log.otf2") + glob.glob(trace + "/*/children.spool")
     status = runs.seen("plain")["status"]
-    # nobody is there to write the archive of what was killed
-    lack = "" if status == b"-9" else lacks(runs.row, parts) if parts else "no archive"
+    # what a signal ends leaves no archive
+    lack = "" if status.startswith(b"-") else lacks(runs.row, parts) if parts else "no archive"
     return runs.differences("eztrace") + ([lack] if lack and runs.row.recorded else [])
 
 

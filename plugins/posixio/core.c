@@ -107,7 +107,7 @@ static void process_start(void)
 		atomic_store(&process_state, PROCESS_OFF);
 		return;
 	}
-	warn_start();
+	warn_start(sink_tell);
 	clock_start();
 	resting_forget();
 	details_read();

@@ -45,7 +45,7 @@ static void keep_module(const struct module_met *met)
 void sink_modules_update(void)
 {
 	if (sink_in_child)
-		child_sink_modules_update();
+		spool_sink_modules_update();
 	else
 		modules_update(keep_module);
 }
@@ -90,7 +90,7 @@ bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 	char *text;
 
 	if (sink_in_child)
-		return child_sink_stack(id, frames, n);
+		return spool_sink_stack(id, frames, n);
 	for (unsigned i = 0; i < n; i++)
 		addresses[i] = frames[i];
 	if (eta_stack_print(&stack, &text) != 0)
@@ -102,7 +102,7 @@ bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 void sink_process_lock(void)
 {
 	if (sink_in_child)
-		child_sink_process_lock();
+		spool_sink_process_lock();
 	else
 		defs_lock();
 }
@@ -110,7 +110,7 @@ void sink_process_lock(void)
 void sink_process_unlock(void)
 {
 	if (sink_in_child)
-		child_sink_process_unlock();
+		spool_sink_process_unlock();
 	else
 		defs_unlock();
 }

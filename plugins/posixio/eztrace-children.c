@@ -213,28 +213,19 @@ void children_start(const char *dir)
 	children_environment();
 }
 
-const char *children_archive(void)
-{
-	return archive;
-}
-
 bool children_traced(void)
 {
 	return spool[0] != '\0';
 }
 
-void children_tell(bool goes_on)
+void children_tell(void)
 {
 	unsigned n;
 
 	if (!spool[0])
 		return;
 	n = each_file(NULL);
-	if (goes_on)
-		tracer_warn("the process goes on as another program, whose calls go to %s "
-			    "(sci-merge and sci-analyze take it beside the archive)",
-			    spool);
-	else if (n)
+	if (n)
 		tracer_warn("calls of %u more process image%s are in %s (sci-merge and "
 			    "sci-analyze take it beside the archive)",
 			    n, n == 1 ? "" : "s", spool);

@@ -12,16 +12,10 @@ void children_start(const char *dir);
  */
 void children_environment(void);
 
-/* The archive's folder, absolute; "": not known. */
-const char *children_archive(void);
-
 /* Is there such a spool? */
 bool children_traced(void);
 
-/*
- * The archive is about to be closed: says where the children's calls are. GOES_ON: this process is
- * about to be another program.
- */
-void children_tell(bool goes_on);
+/* The archive is about to be closed: says where the children's calls are. */
+void children_tell(void);
 
 #endif

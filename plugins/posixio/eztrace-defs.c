@@ -7,14 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core.h"
 
 #define MAX_ID (1 << 24) /* ids are indices; more than this would be an id of another kind */
 
-struct defs defs = { .lock = ATOMIC_FLAG_INIT, .resolution = 1000000000 };
+struct defs defs = { .lock = ATOMIC_FLAG_INIT };
 
 bool defs_reach(void **at, bool **set, uint32_t *n, uint32_t *room, size_t bytes, uint32_t id)
 {
@@ -82,11 +81,6 @@ void defs_unlock(void)
 		set_recursion_shield_off();
 }
 
-void defs_lock_forget(void)
-{
-	atomic_flag_clear(&defs.lock);
-}
-
 void defs_string(OTF2_StringRef id, const char *text)
 {
 	defs_lock();
@@ -95,25 +89,31 @@ void defs_string(OTF2_StringRef id, const char *text)
 	defs_unlock();
 }
 
-void defs_region(OTF2_RegionRef id, const struct def_region *region)
-{
-	defs_lock();
-	PUT(defs.regions, id, *region);
-	defs_unlock();
-}
+/* Those that are kept as they come. */
+#define KEEP(what, ref)                                                                            \
+	void defs_##what(ref id, const struct def_##what *def)                                     \
+	{                                                                                          \
+		defs_lock();                                                                       \
+		PUT(defs.what##s, id, *def);                                                       \
+		defs_unlock();                                                                     \
+	}
+
+KEEP(node, OTF2_SystemTreeNodeRef)
+KEEP(location_group, OTF2_LocationGroupRef)
+KEEP(attribute, OTF2_AttributeRef)
+KEEP(region, OTF2_RegionRef)
 
 void defs_group(OTF2_GroupRef id, const struct def_group *group)
 {
+	const OTF2_GroupRef given = id;
 	struct def_group copy = *group;
+	uint64_t *members = malloc((group->n_members + 1) * sizeof(*members));
 
 	defs_lock();
-	copy.members = malloc((group->n_members + 1) * sizeof(*copy.members));
-	if (copy.members) {
+	if (members) {
 		if (group->n_members)
-			memcpy(copy.members, group->members,
-			       group->n_members * sizeof(*copy.members));
-		const OTF2_GroupRef given = id;
-
+			memcpy(members, group->members, group->n_members * sizeof(*members));
+		copy.members = members;
 		if (id < defs.groups.n && defs.groups.set[id])
 			id = defs.groups.n;
 		PUT(defs.group_ids, given, id);
@@ -130,7 +130,7 @@ static uint64_t group_rank(struct def_group *group, uint64_t location)
 	for (uint32_t i = 0; i < group->n_members; i++)
 		if (group->members[i] == location)
 			return i;
-	members = realloc(group->members, (group->n_members + 2) * sizeof(*members));
+	members = realloc((void *)group->members, (group->n_members + 2) * sizeof(*members));
 	if (!members) {
 		defs.out_of_memory = true;
 		return UINT64_MAX;
@@ -165,7 +165,7 @@ static OTF2_GroupRef team_group(OTF2_GroupRef id)
 	if (all == id)
 		id = defs.groups.n;
 	else
-		free(team.members);
+		free((void *)team.members);
 	team.type = OTF2_GROUP_TYPE_COMM_GROUP;
 	team.members = ranks;
 	PUT(defs.groups, id, team);
@@ -186,48 +186,12 @@ void defs_comm(OTF2_CommRef id, const struct def_comm *comm)
 	defs_unlock();
 }
 
-void defs_attribute(OTF2_AttributeRef id, const struct def_attribute *attribute)
-{
-	defs_lock();
-	PUT(defs.attributes, id, *attribute);
-	defs_unlock();
-}
-
-void defs_node(OTF2_SystemTreeNodeRef id, const struct def_node *node)
-{
-	defs_lock();
-	PUT(defs.nodes, id, *node);
-	defs_unlock();
-}
-
-void defs_location_group(OTF2_LocationGroupRef id, const struct def_location_group *group)
-{
-	defs_lock();
-	PUT(defs.location_groups, id, *group);
-	defs_unlock();
-}
-
 void defs_location(OTF2_LocationRef id, const struct def_location *location)
 {
-	const struct timespec step = { 0, 1000000 };
-
-	/*
-	 * A thread that starts when the archive is being closed would be closed without its begin.
-	 * It waits where a copy of the process does that, since the process may go on.
-	 */
-	while (sink_held)
-		syscall(SYS_nanosleep, &step, NULL);
+	/* a thread that starts when the archive is about to be closed would be closed half begun */
 	defs_lock();
-	if (_ezt_trace.status < ezt_trace_status_being_finalized)
+	if (!defs.closing && _ezt_trace.status < ezt_trace_status_being_finalized)
 		PUT(defs.locations, id, *location);
-	defs_unlock();
-}
-
-void defs_clock(uint64_t resolution, uint64_t length)
-{
-	defs_lock();
-	defs.resolution = resolution;
-	defs.length = length;
 	defs_unlock();
 }
 
@@ -254,10 +218,7 @@ OTF2_StringRef defs_string_add(const char *text, size_t bytes)
 static uint32_t file_find(const struct file *file, const char *path, size_t path_bytes)
 {
 	uint32_t *bucket = &defs.buckets[(file->inode ^ file->dev) % FILE_BUCKETS];
-	struct io_file new = { .dev = file->dev,
-			       .inode = file->inode,
-			       .regular = file->kind == ETA_FILE_REGULAR,
-			       .next = *bucket };
+	struct io_file new = { .dev = file->dev, .inode = file->inode, .next = *bucket };
 
 	for (uint32_t i = *bucket; i; i = defs.files.at[i - 1].next) {
 		const struct io_file *at = &defs.files.at[i - 1];
@@ -278,17 +239,18 @@ static uint32_t file_find(const struct file *file, const char *path, size_t path
 void defs_file_open(struct file *file, const char *path, size_t path_bytes, bool pre_created)
 {
 	struct io_file *of;
+	uint32_t index;
 
 	defs_lock();
-	file->sink_file = file_find(file, path, path_bytes);
-	if (file->sink_file == UINT32_MAX)
+	index = file_find(file, path, path_bytes);
+	if (index == UINT32_MAX)
 		goto out;
-	of = &defs.files.at[file->sink_file];
+	of = &defs.files.at[index];
 	if (of->free_handle && !pre_created) {
 		file->sink_handle = of->free_handle - 1;
 		of->free_handle = defs.handles.at[file->sink_handle].next_free;
 	} else {
-		const struct io_handle new = { .file = file->sink_file,
+		const struct io_handle new = { .file = index,
 					       .open_flags = file->open_flags,
 					       .pre_created = pre_created };
 
@@ -321,7 +283,7 @@ void sink_property(const char *prefix, const char *name, const char *value)
 	struct archive_property property = { .value = value };
 
 	if (sink_in_child) {
-		child_sink_property(prefix, name, value);
+		spool_sink_property(prefix, name, value);
 		return;
 	}
 	defs_lock();

@@ -17,63 +17,61 @@
  * and without gaps, each once. Ids in events stay as they were given.
  */
 
-struct def_region {
-	OTF2_StringRef name, canonical, description, file;
-	OTF2_RegionRole role;
-	OTF2_Paradigm paradigm;
-	OTF2_RegionFlag flags;
-	uint32_t begin_line, end_line;
-};
+/*
+ * X(Kind, what, type of the id, WHAT): definitions that EZTrace writes. DEF_WHAT(S, F) are their
+ * parts in libotf2's order: S(name) is a string, F(type, name) anything else.
+ */
+#define DEFINITIONS(X)                                                                             \
+	X(SystemTreeNode, node, OTF2_SystemTreeNodeRef, NODE)                                      \
+	X(LocationGroup, location_group, OTF2_LocationGroupRef, LOCATION_GROUP)                    \
+	X(Location, location, OTF2_LocationRef, LOCATION)                                          \
+	X(Attribute, attribute, OTF2_AttributeRef, ATTRIBUTE)                                      \
+	X(Region, region, OTF2_RegionRef, REGION)                                                  \
+	X(Group, group, OTF2_GroupRef, GROUP)                                                      \
+	X(Comm, comm, OTF2_CommRef, COMM)
 
-struct def_group {
-	OTF2_StringRef name;
-	OTF2_GroupType type;
-	OTF2_Paradigm paradigm;
-	OTF2_GroupFlag flags;
-	uint32_t n_members;
-	uint64_t *members;
-};
+#define DEF_NODE(S, F) S(name) S(class_name) F(OTF2_SystemTreeNodeRef, parent)
+#define DEF_LOCATION_GROUP(S, F)                                                                   \
+	S(name)                                                                                    \
+	F(OTF2_LocationGroupType, type)                                                            \
+	F(OTF2_SystemTreeNodeRef, parent)                                                          \
+	F(OTF2_LocationGroupRef, creator)
+#define DEF_LOCATION(S, F)                                                                         \
+	S(name) F(OTF2_LocationType, type) F(uint64_t, events) F(OTF2_LocationGroupRef, group)
+#define DEF_ATTRIBUTE(S, F) S(name) S(description) F(OTF2_Type, type)
+#define DEF_REGION(S, F)                                                                           \
+	S(name)                                                                                    \
+	S(canonical)                                                                               \
+	S(description)                                                                             \
+	F(OTF2_RegionRole, role)                                                                   \
+	F(OTF2_Paradigm, paradigm)                                                                 \
+	F(OTF2_RegionFlag, flags)                                                                  \
+	S(file)                                                                                    \
+	F(uint32_t, begin_line)                                                                    \
+	F(uint32_t, end_line)
+#define DEF_GROUP(S, F)                                                                            \
+	S(name)                                                                                    \
+	F(OTF2_GroupType, type)                                                                    \
+	F(OTF2_Paradigm, paradigm)                                                                 \
+	F(OTF2_GroupFlag, flags)                                                                   \
+	F(uint32_t, n_members)                                                                     \
+	F(const uint64_t *, members)
+#define DEF_COMM(S, F)                                                                             \
+	S(name) F(OTF2_GroupRef, group) F(OTF2_CommRef, parent) F(OTF2_CommFlag, flags)
 
-struct def_comm {
-	OTF2_StringRef name;
-	OTF2_GroupRef group;
-	OTF2_CommRef parent;
-	OTF2_CommFlag flags;
-};
-
-struct def_attribute {
-	OTF2_StringRef name, description;
-	OTF2_Type type;
-};
-
-struct def_node {
-	OTF2_StringRef name, class_name;
-	OTF2_SystemTreeNodeRef parent;
-};
-
-struct def_location_group {
-	OTF2_StringRef name;
-	OTF2_LocationGroupType type;
-	OTF2_SystemTreeNodeRef parent;
-	OTF2_LocationGroupRef creator;
-};
-
-struct def_location {
-	OTF2_StringRef name;
-	OTF2_LocationType type;
-	OTF2_LocationGroupRef group;
-	uint64_t events;
-};
+#define S(name) OTF2_StringRef name;
+#define F(type, name) type name;
+#define X(kind, what, ref, WHAT)                                                                   \
+	struct def_##what {                                                                        \
+		DEF_##WHAT(S, F)                                                                   \
+	};                                                                                         \
+	void defs_##what(ref id, const struct def_##what *def);
+DEFINITIONS(X)
+#undef X
+#undef F
+#undef S
 
 void defs_string(OTF2_StringRef id, const char *text);
-void defs_region(OTF2_RegionRef id, const struct def_region *region);
-void defs_group(OTF2_GroupRef id, const struct def_group *group);
-void defs_comm(OTF2_CommRef id, const struct def_comm *comm);
-void defs_attribute(OTF2_AttributeRef id, const struct def_attribute *attribute);
-void defs_node(OTF2_SystemTreeNodeRef id, const struct def_node *node);
-void defs_location_group(OTF2_LocationGroupRef id, const struct def_location_group *group);
-void defs_location(OTF2_LocationRef id, const struct def_location *location);
-void defs_clock(uint64_t resolution, uint64_t length);
 
 /* Region ID is a call of ours. */
 void defs_call_region(OTF2_RegionRef id);

@@ -202,7 +202,7 @@ void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_
 		   const struct file *file, uint64_t end_ns, int64_t ret)
 {
 	if (sink_in_child)
-		child_sink_end_open(&sink->child, &op->child, fd, file_id, file, end_ns, ret);
+		spool_sink_end_open(&sink->child, &op->child, fd, file_id, file, end_ns, ret);
 	else
 		sink_write_end(sink, op, ETA_OP_OPEN, file, end_ns, ret, ETA_OFFSET_UNKNOWN);
 }
@@ -213,7 +213,7 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 	struct sink_thread *sink = &self->sink;
 
 	if (sink_in_child) {
-		child_sink_file_flags(file, new_id, path, path_bytes, fs_magic);
+		spool_sink_file_flags(file, new_id, path, path_bytes, fs_magic);
 		return;
 	}
 	if (!EZTRACE_SAFE || file->sink_handle == UINT32_MAX)
@@ -229,7 +229,7 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 {
 	if (sink_in_child)
-		child_sink_cancel(&sink->child, &op->child);
+		spool_sink_cancel(&sink->child, &op->child);
 	else if (sink->pending.op == op)
 		sink->pending.op = NULL;
 	else /* a call inside it has brought its Enter to the trace */

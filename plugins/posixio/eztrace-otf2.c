@@ -10,7 +10,6 @@
 #include "eta-ext/format/archive.h"
 #include "eztrace-children.h"
 #include "eztrace-defs.h"
-#include "eztrace-end.h"
 
 /* EZTrace's 16 MiB, cleared for each thread, make short threads slow and many of them large. */
 #define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the least there is; fits the cache */
@@ -65,7 +64,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	if (code != OTF2_SUCCESS)
 		tracer_warn("the archive's definitions could not be written: %s",
 			    OTF2_Error_GetDescription(code));
-	children_tell(end_goes_on());
+	children_tell();
 	if (sink_untraced_children())
 		tracer_warn("forked children whose calls are not in this archive: %u (sci-record "
 			    "traces children)",
@@ -97,99 +96,28 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteString(OTF2_GlobalDefWriter *wri
 	return OTF2_SUCCESS;
 }
 
-EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteAttribute(OTF2_GlobalDefWriter *writer,
-							  OTF2_AttributeRef self_id,
-							  OTF2_StringRef name,
-							  OTF2_StringRef description,
-							  OTF2_Type type)
-{
-	if (eztrace_is_mpi())
-		return NEXT(OTF2_GlobalDefWriter_WriteAttribute)(writer, self_id, name, description,
-								 type);
-	defs_attribute(self_id, &(struct def_attribute){ name, description, type });
-	return OTF2_SUCCESS;
-}
+#define PARAMETER_S(name) , OTF2_StringRef name
+#define PARAMETER_F(type, name) , type name
+#define ARGUMENT_S(name) , name
+#define ARGUMENT_F(type, name) , name
+#define FIELD_S(name) .name = name,
+#define FIELD_F(type, name) .name = name,
+#define X(kind, what, ref, WHAT)                                                                   \
+	EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_Write##kind(                                    \
+		OTF2_GlobalDefWriter *writer, ref id DEF_##WHAT(PARAMETER_S, PARAMETER_F))         \
+	{                                                                                          \
+		const struct def_##what def = { DEF_##WHAT(FIELD_S, FIELD_F) };                    \
+                                                                                                   \
+		if (eztrace_is_mpi())                                                              \
+			return NEXT(OTF2_GlobalDefWriter_Write##kind)(                             \
+				writer, id DEF_##WHAT(ARGUMENT_S, ARGUMENT_F));                    \
+		defs_##what(id, &def);                                                             \
+		return OTF2_SUCCESS;                                                               \
+	}
+DEFINITIONS(X)
+#undef X
 
-EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteSystemTreeNode(OTF2_GlobalDefWriter *writer,
-							       OTF2_SystemTreeNodeRef self_id,
-							       OTF2_StringRef name,
-							       OTF2_StringRef class_name,
-							       OTF2_SystemTreeNodeRef parent)
-{
-	if (eztrace_is_mpi())
-		return NEXT(OTF2_GlobalDefWriter_WriteSystemTreeNode)(writer, self_id, name,
-								      class_name, parent);
-	defs_node(self_id, &(struct def_node){ name, class_name, parent });
-	return OTF2_SUCCESS;
-}
-
-EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteLocationGroup(
-	OTF2_GlobalDefWriter *writer, OTF2_LocationGroupRef self_id, OTF2_StringRef name,
-	OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent, OTF2_LocationGroupRef creator)
-{
-	if (eztrace_is_mpi())
-		return NEXT(OTF2_GlobalDefWriter_WriteLocationGroup)(writer, self_id, name, type,
-								     parent, creator);
-	defs_location_group(self_id, &(struct def_location_group){ name, type, parent, creator });
-	return OTF2_SUCCESS;
-}
-
-EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteLocation(OTF2_GlobalDefWriter *writer,
-							 OTF2_LocationRef self_id,
-							 OTF2_StringRef name,
-							 OTF2_LocationType type, uint64_t events,
-							 OTF2_LocationGroupRef group)
-{
-	if (eztrace_is_mpi())
-		return NEXT(OTF2_GlobalDefWriter_WriteLocation)(writer, self_id, name, type, events,
-								group);
-	defs_location(self_id, &(struct def_location){ name, type, group, events });
-	return OTF2_SUCCESS;
-}
-
-EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteRegion(OTF2_GlobalDefWriter *writer,
-						       OTF2_RegionRef self_id, OTF2_StringRef name,
-						       OTF2_StringRef canonical,
-						       OTF2_StringRef description,
-						       OTF2_RegionRole role, OTF2_Paradigm paradigm,
-						       OTF2_RegionFlag flags, OTF2_StringRef file,
-						       uint32_t begin_line, uint32_t end_line)
-{
-	if (eztrace_is_mpi())
-		return NEXT(OTF2_GlobalDefWriter_WriteRegion)(writer, self_id, name, canonical,
-							      description, role, paradigm, flags,
-							      file, begin_line, end_line);
-	defs_region(self_id, &(struct def_region){ name, canonical, description, file, role,
-						   paradigm, flags, begin_line, end_line });
-	return OTF2_SUCCESS;
-}
-
-EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteGroup(OTF2_GlobalDefWriter *writer,
-						      OTF2_GroupRef self_id, OTF2_StringRef name,
-						      OTF2_GroupType type, OTF2_Paradigm paradigm,
-						      OTF2_GroupFlag flags, uint32_t n_members,
-						      const uint64_t *members)
-{
-	if (eztrace_is_mpi())
-		return NEXT(OTF2_GlobalDefWriter_WriteGroup)(writer, self_id, name, type, paradigm,
-							     flags, n_members, members);
-	defs_group(self_id, &(struct def_group){ name, type, paradigm, flags, n_members,
-						 (uint64_t *)members });
-	return OTF2_SUCCESS;
-}
-
-EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteComm(OTF2_GlobalDefWriter *writer,
-						     OTF2_CommRef self_id, OTF2_StringRef name,
-						     OTF2_GroupRef group, OTF2_CommRef parent,
-						     OTF2_CommFlag flags)
-{
-	if (eztrace_is_mpi())
-		return NEXT(OTF2_GlobalDefWriter_WriteComm)(writer, self_id, name, group, parent,
-							    flags);
-	defs_comm(self_id, &(struct def_comm){ name, group, parent, flags });
-	return OTF2_SUCCESS;
-}
-
+/* Ours comes with the definitions, when the end is known. */
 EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteClockProperties(OTF2_GlobalDefWriter *writer,
 								uint64_t resolution,
 								uint64_t offset, uint64_t length,
@@ -198,6 +126,5 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteClockProperties(OTF2_GlobalDefWr
 	if (eztrace_is_mpi())
 		return NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, resolution, offset,
 								       length, realtime);
-	defs_clock(resolution, length);
 	return OTF2_SUCCESS;
 }

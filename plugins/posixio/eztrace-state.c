@@ -5,14 +5,13 @@
 
 bool sink_registered;
 bool sink_in_child;
-bool sink_held;
 
-static _Atomic uint64_t lost_events, held_calls, not_recorded;
+static _Atomic uint64_t lost_events, not_recorded;
 
 void sink_not_recorded(struct sink_thread *sink)
 {
 	if (sink_in_child)
-		child_sink_not_recorded(&sink->child);
+		spool_sink_not_recorded(&sink->child);
 	else
 		atomic_fetch_add_explicit(&not_recorded, 1, memory_order_relaxed);
 }
@@ -25,7 +24,7 @@ uint64_t sink_calls_not_recorded(void)
 void sink_thread_lost(void)
 {
 	if (sink_in_child)
-		child_sink_thread_lost();
+		spool_sink_thread_lost();
 	else
 		atomic_fetch_add(&lost_events, 1);
 }
@@ -33,16 +32,6 @@ void sink_thread_lost(void)
 uint64_t sink_lost_events(void)
 {
 	return atomic_load(&lost_events);
-}
-
-void sink_call_held(void)
-{
-	atomic_fetch_add(&held_calls, 1);
-}
-
-void sink_goes_on(void)
-{
-	atomic_fetch_add(&lost_events, atomic_exchange(&held_calls, 0));
 }
 
 bool eztrace_is_mpi(void)

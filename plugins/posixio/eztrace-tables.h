@@ -37,7 +37,6 @@ struct io_file {
 	uint64_t inode;
 	uint32_t free_handle; /* index + 1 of a handle given back, 0: none */
 	uint32_t next;	      /* index + 1 in the same bucket */
-	bool regular;
 };
 
 struct io_handle {
@@ -66,14 +65,10 @@ struct defs {
 	atomic_flag lock;
 	TABLE(char *) strings;
 	TABLE(char *) own_strings;
-	TABLE(struct def_region) regions;
-	TABLE(struct def_group) groups;
+#define X(kind, what, ref, WHAT) TABLE(struct def_##what) what##s;
+	DEFINITIONS(X)
+#undef X
 	TABLE(uint32_t) group_ids; /* of the last group that EZTrace wrote under an id */
-	TABLE(struct def_comm) comms;
-	TABLE(struct def_attribute) attributes;
-	TABLE(struct def_node) nodes;
-	TABLE(struct def_location_group) location_groups;
-	TABLE(struct def_location) locations;
 	TABLE(struct thread_info) threads;
 	TABLE(uint64_t) calls; /* regions of ours, a list */
 	TABLE(struct def_module) modules;
@@ -82,9 +77,9 @@ struct defs {
 	TABLE(struct io_file) files;
 	TABLE(struct io_handle) handles;
 	uint32_t buckets[FILE_BUCKETS];
-	uint64_t resolution, length;
 	bool out_of_memory;
-	bool closed; /* they are being written: who comes now is too late */
+	bool closing; /* no more threads are let in, those that begin are waited for */
+	bool closed;  /* they are being written: who comes now is too late */
 };
 
 extern struct defs defs;
@@ -111,8 +106,6 @@ void defs_lock(void);
 void defs_unlock(void);
 /* Without waiting, as a signal handler must: the lock may be this thread's own. */
 bool defs_try_lock(void);
-/* Takes the lock from a thread that is not in this process: in a copy of it there is but one. */
-void defs_lock_forget(void);
 
 /* A new string of ours. */
 OTF2_StringRef defs_string_add(const char *text, size_t bytes);

@@ -12,7 +12,15 @@
 #include "eztrace-next.h"
 #include "eztrace-tables.h"
 
-enum { WAIT_STEP_NS = 200000, WAIT_STEPS = 2500 };
+enum { WAIT_STEP_NS = 200000, WAIT_STEPS = 10000 };
+
+static void wait_while(bool (*is_so)(void))
+{
+	const struct timespec step = { 0, WAIT_STEP_NS };
+
+	for (int i = 0; i < WAIT_STEPS && is_so(); i++)
+		syscall(SYS_nanosleep, &step, NULL);
+}
 
 /* ---- what EZTrace does for a thread that starts: location, files, two events ---- */
 
@@ -36,8 +44,14 @@ static bool is_open(OTF2_LocationRef location)
 	return !defs.closed && location < defs.locations.n && defs.locations.set[location];
 }
 
+static bool still_records(void)
+{
+	return _ezt_trace.status < ezt_trace_status_being_finalized;
+}
+
 /*
- * A thread that comes when the archive is closed gets nothing of it, and writes nothing then. (The
+ * A thread that comes when the archive is about to be closed gets nothing of it, and writes nothing
+ * once EZTrace says that it is: for that it waits here, where it holds no lock of EZTrace's. (The
  * dynamic linker is asked before the lock: who holds its lock may be waiting for ours.)
  */
 EXPORT OTF2_DefWriter *OTF2_Archive_GetDefWriter(OTF2_Archive *archive, OTF2_LocationRef location)
@@ -51,6 +65,8 @@ EXPORT OTF2_DefWriter *OTF2_Archive_GetDefWriter(OTF2_Archive *archive, OTF2_Loc
 	if (is_open(location))
 		writer = next(archive, location);
 	defs_unlock();
+	if (!writer)
+		wait_while(still_records);
 	return writer;
 }
 
@@ -126,6 +142,7 @@ static bool some_begin(void)
 
 	if (!defs_try_lock())
 		return true;
+	defs.closing = true; /* of those that come from here on none is half begun */
 	for (uint32_t i = 0; i < defs.locations.n && !found; i++) {
 		struct thread_info *info =
 			i < defs.threads.n && defs.threads.set[i] ? &defs.threads.at[i] : NULL;
@@ -155,14 +172,6 @@ static bool some_write(void)
 	}
 	defs_unlock();
 	return found;
-}
-
-static void wait_while(bool (*is_so)(void))
-{
-	const struct timespec step = { 0, WAIT_STEP_NS };
-
-	for (int i = 0; i < WAIT_STEPS && is_so(); i++)
-		syscall(SYS_nanosleep, &step, NULL);
 }
 
 void threads_prepare(void)

@@ -15,8 +15,9 @@ void threads_prepare(void);
 
 /*
  * EZTrace closes the archive from the thread that ends the process, while the others run on. These
- * two wait for them, half a second at most: until EZTrace is done with the threads that it has
- * begun to start; and, when EZTRACE_SAFE is false, until nobody is left who saw it true and writes.
+ * wait for them, two seconds at most: until EZTrace is done with the threads that it has begun to
+ * start, while it is given no others; and, when EZTRACE_SAFE is false, until nobody is left who saw
+ * it true and writes.
  */
 void threads_wait_begun(void);
 void threads_wait_written(void);

@@ -25,33 +25,35 @@ static OTF2_StringRef string_new(const char *text)
 	return defs_string_add(text, strlen(text));
 }
 
+#define FILL(table, value)                                                                         \
+	for (uint32_t i_ = 0; i_ < (table).n; i_++)                                                \
+		if (!(table).set[i_])                                                              \
+	PUT(table, i_, value)
+
 /* Ids that EZTrace passed over: events may have them all the same (a team that never met). */
 static void fill_gaps(OTF2_StringRef unused)
 {
-	const struct def_comm *comm = NULL;
+	const struct def_attribute attribute = { unused, unused, OTF2_TYPE_UINT8 };
+	const struct def_region region = { .name = unused,
+					   .canonical = unused,
+					   .description = unused,
+					   .role = OTF2_REGION_ROLE_UNKNOWN,
+					   .paradigm = OTF2_PARADIGM_USER,
+					   .file = unused };
+	const struct def_group group = { .name = unused,
+					 .type = OTF2_GROUP_TYPE_REGIONS,
+					 .paradigm = OTF2_PARADIGM_USER };
+	struct def_comm comm = { 0 };
 
-	for (uint32_t i = 0; i < defs.regions.n; i++)
-		if (!defs.regions.set[i])
-			defs.regions.at[i] = (struct def_region){ unused,
-								  unused,
-								  unused,
-								  unused,
-								  OTF2_REGION_ROLE_UNKNOWN,
-								  OTF2_PARADIGM_USER };
-	for (uint32_t i = 0; i < defs.groups.n; i++)
-		if (!defs.groups.set[i])
-			defs.groups.at[i] = (struct def_group){ .name = unused,
-								.type = OTF2_GROUP_TYPE_REGIONS,
-								.paradigm = OTF2_PARADIGM_USER };
-	for (uint32_t i = 0; i < defs.comms.n && !comm; i++)
+	FILL(defs.attributes, attribute);
+	FILL(defs.regions, region);
+	FILL(defs.groups, group);
+	for (uint32_t i = defs.comms.n; i-- > 0;)
 		if (defs.comms.set[i])
-			comm = &defs.comms.at[i];
-	for (uint32_t i = 0; i < defs.comms.n; i++)
-		if (!defs.comms.set[i])
-			defs.comms.at[i] = (struct def_comm){ .name = unused,
-							      .group = comm->group,
-							      .parent = OTF2_UNDEFINED_COMM,
-							      .flags = comm->flags };
+			comm = defs.comms.at[i];
+	comm.name = unused;
+	comm.parent = OTF2_UNDEFINED_COMM;
+	FILL(defs.comms, comm);
 }
 
 /* What EZTrace named "P#0T#1" gets the names that the rest of the world knows it by. */
@@ -131,119 +133,93 @@ static void put_group_number(OTF2_GlobalDefWriter *writer, OTF2_LocationGroupRef
 							(OTF2_AttributeValue){ .uint64 = number });
 }
 
+/* put_nodes, put_location_groups, ...: each writes the whole table. */
+#define VALUE_S(name) , final_id(def->name)
+#define VALUE_F(type, name) , def->name
+#define X(kind, what, ref, WHAT)                                                                   \
+	static OTF2_ErrorCode put_##what##s(OTF2_GlobalDefWriter *writer)                          \
+	{                                                                                          \
+		__typeof__(OTF2_GlobalDefWriter_Write##kind) *put =                                \
+			NEXT(OTF2_GlobalDefWriter_Write##kind);                                    \
+		OTF2_ErrorCode code = OTF2_SUCCESS;                                                \
+                                                                                                   \
+		for (uint32_t i = 0; i < defs.what##s.n && code == OTF2_SUCCESS; i++) {            \
+			const struct def_##what *def = &defs.what##s.at[i];                        \
+                                                                                                   \
+			if (defs.what##s.set[i])                                                   \
+				code = put(writer, i DEF_##WHAT(VALUE_S, VALUE_F));                \
+		}                                                                                  \
+		return code;                                                                       \
+	}
+DEFINITIONS(X)
+#undef X
+
+/* Who the first group is: this process. */
+static void put_process(OTF2_GlobalDefWriter *writer, const struct property_names *names)
+{
+	put_group_number(writer, 0, names->pid, (uint64_t)getpid());
+	put_group_number(writer, 0, names->ppid, (uint64_t)getppid());
+	if (names->origin.pid_ns) {
+		put_group_number(writer, 0, names->ns_pid, (uint64_t)getpid());
+		put_group_number(writer, 0, names->pid_ns, names->origin.pid_ns);
+		put_group_number(writer, 0, names->start, names->origin.process_ns);
+	}
+	for (uint32_t n = 0; n < defs.group_properties.n; n++) {
+		const struct def_property *p = &defs.group_properties.at[n];
+
+		OTF2_GlobalDefWriter_WriteLocationGroupProperty(
+			writer, 0, final_id(p->name), OTF2_TYPE_STRING,
+			(OTF2_AttributeValue){ .stringRef = final_id(p->value) });
+	}
+}
+
+static void put_location_number(OTF2_GlobalDefWriter *writer, OTF2_LocationRef location,
+				OTF2_StringRef name, uint64_t number)
+{
+	OTF2_GlobalDefWriter_WriteLocationProperty(writer, location, name, OTF2_TYPE_UINT64,
+						   (OTF2_AttributeValue){ .uint64 = number });
+}
+
 static OTF2_ErrorCode write_locations(OTF2_GlobalDefWriter *writer,
 				      const struct property_names *names)
 {
-	__typeof__(OTF2_GlobalDefWriter_WriteSystemTreeNode) *put_node =
-		NEXT(OTF2_GlobalDefWriter_WriteSystemTreeNode);
-	__typeof__(OTF2_GlobalDefWriter_WriteLocationGroup) *put_group =
-		NEXT(OTF2_GlobalDefWriter_WriteLocationGroup);
-	__typeof__(OTF2_GlobalDefWriter_WriteLocation) *put_location =
-		NEXT(OTF2_GlobalDefWriter_WriteLocation);
-	OTF2_ErrorCode code = OTF2_SUCCESS;
+	OTF2_ErrorCode code = put_nodes(writer);
 
-	for (uint32_t i = 0; i < defs.nodes.n && code == OTF2_SUCCESS; i++) {
-		const struct def_node *node = &defs.nodes.at[i];
+	if (code == OTF2_SUCCESS && defs.nodes.n && *names->origin.boot)
+		OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(
+			writer, 0, names->boot, OTF2_TYPE_STRING,
+			(OTF2_AttributeValue){ .stringRef = names->boot_id });
+	if (code == OTF2_SUCCESS)
+		code = put_location_groups(writer);
+	if (code == OTF2_SUCCESS && defs.location_groups.n)
+		put_process(writer, names);
+	if (code == OTF2_SUCCESS)
+		code = put_locations(writer);
+	for (uint32_t i = 0; i < defs.threads.n && code == OTF2_SUCCESS; i++) {
+		const struct thread_info *info = &defs.threads.at[i];
 
-		if (defs.nodes.set[i])
-			code = put_node(writer, i, final_id(node->name), final_id(node->class_name),
-					node->parent);
-		if (i == 0 && code == OTF2_SUCCESS && *names->origin.boot)
-			OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(
-				writer, i, names->boot, OTF2_TYPE_STRING,
-				(OTF2_AttributeValue){ .stringRef = names->boot_id });
-	}
-	for (uint32_t i = 0; i < defs.location_groups.n && code == OTF2_SUCCESS; i++) {
-		const struct def_location_group *group = &defs.location_groups.at[i];
-
-		if (!defs.location_groups.set[i])
+		if (!defs.threads.set[i])
 			continue;
-		code = put_group(writer, i, final_id(group->name), group->type, group->parent,
-				 group->creator);
-		if (i == 0 && code == OTF2_SUCCESS) {
-			put_group_number(writer, i, names->pid, (uint64_t)getpid());
-			put_group_number(writer, i, names->ppid, (uint64_t)getppid());
-			if (names->origin.pid_ns) {
-				put_group_number(writer, i, names->ns_pid, (uint64_t)getpid());
-				put_group_number(writer, i, names->pid_ns, names->origin.pid_ns);
-				put_group_number(writer, i, names->start, names->origin.process_ns);
-			}
-			for (uint32_t n = 0; n < defs.group_properties.n; n++) {
-				const struct def_property *p = &defs.group_properties.at[n];
-
-				OTF2_GlobalDefWriter_WriteLocationGroupProperty(
-					writer, i, final_id(p->name), OTF2_TYPE_STRING,
-					(OTF2_AttributeValue){ .stringRef = final_id(p->value) });
-			}
-		}
-	}
-	for (uint32_t i = 0; i < defs.locations.n && code == OTF2_SUCCESS; i++) {
-		const struct def_location *location = &defs.locations.at[i];
-		const struct thread_info *info;
-
-		if (!defs.locations.set[i])
-			continue;
-		code = put_location(writer, i, final_id(location->name), location->type,
-				    location->events, location->group);
-		if (code != OTF2_SUCCESS || i >= defs.threads.n || !defs.threads.set[i])
-			continue;
-		info = &defs.threads.at[i];
-		OTF2_GlobalDefWriter_WriteLocationProperty(
-			writer, i, names->pid, OTF2_TYPE_UINT64,
-			(OTF2_AttributeValue){ .uint64 = (uint64_t)getpid() });
-		OTF2_GlobalDefWriter_WriteLocationProperty(
-			writer, i, names->tid, OTF2_TYPE_UINT64,
-			(OTF2_AttributeValue){ .uint64 = info->tid });
-		OTF2_GlobalDefWriter_WriteLocationProperty(
-			writer, i, names->start, OTF2_TYPE_UINT64,
-			(OTF2_AttributeValue){ .uint64 = info->start_ns });
+		put_location_number(writer, i, names->pid, (uint64_t)getpid());
+		put_location_number(writer, i, names->tid, info->tid);
+		put_location_number(writer, i, names->start, info->start_ns);
 	}
 	return code;
 }
 
 static OTF2_ErrorCode write_regions(OTF2_GlobalDefWriter *writer, OTF2_StringRef level)
 {
-	__typeof__(OTF2_GlobalDefWriter_WriteRegion) *put_region =
-		NEXT(OTF2_GlobalDefWriter_WriteRegion);
-	__typeof__(OTF2_GlobalDefWriter_WriteAttribute) *put_attribute =
-		NEXT(OTF2_GlobalDefWriter_WriteAttribute);
-	__typeof__(OTF2_GlobalDefWriter_WriteGroup) *put_group =
-		NEXT(OTF2_GlobalDefWriter_WriteGroup);
-	__typeof__(OTF2_GlobalDefWriter_WriteComm) *put_comm = NEXT(OTF2_GlobalDefWriter_WriteComm);
-	OTF2_ErrorCode code = OTF2_SUCCESS;
+	OTF2_ErrorCode code = put_attributes(writer);
 
-	for (uint32_t i = 0; i < defs.attributes.n && code == OTF2_SUCCESS; i++) {
-		const struct def_attribute *attribute = &defs.attributes.at[i];
-
-		code = put_attribute(writer, i, final_id(attribute->name),
-				     final_id(attribute->description),
-				     defs.attributes.set[i] ? attribute->type : OTF2_TYPE_UINT8);
-	}
-	for (uint32_t i = 0; i < defs.regions.n && code == OTF2_SUCCESS; i++) {
-		const struct def_region *region = &defs.regions.at[i];
-
-		code = put_region(writer, i, final_id(region->name), final_id(region->canonical),
-				  final_id(region->description), region->role, region->paradigm,
-				  region->flags, final_id(region->file), region->begin_line,
-				  region->end_line);
-	}
-	for (uint32_t i = 0; i < defs.groups.n && code == OTF2_SUCCESS; i++) {
-		const struct def_group *group = &defs.groups.at[i];
-
-		code = put_group(writer, i, final_id(group->name), group->type, group->paradigm,
-				 group->flags, group->n_members, group->members);
-	}
 	if (code == OTF2_SUCCESS)
-		code = put_group(writer, defs.groups.n, level, OTF2_GROUP_TYPE_REGIONS,
-				 OTF2_PARADIGM_USER, OTF2_GROUP_FLAG_NONE, defs.calls.n,
-				 defs.calls.at);
-	for (uint32_t i = 0; i < defs.comms.n && code == OTF2_SUCCESS; i++) {
-		const struct def_comm *comm = &defs.comms.at[i];
-
-		code = put_comm(writer, i, final_id(comm->name), comm->group, comm->parent,
-				comm->flags);
-	}
-	return code;
+		code = put_regions(writer);
+	if (code == OTF2_SUCCESS)
+		code = put_groups(writer);
+	if (code == OTF2_SUCCESS)
+		code = NEXT(OTF2_GlobalDefWriter_WriteGroup)(
+			writer, defs.groups.n, level, OTF2_GROUP_TYPE_REGIONS, OTF2_PARADIGM_USER,
+			OTF2_GROUP_FLAG_NONE, defs.calls.n, defs.calls.at);
+	return code == OTF2_SUCCESS ? put_comms(writer) : code;
 }
 
 static OTF2_ErrorCode write_files(OTF2_GlobalDefWriter *writer, OTF2_StringRef posix,
@@ -311,7 +287,7 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	names.boot = final_id(string_new("BOOT"));
 	names.boot_id = final_id(string_new(names.origin.boot));
 	/* events may be later than the moment EZTrace took for the end */
-	code = NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, defs.resolution, first_ns,
+	code = NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, 1000000000, first_ns,
 							       now - first_ns, realtime);
 	if (code == OTF2_SUCCESS)
 		code = write_strings(writer);

@@ -87,7 +87,7 @@ found:
 	file->id = atomic_fetch_add(&pool.next_id, 1);
 	file->dev = 0;
 	file->inode = 0;
-	file->sink_handle = file->sink_file = file->sink_parent = UINT32_MAX;
+	file->sink_handle = file->sink_parent = UINT32_MAX;
 	file->stream_read = file->stream_write = (const void *)-1;
 	atomic_store(&file->epoch, atomic_load(&files_epoch) - 1);
 	return file;

@@ -30,13 +30,12 @@ struct file {
 	uint32_t open_flags;	 /* as the trace was told */
 	_Atomic uint32_t status; /* O_* of an owner: those of all that share its position, too */
 	uint32_t sink_handle;	 /* for the sink's use */
-	uint32_t sink_file;
-	uint32_t sink_parent; /* handle it was dup'ed from, UINT32_MAX: none */
-	bool inherited;	      /* was open before it was met */
-	uint8_t kind;	      /* enum eta_file_kind */
-	uint32_t index;	      /* in the pool; */
-	uint32_t next_free;   /* index + 1 of the next free one */
-	int64_t stream_at;    /* of the stream on it, when its buffer was as follows (stream.h) */
+	uint32_t sink_parent;	 /* handle it was dup'ed from, UINT32_MAX: none */
+	bool inherited;		 /* was open before it was met */
+	uint8_t kind;		 /* enum eta_file_kind */
+	uint32_t index;		 /* in the pool; */
+	uint32_t next_free;	 /* index + 1 of the next free one */
+	int64_t stream_at; /* of the stream on it, when its buffer was as follows (stream.h) */
 	const void *stream_read, *stream_write;
 	_Atomic uint32_t stream_holder; /* tid of whose call has locked that stream, 0: none */
 } __attribute__((aligned(64)));

@@ -2,6 +2,7 @@
 POSIXIO_SOURCES = \
 	eta-ext/base/printable.h \
 	eta-ext/base/printable-step.c \
+	plugins/posixio/attributes.h \
 	plugins/posixio/clock.c \
 	plugins/posixio/clock.h \
 	plugins/posixio/confine.c \
@@ -22,10 +23,12 @@ POSIXIO_SOURCES = \
 	plugins/posixio/maps.c \
 	plugins/posixio/maps.h \
 	plugins/posixio/ops.c \
+	plugins/posixio/op.h \
 	plugins/posixio/paths.c \
 	plugins/posixio/paths.h \
 	plugins/posixio/raw.c \
 	plugins/posixio/real.c \
+	plugins/posixio/real.h \
 	plugins/posixio/thread-cache.c \
 	plugins/posixio/thread-cache.h \
 	plugins/posixio/sanitizer.c \
@@ -35,6 +38,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/stream.h \
 	plugins/posixio/text.c \
 	plugins/posixio/text.h \
+	plugins/posixio/thread.h \
 	plugins/posixio/warn.c \
 	plugins/posixio/wrap/aio.c \
 	plugins/posixio/wrap/confine.c \
@@ -62,6 +66,7 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/modules.h \
 	plugins/posixio/stacks.c \
 	plugins/posixio/stacks.h \
+	plugins/posixio/sink-only.h \
 	plugins/posixio/sink-spool.c \
 	plugins/posixio/sink-spool.h
 plugins_libsci_posixio_la_CFLAGS = $(POSIXIO_CFLAGS)
@@ -118,9 +123,10 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/stacks.h \
 	plugins/posixio/sink-child.c \
 	plugins/posixio/sink-child.h \
-	plugins/posixio/sink-child-names.h \
 	plugins/posixio/sink-eztrace.c \
-	plugins/posixio/sink-eztrace.h
+	plugins/posixio/sink-eztrace.h \
+	plugins/posixio/sink-spool.c \
+	plugins/posixio/sink-spool.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE
 plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS) -fPIC
 plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)

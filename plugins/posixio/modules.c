@@ -46,11 +46,6 @@ void modules_start(bool forked)
 	modules.off = forked && !__libc_single_threaded;
 }
 
-void modules_stop(void)
-{
-	modules.off = true;
-}
-
 static uint64_t hash_name(const char *name)
 {
 	uint64_t hash = 1469598103934665603u;

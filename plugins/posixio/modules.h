@@ -31,8 +31,4 @@ void modules_start(bool forked);
  */
 void modules_update(modules_take *take);
 
-/* No more looks: the process is a copy, in which nobody will give the dynamic linker's lock back.
- */
-void modules_stop(void);
-
 #endif

@@ -1,20 +1,16 @@
-/* The spool sink for children of a process that EZTrace traces: sink-spool.c under other names. */
+/* Under EZTrace, the child of a fork goes on with the spool sink, beside the archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
-#include "sink-child-names.h"
-#include "sink-spool.c"
-#include "sink-child-names.h"
-
-bool child_begin(struct thread *t, struct child_sink_op *op, enum function fn,
+bool child_begin(struct thread *t, struct spool_sink_op *op, enum function fn,
 		 const struct file *file, int fd, uint64_t size, int64_t offset, const void *caller,
 		 bool transfer)
 {
-	return child_sink_begin(t, op, fn, file, fd, size, offset, caller, transfer);
+	return spool_sink_begin(t, op, fn, file, fd, size, offset, caller, transfer);
 }
 
-void child_end(struct thread *t, struct child_sink_op *op, enum eta_op_kind kind,
+void child_end(struct thread *t, struct spool_sink_op *op, enum eta_op_kind kind,
 	       const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset)
 {
-	child_sink_end(t, op, kind, file, end_ns, ret, offset);
+	spool_sink_end(t, op, kind, file, end_ns, ret, offset);
 }

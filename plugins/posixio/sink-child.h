@@ -5,17 +5,13 @@
 
 #include <stdbool.h>
 
-/* the spool sink as it is, under names of its own: child_sink_... */
-#include "sink-child-names.h"
 #include "sink-spool.h"
-#include "sink-child-names.h"
-#undef TRACER_NAME
 
-/* child_sink_begin and child_sink_end, not inlined: EZTrace's own process pays nothing for them. */
-bool child_begin(struct thread *t, struct child_sink_op *op, enum function fn,
+/* spool_sink_begin and spool_sink_end, not inlined: EZTrace's own process pays nothing for them. */
+bool child_begin(struct thread *t, struct spool_sink_op *op, enum function fn,
 		 const struct file *file, int fd, uint64_t size, int64_t offset, const void *caller,
 		 bool transfer);
-void child_end(struct thread *t, struct child_sink_op *op, enum eta_op_kind kind,
+void child_end(struct thread *t, struct spool_sink_op *op, enum eta_op_kind kind,
 	       const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset);
 
 #endif

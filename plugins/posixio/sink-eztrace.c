@@ -22,7 +22,7 @@ static _Atomic unsigned *untraced;     /* children that made calls, counted by t
 
 bool sink_tell(const char *text)
 {
-	return sink_in_child && child_sink_tell(text);
+	return sink_in_child && spool_sink_tell(text);
 }
 
 /* libotf2 makes system calls of its own, also at the end: an archive that it could not write ends
@@ -34,7 +34,7 @@ void sink_confine(struct sink_thread *sink, uint64_t denied)
 				UINT64_C(1) << OWN_WRITE | UINT64_C(1) << OWN_TSC;
 
 	if (sink_in_child)
-		child_sink_confine(&sink->child, denied);
+		spool_sink_confine(&sink->child, denied);
 	else if (denied & needed)
 		end_locked();
 }
@@ -52,12 +52,14 @@ static bool spool_is_given(void)
  */
 int sink_process_start(void)
 {
+	static const struct stacks_store store = { sink_stack, sink_modules_update,
+						   sink_process_lock, sink_process_unlock };
 	const bool first = !sink_in_child;
 	int rc;
 
 	if (eztrace_is_mpi() && spool_is_given()) {
 		sink_in_child = true;
-		return child_sink_process_start();
+		return spool_sink_process_start();
 	}
 	if (!traced_pid) {
 		void *page = mmap(NULL, sizeof(*untraced), PROT_READ | PROT_WRITE,
@@ -66,7 +68,7 @@ int sink_process_start(void)
 		untraced = page == MAP_FAILED ? NULL : page;
 		traced_pid = getpid();
 		if (!eztrace_is_mpi()) /* nowhere to say what a stack's number means */
-			stacks_start();
+			stacks_start(&store);
 		sink_modules_update();
 		return 0;
 	}
@@ -77,10 +79,10 @@ int sink_process_start(void)
 	if (!children_traced())
 		return -ECHILD;
 	sink_in_child = true;
-	rc = child_sink_process_start();
+	rc = spool_sink_process_start();
 	/* its spool is nobody's child that a reader knows */
 	if (rc == 0 && first)
-		defs_modules_each(child_sink_module);
+		defs_modules_each(spool_sink_module);
 	return rc;
 }
 
@@ -102,7 +104,7 @@ unsigned sink_untraced_children(void)
 void sink_process_end(void)
 {
 	if (sink_in_child)
-		child_sink_process_end();
+		spool_sink_process_end();
 	if (sink_in_child || !events_plain)
 		return;
 	if (sink_lost_events())
@@ -123,7 +125,7 @@ static struct thread *thread_of(struct sink_thread *sink)
 int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 {
 	if (sink_in_child)
-		return child_sink_thread_start(&sink->child, path);
+		return spool_sink_thread_start(&sink->child, path);
 	sink_modules_update();
 	if (!events_plain)
 		threads_enter(thread_of(sink));
@@ -140,7 +142,7 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 bool sink_thread_rest(struct sink_thread *sink)
 {
 	if (sink_in_child)
-		return child_sink_thread_rest(&sink->child);
+		return spool_sink_thread_rest(&sink->child);
 	if (!events_plain)
 		threads_leave(thread_of(sink));
 	sink->pending.op = NULL;
@@ -150,7 +152,7 @@ bool sink_thread_rest(struct sink_thread *sink)
 void sink_thread_end(struct sink_thread *sink)
 {
 	if (sink_in_child)
-		child_sink_thread_end(&sink->child);
+		spool_sink_thread_end(&sink->child);
 	else
 		OTF2_AttributeList_Delete(sink->attributes);
 	sink->attributes = NULL;
@@ -160,7 +162,7 @@ void sink_thread_end(struct sink_thread *sink)
 void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
 	if (sink_in_child)
-		child_sink_file(file, path, path_bytes, fs_magic);
+		spool_sink_file(file, path, path_bytes, fs_magic);
 	else if (!events_plain && (file->dev || file->inode)) {
 		sink_modules_update();
 		defs_file_open(file, path, path_bytes, file->inherited);
@@ -201,7 +203,6 @@ static void module_init(void)
 		events_register();
 		sink_registered = true;
 		threads_prepare();
-		end_start();
 		children_environment();
 	}
 	if (eztrace_autostart_enabled())

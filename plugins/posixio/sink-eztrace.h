@@ -17,7 +17,7 @@ struct sink_op {
 	uint64_t match; /* of IoOperationBegin and Complete */
 	uint32_t function;
 	uint8_t kind; /* enum eta_op_kind */
-	struct child_sink_op child;
+	struct spool_sink_op child;
 };
 
 /*
@@ -41,7 +41,7 @@ struct sink_pending {
 };
 
 struct sink_thread {
-	struct child_sink_thread child;
+	struct spool_sink_thread child;
 	OTF2_AttributeList *attributes;
 	struct sink_pending pending;
 	struct stack_cache stacks;
@@ -57,7 +57,6 @@ static inline uint64_t now_ns(struct thread *t);
 extern bool sink_registered;
 extern const unsigned char function_kinds[N_REGIONS];
 extern bool sink_in_child; /* the spool sink has taken over */
-extern bool sink_held;	   /* a copy of the process writes the archive, and nobody else may */
 
 /*
  * Is a module for MPI beside ours? Then EZTrace gathers the definitions of all ranks in the archive
@@ -83,7 +82,7 @@ bool sink_thread_rest(struct sink_thread *sink);
 static inline void sink_thread_trim(struct sink_thread *sink)
 {
 	if (sink_in_child)
-		child_sink_thread_trim(&sink->child);
+		spool_sink_thread_trim(&sink->child);
 }
 
 /* The thread is about to lose the system calls DENIED (own-call.h): does early what needs them. */
@@ -96,15 +95,12 @@ unsigned sink_untraced_children(void);
 /* A call or an event that could not be recorded, and how many. */
 void sink_thread_lost(void);
 uint64_t sink_lost_events(void);
-/* A call while sink_held: only if the process goes on after all, it is one that is lost. */
-void sink_call_held(void);
-void sink_goes_on(void);
 
 /* A call could not be recorded because it came in the middle of the tracer's work. */
 static inline void sink_call_missed(struct sink_thread *sink)
 {
 	if (sink_in_child)
-		child_sink_call_missed(&sink->child);
+		spool_sink_call_missed(&sink->child);
 	else
 		sink_thread_lost();
 }
@@ -133,13 +129,8 @@ bool sink_ready_late(void);
 static inline __attribute__((always_inline)) bool sink_ready(struct thread *t)
 {
 	(void)t;
-	if (__builtin_expect(sink_registered, 1)) {
-		if (__builtin_expect(EZTRACE_SAFE, 1) || sink_in_child)
-			return true;
-		if (sink_held)
-			sink_call_held();
-		return false;
-	}
+	if (__builtin_expect(sink_registered, 1))
+		return __builtin_expect(EZTRACE_SAFE, 1) || sink_in_child;
 	return sink_in_child || sink_ready_late();
 }
 
@@ -200,7 +191,7 @@ static inline void sink_end_path(struct sink_thread *sink, struct sink_op *op,
 				 int64_t ret)
 {
 	if (sink_in_child)
-		child_sink_end_path(&sink->child, &op->child, kind, file_id, end_ns, ret);
+		spool_sink_end_path(&sink->child, &op->child, kind, file_id, end_ns, ret);
 	else
 		sink_write_end(sink, op, kind, NULL, end_ns, ret, ETA_OFFSET_UNKNOWN);
 }
@@ -212,7 +203,7 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind)
 {
 	if (sink_in_child) {
-		child_sink_kind(&sink->child, &op->child, kind);
+		spool_sink_kind(&sink->child, &op->child, kind);
 		return;
 	}
 	op->kind = (uint8_t)kind;
@@ -223,7 +214,7 @@ static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum 
 static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint64_t size)
 {
 	if (sink_in_child) {
-		child_sink_size(&sink->child, &op->child, size);
+		spool_sink_size(&sink->child, &op->child, size);
 		return;
 	}
 	op->size = size;

@@ -41,7 +41,7 @@ struct scratch {
 	struct utsname host;
 };
 
-void sink_process_lock(void)
+void spool_sink_process_lock(void)
 {
 	bool unlocked = false;
 
@@ -51,7 +51,7 @@ void sink_process_lock(void)
 	}
 }
 
-void sink_process_unlock(void)
+void spool_sink_process_unlock(void)
 {
 	atomic_store(&process.locked, false);
 }
@@ -179,13 +179,13 @@ static void put_command_line(struct spool *spool, char text[CMDLINE_MAX_BYTES])
 	put_text(spool, ETA_RECORD_PROPERTY, 0, 0, text, (size_t)got - (text[got - 1] == '\0'));
 }
 
-void sink_module(const struct module_met *met)
+void spool_sink_module(const struct module_met *met)
 {
 	size_t path_bytes = strlen(met->path), id_bytes = met->build_id_bytes;
 	size_t bytes = with_text(sizeof(struct eta_module_record), id_bytes + path_bytes);
 	struct eta_module_record *record;
 
-	sink_process_lock();
+	spool_sink_process_lock();
 	record = process.spool.header ? spool_reserve(&process.spool, bytes) : NULL;
 	if (record) {
 		record->head.time_ns = met->time_ns;
@@ -201,12 +201,12 @@ void sink_module(const struct module_met *met)
 		memcpy(record->text + id_bytes, met->path, path_bytes);
 		__atomic_store_n(&record->head.type, ETA_RECORD_MODULE, __ATOMIC_RELEASE);
 	}
-	sink_process_unlock();
+	spool_sink_process_unlock();
 }
 
-void sink_modules_update(void)
+void spool_sink_modules_update(void)
 {
-	modules_update(sink_module);
+	modules_update(spool_sink_module);
 }
 
 /*
@@ -215,16 +215,20 @@ void sink_modules_update(void)
  */
 static void start_addresses(bool forked)
 {
+	static const struct stacks_store store = { spool_sink_stack, spool_sink_modules_update,
+						   spool_sink_process_lock,
+						   spool_sink_process_unlock };
+
 	/* under EZTrace a child of a fork is the first that comes here */
 	forked |= process_parent_pid != 0;
 	if (forked && !__libc_single_threaded)
 		stacks_on = false;
 	modules_start(forked);
 	if (!forked)
-		stacks_start();
+		stacks_start(&store);
 }
 
-bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
+bool spool_sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 {
 	size_t bytes = with_text(sizeof(struct eta_stack_record), n * sizeof(uint64_t));
 	struct eta_stack_record *record;
@@ -274,7 +278,7 @@ static int create_process(struct scratch *scratch, bool forked)
  * process was forked, its calls are counted as lost in the file of its parent, that is still
  * mapped.
  */
-int sink_process_start(void)
+int spool_sink_process_start(void)
 {
 	bool forked = process.started;
 	struct scratch *scratch;
@@ -299,7 +303,7 @@ int sink_process_start(void)
 	put_command_line(&process.spool, scratch->text);
 	process.started = true;
 	start_addresses(forked);
-	sink_modules_update();
+	spool_sink_modules_update();
 out:
 	own_unmap(scratch, sizeof(*scratch));
 	if (rc) {
@@ -310,7 +314,7 @@ out:
 	return rc;
 }
 
-bool sink_tell(const char *text)
+bool spool_sink_tell(const char *text)
 {
 	char line[512];
 	size_t n;
@@ -318,28 +322,28 @@ bool sink_tell(const char *text)
 	if (!process.started || !process.spool.header || process.spool.error)
 		return false;
 	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_told, text);
-	sink_process_lock();
+	spool_sink_process_lock();
 	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, line, n);
-	sink_process_unlock();
+	spool_sink_process_unlock();
 	return true;
 }
 
-void sink_property(const char *prefix, const char *name, const char *value)
+void spool_sink_property(const char *prefix, const char *name, const char *value)
 {
 	char text[256];
 	size_t n = text_format(text, sizeof(text), "%s%s=%s", prefix, name, value);
 
-	sink_process_lock();
+	spool_sink_process_lock();
 	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, text, n);
-	sink_process_unlock();
+	spool_sink_process_unlock();
 }
 
-void sink_process_end(void)
+void spool_sink_process_end(void)
 {
-	sink_modules_update();
-	sink_process_lock();
+	spool_sink_modules_update();
+	spool_sink_process_lock();
 	spool_trim(&process.spool);
-	sink_process_unlock();
+	spool_sink_process_unlock();
 }
 
 /* From here on the file is the calling thread's. 0, or -errno. */
@@ -361,13 +365,13 @@ static int put_thread(struct spool *spool)
 	return 0;
 }
 
-int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
+int spool_sink_thread_start(struct spool_sink_thread *sink, char path[PATH_MAX])
 {
 	static _Atomic bool told;
 	struct eta_spool_header header = process.header;
 	int rc;
 
-	sink_modules_update();
+	spool_sink_modules_update();
 	/* the thread before it may have come to the same places by other paths */
 	stacks_forget(&sink->stacks);
 	memset(sink->patterns, 0, sizeof(sink->patterns));
@@ -393,33 +397,33 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	return rc;
 }
 
-bool sink_thread_rest(const struct sink_thread *sink)
+bool spool_sink_thread_rest(const struct spool_sink_thread *sink)
 {
 	return !sink->spool.error;
 }
 
-void sink_thread_end(struct sink_thread *sink)
+void spool_sink_thread_end(struct spool_sink_thread *sink)
 {
 	spool_close(&sink->spool);
 	stacks_free(&sink->stacks);
 }
 
-void sink_thread_trim(struct sink_thread *sink)
+void spool_sink_thread_trim(struct spool_sink_thread *sink)
 {
 	spool_trim(&sink->spool);
 }
 
-void sink_confine(struct sink_thread *sink, uint64_t denied)
+void spool_sink_confine(struct spool_sink_thread *sink, uint64_t denied)
 {
 	(void)denied;
-	sink_modules_update();
-	sink_process_lock();
+	spool_sink_modules_update();
+	spool_sink_process_lock();
 	spool_widen(&process.spool);
-	sink_process_unlock();
+	spool_sink_process_unlock();
 	spool_widen(&sink->spool);
 }
 
-void sink_thread_lost(void)
+void spool_sink_thread_lost(void)
 {
 	struct eta_spool_header *header = process.spool.header;
 
@@ -427,16 +431,17 @@ void sink_thread_lost(void)
 		__atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
 }
 
-struct sink_op sink_begin_first(struct thread *t, enum function fn, uint64_t file, uint64_t size,
-				int64_t offset, const void *caller, bool transfer)
+struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, uint64_t file,
+					    uint64_t size, int64_t offset, const void *caller,
+					    bool transfer)
 {
-	struct sink_thread *sink = sink_of(t);
+	struct spool_sink_thread *sink = spool_sink_of(t);
 	struct spool *spool = &sink->spool;
-	struct sink_pattern call = { .function = (uint64_t)fn + 1, /* 0 is no name */
-				     .file = file,
-				     .size = size,
-				     .caller = (uint64_t)(uintptr_t)caller };
-	const unsigned pattern = transfer ? sink_pattern_of(caller) : 0;
+	struct spool_sink_pattern call = { .function = (uint64_t)fn + 1, /* 0 is no name */
+					   .file = file,
+					   .size = size,
+					   .caller = (uint64_t)(uintptr_t)caller };
+	const unsigned pattern = transfer ? spool_sink_pattern_of(caller) : 0;
 	const uint32_t stack = stacks_on && caller ? stacks_find(&sink->stacks, caller) : 0;
 	bool like = false;
 	struct eta_user_op *record;
@@ -448,14 +453,14 @@ struct sink_op sink_begin_first(struct thread *t, enum function fn, uint64_t fil
 		call.function |= (uint64_t)ETA_USER_STACK << 32;
 	}
 	if (pattern)
-		like = sink_is_like(&sink->patterns[pattern], &call);
+		like = spool_sink_is_like(&sink->patterns[pattern], &call);
 	record = spool_take(spool, like ? sizeof(struct eta_user_again) : sizeof(*record));
 	errno = saved;
 	if (!record)
-		return (struct sink_op){ 0 };
+		return (struct spool_sink_op){ 0 };
 	if (like) {
 		spool->next -= sizeof(struct eta_user_again);
-		return sink_begin_again(t, pattern, offset);
+		return spool_sink_begin_again(t, pattern, offset);
 	}
 	if (pattern)
 		sink->patterns[pattern] = call;
@@ -471,17 +476,17 @@ struct sink_op sink_begin_first(struct thread *t, enum function fn, uint64_t fil
 	record->caller = call.caller;
 	record->head.time_ns = now_ns(t);
 	__atomic_store_n(&record->head.type, ETA_RECORD_USER_OP, __ATOMIC_RELEASE);
-	return (struct sink_op){ spool_offset(spool, record) };
+	return (struct spool_sink_op){ spool_offset(spool, record) };
 }
 
-void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
-	struct spool *spool = &sink_of(self)->spool;
+	struct spool *spool = &spool_sink_of(self)->spool;
 	size_t bytes = with_text(sizeof(struct eta_file_record), path_bytes);
 	struct eta_file_record *record = spool_reserve(spool, bytes);
 	uint64_t at;
 
-	sink_modules_update();
+	spool_sink_modules_update();
 	if (!record)
 		return;
 	at = spool_offset(spool, record);
@@ -501,7 +506,7 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 }
 
 /* END: type 0: stays what it is; file 0: that and the descriptor do. */
-static void end_elsewhere(struct sink_thread *sink, const struct sink_op *op,
+static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sink_op *op,
 			  const struct eta_user_op *end)
 {
 	const off_t place = (off_t)spool_place(&sink->spool, op->at);
@@ -540,16 +545,16 @@ close:
 	own_call(CLOSE, fd);
 }
 
-void sink_end_elsewhere(struct sink_thread *sink, struct sink_op op, uint64_t end_ns, int64_t ret,
-			int64_t offset)
+void spool_sink_end_elsewhere(struct spool_sink_thread *sink, struct spool_sink_op op,
+			      uint64_t end_ns, int64_t ret, int64_t offset)
 {
 	const struct eta_user_op end = { .head.end_ns = end_ns, .ret = ret, .offset = offset };
 
 	end_elsewhere(sink, &op, &end);
 }
 
-void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
-		   const struct file *file, uint64_t end_ns, int64_t ret)
+void spool_sink_end_open(struct spool_sink_thread *sink, struct spool_sink_op *op, int fd,
+			 uint32_t file_id, const struct file *file, uint64_t end_ns, int64_t ret)
 {
 	struct eta_user_op *record = spool_at(&sink->spool, op->at);
 
@@ -570,7 +575,7 @@ void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_
 	__atomic_store_n(&record->head.end_ns, end_ns, __ATOMIC_RELEASE);
 }
 
-void sink_cancel(struct sink_thread *sink, struct sink_op *op)
+void spool_sink_cancel(struct spool_sink_thread *sink, struct spool_sink_op *op)
 {
 	struct spool *spool = &sink->spool;
 	struct eta_user_op *record = spool_at(spool, op->at);

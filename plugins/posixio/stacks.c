@@ -46,6 +46,7 @@ static struct paths *paths;
 static char *pieces[MAX_PIECES]; /* a child uses its parent's again */
 static int (*unwind)(void **frames, int room);
 static unsigned depth;
+static const struct stacks_store *store;
 
 /* The unwinder lies beside this library. */
 static void *load_unwinder(char path[PATH_MAX])
@@ -71,7 +72,7 @@ static void *load_unwinder(char path[PATH_MAX])
 	return NULL;
 }
 
-void stacks_start(void)
+void stacks_start(const struct stacks_store *to)
 {
 	const char *text = environment_get("SCI_CALLSTACK");
 	unsigned long wanted;
@@ -107,6 +108,7 @@ void stacks_start(void)
 		return;
 	}
 	depth = (unsigned)wanted;
+	store = to;
 	/* what it sets up at the first time is better done here than in a signal handler */
 	unwind(frames, OWN_FRAMES);
 	stacks_on = true;
@@ -159,7 +161,7 @@ static uint32_t path_id(const uintptr_t *frames, unsigned n)
 		paths->full = true;
 		return 0;
 	}
-	if (!sink_stack(paths->n + 1, frames, n))
+	if (!store->put(paths->n + 1, frames, n))
 		return 0;
 	path->next = *bucket;
 	path->hash = hash;
@@ -272,10 +274,10 @@ static uint32_t unwind_path(struct stack_cache *cache, const void *caller)
 	for (; first < u->n && kept < depth; first++)
 		u->frames[kept++] = (uintptr_t)u->found[first];
 	/* the path may come from what dlopen has just added */
-	sink_modules_update();
-	sink_process_lock();
+	store->modules();
+	store->lock();
 	id = path_id(u->frames, kept);
-	sink_process_unlock();
+	store->unlock();
 	if (!id && paths->full)
 		tell_full();
 	return id;

@@ -88,8 +88,3 @@ void thread_share(void)
 	if (self != &thread_starting)
 		self = &thread_dead;
 }
-
-void thread_leave(void)
-{
-	self = &thread_starting;
-}

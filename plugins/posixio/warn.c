@@ -23,12 +23,20 @@ static bool ask(struct stat *st)
 	return own_call(STAT, STDERR_FILENO, "", st, AT_EMPTY_PATH) == 0;
 }
 
-void warn_start(void)
+static bool (*into)(const char *text); /* the recording, once there may be one */
+
+static void note_stderr(void)
 {
 	if (at_start.known)
 		return;
 	at_start.known = true;
 	at_start.open = ask(&at_start.st);
+}
+
+void warn_start(bool (*recording)(const char *text))
+{
+	into = recording;
+	note_stderr();
 }
 
 /* Else a program has closed it, and may have a file of its own there. */
@@ -37,7 +45,7 @@ static bool is_same(void)
 	const struct stat *then = &at_start.st;
 	struct stat now;
 
-	warn_start();
+	note_stderr();
 	return at_start.open && ask(&now) && now.st_dev == then->st_dev &&
 	       now.st_ino == then->st_ino && now.st_rdev == then->st_rdev &&
 	       now.st_mode == then->st_mode;
@@ -73,7 +81,7 @@ void tracer_warn(const char *format, ...)
 	va_start(args, format);
 	n = prefix + text_format_list(line + prefix, sizeof(line) - prefix - 1, format, args);
 	va_end(args);
-	if (sink_tell(line + prefix) || !is_same())
+	if ((into && into(line + prefix)) || !is_same())
 		return;
 	/* it may name a path */
 	n = prefix + make_printable(line + prefix, n - prefix, sizeof(line) - prefix - 1);

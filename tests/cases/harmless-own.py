@@ -31,6 +31,16 @@ WORK = "dd if=/dev/zero of=data bs=1000 count=100 status=none; cksum data"
 # begins (also with its own posixio): who looks at these sees it
 OURS = ("preload", "both")
 PYTHON = os.path.realpath("/usr/bin/python3")
+
+
+def other_user(name, shell, command):
+    """COMMAND as a user who may not write to the recording: sci-record hands files out, under EZTrace nothing
+    is recorded once the program is another."""
+    words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", shell, "-c", command]
+    return [Row(name, words, whole=False, under=OURS, others=True),
+            Row(name + "-eztrace", words, under=("eztrace",), recorded=False, others=True)]
+
+
 CHROOT = """mkdir -p root/bin root/tmp; cp "$(command -v sh)" /bin/cat /usr/bin/cksum root/bin
 ldd root/bin/* | grep -o '/[^ )]*' | grep '\\.so' | sort -u | while read -r lib; do
 mkdir -p "root$(dirname "$lib")"; cp "$lib" "root$lib"; done"""
@@ -84,8 +94,7 @@ signal.raise_signal(sig)"""])
         recorded=False),
     Row("setuid", ["su", "nobody", "-s", "/bin/sh", "-c", "id -un; echo here; cat /etc/hostname | wc -l"],
         whole=False, others=True),
-    Row("other-user", ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
-                       WORK + "; id -u; chmod 600 data; mkdir d; touch d/x"], whole=False, others=True),
+    *other_user("other-user", "sh", WORK + "; id -u; chmod 600 data; mkdir d; touch d/x"),
     # folders, name spaces
     Row("moved-away", "mkdir d; cd d; echo x >y; rmdir ../d 2>&1; mv ../d ../e; echo z >w; cat y w; "
         "rm -r ../e; ls; pwd; echo q >v"),
@@ -109,8 +118,7 @@ signal.raise_signal(sig)"""])
     Row("ulimit-stack", f"ulimit -s 128; {WORK}; tar --mtime=@0 -cf x.tar data; tar -tf x.tar", whole=False),
     Row("ulimit-locked", f"ulimit -l 0; {WORK}", whole=False),
     Row("ulimit-cpu", f"ulimit -t 100; {WORK}"),
-    Row("ulimit-processes", ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c",
-                             f"ulimit -u 5000; {WORK}"], whole=False, others=True),
+    *other_user("ulimit-processes", "bash", f"ulimit -u 5000; {WORK}"),
 ]
 if may("c++", "--version"):
     # built once, beside the folder that each run has anew

@@ -4,7 +4,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from eztrace import BUILD, PLUGINS
 
 PROGRAM = os.path.join(BUILD, "tests/programs/ends-early")
 RUNS = int(os.environ.get("SCI_RUNS", "8"))
-ENDS = {"return": 0, "_exit": 0, "exec": 0, "abort": -signal.SIGABRT}
+ENDS = ("return", "_exit")
 
 
 def check(anchor):
@@ -38,14 +37,14 @@ def check(anchor):
 
 
 failures = 0
-for how, status in ENDS.items():
+for how in ENDS:
     for run in range(RUNS):
         with tempfile.TemporaryDirectory(prefix="sci-test.") as work:
             traced = subprocess.run(["eztrace", "-t", "posixio", PROGRAM, how], cwd=work,
                                     env=dict(os.environ, EZTRACE_LIBRARY_PATH=PLUGINS), check=False,
                                     timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             wrong = check(os.path.join(work, "ends-early_trace/eztrace_log.otf2")) \
-                if traced.returncode == status \
+                if traced.returncode == 0 \
                 else "status %d, %s" % (traced.returncode, traced.stderr[-300:])
         if wrong:
             failures += 1

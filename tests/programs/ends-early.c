@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,13 +35,13 @@ static void *start_only(void *arg)
 	return arg;
 }
 
-/* ends-early return|_exit|abort|exec */
+/* ends-early return|_exit */
 int main(int argc, char **argv)
 {
 	pthread_t thread;
 
 	if (argc != 2)
-		errx(2, "usage: ends-early return|_exit|abort|exec");
+		errx(2, "usage: ends-early return|_exit");
 	for (intptr_t i = 0; i < WRITERS; i++)
 		if (pthread_create(&thread, NULL, write_on, (void *)i) != 0)
 			errx(1, "cannot create threads");
@@ -53,9 +52,5 @@ int main(int argc, char **argv)
 			errx(1, "cannot create threads");
 	if (strcmp(argv[1], "_exit") == 0)
 		_exit(0);
-	if (strcmp(argv[1], "abort") == 0)
-		abort();
-	if (strcmp(argv[1], "exec") == 0)
-		execl("/bin/true", "true", NULL);
 	return 0;
 }

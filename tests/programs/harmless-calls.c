@@ -38,7 +38,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define X(name, kind, shape, variant, type, detail) { #name, SIGNATURE_##shape, -1 },
+#define X(name, kind, shape, variant, type, detail) { #name, SIGNATURE_##shape(name), -1 },
 	SCI_FUNCTIONS(X)
 #undef X
 #define X(name, signature) { "syscall " #name, signature, SYS_##name },

@@ -18,57 +18,102 @@
 		      request->aio_offset, ret, (request));                                        \
 	}
 
-#define SHAPE_AIO_FSYNC(name, kind, type, detail)                                                  \
-	EXPORT int name(int operation, struct type *request)                                       \
-	{                                                                                          \
-		/* refused before the control block is looked at */                                \
-		if (operation != O_SYNC && operation != O_DSYNC)                                   \
-			return REAL(name)(operation, request);                                     \
-		ON_FD(name, kind, int, request->aio_fildes, 0, ETA_OFFSET_UNKNOWN, ret,            \
-		      (operation, request));                                                       \
-	}
+EXPORT int aio_fsync(int operation, struct aiocb *request)
+{
+	/* refused before the control block is looked at */
+	if (operation != O_SYNC && operation != O_DSYNC)
+		return REAL(aio_fsync)(operation, request);
+	ON_FD(aio_fsync, OTHER, int, request->aio_fildes, 0, ETA_OFFSET_UNKNOWN, ret,
+	      (operation, request));
+}
+
+EXPORT int aio_fsync64(int operation, struct aiocb64 *request)
+{
+	/* refused before the control block is looked at */
+	if (operation != O_SYNC && operation != O_DSYNC)
+		return REAL(aio_fsync64)(operation, request);
+	ON_FD(aio_fsync64, OTHER, int, request->aio_fildes, 0, ETA_OFFSET_UNKNOWN, ret,
+	      (operation, request));
+}
 
 /* LIO_READ, LIO_WRITE are in aio_lio_opcode also of what aio_read and aio_write have queued */
-#define SHAPE_AIO_RETURN(name, kind, type, detail)                                                 \
-	EXPORT ssize_t name(struct type *request)                                                  \
-	{                                                                                          \
-		const int opcode = request->aio_lio_opcode & 127;                                  \
-		struct op op;                                                                      \
-		ssize_t n;                                                                         \
-                                                                                                   \
-		if (!op_begin(&op, FN_##name, request->aio_fildes, request->aio_nbytes,            \
-			      request->aio_offset, CALLER))                                        \
-			return REAL(name)(request);                                                \
-		if (opcode == LIO_READ || opcode == LIO_WRITE)                                     \
-			op_kind(&op, opcode == LIO_READ ? ETA_OP_READ : ETA_OP_WRITE);             \
-		n = REAL(name)(request);                                                           \
-		op_end(&op,                                                                        \
-		       opcode == LIO_READ    ? ETA_OP_READ                                         \
-		       : opcode == LIO_WRITE ? ETA_OP_WRITE                                        \
-					     : ETA_OP_##kind,                                      \
-		       n < 0 ? -errno : n, op.offset);                                             \
-		return n;                                                                          \
+static enum eta_op_kind kind_of(int opcode)
+{
+	switch (opcode & 127) {
+	case LIO_READ:
+		return ETA_OP_READ;
+	case LIO_WRITE:
+		return ETA_OP_WRITE;
+	default:
+		return ETA_OP_OTHER;
 	}
+}
+
+EXPORT ssize_t aio_return(struct aiocb *request)
+{
+	const enum eta_op_kind kind = kind_of(request->aio_lio_opcode);
+	struct op op;
+	ssize_t n;
+
+	if (!op_begin(&op, FN_aio_return, request->aio_fildes, request->aio_nbytes,
+		      request->aio_offset, CALLER))
+		return REAL(aio_return)(request);
+	if (kind != ETA_OP_OTHER)
+		op_kind(&op, kind);
+	n = REAL(aio_return)(request);
+	op_end(&op, kind, n < 0 ? -errno : n, op.offset);
+	return n;
+}
+
+EXPORT ssize_t aio_return64(struct aiocb64 *request)
+{
+	const enum eta_op_kind kind = kind_of(request->aio_lio_opcode);
+	struct op op;
+	ssize_t n;
+
+	if (!op_begin(&op, FN_aio_return64, request->aio_fildes, request->aio_nbytes,
+		      request->aio_offset, CALLER))
+		return REAL(aio_return64)(request);
+	if (kind != ETA_OP_OTHER)
+		op_kind(&op, kind);
+	n = REAL(aio_return64)(request);
+	op_end(&op, kind, n < 0 ? -errno : n, op.offset);
+	return n;
+}
 
 /* waits for any of several */
-#define SHAPE_AIO_SUSPEND(name, kind, type, detail)                                                \
-	EXPORT int name(const struct type *const requests[], int n, const struct timespec *limit)  \
-	{                                                                                          \
-		ON_PATH(name, kind, int, NULL, (requests, n, limit));                              \
-	}
+EXPORT int aio_suspend(const struct aiocb *const requests[], int n, const struct timespec *limit)
+{
+	ON_PATH(aio_suspend, OTHER, int, NULL, (requests, n, limit));
+}
 
-#define SHAPE_AIO_CANCEL(name, kind, type, detail)                                                 \
-	EXPORT int name(int fd, struct type *request)                                              \
-	{                                                                                          \
-		ON_FD(name, kind, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd, request));             \
-	}
+EXPORT int aio_suspend64(const struct aiocb64 *const requests[], int n,
+			 const struct timespec *limit)
+{
+	ON_PATH(aio_suspend64, OTHER, int, NULL, (requests, n, limit));
+}
 
-#define SHAPE_LIO_LISTIO(name, kind, type, detail)                                                 \
-	EXPORT int name(int mode, struct type *const requests[restrict], int n,                    \
-			struct sigevent *restrict event)                                           \
-	{                                                                                          \
-		ON_PATH(name, kind, int, NULL, (mode, requests, n, event));                        \
-	}
+EXPORT int aio_cancel(int fd, struct aiocb *request)
+{
+	ON_FD(aio_cancel, OTHER, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd, request));
+}
+
+EXPORT int aio_cancel64(int fd, struct aiocb64 *request)
+{
+	ON_FD(aio_cancel64, OTHER, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd, request));
+}
+
+EXPORT int lio_listio(int mode, struct aiocb *const requests[restrict], int n,
+		      struct sigevent *restrict event)
+{
+	ON_PATH(lio_listio, OTHER, int, NULL, (mode, requests, n, event));
+}
+
+EXPORT int lio_listio64(int mode, struct aiocb64 *const requests[restrict], int n,
+			struct sigevent *restrict event)
+{
+	ON_PATH(lio_listio64, OTHER, int, NULL, (mode, requests, n, event));
+}
 
 #define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
 SCI_AIO_FUNCTIONS(X)

@@ -56,26 +56,21 @@ long confine_syscall(raw_call *next, long number, long a, long b, long c, long d
 	return ret;
 }
 
-#define SHAPE_PRCTL(name, kind, type, detail)                                                      \
-	EXPORT int name(int option, ...)                                                           \
-	{                                                                                          \
-		long a[4];                                                                         \
-		struct confine lock;                                                               \
-		va_list list;                                                                      \
-		bool locks;                                                                        \
-		int ret;                                                                           \
-                                                                                                   \
-		va_start(list, option);                                                            \
-		for (int i = 0; i < 4; i++)                                                        \
-			a[i] = va_arg(list, long);                                                 \
-		va_end(list);                                                                      \
-		locks = prctl_begin(&lock, option, a[0], a[1]);                                    \
-		ret = REAL(name)(option, a[0], a[1], a[2], a[3]);                                  \
-		if (locks)                                                                         \
-			confine_end(&lock, ret == 0);                                              \
-		return ret;                                                                        \
-	}
+EXPORT int prctl(int option, ...)
+{
+	long a[4];
+	struct confine lock;
+	va_list list;
+	bool locks;
+	int ret;
 
-#define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
-SCI_CONFINE_FUNCTIONS(X)
-#undef X
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	locks = prctl_begin(&lock, option, a[0], a[1]);
+	ret = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+	if (locks)
+		confine_end(&lock, ret == 0);
+	return ret;
+}

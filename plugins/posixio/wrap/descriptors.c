@@ -31,11 +31,10 @@
 	}                                                                                          \
 	return ret_
 
-#define SHAPE_MADE_NONE(name, kind, type, detail)                                                  \
-	EXPORT int name(void)                                                                      \
-	{                                                                                          \
-		MADE(name, ());                                                                    \
-	}
+EXPORT int inotify_init(void)
+{
+	MADE(inotify_init, ());
+}
 
 #define SHAPE_MADE_ONE(name, kind, type, detail)                                                   \
 	EXPORT int name(type a)                                                                    \
@@ -43,59 +42,55 @@
 		MADE(name, (a));                                                                   \
 	}
 
-#define SHAPE_MADE_TWO(name, kind, type, detail)                                                   \
-	EXPORT int name(type a, int b)                                                             \
-	{                                                                                          \
-		MADE(name, (a, b));                                                                \
-	}
+EXPORT int eventfd(unsigned a, int b)
+{
+	MADE(eventfd, (a, b));
+}
 
-#define SHAPE_MEMFD(name, kind, type, detail)                                                      \
-	EXPORT int name(const char *label, unsigned flags)                                         \
-	{                                                                                          \
-		MADE(name, (label, flags));                                                        \
-	}
+EXPORT int timerfd_create(clockid_t a, int b)
+{
+	MADE(timerfd_create, (a, b));
+}
 
-#define SHAPE_SIGNALFD(name, kind, type, detail)                                                   \
-	EXPORT int name(int fd, const sigset_t *mask, int flags)                                   \
-	{                                                                                          \
-		MADE(name, (fd, mask, flags));                                                     \
-	}
+EXPORT int memfd_create(const char *label, unsigned flags)
+{
+	MADE(memfd_create, (label, flags));
+}
 
-#define SHAPE_SOCKET(name, kind, type, detail)                                                     \
-	EXPORT int name(int domain, int how, int protocol)                                         \
-	{                                                                                          \
-		MADE(name, (domain, how, protocol));                                               \
-	}
+EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
+{
+	MADE(signalfd, (fd, mask, flags));
+}
 
-#define SHAPE_SOCKETPAIR(name, kind, type, detail)                                                 \
-	EXPORT int name(int domain, int how, int protocol, int fds[2])                             \
-	{                                                                                          \
-		MADE_TWO(name, fds, (domain, how, protocol, fds));                                 \
-	}
+EXPORT int socket(int domain, int how, int protocol)
+{
+	MADE(socket, (domain, how, protocol));
+}
 
-#define SHAPE_PIPE(name, kind, type, detail)                                                       \
-	EXPORT int name(int fds[2])                                                                \
-	{                                                                                          \
-		MADE_TWO(name, fds, (fds));                                                        \
-	}
+EXPORT int socketpair(int domain, int how, int protocol, int fds[2])
+{
+	MADE_TWO(socketpair, fds, (domain, how, protocol, fds));
+}
 
-#define SHAPE_PIPE2(name, kind, type, detail)                                                      \
-	EXPORT int name(int fds[2], int flags)                                                     \
-	{                                                                                          \
-		MADE_TWO(name, fds, (fds, flags));                                                 \
-	}
+EXPORT int pipe(int fds[2])
+{
+	MADE_TWO(pipe, fds, (fds));
+}
 
-#define SHAPE_ACCEPT(name, kind, type, detail)                                                     \
-	EXPORT int name(int fd, __SOCKADDR_ARG address, socklen_t *bytes)                          \
-	{                                                                                          \
-		MADE(name, (fd, address, bytes));                                                  \
-	}
+EXPORT int pipe2(int fds[2], int flags)
+{
+	MADE_TWO(pipe2, fds, (fds, flags));
+}
 
-#define SHAPE_ACCEPT4(name, kind, type, detail)                                                    \
-	EXPORT int name(int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags)               \
-	{                                                                                          \
-		MADE(name, (fd, address, bytes, flags));                                           \
-	}
+EXPORT int accept(int fd, __SOCKADDR_ARG address, socklen_t *bytes)
+{
+	MADE(accept, (fd, address, bytes));
+}
+
+EXPORT int accept4(int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags)
+{
+	MADE(accept4, (fd, address, bytes, flags));
+}
 
 #define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
 SCI_MADE_FUNCTIONS(X)

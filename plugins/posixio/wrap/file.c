@@ -9,64 +9,77 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SHAPE_FLOCK(name, kind, type, detail)                                                      \
-	EXPORT int name(int fd, int operation)                                                     \
-	{                                                                                          \
-		ON_FD(name, kind, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd, operation));           \
-	}
+EXPORT int flock(int fd, int operation)
+{
+	ON_FD(flock, OTHER, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd, operation));
+}
 
 /* from the descriptor's position on, which is not asked for */
-#define SHAPE_LOCKF(name, kind, type, detail)                                                      \
-	EXPORT int name(int fd, int command, type size)                                            \
-	{                                                                                          \
-		ON_FD(name, kind, int, fd, size < 0 ? 0 : (uint64_t)size, ETA_OFFSET_UNKNOWN, ret, \
-		      (fd, command, size));                                                        \
-	}
+EXPORT int lockf(int fd, int command, off_t size)
+{
+	ON_FD(lockf, OTHER, int, fd, size < 0 ? 0 : (uint64_t)size, ETA_OFFSET_UNKNOWN, ret,
+	      (fd, command, size));
+}
 
-#define SHAPE_SYNC(name, kind, type, detail)                                                       \
-	EXPORT void name(void)                                                                     \
-	{                                                                                          \
-		struct op op;                                                                      \
-                                                                                                   \
-		if (!op_begin_open(&op, FN_##name, CALLER)) {                                      \
-			REAL(name)();                                                              \
-			return;                                                                    \
-		}                                                                                  \
-		REAL(name)();                                                                      \
-		op_end_path(&op, ETA_OP_##kind, 0, NULL);                                          \
-	}
+EXPORT int lockf64(int fd, int command, off64_t size)
+{
+	ON_FD(lockf64, OTHER, int, fd, size < 0 ? 0 : (uint64_t)size, ETA_OFFSET_UNKNOWN, ret,
+	      (fd, command, size));
+}
 
-#define SHAPE_FSYNC(name, kind, type, detail)                                                      \
-	EXPORT int name(int fd)                                                                    \
-	{                                                                                          \
-		ON_FD(name, kind, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd));                      \
-	}
+EXPORT void sync(void)
+{
+	struct op op;
 
-#define SHAPE_SYNC_RANGE(name, kind, type, detail)                                                 \
-	EXPORT int name(int fd, type offset, type size, unsigned int flags)                        \
-	{                                                                                          \
-		ON_FD(name, kind, int, fd, (uint64_t)size, offset, ret,                            \
-		      (fd, offset, size, flags));                                                  \
+	if (!op_begin_open(&op, FN_sync, CALLER)) {
+		REAL(sync)();
+		return;
 	}
+	REAL(sync)();
+	op_end_path(&op, ETA_OP_SYNC, 0, NULL);
+}
 
-#define SHAPE_TRUNCATE(name, kind, type, detail)                                                   \
-	EXPORT int name(const char *path, type size)                                               \
-	{                                                                                          \
-		ON_PATH(name, kind, int, path, (path, size));                                      \
-	}
+EXPORT int syncfs(int fd)
+{
+	ON_FD(syncfs, SYNC, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd));
+}
+
+EXPORT int sync_file_range(int fd, off64_t offset, off64_t size, unsigned int flags)
+{
+	ON_FD(sync_file_range, SYNC, int, fd, (uint64_t)size, offset, ret,
+	      (fd, offset, size, flags));
+}
+
+EXPORT int truncate(const char *path, off_t size)
+{
+	ON_PATH(truncate, META, int, path, (path, size));
+}
+
+EXPORT int truncate64(const char *path, off64_t size)
+{
+	ON_PATH(truncate64, META, int, path, (path, size));
+}
 
 /* the offset is where the file ends from now on */
-#define SHAPE_FTRUNCATE(name, kind, type, detail)                                                  \
-	EXPORT int name(int fd, type size)                                                         \
-	{                                                                                          \
-		ON_FD(name, kind, int, fd, 0, size, ret, (fd, size));                              \
-	}
+EXPORT int ftruncate(int fd, off_t size)
+{
+	ON_FD(ftruncate, META, int, fd, 0, size, ret, (fd, size));
+}
 
-#define SHAPE_FALLOCATE(name, kind, type, detail)                                                  \
-	EXPORT int name(int fd, int mode, type offset, type size)                                  \
-	{                                                                                          \
-		ON_FD(name, kind, int, fd, (uint64_t)size, offset, ret, (fd, mode, offset, size)); \
-	}
+EXPORT int ftruncate64(int fd, off64_t size)
+{
+	ON_FD(ftruncate64, META, int, fd, 0, size, ret, (fd, size));
+}
+
+EXPORT int fallocate(int fd, int mode, off_t offset, off_t size)
+{
+	ON_FD(fallocate, META, int, fd, (uint64_t)size, offset, ret, (fd, mode, offset, size));
+}
+
+EXPORT int fallocate64(int fd, int mode, off64_t offset, off64_t size)
+{
+	ON_FD(fallocate64, META, int, fd, (uint64_t)size, offset, ret, (fd, mode, offset, size));
+}
 
 /* these two give the error itself and leave errno alone */
 #define GIVES_ERROR(name, kind, fd, offset, size, args)                                            \
@@ -79,23 +92,30 @@
 	op_end(&op, ETA_OP_##kind, -ret, offset);                                                  \
 	return ret
 
-#define SHAPE_POSIX_FALLOCATE(name, kind, type, detail)                                            \
-	EXPORT int name(int fd, type offset, type size)                                            \
-	{                                                                                          \
-		GIVES_ERROR(name, kind, fd, offset, size, (fd, offset, size));                     \
-	}
+EXPORT int posix_fallocate(int fd, off_t offset, off_t size)
+{
+	GIVES_ERROR(posix_fallocate, META, fd, offset, size, (fd, offset, size));
+}
 
-#define SHAPE_POSIX_FADVISE(name, kind, type, detail)                                              \
-	EXPORT int name(int fd, type offset, type size, int advice)                                \
-	{                                                                                          \
-		GIVES_ERROR(name, kind, fd, offset, size, (fd, offset, size, advice));             \
-	}
+EXPORT int posix_fallocate64(int fd, off64_t offset, off64_t size)
+{
+	GIVES_ERROR(posix_fallocate64, META, fd, offset, size, (fd, offset, size));
+}
 
-#define SHAPE_READAHEAD(name, kind, type, detail)                                                  \
-	EXPORT ssize_t name(int fd, type offset, size_t size)                                      \
-	{                                                                                          \
-		ON_FD(name, kind, ssize_t, fd, size, offset, ret, (fd, offset, size));             \
-	}
+EXPORT int posix_fadvise(int fd, off_t offset, off_t size, int advice)
+{
+	GIVES_ERROR(posix_fadvise, OTHER, fd, offset, size, (fd, offset, size, advice));
+}
+
+EXPORT int posix_fadvise64(int fd, off64_t offset, off64_t size, int advice)
+{
+	GIVES_ERROR(posix_fadvise64, OTHER, fd, offset, size, (fd, offset, size, advice));
+}
+
+EXPORT ssize_t readahead(int fd, off64_t offset, size_t size)
+{
+	ON_FD(readahead, OTHER, ssize_t, fd, size, offset, ret, (fd, offset, size));
+}
 
 /* ---- from one descriptor to another ---- */
 
@@ -173,53 +193,46 @@ static void copy_moved(const struct copy *copy, bool recorded)
 	copy_moved(&copy, recorded);                                                               \
 	return n
 
-#define SHAPE_COPY(name, kind, type, detail)                                                       \
-	EXPORT ssize_t name(int in, type *in_offset, int out, type *out_offset, size_t size,       \
-			    unsigned int flags)                                                    \
-	{                                                                                          \
-		COPIED(name, in, !in_offset, AFTER(in_offset), out, !out_offset,                   \
-		       AFTER(out_offset), size, (in, in_offset, out, out_offset, size, flags));    \
-	}
+EXPORT ssize_t copy_file_range(int in, off64_t *in_offset, int out, off64_t *out_offset,
+			       size_t size, unsigned int flags)
+{
+	COPIED(copy_file_range, in, !in_offset, AFTER(in_offset), out, !out_offset,
+	       AFTER(out_offset), size, (in, in_offset, out, out_offset, size, flags));
+}
 
-#define SHAPE_SENDFILE(name, kind, type, detail)                                                   \
-	EXPORT ssize_t name(int out, int in, type *offset, size_t size)                            \
-	{                                                                                          \
-		COPIED(name, in, !offset, AFTER(offset), out, true, ETA_OFFSET_UNKNOWN, size,      \
-		       (out, in, offset, size));                                                   \
-	}
+EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t size)
+{
+	COPIED(sendfile, in, !offset, AFTER(offset), out, true, ETA_OFFSET_UNKNOWN, size,
+	       (out, in, offset, size));
+}
 
-#define SHAPE_SPLICE(name, kind, type, detail)                                                     \
-	EXPORT ssize_t name(int in, type *in_offset, int out, type *out_offset, size_t size,       \
-			    unsigned int flags)                                                    \
-	{                                                                                          \
-		COPIED(name, in, !in_offset, AFTER(in_offset), out, !out_offset,                   \
-		       AFTER(out_offset), size, (in, in_offset, out, out_offset, size, flags));    \
-	}
+EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t size)
+{
+	COPIED(sendfile64, in, !offset, AFTER(offset), out, true, ETA_OFFSET_UNKNOWN, size,
+	       (out, in, offset, size));
+}
+
+EXPORT ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t size,
+		      unsigned int flags)
+{
+	COPIED(splice, in, !in_offset, AFTER(in_offset), out, !out_offset, AFTER(out_offset), size,
+	       (in, in_offset, out, out_offset, size, flags));
+}
 
 /* between pipes */
-#define SHAPE_TEE(name, kind, type, detail)                                                        \
-	EXPORT ssize_t name(int in, int out, size_t size, unsigned int flags)                      \
-	{                                                                                          \
-		COPIED(name, in, false, ETA_OFFSET_UNKNOWN, out, false, ETA_OFFSET_UNKNOWN, size,  \
-		       (in, out, size, flags));                                                    \
-	}
+EXPORT ssize_t tee(int in, int out, size_t size, unsigned int flags)
+{
+	COPIED(tee, in, false, ETA_OFFSET_UNKNOWN, out, false, ETA_OFFSET_UNKNOWN, size,
+	       (in, out, size, flags));
+}
 
-#define SHAPE_VMSPLICE(name, kind, type, detail)                                                   \
-	EXPORT ssize_t name(int fd, const struct iovec *vector, size_t n_vectors,                  \
-			    unsigned int flags)                                                    \
-	{                                                                                          \
-		TRANSFER_VECTOR(name, kind, fd, vector, n_vectors, ETA_OFFSET_UNKNOWN, false,      \
-				(fd, vector, n_vectors, flags));                                   \
-	}
+EXPORT ssize_t vmsplice(int fd, const struct iovec *vector, size_t n_vectors, unsigned int flags)
+{
+	TRANSFER_VECTOR(vmsplice, WRITE, fd, vector, n_vectors, ETA_OFFSET_UNKNOWN, false,
+			(fd, vector, n_vectors, flags));
+}
 
 /* ---- syscall(2) ---- */
-
-/* what it does depends on the number: below */
-#define SHAPE_SYSCALL(name, kind, type, detail)
-
-#define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
-SCI_FILE_FUNCTIONS(X)
-#undef X
 
 /* the bounds of this library: its own calls are not the program's */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));

@@ -41,17 +41,20 @@ int __fxstat64(int version, int fd, struct stat64 *st);
 		NAMED(name, kind, detail, int, path, (version, path, st));                         \
 	}
 
-#define SHAPE_FSTATAT(name, kind, type, detail)                                                    \
-	EXPORT int name(int dir, const char *path, struct type *st, int flags)                     \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (dir, path, st, flags));                      \
-	}
+EXPORT int fstatat(int dir, const char *path, struct stat *st, int flags)
+{
+	NAMED(fstatat, OTHER, METADATA, int, path, (dir, path, st, flags));
+}
 
-#define SHAPE_STATX(name, kind, type, detail)                                                      \
-	EXPORT int name(int dir, const char *path, int flags, unsigned mask, struct statx *st)     \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (dir, path, flags, mask, st));                \
-	}
+EXPORT int fstatat64(int dir, const char *path, struct stat64 *st, int flags)
+{
+	NAMED(fstatat64, OTHER, METADATA, int, path, (dir, path, st, flags));
+}
+
+EXPORT int statx(int dir, const char *path, int flags, unsigned mask, struct statx *st)
+{
+	NAMED(statx, OTHER, METADATA, int, path, (dir, path, flags, mask, st));
+}
 
 #define SHAPE_PATH(name, kind, type, detail)                                                       \
 	EXPORT int name(const char *path)                                                          \
@@ -65,44 +68,53 @@ int __fxstat64(int version, int fd, struct stat64 *st);
 		NAMED(name, kind, detail, int, path, (path, mode));                                \
 	}
 
-#define SHAPE_PATH_AT_MODE(name, kind, type, detail)                                               \
-	EXPORT int name(int dir, const char *path, type mode)                                      \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (dir, path, mode));                           \
-	}
+EXPORT int unlinkat(int dir, const char *path, int mode)
+{
+	NAMED(unlinkat, META, METADATA, int, path, (dir, path, mode));
+}
+
+EXPORT int mkdirat(int dir, const char *path, mode_t mode)
+{
+	NAMED(mkdirat, META, METADATA, int, path, (dir, path, mode));
+}
 
 /* the file of a call with two names is the one that is there before it */
-#define SHAPE_PATHS(name, kind, type, detail)                                                      \
-	EXPORT int name(const char *path, const char *new_path)                                    \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (path, new_path));                            \
-	}
+EXPORT int rename(const char *path, const char *new_path)
+{
+	NAMED(rename, META, METADATA, int, path, (path, new_path));
+}
 
-#define SHAPE_PATHS_AT(name, kind, type, detail)                                                   \
-	EXPORT int name(int dir, const char *path, int new_dir, const char *new_path)              \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (dir, path, new_dir, new_path));              \
-	}
+EXPORT int link(const char *path, const char *new_path)
+{
+	NAMED(link, META, METADATA, int, path, (path, new_path));
+}
 
-#define SHAPE_PATHS_AT_FLAGS(name, kind, type, detail)                                             \
-	EXPORT int name(int dir, const char *path, int new_dir, const char *new_path, type flags)  \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (dir, path, new_dir, new_path, flags));       \
-	}
+EXPORT int renameat(int dir, const char *path, int new_dir, const char *new_path)
+{
+	NAMED(renameat, META, METADATA, int, path, (dir, path, new_dir, new_path));
+}
+
+EXPORT int renameat2(int dir, const char *path, int new_dir, const char *new_path, unsigned flags)
+{
+	NAMED(renameat2, META, METADATA, int, path, (dir, path, new_dir, new_path, flags));
+}
+
+EXPORT int linkat(int dir, const char *path, int new_dir, const char *new_path, int flags)
+{
+	NAMED(linkat, META, METADATA, int, path, (dir, path, new_dir, new_path, flags));
+}
 
 /* a target is a text and need not be there; of an empty one the path was not read */
 #define LINK(path) (ret == 0 || errno == EEXIST ? (path) : NULL)
-#define SHAPE_SYMLINK(name, kind, type, detail)                                                    \
-	EXPORT int name(const char *target, const char *path)                                      \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, LINK(path), (target, path));                        \
-	}
+EXPORT int symlink(const char *target, const char *path)
+{
+	NAMED(symlink, META, METADATA, int, LINK(path), (target, path));
+}
 
-#define SHAPE_SYMLINKAT(name, kind, type, detail)                                                  \
-	EXPORT int name(const char *target, int dir, const char *path)                             \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, LINK(path), (target, dir, path));                   \
-	}
+EXPORT int symlinkat(const char *target, int dir, const char *path)
+{
+	NAMED(symlinkat, META, METADATA, int, LINK(path), (target, dir, path));
+}
 
 /* what came may have been put over the path, and has no end */
 #define UNTOUCHED(path, target)                                                                    \
@@ -111,59 +123,60 @@ int __fxstat64(int version, int fd, struct stat64 *st);
 		 ? (path)                                                                          \
 		 : NULL)
 
-#define SHAPE_READLINK(name, kind, type, detail)                                                   \
-	EXPORT ssize_t name(const char *path, char *target, size_t size)                           \
-	{                                                                                          \
-		NAMED(name, kind, detail, ssize_t, UNTOUCHED(path, target), (path, target, size)); \
-	}
+EXPORT ssize_t readlink(const char *path, char *target, size_t size)
+{
+	NAMED(readlink, OTHER, METADATA, ssize_t, UNTOUCHED(path, target), (path, target, size));
+}
 
-#define SHAPE_FCHMODAT(name, kind, type, detail)                                                   \
-	EXPORT int name(int dir, const char *path, mode_t mode, int flags)                         \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (dir, path, mode, flags));                    \
-	}
+EXPORT int fchmodat(int dir, const char *path, mode_t mode, int flags)
+{
+	NAMED(fchmodat, META, METADATA, int, path, (dir, path, mode, flags));
+}
 
-#define SHAPE_UTIME(name, kind, type, detail)                                                      \
-	EXPORT int name(const char *path, const struct utimbuf *times)                             \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (path, times));                               \
-	}
+EXPORT int utime(const char *path, const struct utimbuf *times)
+{
+	NAMED(utime, META, METADATA, int, path, (path, times));
+}
 
-#define SHAPE_UTIMES(name, kind, type, detail)                                                     \
-	EXPORT int name(const char *path, const struct timeval times[2])                           \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (path, times));                               \
-	}
+EXPORT int utimes(const char *path, const struct timeval times[2])
+{
+	NAMED(utimes, META, METADATA, int, path, (path, times));
+}
 
-#define SHAPE_UTIMENSAT(name, kind, type, detail)                                                  \
-	EXPORT int name(int dir, const char *path, const struct timespec times[2], int flags)      \
-	{                                                                                          \
-		NAMED(name, kind, detail, int, path, (dir, path, times, flags));                   \
-	}
+EXPORT int utimensat(int dir, const char *path, const struct timespec times[2], int flags)
+{
+	NAMED(utimensat, META, METADATA, int, path, (dir, path, times, flags));
+}
 
-#define SHAPE_FSTAT(name, kind, type, detail)                                                      \
-	EXPORT int name(int fd, struct type *st)                                                   \
-	{                                                                                          \
-		ATTRIBUTE(name, kind, detail, fd, (fd, st));                                       \
-	}
+EXPORT int fstat(int fd, struct stat *st)
+{
+	ATTRIBUTE(fstat, OTHER, METADATA, fd, (fd, st));
+}
 
-#define SHAPE_FXSTAT(name, kind, type, detail)                                                     \
-	EXPORT int name(int version, int fd, struct type *st)                                      \
-	{                                                                                          \
-		ATTRIBUTE(name, kind, detail, fd, (version, fd, st));                              \
-	}
+EXPORT int fstat64(int fd, struct stat64 *st)
+{
+	ATTRIBUTE(fstat64, OTHER, METADATA, fd, (fd, st));
+}
 
-#define SHAPE_FCHMOD(name, kind, type, detail)                                                     \
-	EXPORT int name(int fd, mode_t mode)                                                       \
-	{                                                                                          \
-		ATTRIBUTE(name, kind, detail, fd, (fd, mode));                                     \
-	}
+EXPORT int __fxstat(int version, int fd, struct stat *st)
+{
+	ATTRIBUTE(__fxstat, OTHER, METADATA, fd, (version, fd, st));
+}
 
-#define SHAPE_FUTIMENS(name, kind, type, detail)                                                   \
-	EXPORT int name(int fd, const struct timespec times[2])                                    \
-	{                                                                                          \
-		ATTRIBUTE(name, kind, detail, fd, (fd, times));                                    \
-	}
+EXPORT int __fxstat64(int version, int fd, struct stat64 *st)
+{
+	ATTRIBUTE(__fxstat64, OTHER, METADATA, fd, (version, fd, st));
+}
+
+EXPORT int fchmod(int fd, mode_t mode)
+{
+	ATTRIBUTE(fchmod, META, METADATA, fd, (fd, mode));
+}
+
+EXPORT int futimens(int fd, const struct timespec times[2])
+{
+	ATTRIBUTE(futimens, META, METADATA, fd, (fd, times));
+}
 
 /* ---- directories ---- */
 
@@ -181,52 +194,65 @@ static int directory(DIR *dir)
 	return fd;
 }
 
-#define SHAPE_OPENDIR(name, kind, type, detail)                                                    \
-	EXPORT DIR *name(const char *path)                                                         \
-	{                                                                                          \
-		struct op op;                                                                      \
-		DIR *opened;                                                                       \
-                                                                                                   \
-		if (!DETAIL_##detail || !op_begin_open(&op, FN_##name, CALLER))                    \
-			return REAL(name)(path);                                                   \
-		opened = REAL(name)(path);                                                         \
-		op_end_open(&op, opened ? directory(opened) : -1, AT_FDCWD, path,                  \
-			    O_RDONLY | O_DIRECTORY);                                               \
-		return opened;                                                                     \
-	}
+EXPORT DIR *opendir(const char *path)
+{
+	struct op op;
+	DIR *opened;
+
+	if (!DETAIL_METADATA || !op_begin_open(&op, FN_opendir, CALLER))
+		return REAL(opendir)(path);
+	opened = REAL(opendir)(path);
+	op_end_open(&op, opened ? directory(opened) : -1, AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+	return opened;
+}
 
 /* NULL is the end, or an error where errno was changed */
-#define SHAPE_READDIR(name, kind, type, detail)                                                    \
-	EXPORT struct type *name(DIR *dir)                                                         \
-	{                                                                                          \
-		int before = errno;                                                                \
-		struct type *entry;                                                                \
-		struct op op;                                                                      \
-                                                                                                   \
-		if (!DETAIL_##detail ||                                                            \
-		    !op_begin(&op, FN_##name, directory(dir), 0, ETA_OFFSET_UNKNOWN, CALLER))      \
-			return REAL(name)(dir);                                                    \
-		errno = 0;                                                                         \
-		entry = REAL(name)(dir);                                                           \
-		op_end(&op, ETA_OP_##kind, entry ? 1 : -errno, ETA_OFFSET_UNKNOWN);                \
-		if (!errno)                                                                        \
-			errno = before;                                                            \
-		return entry;                                                                      \
-	}
+EXPORT struct dirent *readdir(DIR *dir)
+{
+	int before = errno;
+	struct dirent *entry;
+	struct op op;
+
+	if (!DETAIL_METADATA ||
+	    !op_begin(&op, FN_readdir, directory(dir), 0, ETA_OFFSET_UNKNOWN, CALLER))
+		return REAL(readdir)(dir);
+	errno = 0;
+	entry = REAL(readdir)(dir);
+	op_end(&op, ETA_OP_OTHER, entry ? 1 : -errno, ETA_OFFSET_UNKNOWN);
+	if (!errno)
+		errno = before;
+	return entry;
+}
+
+EXPORT struct dirent64 *readdir64(DIR *dir)
+{
+	int before = errno;
+	struct dirent64 *entry;
+	struct op op;
+
+	if (!DETAIL_METADATA ||
+	    !op_begin(&op, FN_readdir64, directory(dir), 0, ETA_OFFSET_UNKNOWN, CALLER))
+		return REAL(readdir64)(dir);
+	errno = 0;
+	entry = REAL(readdir64)(dir);
+	op_end(&op, ETA_OP_OTHER, entry ? 1 : -errno, ETA_OFFSET_UNKNOWN);
+	if (!errno)
+		errno = before;
+	return entry;
+}
 
 /* its descriptor leaves the table, whatever is recorded */
-#define SHAPE_CLOSEDIR(name, kind, type, detail)                                                   \
-	EXPORT int name(DIR *dir)                                                                  \
-	{                                                                                          \
-		struct op op;                                                                      \
-		int ret;                                                                           \
-                                                                                                   \
-		if (!op_begin_close(&op, FN_##name, directory(dir), CALLER))                       \
-			return REAL(name)(dir);                                                    \
-		ret = REAL(name)(dir);                                                             \
-		op_end_close(&op, ret);                                                            \
-		return ret;                                                                        \
-	}
+EXPORT int closedir(DIR *dir)
+{
+	struct op op;
+	int ret;
+
+	if (!op_begin_close(&op, FN_closedir, directory(dir), CALLER))
+		return REAL(closedir)(dir);
+	ret = REAL(closedir)(dir);
+	op_end_close(&op, ret);
+	return ret;
+}
 
 #define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
 SCI_METADATA_FUNCTIONS(X)

@@ -56,41 +56,67 @@ static bool changes_file(int command)
 	op_end_open(&op, fd, dir, path, flags);                                                    \
 	return fd
 
-#define SHAPE_OPEN(name, kind, type, detail)                                                       \
-	EXPORT int name(const char *path, int flags, ...)                                          \
-	{                                                                                          \
-		mode_t mode = 0;                                                                   \
-                                                                                                   \
-		READ_MODE(flags, mode);                                                            \
-		OPENED(name, AT_FDCWD, path, flags, (path, flags, mode));                          \
-	}
+EXPORT int open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
 
-#define SHAPE_OPENAT(name, kind, type, detail)                                                     \
-	EXPORT int name(int dir, const char *path, int flags, ...)                                 \
-	{                                                                                          \
-		mode_t mode = 0;                                                                   \
-                                                                                                   \
-		READ_MODE(flags, mode);                                                            \
-		OPENED(name, dir, path, flags, (dir, path, flags, mode));                          \
-	}
+	READ_MODE(flags, mode);
+	OPENED(open, AT_FDCWD, path, flags, (path, flags, mode));
+}
 
-#define SHAPE_CREAT(name, kind, type, detail)                                                      \
-	EXPORT int name(const char *path, mode_t mode)                                             \
-	{                                                                                          \
-		OPENED(name, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, (path, mode));          \
-	}
+EXPORT int open64(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
 
-#define SHAPE_OPEN_2(name, kind, type, detail)                                                     \
-	EXPORT int name(const char *path, int flags)                                               \
-	{                                                                                          \
-		OPENED(name, AT_FDCWD, path, flags, (path, flags));                                \
-	}
+	READ_MODE(flags, mode);
+	OPENED(open64, AT_FDCWD, path, flags, (path, flags, mode));
+}
 
-#define SHAPE_OPENAT_2(name, kind, type, detail)                                                   \
-	EXPORT int name(int dir, const char *path, int flags)                                      \
-	{                                                                                          \
-		OPENED(name, dir, path, flags, (dir, path, flags));                                \
-	}
+EXPORT int openat(int dir, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+
+	READ_MODE(flags, mode);
+	OPENED(openat, dir, path, flags, (dir, path, flags, mode));
+}
+
+EXPORT int openat64(int dir, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+
+	READ_MODE(flags, mode);
+	OPENED(openat64, dir, path, flags, (dir, path, flags, mode));
+}
+
+EXPORT int creat(const char *path, mode_t mode)
+{
+	OPENED(creat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, (path, mode));
+}
+
+EXPORT int creat64(const char *path, mode_t mode)
+{
+	OPENED(creat64, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, (path, mode));
+}
+
+EXPORT int __open_2(const char *path, int flags)
+{
+	OPENED(__open_2, AT_FDCWD, path, flags, (path, flags));
+}
+
+EXPORT int __open64_2(const char *path, int flags)
+{
+	OPENED(__open64_2, AT_FDCWD, path, flags, (path, flags));
+}
+
+EXPORT int __openat_2(int dir, const char *path, int flags)
+{
+	OPENED(__openat_2, dir, path, flags, (dir, path, flags));
+}
+
+EXPORT int __openat64_2(int dir, const char *path, int flags)
+{
+	OPENED(__openat64_2, dir, path, flags, (dir, path, flags));
+}
 
 #define DUPLICATED(name, old_fd, args)                                                             \
 	struct op op;                                                                              \
@@ -105,120 +131,143 @@ static bool changes_file(int command)
 	op_end_dup(&op, old_fd, fd);                                                               \
 	return fd
 
-#define SHAPE_DUP(name, kind, type, detail)                                                        \
-	EXPORT int name(int old_fd)                                                                \
-	{                                                                                          \
-		DUPLICATED(name, old_fd, (old_fd));                                                \
-	}
+EXPORT int dup(int old_fd)
+{
+	DUPLICATED(dup, old_fd, (old_fd));
+}
 
-#define SHAPE_DUP2(name, kind, type, detail)                                                       \
-	EXPORT int name(int old_fd, int new_fd)                                                    \
-	{                                                                                          \
-		DUPLICATED(name, old_fd, (old_fd, new_fd));                                        \
-	}
+EXPORT int dup2(int old_fd, int new_fd)
+{
+	DUPLICATED(dup2, old_fd, (old_fd, new_fd));
+}
 
-#define SHAPE_DUP3(name, kind, type, detail)                                                       \
-	EXPORT int name(int old_fd, int new_fd, int flags)                                         \
-	{                                                                                          \
-		DUPLICATED(name, old_fd, (old_fd, new_fd, flags));                                 \
-	}
+EXPORT int dup3(int old_fd, int new_fd, int flags)
+{
+	DUPLICATED(dup3, old_fd, (old_fd, new_fd, flags));
+}
 
-#define SHAPE_CLOSE(name, kind, type, detail)                                                      \
-	EXPORT int name(int fd)                                                                    \
-	{                                                                                          \
-		struct op op;                                                                      \
-		int ret;                                                                           \
-                                                                                                   \
-		if (!op_begin_close(&op, FN_##name, fd, CALLER))                                   \
-			return REAL(name)(fd);                                                     \
-		ret = REAL(name)(fd);                                                              \
-		op_end_close(&op, ret);                                                            \
-		return ret;                                                                        \
-	}
+EXPORT int close(int fd)
+{
+	struct op op;
+	int ret;
+
+	if (!op_begin_close(&op, FN_close, fd, CALLER))
+		return REAL(close)(fd);
+	ret = REAL(close)(fd);
+	op_end_close(&op, ret);
+	return ret;
+}
 
 /* the path is known once the function has made it from the template */
-#define SHAPE_MKSTEMP(name, kind, type, detail)                                                    \
-	EXPORT int name(char *template)                                                            \
-	{                                                                                          \
-		OPENED(name, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template));           \
-	}
+EXPORT int mkstemp(char *template)
+{
+	OPENED(mkstemp, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template));
+}
 
-#define SHAPE_MKOSTEMP(name, kind, type, detail)                                                   \
-	EXPORT int name(char *template, int flags)                                                 \
-	{                                                                                          \
-		OPENED(name, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL | flags,                \
-		       (template, flags));                                                         \
-	}
+EXPORT int mkstemp64(char *template)
+{
+	OPENED(mkstemp64, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template));
+}
 
-#define SHAPE_MKSTEMPS(name, kind, type, detail)                                                   \
-	EXPORT int name(char *template, int suffix)                                                \
-	{                                                                                          \
-		OPENED(name, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template, suffix));   \
-	}
+EXPORT int mkostemp(char *template, int flags)
+{
+	OPENED(mkostemp, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL | flags, (template, flags));
+}
 
-#define SHAPE_MKOSTEMPS(name, kind, type, detail)                                                  \
-	EXPORT int name(char *template, int suffix, int flags)                                     \
-	{                                                                                          \
-		OPENED(name, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL | flags,                \
-		       (template, suffix, flags));                                                 \
-	}
+EXPORT int mkostemp64(char *template, int flags)
+{
+	OPENED(mkostemp64, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL | flags,
+	       (template, flags));
+}
+
+EXPORT int mkstemps(char *template, int suffix)
+{
+	OPENED(mkstemps, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template, suffix));
+}
+
+EXPORT int mkstemps64(char *template, int suffix)
+{
+	OPENED(mkstemps64, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template, suffix));
+}
+
+EXPORT int mkostemps(char *template, int suffix, int flags)
+{
+	OPENED(mkostemps, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL | flags,
+	       (template, suffix, flags));
+}
+
+EXPORT int mkostemps64(char *template, int suffix, int flags)
+{
+	OPENED(mkostemps64, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL | flags,
+	       (template, suffix, flags));
+}
 
 /*
  * The third argument may be an int, a pointer or missing; glibc itself takes it as a pointer, and
  * so do we. Only what duplicates, changes flags or locks is recorded: the rest does not touch the
  * file.
  */
-#define SHAPE_FCNTL(name, kind, type, detail)                                                      \
-	EXPORT int name(int fd, int command, ...)                                                  \
-	{                                                                                          \
-		struct op op;                                                                      \
-		va_list list;                                                                      \
-		void *arg;                                                                         \
-		int ret;                                                                           \
-                                                                                                   \
-		va_start(list, command);                                                           \
-		arg = va_arg(list, void *);                                                        \
-		va_end(list);                                                                      \
-		if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {                            \
-			if (!op_begin_open(&op, FN_##name, CALLER)) {                              \
-				ret = REAL(name)(fd, command, arg);                                \
-				op_dup_untraced(ret);                                              \
-				return ret;                                                        \
-			}                                                                          \
-			op_kind(&op, ETA_OP_OPEN);                                                 \
-			ret = REAL(name)(fd, command, arg);                                        \
-			op_end_dup(&op, fd, ret);                                                  \
-			return ret;                                                                \
-		}                                                                                  \
-		if (!changes_file(command) ||                                                      \
-		    !op_begin(&op, FN_##name, fd, 0, ETA_OFFSET_UNKNOWN, CALLER))                  \
-			return REAL(name)(fd, command, arg);                                       \
-		ret = REAL(name)(fd, command, arg);                                                \
-		if (command == F_SETFL && ret == 0)                                                \
-			op_flags(&op, fd, (int)(intptr_t)arg);                                     \
-		op_end(&op, ETA_OP_##kind, ret == -1 ? -errno : ret, ETA_OFFSET_UNKNOWN);          \
-		return ret;                                                                        \
+static ALWAYS_INLINE int control(enum function fn, __typeof__(fcntl) *real, int fd, int command,
+				 void *arg, const void *caller)
+{
+	struct op op;
+	int ret;
+
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {
+		if (!op_begin_open(&op, fn, caller)) {
+			ret = real(fd, command, arg);
+			op_dup_untraced(ret);
+			return ret;
+		}
+		op_kind(&op, ETA_OP_OPEN);
+		ret = real(fd, command, arg);
+		op_end_dup(&op, fd, ret);
+		return ret;
 	}
+	if (!changes_file(command) || !op_begin(&op, fn, fd, 0, ETA_OFFSET_UNKNOWN, caller))
+		return real(fd, command, arg);
+	ret = real(fd, command, arg);
+	if (command == F_SETFL && ret == 0)
+		op_flags(&op, fd, (int)(intptr_t)arg);
+	op_end(&op, ETA_OP_OTHER, ret == -1 ? -errno : ret, ETA_OFFSET_UNKNOWN);
+	return ret;
+}
+
+EXPORT int fcntl(int fd, int command, ...)
+{
+	va_list list;
+	void *arg;
+
+	va_start(list, command);
+	arg = va_arg(list, void *);
+	va_end(list);
+	return control(FN_fcntl, REAL(fcntl), fd, command, arg, CALLER);
+}
+
+EXPORT int fcntl64(int fd, int command, ...)
+{
+	va_list list;
+	void *arg;
+
+	va_start(list, command);
+	arg = va_arg(list, void *);
+	va_end(list);
+	return control(FN_fcntl64, REAL(fcntl64), fd, command, arg, CALLER);
+}
 
 /*
  * Of many descriptors at once: each is a record of its own, as if it were closed by itself. Not
  * where they stay open: with CLOSE_RANGE_CLOEXEC, or with a flag that the kernel does not know.
  */
-#define SHAPE_CLOSE_RANGE(name, kind, type, detail)                                                \
-	EXPORT int name(unsigned int first, unsigned int last, int flags)                          \
-	{                                                                                          \
-		if (!(flags & ~(int)CLOSE_RANGE_UNSHARE))                                          \
-			op_close_many(FN_##name, first, last, CALLER);                             \
-		return REAL(name)(first, last, flags);                                             \
-	}
+EXPORT int close_range(unsigned int first, unsigned int last, int flags)
+{
+	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE))
+		op_close_many(FN_close_range, first, last, CALLER);
+	return REAL(close_range)(first, last, flags);
+}
 
-#define SHAPE_CLOSEFROM(name, kind, type, detail)                                                  \
-	EXPORT void name(int first)                                                                \
-	{                                                                                          \
-		op_close_many(FN_##name, first < 0 ? 0 : (unsigned)first, UINT_MAX, CALLER);       \
-		REAL(name)(first);                                                                 \
-	}
-
-#define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
-SCI_OPEN_FUNCTIONS(X)
-#undef X
+EXPORT void closefrom(int first)
+{
+	op_close_many(FN_closefrom, first < 0 ? 0 : (unsigned)first, UINT_MAX, CALLER);
+	REAL(closefrom)(first);
+}

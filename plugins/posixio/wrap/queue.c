@@ -48,25 +48,22 @@ int __io_uring_get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe, unsigne
 	op_end_path(&op, ETA_OP_##kind, ret, NULL);                                                \
 	return ret
 
-#define SHAPE_IO_SUBMIT(name, kind, type, detail)                                                  \
-	EXPORT int name(void *context, long n, struct iocb **list)                                 \
-	{                                                                                          \
-		QUEUED(name, kind, "libaio", (context, n, list));                                  \
-	}
+EXPORT int io_submit(void *context, long n, struct iocb **list)
+{
+	QUEUED(io_submit, OTHER, "libaio", (context, n, list));
+}
 
-#define SHAPE_IO_GETEVENTS(name, kind, type, detail)                                               \
-	EXPORT int name(void *context, long least, long n, struct io_event *events,                \
-			struct timespec *limit)                                                    \
-	{                                                                                          \
-		QUEUED(name, kind, "libaio", (context, least, n, events, limit));                  \
-	}
+EXPORT int io_getevents(void *context, long least, long n, struct io_event *events,
+			struct timespec *limit)
+{
+	QUEUED(io_getevents, OTHER, "libaio", (context, least, n, events, limit));
+}
 
-#define SHAPE_IO_PGETEVENTS(name, kind, type, detail)                                              \
-	EXPORT int name(void *context, long least, long n, struct io_event *events,                \
-			struct timespec *limit, sigset_t *mask)                                    \
-	{                                                                                          \
-		QUEUED(name, kind, "libaio", (context, least, n, events, limit, mask));            \
-	}
+EXPORT int io_pgetevents(void *context, long least, long n, struct io_event *events,
+			 struct timespec *limit, sigset_t *mask)
+{
+	QUEUED(io_pgetevents, OTHER, "libaio", (context, least, n, events, limit, mask));
+}
 
 #define SHAPE_URING(name, kind, type, detail)                                                      \
 	EXPORT int name(struct io_uring *ring)                                                     \
@@ -74,45 +71,46 @@ int __io_uring_get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe, unsigne
 		QUEUED(name, kind, "io_uring", (ring));                                            \
 	}
 
-#define SHAPE_URING_ENTER(name, kind, type, detail)                                                \
-	EXPORT int name(unsigned fd, unsigned submit, unsigned n, unsigned flags, sigset_t *mask)  \
-	{                                                                                          \
-		QUEUED(name, kind, "io_uring", (fd, submit, n, flags, mask));                      \
-	}
+EXPORT int io_uring_enter(unsigned fd, unsigned submit, unsigned n, unsigned flags, sigset_t *mask)
+{
+	QUEUED(io_uring_enter, OTHER, "io_uring", (fd, submit, n, flags, mask));
+}
 
-#define SHAPE_URING_ENTER2(name, kind, type, detail)                                               \
-	EXPORT int name(unsigned fd, unsigned submit, unsigned n, unsigned flags, sigset_t *mask,  \
-			size_t mask_bytes)                                                         \
-	{                                                                                          \
-		QUEUED(name, kind, "io_uring", (fd, submit, n, flags, mask, mask_bytes));          \
-	}
+EXPORT int io_uring_enter2(unsigned fd, unsigned submit, unsigned n, unsigned flags, sigset_t *mask,
+			   size_t mask_bytes)
+{
+	QUEUED(io_uring_enter2, OTHER, "io_uring", (fd, submit, n, flags, mask, mask_bytes));
+}
 
-#define SHAPE_URING_WAIT(name, kind, type, detail)                                                 \
-	EXPORT int name(struct io_uring *ring, unsigned n)                                         \
-	{                                                                                          \
-		QUEUED(name, kind, "io_uring", (ring, n));                                         \
-	}
+EXPORT int io_uring_submit_and_wait(struct io_uring *ring, unsigned n)
+{
+	QUEUED(io_uring_submit_and_wait, OTHER, "io_uring", (ring, n));
+}
 
-#define SHAPE_URING_WAIT_TIMEOUT(name, kind, type, detail)                                         \
-	EXPORT int name(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,              \
-			struct __kernel_timespec *limit, sigset_t *mask)                           \
-	{                                                                                          \
-		QUEUED(name, kind, "io_uring", (ring, cqe, n, limit, mask));                       \
-	}
+EXPORT int io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **cqe,
+					    unsigned n, struct __kernel_timespec *limit,
+					    sigset_t *mask)
+{
+	QUEUED(io_uring_submit_and_wait_timeout, OTHER, "io_uring", (ring, cqe, n, limit, mask));
+}
 
-#define SHAPE_URING_CQE_TIMEOUT(name, kind, type, detail)                                          \
-	EXPORT int name(struct io_uring *ring, struct io_uring_cqe **cqe,                          \
-			struct __kernel_timespec *limit)                                           \
-	{                                                                                          \
-		QUEUED(name, kind, "io_uring", (ring, cqe, limit));                                \
-	}
+EXPORT int io_uring_wait_cqes(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,
+			      struct __kernel_timespec *limit, sigset_t *mask)
+{
+	QUEUED(io_uring_wait_cqes, OTHER, "io_uring", (ring, cqe, n, limit, mask));
+}
 
-#define SHAPE_URING_GET(name, kind, type, detail)                                                  \
-	EXPORT int name(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned submit,         \
-			unsigned n, sigset_t *mask)                                                \
-	{                                                                                          \
-		QUEUED(name, kind, "io_uring", (ring, cqe, submit, n, mask));                      \
-	}
+EXPORT int io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **cqe,
+				     struct __kernel_timespec *limit)
+{
+	QUEUED(io_uring_wait_cqe_timeout, OTHER, "io_uring", (ring, cqe, limit));
+}
+
+EXPORT int __io_uring_get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned submit,
+			      unsigned n, sigset_t *mask)
+{
+	QUEUED(__io_uring_get_cqe, OTHER, "io_uring", (ring, cqe, submit, n, mask));
+}
 
 #define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
 SCI_QUEUE_FUNCTIONS(X)

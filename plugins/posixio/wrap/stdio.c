@@ -36,68 +36,95 @@ static inline void stream_opened(FILE *stream)
 		stream_set(file, stream, 0);
 }
 
-#define SHAPE_FOPEN(name, kind, type, detail)                                                      \
-	EXPORT FILE *name(const char *path, const char *mode)                                      \
-	{                                                                                          \
-		struct op op;                                                                      \
-		FILE *opened;                                                                      \
+#define STREAM_OPENED(name, path, args)                                                            \
+	struct op op;                                                                              \
+	FILE *opened;                                                                              \
                                                                                                    \
-		if (!op_begin_open(&op, FN_##name, CALLER)) {                                      \
-			opened = REAL(name)(path, mode);                                           \
-			op_open_untraced(opened ? descriptor(opened) : -1, CALLER);                \
-			return opened;                                                             \
-		}                                                                                  \
-		opened = REAL(name)(path, mode);                                                   \
-		op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, path, -1);            \
-		if (opened)                                                                        \
-			stream_opened(opened);                                                     \
+	if (!op_begin_open(&op, FN_##name, CALLER)) {                                              \
+		opened = REAL(name) args;                                                          \
+		op_open_untraced(opened ? descriptor(opened) : -1, CALLER);                        \
 		return opened;                                                                     \
-	}
+	}                                                                                          \
+	opened = REAL(name) args;                                                                  \
+	op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, path, -1);                    \
+	if (opened)                                                                                \
+		stream_opened(opened);                                                             \
+	return opened
+
+EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	STREAM_OPENED(fopen, path, (path, mode));
+}
+
+EXPORT FILE *fopen64(const char *path, const char *mode)
+{
+	STREAM_OPENED(fopen64, path, (path, mode));
+}
 
 /* a new stream on an old descriptor */
-#define SHAPE_FDOPEN(name, kind, type, detail)                                                     \
-	EXPORT FILE *name(int fd, const char *mode)                                                \
-	{                                                                                          \
-		struct op op;                                                                      \
-		FILE *opened;                                                                      \
-                                                                                                   \
-		if (!op_begin(&op, FN_##name, fd, 0, ETA_OFFSET_UNKNOWN, CALLER))                  \
-			return REAL(name)(fd, mode);                                               \
-		opened = REAL(name)(fd, mode);                                                     \
-		op_end(&op, ETA_OP_OTHER, opened ? fd : -errno, ETA_OFFSET_UNKNOWN);               \
-		stream_forget(op.file);                                                            \
-		return opened;                                                                     \
-	}
+EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	struct op op;
+	FILE *opened;
+
+	if (!op_begin(&op, FN_fdopen, fd, 0, ETA_OFFSET_UNKNOWN, CALLER))
+		return REAL(fdopen)(fd, mode);
+	opened = REAL(fdopen)(fd, mode);
+	op_end(&op, ETA_OP_OTHER, opened ? fd : -errno, ETA_OFFSET_UNKNOWN);
+	stream_forget(op.file);
+	return opened;
+}
 
 /* the old descriptor is closed inside, and the new one often has its number */
-#define SHAPE_FREOPEN(name, kind, type, detail)                                                    \
-	EXPORT FILE *name(const char *path, const char *mode, FILE *stream)                        \
-	{                                                                                          \
-		struct op op;                                                                      \
-		FILE *opened;                                                                      \
-                                                                                                   \
-		if (!op_begin_open(&op, FN_##name, CALLER))                                        \
-			return REAL(name)(path, mode, stream);                                     \
-		files_put(files_detach(descriptor(stream)));                                       \
-		opened = REAL(name)(path, mode, stream);                                           \
-		op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, path, -1);            \
-		if (opened)                                                                        \
-			stream_opened(opened);                                                     \
-		return opened;                                                                     \
-	}
+static ALWAYS_INLINE FILE *reopen(enum function fn, __typeof__(freopen) *real, const char *path,
+				  const char *mode, FILE *stream, const void *caller)
+{
+	struct op op;
+	FILE *opened;
 
-#define SHAPE_FCLOSE(name, kind, type, detail)                                                     \
-	EXPORT int name(FILE *stream)                                                              \
-	{                                                                                          \
-		struct op op;                                                                      \
-		int ret;                                                                           \
-                                                                                                   \
-		if (!op_begin_close(&op, FN_##name, descriptor(stream), CALLER))                   \
-			return REAL(name)(stream);                                                 \
-		ret = REAL(name)(stream);                                                          \
-		op_end_close(&op, ret);                                                            \
-		return ret;                                                                        \
-	}
+	if (!op_begin_open(&op, fn, caller))
+		return real(path, mode, stream);
+	files_put(files_detach(descriptor(stream)));
+	opened = real(path, mode, stream);
+	op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, path, -1);
+	if (opened)
+		stream_opened(opened);
+	return opened;
+}
+
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream)
+{
+	return reopen(FN_freopen, REAL(freopen), path, mode, stream, CALLER);
+}
+
+EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream)
+{
+	return reopen(FN_freopen64, REAL(freopen64), path, mode, stream, CALLER);
+}
+
+EXPORT int fclose(FILE *stream)
+{
+	struct op op;
+	int ret;
+
+	if (!op_begin_close(&op, FN_fclose, descriptor(stream), CALLER))
+		return REAL(fclose)(stream);
+	ret = REAL(fclose)(stream);
+	op_end_close(&op, ret);
+	return ret;
+}
+
+EXPORT int pclose(FILE *stream)
+{
+	struct op op;
+	int ret;
+
+	if (!op_begin_close(&op, FN_pclose, descriptor(stream), CALLER))
+		return REAL(pclose)(stream);
+	ret = REAL(pclose)(stream);
+	op_end_close(&op, ret);
+	return ret;
+}
 
 #define ITEMS(name, kind, fits, args)                                                              \
 	struct op op;                                                                              \
@@ -112,51 +139,73 @@ static inline void stream_opened(FILE *stream)
 	op_end_items(&op, ETA_OP_##kind, stream, done, n, size);                                   \
 	return done
 
-#define SHAPE_FREAD(name, kind, type, detail)                                                      \
-	EXPORT size_t name(void *buffer, size_t size, size_t n, FILE *stream)                      \
-	{                                                                                          \
-		ITEMS(name, kind, true, (buffer, size, n, stream));                                \
-	}
+EXPORT size_t fread(void *buffer, size_t size, size_t n, FILE *stream)
+{
+	ITEMS(fread, READ, true, (buffer, size, n, stream));
+}
 
-#define SHAPE_FREAD_CHK(name, kind, type, detail)                                                  \
-	EXPORT size_t name(void *buffer, size_t room, size_t size, size_t n, FILE *stream)         \
-	{                                                                                          \
-		ITEMS(name, kind, n <= room / size, (buffer, room, size, n, stream));              \
-	}
+EXPORT size_t fread_unlocked(void *buffer, size_t size, size_t n, FILE *stream)
+{
+	ITEMS(fread_unlocked, READ, true, (buffer, size, n, stream));
+}
 
-#define SHAPE_FWRITE(name, kind, type, detail)                                                     \
-	EXPORT size_t name(const void *buffer, size_t size, size_t n, FILE *stream)                \
-	{                                                                                          \
-		ITEMS(name, kind, true, (buffer, size, n, stream));                                \
-	}
+EXPORT size_t __fread_chk(void *buffer, size_t room, size_t size, size_t n, FILE *stream)
+{
+	ITEMS(__fread_chk, READ, n <= room / size, (buffer, room, size, n, stream));
+}
+
+EXPORT size_t __fread_unlocked_chk(void *buffer, size_t room, size_t size, size_t n, FILE *stream)
+{
+	ITEMS(__fread_unlocked_chk, READ, n <= room / size, (buffer, room, size, n, stream));
+}
+
+EXPORT size_t fwrite(const void *buffer, size_t size, size_t n, FILE *stream)
+{
+	ITEMS(fwrite, WRITE, true, (buffer, size, n, stream));
+}
+
+EXPORT size_t fwrite_unlocked(const void *buffer, size_t size, size_t n, FILE *stream)
+{
+	ITEMS(fwrite_unlocked, WRITE, true, (buffer, size, n, stream));
+}
 
 /* all streams at once (NULL) belongs to no file */
-#define SHAPE_FFLUSH(name, kind, type, detail)                                                     \
-	EXPORT int name(FILE *stream)                                                              \
-	{                                                                                          \
-		int64_t at = ETA_OFFSET_UNKNOWN;                                                   \
-		struct op op;                                                                      \
-		int ret;                                                                           \
-                                                                                                   \
-		if (!(stream ? op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, \
-					CALLER)                                                    \
-			     : op_begin_open(&op, FN_##name, CALLER)))                             \
-			return REAL(name)(stream);                                                 \
-		if (stream) {                                                                      \
-			stream_lock(&op, stream, descriptor(stream), LOCKS(name));                 \
-			at = stream_followed(op.file, stream);                                     \
-		}                                                                                  \
-		ret = REAL(name)(stream);                                                          \
-		if (stream) {                                                                      \
-			files_doubt_position(op.file);                                             \
-			stream_set(op.file, stream, at);                                           \
-			stream_unlock(&op, stream);                                                \
-			op_end(&op, ETA_OP_##kind, ret ? -errno : 0, ETA_OFFSET_UNKNOWN);          \
-		} else {                                                                           \
-			op_end_path(&op, ETA_OP_##kind, ret ? -errno : 0, NULL);                   \
-		}                                                                                  \
-		return ret;                                                                        \
+static ALWAYS_INLINE int flush(enum function fn, __typeof__(fflush) *real, FILE *stream, bool locks,
+			       const void *caller)
+{
+	int64_t at = ETA_OFFSET_UNKNOWN;
+	struct op op;
+	int ret;
+
+	if (!(stream ? op_begin(&op, fn, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, caller)
+		     : op_begin_open(&op, fn, caller)))
+		return real(stream);
+	if (stream) {
+		stream_lock(&op, stream, descriptor(stream), locks);
+		at = stream_followed(op.file, stream);
 	}
+	ret = real(stream);
+	if (stream) {
+		files_doubt_position(op.file);
+		stream_set(op.file, stream, at);
+		stream_unlock(&op, stream);
+		op_end(&op, ETA_OP_SYNC, ret ? -errno : 0, ETA_OFFSET_UNKNOWN);
+	} else {
+		op_end_path(&op, ETA_OP_SYNC, ret ? -errno : 0, NULL);
+	}
+	return ret;
+}
+
+EXPORT int fflush(FILE *stream)
+{
+	return flush(FN_fflush, REAL(fflush), stream, LOCKS(fflush), CALLER);
+}
+
+EXPORT int fflush_unlocked(FILE *stream)
+{
+	return flush(FN_fflush_unlocked, REAL(fflush_unlocked), stream, LOCKS(fflush_unlocked),
+		     CALLER);
+}
 
 /* Ends a call that went to another place in the stream, which it does not tell. */
 static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
@@ -184,101 +233,104 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
 		return ret;                                                                        \
 	}
 
-#define SHAPE_FSETPOS(name, kind, type, detail)                                                    \
-	EXPORT int name(FILE *stream, const type *position)                                        \
-	{                                                                                          \
-		struct op op;                                                                      \
-		int ret;                                                                           \
-                                                                                                   \
-		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
-			return REAL(name)(stream, position);                                       \
-		stream_lock(&op, stream, descriptor(stream), LOCKS(name));                         \
-		ret = REAL(name)(stream, position);                                                \
-		op_end_stream_seek(&op, stream, ret ? -errno : 0);                                 \
-		return ret;                                                                        \
-	}
+EXPORT int fsetpos(FILE *stream, const fpos_t *position)
+{
+	struct op op;
+	int ret;
 
-#define SHAPE_REWIND(name, kind, type, detail)                                                     \
-	EXPORT void name(FILE *stream)                                                             \
-	{                                                                                          \
-		struct op op;                                                                      \
-                                                                                                   \
-		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN,           \
-			      CALLER)) {                                                           \
-			REAL(name)(stream);                                                        \
-			return;                                                                    \
-		}                                                                                  \
-		stream_lock(&op, stream, descriptor(stream), LOCKS(name));                         \
-		REAL(name)(stream);                                                                \
-		op_end_stream_seek(&op, stream, 0);                                                \
-	}
+	if (!op_begin(&op, FN_fsetpos, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))
+		return REAL(fsetpos)(stream, position);
+	stream_lock(&op, stream, descriptor(stream), LOCKS(fsetpos));
+	ret = REAL(fsetpos)(stream, position);
+	op_end_stream_seek(&op, stream, ret ? -errno : 0);
+	return ret;
+}
 
-#define SHAPE_FGETPOS(name, kind, type, detail)                                                    \
-	EXPORT int name(FILE *stream, type *position)                                              \
-	{                                                                                          \
-		ON_FD(name, kind, int, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, ret,             \
-		      (stream, position));                                                         \
-	}
+EXPORT int fsetpos64(FILE *stream, const fpos64_t *position)
+{
+	struct op op;
+	int ret;
 
-#define SHAPE_SETVBUF(name, kind, type, detail)                                                    \
-	EXPORT int name(FILE *stream, char *buffer, int mode, size_t size)                         \
-	{                                                                                          \
-		ON_FD(name, kind, int, descriptor(stream), size, ETA_OFFSET_UNKNOWN, ret,          \
-		      (stream, buffer, mode, size));                                               \
-	}
+	if (!op_begin(&op, FN_fsetpos64, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))
+		return REAL(fsetpos64)(stream, position);
+	stream_lock(&op, stream, descriptor(stream), LOCKS(fsetpos64));
+	ret = REAL(fsetpos64)(stream, position);
+	op_end_stream_seek(&op, stream, ret ? -errno : 0);
+	return ret;
+}
 
-#define SHAPE_SETBUF(name, kind, type, detail)                                                     \
-	EXPORT void name(FILE *stream, char *buffer)                                               \
-	{                                                                                          \
-		struct op op;                                                                      \
-                                                                                                   \
-		if (!op_begin(&op, FN_##name, descriptor(stream), buffer ? BUFSIZ : 0,             \
-			      ETA_OFFSET_UNKNOWN, CALLER)) {                                       \
-			REAL(name)(stream, buffer);                                                \
-			return;                                                                    \
-		}                                                                                  \
-		REAL(name)(stream, buffer);                                                        \
-		op_end(&op, ETA_OP_##kind, 0, ETA_OFFSET_UNKNOWN);                                 \
-	}
+EXPORT void rewind(FILE *stream)
+{
+	struct op op;
 
-#define SHAPE_TMPFILE(name, kind, type, detail)                                                    \
-	EXPORT FILE *name(void)                                                                    \
-	{                                                                                          \
-		struct op op;                                                                      \
-		FILE *opened;                                                                      \
-                                                                                                   \
-		if (!op_begin_open(&op, FN_##name, CALLER)) {                                      \
-			opened = REAL(name)();                                                     \
-			op_open_untraced(opened ? descriptor(opened) : -1, CALLER);                \
-			return opened;                                                             \
-		}                                                                                  \
-		opened = REAL(name)();                                                             \
-		op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, NULL, -1);            \
-		if (opened)                                                                        \
-			stream_opened(opened);                                                     \
-		return opened;                                                                     \
+	if (!op_begin(&op, FN_rewind, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER)) {
+		REAL(rewind)(stream);
+		return;
 	}
+	stream_lock(&op, stream, descriptor(stream), LOCKS(rewind));
+	REAL(rewind)(stream);
+	op_end_stream_seek(&op, stream, 0);
+}
+
+EXPORT int fgetpos(FILE *stream, fpos_t *position)
+{
+	ON_FD(fgetpos, OTHER, int, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, ret,
+	      (stream, position));
+}
+
+EXPORT int fgetpos64(FILE *stream, fpos64_t *position)
+{
+	ON_FD(fgetpos64, OTHER, int, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, ret,
+	      (stream, position));
+}
+
+EXPORT int setvbuf(FILE *stream, char *buffer, int mode, size_t size)
+{
+	ON_FD(setvbuf, OTHER, int, descriptor(stream), size, ETA_OFFSET_UNKNOWN, ret,
+	      (stream, buffer, mode, size));
+}
+
+EXPORT void setbuf(FILE *stream, char *buffer)
+{
+	struct op op;
+
+	if (!op_begin(&op, FN_setbuf, descriptor(stream), buffer ? BUFSIZ : 0, ETA_OFFSET_UNKNOWN,
+		      CALLER)) {
+		REAL(setbuf)(stream, buffer);
+		return;
+	}
+	REAL(setbuf)(stream, buffer);
+	op_end(&op, ETA_OP_OTHER, 0, ETA_OFFSET_UNKNOWN);
+}
+
+EXPORT FILE *tmpfile(void)
+{
+	STREAM_OPENED(tmpfile, NULL, ());
+}
+
+EXPORT FILE *tmpfile64(void)
+{
+	STREAM_OPENED(tmpfile64, NULL, ());
+}
 
 /* a pipe: left out by default */
-#define SHAPE_POPEN(name, kind, type, detail)                                                      \
-	EXPORT FILE *name(const char *command, const char *mode)                                   \
-	{                                                                                          \
-		struct op op;                                                                      \
-		FILE *opened;                                                                      \
-                                                                                                   \
-		if (!files_all || !op_begin_open(&op, FN_##name, CALLER))                          \
-			return REAL(name)(command, mode);                                          \
-		opened = REAL(name)(command, mode);                                                \
-		op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, NULL, -1);            \
-		return opened;                                                                     \
-	}
+EXPORT FILE *popen(const char *command, const char *mode)
+{
+	struct op op;
+	FILE *opened;
+
+	if (!files_all || !op_begin_open(&op, FN_popen, CALLER))
+		return REAL(popen)(command, mode);
+	opened = REAL(popen)(command, mode);
+	op_end_open(&op, opened ? descriptor(opened) : -1, AT_FDCWD, NULL, -1);
+	return opened;
+}
 
 /* flushes every stream, and closes none of them in glibc, whatever its name says */
-#define SHAPE_FCLOSEALL(name, kind, type, detail)                                                  \
-	EXPORT int name(void)                                                                      \
-	{                                                                                          \
-		ON_PATH(name, kind, int, NULL, ());                                                \
-	}
+EXPORT int fcloseall(void)
+{
+	ON_PATH(fcloseall, CLOSE, int, NULL, ());
+}
 
 #define SHAPE_FTELL(name, kind, type, detail)                                                      \
 	EXPORT type name(FILE *stream)                                                             \

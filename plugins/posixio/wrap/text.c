@@ -57,12 +57,6 @@ int _IO_putc(int c, FILE *stream);
 int _IO_getc(FILE *stream);
 
 /* the v form behind a variadic one, to which its list goes */
-#define BEHIND_fprintf vfprintf
-#define BEHIND_printf vprintf
-#define BEHIND_dprintf vdprintf
-#define BEHIND___fprintf_chk __vfprintf_chk
-#define BEHIND___printf_chk __vprintf_chk
-#define BEHIND___dprintf_chk __vdprintf_chk
 #define BEHIND_fscanf vfscanf
 #define BEHIND_scanf vscanf
 #define BEHIND___isoc99_fscanf __isoc99_vfscanf
@@ -107,106 +101,100 @@ int _IO_getc(FILE *stream);
 	op_end_transfer(&op, ETA_OP_##kind, fd, n);                                                \
 	return n
 
-#define SHAPE_FPRINTF(name, kind, type, detail)                                                    \
-	static ALWAYS_INLINE int list_##name(FILE *stream, const char *format, va_list list,       \
-					     const void *caller)                                   \
-	{                                                                                          \
-		PRINTED(name, kind, BEHIND_##name, stream, caller, (stream, format, list));        \
-	}                                                                                          \
-	EXPORT int name(FILE *stream, const char *format, ...)                                     \
-	{                                                                                          \
-		VARIADIC(list_##name(stream, format, list, CALLER));                               \
-	}
+static ALWAYS_INLINE int list_fprintf(FILE *stream, const char *format, va_list list,
+				      const void *caller)
+{
+	PRINTED(fprintf, WRITE, vfprintf, stream, caller, (stream, format, list));
+}
 
-#define SHAPE_VFPRINTF(name, kind, type, detail)                                                   \
-	EXPORT int name(FILE *stream, const char *format, va_list list)                            \
-	{                                                                                          \
-		PRINTED(name, kind, name, stream, CALLER, (stream, format, list));                 \
-	}
+EXPORT int fprintf(FILE *stream, const char *format, ...)
+{
+	VARIADIC(list_fprintf(stream, format, list, CALLER));
+}
 
-#define SHAPE_FPRINTF_CHK(name, kind, type, detail)                                                \
-	static ALWAYS_INLINE int list_##name(FILE *stream, int flag, const char *format,           \
-					     va_list list, const void *caller)                     \
-	{                                                                                          \
-		PRINTED(name, kind, BEHIND_##name, stream, caller, (stream, flag, format, list));  \
-	}                                                                                          \
-	EXPORT int name(FILE *stream, int flag, const char *format, ...)                           \
-	{                                                                                          \
-		VARIADIC(list_##name(stream, flag, format, list, CALLER));                         \
-	}
+EXPORT int vfprintf(FILE *stream, const char *format, va_list list)
+{
+	PRINTED(vfprintf, WRITE, vfprintf, stream, CALLER, (stream, format, list));
+}
 
-#define SHAPE_VFPRINTF_CHK(name, kind, type, detail)                                               \
-	EXPORT int name(FILE *stream, int flag, const char *format, va_list list)                  \
-	{                                                                                          \
-		PRINTED(name, kind, name, stream, CALLER, (stream, flag, format, list));           \
-	}
+static ALWAYS_INLINE int list___fprintf_chk(FILE *stream, int flag, const char *format,
+					    va_list list, const void *caller)
+{
+	PRINTED(__fprintf_chk, WRITE, __vfprintf_chk, stream, caller, (stream, flag, format, list));
+}
 
-#define SHAPE_PRINTF(name, kind, type, detail)                                                     \
-	static ALWAYS_INLINE int list_##name(const char *format, va_list list, const void *caller) \
-	{                                                                                          \
-		PRINTED(name, kind, BEHIND_##name, stdout, caller, (format, list));                \
-	}                                                                                          \
-	EXPORT int name(const char *format, ...)                                                   \
-	{                                                                                          \
-		VARIADIC(list_##name(format, list, CALLER));                                       \
-	}
+EXPORT int __fprintf_chk(FILE *stream, int flag, const char *format, ...)
+{
+	VARIADIC(list___fprintf_chk(stream, flag, format, list, CALLER));
+}
 
-#define SHAPE_VPRINTF(name, kind, type, detail)                                                    \
-	EXPORT int name(const char *format, va_list list)                                          \
-	{                                                                                          \
-		PRINTED(name, kind, name, stdout, CALLER, (format, list));                         \
-	}
+EXPORT int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list list)
+{
+	PRINTED(__vfprintf_chk, WRITE, __vfprintf_chk, stream, CALLER,
+		(stream, flag, format, list));
+}
 
-#define SHAPE_PRINTF_CHK(name, kind, type, detail)                                                 \
-	static ALWAYS_INLINE int list_##name(int flag, const char *format, va_list list,           \
-					     const void *caller)                                   \
-	{                                                                                          \
-		PRINTED(name, kind, BEHIND_##name, stdout, caller, (flag, format, list));          \
-	}                                                                                          \
-	EXPORT int name(int flag, const char *format, ...)                                         \
-	{                                                                                          \
-		VARIADIC(list_##name(flag, format, list, CALLER));                                 \
-	}
+static ALWAYS_INLINE int list_printf(const char *format, va_list list, const void *caller)
+{
+	PRINTED(printf, WRITE, vprintf, stdout, caller, (format, list));
+}
 
-#define SHAPE_VPRINTF_CHK(name, kind, type, detail)                                                \
-	EXPORT int name(int flag, const char *format, va_list list)                                \
-	{                                                                                          \
-		PRINTED(name, kind, name, stdout, CALLER, (flag, format, list));                   \
-	}
+EXPORT int printf(const char *format, ...)
+{
+	VARIADIC(list_printf(format, list, CALLER));
+}
 
-#define SHAPE_DPRINTF(name, kind, type, detail)                                                    \
-	static ALWAYS_INLINE int list_##name(int fd, const char *format, va_list list,             \
-					     const void *caller)                                   \
-	{                                                                                          \
-		DPRINTED(name, kind, BEHIND_##name, caller, (fd, format, list));                   \
-	}                                                                                          \
-	EXPORT int name(int fd, const char *format, ...)                                           \
-	{                                                                                          \
-		VARIADIC(list_##name(fd, format, list, CALLER));                                   \
-	}
+EXPORT int vprintf(const char *format, va_list list)
+{
+	PRINTED(vprintf, WRITE, vprintf, stdout, CALLER, (format, list));
+}
 
-#define SHAPE_VDPRINTF(name, kind, type, detail)                                                   \
-	EXPORT int name(int fd, const char *format, va_list list)                                  \
-	{                                                                                          \
-		DPRINTED(name, kind, name, CALLER, (fd, format, list));                            \
-	}
+static ALWAYS_INLINE int list___printf_chk(int flag, const char *format, va_list list,
+					   const void *caller)
+{
+	PRINTED(__printf_chk, WRITE, __vprintf_chk, stdout, caller, (flag, format, list));
+}
 
-#define SHAPE_DPRINTF_CHK(name, kind, type, detail)                                                \
-	static ALWAYS_INLINE int list_##name(int fd, int flag, const char *format, va_list list,   \
-					     const void *caller)                                   \
-	{                                                                                          \
-		DPRINTED(name, kind, BEHIND_##name, caller, (fd, flag, format, list));             \
-	}                                                                                          \
-	EXPORT int name(int fd, int flag, const char *format, ...)                                 \
-	{                                                                                          \
-		VARIADIC(list_##name(fd, flag, format, list, CALLER));                             \
-	}
+EXPORT int __printf_chk(int flag, const char *format, ...)
+{
+	VARIADIC(list___printf_chk(flag, format, list, CALLER));
+}
 
-#define SHAPE_VDPRINTF_CHK(name, kind, type, detail)                                               \
-	EXPORT int name(int fd, int flag, const char *format, va_list list)                        \
-	{                                                                                          \
-		DPRINTED(name, kind, name, CALLER, (fd, flag, format, list));                      \
-	}
+EXPORT int __vprintf_chk(int flag, const char *format, va_list list)
+{
+	PRINTED(__vprintf_chk, WRITE, __vprintf_chk, stdout, CALLER, (flag, format, list));
+}
+
+static ALWAYS_INLINE int list_dprintf(int fd, const char *format, va_list list, const void *caller)
+{
+	DPRINTED(dprintf, WRITE, vdprintf, caller, (fd, format, list));
+}
+
+EXPORT int dprintf(int fd, const char *format, ...)
+{
+	VARIADIC(list_dprintf(fd, format, list, CALLER));
+}
+
+EXPORT int vdprintf(int fd, const char *format, va_list list)
+{
+	DPRINTED(vdprintf, WRITE, vdprintf, CALLER, (fd, format, list));
+}
+
+static ALWAYS_INLINE int list___dprintf_chk(int fd, int flag, const char *format, va_list list,
+					    const void *caller)
+{
+	DPRINTED(__dprintf_chk, WRITE, __vdprintf_chk, caller, (fd, flag, format, list));
+}
+
+EXPORT int __dprintf_chk(int fd, int flag, const char *format, ...)
+{
+	VARIADIC(list___dprintf_chk(fd, flag, format, list, CALLER));
+}
+
+EXPORT int __vdprintf_chk(int fd, int flag, const char *format, va_list list)
+{
+	DPRINTED(__vdprintf_chk, WRITE, __vdprintf_chk, CALLER, (fd, flag, format, list));
+}
 
 /* ---- formatted input: so do the bytes that were taken ---- */
 
@@ -271,17 +259,20 @@ int _IO_getc(FILE *stream);
 	op_end_stream(&op, ETA_OP_##kind, stream, ret == EOF ? 0 : (int64_t)size, ret == EOF);     \
 	return ret
 
-#define SHAPE_PUTS(name, kind, type, detail)                                                       \
-	EXPORT int name(const char *text)                                                          \
-	{                                                                                          \
-		PUT_LINE(name, kind, stdout, strlen(text) + 1, (text));                            \
-	}
+EXPORT int puts(const char *text)
+{
+	PUT_LINE(puts, WRITE, stdout, strlen(text) + 1, (text));
+}
 
-#define SHAPE_FPUTS(name, kind, type, detail)                                                      \
-	EXPORT int name(const char *text, FILE *stream)                                            \
-	{                                                                                          \
-		PUT_LINE(name, kind, stream, strlen(text), (text, stream));                        \
-	}
+EXPORT int fputs(const char *text, FILE *stream)
+{
+	PUT_LINE(fputs, WRITE, stream, strlen(text), (text, stream));
+}
+
+EXPORT int fputs_unlocked(const char *text, FILE *stream)
+{
+	PUT_LINE(fputs_unlocked, WRITE, stream, strlen(text), (text, stream));
+}
 
 #define GOT_LINE(name, kind, args)                                                                 \
 	struct unread before;                                                                      \
@@ -299,17 +290,25 @@ int _IO_getc(FILE *stream);
 	op_end_stream(&op, ETA_OP_##kind, stream, bytes, !got && ferror_unlocked(stream));         \
 	return got
 
-#define SHAPE_FGETS(name, kind, type, detail)                                                      \
-	EXPORT char *name(char *line, int size, FILE *stream)                                      \
-	{                                                                                          \
-		GOT_LINE(name, kind, (line, size, stream));                                        \
-	}
+EXPORT char *fgets(char *line, int size, FILE *stream)
+{
+	GOT_LINE(fgets, READ, (line, size, stream));
+}
 
-#define SHAPE_FGETS_CHK(name, kind, type, detail)                                                  \
-	EXPORT char *name(char *line, size_t room, int size, FILE *stream)                         \
-	{                                                                                          \
-		GOT_LINE(name, kind, (line, room, size, stream));                                  \
-	}
+EXPORT char *fgets_unlocked(char *line, int size, FILE *stream)
+{
+	GOT_LINE(fgets_unlocked, READ, (line, size, stream));
+}
+
+EXPORT char *__fgets_chk(char *line, size_t room, int size, FILE *stream)
+{
+	GOT_LINE(__fgets_chk, READ, (line, room, size, stream));
+}
+
+EXPORT char *__fgets_unlocked_chk(char *line, size_t room, int size, FILE *stream)
+{
+	GOT_LINE(__fgets_unlocked_chk, READ, (line, room, size, stream));
+}
 
 /* how long the line will be nobody knows: asked for is what came */
 #define GOT_DELIMITED(name, kind, args)                                                            \
@@ -327,17 +326,20 @@ int _IO_getc(FILE *stream);
 		      n < 0 && ferror_unlocked(stream));                                           \
 	return n
 
-#define SHAPE_GETLINE(name, kind, type, detail)                                                    \
-	EXPORT ssize_t name(char **line, size_t *room, FILE *stream)                               \
-	{                                                                                          \
-		GOT_DELIMITED(name, kind, (line, room, stream));                                   \
-	}
+EXPORT ssize_t getline(char **line, size_t *room, FILE *stream)
+{
+	GOT_DELIMITED(getline, READ, (line, room, stream));
+}
 
-#define SHAPE_GETDELIM(name, kind, type, detail)                                                   \
-	EXPORT ssize_t name(char **line, size_t *room, int delimiter, FILE *stream)                \
-	{                                                                                          \
-		GOT_DELIMITED(name, kind, (line, room, delimiter, stream));                        \
-	}
+EXPORT ssize_t getdelim(char **line, size_t *room, int delimiter, FILE *stream)
+{
+	GOT_DELIMITED(getdelim, READ, (line, room, delimiter, stream));
+}
+
+EXPORT ssize_t __getdelim(char **line, size_t *room, int delimiter, FILE *stream)
+{
+	GOT_DELIMITED(__getdelim, READ, (line, room, delimiter, stream));
+}
 
 /* ---- characters: counted, unless they are asked for ---- */
 
@@ -363,17 +365,20 @@ int _IO_getc(FILE *stream);
 		CHARACTER(name, kind, detail, stream, 1, (c, stream));                             \
 	}
 
-#define SHAPE_PUTCHAR(name, kind, type, detail)                                                    \
-	EXPORT int name(int c)                                                                     \
-	{                                                                                          \
-		CHARACTER(name, kind, detail, stdout, 1, (c));                                     \
-	}
+EXPORT int putchar(int c)
+{
+	CHARACTER(putchar, WRITE, CHARS, stdout, 1, (c));
+}
 
-#define SHAPE_PUTW(name, kind, type, detail)                                                       \
-	EXPORT int name(int word, FILE *stream)                                                    \
-	{                                                                                          \
-		CHARACTER(name, kind, detail, stream, sizeof(word), (word, stream));               \
-	}
+EXPORT int putchar_unlocked(int c)
+{
+	CHARACTER(putchar_unlocked, WRITE, CHARS, stdout, 1, (c));
+}
+
+EXPORT int putw(int word, FILE *stream)
+{
+	CHARACTER(putw, WRITE, CHARS, stream, sizeof(word), (word, stream));
+}
 
 #define SHAPE_FGETC(name, kind, type, detail)                                                      \
 	EXPORT int name(FILE *stream)                                                              \
@@ -381,39 +386,41 @@ int _IO_getc(FILE *stream);
 		CHARACTER(name, kind, detail, stream, 1, (stream));                                \
 	}
 
-#define SHAPE_GETCHAR(name, kind, type, detail)                                                    \
-	EXPORT int name(void)                                                                      \
-	{                                                                                          \
-		CHARACTER(name, kind, detail, stdin, 1, ());                                       \
-	}
+EXPORT int getchar(void)
+{
+	CHARACTER(getchar, READ, CHARS, stdin, 1, ());
+}
 
-#define SHAPE_GETW(name, kind, type, detail)                                                       \
-	EXPORT int name(FILE *stream)                                                              \
-	{                                                                                          \
-		CHARACTER(name, kind, detail, stream, sizeof(int), (stream));                      \
-	}
+EXPORT int getchar_unlocked(void)
+{
+	CHARACTER(getchar_unlocked, READ, CHARS, stdin, 1, ());
+}
+
+EXPORT int getw(FILE *stream)
+{
+	CHARACTER(getw, READ, CHARS, stream, sizeof(int), (stream));
+}
 
 /* puts the position back by one */
-#define SHAPE_UNGETC(name, kind, type, detail)                                                     \
-	EXPORT int name(int c, FILE *stream)                                                       \
-	{                                                                                          \
-		struct op op;                                                                      \
-		int ret;                                                                           \
-                                                                                                   \
-		if (c == EOF) /* no character: the stream is not looked at */                      \
-			return REAL(name)(c, stream);                                              \
-		if (!DETAIL_##detail) {                                                            \
-			call_not_recorded(descriptor(stream));                                     \
-			return REAL(name)(c, stream);                                              \
-		}                                                                                  \
-		if (!op_begin_stream(&op, FN_##name, stream, false, LOCKS(name), 0, CALLER))       \
-			return REAL(name)(c, stream);                                              \
-		ret = REAL(name)(c, stream);                                                       \
-		stream_set(op.file, stream, -1);                                                   \
-		stream_unlock(&op, stream);                                                        \
-		op_end(&op, ETA_OP_##kind, ret, op.offset);                                        \
-		return ret;                                                                        \
+EXPORT int ungetc(int c, FILE *stream)
+{
+	struct op op;
+	int ret;
+
+	if (c == EOF) /* no character: the stream is not looked at */
+		return REAL(ungetc)(c, stream);
+	if (!DETAIL_CHARS) {
+		call_not_recorded(descriptor(stream));
+		return REAL(ungetc)(c, stream);
 	}
+	if (!op_begin_stream(&op, FN_ungetc, stream, false, LOCKS(ungetc), 0, CALLER))
+		return REAL(ungetc)(c, stream);
+	ret = REAL(ungetc)(c, stream);
+	stream_set(op.file, stream, -1);
+	stream_unlock(&op, stream);
+	op_end(&op, ETA_OP_OTHER, ret, op.offset);
+	return ret;
+}
 
 #define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)
 SCI_TEXT_FUNCTIONS(X)

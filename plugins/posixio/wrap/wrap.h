@@ -1,4 +1,5 @@
-/* What the files of wrappers share: a wrapper is one row of functions.h and one SHAPE_ macro. */
+/* What the files of wrappers share: a wrapper is one row of functions.h and a function or a shape.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef POSIXIO_WRAP_H
 #define POSIXIO_WRAP_H
@@ -18,6 +19,9 @@ typedef long raw_call(long number, long a, long b, long c, long d, long e, long 
 long confine_syscall(raw_call *next, long number, long a, long b, long c, long d, long e, long f);
 
 #define CALLER __builtin_return_address(0)
+
+/* The shape of a row whose wrapper is a function in the group's file. */
+#define SHAPE_OWN(name, kind, type, detail)
 
 /*
  * How many bytes VECTOR asks for, of which the call that took it has given N: after a success alone
