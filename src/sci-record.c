@@ -149,7 +149,8 @@ static int find_library(const char *name, char path[PATH_MAX])
 
 	if (snprintf(path, PATH_MAX, "%s/%s", plugin_dir(), name) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	/* as the user whose program is to load it (identity_files), which access(2) would not ask */
+	/* as the user whose program is to load it (identity_files), which access(2) would not ask
+	 */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

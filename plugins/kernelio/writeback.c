@@ -23,8 +23,8 @@ static uint64_t clock_ms(void)
 }
 
 /*
- * Does FLAGS (sync_file_range(2)) with the file of RECORD, if it still has its name. No other than a
- * file that was met is touched: links are not followed, and its inode has to be the one that was
+ * Does FLAGS (sync_file_range(2)) with the file of RECORD, if it still has its name. No other than
+ * a file that was met is touched: links are not followed, and its inode has to be the one that was
  * traced.
  */
 static void file_sync(const struct eta_file_record *record, unsigned flags, uint64_t deadline_ms)
