@@ -236,7 +236,7 @@ int launch_go(struct launch *launch)
 		return -EINTR;
 	}
 	forward_to = launch->pid;
-	/* a child that is gone already is told by launch_wait */
+	/* a child that is gone already is reported by launch_wait */
 	(void)say_go(launch->go);
 	signals_ours();
 	close(launch->go);

@@ -1,4 +1,4 @@
-/* The tracer's library as programs and shells are told of it. */
+/* How programs and shells are given the tracer's library. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "preload.h"
 

@@ -1,4 +1,4 @@
-/* The tracer's library as programs and shells are told of it, wherever it is installed. */
+/* How programs and shells are given the tracer's library, wherever it is installed. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_PRELOAD_H
 #define SCI_PRELOAD_H

@@ -104,7 +104,7 @@ static const char doc[] =
 	"recorded.\n\n"
 	"EXAMPLES\n"
 	"  sci-record -o run1 -- fio job.fio\n"
-	"  sci-analyze run1/unified.otf2 --top\n"
+	"  sci-analyze run1/unified.otf2\n"
 	"  eval \"$(sci-record --env)\"; eztrace -t posixio ./app\n\n"
 	"SEE ALSO\n"
 	"  sci-analyze(1), sci-kernel(1), sci-merge(1), sci-posixio(7)";
@@ -392,7 +392,7 @@ static void tell_next(const char *dir)
 		return;
 	fputs("sci-record: next: sci-analyze ", stderr);
 	preload_put_word(stderr, archive);
-	fputs(" --top\n", stderr);
+	fputs("\n", stderr);
 }
 
 /* The archive out of what the tracers left; gives the exit status of the command. */

@@ -13,7 +13,7 @@ void symbols_free(struct symbols *symbols);
 
 /*
  * Fills function, file and line of the first N call sites of A, as far as they are known. The texts
- * belong to SYMBOLS. A module whose file is gone or another one by now is told about once.
+ * belong to SYMBOLS. A module whose file is gone or another one by now is reported once.
  */
 void symbols_find(struct symbols *symbols, struct analysis *a, uint32_t n);
 

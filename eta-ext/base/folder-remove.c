@@ -120,7 +120,7 @@ int folder_remove(int at, const char *name, const char *shown, int depth,
 	return rc;
 }
 
-/* One file, which is no link; folders are told by -EISDIR. */
+/* One file, which is no link; folders are reported by -EISDIR. */
 static int set_mode(int at, const char *name, mode_t mode)
 {
 	int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;

@@ -53,7 +53,7 @@ struct eta_spool_header {
 	uint32_t cpu;		/* KERNEL: which */
 	uint64_t start_ns;	/* thread, image or tracer start */
 	uint64_t clock_mono_ns; /* a pair read together, */
-	uint64_t clock_real_ns; /* so that the wall clock can be told */
+	uint64_t clock_real_ns; /* so that the wall clock can be computed */
 	uint64_t lost;		/* records that could not be stored, updated in place */
 	uint64_t
 		last_file; /* offset of the newest FILE record, 0: none; go on through its `prev` */
@@ -367,7 +367,7 @@ struct eta_bio_record {
 	uint32_t track;	   /* of the owner's ASYNC_OP that it is for; 0: none */
 	/*
 	 * How many requests of others than its owner were on the disk when it was queued, and when
-	 * it was issued (65535: or more), and the owner of one of them, drawn by lot; 0: nobody.
+	 * it was issued (65535: or more), and the owner of one of them, sampled at random; 0: nobody.
 	 */
 	uint16_t queue_ahead, issue_ahead;
 	uint32_t queue_ahead_tid, issue_ahead_tid;

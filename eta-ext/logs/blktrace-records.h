@@ -1,4 +1,5 @@
-/* Inside of the sources of blktrace's kind: an action on a request, in whatever form it was told.
+/* Inside of the sources of blktrace's kind: an action on a request, in whatever form it was
+ * reported.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_LOG_BLKTRACE_H

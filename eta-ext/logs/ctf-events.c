@@ -42,7 +42,7 @@ static int block_event(struct ctf *ctf, const struct ctf_event *event, char acti
 		return rc;
 	if (dev < 0 || dev > UINT32_MAX || sectors < 0 || sectors > UINT32_MAX)
 		return log_bad(ctf->log, "%s without device or sectors", event->name);
-	/* flushes are at no sector, which is told as the last one */
+	/* flushes are at no sector, which is reported as the last one */
 	if (sector < 0) {
 		sector = 0;
 		sectors = 0;

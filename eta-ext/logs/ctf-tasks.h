@@ -11,7 +11,7 @@
 /* A thread, and the call it is in. */
 struct ctf_task {
 	UT_hash_handle hh;
-	uint32_t tid, pid; /* pid 0: not told yet */
+	uint32_t tid, pid; /* pid 0: not reported yet */
 	bool named;
 	char *name; /* of the call; NULL: in none */
 	char *path;

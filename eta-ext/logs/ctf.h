@@ -16,7 +16,7 @@ struct ctf {
 	uint32_t n_cpus;
 	uint64_t last_ns;
 	int64_t realtime_offset_ns; /* to CLOCK_REALTIME */
-	bool queued;		    /* requests are told of when they are queued, as bios */
+	bool queued;		    /* requests are reported when they are queued, as bios */
 	enum { CTF_CLOCK_UNKNOWN, CTF_CLOCK_MONOTONIC, CTF_CLOCK_RELATIVE } clock;
 };
 

@@ -134,7 +134,7 @@ static uint32_t tagged_file(struct log *log, const char *tag, const char *path)
 	return index;
 }
 
-/* Handles that were defined before the path of their file was told. */
+/* Handles that were defined before the path of their file was reported. */
 static void name_handles(struct eta_defs *defs)
 {
 	for (uint32_t i = 0; i < defs->n_handles; i++)

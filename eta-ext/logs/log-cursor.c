@@ -69,7 +69,7 @@ static bool before(const struct log_cursor *c, uint32_t a, uint32_t b)
 	const struct reader *x = &c->readers[a], *y = &c->readers[b];
 	int order = log_compare(&x->events[x->at], &y->events[y->at]);
 
-	/* earlier runs hold what the log told earlier */
+	/* earlier runs hold what the log said earlier */
 	return order ? order < 0 : a < b;
 }
 

@@ -16,7 +16,7 @@ struct log_known {
 	char key[]; /* its kind, then the key proper */
 };
 
-enum { KEY_MAX = 4200 }; /* a path and what goes before it; longer ones are told apart so far */
+enum { KEY_MAX = 4200 }; /* a path and what goes before it; longer ones are distinguished so far */
 
 uint32_t log_known(struct log *log, char kind, const void *key, size_t n)
 {

@@ -240,7 +240,8 @@ int log_fd_fork(struct log *log, uint32_t parent_tid, uint32_t child_tid, bool s
 
 	if (!parent || parent_tid == child_tid)
 		return parent ? 0 : -ENOMEM;
-	/* the child's own lines may come before the parent's call is told: it keeps its table */
+	/* the child's own lines may come before the parent's call is reported: it keeps its table
+	 */
 	HASH_FIND(hh, log->files->tasks, &child_tid, sizeof(child_tid), child);
 	if (child)
 		return 0;
@@ -268,7 +269,7 @@ void log_fd_exit(struct log *log, uint32_t tid)
 	free(task);
 }
 
-/* The size of a file as far as the log told it, ETA_OFFSET_NONE: it did not. */
+/* The size of a file as far as the log said it, ETA_OFFSET_NONE: it did not. */
 static int64_t size_of_file(struct log *log, uint32_t file)
 {
 	return log->files && file < log->files->n_sizes ? log->files->sizes[file] : ETA_OFFSET_NONE;

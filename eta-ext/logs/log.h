@@ -39,7 +39,7 @@ struct log {
 	struct log_request *requests;
 	uint32_t n_requests;
 	bool no_ends; /* the format does not say when calls end */
-	/* For log_leaves_read. Bit i: of region i beginnings were told, ends. */
+	/* For log_leaves_read. Bit i: of region i beginnings were reported, ends. */
 	uint64_t entered, left;
 	uint64_t endless; /* set at the end: entered, never left */
 };
@@ -173,7 +173,8 @@ int log_renumber(struct log *log, uint32_t from, uint32_t to);
 /* By path, or where it is NULL by inode. */
 uint32_t log_file(struct log *log, const char *path, uint64_t inode);
 uint32_t log_handle(struct log *log, uint32_t file, uint32_t open_flags);
-/* A block device: DEV is major << 20 | minor; 0: the log does not say, it is told by its name. */
+/* A block device: DEV is major << 20 | minor; 0: the log does not say, it is identified by its
+ * name. */
 struct log_device {
 	uint32_t location, handle;
 };

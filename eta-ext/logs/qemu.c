@@ -11,7 +11,7 @@
  * "2026-11-21T10:15:00.123456Z EVENT ...", without a thread.
  */
 struct record {
-	uint32_t tid; /* 0: not told */
+	uint32_t tid; /* 0: not reported */
 	uint64_t time_ns;
 	char *event, *arguments;
 };

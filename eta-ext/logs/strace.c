@@ -147,8 +147,8 @@ static int finished(struct log *log, struct strace *s, struct tracee *t, char *t
 	return rc ? rc : log_call(log, t->location, &give);
 }
 
-/* REST comes behind the unfinished call of T, which ends at END_NS (STRACE_NO_END: not told), or
- * not yet. */
+/* REST comes behind the unfinished call of T, which ends at END_NS (STRACE_NO_END: not reported),
+ * or not yet. */
 static int go_on(struct log *log, struct strace *s, struct tracee *t, const char *rest,
 		 uint64_t end_ns)
 {
@@ -231,7 +231,7 @@ static int unfinished(struct log *log, struct tracee *t, const struct strace_lin
 	return log_pass(log);
 }
 
-/* Times as they go on: differences added up, midnight passed; false: further than can be told. */
+/* Times as they go on: differences added up, midnight passed; false: further than can be said. */
 static bool place(struct strace *s, struct strace_line *line)
 {
 	const uint64_t day_ns = 86400ull * 1000000000;

@@ -7,8 +7,8 @@
 
 /* A line, up to its call. */
 struct strace_line {
-	uint32_t tid;	  /* 0: not told */
-	const char *comm; /* -Y; NULL: not told */
+	uint32_t tid;	  /* 0: not reported */
+	const char *comm; /* -Y; NULL: not reported */
 	uint64_t time_ns;
 	bool time_of_day; /* TIME_NS is since midnight */
 	char *text;	  /* the call, signal or end */
@@ -39,7 +39,7 @@ struct strace_call {
 	int64_t ret;
 	bool has_ret;
 	const char *ret_text; /* what stands behind "= " */
-	uint64_t end_ns;      /* STRACE_NO_END: not told; as given where no duration is */
+	uint64_t end_ns;      /* STRACE_NO_END: not reported; as given where no duration is */
 };
 
 /*

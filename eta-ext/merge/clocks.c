@@ -157,7 +157,7 @@ static bool between(const struct merge *merge, const struct merge_input *input,
 	return known;
 }
 
-/* From INPUT's clock to the one of REFERENCE, by what the tracers told; false: they did not. */
+/* From INPUT's clock to the one of REFERENCE, by what the tracers recorded; false: they did not. */
 static bool declared(const struct merge *merge, struct merge_input *input,
 		     const struct merge_input *reference)
 {

@@ -296,7 +296,7 @@ static uint32_t find_seen(const struct processes *all, const struct eta_process 
 		like[i].pid_ns = pid_ns;
 		like[i].pid = process->pid;
 		l = chain_find(all, &like[i]);
-		/* those that have been told more since then may be others now */
+		/* those of which more was learned since then may be others now */
 		while (l != ETA_NONE &&
 		       !same_pid(&all->trace->defs.processes[all->links[l].process], process))
 			l = all->links[l].next;

@@ -14,7 +14,7 @@ enum { PARADIGM_POSIX, PARADIGM_BLOCK };
 
 enum { GROUP_MAX_MEMBERS = 32 << 10 }; /* well below what fits a chunk, WRITE_CHUNK_BYTES */
 
-/* CLOCK_REALTIME of MONOTONIC_NS, where the tracers told the distance. */
+/* CLOCK_REALTIME of MONOTONIC_NS, where the tracers recorded the distance. */
 static uint64_t realtime(const struct eta_defs *eta, uint64_t monotonic_ns)
 {
 	for (uint32_t i = 0; i < eta->n_properties; i++)

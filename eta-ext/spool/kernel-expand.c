@@ -295,7 +295,7 @@ static enum request_state state_after_last(const struct expand *expand,
 	return expand->stack[expand->depth - 1].in & IN_WRITEBACK_WAIT ? UNNAMED : HELD_BACK;
 }
 
-/* Waiting for block I/O, told apart by where the thread's own requests are. */
+/* Waiting for block I/O, distinguished by where the thread's own requests are. */
 static int split_wait(struct expand *expand, const struct expand_span *span,
 		      const struct expand_bio *bios, size_t n)
 {

@@ -13,7 +13,7 @@
 
 #include "eta-ext/base/eta.h"
 
-#define MAX_NAMED 4			     /* damaged files of a spool that are told by name */
+#define MAX_NAMED 4 /* damaged files of a spool that are reported by name */
 #define MAX_WINDOW_BYTES ((uint64_t)1 << 30) /* no tracer has more than one MiB */
 
 /* The least a record of a type must hold, in units; 0: nothing is known of the type. */

@@ -117,7 +117,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	rc = sleeps_tell(k, put_sleep);
 	if (rc)
 		eta_warn("/proc/kallsyms: the kernel's symbols cannot be read (%s): page locks and "
-			 "journal commits are told by less (run as root)",
+			 "journal commits are recognised by less (run as root)",
 			 strerror(-rc));
 #define X(name, what, said, end)                                                                   \
 	meta_property(k, "TOTAL.%s=%llu", #name, (unsigned long long)counts->totals.name);

@@ -87,7 +87,7 @@ static void say_in_use(const struct kernelio *k, unsigned level, char *text, siz
 	}
 }
 
-/* " (no fentry: refused ..., no kprobe: ...)" where the level's functions are told by none. */
+/* " (no fentry: refused ..., no kprobe: ...)" where the level's functions are recorded by none. */
 static void say_no_bounds(const struct kernelio *k, unsigned level, char *text, size_t size)
 {
 	bool idle = false, first = true;

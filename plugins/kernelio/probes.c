@@ -323,7 +323,7 @@ static int attach_row(struct kernelio *k, size_t i)
 {
 	const struct backend *backend = &kernelio_backend_list[k->backend[i]];
 
-	/* the return first: an entry whose return is not told is a span that is missing */
+	/* the return first: an entry whose return is not reported is a span that is missing */
 	for (int at_return = 1; at_return >= 0; at_return--) {
 		struct bpf_program *program = program_of(k->bpf->obj, i, at_return);
 
@@ -451,7 +451,7 @@ int probes_load(struct kernelio *k)
 		report_load_failure(k, rc);
 		return rc;
 	}
-	/* faults are told by a pair of probes, one of which is no tracepoint */
+	/* faults are recorded by a pair of probes, one of which is no tracepoint */
 	if (choice[KERNELIO_PROBE_on_fault] &&
 	    faults_attach(k, k->why[KERNELIO_PROBE_on_fault], sizeof(k->why[0])))
 		choice[KERNELIO_PROBE_on_fault] = KERNELIO_BACKEND_NONE;

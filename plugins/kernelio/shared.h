@@ -5,7 +5,7 @@
 
 #include "eta-ext/format/record.h"
 
-/* In the map `running`: whoever runs on the CPU came without a switch being told. */
+/* In the map `running`: whoever runs on the CPU came without a switch being reported. */
 #define SLOT_UNSURE 0xffffffffU
 
 /* How a system call's arguments are laid out. */
@@ -172,10 +172,10 @@ struct file_key {
 	  "spans beyond what an operation keeps")                                                  \
 	X(returns_missed, "functions whose return was not seen: spans that are missing", WARN,     \
 	  "functions not seen to return: their spans are missing")                                 \
-	X(switches_missed, "context switches no probe was told of, noticed at the next call",      \
-	  WARN, "context switches not told of: the waits around them are missing")                 \
+	X(switches_missed, "context switches that no probe saw, noticed at the next call", WARN,   \
+	  "context switches not reported: the waits around them are missing")                      \
 	X(completions_missed, "bios whose memory was used again before their end was seen", WARN,  \
-	  "bios without an end: their completion was not told of")                                 \
+	  "bios without an end: their completion was not reported")                                \
 	X(tasks_missed, "threads there was no room to follow", WARN,                               \
 	  "threads not followed: too many at once (larger --threads)")                             \
 	X(faults_failed, "page faults that began to read and failed: no operations", NOTE,         \

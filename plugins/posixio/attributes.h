@@ -1,4 +1,4 @@
-/* What the compiler is told about functions, branches and variables. */
+/* What the compiler needs to know about functions, branches and variables. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef POSIXIO_ATTRIBUTES_H
 #define POSIXIO_ATTRIBUTES_H

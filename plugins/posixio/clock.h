@@ -24,7 +24,7 @@ struct clock {
  */
 void clock_start(void);
 
-/* May the time be told without the kernel? */
+/* May the time be read without the kernel? */
 bool clock_is_tsc(void);
 
 /* From here on every thread's time is what READ_NS gives; before the first clock_now. */

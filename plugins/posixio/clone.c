@@ -77,7 +77,8 @@ EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 		} else {
 			if (!told)
 				tracer_warn("clone without CLONE_SETTLS: the calls of the new "
-					    "thread cannot be told from its maker's; both are not "
+					    "thread cannot be distinguished from its maker's; both "
+					    "are not "
 					    "recorded from here on, and counted as lost "
 					    "(pthread_create makes threads that are)");
 			told = true;

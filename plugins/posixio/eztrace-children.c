@@ -158,7 +158,8 @@ void children_environment(void)
 
 /*
  * EZTrace asks getenv, and bash's own finds nothing of the environment any more once setenv was
- * called, as EZTrace has by now: it would not find its module. What it reads later is told anew.
+ * called, as EZTrace has by now: it would not find its module. What it reads later is given to it
+ * again.
  */
 static void tell_eztrace(void)
 {

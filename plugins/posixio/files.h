@@ -27,7 +27,7 @@ struct file {
 	uint32_t id;		     /* FILE id, unique in the process */
 	uint32_t dev;		     /* major << 20 | minor */
 	uint64_t inode;
-	uint32_t open_flags;	 /* as the trace was told */
+	uint32_t open_flags;	 /* as the trace has them */
 	_Atomic uint32_t status; /* O_* of an owner: those of all that share its position, too */
 	uint32_t sink_handle;	 /* for the sink's use */
 	uint32_t sink_parent;	 /* handle it was dup'ed from, UINT32_MAX: none */
@@ -80,13 +80,13 @@ uint32_t files_failed(const char *path, int flags);
 uint32_t files_named(const char *path);
 
 /*
- * The status flags of FD are now FLAGS (fcntl), also for all that share them: the trace is told of
+ * The status flags of FD are now FLAGS (fcntl), also for all that share them: the trace gets
  * the others when they are next used.
  */
 void files_set_flags(int fd, int flags);
 void files_tell_flags(struct file *file, int fd);
 
-/* Is the trace still to be told of other flags of FILE? */
+/* Has the trace still to be given other flags of FILE? */
 static inline bool files_flags_changed(const struct file *file)
 {
 	return file->open_flags != atomic_load_explicit(&file->owner->status, memory_order_relaxed);
@@ -143,7 +143,7 @@ static inline int64_t files_advance(struct file *file, int64_t bytes)
 	return atomic_fetch_add_explicit(&file->owner->position, bytes, memory_order_relaxed);
 }
 
-/* The position is now AT, as the kernel told. */
+/* The position is now AT, as the kernel reported. */
 static inline void files_moved(struct file *file, int64_t at)
 {
 	struct file *owner = file->owner;

@@ -110,7 +110,7 @@ static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint
 
 /*
  * The same for a call that gives a number of bytes below 2 GiB, or -1, and that nothing but
- * op_end_transfer is told of. GIVEN: the offset is the program's, whatever it is.
+ * op_end_transfer has to know of. GIVEN: the offset is the program's, whatever it is.
  */
 static ALWAYS_INLINE bool op_begin_transfer(struct op *op, enum function fn, int fd, uint64_t size,
 					    int64_t offset, bool given, const void *caller)

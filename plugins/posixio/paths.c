@@ -22,7 +22,7 @@ size_t path_of(int fd, char *out, size_t room)
 }
 
 /*
- * Can PATH be told by putting it behind its directory's? Not with parts that name no entry. LENGTH:
+ * Can PATH be made by putting it behind its directory's? Not with parts that name no entry. LENGTH:
  * as it was found: another thread may be changing it.
  */
 static bool is_plain(const char *path, size_t length)

@@ -23,7 +23,7 @@ size_t path_of(int fd, char *out, size_t room);
 
 /*
  * The absolute path under which FD was just opened by the calling thread, in OUT, without a NUL:
- * PATH, relative to DIR, where that can be told from the two, otherwise the kernel's name (PATH
+ * PATH, relative to DIR, where that follows from the two, otherwise the kernel's name (PATH
  * NULL, or with ".." in it, say). FLAGS of the open, -1: unknown. Its length, at most ROOM; 0:
  * none.
  */

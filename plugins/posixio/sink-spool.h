@@ -53,8 +53,8 @@ void spool_sink_confine(struct spool_sink_thread *sink, uint64_t denied);
 void spool_sink_thread_lost(void);
 
 /*
- * A call of a process that is not traced: where it was told why when it started nothing counts it;
- * the child of a fork has its parent's file for that.
+ * A call of a process that is not traced: where the reason was reported at its start nothing counts
+ * it; the child of a fork has its parent's file for that.
  */
 static inline void spool_sink_off_call(void)
 {

@@ -12,7 +12,7 @@
 
 /*
  * The position of a stream is not asked for at each call (ftello may be a system call) but
- * followed, in the struct file of its descriptor. Whether it is still good is told by glibc's
+ * followed, in the struct file of its descriptor. Whether it is still good is seen by glibc's
  * public pointers into the buffer: where they are as the last recorded call left them, nothing was
  * read or written in between; where not (getc, which is not recorded by default or inlined; another
  * stream on the descriptor), ftello is asked once.

@@ -79,7 +79,7 @@ extern struct thread thread_starting, thread_dead, thread_vfork;
 /* The process that the tracer was started in. */
 extern _Atomic pid_t process_pid;
 
-/* Who forked this process, where fork told us; 0: unknown, or this is what was exec'ed. */
+/* Who forked this process, where fork reported it; 0: unknown, or this is what was exec'ed. */
 extern pid_t process_parent_pid, process_parent_tid;
 
 /* Is this the process (and not a vfork child that runs on its parent's memory)? A system call. */

@@ -56,7 +56,7 @@ def draw(figure, names, options):
     style.resize(figure, options, max(150, 65 + 7 * len(labels)),
                  42 + max(8 * min(max(len(matrix), 3), 8), 3.4 * len(matrix)))
     axes = figure.add_subplot()
-    # one hue from white on: told apart by brightness alone
+    # one hue from white on: distinguished by brightness alone
     image = axes.imshow([[v / scale for v in row] for row in matrix], cmap="Blues", vmin=0,
                         vmax=max(most, 1) / scale, aspect="auto")
     for y, row in enumerate(matrix):

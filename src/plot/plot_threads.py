@@ -55,7 +55,7 @@ def check_units(columns):
 
 
 def check_mixture(name, rows, columns, by):
-    """What the experiment varies is told apart, and no mean of it taken."""
+    """What the experiment varies is distinguished, and no mean of it taken."""
     for key in VARIED:
         texts = list(dict.fromkeys(row[key] for row in rows
                                    if key in row and any(row[c] for c in columns)))

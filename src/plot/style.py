@@ -48,7 +48,7 @@ matplotlib.rcParams.update({
     "svg.hashsalt": "sci-plot",  # the same input gives the same file
 })
 
-# Okabe and Ito, "Color universal design", 2008; told apart in grey too by markers and hatches.
+# Okabe and Ito, "Color universal design", 2008; distinguished in grey too by markers and hatches.
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]

@@ -6,7 +6,7 @@
 #include "src/analysis/tables/analysis.h"
 #include "table.h"
 
-/* Rows that the text shows unless told otherwise. */
+/* Rows that the text shows unless asked otherwise. */
 #define COMPARE_TOP 24
 
 struct comparison {

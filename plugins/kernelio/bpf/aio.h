@@ -171,7 +171,7 @@ static __noinline int aio_enter(struct task_state *st, uint32_t shape, uint64_t 
 		TOTAL_ADD(asyncs_missed, n - MAX_AIO_LIST);
 	walk.n = st->async.n;
 	bpf_loop(MAX_AIO_LIST, aio_submit_step, &walk, 0);
-	st->async.last.id = 0; /* which one the kernel is at is not told */
+	st->async.last.id = 0; /* which one the kernel is at is not reported */
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 struct async_op {
 	struct eta_kernel_op op;
 	uint32_t slot, tid; /* of the thread that submitted it */
-	uint32_t unknown;   /* its file is told at its end */
+	uint32_t unknown;   /* its file is reported at its end */
 	uint32_t zero;
 };
 

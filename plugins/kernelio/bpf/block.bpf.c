@@ -21,7 +21,8 @@ enum req_flag_bits___k {
 };
 #define REQ_HAS(opf, name) ((opf) >> bpf_core_enum_value(enum req_flag_bits___k, name) & 1)
 
-/* Threads that are not traced but wrote for one that is: tid -> start, so that each is told once.
+/* Threads that are not traced but wrote for one that is: tid -> start, so that each is reported
+ * once.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -370,7 +371,7 @@ int BPF_PROG(on_bio_remap, struct bio *bio)
 	value.record.sector = bio->bi_iter.bi_sector;
 	value.record.bytes = bio->bi_iter.bi_size;
 	value.record.op_flags |= ETA_BIO_LOWER;
-	if (value.shared) /* who owns which page is told above only */
+	if (value.shared) /* who owns which page is reported above only */
 		TOTAL_ADD(shares_missed, value.record.bytes);
 	value.shared = 0;
 	/* who is ahead below has not been looked for */

@@ -10,7 +10,7 @@
  */
 #define CPU_HISTORY 8
 struct cpu_history {
-	uint64_t since_ns; /* of the one that is there; 0: not told */
+	uint64_t since_ns; /* of the one that is there; 0: not reported */
 	uint32_t tid;
 	uint32_t next;
 	uint32_t tids[CPU_HISTORY];
@@ -33,7 +33,7 @@ cpu_history_switch(struct cpu_history *s, uint32_t prev, uint32_t next, uint64_t
 	s->since_ns = now;
 }
 
-/* Switches on this CPU are not told for a while. */
+/* Switches on this CPU are not reported for a while. */
 static inline __attribute__((always_inline)) void cpu_history_unsure(struct cpu_history *s)
 {
 	s->since_ns = 0;

@@ -36,7 +36,7 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
 	uint64_t bytes = st->op.ret > 0 ? st->op.ret : 0;
 
-	if (st->now.sync_ns) /* no probe told its end */
+	if (st->now.sync_ns) /* no probe reported its end */
 		span_add(st, ETA_SPAN_FS_SYNC, st->now.sync_ns, now);
 	if (st->now.readahead_ns && !(st->now.exact & 1U << ETA_SPAN_READAHEAD))
 		span_add_full(st, ETA_SPAN_READAHEAD, st->now.readahead_ns,

@@ -6,7 +6,7 @@
 #include "state.h"
 
 #define DISK_OWNERS 16			    /* a power of two */
-#define QUEUE_AHEAD_STALE_NS 10000000000ULL /* completions from before were not told */
+#define QUEUE_AHEAD_STALE_NS 10000000000ULL /* completions from before were not reported */
 #define QUEUE_AHEAD_QUEUED_NS 10000	    /* who was ahead before that, still is */
 
 struct disk_owner {
@@ -84,7 +84,7 @@ static __noinline uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t 
 	if (!place)
 		return 0;
 	owner = &disk->owners[(place - 1) & (DISK_OWNERS - 1)];
-	/* CPUs in each other's way, and completions that were not told, must not add up */
+	/* CPUs in each other's way, and completions that were not reported, must not add up */
 	if (disk->n < 0)
 		disk->n = 0;
 	if (owner->n < 0)
@@ -200,7 +200,7 @@ static __always_inline void foreign_begin(struct bio *bio, struct task_struct *t
 		return;
 	before = bpf_map_lookup_elem(&foreign_bios, &key);
 	if (before)
-		disk_uncount(before); /* its completion was not told */
+		disk_uncount(before); /* its completion was not reported */
 	counted.place = disk_count(disk, counted.tid, bpf_ktime_get_ns());
 	if (bpf_map_update_elem(&foreign_bios, &key, &counted, BPF_ANY))
 		disk_uncount(&counted);

@@ -19,7 +19,7 @@ static __always_inline bool sleep_is_open(struct task_state *st)
 
 /*
  * The same, and has the kernel's stack to say it? A walk costs a microsecond. Whoever waits for
- * requests of its own is told by them: where none of them is in flight, all that the stack could
+ * requests of its own is decided by them: where none of them is in flight, all that the stack could
  * say is that they are held back, or are the pages it reads, which the trace knows by itself.
  */
 static __always_inline bool sleep_is_unnamed(struct task_state *st)
@@ -74,8 +74,8 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 }
 
 /*
- * TASK runs here without a switch to it having been told: finds its state. What it waited for ends
- * at this first sight of it, which is late by no more than two events lie apart.
+ * TASK runs here without a switch to it having been reported: finds its state. What it waited for
+ * ends at this first sight of it, which is late by no more than two events lie apart.
  */
 static __noinline struct task_state *running_find(struct task_struct *task, uint32_t *slot)
 {
@@ -97,7 +97,8 @@ static __noinline struct task_state *running_find(struct task_struct *task, uint
 	return st;
 }
 
-/* Set by the first switch that is told: where its probe does not load, `running` is never sure. */
+/* Set by the first switch that is reported: where its probe does not load, `running` is never sure.
+ */
 uint32_t switches_told __weak;
 
 /*
@@ -135,7 +136,8 @@ static __always_inline struct task_state *current_operation(void)
 
 /*
  * The same as current_state, sure of it: a system call begins and ends here, and a switch that was
- * not told would be an operation lost. A thread that is taken in while it runs is found here, too.
+ * not reported would be an operation lost. A thread that is taken in while it runs is found here,
+ * too.
  */
 static __always_inline struct task_state *sure_state(struct task_struct *task)
 {

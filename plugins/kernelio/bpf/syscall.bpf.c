@@ -16,7 +16,7 @@ const volatile struct kernelio_syscall_info syscalls[KERNELIO_MAX_SYSCALL_NR + 1
 #define AT_FILE_POSITION -1
 #define MAX_TRANSFER_BYTES 0x7ffff000 /* the kernel's own limit */
 
-/* The process whose open files are told. */
+/* The process whose open files are reported. */
 uint32_t files_tgid;
 
 /* Makes F the operation's file. false: the operation is not to be traced. */
@@ -202,7 +202,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (!st)
 		return 0;
 	fault_drop(st);
-	st->active = 0; /* an end that was not told must not end this one, should it be left out */
+	st->active =
+		0; /* an end that was not reported must not end this one, should it be left out */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
 		return 0;
 	if (task_is_compat(task)) {
@@ -247,7 +248,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 
 	if (!syscall_info(SYSCALL_NR(regs))->index)
 		return 0;
-	/* threads that the filters choose may be inside a call when the switches begin to be told
+	/* threads that the filters choose may be inside a call when the switches begin to be
+	 * reported
 	 */
 	if (!TASKS_FILTERED && !someone_runs())
 		return 0;
@@ -255,7 +257,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	st = sure_state(task);
 	if (!st)
 		return 0;
-	/* a fault that no end was told of has no shape, and does not end here */
+	/* a fault whose end was not reported has no shape, and does not end here */
 	if (!st->active || st->now.shape == SHAPE_NONE)
 		return st->async.call ? aio_exit(st, ret) : 0;
 	st->active = 0; /* first: what an interrupt meets from here on is not in the operation */

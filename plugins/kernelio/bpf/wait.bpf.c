@@ -87,7 +87,7 @@ int BPF_PROG(on_contention_end, void *lock)
 
 	if (!st)
 		return 0;
-	/* one whose end was not told, in the middle of another probe, must not stay on top */
+	/* one whose end was not reported, in the middle of another probe, must not stay on top */
 	for (int i = MAX_LOCKS - 1; i >= 0; i--) {
 		if (i >= (int)st->now.n_locks)
 			continue;

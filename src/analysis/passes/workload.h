@@ -6,7 +6,7 @@
 #include "src/analysis/tables/analysis.h"
 #include "src/analysis/tables/durations.h"
 
-/* X(ID, name): what rows are told apart by, besides the level and the interval. */
+/* X(ID, name): what rows are distinguished by, besides the level and the interval. */
 #define WORKLOAD_GROUPS(X)                                                                         \
 	X(LEVEL, "level")                                                                          \
 	X(FILE, "file")                                                                            \

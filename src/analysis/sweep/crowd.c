@@ -9,8 +9,8 @@
 /*
  * A watcher has to know how long each of the users was there while it watched. Those that rows keep
  * apart are few: how long each was there until now is a sum, of which a watcher takes the
- * difference. Of the others it is told one by one until it has met more than its row can have; from
- * then on their sum is enough.
+ * difference. Of the others it is notified one by one until it has met more than its row can have;
+ * from then on their sum is enough.
  *
  * On a device those that were there before the watcher count apart. Their sum changes for all that
  * began to watch after the one that leaves came: a Fenwick tree over the watchers by their begin.
@@ -46,10 +46,11 @@ struct watch {
 	uint64_t total_ns;    /* of all not kept, when it began */
 	uint64_t n_ahead;     /* of them there at that time; */
 	struct change before; /* and the tree's */
-	/* of all not kept, [1] those there before: what it was told one by one, what it did itself
+	/* of all not kept, [1] those there before: what it was notified of one by one, what it did
+	 * itself
 	 */
 	uint64_t told_ns[2], own_ns[2];
-	uint64_t kept_ns[]; /* of each kept, when it began, or was told of it last */
+	uint64_t kept_ns[]; /* of each kept, when it began, or was notified of it last */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)

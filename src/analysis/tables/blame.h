@@ -10,7 +10,7 @@
 /* A culprit as a number: a location, or a task the trace knows nothing else of, or nobody. */
 #define CULPRIT_FOREIGN (1ull << 32) /* | tid */
 #define CULPRIT_NOBODY (1ull << 33)
-#define CULPRIT_OTHERS (CULPRIT_NOBODY | 1) /* all those that are not told apart */
+#define CULPRIT_OTHERS (CULPRIT_NOBODY | 1) /* all those that are not distinguished */
 #define CULPRIT_BITS 34
 
 /* A table of sums by key. */
@@ -18,7 +18,7 @@ struct sums {
 	struct sum {
 		uint64_t key;
 		uint64_t ns;
-		uint64_t named_ns; /* of it, as the kernel told; the rest is overlap */
+		uint64_t named_ns; /* of it, as the kernel reported; the rest is overlap */
 	} * list;
 	uint32_t *slots; /* open addressing: index + 1 */
 	uint32_t n, room, n_slots;

@@ -8,7 +8,7 @@
 #include "eta-ext/base/levels.h"
 
 /*
- * X(LEVEL, REASON, GROUP): how slowdown in the cell is told apart into what others caused and the
+ * X(LEVEL, REASON, GROUP): how slowdown in the cell is divided into what others caused and the
  * rest. NATURE: always others. FILE, FS: another thread's operation on the same file (file system)
  * overlapped. DIRTY: another thread wrote to the page cache meanwhile. DEVICE: another thread's
  * request was in flight, or held back, on the same device. SELF: never others.

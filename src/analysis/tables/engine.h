@@ -54,7 +54,7 @@ struct engine {
 	struct eta_trace *trace;
 	const struct eta_defs *defs;
 	struct analysis_options options;
-	bool split;	 /* what others caused is told apart; interval; blame */
+	bool split;	 /* interference is computed apart; interval; blame */
 	bool spills;	 /* operations are looked at a second time */
 	bool whole_only; /* leave out what the trace's end cut: another trace is measured against it
 			  */

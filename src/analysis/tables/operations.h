@@ -101,7 +101,7 @@ struct bio {
 	uint64_t bytes;
 	uint64_t offset; /* on the device */
 	bool has_offset;
-	bool lower; /* part of one to a stacked device, which is told, too */
+	bool lower; /* part of one to a stacked device, which is reported, too */
 };
 
 struct walk;
