@@ -367,7 +367,8 @@ struct eta_bio_record {
 	uint32_t track;	   /* of the owner's ASYNC_OP that it is for; 0: none */
 	/*
 	 * How many requests of others than its owner were on the disk when it was queued, and when
-	 * it was issued (65535: or more), and the owner of one of them, sampled at random; 0: nobody.
+	 * it was issued (65535: or more), and the owner of one of them, sampled at random; 0:
+	 * nobody.
 	 */
 	uint16_t queue_ahead, issue_ahead;
 	uint32_t queue_ahead_tid, issue_ahead_tid;
