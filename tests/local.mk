@@ -68,6 +68,7 @@ script_tests += \
 	tests/cases/harmless-sandbox.py \
 	tests/cases/harmless-sanitizers.py \
 	tests/cases/harmless-stacks.py \
+	tests/cases/harmless-suites.sh \
 	tests/cases/harmless-text.py \
 	tests/cases/help.py \
 	tests/cases/import-ctf.py \

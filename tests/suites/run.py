@@ -224,8 +224,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, prog="./dev harmless")
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="of: " + " ".join(ALL))
     parser.add_argument("-o", "--output", default="build/harmless", metavar="DIR")
-    parser.add_argument("--plugins", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--sources", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--plugins", required=True, type=os.path.abspath, help=argparse.SUPPRESS)
+    parser.add_argument("--sources", default="", type=os.path.abspath, help=argparse.SUPPRESS)
     parser.add_argument("--runs", default="preload,both", metavar="RUN[,RUN]", help="preload, eztrace, both")
     parser.add_argument("--seconds", type=int, default=3600, metavar="S", help="for each run (3600)")
     parser.add_argument("--only", default="", metavar="'PART PART'",
