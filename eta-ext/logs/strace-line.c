@@ -31,14 +31,13 @@ static bool take_time(char **text, struct strace_line *line)
 	return true;
 }
 
-/* The name of a thread behind its number (-Y), "<dd>". */
+/* The name of a thread behind its number (-Y), "<dd>", which is not ended yet. */
 static char *take_comm(char *text, struct strace_line *line)
 {
 	char *end = *text == '<' ? strchr(text, '>') : NULL;
 
 	if (!end)
 		return text;
-	*end = '\0';
 	line->comm = text + 1;
 	return end + 1;
 }
@@ -58,10 +57,12 @@ static char *take_thread(char *text, struct strace_line *line)
 	if (!brackets && (digits == 0 || (after != ' ' && after != '<')))
 		return text;
 	text[digits] = '\0';
-	if (!log_u64(text, &tid) || tid == 0 || tid > UINT32_MAX)
+	if (!log_u64(text, &tid) || tid > UINT32_MAX)
+		tid = 0;
+	text[digits] = after;
+	if (tid == 0)
 		return NULL;
 	line->tid = (uint32_t)tid;
-	text[digits] = after;
 	end = take_comm(text + digits, line);
 	if (brackets ? *end != ']' : *end != ' ')
 		return NULL;
@@ -101,7 +102,11 @@ const char *strace_take_line(char *text, struct strace_line *line)
 	if (!take_time(&text, line))
 		return "no time before the call (record with strace -f -ttt -T)";
 	line->text = skip_extras(text);
-	return *line->text ? NULL : "no call";
+	if (*line->text == '\0')
+		return "no call";
+	if (line->comm)
+		*strchr(line->comm, '>') = '\0';
+	return NULL;
 }
 
 size_t strace_noted(const char *text)

@@ -336,9 +336,9 @@ static int parse(struct log *log, void *state, char *text)
 		return log_pass(log);
 	t = s->cut;
 	s->cut = NULL;
-	if (t && t->unfinished && !strchr("[0123456789", text[strspn(text, " ")]))
-		return go_on(log, s, t, text, STRACE_NO_END);
 	wrong = strace_take_line(text, &line);
+	if (wrong && t && t->unfinished)
+		return go_on(log, s, t, text, STRACE_NO_END);
 	if (wrong)
 		return log_bad(log, "%s", wrong);
 	if (!place(s, &line))

@@ -14,13 +14,13 @@ struct strace_line {
 	char *text;	  /* the call, signal or end */
 };
 
-/* Takes TEXT to pieces, in place. What is wrong with it; NULL: nothing. */
+/* Takes TEXT to pieces, in place. What is wrong with it (it is as it was then); NULL: nothing. */
 const char *strace_take_line(char *text, struct strace_line *line);
 
 /*
- * Where both go to the terminal, strace's word on a new thread comes into the line of the call that
- * makes it, which goes on in the line behind: how much of TEXT stands before it; all: there is
- * none.
+ * Where both go to the terminal, strace's word on a new thread comes into the line of a call, be it
+ * the one that makes it, which goes on in the line behind: how much of TEXT stands before it; all:
+ * there is none.
  */
 size_t strace_noted(const char *text);
 

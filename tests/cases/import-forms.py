@@ -384,6 +384,17 @@ def strace():
           + "[pid   702] " + at.format(5000) + 'write(1, "b", 2) = 2 <0.000010>\n', expected=[
               ("tid 701", "vfs:sys_write", 10000, 1, None), ("tid 702", "vfs:sys_write", 10000, 2, None)],
           **{"without I/O": 6})
+    # it comes into any call of any thread, and what a call returned begins with anything
+    rests = (('read(0, ', '"12 3 ", 512', "5"), ("wait4(-1, ", "0x7ffe0b05f11c, WNOHANG, NULL", "0"),
+             ("wait4(-1, ", "[{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL", "9"),
+             ("pipe2(", "[5<pipe:[7]>, 6<pipe:[7]>], 0", "0"), ("ioctl(0, FIONREAD, ", "[12 /* 3 */]", "0"),
+             ("fstat(0, ", "{st_mode=S_IFCHR}", "0"), ("getdents64(4, ", "0 /* 3 entries */, 9", "0"))
+    check("strace on a terminal, other lines cut", at.format(0) + "clone(child_stack=NULL, flags=SIGCHLD) = 701 <0.0001>\n"
+          + "".join(f"[pid   700] {at.format(1000 * i)}{begin}strace: Process {701 + i} attached\n{rest}) = {ret} <0.00001>\n"
+                    for i, (begin, rest, ret) in enumerate(rests, 1)),
+          expected=[("tid 700", "vfs:sys_" + name, 10000, size, None)
+                    for name, size in (("read", 512), ("fstat", None), ("getdents64", None))],
+          **{"without I/O": 12})
     # the first thread ends first: what has no number is of whoever is left
     check("strace, the first thread is gone", at.format(0) + "clone(child_stack=NULL, flags=SIGCHLD) = 701 <0.0001>\n"
           + "[pid   700] " + at.format(1000) + "+++ exited with 0 +++\n"
