@@ -30,12 +30,24 @@ noinst_PROGRAMS += examples/causes/hold
 examples_causes_hold_SOURCES = examples/causes/hold.c $(CAUSE)
 noinst_PROGRAMS += examples/causes/hogs
 examples_causes_hogs_SOURCES = examples/causes/hogs.c
+noinst_PROGRAMS += examples/causes/locking
+examples_causes_locking_SOURCES = examples/causes/locking.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/names
+examples_causes_names_SOURCES = examples/causes/names.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/mapped
+examples_causes_mapped_SOURCES = examples/causes/mapped.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/mapping
+examples_causes_mapping_SOURCES = examples/causes/mapping.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/rereads
+examples_causes_rereads_SOURCES = examples/causes/rereads.c $(CAUSE)
+noinst_PROGRAMS += examples/causes/stops
+examples_causes_stops_SOURCES = examples/causes/stops.c
 
 # An analysis of one's own on libeta-ext; tests/cases/library.sh compiles it as a user would.
 EXTRA_DIST += examples/bytes-per-second.c
 # ./dev truth: runs them all and looks whether the score names them.
 EXTRA_DIST += examples/causes/truth.py examples/causes/causes.py examples/causes/conditions.py \
-	examples/causes/scoring.py examples/causes/accuracy.py
+	examples/causes/scoring.py examples/causes/accuracy.py examples/causes/scenes.py
 
 # What tracing costs, and the paper's evaluation: ./dev overhead, ./dev paper. What both use is in measuring.
 noinst_PROGRAMS += examples/measuring/elapsed

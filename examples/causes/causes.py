@@ -5,6 +5,7 @@ import os
 import conditions
 
 OWN = "own threads"
+LIMIT = "own limit"
 FIRST = "chrt", "-f", "10"
 FAIR = "nice", "-n", "-20"
 TURNS = "chrt", "-r", "10"
@@ -13,57 +14,77 @@ TURNS = "chrt", "-r", "10"
 class Cause:
     """
     One cause. STRENGTH is the condition's number, STRENGTHS those to compare, weakest first.
-    EXPECTED is the set of verdicts (level, reason) that name it; CULPRIT who must come first in
-    the blame: the program's own threads, the name of another process, or None where nobody is.
+    EXPECTED is the set of verdicts (level, reason) that name it; CULPRIT who must come first among the culprits:
+    the program's own threads, the name of another process, LIMIT where the program's own limit is, or None
+    where nobody is.
     SHOWN: reasons that all must be among those of what was lost, with a tenth of it or more.
     BEFORE: words before the command. What else the machine does is interference, too, so programs
     run ahead of it: FIRST where they wait for something, FAIR where their threads must take turns (in short
     ones), TURNS where they do with another program.
-    BASELINE: a condition: all calls are slowed alike, so they are scored against one thread there.
+    COMMAND: words of a program that is none of the examples; {data} in them is the folder.
+    PREPARE: commands before that, not recorded; an example PREPARED makes its files itself.
+    SOLO: the condition of the run without the cause; None: the same one, without others and, where the program's own
+    threads are in each other's way, with one thread.
+    BASELINE: all calls are slowed alike, so they are scored against that run.
     VICTIM: the name of the slowed program, where others are in the trace.
+    WHOLE: the program is several processes, and its score that of all of them.
     """
 
     def __init__(self, name, expected, condition=conditions.plain, program=None, options=(),
                  prepared=False, threads=8, strength=0, strengths=(), culprit=OWN, shown=(),
-                 before=FIRST, victim=None, baseline=None):
+                 before=FIRST, victim=None, baseline=False, solo=None, command=None, prepare=(), whole=False):
         self.name, self.expected, self.condition = name, expected, condition
         self.program, self.options, self.prepared = program or name, list(options), prepared
         self.threads, self.strength, self.strengths = threads, strength, strengths
-        self.shown, self.victim, self.baseline = shown, victim, baseline
-        self._culprit = culprit
-        self._before = list(before)
+        self.shown, self.victim, self.baseline, self.whole = shown, victim, baseline, whole
+        self.culprit = culprit
+        self.solo = solo or condition
+        self._before, self._command, self._prepare = list(before), command, prepare
 
     @property
     def alone(self):
         """With one thread nobody is in its way."""
-        return self._culprit == OWN
+        return self.culprit == OWN
+
+    @property
+    def solo_threads(self):
+        return 1 if self.alone else self.threads
 
     @property
     def expected_text(self):
         return " or ".join(sorted(level + (f": {reason}" if reason else "")
                                   for level, reason in self.expected))
 
-    def command(self, place, condition, threads, prepare=False, ahead=True):
-        """
-        The program's command line; to prepare its files: None where there are none.
-        AHEAD: before what else the machine does.
-        """
-        if prepare and not self.prepared:
-            return None
-        program = [place.program(self.program), "-t", str(threads), *self.options,
-                   *(["-p"] if prepare else []), os.path.join(condition.data, "data")]
+    def _words(self, place, condition, threads):
+        if self._command:
+            return [word.replace("{data}", condition.data) for word in self._command]
+        return [place.program(self.program), *self.options, "-t", str(threads),
+                os.path.join(condition.data, "data")]
+
+    def prepare(self, place, condition, threads):
+        """Makes the files that the program needs."""
+        for command in self._prepare:
+            condition.run([word.replace("{data}", condition.data) for word in command])
+        if self.prepared:
+            words = self._words(place, condition, threads)
+            condition.run([*words[:-1], "-p", words[-1]])
+
+    def command(self, place, condition, threads, ahead=True):
+        """The program's command line; AHEAD: before what else the machine does."""
         # one thread alone takes turns with nobody
         before = list(FIRST) if self.alone and threads == 1 else self._before
-        if prepare or not ahead:
-            before = []
-        return program if prepare else before + condition.wrap + program
+        return (before if ahead else []) + condition.wrap + self._words(place, condition, threads)
 
     def expects(self, score):
         return (score.level, score.reason) in self.expected and \
             all(score.reasons.get(reason, 0) * 10 >= score.lost_ns for reason in self.shown)
 
     def culprit_is_first(self, score):
-        return self._culprit is None or score.culprit.startswith(self._culprit)
+        if self.culprit is None:
+            return True
+        if self.culprit == LIMIT:
+            return score.own_limit_ns * 2 >= score.lost_ns
+        return score.culprit.startswith(self.culprit)
 
 
 CAUSES = [
@@ -73,31 +94,30 @@ CAUSES = [
     Cause("append", {("fs", "inode lock")}, before=FAIR),
     Cause("stream-lock", {("user", "stream lock")}),
     Cause("dirty-throttling", {("pagecache", "dirty throttling")}, conditions.dirty_limit,
-          program="dirtying", strength=64, strengths=(1024, 64), baseline=conditions.plain),
+          program="dirtying", strength=64, strengths=(1024, 64), baseline=True, solo=conditions.plain),
     Cause("page-lock", {("pagecache", "page lock")}, conditions.throttled, prepared=True,
           strength=1000),
-    Cause("reclaim", {("pagecache", "reclaim")}, conditions.little_memory,
+    Cause("reclaim", {("pagecache", "reclaim"), ("pagecache", "reclaim at own limit")}, conditions.little_memory,
           strength=32, strengths=(256, 64, 32)),
     Cause("journal-commit", {("fs", "journal commit")}, conditions.journalled,
-          program="fsync-storm", baseline=conditions.journalled),
+          program="fsync-storm", baseline=True),
     Cause("allocation", {("fs", "allocation")}, conditions.one_group,
-          baseline=conditions.one_group),
-    Cause("cold-reads", {("block", "service time")}, prepared=True, threads=4,
-          baseline=conditions.plain),
+          baseline=True),
+    Cause("cold-reads", {("block", "service time")}, prepared=True, threads=4, baseline=True),
     Cause("device", {("block", "service time")}, conditions.journalled, program="direct",
-          prepared=True, baseline=conditions.journalled),
-    Cause("held-back", {("block", "throttled before the queue")}, conditions.throttled, program="direct",
+          prepared=True, baseline=True),
+    Cause("held-back", {("block", "throttled before the queue"), ("block", "throttled by own limit")}, conditions.throttled, program="direct",
           options=("-n", "100"), prepared=True, strength=500, strengths=(4000, 1000, 500),
-          baseline=conditions.journalled),
+          baseline=True, solo=conditions.journalled),
     Cause("queue", {("block", "queue time")}, conditions.shallow_queue, program="direct",
           prepared=True, strength=4),
     Cause("neighbour", {("block", "service time"), ("block", "queue time")}, conditions.neighbour,
           program="direct", prepared=True, threads=1, strength=4, strengths=(1, 4, 8),
-          culprit="neighbour", victim="direct", baseline=conditions.journalled),
+          culprit="neighbour", victim="direct", baseline=True),
     Cause("hogs", {("cpu", "run queue")}, conditions.hogs, program="quiet",
           options=("-n", "409600"), threads=1, strength=8, strengths=(1, 4, 8), culprit="hogs",
           victim="quiet", before=TURNS),
     Cause("mixed", {("fs", "journal commit"), ("block", "service time"), ("mixed", "")},
           conditions.journalled, prepared=True, shown=("journal commit", "service time"),
-          baseline=conditions.journalled),
+          baseline=True),
 ]

@@ -4,6 +4,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -34,10 +35,14 @@ class Place:
 
 
 class Condition:
-    """How to run a program: in which folder its data lies, and behind which words it is called."""
+    """
+    How to run a program: in which folder its data lies, behind which words it is called, which commands run
+    beside it, and whether they are in its recording, so that their own I/O is known, too.
+    """
 
-    def __init__(self, data, wrap=()):
+    def __init__(self, data, wrap=(), beside=(), traced=False):
         self.data, self.wrap = data, list(wrap)
+        self.beside, self.traced = [list(command) for command in beside], traced
 
     @staticmethod
     def run(command):
@@ -198,7 +203,7 @@ def little_memory(place, megabytes):
         yield Condition(place.folder, wrap)
 
 
-# In the same recording, so that the trace knows it; in a process group of its own.
+# In the same recording; in a process group of its own.
 BESIDE = """
     setsid {} &
     sleep 0.2; "$@"; status=$?
@@ -206,25 +211,172 @@ BESIDE = """
 """
 
 
-def beside(*command):
+def beside(command):
     """The words that run a command while COMMAND runs, too."""
     return ["sh", "-c", BESIDE.format(shlex.join(command)), "sh"]
 
 
 @contextlib.contextmanager
-def hogs(place, number):
-    """NUMBER other processes compute meanwhile."""
-    yield Condition(place.folder, beside(place.program("hogs"), str(number)))
+def running(commands, warm_seconds=0.5):
+    """COMMANDS run meanwhile, each in a process group of its own, which is ended."""
+    with contextlib.ExitStack() as undo:
+        started = []
+        for command in commands:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL, start_new_session=True)
+            undo.callback(end_group, child)
+            started.append(child)
+        if started:
+            time.sleep(warm_seconds)
+        for command, child in zip(commands, started):
+            if child.poll() is not None:
+                raise Failed(f"{shlex.join(command)}: ended with status {child.returncode}")
+        yield
+
+
+def end_group(child):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGCONT)
+        os.killpg(child.pid, signal.SIGTERM)
+    try:
+        child.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+NEIGHBOUR = "neighbour"
+
+
+def neighbour_of(place, undo, program):
+    """PROGRAM of the causes under the name by which a trace is to know it."""
+    path = os.path.join(place.folder, NEIGHBOUR)
+    if not os.path.islink(path):
+        os.symlink(place.program(program), path)
+        undo.callback(os.unlink, path)
+    return path
+
+
+def others(condition, *commands, traced=False, prepare=(), bound=False):
+    """
+    CONDITION with COMMANDS beside the program, each a list of words; {data} in them is the folder, {neighbour:X}
+    the example X under the name `neighbour`. PREPARE: commands that run before. BOUND: they are in the
+    condition's control group, too.
+    """
+    @contextlib.contextmanager
+    def made(place, strength):
+        with condition(place, strength) as inner, contextlib.ExitStack() as undo:
+            def words(command):
+                result = []
+                for word in command:
+                    if word.startswith("{neighbour:"):
+                        word = neighbour_of(place, undo, word[len("{neighbour:"):-1])
+                    elif word.startswith("{program:"):
+                        word = place.program(word[len("{program:"):-1])
+                    result.append(word.replace("{data}", inner.data).replace("{strength}", str(strength)))
+                return result
+            for command in prepare:
+                must(*words(command))
+            yield Condition(inner.data, inner.wrap,
+                            [(inner.wrap if bound else []) + words(command) for command in commands], traced)
+    return made
 
 
 @contextlib.contextmanager
-def neighbour(place, threads):
-    """Another program keeps the device busy, with THREADS of its own."""
-    with loop_device(place) as (data, _), contextlib.ExitStack() as undo:
-        other = os.path.join(place.folder, "neighbour")  # as which it is known in the trace
-        os.symlink(place.program("direct"), other)
-        undo.callback(os.unlink, other)
-        path = os.path.join(data, "neighbour")
-        must(other, "-t", str(threads), "-p", path)
-        yield Condition(data, beside(other, "-t", str(threads), "-n", "100000000", "-s", "262144",
-                                     path))
+def hogs(place, number):
+    """NUMBER other processes compute meanwhile."""
+    yield Condition(place.folder, (), [[place.program("hogs"), str(number)]], True)
+
+
+neighbour = others(lambda place, strength: journalled(place, 0),
+                   ["{neighbour:direct}", "-t", "{strength}", "-n", "100000000", "-s", "262144", "{data}/neighbour"],
+                   prepare=[["{program:direct}", "-t", "{strength}", "-p", "{data}/neighbour"]], traced=True)
+
+
+# ---- what limits a program itself ----
+
+@contextlib.contextmanager
+def quota(place, percent):
+    """A CPU for PERCENT of the time."""
+    period_us = 100000
+    if has_cgroup2():
+        settings = [("cpu.max", f"{period_us * percent // 100} {period_us}")]
+    else:
+        settings = [("cpu.cfs_period_us", period_us), ("cpu.cfs_quota_us", period_us * percent // 100)]
+    with cgroup("cpu", settings) as wrap:
+        yield Condition(place.folder, wrap)
+
+
+@contextlib.contextmanager
+def stopped(place, strength):
+    """Two thirds of the time the program is stopped."""
+    yield Condition(place.folder, [place.program("stops")])
+
+
+FREEZER = """
+    cd "$0" || exit
+    file=$1 frozen=$2 thawed=$3
+    while :; do
+        sleep 0.05; echo "$frozen" >"$file"
+        sleep 0.1; echo "$thawed" >"$file"
+    done
+"""
+
+
+@contextlib.contextmanager
+def frozen(place, strength):
+    """Two thirds of the time the program's control group is frozen."""
+    words = ("cgroup.freeze", "1", "0") if has_cgroup2() else ("freezer.state", "FROZEN", "THAWED")
+    with cgroup("freezer", []) as wrap:
+        try:
+            yield Condition(place.folder, wrap, [["sh", "-c", FREEZER, wrap[-1], *words]])
+        finally:
+            with contextlib.suppress(Failed):
+                write(os.path.join(wrap[-1], words[0]), words[2])
+
+
+FSFREEZE = """
+    trap 'fsfreeze --unfreeze "$0" 2>/dev/null; exit' TERM
+    while :; do
+        sleep 0.1 & wait $!; fsfreeze --freeze "$0"
+        sleep 0.2 & wait $!; fsfreeze --unfreeze "$0"
+    done
+"""
+
+
+@contextlib.contextmanager
+def frozen_fs(place, strength):
+    """Two thirds of the time the file system takes no changes."""
+    with loop_device(place) as (data, _):
+        try:
+            yield Condition(data, (), [["sh", "-c", FSFREEZE, data]])
+        finally:
+            subprocess.run(["fsfreeze", "--unfreeze", data], stderr=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def xfs(place, strength):
+    """Another file system, on a loop device."""
+    with loop_device(place, 1024, ("mkfs.xfs", "-q", "-f")) as (data, _):
+        yield Condition(data)
+
+
+@contextlib.contextmanager
+def btrfs(place, strength):
+    """Another file system, on a loop device."""
+    with loop_device(place, 1024, ("mkfs.btrfs", "-q", "-f")) as (data, _):
+        yield Condition(data)
+
+
+@contextlib.contextmanager
+def tmpfs(place, strength):
+    """A file system in memory."""
+    data = tempfile.mkdtemp(prefix="mount.", dir=place.folder)
+    try:
+        must("mount", "-t", "tmpfs", "-o", "size=512m", "none", data)
+        try:
+            yield Condition(data)
+        finally:
+            must("umount", data)
+    finally:
+        os.rmdir(data)

@@ -10,21 +10,30 @@ from conditions import Failed
 class Score:
     """What `sci-analyze --json` says of a trace, as far as a cause is judged by it."""
 
-    def __init__(self, report, victim=None):
-        """VICTIM: the name of its threads, where others are in the trace, too."""
+    def __init__(self, report, victim=None, whole=False):
+        """
+        VICTIM: the name of its threads, where others are in the trace, too. The score is that of the thread that lost
+        most; WHOLE: of all of them.
+        """
         self.report = report
         threads = [thread for thread in report["threads"]
-                   if not victim or thread["name"].startswith(victim + " ")]
-        verdict = report["verdict"]
-        self.sci = report["application"]["sci_max"]
-        if victim:
-            slowest = max(threads, key=lambda thread: thread["sci"])
-            self.sci, verdict = slowest["sci"], slowest["verdict"]
+                   if thread["sci"] is not None and (not victim or thread["name"].startswith(victim + " "))]
+        if not threads:
+            raise Failed("no thread of " + (victim or "the program") + " is in the trace")
+        slowest = max(threads, key=lambda thread: thread["lost_ns"])
+        verdict = slowest["verdict"]
+        self.sci, self.sci_low, self.sci_high = slowest["sci"], slowest["sci_low"], slowest["sci_high"]
+        self.life_ns = slowest["lifetime_ns"]
+        if whole:
+            self.sci = self.sci_low = self.sci_high = report["application"]["sci_total"]
+            verdict = report["verdict"]
+            self.life_ns = report["trace"]["duration_ns"]
         self.level, self.reason = verdict["level"], verdict["reason"]
         self.share = verdict["share"]
         self.verdict = self.level + (f": {self.reason}" if self.reason else "")
         # what was lost, by reason; of the whole program, not of its most slowed thread alone
         self.lost_ns = sum(thread["lost_ns"] for thread in threads)
+        self.own_limit_ns = sum(thread.get("own_limit_ns", 0) for thread in threads)
         self.reasons = {}
         for thread in threads:
             for reason, ns in thread["reasons"].items():
@@ -35,7 +44,7 @@ class Score:
             for culprit in thread.get("blame", []):
                 name = culprit["name"].split(" tid ")[0]
                 if culprit["tid"] in own:
-                    name = "own threads"
+                    name = "own threads" if not whole or culprit["tid"] == thread["tid"] else name
                 elif name == "not traced":  # by name unknown: each is somebody else
                     name += f" {culprit['tid']}"
                 blame[name] = blame.get(name, 0) + culprit["ns"]
@@ -64,5 +73,5 @@ def report_text(trace, *options):
     return result.stdout
 
 
-def score(trace, *options, victim=None):
-    return Score(json.loads(report_text(trace, "--json", *options)), victim)
+def score(trace, *options, victim=None, whole=False):
+    return Score(json.loads(report_text(trace, "--json", *options)), victim, whole)

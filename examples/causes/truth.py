@@ -12,13 +12,17 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import accuracy  # noqa: E402
-from causes import CAUSES  # noqa: E402
-from conditions import Failed, Place  # noqa: E402
+from causes import CAUSES, LIMIT, OWN  # noqa: E402
+from conditions import Failed, Place, beside, running  # noqa: E402
+from scenes import SCENES  # noqa: E402
 from scoring import record, report_text, score  # noqa: E402
 
 THREADS = 1, 2, 4, 8
+ALL = CAUSES + SCENES
+NEAR = 0.10  # of the truth, where the interval is narrower
 
-Result = collections.namedtuple("Result", "cause found named share culprit scores strengths solo note")
+# SHOWN: the run that the row is of; TRUTH: (time with others - time alone) / time with others
+Result = collections.namedtuple("Result", "cause shown named culprit innocent scores strengths solo truth note")
 
 
 def arguments():
@@ -36,7 +40,9 @@ def arguments():
     parser.add_argument("--no-amounts", action="store_true",
                         help="leave out the delays of known length")
     parser.add_argument("--short", action="store_true",
-                        help="8 threads and the given strength only")
+                        help="leave out other numbers of threads and other strengths")
+    parser.add_argument("--busy", action="store_true",
+                        help="two processes compute beside each run (nice 19)")
     parser.add_argument("--csv", metavar="FILE", help="the table as csv, too")
     parser.add_argument("--reports", metavar="DIR",
                         help="what sci-analyze prints of the run that is shown, a file per cause")
@@ -49,85 +55,132 @@ def arguments():
 
 def chosen(names):
     if names is None:
-        return CAUSES
+        return ALL
     wanted = names.split(",")
-    unknown = set(wanted) - {cause.name for cause in CAUSES}
+    unknown = set(wanted) - {cause.name for cause in ALL}
     if unknown:
         sys.exit(f"truth.py: no such cause: {', '.join(map(repr, sorted(unknown)))}; there are "
-                 + ", ".join(cause.name for cause in CAUSES))
-    return [cause for cause in CAUSES if cause.name in wanted]
+                 + ", ".join(cause.name for cause in ALL))
+    return [cause for cause in ALL if cause.name in wanted]
 
 
 BASELINE = "baseline"
 
 
-def run(cause, place, condition, threads, name):
-    """Records CAUSE as NAME; the trace."""
-    with condition as made:
-        prepare = cause.command(place, made, threads, prepare=True)
-        if prepare:
-            made.run(prepare)
-        return record(place, cause.command(place, made, threads), name)[0]
+class Runs:
+    """Records one cause, with and without what is in its way, and scores the recordings."""
 
+    def __init__(self, cause, place, options):
+        self.cause, self.place, self.options = cause, place, options
+        self.hogs = [["nice", "-n", "19", place.program("hogs"), "2"]] if options.busy else []
 
-def runs(cause, place, threads, strength, n, baseline, with_text=False):
-    """
-    Scores of N recorded runs of CAUSE, against the trace BASELINE where there is one; WITH_TEXT:
-    with what sci-analyze prints of each.
-    """
-    result = []
-    for _ in range(n):
-        trace = run(cause, place, cause.condition(place, strength), threads, "trace")
-        options = [f"--baseline={baseline}"] if baseline else []
-        result.append(score(trace, *options, victim=cause.victim))
-        if with_text:
-            result[-1].text = report_text(trace, *options)
-        place.clear(keep=BASELINE)
-    return result
+    def record(self, condition, threads, name, solo=False):
+        """Records the program as NAME; SOLO: without the commands beside it. The trace."""
+        with condition as made:
+            self.cause.prepare(self.place, made, threads)
+            command = self.cause.command(self.place, made, threads)
+            others = [] if solo else made.beside
+            if made.traced:
+                for other in others:
+                    command = beside(other) + command
+                others = []
+            with running(self.hogs + others):
+                return record(self.place, command, name)[0]
+
+    def scores(self, condition, threads, n, baseline=None, solo=False):
+        """Scores of N runs; BASELINE: a trace to score against. CONDITION makes it anew for each."""
+        result = []
+        for _ in range(n):
+            trace = self.record(condition(), threads, "trace", solo)
+            options = [f"--baseline={baseline}"] if baseline else []
+            result.append(score(trace, *options, victim=self.cause.victim, whole=self.cause.whole))
+            if self.options.reports:
+                result[-1].text = report_text(trace, *options)
+            self.place.clear(keep=BASELINE)
+        return result
+
+    def main(self, threads, strength, baseline):
+        return self.scores(lambda: self.cause.condition(self.place, strength), threads,
+                           self.options.repeat, baseline)
+
+    def solo(self):
+        """Without the cause; the trace of one run stays, where it is to be scored against."""
+        cause, place = self.cause, self.place
+
+        def condition():
+            return cause.solo(place, cause.strength if cause.solo == cause.condition else 0)
+        baseline = self.record(condition(), cause.solo_threads, BASELINE, solo=True) if cause.baseline else None
+        return baseline, self.scores(condition, cause.solo_threads, self.options.repeat, solo=True)
 
 
 def median(scores):
     return statistics.median(s.sci for s in scores)
 
 
+def middle(scores):
+    """Of several runs the one in the middle."""
+    return sorted(scores, key=lambda s: s.sci)[len(scores) // 2]
+
+
+def innocent(cause, score):
+    """Who is named with a fifth or more of the blame, and has nothing to do with it; "": nobody."""
+    if score.verdict == "none" or cause.culprit is None:
+        return ""
+    for name, ns in score.blame:
+        if ns * 5 >= sum(ns for _, ns in score.blame) and name != "unknown" and \
+                (cause.culprit == LIMIT or not name.startswith(cause.culprit)):
+            return name
+    return ""
+
+
 def judge(cause, place, options):
     """One row of the table."""
+    runs = Runs(cause, place, options)
     try:
         place.clear()
-        baseline = run(cause, place, cause.baseline(place, 0), 1, BASELINE) \
-            if cause.baseline else None
-        main = runs(cause, place, cause.threads, cause.strength, options.repeat, baseline,
-                    with_text=bool(options.reports))
+        baseline, solo = runs.solo()
+        main = runs.main(cause.threads, cause.strength, baseline)
         scores = {cause.threads: median(main)}
         strengths = {}
-        solo = ""
         if not options.short:
-            for n in THREADS:
-                if n == cause.threads:
-                    continue
-                others = runs(cause, place, n, cause.strength, options.repeat, baseline)
-                scores[n] = median(others)
-                if n == 1 and cause.alone:
-                    levels = [s.level for s in others]
-                    solo = "none" if levels.count("none") * 2 > len(levels) else \
-                        others[0].verdict + " (!)"
+            for n in THREADS if cause.strengths or cause.culprit == OWN else ():
+                if n != cause.threads:
+                    scores[n] = median(runs.main(n, cause.strength, baseline))
             for strength in cause.strengths:
                 strengths[strength] = scores[cause.threads] if strength == cause.strength else \
-                    median(runs(cause, place, cause.threads, strength, options.repeat,
-                                baseline))
+                    median(runs.main(cause.threads, strength, baseline))
     except Failed as reason:
+        return Result(cause, None, None, "", "", {}, {}, "", 0, str(reason))
+    finally:
         place.clear()
-        return Result(cause, "", None, 0, "", {}, {}, "", str(reason))
     right = [s for s in main if cause.expects(s)]
     named = len(right) * 2 > len(main)
-    # of several runs the one in the middle
-    shown = sorted(right if named else main, key=lambda s: s.sci)[len(right if named else main) // 2]
+    shown = middle(right if named else main)
     if options.reports:
         with open(os.path.join(options.reports, cause.name + ".txt"), "w", encoding="utf-8") as f:
             f.write(shown.text)
     culprits = [s for s in main if cause.culprit_is_first(s)]
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
-    return Result(cause, shown.verdict, named, shown.share, culprit, scores, strengths, solo, "")
+    alone_ns = statistics.median(s.life_ns for s in solo)
+    truth = max(0, 1 - alone_ns / statistics.median(s.life_ns for s in main))
+    levels = [s.level for s in solo]
+    alone = "none" if levels.count("none") * 2 > len(levels) else middle(solo).verdict + " (!)"
+    return Result(cause, shown, named, culprit, innocent(cause, shown), scores, strengths, alone, truth, "")
+
+
+def off(result):
+    """How far the score is from the truth; "": inside of NEAR or of its interval."""
+    return result.shown.sci - result.truth
+
+
+def is_near(result):
+    s = result.shown
+    return abs(off(result)) <= NEAR or s.sci_low <= result.truth <= s.sci_high
+
+
+def holds(result):
+    return result.named and not result.culprit.endswith("(!)") and not result.innocent and \
+        is_near(result) and not result.solo.endswith("(!)")
 
 
 def grows(result):
@@ -136,20 +189,21 @@ def grows(result):
         [result.scores[n] for n in sorted(result.scores)] if result.cause.alone else []
     if len(scores) < 2:
         return ""
-    # once nearly all of a life is lost, what is left to grow is less than runs differ by
-    back = any(after < before - 0.1 for before, after in zip(scores, scores[1:]))
-    return "NO" if back or scores[-1] <= scores[0] else "yes"
+    if scores[-1] <= scores[0]:
+        return "NO"
+    return "yes" if all(after >= before for before, after in zip(scores, scores[1:])) else "not at each step"
 
 
 def columns(result):
-    cause = result.cause
+    cause, s = result.cause, result.shown
     if result.note:
-        return [cause.name, cause.expected_text, "not run: " + result.note, "", "", "", "", "", "", ""]
-    return [cause.name, cause.expected_text, result.found, f"{100 * result.share:.0f} %",
-            "yes" if result.named else "NO", result.culprit,
-            " ".join(f"{result.scores[n]:.2f}" if n in result.scores else "-" for n in THREADS),
-            " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items()), result.solo,
-            grows(result)]
+        return [cause.name, cause.expected_text, "not run: " + result.note] + [""] * (len(HEAD) - 3)
+    return [cause.name, cause.expected_text, s.verdict, f"{100 * s.share:.0f} %",
+            "yes" if result.named else "NO", result.culprit + (f", {result.innocent} (!)" if result.innocent else ""),
+            f"{s.sci:.2f}", f"{result.truth:.2f}", f"{off(result):+.2f}" + ("" if is_near(result) else " (!)"),
+            result.solo, "yes" if holds(result) else "NO",
+            " ".join(f"{n}: {result.scores[n]:.2f}" for n in sorted(result.scores)) if len(result.scores) > 1 else "",
+            " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items()), grows(result)]
 
 
 def print_table(table):
@@ -158,8 +212,8 @@ def print_table(table):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
-HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI at 1 2 4 8", "by strength",
-        "one thread", "grows"]
+HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI", "truth", "off", "alone", "holds",
+        "by threads", "by strength", "grows"]
 
 
 def main():
@@ -175,6 +229,7 @@ def main():
         for cause in chosen(options.only):
             print(f"{cause.name} ...", file=sys.stderr, flush=True)
             results.append(judge(cause, place, options))
+            print("  " + "  ".join(filter(None, columns(results[-1])[2:])), file=sys.stderr, flush=True)
         if not options.no_amounts and not options.only:
             print("amounts ...", file=sys.stderr, flush=True)
             amounts = list(accuracy.amounts(place))
@@ -191,9 +246,9 @@ def main():
         with open(options.csv, "w", newline="", encoding="utf-8") as f:
             csv.writer(f).writerows(table)
     ran = [result for result in results if not result.note]
-    missed = [result.cause.name for result in ran if not result.named]
-    print(f"{len(ran) - len(missed)} of {len(ran)} causes named"
-          + (f"; not named: {', '.join(missed)}" if missed else ""))
+    missed = [result.cause.name for result in ran if not holds(result)]
+    print(f"{sum(result.named for result in ran)} of {len(ran)} causes named, {sum(map(is_near, ran))} scores near the "
+          f"truth, {len(ran) - len(missed)} in all" + (f"; not: {', '.join(missed)}" if missed else ""))
     return 0 if not missed and all(map(accuracy.is_right, amounts)) else 1
 
 

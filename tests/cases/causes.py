@@ -58,9 +58,7 @@ def provoke(cause):
         except conditions.Failed as error:
             print(f"{cause.name}: left out: {error}")
             return None
-        prepare = cause.command(place, condition, cause.threads, prepare=True)
-        if prepare:
-            condition.run(prepare)
+        cause.prepare(place, condition, cause.threads)
         trace, _ = scoring.record(place, cause.command(place, condition, cause.threads,
                                                        ahead=cause.name not in WITH_OTHERS))
     score = scoring.score(trace, victim=cause.victim)

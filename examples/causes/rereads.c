@@ -1,0 +1,33 @@
+/* Cause: a file that is read again and again is pushed out of the page cache by others. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cause.h"
+
+#define FILE_BYTES (16 << 20)
+
+static void reader(struct cause_thread *t)
+{
+	const struct cause *c = t->cause;
+	char *path = cause_own_path(c, t->index);
+	int fd = cause_open(path, O_RDONLY);
+
+	for (unsigned i = 0; i < c->operations; i++)
+		for (off_t at = 0; at < FILE_BYTES; at += (off_t)c->bytes)
+			cause_pread(fd, t->block, c->bytes, at, path);
+	close(fd);
+	free(path);
+}
+
+int main(int argc, char **argv)
+{
+	struct cause rereads = {
+		.name = "rereads",
+		.what = "Each thread reads its file PATH.INDEX OPERATIONS times from begin to end.",
+		.threads = 1,
+		.operations = 50,
+		.bytes = 65536,
+		.prepared_bytes = FILE_BYTES,
+		.thread = reader,
+	};
+
+	return cause_run(&rereads, argc, argv);
+}

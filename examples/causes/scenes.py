@@ -1,0 +1,166 @@
+# Scenes: real and small programs beside others that take their time, seen by the recording or not.
+# SPDX-License-Identifier: BSD-3-Clause
+import conditions
+from causes import LIMIT, TURNS, Cause
+from conditions import NEIGHBOUR, journalled, others, plain
+
+HOLDS_US, GAP_US = 20000, 5000
+FOREVER = "100000000"
+
+
+def locked(way, traced=False):
+    """Somebody has the lock of the file most of the time."""
+    return others(plain, ["{neighbour:locking}", f"{way},{HOLDS_US},{GAP_US}", "-t", "1", "-n", FOREVER,
+                          "{data}/data"], traced=traced)
+
+
+def storm(condition, threads, traced=False):
+    """Somebody syncs what he writes."""
+    return others(condition, ["{neighbour:fsync-storm}", "-t", str(threads), "-n", FOREVER, "{data}/storm"],
+                  traced=traced)
+
+
+def reading(threads, traced=False, bytes_each="262144"):
+    """Somebody reads from the device, past the page cache."""
+    return others(journalled, ["{neighbour:direct}", "-t", str(threads), "-n", FOREVER, "-s", bytes_each,
+                               "{data}/neighbour"],
+                  prepare=[["{program:direct}", "-t", str(threads), "-p", "{data}/neighbour"]], traced=traced)
+
+
+def shell(text):
+    """A neighbour that is a shell's endless loop; its programs are what takes the time."""
+    return ["sh", "-c", "while :; do " + text + "; done"]
+
+
+FILE_LOCK = {("vfs", "file lock")}
+COMMIT = {("fs", "journal commit")}
+DISK = {("block", "service time"), ("block", "queue time")}
+COMMIT_OR_DISK = COMMIT | DISK | {("mixed", "")}
+CPU = {("cpu", "run queue")}
+NONE = {("none", "")}
+
+SQLITE = """
+    i=0
+    while [ $i -lt 40 ]; do
+        echo ".timeout 60000"
+        echo "begin immediate; insert into t values ($i, randomblob(3000)); commit;"
+        i=$((i + 1))
+    done | sqlite3 {data}/db
+"""
+SQLITE_TABLE = ["sqlite3", "{data}/db", "create table if not exists t (a, b);"]
+
+
+def sqlites(n):
+    """N programs write to one database."""
+    return ["sh", "-c", f"i=0; while [ $i -lt {n} ]; do ({SQLITE}) & i=$((i + 1)); done; wait"]
+
+
+def fio(*options):
+    return ["fio", "--name=victim", "--directory={data}", "--thread", "--output=/dev/null", *options]
+
+
+MANY_FILES = ["sh", "-c", "mkdir -p {data}/tree && cd {data}/tree && seq 1 3000 | xargs touch && "
+              "for f in $(seq 1 300); do head -c 20000 /dev/urandom >$f; done"]
+SOURCES = ["sh", "-c", "mkdir -p {data}/src && cd {data}/src && for i in $(seq 1 12); do "
+           "echo '#include <stdio.h>' >$i.c; for k in $(seq 1 200); do "
+           "echo \"int f$i$k(int a) { return printf(\\\"%d\\\", a + $k); }\" >>$i.c; done; done"]
+
+SCENES = [
+    # ---- locks of files ----
+    Cause("flock", FILE_LOCK, locked("flock"), "locking", ["flock"], threads=1, culprit=NEIGHBOUR, victim="locking"),
+    Cause("flock-traced", FILE_LOCK, locked("flock", True), "locking", ["flock"], threads=1, culprit=NEIGHBOUR,
+          victim="locking"),
+    Cause("fcntl-lock", FILE_LOCK, locked("fcntl"), "locking", ["fcntl"], threads=1, culprit=NEIGHBOUR,
+          victim="locking"),
+    Cause("ofd-lock", FILE_LOCK, locked("ofd"), "locking", ["ofd"], threads=1, culprit=NEIGHBOUR, victim="locking"),
+    Cause("lockf", FILE_LOCK, locked("lockf", True), "locking", ["lockf"], threads=1, culprit=NEIGHBOUR,
+          victim="locking"),
+    Cause("own-flock", FILE_LOCK, plain, "locking", ["flock,2000,0"], threads=4),
+    Cause("sqlite-1", NONE, plain, command=sqlites(1), prepare=[SQLITE_TABLE], culprit=None, whole=True),
+    Cause("sqlite-4", FILE_LOCK, plain, command=sqlites(4), prepare=[SQLITE_TABLE], culprit="sqlite3", whole=True,
+          before=()),
+    # ---- the program's own limits ----
+    Cause("quota", {("cpu", "quota")}, conditions.quota, "quiet", ["-n", "409600"], threads=1, strength=20,
+          culprit=LIMIT, solo=plain, before=()),  # the limit is none of real-time threads
+    Cause("stopped", {("cpu", "stopped")}, conditions.stopped, "quiet", ["-n", "409600"], threads=1, culprit=LIMIT,
+          solo=plain, victim="quiet"),
+    Cause("frozen", {("cpu", "stopped")}, conditions.frozen, "quiet", ["-n", "409600"], threads=1, culprit=LIMIT,
+          solo=plain),
+    Cause("frozen-fs", {("vfs", "frozen file system")}, conditions.frozen_fs, "quiet", ["-n", "409600"], threads=1,
+          culprit=LIMIT, solo=journalled),
+    Cause("io-limit", {("block", "throttled by own limit")}, conditions.throttled, "direct", ["-n", "500"],
+          prepared=True, threads=1, strength=200, culprit=LIMIT, baseline=True, solo=journalled),
+    Cause("memory-limit", {("pagecache", "reclaim at own limit"), ("pagecache", "dirty throttling")},
+          conditions.little_memory, "reclaim", threads=1, strength=32, culprit=LIMIT, solo=plain),
+    # ---- who syncs beside ----
+    Cause("storm-1", COMMIT_OR_DISK, storm(journalled, 1), "fsync-storm", ["-n", "200"], threads=1,
+          culprit=NEIGHBOUR, baseline=True),
+    Cause("storm-8", COMMIT_OR_DISK, storm(journalled, 8), "fsync-storm", ["-n", "200"], threads=1,
+          culprit=NEIGHBOUR, baseline=True),
+    Cause("storm-8-traced", COMMIT_OR_DISK, storm(journalled, 8, True), "fsync-storm", ["-n", "200"], threads=1,
+          culprit=NEIGHBOUR, baseline=True, victim="fsync-storm"),
+    Cause("storm-8-xfs", COMMIT_OR_DISK, storm(conditions.xfs, 8), "fsync-storm", ["-n", "200"], threads=1,
+          culprit=NEIGHBOUR, baseline=True),
+    Cause("storm-8-btrfs", COMMIT_OR_DISK, storm(conditions.btrfs, 8), "fsync-storm", ["-n", "200"], threads=1,
+          culprit=NEIGHBOUR, baseline=True),
+    Cause("rsync-storm", COMMIT_OR_DISK | NONE, storm(journalled, 4), threads=1, culprit=None, whole=True,
+          prepare=[MANY_FILES], command=["rsync", "-a", "--fsync", "{data}/tree/", "{data}/copy"]),
+    # ---- who has the device ----
+    Cause("deep-queue", DISK, reading(32), "direct", ["-n", "1000"], prepared=True, threads=1, culprit=NEIGHBOUR,
+          baseline=True),
+    Cause("deep-queue-traced", DISK, reading(32, True), "direct", ["-n", "1000"], prepared=True, threads=1,
+          culprit=NEIGHBOUR, baseline=True, victim="direct"),
+    Cause("cold-beside", DISK, reading(8), "cold-reads", prepared=True, threads=1, culprit=NEIGHBOUR, baseline=True),
+    Cause("uring-beside", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
+          command=fio("--ioengine=io_uring", "--rw=randread", "--direct=1", "--bs=4k", "--size=16m", "--loops=2",
+                      "--iodepth=1")),
+    # ---- page cache and memory ----
+    Cause("untraced-dirty", {("pagecache", "dirty throttling")},
+          others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 2>/dev/null")),
+          "dirtying", threads=1, strength=64, culprit="dd", baseline=True),
+    Cause("evicted", {("pagecache", "eviction")},
+          others(conditions.little_memory, shell("cat {data}/big >/dev/null"), bound=True,
+                 prepare=[["dd", "if=/dev/zero", "of={data}/big", "bs=1M", "count=256", "status=none"]]),
+          "rereads", prepared=True, threads=1, strength=48, culprit="cat", baseline=True),
+    Cause("mapped-writes", {("pagecache", "dirty throttling"), ("pagecache", "page writeback wait")},
+          others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 2>/dev/null")),
+          "mapped", prepared=True, threads=1, strength=64, culprit="dd", baseline=True),
+    Cause("address-space", {("vfs", "address space lock")}, plain, "mapping", prepared=True, threads=8),
+    # ---- names ----
+    Cause("names", {("vfs", "directory lock")}, plain, "names", threads=4),
+    Cause("names-beside", {("vfs", "directory lock")},
+          others(plain, ["{neighbour:names}", "-t", "4", "-n", FOREVER, "{data}/data"]), "names", threads=1,
+          culprit=NEIGHBOUR),
+    Cause("big-directory", NONE, plain, threads=1, culprit=None, whole=True,
+          prepare=[["sh", "-c", "mkdir {data}/many && cd {data}/many && seq 1 100000 | xargs touch"]],
+          command=["find", "{data}/many", "-newer", "/etc/passwd"]),
+    # ---- other file systems ----
+    Cause("shared-file-xfs", {("fs", "inode lock")}, conditions.xfs, "shared-file", before=("nice", "-n", "-20")),
+    Cause("shared-file-btrfs", {("fs", "inode lock")}, conditions.btrfs, "shared-file", before=("nice", "-n", "-20")),
+    Cause("shared-file-tmpfs", {("fs", "inode lock")}, conditions.tmpfs, "shared-file", before=("nice", "-n", "-20")),
+    Cause("append-processes", {("fs", "inode lock")},
+          others(plain, ["{neighbour:append}", "-t", "4", "-n", FOREVER, "{data}/data"]), "append", ["-n", "20000"],
+          threads=1, culprit=NEIGHBOUR, before=("nice", "-n", "-20")),
+    # ---- the CPU ----
+    Cause("hogs-untraced", CPU, others(plain, ["{program:hogs}", "8"]), "quiet", ["-n", "409600"], threads=1,
+          culprit="hogs", before=TURNS),
+    Cause("hogs-nice", CPU | NONE, others(plain, ["nice", "-n", "19", "{program:hogs}", "2"]), "quiet",
+          ["-n", "409600"], threads=1, culprit=None, before=()),
+    # ---- programs of every day ----
+    Cause("tar-alone", NONE, journalled, threads=1, culprit=None, whole=True, prepare=[MANY_FILES],
+          command=["tar", "-cf", "{data}/tree.tar", "-C", "{data}", "tree"]),
+    Cause("build-dd", CPU | COMMIT_OR_DISK | NONE,
+          others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=256 conv=fsync 2>/dev/null")),
+          threads=1, culprit=None, whole=True, prepare=[SOURCES],
+          command=["sh", "-c", "cd {data}/src && for i in *.c; do gcc -c $i; done"]),
+    Cause("git-tar", COMMIT_OR_DISK | CPU | NONE,
+          others(journalled, shell("tar -cf {data}/other.tar -C {data} tree && sync {data}/other.tar"),
+                 prepare=[MANY_FILES]),
+          threads=1, culprit=None, whole=True,
+          command=["sh", "-c", "cd {data}/tree && rm -rf .git && git init -q && git add . && "
+                   "git -c user.name=a -c user.email=a@b -c core.fsync=all commit -qm a"]),
+    Cause("sync-beside", {("pagecache", "page writeback wait"), ("fs", "journal commit"), ("vfs", "other wait")} | DISK,
+          others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=256 2>/dev/null")), threads=1,
+          culprit="dd", whole=True,
+          command=["sh", "-c", "for i in 1 2 3 4 5; do echo $i >{data}/$i; sync -f {data}/$i; done"]),
+]
