@@ -360,8 +360,11 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	const struct expand_open *around = &expand->stack[expand->depth - 1];
 	uint32_t region;
 
-	/* throttling sleeps in io_schedule too, but waits for no device */
-	if (around->in & (IN_THROTTLING | IN_LOCK))
+	/*
+	 * Throttling sleeps in io_schedule too, but waits for no device; whoever reclaims pages
+	 * waits for them to be written, by itself or by others, because memory is short.
+	 */
+	if (around->in & (IN_THROTTLING | IN_LOCK | IN_RECLAIM))
 		return 0;
 	region = span->kind == ETA_SPAN_SLEEP ? sleep_region(expand, span) : ETA_NONE;
 	if (region != ETA_NONE && !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n)))
@@ -373,7 +376,7 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 			return 0;
 		return split_wait(expand, span, bios, n);
 	}
-	if (around->in & (IN_WRITEBACK_WAIT | IN_RECLAIM | IN_ALLOCATION))
+	if (around->in & (IN_WRITEBACK_WAIT | IN_ALLOCATION))
 		return 0;
 	if (around->in & IN_SYNC)
 		region = expand->index->regions.journal_commit;
@@ -408,6 +411,8 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 		return expand_sleep(expand, &span, bios, n);
 	/* the locks of the maps of free blocks have no name of their own */
 	if (span.kind == ETA_SPAN_OTHER_LOCK && around->in & IN_ALLOCATION)
+		return 0;
+	if (span.kind == ETA_SPAN_PAGE_WRITEBACK_WAIT && around->in & IN_RECLAIM)
 		return 0;
 	if (span.kind == ETA_N_SPANS)
 		region = name.kind == ETA_OP_READ ? fs->file_read : fs->file_write;

@@ -220,6 +220,9 @@ def main():
     options = arguments()
     if os.geteuid() != 0:
         sys.exit("truth.py: needs root: it makes loop devices and cgroups, and traces the kernel")
+    for program in "sci-record", "sci-analyze":
+        if not shutil.which(program):
+            sys.exit(f"truth.py: {program} is not in PATH")
     if options.reports:
         os.makedirs(options.reports, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="truth.", dir=options.scratch)

@@ -161,6 +161,13 @@ static const struct expansion expansions[] = {
 	  "+vfs:file position lock@110 +cpu:run queue@140 -cpu:run queue@150 "
 	  "-vfs:file position lock@150",
 	  0 },
+	{ "memory is short: what is waited for to get some is the same reason, a CPU is not",
+	  SYS_WRITE,
+	  { S(RECLAIM, 110, 180), S(SLEEP, 112, 120), S(SLEEP, 120, 130, IOWAIT),
+	    S(PAGE_WRITEBACK_WAIT, 140, 150, IOWAIT), S(RUN_QUEUE, 150, 155) },
+	  { { 115, 118, 130 } },
+	  "+pagecache:reclaim@110 +cpu:run queue@150 -cpu:run queue@155 -pagecache:reclaim@180",
+	  0 },
 	{ "allocation: its locks and sleeps are the reason, a wait for the device is one of its "
 	  "own",
 	  SYS_WRITE,
