@@ -21,24 +21,25 @@ class Cause:
     BEFORE: words before the command. What else the machine does is interference, too, so programs
     run ahead of it: FIRST where they wait for something, FAIR where their threads must take turns (in short
     ones), TURNS where they do with another program.
-    COMMAND: words of a program that is none of the examples; {data} in them is the folder.
+    COMMAND: words of a program that is none of the examples; {data} in them is the folder, {threads} the number.
     PREPARE: commands before that, not recorded; an example PREPARED makes its files itself.
-    SOLO: the condition of the run without the cause; None: the same one, without others and, where the program's own
-    threads are in each other's way, with one thread.
+    SOLO: the condition of the run without the cause; None: the same one, without others. SOLO_THREADS: of that run;
+    None: one where the program's own threads are in each other's way, else THREADS.
     BASELINE: all calls are slowed alike, so they are scored against that run.
     VICTIM: the name of the slowed program, where others are in the trace.
-    WHOLE: the program is several processes, and its score that of all of them.
+    WHOLE: the program is processes that run one after the other: all that they lost, of the time they took.
     """
 
     def __init__(self, name, expected, condition=conditions.plain, program=None, options=(),
                  prepared=False, threads=8, strength=0, strengths=(), culprit=OWN, shown=(),
-                 before=FIRST, victim=None, baseline=False, solo=None, command=None, prepare=(), whole=False):
+                 before=FIRST, victim=None, baseline=False, solo=None, command=None, prepare=(), whole=False, solo_threads=None):
         self.name, self.expected, self.condition = name, expected, condition
         self.program, self.options, self.prepared = program or name, list(options), prepared
         self.threads, self.strength, self.strengths = threads, strength, strengths
         self.shown, self.victim, self.baseline, self.whole = shown, victim, baseline, whole
         self.culprit = culprit
         self.solo = solo or condition
+        self.solo_threads = solo_threads or (1 if self.alone else threads)
         self._before, self._command, self._prepare = list(before), command, prepare
 
     @property
@@ -47,17 +48,14 @@ class Cause:
         return self.culprit == OWN
 
     @property
-    def solo_threads(self):
-        return 1 if self.alone else self.threads
-
-    @property
     def expected_text(self):
         return " or ".join(sorted(level + (f": {reason}" if reason else "")
                                   for level, reason in self.expected))
 
     def _words(self, place, condition, threads):
         if self._command:
-            return [word.replace("{data}", condition.data) for word in self._command]
+            return [word.replace("{data}", condition.data).replace("{threads}", str(threads))
+                    for word in self._command]
         return [place.program(self.program), *self.options, "-t", str(threads),
                 os.path.join(condition.data, "data")]
 

@@ -94,6 +94,7 @@ def loop_device(place, megabytes=1024, mkfs=MKFS):
         undo.callback(os.rmdir, data)
         must("mount", device, data)
         undo.callback(must, "umount", data)
+        os.chmod(data, 0o755)
         yield data, device
 
 
@@ -238,11 +239,16 @@ def end_group(child):
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGCONT)
         os.killpg(child.pid, signal.SIGTERM)
-    try:
-        child.wait(timeout=10)
-    except subprocess.TimeoutExpired:
+    for _ in range(200):
+        child.poll()
+        try:
+            os.killpg(child.pid, 0)  # its children, too: they have files open
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+    child.wait()
 
 
 NEIGHBOUR = "neighbour"

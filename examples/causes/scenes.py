@@ -1,9 +1,12 @@
 # Scenes: real and small programs beside others that take their time, seen by the recording or not.
 # SPDX-License-Identifier: BSD-3-Clause
+import os
+
 import conditions
 from causes import LIMIT, TURNS, Cause
 from conditions import NEIGHBOUR, journalled, others, plain
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 HOLDS_US, GAP_US = 20000, 5000
 FOREVER = "100000000"
 
@@ -50,9 +53,15 @@ SQLITE = """
 SQLITE_TABLE = ["sqlite3", "{data}/db", "create table if not exists t (a, b);"]
 
 
-def sqlites(n):
-    """N programs write to one database."""
-    return ["sh", "-c", f"i=0; while [ $i -lt {n} ]; do ({SQLITE}) & i=$((i + 1)); done; wait"]
+SQLITES = ["sh", "-c", f"i=0; while [ $i -lt {{threads}} ]; do ({SQLITE}) & i=$((i + 1)); done; wait"]
+
+
+def postgres(transactions):
+    """A server, and the number of transactions of each client."""
+    return ["sh", os.path.join(HERE, "postgres.sh"), "{data}", "{threads}", str(transactions)]
+
+
+DATABASE = ["sh", os.path.join(HERE, "postgres.sh"), "{data}"]
 
 
 def fio(*options):
@@ -76,9 +85,10 @@ SCENES = [
     Cause("lockf", FILE_LOCK, locked("lockf", True), "locking", ["lockf"], threads=1, culprit=NEIGHBOUR,
           victim="locking"),
     Cause("own-flock", FILE_LOCK, plain, "locking", ["flock,2000,0"], threads=4),
-    Cause("sqlite-1", NONE, plain, command=sqlites(1), prepare=[SQLITE_TABLE], culprit=None, whole=True),
-    Cause("sqlite-4", FILE_LOCK, plain, command=sqlites(4), prepare=[SQLITE_TABLE], culprit="sqlite3", whole=True,
-          before=()),
+    Cause("sqlite-1", NONE, plain, command=SQLITES, prepare=[SQLITE_TABLE], threads=1, culprit=None,
+          victim="sqlite3"),
+    Cause("sqlite-4", FILE_LOCK, plain, command=SQLITES, prepare=[SQLITE_TABLE], threads=4, solo_threads=1,
+          culprit="sqlite3", victim="sqlite3"),
     # ---- the program's own limits ----
     Cause("quota", {("cpu", "quota")}, conditions.quota, "quiet", ["-n", "409600"], threads=1, strength=20,
           culprit=LIMIT, solo=plain, before=()),  # the limit is none of real-time threads
@@ -147,6 +157,12 @@ SCENES = [
     Cause("hogs-nice", CPU | NONE, others(plain, ["nice", "-n", "19", "{program:hogs}", "2"]), "quiet",
           ["-n", "409600"], threads=1, culprit=None, before=()),
     # ---- programs of every day ----
+    Cause("postgres-1", NONE, journalled, command=postgres(300), prepare=[DATABASE], threads=1, culprit=None,
+          victim="postgres"),
+    Cause("postgres-8", COMMIT_OR_DISK | CPU | {("vfs", "other lock")}, journalled, command=postgres(300),
+          prepare=[DATABASE], threads=8, solo_threads=1, culprit="postgres", victim="postgres", baseline=True),
+    Cause("postgres-storm", COMMIT_OR_DISK, storm(journalled, 4), command=postgres(300), prepare=[DATABASE],
+          threads=1, culprit=NEIGHBOUR, victim="postgres", baseline=True),
     Cause("tar-alone", NONE, journalled, threads=1, culprit=None, whole=True, prepare=[MANY_FILES],
           command=["tar", "-cf", "{data}/tree.tar", "-C", "{data}", "tree"]),
     Cause("build-dd", CPU | COMMIT_OR_DISK | NONE,

@@ -13,7 +13,7 @@ class Score:
     def __init__(self, report, victim=None, whole=False):
         """
         VICTIM: the name of its threads, where others are in the trace, too. The score is that of the thread that lost
-        most; WHOLE: of all of them.
+        most; WHOLE: what all of them lost, of the whole time.
         """
         self.report = report
         threads = [thread for thread in report["threads"]
@@ -25,9 +25,9 @@ class Score:
         self.sci, self.sci_low, self.sci_high = slowest["sci"], slowest["sci_low"], slowest["sci_high"]
         self.life_ns = slowest["lifetime_ns"]
         if whole:
-            self.sci = self.sci_low = self.sci_high = report["application"]["sci_total"]
             verdict = report["verdict"]
             self.life_ns = report["trace"]["duration_ns"]
+            self.sci = self.sci_low = self.sci_high = report["application"]["lost_ns"] / self.life_ns
         self.level, self.reason = verdict["level"], verdict["reason"]
         self.share = verdict["share"]
         self.verdict = self.level + (f": {self.reason}" if self.reason else "")
@@ -44,7 +44,7 @@ class Score:
             for culprit in thread.get("blame", []):
                 name = culprit["name"].split(" tid ")[0]
                 if culprit["tid"] in own:
-                    name = "own threads" if not whole or culprit["tid"] == thread["tid"] else name
+                    name = "own threads"
                 elif name == "not traced":  # by name unknown: each is somebody else
                     name += f" {culprit['tid']}"
                 blame[name] = blame.get(name, 0) + culprit["ns"]
