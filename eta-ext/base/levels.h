@@ -22,6 +22,7 @@
 	X(USER_LOCK, USER, "user lock")                                                            \
 	X(BUFFERING, USER, "buffering")                                                            \
 	X(FILE_POSITION_LOCK, VFS, "file position lock")                                           \
+	X(FILE_LOCK, VFS, "file lock")                                                             \
 	X(LOOKUP, VFS, "lookup")                                                                   \
 	X(OTHER_LOCK, VFS, "other lock")                                                           \
 	X(OTHER_WAIT, VFS, "other wait")                                                           \

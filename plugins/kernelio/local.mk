@@ -14,6 +14,7 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \
 	plugins/kernelio/bpf/fault.bpf.c \
+	plugins/kernelio/bpf/file-lock.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
 	plugins/kernelio/bpf/function.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
@@ -30,6 +31,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/compat.h \
 	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \
+	plugins/kernelio/bpf/file-lock.h \
 	plugins/kernelio/bpf/filter.h \
 	plugins/kernelio/bpf/follow.h \
 	plugins/kernelio/bpf/kernel_types.h \
@@ -101,6 +103,7 @@ BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
 bpf_objects = \
 	plugins/kernelio/bpf/block.bpf.o \
 	plugins/kernelio/bpf/fault.bpf.o \
+	plugins/kernelio/bpf/file-lock.bpf.o \
 	plugins/kernelio/bpf/fs.bpf.o \
 	plugins/kernelio/bpf/function.bpf.o \
 	plugins/kernelio/bpf/pagecache.bpf.o \

@@ -42,6 +42,9 @@
 	X(on_dio_queued, iomap_dio_rw_queued, BLOCK, EXTRA)                                        \
 	X(on_contention_begin, contention_begin, FS, LEVEL)                                        \
 	X(on_contention_end, contention_end, FS, LEVEL)                                            \
+	X(on_posix_lock, posix_lock_inode, VFS, EXTRA)                                             \
+	X(on_flock, flock_lock_inode, VFS, EXTRA)                                                  \
+	X(on_lease, break_lease_block, VFS, EXTRA)                                                 \
 	X(on_bio_queue, block_bio_queue, BLOCK, LEVEL)                                             \
 	X(on_split, block_split, BLOCK, LEVEL)                                                     \
 	X(on_bio_remap, block_bio_remap, BLOCK, EXTRA)                                             \

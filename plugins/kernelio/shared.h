@@ -24,6 +24,7 @@ enum kernelio_shape {
 	SHAPE_COPY,	/* fd in, &offset, fd out, &offset, bytes: the file is the one written */
 	SHAPE_SPLICE,	/* the same, with a pipe on one side */
 	SHAPE_SENDFILE, /* fd out, fd in, &offset, bytes */
+	SHAPE_CONTROL,	/* fd, command: one of those that lock, or no operation */
 	SHAPE_AIO,	/* from here on no operation itself: handed to bpf/aio.h */
 	SHAPE_AIO_SUBMIT = SHAPE_AIO, /* context, n, list */
 	SHAPE_AIO_REAP,		      /* context, least, n, events */
@@ -54,7 +55,9 @@ enum kernelio_shape {
 	X(fallocate, META, ALLOCATE)                                                               \
 	X(copy_file_range, WRITE, COPY)                                                            \
 	X(sendfile, READ, SENDFILE)                                                                \
-	X(splice, READ, SPLICE)
+	X(splice, READ, SPLICE)                                                                    \
+	X(flock, OTHER, FD)                                                                        \
+	X(fcntl, OTHER, CONTROL)
 
 /* X(id, system call, kind): calls of the list above whose regular file is the other descriptor. */
 #define KERNELIO_REVERSED_SYSCALLS(X)                                                              \
@@ -81,6 +84,7 @@ enum kernelio_shape {
 	X(93)  /* ftruncate */                                                                     \
 	X(118) /* fsync */                                                                         \
 	X(140) /* _llseek */                                                                       \
+	X(143) /* flock */                                                                         \
 	X(145) /* readv */                                                                         \
 	X(146) /* writev */                                                                        \
 	X(148) /* fdatasync */                                                                     \

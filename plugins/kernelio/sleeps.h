@@ -48,6 +48,13 @@
 	X(throttle_direct_reclaim, "pagecache:reclaim")                                            \
 	X(try_to_free_pages, "pagecache:reclaim")                                                  \
 	X(try_to_free_mem_cgroup_pages, "pagecache:reclaim")                                       \
+	/* locks on files; who holds one is said by tracepoints, where there are any */            \
+	X(locks_lock_inode_wait, "vfs:file lock")                                                  \
+	X(flock_lock_inode_wait, "vfs:file lock")                                                  \
+	X(posix_lock_inode_wait, "vfs:file lock")                                                  \
+	X(do_lock_file_wait, "vfs:file lock")                                                      \
+	X(fcntl_setlk, "vfs:file lock")                                                            \
+	X(__break_lease, "vfs:file lock")                                                          \
 	/* before the queue */                                                                     \
 	X(rq_qos_wait, "block:held back")                                                          \
 	X(blk_mq_get_tag, "block:held back")                                                       \

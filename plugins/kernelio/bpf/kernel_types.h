@@ -255,6 +255,18 @@ struct io_rw {
 	uint32_t len;
 };
 
+struct file_lock_core {
+	void *flc_blocker;
+	void *flc_owner;
+	unsigned char flc_type;
+	int flc_pid;
+};
+
+struct file_lock {
+	struct file_lock_core c;
+	loff_t fl_start;
+};
+
 /* only passed through */
 struct iov_iter;
 struct file_ra_state;

@@ -60,9 +60,13 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	/* the write loop throttles before its first write_begin */
 	if (kind == ETA_SPAN_DIRTY_THROTTLING && !st->now.cache_write_ns)
 		st->now.cache_write_ns = st->now.off_ns;
+	if (kind == ETA_SPAN_FILE_LOCK)
+		met_note(st->now.lock_holder, woken_ns - st->now.off_ns);
 	if (kind != ETA_SPAN_NONE)
 		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags,
-			      kind == ETA_SPAN_SLEEP ? st->now.off_stack : 0,
+			      kind == ETA_SPAN_SLEEP	   ? st->now.off_stack
+			      : kind == ETA_SPAN_FILE_LOCK ? st->now.lock_holder
+							   : 0,
 			      kind == ETA_SPAN_DIRTY_THROTTLING ? st->now.pause_ticks * tick_ns : 0,
 			      0);
 	if (woken_ns < ready.idle_ns) {

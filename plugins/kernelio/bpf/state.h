@@ -108,6 +108,8 @@ struct task_state {
 		uint8_t waits_for_own; /* it has queued a request that it is going to wait for */
 		uint8_t reserved[2];
 		uint32_t off_who;
+		uint32_t lock_holder; /* of the file lock that FILE_LOCK is to sleep for; 0: unknown
+				       */
 		uint32_t pause_ticks; /* that DIRTY_THROTTLING is to sleep */
 		uint32_t ready_cpu;   /* that it left, or was woken to, when it became ready */
 		uint32_t cache_reads, cache_writes, pages_added;

@@ -125,6 +125,20 @@ static __always_inline void write_owns(struct task_state *st)
 		st->now.pages_owned = OWNED;
 }
 
+/* Commands of fcntl, as Linux numbers them: those that take a lock or give it back. */
+static __always_inline bool command_locks(uint64_t command)
+{
+	switch ((uint32_t)command) {
+	case 6:	 /* F_SETLK */
+	case 7:	 /* F_SETLKW */
+	case 37: /* F_OFD_SETLK */
+	case 38: /* F_OFD_SETLKW */
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* What the system call NR is; one that is none has the index 0. */
 static __always_inline const volatile struct kernelio_syscall_info *syscall_info(uint64_t nr)
 {
@@ -205,6 +219,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st->active =
 		0; /* an end that was not reported must not end this one, should it be left out */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
+		return 0;
+	if (info->shape == SHAPE_CONTROL && !command_locks(SYSCALL_ARG1(regs)))
 		return 0;
 	if (task_is_compat(task)) {
 		if (info->compat)

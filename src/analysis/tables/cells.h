@@ -35,6 +35,7 @@
 	X(USER, USER_LOCK, NATURE)                                                                 \
 	X(USER, BUFFERING, FILE)                                                                   \
 	X(VFS, FILE_POSITION_LOCK, NATURE)                                                         \
+	X(VFS, FILE_LOCK, NATURE)                                                                  \
 	X(VFS, LOOKUP, FILE)                                                                       \
 	X(PAGECACHE, DIRTY_THROTTLING, DIRTY)                                                      \
 	X(PAGECACHE, PAGE_LOCK, NATURE)                                                            \

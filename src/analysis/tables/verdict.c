@@ -26,6 +26,10 @@
 	X(VFS, FILE_POSITION_LOCK,                                                                 \
 	  "Threads share one descriptor's file position: use pread and "                           \
 	  "pwrite, or one descriptor per thread.")                                                 \
+	X(VFS, FILE_LOCK,                                                                          \
+	  "Threads wait for a lock on a file (flock, fcntl) that somebody else holds: hold it "    \
+	  "for less time, or "                                                                     \
+	  "lock a range or a file of its own.")                                                    \
 	X(VFS, LOOKUP,                                                                             \
 	  "Path lookup is slow: open once and keep the descriptor, or use openat "                 \
 	  "with short paths.")                                                                     \

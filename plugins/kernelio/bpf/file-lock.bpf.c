@@ -1,0 +1,47 @@
+/* Calls that have to wait for a lock on a file: for whom. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "file-lock.h"
+
+/* A request of the current thread was answered with RET. */
+static __always_inline void lock_answered(void *lock, int ret)
+{
+	struct task_state *st = current_operation();
+
+	if (!st)
+		return;
+	if (ret == LOCK_DEFERRED) {
+		st->now.pending = ETA_SPAN_FILE_LOCK;
+		st->now.lock_holder = lock_holder_of(lock);
+	} else if (st->now.pending == ETA_SPAN_FILE_LOCK) {
+		st->now.pending = ETA_SPAN_NONE; /* it has it, and did not sleep */
+	}
+	if (ret == LOCK_DEFERRED || ret == 0)
+		lock_taker_note(st, lock);
+}
+
+SEC("tp_btf/posix_lock_inode")
+int BPF_PROG(on_posix_lock, struct inode *inode, struct file_lock *lock, int ret)
+{
+	lock_answered(lock, ret);
+	return 0;
+}
+
+SEC("tp_btf/flock_lock_inode")
+int BPF_PROG(on_flock, struct inode *inode, struct file_lock *lock, int ret)
+{
+	lock_answered(lock, ret);
+	return 0;
+}
+
+/* An open that breaks somebody's lease waits until that one has given it back. */
+SEC("tp_btf/break_lease_block")
+int BPF_PROG(on_lease, struct inode *inode, void *lease)
+{
+	struct task_state *st = current_operation();
+
+	if (!st)
+		return 0;
+	st->now.pending = ETA_SPAN_FILE_LOCK;
+	st->now.lock_holder = lock_holder_of(lease);
+	return 0;
+}

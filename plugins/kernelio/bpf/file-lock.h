@@ -1,0 +1,106 @@
+/* Locks on files (flock, fcntl, leases): who holds the one that a call has to wait for. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_FILE_LOCK_H
+#define KERNELIO_FILE_LOCK_H
+
+#include "running.h"
+
+#define LOCK_DEFERRED                                                                              \
+	1		/* FILE_LOCK_DEFERRED: the call is going to sleep until it gets the lock   \
+			 */
+#define LOCK_QUEUE 1024 /* so many that wait for each other are looked at */
+
+/* Linux 6.9 (2cd06eb25d1c) gave locks and leases a struct file_lock_core, at their begin. */
+struct file_lock___plain {
+	void *fl_blocker;
+	void *fl_owner;
+	int fl_pid;
+} __attribute__((preserve_access_index));
+
+#define HAVE_LOCK_CORE bpf_core_type_exists(struct file_lock_core)
+#define LOCK_FIELD(lock, field)                                                                    \
+	({                                                                                         \
+		void *lock_ = (lock);                                                              \
+		HAVE_LOCK_CORE ? BPF_CORE_READ((struct file_lock_core *)lock_, flc_##field)        \
+			       : BPF_CORE_READ((struct file_lock___plain *)lock_, fl_##field);     \
+	})
+
+/*
+ * A lock belongs to an open file or to a process, so it has the number of a process. Which thread
+ * of a traced one took it, or waits for it, is noted here.
+ */
+struct lock_key {
+	uint64_t owner;
+	int64_t start;
+};
+
+struct lock_taker {
+	uint32_t pid, tid;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct lock_key);
+	__type(value, struct lock_taker);
+} lock_takers __weak SEC(".maps");
+
+static __always_inline struct lock_key lock_key_of(void *lock)
+{
+	return (struct lock_key){
+		.owner = (uint64_t)LOCK_FIELD(lock, owner),
+		.start = BPF_CORE_READ((struct file_lock *)lock, fl_start),
+	};
+}
+
+/* The traced thread that LOCK is noted for; 0: none. */
+static __always_inline uint32_t lock_taker_of(void *lock)
+{
+	struct lock_key key = lock_key_of(lock);
+	struct lock_taker *taker = bpf_map_lookup_elem(&lock_takers, &key);
+
+	/* an owner's address may be another's by now */
+	return taker && taker->pid == (uint32_t)LOCK_FIELD(lock, pid) ? taker->tid : 0;
+}
+
+static __always_inline void lock_taker_note(struct task_state *st, void *lock)
+{
+	struct lock_key key = lock_key_of(lock);
+	struct lock_taker taker = { .pid = LOCK_FIELD(lock, pid), .tid = st->tid };
+
+	bpf_map_update_elem(&lock_takers, &key, &taker, BPF_ANY);
+}
+
+/* A walk from one that waits to the one that has the lock. */
+struct lock_walk {
+	void *lock;
+	uint32_t tid;
+};
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long lock_step(uint32_t step, struct lock_walk *walk)
+{
+	void *next = LOCK_FIELD(walk->lock, blocker);
+
+	if (!next)
+		return 1;
+	walk->lock = next;
+	walk->tid = lock_taker_of(next);
+	return walk->tid != 0;
+}
+
+/*
+ * Whom the request LOCK waits for. Those that wait for the same stand in a row: of them the first
+ * that is traced, whose own wait says whom it waits for; else the one that has it, by its process.
+ */
+static __always_inline uint32_t lock_holder_of(void *lock)
+{
+	struct lock_walk walk = { .lock = lock };
+
+	bpf_loop(LOCK_QUEUE, lock_step, &walk, 0);
+	if (walk.tid || walk.lock == lock)
+		return walk.tid;
+	return LOCK_FIELD(walk.lock, pid);
+}
+
+#endif

@@ -1,0 +1,160 @@
+# Locks on files, of every kind: the wait, its length and who had the lock, traced or not.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import need_bpf, nothing_lost, ops_on, path, trace
+
+need_bpf()
+ANALYZE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-analyze")
+
+LOCK = r"""
+import ctypes, fcntl, os, re, signal, struct, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+F_OFD_SETLKW = 38
+def told(kind):
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 0, 0)
+def lock(fd, how):
+    if how == "flock":
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    elif how == "posix":
+        fcntl.fcntl(fd, fcntl.F_SETLKW, told(fcntl.F_WRLCK))
+    elif how == "lockf":
+        assert libc.lockf(fd, 1, 0) == 0
+    elif how == "ofd":
+        fcntl.fcntl(fd, F_OFD_SETLKW, told(fcntl.F_WRLCK))
+def unlock(fd, how):
+    if how == "flock":
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    else:
+        fcntl.fcntl(fd, F_OFD_SETLKW if how == "ofd" else fcntl.F_SETLKW, told(fcntl.F_UNLCK))
+"""
+
+# has the lock until 300 ms after the kernel lists somebody who waits for it; prints when, and how long
+HOLDER = LOCK + r"""
+name, how = sys.argv[1:]
+broken = threading.Event()
+if how == "lease":
+    signal.signal(signal.SIGIO, lambda *_: broken.set())
+    fd = os.open(name, os.O_RDONLY)
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+else:
+    fd = os.open(name, os.O_RDWR)
+    lock(fd, how)
+print(flush=True)
+inode = os.fstat(fd).st_ino
+waits = fr"LEASE +BREAKING .*:{inode} " if how == "lease" else fr"-> .*:{inode} "
+while not re.search(waits, open("/proc/locks").read()):
+    time.sleep(0.001)
+begin = time.monotonic_ns()
+time.sleep(0.3)
+if how == "lease":
+    held = time.monotonic_ns() - begin
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+else:
+    held = time.monotonic_ns() - begin
+    unlock(fd, how)
+print(held, flush=True)
+sys.stdin.read()
+"""
+
+# a wait needs calls that did not wait, to be compared with
+WAITER = LOCK + r"""
+name, how = sys.argv[1:]
+for i in range(32):
+    fd = os.open(name + ".own", os.O_RDWR | os.O_CREAT, 0o644)
+    lock(fd, how)
+    os.close(fd)
+fd = os.open(name, os.O_RDWR)
+lock(fd, how)
+"""
+
+CALLS = {"flock": "flock", "posix": "fcntl", "lockf": "fcntl", "ofd": "fcntl", "lease": "openat"}
+
+
+def score(name):
+    shown = subprocess.run([ANALYZE, "--json", "--by=file", path(name + "/kernel.spool")], capture_output=True,
+                           text=True, check=True)
+    return json.loads(shown.stdout)
+
+
+for how, call in CALLS.items():
+    open(path(how), "w").close()
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, path(how), how], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+    atexit.register(holder.wait)
+    atexit.register(holder.kill)
+    holder.stdout.readline()
+    spool = trace("trace-" + how, "/usr/bin/python3", "-c", WAITER, path(how), how)
+    held_ns = int(holder.stdout.readline())
+    nothing_lost(spool)
+    op, span = next((op, span) for op in ops_on(spool, how, call) for span in op.spans if span.kind == "FILE_LOCK")
+    waited_ns = span.end - span.begin
+    print(f"{how}: held {held_ns} ns, waited {waited_ns} ns for {span.who}")
+    # it waits a little longer: what the holder sees of it is late, and it must wake up
+    assert held_ns <= waited_ns + held_ns // 10 and span.who == holder.pid, (span, holder.pid)
+    assert op.ret >= 0, op
+    known, = [task for task in spool.untraced if task.tid == holder.pid]
+    assert known.waited >= waited_ns, known
+
+    report = score("trace-" + how)
+    row, = [row for thread in report["threads"] for row in thread["blame"] if row["tid"] == holder.pid]
+    assert row["name"] == f"{known.comm} tid {holder.pid}", row
+    assert row["named_ns"] >= held_ns * 9 // 10, (row, held_ns)
+    assert report["verdict"]["level"] == "vfs" and report["verdict"]["reason"] == "file lock", report["verdict"]
+    file, = [file for file in report["files"] if file["path"].endswith("/" + how)]
+    assert file["interference_ns"] >= held_ns * 9 // 10, (file, held_ns)
+    holder.stdin.close()
+    holder.wait()
+
+# threads with descriptors of their own: who has the lock is to blame, not who stands in the row before
+THREADS = LOCK + r"""
+name, how = sys.argv[1:]
+def use(name):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT, 0o644)
+    lock(fd, how)
+    return fd
+for i in range(32):
+    os.close(use(name + ".own"))
+fd = use(name)
+inode = os.fstat(fd).st_ino
+threads = [threading.Thread(target=lambda: os.close(use(name))) for _ in range(3)]
+for thread in threads:
+    thread.start()
+while len(re.findall(fr"-> .*:{inode} ", open("/proc/locks").read())) < 3:
+    time.sleep(0.001)
+time.sleep(0.3)
+os.close(fd)
+for thread in threads:
+    thread.join()
+"""
+for how in "flock", "ofd":
+    spool = trace("threads-" + how, "/usr/bin/python3", "-c", THREADS, path("t-" + how), how)
+    nothing_lost(spool)
+    waits = {op.tid: span for op in ops_on(spool, "t-" + how) for span in op.spans if span.kind == "FILE_LOCK"}
+    main, = {op.pid for op in ops_on(spool, "t-" + how)}
+    assert len(waits) == 3 and main not in waits, waits
+    # each waits for a thread that is there, so the chain ends with the main one
+    assert all(span.who in {main, *waits} - {tid} for tid, span in waits.items()), waits
+    report = score("threads-" + how)
+    waiters = [thread for thread in report["threads"] if thread["tid"] in waits]
+    for thread in waiters:
+        blamed = {row["tid"]: row["ns"] for row in thread["blame"]}
+        assert blamed.get(main, 0) >= 270e6 and blamed[main] >= 0.9 * sum(blamed.values()), (thread, main)
+    print(how, {thread["tid"]: thread["blame"][0]["name"] for thread in waiters})
+
+# what fcntl does beside locks is no operation
+spool = trace("control", "/usr/bin/python3", "-c", LOCK + r"""
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)
+for i in range(10):
+    fcntl.fcntl(fd, fcntl.F_GETFL)
+    fcntl.fcntl(fd, fcntl.F_GETFD)
+fcntl.fcntl(fd, fcntl.F_SETLK, told(fcntl.F_WRLCK))
+unlock(fd, "posix")
+""", path("control.file"))
+called = [op.name for op in ops_on(spool, "control.file")]
+assert called == ["openat", "fcntl", "fcntl"], called
