@@ -37,7 +37,12 @@
 	X(DEVICE, BLOCK, "device")                                                                 \
 	X(HELD_BACK, BLOCK, "held back")                                                           \
 	X(RUN_QUEUE, CPU, "run queue")                                                             \
-	X(WAKE_UP, CPU, "wake-up")
+	X(WAKE_UP, CPU, "wake-up")                                                                 \
+	X(QUOTA, CPU, "quota")                                                                     \
+	X(STOPPED, CPU, "stopped")                                                                 \
+	X(FROZEN_FILE_SYSTEM, VFS, "frozen file system")                                           \
+	X(RECLAIM_AT_OWN_LIMIT, PAGECACHE, "reclaim at own limit")                                 \
+	X(HELD_BACK_BY_OWN_LIMIT, BLOCK, "held back by own limit")
 
 #ifdef __cplusplus
 extern "C" {

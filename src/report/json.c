@@ -115,10 +115,18 @@ static void put_slowdown(struct json_object o, const struct slowdown *s, bool al
 				reason_ns[r]);
 }
 
+/* A key of version 2. */
+static void set_own_limit(struct json_object o, int64_t ns)
+{
+	if (o.of->version > 1)
+		set_int(o, "own_limit_ns", ns);
+}
+
 static void put_interference(struct json_object o, const struct slowdown *s)
 {
 	set_int(o, "interference_ns", s->contended_ns);
-	set_int(o, "self_ns", s->lost_ns - s->contended_ns);
+	set_own_limit(o, s->limit_ns);
+	set_int(o, "self_ns", slowdown_self(s));
 }
 
 /* Interference only, by level. */
@@ -189,8 +197,10 @@ static void put_bin(struct json_object o, const struct analysis *a, uint32_t num
 	set_count(o, "operations", b->operations);
 	set_count(o, "io_ns", b->io_ns);
 	set_int(o, "lost_ns", b->lost_ns);
-	if (a->options.sci == SCI_DEFAULT)
+	if (a->options.sci == SCI_DEFAULT) {
 		set_int(o, "interference_ns", b->contended_ns);
+		set_own_limit(o, b->limit_ns);
+	}
 	put_levels(o, a->options.sci == SCI_DEFAULT ? "interference_levels" : "levels", b->level_ns,
 		   a->has_levels);
 }
@@ -327,8 +337,10 @@ static void put_callsite(struct json_object o, const struct analysis *a,
 	set_count(o, "count", s->n);
 	set_count(o, "total_ns", s->sum_ns);
 	set_int(o, "lost_ns", s->slowdown.lost_ns);
-	if (a->options.sci == SCI_DEFAULT)
+	if (a->options.sci == SCI_DEFAULT) {
 		set_int(o, "interference_ns", s->slowdown.contended_ns);
+		set_own_limit(o, s->slowdown.limit_ns);
+	}
 	put_slowdown(o, &s->slowdown, a->has_levels);
 	put_verdict(o, &s->verdict);
 }

@@ -96,14 +96,13 @@ int process_sums_fill(const struct analysis *a, struct table *t, process_group *
 		add_process(a->defs, &sums[group_of ? group_of(a->defs, i) : i], i);
 	for (uint32_t i = 0; i < n_processes; i++) {
 		struct process_sum *p = &sums[i];
-		bool split = a->options.sci == SCI_DEFAULT;
-		int64_t counted = split ? p->slowdown.contended_ns : p->slowdown.lost_ns;
+		int64_t counted = slowdown_counted(&p->slowdown, a->options.sci), cells[N_CELLS];
 		double sci = p->life_ns ? (double)counted / (double)p->life_ns : 0;
 
 		if (!p->operations)
 			continue;
-		p->verdict = verdict_of(split ? p->slowdown.contended_cell_ns : p->slowdown.cell_ns,
-					sci, sci, a->has_levels);
+		slowdown_counted_cells(&p->slowdown, a->options.sci, cells);
+		p->verdict = verdict_of(cells, sci, sci, a->has_levels);
 		rows[n++] = (struct score_row){ .slowdown = &p->slowdown,
 						.verdict = &p->verdict,
 						.operations = p->operations,

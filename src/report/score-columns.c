@@ -31,7 +31,7 @@ struct report_text report_device(uint32_t dev)
 
 static int64_t counted(const struct analysis *a, const struct score_row *r)
 {
-	return a->options.sci == SCI_DEFAULT ? r->slowdown->contended_ns : r->slowdown->lost_ns;
+	return slowdown_counted(r->slowdown, a->options.sci);
 }
 
 SCORE_GETTER(sci)
@@ -48,14 +48,19 @@ SCORE_GETTER(interference)
 SCORE_GETTER(self)
 {
 	(void)context;
-	value_ratio(v, (double)(ROW->slowdown->lost_ns - ROW->slowdown->contended_ns),
-		    (double)ROW->life_ns);
+	value_ratio(v, (double)slowdown_self(ROW->slowdown), (double)ROW->life_ns);
 }
 
 SCORE_GETTER(self_ns)
 {
 	(void)context;
-	value_whole(v, ROW->slowdown->lost_ns - ROW->slowdown->contended_ns);
+	value_whole(v, slowdown_self(ROW->slowdown));
+}
+
+SCORE_GETTER(own_limit)
+{
+	(void)context;
+	value_whole(v, ROW->slowdown->limit_ns);
 }
 
 SCORE_GETTER(sci_io)

@@ -120,7 +120,7 @@ static void fit(const struct table *t, const struct column **list, size_t n_colu
 		}
 		total += widths[c] + 2;
 	}
-	for (unsigned drop = COLUMN_HOST - 1; width && total > width + 2 && drop > 0; drop--)
+	for (unsigned drop = COLUMN_LIMIT - 1; width && total > width + 2 && drop > 0; drop--)
 		for (size_t c = 0; c < n_columns; c++)
 			if (list[c]->drop == drop && widths[c] && total > width + 2) {
 				total -= widths[c] + 2;

@@ -150,7 +150,8 @@ static const struct column *find(const struct column *columns, size_t n, const c
 
 static bool is_hidden(const struct table *t, const struct column *c)
 {
-	return c->drop == COLUMN_HIDDEN || (c->drop == COLUMN_HOST && !t->hosts);
+	return c->drop == COLUMN_HIDDEN || (c->drop == COLUMN_HOST && !t->hosts) ||
+	       (c->drop == COLUMN_LIMIT && !t->limits);
 }
 
 size_t table_fields(const struct table *t, const char *fields, const struct column **list,

@@ -42,6 +42,8 @@ struct value {
 #define COLUMN_HIDDEN 255
 /* Whose the row is: hidden, unless the table has hosts; then it stays. */
 #define COLUMN_HOST 254
+/* What limits took: hidden, unless the table has any; then it stays. */
+#define COLUMN_LIMIT 253
 
 struct column {
 	const char *name;    /* in --fields, --sort, --filter, csv, json */
@@ -58,7 +60,8 @@ struct table {
 	size_t n_columns;
 	/* may be NULL: columns that the context does not have are in no form of the table */
 	bool (*has)(const void *context, const struct column *column);
-	bool hosts; /* of several machines: names alone do not tell its rows apart */
+	bool hosts;  /* of several machines: names alone do not tell its rows apart */
+	bool limits; /* something was lost to them */
 	const void *context;
 	const void **rows; /* in the order of the view; belongs to the table */
 	size_t n, room;

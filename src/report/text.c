@@ -28,7 +28,7 @@ static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_C
 /* Contention against path: what was slow among its likes, and what the long way takes. */
 static void put_path(FILE *out, const struct analysis *a, unsigned width)
 {
-	char line[256];
+	char line[512];
 
 	if (a->options.sci != SCI_DEFAULT || a->slowdown.path_ns == 0)
 		return;
@@ -52,10 +52,33 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 	put_level_row(out, "lost", a->slowdown.cell_ns, width);
 	if (a->options.sci == SCI_DEFAULT)
 		put_level_row(out, "interference", a->slowdown.contended_cell_ns, width);
+	if (a->options.sci == SCI_DEFAULT && a->slowdown.limit_ns) {
+		int64_t limit_ns[N_CELLS] = { 0 };
+
+		for (int c = 0; c < N_CELLS; c++)
+			if (cell_table[c].group == GROUP_LIMIT)
+				limit_ns[c] = a->slowdown.cell_ns[c];
+		put_level_row(out, "own limit", limit_ns, width);
+	}
 	put_path(out, a, width);
 }
 
 /* ---- the view ---- */
+
+/* The third kind beside others and self. */
+static void put_own_limit(FILE *out, const struct analysis *a, unsigned width)
+{
+	int64_t counted = slowdown_counted(&a->slowdown, a->options.sci);
+	char line[512];
+
+	if (a->options.sci != SCI_DEFAULT || a->slowdown.limit_ns <= 0 || counted <= 0)
+		return;
+	snprintf(line, sizeof(line),
+		 "own limit: %s of the %s that the score counts (%.0f %%), nobody's doing",
+		 report_duration(a->slowdown.limit_ns).text, report_duration(counted).text,
+		 100 * (double)a->slowdown.limit_ns / (double)counted);
+	report_wrapped(out, line, false, width);
+}
 
 static int put_answer(FILE *out, const struct analysis *a, unsigned width)
 {
@@ -84,8 +107,9 @@ static int put_answer(FILE *out, const struct analysis *a, unsigned width)
 	report_wrapped(out, line, false, width);
 	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
 	report_wrapped(out, a->verdict.advice, true, width);
-	/* where there is nothing to speak of, nobody did it */
-	if (a->verdict.share > 0 && report_culprits(out, a, width) < 0)
+	put_own_limit(out, a, width);
+	/* where there is nothing to speak of, or it is a limit, nobody did it */
+	if (a->verdict.share > 0 && !a->verdict.own_limit && report_culprits(out, a, width) < 0)
 		return -ENOMEM;
 	if (!a->has_levels)
 		report_wrapped(

@@ -109,12 +109,11 @@ static void add_file(struct device_sum *d, const struct file_score *f)
 
 static void finish(const struct analysis *a, struct device_sum *d, struct score_row *row)
 {
-	bool split = a->options.sci == SCI_DEFAULT;
-	int64_t counted = split ? d->slowdown.contended_ns : d->slowdown.lost_ns;
+	int64_t counted = slowdown_counted(&d->slowdown, a->options.sci), cells[N_CELLS];
 	double share = d->io_ns ? (double)counted / (double)d->io_ns : 0;
 
-	d->verdict = verdict_of(split ? d->slowdown.contended_cell_ns : d->slowdown.cell_ns, share,
-				share, a->has_levels);
+	slowdown_counted_cells(&d->slowdown, a->options.sci, cells);
+	d->verdict = verdict_of(cells, share, share, a->has_levels);
 	*row = (struct score_row){ .slowdown = &d->slowdown,
 				   .verdict = &d->verdict,
 				   .operations = d->operations,

@@ -83,6 +83,7 @@ static const struct column columns[] = {
 	{ "sci_high", "SCI high", UNIT_RATIO, COLUMN_HIDDEN, get_sci_high, "its interval" },
 	{ "interference", "interference", UNIT_NS, 2, score_get_interference,
 	  "time lost to others" },
+	{ "own_limit", "own limit", UNIT_NS, COLUMN_LIMIT, score_get_own_limit, SCORE_OWN_LIMIT },
 	{ "self_part", "self", UNIT_RATIO, 1, score_get_self,
 	  "the rest of the lost time / lifetime" },
 	{ "self", "self", UNIT_NS, COLUMN_HIDDEN, score_get_self_ns, "the rest of the lost time" },

@@ -21,7 +21,7 @@ static int64_t edge(const struct analysis *a, size_t n)
 
 static int64_t counted(const struct analysis *a, const struct bin *b)
 {
-	return a->options.sci == SCI_DEFAULT ? b->contended_ns : b->lost_ns;
+	return a->options.sci == SCI_DEFAULT ? b->contended_ns + b->limit_ns : b->lost_ns;
 }
 
 static void get_from(const void *context, const void *row, struct value *v)
@@ -56,6 +56,12 @@ static void get_interference(const void *context, const void *row, struct value 
 {
 	(void)context;
 	value_whole(v, BIN->contended_ns);
+}
+
+static void get_own_limit(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, BIN->limit_ns);
 }
 
 static void get_sci_io(const void *context, const void *row, struct value *v)
@@ -106,6 +112,7 @@ static const struct column columns[] = {
 	{ "io", "in I/O", UNIT_NS, 4, get_io, "time in operations, of all threads" },
 	{ "lost", "lost", UNIT_NS, 5, get_lost, "time lost, whoever caused it" },
 	{ "interference", "interference", UNIT_NS, 2, get_interference, "time lost to others" },
+	{ "own_limit", "own limit", UNIT_NS, COLUMN_LIMIT, get_own_limit, SCORE_OWN_LIMIT },
 	{ "sci_io", "SCI_io", UNIT_RATIO, 0, get_sci_io, "interference / time in I/O" },
 	{ "level", "most at", UNIT_TEXT, 1, get_level, "the level with most of it" },
 	{ "bar", "", UNIT_TEXT, 0, get_bar, "how much, against the worst" },

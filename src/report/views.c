@@ -39,6 +39,8 @@ static bool has(const void *context, const struct column *c)
 
 	if (a->options.sci == SCI_DEFAULT)
 		return true;
+	if (strcmp(c->name, "own_limit") == 0)
+		return false;
 	return strncmp(c->name, "interference", strlen("interference")) != 0 &&
 	       strcmp(c->name, "self") != 0 && strcmp(c->name, "self_part") != 0 &&
 	       strcmp(c->name, "path") != 0;
@@ -54,6 +56,7 @@ int view_table(const struct view *view, const struct analysis *a,
 			       .n_columns = view->n_columns,
 			       .has = has,
 			       .hosts = machines_differ(a->defs),
+			       .limits = a->slowdown.limit_ns != 0,
 			       .context = a };
 	rc = view->fill(a, out);
 	return rc ? rc : table_arrange(out, options);

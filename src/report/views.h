@@ -63,6 +63,7 @@ struct score_row {
 	X(interference)                                                                            \
 	X(self)                                                                                    \
 	X(self_ns)                                                                                 \
+	X(own_limit)                                                                               \
 	X(sci_io) X(lost) X(io) X(lifetime) X(operations) X(path) X(at) X(level) X(reason) X(share)
 #define X(name) void score_get_##name(const void *context, const void *row, struct value *v);
 SCORE_GETTERS(X)
@@ -73,12 +74,15 @@ SCORE_GETTERS(X)
 ETA_LEVELS(X)
 #undef X
 
+#define SCORE_OWN_LIMIT "time lost to limits that were set on it"
 /* What every such table has: the numbers, then the verdict, then the details for csv. */
 #define SCORE_NUMBERS                                                                                  \
 	{                                                                                              \
 		"interference",		"interference",	      UNIT_NS, 2,                              \
 		score_get_interference, "time lost to others"                                          \
 	},                                                                                             \
+		{ "own_limit",	"own limit",	     UNIT_NS,                                          \
+		  COLUMN_LIMIT, score_get_own_limit, SCORE_OWN_LIMIT },                                \
 		{ "self", "self", UNIT_NS, 5, score_get_self_ns, "the rest of the lost time" },        \
 		{ "sci_io", "SCI_io", UNIT_RATIO, 6, score_get_sci_io, "interference / time in I/O" }, \
 		{ "lost", "lost", UNIT_NS, 4, score_get_lost, "time lost, whoever caused it" },        \

@@ -23,10 +23,10 @@ def check_sums(report, paper):
         assert sum(t["levels"].values()) == t["lost_ns"]
         assert sum(t["io_levels"].values()) == t["io_ns"]
         assert set(t["verdict"]) == {"level", "reason", "share", "advice"}
-        counted = t["lost_ns"] if paper else t["interference_ns"]
+        counted = t["lost_ns"] if paper else t["interference_ns"] + t["own_limit_ns"]
         assert abs(t["sci"] - counted / t["lifetime_ns"]) < 1e-12
         if not paper:
-            assert t["interference_ns"] + t["self_ns"] == t["lost_ns"]
+            assert t["interference_ns"] + t["own_limit_ns"] + t["self_ns"] == t["lost_ns"]
             assert t["sci_low"] <= t["sci"] <= t["sci_high"]
             assert sum(t["interference_levels"].values()) == t["interference_ns"]
             assert sum(b["ns"] for b in t["blame"]) == t["slowed_ns"]
@@ -45,6 +45,8 @@ def check_sums(report, paper):
     if not paper:
         assert app["interference_ns"] == sum(t["interference_ns"] for t in threads)
         assert app["interference_ns"] == sum(f["interference_ns"] for f in report["files"])
+        assert app["own_limit_ns"] == sum(t["own_limit_ns"] for t in threads)
+        assert app["own_limit_ns"] == sum(f["own_limit_ns"] for f in report["files"])
         assert app["path_ns"] == sum(f["path_ns"] for f in report["files"])
         assert sum(b["ns"] for b in app["blame"]) == sum(t["slowed_ns"] for t in threads)
         assert any(b["tid"] for b in app["blame"])
@@ -71,7 +73,7 @@ def check_timeline(trace):
     pieces = report["timeline"]
     assert [p["begin_ns"] for p in pieces[1:]] == [p["end_ns"] for p in pieces[:-1]]
     assert pieces[0]["begin_ns"] == 0 and pieces[-1]["end_ns"] == report["trace"]["duration_ns"]
-    for key in "lost_ns", "interference_ns", "io_ns":
+    for key in "lost_ns", "interference_ns", "own_limit_ns", "io_ns":
         assert sum(p[key] for p in pieces) == report["application"][key], key
     for p in pieces:
         assert sum(p["interference_levels"].values()) == p["interference_ns"]
@@ -83,6 +85,8 @@ KEYS = {"overlapping_regions": "crossing", "out_of_order": "disorder", "interfer
         "interference_levels": "contended_levels", "lifetime_ns": "life_ns", "count": "n",
         "total_ns": "sum_ns", "timeline": "bins", "count_a": "n_a", "count_b": "n_b",
         "interference_a_ns": "others_a_ns", "interference_b_ns": "others_b_ns"}
+# which version 1 does not have
+NEW = {"own_limit_ns"}
 REASONS = {"queue time": "queue", "service time": "device", "throttled before the queue": "held back",
            "wakeup latency": "wake-up"}
 
@@ -95,6 +99,8 @@ def before(value, met, within=""):
         return value
     found = {}
     for key, v in value.items():
+        if key in NEW:
+            continue
         words = REASONS if within == "reasons" else KEYS
         if key in words:
             met.add(key)
@@ -129,6 +135,30 @@ def check_versions(whole, other):
         assert json.dumps(json.loads(found), indent=2, ensure_ascii=False) == expected, arguments
     missing = (set(KEYS) | set(REASONS)) - met
     assert not missing, missing
+
+
+def check_own_limit(trace):
+    """The waits for a CPU are those of a quota: as much is lost, by nobody, and the score is as high."""
+    same = renamed(trace, "cpu:run queue", "cpu:run queue")
+    was, published = (json.loads(analyze(*mode, same))["application"] for mode in ([], ["--sci=paper"]))
+    limited = renamed(trace, "cpu:run queue", "cpu:quota")
+    report = json.loads(analyze("--timeline=3", limited))
+    check_sums(report, False)
+    found = report["application"]
+    assert found["own_limit_ns"] > 0
+    assert found["interference_ns"] + found["own_limit_ns"] == was["interference_ns"]
+    assert found["self_ns"] == was["self_ns"] and found["sci_total"] == was["sci_total"]
+    assert found["interference_levels"]["cpu"] == 0 < was["interference_levels"]["cpu"]
+    # what levels lost, of those that lost anything at all
+    assert sum(b["ns"] for b in found["blame"]) < sum(b["ns"] for b in was["blame"])
+    text, without = (subprocess.run(["sci-analyze", t], stdout=subprocess.PIPE, text=True, check=True).stdout
+                     for t in (limited, trace))
+    for line in r"own limit: .* us of ", r"own limit  .*\d", r" *SCI .*own limit":
+        assert re.search("^" + line, text, re.M), (line, text)
+    assert "own limit" not in without
+    paper = json.loads(analyze("--sci=paper", limited))
+    assert "own_limit_ns" not in paper["application"]
+    assert all(paper["application"][key] == published[key] for key in ("sci_max", "sci_total", "lost_ns"))
 
 
 def check_reasons(trace):
@@ -168,6 +198,7 @@ def main():
                        check=True)
         check_versions(trace, other)
         check_reasons(trace)
+        check_own_limit(other)
         # merging first changes nothing
         spools = [os.path.join(scratch, kind + ".spool") for kind in ("user", "kernel")]
         merged = os.path.join(scratch, "merged.otf2")

@@ -48,6 +48,7 @@ def csv_is_json(cwd):
     assert len(threads) == len([t for t in report["threads"] if t["operations"]])
     for row, t in zip(threads, report["threads"]):
         for key, name in (("interference_ns", "interference_ns"), ("lost_ns", "lost_ns"),
+                          ("own_limit_ns", "own_limit_ns"),
                           ("io_ns", "io_ns"), ("tid", "tid"), ("operations", "operations")):
             assert int(row[key]) == t[name], (key, row)
         assert abs(float(row["sci"]) - t["sci"]) < 1e-8

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "score-trace.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The same on two files: nobody is in the way. */
@@ -223,6 +224,11 @@ static void reasons(void **state)
 		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(HELD_BACK) },
 		{ "fs:other wait", SET(WRITER_ON_FILE) | SET(HELD_BACK) },
 		{ "pagecache:page writeback wait", SET(REQUEST) | SET(HELD_BACK) },
+		{ "cpu:quota", 0 },
+		{ "cpu:stopped", 0 },
+		{ "vfs:frozen file system", 0 },
+		{ "pagecache:reclaim at own limit", 0 },
+		{ "block:held back by own limit", 0 },
 	};
 
 	(void)state;
@@ -233,6 +239,85 @@ static void reasons(void **state)
 				fail_msg("%s with overlap %u", cases[i].reason, c);
 }
 
+/* ---- limits that were set on the thread ---- */
+
+/* A thread that waits at REASON in one of its eleven operations, and for a lock of B in another. */
+static struct eta_trace *limited(const char *reason, uint32_t *a, uint32_t *b)
+{
+	struct eta_trace *t = memory_trace_new("limit");
+
+	*a = memory_thread(t, 1, 1);
+	*b = memory_thread(t, 1, 2);
+	for (uint64_t at = 0; at < 10000; at += 1000)
+		operation_with(t, *a, at, 0, reason);
+	operation_with(t, *a, 10000, 400, reason);
+	memory_event(t, *a,
+		     (struct eta_event){ .time_ns = 20000,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .region = memory_region(t, "vfs:sys_pwrite64"),
+					 .size = 4096,
+					 .dev = 1,
+					 .inode = 7 });
+	memory_event(t, *a,
+		     (struct eta_event){ .time_ns = 20100,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_WHO,
+					 .region = memory_region(t, "fs:inode lock"),
+					 .who = 2 });
+	memory_leave(t, *a, 20200, "fs:inode lock");
+	memory_leave(t, *a, 20300, "vfs:sys_pwrite64");
+	call_on(t, *b, "vfs:sys_pwrite64", 10000, 10600, 7, false);
+	return t;
+}
+
+/* It is lost, and counted, but neither to others nor to itself, and nobody is accused of it. */
+static void limits_are_nobodys(void **state)
+{
+	static const char *const limits[][2] = {
+		{ "cpu", "quota" },
+		{ "cpu", "stopped" },
+		{ "vfs", "frozen file system" },
+		{ "pagecache", "reclaim at own limit" },
+		{ "block", "held back by own limit" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		struct analysis_options options = { .reference = REFERENCE_MIN, .n_bins = 3 };
+		const struct thread_score *s;
+		struct eta_trace *t;
+		struct analysis *r;
+		char region[64];
+		uint32_t a, b;
+
+		snprintf(region, sizeof(region), "%s:%s", limits[i][0], limits[i][1]);
+		options.files = true;
+		t = limited(region, &a, &b);
+		r = analyse(t, &options);
+		s = thread(r, a);
+		assert_int_equal(s->slowdown.limit_ns, 400);
+		assert_int_equal(s->slowdown.contended_ns, 100);
+		assert_int_equal(slowdown_counted(&s->slowdown, SCI_DEFAULT), 500);
+		assert_int_equal(slowdown_counted(&s->slowdown, SCI_PAPER), s->slowdown.lost_ns);
+		assert_int_equal(slowdown_self(&s->slowdown), s->slowdown.lost_ns - 500);
+		assert_float_equal(s->sci, 500. / 20300, 1e-12);
+		assert_true(s->sci_low <= s->sci && s->sci <= s->sci_high);
+		assert_string_equal(s->verdict.level, limits[i][0]);
+		assert_string_equal(s->verdict.reason, limits[i][1]);
+		assert_true(s->verdict.own_limit);
+		/* the lock's holder, and nobody for the limit */
+		assert_int_equal(s->slowed_ns, 100);
+		assert_int_equal(s->n_blame, 1);
+		assert_int_equal(s->blame[0].location, b);
+		assert_int_equal(r->bins[0].limit_ns + r->bins[1].limit_ns + r->bins[2].limit_ns,
+				 400);
+		assert_int_equal(r->n_files, 1);
+		assert_int_equal(r->files[0].slowdown.limit_ns, 400);
+		finish(t, r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +326,7 @@ int main(void)
 		cmocka_unit_test(user_waits_are_named),
 		cmocka_unit_test(device_split),
 		cmocka_unit_test(reasons),
+		cmocka_unit_test(limits_are_nobodys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

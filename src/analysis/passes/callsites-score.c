@@ -104,11 +104,11 @@ static void sum_tallies(const struct engine *e, struct callsite_score *s)
 
 static void finish(const struct engine *e, const struct analysis *a, struct callsite_score *s)
 {
-	int64_t counted = e->split ? s->slowdown.contended_ns : s->slowdown.lost_ns;
+	int64_t counted = slowdown_counted(&s->slowdown, e->options.sci), cells[N_CELLS];
 	double sci = s->sum_ns ? (double)counted / (double)s->sum_ns : 0;
 
-	s->verdict = verdict_of(e->split ? s->slowdown.contended_cell_ns : s->slowdown.cell_ns, sci,
-				sci, a->has_levels);
+	slowdown_counted_cells(&s->slowdown, e->options.sci, cells);
+	s->verdict = verdict_of(cells, sci, sci, a->has_levels);
 }
 
 static struct code_place code_place(const struct eta_defs *defs, uint64_t address, uint32_t module)

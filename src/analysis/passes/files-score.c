@@ -29,7 +29,7 @@ static void score_file(const struct engine *e, const struct analysis *a,
 		       const struct resource_file *r, const struct file_sum *sum,
 		       const struct file_names *names, struct file_score *f)
 {
-	int64_t counted = e->split ? sum->slowdown.contended_ns : sum->slowdown.lost_ns;
+	int64_t counted = slowdown_counted(&sum->slowdown, e->options.sci), cells[N_CELLS];
 	double share = sum->io_ns ? (double)counted / (double)sum->io_ns : 0;
 
 	f->path = file_name(names, r);
@@ -42,8 +42,8 @@ static void score_file(const struct engine *e, const struct analysis *a,
 	f->io_ns = sum->io_ns;
 	f->square = sum->square;
 	f->slowdown = sum->slowdown;
-	f->verdict = verdict_of(e->split ? sum->slowdown.contended_cell_ns : sum->slowdown.cell_ns,
-				share, share, a->has_levels);
+	slowdown_counted_cells(&sum->slowdown, e->options.sci, cells);
+	f->verdict = verdict_of(cells, share, share, a->has_levels);
 }
 
 int engine_files(const struct engine *e, struct analysis *a)

@@ -26,12 +26,18 @@ static int64_t contended_in(const struct tally *t, const struct reference *r, in
 	return lost_in(contended->ns[c], contended->n[c], r, c) - (int64_t)contended->left[k][c];
 }
 
-static int64_t contended_sum(const struct tally *t, const struct class_references *refs, int k)
+/* What limits set on it took. */
+static int64_t limit_in(const struct tally *t, const struct reference *r, int c)
+{
+	return cell_table[c].group == GROUP_LIMIT ? lost_in(t->cell_ns[c], t->n, r, c) : 0;
+}
+
+static int64_t counted_sum(const struct tally *t, const struct class_references *refs, int k)
 {
 	int64_t sum = 0;
 
 	for (int c = 0; refs->by[k]->known && c < N_CELLS; c++)
-		sum += contended_in(t, refs->by[k], k, c);
+		sum += contended_in(t, refs->by[k], k, c) + limit_in(t, refs->by[k], c);
 	return sum;
 }
 
@@ -50,6 +56,7 @@ void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 		s->lost_ns += lost;
 		s->contended_cell_ns[c] += contended;
 		s->contended_ns += contended;
+		s->limit_ns += limit_in(t, r, c);
 	}
 	s->path_ns += (int64_t)t->n * refs->path_ns;
 }
@@ -69,8 +76,8 @@ static void set_interval(const struct engine *e, const struct location_result *r
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
 		const struct class_references *refs = &e->references[r->tallies[i].class];
 
-		low += contended_sum(&r->tallies[i], refs, BY_LOW);
-		high += contended_sum(&r->tallies[i], refs, BY_MIN);
+		low += counted_sum(&r->tallies[i], refs, BY_LOW);
+		high += counted_sum(&r->tallies[i], refs, BY_MIN);
 	}
 	if (low > high) {
 		int64_t least = high;
@@ -90,8 +97,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 			 struct thread_score *t)
 {
 	const struct location_result *r = &e->locations[location];
-	const int64_t *cells;
-	int64_t counted;
+	int64_t counted, cells[N_CELLS];
 
 	t->location = location;
 	t->scored = e->defs->locations[location].kind == ETA_LOCATION_THREAD;
@@ -111,8 +117,8 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 			t->low_confidence += y->n;
 		slowdown_add_tally(&t->slowdown, y, refs);
 	}
-	counted = e->split ? t->slowdown.contended_ns : t->slowdown.lost_ns;
-	cells = e->split ? t->slowdown.contended_cell_ns : t->slowdown.cell_ns;
+	counted = slowdown_counted(&t->slowdown, e->options.sci);
+	slowdown_counted_cells(&t->slowdown, e->options.sci, cells);
 	t->sci_io = ratio(counted, t->io_ns);
 	t->verdict = verdict_of(cells, 0, 0, a->has_levels);
 	if (!t->scored)
@@ -224,11 +230,25 @@ void slowdown_add(struct slowdown *sum, const struct slowdown *more)
 {
 	sum->lost_ns += more->lost_ns;
 	sum->contended_ns += more->contended_ns;
+	sum->limit_ns += more->limit_ns;
 	sum->path_ns += more->path_ns;
 	for (int c = 0; c < N_CELLS; c++) {
 		sum->cell_ns[c] += more->cell_ns[c];
 		sum->contended_cell_ns[c] += more->contended_cell_ns[c];
 	}
+}
+
+int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci)
+{
+	return sci == SCI_PAPER ? s->lost_ns : s->contended_ns + s->limit_ns;
+}
+
+void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t ns[N_CELLS])
+{
+	for (int c = 0; c < N_CELLS; c++)
+		ns[c] = sci == SCI_PAPER || cell_table[c].group == GROUP_LIMIT
+				? s->cell_ns[c]
+				: s->contended_cell_ns[c];
 }
 
 static void add_squares(struct analysis *a, const struct location_result *r)
@@ -242,6 +262,7 @@ static void add_squares(struct analysis *a, const struct location_result *r)
 static void score_application(const struct engine *e, struct analysis *a)
 {
 	const struct slowdown *s = &a->slowdown;
+	int64_t cells[N_CELLS];
 	double low = 0;
 
 	a->max_thread = ETA_NONE;
@@ -266,9 +287,9 @@ static void score_application(const struct engine *e, struct analysis *a)
 		a->sci_max = a->threads[a->max_thread].sci;
 		low = a->threads[a->max_thread].sci_low;
 	}
-	a->sci_total = ratio(e->split ? s->contended_ns : s->lost_ns, a->life_ns);
-	a->verdict = verdict_of(e->split ? s->contended_cell_ns : s->cell_ns, a->sci_max, low,
-				a->has_levels);
+	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->life_ns);
+	slowdown_counted_cells(s, e->options.sci, cells);
+	a->verdict = verdict_of(cells, a->sci_max, low, a->has_levels);
 }
 
 static void score_trace(const struct engine *e, struct analysis *a)

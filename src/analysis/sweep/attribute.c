@@ -226,6 +226,7 @@ static unsigned overlap_kind(const struct sweep *s, const struct sweep_thread *l
 	case GROUP_DEVICE:
 		return WEIGHT_AHEAD;
 	case GROUP_SELF:
+	case GROUP_LIMIT:
 		return N_WEIGHTS;
 	default:
 		return s->plan->file_cells >> c & 1 ? WEIGHT_FILE : N_WEIGHTS;
@@ -261,7 +262,8 @@ static void blame_level(struct sweep *s, struct sweep_thread *l, const struct lo
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		if ((int)cell_table[c].level != level || loss->ns[c] <= 0)
+		if ((int)cell_table[c].level != level || loss->ns[c] <= 0 ||
+		    cell_table[c].group == GROUP_LIMIT)
 			continue;
 		weights[n] = (uint64_t)loss->ns[c];
 		list[n++] = c;
@@ -280,7 +282,9 @@ static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		level_ns[cell_table[c].level] += loss->ns[c];
+		/* of a limit nobody is accused */
+		if (cell_table[c].group != GROUP_LIMIT)
+			level_ns[cell_table[c].level] += loss->ns[c];
 	}
 }
 
@@ -367,6 +371,7 @@ static void add_to_bin(struct bin *b, const struct bin *whole, uint64_t from, ui
 	b->io_ns += to - from;
 	b->lost_ns += split ? part_of(whole->lost_ns, from, to, ns) : sum;
 	b->contended_ns += split ? sum : 0;
+	b->limit_ns += split ? part_of(whole->limit_ns, from, to, ns) : 0;
 }
 
 static int spread(const struct sweep *s, struct sweep_thread *l, const struct loss *loss)
@@ -383,6 +388,7 @@ static int spread(const struct sweep *s, struct sweep_thread *l, const struct lo
 		enum cell c = cell_next(&cells);
 
 		whole.lost_ns += loss->ns[c];
+		whole.limit_ns += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : 0;
 		whole.level_ns[cell_table[c].level] +=
 			e->split ? loss->contended_ns[c] : loss->ns[c];
 	}
@@ -424,6 +430,7 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 		f->slowdown.lost_ns += loss->ns[c];
 		f->slowdown.cell_ns[c] += loss->ns[c];
 		f->slowdown.contended_ns += loss->contended_ns[c];
+		f->slowdown.limit_ns += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : 0;
 		f->slowdown.contended_cell_ns[c] += loss->contended_ns[c];
 	}
 	if (refs->by[BY_HEADLINE]->known)

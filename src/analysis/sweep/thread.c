@@ -48,6 +48,7 @@ static bool has_boundaries(const struct sweep *s, const struct sweep_thread *l,
 	case GROUP_NATURE:
 		return names_somebody(s, l, st);
 	case GROUP_SELF:
+	case GROUP_LIMIT:
 		return false;
 	default:
 		return true;

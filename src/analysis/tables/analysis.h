@@ -43,8 +43,9 @@ struct analysis_options {
 struct slowdown {
 	int64_t lost_ns; /* against its likes; = sum of cell_ns */
 	int64_t cell_ns[N_CELLS];
-	int64_t contended_ns; /* = sum of contended_cell_ns; lost - contended is its own */
+	int64_t contended_ns; /* = sum of contended_cell_ns */
 	int64_t contended_cell_ns[N_CELLS];
+	int64_t limit_ns; /* lost to limits set on it; lost - contended - limit is its own */
 	/* Beside it, not in it: what the operations would have saved on the shortest path. */
 	int64_t path_ns;
 };
@@ -65,6 +66,7 @@ struct bin {
 	uint64_t io_ns;
 	int64_t lost_ns;
 	int64_t contended_ns;
+	int64_t limit_ns;
 	int64_t level_ns[ETA_N_LEVELS]; /* = contended_ns in sum; = lost_ns with SCI_PAPER */
 };
 
@@ -186,5 +188,15 @@ void analysis_free(struct analysis *analysis);
 
 /* For sums over threads and files. */
 void slowdown_add(struct slowdown *sum, const struct slowdown *more);
+
+/* What the score counts of it: what others and limits took; with SCI_PAPER all that was lost. */
+int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci);
+void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t ns[N_CELLS]);
+
+/* The rest of what was lost: its own variation. */
+static inline int64_t slowdown_self(const struct slowdown *s)
+{
+	return s->lost_ns - s->contended_ns - s->limit_ns;
+}
 
 #endif

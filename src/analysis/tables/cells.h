@@ -11,7 +11,8 @@
  * X(LEVEL, REASON, GROUP): how slowdown in the cell is divided into what others caused and the
  * rest. NATURE: always others. FILE, FS: another thread's operation on the same file (file system)
  * overlapped. DIRTY: another thread wrote to the page cache meanwhile. DEVICE: another thread's
- * request was in flight, or held back, on the same device. SELF: never others.
+ * request was in flight, or held back, on the same device. SELF: never others. LIMIT: neither
+ * others nor the thread itself, but a limit that somebody set on it.
  */
 #define CELLS(X)                                                                                   \
 	X(USER, NONE, FILE)                                                                        \
@@ -48,7 +49,12 @@
 	X(BLOCK, DEVICE, DEVICE)                                                                   \
 	X(BLOCK, HELD_BACK, DEVICE)                                                                \
 	X(CPU, RUN_QUEUE, NATURE)                                                                  \
-	X(CPU, WAKE_UP, SELF)
+	X(CPU, WAKE_UP, SELF)                                                                      \
+	X(CPU, QUOTA, LIMIT)                                                                       \
+	X(CPU, STOPPED, LIMIT)                                                                     \
+	X(VFS, FROZEN_FILE_SYSTEM, LIMIT)                                                          \
+	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
+	X(BLOCK, HELD_BACK_BY_OWN_LIMIT, LIMIT)
 
 enum cell {
 #define X(level, reason, group) CELL_##level##_##reason,
@@ -68,6 +74,7 @@ enum cell_group {
 	GROUP_DIRTY,
 	GROUP_DEVICE,
 	GROUP_SELF,
+	GROUP_LIMIT,
 	N_GROUPS,
 };
 

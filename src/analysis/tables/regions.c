@@ -17,6 +17,9 @@ static bool tells_scheduling(const struct eta_region *r)
 	case ETA_REASON_QUEUE:
 	case ETA_REASON_DEVICE:
 	case ETA_REASON_HELD_BACK:
+	case ETA_REASON_HELD_BACK_BY_OWN_LIMIT:
+	case ETA_REASON_QUOTA:
+	case ETA_REASON_STOPPED:
 		return true;
 	default:
 		return false;

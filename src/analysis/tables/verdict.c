@@ -79,7 +79,23 @@
 	  "give them CPUs of their own (taskset, cpuset).")                                        \
 	X(CPU, WAKE_UP,                                                                            \
 	  "Threads wake late on idle CPUs: make fewer, larger requests, or look at the "           \
-	  "CPUs' idle states and at the hypervisor.")
+	  "CPUs' idle states and at the hypervisor.")                                              \
+	X(CPU, QUOTA,                                                                              \
+	  "A limit of CPU time stops the threads, nobody else: raise the quota of the "            \
+	  "control group (cpu.max, cpu.cfs_quota_us).")                                            \
+	X(CPU, STOPPED,                                                                            \
+	  "The threads were stopped from outside (SIGSTOP, a debugger, the freezer of their "      \
+	  "control group): nothing in the program took that time.")                                \
+	X(VFS, FROZEN_FILE_SYSTEM,                                                                 \
+	  "The file system was frozen (fsfreeze, a snapshot): take snapshots at another time, "    \
+	  "or thaw it sooner.")                                                                    \
+	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT,                                                         \
+	  "The control group's memory is at its limit, so its pages are reclaimed inside the "     \
+	  "calls: raise the limit (memory.max, memory.high), or drop used pages "                  \
+	  "(posix_fadvise).")                                                                      \
+	X(BLOCK, HELD_BACK_BY_OWN_LIMIT,                                                           \
+	  "The control group's limit of I/O holds the requests back: raise it (io.max, "           \
+	  "blkio.throttle), or make fewer and larger requests.")
 
 static const char advice_none[] = "No interference to speak of.";
 static const char advice_mixed[] =
@@ -115,7 +131,7 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci
 	int64_t level_ns[ETA_N_LEVELS] = { 0 }, positive = 0;
 	enum eta_level level = ETA_LEVEL_USER;
 	enum cell best = CELL_INHERITED;
-	struct verdict v = { "none", "", 0, advice_none };
+	struct verdict v = { .level = "none", .reason = "", .advice = advice_none };
 
 	for (int c = 0; c < N_CELLS; c++)
 		level_ns[cell_table[c].level] += cell_ns[c];
@@ -140,6 +156,7 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci
 	v.level = eta_level_name(level);
 	v.reason = eta_reason_name(cell_table[best].reason);
 	v.advice = advice_of(level, cell_table[best].reason);
+	v.own_limit = cell_table[best].group == GROUP_LIMIT;
 	/* a wait that the tracer of library calls tells itself needs no kernel to be named */
 	if (!knows_levels && level == ETA_LEVEL_USER && cell_table[best].reason == ETA_REASON_NONE)
 		v.advice = "The trace knows the library calls only: trace the kernel too "

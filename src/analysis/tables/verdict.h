@@ -13,6 +13,7 @@ struct verdict {
 	const char *reason; /* "" where none is known */
 	double share;	    /* of that level in the positive slowdown; none: 0 */
 	const char *advice; /* one sentence */
+	bool own_limit;	    /* it is a limit that was set on it: nobody did it */
 };
 
 /*
