@@ -32,6 +32,7 @@ unit_tests = \
 	tests/unit/test-printable \
 	tests/unit/test-projection \
 	tests/unit/test-properties \
+	tests/unit/test-reference \
 	tests/unit/test-split \
 	tests/unit/test-spool \
 	tests/unit/test-spool-threads \

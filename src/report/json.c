@@ -129,6 +129,12 @@ static void put_interference(struct json_object o, const struct slowdown *s)
 	set_int(o, "self_ns", slowdown_self(s));
 }
 
+static void put_alike(struct json_object o, int64_t ns)
+{
+	if (o.of->version > 1)
+		set_int(o, "alike_ns", ns);
+}
+
 /* Interference only, by level. */
 static void put_interference_levels(struct json_object o, const struct slowdown *s, bool all_levels)
 {
@@ -252,6 +258,9 @@ static void put_application(struct json_object in, const struct analysis *a)
 	if (a->options.sci == SCI_DEFAULT) {
 		put_interference(o, &a->slowdown);
 		set_int(o, "path_ns", a->slowdown.path_ns);
+		put_alike(o, a->alike_ns);
+		if (o.of->version > 1)
+			set(o, "slowed_alike", json_boolean(a->slowed_alike));
 	}
 	put_slowdown(o, &a->slowdown, a->has_levels);
 	if (a->options.sci == SCI_DEFAULT)
@@ -279,6 +288,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	if (split) {
 		put_interference(o, s);
 		set_int(o, "path_ns", s->path_ns);
+		put_alike(o, t->alike_ns);
 		set_count(o, "slowed_ns", t->slowed_ns);
 	}
 	set(o, "sci", t->scored ? json_real(t->sci) : json_null());

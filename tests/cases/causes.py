@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-# Every cause that can be provoked here is seen in the trace, and what it needs is put back.
+# Every cause that can be provoked here is seen in the trace, and what it needs is put back. Against a
+# run with one thread --baseline and --compare say the same of it.
 # SPDX-License-Identifier: BSD-3-Clause
 import contextlib
 import glob
+import json
 import os
 import shutil
 import signal
@@ -50,6 +52,29 @@ def state():
     return mounts, sysctls, groups, [line for line in loops.splitlines() if scratch in line]
 
 
+def compared(one, other):
+    """
+    How much longer OTHER's operations took than ONE's, by --compare's means; and what may be missing
+    in that: means are whole ns, and what only OTHER has the score measures against OTHER itself, as
+    it does results that ONE does not have.
+    """
+    report = json.loads(scoring.report_text(one, "--compare", "--json", other))
+    rows = [row for row in report["rows"] if row["kind"] == "class" and row["count_b"]]
+    both = [row for row in rows if row["count_a"]]
+    return (sum(row["count_b"] * row["difference_ns"] for row in both),
+            0.02 * sum(row["count_b"] * (row["a_ns"] + row["b_ns"]) for row in both) +
+            sum(row["count_b"] * row["b_ns"] for row in rows if not row["count_a"]))
+
+
+def check_agreement(cause, alone, trace):
+    """What was lost, and what the paths cost, against ALONE."""
+    application = scoring.score(trace, f"--baseline={alone}").report["application"]
+    found = application["lost_ns"] + application["path_ns"]
+    difference, missing_ns = compared(alone, trace)
+    if abs(found - difference) > missing_ns:
+        differ.append(f"{cause.name}: {found} ns against the baseline, {difference} by --compare")
+
+
 def provoke(cause):
     """Time by reason; None where the condition cannot be had here, which is said."""
     with contextlib.ExitStack() as stack:
@@ -58,9 +83,11 @@ def provoke(cause):
         except conditions.Failed as error:
             print(f"{cause.name}: left out: {error}")
             return None
+        ahead = cause.name not in WITH_OTHERS
         cause.prepare(place, condition, cause.threads)
-        trace, _ = scoring.record(place, cause.command(place, condition, cause.threads,
-                                                       ahead=cause.name not in WITH_OTHERS))
+        alone, _ = scoring.record(place, cause.command(place, condition, 1, ahead=ahead), "alone")
+        trace, _ = scoring.record(place, cause.command(place, condition, cause.threads, ahead=ahead))
+    check_agreement(cause, alone, trace)
     score = scoring.score(trace, victim=cause.victim)
     place.clear()
     return {reason: ns for reason, ns in score.reasons.items() if reason not in MACHINE}
@@ -83,7 +110,7 @@ def interrupt(number):
 scratch = tempfile.mkdtemp(prefix="causes.", dir=os.environ["SCI_BUILD"])
 place = conditions.Place(scratch, PROGRAMS)
 before = state()
-provoked, missing = [], []
+provoked, missing, differ = [], [], []
 try:
     for cause in causes.CAUSES:
         reason = REASONS.get(cause.name)
@@ -113,4 +140,5 @@ finally:
     shutil.rmtree(scratch, ignore_errors=True)
 if not provoked:
     skip("no condition can be had here, see above")
+assert not differ, "; ".join(differ)
 assert not missing, f"not seen: {', '.join(missing)}"

@@ -49,6 +49,7 @@ void engine_close(struct engine *e)
 	baseline_free(&e->baseline);
 	free(e->thread_of);
 	free(e->references);
+	free(e->class_times);
 	free(e->pool);
 	free(e->file_sums);
 	blame_bound_free(&e->blame_bound);

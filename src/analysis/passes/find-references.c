@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/common/parallel.h"
 
@@ -33,24 +32,19 @@ static bool is_wanted(const struct reference *r, const struct operation_record *
 		      uint32_t location, bool solo)
 {
 	return r->known && (!r->solo || solo) &&
-	       is_nearer(r, op->end_ns - op->begin_ns, op->begin_ns, location);
+	       is_nearer(r, operation_unheld_ns(op), op->begin_ns, location);
 }
 
 static void take(struct reference *r, const struct operation_record *op, uint32_t location)
 {
-	uint64_t cells = op->cells;
+	uint64_t cell_ns[N_CELLS];
 
 	r->met = true;
-	r->ns = op->end_ns - op->begin_ns;
+	r->ns = operation_unheld_ns(op);
 	r->begin_ns = op->begin_ns;
 	r->location = location;
-	r->cells = cells;
-	memset(r->cell_ns, 0, sizeof(r->cell_ns));
-	while (cells) {
-		enum cell c = cell_next(&cells);
-
-		r->cell_ns[c] = op->ns[c];
-	}
+	operation_unheld_cells(op, cell_ns);
+	reference_set_cells(r, cell_ns);
 }
 
 /* Bounds are only written before, so they can be compared without the lock. */
@@ -93,7 +87,7 @@ static int search_location(struct search *m, uint32_t location)
 		if (rc < 0)
 			break;
 		refs = &e->references[l->tallies[op.tally].class];
-		if (op.truncated || !is_within(refs, op.end_ns - op.begin_ns)) {
+		if (op.truncated || !is_within(refs, operation_unheld_ns(&op))) {
 			operation_skip_stretches(&operations, &op);
 			continue;
 		}
@@ -146,8 +140,11 @@ static int by_coarse(const void *a, const void *b, void *arg)
 	return (x->coarse > y->coarse) - (x->coarse < y->coarse);
 }
 
-/* Classes with one coarse key differ in the path only: the least reference among them is the
- * shortest. */
+/*
+ * Classes with one coarse key differ in the path only: the least reference among them is the
+ * shortest. Against another trace it is what they take there on average, whatever their paths: what
+ * was lost and what the paths cost are the difference of the two runs' means then.
+ */
 int engine_paths(struct engine *e)
 {
 	uint32_t n = e->classes.n, *sorted = calloc(n ? n : 1, sizeof(*sorted));
@@ -166,6 +163,9 @@ int engine_paths(struct engine *e)
 			if (r->known && r->ns < least)
 				least = r->ns;
 		}
+		if (e->options.reference == REFERENCE_BASELINE)
+			baseline_coarse_mean(&e->baseline, &e->classes.list[sorted[i]]->key,
+					     &least);
 		for (uint32_t j = i; j < end; j++) {
 			struct class_references *refs = &e->references[sorted[j]];
 

@@ -269,6 +269,8 @@ static int do_location(struct worker *w)
 		.operation = on_operation,
 		.bio = e->spills ? on_bio : NULL,
 		.arg = w,
+		.tid = e->defs->locations[w->location].tid,
+		.others = e->split,
 		.stretches = e->spills && !e->workload,
 		.level_regions = e->workload,
 	};

@@ -62,7 +62,7 @@ static int pool_width(struct class **sorted, uint32_t n, int width, bool solo, s
 		p = &pools[numbers[i]];
 		pool_fastest(&p->fastest, solo ? &sorted[i]->solo_fastest : &sorted[i]->fastest);
 		if (durations_merge(&p->durations,
-				    solo ? &sorted[i]->solo : &sorted[i]->durations) < 0)
+				    solo ? &sorted[i]->solo : class_unheld(sorted[i])) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -160,6 +160,11 @@ static struct class_references of_pool(struct engine *e, struct pooled *p)
 	return p->references;
 }
 
+static struct durations *unheld_of(struct class *c)
+{
+	return c->differs ? &c->unheld : &c->durations;
+}
+
 /* All kinds but solo and baseline, which begin with supported. */
 static int plain_references(struct engine *e, struct class **sorted)
 {
@@ -173,7 +178,7 @@ static int plain_references(struct engine *e, struct class **sorted)
 		struct class *c = sorted[i];
 
 		if (!fall_back || c->durations.n >= REFERENCE_FEW)
-			e->references[c->tally] = references_new(e, &c->durations, &c->fastest);
+			e->references[c->tally] = references_new(e, unheld_of(c), &c->fastest);
 		else
 			e->references[c->tally] = of_pool(e, pool_of(&widths, i));
 	}
@@ -218,9 +223,26 @@ static int solo_references(struct engine *e, struct class **sorted)
 	return rc;
 }
 
-/* A class that the other trace does not have keeps what it has. */
-static void baseline_references(struct engine *e)
+static void add_times(struct engine *e)
 {
+	for (uint32_t l = 0; l < e->defs->n_locations; l++)
+		for (uint32_t i = 0; i < e->locations[l].n_tallies; i++) {
+			const struct tally *t = &e->locations[l].tallies[i];
+			struct class_time *time = &e->class_times[t->class];
+
+			time->n += t->n;
+			for (int c = 0; c < N_CELLS; c++)
+				time->cell_ns[c] += t->cell_ns[c];
+		}
+}
+
+/* A class that the other trace does not have keeps what it has. */
+static int baseline_references(struct engine *e)
+{
+	e->class_times = calloc(e->classes.n ? e->classes.n : 1, sizeof(*e->class_times));
+	if (!e->class_times)
+		return -ENOMEM;
+	add_times(e);
 	for (uint32_t i = 0; i < e->classes.n; i++) {
 		struct reference *r = &e->pool[e->n_pool], **by = e->references[i].by;
 
@@ -230,8 +252,10 @@ static void baseline_references(struct engine *e)
 		}
 		for (int k = 0; k < N_REFERENCES; k++)
 			by[k] = &r[k];
+		e->references[i].time = &e->class_times[i];
 		e->n_pool += N_REFERENCES;
 	}
+	return 0;
 }
 
 /* Room for the references of each class, of each pool it may fall back to, and of a baseline. */
@@ -256,7 +280,7 @@ int engine_references(struct engine *e)
 	if (!rc && e->options.reference == REFERENCE_SOLO)
 		rc = solo_references(e, sorted);
 	if (!rc && e->options.reference == REFERENCE_BASELINE)
-		baseline_references(e);
+		rc = baseline_references(e);
 out:
 	free(sorted);
 	return rc;

@@ -41,6 +41,27 @@ static int64_t counted_sum(const struct tally *t, const struct class_references 
 	return sum;
 }
 
+/*
+ * The time that operations waited while others were there, too, but no longer than the reference
+ * did: where every operation waits alike, no other one tells what it would have been alone.
+ */
+static int64_t alike_in(const struct tally *t, const struct reference *r)
+{
+	int64_t sum = 0;
+
+	for (int c = 0; t->contended && r->known && c < N_CELLS; c++)
+		switch (cell_table[c].group) {
+		case GROUP_DEVICE:
+		case GROUP_FS:
+		case GROUP_DIRTY:
+			sum += (int64_t)t->contended->ns[c] - contended_in(t, r, BY_HEADLINE, c);
+			break;
+		default:
+			break;
+		}
+	return sum;
+}
+
 void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 			const struct class_references *refs)
 {
@@ -116,6 +137,8 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 		if (!ref->known || ref->low_confidence)
 			t->low_confidence += y->n;
 		slowdown_add_tally(&t->slowdown, y, refs);
+		if (e->options.reference != REFERENCE_BASELINE)
+			t->alike_ns += alike_in(y, ref);
 	}
 	counted = slowdown_counted(&t->slowdown, e->options.sci);
 	slowdown_counted_cells(&t->slowdown, e->options.sci, cells);
@@ -278,6 +301,7 @@ static void score_application(const struct engine *e, struct analysis *a)
 			a->max_thread = i;
 		a->io_ns += t->io_ns;
 		a->life_ns += t->life_ns;
+		a->alike_ns += t->alike_ns;
 		slowdown_add(&a->slowdown, &t->slowdown);
 		for (int c = 0; c < N_CELLS; c++)
 			a->time_ns[c] += t->time_ns[c];
@@ -287,6 +311,8 @@ static void score_application(const struct engine *e, struct analysis *a)
 		a->sci_max = a->threads[a->max_thread].sci;
 		low = a->threads[a->max_thread].sci_low;
 	}
+	a->slowed_alike = 2 * ratio(a->alike_ns, a->io_ns) >= 1 &&
+			  ratio(a->alike_ns, a->life_ns) >= VERDICT_NONE_BELOW;
 	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->life_ns);
 	slowdown_counted_cells(s, e->options.sci, cells);
 	a->verdict = verdict_of(cells, a->sci_max, low, a->has_levels);

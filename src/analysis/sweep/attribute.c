@@ -85,6 +85,16 @@ static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
 	return reference_ns > alone_ns ? reference_ns - alone_ns : 0;
 }
 
+/*
+ * The part of a mean operation's time in the cell that one has which took NS there: few wait long
+ * where most do not wait at all, here as in the other trace.
+ */
+static uint64_t part_of_mean(const struct class_references *refs, int k, enum cell c, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)refs->by[k]->cell_ns[c] * refs->time->n * ns /
+			  refs->time->cell_ns[c]);
+}
+
 static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t cells,
 			  const uint64_t ns[N_CELLS])
 {
@@ -99,6 +109,13 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 		enum cell c = cell_next(&cells);
 
 		t->contended->ns[c] += ns[c];
+		if (refs->time) {
+			for (int k = 0; k < N_REFERENCES; k++)
+				t->contended->left[k][c] += part_of_mean(refs, k, c, ns[c]);
+			loss->contended_ns[c] =
+				(int64_t)(ns[c] - part_of_mean(refs, BY_HEADLINE, c, ns[c]));
+			continue;
+		}
 		loss->contended_ns[c] = loss->ns[c];
 		if (ns[c] == l->op.ns[c]) {
 			t->contended->n[c]++;

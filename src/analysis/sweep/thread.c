@@ -29,13 +29,6 @@ static bool is_fs_wide(const struct sweep *s, const struct sweep_thread *l)
 	return (uint32_t)f->dev && !f->inode;
 }
 
-/* A wait for itself is for nobody. */
-static bool names_somebody(const struct sweep *s, const struct sweep_thread *l,
-			   const struct stretch *st)
-{
-	return st->what && st->what != s->engine->defs->locations[l->location].tid;
-}
-
 /* Do its bounds matter, because somebody may come or go inside it? */
 static bool has_boundaries(const struct sweep *s, const struct sweep_thread *l,
 			   const struct stretch *st)
@@ -46,7 +39,7 @@ static bool has_boundaries(const struct sweep *s, const struct sweep_thread *l,
 		return false;
 	switch (cell_table[st->cell].group) {
 	case GROUP_NATURE:
-		return names_somebody(s, l, st);
+		return st->what != 0;
 	case GROUP_SELF:
 	case GROUP_LIMIT:
 		return false;
@@ -254,7 +247,7 @@ static bool name_ahead(struct sweep *s, struct sweep_thread *l, const struct str
 {
 	uint32_t location;
 
-	if (!st->who || st->who == s->engine->defs->locations[l->location].tid)
+	if (!st->who)
 		return false;
 	location = sweep_location(s->plan, l->location, st->who, now);
 	if (others && location != ETA_NONE && s->plan->thread_number[location] != THREAD_NONE)

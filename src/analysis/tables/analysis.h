@@ -81,6 +81,8 @@ struct thread_score {
 	uint64_t low_confidence;   /* operations whose class has no sure reference */
 	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
 	struct slowdown slowdown;
+	/* in waits that the reference has as well, while others were there: not in the score */
+	int64_t alike_ns;
 	double sci, sci_low, sci_high, sci_io; /* paper: low and high equal sci */
 	struct verdict verdict;
 	/* descending time, then the rest, then nobody; = slowed_ns in sum */
@@ -173,6 +175,8 @@ struct analysis {
 	/* with options.squares: of the durations of operations, and of their times at a level */
 	unsigned __int128 square, level_square[ETA_N_LEVELS];
 	struct slowdown slowdown;
+	int64_t alike_ns;  /* of scored threads */
+	bool slowed_alike; /* that is most of the time in operations: only a run alone tells more */
 	struct verdict verdict;
 };
 

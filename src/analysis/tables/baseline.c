@@ -74,6 +74,21 @@ void baseline_free(struct baseline *b)
 	memset(b, 0, sizeof(*b));
 }
 
+static uint64_t mean_of(const struct baseline_class *c)
+{
+	return (c->sum_ns + c->n / 2) / c->n;
+}
+
+bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key, uint64_t *ns)
+{
+	const struct baseline_class *c = find(b, key, N_WIDTHS - 1);
+
+	if (!c || !c->n)
+		return false;
+	*ns = mean_of(c);
+	return true;
+}
+
 static void reference_of(const struct baseline_class *c, uint64_t ns, struct reference *r)
 {
 	int64_t parts[N_CELLS];
@@ -104,7 +119,7 @@ bool baseline_reference(const struct baseline *b, const struct class_key *key,
 	}
 	if (!c)
 		return false;
-	mean = (c->sum_ns + c->n / 2) / c->n;
+	mean = mean_of(c);
 	error = (uint64_t)ceil(TWO_SIDED_95 * durations_standard_error(&c->moments));
 	reference_of(c, mean, &r[BY_HEADLINE]);
 	if (c->n < REFERENCE_FEW) {

@@ -31,5 +31,7 @@ void baseline_free(struct baseline *b);
  */
 bool baseline_reference(const struct baseline *b, const struct class_key *key,
 			struct reference r[N_REFERENCES]);
+/* How long all with the coarse key of KEY take there on average. False: there is none. */
+bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key, uint64_t *ns);
 
 #endif

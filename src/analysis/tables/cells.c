@@ -22,3 +22,17 @@ enum cell cell_of(enum eta_level level, enum eta_reason reason)
 	}
 	return plain;
 }
+
+bool cell_is_for_others(enum cell cell, uint32_t who)
+{
+	if (cell_table[cell].group != GROUP_NATURE)
+		return false;
+	switch (cell_table[cell].reason) {
+	case ETA_REASON_OTHER_LOCK:
+	case ETA_REASON_OTHER_WAIT:
+	case ETA_REASON_PAGE_LOCK:
+		return who != 0;
+	default:
+		return true;
+	}
+}

@@ -3,6 +3,7 @@
 #ifndef SCI_CELLS_H
 #define SCI_CELLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "eta-ext/base/levels.h"
@@ -88,6 +89,13 @@ extern const struct cell_info cell_table[N_CELLS];
 
 /* The cell of a region; a reason that is foreign to the level counts as none. */
 enum cell cell_of(enum eta_level level, enum eta_reason reason);
+
+/*
+ * Is time in the cell, waited for WHO (a tid, 0: not known), somebody's whatever else happens? Then
+ * it is no part of what an operation takes when nobody is in the way. Locks that may be the
+ * machinery's own, without a task that holds them, are not.
+ */
+bool cell_is_for_others(enum cell cell, uint32_t who);
 
 /* For loops over the cells in SET: the lowest one, removed from the set. */
 static inline enum cell cell_next(uint64_t *set)

@@ -8,10 +8,20 @@
 
 #include "src/common/hash.h"
 
-static bool waited_for_bio(const struct operation *op)
+/*
+ * Whether it went to a device, and could not go on without: by what it did, never by what it had to
+ * wait for, or those that others slow would not be compared with those that nobody does. A request
+ * that is held back before the queue is issued later, by somebody else. O_DIRECT always goes there.
+ */
+static void way_to_device(const struct operation *op, struct class_key *key)
 {
-	return op->cells & (1ull << CELL_BLOCK_DEVICE | 1ull << CELL_BLOCK_QUEUE |
-			    1ull << CELL_BLOCK_HELD_BACK);
+	bool held = op->cells & 1ull << CELL_BLOCK_HELD_BACK && !op->issued_bio &&
+		    (op->mode != MODE_READ || op->added_pages);
+
+	if (op->direct && op->mode != MODE_OTHER)
+		return;
+	key->issued = op->issued_bio || held;
+	key->waited = op->awaited_bio || held;
 }
 
 void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,
@@ -28,8 +38,7 @@ void class_key_make(const struct operation *op, const struct regions *regions, e
 	key->result = op->result;
 	key->size_class = op->size ? (uint8_t)(64 - __builtin_clzll(op->size)) : 0;
 	key->direct = op->direct;
-	key->issued = op->issued_bio;
-	key->waited = waited_for_bio(op);
+	way_to_device(op, key);
 	key->coarse = hash_mix(key->name, (uint64_t)key->mode | (uint64_t)key->result << 8 |
 						  (uint64_t)key->size_class << 16 |
 						  (uint64_t)key->direct << 24);
@@ -84,6 +93,7 @@ int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
 		return -ENOMEM;
 	class->key = *key;
 	class->durations = DURATIONS_EMPTY;
+	class->unheld = DURATIONS_EMPTY;
 	class->fastest.ns = UINT64_MAX;
 	class->solo = DURATIONS_EMPTY;
 	class->solo_fastest.ns = UINT64_MAX;
@@ -97,6 +107,7 @@ void classes_free(struct classes *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		durations_free(&c->list[i]->durations);
+		durations_free(&c->list[i]->unheld);
 		durations_free(&c->list[i]->solo);
 		free(c->list[i]);
 	}
@@ -114,34 +125,44 @@ static bool is_faster(const struct fastest *f, uint64_t ns, uint64_t begin_ns, u
 	return location < f->location;
 }
 
+/* From the first operation on that waited for others the two differ. */
+static int class_differs(struct class *class)
+{
+	int rc = class->differs ? 0 : durations_merge(&class->unheld, &class->durations);
+
+	class->differs = true;
+	return rc;
+}
+
 int class_add(struct class *class, const struct operation *op, uint32_t location)
 {
-	uint64_t ns = op->end_ns - op->begin_ns;
+	uint64_t ns = op->end_ns - op->begin_ns, unheld_ns = ns - op->others_ns;
+	int rc = 0;
 
-	if (is_faster(&class->fastest, ns, op->begin_ns, location)) {
-		class->fastest.ns = ns;
+	if (is_faster(&class->fastest, unheld_ns, op->begin_ns, location)) {
+		class->fastest.ns = unheld_ns;
 		class->fastest.begin_ns = op->begin_ns;
 		class->fastest.location = location;
-		memcpy(class->fastest.cell_ns, op->ns, sizeof(op->ns));
+		for (int c = 0; c < N_CELLS; c++)
+			class->fastest.cell_ns[c] = op->ns[c] - op->others_cell_ns[c];
 	}
-	return durations_add(&class->durations, ns);
+	if (op->others_ns)
+		rc = class_differs(class);
+	if (!rc && class->differs)
+		rc = durations_add(&class->unheld, unheld_ns);
+	return rc ? rc : durations_add(&class->durations, ns);
 }
 
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location)
 {
-	uint64_t ns = op->end_ns - op->begin_ns, cells = op->cells;
+	uint64_t ns = operation_unheld_ns(op);
 	struct fastest *f = &class->solo_fastest;
 
 	if (is_faster(f, ns, op->begin_ns, location)) {
-		memset(f, 0, sizeof(*f));
 		f->ns = ns;
 		f->begin_ns = op->begin_ns;
 		f->location = location;
-		while (cells) {
-			enum cell c = cell_next(&cells);
-
-			f->cell_ns[c] = op->ns[c];
-		}
+		operation_unheld_cells(op, f->cell_ns);
 	}
 	return durations_add(&class->solo, ns);
 }
@@ -150,7 +171,13 @@ int class_merge(struct class *into, const struct class *from)
 {
 	const struct fastest *f = &from->fastest;
 
+	int rc = 0;
+
 	if (is_faster(&into->fastest, f->ns, f->begin_ns, f->location))
 		into->fastest = *f;
-	return durations_merge(&into->durations, &from->durations);
+	if (from->differs)
+		rc = class_differs(into);
+	if (!rc && into->differs)
+		rc = durations_merge(&into->unheld, class_unheld(from));
+	return rc ? rc : durations_merge(&into->durations, &from->durations);
 }

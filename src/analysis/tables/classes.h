@@ -22,10 +22,10 @@ struct class_key {
 	uint8_t size_class; /* 0: no size, else 1 + log2 */
 	bool direct;
 	bool issued;
-	bool waited;
+	bool waited; /* for a request that it issued */
 };
 
-/* The fastest finished operation: ties by begin, then location. */
+/* The fastest finished operation, without its waits for others: ties by begin, then location. */
 struct fastest {
 	uint64_t ns;
 	uint64_t begin_ns;
@@ -37,8 +37,10 @@ struct class
 {
 	struct class_key key;
 	struct durations durations; /* of finished operations */
+	struct durations unheld;    /* the same without their waits for others, where any differs */
+	bool differs;
 	struct fastest fastest;
-	/* with REFERENCE_SOLO: those that met no other thread's on the same file */
+	/* with REFERENCE_SOLO: those that met no other thread's on the same file, unheld */
 	struct durations solo;
 	struct fastest solo_fastest;
 	/* where the location under way keeps its tally of this class */
@@ -89,5 +91,11 @@ void classes_free(struct classes *classes);
 int class_add(struct class *class, const struct operation *op, uint32_t location);
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location);
 int class_merge(struct class *into, const struct class *from);
+
+/* How long they take without their waits for others: what references are chosen from. */
+static inline const struct durations *class_unheld(const struct class *class)
+{
+	return class->differs ? &class->unheld : &class->durations;
+}
 
 #endif

@@ -29,6 +29,12 @@ struct location_result {
 	struct bin *bins;
 };
 
+/* All that was done in a class. */
+struct class_time {
+	uint64_t n;
+	uint64_t cell_ns[N_CELLS];
+};
+
 /* The references a class is measured against, after falling back. */
 struct class_references {
 	/*
@@ -36,6 +42,7 @@ struct class_references {
 	 * that its mean may be); [BY_MIN]: the upper end (the minimum; the shortest).
 	 */
 	struct reference *by[N_REFERENCES];
+	const struct class_time *time; /* with a baseline, to divide its mean; or NULL */
 	int64_t path_ns; /* what the headline takes longer than the least one of its coarse class */
 };
 
@@ -66,6 +73,7 @@ struct engine {
 	struct callsites callsites;
 	struct blame_bound blame_bound;
 	struct class_references *references; /* per class */
+	struct class_time *class_times;	     /* per class, with a baseline */
 	struct reference *pool;		     /* all references */
 	uint32_t n_pool;
 	struct resources resources;

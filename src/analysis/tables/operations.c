@@ -36,6 +36,12 @@ static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell ce
 
 	w->op.ns[cell] += end - begin;
 	w->op.cells |= 1ull << cell;
+	if (who == w->sink.tid)
+		who = 0;
+	if (w->sink.others && cell_is_for_others(cell, who)) {
+		w->op.others_cell_ns[cell] += end - begin;
+		w->op.others_ns += end - begin;
+	}
 	if (!w->sink.stretches)
 		return 0;
 	if (cell_table[cell].group == GROUP_NATURE)
@@ -86,8 +92,11 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	struct level_region *level_regions = w->op.level_regions;
 	uint64_t *ns = w->op.ns;
 
-	while (cells)
-		ns[cell_next(&cells)] = 0;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		ns[c] = w->op.others_cell_ns[c] = 0;
+	}
 	memset(&w->op, 0, offsetof(struct operation, ns));
 	w->op.begin_ns = w->accounted_ns = e->time_ns;
 	w->op.region = e->region;
@@ -102,6 +111,7 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	w->root = w->depth;
 	w->has_size = w->has_file = w->has_result = false;
 	w->in_flight_end_ns = w->issued_end_ns = 0;
+	w->first_end_ns = UINT64_MAX;
 	w->n_bios = w->first_bio = 0;
 	if (w->similar == SIMILAR_PAPER)
 		w->op.signature = 0;
@@ -135,6 +145,7 @@ static int operation_end(struct walk *w, const struct eta_event *e, uint64_t sig
 	w->op.end_ns = w->accounted_ns;
 	w->op.signature = signature;
 	w->op.truncated = e->has & ETA_EVENT_TRUNCATED;
+	w->op.awaited_bio = w->first_end_ns <= w->op.end_ns;
 	set_result(w, e);
 	level_regions_finish(&w->op);
 	w->root = NO_OPERATION;
@@ -209,6 +220,7 @@ static int enter(struct walk *w, const struct eta_event *e)
 	f->cell = info->cell;
 	f->bio_explains = info->bio_explains;
 	f->hidden = info->is_reason;
+	w->op.added_pages |= info->adds_pages;
 	f->who = e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0;
 	if (w->root != w->depth - 1) {
 		if (f->cell == CELL_INHERITED) {
@@ -313,6 +325,8 @@ static int bio_begin(struct walk *w, const struct eta_event *e)
 		return rc;
 	if (rc < 0 || w->root == NO_OPERATION)
 		return rc;
+	if (e->end_ns < w->first_end_ns)
+		w->first_end_ns = e->end_ns;
 	if (e->end_ns > w->in_flight_end_ns) {
 		w->in_flight_end_ns = e->end_ns;
 		w->bio_dev = dev;

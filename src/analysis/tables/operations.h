@@ -18,6 +18,7 @@ struct region_info {
 	uint8_t mode;	   /* enum operation_mode that the name tells */
 	bool io;	   /* opens an operation */
 	bool is_reason;	   /* a wait inside the path, not a step of it */
+	bool adds_pages;   /* reads into the page cache what is not there */
 	bool bio_explains; /* a bio in flight explains time in it: it is waiting for block I/O */
 };
 
@@ -79,11 +80,15 @@ struct operation {
 	bool direct;	 /* O_DIRECT */
 	bool truncated;	 /* the trace ended inside it */
 	bool issued_bio;
+	bool awaited_bio; /* one that it issued had completed when it ended */
+	bool added_pages; /* read what the page cache did not have */
 	bool has_offset;
-	bool opens;		   /* the handle is made: its position is 0 */
-	uint64_t cells;		   /* set of those with time */
-	uint64_t ns[N_CELLS];	   /* exclusive times; their sum is end - begin exactly */
-	struct stretch *stretches; /* from begin to end, where the sink asks for them */
+	bool opens;	      /* the handle is made: its position is 0 */
+	uint64_t others_ns;   /* waits that are others' (cell_is_for_others), where asked for */
+	uint64_t cells;	      /* set of those with time */
+	uint64_t ns[N_CELLS]; /* exclusive times; their sum is end - begin exactly */
+	uint64_t others_cell_ns[N_CELLS]; /* of them, = others_ns in sum */
+	struct stretch *stretches;	  /* from begin to end, where the sink asks for them */
 	size_t n_stretches;
 	struct level_region
 		*level_regions; /* in order of their begins, where the sink asks for them */
@@ -111,6 +116,8 @@ struct walk_sink {
 	int (*operation)(void *arg, const struct operation *op);
 	int (*bio)(void *arg, const struct bio *bio); /* or NULL */
 	void *arg;
+	uint32_t tid;	    /* of the location: what waits for itself waits for nobody */
+	bool others;	    /* fill operation.others_ns and others_cell_ns */
 	bool stretches;	    /* fill operation.stretches */
 	bool level_regions; /* fill operation.level_regions */
 };

@@ -4,13 +4,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Operation: begin, duration, tally | file << 32, the fields below with the number of half words
- * that stretches take << 32, [bytes << 2 | mode,] then a half word for each stretch: ns | cell <<
- * NS_BITS | LONG | WHAT. Where LONG is set the higher bits of ns follow, where WHAT is what it is
- * about: of a device, with WHO the tid of who was ahead follows. Request: begin, end, device |
- * owner
+ * that stretches take << 32, [bytes << 2 | mode,] [waits for others, where HELD,] then a half word
+ * for each stretch: ns | cell << NS_BITS | LONG | WHAT. Where LONG is set the higher bits of ns
+ * follow, where WHAT is what it is about: of a device, with WHO the tid of who was ahead follows.
+ * Request: begin, end, device | owner
  * << 32.
  */
 #define NS_BITS 24 /* 16 ms: few stretches are longer */
@@ -21,6 +22,7 @@
 #define WHO (1u << 31) /* a device has DEV_BITS */
 
 #define DEV_BITS 24
+#define HELD (1ull << 29)
 #define DIRTIES (1ull << 30)
 #define TRUNCATED (1ull << 31)
 
@@ -70,6 +72,8 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 		fields |= DIRTIES;
 	if (op->truncated)
 		fields |= TRUNCATED;
+	if (op->others_ns)
+		fields |= HELD;
 	spill_record(w, op->begin_ns, op->end_ns);
 	spill_put(w, op->begin_ns);
 	spill_put(w, op->end_ns - op->begin_ns);
@@ -77,6 +81,8 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 	spill_put(w, fields);
 	if (bytes)
 		spill_put(w, op->bytes << 2 | op->mode);
+	if (op->others_ns)
+		spill_put(w, op->others_ns);
 	for (size_t i = 0; i < op->n_stretches; i++) {
 		const struct stretch *s = &op->stretches[i];
 		uint32_t what = s->what;
@@ -127,6 +133,7 @@ int operation_unspill(struct spill_reader *r, bool bytes, struct operation_recor
 		op->bytes = word >> 2;
 		op->mode = word & 3;
 	}
+	op->others_ns = fields & HELD ? spill_get(r) : 0;
 	return r->rc;
 }
 
@@ -178,6 +185,24 @@ int operation_unspill_stretches(struct spill_reader *r, struct operation_record 
 		op->cells |= 1ull << s->cell;
 	}
 	return r->rc;
+}
+
+void operation_unheld_cells(const struct operation_record *op, uint64_t cell_ns[N_CELLS])
+{
+	uint64_t cells = op->cells;
+
+	memset(cell_ns, 0, N_CELLS * sizeof(*cell_ns));
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		cell_ns[c] = op->ns[c];
+	}
+	for (uint32_t i = 0; op->others_ns && i < op->n_stretches; i++) {
+		const struct stretch *s = &op->stretches[i];
+
+		if (cell_is_for_others((enum cell)s->cell, s->what))
+			cell_ns[s->cell] -= s->ns;
+	}
 }
 
 void operation_record_free(struct operation_record *op)

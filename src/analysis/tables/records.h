@@ -16,7 +16,8 @@ struct operation_record {
 	uint32_t dev; /* of the file */
 	bool dirties; /* puts pages into the page cache */
 	bool truncated;
-	uint32_t halves; /* of words that its stretches take in the spill */
+	uint64_t others_ns; /* waits that are others' (cell_is_for_others), where told apart */
+	uint32_t halves;    /* of words that its stretches take in the spill */
 	uint32_t n_stretches, room;
 	struct stretch *stretches;
 	uint64_t cells;	      /* set of those with time */
@@ -39,6 +40,13 @@ static inline void operation_skip_stretches(struct spill_reader *r,
 	spill_skip(r, (op->halves + 1) / 2);
 }
 void operation_record_free(struct operation_record *op);
+
+/* How long it takes without its waits for others; and by cell, once its stretches are read. */
+static inline uint64_t operation_unheld_ns(const struct operation_record *op)
+{
+	return op->end_ns - op->begin_ns - op->others_ns;
+}
+void operation_unheld_cells(const struct operation_record *op, uint64_t cell_ns[N_CELLS]);
 
 /* A block request. */
 struct bio_record {

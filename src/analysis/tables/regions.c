@@ -78,6 +78,9 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->cell = (uint8_t)cell_of(r->level, r->reason);
 		info->mode = (uint8_t)mode_of(r->name);
 		info->is_reason = r->reason != ETA_REASON_NONE;
+		info->adds_pages =
+			r->level == ETA_LEVEL_PAGECACHE &&
+			(strstr(r->name, "page_cache_ra") || strstr(r->name, "readahead"));
 		info->bio_explains = bio_explains(r, regions->scheduler);
 	}
 	return 0;

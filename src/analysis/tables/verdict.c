@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A score below this is no interference. */
-#define NONE_BELOW 0.02
-
 /* X(LEVEL, REASON, advice): one sentence each; REASON NONE serves the reasons not listed. */
 #define ADVICE(X)                                                                                  \
 	X(USER, NONE,                                                                              \
@@ -141,7 +138,7 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci
 		if (level_ns[l] > level_ns[level])
 			level = (enum eta_level)l;
 	}
-	if (sci < NONE_BELOW || sci_low <= 0 || positive == 0)
+	if (sci < VERDICT_NONE_BELOW || sci_low <= 0 || positive == 0)
 		return v;
 	v.share = (double)level_ns[level] / (double)positive;
 	if (v.share < 0.5) {

@@ -8,6 +8,9 @@
 
 #include "cells.h"
 
+/* A score below this is no interference. */
+#define VERDICT_NONE_BELOW 0.02
+
 struct verdict {
 	const char *level;  /* "none", "mixed", or a level's name */
 	const char *reason; /* "" where none is known */

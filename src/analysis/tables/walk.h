@@ -48,6 +48,7 @@ struct walk {
 	/* Block requests in flight: it is enough to know until when. */
 	uint64_t in_flight_end_ns;
 	uint64_t issued_end_ns; /* the same of those the device has */
+	uint64_t first_end_ns;	/* the earliest end of all */
 	uint32_t bio_dev;
 	struct open_bio *bios;
 	size_t n_bios, first_bio, bio_room;

@@ -1,0 +1,280 @@
+/* What the reference of a class is: operations that nobody held up, on the way that work took. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "score-trace.h"
+
+#include <string.h>
+
+/* A call with a wait inside. */
+struct waiting {
+	const char *call, *reason;
+	uint64_t who; /* waited for; 0: not known */
+};
+
+static void wait_in(struct eta_trace *t, uint32_t l, const struct waiting *w, uint64_t begin,
+		    uint64_t work_ns, uint64_t wait_ns)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .region = memory_region(t, w->call),
+					 .size = 4096,
+					 .dev = 1,
+					 .inode = 7 });
+	if (wait_ns) {
+		memory_event(t, l,
+			     (struct eta_event){ .time_ns = begin + work_ns / 2,
+						 .kind = ETA_ENTER,
+						 .has = w->who ? ETA_HAS_WHO : 0,
+						 .region = memory_region(t, w->reason),
+						 .who = w->who });
+		memory_leave(t, l, begin + work_ns / 2 + wait_ns, w->reason);
+	}
+	memory_leave(t, l, begin + work_ns + wait_ns, w->call);
+}
+
+/* Twenty calls, all of which wait 1000: what of it is counted. */
+static int64_t counted(struct waiting w, const struct analysis_options *options)
+{
+	struct eta_trace *t = memory_trace_new("all");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+	int64_t ns;
+
+	memory_thread(t, 1, 2);
+	for (uint64_t i = 0; i < 20; i++)
+		wait_in(t, a, &w, i * 5000, 100, 1000);
+	r = analyse(t, options);
+	ns = thread(r, a)->slowdown.contended_ns;
+	assert_int_equal(r->classes[0].min_ns, 1100);
+	assert_int_equal(r->classes[0].reference_ns, ns ? 100 : 1100);
+	assert_int_equal(thread(r, a)->slowdown.lost_ns, ns);
+	finish(t, r);
+	return ns;
+}
+
+/* A wait for somebody counts whole, also where every call has it. */
+static void waits_for_others_are_no_reference(void **state)
+{
+	static const struct {
+		struct waiting w;
+		bool counts;
+	} cases[] = {
+		{ { "fwrite", "user:stream lock", 2 }, true },
+		{ { "fwrite", "user:stream lock", 0 }, true },
+		{ { "vfs:sys_write", "fs:inode lock", 2 }, true },
+		{ { "vfs:sys_write", "cpu:run queue", 0 }, true },
+		{ { "vfs:sys_write", "vfs:other lock", 2 }, true },
+		/* nobody that is known, or nobody else */
+		{ { "vfs:sys_write", "vfs:other lock", 0 }, false },
+		{ { "vfs:sys_write", "vfs:other lock", 1 }, false },
+		{ { "vfs:sys_write", "cpu:wake-up", 0 }, false },
+		{ { "vfs:sys_write", "fs:journal commit", 0 }, false },
+	};
+	struct analysis_options kinds[] = { score_by_default,
+					    score_by_min,
+					    { .reference = REFERENCE_QUANTILE, .quantile = 0.5 },
+					    { .reference = REFERENCE_SOLO } };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+			if (counted(cases[i].w, &kinds[k]) != (cases[i].counts ? 20000 : 0))
+				fail_msg("%s, kind %zu", cases[i].w.reason, k);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct eta_trace *t = memory_trace_new("paper");
+		uint32_t a = memory_thread(t, 1, 1);
+		struct analysis *r;
+
+		for (uint64_t n = 0; n < 20; n++)
+			wait_in(t, a, &cases[i].w, n * 5000, 100, 1000);
+		r = analyse(t, &score_paper);
+		assert_int_equal(r->classes[0].reference_ns, 1100);
+		finish(t, r);
+	}
+}
+
+/* The shortest call of all waited for somebody; the one that worked least is the reference. */
+static void work_is_the_reference(void **state)
+{
+	static const struct waiting w = { "vfs:sys_write", "fs:inode lock", 2 };
+	struct eta_trace *t = memory_trace_new("work");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	memory_thread(t, 1, 2);
+	for (uint64_t i = 0; i < 10; i++)
+		wait_in(t, a, &w, i * 5000, 300, 0);
+	for (uint64_t i = 10; i < 20; i++)
+		wait_in(t, a, &w, i * 5000, 200, 50);
+	for (uint64_t i = 20; i < 30; i++)
+		wait_in(t, a, &w, i * 5000, 100, 700);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(r->n_classes, 1);
+	assert_int_equal(r->classes[0].reference_ns, 100);
+	assert_int_equal(r->classes[0].min_ns, 250);
+	assert_int_equal(thread(r, a)->slowdown.lost_ns, 10 * 200 + 10 * 150 + 10 * 700);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 10 * 50 + 10 * 700);
+	finish(t, r);
+}
+
+/* ---- requests that a limit holds back before the queue ---- */
+
+/*
+ * N reads around the page cache of THREADS threads, each EVERY-th of which is held back: its
+ * request is issued by somebody else then. Buffered ones go through readahead.
+ */
+static struct eta_trace *limited(unsigned threads, unsigned every, bool direct)
+{
+	struct eta_trace *t = memory_trace_new("limited");
+
+	eta_defs_handle(t, &(struct eta_handle){ .name = "disk", .file = ETA_NONE, .device = 1 });
+	for (uint32_t i = 0; i < threads; i++)
+		memory_thread(t, 1, i + 1);
+	for (uint32_t l = 0; l < threads; l++)
+		for (uint64_t i = 0, at = l; i < 60; i++, at += 200000) {
+			bool held = i % every == 0;
+
+			memory_event(t, l,
+				     (struct eta_event){ .time_ns = at,
+							 .kind = ETA_ENTER,
+							 .has = ETA_HAS_SIZE | ETA_HAS_FILE |
+								(direct ? ETA_EVENT_DIRECT : 0),
+							 .region = memory_region(t, "vfs:sys_read"),
+							 .size = 4096,
+							 .dev = 1,
+							 .inode = 7 });
+			if (!direct)
+				memory_enter(t, l, at + 10, "pagecache:page_cache_ra");
+			if (held) {
+				memory_enter(t, l, at + 20, "block:held back");
+				memory_leave(t, l, at + 95020, "block:held back");
+			} else {
+				memory_event(
+					t, l,
+					(struct eta_event){ .time_ns = at + 20,
+							    .kind = ETA_IO_BEGIN,
+							    .has = ETA_EVENT_BLOCK_IO | ETA_HAS_END,
+							    .handle = 0,
+							    .match = at,
+							    .end_ns = at + 90 });
+			}
+			if (!direct)
+				memory_leave(t, l, at + (held ? 95080 : 80),
+					     "pagecache:page_cache_ra");
+			memory_leave(t, l, at + (held ? 95100 : 100), "vfs:sys_read");
+		}
+	return t;
+}
+
+/*
+ * One thread under the limit waits once in 20 calls, four wait once in 5 each. Held calls and those
+ * that are not are alike but for what they wait for: against the one thread, the others' time is
+ * what the means differ by.
+ */
+static void held_back_is_no_class(void **state)
+{
+	(void)state;
+	for (int direct = 0; direct < 2; direct++) {
+		struct eta_trace *t = limited(4, 5, direct), *alone = limited(1, 20, direct);
+		struct analysis_options options = { .reference = REFERENCE_BASELINE,
+						    .baseline = alone };
+		struct analysis *r = analyse(t, &options);
+		int64_t more = 4 * (12 - 3) * 95000;
+
+		assert_int_equal(r->n_classes, 1);
+		assert_int_equal(r->slowdown.path_ns, 0);
+		assert_int_equal(r->slowdown.lost_ns, more);
+		/* whole nanoseconds of each call, of a cell each */
+		assert_in_range(r->slowdown.contended_ns, more - 2 * 240, more + 2 * 240);
+		assert_string_equal(r->verdict.level, "block");
+		assert_string_equal(r->verdict.reason, "held back");
+		finish(t, r);
+		eta_close(alone);
+	}
+}
+
+/* Hits that became misses: what was lost and what the paths cost are the difference of the means.
+ */
+static void paths_of_a_baseline(void **state)
+{
+	struct eta_trace *runs[2];
+	struct analysis_options options = { .reference = REFERENCE_BASELINE };
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t run = 0, match = 0; run < 2; run++) {
+		struct eta_trace *t = runs[run] = memory_trace_new("run");
+		uint32_t a = memory_thread(t, 1, 1);
+
+		for (uint64_t i = 0; i < 100; i++) {
+			bool miss = i % (run ? 2 : 10) == 0;
+			uint64_t at = i * 2000, ns = miss ? run ? 950 : 900 : 10;
+
+			memory_enter(t, a, at, "vfs:sys_read");
+			if (miss)
+				request(t, a, at + 1, at + ns - 1, ++match);
+			memory_leave(t, a, at + ns, "vfs:sys_read");
+		}
+	}
+	options.baseline = runs[0];
+	r = analyse(runs[1], &options);
+	assert_int_equal(r->n_classes, 2);
+	assert_int_equal(r->slowdown.lost_ns, 50 * 50);
+	assert_int_equal(r->slowdown.lost_ns + r->slowdown.path_ns,
+			 (50 * 950 + 50 * 10) - (10 * 900 + 90 * 10));
+	finish(runs[1], r);
+	eta_close(runs[0]);
+}
+
+/* ---- all calls slowed alike ---- */
+
+static bool is_alike(bool beside_others, const char *reason)
+{
+	static const struct analysis_options baseline = { .reference = REFERENCE_BASELINE };
+	struct eta_trace *t = memory_trace_new("alike");
+	const struct waiting w = { "vfs:sys_pread64", reason, 0 };
+	struct analysis_options against = baseline;
+	struct analysis *r;
+	bool alike;
+
+	for (uint32_t i = 0; i < 2; i++)
+		memory_thread(t, 1, i + 1);
+	for (uint32_t l = 0; l < 2; l++)
+		for (uint64_t i = 0; i < 20; i++)
+			wait_in(t, l, &w, i * 5000 + (beside_others ? 0 : l * 2500), 100, 1000);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(r->slowdown.lost_ns, 0);
+	assert_int_equal(r->alike_ns, beside_others ? 2 * 20 * 1000 : 0);
+	alike = r->slowed_alike;
+	analysis_free(r);
+	/* against a run alone it is known */
+	against.baseline = t;
+	r = analyse(t, &against);
+	assert_int_equal(r->alike_ns, 0);
+	assert_false(r->slowed_alike);
+	finish(t, r);
+	return alike;
+}
+
+static void all_calls_slowed_alike(void **state)
+{
+	(void)state;
+	assert_true(is_alike(true, "block:held back"));
+	assert_true(is_alike(true, "fs:journal commit"));
+	assert_false(is_alike(false, "block:held back"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waits_for_others_are_no_reference),
+		cmocka_unit_test(work_is_the_reference),
+		cmocka_unit_test(held_back_is_no_class),
+		cmocka_unit_test(paths_of_a_baseline),
+		cmocka_unit_test(all_calls_slowed_alike),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
