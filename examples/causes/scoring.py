@@ -24,9 +24,11 @@ class Score:
         verdict = slowest["verdict"]
         self.sci, self.sci_low, self.sci_high = slowest["sci"], slowest["sci_low"], slowest["sci_high"]
         self.life_ns = slowest["lifetime_ns"]
+        # where nobody lost anything
+        self.busiest_ns = max(threads, key=lambda thread: thread["io_ns"])["lifetime_ns"]
         if whole:
             verdict = report["verdict"]
-            self.life_ns = report["trace"]["duration_ns"]
+            self.life_ns = self.busiest_ns = report["trace"]["duration_ns"]
             self.sci = self.sci_low = self.sci_high = report["application"]["lost_ns"] / self.life_ns
         self.level, self.reason = verdict["level"], verdict["reason"]
         self.share = verdict["share"]

@@ -159,7 +159,7 @@ def judge(cause, place, options):
             f.write(shown.text)
     culprits = [s for s in main if cause.culprit_is_first(s)]
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
-    alone_ns = statistics.median(s.life_ns for s in solo)
+    alone_ns = statistics.median(s.busiest_ns for s in solo)
     truth = max(0, 1 - alone_ns / statistics.median(s.life_ns for s in main))
     levels = [s.level for s in solo]
     alone = "none" if levels.count("none") * 2 > len(levels) else middle(solo).verdict + " (!)"
