@@ -36,6 +36,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/ring.h \
+	plugins/kernelio/bpf/limits.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \
@@ -50,6 +51,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/limits.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/none.c \
@@ -84,6 +86,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/limits.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/probes-present.c \
