@@ -27,7 +27,7 @@ Async = collections.namedtuple(
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
 Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted waited")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
-Wait = collections.namedtuple("Wait", "tid begin end")
+Wait = collections.namedtuple("Wait", "tid begin end kind")
 
 
 def span_names():
@@ -109,8 +109,8 @@ class KernelSpool:
             self.losses.append(Loss(ident, lost, produced, cpu))
         elif kind == WAIT:
             begin, stop, what = struct.unpack_from("=QQB", data, at + 64)
-            assert kinds[what] in ("RUN_QUEUE", "WAKE_UP") and time <= begin <= stop <= end, (kinds[what], time)
-            self.waits.append(Wait(ident, begin, stop))
+            assert kinds[what] in ("RUN_QUEUE", "WAKE_UP", "QUOTA", "STOPPED") and time <= begin <= stop <= end, (kinds[what], time)
+            self.waits.append(Wait(ident, begin, stop, kinds[what]))
         else:
             assert False, ("unexpected record", kind)
 

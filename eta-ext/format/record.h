@@ -306,8 +306,8 @@ struct eta_span {
 	uint16_t count; /* how many occurrences were folded into it (0 counts as 1) */
 	/* tid of the lock's holder, or of who had the CPU longest; SLEEP: id; 0: unknown */
 	uint32_t who;
-	/* lock address, bytes for PAGECACHE_*, the kernel's pause in ns for DIRTY_THROTTLING, else
-	 * 0 */
+	/* lock address, bytes for PAGECACHE_*, the kernel's pause in ns for DIRTY_THROTTLING,
+	 * number of the control group for QUOTA, else 0 */
 	uint64_t object;
 };
 
@@ -336,7 +336,10 @@ struct eta_span {
 	X(BIO_SUBMIT, "block:submit_bio")                                                          \
 	X(ALLOCATION, "fs:allocation")                                                             \
 	X(WAKE_UP, "cpu:wake-up")                                                                  \
-	X(FILE_LOCK, "vfs:file lock")
+	X(FILE_LOCK, "vfs:file lock")                                                              \
+	X(QUOTA, "cpu:quota")                                                                      \
+	X(STOPPED, "cpu:stopped")                                                                  \
+	X(RECLAIM_AT_OWN_LIMIT, "pagecache:reclaim at own limit")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

@@ -31,6 +31,11 @@ struct expand_open {
 	unsigned in;
 };
 
+/* Waits with nothing inside. */
+#define OFF_CPU_SPANS                                                                              \
+	(1u << ETA_SPAN_RUN_QUEUE | 1u << ETA_SPAN_WAKE_UP | 1u << ETA_SPAN_QUOTA |                \
+	 1u << ETA_SPAN_STOPPED)
+
 /* Those functions as spans of their own. */
 #define FS_ITER (1u << ETA_SPAN_FS_READ | 1u << ETA_SPAN_FS_WRITE)
 
@@ -44,6 +49,7 @@ static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_DIRTY_THROTTLING] = IN_THROTTLING,
 	[ETA_SPAN_PAGE_WRITEBACK_WAIT] = IN_WRITEBACK_WAIT,
 	[ETA_SPAN_RECLAIM] = IN_RECLAIM,
+	[ETA_SPAN_RECLAIM_AT_OWN_LIMIT] = IN_RECLAIM,
 	[ETA_SPAN_ALLOCATION] = IN_ALLOCATION,
 };
 
@@ -101,6 +107,8 @@ static int depth_of(uint8_t kind)
 		return 5;
 	case ETA_SPAN_RUN_QUEUE:
 	case ETA_SPAN_WAKE_UP:
+	case ETA_SPAN_QUOTA:
+	case ETA_SPAN_STOPPED:
 		return 6;
 	default:
 		return 4;
@@ -422,7 +430,7 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	/* whoever has not to wait for a lock need not wake up from that */
 	if (span.kind == ETA_SPAN_WAKE_UP && around->in & IN_LOCK)
 		return 0;
-	if (span.kind == ETA_SPAN_RUN_QUEUE || span.kind == ETA_SPAN_WAKE_UP) {
+	if (OFF_CPU_SPANS & 1u << span.kind) {
 		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
 		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
 	}

@@ -55,6 +55,7 @@ struct kernelio {
 	struct ring_buffer *rings;
 	struct kernelio_cpu *counters; /* n_cpus of them, as read last */
 	struct spool meta;
+	uint64_t suspended_ns; /* when meta was made */
 	pthread_t collector;
 	atomic_bool stopping;
 	atomic_uint rounds; /* how often the rings were emptied */
@@ -109,6 +110,13 @@ void sleeps_close(struct kernelio *k);
  */
 int sleeps_tell(struct kernelio *k,
 		void (*tell)(struct kernelio *k, uint32_t id, const char *text));
+
+/* limits.c: the limits that threads waited for, as a property. */
+void limits_tell(struct kernelio *k);
+/* For how long the machine has been suspended since it was started; the same since meta_create().
+ */
+uint64_t suspended_ns(void);
+void suspension_tell(struct kernelio *k);
 
 /* rings.c: a CPU's two rings share what options.ring_bytes gives. */
 size_t ring_bytes_of_calls(const struct kernelio *k);

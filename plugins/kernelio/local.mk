@@ -38,6 +38,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/ring.h \
+	plugins/kernelio/bpf/limits.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \
@@ -52,6 +53,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/limits.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/none.c \
@@ -86,6 +88,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/limits.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/probes-present.c \

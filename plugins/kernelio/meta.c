@@ -73,6 +73,7 @@ int meta_create(struct kernelio *k)
 	int rc;
 
 	meta_header(&header, ETA_SPOOL_META);
+	k->suspended_ns = suspended_ns();
 	snprintf(path, sizeof(path), "%s/meta", k->directory);
 	rc = spool_create(&k->meta, path, &header, 65536, 65536);
 	if (rc == -EEXIST) {
@@ -132,5 +133,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	meta_property(k, "TOTAL.dirty_bytes=%llu", (unsigned long long)counts->dirty_bytes);
 	meta_property(k, "LOST=%llu", (unsigned long long)counts->lost_all);
 	loss_properties(k);
+	limits_tell(k);
+	suspension_tell(k);
 	spool_close(&k->meta);
 }

@@ -257,6 +257,29 @@ struct kernelio_file {
 	char names[KERNELIO_PATH_BYTES + 256];
 };
 
+/* A limit that threads waited for: key and value of the map `limits`. */
+struct kernelio_limit_key {
+	uint64_t group; /* number of the control group among those of its kind; see below */
+	uint32_t kind;	/* enum eta_span_kind */
+	uint32_t zero;
+};
+
+/* Of STOPPED, what stopped them. */
+enum kernelio_stop {
+	KERNELIO_STOP_SIGNAL = 1,
+	KERNELIO_STOP_TRACER,
+	KERNELIO_STOP_FREEZER,
+};
+
+#define KERNELIO_LIMIT_DEPTH 8
+#define KERNELIO_LIMIT_NAME 96
+struct kernelio_limit {
+	uint64_t ns;		/* that threads waited, together */
+	uint64_t quota, period; /* of QUOTA, the newest */
+	/* of the group, from the last component to the first; a NUL first ends them */
+	char names[KERNELIO_LIMIT_DEPTH][KERNELIO_LIMIT_NAME];
+};
+
 /* Where a request is counted: see bpf/queue-ahead.h. */
 struct counted {
 	uint32_t disk;	/* index */

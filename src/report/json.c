@@ -229,6 +229,26 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set_count(o, "open_requests", a->open_bios);
 	set_count(o, "low_confidence", a->low_confidence);
 	set(o, "has_levels", json_boolean(a->has_levels));
+	if (o.of->version > 1)
+		set_count(o, "suspended_ns", a->suspended_ns);
+}
+
+/* Of version 2: which limits the kernel tracer saw threads wait for. */
+static void put_limits(struct json_object in, const struct analysis *a)
+{
+	json_t *array;
+
+	if (in.of->version == 1 || a->options.sci != SCI_DEFAULT)
+		return;
+	array = array_in(in, "limits");
+	for (uint32_t i = 0; in.of->ok && i < a->n_limits; i++) {
+		struct json_object o = object_at_end(array, in.of);
+
+		set_text(o, "level", eta_level_name(a->limits[i].level));
+		set_text(o, "reason", word_of_reason(eta_reason_name(a->limits[i].reason)));
+		set_count(o, "ns", a->limits[i].ns);
+		set_text(o, "what", a->limits[i].what);
+	}
 }
 
 static void put_mode(struct json_object in, const struct analysis *a)
@@ -372,6 +392,7 @@ int report_json(FILE *out, const struct analysis *a, unsigned version)
 	put_trace(root, a);
 	put_mode(root, a);
 	put_application(root, a);
+	put_limits(root, a);
 	array = array_in(root, "threads");
 	for (uint32_t i = 0; document.ok && i < a->n_threads; i++)
 		if (is_reported(&a->threads[i]))

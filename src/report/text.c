@@ -9,6 +9,7 @@
 
 #include "src/common/machines.h"
 #include "views.h"
+#include "words.h"
 
 /* ---- levels ---- */
 
@@ -65,11 +66,13 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 
 /* ---- the view ---- */
 
+#define LIMITS_SHOWN 3
+
 /* The third kind beside others and self. */
 static void put_own_limit(FILE *out, const struct analysis *a, unsigned width)
 {
 	int64_t counted = slowdown_counted(&a->slowdown, a->options.sci);
-	char line[512];
+	char line[1024];
 
 	if (a->options.sci != SCI_DEFAULT || a->slowdown.limit_ns <= 0 || counted <= 0)
 		return;
@@ -78,6 +81,14 @@ static void put_own_limit(FILE *out, const struct analysis *a, unsigned width)
 		 report_duration(a->slowdown.limit_ns).text, report_duration(counted).text,
 		 100 * (double)a->slowdown.limit_ns / (double)counted);
 	report_wrapped(out, line, false, width);
+	for (uint32_t i = 0; i < a->n_limits && i < LIMITS_SHOWN; i++) {
+		const struct limit *l = &a->limits[i];
+
+		snprintf(line, sizeof(line), "%s: %s %s: %.400s", eta_level_name(l->level),
+			 word_of_reason(eta_reason_name(l->reason)),
+			 report_duration((int64_t)l->ns).text, l->what);
+		report_wrapped(out, line, true, width);
+	}
 }
 
 static int put_answer(FILE *out, const struct analysis *a, unsigned width)
@@ -134,6 +145,12 @@ static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 	report_wrapped(out, line, false, width);
 	report_counts(out, &a->counts, a->open_bios, a->low_confidence,
 		      "operations of low confidence", width);
+	if (a->suspended_ns) {
+		snprintf(line, sizeof(line),
+			 "the machine was suspended for %s: in none of the times",
+			 report_duration((int64_t)a->suspended_ns).text);
+		report_wrapped(out, line, false, width);
+	}
 }
 
 /* ---- all of it on one screen ---- */

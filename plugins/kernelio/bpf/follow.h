@@ -33,6 +33,8 @@ static __always_inline int task_take(struct task_struct *task)
 	}
 	st->active = 0;
 	st->idle.off = OFF_NOT;
+	st->quota.queue = 0;
+	st->stop = 0;
 	st->pid = task->tgid;
 	st->tid = task->pid;
 	st->for_tid = 0;

@@ -140,10 +140,46 @@ struct pid {
 
 struct kernfs_node {
 	uint64_t id;
+	const char *name;
 };
 
 struct cgroup {
 	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+/* at most so much CPU time in a period, in ns */
+struct cfs_bandwidth {
+	int64_t period;
+	uint64_t quota;
+};
+
+struct rq {
+	uint64_t clock, clock_pelt, lost_idle_time;
+};
+
+/* A control group of the CPU's, and what it has on one CPU. */
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_rq **cfs_rq;
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+	struct task_group *tg;
+	uint64_t throttled_clock_self, throttled_clock_self_time;
+	uint64_t throttled_clock_pelt, throttled_clock_pelt_time;
+	int throttle_count;
+	int throttled;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
 };
 
 struct css_set {
@@ -172,6 +208,9 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
 	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
+	struct sched_entity se;
+	struct task_group *sched_task_group;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;

@@ -29,8 +29,9 @@ static __always_inline bool sleep_is_unnamed(struct task_state *st)
 
 /* What a thread that is on a CPU again was in for since it had become ready. */
 struct ready {
-	uint64_t idle_ns; /* until then the CPU was idle, 0: not at all */
-	uint32_t who;	  /* then ran there longest, 0: not known */
+	uint64_t quota_ns; /* its control group had no CPU time left, first of all */
+	uint64_t idle_ns;  /* until then the CPU was idle, 0: not at all */
+	uint32_t who;	   /* then ran there longest, 0: not known */
 };
 
 /* The wait of an operation whose thread is on a CPU again. */
@@ -41,8 +42,17 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	bool open = sleep_is_open(st);
 
 	if (st->now.off == OFF_RUNNABLE) {
-		span_add_full(st, ETA_SPAN_RUN_QUEUE, st->now.off_ns, now, ETA_SPAN_PREEMPTED,
-			      ready.who ?: st->now.off_who, 0, 0);
+		uint64_t from_ns = st->now.off_ns + ready.quota_ns;
+
+		if (ready.quota_ns)
+			span_add(st, ETA_SPAN_QUOTA, st->now.off_ns, from_ns);
+		/* whoever ran when a quota was used up took nothing */
+		if (from_ns < now || !ready.quota_ns)
+			span_add_full(st, ETA_SPAN_RUN_QUEUE, from_ns, now, ETA_SPAN_PREEMPTED,
+				      ready.who
+					      ?: ready.quota_ns ? 0
+								: st->now.off_who,
+				      0, 0);
 		return;
 	}
 	if (woken_ns < st->now.off_ns || woken_ns > now)
@@ -69,6 +79,10 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 							   : 0,
 			      kind == ETA_SPAN_DIRTY_THROTTLING ? st->now.pause_ticks * tick_ns : 0,
 			      0);
+	if (ready.quota_ns) {
+		span_add(st, ETA_SPAN_QUOTA, woken_ns, woken_ns + ready.quota_ns);
+		woken_ns += ready.quota_ns;
+	}
 	if (woken_ns < ready.idle_ns) {
 		span_add(st, ETA_SPAN_WAKE_UP, woken_ns, ready.idle_ns);
 		woken_ns = ready.idle_ns;

@@ -96,6 +96,13 @@ struct task_state {
 		uint8_t off;	    /* enum off_cpu */
 	} idle;
 
+	/* off the CPU, inside or outside of operations: see limits.h */
+	struct {
+		uint64_t queue;	    /* struct cfs_rq that it waits in; 0: none with a limit */
+		uint64_t before_ns; /* that has been throttled for so long when that began */
+	} quota;
+	uint8_t stop; /* enum kernelio_stop */
+
 	/* of the operation, cleared when it begins */
 	struct operation {
 		uint32_t n_spans;

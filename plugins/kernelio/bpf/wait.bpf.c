@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
 #include "cpu-history.h"
+#include "limits.h"
 
 /* enum of lock:contention_begin's flags (LCB_F_*) */
 #define LOCK_SPINS 1
@@ -128,6 +129,19 @@ static __noinline int wait_leave(struct task_state *st, const struct eta_span *s
 	return record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
 }
 
+/* It was stopped, between two operations or on its way out of one. */
+static __always_inline void stop_leave(struct task_state *st, uint64_t now)
+{
+	struct eta_span span = {
+		.begin_ns = st->idle.off_ns,
+		.end_ns = st->idle.wake_ns > st->idle.off_ns ? st->idle.wake_ns : now,
+		.kind = ETA_SPAN_STOPPED,
+	};
+
+	if (LEVEL_WANTED(CPU) && !paused)
+		wait_leave(st, &span);
+}
+
 static __always_inline void idle_switched_in(struct task_state *st, struct ready ready,
 					     uint64_t now)
 {
@@ -142,6 +156,17 @@ static __always_inline void idle_switched_in(struct task_state *st, struct ready
 
 	if (span.begin_ns < st->idle.off_ns || span.begin_ns >= now || !LEVEL_WANTED(CPU) || paused)
 		return;
+	if (ready.quota_ns) {
+		span.end_ns = span.begin_ns + ready.quota_ns;
+		span.kind = ETA_SPAN_QUOTA;
+		span.who = 0;
+		span.flags = 0;
+		wait_leave(st, &span);
+		span.begin_ns = span.end_ns;
+		span.end_ns = now;
+		span.kind = ETA_SPAN_RUN_QUEUE;
+		span.who = ready.who;
+	}
 	if (!preempted && span.begin_ns < ready.idle_ns) {
 		span.end_ns = ready.idle_ns;
 		span.kind = ETA_SPAN_WAKE_UP;
@@ -182,14 +207,17 @@ static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64
 
 /*
  * What a thread was in for that became ready at BEGIN_NS on CPU and comes to this one, whose
- * history is S. Another CPU may be idle before it goes there; what it waited for was the first.
+ * history is S, after QUOTA_NS without CPU time to spend. Another CPU may be idle before it goes
+ * there; what it waited for was the first.
  */
 static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cpu,
-					      uint64_t begin_ns, uint64_t now, uint32_t prev)
+					      uint64_t begin_ns, uint64_t quota_ns, uint64_t now,
+					      uint32_t prev)
 {
+	struct ready ready = { .quota_ns = quota_ns };
 	uint32_t zero = 0;
-	struct ready ready;
 
+	begin_ns += quota_ns;
 	if (cpu != bpf_get_smp_processor_id()) {
 		struct cpu_history *first = bpf_map_lookup_percpu_elem(&cpu_history, &zero, cpu);
 
@@ -202,6 +230,75 @@ static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cp
 	ready.who = cpu_history_longest(s, begin_ns, now, prev);
 	met_note(ready.who, now - begin_ns);
 	return ready;
+}
+
+/* PREV, of state ST, leaves the CPU to NEXT. CTX: the probe's. */
+static __always_inline void leaves(void *ctx, struct task_state *st, struct task_struct *prev,
+				   struct task_struct *next, bool ready, unsigned int state,
+				   uint64_t now)
+{
+	st->quota.queue = 0;
+	st->stop = 0;
+	if (ready)
+		quota_begin(st, prev);
+	else
+		st->stop = stop_of(prev, state);
+	if (!st->active) {
+		st->idle.off = ready ? OFF_RUNNABLE : OFF_SLEEPING;
+		st->idle.ready_cpu = bpf_get_smp_processor_id();
+		st->idle.wake_ns = 0;
+		st->idle.off_ns = now;
+		return;
+	}
+	st->now.off = ready ? OFF_RUNNABLE : OFF_SLEEPING;
+	st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
+				    ? ETA_SPAN_IOWAIT
+				    : 0;
+	st->now.off_who = next->pid;
+	st->now.ready_cpu = bpf_get_smp_processor_id();
+	st->now.off_stack = 0;
+	st->now.wake_ns = 0;
+	st->now.off_ns = now;
+	if (st->stop)
+		st->now.pending = ETA_SPAN_STOPPED;
+	if (!ready && sleep_is_unnamed(st)) {
+		long id = bpf_get_stackid(ctx, &sleeps, 0);
+
+		if (id >= 0)
+			st->now.off_stack = id + 1;
+		else
+			TOTAL_ADD(sleeps_unnamed, 1);
+	}
+}
+
+/* TASK, of state ST, gets the CPU of history S from PREV. */
+static __always_inline void comes(struct task_state *st, struct task_struct *task,
+				  struct cpu_history *s, uint32_t prev, uint64_t now)
+{
+	uint8_t off = st->active ? st->now.off : st->idle.off;
+	uint64_t off_ns = st->active ? st->now.off_ns : st->idle.off_ns;
+	uint64_t wake_ns = st->active ? st->now.wake_ns : st->idle.wake_ns;
+	uint32_t cpu = st->active ? st->now.ready_cpu : st->idle.ready_cpu;
+	uint64_t from_ns = ready_since(off, off_ns, wake_ns);
+	struct ready ready;
+
+	if (!off)
+		return;
+	ready = ready_for(s, cpu, from_ns,
+			  from_ns && from_ns < now ? quota_end(st, task, now - from_ns) : 0, now,
+			  prev);
+	if (st->stop)
+		limit_note(ETA_SPAN_STOPPED, NULL, st->stop,
+			   (wake_ns > off_ns ? wake_ns : now) - off_ns, NULL);
+	if (st->active) {
+		switched_in(st, ready, now);
+		st->now.off = OFF_NOT;
+		return;
+	}
+	if (st->stop)
+		stop_leave(st, now);
+	idle_switched_in(st, ready, now);
+	st->idle.off = OFF_NOT;
 }
 
 SEC("tp_btf/sched_switch")
@@ -221,30 +318,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		switches_told = 1;
 	cpu_history_switch(s, prev->pid, next->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
-	if (st && st->active) {
-		st->now.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
-		st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
-					    ? ETA_SPAN_IOWAIT
-					    : 0;
-		st->now.off_who = next->pid;
-		st->now.ready_cpu = bpf_get_smp_processor_id();
-		st->now.off_stack = 0;
-		st->now.wake_ns = 0;
-		st->now.off_ns = now;
-		if (st->now.off == OFF_SLEEPING && sleep_is_unnamed(st)) {
-			long id = bpf_get_stackid(ctx, &sleeps, 0);
-
-			if (id >= 0)
-				st->now.off_stack = id + 1;
-			else
-				TOTAL_ADD(sleeps_unnamed, 1);
-		}
-	} else if (st) {
-		st->idle.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
-		st->idle.ready_cpu = bpf_get_smp_processor_id();
-		st->idle.wake_ns = 0;
-		st->idle.off_ns = now;
-	}
+	if (st)
+		leaves(ctx, st, prev, next, preempt || prev_state == 0, prev_state, now);
 	if (next->tgid == 1) {
 		/*
 		 * Some kernels (virtual machines of container services) run no probe while a task
@@ -256,18 +331,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	}
 	*slot = next_slot ? next_slot->slot : 0;
 	st = slot_state(*slot);
-	if (st && st->active && st->now.off) {
-		uint64_t from_ns = ready_since(st->now.off, st->now.off_ns, st->now.wake_ns);
-
-		switched_in(st, ready_for(s, st->now.ready_cpu, from_ns, now, prev->pid), now);
-		st->now.off = OFF_NOT;
-	} else if (st && !st->active && st->idle.off) {
-		uint64_t from_ns = ready_since(st->idle.off, st->idle.off_ns, st->idle.wake_ns);
-
-		idle_switched_in(st, ready_for(s, st->idle.ready_cpu, from_ns, now, prev->pid),
-				 now);
-		st->idle.off = OFF_NOT;
-	}
+	if (st)
+		comes(st, next, s, prev->pid, now);
 	return 0;
 }
 
@@ -281,9 +346,11 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	if (st->active && st->now.off == OFF_SLEEPING && !st->now.wake_ns) {
 		st->now.wake_ns = bpf_ktime_get_ns();
 		st->now.ready_cpu = task_cpu(task);
+		quota_begin(st, task);
 	} else if (!st->active && st->idle.off == OFF_SLEEPING && !st->idle.wake_ns) {
 		st->idle.wake_ns = bpf_ktime_get_ns();
 		st->idle.ready_cpu = task_cpu(task);
+		quota_begin(st, task);
 	}
 	return 0;
 }

@@ -206,5 +206,8 @@ void analysis_free(struct analysis *a)
 	free(a->files);
 	free(a->all_blame);
 	free(a->all_bins);
+	free(a->limits);
+	free(a->limits_text);
+	free(a->limit_advice);
 	free(a);
 }

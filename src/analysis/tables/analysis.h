@@ -142,6 +142,14 @@ struct file_score {
 	struct verdict verdict;
 };
 
+/* A limit that threads waited for, as the kernel tracer left it in the trace. */
+struct limit {
+	enum eta_level level;
+	enum eta_reason reason;
+	uint64_t ns;	  /* all traced threads together, also outside of operations */
+	const char *what; /* "20 % of a CPU (...) for /group" */
+};
+
 struct analysis {
 	const struct eta_defs *defs;
 	struct analysis_options options;
@@ -168,6 +176,11 @@ struct analysis {
 	const struct bin *bins;	 /* options.n_bins, of scored threads */
 	struct blame *all_blame; /* what the pointers above and of the threads point into */
 	struct bin *all_bins;
+	struct limit *limits; /* descending time */
+	uint32_t n_limits;
+	char *limits_text;     /* that their texts are in */
+	char *limit_advice;    /* the verdict's; NULL: not of a limit */
+	uint64_t suspended_ns; /* the machine was, which no clock of the trace counts */
 	double sci_max, sci_total;
 	uint32_t max_thread;	   /* index into threads; ETA_NONE without any scored */
 	uint64_t io_ns, life_ns;   /* of scored threads */

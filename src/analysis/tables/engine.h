@@ -127,6 +127,8 @@ void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 int engine_files(const struct engine *e, struct analysis *a);
 int engine_blame(const struct engine *e, struct analysis *a);
 int engine_bins(const struct engine *e, struct analysis *a);
+/* limits.c: once the verdict is known. */
+int engine_limits(const struct engine *e, struct analysis *a);
 int engine_callsites(const struct engine *e, struct analysis *a);
 
 #endif

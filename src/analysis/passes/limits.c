@@ -1,0 +1,89 @@
+/* The limits that the kernel tracer saw threads wait for, as it left them in the trace. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "src/analysis/tables/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMITS "SCI::LIMITS" /* "REGION|NS|WHAT; ..." */
+#define SUSPENDED "SCI::SUSPENDED_NS"
+
+static const char *property(const struct eta_defs *defs, const char *name)
+{
+	for (uint32_t i = 0; i < defs->n_properties; i++)
+		if (defs->properties[i].process == ETA_NONE &&
+		    strcmp(defs->properties[i].name, name) == 0)
+			return defs->properties[i].value;
+	return "";
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct limit *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return strcmp(a->what, b->what);
+}
+
+/* TEXT, which is cut into pieces; what is not like an entry is none. */
+static void take(struct analysis *a, char *text)
+{
+	char *rest = text, *entry, *ns, *what, *end;
+
+	while ((entry = strsep(&rest, ";"))) {
+		struct limit *l = &a->limits[a->n_limits];
+
+		entry += strspn(entry, " ");
+		ns = strchr(entry, '|');
+		what = ns ? strchr(ns + 1, '|') : NULL;
+		if (!what)
+			continue;
+		*ns++ = *what++ = '\0';
+		l->ns = strtoull(ns, &end, 10);
+		eta_region_name_split(entry, &l->level, &l->reason);
+		if (*end || end == ns || l->level == ETA_LEVEL_NONE || l->reason == ETA_REASON_NONE)
+			continue;
+		l->what = what;
+		a->n_limits++;
+	}
+}
+
+/* Where the verdict is a limit, its advice says which. */
+static int name_limit(struct analysis *a)
+{
+	for (uint32_t i = 0; a->verdict.own_limit && i < a->n_limits; i++) {
+		const struct limit *l = &a->limits[i];
+
+		if (strcmp(eta_level_name(l->level), a->verdict.level) != 0 ||
+		    strcmp(eta_reason_name(l->reason), a->verdict.reason) != 0)
+			continue;
+		if (asprintf(&a->limit_advice, "%s Here it is %s.", a->verdict.advice, l->what) <
+		    0) {
+			a->limit_advice = NULL;
+			return -ENOMEM;
+		}
+		a->verdict.advice = a->limit_advice;
+		return 0;
+	}
+	return 0;
+}
+
+int engine_limits(const struct engine *e, struct analysis *a)
+{
+	const char *text = property(e->defs, LIMITS);
+	size_t n = 1;
+
+	for (const char *c = text; *c; c++)
+		n += *c == ';';
+	a->limits = calloc(n, sizeof(*a->limits));
+	a->limits_text = strdup(text);
+	a->suspended_ns = strtoull(property(e->defs, SUSPENDED), NULL, 10);
+	if (!a->limits || !a->limits_text)
+		return -ENOMEM;
+	take(a, a->limits_text);
+	qsort(a->limits, a->n_limits, sizeof(*a->limits), by_time);
+	return name_limit(a);
+}

@@ -1,0 +1,142 @@
+"""Limits set on a program: a quota of CPU time and stops are told as that, exactly, and blame nobody."""
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import SCI_KERNEL, cgroup, inside, kernel_spool, need_bpf, path, regions, skip, trace
+
+if os.geteuid() != 0:
+    skip("control groups need root")
+need_bpf()
+
+# calls and computing by turns, until so much CPU time is used
+BUSY = r"""
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+data = bytes(65536)
+while time.process_time() < float(sys.argv[2]):
+    for i in range(64):
+        os.pwrite(fd, data, i * 65536)
+"""
+PYTHON = os.path.realpath(sys.executable)
+
+
+def near(found, true, part, what):
+    assert abs(found - true) <= part * true, (what, found, true)
+
+
+def waited(spool, kind):
+    """ns of KIND inside and outside of calls."""
+    return sum(span.end - span.begin for op in spool.ops for span in op.spans if span.kind == kind) + \
+        sum(wait.end - wait.begin for wait in spool.waits if wait.kind == kind)
+
+
+def limits(spool):
+    """{region: (ns, what)}"""
+    parts = [entry.split("|") for entry in spool.properties.get("LIMITS", "").split("; ") if entry]
+    return {region: (int(ns), what) for region, ns, what in parts}
+
+
+# ---- a quota: what the control group's own count says, and the group by name ----
+def throttled():
+    with open(os.path.join(group, "cpu.stat"), encoding="ascii") as file:
+        return int(dict(line.split() for line in file)["throttled_time"])
+
+
+group = cgroup("cpu", cpu__cfs_period_us="100000", cpu__cfs_quota_us="20000")
+before = throttled()
+spool = trace("quota", *inside(group, PYTHON, "-c", BUSY, path("busy"), "0.25"))
+true = throttled() - before
+assert true > 300e6, true
+near(waited(spool, "QUOTA"), true, 0.1, "quota")
+ns, what = limits(spool)["cpu:quota"]
+assert ns == waited(spool, "QUOTA")
+assert what == f"20 % of a CPU (20000 of each 100000 us) for /{os.path.basename(group)}", what
+near(regions("quota")["cpu:quota"], true, 0.1, "regions")
+
+# without one nothing is waited for
+open(os.path.join(group, "cpu.cfs_quota_us"), "w").write("-1")
+spool = trace("free", *inside(group, PYTHON, "-c", BUSY, path("busy"), "0.1"))
+assert not waited(spool, "QUOTA") and not waited(spool, "STOPPED") and not limits(spool), limits(spool)
+
+
+# ---- stops, of known length ----
+def stopped(name, stop, go, what, *command):
+    """A program is stopped three times for 200 ms."""
+    out = path(name)
+    tracer = subprocess.Popen([SCI_KERNEL, "-o", out, "--", *command], stdout=subprocess.PIPE, text=True)
+    pid = int(tracer.stdout.readline())
+    true = 0
+    for _ in range(3):
+        time.sleep(0.05)
+        begin = time.monotonic_ns()
+        stop(pid)
+        time.sleep(0.2)
+        go(pid)
+        true += time.monotonic_ns() - begin
+    tracer.stdout.read()
+    assert tracer.wait() == 0
+    spool = kernel_spool.KernelSpool(os.path.join(out, "kernel.spool"))
+    kernel_spool.check_shape(spool)
+    near(waited(spool, "STOPPED"), true, 0.1, name)
+    near(regions(name)["cpu:stopped"], true, 0.1, name)
+    assert limits(spool)["cpu:stopped"][1] == what, limits(spool)
+
+
+SAYS = "import os; print(os.getpid(), flush=True)\n" + BUSY
+stopped("signal", lambda pid: os.kill(pid, signal.SIGSTOP), lambda pid: os.kill(pid, signal.SIGCONT),
+        "a signal (SIGSTOP)", PYTHON, "-c", SAYS, path("busy"), "0.5")
+
+
+def freezer():
+    """A control group that can be frozen: (its folder, file, frozen, thawed)."""
+    root = "/sys/fs/cgroup/freezer"
+    if os.path.isdir(root):
+        folder = os.path.join(root, f"sci-test.{os.getpid()}")
+        os.mkdir(folder)
+        yield folder, "freezer.state", "FROZEN", "THAWED"
+    root = subprocess.run(["findmnt", "-n", "-t", "cgroup2", "-o", "TARGET"], capture_output=True,
+                          text=True).stdout.split()
+    if root:
+        folder = os.path.join(root[0], f"sci-test.{os.getpid()}")
+        os.mkdir(folder)
+        yield folder, "cgroup.freeze", "1", "0"
+
+
+def put(name, text):
+    with open(name, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+for folder, state, frozen, thawed in freezer():
+    atexit.register(os.rmdir, folder)
+    atexit.register(put, os.path.join(folder, state), thawed)
+    stopped(state, lambda pid: put(os.path.join(folder, state), frozen),
+            lambda pid: put(os.path.join(folder, state), thawed),
+            "the freezer of the control group", *inside(folder, PYTHON, "-c", SAYS, path("busy"), "0.5"))
+
+# ---- and what the score makes of them: nobody did it ----
+open(os.path.join(group, "cpu.cfs_quota_us"), "w").write("20000")
+before = throttled()
+subprocess.run(["sci-record", "-q", "-o", path("score"),
+                "--", *inside(group, "dd", "if=/dev/zero", "of=" + path("busy"), "bs=64k", "count=8000",
+                              "conv=notrunc")], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+true = throttled() - before
+report = json.loads(subprocess.run(["sci-analyze", "--json", path("score")], stdout=subprocess.PIPE,
+                                   check=True).stdout)
+thread = report["threads"][0]
+print(true, thread["own_limit_ns"], thread["io_levels"], report["verdict"])
+assert true > 200e6
+assert thread["own_limit_ns"] <= 1.1 * true, (thread["own_limit_ns"], true)
+near(thread["own_limit_ns"], true, 0.1, "score")
+assert (thread["verdict"]["level"], thread["verdict"]["reason"]) == ("cpu", "quota"), thread["verdict"]
+assert thread["sci"] > 0.3
+assert thread["interference_ns"] < 0.2 * thread["own_limit_ns"], thread
+text = subprocess.run(["sci-analyze", path("score")], stdout=subprocess.PIPE, text=True, check=True).stdout
+assert "culprits" not in text and os.path.basename(group) in text, text
