@@ -3,7 +3,8 @@
 #ifndef KERNELIO_RUNNING_H
 #define KERNELIO_RUNNING_H
 
-#include "state.h"
+#include "queue-ahead.h"
+#include "syncs.h"
 
 /* Set before loading. */
 const volatile uint64_t tick_ns __weak = 4000000;
@@ -25,6 +26,34 @@ static __always_inline bool sleep_is_open(struct task_state *st)
 static __always_inline bool sleep_is_unnamed(struct task_state *st)
 {
 	return sleep_is_open(st) && !(st->now.waits_for_own && st->now.off_flags & ETA_SPAN_IOWAIT);
+}
+
+/*
+ * Who of those that are not traced was in the way of a sleep until NOW, and for which part of it,
+ * as a SLEEP tells it: a sync of the same file system holds up the journal all along, a request
+ * the disk for as long as it is there.
+ */
+static inline __noinline uint64_t sleep_foreign(struct task_state *st, uint64_t now)
+{
+	uint64_t ns, foreign_ns, part = ETA_SLEEP_WHOLE;
+	uint32_t index, tid = 0;
+	struct disk *disk;
+
+	if (!st || now <= st->now.off_ns)
+		return 0;
+	ns = now - st->now.off_ns;
+	if (syncs_used)
+		tid = sync_foreign(st->op.dev, st->now.off_ns, now);
+	index = st->disk - 1;
+	disk = tid || !st->disk ? NULL : bpf_map_lookup_elem(&disks, &index);
+	if (disk) {
+		foreign_ns = disk_foreign_part(disk, st->now.off_foreign_ns, now, ns, &tid);
+		part = foreign_ns * ETA_SLEEP_WHOLE / ns;
+	}
+	if (!tid || !part)
+		return 0;
+	met_note(tid, ns);
+	return part << 32 | tid;
 }
 
 /* What a thread that is on a CPU again was in for since it had become ready. */
@@ -60,9 +89,11 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	/* the write loop throttles before its first write_begin */
 	if (kind == ETA_SPAN_DIRTY_THROTTLING && !st->now.cache_write_ns)
 		st->now.cache_write_ns = st->now.off_ns;
-	if (kind != ETA_SPAN_NONE)
+	if (kind == ETA_SPAN_SLEEP)
 		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags,
-			      kind == ETA_SPAN_SLEEP ? st->now.off_stack : 0,
+			      st->now.off_stack, sleep_foreign(st, woken_ns), 0);
+	else if (kind != ETA_SPAN_NONE)
+		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0,
 			      kind == ETA_SPAN_DIRTY_THROTTLING ? st->now.pause_ticks * tick_ns : 0,
 			      0);
 	if (woken_ns < ready.idle_ns) {

@@ -231,6 +231,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		st->now.off_stack = 0;
 		st->now.wake_ns = 0;
 		st->now.off_ns = now;
+		st->now.off_foreign_ns = own_disk_foreign_ns(st, now);
 		if (st->now.off == OFF_SLEEPING && sleep_is_unnamed(st)) {
 			long id = bpf_get_stackid(ctx, &sleeps, 0);
 
