@@ -304,10 +304,11 @@ struct eta_span {
 	uint8_t kind;	/* enum eta_span_kind */
 	uint8_t flags;	/* ETA_SPAN_* */
 	uint16_t count; /* how many occurrences were folded into it (0 counts as 1) */
-	/* tid of the lock's holder, or of who had the CPU longest; SLEEP: id; 0: unknown */
+	/* tid of the lock's holder, of who had the CPU longest, of a task that is not traced and
+	 * was in the way of a DIRTY_THROTTLING or RECLAIM; SLEEP: id; 0: unknown */
 	uint32_t who;
 	/* lock address, bytes for PAGECACHE_*, the kernel's pause in ns for DIRTY_THROTTLING,
-	 * number of the control group for QUOTA, else 0 */
+	 * number of the control group for QUOTA, see ETA_SLEEP_* for SLEEP, else 0 */
 	uint64_t object;
 };
 
@@ -348,6 +349,13 @@ enum eta_span_kind {
 #undef X
 		ETA_N_SPANS,
 };
+/*
+ * In `object` of a SLEEP: the tid of a task that is not traced and used the same journal or disk
+ * meanwhile (0: none), and above that which part of the sleep it was there, in ETA_SLEEP_WHOLE.
+ */
+#define ETA_SLEEP_TID(object) ((uint32_t)(object))
+#define ETA_SLEEP_PART(object) ((uint32_t)((object) >> 32))
+#define ETA_SLEEP_WHOLE 0x10000u
 #define ETA_SPAN_IOWAIT 1    /* SLEEP: task->in_iowait was set */
 #define ETA_SPAN_READER 2    /* lock taken for reading */
 #define ETA_SPAN_SYNTHETIC 4 /* bounds taken from tracepoints inside the function */
@@ -376,7 +384,18 @@ struct eta_bio_record {
 	 */
 	uint16_t queue_ahead, issue_ahead;
 	uint32_t queue_ahead_tid, issue_ahead_tid;
+	/*
+	 * From here on in records of ETA_BIO_FOREIGN_UNITS only: for how long of the time from
+	 * being queued to issue, and from there to completion, tasks that are not traced had
+	 * requests on the disk (one that was never issued: all of it is queue_foreign_ns), and
+	 * one of them; 0: nobody.
+	 */
+	uint64_t queue_foreign_ns, device_foreign_ns;
+	uint32_t foreign_tid;
+	uint32_t reserved_32;
+	uint64_t reserved;
 };
+#define ETA_BIO_FOREIGN_UNITS 4
 #define ETA_BIO_WRITE 1
 #define ETA_BIO_FLUSH 2
 #define ETA_BIO_DISCARD 4
@@ -404,7 +423,8 @@ _Static_assert(sizeof(struct eta_stack_record) == 32, "one unit");
 _Static_assert(sizeof(struct eta_span) == 32, "one unit");
 _Static_assert(ETA_N_SPANS <= 32, "sets of kinds are 32 bits");
 _Static_assert(sizeof(struct eta_task_record) == 96, "three units");
-_Static_assert(sizeof(struct eta_bio_record) == 96, "three units");
+_Static_assert(sizeof(struct eta_bio_record) == ETA_BIO_FOREIGN_UNITS * ETA_UNIT_BYTES,
+	       "four units; three of spools from before");
 _Static_assert(sizeof(struct eta_thread_record) == 64, "two units");
 _Static_assert(sizeof(struct eta_loss_record) == 64, "two units");
 #endif

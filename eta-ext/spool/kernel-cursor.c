@@ -151,17 +151,52 @@ static void describe_bio(struct eta_event *event, const struct eta_bio_record *b
 	}
 }
 
+static uint32_t part_of(uint64_t part_ns, uint64_t ns)
+{
+	return part_ns >= ns ? ETA_SLEEP_WHOLE
+			     : (uint32_t)((unsigned __int128)part_ns * ETA_SLEEP_WHOLE / ns);
+}
+
+/*
+ * Somebody who is not traced was there for a part of the time. Of the rest the requests of others
+ * that are in the trace speak for themselves.
+ */
+static void tell_foreign(struct expand_bio *flight, const struct eta_bio_record *bio)
+{
+	uint64_t queue_ns = flight->issue_ns ? flight->issue_ns : flight->end_ns;
+
+	if (bio->queue_foreign_ns) {
+		flight->queue_who = bio->foreign_tid;
+		flight->queue_part = part_of(bio->queue_foreign_ns, queue_ns - flight->queue_ns);
+	}
+	if (!flight->issue_ns) {
+		flight->device_who = flight->queue_who;
+		flight->device_part = flight->queue_part;
+	} else if (bio->device_foreign_ns) {
+		flight->device_who = bio->foreign_tid;
+		flight->device_part =
+			part_of(bio->device_foreign_ns, flight->end_ns - flight->issue_ns);
+	}
+}
+
 static int add_flight(struct task_cursor *c, const struct eta_bio_record *bio)
 {
+	struct expand_bio *flight;
+
 	if (!SPOOL_ROOM(&c->expand, c->flights, &c->flight_room, c->n_flights + 1))
 		return -ENOMEM;
-	c->flights[c->n_flights++] = (struct expand_bio){
+	flight = &c->flights[c->n_flights++];
+	*flight = (struct expand_bio){
 		.queue_ns = bio->head.time_ns,
 		.issue_ns = bio->issue_ns,
 		.end_ns = bio->head.end_ns,
 		.queue_who = bio->queue_ahead_tid,
 		.device_who = bio->issue_ns ? bio->issue_ahead_tid : bio->queue_ahead_tid,
+		.queue_part = ETA_SLEEP_WHOLE,
+		.device_part = ETA_SLEEP_WHOLE,
 	};
+	if (bio->head.units >= ETA_BIO_FOREIGN_UNITS && bio->foreign_tid)
+		tell_foreign(flight, bio);
 	return 0;
 }
 

@@ -231,6 +231,31 @@ static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint3
 	return rc ? rc : emit(expand, ETA_LEAVE, end_ns, region, 0);
 }
 
+/* Who was in the way of a time, and for which part of it, in ETA_SLEEP_WHOLE. */
+struct expand_who {
+	uint32_t tid; /* 0: nobody */
+	uint32_t part;
+};
+
+/* A part that is nearly nothing, or all, is not told apart from the rest. */
+#define PART_LEAST (ETA_SLEEP_WHOLE / 16)
+
+/* The same, with somebody in the way of a part: that comes first, whenever it was. */
+static int leaf_parted(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
+		       struct expand_who who)
+{
+	uint64_t part_ns =
+		(uint64_t)((unsigned __int128)(end_ns - begin_ns) * who.part / ETA_SLEEP_WHOLE);
+	int rc;
+
+	if (!who.tid || who.part < PART_LEAST)
+		return leaf(expand, begin_ns, end_ns, region, 0);
+	if (who.part > ETA_SLEEP_WHOLE - PART_LEAST)
+		return leaf(expand, begin_ns, end_ns, region, who.tid);
+	rc = leaf(expand, begin_ns, begin_ns + part_ns, region, who.tid);
+	return rc ? rc : leaf(expand, begin_ns + part_ns, end_ns, region, 0);
+}
+
 enum request_state { HELD_BACK, QUEUED, AT_DEVICE, UNNAMED };
 
 /*
@@ -267,18 +292,21 @@ static enum request_state state_at(const struct expand_bio *bios, size_t n, uint
 
 /* Who was ahead of the thread's requests that are in STATE at NOW_NS: of the first one that tells.
  */
-static uint32_t who_ahead(const struct expand_bio *bios, size_t n, uint64_t now_ns,
-			  enum request_state state)
+static struct expand_who who_ahead(const struct expand_bio *bios, size_t n, uint64_t now_ns,
+				   enum request_state state)
 {
 	for (size_t i = 0; i < n; i++) {
 		bool queued = bios[i].issue_ns > now_ns;
-		uint32_t who = queued ? bios[i].queue_who : bios[i].device_who;
+		struct expand_who who = {
+			.tid = queued ? bios[i].queue_who : bios[i].device_who,
+			.part = queued ? bios[i].queue_part : bios[i].device_part,
+		};
 
-		if (who && queued == (state == QUEUED) && bios[i].queue_ns <= now_ns &&
+		if (who.tid && queued == (state == QUEUED) && bios[i].queue_ns <= now_ns &&
 		    (!bios[i].end_ns || bios[i].end_ns > now_ns))
 			return who;
 	}
-	return 0;
+	return (struct expand_who){ 0 };
 }
 
 /*
@@ -327,16 +355,16 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		if (next == HELD_BACK && until_ns == span->end_ns && !expand->asynchronous)
 			next = state_after_last(expand, bios, n, now_ns, span->end_ns);
 		if (next != state && state_ns > from_ns) {
-			rc = leaf(expand, from_ns, state_ns, regions[state],
-				  who_ahead(bios, n, from_ns, state));
+			rc = leaf_parted(expand, from_ns, state_ns, regions[state],
+					 who_ahead(bios, n, from_ns, state));
 			from_ns = state_ns;
 		}
 		state = next;
 		state_ns = now_ns = until_ns;
 	}
 	if (rc == 0 && state_ns > from_ns)
-		rc = leaf(expand, from_ns, state_ns, regions[state],
-			  who_ahead(bios, n, from_ns, state));
+		rc = leaf_parted(expand, from_ns, state_ns, regions[state],
+				 who_ahead(bios, n, from_ns, state));
 	return rc;
 }
 
@@ -362,6 +390,21 @@ static uint32_t sleep_region(const struct expand *expand, const struct expand_sp
 	return region;
 }
 
+/* Somebody not traced, in the way of a sleep that waits for the journal or the queue. */
+static struct expand_who sleep_who(const struct expand *expand, const struct expand_span *span,
+				   uint32_t region)
+{
+	const struct spool_index *index = expand->index;
+	struct expand_who who = { 0 };
+
+	if (span->kind == ETA_SPAN_SLEEP &&
+	    (region == index->regions.journal_commit || region == index->regions.held_back)) {
+		who.tid = ETA_SLEEP_TID(span->object);
+		who.part = ETA_SLEEP_PART(span->object);
+	}
+	return who;
+}
+
 /* Off the CPU and not runnable: named after its cause, unless the region around it does that. */
 static int expand_sleep(struct expand *expand, const struct expand_span *span,
 			const struct expand_bio *bios, size_t n)
@@ -377,7 +420,8 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 		return 0;
 	region = span->kind == ETA_SPAN_SLEEP ? sleep_region(expand, span) : ETA_NONE;
 	if (region != ETA_NONE && !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n)))
-		return leaf(expand, span->begin_ns, span->end_ns, region, 0);
+		return leaf_parted(expand, span->begin_ns, span->end_ns, region,
+				   sleep_who(expand, span, region));
 	if (span->flags & ETA_SPAN_IOWAIT) {
 		/* writeback that others do */
 		if ((around->in & (IN_WRITEBACK_WAIT | IN_SYNC)) == IN_WRITEBACK_WAIT &&
@@ -391,7 +435,8 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 		region = expand->index->regions.journal_commit;
 	else
 		region = expand->index->regions.other_wait[around->level];
-	return leaf(expand, span->begin_ns, span->end_ns, region, 0);
+	return leaf_parted(expand, span->begin_ns, span->end_ns, region,
+			   sleep_who(expand, span, region));
 }
 
 static int expand_span(struct expand *expand, const struct index_fs *fs, struct expand_span span,

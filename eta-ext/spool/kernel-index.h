@@ -106,6 +106,8 @@ const struct index_fs *index_find_fs(const struct spool_index *index, uint32_t d
 struct expand_bio {
 	uint64_t queue_ns, issue_ns, end_ns; /* 0: not seen */
 	uint32_t queue_who, device_who;	     /* who was ahead of it there; 0: nobody known */
+	/* for which part of the time there, in ETA_SLEEP_WHOLE */
+	uint32_t queue_part, device_part;
 };
 
 struct expand {

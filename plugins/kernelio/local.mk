@@ -17,6 +17,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/file-lock.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
 	plugins/kernelio/bpf/function.bpf.c \
+	plugins/kernelio/bpf/neighbour.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
 	plugins/kernelio/bpf/request.bpf.c \
 	plugins/kernelio/bpf/syscall.bpf.c \
@@ -29,6 +30,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/async.h \
 	plugins/kernelio/bpf/bio.h \
 	plugins/kernelio/bpf/compat.h \
+	plugins/kernelio/bpf/dirtied-by.h \
 	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \
 	plugins/kernelio/bpf/file-lock.h \
@@ -43,6 +45,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \
 	plugins/kernelio/bpf/status.h \
+	plugins/kernelio/bpf/syncs.h \
 	plugins/kernelio/bpf/cpu-history.h \
 	plugins/kernelio/bpf/task.h
 EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
@@ -109,6 +112,7 @@ bpf_objects = \
 	plugins/kernelio/bpf/file-lock.bpf.o \
 	plugins/kernelio/bpf/fs.bpf.o \
 	plugins/kernelio/bpf/function.bpf.o \
+	plugins/kernelio/bpf/neighbour.bpf.o \
 	plugins/kernelio/bpf/pagecache.bpf.o \
 	plugins/kernelio/bpf/request.bpf.o \
 	plugins/kernelio/bpf/syscall.bpf.o \

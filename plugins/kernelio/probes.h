@@ -35,6 +35,12 @@
 	X(on_memcg_reclaim_begin, mm_vmscan_memcg_reclaim_begin, PAGECACHE, EXTRA)                 \
 	X(on_memcg_reclaim_end, mm_vmscan_memcg_reclaim_end, PAGECACHE, EXTRA)                     \
 	KERNELIO_FS_PROBES(KERNELIO_FS_PROBE, X)                                                   \
+	X(on_ext4_syncs, ext4_sync_file_enter, FS, EXTRA)                                          \
+	X(on_ext4_synced, ext4_sync_file_exit, FS, EXTRA)                                          \
+	X(on_xfs_syncs, xfs_file_fsync, FS, EXTRA)                                                 \
+	X(on_btrfs_syncs, btrfs_sync_file, FS, EXTRA)                                              \
+	X(on_commit, jbd2_start_commit, FS, EXTRA)                                                 \
+	X(on_inode_dirty, writeback_dirty_inode_enqueue, BLOCK, EXTRA)                             \
 	X(on_dio_begin, iomap_dio_rw_begin, FS, LEVEL)                                             \
 	X(on_dio_complete, iomap_dio_complete, FS, LEVEL)                                          \
 	X(on_dio_submit, iomap_dio_rw_begin, BLOCK, EXTRA)                                         \

@@ -285,7 +285,7 @@ struct counted {
 	uint32_t disk;	/* index */
 	uint32_t place; /* 1 + index of its owners; 0: not counted */
 	uint32_t tid;
-	uint32_t zero;
+	uint32_t on_disk; /* it is one of those of that disk, with a place or without */
 };
 
 /* A request in flight: value of the map `bios`. */

@@ -106,6 +106,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 	uint64_t *top;
 
 	value->record.head.end_ns = now;
+	queue_ahead_end(&value->record, &value->counted, now);
 	met_note(value->record.queue_ahead_tid, (issue_ns ?: now) - value->record.head.time_ns);
 	if (issue_ns)
 		met_note(value->record.issue_ahead_tid, now - issue_ns);
@@ -157,7 +158,7 @@ static __always_inline void bio_end(uint64_t key, int32_t status, uint64_t now)
 	if (part != key)
 		bpf_map_delete_elem(&split_bios, &part);
 	if (!value) {
-		foreign_end(part);
+		foreign_end(part, now);
 		return;
 	}
 	if (status)

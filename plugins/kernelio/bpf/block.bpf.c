@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "async.h"
 #include "bio.h"
+#include "dirtied-by.h"
 #include "follow.h"
+#include "syncs.h"
 
 #define MAPPING_FLAGS 3UL
 #define MAPPING_ANONYMOUS 1UL
@@ -132,7 +134,8 @@ struct queued_bio {
 	struct file_key file;
 	uint32_t bytes, flags;
 	uint32_t track;
-	uint32_t pid, tid; /* of the owner */
+	uint32_t pid, tid;    /* of the owner */
+	uint32_t foreign_tid; /* who is in the way where it is none of ours */
 	bool data;
 	bool journal;
 };
@@ -152,8 +155,37 @@ static __always_inline void queued_file(struct queued_bio *q, struct inode *inod
 		q->pid = q->owner->pid;
 		q->tid = q->owner->tid;
 	}
+	if (q->flags & ETA_BIO_WRITE && !q->owner && q->task->flags & TASK_IS_KERNEL_THREAD) {
+		uint32_t *tid = bpf_map_lookup_elem(&dirtied_by, &q->file);
+
+		if (tid)
+			q->foreign_tid = *tid;
+	}
 	if (q->flags & ETA_BIO_META || (BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_REGULAR)
 		q->file.inode = q->file.dev = 0;
+}
+
+/*
+ * What the journal's thread writes belongs to who asked for that. Somebody who is not traced: then
+ * it is none of ours. Without SYNC it writes back what nobody waits for.
+ */
+static __always_inline void queued_journal(struct queued_bio *q, uint32_t dev)
+{
+	struct syncer *asked;
+
+	q->journal = !q->above && !q->file.inode && is_journal(q->task, dev);
+	if (!q->journal || !syncs_used || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
+		return;
+	asked = sync_asked(dev);
+	if (!asked)
+		return;
+	if (asked->foreign) {
+		q->foreign_tid = asked->tid;
+		q->journal = false;
+	} else {
+		q->pid = asked->pid;
+		q->tid = asked->tid;
+	}
 }
 
 /* What the operation says that it belongs to, where its pages do not. */
@@ -198,8 +230,7 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 	if (inode)
 		queued_file(q, inode);
 	if (!q->st) {
-		q->journal =
-			!q->above && !q->file.inode && is_journal(q->task, bio->bi_bdev->bd_dev);
+		queued_journal(q, bio->bi_bdev->bd_dev);
 		if (!q->owner && !q->journal && !q->above)
 			return false;
 		helper_tell(q->task);
@@ -242,6 +273,8 @@ static __always_inline void queued_follow(struct bio_state *value, const struct 
 	struct task_state *st = q->st;
 	uint64_t key = (uint64_t)bio, vector = q->vector;
 
+	if (st && value->counted.on_disk)
+		st->disk = 1 + value->counted.disk;
 	if (st && st->active && st->now.readahead_ns && !(q->flags & ETA_BIO_WRITE))
 		st->now.readahead_end_ns = value->record.head.time_ns;
 	if (st && st->active && (q->flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
@@ -264,6 +297,7 @@ static __always_inline void queued_keep(struct bio_state *value, uint64_t key)
 		/* its completion was not seen, and now its memory serves again */
 		TOTAL_ADD(completions_missed, 1);
 		disk_uncount(&before->counted);
+		before->record.queue_foreign_ns = before->record.device_foreign_ns = 0;
 		bio_leave(key, before);
 		missed = bpf_map_update_elem(&bios, &key, value, BPF_ANY);
 	}
@@ -302,14 +336,14 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	q.st = sure_state(q.task) ?: worker_state(q.task);
 	q.flags = bio_flags(bio->bi_opf, q.bytes);
 	q.pid = q.task->tgid;
-	q.tid = q.task->pid;
+	q.tid = q.foreign_tid = q.task->pid;
 	q.data = q.bytes && !(q.flags & (ETA_BIO_FLUSH | ETA_BIO_DISCARD));
 	q.vector = q.data ? (uint64_t)bio->bi_io_vec : 0;
 	value = bpf_map_lookup_elem(&queue_room, &zero);
 	if (!value)
 		return 0;
 	if (!queued_find(&q, bio)) {
-		foreign_begin(bio, q.task);
+		foreign_begin(bio, q.foreign_tid);
 		return 0;
 	}
 	queued_fill(value, &q, bio);
@@ -375,7 +409,9 @@ int BPF_PROG(on_bio_remap, struct bio *bio)
 		TOTAL_ADD(shares_missed, value.record.bytes);
 	value.shared = 0;
 	/* who is ahead below has not been looked for */
-	value.counted.place = 0;
+	value.counted.place = value.counted.on_disk = 0;
+	value.record.queue_foreign_ns = value.record.device_foreign_ns = 0;
+	value.record.foreign_tid = 0;
 	value.record.queue_ahead = value.record.issue_ahead = 0;
 	value.record.queue_ahead_tid = value.record.issue_ahead_tid = 0;
 	remapped_used = 1;

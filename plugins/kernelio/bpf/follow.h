@@ -39,6 +39,7 @@ static __always_inline int task_take(struct task_struct *task)
 	st->tid = task->pid;
 	st->for_tid = 0;
 	st->dirtied.inode = 0;
+	st->disk = 0;
 	st->direct.iocb = 0;
 	__builtin_memset(&st->async, 0, sizeof(st->async));
 	st->fault.mapping = 0;

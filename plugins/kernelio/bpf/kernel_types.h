@@ -261,6 +261,15 @@ struct request {
 	struct bio *bio;
 };
 
+/* of ext4's and ocfs2's journal */
+struct journal_s {
+	struct block_device *j_fs_dev;
+};
+
+struct xfs_inode {
+	struct inode i_vnode;
+};
+
 struct kiocb {
 	struct file *ki_filp;
 	loff_t ki_pos;

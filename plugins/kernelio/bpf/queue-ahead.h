@@ -19,6 +19,14 @@ struct disk_owner {
 struct disk {
 	uint64_t gendisk; /* its address */
 	int32_t n;	  /* as counted below; 0: nobody can be ahead */
+	/*
+	 * Of tasks that are not traced: how many, and of whom the last one was. The first of them
+	 * came at foreign_since_ns; before that there was one at foreign_ns of all times together.
+	 */
+	int32_t n_foreign;
+	uint32_t foreign_tid;
+	uint64_t foreign_since_ns, foreign_ns;
+	uint64_t foreign_last_ns; /* one of them came or went */
 	/* of owners without a place here, the requests are not counted */
 	struct disk_owner owners[DISK_OWNERS];
 };
@@ -56,14 +64,62 @@ static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t
 	if (!take || disk->n > 0)
 		return NULL;
 	disk->gendisk = gendisk;
+	disk->n_foreign = 0;
 	return disk;
+}
+
+/* For how long until NOW there has been a request of a task that is not traced; to be compared. */
+static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_t now)
+{
+	uint64_t since_ns = disk->foreign_since_ns, ns = disk->foreign_ns;
+
+	if (disk->n_foreign <= 0 || now < since_ns ||
+	    now > disk->foreign_last_ns + QUEUE_AHEAD_STALE_NS)
+		return ns;
+	return ns + (now - since_ns);
+}
+
+/*
+ * TID, which is not traced, has one more. Two CPUs that do so at once may lose the little time in
+ * between.
+ */
+static __always_inline void disk_foreign_comes(struct disk *disk, uint32_t tid, uint64_t now)
+{
+	if (disk->n_foreign < 0 || now > disk->foreign_last_ns + QUEUE_AHEAD_STALE_NS)
+		disk->n_foreign = 0;
+	disk->foreign_tid = tid;
+	disk->foreign_last_ns = now;
+	if (__sync_fetch_and_add(&disk->n_foreign, 1) == 0)
+		disk->foreign_since_ns = now;
+}
+
+static __always_inline void disk_foreign_goes(struct disk *disk, uint64_t now)
+{
+	uint64_t since_ns = disk->foreign_since_ns;
+
+	disk->foreign_last_ns = now;
+	if (__sync_fetch_and_add(&disk->n_foreign, -1) == 1 && now > since_ns)
+		__sync_fetch_and_add(&disk->foreign_ns, now - since_ns);
+}
+
+/* The part of it since it was MARK_NS: of a time of NS, through WHO one who was there. */
+static __always_inline uint64_t disk_foreign_part(const struct disk *disk, uint64_t mark_ns,
+						  uint64_t now, uint64_t ns, uint32_t *who)
+{
+	uint64_t foreign_ns = disk_foreign_ns(disk, now);
+
+	if (foreign_ns <= mark_ns)
+		return 0;
+	*who = disk->foreign_tid;
+	foreign_ns -= mark_ns;
+	return foreign_ns < ns ? foreign_ns : ns;
 }
 
 /*
  * Counts a request of TID on DISK: 1 + its place, 0 where there was none. Two CPUs may take one
  * place at once: then it is counted under the other's name.
  */
-static __noinline uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
+static inline __noinline uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
 {
 	struct disk_owner *owner;
 	uint32_t place = 0;
@@ -100,6 +156,15 @@ static __noinline uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t 
 	return place;
 }
 
+/* The same of the disk that the thread's last request went to; 0: none. */
+static __always_inline uint64_t own_disk_foreign_ns(const struct task_state *st, uint64_t now)
+{
+	uint32_t index = st->disk - 1;
+	struct disk *disk = st->disk ? bpf_map_lookup_elem(&disks, &index) : NULL;
+
+	return disk ? disk_foreign_ns(disk, now) : 0;
+}
+
 /* A request that was counted has completed, or is known to have done so. */
 static __always_inline void disk_uncount(const struct counted *counted)
 {
@@ -122,7 +187,7 @@ static __always_inline void disk_uncount(const struct counted *counted)
  * How many requests of others than TID are on DISK, and through WHO the owner of one of them. Which
  * one is left to chance, so that over many requests each has its share.
  */
-static __noinline uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now,
+static inline __noinline uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now,
 					    uint32_t *who)
 {
 	uint32_t sum = 0, chosen;
@@ -166,6 +231,8 @@ static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_re
 	if (!disk)
 		return;
 	counted->tid = record->owner_tid;
+	counted->on_disk = 1;
+	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
@@ -178,42 +245,75 @@ static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
 	struct disk *disk;
 	uint32_t who = 0;
 
+	uint64_t ns = now - record->head.time_ns;
+
 	record->issue_ahead = record->queue_ahead;
 	record->issue_ahead_tid = record->queue_ahead_tid;
-	if (now - record->head.time_ns < QUEUE_AHEAD_QUEUED_NS)
+	if (!counted->on_disk)
 		return;
 	disk = bpf_map_lookup_elem(&disks, &counted->disk);
-	if (!disk || !counted->place)
+	if (!disk)
+		return;
+	record->device_foreign_ns = disk_foreign_ns(disk, now); /* until it completes */
+	record->queue_foreign_ns =
+		disk_foreign_part(disk, record->queue_foreign_ns, now, ns, &record->foreign_tid);
+	if (ns < QUEUE_AHEAD_QUEUED_NS || !counted->place)
 		return;
 	record->issue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	record->issue_ahead_tid = who;
 }
 
-/* A request of TASK that is not recorded is being queued: it is in the way all the same. */
-static __always_inline void foreign_begin(struct bio *bio, struct task_struct *task)
+/* It has completed: of its time until then, how much of it others had requests there. */
+static __always_inline void queue_ahead_end(struct eta_bio_record *record,
+					    const struct counted *counted, uint64_t now)
 {
-	uint64_t key = (uint64_t)bio;
-	struct counted counted = { .tid = task->pid }, *before;
+	uint64_t from_ns = record->issue_ns ?: record->head.time_ns;
+	uint64_t *foreign_ns =
+		record->issue_ns ? &record->device_foreign_ns : &record->queue_foreign_ns;
+	struct disk *disk = bpf_map_lookup_elem(&disks, &counted->disk);
+
+	if (disk && counted->on_disk)
+		*foreign_ns = disk_foreign_part(disk, *foreign_ns, now, now - from_ns,
+						&record->foreign_tid);
+	met_note(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
+}
+
+static __always_inline void foreign_uncount(const struct counted *counted, uint64_t now)
+{
+	struct disk *disk = bpf_map_lookup_elem(&disks, &counted->disk);
+
+	disk_uncount(counted);
+	if (disk)
+		disk_foreign_goes(disk, now);
+}
+
+/* A request of TID's that is not recorded is being queued: it is in the way all the same. */
+static __always_inline void foreign_begin(struct bio *bio, uint32_t tid)
+{
+	uint64_t key = (uint64_t)bio, now;
+	struct counted counted = { .tid = tid }, *before;
 	struct disk *disk = disk_of(bio, false, &counted.disk);
 
 	if (!disk)
 		return;
+	now = bpf_ktime_get_ns();
 	before = bpf_map_lookup_elem(&foreign_bios, &key);
 	if (before)
-		disk_uncount(before); /* its completion was not reported */
-	counted.place = disk_count(disk, counted.tid, bpf_ktime_get_ns());
+		foreign_uncount(before, now); /* its completion was not reported */
+	counted.place = disk_count(disk, tid, now);
+	disk_foreign_comes(disk, tid, now);
 	if (bpf_map_update_elem(&foreign_bios, &key, &counted, BPF_ANY))
-		disk_uncount(&counted);
+		foreign_uncount(&counted, now);
 	foreign_seen = 1;
 }
 
-static __always_inline void foreign_end(uint64_t key)
+static __always_inline void foreign_end(uint64_t key, uint64_t now)
 {
 	struct counted *counted = foreign_seen ? bpf_map_lookup_elem(&foreign_bios, &key) : NULL;
 
 	if (!counted)
 		return;
-	disk_uncount(counted);
+	foreign_uncount(counted, now);
 	bpf_map_delete_elem(&foreign_bios, &key);
 }
 

@@ -3,7 +3,8 @@
 #ifndef KERNELIO_RUNNING_H
 #define KERNELIO_RUNNING_H
 
-#include "state.h"
+#include "queue-ahead.h"
+#include "syncs.h"
 
 /* Set before loading. */
 const volatile uint64_t tick_ns __weak = 4000000;
@@ -27,12 +28,60 @@ static __always_inline bool sleep_is_unnamed(struct task_state *st)
 	return sleep_is_open(st) && !(st->now.waits_for_own && st->now.off_flags & ETA_SPAN_IOWAIT);
 }
 
+/*
+ * Who of those that are not traced was in the way of a sleep until NOW, and for which part of it,
+ * as a SLEEP tells it: a sync of the same file system holds up the journal all along, a request
+ * the disk for as long as it is there.
+ */
+static inline __noinline uint64_t sleep_foreign(struct task_state *st, uint64_t now)
+{
+	uint64_t ns, foreign_ns, part = ETA_SLEEP_WHOLE;
+	uint32_t index, tid = 0;
+	struct disk *disk;
+
+	if (!st || now <= st->now.off_ns)
+		return 0;
+	ns = now - st->now.off_ns;
+	if (syncs_used)
+		tid = sync_foreign(st->op.dev, st->now.off_ns, now);
+	index = st->disk - 1;
+	disk = tid || !st->disk ? NULL : bpf_map_lookup_elem(&disks, &index);
+	if (disk) {
+		foreign_ns = disk_foreign_part(disk, st->now.off_foreign_ns, now, ns, &tid);
+		part = foreign_ns * ETA_SLEEP_WHOLE / ns;
+	}
+	if (!tid || !part)
+		return 0;
+	met_note(tid, ns);
+	return part << 32 | tid;
+}
+
 /* What a thread that is on a CPU again was in for since it had become ready. */
 struct ready {
 	uint64_t quota_ns; /* its control group had no CPU time left, first of all */
 	uint64_t idle_ns;  /* until then the CPU was idle, 0: not at all */
 	uint32_t who;	   /* then ran there longest, 0: not known */
 };
+
+/* The sleep of an operation, up to WOKEN_NS, as a span of KIND. */
+static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t woken_ns)
+{
+	uint64_t object = 0;
+	uint32_t who = 0;
+
+	if (kind == ETA_SPAN_NONE)
+		return;
+	if (kind == ETA_SPAN_SLEEP) {
+		who = st->now.off_stack;
+		object = sleep_foreign(st, woken_ns);
+	} else if (kind == ETA_SPAN_FILE_LOCK) {
+		who = st->now.lock_holder;
+		met_note(who, woken_ns - st->now.off_ns);
+	} else if (kind == ETA_SPAN_DIRTY_THROTTLING) {
+		object = st->now.pause_ticks * tick_ns;
+	}
+	span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, who, object, 0);
+}
 
 /* The wait of an operation whose thread is on a CPU again. */
 static __always_inline void switched_in(struct task_state *st, struct ready ready, uint64_t now)
@@ -70,15 +119,7 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	/* the write loop throttles before its first write_begin */
 	if (kind == ETA_SPAN_DIRTY_THROTTLING && !st->now.cache_write_ns)
 		st->now.cache_write_ns = st->now.off_ns;
-	if (kind == ETA_SPAN_FILE_LOCK)
-		met_note(st->now.lock_holder, woken_ns - st->now.off_ns);
-	if (kind != ETA_SPAN_NONE)
-		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags,
-			      kind == ETA_SPAN_SLEEP	   ? st->now.off_stack
-			      : kind == ETA_SPAN_FILE_LOCK ? st->now.lock_holder
-							   : 0,
-			      kind == ETA_SPAN_DIRTY_THROTTLING ? st->now.pause_ticks * tick_ns : 0,
-			      0);
+	slept(st, kind, woken_ns);
 	if (ready.quota_ns) {
 		span_add(st, ETA_SPAN_QUOTA, woken_ns, woken_ns + ready.quota_ns);
 		woken_ns += ready.quota_ns;

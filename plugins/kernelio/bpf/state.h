@@ -84,6 +84,8 @@ struct task_state {
 		uint8_t call;  /* enum kernelio_shape; 0: in none */
 	} async;
 
+	uint32_t disk; /* 1 + index of the one its last request went to (queue-ahead.h) */
+
 	/* a page fault on a file's mapping, as far as it is not known to read */
 	struct {
 		uint64_t begin_ns, mapping, index;
@@ -132,8 +134,9 @@ struct task_state {
 		uint64_t
 			inode_locked_ns; /* another had the inode's lock then: see inode_lock_end */
 		uint32_t inode_holder;
-		uint32_t pages_owned; /* enum owned */
-		uint32_t off_stack;   /* where it sleeps: 1 + id in `sleeps`, 0: not known */
+		uint32_t pages_owned;	 /* enum owned */
+		uint32_t off_stack;	 /* where it sleeps: 1 + id in `sleeps`, 0: not known */
+		uint64_t off_foreign_ns; /* of its disk, when it went: see disk_foreign_ns */
 
 		/* bits by enum eta_span_kind: inside its function; seen from entry to return */
 		uint32_t inside, exact;

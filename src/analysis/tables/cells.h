@@ -87,6 +87,14 @@ struct cell_info {
 
 extern const struct cell_info cell_table[N_CELLS];
 
+/* Others that the kernel names are somebody beside those that are seen on a resource. */
+static inline bool cell_names_others(enum cell cell)
+{
+	enum cell_group group = cell_table[cell].group;
+
+	return group == GROUP_DEVICE || group == GROUP_FS || group == GROUP_DIRTY;
+}
+
 /* The cell of a region; a reason that is foreign to the level counts as none. */
 enum cell cell_of(enum eta_level level, enum eta_reason reason);
 

@@ -32,6 +32,7 @@ static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t wha
 
 static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell cell, uint32_t who)
 {
+	enum cell_group group = cell_table[cell].group;
 	uint32_t what = 0;
 
 	w->op.ns[cell] += end - begin;
@@ -44,12 +45,11 @@ static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell ce
 	}
 	if (!w->sink.stretches)
 		return 0;
-	if (cell_table[cell].group == GROUP_NATURE)
+	if (group == GROUP_NATURE)
 		what = who;
-	else if (cell_table[cell].group == GROUP_DEVICE && w->in_flight_end_ns > begin)
+	else if (group == GROUP_DEVICE && w->in_flight_end_ns > begin)
 		what = w->bio_dev;
-	return stretch_add(w, end - begin, cell, what,
-			   cell_table[cell].group == GROUP_DEVICE ? who : 0);
+	return stretch_add(w, end - begin, cell, what, cell_names_others(cell) ? who : 0);
 }
 
 /*

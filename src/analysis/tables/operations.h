@@ -45,7 +45,11 @@ struct stretch {
 	 * that others cause by nature: tid of who held the lock or had the CPU, 0: not known.
 	 */
 	uint32_t what;
-	uint32_t who; /* on a device's account: tid of who had a request ahead, 0: not known */
+	/*
+	 * Tid of who was in the way, as the kernel tells, 0: not known. On a device's account: had
+	 * a request there; a file system's: synced it; the page cache's: was throttled, too.
+	 */
+	uint32_t who;
 	uint8_t cell; /* enum cell */
 };
 

@@ -10,8 +10,8 @@
  * Operation: begin, duration, tally | file << 32, the fields below with the number of half words
  * that stretches take << 32, [bytes << 2 | mode,] [waits for others, where HELD,] then a half word
  * for each stretch: ns | cell << NS_BITS | LONG | WHAT. Where LONG is set the higher bits of ns
- * follow, where WHAT is what it is about: of a device, with WHO the tid of who was ahead follows.
- * Request: begin, end, device | owner
+ * follow, where WHAT is what it is about: where others may be named (cell_names_others), with WHO
+ * their tid follows. Request: begin, end, device | owner
  * << 32.
  */
 #define NS_BITS 24 /* 16 ms: few stretches are longer */
@@ -174,7 +174,7 @@ int operation_unspill_stretches(struct spill_reader *r, struct operation_record 
 		if (half & WHAT && h.left)
 			s->what = get_half(&h);
 		s->who = 0;
-		if (s->what & WHO && cell_table[s->cell].group == GROUP_DEVICE && h.left) {
+		if (s->what & WHO && cell_names_others(s->cell) && h.left) {
 			s->what &= ~WHO;
 			s->who = get_half(&h);
 		}

@@ -1,0 +1,102 @@
+/* Who syncs a file system and who makes files dirty, traced or not: others wait for that. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "dirtied-by.h"
+#include "running.h"
+#include "syncs.h"
+
+/* The syncs of INODE's file system; NULL: no traced thread has synced it. */
+static __always_inline struct fs_syncs *syncs_of(struct inode *inode, const struct task_state *st)
+{
+	static const struct fs_syncs none;
+	struct fs_syncs *s;
+	uint32_t dev;
+
+	if (!syncs_used && !st)
+		return NULL;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	s = bpf_map_lookup_elem(&syncs, &dev);
+	if (s || !st)
+		return s;
+	bpf_map_update_elem(&syncs, &dev, &none, BPF_NOEXIST);
+	syncs_used = 1;
+	return bpf_map_lookup_elem(&syncs, &dev);
+}
+
+static __always_inline int sync_begins(struct inode *inode)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = current_state();
+	struct fs_syncs *s = syncs_of(inode, st);
+
+	if (s)
+		sync_comes(s, task->tgid, task->pid, !st);
+	return 0;
+}
+
+static __always_inline int sync_ends(struct inode *inode)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fs_syncs *s = syncs_of(inode, NULL);
+
+	if (s)
+		sync_goes(s, task->pid);
+	return 0;
+}
+
+SEC("tp_btf/ext4_sync_file_enter")
+int BPF_PROG(on_ext4_syncs, struct file *file)
+{
+	return sync_begins(file->f_inode);
+}
+
+SEC("tp_btf/ext4_sync_file_exit")
+int BPF_PROG(on_ext4_synced, struct inode *inode)
+{
+	return sync_ends(inode);
+}
+
+SEC("tp_btf/xfs_file_fsync")
+int BPF_PROG(on_xfs_syncs, struct xfs_inode *inode)
+{
+	if (!bpf_core_field_exists(inode->i_vnode))
+		return 0;
+	return sync_begins(&inode->i_vnode);
+}
+
+SEC("tp_btf/btrfs_sync_file")
+int BPF_PROG(on_btrfs_syncs, struct file *file)
+{
+	return sync_begins(file->f_inode);
+}
+
+/* From here on the journal's thread works for those that have asked for it. */
+SEC("tp_btf/jbd2_start_commit")
+int BPF_PROG(on_commit, struct journal_s *journal)
+{
+	struct fs_syncs *s;
+	uint32_t dev;
+
+	if (!syncs_used || !bpf_core_field_exists(journal->j_fs_dev))
+		return 0;
+	dev = BPF_CORE_READ(journal, j_fs_dev, bd_dev);
+	s = bpf_map_lookup_elem(&syncs, &dev);
+	if (s)
+		s->commit_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Once for each time that an inode becomes dirty, by who makes it so. */
+SEC("tp_btf/writeback_dirty_inode_enqueue")
+int BPF_PROG(on_inode_dirty, struct inode *inode)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct file_key key = {};
+	uint32_t tid = task->pid;
+
+	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (!bpf_map_lookup_elem(&devices_seen, &key.dev) || current_state())
+		return 0;
+	key.inode = BPF_CORE_READ(inode, i_ino);
+	bpf_map_update_elem(&dirtied_by, &key, &tid, BPF_ANY);
+	return 0;
+}

@@ -1,0 +1,136 @@
+/* Who syncs a file system, traced or not: whom its journal works for, and who is in whose way. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_SYNCS_H
+#define KERNELIO_SYNCS_H
+
+#include "state.h"
+
+#define SYNCERS 16		     /* a power of two */
+#define SYNC_STALE_NS 60000000000ULL /* its end was not reported */
+
+/* A task inside of fsync and the like, or the last time that it was. */
+struct syncer {
+	uint32_t tid, pid;
+	uint64_t begin_ns;
+	uint64_t end_ns;  /* 0: it is in there still, or ends are not reported */
+	uint32_t foreign; /* it is not traced */
+	uint32_t zero;
+};
+
+/* Of a file system that a traced thread has synced. */
+struct fs_syncs {
+	uint64_t commit_ns; /* ext4: the commit under way began */
+	uint32_t ends;	    /* the file system tells when a sync ends */
+	uint32_t zero;
+	/* who finds no place is not there */
+	struct syncer list[SYNCERS];
+};
+
+/* By the file system's device. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, uint32_t);
+	__type(value, struct fs_syncs);
+} syncs __weak SEC(".maps");
+
+/* There is one: others than traced threads look for it. */
+uint32_t syncs_used __weak;
+
+/* The place of TID in S, or one that it may have. */
+static inline __noinline struct syncer *syncer_of(struct fs_syncs *s, uint32_t tid, uint64_t now)
+{
+	struct syncer *found = NULL;
+
+	if (!s)
+		return NULL;
+	for (uint32_t i = 0; i < SYNCERS; i++) {
+		struct syncer *one = &s->list[(tid + i) & (SYNCERS - 1)];
+
+		if (one->tid == tid)
+			return one;
+		if (!found && (one->end_ns || now - one->begin_ns > SYNC_STALE_NS))
+			found = one;
+	}
+	return found;
+}
+
+static __always_inline void sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid,
+				       uint32_t foreign)
+{
+	uint64_t now = bpf_ktime_get_ns();
+	struct syncer *own = syncer_of(s, tid, now);
+
+	if (!own)
+		return;
+	own->end_ns = 0;
+	own->begin_ns = now;
+	own->pid = pid;
+	own->tid = tid;
+	own->foreign = foreign;
+}
+
+static __always_inline void sync_goes(struct fs_syncs *s, uint32_t tid)
+{
+	uint64_t now = bpf_ktime_get_ns();
+	struct syncer *own = syncer_of(s, tid, now);
+
+	s->ends = 1;
+	if (own && own->tid == tid)
+		own->end_ns = now;
+}
+
+/* Was ONE of S inside at a time from FROM_NS to TO_NS? Without ends, for as long as that at most.
+ */
+static __always_inline bool sync_overlaps(const struct fs_syncs *s, const struct syncer *one,
+					  uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t begin_ns = one->begin_ns;
+
+	if (!begin_ns || begin_ns >= to_ns)
+		return false;
+	if (one->end_ns)
+		return one->end_ns > from_ns;
+	return begin_ns + (s->ends ? SYNC_STALE_NS : to_ns - from_ns) > from_ns;
+}
+
+/* Somebody not traced who synced DEV meanwhile, one of them by chance; 0: nobody. */
+static inline __noinline uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns)
+{
+	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
+	uint32_t first = bpf_get_prandom_u32();
+
+	if (!s)
+		return 0;
+	for (uint32_t i = 0; i < SYNCERS; i++) {
+		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
+
+		if (one->foreign && sync_overlaps(s, one, from_ns, to_ns))
+			return one->tid;
+	}
+	return 0;
+}
+
+/* Whom the journal of DEV works for: one by chance of those that asked before it began. */
+static inline __noinline struct syncer *sync_asked(uint32_t dev)
+{
+	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
+	uint32_t first = bpf_get_prandom_u32();
+	uint64_t now = bpf_ktime_get_ns();
+	struct syncer *late = NULL;
+
+	if (!s)
+		return NULL;
+	for (uint32_t i = 0; i < SYNCERS; i++) {
+		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
+
+		if (!one->begin_ns || one->end_ns || now - one->begin_ns > SYNC_STALE_NS)
+			continue;
+		if (!s->commit_ns || one->begin_ns <= s->commit_ns)
+			return one;
+		late = one;
+	}
+	return late;
+}
+
+#endif
