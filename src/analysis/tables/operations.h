@@ -19,6 +19,7 @@ struct region_info {
 	bool io;	   /* opens an operation */
 	bool is_reason;	   /* a wait inside the path, not a step of it */
 	bool bio_explains; /* a bio in flight explains time in it: it is waiting for block I/O */
+	bool everywhere;   /* waits for all file systems and devices */
 };
 
 struct regions {
@@ -81,6 +82,7 @@ struct operation {
 	bool issued_bio;
 	bool has_offset;
 	bool opens;		   /* the handle is made: its position is 0 */
+	bool everywhere;	   /* see struct region_info */
 	uint64_t cells;		   /* set of those with time */
 	uint64_t ns[N_CELLS];	   /* exclusive times; their sum is end - begin exactly */
 	struct stretch *stretches; /* from begin to end, where the sink asks for them */

@@ -76,6 +76,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->mode = (uint8_t)mode_of(r->name);
 		info->is_reason = r->reason != ETA_REASON_NONE;
 		info->bio_explains = bio_explains(r, regions->scheduler);
+		info->everywhere = strcmp(r->name, "vfs:sys_sync") == 0;
 	}
 	return 0;
 }
