@@ -17,7 +17,7 @@ const volatile struct kernelio_syscall_info syscalls[KERNELIO_MAX_SYSCALL_NR + 1
 #define ERROR_BUSY 16
 #define MAX_TRANSFER_BYTES 0x7ffff000 /* the kernel's own limit */
 
-/* The process whose open files are reported. */
+/* The process whose open files are reported; 0: of all that are taken in. */
 uint32_t files_tgid;
 
 /* Makes F the operation's file. false: the operation is not to be traced. */
@@ -366,6 +366,16 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	return 0;
 }
 
+static __always_inline bool files_asked(struct task_struct *task)
+{
+	struct task_slot *own;
+
+	if (files_tgid)
+		return tgid_of(task) == files_tgid;
+	own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	return own && own->member;
+}
+
 /* Run when a process is taken in: tells of the files it has open already. */
 SEC("iter/task_file")
 int on_each_file(struct bpf_iter__task_file *ctx)
@@ -374,7 +384,7 @@ int on_each_file(struct bpf_iter__task_file *ctx)
 	struct file *file = ctx->file;
 	struct file_facts f;
 
-	if (task && file && tgid_of(task) == files_tgid && facts_of(file, &f))
+	if (task && file && files_asked(task) && facts_of(file, &f))
 		file_meet(&f, true);
 	return 0;
 }
