@@ -30,7 +30,10 @@ struct arguments {
 	const char *directory;
 	char **command;
 	const char *run_as, *verb;
-	pid_t pid;
+	pid_t *pids;
+	int *pidfds; /* keep the numbers from becoming other processes' */
+	size_t n_pids;
+	bool no_children;
 	bool everyone;
 	int caller; /* a socket to who started us, -1: none */
 	size_t ring_bytes;
@@ -49,10 +52,40 @@ static void set_ring(const struct option_given *given)
 		argp_error(given->state, "%s: BYTES is a power of two", given->arg);
 }
 
+/* --pid may be given more than once, and with more than one number. */
+static void add_pids(const struct option_given *given)
+{
+	struct arguments *a = given->options;
+	struct option_row row = *given->row;
+	struct option_given one = *given;
+	char *rest = given->arg;
+
+	row.argument = "PID";
+	one.row = &row;
+
+	while ((one.arg = strsep(&rest, ","))) {
+		pid_t pid = (pid_t)option_number(&one, 1, INT32_MAX), *pids;
+		bool known = false;
+
+		for (size_t i = 0; i < a->n_pids; i++)
+			known |= a->pids[i] == pid;
+		if (known)
+			continue;
+		pids = reallocarray(a->pids, a->n_pids + 1, sizeof(*pids));
+		if (!pids)
+			argp_failure(given->state, CLI_FAILED, ENOMEM, "--%s", given->row->name);
+		a->pids = pids;
+		a->pids[a->n_pids++] = pid;
+	}
+}
+
 static const struct option_row rows[] = {
 	HEADING("What to trace:"),
-	{ "pid", 'p', "PID", "A running process and what it starts, until it ends or ^C",
-	  SETS_NUMBER(struct arguments, pid, 1, INT32_MAX) },
+	{ "pid", 'p', "PID[,...]",
+	  "Running processes, their children and what they start, until they end or ^C",
+	  CALLS(add_pids) },
+	{ "no-children", 0, NULL, "With --pid: without the children that are there already",
+	  SETS_FLAG(struct arguments, no_children) },
 	{ "all", 'a', NULL, "All of the machine but this tracer, until ^C (root)",
 	  SETS_FLAG(struct arguments, everyone) },
 	{ "run-as", 0, "USER",
@@ -118,11 +151,14 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 			find_verb(a, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (a->verb ? a->pid || a->everyone : !!a->command + !!a->pid + a->everyone != 1)
+		if (a->verb ? a->n_pids || a->everyone
+			    : !!a->command + !!a->n_pids + a->everyone != 1)
 			argp_error(state, "give one of: a command to run, a process with --pid, "
 					  "--all");
 		if (a->run_as && !a->command)
 			argp_error(state, "--run-as is for a command to run");
+		if (a->no_children && !a->n_pids)
+			argp_error(state, "--no-children is for processes given with --pid");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -132,7 +168,7 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 static const struct command_line command_line = {
 	.rows = rows,
 	.parser = parse_words,
-	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID\n--all\nstatus|stop|pause|resume DIR",
+	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--all\nstatus|stop|pause|resume DIR",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
@@ -226,7 +262,7 @@ static int run_command(struct kernelio *k, const struct arguments *a, struct wat
 	if (rc == 0)
 		rc = kernelio_start(k, place->spool);
 	if (rc == 0)
-		rc = kernelio_attach(k, launch->pid);
+		rc = kernelio_attach(k, launch->pid, false);
 	if (rc) {
 		launch_cancel(launch);
 		return rc;
@@ -274,7 +310,7 @@ static int check_process(pid_t pid, int pidfd)
 	return rc;
 }
 
-/* Process PID, or all where it is 0, until it ends or we are told to. */
+/* The processes, or all of the machine where none are given, until they end or we are told to. */
 static int watch_running(struct kernelio *k, const struct arguments *a, struct watch *watch,
 			 struct place *place, const struct identity *identity)
 {
@@ -286,8 +322,8 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 		rc = make_place(a, place);
 	if (rc == 0)
 		rc = kernelio_start(k, place->spool);
-	if (rc == 0 && a->pid)
-		rc = kernelio_attach(k, a->pid);
+	for (size_t i = 0; rc == 0 && i < a->n_pids; i++)
+		rc = kernelio_attach(k, a->pids[i], !a->no_children);
 	if (rc)
 		return rc;
 	if (a->caller >= 0 && send(a->caller, "r", 1, MSG_NOSIGNAL) != 1)
@@ -316,7 +352,7 @@ static void fill_options(const struct arguments *a, const struct authority *auth
 		kernel->wait_writeback_ms = KERNEL_WAIT_WRITEBACK_MS;
 }
 
-static int check_authority(const struct arguments *a, int pidfd, struct authority *authority)
+static int check_authority(const struct arguments *a, struct authority *authority)
 {
 	int rc = authority_get(authority);
 
@@ -330,7 +366,9 @@ static int check_authority(const struct arguments *a, int pidfd, struct authorit
 			"(--pid traces a process of yours)");
 		return -EPERM;
 	}
-	return a->pid ? check_process(a->pid, pidfd) : 0;
+	for (size_t i = 0; rc == 0 && i < a->n_pids; i++)
+		rc = check_process(a->pids[i], a->pidfds[i]);
+	return rc;
 }
 
 /* Says what came of it; the exit status. */
@@ -341,18 +379,27 @@ static int report(const struct arguments *a, const struct kernelio *k,
 
 	if (!a->quiet || counts->lost_all || !counts->exact)
 		kernelio_counts_print(counts);
+	if (a->n_pids && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
+	    !counts->recorded[ETA_RECORD_ASYNC_OP])
+		eta_warn("no operations: of process %d%s, %u threads in %u processes were there at "
+			 "the begin, and neither they nor what they started called for I/O on a "
+			 "file%s: "
+			 "give the processes that do (--pid=PID,PID...), or --all",
+			 (int)a->pids[0], a->n_pids > 1 ? " and the others" : "",
+			 counts->taken_threads, counts->taken_processes,
+			 counts->totals.filtered_calls ? " that the filters let pass" : "");
 	if (!a->quiet)
 		eta_note("trace: %s/" SPOOL_NAME, a->directory);
 	return a->strict && status == CLI_OK && !complete ? CLI_FAILED : status;
 }
 
-/* Runs the whole; the exit status. PIDFD keeps the number from becoming another process's. */
-static int trace(struct arguments *a, int pidfd)
+/* Runs the whole; the exit status. */
+static int trace(struct arguments *a)
 {
 	struct kernelio_options kernel = { 0 };
 	struct kernelio_counts counts = { 0 };
 	struct launch launch = { .pid = -1 };
-	struct watch watch = { .pidfd = pidfd, .ended_by = a->caller };
+	struct watch watch = { .ended_by = a->caller };
 	struct authority authority;
 	struct identity identity;
 	struct kernelio *k = NULL;
@@ -362,7 +409,7 @@ static int trace(struct arguments *a, int pidfd)
 
 	if (output_check_folder(a->directory))
 		return CLI_FAILED;
-	if (check_authority(a, pidfd, &authority) || identity_choose(&identity, a->run_as))
+	if (check_authority(a, &authority) || identity_choose(&identity, a->run_as))
 		return CLI_FAILED;
 	join_command(a->command, command, sizeof(command));
 	kernel.name = SPOOL_NAME;
@@ -374,6 +421,8 @@ static int trace(struct arguments *a, int pidfd)
 	if (a->verbose)
 		kernelio_levels_print(k);
 	watch.kernelio = k;
+	watch.pidfds = a->pidfds;
+	watch.n_pidfds = a->n_pids;
 	watch.directory = SPOOL_NAME;
 	watch.duration_ms = a->kernel.duration_ms;
 	if (a->command)
@@ -402,11 +451,21 @@ static int trace(struct arguments *a, int pidfd)
 	return status;
 }
 
+static int open_pidfds(struct arguments *a)
+{
+	a->pidfds = calloc(a->n_pids + 1, sizeof(*a->pidfds));
+	if (!a->pidfds)
+		eta_error("not enough memory for %zu processes", a->n_pids);
+	for (size_t i = 0; a->pidfds && i < a->n_pids; i++)
+		a->pidfds[i] = (int)syscall(SYS_pidfd_open, a->pids[i], 0);
+	return a->pidfds ? 0 : -ENOMEM;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = { .caller = -1, .mode = 0600 };
 	char directory[64];
-	int status, pidfd = -1;
+	int status;
 
 	options_parse(&command_line, argc, argv, &a);
 	if (a.verb)
@@ -414,11 +473,12 @@ int main(int argc, char **argv)
 	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());
 	if (!a.directory)
 		a.directory = directory;
-	if (a.pid)
-		pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
-	status = trace(&a, pidfd);
-	if (pidfd >= 0)
-		close(pidfd);
+	status = open_pidfds(&a) ? CLI_FAILED : trace(&a);
+	for (size_t i = 0; a.pidfds && i < a.n_pids; i++)
+		if (a.pidfds[i] >= 0)
+			close(a.pidfds[i]);
+	free(a.pidfds);
+	free(a.pids);
 	kernelio_filters_free(&a.kernel.filters);
 	return status;
 }

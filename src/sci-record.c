@@ -232,7 +232,7 @@ static int start_kernel(struct recording *r, pid_t child)
 		return rc;
 	r->kernel = r->kernel && recording_folder_spool(&r->folder, KERNEL_SPOOL) >= 0 &&
 		    kernelio_start(r->kernelio, r->folder.kernel) == 0 &&
-		    kernelio_attach(r->kernelio, child) == 0;
+		    kernelio_attach(r->kernelio, child, false) == 0;
 	if (r->kernel) {
 		if (kernelio_missing(r->kernelio)[0])
 			eta_warn("kernel probes missing: %s", kernelio_missing(r->kernelio));
@@ -270,7 +270,6 @@ static void watch_kernel(const struct recording *r, pid_t child)
 		.directory = KERNEL_SPOOL,
 		.folder = r->folder.kernel,
 		.pid = child,
-		.pidfd = -1,
 		.duration_ms = r->options->kernel.duration_ms,
 		.ended_by = -1,
 	};

@@ -176,7 +176,8 @@ out:
 
 /* ---- waiting ---- */
 
-enum { ON_PROCESS, ON_TIME, ON_CONTROL, ON_SIGNAL, ON_CALLER, N_EVENTS };
+/* behind these: processes */
+enum { ON_TIME, ON_CONTROL, ON_SIGNAL, ON_CALLER, N_EVENTS };
 
 static void fill_signals(sigset_t *signals)
 {
@@ -225,12 +226,26 @@ static bool caller_said(struct pollfd *event)
 	return false;
 }
 
-static int wait_for_end(const struct watch *watch, struct pollfd *events, enum watch_end *end)
+/* Have all of the N PROCESSES, of which there is any, ended? */
+static bool all_ended(struct pollfd *processes, size_t n)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (processes[i].revents)
+			processes[i].fd = -1;
+		left += processes[i].fd >= 0;
+	}
+	return n && left == 0;
+}
+
+static int wait_for_end(const struct watch *watch, struct pollfd *events, size_t n,
+			enum watch_end *end)
 {
 	for (;;) {
 		int client;
 
-		if (poll(events, N_EVENTS, -1) < 0) {
+		if (poll(events, (nfds_t)n, -1) < 0) {
 			if (errno == EINTR)
 				continue;
 			return -errno;
@@ -242,7 +257,7 @@ static int wait_for_end(const struct watch *watch, struct pollfd *events, enum w
 				return 0;
 			}
 		}
-		if (events[ON_PROCESS].revents)
+		if (all_ended(events + N_EVENTS, n - N_EVENTS))
 			*end = WATCH_PROCESS;
 		else if (events[ON_CALLER].revents && caller_said(&events[ON_CALLER]))
 			*end = WATCH_TOLD;
@@ -258,16 +273,20 @@ static int wait_for_end(const struct watch *watch, struct pollfd *events, enum w
 
 int watch_run(const struct watch *watch, enum watch_end *end)
 {
-	struct pollfd events[N_EVENTS];
+	size_t n = N_EVENTS + watch->n_pidfds + (watch->pid != 0);
+	struct pollfd *events = calloc(n, sizeof(*events));
 	int own_pidfd = -1, rc = 0;
 
-	for (int i = 0; i < N_EVENTS; i++)
+	if (!events)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
 		events[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
-	events[ON_PROCESS].fd = watch->pidfd;
+	for (size_t i = 0; i < watch->n_pidfds; i++)
+		events[N_EVENTS + i].fd = watch->pidfds[i];
 	if (watch->pid) {
 		own_pidfd = (int)syscall(SYS_pidfd_open, watch->pid, 0);
-		events[ON_PROCESS].fd = own_pidfd;
-		if (events[ON_PROCESS].fd < 0) {
+		events[n - 1].fd = own_pidfd;
+		if (own_pidfd < 0) {
 			rc = -errno;
 			eta_error("process %d: cannot be watched (%s)", (int)watch->pid,
 				  strerror(-rc));
@@ -295,17 +314,19 @@ int watch_run(const struct watch *watch, enum watch_end *end)
 		eta_warn("%s/" SOCKET_NAME ": cannot be made (%s): no status while it runs",
 			 watch->directory, strerror(-events[ON_CONTROL].fd));
 	events[ON_CALLER].fd = watch->ended_by;
-	rc = wait_for_end(watch, events, end);
+	rc = wait_for_end(watch, events, n, end);
 	if (rc)
 		eta_error("cannot wait for the end (%s)", strerror(-rc));
 out:
 	if (events[ON_CONTROL].fd >= 0)
 		unlinkat(watch->folder, SOCKET_NAME, 0);
-	events[ON_PROCESS].fd = own_pidfd;
+	if (own_pidfd >= 0)
+		close(own_pidfd);
 	events[ON_CALLER].fd = -1;
 	for (int i = 0; i < N_EVENTS; i++)
 		if (events[i].fd >= 0)
 			close(events[i].fd);
+	free(events);
 	return rc;
 }
 

@@ -13,10 +13,11 @@ struct watch {
 	const char *directory; /* the spool, where the control socket is, for messages */
 	int folder;	       /* a descriptor of it */
 	pid_t pid;	       /* a child whose end is the end; 0: none */
-	int pidfd;	       /* the same of another process; -1: none */
-	unsigned duration_ms;  /* 0: no limit */
-	int ended_by;	       /* a descriptor: a byte from it is the end; -1: none */
-	bool signals;	       /* SIGINT, SIGTERM and SIGHUP are the end */
+	const int *pidfds;     /* of other processes: the end of the last one is the end */
+	size_t n_pidfds;
+	unsigned duration_ms; /* 0: no limit */
+	int ended_by;	      /* a descriptor: a byte from it is the end; -1: none */
+	bool signals;	      /* SIGINT, SIGTERM and SIGHUP are the end */
 };
 
 enum watch_end { WATCH_PROCESS, WATCH_DURATION, WATCH_TOLD, WATCH_SIGNAL };

@@ -153,6 +153,7 @@ kernel_tests += \
 	tests/cases/kernel-reasons.py \
 	tests/cases/kernel-rings.py \
 	tests/cases/kernel-skip.py \
+	tests/cases/kernel-sync.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py
 endif

@@ -75,12 +75,14 @@ bool probes_wants(const struct kernelio *k, enum eta_level level);
 /* probes-present.c: PRESENT of each row: 0 absent, the BTF id of a function of vmlinux, else -1. */
 void probes_find_present(struct btf *vmlinux, int *present);
 
-/* iterators.c: runs the task iterator: takes in process TGID, or (0) ends the operations still
- * open. */
-int probes_each_task(struct kernelio *k, pid_t tgid);
+/*
+ * iterators.c: runs the task iterator: takes in process TGID, with those that came of it if
+ * CHILDREN, or (0) ends the operations still open.
+ */
+int probes_each_task(struct kernelio *k, pid_t tgid, bool children);
 /* The same over nothing: the probes learn which process the tracer is. */
 int probes_find_tracer(struct kernelio *k);
-/* FILE records of what process TGID has open. */
+/* FILE records of what process TGID, or (0) every one that was taken in, has open. */
 int probes_each_file(struct kernelio *k, pid_t tgid);
 
 #define PROBES_ABSENT "is not in this kernel"

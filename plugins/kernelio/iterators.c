@@ -57,11 +57,12 @@ static int doubt_running(struct kernelio *k)
 	return rc;
 }
 
-int probes_each_task(struct kernelio *k, pid_t tgid)
+int probes_each_task(struct kernelio *k, pid_t tgid, bool children)
 {
 	int rc;
 
 	k->bpf->bss->attach_tgid = (uint32_t)tgid;
+	k->bpf->bss->attach_children = children;
 	k->bpf->bss->close_open = tgid == 0;
 	rc = run_iterator(k->bpf->progs.on_each_task, NULL);
 	return rc || tgid == 0 ? rc : doubt_running(k);
@@ -79,7 +80,8 @@ int probes_each_file(struct kernelio *k, pid_t tgid)
 	int rc;
 
 	k->bpf->bss->files_tgid = (uint32_t)tgid;
-	rc = run_iterator(k->bpf->progs.on_each_file, &info);
-	/* before Linux 6.1 it goes over all tasks, and the program chooses */
+	rc = tgid ? run_iterator(k->bpf->progs.on_each_file, &info) : -EAGAIN;
+	/* before Linux 6.1, and for more processes than one, it goes over all tasks, and the
+	 * program chooses */
 	return rc ? run_iterator(k->bpf->progs.on_each_file, NULL) : 0;
 }

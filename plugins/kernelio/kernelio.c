@@ -122,15 +122,18 @@ int kernelio_start(struct kernelio *k, int folder)
 	return rc;
 }
 
-int kernelio_attach(struct kernelio *k, pid_t pid)
+int kernelio_attach(struct kernelio *k, pid_t pid, bool children)
 {
-	int rc = probes_each_task(k, pid);
+	uint32_t processes = k->bpf->bss->taken_processes, before;
+	int rc;
 
-	/* again for threads that a thread not yet taken in has started meanwhile */
+	/* again for what one that was not yet taken in has started meanwhile */
+	do {
+		before = k->bpf->bss->taken_threads;
+		rc = probes_each_task(k, pid, children);
+	} while (rc == 0 && k->bpf->bss->taken_threads != before);
 	if (rc == 0)
-		rc = probes_each_task(k, pid);
-	if (rc == 0)
-		rc = probes_each_file(k, pid);
+		rc = probes_each_file(k, k->bpf->bss->taken_processes - processes > 1 ? 0 : pid);
 	if (rc)
 		eta_error("process %d: cannot be traced (%s)", (int)pid, strerror(-rc));
 	return rc;
@@ -227,7 +230,7 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	rc = collect_counts(k, counts);
 	ops = counts->produced[ETA_RECORD_KERNEL_OP];
 	if (rc == 0)
-		rc = probes_each_task(k, 0);
+		rc = probes_each_task(k, 0, false);
 	collect_end(k);
 	memset(counts, 0, sizeof(*counts));
 	if (rc == 0)
@@ -254,6 +257,8 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	counts->produced[ETA_RECORD_BIO] += counts->open_bios;
 	counts->dirty_bytes = dirty_left(k, &counts->totals);
 	counts->paused_ns = k->paused_ns;
+	counts->taken_threads = k->bpf->bss->taken_threads;
+	counts->taken_processes = k->bpf->bss->taken_processes;
 	loss_describe(k, counts->lost_where, sizeof(counts->lost_where));
 out:
 	meta_close(k, counts);

@@ -88,6 +88,7 @@ struct kernelio_counts {
 	uint64_t probes_missed; /* probes skipped in the middle of themselves */
 	uint64_t dirty_bytes;	/* dirtied by traced threads and not written back yet */
 	uint64_t paused_ns;
+	uint32_t taken_threads, taken_processes; /* that ran already when they were attached to */
 	struct kernelio_totals totals;
 	char lost_where[1024]; /* per level and CPU, "" nothing */
 	bool exact;	       /* produced = recorded + lost for each type */
@@ -100,10 +101,10 @@ int kernelio_new(const struct kernelio_options *options, struct kernelio **out);
  */
 int kernelio_start(struct kernelio *k, int folder);
 /*
- * All threads of process PID, and what they start from now on. Leaves FILE records of the files it
- * has open. -ESRCH where there is no such process.
+ * All threads of process PID, and what they start from now on; CHILDREN: those that it has already,
+ * and theirs, too. Leaves FILE records of the files they have open.
  */
-int kernelio_attach(struct kernelio *k, pid_t pid);
+int kernelio_attach(struct kernelio *k, pid_t pid, bool children);
 
 /* While paused nothing new is recorded; processes are followed all the same. */
 void kernelio_pause(struct kernelio *k, bool paused);

@@ -21,10 +21,11 @@ int kernelio_start(struct kernelio *k, int folder)
 	return -ENOTSUP;
 }
 
-int kernelio_attach(struct kernelio *k, pid_t pid)
+int kernelio_attach(struct kernelio *k, pid_t pid, bool children)
 {
 	(void)k;
 	(void)pid;
+	(void)children;
 	return -ENOTSUP;
 }
 

@@ -25,6 +25,9 @@ enum kernelio_shape {
 	SHAPE_SPLICE,	/* the same, with a pipe on one side */
 	SHAPE_SENDFILE, /* fd out, fd in, &offset, bytes */
 	SHAPE_CONTROL,	/* fd, command: one of those that lock, or no operation */
+	SHAPE_SYNC,	/* fd, of a directory, too */
+	SHAPE_MAPPED,	/* address, bytes: of what is mapped there */
+	SHAPE_NO_FILE,	/* of all file systems */
 	SHAPE_AIO,	/* from here on no operation itself: handed to bpf/aio.h */
 	SHAPE_AIO_SUBMIT = SHAPE_AIO, /* context, n, list */
 	SHAPE_AIO_REAP,		      /* context, least, n, events */
@@ -42,8 +45,8 @@ enum kernelio_shape {
 	X(pwritev, WRITE, PRWV)                                                                    \
 	X(preadv2, READ, PRWV)                                                                     \
 	X(pwritev2, WRITE, PRWV)                                                                   \
-	X(fsync, SYNC, FD)                                                                         \
-	X(fdatasync, SYNC, FD)                                                                     \
+	X(fsync, SYNC, SYNC)                                                                       \
+	X(fdatasync, SYNC, SYNC)                                                                   \
 	X(sync_file_range, SYNC, RANGE)                                                            \
 	X(lseek, SEEK, SEEK)                                                                       \
 	X(open, OPEN, RETURNS)                                                                     \
@@ -57,7 +60,12 @@ enum kernelio_shape {
 	X(sendfile, READ, SENDFILE)                                                                \
 	X(splice, READ, SPLICE)                                                                    \
 	X(flock, OTHER, FD)                                                                        \
-	X(fcntl, OTHER, CONTROL)
+	X(fcntl, OTHER, CONTROL)                                                                   \
+	X(sync, SYNC, NO_FILE)                                                                     \
+	X(syncfs, SYNC, SYNC)                                                                      \
+	X(msync, SYNC, MAPPED)                                                                     \
+	X(fadvise64, OTHER, RANGE)                                                                 \
+	X(readahead, OTHER, RANGE)
 
 /* X(id, system call, kind): calls of the list above whose regular file is the other descriptor. */
 #define KERNELIO_REVERSED_SYSCALLS(X)                                                              \
@@ -81,10 +89,12 @@ enum kernelio_shape {
 	X(6)   /* close */                                                                         \
 	X(8)   /* creat */                                                                         \
 	X(19)  /* lseek */                                                                         \
+	X(36)  /* sync */                                                                          \
 	X(93)  /* ftruncate */                                                                     \
 	X(118) /* fsync */                                                                         \
 	X(140) /* _llseek */                                                                       \
 	X(143) /* flock */                                                                         \
+	X(144) /* msync */                                                                         \
 	X(145) /* readv */                                                                         \
 	X(146) /* writev */                                                                        \
 	X(148) /* fdatasync */                                                                     \
@@ -92,15 +102,19 @@ enum kernelio_shape {
 	X(181) /* pwrite64 */                                                                      \
 	X(187) /* sendfile */                                                                      \
 	X(194) /* ftruncate64 */                                                                   \
+	X(225) /* readahead */                                                                     \
 	X(239) /* sendfile64 */                                                                    \
 	X(247) /* io_getevents */                                                                  \
 	X(248) /* io_submit */                                                                     \
+	X(250) /* fadvise64 */                                                                     \
+	X(272) /* fadvise64_64 */                                                                  \
 	X(295) /* openat */                                                                        \
 	X(313) /* splice */                                                                        \
 	X(314) /* sync_file_range */                                                               \
 	X(324) /* fallocate */                                                                     \
 	X(333) /* preadv */                                                                        \
 	X(334) /* pwritev */                                                                       \
+	X(344) /* syncfs */                                                                        \
 	X(377) /* copy_file_range */                                                               \
 	X(378) /* preadv2 */                                                                       \
 	X(379) /* pwritev2 */                                                                      \

@@ -38,6 +38,8 @@
 	X(btrfs_start_ordered_extent, "pagecache:page writeback wait")                             \
 	X(btrfs_wait_ordered_range, "pagecache:page writeback wait")                               \
 	/* page cache and memory */                                                                \
+	X(wb_wait_for_completion, "pagecache:page writeback wait")                                 \
+	X(ext4_sync_fs, "pagecache:page writeback wait") /* the workers behind it */               \
 	X(folio_wait_bit_common, "pagecache:page lock")                                            \
 	X(folio_wait_bit, "pagecache:page lock")                                                   \
 	X(folio_wait_bit_killable, "pagecache:page lock")                                          \

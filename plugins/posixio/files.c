@@ -168,8 +168,9 @@ static bool is_wanted(enum eta_file_kind kind)
 	       (files_metadata && kind == ETA_FILE_DIRECTORY);
 }
 
-/* Asks the kernel about FD. NULL: left out. */
-static struct file *file_describe(int fd, int dir, const char *path, int flags, bool inherited)
+/* Asks the kernel about FD. NULL: left out, as directories are but with FOLDERS. */
+static struct file *file_describe(int fd, int dir, const char *path, int flags, bool inherited,
+				  bool folders)
 {
 	struct stat st = { .st_mode = 0 };
 	enum eta_file_kind kind = ETA_FILE_UNKNOWN;
@@ -181,7 +182,8 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 		kind = kind_of(&st);
 	else if (own_call_may(OWN_STAT) || !path)
 		return NULL;
-	if (kind != ETA_FILE_UNKNOWN && !is_wanted(kind))
+	if (kind != ETA_FILE_UNKNOWN && !is_wanted(kind) &&
+	    !(folders && kind == ETA_FILE_DIRECTORY))
 		return NULL;
 	file = file_new();
 	if (!file) {
@@ -232,14 +234,24 @@ struct file *files_meet(int fd)
 
 	/* a descriptor that is not open stays unknown: the call on it will fail by itself */
 	if (own_call(GET_FD, fd, F_GETFD) >= 0)
-		file = files_attach(fd, file_describe(fd, AT_FDCWD, NULL, -1, true));
+		file = files_attach(fd, file_describe(fd, AT_FDCWD, NULL, -1, true, false));
 	errno = saved;
 	return file;
 }
 
+void files_meet_folder(int fd)
+{
+	int saved = errno;
+	struct stat st;
+
+	if (ask(fd, &st) && kind_of(&st) == ETA_FILE_DIRECTORY)
+		files_attach(fd, file_describe(fd, AT_FDCWD, NULL, -1, true, true));
+	errno = saved;
+}
+
 struct file *files_open(int fd, int dir, const char *path, int flags)
 {
-	struct file *file = file_describe(fd, dir, path, flags, false);
+	struct file *file = file_describe(fd, dir, path, flags, false, false);
 
 	if (file) /* a file just opened is at its beginning */
 		atomic_store(&file->epoch, atomic_load(&files_epoch));
@@ -336,7 +348,8 @@ struct file *files_dup(int old_fd, int new_fd)
 		return files_attach(new_fd, NULL);
 	if (old_fd == new_fd)
 		return old;
-	file = file_describe(new_fd, AT_FDCWD, NULL, (int)atomic_load(&old->owner->status), false);
+	file = file_describe(new_fd, AT_FDCWD, NULL, (int)atomic_load(&old->owner->status), false,
+			     old->kind == ETA_FILE_DIRECTORY);
 	if (file) {
 		atomic_fetch_add(&old->owner->references, 1);
 		file->owner = old->owner;

@@ -64,6 +64,11 @@ static inline struct file *files_slot(int fd)
 	return atomic_load_explicit(&files_first[fd], memory_order_acquire);
 }
 
+/*
+ * FD is left out, and is to be synchronised: a directory, which takes waiting as a file does, is
+ * none any more.
+ */
+void files_meet_folder(int fd);
 /* Looks FD up, once: the inherited, the passed, those opened behind our back. NULL: left out. */
 struct file *files_meet(int fd);
 

@@ -118,6 +118,9 @@ static ALWAYS_INLINE bool op_begin_transfer(struct op *op, enum function fn, int
 	return op_begin_as(op, fn, fd, size, offset, caller, true, given);
 }
 
+/* Ahead of a call that synchronises FD: a directory is recorded from then on. */
+void op_meet_folder(int fd);
+
 /* Starts a call on FILE (NULL: unknown), that names no descriptor. */
 bool op_begin_file(struct op *op, enum function fn, struct file *file, uint64_t size,
 		   int64_t offset, const void *caller);

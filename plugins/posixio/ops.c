@@ -102,6 +102,21 @@ bool op_begin_file(struct op *op, enum function fn, struct file *file, uint64_t 
 	return op->thread;
 }
 
+void op_meet_folder(int fd)
+{
+	struct thread *t;
+
+	if (files_slot(fd) && files_slot(fd) != FILE_LEFT_OUT)
+		return;
+	t = thread_get();
+	if (!t || !sink_ready(t))
+		return;
+	thread_busy(t);
+	if (files_slot(fd) || !files_meet(fd))
+		files_meet_folder(fd);
+	thread_idle(t);
+}
+
 void async_used(const char *name)
 {
 	static _Atomic unsigned told;

@@ -7,10 +7,12 @@ sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
 from kernel import kinds, need_bpf, nothing_lost, ops_on, path, trace
 
+DIRECTORY = 4  # ETA_FILE_DIRECTORY
+
 need_bpf()
 
 PROGRAM = r"""
-import ctypes, os, sys
+import ctypes, mmap, os, sys
 a, b = sys.argv[1:]
 libc = ctypes.CDLL(None, use_errno=True)
 fd = os.open(a, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -46,6 +48,23 @@ try:
 except FileNotFoundError:
     pass
 os.close(out)
+# calls that wait for more than one file, or for none that a descriptor names
+fd = os.open(a, os.O_RDWR)
+folder = os.open(os.path.dirname(a), os.O_RDONLY | os.O_DIRECTORY)
+os.fsync(folder)
+os.fdatasync(folder)
+libc.syncfs(folder)
+libc.syncfs(fd)
+os.posix_fadvise(fd, 4096, 8192, os.POSIX_FADV_WILLNEED)
+libc.readahead(fd, ctypes.c_int64(12288), ctypes.c_size_t(100))
+with mmap.mmap(fd, 8192, offset=4096) as mapped:
+    mapped[4096] = 1
+    mapped.flush(4096, 4096)
+with mmap.mmap(-1, 4096) as nobodys:
+    nobodys.flush()
+os.sync()
+os.close(folder)
+os.close(fd)
 """
 
 spool = trace("calls", "/usr/bin/python3", "-c", PROGRAM, path("a"), path("b"))
@@ -78,6 +97,13 @@ expected = [
     ("lseek", 0, 0, 0),
     ("sendfile", 77, None, 77),
     ("close", 0, None, 0),
+    ("openat", 0, None, fd_of["a"]),
+    ("syncfs", 0, None, 0),
+    ("fadvise64", 8192, 4096, 0),
+    ("readahead", 100, 12288, 0),
+    ("msync", 4096, 8192, 0),
+    ("close", 0, None, 0),  # of the mapping's own
+    ("close", 0, None, 0),
 ]
 # glibc takes pwritev2 and preadv2 for these on some versions
 got = [(op[0].replace("v2", "v"),) + op[1:] for op in seen("a")]
@@ -95,6 +121,14 @@ expected = [
     ("close", 0, None, 0),
 ]
 assert got == expected, "\n" + "\n".join(map(str, got))
+
+folder = os.path.realpath(os.path.dirname(path("a")))
+got = [op.name for op in spool.ops if op.inode and spool.path(op).endswith(folder)]
+assert got == ["fsync", "fdatasync", "syncfs"], got
+status = os.stat(folder)
+assert any(file.kind == DIRECTORY and file.inode == status.st_ino for file in spool.files.values())
+everything, = [op for op in spool.ops if op.name == "sync"]
+assert everything.inode == 0 and everything.ret == 0, everything
 
 # what a call does to the file is told by its name
 _name, open_kind = next(v for v in spool.names.values() if v[0] == "openat")

@@ -129,3 +129,99 @@ spool = kernel_spool.KernelSpool(path("early.out/kernel.spool"))
 nothing_lost(spool)
 assert not ops_on(spool, "early"), "traced after the end"
 assert program.pid in {task.pid for task in spool.tasks}
+
+# a server that has forked its workers: a master, two workers, the helper of one, each told to write by its own signal
+SERVER = r"""
+import os, signal, sys
+name, pipe = sys.argv[1], os.pipe()
+def become(part, *children):
+    fd = os.open(f"{name}.{part}", os.O_WRONLY | os.O_CREAT, 0o644)
+    def write(*_):
+        for i in range(10):
+            os.pwrite(fd, b"x" * 10, i)
+        os.fsync(fd)
+        os.write(pipe[1], b"x")
+    signal.signal(signal.SIGUSR1, write)
+    for child in children:
+        if not os.fork():
+            child()
+    os.write(1, f"{part} {os.getpid()}\n".encode())
+    while True:
+        signal.pause()
+become("master", lambda: become("worker", lambda: become("helper")), lambda: become("other"))
+"""
+
+
+def server(name):
+    program = subprocess.Popen(["/usr/bin/python3", "-c", SERVER, path(name)], stdout=subprocess.PIPE, text=True)
+    pids = dict(program.stdout.readline().split() for _ in range(4))
+    pids = {part: int(pid) for part, pid in pids.items()}
+    assert sorted(pids) == ["helper", "master", "other", "worker"] and pids["master"] == program.pid, pids
+    return program, pids
+
+
+def written(name, pids, *options, strikes=("master", "worker", "helper", "other")):
+    """Which parts of the server are in a trace with OPTIONS, and what the tracer said."""
+    out = path(name)
+    tracer = subprocess.Popen([SCI_KERNEL, "-o", out, *options], stderr=subprocess.PIPE, text=True)
+    while subprocess.run([SCI_KERNEL, "status", out], capture_output=True).returncode:
+        assert tracer.poll() is None, tracer.stderr.read()
+        time.sleep(0.01)
+    for part in strikes:
+        os.kill(pids[part], signal.SIGUSR1)
+        while os.stat(path("server." + part)).st_size < 19:
+            time.sleep(0.01)
+        os.truncate(path("server." + part), 0)
+    time.sleep(0.1)  # the fsync is behind what was waited for
+    tracer.send_signal(signal.SIGINT)
+    _out, said = tracer.communicate(timeout=60)
+    assert tracer.returncode == 0, said
+    spool = kernel_spool.KernelSpool(os.path.join(out, "kernel.spool"))
+    kernel_spool.check_shape(spool)
+    nothing_lost(spool)
+    parts = [part for part in pids
+             if [op.pid for op in ops_on(spool, "server." + part, "pwrite64")] == [pids[part]] * 10]
+    return sorted(parts), said
+
+
+program, pids = server("server")
+master, worker, other = (str(pids[part]) for part in ("master", "worker", "other"))
+try:
+    parts, said = written("tree", pids, "-p", master)
+    assert parts == ["helper", "master", "other", "worker"], parts
+    assert "warning" not in said, said
+    parts, _said = written("alone", pids, "-p", master, "--no-children")
+    assert parts == ["master"], parts
+    parts, _said = written("part", pids, "-p", worker)
+    assert parts == ["helper", "worker"], parts
+    parts, _said = written("list", pids, "-p", f"{worker},{other}")
+    assert parts == ["helper", "other", "worker"], parts
+    parts, _said = written("twice", pids, "-p", worker, "--pid", other, "--no-children")
+    assert parts == ["other", "worker"], parts
+    parts, said = written("filtered", pids, "-p", master, f"--file={path('server.helper')}")
+    assert parts == ["helper"], parts
+    # nothing of what is looked at happens: that is said, with the remedy
+    parts, said = written("silent", pids, "-p", master, "--no-children", strikes=("worker",))
+    assert parts == [] and "of process %s, 1 threads in 1 processes were there" % master in said, said
+    result = subprocess.run([SCI_KERNEL, "-o", path("no"), "--no-children", "true"], capture_output=True, text=True)
+    assert result.returncode == 2 and "--pid" in result.stderr, result
+    result = subprocess.run([SCI_KERNEL, "-o", path("no"), "-p", f"{master},"], capture_output=True, text=True)
+    assert result.returncode == 2 and "PID is a number" in result.stderr, result
+    # it ends when the last of them has
+    tracer = subprocess.Popen([SCI_KERNEL, "-o", path("ends"), "-p", f"{worker},{other}"], stderr=subprocess.PIPE,
+                              text=True)
+    while subprocess.run([SCI_KERNEL, "status", path("ends")], capture_output=True).returncode:
+        time.sleep(0.01)
+    os.kill(pids["other"], signal.SIGKILL)
+    time.sleep(0.2)
+    assert tracer.poll() is None, "one of two has ended"
+    os.kill(pids["worker"], signal.SIGKILL)
+    tracer.communicate(timeout=60)
+    assert tracer.returncode == 0, tracer
+finally:
+    for pid in pids.values():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    program.wait()

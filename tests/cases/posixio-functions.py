@@ -36,7 +36,8 @@ EXPECTED = {
         fallocate64 90 11 0 data | posix_fallocate 90 12 0 data | posix_fallocate64 90 13 0 data
         posix_fallocate 0 0 -22 data | posix_fadvise 15 14 0 data | posix_fadvise64 17 16 0 data
         readahead 19 18 0 data | sync_file_range 21 20 0 data | syncfs 0 - 0 data | sync 0 - 0 ?
-        close 0 - 0 data""",
+        close 0 - 0 data | fsync 0 - 0 work | fdatasync 0 - 0 work | syncfs 0 - 0 work
+        syscall 0 - 0 work | close 0 - 0 work""",
     "copies": """
         open 0 - n text | open 0 - n copied | copy_file_range 30 0 30 copied
         copy_file_range 20 7 20 copied | sendfile 10 30 10 copied | sendfile64 4 30 4 text

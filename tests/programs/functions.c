@@ -146,6 +146,15 @@ static void sizes(void)
 	MUST(syncfs(fd) == 0);
 	sync();
 	MUST(close(fd) == 0);
+	/* of a directory nothing is recorded until it is synchronised */
+	MUST((fd = open(".", O_RDONLY | O_DIRECTORY)) >= 0);
+	MUST(flock(fd, LOCK_SH) == 0);
+	MUST(fsync(fd) == 0);
+	MUST(fdatasync(fd) == 0);
+	MUST(syncfs(fd) == 0);
+	MUST(syscall(SYS_fsync, fd) == 0);
+	MUST(close(fd) == 0);
+	MUST(syscall(SYS_readahead, fd, 0, 1) == -1 && errno == EBADF);
 }
 
 static void copies(void)

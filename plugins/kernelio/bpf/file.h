@@ -10,6 +10,7 @@ const volatile struct kernelio_open_flags open_flags __weak;
 #define MODE_TYPE 0170000
 #define MODE_REGULAR 0100000
 #define MODE_BLOCK 0060000
+#define MODE_DIRECTORY 0040000
 #define MAX_PATH_STEPS 64
 
 /* Files directly in it are no business of the program's: the user tracer's spool. 0: none */
@@ -32,7 +33,18 @@ struct file_facts {
 	int64_t position;
 };
 
-/* What an open FILE is; false: neither a regular file nor a block device. FILE may be a number. */
+/* A regular file or a block device: what has data to transfer. */
+static __always_inline bool has_data(const struct file_facts *f)
+{
+	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
+}
+
+static __always_inline bool is_directory(const struct file_facts *f)
+{
+	return (f->mode & MODE_TYPE) == MODE_DIRECTORY;
+}
+
+/* What an open FILE is; false: it has no data. FILE may be a number. */
 static __always_inline bool facts_of(struct file *file, struct file_facts *f)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -47,11 +59,11 @@ static __always_inline bool facts_of(struct file *file, struct file_facts *f)
 	f->key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	f->holder = BPF_CORE_READ(inode, i_rwsem.owner.counter);
 	f->key.zero = 0;
-	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
+	return has_data(f);
 }
 
-/* What FD of the current task is; false: not a regular file or block device. */
-static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, struct file_facts *f)
+/* What FD of the current task is; false: not open. */
+static __always_inline bool facts_read(struct task_struct *task, uint32_t fd, struct file_facts *f)
 {
 	struct fdtable *fdt = task->files->fdt;
 	struct file *file;
@@ -62,7 +74,9 @@ static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, str
 	if (!HAVE_CAST) {
 		file = NULL;
 		bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd);
-		return file && facts_of(file, f);
+		if (file)
+			facts_of(file, f);
+		return file != NULL;
 	}
 	/* struct kiocb begins with a struct file pointer, as an element of the array is */
 	file = CAST(struct kiocb, fdt->fd + fd)->ki_filp;
@@ -79,7 +93,20 @@ static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, str
 	f->key.dev = inode->i_sb->s_dev;
 	f->holder = inode->i_rwsem.owner.counter;
 	f->key.zero = 0;
-	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
+	return true;
+}
+
+/* The same; false: also where it has no data. */
+static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, struct file_facts *f)
+{
+	return facts_read(task, fd, f) && has_data(f);
+}
+
+/* The same of a call that SYNCS, which waits for a directory, too. */
+static __always_inline bool facts_for(struct task_struct *task, uint32_t fd, bool syncs,
+				      struct file_facts *f)
+{
+	return facts_read(task, fd, f) && (has_data(f) || (syncs && is_directory(f)));
 }
 
 /* A walk from a file up to the root, leaving names on the way. */
@@ -180,8 +207,9 @@ static __noinline int file_meet(struct file_facts *f, bool opened)
 	room->head.time_ns = bpf_ktime_get_ns();
 	room->head.end_ns = 0;
 	room->head.type = ETA_RECORD_FILE;
-	room->head.flags =
-		(f->mode & MODE_TYPE) == MODE_REGULAR ? ETA_FILE_REGULAR : ETA_FILE_BLOCK_DEVICE;
+	room->head.flags = is_directory(f)			   ? ETA_FILE_DIRECTORY
+			   : (f->mode & MODE_TYPE) == MODE_REGULAR ? ETA_FILE_REGULAR
+								   : ETA_FILE_BLOCK_DEVICE;
 	room->head.units = 0; /* the collector's to say, once the path is one */
 	room->head.id = 0;
 	room->dev = f->key.dev;

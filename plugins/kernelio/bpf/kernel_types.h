@@ -111,6 +111,12 @@ struct file {
 	loff_t f_pos;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;

@@ -64,7 +64,8 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 	if (!st || (!st->active && !fault_begin(st, folio->mapping)))
 		return 0;
 	st->now.pages_added += folio_pages(folio);
-	if (st->now.kind == ETA_OP_READ) {
+	/* OTHER: advice to read ahead */
+	if (st->now.kind == ETA_OP_READ || st->now.kind == ETA_OP_OTHER) {
 		uint64_t now = bpf_ktime_get_ns();
 
 		if (!st->now.readahead_ns)

@@ -14,9 +14,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile struct kernelio_syscall_info syscalls[KERNELIO_MAX_SYSCALL_NR + 1];
 
 #define AT_FILE_POSITION -1
+#define ERROR_BUSY 16
 #define MAX_TRANSFER_BYTES 0x7ffff000 /* the kernel's own limit */
 
-/* The process whose open files are reported. */
+/* The process whose open files are reported; 0: of all that are taken in. */
 uint32_t files_tgid;
 
 /* Makes F the operation's file. false: the operation is not to be traced. */
@@ -32,6 +33,14 @@ static __always_inline bool file_take(struct task_state *st, struct file_facts *
 	st->op.inode = f->key.inode;
 	st->op.op_flags = operation_flags(f->flags);
 	return true;
+}
+
+/* Do the filters leave out a call of which no file is known? */
+static __always_inline bool no_file_filtered(void)
+{
+	if (FILES_FILTERED)
+		TOTAL_ADD(filtered_calls, 1);
+	return FILES_FILTERED;
 }
 
 /* Size and offset of the transfer, as the arguments give them. */
@@ -70,6 +79,10 @@ static __always_inline void transfer_get(struct pt_regs *regs, uint8_t shape,
 	case SHAPE_ALLOCATE:
 		offset = SYSCALL_ARG2(regs);
 		size = SYSCALL_ARG3(regs);
+		break;
+	case SHAPE_MAPPED:
+		offset = f->position;
+		size = SYSCALL_ARG1(regs);
 		break;
 	case SHAPE_SENDFILE:
 		size = SYSCALL_ARG3(regs);
@@ -145,6 +158,41 @@ static __always_inline const volatile struct kernelio_syscall_info *syscall_info
 	return &syscalls[nr < KERNELIO_MAX_SYSCALL_NR ? nr : KERNELIO_MAX_SYSCALL_NR];
 }
 
+/* What is mapped at an address. */
+struct mapped {
+	uint64_t file, start, first_page;
+};
+
+static long mapped_note(struct task_struct *task, struct vm_area_struct *area,
+			struct mapped *mapped)
+{
+	mapped->file = (uint64_t)area->vm_file;
+	mapped->start = area->vm_start;
+	mapped->first_page = area->vm_pgoff;
+	return 0;
+}
+
+/*
+ * The file mapped at ADDRESS; its position is what of it is there. Another thread that is changing
+ * the mappings does not let us look: then it is not known, and has no inode. false: none is there.
+ */
+static __always_inline bool mapped_find(struct task_struct *task, uint64_t address,
+					struct file_facts *f)
+{
+	struct mapped mapped = {};
+	long rc = bpf_find_vma(task, address, mapped_note, &mapped, 0);
+
+	if (rc == -ERROR_BUSY) {
+		__builtin_memset(f, 0, sizeof(*f));
+		f->position = ETA_OFFSET_UNKNOWN;
+		return true;
+	}
+	if (rc || !mapped.file || !facts_of((void *)mapped.file, f))
+		return false;
+	f->position = address - mapped.start + mapped.first_page * page_bytes;
+	return true;
+}
+
 /*
  * The file of the call in REGS; false: it is on none of ours. A splice or sendfile may have it on
  * its other side, and is a call of another INDEX then.
@@ -158,7 +206,9 @@ static __always_inline bool file_find(struct task_struct *task, struct pt_regs *
 		fd = SYSCALL_ARG2(regs);
 	else if (shape == SHAPE_SENDFILE)
 		fd = SYSCALL_ARG1(regs);
-	if (facts_get(task, fd, f))
+	else if (shape == SHAPE_MAPPED)
+		return mapped_find(task, SYSCALL_ARG0(regs), f);
+	if (facts_for(task, fd, shape == SHAPE_SYNC, f))
 		return true;
 	if (shape == SHAPE_SPLICE) {
 		fd = SYSCALL_ARG2(regs);
@@ -170,6 +220,12 @@ static __always_inline bool file_find(struct task_struct *task, struct pt_regs *
 		return false; /* a pipe or socket */
 	}
 	return facts_get(task, fd, f);
+}
+
+/* Does a call of this shape say at its begin which file it is on? */
+static __always_inline bool names_file(uint8_t shape)
+{
+	return shape != SHAPE_RETURNS && shape != SHAPE_NO_FILE;
 }
 
 /* The call of ST begins: what of the operation is known already. */
@@ -185,7 +241,7 @@ static __always_inline void operation_begin(struct task_state *st, uint16_t inde
 	st->op.pid = st->pid;
 	st->op.syscall = index;
 	st->op.spans_lost = 0;
-	if (info->shape != SHAPE_RETURNS)
+	if (names_file(info->shape) && info->shape != SHAPE_MAPPED)
 		return;
 	st->op.dev = 0;
 	st->op.inode = 0;
@@ -231,17 +287,19 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return aio_enter(st, info->shape, SYSCALL_ARG1(regs),
 				 info->shape == SHAPE_AIO_SUBMIT ? SYSCALL_ARG2(regs)
 								 : SYSCALL_ARG3(regs));
-	if (info->shape != SHAPE_RETURNS && !file_find(task, regs, info->shape, &index, &f))
+	if (names_file(info->shape) && !file_find(task, regs, info->shape, &index, &f))
 		return 0;
 	if (!kind_passes(index >= KERNELIO_SYS_REVERSED ? ETA_OP_WRITE : info->kind)) {
 		TOTAL_ADD(filtered_calls, 1);
 		return 0;
 	}
 	operation_begin(st, index, info);
-	if (info->shape != SHAPE_RETURNS) {
-		if (!file_take(st, &f, false))
+	if (names_file(info->shape)) {
+		if (f.inode ? !file_take(st, &f, false) : no_file_filtered())
 			return 0;
 		transfer_get(regs, info->shape, &f, &st->op);
+	} else if (info->shape == SHAPE_NO_FILE && no_file_filtered()) {
+		return 0;
 	}
 	st->op.head.time_ns = bpf_ktime_get_ns();
 	if (info->kind == ETA_OP_WRITE && info->shape != SHAPE_RETURNS) {
@@ -285,9 +343,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 				return 0; /* a directory, a terminal, ...: no file of ours */
 			if (!file_take(st, &f, true))
 				return 0;
-		} else if (FILES_FILTERED) {
-			TOTAL_ADD(filtered_calls, 1);
-			return 0; /* which file is not known */
+		} else if (no_file_filtered()) {
+			return 0;
 		}
 	} else if (st->now.shape == SHAPE_SEEK) {
 		/* the new position may not fit `ret` */
@@ -325,6 +382,16 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	return 0;
 }
 
+static __always_inline bool files_asked(struct task_struct *task)
+{
+	struct task_slot *own;
+
+	if (files_tgid)
+		return tgid_of(task) == files_tgid;
+	own = bpf_task_storage_get(&tasks, task, NULL, 0);
+	return own && own->member;
+}
+
 /* Run when a process is taken in: tells of the files it has open already. */
 SEC("iter/task_file")
 int on_each_file(struct bpf_iter__task_file *ctx)
@@ -333,7 +400,7 @@ int on_each_file(struct bpf_iter__task_file *ctx)
 	struct file *file = ctx->file;
 	struct file_facts f;
 
-	if (task && file && tgid_of(task) == files_tgid && facts_of(file, &f))
+	if (task && file && files_asked(task) && facts_of(file, &f))
 		file_meet(&f, true);
 	return 0;
 }

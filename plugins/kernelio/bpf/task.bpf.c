@@ -3,9 +3,15 @@
 #include "fault.h"
 #include "follow.h"
 
+#define MAX_ANCESTORS 256
+
 /* Which process the iterator takes in (0: none), and whether it ends the operations still open. */
 uint32_t attach_tgid;
 uint32_t close_open;
+/* With its children, theirs, and so on. */
+uint32_t attach_children;
+/* By the iterator, in all. */
+uint32_t taken_threads, taken_processes;
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
@@ -65,6 +71,53 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+struct ancestor_walk {
+	struct task_struct *task;
+	bool found;
+};
+
+/* One step from a task to its parent, for bpf_loop: 1 ends the walk. */
+static long ancestor_step(uint32_t step, struct ancestor_walk *walk)
+{
+	struct task_struct *task = walk->task;
+	struct task_struct *parent = BPF_CORE_READ(task, real_parent);
+
+	if (!parent || parent == task)
+		return 1;
+	walk->task = parent;
+	walk->found = number_of(BPF_CORE_READ(parent, group_leader, thread_pid),
+				BPF_CORE_READ(parent, tgid)) == attach_tgid;
+	return walk->found;
+}
+
+/* Is TASK of the process to take in, or of one that came of it? The tracer never is. */
+static __always_inline bool is_to_take(struct task_struct *task)
+{
+	struct ancestor_walk walk = { .task = task };
+
+	if (!attach_tgid || (uint32_t)task->tgid == tracer_tgid)
+		return false;
+	if (tgid_of(task) == attach_tgid)
+		return true;
+	if (attach_children)
+		bpf_loop(MAX_ANCESTORS, ancestor_step, &walk, 0);
+	return walk.found;
+}
+
+static __always_inline void take_in(struct task_struct *task)
+{
+	struct task_slot *own = bpf_task_storage_get(&tasks, task, NULL, 0);
+
+	if (own && own->member)
+		return;
+	if (TASKS_FILTERED)
+		task_consider(task);
+	else if (task_take(task))
+		return;
+	taken_threads++;
+	taken_processes += task->pid == task->tgid;
+}
+
 /*
  * Runs over all tasks when read: takes in the threads of attach_tgid, or, once the probes are gone,
  * leaves the operations that never ended as what they are, and the names of those that were in the
@@ -94,11 +147,8 @@ int on_each_task(struct bpf_iter__task *ctx)
 			record_leave(ETA_RECORD_KERNEL_OP, &st->op, sizeof(st->op));
 			st->active = 0;
 		}
-	} else if (attach_tgid && tgid_of(task) == attach_tgid && !task_state_of(task)) {
-		if (TASKS_FILTERED)
-			task_consider(task);
-		else
-			task_take(task);
+	} else if (is_to_take(task)) {
+		take_in(task);
 	}
 	return 0;
 }

@@ -18,11 +18,11 @@
 
 /* The file that descriptor FD of TASK is; false: this request is none of ours. */
 static __always_inline bool uring_file(struct task_state *st, struct task_struct *task, uint32_t fd,
-				       struct async_op *async, int64_t *position)
+				       bool syncs, struct async_op *async, int64_t *position)
 {
 	struct file_facts f;
 
-	if (!facts_get(task, fd, &f) || !file_wanted(st, &f, false))
+	if (!facts_for(task, fd, syncs, &f) || !file_wanted(st, &f, false))
 		return false;
 	async->op.dev = f.key.dev;
 	async->op.inode = f.key.inode;
@@ -64,7 +64,8 @@ static __always_inline int uring_submit(struct io_kiocb *request)
 	}
 	if (BPF_CORE_READ(request, flags) & REQUEST_FIXED_FILE)
 		async.unknown = 1;
-	else if (!uring_file(st, task, BPF_CORE_READ(request, cqe.fd), &async, &position))
+	else if (!uring_file(st, task, BPF_CORE_READ(request, cqe.fd), kind == ETA_OP_SYNC, &async,
+			     &position))
 		return 0;
 	async.op.offset = ETA_OFFSET_UNKNOWN;
 	if (kind != ETA_OP_SYNC) {

@@ -41,6 +41,7 @@ EXPORT void sync(void)
 
 EXPORT int syncfs(int fd)
 {
+	op_meet_folder(fd);
 	ON_FD(syncfs, SYNC, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd));
 }
 
@@ -328,12 +329,17 @@ static ALWAYS_INLINE bool syscall_use(long number, long d, struct syscall_use *u
 #endif
 	case SYS_fsync:
 	case SYS_fdatasync:
+	case SYS_syncfs:
 	case SYS_sync_file_range:
 		use->kind = ETA_OP_SYNC;
 		return true;
 	case SYS_ftruncate:
 	case SYS_fallocate:
 		use->kind = ETA_OP_META;
+		return true;
+	case SYS_fadvise64:
+	case SYS_readahead:
+		use->kind = ETA_OP_OTHER;
 		return true;
 	default:
 		return false;
@@ -346,6 +352,8 @@ static long syscall_on_fd(raw_call *next, const struct syscall_use *use, long nu
 	struct op op;
 	long ret;
 
+	if (use->kind == ETA_OP_SYNC)
+		op_meet_folder((int)a);
 	if (!op_begin(&op, FN_syscall, (int)a, use->transfer == USE_BUFFER ? (uint64_t)c : 0,
 		      use->offset, caller))
 		return next(number, a, b, c, d, e, f);

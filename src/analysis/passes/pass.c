@@ -122,7 +122,7 @@ static int spill_operation(struct worker *w, const struct operation *op, uint32_
 	int rc = file_of(w, op, &file);
 
 	if (!rc)
-		rc = dev_of(w, op->dev, &dev);
+		rc = dev_of(w, op->everywhere ? DEV_EVERYWHERE : op->dev, &dev);
 	if (rc < 0)
 		return rc;
 	while (cells)

@@ -342,8 +342,8 @@ void user_leave(struct sweep *s, struct presence *p, struct sweep_thread *l, uin
 	p->active--;
 }
 
-void request_begins(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner,
-		    uint32_t dev, uint64_t now)
+static void begins_on(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner,
+		      uint32_t dev, uint64_t now)
 {
 	struct presence *p = &s->device[dev];
 	uint32_t place = s->plan->places[dev];
@@ -364,8 +364,8 @@ void request_begins(struct sweep *s, struct sweep_thread *l, struct sweep_thread
 	}
 }
 
-void request_ends(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner, uint32_t dev,
-		  uint64_t now)
+static void ends_on(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner,
+		    uint32_t dev, uint64_t now)
 {
 	struct presence *p = &s->device[dev];
 	uint32_t place = s->plan->places[dev];
@@ -377,6 +377,32 @@ void request_ends(struct sweep *s, struct sweep_thread *l, struct sweep_thread *
 		l->own[place].active--;
 	if (--own->charged == 0)
 		goes(s, p, owner, p->users.list[own->place].since_ns, now);
+}
+
+/* 1 + the device that stands for all of DEV's machine, 0: nobody waits for all. */
+static uint32_t everywhere_of(const struct sweep *s, uint32_t dev)
+{
+	return s->plan->everywhere[s->engine->resources.devs[dev] >> 32];
+}
+
+void request_begins(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner,
+		    uint32_t dev, uint64_t now)
+{
+	uint32_t everywhere = everywhere_of(s, dev);
+
+	begins_on(s, l, owner, dev, now);
+	if (everywhere && everywhere - 1 != dev)
+		begins_on(s, l, owner, everywhere - 1, now);
+}
+
+void request_ends(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner, uint32_t dev,
+		  uint64_t now)
+{
+	uint32_t everywhere = everywhere_of(s, dev);
+
+	ends_on(s, l, owner, dev, now);
+	if (everywhere && everywhere - 1 != dev)
+		ends_on(s, l, owner, everywhere - 1, now);
 }
 
 /* ---- watching ---- */

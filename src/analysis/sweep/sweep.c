@@ -355,7 +355,9 @@ static int find_places(struct sweep_plan *plan)
 	uint32_t *n = calloc((size_t)plan->engine->defs->n_processes + 1, sizeof(*n));
 
 	plan->places = calloc(r->n_devs ? r->n_devs : 1, sizeof(*plan->places));
-	if (!n || !plan->places) {
+	plan->everywhere =
+		calloc((size_t)plan->engine->defs->n_processes + 1, sizeof(*plan->everywhere));
+	if (!n || !plan->places || !plan->everywhere) {
 		free(n);
 		return -ENOMEM;
 	}
@@ -363,6 +365,8 @@ static int find_places(struct sweep_plan *plan)
 		plan->places[i] = n[r->devs[i] >> 32]++;
 		if (plan->places[i] >= plan->n_places)
 			plan->n_places = plan->places[i] + 1;
+		if ((uint32_t)r->devs[i] == DEV_EVERYWHERE)
+			plan->everywhere[r->devs[i] >> 32] = i + 1;
 	}
 	free(n);
 	return 0;
@@ -457,6 +461,7 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(plan.spaces);
 	free(plan.machines);
 	free(plan.places);
+	free(plan.everywhere);
 	free(plan.ranks);
 	free(plan.kept);
 	free(plan.crowded);

@@ -190,11 +190,12 @@ struct sweep_plan {
 	uint32_t n_machines;
 	uint32_t *places; /* per device: which one of its machine it is */
 	uint32_t n_places;
-	uint32_t *thread_of; /* per location of the sweep: the one of its thread itself */
-	uint32_t *next_own;  /* the next track of the same thread, from that one on; THREAD_NONE */
-	uint32_t *kept;	     /* threads that rows keep apart, per machine; THREAD_NONE */
-	bool *crowded;	     /* per machine: there are more threads than those */
-	uint64_t *ranks;     /* per thread: see rank_of() of attribute.c */
+	uint32_t *everywhere; /* per machine: 1 + DEV_EVERYWHERE there, 0: nobody asks */
+	uint32_t *thread_of;  /* per location of the sweep: the one of its thread itself */
+	uint32_t *next_own;   /* the next track of the same thread, from that one on; THREAD_NONE */
+	uint32_t *kept;	      /* threads that rows keep apart, per machine; THREAD_NONE */
+	bool *crowded;	      /* per machine: there are more threads than those */
+	uint64_t *ranks;      /* per thread: see rank_of() of attribute.c */
 	uint32_t n_threads;
 };
 

@@ -231,6 +231,7 @@ static int enter(struct walk *w, const struct eta_event *e)
 	}
 	if (w->similar == SIMILAR_PAPER)
 		w->op.signature = hash_mix(w->op.signature, info->hash);
+	w->op.everywhere |= info->everywhere;
 	if (!w->has_size && e->has & ETA_HAS_SIZE) {
 		w->has_size = true;
 		w->op.size = e->size;

@@ -20,6 +20,7 @@ struct region_info {
 	bool is_reason;	   /* a wait inside the path, not a step of it */
 	bool adds_pages;   /* reads into the page cache what is not there */
 	bool bio_explains; /* a bio in flight explains time in it: it is waiting for block I/O */
+	bool everywhere;   /* waits for all file systems and devices */
 };
 
 struct regions {
@@ -88,6 +89,7 @@ struct operation {
 	bool added_pages; /* read what the page cache did not have */
 	bool has_offset;
 	bool opens;	      /* the handle is made: its position is 0 */
+	bool everywhere;      /* see struct region_info */
 	uint64_t others_ns;   /* waits that are others' (cell_is_for_others), where asked for */
 	uint64_t cells;	      /* set of those with time */
 	uint64_t ns[N_CELLS]; /* exclusive times; their sum is end - begin exactly */

@@ -82,6 +82,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 			r->level == ETA_LEVEL_PAGECACHE &&
 			(strstr(r->name, "page_cache_ra") || strstr(r->name, "readahead"));
 		info->bio_explains = bio_explains(r, regions->scheduler);
+		info->everywhere = strcmp(r->name, "vfs:sys_sync") == 0;
 	}
 	return 0;
 }

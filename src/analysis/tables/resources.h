@@ -9,6 +9,8 @@
 
 /* The definitions say no device for a file that is only known by its path; its inode is a hash. */
 #define DEV_PATH_ONLY UINT32_MAX
+/* All devices of the machine: of an operation on no file that waits for each, sync(2). */
+#define DEV_EVERYWHERE (UINT32_MAX - 1)
 
 struct resource_file {
 	uint64_t inode;

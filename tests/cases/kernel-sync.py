@@ -1,0 +1,70 @@
+# Who calls sync, syncfs or msync waits for what others have written: that it does, and for whom.
+# SPDX-License-Identifier: BSD-3-Clause
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import loop_fs, need_bpf, nothing_lost, path, trace
+
+need_bpf()
+BUILD = os.path.join(os.environ["SCI_BUILD"], "src")
+ROUNDS, DIRTY_MB = 60, 16
+device, folder = loop_fs("ext4", 256)
+
+# by turns: the other process writes and tells, the first one synchronises; three times of four there is nothing to write
+PROGRAM = r"""
+import os, sys
+call, folder, rounds, megabytes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+ask, told = os.pipe(), os.pipe()
+name = os.path.join(folder, "others")
+if not os.fork():
+    open("/proc/self/comm", "w").write("writer")
+    fd = os.open(name, os.O_RDWR | os.O_CREAT, 0o644)
+    for i in range(rounds):
+        os.read(ask[0], 1)
+        if i % 4 == 3:
+            for at in range(megabytes):
+                os.pwrite(fd, os.urandom(1 << 20), at << 20)
+        os.write(told[1], b"x")
+    os._exit(0)
+import ctypes
+libc = ctypes.CDLL(None)
+fd = os.open(folder, os.O_RDONLY)
+os.sync()
+for i in range(rounds):
+    os.write(ask[1], b"x")
+    os.read(told[0], 1)
+    os.sync() if call == "sync" else libc.syncfs(fd)
+os.wait()
+"""
+
+
+def run(command, *arguments):
+    done = subprocess.run([os.path.join(BUILD, command), *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, (command, arguments, done.stderr)
+    return done.stdout
+
+
+def analyze(name):
+    run("sci-merge", path(name + "/kernel.spool"), "-o", path(name + ".merged.otf2"))
+    return json.loads(run("sci-analyze", "--json", path(name + ".merged.otf2")))
+
+
+for call in "sync", "syncfs":
+    spool = trace(call, "/usr/bin/python3", "-c", PROGRAM, call, folder, str(ROUNDS), str(DIRTY_MB))
+    nothing_lost(spool)
+    calls = [op for op in spool.ops if op.name == call]
+    assert len(calls) == ROUNDS + (call == "sync"), (call, len(calls))
+    waits = [(op, span) for op in calls for span in op.spans
+             if span.kind == "PAGE_WRITEBACK_WAIT" or
+             (span.kind == "SLEEP" and spool.region(span) == "pagecache:page writeback wait")]
+    longest = max(calls, key=lambda op: op.end - op.begin)
+    assert any(op is longest for op, _span in waits), (call, longest, [spool.region(s) for s in longest.spans])
+    report = analyze(call)
+    thread, = [t for t in report["threads"] if t["tid"] == calls[0].tid]
+    lost, by_others = thread["reasons"]["page writeback wait"], thread["interference_levels"]["pagecache"]
+    assert by_others > lost / 2 > 0, (call, thread)
+    writer = [row["ns"] for row in thread["blame"] if row["name"].startswith("writer ")]
+    assert writer and writer[0] > by_others / 4, (call, thread)
