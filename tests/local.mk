@@ -150,6 +150,7 @@ kernel_tests += \
 	tests/cases/kernel-queue-ahead.py \
 	tests/cases/kernel-reasons.py \
 	tests/cases/kernel-rings.py \
+	tests/cases/kernel-side-alone.py \
 	tests/cases/kernel-skip.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py

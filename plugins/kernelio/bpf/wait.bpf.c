@@ -128,6 +128,23 @@ static __noinline int wait_leave(struct task_state *st, const struct eta_span *s
 	return record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
 }
 
+/*
+ * TASK leaves the CPU outside of operations. Where it could go on, that is mostly when it is about
+ * to return from a system call: the clock's tick waits until then. An interrupt has no number.
+ */
+static __always_inline void idle_switched_out(struct task_state *st, struct task_struct *task,
+					      bool runnable, uint64_t now)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+
+	st->idle.off = runnable ? OFF_RUNNABLE : OFF_SLEEPING;
+	st->idle.returning =
+		runnable && st->idle.left_nr >= 0 && (int32_t)SYSCALL_NR(regs) == st->idle.left_nr;
+	st->idle.ready_cpu = bpf_get_smp_processor_id();
+	st->idle.wake_ns = 0;
+	st->idle.off_ns = now;
+}
+
 static __always_inline void idle_switched_in(struct task_state *st, struct ready ready,
 					     uint64_t now)
 {
@@ -136,7 +153,8 @@ static __always_inline void idle_switched_in(struct task_state *st, struct ready
 		.begin_ns = preempted ? st->idle.off_ns : st->idle.wake_ns,
 		.end_ns = now,
 		.kind = ETA_SPAN_RUN_QUEUE,
-		.flags = preempted ? ETA_SPAN_PREEMPTED : 0,
+		.flags = (preempted ? ETA_SPAN_PREEMPTED : 0) |
+			 (st->idle.returning ? ETA_SPAN_RETURNING : 0),
 		.who = ready.who,
 	};
 
@@ -240,10 +258,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 				TOTAL_ADD(sleeps_unnamed, 1);
 		}
 	} else if (st) {
-		st->idle.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
-		st->idle.ready_cpu = bpf_get_smp_processor_id();
-		st->idle.wake_ns = 0;
-		st->idle.off_ns = now;
+		idle_switched_out(st, prev, preempt || prev_state == 0, now);
 	}
 	if (next->tgid == 1) {
 		/*
