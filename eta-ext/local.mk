@@ -96,6 +96,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/spool/threads.c \
 	eta-ext/spool/user.c \
 	eta-ext/spool/kernel-cursor.c \
+	eta-ext/spool/kernel-reader.c \
 	eta-ext/spool/kernel-expand.c \
 	eta-ext/spool/kernel-index.c \
 	eta-ext/spool/kernel-index-entries.c \

@@ -152,6 +152,7 @@ kernel_tests += \
 	tests/cases/kernel-queue-ahead.py \
 	tests/cases/kernel-reasons.py \
 	tests/cases/kernel-rings.py \
+	tests/cases/kernel-side-alone.py \
 	tests/cases/kernel-skip.py \
 	tests/cases/kernel-sync.py \
 	tests/cases/merge-eztrace-builtin.py \

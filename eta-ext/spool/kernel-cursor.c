@@ -5,83 +5,7 @@
 
 #include "kernel-index.h"
 
-enum {
-	BATCH = 1024,
-	RELEASE_ENTRIES = 64 << 10, /* read entries leave memory in steps of 1 MiB */
-	/* a task with most of a file's records reads ahead, one of many does not */
-	WINDOW_DENSE_BYTES = 64 << 10,
-	WINDOW_SPARSE_BYTES = 4 << 10,
-};
-
-/* ---- records in the order of the index ---- */
-
-struct reader {
-	const struct spool *spool;
-	struct spool_view *views; /* per file, opened when first used */
-	struct index_slice left;
-	uint64_t released; /* entries before it have left memory */
-	size_t window_bytes;
-};
-
-static int reader_init(struct reader *reader, const struct spool *spool, struct index_slice slice)
-{
-	*reader = (struct reader){ .spool = spool, .left = slice, .released = slice.first };
-	reader->window_bytes =
-		slice.n > spool->index->n_entries / 16 ? WINDOW_DENSE_BYTES : WINDOW_SPARSE_BYTES;
-	reader->views = calloc(spool->n_files + 1, sizeof(*reader->views));
-	return reader->views ? 0 : -ENOMEM;
-}
-
-static void reader_free(struct reader *reader)
-{
-	for (uint32_t i = 0; reader->views && i < reader->spool->n_files; i++)
-		spool_view_unshare(&reader->views[i]);
-	free(reader->views);
-}
-
-static const struct index_entry *reader_peek(const struct reader *reader)
-{
-	return reader->left.n ? &reader->spool->index->entries[reader->left.first] : NULL;
-}
-
-/* The record of the next entry, valid until the next call; it is there, so 0 is never given. */
-static int reader_next(struct reader *reader, const struct eta_record_head **record, uint64_t *unit)
-{
-	const struct spool *spool = reader->spool;
-	const struct index_entry *entry = reader_peek(reader);
-	uint32_t low = 0, high = spool->n_files;
-	struct spool_view *view;
-	int rc;
-
-	*unit = entry->unit;
-	while (high - low > 1) { /* the last file that begins at or before the unit */
-		uint32_t middle = low + (high - low) / 2;
-
-		if (spool->files[middle].first_unit <= entry->unit)
-			low = middle;
-		else
-			high = middle;
-	}
-	view = &reader->views[low];
-	if (!view->window) {
-		rc = spool_view_share(view, &spool->files[low].view, reader->window_bytes);
-		if (rc)
-			return rc;
-	}
-	rc = spool_view_record(view, (entry->unit - spool->files[low].first_unit) * ETA_UNIT_BYTES,
-			       record);
-	if (rc == 0) {
-		eta_error("%s: changed while it was read", view->path);
-		rc = -EIO;
-	}
-	reader->left.first++;
-	reader->left.n--;
-	if (reader->left.first - reader->released >= RELEASE_ENTRIES) {
-		index_release(spool->index, reader->released, reader->left.first);
-		reader->released = reader->left.first;
-	}
-	return rc < 0 ? rc : 0;
-}
+enum { BATCH = 1024 };
 
 /* ---- a task's events ---- */
 
@@ -95,7 +19,8 @@ struct request {
 struct task_cursor {
 	struct spool_cursor base;
 	const struct spool *spool;
-	struct reader operations, bios, owned;
+	struct operation_reader operations;
+	struct record_reader bios, owned;
 	struct expand expand;
 	/* regions of the operations begun, by time: queue[at .. n) are not given yet */
 	struct eta_event *queue, *scratch;
@@ -208,7 +133,7 @@ static int load_bio(struct task_cursor *c)
 	struct eta_event *event;
 	size_t requests_room = c->begin_room;
 	uint64_t unit;
-	int rc = reader_next(&c->bios, &record, &unit);
+	int rc = record_reader_next(&c->bios, &record, &unit);
 
 	if (rc)
 		return rc;
@@ -241,7 +166,7 @@ static int load_owned(struct task_cursor *c)
 {
 	const struct eta_record_head *record;
 	uint64_t unit;
-	int rc = reader_next(&c->owned, &record, &unit);
+	int rc = record_reader_next(&c->owned, &record, &unit);
 
 	return rc ? rc : add_flight(c, (const struct eta_bio_record *)record);
 }
@@ -253,9 +178,9 @@ static int load_flights(struct task_cursor *c, uint64_t begin_ns, uint64_t end_n
 	size_t n = 0;
 	int rc = 0;
 
-	while (rc == 0 && (entry = reader_peek(&c->bios)) && entry->time_ns < end_ns)
+	while (rc == 0 && (entry = record_reader_peek(&c->bios)) && entry->time_ns < end_ns)
 		rc = load_bio(c);
-	while (rc == 0 && (entry = reader_peek(&c->owned)) && entry->time_ns < end_ns)
+	while (rc == 0 && (entry = record_reader_peek(&c->owned)) && entry->time_ns < end_ns)
 		rc = load_owned(c);
 	for (size_t i = 0; i < c->n_flights; i++) {
 		uint64_t over_ns = c->flights[i].end_ns;
@@ -309,15 +234,12 @@ static int queue_regions(struct task_cursor *c)
 
 static int load_operation(struct task_cursor *c)
 {
-	const struct eta_record_head *record;
 	const struct eta_kernel_op *op;
 	struct spool_name name;
-	uint64_t unit;
-	int rc = reader_next(&c->operations, &record, &unit);
+	int rc = operation_reader_next(&c->operations, &c->expand, &op);
 
 	if (rc)
 		return rc;
-	op = (const void *)record;
 	name = spool_name_of(&c->spool->images[0], op->syscall);
 	if (name.region == ETA_NONE && op->head.type != ETA_RECORD_WAIT) {
 		c->base.cursor.counts.bad++;
@@ -371,17 +293,17 @@ static struct request pop_issue(struct task_cursor *c)
  */
 static int next_event(struct task_cursor *c)
 {
-	const struct index_entry *operation, *bio;
+	const struct index_entry *bio;
 	const struct eta_event *region, *begin;
-	uint64_t begin_ns, issue_ns, region_ns;
+	uint64_t begin_ns, issue_ns, region_ns, operation_ns;
 	int rc = 0;
 
-	while (rc == 0 && (operation = reader_peek(&c->operations)) &&
-	       (c->queue_at == c->queue_n || operation->time_ns < c->queue[c->queue_at].time_ns))
+	while (rc == 0 && (operation_ns = operation_reader_peek(&c->operations)) != UINT64_MAX &&
+	       (c->queue_at == c->queue_n || operation_ns < c->queue[c->queue_at].time_ns))
 		rc = load_operation(c);
 	region = c->queue_at < c->queue_n ? &c->queue[c->queue_at] : NULL;
 	region_ns = region ? region->time_ns : UINT64_MAX;
-	while (rc == 0 && c->begin_at == c->n_begins && (bio = reader_peek(&c->bios)) &&
+	while (rc == 0 && c->begin_at == c->n_begins && (bio = record_reader_peek(&c->bios)) &&
 	       bio->time_ns <= region_ns) {
 		/* none but the next, unless an operation needs those in flight */
 		rc = load_flights(c, bio->time_ns, bio->time_ns + 1);
@@ -432,9 +354,9 @@ static void task_close(struct eta_cursor *cursor)
 {
 	struct task_cursor *c = (struct task_cursor *)cursor;
 
-	reader_free(&c->operations);
-	reader_free(&c->bios);
-	reader_free(&c->owned);
+	operation_reader_free(&c->operations);
+	record_reader_free(&c->bios);
+	record_reader_free(&c->owned);
 	expand_free(&c->expand);
 	free(c->queue);
 	free(c->scratch);
@@ -451,7 +373,7 @@ static void task_close(struct eta_cursor *cursor)
 struct device_cursor {
 	struct spool_cursor base;
 	const struct spool *spool;
-	struct reader bios;
+	struct record_reader bios;
 	struct eta_event *events;
 };
 
@@ -460,11 +382,11 @@ static ssize_t device_read(struct eta_cursor *cursor, const struct eta_event **b
 	struct device_cursor *c = (struct device_cursor *)cursor;
 	ssize_t n = 0;
 
-	while (n < BATCH && reader_peek(&c->bios)) {
+	while (n < BATCH && record_reader_peek(&c->bios)) {
 		const struct eta_record_head *record;
 		const struct eta_bio_record *bio;
 		uint64_t unit;
-		int rc = reader_next(&c->bios, &record, &unit);
+		int rc = record_reader_next(&c->bios, &record, &unit);
 
 		if (rc)
 			return rc;
@@ -487,7 +409,7 @@ static void device_close(struct eta_cursor *cursor)
 {
 	struct device_cursor *c = (struct device_cursor *)cursor;
 
-	reader_free(&c->bios);
+	record_reader_free(&c->bios);
 	free(c->events);
 	free(c);
 }
@@ -504,7 +426,7 @@ static int open_device(const struct spool *spool, const struct index_location *w
 	c->spool = spool;
 	c->events = malloc(BATCH * sizeof(*c->events));
 	*out = &c->base.cursor;
-	return reader_init(&c->bios, spool, where->bios) || !c->events ? -ENOMEM : 0;
+	return record_reader_init(&c->bios, spool, where->bios) || !c->events ? -ENOMEM : 0;
 }
 
 static int open_task(const struct spool *spool, const char *path,
@@ -526,11 +448,11 @@ static int open_task(const struct spool *spool, const char *path,
 	*out = &c->base.cursor;
 	rc = c->events ? 0 : -ENOMEM;
 	if (rc == 0)
-		rc = reader_init(&c->operations, spool, where->operations);
+		rc = record_reader_init(&c->operations.records, spool, where->operations);
 	if (rc == 0)
-		rc = reader_init(&c->bios, spool, where->bios);
+		rc = record_reader_init(&c->bios, spool, where->bios);
 	if (rc == 0)
-		rc = reader_init(&c->owned, spool, where->owned);
+		rc = record_reader_init(&c->owned, spool, where->owned);
 	return rc;
 }
 

@@ -60,7 +60,11 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 	index->span_levels[ETA_N_SPANS] = ETA_LEVEL_FS;
 	index->sleeps = spool->images[0].sleeps;
 	index->n_sleeps = spool->images[0].n_sleeps;
+	/* between two operations it is of no file system, and may be part of the first one */
+	for (size_t i = 0; i < index->n_fs; i++)
+		kinds |= index->fs[i].span_kinds & 1u << ETA_SPAN_RUN_QUEUE;
 	for (size_t i = 0; rc == 0 && i < index->n_fs; i++) {
+		index->fs[i].span_kinds |= kinds & 1u << ETA_SPAN_RUN_QUEUE;
 		rc = define_fs(trace, &index->fs[i]);
 		kinds |= index->fs[i].span_kinds;
 	}

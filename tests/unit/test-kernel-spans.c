@@ -380,10 +380,76 @@ static void spans_become_regions(void **state)
 		run_expansion(&expansions[i]);
 }
 
+/* ---- off the CPU on the way out of a call ---- */
+
+static void add_write(struct spool *spool, uint64_t begin_ns, uint64_t end_ns)
+{
+	maker_kernel_op(
+		spool,
+		(struct eta_kernel_op){ .head = { .time_ns = begin_ns, .end_ns = end_ns, .id = 8 },
+					.pid = 7,
+					.dev = EXT4_DEV,
+					.inode = 5,
+					.syscall = SYS_WRITE },
+		NULL, 0);
+}
+
+static void add_wait(struct spool *spool, uint64_t begin_ns, uint64_t end_ns, uint8_t flags)
+{
+	struct eta_span span = { .begin_ns = begin_ns,
+				 .end_ns = end_ns,
+				 .kind = ETA_SPAN_RUN_QUEUE,
+				 .flags = ETA_SPAN_PREEMPTED | flags,
+				 .who = 9 };
+	struct {
+		struct eta_kernel_op op;
+		struct eta_span span;
+	} wait = { .op = { .offset = ETA_OFFSET_UNKNOWN, .pid = 7 }, .span = span };
+	struct eta_record_head head = {
+		.time_ns = begin_ns, .end_ns = end_ns, .type = ETA_RECORD_WAIT, .units = 3, .id = 8
+	};
+
+	maker_record(spool, head, (const char *)&wait + sizeof(head), sizeof(wait) - sizeof(head));
+}
+
+/* A call is over when the thread is back in the program. */
+static void waits_on_the_way_out(void **state)
+{
+	char dir[] = DIR_TEMPLATE, text[4096];
+	struct eta_trace *trace;
+	struct spool spool;
+
+	(void)state;
+	maker_begin(dir);
+	make_meta(dir);
+	make_cpu(&spool, dir, 0);
+	add_write(&spool, 100, 200);
+	add_wait(&spool, 203, 300, ETA_SPAN_RETURNING);
+	add_wait(&spool, 310, 320, ETA_SPAN_RETURNING);
+	add_write(&spool, 330, 400);
+	add_wait(&spool, 401, 420, 0); /* in the program */
+	add_write(&spool, 430, 500);
+	add_write(&spool, 510, 600);
+	add_wait(&spool, 99600, 99700, ETA_SPAN_RETURNING); /* of a call that was not recorded */
+	spool_close(&spool);
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	assert_int_equal(events_print_regions(trace, 0, text, sizeof(text)), 0);
+	assert_string_equal(text, "+vfs:sys_pwrite64@100 +cpu:run queue@203~9 -cpu:run queue@300 "
+				  "+cpu:run queue@310~9 -cpu:run queue@320 -vfs:sys_pwrite64@320 "
+				  "+vfs:sys_pwrite64@330 -vfs:sys_pwrite64@400 "
+				  "+cpu:run queue@401~9 -cpu:run queue@420 "
+				  "+vfs:sys_pwrite64@430 -vfs:sys_pwrite64@500 "
+				  "+vfs:sys_pwrite64@510 -vfs:sys_pwrite64@600 "
+				  "+cpu:run queue@99600~9 -cpu:run queue@99700");
+	eta_close(trace);
+	maker_end(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans_become_regions),
+		cmocka_unit_test(waits_on_the_way_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,9 @@ struct task_state {
 	struct {
 		uint64_t off_ns, wake_ns;
 		uint32_t ready_cpu; /* see below */
+		int32_t left_nr;    /* system call that was the last operation; -1: another */
 		uint8_t off;	    /* enum off_cpu */
+		uint8_t returning;  /* on the way out of that call */
 	} idle;
 
 	/* off the CPU, inside or outside of operations: see limits.h */

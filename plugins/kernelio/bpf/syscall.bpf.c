@@ -272,6 +272,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (!st)
 		return 0;
 	fault_drop(st);
+	st->idle.left_nr = -1;
 	st->active =
 		0; /* an end that was not reported must not end this one, should it be left out */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
@@ -375,6 +376,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	n = operation_finish(st, now);
 	if (n < 0)
 		return 0;
+	st->idle.left_nr = SYSCALL_NR(regs);
 	if (n <= KERNELIO_RING_SPANS)
 		ring_leave(st, n);
 	else

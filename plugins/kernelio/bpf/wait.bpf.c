@@ -142,6 +142,23 @@ static __always_inline void stop_leave(struct task_state *st, uint64_t now)
 		wait_leave(st, &span);
 }
 
+/*
+ * TASK leaves the CPU outside of operations. Where it could go on, that is mostly when it is about
+ * to return from a system call: the clock's tick waits until then. An interrupt has no number.
+ */
+static __always_inline void idle_switched_out(struct task_state *st, struct task_struct *task,
+					      bool runnable, uint64_t now)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+
+	st->idle.off = runnable ? OFF_RUNNABLE : OFF_SLEEPING;
+	st->idle.returning =
+		runnable && st->idle.left_nr >= 0 && (int32_t)SYSCALL_NR(regs) == st->idle.left_nr;
+	st->idle.ready_cpu = bpf_get_smp_processor_id();
+	st->idle.wake_ns = 0;
+	st->idle.off_ns = now;
+}
+
 static __always_inline void idle_switched_in(struct task_state *st, struct ready ready,
 					     uint64_t now)
 {
@@ -150,7 +167,8 @@ static __always_inline void idle_switched_in(struct task_state *st, struct ready
 		.begin_ns = preempted ? st->idle.off_ns : st->idle.wake_ns,
 		.end_ns = now,
 		.kind = ETA_SPAN_RUN_QUEUE,
-		.flags = preempted ? ETA_SPAN_PREEMPTED : 0,
+		.flags = (preempted ? ETA_SPAN_PREEMPTED : 0) |
+			 (st->idle.returning ? ETA_SPAN_RETURNING : 0),
 		.who = ready.who,
 	};
 
@@ -160,7 +178,7 @@ static __always_inline void idle_switched_in(struct task_state *st, struct ready
 		span.end_ns = span.begin_ns + ready.quota_ns;
 		span.kind = ETA_SPAN_QUOTA;
 		span.who = 0;
-		span.flags = 0;
+		span.flags &= ETA_SPAN_RETURNING;
 		wait_leave(st, &span);
 		span.begin_ns = span.end_ns;
 		span.end_ns = now;
@@ -244,10 +262,7 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	else
 		st->stop = stop_of(prev, state);
 	if (!st->active) {
-		st->idle.off = ready ? OFF_RUNNABLE : OFF_SLEEPING;
-		st->idle.ready_cpu = bpf_get_smp_processor_id();
-		st->idle.wake_ns = 0;
-		st->idle.off_ns = now;
+		idle_switched_out(st, prev, ready, now);
 		return;
 	}
 	st->now.off = ready ? OFF_RUNNABLE : OFF_SLEEPING;
