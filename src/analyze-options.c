@@ -343,7 +343,9 @@ static void find_view(struct analyze_options *a, struct argp_state *state)
 	a->analysis.callsites = a->view->needs & NEEDS_CALLSITES;
 	a->analysis.habits = a->analysis.sci == SCI_DEFAULT && !a->analysis.version_1 &&
 			     (a->form == FORM_TEXT || a->form == FORM_JSON);
-	a->analysis.files = a->view->needs & NEEDS_FILES || a->form == FORM_JSON;
+	/* advice names the file */
+	a->analysis.files = a->view->needs & NEEDS_FILES || a->form == FORM_JSON ||
+			    (a->form == FORM_TEXT && a->analysis.sci == SCI_DEFAULT);
 	if (a->view->needs & NEEDS_BINS && !a->analysis.n_bins)
 		a->analysis.n_bins = DEFAULT_PIECES;
 	if (a->view->needs & NEEDS_CULPRITS && a->form != FORM_JSON)

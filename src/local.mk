@@ -71,6 +71,7 @@ src_sci_analyze_SOURCES = \
 	src/report/table.c src/report/table.h src/report/table-cells.h \
 	src/report/table-forms.c \
 	src/report/text.c \
+	src/report/advice.c src/report/advice.h \
 	src/report/answer.c \
 	src/report/culprits.c src/report/culprits.h \
 	src/report/premises.c src/report/premises.h \

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "advice.h"
 #include "premises.h"
 #include "src/common/machines.h"
 
@@ -38,8 +39,11 @@ static int put_score(FILE *out, const struct analysis *a, unsigned width)
 
 static int put_verdict(FILE *out, const struct analysis *a, unsigned width)
 {
+	char advice[1024];
+
+	advice_text(a, advice, sizeof(advice));
 	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
-	report_wrapped(out, a->verdict.advice, true, width);
+	report_wrapped(out, advice, true, width);
 	return 0;
 }
 

@@ -54,7 +54,8 @@ static void member_of(const struct analysis *a, uint32_t place, struct member *m
 	c->ns = b->ns;
 	c->named_ns = b->named_ns;
 	c->threads = c->processes = b->culprits;
-	if (b->location != ETA_NONE) {
+	c->is_program = b->location != ETA_NONE;
+	if (c->is_program) {
 		const struct eta_location *l = &a->defs->locations[b->location];
 
 		c->thread = l->name;

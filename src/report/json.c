@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "advice.h"
 #include "culprits.h"
 #include "premises.h"
 #include "src/common/machines.h"
@@ -81,14 +82,14 @@ static struct json_object object_at_end(json_t *array, struct document *of)
 
 /* ---- parts ---- */
 
-static void put_verdict(struct json_object in, const struct verdict *v)
+static void put_verdict(struct json_object in, const struct verdict *v, const char *advice)
 {
 	struct json_object o = object_in(in, "verdict");
 
 	set_text(o, "level", v->level);
 	set_text(o, "reason", word_in_version(word_of_reason(v->reason), o.of->version));
 	set(o, "share", json_real(v->share));
-	set_text(o, "advice", v->advice);
+	set_text(o, "advice", advice);
 }
 
 static void put_levels(struct json_object in, const char *key, const int64_t level_ns[ETA_N_LEVELS],
@@ -169,7 +170,7 @@ static void put_file(struct json_object o, const struct analysis *a, const struc
 		set_int(o, "path_ns", f->slowdown.path_ns);
 	}
 	put_slowdown(o, &f->slowdown, a->has_levels);
-	put_verdict(o, &f->verdict);
+	put_verdict(o, &f->verdict, f->verdict.advice);
 }
 
 /* Where the time in operations went, whoever is to blame. */
@@ -362,7 +363,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	if (split)
 		put_interference_levels(o, s, a->has_levels);
 	put_time(o, t->time_ns, a->has_levels);
-	put_verdict(o, &t->verdict);
+	put_verdict(o, &t->verdict, t->verdict.advice);
 	if (split)
 		put_blame(o, a, t->blame, t->n_blame, false);
 }
@@ -411,7 +412,7 @@ static void put_callsite(struct json_object o, const struct analysis *a,
 	if (a->options.sci == SCI_DEFAULT)
 		set_int(o, "interference_ns", s->slowdown.contended_ns);
 	put_slowdown(o, &s->slowdown, a->has_levels);
-	put_verdict(o, &s->verdict);
+	put_verdict(o, &s->verdict, s->verdict.advice);
 }
 
 /* Kernel threads without operations of their own say nothing here. */
@@ -424,6 +425,7 @@ int report_json(FILE *out, const struct analysis *a, unsigned version)
 {
 	struct document document = { .ok = true, .version = version };
 	struct json_object root = { json_object(), &document };
+	char advice[1024];
 	json_t *array;
 	int rc = 0;
 
@@ -450,7 +452,8 @@ int report_json(FILE *out, const struct analysis *a, unsigned version)
 		array = array_in(root, "timeline");
 	for (uint32_t i = 0; document.ok && i < a->options.n_bins; i++)
 		put_bin(object_at_end(array, &document), a, i);
-	put_verdict(root, &a->verdict);
+	advice_text(a, advice, sizeof(advice));
+	put_verdict(root, &a->verdict, version == 1 ? a->verdict.advice : advice);
 	if (a->options.habits)
 		put_habits(root, a);
 	if (!document.ok)

@@ -172,9 +172,32 @@ def headline(log):
     assert [int(row.split(",")[1]) for row in table] == sorted(lost.values(), reverse=True)
 
 
+def advised(log):
+    """Two threads on one file: advice has its name and their sizes, and larger requests only where they are small."""
+    for size, larger in (512, True), (1 << 20, False):
+        log.lines = []
+        for tid, begin in (200, 0), (201, 1):
+            log.tid = tid
+            for i in range(40):
+                log.at = 10000 * i + begin
+                log.call('pwrite64(3</data/x>, "x", %d, 0) = %d' % (size, size), 4000 if i % 2 else 100)
+                log.at = 10000 * i + 5000 + 2000 * begin
+                log.call('pwrite64(3</data/x>, "x", %d, 0) = %d' % (size, size), 100)
+        log.lines.sort(key=lambda line: line.split()[1])
+        report = json.loads(log.analyze("--json"))
+        advice = report["verdict"]["advice"]
+        assert report["verdict"]["level"] == "vfs" and report["verdict"]["share"] > 0, report["verdict"]
+        assert "/data/x" in advice and ("larger" in advice) == larger, advice
+        assert ("512 B" in advice) == larger, advice
+        assert advice in " ".join(log.screen()), (advice, log.screen())
+        # the rows of tables keep the general one, as does version 1
+        assert "fewer, larger calls" in json.loads(log.analyze("--json=1"))["verdict"]["advice"]
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="sci-test.") as scratch:
-        for test in synced, tiny, elsewhere, waiting_parent, opened, small_files, again, headline:
+        for test in synced, tiny, elsewhere, waiting_parent, opened, small_files, again, headline, \
+                advised:
             test(Log(os.path.join(scratch, test.__name__ + ".strace")))
 
 
