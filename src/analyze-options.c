@@ -197,6 +197,7 @@ static void set_form(const struct option_given *given)
 	a->table.json_version = JSON_VERSION;
 	if (given->arg)
 		a->table.json_version = (unsigned)option_number(given, 1, JSON_VERSION);
+	a->analysis.version_1 = a->table.json_version == 1;
 }
 
 static void set_culprits(const struct option_given *given)
@@ -340,7 +341,11 @@ static void find_view(struct analyze_options *a, struct argp_state *state)
 	if (!a->view)
 		argp_error(state, "--by=%s: one of %s", a->by, view_names());
 	a->analysis.callsites = a->view->needs & NEEDS_CALLSITES;
-	a->analysis.files = a->view->needs & NEEDS_FILES || a->form == FORM_JSON;
+	a->analysis.habits = a->analysis.sci == SCI_DEFAULT && !a->analysis.version_1 &&
+			     (a->form == FORM_TEXT || a->form == FORM_JSON);
+	/* advice names the file */
+	a->analysis.files = a->view->needs & NEEDS_FILES || a->form == FORM_JSON ||
+			    (a->form == FORM_TEXT && a->analysis.sci == SCI_DEFAULT);
 	if (a->view->needs & NEEDS_BINS && !a->analysis.n_bins)
 		a->analysis.n_bins = DEFAULT_PIECES;
 	if (a->view->needs & NEEDS_CULPRITS && a->form != FORM_JSON)

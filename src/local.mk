@@ -29,6 +29,8 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/engine.c src/analysis/tables/engine.h \
 	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
 	src/analysis/passes/files-score.c \
+	src/analysis/tables/habits.c src/analysis/tables/habits.h \
+	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
 	src/common/hash.h \
 	src/analysis/tables/level-regions.c src/analysis/tables/walk.h \
@@ -70,7 +72,10 @@ src_sci_analyze_SOURCES = \
 	src/report/table.c src/report/table.h src/report/table-cells.h \
 	src/report/table-forms.c \
 	src/report/text.c \
-	src/report/culprits.c \
+	src/report/advice.c src/report/advice.h \
+	src/report/answer.c \
+	src/report/culprits.c src/report/culprits.h \
+	src/report/premises.c src/report/premises.h \
 	src/report/view-blame.c \
 	src/report/view-callsite.c \
 	src/report/view-class.c \

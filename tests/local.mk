@@ -49,6 +49,7 @@ script_tests += \
 	tests/cases/analyze-crowd.py \
 	tests/cases/analyze-culprits.py \
 	tests/cases/analyze-full-disk.sh \
+	tests/cases/analyze-habits.py \
 	tests/cases/analyze-json.py \
 	tests/cases/analyze-machines.py \
 	tests/cases/analyze-misuse.sh \

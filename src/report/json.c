@@ -4,7 +4,11 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 
+#include "advice.h"
+#include "culprits.h"
+#include "premises.h"
 #include "src/common/machines.h"
 #include "src/common/texts.h"
 #include "words.h"
@@ -78,14 +82,14 @@ static struct json_object object_at_end(json_t *array, struct document *of)
 
 /* ---- parts ---- */
 
-static void put_verdict(struct json_object in, const struct verdict *v)
+static void put_verdict(struct json_object in, const struct verdict *v, const char *advice)
 {
 	struct json_object o = object_in(in, "verdict");
 
 	set_text(o, "level", v->level);
 	set_text(o, "reason", word_in_version(word_of_reason(v->reason), o.of->version));
 	set(o, "share", json_real(v->share));
-	set_text(o, "advice", v->advice);
+	set_text(o, "advice", advice);
 }
 
 static void put_levels(struct json_object in, const char *key, const int64_t level_ns[ETA_N_LEVELS],
@@ -180,7 +184,7 @@ static void put_file(struct json_object o, const struct analysis *a, const struc
 		set_int(o, "path_ns", f->slowdown.path_ns);
 	}
 	put_slowdown(o, &f->slowdown, a->has_levels);
-	put_verdict(o, &f->verdict);
+	put_verdict(o, &f->verdict, f->verdict.advice);
 }
 
 /* Where the time in operations went, whoever is to blame. */
@@ -262,6 +266,79 @@ static void put_mode(struct json_object in, const struct analysis *a)
 	set_text(o, "reference", reference);
 }
 
+/* Who lost most: not the one with the largest part of a short life. */
+static void put_headline(struct json_object in, const struct analysis *a)
+{
+	struct json_object o = object_in(in, "headline");
+	const struct thread_score *t = &a->threads[a->headline];
+	const struct eta_location *l = &a->defs->locations[t->location];
+
+	set_count(o, "pid", l->process == ETA_NONE ? 0 : a->defs->processes[l->process].pid);
+	set_count(o, "tid", l->tid);
+	set_text(o, "name", l->name);
+	set_host(o, a, location_host(a->defs, t->location));
+	set(o, "sci", json_real(t->sci));
+	set(o, "sci_low", json_real(t->sci_low));
+	set(o, "sci_high", json_real(t->sci_high));
+	set_int(o, "interference_ns", t->slowdown.contended_ns);
+	set_count(o, "lifetime_ns", t->life_ns);
+}
+
+/* The same as blame[], those of one program together. */
+static void put_culprits(struct json_object in, const struct analysis *a)
+{
+	json_t *array = array_in(in, "culprits");
+	struct culprit *list;
+	uint32_t n;
+
+	if (culprits_new(a, &list, &n) < 0)
+		in.of->ok = false;
+	for (uint32_t i = 0; i < n && in.of->ok; i++) {
+		struct json_object o = object_at_end(array, in.of);
+
+		set_text(o, "name", list[i].processes ? list[i].name : "unknown");
+		set_host(o, a, list[i].host);
+		set_count(o, "processes", list[i].processes);
+		set_count(o, "threads", list[i].threads);
+		set_int(o, "ns", list[i].ns);
+		set_int(o, "named_ns", list[i].named_ns);
+	}
+	free(list);
+}
+
+#define MOST_PREMISES 16
+
+/* Where the life of the threads went that did the I/O, and what was seen of how they do it. */
+static void put_habits(struct json_object root, const struct analysis *a)
+{
+	struct json_object o = object_in(root, "time");
+	struct premise premises[MOST_PREMISES];
+	uint64_t in_calls_ns, life_ns = premises_life_ns(a, &in_calls_ns);
+	uint32_t n = premises_find(a, premises, MOST_PREMISES);
+	json_t *array;
+
+	set_count(o, "lifetime_ns", life_ns);
+	set_count(o, "outside_ns", life_ns > in_calls_ns ? life_ns - in_calls_ns : 0);
+	array = array_in(o, "functions");
+	for (uint32_t i = 0; i < a->n_function_habits && o.of->ok; i++) {
+		struct json_object f = object_at_end(array, o.of);
+
+		set_text(f, "name", a->function_habits[i].name);
+		set_count(f, "count", a->function_habits[i].n);
+		set_count(f, "total_ns", a->function_habits[i].ns);
+		set_count(f, "bytes", a->function_habits[i].bytes);
+	}
+	array = array_in(root, "premises");
+	for (uint32_t i = 0; i < n && o.of->ok; i++) {
+		struct json_object p = object_at_end(array, o.of);
+
+		set_text(p, "name", premises[i].name);
+		set_count(p, "ns", premises[i].ns);
+		set_count(p, "files", premises[i].files);
+		set_text(p, "advice", premises[i].text);
+	}
+}
+
 static void put_application(struct json_object in, const struct analysis *a)
 {
 	struct json_object o = object_in(in, "application");
@@ -288,6 +365,11 @@ static void put_application(struct json_object in, const struct analysis *a)
 	put_time(o, a->time_ns, a->has_levels);
 	if (a->options.sci == SCI_DEFAULT)
 		put_blame(o, a, a->blame, a->n_blame, true);
+	if (a->options.sci != SCI_DEFAULT || o.of->version == 1)
+		return;
+	if (a->headline != ETA_NONE)
+		put_headline(o, a);
+	put_culprits(o, a);
 }
 
 static void put_thread(struct json_object o, const struct analysis *a, const struct thread_score *t)
@@ -321,7 +403,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	if (split)
 		put_interference_levels(o, s, a->has_levels);
 	put_time(o, t->time_ns, a->has_levels);
-	put_verdict(o, &t->verdict);
+	put_verdict(o, &t->verdict, t->verdict.advice);
 	if (split)
 		put_blame(o, a, t->blame, t->n_blame, false);
 }
@@ -372,7 +454,7 @@ static void put_callsite(struct json_object o, const struct analysis *a,
 		set_own_limit(o, s->slowdown.limit_ns);
 	}
 	put_slowdown(o, &s->slowdown, a->has_levels);
-	put_verdict(o, &s->verdict);
+	put_verdict(o, &s->verdict, s->verdict.advice);
 }
 
 /* Kernel threads without operations of their own say nothing here. */
@@ -385,6 +467,7 @@ int report_json(FILE *out, const struct analysis *a, unsigned version)
 {
 	struct document document = { .ok = true, .version = version };
 	struct json_object root = { json_object(), &document };
+	char advice[1024];
 	json_t *array;
 	int rc = 0;
 
@@ -412,7 +495,10 @@ int report_json(FILE *out, const struct analysis *a, unsigned version)
 		array = array_in(root, "timeline");
 	for (uint32_t i = 0; document.ok && i < a->options.n_bins; i++)
 		put_bin(object_at_end(array, &document), a, i);
-	put_verdict(root, &a->verdict);
+	advice_text(a, advice, sizeof(advice));
+	put_verdict(root, &a->verdict, version == 1 ? a->verdict.advice : advice);
+	if (a->options.habits)
+		put_habits(root, a);
 	if (!document.ok)
 		rc = -ENOMEM;
 	else if (json_write(root.json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||

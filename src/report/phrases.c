@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/common/machines.h"
+#include "views.h"
 #include "words.h"
 
 struct report_text report_verdict(const struct verdict *v)
@@ -34,6 +35,58 @@ const char *report_culprit_host(const struct analysis *a, const struct blame *b)
 	if (b->location != ETA_NONE)
 		return location_host(a->defs, b->location);
 	return b->tid ? machine_name(a->defs, b->machine) : "";
+}
+
+struct report_text report_count(uint64_t n)
+{
+	static const char *const units[] = { "", " k", " M", " G", " T" };
+	double value = (double)n;
+	struct report_text t;
+	size_t u = 0;
+
+	for (; value >= (u ? 999.5 : 9999.5) && u + 1 < sizeof(units) / sizeof(*units); u++)
+		value /= 1000;
+	snprintf(t.text, sizeof(t.text), "%.*f%s", u && value < 9.95 ? 1 : 0, value, units[u]);
+	return t;
+}
+
+struct report_text report_device_name(const struct analysis *a, uint32_t dev)
+{
+	struct report_text t;
+
+	for (uint32_t i = 0; i < a->defs->n_locations; i++) {
+		const struct eta_location *l = &a->defs->locations[i];
+
+		if (l->kind != ETA_LOCATION_DEVICE || l->dev != dev)
+			continue;
+		snprintf(t.text, sizeof(t.text), "%s", l->name);
+		return t;
+	}
+	snprintf(t.text, sizeof(t.text), "device %.32s", report_device(dev).text);
+	return t;
+}
+
+#define LONG_PATH 40
+
+struct report_text report_file(const struct analysis *a, const char *path, uint32_t dev,
+			       uint64_t inode)
+{
+	size_t length = strlen(path);
+	struct report_text t;
+
+	if (length > LONG_PATH) {
+		const char *end = path + length - LONG_PATH, *slash = strchr(end, '/');
+
+		snprintf(t.text, sizeof(t.text), "...%s", slash ? slash : end);
+	} else if (length) {
+		snprintf(t.text, sizeof(t.text), "%s", path);
+	} else if (inode) {
+		snprintf(t.text, sizeof(t.text), "inode %" PRIu64 " on %.64s", inode,
+			 report_device_name(a, dev).text);
+	} else {
+		snprintf(t.text, sizeof(t.text), "a file that is not known");
+	}
+	return t;
 }
 
 void report_reference_name(const struct analysis_options *options, char *text, size_t size)

@@ -13,6 +13,8 @@ struct view;
 /* The answer, the table of VIEW and the quality of the data. */
 int report_text(FILE *out, const struct analysis *a, const struct view *view,
 		const struct table_options *options);
+/* What comes first: the score, the verdict, who did it, where the time went. 0 or -ENOMEM. */
+int report_answer(FILE *out, const struct analysis *a, unsigned width);
 /* VERSION of its keys: 1 or 2. */
 int report_json(FILE *out, const struct analysis *a, unsigned version);
 
@@ -27,6 +29,14 @@ const char *report_culprit_host(const struct analysis *a, const struct blame *b)
 /* The line "culprits: ..." of the interference with all scored threads; none without any. */
 int report_culprits(FILE *out, const struct analysis *a, unsigned width);
 int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level);
+
+/* A file's path, its end where that is long; else what is known of it. */
+struct report_text report_file(const struct analysis *a, const char *path, uint32_t dev,
+			       uint64_t inode);
+/* "sda", where the trace has its requests, or "device 8:0". */
+struct report_text report_device_name(const struct analysis *a, uint32_t dev);
+/* "3000", "5.0 M" */
+struct report_text report_count(uint64_t n);
 
 /* "supported", "min", "quantile:0.05" */
 void report_reference_name(const struct analysis_options *options, char *text, size_t size);

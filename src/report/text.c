@@ -66,71 +66,6 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 
 /* ---- the view ---- */
 
-#define LIMITS_SHOWN 3
-
-/* The third kind beside others and self. */
-static void put_own_limit(FILE *out, const struct analysis *a, unsigned width)
-{
-	int64_t counted = slowdown_counted(&a->slowdown, a->options.sci);
-	char line[1024];
-
-	if (a->options.sci != SCI_DEFAULT || a->slowdown.limit_ns <= 0 || counted <= 0)
-		return;
-	snprintf(line, sizeof(line),
-		 "own limit: %s of the %s that the score counts (%.0f %%), nobody's doing",
-		 report_duration(a->slowdown.limit_ns).text, report_duration(counted).text,
-		 100 * (double)a->slowdown.limit_ns / (double)counted);
-	report_wrapped(out, line, false, width);
-	for (uint32_t i = 0; i < a->n_limits && i < LIMITS_SHOWN; i++) {
-		const struct limit *l = &a->limits[i];
-
-		snprintf(line, sizeof(line), "%s: %s %s: %.400s", eta_level_name(l->level),
-			 word_of_reason(eta_reason_name(l->reason)),
-			 report_duration((int64_t)l->ns).text, l->what);
-		report_wrapped(out, line, true, width);
-	}
-}
-
-static int put_answer(FILE *out, const struct analysis *a, unsigned width)
-{
-	int digits = a->options.sci == SCI_PAPER ? 4 : 2;
-	const struct thread_score *t;
-	char line[512], interval[300] = "";
-
-	if (a->max_thread == ETA_NONE) {
-		fputs("no I/O by any thread in this trace: nothing to score\n", out);
-		report_wrapped(out,
-			       "I/O are calls such as read and write, regions named LEVEL:FUNCTION "
-			       "and those with I/O records: record the program with sci-record.",
-			       true, width);
-		return 0;
-	}
-	t = &a->threads[a->max_thread];
-	if (a->options.sci == SCI_DEFAULT)
-		snprintf(interval, sizeof(interval), " [%s, %s]", report_real(t->sci_low, 2).text,
-			 report_real(t->sci_high, 2).text);
-	snprintf(line, sizeof(line),
-		 "SCI %s%s for the most slowed thread (%s%s), %s for all threads together",
-		 report_real(a->sci_max, digits).text, interval,
-		 a->defs->locations[t->location].name,
-		 machine_suffix(a->defs, location_host(a->defs, t->location)).text,
-		 report_real(a->sci_total, digits).text);
-	report_wrapped(out, line, false, width);
-	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
-	report_wrapped(out, a->verdict.advice, true, width);
-	put_own_limit(out, a, width);
-	/* where there is nothing to speak of, or it is a limit, nobody did it */
-	if (a->verdict.share > 0 && !a->verdict.own_limit && report_culprits(out, a, width) < 0)
-		return -ENOMEM;
-	if (!a->has_levels)
-		report_wrapped(
-			out,
-			"The trace has no kernel side: what happened below the library calls "
-			"is not known, all of it counts as user.",
-			true, width);
-	return 0;
-}
-
 static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 {
 	char reference[256], line[512];
@@ -179,7 +114,7 @@ static int frame_make(struct frame *f, const struct analysis *a, unsigned width)
 
 	if (!out)
 		return -ENOMEM;
-	rc = put_answer(out, a, width);
+	rc = report_answer(out, a, width);
 	if (a->max_thread != ETA_NONE) {
 		if (a->has_levels)
 			put_levels(out, a, width);

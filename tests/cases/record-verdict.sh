@@ -56,6 +56,10 @@ print(t["verdict"], *((x["name"], x["operations"], x["io_ns"], x["io_levels"], x
 
 # the largest of what was lost, but for what a loaded machine has anyway: waits for a CPU, a slow device
 verdict shared 'largest() == "inode lock"' "$examples/shared-file" -t 8 "$disk/shared"
+# which writes 1 MiB at a time: the advice has the file, and no larger blocks
+holds shared '(t["verdict"]["level"], t["verdict"]["reason"]) != ("fs", "inode lock") or (
+	"/shared" in t["verdict"]["advice"] and "larger" not in t["verdict"]["advice"])' ||
+	fail "shared: not the advice for it"
 
 # real-time: ahead of whatever else this machine runs meanwhile
 realtime=

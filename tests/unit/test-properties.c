@@ -150,7 +150,7 @@ static void check_rows(const struct analysis *a)
 			row += t->blame[b].ns;
 		}
 		assert_int_equal(row, t->slowed_ns);
-		assert_true(row >= t->slowdown.lost_ns);
+		assert_true(row >= t->slowdown.contended_ns);
 		all += row;
 	}
 	for (uint32_t b = 0; b < a->n_blame; b++)

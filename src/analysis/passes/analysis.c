@@ -43,6 +43,7 @@ void engine_close(struct engine *e)
 {
 	engine_locations_free(e);
 	classes_free(&e->classes);
+	habits_free(&e->habits);
 	callsites_close(&e->callsites);
 	regions_free(&e->regions);
 	resources_free(&e->resources);
@@ -204,6 +205,8 @@ void analysis_free(struct analysis *a)
 	free(a->classes);
 	free(a->callsites);
 	free(a->files);
+	free(a->function_habits);
+	free(a->file_habits);
 	free(a->all_blame);
 	free(a->all_bins);
 	free(a->limits);

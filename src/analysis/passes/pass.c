@@ -30,6 +30,7 @@ struct worker {
 	bool has_cells[N_GROUPS];
 	bool on_file_systems;
 	struct callsite_worker sites;
+	struct habits habits;
 	uint32_t location;
 	uint32_t machine; /* of the location */
 	struct location_result *result;
@@ -128,6 +129,11 @@ static int spill_operation(struct worker *w, const struct operation *op, uint32_
 	while (cells)
 		w->has_cells[cell_table[cell_next(&cells)].group] = true;
 	w->on_file_systems |= op->dev && !op->inode && !has_path(w, op);
+	if (w->engine->options.habits &&
+	    w->engine->defs->locations[w->location].kind == ETA_LOCATION_THREAD)
+		rc = habits_add(&w->habits, w->engine->defs, op, file, w->location);
+	if (rc < 0)
+		return rc;
 	return operation_spill(&w->operations, op, tally, file, dev, w->engine->options.files,
 			       dev_of, w);
 }
@@ -349,6 +355,8 @@ static int finish_worker(struct engine *e, struct worker *w)
 				r->tallies[t].site = sites[r->tallies[t].site];
 		}
 	}
+	if (!rc)
+		rc = habits_merge(&e->habits, &w->habits);
 	for (int g = 0; g < N_GROUPS; g++)
 		e->has_cells[g] |= w->has_cells[g];
 	e->on_file_systems |= w->on_file_systems;
@@ -418,6 +426,7 @@ static int pass_once(struct engine *e, bool *again)
 		callsite_worker_free(&workers[i].sites);
 		walk_free(workers[i].walk);
 		classes_free(&workers[i].classes);
+		habits_free(&workers[i].habits);
 	}
 	free(workers);
 	return rc;

@@ -166,6 +166,57 @@ static int by_score(const void *a, const void *b)
 	return x->location < y->location ? -1 : 1;
 }
 
+/* A large part of a short life is less than a small part of a long one. */
+static int by_interference(const void *a, const void *b)
+{
+	const struct thread_score *x = a, *y = b;
+
+	if (!x->operations == !y->operations && x->scored == y->scored &&
+	    x->slowdown.contended_ns != y->slowdown.contended_ns)
+		return x->slowdown.contended_ns > y->slowdown.contended_ns ? -1 : 1;
+	return by_score(a, b);
+}
+
+static uint32_t find_max(const struct analysis *a)
+{
+	uint32_t max = ETA_NONE;
+
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		const struct thread_score *t = &a->threads[i];
+
+		if (t->scored && t->operations && (max == ETA_NONE || t->sci > a->threads[max].sci))
+			max = i;
+	}
+	return max;
+}
+
+/*
+ * Who lost most. A long life may have lost most while that is nothing to speak of: then another
+ * stands for the program, unless what that one lost is little beside it.
+ */
+static uint32_t find_headline(const struct engine *e, const struct analysis *a)
+{
+	uint32_t most = ETA_NONE, told = ETA_NONE;
+
+	if (!e->split || e->options.version_1)
+		return a->max_thread;
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		const struct thread_score *t = &a->threads[i];
+
+		if (!t->scored || !t->operations)
+			continue;
+		if (most == ETA_NONE)
+			most = i;
+		if (told == ETA_NONE && t->verdict.share > 0)
+			told = i;
+	}
+	if (told != ETA_NONE &&
+	    slowdown_counted(&a->threads[told].slowdown, e->options.sci) >=
+		    slowdown_counted(&a->threads[most].slowdown, e->options.sci) / 10)
+		return told;
+	return most;
+}
+
 /* ---- classes ---- */
 
 static const char *path_of(const struct class_key *key, bool has_levels)
@@ -286,9 +337,10 @@ static void score_application(const struct engine *e, struct analysis *a)
 {
 	const struct slowdown *s = &a->slowdown;
 	int64_t cells[N_CELLS];
-	double low = 0;
+	double sci = 0, low = 0;
 
-	a->max_thread = ETA_NONE;
+	a->max_thread = find_max(a);
+	a->headline = find_headline(e, a);
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		const struct thread_score *t = &a->threads[i];
 
@@ -297,8 +349,6 @@ static void score_application(const struct engine *e, struct analysis *a)
 		a->low_confidence += t->low_confidence;
 		if (!t->scored)
 			continue;
-		if (a->max_thread == ETA_NONE && t->operations)
-			a->max_thread = i;
 		a->io_ns += t->io_ns;
 		a->life_ns += t->life_ns;
 		a->alike_ns += t->alike_ns;
@@ -309,13 +359,14 @@ static void score_application(const struct engine *e, struct analysis *a)
 	}
 	if (a->max_thread != ETA_NONE) {
 		a->sci_max = a->threads[a->max_thread].sci;
-		low = a->threads[a->max_thread].sci_low;
+		sci = a->threads[a->headline].sci;
+		low = a->threads[a->headline].sci_low;
 	}
 	a->slowed_alike = 2 * ratio(a->alike_ns, a->io_ns) >= 1 &&
 			  ratio(a->alike_ns, a->life_ns) >= VERDICT_NONE_BELOW;
 	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->life_ns);
 	slowdown_counted_cells(s, e->options.sci, cells);
-	a->verdict = verdict_of(cells, a->sci_max, low, a->has_levels);
+	a->verdict = verdict_of(cells, sci, low, a->has_levels);
 }
 
 static void score_trace(const struct engine *e, struct analysis *a)
@@ -353,7 +404,8 @@ int engine_score(struct engine *e, struct analysis *a)
 	for (uint32_t l = 0; l < n_locations; l++)
 		if (e->defs->locations[l].kind != ETA_LOCATION_DEVICE)
 			score_thread(e, a, l, &a->threads[a->n_threads++]);
-	qsort(a->threads, a->n_threads, sizeof(*a->threads), by_score);
+	qsort(a->threads, a->n_threads, sizeof(*a->threads),
+	      e->split && !e->options.version_1 ? by_interference : by_score);
 	for (uint32_t i = 0; i < n_classes; i++)
 		score_class(e, a, i, &a->classes[i]);
 	sum_classes(e, a->classes);
@@ -364,6 +416,8 @@ int engine_score(struct engine *e, struct analysis *a)
 		rc = engine_callsites(e, a);
 	if (!rc && e->options.files)
 		rc = engine_files(e, a);
+	if (!rc && e->options.habits)
+		rc = engine_habits(e, a);
 	if (!rc && e->split)
 		rc = engine_blame(e, a);
 	if (!rc && e->options.n_bins)

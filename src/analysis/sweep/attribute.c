@@ -13,6 +13,7 @@ struct loss {
 	uint64_t cells; /* set of those below */
 	int64_t ns[N_CELLS];
 	int64_t contended_ns[N_CELLS]; /* of it, what others caused */
+	const int64_t *blamed_ns;      /* one of the two: what the culprits share */
 };
 
 static uint64_t time_in(const struct operation_record *op, enum cell c)
@@ -267,7 +268,7 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int
 	overlap[overlap_kind(s, l, c)] += parts[1];
 }
 
-/* What a level lost goes to those of its cells that lost something. */
+/* What a level lost to others goes to those of its cells that did. */
 static void blame_level(struct sweep *s, struct sweep_thread *l, const struct loss *loss, int level,
 			int64_t amount, int64_t overlap[N_WEIGHTS + 1])
 {
@@ -279,10 +280,10 @@ static void blame_level(struct sweep *s, struct sweep_thread *l, const struct lo
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		if ((int)cell_table[c].level != level || loss->ns[c] <= 0 ||
+		if ((int)cell_table[c].level != level || loss->blamed_ns[c] <= 0 ||
 		    cell_table[c].group == GROUP_LIMIT)
 			continue;
-		weights[n] = (uint64_t)loss->ns[c];
+		weights[n] = (uint64_t)loss->blamed_ns[c];
 		list[n++] = c;
 	}
 	share_exactly(amount, weights, parts, n);
@@ -301,7 +302,7 @@ static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 
 		/* of a limit nobody is accused */
 		if (cell_table[c].group != GROUP_LIMIT)
-			level_ns[cell_table[c].level] += loss->ns[c];
+			level_ns[cell_table[c].level] += loss->blamed_ns[c];
 	}
 }
 
@@ -483,17 +484,18 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	int rc = 0;
 
 	loss.cells = 0;
+	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.contended_ns;
 	if (r->known)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
 		contended = contended_time(s, l, contended_ns);
 		/* without a cell that lost no level did */
 		blames = l->lost_cells && met_anybody(l);
-		if (l->lost_cells && !blames)
-			blame_nobody(l, &loss);
 	}
 	if (contended || blames || e->options.n_bins)
 		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
+	if (l->lost_cells && !blames)
+		blame_nobody(l, &loss);
 	if (!rc && e->options.files)
 		add_to_file(s, l, &loss);
 	return rc;

@@ -8,6 +8,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "cells.h"
+#include "habits.h"
 #include "operations.h"
 #include "reference.h"
 #include "verdict.h"
@@ -28,7 +29,13 @@ struct analysis_options {
 	bool files;		    /* and the files */
 	uint32_t n_bins;     /* and when it was: divide the trace's time into so many; 0: not */
 	uint32_t n_culprits; /* of a thread, the rest of them are one entry; 0: all */
+	bool habits;	     /* how the I/O is done, whatever was lost; with SCI_DEFAULT */
 	bool squares;	     /* sum squares of times, for the spread of means */
+	/*
+	 * As version 1 of json has it: culprits share all that was lost, not the interference; the
+	 * largest score comes first, not who lost most.
+	 */
+	bool version_1;
 	/*
 	 * Only operations that begin in this part of the trace, from its first event on; to_ns 0:
 	 * to its end. Lives are cut to it, and so are the overlaps that decide what is contended.
@@ -50,7 +57,7 @@ struct slowdown {
 	int64_t path_ns;
 };
 
-/* Time that somebody took from a thread, or from all. */
+/* Interference that somebody caused to a thread, or to all. */
 struct blame {
 	uint32_t location; /* index into the definitions; ETA_NONE: not in the trace */
 	uint32_t tid;	   /* 0, without a location: nobody was seen to be there, or the rest */
@@ -88,7 +95,7 @@ struct thread_score {
 	/* descending time, then the rest, then nobody; = slowed_ns in sum */
 	const struct blame *blame;
 	uint32_t n_blame;
-	uint64_t slowed_ns;	/* sum over operations and levels of what was lost, where any was */
+	uint64_t slowed_ns;	/* sum over operations and levels of interference, where any was */
 	const struct bin *bins; /* options.n_bins; NULL without operations */
 };
 
@@ -150,6 +157,20 @@ struct limit {
 	const char *what; /* "20 % of a CPU (...) for /group" */
 };
 
+/* Calls of a function. */
+struct function_habit {
+	const char *name; /* as programs call it */
+	uint64_t n, ns, bytes;
+};
+
+/* What was done to a file, and how. */
+struct file_habit {
+	const char *path; /* "" unknown */
+	uint32_t dev;
+	uint64_t inode;
+	struct habit habit;
+};
+
 struct analysis {
 	const struct eta_defs *defs;
 	struct analysis_options options;
@@ -159,11 +180,12 @@ struct analysis {
 	uint64_t duration_ns;
 	uint64_t events;
 	uint64_t operations;
-	uint64_t truncated;	      /* operations */
-	uint64_t low_confidence;      /* operations */
-	uint64_t open_bios;	      /* block requests whose completion was not seen */
-	bool has_levels;	      /* below user */
-	struct thread_score *threads; /* no devices; descending score, then location */
+	uint64_t truncated;	 /* operations */
+	uint64_t low_confidence; /* operations */
+	uint64_t open_bios;	 /* block requests whose completion was not seen */
+	bool has_levels;	 /* below user */
+	/* no devices; descending interference, or score (SCI_PAPER, version_1), then location */
+	struct thread_score *threads;
 	uint32_t n_threads;
 	struct class_score *classes; /* descending loss */
 	uint32_t n_classes;
@@ -171,6 +193,11 @@ struct analysis {
 	uint32_t n_callsites;
 	struct file_score *files; /* descending time taken by others, then lost */
 	uint32_t n_files;
+	/* options.habits, of scored threads; descending time */
+	struct function_habit *function_habits;
+	uint32_t n_function_habits;
+	struct file_habit *file_habits;
+	uint32_t n_file_habits;
 	const struct blame *blame; /* of scored threads, as theirs */
 	uint32_t n_blame;
 	const struct bin *bins;	 /* options.n_bins, of scored threads */
@@ -182,7 +209,8 @@ struct analysis {
 	char *limit_advice;    /* the verdict's; NULL: not of a limit */
 	uint64_t suspended_ns; /* the machine was, which no clock of the trace counts */
 	double sci_max, sci_total;
-	uint32_t max_thread;	   /* index into threads; ETA_NONE without any scored */
+	uint32_t max_thread;	   /* with sci_max: index into threads; ETA_NONE: none is scored */
+	uint32_t headline;	   /* who lost most; the same */
 	uint64_t io_ns, life_ns;   /* of scored threads */
 	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
 	/* with options.squares: of the durations of operations, and of their times at a level */

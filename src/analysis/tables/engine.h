@@ -8,6 +8,7 @@
 #include "blame.h"
 #include "callsites.h"
 #include "classes.h"
+#include "habits.h"
 #include "resources.h"
 #include "src/common/spill.h"
 
@@ -71,6 +72,7 @@ struct engine {
 			      */
 	struct classes classes; /* of all threads */
 	struct callsites callsites;
+	struct habits habits; /* of all threads */
 	struct blame_bound blame_bound;
 	struct class_references *references; /* per class */
 	struct class_time *class_times;	     /* per class, with a baseline */
@@ -123,8 +125,10 @@ int engine_sweep(struct engine *e);
 int engine_score(struct engine *e, struct analysis *a);
 void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 			const struct class_references *refs);
-/* files-score.c, blame-score.c, bins-score.c, callsites-score.c: tables of their own. */
+/* files-score.c, habits-score.c, blame-score.c, bins-score.c, callsites-score.c: tables of their
+ * own. */
 int engine_files(const struct engine *e, struct analysis *a);
+int engine_habits(const struct engine *e, struct analysis *a);
 int engine_blame(const struct engine *e, struct analysis *a);
 int engine_bins(const struct engine *e, struct analysis *a);
 /* limits.c: once the verdict is known. */

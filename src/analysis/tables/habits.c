@@ -1,0 +1,265 @@
+/* How a program does its I/O. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "habits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POSITION_UNKNOWN UINT64_MAX
+#define PAGE_MASK 4095
+
+/* ---- room ---- */
+
+static int habits_open(struct habits *h, const struct eta_defs *defs)
+{
+	uint32_t n = defs->n_regions ? defs->n_regions : 1;
+	uint32_t handles = defs->n_handles ? defs->n_handles : 1;
+
+	h->functions = calloc(n, sizeof(*h->functions));
+	h->kinds = calloc(n, sizeof(*h->kinds));
+	h->positions = calloc(handles, sizeof(*h->positions));
+	h->position_of = calloc(handles, sizeof(*h->position_of));
+	if (!h->functions || !h->kinds || !h->positions || !h->position_of)
+		return -ENOMEM;
+	h->n_functions = n;
+	h->n_handles = handles;
+	for (uint32_t i = 0; i < defs->n_regions; i++) {
+		enum eta_level level = defs->regions[i].level;
+
+		h->has_levels |= level > ETA_LEVEL_USER && level < ETA_LEVEL_NONE;
+	}
+	return 0;
+}
+
+static int files_room(struct habits *h, uint32_t file)
+{
+	uint32_t room = h->n_files ? h->n_files : 64;
+	struct habit *files;
+
+	if (file < h->n_files)
+		return 0;
+	while (room <= file)
+		room *= 2;
+	files = reallocarray(h->files, room, sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	memset(files + h->n_files, 0, (room - h->n_files) * sizeof(*files));
+	h->files = files;
+	h->n_files = room;
+	return 0;
+}
+
+void habits_free(struct habits *h)
+{
+	free(h->files);
+	free(h->functions);
+	free(h->kinds);
+	free(h->positions);
+	free(h->position_of);
+	memset(h, 0, sizeof(*h));
+}
+
+/* ---- calls ---- */
+
+static enum habit_kind kind_of(struct habits *h, const struct eta_defs *defs,
+			       const struct operation *op)
+{
+	const char *name = defs->regions[op->region].name;
+	enum habit_kind kind = HABIT_OTHER;
+
+	if (op->mode != MODE_OTHER)
+		return op->mode == MODE_READ ? HABIT_READ : HABIT_WRITE;
+	if (h->kinds[op->region])
+		return (enum habit_kind)(h->kinds[op->region] - 1);
+	if (strstr(name, "sync"))
+		kind = HABIT_SYNC;
+	else if (strstr(name, "open") || strstr(name, "creat"))
+		kind = HABIT_OPEN;
+	h->kinds[op->region] = (uint8_t)(kind + 1);
+	return kind;
+}
+
+/* A call of stdio that its buffer answers costs next to nothing, however small it is. */
+static bool reached_kernel(const struct habits *h, const struct operation *op, const char *name)
+{
+	uint64_t cells = op->cells;
+
+	if (!h->has_levels)
+		return strncmp(name, "read", 4) == 0 || strncmp(name, "write", 5) == 0 ||
+		       strncmp(name, "pread", 5) == 0 || strncmp(name, "pwrite", 6) == 0;
+	while (cells) {
+		enum eta_level level = cell_table[cell_next(&cells)].level;
+
+		if (level != ETA_LEVEL_USER && level != ETA_LEVEL_CPU)
+			return true;
+	}
+	return false;
+}
+
+static bool waited(const struct operation *op)
+{
+	uint64_t cells = op->cells;
+
+	while (cells)
+		if (cell_table[cell_next(&cells)].level == ETA_LEVEL_BLOCK)
+			return true;
+	return false;
+}
+
+/* Where OP is in its file; the handle's position stands for what the trace does not say. */
+static uint64_t offset_of(struct habits *h, const struct operation *op, uint32_t location)
+{
+	uint32_t handle = op->handle;
+	bool known = handle < h->n_handles && h->position_of[handle] == location + 1;
+	uint64_t offset = POSITION_UNKNOWN;
+
+	if (op->has_offset)
+		offset = op->offset;
+	else if (op->opens)
+		offset = 0;
+	else if (known)
+		offset = h->positions[handle];
+	if (handle < h->n_handles && offset != POSITION_UNKNOWN) {
+		h->position_of[handle] = location + 1;
+		h->positions[handle] = offset + (op->mode == MODE_OTHER ? 0 : op->bytes);
+	}
+	return offset;
+}
+
+/* A write into the page cache does not wait for the device, unless it is told to. */
+static bool is_synchronous(const struct eta_defs *defs, const struct operation *op)
+{
+	if (op->handle < defs->n_handles &&
+	    defs->handles[op->handle].open_flags & (O_SYNC | O_DSYNC))
+		return true;
+	return !op->direct && op->issued_bio && waited(op);
+}
+
+static void add_access(struct habit *f, enum habit_kind kind, const struct operation *op,
+		       uint64_t offset)
+{
+	struct habit_calls *c = &f->calls[kind];
+	uint64_t ns = op->end_ns - op->begin_ns;
+	struct habit_order *o;
+
+	c->bytes += op->bytes;
+	if (op->bytes && op->bytes < HABIT_SMALL_BYTES) {
+		c->small++;
+		c->small_ns += ns;
+		c->small_bytes += op->bytes;
+	}
+	c->direct += op->direct;
+	if (offset == POSITION_UNKNOWN || !op->bytes)
+		return;
+	c->misaligned += op->direct && ((offset | op->size) & PAGE_MASK);
+	c->judged++;
+	o = offset == f->end[kind] ? &c->sequential : &c->elsewhere;
+	o->n++;
+	o->bytes += op->bytes;
+	if (waited(op)) {
+		o->waited++;
+		o->waited_ns += ns;
+	}
+	f->end[kind] = offset + op->bytes;
+	if (kind == HABIT_READ && f->end[kind] > f->read_end)
+		f->read_end = f->end[kind];
+}
+
+int habits_add(struct habits *h, const struct eta_defs *defs, const struct operation *op,
+	       uint32_t file, uint32_t location)
+{
+	uint64_t ns = op->end_ns - op->begin_ns, offset;
+	struct habit_function *function;
+	enum habit_kind kind;
+	struct habit *f;
+
+	if ((!h->functions && habits_open(h, defs) < 0) || files_room(h, file) < 0)
+		return -ENOMEM;
+	function = &h->functions[op->region];
+	function->n++;
+	function->ns += ns;
+	function->bytes += op->bytes;
+	kind = kind_of(h, defs, op);
+	offset = offset_of(h, op, location);
+	if (!reached_kernel(h, op, defs->regions[op->region].name))
+		return 0;
+	f = &h->files[file];
+	if (f->location != location + 1) {
+		f->location = location + 1;
+		f->written = false;
+		f->opens = 0;
+		f->end[HABIT_READ] = f->end[HABIT_WRITE] = 0;
+	}
+	f->calls[kind].n++;
+	f->calls[kind].ns += ns;
+	if (kind == HABIT_READ || kind == HABIT_WRITE)
+		add_access(f, kind, op, offset);
+	if (kind == HABIT_WRITE) {
+		f->written = true;
+		f->calls[kind].synchronous += is_synchronous(defs, op);
+	} else if (kind == HABIT_SYNC) {
+		f->syncs_after_write += f->written;
+		f->written = false;
+	} else if (kind == HABIT_OPEN && ++f->opens > f->opens_by_one) {
+		f->opens_by_one = f->opens;
+	}
+	return 0;
+}
+
+/* ---- sums ---- */
+
+static void order_add(struct habit_order *sum, const struct habit_order *more)
+{
+	sum->n += more->n;
+	sum->bytes += more->bytes;
+	sum->waited += more->waited;
+	sum->waited_ns += more->waited_ns;
+}
+
+static void calls_add(struct habit_calls *sum, const struct habit_calls *more)
+{
+	sum->n += more->n;
+	sum->ns += more->ns;
+	sum->bytes += more->bytes;
+	sum->small += more->small;
+	sum->small_ns += more->small_ns;
+	sum->small_bytes += more->small_bytes;
+	sum->judged += more->judged;
+	order_add(&sum->sequential, &more->sequential);
+	order_add(&sum->elsewhere, &more->elsewhere);
+	sum->direct += more->direct;
+	sum->misaligned += more->misaligned;
+	sum->synchronous += more->synchronous;
+}
+
+int habits_merge(struct habits *into, const struct habits *from)
+{
+	if (from->n_functions && !into->functions) {
+		into->functions = calloc(from->n_functions, sizeof(*into->functions));
+		if (!into->functions)
+			return -ENOMEM;
+		into->n_functions = from->n_functions;
+	}
+	if (from->n_files && files_room(into, from->n_files - 1) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < from->n_functions; i++) {
+		into->functions[i].n += from->functions[i].n;
+		into->functions[i].ns += from->functions[i].ns;
+		into->functions[i].bytes += from->functions[i].bytes;
+	}
+	for (uint32_t i = 0; i < from->n_files; i++) {
+		const struct habit *f = &from->files[i];
+		struct habit *sum = &into->files[i];
+
+		for (int k = 0; k < N_HABITS; k++)
+			calls_add(&sum->calls[k], &f->calls[k]);
+		sum->syncs_after_write += f->syncs_after_write;
+		if (f->read_end > sum->read_end)
+			sum->read_end = f->read_end;
+		if (f->opens_by_one > sum->opens_by_one)
+			sum->opens_by_one = f->opens_by_one;
+	}
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* How a program does its I/O: numbers that tell what takes its time, whoever else is there. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_HABITS_H
+#define SCI_HABITS_H
+
+#include "operations.h"
+
+enum habit_kind { HABIT_READ, HABIT_WRITE, HABIT_SYNC, HABIT_OPEN, HABIT_OTHER, N_HABITS };
+
+/* Less than this in a call is little: a page. */
+#define HABIT_SMALL_BYTES 4096
+
+/* Calls of a kind. Those that the C library answered from its buffer are none of a file's. */
+struct habit_calls {
+	uint64_t n, ns, bytes;
+	uint64_t small, small_ns, small_bytes; /* of less than HABIT_SMALL_BYTES, but of some */
+	uint64_t judged;		       /* of which it is known where they were: */
+	struct habit_order {
+		uint64_t n, bytes;
+		uint64_t waited, waited_ns; /* for the device */
+	} sequential, elsewhere;	    /* where the last one ended, or not */
+	uint64_t direct, misaligned;	    /* O_DIRECT; not on borders of pages */
+	uint64_t synchronous;		    /* O_SYNC, O_DSYNC */
+};
+
+/* What was done to a file. */
+struct habit {
+	struct habit_calls calls[N_HABITS];
+	uint64_t syncs_after_write;
+	uint64_t opens_by_one; /* by the location that opened it most often */
+	uint64_t read_end;     /* no byte from here on was read, as far as that is known */
+	/* of the location under way: */
+	uint32_t location; /* + 1 */
+	bool written;	   /* since it was last synced */
+	uint64_t opens;
+	uint64_t end[N_HABITS]; /* of the last read or write */
+};
+
+/* Calls of a function, of all files. */
+struct habit_function {
+	uint64_t n, ns, bytes;
+};
+
+struct habits {
+	struct habit *files; /* per number of resources.h */
+	uint32_t n_files;
+	struct habit_function *functions; /* per region */
+	uint32_t n_functions;
+	uint64_t *positions;   /* per handle, of the location under way */
+	uint32_t *position_of; /* + 1: whose it is */
+	uint32_t n_handles;
+	uint8_t *kinds; /* per region: 1 + enum habit_kind, by its name */
+	bool has_levels;
+};
+
+/* Notes OP on FILE by LOCATION. 0 or -ENOMEM. */
+int habits_add(struct habits *habits, const struct eta_defs *defs, const struct operation *op,
+	       uint32_t file, uint32_t location);
+/* 0 or -ENOMEM. */
+int habits_merge(struct habits *into, const struct habits *from);
+void habits_free(struct habits *habits);
+
+#endif

@@ -1,0 +1,185 @@
+/* The first lines of the text: a function for each, in the order of LINES. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "advice.h"
+#include "premises.h"
+#include "src/common/machines.h"
+
+/* ---- the score ---- */
+
+static int put_score(FILE *out, const struct analysis *a, unsigned width)
+{
+	const struct thread_score *t = &a->threads[a->headline];
+	const char *name = a->defs->locations[t->location].name;
+	struct machine_suffix on = machine_suffix(a->defs, location_host(a->defs, t->location));
+	int64_t lost_ns = slowdown_counted(&t->slowdown, a->options.sci);
+	char line[1280];
+
+	if (a->options.sci == SCI_PAPER)
+		snprintf(line, sizeof(line),
+			 "SCI %s for the most slowed thread (%s%s), %s for all threads together",
+			 report_real(t->sci, 4).text, name, on.text,
+			 report_real(a->sci_total, 4).text);
+	else
+		snprintf(line, sizeof(line),
+			 "SCI %s [%s, %s]: %s%s lost most, %s of %s; all threads together %s",
+			 report_real(t->sci, 2).text, report_real(t->sci_low, 2).text,
+			 report_real(t->sci_high, 2).text, name, on.text,
+			 report_duration(lost_ns > 0 ? lost_ns : 0).text,
+			 report_duration((int64_t)t->life_ns).text,
+			 report_real(a->sci_total, 2).text);
+	report_wrapped(out, line, false, width);
+	return 0;
+}
+
+static int put_verdict(FILE *out, const struct analysis *a, unsigned width)
+{
+	char advice[1024];
+
+	advice_text(a, advice, sizeof(advice));
+	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
+	report_wrapped(out, advice, true, width);
+	return 0;
+}
+
+#define LIMITS_SHOWN 3
+
+/* The third kind beside others and self. */
+static int put_own_limit(FILE *out, const struct analysis *a, unsigned width)
+{
+	int64_t counted = slowdown_counted(&a->slowdown, a->options.sci);
+	char line[1024];
+
+	if (a->options.sci != SCI_DEFAULT || a->slowdown.limit_ns <= 0 || counted <= 0)
+		return 0;
+	snprintf(line, sizeof(line),
+		 "own limit: %s of the %s that the score counts (%.0f %%), attributed to nobody",
+		 report_duration(a->slowdown.limit_ns).text, report_duration(counted).text,
+		 100 * (double)a->slowdown.limit_ns / (double)counted);
+	report_wrapped(out, line, false, width);
+	for (uint32_t i = 0; i < a->n_limits && i < LIMITS_SHOWN; i++) {
+		const struct limit *l = &a->limits[i];
+
+		snprintf(line, sizeof(line), "%s: %s %s: %.400s", eta_level_name(l->level),
+			 word_of_reason(eta_reason_name(l->reason)),
+			 report_duration((int64_t)l->ns).text, l->what);
+		report_wrapped(out, line, true, width);
+	}
+	return 0;
+}
+
+/* Where there is nothing to speak of, or it is a limit, nobody did it. */
+static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
+{
+	return a->verdict.share > 0 && !a->verdict.own_limit ? report_culprits(out, a, width) : 0;
+}
+
+/* ---- where the time went, whoever else was there ---- */
+
+/* A part of the time that takes less is not why. */
+#define SHOWN_PERCENT 5
+#define SHOWN_PARTS 3
+#define SHOWN_PREMISES 2
+
+/* "93 % in fsync (3000 calls, 237 us each)"; F NULL: outside of all. */
+static int put_part(char *text, size_t size, const struct function_habit *f, double percent)
+{
+	char bytes[160] = "";
+
+	if (!f)
+		return snprintf(text, size, "%.0f %% outside of I/O calls", percent);
+	if (f->bytes)
+		snprintf(bytes, sizeof(bytes), " of %s",
+			 report_bytes((double)f->bytes / (double)f->n).text);
+	return snprintf(text, size, "%.0f %% in %s (%s call%s%s, %s%s)", percent, f->name,
+			report_count(f->n).text, f->n == 1 ? "" : "s", bytes,
+			report_duration((int64_t)(f->ns / f->n)).text, f->n == 1 ? "" : " each");
+}
+
+/* The largest parts of the life of the threads that did I/O. */
+static void put_parts(FILE *out, const struct analysis *a, unsigned width)
+{
+	uint64_t in_calls_ns, life_ns = premises_life_ns(a, &in_calls_ns), outside_ns;
+	uint32_t next = 0;
+	char line[1024] = "time: ";
+	size_t used = strlen(line);
+
+	/* what a thread has in flight while it does something else is no part of its life */
+	outside_ns = life_ns > in_calls_ns ? life_ns - in_calls_ns : 0;
+	for (int parts = 0; parts < SHOWN_PARTS; parts++) {
+		const struct function_habit *f =
+			next < a->n_function_habits ? &a->function_habits[next] : NULL;
+		uint64_t ns = f ? f->ns : 0;
+
+		if (outside_ns > ns) {
+			f = NULL;
+			ns = outside_ns;
+			outside_ns = 0;
+		} else {
+			next++;
+		}
+		if (ns == 0 || ns * 100 < life_ns * SHOWN_PERCENT)
+			break;
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s", parts ? "; " : "");
+		used += (size_t)put_part(line + used, sizeof(line) - used, f,
+					 100 * (double)ns / (double)life_ns);
+	}
+	if (used > strlen("time: "))
+		report_wrapped(out, line, false, width);
+}
+
+static int put_time(FILE *out, const struct analysis *a, unsigned width)
+{
+	struct premise premises[SHOWN_PREMISES];
+	uint32_t n;
+
+	if (!a->options.habits)
+		return 0;
+	put_parts(out, a, width);
+	n = premises_find(a, premises, SHOWN_PREMISES);
+	for (uint32_t i = 0; i < n; i++)
+		report_wrapped(out, premises[i].text, true, width);
+	return 0;
+}
+
+/* ---- what is missing ---- */
+
+static int put_levels_missing(FILE *out, const struct analysis *a, unsigned width)
+{
+	if (!a->has_levels)
+		report_wrapped(
+			out,
+			"The trace has no kernel side: what happened below the library calls "
+			"is not known, all of it counts as user.",
+			true, width);
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+/* What is to be said besides gets a function and a place here. */
+static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width) = {
+	put_score, put_verdict, put_own_limit, put_culprits, put_time, put_levels_missing,
+};
+
+int report_answer(FILE *out, const struct analysis *a, unsigned width)
+{
+	int rc = 0;
+
+	if (a->max_thread == ETA_NONE) {
+		fputs("no I/O by any thread in this trace: nothing to score\n", out);
+		report_wrapped(out,
+			       "I/O are calls such as read and write, regions named LEVEL:FUNCTION "
+			       "and those with I/O records: record the program with sci-record.",
+			       true, width);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && !rc; i++)
+		rc = lines[i](out, a, width);
+	return rc;
+}
