@@ -16,7 +16,7 @@
 #define DEFAULT_PIECES 20
 #define MAX_PIECES 100000
 
-#define TWO_REFERENCES "a baseline is the reference: no other --reference beside it"
+#define TWO_REFERENCES "a baseline is the reference: it excludes another --reference"
 
 static void set_reference(const struct option_given *given)
 {
@@ -148,7 +148,7 @@ static void set_interval(const struct option_given *given)
 
 	a->interval_ns = given->arg ? parse_time(given) : 1000000000;
 	if (a->interval_ns == 0)
-		argp_error(given->state, "--interval=%s: longer than nothing", given->arg);
+		argp_error(given->state, "--interval=%s: must be longer than 0", given->arg);
 	if (a->what == SHOW_SCORE)
 		a->what = SHOW_WORKLOAD;
 }
@@ -238,7 +238,7 @@ static const struct option_row rows[] = {
 	  .value = BY_CLASS },
 	{ "files", 0, NULL, "--by=file", CALLS(set_view), .value = BY_FILE },
 	{ "timeline", 0, "N",
-	  "when it was, in N pieces of time (20); with --json beside everything else",
+	  "scores over time, in N intervals (20); with --json in addition to all else",
 	  SETS_NUMBER(struct analyze_options, analysis.n_bins, 1, MAX_PIECES),
 	  .otherwise = DEFAULT_PIECES },
 	{ "blame", 0, NULL, "slowed threads and their culprits", CALLS(set_view),
@@ -255,7 +255,7 @@ static const struct option_row rows[] = {
 	{ "from", 0, "TIME",
 	  "leave out what begins before TIME from the trace's first event (1.5s, 200ms, 30us)",
 	  CALLS(set_from) },
-	{ "to", 0, "TIME", "and what begins at TIME or later", CALLS(set_to) },
+	{ "to", 0, "TIME", "leave out what begins at TIME or later", CALLS(set_to) },
 	{ "fields", 0, "LIST", "these columns, as sci,thread; help lists them", CALLS(set_fields) },
 	{ "sort", 0, "FIELD", "numbers descending, text ascending; -FIELD the other way",
 	  SETS_TEXT(struct analyze_options, table.sort) },
@@ -293,7 +293,7 @@ static const struct option_row rows[] = {
 	HEADING("How to read:"),
 	{ "lenient", 0, NULL, "keep the good part of damaged traces",
 	  SETS_FLAG(struct analyze_options, open.lenient) },
-	{ "strict", 0, NULL, "status 1 when the trace has lost or broken events",
+	{ "strict", 0, NULL, "exit with status 1 if the trace has lost or broken events",
 	  SETS_FLAG(struct analyze_options, strict) },
 	{ "threads", 0, "N", "use N threads (the number of CPUs)",
 	  SETS_NUMBER(struct analyze_options, analysis.threads, 1, 1024) },
@@ -406,8 +406,8 @@ static void check(struct analyze_options *a, struct argp_state *state)
 		argp_error(state, "--interval and --by-second are of the workload: not with "
 				  "--compare");
 	if (a->what == SHOW_WORKLOAD && (a->sci_given || a->similar_given || a->reference_given))
-		argp_error(state, "--workload scores nothing: no --sci, --similar, --reference, "
-				  "--baseline");
+		argp_error(state, "--workload computes no scores: it excludes --sci, --similar, "
+				  "--reference, --baseline");
 	if (a->what == SHOW_COMPARISON && a->n_paths != 2)
 		argp_error(state, "--compare takes two TRACEs (sci-merge makes one of several)");
 	if (a->analysis.to_ns && a->analysis.to_ns <= a->analysis.from_ns)

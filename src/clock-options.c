@@ -1,4 +1,4 @@
-/* What a user says of clocks and threads of the inputs of a merge: --clock and --tid-map. */
+/* Clocks and threads of the inputs of a merge, as given by --clock and --tid-map. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "clock-options.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line that says something: no comment, not blank. */
+/* Neither a comment nor blank. */
 static bool says_something(const char *line)
 {
 	line += strspn(line, " \t\r\n");
@@ -32,10 +32,10 @@ static int read_pairs(FILE *file, const char *path, struct eta_sync *sync)
 			   &pair.outer_begin, &pair.outer_end, &pair.inner_begin, &pair.inner_end,
 			   &end) != 4 ||
 		    line[end]) {
-			eta_error(
-				"%s: line %zu: no pair (begin and end by the input's clock, begin "
-				"and end by the others', in ns)",
-				path, number);
+			eta_error("%s: line %zu: not a pair (begin and end by the input's clock, "
+				  "begin "
+				  "and end by the other clock, in ns)",
+				  path, number);
 			rc = -EINVAL;
 		} else if (eta_sync_add(sync, &pair) < 0) {
 			eta_error("%s: not enough memory", path);
@@ -69,8 +69,8 @@ static int clock_of_pairs(const char *path, struct eta_clock_map *map)
 	*map = result.map;
 	eta_note("%s: %" PRIu64 " pairs, %" PRIu64 " bad: +-%" PRIu64 " ns, rate %s (%g to %g ppm)",
 		 path, result.pairs, result.bad, map->error_ns,
-		 result.rate_is_known ? "used" : "not narrow enough, taken as 1",
-		 result.rate_low_ppm, result.rate_high_ppm);
+		 result.rate_is_known ? "used" : "too uncertain, taken as 1", result.rate_low_ppm,
+		 result.rate_high_ppm);
 out:
 	eta_sync_free(sync);
 	if (file)
@@ -87,7 +87,7 @@ int clock_option(const char *spec, size_t *input, struct eta_clock_map *map)
 	errno = 0;
 	n = strtoul(spec, &end, 10);
 	if (errno || end == spec || *end != ':' || !end[1] || n == 0 || *spec == '-') {
-		eta_error("--clock=%s: is no N:NS or N:FILE (N: which input, from 1)", spec);
+		eta_error("--clock=%s: not N:NS or N:FILE (N: number of the input, from 1)", spec);
 		return -EINVAL;
 	}
 	*input = n;
@@ -156,7 +156,7 @@ int tid_map_read(const char *path, struct tid_map *out)
 		}
 		out->threads = threads;
 		if (!parse_thread(line, &threads[out->n++])) {
-			eta_error("%s: line %zu: is no LOCATION PID TID", path, number);
+			eta_error("%s: line %zu: not LOCATION PID TID", path, number);
 			rc = -EINVAL;
 			break;
 		}

@@ -1,4 +1,4 @@
-/* Options of the kernel's side that sci-kernel and sci-record have alike. */
+/* Options of the kernel's side, shared by sci-kernel and sci-record. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 #include "kernel-options.h"
@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Seconds, of which there may be parts. */
+/* Seconds, also fractions. */
 static unsigned parse_seconds(const char *text, double max, struct argp_state *state)
 {
 	char *end;
@@ -15,7 +15,7 @@ static unsigned parse_seconds(const char *text, double max, struct argp_state *s
 	errno = 0;
 	value = strtod(text, &end);
 	if (errno || end == text || *end || !(value >= 0 && value <= max))
-		argp_error(state, "%s: S is a number of seconds up to %.0f", text, max);
+		argp_error(state, "%s: S must be a number of seconds up to %.0f", text, max);
 	return (unsigned)(value * 1000);
 }
 
@@ -25,7 +25,7 @@ static void set_duration(const struct option_given *given)
 
 	o->duration_ms = parse_seconds(given->arg, 1e6, given->state);
 	if (!o->duration_ms)
-		argp_error(given->state, "%s: S is more than that", given->arg);
+		argp_error(given->state, "%s: S must be more than 0", given->arg);
 }
 
 static void set_wait_writeback(const struct option_given *given)
@@ -41,7 +41,7 @@ static void set_backend(const struct option_given *given)
 	struct kernel_options *o = given->options;
 
 	if (kernelio_order_parse(given->arg, &o->order))
-		argp_error(given->state, "%s: NAME[,...] are, once each, of: %s", given->arg,
+		argp_error(given->state, "%s: NAME[,...] must be, each once, of: %s", given->arg,
 			   kernelio_backend_names());
 }
 
@@ -56,18 +56,19 @@ static void add_filter(const struct option_given *given)
 }
 
 const struct option_row kernel_option_rows[] = {
-	HEADING("Filters of what is recorded in the kernel:"),
+	HEADING("Filters of the kernel's side:"),
 #define X(id, option, argument, help)                                                              \
 	{ option, 0, argument, help, CALLS(add_filter), .value = KERNELIO_FILTER_##id },
 	KERNELIO_FILTERS(X)
 #undef X
 		{ "backend", 0, "NAME[,...]",
-		  "By probes of these kinds only: fentry, kprobe, tp_btf, raw_tp, tracepoint",
+		  "Use only these kinds of probes: fentry, kprobe, tp_btf, raw_tp, tracepoint",
 		  CALLS(set_backend) },
-	HEADING("End of the recording in the kernel:"),
-	{ "duration", 0, "S", "After S seconds; the program goes on", CALLS(set_duration) },
+	HEADING("End of the kernel's side:"),
+	{ "duration", 0, "S", "End after S seconds; the program goes on", CALLS(set_duration) },
 	{ "wait-writeback", 0, "S",
-	  "Write out what the program left dirty, for up to S seconds (default: 3; 0: do not)",
+	  "Wait up to S seconds for writeback of what the program left dirty (default: 3; 0: do "
+	  "not)",
 	  CALLS(set_wait_writeback) },
 	{ 0 },
 };

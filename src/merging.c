@@ -13,7 +13,7 @@
 #include "src/common/progress.h"
 #include "told.h"
 
-/* What stands behind the numbers of every line; the rest only where it is not 0. */
+/* The counts after those that every line has; for an input only if they are not 0. */
 static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 {
 	const struct {
@@ -113,7 +113,7 @@ int merging_run(const struct merging *m, bool *complete)
 	struct eta_counts written = { 0 }, counts;
 	int rc = -ENOMEM;
 
-	broken_off_leaves("%s is not written, what it is made of is as it was (%s)", m->output,
+	broken_off_leaves("%s is not written, its inputs are unchanged (%s)", m->output,
 			  m->again ? m->again : "the same command writes it");
 	if (!inputs) {
 		eta_error("not enough memory for %zu inputs", m->n_inputs);
@@ -121,13 +121,13 @@ int merging_run(const struct merging *m, bool *complete)
 	}
 	rc = cli_check_inputs(m->inputs, m->n_inputs);
 	if (rc == 0)
-		/* what stands there is looked at by the writer */
+		/* the writer checks an existing archive */
 		rc = output_check(&(struct output_place){
 			.path = m->output, .inputs = m->inputs, .n_inputs = m->n_inputs });
 	if (rc == 0)
 		rc = open_inputs(m, inputs);
 	if (rc == 0)
-		/* which owns them now */
+		/* it owns the inputs now */
 		rc = eta_merge_with(inputs, m->n_inputs, &m->merge, &merged);
 	if (rc == 0)
 		rc = write_archive(m, merged, &written);
@@ -150,7 +150,7 @@ int merging_command(const struct merging *m, bool strict)
 	int rc = merging_run(m, &complete);
 
 	if (rc == 0 && strict && !complete) {
-		eta_error("%s: is not complete and --strict was given (the counts say what is "
+		eta_error("%s: not complete, and --strict was given (the counts show what is "
 			  "missing)",
 			  m->output);
 		rc = -ENODATA;

@@ -1,4 +1,4 @@
-/* sci-export: a trace in the form of another tool. */
+/* sci-export: a trace in the format of another tool. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
@@ -49,24 +49,26 @@ static void set_format(const struct option_given *given)
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
-	{ "format", 'f', "FORMAT", "chrome, paje, folded or csv; else as the name of FILE ends",
+	{ "format", 'f', "FORMAT", "chrome, paje, folded or csv (default: by the suffix of FILE)",
 	  CALLS(set_format) },
-	{ "output", 'o', "FILE", "where it goes (standard output)",
+	{ "output", 'o', "FILE", "write to FILE (default: standard output)",
 	  SETS_TEXT(struct arguments, output) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, mode) },
-	{ "quiet", 'q', NULL, "no line that moves on a terminal",
+	{ "quiet", 'q', NULL, "print no progress line on a terminal",
 	  SETS_FLAG(struct arguments, quiet) },
 	HEADING("Reading:"),
 	{ "lenient", 0, NULL, "keep the good part of damaged traces",
 	  SETS_FLAG(struct arguments, open.lenient) },
 	{ "strict", 0, NULL,
-	  "status 1 when the trace has lost or broken events (FILE is written all the same)",
+	  "exit with status 1 if the trace has lost or broken events (FILE is written all the "
+	  "same)",
 	  SETS_FLAG(struct arguments, strict) },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Writes a trace in the form of another tool. TRACE is an OTF2 archive (its .otf2 file), a "
+	"Writes a trace in the format of another tool. TRACE is an OTF2 archive (its .otf2 file), "
+	"a "
 	"spool directory or the folder of a recording; several are merged first."
 	"\v"
 	"FORMATS\n"
@@ -100,10 +102,11 @@ static void check(struct arguments *a, struct argp_state *state)
 	if (!a->format && a->output)
 		a->format = format_by_suffix(a->output);
 	if (!a->format && a->output)
-		argp_error(state, "%s: ends in none of .json, .paje, .folded, .csv: give -f FORMAT",
+		argp_error(state,
+			   "%s: does not end in .json, .paje, .folded or .csv: give -f FORMAT",
 			   a->output);
 	if (!a->format)
-		argp_error(state, "which form? Give -f FORMAT or -o FILE");
+		argp_error(state, "which format? Give -f FORMAT or -o FILE");
 }
 
 static error_t parse_words(int key, char *arg, struct argp_state *state)
@@ -149,7 +152,7 @@ static int export(const struct arguments *a, struct eta_trace *trace)
 	return rc;
 }
 
-/* Has such a FORMAT been written to what begins with HEAD? */
+/* Is HEAD the beginning of an export in this FORMAT? */
 static bool is_export(const void *arg, const char *head, size_t size)
 {
 	const struct export_format *format = arg;
@@ -158,7 +161,7 @@ static bool is_export(const void *arg, const char *head, size_t size)
 
 	if (format->begins)
 		return strncmp(head, format->begins, strlen(format->begins)) == 0;
-	/* a path of regions, which may be longer than what is looked at, a blank, a number */
+	/* a path of regions, which may be longer than HEAD, a blank, a number */
 	if (!memchr(head, ';', line))
 		return false;
 	return line == size ? size >= OUTPUT_HEAD_BYTES
@@ -215,7 +218,7 @@ int main(int argc, char **argv)
 	if (a.output)
 		broken_off_leaves("%s is not written (the same command writes it)", a.output);
 	else
-		broken_off_leaves("standard output has a part at most");
+		broken_off_leaves("the output is incomplete");
 	broken_off_begin();
 	if (open_inputs(&a, &trace) == 0 && export(&a, trace) == 0)
 		status = is_damaged(trace) && a.strict ? CLI_FAILED : CLI_OK;

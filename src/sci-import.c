@@ -47,29 +47,28 @@ static void set_format(const struct option_given *given)
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
-	{ "output", 'o', "ARCHIVE", "where the archive goes, a name that ends in .otf2",
+	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
 	  SETS_TEXT(struct arguments, merging.output) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, merging.mode) },
-	{ "quiet", 'q', NULL, "no counts at the end, no line that moves on a terminal",
+	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
 	  SETS_FLAG(struct arguments, quiet) },
 	HEADING("Reading:"),
-	{ "format", 'f', "NAME", "what the logs are, where their beginning does not tell",
+	{ "format", 'f', "NAME", "the format of the logs, if it is not recognised",
 	  CALLS(set_format) },
 	{ "lenient", 0, NULL, "keep the good part of damaged logs and count the rest",
 	  SETS_FLAG(struct arguments, merging.open.lenient) },
-	{ "list-formats", 0, NULL, "print the formats and stop", CALLS(list_formats) },
+	{ "list-formats", 0, NULL, "print the list of formats and exit", CALLS(list_formats) },
 	{ "strict", 0, NULL,
-	  "status 1 when anything was lost, broken or cut off (the archive is written all the "
-	  "same)",
+	  "exit with status 1 if anything was lost, bad or truncated (the archive is written all "
+	  "the same)",
 	  SETS_FLAG(struct arguments, strict) },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Reads logs of other tools (strace, LTTng, blktrace, IOTracer, QEMU, Darshan DXT, Paje, "
-	"...) and "
-	"writes them, several by thread and time, as one OTF2 archive. sci-merge and sci-analyze "
-	"take such a log directly as well."
+	"...) and writes them as one OTF2 archive; several logs are merged by thread and time. "
+	"sci-merge and sci-analyze also read such a log directly."
 	"\v"
 	"EXAMPLES\n"
 	"  strace -f -ttt -T -yy -o app.strace ./app && sci-import app.strace -o app.otf2\n"
@@ -89,7 +88,7 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (a->merging.n_inputs == 0)
-			argp_error(state, "which logs? --list-formats says what can be read");
+			argp_error(state, "which logs? --list-formats prints the formats");
 		if (!a->merging.output)
 			argp_error(state, "where to? Give -o ARCHIVE.otf2");
 		return 0;

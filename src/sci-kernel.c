@@ -432,7 +432,8 @@ static int trace(struct arguments *a)
 	if (rc)
 		undo_place(&place, a->directory);
 	if (rc == -EINTR && launch_signal()) {
-		eta_note("broken off before %s began: nothing of it is left", a->command[0]);
+		eta_note("interrupted before %s began: nothing is left of the recording",
+			 a->command[0]);
 		kernelio_free(k);
 		launch_end_by(launch_signal());
 	}

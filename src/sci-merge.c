@@ -30,25 +30,26 @@ static void add_clock(const struct option_given *given)
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
-	{ "output", 'o', "ARCHIVE", "where the unified archive goes, a name that ends in .otf2",
+	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
 	  SETS_TEXT(struct arguments, merging.output) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, merging.mode) },
-	{ "quiet", 'q', NULL, "no counts at the end, no line that moves on a terminal",
+	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
 	  SETS_FLAG(struct arguments, quiet) },
 	HEADING("Reading:"),
 	{ "lenient", 0, NULL, "keep the good part of damaged inputs and count the rest",
 	  SETS_FLAG(struct arguments, merging.open.lenient) },
 	{ "strict", 0, NULL,
-	  "status 1 when anything was lost, broken or cut off (the archive is written all the "
-	  "same)",
+	  "exit with status 1 if anything was lost, bad or truncated (the archive is written all "
+	  "the same)",
 	  SETS_FLAG(struct arguments, strict) },
 	HEADING("Clocks and threads:"),
 	{ "clock", 0, "N:NS|N:FILE",
-	  "add NS to the times of input N (from 1), or convert them by the pairs in FILE: begin "
-	  "and end by its clock, then what lay inside by the other clock, in ns, a pair per line",
+	  "add NS to the times of input N (from 1), or convert them by the pairs of intervals in "
+	  "FILE, a pair per line: begin and end by its clock, then begin and end of an interval "
+	  "inside by the other clock, in ns",
 	  CALLS(add_clock) },
 	{ "tid-map", 0, "FILE",
-	  "which threads the locations without a thread id are: LOCATION PID TID per line",
+	  "name the threads of locations without a thread id: LOCATION PID TID per line",
 	  SETS_TEXT(struct arguments, tid_map) },
 	HEADING("Work:"),
 	{ "threads", 0, "N", "use N threads (the number of CPUs)",
@@ -58,9 +59,8 @@ static const struct option_row rows[] = {
 
 static const char doc[] =
 	"Merges the traces of a run, by thread and time, into one OTF2 archive. INPUT is a spool "
-	"directory, an OTF2 archive (its .otf2 file), a log that sci-import(1) knows, or the "
-	"folder of "
-	"a recording, for the traces in it."
+	"directory, an OTF2 archive (its .otf2 file), a log that sci-import(1) reads, or the "
+	"folder of a recording."
 	"\v"
 	"EXAMPLES\n"
 	"  sci-merge run/user.spool run/kernel.spool -o run/unified.otf2\n"
@@ -96,7 +96,7 @@ static const struct command_line command_line = {
 	.doc = doc,
 };
 
-/* What --clock says, per input. MAPS and CLOCKS have room for all of them. */
+/* Reads --clock, per input. MAPS and CLOCKS have room for all of them. */
 static int read_clocks(const struct arguments *a, struct eta_clock_map *maps,
 		       const struct eta_clock_map **clocks)
 {

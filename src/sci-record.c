@@ -33,7 +33,7 @@
 #define CALLSTACK_MAX_DEPTH 64 /* of the tracer */
 
 struct record_options {
-	const char *dir; /* NULL: a new one named after the program */
+	const char *dir; /* NULL: a new folder named after the program */
 	char *const *argv;
 	bool no_user, no_kernel;
 	bool force, keep, quiet, strict;
@@ -56,39 +56,37 @@ struct recording {
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
-	{ "output", 'o', "DIR", "leave the recording in DIR (default: PROGRAM_sci, a new one)",
+	{ "output", 'o', "DIR", "write the recording to DIR (default: a new folder PROGRAM_sci)",
 	  SETS_TEXT(struct record_options, dir) },
 	{ "force", 'f', NULL, "replace a recording that is already in DIR",
 	  SETS_FLAG(struct record_options, force) },
 	{ "keep-spools", 0, NULL, "keep the tracers' own files beside the archive",
 	  SETS_FLAG(struct record_options, keep) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct record_options, mode) },
-	{ "quiet", 'q', NULL, "print nothing but warnings",
-	  SETS_FLAG(struct record_options, quiet) },
-	{ "strict", 0, NULL, "status 1 when a level is missing or records were lost",
+	{ "quiet", 'q', NULL, "print only warnings", SETS_FLAG(struct record_options, quiet) },
+	{ "strict", 0, NULL, "exit with status 1 if a level is missing or records were lost",
 	  SETS_FLAG(struct record_options, strict) },
 	HEADING("What is traced:"),
-	{ "no-user", 0, NULL, "leave the library calls out",
+	{ "no-user", 0, NULL, "do not record library calls",
 	  SETS_FLAG(struct record_options, no_user) },
-	{ "no-kernel", 0, NULL, "leave the kernel out",
+	{ "no-kernel", 0, NULL, "do not record the kernel",
 	  SETS_FLAG(struct record_options, no_kernel) },
 	{ "callstack", 0, "DEPTH",
-	  "keep the path of calls to each library call, DEPTH frames of it (16)",
+	  "keep the call stack of each library call, up to DEPTH frames (16)",
 	  SETS_NUMBER(struct record_options, callstack, 1, CALLSTACK_MAX_DEPTH),
 	  .otherwise = CALLSTACK_DEPTH },
-	{ "all-fds", 0, NULL, "calls on pipes, sockets, terminals and devices too",
+	{ "all-fds", 0, NULL, "also record calls on pipes, sockets, terminals and devices",
 	  SETS_FLAG(struct record_options, all_fds) },
-	{ "chars", 0, NULL, "a record for each getc and putc; else they are counted",
+	{ "chars", 0, NULL, "record each getc and putc; by default they are only counted",
 	  SETS_FLAG(struct record_options, chars) },
-	{ "metadata", 0, NULL, "calls on names too: stat, rename, mkdir, readdir, ...",
+	{ "metadata", 0, NULL, "also record calls on names: stat, rename, mkdir, readdir, ...",
 	  SETS_FLAG(struct record_options, metadata) },
 	{ "run-as", 0, "USER",
-	  "run PROGRAM as USER, to whom the recording belongs (default: who called sudo, if that "
-	  "is how it is run)",
+	  "run PROGRAM as USER, who also owns the recording (default: the user who called sudo)",
 	  SETS_TEXT(struct record_options, run_as) },
 	HEADING("EZTrace:"),
 	{ "env", 0, NULL,
-	  "print the variables that let 'eztrace -t posixio' find our plugin, and exit",
+	  "print the shell command that lets 'eztrace -t posixio' find our plugin, and exit",
 	  SETS_FLAG(struct record_options, env) },
 	PART(struct record_options, kernel, kernel_option_rows),
 	{ 0 },
@@ -98,10 +96,9 @@ static const char doc[] =
 	"Runs PROGRAM, traces its I/O in the C library and in the kernel, and merges both into "
 	"DIR/" ARCHIVE ".\v"
 	"The exit status is the program's (128 + N for signal N); 2 for a misuse of sci-record, "
-	"126 "
-	"or 127 when PROGRAM cannot be run, 1 when nothing could be recorded.\n\n"
-	"The kernel's levels need root, or CAP_BPF and CAP_PERFMON; without them the rest is "
-	"recorded.\n\n"
+	"126 or 127 if PROGRAM cannot be run, 1 if nothing could be recorded.\n\n"
+	"The kernel's levels need root, or CAP_BPF and CAP_PERFMON; without them only the library "
+	"calls are recorded.\n\n"
 	"EXAMPLES\n"
 	"  sci-record -o run1 -- fio job.fio\n"
 	"  sci-analyze run1/unified.otf2\n"
@@ -149,8 +146,7 @@ static int find_library(const char *name, char path[PATH_MAX])
 
 	if (snprintf(path, PATH_MAX, "%s/%s", plugin_dir(), name) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	/* as the user whose program is to load it (identity_files), which access(2) would not ask
-	 */
+	/* as the user whose program loads it (identity_files); access(2) checks the real user */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -184,14 +180,14 @@ static int user_environment(struct recording *r, char *env[N_VARIABLES])
 		     before ? before : "") < 0 ||
 	    asprintf(&env[2], "SCI_SPOOL_ID=%llu %llu %s", (unsigned long long)spool.st_dev,
 		     (unsigned long long)spool.st_ino, r->folder.user_spool) < 0 ||
-	    /* the tracer says so, too, except to a program that has an answer of its own */
+	    /* the tracer sets it, too, but not in a program with its own __asan_default_options */
 	    asprintf(&env[3], "ASAN_OPTIONS=%s%sverify_asan_link_order=0", asan ? asan : "",
 		     asan && *asan ? ":" : "") < 0)
 		return -ENOMEM;
 	free(preload);
 	if (r->options->callstack && find_library(UNWINDER_NAME, unwinder) != 0)
-		eta_warn("call stacks missing: this was built without libunwind (install "
-			 "libunwind-dev and build again); return addresses are recorded");
+		eta_warn("call stacks missing: built without libunwind (install libunwind-dev and "
+			 "build again); only return addresses are recorded");
 	else if (r->options->callstack &&
 		 asprintf(&env[4], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
 		return -ENOMEM;
@@ -225,7 +221,7 @@ static int start_kernel(struct recording *r, pid_t child)
 		return rc;
 	options.owner_only = !authority.any_process;
 	options.owner_rights = authority.rights;
-	/* what is missing and why has been said */
+	/* what is missing has been reported */
 	r->kernel = !r->options->no_kernel && kernelio_new(&options, &r->kernelio) == 0;
 	rc = privileges_drop(&r->identity);
 	if (rc)
@@ -246,8 +242,8 @@ static int start_kernel(struct recording *r, pid_t child)
 }
 
 /*
- * Drains and closes the kernel's spool; what it holds stays good when that fails. RAN: there is
- * something to tell about.
+ * Drains and closes the kernel's spool; if that fails, what the spool holds is still good. RAN: the
+ * counts are printed.
  */
 static void stop_kernel(struct recording *r, bool ran)
 {
@@ -281,7 +277,7 @@ static void watch_kernel(const struct recording *r, pid_t child)
 
 /* ---- after the run ---- */
 
-/* Merges the spools into the archive and says what came of it. */
+/* Merges the spools into the archive and prints the counts. */
 static int merge(struct recording *r, bool *complete)
 {
 	char user[PATH_MAX], kernel[PATH_MAX], archive[PATH_MAX];
@@ -292,7 +288,7 @@ static int merge(struct recording *r, bool *complete)
 		.folder = &r->folder.folder.fd,
 		.mode = r->options->mode,
 		.report = r->options->quiet ? NULL : stderr,
-		.again = "sci-merge does, of the tracers' files",
+		.again = "sci-merge writes it from the tracers' files",
 		.quiet = r->options->quiet,
 	};
 	int rc = recording_folder_find(&r->folder);
@@ -351,7 +347,7 @@ static int run(struct recording *r, int *status)
 			  "%s/" ARCHIVE ")",
 			  o->argv[0], r->folder.path, r->folder.path, r->folder.path);
 	if (rc == 0 && launch_wait(&launch, broken_off_begin, status) != 0) {
-		eta_error("%s: cannot be waited for: its status is not known", o->argv[0]);
+		eta_error("%s: cannot wait for it: its status is not known", o->argv[0]);
 		*status = CLI_FAILED; /* it has run: what it left is kept */
 	}
 	spool_server_free(r->server);
@@ -367,21 +363,22 @@ static int run(struct recording *r, int *status)
 	return rc;
 }
 
-/* The program has not run: what is there of the recording goes. Gives the exit status. */
+/* The program has not run: removes the recording. Gives the exit status. */
 static int undo(struct recording *r, int rc)
 {
 	int sig = launch_signal();
 
 	recording_folder_undo(&r->folder);
 	if (sig) {
-		eta_note("broken off before %s began: nothing of it is left", r->options->argv[0]);
+		eta_note("interrupted before %s began: nothing is left of the recording",
+			 r->options->argv[0]);
 		recording_folder_close(&r->folder);
 		launch_end_by(sig);
 	}
 	return rc == -ENOENT ? 127 : rc == -EACCES || rc == -ENOEXEC ? 126 : CLI_FAILED;
 }
 
-/* As a shell takes it; what would steer a terminal is no name to be typed. */
+/* As a shell takes it; a name with control characters cannot be typed. */
 static void tell_next(const char *dir)
 {
 	char archive[PATH_MAX + 16];
@@ -394,23 +391,23 @@ static void tell_next(const char *dir)
 	fputs("\n", stderr);
 }
 
-/* The archive out of what the tracers left; gives the exit status of the command. */
+/* Makes the archive from the tracers' files; gives the exit status of the command. */
 static int finish(struct recording *r, int status)
 {
 	const struct record_options *o = r->options;
 	bool complete = true;
 
 	if (!r->user && !r->kernel) {
-		eta_error("neither level of %s was traced: there is nothing to merge (as root the "
-			  "kernel's levels are)",
+		eta_error("neither level of %s was traced: there is nothing to merge (root can "
+			  "trace the kernel's levels)",
 			  o->argv[0]);
 		recording_folder_undo(&r->folder);
 		return status ? status : CLI_FAILED;
 	}
 	if (merge(r, &complete)) {
-		eta_error(
-			"%s: not merged; the tracers' files are kept there (sci-merge tries again)",
-			r->folder.path);
+		eta_error("%s: not merged; the tracers' files are kept there (run sci-merge to try "
+			  "again)",
+			  r->folder.path);
 		recording_folder_widen(&r->folder);
 		/* what was recorded is there: the status is the program's */
 		return status == 0 && o->strict ? CLI_FAILED : status;
@@ -428,7 +425,7 @@ static int finish(struct recording *r, int status)
 	if (!r->kernel && !o->no_kernel)
 		complete = false;
 	if (status == 0 && o->strict && !complete) {
-		eta_error("%s: is not complete and --strict was given", r->folder.path);
+		eta_error("%s: not complete, and --strict was given", r->folder.path);
 		return CLI_FAILED;
 	}
 	return status;

@@ -48,7 +48,7 @@ void broken_off_leaves(const char *format, ...)
 	va_list ap;
 
 	n = (size_t)snprintf(text, sizeof(*left_texts),
-			     "%.64s: broken off: ", program_invocation_short_name);
+			     "%.64s: interrupted: ", program_invocation_short_name);
 	va_start(ap, format);
 	printable_format(text + n, sizeof(*left_texts) - n - 1, format, ap);
 	va_end(ap);

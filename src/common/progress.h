@@ -22,7 +22,7 @@ struct progress {
  * remembered, and SIGXFSZ is ignored. Nothing is drawn with QUIET. One at a time.
  */
 void progress_begin(struct progress *progress, uint64_t total, bool quiet);
-/* As eta_write_options wants it: draws the line at most ten times a second; 1 once broken off. */
+/* As eta_write_options wants it: draws the line at most ten times a second; 1 once interrupted. */
 int progress_step(void *progress, uint64_t done);
 /* Takes the line away. Where a signal has come it is sent again, which ends the process. */
 void progress_end(struct progress *progress);

@@ -147,7 +147,7 @@ def check_broken_off():
                 assert tracer.returncode == -sig, (command, sig, tracer.returncode, error)
                 assert not os.path.exists(marker), (command, sig, "the program began")
                 assert not os.path.exists(out), (command, sig, os.listdir(out))
-                assert "broken off before touch began: nothing of it is left" in error, error
+                assert "interrupted before touch began: nothing is left of the recording" in error, error
                 break
             assert tried or "--no-kernel" in command, (command, sig)
 
@@ -173,7 +173,7 @@ def check_broken_off_behind():
             error = tracer.communicate(timeout=120)[1]
             calls *= 1 if met else 2
         assert tracer.returncode == -sig and len(error.splitlines()) == 1, (sig, tracer.returncode, error)
-        assert error.startswith("sci-record: broken off: "), error
+        assert error.startswith("sci-record: interrupted: "), error
         # what is being finished is finished
         assert (f"{archive} is complete" in error) == os.path.exists(archive), error
         if not os.path.exists(archive):

@@ -149,7 +149,7 @@ for words in (("status",), ("stop",), ("pause",), ("resume",), ("stat", "run1"),
     assert "sci-kernel -- " in said and said.count("\n") == 2, (words, said)
 assert state() == before
 
-# ---- broken off ----
+# ---- interrupted ----
 
 for side in "user", "kernel":
     subprocess.run([f"{BUILD}/tests/bench/bench-generate", "-n", "3000000", "-t", "64", "-p", side, "-o", f"{side}.otf2"],
@@ -180,4 +180,4 @@ for words, left in ((("sci-merge", "user.otf2", "kernel.otf2", "-o", "new.otf2")
             fail(f"{words}: {set(state().items()) ^ set(before.items())} are left")
         broken |= {words} if said else set()
 if not broken:
-    fail("nothing was broken off")
+    fail("nothing was interrupted")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sci-merge at its limits: a thousand threads, few descriptors, broken off; clocks, maps, folders.
+# sci-merge at its limits: a thousand threads, few descriptors, interrupted; clocks, maps, folders.
 # shellcheck source=tests/lib.sh
 . "$SCI_SRC/tests/lib.sh"
 
@@ -15,7 +15,7 @@ events=$(sed -n 's/^all.otf2: \([0-9]*\) events.*/\1/p' out)
 [ "$events" -ge 200000 ] || fail "$events events, not 200000"
 
 # Broken off at any time: no archive, no hidden folder, an older archive as it was; ended by the signal.
-/usr/bin/python3 - <<'END' || fail "broken off"
+/usr/bin/python3 - <<'END' || fail "interrupted"
 import os, signal, subprocess, sys, time
 
 before = open("all.otf2", "rb").read(), open("all.def", "rb").read()
@@ -39,7 +39,7 @@ for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if merge.returncode != -sig or left or text.count("\n") > 1:
             sys.exit("%s after %g s: status %d, left %s, %s" % (sig, delay, merge.returncode, left, text))
 if not broken:
-    sys.exit("nothing was broken off")
+    sys.exit("nothing was interrupted")
 
 
 def hidden():
@@ -90,7 +90,7 @@ def caught(sig, status):
 
 
 _, text = caught(signal.SIGINT, -signal.SIGINT)
-if "broken off: all.otf2 is not written" not in text:
+if "interrupted: all.otf2 is not written" not in text:
     sys.exit("SIGINT while it writes: %s" % text)
 if hidden():
     sys.exit("a hidden folder is left")
@@ -182,7 +182,7 @@ for wrong in 1 :5 0:5 1: 3:5 -1:5 1:nothing 1:user.spool; do
 done
 echo '1 2 3' >pairs
 status 1 sci-merge --clock=1:pairs user.spool kernel.spool -o x.otf2
-has err 'pairs: line 1: no pair'
+has err 'pairs: line 1: not a pair'
 echo '1 2 3 9' >pairs
 status 1 sci-merge --clock=1:pairs user.spool kernel.spool -o x.otf2
 has err 'pairs: 0 pairs agree, 1 do not'
@@ -193,7 +193,7 @@ has err 'no input has a thread "nobody" without an id'
 for line in 'P#0T#1 7' 'P 7 x' '7 8' 'P 0 8'; do
 	echo "$line" >map
 	status 1 sci-merge --tid-map=map user.spool kernel.spool -o x.otf2
-	has err 'map: line 1: is no LOCATION PID TID'
+	has err 'map: line 1: not LOCATION PID TID'
 done
 [ ! -e x.otf2 ] || fail "x.otf2 was written"
 
