@@ -8,6 +8,7 @@
 
 #include "advice.h"
 #include "premises.h"
+#include "words.h"
 #include "src/common/machines.h"
 
 /* ---- the score ---- */
