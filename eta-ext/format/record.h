@@ -347,10 +347,11 @@ enum eta_span_kind {
 #undef X
 		ETA_N_SPANS,
 };
-#define ETA_SPAN_IOWAIT 1    /* SLEEP: task->in_iowait was set */
-#define ETA_SPAN_READER 2    /* lock taken for reading */
-#define ETA_SPAN_SYNTHETIC 4 /* bounds taken from tracepoints inside the function */
-#define ETA_SPAN_PREEMPTED 8 /* RUN_QUEUE: taken off the CPU while runnable */
+#define ETA_SPAN_IOWAIT 1     /* SLEEP: task->in_iowait was set */
+#define ETA_SPAN_READER 2     /* lock taken for reading */
+#define ETA_SPAN_SYNTHETIC 4  /* bounds taken from tracepoints inside the function */
+#define ETA_SPAN_PREEMPTED 8  /* RUN_QUEUE: taken off the CPU while runnable */
+#define ETA_SPAN_OWN_LIMIT 16 /* a limit of the control group held requests of it back */
 
 /* One block request as submitted: bio queued, issued to the device, completed. */
 struct eta_bio_record {

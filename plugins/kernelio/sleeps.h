@@ -47,7 +47,10 @@
 	X(reclaim_throttle, "pagecache:reclaim")                                                   \
 	X(throttle_direct_reclaim, "pagecache:reclaim")                                            \
 	X(try_to_free_pages, "pagecache:reclaim")                                                  \
-	X(try_to_free_mem_cgroup_pages, "pagecache:reclaim")                                       \
+	X(try_to_free_mem_cgroup_pages, "pagecache:reclaim at own limit")                          \
+	X(mem_cgroup_handle_over_high, "pagecache:reclaim at own limit")                           \
+	X(__mem_cgroup_handle_over_high, "pagecache:reclaim at own limit")                         \
+	X(mem_cgroup_oom_synchronize, "pagecache:reclaim at own limit")                            \
 	/* before the queue */                                                                     \
 	X(rq_qos_wait, "block:held back")                                                          \
 	X(blk_mq_get_tag, "block:held back")                                                       \
