@@ -128,3 +128,9 @@ def ops_on(spool, name, *calls):
 
 def kinds(op):
     return {span.kind for span in op.spans}
+
+
+def limits(spool):
+    """Which limits threads waited for: {region: (ns, what)}."""
+    parts = [entry.split("|") for entry in spool.properties.get("LIMITS", "").split("; ") if entry]
+    return {region: (int(ns), what) for region, ns, what in parts}

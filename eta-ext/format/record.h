@@ -362,6 +362,7 @@ enum eta_span_kind {
 #define ETA_SPAN_PREEMPTED 8 /* RUN_QUEUE: taken off the CPU while runnable */
 /* RUN_QUEUE of a WAIT: on the way out of the system call before, which is over after it only */
 #define ETA_SPAN_RETURNING 16
+#define ETA_SPAN_OWN_LIMIT 32 /* a limit of the control group held requests of it back */
 
 /* One block request as submitted: bio queued, issued to the device, completed. */
 struct eta_bio_record {

@@ -336,9 +336,12 @@ static enum request_state state_after_last(const struct expand *expand,
 static int split_wait(struct expand *expand, const struct expand_span *span,
 		      const struct expand_bio *bios, size_t n)
 {
+	bool limited = span->flags & ETA_SPAN_OWN_LIMIT;
 	const uint32_t regions[] = {
 		/* where nobody sleeps: not submitted to the device yet, or not any more */
-		[HELD_BACK] = expand->asynchronous ? ETA_NONE : expand->index->regions.held_back,
+		[HELD_BACK] = expand->asynchronous ? ETA_NONE
+			      : limited		   ? expand->index->regions.held_back_by_own_limit
+						   : expand->index->regions.held_back,
 		[QUEUED] = expand->index->regions.queue,
 		[AT_DEVICE] = expand->index->regions.device,
 		[UNNAMED] = ETA_NONE,

@@ -10,9 +10,9 @@
 #include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
-static const char *const regions[ETA_N_SPANS] = {
-#define X(id, region) [ETA_SPAN_##id] = region,
-	ETA_SPANS(X)
+static const char *const regions[] = {
+#define X(id, region) region,
+	KERNELIO_LIMITS(X)
 #undef X
 };
 
@@ -33,29 +33,58 @@ static void group_path(const struct kernelio_limit *limit, char *path, size_t si
 			*c = '?';
 }
 
+/* AMOUNT of WHAT, behind what TEXT holds; none is not worth a word. */
+static size_t put_amount(char *text, size_t size, size_t used, uint64_t amount, const char *what)
+{
+	if (amount == KERNELIO_NO_LIMIT || used >= size)
+		return used;
+	return used + (size_t)snprintf(text + used, size - used, "%" PRIu64 " %s, ", amount, what);
+}
+
+static const char *stop_name(uint64_t stop)
+{
+	switch (stop) {
+	case KERNELIO_STOP_SIGNAL:
+		return "a signal (SIGSTOP)";
+	case KERNELIO_STOP_TRACER:
+		return "a debugger (ptrace)";
+	case KERNELIO_STOP_FREEZER:
+		return "the freezer of the control group";
+	default:
+		return "unknown";
+	}
+}
+
 static void describe(const struct kernelio_limit_key *key, const struct kernelio_limit *limit,
 		     char *text, size_t size)
 {
-	static const char *const stops[] = { [KERNELIO_STOP_SIGNAL] = "a signal (SIGSTOP)",
-					     [KERNELIO_STOP_TRACER] = "a debugger (ptrace)",
-					     [KERNELIO_STOP_FREEZER] =
-						     "the freezer of the control group" };
+	static const char *const held[] = { "bytes/s read", "bytes/s written", "reads/s",
+					    "writes/s" };
+	const uint64_t *amounts = limit->amounts;
 	char path[KERNELIO_LIMIT_DEPTH * (KERNELIO_LIMIT_NAME + 1) + 2];
+	size_t used = 0;
 
-	if (key->kind == ETA_SPAN_STOPPED) {
-		snprintf(text, size, "%s",
-			 key->group < sizeof(stops) / sizeof(*stops) && stops[key->group]
-				 ? stops[key->group]
-				 : "");
-		return;
-	}
 	group_path(limit, path, sizeof(path));
-	if (key->kind == ETA_SPAN_QUOTA && limit->period)
+	switch (key->kind) {
+	case KERNELIO_LIMIT_STOPPED:
+		snprintf(text, size, "%s", stop_name(key->group));
+		return;
+	case KERNELIO_LIMIT_QUOTA:
 		snprintf(text, size, "%.0f %% of a CPU (%" PRIu64 " of each %" PRIu64 " us) for %s",
-			 100 * (double)limit->quota / (double)limit->period, limit->quota / 1000,
-			 limit->period / 1000, path);
-	else
-		snprintf(text, size, "control group %s", path);
+			 amounts[1] ? 100 * (double)amounts[0] / (double)amounts[1] : 0,
+			 amounts[0] / 1000, amounts[1] / 1000, path);
+		return;
+	case KERNELIO_LIMIT_RECLAIM:
+		used = put_amount(text, size, used, amounts[0], "bytes at most");
+		used = put_amount(text, size, used, amounts[1],
+				  "bytes before it is slowed (memory.high)");
+		break;
+	default:
+		for (int i = 0; i < 4; i++)
+			used = put_amount(text, size, used, amounts[i], held[i]);
+	}
+	if (used < size)
+		snprintf(text + used, size - used, "of %s", path);
 }
 
 /* "REGION|NS|WHAT; ...": NS is how long threads waited for it, together. */
@@ -70,7 +99,7 @@ void limits_tell(struct kernelio *k)
 	while (bpf_map_get_next_key(map, from, &key) == 0) {
 		before = key;
 		from = &before;
-		if (bpf_map_lookup_elem(map, &key, &limit) || key.kind >= ETA_N_SPANS)
+		if (bpf_map_lookup_elem(map, &key, &limit) || key.kind >= KERNELIO_N_LIMITS)
 			continue;
 		describe(&key, &limit, text, sizeof(text));
 		if (used + strlen(text) + 100 > sizeof(all))

@@ -41,6 +41,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/ring.h \
 	plugins/kernelio/bpf/limits.h \
+	plugins/kernelio/bpf/wait-limits.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \

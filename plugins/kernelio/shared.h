@@ -271,10 +271,24 @@ struct kernelio_file {
 	char names[KERNELIO_PATH_BYTES + 256];
 };
 
-/* A limit that threads waited for: key and value of the map `limits`. */
+/* X(ID, region): limits that threads wait for. */
+#define KERNELIO_LIMITS(X)                                                                         \
+	X(QUOTA, "cpu:quota")                                                                      \
+	X(STOPPED, "cpu:stopped")                                                                  \
+	X(RECLAIM, "pagecache:reclaim at own limit")                                               \
+	X(HELD_BACK, "block:held back by own limit")
+
+enum kernelio_limit_kind {
+#define X(id, region) KERNELIO_LIMIT_##id,
+	KERNELIO_LIMITS(X)
+#undef X
+		KERNELIO_N_LIMITS,
+};
+
+/* One that threads waited for: key and value of the map `limits`. */
 struct kernelio_limit_key {
-	uint64_t group; /* number of the control group among those of its kind; see below */
-	uint32_t kind;	/* enum eta_span_kind */
+	uint64_t group; /* number of the control group in its hierarchy; or enum kernelio_stop */
+	uint32_t kind;	/* enum kernelio_limit_kind */
 	uint32_t zero;
 };
 
@@ -287,9 +301,14 @@ enum kernelio_stop {
 
 #define KERNELIO_LIMIT_DEPTH 8
 #define KERNELIO_LIMIT_NAME 96
+#define KERNELIO_NO_LIMIT UINT64_MAX
 struct kernelio_limit {
-	uint64_t ns;		/* that threads waited, together */
-	uint64_t quota, period; /* of QUOTA, the newest */
+	uint64_t ns; /* that threads waited, together */
+	/*
+	 * Of QUOTA ns in each of so many; of RECLAIM the bytes of memory.max, memory.high; of
+	 * HELD_BACK bytes and requests a second, each read and written.
+	 */
+	uint64_t amounts[4];
 	/* of the group, from the last component to the first; a NUL first ends them */
 	char names[KERNELIO_LIMIT_DEPTH][KERNELIO_LIMIT_NAME];
 };

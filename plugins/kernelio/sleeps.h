@@ -49,7 +49,10 @@
 	X(reclaim_throttle, "pagecache:reclaim")                                                   \
 	X(throttle_direct_reclaim, "pagecache:reclaim")                                            \
 	X(try_to_free_pages, "pagecache:reclaim")                                                  \
-	X(try_to_free_mem_cgroup_pages, "pagecache:reclaim")                                       \
+	X(try_to_free_mem_cgroup_pages, "pagecache:reclaim at own limit")                          \
+	X(mem_cgroup_handle_over_high, "pagecache:reclaim at own limit")                           \
+	X(__mem_cgroup_handle_over_high, "pagecache:reclaim at own limit")                         \
+	X(mem_cgroup_oom_synchronize, "pagecache:reclaim at own limit")                            \
 	/* locks on files; who holds one is said by tracepoints, where there are any */            \
 	X(locks_lock_inode_wait, "vfs:file lock")                                                  \
 	X(flock_lock_inode_wait, "vfs:file lock")                                                  \

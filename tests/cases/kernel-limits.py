@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import SCI_KERNEL, cgroup, inside, kernel_spool, need_bpf, path, regions, skip, trace
+from kernel import SCI_KERNEL, cgroup, inside, kernel_spool, limits, need_bpf, path, regions, skip, trace
 
 if os.geteuid() != 0:
     skip("control groups need root")
@@ -35,12 +35,6 @@ def waited(spool, kind):
     """ns of KIND inside and outside of calls."""
     return sum(span.end - span.begin for op in spool.ops for span in op.spans if span.kind == kind) + \
         sum(wait.end - wait.begin for wait in spool.waits if wait.kind == kind)
-
-
-def limits(spool):
-    """{region: (ns, what)}"""
-    parts = [entry.split("|") for entry in spool.properties.get("LIMITS", "").split("; ") if entry]
-    return {region: (int(ns), what) for region, ns, what in parts}
 
 
 # ---- a quota: what the control group's own count says, and the group by name ----

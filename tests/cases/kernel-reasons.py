@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import (cgroup, inside, kinds, loop_fs, need, need_bpf, nothing_lost, ops_on, path,
+from kernel import (cgroup, inside, kinds, limits, loop_fs, need, need_bpf, nothing_lost, ops_on, path,
                     regions, trace)
 
 need("fio", "losetup")
@@ -55,10 +55,23 @@ assert any("jbd2_log_wait_commit" in frames for frames in spool.sleeps.values())
 number = os.stat(device).st_rdev
 limit = f"{os.major(number)}:{os.minor(number)} 200"
 group = cgroup("blkio", blkio__throttle__read_iops_device=limit)
-trace("held", *inside(group, *FIO), "--name=d", "--rw=randread", "--direct=1", "--size=256k",
-      "--number_ios=60")
+spool = trace("held", *inside(group, *FIO), "--name=d", "--rw=randread", "--direct=1", "--size=256k",
+              "--number_ios=60")
 found = regions("held")
-assert found["block:held back"] > found.get("block:device", 0), found
+# the first tenth of a second is let through at once: 40 requests are left for 0.2 s
+assert abs(found["block:held back by own limit"] - 0.2e9) < 0.05e9, found
+assert found.get("block:held back", 0) < 0.02e9, found
+ns, what = limits(spool)["block:held back by own limit"]
+assert abs(ns - found["block:held back by own limit"]) < 0.1 * ns, (ns, found)
+assert what == f"200 reads/s, of /{os.path.basename(group)}", what
+# as many without the limit
+with open(os.path.join(group, "blkio.throttle.read_iops_device"), "w", encoding="ascii") as file:
+    file.write(limit.split()[0] + " 0")
+spool = trace("free", *inside(group, *FIO), "--name=d", "--rw=randread", "--direct=1", "--size=256k",
+              "--number_ios=60")
+assert "block:held back by own limit" not in regions("free") and not limits(spool), limits(spool)
+with open(os.path.join(group, "blkio.throttle.read_iops_device"), "w", encoding="ascii") as file:
+    file.write(limit)
 
 # ---- page lock: two threads read the same cold pages of that device ----
 PROGRAM = r"""
@@ -85,11 +98,18 @@ group = cgroup("memory", memory__limit_in_bytes=str(24 << 20))
 with open(path("large"), "wb") as file:
     file.write(b"x" * (64 << 20))
     os.fsync(file.fileno())
-spool = trace("memory", *inside(group, "dd", f"if={path('large')}", f"of={path('copy')}", "bs=1M",
+spool = trace("memory", *inside(group, "dd", f"if={path('large')}", f"of={path('copy')}", "bs=64k",
                                 "conv=notrunc"))
-reclaims = [op for op in spool.ops if "RECLAIM" in kinds(op)]
+reclaims = [op for op in spool.ops if "RECLAIM_AT_OWN_LIMIT" in kinds(op)]
 assert reclaims, "48 MiB of pages in a group of 24 MiB"
-assert regions("memory")["pagecache:reclaim"] > 0
+assert not any("RECLAIM" in kinds(op) for op in spool.ops)
+assert regions("memory")["pagecache:reclaim at own limit"] > 0
+ns, what = limits(spool)["pagecache:reclaim at own limit"]
+inside_ops = sum(span.end - span.begin for op in reclaims for span in op.spans
+                 if span.kind == "RECLAIM_AT_OWN_LIMIT")
+print("reclaimed", ns, inside_ops, spool.total("spans_lost"))
+assert 0.9 * ns <= inside_ops <= ns, (ns, inside_ops)  # spans beyond what a call keeps are lost
+assert what == f"{24 << 20} bytes at most, of /{os.path.basename(group)}", what
 
 # ---- dirty throttling: as much is dirtied as may be ----
 def restore(ratios):

@@ -35,6 +35,7 @@ static __always_inline int task_take(struct task_struct *task)
 	st->idle.off = OFF_NOT;
 	st->quota.queue = 0;
 	st->stop = 0;
+	st->held_by = 0;
 	st->pid = task->tgid;
 	st->tid = task->pid;
 	st->for_tid = 0;

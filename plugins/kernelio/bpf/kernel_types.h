@@ -16,6 +16,7 @@ typedef __u32 uint32_t;
 typedef __u64 uint64_t;
 typedef __s32 int32_t;
 typedef __s64 int64_t;
+#define UINT64_MAX (~0ULL)
 #define INT64_MIN (-0x7fffffffffffffffLL - 1)
 #define ETA_RECORD_NO_STDINT
 
@@ -155,6 +156,64 @@ struct cgroup {
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+	struct cgroup_subsys_state *subsys[1];
+};
+
+/* A control group of the memory's. */
+struct page_counter {
+	unsigned long high, max;
+};
+
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+	struct page_counter memory;
+};
+
+/* A control group of block I/O, and what it has on one device. */
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+	struct hlist_head blkg_list;
+};
+
+struct blkg_policy_data {
+	struct blkcg_gq *blkg;
+};
+
+struct blkcg_gq {
+	struct request_queue *q;
+	struct hlist_node blkcg_node;
+	struct blkcg *blkcg;
+	struct blkg_policy_data *pd[1];
+};
+
+struct throtl_service_queue {
+	struct throtl_service_queue *parent_sq;
+};
+
+struct throtl_data {
+	struct throtl_service_queue service_queue;
+	struct request_queue *queue;
+};
+
+struct throtl_grp {
+	struct blkg_policy_data pd;
+	struct throtl_data *td;
+	struct throtl_service_queue service_queue;
+	uint64_t bps[1];
+	unsigned int iops[1];
 };
 
 /* at most so much CPU time in a period, in ns */
@@ -186,10 +245,6 @@ struct cfs_rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
-};
-
-struct css_set {
-	struct cgroup *dfl_cgrp;
 };
 
 struct thread_info {

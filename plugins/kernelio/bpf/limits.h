@@ -6,8 +6,6 @@
 
 #include "state.h"
 
-#define NO_QUOTA (~0ULL)
-
 /* Those that made threads wait; beyond them they are waits without a group. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -57,9 +55,9 @@ static __always_inline void limit_name(struct kernelio_limit *limit, struct kern
 	}
 }
 
-/* NS more were waited for KIND of the group NODE (or, NULL, of number GROUP). */
+/* NS more were waited for KIND of the group NODE, or, NULL, of number GROUP; that is as AMOUNTS. */
 static __noinline int limit_note(uint32_t kind, struct kernfs_node *node, uint64_t group,
-				 uint64_t ns, struct cfs_bandwidth *bandwidth)
+				 uint64_t ns, const uint64_t amounts[4])
 {
 	struct kernelio_limit_key key = { .group = group, .kind = kind };
 	struct kernelio_limit *limit;
@@ -72,123 +70,43 @@ static __noinline int limit_note(uint32_t kind, struct kernfs_node *node, uint64
 		limit = bpf_map_lookup_elem(&limit_room, &zero);
 		if (!limit)
 			return 0;
-		limit->ns = limit->quota = limit->period = 0;
+		limit->ns = 0;
 		limit_name(limit, node);
 		bpf_map_update_elem(&limits, &key, limit, BPF_NOEXIST);
 		limit = bpf_map_lookup_elem(&limits, &key);
 		if (!limit)
 			return 0;
 	}
-	if (bandwidth) {
-		limit->quota = BPF_CORE_READ(bandwidth, quota);
-		limit->period = BPF_CORE_READ(bandwidth, period);
-	}
+	for (int i = 0; amounts && i < 4; i++)
+		limit->amounts[i] = amounts[i];
 	__sync_fetch_and_add(&limit->ns, ns);
 	return 0;
 }
 
-/* ---- CPU time ---- */
+/* ---- what the groups of other controllers are ---- */
 
-/*
- * For how long QUEUE, that of a group on a CPU, has been without CPU time to spend, or one of those
- * above it. Linux 6.6 (677ea015f231) counts that in the clock of the CPU; before, it is known in
- * one that stands still while the CPU is idle.
- */
-static __always_inline uint64_t throttled_ns(struct cfs_rq *queue)
+enum cgroup_subsys_id___k {
+	io_cgrp_id___k,
+	memory_cgrp_id___k,
+};
+
+/* TASK's in the controller NAME; NULL: there is none. */
+#define GROUP_IN(task, name)                                                                       \
+	(bpf_core_enum_value_exists(enum cgroup_subsys_id___k, name##_cgrp_id___k)                 \
+		 ? group_number(task, bpf_core_enum_value(enum cgroup_subsys_id___k,               \
+							  name##_cgrp_id___k))                     \
+		 : NULL)
+
+static __always_inline struct cgroup_subsys_state *group_number(struct task_struct *task,
+								uint32_t number)
 {
-	uint64_t since_ns, sum_ns;
-	struct rq *rq;
+	struct cgroup_subsys_state *group = NULL;
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
 
-	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
-		since_ns = BPF_CORE_READ(queue, throttled_clock_self);
-		sum_ns = BPF_CORE_READ(queue, throttled_clock_self_time);
-		if (since_ns)
-			sum_ns += BPF_CORE_READ(queue, rq, clock) - since_ns;
-		return sum_ns;
-	}
-	if (!bpf_core_field_exists(queue->throttled_clock_pelt_time))
-		return 0; /* a kernel without quotas, or too old */
-	sum_ns = BPF_CORE_READ(queue, throttled_clock_pelt_time);
-	if (BPF_CORE_READ(queue, throttle_count)) {
-		rq = BPF_CORE_READ(queue, rq);
-		sum_ns += BPF_CORE_READ(rq, clock_pelt) - BPF_CORE_READ(rq, lost_idle_time) -
-			  BPF_CORE_READ(queue, throttled_clock_pelt);
-	}
-	return sum_ns;
-}
-
-/* TASK is ready and does not run: from here on a quota may be why. */
-static __always_inline void quota_begin(struct task_state *st, struct task_struct *task)
-{
-	st->quota.queue = 0;
-	if (!bpf_core_field_exists(task->sched_task_group) || !task->sched_task_group->parent)
-		return; /* that all CPUs are for */
-	st->quota.queue = (uint64_t)task->se.cfs_rq;
-	st->quota.before_ns = throttled_ns(task->se.cfs_rq);
-}
-
-/* The group whose quota it is: of those above TASK with one, the tightest. */
-static __noinline int quota_note(struct task_struct *task, uint64_t ns)
-{
-	struct task_group *group = BPF_CORE_READ(task, sched_task_group), *found = NULL;
-	uint64_t found_quota = 0, found_period = 1;
-
-	for (int i = 0; i < KERNELIO_LIMIT_DEPTH && group; i++) {
-		uint64_t quota = BPF_CORE_READ(group, cfs_bandwidth.quota);
-		uint64_t period = BPF_CORE_READ(group, cfs_bandwidth.period);
-
-		/* in us, so that the products fit */
-		if (quota != NO_QUOTA && (!found || quota / 1000 * (found_period / 1000) <
-							    found_quota / 1000 * (period / 1000))) {
-			found = group;
-			found_quota = quota;
-			found_period = period;
-		}
-		group = BPF_CORE_READ(group, parent);
-	}
-	if (found)
-		limit_note(ETA_SPAN_QUOTA, BPF_CORE_READ(found, css.cgroup, kn), 0, ns,
-			   (void *)found + bpf_core_field_offset(struct task_group, cfs_bandwidth));
-	return 0;
-}
-
-/* TASK runs again after LENGTH_NS of waiting: for how long of it there was no CPU time to spend. */
-static __always_inline uint64_t quota_end(struct task_state *st, struct task_struct *task,
-					  uint64_t length_ns)
-{
-	uint64_t ns;
-
-	if (!st->quota.queue)
-		return 0;
-	ns = throttled_ns((void *)st->quota.queue) - st->quota.before_ns;
-	st->quota.queue = 0;
-	if ((int64_t)ns <= 0)
-		return 0;
-	if (ns > length_ns)
-		ns = length_ns;
-	quota_note(task, ns);
-	return ns;
-}
-
-/* ---- stops ---- */
-
-#define STATE_STOPPED 0x4
-#define STATE_TRACED 0x8
-#define STATE_FROZEN 0x8000 /* since Linux 6.1 (f5d39b020809) */
-
-/* What stops TASK, which leaves the CPU in STATE: enum kernelio_stop; 0: nothing does. */
-static __always_inline uint8_t stop_of(struct task_struct *task, unsigned int state)
-{
-	if (state & STATE_STOPPED)
-		return KERNELIO_STOP_SIGNAL;
-	if (state & STATE_TRACED)
-		return KERNELIO_STOP_TRACER;
-	if (state & STATE_FROZEN)
-		return KERNELIO_STOP_FREEZER;
-	/* by control groups of version 2, since 5.2 */
-	if (state && bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen))
-		return KERNELIO_STOP_FREEZER;
-	return 0;
+	bpf_probe_read_kernel(&group, sizeof(group),
+			      (void *)set + bpf_core_field_offset(struct css_set, subsys) +
+				      number * sizeof(group));
+	return group;
 }
 
 #endif

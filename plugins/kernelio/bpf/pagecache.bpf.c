@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "fault.h"
 #include "follow.h"
+#include "limits.h"
 #include "owner.h"
 
 SEC("tp_btf/mm_filemap_get_pages")
@@ -144,8 +145,7 @@ int BPF_PROG(on_wait_writeback)
 	return 0;
 }
 
-SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
-int BPF_PROG(on_reclaim_begin)
+static __always_inline int reclaim_begin(void)
 {
 	struct task_state *st = current_operation();
 
@@ -154,35 +154,69 @@ int BPF_PROG(on_reclaim_begin)
 	return 0;
 }
 
-static __always_inline int reclaim_end(void)
+SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
+int BPF_PROG(on_reclaim_begin)
+{
+	return reclaim_begin();
+}
+
+/* CURRENT has reclaimed for NS since its control group, or one above it, is at its limit. */
+static __noinline int reclaim_note(uint64_t ns, uint64_t page_size)
+{
+	struct cgroup_subsys_state *group = GROUP_IN(bpf_get_current_task_btf(), memory);
+	/* as the kernel has "max" */
+	uint64_t none = (UINT64_MAX >> 1) / page_size;
+
+	for (int i = 0; i < KERNELIO_LIMIT_DEPTH && group; i++) {
+		struct mem_cgroup *memory =
+			(void *)group - bpf_core_field_offset(struct mem_cgroup, css);
+		uint64_t max = BPF_CORE_READ(memory, memory.max);
+		uint64_t high = BPF_CORE_READ(memory, memory.high);
+
+		if (max < none || high < none) {
+			uint64_t amounts[4] = {
+				max < none ? max * page_size : KERNELIO_NO_LIMIT,
+				high < none ? high * page_size : KERNELIO_NO_LIMIT,
+			};
+
+			return limit_note(KERNELIO_LIMIT_RECLAIM, BPF_CORE_READ(group, cgroup, kn),
+					  0, ns, amounts);
+		}
+		group = BPF_CORE_READ(group, parent);
+	}
+	return 0;
+}
+
+static __always_inline int reclaim_end(uint8_t kind)
 {
 	struct task_state *st = current_operation();
+	uint64_t now;
 
-	if (st && st->now.reclaim_ns) {
-		span_add(st, ETA_SPAN_RECLAIM, st->now.reclaim_ns, bpf_ktime_get_ns());
-		st->now.reclaim_ns = 0;
-	}
+	if (!st || !st->now.reclaim_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	span_add(st, kind, st->now.reclaim_ns, now);
+	if (kind == ETA_SPAN_RECLAIM_AT_OWN_LIMIT)
+		reclaim_note(now - st->now.reclaim_ns, page_bytes);
+	st->now.reclaim_ns = 0;
 	return 0;
 }
 
 SEC("tp_btf/mm_vmscan_direct_reclaim_end")
 int BPF_PROG(on_reclaim_end)
 {
-	return reclaim_end();
+	return reclaim_end(ETA_SPAN_RECLAIM);
 }
 
+/* Of a control group that is at its limit, or one that was told to give memory back. */
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(on_memcg_reclaim_begin)
 {
-	struct task_state *st = current_operation();
-
-	if (st)
-		st->now.reclaim_ns = bpf_ktime_get_ns();
-	return 0;
+	return reclaim_begin();
 }
 
 SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
 int BPF_PROG(on_memcg_reclaim_end)
 {
-	return reclaim_end();
+	return reclaim_end(ETA_SPAN_RECLAIM_AT_OWN_LIMIT);
 }

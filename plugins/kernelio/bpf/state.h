@@ -105,7 +105,8 @@ struct task_state {
 		uint64_t queue;	    /* struct cfs_rq that it waits in; 0: none with a limit */
 		uint64_t before_ns; /* that has been throttled for so long when that began */
 	} quota;
-	uint8_t stop; /* enum kernelio_stop */
+	uint8_t stop;	  /* enum kernelio_stop */
+	uint64_t held_by; /* struct throtl_grp whose limit holds its requests back; 0: none */
 
 	/* of the operation, cleared when it begins */
 	struct operation {

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
 #include "cpu-history.h"
-#include "limits.h"
+#include "wait-limits.h"
 
 /* enum of lock:contention_begin's flags (LCB_F_*) */
 #define LOCK_SPINS 1
@@ -269,6 +269,9 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
 				    ? ETA_SPAN_IOWAIT
 				    : 0;
+	st->held_by = st->now.off_flags & ETA_SPAN_IOWAIT ? held_by(prev) : 0;
+	if (st->held_by)
+		st->now.off_flags |= ETA_SPAN_OWN_LIMIT;
 	st->now.off_who = next->pid;
 	st->now.ready_cpu = bpf_get_smp_processor_id();
 	st->now.off_stack = 0;
@@ -304,9 +307,12 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 			  from_ns && from_ns < now ? quota_end(st, task, now - from_ns) : 0, now,
 			  prev);
 	if (st->stop)
-		limit_note(ETA_SPAN_STOPPED, NULL, st->stop,
+		limit_note(KERNELIO_LIMIT_STOPPED, NULL, st->stop,
 			   (wake_ns > off_ns ? wake_ns : now) - off_ns, NULL);
 	if (st->active) {
+		if (st->held_by)
+			held_note(st->held_by, (wake_ns > off_ns ? wake_ns : now) - off_ns);
+		st->held_by = 0;
 		switched_in(st, ready, now);
 		st->now.off = OFF_NOT;
 		return;
