@@ -67,11 +67,13 @@ class Cause:
             words = self._words(place, condition, threads)
             condition.run([*words[:-1], "-p", words[-1]])
 
-    def command(self, place, condition, threads, ahead=True):
-        """The program's command line; AHEAD: before what else the machine does."""
+    def command(self, place, condition, threads, ahead=True, around=()):
+        """
+        The program's command line; AHEAD: before what else the machine does; AROUND: words that run others beside it.
+        """
         # one thread alone takes turns with nobody
         before = list(FIRST) if self.alone and threads == 1 else self._before
-        return (before if ahead else []) + condition.wrap + self._words(place, condition, threads)
+        return (before if ahead else []) + list(around) + condition.wrap + self._words(place, condition, threads)
 
     def expects(self, score):
         return (score.level, score.reason) in self.expected and \
@@ -81,7 +83,7 @@ class Cause:
         if self.culprit is None:
             return True
         if self.culprit == LIMIT:
-            return score.own_limit_ns * 2 >= score.lost_ns
+            return not score.culprit
         return score.culprit.startswith(self.culprit)
 
 

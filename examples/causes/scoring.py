@@ -50,6 +50,9 @@ class Score:
                 elif name == "not traced":  # by name unknown: each is somebody else
                     name += f" {culprit['tid']}"
                 blame[name] = blame.get(name, 0) + culprit["ns"]
+        # of a limit nobody is accused
+        if self.own_limit_ns * 2 >= sum(thread["interference_ns"] for thread in threads) + self.own_limit_ns:
+            blame = {}
         self.blame = sorted(blame.items(), key=lambda item: -item[1])
         self.culprit = self.blame[0][0] if self.blame else ""
 

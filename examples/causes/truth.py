@@ -12,7 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import accuracy  # noqa: E402
-from causes import CAUSES, LIMIT, OWN  # noqa: E402
+from causes import CAUSES, OWN  # noqa: E402
 from conditions import Failed, Place, beside, running  # noqa: E402
 from scenes import SCENES  # noqa: E402
 from scoring import record, report_text, score  # noqa: E402
@@ -78,14 +78,10 @@ class Runs:
         """Records the program as NAME; SOLO: without the commands beside it. The trace."""
         with condition as made:
             self.cause.prepare(self.place, made, threads)
-            command = self.cause.command(self.place, made, threads)
             others = [] if solo else made.beside
-            if made.traced:
-                for other in others:
-                    command = beside(other) + command
-                others = []
-            with running(self.hogs + others):
-                return record(self.place, command, name)[0]
+            around = [word for other in others for word in beside(other)] if made.traced else []
+            with running(self.hogs + ([] if made.traced else others)):
+                return record(self.place, self.cause.command(self.place, made, threads, around=around), name)[0]
 
     def scores(self, condition, threads, n, baseline=None, solo=False):
         """Scores of N runs; BASELINE: a trace to score against. CONDITION makes it anew for each."""
@@ -128,7 +124,7 @@ def innocent(cause, score):
         return ""
     for name, ns in score.blame:
         if ns * 5 >= sum(ns for _, ns in score.blame) and name != "unknown" and \
-                (cause.culprit == LIMIT or not name.startswith(cause.culprit)):
+                not name.startswith(cause.culprit):
             return name
     return ""
 
