@@ -301,9 +301,11 @@ struct eta_kernel_op {
 struct eta_span {
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	uint8_t kind;	/* enum eta_span_kind */
-	uint8_t flags;	/* ETA_SPAN_* */
-	uint16_t count; /* how many occurrences were folded into it (0 counts as 1) */
+	uint8_t kind;  /* enum eta_span_kind */
+	uint8_t flags; /* ETA_SPAN_* */
+	/* how many occurrences were folded into it (0 counts as 1); OTHER_LOCK: SLEEP id, 0:
+	 * unknown */
+	uint16_t count;
 	/* tid of the lock's holder, or of who had the CPU longest; SLEEP: id; 0: unknown */
 	uint32_t who;
 	/* lock address, bytes for PAGECACHE_*, the kernel's pause in ns for DIRTY_THROTTLING, else
@@ -336,7 +338,8 @@ struct eta_span {
 	X(BIO_SUBMIT, "block:submit_bio")                                                          \
 	X(ALLOCATION, "fs:allocation")                                                             \
 	X(WAKE_UP, "cpu:wake-up")                                                                  \
-	X(FILE_LOCK, "vfs:file lock")
+	X(FILE_LOCK, "vfs:file lock")                                                              \
+	X(ADDRESS_SPACE_LOCK, "vfs:address space lock")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

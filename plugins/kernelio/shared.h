@@ -3,6 +3,7 @@
 #ifndef KERNELIO_SHARED_H
 #define KERNELIO_SHARED_H
 
+#include "eta-ext/base/name-calls.h"
 #include "eta-ext/format/record.h"
 
 /* In the map `running`: whoever runs on the CPU came without a switch being reported. */
@@ -25,6 +26,8 @@ enum kernelio_shape {
 	SHAPE_SPLICE,	/* the same, with a pipe on one side */
 	SHAPE_SENDFILE, /* fd out, fd in, &offset, bytes */
 	SHAPE_CONTROL,	/* fd, command: one of those that lock, or no operation */
+	SHAPE_NAME,	/* no file that is known; no operation where it did not wait */
+	SHAPE_FILE_MAP, /* the same; fd is the fifth */
 	SHAPE_AIO,	/* from here on no operation itself: handed to bpf/aio.h */
 	SHAPE_AIO_SUBMIT = SHAPE_AIO, /* context, n, list */
 	SHAPE_AIO_REAP,		      /* context, least, n, events */
@@ -56,6 +59,7 @@ enum kernelio_shape {
 	X(copy_file_range, WRITE, COPY)                                                            \
 	X(sendfile, READ, SENDFILE)                                                                \
 	X(splice, READ, SPLICE)                                                                    \
+	ETA_NAME_CALLS(X)                                                                          \
 	X(flock, OTHER, FD)                                                                        \
 	X(fcntl, OTHER, CONTROL)
 
