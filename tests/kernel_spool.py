@@ -38,6 +38,12 @@ def span_names():
     return ["NONE"] + re.findall(r"X\((\w+), \"", body)
 
 
+def name_calls():
+    """Those that are in the trace only where they waited, by the list in name-calls.h."""
+    path = os.path.join(os.environ["SCI_SRC"], "eta-ext", "base", "name-calls.h")
+    return set(re.findall(r"X\((\w+), [A-Z]+, \w+\)", open(path).read()))
+
+
 class KernelSpool:
     def __init__(self, path):
         self.ops, self.bios, self.tasks, self.losses, self.waits = [], [], [], [], []
@@ -119,8 +125,8 @@ class KernelSpool:
         return known.path if known else ""
 
     def region(self, span):
-        """What a sleep's place in the kernel says it is: "level:reason", or "-"."""
-        return self.sleeps.get(span.who, ["-"])[0]
+        """What the place of a sleep or lock in the kernel says it is: "level:reason", or "-"."""
+        return self.sleeps.get(span.count if span.kind == "OTHER_LOCK" else span.who, ["-"])[0]
 
     def total(self, name):
         return int(self.properties["TOTAL." + name])

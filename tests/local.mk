@@ -146,6 +146,7 @@ kernel_tests += \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py \
+	tests/cases/kernel-names.py \
 	tests/cases/kernel-namespace.py \
 	tests/cases/kernel-own-calls.py \
 	tests/cases/kernel-owner.py \

@@ -23,6 +23,8 @@
 	X(BUFFERING, USER, "buffering")                                                            \
 	X(FILE_POSITION_LOCK, VFS, "file position lock")                                           \
 	X(FILE_LOCK, VFS, "file lock")                                                             \
+	X(DIRECTORY_LOCK, VFS, "directory lock")                                                   \
+	X(ADDRESS_SPACE_LOCK, VFS, "address space lock")                                           \
 	X(LOOKUP, VFS, "lookup")                                                                   \
 	X(OTHER_LOCK, VFS, "other lock")                                                           \
 	X(OTHER_WAIT, VFS, "other wait")                                                           \
@@ -31,6 +33,7 @@
 	X(PAGE_WRITEBACK_WAIT, PAGECACHE, "page writeback wait")                                   \
 	X(RECLAIM, PAGECACHE, "reclaim")                                                           \
 	X(INODE_LOCK, FS, "inode lock")                                                            \
+	X(METADATA_LOCK, FS, "metadata lock")                                                      \
 	X(JOURNAL_COMMIT, FS, "journal commit")                                                    \
 	X(ALLOCATION, FS, "allocation")                                                            \
 	X(QUEUE, BLOCK, "queue")                                                                   \

@@ -301,9 +301,11 @@ struct eta_kernel_op {
 struct eta_span {
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	uint8_t kind;	/* enum eta_span_kind */
-	uint8_t flags;	/* ETA_SPAN_* */
-	uint16_t count; /* how many occurrences were folded into it (0 counts as 1) */
+	uint8_t kind;  /* enum eta_span_kind */
+	uint8_t flags; /* ETA_SPAN_* */
+	/* how many occurrences were folded into it (0 counts as 1); OTHER_LOCK: SLEEP id, 0:
+	 * unknown */
+	uint16_t count;
 	/* tid of the lock's holder, of who had the CPU longest, of a task that is not traced and
 	 * was in the way of a DIRTY_THROTTLING or RECLAIM; SLEEP: id; 0: unknown */
 	uint32_t who;
@@ -340,7 +342,8 @@ struct eta_span {
 	X(FILE_LOCK, "vfs:file lock")                                                              \
 	X(QUOTA, "cpu:quota")                                                                      \
 	X(STOPPED, "cpu:stopped")                                                                  \
-	X(RECLAIM_AT_OWN_LIMIT, "pagecache:reclaim at own limit")
+	X(RECLAIM_AT_OWN_LIMIT, "pagecache:reclaim at own limit")                                  \
+	X(ADDRESS_SPACE_LOCK, "vfs:address space lock")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

@@ -20,7 +20,8 @@ struct expand_span {
 	uint64_t begin_ns, end_ns;
 	uint64_t object;
 	uint32_t who;
-	uint8_t kind; /* ETA_N_SPANS: the file system's function, which no span says */
+	uint16_t place; /* OTHER_LOCK: SLEEP id, 0: unknown */
+	uint8_t kind;	/* ETA_N_SPANS: the file system's function, which no span says */
 	uint8_t flags;
 };
 
@@ -46,6 +47,7 @@ static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_INVALIDATE_LOCK] = IN_LOCK,
 	[ETA_SPAN_OTHER_LOCK] = IN_LOCK,
 	[ETA_SPAN_FILE_LOCK] = IN_LOCK,
+	[ETA_SPAN_ADDRESS_SPACE_LOCK] = IN_LOCK,
 	[ETA_SPAN_DIRTY_THROTTLING] = IN_THROTTLING,
 	[ETA_SPAN_PAGE_WRITEBACK_WAIT] = IN_WRITEBACK_WAIT,
 	[ETA_SPAN_RECLAIM] = IN_RECLAIM,
@@ -151,6 +153,7 @@ static ssize_t take_spans(struct expand *expand, const struct eta_kernel_op *op,
 			.end_ns = spans[i].end_ns ? spans[i].end_ns : end_ns,
 			.object = spans[i].object,
 			.who = spans[i].who,
+			.place = spans[i].kind == ETA_SPAN_OTHER_LOCK ? spans[i].count : 0,
 			.kind = spans[i].kind,
 			.flags = spans[i].flags,
 		};
@@ -380,11 +383,17 @@ static bool in_flight(const struct expand_span *span, const struct expand_bio *b
 	return false;
 }
 
-/* What the place of a sleep says it is, ETA_NONE where that says nothing. */
+/* What a place says that waits there are, ETA_NONE where that says nothing. */
+static uint32_t place_region(const struct spool_index *index, uint32_t place)
+{
+	return place < index->n_sleeps ? index->sleeps[place] : ETA_NONE;
+}
+
+/* The same of a sleep. */
 static uint32_t sleep_region(const struct expand *expand, const struct expand_span *span)
 {
 	const struct spool_index *index = expand->index;
-	uint32_t region = span->who < index->n_sleeps ? index->sleeps[span->who] : ETA_NONE;
+	uint32_t region = place_region(index, span->who);
 
 	/* the pages are its own, so it waits for its own requests, and those are not in flight yet
 	 */
@@ -475,6 +484,8 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 		region = name.kind == ETA_OP_READ ? fs->file_read : fs->file_write;
 	else
 		region = fs->regions[span.kind];
+	if (span.place && place_region(expand->index, span.place) != ETA_NONE)
+		region = place_region(expand->index, span.place);
 	/* whoever has not to wait for a lock need not wake up from that */
 	if (span.kind == ETA_SPAN_WAKE_UP && around->in & IN_LOCK)
 		return 0;

@@ -23,6 +23,20 @@
 #ifndef SYS_open /* architectures younger than openat */
 #define SYS_open KERNELIO_MAX_SYSCALL_NR
 #define SYS_creat KERNELIO_MAX_SYSCALL_NR
+#define SYS_unlink KERNELIO_MAX_SYSCALL_NR
+#define SYS_rmdir KERNELIO_MAX_SYSCALL_NR
+#define SYS_rename KERNELIO_MAX_SYSCALL_NR
+#define SYS_mkdir KERNELIO_MAX_SYSCALL_NR
+#define SYS_mknod KERNELIO_MAX_SYSCALL_NR
+#define SYS_link KERNELIO_MAX_SYSCALL_NR
+#define SYS_symlink KERNELIO_MAX_SYSCALL_NR
+#define SYS_chmod KERNELIO_MAX_SYSCALL_NR
+#define SYS_chown KERNELIO_MAX_SYSCALL_NR
+#define SYS_lchown KERNELIO_MAX_SYSCALL_NR
+#define SYS_stat KERNELIO_MAX_SYSCALL_NR
+#define SYS_lstat KERNELIO_MAX_SYSCALL_NR
+#define SYS_access KERNELIO_MAX_SYSCALL_NR
+#define SYS_readlink KERNELIO_MAX_SYSCALL_NR
 #endif
 
 /* The last thing libbpf complained about, for our own message. */

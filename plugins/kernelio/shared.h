@@ -3,6 +3,7 @@
 #ifndef KERNELIO_SHARED_H
 #define KERNELIO_SHARED_H
 
+#include "eta-ext/base/name-calls.h"
 #include "eta-ext/format/record.h"
 
 /* In the map `running`: whoever runs on the CPU came without a switch being reported. */
@@ -28,6 +29,8 @@ enum kernelio_shape {
 	SHAPE_SYNC,	/* fd, of a directory, too */
 	SHAPE_MAPPED,	/* address, bytes: of what is mapped there */
 	SHAPE_NO_FILE,	/* of all file systems */
+	SHAPE_NAME,	/* no file that is known; no operation where it did not wait */
+	SHAPE_FILE_MAP, /* the same; fd is the fifth */
 	SHAPE_AIO,	/* from here on no operation itself: handed to bpf/aio.h */
 	SHAPE_AIO_SUBMIT = SHAPE_AIO, /* context, n, list */
 	SHAPE_AIO_REAP,		      /* context, least, n, events */
@@ -59,6 +62,7 @@ enum kernelio_shape {
 	X(copy_file_range, WRITE, COPY)                                                            \
 	X(sendfile, READ, SENDFILE)                                                                \
 	X(splice, READ, SPLICE)                                                                    \
+	ETA_NAME_CALLS(X)                                                                          \
 	X(flock, OTHER, FD)                                                                        \
 	X(fcntl, OTHER, CONTROL)                                                                   \
 	X(sync, SYNC, NO_FILE)                                                                     \

@@ -26,19 +26,45 @@ struct symbols {
 	size_t names_bytes, names_room;
 };
 
-static const struct {
+/* A row of a list. */
+struct place {
 	const char *function, *region;
-} sleeps[] = {
-#define X(function, region) { #function, region },
-	KERNELIO_SLEEPS(X)
-#undef X
 };
+
+#define X(function, region) { #function, region },
+static const struct place sleeps[] = { KERNELIO_SLEEPS(X) };
+static const struct place takers[] = { KERNELIO_TAKERS(X) };
+#undef X
+#define N_SLEEPS (sizeof(sleeps) / sizeof(*sleeps))
+#define N_TAKERS (sizeof(takers) / sizeof(*takers))
+
+/* What FUNCTION is listed with; NULL: it is not. */
+static const char *region_of(const struct place *list, size_t n, const char *function)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i].function, function) == 0)
+			return list[i].region;
+	return NULL;
+}
 
 /* The scheduler's own functions, which every sleep ends in. */
 static bool is_scheduler(const char *name)
 {
 	return strstr(name, "schedule") || strncmp(name, "bpf_", 4) == 0 ||
 	       strncmp(name, "__bpf_", 6) == 0 || strncmp(name, "__traceiter", 11) == 0;
+}
+
+/* Those that locks of all kinds are taken by. */
+static bool is_lock(const char *name)
+{
+	static const char *const begins[] = { "down_",	 "rwsem_",	 "mutex_", "__mutex_",
+					      "percpu_", "__percpu_",	 "_raw_",  "native_queued_",
+					      "queued_", "__pv_queued_", "__down" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
 }
 
 static void *grow(void *array, size_t *room, size_t n, size_t size)
@@ -115,6 +141,7 @@ static void describe(const struct symbols *s, const uint64_t *frames, char *text
 {
 	const char *region = NULL, *name;
 	char names[1024] = "";
+	bool inside_lock = true;
 	size_t length = 0;
 	int n = 0;
 
@@ -126,9 +153,11 @@ static void describe(const struct symbols *s, const uint64_t *frames, char *text
 			n = 0;
 			continue;
 		}
-		for (size_t k = 0; !region && k < sizeof(sleeps) / sizeof(sleeps[0]); k++)
-			if (strcmp(sleeps[k].function, name) == 0)
-				region = sleeps[k].region;
+		if (!region && inside_lock)
+			region = region_of(takers, N_TAKERS, name);
+		if (!region)
+			region = region_of(sleeps, N_SLEEPS, name);
+		inside_lock &= is_lock(name);
 		if (n++ < MAX_NAMED_FRAMES && length < sizeof(names))
 			length += (size_t)snprintf(names + length, sizeof(names) - length, "\n%s",
 						   name);

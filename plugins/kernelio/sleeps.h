@@ -1,4 +1,4 @@
-/* Where the kernel sleeps, and what that means. One line adds one. */
+/* Where the kernel makes threads wait, and what that means. One line adds one. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef KERNELIO_SLEEPS_H
 #define KERNELIO_SLEEPS_H
@@ -6,7 +6,8 @@
 /*
  * X(FUNCTION, REGION): a thread that sleeps in FUNCTION, or in what that calls, waits for what the
  * region is named after. Innermost first: the first function of the stack that is listed counts.
- * Sleeps that a tracepoint tells of (locks, throttling, writeback) do not come here.
+ * Sleeps that a tracepoint tells of (throttling, writeback, locks that their address names) do not
+ * come here.
  */
 #define KERNELIO_SLEEPS(X)                                                                         \
 	/* jbd2: ext4, ocfs2 */                                                                    \
@@ -17,6 +18,9 @@
 	X(jbd2_log_do_checkpoint, "fs:journal commit")                                             \
 	X(wait_transaction_locked, "fs:journal commit")                                            \
 	X(wait_transaction_switching, "fs:journal commit")                                         \
+	X(start_this_handle, "fs:journal commit")                                                  \
+	X(jbd2_journal_stop, "fs:journal commit")                                                  \
+	X(__jbd2_log_wait_for_space, "fs:journal commit")                                          \
 	X(add_transaction_credits, "fs:journal commit")                                            \
 	X(do_get_write_access, "fs:journal commit")                                                \
 	/* xfs */                                                                                  \
@@ -37,6 +41,26 @@
 	X(btrfs_start_ordered_extent_nowriteback, "pagecache:page writeback wait")                 \
 	X(btrfs_start_ordered_extent, "pagecache:page writeback wait")                             \
 	X(btrfs_wait_ordered_range, "pagecache:page writeback wait")                               \
+	/* names and inodes that another thread is looking up or freeing */                        \
+	X(d_alloc_parallel, "vfs:lookup")                                                          \
+	X(__wait_on_freeing_inode, "vfs:lookup")                                                   \
+	X(find_inode, "vfs:lookup")                                                                \
+	X(find_inode_fast, "vfs:lookup")                                                           \
+	X(iget_locked, "vfs:lookup")                                                               \
+	X(iget5_locked, "vfs:lookup")                                                              \
+	/* locks that are no mutex or semaphore: bits, lists of waiters */                         \
+	X(inode_dio_wait, "fs:inode lock")                                                         \
+	X(inode_dio_wait_interruptible, "fs:inode lock")                                           \
+	X(__inode_dio_wait, "fs:inode lock")                                                       \
+	X(__lock_buffer, "fs:metadata lock")                                                       \
+	X(xfs_extent_busy_flush, "fs:metadata lock")                                               \
+	X(xfs_buf_unpin, "fs:metadata lock")                                                       \
+	X(xfs_buf_wait_unpin, "fs:metadata lock")                                                  \
+	X(btrfs_lock_extent_bits, "fs:metadata lock")                                              \
+	X(lock_extent_bits, "fs:metadata lock")                                                    \
+	X(wait_extent_bit, "fs:metadata lock")                                                     \
+	X(btrfs_drew_read_lock, "fs:metadata lock")                                                \
+	X(btrfs_drew_write_lock, "fs:metadata lock")                                               \
 	/* page cache and memory */                                                                \
 	X(wb_wait_for_completion, "pagecache:page writeback wait")                                 \
 	X(ext4_sync_fs, "pagecache:page writeback wait") /* the workers behind it */               \
@@ -53,6 +77,9 @@
 	X(mem_cgroup_handle_over_high, "pagecache:reclaim at own limit")                           \
 	X(__mem_cgroup_handle_over_high, "pagecache:reclaim at own limit")                         \
 	X(mem_cgroup_oom_synchronize, "pagecache:reclaim at own limit")                            \
+	X(inode_wait_for_writeback, "pagecache:page writeback wait")                               \
+	X(__inode_wait_for_writeback, "pagecache:page writeback wait")                             \
+	X(inode_sleep_on_writeback, "pagecache:page writeback wait")                               \
 	/* locks on files; who holds one is said by tracepoints, where there are any */            \
 	X(locks_lock_inode_wait, "vfs:file lock")                                                  \
 	X(flock_lock_inode_wait, "vfs:file lock")                                                  \
@@ -66,5 +93,138 @@
 	X(__bio_queue_enter, "block:held back")                                                    \
 	X(blk_queue_enter, "block:held back")                                                      \
 	X(bio_alloc_bioset, "block:held back")
+
+/*
+ * X(FUNCTION, REGION): FUNCTION itself takes a lock, or sleeps, and the region is what that means:
+ * of all that it calls this says nothing. Looked at before the list above.
+ */
+#define KERNELIO_TAKERS(X)                                                                         \
+	/* of the directory a name is looked for in, made, removed or moved */                     \
+	X(path_openat, "vfs:directory lock")                                                       \
+	X(open_last_lookups, "vfs:directory lock")                                                 \
+	X(lookup_open, "vfs:directory lock")                                                       \
+	X(lookup_slow, "vfs:directory lock")                                                       \
+	X(__lookup_slow, "vfs:directory lock")                                                     \
+	X(walk_component, "vfs:directory lock")                                                    \
+	X(lookup_one_unlocked, "vfs:directory lock")                                               \
+	X(do_unlinkat, "vfs:directory lock")                                                       \
+	X(do_rmdir, "vfs:directory lock")                                                          \
+	X(vfs_rmdir, "vfs:directory lock")                                                         \
+	X(filename_create, "vfs:directory lock")                                                   \
+	X(filename_unlinkat, "vfs:directory lock")                                                 \
+	X(do_renameat2, "vfs:directory lock")                                                      \
+	X(do_mkdirat, "vfs:directory lock")                                                        \
+	X(do_mknodat, "vfs:directory lock")                                                        \
+	X(do_symlinkat, "vfs:directory lock")                                                      \
+	X(do_linkat, "vfs:directory lock")                                                         \
+	X(lock_rename, "vfs:directory lock")                                                       \
+	X(lock_rename_child, "vfs:directory lock")                                                 \
+	X(lock_two_directories, "vfs:directory lock")                                              \
+	X(__start_removing_path, "vfs:directory lock")                                             \
+	X(start_dirop, "vfs:directory lock")                                                       \
+	X(__start_dirop, "vfs:directory lock")                                                     \
+	X(start_creating, "vfs:directory lock")                                                    \
+	X(start_removing, "vfs:directory lock")                                                    \
+	X(start_creating_path, "vfs:directory lock")                                               \
+	X(start_removing_path, "vfs:directory lock")                                               \
+	X(simple_start_creating, "vfs:directory lock")                                             \
+	X(iterate_dir, "vfs:directory lock")                                                       \
+	X(wrap_directory_iterator, "vfs:directory lock")                                           \
+	X(dcache_readdir, "vfs:directory lock")                                                    \
+	X(ovl_lock_rename_workdir, "vfs:directory lock")                                           \
+	/* of the file itself */                                                                   \
+	X(vfs_unlink, "fs:inode lock")                                                             \
+	X(vfs_rename, "fs:inode lock")                                                             \
+	X(lock_two_nondirectories, "fs:inode lock")                                                \
+	X(chmod_common, "fs:inode lock")                                                           \
+	X(chown_common, "fs:inode lock")                                                           \
+	X(vfs_utimes, "fs:inode lock")                                                             \
+	X(do_truncate, "fs:inode lock")                                                            \
+	X(vfs_setxattr, "fs:inode lock")                                                           \
+	X(vfs_removexattr, "fs:inode lock")                                                        \
+	X(vfs_fallocate, "fs:inode lock")                                                          \
+	X(vfs_link, "fs:inode lock")                                                               \
+	X(ovl_copy_up_start, "fs:inode lock")                                                      \
+	X(ext4_map_blocks, "fs:inode lock")                                                        \
+	X(ext4_xattr_get, "fs:inode lock")                                                         \
+	X(ext4_xattr_set_handle, "fs:inode lock")                                                  \
+	X(ext4_da_map_blocks, "fs:inode lock")                                                     \
+	X(ext4_truncate, "fs:inode lock")                                                          \
+	X(ext4_fallocate, "fs:inode lock")                                                         \
+	X(xfs_ilock, "fs:inode lock")                                                              \
+	X(xfs_ilock_iocb, "fs:inode lock")                                                         \
+	X(xfs_ilock_iocb_for_write, "fs:inode lock")                                               \
+	X(xfs_lock_inodes, "fs:inode lock")                                                        \
+	X(xfs_lock_two_inodes, "fs:inode lock")                                                    \
+	X(xfs_ilock2_io_mmap, "fs:inode lock")                                                     \
+	X(btrfs_inode_lock, "fs:inode lock")                                                       \
+	/* of the memory of the process, or of a part of it */                                     \
+	X(vm_mmap_pgoff, "vfs:address space lock")                                                 \
+	X(__vm_munmap, "vfs:address space lock")                                                   \
+	X(do_mprotect_pkey, "vfs:address space lock")                                              \
+	X(__do_sys_mremap, "vfs:address space lock")                                               \
+	X(__x64_sys_mremap, "vfs:address space lock")                                              \
+	X(lock_mm_and_find_vma, "vfs:address space lock")                                          \
+	X(do_user_addr_fault, "vfs:address space lock")                                            \
+	X(__vma_start_write, "vfs:address space lock")                                             \
+	/* what a file system is frozen with */                                                    \
+	X(mnt_want_write, "vfs:frozen file system")                                                \
+	X(mnt_want_write_file, "vfs:frozen file system")                                           \
+	X(vfs_write, "vfs:frozen file system")                                                     \
+	X(vfs_writev, "vfs:frozen file system")                                                    \
+	X(do_iter_write, "vfs:frozen file system")                                                 \
+	X(do_iter_readv_writev, "vfs:frozen file system")                                          \
+	X(vfs_iter_write, "vfs:frozen file system")                                                \
+	X(vfs_iocb_iter_write, "vfs:frozen file system")                                           \
+	X(do_sys_ftruncate, "vfs:frozen file system")                                              \
+	X(do_ftruncate, "vfs:frozen file system")                                                  \
+	X(vfs_copy_file_range, "vfs:frozen file system")                                           \
+	X(do_splice, "vfs:frozen file system")                                                     \
+	X(iter_file_splice_write, "vfs:frozen file system")                                        \
+	X(do_sendfile, "vfs:frozen file system")                                                   \
+	X(io_write, "vfs:frozen file system")                                                      \
+	X(aio_write, "vfs:frozen file system")                                                     \
+	X(ext4_page_mkwrite, "vfs:frozen file system")                                             \
+	X(xfs_write_fault, "vfs:frozen file system")                                               \
+	X(__xfs_filemap_fault, "vfs:frozen file system")                                           \
+	X(btrfs_page_mkwrite, "vfs:frozen file system")                                            \
+	X(filemap_page_mkwrite, "vfs:frozen file system")                                          \
+	/* of the file system's own structures */                                                  \
+	X(ext4_orphan_add, "fs:metadata lock")                                                     \
+	X(ext4_orphan_del, "fs:metadata lock")                                                     \
+	X(ext4_writepages, "fs:metadata lock")                                                     \
+	X(ext4_do_writepages, "fs:metadata lock")                                                  \
+	X(ext4_fc_commit, "fs:metadata lock")                                                      \
+	X(ext4_create_inline_data, "fs:metadata lock")                                             \
+	X(ext4_mb_load_buddy_gfp, "fs:metadata lock")                                              \
+	X(xfs_buf_lock, "fs:metadata lock")                                                        \
+	X(xfs_buf_find_lock, "fs:metadata lock")                                                   \
+	X(xfs_buf_get_map, "fs:metadata lock")                                                     \
+	X(xfs_alloc_read_agf, "fs:metadata lock")                                                  \
+	X(xfs_inodegc_flush, "fs:metadata lock")                                                   \
+	X(btrfs_tree_lock_nested, "fs:metadata lock")                                              \
+	X(btrfs_tree_read_lock_nested, "fs:metadata lock")                                         \
+	X(__btrfs_tree_lock, "fs:metadata lock")                                                   \
+	X(__btrfs_tree_read_lock, "fs:metadata lock")                                              \
+	X(btrfs_log_inode, "fs:metadata lock")                                                     \
+	X(btrfs_log_inode_parent, "fs:metadata lock")                                              \
+	X(btrfs_delayed_update_inode, "fs:metadata lock")                                          \
+	X(btrfs_delayed_ref_lock, "fs:metadata lock")                                              \
+	X(btrfs_chunk_alloc, "fs:metadata lock")                                                   \
+	X(btrfs_cache_block_group, "fs:metadata lock")                                             \
+	X(find_free_extent, "fs:metadata lock")                                                    \
+	/* of the journal */                                                                       \
+	X(jbd2_log_do_checkpoint, "fs:journal commit")                                             \
+	X(__jbd2_log_wait_for_space, "fs:journal commit")                                          \
+	X(jbd2_journal_flush, "fs:journal commit")                                                 \
+	X(jbd2_journal_lock_updates, "fs:journal commit")                                          \
+	X(btrfs_sync_log, "fs:journal commit")                                                     \
+	X(btrfs_pin_log_trans, "fs:journal commit")                                                \
+	X(start_transaction, "fs:journal commit")                                                  \
+	X(join_transaction, "fs:journal commit")                                                   \
+	X(xlog_cil_force_seq, "fs:journal commit")                                                 \
+	X(xlog_cil_commit, "fs:journal commit")                                                    \
+	X(xfs_log_commit_cil, "fs:journal commit")                                                 \
+	X(xlog_cil_push_work, "fs:journal commit")
 
 #endif

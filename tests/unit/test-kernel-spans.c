@@ -20,6 +20,7 @@ struct span_row {
 	uint64_t begin_ns, end_ns;
 	uint8_t flags;
 	uint32_t who;
+	uint16_t place; /* of a lock */
 };
 
 struct expansion {
@@ -113,6 +114,16 @@ static const struct expansion expansions[] = {
 	  "+vfs:other lock@110 +cpu:run queue@110 -cpu:run queue@120 -vfs:other lock@120",
 	  0 },
 
+	{ "a lock is named by where it is taken, or by its address alone",
+	  SYS_READ,
+	  { S(OTHER_LOCK, 110, 120, 0, 7, AT_JOURNAL), S(OTHER_LOCK, 130, 140, 0, 8, AT_NOTHING),
+	    S(ADDRESS_SPACE_LOCK, 150, 160, 0, 9), S(FILE_LOCK, 170, 180, 0, 10) },
+	  { { 0 } },
+	  "+fs:journal commit@110~7 -fs:journal commit@120 +vfs:other lock@130~8 -vfs:other "
+	  "lock@140 "
+	  "+vfs:address space lock@150~9 -vfs:address space lock@160 "
+	  "+vfs:file lock@170~10 -vfs:file lock@180",
+	  0 },
 	{ "wake-up of an idle CPU, and then another came first",
 	  SYS_READ,
 	  { S(FS_DIRECT, 110, 190), S(SLEEP, 120, 130, IOWAIT), S(WAKE_UP, 130, 140),
@@ -327,7 +338,8 @@ static void run_expansion(const struct expansion *e)
 					      .end_ns = e->spans[n].end_ns,
 					      .kind = e->spans[n].kind,
 					      .flags = e->spans[n].flags,
-					      .who = e->spans[n].who };
+					      .who = e->spans[n].who,
+					      .count = e->spans[n].place };
 	maker_begin(dir);
 	make_meta(dir);
 	make_cpu(&spool, dir, 0);

@@ -7,7 +7,7 @@ static __always_inline void lock_answered(void *lock, int ret)
 {
 	struct task_state *st = current_operation();
 
-	if (!st)
+	if (!st || !lock)
 		return;
 	if (ret == LOCK_DEFERRED) {
 		st->now.pending = ETA_SPAN_FILE_LOCK;
@@ -39,7 +39,7 @@ int BPF_PROG(on_lease, struct inode *inode, void *lease)
 {
 	struct task_state *st = current_operation();
 
-	if (!st)
+	if (!st || !lease)
 		return 0;
 	st->now.pending = ETA_SPAN_FILE_LOCK;
 	st->now.lock_holder = lock_holder_of(lease);

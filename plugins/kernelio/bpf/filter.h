@@ -237,6 +237,13 @@ static __always_inline bool kind_passes(uint32_t kind)
 	return !FILTER_SET(OPERATION) || filter.operations & 1U << (kind & 31);
 }
 
+/* Is the file of a call known when it begins? */
+static __always_inline bool has_descriptor(uint8_t shape)
+{
+	return shape != SHAPE_RETURNS && shape != SHAPE_NAME && shape != SHAPE_FILE_MAP &&
+	       shape != SHAPE_NO_FILE;
+}
+
 /*
  * A request of an operation that is recorded belongs to it. Others, writeback and readahead, pass
  * if their file does (FILE: 0 where it is not known) and their direction.
@@ -248,8 +255,8 @@ static __always_inline bool request_passes(const struct task_state *st, const st
 
 	if (paused)
 		return false;
-	/* what an open opens is known at its end */
-	if (st && st->active && !(FILES_FILTERED && st->now.shape == SHAPE_RETURNS))
+	/* what an open opens is known at its end, of what else a name is not at all */
+	if (st && st->active && !(FILES_FILTERED && !has_descriptor(st->now.shape)))
 		return true;
 	if (FILTER_SET(OPERATION) &&
 	    !(filter.operations &

@@ -265,6 +265,10 @@ struct cred {
 	kernel_cap_t cap_permitted;
 };
 
+struct mm_struct {
+	struct rw_semaphore mmap_lock;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -281,6 +285,7 @@ struct task_struct {
 	char comm[16];
 	const struct cred *cred;
 	struct files_struct *files;
+	struct mm_struct *mm;
 	struct css_set *cgroups;
 };
 

@@ -6,6 +6,7 @@
 #include "filter.h"
 
 #define MAX_IOVECS 16
+#define NAME_SPANS 8 /* of a call that did not wait */
 
 struct user_iovec {
 	uint64_t base, bytes;
@@ -29,6 +30,28 @@ static __always_inline uint64_t iovec_bytes(uint64_t user, uint64_t n)
 static __always_inline uint8_t stamp_flags(const struct task_state *st, uint8_t kind)
 {
 	return st->now.exact & 1U << kind ? 0 : ETA_SPAN_SYNTHETIC;
+}
+
+/* A record of its own: the library call around it, if there is one, is known to the user tracer. */
+static __noinline int wait_leave(struct task_state *st, const struct eta_span *span)
+{
+	struct {
+		struct eta_kernel_op op;
+		struct eta_span span;
+	} wait = {
+		.op.head.type = ETA_RECORD_WAIT,
+		.op.head.units = 3,
+		.op.offset = ETA_OFFSET_UNKNOWN,
+	};
+
+	if (!st || !span)
+		return 0;
+	wait.op.head.time_ns = span->begin_ns;
+	wait.op.head.end_ns = span->end_ns;
+	wait.op.head.id = st->tid;
+	wait.op.pid = st->pid;
+	wait.span = *span;
+	return record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
 }
 
 /* The stamps taken on the way become spans. */
@@ -84,6 +107,25 @@ static __always_inline void operation_leave(struct task_state *st, uint32_t n)
 	if (n <= MAX_SPANS)
 		record_leave(ETA_RECORD_KERNEL_OP, &st->op,
 			     sizeof(st->op) + n * sizeof(struct eta_span));
+}
+
+/*
+ * A call on names is over. One that did not wait is no operation, but where it was ready and had no
+ * CPU is told, as of all that is between two operations. true: it is none.
+ */
+static __always_inline bool name_ends(struct task_state *st)
+{
+	if (st->now.shape != SHAPE_NAME && st->now.shape != SHAPE_FILE_MAP)
+		return false;
+	if (st->now.waited && !FILES_FILTERED)
+		return false;
+	if (st->now.waited)
+		TOTAL_ADD(filtered_calls, 1); /* of which file it is nobody knows */
+	for (uint32_t i = 0; i < NAME_SPANS && i < st->now.n_spans; i++)
+		if (st->spans[i].kind == ETA_SPAN_RUN_QUEUE ||
+		    st->spans[i].kind == ETA_SPAN_WAKE_UP)
+			wait_leave(st, &st->spans[i]);
+	return true;
 }
 
 #endif

@@ -109,6 +109,7 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	st->now.pending = ETA_SPAN_NONE;
 	if (kind == ETA_SPAN_NONE && open)
 		kind = ETA_SPAN_SLEEP;
+	st->now.waited = 1;
 	if (kind != ETA_SPAN_NONE)
 		st->now.inode_locked_ns = 0; /* no lock's sleep, so it has got it already */
 	/* a buffered read that waits for pages others are reading has shown nothing else yet */

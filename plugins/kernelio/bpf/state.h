@@ -44,6 +44,8 @@ struct lock_wait {
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t sleeps; /* a lock to sleep on, not to spin on */
+	uint32_t
+		place; /* of one that its address does not name: 1 + id in `sleeps`; 0: not known */
 };
 
 /*
@@ -118,7 +120,8 @@ struct task_state {
 		uint8_t pending; /* what the next sleep is known to be: enum eta_span_kind */
 		uint8_t off_flags;
 		uint8_t waits_for_own; /* it has queued a request that it is going to wait for */
-		uint8_t reserved[2];
+		uint8_t waited;	       /* for a lock, or asleep */
+		uint8_t reserved;
 		uint32_t off_who;
 		uint32_t lock_holder; /* of the file lock that FILE_LOCK is to sleep for; 0: unknown
 				       */

@@ -222,12 +222,6 @@ static __always_inline bool file_find(struct task_struct *task, struct pt_regs *
 	return facts_get(task, fd, f);
 }
 
-/* Does a call of this shape say at its begin which file it is on? */
-static __always_inline bool names_file(uint8_t shape)
-{
-	return shape != SHAPE_RETURNS && shape != SHAPE_NO_FILE;
-}
-
 /* The call of ST begins: what of the operation is known already. */
 static __always_inline void operation_begin(struct task_state *st, uint16_t index,
 					    const volatile struct kernelio_syscall_info *info)
@@ -241,7 +235,7 @@ static __always_inline void operation_begin(struct task_state *st, uint16_t inde
 	st->op.pid = st->pid;
 	st->op.syscall = index;
 	st->op.spans_lost = 0;
-	if (names_file(info->shape) && info->shape != SHAPE_MAPPED)
+	if (has_descriptor(info->shape) && info->shape != SHAPE_MAPPED)
 		return;
 	st->op.dev = 0;
 	st->op.inode = 0;
@@ -288,14 +282,17 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return aio_enter(st, info->shape, SYSCALL_ARG1(regs),
 				 info->shape == SHAPE_AIO_SUBMIT ? SYSCALL_ARG2(regs)
 								 : SYSCALL_ARG3(regs));
-	if (names_file(info->shape) && !file_find(task, regs, info->shape, &index, &f))
+	/* of no file, but memory */
+	if (info->shape == SHAPE_FILE_MAP && (int32_t)SYSCALL_ARG4(regs) < 0)
+		return 0;
+	if (has_descriptor(info->shape) && !file_find(task, regs, info->shape, &index, &f))
 		return 0;
 	if (!kind_passes(index >= KERNELIO_SYS_REVERSED ? ETA_OP_WRITE : info->kind)) {
 		TOTAL_ADD(filtered_calls, 1);
 		return 0;
 	}
 	operation_begin(st, index, info);
-	if (names_file(info->shape)) {
+	if (has_descriptor(info->shape)) {
 		if (f.inode ? !file_take(st, &f, false) : no_file_filtered())
 			return 0;
 		transfer_get(regs, info->shape, &f, &st->op);
@@ -338,6 +335,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	st->active = 0; /* first: what an interrupt meets from here on is not in the operation */
 	barrier();
 	now = bpf_ktime_get_ns();
+	if (name_ends(st))
+		return 0;
 	if (st->now.shape == SHAPE_RETURNS) {
 		if (ret >= 0) {
 			if (!facts_get(task, ret, &f))

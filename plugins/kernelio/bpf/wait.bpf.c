@@ -1,6 +1,6 @@
 /* Waits inside an operation: locks with their holder, sleep, the run queue. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-#include "running.h"
+#include "operation.h"
 #include "cpu-history.h"
 #include "wait-limits.h"
 
@@ -11,9 +11,41 @@
 #define LOCK_PERCPU 16
 #define LOCK_MUTEX 32
 
-/* Where a lock of the operation's own file is, by address. */
+/*
+ * Where operations sleep for a reason that no tracepoint tells, or wait for a lock that its address
+ * does not name: names it (sleeps.h), when the trace ends.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 4096);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, KERNELIO_SLEEP_FRAMES * sizeof(uint64_t));
+} sleeps SEC(".maps");
+
+/*
+ * Where the current operation is: 1 + id in `sleeps`; 0: not kept. A walk costs a microsecond. The
+ * map has one place for all stacks of one hash: where another stack is there, this one goes without
+ * its innermost frames, which are the probe's own.
+ */
+static __always_inline uint32_t place_note(void *ctx)
+{
+	for (int frames = 0; frames < 3; frames++) {
+		long id = bpf_get_stackid(ctx, &sleeps, frames);
+
+		if (id >= 0)
+			return id + 1;
+	}
+	TOTAL_ADD(sleeps_unnamed, 1);
+	return 0;
+}
+
+/* Where a lock of the operation's own file or process is, by address. */
 static __always_inline uint8_t lock_kind(struct task_state *st, uint64_t lock)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (lock == (uint64_t)task->mm + bpf_core_field_offset(struct mm_struct, mmap_lock))
+		return ETA_SPAN_ADDRESS_SPACE_LOCK;
 	if (!st->now.inode)
 		return ETA_SPAN_OTHER_LOCK;
 	if (lock == st->now.inode_lock)
@@ -75,6 +107,9 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	}
 	wait->flags = flags & LOCK_READ ? ETA_SPAN_READER : 0;
 	wait->sleeps = !(flags & LOCK_SPINS);
+	wait->place = 0;
+	if (wait->kind == ETA_SPAN_OTHER_LOCK && (wait->sleeps || flags & LOCK_MUTEX))
+		wait->place = place_note(ctx);
 	st->now.n_locks = n + 1;
 	return 0;
 }
@@ -100,33 +135,12 @@ int BPF_PROG(on_contention_end, void *lock)
 		st->now.n_locks = i;
 		now = bpf_ktime_get_ns();
 		met_note(wait->who, now - wait->begin_ns);
+		st->now.waited = 1;
 		span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
-			      wait->lock, 0);
+			      wait->lock, wait->place);
 		return 0;
 	}
 	return 0; /* its begin found the stack full, and was counted */
-}
-
-/* A record of its own: the library call around it, if there is one, is known to the user tracer. */
-static __noinline int wait_leave(struct task_state *st, const struct eta_span *span)
-{
-	struct {
-		struct eta_kernel_op op;
-		struct eta_span span;
-	} wait = {
-		.op.head.type = ETA_RECORD_WAIT,
-		.op.head.units = 3,
-		.op.offset = ETA_OFFSET_UNKNOWN,
-	};
-
-	if (!st || !span)
-		return 0;
-	wait.op.head.time_ns = span->begin_ns;
-	wait.op.head.end_ns = span->end_ns;
-	wait.op.head.id = st->tid;
-	wait.op.pid = st->pid;
-	wait.span = *span;
-	return record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
 }
 
 /* It was stopped, between two operations or on its way out of one. */
@@ -199,17 +213,6 @@ static __always_inline void idle_switched_in(struct task_state *st, struct ready
 		wait_leave(st, &span);
 }
 
-/*
- * Where operations sleep for a reason that no tracepoint tells: names it (sleeps.h), when the trace
- * ends.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
-	__uint(max_entries, 4096);
-	__uint(key_size, sizeof(uint32_t));
-	__uint(value_size, KERNELIO_SLEEP_FRAMES * sizeof(uint64_t));
-} sleeps SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -280,14 +283,8 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	st->now.off_foreign_ns = own_disk_foreign_ns(st, now);
 	if (st->stop)
 		st->now.pending = ETA_SPAN_STOPPED;
-	if (!ready && sleep_is_unnamed(st)) {
-		long id = bpf_get_stackid(ctx, &sleeps, 0);
-
-		if (id >= 0)
-			st->now.off_stack = id + 1;
-		else
-			TOTAL_ADD(sleeps_unnamed, 1);
-	}
+	if (!ready && sleep_is_unnamed(st))
+		st->now.off_stack = place_note(ctx);
 }
 
 /* TASK, of state ST, gets the CPU of history S from PREV. */

@@ -38,12 +38,15 @@
 	X(USER, BUFFERING, FILE)                                                                   \
 	X(VFS, FILE_POSITION_LOCK, NATURE)                                                         \
 	X(VFS, FILE_LOCK, NATURE)                                                                  \
+	X(VFS, DIRECTORY_LOCK, NATURE)                                                             \
+	X(VFS, ADDRESS_SPACE_LOCK, NATURE)                                                         \
 	X(VFS, LOOKUP, FILE)                                                                       \
 	X(PAGECACHE, DIRTY_THROTTLING, DIRTY)                                                      \
 	X(PAGECACHE, PAGE_LOCK, NATURE)                                                            \
 	X(PAGECACHE, PAGE_WRITEBACK_WAIT, DEVICE)                                                  \
 	X(PAGECACHE, RECLAIM, DIRTY)                                                               \
 	X(FS, INODE_LOCK, NATURE)                                                                  \
+	X(FS, METADATA_LOCK, NATURE)                                                               \
 	X(FS, JOURNAL_COMMIT, FS)                                                                  \
 	X(FS, ALLOCATION, FS)                                                                      \
 	X(BLOCK, QUEUE, DEVICE)                                                                    \

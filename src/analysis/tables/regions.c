@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/name-calls.h"
 #include "src/common/hash.h"
 
 static bool tells_scheduling(const struct eta_region *r)
@@ -58,6 +59,21 @@ static enum operation_mode mode_of(const char *name)
 	return MODE_OTHER;
 }
 
+/* Whether it is in the trace depends on its waits alone: no part of the path of a call. */
+static bool is_there_if_it_waits(const struct eta_region *r)
+{
+	static const char *const names[] = {
+#define X(name, kind, shape) "vfs:sys_" #name,
+		ETA_NAME_CALLS(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(r->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 int regions_new(const struct eta_defs *defs, struct regions *regions)
 {
 	memset(regions, 0, sizeof(*regions));
@@ -77,7 +93,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->io = r->level < ETA_LEVEL_NONE && r->level != ETA_LEVEL_CPU;
 		info->cell = (uint8_t)cell_of(r->level, r->reason);
 		info->mode = (uint8_t)mode_of(r->name);
-		info->is_reason = r->reason != ETA_REASON_NONE;
+		info->is_reason = r->reason != ETA_REASON_NONE || is_there_if_it_waits(r);
 		info->adds_pages =
 			r->level == ETA_LEVEL_PAGECACHE &&
 			(strstr(r->name, "page_cache_ra") || strstr(r->name, "readahead"));

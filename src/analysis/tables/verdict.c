@@ -8,8 +8,8 @@
 /* X(LEVEL, REASON, advice): one sentence each; REASON NONE serves the reasons not listed. */
 #define ADVICE(X)                                                                                  \
 	X(USER, NONE,                                                                              \
-	  "Time is lost in the library call itself: trace the kernel too (sci-record) "            \
-	  "to see where.")                                                                         \
+	  "Time is lost in the library call itself, in none of the waits that the kernel tells "   \
+	  "of: make fewer, larger calls, and look where they are made (--by=callsite).")           \
 	X(USER, STREAM_LOCK,                                                                       \
 	  "Threads share a stdio stream: give each thread its own stream, or "                     \
 	  "collect before writing.")                                                               \
@@ -27,6 +27,13 @@
 	  "Threads wait for a lock on a file (flock, fcntl) that somebody else holds: hold it "    \
 	  "for less time, or "                                                                     \
 	  "lock a range or a file of its own.")                                                    \
+	X(VFS, DIRECTORY_LOCK,                                                                     \
+	  "Names are made, removed or renamed in one directory, one after the other: spread them " \
+	  "over several "                                                                          \
+	  "directories.")                                                                          \
+	X(VFS, ADDRESS_SPACE_LOCK,                                                                 \
+	  "Threads of one process map and unmap memory at once: keep mappings, or use read and "   \
+	  "write, or processes.")                                                                  \
 	X(VFS, LOOKUP,                                                                             \
 	  "Path lookup is slow: open once and keep the descriptor, or use openat "                 \
 	  "with short paths.")                                                                     \
@@ -55,6 +62,10 @@
 	X(FS, INODE_LOCK,                                                                          \
 	  "Threads write to the same file and wait for its inode lock: give each "                 \
 	  "thread its own file, or write larger blocks from one thread.")                          \
+	X(FS, METADATA_LOCK,                                                                       \
+	  "Threads wait for the file system's own structures: make, remove and extend fewer "      \
+	  "files at once, or in "                                                                  \
+	  "separate directories and file systems.")                                                \
 	X(FS, JOURNAL_COMMIT,                                                                      \
 	  "Threads wait for journal commits: fsync less often, or gather "                         \
 	  "several writes into one fsync.")                                                        \
