@@ -5,6 +5,7 @@ import os
 import conditions
 
 OWN = "own threads"
+NOBODY = "nobody"
 FIRST = "chrt", "-f", "10"
 FAIR = "nice", "-n", "-20"
 TURNS = "chrt", "-r", "10"
@@ -14,11 +15,13 @@ class Cause:
     """
     One cause. STRENGTH is the condition's number, STRENGTHS those to compare, weakest first.
     EXPECTED is the set of verdicts (level, reason) that name it; CULPRIT who must come first in
-    the blame: the program's own threads, the name of another process, or None where nobody is.
+    the blame: the program's own threads, the name of another process, nobody where a limit of the program's own
+    took more than all others did, or None where nobody is.
     SHOWN: reasons that all must be among those of what was lost, with a tenth of it or more.
     BEFORE: words before the command. What else the machine does is interference, too, so programs
     run ahead of it: FIRST where they wait for something, FAIR where their threads must take turns (in short
-    ones), TURNS where they do with another program.
+    ones, or are in a control group of the CPU's, which has no time for the first two), TURNS where they do with
+    another program.
     BASELINE: a condition: all calls are slowed alike, so they are scored against one thread there.
     VICTIM: the name of the slowed program, where others are in the trace.
     """
@@ -76,8 +79,8 @@ CAUSES = [
           program="dirtying", strength=64, strengths=(1024, 64), baseline=conditions.plain),
     Cause("page-lock", {("pagecache", "page lock")}, conditions.throttled, prepared=True,
           strength=1000),
-    Cause("reclaim", {("pagecache", "reclaim")}, conditions.little_memory,
-          strength=32, strengths=(256, 64, 32)),
+    Cause("reclaim", {("pagecache", "reclaim at own limit")}, conditions.little_memory,
+          strength=32, strengths=(256, 64, 32), culprit=None),
     Cause("journal-commit", {("fs", "journal commit")}, conditions.journalled,
           program="fsync-storm", baseline=conditions.journalled),
     Cause("allocation", {("fs", "allocation")}, conditions.one_group,
@@ -86,9 +89,11 @@ CAUSES = [
           baseline=conditions.plain),
     Cause("device", {("block", "service time")}, conditions.journalled, program="direct",
           prepared=True, baseline=conditions.journalled),
-    Cause("held-back", {("block", "throttled before the queue")}, conditions.throttled, program="direct",
-          options=("-n", "100"), prepared=True, strength=500, strengths=(4000, 1000, 500),
+    Cause("held-back", {("block", "held back by own limit")}, conditions.throttled, program="direct",
+          options=("-n", "100"), prepared=True, strength=500, strengths=(4000, 1000, 500), culprit=NOBODY,
           baseline=conditions.journalled),
+    Cause("quota", {("cpu", "quota")}, conditions.quota, program="quiet", options=("-n", "409600"), threads=1,
+          strength=20, strengths=(80, 50, 20), culprit=NOBODY, before=FAIR),
     Cause("queue", {("block", "queue time")}, conditions.shallow_queue, program="direct",
           prepared=True, strength=4),
     Cause("neighbour", {("block", "service time"), ("block", "queue time")}, conditions.neighbour,

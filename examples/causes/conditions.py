@@ -198,6 +198,18 @@ def little_memory(place, megabytes):
         yield Condition(place.folder, wrap)
 
 
+PERIOD_US = 100000
+
+
+@contextlib.contextmanager
+def quota(place, percent):
+    """The program's cgroup may use PERCENT of a CPU."""
+    settings = [("cpu.max", f"{percent * PERIOD_US // 100} {PERIOD_US}")] if has_cgroup2() else \
+        [("cpu.cfs_period_us", PERIOD_US), ("cpu.cfs_quota_us", percent * PERIOD_US // 100)]
+    with cgroup("cpu", settings) as wrap:
+        yield Condition(place.folder, wrap)
+
+
 # In the same recording, so that the trace knows it; in a process group of its own.
 BESIDE = """
     setsid {} &
