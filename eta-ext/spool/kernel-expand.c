@@ -431,6 +431,9 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	if (around->in & (IN_THROTTLING | IN_LOCK | IN_RECLAIM))
 		return 0;
 	region = span->kind == ETA_SPAN_SLEEP ? sleep_region(expand, span) : ETA_NONE;
+	/* the region around it says whose memory it is short of */
+	if (around->in & IN_RECLAIM && region == expand->index->regions.reclaim)
+		return 0;
 	if (region != ETA_NONE && !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n)))
 		return leaf_parted(expand, span->begin_ns, span->end_ns, region,
 				   sleep_who(expand, span, region));

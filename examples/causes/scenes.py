@@ -90,8 +90,6 @@ SCENES = [
     Cause("sqlite-4", FILE_LOCK, plain, command=SQLITES, prepare=[SQLITE_TABLE], threads=4, solo_threads=1,
           culprit="sqlite3", victim="sqlite3"),
     # ---- the program's own limits ----
-    Cause("quota", {("cpu", "quota")}, conditions.quota, "quiet", ["-n", "409600"], threads=1, strength=20,
-          culprit=LIMIT, solo=plain, before=()),  # the limit is none of real-time threads
     Cause("stopped", {("cpu", "stopped")}, conditions.stopped, "quiet", ["-n", "409600"], threads=1, culprit=LIMIT,
           solo=plain, victim="quiet"),
     Cause("frozen", {("cpu", "stopped")}, conditions.frozen, "quiet", ["-n", "409600"], threads=1, culprit=LIMIT,

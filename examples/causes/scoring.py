@@ -55,6 +55,10 @@ class Score:
             blame = {}
         self.blame = sorted(blame.items(), key=lambda item: -item[1])
         self.culprit = self.blame[0][0] if self.blame else ""
+        # of what a limit took nobody is accused
+        self.own_limit_ns = sum(thread.get("own_limit_ns", 0) for thread in threads)
+        if self.own_limit_ns > sum(blame.values()):
+            self.culprit = "nobody"
 
 
 def record(place, command, name="trace"):

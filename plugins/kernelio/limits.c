@@ -70,7 +70,9 @@ static void describe(const struct kernelio_limit_key *key, const struct kernelio
 		snprintf(text, size, "%s", stop_name(key->group));
 		return;
 	case KERNELIO_LIMIT_QUOTA:
-		snprintf(text, size, "%.0f %% of a CPU (%" PRIu64 " of each %" PRIu64 " us) for %s",
+		snprintf(text, size,
+			 "%.0f %% of a CPU (%" PRIu64 " of each %" PRIu64
+			 " us) for control group %s",
 			 amounts[1] ? 100 * (double)amounts[0] / (double)amounts[1] : 0,
 			 amounts[0] / 1000, amounts[1] / 1000, path);
 		return;
@@ -84,7 +86,7 @@ static void describe(const struct kernelio_limit_key *key, const struct kernelio
 			used = put_amount(text, size, used, amounts[i], held[i]);
 	}
 	if (used < size)
-		snprintf(text + used, size - used, "of %s", path);
+		snprintf(text + used, size - used, "of control group %s", path);
 }
 
 /* "REGION|NS|WHAT; ...": NS is how long threads waited for it, together. */

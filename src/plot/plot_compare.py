@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from reading import LEVELS, Unusable, has_interference, read_json, slowdown_levels
+from reading import LEVELS, OWN_LIMIT, Unusable, has_interference, read_json, slowdown_levels
 
 NAME = "compare"
 SUMMARY = "two traces side by side: time in I/O and time lost by level, scores of the threads"
@@ -56,14 +56,16 @@ def draw(figure, names, options):
               (lost, lost_label + per,
                [slowdown_levels(r["application"], r) for r in reports])]
     for axes, label, levels in panels:
-        sums = [{level: part.get(level, 0) / d for level in LEVELS}
+        # what limits took only where they did
+        shown = [*LEVELS] + [OWN_LIMIT] * any(part.get(OWN_LIMIT) for part in levels)
+        sums = [{level: part.get(level, 0) / d for level in shown}
                 for part, d in zip(levels, divisors)]
         scale, unit = style.time_unit(max(abs(v) for s in sums for v in s.values()))
         for i, values in enumerate(sums):
-            axes.bar([x + (i - 0.5) * 0.4 for x in range(len(LEVELS))],
-                     [values[level] / scale for level in LEVELS], 0.4, color=style.PALETTE[i],
+            axes.bar([x + (i - 0.5) * 0.4 for x in range(len(shown))],
+                     [values[level] / scale for level in shown], 0.4, color=style.PALETTE[i],
                      hatch=style.HATCHES[i], edgecolor="white", linewidth=0, label=called[i])
-        axes.set_xticks(range(len(LEVELS)), LEVELS, rotation=45, ha="right",
+        axes.set_xticks(range(len(shown)), shown, rotation=45, ha="right",
                         rotation_mode="anchor")
         axes.grid(axis="x", visible=False)
         axes.axhline(0, color="#000000", linewidth=0.6)

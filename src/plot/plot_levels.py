@@ -1,6 +1,6 @@
 # Stacked bars: at which level each thread's time went.
 # SPDX-License-Identifier: BSD-3-Clause
-from reading import LEVELS, Unusable, count, has_interference, name_of, read_json
+from reading import LEVELS, OWN_LIMIT, Unusable, count, has_interference, name_of, read_json, slowdown_levels
 
 NAME = "levels"
 SUMMARY = "at which level each thread's time went, the most slowed thread first"
@@ -32,13 +32,17 @@ def draw(figure, names, options):
     if kind == "interference" and not has_interference(report):
         raise Unusable(f"{names[0]}: the published score has no interference "
                        "(--of=lost)")
+    parts = {t["location"]: slowdown_levels(t, report) if kind == "interference" else t[key]
+             for t in report["threads"]}
     # threads of the kernel have no lifetime and no score
-    threads = [t for t in report["threads"] if any(t[key].values())]
-    threads.sort(key=lambda t: (-(t["sci"] or 0), -sum(t[key].values())))
+    threads = [t for t in report["threads"] if any(parts[t["location"]].values())]
+    threads.sort(key=lambda t: (-(t["sci"] or 0), -sum(parts[t["location"]].values())))
     shown = threads[:options.top]
     if not shown:
         raise Unusable(f"{names[0]}: no thread lost time (--of=io shows the time in I/O)")
-    scale, unit = style.time_unit(max(abs(v) for t in shown for v in t[key].values()))
+    if any(parts[t["location"]].get(OWN_LIMIT) for t in shown):
+        label += " and own limit"
+    scale, unit = style.time_unit(max(abs(v) for t in shown for v in parts[t["location"]].values()))
     # legend and axis, then as thick as fills the usual height with 8 and as thin as a label at most
     style.resize(figure, options, height_mm=22 + max(8.5 * min(max(len(shown), 2), 8),
                                                      3.4 * len(shown)))
@@ -46,7 +50,7 @@ def draw(figure, names, options):
     rows = range(len(shown))
     # what a thread gained against the reference stands left of zero
     ends = style.stack(
-        {level: [t[key].get(level, 0) / scale for t in shown] for level in LEVELS},
+        {level: [parts[t["location"]].get(level, 0) / scale for t in shown] for level in (*LEVELS, OWN_LIMIT)},
         lambda level, values, starts: axes.barh(rows, values, left=starts, height=0.75,
                                                 linewidth=0.4, **style.level_look(level)))
     for i, thread in enumerate(shown):
@@ -64,4 +68,4 @@ def draw(figure, names, options):
     axes.set_xlabel(style.wrapped(figure, f"{label} ({unit}); beside the bars: SCI", part=0.55))
     if len(threads) > len(shown):
         axes.set_ylabel(f"{len(shown)} of {len(threads)} threads")
-    style.legend_above(axes, columns=6)
+    style.legend_above(axes, columns=7)

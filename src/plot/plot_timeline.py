@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import math
 
-from reading import LEVELS, Unusable, number, read_csv
+from reading import LEVELS, OWN_LIMIT, Unusable, number, read_csv
 
 NAME = "timeline"
 SUMMARY = "the score over time: what was lost when, and at which level"
@@ -28,7 +28,8 @@ def draw(figure, names, options):
     cells = [{column: number(name, row, column) or 0 for column in NEEDED} for row in rows]
     # none of a score as published; others_ns: before version 2 of the report
     column = next((c for c in ("interference_ns", "others_ns") if rows[0].get(c)), "lost_ns")
-    counted = [number(name, row, column) or 0 for row in rows]
+    limits = [number(name, row, "own_limit_ns") or 0 if "own_limit_ns" in row else 0 for row in rows]
+    counted = [(number(name, row, column) or 0) + limit for row, limit in zip(rows, limits)]
     if any(c["to_ns"] <= c["from_ns"] for c in cells):
         raise Unusable(f"{name}: a piece of time that ends before it begins")
     scale, unit = style.time_unit(cells[-1]["to_ns"])
@@ -36,8 +37,9 @@ def draw(figure, names, options):
     widths = [(c["to_ns"] - c["from_ns"]) / scale for c in cells]
     upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [2, 1]})
     # time lost in a piece over its length: how many threads were held up meanwhile
-    style.stack({level: [c[f"at_{level}_ns"] / (c["to_ns"] - c["from_ns"]) for c in cells]
-                 for level in LEVELS},
+    lost = {level: [c[f"at_{level}_ns"] for c in cells] for level in LEVELS} | {OWN_LIMIT: limits}
+    style.stack({level: [ns / (c["to_ns"] - c["from_ns"]) for ns, c in zip(values, cells)]
+                 for level, values in lost.items()},
                 lambda level, values, starts: upper.bar(edges, values, widths, bottom=starts,
                                                         align="edge", linewidth=0,
                                                         **style.level_look(level)))
@@ -46,7 +48,7 @@ def draw(figure, names, options):
     upper.axhline(0, color="#000000", linewidth=0.6)
     upper.set_ylabel("Threads held up")
     if upper.get_legend_handles_labels()[0]:
-        style.legend_above(upper, columns=6)
+        style.legend_above(upper, columns=7)
     else:
         upper.set_ylim(0, 1)
         upper.annotate("no time was lost", (0.5, 0.5), xycoords="axes fraction", ha="center")

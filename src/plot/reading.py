@@ -12,6 +12,8 @@ class Unusable(Exception):
 
 
 LEVELS = "user", "vfs", "pagecache", "fs", "block", "cpu"
+# beside what others took at each level: what limits did, which nobody is to blame for
+OWN_LIMIT = "own limit"
 
 
 NEEDED_OF_THREADS = "location", "name", "sci", "levels", "io_levels"
@@ -106,5 +108,8 @@ def has_interference(report):
 
 
 def slowdown_levels(part, report):
-    """Per level, the time of PART (a thread or the application) that the score counts."""
-    return part["interference_levels"] if has_interference(report) else part["levels"]
+    """Per level, the time of PART (a thread or the application) that the score counts; and own limit's."""
+    if not has_interference(report):
+        return part["levels"]
+    # before there were limits, a report did not have theirs
+    return {**part["interference_levels"], OWN_LIMIT: part.get("own_limit_ns", 0)}

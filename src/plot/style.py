@@ -8,7 +8,7 @@ import warnings
 
 import matplotlib
 
-from reading import Unusable
+from reading import OWN_LIMIT, Unusable
 from writing import output
 
 matplotlib.use("Agg")
@@ -61,6 +61,7 @@ LEVEL_COLOURS = {
     "fs": "#E69F00",
     "block": "#D55E00",
     "cpu": "#CC79A7",
+    OWN_LIMIT: "#999999",
 }
 # two that are alike in grey have different ones
 LEVEL_HATCHES = {
@@ -70,6 +71,7 @@ LEVEL_HATCHES = {
     "fs": "",
     "block": "xxxx",
     "cpu": "--",
+    OWN_LIMIT: "||||",
 }
 
 

@@ -25,6 +25,7 @@
 	X("queue time", "queue")                                                                   \
 	X("service time", "device")                                                                \
 	X("throttled before the queue", "held back")                                               \
+	X("throttled by own limit", "held back by own limit")                                      \
 	X("wakeup latency", "wake-up")
 
 static const struct word {

@@ -33,8 +33,8 @@ MACHINE = {"run queue", "wakeup latency", "service time"}
 REASONS = {
     "shared-file": "inode lock", "shared-descriptor": "file position lock",
     "stream-lock": "stream lock", "dirty-throttling": "dirty throttling",
-    "page-lock": "page lock", "reclaim": "reclaim", "journal-commit": "journal commit",
-    "allocation": "allocation", "held-back": "throttled before the queue",
+    "page-lock": "page lock", "reclaim": "reclaim at own limit", "journal-commit": "journal commit",
+    "allocation": "allocation", "held-back": "throttled by own limit", "quota": "quota",
     "queue": "queue time"}
 # memory is freed by kernel threads that write pages out: ahead of them, a group of 32 MiB ends as out of memory
 WITH_OTHERS = {"reclaim"}

@@ -51,7 +51,7 @@ assert true > 300e6, true
 near(waited(spool, "QUOTA"), true, 0.1, "quota")
 ns, what = limits(spool)["cpu:quota"]
 assert ns == waited(spool, "QUOTA")
-assert what == f"20 % of a CPU (20000 of each 100000 us) for /{os.path.basename(group)}", what
+assert what == f"20 % of a CPU (20000 of each 100000 us) for control group /{os.path.basename(group)}", what
 near(regions("quota")["cpu:quota"], true, 0.1, "regions")
 
 # without one nothing is waited for

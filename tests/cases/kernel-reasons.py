@@ -63,7 +63,7 @@ assert abs(found["block:held back by own limit"] - 0.2e9) < 0.05e9, found
 assert found.get("block:held back", 0) < 0.02e9, found
 ns, what = limits(spool)["block:held back by own limit"]
 assert abs(ns - found["block:held back by own limit"]) < 0.1 * ns, (ns, found)
-assert what == f"200 reads/s, of /{os.path.basename(group)}", what
+assert what == f"200 reads/s, of control group /{os.path.basename(group)}", what
 # as many without the limit
 with open(os.path.join(group, "blkio.throttle.read_iops_device"), "w", encoding="ascii") as file:
     file.write(limit.split()[0] + " 0")
@@ -109,7 +109,7 @@ inside_ops = sum(span.end - span.begin for op in reclaims for span in op.spans
                  if span.kind == "RECLAIM_AT_OWN_LIMIT")
 print("reclaimed", ns, inside_ops, spool.total("spans_lost"))
 assert 0.9 * ns <= inside_ops <= ns, (ns, inside_ops)  # spans beyond what a call keeps are lost
-assert what == f"{24 << 20} bytes at most, of /{os.path.basename(group)}", what
+assert what == f"{24 << 20} bytes at most, of control group /{os.path.basename(group)}", what
 
 # ---- dirty throttling: as much is dirtied as may be ----
 def restore(ratios):

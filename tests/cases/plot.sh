@@ -40,6 +40,18 @@ has levels.text '^block$'
 sci-analyze --json=1 one.otf2 >before.json
 drawn levels before.json
 cmp levels0.svg "$name.svg" || fail "version 1 of the report is drawn otherwise"
+# a limit takes what waiting for a CPU did
+sci-export -q one.otf2 -o one.paje
+sed 's/"cpu:run queue"/"cpu:quota"/' one.paje >limited.paje
+sci-analyze --json limited.paje >limited.json
+drawn levels limited.json
+has levels.text '^own limit$'
+has levels.text '^Interference and own limit \('
+drawn compare one.json limited.json
+has compare.text '^own limit$'
+sci-analyze --timeline=3 --csv limited.paje >limited.csv
+drawn timeline limited.csv
+has timeline.text '^own limit$'
 drawn levels paper.json --of=io --top=2
 has levels.text '^Time in I/O \('
 has levels.text '^2 of [3-6] threads$'

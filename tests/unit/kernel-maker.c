@@ -17,6 +17,7 @@ void make_meta(const char *dir)
 	maker_name(&spool, ETA_RECORD_SLEEP, AT_JOURNAL, 0,
 		   "fs:journal commit\njbd2_log_wait_commit");
 	maker_name(&spool, ETA_RECORD_SLEEP, AT_PAGE, 0, "pagecache:page lock\nfolio_wait_bit");
+	maker_name(&spool, ETA_RECORD_SLEEP, AT_RECLAIM, 0, "pagecache:reclaim\nreclaim_throttle");
 	maker_name(&spool, ETA_RECORD_SLEEP, AT_NOTHING, 0, "-\npipe_read");
 	spool_close(&spool);
 }

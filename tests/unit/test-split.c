@@ -267,7 +267,7 @@ static struct eta_trace *limited(const char *reason, uint32_t *a, uint32_t *b)
 					 .who = 2 });
 	memory_leave(t, *a, 20200, "fs:inode lock");
 	memory_leave(t, *a, 20300, "vfs:sys_pwrite64");
-	call_on(t, *b, "vfs:sys_pwrite64", 10000, 10600, 7, false);
+	call_on(t, *b, "vfs:sys_pwrite64", 10000, 10200, 7, false);
 	return t;
 }
 
@@ -288,12 +288,16 @@ static void limits_are_nobodys(void **state)
 		const struct thread_score *s;
 		struct eta_trace *t;
 		struct analysis *r;
-		char region[64];
+		char region[64], text[300];
 		uint32_t a, b;
 
 		snprintf(region, sizeof(region), "%s:%s", limits[i][0], limits[i][1]);
 		options.files = true;
 		t = limited(region, &a, &b);
+		snprintf(text, sizeof(text), "fs:inode lock|9|x; %s|300|of A; %s|x|y; %s|500|of B",
+			 region, region, region);
+		assert_int_not_equal(eta_defs_property(t, "SCI::LIMITS", text), ETA_NONE);
+		assert_int_not_equal(eta_defs_property(t, "SCI::SUSPENDED_NS", "7"), ETA_NONE);
 		r = analyse(t, &options);
 		s = thread(r, a);
 		assert_int_equal(s->slowdown.limit_ns, 400);
@@ -306,6 +310,13 @@ static void limits_are_nobodys(void **state)
 		assert_string_equal(s->verdict.level, limits[i][0]);
 		assert_string_equal(s->verdict.reason, limits[i][1]);
 		assert_true(s->verdict.own_limit);
+		/* which limit: that of most time; what is no entry is none */
+		assert_int_equal(r->n_limits, 3);
+		assert_int_equal(r->limits[0].ns, 500);
+		assert_string_equal(r->limits[1].what, "of A");
+		assert_int_equal(r->suspended_ns, 7);
+		assert_string_equal(r->verdict.reason, limits[i][1]);
+		assert_non_null(strstr(r->verdict.advice, "Here it is of B."));
 		/* the lock's holder, and nobody for the limit */
 		assert_int_equal(s->slowed_ns, 100);
 		assert_int_equal(s->n_blame, 1);

@@ -154,7 +154,7 @@ struct limit {
 	enum eta_level level;
 	enum eta_reason reason;
 	uint64_t ns;	  /* all traced threads together, also outside of operations */
-	const char *what; /* "20 % of a CPU (...) for /group" */
+	const char *what; /* "20 % of a CPU (...) for control group /a" */
 };
 
 /* Calls of a function. */
