@@ -143,6 +143,7 @@ kernel_tests += \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py \
 	tests/cases/kernel-namespace.py \
+	tests/cases/kernel-neighbours.py \
 	tests/cases/kernel-own-calls.py \
 	tests/cases/kernel-owner.py \
 	tests/cases/kernel-privileges.py \

@@ -24,6 +24,7 @@
 	X(FILE_POSITION_LOCK, VFS, "file position lock")                                           \
 	X(LOOKUP, VFS, "lookup")                                                                   \
 	X(OTHER_LOCK, VFS, "other lock")                                                           \
+	X(SPIN_LOCK, VFS, "spin lock")                                                             \
 	X(OTHER_WAIT, VFS, "other wait")                                                           \
 	X(DIRTY_THROTTLING, PAGECACHE, "dirty throttling")                                         \
 	X(PAGE_LOCK, PAGECACHE, "page lock")                                                       \

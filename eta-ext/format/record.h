@@ -336,7 +336,8 @@ struct eta_span {
 	X(VFS_SYNC, "vfs:vfs_fsync_range")                                                         \
 	X(BIO_SUBMIT, "block:submit_bio")                                                          \
 	X(ALLOCATION, "fs:allocation")                                                             \
-	X(WAKE_UP, "cpu:wake-up")
+	X(WAKE_UP, "cpu:wake-up")                                                                  \
+	X(SPIN_LOCK, "vfs:spin lock")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

@@ -40,6 +40,7 @@ static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_FILE_POSITION_LOCK] = IN_LOCK,
 	[ETA_SPAN_INVALIDATE_LOCK] = IN_LOCK,
 	[ETA_SPAN_OTHER_LOCK] = IN_LOCK,
+	[ETA_SPAN_SPIN_LOCK] = IN_LOCK,
 	[ETA_SPAN_DIRTY_THROTTLING] = IN_THROTTLING,
 	[ETA_SPAN_PAGE_WRITEBACK_WAIT] = IN_WRITEBACK_WAIT,
 	[ETA_SPAN_RECLAIM] = IN_RECLAIM,
@@ -452,7 +453,8 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	if (span.kind == ETA_SPAN_SLEEP)
 		return expand_sleep(expand, &span, bios, n);
 	/* the locks of the maps of free blocks have no name of their own */
-	if (span.kind == ETA_SPAN_OTHER_LOCK && around->in & IN_ALLOCATION)
+	if ((span.kind == ETA_SPAN_OTHER_LOCK || span.kind == ETA_SPAN_SPIN_LOCK) &&
+	    around->in & IN_ALLOCATION)
 		return 0;
 	if (span.kind == ETA_N_SPANS)
 		region = name.kind == ETA_OP_READ ? fs->file_read : fs->file_write;

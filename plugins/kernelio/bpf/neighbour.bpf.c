@@ -22,6 +22,12 @@ static __always_inline struct fs_syncs *syncs_of(struct inode *inode, const stru
 	return bpf_map_lookup_elem(&syncs, &dev);
 }
 
+/* A worker of io_uring syncs for the thread that it works for. */
+static __always_inline uint32_t syncing_tid(struct task_struct *task, const struct task_state *st)
+{
+	return st && st->for_tid ? st->for_tid : (uint32_t)task->pid;
+}
+
 static __always_inline int sync_begins(struct inode *inode)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -29,17 +35,16 @@ static __always_inline int sync_begins(struct inode *inode)
 	struct fs_syncs *s = syncs_of(inode, st);
 
 	if (s)
-		sync_comes(s, task->tgid, task->pid, !st);
+		sync_comes(s, task->tgid, syncing_tid(task, st), !st);
 	return 0;
 }
 
 static __always_inline int sync_ends(struct inode *inode)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct fs_syncs *s = syncs_of(inode, NULL);
 
 	if (s)
-		sync_goes(s, task->pid);
+		sync_goes(s, syncing_tid(bpf_get_current_task_btf(), current_state()));
 	return 0;
 }
 

@@ -126,6 +126,8 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 {
 	struct task_state *st = current_operation();
 
+	if (!st && pause > 0 && !current_state())
+		foreign_slowed_note(&throttled);
 	if (st && pause > 0) {
 		st->now.pending = ETA_SPAN_DIRTY_THROTTLING;
 		st->now.pause_ticks = pause;
@@ -150,15 +152,22 @@ int BPF_PROG(on_reclaim_begin)
 
 	if (st)
 		st->now.reclaim_ns = bpf_ktime_get_ns();
+	else if (!current_state())
+		foreign_slowed_note(&reclaimed);
 	return 0;
 }
 
-static __always_inline int reclaim_end(void)
+/* FOREIGN: others that take the same memory; of a control group's own, nobody is known. */
+static __always_inline int reclaim_end(const struct foreign_slowed *foreign)
 {
 	struct task_state *st = current_operation();
 
 	if (st && st->now.reclaim_ns) {
-		span_add(st, ETA_SPAN_RECLAIM, st->now.reclaim_ns, bpf_ktime_get_ns());
+		uint64_t now = bpf_ktime_get_ns();
+		uint32_t who = foreign ? foreign_slowed_since(foreign, st->now.reclaim_ns) : 0;
+
+		met_note(who, now - st->now.reclaim_ns);
+		span_add_full(st, ETA_SPAN_RECLAIM, st->now.reclaim_ns, now, 0, who, 0, 0);
 		st->now.reclaim_ns = 0;
 	}
 	return 0;
@@ -167,7 +176,7 @@ static __always_inline int reclaim_end(void)
 SEC("tp_btf/mm_vmscan_direct_reclaim_end")
 int BPF_PROG(on_reclaim_end)
 {
-	return reclaim_end();
+	return reclaim_end(&reclaimed);
 }
 
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
@@ -183,5 +192,5 @@ int BPF_PROG(on_memcg_reclaim_begin)
 SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
 int BPF_PROG(on_memcg_reclaim_end)
 {
-	return reclaim_end();
+	return reclaim_end(NULL);
 }

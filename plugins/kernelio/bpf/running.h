@@ -56,6 +56,16 @@ static inline __noinline uint64_t sleep_foreign(struct task_state *st, uint64_t 
 	return part << 32 | tid;
 }
 
+/* A pause for dirty pages until NOW. */
+static __always_inline void throttling_add(struct task_state *st, uint64_t now)
+{
+	uint32_t who = foreign_slowed_since(&throttled, st->now.off_ns);
+
+	met_note(who, now - st->now.off_ns);
+	span_add_full(st, ETA_SPAN_DIRTY_THROTTLING, st->now.off_ns, now, st->now.off_flags, who,
+		      st->now.pause_ticks * tick_ns, 0);
+}
+
 /* What a thread that is on a CPU again was in for since it had become ready. */
 struct ready {
 	uint64_t idle_ns; /* until then the CPU was idle, 0: not at all */
@@ -92,10 +102,10 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	if (kind == ETA_SPAN_SLEEP)
 		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags,
 			      st->now.off_stack, sleep_foreign(st, woken_ns), 0);
+	else if (kind == ETA_SPAN_DIRTY_THROTTLING)
+		throttling_add(st, woken_ns);
 	else if (kind != ETA_SPAN_NONE)
-		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0,
-			      kind == ETA_SPAN_DIRTY_THROTTLING ? st->now.pause_ticks * tick_ns : 0,
-			      0);
+		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0, 0, 0);
 	if (woken_ns < ready.idle_ns) {
 		span_add(st, ETA_SPAN_WAKE_UP, woken_ns, ready.idle_ns);
 		woken_ns = ready.idle_ns;

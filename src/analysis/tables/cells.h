@@ -35,6 +35,7 @@
 	X(USER, STREAM_LOCK, NATURE)                                                               \
 	X(USER, USER_LOCK, NATURE)                                                                 \
 	X(USER, BUFFERING, FILE)                                                                   \
+	X(VFS, SPIN_LOCK, FS)                                                                      \
 	X(VFS, FILE_POSITION_LOCK, NATURE)                                                         \
 	X(VFS, LOOKUP, FILE)                                                                       \
 	X(PAGECACHE, DIRTY_THROTTLING, DIRTY)                                                      \
