@@ -43,15 +43,17 @@ static __always_inline int sync_ends(struct inode *inode)
 {
 	struct fs_syncs *s = syncs_of(inode, NULL);
 
-	if (s)
+	if (s) {
+		s->ends = 1;
 		sync_goes(s, syncing_tid(bpf_get_current_task_btf(), current_state()));
+	}
 	return 0;
 }
 
 SEC("tp_btf/ext4_sync_file_enter")
 int BPF_PROG(on_ext4_syncs, struct file *file)
 {
-	return sync_begins(file->f_inode);
+	return sync_begins(BPF_CORE_READ(file, f_inode));
 }
 
 SEC("tp_btf/ext4_sync_file_exit")
@@ -71,7 +73,7 @@ int BPF_PROG(on_xfs_syncs, struct xfs_inode *inode)
 SEC("tp_btf/btrfs_sync_file")
 int BPF_PROG(on_btrfs_syncs, struct file *file)
 {
-	return sync_begins(file->f_inode);
+	return sync_begins(BPF_CORE_READ(file, f_inode));
 }
 
 /* From here on the journal's thread works for those that have asked for it. */

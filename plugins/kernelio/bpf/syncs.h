@@ -77,7 +77,6 @@ static __always_inline void sync_goes(struct fs_syncs *s, uint32_t tid)
 	uint64_t now = bpf_ktime_get_ns();
 	struct syncer *own = syncer_of(s, tid, now);
 
-	s->ends = 1;
 	if (own && own->tid == tid)
 		own->end_ns = now;
 }
@@ -106,7 +105,9 @@ static __always_inline bool sync_overlaps(const struct fs_syncs *s, const struct
 		return false;
 	if (one->end_ns)
 		return one->end_ns > from_ns;
-	return begin_ns + (s->ends ? SYNC_STALE_NS : sync_guess(one, to_ns - from_ns)) > from_ns;
+	return begin_ns + (s->ends || !one->foreign ? SYNC_STALE_NS
+						    : sync_guess(one, to_ns - from_ns)) >
+	       from_ns;
 }
 
 /* Somebody not traced who synced DEV meanwhile, one of them by chance; 0: nobody. */
@@ -126,6 +127,8 @@ static inline __noinline uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, u
 	return 0;
 }
 
+#define SYNC_LEAST_NS 10000000
+
 /* Whom the journal of DEV works for: one by chance of those that asked before it began. */
 static inline __noinline struct syncer *sync_asked(uint32_t dev)
 {
@@ -139,7 +142,7 @@ static inline __noinline struct syncer *sync_asked(uint32_t dev)
 	for (uint32_t i = 0; i < SYNCERS; i++) {
 		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
 
-		if (!one->begin_ns || one->end_ns || now - one->begin_ns > SYNC_STALE_NS)
+		if (one->end_ns || !sync_overlaps(s, one, now - SYNC_LEAST_NS, now))
 			continue;
 		if (!s->commit_ns || one->begin_ns <= s->commit_ns)
 			return one;
