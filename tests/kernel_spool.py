@@ -11,8 +11,9 @@ import spool
 
 KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, WAIT, SLEEP, ASYNC_OP = 2, 3, 4, 5, 6, 7, 8, 10, 15, 16
 DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
-BIO_WRITE, BIO_FLUSH, BIO_DISCARD, BIO_META, BIO_READAHEAD, BIO_DIRECT, BIO_SHARE, BIO_LOWER = \
-    1, 2, 4, 8, 16, 32, 128, 256
+BIO_WRITE, BIO_FLUSH, BIO_DISCARD, BIO_META, BIO_READAHEAD, BIO_DIRECT, BIO_SYNC, BIO_SHARE, BIO_LOWER = \
+    1, 2, 4, 8, 16, 32, 64, 128, 256
+SLEEP_WHOLE = 0x10000
 SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED = 1, 2, 4, 8
 
 Op = collections.namedtuple(
@@ -20,7 +21,7 @@ Op = collections.namedtuple(
 Span = collections.namedtuple("Span", "kind begin end flags count who object")
 Bio = collections.namedtuple(
     "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status track "
-    "queue_ahead issue_ahead queue_ahead_tid issue_ahead_tid")
+    "queue_ahead issue_ahead queue_ahead_tid issue_ahead_tid queue_foreign device_foreign foreign_tid")
 # submitted, completed later; no other of the same (tid, track) overlaps it
 Async = collections.namedtuple(
     "Async", "name kind pid tid track dev inode offset size ret flags begin end")
@@ -97,7 +98,7 @@ class KernelSpool:
                                      size, ret, op_flags, time, end))
         elif kind == BIO:
             issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status, track, *ahead = \
-                struct.unpack_from("=QQQIIIIIIIiIHHII", data, at + 24)
+                struct.unpack_from("=QQQIIIIIIIiIHHIIQQI", data, at + 24)
             self.bios.append(Bio(time, issue, end, sector, inode, pid, ident, dev, size, bflags,
                                  opid, otid, fdev, status, track, *ahead))
         elif kind == FILE:
@@ -127,6 +128,11 @@ class KernelSpool:
     def region(self, span):
         """What the place of a sleep or lock in the kernel says it is: "level:reason", or "-"."""
         return self.sleeps.get(span.count if span.kind == "OTHER_LOCK" else span.who, ["-"])[0]
+
+    @staticmethod
+    def beside(sleep):
+        """Who was in the way of a sleep and is not traced, and for which part of SLEEP_WHOLE."""
+        return sleep.object & 0xffffffff, sleep.object >> 32
 
     def total(self, name):
         return int(self.properties["TOTAL." + name])

@@ -148,6 +148,7 @@ kernel_tests += \
 	tests/cases/kernel-loss.py \
 	tests/cases/kernel-names.py \
 	tests/cases/kernel-namespace.py \
+	tests/cases/kernel-neighbours.py \
 	tests/cases/kernel-own-calls.py \
 	tests/cases/kernel-owner.py \
 	tests/cases/kernel-privileges.py \

@@ -27,6 +27,7 @@
 	X(ADDRESS_SPACE_LOCK, VFS, "address space lock")                                           \
 	X(LOOKUP, VFS, "lookup")                                                                   \
 	X(OTHER_LOCK, VFS, "other lock")                                                           \
+	X(SPIN_LOCK, VFS, "spin lock")                                                             \
 	X(OTHER_WAIT, VFS, "other wait")                                                           \
 	X(DIRTY_THROTTLING, PAGECACHE, "dirty throttling")                                         \
 	X(PAGE_LOCK, PAGECACHE, "page lock")                                                       \

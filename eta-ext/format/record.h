@@ -343,7 +343,8 @@ struct eta_span {
 	X(QUOTA, "cpu:quota")                                                                      \
 	X(STOPPED, "cpu:stopped")                                                                  \
 	X(RECLAIM_AT_OWN_LIMIT, "pagecache:reclaim at own limit")                                  \
-	X(ADDRESS_SPACE_LOCK, "vfs:address space lock")
+	X(ADDRESS_SPACE_LOCK, "vfs:address space lock")                                            \
+	X(SPIN_LOCK, "vfs:spin lock")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

@@ -48,6 +48,7 @@ static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_OTHER_LOCK] = IN_LOCK,
 	[ETA_SPAN_FILE_LOCK] = IN_LOCK,
 	[ETA_SPAN_ADDRESS_SPACE_LOCK] = IN_LOCK,
+	[ETA_SPAN_SPIN_LOCK] = IN_LOCK,
 	[ETA_SPAN_DIRTY_THROTTLING] = IN_THROTTLING,
 	[ETA_SPAN_PAGE_WRITEBACK_WAIT] = IN_WRITEBACK_WAIT,
 	[ETA_SPAN_RECLAIM] = IN_RECLAIM,
@@ -479,7 +480,8 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	if (span.kind == ETA_SPAN_SLEEP)
 		return expand_sleep(expand, &span, bios, n);
 	/* the locks of the maps of free blocks have no name of their own */
-	if (span.kind == ETA_SPAN_OTHER_LOCK && around->in & IN_ALLOCATION)
+	if ((span.kind == ETA_SPAN_OTHER_LOCK || span.kind == ETA_SPAN_SPIN_LOCK) &&
+	    around->in & IN_ALLOCATION)
 		return 0;
 	if (span.kind == ETA_SPAN_PAGE_WRITEBACK_WAIT && around->in & IN_RECLAIM)
 		return 0;

@@ -317,6 +317,16 @@ struct kernelio_limit {
 	char names[KERNELIO_LIMIT_DEPTH][KERNELIO_LIMIT_NAME];
 };
 
+/*
+ * A task that is not traced, the last one to be slowed by the kernel for want of pages: it takes
+ * the same that a traced thread waits for.
+ */
+struct foreign_slowed {
+	uint64_t time_ns;
+	uint32_t tid;
+	uint32_t zero;
+};
+
 /* Where a request is counted: see bpf/queue-ahead.h. */
 struct counted {
 	uint32_t disk;	/* index */

@@ -121,7 +121,7 @@ def one_by_one():
     spool = run("vfs", "--level=vfs")
     assert len(calls(spool)) == N and not spool.bios and not spool.waits
     assert {span.kind for op in spool.ops for span in op.spans} <= REASONS | {
-        "FILE_POSITION_LOCK", "OTHER_LOCK"}
+        "FILE_POSITION_LOCK", "OTHER_LOCK", "SPIN_LOCK"}
     spool = run("block", "--level=block")
     assert spool.bios and not spool.waits
     assert "PAGECACHE_WRITE" not in {span.kind for op in spool.ops for span in op.spans}

@@ -21,6 +21,7 @@ struct span_row {
 	uint8_t flags;
 	uint32_t who;
 	uint16_t place; /* of a lock */
+	uint64_t object;
 };
 
 struct expansion {
@@ -31,6 +32,9 @@ struct expansion {
 		uint64_t queue_ns, issue_ns, end_ns;
 		bool by_another; /* a kernel thread writes back what this one dirtied */
 		uint32_t queue_who, device_who; /* who was ahead */
+		/* somebody not traced was there for so long */
+		uint32_t foreign;
+		uint64_t foreign_queue_ns, foreign_device_ns;
 	} bios[4];
 	const char *expected; /* without the system call itself, I/O events left out */
 	uint64_t bad;
@@ -41,6 +45,8 @@ struct expansion {
 		ETA_SPAN_##kind, __VA_ARGS__                                                       \
 	}
 #define IOWAIT ETA_SPAN_IOWAIT
+/* 1 / N of a sleep. */
+#define BESIDE(tid, n) ((uint64_t)ETA_SLEEP_WHOLE / (n) << 32 | (tid))
 
 static const struct expansion expansions[] = {
 	{ "nothing known", SYS_WRITE, { { 0 } }, { { 0 } }, "", 0 },
@@ -57,6 +63,27 @@ static const struct expansion expansions[] = {
 	  { S(SLEEP, 120, 180, 0, AT_JOURNAL) },
 	  { { 0 } },
 	  "+fs:journal commit@120 -fs:journal commit@180",
+	  0 },
+	{ "asleep where the journal is waited for, beside another's sync",
+	  SYS_WRITE,
+	  { S(SLEEP, 120, 180, 0, AT_JOURNAL, BESIDE(60, 1)) },
+	  { { 0 } },
+	  "+fs:journal commit@120~60 -fs:journal commit@180",
+	  0 },
+	{ "the same, beside another's requests for a half of it, and for nearly nothing",
+	  SYS_FSYNC,
+	  { S(FS_SYNC, 102, 198), S(SLEEP, 120, 130, 0, AT_JOURNAL, BESIDE(60, 2)),
+	    S(SLEEP, 140, 150, 0, AT_NOTHING, BESIDE(60, 100)) },
+	  { { 0 } },
+	  "+fs:ext4_sync_file@102 +fs:journal commit@120~60 -fs:journal commit@125 "
+	  "+fs:journal commit@125 -fs:journal commit@130 +fs:journal commit@140 "
+	  "-fs:journal commit@150 -fs:ext4_sync_file@198",
+	  0 },
+	{ "a page that another reads is nobody's who uses the disk",
+	  SYS_READ,
+	  { S(SLEEP, 120, 180, IOWAIT, AT_PAGE, BESIDE(60, 1)) },
+	  { { 0 } },
+	  "+pagecache:page lock@120 -pagecache:page lock@180",
 	  0 },
 	{ "asleep for a page that another reads",
 	  SYS_READ,
@@ -145,6 +172,21 @@ static const struct expansion expansions[] = {
 	  { { 115, 150, 180, .queue_who = 50, .device_who = 51 } },
 	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:queue@120~50 -block:queue@150 "
 	  "+block:device@150~51 -block:device@180 -fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
+	  0 },
+	{ "others came while it was in the queue, and were at the device for a third of its time",
+	  SYS_READ,
+	  { S(FS_DIRECT, 110, 190), S(SLEEP, 120, 180, IOWAIT) },
+	  { { 115, 150, 180, .foreign = 60, .foreign_queue_ns = 35, .foreign_device_ns = 10 } },
+	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:queue@120~60 -block:queue@150 "
+	  "+block:device@150~60 -block:device@159 +block:device@159 -block:device@180 "
+	  "-fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
+	  0 },
+	{ "others were there all along, in the queue of a driver that issues nothing",
+	  SYS_READ,
+	  { S(FS_DIRECT, 110, 190), S(SLEEP, 120, 180, IOWAIT) },
+	  { { 115, 0, 180, .queue_who = 50, .foreign = 60, .foreign_queue_ns = 65 } },
+	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:device@120~60 "
+	  "-block:device@180 -fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
 	  0 },
 	{ "ahead of one request, not of the other; one whose issue was not seen",
 	  SYS_READ,
@@ -366,7 +408,8 @@ static void run_expansion(const struct expansion *e)
 					      .kind = e->spans[n].kind,
 					      .flags = e->spans[n].flags,
 					      .who = e->spans[n].who,
-					      .count = e->spans[n].place };
+					      .count = e->spans[n].place,
+					      .object = e->spans[n].object };
 	maker_begin(dir);
 	make_meta(dir);
 	make_cpu(&spool, dir, 0);
@@ -393,6 +436,9 @@ static void run_expansion(const struct expansion *e)
 			.owner_tid = 8,
 			.queue_ahead_tid = e->bios[i].queue_who,
 			.issue_ahead_tid = e->bios[i].device_who,
+			.queue_foreign_ns = e->bios[i].foreign_queue_ns,
+			.device_foreign_ns = e->bios[i].foreign_device_ns,
+			.foreign_tid = e->bios[i].foreign,
 		};
 
 		if (e->bios[i].by_another)

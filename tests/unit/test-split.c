@@ -122,8 +122,7 @@ enum overlap {
 	AFTERWARDS,	/* all of it, but later */
 };
 
-static void operation_with(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t wait_ns,
-			   const char *reason)
+static void operation_begins(struct eta_trace *t, uint32_t l, uint64_t begin)
 {
 	memory_event(t, l,
 		     (struct eta_event){ .time_ns = begin,
@@ -133,6 +132,12 @@ static void operation_with(struct eta_trace *t, uint32_t l, uint64_t begin, uint
 					 .size = 4096,
 					 .dev = 1,
 					 .inode = 7 });
+}
+
+static void operation_with(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t wait_ns,
+			   const char *reason)
+{
+	operation_begins(t, l, begin);
 	if (wait_ns) {
 		memory_enter(t, l, begin + 100, reason);
 		memory_leave(t, l, begin + 100 + wait_ns, reason);
@@ -218,6 +223,9 @@ static void reasons(void **state)
 		{ "vfs:file position lock", ~0u },
 		{ "fs:journal commit", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
 					       SET(READER_ON_OTHER_FILE) | SET(HELD_BACK) },
+		/* nobody alone spins for long but for the kernel's own sake */
+		{ "vfs:spin lock", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
+					   SET(READER_ON_OTHER_FILE) | SET(HELD_BACK) },
 		{ "pagecache:dirty throttling",
 		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(HELD_BACK) },
 		{ "pagecache:reclaim",
@@ -329,6 +337,50 @@ static void limits_are_nobodys(void **state)
 	}
 }
 
+/*
+ * Somebody not traced, whom the kernel names in a wait, was in the way for as long as it says, and
+ * in what is nobody's alone.
+ */
+static void named_are_others(void **state)
+{
+	static const struct {
+		const char *reason;
+		int64_t contended_ns;
+	} cases[] = {
+		{ "fs:journal commit", 300 }, { "fs:allocation", 300 },
+		{ "vfs:spin lock", 300 },     { "pagecache:dirty throttling", 300 },
+		{ "pagecache:reclaim", 300 }, { "fs:other wait", 0 },
+		{ "cpu:wake-up", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct eta_trace *t = memory_trace_new("named");
+		uint32_t a = memory_thread(t, 1, 1);
+		struct analysis *r;
+
+		for (uint64_t at = 0; at < 10000; at += 1000)
+			operation_with(t, a, at, 0, cases[i].reason);
+		operation_begins(t, a, 10000);
+		memory_event(t, a,
+			     (struct eta_event){ .time_ns = 10100,
+						 .kind = ETA_ENTER,
+						 .has = ETA_HAS_WHO,
+						 .region = memory_region(t, cases[i].reason),
+						 .who = 99 });
+		memory_leave(t, a, 10400, cases[i].reason);
+		memory_enter(t, a, 10400, cases[i].reason);
+		memory_leave(t, a, 10500, cases[i].reason);
+		memory_leave(t, a, 10600, "vfs:sys_pwrite64");
+		r = analyse(t, &score_by_min);
+		if (thread(r, a)->slowdown.contended_ns != cases[i].contended_ns)
+			fail_msg("%s: %lld of %lld ns", cases[i].reason,
+				 (long long)thread(r, a)->slowdown.contended_ns,
+				 (long long)thread(r, a)->slowdown.lost_ns);
+		finish(t, r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +390,7 @@ int main(void)
 		cmocka_unit_test(device_split),
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(limits_are_nobodys),
+		cmocka_unit_test(named_are_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,7 +135,7 @@ struct queued_bio {
 	uint32_t bytes, flags;
 	uint32_t track;
 	uint32_t pid, tid;    /* of the owner */
-	uint32_t foreign_tid; /* who is in the way where it is none of ours */
+	uint32_t foreign_tid; /* who is in the way where it is none of ours; 0: nobody */
 	bool data;
 	bool journal;
 };
@@ -188,6 +188,17 @@ static __always_inline void queued_journal(struct queued_bio *q, uint32_t dev)
 	}
 }
 
+/* The journal has the disk flush its cache: in nobody's way but those who had not asked for it. */
+static __always_inline void queued_flush(struct queued_bio *q, uint32_t dev)
+{
+	struct syncer *asked = NULL;
+
+	if (syncs_used && q->task->flags & TASK_IS_KERNEL_THREAD)
+		asked = sync_asked(dev);
+	if (asked)
+		q->foreign_tid = asked->foreign ? asked->tid : 0;
+}
+
 /* What the operation says that it belongs to, where its pages do not. */
 static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 {
@@ -223,10 +234,13 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 	struct inode *inode = q->data ? bio_inode(bio) : NULL;
 
 	q->above = upper_bio((uint64_t)bio, q->vector, &q->upper);
-	if (q->st)
+	if (q->st) {
 		q->tid = owner_tid(q->st);
-	else if (!q->above && (!(q->flags & ETA_BIO_WRITE) || !q->data))
+	} else if (!q->above && (!(q->flags & ETA_BIO_WRITE) || !q->data)) {
+		if (q->flags & ETA_BIO_FLUSH)
+			queued_flush(q, bio->bi_bdev->bd_dev);
 		return false; /* only writes of others can be on behalf of a traced thread */
+	}
 	if (inode)
 		queued_file(q, inode);
 	if (!q->st) {
@@ -343,7 +357,8 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	if (!value)
 		return 0;
 	if (!queued_find(&q, bio)) {
-		foreign_begin(bio, q.foreign_tid);
+		if (q.foreign_tid)
+			foreign_begin(bio, q.foreign_tid);
 		return 0;
 	}
 	queued_fill(value, &q, bio);

@@ -22,6 +22,12 @@ static __always_inline struct fs_syncs *syncs_of(struct inode *inode, const stru
 	return bpf_map_lookup_elem(&syncs, &dev);
 }
 
+/* A worker of io_uring syncs for the thread that it works for. */
+static __always_inline uint32_t syncing_tid(struct task_struct *task, const struct task_state *st)
+{
+	return st && st->for_tid ? st->for_tid : (uint32_t)task->pid;
+}
+
 static __always_inline int sync_begins(struct inode *inode)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -29,24 +35,25 @@ static __always_inline int sync_begins(struct inode *inode)
 	struct fs_syncs *s = syncs_of(inode, st);
 
 	if (s)
-		sync_comes(s, task->tgid, task->pid, !st);
+		sync_comes(s, task->tgid, syncing_tid(task, st), !st);
 	return 0;
 }
 
 static __always_inline int sync_ends(struct inode *inode)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct fs_syncs *s = syncs_of(inode, NULL);
 
-	if (s)
-		sync_goes(s, task->pid);
+	if (s) {
+		s->ends = 1;
+		sync_goes(s, syncing_tid(bpf_get_current_task_btf(), current_state()));
+	}
 	return 0;
 }
 
 SEC("tp_btf/ext4_sync_file_enter")
 int BPF_PROG(on_ext4_syncs, struct file *file)
 {
-	return sync_begins(file->f_inode);
+	return sync_begins(BPF_CORE_READ(file, f_inode));
 }
 
 SEC("tp_btf/ext4_sync_file_exit")
@@ -66,7 +73,7 @@ int BPF_PROG(on_xfs_syncs, struct xfs_inode *inode)
 SEC("tp_btf/btrfs_sync_file")
 int BPF_PROG(on_btrfs_syncs, struct file *file)
 {
-	return sync_begins(file->f_inode);
+	return sync_begins(BPF_CORE_READ(file, f_inode));
 }
 
 /* From here on the journal's thread works for those that have asked for it. */

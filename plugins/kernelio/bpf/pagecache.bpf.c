@@ -128,6 +128,8 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 {
 	struct task_state *st = current_operation();
 
+	if (!st && pause > 0 && !current_state())
+		foreign_slowed_note(&throttled);
 	if (st && pause > 0) {
 		st->now.pending = ETA_SPAN_DIRTY_THROTTLING;
 		st->now.pause_ticks = pause;
@@ -151,6 +153,8 @@ static __always_inline int reclaim_begin(void)
 
 	if (st)
 		st->now.reclaim_ns = bpf_ktime_get_ns();
+	else if (!current_state())
+		foreign_slowed_note(&reclaimed);
 	return 0;
 }
 
@@ -187,15 +191,20 @@ static __noinline int reclaim_note(uint64_t ns, uint64_t page_size)
 	return 0;
 }
 
-static __always_inline int reclaim_end(uint8_t kind)
+/* FOREIGN: others that take the same memory; of a control group's own, nobody is known. */
+static __always_inline int reclaim_end(uint8_t kind, const struct foreign_slowed *foreign)
 {
 	struct task_state *st = current_operation();
 	uint64_t now;
 
+	uint32_t who;
+
 	if (!st || !st->now.reclaim_ns)
 		return 0;
 	now = bpf_ktime_get_ns();
-	span_add(st, kind, st->now.reclaim_ns, now);
+	who = foreign ? foreign_slowed_since(foreign, st->now.reclaim_ns) : 0;
+	met_note(who, now - st->now.reclaim_ns);
+	span_add_full(st, kind, st->now.reclaim_ns, now, 0, who, 0, 0);
 	if (kind == ETA_SPAN_RECLAIM_AT_OWN_LIMIT)
 		reclaim_note(now - st->now.reclaim_ns, page_bytes);
 	st->now.reclaim_ns = 0;
@@ -205,7 +214,7 @@ static __always_inline int reclaim_end(uint8_t kind)
 SEC("tp_btf/mm_vmscan_direct_reclaim_end")
 int BPF_PROG(on_reclaim_end)
 {
-	return reclaim_end(ETA_SPAN_RECLAIM);
+	return reclaim_end(ETA_SPAN_RECLAIM, &reclaimed);
 }
 
 /* Of a control group that is at its limit, or one that was told to give memory back. */
@@ -218,5 +227,5 @@ int BPF_PROG(on_memcg_reclaim_begin)
 SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
 int BPF_PROG(on_memcg_reclaim_end)
 {
-	return reclaim_end(ETA_SPAN_RECLAIM_AT_OWN_LIMIT);
+	return reclaim_end(ETA_SPAN_RECLAIM_AT_OWN_LIMIT, NULL);
 }

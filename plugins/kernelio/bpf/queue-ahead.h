@@ -188,7 +188,7 @@ static __always_inline void disk_uncount(const struct counted *counted)
  * one is left to chance, so that over many requests each has its share.
  */
 static inline __noinline uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now,
-					    uint32_t *who)
+						   uint32_t *who)
 {
 	uint32_t sum = 0, chosen;
 

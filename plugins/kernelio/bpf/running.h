@@ -78,6 +78,8 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 		who = st->now.lock_holder;
 		met_note(who, woken_ns - st->now.off_ns);
 	} else if (kind == ETA_SPAN_DIRTY_THROTTLING) {
+		who = foreign_slowed_since(&throttled, st->now.off_ns);
+		met_note(who, woken_ns - st->now.off_ns);
 		object = st->now.pause_ticks * tick_ns;
 	}
 	span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, who, object, 0);

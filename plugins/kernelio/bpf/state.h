@@ -319,6 +319,23 @@ static __always_inline void met_note(uint32_t tid, uint64_t ns)
 		bpf_map_update_elem(&met, &tid, &ns, BPF_NOEXIST);
 }
 
+struct foreign_slowed throttled __weak; /* by balance_dirty_pages, which takes up to 0.2 s */
+struct foreign_slowed reclaimed __weak; /* in direct reclaim */
+#define FOREIGN_SLOWED_NS 250000000
+
+static __always_inline void foreign_slowed_note(struct foreign_slowed *last)
+{
+	last->tid = (uint32_t)bpf_get_current_pid_tgid();
+	last->time_ns = bpf_ktime_get_ns();
+}
+
+/* Who that was, if shortly before FROM_NS or since; 0: nobody. */
+static __always_inline uint32_t foreign_slowed_since(const struct foreign_slowed *last,
+						     uint64_t from_ns)
+{
+	return last->tid && last->time_ns + FOREIGN_SLOWED_NS > from_ns ? last->tid : 0;
+}
+
 static __always_inline void span_add_full(struct task_state *st, uint8_t kind, uint64_t begin_ns,
 					  uint64_t end_ns, uint8_t flags, uint32_t who,
 					  uint64_t object, uint32_t count)

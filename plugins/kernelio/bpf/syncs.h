@@ -12,8 +12,9 @@
 struct syncer {
 	uint32_t tid, pid;
 	uint64_t begin_ns;
-	uint64_t end_ns;  /* 0: it is in there still, or ends are not reported */
-	uint32_t foreign; /* it is not traced */
+	uint64_t end_ns;    /* 0: it is in there still, or ends are not reported */
+	uint64_t period_ns; /* since its sync before; 0: that is not known */
+	uint32_t foreign;   /* it is not traced */
 	uint32_t zero;
 };
 
@@ -63,6 +64,7 @@ static __always_inline void sync_comes(struct fs_syncs *s, uint32_t pid, uint32_
 
 	if (!own)
 		return;
+	own->period_ns = own->tid == tid ? now - own->begin_ns : 0;
 	own->end_ns = 0;
 	own->begin_ns = now;
 	own->pid = pid;
@@ -75,13 +77,25 @@ static __always_inline void sync_goes(struct fs_syncs *s, uint32_t tid)
 	uint64_t now = bpf_ktime_get_ns();
 	struct syncer *own = syncer_of(s, tid, now);
 
-	s->ends = 1;
 	if (own && own->tid == tid)
 		own->end_ns = now;
 }
 
-/* Was ONE of S inside at a time from FROM_NS to TO_NS? Without ends, for as long as that at most.
+/*
+ * So long is a sync that does not tell its end: until the next one of a task that syncs again and
+ * again, but no longer than it is of interest for waits of NS.
  */
+#define SYNC_WAITS 8
+static __always_inline uint64_t sync_guess(const struct syncer *one, uint64_t ns)
+{
+	uint64_t most_ns = SYNC_WAITS * ns;
+
+	if (one->period_ns < ns)
+		return ns;
+	return one->period_ns < most_ns ? one->period_ns : most_ns;
+}
+
+/* Was ONE of S inside at a time from FROM_NS to TO_NS? */
 static __always_inline bool sync_overlaps(const struct fs_syncs *s, const struct syncer *one,
 					  uint64_t from_ns, uint64_t to_ns)
 {
@@ -91,7 +105,9 @@ static __always_inline bool sync_overlaps(const struct fs_syncs *s, const struct
 		return false;
 	if (one->end_ns)
 		return one->end_ns > from_ns;
-	return begin_ns + (s->ends ? SYNC_STALE_NS : to_ns - from_ns) > from_ns;
+	return begin_ns + (s->ends || !one->foreign ? SYNC_STALE_NS
+						    : sync_guess(one, to_ns - from_ns)) >
+	       from_ns;
 }
 
 /* Somebody not traced who synced DEV meanwhile, one of them by chance; 0: nobody. */
@@ -111,6 +127,8 @@ static inline __noinline uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, u
 	return 0;
 }
 
+#define SYNC_LEAST_NS 10000000
+
 /* Whom the journal of DEV works for: one by chance of those that asked before it began. */
 static inline __noinline struct syncer *sync_asked(uint32_t dev)
 {
@@ -124,7 +142,7 @@ static inline __noinline struct syncer *sync_asked(uint32_t dev)
 	for (uint32_t i = 0; i < SYNCERS; i++) {
 		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
 
-		if (!one->begin_ns || one->end_ns || now - one->begin_ns > SYNC_STALE_NS)
+		if (one->end_ns || !sync_overlaps(s, one, now - SYNC_LEAST_NS, now))
 			continue;
 		if (!s->commit_ns || one->begin_ns <= s->commit_ns)
 			return one;

@@ -57,6 +57,24 @@ static __always_inline uint8_t lock_kind(struct task_state *st, uint64_t lock)
 	return ETA_SPAN_OTHER_LOCK;
 }
 
+/*
+ * A lock that nobody sleeps for, and nobody is known to hold: of run queues, queues of requests,
+ * lists of the kernel's own. Mutexes and semaphores spin, too, before they sleep.
+ */
+static __always_inline bool is_spin_lock(unsigned int flags)
+{
+	return flags & LOCK_SPINS && !(flags & (LOCK_READ | LOCK_WRITE | LOCK_PERCPU | LOCK_MUTEX));
+}
+
+/* Whoever goes to sleep does not spin: the end of that was not reported. */
+static __always_inline void spins_drop(struct task_state *st)
+{
+	uint32_t n = st->now.n_locks;
+
+	if (n > 0 && n <= MAX_LOCKS && st->locks[n - 1].kind == ETA_SPAN_SPIN_LOCK)
+		st->now.n_locks = n - 1;
+}
+
 /* tid of whoever holds LOCK; of a lock held by readers, the last one that noted itself. */
 static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 {
@@ -93,13 +111,15 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	/* a mutex tells first that it spins, then that it sleeps: one wait */
 	last = &st->locks[(n - 1) & (MAX_LOCKS - 1)]; /* 6.1's verifier learns nothing from n > 0 */
 	if (n > 0 && last->lock == (uint64_t)lock) {
+		if (last->kind == ETA_SPAN_SPIN_LOCK)
+			last->begin_ns = bpf_ktime_get_ns(); /* its end was not reported */
 		last->sleeps = !(flags & LOCK_SPINS);
 		return 0;
 	}
 	wait = &st->locks[n];
 	wait->lock = (uint64_t)lock;
 	wait->begin_ns = bpf_ktime_get_ns();
-	wait->kind = lock_kind(st, (uint64_t)lock);
+	wait->kind = is_spin_lock(flags) ? ETA_SPAN_SPIN_LOCK : lock_kind(st, (uint64_t)lock);
 	wait->who = lock_holder(lock, flags);
 	if (wait->kind == ETA_SPAN_INODE_LOCK && st->now.inode_locked_ns) {
 		wait->begin_ns = st->now.inode_locked_ns;
@@ -283,6 +303,8 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	st->now.off_foreign_ns = own_disk_foreign_ns(st, now);
 	if (st->stop)
 		st->now.pending = ETA_SPAN_STOPPED;
+	if (!ready)
+		spins_drop(st);
 	if (!ready && sleep_is_unnamed(st))
 		st->now.off_stack = place_note(ctx);
 }

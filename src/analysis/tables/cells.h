@@ -36,6 +36,7 @@
 	X(USER, STREAM_LOCK, NATURE)                                                               \
 	X(USER, USER_LOCK, NATURE)                                                                 \
 	X(USER, BUFFERING, FILE)                                                                   \
+	X(VFS, SPIN_LOCK, FS)                                                                      \
 	X(VFS, FILE_POSITION_LOCK, NATURE)                                                         \
 	X(VFS, FILE_LOCK, NATURE)                                                                  \
 	X(VFS, DIRECTORY_LOCK, NATURE)                                                             \

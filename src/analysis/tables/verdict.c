@@ -40,6 +40,9 @@
 	X(VFS, OTHER_LOCK,                                                                         \
 	  "Threads wait for a kernel lock in the system call: spread the work "                    \
 	  "over separate files and descriptors.")                                                  \
+	X(VFS, SPIN_LOCK,                                                                          \
+	  "Threads spin for locks inside the kernel: spread the work over separate "               \
+	  "files, or let fewer threads do I/O at once.")                                           \
 	X(PAGECACHE, NONE,                                                                         \
 	  "The page cache is busy: use larger requests, or O_DIRECT for data that "                \
 	  "is not read again.")                                                                    \
