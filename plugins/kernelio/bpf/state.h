@@ -88,9 +88,16 @@ struct task_state {
 
 	uint32_t disk; /* 1 + index of the one its last request went to (queue-ahead.h) */
 
-	/* a page fault on a file's mapping, as far as it is not known to read */
+	/* a page fault on a file's mapping, as far as it is not known to read: see fault.h */
 	struct {
 		uint64_t begin_ns, mapping, index;
+		uint64_t at;	  /* where the program is */
+		uint64_t last_ns; /* what was seen of it last, but for spans */
+		uint32_t endless; /* it is the operation, and nothing will tell of its end */
+		uint32_t dirtied, throttled;
+		/* of the last that wrote */
+		uint64_t written_at;
+		struct file_key written;
 	} fault;
 
 	/* off the CPU outside of operations */

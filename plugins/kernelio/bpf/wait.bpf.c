@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "operation.h"
 #include "cpu-history.h"
+#include "fault.h"
 #include "wait-limits.h"
 
 /* enum of lock:contention_begin's flags (LCB_F_*) */
@@ -97,10 +98,12 @@ static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 SEC("tp_btf/contention_begin")
 int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = sure_operation();
 	struct lock_wait *wait, *last;
 	uint32_t n;
 
+	if (!st && !(flags & LOCK_SPINS))
+		st = fault_locked_out();
 	if (!st)
 		return 0;
 	n = st->now.n_locks;
@@ -284,6 +287,8 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 		quota_begin(st, prev);
 	else
 		st->stop = stop_of(prev, state);
+	if (st->active ? st->fault.endless : !ready)
+		fault_switched_out(st, prev, !ready, now);
 	if (!st->active) {
 		idle_switched_out(st, prev, ready, now);
 		return;
