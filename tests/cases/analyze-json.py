@@ -83,6 +83,8 @@ KEYS = {"overlapping_regions": "crossing", "out_of_order": "disorder", "interfer
         "interference_levels": "contended_levels", "lifetime_ns": "life_ns", "count": "n",
         "total_ns": "sum_ns", "timeline": "bins", "count_a": "n_a", "count_b": "n_b",
         "interference_a_ns": "others_a_ns", "interference_b_ns": "others_b_ns"}
+# which version 1 does not have
+NEW = {"alike_ns", "slowed_alike"}
 REASONS = {"queue time": "queue", "service time": "device", "throttled before the queue": "held back",
            "wakeup latency": "wake-up"}
 
@@ -95,6 +97,8 @@ def before(value, met, within=""):
         return value
     found = {}
     for key, v in value.items():
+        if key in NEW:
+            continue
         words = REASONS if within == "reasons" else KEYS
         if key in words:
             met.add(key)
