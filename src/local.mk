@@ -14,6 +14,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/accesses.c src/analysis/tables/accesses.h \
 	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
 	src/analysis/sweep/attribute.c \
+	src/analysis/sweep/pieces.c \
 	src/analysis/tables/baseline.c src/analysis/tables/baseline.h \
 	src/analysis/passes/bins-score.c \
 	src/analysis/passes/limits.c \

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "score-trace.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A call with a wait inside. */
@@ -266,6 +267,67 @@ static void all_calls_slowed_alike(void **state)
 	assert_false(is_alike(false, "block:held back"));
 }
 
+/* ---- how much other runs may differ ---- */
+
+#define PIECE_NS 1000
+
+/* A life of 16 pieces, a call in each; those of the set PIECES wait WAIT_NS for REASON. */
+static struct analysis *life(struct eta_trace *t, unsigned pieces, uint64_t wait_ns,
+			     const char *reason)
+{
+	const struct waiting w = { "vfs:sys_write", reason, 2 };
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+
+	memory_enter(t, a, 0, "main");
+	for (unsigned i = 0; i < 16; i++)
+		wait_in(t, a, &w, i * PIECE_NS, 10, pieces >> i & 1 ? wait_ns : 0);
+	memory_leave(t, a, 16 * PIECE_NS, "main");
+	/* in the way of a wait whose holder is not known by nature */
+	wait_in(t, b, &w, 0, 16 * PIECE_NS, 0);
+	return analyse(t, &score_by_min);
+}
+
+static void interval_of_pieces(void **state)
+{
+	struct eta_trace *t = memory_trace_new("turns");
+	struct analysis *r = life(t, 0x5555, 400, "fs:inode lock");
+	const struct thread_score *a = thread(r, 0);
+	/* 8 pieces with 400, 8 with 0, of which two together are all alike */
+	double half = 2.131 * sqrt(16. * 16 * 200 * 200 / 15) / (16 * PIECE_NS);
+
+	(void)state;
+	assert_float_equal(a->sci, 0.2, 1e-9);
+	assert_float_equal(a->sci_low, 0.2 - half, 1e-6);
+	assert_float_equal(a->sci_high, 0.2 + half, 1e-6);
+	finish(t, r);
+	/* the same time in a run of pieces: longer ones differ more */
+	t = memory_trace_new("block");
+	r = life(t, 0x00ff, 400, "fs:inode lock");
+	half = 2.365 * sqrt(8. * 8 * 400 * 400 / 7) / (16 * PIECE_NS);
+	assert_float_equal(thread(r, 0)->sci, 0.2, 1e-9);
+	assert_float_equal(thread(r, 0)->sci_low, 0.2 - half, 1e-6);
+	finish(t, r);
+}
+
+/* Once only: chance, unless the kernel says whom it was for. */
+static void chance_has_no_verdict(void **state)
+{
+	static const struct {
+		const char *reason, *level;
+	} cases[] = { { "fs:inode lock", "fs" }, { "fs:journal commit", "none" } };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct eta_trace *t = memory_trace_new("once");
+		struct analysis *r = life(t, 1, 900, cases[i].reason);
+		const struct thread_score *a = thread(r, 0);
+
+		assert_true(a->sci > 0.05 && a->sci_low < 0);
+		assert_string_equal(a->verdict.level, cases[i].level);
+		finish(t, r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +336,8 @@ int main(void)
 		cmocka_unit_test(held_back_is_no_class),
 		cmocka_unit_test(paths_of_a_baseline),
 		cmocka_unit_test(all_calls_slowed_alike),
+		cmocka_unit_test(interval_of_pieces),
+		cmocka_unit_test(chance_has_no_verdict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -456,6 +456,16 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 	pthread_mutex_unlock(lock);
 }
 
+static int64_t contended_of(const struct loss *loss)
+{
+	uint64_t cells = loss->cells;
+	int64_t sum = 0;
+
+	while (cells)
+		sum += loss->contended_ns[cell_next(&cells)];
+	return sum;
+}
+
 /* What the windows share. */
 static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss *loss,
 			    uint64_t contended, const uint64_t contended_ns[N_CELLS], bool blames)
@@ -470,6 +480,8 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
 		rc = spread(s, l, loss);
+	if (!rc && s->engine->split)
+		rc = pieces_add(l, contended_of(loss));
 	pthread_mutex_unlock(lock);
 	return rc;
 }
@@ -492,7 +504,7 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		/* without a cell that lost no level did */
 		blames = l->lost_cells && met_anybody(l);
 	}
-	if (contended || blames || e->options.n_bins)
+	if (contended || blames || e->options.n_bins || contended_of(&loss))
 		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
 	if (l->lost_cells && !blames)
 		blame_nobody(l, &loss);

@@ -317,6 +317,10 @@ void weights_crowd(struct sweep *s, struct sweep_thread *l);
 void weights_clear(struct sweep_thread *l);
 void weights_free(struct sweep_thread *l);
 
+/* pieces.c: AMOUNT that others took of L's operation, which its life's pieces have a part of each.
+ */
+int pieces_add(struct sweep_thread *l, int64_t amount);
+
 /* attribute.c: an operation is over: what it lost, what of it others caused, and who they were. */
 int attribute(struct sweep *s, struct sweep_thread *l);
 /* Culprits in the order of thread ids, so that the order of locations does not matter. */

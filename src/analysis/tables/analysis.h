@@ -91,6 +91,7 @@ struct thread_score {
 	/* in waits that the reference has as well, while others were there: not in the score */
 	int64_t alike_ns;
 	double sci, sci_low, sci_high, sci_io; /* paper: low and high equal sci */
+	double sure; /* what of sci is no chance: decides whether there is a verdict */
 	struct verdict verdict;
 	/* descending time, then the rest, then nobody; = slowed_ns in sum */
 	const struct blame *blame;

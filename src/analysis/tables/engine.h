@@ -12,6 +12,9 @@
 #include "resources.h"
 #include "src/common/spill.h"
 
+/* A life is cut into so many pieces, as if each were a run, to tell how much runs differ. */
+#define N_PIECES 16
+
 /* What the pass over a location leaves. */
 struct location_result {
 	const void *worker; /* of the pass: whose class numbers the tallies have */
@@ -28,6 +31,7 @@ struct location_result {
 	/* what the windows of the sweep add to, under a lock of the engine: */
 	struct blame_row blame;
 	struct bin *bins;
+	int64_t *pieces; /* N_PIECES of its life: what others took; NULL: nothing */
 };
 
 /* All that was done in a class. */

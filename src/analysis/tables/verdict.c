@@ -136,7 +136,7 @@ static const char *advice_of(enum eta_level level, enum eta_reason reason)
 	return general;
 }
 
-struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci_low,
+struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sure,
 			  bool knows_levels)
 {
 	int64_t level_ns[ETA_N_LEVELS] = { 0 }, positive = 0;
@@ -152,7 +152,7 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci
 		if (level_ns[l] > level_ns[level])
 			level = (enum eta_level)l;
 	}
-	if (sci < VERDICT_NONE_BELOW || sci_low <= 0 || positive == 0)
+	if (sci < VERDICT_NONE_BELOW || sure <= 0 || positive == 0)
 		return v;
 	v.share = (double)level_ns[level] / (double)positive;
 	if (v.share < 0.5) {

@@ -20,10 +20,10 @@ struct verdict {
 };
 
 /*
- * CELL_NS: the slowdown that counts. SCI and the lower end of its interval decide whether there is
- * any at all; KNOWS_LEVELS: the trace looked below the library.
+ * CELL_NS: the slowdown that counts. SCI and what of it is no chance decide whether there is any at
+ * all; KNOWS_LEVELS: the trace looked below the library.
  */
-struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sci_low,
+struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sure,
 			  bool knows_levels);
 
 #endif
