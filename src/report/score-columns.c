@@ -34,39 +34,47 @@ static int64_t counted(const struct analysis *a, const struct score_row *r)
 	return a->options.sci == SCI_DEFAULT ? r->slowdown->contended_ns : r->slowdown->lost_ns;
 }
 
+/* The same of PART of WHOLE. */
+static void value_lost_part(struct value *v, int64_t part, uint64_t whole)
+{
+	value_ratio(v, (double)part, (double)whole);
+	if (v->known && part < 0)
+		v->shown = report_real(0, 2);
+}
+
 SCORE_GETTER(sci)
 {
-	value_ratio(v, (double)counted(ANALYSIS, ROW), (double)ROW->life_ns);
+	value_lost_part(v, counted(ANALYSIS, ROW), ROW->life_ns);
 }
 
 SCORE_GETTER(interference)
 {
 	(void)context;
-	value_whole(v, ROW->slowdown->contended_ns);
+	value_lost(v, ROW->slowdown->contended_ns, 0);
 }
 
 SCORE_GETTER(self)
 {
 	(void)context;
-	value_ratio(v, (double)(ROW->slowdown->lost_ns - ROW->slowdown->contended_ns),
-		    (double)ROW->life_ns);
+	value_lost_part(v, ROW->slowdown->lost_ns - ROW->slowdown->contended_ns, ROW->life_ns);
 }
 
 SCORE_GETTER(self_ns)
 {
 	(void)context;
-	value_whole(v, ROW->slowdown->lost_ns - ROW->slowdown->contended_ns);
+	value_lost(v, ROW->slowdown->lost_ns - ROW->slowdown->contended_ns, 0);
 }
 
 SCORE_GETTER(sci_io)
 {
-	value_ratio(v, (double)counted(ANALYSIS, ROW), (double)ROW->io_ns);
+	value_lost_part(v, counted(ANALYSIS, ROW), ROW->io_ns);
 }
 
 SCORE_GETTER(lost)
 {
-	(void)context;
-	value_whole(v, ROW->slowdown->lost_ns);
+	/* the published score has no parts that could be more than the whole */
+	value_lost(v, ROW->slowdown->lost_ns,
+		   ANALYSIS->options.sci == SCI_DEFAULT ? ROW->slowdown->contended_ns : 0);
 }
 
 SCORE_GETTER(io)
