@@ -93,6 +93,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/spool/addresses.c \
 	eta-ext/spool/definitions.c \
 	eta-ext/spool/images.c \
+	eta-ext/spool/mapped-files.c \
 	eta-ext/spool/kernel.c \
 	eta-ext/spool/threads.c \
 	eta-ext/spool/user.c \

@@ -169,6 +169,28 @@ uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *r
 	return index;
 }
 
+int spool_named_file(struct eta_trace *trace, const char *path, uint32_t dev, uint64_t inode)
+{
+	struct spool *spool = trace->data;
+	struct file_key key = { .inode = inode, .dev = dev };
+	struct eta_file file = {
+		.path = path, .dev = dev, .inode = inode, .fs = "", .host = spool->host
+	};
+	uint32_t index = known_find(spool->known_files, &key, sizeof(key));
+
+	if (index != ETA_NONE) {
+		struct eta_file *old = &trace->defs.files[index];
+
+		if (!*old->path)
+			old->path = eta_trace_string(trace, path);
+		return old->path ? 0 : -ENOMEM;
+	}
+	index = eta_defs_file(trace, &file);
+	if (index == ETA_NONE)
+		return -ENOMEM;
+	return known_add(&spool->known_files, &key, sizeof(key), index);
+}
+
 static int define_name(struct eta_trace *trace, struct spool_image *image,
 		       const struct eta_name_record *record, const char *text)
 {

@@ -335,6 +335,8 @@ static int spool_open(struct eta_trace *trace)
 	if (rc == 0)
 		rc = spool_kernel_open(trace);
 	if (rc == 0)
+		rc = spool_mapped_files(trace);
+	if (rc == 0)
 		rc = add_properties(trace);
 	spool_tables_free(spool);
 	return rc;

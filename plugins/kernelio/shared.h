@@ -176,7 +176,7 @@ struct file_key {
 
 /*
  * X(name, what, said, end): sums over the run. SAID at its end where there are any: WARN, NOTE or
- * NONE, as "kernel: N END".
+ * NONE, as "kernel: N END"; GAP: WARN where they are many, else NOTE.
  */
 #define KERNELIO_TOTALS(X)                                                                         \
 	X(read_bytes, "bytes read by system calls", NONE, "")                                      \
@@ -195,9 +195,9 @@ struct file_key {
 	  "spans beyond what an operation keeps")                                                  \
 	X(returns_missed, "functions whose return was not seen: spans that are missing", WARN,     \
 	  "functions not seen to return: their spans are missing")                                 \
-	X(switches_missed, "context switches that no probe saw, noticed at the next call", WARN,   \
+	X(switches_missed, "context switches that no probe saw, noticed at the next call", GAP,    \
 	  "context switches not reported: the waits around them are missing")                      \
-	X(completions_missed, "bios whose memory was used again before their end was seen", WARN,  \
+	X(completions_missed, "bios whose memory was used again before their end was seen", GAP,   \
 	  "bios without an end: their completion was not reported")                                \
 	X(tasks_missed, "threads there was no room to follow", WARN,                               \
 	  "threads not followed: too many at once (larger --threads)")                             \

@@ -16,24 +16,29 @@
 static int put_score(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct thread_score *t = &a->threads[a->headline];
-	const char *name = a->defs->locations[t->location].name;
+	const struct eta_location *l = &a->defs->locations[t->location];
+	const char *command = l->process == ETA_NONE ? NULL : a->command_lines[l->process];
 	struct machine_suffix on = machine_suffix(a->defs, location_host(a->defs, t->location));
 	int64_t lost_ns = slowdown_counted(&t->slowdown, a->options.sci);
-	char line[1280];
+	char line[1280], called[80] = "";
+
+	if (command)
+		snprintf(called, sizeof(called), " (... %.48s%s)", command,
+			 strlen(command) > 48 ? "..." : "");
 
 	if (a->options.sci == SCI_PAPER)
 		snprintf(line, sizeof(line),
 			 "SCI %s for the most slowed thread (%s%s), %s for all threads together",
-			 report_real(t->sci, 4).text, name, on.text,
+			 report_real(t->sci, 4).text, l->name, on.text,
 			 report_real(a->sci_total, 4).text);
 	else
 		snprintf(line, sizeof(line),
-			 "SCI %s [%s, %s]: %s%s lost most, %s of %s; all threads together %s",
-			 report_real(t->sci, 2).text, report_real(t->sci_low, 2).text,
-			 report_real(t->sci_high, 2).text, name, on.text,
+			 "SCI %s [%s, %s]: %s%s%s lost most, %s of %s; all threads together %s",
+			 report_score(t->sci).text, report_score(t->sci_low).text,
+			 report_score(t->sci_high).text, l->name, on.text, called,
 			 report_duration(lost_ns > 0 ? lost_ns : 0).text,
 			 report_duration((int64_t)t->life_ns).text,
-			 report_real(a->sci_total, 2).text);
+			 report_score(a->sci_total).text);
 	report_wrapped(out, line, false, width);
 	return 0;
 }

@@ -9,6 +9,11 @@
 #include "views.h"
 #include "words.h"
 
+struct report_text report_score(double sci)
+{
+	return report_real(sci > 0 ? sci : 0, 2);
+}
+
 struct report_text report_verdict(const struct verdict *v)
 {
 	struct report_text c;

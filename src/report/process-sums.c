@@ -25,6 +25,31 @@ void process_sums_get_host(const void *context, const void *row, struct value *v
 	value_text(v, PROCESS->process->host);
 }
 
+void process_sums_get_command(const void *context, const void *row, struct value *v)
+{
+	const struct analysis *a = context;
+	const char *line = a->command_lines[PROCESS->process - a->defs->processes];
+
+	if (line)
+		value_text(v, line);
+}
+
+void process_sums_get_lifetime(const void *context, const void *row, struct value *v)
+{
+	const struct analysis *a = context;
+
+	if (a->options.sci == SCI_PAPER)
+		score_get_lifetime(context, row, v);
+	else
+		value_whole(v, (int64_t)(PROCESS->last_ns - PROCESS->first_ns));
+}
+
+void process_sums_get_threads_time(const void *context, const void *row, struct value *v)
+{
+	(void)context;
+	value_whole(v, (int64_t)PROCESS->life_ns);
+}
+
 void process_sums_get_threads(const void *context, const void *row, struct value *v)
 {
 	(void)context;
@@ -51,13 +76,19 @@ static int by_loss(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-static void add_thread(struct process_sum *p, const struct thread_score *t)
+static void add_thread(struct process_sum *p, const struct thread_score *t, bool idle_too)
 {
 	slowdown_add(&p->slowdown, &t->slowdown);
 	p->operations += t->operations;
 	p->io_ns += t->io_ns;
-	p->life_ns += t->life_ns;
+	if (t->events && (!p->any || t->first_ns < p->first_ns))
+		p->first_ns = t->first_ns;
+	if (t->events && t->last_ns > p->last_ns)
+		p->last_ns = t->last_ns;
+	p->any |= t->events > 0;
 	p->threads += t->operations > 0;
+	if (t->operations || idle_too)
+		p->life_ns += t->life_ns;
 	if (t->sci > p->sci_max)
 		p->sci_max = t->sci;
 }
@@ -90,7 +121,7 @@ int process_sums_fill(const struct analysis *a, struct table *t, process_group *
 
 		if (a->threads[i].scored && process < n_processes)
 			add_thread(&sums[group_of ? group_of(a->defs, process) : process],
-				   &a->threads[i]);
+				   &a->threads[i], a->options.sci == SCI_PAPER);
 	}
 	for (uint32_t i = 0; i < n_processes; i++)
 		add_process(a->defs, &sums[group_of ? group_of(a->defs, i) : i], i);

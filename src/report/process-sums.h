@@ -11,7 +11,10 @@ struct process_sum {
 		*process; /* that it is of; of a group its process 1, or its first */
 	struct slowdown slowdown;
 	struct verdict verdict;
-	uint64_t operations, io_ns, life_ns;
+	uint64_t operations, io_ns;
+	uint64_t life_ns;	    /* of the threads with I/O, one beside the other */
+	uint64_t first_ns, last_ns; /* events of all */
+	bool any;		    /* has any */
 	uint32_t processes;
 	uint32_t threads; /* with I/O */
 	double sci_max;
@@ -27,6 +30,9 @@ int process_sums_fill(const struct analysis *a, struct table *t, process_group *
 void process_sums_get_name(const void *context, const void *row, struct value *v);
 void process_sums_get_pid(const void *context, const void *row, struct value *v);
 void process_sums_get_host(const void *context, const void *row, struct value *v);
+void process_sums_get_command(const void *context, const void *row, struct value *v);
+void process_sums_get_lifetime(const void *context, const void *row, struct value *v);
+void process_sums_get_threads_time(const void *context, const void *row, struct value *v);
 void process_sums_get_threads(const void *context, const void *row, struct value *v);
 void process_sums_get_sci_max(const void *context, const void *row, struct value *v);
 

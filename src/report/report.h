@@ -21,6 +21,8 @@ int report_json(FILE *out, const struct analysis *a, unsigned version);
 /* The function that is called there. */
 const char *report_callsite_call(const struct analysis *a, const struct callsite_score *s);
 
+/* Of a score in text: less than nothing is nothing. */
+struct report_text report_score(double sci);
 struct report_text report_verdict(const struct verdict *v);
 /* The culprit: a location's name, "not traced" or "unknown". */
 const char *report_culprit(const struct analysis *a, const struct blame *b);

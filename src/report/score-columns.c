@@ -34,27 +34,35 @@ static int64_t counted(const struct analysis *a, const struct score_row *r)
 	return slowdown_counted(r->slowdown, a->options.sci);
 }
 
+/* The same of PART of WHOLE. */
+static void value_lost_part(struct value *v, int64_t part, uint64_t whole)
+{
+	value_ratio(v, (double)part, (double)whole);
+	if (v->known && part < 0)
+		v->shown = report_real(0, 2);
+}
+
 SCORE_GETTER(sci)
 {
-	value_ratio(v, (double)counted(ANALYSIS, ROW), (double)ROW->life_ns);
+	value_lost_part(v, counted(ANALYSIS, ROW), ROW->life_ns);
 }
 
 SCORE_GETTER(interference)
 {
 	(void)context;
-	value_whole(v, ROW->slowdown->contended_ns);
+	value_lost(v, ROW->slowdown->contended_ns, 0);
 }
 
 SCORE_GETTER(self)
 {
 	(void)context;
-	value_ratio(v, (double)slowdown_self(ROW->slowdown), (double)ROW->life_ns);
+	value_lost_part(v, slowdown_self(ROW->slowdown), ROW->life_ns);
 }
 
 SCORE_GETTER(self_ns)
 {
 	(void)context;
-	value_whole(v, slowdown_self(ROW->slowdown));
+	value_lost(v, slowdown_self(ROW->slowdown), 0);
 }
 
 SCORE_GETTER(own_limit)
@@ -65,13 +73,14 @@ SCORE_GETTER(own_limit)
 
 SCORE_GETTER(sci_io)
 {
-	value_ratio(v, (double)counted(ANALYSIS, ROW), (double)ROW->io_ns);
+	value_lost_part(v, counted(ANALYSIS, ROW), ROW->io_ns);
 }
 
 SCORE_GETTER(lost)
 {
-	(void)context;
-	value_whole(v, ROW->slowdown->lost_ns);
+	/* the published score has no parts that could be more than the whole */
+	value_lost(v, ROW->slowdown->lost_ns,
+		   ANALYSIS->options.sci == SCI_DEFAULT ? ROW->slowdown->contended_ns : 0);
 }
 
 SCORE_GETTER(io)

@@ -99,6 +99,9 @@ static const char *cell_text(const struct column *c, struct value *v, struct rep
 	return text->text;
 }
 
+/* The line may cut off what is behind so many of its characters. */
+#define COMMAND_WIDTH 24
+
 /* Widths of the columns; those that are not shown have none. */
 static void fit(const struct table *t, const struct column **list, size_t n_columns, size_t n,
 		unsigned width, size_t widths[TABLE_COLUMNS])
@@ -118,9 +121,12 @@ static void fit(const struct table *t, const struct column **list, size_t n_colu
 			if (length > widths[c])
 				widths[c] = length;
 		}
-		total += widths[c] + 2;
+		total += (list[c]->drop == COLUMN_COMMAND && widths[c] > COMMAND_WIDTH
+				  ? COMMAND_WIDTH
+				  : widths[c]) +
+			 2;
 	}
-	for (unsigned drop = COLUMN_LIMIT - 1; width && total > width + 2 && drop > 0; drop--)
+	for (unsigned drop = COLUMN_COMMAND - 1; width && total > width + 2 && drop > 0; drop--)
 		for (size_t c = 0; c < n_columns; c++)
 			if (list[c]->drop == drop && widths[c] && total > width + 2) {
 				total -= widths[c] + 2;

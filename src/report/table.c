@@ -85,6 +85,13 @@ void value_ratio(struct value *v, double part, double whole)
 		value_real(v, part / whole);
 }
 
+void value_lost(struct value *v, int64_t ns, int64_t least)
+{
+	value_whole(v, ns);
+	if (ns < least || ns < 0)
+		v->shown = report_duration(least < 0 ? 0 : least);
+}
+
 void value_text(struct value *v, const char *text)
 {
 	v->known = true;
@@ -151,7 +158,8 @@ static const struct column *find(const struct column *columns, size_t n, const c
 static bool is_hidden(const struct table *t, const struct column *c)
 {
 	return c->drop == COLUMN_HIDDEN || (c->drop == COLUMN_HOST && !t->hosts) ||
-	       (c->drop == COLUMN_LIMIT && !t->limits);
+	       (c->drop == COLUMN_LIMIT && !t->limits) ||
+	       (c->drop == COLUMN_COMMAND && !t->commands);
 }
 
 size_t table_fields(const struct table *t, const char *fields, const struct column **list,

@@ -44,6 +44,9 @@ struct value {
 #define COLUMN_HOST 254
 /* What limits took: hidden, unless the table has any; then it stays. */
 #define COLUMN_LIMIT 253
+/* What a process was called with: hidden, unless the table has such; then it stays, the last, as
+ * far as the line goes. */
+#define COLUMN_COMMAND 252
 
 struct column {
 	const char *name;    /* in --fields, --sort, --filter, csv, json */
@@ -60,8 +63,9 @@ struct table {
 	size_t n_columns;
 	/* may be NULL: columns that the context does not have are in no form of the table */
 	bool (*has)(const void *context, const struct column *column);
-	bool hosts;  /* of several machines: names alone do not tell its rows apart */
-	bool limits; /* something was lost to them */
+	bool commands; /* several processes have one name */
+	bool hosts;    /* of several machines: names alone do not tell its rows apart */
+	bool limits;   /* something was lost to them */
 	const void *context;
 	const void **rows; /* in the order of the view; belongs to the table */
 	size_t n, room;
@@ -111,6 +115,11 @@ void table_line(FILE *out, const char *line, unsigned width);
 void value_whole(struct value *v, int64_t whole);
 void value_real(struct value *v, double real);
 void value_text(struct value *v, const char *text); /* any length */
+/*
+ * Time that was lost: what was faster than its reference makes less than nothing, which the text
+ * shows as 0; and not as less than LEAST, a part of it.
+ */
+void value_lost(struct value *v, int64_t ns, int64_t least);
 /* PART / WHOLE, unknown where there is no whole. */
 void value_ratio(struct value *v, double part, double whole);
 

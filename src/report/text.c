@@ -13,16 +13,21 @@
 
 /* ---- levels ---- */
 
+/* LEAST_NS: cells of a part of it, NULL none. As in the tables, less than nothing is nothing. */
 static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_CELLS],
-			  unsigned width)
+			  const int64_t *least_ns, unsigned width)
 {
 	char line[256];
 	size_t used = (size_t)snprintf(line, sizeof(line), "%-12s", name);
 
-	for (int l = 0; l < ETA_N_LEVELS; l++)
-		used += (size_t)snprintf(
-			line + used, sizeof(line) - used, "  %9s",
-			report_duration(report_in_level(cell_ns, (enum eta_level)l)).text);
+	for (int l = 0; l < ETA_N_LEVELS; l++) {
+		int64_t ns = report_in_level(cell_ns, (enum eta_level)l);
+		int64_t least = least_ns ? report_in_level(least_ns, (enum eta_level)l) : 0;
+
+		least = least > 0 ? least : 0;
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
+					 report_duration(ns > least ? ns : least).text);
+	}
 	table_line(out, line, width);
 }
 
@@ -49,22 +54,51 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 					 eta_level_name((enum eta_level)l));
 	fputc('\n', out);
 	table_line(out, line, width);
-	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, width);
-	put_level_row(out, "lost", a->slowdown.cell_ns, width);
+	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, NULL, width);
+	put_level_row(out, "lost", a->slowdown.cell_ns,
+		      a->options.sci == SCI_DEFAULT ? a->slowdown.contended_cell_ns : NULL, width);
 	if (a->options.sci == SCI_DEFAULT)
-		put_level_row(out, "interference", a->slowdown.contended_cell_ns, width);
+		put_level_row(out, "interference", a->slowdown.contended_cell_ns, NULL, width);
 	if (a->options.sci == SCI_DEFAULT && a->slowdown.limit_ns) {
 		int64_t limit_ns[N_CELLS] = { 0 };
 
 		for (int c = 0; c < N_CELLS; c++)
 			if (cell_table[c].group == GROUP_LIMIT)
 				limit_ns[c] = a->slowdown.cell_ns[c];
-		put_level_row(out, "own limit", limit_ns, width);
+		put_level_row(out, "own limit", limit_ns, NULL, width);
 	}
 	put_path(out, a, width);
 }
 
 /* ---- the view ---- */
+
+/* What to do about what is missing, where that is so much that it matters. */
+static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
+{
+	const struct eta_counts *c = &a->counts;
+	const struct {
+		bool matters;
+		const char *text;
+	} remedies[] = {
+		{ c->lost > 0,
+		  "lost: the waits in them are missing; a larger --ring, filters, or a "
+		  "faster disk for -o" },
+		{ (c->orphan + c->truncated + c->bad + c->crossing) * 100 > a->events,
+		  "damaged: what could not be paired counts for nothing; record it again" },
+		{ c->unmatched * 10 > a->n_threads,
+		  "seen by one tracer: static or setuid programs, or threads from before it; the "
+		  "other side of them is missing" },
+		{ a->open_bios * 100 > a->operations,
+		  "without completion: the end came first, or the kernel did not report it; they "
+		  "count until their call returned" },
+		{ a->low_confidence * 10 > a->operations,
+		  "low confidence: fewer than 8 operations of a kind; a longer run has more" },
+	};
+
+	for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
+		if (remedies[i].matters)
+			report_wrapped(out, remedies[i].text, true, width);
+}
 
 static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 {
@@ -78,7 +112,14 @@ static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 		 report_duration((int64_t)a->duration_ns).text,
 		 a->options.similar == SIMILAR_PAPER ? "paper" : "default", reference);
 	report_wrapped(out, line, false, width);
-	report_counts(out, &a->counts, a->open_bios, a->low_confidence,
+	if (a->options.sci == SCI_PAPER) {
+		report_counts(out, &a->counts, a->open_bios, a->low_confidence,
+			      "operations of low confidence", width);
+		return;
+	}
+	/* a hundredth of them hardly changes the score */
+	report_counts(out, &a->counts, a->open_bios,
+		      a->low_confidence * 100 < a->operations ? 0 : a->low_confidence,
 		      "operations of low confidence", width);
 	if (a->suspended_ns) {
 		snprintf(line, sizeof(line),
@@ -86,6 +127,7 @@ static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 			 report_duration((int64_t)a->suspended_ns).text);
 		report_wrapped(out, line, false, width);
 	}
+	put_remedies(out, a, width);
 }
 
 /* ---- all of it on one screen ---- */

@@ -26,7 +26,7 @@ static void get_size(const void *context, const void *row, struct value *v)
 static void get_lost(const void *context, const void *row, struct value *v)
 {
 	(void)context;
-	value_whole(v, CLASS->lost_ns);
+	value_lost(v, CLASS->lost_ns, 0);
 }
 
 static void get_mean(const void *context, const void *row, struct value *v)

@@ -11,16 +11,13 @@
 static void get_path(const void *context, const void *row, struct value *v)
 {
 	const struct file_score *f = FILE_OF(row);
-	struct report_text dev = report_device(f->dev);
 
-	(void)context;
 	value_text(v, f->path);
 	if (*f->path)
 		return;
 	/* the name is not known: what is, tells it apart; csv has the numbers in columns */
 	if (f->inode)
-		snprintf(v->shown.text, sizeof(v->shown.text), "inode %llu on %.32s",
-			 (unsigned long long)f->inode, dev.text);
+		v->shown = report_file(context, "", f->dev, f->inode);
 	else
 		snprintf(v->shown.text, sizeof(v->shown.text), "(no file known)");
 }

@@ -22,8 +22,8 @@ static void get_sci(const void *context, const void *row, struct value *v)
 		v->shown = report_real(t->sci, 4);
 	else
 		snprintf(v->shown.text, sizeof(v->shown.text), "%.16s [%.16s, %.16s]",
-			 report_real(t->sci, 2).text, report_real(t->sci_low, 2).text,
-			 report_real(t->sci_high, 2).text);
+			 report_score(t->sci).text, report_score(t->sci_low).text,
+			 report_score(t->sci_high).text);
 }
 
 static void get_sci_low(const void *context, const void *row, struct value *v)
@@ -65,6 +65,14 @@ static void get_pid(const void *context, const void *row, struct value *v)
 		value_whole(v, a->defs->processes[LOCATION->process].pid);
 }
 
+static void get_command(const void *context, const void *row, struct value *v)
+{
+	const struct analysis *a = context;
+
+	if (LOCATION->process != ETA_NONE && a->command_lines[LOCATION->process])
+		value_text(v, a->command_lines[LOCATION->process]);
+}
+
 static void get_low_confidence(const void *context, const void *row, struct value *v)
 {
 	(void)context;
@@ -96,6 +104,8 @@ static const struct column columns[] = {
 	SCORE_VERDICT,
 	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "where it ran" },
 	{ "thread", "thread", UNIT_TEXT, 0, get_name, "its name" },
+	{ "arguments", "called with", UNIT_TEXT, COLUMN_COMMAND, get_command,
+	  "what its process was called with, from where those of its name differ" },
 	{ "tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_tid, "thread id" },
 	{ "pid", "pid", UNIT_COUNT, COLUMN_HIDDEN, get_pid, "process id" },
 	{ "truncated", "truncated", UNIT_COUNT, COLUMN_HIDDEN, get_truncated,

@@ -48,14 +48,15 @@ static void get_io(const void *context, const void *row, struct value *v)
 
 static void get_lost(const void *context, const void *row, struct value *v)
 {
-	(void)context;
-	value_whole(v, BIN->lost_ns);
+	const struct analysis *a = context;
+
+	value_lost(v, BIN->lost_ns, a->options.sci == SCI_DEFAULT ? BIN->contended_ns : 0);
 }
 
 static void get_interference(const void *context, const void *row, struct value *v)
 {
 	(void)context;
-	value_whole(v, BIN->contended_ns);
+	value_lost(v, BIN->contended_ns, 0);
 }
 
 static void get_own_limit(const void *context, const void *row, struct value *v)
@@ -67,6 +68,8 @@ static void get_own_limit(const void *context, const void *row, struct value *v)
 static void get_sci_io(const void *context, const void *row, struct value *v)
 {
 	value_ratio(v, (double)counted(context, BIN), (double)BIN->io_ns);
+	if (v->known && v->real < 0)
+		v->shown = report_real(0, 2);
 }
 
 static void get_level(const void *context, const void *row, struct value *v)

@@ -43,7 +43,8 @@ static bool has(const void *context, const struct column *c)
 		return false;
 	return strncmp(c->name, "interference", strlen("interference")) != 0 &&
 	       strcmp(c->name, "self") != 0 && strcmp(c->name, "self_part") != 0 &&
-	       strcmp(c->name, "path") != 0;
+	       strcmp(c->name, "path") != 0 && strcmp(c->name, "arguments") != 0 &&
+	       strcmp(c->name, "threads_time") != 0;
 }
 
 int view_table(const struct view *view, const struct analysis *a,
@@ -56,6 +57,7 @@ int view_table(const struct view *view, const struct analysis *a,
 			       .n_columns = view->n_columns,
 			       .has = has,
 			       .hosts = machines_differ(a->defs),
+			       .commands = a->any_command_line && a->options.sci == SCI_DEFAULT,
 			       .limits = a->slowdown.limit_ns != 0,
 			       .context = a };
 	rc = view->fill(a, out);

@@ -1,7 +1,10 @@
 """sci-analyze's first screen of logs made by hand: where the time went, advice where its premise was seen."""
 # SPDX-License-Identifier: BSD-3-Clause
+import csv
+import io
 import json
 import os
+import re
 import subprocess
 import tempfile
 
@@ -194,10 +197,24 @@ def advised(log):
         assert "fewer, larger calls" in json.loads(log.analyze("--json=1"))["verdict"]["advice"]
 
 
+def nothing_below_nothing(log):
+    """What was faster than its reference is no negative time; csv has the number."""
+    # the quantile's reference is longer than most of the calls
+    for i in range(200):
+        log.call('pwrite64(3</data/x>, "x", 8192, 0) = 8192', 900 if i % 10 == 9 else 100)
+    lowest = 0
+    for view in "thread", "process", "file", "class", "timeline", "device":
+        text = log.analyze("--reference=quantile:0.95", "--by=" + view)
+        assert not re.search(r"(?<![\w.])-\d", text), text
+        for row in csv.DictReader(io.StringIO(log.analyze("--reference=quantile:0.95", "--csv", "--by=" + view))):
+            lowest = min(lowest, int(row["lost_ns"]))
+    assert lowest < -100000000, lowest
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="sci-test.") as scratch:
         for test in synced, tiny, elsewhere, waiting_parent, opened, small_files, again, headline, \
-                advised:
+                advised, nothing_below_nothing:
             test(Log(os.path.join(scratch, test.__name__ + ".strace")))
 
 

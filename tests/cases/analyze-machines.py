@@ -71,6 +71,14 @@ def scores(both):
     same(sorted((r["host"], r["pid"], r["process"], r["interference_ns"])
                 for r in analyze("--by=process", both)),
          [("a", "100", "app", "1000"), ("b", "100", "app", "2400")])
+    # the life of a process is no longer than the trace, whatever its threads' are together
+    duration = json.loads(run("sci-analyze", "--json", both))["trace"]["duration_ns"]
+    lives = collections.Counter()
+    for r in analyze("--by=thread", both):
+        lives[r["host"]] += int(r["lifetime_ns"])
+    for r in analyze("--by=process", both):
+        assert 0 < int(r["lifetime_ns"]) <= duration < int(r["threads_time_ns"]), r
+        assert int(r["threads_time_ns"]) == lives[r["host"]], (r, lives)
     same({(r["host"], r["victim_tid"], r["culprit_tid"]): (int(r["time_ns"]), int(r["named_time_ns"]))
           for r in analyze("--blame", both)}, BLAME)
 

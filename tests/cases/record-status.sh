@@ -73,6 +73,20 @@ printf 'through\n' | sci-record -q --no-kernel -o cat -- cat >through
 # only one side
 status 0 sci-record -q --no-kernel -o user -- cat "$SCI_SRC/LICENSE"
 otf2-print user/unified.otf2 | grep -q 'Region: "vfs:' && fail "--no-kernel has kernel regions"
+# the kernel tells faults on a program's pages by its inode: the user's side has the name of that
+program=$(readlink -f "$(command -v cat)")
+otf2-print -G user/unified.otf2 >definitions
+grep -F "file://$program\"" definitions | grep -q "Name: \"inode\".*Value: $(stat -c %i "$program")\$" ||
+	fail "the program's file is not known: $program"
+
+# processes of one name are told apart by what they were called with
+status 0 sci-record -q --no-kernel -o namesakes -- sh -c "cat '$SCI_SRC/LICENSE'; cat '$SCI_SRC/NEWS'; exit 0"
+sci-analyze namesakes/unified.otf2 --csv --fields=process,arguments --by=process | tr -d '\r' >csv
+for name in LICENSE NEWS; do
+	grep -q "^cat,.*/$name\$" csv || fail "no process called with $name: $(cat csv)"
+done
+sci-analyze user/unified.otf2 --csv --fields=process,arguments --by=process | tr -d '\r' >csv
+grep -qx 'cat,' csv || fail "a single cat has arguments to differ by: $(cat csv)"
 
 # without privileges the user's side is recorded, and the message says what is missing
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then

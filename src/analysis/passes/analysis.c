@@ -185,6 +185,8 @@ int analysis_run(struct eta_trace *trace, const struct analysis_options *options
 	a->defs = e.defs;
 	a->options = e.options;
 	rc = run(&e, a);
+	if (!rc)
+		rc = analysis_command_lines(a);
 out:
 	if (rc == -ENOMEM)
 		eta_error("%s: not enough memory to analyse it", eta_trace_path(trace));
@@ -205,6 +207,7 @@ void analysis_free(struct analysis *a)
 	free(a->classes);
 	free(a->callsites);
 	free(a->files);
+	free(a->command_lines);
 	free(a->function_habits);
 	free(a->file_habits);
 	free(a->all_blame);

@@ -172,6 +172,8 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	t->scored = e->defs->locations[location].kind == ETA_LOCATION_THREAD;
 	t->events = r->counts.events;
 	t->life_ns = r->counts.events ? r->counts.last_ns - r->counts.first_ns : 0;
+	t->first_ns = r->counts.first_ns;
+	t->last_ns = r->counts.last_ns;
 	t->io_ns = r->io_ns;
 	t->operations = r->operations;
 	t->truncated = r->truncated;

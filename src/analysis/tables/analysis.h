@@ -81,6 +81,7 @@ struct thread_score {
 	uint32_t location; /* index into the definitions */
 	bool scored;	   /* false: a kernel thread, its life means nothing */
 	uint64_t events;
+	uint64_t first_ns, last_ns; /* events */
 	uint64_t life_ns;
 	uint64_t io_ns; /* sum of the durations of operations */
 	uint64_t operations;
@@ -199,6 +200,12 @@ struct analysis {
 	uint32_t n_function_habits;
 	struct file_habit *file_habits;
 	uint32_t n_file_habits;
+	/*
+	 * Per process, where others have its name, too: what it was called with, from where these
+	 * differ; else NULL.
+	 */
+	const char **command_lines;
+	bool any_command_line;
 	const struct blame *blame; /* of scored threads, as theirs */
 	uint32_t n_blame;
 	const struct bin *bins;	 /* options.n_bins, of scored threads */

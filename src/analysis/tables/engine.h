@@ -125,6 +125,8 @@ int engine_find_references(struct engine *e);
 int engine_paths(struct engine *e);
 /* sweep.c: contended and self, blame, files, bins: operation by operation, all threads at once. */
 int engine_sweep(struct engine *e);
+/* command-lines.c */
+int analysis_command_lines(struct analysis *a);
 /* score.c */
 int engine_score(struct engine *e, struct analysis *a);
 void slowdown_add_tally(struct slowdown *s, const struct tally *t,
