@@ -1,4 +1,4 @@
-/* What a recording lacks, seen once the program has ended: for sci-record's warnings. */
+/* What a recording lacks, found after the program has ended: for sci-record's warnings. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "after-run.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- processes that outlive the program ---- */
 
-#define MAX_NAMED 4 /* processes told by name */
+#define MAX_NAMED 4 /* processes reported by name */
 
 /* Runs, and is no zombie; its name into COMM. */
 static bool is_running(unsigned pid, char comm[64])
@@ -117,15 +117,15 @@ void after_run_still_running(int spool)
 	free(pids);
 	if (running)
 		eta_warn("%u process%s of the program still run%s (%s): the trace has what was "
-			 "done until now (let the program wait for them to have all)",
+			 "done until now (let the program wait for them to record all)",
 			 running, running == 1 ? "" : "es", running == 1 ? "s" : "", names);
 }
 
-/* ---- what library calls do not tell ---- */
+/* ---- what library calls do not show ---- */
 
 /*
  * System calls without a library call around them. The C library makes some by itself (locales,
- * name lookups), so a few of many are no news: told from this many on, if they are this part of
+ * name lookups), so a few are ignored: reported from this number on, if they are this part of
  * all.
  */
 #define OUTSIDE_CALLS 16
@@ -185,7 +185,7 @@ struct calls {
 	uint64_t queue[N_QUEUES]; /* library calls */
 	uint64_t requests;	  /* to block devices, outside of traced system calls */
 	bool user;		  /* has library calls */
-	bool tracks;		  /* has asynchronous operations, told by the kernel */
+	bool tracks;		  /* has asynchronous operations, recorded by the kernel's side */
 };
 
 static bool is_data_call(const char *region)
@@ -336,13 +336,14 @@ static void tell_queue(enum queue queue, const struct calls *calls, bool kernel)
 	if (kernel && calls->tracks)
 		return; /* each transfer is an operation */
 	if (kernel)
-		eta_warn("%s was used (%" PRIu64 " library calls): what it transfers is in no "
-			 "call, neither of the library nor of the system; %" PRIu64
-			 " block requests made outside of traced system calls are in the trace, "
-			 "what stayed in the page cache is not (another I/O engine shows it)",
+		eta_warn("%s was used (%" PRIu64 " library calls): its transfers are in no library "
+			 "call and no system call; %" PRIu64
+			 " block requests outside of traced system calls are in the trace, "
+			 "transfers that stayed in the page cache are not (another I/O engine "
+			 "shows them)",
 			 queue_names[queue], calls->queue[queue], calls->requests);
 	else
-		eta_warn("%s was used (%" PRIu64 " library calls): what it transfers is not in the "
+		eta_warn("%s was used (%" PRIu64 " library calls): its transfers are not in the "
 			 "trace (the kernel's levels have its block requests, another I/O engine "
 			 "shows all)",
 			 queue_names[queue], calls->queue[queue]);

@@ -1,4 +1,4 @@
-/* What of a program the user tracer will not see, told before it is started. */
+/* What the user tracer will not see of a program, reported before it starts. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program-check.h"
 
@@ -186,7 +186,7 @@ static bool tell(const char *path, const char *rights, const struct facts *facts
 	}
 	if (facts->go) {
 		eta_warn("%s: a Go program makes its system calls itself, not through the C "
-			 "library: %s (as root, sci-kernel and sci-record have it)",
+			 "library: %s (root can record it, with sci-record or sci-kernel)",
 			 path, kernel_only);
 		return facts->dynamic && !rights;
 	}

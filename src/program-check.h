@@ -1,4 +1,4 @@
-/* What of a program the user tracer will not see, told before it is started. */
+/* What the user tracer will not see of a program, reported before it starts. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_PROGRAM_CHECK_H
 #define SCI_PROGRAM_CHECK_H

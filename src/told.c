@@ -1,4 +1,4 @@
-/* What the tracer had to tell of the processes it was in. */
+/* Prints the messages that the tracer recorded in the traced processes. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "told.h"
 

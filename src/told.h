@@ -1,5 +1,4 @@
-/* What the tracer had to tell of the processes it was in, where it must not write to their stderr.
- */
+/* Prints the messages of the tracer, which must not write to the stderr of traced processes. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_TOLD_H
 #define SCI_TOLD_H

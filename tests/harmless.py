@@ -128,7 +128,7 @@ class Runs:
                 seen[what] = self.normal(file.read())
         if how == "eztrace":
             # under EZTrace nobody else is there to tell it
-            seen["err"] = re.sub(rb"(?m)^eztrace-posixio: (.* \(sci-merge and sci-analyze take it beside the "
+            seen["err"] = re.sub(rb"(?m)^eztrace-posixio: (.* \(sci-merge and sci-analyze read it together with the "
                                  rb"archive\)|.*calls and events that could not be recorded: .*|forked "
                                  rb"children whose calls are not in this archive: .*)\n", b"",
                                  seen["err"])

@@ -8,9 +8,9 @@
 #include "eta-ext/base/eta.h"
 
 /*
- * A source reads one kind of trace. It is one file, eta-ext/source-NAME.c, with one of these, and a
- * line in ETA_SOURCES. `open` fills trace->defs through the eta_defs_* functions and may keep its
- * own state in trace->data; `cursor_open` may be called from several threads at once.
+ * A source reads one kind of trace. It is one file with one of these (a log: eta-ext/logs/NAME.c),
+ * and a line in ETA_SOURCES. `open` fills trace->defs through the eta_defs_* functions and may keep
+ * its own state in trace->data; `cursor_open` may be called from several threads at once.
  */
 struct eta_source_ops {
 	const char *name;
@@ -30,7 +30,7 @@ struct eta_source_ops {
 	void (*cursor_close)(struct eta_cursor *cursor);
 };
 
-/* X(name): eta_source_NAME is defined in source-NAME.c; probed in this order. */
+/* X(name): eta_source_NAME, defined in the source's file; probed in this order. */
 #define ETA_SOURCES(X)                                                                             \
 	X(spool)                                                                                   \
 	X(otf2)                                                                                    \

@@ -19,15 +19,14 @@ void cancel_resolve(void)
 EXPORT int pthread_setcanceltype(int type, int *before)
 {
 	cancel_resolve();
-	/* first: a signal handler's calls from here on are to end with the type that is asked for
-	 */
+	/* first: from here on calls in a signal handler restore the requested type */
 	cancel_anywhere = type == PTHREAD_CANCEL_ASYNCHRONOUS;
 	if (self)
 		self->cancel_anywhere = cancel_anywhere;
 	return setcanceltype(type, before);
 }
 
-/* Held back, a cancellation comes when it is given free again. */
+/* A deferred cancellation takes effect when the old type is restored. */
 void cancel_hold(bool hold)
 {
 	setcanceltype(hold ? PTHREAD_CANCEL_DEFERRED : PTHREAD_CANCEL_ASYNCHRONOUS, NULL);

@@ -18,12 +18,12 @@
 #define PAIR_TRIES 4
 
 static _Atomic bool usable;
-static uint64_t (*clock_read)(void) = clock_real; /* where that is not usable */
+static uint64_t (*clock_read)(void) = clock_real; /* if the TSC is not usable */
 static uint64_t start_tsc, start_ns;
-static _Atomic uint64_t known_rate; /* by any thread: a new one starts with it */
+static _Atomic uint64_t known_rate; /* set by any thread: a new thread starts with it */
 
 #ifdef __x86_64__
-/* TSC and CLOCK_MONOTONIC of one moment: of some tries the one that took the fewest ticks. */
+/* TSC and CLOCK_MONOTONIC at one moment: of several tries, the one that took the fewest ticks. */
 static void read_pair(uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -48,7 +48,7 @@ void clock_start(void)
 	char source[16] = "";
 	long fd;
 
-	if (clock_is_tsc()) /* the parent's was, and is this one's */
+	if (clock_is_tsc()) /* the parent's clock was, so this one's is */
 		return;
 	if (choice && strcmp(choice, "monotonic") == 0)
 		return;
@@ -77,7 +77,7 @@ void clock_follow(uint64_t (*read_ns)(void))
 }
 
 #ifdef __x86_64__
-/* Measures the rate over the time since `from`; false while that is too short and none is known. */
+/* Measures the rate since `from`; false if that time is too short and no rate is known. */
 static bool measure(struct clock *clock, uint64_t tsc, uint64_t ns)
 {
 	const uint64_t measured_ns = ns - clock->from_ns;
@@ -112,7 +112,7 @@ uint64_t clock_resync(struct clock *clock)
 			return ns;
 	}
 	read_pair(&tsc, &ns);
-	/* the latest that the window before can have given */
+	/* the latest time that the previous window can have given */
 	ticks = tsc - clock->tsc < clock->window ? tsc - clock->tsc : clock->window;
 	last_ns = clock->ns + (ticks * clock->rate >> 32);
 	if (!measure(clock, tsc, ns))
@@ -122,7 +122,10 @@ uint64_t clock_resync(struct clock *clock)
 	clock->window = ((uint64_t)WINDOW_NS << 32) / clock->measured;
 	clock->ns = ns;
 	if (last_ns > ns) {
-		/* ahead by an error of the pairs: never back, but slower until it is right again */
+		/*
+		 * ahead by the error of the pairs: never go back, but run slower until it is right
+		 * again
+		 */
 		ahead = last_ns - ns;
 		less = (ahead << 32) / clock->window;
 		clock->rate -= less < clock->rate / 8 ? less : clock->rate / 8;

@@ -1,4 +1,7 @@
-/* Wrappers of what makes processes and threads beside fork and pthread_create, and of dlclose. */
+/*
+ * Wrappers of other functions that create processes and threads than fork and pthread_create, and
+ * of dlclose.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 #include "clone.h"
@@ -20,7 +23,7 @@ void life_resolve(void)
 	behind.dlclose = (__typeof__(dlclose) *)dlsym(RTLD_NEXT, "dlclose");
 }
 
-/* For calls that come before that: of a library that is made ready before this one. */
+/* For calls before the constructor: of a library that is initialised before this one. */
 static void life_ready(void)
 {
 	if (!behind.vfork || !behind.clone || !behind.dlclose)
@@ -29,9 +32,9 @@ static void life_ready(void)
 
 #ifdef __x86_64__
 /*
- * vfork returns twice on one stack, so no C function can stand around it: tell the tracer, then
- * jump to the real one, which returns to our caller. Elsewhere a child of vfork that does I/O
- * itself is taken for its parent.
+ * vfork returns twice on one stack, so no C function can wrap it: report it to the tracer, then
+ * jump to the real one, which returns to our caller. On other machines, a child of vfork that does
+ * I/O itself is taken for its parent.
  */
 void *life_before_vfork(void);
 
@@ -59,7 +62,7 @@ __asm__(".pushsection .text\n"
 	".popsection\n");
 #endif
 
-/* Threads by clone share their maker's thread-local storage, unless they are given some. */
+/* Threads made by clone share their creator's thread-local storage, unless they get their own. */
 EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 {
 	static bool told;
@@ -77,10 +80,9 @@ EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 		} else {
 			if (!told)
 				tracer_warn("clone without CLONE_SETTLS: the calls of the new "
-					    "thread cannot be distinguished from its maker's; both "
-					    "are not "
-					    "recorded from here on, and counted as lost "
-					    "(pthread_create makes threads that are)");
+					    "thread cannot be distinguished from its creator's; "
+					    "both are not recorded from here on, and counted as "
+					    "lost (use pthread_create)");
 			told = true;
 			thread_share();
 		}
@@ -90,8 +92,8 @@ EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 }
 
 /*
- * With a library go the functions of its that were found. Before it goes, since the next of that
- * name may lie elsewhere; and after, for a thread that asked meanwhile.
+ * dlclose removes the functions found in the library. Forget them before, since the next library of
+ * that name may be elsewhere, and after, for a thread that looked them up meanwhile.
  */
 EXPORT int dlclose(void *handle)
 {

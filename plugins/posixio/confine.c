@@ -1,4 +1,4 @@
-/* A program locks itself in: from then on the tracer does only what the lock allows. */
+/* A program confines itself: from then on the tracer does only what its sandbox allows. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "confine.h"
 
@@ -17,14 +17,14 @@
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
 #else
-#define ARCH 0 /* of nobody: every filter denies all */
+#define ARCH 0 /* of no thread: every filter denies all */
 #endif
 
 #define ALL_CALLS ((UINT64_C(1) << (OWN_TSC + 1)) - 1)
 
 /*
- * While all is still allowed: the thread gets its file, if it has none yet, and the largest window,
- * which it may not be able to let grow any more.
+ * While everything is still allowed, the thread gets its file, if it has none yet, and the largest
+ * window, since it may not be allowed to grow it later.
  */
 static void prepare(uint64_t denied)
 {
@@ -39,7 +39,7 @@ static void prepare(uint64_t denied)
 	errno = saved;
 }
 
-/* Before the lock, so that a signal handler in between finds it, too. */
+/* Before the sandbox, so that a signal handler in between sees it, too. */
 static void begin(struct confine *c)
 {
 	if (c->denied)
@@ -69,7 +69,7 @@ void confine_paths(void)
 	prepare(UINT64_C(1) << OWN_OPEN_NEW | UINT64_C(1) << OWN_OPEN_AGAIN);
 }
 
-/* The call of the tracer's as a filter sees it. */
+/* The tracer's call, as a filter sees it. */
 static struct filter_call call_of(enum own_call call)
 {
 	const struct own_call_shape *shape = &own_call_shapes[call];
@@ -83,7 +83,7 @@ static struct filter_call call_of(enum own_call call)
 	return asked;
 }
 
-/* Copies BYTES of the program's at FROM, which may be anything. */
+/* Copies BYTES of the program's memory at FROM, which may be any address. */
 static bool copy(void *to, const void *from, size_t bytes)
 {
 	const struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)from, bytes };
@@ -92,7 +92,7 @@ static bool copy(void *to, const void *from, size_t bytes)
 	       (long)bytes;
 }
 
-/* What a filter denies; all where it cannot be looked at. */
+/* What a filter denies; everything if it cannot be read. */
 static uint64_t ask_filter(const void *program)
 {
 	struct {
@@ -122,7 +122,7 @@ static uint64_t ask_filter(const void *program)
 void confine_filter(struct confine *c, const void *program, bool all)
 {
 	*c = (struct confine){ .denied = ask_filter(program), .all = all };
-	/* where the C library cannot read the clock without the kernel */
+	/* if the C library cannot read the clock without the kernel */
 	c->silent = c->denied >> OWN_CLOCK & 1 && !clock_is_tsc();
 	begin(c);
 }

@@ -1,4 +1,4 @@
-/* The user tracer's core: life of process and threads, the functions behind ours, messages. */
+/* The user tracer's core: begin and end of process and threads, the real functions, messages. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 #include "clone.h"
@@ -17,10 +17,9 @@
 #include "eta-ext/format/own-map.h"
 
 /*
- * Another C library (musl) takes this library for its own where that is preloaded, and gives up the
- * program when a name is missing. So what glibc alone has is weak, and where it is not there
- * nothing is traced: streams look different, too. pthread_atfork would ask for the same name, not
- * weakly.
+ * musl takes this library for its own C library if it is preloaded, and aborts the program if a
+ * name is missing. So what only glibc has is weak, and if it is absent nothing is traced: streams
+ * differ, too. pthread_atfork would refer to the same name, not weakly.
  */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *library) __attribute__((weak));
@@ -41,7 +40,7 @@ static void thread_free(struct thread *t)
 }
 
 /*
- * Thread-specific destructors run in rounds; ours goes last, so that the I/O of the others is still
+ * Thread-specific destructors run in rounds; ours runs last, so that the I/O of the others is still
  * traced.
  */
 static void thread_end(void *arg)
@@ -71,15 +70,15 @@ static void thread_fork_prepare(void)
 
 static void thread_fork_child(void);
 
-/* Has the program left us a clock? */
+/* Can the clock still be read in this program? */
 static bool may_stamp(void)
 {
 	return own_call_may(OWN_TSC) && (own_call_may(OWN_CLOCK) || clock_is_tsc());
 }
 
 /*
- * Starts the sink. Under a sanitizer that bears no tracer for the message alone, while no code of
- * the program's has run yet: not in a child of fork.
+ * Starts the sink. With a sanitizer that does not tolerate a tracer, only for the message, and
+ * while no code of the program has run yet: not in a child of fork.
  */
 static bool sink_start(void)
 {
@@ -88,9 +87,10 @@ static bool sink_start(void)
 	if ((sanitizer && process_parent_pid) || sink_process_start() != 0)
 		return false;
 	if (sanitizer)
-		tracer_warn("built with %s, which would take the tracer's work for the program's: "
-			    "its library calls are not recorded (as root the kernel's side is)",
-			    sanitizer);
+		tracer_warn(
+			"built with %s, which would take the tracer's work for the program's: "
+			"its library calls are not recorded (root can record the kernel's side)",
+			sanitizer);
 	return !sanitizer;
 }
 
@@ -125,10 +125,10 @@ static void thread_fork_child(void)
 {
 	int saved = errno;
 
-	/* getppid gives another where the parent has ended already */
+	/* getppid gives another process if the parent has ended already */
 	process_parent_pid = forking_pid;
 	process_parent_tid = forking_tid;
-	/* also where the kernel could not wipe: what is there belongs to the parent */
+	/* also if the kernel could not wipe it: the content belongs to the parent */
 	self = &thread_starting;
 	atomic_store(&process_state, PROCESS_NEW);
 	files_forget();
@@ -167,7 +167,7 @@ void thread_missed(const void *caller)
 {
 	struct thread *t = self;
 
-	/* the tracer's own libraries call while it is at work, too */
+	/* calls of the tracer's own libraries while it is at work */
 	if (!t || t == &thread_starting || sink_own_caller(caller))
 		return;
 	if (t == &thread_dead)
@@ -186,7 +186,7 @@ static struct thread *thread_find(void)
 	if (t && t->state == THREAD_VFORK) {
 		if (!process_is_ours())
 			return NULL;
-		files_doubt_positions(); /* what the child wrote moved them */
+		files_doubt_positions(); /* writes of the child moved the positions */
 		if (t != &thread_vfork) {
 			t->state = THREAD_LIVE;
 			return t;
@@ -198,7 +198,7 @@ static struct thread *thread_find(void)
 	self = &thread_starting;
 	if (t && t->state == THREAD_WIPED && atomic_load(&process_state) == PROCESS_READY &&
 	    !process_is_ours()) {
-		/* a fork that did not go through libc */
+		/* a fork outside the C library */
 		process_parent_pid = process_parent_tid = 0;
 		atomic_store(&process_state, PROCESS_NEW);
 		files_forget();
@@ -209,7 +209,7 @@ static struct thread *thread_find(void)
 	t = NULL;
 	if (atomic_load(&process_state) != PROCESS_READY) {
 		sink_off_call();
-		/* counted where there is a place for it, a parent's */
+		/* counted if there is a place for it, the parent's */
 		self = atomic_load(&process_state) == PROCESS_OFF ? &thread_dead : NULL;
 		goto out;
 	}
@@ -230,7 +230,8 @@ struct thread *thread_get_slow(void)
 	if (hold)
 		cancel_hold(true);
 	t = thread_find();
-	if (hold && !(self && self->state == THREAD_BUSY)) /* else a handler's call in the middle */
+	/* busy: this is a call of a signal handler that interrupted the tracer */
+	if (hold && !(self && self->state == THREAD_BUSY))
 		cancel_hold(false);
 	return t;
 }
@@ -244,8 +245,8 @@ __attribute__((constructor)) static void tracer_start(void)
 }
 
 /*
- * Others may still call: destructors of the program's libraries, threads that run on. So nothing is
- * taken away from them; the files only give back what they have reserved and will hardly use.
+ * There may still be calls: by destructors of the program's libraries, by threads that run on. So
+ * nothing is freed; the files only give back space that they have reserved and will hardly use.
  */
 __attribute__((destructor)) static void tracer_end(void)
 {

@@ -1,4 +1,4 @@
-/* Where the addresses of calls belong: modules and call stacks of an EZTrace archive. */
+/* The addresses of calls: modules and call stacks of an EZTrace archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <stdlib.h>

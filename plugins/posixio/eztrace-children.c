@@ -1,4 +1,4 @@
-/* Where the calls of processes go that are not in EZTrace's archive. */
+/* The calls of processes that are not in EZTrace's archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eztrace-children.h"
 
@@ -20,9 +20,9 @@
 #define SPOOL_TRACER "libsci-posixio.so"
 
 /*
- * EZTrace writes an archive for one image of one process. What that process forks would write into
- * its parent's, and each program that is exec'ed would get an archive of its own, named after the
- * program alone: the second dd of a script replaces the first. Both go on with the spool tracer.
+ * EZTrace writes an archive for one image of one process. A forked child would write into its
+ * parent's, and each exec'ed program would get an archive of its own, named after the program
+ * alone: the second dd of a script replaces the first. Both continue with the spool tracer.
  */
 static char spool[PATH_MAX];   /* "": none */
 static char archive[PATH_MAX]; /* the archive's folder, "": none */
@@ -56,7 +56,7 @@ static unsigned each_file(void (*take)(const char *path))
 	return n;
 }
 
-/* What a run before this one has left. */
+/* Files left by an earlier run. */
 static void remove_old(const char *path)
 {
 	struct stat st;
@@ -65,7 +65,7 @@ static void remove_old(const char *path)
 		unlink(path);
 }
 
-/* The path of the spool tracer, which is installed beside this library. */
+/* The path of the spool tracer, which is in the folder of this library. */
 static bool find_tracer(char path[PATH_MAX])
 {
 	static const char *const places[] = { "", ".libs/" }; /* installed, built */
@@ -85,8 +85,8 @@ static bool find_tracer(char path[PATH_MAX])
 }
 
 /*
- * Puts TEXT ("NAME=VALUE") in the place of variable OLD, or behind all. Not by setenv, which may be
- * the program's own, like getenv.
+ * Replaces variable OLD by TEXT ("NAME=VALUE"), or appends it. Not by setenv, which may be the
+ * program's own, like getenv.
  */
 static void put_variable(const char *old, const char *text)
 {
@@ -117,7 +117,7 @@ static void switch_preload(const char *tracer)
 	const char *before = environment_get("LD_PRELOAD"), *next;
 	char *text, *at;
 
-	/* EZTrace takes it away while it starts, and gives it back by setenv: the program's own */
+	/* EZTrace removes it while it starts, and restores it by setenv, the program's own */
 	if (!before)
 		before = getenv("LD_PRELOAD");
 	if (!before)
@@ -137,7 +137,7 @@ static void switch_preload(const char *tracer)
 	free(text);
 }
 
-/* Not before EZTrace itself has read its variables: both the folder and the module are there. */
+/* Not before EZTrace has read its own variables: then both the folder and the module are known. */
 void children_environment(void)
 {
 	static char tracer[PATH_MAX], variable[PATH_MAX + 32]; /* the stack may be small */
@@ -145,7 +145,7 @@ void children_environment(void)
 	if (!spool[0] || given || !sink_registered)
 		return;
 	snprintf(variable, sizeof(variable), "SCI_SPOOL_DIR=%s", spool);
-	/* other modules of EZTrace are for the programs that are exec'ed, too */
+	/* other modules of EZTrace also trace the programs that are exec'ed */
 	if (eztrace_is_alone() && find_tracer(tracer)) {
 		switch_preload(tracer);
 		put_variable("EZTRACE_TRACE", variable);
@@ -157,9 +157,9 @@ void children_environment(void)
 }
 
 /*
- * EZTrace asks getenv, and bash's own finds nothing of the environment any more once setenv was
- * called, as EZTrace has by now: it would not find its module. What it reads later is given to it
- * again.
+ * EZTrace calls getenv. bash's own getenv no longer finds the environment after a call of setenv,
+ * which EZTrace has made by now: it would not find its module. The variables that it reads later
+ * are set again for it.
  */
 static void tell_eztrace(void)
 {
@@ -176,16 +176,16 @@ static void tell_eztrace(void)
 	}
 }
 
-/* DIR, and what of the folders above it is missing: libotf2 makes them all, but later than this. */
+/* Makes DIR and its missing parents: libotf2 makes them all, but later than this. */
 static bool make_folders(const char *dir)
 {
-	char *path = archive; /* for a moment: the program's stack may be small */
+	char *path = archive; /* freed at once: the program's stack may be small */
 
 	if ((size_t)snprintf(path, sizeof(archive), "%s", dir) >= sizeof(archive))
 		return false;
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		mkdir(path, 0700); /* one that is there, or cannot be made: the last one tells */
+		mkdir(path, 0700); /* an existing folder or a failure: the last mkdir shows it */
 		*slash = '/';
 	}
 	return mkdir(path, 0700) == 0 || errno == EEXIST;
@@ -228,7 +228,7 @@ void children_tell(void)
 	n = each_file(NULL);
 	if (n)
 		tracer_warn("calls of %u more process image%s are in %s (sci-merge and "
-			    "sci-analyze take it beside the archive)",
+			    "sci-analyze read it together with the archive)",
 			    n, n == 1 ? "" : "s", spool);
 	else
 		rmdir(spool);

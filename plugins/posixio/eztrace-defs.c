@@ -1,4 +1,4 @@
-/* Definitions of an EZTrace archive: taking them. */
+/* Definitions of an EZTrace archive: collecting them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eztrace-tables.h"
 
@@ -11,7 +11,7 @@
 
 #include "core.h"
 
-#define MAX_ID (1 << 24) /* ids are indices; more than this would be an id of another kind */
+#define MAX_ID (1 << 24) /* ids are indices; a higher one would be an id of another kind */
 
 struct defs defs = { .lock = ATOMIC_FLAG_INIT };
 
@@ -45,9 +45,9 @@ bool defs_reach(void **at, bool **set, uint32_t *n, uint32_t *room, size_t bytes
 }
 
 /*
- * Not a mutex: EZTrace's pthread module stands before pthread_mutex_lock, its memory module before
- * malloc; on first use they define what they need and would come back here, or wait for EZTrace's
- * own lock, which we may be called under. Its shield, per thread, keeps them out.
+ * Not a mutex: EZTrace's pthread module wraps pthread_mutex_lock, its memory module malloc; at
+ * their first use they define what they need and would come back here, or wait for EZTrace's own
+ * lock, which our caller may hold. EZTrace's shield, per thread, keeps them out.
  */
 static __thread bool shielded_before;
 
@@ -89,7 +89,7 @@ void defs_string(OTF2_StringRef id, const char *text)
 	defs_unlock();
 }
 
-/* Those that are kept as they come. */
+/* Definitions that are kept unchanged. */
 #define KEEP(what, ref)                                                                            \
 	void defs_##what(ref id, const struct def_##what *def)                                     \
 	{                                                                                          \
@@ -122,7 +122,7 @@ void defs_group(OTF2_GroupRef id, const struct def_group *group)
 	defs_unlock();
 }
 
-/* LOCATION's place in GROUP, a new one where it has none; UINT64_MAX: no memory. */
+/* LOCATION's place in GROUP, a new one if it has none; UINT64_MAX: no memory. */
 static uint64_t group_rank(struct def_group *group, uint64_t location)
 {
 	uint64_t *members;
@@ -141,8 +141,8 @@ static uint64_t group_rank(struct def_group *group, uint64_t location)
 }
 
 /*
- * EZTrace gives each team of OpenMP a group of locations. A communicator needs one of ranks, in the
- * one group of locations that its paradigm has. ID, or what stands in its place.
+ * EZTrace gives each team of OpenMP a group of locations. A communicator needs a group of ranks in
+ * the one group of locations of its paradigm. Returns ID, or its replacement.
  */
 static OTF2_GroupRef team_group(OTF2_GroupRef id)
 {
@@ -188,7 +188,7 @@ void defs_comm(OTF2_CommRef id, const struct def_comm *comm)
 
 void defs_location(OTF2_LocationRef id, const struct def_location *location)
 {
-	/* a thread that starts when the archive is about to be closed would be closed half begun */
+	/* a thread that starts when the archive is about to be closed would be only half defined */
 	defs_lock();
 	if (!defs.closing && _ezt_trace.status < ezt_trace_status_being_finalized)
 		PUT(defs.locations, id, *location);

@@ -1,4 +1,4 @@
-/* How a process under EZTrace ends without exit, and its archive is closed all the same. */
+/* Closes the archive of a process under EZTrace that ends without exit. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eztrace-end.h"
 
@@ -10,9 +10,9 @@
 #include "eztrace-threads.h"
 
 /*
- * EZTrace writes its archive at exit. So it does here where the program says that it ends: in
- * _exit, as every shell does, and in quick_exit. It does not where a signal ends it or exec
- * replaces it: a handler may not write an archive, and an exec may fail.
+ * EZTrace writes its archive at exit. Here it also does so in _exit, which every shell calls, and
+ * in quick_exit. It does not if a signal ends the program or exec replaces it: a handler may not
+ * write an archive, and an exec may fail.
  */
 static bool archive_is_open(void)
 {
@@ -28,7 +28,7 @@ void end_locked(void)
 	eztrace_stop();
 }
 
-/* Not in a handler that came in the middle of our work: that holds what closing needs. */
+/* Not in a handler that interrupted the tracer: the tracer holds what closing needs. */
 static void end_early(void)
 {
 	const struct thread *t = self;
@@ -37,7 +37,7 @@ static void end_early(void)
 		end_locked();
 }
 
-/* Destructors go before those of the libraries that theirs needs: EZTrace closes right after. */
+/* Destructors run before those of the libraries that theirs need: EZTrace closes right after. */
 __attribute__((destructor)) static void end_exit(void)
 {
 	if (archive_is_open())

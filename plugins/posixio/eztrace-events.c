@@ -39,7 +39,7 @@ static inline OTF2_TimeStamp stamp(uint64_t time_ns)
 	return time_ns - (unlikely(events_plain) ? 0 : first_timestamp);
 }
 
-/* The other modules must not trace what libotf2 does for us (EZTrace's own shield, per thread). */
+/* The other modules must not trace libotf2's work for us (EZTrace's own shield, per thread). */
 static inline void shield(bool on)
 {
 	if (events_alone)
@@ -92,8 +92,10 @@ static ALWAYS_INLINE bool write_begin(struct sink_thread *sink, OTF2_EvtWriter *
 	/* size and file are in the IoOperationBegin; an attribute costs as much as half an event */
 	if (p->offset != ETA_OFFSET_UNKNOWN)
 		add_i64(list, ATTRIBUTE_OFFSET, p->offset);
-	/* most calls of a function come from where the one before came from (ARCHIVE_CALLERS in
-	 * eta-ext/format/archive.h) */
+	/*
+	 * most calls of a function have the caller of the previous one (ARCHIVE_CALLERS in
+	 * eta-ext/format/archive.h)
+	 */
 	if (kind != ETA_OP_WAIT) {
 		if (p->caller != sink->callers[p->function] || events_plain)
 			add_u64(list, ATTRIBUTE_CALLER, p->caller);
@@ -125,7 +127,7 @@ bool sink_write_pending(struct sink_thread *sink)
 	return write_begin(sink, evt_writer);
 }
 
-/* What is in the trace between Enter and Leave, as the call's kind has it. */
+/* Writes the events between Enter and Leave, by the call's kind. */
 static ALWAYS_INLINE void write_io(OTF2_EvtWriter *writer, const struct sink_op *op,
 				   enum eta_op_kind kind, const struct file *file,
 				   OTF2_TimeStamp time, int64_t ret, int64_t offset)
@@ -232,7 +234,7 @@ void sink_cancel(struct sink_thread *sink, struct sink_op *op)
 		spool_sink_cancel(&sink->child, &op->child);
 	else if (sink->pending.op == op)
 		sink->pending.op = NULL;
-	else /* a call inside it has brought its Enter to the trace */
+	else /* a call inside it has written its Enter */
 		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(self), 0, ETA_OFFSET_UNKNOWN);
 }
 
@@ -248,7 +250,7 @@ void sink_left(struct sink_thread *sink)
 		.kind = p->kind,
 	};
 
-	/* before others' events of this thread, in the program's cleanup handlers */
+	/* before events of other modules in this thread, in the program's cleanup handlers */
 	if (sink_in_child || !p->op)
 		return;
 	sink->pending.op = &op;
@@ -271,7 +273,7 @@ void events_register(void)
 #undef X
 	};
 
-	/* EZTrace registers under a lock that its other modules would wait for in turn */
+	/* EZTrace registers under a lock for which its other modules would wait */
 	shield(true);
 	for (int i = 0; i < N_ATTRIBUTES; i++)
 		attributes[i] = (OTF2_AttributeRef)ezt_otf2_register_attribute(names[i], types[i]);

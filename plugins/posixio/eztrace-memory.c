@@ -1,4 +1,4 @@
-/* Memory of libotf2's buffers in an EZTrace archive: one chunk for each, used again and again. */
+/* Memory of libotf2's buffers in an EZTrace archive: one chunk for each, reused. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "eztrace-defs.h"
 
 /*
- * Left to itself libotf2 gives a chunk back when it was written and takes a new one from the
- * system, whose pages all fault. A buffer that gets no second chunk is written, and then goes on
- * with the first.
+ * By default libotf2 frees a chunk when it was written and takes a new one from the system, whose
+ * pages all fault. A buffer that gets no second chunk is written, and then continues with the
+ * first.
  */
 struct buffer {
 	void *chunk;

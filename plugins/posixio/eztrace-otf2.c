@@ -1,4 +1,4 @@
-/* OTF2 functions put in front of the library's: what EZTrace writes is repaired on its way. */
+/* OTF2 functions that wrap the library's: they repair what EZTrace writes. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <limits.h>
 #include <stdio.h>
@@ -11,12 +11,14 @@
 #include "eztrace-children.h"
 #include "eztrace-defs.h"
 
-/* EZTrace's 16 MiB, cleared for each thread, make short threads slow and many of them large. */
-#define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the least there is; fits the cache */
+/* EZTrace's 16 MiB, cleared for each thread, make short threads slow and use much memory */
+#define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the minimum; fits the cache */
 #define DEF_CHUNK_BYTES ((uint64_t)256 << 10)	/* a thread has no definitions of its own */
 
-/* libotf2 opens the files of an archive by name when it closes it: the program may have gone
- * elsewhere by then. */
+/*
+ * libotf2 opens the files of an archive by name when it closes it; the program may have changed its
+ * working folder by then.
+ */
 static const char *from_root(const char *path)
 {
 	static char whole[PATH_MAX]; /* the stack may be small */
@@ -52,7 +54,7 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 	return archive;
 }
 
-/* EZTrace closes its archive as a whole; this is the last moment for definitions. */
+/* EZTrace closes its archive at once; this is the last moment for definitions. */
 EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 {
 	OTF2_ErrorCode code;
@@ -70,9 +72,9 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 			    "traces children)",
 			    sink_untraced_children());
 	if (sink_lost_events())
-		tracer_warn("calls and events that could not be recorded: %llu (those of signal "
-			    "handlers that interrupted the tracer are among them; sci-record has "
-			    "the system calls of all)",
+		tracer_warn("calls and events that could not be recorded: %llu (including those of "
+			    "signal handlers that interrupted the tracer; sci-record has the "
+			    "system calls of all)",
 			    (unsigned long long)sink_lost_events());
 	snprintf(lost, sizeof(lost), "%llu", (unsigned long long)sink_lost_events());
 	OTF2_Archive_SetProperty(archive, "SCI::CLOCK", "CLOCK_MONOTONIC", true);
@@ -117,7 +119,7 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteString(OTF2_GlobalDefWriter *wri
 DEFINITIONS(X)
 #undef X
 
-/* Ours comes with the definitions, when the end is known. */
+/* Ours is written with the definitions, when the end is known. */
 EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteClockProperties(OTF2_GlobalDefWriter *writer,
 								uint64_t resolution,
 								uint64_t offset, uint64_t length,

@@ -1,4 +1,4 @@
-/* EZTrace's own input and output: calls that come out of its libraries. */
+/* EZTrace's own input and output: calls made by its libraries. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <link.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define MAX_OWN 64
 
-/* Where the tracer's own libraries lie. */
+/* The address ranges of the tracer's own libraries. */
 static struct {
 	uintptr_t from, to;
 } own[MAX_OWN];
@@ -56,5 +56,5 @@ __attribute__((constructor)) static void next_functions_find(void)
 	for (struct next_function *next = __start_sci_next; next < __stop_sci_next; next++)
 		if (!next->function)
 			next->function = dlsym(RTLD_NEXT, next->name);
-	dlerror(); /* the program must not find ours */
+	dlerror(); /* the program must not see this call's error */
 }

@@ -1,4 +1,4 @@
-/* Where the events of EZTrace's process go at the moment, and what could not be recorded. */
+/* The state of EZTrace's process: where its events go, and what could not be recorded. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 #include "environment.h"

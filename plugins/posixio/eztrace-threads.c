@@ -1,4 +1,4 @@
-/* Threads under EZTrace: when each begins and ends to write, so that nobody closes it meanwhile. */
+/* Threads under EZTrace: when each is writing, so that the archive is not closed meanwhile. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eztrace-threads.h"
 
@@ -24,7 +24,7 @@ static void wait_while(bool (*is_so)(void))
 
 /* ---- what EZTrace does for a thread that starts: location, files, two events ---- */
 
-enum { FIRST_EVENTS = 2 }; /* ThreadBegin, and Enter of the region around all */
+enum { FIRST_EVENTS = 2 }; /* ThreadBegin, and Enter of the outermost region */
 
 static void add_thread(OTF2_LocationRef id, OTF2_EvtWriter *writer)
 {
@@ -50,9 +50,9 @@ static bool still_records(void)
 }
 
 /*
- * A thread that comes when the archive is about to be closed gets nothing of it, and writes nothing
- * once EZTrace says that it is: for that it waits here, where it holds no lock of EZTrace's. (The
- * dynamic linker is asked before the lock: who holds its lock may be waiting for ours.)
+ * A thread that starts when the archive is about to be closed gets no location, and writes nothing
+ * once EZTrace reports the end: it waits for that here, where it holds no lock of EZTrace. (The
+ * dynamic linker is asked before the lock: a thread that holds its lock may be waiting for ours.)
  */
 EXPORT OTF2_DefWriter *OTF2_Archive_GetDefWriter(OTF2_Archive *archive, OTF2_LocationRef location)
 {
@@ -114,7 +114,7 @@ void threads_enter(const struct thread *t)
 	const uint64_t id = otf2_thread_id;
 
 	if (!evt_writer)
-		return; /* not one of EZTrace's, not yet at least */
+		return; /* not one of EZTrace's threads, at least not yet */
 	defs_lock();
 	if (id < defs.threads.n && defs.threads.at[id].writer == evt_writer)
 		defs.threads.at[id].state = &t->state;
@@ -133,7 +133,7 @@ void threads_leave(const struct thread *t)
 
 /* ---- the end ---- */
 
-/* Neither waits for the lock: they are asked again, and may be asked in a signal handler. */
+/* Neither waits for the lock: they are called again, also in signal handlers. */
 
 static bool some_begin(void)
 {
@@ -142,12 +142,12 @@ static bool some_begin(void)
 
 	if (!defs_try_lock())
 		return true;
-	defs.closing = true; /* of those that come from here on none is half begun */
+	defs.closing = true; /* from here on no thread is half defined */
 	for (uint32_t i = 0; i < defs.locations.n && !found; i++) {
 		struct thread_info *info =
 			i < defs.threads.n && defs.threads.set[i] ? &defs.threads.at[i] : NULL;
 
-		/* the first thread is there before EZTrace records anything */
+		/* the first thread exists before EZTrace records anything */
 		if (i == 0 || !defs.locations.set[i] || (info && info->tid == own))
 			continue;
 		if (info)
@@ -189,9 +189,9 @@ void threads_wait_written(void)
 	int saved = errno;
 
 	/*
-	 * A writer says that it is busy, then looks whether it may write: without a barrier of its
-	 * own in between, so that it has one here. Without this system call it has had the time of
-	 * a store to another CPU.
+	 * A writer marks itself as busy, then checks whether it may write. It has no barrier in
+	 * between, so this system call makes one. If the kernel lacks it, the writer's store has
+	 * at least had the time to reach another CPU.
 	 */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	wait_while(some_write);

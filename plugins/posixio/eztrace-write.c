@@ -30,7 +30,7 @@ static OTF2_StringRef string_new(const char *text)
 		if (!(table).set[i_])                                                              \
 	PUT(table, i_, value)
 
-/* Ids that EZTrace passed over: events may have them all the same (a team that never met). */
+/* Ids that EZTrace skipped: events may have them all the same (a team that never met). */
 static void fill_gaps(OTF2_StringRef unused)
 {
 	const struct def_attribute attribute = { unused, unused, OTF2_TYPE_UINT8 };
@@ -56,7 +56,7 @@ static void fill_gaps(OTF2_StringRef unused)
 	FILL(defs.comms, comm);
 }
 
-/* What EZTrace named "P#0T#1" gets the names that the rest of the world knows it by. */
+/* Replaces EZTrace's names ("P#0T#1") by the usual ones. */
 static void name_everything(void)
 {
 	const OTF2_StringRef user = string_new("user"), unused = string_new("(not used)");
@@ -81,7 +81,7 @@ static void name_everything(void)
 		if (!defs.threads.set[i])
 			continue;
 		defs_thread_count(info);
-		/* a thread whose location EZTrace has not written is in the archive all the same */
+		/* a thread in the archive whose location EZTrace has not written */
 		if (!(i < defs.locations.n && defs.locations.set[i])) {
 			const struct def_location location = {
 				.type = OTF2_LOCATION_TYPE_CPU_THREAD
@@ -93,7 +93,7 @@ static void name_everything(void)
 		defs.locations.at[i].name = string_new(text);
 		defs.locations.at[i].events = info->events;
 	}
-	/* a thread that EZTrace was still starting, that has no files: readers would miss them */
+	/* a thread that EZTrace was still starting has no files, which readers would miss */
 	for (uint32_t i = 0; i < defs.locations.n; i++)
 		if (!(i < defs.threads.n && defs.threads.set[i]))
 			defs.locations.set[i] = false;
@@ -111,7 +111,7 @@ static void name_everything(void)
 struct property_names {
 	OTF2_StringRef pid, ppid, ns_pid, pid_ns, tid, start, dev, inode;
 	OTF2_StringRef boot, boot_id;	/* a name and its value */
-	struct eta_spool_header origin; /* what it says of this process */
+	struct eta_spool_header origin; /* the properties of this process */
 };
 
 static OTF2_ErrorCode write_strings(OTF2_GlobalDefWriter *writer)
@@ -154,7 +154,7 @@ static void put_group_number(OTF2_GlobalDefWriter *writer, OTF2_LocationGroupRef
 DEFINITIONS(X)
 #undef X
 
-/* Who the first group is: this process. */
+/* The first group: this process. */
 static void put_process(OTF2_GlobalDefWriter *writer, const struct property_names *names)
 {
 	put_group_number(writer, 0, names->pid, (uint64_t)getpid());
@@ -286,7 +286,7 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	spool_header_origin(&names.origin);
 	names.boot = final_id(string_new("BOOT"));
 	names.boot_id = final_id(string_new(names.origin.boot));
-	/* events may be later than the moment EZTrace took for the end */
+	/* events may be later than EZTrace's end */
 	code = NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, 1000000000, first_ns,
 							       now - first_ns, realtime);
 	if (code == OTF2_SUCCESS)

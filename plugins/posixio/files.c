@@ -26,12 +26,12 @@ _Atomic uint32_t files_epoch = 1;
 static _Atomic int files_top = -1; /* highest descriptor ever entered */
 
 /*
- * A pool of struct file without a lock: free ones are a stack of indices, whose head carries a tag
- * that changes with each operation, so that a stale head never passes for a fresh one.
+ * A pool of struct file without a lock: free entries are a stack of indices. Its head carries a tag
+ * that changes with each operation, so that a stale head is never taken for a fresh one.
  */
 static struct {
 	struct grown files;
-	_Atomic uint32_t used;	    /* handed out for the first time so far */
+	_Atomic uint32_t used;	    /* entries used at least once */
 	_Atomic uint64_t free_head; /* tag << 32 | index + 1; 0 in the low half: none */
 	_Atomic uint32_t next_id;
 } pool = { .files = { sizeof(struct file), 32, { NULL } }, .next_id = 1 };
@@ -39,7 +39,7 @@ static struct {
 /* dev << 32 | f_type, for statfs once per file system. */
 static _Atomic uint64_t fs_cache[N_FS_CACHE];
 
-/* FD's place in the table; NULL: there is none, and none can be had where MAKE. */
+/* FD's place in the table; NULL: there is none and, with MAKE, none can be made. */
 static _Atomic(struct file *) *slot_of(int fd, bool make)
 {
 	if ((unsigned)fd < FILES_FIRST)
@@ -151,7 +151,7 @@ static uint32_t fs_magic_of(int fd, uint32_t dev)
 	return (uint32_t)fs.f_type;
 }
 
-/* What FD is; false where that cannot be known. */
+/* What FD is; false if that cannot be known. */
 static bool ask(int fd, struct stat *st)
 {
 #ifdef __LP64__
@@ -177,7 +177,7 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 	char *text = self->scratch;
 	struct file *file;
 
-	/* a program that has locked itself in may be all that tells of its file */
+	/* in a confined program the path may be all that is known of a file */
 	if (ask(fd, &st))
 		kind = kind_of(&st);
 	else if (own_call_may(OWN_STAT) || !path)
@@ -206,7 +206,7 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 	return file;
 }
 
-/* Puts FILE (NULL: left out) into FD's slot; gives it back. */
+/* Stores FILE (NULL: left out) in FD's slot and returns it. */
 static struct file *files_attach(int fd, struct file *file)
 {
 	_Atomic(struct file *) *slot = slot_of(fd, true);
@@ -232,7 +232,7 @@ struct file *files_meet(int fd)
 	int saved = errno;
 	struct file *file = NULL;
 
-	/* a descriptor that is not open stays unknown: the call on it will fail by itself */
+	/* a descriptor that is not open stays unknown: the call on it will fail */
 	if (own_call(GET_FD, fd, F_GETFD) >= 0)
 		file = files_attach(fd, file_describe(fd, AT_FDCWD, NULL, -1, true, false));
 	errno = saved;
@@ -270,12 +270,12 @@ uint32_t files_failed(const char *path, int flags)
 }
 
 /*
- * Calls name the same paths again and again. A slot is hash << 24 | id: one name in 2^40 that share
- * the slot is taken for another.
+ * Calls use the same paths repeatedly. A slot is hash << 24 | id: of the names that share a slot,
+ * one in 2^40 is taken for another.
  */
 #define NAMED_IDS 4096
 typedef _Atomic uint64_t named_ids[NAMED_IDS];
-static _Atomic(named_ids *) named; /* where the program names any */
+static _Atomic(named_ids *) named; /* if the program gives any */
 
 static _Atomic uint64_t *named_slot(uint64_t hash)
 {

@@ -1,4 +1,4 @@
-/* What a seccomp filter says of a system call of which not all is known. */
+/* What a seccomp filter decides about a system call that is not fully known. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "filter.h"
 
@@ -119,7 +119,7 @@ static bool jump(struct filter_room *room, const struct sock_filter *i)
 	return true;
 }
 
-/* Everything but jumps and returns; false: no instruction of a seccomp filter. */
+/* Runs an instruction that is no jump and no return; false: no instruction of a seccomp filter. */
 static bool step(struct state *now, const struct sock_filter *i, const struct filter_call *call)
 {
 	struct value *to = BPF_CLASS(i->code) == BPF_LDX ? &now->x : &now->a;
@@ -159,7 +159,7 @@ static bool step(struct state *now, const struct sock_filter *i, const struct fi
 	}
 }
 
-/* Runs one way through the filter to its end. */
+/* Runs one path through the filter to its end. */
 static bool way_allows(const struct sock_filter *code, unsigned n, const struct filter_call *call,
 		       struct filter_room *room, unsigned *steps)
 {

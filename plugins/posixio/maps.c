@@ -16,7 +16,7 @@ struct map {
 static struct grown maps = { sizeof(struct map), 128, { NULL } };
 static _Atomic int maps_top; /* entries ever used */
 
-/* One that was used before. */
+/* An entry that was used before. */
 static struct map *map_of(int i)
 {
 	return grown_at(&maps, (uint32_t)i);
@@ -92,7 +92,7 @@ void maps_remove(const void *at, size_t bytes)
 		} else if (to <= end) { /* its tail */
 			atomic_store(&map->to, begin);
 		}
-		/* else a hole in the middle, which nothing is called on any more */
+		/* else a hole in the middle, on which nothing is called any more */
 	}
 }
 

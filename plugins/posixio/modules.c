@@ -12,7 +12,7 @@
 #include "modules.h"
 #include "text.h"
 
-#define SPARE_MODULES 16 /* that come while they are counted */
+#define SPARE_MODULES 16 /* for modules that are added while they are counted */
 
 struct module {
 	uint64_t start, name;
@@ -22,7 +22,7 @@ static struct {
 	struct module *known; /* mapped */
 	unsigned n_known;
 	size_t bytes;		 /* of the mapping */
-	unsigned long long adds; /* of the dynamic linker, at the last look */
+	unsigned long long adds; /* the dynamic linker's counters at the last look */
 	_Atomic bool looking;
 	bool off;
 } modules;
@@ -38,10 +38,10 @@ struct look {
 
 void modules_start(bool forked)
 {
-	modules.looking = false; /* it may have been another thread of the parent */
+	modules.looking = false; /* the lock may be held by another thread of the parent */
 	/*
-	 * The dynamic linker's lock may have been held by another thread when the process was
-	 * forked, and nobody would ever release it here.
+	 * The dynamic linker's lock may have been held by another thread at the fork, and nothing
+	 * would ever release it here.
 	 */
 	modules.off = forked && !__libc_single_threaded;
 }
@@ -94,7 +94,7 @@ static size_t find_build_id(const struct dl_phdr_info *info, const unsigned char
 	return 0;
 }
 
-/* The absolute path of a module, in LOOK's room: where the program goes later does not matter. */
+/* The absolute path of a module, in LOOK's buffer: the program may change its folder later. */
 static const char *absolute_path(struct look *look, const char *name)
 {
 	long n;
@@ -146,7 +146,8 @@ static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
 		start = at < start ? at : start;
 		end = at + ph->p_memsz > end ? at + ph->p_memsz : end;
 	}
-	if (look->n == look->room) /* more came since they were counted: another look will tell */
+	if (look->n ==
+	    look->room) /* more modules came since they were counted: another look will find them */
 		return 1;
 	if (start < end) {
 		module = &look->now[look->n];
@@ -159,7 +160,7 @@ static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* What the dynamic linker has added so far, and has now. */
+/* How many modules the dynamic linker has added so far, and has now. */
 struct census {
 	unsigned long long adds;
 	unsigned modules;
@@ -208,7 +209,10 @@ void modules_update(modules_take *take)
 	struct census census = { .adds = 0 };
 	bool idle = false;
 
-	/* who looks just now sees the same; waiting would be for the dynamic linker's lock, too */
+	/*
+	 * another thread that looks now sees the same; waiting would also wait for the dynamic
+	 * linker's lock
+	 */
 	if (modules.off || !atomic_compare_exchange_strong(&modules.looking, &idle, true))
 		return;
 	dl_iterate_phdr(read_adds, &census);

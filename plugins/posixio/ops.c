@@ -1,12 +1,12 @@
-/* The ends of calls that open, duplicate and close: the slow part of core.h. */
+/* Calls that open, duplicate and close: the slow part of core.h. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
 /*
- * Has the kernel read the path of a call that failed by ERROR? Not where it found something else
- * wrong first (EINVAL: flags, EFAULT), nor where a filter of system calls may have answered (EPERM,
- * ENOSYS): then the path need not be readable. All of these are found on the way along a path, or
- * for lack of room for what is at its end.
+ * Has the kernel read the path of a call that failed with ERROR? Not if it found another error
+ * first (EINVAL: flags, EFAULT), nor if a seccomp filter may have answered (EPERM, ENOSYS): then
+ * the path need not be readable. All other errors are found on the way along a path, or for lack of
+ * room for its target.
  */
 static bool path_was_read(int error)
 {

@@ -22,8 +22,8 @@ size_t path_of(int fd, char *out, size_t room)
 }
 
 /*
- * Can PATH be made by putting it behind its directory's? Not with parts that name no entry. LENGTH:
- * as it was found: another thread may be changing it.
+ * Can PATH be appended to its directory's path? Not if it has parts that name no entry. LENGTH: as
+ * measured before: another thread may be changing it.
  */
 static bool is_plain(const char *path, size_t length)
 {
@@ -47,8 +47,8 @@ static bool is_same(const struct directory *d, const struct statx *st)
 }
 
 /*
- * The path of the directory DIR: to ask whether it is still the one of the last time takes a tenth
- * of asking for its name. One that is renamed meanwhile keeps the name that it was met under.
+ * The path of the directory DIR. To check that it is still the same as last time costs a tenth of
+ * asking for its name. A directory that is renamed meanwhile keeps its former name.
  */
 static size_t directory_path(int dir, char *out, size_t room)
 {
@@ -81,7 +81,7 @@ static size_t working_directory(char *out, size_t room)
 {
 	long n = own_call(GETCWD, out, room); /* with the NUL */
 
-	/* outside of the root directory it begins with "(unreachable)" */
+	/* outside the root directory it begins with "(unreachable)" */
 	return n > 1 && out[0] == '/' ? (size_t)n - 1 : 0;
 }
 
@@ -89,7 +89,7 @@ size_t path_opened(int fd, int dir, const char *path, int flags, char *out, size
 {
 	size_t n, length = path ? strnlen(path, room) : 0;
 
-	/* a file without a name: PATH is its directory's */
+	/* a file without a name: PATH is its directory */
 	if (!path || (flags != -1 && (flags & O_TMPFILE) == O_TMPFILE))
 		return path_of(fd, out, room);
 	if (length == 0)

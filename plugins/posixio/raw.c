@@ -101,7 +101,7 @@ static int raw_madvise(void *at, size_t size, int advice)
 	return (int)syscall(SYS_madvise, at, size, advice);
 }
 
-/* libaio's calls are the kernel's, but give the error instead of -1 */
+/* libaio's calls are the kernel's, but return the error instead of -1 */
 static int raw_io_submit(unsigned long context, long n, void *list)
 {
 	long ret = syscall(SYS_io_submit, context, n, list);
@@ -116,7 +116,7 @@ static int raw_io_getevents(unsigned long context, long least, long n, void *lis
 	return ret < 0 ? -errno : (int)ret;
 }
 
-/* What an allocator or a loader hook may call while it is itself being loaded. */
+/* Calls that an allocator or a loader hook may make while it is itself being loaded. */
 void *raw_function(enum function fn)
 {
 	switch (fn) {

@@ -1,4 +1,4 @@
-/* The functions behind ours. */
+/* Lookup of the real functions. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
@@ -9,12 +9,12 @@
 #include <string.h>
 
 /*
- * dlsym takes the dynamic linker's lock, which whoever opens a library holds while its constructors
- * run: one that waits for a thread would wait for ever where that thread's call asked dlsym. So all
- * is asked for before the program runs. What comes with a library that is opened later (libaio,
- * liburing) is looked up in the libraries themselves, which takes another lock, that is held for
- * moments only. That finds it also where the library was opened for its opener alone (RTLD_LOCAL),
- * which dlsym cannot see from here.
+ * dlsym takes the dynamic linker's lock, which a thread that opens a library holds while the
+ * library's constructors run. A constructor that waits for another thread would wait for ever if
+ * that thread's call used dlsym. So all functions are looked up before the program runs. Functions
+ * of a library that is opened later (libaio, liburing) are looked up in the libraries themselves;
+ * that takes another lock, which is held only briefly. It also finds libraries that were opened for
+ * their opener alone (RTLD_LOCAL), which dlsym cannot see from here.
  */
 void *real_functions[N_FUNCTIONS];
 static bool all_asked;
@@ -50,7 +50,7 @@ static bool library_read(const struct dl_phdr_info *info, struct library *librar
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
-		/* the dynamic linker has made these addresses, except where it may not write */
+		/* the dynamic linker has relocated these addresses, unless they are read-only */
 		const ElfW(Addr) at = entry->d_un.d_ptr < info->dlpi_addr
 					      ? entry->d_un.d_ptr + info->dlpi_addr
 					      : entry->d_un.d_ptr;
@@ -139,8 +139,8 @@ void *real_resolve(enum function fn)
 	if (!function)
 		function = raw_function(fn);
 	if (!function) {
-		tracer_warn("%s: no such function behind ours, the program cannot go on (run it "
-			    "without the tracer)",
+		tracer_warn("%s: the real function was not found, the program cannot continue (run "
+			    "it without the tracer)",
 			    function_names[fn]);
 		abort();
 	}
@@ -151,11 +151,11 @@ void *real_resolve(enum function fn)
 
 void real_resolve_all(void)
 {
-	/* the ones that this C library does not have stay away */
+	/* functions that this C library does not have stay NULL */
 	for (int fn = 0; fn < N_FUNCTIONS; fn++)
 		if (!real_functions[fn])
 			real_functions[fn] = dlsym(RTLD_NEXT, function_names[fn]);
-	dlerror(); /* the program must not find ours */
+	dlerror(); /* the program must not see this lookup's error */
 	all_asked = true;
 }
 

@@ -1,19 +1,19 @@
-/* Programs that a compiler's sanitizer is built into. */
+/* Programs that are built with a compiler's sanitizer. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sanitizer.h"
 
 #include "core.h"
 
-/* Told by the dynamic linker when the program is loaded: there or NULL. */
+/* Resolved by the dynamic linker when the program is loaded: there or NULL. */
 extern void __tsan_init(void) __attribute__((weak));
 extern void __msan_init(void) __attribute__((weak));
 
 /*
- * gcc's AddressSanitizer ends a program in which a library comes before its own, since one that has
- * an allocator or interceptors of its own would hide the program's errors. The functions behind
- * ours are the sanitizer's, which see each call with its arguments, and no memory of the program's
- * is allocated here. So its question is answered, as it lets programs do; what a user sets
- * in ASAN_OPTIONS comes after.
+ * gcc's AddressSanitizer ends a program in which another library comes before its own, since a
+ * library with an allocator or interceptors of its own would hide the program's errors. The real
+ * functions here are the sanitizer's, which see each call with its arguments, and the tracer
+ * allocates no memory of the program. So the check is turned off, by the hook that programs have
+ * for this; a user's ASAN_OPTIONS take precedence.
  */
 EXPORT const char *__asan_default_options(void);
 
@@ -24,8 +24,8 @@ EXPORT const char *__asan_default_options(void)
 
 /*
  * These two watch memory that the tracer shares between threads, and its stack, through the memcpy
- * and strlen that it calls, but see neither its atomic operations nor what it stored: each would
- * report what is none.
+ * and strlen that it calls. They see neither its atomic operations nor its stores, so each would
+ * report false errors.
  */
 const char *sanitizer_forbids(void)
 {

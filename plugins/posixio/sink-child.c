@@ -1,4 +1,4 @@
-/* Under EZTrace, the child of a fork goes on with the spool sink, beside the archive. */
+/* Under EZTrace, the child of a fork continues with the spool sink, beside the archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 

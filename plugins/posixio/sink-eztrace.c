@@ -1,4 +1,4 @@
-/* Sink of libeztrace-posixio: the life of processes and threads, and the EZTrace module it is. */
+/* Sink of libeztrace-posixio: begin and end of processes and threads, and the EZTrace module. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
@@ -18,15 +18,14 @@
 
 static pid_t traced_pid;
 static _Atomic uint64_t calls_outside; /* before MPI_Init, after MPI_Finalize */
-static _Atomic unsigned *untraced;     /* children that made calls, counted by themselves */
+static _Atomic unsigned *untraced;     /* children that made calls, counted by the children */
 
 bool sink_tell(const char *text)
 {
 	return sink_in_child && spool_sink_tell(text);
 }
 
-/* libotf2 makes system calls of its own, also at the end: an archive that it could not write ends
- * here. */
+/* libotf2 also makes system calls at the end, and may fail to write the archive then. */
 void sink_confine(struct sink_thread *sink, uint64_t denied)
 {
 	const uint64_t needed = UINT64_C(1) << OWN_OPEN_NEW | UINT64_C(1) << OWN_CLOSE |
@@ -47,8 +46,8 @@ static bool spool_is_given(void)
 }
 
 /*
- * The child of a fork has copies of its parent's half-written buffers and the names of its files:
- * it must neither write them nor close the archive.
+ * The child of a fork has copies of its parent's half-written buffers and of the names of its
+ * files: it must neither write them nor close the archive.
  */
 int sink_process_start(void)
 {
@@ -67,7 +66,7 @@ int sink_process_start(void)
 
 		untraced = page == MAP_FAILED ? NULL : page;
 		traced_pid = getpid();
-		if (!eztrace_is_mpi()) /* nowhere to say what a stack's number means */
+		if (!eztrace_is_mpi()) /* no place for the definition of a stack's number */
 			stacks_start(&store);
 		sink_modules_update();
 		return 0;
@@ -80,7 +79,7 @@ int sink_process_start(void)
 		return -ECHILD;
 	sink_in_child = true;
 	rc = spool_sink_process_start();
-	/* its spool is nobody's child that a reader knows */
+	/* its spool is not a child of a process that a reader knows */
 	if (rc == 0 && first)
 		defs_modules_each(spool_sink_module);
 	return rc;
@@ -129,12 +128,12 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	sink_modules_update();
 	if (!events_plain)
 		threads_enter(thread_of(sink));
-	/* the thread before it may have come to the same places by other paths */
+	/* the previous thread may have come to the same places by other paths */
 	stacks_forget(&sink->stacks);
 	memset(sink->callers, 0, sizeof(sink->callers));
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
-	else /* a thread that was cancelled may have left some */
+	else /* a cancelled thread may have left some */
 		OTF2_AttributeList_RemoveAllAttributes(sink->attributes);
 	return sink->attributes ? 0 : -ENOMEM;
 }
@@ -171,7 +170,7 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 
 /* ---- the module ---- */
 
-/* MPI's clock, by which the other events of the archive are. */
+/* MPI's clock, which the other events of the archive use. */
 static uint64_t plain_now(void)
 {
 	return ezt_get_timestamp();
@@ -218,8 +217,8 @@ static void module_finalize(void)
 }
 
 /*
- * EZTrace patches the functions that a module lists into programs that define them themselves. Ours
- * interposes only, and lists none.
+ * EZTrace patches the functions that a module lists into programs that define them themselves. Our
+ * module only interposes, and lists none.
  */
 #pragma GCC visibility push(default)
 /* clang-format off */

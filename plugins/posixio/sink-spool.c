@@ -25,14 +25,13 @@
 static struct {
 	char dir[PATH_MAX];
 	struct spool spool;
-	struct eta_spool_header
-		header;	     /* what the headers of all files of the process have alike */
-	_Atomic bool locked; /* the spool: more may be written to it than at the start */
+	struct eta_spool_header header; /* common to the headers of all files of the process */
+	_Atomic bool locked;		/* protects the spool, which may grow after the start */
 	_Atomic unsigned n_told;
 	bool started;
 } process;
 
-/* What is too much for the program's stack, while the process is being started. */
+/* Data that is too large for the program's stack, used while the process is started. */
 struct scratch {
 	char path[PATH_MAX];
 	char text[CMDLINE_MAX_BYTES];
@@ -57,8 +56,8 @@ void spool_sink_process_unlock(void)
 }
 
 /*
- * SCI_SPOOL_ID, "DEVICE INODE SCI_SPOOL_DIR": sci-record says which folder it means, and of which
- * value of the other variable.
+ * SCI_SPOOL_ID, "DEVICE INODE SCI_SPOOL_DIR", by which sci-record identifies the folder, and the
+ * value of the other variable that it belongs to.
  */
 static void expect_folder(const char *dir)
 {
@@ -74,7 +73,10 @@ static void expect_folder(const char *dir)
 		spool_expect_folder((dev_t)dev, (ino_t)inode);
 }
 
-/* The folder's absolute path, once: by the first that needs it, for all that are forked. */
+/*
+ * The folder's absolute path: found once, by the first process that needs it, for all its forked
+ * children.
+ */
 static int spool_dir(void)
 {
 	const char *dir = environment_get("SCI_SPOOL_DIR");
@@ -112,7 +114,7 @@ static void get_name(char name[16])
 
 static void header_fill(struct eta_spool_header *header, struct utsname *host)
 {
-	/* of the process that this one was forked from, whose header is still here */
+	/* of the process that forked this one, whose header is still here */
 	const uint32_t parent_ns = header->pid_ns;
 	struct timespec real;
 	long n;
@@ -210,8 +212,8 @@ void spool_sink_modules_update(void)
 }
 
 /*
- * The parent's other threads may have held locks of the dynamic linker when they were lost: then
- * neither its list of modules nor the unwinder, which asks for it, can be used in this process.
+ * The parent's other threads may have held locks of the dynamic linker at the fork: then neither
+ * its list of modules nor the unwinder, which uses that list, can be used in this process.
  */
 static void start_addresses(bool forked)
 {
@@ -219,7 +221,7 @@ static void start_addresses(bool forked)
 						   spool_sink_process_lock,
 						   spool_sink_process_unlock };
 
-	/* under EZTrace a child of a fork is the first that comes here */
+	/* under EZTrace a child of a fork is the first process here */
 	forked |= process_parent_pid != 0;
 	if (forked && !__libc_single_threaded)
 		stacks_on = false;
@@ -246,7 +248,7 @@ bool spool_sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 	return true;
 }
 
-/* The file of this process, in place of what its parent had. */
+/* The file of this process, in place of its parent's. */
 static int create_process(struct scratch *scratch, bool forked)
 {
 	struct eta_spool_header *header = &scratch->header;
@@ -274,9 +276,8 @@ static int create_process(struct scratch *scratch, bool forked)
 }
 
 /*
- * Nothing is said where no file can be made, since the program has a right to its stderr. Where the
- * process was forked, its calls are counted as lost in the file of its parent, that is still
- * mapped.
+ * Prints nothing if no file can be created, since stderr belongs to the program. If the process was
+ * forked, its calls are counted as lost in its parent's file, which is still mapped.
  */
 int spool_sink_process_start(void)
 {
@@ -307,7 +308,10 @@ int spool_sink_process_start(void)
 out:
 	own_unmap(scratch, sizeof(*scratch));
 	if (rc) {
-		/* but for the counts the mapping is the parent's, who goes on storing there */
+		/*
+		 * except for the counts, the mapping belongs to the parent, which continues to
+		 * store there
+		 */
 		process.spool.end = process.spool.next;
 		process.spool.error = -rc;
 	}
@@ -346,7 +350,7 @@ void spool_sink_process_end(void)
 	spool_sink_process_unlock();
 }
 
-/* From here on the file is the calling thread's. 0, or -errno. */
+/* From here on the file belongs to the calling thread. 0, or -errno. */
 static int put_thread(struct spool *spool)
 {
 	struct eta_thread_record *record = spool_reserve(spool, sizeof(*record));
@@ -372,7 +376,7 @@ int spool_sink_thread_start(struct spool_sink_thread *sink, char path[PATH_MAX])
 	int rc;
 
 	spool_sink_modules_update();
-	/* the thread before it may have come to the same places by other paths */
+	/* the previous thread may have come to the same places by other paths */
 	stacks_forget(&sink->stacks);
 	memset(sink->patterns, 0, sizeof(sink->patterns));
 	if (sink->spool.header && put_thread(&sink->spool) == 0)
@@ -381,7 +385,7 @@ int spool_sink_thread_start(struct spool_sink_thread *sink, char path[PATH_MAX])
 	header.kind = ETA_SPOOL_USER;
 	header.tid = (uint32_t)own_call(GETTID);
 	if (header.tid != header.pid)
-		header.parent_tid = 0; /* the process' first thread is the one that was forked */
+		header.parent_tid = 0; /* the first thread of the process is the forked one */
 	header.start_ns = clock_real();
 	get_name(header.comm);
 	if (text_format(path, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid, header.tid,
@@ -448,7 +452,7 @@ struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, 
 	int saved = errno;
 
 	if (stack) {
-		/* the path's first address is the caller's */
+		/* the first address of the stack is the caller */
 		call.caller = stack;
 		call.function |= (uint64_t)ETA_USER_STACK << 32;
 	}
@@ -505,7 +509,7 @@ void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uin
 	__atomic_store_n(&spool->header->last_file, at, __ATOMIC_RELEASE);
 }
 
-/* END: type 0: stays what it is; file 0: that and the descriptor do. */
+/* END: type 0: unchanged; file 0: so are the file and the descriptor. */
 static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sink_op *op,
 			  const struct eta_user_op *end)
 {
@@ -521,7 +525,7 @@ static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sin
 		sink->spool.header->lost++;
 		return;
 	}
-	/* it may be the file's last, so that nothing is behind the shorter one */
+	/* it may be the file's last record, with nothing behind the shorter one */
 	if (own_call(PREAD, fd, &record, sizeof(record), place) < (long)bytes)
 		goto close;
 	if (record.again.head.type == ETA_RECORD_USER_REPEAT) {

@@ -1,4 +1,4 @@
-/* Call stacks: unwinding seldom, storing each path once. */
+/* Call stacks: unwound rarely, each stored once. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
@@ -15,12 +15,12 @@
 #include "text.h"
 
 #define UNWINDER "libsci-unwind.so"
-#define OWN_FRAMES 8	     /* of the tracer and the unwinder, above the program's */
+#define OWN_FRAMES 8	     /* frames of the tracer and the unwinder, above the program's */
 #define REFRESH_HITS 64	     /* the same place may be reached by another path */
 #define MAX_STACKS (1 << 16) /* paths of a process */
 #define BUCKETS 4096
 #define PIECE_BYTES ((size_t)64 << 10)
-#define MAX_PIECES 544 /* for that many paths of the greatest depth */
+#define MAX_PIECES 544 /* for that many stacks of the greatest depth */
 #define UNWIND_STACK_BYTES (48 << 10)
 
 /* A path known already. */
@@ -32,7 +32,7 @@ struct path {
 	uintptr_t frames[];
 };
 
-/* All paths of the process: wiped in the child of a fork, which numbers its own. */
+/* All stacks of the process: wiped in the child of a fork, which numbers its own. */
 struct paths {
 	uint32_t n;
 	bool full;
@@ -43,12 +43,12 @@ struct paths {
 
 bool stacks_on;
 static struct paths *paths;
-static char *pieces[MAX_PIECES]; /* a child uses its parent's again */
+static char *pieces[MAX_PIECES]; /* a child reuses its parent's */
 static int (*unwind)(void **frames, int room);
 static unsigned depth;
 static const struct stacks_store *store;
 
-/* The unwinder lies beside this library. */
+/* The unwinder is in the folder of this library. */
 static void *load_unwinder(char path[PATH_MAX])
 {
 	static const char *const places[] = { "", ".libs/" }; /* installed, built */
@@ -87,7 +87,7 @@ void stacks_start(const struct stacks_store *to)
 			    text, STACKS_MAX_DEPTH);
 		return;
 	}
-	/* it stops a program that loads a library this way */
+	/* it ends a program that loads a library this way */
 	if (dlsym(RTLD_DEFAULT, "__asan_init")) {
 		tracer_warn("the program is built with AddressSanitizer: no call stacks, return "
 			    "addresses only");
@@ -109,7 +109,7 @@ void stacks_start(const struct stacks_store *to)
 	}
 	depth = (unsigned)wanted;
 	store = to;
-	/* what it sets up at the first time is better done here than in a signal handler */
+	/* set up here what it would otherwise set up in a signal handler */
 	unwind(frames, OWN_FRAMES);
 	stacks_on = true;
 }
@@ -125,7 +125,7 @@ static uint64_t hash_frames(const uintptr_t *frames, unsigned n)
 	return hash;
 }
 
-/* Room for a path of N frames; NULL: there is none. */
+/* Memory for a stack of N frames; NULL: there is none. */
 static struct path *path_new(unsigned n)
 {
 	const size_t bytes = sizeof(struct path) + n * sizeof(uintptr_t);
@@ -146,7 +146,7 @@ static struct path *path_new(unsigned n)
 	return path;
 }
 
-/* With the process's lock: the id of the path, given out and stored when it is new. */
+/* With the process's lock: the id of the stack, assigned and stored if it is new. */
 static uint32_t path_id(const uintptr_t *frames, unsigned n)
 {
 	const uint64_t hash = hash_frames(frames, n);
@@ -183,7 +183,7 @@ static void tell_full(void)
 		    paths->n);
 }
 
-/* What is too much for the program's stack. */
+/* Data that is too large for the program's stack. */
 struct unwinding {
 	void *found[STACKS_MAX_DEPTH + OWN_FRAMES];
 	uintptr_t frames[STACKS_MAX_DEPTH];
@@ -236,15 +236,15 @@ static void run_on_stack(void (*run)(void *), void *arg, void *top)
 #endif
 
 /*
- * The unwinder takes kilobytes: more than the stack of a coroutine or of a signal may have left. A
- * handler that came meanwhile would find itself on the small stack, so that none comes.
+ * The unwinder needs kilobytes: more than the stack of a coroutine or of a signal may have left.
+ * Signals are blocked meanwhile, since a handler would run on the small stack.
  */
 static bool unwind_apart(struct unwinding *u)
 {
 	const uint64_t all = UINT64_MAX;
 	uint64_t before;
 
-	/* where the program has locked itself in, what the unwinder calls may be forbidden */
+	/* if the program has confined itself, calls of the unwinder may be forbidden */
 	if (!own_call_may_all() || own_call(SIGNALS, SIG_SETMASK, &all, &before, sizeof(all)) != 0)
 		return false;
 	run_on_stack(unwind_here, u, u->stack + sizeof(u->stack));
@@ -265,7 +265,7 @@ static uint32_t unwind_path(struct stack_cache *cache, const void *caller)
 		return 0;
 	while (first < u->n && u->found[first] != caller)
 		first++;
-	/* the unwinder lost its way inside of the tracer: the return address is sure */
+	/* the unwinder lost its way inside the tracer: only the return address is certain */
 	if (first == u->n) {
 		u->found[0] = (void *)(uintptr_t)caller;
 		first = 0;
@@ -273,7 +273,7 @@ static uint32_t unwind_path(struct stack_cache *cache, const void *caller)
 	}
 	for (; first < u->n && kept < depth; first++)
 		u->frames[kept++] = (uintptr_t)u->found[first];
-	/* the path may come from what dlopen has just added */
+	/* the stack may lead through a library that dlopen has just added */
 	store->modules();
 	store->lock();
 	id = path_id(u->frames, kept);

@@ -1,4 +1,4 @@
-/* What the calling thread and its process are to the tracer, and what is asked for. */
+/* The tracer's state of the calling thread and its process, and what is requested. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 #include "environment.h"
@@ -10,7 +10,7 @@
 _Atomic pid_t process_pid;
 pid_t process_parent_pid, process_parent_tid;
 
-/* Stand-ins for a thread's own state while it is being made, and after it went. */
+/* Stand-ins for a thread's state while it is being made, and after it was freed. */
 struct thread thread_starting = { .state = THREAD_BUSY };
 struct thread thread_dead = { .state = THREAD_DEAD };
 struct thread thread_vfork = { .state = THREAD_VFORK }; /* it had none before */
@@ -40,7 +40,7 @@ bool process_is_ours(void)
 {
 	const long pid = own_call(GETPID);
 
-	if (pid < 0) /* it may not be asked for: only who called vfork can be another */
+	if (pid < 0) /* not allowed: only after vfork is it another process */
 		return !(self && self->state == THREAD_VFORK);
 	return pid == atomic_load_explicit(&process_pid, memory_order_relaxed);
 }
@@ -84,7 +84,7 @@ void thread_before_vfork(void)
 
 void thread_share(void)
 {
-	/* what it was is not freed: a call around this one may hold it */
+	/* the former state is not freed: an outer call may hold it */
 	if (self != &thread_starting)
 		self = &thread_dead;
 }

@@ -14,7 +14,7 @@ void stream_wait(struct op *op, FILE *stream, int fd)
 	begun = sink_begin(op->thread, &wait.sink, (enum function)WAIT_STREAM_LOCK, op->file, fd,
 			   holder, ETA_OFFSET_UNKNOWN, NULL, false);
 	thread_idle(op->thread);
-	/* a signal handler's calls meanwhile are inside of the wait */
+	/* a signal handler's calls meanwhile are inside the wait */
 	flockfile(stream);
 	wait.file = op->file;
 	if (begun)
@@ -71,7 +71,7 @@ int64_t stream_tell(FILE *stream)
 	at = own_call(TELL, fileno_unlocked(stream), 0, SEEK_CUR);
 	if (at < 0)
 		return -1;
-	/* the end of what was read is where the descriptor stands */
+	/* the end of the read buffer is the descriptor's position */
 	return at +
 	       ((unwritten ? stream->_IO_write_ptr : stream->_IO_read_ptr) - stream->_IO_read_end);
 }

@@ -1,4 +1,4 @@
-/* Texts made without stdio. */
+/* Formatting texts without stdio. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "text.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct text {
-	char *at, *end; /* end: where the NUL goes at the latest */
+	char *at, *end; /* end: the last place for the NUL */
 };
 
 static void put(struct text *text, const char *from, size_t n)

@@ -1,4 +1,4 @@
-/* What threads that ended leave for the next. */
+/* State that ended threads leave for the next ones. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "thread-cache.h"
 
@@ -6,7 +6,7 @@
 
 #define MAX_RESTING 64
 
-/* Slots rather than a list: taken out and put in by one exchange, whoever else does the same. */
+/* Slots rather than a list: filled and emptied by one exchange, whatever other threads do. */
 static struct thread *_Atomic resting[MAX_RESTING];
 
 bool resting_put(struct thread *t)

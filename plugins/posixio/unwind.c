@@ -1,4 +1,4 @@
-/* libsci-unwind: walks the stack with libunwind, loaded apart so that it takes over nothing. */
+/* libsci-unwind: walks the stack with libunwind, loaded separately so that it replaces nothing. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -13,13 +13,12 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /*
- * libunwind.so exports backtrace() and _Unwind_*: linked to a preloaded library it would be what
- * the program's C++ exceptions run on. So the tracer opens this library with RTLD_LOCAL.
- *
- * And where a function has no unwind tables libunwind probes the stack by writing bytes into a pipe
- * of its own, whose descriptors the program may close and use for files of its own. With
- * RTLD_DEEPBIND these stand-ins are what libunwind finds: its pipe is no descriptor, nothing is
- * written. What it does with others (maps, messages) goes on to the C library.
+ * libunwind.so exports backtrace() and _Unwind_*: linked to a preloaded library, it would be used
+ * by the program's C++ exceptions. So the tracer opens this library with RTLD_LOCAL. For a function
+ * without unwind tables libunwind probes the stack by writing bytes into a pipe of its own, whose
+ * descriptors the program may close and reuse for its files. With RTLD_DEEPBIND libunwind uses
+ * these stand-ins: its pipe is no descriptor, nothing is written. Calls on other descriptors (maps,
+ * messages) are passed on to the C library.
  */
 #define NO_PIPE (-1)
 
@@ -40,7 +39,7 @@ EXPORT int pipe2(int fds[2], int flags)
 	return 0;
 }
 
-/* From the pipe: "the byte written last is there", so it need not be opened anew. */
+/* From the pipe: the byte written last is there, so libunwind need not open it again. */
 EXPORT ssize_t read(int fd, void *buffer, size_t n)
 {
 	if (fd != NO_PIPE)
@@ -49,8 +48,7 @@ EXPORT ssize_t read(int fd, void *buffer, size_t n)
 	return 1;
 }
 
-/* Can the byte at ADDRESS be read? The kernel copies the mask before it finds HOW without meaning.
- */
+/* Can the byte at ADDRESS be read? The kernel copies the mask before it rejects HOW. */
 static ssize_t probe(uintptr_t address)
 {
 	if (real_syscall(SYS_rt_sigprocmask, ~0L, address & ~(uintptr_t)7, NULL, 8L) != 0 &&

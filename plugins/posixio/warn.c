@@ -1,4 +1,4 @@
-/* Messages of the tracer: into the recording, and never into the program's data. */
+/* Messages of the tracer: written to the recording, never into the program's data. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
@@ -23,7 +23,7 @@ static bool ask(struct stat *st)
 	return own_call(STAT, STDERR_FILENO, "", st, AT_EMPTY_PATH) == 0;
 }
 
-static bool (*into)(const char *text); /* the recording, once there may be one */
+static bool (*into)(const char *text); /* writes to the recording, once there is one */
 
 static void note_stderr(void)
 {
@@ -39,7 +39,7 @@ void warn_start(bool (*recording)(const char *text))
 	note_stderr();
 }
 
-/* Else a program has closed it, and may have a file of its own there. */
+/* Otherwise the program has closed it, and may have a file of its own there. */
 static bool is_same(void)
 {
 	const struct stat *then = &at_start.st;
@@ -52,8 +52,8 @@ static bool is_same(void)
 }
 
 /*
- * Makes the N bytes at TEXT, which has room for ROOM, what a terminal may get; how many they are
- * then. In its place: the stack may be small.
+ * Makes the N bytes at TEXT, in a buffer of ROOM, printable; returns their new number. Works in
+ * place: the stack may be small.
  */
 static size_t make_printable(char *text, size_t n, size_t room)
 {

@@ -35,7 +35,7 @@ try()
 	tried=1
 	status 0 sci-record -q --no-kernel -o "$name.user" -- "./$name" data "$count"
 	one_line "$scratch/err"
-	has "$scratch/err" "^sci-record: warning: $name was used \\([0-9]+ library calls\\): what it transfers is not in the trace"
+	has "$scratch/err" "^sci-record: warning: $name was used \\([0-9]+ library calls\\): its transfers are not in the trace"
 	[ "$(calls "$name.user/unified.otf2" "$4")" -eq $((2 * count)) ] ||
 		fail "$name: not every $4"
 	# a program that is linked with it and makes no call is not warned of

@@ -1,4 +1,5 @@
-/* Wrappers of POSIX aio. glibc makes the transfers in threads of its own, seen in the kernel only.
+/*
+ * Wrappers of POSIX aio. glibc transfers in threads of its own, which only the kernel's side sees.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrap.h"
@@ -6,10 +7,9 @@
 #include <aio.h>
 
 /*
- * What is recorded is the request and, where aio_return fetches it, the result: as a read or write
- * of that many bytes, so that bytes per file are right. Its time is that of the fetching, not of
- * the transfer. A control block that the program gets wrong is read all the same: glibc reads it
- * too.
+ * A record is made of the request and, if aio_return fetches it, of the result: as a read or write
+ * of that many bytes, so that bytes per file are right. Its time is that of fetching, not of the
+ * transfer. A bad control block of the program is read all the same: glibc reads it, too.
  */
 #define SHAPE_AIO(name, kind, type, detail)                                                        \
 	EXPORT int name(struct type *request)                                                      \
@@ -36,7 +36,10 @@ EXPORT int aio_fsync64(int operation, struct aiocb64 *request)
 	      (operation, request));
 }
 
-/* LIO_READ, LIO_WRITE are in aio_lio_opcode also of what aio_read and aio_write have queued */
+/*
+ * aio_lio_opcode has LIO_READ or LIO_WRITE also for requests that aio_read and aio_write have
+ * queued
+ */
 static enum eta_op_kind kind_of(int opcode)
 {
 	switch (opcode & 127) {

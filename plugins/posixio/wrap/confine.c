@@ -1,4 +1,4 @@
-/* Wrappers of calls by which a program locks itself in. */
+/* Wrappers of calls by which a program confines itself. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrap.h"
 
@@ -9,7 +9,7 @@
 
 #include "plugins/posixio/confine.h"
 
-/* Tells the tracer of prctl's A with B and C; false: it is none that locks in. */
+/* Reports prctl's A with B and C to the tracer; false: the call does not confine. */
 static bool prctl_begin(struct confine *lock, long a, long b, long c)
 {
 	if ((int)a == PR_SET_SECCOMP && b == SECCOMP_MODE_STRICT)
@@ -48,7 +48,7 @@ long confine_syscall(raw_call *next, long number, long a, long b, long c, long d
 		confine_paths();
 	ret = next(number, a, b, c, d, e, f);
 	if (locks) {
-		/* a number of a thread is one that could not be locked in, of a descriptor not */
+		/* above 0: a descriptor, or the id of a thread that could not be confined */
 		const bool listens = number == SYS_seccomp && b & SECCOMP_FILTER_FLAG_NEW_LISTENER;
 
 		confine_end(&lock, ret == 0 || (ret > 0 && listens));

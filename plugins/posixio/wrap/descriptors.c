@@ -1,4 +1,6 @@
-/* Wrappers of calls that give descriptors which are not followed: whatever had the number is gone.
+/*
+ * Wrappers of calls that create descriptors which are not followed: a file known by that number is
+ * gone.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrap.h"
@@ -13,8 +15,8 @@
 #include <unistd.h>
 
 /*
- * A file that was closed behind the tracer's back (by an instruction of the program's own, by the
- * C library itself) is still in the table, and its number may come back as a socket's.
+ * A file that was closed without the tracer's knowledge (by a system call instruction of the
+ * program, by the C library itself) is still in the table, and a socket may get its number.
  */
 #define MADE(name, args)                                                                           \
 	int fd_ = REAL(name) args;                                                                 \

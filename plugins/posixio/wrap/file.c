@@ -14,7 +14,7 @@ EXPORT int flock(int fd, int operation)
 	ON_FD(flock, OTHER, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd, operation));
 }
 
-/* from the descriptor's position on, which is not asked for */
+/* from the descriptor's position, which is not looked up */
 EXPORT int lockf(int fd, int command, off_t size)
 {
 	ON_FD(lockf, OTHER, int, fd, size < 0 ? 0 : (uint64_t)size, ETA_OFFSET_UNKNOWN, ret,
@@ -61,7 +61,7 @@ EXPORT int truncate64(const char *path, off64_t size)
 	ON_PATH(truncate64, META, int, path, (path, size));
 }
 
-/* the offset is where the file ends from now on */
+/* the offset is the new end of the file */
 EXPORT int ftruncate(int fd, off_t size)
 {
 	ON_FD(ftruncate, META, int, fd, 0, size, ret, (fd, size));
@@ -82,7 +82,7 @@ EXPORT int fallocate64(int fd, int mode, off64_t offset, off64_t size)
 	ON_FD(fallocate64, META, int, fd, (uint64_t)size, offset, ret, (fd, mode, offset, size));
 }
 
-/* these two give the error itself and leave errno alone */
+/* these two return the error itself and do not set errno */
 #define GIVES_ERROR(name, kind, fd, offset, size, args)                                            \
 	struct op op;                                                                              \
 	int ret;                                                                                   \
@@ -121,7 +121,7 @@ EXPORT ssize_t readahead(int fd, off64_t offset, size_t size)
 /* ---- from one descriptor to another ---- */
 
 /*
- * One record: a write to OUT, or, where OUT is left out (a pipe, a socket), a read of IN. MOVES:
+ * One record: a write to OUT or, if OUT is not recorded (a pipe, a socket), a read of IN. MOVES:
  * the call uses and moves that descriptor's position.
  */
 struct copy {
@@ -154,7 +154,7 @@ static void doubt(int fd)
 		files_doubt_position(file);
 }
 
-/* N bytes went; IN_END and OUT_END: the offsets as the call left them, or unknown. */
+/* N bytes were copied; IN_END and OUT_END: the offsets after the call, or unknown. */
 static void copy_end(struct op *op, const struct copy *copy, ssize_t n, int64_t in_end,
 		     int64_t out_end)
 {
@@ -166,7 +166,7 @@ static void copy_end(struct op *op, const struct copy *copy, ssize_t n, int64_t 
 			copy->reads ? copy->in : copy->out, n);
 }
 
-/* A copy that is not recorded moves positions all the same. */
+/* A copy that is not recorded still moves positions. */
 static void copy_moved(const struct copy *copy, bool recorded)
 {
 	if (copy->in_moves && !(recorded && copy->reads))
@@ -176,8 +176,8 @@ static void copy_moved(const struct copy *copy, bool recorded)
 }
 
 /*
- * An offset that is given may be read only where the kernel has: after a success, and not of a
- * splice of no bytes, which looks at nothing.
+ * An offset may be read only if the kernel has read it: after a success, and not for a splice of no
+ * bytes, which reads nothing.
  */
 #define AFTER(pointer) (n >= 0 && size && (pointer) ? *(pointer) : ETA_OFFSET_UNKNOWN)
 
@@ -235,7 +235,7 @@ EXPORT ssize_t vmsplice(int fd, const struct iovec *vector, size_t n_vectors, un
 
 /* ---- syscall(2) ---- */
 
-/* the bounds of this library: its own calls are not the program's */
+/* the bounds of this library, to distinguish its own calls from the program's */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 
@@ -289,14 +289,14 @@ static long syscall_close(raw_call *next, long number, long fd, const void *call
 	return ret;
 }
 
-/* A call on a descriptor: what it does there. */
+/* What a system call does to its descriptor. */
 struct syscall_use {
 	enum eta_op_kind kind;
 	enum { USE_OTHER, USE_BUFFER, USE_VECTOR } transfer;
 	int64_t offset;
 };
 
-/* What NUMBER with its fourth argument D does; false: it is none that is recorded by descriptor. */
+/* What NUMBER with its fourth argument D does; false: no call that is recorded by descriptor. */
 static ALWAYS_INLINE bool syscall_use(long number, long d, struct syscall_use *use)
 {
 	*use = (struct syscall_use){ .offset = ETA_OFFSET_UNKNOWN };
@@ -366,9 +366,9 @@ static long syscall_on_fd(raw_call *next, const struct syscall_use *use, long nu
 }
 
 /*
- * glibc's own is a jump to the kernel, and its callers may rely on that (a clone with another
- * stack): what is not I/O must leave by a jump too, so this is no variadic function, and the
- * compiler makes the last call of equal arguments one.
+ * glibc's syscall() is a jump to the kernel, and its callers may rely on that (a clone with another
+ * stack). What is not I/O must leave by a jump, too, so this is no variadic function: the compiler
+ * turns the last call, with equal arguments, into a jump.
  */
 EXPORT long syscall_traced(long number, long a, long b, long c, long d, long e,
 			   long f) __asm__("syscall");

@@ -1,4 +1,6 @@
-/* Wrappers of calls on mapped files. What the program does with the pages is the kernel's to tell.
+/*
+ * Wrappers of calls on mapped files. Only the kernel's side sees what the program does with the
+ * pages.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrap.h"
@@ -7,7 +9,7 @@
 
 #include "plugins/posixio/maps.h"
 
-/* memory that is no file's (fd -1) passes through op_begin as a descriptor that is left out */
+/* anonymous memory (fd -1) passes through op_begin as a descriptor that is not recorded */
 static void mapped(struct op *op, void *at, size_t size, int64_t offset)
 {
 	if (at != MAP_FAILED) {
@@ -73,7 +75,7 @@ EXPORT int madvise(void *at, size_t size, int advice)
 	ON_MAP(madvise, OTHER, at, size, (at, size, advice));
 }
 
-/* forgotten first: once it is unmapped the address may be another thread's */
+/* removed first: after munmap the address may be another thread's */
 EXPORT int munmap(void *at, size_t size)
 {
 	int64_t offset = ETA_OFFSET_UNKNOWN;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utime.h>
 
-/* names of programs that were built with a glibc before 2.33 */
+/* names used by programs that were built with a glibc before 2.33 */
 int __xstat(int version, const char *path, struct stat *st);
 int __xstat64(int version, const char *path, struct stat64 *st);
 int __lxstat(int version, const char *path, struct stat *st);
@@ -78,7 +78,7 @@ EXPORT int mkdirat(int dir, const char *path, mode_t mode)
 	NAMED(mkdirat, META, METADATA, int, path, (dir, path, mode));
 }
 
-/* the file of a call with two names is the one that is there before it */
+/* of two names, the file is the one that exists before the call */
 EXPORT int rename(const char *path, const char *new_path)
 {
 	NAMED(rename, META, METADATA, int, path, (path, new_path));
@@ -104,7 +104,7 @@ EXPORT int linkat(int dir, const char *path, int new_dir, const char *new_path, 
 	NAMED(linkat, META, METADATA, int, path, (dir, path, new_dir, new_path, flags));
 }
 
-/* a target is a text and need not be there; of an empty one the path was not read */
+/* a target is a text and need not exist; if it is empty, the path was not read */
 #define LINK(path) (ret == 0 || errno == EEXIST ? (path) : NULL)
 EXPORT int symlink(const char *target, const char *path)
 {
@@ -116,7 +116,7 @@ EXPORT int symlinkat(const char *target, int dir, const char *path)
 	NAMED(symlinkat, META, METADATA, int, LINK(path), (target, dir, path));
 }
 
-/* what came may have been put over the path, and has no end */
+/* the result may have overwritten the path, and has no NUL */
 #define UNTOUCHED(path, target)                                                                    \
 	(ret < 0 || ((uintptr_t)(path) - (uintptr_t)(target) >= (uintptr_t)ret &&                  \
 		     memchr(path, 0, (uintptr_t)(target) - (uintptr_t)(path)))                     \
@@ -185,8 +185,8 @@ static int directory(DIR *dir)
 	int saved = errno, fd;
 
 	/*
-	 * NULL is for the function itself to refuse; but where its prototype says that none is
-	 * given (nonnull), the compiler would leave out this check in our function of that name.
+	 * The function itself refuses NULL. If its prototype is declared nonnull, the compiler
+	 * would remove this check from our function of that name.
 	 */
 	__asm__("" : "+r"(dir));
 	fd = dir ? dirfd(dir) : -1;
@@ -206,7 +206,7 @@ EXPORT DIR *opendir(const char *path)
 	return opened;
 }
 
-/* NULL is the end, or an error where errno was changed */
+/* NULL is the end, or an error if errno was changed */
 EXPORT struct dirent *readdir(DIR *dir)
 {
 	int before = errno;
@@ -241,7 +241,7 @@ EXPORT struct dirent64 *readdir64(DIR *dir)
 	return entry;
 }
 
-/* its descriptor leaves the table, whatever is recorded */
+/* its descriptor is removed from the table, even if nothing is recorded */
 EXPORT int closedir(DIR *dir)
 {
 	struct op op;

@@ -1,4 +1,4 @@
-/* Wrappers of calls that make, copy and close descriptors. */
+/* Wrappers of calls that create, copy and close descriptors. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrap.h"
 
@@ -30,7 +30,7 @@ static bool changes_file(int command)
 	}
 }
 
-/* The mode is there only when a file may be made; reading it otherwise is undefined. */
+/* The mode is given only if a file may be created; reading it otherwise is undefined. */
 #define TAKES_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
 #define READ_MODE(flags, mode)                                                                     \
 	do {                                                                                       \
@@ -158,7 +158,7 @@ EXPORT int close(int fd)
 	return ret;
 }
 
-/* the path is known once the function has made it from the template */
+/* the path is known after the function has made it from the template */
 EXPORT int mkstemp(char *template)
 {
 	OPENED(mkstemp, AT_FDCWD, template, O_RDWR | O_CREAT | O_EXCL, (template));
@@ -204,8 +204,8 @@ EXPORT int mkostemps64(char *template, int suffix, int flags)
 
 /*
  * The third argument may be an int, a pointer or missing; glibc itself takes it as a pointer, and
- * so do we. Only what duplicates, changes flags or locks is recorded: the rest does not touch the
- * file.
+ * so does this wrapper. Only calls that duplicate, change flags or lock are recorded: the others do
+ * not affect the file.
  */
 static ALWAYS_INLINE int control(enum function fn, __typeof__(fcntl) *real, int fd, int command,
 				 void *arg, const void *caller)
@@ -256,8 +256,8 @@ EXPORT int fcntl64(int fd, int command, ...)
 }
 
 /*
- * Of many descriptors at once: each is a record of its own, as if it were closed by itself. Not
- * where they stay open: with CLOSE_RANGE_CLOEXEC, or with a flag that the kernel does not know.
+ * Each of the descriptors gets a record, as if it were closed separately. Not if they stay open:
+ * with CLOSE_RANGE_CLOEXEC, or with a flag that the kernel does not know.
  */
 EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 {

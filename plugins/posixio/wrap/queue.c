@@ -1,5 +1,7 @@
-/* Wrappers of libaio and liburing: requests are queued and fetched, the kernel's trace has the
- * rest. */
+/*
+ * Wrappers of libaio and liburing: they queue requests and fetch results; the transfers are in the
+ * kernel's trace.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrap.h"
 
@@ -7,8 +9,8 @@
 #include <time.h>
 
 /*
- * As in libaio.h and liburing.h, which need not be there: only what a wrapper hands on. Most of
- * liburing is inline and comes to these.
+ * As in libaio.h and liburing.h, which need not be installed: only what a wrapper passes on. Most
+ * of liburing is inline and calls these.
  */
 struct iocb;
 struct io_event;

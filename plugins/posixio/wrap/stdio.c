@@ -1,4 +1,4 @@
-/* Wrappers of stdio. What glibc reads and writes below them is its own and not seen here. */
+/* Wrappers of stdio. What glibc itself reads and writes is not seen here. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrap.h"
 
@@ -12,7 +12,7 @@
 size_t __fread_chk(void *buffer, size_t room, size_t size, size_t n, FILE *stream);
 size_t __fread_unlocked_chk(void *buffer, size_t room, size_t size, size_t n, FILE *stream);
 
-/* N of WANTED items came: what is recorded is bytes, or the error where not one came. */
+/* N of WANTED items were transferred: recorded are bytes, or the error if there was none. */
 static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stream, size_t n,
 				size_t wanted, size_t size)
 {
@@ -20,13 +20,13 @@ static inline void op_end_items(struct op *op, enum eta_op_kind kind, FILE *stre
 		      unlikely(n == 0 && wanted && size && ferror_unlocked(stream)));
 }
 
-/* Another stream is on the descriptor now. */
+/* The descriptor now belongs to another stream. */
 static inline void stream_forget(struct file *file)
 {
 	__atomic_store_n(&file->stream_read, (void *)-1, __ATOMIC_RELAXED);
 }
 
-/* A stream just opened by the call is at the beginning, unless it appends. */
+/* A stream that the call has opened is at the beginning, unless it appends. */
 static inline void stream_opened(FILE *stream)
 {
 	struct file *file = files_slot(descriptor(stream));
@@ -130,7 +130,7 @@ EXPORT int pclose(FILE *stream)
 	struct op op;                                                                              \
 	size_t done;                                                                               \
                                                                                                    \
-	/* of nothing, or refused: the stream is not looked at, need not be one */                 \
+	/* no bytes, or refused: the stream is not used, and need not be one */                    \
 	if (!(size && n && (fits)) ||                                                              \
 	    !op_begin_stream(&op, FN_##name, stream, ETA_OP_##kind == ETA_OP_WRITE, LOCKS(name),   \
 			     size * n, CALLER))                                                    \
@@ -169,7 +169,7 @@ EXPORT size_t fwrite_unlocked(const void *buffer, size_t size, size_t n, FILE *s
 	ITEMS(fwrite_unlocked, WRITE, true, (buffer, size, n, stream));
 }
 
-/* all streams at once (NULL) belongs to no file */
+/* all streams at once (NULL) belong to no file */
 static ALWAYS_INLINE int flush(enum function fn, __typeof__(fflush) *real, FILE *stream, bool locks,
 			       const void *caller)
 {
@@ -207,7 +207,7 @@ EXPORT int fflush_unlocked(FILE *stream)
 		     CALLER);
 }
 
-/* Ends a call that went to another place in the stream, which it does not tell. */
+/* Ends a call that moved to an unknown place in the stream. */
 static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
 {
 	int64_t at;
@@ -326,7 +326,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
 	return opened;
 }
 
-/* flushes every stream, and closes none of them in glibc, whatever its name says */
+/* flushes every stream; in glibc it closes none, despite its name */
 EXPORT int fcloseall(void)
 {
 	ON_PATH(fcloseall, CLOSE, int, NULL, ());

@@ -1,7 +1,7 @@
 /* Wrappers of stdio's formatted, line and character functions. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* glibc's header makes these names stand for the __isoc99_ ones: here both are wanted */
+/* glibc's header maps these names to the __isoc99_ ones: here both are wrapped */
 #define fscanf redirected_fscanf
 #define vfscanf redirected_vfscanf
 #define scanf redirected_scanf
@@ -56,7 +56,7 @@ int __isoc23_vscanf(const char *format, va_list args);
 int _IO_putc(int c, FILE *stream);
 int _IO_getc(FILE *stream);
 
-/* the v form behind a variadic one, to which its list goes */
+/* the v form of a variadic function, which gets its list */
 #define BEHIND_fscanf vfscanf
 #define BEHIND_scanf vscanf
 #define BEHIND___isoc99_fscanf __isoc99_vfscanf
@@ -75,7 +75,7 @@ int _IO_getc(FILE *stream);
 	va_end(list);                                                                              \
 	return ret
 
-/* ---- formatted output: as many bytes count as asked for as were given back ---- */
+/* ---- formatted output: the bytes requested are the bytes returned ---- */
 
 #define PRINTED(name, kind, real, out, caller, args)                                               \
 	struct op op;                                                                              \
@@ -196,7 +196,7 @@ EXPORT int __vdprintf_chk(int fd, int flag, const char *format, va_list list)
 	DPRINTED(__vdprintf_chk, WRITE, __vdprintf_chk, CALLER, (fd, flag, format, list));
 }
 
-/* ---- formatted input: so do the bytes that were taken ---- */
+/* ---- formatted input: the bytes requested are the bytes taken ---- */
 
 #define SCANNED(name, kind, real, in, caller, args)                                                \
 	struct unread before;                                                                      \
@@ -280,7 +280,7 @@ EXPORT int fputs_unlocked(const char *text, FILE *stream)
 	int64_t bytes;                                                                             \
 	char *got;                                                                                 \
                                                                                                    \
-	/* no room for a character: the stream is not looked at, and need not be one */            \
+	/* no room for a character: the stream is not used, and need not be one */                 \
 	if (size < 2 || !op_begin_stream(&op, FN_##name, stream, false, LOCKS(name),               \
 					 (uint64_t)size - 1, CALLER))                              \
 		return REAL(name) args;                                                            \
@@ -310,12 +310,12 @@ EXPORT char *__fgets_unlocked_chk(char *line, size_t room, int size, FILE *strea
 	GOT_LINE(__fgets_unlocked_chk, READ, (line, room, size, stream));
 }
 
-/* how long the line will be nobody knows: asked for is what came */
+/* the length of the line is unknown: the bytes requested are the bytes read */
 #define GOT_DELIMITED(name, kind, args)                                                            \
 	struct op op;                                                                              \
 	ssize_t n;                                                                                 \
                                                                                                    \
-	/* nowhere to put a line: refused before the stream is looked at */                        \
+	/* no buffer for a line: refused before the stream is used */                              \
 	if (!line || !room ||                                                                      \
 	    !op_begin_stream(&op, FN_##name, stream, false, LOCKS(name), 0, CALLER))               \
 		return REAL(name) args;                                                            \
@@ -341,7 +341,7 @@ EXPORT ssize_t __getdelim(char **line, size_t *room, int delimiter, FILE *stream
 	GOT_DELIMITED(__getdelim, READ, (line, room, delimiter, stream));
 }
 
-/* ---- characters: counted, unless they are asked for ---- */
+/* ---- characters: counted, unless their records are requested ---- */
 
 #define CHARACTER(name, kind, detail, stream, bytes, args)                                         \
 	struct op op;                                                                              \
@@ -401,13 +401,13 @@ EXPORT int getw(FILE *stream)
 	CHARACTER(getw, READ, CHARS, stream, sizeof(int), (stream));
 }
 
-/* puts the position back by one */
+/* moves the position back by one */
 EXPORT int ungetc(int c, FILE *stream)
 {
 	struct op op;
 	int ret;
 
-	if (c == EOF) /* no character: the stream is not looked at */
+	if (c == EOF) /* no character: the stream is not used */
 		return REAL(ungetc)(c, stream);
 	if (!DETAIL_CHARS) {
 		call_not_recorded(descriptor(stream));
