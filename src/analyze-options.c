@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "options.h"
 #include "report/compare.h"
+#include "report/unnamed.h"
 #include "report/words.h"
 #include "report/workload.h"
 
@@ -138,7 +139,7 @@ static void set_what(const struct option_given *given)
 	enum analyze_what what = (enum analyze_what)given->row->value;
 
 	if (a->what != SHOW_SCORE && a->what != what)
-		argp_error(given->state, "--workload and --compare: one at a time");
+		argp_error(given->state, "--workload, --compare, --unnamed: one at a time");
 	a->what = what;
 }
 
@@ -251,6 +252,10 @@ static const struct option_row rows[] = {
 	{ "interval", 0, "TIME", "the workload of each interval, as 100ms", CALLS(set_interval) },
 	{ "compare", 0, NULL, "two traces side by side, with the noise of the differences",
 	  CALLS(set_what), .value = SHOW_COMPARISON },
+	{ "unnamed", 0, NULL,
+	  "waits that the kernel's tracer has seen, but has no name for: where in the kernel they "
+	  "were, how long and how many",
+	  CALLS(set_what), .value = SHOW_UNNAMED },
 	HEADING("Which part, in which form:"),
 	{ "from", 0, "TIME",
 	  "leave out what begins before TIME from the trace's first event (1.5s, 200ms, 30us)",
@@ -337,6 +342,12 @@ static void find_view(struct analyze_options *a, struct argp_state *state)
 				   workload_group_names());
 		return;
 	}
+	if (a->what == SHOW_UNNAMED) {
+		if (a->by)
+			argp_error(state, "--unnamed is of all threads together: no %s",
+				   a->view_given);
+		return;
+	}
 	a->view = view_find(a->by ? a->by : "thread");
 	if (!a->view)
 		argp_error(state, "--by=%s: one of %s", a->by, view_names());
@@ -358,6 +369,8 @@ static void columns_of(const struct analyze_options *a, const struct column **co
 		compare_columns(columns, n);
 	} else if (a->what == SHOW_WORKLOAD) {
 		workload_columns(columns, n);
+	} else if (a->what == SHOW_UNNAMED) {
+		unnamed_columns(columns, n);
 	} else {
 		*columns = a->view->columns;
 		*n = a->view->n_columns;
@@ -408,6 +421,11 @@ static void check(struct analyze_options *a, struct argp_state *state)
 	if (a->what == SHOW_WORKLOAD && (a->sci_given || a->similar_given || a->reference_given))
 		argp_error(state, "--workload computes no scores: it excludes --sci, --similar, "
 				  "--reference, --baseline");
+	if (a->what == SHOW_UNNAMED && (a->sci_given || a->similar_given || a->reference_given ||
+					a->analysis.from_ns || a->analysis.to_ns))
+		argp_error(state,
+			   "--unnamed computes no scores and is of the whole trace: it excludes "
+			   "--sci, --similar, --reference, --baseline, --from, --to");
 	if (a->what == SHOW_COMPARISON && a->n_paths != 2)
 		argp_error(state, "--compare takes two TRACEs (sci-merge makes one of several)");
 	if (a->analysis.to_ns && a->analysis.to_ns <= a->analysis.from_ns)

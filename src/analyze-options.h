@@ -6,7 +6,7 @@
 #include "src/analysis/tables/analysis.h"
 #include "report/views.h"
 
-enum analyze_what { SHOW_SCORE, SHOW_WORKLOAD, SHOW_COMPARISON };
+enum analyze_what { SHOW_SCORE, SHOW_WORKLOAD, SHOW_COMPARISON, SHOW_UNNAMED };
 enum analyze_form { FORM_TEXT, FORM_CSV, FORM_JSON };
 
 struct analyze_options {

@@ -88,6 +88,7 @@ src_sci_analyze_SOURCES = \
 	src/report/view-process.c \
 	src/report/view-thread.c \
 	src/report/view-timeline.c \
+	src/report/unnamed.c src/report/unnamed.h \
 	src/report/views.c src/report/views.h \
 	src/report/words.c src/report/words.h \
 	src/report/workload.c src/report/workload.h \

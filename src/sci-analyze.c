@@ -11,6 +11,7 @@
 #include "inputs.h"
 #include "src/common/progress.h"
 #include "report/compare.h"
+#include "report/unnamed.h"
 #include "report/workload.h"
 #include "symbols.h"
 
@@ -165,6 +166,31 @@ out:
 	return rc;
 }
 
+static int unnamed(struct analyze_options *o, struct eta_counts *counts)
+{
+	struct eta_trace *trace = NULL;
+	struct unnamed *u = NULL;
+	struct table table = { 0 };
+	int rc = inputs_open(o->paths, o->n_paths, &o->open, &trace);
+
+	if (rc < 0)
+		goto out;
+	rc = unnamed_run(trace, &u);
+	if (rc < 0)
+		goto out;
+	eta_trace_counts(trace, counts);
+	rc = unnamed_table(u, &o->table, &table);
+	if (!rc)
+		rc = o->form == FORM_TEXT ? unnamed_text(stdout, u, &table, &o->table)
+					  : show_table(o, "unnamed", &table);
+	rc = written(rc);
+out:
+	table_free(&table);
+	unnamed_free(u);
+	eta_close(trace);
+	return rc;
+}
+
 static int compare(struct analyze_options *o, struct eta_counts *counts)
 {
 	struct eta_trace *traces[2] = { NULL, NULL };
@@ -214,6 +240,8 @@ int main(int argc, char **argv)
 		rc = workload(&o, &counts);
 	else if (o.what == SHOW_COMPARISON)
 		rc = compare(&o, &counts);
+	else if (o.what == SHOW_UNNAMED)
+		rc = unnamed(&o, &counts);
 	else
 		rc = score(&o, &counts);
 	free(o.paths);

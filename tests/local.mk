@@ -108,7 +108,8 @@ script_tests += \
 	tests/cases/posixio-stream-lock.py \
 	tests/cases/posixio-taken-over.py \
 	tests/cases/record-detail.sh \
-	tests/cases/spool-damage.py
+	tests/cases/spool-damage.py \
+	tests/cases/waits.py
 
 # They trace the kernel, one at a time: each takes its turn with tests/kernel.py, or kernel_turn of tests/lib.sh.
 kernel_tests = \
@@ -159,6 +160,7 @@ kernel_tests += \
 	tests/cases/kernel-side-alone.py \
 	tests/cases/kernel-skip.py \
 	tests/cases/kernel-sync.py \
+	tests/cases/kernel-unnamed.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py
 endif
@@ -313,6 +315,7 @@ EXTRA_DIST += \
 	tests/kernel-probe.sh \
 	tests/kernel.py \
 	tests/kernel_spool.py \
+	tests/waits.py \
 	tests/kernel_turn.py \
 	tests/lib.sh \
 	tests/lsan.supp \

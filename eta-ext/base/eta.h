@@ -61,6 +61,12 @@ struct eta_region {
 	const char *description; /* may be "" */
 };
 
+/*
+ * Begins the description of a wait's region where the kernel's tracer knows the place, but not what
+ * is waited for there: functions, innermost first, follow.
+ */
+#define ETA_PLACE "at "
+
 enum eta_location_kind {
 	ETA_LOCATION_THREAD,
 	ETA_LOCATION_KERNEL_THREAD,

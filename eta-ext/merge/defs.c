@@ -18,6 +18,16 @@ int merge_new_map(uint32_t **map, uint32_t n)
 	return *map ? 0 : -ENOMEM;
 }
 
+/* By name; waits at places of the kernel that are not listed are called the same. ROOM: for that.
+ */
+static const char *region_key(const struct eta_region *region, char *room, size_t size)
+{
+	if (strncmp(region->description, ETA_PLACE, strlen(ETA_PLACE)) != 0)
+		return region->name;
+	snprintf(room, size, "%s\n%s", region->name, region->description);
+	return room;
+}
+
 static int merge_regions(struct eta_trace *trace, struct merge_input *input, struct known **table)
 {
 	const struct eta_defs *defs = &input->trace->defs;
@@ -26,8 +36,10 @@ static int merge_regions(struct eta_trace *trace, struct merge_input *input, str
 	input->rank = 1;
 	for (uint32_t i = 0; rc == 0 && i < defs->n_regions; i++) {
 		const struct eta_region *region = &defs->regions[i];
-		size_t bytes = strlen(region->name);
-		uint32_t index = known_find(*table, region->name, bytes);
+		char room[2048];
+		const char *key = region_key(region, room, sizeof(room));
+		size_t bytes = strlen(key);
+		uint32_t index = known_find(*table, key, bytes);
 
 		if (region->level == ETA_LEVEL_USER || region->level == ETA_LEVEL_NONE)
 			input->rank = 0;
@@ -36,7 +48,7 @@ static int merge_regions(struct eta_trace *trace, struct merge_input *input, str
 						region->description);
 			if (index == ETA_NONE)
 				return -ENOMEM;
-			rc = known_add(table, region->name, bytes, index);
+			rc = known_add(table, key, bytes, index);
 		} else if (trace->defs.regions[index].level == ETA_LEVEL_NONE) {
 			trace->defs.regions[index].level = region->level;
 		}

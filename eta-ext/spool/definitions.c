@@ -82,7 +82,8 @@ uint32_t spool_region(struct eta_trace *trace, const char *name)
 	if (!own)
 		return out_of_memory(trace);
 	for (uint32_t i = 0; i < trace->defs.n_regions; i++)
-		if (trace->defs.regions[i].name == own) /* equal texts are one */
+		if (trace->defs.regions[i].name == own && /* equal texts are one */
+		    !*trace->defs.regions[i].description)
 			return i;
 	eta_region_name_split(own, &level, &reason);
 	return eta_defs_region(trace, own, level == ETA_LEVEL_NONE ? ETA_LEVEL_USER : level, "");
@@ -226,25 +227,33 @@ static int define_name(struct eta_trace *trace, struct spool_image *image,
 /* TEXT: the region, then where in the kernel that was. */
 static int define_sleep(struct eta_trace *trace, struct spool_image *image, uint32_t id, char *text)
 {
-	text[strcspn(text, "\n")] = '\0';
+	char *functions = strchr(text, '\n');
+
+	if (functions)
+		*functions++ = '\0';
 	if (id > UINT16_MAX || !*text) { /* ids count places: a large one is damage */
 		trace->counts.bad++;
 		return 0;
 	}
 	if (id >= image->n_sleeps) {
-		uint32_t *sleeps = reallocarray(image->sleeps, id + 1, sizeof(*sleeps));
+		struct spool_place *sleeps = reallocarray(image->sleeps, id + 1, sizeof(*sleeps));
 
 		if (!sleeps)
 			return out_of_memory(trace), -ENOMEM;
 		for (uint32_t i = image->n_sleeps; i <= id; i++)
-			sleeps[i] = ETA_NONE;
+			sleeps[i] = (struct spool_place){ .region = ETA_NONE };
 		image->sleeps = sleeps;
 		image->n_sleeps = id + 1;
 	}
-	if (strcmp(text, "-") == 0)
-		return 0;
-	image->sleeps[id] = spool_region(trace, text);
-	return image->sleeps[id] == ETA_NONE ? -ENOMEM : 0;
+	if (strcmp(text, "-") != 0) {
+		image->sleeps[id].region = spool_region(trace, text);
+		return image->sleeps[id].region == ETA_NONE ? -ENOMEM : 0;
+	}
+	for (char *at = functions; at && *at; at++)
+		if (*at == '\n')
+			*at = ' ';
+	image->sleeps[id].functions = functions ? eta_trace_string(trace, functions) : NULL;
+	return functions && !image->sleeps[id].functions ? -ENOMEM : 0;
 }
 
 /*

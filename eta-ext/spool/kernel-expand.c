@@ -387,8 +387,14 @@ static bool in_flight(const struct expand_span *span, const struct expand_bio *b
 /* What a place says that waits there are, ETA_NONE where that says nothing. */
 static uint32_t place_region(const struct spool_index *index, uint32_t place)
 {
-	return place < index->n_sleeps ? index->sleeps[place] : ETA_NONE;
+	return place < index->n_sleeps ? index->sleeps[place].region : ETA_NONE;
 }
+
+/* OTHERWISE, or its like for waits at a place that is known, but not listed. */
+#define UNLISTED(index, place, which, otherwise)                                                   \
+	((place) < (index)->n_sleeps && (index)->places[place].which != ETA_NONE                   \
+		 ? (index)->places[place].which                                                    \
+		 : (otherwise))
 
 /* The same of a sleep. */
 static uint32_t sleep_region(const struct expand *expand, const struct expand_span *span)
@@ -423,7 +429,7 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 			const struct expand_bio *bios, size_t n)
 {
 	const struct expand_open *around = &expand->stack[expand->depth - 1];
-	uint32_t region;
+	uint32_t region, place;
 
 	/*
 	 * Throttling sleeps in io_schedule too, but waits for no device; whoever reclaims pages
@@ -447,10 +453,13 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	}
 	if (around->in & (IN_WRITEBACK_WAIT | IN_ALLOCATION))
 		return 0;
+	place = span->kind == ETA_SPAN_SLEEP ? span->who : 0;
 	if (around->in & IN_SYNC)
-		region = expand->index->regions.journal_commit;
+		region = UNLISTED(expand->index, place, journal_commit,
+				  expand->index->regions.journal_commit);
 	else
-		region = expand->index->regions.other_wait[around->level];
+		region = UNLISTED(expand->index, place, other_wait[around->level],
+				  expand->index->regions.other_wait[around->level]);
 	return leaf_parted(expand, span->begin_ns, span->end_ns, region,
 			   sleep_who(expand, span, region));
 }
@@ -491,6 +500,8 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 		region = fs->regions[span.kind];
 	if (span.place && place_region(expand->index, span.place) != ETA_NONE)
 		region = place_region(expand->index, span.place);
+	else if (span.place)
+		region = UNLISTED(expand->index, span.place, lock, region);
 	/* whoever has not to wait for a lock need not wake up from that */
 	if (span.kind == ETA_SPAN_WAKE_UP && around->in & IN_LOCK)
 		return 0;

@@ -503,5 +503,6 @@ void index_free(struct spool_index *index)
 	free(index->fs);
 	free(index->locations);
 	free(index->devices);
+	free(index->places);
 	free(index);
 }

@@ -20,6 +20,11 @@ struct index_slice {
 	uint64_t first, n;
 };
 
+/* Regions of waits at a place that is not listed: called as others are, described by the place. */
+struct index_place {
+	uint32_t lock, journal_commit, other_wait[ETA_N_LEVELS];
+};
+
 /*
  * All that has one (pid, tid) and no track, or one track; or, where `device`, all completions of
  * one device.
@@ -74,8 +79,9 @@ struct spool_index {
 	struct spool_handle *devices; /* id: dev */
 	size_t n_devices;
 	enum eta_level span_levels[ETA_N_SPANS + 1]; /* the last: the file system's function */
-	const uint32_t *sleeps;			     /* of image 0 */
+	const struct spool_place *sleeps;	     /* of image 0 */
 	uint32_t n_sleeps;
+	struct index_place *places; /* as many; ETA_NONE where the place is listed, or not known */
 	struct {
 		uint32_t page_lock;
 		uint32_t other_wait[ETA_N_LEVELS];

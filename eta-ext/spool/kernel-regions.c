@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernel-index.h"
@@ -26,6 +27,12 @@ static uint32_t fs_region(struct eta_trace *trace, const char *fs, const char *r
 	return spool_region(trace, name);
 }
 
+static void other_wait_name(int level, char *name, size_t room)
+{
+	snprintf(name, room, "%s:%s", eta_level_name((enum eta_level)level),
+		 span_regions[ETA_SPAN_SLEEP]);
+}
+
 static int define_fs(struct eta_trace *trace, struct index_fs *fs)
 {
 	const char *name = spool_fs_name(fs->magic);
@@ -47,6 +54,48 @@ static int define_fs(struct eta_trace *trace, struct index_fs *fs)
 	return ok ? 0 : -ENOMEM;
 }
 
+/* The region called NAME of what is at PLACE. */
+static uint32_t place_region(struct eta_trace *trace, const char *name, const char *place)
+{
+	char text[1200];
+	enum eta_level level;
+	enum eta_reason reason;
+
+	eta_region_name_split(name, &level, &reason);
+	snprintf(text, sizeof(text), ETA_PLACE "%s", place);
+	return eta_defs_region(trace, name, level, text);
+}
+
+static int define_places(struct eta_trace *trace, struct spool_index *index)
+{
+	bool ok = true;
+
+	index->places = calloc(index->n_sleeps + 1, sizeof(*index->places));
+	if (!index->places)
+		return -ENOMEM;
+	memset(index->places, 0xff, index->n_sleeps * sizeof(*index->places)); /* ETA_NONE */
+	for (uint32_t i = 0; ok && i < index->n_sleeps; i++) {
+		struct index_place *place = &index->places[i];
+		const char *functions = index->sleeps[i].functions;
+
+		if (!functions)
+			continue;
+		place->lock = place_region(trace, span_regions[ETA_SPAN_OTHER_LOCK], functions);
+		place->journal_commit = place_region(trace, "fs:journal commit", functions);
+		ok = place->lock != ETA_NONE && place->journal_commit != ETA_NONE;
+		for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
+			char name[64];
+
+			if (level == ETA_LEVEL_USER || level == ETA_LEVEL_CPU)
+				continue; /* nobody sleeps there */
+			other_wait_name(level, name, sizeof(name));
+			place->other_wait[level] = place_region(trace, name, functions);
+			ok = place->other_wait[level] != ETA_NONE;
+		}
+	}
+	return ok ? 0 : -ENOMEM;
+}
+
 int expand_define(struct eta_trace *trace, struct spool_index *index)
 {
 	const struct spool *spool = trace->data;
@@ -60,6 +109,7 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 	index->span_levels[ETA_N_SPANS] = ETA_LEVEL_FS;
 	index->sleeps = spool->images[0].sleeps;
 	index->n_sleeps = spool->images[0].n_sleeps;
+	rc = define_places(trace, index);
 	/* between two operations it is of no file system, and may be part of the first one */
 	for (size_t i = 0; i < index->n_fs; i++)
 		kinds |= index->fs[i].span_kinds & 1u << ETA_SPAN_RUN_QUEUE;
@@ -76,8 +126,7 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 
 		if (level == ETA_LEVEL_USER || level == ETA_LEVEL_CPU)
 			continue; /* nobody sleeps there */
-		snprintf(name, sizeof(name), "%s:%s", eta_level_name((enum eta_level)level),
-			 span_regions[ETA_SPAN_SLEEP]);
+		other_wait_name(level, name, sizeof(name));
 		index->regions.other_wait[level] = spool_region(trace, name);
 		ok = index->regions.other_wait[level] != ETA_NONE;
 	}

@@ -12,6 +12,12 @@ struct spool_name {
 	uint8_t kind;	 /* enum eta_op_kind */
 };
 
+/* Where in the kernel threads waited. */
+struct spool_place {
+	uint32_t region;       /* what that means; ETA_NONE: it does not tell */
+	const char *functions; /* then: those that it is in, innermost first; NULL: not known */
+};
+
 struct spool_image {
 	uint32_t pid, ppid;
 	uint32_t pid_ns, parent_ns; /* in which those are numbers; 0: unknown */
@@ -28,7 +34,7 @@ struct spool_image {
 	uint32_t unnamed; /* region of ids without a name; ETA_NONE: they are damage */
 	uint32_t *stacks; /* by id - 1: index of the definition */
 	uint32_t n_stacks;
-	uint32_t *sleeps; /* the kernel's, by id: a region; ETA_NONE: its place does not tell */
+	struct spool_place *sleeps; /* the kernel's, by id */
 	uint32_t n_sleeps;
 };
 

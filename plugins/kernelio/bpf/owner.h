@@ -93,12 +93,6 @@ static long range_step(uint32_t step, struct range_walk *walk)
 	return 0;
 }
 
-/* The thread a task's I/O is done for: itself, unless it is a worker of another. */
-static __always_inline uint32_t owner_tid(const struct task_state *st)
-{
-	return st->for_tid ?: st->tid;
-}
-
 /* Pages [AT, END) of the shared inode KEY are the thread's. */
 static __noinline int pages_own(struct task_state *st, struct file_key *file, uint64_t at,
 				uint64_t end)

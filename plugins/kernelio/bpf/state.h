@@ -397,4 +397,10 @@ static __always_inline void cache_write_begin(struct task_state *st)
 	inode_lock_end(st, st->now.cache_write_ns);
 }
 
+/* The thread a task's I/O is done for: itself, unless it is a worker of another. */
+static __always_inline uint32_t owner_tid(const struct task_state *st)
+{
+	return st->for_tid ?: st->tid;
+}
+
 #endif
