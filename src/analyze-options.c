@@ -419,13 +419,12 @@ static void check(struct analyze_options *a, struct argp_state *state)
 		argp_error(state, "--interval and --by-second are of the workload: not with "
 				  "--compare");
 	if (a->what == SHOW_WORKLOAD && (a->sci_given || a->similar_given || a->reference_given))
-		argp_error(state, "--workload computes no scores: it excludes --sci, --similar, "
-				  "--reference, --baseline");
+		argp_error(state, "--workload scores nothing: no --sci, --similar, --reference, "
+				  "--baseline");
 	if (a->what == SHOW_UNNAMED && (a->sci_given || a->similar_given || a->reference_given ||
 					a->analysis.from_ns || a->analysis.to_ns))
-		argp_error(state,
-			   "--unnamed computes no scores and is of the whole trace: it excludes "
-			   "--sci, --similar, --reference, --baseline, --from, --to");
+		argp_error(state, "--unnamed scores nothing, and is of the whole trace: no --sci, "
+				  "--similar, --reference, --baseline, --from, --to");
 	if (a->what == SHOW_COMPARISON && a->n_paths != 2)
 		argp_error(state, "--compare takes two TRACEs (sci-merge makes one of several)");
 	if (a->analysis.to_ns && a->analysis.to_ns <= a->analysis.from_ns)
