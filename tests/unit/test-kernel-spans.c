@@ -20,8 +20,8 @@ struct span_row {
 	uint64_t begin_ns, end_ns;
 	uint8_t flags;
 	uint32_t who;
-	uint16_t place; /* of a lock */
 	uint64_t object;
+	uint16_t place; /* of a lock */
 };
 
 struct expansion {
@@ -143,7 +143,8 @@ static const struct expansion expansions[] = {
 
 	{ "a lock is named by where it is taken, or by its address alone",
 	  SYS_READ,
-	  { S(OTHER_LOCK, 110, 120, 0, 7, AT_JOURNAL), S(OTHER_LOCK, 130, 140, 0, 8, AT_NOTHING),
+	  { S(OTHER_LOCK, 110, 120, 0, 7, .place = AT_JOURNAL),
+	    S(OTHER_LOCK, 130, 140, 0, 8, .place = AT_NOTHING),
 	    S(ADDRESS_SPACE_LOCK, 150, 160, 0, 9), S(FILE_LOCK, 170, 180, 0, 10) },
 	  { { 0 } },
 	  "+fs:journal commit@110~7 -fs:journal commit@120 +vfs:other lock@130~8 -vfs:other "
