@@ -76,13 +76,13 @@ SOURCES = ["sh", "-c", "mkdir -p {data}/src && cd {data}/src && for i in $(seq 1
 
 SCENES = [
     # ---- locks of files ----
-    Cause("flock", FILE_LOCK, locked("flock"), "locking", ["flock"], threads=1, culprit=NEIGHBOUR, victim="locking"),
-    Cause("flock-traced", FILE_LOCK, locked("flock", True), "locking", ["flock"], threads=1, culprit=NEIGHBOUR,
+    Cause("flock", FILE_LOCK, locked("flock"), "locking", ["flock,1000,1000"], threads=1, culprit=NEIGHBOUR, victim="locking"),
+    Cause("flock-traced", FILE_LOCK, locked("flock", True), "locking", ["flock,1000,1000"], threads=1, culprit=NEIGHBOUR,
           victim="locking"),
-    Cause("fcntl-lock", FILE_LOCK, locked("fcntl"), "locking", ["fcntl"], threads=1, culprit=NEIGHBOUR,
+    Cause("fcntl-lock", FILE_LOCK, locked("fcntl"), "locking", ["fcntl,1000,1000"], threads=1, culprit=NEIGHBOUR,
           victim="locking"),
-    Cause("ofd-lock", FILE_LOCK, locked("ofd"), "locking", ["ofd"], threads=1, culprit=NEIGHBOUR, victim="locking"),
-    Cause("lockf", FILE_LOCK, locked("lockf", True), "locking", ["lockf"], threads=1, culprit=NEIGHBOUR,
+    Cause("ofd-lock", FILE_LOCK, locked("ofd"), "locking", ["ofd,1000,1000"], threads=1, culprit=NEIGHBOUR, victim="locking"),
+    Cause("lockf", FILE_LOCK, locked("lockf", True), "locking", ["lockf,1000,1000"], threads=1, culprit=NEIGHBOUR,
           victim="locking"),
     Cause("own-flock", FILE_LOCK, plain, "locking", ["flock,2000,0"], threads=4),
     Cause("sqlite-1", NONE, plain, command=SQLITES, prepare=[SQLITE_TABLE], threads=1, culprit=None,
