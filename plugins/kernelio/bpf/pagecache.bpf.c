@@ -118,6 +118,21 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	return 0;
 }
 
+/*
+ * The current task, which is not traced, is slowed. It is met here, since it may have ended when
+ * the wait of another is over. The tracer is no neighbour.
+ */
+static __always_inline void slowed_note(struct foreign_slowed *last)
+{
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	if (id >> 32 == tracer_tgid)
+		return;
+	met_note((uint32_t)id, 0);
+	last->tid = (uint32_t)id;
+	last->time_ns = bpf_ktime_get_ns();
+}
+
 /* Fires before the sleep it explains. */
 SEC("tp_btf/balance_dirty_pages")
 int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_throttle_control *dtc,
@@ -127,7 +142,7 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 	struct task_state *st = current_operation();
 
 	if (!st && pause > 0 && !current_state())
-		foreign_slowed_note(&throttled);
+		slowed_note(&throttled);
 	if (st && pause > 0) {
 		st->now.pending = ETA_SPAN_DIRTY_THROTTLING;
 		st->now.pause_ticks = pause;
@@ -153,7 +168,7 @@ int BPF_PROG(on_reclaim_begin)
 	if (st)
 		st->now.reclaim_ns = bpf_ktime_get_ns();
 	else if (!current_state())
-		foreign_slowed_note(&reclaimed);
+		slowed_note(&reclaimed);
 	return 0;
 }
 

@@ -43,7 +43,7 @@ static inline __noinline uint64_t sleep_foreign(struct task_state *st, uint64_t 
 		return 0;
 	ns = now - st->now.off_ns;
 	if (syncs_used)
-		tid = sync_foreign(st->op.dev, st->now.off_ns, now);
+		tid = sync_foreign(st->op.dev, st->now.off_ns, now, now - st->op.head.time_ns);
 	index = st->disk - 1;
 	disk = tid || !st->disk ? NULL : bpf_map_lookup_elem(&disks, &index);
 	if (disk) {
