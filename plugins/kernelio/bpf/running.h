@@ -105,7 +105,9 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	else if (kind == ETA_SPAN_DIRTY_THROTTLING)
 		throttling_add(st, woken_ns);
 	else if (kind != ETA_SPAN_NONE)
-		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0, 0, 0);
+		span_add_full(
+			st, kind, st->now.off_ns, woken_ns, st->now.off_flags, 0,
+			kind == ETA_SPAN_PAGE_WRITEBACK_WAIT ? sleep_foreign(st, woken_ns) : 0, 0);
 	if (woken_ns < ready.idle_ns) {
 		span_add(st, ETA_SPAN_WAKE_UP, woken_ns, ready.idle_ns);
 		woken_ns = ready.idle_ns;
