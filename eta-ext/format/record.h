@@ -310,7 +310,7 @@ struct eta_span {
 	 * was in the way of a DIRTY_THROTTLING or RECLAIM; SLEEP: id; 0: unknown */
 	uint32_t who;
 	/* lock address, bytes for PAGECACHE_*, the kernel's pause in ns for DIRTY_THROTTLING,
-	 * number of the control group for QUOTA, see ETA_SLEEP_* for SLEEP, else 0 */
+	 * number of the control group for QUOTA, see ETA_SLEEP_* for sleeps, else 0 */
 	uint64_t object;
 };
 
@@ -354,8 +354,9 @@ enum eta_span_kind {
 		ETA_N_SPANS,
 };
 /*
- * In `object` of a SLEEP: the tid of a task that is not traced and used the same journal or disk
- * meanwhile (0: none), and above that which part of the sleep it was there, in ETA_SLEEP_WHOLE.
+ * In `object` of a SLEEP or PAGE_WRITEBACK_WAIT: the tid of a task that is not traced and used the
+ * same journal or disk meanwhile (0: none), and above that which part of the sleep it was there, in
+ * ETA_SLEEP_WHOLE.
  */
 #define ETA_SLEEP_TID(object) ((uint32_t)(object))
 #define ETA_SLEEP_PART(object) ((uint32_t)((object) >> 32))

@@ -509,6 +509,9 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
 		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
 	}
+	if (span.kind == ETA_SPAN_PAGE_WRITEBACK_WAIT &&
+	    ETA_SLEEP_PART(span.object) >= ETA_SLEEP_WHOLE / 2)
+		span.who = ETA_SLEEP_TID(span.object);
 	rc = open_region(expand, span.begin_ns, span.end_ns, region,
 			 expand->index->span_levels[span.kind],
 			 around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0), span.who);

@@ -122,7 +122,21 @@ before = {name: open("/proc/sys/vm/" + name).read() for name in ("dirty_backgrou
 atexit.register(restore, before)  # a ratio also takes the bytes back
 restore({"dirty_bytes": str(4 << 20)})
 spool = trace("throttle", "dd", "if=/dev/zero", f"of={path('dirty')}", "bs=1M", "count=64")
+# beside one that is not traced, and dirties on and on
+writer = subprocess.Popen([sys.executable, "-c", """
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+while True:
+    for at in range(64):
+        os.pwrite(fd, b"x" * (1 << 20), at << 20)
+""", path("beside")])
+atexit.register(writer.kill)
+beside = trace("throttle-beside", "dd", "if=/dev/zero", f"of={path('dirty')}", "bs=1M", "count=64")
+writer.kill()
+writer.wait()
 restore(before)
+met = [span.who for op in beside.ops for span in op.spans if span.kind == "DIRTY_THROTTLING"]
+assert writer.pid in met, (writer.pid, met)
 assert any("DIRTY_THROTTLING" in kinds(op) for op in ops_on(spool, "dirty", "write"))
 found = regions("throttle")
 assert found["pagecache:dirty throttling"] > 0, found

@@ -79,6 +79,13 @@ static const struct expansion expansions[] = {
 	  "+fs:journal commit@125 -fs:journal commit@130 +fs:journal commit@140 "
 	  "-fs:journal commit@150 -fs:ext4_sync_file@198",
 	  0 },
+	{ "writeback is waited for, its own request is over, another syncs meanwhile",
+	  SYS_FSYNC,
+	  { S(FS_SYNC, 102, 198), S(PAGE_WRITEBACK_WAIT, 110, 190, IOWAIT, 0, BESIDE(60, 1)) },
+	  { { 105, 106, 120 } },
+	  "+fs:ext4_sync_file@102 +pagecache:page writeback wait@110~60 +block:device@110 "
+	  "-block:device@120 -pagecache:page writeback wait@190 -fs:ext4_sync_file@198",
+	  0 },
 	{ "a page that another reads is nobody's who uses the disk",
 	  SYS_READ,
 	  { S(SLEEP, 120, 180, IOWAIT, AT_PAGE, BESIDE(60, 1)) },

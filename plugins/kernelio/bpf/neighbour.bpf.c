@@ -36,6 +36,8 @@ static __always_inline int sync_begins(struct inode *inode)
 
 	if (s)
 		sync_comes(s, task->tgid, syncing_tid(task, st), !st);
+	if (s && !st)
+		met_note(task->pid, 0); /* it may have ended when a wait for it is over */
 	return 0;
 }
 

@@ -60,19 +60,25 @@ static __always_inline bool is_fault(const struct task_state *st)
 	       st->op.syscall == KERNELIO_SYS_mmap_write_fault;
 }
 
+/* Not every file system tells that a sync is over. */
+static __always_inline void own_sync_ends(struct task_state *st)
+{
+	uint32_t dev = st->op.dev;
+	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
+
+	if (s)
+		sync_goes(s, owner_tid(st));
+}
+
 /* The stamps taken on the way become spans. */
 static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
 	uint64_t bytes = st->op.ret > 0 ? st->op.ret : 0;
 
-	if (st->now.sync_ns) { /* no probe reported its end */
-		uint32_t dev = st->op.dev;
-		struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
-
+	if (syncs_used && (st->now.sync_ns || st->now.kind == ETA_OP_SYNC))
+		own_sync_ends(st);
+	if (st->now.sync_ns) /* no probe reported its end */
 		span_add(st, ETA_SPAN_FS_SYNC, st->now.sync_ns, now);
-		if (s)
-			sync_goes(s, owner_tid(st));
-	}
 	if (st->now.readahead_ns && !(st->now.exact & 1U << ETA_SPAN_READAHEAD))
 		span_add_full(st, ETA_SPAN_READAHEAD, st->now.readahead_ns,
 			      st->now.readahead_end_ns, ETA_SPAN_SYNTHETIC, 0, 0,

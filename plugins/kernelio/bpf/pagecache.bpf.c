@@ -121,6 +121,21 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	return 0;
 }
 
+/*
+ * The current task, which is not traced, is slowed. It is met here, since it may have ended when
+ * the wait of another is over. The tracer is no neighbour.
+ */
+static __always_inline void slowed_note(struct foreign_slowed *last)
+{
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	if (id >> 32 == tracer_tgid)
+		return;
+	met_note((uint32_t)id, 0);
+	last->tid = (uint32_t)id;
+	last->time_ns = bpf_ktime_get_ns();
+}
+
 /* Fires before the sleep it explains. */
 SEC("tp_btf/balance_dirty_pages")
 int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_throttle_control *dtc,
@@ -132,7 +147,7 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 	if (pause <= 0)
 		return 0;
 	if (!st) {
-		foreign_slowed_note(&throttled);
+		slowed_note(&throttled);
 		return 0;
 	}
 	if (!st->active || st->fault.endless)
@@ -173,7 +188,7 @@ static __always_inline int reclaim_begin(void)
 	if (st)
 		st->now.reclaim_ns = bpf_ktime_get_ns();
 	else if (!current_state())
-		foreign_slowed_note(&reclaimed);
+		slowed_note(&reclaimed);
 	return 0;
 }
 

@@ -43,7 +43,7 @@ static inline __noinline uint64_t sleep_foreign(struct task_state *st, uint64_t 
 		return 0;
 	ns = now - st->now.off_ns;
 	if (syncs_used)
-		tid = sync_foreign(st->op.dev, st->now.off_ns, now);
+		tid = sync_foreign(st->op.dev, st->now.off_ns, now, now - st->op.head.time_ns);
 	index = st->disk - 1;
 	disk = tid || !st->disk ? NULL : bpf_map_lookup_elem(&disks, &index);
 	if (disk) {
@@ -81,6 +81,8 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 		who = foreign_slowed_since(&throttled, st->now.off_ns);
 		met_note(who, woken_ns - st->now.off_ns);
 		object = st->now.pause_ticks * tick_ns;
+	} else if (kind == ETA_SPAN_PAGE_WRITEBACK_WAIT) {
+		object = sleep_foreign(st, woken_ns);
 	}
 	span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, who, object, 0);
 }

@@ -330,12 +330,6 @@ struct foreign_slowed throttled __weak; /* by balance_dirty_pages, which takes u
 struct foreign_slowed reclaimed __weak; /* in direct reclaim */
 #define FOREIGN_SLOWED_NS 250000000
 
-static __always_inline void foreign_slowed_note(struct foreign_slowed *last)
-{
-	last->tid = (uint32_t)bpf_get_current_pid_tgid();
-	last->time_ns = bpf_ktime_get_ns();
-}
-
 /* Who that was, if shortly before FROM_NS or since; 0: nobody. */
 static __always_inline uint32_t foreign_slowed_since(const struct foreign_slowed *last,
 						     uint64_t from_ns)

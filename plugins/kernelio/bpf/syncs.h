@@ -83,21 +83,21 @@ static __always_inline void sync_goes(struct fs_syncs *s, uint32_t tid)
 
 /*
  * So long is a sync that does not tell its end: until the next one of a task that syncs again and
- * again, but no longer than it is of interest for waits of NS.
+ * again, but no longer than a few that take NS, as the one that waits does.
  */
-#define SYNC_WAITS 8
+#define SYNC_FEW 8
 static __always_inline uint64_t sync_guess(const struct syncer *one, uint64_t ns)
 {
-	uint64_t most_ns = SYNC_WAITS * ns;
+	uint64_t most_ns = SYNC_FEW * ns;
 
 	if (one->period_ns < ns)
 		return ns;
 	return one->period_ns < most_ns ? one->period_ns : most_ns;
 }
 
-/* Was ONE of S inside at a time from FROM_NS to TO_NS? */
+/* Was ONE of S inside at a time from FROM_NS to TO_NS? NS: see above. */
 static __always_inline bool sync_overlaps(const struct fs_syncs *s, const struct syncer *one,
-					  uint64_t from_ns, uint64_t to_ns)
+					  uint64_t from_ns, uint64_t to_ns, uint64_t ns)
 {
 	uint64_t begin_ns = one->begin_ns;
 
@@ -105,13 +105,16 @@ static __always_inline bool sync_overlaps(const struct fs_syncs *s, const struct
 		return false;
 	if (one->end_ns)
 		return one->end_ns > from_ns;
-	return begin_ns + (s->ends || !one->foreign ? SYNC_STALE_NS
-						    : sync_guess(one, to_ns - from_ns)) >
+	return begin_ns + (s->ends || !one->foreign ? SYNC_STALE_NS : sync_guess(one, ns)) >
 	       from_ns;
 }
 
-/* Somebody not traced who synced DEV meanwhile, one of them by chance; 0: nobody. */
-static inline __noinline uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns)
+/*
+ * Somebody not traced who synced DEV from FROM_NS to TO_NS, while an operation that took NS until
+ * then waited; one of them by chance. 0: nobody.
+ */
+static inline __noinline uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns,
+					       uint64_t ns)
 {
 	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
 	uint32_t first = bpf_get_prandom_u32();
@@ -121,7 +124,7 @@ static inline __noinline uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, u
 	for (uint32_t i = 0; i < SYNCERS; i++) {
 		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
 
-		if (one->foreign && sync_overlaps(s, one, from_ns, to_ns))
+		if (one->foreign && sync_overlaps(s, one, from_ns, to_ns, ns))
 			return one->tid;
 	}
 	return 0;
@@ -142,7 +145,7 @@ static inline __noinline struct syncer *sync_asked(uint32_t dev)
 	for (uint32_t i = 0; i < SYNCERS; i++) {
 		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
 
-		if (one->end_ns || !sync_overlaps(s, one, now - SYNC_LEAST_NS, now))
+		if (one->end_ns || !sync_overlaps(s, one, now - 1, now, SYNC_LEAST_NS))
 			continue;
 		if (!s->commit_ns || one->begin_ns <= s->commit_ns)
 			return one;

@@ -252,9 +252,11 @@ static bool name_ahead(struct sweep *s, struct sweep_thread *l, const struct str
 	location = sweep_location(s->plan, l->location, st->who, now);
 	if (others && location != ETA_NONE && s->plan->thread_number[location] != THREAD_NONE)
 		return true;
+	/* beside those in the trace it has a half: how many they are next to it, nobody knows */
 	if (l->lost_cells >> st->cell & 1)
 		weight_name(s, l, (enum cell)st->cell,
-			    location == ETA_NONE ? CULPRIT_FOREIGN | st->who : location, st->ns);
+			    location == ETA_NONE ? CULPRIT_FOREIGN | st->who : location,
+			    others ? st->ns / 2 : st->ns);
 	return true;
 }
 
