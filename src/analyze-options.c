@@ -228,7 +228,7 @@ static void set_similar(const struct option_given *given)
 static const struct option_row rows[] = {
 	HEADING("What to show:"),
 	{ "top", 0, "N",
-	  "the first N rows (10; 0: all), most slowed threads if nothing else is asked for",
+	  "the first N rows (10; 0: all), threads that lost most if nothing else is asked for",
 	  CALLS(set_top), .optional = true },
 	{ "by", 0, "WHAT",
 	  "thread (default), process, container, file, device, class, callsite (which lines of the "

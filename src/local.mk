@@ -56,6 +56,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/verdict.c src/analysis/tables/verdict.h \
 	src/analysis/sweep/waits.c \
 	src/analysis/sweep/weights.c \
+	src/analysis/passes/worked-for.c \
 	src/analysis/passes/workload.c src/analysis/passes/workload.h \
 	src/analysis/passes/workload-rows.c src/analysis/passes/workload-rows.h
 src_libanalysis_la_LIBADD = -lm -lpthread

@@ -125,7 +125,8 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 	while (strlen(rest) > room) {
 		size_t n = room;
 
-		while (n && rest[n] != ' ')
+		/* nor between a number and its sign */
+		while (n && (rest[n] != ' ' || rest[n + 1] == '%'))
 			n--;
 		if (n == 0)
 			break;

@@ -213,9 +213,8 @@ static uint64_t small_file(const struct file_habit *f)
 static void tell_small_file(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	snprintf(text, size,
-		 "Small files, %s with %s the first of them, are opened for little: fewer and "
-		 "larger "
-		 "ones (an archive, a database).",
+		 "%s, with %s, is one of many small files that are opened for little: fewer and "
+		 "larger ones (an archive, a database).",
 		 name, report_bytes((double)(READS(f)->bytes + WRITES(f)->bytes)).text);
 }
 

@@ -155,6 +155,21 @@ def again(log):
     assert not once.premises()
 
 
+def flagged(log):
+    """What O_DSYNC and O_DIRECT of an open file make of its writes."""
+    log.call('openat(AT_FDCWD, "/data/s", O_WRONLY|O_DSYNC) = 3</data/s>', 5)
+    for _ in range(100):
+        log.write("/data/s", 512, 200)
+    assert set(log.premises()) == {"synchronous writes"}, log.premises()
+    for step, aligned in (512, False), (8192, True):
+        log.lines = []
+        log.call('openat(AT_FDCWD, "/data/d", O_WRONLY|O_DIRECT) = 3</data/d>', 5)
+        for i in range(200):
+            log.call('pwrite64(3</data/d>, "x"..., 8192, %d) = 8192' % (step * i), 200)
+        found = log.premises()
+        assert set(found) == (set() if aligned else {"misaligned"}), found
+
+
 def headline(log):
     """A large part of a short life is no headline beside one that lost much more."""
     # 200 and 201 meet on a file for long, 300 for a moment of a short life
@@ -213,7 +228,7 @@ def nothing_below_nothing(log):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="sci-test.") as scratch:
-        for test in synced, tiny, elsewhere, waiting_parent, opened, small_files, again, headline, \
+        for test in synced, tiny, elsewhere, waiting_parent, opened, small_files, again, flagged, headline, \
                 advised, nothing_below_nothing:
             test(Log(os.path.join(scratch, test.__name__ + ".strace")))
 

@@ -79,6 +79,13 @@ otf2-print -G user/unified.otf2 >definitions
 grep -F "file://$program\"" definitions | grep -q "Name: \"inode\".*Value: $(stat -c %i "$program")\$" ||
 	fail "the program's file is not known: $program"
 
+# how a program does its I/O is seen without the kernel's side
+status 0 sci-record -q --no-kernel -o opened -- /usr/bin/python3 -c 'import os
+for i in range(20000):
+    os.close(os.open("often", os.O_CREAT | os.O_WRONLY))'
+sci-analyze opened/unified.otf2 >text
+grep -q '/often is opened 20 k times' text || fail "no advice for what is opened often: $(cat text)"
+
 # processes of one name are told apart by what they were called with
 status 0 sci-record -q --no-kernel -o namesakes -- sh -c "cat '$SCI_SRC/LICENSE'; cat '$SCI_SRC/NEWS'; exit 0"
 sci-analyze namesakes/unified.otf2 --csv --fields=process,arguments --by=process | tr -d '\r' >csv

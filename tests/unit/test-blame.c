@@ -435,6 +435,57 @@ static void drawn_request(void **state)
 	finish(t, r);
 }
 
+/* Of BYTES of pages that OWNER dirtied; 0: the location's own. */
+static void request_for(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t end,
+			uint64_t bytes, uint32_t owner)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_IO_BEGIN,
+					 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_END | ETA_HAS_SIZE,
+					 .mode = ETA_IO_WRITE,
+					 .handle = ETA_NONE,
+					 .match = begin,
+					 .size = bytes,
+					 .owner = owner,
+					 .end_ns = end });
+}
+
+/* A kernel thread had the CPU: it is whom it wrote for, but for what it did for the victim itself.
+ */
+static void kernel_worker(void **state)
+{
+	struct eta_trace *t = memory_trace_new("kernel worker");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), k;
+	struct eta_location worker = { .id = 99,
+				       .name = "kworker/0:1",
+				       .kind = ETA_LOCATION_KERNEL_THREAD,
+				       .process = ETA_NONE,
+				       .tid = 9 };
+	struct analysis_options before = score_by_default;
+	struct analysis *r;
+
+	(void)state;
+	before.version_1 = true;
+	k = eta_defs_location(t, &worker);
+	waiting(t, a, 10000, 10500, "cpu:run queue", 9);
+	call(t, b, "main", 0, 20000);
+	request_for(t, k, 100, 110, 3 * 4096, 2);
+	request_for(t, k, 120, 130, 4096, 0); /* its own: a journal */
+	request_for(t, k, 140, 150, 8 * 4096, 1);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 500);
+	assert_int_equal(blamed(r, a, 2)->ns, 375);
+	assert_int_equal(blamed(r, a, 2)->named_ns, 0);
+	assert_int_equal(blamed(r, a, 9)->ns, 125);
+	assert_int_equal(blamed(r, a, 9)->named_ns, 125);
+	assert_int_equal(thread(r, a)->n_blame, 2);
+	analysis_free(r);
+	r = analyse(t, &before);
+	assert_int_equal(blamed(r, a, 9)->ns, 500);
+	finish(t, r);
+}
+
 /* ---- pieces of time ---- */
 
 /*
@@ -480,7 +531,8 @@ int main(void)
 		cmocka_unit_test(lock_holder),	  cmocka_unit_test(foreign_task),
 		cmocka_unit_test(chain),	  cmocka_unit_test(cycle),
 		cmocka_unit_test(requests_ahead), cmocka_unit_test(foreign_request),
-		cmocka_unit_test(drawn_request),  cmocka_unit_test(pieces),
+		cmocka_unit_test(drawn_request),  cmocka_unit_test(kernel_worker),
+		cmocka_unit_test(pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,7 +243,11 @@ static int on_bio(void *arg, const struct bio *bio)
 	if (rc < 0 || !w->engine->split)
 		return rc;
 	bio_spill(&w->bios, &record);
-	return w->bios.rc;
+	if (w->bios.rc ||
+	    w->engine->defs->locations[w->location].kind != ETA_LOCATION_KERNEL_THREAD)
+		return w->bios.rc;
+	/* a flush has no bytes, but is work, too */
+	return sums_add(&w->result->worked_for, bio->owner_tid, bio->bytes + 1, 0);
 }
 
 /* ---- locations ---- */
@@ -371,6 +375,7 @@ static void location_result_free(struct location_result *r)
 		free(r->tallies[t].contended);
 	free(r->tallies);
 	blame_row_free(&r->blame);
+	sums_free(&r->worked_for);
 	free(r->bins);
 	free(r->pieces);
 	spill_stream_free(&r->operations_stream);

@@ -469,6 +469,8 @@ int engine_score(struct engine *e, struct analysis *a)
 	if (!rc && e->options.habits)
 		rc = engine_habits(e, a);
 	if (!rc && e->split)
+		rc = engine_worked_for(e);
+	if (!rc && e->split)
 		rc = engine_blame(e, a);
 	if (!rc && e->options.n_bins)
 		rc = engine_bins(e, a);

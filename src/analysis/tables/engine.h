@@ -30,6 +30,7 @@ struct location_result {
 	struct spill_stream solo_stream; /* a bit per operation: it met no other thread's */
 	/* what the windows of the sweep add to, under a lock of the engine: */
 	struct blame_row blame;
+	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */
 	struct bin *bins;
 	int64_t *pieces; /* N_PIECES of its life: what others took; NULL: nothing */
 };
@@ -125,6 +126,8 @@ int engine_find_references(struct engine *e);
 int engine_paths(struct engine *e);
 /* sweep.c: contended and self, blame, files, bins: operation by operation, all threads at once. */
 int engine_sweep(struct engine *e);
+/* worked-for.c: what kernel threads took goes to whom they worked for. */
+int engine_worked_for(struct engine *e);
 /* command-lines.c */
 int analysis_command_lines(struct analysis *a);
 /* score.c */

@@ -183,7 +183,8 @@ int habits_add(struct habits *h, const struct eta_defs *defs, const struct opera
 	function->bytes += op->bytes;
 	kind = kind_of(h, defs, op);
 	offset = offset_of(h, op, location);
-	if (!reached_kernel(h, op, defs->regions[op->region].name))
+	if ((kind == HABIT_READ || kind == HABIT_WRITE) &&
+	    !reached_kernel(h, op, defs->regions[op->region].name))
 		return 0;
 	f = &h->files[file];
 	if (f->location != location + 1) {

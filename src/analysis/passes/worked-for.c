@@ -1,0 +1,154 @@
+/*
+ * Kernel threads that worked for somebody are that somebody: what they took goes to those whose
+ * pages they wrote, by bytes.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "src/analysis/tables/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/share.h"
+#include "src/common/spaces.h"
+
+/* One victim's row after the other. */
+struct passing {
+	const struct engine *e;
+	uint32_t victim;
+	struct blame_row into;
+	int rc;
+};
+
+static uint32_t tid_of(const struct engine *e, uint64_t culprit)
+{
+	return culprit < e->defs->n_locations ? e->defs->locations[culprit].tid : (uint32_t)culprit;
+}
+
+/* SUM is what kernel thread K took; OWNERS has K itself for journals and metadata. */
+static int divide(struct passing *p, const struct sum *sum, const struct sums *owners)
+{
+	struct claim *claims = calloc(owners->n, sizeof(*claims));
+	uint64_t total = 0;
+	int rc = claims ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !rc && i < owners->n; i++) {
+		uint64_t culprit = owners->list[i].key;
+
+		/* what it did for the victim is no part of what others did */
+		claims[i].weight = culprit == p->victim ? 0 : owners->list[i].ns;
+		/* tids differ, and are the same in whatever order locations come */
+		claims[i].rank = (uint64_t)tid_of(p->e, culprit) << 32 | i;
+		total += claims[i].weight;
+	}
+	if (!rc && total == 0)
+		rc = blame_row_add(&p->into, &p->e->blame_bound, sum->key, sum->ns, sum->named_ns);
+	else if (!rc)
+		share_out((int64_t)sum->ns, claims, owners->n);
+	for (uint32_t i = 0; !rc && total && i < owners->n; i++) {
+		uint64_t culprit = owners->list[(uint32_t)claims[i].rank].key;
+		uint64_t ns = (uint64_t)claims[i].part, named_ns = 0;
+
+		/* the kernel named K, not whom that worked for then */
+		if (culprit == sum->key)
+			named_ns = ns < sum->named_ns ? ns : sum->named_ns;
+		if (ns)
+			rc = blame_row_add(&p->into, &p->e->blame_bound, culprit, ns, named_ns);
+	}
+	free(claims);
+	return rc;
+}
+
+static const struct sums *owners_of(const struct engine *e, uint64_t culprit)
+{
+	if (culprit >= e->defs->n_locations ||
+	    e->defs->locations[culprit].kind != ETA_LOCATION_KERNEL_THREAD)
+		return NULL;
+	return e->locations[culprit].worked_for.n ? &e->locations[culprit].worked_for : NULL;
+}
+
+static void pass_on(void *arg, const struct sum *sum)
+{
+	struct passing *p = arg;
+	const struct sums *owners = owners_of(p->e, sum->key);
+
+	if (!p->rc)
+		p->rc = owners ? divide(p, sum, owners)
+			       : blame_row_add(&p->into, &p->e->blame_bound, sum->key, sum->ns,
+					       sum->named_ns);
+}
+
+static void find_any(void *arg, const struct sum *sum)
+{
+	struct passing *p = arg;
+
+	if (owners_of(p->e, sum->key))
+		p->rc = 1;
+}
+
+static int pass_row_on(struct passing *p, struct blame_row *row)
+{
+	uint32_t n = p->e->defs->n_locations;
+
+	p->rc = 0;
+	blame_row_list(row, n, find_any, p);
+	if (!p->rc)
+		return 0;
+	p->rc = 0;
+	p->into = (struct blame_row){ .below = row->below };
+	blame_row_list(row, n, pass_on, p);
+	if (!p->rc)
+		p->rc = blame_row_cut(&p->into, &p->e->blame_bound);
+	if (p->rc < 0) {
+		blame_row_free(&p->into);
+		return p->rc;
+	}
+	blame_row_free(row);
+	*row = p->into;
+	return 0;
+}
+
+/* The tids that kernel thread K wrote for, as culprits: locations, or tasks that have none. */
+static int resolve(struct engine *e, const uint32_t *spaces, uint32_t k)
+{
+	const struct eta_defs *defs = e->defs;
+	struct sums *tids = &e->locations[k].worked_for, owners = { 0 };
+	uint32_t space = space_of(spaces, defs, k);
+	int rc = 0;
+
+	for (uint32_t i = 0; i < tids->n && !rc; i++) {
+		uint32_t tid = (uint32_t)tids->list[i].key, l = tid ? 0 : k;
+
+		while (tid && l < defs->n_locations &&
+		       (defs->locations[l].kind == ETA_LOCATION_DEVICE ||
+			defs->locations[l].track ||
+			space_compare(spaces, defs, l, space, tid) != 0))
+			l++;
+		rc = sums_add(&owners, l < defs->n_locations ? l : CULPRIT_FOREIGN | tid,
+			      tids->list[i].ns, 0);
+	}
+	sums_free(tids);
+	*tids = owners;
+	return rc;
+}
+
+int engine_worked_for(struct engine *e)
+{
+	struct passing p = { .e = e };
+	uint32_t *spaces;
+	int rc = 0;
+
+	if (e->options.version_1)
+		return 0;
+	spaces = spaces_new(e->defs);
+	if (!spaces)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++)
+		rc = owners_of(e, i) ? resolve(e, spaces, i) : 0;
+	free(spaces);
+	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++) {
+		p.victim = i;
+		rc = pass_row_on(&p, &e->locations[i].blame);
+	}
+	return rc;
+}
