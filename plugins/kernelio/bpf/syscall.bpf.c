@@ -245,6 +245,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		if (!file_take(st, &f, false))
 			return 0;
 		transfer_get(regs, info->shape, &f, &st->op);
+		if (st->refused.inode)
+			lock_tried(st, index == KERNELIO_SYS_flock || index == KERNELIO_SYS_fcntl);
 	}
 	st->op.head.time_ns = bpf_ktime_get_ns();
 	if (info->kind == ETA_OP_WRITE && info->shape != SHAPE_RETURNS) {
