@@ -28,7 +28,7 @@ Async = collections.namedtuple(
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
 Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted waited")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
-Wait = collections.namedtuple("Wait", "tid begin end kind")
+Wait = collections.namedtuple("Wait", "tid begin end kind who dev inode")
 
 
 def span_names():
@@ -115,9 +115,12 @@ class KernelSpool:
             lost, produced = struct.unpack_from("=QQ", data, at + 24)
             self.losses.append(Loss(ident, lost, produced, cpu))
         elif kind == WAIT:
-            begin, stop, what = struct.unpack_from("=QQB", data, at + 64)
-            assert kinds[what] in ("RUN_QUEUE", "WAKE_UP", "QUOTA", "STOPPED") and time <= begin <= stop <= end, (kinds[what], time)
-            self.waits.append(Wait(ident, begin, stop, kinds[what]))
+            begin, stop, what, _flags, _count, who = struct.unpack_from("=QQBBHI", data, at + 64)
+            dev, inode = struct.unpack_from("=IQ", data, at + 28)
+            assert kinds[what] in ("RUN_QUEUE", "WAKE_UP", "QUOTA", "STOPPED", "FILE_LOCK"), kinds[what]
+            assert time <= begin <= stop <= end, (kinds[what], time)
+            assert (kinds[what] == "FILE_LOCK") == bool(inode), (what, inode)
+            self.waits.append(Wait(ident, begin, stop, kinds[what], who, dev, inode))
         else:
             assert False, ("unexpected record", kind)
 

@@ -549,7 +549,8 @@ static void describe(struct eta_event *event, const struct eta_kernel_op *op,
 }
 
 /* Waits outside of any operation; inside a library call, the merge puts them where they belong. */
-static int expand_waits(struct expand *expand, const struct index_fs *fs, ssize_t n)
+static int expand_waits(struct expand *expand, const struct index_fs *fs,
+			const struct eta_kernel_op *op, ssize_t n)
 {
 	int rc = 0;
 
@@ -558,6 +559,13 @@ static int expand_waits(struct expand *expand, const struct index_fs *fs, ssize_
 		uint32_t region = fs->regions[span->kind];
 
 		rc = emit(expand, ETA_ENTER, span->begin_ns, region, span->who);
+		if (rc == 0 && op->inode) { /* for a lock on a file */
+			struct eta_event *enter = &expand->events[expand->n - 1];
+
+			enter->has |= ETA_HAS_FILE;
+			enter->inode = op->inode;
+			enter->dev = op->dev;
+		}
 		if (rc == 0)
 			rc = emit(expand, ETA_LEAVE, span->end_ns, region, 0);
 	}
@@ -582,7 +590,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	if (n < 0)
 		return (int)n;
 	if (op->head.type == ETA_RECORD_WAIT)
-		return expand_waits(expand, fs, n);
+		return expand_waits(expand, fs, op, n);
 	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS, 0, 0);
 	if (rc)
 		return rc;

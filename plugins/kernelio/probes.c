@@ -107,6 +107,8 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 	bpf->rodata->filter = k->filter;
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	bpf->rodata->tick_ns = tick_ns();
+	bpf->rodata->call_nanosleep = SYS_nanosleep;
+	bpf->rodata->call_clock_nanosleep = SYS_clock_nanosleep;
 }
 
 static unsigned n_threads(const struct kernelio *k)

@@ -64,7 +64,7 @@ static bool is_lock(const char *name)
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
 			return true;
-	return false;
+	return strcmp(name, "down") == 0;
 }
 
 static void *grow(void *array, size_t *room, size_t n, size_t size)

@@ -37,6 +37,7 @@
 	X(wait_current_trans, "fs:journal commit")                                                 \
 	X(wait_for_commit, "fs:journal commit")                                                    \
 	X(btrfs_commit_transaction, "fs:journal commit")                                           \
+	X(__reserve_bytes, "fs:allocation")                                                        \
 	X(handle_reserve_ticket, "fs:allocation")                                                  \
 	X(btrfs_start_ordered_extent_nowriteback, "pagecache:page writeback wait")                 \
 	X(btrfs_start_ordered_extent, "pagecache:page writeback wait")                             \
@@ -210,6 +211,7 @@
 	X(btrfs_log_inode_parent, "fs:metadata lock")                                              \
 	X(btrfs_delayed_update_inode, "fs:metadata lock")                                          \
 	X(btrfs_delayed_ref_lock, "fs:metadata lock")                                              \
+	X(btrfs_create_pending_block_groups, "fs:metadata lock")                                   \
 	X(btrfs_chunk_alloc, "fs:metadata lock")                                                   \
 	X(btrfs_cache_block_group, "fs:metadata lock")                                             \
 	X(find_free_extent, "fs:metadata lock")                                                    \

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import need_bpf, nothing_lost, ops_on, path, trace
+from kernel import need_bpf, nothing_lost, ops_on, path, regions, trace
 
 need_bpf()
 ANALYZE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-analyze")
@@ -146,6 +146,109 @@ for how in "flock", "ofd":
         blamed = {row["tid"]: row["ns"] for row in thread["blame"]}
         assert blamed.get(main, 0) >= 270e6 and blamed[main] >= 0.9 * sum(blamed.values()), (thread, main)
     print(how, {thread["tid"]: thread["blame"][0]["name"] for thread in waiters})
+
+# tries again and again, asleep between: it waits, as long as somebody has the lock, but for the tries themselves
+TRIER = LOCK + r"""
+name, how = sys.argv[1:]
+fd = os.open(name, os.O_RDWR)
+def refused():
+    try:
+        if how == "flock":
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            fcntl.fcntl(fd, 37 if how == "ofd" else fcntl.F_SETLK, told(fcntl.F_WRLCK))
+    except BlockingIOError:
+        return True
+begin = time.monotonic_ns()
+slept = tries = 0
+while refused():
+    tries += 1
+    if tries == 1:
+        open(name + ".tried", "w").close()
+        assert refused()
+    at = time.monotonic_ns()
+    time.sleep(0.02)
+    slept += time.monotonic_ns() - at
+os.pwrite(fd, b"x", 0)
+time.sleep(0.1)  # not for the lock
+unlock(fd, how)
+print(slept, tries, flush=True)
+"""
+# has it until 300 ms after the first try
+KEEPER = LOCK + r"""
+name, how = sys.argv[1:]
+fd = os.open(name, os.O_RDWR)
+lock(fd, how)
+print(flush=True)
+while not os.path.exists(name + ".tried"):
+    time.sleep(0.001)
+time.sleep(0.3)
+unlock(fd, how)
+sys.stdin.read()
+"""
+# what a program prints goes to a file beside the one that it is given
+SAYING = ["sh", "-c", 'exec /usr/bin/python3 -c "$0" "$@" >"$1.said"']
+for how in "flock", "posix", "ofd":
+    name = "tried-" + how
+    open(path(name), "w").close()
+    keeper = subprocess.Popen([sys.executable, "-c", KEEPER, path(name), how], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+    atexit.register(keeper.wait)
+    atexit.register(keeper.kill)
+    keeper.stdout.readline()
+    spool = trace("trace-" + name, *SAYING, TRIER, path(name), how)
+    nothing_lost(spool)
+    slept_ns, tries = map(int, open(path(name + ".said")).read().split())
+    waits = [wait for wait in spool.waits if wait.kind == "FILE_LOCK"]
+    inode = os.stat(path(name)).st_ino
+    waited_ns = sum(wait.end - wait.begin for wait in waits)
+    print(f"{how}: {tries} tries, slept {slept_ns} ns, {len(waits)} waits, {waited_ns} ns")
+    assert len(waits) == tries and {(wait.inode, wait.who) for wait in waits} == {(inode, keeper.pid)}, waits
+    assert 0.9 * slept_ns <= waited_ns <= slept_ns, (slept_ns, waited_ns)
+    # in the score it is time in I/O, on that file
+    assert regions("trace-" + name)["vfs:file lock"] == waited_ns
+    file, = [file for file in score("trace-" + name)["files"] if file["path"].endswith("/" + name)]
+    assert file["io_ns"] >= waited_ns, (file, waited_ns)
+    assert [task for task in spool.untraced if task.tid == keeper.pid], spool.untraced
+    keeper.stdin.close()
+    keeper.wait()
+
+# a database that is being written: its library sleeps between tries
+WRITER = r"""
+import os, sqlite3, sys, time
+name, role = sys.argv[1:]
+db = sqlite3.connect(name, timeout=60, isolation_level=None)
+if role == "keeper":
+    db.execute("create table t(a)")
+    db.execute("begin immediate")
+    db.execute("insert into t values (1)")
+    print(flush=True)
+    while not os.path.exists(name + ".go"):
+        time.sleep(0.001)
+    time.sleep(0.4)
+    db.execute("commit")
+    sys.stdin.read()
+else:
+    open(name + ".go", "w").close()
+    begin = time.monotonic_ns()
+    db.execute("begin immediate")
+    print(time.monotonic_ns() - begin, flush=True)
+    db.execute("commit")
+"""
+keeper = subprocess.Popen([sys.executable, "-c", WRITER, path("db"), "keeper"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True)
+atexit.register(keeper.wait)
+atexit.register(keeper.kill)
+keeper.stdout.readline()
+spool = trace("trace-db", *SAYING, WRITER, path("db"), "writer")
+began_ns = int(open(path("db.said")).read())
+waits = [wait for wait in spool.waits if wait.kind == "FILE_LOCK"]
+waited_ns = sum(wait.end - wait.begin for wait in waits)
+print(f"database: begun after {began_ns} ns, {len(waits)} waits, {waited_ns} ns")
+assert {wait.who for wait in waits} == {keeper.pid}, (waits, keeper.pid)
+assert 0.9 * began_ns <= waited_ns <= began_ns, (began_ns, waited_ns)
+keeper.stdin.close()
+keeper.wait()
 
 # what fcntl does beside locks is no operation
 spool = trace("control", "/usr/bin/python3", "-c", LOCK + r"""

@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "file-lock.h"
 
-/* A request of the current thread was answered with RET. */
-static __always_inline void lock_answered(void *lock, int ret)
+/* A request of the current thread for LOCK, or to give it back, was answered with RET. */
+static __always_inline void lock_answered(struct inode *inode, void *lock, int ret, bool flock)
 {
 	struct task_state *st = current_operation();
 
-	if (!st || !lock)
+	if (!st || !lock || !inode)
 		return;
 	if (ret == LOCK_DEFERRED) {
 		st->now.pending = ETA_SPAN_FILE_LOCK;
@@ -17,19 +17,27 @@ static __always_inline void lock_answered(void *lock, int ret)
 	}
 	if (ret == LOCK_DEFERRED || ret == 0)
 		lock_taker_note(st, lock);
+	if (ret == LOCK_REFUSED) {
+		st->refused.who = lock_refuser_of(inode, lock, flock);
+		st->refused.dev = st->op.dev;
+		st->refused.inode = st->op.inode;
+		st->refused.begin_ns = 0;
+	} else if (LOCK_FIELD(lock, type) != LOCK_GIVEN_BACK) {
+		st->refused.inode = 0;
+	}
 }
 
 SEC("tp_btf/posix_lock_inode")
 int BPF_PROG(on_posix_lock, struct inode *inode, struct file_lock *lock, int ret)
 {
-	lock_answered(lock, ret);
+	lock_answered(inode, lock, ret, false);
 	return 0;
 }
 
 SEC("tp_btf/flock_lock_inode")
 int BPF_PROG(on_flock, struct inode *inode, struct file_lock *lock, int ret)
 {
-	lock_answered(lock, ret);
+	lock_answered(inode, lock, ret, true);
 	return 0;
 }
 

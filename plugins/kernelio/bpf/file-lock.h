@@ -6,14 +6,19 @@
 #include "running.h"
 
 #define LOCK_DEFERRED                                                                              \
-	1		/* FILE_LOCK_DEFERRED: the call is going to sleep until it gets the lock   \
-			 */
-#define LOCK_QUEUE 1024 /* so many that wait for each other are looked at */
+	1		  /* FILE_LOCK_DEFERRED: the call is going to sleep until it gets the lock \
+			   */
+#define LOCK_REFUSED -11  /* EAGAIN: somebody else has it, and the call does not wait */
+#define LOCK_WRITES 1	  /* F_WRLCK */
+#define LOCK_GIVEN_BACK 2 /* F_UNLCK */
+#define LOCK_QUEUE 1024	  /* so many that wait for each other are looked at */
 
 /* Linux 6.9 (2cd06eb25d1c) gave locks and leases a struct file_lock_core, at their begin. */
 struct file_lock___plain {
 	void *fl_blocker;
+	struct list_head fl_list;
 	void *fl_owner;
+	unsigned char fl_type;
 	int fl_pid;
 } __attribute__((preserve_access_index));
 
@@ -101,6 +106,62 @@ static __always_inline uint32_t lock_holder_of(void *lock)
 	if (walk.tid || walk.lock == lock)
 		return walk.tid;
 	return LOCK_FIELD(walk.lock, pid);
+}
+
+/* A walk through the locks that an inode's file has, to the first that is in the way of LOCK. */
+struct conflict_walk {
+	void *lock, *at, *end; /* a request; heads of a list */
+	uint32_t who;
+	uint32_t flock; /* of the whole file */
+};
+
+static __always_inline bool locks_conflict(void *a, void *b, bool flock)
+{
+	struct file_lock *x = a, *y = b;
+
+	if (LOCK_FIELD(a, owner) == LOCK_FIELD(b, owner))
+		return false;
+	if (LOCK_FIELD(a, type) != LOCK_WRITES && LOCK_FIELD(b, type) != LOCK_WRITES)
+		return false;
+	return flock || (BPF_CORE_READ(x, fl_start) <= BPF_CORE_READ(y, fl_end) &&
+			 BPF_CORE_READ(y, fl_start) <= BPF_CORE_READ(x, fl_end));
+}
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long conflict_step(uint32_t step, struct conflict_walk *walk)
+{
+	struct list_head *head = walk->at;
+	void *other;
+
+	if (!head || head == walk->end)
+		return 1;
+	if (HAVE_LOCK_CORE)
+		other = (void *)head - bpf_core_field_offset(struct file_lock_core, flc_list);
+	else
+		other = (void *)head - bpf_core_field_offset(struct file_lock___plain, fl_list);
+	if (locks_conflict(walk->lock, other, walk->flock)) {
+		walk->who = lock_taker_of(other) ?: (uint32_t)LOCK_FIELD(other, pid);
+		return 1;
+	}
+	walk->at = BPF_CORE_READ(head, next);
+	return 0;
+}
+
+/* Who has what LOCK was refused for; 0: it has been given back since. */
+static __always_inline uint32_t lock_refuser_of(struct inode *inode, void *lock, bool flock)
+{
+	void *context = BPF_CORE_READ(inode, i_flctx);
+	struct conflict_walk walk = { .lock = lock, .flock = flock };
+	struct list_head *list;
+
+	if (!context)
+		return 0;
+	list = context + (flock ? bpf_core_field_offset(struct file_lock_context, flc_flock)
+				: bpf_core_field_offset(struct file_lock_context, flc_posix));
+	walk.end = list;
+	walk.at = BPF_CORE_READ(list, next);
+	bpf_loop(LOCK_QUEUE, conflict_step, &walk, 0);
+	return walk.who;
 }
 
 #endif

@@ -71,6 +71,7 @@ struct inode {
 	dev_t i_rdev;
 	uint32_t i_generation;
 	struct rw_semaphore i_rwsem;
+	struct file_lock_context *i_flctx;
 };
 
 struct address_space {
@@ -369,8 +370,18 @@ struct io_rw {
 	uint32_t len;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct file_lock_context {
+	struct list_head flc_flock;
+	struct list_head flc_posix;
+};
+
 struct file_lock_core {
 	void *flc_blocker;
+	struct list_head flc_list;
 	void *flc_owner;
 	unsigned char flc_type;
 	int flc_pid;
@@ -379,6 +390,7 @@ struct file_lock_core {
 struct file_lock {
 	struct file_lock_core c;
 	loff_t fl_start;
+	loff_t fl_end;
 };
 
 /* only passed through */

@@ -50,6 +50,10 @@ static __noinline int wait_leave(struct task_state *st, const struct eta_span *s
 	wait.op.head.end_ns = span->end_ns;
 	wait.op.head.id = st->tid;
 	wait.op.pid = st->pid;
+	if (span->kind == ETA_SPAN_FILE_LOCK) {
+		wait.op.dev = st->refused.dev;
+		wait.op.inode = st->refused.inode;
+	}
 	wait.span = *span;
 	return record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
 }
@@ -68,6 +72,29 @@ static __always_inline void own_sync_ends(struct task_state *st)
 
 	if (s)
 		sync_goes(s, owner_tid(st));
+}
+
+/*
+ * An operation on a file with descriptor begins, which LOCKS or unlocks it, or does not. Where the
+ * thread has slept since a lock on that file was refused, and does nothing but try again, it has
+ * waited for it.
+ */
+static __always_inline void lock_tried(struct task_state *st, bool locks)
+{
+	struct eta_span span = {
+		.begin_ns = st->refused.begin_ns,
+		.end_ns = st->refused.end_ns,
+		.kind = ETA_SPAN_FILE_LOCK,
+		.who = st->refused.who,
+	};
+
+	if (!locks || st->refused.inode != st->op.inode || st->refused.dev != st->op.dev) {
+		st->refused.inode = 0;
+	} else if (span.begin_ns && LEVEL_WANTED(VFS)) {
+		met_note(span.who, span.end_ns - span.begin_ns);
+		wait_leave(st, &span);
+		st->refused.begin_ns = 0;
+	}
 }
 
 /* The stamps taken on the way become spans. */

@@ -100,6 +100,14 @@ struct task_state {
 		struct file_key written;
 	} fault;
 
+	/* the lock on a file that its last call on one did not get; INODE 0: none */
+	struct {
+		uint64_t inode;
+		uint64_t begin_ns, end_ns; /* since then it has slept, and done nothing else */
+		uint32_t dev;
+		uint32_t who; /* had it; 0: unknown */
+	} refused;
+
 	/* off the CPU outside of operations */
 	struct {
 		uint64_t off_ns, wake_ns;

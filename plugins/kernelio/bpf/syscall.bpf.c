@@ -296,6 +296,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		if (f.inode ? !file_take(st, &f, false) : no_file_filtered())
 			return 0;
 		transfer_get(regs, info->shape, &f, &st->op);
+		if (st->refused.inode)
+			lock_tried(st, index == KERNELIO_SYS_flock || index == KERNELIO_SYS_fcntl);
 	} else if (info->shape == SHAPE_NO_FILE && no_file_filtered()) {
 		return 0;
 	}

@@ -249,6 +249,31 @@ static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64
 	return off == OFF_RUNNABLE ? off_ns : wake_ns;
 }
 
+/* Numbers of the system calls that do nothing but sleep; set before loading. */
+const volatile uint32_t call_nanosleep, call_clock_nanosleep;
+
+/*
+ * The thread has slept, between two calls: if that was because it did not get a lock, and is going
+ * to try again, it has waited for that lock (lock_tried).
+ */
+static __always_inline void refused_slept(struct task_state *st, struct task_struct *task)
+{
+	struct pt_regs *regs;
+	uint64_t call;
+
+	if (!st->refused.inode || st->idle.off != OFF_SLEEPING || !st->idle.wake_ns)
+		return;
+	regs = (void *)bpf_task_pt_regs(task);
+	call = SYSCALL_NR(regs);
+	if (call != call_nanosleep && call != call_clock_nanosleep) {
+		st->refused.inode = 0;
+		return;
+	}
+	if (!st->refused.begin_ns)
+		st->refused.begin_ns = st->idle.off_ns;
+	st->refused.end_ns = st->idle.wake_ns;
+}
+
 /*
  * What a thread was in for that became ready at BEGIN_NS on CPU and comes to this one, whose
  * history is S, after QUOTA_NS without CPU time to spend. Another CPU may be idle before it goes
@@ -343,6 +368,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	}
 	if (st->stop)
 		stop_leave(st, now);
+	refused_slept(st, task);
 	idle_switched_in(st, ready, now);
 	st->idle.off = OFF_NOT;
 }
