@@ -241,7 +241,7 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	st->stop = 0;
 	if (ready)
 		quota_begin(st, prev);
-	else
+	else if (LEVEL_WANTED(CPU))
 		st->stop = stop_of(prev, state);
 	if (!st->active) {
 		st->idle.off = ready ? OFF_RUNNABLE : OFF_SLEEPING;
