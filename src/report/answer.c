@@ -56,23 +56,27 @@ static int put_verdict(FILE *out, const struct analysis *a, unsigned width)
 
 #define LIMITS_SHOWN 3
 
-/* The third kind beside others and self. */
+/* The third kind beside others and self; which limits, as the kernel tracer saw them. */
 static int put_own_limit(FILE *out, const struct analysis *a, unsigned width)
 {
 	int64_t counted = slowdown_counted(&a->slowdown, a->options.sci);
 	char line[1024];
 
-	if (a->options.sci != SCI_DEFAULT || a->slowdown.limit_ns <= 0 || counted <= 0)
+	if (a->options.sci != SCI_DEFAULT || (a->slowdown.limit_ns <= 0 && !a->n_limits))
 		return 0;
-	snprintf(line, sizeof(line),
-		 "own limit: %s of the %s that the score counts (%.0f %%), attributed to nobody",
-		 report_duration(a->slowdown.limit_ns).text, report_duration(counted).text,
-		 100 * (double)a->slowdown.limit_ns / (double)counted);
+	if (a->slowdown.limit_ns > 0 && counted > 0)
+		snprintf(line, sizeof(line),
+			 "own limit: %s of the %s that the score counts (%.0f %%), attributed to "
+			 "nobody",
+			 report_duration(a->slowdown.limit_ns).text, report_duration(counted).text,
+			 100 * (double)a->slowdown.limit_ns / (double)counted);
+	else
+		snprintf(line, sizeof(line), "own limit: nothing that the score counts");
 	report_wrapped(out, line, false, width);
 	for (uint32_t i = 0; i < a->n_limits && i < LIMITS_SHOWN; i++) {
 		const struct limit *l = &a->limits[i];
 
-		snprintf(line, sizeof(line), "%s: %s %s: %.400s", eta_level_name(l->level),
+		snprintf(line, sizeof(line), "%s: %s, %s in all: %.400s", eta_level_name(l->level),
 			 word_of_reason(eta_reason_name(l->reason)),
 			 report_duration((int64_t)l->ns).text, l->what);
 		report_wrapped(out, line, true, width);

@@ -233,7 +233,7 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set_count(o, "open_requests", a->open_bios);
 	set_count(o, "low_confidence", a->low_confidence);
 	set(o, "has_levels", json_boolean(a->has_levels));
-	if (o.of->version > 1)
+	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT)
 		set_count(o, "suspended_ns", a->suspended_ns);
 }
 

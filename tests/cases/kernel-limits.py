@@ -1,6 +1,7 @@
 """Limits set on a program: a quota of CPU time and stops are told as that, exactly, and blame nobody."""
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
+import ctypes
 import json
 import os
 import signal
@@ -54,6 +55,17 @@ assert ns == waited(spool, "QUOTA")
 assert what == f"20 % of a CPU (20000 of each 100000 us) for control group /{os.path.basename(group)}", what
 near(regions("quota")["cpu:quota"], true, 0.1, "regions")
 
+# of a group above its own
+below = os.path.join(group, "below")
+os.mkdir(below)
+try:
+    before = throttled()
+    spool = trace("above", *inside(below, PYTHON, "-c", BUSY, path("busy"), "0.15"))
+    near(waited(spool, "QUOTA"), throttled() - before, 0.1, "above")
+    assert limits(spool)["cpu:quota"][1].endswith("/" + os.path.basename(group)), limits(spool)
+finally:
+    os.rmdir(below)
+
 # without one nothing is waited for
 open(os.path.join(group, "cpu.cfs_quota_us"), "w").write("-1")
 spool = trace("free", *inside(group, PYTHON, "-c", BUSY, path("busy"), "0.1"))
@@ -88,6 +100,22 @@ stopped("signal", lambda pid: os.kill(pid, signal.SIGSTOP), lambda pid: os.kill(
         "a signal (SIGSTOP)", PYTHON, "-c", SAYS, path("busy"), "0.5")
 
 
+libc = ctypes.CDLL(None, use_errno=True)
+PTRACE_ATTACH, PTRACE_DETACH = 16, 17
+
+
+def attach(pid):
+    assert libc.ptrace(PTRACE_ATTACH, pid, None, None) == 0, os.strerror(ctypes.get_errno())
+    os.waitpid(pid, 0)
+
+
+def detach(pid):
+    assert libc.ptrace(PTRACE_DETACH, pid, None, None) == 0, os.strerror(ctypes.get_errno())
+
+
+stopped("debugger", attach, detach, "a debugger (ptrace)", PYTHON, "-c", SAYS, path("busy"), "0.5")
+
+
 def freezer():
     """A control group that can be frozen: (its folder, file, frozen, thawed)."""
     root = "/sys/fs/cgroup/freezer"
@@ -116,6 +144,34 @@ for folder, state, frozen, thawed in freezer():
             "the freezer of the control group", *inside(folder, PYTHON, "-c", SAYS, path("busy"), "0.5"))
 
 # ---- and what the score makes of them: nobody did it ----
+# stopped while it computes: that is no I/O, so nothing is lost
+recorder = subprocess.Popen(["sci-record", "-q", "-o", path("between"), "--", PYTHON, "-c", """
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+for i in range(64):
+    os.pwrite(fd, bytes(65536), i * 65536)
+print(os.getpid(), flush=True)
+while time.process_time() < 0.5:
+    pass
+for i in range(64):
+    os.pwrite(fd, bytes(65536), i * 65536)
+""", path("busy")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+pid = int(recorder.stdout.readline())
+time.sleep(0.05)
+os.kill(pid, signal.SIGSTOP)
+time.sleep(0.3)
+os.kill(pid, signal.SIGCONT)
+assert recorder.wait() == 0
+report = json.loads(subprocess.run(["sci-analyze", "--json", path("between")], stdout=subprocess.PIPE,
+                                   check=True).stdout)
+thread = next(t for t in report["threads"] if t["tid"] == pid)
+assert thread["own_limit_ns"] == 0 and thread["interference_ns"] < 50e6 and thread["lifetime_ns"] > 500e6, thread
+text = subprocess.run(["sci-analyze", path("between")], stdout=subprocess.PIPE, text=True, check=True).stdout
+assert "own limit: nothing that the score counts\n  cpu: stopped, 3" in text, text
+(stop,) = report["limits"]
+assert (stop["level"], stop["reason"]) == ("cpu", "stopped") and abs(stop["ns"] - 0.3e9) < 0.05e9, stop
+
+# a quota
 open(os.path.join(group, "cpu.cfs_quota_us"), "w").write("20000")
 before = throttled()
 subprocess.run(["sci-record", "-q", "-o", path("score"),

@@ -63,6 +63,8 @@ static __noinline int limit_note(uint32_t kind, struct kernfs_node *node, uint64
 	struct kernelio_limit *limit;
 	uint32_t zero = 0;
 
+	if (paused)
+		return 0;
 	if (node)
 		key.group = BPF_CORE_READ(node, id);
 	limit = bpf_map_lookup_elem(&limits, &key);

@@ -39,7 +39,8 @@ static __always_inline uint64_t throttled_ns(struct cfs_rq *queue)
 static __always_inline void quota_begin(struct task_state *st, struct task_struct *task)
 {
 	st->quota.queue = 0;
-	if (!bpf_core_field_exists(task->sched_task_group) || !task->sched_task_group->parent)
+	if (!LEVEL_WANTED(CPU) || !bpf_core_field_exists(task->sched_task_group) ||
+	    !task->sched_task_group->parent)
 		return; /* that all CPUs are for */
 	st->quota.queue = (uint64_t)task->se.cfs_rq;
 	st->quota.before_ns = throttled_ns(task->se.cfs_rq);

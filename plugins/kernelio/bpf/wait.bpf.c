@@ -310,7 +310,7 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	st->stop = 0;
 	if (ready)
 		quota_begin(st, prev);
-	else
+	else if (LEVEL_WANTED(CPU))
 		st->stop = stop_of(prev, state);
 	if (st->active ? st->fault.endless : !ready)
 		fault_switched_out(st, prev, !ready, now);
