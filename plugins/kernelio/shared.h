@@ -126,7 +126,8 @@ enum kernelio_shape {
 	X(aio_fsync, "vfs:aio_fsync", SYNC)                                                        \
 	X(uring_read, "vfs:io_uring_read", READ)                                                   \
 	X(uring_write, "vfs:io_uring_write", WRITE)                                                \
-	X(uring_fsync, "vfs:io_uring_fsync", SYNC)
+	X(uring_fsync, "vfs:io_uring_fsync", SYNC)                                                 \
+	X(mmap_write_fault, "pagecache:mmap write fault", WRITE)
 
 enum kernelio_syscall {
 	KERNELIO_SYS_NONE,

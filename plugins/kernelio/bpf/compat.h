@@ -17,6 +17,7 @@
 #define SYSCALL_ARG3(regs) ((regs)->r10)
 #define SYSCALL_ARG4(regs) ((regs)->r8)
 #define SYSCALL_ARG5(regs) ((regs)->r9)
+#define PROGRAM_AT(regs) ((regs)->ip)
 #elif defined(__TARGET_ARCH_arm64)
 #define SYSCALL_NR(regs) ((regs)->syscallno)
 #define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* before the call overwrites it: sys_enter only */
@@ -25,7 +26,16 @@
 #define SYSCALL_ARG3(regs) ((regs)->regs[3])
 #define SYSCALL_ARG4(regs) ((regs)->regs[4])
 #define SYSCALL_ARG5(regs) ((regs)->regs[5])
+#define PROGRAM_AT(regs) ((regs)->pc)
 #endif
+
+/* Where the program was that TASK has left by an exception; 0: it is in a system call. */
+static __always_inline uint64_t exception_at(struct task_struct *task)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+
+	return (int32_t)SYSCALL_NR(regs) == -1 ? PROGRAM_AT(regs) : 0;
+}
 
 /* A 32-bit program on x86-64 has other system call numbers (TS_COMPAT); none of ours. */
 static __always_inline bool task_is_compat(struct task_struct *task)

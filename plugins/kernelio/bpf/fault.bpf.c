@@ -1,4 +1,4 @@
-/* Page faults on mapped files that read: operations from the fault to the page. */
+/* Page faults on mapped files: where they begin, and the end of those that read. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "fault.h"
 #include "operation.h"
@@ -8,19 +8,32 @@ SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 {
 	struct task_state *st = current_state();
+	uint64_t at, now;
 
 	if (!st)
 		return 0;
+	at = exception_at(bpf_get_current_task_btf());
+	now = bpf_ktime_get_ns();
 	if (st->active) {
 		/* inside of a call; or once more for the same page */
-		if (st->op.syscall != KERNELIO_SYS_mmap_fault ||
-		    (st->now.mapping == (uint64_t)mapping && st->fault.index == index))
+		if (!is_fault(st) ||
+		    (st->now.mapping == (uint64_t)mapping && st->fault.index == index &&
+		     !st->fault.dirtied && (!st->fault.endless || fault_goes_on(st, at, now))))
 			return 0;
-		fault_drop(st);
+		/* it has waited already, and now tells for what file */
+		if (!st->now.mapping && fault_goes_on(st, at, now)) {
+			st->fault.index = index;
+			st->fault.last_ns = now;
+			if (!fault_take(st, mapping, index))
+				st->active = st->fault.endless = 0;
+			return 0;
+		}
+		fault_close(st);
 	}
-	st->fault.begin_ns = bpf_ktime_get_ns();
+	st->fault.begin_ns = now;
 	st->fault.mapping = (uint64_t)mapping;
 	st->fault.index = index;
+	st->fault.at = at;
 	return 0;
 }
 
@@ -28,12 +41,14 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 SEC("perf_event")
 int on_major_fault(void *ctx)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = sure_operation();
 	int n;
 
-	if (!st || !st->active || st->op.syscall != KERNELIO_SYS_mmap_fault)
+	if (!st || !is_fault(st))
 		return 0;
-	st->active = 0;
+	if (!st->op.inode)
+		return fault_close(st);
+	st->active = st->fault.endless = 0;
 	barrier();
 	st->op.ret = st->op.size;
 	TOTAL_ADD(faulted_bytes, st->op.size);

@@ -1,67 +1,280 @@
-/* A page fault on a mapped file turns out to read: it becomes the thread's operation. */
+/* Page faults on mapped files that read, write or have to wait: operations of the thread. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_FAULT_H
 #define KERNELIO_FAULT_H
 
 #include "filter.h"
+#include "operation.h"
 #include "owner.h"
 
 /*
- * A page is being added to MAPPING outside of any operation. true: by a fault on it, which is the
- * thread's operation from here on; it ends with the fault (fault.bpf.c). Pages that readahead adds
- * behind a page that is there are no part of it: nobody waits for them.
+ * Of three kinds:
+ * - One that reads begins with mm_filemap_fault, is known to be one when a page is added to the
+ *   cache, and ends with the kernel's count of major faults (fault.bpf.c).
+ * - One that writes to a page that was clean is known by the page's becoming dirty, or by its wait
+ *   for the page's writeback.
+ * - One that waits, for whatever it is, is known by the sleep: a thread that has left its program
+ *   by an exception, and sleeps.
+ * No tracepoint tells of the end of the latter two; a probe of the kernel's count of minor faults
+ * would cost all others some 100 ns each. So they end with what was seen of them last: a page that
+ * became dirty, the end of a wait. What comes behind is a microsecond of the kernel's.
  */
-static inline __noinline int fault_begin(struct task_state *st, struct address_space *mapping)
-{
-	struct file_key key = {};
-	struct inode *inode;
-	uint8_t *seen;
 
-	if (!st || st->fault.mapping != (uint64_t)mapping || paused)
-		return 0;
-	st->fault.mapping = 0;
-	inode = BPF_CORE_READ(mapping, host);
-	key.inode = BPF_CORE_READ(inode, i_ino);
-	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	seen = bpf_map_lookup_elem(&files_seen, &key);
-	if (seen ? *seen != SEEN_LEFT : FILES_FILTERED)
-		return 0;
-	if (!kind_passes(ETA_OP_READ)) {
-		TOTAL_ADD(filtered_calls, 1);
-		return 0;
-	}
+#define FILE_TYPE 0170000
+#define FILE_REGULAR 0100000
+/* More than that without a sight of it, and what is seen is of another fault at the same place. */
+#define FAULT_GAP_NS 100000
+
+/* The thread's operation is a fault from here on, on a file that is not known yet. */
+static __always_inline void fault_open(struct task_state *st, uint64_t begin_ns)
+{
 	__builtin_memset(&st->now, 0, sizeof(st->now));
 	st->now.kind = ETA_OP_READ;
-	st->now.inode = (uint64_t)inode;
-	st->now.mapping = (uint64_t)mapping;
-	st->now.inode_lock = (uint64_t)inode + bpf_core_field_offset(struct inode, i_rwsem);
-	st->op.head.time_ns = st->fault.begin_ns;
+	st->op.head.time_ns = begin_ns;
 	st->op.head.end_ns = 0;
 	st->op.head.type = ETA_RECORD_KERNEL_OP;
 	st->op.head.id = st->tid;
 	st->op.pid = st->pid;
-	st->op.dev = key.dev;
-	st->op.inode = key.inode;
-	st->op.offset = st->fault.index * page_bytes;
+	st->op.dev = 0;
+	st->op.inode = 0;
+	st->op.offset = ETA_OFFSET_UNKNOWN;
 	st->op.size = page_bytes;
 	st->op.ret = 0;
 	st->op.syscall = KERNELIO_SYS_mmap_fault;
 	st->op.op_flags = 0;
 	st->op.spans_lost = 0;
+	st->fault.endless = 0;
+	st->fault.dirtied = st->fault.throttled = 0;
 	st->active = 1;
+}
+
+/* It is on the page INDEX of MAPPING. false: which the filters do not let pass. */
+static __always_inline bool fault_take(struct task_state *st, struct address_space *mapping,
+				       uint64_t index)
+{
+	struct file_key key = {};
+	struct inode *inode;
+	uint8_t *seen;
+
+	inode = BPF_CORE_READ(mapping, host);
+	key.inode = BPF_CORE_READ(inode, i_ino);
+	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	seen = bpf_map_lookup_elem(&files_seen, &key);
+	if (seen ? *seen != SEEN_LEFT : FILES_FILTERED)
+		return false;
+	st->now.inode = (uint64_t)inode;
+	st->now.mapping = (uint64_t)mapping;
+	st->now.inode_lock = (uint64_t)inode + bpf_core_field_offset(struct inode, i_rwsem);
+	st->op.dev = key.dev;
+	st->op.inode = key.inode;
+	st->op.offset = index * page_bytes;
+	return true;
+}
+
+/*
+ * A page is being added to MAPPING outside of any operation. true: by a fault on it, which is the
+ * thread's operation from here on. Pages that readahead adds behind a page that is there are no
+ * part of it: nobody waits for them.
+ */
+static inline __noinline int fault_begin(struct task_state *st, struct address_space *mapping)
+{
+	if (!st || st->fault.mapping != (uint64_t)mapping || paused)
+		return 0;
+	st->fault.mapping = 0;
+	fault_open(st, st->fault.begin_ns);
+	if (!fault_take(st, mapping, st->fault.index)) {
+		st->active = 0;
+		return 0;
+	}
+	if (!kind_passes(ETA_OP_READ)) {
+		st->active = 0;
+		TOTAL_ADD(filtered_calls, 1);
+		return 0;
+	}
+	return 1;
+}
+
+static __always_inline uint64_t fault_last_ns(const struct task_state *st)
+{
+	uint32_t n = st->now.n_spans - 1;
+	uint64_t last_ns = st->fault.last_ns;
+
+	if (n < MAX_SPANS && st->spans[n].end_ns > last_ns)
+		last_ns = st->spans[n].end_ns;
+	return last_ns;
+}
+
+/*
+ * The thread is out of its fault, if it was in one. One that has read and was not counted by the
+ * kernel failed, and when is not known.
+ */
+static inline __noinline int fault_close(struct task_state *st)
+{
+	int n;
+
+	if (!st || !st->active || !is_fault(st))
+		return 0;
+	st->active = 0;
+	barrier();
+	if (!st->fault.endless) {
+		TOTAL_ADD(faults_failed, 1);
+		return 0;
+	}
+	st->fault.endless = 0;
+	if (!st->op.inode && (!st->fault.throttled || FILES_FILTERED))
+		return 0; /* of no file: memory of its own, a signal that stopped it */
+	if (!kind_passes(st->now.kind)) {
+		TOTAL_ADD(filtered_calls, 1);
+		return 0;
+	}
+	st->op.ret = st->op.size;
+	n = operation_finish(st, fault_last_ns(st));
+	if (n >= 0)
+		operation_leave(st, n);
+	return 0;
+}
+
+/* Is the operation a fault without an end, and what is seen NOW, the program being AT, still it? */
+static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t at, uint64_t now)
+{
+	return st->active && st->fault.endless && st->fault.at == at &&
+	       now - fault_last_ns(st) < FAULT_GAP_NS;
+}
+
+/*
+ * The current thread's operation. A fault without an end that is over is closed: the thread may be
+ * in a call that is none of ours.
+ */
+static __always_inline struct task_state *sure_operation(void)
+{
+	struct task_state *st = current_operation();
+
+	if (st && st->fault.endless &&
+	    !fault_goes_on(st, exception_at(bpf_get_current_task_btf()), bpf_ktime_get_ns())) {
+		fault_close(st);
+		return NULL;
+	}
+	return st;
+}
+
+/* A thread that is in no operation has to wait in an exception: begins one. */
+static __always_inline void fault_waits(struct task_state *st, uint64_t at, uint64_t now)
+{
+	/* by mm_filemap_fault, of just this fault */
+	bool told =
+		st->fault.mapping && st->fault.at == at && now - st->fault.begin_ns < FAULT_GAP_NS;
+
+	if (paused || !LEVEL_WANTED(PAGECACHE))
+		return;
+	fault_open(st, told ? st->fault.begin_ns : now);
+	if (told && !fault_take(st, (void *)st->fault.mapping, st->fault.index)) {
+		st->active = 0;
+		return;
+	}
+	st->fault.mapping = 0;
+	st->fault.endless = 1;
+	st->fault.at = at;
+	st->fault.last_ns = now;
+}
+
+/* TASK leaves the CPU; SLEEPS: it waits for something. */
+static inline __noinline int fault_switched_out(struct task_state *st, struct task_struct *task,
+						bool sleeps, uint64_t now)
+{
+	uint64_t at;
+
+	if (!st || st->for_tid)
+		return 0;
+	at = exception_at(task);
+	if (fault_goes_on(st, at, now))
+		return 0;
+	fault_close(st);
+	if (sleeps && at)
+		fault_waits(st, at, now);
+	return 0;
+}
+
+/* The current task has to wait for a lock, outside of any operation so far. */
+static __always_inline struct task_state *fault_locked_out(void)
+{
+	struct task_state *st = current_state();
+	uint64_t at = st ? exception_at(bpf_get_current_task_btf()) : 0;
+
+	if (!at || st->active || st->for_tid)
+		return NULL;
+	fault_waits(st, at, bpf_ktime_get_ns());
+	return st->active ? st : NULL;
+}
+
+/*
+ * The page INDEX of MAPPING is, in a fault of the current task's, DIRTIED, or waited for since it
+ * is being written back.
+ */
+static inline __noinline int fault_writes(struct task_state *st, struct address_space *mapping,
+					  uint64_t index, bool dirtied)
+{
+	uint64_t at = exception_at(bpf_get_current_task_btf()), now;
+	bool goes_on;
+
+	if (!st || !at || st->for_tid || (st->active && !st->fault.endless))
+		return 0;
+	now = bpf_ktime_get_ns();
+	goes_on = fault_goes_on(st, at, now);
+	if (st->now.mapping != (uint64_t)mapping && st->fault.mapping != (uint64_t)mapping &&
+	    (BPF_CORE_READ(mapping, host, i_mode) & FILE_TYPE) != FILE_REGULAR) {
+		if (goes_on)
+			st->fault.last_ns = now; /* the file system's own: the file's times */
+		return 0;
+	}
+	if (!goes_on || (dirtied && st->fault.dirtied) ||
+	    (st->now.mapping && st->now.mapping != (uint64_t)mapping))
+		fault_close(st);
+	if (st->fault.mapping != (uint64_t)mapping)
+		st->fault.mapping = 0;
+	if (!st->active)
+		fault_waits(st, at, now);
+	if (!st->active)
+		return 0;
+	if (!st->now.mapping && !fault_take(st, mapping, index)) {
+		st->active = st->fault.endless = 0;
+		return 0;
+	}
+	st->op.syscall = KERNELIO_SYS_mmap_write_fault;
+	st->now.kind = ETA_OP_WRITE;
+	st->fault.dirtied |= dirtied;
+	st->fault.last_ns = now;
+	st->fault.written_at = at;
+	st->fault.written.inode = st->op.inode;
+	st->fault.written.dev = st->op.dev;
 	return 1;
 }
 
 /*
- * The thread is out of the fault, and the kernel has not counted it: it failed (fault.bpf.c), and
- * when is not known.
+ * The current task has dirtied too much, outside of any other operation. A page of a large folio
+ * that is dirty already says nothing of itself: it is of the file that was written to before from
+ * the same place in the program.
  */
-static __always_inline void fault_drop(struct task_state *st)
+static inline __noinline int fault_throttles(struct task_state *st)
 {
-	if (!st->active || st->op.syscall != KERNELIO_SYS_mmap_fault)
-		return;
-	st->active = 0;
-	TOTAL_ADD(faults_failed, 1);
+	uint64_t at = exception_at(bpf_get_current_task_btf()), now;
+
+	if (!st || !at || st->for_tid || (st->active && !st->fault.endless))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!fault_goes_on(st, at, now))
+		fault_close(st);
+	if (!st->active)
+		fault_waits(st, at, now);
+	if (!st->active)
+		return 0;
+	if (!st->op.inode && st->fault.written_at == at) {
+		st->op.inode = st->fault.written.inode;
+		st->op.dev = st->fault.written.dev;
+	}
+	st->op.syscall = KERNELIO_SYS_mmap_write_fault;
+	st->now.kind = ETA_OP_WRITE;
+	st->fault.throttled = 1;
+	return 1;
 }
 
 #endif

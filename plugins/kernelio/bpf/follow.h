@@ -39,7 +39,7 @@ static __always_inline int task_take(struct task_struct *task)
 	st->dirtied.inode = 0;
 	st->direct.iocb = 0;
 	__builtin_memset(&st->async, 0, sizeof(st->async));
-	st->fault.mapping = 0;
+	__builtin_memset(&st->fault, 0, sizeof(st->fault));
 	own->slot = slot;
 	own->member = 1;
 	task_leave(task, 0);

@@ -285,11 +285,12 @@ struct bpf_iter__task_file {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, orig_ax;
+	unsigned long di, si, dx, r10, r8, r9, orig_ax, ip;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	uint64_t regs[31];
+	uint64_t pc;
 	int32_t syscallno;
 };
 #else

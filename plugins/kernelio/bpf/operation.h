@@ -31,6 +31,12 @@ static __always_inline uint8_t stamp_flags(const struct task_state *st, uint8_t 
 	return st->now.exact & 1U << kind ? 0 : ETA_SPAN_SYNTHETIC;
 }
 
+static __always_inline bool is_fault(const struct task_state *st)
+{
+	return st->op.syscall == KERNELIO_SYS_mmap_fault ||
+	       st->op.syscall == KERNELIO_SYS_mmap_write_fault;
+}
+
 /* The stamps taken on the way become spans. */
 static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
@@ -43,12 +49,12 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 			      st->now.readahead_end_ns, ETA_SPAN_SYNTHETIC, 0, 0,
 			      st->now.pages_added);
 	/* a fault is one itself, not filemap_read's */
-	if (st->now.cache_read_ns && st->op.syscall != KERNELIO_SYS_mmap_fault)
+	if (st->now.cache_read_ns && !is_fault(st))
 		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns,
 			      st->now.cache_read_end_ns ?: now,
 			      stamp_flags(st, ETA_SPAN_PAGECACHE_READ), 0, bytes,
 			      st->now.cache_reads);
-	if (st->now.cache_write_ns)
+	if (st->now.cache_write_ns && !is_fault(st))
 		span_add_full(st, ETA_SPAN_PAGECACHE_WRITE, st->now.cache_write_ns,
 			      st->now.cache_write_end_ns ?: now,
 			      stamp_flags(st, ETA_SPAN_PAGECACHE_WRITE), 0, bytes,

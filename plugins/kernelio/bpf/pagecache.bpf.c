@@ -94,6 +94,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	inode = mapping->host;
 	key.inode = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
+	fault_writes(st, mapping, folio->index, true);
 	if ((st->dirtied.inode == key.inode && st->dirtied.dev == key.dev &&
 	     st->dirtied_sharings == now) ||
 	    (st->active && st->now.pages_owned == OWNED && st->op.inode == key.inode &&
@@ -125,9 +126,13 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
 	     unsigned long period, long pause)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = current_state();
 
-	if (st && pause > 0) {
+	if (!st || pause <= 0)
+		return 0;
+	if (!st->active || st->fault.endless)
+		fault_throttles(st);
+	if (st->active) {
 		st->now.pending = ETA_SPAN_DIRTY_THROTTLING;
 		st->now.pause_ticks = pause;
 	}
@@ -144,10 +149,22 @@ int BPF_PROG(on_wait_writeback)
 	return 0;
 }
 
+/* The same, which begins an operation if a fault waits; with arguments, unlike the former. */
+SEC("tp_btf/folio_wait_writeback")
+int BPF_PROG(on_fault_writeback, struct folio *folio, struct address_space *mapping)
+{
+	struct task_state *st = current_state();
+
+	if (st && mapping && (!st->active || st->fault.endless) &&
+	    fault_writes(st, mapping, folio->index, false))
+		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
+	return 0;
+}
+
 SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
 int BPF_PROG(on_reclaim_begin)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = sure_operation();
 
 	if (st)
 		st->now.reclaim_ns = bpf_ktime_get_ns();
@@ -174,7 +191,7 @@ int BPF_PROG(on_reclaim_end)
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(on_memcg_reclaim_begin)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = sure_operation();
 
 	if (st)
 		st->now.reclaim_ns = bpf_ktime_get_ns();

@@ -84,9 +84,16 @@ struct task_state {
 		uint8_t call;  /* enum kernelio_shape; 0: in none */
 	} async;
 
-	/* a page fault on a file's mapping, as far as it is not known to read */
+	/* a page fault on a file's mapping, as far as it is not known to read: see fault.h */
 	struct {
 		uint64_t begin_ns, mapping, index;
+		uint64_t at;	  /* where the program is */
+		uint64_t last_ns; /* what was seen of it last, but for spans */
+		uint32_t endless; /* it is the operation, and nothing will tell of its end */
+		uint32_t dirtied, throttled;
+		/* of the last that wrote */
+		uint64_t written_at;
+		struct file_key written;
 	} fault;
 
 	/* off the CPU outside of operations */

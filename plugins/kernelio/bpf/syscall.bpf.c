@@ -257,7 +257,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
 	if (!st)
 		return 0;
-	fault_drop(st);
+	fault_close(st);
 	st->active =
 		0; /* an end that was not reported must not end this one, should it be left out */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)

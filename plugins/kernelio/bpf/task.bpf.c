@@ -64,7 +64,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	}
 	bpf_map_delete_elem(&met, &tid); /* its parent may not have taken its status when we end */
-	fault_drop(st);
+	fault_close(st);
 	task_leave(task, bpf_ktime_get_ns());
 	/* the thread goes on for a while, but not with I/O of the program's */
 	slot_release(own);
@@ -137,6 +137,8 @@ int on_each_task(struct bpf_iter__task *ctx)
 		st = task_state_of(task);
 		if (!st)
 			met_leave(task, 0);
+		else if (st->fault.endless)
+			fault_close(st);
 		/* an open that has not ended has no file yet that could pass the filters */
 		if (st && st->active && st->now.shape != SHAPE_NONE &&
 		    !(FILES_FILTERED && !st->op.inode)) {

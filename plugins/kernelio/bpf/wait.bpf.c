@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
 #include "cpu-history.h"
+#include "fault.h"
 
 /* enum of lock:contention_begin's flags (LCB_F_*) */
 #define LOCK_SPINS 1
@@ -46,10 +47,12 @@ static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 SEC("tp_btf/contention_begin")
 int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = sure_operation();
 	struct lock_wait *wait, *last;
 	uint32_t n;
 
+	if (!st && !(flags & LOCK_SPINS))
+		st = fault_locked_out();
 	if (!st)
 		return 0;
 	n = st->now.n_locks;
@@ -214,6 +217,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct cpu_history *s = bpf_map_lookup_elem(&cpu_history, &zero);
 	uint64_t now = bpf_ktime_get_ns();
 	struct task_state *st;
+	bool sleeps_now;
 
 	if (!slot || !s)
 		return 0;
@@ -221,8 +225,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		switches_told = 1;
 	cpu_history_switch(s, prev->pid, next->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
+	sleeps_now = !preempt && prev_state != 0;
+	if (st && (st->active ? st->fault.endless : sleeps_now))
+		fault_switched_out(st, prev, sleeps_now, now);
 	if (st && st->active) {
-		st->now.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
+		st->now.off = sleeps_now ? OFF_SLEEPING : OFF_RUNNABLE;
 		st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
 					    ? ETA_SPAN_IOWAIT
 					    : 0;
@@ -240,7 +247,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 				TOTAL_ADD(sleeps_unnamed, 1);
 		}
 	} else if (st) {
-		st->idle.off = preempt || prev_state == 0 ? OFF_RUNNABLE : OFF_SLEEPING;
+		st->idle.off = sleeps_now ? OFF_SLEEPING : OFF_RUNNABLE;
 		st->idle.ready_cpu = bpf_get_smp_processor_id();
 		st->idle.wake_ns = 0;
 		st->idle.off_ns = now;
