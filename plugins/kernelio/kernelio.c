@@ -19,6 +19,7 @@
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_DRAIN_MS 500
+#define MAX_ROUNDS 64 /* looks at all tasks, for what those not yet taken in start meanwhile */
 #define DRAIN_STEP_MS 10
 
 static void sleep_ms(unsigned ms)
@@ -125,13 +126,15 @@ int kernelio_start(struct kernelio *k, int folder)
 int kernelio_attach(struct kernelio *k, pid_t pid, bool children)
 {
 	uint32_t processes = k->bpf->bss->taken_processes, before;
-	int rc;
+	int rc = 0;
 
 	/* again for what one that was not yet taken in has started meanwhile */
-	do {
+	for (unsigned round = 0; rc == 0 && round < MAX_ROUNDS; round++) {
 		before = k->bpf->bss->taken_threads;
 		rc = probes_each_task(k, pid, children);
-	} while (rc == 0 && k->bpf->bss->taken_threads != before);
+		if (k->bpf->bss->taken_threads == before)
+			break;
+	}
 	if (rc == 0)
 		rc = probes_each_file(k, k->bpf->bss->taken_processes - processes > 1 ? 0 : pid);
 	if (rc)

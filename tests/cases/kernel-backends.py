@@ -36,7 +36,7 @@ def used(spool, backend):
 
 
 plain = run("tp_btf", "--backend=tp_btf")
-assert len(facts(plain)) == 79, len(facts(plain))
+assert len(facts(plain)) == 80, len(facts(plain))
 assert {"sys_enter", "block_bio_queue", "sched_switch"} <= used(plain, "tp_btf")
 
 raw = run("raw", "--backend=raw_tp,tp_btf")

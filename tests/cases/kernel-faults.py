@@ -30,7 +30,9 @@ spool = trace("stores", "/usr/bin/python3", "-c", PROGRAM, path("mapped"), path(
 nothing_lost(spool)
 faults, marks = ops_on(spool, "mapped", FAULT), ops_on(spool, "mark", "pwrite64")
 assert len(faults) == len(marks) == STORES, (len(faults), len(marks), STORES)
-assert {(op.kind, op.offset, op.size, op.ret) for op in faults} == {(4, 5 * 4096, 4096, 4096)}, faults
+assert {(op.kind, op.size, op.ret) for op in faults} == {(4, 4096, 4096)}, faults
+# of several pages that the kernel keeps as one, where that begins
+assert {op.offset for op in faults} <= set(range(0, 6 * 4096, 4096)), {op.offset for op in faults}
 assert all(fault.end + NAP_NS <= mark.begin for fault, mark in zip(faults, marks)), "the nap is in a fault"
 assert not [op for op in spool.ops if op.name == FAULT and not op.inode], "faults of no file"
 
