@@ -29,6 +29,7 @@
 	X(PAGE_LOCK, PAGECACHE, "page lock")                                                       \
 	X(PAGE_WRITEBACK_WAIT, PAGECACHE, "page writeback wait")                                   \
 	X(RECLAIM, PAGECACHE, "reclaim")                                                           \
+	X(EVICTION, PAGECACHE, "eviction")                                                         \
 	X(INODE_LOCK, FS, "inode lock")                                                            \
 	X(JOURNAL_COMMIT, FS, "journal commit")                                                    \
 	X(ALLOCATION, FS, "allocation")                                                            \

@@ -304,7 +304,8 @@ struct eta_span {
 	uint8_t kind;	/* enum eta_span_kind */
 	uint8_t flags;	/* ETA_SPAN_* */
 	uint16_t count; /* how many occurrences were folded into it (0 counts as 1) */
-	/* tid of the lock's holder, or of who had the CPU longest; SLEEP: id; 0: unknown */
+	/* tid of the lock's holder, of who had the CPU longest, of whom pages went for; SLEEP: id;
+	 * 0: unknown */
 	uint32_t who;
 	/* lock address, bytes for PAGECACHE_*, the kernel's pause in ns for DIRTY_THROTTLING, else
 	 * 0 */
@@ -335,7 +336,8 @@ struct eta_span {
 	X(VFS_SYNC, "vfs:vfs_fsync_range")                                                         \
 	X(BIO_SUBMIT, "block:submit_bio")                                                          \
 	X(ALLOCATION, "fs:allocation")                                                             \
-	X(WAKE_UP, "cpu:wake-up")
+	X(WAKE_UP, "cpu:wake-up")                                                                  \
+	X(EVICTION, "pagecache:eviction")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

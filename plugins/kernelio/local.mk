@@ -13,6 +13,7 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \
+	plugins/kernelio/bpf/evict.bpf.c \
 	plugins/kernelio/bpf/fault.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
 	plugins/kernelio/bpf/function.bpf.c \
@@ -28,6 +29,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/async.h \
 	plugins/kernelio/bpf/bio.h \
 	plugins/kernelio/bpf/compat.h \
+	plugins/kernelio/bpf/evict.h \
 	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \
 	plugins/kernelio/bpf/filter.h \
@@ -100,6 +102,7 @@ BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
 # One object per probe group, linked into one, with its loader generated. -mcpu=v3: atomic fetches.
 bpf_objects = \
 	plugins/kernelio/bpf/block.bpf.o \
+	plugins/kernelio/bpf/evict.bpf.o \
 	plugins/kernelio/bpf/fault.bpf.o \
 	plugins/kernelio/bpf/fs.bpf.o \
 	plugins/kernelio/bpf/function.bpf.o \

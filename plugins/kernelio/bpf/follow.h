@@ -40,6 +40,7 @@ static __always_inline int task_take(struct task_struct *task)
 	st->direct.iocb = 0;
 	__builtin_memset(&st->async, 0, sizeof(st->async));
 	__builtin_memset(&st->fault, 0, sizeof(st->fault));
+	st->added.inode = 0;
 	own->slot = slot;
 	own->member = 1;
 	task_leave(task, 0);

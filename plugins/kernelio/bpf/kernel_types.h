@@ -153,6 +153,7 @@ struct cgroup {
 };
 
 struct css_set {
+	void *subsys[1];
 	struct cgroup *dfl_cgrp;
 };
 

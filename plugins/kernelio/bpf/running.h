@@ -33,6 +33,21 @@ struct ready {
 	uint32_t who;	  /* then ran there longest, 0: not known */
 };
 
+/*
+ * Does a read wait for pages that it would have found, had others not pushed them out? It has added
+ * them itself, or, ahead, the one before.
+ */
+static __always_inline bool misses_evicted(struct task_state *st)
+{
+	if (st->now.pages_added)
+		return 2 * st->now.pages_evicted > st->now.pages_added;
+	if (st->now.kind != ETA_OP_READ || !st->added.evicted || st->added.inode != st->op.inode ||
+	    st->op.op_flags & ETA_KOP_DIRECT)
+		return false;
+	st->now.evictor = st->added.evictor;
+	return true;
+}
+
 /* The wait of an operation whose thread is on a CPU again. */
 static __always_inline void switched_in(struct task_state *st, struct ready ready, uint64_t now)
 {
@@ -50,6 +65,10 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	st->now.pending = ETA_SPAN_NONE;
 	if (kind == ETA_SPAN_NONE && open)
 		kind = ETA_SPAN_SLEEP;
+	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT && misses_evicted(st)) {
+		kind = ETA_SPAN_EVICTION;
+		met_note(st->now.evictor, woken_ns - st->now.off_ns);
+	}
 	if (kind != ETA_SPAN_NONE)
 		st->now.inode_locked_ns = 0; /* no lock's sleep, so it has got it already */
 	/* a buffered read that waits for pages others are reading has shown nothing else yet */
@@ -62,7 +81,9 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 		st->now.cache_write_ns = st->now.off_ns;
 	if (kind != ETA_SPAN_NONE)
 		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags,
-			      kind == ETA_SPAN_SLEEP ? st->now.off_stack : 0,
+			      kind == ETA_SPAN_SLEEP	  ? st->now.off_stack
+			      : kind == ETA_SPAN_EVICTION ? st->now.evictor
+							  : 0,
 			      kind == ETA_SPAN_DIRTY_THROTTLING ? st->now.pause_ticks * tick_ns : 0,
 			      0);
 	if (woken_ns < ready.idle_ns) {
