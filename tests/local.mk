@@ -140,6 +140,7 @@ kernel_tests += \
 	tests/cases/kernel-control.py \
 	tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py \
+	tests/cases/kernel-eviction.py \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \
 	tests/cases/kernel-filter.py \

@@ -33,6 +33,7 @@
 	X(PAGE_LOCK, PAGECACHE, "page lock")                                                       \
 	X(PAGE_WRITEBACK_WAIT, PAGECACHE, "page writeback wait")                                   \
 	X(RECLAIM, PAGECACHE, "reclaim")                                                           \
+	X(EVICTION, PAGECACHE, "eviction")                                                         \
 	X(INODE_LOCK, FS, "inode lock")                                                            \
 	X(METADATA_LOCK, FS, "metadata lock")                                                      \
 	X(JOURNAL_COMMIT, FS, "journal commit")                                                    \

@@ -306,8 +306,9 @@ struct eta_span {
 	/* how many occurrences were folded into it (0 counts as 1); OTHER_LOCK: SLEEP id, 0:
 	 * unknown */
 	uint16_t count;
-	/* tid of the lock's holder, of who had the CPU longest, of a task that is not traced and
-	 * was in the way of a DIRTY_THROTTLING or RECLAIM; SLEEP: id; 0: unknown */
+	/* tid of the lock's holder, of who had the CPU longest, of whom pages went for, of a task
+	 * that is not traced and was in the way of a DIRTY_THROTTLING or RECLAIM; SLEEP: id; 0:
+	 * unknown */
 	uint32_t who;
 	/* lock address, bytes for PAGECACHE_*, the kernel's pause in ns for DIRTY_THROTTLING,
 	 * number of the control group for QUOTA, see ETA_SLEEP_* for sleeps, else 0 */
@@ -344,7 +345,8 @@ struct eta_span {
 	X(STOPPED, "cpu:stopped")                                                                  \
 	X(RECLAIM_AT_OWN_LIMIT, "pagecache:reclaim at own limit")                                  \
 	X(ADDRESS_SPACE_LOCK, "vfs:address space lock")                                            \
-	X(SPIN_LOCK, "vfs:spin lock")
+	X(SPIN_LOCK, "vfs:spin lock")                                                              \
+	X(EVICTION, "pagecache:eviction")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

@@ -13,6 +13,7 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \
+	plugins/kernelio/bpf/evict.bpf.c \
 	plugins/kernelio/bpf/fault.bpf.c \
 	plugins/kernelio/bpf/file-lock.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
@@ -31,6 +32,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/bio.h \
 	plugins/kernelio/bpf/compat.h \
 	plugins/kernelio/bpf/dirtied-by.h \
+	plugins/kernelio/bpf/evict.h \
 	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \
 	plugins/kernelio/bpf/file-lock.h \
@@ -109,6 +111,7 @@ BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
 # One object per probe group, linked into one, with its loader generated. -mcpu=v3: atomic fetches.
 bpf_objects = \
 	plugins/kernelio/bpf/block.bpf.o \
+	plugins/kernelio/bpf/evict.bpf.o \
 	plugins/kernelio/bpf/fault.bpf.o \
 	plugins/kernelio/bpf/file-lock.bpf.o \
 	plugins/kernelio/bpf/fs.bpf.o \

@@ -31,6 +31,8 @@
 	X(on_wait_writeback, folio_wait_writeback, PAGECACHE, LEVEL)                               \
 	X(on_fault, mm_filemap_fault, PAGECACHE, EXTRA)                                            \
 	X(on_fault_writeback, folio_wait_writeback, PAGECACHE, EXTRA)                              \
+	X(on_page_gone, mm_filemap_delete_from_page_cache, PAGECACHE, LEVEL)                       \
+	X(on_wake_kswapd, mm_vmscan_wakeup_kswapd, PAGECACHE, EXTRA)                               \
 	X(on_reclaim_begin, mm_vmscan_direct_reclaim_begin, PAGECACHE, LEVEL)                      \
 	X(on_reclaim_end, mm_vmscan_direct_reclaim_end, PAGECACHE, LEVEL)                          \
 	X(on_memcg_reclaim_begin, mm_vmscan_memcg_reclaim_begin, PAGECACHE, EXTRA)                 \

@@ -72,7 +72,7 @@ nothing_lost(spool)
 
 
 def seen(name):
-    return [(op.name, op.size, op.offset, op.ret) for op in ops_on(spool, name)]
+    return [(op.name, op.size, op.offset, op.ret) for op in ops_on(spool, name) if ":" not in op.name]
 
 
 fd_of = {name: ops_on(spool, name)[0].ret for name in "ab"}

@@ -101,6 +101,8 @@ static __always_inline uint64_t fault_last_ns(const struct task_state *st)
 
 	if (n < MAX_SPANS && st->spans[n].end_ns > last_ns)
 		last_ns = st->spans[n].end_ns;
+	if (st->now.readahead_end_ns > last_ns)
+		last_ns = st->now.readahead_end_ns;
 	return last_ns;
 }
 

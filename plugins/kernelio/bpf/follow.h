@@ -45,6 +45,7 @@ static __always_inline int task_take(struct task_struct *task)
 	__builtin_memset(&st->async, 0, sizeof(st->async));
 	__builtin_memset(&st->fault, 0, sizeof(st->fault));
 	st->refused.inode = 0;
+	st->added.inode = 0;
 	own->slot = slot;
 	own->member = 1;
 	task_leave(task, 0);

@@ -1,5 +1,6 @@
 /* Page cache: lookup, readahead, dirtying, throttling, waiting for writeback, reclaim. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "evict.h"
 #include "fault.h"
 #include "follow.h"
 #include "limits.h"
@@ -61,10 +62,24 @@ SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 {
 	struct task_state *st = current_state();
+	uint32_t pages;
 
 	if (!st || (!st->active && !fault_begin(st, folio->mapping)))
 		return 0;
-	st->now.pages_added += folio_pages(folio);
+	pages = folio_pages(folio);
+	st->now.pages_added += pages;
+	if (st->now.mapping == (uint64_t)folio->mapping) {
+		struct file_key file = { .inode = st->op.inode, .dev = st->op.dev };
+		uint32_t evicted =
+			evicted_take(&file, folio->index, pages, st->pid, &st->now.evictor);
+
+		/* who writes anew waits for no page that was there */
+		evicted = st->now.kind == ETA_OP_READ ? evicted : 0;
+		st->now.pages_evicted += evicted;
+		st->added.inode = st->op.inode;
+		st->added.evicted = evicted;
+		st->added.evictor = st->now.evictor;
+	}
 	/* OTHER: advice to read ahead */
 	if (st->now.kind == ETA_OP_READ || st->now.kind == ETA_OP_OTHER) {
 		uint64_t now = bpf_ktime_get_ns();

@@ -77,6 +77,9 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 	} else if (kind == ETA_SPAN_FILE_LOCK) {
 		who = st->now.lock_holder;
 		met_note(who, woken_ns - st->now.off_ns);
+	} else if (kind == ETA_SPAN_EVICTION) {
+		who = st->now.evictor;
+		met_note(who, woken_ns - st->now.off_ns);
 	} else if (kind == ETA_SPAN_DIRTY_THROTTLING) {
 		who = foreign_slowed_since(&throttled, st->now.off_ns);
 		met_note(who, woken_ns - st->now.off_ns);
@@ -85,6 +88,21 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 		object = sleep_foreign(st, woken_ns);
 	}
 	span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, who, object, 0);
+}
+
+/*
+ * Does a read wait for pages that it would have found, had others not pushed them out? It has added
+ * them itself, or, ahead, the one before.
+ */
+static __always_inline bool misses_evicted(struct task_state *st)
+{
+	if (st->now.pages_added)
+		return 2 * st->now.pages_evicted > st->now.pages_added;
+	if (st->now.kind != ETA_OP_READ || !st->added.evicted || st->added.inode != st->op.inode ||
+	    st->op.op_flags & ETA_KOP_DIRECT)
+		return false;
+	st->now.evictor = st->added.evictor;
+	return true;
 }
 
 /* The wait of an operation whose thread is on a CPU again. */
@@ -114,6 +132,8 @@ static __always_inline void switched_in(struct task_state *st, struct ready read
 	if (kind == ETA_SPAN_NONE && open)
 		kind = ETA_SPAN_SLEEP;
 	st->now.waited = 1;
+	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT && misses_evicted(st))
+		kind = ETA_SPAN_EVICTION;
 	if (kind != ETA_SPAN_NONE)
 		st->now.inode_locked_ns = 0; /* no lock's sleep, so it has got it already */
 	/* a buffered read that waits for pages others are reading has shown nothing else yet */

@@ -108,6 +108,13 @@ struct task_state {
 		uint32_t who; /* had it; 0: unknown */
 	} refused;
 
+	/* the pages that it has added last, perhaps ahead: of which file, who had pushed them out
+	 */
+	struct {
+		uint64_t inode;
+		uint32_t evicted, evictor;
+	} added;
+
 	/* off the CPU outside of operations */
 	struct {
 		uint64_t off_ns, wake_ns;
@@ -143,6 +150,7 @@ struct task_state {
 		uint32_t pause_ticks; /* that DIRTY_THROTTLING is to sleep */
 		uint32_t ready_cpu;   /* that it left, or was woken to, when it became ready */
 		uint32_t cache_reads, cache_writes, pages_added;
+		uint32_t pages_evicted, evictor; /* of those added, by others: see evict.h */
 		uint64_t off_ns, wake_ns;
 
 		/* kernel addresses, compared only */

@@ -46,6 +46,7 @@
 	X(PAGECACHE, PAGE_LOCK, NATURE)                                                            \
 	X(PAGECACHE, PAGE_WRITEBACK_WAIT, DEVICE)                                                  \
 	X(PAGECACHE, RECLAIM, DIRTY)                                                               \
+	X(PAGECACHE, EVICTION, NATURE)                                                             \
 	X(FS, INODE_LOCK, NATURE)                                                                  \
 	X(FS, METADATA_LOCK, NATURE)                                                               \
 	X(FS, JOURNAL_COMMIT, FS)                                                                  \

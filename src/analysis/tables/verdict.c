@@ -56,6 +56,9 @@
 	X(PAGECACHE, RECLAIM,                                                                      \
 	  "Memory is short and pages are reclaimed inside the calls: give more "                   \
 	  "memory, or drop used pages (posix_fadvise).")                                           \
+	X(PAGECACHE, EVICTION,                                                                     \
+	  "Others push pages out of the cache that are read again: limit the memory of "           \
+	  "their control group (memory.high), or keep the pages (memory.low, mlock).")             \
 	X(PAGECACHE, OTHER_LOCK,                                                                   \
 	  "Threads wait for the file's mapping lock: keep truncation and "                         \
 	  "mmap off files that are being read or written.")                                        \

@@ -1,0 +1,103 @@
+/* Pages that leave the cache, and for whom. */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "evict.h"
+
+#define TASK_ALLOCATES 0x00000800  /* PF_MEMALLOC: it frees memory to get some */
+#define TASK_IS_KSWAPD 0x00020000  /* PF_KSWAPD */
+#define TASK_IS_KERNELS 0x00200000 /* PF_KTHREAD */
+#define RECENT_NS 1000000000ULL
+
+/* For whom kswapd works; who freed memory last, and before that one of another process. */
+static struct evictor kswapd_for;
+static struct evictor last_evictor, evictor_before;
+static uint64_t evictor_before_ns;
+
+enum cgroup_subsys_id___memory {
+	memory_cgrp_id___memory = 4,
+};
+
+static __always_inline struct evictor evictor_of(struct task_struct *task)
+{
+	struct evictor found = { .pid = task->tgid, .tid = task->pid };
+	uint64_t at;
+
+	if (bpf_core_enum_value_exists(enum cgroup_subsys_id___memory, memory_cgrp_id___memory)) {
+		at = bpf_core_enum_value(enum cgroup_subsys_id___memory, memory_cgrp_id___memory);
+		bpf_probe_read_kernel(&found.group, sizeof(found.group),
+				      (void *)task->cgroups +
+					      bpf_core_field_offset(struct css_set, subsys) +
+					      at * sizeof(found.group));
+	}
+	return found;
+}
+
+SEC("tp_btf/mm_vmscan_wakeup_kswapd")
+int BPF_PROG(on_wake_kswapd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (task->flags & TASK_IS_KERNELS)
+		return 0;
+	kswapd_for = evictor_of(task);
+	return 0;
+}
+
+/* Others may free memory at the same time: who they are is a sample. */
+static __always_inline void evictor_note(struct evictor by)
+{
+	if (last_evictor.pid == by.pid)
+		return;
+	evictor_before = last_evictor;
+	evictor_before_ns = bpf_ktime_get_ns();
+	last_evictor = by;
+}
+
+/* Pages from AT to END of KEY's chunk are gone, BY somebody; RECLAIMED: for memory. */
+static __always_inline void evicted_note(const struct evicted_key *key, uint64_t at, uint64_t end,
+					 struct evictor by, bool reclaimed)
+{
+	struct evicted *evicted = bpf_map_lookup_elem(&evictions, key);
+	struct evicted fresh = { .pages = chunk_bits(at, end), .by = by };
+
+	if (reclaimed && evictor_before.group == by.group &&
+	    bpf_ktime_get_ns() - evictor_before_ns < RECENT_NS)
+		fresh.before = evictor_before;
+	if (evicted) {
+		evicted->by = by;
+		evicted->before = fresh.before;
+		__sync_fetch_and_or(&evicted->pages, fresh.pages);
+	} else {
+		bpf_map_update_elem(&evictions, key, &fresh, BPF_ANY);
+	}
+}
+
+SEC("tp_btf/mm_filemap_delete_from_page_cache")
+int BPF_PROG(on_page_gone, struct folio *folio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct address_space *mapping = folio->mapping;
+	struct evictor by = task->flags & TASK_IS_KSWAPD ? kswapd_for : evictor_of(task);
+	bool reclaimed = task->flags & TASK_ALLOCATES;
+	struct evicted_key key = {};
+	struct file_key file = {};
+	uint64_t at = folio->index, end = at + folio_pages(folio);
+	uint8_t *seen;
+
+	if (!mapping)
+		return 0;
+	if (reclaimed)
+		evictor_note(by);
+	file.inode = mapping->host->i_ino;
+	file.dev = mapping->host->i_sb->s_dev;
+	seen = bpf_map_lookup_elem(&files_seen, &file);
+	if (!seen || *seen != SEEN_LEFT)
+		return 0;
+	key.inode = file.inode;
+	key.dev = file.dev;
+	for (int i = 0; i < EVICTED_STEPS && at < end; i++) {
+		key.chunk = at >> EVICTED_SHIFT;
+		evicted_note(&key, at, end, by, reclaimed);
+		at = (at | EVICTED_MASK) + 1;
+	}
+	return 0;
+}

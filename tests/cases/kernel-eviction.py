@@ -1,0 +1,71 @@
+# A neighbour in the same control group pushes a reader's pages out of the cache: the reads that miss say so, and who.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import collections
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import cgroup, inside, need_bpf, nothing_lost, ops_on, path, regions, trace
+
+need_bpf()
+LIMIT_MB, FILE_MB, OTHER_MB, ROUNDS = 64, 44, 256, 4
+
+# what it read once is cached, and read again; "drop": the first half goes by its own doing, in each round
+READER = r"""
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+size, own = os.fstat(fd).st_size, sys.argv[3] == "drop"
+for i in range(1 + int(sys.argv[2])):
+    if own:
+        os.posix_fadvise(fd, 0, size // 2, os.POSIX_FADV_DONTNEED)
+    for at in range(0, size, 65536):
+        os.pread(fd, 65536, at)
+"""
+NEIGHBOUR = r"""
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+print("ready", flush=True)
+while True:
+    if not os.read(fd, 1 << 20):
+        os.lseek(fd, 0, os.SEEK_SET)
+"""
+group = cgroup("memory", memory__limit_in_bytes=str(LIMIT_MB << 20))
+for name, megabytes in (("mine", FILE_MB), ("others", OTHER_MB)):
+    with open(path(name), "wb") as file:
+        for _ in range(megabytes):
+            file.write(b"x" * (1 << 20))
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def read(name, kind="keep"):
+    spool = trace(name, *inside(group, "/usr/bin/python3", "-c", READER, path("mine"), str(ROUNDS), kind))
+    nothing_lost(spool)
+    reads = ops_on(spool, "mine", "pread64")
+    assert len(reads) == (1 + ROUNDS) * FILE_MB * 16, len(reads)
+    return spool, [span for op in reads for span in op.spans if span.kind == "EVICTION"]
+
+
+# it fits into the group, and nobody else is there: but for what the whole machine needs memory for
+_spool, alone = read("alone")
+# it has dropped its pages itself
+_spool, dropped = read("drop", "drop")
+assert regions("drop").get("block:device", 0) > 0, "and read them again"
+
+neighbour = subprocess.Popen(inside(group, "/usr/bin/python3", "-c", NEIGHBOUR, path("others")),
+                             stdout=subprocess.PIPE, text=True)
+atexit.register(neighbour.wait)
+atexit.register(neighbour.kill)
+assert neighbour.stdout.readline() == "ready\n"
+spool, found = read("evicted")
+neighbour.kill()
+neighbour.wait()
+sums = regions("evicted")
+print(len(found), "waits,", {name: ns for name, ns in sums.items() if "block" in name or "eviction" in name})
+culprits = collections.Counter(span.who for span in found)
+assert culprits and culprits.most_common(1)[0][0] == neighbour.pid, culprits
+assert max(len(alone), len(dropped)) < len(found) / 4, (len(alone), len(dropped), len(found))
+assert sums["pagecache:eviction"] > sums.get("block:device", 0), sums
+assert any(task.tid == neighbour.pid for task in spool.untraced), "who it was has a name"
