@@ -204,6 +204,7 @@ void analysis_free(struct analysis *a)
 	free(a->classes);
 	free(a->callsites);
 	free(a->files);
+	free(a->processes);
 	free(a->all_blame);
 	free(a->all_bins);
 	free(a);

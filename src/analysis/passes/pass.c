@@ -365,6 +365,7 @@ static void location_result_free(struct location_result *r)
 	blame_row_free(&r->blame);
 	free(r->bins);
 	free(r->pieces);
+	free(r->busy);
 	spill_stream_free(&r->operations_stream);
 	spill_stream_free(&r->bios_stream);
 	spill_stream_free(&r->solo_stream);

@@ -395,5 +395,7 @@ int engine_score(struct engine *e, struct analysis *a)
 		rc = engine_blame(e, a);
 	if (!rc && e->options.n_bins)
 		rc = engine_bins(e, a);
+	if (!rc && e->split)
+		rc = engine_critical(e, a);
 	return rc;
 }

@@ -501,5 +501,6 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
 	if (!rc && e->options.files)
 		add_to_file(s, l, &loss);
+	busy_note(s, l);
 	return rc;
 }
