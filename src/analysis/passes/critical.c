@@ -107,6 +107,12 @@ static double lost_until(const struct walker *w, uint32_t location, uint64_t ns)
 	return sum;
 }
 
+/* What others, and limits, took. */
+static int64_t taken_in(const struct slowdown *s, enum cell c)
+{
+	return cell_is_for_others(c, 0) ? s->cell_ns[c] : s->contended_cell_ns[c];
+}
+
 /*
  * What LOCATION lost between two times, by cell, each as evenly as all of it; and what it waited
  * for a CPU between operations.
@@ -117,9 +123,12 @@ static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns
 	const struct slowdown *s = &w->scores[location]->slowdown;
 	const struct walk_counts *life = life_of(w, location);
 	double lost = lost_until(w, location, to_ns) - lost_until(w, location, from_ns);
+	int64_t taken = 0;
 
-	for (int c = 0; s->contended_ns > 0 && c < N_CELLS; c++)
-		saved[c] += lost * (double)s->contended_cell_ns[c] / (double)s->contended_ns;
+	for (int c = 0; c < N_CELLS; c++)
+		taken += taken_in(s, (enum cell)c);
+	for (int c = 0; taken > 0 && c < N_CELLS; c++)
+		saved[c] += lost * (double)taken_in(s, (enum cell)c) / (double)taken;
 	if (life->last_ns > life->first_ns)
 		saved[CELL_CPU_RUN_QUEUE] += (double)life->outside_ns * (double)(to_ns - from_ns) /
 					     (double)(life->last_ns - life->first_ns);

@@ -117,7 +117,7 @@ static double sure_part(const struct thread_score *t)
 
 	for (int c = 0; c < N_CELLS; c++)
 		if (cell_is_for_others((enum cell)c, 0))
-			sum += t->slowdown.contended_cell_ns[c];
+			sum += t->slowdown.cell_ns[c];
 	return ratio(sum, t->life_ns);
 }
 
