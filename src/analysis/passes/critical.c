@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "src/analysis/tables/engine.h"
-#include "src/common/machines.h"
 
 /*
  * A critical path is walked back from the last event of a process. A thread that did nothing until
@@ -17,8 +16,15 @@ struct walker {
 	const struct engine *e;
 	const struct analysis *a;
 	const struct thread_score **scores; /* per location; NULL: not walked */
-	uint32_t *walked;		    /* those that are, ascending end */
+	uint32_t *walked;		    /* those that are, by process, ascending end */
 	uint32_t n_walked;
+	struct family {
+		uint32_t machine;
+		uint32_t first, n;	      /* of walked: its threads */
+		uint32_t parent;	      /* processes; ETA_NONE */
+		uint32_t child, next_sibling; /* the same */
+	} * families;			      /* per process */
+	uint32_t *by_pid;		      /* processes by machine, pid, begin */
 	uint32_t *mark; /* per location: the process, + 1, whose path went there */
 };
 
@@ -27,20 +33,23 @@ static const struct walk_counts *life_of(const struct walker *w, uint32_t locati
 	return &w->e->locations[location].counts;
 }
 
-static const struct eta_process *process_of(const struct walker *w, uint32_t location)
+static uint32_t process_of(const struct walker *w, uint32_t location)
 {
-	const struct eta_defs *defs = w->e->defs;
-
-	return &defs->processes[defs->locations[location].process];
+	return w->e->defs->locations[location].process;
 }
 
-static bool is_child(const struct walker *w, uint32_t location, uint32_t parent)
+static bool is_first_thread(const struct walker *w, uint32_t location)
 {
-	const struct eta_process *p = process_of(w, location), *of = process_of(w, parent);
+	return w->e->defs->locations[location].tid ==
+	       w->e->defs->processes[process_of(w, location)].pid;
+}
 
-	return p != of && p->ppid && p->ppid == of->pid &&
-	       location_machine(w->e->defs, location) == location_machine(w->e->defs, parent) &&
-	       (!p->parent_tid || p->parent_tid == w->e->defs->locations[parent].tid);
+/* Did thread LOCATION, of its parent, make the process CHILD? */
+static bool forked(const struct walker *w, uint32_t location, uint32_t child)
+{
+	uint32_t tid = w->e->defs->processes[child].parent_tid;
+
+	return tid ? tid == w->e->defs->locations[location].tid : is_first_thread(w, location);
 }
 
 /* Had it nothing to do just before NS? What it does right afterwards is in the slice of NS itself.
@@ -53,44 +62,61 @@ static bool is_idle_before(const struct walker *w, uint32_t location, uint64_t n
 	return !busy || slice == 0 || !(busy[(slice - 1) / 64] >> (slice - 1) % 64 & 1);
 }
 
-/* Whom LOCATION last waited for the end of, before NS; ETA_NONE. */
-static uint32_t waited_for(const struct walker *w, uint32_t location, uint64_t ns, uint32_t mark)
+/* The thread of PROCESS that ended last before NS, and that LOCATION may have waited for. */
+static uint32_t last_ended(const struct walker *w, uint32_t process, uint32_t location, uint64_t ns,
+			   uint32_t mark)
 {
-	for (uint32_t i = w->n_walked; i-- > 0;) {
-		uint32_t other = w->walked[i];
+	const struct family *f = &w->families[process];
+
+	for (uint32_t i = f->n; i-- > 0;) {
+		uint32_t other = w->walked[f->first + i];
 		uint64_t end_ns = life_of(w, other)->last_ns;
 
 		if (end_ns > ns || other == location || w->mark[other] == mark)
 			continue;
 		if (end_ns <= life_of(w, location)->first_ns)
 			break;
-		if ((process_of(w, other) == process_of(w, location) ||
-		     is_child(w, other, location)) &&
-		    is_idle_before(w, location, end_ns))
+		if (is_idle_before(w, location, end_ns))
 			return other;
 	}
 	return ETA_NONE;
 }
 
-/* The thread that made LOCATION, as far as that is known; ETA_NONE. */
-static uint32_t maker_of(const struct walker *w, uint32_t location)
+/* Whom LOCATION last waited for the end of, before NS; ETA_NONE. */
+static uint32_t waited_for(const struct walker *w, uint32_t location, uint64_t ns, uint32_t mark)
 {
-	const struct eta_location *locations = w->e->defs->locations;
-	const struct eta_process *p = process_of(w, location);
-	bool first = locations[location].tid == p->pid;
-	uint32_t found = ETA_NONE;
+	uint32_t process = process_of(w, location), other;
+	uint32_t found = last_ended(w, process, location, ns, mark);
 
-	for (uint32_t i = 0; i < w->n_walked; i++) {
-		uint32_t other = w->walked[i];
-		const struct eta_process *q = process_of(w, other);
-		bool made = first ? is_child(w, location, other) &&
-					    (p->parent_tid || locations[other].tid == q->pid)
-				  : q == p && locations[other].tid == p->pid;
-
-		if (made && life_of(w, other)->first_ns <= life_of(w, location)->first_ns)
+	for (uint32_t c = w->families[process].child; c != ETA_NONE;
+	     c = w->families[c].next_sibling) {
+		if (!forked(w, location, c))
+			continue;
+		other = last_ended(w, c, location, ns, mark);
+		if (other != ETA_NONE &&
+		    (found == ETA_NONE || life_of(w, other)->last_ns > life_of(w, found)->last_ns))
 			found = other;
 	}
 	return found;
+}
+
+/* The thread that made LOCATION, as far as that is known; ETA_NONE. */
+static uint32_t maker_of(const struct walker *w, uint32_t location)
+{
+	bool first = is_first_thread(w, location);
+	uint32_t process = process_of(w, location);
+	const struct family *f = &w->families[process];
+
+	if (first && f->parent == ETA_NONE)
+		return ETA_NONE;
+	f = first ? &w->families[f->parent] : f;
+	for (uint32_t i = f->n; i-- > 0;) {
+		uint32_t other = w->walked[f->first + i];
+
+		if (first ? forked(w, other, process) : is_first_thread(w, other))
+			return other;
+	}
+	return ETA_NONE;
 }
 
 /* ---- what was lost there ---- */
@@ -170,8 +196,7 @@ static void walk_back(const struct walker *w, uint32_t location, struct process_
 		ns = begin_ns < ns ? begin_ns : ns;
 		if (next == ETA_NONE) {
 			/* nothing before the process itself began */
-			if (process_of(w, location) == &w->e->defs->processes[p->process] &&
-			    w->e->defs->locations[location].tid == process_of(w, location)->pid)
+			if (process_of(w, location) == p->process && is_first_thread(w, location))
 				break;
 			next = maker_of(w, location);
 			if (next != ETA_NONE && life_of(w, next)->first_ns >= ns)
@@ -186,12 +211,14 @@ static void walk_back(const struct walker *w, uint32_t location, struct process_
 
 /* ---- processes ---- */
 
-static int by_end(const void *a, const void *b, void *arg)
+static int by_process_and_end(const void *a, const void *b, void *arg)
 {
 	const struct engine *e = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	uint64_t p = e->locations[x].counts.last_ns, q = e->locations[y].counts.last_ns;
 
+	if (e->defs->locations[x].process != e->defs->locations[y].process)
+		return e->defs->locations[x].process < e->defs->locations[y].process ? -1 : 1;
 	if (p != q)
 		return p < q ? -1 : 1;
 	return x < y ? -1 : 1;
@@ -210,17 +237,15 @@ static int by_saved(const void *a, const void *b)
 
 static void score_process(const struct walker *w, uint32_t process, struct process_score *p)
 {
+	const struct family *f = &w->families[process];
+	uint32_t last = w->walked[f->first + f->n - 1];
 	uint64_t first_ns = UINT64_MAX;
-	uint32_t last = ETA_NONE;
 
 	memset(p, 0, sizeof(*p));
 	p->process = process;
-	for (uint32_t i = 0; i < w->n_walked; i++) {
-		uint32_t l = w->walked[i];
+	for (uint32_t i = 0; i < f->n; i++) {
+		uint32_t l = w->walked[f->first + i];
 
-		if (w->e->defs->locations[l].process != process)
-			continue;
-		last = l;
 		if (life_of(w, l)->first_ns < first_ns)
 			first_ns = life_of(w, l)->first_ns;
 		slowdown_add(&p->slowdown, &w->scores[l]->slowdown);
@@ -229,49 +254,141 @@ static void score_process(const struct walker *w, uint32_t process, struct proce
 	walk_back(w, last, p);
 }
 
+/* Some begins are known to a tick only: a child's may lie before its parent's. */
+#define TICK_NS 10000000
+
+static int by_pid(const void *a, const void *b, void *arg)
+{
+	const struct walker *w = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct eta_process *p = &w->e->defs->processes[x], *q = &w->e->defs->processes[y];
+
+	if (w->families[x].machine != w->families[y].machine)
+		return w->families[x].machine < w->families[y].machine ? -1 : 1;
+	if (p->pid != q->pid)
+		return p->pid < q->pid ? -1 : 1;
+	if (p->start_ns != q->start_ns)
+		return p->start_ns < q->start_ns ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Does PROCESS come before a parent of CHILD, or is one, in the order of by_pid? */
+static bool may_be_parent(const struct walker *w, uint32_t process, uint32_t child)
+{
+	const struct eta_process *p = &w->e->defs->processes[process];
+	const struct eta_process *c = &w->e->defs->processes[child];
+
+	if (w->families[process].machine != w->families[child].machine)
+		return w->families[process].machine < w->families[child].machine;
+	if (p->pid != c->ppid)
+		return p->pid < c->ppid;
+	return !c->start_ns || p->start_ns <= c->start_ns + TICK_NS;
+}
+
+/* The last process with the number of CHILD's parent that began before it; ETA_NONE. */
+static uint32_t parent_of(const struct walker *w, uint32_t child)
+{
+	const struct eta_process *processes = w->e->defs->processes;
+	uint32_t low = 0, high = w->e->defs->n_processes, found;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (may_be_parent(w, w->by_pid[middle], child))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || !processes[child].ppid)
+		return ETA_NONE;
+	found = w->by_pid[low - 1];
+	if (found == child || processes[found].pid != processes[child].ppid ||
+	    w->families[found].machine != w->families[child].machine)
+		return ETA_NONE;
+	return found;
+}
+
+static void find_families(struct walker *w)
+{
+	const struct eta_defs *defs = w->e->defs;
+
+	for (uint32_t p = 0; p < defs->n_processes; p++) {
+		w->by_pid[p] = p;
+		w->families[p].machine = eta_machine(defs, defs->processes[p].host);
+		w->families[p].parent = w->families[p].child = w->families[p].next_sibling =
+			ETA_NONE;
+	}
+	qsort_r(w->by_pid, defs->n_processes, sizeof(*w->by_pid), by_pid, w);
+	for (uint32_t p = 0; p < defs->n_processes; p++) {
+		uint32_t parent = parent_of(w, p);
+
+		w->families[p].parent = parent;
+		if (parent == ETA_NONE)
+			continue;
+		w->families[p].next_sibling = w->families[parent].child;
+		w->families[parent].child = p;
+	}
+	for (uint32_t i = 0; i < w->n_walked; i++) {
+		struct family *f = &w->families[process_of(w, w->walked[i])];
+
+		if (f->n++ == 0)
+			f->first = i;
+	}
+}
+
 static int walker_new(struct walker *w, const struct engine *e, const struct analysis *a)
 {
-	uint32_t n = e->defs->n_locations ? e->defs->n_locations : 1;
+	size_t n = e->defs->n_locations + 1u, processes = e->defs->n_processes + 1u;
 
 	*w = (struct walker){ .e = e, .a = a };
 	w->scores = calloc(n, sizeof(*w->scores));
 	w->walked = calloc(n, sizeof(*w->walked));
 	w->mark = calloc(n, sizeof(*w->mark));
-	if (!w->scores || !w->walked || !w->mark)
+	w->families = calloc(processes, sizeof(*w->families));
+	w->by_pid = calloc(processes, sizeof(*w->by_pid));
+	if (!w->scores || !w->walked || !w->mark || !w->families || !w->by_pid)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		uint32_t l = a->threads[i].location;
 
 		if (!a->threads[i].scored || !a->threads[i].events || e->defs->locations[l].track ||
-		    e->defs->locations[l].process == ETA_NONE)
+		    process_of(w, l) >= e->defs->n_processes)
 			continue;
 		w->scores[l] = &a->threads[i];
 		w->walked[w->n_walked++] = l;
 	}
-	qsort_r(w->walked, w->n_walked, sizeof(*w->walked), by_end, (void *)e);
+	qsort_r(w->walked, w->n_walked, sizeof(*w->walked), by_process_and_end, (void *)e);
+	find_families(w);
 	return 0;
+}
+
+static bool has_operations(const struct walker *w, uint32_t process)
+{
+	const struct family *f = &w->families[process];
+
+	for (uint32_t i = 0; i < f->n; i++)
+		if (w->scores[w->walked[f->first + i]]->operations)
+			return true;
+	return false;
 }
 
 int engine_critical(const struct engine *e, struct analysis *a)
 {
 	struct walker w;
 	int rc = walker_new(&w, e, a);
-	bool *has = calloc(e->defs->n_processes + 1, sizeof(*has));
 
-	a->processes = calloc(e->defs->n_processes + 1, sizeof(*a->processes));
-	if (!has || !a->processes)
+	a->processes = calloc(e->defs->n_processes + 1u, sizeof(*a->processes));
+	if (!a->processes)
 		rc = -ENOMEM;
-	for (uint32_t i = 0; !rc && i < w.n_walked; i++)
-		if (w.scores[w.walked[i]]->operations)
-			has[e->defs->locations[w.walked[i]].process] = true;
 	for (uint32_t p = 0; !rc && p < e->defs->n_processes; p++)
-		if (has[p])
+		if (has_operations(&w, p))
 			score_process(&w, p, &a->processes[a->n_processes++]);
 	if (!rc)
 		qsort(a->processes, a->n_processes, sizeof(*a->processes), by_saved);
-	free(has);
 	free(w.scores);
 	free(w.walked);
 	free(w.mark);
+	free(w.families);
+	free(w.by_pid);
 	return rc;
 }
