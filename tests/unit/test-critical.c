@@ -123,6 +123,7 @@ static void children_are_waited_for(void **state)
 /* Of the cause alone; waits for a CPU count between calls, too. */
 static void the_cause_alone(void **state)
 {
+	struct analysis_options options = score_by_min;
 	struct eta_trace *t = memory_trace_new("cause");
 	uint32_t m = memory_thread(t, 1, 1);
 	const struct process_score *p;
@@ -142,6 +143,13 @@ static void the_cause_alone(void **state)
 	assert_string_equal(p->verdict.level, "cpu");
 	assert_about(p->saved_ns, 100 * (300 + 50));
 	assert_about(p->saved_all_ns, 100 * (300 + 50 + 100));
+	analysis_free(r);
+	/* and of a part of the time as much as that is of all */
+	options.from_ns = 25000;
+	options.to_ns = 75000;
+	r = analyse(t, &options);
+	assert_int_equal(process(r, 1)->wall_ns, 50000);
+	assert_about(process(r, 1)->saved_ns, 50 * (300 + 50));
 	finish(t, r);
 }
 
