@@ -116,14 +116,14 @@ provoked, missing, differ = [], [], []
 try:
     for cause in causes.CAUSES:
         reason = REASONS.get(cause.name)
+        if not reason:
+            continue
         found = provoke(cause)
         if found is None:
             place.clear()
             continue
-        print(f"{cause.name}: {found}")
-        if not reason:
-            continue
         provoked.append(cause.name)
+        print(f"{cause.name}: {found}")
         if found.get(reason, 0) <= 0 or found[reason] < max(found.values()):
             missing.append(cause.name)
     after = state()
