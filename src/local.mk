@@ -24,6 +24,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/blame-score.c \
 	src/analysis/tables/callsites.c src/analysis/tables/callsites.h \
 	src/analysis/passes/callsites-score.c \
+	src/analysis/passes/critical.c \
 	src/analysis/tables/cells.c src/analysis/tables/cells.h \
 	src/analysis/tables/classes.c src/analysis/tables/classes.h \
 	src/analysis/sweep/crowd.c \

@@ -18,6 +18,7 @@ unit_tests = \
 	tests/unit/test-blame \
 	tests/unit/test-clock \
 	tests/unit/test-clocks \
+	tests/unit/test-critical \
 	tests/unit/test-cpu-history \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
@@ -53,6 +54,7 @@ script_tests += \
 	tests/cases/analyze-json.py \
 	tests/cases/analyze-machines.py \
 	tests/cases/analyze-misuse.sh \
+	tests/cases/analyze-saved.py \
 	tests/cases/analyze-schema.py \
 	tests/cases/analyze-views.py \
 	tests/cases/export.sh \
@@ -199,6 +201,7 @@ traced_programs = \
 	tests/programs/harmless-processes \
 	tests/programs/harmless-signals \
 	tests/programs/harmless-streams \
+	tests/programs/held-stream \
 	tests/programs/lfs64 \
 	tests/programs/life \
 	tests/programs/limited \

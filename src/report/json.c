@@ -408,6 +408,23 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 		put_blame(o, a, t->blame, t->n_blame, false);
 }
 
+/* How much shorter it would be, and of what. */
+static void put_process(struct json_object o, const struct analysis *a,
+			const struct process_score *p)
+{
+	const struct eta_process *process = &a->defs->processes[p->process];
+
+	set_count(o, "pid", process->pid);
+	set_text(o, "name", process->name);
+	set_host(o, a, process->host);
+	set_count(o, "wall_ns", p->wall_ns);
+	set_int(o, "lost_ns", p->slowdown.lost_ns);
+	put_interference(o, &p->slowdown);
+	set_int(o, "saved_ns", p->saved_ns);
+	set_int(o, "saved_all_ns", p->saved_all_ns);
+	put_verdict(o, &p->verdict);
+}
+
 static void put_class(struct json_object o, const struct analysis *a, const struct class_score *c)
 {
 	set_text(o, "function", c->function);
@@ -480,6 +497,10 @@ int report_json(FILE *out, const struct analysis *a, unsigned version)
 	for (uint32_t i = 0; document.ok && i < a->n_threads; i++)
 		if (is_reported(&a->threads[i]))
 			put_thread(object_at_end(array, &document), a, &a->threads[i]);
+	if (version > 1 && a->options.sci == SCI_DEFAULT)
+		array = array_in(root, "processes");
+	for (uint32_t i = 0; version > 1 && document.ok && i < a->n_processes; i++)
+		put_process(object_at_end(array, &document), a, &a->processes[i]);
 	array = array_in(root, "classes");
 	for (uint32_t i = 0; document.ok && i < a->n_classes; i++)
 		put_class(object_at_end(array, &document), a, &a->classes[i]);

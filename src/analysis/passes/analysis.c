@@ -71,7 +71,7 @@ static int find_window(struct engine *e)
 
 static int cut_to_window(struct engine *e)
 {
-	uint64_t last = 0, origin = e->from_ns - e->options.from_ns;
+	uint64_t last = 0, life_ns, origin = e->from_ns - e->options.from_ns;
 
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
 		struct walk_counts *c = &e->locations[l].counts;
@@ -80,6 +80,7 @@ static int cut_to_window(struct engine *e)
 			continue;
 		if (c->last_ns > last)
 			last = c->last_ns;
+		life_ns = c->last_ns - c->first_ns;
 		c->first_ns = c->first_ns < e->from_ns ? e->from_ns : c->first_ns;
 		c->last_ns = c->last_ns > e->to_ns ? e->to_ns : c->last_ns;
 		/* not there in this part of the time: a life of nothing */
@@ -87,6 +88,10 @@ static int cut_to_window(struct engine *e)
 			c->first_ns = e->to_ns;
 		if (c->last_ns < c->first_ns)
 			c->last_ns = c->first_ns;
+		/* when its waits between operations were is not kept */
+		if (life_ns)
+			c->outside_ns = (uint64_t)((unsigned __int128)c->outside_ns *
+						   (c->last_ns - c->first_ns) / life_ns);
 	}
 	if (e->from_ns <= last || last == 0)
 		return 0;
@@ -207,6 +212,7 @@ void analysis_free(struct analysis *a)
 	free(a->classes);
 	free(a->callsites);
 	free(a->files);
+	free(a->processes);
 	free(a->command_lines);
 	free(a->function_habits);
 	free(a->file_habits);

@@ -378,6 +378,7 @@ static void location_result_free(struct location_result *r)
 	sums_free(&r->worked_for);
 	free(r->bins);
 	free(r->pieces);
+	free(r->busy);
 	spill_stream_free(&r->operations_stream);
 	spill_stream_free(&r->bios_stream);
 	spill_stream_free(&r->solo_stream);

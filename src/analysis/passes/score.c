@@ -124,7 +124,7 @@ static double sure_part(const struct thread_score *t)
 
 	for (int c = 0; c < N_CELLS; c++)
 		if (cell_is_for_others((enum cell)c, 0))
-			sum += t->slowdown.contended_cell_ns[c];
+			sum += t->slowdown.cell_ns[c];
 	return ratio(sum, t->life_ns);
 }
 
@@ -476,5 +476,7 @@ int engine_score(struct engine *e, struct analysis *a)
 		rc = engine_bins(e, a);
 	if (!rc)
 		rc = engine_limits(e, a);
+	if (!rc && e->split)
+		rc = engine_critical(e, a);
 	return rc;
 }

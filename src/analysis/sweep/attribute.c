@@ -456,13 +456,17 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 	pthread_mutex_unlock(lock);
 }
 
-static int64_t contended_of(const struct loss *loss)
+/* What others, and limits, took. */
+static int64_t taken_of(const struct loss *loss)
 {
 	uint64_t cells = loss->cells;
 	int64_t sum = 0;
 
-	while (cells)
-		sum += loss->contended_ns[cell_next(&cells)];
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		sum += cell_is_for_others(c, 0) ? loss->ns[c] : loss->contended_ns[c];
+	}
 	return sum;
 }
 
@@ -481,7 +485,7 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 	if (!rc && s->engine->options.n_bins)
 		rc = spread(s, l, loss);
 	if (!rc && s->engine->split)
-		rc = pieces_add(l, contended_of(loss));
+		rc = pieces_add(l, taken_of(loss));
 	pthread_mutex_unlock(lock);
 	return rc;
 }
@@ -504,11 +508,12 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		/* without a cell that lost no level did */
 		blames = l->lost_cells && met_anybody(l);
 	}
-	if (contended || blames || e->options.n_bins || contended_of(&loss))
+	if (contended || blames || e->options.n_bins || taken_of(&loss))
 		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
 	if (l->lost_cells && !blames)
 		blame_nobody(l, &loss);
 	if (!rc && e->options.files)
 		add_to_file(s, l, &loss);
+	busy_note(s, l);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* When in a thread's life others took time from it, in few pieces: how much the score varies. */
+/* When in a thread's life others took time from it, and when it did anything, in few pieces. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sweep.h"
 
@@ -45,4 +45,15 @@ int pieces_add(struct sweep_thread *l, int64_t amount)
 	}
 	l->result->pieces[last] += left;
 	return 0;
+}
+
+/* Windows share the words; most operations find their bit set. */
+void busy_note(const struct sweep *s, struct sweep_thread *l)
+{
+	uint64_t *busy = l->result->busy;
+	unsigned last = engine_slice(s->engine, l->op.end_ns);
+
+	for (unsigned i = engine_slice(s->engine, l->op.begin_ns); busy && i <= last; i++)
+		if (!(__atomic_load_n(&busy[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1))
+			__atomic_fetch_or(&busy[i / 64], 1ull << i % 64, __ATOMIC_RELAXED);
 }

@@ -473,13 +473,30 @@ int engine_solo(struct engine *e)
 	return sweep(e, true, 1); /* its bits are written in the order of the operations */
 }
 
+/* Before windows run side by side. */
+static int slices_new(struct engine *e)
+{
+	while ((e->last_ns - e->first_ns) >> e->slice_shift >= N_SLICES)
+		e->slice_shift++;
+	for (uint32_t i = 0; e->split && i < e->defs->n_locations; i++) {
+		struct location_result *r = &e->locations[i];
+
+		if (!r->operations)
+			continue;
+		r->busy = calloc(N_SLICES / 64, sizeof(*r->busy));
+		if (!r->busy)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int engine_sweep(struct engine *e)
 {
 	int rc;
 
 	e->file_sums = calloc(e->options.files && e->resources.n_files ? e->resources.n_files : 1,
 			      sizeof(*e->file_sums));
-	if (!e->file_sums || engine_blame_bound(e) < 0)
+	if (!e->file_sums || engine_blame_bound(e) < 0 || slices_new(e) < 0)
 		return -ENOMEM;
 	rc = sweep(e, false, engine_threads(e));
 	for (uint32_t i = 0; !rc && i < e->defs->n_locations; i++)

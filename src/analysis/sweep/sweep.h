@@ -321,6 +321,9 @@ void weights_free(struct sweep_thread *l);
  */
 int pieces_add(struct sweep_thread *l, int64_t amount);
 
+/* L's operation has been: its slices. */
+void busy_note(const struct sweep *s, struct sweep_thread *l);
+
 /* attribute.c: an operation is over: what it lost, what of it others caused, and who they were. */
 int attribute(struct sweep *s, struct sweep_thread *l);
 /* Culprits in the order of thread ids, so that the order of locations does not matter. */

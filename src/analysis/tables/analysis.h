@@ -173,6 +173,19 @@ struct file_habit {
 	struct habit habit;
 };
 
+/*
+ * A process with operations, and how much shorter it would be: along its critical path, the threads
+ * and processes it waited for the end of.
+ */
+struct process_score {
+	uint32_t process;	  /* index into the definitions */
+	uint64_t wall_ns;	  /* from its first event to its last */
+	int64_t saved_ns;	  /* of it, without the cause that its verdict names */
+	int64_t saved_all_ns;	  /* without anything that others took */
+	struct slowdown slowdown; /* of all its threads */
+	struct verdict verdict;	  /* of what was lost along the path */
+};
+
 struct analysis {
 	const struct eta_defs *defs;
 	struct analysis_options options;
@@ -195,6 +208,8 @@ struct analysis {
 	uint32_t n_callsites;
 	struct file_score *files; /* descending time taken by others, then lost */
 	uint32_t n_files;
+	struct process_score *processes; /* descending saved_ns, then the shortest; SCI_DEFAULT */
+	uint32_t n_processes;
 	/* options.habits, of scored threads; descending time */
 	struct function_habit *function_habits;
 	uint32_t n_function_habits;

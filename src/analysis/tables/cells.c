@@ -25,8 +25,16 @@ enum cell cell_of(enum eta_level level, enum eta_reason reason)
 
 bool cell_is_for_others(enum cell cell, uint32_t who)
 {
-	if (cell_table[cell].group != GROUP_NATURE)
+	switch (cell_table[cell].group) {
+	case GROUP_FILE:
+	case GROUP_FS:
+	case GROUP_DIRTY:
+	case GROUP_DEVICE:
+	case GROUP_SELF:
 		return false;
+	default: /* locks, CPUs, limits */
+		break;
+	}
 	switch (cell_table[cell].reason) {
 	case ETA_REASON_OTHER_LOCK:
 	case ETA_REASON_OTHER_WAIT:

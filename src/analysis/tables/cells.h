@@ -104,9 +104,9 @@ static inline bool cell_names_others(enum cell cell)
 enum cell cell_of(enum eta_level level, enum eta_reason reason);
 
 /*
- * Is time in the cell, waited for WHO (a tid, 0: not known), somebody's whatever else happens? Then
- * it is no part of what an operation takes when nobody is in the way. Locks that may be the
- * machinery's own, without a task that holds them, are not.
+ * Is time in the cell, waited for WHO (a tid, 0: not known), somebody's whatever else happens, or a
+ * limit's? Then it is no part of what an operation takes when nothing is in the way. Locks that may
+ * be the machinery's own, without a task that holds them, are not.
  */
 bool cell_is_for_others(enum cell cell, uint32_t who);
 

@@ -8,6 +8,30 @@
 
 #include "src/common/hash.h"
 
+/* Before the queue, by whatever. */
+static bool was_held_back(const struct operation *op)
+{
+	uint64_t cells = op->cells;
+
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		if (cell_table[c].level != ETA_LEVEL_BLOCK)
+			continue;
+		switch (cell_table[c].reason) {
+		case ETA_REASON_NONE:
+		case ETA_REASON_QUEUE:
+		case ETA_REASON_DEVICE:
+		case ETA_REASON_OTHER_LOCK:
+		case ETA_REASON_OTHER_WAIT:
+			break;
+		default:
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * Whether it went to a device, and could not go on without: by what it did, never by what it had to
  * wait for, or those that others slow would not be compared with those that nobody does. A request
@@ -15,8 +39,8 @@
  */
 static void way_to_device(const struct operation *op, struct class_key *key)
 {
-	bool held = op->cells & 1ull << CELL_BLOCK_HELD_BACK && !op->issued_bio &&
-		    (op->mode != MODE_READ || op->added_pages);
+	bool held =
+		was_held_back(op) && !op->issued_bio && (op->mode != MODE_READ || op->added_pages);
 
 	if (op->direct && op->mode != MODE_OTHER)
 		return;

@@ -14,6 +14,8 @@
 
 /* A life is cut into so many pieces, as if each were a run, to tell how much runs differ. */
 #define N_PIECES 16
+/* The trace is cut into so many at most, to tell when a thread did something. */
+#define N_SLICES 1024
 
 /* What the pass over a location leaves. */
 struct location_result {
@@ -33,6 +35,7 @@ struct location_result {
 	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */
 	struct bin *bins;
 	int64_t *pieces; /* N_PIECES of its life: what others took; NULL: nothing */
+	uint64_t *busy;	 /* N_SLICES bits, of the trace: it was in an operation; NULL: never */
 };
 
 /* All that was done in a class. */
@@ -93,6 +96,7 @@ struct engine {
 	bool windowed; /* operations that begin outside of these are left out: */
 	uint64_t from_ns, to_ns;
 	uint64_t first_ns, last_ns;		      /* of the trace */
+	unsigned slice_shift;			      /* of a time from first_ns on */
 	pthread_mutex_t location_locks[ENGINE_LOCKS]; /* of location number modulo */
 	pthread_mutex_t file_locks[ENGINE_LOCKS];     /* of file number modulo */
 	pthread_mutex_t progress_lock;
@@ -143,5 +147,15 @@ int engine_bins(const struct engine *e, struct analysis *a);
 /* limits.c: once the verdict is known. */
 int engine_limits(const struct engine *e, struct analysis *a);
 int engine_callsites(const struct engine *e, struct analysis *a);
+/* critical.c: processes, and how much shorter they would be. */
+int engine_critical(const struct engine *e, struct analysis *a);
+
+/* The slice of the trace that NS is in. */
+static inline unsigned engine_slice(const struct engine *e, uint64_t ns)
+{
+	uint64_t at = (ns > e->first_ns ? ns - e->first_ns : 0) >> e->slice_shift;
+
+	return at < N_SLICES ? (unsigned)at : N_SLICES - 1;
+}
 
 #endif

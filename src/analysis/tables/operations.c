@@ -213,6 +213,7 @@ static int enter(struct walk *w, const struct eta_event *e)
 		operation_begin(w, e);
 	f = &w->stack[w->depth++];
 	f->region = e->region;
+	f->begin_ns = e->time_ns;
 	if (w->root == NO_OPERATION)
 		return rc;
 	f->hash = info->hash;
@@ -255,7 +256,10 @@ static int leave_top(struct walk *w, const struct eta_event *e)
 	int rc;
 
 	if (w->root == NO_OPERATION) {
-		w->depth--;
+		f = &w->stack[--w->depth];
+		if (w->regions->info[f->region].cell == CELL_CPU_RUN_QUEUE &&
+		    e->time_ns > f->begin_ns)
+			w->counts.outside_ns += e->time_ns - f->begin_ns;
 		return 0;
 	}
 	rc = account(w, e->time_ns);

@@ -132,9 +132,10 @@ struct walk_counts {
 	uint64_t events;
 	uint64_t first_ns; /* of the first event; UINT64_MAX without events */
 	uint64_t last_ns;
-	uint64_t orphan;    /* the merge has counted these already when it checked the trace: */
-	uint64_t truncated; /* what is left is what it did not see */
-	uint64_t open_bios; /* completion never seen */
+	uint64_t orphan;     /* the merge has counted these already when it checked the trace: */
+	uint64_t truncated;  /* what is left is what it did not see */
+	uint64_t open_bios;  /* completion never seen */
+	uint64_t outside_ns; /* ready to run, for a CPU, between operations */
 };
 
 /* One per thread of the analysis; it is used for one location after the other. */

@@ -8,6 +8,7 @@
 /* A region that is open. */
 struct frame {
 	uint32_t region;
+	uint64_t begin_ns; /* outside of operations */
 	uint8_t cell;
 	bool bio_explains;
 	bool hidden;	       /* a reason, or inside one: no part of the signature */

@@ -1,0 +1,394 @@
+/* How much shorter programs would be without what slowed them: along their critical paths. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/analysis/tables/engine.h"
+
+/*
+ * A critical path is walked back from the last event of a process. A thread that did nothing until
+ * another one of its process, or of a child of its, ended is taken to have waited for that: the
+ * path goes on there, and from that one's begin with the thread that made it. What threads lost on
+ * their parts of the path is what the process would have been spared.
+ */
+struct walker {
+	const struct engine *e;
+	const struct analysis *a;
+	const struct thread_score **scores; /* per location; NULL: not walked */
+	uint32_t *walked;		    /* those that are, by process, ascending end */
+	uint32_t n_walked;
+	struct family {
+		uint32_t machine;
+		uint32_t first, n;	      /* of walked: its threads */
+		uint32_t parent;	      /* processes; ETA_NONE */
+		uint32_t child, next_sibling; /* the same */
+	} * families;			      /* per process */
+	uint32_t *by_pid;		      /* processes by machine, pid, begin */
+	uint32_t *mark; /* per location: the process, + 1, whose path went there */
+};
+
+static const struct walk_counts *life_of(const struct walker *w, uint32_t location)
+{
+	return &w->e->locations[location].counts;
+}
+
+static uint32_t process_of(const struct walker *w, uint32_t location)
+{
+	return w->e->defs->locations[location].process;
+}
+
+static bool is_first_thread(const struct walker *w, uint32_t location)
+{
+	return w->e->defs->locations[location].tid ==
+	       w->e->defs->processes[process_of(w, location)].pid;
+}
+
+/* Did thread LOCATION, of its parent, make the process CHILD? */
+static bool forked(const struct walker *w, uint32_t location, uint32_t child)
+{
+	uint32_t tid = w->e->defs->processes[child].parent_tid;
+
+	return tid ? tid == w->e->defs->locations[location].tid : is_first_thread(w, location);
+}
+
+/* Had it nothing to do just before NS? What it does right afterwards is in the slice of NS itself.
+ */
+static bool is_idle_before(const struct walker *w, uint32_t location, uint64_t ns)
+{
+	const uint64_t *busy = w->e->locations[location].busy;
+	unsigned slice = engine_slice(w->e, ns);
+
+	return !busy || slice == 0 || !(busy[(slice - 1) / 64] >> (slice - 1) % 64 & 1);
+}
+
+/* The thread of PROCESS that ended last before NS, and that LOCATION may have waited for. */
+static uint32_t last_ended(const struct walker *w, uint32_t process, uint32_t location, uint64_t ns,
+			   uint32_t mark)
+{
+	const struct family *f = &w->families[process];
+
+	for (uint32_t i = f->n; i-- > 0;) {
+		uint32_t other = w->walked[f->first + i];
+		uint64_t end_ns = life_of(w, other)->last_ns;
+
+		if (end_ns > ns || other == location || w->mark[other] == mark)
+			continue;
+		if (end_ns <= life_of(w, location)->first_ns)
+			break;
+		if (is_idle_before(w, location, end_ns))
+			return other;
+	}
+	return ETA_NONE;
+}
+
+/* Whom LOCATION last waited for the end of, before NS; ETA_NONE. */
+static uint32_t waited_for(const struct walker *w, uint32_t location, uint64_t ns, uint32_t mark)
+{
+	uint32_t process = process_of(w, location), other;
+	uint32_t found = last_ended(w, process, location, ns, mark);
+
+	for (uint32_t c = w->families[process].child; c != ETA_NONE;
+	     c = w->families[c].next_sibling) {
+		if (!forked(w, location, c))
+			continue;
+		other = last_ended(w, c, location, ns, mark);
+		if (other != ETA_NONE &&
+		    (found == ETA_NONE || life_of(w, other)->last_ns > life_of(w, found)->last_ns))
+			found = other;
+	}
+	return found;
+}
+
+/* The thread that made LOCATION, as far as that is known; ETA_NONE. */
+static uint32_t maker_of(const struct walker *w, uint32_t location)
+{
+	bool first = is_first_thread(w, location);
+	uint32_t process = process_of(w, location);
+	const struct family *f = &w->families[process];
+
+	if (first && f->parent == ETA_NONE)
+		return ETA_NONE;
+	f = first ? &w->families[f->parent] : f;
+	for (uint32_t i = f->n; i-- > 0;) {
+		uint32_t other = w->walked[f->first + i];
+
+		if (first ? forked(w, other, process) : is_first_thread(w, other))
+			return other;
+	}
+	return ETA_NONE;
+}
+
+/* ---- what was lost there ---- */
+
+/* Until NS, by the pieces of its life, which each lost as much at all times. */
+static double lost_until(const struct walker *w, uint32_t location, uint64_t ns)
+{
+	const struct location_result *r = &w->e->locations[location];
+	double life = (double)(r->counts.last_ns - r->counts.first_ns), sum = 0;
+	double at = life > 0 ? (double)(ns - r->counts.first_ns) / life * N_PIECES : 0;
+
+	for (int i = 0; r->pieces && i < N_PIECES && i < at; i++)
+		sum += (double)r->pieces[i] * (at - i < 1 ? at - i : 1);
+	return sum;
+}
+
+/* What others, and limits, took. */
+static int64_t taken_in(const struct slowdown *s, enum cell c)
+{
+	return cell_is_for_others(c, 0) ? s->cell_ns[c] : s->contended_cell_ns[c];
+}
+
+/*
+ * What LOCATION lost between two times, by cell, each as evenly as all of it; and what it waited
+ * for a CPU between operations.
+ */
+static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns, uint64_t to_ns,
+		     double saved[N_CELLS])
+{
+	const struct slowdown *s = &w->scores[location]->slowdown;
+	const struct walk_counts *life = life_of(w, location);
+	double lost = lost_until(w, location, to_ns) - lost_until(w, location, from_ns);
+	int64_t taken = 0;
+
+	for (int c = 0; c < N_CELLS; c++)
+		taken += taken_in(s, (enum cell)c);
+	for (int c = 0; taken > 0 && c < N_CELLS; c++)
+		saved[c] += lost * (double)taken_in(s, (enum cell)c) / (double)taken;
+	if (life->last_ns > life->first_ns)
+		saved[CELL_CPU_RUN_QUEUE] += (double)life->outside_ns * (double)(to_ns - from_ns) /
+					     (double)(life->last_ns - life->first_ns);
+}
+
+/* SAVED is what a path lost: what of it is due to the largest cause. */
+static void judge(const struct walker *w, const double saved[N_CELLS], struct process_score *p)
+{
+	int64_t cell_ns[N_CELLS], all = 0;
+	double share;
+
+	for (int c = 0; c < N_CELLS; c++)
+		all += cell_ns[c] = (int64_t)saved[c];
+	share = p->wall_ns ? (double)all / (double)p->wall_ns : 0;
+	p->verdict = verdict_of(cell_ns, share, share, w->a->has_levels);
+	p->saved_all_ns = all;
+	for (int c = 0; c < N_CELLS; c++)
+		if (strcmp(p->verdict.level, eta_level_name(cell_table[c].level)) == 0 &&
+		    strcmp(p->verdict.reason, eta_reason_name(cell_table[c].reason)) == 0)
+			p->saved_ns += cell_ns[c];
+	if (strcmp(p->verdict.level, "mixed") == 0)
+		p->saved_ns = all;
+}
+
+static void walk_back(const struct walker *w, uint32_t location, struct process_score *p)
+{
+	uint64_t ns = life_of(w, location)->last_ns;
+	uint32_t mark = p->process + 1, next;
+	double saved[N_CELLS] = { 0 };
+
+	while (location != ETA_NONE) {
+		uint64_t begin_ns = life_of(w, location)->first_ns;
+
+		next = waited_for(w, location, ns, mark);
+		if (next != ETA_NONE)
+			begin_ns = life_of(w, next)->last_ns;
+		if (begin_ns < ns)
+			add_part(w, location, begin_ns, ns, saved);
+		ns = begin_ns < ns ? begin_ns : ns;
+		if (next == ETA_NONE) {
+			/* nothing before the process itself began */
+			if (process_of(w, location) == p->process && is_first_thread(w, location))
+				break;
+			next = maker_of(w, location);
+			if (next != ETA_NONE && life_of(w, next)->first_ns >= ns)
+				break;
+		} else {
+			w->mark[next] = mark;
+		}
+		location = next;
+	}
+	judge(w, saved, p);
+}
+
+/* ---- processes ---- */
+
+static int by_process_and_end(const void *a, const void *b, void *arg)
+{
+	const struct engine *e = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t p = e->locations[x].counts.last_ns, q = e->locations[y].counts.last_ns;
+
+	if (e->defs->locations[x].process != e->defs->locations[y].process)
+		return e->defs->locations[x].process < e->defs->locations[y].process ? -1 : 1;
+	if (p != q)
+		return p < q ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+static int by_saved(const void *a, const void *b)
+{
+	const struct process_score *x = a, *y = b;
+
+	if (x->saved_ns != y->saved_ns)
+		return x->saved_ns > y->saved_ns ? -1 : 1;
+	if (x->wall_ns != y->wall_ns)
+		return x->wall_ns < y->wall_ns ? -1 : 1;
+	return x->process < y->process ? -1 : 1;
+}
+
+static void score_process(const struct walker *w, uint32_t process, struct process_score *p)
+{
+	const struct family *f = &w->families[process];
+	uint32_t last = w->walked[f->first + f->n - 1];
+	uint64_t first_ns = UINT64_MAX;
+
+	memset(p, 0, sizeof(*p));
+	p->process = process;
+	for (uint32_t i = 0; i < f->n; i++) {
+		uint32_t l = w->walked[f->first + i];
+
+		if (life_of(w, l)->first_ns < first_ns)
+			first_ns = life_of(w, l)->first_ns;
+		slowdown_add(&p->slowdown, &w->scores[l]->slowdown);
+	}
+	p->wall_ns = life_of(w, last)->last_ns - first_ns;
+	walk_back(w, last, p);
+}
+
+/* Some begins are known to a tick only: a child's may lie before its parent's. */
+#define TICK_NS 10000000
+
+static int by_pid(const void *a, const void *b, void *arg)
+{
+	const struct walker *w = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct eta_process *p = &w->e->defs->processes[x], *q = &w->e->defs->processes[y];
+
+	if (w->families[x].machine != w->families[y].machine)
+		return w->families[x].machine < w->families[y].machine ? -1 : 1;
+	if (p->pid != q->pid)
+		return p->pid < q->pid ? -1 : 1;
+	if (p->start_ns != q->start_ns)
+		return p->start_ns < q->start_ns ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Does PROCESS come before a parent of CHILD, or is one, in the order of by_pid? */
+static bool may_be_parent(const struct walker *w, uint32_t process, uint32_t child)
+{
+	const struct eta_process *p = &w->e->defs->processes[process];
+	const struct eta_process *c = &w->e->defs->processes[child];
+
+	if (w->families[process].machine != w->families[child].machine)
+		return w->families[process].machine < w->families[child].machine;
+	if (p->pid != c->ppid)
+		return p->pid < c->ppid;
+	return !c->start_ns || p->start_ns <= c->start_ns + TICK_NS;
+}
+
+/* The last process with the number of CHILD's parent that began before it; ETA_NONE. */
+static uint32_t parent_of(const struct walker *w, uint32_t child)
+{
+	const struct eta_process *processes = w->e->defs->processes;
+	uint32_t low = 0, high = w->e->defs->n_processes, found;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (may_be_parent(w, w->by_pid[middle], child))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || !processes[child].ppid)
+		return ETA_NONE;
+	found = w->by_pid[low - 1];
+	if (found == child || processes[found].pid != processes[child].ppid ||
+	    w->families[found].machine != w->families[child].machine)
+		return ETA_NONE;
+	return found;
+}
+
+static void find_families(struct walker *w)
+{
+	const struct eta_defs *defs = w->e->defs;
+
+	for (uint32_t p = 0; p < defs->n_processes; p++) {
+		w->by_pid[p] = p;
+		w->families[p].machine = eta_machine(defs, defs->processes[p].host);
+		w->families[p].parent = w->families[p].child = w->families[p].next_sibling =
+			ETA_NONE;
+	}
+	qsort_r(w->by_pid, defs->n_processes, sizeof(*w->by_pid), by_pid, w);
+	for (uint32_t p = 0; p < defs->n_processes; p++) {
+		uint32_t parent = parent_of(w, p);
+
+		w->families[p].parent = parent;
+		if (parent == ETA_NONE)
+			continue;
+		w->families[p].next_sibling = w->families[parent].child;
+		w->families[parent].child = p;
+	}
+	for (uint32_t i = 0; i < w->n_walked; i++) {
+		struct family *f = &w->families[process_of(w, w->walked[i])];
+
+		if (f->n++ == 0)
+			f->first = i;
+	}
+}
+
+static int walker_new(struct walker *w, const struct engine *e, const struct analysis *a)
+{
+	size_t n = e->defs->n_locations + 1u, processes = e->defs->n_processes + 1u;
+
+	*w = (struct walker){ .e = e, .a = a };
+	w->scores = calloc(n, sizeof(*w->scores));
+	w->walked = calloc(n, sizeof(*w->walked));
+	w->mark = calloc(n, sizeof(*w->mark));
+	w->families = calloc(processes, sizeof(*w->families));
+	w->by_pid = calloc(processes, sizeof(*w->by_pid));
+	if (!w->scores || !w->walked || !w->mark || !w->families || !w->by_pid)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		uint32_t l = a->threads[i].location;
+
+		if (!a->threads[i].scored || !a->threads[i].events || e->defs->locations[l].track ||
+		    process_of(w, l) >= e->defs->n_processes)
+			continue;
+		w->scores[l] = &a->threads[i];
+		w->walked[w->n_walked++] = l;
+	}
+	qsort_r(w->walked, w->n_walked, sizeof(*w->walked), by_process_and_end, (void *)e);
+	find_families(w);
+	return 0;
+}
+
+static bool has_operations(const struct walker *w, uint32_t process)
+{
+	const struct family *f = &w->families[process];
+
+	for (uint32_t i = 0; i < f->n; i++)
+		if (w->scores[w->walked[f->first + i]]->operations)
+			return true;
+	return false;
+}
+
+int engine_critical(const struct engine *e, struct analysis *a)
+{
+	struct walker w;
+	int rc = walker_new(&w, e, a);
+
+	a->processes = calloc(e->defs->n_processes + 1u, sizeof(*a->processes));
+	if (!a->processes)
+		rc = -ENOMEM;
+	for (uint32_t p = 0; !rc && p < e->defs->n_processes; p++)
+		if (has_operations(&w, p))
+			score_process(&w, p, &a->processes[a->n_processes++]);
+	if (!rc)
+		qsort(a->processes, a->n_processes, sizeof(*a->processes), by_saved);
+	free(w.scores);
+	free(w.walked);
+	free(w.mark);
+	free(w.families);
+	free(w.by_pid);
+	return rc;
+}

@@ -1,0 +1,167 @@
+/* How much shorter a program would be: critical paths over threads and processes. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "score-trace.h"
+
+#include <string.h>
+
+/* A write from BEGIN to END that waits WAIT_NS of it for somebody. */
+static void write_of(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t end,
+		     uint64_t wait_ns, const char *reason)
+{
+	memory_enter(t, l, begin, "vfs:sys_write");
+	if (wait_ns) {
+		memory_event(t, l,
+			     (struct eta_event){ .time_ns = end - wait_ns,
+						 .kind = ETA_ENTER,
+						 .has = ETA_HAS_WHO,
+						 .region = memory_region(t, reason),
+						 .who = 99 });
+		memory_leave(t, l, end, reason);
+	}
+	memory_leave(t, l, end, "vfs:sys_write");
+}
+
+/* N writes of 100 ns, one after the other, each of which waits WAIT_NS more for an inode's lock. */
+static void writes(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t n, uint64_t wait_ns)
+{
+	for (uint64_t at = begin; n > 0; n--, at += 100 + wait_ns)
+		write_of(t, l, at, at + 100 + wait_ns, wait_ns, "fs:inode lock");
+}
+
+static const struct process_score *process(const struct analysis *a, uint32_t pid)
+{
+	for (uint32_t i = 0; i < a->n_processes; i++)
+		if (a->defs->processes[a->processes[i].process].pid == pid)
+			return &a->processes[i];
+	fail_msg("no process %u", pid);
+	return NULL;
+}
+
+/* What is lost is spread evenly over pieces of a life. */
+static void assert_about(int64_t found, int64_t expected)
+{
+	assert_in_range(found, expected - expected / 50 - 20, expected + expected / 50 + 20);
+}
+
+/* The one that ends last counts, however much the others lost. */
+static void the_last_thread_counts(void **state)
+{
+	struct eta_trace *t = memory_trace_new("join");
+	uint32_t m = memory_thread(t, 1, 1), a = memory_thread(t, 1, 2), b = memory_thread(t, 1, 3);
+	struct analysis *r;
+
+	(void)state;
+	write_of(t, m, 0, 100, 0, "");
+	writes(t, a, 1000, 250, 300); /* until 101000 */
+	writes(t, b, 1000, 88, 800);  /* 80200 */
+	write_of(t, m, 101001, 101101, 0, "");
+	r = analyse(t, &score_by_min);
+	assert_int_equal(process(r, 1)->wall_ns, 101101);
+	assert_about(process(r, 1)->saved_ns, 250 * 300);
+	assert_about(process(r, 1)->saved_all_ns, 250 * 300);
+	finish(t, r);
+}
+
+/* One after the other: all of them count. */
+static void phases_add_up(void **state)
+{
+	struct eta_trace *t = memory_trace_new("phases");
+	uint32_t m = memory_thread(t, 1, 1), a = memory_thread(t, 1, 2), b = memory_thread(t, 1, 3);
+	struct analysis *r;
+
+	(void)state;
+	writes(t, m, 0, 40, 300);      /* until 16000 */
+	writes(t, a, 20000, 100, 300); /* 60000 */
+	writes(t, b, 61000, 100, 200); /* 91000 */
+	write_of(t, m, 102000, 102100, 0, "");
+	r = analyse(t, &score_by_min);
+	assert_about(process(r, 1)->saved_ns, 40 * 300 + 100 * 300 + 100 * 200);
+	finish(t, r);
+}
+
+/* Whoever has something to do has not waited for others. */
+static void the_busy_wait_for_nobody(void **state)
+{
+	struct eta_trace *t = memory_trace_new("busy");
+	uint32_t m = memory_thread(t, 1, 1), a = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	writes(t, m, 0, 500, 100);   /* until 100000 */
+	writes(t, a, 1000, 50, 900); /* 51000 */
+	r = analyse(t, &score_by_min);
+	assert_about(process(r, 1)->saved_ns, 500 * 100);
+	finish(t, r);
+}
+
+/* A process waits for its child, as a shell does; not for that of another. */
+static void children_are_waited_for(void **state)
+{
+	struct eta_trace *t = memory_trace_new("children");
+	uint32_t m = memory_thread(t, 10, 10), child = memory_thread(t, 11, 11);
+	uint32_t stranger = memory_thread(t, 12, 12);
+	struct analysis *r;
+
+	(void)state;
+	t->defs.processes[1].ppid = 10;
+	t->defs.processes[2].ppid = 5;
+	write_of(t, m, 0, 100, 0, "");
+	writes(t, child, 1000, 100, 250);
+	writes(t, stranger, 1000, 90, 900);
+	write_of(t, m, 100000, 100100, 0, "");
+	r = analyse(t, &score_by_min);
+	assert_about(process(r, 10)->saved_ns, 100 * 250);
+	assert_string_equal(process(r, 10)->verdict.reason, "inode lock");
+	assert_about(process(r, 11)->saved_ns, 100 * 250);
+	assert_about(process(r, 12)->saved_ns, 90 * 900);
+	/* of the two that would be spared as much the shorter one first */
+	assert_int_equal(r->defs->processes[r->processes[0].process].pid, 12);
+	assert_int_equal(r->defs->processes[r->processes[1].process].pid, 11);
+	finish(t, r);
+}
+
+/* Of the cause alone; waits for a CPU count between calls, too. */
+static void the_cause_alone(void **state)
+{
+	struct analysis_options options = score_by_min;
+	struct eta_trace *t = memory_trace_new("cause");
+	uint32_t m = memory_thread(t, 1, 1);
+	const struct process_score *p;
+	struct analysis *r;
+
+	(void)state;
+	memory_enter(t, m, 0, "main");
+	for (uint64_t at = 0; at < 100000; at += 1000) {
+		write_of(t, m, at, at + 200, 100, "fs:inode lock");
+		write_of(t, m, at + 400, at + 800, 300, "cpu:run queue");
+		memory_enter(t, m, at + 900, "cpu:run queue");
+		memory_leave(t, m, at + 950, "cpu:run queue");
+	}
+	memory_leave(t, m, 100000, "main");
+	r = analyse(t, &score_by_min);
+	p = process(r, 1);
+	assert_string_equal(p->verdict.level, "cpu");
+	assert_about(p->saved_ns, 100 * (300 + 50));
+	assert_about(p->saved_all_ns, 100 * (300 + 50 + 100));
+	analysis_free(r);
+	/* and of a part of the time as much as that is of all */
+	options.from_ns = 25000;
+	options.to_ns = 75000;
+	r = analyse(t, &options);
+	assert_int_equal(process(r, 1)->wall_ns, 50000);
+	assert_about(process(r, 1)->saved_ns, 50 * (300 + 50));
+	finish(t, r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_last_thread_counts),
+		cmocka_unit_test(phases_add_up),
+		cmocka_unit_test(the_busy_wait_for_nobody),
+		cmocka_unit_test(children_are_waited_for),
+		cmocka_unit_test(the_cause_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
