@@ -29,16 +29,20 @@ PROBES = {
     "FILE_LOCK": "posix_lock_inode, flock_lock_inode, break_lease_block",
     "DIRTY_THROTTLING": "balance_dirty_pages",
     "PAGE_WRITEBACK_WAIT": "folio_wait_writeback",
-    "RECLAIM": "mm_vmscan_direct_reclaim_begin, mm_vmscan_memcg_reclaim_begin",
+    "RECLAIM": "mm_vmscan_direct_reclaim_begin",
+    "RECLAIM_AT_OWN_LIMIT": "mm_vmscan_memcg_reclaim_begin",
+    "EVICTION": "mm_filemap_delete_from_page_cache, mm_vmscan_wakeup_kswapd, then a miss on the same pages",
+    "SPIN_LOCK": "contention_begin of a lock that nobody sleeps for",
+    "QUOTA": "sched_switch, with the throttled time of the group's run queue",
+    "STOPPED": "sched_switch, by the state of the thread",
     "RUN_QUEUE": "sched_switch, sched_wakeup",
     "WAKE_UP": "sched_switch, sched_wakeup",
 }
-
-
 # and those that no span is
 OTHERS = {
     "user:stream lock": "the library's lock of the stream, taken ahead of it",
     "block:queue": "own requests between block_bio_queue and block_rq_issue",
+    "block:held back by own limit": "asleep while the group's throttle has requests queued",
     "block:device": "own requests between block_rq_issue and block_rq_complete",
 }
 

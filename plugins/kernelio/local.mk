@@ -38,6 +38,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/file-lock.h \
 	plugins/kernelio/bpf/filter.h \
 	plugins/kernelio/bpf/follow.h \
+	plugins/kernelio/bpf/group.h \
 	plugins/kernelio/bpf/kernel_types.h \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \

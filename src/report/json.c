@@ -422,7 +422,7 @@ static void put_process(struct json_object o, const struct analysis *a,
 	put_interference(o, &p->slowdown);
 	set_int(o, "saved_ns", p->saved_ns);
 	set_int(o, "saved_all_ns", p->saved_all_ns);
-	put_verdict(o, &p->verdict);
+	put_verdict(o, &p->verdict, p->verdict.advice);
 }
 
 static void put_class(struct json_object o, const struct analysis *a, const struct class_score *c)

@@ -16,6 +16,5 @@ for name in ("KERNELIO_SLEEPS", "KERNELIO_TAKERS"):
     listed = waits.rows("plugins/kernelio/sleeps.h", name, 2)
     functions = [function for function, _region in listed]
     assert len(set(functions)) == len(functions), sorted(f for f in functions if functions.count(f) > 1)
-    # (of a frozen file system the cell is a limit's)
-    unknown = {region for _function, region in listed} - set(by) - {"vfs:frozen file system"}
+    unknown = {region for _function, region in listed} - set(by)
     assert not unknown, unknown

@@ -1,6 +1,7 @@
 /* Pages that leave the cache, and for whom. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "evict.h"
+#include "group.h"
 
 #define TASK_ALLOCATES 0x00000800  /* PF_MEMALLOC: it frees memory to get some */
 #define TASK_IS_KSWAPD 0x00020000  /* PF_KSWAPD */
@@ -12,23 +13,11 @@ static struct evictor kswapd_for;
 static struct evictor last_evictor, evictor_before;
 static uint64_t evictor_before_ns;
 
-enum cgroup_subsys_id___memory {
-	memory_cgrp_id___memory = 4,
-};
-
 static __always_inline struct evictor evictor_of(struct task_struct *task)
 {
-	struct evictor found = { .pid = task->tgid, .tid = task->pid };
-	uint64_t at;
-
-	if (bpf_core_enum_value_exists(enum cgroup_subsys_id___memory, memory_cgrp_id___memory)) {
-		at = bpf_core_enum_value(enum cgroup_subsys_id___memory, memory_cgrp_id___memory);
-		bpf_probe_read_kernel(&found.group, sizeof(found.group),
-				      (void *)task->cgroups +
-					      bpf_core_field_offset(struct css_set, subsys) +
-					      at * sizeof(found.group));
-	}
-	return found;
+	return (struct evictor){ .pid = task->tgid,
+				 .tid = task->pid,
+				 .group = (uint64_t)GROUP_IN(task, memory) };
 }
 
 SEC("tp_btf/mm_vmscan_wakeup_kswapd")

@@ -161,7 +161,6 @@ struct cgroup_subsys_state {
 };
 
 struct css_set {
-	void *subsys[1];
 	struct cgroup *dfl_cgrp;
 	struct cgroup_subsys_state *subsys[1];
 };

@@ -4,6 +4,7 @@
 #ifndef KERNELIO_LIMITS_H
 #define KERNELIO_LIMITS_H
 
+#include "group.h"
 #include "state.h"
 
 /* Those that made threads wait; beyond them they are waits without a group. */
@@ -83,32 +84,6 @@ static __noinline int limit_note(uint32_t kind, struct kernfs_node *node, uint64
 		limit->amounts[i] = amounts[i];
 	__sync_fetch_and_add(&limit->ns, ns);
 	return 0;
-}
-
-/* ---- what the groups of other controllers are ---- */
-
-enum cgroup_subsys_id___k {
-	io_cgrp_id___k,
-	memory_cgrp_id___k,
-};
-
-/* TASK's in the controller NAME; NULL: there is none. */
-#define GROUP_IN(task, name)                                                                       \
-	(bpf_core_enum_value_exists(enum cgroup_subsys_id___k, name##_cgrp_id___k)                 \
-		 ? group_number(task, bpf_core_enum_value(enum cgroup_subsys_id___k,               \
-							  name##_cgrp_id___k))                     \
-		 : NULL)
-
-static __always_inline struct cgroup_subsys_state *group_number(struct task_struct *task,
-								uint32_t number)
-{
-	struct cgroup_subsys_state *group = NULL;
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
-
-	bpf_probe_read_kernel(&group, sizeof(group),
-			      (void *)set + bpf_core_field_offset(struct css_set, subsys) +
-				      number * sizeof(group));
-	return group;
 }
 
 #endif

@@ -217,13 +217,14 @@ static int by_score(const void *a, const void *b)
 }
 
 /* A large part of a short life is less than a small part of a long one. */
-static int by_interference(const void *a, const void *b)
+static int by_counted(const void *a, const void *b)
 {
 	const struct thread_score *x = a, *y = b;
+	int64_t x_ns = slowdown_counted(&x->slowdown, SCI_DEFAULT);
+	int64_t y_ns = slowdown_counted(&y->slowdown, SCI_DEFAULT);
 
-	if (!x->operations == !y->operations && x->scored == y->scored &&
-	    x->slowdown.contended_ns != y->slowdown.contended_ns)
-		return x->slowdown.contended_ns > y->slowdown.contended_ns ? -1 : 1;
+	if (!x->operations == !y->operations && x->scored == y->scored && x_ns != y_ns)
+		return x_ns > y_ns ? -1 : 1;
 	return by_score(a, b);
 }
 
@@ -455,7 +456,7 @@ int engine_score(struct engine *e, struct analysis *a)
 		if (e->defs->locations[l].kind != ETA_LOCATION_DEVICE)
 			score_thread(e, a, l, &a->threads[a->n_threads++]);
 	qsort(a->threads, a->n_threads, sizeof(*a->threads),
-	      e->split && !e->options.version_1 ? by_interference : by_score);
+	      e->split && !e->options.version_1 ? by_counted : by_score);
 	for (uint32_t i = 0; i < n_classes; i++)
 		score_class(e, a, i, &a->classes[i]);
 	sum_classes(e, a->classes);
