@@ -328,6 +328,11 @@ struct foreign_slowed {
 	uint32_t zero;
 };
 
+struct evictor {
+	uint32_t pid, tid;
+	uint64_t group; /* whose memory it is: an address, compared only */
+};
+
 /* Where a request is counted: see bpf/queue-ahead.h. */
 struct counted {
 	uint32_t disk;	/* index */

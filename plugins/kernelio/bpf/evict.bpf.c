@@ -9,9 +9,9 @@
 #define RECENT_NS 1000000000ULL
 
 /* For whom kswapd works; who freed memory last, and before that one of another process. */
-static struct evictor kswapd_for;
-static struct evictor last_evictor, evictor_before;
-static uint64_t evictor_before_ns;
+struct evictor kswapd_for;
+struct evictor last_evictor, evictor_before;
+uint64_t evictor_before_ns;
 
 static __always_inline struct evictor evictor_of(struct task_struct *task)
 {

@@ -21,11 +21,6 @@ struct evicted_key {
 	uint32_t chunk; /* index >> EVICTED_SHIFT */
 };
 
-struct evictor {
-	uint32_t pid, tid;
-	uint64_t group; /* whose memory it is: an address, compared only */
-};
-
 struct evicted {
 	uint64_t pages;
 	struct evictor by;
