@@ -47,6 +47,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/references.c \
 	src/analysis/tables/regions.c \
 	src/analysis/tables/resources.c src/analysis/tables/resources.h \
+	src/analysis/tables/slowdown.c \
 	src/analysis/passes/score.c \
 	src/common/share.c src/common/share.h \
 	src/common/spaces.c src/common/spaces.h \

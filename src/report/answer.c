@@ -90,6 +90,41 @@ static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 	return a->verdict.share > 0 && !a->verdict.own_limit ? report_culprits(out, a, width) : 0;
 }
 
+/* ---- what it would bring ---- */
+
+/* What is less of a process is not worth a line. */
+#define GAIN_PERCENT 2
+
+static int put_gain(FILE *out, const struct analysis *a, unsigned width)
+{
+	const struct process_score *p = a->n_processes ? &a->processes[0] : NULL;
+	char line[512];
+
+	if (a->verdict.share <= 0 || !p || p->saved_ns * 100 < (int64_t)p->wall_ns * GAIN_PERCENT)
+		return 0;
+	snprintf(line, sizeof(line), "gain: without that %.128s would have taken %s, %s less",
+		 a->defs->processes[p->process].name,
+		 report_duration((int64_t)p->wall_ns - p->saved_ns).text,
+		 report_duration(p->saved_ns).text);
+	report_wrapped(out, line, false, width);
+	return 0;
+}
+
+/* Without another run nobody can tell what calls would have been that all waited as long. */
+static int put_alike(FILE *out, const struct analysis *a, unsigned width)
+{
+	char line[512];
+
+	if (!a->slowed_alike || a->options.reference == REFERENCE_BASELINE)
+		return 0;
+	snprintf(line, sizeof(line),
+		 "slowed alike: all calls waited beside others, %s that the score does not count: "
+		 "record the program alone, and compare (--baseline=ALONE)",
+		 report_duration((int64_t)a->alike_ns).text);
+	report_wrapped(out, line, false, width);
+	return 0;
+}
+
 /* ---- where the time went, whoever else was there ---- */
 
 /* A part of the time that takes less is not why. */
@@ -175,7 +210,8 @@ static int put_levels_missing(FILE *out, const struct analysis *a, unsigned widt
 
 /* What is to be said besides gets a function and a place here. */
 static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width) = {
-	put_score, put_verdict, put_own_limit, put_culprits, put_time, put_levels_missing,
+	put_score,    put_verdict, put_gain, put_own_limit,
+	put_culprits, put_alike,   put_time, put_levels_missing,
 };
 
 int report_answer(FILE *out, const struct analysis *a, unsigned width)

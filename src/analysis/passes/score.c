@@ -7,82 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- slowdown ---- */
-
-/* What n operations with time CELL_NS lost against the reference, the cell C alone. */
-static int64_t lost_in(uint64_t cell_ns, uint64_t n, const struct reference *r, int c)
-{
-	return (int64_t)(cell_ns - n * r->cell_ns[c]);
-}
-
-/* K: which reference it is. */
-static int64_t contended_in(const struct tally *t, const struct reference *r, int k, int c)
-{
-	const struct contended *contended = t->contended;
-
-	if (cell_table[c].group == GROUP_NATURE)
-		return lost_in(t->cell_ns[c], t->n, r, c);
-	if (!contended)
-		return 0;
-	return lost_in(contended->ns[c], contended->n[c], r, c) - (int64_t)contended->left[k][c];
-}
-
-/* What limits set on it took. */
-static int64_t limit_in(const struct tally *t, const struct reference *r, int c)
-{
-	return cell_table[c].group == GROUP_LIMIT ? lost_in(t->cell_ns[c], t->n, r, c) : 0;
-}
-
-static int64_t counted_sum(const struct tally *t, const struct class_references *refs, int k)
-{
-	int64_t sum = 0;
-
-	for (int c = 0; refs->by[k]->known && c < N_CELLS; c++)
-		sum += contended_in(t, refs->by[k], k, c) + limit_in(t, refs->by[k], c);
-	return sum;
-}
-
-/*
- * The time that operations waited while others were there, too, but no longer than the reference
- * did: where every operation waits alike, no other one tells what it would have been alone.
- */
-static int64_t alike_in(const struct tally *t, const struct reference *r)
-{
-	int64_t sum = 0;
-
-	for (int c = 0; t->contended && r->known && c < N_CELLS; c++)
-		switch (cell_table[c].group) {
-		case GROUP_DEVICE:
-		case GROUP_FS:
-		case GROUP_DIRTY:
-			sum += (int64_t)t->contended->ns[c] - contended_in(t, r, BY_HEADLINE, c);
-			break;
-		default:
-			break;
-		}
-	return sum;
-}
-
-void slowdown_add_tally(struct slowdown *s, const struct tally *t,
-			const struct class_references *refs)
-{
-	const struct reference *r = refs->by[BY_HEADLINE];
-
-	if (!r->known)
-		return;
-	for (int c = 0; c < N_CELLS; c++) {
-		int64_t lost = lost_in(t->cell_ns[c], t->n, r, c);
-		int64_t contended = contended_in(t, r, BY_HEADLINE, c);
-
-		s->cell_ns[c] += lost;
-		s->lost_ns += lost;
-		s->contended_cell_ns[c] += contended;
-		s->contended_ns += contended;
-		s->limit_ns += limit_in(t, r, c);
-	}
-	s->path_ns += (int64_t)t->n * refs->path_ns;
-}
-
 /* ---- threads ---- */
 
 static double ratio(int64_t part, uint64_t whole)
@@ -137,8 +61,8 @@ static void set_interval(const struct engine *e, const struct location_result *r
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
 		const struct class_references *refs = &e->references[r->tallies[i].class];
 
-		low += counted_sum(&r->tallies[i], refs, BY_LOW);
-		high += counted_sum(&r->tallies[i], refs, BY_MIN);
+		low += tally_counted(&r->tallies[i], refs, BY_LOW);
+		high += tally_counted(&r->tallies[i], refs, BY_MIN);
 	}
 	if (low > high) {
 		int64_t least = high;
@@ -188,7 +112,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 			t->low_confidence += y->n;
 		slowdown_add_tally(&t->slowdown, y, refs);
 		if (e->options.reference != REFERENCE_BASELINE)
-			t->alike_ns += alike_in(y, ref);
+			t->alike_ns += tally_alike(y, ref);
 	}
 	counted = slowdown_counted(&t->slowdown, e->options.sci);
 	slowdown_counted_cells(&t->slowdown, e->options.sci, cells);
@@ -350,31 +274,6 @@ static int by_loss(const void *a, const void *b)
 }
 
 /* ---- the application ---- */
-
-void slowdown_add(struct slowdown *sum, const struct slowdown *more)
-{
-	sum->lost_ns += more->lost_ns;
-	sum->contended_ns += more->contended_ns;
-	sum->limit_ns += more->limit_ns;
-	sum->path_ns += more->path_ns;
-	for (int c = 0; c < N_CELLS; c++) {
-		sum->cell_ns[c] += more->cell_ns[c];
-		sum->contended_cell_ns[c] += more->contended_cell_ns[c];
-	}
-}
-
-int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci)
-{
-	return sci == SCI_PAPER ? s->lost_ns : s->contended_ns + s->limit_ns;
-}
-
-void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t ns[N_CELLS])
-{
-	for (int c = 0; c < N_CELLS; c++)
-		ns[c] = sci == SCI_PAPER || cell_table[c].group == GROUP_LIMIT
-				? s->cell_ns[c]
-				: s->contended_cell_ns[c];
-}
 
 static void add_squares(struct analysis *a, const struct location_result *r)
 {

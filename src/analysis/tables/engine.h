@@ -138,6 +138,15 @@ int analysis_command_lines(struct analysis *a);
 int engine_score(struct engine *e, struct analysis *a);
 void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 			const struct class_references *refs);
+
+/* What others and limits took of T against the reference K. */
+int64_t tally_counted(const struct tally *t, const struct class_references *refs, int k);
+
+/*
+ * The time that operations waited while others were there, too, but no longer than the reference
+ * did: where every operation waits alike, no other one tells what it would have been alone.
+ */
+int64_t tally_alike(const struct tally *t, const struct reference *r);
 /* files-score.c, habits-score.c, blame-score.c, bins-score.c, callsites-score.c: tables of their
  * own. */
 int engine_files(const struct engine *e, struct analysis *a);

@@ -1,0 +1,99 @@
+/* What operations lost against their references, and sums of that. All are whole nanoseconds and
+ * exact. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine.h"
+
+/* What n operations with time CELL_NS lost against the reference, the cell C alone. */
+static int64_t lost_in(uint64_t cell_ns, uint64_t n, const struct reference *r, int c)
+{
+	return (int64_t)(cell_ns - n * r->cell_ns[c]);
+}
+
+/* K: which reference it is. */
+static int64_t contended_in(const struct tally *t, const struct reference *r, int k, int c)
+{
+	const struct contended *contended = t->contended;
+
+	if (cell_table[c].group == GROUP_NATURE)
+		return lost_in(t->cell_ns[c], t->n, r, c);
+	if (!contended)
+		return 0;
+	return lost_in(contended->ns[c], contended->n[c], r, c) - (int64_t)contended->left[k][c];
+}
+
+/* What limits set on it took. */
+static int64_t limit_in(const struct tally *t, const struct reference *r, int c)
+{
+	return cell_table[c].group == GROUP_LIMIT ? lost_in(t->cell_ns[c], t->n, r, c) : 0;
+}
+
+int64_t tally_counted(const struct tally *t, const struct class_references *refs, int k)
+{
+	int64_t sum = 0;
+
+	for (int c = 0; refs->by[k]->known && c < N_CELLS; c++)
+		sum += contended_in(t, refs->by[k], k, c) + limit_in(t, refs->by[k], c);
+	return sum;
+}
+
+int64_t tally_alike(const struct tally *t, const struct reference *r)
+{
+	int64_t sum = 0;
+
+	for (int c = 0; t->contended && r->known && c < N_CELLS; c++)
+		switch (cell_table[c].group) {
+		case GROUP_DEVICE:
+		case GROUP_FS:
+		case GROUP_DIRTY:
+			sum += (int64_t)t->contended->ns[c] - contended_in(t, r, BY_HEADLINE, c);
+			break;
+		default:
+			break;
+		}
+	return sum;
+}
+
+void slowdown_add_tally(struct slowdown *s, const struct tally *t,
+			const struct class_references *refs)
+{
+	const struct reference *r = refs->by[BY_HEADLINE];
+
+	if (!r->known)
+		return;
+	for (int c = 0; c < N_CELLS; c++) {
+		int64_t lost = lost_in(t->cell_ns[c], t->n, r, c);
+		int64_t contended = contended_in(t, r, BY_HEADLINE, c);
+
+		s->cell_ns[c] += lost;
+		s->lost_ns += lost;
+		s->contended_cell_ns[c] += contended;
+		s->contended_ns += contended;
+		s->limit_ns += limit_in(t, r, c);
+	}
+	s->path_ns += (int64_t)t->n * refs->path_ns;
+}
+
+void slowdown_add(struct slowdown *sum, const struct slowdown *more)
+{
+	sum->lost_ns += more->lost_ns;
+	sum->contended_ns += more->contended_ns;
+	sum->limit_ns += more->limit_ns;
+	sum->path_ns += more->path_ns;
+	for (int c = 0; c < N_CELLS; c++) {
+		sum->cell_ns[c] += more->cell_ns[c];
+		sum->contended_cell_ns[c] += more->contended_cell_ns[c];
+	}
+}
+
+int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci)
+{
+	return sci == SCI_PAPER ? s->lost_ns : s->contended_ns + s->limit_ns;
+}
+
+void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t ns[N_CELLS])
+{
+	for (int c = 0; c < N_CELLS; c++)
+		ns[c] = sci == SCI_PAPER || cell_table[c].group == GROUP_LIMIT
+				? s->cell_ns[c]
+				: s->contended_cell_ns[c];
+}
