@@ -203,8 +203,11 @@ for how in "flock", "posix", "ofd":
     inode = os.stat(path(name)).st_ino
     waited_ns = sum(wait.end - wait.begin for wait in waits)
     print(f"{how}: {tries} tries, slept {slept_ns} ns, {len(waits)} waits, {waited_ns} ns")
-    assert len(waits) == tries and {(wait.inode, wait.who) for wait in waits} == {(inode, keeper.pid)}, waits
-    assert 0.9 * slept_ns <= waited_ns <= slept_ns, (slept_ns, waited_ns)
+    # with a switch that was not reported the sleep before it is not known
+    missed = spool.total("switches_missed")
+    assert tries - missed <= len(waits) <= tries, (tries, missed, waits)
+    assert {(wait.inode, wait.who) for wait in waits} == {(inode, keeper.pid)}, waits
+    assert 0.9 * slept_ns * (tries - missed) / tries <= waited_ns <= slept_ns, (slept_ns, waited_ns, missed)
     # in the score it is time in I/O, on that file
     assert regions("trace-" + name)["vfs:file lock"] == waited_ns
     file, = [file for file in score("trace-" + name)["files"] if file["path"].endswith("/" + name)]

@@ -240,6 +240,21 @@ static __noinline int reclaim_note(uint64_t ns, uint64_t page_size)
 	return 0;
 }
 
+/*
+ * A call that needs many pages reclaims as often. What its spans have no room for becomes part of
+ * the last one, if that is of the same KIND: as long as all of them.
+ */
+static __always_inline bool reclaim_fold(struct task_state *st, uint8_t kind, uint64_t ns)
+{
+	struct eta_span *last = &st->spans[MAX_SPANS - 1];
+
+	if (st->now.n_spans < MAX_SPANS || last->kind != kind)
+		return false;
+	last->end_ns += ns;
+	last->count = (last->count ?: 1) + 1;
+	return true;
+}
+
 /* FOREIGN: others that take the same memory; of a control group's own, nobody is known. */
 static __always_inline int reclaim_end(uint8_t kind, const struct foreign_slowed *foreign)
 {
@@ -253,7 +268,8 @@ static __always_inline int reclaim_end(uint8_t kind, const struct foreign_slowed
 	now = bpf_ktime_get_ns();
 	who = foreign ? foreign_slowed_since(foreign, st->now.reclaim_ns) : 0;
 	met_note(who, now - st->now.reclaim_ns);
-	span_add_full(st, kind, st->now.reclaim_ns, now, 0, who, 0, 0);
+	if (!reclaim_fold(st, kind, now - st->now.reclaim_ns))
+		span_add_full(st, kind, st->now.reclaim_ns, now, 0, who, 0, 0);
 	if (kind == ETA_SPAN_RECLAIM_AT_OWN_LIMIT)
 		reclaim_note(now - st->now.reclaim_ns, page_bytes);
 	st->now.reclaim_ns = 0;

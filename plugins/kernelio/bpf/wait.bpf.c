@@ -256,12 +256,13 @@ const volatile uint32_t call_nanosleep, call_clock_nanosleep;
  * The thread has slept, between two calls: if that was because it did not get a lock, and is going
  * to try again, it has waited for that lock (lock_tried).
  */
-static __always_inline void refused_slept(struct task_state *st, struct task_struct *task)
+static __always_inline void refused_slept(struct task_state *st, struct task_struct *task,
+					  uint64_t now)
 {
 	struct pt_regs *regs;
 	uint64_t call;
 
-	if (!st->refused.inode || st->idle.off != OFF_SLEEPING || !st->idle.wake_ns)
+	if (!st->refused.inode || st->idle.off != OFF_SLEEPING)
 		return;
 	regs = (void *)bpf_task_pt_regs(task);
 	call = SYSCALL_NR(regs);
@@ -271,7 +272,7 @@ static __always_inline void refused_slept(struct task_state *st, struct task_str
 	}
 	if (!st->refused.begin_ns)
 		st->refused.begin_ns = st->idle.off_ns;
-	st->refused.end_ns = st->idle.wake_ns;
+	st->refused.end_ns = st->idle.wake_ns ?: now; /* not every wakeup is reported */
 }
 
 /*
@@ -368,7 +369,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	}
 	if (st->stop)
 		stop_leave(st, now);
-	refused_slept(st, task);
+	refused_slept(st, task, now);
 	idle_switched_in(st, ready, now);
 	st->idle.off = OFF_NOT;
 }
