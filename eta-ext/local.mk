@@ -100,6 +100,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/spool/kernel-cursor.c \
 	eta-ext/spool/kernel-reader.c \
 	eta-ext/spool/kernel-expand.c \
+	eta-ext/spool/kernel-spans.c \
 	eta-ext/spool/kernel-index.c \
 	eta-ext/spool/kernel-index-entries.c \
 	eta-ext/spool/kernel-regions.c \

@@ -16,15 +16,6 @@ enum {
 	IN_ALLOCATION = 32,
 };
 
-struct expand_span {
-	uint64_t begin_ns, end_ns;
-	uint64_t object;
-	uint32_t who;
-	uint16_t place; /* OTHER_LOCK: SLEEP id, 0: unknown */
-	uint8_t kind;	/* ETA_N_SPANS: the file system's function, which no span says */
-	uint8_t flags;
-};
-
 struct expand_open {
 	uint64_t end_ns;
 	uint32_t region;
@@ -36,9 +27,6 @@ struct expand_open {
 #define OFF_CPU_SPANS                                                                              \
 	(1u << ETA_SPAN_RUN_QUEUE | 1u << ETA_SPAN_WAKE_UP | 1u << ETA_SPAN_QUOTA |                \
 	 1u << ETA_SPAN_STOPPED)
-
-/* Those functions as spans of their own. */
-#define FS_ITER (1u << ETA_SPAN_FS_READ | 1u << ETA_SPAN_FS_WRITE)
 
 static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_FS_SYNC] = IN_SYNC,
@@ -80,112 +68,6 @@ void expand_free(struct expand *expand)
 	free(expand->events);
 	free(expand->spans);
 	free(expand->stack);
-}
-
-/* ---- spans: clipped to the operation, outer ones first ---- */
-
-/* Which of two spans with the same bounds is the outer one: the order of the kernel's layers. */
-static int depth_of(uint8_t kind)
-{
-	switch (kind) {
-	case ETA_SPAN_VFS_READ:
-	case ETA_SPAN_VFS_WRITE:
-	case ETA_SPAN_VFS_SYNC:
-		return -1;
-	case ETA_N_SPANS:
-	case ETA_SPAN_FS_READ:
-	case ETA_SPAN_FS_WRITE:
-	case ETA_SPAN_FS_SYNC:
-		return 0;
-	case ETA_SPAN_FS_DIRECT:
-	case ETA_SPAN_FS_WRITEPAGES:
-		return 1;
-	case ETA_SPAN_PAGECACHE_READ:
-	case ETA_SPAN_PAGECACHE_WRITE:
-		return 2;
-	case ETA_SPAN_READAHEAD:
-	case ETA_SPAN_ALLOCATION:
-		return 3;
-	case ETA_SPAN_SLEEP:
-		return 5;
-	case ETA_SPAN_RUN_QUEUE:
-	case ETA_SPAN_WAKE_UP:
-	case ETA_SPAN_QUOTA:
-	case ETA_SPAN_STOPPED:
-		return 6;
-	default:
-		return 4;
-	}
-}
-
-static bool outside(const struct expand_span *a, const struct expand_span *b)
-{
-	if (a->begin_ns != b->begin_ns)
-		return a->begin_ns < b->begin_ns;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns > b->end_ns;
-	return depth_of(a->kind) < depth_of(b->kind);
-}
-
-/* Puts SPAN among the N of expand->spans, which has room. They come nearly sorted. */
-static void insert_span(struct expand *expand, size_t n, struct expand_span span)
-{
-	while (n > 0 && outside(&span, &expand->spans[n - 1])) {
-		expand->spans[n] = expand->spans[n - 1];
-		n--;
-	}
-	expand->spans[n] = span;
-}
-
-/* The spans of OP, sorted: how many, or -ENOMEM. END_NS is the operation's. */
-static ssize_t take_spans(struct expand *expand, const struct eta_kernel_op *op, uint64_t end_ns,
-			  uint8_t kind)
-{
-	const struct eta_span *spans = (const void *)(op + 1);
-	size_t stored = op->head.units - 2u, n = 0;
-	uint64_t work_begin_ns = UINT64_MAX, work_end_ns = 0;
-	uint32_t kinds = 0;
-
-	if (!SPOOL_ROOM(expand, expand->spans, &expand->span_room, stored + 1))
-		return -ENOMEM;
-	for (size_t i = 0; i < stored; i++) {
-		struct expand_span span = {
-			.begin_ns = spans[i].begin_ns,
-			.end_ns = spans[i].end_ns ? spans[i].end_ns : end_ns,
-			.object = spans[i].object,
-			.who = spans[i].who,
-			.place = spans[i].kind == ETA_SPAN_OTHER_LOCK ? spans[i].count : 0,
-			.kind = spans[i].kind,
-			.flags = spans[i].flags,
-		};
-
-		if (span.kind == ETA_SPAN_NONE || span.kind >= ETA_N_SPANS) {
-			expand->counts->bad++;
-			continue;
-		}
-		if (span.begin_ns < op->head.time_ns)
-			span.begin_ns = op->head.time_ns;
-		if (span.end_ns > end_ns)
-			span.end_ns = end_ns;
-		if (span.begin_ns > span.end_ns)
-			continue; /* outside of the operation */
-		kinds |= 1u << span.kind;
-		/* O_SYNC syncs inside of the write function */
-		if ((FS_WORK | 1u << ETA_SPAN_FS_SYNC) & 1u << span.kind) {
-			if (span.begin_ns < work_begin_ns)
-				work_begin_ns = span.begin_ns;
-			if (span.end_ns > work_end_ns)
-				work_end_ns = span.end_ns;
-		}
-		insert_span(expand, n++, span);
-	}
-	/* the tracer saw what the file system did, but not where its function began and ended */
-	if (kinds & FS_WORK && !(kinds & FS_ITER) && (kind == ETA_OP_READ || kind == ETA_OP_WRITE))
-		insert_span(expand, n++,
-			    (struct expand_span){ .begin_ns = work_begin_ns,
-						  .end_ns = work_end_ns,
-						  .kind = ETA_N_SPANS });
-	return (ssize_t)n;
 }
 
 /* ---- regions ---- */
@@ -586,7 +468,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	expand->adds_pages = op->op_flags & ETA_KOP_MISS;
 	if (end_ns < op->head.time_ns)
 		end_ns = op->head.time_ns;
-	n = take_spans(expand, op, end_ns, name.kind);
+	n = expand_take_spans(expand, op, end_ns, name.kind);
 	if (n < 0)
 		return (int)n;
 	if (op->head.type == ETA_RECORD_WAIT)

@@ -117,6 +117,15 @@ struct expand_bio {
 	uint32_t queue_part, device_part;
 };
 
+struct expand_span {
+	uint64_t begin_ns, end_ns;
+	uint64_t object;
+	uint32_t who;
+	uint16_t place; /* OTHER_LOCK: SLEEP id, 0: unknown */
+	uint8_t kind;	/* ETA_N_SPANS: the file system's function, which no span says */
+	uint8_t flags;
+};
+
 struct expand {
 	const char *path; /* of the trace, for messages */
 	const struct spool_index *index;
@@ -130,6 +139,13 @@ struct expand {
 	struct expand_open *stack;
 	size_t depth, stack_room;
 };
+
+/*
+ * The spans of OP in EXPAND->spans, clipped to it, sorted: how many, or -ENOMEM. END_NS is the end
+ * of the operation, KIND its kind (enum eta_op_kind).
+ */
+ssize_t expand_take_spans(struct expand *expand, const struct eta_kernel_op *op, uint64_t end_ns,
+			  uint8_t kind);
 
 /*
  * OP as regions. NAME is its system call, BIOS the thread's requests that may be in flight during
