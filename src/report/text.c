@@ -182,7 +182,7 @@ static unsigned lines_of(const char *text)
 	return n;
 }
 
-#define FEWEST_ROWS 3
+#define FEWEST_ROWS 2
 
 /* So many of N rows fit on the screen with the frame, their headings and the prompt. */
 static unsigned rows_on_screen(const struct frame *f, const struct table_options *options, size_t n)
