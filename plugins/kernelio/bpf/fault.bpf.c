@@ -7,7 +7,7 @@
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = awake_state();
 	uint64_t at, now;
 
 	if (!st)

@@ -94,8 +94,7 @@ static long range_step(uint32_t step, struct range_walk *walk)
 }
 
 /* Pages [AT, END) of the shared inode KEY are the thread's. */
-static __noinline int pages_own(struct task_state *st, struct file_key *file, uint64_t at,
-				uint64_t end)
+SEPARATE int pages_own(struct task_state *st, struct file_key *file, uint64_t at, uint64_t end)
 {
 	struct range_walk walk = { .at = at, .end = end };
 

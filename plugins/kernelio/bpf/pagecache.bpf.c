@@ -157,7 +157,7 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
 	     unsigned long period, long pause)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = awake_state();
 
 	if (pause <= 0)
 		return 0;
@@ -180,7 +180,7 @@ int BPF_PROG(on_wait_writeback)
 	struct task_state *st = current_operation();
 
 	if (st)
-		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
+		sleep_expect(st, ETA_SPAN_PAGE_WRITEBACK_WAIT);
 	return 0;
 }
 
@@ -188,7 +188,7 @@ int BPF_PROG(on_wait_writeback)
 SEC("tp_btf/folio_wait_writeback")
 int BPF_PROG(on_fault_writeback, struct folio *folio, struct address_space *mapping)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = awake_state();
 
 	if (st && mapping && (!st->active || st->fault.endless) &&
 	    fault_writes(st, mapping, folio->index, false))
