@@ -32,7 +32,8 @@
 /*
  * A function that the verifier walks once for whatever arguments, not again for each state that it
  * is called in. Its pointers are to memory, and may be NULL to the verifier; the kernel's own
- * objects are handed over as numbers.
+ * objects are handed over as numbers. Before 6.2 no key of a map may be read through them: those
+ * are copied to the stack.
  */
 #define SEPARATE __weak __noinline
 

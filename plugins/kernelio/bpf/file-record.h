@@ -91,19 +91,21 @@ int file_meet(struct file_facts *f, bool opened)
 	struct kernelio_file *room;
 	struct inode *inode;
 	uint32_t names, dev;
+	struct file_key key;
 
 	if (!f)
 		return -1;
-	before = bpf_map_lookup_elem(&files_seen, &f->key);
+	key = f->key;
+	before = bpf_map_lookup_elem(&files_seen, &key);
 	if (before && !(FILES_FILTERED && opened))
 		return *before;
 	if (is_skipped(f->file)) {
-		bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
+		bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
 		return SEEN_SKIPPED;
 	}
 	if (FILES_FILTERED && !file_passes((struct file *)f->file)) {
 		seen = SEEN_FILTERED;
-		bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
+		bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
 		return SEEN_FILTERED;
 	}
 	room = bpf_map_lookup_elem(&file_room, &zero);
@@ -130,7 +132,7 @@ int file_meet(struct file_facts *f, bool opened)
 	if (record_leave(ETA_RECORD_FILE, room, offsetof(struct kernelio_file, names) + names))
 		return -1; /* counted */
 	seen = SEEN_LEFT;
-	bpf_map_update_elem(&files_seen, &f->key, &seen, BPF_ANY);
+	bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
 	dev = BPF_CORE_READ(inode, i_sb, s_bdev, bd_dev);
 	if (dev && !bpf_map_lookup_elem(&devices_seen, &dev))
 		bpf_map_update_elem(&devices_seen, &dev, &seen, BPF_ANY);
