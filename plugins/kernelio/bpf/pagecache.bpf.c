@@ -58,6 +58,19 @@ int BPF_PROG(on_unbounded_readahead)
 	return readahead_begin();
 }
 
+/*
+ * Does a page added to MAPPING hold data that the operation reads or writes? A file system keeps
+ * its own blocks in the page cache, too: a direct write that reads the map of free blocks writes to
+ * no page cache.
+ */
+static __always_inline bool is_data(const struct task_state *st, struct address_space *mapping)
+{
+	if (st->now.kind != ETA_OP_READ && st->now.kind != ETA_OP_WRITE)
+		return true;
+	return st->now.mapping == (uint64_t)mapping ||
+	       (BPF_CORE_READ(mapping, host, i_mode) & FILE_TYPE) == FILE_REGULAR;
+}
+
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 {
@@ -65,6 +78,8 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 	uint32_t pages;
 
 	if (!st || (!st->active && !fault_begin(st, folio->mapping)))
+		return 0;
+	if (!is_data(st, folio->mapping))
 		return 0;
 	pages = folio_pages(folio);
 	st->now.pages_added += pages;

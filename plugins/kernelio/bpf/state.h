@@ -367,6 +367,8 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 		st->op.spans_lost++;
 		return;
 	}
+	st->now.n_spans = n + 1;
+	barrier(); /* an interrupt that waits for a lock adds its own span, behind this one */
 	span = &st->spans[n];
 	span->begin_ns = begin_ns;
 	span->end_ns = end_ns;
@@ -375,7 +377,6 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 	span->count = count < 0xffff ? count : 0xffff;
 	span->who = who;
 	span->object = object;
-	st->now.n_spans = n + 1;
 }
 
 static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64_t begin_ns,
@@ -391,12 +392,14 @@ static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64
  */
 static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 {
-	if (!st->now.inode_locked_ns)
+	uint64_t begin_ns = st->now.inode_locked_ns;
+
+	if (!begin_ns)
 		return;
-	met_note(st->now.inode_holder, now - st->now.inode_locked_ns);
-	span_add_full(st, ETA_SPAN_INODE_LOCK, st->now.inode_locked_ns, now, 0,
-		      st->now.inode_holder, st->now.inode_lock, 0);
 	st->now.inode_locked_ns = 0;
+	met_note(st->now.inode_holder, now - begin_ns);
+	span_add_full(st, ETA_SPAN_INODE_LOCK, begin_ns, now, 0, st->now.inode_holder,
+		      st->now.inode_lock, 0);
 }
 
 /* Buffered data is about to be copied. */

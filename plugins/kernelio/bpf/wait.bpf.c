@@ -153,14 +153,18 @@ int BPF_PROG(on_contention_end, void *lock)
 		wait = &st->locks[i];
 		if (wait->lock != (uint64_t)lock)
 			continue;
-		st->now.inode_locked_ns = 0; /* it was this one that took the time */
-		st->op.spans_lost += st->now.n_locks - i - 1;
-		st->now.n_locks = i;
+		/* it was this one that took the time; who spins may be an interrupt */
+		if (wait->kind != ETA_SPAN_SPIN_LOCK)
+			st->now.inode_locked_ns = 0;
 		now = bpf_ktime_get_ns();
 		met_note(wait->who, now - wait->begin_ns);
 		st->now.waited = 1;
 		span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
 			      wait->lock, wait->place);
+		/* last: the place of this one is not an interrupt's to take before */
+		barrier();
+		st->op.spans_lost += st->now.n_locks - i - 1;
+		st->now.n_locks = i;
 		return 0;
 	}
 	return 0; /* its begin found the stack full, and was counted */
