@@ -5,7 +5,7 @@
 #include "maps.h"
 #include "thread-cache.h"
 #include "sanitizer.h"
-#include "stream.h"
+#include "plugins/posixio/wrap/stream.h"
 
 #include <pthread.h>
 #include <stdlib.h>

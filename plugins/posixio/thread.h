@@ -15,9 +15,9 @@
 /* The sink is chosen when the library is compiled, so that its part is inlined into the wrappers.
  */
 #ifdef SCI_SINK_EZTRACE
-#include "sink-eztrace.h"
+#include "plugins/posixio/eztrace/sink.h"
 #else
-#include "sink-only.h"
+#include "plugins/posixio/spool/only.h"
 #endif
 
 /*

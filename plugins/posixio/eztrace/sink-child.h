@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "sink-spool.h"
+#include "plugins/posixio/spool/sink.h"
 
 /* spool_sink_begin and spool_sink_end, not inlined: EZTrace's own process pays nothing for them. */
 bool child_begin(struct thread *t, struct spool_sink_op *op, enum function fn,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "eta-ext/format/own-call.h"
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 /*
  * The position of a stream is not asked for at each call (ftello may be a system call) but

@@ -1,7 +1,7 @@
 /* The state of EZTrace's process: where its events go, and what could not be recorded. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
-#include "environment.h"
+#include "plugins/posixio/core.h"
+#include "plugins/posixio/environment.h"
 
 bool sink_registered;
 bool sink_in_child;

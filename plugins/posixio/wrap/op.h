@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "files.h"
-#include "thread.h"
+#include "plugins/posixio/files.h"
+#include "plugins/posixio/thread.h"
 
 /* Pass as offset: the transfer is at the descriptor's own position, which files.c follows. */
 #define AT_POSITION (INT64_MIN + 1)

@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-#include "eztrace-defs.h"
-#include "modules.h"
+#include "defs.h"
+#include "plugins/posixio/callsites/modules.h"
 
 #define NO_STRING UINT32_MAX
 /* Strings of ours, until they get the ids behind the last of EZTrace's, which go on coming. */

@@ -1,6 +1,6 @@
 /* Definitions of an EZTrace archive: collecting them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-tables.h"
+#include "tables.h"
 
 #include <ctype.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 #define MAX_ID (1 << 24) /* ids are indices; a higher one would be an id of another kind */
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "files.h"
-#include "modules.h"
+#include "plugins/posixio/files.h"
+#include "plugins/posixio/callsites/modules.h"
 
 /*
  * EZTrace and its modules write global definitions when they come to it: with gaps and repeated

@@ -1,6 +1,6 @@
 /* Under EZTrace, the child of a fork continues with the spool sink, beside the archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 bool child_begin(struct thread *t, struct spool_sink_op *op, enum function fn,
 		 const struct file *file, int fd, uint64_t size, int64_t offset, const void *caller,

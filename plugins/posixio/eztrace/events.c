@@ -1,12 +1,12 @@
 /* Calls as events of EZTrace's archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-events.h"
+#include "events.h"
 
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 #include <fcntl.h>
 
-#include "eztrace-defs.h"
+#include "defs.h"
 #include "eta-ext/format/otf2-flags.h"
 
 /* X(ID, name, OTF2 type): attributes of events, as eta-ext's archives have them. */

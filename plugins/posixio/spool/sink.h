@@ -5,10 +5,10 @@
 #define POSIXIO_SINK_SPOOL_H
 
 #include "eta-ext/format/spool.h"
-#include "files.h"
-#include "functions.h"
-#include "modules.h"
-#include "stacks.h"
+#include "plugins/posixio/files.h"
+#include "plugins/posixio/functions.h"
+#include "plugins/posixio/callsites/modules.h"
+#include "plugins/posixio/callsites/stacks.h"
 
 /* What a USER_OP says that those like it need not repeat. Zeroed: of none. */
 struct spool_sink_pattern {

@@ -3,7 +3,7 @@
 #ifndef POSIXIO_SINK_ONLY_H
 #define POSIXIO_SINK_ONLY_H
 
-#include "sink-spool.h"
+#include "sink.h"
 
 #define TRACER_NAME "libsci-posixio"
 

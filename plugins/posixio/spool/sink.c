@@ -1,6 +1,6 @@
 /* Sink of libsci-posixio: files of the spool, per process and per thread. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,9 +13,9 @@
 #include "eta-ext/format/own-call.h"
 #include "eta-ext/format/own-map.h"
 #include "eta-ext/format/spool-reach.h"
-#include "environment.h"
-#include "modules.h"
-#include "text.h"
+#include "plugins/posixio/environment.h"
+#include "plugins/posixio/callsites/modules.h"
+#include "plugins/posixio/text.h"
 
 #define WINDOW_FIRST_BYTES ((size_t)16 << 10) /* a short thread needs no more */
 #define WINDOW_MAX_BYTES ((size_t)128 << 10)  /* fits the cache; more is no cheaper */

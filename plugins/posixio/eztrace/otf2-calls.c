@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core.h"
-#include "eztrace-next.h"
+#include "plugins/posixio/core.h"
+#include "next.h"
 #include "eta-ext/format/archive.h"
-#include "eztrace-children.h"
-#include "eztrace-defs.h"
+#include "children.h"
+#include "defs.h"
 
 /* EZTrace's 16 MiB, cleared for each thread, make short threads slow and use much memory */
 #define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the minimum; fits the cache */

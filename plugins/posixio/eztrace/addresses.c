@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
+#include "plugins/posixio/core.h"
 #include "eta-ext/format/addresses.h"
 #include "eta-ext/format/archive.h"
-#include "eztrace-tables.h"
+#include "tables.h"
 
 /* Property "PREFIXn" = TEXT, which is freed. With the lock. */
 static void put_property(const char *prefix, uint32_t n, char *text)

@@ -1,6 +1,6 @@
 /* Definitions of an EZTrace archive: writing them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-tables.h"
+#include "tables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "core.h"
+#include "plugins/posixio/core.h"
 #include "eta-ext/format/otf2-flags.h"
-#include "eztrace-next.h"
+#include "next.h"
 
 #define IO_PARADIGM 0
 

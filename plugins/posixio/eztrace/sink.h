@@ -6,8 +6,8 @@
 #include <eztrace-lib/eztrace.h>
 #include <limits.h>
 
-#include "files.h"
-#include "functions.h"
+#include "plugins/posixio/files.h"
+#include "plugins/posixio/functions.h"
 #include "sink-child.h"
 
 #define TRACER_NAME "eztrace-posixio"

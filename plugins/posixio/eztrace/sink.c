@@ -1,6 +1,6 @@
 /* Sink of libeztrace-posixio: begin and end of processes and threads, and the EZTrace module. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 #include <eztrace-instrumentation/pptrace.h>
 #include <eztrace-lib/eztrace_module.h>
@@ -8,12 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "eztrace-children.h"
-#include "eztrace-defs.h"
-#include "eztrace-end.h"
-#include "eztrace-events.h"
-#include "eztrace-threads.h"
-#include "environment.h"
+#include "children.h"
+#include "defs.h"
+#include "end.h"
+#include "events.h"
+#include "threads.h"
+#include "plugins/posixio/environment.h"
 #include "eta-ext/format/own-call.h"
 
 static pid_t traced_pid;

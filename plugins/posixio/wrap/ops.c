@@ -1,6 +1,6 @@
 /* Calls that open, duplicate and close: the slow part of core.h. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 /*
  * Has the kernel read the path of a call that failed with ERROR? Not if it found another error

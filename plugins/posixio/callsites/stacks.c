@@ -1,6 +1,6 @@
 /* Call stacks: unwound rarely, each stored once. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -10,9 +10,9 @@
 
 #include "eta-ext/format/own-call.h"
 #include "eta-ext/format/own-map.h"
-#include "environment.h"
+#include "plugins/posixio/environment.h"
 #include "stacks.h"
-#include "text.h"
+#include "plugins/posixio/text.h"
 
 #define UNWINDER "libsci-unwind.so"
 #define OWN_FRAMES 8	     /* frames of the tracer and the unwinder, above the program's */
