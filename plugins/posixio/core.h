@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <sys/single_threaded.h>
 
-#include "plugins/posixio/wrap/op.h"
 #include "real.h"
 #include "thread.h"
 

@@ -29,6 +29,7 @@ POSIXIO_SOURCES = \
 	plugins/posixio/raw.c \
 	plugins/posixio/real.c \
 	plugins/posixio/real.h \
+	plugins/posixio/sink.h \
 	plugins/posixio/thread-cache.c \
 	plugins/posixio/thread-cache.h \
 	plugins/posixio/sanitizer.c \
@@ -66,6 +67,7 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/callsites/modules.h \
 	plugins/posixio/callsites/stacks.c \
 	plugins/posixio/callsites/stacks.h \
+	plugins/posixio/spool/only.c \
 	plugins/posixio/spool/only.h \
 	plugins/posixio/spool/sink.c \
 	plugins/posixio/spool/sink.h
@@ -121,8 +123,6 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/callsites/modules.h \
 	plugins/posixio/callsites/stacks.c \
 	plugins/posixio/callsites/stacks.h \
-	plugins/posixio/eztrace/sink-child.c \
-	plugins/posixio/eztrace/sink-child.h \
 	plugins/posixio/eztrace/sink.c \
 	plugins/posixio/eztrace/sink.h \
 	plugins/posixio/spool/sink.c \

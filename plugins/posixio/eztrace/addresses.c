@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/posixio/core.h"
+#include "sink.h"
 #include "eta-ext/format/addresses.h"
 #include "eta-ext/format/archive.h"
 #include "tables.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugins/posixio/core.h"
+#include "sink.h"
 #include "plugins/posixio/environment.h"
 
 #define SPOOL_NAME "children.spool"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugins/posixio/core.h"
+#include "sink.h"
 
 #define MAX_ID (1 << 24) /* ids are indices; a higher one would be an id of another kind */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "plugins/posixio/core.h"
+#include "sink.h"
 #include "next.h"
 #include "threads.h"
 

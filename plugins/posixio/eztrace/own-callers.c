@@ -3,7 +3,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "plugins/posixio/core.h"
+#include "sink.h"
 #include "next.h"
 
 #define MAX_OWN 64

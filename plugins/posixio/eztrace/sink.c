@@ -1,10 +1,9 @@
 /* Sink of libeztrace-posixio: begin and end of processes and threads, and the EZTrace module. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plugins/posixio/core.h"
+#include "sink.h"
 
 #include <eztrace-instrumentation/pptrace.h>
 #include <eztrace-lib/eztrace_module.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,21 +19,21 @@ static pid_t traced_pid;
 static _Atomic uint64_t calls_outside; /* before MPI_Init, after MPI_Finalize */
 static _Atomic unsigned *untraced;     /* children that made calls, counted by the children */
 
-bool sink_tell(const char *text)
+static bool sink_tell(const char *text)
 {
 	return sink_in_child && spool_sink_tell(text);
 }
 
 /* libotf2 also makes system calls at the end, and may fail to write the archive then. */
-void sink_confine(struct sink_thread *sink, uint64_t denied)
+static void sink_confine(struct thread *t, uint64_t denied)
 {
 	const uint64_t needed = UINT64_C(1) << OWN_OPEN_NEW | UINT64_C(1) << OWN_CLOSE |
 				UINT64_C(1) << OWN_PWRITE | UINT64_C(1) << OWN_MMAP |
 				UINT64_C(1) << OWN_WRITE | UINT64_C(1) << OWN_TSC;
 
 	if (sink_in_child)
-		spool_sink_confine(&sink->child, denied);
-	else if (denied & needed)
+		spool_sink_confine(t, denied);
+	else if (sink_ready(t) && (denied & needed))
 		end_locked();
 }
 
@@ -49,7 +48,7 @@ static bool spool_is_given(void)
  * The child of a fork has copies of its parent's half-written buffers and of the names of its
  * files: it must neither write them nor close the archive.
  */
-int sink_process_start(void)
+static int sink_process_start(void)
 {
 	static const struct stacks_store store = { sink_stack, sink_modules_update,
 						   sink_process_lock, sink_process_unlock };
@@ -85,7 +84,7 @@ int sink_process_start(void)
 	return rc;
 }
 
-void sink_off_call(void)
+static void sink_off_call(void)
 {
 	static bool told;
 
@@ -100,7 +99,7 @@ unsigned sink_untraced_children(void)
 	return untraced ? atomic_load(untraced) : 0;
 }
 
-void sink_process_end(void)
+static void sink_process_end(void)
 {
 	if (sink_in_child)
 		spool_sink_process_end();
@@ -116,20 +115,17 @@ void sink_process_end(void)
 			getpid(), (unsigned long long)calls_outside);
 }
 
-static struct thread *thread_of(struct sink_thread *sink)
+static int sink_thread_start(struct thread *t)
 {
-	return (struct thread *)((char *)sink - offsetof(struct thread, sink));
-}
+	struct sink_thread *sink = sink_of(t);
 
-int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
-{
 	if (sink_in_child)
-		return spool_sink_thread_start(&sink->child, path);
+		return spool_sink_thread_start(t);
 	sink_modules_update();
 	if (!events_plain)
-		threads_enter(thread_of(sink));
+		threads_enter(t);
 	/* the previous thread may have come to the same places by other paths */
-	stacks_forget(&sink->stacks);
+	stacks_forget(&sink->child.stacks);
 	memset(sink->callers, 0, sizeof(sink->callers));
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
@@ -138,27 +134,41 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	return sink->attributes ? 0 : -ENOMEM;
 }
 
-bool sink_thread_rest(struct sink_thread *sink)
+static bool sink_thread_rest(struct thread *t)
 {
 	if (sink_in_child)
-		return spool_sink_thread_rest(&sink->child);
+		return spool_sink_thread_rest(t);
 	if (!events_plain)
-		threads_leave(thread_of(sink));
-	sink->pending.op = NULL;
+		threads_leave(t);
+	sink_of(t)->pending.op = NULL;
 	return true;
 }
 
-void sink_thread_end(struct sink_thread *sink)
+static void sink_thread_end(struct thread *t)
 {
-	if (sink_in_child)
-		spool_sink_thread_end(&sink->child);
-	else
-		OTF2_AttributeList_Delete(sink->attributes);
-	sink->attributes = NULL;
-	stacks_free(&sink->stacks);
+	if (!sink_in_child)
+		OTF2_AttributeList_Delete(sink_of(t)->attributes);
+	sink_of(t)->attributes = NULL;
+	spool_sink_thread_end(t);
 }
 
-void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+/* EZTrace closes its own writers. */
+static void sink_thread_trim(struct thread *t)
+{
+	if (sink_in_child)
+		spool_sink_thread_trim(t);
+}
+
+/* T was in the middle of the tracer's work. */
+static void sink_call_missed(struct thread *t)
+{
+	if (sink_in_child)
+		spool_sink_call_missed(t);
+	else
+		sink_thread_lost();
+}
+
+static void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
 	if (sink_in_child)
 		spool_sink_file(file, path, path_bytes, fs_magic);
@@ -167,6 +177,25 @@ void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t 
 		defs_file_open(file, path, path_bytes, file->inherited);
 	}
 }
+
+const struct sink core_sink = {
+	.name = "eztrace-posixio",
+	.thread_bytes = sizeof(struct sink_thread),
+	.process_start = sink_process_start,
+	.process_end = sink_process_end,
+	.thread_start = sink_thread_start,
+	.thread_end = sink_thread_end,
+	.thread_rest = sink_thread_rest,
+	.thread_trim = sink_thread_trim,
+	.confine = sink_confine,
+	.own_caller = sink_own_caller,
+	.thread_lost = sink_thread_lost,
+	.call_missed = sink_call_missed,
+	.off_call = sink_off_call,
+	.file = sink_file,
+	.file_flags = sink_file_flags,
+	.tell = sink_tell,
+};
 
 /* ---- the module ---- */
 

@@ -1,6 +1,6 @@
 /* The state of EZTrace's process: where its events go, and what could not be recorded. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plugins/posixio/core.h"
+#include "sink.h"
 #include "plugins/posixio/environment.h"
 
 bool sink_registered;
@@ -8,10 +8,10 @@ bool sink_in_child;
 
 static _Atomic uint64_t lost_events, not_recorded;
 
-void sink_not_recorded(struct sink_thread *sink)
+void sink_not_recorded(struct thread *t)
 {
 	if (sink_in_child)
-		spool_sink_not_recorded(&sink->child);
+		spool_sink_not_recorded(t);
 	else
 		atomic_fetch_add_explicit(&not_recorded, 1, memory_order_relaxed);
 }

@@ -110,10 +110,10 @@ bool defs_try_lock(void);
 /* A new string of ours. */
 OTF2_StringRef defs_string_add(const char *text, size_t bytes);
 
-/* The modules become properties. (eztrace-addresses.c) */
+/* The modules become properties. (addresses.c) */
 void defs_name_modules(void);
 
-/* How many events the thread has written. (eztrace-threads.c) */
+/* How many events the thread has written. (threads.c) */
 void defs_thread_count(struct thread_info *info);
 
 #endif

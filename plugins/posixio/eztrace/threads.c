@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugins/posixio/core.h"
+#include "sink.h"
 #include "next.h"
 #include "tables.h"
 

@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "plugins/posixio/core.h"
+#include "sink.h"
 #include "eta-ext/format/otf2-flags.h"
 #include "next.h"
 

@@ -1,6 +1,6 @@
 /* Sink of libsci-posixio: files of the spool, per process and per thread. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plugins/posixio/core.h"
+#include "sink.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +14,6 @@
 #include "eta-ext/format/own-map.h"
 #include "eta-ext/format/spool-reach.h"
 #include "plugins/posixio/environment.h"
-#include "plugins/posixio/callsites/modules.h"
 #include "plugins/posixio/text.h"
 
 #define WINDOW_FIRST_BYTES ((size_t)16 << 10) /* a short thread needs no more */
@@ -369,8 +368,9 @@ static int put_thread(struct spool *spool)
 	return 0;
 }
 
-int spool_sink_thread_start(struct spool_sink_thread *sink, char path[PATH_MAX])
+int spool_sink_thread_start(struct thread *t)
 {
+	struct spool_sink_thread *sink = spool_sink_of(t);
 	static _Atomic bool told;
 	struct eta_spool_header header = process.header;
 	int rc;
@@ -388,43 +388,43 @@ int spool_sink_thread_start(struct spool_sink_thread *sink, char path[PATH_MAX])
 		header.parent_tid = 0; /* the first thread of the process is the forked one */
 	header.start_ns = clock_real();
 	get_name(header.comm);
-	if (text_format(path, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid, header.tid,
-			(unsigned long long)header.start_ns) == PATH_MAX - 1)
+	if (text_format(t->scratch, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid,
+			header.tid, (unsigned long long)header.start_ns) == PATH_MAX - 1)
 		rc = -ENAMETOOLONG;
 	else
-		rc = spool_create(&sink->spool, path, &header, WINDOW_FIRST_BYTES,
+		rc = spool_create(&sink->spool, t->scratch, &header, WINDOW_FIRST_BYTES,
 				  WINDOW_MAX_BYTES);
 	if (rc && rc != -ENOENT && !atomic_exchange(&told, true))
 		tracer_warn(
 			"%s: %s: calls of thread %u (and maybe of others) are lost, and counted",
-			path, strerror(-rc), header.tid);
+			t->scratch, strerror(-rc), header.tid);
 	return rc;
 }
 
-bool spool_sink_thread_rest(const struct spool_sink_thread *sink)
+bool spool_sink_thread_rest(struct thread *t)
 {
-	return !sink->spool.error;
+	return !spool_sink_of(t)->spool.error;
 }
 
-void spool_sink_thread_end(struct spool_sink_thread *sink)
+void spool_sink_thread_end(struct thread *t)
 {
-	spool_close(&sink->spool);
-	stacks_free(&sink->stacks);
+	spool_close(&spool_sink_of(t)->spool);
+	stacks_free(&spool_sink_of(t)->stacks);
 }
 
-void spool_sink_thread_trim(struct spool_sink_thread *sink)
+void spool_sink_thread_trim(struct thread *t)
 {
-	spool_trim(&sink->spool);
+	spool_trim(&spool_sink_of(t)->spool);
 }
 
-void spool_sink_confine(struct spool_sink_thread *sink, uint64_t denied)
+void spool_sink_confine(struct thread *t, uint64_t denied)
 {
 	(void)denied;
 	spool_sink_modules_update();
 	spool_sink_process_lock();
 	spool_widen(&process.spool);
 	spool_sink_process_unlock();
-	spool_widen(&sink->spool);
+	spool_widen(&spool_sink_of(t)->spool);
 }
 
 void spool_sink_thread_lost(void)
@@ -433,6 +433,11 @@ void spool_sink_thread_lost(void)
 
 	if (header)
 		__atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
+}
+
+void spool_sink_call_missed(struct thread *t)
+{
+	__atomic_fetch_add(&spool_sink_of(t)->spool.header->lost, 1, __ATOMIC_RELAXED);
 }
 
 struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, uint64_t file,
@@ -509,6 +514,14 @@ void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uin
 	__atomic_store_n(&spool->header->last_file, at, __ATOMIC_RELEASE);
 }
 
+/* FILE is NEW_ID from now on, so that calls before keep the old flags. */
+void spool_sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
+			   uint32_t fs_magic)
+{
+	file->id = new_id;
+	spool_sink_file(file, path, path_bytes, fs_magic);
+}
+
 /* END: type 0: unchanged; file 0: so are the file and the descriptor. */
 static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sink_op *op,
 			  const struct eta_user_op *end)
@@ -549,18 +562,18 @@ close:
 	own_call(CLOSE, fd);
 }
 
-void spool_sink_end_elsewhere(struct spool_sink_thread *sink, struct spool_sink_op op,
-			      uint64_t end_ns, int64_t ret, int64_t offset)
+void spool_sink_end_elsewhere(struct thread *t, struct spool_sink_op op, uint64_t end_ns,
+			      int64_t ret, int64_t offset)
 {
 	const struct eta_user_op end = { .head.end_ns = end_ns, .ret = ret, .offset = offset };
 
-	end_elsewhere(sink, &op, &end);
+	end_elsewhere(spool_sink_of(t), &op, &end);
 }
 
-void spool_sink_end_open(struct spool_sink_thread *sink, struct spool_sink_op *op, int fd,
-			 uint32_t file_id, const struct file *file, uint64_t end_ns, int64_t ret)
+void spool_sink_end_open(struct thread *t, struct spool_sink_op *op, int fd, uint32_t file_id,
+			 const struct file *file, uint64_t end_ns, int64_t ret)
 {
-	struct eta_user_op *record = spool_at(&sink->spool, op->at);
+	struct eta_user_op *record = spool_at(&spool_sink_of(t)->spool, op->at);
 
 	(void)file;
 	if (!record) {
@@ -570,7 +583,7 @@ void spool_sink_end_open(struct spool_sink_thread *sink, struct spool_sink_op *o
 						 .fd = fd,
 						 .file = file_id };
 
-		end_elsewhere(sink, op, &end);
+		end_elsewhere(spool_sink_of(t), op, &end);
 		return;
 	}
 	record->fd = fd;
@@ -579,15 +592,15 @@ void spool_sink_end_open(struct spool_sink_thread *sink, struct spool_sink_op *o
 	__atomic_store_n(&record->head.end_ns, end_ns, __ATOMIC_RELEASE);
 }
 
-void spool_sink_cancel(struct spool_sink_thread *sink, struct spool_sink_op *op)
+void spool_sink_cancel(struct thread *t, struct spool_sink_op *op)
 {
-	struct spool *spool = &sink->spool;
+	struct spool *spool = &spool_sink_of(t)->spool;
 	struct eta_user_op *record = spool_at(spool, op->at);
 
 	if (!record) {
 		const struct eta_user_op end = { .head.type = ETA_RECORD_SKIP };
 
-		end_elsewhere(sink, op, &end);
+		end_elsewhere(spool_sink_of(t), op, &end);
 	} else if ((unsigned char *)(record + 1) == spool->next) {
 		spool->next = (unsigned char *)record;
 		__atomic_store_n(&record->head.type, ETA_RECORD_END, __ATOMIC_RELEASE);
