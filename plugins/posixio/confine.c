@@ -33,7 +33,7 @@ static void prepare(uint64_t denied)
 
 	if (t) {
 		thread_busy(t);
-		core_sink.confine(t, denied);
+		core_sink->confine(t, denied);
 		thread_idle(t);
 	}
 	errno = saved;

@@ -34,7 +34,7 @@ static __thread pid_t forking_pid, forking_tid;
 
 static void thread_free(struct thread *t)
 {
-	core_sink.thread_end(t);
+	core_sink->thread_end(t);
 	own_unmap(t, thread_bytes());
 }
 
@@ -56,7 +56,7 @@ static void thread_end(void *arg)
 		return;
 	self = &thread_dead;
 	atomic_store_explicit(&t->state, THREAD_DEAD, memory_order_relaxed);
-	if (core_sink.thread_rest(t) && thread_cache_put(t))
+	if (core_sink->thread_rest(t) && thread_cache_put(t))
 		return;
 	thread_free(t);
 }
@@ -83,7 +83,7 @@ static bool sink_start(void)
 {
 	const char *sanitizer = sanitizer_forbids();
 
-	if ((sanitizer && process_parent_pid) || core_sink.process_start() != 0)
+	if ((sanitizer && process_parent_pid) || core_sink->process_start() != 0)
 		return false;
 	if (sanitizer)
 		tracer_warn(
@@ -106,7 +106,7 @@ static void process_start(void)
 		atomic_store(&process_state, PROCESS_OFF);
 		return;
 	}
-	warn_start(core_sink.tell);
+	warn_start(core_sink->tell);
 	clock_start();
 	thread_cache_forget();
 	details_read();
@@ -150,7 +150,7 @@ static struct thread *thread_new(void)
 			return NULL;
 		own_call(WIPE_ON_FORK, t, thread_bytes(), MADV_WIPEONFORK);
 	}
-	if (core_sink.thread_start(t) != 0) {
+	if (core_sink->thread_start(t) != 0) {
 		thread_free(t);
 		return NULL;
 	}
@@ -167,12 +167,12 @@ void thread_missed(const void *caller)
 	struct thread *t = self;
 
 	/* calls of the tracer's own libraries while it is at work */
-	if (!t || t == &thread_starting || core_sink.own_caller(caller))
+	if (!t || t == &thread_starting || core_sink->own_caller(caller))
 		return;
 	if (t == &thread_dead)
-		core_sink.thread_lost();
+		core_sink->thread_lost();
 	else if (t->state == THREAD_BUSY)
-		core_sink.call_missed(t);
+		core_sink->call_missed(t);
 }
 
 static struct thread *thread_find(void)
@@ -207,14 +207,14 @@ static struct thread *thread_find(void)
 		process_start();
 	t = NULL;
 	if (atomic_load(&process_state) != PROCESS_READY) {
-		core_sink.off_call();
+		core_sink->off_call();
 		/* counted if there is a place for it, the parent's */
 		self = atomic_load(&process_state) == PROCESS_OFF ? &thread_dead : NULL;
 		goto out;
 	}
 	t = thread_new();
 	if (!t)
-		core_sink.thread_lost();
+		core_sink->thread_lost();
 	self = t ? t : &thread_dead;
 out:
 	errno = saved;
@@ -258,7 +258,7 @@ __attribute__((destructor)) static void tracer_end(void)
 	if (!t || t->state != THREAD_LIVE)
 		return;
 	thread_busy(t);
-	core_sink.thread_trim(t);
-	core_sink.process_end();
+	core_sink->thread_trim(t);
+	core_sink->process_end();
 	thread_idle(t);
 }

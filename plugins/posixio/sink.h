@@ -11,14 +11,8 @@ struct file;
 struct thread;
 struct sink_thread; /* what the sink keeps of a thread, behind struct thread */
 
-/*
- * Each library defines one of these. What a call itself needs is inlined into its wrapper
- * (wrap/op.h).
- */
-extern const struct sink {
-	const char *name;    /* of the tracer, in messages */
-	size_t thread_bytes; /* of its struct sink_thread */
-
+/* What a call itself needs is not here, but inlined into its wrapper (wrap/op.h). */
+struct sink {
 	/* 0, or -errno: then nothing is traced. */
 	int (*process_start)(void);
 	void (*process_end)(void);
@@ -56,6 +50,21 @@ extern const struct sink {
 
 	/* Stores a message for the user; false: there is nowhere to put it. */
 	bool (*tell)(const char *text);
-} core_sink;
+	/* Notes "PREFIX NAME" = VALUE about the process, once. */
+	void (*property)(const char *prefix, const char *name, const char *value);
+
+	/* Stores the path of a call, as ID; false: there was no room. With the lock. */
+	bool (*stack)(uint32_t id, const uintptr_t *frames, unsigned n);
+	/* Stores the modules that are new, so that they stand before the paths through them. */
+	void (*modules_update)(void);
+	/* Around what several threads write for the process. */
+	void (*lock)(void);
+	void (*unlock)(void);
+};
+
+/* Of the library; the name and the size are defined beside it. */
+extern const struct sink *core_sink;
+extern const char tracer_name[];       /* in messages */
+extern const size_t sink_thread_bytes; /* of what the sinks of the library keep of a thread */
 
 #endif

@@ -41,7 +41,7 @@ extern HIDDEN_TLS struct thread *self;
 /* The memory of a thread: with what the sink keeps of it. */
 static inline size_t thread_bytes(void)
 {
-	return sizeof(struct thread) + core_sink.thread_bytes;
+	return sizeof(struct thread) + sink_thread_bytes;
 }
 
 static inline struct sink_thread *sink_of(struct thread *t)

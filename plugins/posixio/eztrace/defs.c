@@ -278,14 +278,10 @@ void defs_handle_free(const struct file *file)
 
 /* ---- properties of the archive ---- */
 
-void sink_property(const char *prefix, const char *name, const char *value)
+void defs_property(const char *prefix, const char *name, const char *value)
 {
 	struct archive_property property = { .value = value };
 
-	if (sink_in_child) {
-		spool_sink_property(prefix, name, value);
-		return;
-	}
 	defs_lock();
 	if (asprintf(&property.name, "SCI::PROCESS_%d::%s%s", getpid(), prefix, name) > 0) {
 		for (char *c = property.name; *c; c++)

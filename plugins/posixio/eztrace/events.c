@@ -203,7 +203,7 @@ out:
 void sink_end_open(struct thread *t, struct sink_op *op, int fd, uint32_t file_id,
 		   const struct file *file, uint64_t end_ns, int64_t ret)
 {
-	if (sink_in_child)
+	if (sink_in_child())
 		spool_sink_end_open(t, &op->child, fd, file_id, file, end_ns, ret);
 	else
 		sink_write_end(sink_of(t), op, ETA_OP_OPEN, file, end_ns, ret, ETA_OFFSET_UNKNOWN);
@@ -214,10 +214,10 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 {
 	struct sink_thread *sink = sink_of(self);
 
-	if (sink_in_child) {
-		spool_sink_file_flags(file, new_id, path, path_bytes, fs_magic);
-		return;
-	}
+	(void)new_id;
+	(void)path;
+	(void)path_bytes;
+	(void)fs_magic;
 	if (!EZTRACE_SAFE || file->sink_handle == UINT32_MAX)
 		return;
 	shield(true);
@@ -232,7 +232,7 @@ void sink_cancel(struct thread *t, struct sink_op *op)
 {
 	struct sink_thread *sink = sink_of(t);
 
-	if (sink_in_child)
+	if (sink_in_child())
 		spool_sink_cancel(t, &op->child);
 	else if (sink->pending.op == op)
 		sink->pending.op = NULL;
@@ -254,7 +254,7 @@ void sink_left(struct thread *t)
 	};
 
 	/* before events of other modules in this thread, in the program's cleanup handlers */
-	if (sink_in_child || !p->op)
+	if (sink_in_child() || !p->op)
 		return;
 	sink->pending.op = &op;
 	sink_write_end(sink, &op, kind, is_transfer(kind) || kind == ETA_OP_SYNC ? &file : NULL,

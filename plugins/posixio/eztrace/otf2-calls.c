@@ -85,7 +85,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	}
 	OTF2_Archive_SetProperty(archive, ARCHIVE_CALLERS, ARCHIVE_CALLERS_CHANGES, true);
 	defs_archive_properties(archive);
-	OTF2_Archive_SetProperty(archive, "SCI::SOURCES", core_sink.name, true);
+	OTF2_Archive_SetProperty(archive, "SCI::SOURCES", tracer_name, true);
 	return NEXT(OTF2_Archive_Close)(archive);
 }
 

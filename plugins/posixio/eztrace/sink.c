@@ -19,9 +19,11 @@ static pid_t traced_pid;
 static _Atomic uint64_t calls_outside; /* before MPI_Init, after MPI_Finalize */
 static _Atomic unsigned *untraced;     /* children that made calls, counted by the children */
 
+/* On stderr, where EZTrace writes its own messages. */
 static bool sink_tell(const char *text)
 {
-	return sink_in_child && spool_sink_tell(text);
+	(void)text;
+	return false;
 }
 
 /* libotf2 also makes system calls at the end, and may fail to write the archive then. */
@@ -31,9 +33,7 @@ static void sink_confine(struct thread *t, uint64_t denied)
 				UINT64_C(1) << OWN_PWRITE | UINT64_C(1) << OWN_MMAP |
 				UINT64_C(1) << OWN_WRITE | UINT64_C(1) << OWN_TSC;
 
-	if (sink_in_child)
-		spool_sink_confine(t, denied);
-	else if (sink_ready(t) && (denied & needed))
+	if (sink_ready(t) && (denied & needed))
 		end_locked();
 }
 
@@ -50,14 +50,11 @@ static bool spool_is_given(void)
  */
 static int sink_process_start(void)
 {
-	static const struct stacks_store store = { sink_stack, sink_modules_update,
-						   sink_process_lock, sink_process_unlock };
-	const bool first = !sink_in_child;
 	int rc;
 
 	if (eztrace_is_mpi() && spool_is_given()) {
-		sink_in_child = true;
-		return spool_sink_process_start();
+		core_sink = &spool_sink;
+		return spool_sink.process_start();
 	}
 	if (!traced_pid) {
 		void *page = mmap(NULL, sizeof(*untraced), PROT_READ | PROT_WRITE,
@@ -66,8 +63,8 @@ static int sink_process_start(void)
 		untraced = page == MAP_FAILED ? NULL : page;
 		traced_pid = getpid();
 		if (!eztrace_is_mpi()) /* no place for the definition of a stack's number */
-			stacks_start(&store);
-		sink_modules_update();
+			stacks_start();
+		defs_modules_update();
 		return 0;
 	}
 	if (traced_pid == getpid())
@@ -76,11 +73,12 @@ static int sink_process_start(void)
 	thread_status = ezt_trace_status_finalized;
 	if (!children_traced())
 		return -ECHILD;
-	sink_in_child = true;
-	rc = spool_sink_process_start();
-	/* its spool is not a child of a process that a reader knows */
-	if (rc == 0 && first)
+	rc = spool_sink.process_start();
+	if (rc == 0) {
+		core_sink = &spool_sink;
+		/* its spool is not a child of a process that a reader knows */
 		defs_modules_each(spool_sink_module);
+	}
 	return rc;
 }
 
@@ -101,9 +99,7 @@ unsigned sink_untraced_children(void)
 
 static void sink_process_end(void)
 {
-	if (sink_in_child)
-		spool_sink_process_end();
-	if (sink_in_child || !events_plain)
+	if (!events_plain)
 		return;
 	if (sink_lost_events())
 		tracer_warn("process %d: calls and events that could not be recorded: %llu",
@@ -119,9 +115,7 @@ static int sink_thread_start(struct thread *t)
 {
 	struct sink_thread *sink = sink_of(t);
 
-	if (sink_in_child)
-		return spool_sink_thread_start(t);
-	sink_modules_update();
+	defs_modules_update();
 	if (!events_plain)
 		threads_enter(t);
 	/* the previous thread may have come to the same places by other paths */
@@ -136,8 +130,6 @@ static int sink_thread_start(struct thread *t)
 
 static bool sink_thread_rest(struct thread *t)
 {
-	if (sink_in_child)
-		return spool_sink_thread_rest(t);
 	if (!events_plain)
 		threads_leave(t);
 	sink_of(t)->pending.op = NULL;
@@ -146,41 +138,38 @@ static bool sink_thread_rest(struct thread *t)
 
 static void sink_thread_end(struct thread *t)
 {
-	if (!sink_in_child)
-		OTF2_AttributeList_Delete(sink_of(t)->attributes);
+	OTF2_AttributeList_Delete(sink_of(t)->attributes);
 	sink_of(t)->attributes = NULL;
-	spool_sink_thread_end(t);
+	stacks_free(&sink_of(t)->child.stacks);
 }
 
 /* EZTrace closes its own writers. */
 static void sink_thread_trim(struct thread *t)
 {
-	if (sink_in_child)
-		spool_sink_thread_trim(t);
+	(void)t;
 }
 
 /* T was in the middle of the tracer's work. */
 static void sink_call_missed(struct thread *t)
 {
-	if (sink_in_child)
-		spool_sink_call_missed(t);
-	else
-		sink_thread_lost();
+	(void)t;
+	sink_thread_lost();
 }
 
 static void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
-	if (sink_in_child)
-		spool_sink_file(file, path, path_bytes, fs_magic);
-	else if (!events_plain && (file->dev || file->inode)) {
-		sink_modules_update();
+	(void)fs_magic;
+	if (!events_plain && (file->dev || file->inode)) {
+		defs_modules_update();
 		defs_file_open(file, path, path_bytes, file->inherited);
 	}
 }
 
-const struct sink core_sink = {
-	.name = "eztrace-posixio",
-	.thread_bytes = sizeof(struct sink_thread),
+const struct sink *core_sink = &eztrace_sink;
+const char tracer_name[] = "eztrace-posixio";
+const size_t sink_thread_bytes = sizeof(struct sink_thread);
+
+const struct sink eztrace_sink = {
 	.process_start = sink_process_start,
 	.process_end = sink_process_end,
 	.thread_start = sink_thread_start,
@@ -195,6 +184,11 @@ const struct sink core_sink = {
 	.file = sink_file,
 	.file_flags = sink_file_flags,
 	.tell = sink_tell,
+	.property = defs_property,
+	.stack = defs_stack,
+	.modules_update = defs_modules_update,
+	.lock = defs_lock,
+	.unlock = defs_unlock,
 };
 
 /* ---- the module ---- */

@@ -45,7 +45,7 @@ struct sink_thread {
 };
 
 extern bool sink_registered;
-extern bool sink_in_child; /* the spool sink has taken over */
+extern const struct sink eztrace_sink;
 
 /*
  * Is a module for MPI beside ours? Then EZTrace gathers the definitions of all ranks in the archive
@@ -65,7 +65,7 @@ unsigned sink_untraced_children(void);
 void sink_thread_lost(void);
 uint64_t sink_lost_events(void);
 
-/* FILE has other flags: the handle stays, an event says so. (of struct sink) */
+/* Of struct sink. FILE has other flags: its handle is still the same, an event says so. */
 void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
 		     uint32_t fs_magic);
 
@@ -82,12 +82,18 @@ void own_callers_find(void);
 /* MPI gives a rank its ids not before MPI_Init: what can be written from then on is made ready. */
 bool sink_ready_late(void);
 
+/* Is this a process whose calls go to a spool, beside EZTrace's archive? */
+static inline bool sink_in_child(void)
+{
+	return core_sink == &spool_sink;
+}
+
 static inline __attribute__((always_inline)) bool sink_ready(struct thread *t)
 {
 	(void)t;
 	if (__builtin_expect(sink_registered, 1))
-		return __builtin_expect(EZTRACE_SAFE, 1) || sink_in_child;
-	return sink_in_child || sink_ready_late();
+		return __builtin_expect(EZTRACE_SAFE, 1) || sink_in_child();
+	return sink_in_child() || sink_ready_late();
 }
 
 /* spool_sink_begin and spool_sink_end, not inlined: EZTrace's own process pays nothing for them. */
@@ -103,7 +109,7 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 {
 	struct sink_thread *sink = sink_of(t);
 
-	if (__builtin_expect(sink_in_child, 0))
+	if (__builtin_expect(sink_in_child(), 0))
 		return sink_child_begin(t, op, fn, file, fd, size, offset, caller, transfer);
 	if (__builtin_expect(!!sink->pending.op, 0))
 		sink_write_pending(sink);
@@ -135,7 +141,7 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 {
 	struct sink_thread *sink = sink_of(t);
 
-	if (__builtin_expect(sink_in_child, 0)) {
+	if (__builtin_expect(sink_in_child(), 0)) {
 		sink_child_end(t, op, kind, file, end_ns, ret, offset);
 		return;
 	}
@@ -153,7 +159,7 @@ void sink_end_open(struct thread *t, struct sink_op *op, int fd, uint32_t file_i
 static inline void sink_end_path(struct thread *t, struct sink_op *op, enum eta_op_kind kind,
 				 uint32_t file_id, uint64_t end_ns, int64_t ret)
 {
-	if (sink_in_child)
+	if (sink_in_child())
 		spool_sink_end_path(t, &op->child, kind, file_id, end_ns, ret);
 	else
 		sink_write_end(sink_of(t), op, kind, NULL, end_ns, ret, ETA_OFFSET_UNKNOWN);
@@ -163,7 +169,7 @@ static inline void sink_kind(struct thread *t, struct sink_op *op, enum eta_op_k
 {
 	struct sink_thread *sink = sink_of(t);
 
-	if (sink_in_child) {
+	if (sink_in_child()) {
 		spool_sink_kind(t, &op->child, kind);
 		return;
 	}
@@ -176,7 +182,7 @@ static inline void sink_size(struct thread *t, struct sink_op *op, uint64_t size
 {
 	struct sink_thread *sink = sink_of(t);
 
-	if (sink_in_child) {
+	if (sink_in_child()) {
 		spool_sink_size(t, &op->child, size);
 		return;
 	}
@@ -188,15 +194,6 @@ static inline void sink_size(struct thread *t, struct sink_op *op, uint64_t size
 /* A call of a level of detail that was not asked for. */
 void sink_not_recorded(struct thread *t);
 uint64_t sink_calls_not_recorded(void);
-
-/* Tells something about the process, once; under the name that eta-ext gives to it. */
-void sink_property(const char *prefix, const char *name, const char *value);
-
-/* Modules and call stacks, kept until the archive is written (addresses.c). */
-bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n);
-void sink_modules_update(void);
-void sink_process_lock(void);
-void sink_process_unlock(void);
 
 /* The call is left without a return, as its thread is cancelled: it ends here, with ECANCELED. */
 void sink_left(struct thread *t);

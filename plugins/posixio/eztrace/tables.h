@@ -101,11 +101,10 @@ bool defs_reach(void **at, bool **set, uint32_t *n, uint32_t *room, size_t bytes
 		}                                                                                  \
 	} while (0)
 
-/* Everything below and all tables want the lock. */
-void defs_lock(void);
-void defs_unlock(void);
-/* Without waiting, as a signal handler must: the lock may be this thread's own. */
+/* As defs_lock, without waiting, as a signal handler must: the lock may be this thread's own. */
 bool defs_try_lock(void);
+
+/* Everything below and all tables want the lock. */
 
 /* A new string of ours. */
 OTF2_StringRef defs_string_add(const char *text, size_t bytes);

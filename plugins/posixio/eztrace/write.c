@@ -265,7 +265,7 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	OTF2_ErrorCode code;
 	uint64_t now, realtime;
 
-	sink_modules_update();
+	defs_modules_update();
 	defs_lock();
 	defs.closed = true;
 	clock_gettime(CLOCK_REALTIME, &real);

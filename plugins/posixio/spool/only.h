@@ -14,7 +14,6 @@
 #define sink_kind spool_sink_kind
 #define sink_size spool_sink_size
 #define sink_not_recorded spool_sink_not_recorded
-#define sink_property spool_sink_property
 
 static inline bool sink_ready(struct thread *t)
 {

@@ -39,7 +39,7 @@ struct scratch {
 	struct utsname host;
 };
 
-void spool_sink_process_lock(void)
+static void lock_process(void)
 {
 	bool unlocked = false;
 
@@ -49,7 +49,7 @@ void spool_sink_process_lock(void)
 	}
 }
 
-void spool_sink_process_unlock(void)
+static void unlock_process(void)
 {
 	atomic_store(&process.locked, false);
 }
@@ -186,7 +186,7 @@ void spool_sink_module(const struct module_met *met)
 	size_t bytes = with_text(sizeof(struct eta_module_record), id_bytes + path_bytes);
 	struct eta_module_record *record;
 
-	spool_sink_process_lock();
+	lock_process();
 	record = process.spool.header ? spool_reserve(&process.spool, bytes) : NULL;
 	if (record) {
 		record->head.time_ns = met->time_ns;
@@ -202,10 +202,10 @@ void spool_sink_module(const struct module_met *met)
 		memcpy(record->text + id_bytes, met->path, path_bytes);
 		__atomic_store_n(&record->head.type, ETA_RECORD_MODULE, __ATOMIC_RELEASE);
 	}
-	spool_sink_process_unlock();
+	unlock_process();
 }
 
-void spool_sink_modules_update(void)
+static void modules_look(void)
 {
 	modules_update(spool_sink_module);
 }
@@ -216,20 +216,16 @@ void spool_sink_modules_update(void)
  */
 static void start_addresses(bool forked)
 {
-	static const struct stacks_store store = { spool_sink_stack, spool_sink_modules_update,
-						   spool_sink_process_lock,
-						   spool_sink_process_unlock };
-
 	/* under EZTrace a child of a fork is the first process here */
 	forked |= process_parent_pid != 0;
 	if (forked && !__libc_single_threaded)
 		stacks_on = false;
 	modules_start(forked);
 	if (!forked)
-		stacks_start(&store);
+		stacks_start();
 }
 
-bool spool_sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
+static bool put_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 {
 	size_t bytes = with_text(sizeof(struct eta_stack_record), n * sizeof(uint64_t));
 	struct eta_stack_record *record;
@@ -278,7 +274,7 @@ static int create_process(struct scratch *scratch, bool forked)
  * Prints nothing if no file can be created, since stderr belongs to the program. If the process was
  * forked, its calls are counted as lost in its parent's file, which is still mapped.
  */
-int spool_sink_process_start(void)
+static int process_start(void)
 {
 	bool forked = process.started;
 	struct scratch *scratch;
@@ -303,7 +299,7 @@ int spool_sink_process_start(void)
 	put_command_line(&process.spool, scratch->text);
 	process.started = true;
 	start_addresses(forked);
-	spool_sink_modules_update();
+	modules_look();
 out:
 	own_unmap(scratch, sizeof(*scratch));
 	if (rc) {
@@ -317,7 +313,7 @@ out:
 	return rc;
 }
 
-bool spool_sink_tell(const char *text)
+static bool tell(const char *text)
 {
 	char line[512];
 	size_t n;
@@ -325,28 +321,28 @@ bool spool_sink_tell(const char *text)
 	if (!process.started || !process.spool.header || process.spool.error)
 		return false;
 	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_told, text);
-	spool_sink_process_lock();
+	lock_process();
 	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, line, n);
-	spool_sink_process_unlock();
+	unlock_process();
 	return true;
 }
 
-void spool_sink_property(const char *prefix, const char *name, const char *value)
+static void put_property(const char *prefix, const char *name, const char *value)
 {
 	char text[256];
 	size_t n = text_format(text, sizeof(text), "%s%s=%s", prefix, name, value);
 
-	spool_sink_process_lock();
+	lock_process();
 	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, text, n);
-	spool_sink_process_unlock();
+	unlock_process();
 }
 
-void spool_sink_process_end(void)
+static void process_end(void)
 {
-	spool_sink_modules_update();
-	spool_sink_process_lock();
+	modules_look();
+	lock_process();
 	spool_trim(&process.spool);
-	spool_sink_process_unlock();
+	unlock_process();
 }
 
 /* From here on the file belongs to the calling thread. 0, or -errno. */
@@ -368,14 +364,14 @@ static int put_thread(struct spool *spool)
 	return 0;
 }
 
-int spool_sink_thread_start(struct thread *t)
+static int thread_start(struct thread *t)
 {
 	struct spool_sink_thread *sink = spool_sink_of(t);
 	static _Atomic bool told;
 	struct eta_spool_header header = process.header;
 	int rc;
 
-	spool_sink_modules_update();
+	modules_look();
 	/* the previous thread may have come to the same places by other paths */
 	stacks_forget(&sink->stacks);
 	memset(sink->patterns, 0, sizeof(sink->patterns));
@@ -401,33 +397,33 @@ int spool_sink_thread_start(struct thread *t)
 	return rc;
 }
 
-bool spool_sink_thread_rest(struct thread *t)
+static bool thread_rest(struct thread *t)
 {
 	return !spool_sink_of(t)->spool.error;
 }
 
-void spool_sink_thread_end(struct thread *t)
+static void thread_end(struct thread *t)
 {
 	spool_close(&spool_sink_of(t)->spool);
 	stacks_free(&spool_sink_of(t)->stacks);
 }
 
-void spool_sink_thread_trim(struct thread *t)
+static void thread_trim(struct thread *t)
 {
 	spool_trim(&spool_sink_of(t)->spool);
 }
 
-void spool_sink_confine(struct thread *t, uint64_t denied)
+static void confine(struct thread *t, uint64_t denied)
 {
 	(void)denied;
-	spool_sink_modules_update();
-	spool_sink_process_lock();
+	modules_look();
+	lock_process();
 	spool_widen(&process.spool);
-	spool_sink_process_unlock();
+	unlock_process();
 	spool_widen(&spool_sink_of(t)->spool);
 }
 
-void spool_sink_thread_lost(void)
+static void thread_lost(void)
 {
 	struct eta_spool_header *header = process.spool.header;
 
@@ -435,7 +431,7 @@ void spool_sink_thread_lost(void)
 		__atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
 }
 
-void spool_sink_call_missed(struct thread *t)
+static void call_missed(struct thread *t)
 {
 	__atomic_fetch_add(&spool_sink_of(t)->spool.header->lost, 1, __ATOMIC_RELAXED);
 }
@@ -488,14 +484,14 @@ struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, 
 	return (struct spool_sink_op){ spool_offset(spool, record) };
 }
 
-void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+static void put_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
 	struct spool *spool = &spool_sink_of(self)->spool;
 	size_t bytes = with_text(sizeof(struct eta_file_record), path_bytes);
 	struct eta_file_record *record = spool_reserve(spool, bytes);
 	uint64_t at;
 
-	spool_sink_modules_update();
+	modules_look();
 	if (!record)
 		return;
 	at = spool_offset(spool, record);
@@ -515,11 +511,11 @@ void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uin
 }
 
 /* FILE is NEW_ID from now on, so that calls before keep the old flags. */
-void spool_sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
-			   uint32_t fs_magic)
+static void file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
+		       uint32_t fs_magic)
 {
 	file->id = new_id;
-	spool_sink_file(file, path, path_bytes, fs_magic);
+	put_file(file, path, path_bytes, fs_magic);
 }
 
 /* END: type 0: unchanged; file 0: so are the file and the descriptor. */
@@ -560,6 +556,12 @@ static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sin
 		sink->spool.header->lost++;
 close:
 	own_call(CLOSE, fd);
+}
+
+static bool own_caller(const void *caller)
+{
+	(void)caller;
+	return false; /* the tracer makes no calls that are intercepted */
 }
 
 void spool_sink_end_elsewhere(struct thread *t, struct spool_sink_op op, uint64_t end_ns,
@@ -608,3 +610,26 @@ void spool_sink_cancel(struct thread *t, struct spool_sink_op *op)
 		__atomic_store_n(&record->head.type, ETA_RECORD_SKIP, __ATOMIC_RELEASE);
 	}
 }
+
+const struct sink spool_sink = {
+	.process_start = process_start,
+	.process_end = process_end,
+	.thread_start = thread_start,
+	.thread_end = thread_end,
+	.thread_rest = thread_rest,
+	.thread_trim = thread_trim,
+	.confine = confine,
+	.own_caller = own_caller,
+	.thread_lost = thread_lost,
+	.call_missed = call_missed,
+	/* counted only in the child of a fork, which has its parent's file for that */
+	.off_call = thread_lost,
+	.file = put_file,
+	.file_flags = file_flags,
+	.tell = tell,
+	.property = put_property,
+	.stack = put_stack,
+	.modules_update = modules_look,
+	.lock = lock_process,
+	.unlock = unlock_process,
+};

@@ -34,20 +34,7 @@ static inline struct spool_sink_thread *spool_sink_of(struct thread *t)
 	return (struct spool_sink_thread *)sink_of(t);
 }
 
-/* The functions of struct sink (plugins/posixio/sink.h). */
-int spool_sink_process_start(void);
-void spool_sink_process_end(void);
-int spool_sink_thread_start(struct thread *t);
-void spool_sink_thread_end(struct thread *t);
-bool spool_sink_thread_rest(struct thread *t);
-void spool_sink_thread_trim(struct thread *t);
-void spool_sink_confine(struct thread *t, uint64_t denied);
-void spool_sink_thread_lost(void);
-void spool_sink_call_missed(struct thread *t);
-void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic);
-void spool_sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
-			   uint32_t fs_magic);
-bool spool_sink_tell(const char *text);
+extern const struct sink spool_sink;
 
 /*
  * The record of OP has left the window: completes it in the file itself. By value, here and below:
@@ -191,19 +178,8 @@ static inline void spool_sink_not_recorded(struct thread *t)
 	spool_sink_of(t)->spool.header->not_recorded++;
 }
 
-/* Stores a path that is new, as ID; false: there was no room. With the process's lock. */
-bool spool_sink_stack(uint32_t id, const uintptr_t *frames, unsigned n);
-/* Stores the modules that are new, so that they stand before the paths through them. */
-void spool_sink_modules_update(void);
-/* Around what several threads write for the process. */
-void spool_sink_process_lock(void);
-void spool_sink_process_unlock(void);
-
 /* Writes the MODULE record of MET. */
 void spool_sink_module(const struct module_met *met);
-
-/* Tells something about the process, once. */
-void spool_sink_property(const char *prefix, const char *name, const char *value);
 
 /* Takes a begun call back. */
 void spool_sink_cancel(struct thread *t, struct spool_sink_op *op);

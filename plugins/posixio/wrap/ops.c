@@ -129,7 +129,7 @@ void async_used(const char *name)
 	if (!t || !sink_ready(t))
 		return;
 	thread_busy(t);
-	sink_property("asynchronous_", name, "its transfers are in the kernel's trace");
+	core_sink->property("asynchronous_", name, "its transfers are in the kernel's trace");
 	thread_idle(t);
 }
 
