@@ -39,14 +39,19 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/logs/blktrace-records.c \
 	eta-ext/logs/blktrace-records.h \
 	eta-ext/logs/log-block.c \
+	eta-ext/logs/log-block.h \
 	eta-ext/logs/log-cursor.c \
 	eta-ext/logs/log-defs.c \
+	eta-ext/logs/log-defs.h \
+	eta-ext/logs/log-events.h \
 	eta-ext/logs/log-files.c \
+	eta-ext/logs/log-files.h \
 	eta-ext/logs/log-leaves.c \
 	eta-ext/logs/log-lines.c \
 	eta-ext/logs/log-spill.c \
 	eta-ext/logs/log-spill.h \
 	eta-ext/logs/log-text.c \
+	eta-ext/logs/log-text.h \
 	eta-ext/trace/machines.c \
 	eta-ext/trace/machines.h \
 	eta-ext/merge/merge.c \

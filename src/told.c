@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME "WARNING_" /* and a number: plugins/posixio/sink-spool.c */
+#define NAME "WARNING_" /* and a number: plugins/posixio/spool/sink.c */
 
 /* Behind "IMAGE_N::" where the process has called exec since. */
 static bool is_told(const struct eta_property *property)

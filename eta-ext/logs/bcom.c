@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "log.h"
+#include "log-block.h"
+#include "log-defs.h"
+#include "log-events.h"
+#include "log-text.h"
 
 /*
  * Level VFS is the kernel's generic_file_read_iter and __generic_file_write_iter, with addresses in

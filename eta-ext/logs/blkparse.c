@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "log-text.h"
 #include "blktrace-records.h"
 
 /*

@@ -1,5 +1,7 @@
 /* Logs of blktrace's kind: what each action means for the requests in flight. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "log-block.h"
+#include "log-defs.h"
 #include "blktrace-records.h"
 
 #include <errno.h>

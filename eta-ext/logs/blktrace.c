@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "log-defs.h"
+#include "log-text.h"
 #include "blktrace-records.h"
 
 /*

@@ -1,5 +1,8 @@
 /* Source of LTTng's kernel traces: system calls. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "log-defs.h"
+#include "log-events.h"
+#include "log-files.h"
 #include "config.h"
 
 #include <errno.h>

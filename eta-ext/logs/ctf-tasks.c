@@ -1,5 +1,7 @@
 /* Source of LTTng's kernel traces: fields of events, and the threads they are of. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "log-defs.h"
+#include "log-files.h"
 #include "config.h"
 
 #include <errno.h>

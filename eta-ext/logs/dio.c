@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log-defs.h"
+#include "log-events.h"
+#include "log-files.h"
+#include "log-text.h"
 #include "strace.h"
 
 /*

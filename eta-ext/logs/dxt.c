@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "log.h"
+#include "log-defs.h"
+#include "log-events.h"
+#include "log-text.h"
 
 /*
  * Comments say which file and which host the lines below belong to, and their columns:

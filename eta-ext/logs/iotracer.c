@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "log.h"
+#include "log-block.h"
+#include "log-defs.h"
+#include "log-events.h"
+#include "log-text.h"
 
 /*
  * Separated by tabs: TIME LEVEL OP ADDRESS SIZE PROBE [LABEL] PID [TID] COMM INODE PARENT, where

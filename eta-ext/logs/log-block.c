@@ -1,6 +1,8 @@
 /* Logs: block requests, told of in pieces (queued, issued, complete), as the records of OTF2. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
+#include "log-block.h"
+#include "log-events.h"
 
 #include <errno.h>
 #include <stdlib.h>

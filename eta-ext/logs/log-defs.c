@@ -1,6 +1,8 @@
 /* Logs: threads, regions, files and devices, defined when they are first met. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
+#include "log-defs.h"
+#include "log-events.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* Logs: which file a descriptor stands for, and where its position is. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
+#include "log-defs.h"
+#include "log-files.h"
 
 #include <errno.h>
 #include <fcntl.h>

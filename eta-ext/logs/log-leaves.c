@@ -1,6 +1,7 @@
 /* Logs that tell beginnings and ends of calls apart: calls whose ends they do not have. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
+#include "log-events.h"
 
 /*
  * A return probe misses some calls, events are lost, some logs have no ends at all. Left open, such

@@ -1,5 +1,6 @@
 /* Logs: the events of each thread, sorted into runs in a temporary file. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "log-events.h"
 #include "log-spill.h"
 
 #include <errno.h>

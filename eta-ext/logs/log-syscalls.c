@@ -1,5 +1,7 @@
 /* Source of strace's logs: which call does what with which file, and where in it. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "log-defs.h"
+#include "log-files.h"
 #include "strace.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* Logs: fields and numbers of a line. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
+#include "log-text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,10 @@
 /* Logs: opening one, all of its lines, the end. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
+#include "log-block.h"
+#include "log-defs.h"
+#include "log-events.h"
+#include "log-files.h"
 
 #include <errno.h>
 #include <stdlib.h>

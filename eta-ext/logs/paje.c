@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "log.h"
+#include "log-defs.h"
+#include "log-events.h"
+#include "log-text.h"
 
 /*
  * A Paje file defines its own lines: "%EventDef NAME NUMBER", "% FIELD TYPE"..., "%EndEventDef".

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "log.h"
+#include "log-block.h"
+#include "log-defs.h"
+#include "log-text.h"
 
 /*
  * "TID@SECONDS.MICROSECONDS:EVENT NAME VALUE NAME VALUE...", since QEMU 10.2

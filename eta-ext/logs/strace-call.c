@@ -1,5 +1,6 @@
 /* Source of strace's logs: taking a printed call to pieces. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "log-text.h"
 #include "strace.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* Source of strace's logs: what stands in a line before the call, and whether the line is whole. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "log-text.h"
 #include "strace.h"
 
 #include <string.h>

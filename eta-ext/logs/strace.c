@@ -1,5 +1,8 @@
 /* Source: strace's output, in any of the forms that its options for time and threads give. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "log-defs.h"
+#include "log-files.h"
+#include "log-text.h"
 #include "strace.h"
 
 #include <errno.h>

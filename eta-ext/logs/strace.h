@@ -3,7 +3,7 @@
 #ifndef ETA_STRACE_H
 #define ETA_STRACE_H
 
-#include "log.h"
+#include "log-events.h"
 
 /* A line, up to its call. */
 struct strace_line {

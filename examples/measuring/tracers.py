@@ -11,7 +11,7 @@ import tempfile
 from cells import Failed
 
 KERNEL_SEGMENT_KIB = 256  # of each CPU, at first (plugins/kernelio/collect.c)
-USER_FILE_KIB = 36        # of a process with one thread, at first (plugins/posixio/sink-spool.c)
+USER_FILE_KIB = 36        # of a process with one thread, at first (plugins/posixio/spool/sink.c)
 
 
 TIMEOUT_S = 900

@@ -16,7 +16,7 @@ static struct {
 	__typeof__(dlclose) *dlclose;
 } behind;
 
-void life_resolve(void)
+void clone_resolve(void)
 {
 	behind.vfork = dlsym(RTLD_NEXT, "vfork");
 	behind.clone = (__typeof__(clone) *)dlsym(RTLD_NEXT, "clone");
@@ -24,10 +24,10 @@ void life_resolve(void)
 }
 
 /* For calls before the constructor: of a library that is initialised before this one. */
-static void life_ready(void)
+static void clone_ready(void)
 {
 	if (!behind.vfork || !behind.clone || !behind.dlclose)
-		life_resolve();
+		clone_resolve();
 }
 
 #ifdef __x86_64__
@@ -36,11 +36,11 @@ static void life_ready(void)
  * jump to the real one, which returns to our caller. On other machines, a child of vfork that does
  * I/O itself is taken for its parent.
  */
-void *life_before_vfork(void);
+void *clone_before_vfork(void);
 
-__attribute__((used, visibility("hidden"))) void *life_before_vfork(void)
+__attribute__((used, visibility("hidden"))) void *clone_before_vfork(void)
 {
-	life_ready();
+	clone_ready();
 	thread_before_vfork();
 	return behind.vfork;
 }
@@ -53,7 +53,7 @@ __asm__(".pushsection .text\n"
 	"	endbr64\n"
 	"	subq $8, %rsp\n"
 	".cfi_adjust_cfa_offset 8\n"
-	"	call life_before_vfork\n"
+	"	call clone_before_vfork\n"
 	"	addq $8, %rsp\n"
 	".cfi_adjust_cfa_offset -8\n"
 	"	jmp *%rax\n"
@@ -87,7 +87,7 @@ EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 			thread_share();
 		}
 	}
-	life_ready();
+	clone_ready();
 	return behind.clone(run, stack, flags, arg, parent_tid, tls, child_tid);
 }
 
@@ -99,7 +99,7 @@ EXPORT int dlclose(void *handle)
 {
 	int ret;
 
-	life_ready();
+	clone_ready();
 	real_forget_late();
 	ret = behind.dlclose(handle);
 	real_forget_late();

@@ -4,6 +4,6 @@
 #define POSIXIO_LIFE_H
 
 /* Looks up the functions behind ours, before the program runs. */
-void life_resolve(void);
+void clone_resolve(void);
 
 #endif

@@ -31,9 +31,9 @@ static void prepare(uint64_t denied)
 	struct thread *t = thread_get();
 	int saved = errno;
 
-	if (t && sink_ready(t)) {
+	if (t) {
 		thread_busy(t);
-		sink_confine(sink_of(t), denied);
+		core_sink->confine(t, denied);
 		thread_idle(t);
 	}
 	errno = saved;

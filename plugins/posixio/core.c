@@ -5,7 +5,6 @@
 #include "maps.h"
 #include "thread-cache.h"
 #include "sanitizer.h"
-#include "stream.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -35,8 +34,8 @@ static __thread pid_t forking_pid, forking_tid;
 
 static void thread_free(struct thread *t)
 {
-	sink_thread_end(&t->sink);
-	own_unmap(t, sizeof(*t));
+	core_sink->thread_end(t);
+	own_unmap(t, thread_bytes());
 }
 
 /*
@@ -48,7 +47,7 @@ static void thread_end(void *arg)
 	static __thread int rounds;
 	struct thread *t = arg;
 
-	stream_left(t);
+	thread_unlock_stream(t);
 	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
 		pthread_setspecific(thread_key, t);
 		return;
@@ -57,7 +56,7 @@ static void thread_end(void *arg)
 		return;
 	self = &thread_dead;
 	atomic_store_explicit(&t->state, THREAD_DEAD, memory_order_relaxed);
-	if (sink_thread_rest(&t->sink) && resting_put(t))
+	if (core_sink->thread_rest(t) && thread_cache_put(t))
 		return;
 	thread_free(t);
 }
@@ -84,7 +83,7 @@ static bool sink_start(void)
 {
 	const char *sanitizer = sanitizer_forbids();
 
-	if ((sanitizer && process_parent_pid) || sink_process_start() != 0)
+	if ((sanitizer && process_parent_pid) || core_sink->process_start() != 0)
 		return false;
 	if (sanitizer)
 		tracer_warn(
@@ -107,9 +106,9 @@ static void process_start(void)
 		atomic_store(&process_state, PROCESS_OFF);
 		return;
 	}
-	warn_start(sink_tell);
+	warn_start(core_sink->tell);
 	clock_start();
-	resting_forget();
+	thread_cache_forget();
 	details_read();
 	if (!thread_key_made) {
 		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
@@ -144,14 +143,14 @@ static struct thread *thread_new(void)
 
 	if (!may_stamp())
 		return NULL;
-	t = resting_take();
+	t = thread_cache_take();
 	if (!t) {
-		t = own_memory(sizeof(*t));
+		t = own_memory(thread_bytes());
 		if (!t)
 			return NULL;
-		own_call(WIPE_ON_FORK, t, sizeof(*t), MADV_WIPEONFORK);
+		own_call(WIPE_ON_FORK, t, thread_bytes(), MADV_WIPEONFORK);
 	}
-	if (sink_thread_start(&t->sink, t->scratch) != 0) {
+	if (core_sink->thread_start(t) != 0) {
 		thread_free(t);
 		return NULL;
 	}
@@ -168,12 +167,12 @@ void thread_missed(const void *caller)
 	struct thread *t = self;
 
 	/* calls of the tracer's own libraries while it is at work */
-	if (!t || t == &thread_starting || sink_own_caller(caller))
+	if (!t || t == &thread_starting || core_sink->own_caller(caller))
 		return;
 	if (t == &thread_dead)
-		sink_thread_lost();
+		core_sink->thread_lost();
 	else if (t->state == THREAD_BUSY)
-		sink_call_missed(&t->sink);
+		core_sink->call_missed(t);
 }
 
 static struct thread *thread_find(void)
@@ -208,14 +207,14 @@ static struct thread *thread_find(void)
 		process_start();
 	t = NULL;
 	if (atomic_load(&process_state) != PROCESS_READY) {
-		sink_off_call();
+		core_sink->off_call();
 		/* counted if there is a place for it, the parent's */
 		self = atomic_load(&process_state) == PROCESS_OFF ? &thread_dead : NULL;
 		goto out;
 	}
 	t = thread_new();
 	if (!t)
-		sink_thread_lost();
+		core_sink->thread_lost();
 	self = t ? t : &thread_dead;
 out:
 	errno = saved;
@@ -238,7 +237,7 @@ struct thread *thread_get_slow(void)
 
 __attribute__((constructor)) static void tracer_start(void)
 {
-	life_resolve();
+	clone_resolve();
 	cancel_resolve();
 	real_resolve_all();
 	process_start();
@@ -250,16 +249,16 @@ __attribute__((constructor)) static void tracer_start(void)
  */
 __attribute__((destructor)) static void tracer_end(void)
 {
-	struct thread *t = self, *resting;
+	struct thread *t = self, *cached;
 
 	if (!process_is_ours())
 		return;
-	while ((resting = resting_take()))
-		thread_free(resting);
+	while ((cached = thread_cache_take()))
+		thread_free(cached);
 	if (!t || t->state != THREAD_LIVE)
 		return;
 	thread_busy(t);
-	sink_thread_trim(&t->sink);
-	sink_process_end();
+	core_sink->thread_trim(t);
+	core_sink->process_end();
 	thread_idle(t);
 }

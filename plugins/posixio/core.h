@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <sys/single_threaded.h>
 
-#include "op.h"
 #include "real.h"
 #include "thread.h"
 

@@ -187,7 +187,7 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 		return NULL;
 	file = file_new();
 	if (!file) {
-		sink_call_missed(sink_of(self));
+		core_sink->call_missed(self);
 		return NULL;
 	}
 	if (flags == -1)
@@ -201,8 +201,8 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 	atomic_store(&file->position, kind == ETA_FILE_REGULAR || kind == ETA_FILE_BLOCK_DEVICE
 					      ? 0
 					      : POSITION_UNKNOWN);
-	sink_file(file, text, path_opened(fd, dir, path, flags, text, sizeof(self->scratch)),
-		  fs_magic_of(fd, file->dev));
+	core_sink->file(file, text, path_opened(fd, dir, path, flags, text, sizeof(self->scratch)),
+			fs_magic_of(fd, file->dev));
 	return file;
 }
 
@@ -265,7 +265,7 @@ uint32_t files_failed(const char *path, int flags)
 	if (!path)
 		return 0;
 	failed.id = atomic_fetch_add(&pool.next_id, 1);
-	sink_file(&failed, path, strnlen(path, PATH_MAX), 0);
+	core_sink->file(&failed, path, strnlen(path, PATH_MAX), 0);
 	return failed.id;
 }
 
@@ -333,8 +333,8 @@ void files_tell_flags(struct file *file, int fd)
 	int saved = errno;
 
 	file->open_flags = atomic_load(&file->owner->status);
-	sink_file_flags(file, atomic_fetch_add(&pool.next_id, 1), text,
-			path_of(fd, text, sizeof(self->scratch)), fs_magic_of(fd, file->dev));
+	core_sink->file_flags(file, atomic_fetch_add(&pool.next_id, 1), text,
+			      path_of(fd, text, sizeof(self->scratch)), fs_magic_of(fd, file->dev));
 	errno = saved;
 }
 
@@ -353,7 +353,7 @@ struct file *files_dup(int old_fd, int new_fd)
 	if (file) {
 		atomic_fetch_add(&old->owner->references, 1);
 		file->owner = old->owner;
-		sink_file_dup(file, old);
+		file->sink_parent = old->sink_handle;
 	}
 	return files_attach(new_fd, file);
 }

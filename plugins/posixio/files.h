@@ -30,7 +30,7 @@ struct file {
 	uint32_t open_flags;	 /* as the trace has them */
 	_Atomic uint32_t status; /* O_* of an owner: those of all that share its position, too */
 	uint32_t sink_handle;	 /* for the sink's use */
-	uint32_t sink_parent;	 /* handle it was dup'ed from, UINT32_MAX: none */
+	uint32_t sink_parent;	 /* sink_handle of what it was dup'ed from, UINT32_MAX: none */
 	bool inherited;		 /* was open before it was met */
 	uint8_t kind;		 /* enum eta_file_kind */
 	uint32_t index;		 /* in the pool; */

@@ -22,20 +22,21 @@ POSIXIO_SOURCES = \
 	plugins/posixio/clone.h \
 	plugins/posixio/maps.c \
 	plugins/posixio/maps.h \
-	plugins/posixio/ops.c \
-	plugins/posixio/op.h \
+	plugins/posixio/wrap/ops.c \
+	plugins/posixio/wrap/op.h \
 	plugins/posixio/paths.c \
 	plugins/posixio/paths.h \
 	plugins/posixio/raw.c \
 	plugins/posixio/real.c \
 	plugins/posixio/real.h \
+	plugins/posixio/sink.h \
 	plugins/posixio/thread-cache.c \
 	plugins/posixio/thread-cache.h \
 	plugins/posixio/sanitizer.c \
 	plugins/posixio/sanitizer.h \
 	plugins/posixio/state.c \
-	plugins/posixio/stream.c \
-	plugins/posixio/stream.h \
+	plugins/posixio/wrap/stream.c \
+	plugins/posixio/wrap/stream.h \
 	plugins/posixio/text.c \
 	plugins/posixio/text.h \
 	plugins/posixio/thread.h \
@@ -62,13 +63,14 @@ POSIXIO_LDFLAGS = -module -avoid-version -shared $(SCI_LDFLAGS)
 
 plugin_LTLIBRARIES += plugins/libsci-posixio.la
 plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
-	plugins/posixio/modules.c \
-	plugins/posixio/modules.h \
-	plugins/posixio/stacks.c \
-	plugins/posixio/stacks.h \
-	plugins/posixio/sink-only.h \
-	plugins/posixio/sink-spool.c \
-	plugins/posixio/sink-spool.h
+	plugins/posixio/callsites/modules.c \
+	plugins/posixio/callsites/modules.h \
+	plugins/posixio/callsites/stacks.c \
+	plugins/posixio/callsites/stacks.h \
+	plugins/posixio/spool/only.c \
+	plugins/posixio/spool/only.h \
+	plugins/posixio/spool/sink.c \
+	plugins/posixio/spool/sink.h
 plugins_libsci_posixio_la_CFLAGS = $(POSIXIO_CFLAGS)
 plugins_libsci_posixio_la_LIBADD = eta-ext/libspool.la
 plugins_libsci_posixio_la_LDFLAGS = $(POSIXIO_LDFLAGS)
@@ -76,7 +78,7 @@ plugins_libsci_posixio_la_LDFLAGS = $(POSIXIO_LDFLAGS)
 if HAVE_LIBUNWIND
 # Opened by the one above, when call stacks are wanted.
 plugin_LTLIBRARIES += plugins/libsci-unwind.la
-plugins_libsci_unwind_la_SOURCES = plugins/posixio/unwind.c
+plugins_libsci_unwind_la_SOURCES = plugins/posixio/callsites/unwind.c
 plugins_libsci_unwind_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -Wframe-larger-than=1024
 plugins_libsci_unwind_la_LIBADD = -lunwind
 plugins_libsci_unwind_la_LDFLAGS = $(POSIXIO_LDFLAGS)
@@ -99,34 +101,32 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/format/spool-reach.c \
 	eta-ext/format/spool-reach.h \
 	eta-ext/format/spool.h \
-	plugins/posixio/eztrace-addresses.c \
-	plugins/posixio/eztrace-children.c \
-	plugins/posixio/eztrace-children.h \
-	plugins/posixio/eztrace-defs.c \
-	plugins/posixio/eztrace-defs.h \
-	plugins/posixio/eztrace-end.c \
-	plugins/posixio/eztrace-end.h \
-	plugins/posixio/eztrace-events.c \
-	plugins/posixio/eztrace-events.h \
-	plugins/posixio/eztrace-memory.c \
-	plugins/posixio/eztrace-next.h \
-	plugins/posixio/eztrace-otf2.c \
-	plugins/posixio/eztrace-own.c \
-	plugins/posixio/eztrace-tables.h \
-	plugins/posixio/eztrace-state.c \
-	plugins/posixio/eztrace-threads.c \
-	plugins/posixio/eztrace-threads.h \
-	plugins/posixio/eztrace-write.c \
-	plugins/posixio/modules.c \
-	plugins/posixio/modules.h \
-	plugins/posixio/stacks.c \
-	plugins/posixio/stacks.h \
-	plugins/posixio/sink-child.c \
-	plugins/posixio/sink-child.h \
-	plugins/posixio/sink-eztrace.c \
-	plugins/posixio/sink-eztrace.h \
-	plugins/posixio/sink-spool.c \
-	plugins/posixio/sink-spool.h
+	plugins/posixio/eztrace/addresses.c \
+	plugins/posixio/eztrace/children.c \
+	plugins/posixio/eztrace/children.h \
+	plugins/posixio/eztrace/defs.c \
+	plugins/posixio/eztrace/defs.h \
+	plugins/posixio/eztrace/end.c \
+	plugins/posixio/eztrace/end.h \
+	plugins/posixio/eztrace/events.c \
+	plugins/posixio/eztrace/events.h \
+	plugins/posixio/eztrace/memory.c \
+	plugins/posixio/eztrace/next.h \
+	plugins/posixio/eztrace/otf2-calls.c \
+	plugins/posixio/eztrace/own-callers.c \
+	plugins/posixio/eztrace/tables.h \
+	plugins/posixio/eztrace/state.c \
+	plugins/posixio/eztrace/threads.c \
+	plugins/posixio/eztrace/threads.h \
+	plugins/posixio/eztrace/write.c \
+	plugins/posixio/callsites/modules.c \
+	plugins/posixio/callsites/modules.h \
+	plugins/posixio/callsites/stacks.c \
+	plugins/posixio/callsites/stacks.h \
+	plugins/posixio/eztrace/sink.c \
+	plugins/posixio/eztrace/sink.h \
+	plugins/posixio/spool/sink.c \
+	plugins/posixio/spool/sink.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE
 plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS) -fPIC
 plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)

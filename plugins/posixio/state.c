@@ -3,6 +3,7 @@
 #include "core.h"
 #include "environment.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "eta-ext/format/own-call.h"
@@ -80,6 +81,15 @@ void thread_before_vfork(void)
 		self = &thread_vfork;
 	else if (t->state == THREAD_LIVE)
 		t->state = THREAD_VFORK;
+}
+
+void thread_unlock_stream(struct thread *t)
+{
+	FILE *stream = t->stream;
+
+	t->stream = NULL;
+	if (stream)
+		funlockfile(stream);
 }
 
 void thread_share(void)

@@ -1,7 +1,7 @@
 /* What threads that ended leave for the next: their state, and the file they wrote to. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef POSIXIO_RESTING_H
-#define POSIXIO_RESTING_H
+#ifndef POSIXIO_THREAD_CACHE_H
+#define POSIXIO_THREAD_CACHE_H
 
 #include "core.h"
 
@@ -11,12 +11,12 @@
  */
 
 /* Keeps T, which nothing uses any more; false: there are enough. */
-bool resting_put(struct thread *t);
+bool thread_cache_put(struct thread *t);
 
 /* One of those kept, NULL: none. */
-struct thread *resting_take(void);
+struct thread *thread_cache_take(void);
 
 /* The child of a fork: what is kept is its parent's. */
-void resting_forget(void);
+void thread_cache_forget(void);
 
 #endif

@@ -11,14 +11,7 @@
 #include "attributes.h"
 #include "clock.h"
 #include "paths.h"
-
-/* The sink is chosen when the library is compiled, so that its part is inlined into the wrappers.
- */
-#ifdef SCI_SINK_EZTRACE
-#include "sink-eztrace.h"
-#else
-#include "sink-only.h"
-#endif
+#include "sink.h"
 
 /*
  * One per traced thread, on pages of its own that a fork wipes (MADV_WIPEONFORK): the child of any
@@ -33,29 +26,28 @@ enum thread_state {
 };
 
 struct thread {
+	char scratch[PATH_MAX];	    /* for a path: the program's stack may be small */
+	struct directory directory; /* below which a file was last opened by a name of its own */
+	/* what each call uses is last, beside what the sink has of the thread */
 	_Atomic unsigned char state;
 	bool cancel_anywhere; /* as the thread's variable of that name, where it is quickly seen */
 	struct clock clock;
 	uint32_t tid;
 	void *stream; /* that a call of this thread has locked, NULL: none */
-	struct sink_thread sink;
-	struct directory directory; /* below which a file was last opened by a name of its own */
-	char scratch[PATH_MAX];	    /* for a path: the program's stack may be small */
-};
+} __attribute__((aligned(64)));
 
 extern HIDDEN_TLS struct thread *self;
 
-static inline struct sink_thread *sink_of(struct thread *t)
+/* The memory of a thread: with what the sink keeps of it. */
+static inline size_t thread_bytes(void)
 {
-	return &t->sink;
+	return sizeof(struct thread) + sink_thread_bytes;
 }
 
-#ifdef SCI_SINK_EZTRACE
-static inline struct spool_sink_thread *spool_sink_of(struct thread *t)
+static inline struct sink_thread *sink_of(struct thread *t)
 {
-	return &t->sink.child;
+	return (struct sink_thread *)(t + 1);
 }
-#endif
 
 /* Slow path of thread_get: creates, refuses or revives. NULL: do not trace this call. */
 struct thread *thread_get_slow(void);
@@ -68,6 +60,9 @@ void thread_missed(const void *caller);
 
 /* This thread is about to call vfork: what its child does until exec is no business of ours. */
 void thread_before_vfork(void);
+
+/* Unlocks the stream that a call of T has locked, if it has: T is cancelled inside the call. */
+void thread_unlock_stream(struct thread *t);
 
 /* This thread shares its thread-local storage with another from now on: both are lost, counted. */
 void thread_share(void);

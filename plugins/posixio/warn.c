@@ -73,8 +73,8 @@ static size_t make_printable(char *text, size_t n, size_t room)
 
 void tracer_warn(const char *format, ...)
 {
-	char line[LINE_BYTES] = TRACER_NAME ": ";
-	const size_t prefix = strlen(line);
+	char line[LINE_BYTES];
+	const size_t prefix = text_format(line, sizeof(line), "%s: ", tracer_name);
 	va_list args;
 	size_t n;
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "plugins/posixio/eztrace-defs.h"
+#include "plugins/posixio/eztrace/defs.h"
 
 /* As the sink has them: the least chunk there is, and a call's region, file and address. */
 #define CHUNK_BYTES ((uint64_t)256 << 10)

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrap.h"
 
-#include "plugins/posixio/stream.h"
+#include "stream.h"
 
 /* glibc's inline forms */
 #undef fread_unlocked

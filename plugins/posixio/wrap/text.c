@@ -16,7 +16,7 @@
 
 #include "wrap.h"
 
-#include "plugins/posixio/stream.h"
+#include "stream.h"
 
 /* glibc's inline and macro forms */
 #undef fputs_unlocked

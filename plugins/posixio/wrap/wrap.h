@@ -10,7 +10,7 @@
 
 #include <sys/uio.h>
 
-#include "plugins/posixio/core.h"
+#include "op.h"
 
 /* glibc's syscall, which takes what a system call takes. */
 typedef long raw_call(long number, long a, long b, long c, long d, long e, long f);

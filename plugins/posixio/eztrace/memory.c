@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "eztrace-defs.h"
+#include "defs.h"
 
 /*
  * By default libotf2 frees a chunk when it was written and takes a new one from the system, whose

@@ -1,6 +1,6 @@
 /* Call stacks: unwound rarely, each stored once. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -10,9 +10,9 @@
 
 #include "eta-ext/format/own-call.h"
 #include "eta-ext/format/own-map.h"
-#include "environment.h"
+#include "plugins/posixio/environment.h"
 #include "stacks.h"
-#include "text.h"
+#include "plugins/posixio/text.h"
 
 #define UNWINDER "libsci-unwind.so"
 #define OWN_FRAMES 8	     /* frames of the tracer and the unwinder, above the program's */
@@ -46,7 +46,6 @@ static struct paths *paths;
 static char *pieces[MAX_PIECES]; /* a child reuses its parent's */
 static int (*unwind)(void **frames, int room);
 static unsigned depth;
-static const struct stacks_store *store;
 
 /* The unwinder is in the folder of this library. */
 static void *load_unwinder(char path[PATH_MAX])
@@ -72,7 +71,7 @@ static void *load_unwinder(char path[PATH_MAX])
 	return NULL;
 }
 
-void stacks_start(const struct stacks_store *to)
+void stacks_start(void)
 {
 	const char *text = environment_get("SCI_CALLSTACK");
 	unsigned long wanted;
@@ -108,7 +107,6 @@ void stacks_start(const struct stacks_store *to)
 		return;
 	}
 	depth = (unsigned)wanted;
-	store = to;
 	/* set up here what it would otherwise set up in a signal handler */
 	unwind(frames, OWN_FRAMES);
 	stacks_on = true;
@@ -161,7 +159,7 @@ static uint32_t path_id(const uintptr_t *frames, unsigned n)
 		paths->full = true;
 		return 0;
 	}
-	if (!store->put(paths->n + 1, frames, n))
+	if (!core_sink->stack(paths->n + 1, frames, n))
 		return 0;
 	path->next = *bucket;
 	path->hash = hash;
@@ -274,10 +272,10 @@ static uint32_t unwind_path(struct stack_cache *cache, const void *caller)
 	for (; first < u->n && kept < depth; first++)
 		u->frames[kept++] = (uintptr_t)u->found[first];
 	/* the stack may lead through a library that dlopen has just added */
-	store->modules();
-	store->lock();
+	core_sink->modules_update();
+	core_sink->lock();
 	id = path_id(u->frames, kept);
-	store->unlock();
+	core_sink->unlock();
 	if (!id && paths->full)
 		tell_full();
 	return id;

@@ -1,6 +1,6 @@
 /* Definitions of an EZTrace archive: collecting them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-tables.h"
+#include "tables.h"
 
 #include <ctype.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core.h"
+#include "sink.h"
 
 #define MAX_ID (1 << 24) /* ids are indices; a higher one would be an id of another kind */
 
@@ -278,14 +278,10 @@ void defs_handle_free(const struct file *file)
 
 /* ---- properties of the archive ---- */
 
-void sink_property(const char *prefix, const char *name, const char *value)
+void defs_property(const char *prefix, const char *name, const char *value)
 {
 	struct archive_property property = { .value = value };
 
-	if (sink_in_child) {
-		spool_sink_property(prefix, name, value);
-		return;
-	}
 	defs_lock();
 	if (asprintf(&property.name, "SCI::PROCESS_%d::%s%s", getpid(), prefix, name) > 0) {
 		for (char *c = property.name; *c; c++)

@@ -1,13 +1,13 @@
 /* Closes the archive of a process under EZTrace that ends without exit. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-end.h"
+#include "end.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core.h"
-#include "eztrace-next.h"
-#include "eztrace-threads.h"
+#include "sink.h"
+#include "next.h"
+#include "threads.h"
 
 /*
  * EZTrace writes its archive at exit. Here it also does so in _exit, which every shell calls, and

@@ -21,15 +21,6 @@ void stream_wait(struct op *op, FILE *stream, int fd)
 		op_end(&wait, ETA_OP_WAIT, 0, ETA_OFFSET_UNKNOWN);
 }
 
-void stream_left(struct thread *t)
-{
-	FILE *stream = t->stream;
-
-	t->stream = NULL;
-	if (stream)
-		funlockfile(stream);
-}
-
 _Unwind_Reason_Code call_personality(int version, _Unwind_Action actions,
 				     _Unwind_Exception_Class class,
 				     struct _Unwind_Exception *exception,
@@ -37,9 +28,9 @@ _Unwind_Reason_Code call_personality(int version, _Unwind_Action actions,
 
 static void call_left(struct thread *t)
 {
-	stream_left(t);
+	thread_unlock_stream(t);
 	thread_busy(t);
-	sink_left(&t->sink);
+	sink_left(t);
 	thread_idle(t);
 }
 

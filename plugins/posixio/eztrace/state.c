@@ -1,17 +1,16 @@
 /* The state of EZTrace's process: where its events go, and what could not be recorded. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
-#include "environment.h"
+#include "sink.h"
+#include "plugins/posixio/environment.h"
 
 bool sink_registered;
-bool sink_in_child;
 
 static _Atomic uint64_t lost_events, not_recorded;
 
-void sink_not_recorded(struct sink_thread *sink)
+void sink_not_recorded(struct thread *t)
 {
-	if (sink_in_child)
-		spool_sink_not_recorded(&sink->child);
+	if (sink_in_child())
+		spool_sink_not_recorded(t);
 	else
 		atomic_fetch_add_explicit(&not_recorded, 1, memory_order_relaxed);
 }
@@ -23,10 +22,7 @@ uint64_t sink_calls_not_recorded(void)
 
 void sink_thread_lost(void)
 {
-	if (sink_in_child)
-		spool_sink_thread_lost();
-	else
-		atomic_fetch_add(&lost_events, 1);
+	atomic_fetch_add(&lost_events, 1);
 }
 
 uint64_t sink_lost_events(void)

@@ -3,8 +3,8 @@
 #include <link.h>
 #include <string.h>
 
-#include "core.h"
-#include "eztrace-next.h"
+#include "sink.h"
+#include "next.h"
 
 #define MAX_OWN 64
 

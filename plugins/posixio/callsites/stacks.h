@@ -22,18 +22,8 @@ struct stack_cache {
 
 extern bool stacks_on __attribute__((visibility("hidden")));
 
-/* Where paths are stored: what a sink gives. */
-struct stacks_store {
-	/* Stores a path that is new, as ID; false: there was no room. With the lock. */
-	bool (*put)(uint32_t id, const uintptr_t *frames, unsigned n);
-	/* Stores the modules that are new, so that they stand before the paths through them. */
-	void (*modules)(void);
-	void (*lock)(void);
-	void (*unlock)(void);
-};
-
-/* Reads SCI_CALLSTACK and loads the unwinder; once in the life of the process. STORE stays. */
-void stacks_start(const struct stacks_store *store);
+/* Reads SCI_CALLSTACK and loads the unwinder; once in the lifetime of the process. */
+void stacks_start(void);
 
 /* Another thread goes on with CACHE; it goes. */
 void stacks_forget(struct stack_cache *cache);

@@ -1,40 +1,39 @@
 /* Sink of libeztrace-posixio: begin and end of processes and threads, and the EZTrace module. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "sink.h"
 
 #include <eztrace-instrumentation/pptrace.h>
 #include <eztrace-lib/eztrace_module.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "eztrace-children.h"
-#include "eztrace-defs.h"
-#include "eztrace-end.h"
-#include "eztrace-events.h"
-#include "eztrace-threads.h"
-#include "environment.h"
+#include "children.h"
+#include "defs.h"
+#include "end.h"
+#include "events.h"
+#include "threads.h"
+#include "plugins/posixio/environment.h"
 #include "eta-ext/format/own-call.h"
 
 static pid_t traced_pid;
 static _Atomic uint64_t calls_outside; /* before MPI_Init, after MPI_Finalize */
 static _Atomic unsigned *untraced;     /* children that made calls, counted by the children */
 
-bool sink_tell(const char *text)
+/* On stderr, where EZTrace writes its own messages. */
+static bool sink_tell(const char *text)
 {
-	return sink_in_child && spool_sink_tell(text);
+	(void)text;
+	return false;
 }
 
 /* libotf2 also makes system calls at the end, and may fail to write the archive then. */
-void sink_confine(struct sink_thread *sink, uint64_t denied)
+static void sink_confine(struct thread *t, uint64_t denied)
 {
 	const uint64_t needed = UINT64_C(1) << OWN_OPEN_NEW | UINT64_C(1) << OWN_CLOSE |
 				UINT64_C(1) << OWN_PWRITE | UINT64_C(1) << OWN_MMAP |
 				UINT64_C(1) << OWN_WRITE | UINT64_C(1) << OWN_TSC;
 
-	if (sink_in_child)
-		spool_sink_confine(&sink->child, denied);
-	else if (denied & needed)
+	if (sink_ready(t) && (denied & needed))
 		end_locked();
 }
 
@@ -49,16 +48,13 @@ static bool spool_is_given(void)
  * The child of a fork has copies of its parent's half-written buffers and of the names of its
  * files: it must neither write them nor close the archive.
  */
-int sink_process_start(void)
+static int sink_process_start(void)
 {
-	static const struct stacks_store store = { sink_stack, sink_modules_update,
-						   sink_process_lock, sink_process_unlock };
-	const bool first = !sink_in_child;
 	int rc;
 
 	if (eztrace_is_mpi() && spool_is_given()) {
-		sink_in_child = true;
-		return spool_sink_process_start();
+		core_sink = &spool_sink;
+		return spool_sink.process_start();
 	}
 	if (!traced_pid) {
 		void *page = mmap(NULL, sizeof(*untraced), PROT_READ | PROT_WRITE,
@@ -67,8 +63,8 @@ int sink_process_start(void)
 		untraced = page == MAP_FAILED ? NULL : page;
 		traced_pid = getpid();
 		if (!eztrace_is_mpi()) /* no place for the definition of a stack's number */
-			stacks_start(&store);
-		sink_modules_update();
+			stacks_start();
+		defs_modules_update();
 		return 0;
 	}
 	if (traced_pid == getpid())
@@ -77,15 +73,16 @@ int sink_process_start(void)
 	thread_status = ezt_trace_status_finalized;
 	if (!children_traced())
 		return -ECHILD;
-	sink_in_child = true;
-	rc = spool_sink_process_start();
-	/* its spool is not a child of a process that a reader knows */
-	if (rc == 0 && first)
+	rc = spool_sink.process_start();
+	if (rc == 0) {
+		core_sink = &spool_sink;
+		/* its spool is not a child of a process that a reader knows */
 		defs_modules_each(spool_sink_module);
+	}
 	return rc;
 }
 
-void sink_off_call(void)
+static void sink_off_call(void)
 {
 	static bool told;
 
@@ -100,11 +97,9 @@ unsigned sink_untraced_children(void)
 	return untraced ? atomic_load(untraced) : 0;
 }
 
-void sink_process_end(void)
+static void sink_process_end(void)
 {
-	if (sink_in_child)
-		spool_sink_process_end();
-	if (sink_in_child || !events_plain)
+	if (!events_plain)
 		return;
 	if (sink_lost_events())
 		tracer_warn("process %d: calls and events that could not be recorded: %llu",
@@ -116,20 +111,15 @@ void sink_process_end(void)
 			getpid(), (unsigned long long)calls_outside);
 }
 
-static struct thread *thread_of(struct sink_thread *sink)
+static int sink_thread_start(struct thread *t)
 {
-	return (struct thread *)((char *)sink - offsetof(struct thread, sink));
-}
+	struct sink_thread *sink = sink_of(t);
 
-int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
-{
-	if (sink_in_child)
-		return spool_sink_thread_start(&sink->child, path);
-	sink_modules_update();
+	defs_modules_update();
 	if (!events_plain)
-		threads_enter(thread_of(sink));
+		threads_enter(t);
 	/* the previous thread may have come to the same places by other paths */
-	stacks_forget(&sink->stacks);
+	stacks_forget(&sink->child.stacks);
 	memset(sink->callers, 0, sizeof(sink->callers));
 	if (!sink->attributes)
 		sink->attributes = OTF2_AttributeList_New();
@@ -138,35 +128,68 @@ int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX])
 	return sink->attributes ? 0 : -ENOMEM;
 }
 
-bool sink_thread_rest(struct sink_thread *sink)
+static bool sink_thread_rest(struct thread *t)
 {
-	if (sink_in_child)
-		return spool_sink_thread_rest(&sink->child);
 	if (!events_plain)
-		threads_leave(thread_of(sink));
-	sink->pending.op = NULL;
+		threads_leave(t);
+	sink_of(t)->pending.op = NULL;
 	return true;
 }
 
-void sink_thread_end(struct sink_thread *sink)
+static void sink_thread_end(struct thread *t)
 {
-	if (sink_in_child)
-		spool_sink_thread_end(&sink->child);
-	else
-		OTF2_AttributeList_Delete(sink->attributes);
-	sink->attributes = NULL;
-	stacks_free(&sink->stacks);
+	OTF2_AttributeList_Delete(sink_of(t)->attributes);
+	sink_of(t)->attributes = NULL;
+	stacks_free(&sink_of(t)->child.stacks);
 }
 
-void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+/* EZTrace closes its own writers. */
+static void sink_thread_trim(struct thread *t)
 {
-	if (sink_in_child)
-		spool_sink_file(file, path, path_bytes, fs_magic);
-	else if (!events_plain && (file->dev || file->inode)) {
-		sink_modules_update();
+	(void)t;
+}
+
+/* T was in the middle of the tracer's work. */
+static void sink_call_missed(struct thread *t)
+{
+	(void)t;
+	sink_thread_lost();
+}
+
+static void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+{
+	(void)fs_magic;
+	if (!events_plain && (file->dev || file->inode)) {
+		defs_modules_update();
 		defs_file_open(file, path, path_bytes, file->inherited);
 	}
 }
+
+const struct sink *core_sink = &eztrace_sink;
+const char tracer_name[] = "eztrace-posixio";
+const size_t sink_thread_bytes = sizeof(struct sink_thread);
+
+const struct sink eztrace_sink = {
+	.process_start = sink_process_start,
+	.process_end = sink_process_end,
+	.thread_start = sink_thread_start,
+	.thread_end = sink_thread_end,
+	.thread_rest = sink_thread_rest,
+	.thread_trim = sink_thread_trim,
+	.confine = sink_confine,
+	.own_caller = sink_own_caller,
+	.thread_lost = sink_thread_lost,
+	.call_missed = sink_call_missed,
+	.off_call = sink_off_call,
+	.file = sink_file,
+	.file_flags = sink_file_flags,
+	.tell = sink_tell,
+	.property = defs_property,
+	.stack = defs_stack,
+	.modules_update = defs_modules_update,
+	.lock = defs_lock,
+	.unlock = defs_unlock,
+};
 
 /* ---- the module ---- */
 

@@ -1,6 +1,6 @@
 /* The calls of processes that are not in EZTrace's archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-children.h"
+#include "children.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core.h"
-#include "environment.h"
+#include "sink.h"
+#include "plugins/posixio/environment.h"
 
 #define SPOOL_NAME "children.spool"
 #define SPOOL_TRACER "libsci-posixio.so"

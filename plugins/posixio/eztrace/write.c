@@ -1,6 +1,6 @@
 /* Definitions of an EZTrace archive: writing them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-tables.h"
+#include "tables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "core.h"
+#include "sink.h"
 #include "eta-ext/format/otf2-flags.h"
-#include "eztrace-next.h"
+#include "next.h"
 
 #define IO_PARADIGM 0
 
@@ -265,7 +265,7 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	OTF2_ErrorCode code;
 	uint64_t now, realtime;
 
-	sink_modules_update();
+	defs_modules_update();
 	defs_lock();
 	defs.closed = true;
 	clock_gettime(CLOCK_REALTIME, &real);

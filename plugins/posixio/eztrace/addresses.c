@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
+#include "sink.h"
 #include "eta-ext/format/addresses.h"
 #include "eta-ext/format/archive.h"
-#include "eztrace-tables.h"
+#include "tables.h"
 
 /* Property "PREFIXn" = TEXT, which is freed. With the lock. */
 static void put_property(const char *prefix, uint32_t n, char *text)
@@ -42,12 +42,9 @@ static void keep_module(const struct module_met *met)
 	defs_unlock();
 }
 
-void sink_modules_update(void)
+void defs_modules_update(void)
 {
-	if (sink_in_child)
-		spool_sink_modules_update();
-	else
-		modules_update(keep_module);
+	modules_update(keep_module);
 }
 
 void defs_modules_each(modules_take *take)
@@ -83,34 +80,16 @@ void defs_name_modules(void)
 	defs_modules_each(put_module);
 }
 
-bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
+bool defs_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 {
 	uint64_t addresses[STACKS_MAX_DEPTH];
 	const struct eta_stack stack = { .n_frames = n, .frames = addresses };
 	char *text;
 
-	if (sink_in_child)
-		return spool_sink_stack(id, frames, n);
 	for (unsigned i = 0; i < n; i++)
 		addresses[i] = frames[i];
 	if (eta_stack_print(&stack, &text) != 0)
 		return false;
 	put_property(ARCHIVE_STACK_PROPERTY, id, text);
 	return true;
-}
-
-void sink_process_lock(void)
-{
-	if (sink_in_child)
-		spool_sink_process_lock();
-	else
-		defs_lock();
-}
-
-void sink_process_unlock(void)
-{
-	if (sink_in_child)
-		spool_sink_process_unlock();
-	else
-		defs_unlock();
 }

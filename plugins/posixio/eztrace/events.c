@@ -1,12 +1,12 @@
 /* Calls as events of EZTrace's archive. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-events.h"
+#include "events.h"
 
-#include "core.h"
+#include "sink.h"
 
 #include <fcntl.h>
 
-#include "eztrace-defs.h"
+#include "defs.h"
 #include "eta-ext/format/otf2-flags.h"
 
 /* X(ID, name, OTF2 type): attributes of events, as eta-ext's archives have them. */
@@ -200,24 +200,24 @@ out:
 	errno = saved;
 }
 
-void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
+void sink_end_open(struct thread *t, struct sink_op *op, int fd, uint32_t file_id,
 		   const struct file *file, uint64_t end_ns, int64_t ret)
 {
-	if (sink_in_child)
-		spool_sink_end_open(&sink->child, &op->child, fd, file_id, file, end_ns, ret);
+	if (sink_in_child())
+		spool_sink_end_open(t, &op->child, fd, file_id, file, end_ns, ret);
 	else
-		sink_write_end(sink, op, ETA_OP_OPEN, file, end_ns, ret, ETA_OFFSET_UNKNOWN);
+		sink_write_end(sink_of(t), op, ETA_OP_OPEN, file, end_ns, ret, ETA_OFFSET_UNKNOWN);
 }
 
 void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
 		     uint32_t fs_magic)
 {
-	struct sink_thread *sink = &self->sink;
+	struct sink_thread *sink = sink_of(self);
 
-	if (sink_in_child) {
-		spool_sink_file_flags(file, new_id, path, path_bytes, fs_magic);
-		return;
-	}
+	(void)new_id;
+	(void)path;
+	(void)path_bytes;
+	(void)fs_magic;
 	if (!EZTRACE_SAFE || file->sink_handle == UINT32_MAX)
 		return;
 	shield(true);
@@ -228,18 +228,21 @@ void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_
 	shield(false);
 }
 
-void sink_cancel(struct sink_thread *sink, struct sink_op *op)
+void sink_cancel(struct thread *t, struct sink_op *op)
 {
-	if (sink_in_child)
-		spool_sink_cancel(&sink->child, &op->child);
+	struct sink_thread *sink = sink_of(t);
+
+	if (sink_in_child())
+		spool_sink_cancel(t, &op->child);
 	else if (sink->pending.op == op)
 		sink->pending.op = NULL;
 	else /* a call inside it has written its Enter */
-		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(self), 0, ETA_OFFSET_UNKNOWN);
+		sink_write_end(sink, op, ETA_OP_OTHER, NULL, now_ns(t), 0, ETA_OFFSET_UNKNOWN);
 }
 
-void sink_left(struct sink_thread *sink)
+void sink_left(struct thread *t)
 {
+	struct sink_thread *sink = sink_of(t);
 	const struct sink_pending *p = &sink->pending;
 	const enum eta_op_kind kind = (enum eta_op_kind)p->kind;
 	const struct file file = { .sink_handle = p->handle };
@@ -251,11 +254,24 @@ void sink_left(struct sink_thread *sink)
 	};
 
 	/* before events of other modules in this thread, in the program's cleanup handlers */
-	if (sink_in_child || !p->op)
+	if (sink_in_child() || !p->op)
 		return;
 	sink->pending.op = &op;
 	sink_write_end(sink, &op, kind, is_transfer(kind) || kind == ETA_OP_SYNC ? &file : NULL,
-		       now_ns(self), -ECANCELED, ETA_OFFSET_UNKNOWN);
+		       now_ns(t), -ECANCELED, ETA_OFFSET_UNKNOWN);
+}
+
+bool sink_child_begin(struct thread *t, struct sink_op *op, enum function fn,
+		      const struct file *file, int fd, uint64_t size, int64_t offset,
+		      const void *caller, bool transfer)
+{
+	return spool_sink_begin(t, &op->child, fn, file, fd, size, offset, caller, transfer);
+}
+
+void sink_child_end(struct thread *t, struct sink_op *op, enum eta_op_kind kind,
+		    const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset)
+{
+	spool_sink_end(t, &op->child, kind, file, end_ns, ret, offset);
 }
 
 /* ---- names ---- */

@@ -1,6 +1,6 @@
 /* Threads under EZTrace: when each is writing, so that the archive is not closed meanwhile. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-threads.h"
+#include "threads.h"
 
 #include <linux/membarrier.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core.h"
-#include "eztrace-next.h"
-#include "eztrace-tables.h"
+#include "sink.h"
+#include "next.h"
+#include "tables.h"
 
 enum { WAIT_STEP_NS = 200000, WAIT_STEPS = 10000 };
 

@@ -5,10 +5,9 @@
 #define POSIXIO_SINK_SPOOL_H
 
 #include "eta-ext/format/spool.h"
-#include "files.h"
-#include "functions.h"
-#include "modules.h"
-#include "stacks.h"
+#include "plugins/posixio/callsites/modules.h"
+#include "plugins/posixio/callsites/stacks.h"
+#include "plugins/posixio/core.h"
 
 /* What a USER_OP says that those like it need not repeat. Zeroed: of none. */
 struct spool_sink_pattern {
@@ -29,72 +28,20 @@ struct spool_sink_op {
 	uint64_t at;
 };
 
-struct thread;
-static inline struct spool_sink_thread *spool_sink_of(struct thread *t);
-static inline uint64_t now_ns(struct thread *t);
-
-/* 0, or -errno: then nothing is traced. PATH is scratch. */
-int spool_sink_process_start(void);
-void spool_sink_process_end(void);
-/* SINK: zeros, or what another thread left. */
-int spool_sink_thread_start(struct spool_sink_thread *sink, char path[PATH_MAX]);
-void spool_sink_thread_end(struct spool_sink_thread *sink);
-
-/* The thread ended; false: its file is not fit for another, which would start with it. */
-bool spool_sink_thread_rest(const struct spool_sink_thread *sink);
-
-/* The process is about to end, and this thread with it: lets go of most of what is reserved. */
-void spool_sink_thread_trim(struct spool_sink_thread *sink);
-
-/* The thread is about to lose the system calls DENIED (own-call.h): does early what needs them. */
-void spool_sink_confine(struct spool_sink_thread *sink, uint64_t denied);
-
-/* A call could not be recorded because its thread has no file. */
-void spool_sink_thread_lost(void);
-
-/*
- * A call of a process that is not traced: where the reason was reported at its start nothing counts
- * it; the child of a fork has its parent's file for that.
- */
-static inline void spool_sink_off_call(void)
+/* Under EZTrace this is the first of what its sink has of a thread (eztrace/sink.h). */
+static inline struct spool_sink_thread *spool_sink_of(struct thread *t)
 {
-	spool_sink_thread_lost();
+	return (struct spool_sink_thread *)sink_of(t);
 }
 
-/* A call could not be recorded because it came in the middle of the tracer's work. */
-static inline void spool_sink_call_missed(struct spool_sink_thread *sink)
-{
-	__atomic_fetch_add(&sink->spool.header->lost, 1, __ATOMIC_RELAXED);
-}
-
-/* Writes the FILE record of FILE, in the file of the calling thread. */
-void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic);
-/* Nothing to tell a reader that the CLOSE record does not. */
-static inline void spool_sink_file_dup(struct file *file, const struct file *old)
-{
-	(void)file;
-	(void)old;
-}
+extern const struct sink spool_sink;
 
 /*
  * The record of OP has left the window: completes it in the file itself. By value, here and below:
  * what lives in registers costs a call neither memory nor a check of its stack.
  */
-void spool_sink_end_elsewhere(struct spool_sink_thread *sink, struct spool_sink_op op,
-			      uint64_t end_ns, int64_t ret, int64_t offset);
-
-/* Is this the return address of a call made by the tracer's own libraries? Ours make none. */
-static inline bool spool_sink_own_caller(const void *caller)
-{
-	(void)caller;
-	return false;
-}
-
-static inline bool spool_sink_ready(struct thread *t)
-{
-	(void)t;
-	return true;
-}
+void spool_sink_end_elsewhere(struct thread *t, struct spool_sink_op op, uint64_t end_ns,
+			      int64_t ret, int64_t offset);
 
 /*
  * One number for each place that calls, so that loops with several do not take it from each other.
@@ -182,7 +129,7 @@ spool_sink_end(struct thread *t, struct spool_sink_op *op, enum eta_op_kind kind
 	(void)kind;
 	(void)file;
 	if (__builtin_expect(!record, 0)) {
-		spool_sink_end_elsewhere(spool_sink_of(t), *op, end_ns, ret, offset);
+		spool_sink_end_elsewhere(t, *op, end_ns, ret, offset);
 		return;
 	}
 	if (record->head.type == ETA_RECORD_USER_REPEAT) {
@@ -196,74 +143,45 @@ spool_sink_end(struct thread *t, struct spool_sink_op *op, enum eta_op_kind kind
 }
 
 /* Ends an open: FD and FILE (id 0: none) are known only now. */
-void spool_sink_end_open(struct spool_sink_thread *sink, struct spool_sink_op *op, int fd,
-			 uint32_t file_id, const struct file *file, uint64_t end_ns, int64_t ret);
+void spool_sink_end_open(struct thread *t, struct spool_sink_op *op, int fd, uint32_t file_id,
+			 const struct file *file, uint64_t end_ns, int64_t ret);
 
 /* Ends a call on a path: FILE_ID is known only now. */
-static inline void spool_sink_end_path(struct spool_sink_thread *sink, struct spool_sink_op *op,
+static inline void spool_sink_end_path(struct thread *t, struct spool_sink_op *op,
 				       enum eta_op_kind kind, uint32_t file_id, uint64_t end_ns,
 				       int64_t ret)
 {
 	(void)kind;
-	spool_sink_end_open(sink, op, -1, file_id, NULL, end_ns, ret);
+	spool_sink_end_open(t, op, -1, file_id, NULL, end_ns, ret);
 }
 
-/* FILE has other flags: it is NEW_ID from now on, so that calls before keep the old ones. */
-static inline void spool_sink_file_flags(struct file *file, uint32_t new_id, const char *path,
-					 size_t path_bytes, uint32_t fs_magic)
-{
-	file->id = new_id;
-	spool_sink_file(file, path, path_bytes, fs_magic);
-}
-
-static inline void spool_sink_kind(struct spool_sink_thread *sink, struct spool_sink_op *op,
+static inline void spool_sink_kind(struct thread *t, struct spool_sink_op *op,
 				   enum eta_op_kind kind)
 {
-	struct eta_user_op *record = spool_at(&sink->spool, op->at);
+	struct eta_user_op *record = spool_at(&spool_sink_of(t)->spool, op->at);
 
 	if (record)
 		record->head.flags |= (uint8_t)(kind + 1);
 }
 
-static inline void spool_sink_size(struct spool_sink_thread *sink, struct spool_sink_op *op,
-				   uint64_t size)
+static inline void spool_sink_size(struct thread *t, struct spool_sink_op *op, uint64_t size)
 {
-	struct eta_user_op *record = spool_at(&sink->spool, op->at);
+	struct eta_user_op *record = spool_at(&spool_sink_of(t)->spool, op->at);
 
 	if (record)
 		record->size = size;
 	/* else the result alone tells: a handler's calls have filled the window meanwhile */
 }
 
-static inline void spool_sink_not_recorded(struct spool_sink_thread *sink)
+static inline void spool_sink_not_recorded(struct thread *t)
 {
-	sink->spool.header->not_recorded++;
+	spool_sink_of(t)->spool.header->not_recorded++;
 }
-
-/* Stores a path that is new, as ID; false: there was no room. With the process's lock. */
-bool spool_sink_stack(uint32_t id, const uintptr_t *frames, unsigned n);
-/* Stores the modules that are new, so that they stand before the paths through them. */
-void spool_sink_modules_update(void);
-/* Around what several threads write for the process. */
-void spool_sink_process_lock(void);
-void spool_sink_process_unlock(void);
 
 /* Writes the MODULE record of MET. */
 void spool_sink_module(const struct module_met *met);
 
-/* Tells the user something, after the run; false: there is nowhere to put it. */
-bool spool_sink_tell(const char *text);
-
-/* Tells something about the process, once. */
-void spool_sink_property(const char *prefix, const char *name, const char *value);
-
-/* The call is left without a return, as its thread is cancelled: the spool tells that as it is. */
-static inline void spool_sink_left(struct spool_sink_thread *sink)
-{
-	(void)sink;
-}
-
 /* Takes a begun call back. */
-void spool_sink_cancel(struct spool_sink_thread *sink, struct spool_sink_op *op);
+void spool_sink_cancel(struct thread *t, struct spool_sink_op *op);
 
 #endif

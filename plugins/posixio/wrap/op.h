@@ -6,8 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "files.h"
-#include "thread.h"
+#include "plugins/posixio/core.h"
+
+/* The sink is chosen when the library is compiled, so that its part is inlined into the wrappers.
+ */
+#ifdef SCI_SINK_EZTRACE
+#include "plugins/posixio/eztrace/sink.h"
+#else
+#include "plugins/posixio/spool/only.h"
+#endif
 
 /* Pass as offset: the transfer is at the descriptor's own position, which files.c follows. */
 #define AT_POSITION (INT64_MIN + 1)
@@ -181,14 +188,14 @@ void op_end_path(struct op *op, enum eta_op_kind kind, int64_t ret, const char *
 /* This call, just begun, is of another kind than its name says. */
 static ALWAYS_INLINE void op_kind(struct op *op, enum eta_op_kind kind)
 {
-	sink_kind(sink_of(op->thread), &op->sink, kind);
+	sink_kind(op->thread, &op->sink, kind);
 }
 
 /* How many bytes were asked for is known only now. */
 static ALWAYS_INLINE void op_size(struct op *op, uint64_t size)
 {
 	if (op_is_ours(op))
-		sink_size(sink_of(op->thread), &op->sink, size);
+		sink_size(op->thread, &op->sink, size);
 }
 
 /* The status flags of FD have become FLAGS, in the call just done. */

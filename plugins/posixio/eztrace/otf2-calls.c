@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core.h"
-#include "eztrace-next.h"
+#include "sink.h"
+#include "next.h"
 #include "eta-ext/format/archive.h"
-#include "eztrace-children.h"
-#include "eztrace-defs.h"
+#include "children.h"
+#include "defs.h"
 
 /* EZTrace's 16 MiB, cleared for each thread, make short threads slow and use much memory */
 #define EVENT_CHUNK_BYTES ((uint64_t)256 << 10) /* the minimum; fits the cache */
@@ -85,7 +85,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	}
 	OTF2_Archive_SetProperty(archive, ARCHIVE_CALLERS, ARCHIVE_CALLERS_CHANGES, true);
 	defs_archive_properties(archive);
-	OTF2_Archive_SetProperty(archive, "SCI::SOURCES", TRACER_NAME, true);
+	OTF2_Archive_SetProperty(archive, "SCI::SOURCES", tracer_name, true);
 	return NEXT(OTF2_Archive_Close)(archive);
 }
 

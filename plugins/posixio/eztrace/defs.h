@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "files.h"
-#include "modules.h"
+#include "plugins/posixio/files.h"
+#include "plugins/posixio/callsites/modules.h"
 
 /*
  * EZTrace and its modules write global definitions when they come to it: with gaps and repeated
@@ -91,5 +91,12 @@ void defs_archive_properties(OTF2_Archive *archive);
 
 /* Everything to WRITER. FIRST_NS: CLOCK_MONOTONIC of timestamp 0. */
 OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns);
+
+/* Functions of struct sink (plugins/posixio/sink.h): of the process, its modules, call stacks. */
+void defs_property(const char *prefix, const char *name, const char *value);
+void defs_modules_update(void);
+bool defs_stack(uint32_t id, const uintptr_t *frames, unsigned n);
+void defs_lock(void);
+void defs_unlock(void);
 
 #endif

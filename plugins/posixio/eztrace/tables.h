@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-#include "eztrace-defs.h"
-#include "modules.h"
+#include "defs.h"
+#include "plugins/posixio/callsites/modules.h"
 
 #define NO_STRING UINT32_MAX
 /* Strings of ours, until they get the ids behind the last of EZTrace's, which go on coming. */
@@ -101,19 +101,18 @@ bool defs_reach(void **at, bool **set, uint32_t *n, uint32_t *room, size_t bytes
 		}                                                                                  \
 	} while (0)
 
-/* Everything below and all tables want the lock. */
-void defs_lock(void);
-void defs_unlock(void);
-/* Without waiting, as a signal handler must: the lock may be this thread's own. */
+/* As defs_lock, without waiting, as a signal handler must: the lock may be this thread's own. */
 bool defs_try_lock(void);
+
+/* Everything below and all tables want the lock. */
 
 /* A new string of ours. */
 OTF2_StringRef defs_string_add(const char *text, size_t bytes);
 
-/* The modules become properties. (eztrace-addresses.c) */
+/* The modules become properties. (addresses.c) */
 void defs_name_modules(void);
 
-/* How many events the thread has written. (eztrace-threads.c) */
+/* How many events the thread has written. (threads.c) */
 void defs_thread_count(struct thread_info *info);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "eta-ext/format/own-call.h"
-#include "core.h"
+#include "op.h"
 
 /*
  * The position of a stream is not asked for at each call (ftello may be a system call) but
@@ -94,9 +94,6 @@ static inline struct unread stream_unread(FILE *stream)
 
 /* The wait for STREAM's lock, which the call OP has come to. */
 void stream_wait(struct op *op, FILE *stream, int fd);
-
-/* A thread that was cancelled inside a call still has the stream's lock. */
-void stream_left(struct thread *t);
 
 /* Locks STREAM in the call just begun. True: after a wait, so that its position may have moved. */
 static ALWAYS_INLINE bool stream_lock(struct op *op, FILE *stream, int fd, bool locks)

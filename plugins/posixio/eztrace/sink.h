@@ -4,13 +4,8 @@
 #define POSIXIO_SINK_EZTRACE_H
 
 #include <eztrace-lib/eztrace.h>
-#include <limits.h>
 
-#include "files.h"
-#include "functions.h"
-#include "sink-child.h"
-
-#define TRACER_NAME "eztrace-posixio"
+#include "plugins/posixio/spool/sink.h"
 
 struct sink_op {
 	uint64_t size;
@@ -41,22 +36,16 @@ struct sink_pending {
 };
 
 struct sink_thread {
-	struct spool_sink_thread child;
+	struct spool_sink_thread child; /* first: as spool_sink_of finds it */
 	OTF2_AttributeList *attributes;
 	struct sink_pending pending;
-	struct stack_cache stacks;
 	uint8_t match; /* last used: of the operations at a time, and small numbers take less room
 			*/
 	uint64_t callers[N_REGIONS]; /* as the trace last said, by function; 0: nothing yet */
 };
 
-struct thread;
-static inline struct sink_thread *sink_of(struct thread *t);
-static inline uint64_t now_ns(struct thread *t);
-
 extern bool sink_registered;
-extern const unsigned char function_kinds[N_REGIONS];
-extern bool sink_in_child; /* the spool sink has taken over */
+extern const struct sink eztrace_sink;
 
 /*
  * Is a module for MPI beside ours? Then EZTrace gathers the definitions of all ranks in the archive
@@ -69,49 +58,16 @@ bool eztrace_is_mpi(void);
 /* Is no other module of EZTrace beside ours? While EZTRACE_TRACE is as EZTrace got it. */
 bool eztrace_is_alone(void);
 
-/* 0, or -errno: then nothing is traced. PATH is scratch. */
-int sink_process_start(void);
-void sink_process_end(void);
-int sink_thread_start(struct sink_thread *sink, char path[PATH_MAX]);
-void sink_thread_end(struct sink_thread *sink);
-
-/* The thread ended; what it leaves serves another. */
-bool sink_thread_rest(struct sink_thread *sink);
-
-/* EZTrace closes its own writers. */
-static inline void sink_thread_trim(struct sink_thread *sink)
-{
-	if (sink_in_child)
-		spool_sink_thread_trim(&sink->child);
-}
-
-/* The thread is about to lose the system calls DENIED (own-call.h): does early what needs them. */
-void sink_confine(struct sink_thread *sink, uint64_t denied);
-
-/* A call of a process that is not traced: the child of a fork. How many such children there are. */
-void sink_off_call(void);
+/* Children of forks whose calls are not recorded. */
 unsigned sink_untraced_children(void);
 
 /* A call or an event that could not be recorded, and how many. */
 void sink_thread_lost(void);
 uint64_t sink_lost_events(void);
 
-/* A call could not be recorded because it came in the middle of the tracer's work. */
-static inline void sink_call_missed(struct sink_thread *sink)
-{
-	if (sink_in_child)
-		spool_sink_call_missed(&sink->child);
-	else
-		sink_thread_lost();
-}
-
-/* Gives FILE its IoRegularFile and IoHandle; a dup'ed one says of what. */
-void sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic);
-static inline void sink_file_dup(struct file *file, const struct file *old)
-{
-	if (!sink_in_child)
-		file->sink_parent = old->sink_handle;
-}
+/* Of struct sink. FILE has other flags: its handle is still the same, an event says so. */
+void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
+		     uint32_t fs_magic);
 
 /* Enter, and what begins with it, of the pending call. False: refused, counted. */
 bool sink_write_pending(struct sink_thread *sink);
@@ -126,13 +82,26 @@ void own_callers_find(void);
 /* MPI gives a rank its ids not before MPI_Init: what can be written from then on is made ready. */
 bool sink_ready_late(void);
 
+/* Is this a process whose calls go to a spool, beside EZTrace's archive? */
+static inline bool sink_in_child(void)
+{
+	return core_sink == &spool_sink;
+}
+
 static inline __attribute__((always_inline)) bool sink_ready(struct thread *t)
 {
 	(void)t;
 	if (__builtin_expect(sink_registered, 1))
-		return __builtin_expect(EZTRACE_SAFE, 1) || sink_in_child;
-	return sink_in_child || sink_ready_late();
+		return __builtin_expect(EZTRACE_SAFE, 1) || sink_in_child();
+	return sink_in_child() || sink_ready_late();
 }
+
+/* spool_sink_begin and spool_sink_end, not inlined: EZTrace's own process pays nothing for them. */
+bool sink_child_begin(struct thread *t, struct sink_op *op, enum function fn,
+		      const struct file *file, int fd, uint64_t size, int64_t offset,
+		      const void *caller, bool transfer);
+void sink_child_end(struct thread *t, struct sink_op *op, enum eta_op_kind kind,
+		    const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset);
 
 static inline __attribute__((always_inline)) bool
 sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct file *file, int fd,
@@ -140,8 +109,8 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 {
 	struct sink_thread *sink = sink_of(t);
 
-	if (__builtin_expect(sink_in_child, 0))
-		return child_begin(t, &op->child, fn, file, fd, size, offset, caller, transfer);
+	if (__builtin_expect(sink_in_child(), 0))
+		return sink_child_begin(t, op, fn, file, fd, size, offset, caller, transfer);
 	if (__builtin_expect(!!sink->pending.op, 0))
 		sink_write_pending(sink);
 	op->function = fn;
@@ -156,8 +125,9 @@ sink_begin(struct thread *t, struct sink_op *op, enum function fn, const struct 
 	sink->pending.handle = file ? file->sink_handle : UINT32_MAX;
 	sink->pending.offset = offset;
 	sink->pending.caller = (uint64_t)(uintptr_t)caller;
-	sink->pending.stack =
-		__builtin_expect(stacks_on, 0) && caller ? stacks_find(&sink->stacks, caller) : 0;
+	sink->pending.stack = __builtin_expect(stacks_on, 0) && caller
+				      ? stacks_find(&sink->child.stacks, caller)
+				      : 0;
 	sink->pending.function = fn;
 	sink->pending.kind = op->kind;
 	sink->pending.time_ns = now_ns(t);
@@ -171,8 +141,8 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 {
 	struct sink_thread *sink = sink_of(t);
 
-	if (__builtin_expect(sink_in_child, 0)) {
-		child_end(t, &op->child, kind, file, end_ns, ret, offset);
+	if (__builtin_expect(sink_in_child(), 0)) {
+		sink_child_end(t, op, kind, file, end_ns, ret, offset);
 		return;
 	}
 	/* where a transfer went is known better now, if nothing was written yet */
@@ -182,28 +152,25 @@ static inline __attribute__((always_inline)) void sink_end(struct thread *t, str
 }
 
 /* Ends an open: FILE (NULL: none) is known only now. */
-void sink_end_open(struct sink_thread *sink, struct sink_op *op, int fd, uint32_t file_id,
+void sink_end_open(struct thread *t, struct sink_op *op, int fd, uint32_t file_id,
 		   const struct file *file, uint64_t end_ns, int64_t ret);
 
 /* Ends a call on a path: EZTrace's archive has no place for the name of what was not opened. */
-static inline void sink_end_path(struct sink_thread *sink, struct sink_op *op,
-				 enum eta_op_kind kind, uint32_t file_id, uint64_t end_ns,
-				 int64_t ret)
+static inline void sink_end_path(struct thread *t, struct sink_op *op, enum eta_op_kind kind,
+				 uint32_t file_id, uint64_t end_ns, int64_t ret)
 {
-	if (sink_in_child)
-		spool_sink_end_path(&sink->child, &op->child, kind, file_id, end_ns, ret);
+	if (sink_in_child())
+		spool_sink_end_path(t, &op->child, kind, file_id, end_ns, ret);
 	else
-		sink_write_end(sink, op, kind, NULL, end_ns, ret, ETA_OFFSET_UNKNOWN);
+		sink_write_end(sink_of(t), op, kind, NULL, end_ns, ret, ETA_OFFSET_UNKNOWN);
 }
 
-/* FILE has other flags: the handle stays, an event says so. */
-void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
-		     uint32_t fs_magic);
-
-static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum eta_op_kind kind)
+static inline void sink_kind(struct thread *t, struct sink_op *op, enum eta_op_kind kind)
 {
-	if (sink_in_child) {
-		spool_sink_kind(&sink->child, &op->child, kind);
+	struct sink_thread *sink = sink_of(t);
+
+	if (sink_in_child()) {
+		spool_sink_kind(t, &op->child, kind);
 		return;
 	}
 	op->kind = (uint8_t)kind;
@@ -211,10 +178,12 @@ static inline void sink_kind(struct sink_thread *sink, struct sink_op *op, enum 
 		sink->pending.kind = op->kind;
 }
 
-static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint64_t size)
+static inline void sink_size(struct thread *t, struct sink_op *op, uint64_t size)
 {
-	if (sink_in_child) {
-		spool_sink_size(&sink->child, &op->child, size);
+	struct sink_thread *sink = sink_of(t);
+
+	if (sink_in_child()) {
+		spool_sink_size(t, &op->child, size);
 		return;
 	}
 	op->size = size;
@@ -223,25 +192,13 @@ static inline void sink_size(struct sink_thread *sink, struct sink_op *op, uint6
 }
 
 /* A call of a level of detail that was not asked for. */
-void sink_not_recorded(struct sink_thread *sink);
+void sink_not_recorded(struct thread *t);
 uint64_t sink_calls_not_recorded(void);
 
-/* Tells the user something, after the run; false: on stderr, where EZTrace tells its own. */
-bool sink_tell(const char *text);
-
-/* Tells something about the process, once; under the name that eta-ext gives to it. */
-void sink_property(const char *prefix, const char *name, const char *value);
-
-/* Modules and call stacks, kept until the archive is written (eztrace-addresses.c). */
-bool sink_stack(uint32_t id, const uintptr_t *frames, unsigned n);
-void sink_modules_update(void);
-void sink_process_lock(void);
-void sink_process_unlock(void);
-
 /* The call is left without a return, as its thread is cancelled: it ends here, with ECANCELED. */
-void sink_left(struct sink_thread *sink);
+void sink_left(struct thread *t);
 
 /* Takes a begun call back. */
-void sink_cancel(struct sink_thread *sink, struct sink_op *op);
+void sink_cancel(struct thread *t, struct sink_op *op);
 
 #endif

@@ -1,6 +1,6 @@
 /* The modules of the process: the program, its libraries, what dlopen added. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "plugins/posixio/core.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "eta-ext/format/own-call.h"
 #include "eta-ext/format/own-map.h"
 #include "modules.h"
-#include "text.h"
+#include "plugins/posixio/text.h"
 
 #define SPARE_MODULES 16 /* for modules that are added while they are counted */
 

@@ -1,6 +1,6 @@
-/* Calls that open, duplicate and close: the slow part of core.h. */
+/* Calls that open, duplicate and close: the slow part of op.h. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "op.h"
 
 /*
  * Has the kernel read the path of a call that failed with ERROR? Not if it found another error
@@ -55,9 +55,9 @@ void op_end_open(struct op *op, int fd, int dir, const char *path, int flags)
 		id = files_failed(path_was_read(saved) ? path : NULL, flags);
 	}
 	if (fd >= 0 && !file)
-		sink_cancel(&t->sink, &op->sink);
+		sink_cancel(t, &op->sink);
 	else
-		sink_end_open(&t->sink, &op->sink, fd, id, file, end_ns, fd < 0 ? -saved : fd);
+		sink_end_open(t, &op->sink, fd, id, file, end_ns, fd < 0 ? -saved : fd);
 	thread_idle(t);
 	errno = saved;
 }
@@ -76,9 +76,9 @@ void op_end_dup(struct op *op, int old_fd, int new_fd)
 	if (new_fd >= 0)
 		file = files_dup(old_fd, new_fd);
 	if (new_fd >= 0 && !file)
-		sink_cancel(&t->sink, &op->sink);
+		sink_cancel(t, &op->sink);
 	else
-		sink_end_open(&t->sink, &op->sink, new_fd, file ? file->id : 0, file, end_ns,
+		sink_end_open(t, &op->sink, new_fd, file ? file->id : 0, file, end_ns,
 			      new_fd < 0 ? -saved : new_fd);
 	thread_idle(t);
 	errno = saved;
@@ -129,7 +129,7 @@ void async_used(const char *name)
 	if (!t || !sink_ready(t))
 		return;
 	thread_busy(t);
-	sink_property("asynchronous_", name, "its transfers are in the kernel's trace");
+	core_sink->property("asynchronous_", name, "its transfers are in the kernel's trace");
 	thread_idle(t);
 }
 
@@ -145,7 +145,7 @@ void op_end_path(struct op *op, enum eta_op_kind kind, int64_t ret, const char *
 	end_ns = now_ns(t);
 	if (ret < 0 && !path_was_read((int)-ret))
 		path = NULL;
-	sink_end_path(&t->sink, &op->sink, kind, files_named(path), end_ns, ret);
+	sink_end_path(t, &op->sink, kind, files_named(path), end_ns, ret);
 	thread_idle(t);
 	errno = saved;
 }
@@ -187,7 +187,7 @@ void call_not_recorded(int fd)
 		return;
 	t = thread_get();
 	if (t && sink_ready(t))
-		sink_not_recorded(&t->sink);
+		sink_not_recorded(t);
 }
 
 void op_open_untraced(int fd, const void *caller)

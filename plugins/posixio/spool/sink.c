@@ -1,6 +1,6 @@
 /* Sink of libsci-posixio: files of the spool, per process and per thread. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core.h"
+#include "sink.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,9 +13,8 @@
 #include "eta-ext/format/own-call.h"
 #include "eta-ext/format/own-map.h"
 #include "eta-ext/format/spool-reach.h"
-#include "environment.h"
-#include "modules.h"
-#include "text.h"
+#include "plugins/posixio/environment.h"
+#include "plugins/posixio/text.h"
 
 #define WINDOW_FIRST_BYTES ((size_t)16 << 10) /* a short thread needs no more */
 #define WINDOW_MAX_BYTES ((size_t)128 << 10)  /* fits the cache; more is no cheaper */
@@ -40,7 +39,7 @@ struct scratch {
 	struct utsname host;
 };
 
-void spool_sink_process_lock(void)
+static void lock_process(void)
 {
 	bool unlocked = false;
 
@@ -50,7 +49,7 @@ void spool_sink_process_lock(void)
 	}
 }
 
-void spool_sink_process_unlock(void)
+static void unlock_process(void)
 {
 	atomic_store(&process.locked, false);
 }
@@ -187,7 +186,7 @@ void spool_sink_module(const struct module_met *met)
 	size_t bytes = with_text(sizeof(struct eta_module_record), id_bytes + path_bytes);
 	struct eta_module_record *record;
 
-	spool_sink_process_lock();
+	lock_process();
 	record = process.spool.header ? spool_reserve(&process.spool, bytes) : NULL;
 	if (record) {
 		record->head.time_ns = met->time_ns;
@@ -203,10 +202,10 @@ void spool_sink_module(const struct module_met *met)
 		memcpy(record->text + id_bytes, met->path, path_bytes);
 		__atomic_store_n(&record->head.type, ETA_RECORD_MODULE, __ATOMIC_RELEASE);
 	}
-	spool_sink_process_unlock();
+	unlock_process();
 }
 
-void spool_sink_modules_update(void)
+static void modules_look(void)
 {
 	modules_update(spool_sink_module);
 }
@@ -217,20 +216,16 @@ void spool_sink_modules_update(void)
  */
 static void start_addresses(bool forked)
 {
-	static const struct stacks_store store = { spool_sink_stack, spool_sink_modules_update,
-						   spool_sink_process_lock,
-						   spool_sink_process_unlock };
-
 	/* under EZTrace a child of a fork is the first process here */
 	forked |= process_parent_pid != 0;
 	if (forked && !__libc_single_threaded)
 		stacks_on = false;
 	modules_start(forked);
 	if (!forked)
-		stacks_start(&store);
+		stacks_start();
 }
 
-bool spool_sink_stack(uint32_t id, const uintptr_t *frames, unsigned n)
+static bool put_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 {
 	size_t bytes = with_text(sizeof(struct eta_stack_record), n * sizeof(uint64_t));
 	struct eta_stack_record *record;
@@ -279,7 +274,7 @@ static int create_process(struct scratch *scratch, bool forked)
  * Prints nothing if no file can be created, since stderr belongs to the program. If the process was
  * forked, its calls are counted as lost in its parent's file, which is still mapped.
  */
-int spool_sink_process_start(void)
+static int process_start(void)
 {
 	bool forked = process.started;
 	struct scratch *scratch;
@@ -304,7 +299,7 @@ int spool_sink_process_start(void)
 	put_command_line(&process.spool, scratch->text);
 	process.started = true;
 	start_addresses(forked);
-	spool_sink_modules_update();
+	modules_look();
 out:
 	own_unmap(scratch, sizeof(*scratch));
 	if (rc) {
@@ -318,7 +313,7 @@ out:
 	return rc;
 }
 
-bool spool_sink_tell(const char *text)
+static bool tell(const char *text)
 {
 	char line[512];
 	size_t n;
@@ -326,28 +321,28 @@ bool spool_sink_tell(const char *text)
 	if (!process.started || !process.spool.header || process.spool.error)
 		return false;
 	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_told, text);
-	spool_sink_process_lock();
+	lock_process();
 	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, line, n);
-	spool_sink_process_unlock();
+	unlock_process();
 	return true;
 }
 
-void spool_sink_property(const char *prefix, const char *name, const char *value)
+static void put_property(const char *prefix, const char *name, const char *value)
 {
 	char text[256];
 	size_t n = text_format(text, sizeof(text), "%s%s=%s", prefix, name, value);
 
-	spool_sink_process_lock();
+	lock_process();
 	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, text, n);
-	spool_sink_process_unlock();
+	unlock_process();
 }
 
-void spool_sink_process_end(void)
+static void process_end(void)
 {
-	spool_sink_modules_update();
-	spool_sink_process_lock();
+	modules_look();
+	lock_process();
 	spool_trim(&process.spool);
-	spool_sink_process_unlock();
+	unlock_process();
 }
 
 /* From here on the file belongs to the calling thread. 0, or -errno. */
@@ -369,13 +364,14 @@ static int put_thread(struct spool *spool)
 	return 0;
 }
 
-int spool_sink_thread_start(struct spool_sink_thread *sink, char path[PATH_MAX])
+static int thread_start(struct thread *t)
 {
+	struct spool_sink_thread *sink = spool_sink_of(t);
 	static _Atomic bool told;
 	struct eta_spool_header header = process.header;
 	int rc;
 
-	spool_sink_modules_update();
+	modules_look();
 	/* the previous thread may have come to the same places by other paths */
 	stacks_forget(&sink->stacks);
 	memset(sink->patterns, 0, sizeof(sink->patterns));
@@ -388,51 +384,56 @@ int spool_sink_thread_start(struct spool_sink_thread *sink, char path[PATH_MAX])
 		header.parent_tid = 0; /* the first thread of the process is the forked one */
 	header.start_ns = clock_real();
 	get_name(header.comm);
-	if (text_format(path, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid, header.tid,
-			(unsigned long long)header.start_ns) == PATH_MAX - 1)
+	if (text_format(t->scratch, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid,
+			header.tid, (unsigned long long)header.start_ns) == PATH_MAX - 1)
 		rc = -ENAMETOOLONG;
 	else
-		rc = spool_create(&sink->spool, path, &header, WINDOW_FIRST_BYTES,
+		rc = spool_create(&sink->spool, t->scratch, &header, WINDOW_FIRST_BYTES,
 				  WINDOW_MAX_BYTES);
 	if (rc && rc != -ENOENT && !atomic_exchange(&told, true))
 		tracer_warn(
 			"%s: %s: calls of thread %u (and maybe of others) are lost, and counted",
-			path, strerror(-rc), header.tid);
+			t->scratch, strerror(-rc), header.tid);
 	return rc;
 }
 
-bool spool_sink_thread_rest(const struct spool_sink_thread *sink)
+static bool thread_rest(struct thread *t)
 {
-	return !sink->spool.error;
+	return !spool_sink_of(t)->spool.error;
 }
 
-void spool_sink_thread_end(struct spool_sink_thread *sink)
+static void thread_end(struct thread *t)
 {
-	spool_close(&sink->spool);
-	stacks_free(&sink->stacks);
+	spool_close(&spool_sink_of(t)->spool);
+	stacks_free(&spool_sink_of(t)->stacks);
 }
 
-void spool_sink_thread_trim(struct spool_sink_thread *sink)
+static void thread_trim(struct thread *t)
 {
-	spool_trim(&sink->spool);
+	spool_trim(&spool_sink_of(t)->spool);
 }
 
-void spool_sink_confine(struct spool_sink_thread *sink, uint64_t denied)
+static void confine(struct thread *t, uint64_t denied)
 {
 	(void)denied;
-	spool_sink_modules_update();
-	spool_sink_process_lock();
+	modules_look();
+	lock_process();
 	spool_widen(&process.spool);
-	spool_sink_process_unlock();
-	spool_widen(&sink->spool);
+	unlock_process();
+	spool_widen(&spool_sink_of(t)->spool);
 }
 
-void spool_sink_thread_lost(void)
+static void thread_lost(void)
 {
 	struct eta_spool_header *header = process.spool.header;
 
 	if (header)
 		__atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
+}
+
+static void call_missed(struct thread *t)
+{
+	__atomic_fetch_add(&spool_sink_of(t)->spool.header->lost, 1, __ATOMIC_RELAXED);
 }
 
 struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, uint64_t file,
@@ -483,14 +484,14 @@ struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, 
 	return (struct spool_sink_op){ spool_offset(spool, record) };
 }
 
-void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+static void put_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
 	struct spool *spool = &spool_sink_of(self)->spool;
 	size_t bytes = with_text(sizeof(struct eta_file_record), path_bytes);
 	struct eta_file_record *record = spool_reserve(spool, bytes);
 	uint64_t at;
 
-	spool_sink_modules_update();
+	modules_look();
 	if (!record)
 		return;
 	at = spool_offset(spool, record);
@@ -507,6 +508,14 @@ void spool_sink_file(struct file *file, const char *path, size_t path_bytes, uin
 	memcpy(record->path, path, path_bytes);
 	__atomic_store_n(&record->head.type, ETA_RECORD_FILE, __ATOMIC_RELEASE);
 	__atomic_store_n(&spool->header->last_file, at, __ATOMIC_RELEASE);
+}
+
+/* FILE is NEW_ID from now on, so that calls before keep the old flags. */
+static void file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
+		       uint32_t fs_magic)
+{
+	file->id = new_id;
+	put_file(file, path, path_bytes, fs_magic);
 }
 
 /* END: type 0: unchanged; file 0: so are the file and the descriptor. */
@@ -549,18 +558,24 @@ close:
 	own_call(CLOSE, fd);
 }
 
-void spool_sink_end_elsewhere(struct spool_sink_thread *sink, struct spool_sink_op op,
-			      uint64_t end_ns, int64_t ret, int64_t offset)
+static bool own_caller(const void *caller)
+{
+	(void)caller;
+	return false; /* the tracer makes no calls that are intercepted */
+}
+
+void spool_sink_end_elsewhere(struct thread *t, struct spool_sink_op op, uint64_t end_ns,
+			      int64_t ret, int64_t offset)
 {
 	const struct eta_user_op end = { .head.end_ns = end_ns, .ret = ret, .offset = offset };
 
-	end_elsewhere(sink, &op, &end);
+	end_elsewhere(spool_sink_of(t), &op, &end);
 }
 
-void spool_sink_end_open(struct spool_sink_thread *sink, struct spool_sink_op *op, int fd,
-			 uint32_t file_id, const struct file *file, uint64_t end_ns, int64_t ret)
+void spool_sink_end_open(struct thread *t, struct spool_sink_op *op, int fd, uint32_t file_id,
+			 const struct file *file, uint64_t end_ns, int64_t ret)
 {
-	struct eta_user_op *record = spool_at(&sink->spool, op->at);
+	struct eta_user_op *record = spool_at(&spool_sink_of(t)->spool, op->at);
 
 	(void)file;
 	if (!record) {
@@ -570,7 +585,7 @@ void spool_sink_end_open(struct spool_sink_thread *sink, struct spool_sink_op *o
 						 .fd = fd,
 						 .file = file_id };
 
-		end_elsewhere(sink, op, &end);
+		end_elsewhere(spool_sink_of(t), op, &end);
 		return;
 	}
 	record->fd = fd;
@@ -579,15 +594,15 @@ void spool_sink_end_open(struct spool_sink_thread *sink, struct spool_sink_op *o
 	__atomic_store_n(&record->head.end_ns, end_ns, __ATOMIC_RELEASE);
 }
 
-void spool_sink_cancel(struct spool_sink_thread *sink, struct spool_sink_op *op)
+void spool_sink_cancel(struct thread *t, struct spool_sink_op *op)
 {
-	struct spool *spool = &sink->spool;
+	struct spool *spool = &spool_sink_of(t)->spool;
 	struct eta_user_op *record = spool_at(spool, op->at);
 
 	if (!record) {
 		const struct eta_user_op end = { .head.type = ETA_RECORD_SKIP };
 
-		end_elsewhere(sink, op, &end);
+		end_elsewhere(spool_sink_of(t), op, &end);
 	} else if ((unsigned char *)(record + 1) == spool->next) {
 		spool->next = (unsigned char *)record;
 		__atomic_store_n(&record->head.type, ETA_RECORD_END, __ATOMIC_RELEASE);
@@ -595,3 +610,26 @@ void spool_sink_cancel(struct spool_sink_thread *sink, struct spool_sink_op *op)
 		__atomic_store_n(&record->head.type, ETA_RECORD_SKIP, __ATOMIC_RELEASE);
 	}
 }
+
+const struct sink spool_sink = {
+	.process_start = process_start,
+	.process_end = process_end,
+	.thread_start = thread_start,
+	.thread_end = thread_end,
+	.thread_rest = thread_rest,
+	.thread_trim = thread_trim,
+	.confine = confine,
+	.own_caller = own_caller,
+	.thread_lost = thread_lost,
+	.call_missed = call_missed,
+	/* counted only in the child of a fork, which has its parent's file for that */
+	.off_call = thread_lost,
+	.file = put_file,
+	.file_flags = file_flags,
+	.tell = tell,
+	.property = put_property,
+	.stack = put_stack,
+	.modules_update = modules_look,
+	.lock = lock_process,
+	.unlock = unlock_process,
+};
