@@ -105,7 +105,8 @@ src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
 src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) -lm
 
 bin_PROGRAMS += src/sci-merge
-MERGING = src/merging.c src/merging.h src/told.c src/told.h src/common/progress.c src/common/progress.h
+MERGING = src/merging.c src/merging.h src/tracer-warnings.c src/tracer-warnings.h \
+	src/common/progress.c src/common/progress.h
 src_sci_merge_SOURCES = \
 	src/sci-merge.c \
 	src/clock-options.c src/clock-options.h \
