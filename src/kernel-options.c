@@ -62,13 +62,14 @@ const struct option_row kernel_option_rows[] = {
 	KERNELIO_FILTERS(X)
 #undef X
 		{ "backend", 0, "NAME[,...]",
-		  "Use only these kinds of probes: fentry, kprobe, tp_btf, raw_tp, tracepoint",
+		  "use only these kinds of probes: fentry, kprobe, tp_btf, raw_tp, tracepoint",
 		  CALLS(set_backend) },
 	HEADING("End of the kernel's side:"),
-	{ "duration", 0, "S", "End after S seconds; the program goes on", CALLS(set_duration) },
+	{ "duration", 0, "S", "stop recording after S seconds; the program goes on",
+	  CALLS(set_duration) },
 	{ "wait-writeback", 0, "S",
-	  "Wait up to S seconds for writeback of what the program left dirty (default: 3; 0: do "
-	  "not)",
+	  "wait up to S seconds for writeback of the pages that the program left dirty (3; 0: do "
+	  "not wait)",
 	  CALLS(set_wait_writeback) },
 	{ 0 },
 };

@@ -11,7 +11,7 @@
 #include "eta-ext/base/printable.h"
 #include "outputs.h"
 #include "src/common/progress.h"
-#include "told.h"
+#include "tracer-warnings.h"
 
 /* The counts after those that every line has; for an input only if they are not 0. */
 static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
@@ -135,7 +135,7 @@ int merging_run(const struct merging *m, bool *complete)
 		goto out;
 	eta_trace_counts(merged, &counts);
 	*complete = cli_is_whole(&counts);
-	told_by_tracer(eta_trace_defs(merged));
+	tracer_warnings_print(eta_trace_defs(merged));
 	if (m->report)
 		print_counts(m, inputs, merged, written.events);
 out:

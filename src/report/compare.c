@@ -399,9 +399,9 @@ int compare_text(FILE *out, const struct comparison *c, const struct table *tabl
 		const struct analysis *a = c->sides[s];
 
 		fprintf(out, "%c ", 'A' + s);
-		report_counts(out, &a->counts, a->open_bios, a->low_confidence,
-			      "operations of low confidence",
-			      options->width > 2 ? options->width - 2 : 0);
+		report_counts(out, &a->counts, a->open_bios,
+			      &(struct report_unsure){ a->low_confidence, UNSURE_OPERATIONS },
+			      false, options->width > 2 ? options->width - 2 : 0);
 	}
 	return rc;
 }

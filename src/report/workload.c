@@ -359,7 +359,11 @@ int workload_text(FILE *out, const struct workload *w, const struct table *table
 			       "The trace has no kernel side: hits, amplification and the levels "
 			       "below the library calls are not known.",
 			       true, options->width);
-	report_counts(out, &w->counts, w->open_bios, w->no_offset,
-		      "accesses of unknown offset, neither sequential nor random", options->width);
+	report_counts(out, &w->counts, w->open_bios,
+		      &(struct report_unsure){
+			      w->no_offset,
+			      "access of unknown offset, neither sequential nor random",
+			      "accesses of unknown offset, neither sequential nor random" },
+		      false, options->width);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* The pass over all locations: operations to tallies and classes, and to the spill. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -19,15 +19,15 @@ static struct sweep_thread *holder_of(struct sweep *s, uint64_t culprit)
  */
 static uint64_t end_of_chain(struct sweep *s, struct sweep_thread *l)
 {
-	uint64_t mark = ++s->mark, culprit = l->waits_for;
+	uint64_t mark = ++s->mark, culprit = l->wait.culprit;
 	struct sweep_thread *next;
 
-	l->mark = mark;
-	while ((next = holder_of(s, culprit)) && next->waits) {
-		if (next->mark == mark)
-			return l->waits_for;
-		next->mark = mark;
-		culprit = next->waits_for;
+	l->wait.mark = mark;
+	while ((next = holder_of(s, culprit)) && next->wait.under_way) {
+		if (next->wait.mark == mark)
+			return l->wait.culprit;
+		next->wait.mark = mark;
+		culprit = next->wait.culprit;
 	}
 	return culprit;
 }
@@ -38,8 +38,8 @@ static void charge(struct sweep *s, struct sweep_thread *l, uint64_t now)
 	enum cell cell = l->op.stretches[l->next - 1].cell;
 
 	if (l->lost_cells >> cell & 1)
-		weight_name(s, l, cell, end_of_chain(s, l), now - l->wait_told_ns);
-	l->wait_told_ns = now;
+		weight_name(s, l, cell, end_of_chain(s, l), now - l->wait.charged_until_ns);
+	l->wait.charged_until_ns = now;
 }
 
 /*
@@ -48,10 +48,10 @@ static void charge(struct sweep *s, struct sweep_thread *l, uint64_t now)
  */
 static void charge_waiters(struct sweep *s, struct sweep_thread *l, uint64_t now)
 {
-	for (uint32_t i = 0; i < l->n_waiters; i++) {
-		struct sweep_thread *waiter = &s->threads[l->waiters[i]];
+	for (uint32_t i = 0; i < l->wait.n_waiters; i++) {
+		struct sweep_thread *waiter = &s->threads[l->wait.waiters[i]];
 
-		if (waiter->wait_told_ns == now)
+		if (waiter->wait.charged_until_ns == now)
 			continue; /* with all that wait for it */
 		charge(s, waiter, now);
 		charge_waiters(s, waiter, now);
@@ -60,19 +60,19 @@ static void charge_waiters(struct sweep *s, struct sweep_thread *l, uint64_t now
 
 static void waiter_add(struct sweep *s, struct sweep_thread *holder, struct sweep_thread *l)
 {
-	if (holder->n_waiters == holder->waiter_room) {
-		uint32_t room = holder->waiter_room ? 2 * holder->waiter_room : 4;
-		uint32_t *waiters = reallocarray(holder->waiters, room, sizeof(*waiters));
+	if (holder->wait.n_waiters == holder->wait.room) {
+		uint32_t room = holder->wait.room ? 2 * holder->wait.room : 4;
+		uint32_t *waiters = reallocarray(holder->wait.waiters, room, sizeof(*waiters));
 
 		if (!waiters) {
 			s->rc = -ENOMEM;
 			return;
 		}
-		holder->waiters = waiters;
-		holder->waiter_room = room;
+		holder->wait.waiters = waiters;
+		holder->wait.room = room;
 	}
-	l->waiter_place = holder->n_waiters;
-	holder->waiters[holder->n_waiters++] = (uint32_t)(l - s->threads);
+	l->wait.place = holder->wait.n_waiters;
+	holder->wait.waiters[holder->wait.n_waiters++] = (uint32_t)(l - s->threads);
 }
 
 static void waiter_remove(struct sweep *s, struct sweep_thread *holder, struct sweep_thread *l)
@@ -81,9 +81,9 @@ static void waiter_remove(struct sweep *s, struct sweep_thread *holder, struct s
 
 	if (s->rc)
 		return;
-	last = holder->waiters[--holder->n_waiters];
-	holder->waiters[l->waiter_place] = last;
-	s->threads[last].waiter_place = l->waiter_place;
+	last = holder->wait.waiters[--holder->wait.n_waiters];
+	holder->wait.waiters[l->wait.place] = last;
+	s->threads[last].wait.place = l->wait.place;
 }
 
 void wait_begin(struct sweep *s, struct sweep_thread *l, uint32_t tid, uint64_t now)
@@ -92,21 +92,21 @@ void wait_begin(struct sweep *s, struct sweep_thread *l, uint32_t tid, uint64_t 
 	struct sweep_thread *holder;
 
 	charge_waiters(s, l, now);
-	l->waits = true;
-	l->waits_for = location == ETA_NONE ? CULPRIT_FOREIGN | tid : location;
-	l->wait_told_ns = now;
-	holder = holder_of(s, l->waits_for);
+	l->wait.under_way = true;
+	l->wait.culprit = location == ETA_NONE ? CULPRIT_FOREIGN | tid : location;
+	l->wait.charged_until_ns = now;
+	holder = holder_of(s, l->wait.culprit);
 	if (holder)
 		waiter_add(s, holder, l);
 }
 
 void wait_end(struct sweep *s, struct sweep_thread *l, uint64_t now)
 {
-	struct sweep_thread *holder = holder_of(s, l->waits_for);
+	struct sweep_thread *holder = holder_of(s, l->wait.culprit);
 
 	charge_waiters(s, l, now);
 	charge(s, l, now);
-	l->waits = false;
+	l->wait.under_way = false;
 	if (holder)
 		waiter_remove(s, holder, l);
 }

@@ -81,6 +81,23 @@ struct contended {
 	uint64_t left[N_REFERENCES][N_CELLS]; /* of the others: what is left of references */
 };
 
+/* All that was done in a class. */
+struct class_time {
+	uint64_t n;
+	uint64_t cell_ns[N_CELLS];
+};
+
+/* The references a class is measured against, after falling back. */
+struct class_references {
+	/*
+	 * [BY_LOW]: the lower end of the interval (the quantile 0.05; of a baseline the longest
+	 * that its mean may be); [BY_MIN]: the upper end (the minimum; the shortest).
+	 */
+	struct reference *by[N_REFERENCES];
+	const struct class_time *time; /* with a baseline, to divide its mean; or NULL */
+	int64_t path_ns; /* what the headline takes longer than the least one of its coarse class */
+};
+
 void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,
 		    struct class_key *key);
 
