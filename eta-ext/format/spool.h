@@ -28,7 +28,7 @@ struct spool {
 	uint64_t shift;			 /* offset of a record in it, less its address */
 	size_t mapped;			 /* bytes of it */
 	size_t window_bytes;		 /* what it may grow to */
-	struct eta_spool_header *header; /* mapped for the life of the file */
+	struct eta_spool_header *header; /* mapped as long as the file is written */
 	dev_t dev;			 /* of the file, and its number: its name may change */
 	ino_t inode;
 	int error;     /* errno that stopped the file from growing, 0 */

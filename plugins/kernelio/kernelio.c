@@ -1,4 +1,4 @@
-/* The kernel tracer's life: new, start, attach, stop, free. */
+/* The kernel tracer's lifetime: new, start, attach, stop, free. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernelio.h"
 

@@ -83,9 +83,6 @@ void defs_modules_each(modules_take *take);
 void defs_file_open(struct file *file, const char *path, size_t path_bytes, bool pre_created);
 void defs_handle_free(const struct file *file);
 
-/* The buffers of ARCHIVE, just opened, keep their memory. */
-void eztrace_memory(OTF2_Archive *archive);
-
 /* Properties of the archive, to be written when it is closed. */
 void defs_archive_properties(OTF2_Archive *archive);
 

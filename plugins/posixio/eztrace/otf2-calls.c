@@ -8,6 +8,7 @@
 #include "sink.h"
 #include "next.h"
 #include "eta-ext/format/archive.h"
+#include "eta-ext/format/otf2-memory.h"
 #include "children.h"
 #include "defs.h"
 
@@ -48,7 +49,7 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 	}
 	archive = NEXT(OTF2_Archive_Open)(path, name, mode, events, defs, substrate, compression);
 	if (archive && mode == OTF2_FILEMODE_WRITE && !eztrace_is_mpi()) {
-		eztrace_memory(archive);
+		otf2_memory_bound(archive, 1);
 		children_start(path);
 	}
 	return archive;
@@ -66,7 +67,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	if (code != OTF2_SUCCESS)
 		tracer_warn("the archive's definitions could not be written: %s",
 			    OTF2_Error_GetDescription(code));
-	children_tell();
+	children_report();
 	if (sink_untraced_children())
 		tracer_warn("forked children whose calls are not in this archive: %u (sci-record "
 			    "traces children)",

@@ -26,7 +26,7 @@ static struct {
 	struct spool spool;
 	struct eta_spool_header header; /* common to the headers of all files of the process */
 	_Atomic bool locked;		/* protects the spool, which may grow after the start */
-	_Atomic unsigned n_told;
+	_Atomic unsigned n_messages;
 	bool started;
 } process;
 
@@ -180,26 +180,26 @@ static void put_command_line(struct spool *spool, char text[CMDLINE_MAX_BYTES])
 	put_text(spool, ETA_RECORD_PROPERTY, 0, 0, text, (size_t)got - (text[got - 1] == '\0'));
 }
 
-void spool_sink_module(const struct module_met *met)
+void spool_sink_module(const struct module_found *found)
 {
-	size_t path_bytes = strlen(met->path), id_bytes = met->build_id_bytes;
+	size_t path_bytes = strlen(found->path), id_bytes = found->build_id_bytes;
 	size_t bytes = with_text(sizeof(struct eta_module_record), id_bytes + path_bytes);
 	struct eta_module_record *record;
 
 	lock_process();
 	record = process.spool.header ? spool_reserve(&process.spool, bytes) : NULL;
 	if (record) {
-		record->head.time_ns = met->time_ns;
+		record->head.time_ns = found->time_ns;
 		record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
-		record->head.flags = met->program ? ETA_MODULE_PROGRAM : 0;
-		record->start = met->start;
-		record->end = met->end;
-		record->bias = met->bias;
+		record->head.flags = found->program ? ETA_MODULE_PROGRAM : 0;
+		record->start = found->start;
+		record->end = found->end;
+		record->bias = found->bias;
 		record->build_id_bytes = (uint16_t)id_bytes;
 		record->path_bytes = (uint16_t)path_bytes;
 		if (id_bytes)
-			memcpy(record->text, met->build_id, id_bytes);
-		memcpy(record->text + id_bytes, met->path, path_bytes);
+			memcpy(record->text, found->build_id, id_bytes);
+		memcpy(record->text + id_bytes, found->path, path_bytes);
 		__atomic_store_n(&record->head.type, ETA_RECORD_MODULE, __ATOMIC_RELEASE);
 	}
 	unlock_process();
@@ -283,7 +283,7 @@ static int process_start(void)
 	if (rc)
 		return rc;
 	process.locked = false; /* it was the parent's */
-	process.n_told = 0;
+	process.n_messages = 0;
 	scratch = own_memory(sizeof(*scratch));
 	rc = scratch ? create_process(scratch, forked) : -ENOMEM;
 	if (rc == -ENOTDIR || rc == -ENAMETOOLONG)
@@ -320,7 +320,7 @@ static bool tell(const char *text)
 
 	if (!process.started || !process.spool.header || process.spool.error)
 		return false;
-	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_told, text);
+	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_messages, text);
 	lock_process();
 	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, line, n);
 	unlock_process();
@@ -367,7 +367,7 @@ static int put_thread(struct spool *spool)
 static int thread_start(struct thread *t)
 {
 	struct spool_sink_thread *sink = spool_sink_of(t);
-	static _Atomic bool told;
+	static _Atomic bool warned;
 	struct eta_spool_header header = process.header;
 	int rc;
 
@@ -390,7 +390,7 @@ static int thread_start(struct thread *t)
 	else
 		rc = spool_create(&sink->spool, t->scratch, &header, WINDOW_FIRST_BYTES,
 				  WINDOW_MAX_BYTES);
-	if (rc && rc != -ENOENT && !atomic_exchange(&told, true))
+	if (rc && rc != -ENOENT && !atomic_exchange(&warned, true))
 		tracer_warn(
 			"%s: %s: calls of thread %u (and maybe of others) are lost, and counted",
 			t->scratch, strerror(-rc), header.tid);
