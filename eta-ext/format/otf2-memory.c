@@ -4,20 +4,13 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 struct buffer {
-	struct chunk {
-		void *at;
-		size_t bytes;
-	} chunks[OTF2_MEMORY_CHUNKS];
+	void *chunks[OTF2_MEMORY_CHUNKS];
 	unsigned n, used;
 };
 
-/*
- * NULL makes libotf2 write what the buffer holds, free all of it and ask again. Mapped, since under
- * EZTrace the allocator is the program's.
- */
+/* NULL makes libotf2 write what the buffer holds, free all of it and ask again. */
 static void *allocate(void *arg, OTF2_FileType type, OTF2_LocationRef location, void **data,
 		      uint64_t bytes)
 {
@@ -31,15 +24,13 @@ static void *allocate(void *arg, OTF2_FileType type, OTF2_LocationRef location, 
 	if (!buffer)
 		return NULL;
 	if (buffer->used == buffer->n) {
-		void *chunk = buffer->n < *max ? mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-						      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-					       : MAP_FAILED;
+		void *chunk = buffer->n < *max ? malloc(bytes) : NULL;
 
-		if (chunk == MAP_FAILED)
+		if (!chunk)
 			return NULL;
-		buffer->chunks[buffer->n++] = (struct chunk){ chunk, bytes };
+		buffer->chunks[buffer->n++] = chunk;
 	}
-	return buffer->chunks[buffer->used++].at;
+	return buffer->chunks[buffer->used++];
 }
 
 static void free_all(void *arg, OTF2_FileType type, OTF2_LocationRef location, void **data,
@@ -55,10 +46,8 @@ static void free_all(void *arg, OTF2_FileType type, OTF2_LocationRef location, v
 	buffer->used = 0;
 	if (!final)
 		return;
-	while (buffer->n > 0) {
-		buffer->n--;
-		munmap(buffer->chunks[buffer->n].at, buffer->chunks[buffer->n].bytes);
-	}
+	while (buffer->n > 0)
+		free(buffer->chunks[--buffer->n]);
 	free(buffer);
 	*data = NULL;
 }
