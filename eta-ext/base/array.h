@@ -9,7 +9,7 @@
 /* ARRAY with room for N elements of BYTES or more, at most MAX; NULL: then it is as before. */
 static inline void *array_grow(void *array, size_t *room, size_t n, size_t bytes, size_t max)
 {
-	size_t more = *room ? *room * 2 : 16;
+	size_t more = *room ? *room * 2 : 8;
 
 	if (more < n)
 		more = n;
