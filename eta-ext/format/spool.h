@@ -109,6 +109,19 @@ static inline void *spool_reserve(struct spool *spool, size_t bytes)
 	return at ? memset(at, 0, bytes) : NULL;
 }
 
+/* What a record of BYTES takes. */
+static inline size_t spool_record_bytes(size_t bytes)
+{
+	return (bytes + ETA_UNIT_BYTES - 1) / ETA_UNIT_BYTES * ETA_UNIT_BYTES;
+}
+
+/*
+ * Leaves a record of TYPE (NAME, PROPERTY or SLEEP, which have one layout) with the N bytes of
+ * TEXT. Without room it is counted as lost.
+ */
+void spool_put_text(struct spool *spool, enum eta_record_type type, uint32_t id, uint8_t flags,
+		    uint64_t time_ns, const char *text, size_t n);
+
 /* Offset of a record just reserved. */
 static inline uint64_t spool_offset(const struct spool *spool, const void *record)
 {

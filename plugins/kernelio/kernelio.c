@@ -142,17 +142,9 @@ int kernelio_attach(struct kernelio *k, pid_t pid, bool children)
 	return rc;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 void kernelio_pause(struct kernelio *k, bool paused)
 {
-	uint64_t now = clock_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (paused == (k->pause_ns != 0))
 		return;

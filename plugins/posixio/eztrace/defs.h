@@ -73,6 +73,9 @@ DEFINITIONS(X)
 
 void defs_string(OTF2_StringRef id, const char *text);
 
+/* Events have communicator ID, whether it is defined or not. */
+void defs_comm_used(OTF2_CommRef id);
+
 /* Region ID is a call of ours. */
 void defs_call_region(OTF2_RegionRef id);
 

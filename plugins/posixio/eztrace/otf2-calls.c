@@ -131,3 +131,14 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteClockProperties(OTF2_GlobalDefWr
 								       length, realtime);
 	return OTF2_SUCCESS;
 }
+
+/* EZTrace defines a team of OpenMP when its last member came: others may have begun in it before.
+ */
+EXPORT OTF2_ErrorCode OTF2_EvtWriter_ThreadTeamBegin(OTF2_EvtWriter *writer,
+						     OTF2_AttributeList *attributes,
+						     OTF2_TimeStamp time, OTF2_CommRef team)
+{
+	if (!eztrace_is_mpi())
+		defs_comm_used(team);
+	return NEXT(OTF2_EvtWriter_ThreadTeamBegin)(writer, attributes, time, team);
+}
