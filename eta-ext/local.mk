@@ -64,6 +64,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/threads.c \
 	eta-ext/base/message.c \
 	eta-ext/base/printable.c \
+	eta-ext/base/array.h \
 	eta-ext/base/printable.h \
 	eta-ext/base/printable-step.c \
 	eta-ext/logs/ctf.h \
@@ -119,11 +120,12 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/open.c \
 	eta-ext/trace/trace.c \
 	eta-ext/open-merged.c \
+	eta-ext/format/otf2-memory.c \
+	eta-ext/format/otf2-memory.h \
 	eta-ext/otf2/write-check.c \
 	eta-ext/otf2/write-defs.c \
 	eta-ext/otf2/write-defs.h \
 	eta-ext/otf2/write-events.c \
-	eta-ext/otf2/write-memory.c \
 	eta-ext/otf2/write-place.c \
 	eta-ext/otf2/write-properties.c \
 	eta-ext/otf2/write-strings.c \

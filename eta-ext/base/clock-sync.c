@@ -1,5 +1,6 @@
 /* Two clocks compared: the lines between two convex hulls, kept while pairs come in. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "array.h"
 #include "clocks.h"
 
 #include <errno.h>
@@ -95,17 +96,7 @@ static bool hull_place(const struct hull *hull, struct point p, size_t *left, si
 
 static int hull_reserve(struct hull *hull)
 {
-	size_t room = hull->room ? hull->room * 2 : 32;
-	struct point *v;
-
-	if (hull->n < hull->room)
-		return 0;
-	v = reallocarray(hull->v, room, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	hull->v = v;
-	hull->room = room;
-	return 0;
+	return ARRAY_FITS(hull->v, hull->n + 1, hull->room) ? 0 : -ENOMEM;
 }
 
 static void hull_insert(struct hull *hull, struct point p)

@@ -333,11 +333,11 @@ int eta_trace_start(struct eta_trace *trace, uint64_t *start_ns);
 
 /*
  * One trace out of N >= 1: definitions united (regions by name, files by dev and inode, threads by
- * host, pid, tid and overlapping life), events of a thread merged by time. At equal times the outer
- * ENTER comes first and the inner LEAVE first. The result is checked: every ENTER has its LEAVE, an
- * orphan LEAVE is dropped and counted, an open ENTER is closed at the location's last event with
- * ETA_EVENT_TRUNCATED. Merging a single trace only checks it. The inputs belong to the result,
- * and are closed with it or on failure; until then they may be asked (eta_trace_defs,
+ * host, pid, tid and overlapping lifetime), events of a thread merged by time. At equal times the
+ * outer ENTER comes first and the inner LEAVE first. The result is checked: every ENTER has its
+ * LEAVE, an orphan LEAVE is dropped and counted, an open ENTER is closed at the location's last
+ * event with ETA_EVENT_TRUNCATED. Merging a single trace only checks it. The inputs belong to the
+ * result, and are closed with it or on failure; until then they may be asked (eta_trace_defs,
  * eta_trace_counts), but neither closed nor read. -EINVAL without an input, or where one is there
  * twice; errors of cursors, since threads and clocks may be found by reading.
  */

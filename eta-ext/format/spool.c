@@ -415,6 +415,26 @@ void spool_widen(struct spool *spool)
 	own_call(CLOSE, fd);
 }
 
+void spool_put_text(struct spool *spool, enum eta_record_type type, uint32_t id, uint8_t flags,
+		    uint64_t time_ns, const char *text, size_t n)
+{
+	const size_t bytes = spool_record_bytes(sizeof(struct eta_name_record) + n);
+	struct eta_name_record *record = spool_reserve(spool, bytes);
+
+	_Static_assert(offsetof(struct eta_name_record, text) ==
+			       offsetof(struct eta_property_record, text),
+		       "the same layout");
+	if (!record)
+		return;
+	record->head.time_ns = time_ns;
+	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
+	record->head.id = id;
+	record->head.flags = flags;
+	record->text_bytes = (uint32_t)n;
+	memcpy(record->text, text, n);
+	__atomic_store_n(&record->head.type, type, __ATOMIC_RELEASE);
+}
+
 void spool_trim(struct spool *spool)
 {
 	size_t used = (size_t)(spool->next - spool->base);

@@ -28,7 +28,7 @@ struct spool {
 	uint64_t shift;			 /* offset of a record in it, less its address */
 	size_t mapped;			 /* bytes of it */
 	size_t window_bytes;		 /* what it may grow to */
-	struct eta_spool_header *header; /* mapped for the life of the file */
+	struct eta_spool_header *header; /* mapped as long as the file is written */
 	dev_t dev;			 /* of the file, and its number: its name may change */
 	ino_t inode;
 	int error;     /* errno that stopped the file from growing, 0 */
@@ -108,6 +108,19 @@ static inline void *spool_reserve(struct spool *spool, size_t bytes)
 
 	return at ? memset(at, 0, bytes) : NULL;
 }
+
+/* What a record of BYTES takes. */
+static inline size_t spool_record_bytes(size_t bytes)
+{
+	return (bytes + ETA_UNIT_BYTES - 1) / ETA_UNIT_BYTES * ETA_UNIT_BYTES;
+}
+
+/*
+ * Leaves a record of TYPE (NAME, PROPERTY or SLEEP, which have one layout) with the N bytes of
+ * TEXT. Without room it is counted as lost.
+ */
+void spool_put_text(struct spool *spool, enum eta_record_type type, uint32_t id, uint8_t flags,
+		    uint64_t time_ns, const char *text, size_t n);
 
 /* Offset of a record just reserved. */
 static inline uint64_t spool_offset(const struct spool *spool, const void *record)

@@ -1,5 +1,6 @@
 /* Logs: threads, regions, files and devices, defined when they are first met. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "log.h"
 #include "log-defs.h"
 #include "log-events.h"
@@ -165,15 +166,8 @@ static int set_name(struct log *log, char kind, const void *key, size_t n, const
 	if (!own)
 		goto no_memory;
 	if (index == ETA_NONE) {
-		if (log->n_names == log->name_room) {
-			uint32_t room = log->name_room ? log->name_room * 2 : 16;
-			const char **names = reallocarray(log->names, room, sizeof(*names));
-
-			if (!names)
-				goto no_memory;
-			log->names = names;
-			log->name_room = room;
-		}
+		if (!ARRAY_FITS(log->names, log->n_names + 1, log->name_room))
+			goto no_memory;
 		index = log->n_names;
 		if (!log_remember(log, kind, key, n, index))
 			return -ENOMEM;

@@ -1,5 +1,6 @@
 /* Logs: the next line, and what is wrong with it. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "log.h"
 
 #include <errno.h>
@@ -26,15 +27,8 @@ static ssize_t read_line(struct log *log, bool *too_long)
 			*too_long = true;
 			continue;
 		}
-		if (n + 1 >= log->room) {
-			size_t room = log->room ? log->room * 2 : 4096;
-			char *text = realloc(log->text, room);
-
-			if (!text)
-				return log_no_memory(log, "a line");
-			log->text = text;
-			log->room = room;
-		}
+		if (!ARRAY_FITS(log->text, n + 2, log->room))
+			return log_no_memory(log, "a line");
 		log->text[n++] = (char)c;
 	}
 	if (c == EOF && n == 0)

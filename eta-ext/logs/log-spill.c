@@ -1,5 +1,6 @@
 /* Logs: the events of each thread, sorted into runs in a temporary file. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "log-events.h"
 #include "log-spill.h"
 
@@ -127,15 +128,8 @@ static int write_chunk(struct log *log, struct log_queue *queue, uint32_t n)
 		log->spilled_bytes = sizeof(head); /* no chunk at 0 */
 	offset = log->spilled_bytes;
 	if (queue->n_runs == 0 || log_compare(&queue->events[0], &queue->last) < 0) {
-		if (queue->n_runs == queue->run_room) {
-			uint32_t room = queue->run_room ? queue->run_room * 2 : 4;
-			struct log_run *runs = reallocarray(queue->runs, room, sizeof(*runs));
-
-			if (!runs)
-				return log_no_memory(log, "its events");
-			queue->runs = runs;
-			queue->run_room = room;
-		}
+		if (!ARRAY_FITS(queue->runs, queue->n_runs + 1, queue->run_room))
+			return log_no_memory(log, "its events");
 		queue->runs[queue->n_runs++] = (struct log_run){ .first = offset };
 	} else {
 		rc = write_at(log, &offset, sizeof(offset), queue->last_chunk);
@@ -169,15 +163,8 @@ static int add_event(struct log *log, uint32_t location, const struct eta_event 
 		if (rc)
 			return rc;
 	}
-	if (queue->n == queue->room) {
-		uint32_t room = queue->room ? queue->room * 2 : QUEUE_FIRST_ROOM;
-		struct eta_event *events = reallocarray(queue->events, room, sizeof(*events));
-
-		if (!events)
-			return log_no_memory(log, "its events");
-		queue->events = events;
-		queue->room = room;
-	}
+	if (!ARRAY_FITS(queue->events, queue->n + 1, queue->room))
+		return log_no_memory(log, "its events");
 	queue->events[queue->n] = *event;
 	queue->events[queue->n++].has |= (uint16_t)((unsigned)rank << RANK_SHIFT);
 	queue->total++;
@@ -259,15 +246,8 @@ int log_call(struct log *log, uint32_t location, struct log_call *call)
 
 int log_queue_add(struct log *log)
 {
-	if (log->n_queues == log->queue_room) {
-		uint32_t room = log->queue_room ? log->queue_room * 2 : 16;
-		struct log_queue *queues = reallocarray(log->queues, room, sizeof(*queues));
-
-		if (!queues)
-			return log_no_memory(log, "its events");
-		log->queues = queues;
-		log->queue_room = room;
-	}
+	if (!ARRAY_FITS(log->queues, log->n_queues + 1, log->queue_room))
+		return log_no_memory(log, "its events");
 	log->queues[log->n_queues++] = (struct log_queue){ 0 };
 	return 0;
 }

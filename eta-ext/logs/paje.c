@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/array.h"
 #include "log.h"
 #include "log-defs.h"
 #include "log-events.h"
@@ -132,18 +133,11 @@ static int define(struct log *log, struct paje *p, char *line)
 
 static uint32_t add_container(struct log *log, struct paje *p, const char *name, uint32_t parent)
 {
-	struct container *c = p->containers;
+	struct container *c;
 
-	if (p->n_containers == p->room) {
-		uint32_t room = p->room ? p->room * 2 : 64;
-
-		c = reallocarray(c, room, sizeof(*c));
-		if (!c)
-			return ETA_NONE;
-		p->containers = c;
-		p->room = room;
-	}
-	c = &c[p->n_containers];
+	if (!ARRAY_FITS(p->containers, p->n_containers + 1, p->room))
+		return ETA_NONE;
+	c = &p->containers[p->n_containers];
 	*c = (struct container){ .name = eta_trace_string(log->trace, name),
 				 .parent = parent,
 				 .location = ETA_NONE };
@@ -214,15 +208,8 @@ static int push(struct log *log, struct container *c, const char *value, uint64_
 	uint32_t named = log_known(log, 'V', value, strlen(value)), region;
 	const char *name = named == ETA_NONE ? value : log->names[named];
 
-	if (c->depth == c->room) {
-		uint32_t room = c->room ? c->room * 2 : 8;
-		uint32_t *stack = reallocarray(c->stack, room, sizeof(*stack));
-
-		if (!stack)
-			return log_no_memory(log, "its containers");
-		c->stack = stack;
-		c->room = room;
-	}
+	if (!ARRAY_FITS(c->stack, c->depth + 1, c->room))
+		return log_no_memory(log, "its containers");
 	region = log_region(log, name);
 	if (region == ETA_NONE)
 		return -ENOMEM;

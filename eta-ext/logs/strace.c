@@ -84,7 +84,8 @@ static int give_thread(struct log *log, struct tracee *t)
 }
 
 /* A new program, a new thread or process, from what a successful call returned. */
-static int life(struct log *log, struct strace *s, struct tracee *t, const struct strace_call *call)
+static int task_call(struct log *log, struct strace *s, struct tracee *t,
+		     const struct strace_call *call)
 {
 	const char *name;
 	char comm[64];
@@ -138,7 +139,7 @@ static int finished(struct log *log, struct strace *s, struct tracee *t, char *t
 	t->last_ns = call.end_ns;
 	if (s->relative && call.end_ns > s->last_ns)
 		s->last_ns = call.end_ns;
-	rc = life(log, s, t, &call);
+	rc = task_call(log, s, t, &call);
 	if (rc == 0)
 		rc = strace_files(log, t->tid, &call, &give);
 	if (rc <= 0)

@@ -1,6 +1,7 @@
 /* Which processes of several traces are the same: host and pid, or pid namespace and number in it.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "merge.h"
 
 #include <errno.h>
@@ -61,35 +62,20 @@ struct link {
 
 /* ---- chains ---- */
 
-static int grow(void **list, uint32_t n, uint32_t *room, size_t size)
-{
-	uint32_t more = *room ? 2 * *room : 64;
-	void *grown = n < *room ? *list : reallocarray(*list, more, size);
-
-	if (!grown)
-		return -ENOMEM;
-	*room = n < *room ? *room : more;
-	*list = grown;
-	return 0;
-}
-
 static int chain_add(struct processes *all, const struct number *key, uint32_t process)
 {
 	uint32_t c = known_find(all->numbers, key, sizeof(*key));
-	void *chains = all->chains, *links = all->links;
 
-	if (grow(&links, all->n_links, &all->links_room, sizeof(*all->links)) < 0)
+	if (!ARRAY_FITS(all->links, all->n_links + 1, all->links_room))
 		return -ENOMEM;
-	all->links = links;
 	all->links[all->n_links] = (struct link){ process, ETA_NONE };
 	if (c != ETA_NONE) {
 		all->links[all->chains[c].last].next = all->n_links;
 		all->chains[c].last = all->n_links++;
 		return 0;
 	}
-	if (grow(&chains, all->n_chains, &all->chains_room, sizeof(*all->chains)) < 0)
+	if (!ARRAY_FITS(all->chains, all->n_chains + 1, all->chains_room))
 		return -ENOMEM;
-	all->chains = chains;
 	all->chains[all->n_chains] = (struct chain){ all->n_links, all->n_links };
 	all->n_links++;
 	return known_add(&all->numbers, key, sizeof(*key), all->n_chains++);

@@ -1,4 +1,5 @@
-/* Which locations of several traces are the same thread: host, pid, tid and overlapping life. */
+/* Which locations of several traces are the same thread: host, pid, tid and overlapping lifetime.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
 
@@ -19,9 +20,9 @@ struct candidate {
 	const char *host;  /* the same, of the result */
 	uint64_t start_ns; /* by the result's clock; 0: unknown */
 	uint32_t rank;
-	uint32_t alone; /* no other location can be the same: a number of its own, else 0 */
-	uint32_t life;	/* of the same (process, tid): which of its lives */
-	uint64_t life_start_ns;
+	uint32_t alone;	   /* no other location can be the same: a number of its own, else 0 */
+	uint32_t lifetime; /* of the same (process, tid): which of its lifetimes */
+	uint64_t lifetime_start_ns;
 };
 
 static int compare(uint64_t a, uint64_t b)
@@ -67,14 +68,14 @@ static int by_key(const void *left, const void *right)
 	return order;
 }
 
-/* Parts of one life next to each other, outermost first. */
-static int by_life(const void *left, const void *right)
+/* Parts of one lifetime next to each other, outermost first. */
+static int by_lifetime(const void *left, const void *right)
 {
 	const struct candidate *a = left, *b = right;
 	int order = compare_keys(a, b);
 
 	if (order == 0)
-		order = compare(a->life, b->life);
+		order = compare(a->lifetime, b->lifetime);
 	if (order == 0)
 		order = compare(a->rank, b->rank);
 	if (order == 0)
@@ -133,15 +134,15 @@ static int name_threads(const struct eta_trace *trace, struct candidate *all, si
 	return 0;
 }
 
-/* The last of N lives that had begun at START_NS, or the first. */
-static uint32_t life_at(const struct candidate *lives, size_t n, uint64_t start_ns)
+/* The last of N lifetimes that had begun at START_NS, or the first. */
+static uint32_t lifetime_at(const struct candidate *lifetimes, size_t n, uint64_t start_ns)
 {
 	size_t low = 1, high = n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (lives[middle].start_ns <= start_ns)
+		if (lifetimes[middle].start_ns <= start_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -150,9 +151,10 @@ static uint32_t life_at(const struct candidate *lives, size_t n, uint64_t start_
 }
 
 /*
- * The N candidates are of one (process, tid). Whose first start is the earliest tells the lives
- * apart: the kernel's side, which knows the fork, and sees one life where a program that calls exec
- * leaves several locations. Each other location belongs to the newest life begun when it starts.
+ * The N candidates are of one (process, tid). Whose first start is the earliest tells the lifetimes
+ * apart: the kernel's side, which knows the fork, and sees one lifetime where a program that calls
+ * exec leaves several locations. Each other location belongs to the newest lifetime begun when it
+ * starts.
  */
 static void find_lives(struct candidate *group, size_t n)
 {
@@ -169,17 +171,17 @@ static void find_lives(struct candidate *group, size_t n)
 		struct candidate *c = &group[i];
 
 		if (c->part.input == guide->part.input) {
-			c->life = (uint32_t)(c - guide);
+			c->lifetime = (uint32_t)(c - guide);
 		} else {
-			c->life = life_at(guide, n_guide, c->start_ns);
+			c->lifetime = lifetime_at(guide, n_guide, c->start_ns);
 		}
-		c->life_start_ns = guide[c->life].start_ns;
+		c->lifetime_start_ns = guide[c->lifetime].start_ns;
 	}
 }
 
 /* Order of the result: by host, pid, start, tid; devices behind. */
 struct order {
-	const struct candidate *first; /* of the location, in life order */
+	const struct candidate *first; /* of the location, in lifetime order */
 	uint32_t n;
 	const struct eta_process *process;
 };
@@ -198,12 +200,12 @@ static int by_place(const void *left, const void *right)
 	if (order == 0)
 		order = compare(p->pid, q->pid);
 	if (order == 0)
-		order = compare(a->first->life_start_ns, b->first->life_start_ns);
+		order = compare(a->first->lifetime_start_ns, b->first->lifetime_start_ns);
 	if (order == 0)
 		order = compare(a->first->tid, b->first->tid);
 	if (order == 0)
 		order = compare(a->first->location->track, b->first->location->track);
-	return order ? order : by_life(a->first, b->first);
+	return order ? order : by_lifetime(a->first, b->first);
 }
 
 /* "comm tid N" of the last part that has it: the innermost, whose comm is the newest. */
@@ -394,10 +396,10 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 			next++;
 		find_lives(&all[i], next - i);
 	}
-	qsort(all, n, sizeof(*all), by_life);
+	qsort(all, n, sizeof(*all), by_lifetime);
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || compare_keys(&all[i - 1], &all[i]) != 0 ||
-		    all[i - 1].life != all[i].life)
+		    all[i - 1].lifetime != all[i].lifetime)
 			orders[n_orders++] = (struct order){
 				.first = &all[i],
 				.process = all[i].process == ETA_NONE

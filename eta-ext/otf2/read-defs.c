@@ -5,23 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool vector_room(void **v, uint32_t n, uint32_t *room, size_t size)
-{
-	uint32_t more = *room ? *room * 2 : 16;
-	void *grown;
-
-	if (n < *room)
-		return true;
-	if (more <= *room)
-		return false;
-	grown = reallocarray(*v, more, size);
-	if (!grown)
-		return false;
-	*v = grown;
-	*room = more;
-	return true;
-}
-
 /* ---- references ---- */
 
 static int by_ref(const void *a, const void *b)

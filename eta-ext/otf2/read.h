@@ -3,6 +3,7 @@
 #ifndef ETA_SOURCE_OTF2_H
 #define ETA_SOURCE_OTF2_H
 
+#include "eta-ext/base/array.h"
 #include "eta-ext/format/archive.h"
 #include "eta-ext/trace/source.h"
 
@@ -13,10 +14,8 @@
 		uint32_t n, room;                                                                  \
 	}
 #define PUSH(vector, ...)                                                                          \
-	(vector_room((void **)&(vector)->v, (vector)->n, &(vector)->room, sizeof(*(vector)->v)) && \
+	(ARRAY_FITS((vector)->v, (vector)->n + 1, (vector)->room) &&                               \
 	 ((vector)->v[(vector)->n++] = (__typeof__(*(vector)->v))__VA_ARGS__, true))
-
-bool vector_room(void **v, uint32_t n, uint32_t *room, size_t size);
 
 /*
  * From OTF2 references, which may be any numbers, to indices. Filled, then sealed, then asked. The

@@ -1,5 +1,6 @@
 /* OTF2 writer: the archive as a whole. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/format/otf2-memory.h"
 #include "write.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static int open_archive(struct archive_writer *writer, const struct write_place 
 		return write_otf2_failed(writer, OTF2_ERROR_FILE_CAN_NOT_OPEN, "the archive");
 	code = OTF2_Archive_SetFlushCallbacks(writer->archive, &flush, NULL);
 	if (code == OTF2_SUCCESS)
-		code = write_otf2_bound_memory(writer->archive);
+		code = otf2_memory_bound(writer->archive, OTF2_MEMORY_CHUNKS);
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Archive_SetSerialCollectiveCallbacks(writer->archive);
 	if (code == OTF2_SUCCESS)

@@ -62,9 +62,6 @@ void write_place_end(const char *anchor, struct write_place *place);
 /* The events of every location, by several threads. */
 int write_otf2_events(struct archive_writer *writer, unsigned threads);
 
-/* Limits what libotf2 keeps of each location in memory, at any length of the trace. */
-OTF2_ErrorCode write_otf2_bound_memory(OTF2_Archive *archive);
-
 /*
  * TEXT as the archive has it: no longer than fits a definition, and in UTF-8, as readers expect. It
  * is TEXT itself, or *OWN, which the caller frees; NULL without memory.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/array.h"
 #include "eta-ext/format/addresses.h"
 #include "spool.h"
 
@@ -52,15 +53,9 @@ static int define_stack(struct eta_trace *trace, struct spool_image *image, uint
 		trace->counts.bad++;
 		return 0;
 	}
-	if ((image->n_stacks & (image->n_stacks - 1)) == 0) {
-		size_t room = image->n_stacks ? 2 * (size_t)image->n_stacks : 1;
-		uint32_t *stacks = reallocarray(image->stacks, room, sizeof(*stacks));
-
-		if (!stacks) {
-			eta_error("%s: not enough memory for %zu stacks", trace->path, room);
-			return -ENOMEM;
-		}
-		image->stacks = stacks;
+	if (!ARRAY_FITS(image->stacks, image->n_stacks + 1, image->stack_room)) {
+		eta_error("%s: not enough memory for its stacks", trace->path);
+		return -ENOMEM;
 	}
 	index = eta_defs_stack(trace, &stack);
 	if (index == ETA_NONE)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/array.h"
 #include "eta-ext/base/known.h"
 #include "spool.h"
 
@@ -55,15 +56,8 @@ uint32_t spool_image_add(struct eta_trace *trace, const struct spool_image *imag
 	struct spool *spool = trace->data;
 	uint32_t last;
 
-	if (spool->n_images == spool->image_room) {
-		uint32_t room = spool->image_room ? spool->image_room * 2 : 16;
-		struct spool_image *images = reallocarray(spool->images, room, sizeof(*images));
-
-		if (!images)
-			return out_of_memory(trace);
-		spool->images = images;
-		spool->image_room = room;
-	}
+	if (!ARRAY_FITS(spool->images, spool->n_images + 1, spool->image_room))
+		return out_of_memory(trace);
 	spool->images[spool->n_images] = *image;
 	last = known_find(spool->numbers, &number, sizeof(number));
 	if (last == ETA_NONE) {
@@ -264,7 +258,7 @@ static int complete_names(struct eta_trace *trace, uint32_t n_with_file)
 	for (uint32_t i = n_with_file; rc == 0 && i < spool->n_images; i++)
 		rc = borrow_names(trace, &spool->images[i]);
 	for (uint32_t i = 0; rc == 0 && i < spool->n_files; i++)
-		if (spool->files[i].kind == ETA_SPOOL_PROCESS && spool->files[i].damage.met)
+		if (spool->files[i].kind == ETA_SPOOL_PROCESS && spool->files[i].damage.found)
 			rc = borrow_names(trace, &spool->images[spool->files[i].image]);
 	return rc;
 }

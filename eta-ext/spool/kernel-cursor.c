@@ -108,7 +108,7 @@ static int add_flight(struct task_cursor *c, const struct eta_bio_record *bio)
 {
 	struct expand_bio *flight;
 
-	if (!SPOOL_ROOM(&c->expand, c->flights, &c->flight_room, c->n_flights + 1))
+	if (!EXPAND_FITS(&c->expand, c->flights, c->n_flights + 1, c->flight_room))
 		return -ENOMEM;
 	flight = &c->flights[c->n_flights++];
 	*flight = (struct expand_bio){
@@ -140,8 +140,8 @@ static int load_bio(struct task_cursor *c)
 	bio = (const void *)record;
 	if (c->begin_at == c->n_begins)
 		c->begin_at = c->n_begins = 0;
-	if (!SPOOL_ROOM(&c->expand, c->requests, &requests_room, c->n_begins + 1) ||
-	    !SPOOL_ROOM(&c->expand, c->begins, &c->begin_room, c->n_begins + 1))
+	if (!EXPAND_FITS(&c->expand, c->requests, c->n_begins + 1, requests_room) ||
+	    !EXPAND_FITS(&c->expand, c->begins, c->n_begins + 1, c->begin_room))
 		return -ENOMEM;
 	event = &c->begins[c->n_begins];
 	*event = (struct eta_event){
@@ -212,8 +212,8 @@ static int queue_regions(struct task_cursor *c)
 		c->expand.room = room;
 		return 0;
 	}
-	if (!SPOOL_ROOM(&c->expand, c->scratch, &c->scratch_room,
-			(size_t)(outer_end - outer) + c->expand.n))
+	if (!EXPAND_FITS(&c->expand, c->scratch, (size_t)(outer_end - outer) + c->expand.n,
+			 c->scratch_room))
 		return -ENOMEM;
 	while (inner < inner_end) {
 		/* the inner one has begun before all of these, so at equal times it ends first */
@@ -259,7 +259,7 @@ static int push_issue(struct task_cursor *c, struct request request)
 
 	if (request.issue_ns == 0)
 		return 0;
-	if (!SPOOL_ROOM(&c->expand, c->issues, &c->issue_room, at + 1))
+	if (!EXPAND_FITS(&c->expand, c->issues, at + 1, c->issue_room))
 		return -ENOMEM;
 	c->n_issues++;
 	while (at > 0 && request.issue_ns < c->issues[(at - 1) / 2].issue_ns) {

@@ -46,21 +46,9 @@ static const unsigned span_in[ETA_N_SPANS] = {
 
 /* ---- memory ---- */
 
-void *spool_room(const struct expand *expand, void *array, size_t *room, size_t n, size_t size)
+void expand_no_memory(const struct expand *expand)
 {
-	size_t more = *room ? *room * 2 : 64;
-	void *larger;
-
-	if (n <= *room)
-		return array;
-	if (more < n)
-		more = n;
-	larger = reallocarray(array, more, size);
-	if (larger)
-		*room = more;
-	else
-		eta_error("%s: not enough memory to read a thread", expand->path);
-	return larger;
+	eta_error("%s: not enough memory to read a thread", expand->path);
 }
 
 void expand_free(struct expand *expand)
@@ -75,7 +63,7 @@ void expand_free(struct expand *expand)
 static int emit(struct expand *expand, uint8_t kind, uint64_t time_ns, uint32_t region,
 		uint32_t who)
 {
-	if (!SPOOL_ROOM(expand, expand->events, &expand->room, expand->n + 1))
+	if (!EXPAND_FITS(expand, expand->events, expand->n + 1, expand->room))
 		return -ENOMEM;
 	expand->events[expand->n++] = (struct eta_event){
 		.time_ns = time_ns,
@@ -90,7 +78,7 @@ static int emit(struct expand *expand, uint8_t kind, uint64_t time_ns, uint32_t 
 static int open_region(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
 		       enum eta_level level, unsigned in, uint32_t who)
 {
-	if (!SPOOL_ROOM(expand, expand->stack, &expand->stack_room, expand->depth + 1))
+	if (!EXPAND_FITS(expand, expand->stack, expand->depth + 1, expand->stack_room))
 		return -ENOMEM;
 	expand->stack[expand->depth++] = (struct expand_open){
 		.end_ns = end_ns, .region = region, .level = level, .in = in

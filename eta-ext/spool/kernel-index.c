@@ -1,5 +1,6 @@
 /* The index of a kernel spool: one pass that counts, one that places, then each task is sorted. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "kernel-index.h"
 
 #include <errno.h>
@@ -166,15 +167,8 @@ static int take_task(struct build *build, const struct eta_task_record *record)
 	struct spool_index *index = build->index;
 	struct index_task *task;
 
-	if (index->n_tasks == index->task_room) {
-		size_t room = index->task_room ? index->task_room * 2 : 64;
-		struct index_task *tasks = reallocarray(index->tasks, room, sizeof(*tasks));
-
-		if (!tasks)
-			return out_of_memory(build);
-		index->tasks = tasks;
-		index->task_room = room;
-	}
+	if (!ARRAY_FITS(index->tasks, index->n_tasks + 1, index->task_room))
+		return out_of_memory(build);
 	task = &index->tasks[index->n_tasks++];
 	*task = (struct index_task){
 		.start_ns = record->head.time_ns,

@@ -3,6 +3,7 @@
 #ifndef ETA_SPOOL_INDEX_H
 #define ETA_SPOOL_INDEX_H
 
+#include "eta-ext/base/array.h"
 #include "spool.h"
 
 /* ---- the index (kernel-index.c) ---- */
@@ -57,7 +58,7 @@ struct index_fs {
 	uint32_t file_read, file_write; /* around what the file system did, where no span says so */
 };
 
-/* What a location is: the part of a group that is one life of a task. */
+/* What a location is: the part of a group that is one lifetime of a task. */
 struct index_location {
 	struct index_slice operations, bios, owned;
 	bool device;
@@ -155,20 +156,10 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 		     const struct expand_bio *bios, size_t n_bios);
 void expand_free(struct expand *expand);
 
-/*
- * ARRAY of *ROOM elements of SIZE, made longer where N do not fit (EXPAND is for the message). NULL
- * without memory, reported: then ARRAY is as it was.
- */
-void *spool_room(const struct expand *expand, void *array, size_t *room, size_t n, size_t size);
-
-/* Makes ARRAY hold N elements; false without memory. */
-#define SPOOL_ROOM(expand, array, room, n)                                                         \
-	({                                                                                         \
-		void *larger_ = spool_room(expand, array, room, n, sizeof(*(array)));              \
-		if (larger_)                                                                       \
-			(array) = larger_;                                                         \
-		larger_ != NULL;                                                                   \
-	})
+/* As ARRAY_FITS, where a failure is reported; EXPAND is for the message. */
+#define EXPAND_FITS(expand, array, n, room)                                                        \
+	(ARRAY_FITS(array, n, room) || (expand_no_memory(expand), false))
+void expand_no_memory(const struct expand *expand);
 
 /* ---- records in the order of the index (kernel-reader.c) ---- */
 

@@ -93,7 +93,7 @@ static int hold(struct held_operation *held, const struct expand *expand,
 {
 	bool own = held->op == op;
 
-	if (!SPOOL_ROOM(expand, held->units, &held->room, op->head.units + 1u))
+	if (!EXPAND_FITS(expand, held->units, op->head.units + 1u, held->room))
 		return -ENOMEM;
 	if (!own)
 		memcpy(held->units, op, (size_t)op->head.units * ETA_UNIT_BYTES);

@@ -68,7 +68,7 @@ ssize_t expand_take_spans(struct expand *expand, const struct eta_kernel_op *op,
 	uint64_t work_begin_ns = UINT64_MAX, work_end_ns = 0;
 	uint32_t kinds = 0;
 
-	if (!SPOOL_ROOM(expand, expand->spans, &expand->span_room, stored + 1))
+	if (!EXPAND_FITS(expand, expand->spans, stored + 1, expand->span_room))
 		return -ENOMEM;
 	for (size_t i = 0; i < stored; i++) {
 		struct expand_span span = {

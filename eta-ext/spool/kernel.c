@@ -247,7 +247,7 @@ static int add_all_untraced(struct eta_trace *trace, struct spool_index *index)
 	return rc;
 }
 
-/* One location per life of a (pid, tid): the TASK records say when each began. */
+/* One location per lifetime of a (pid, tid): the TASK records say when each began. */
 static int add_lives(struct eta_trace *trace, struct spool_index *index,
 		     const struct index_group *group)
 {

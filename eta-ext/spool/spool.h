@@ -33,7 +33,7 @@ struct spool_image {
 	uint32_t n_names;
 	uint32_t unnamed; /* region of ids without a name; ETA_NONE: they are damage */
 	uint32_t *stacks; /* by id - 1: index of the definition */
-	uint32_t n_stacks;
+	uint32_t n_stacks, stack_room;
 	struct spool_place *sleeps; /* the kernel's, by id */
 	uint32_t n_sleeps;
 };

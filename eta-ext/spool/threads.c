@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/array.h"
 #include "spool.h"
 
 /* One thread's part of a file. */
@@ -23,16 +24,9 @@ struct parts {
 
 static int add_part(struct parts *parts, const struct spool_view *view, const struct part *part)
 {
-	if (parts->n == parts->room) {
-		size_t room = parts->room ? parts->room * 2 : 16;
-		struct part *larger = reallocarray(parts->at, room, sizeof(*larger));
-
-		if (!larger) {
-			eta_error("%s: not enough memory for %zu threads", view->path, room);
-			return -ENOMEM;
-		}
-		parts->at = larger;
-		parts->room = room;
+	if (!ARRAY_FITS(parts->at, parts->n + 1, parts->room)) {
+		eta_error("%s: not enough memory for %zu threads", view->path, parts->n + 1);
+		return -ENOMEM;
 	}
 	parts->at[parts->n++] = *part;
 	return 0;

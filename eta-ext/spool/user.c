@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/array.h"
 #include "eta-ext/trace/call.h"
 #include "spool.h"
 
@@ -22,16 +23,9 @@ static int add_handle(struct eta_trace *trace, uint32_t image, const struct eta_
 	struct eta_handle handle = { .open_flags = record->open_flags };
 	uint32_t index;
 
-	if (spool->n_handles == spool->handle_room) {
-		size_t room = spool->handle_room ? spool->handle_room * 2 : 64;
-		struct spool_handle *handles = reallocarray(spool->handles, room, sizeof(*handles));
-
-		if (!handles) {
-			eta_error("%s: not enough memory for %zu files", trace->path, room);
-			return -ENOMEM;
-		}
-		spool->handles = handles;
-		spool->handle_room = room;
+	if (!ARRAY_FITS(spool->handles, spool->n_handles + 1, spool->handle_room)) {
+		eta_error("%s: not enough memory for %zu files", trace->path, spool->n_handles + 1);
+		return -ENOMEM;
 	}
 	handle.file = spool_file_def(trace, record);
 	if (handle.file == ETA_NONE)
@@ -153,18 +147,10 @@ struct user_cursor {
 
 static int make_room(struct user_cursor *c, size_t events)
 {
-	if (c->n + events > c->room) {
-		size_t room = c->n + events + BATCH;
-		struct eta_event *larger = reallocarray(c->events, room, sizeof(*larger));
-
-		if (!larger) {
-			eta_error("%s: not enough memory to read it", c->file->path);
-			return -ENOMEM;
-		}
-		c->events = larger;
-		c->room = room;
-	}
-	return 0;
+	if (ARRAY_FITS(c->events, c->n + events, c->room))
+		return 0;
+	eta_error("%s: not enough memory to read it", c->file->path);
+	return -ENOMEM;
 }
 
 /* Ends the innermost call, at TIME_NS. There is room. */
@@ -213,16 +199,9 @@ static int leave_until(struct user_cursor *c, uint64_t time_ns, bool goes_on)
 
 static int push_call(struct user_cursor *c, struct eta_call call)
 {
-	if (c->n_calls == c->call_room) {
-		size_t room = c->call_room ? c->call_room * 2 : 8;
-		struct eta_call *calls = reallocarray(c->calls, room, sizeof(*calls));
-
-		if (!calls) {
-			eta_error("%s: not enough memory to read it", c->file->path);
-			return -ENOMEM;
-		}
-		c->calls = calls;
-		c->call_room = room;
+	if (!ARRAY_FITS(c->calls, c->n_calls + 1, c->call_room)) {
+		eta_error("%s: not enough memory to read it", c->file->path);
+		return -ENOMEM;
 	}
 	/* a call ends before the one it lies in */
 	if (c->n_calls > 0 && c->calls[c->n_calls - 1].end_ns &&

@@ -35,7 +35,7 @@ int spool_view_damage(struct spool_view *view, const char *what, uint64_t offset
 	uint32_t n;
 
 	view->damaged = true;
-	if (__atomic_exchange_n(&view->damage->met, true, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(&view->damage->found, true, __ATOMIC_RELAXED))
 		return 0;
 	n = __atomic_fetch_add(view->damage->files, 1, __ATOMIC_RELAXED);
 	if (n < MAX_NAMED)

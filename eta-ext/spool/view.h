@@ -15,7 +15,7 @@
  * others with it; what is not good is named and counted.
  */
 struct spool_damage {
-	bool met;	 /* in this file; atomic */
+	bool found;	 /* in this file; atomic */
 	uint32_t *files; /* in how many of the spool; atomic */
 };
 
@@ -33,7 +33,7 @@ struct spool_view {
 	uint64_t shift;	    /* the others in the window, from offset */
 	uint64_t window_at; /* on, that is behind the header (see struct eta_spool_header) */
 	struct spool_damage *damage;
-	bool damaged; /* it was met: the records end there */
+	bool damaged; /* damage was found: the records end there */
 
 	unsigned char *window;
 	size_t room, n;

@@ -1,5 +1,6 @@
 /* The check stage: every ENTER gets its LEAVE, time never runs backwards, and both are counted. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "check.h"
 
 #include <errno.h>
@@ -30,19 +31,12 @@ static int no_memory(size_t wanted)
 /* Room for one more open region; the arrays stay as they were where there is none. */
 static int stack_grow(struct check *check)
 {
-	size_t room = check->room ? check->room * 2 : 64;
-	uint32_t *stack = reallocarray(check->stack, room, sizeof(*stack));
-	struct check_attributes *attributes;
+	size_t room = check->room, attributes_room = check->room;
+	const size_t wanted = room + 1;
 
-	if (!stack)
-		return no_memory(room);
-	check->stack = stack;
-	if (check->strip) {
-		attributes = reallocarray(check->attributes, room, sizeof(*attributes));
-		if (!attributes)
-			return no_memory(room);
-		check->attributes = attributes;
-	}
+	if (!ARRAY_FITS(check->stack, wanted, room) ||
+	    (check->strip && !ARRAY_FITS(check->attributes, wanted, attributes_room)))
+		return no_memory(wanted);
 	check->room = room;
 	return 0;
 }
@@ -133,15 +127,8 @@ static inline __attribute__((always_inline)) int scan(struct check *check, bool 
 
 static int make(struct check *check, const struct eta_event *event)
 {
-	if (check->n_made == check->made_room) {
-		size_t room = check->made_room ? check->made_room * 2 : 16;
-		struct eta_event *made = reallocarray(check->made, room, sizeof(*made));
-
-		if (!made)
-			return no_memory(room);
-		check->made = made;
-		check->made_room = room;
-	}
+	if (!ARRAY_FITS(check->made, check->n_made + 1, check->made_room))
+		return no_memory(check->n_made + 1);
 	check->made[check->n_made++] = *event;
 	return 0;
 }
@@ -163,15 +150,8 @@ static int close_innermost(struct check *check, uint16_t has)
 /* Remembers that the LEAVE of REGION may still come. */
 static int force(struct check *check, uint32_t region)
 {
-	if (check->n_forced == check->forced_room) {
-		size_t room = check->forced_room ? check->forced_room * 2 : 16;
-		uint32_t *forced = reallocarray(check->forced, room, sizeof(*forced));
-
-		if (!forced)
-			return no_memory(room);
-		check->forced = forced;
-		check->forced_room = room;
-	}
+	if (!ARRAY_FITS(check->forced, check->n_forced + 1, check->forced_room))
+		return no_memory(check->n_forced + 1);
 	check->forced[check->n_forced++] = region;
 	return 0;
 }

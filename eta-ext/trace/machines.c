@@ -1,5 +1,6 @@
 /* Which names of hosts are one machine, and whose numbers count there. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "machines.h"
 
 #include <errno.h>
@@ -9,74 +10,49 @@
 #include "eta-ext/base/known.h"
 #include "eta-ext/format/record.h"
 
-/* The first process that ran in a boot, and the first one on a host that says in which boot. */
-struct boot {
+/* A host, or the boot of one, and the first process that ran there. */
+struct place {
 	const char *name;
 	uint32_t first;
+	/* of a host: the first process that is known to be of a boot, and which; ETA_NONE: none */
+	uint32_t with_boot, boot;
 };
 
-struct host {
-	const char *name;
-	uint32_t first, told; /* ETA_NONE: none says so */
-	uint32_t boot;
+struct places {
+	struct known *names;
+	struct place *v;
+	uint32_t n, room;
 };
 
 struct eta_machines {
-	struct known *host_names, *boot_names;
-	struct host *hosts;
-	struct boot *boots;
-	uint32_t n_hosts, n_boots;
+	struct places hosts, boots;
 	uint32_t named; /* the first process that has a host, ETA_NONE */
 	bool settled, several;
 };
 
-static struct boot *boot_of(struct eta_machines *m, const char *name, uint32_t p)
+/* The place called NAME, in which process P ran; NULL without memory. */
+static struct place *place_of(struct places *places, const char *name, uint32_t p)
 {
-	uint32_t i = known_find(m->boot_names, name, strlen(name));
-	struct boot *boots = m->boots;
+	uint32_t i = known_find(places->names, name, strlen(name));
 
 	if (i == ETA_NONE) {
-		boots = reallocarray(boots, m->n_boots + 1, sizeof(*boots));
-		if (!boots)
+		i = places->n;
+		if (!ARRAY_FITS(places->v, i + 1, places->room) ||
+		    known_add(&places->names, name, strlen(name), i))
 			return NULL;
-		m->boots = boots;
-		i = m->n_boots;
-		if (known_add(&m->boot_names, name, strlen(name), i))
-			return NULL;
-		boots[m->n_boots++] = (struct boot){ .name = name, .first = p };
-	}
-	if (p < boots[i].first)
-		boots[i].first = p;
-	return &boots[i];
-}
-
-static struct host *host_of(struct eta_machines *m, const char *name, uint32_t p)
-{
-	uint32_t i = known_find(m->host_names, name, strlen(name));
-	struct host *hosts = m->hosts;
-
-	if (i == ETA_NONE) {
-		hosts = reallocarray(hosts, m->n_hosts + 1, sizeof(*hosts));
-		if (!hosts)
-			return NULL;
-		m->hosts = hosts;
-		i = m->n_hosts;
-		if (known_add(&m->host_names, name, strlen(name), i))
-			return NULL;
-		hosts[m->n_hosts++] = (struct host){
-			.name = name, .first = p, .told = ETA_NONE, .boot = ETA_NONE
+		places->v[places->n++] = (struct place){
+			.name = name, .first = p, .with_boot = ETA_NONE, .boot = ETA_NONE
 		};
 	}
-	if (p < hosts[i].first)
-		hosts[i].first = p;
-	return &hosts[i];
+	if (p < places->v[i].first)
+		places->v[i].first = p;
+	return &places->v[i];
 }
 
 int machines_add(struct eta_defs *defs, uint32_t p)
 {
 	const struct eta_process *process = &defs->processes[p];
-	struct boot *boot = NULL;
-	struct host *host;
+	struct place *boot = NULL, *host;
 
 	if (!defs->machines) {
 		defs->machines = calloc(1, sizeof(*defs->machines));
@@ -85,14 +61,14 @@ int machines_add(struct eta_defs *defs, uint32_t p)
 		defs->machines->named = ETA_NONE;
 	}
 	defs->machines->settled = false;
-	if (*process->boot && !(boot = boot_of(defs->machines, process->boot, p)))
+	if (*process->boot && !(boot = place_of(&defs->machines->boots, process->boot, p)))
 		return -ENOMEM;
-	host = host_of(defs->machines, process->host, p);
+	host = place_of(&defs->machines->hosts, process->host, p);
 	if (!host)
 		return -ENOMEM;
-	if (boot && p < host->told) {
-		host->told = p;
-		host->boot = (uint32_t)(boot - defs->machines->boots);
+	if (boot && p < host->with_boot) {
+		host->with_boot = p;
+		host->boot = (uint32_t)(boot - defs->machines->boots.v);
 	}
 	if (*process->host && p < defs->machines->named)
 		defs->machines->named = p;
@@ -103,43 +79,43 @@ void machines_free(struct eta_machines *m)
 {
 	if (!m)
 		return;
-	known_free(&m->host_names);
-	known_free(&m->boot_names);
-	free(m->hosts);
-	free(m->boots);
+	known_free(&m->hosts.names);
+	known_free(&m->boots.names);
+	free(m->hosts.v);
+	free(m->boots.v);
 	free(m);
 }
 
-static const struct host *find_host(const struct eta_defs *defs, const char *name)
+static const struct place *find_host(const struct eta_defs *defs, const char *name)
 {
-	uint32_t i = defs->machines ? known_find(defs->machines->host_names, name, strlen(name))
+	uint32_t i = defs->machines ? known_find(defs->machines->hosts.names, name, strlen(name))
 				    : ETA_NONE;
 
-	return i == ETA_NONE ? NULL : &defs->machines->hosts[i];
+	return i == ETA_NONE ? NULL : &defs->machines->hosts.v[i];
 }
 
 /* The first process that ran on HOST or in its boot, 0 where that is the first with a host. */
-static uint32_t machine_of(const struct eta_machines *m, const struct host *host)
+static uint32_t machine_of(const struct eta_machines *m, const struct place *host)
 {
 	uint32_t first = host->first;
 
-	if (host->boot != ETA_NONE && m->boots[host->boot].first < first)
-		first = m->boots[host->boot].first;
+	if (host->boot != ETA_NONE && m->boots.v[host->boot].first < first)
+		first = m->boots.v[host->boot].first;
 	return first <= m->named ? 0 : first;
 }
 
 uint32_t eta_machine(const struct eta_defs *defs, const char *name)
 {
-	const struct host *host = find_host(defs, name);
+	const struct place *host = find_host(defs, name);
 
 	return host && *name ? machine_of(defs->machines, host) : 0;
 }
 
 const char *machines_boot(const struct eta_defs *defs, const char *name)
 {
-	const struct host *host = find_host(defs, name);
+	const struct place *host = find_host(defs, name);
 
-	return host && host->boot != ETA_NONE ? defs->machines->boots[host->boot].name : NULL;
+	return host && host->boot != ETA_NONE ? defs->machines->boots.v[host->boot].name : NULL;
 }
 
 bool machines_several(const struct eta_defs *defs)
@@ -148,8 +124,8 @@ bool machines_several(const struct eta_defs *defs)
 
 	if (m && m->settled)
 		return m->several;
-	for (uint32_t i = 0; m && i < m->n_hosts; i++)
-		if (*m->hosts[i].name && machine_of(m, &m->hosts[i]))
+	for (uint32_t i = 0; m && i < m->hosts.n; i++)
+		if (*m->hosts.v[i].name && machine_of(m, &m->hosts.v[i]))
 			return true;
 	return false;
 }

@@ -1,5 +1,6 @@
 /* What all sources share: the trace and its definitions, cursors, counts. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "source.h"
 
 #include <errno.h>
@@ -195,33 +196,15 @@ const char *eta_trace_string(struct eta_trace *trace, const char *text)
 	return string->text;
 }
 
-/* Room for one more element of SIZE behind N of them; NULL without memory. */
-static void *grow(void *array, uint32_t n, uint32_t *room, size_t size)
-{
-	uint32_t more = *room ? *room * 2 : 16;
-	void *grown;
-
-	if (n < *room)
-		return array;
-	if (more <= *room)
-		return NULL;
-	grown = reallocarray(array, more, size);
-	if (grown)
-		*room = more;
-	return grown;
-}
-
 /* Makes defs.FIELDS one longer and gives the new last element, zeroed; NULL without memory. */
 #define NEW_DEF(trace, fields)                                                                     \
 	({                                                                                         \
 		struct eta_defs *d_ = &(trace)->defs;                                              \
-		void *array_ = grow(d_->fields, d_->n_##fields, &(trace)->room.fields,             \
-				    sizeof(*d_->fields));                                          \
-		if (array_) {                                                                      \
-			d_->fields = array_;                                                       \
+		bool fits_ = ARRAY_FITS(d_->fields, d_->n_##fields + 1, (trace)->room.fields);     \
+                                                                                                   \
+		if (fits_)                                                                         \
 			memset(&d_->fields[d_->n_##fields++], 0, sizeof(*d_->fields));             \
-		}                                                                                  \
-		array_ ? &d_->fields[d_->n_##fields - 1] : NULL;                                   \
+		fits_ ? &d_->fields[d_->n_##fields - 1] : NULL;                                    \
 	})
 
 static uint32_t no_memory(const struct eta_trace *trace, const char *what, const char *name)

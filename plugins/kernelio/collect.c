@@ -23,26 +23,13 @@
 #define COLLECTOR_NICE -20
 #define LOSS_EVERY 64 /* rounds between looks at the loss counters */
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static size_t round_up_units(size_t bytes)
-{
-	return (bytes + ETA_UNIT_BYTES - 1) / ETA_UNIT_BYTES * ETA_UNIT_BYTES;
-}
-
 /* ---- from ring to spool ---- */
 
 /* The head goes last: it makes the record exist. */
 static void *store(struct cpu_spool *cpu, const struct eta_record_head *head, const void *rest,
 		   size_t rest_bytes)
 {
-	size_t bytes = round_up_units(sizeof(*head) + rest_bytes);
+	size_t bytes = spool_record_bytes(sizeof(*head) + rest_bytes);
 	unsigned char *at = spool_reserve(&cpu->spool, bytes);
 
 	if (!at) {
@@ -94,7 +81,7 @@ static void store_file(struct cpu_spool *cpu, const struct kernelio_file *raw)
 	memcpy(&file.record, raw, fixed);
 	file.record.path_bytes = (uint32_t)length;
 	file.record.prev = cpu->spool.header->last_file;
-	file.record.head.units = (uint16_t)(round_up_units(fixed + length) / ETA_UNIT_BYTES);
+	file.record.head.units = (uint16_t)(spool_record_bytes(fixed + length) / ETA_UNIT_BYTES);
 	at = store(cpu, &file.record.head, &file.record.dev,
 		   fixed - sizeof(file.record.head) + length);
 	if (at)
@@ -143,7 +130,7 @@ static void note_loss(struct kernelio *k)
 
 			if (lost == cpu->lost_noted[type])
 				continue;
-			record.head.time_ns = record.head.end_ns = now_ns();
+			record.head.time_ns = record.head.end_ns = clock_ns(CLOCK_MONOTONIC);
 			if (store(cpu, &record.head, &record.lost,
 				  sizeof(record) - sizeof(record.head)))
 				cpu->lost_noted[type] = lost;

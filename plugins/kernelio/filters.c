@@ -151,8 +151,8 @@ static int filter_set_CGROUP(struct kernelio_filters *filters, const char *text,
 
 /* ---- files ---- */
 
-/* Calls MEET with each mount: id, device of the file system as the kernel has it, source. */
-static void each_mount(bool (*meet)(void *arg, uint64_t id, uint32_t dev, const char *source),
+/* Calls TAKE with each mount: id, device of the file system as the kernel has it, source. */
+static void each_mount(bool (*take)(void *arg, uint64_t id, uint32_t dev, const char *source),
 		       void *arg)
 {
 	FILE *mounts = fopen("/proc/self/mountinfo", "r");
@@ -168,7 +168,7 @@ static void each_mount(bool (*meet)(void *arg, uint64_t id, uint32_t dev, const 
 
 		if (tail && sscanf(line, "%llu %*u %u:%u", &id, &ma, &mi) == 3 &&
 		    sscanf(tail, " - %*s %4095s", source) == 1)
-			on = meet(arg, id, ma << 20 | mi, source);
+			on = take(arg, id, ma << 20 | mi, source);
 	}
 	free(line);
 	if (mounts)

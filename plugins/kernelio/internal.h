@@ -151,6 +151,13 @@ void loss_properties(struct kernelio *k);
 unsigned writeback_flush(struct kernelio *k);
 
 /* meta.c */
+/* The time of CLOCK in ns. */
+uint64_t clock_ns(clockid_t clock);
+
+/* Appends to TEXT, which has room for SIZE bytes, cut where they do not suffice. */
+__attribute__((format(printf, 3, 4))) void text_append(char *text, size_t size, const char *format,
+						       ...);
+
 __attribute__((format(printf, 2, 3))) void meta_property(struct kernelio *k, const char *format,
 							 ...);
 int meta_create(struct kernelio *k);

@@ -1,4 +1,4 @@
-/* The kernel tracer's life: new, start, attach, stop, free. */
+/* The kernel tracer's lifetime: new, start, attach, stop, free. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernelio.h"
 
@@ -142,17 +142,9 @@ int kernelio_attach(struct kernelio *k, pid_t pid, bool children)
 	return rc;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 void kernelio_pause(struct kernelio *k, bool paused)
 {
-	uint64_t now = clock_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (paused == (k->pause_ns != 0))
 		return;

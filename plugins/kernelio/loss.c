@@ -3,7 +3,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,34 +30,13 @@ static const struct {
 };
 #define N_RECORDS (sizeof(records) / sizeof(*records))
 
-struct text {
-	char *at;
-	size_t left;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(text->at, text->left, format, ap);
-	va_end(ap);
-	if (n < 0)
-		return;
-	if ((size_t)n >= text->left)
-		n = text->left ? (int)text->left - 1 : 0;
-	text->at += n;
-	text->left -= (size_t)n;
-}
-
 static uint64_t lost_on(const struct kernelio *k, const struct kernelio_cpu *counters, unsigned cpu,
 			enum eta_record_type type)
 {
 	return counters[cpu].lost[type] + k->cpus[cpu].lost[type];
 }
 
-static void put_loss(struct text *text, const struct kernelio *k,
+static void put_loss(char *text, size_t size, const struct kernelio *k,
 		     const struct kernelio_cpu *counters)
 {
 	const char *before = "";
@@ -71,26 +49,26 @@ static void put_loss(struct text *text, const struct kernelio *k,
 			sum += lost_on(k, counters, cpu, records[i].type);
 		if (!sum)
 			continue;
-		put(text, "%s%s %llu (", before, records[i].name, (unsigned long long)sum);
+		text_append(text, size, "%s%s %llu (", before, records[i].name,
+			    (unsigned long long)sum);
 		for (unsigned cpu = 0; cpu < k->n_cpus; cpu++) {
 			uint64_t lost = lost_on(k, counters, cpu, records[i].type);
 
 			if (!lost)
 				continue;
-			put(text, "%scpu %u: %llu", comma, cpu, (unsigned long long)lost);
+			text_append(text, size, "%scpu %u: %llu", comma, cpu,
+				    (unsigned long long)lost);
 			comma = ", ";
 		}
-		put(text, ")");
+		text_append(text, size, ")");
 		before = ", ";
 	}
 }
 
 void loss_describe(const struct kernelio *k, char *text, size_t size)
 {
-	struct text out = { text, size };
-
 	text[0] = '\0';
-	put_loss(&out, k, k->counters);
+	put_loss(text, size, k, k->counters);
 }
 
 void loss_properties(struct kernelio *k)
@@ -108,11 +86,9 @@ void loss_properties(struct kernelio *k)
 int kernelio_status(struct kernelio *k, char *text, size_t size)
 {
 	struct kernelio_cpu *counters = calloc(k->n_cpus, sizeof(*counters));
-	struct text out = { text, size };
 	uint64_t filtered = 0, start;
-	struct timespec now;
 	uint32_t zero = 0;
-	const char *none;
+	size_t before;
 	int rc;
 
 	if (!counters)
@@ -120,26 +96,29 @@ int kernelio_status(struct kernelio *k, char *text, size_t size)
 	rc = bpf_map_lookup_elem(bpf_map__fd(k->bpf->maps.cpus), &zero, counters);
 	if (rc)
 		goto out;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	text[0] = '\0';
 	start = k->meta.header->start_ns;
-	put(&out, "%s for %.1f s\n", k->bpf->bss->paused ? "paused; started" : "tracing",
-	    ((double)now.tv_sec * 1e9 + (double)now.tv_nsec - (double)start) / 1e9);
-	put(&out, "events:");
+	text_append(text, size, "%s for %.1f s\n",
+		    k->bpf->bss->paused ? "paused; started" : "tracing",
+		    (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9);
+	text_append(text, size, "events:");
 	for (size_t i = 0; i < N_RECORDS; i++) {
 		uint64_t sum = 0;
 
 		for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
 			sum += counters[cpu].produced[records[i].type];
-		put(&out, "%s %s %llu", i ? "," : "", records[i].name, (unsigned long long)sum);
+		text_append(text, size, "%s %s %llu", i ? "," : "", records[i].name,
+			    (unsigned long long)sum);
 	}
 	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
 		filtered += counters[cpu].totals.filtered_calls;
 	if (filtered)
-		put(&out, "; left out by filters: %llu calls", (unsigned long long)filtered);
-	put(&out, "\nlost: ");
-	none = out.at;
-	put_loss(&out, k, counters);
-	put(&out, "%s\n", out.at == none ? "nothing" : "");
+		text_append(text, size, "; left out by filters: %llu calls",
+			    (unsigned long long)filtered);
+	text_append(text, size, "\nlost: ");
+	before = strlen(text);
+	put_loss(text, size, k, counters);
+	text_append(text, size, "%s\n", strlen(text) == before ? "nothing" : "");
 out:
 	free(counters);
 	return rc;

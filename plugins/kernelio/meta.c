@@ -11,12 +11,22 @@
 #include "eta-ext/base/eta.h"
 #include "internal.h"
 
-static uint64_t clock_ns(clockid_t clock)
+uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
 	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void text_append(char *text, size_t size, const char *format, ...)
+{
+	size_t length = strlen(text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text + length, size - length, format, ap);
+	va_end(ap);
 }
 
 void meta_header(struct eta_spool_header *header, enum eta_spool_kind kind)
@@ -34,25 +44,10 @@ void meta_header(struct eta_spool_header *header, enum eta_spool_kind kind)
 	snprintf(header->comm, sizeof(header->comm), "%s", program_invocation_short_name);
 }
 
-/* Name and property records have the same layout. */
-static void put_text(struct spool *spool, enum eta_record_type type, uint32_t id, uint8_t flags,
+static void put_text(struct kernelio *k, enum eta_record_type type, uint32_t id, uint8_t flags,
 		     const char *text)
 {
-	size_t length = strlen(text);
-	size_t bytes = sizeof(struct eta_name_record) + length;
-	struct eta_name_record *record;
-
-	bytes = (bytes + ETA_UNIT_BYTES - 1) / ETA_UNIT_BYTES * ETA_UNIT_BYTES;
-	record = spool_reserve(spool, bytes);
-	if (!record)
-		return; /* counted in the header */
-	record->head.time_ns = clock_ns(CLOCK_MONOTONIC);
-	record->head.flags = flags;
-	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
-	record->head.id = id;
-	record->text_bytes = (uint32_t)length;
-	memcpy(record->text, text, length);
-	record->head.type = (uint8_t)type;
+	spool_put_text(&k->meta, type, id, flags, clock_ns(CLOCK_MONOTONIC), text, strlen(text));
 }
 
 void meta_property(struct kernelio *k, const char *format, ...)
@@ -63,7 +58,7 @@ void meta_property(struct kernelio *k, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	put_text(&k->meta, ETA_RECORD_PROPERTY, 0, 0, text);
+	put_text(k, ETA_RECORD_PROPERTY, 0, 0, text);
 }
 
 int meta_create(struct kernelio *k)
@@ -86,15 +81,13 @@ int meta_create(struct kernelio *k)
 		return rc;
 	}
 #define X(name, kind, shape)                                                                       \
-	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##name, ETA_OP_##kind, #name);
+	put_text(k, ETA_RECORD_NAME, KERNELIO_SYS_##name, ETA_OP_##kind, #name);
 	KERNELIO_SYSCALLS(X)
 #undef X
-#define X(id, name, kind)                                                                          \
-	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, #name);
+#define X(id, name, kind) put_text(k, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, #name);
 	KERNELIO_REVERSED_SYSCALLS(X)
 #undef X
-#define X(id, region, kind)                                                                        \
-	put_text(&k->meta, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, region);
+#define X(id, region, kind) put_text(k, ETA_RECORD_NAME, KERNELIO_SYS_##id, ETA_OP_##kind, region);
 	KERNELIO_OPERATIONS(X)
 #undef X
 	meta_property(k, "BACKENDS=%s", k->backends);
@@ -106,7 +99,7 @@ int meta_create(struct kernelio *k)
 
 static void put_sleep(struct kernelio *k, uint32_t id, const char *text)
 {
-	put_text(&k->meta, ETA_RECORD_SLEEP, id, 0, text);
+	put_text(k, ETA_RECORD_SLEEP, id, 0, text);
 }
 
 void meta_close(struct kernelio *k, const struct kernelio_counts *counts)

@@ -53,17 +53,6 @@ const struct probe *probes_row(size_t i)
 	return &rows[i];
 }
 
-__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
-							 const char *format, ...)
-{
-	size_t length = strlen(text);
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text + length, size - length, format, ap);
-	va_end(ap);
-}
-
 static bool is_function(size_t i)
 {
 	return i >= KERNELIO_N_TRACEPOINTS;
@@ -79,9 +68,9 @@ static void say_in_use(const struct kernelio *k, unsigned level, char *text, siz
 			if (probes_row(i)->level != level || k->backend[i] != backend)
 				continue;
 			if (first)
-				append(text, size, "%s %s", text[0] ? "," : "",
-				       kernelio_backend_name(backend));
-			append(text, size, " %s", probes_row(i)->target);
+				text_append(text, size, "%s %s", text[0] ? "," : "",
+					    kernelio_backend_name(backend));
+			text_append(text, size, " %s", probes_row(i)->target);
 			first = false;
 		}
 	}
@@ -102,12 +91,12 @@ static void say_no_bounds(const struct kernelio *k, unsigned level, char *text, 
 	for (unsigned backend = 1; idle && backend < KERNELIO_N_BACKENDS; backend++) {
 		if (!kernelio_backend_list[backend].functions || !k->why_not[backend][0])
 			continue;
-		append(text, size, "%sno %s: %s", first ? " (" : ", ",
-		       kernelio_backend_name(backend), k->why_not[backend]);
+		text_append(text, size, "%sno %s: %s", first ? " (" : ", ",
+			    kernelio_backend_name(backend), k->why_not[backend]);
 		first = false;
 	}
 	if (!first)
-		append(text, size, ")");
+		text_append(text, size, ")");
 }
 
 /* "sched_switch refused ..., ..." */
@@ -122,7 +111,7 @@ static void say_missing(const struct kernelio *k, unsigned level, char *text, si
 		if (row->level != level || k->backend[i] || !lacks ||
 		    strncmp(k->why[i], PROBES_REPLACED, strlen(PROBES_REPLACED)) == 0)
 			continue;
-		append(text, size, "%s%s %s", text[0] ? ", " : "", row->target, k->why[i]);
+		text_append(text, size, "%s%s %s", text[0] ? ", " : "", row->target, k->why[i]);
 	}
 }
 
@@ -139,15 +128,15 @@ void probes_describe(struct kernelio *k)
 		say_missing(k, level, missing, sizeof(missing));
 		line[0] = '\0';
 		if (in_use[0]) {
-			append(line, sizeof(k->levels[0]), "%s:%s", name, in_use);
-			append(k->backends, sizeof(k->backends), "%s%s:%s",
-			       k->backends[0] ? "; " : "", name, in_use);
+			text_append(line, sizeof(k->levels[0]), "%s:%s", name, in_use);
+			text_append(k->backends, sizeof(k->backends), "%s%s:%s",
+				    k->backends[0] ? "; " : "", name, in_use);
 		}
 		if (missing[0] && probes_wants(k, (enum eta_level)level)) {
-			append(line, sizeof(k->levels[0]), "%s missing: %s", in_use[0] ? ";" : name,
-			       missing);
-			append(k->missing, sizeof(k->missing), "%s%s: %s",
-			       k->missing[0] ? "; " : "", name, missing);
+			text_append(line, sizeof(k->levels[0]), "%s missing: %s",
+				    in_use[0] ? ";" : name, missing);
+			text_append(k->missing, sizeof(k->missing), "%s%s: %s",
+				    k->missing[0] ? "; " : "", name, missing);
 		}
 	}
 }

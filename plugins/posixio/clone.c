@@ -65,7 +65,7 @@ __asm__(".pushsection .text\n"
 /* Threads made by clone share their creator's thread-local storage, unless they get their own. */
 EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 {
-	static bool told;
+	static bool warned;
 	void *parent_tid, *tls, *child_tid;
 	va_list list;
 
@@ -78,12 +78,12 @@ EXPORT int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 		if (flags & CLONE_VFORK) {
 			thread_before_vfork();
 		} else {
-			if (!told)
+			if (!warned)
 				tracer_warn("clone without CLONE_SETTLS: the calls of the new "
 					    "thread cannot be distinguished from its creator's; "
 					    "both are not recorded from here on, and counted as "
 					    "lost (use pthread_create)");
-			told = true;
+			warned = true;
 			thread_share();
 		}
 	}

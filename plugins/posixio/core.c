@@ -112,7 +112,7 @@ static void process_start(void)
 	details_read();
 	if (!thread_key_made) {
 		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
-		__register_atfork(thread_fork_prepare, files_doubt_positions, thread_fork_child,
+		__register_atfork(thread_fork_prepare, files_reread_positions, thread_fork_child,
 				  __dso_handle);
 	}
 	atomic_store(&process_pid, (pid_t)own_call(GETPID));
@@ -185,7 +185,7 @@ static struct thread *thread_find(void)
 	if (t && t->state == THREAD_VFORK) {
 		if (!process_is_ours())
 			return NULL;
-		files_doubt_positions(); /* writes of the child moved the positions */
+		files_reread_positions(); /* writes of the child moved the positions */
 		if (t != &thread_vfork) {
 			t->state = THREAD_LIVE;
 			return t;

@@ -227,7 +227,7 @@ void files_leave_out(int fd)
 	files_attach(fd, NULL);
 }
 
-struct file *files_meet(int fd)
+struct file *files_look_up(int fd)
 {
 	int saved = errno;
 	struct file *file = NULL;
@@ -239,7 +239,7 @@ struct file *files_meet(int fd)
 	return file;
 }
 
-void files_meet_folder(int fd)
+void files_add_folder(int fd)
 {
 	int saved = errno;
 	struct stat st;
@@ -324,10 +324,10 @@ void files_set_flags(int fd, int flags)
 	atomic_store(&changed->owner->status,
 		     (status & (uint32_t)~changeable) | (uint32_t)(flags & changeable));
 	if (files_flags_changed(changed))
-		files_tell_flags(changed, fd);
+		files_record_flags(changed, fd);
 }
 
-void files_tell_flags(struct file *file, int fd)
+void files_record_flags(struct file *file, int fd)
 {
 	char *text = self->scratch;
 	int saved = errno;
@@ -343,7 +343,7 @@ struct file *files_dup(int old_fd, int new_fd)
 	struct file *old = files_slot(old_fd), *file;
 
 	if (!old)
-		old = files_meet(old_fd);
+		old = files_look_up(old_fd);
 	if (!old || old == FILE_LEFT_OUT)
 		return files_attach(new_fd, NULL);
 	if (old_fd == new_fd)
@@ -393,17 +393,12 @@ int64_t files_appended(struct file *file, int fd, int64_t bytes)
 	return at - bytes;
 }
 
-void files_gone(int fd)
-{
-	files_put(files_detach(fd));
-}
-
 int files_highest(void)
 {
 	return atomic_load(&files_top);
 }
 
-void files_doubt_positions(void)
+void files_reread_positions(void)
 {
 	atomic_fetch_add(&files_epoch, 1);
 }
@@ -423,5 +418,5 @@ void files_forget(void)
 	atomic_store(&pool.next_id, 1);
 	if (named)
 		memset((void *)named, 0, sizeof(named_ids));
-	files_doubt_positions();
+	files_reread_positions();
 }

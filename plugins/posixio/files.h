@@ -68,9 +68,9 @@ static inline struct file *files_slot(int fd)
  * FD is left out, and is to be synchronised: a directory, which takes waiting as a file does, is
  * none any more.
  */
-void files_meet_folder(int fd);
+void files_add_folder(int fd);
 /* Looks FD up, once: the inherited, the passed, those opened behind our back. NULL: left out. */
-struct file *files_meet(int fd);
+struct file *files_look_up(int fd);
 
 /*
  * Enters a descriptor just opened as PATH, relative to DIR (PATH NULL: unknown). NULL: left out.
@@ -89,7 +89,7 @@ uint32_t files_named(const char *path);
  * the others when they are next used.
  */
 void files_set_flags(int fd, int flags);
-void files_tell_flags(struct file *file, int fd);
+void files_record_flags(struct file *file, int fd);
 
 /* Has the trace still to be given other flags of FILE? */
 static inline bool files_flags_changed(const struct file *file)
@@ -116,15 +116,12 @@ void files_put(struct file *file);
 
 /* Forgets everything (child of a fork), and makes every position be read again (its parent). */
 void files_forget(void);
-void files_doubt_positions(void);
+void files_reread_positions(void);
 
 int64_t files_position_slow(struct file *owner, int fd);
 
 /* Where BYTES just appended through FD were put; the position is behind them. */
 int64_t files_appended(struct file *file, int fd, int64_t bytes);
-
-/* FD is closed by other means than close: forgets it. */
-void files_gone(int fd);
 
 /* Highest descriptor ever entered. */
 int files_highest(void);
@@ -163,7 +160,7 @@ static inline void files_moved(struct file *file, int64_t at)
 
 /* The position moved in a way that is not followed (a stream's buffer): read it again when needed.
  */
-static inline void files_doubt_position(struct file *file)
+static inline void files_reread_position(struct file *file)
 {
 	struct file *owner = file->owner;
 	uint32_t epoch = atomic_load_explicit(&files_epoch, memory_order_relaxed);

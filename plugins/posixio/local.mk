@@ -93,6 +93,8 @@ pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/format/addresses.c \
 	eta-ext/format/addresses.h \
+	eta-ext/format/otf2-memory.c \
+	eta-ext/format/otf2-memory.h \
 	eta-ext/format/own-call.c \
 	eta-ext/format/own-call.h \
 	eta-ext/format/own-map.c \
@@ -110,7 +112,6 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace/end.h \
 	plugins/posixio/eztrace/events.c \
 	plugins/posixio/eztrace/events.h \
-	plugins/posixio/eztrace/memory.c \
 	plugins/posixio/eztrace/next.h \
 	plugins/posixio/eztrace/otf2-calls.c \
 	plugins/posixio/eztrace/own-callers.c \

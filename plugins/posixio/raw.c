@@ -10,58 +10,29 @@
 
 #include "eta-ext/format/own-call.h"
 
+/* MODE of an open with FLAGS, the last of its ARGUMENTS where it has one. */
+#define OPEN_MODE(flags)                                                                           \
+	({                                                                                         \
+		mode_t mode_ = 0;                                                                  \
+		va_list args_;                                                                     \
+                                                                                                   \
+		if (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE) {                       \
+			va_start(args_, flags);                                                    \
+			mode_ = va_arg(args_, mode_t);                                             \
+			va_end(args_);                                                             \
+		}                                                                                  \
+		mode_;                                                                             \
+	})
+
 static int raw_openat(int dir, const char *path, int flags, ...)
 {
-	mode_t mode = 0;
-	va_list args;
-
-	if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) {
-		va_start(args, flags);
-		mode = va_arg(args, mode_t);
-		va_end(args);
-	}
-	return (int)syscall(SYS_openat, dir, path, flags, mode);
+	return (int)syscall(SYS_openat, dir, path, flags, OPEN_MODE(flags));
 }
 
 static int raw_open(const char *path, int flags, ...)
 {
-	mode_t mode = 0;
-	va_list args;
-
-	if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) {
-		va_start(args, flags);
-		mode = va_arg(args, mode_t);
-		va_end(args);
-	}
-	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, OPEN_MODE(flags));
 }
-
-static int raw_close(int fd)
-{
-	return (int)syscall(SYS_close, fd);
-}
-
-static ssize_t raw_read(int fd, void *buffer, size_t size)
-{
-	return syscall(SYS_read, fd, buffer, size);
-}
-
-static ssize_t raw_write(int fd, const void *buffer, size_t size)
-{
-	return syscall(SYS_write, fd, buffer, size);
-}
-
-#ifdef __LP64__
-static off_t raw_lseek(int fd, off_t offset, int whence)
-{
-	return syscall(SYS_lseek, fd, offset, whence);
-}
-
-static ssize_t raw_pread(int fd, void *buffer, size_t size, off_t offset)
-{
-	return syscall(SYS_pread64, fd, buffer, size, offset);
-}
-#endif
 
 #ifdef __x86_64__
 static long raw_syscall(long number, long a, long b, long c, long d, long e, long f)
@@ -74,32 +45,13 @@ static long raw_syscall(long number, long a, long b, long c, long d, long e, lon
 	}
 	return ret;
 }
-#endif
 
-#ifdef __x86_64__
 /* for the tracer itself: the kernel's structure is glibc's here */
 static int raw_fstat(int fd, struct stat *st)
 {
 	return (int)syscall(SYS_newfstatat, fd, "", st, AT_EMPTY_PATH);
 }
 #endif
-
-#ifdef __LP64__
-static void *raw_mmap(void *wish, size_t size, int protection, int flags, int fd, off_t offset)
-{
-	return (void *)syscall(SYS_mmap, wish, size, protection, flags, fd, offset);
-}
-#endif
-
-static int raw_munmap(void *at, size_t size)
-{
-	return (int)syscall(SYS_munmap, at, size);
-}
-
-static int raw_madvise(void *at, size_t size, int advice)
-{
-	return (int)syscall(SYS_madvise, at, size, advice);
-}
 
 /* libaio's calls are the kernel's, but return the error instead of -1 */
 static int raw_io_submit(unsigned long context, long n, void *list)
@@ -116,6 +68,36 @@ static int raw_io_getevents(unsigned long context, long least, long n, void *lis
 	return ret < 0 ? -errno : (int)ret;
 }
 
+/* X(name, type, number, parameters, arguments): functions that are the system call. */
+#define CALLS(X)                                                                                   \
+	X(close, int, SYS_close, (int fd), fd)                                                     \
+	X(read, ssize_t, SYS_read, (int fd, void *to, size_t size), fd, to, size)                  \
+	X(write, ssize_t, SYS_write, (int fd, const void *from, size_t size), fd, from, size)      \
+	X(munmap, int, SYS_munmap, (void *at, size_t size), at, size)                              \
+	X(madvise, int, SYS_madvise, (void *at, size_t size, int advice), at, size, advice)
+
+/* The same, where all arguments and results are words. */
+#ifdef __LP64__
+#define WORD_CALLS(X)                                                                              \
+	X(lseek, off_t, SYS_lseek, (int fd, off_t offset, int whence), fd, offset, whence)         \
+	X(pread, ssize_t, SYS_pread64, (int fd, void *to, size_t size, off_t offset), fd, to,      \
+	  size, offset)                                                                            \
+	X(mmap, void *, SYS_mmap,                                                                  \
+	  (void *at, size_t size, int prot, int flags, int fd, off_t offset), at, size, prot,      \
+	  flags, fd, offset)
+#else
+#define WORD_CALLS(X)
+#endif
+
+#define X(name, type, number, parameters, ...)                                                     \
+	static type raw_##name parameters                                                          \
+	{                                                                                          \
+		return (type)syscall(number, __VA_ARGS__);                                         \
+	}
+CALLS(X)
+WORD_CALLS(X)
+#undef X
+
 /* Calls that an allocator or a loader hook may make while it is itself being loaded. */
 void *raw_function(enum function fn)
 {
@@ -126,35 +108,23 @@ void *raw_function(enum function fn)
 	case FN_openat:
 	case FN_openat64:
 		return (void *)raw_openat;
-	case FN_close:
-		return (void *)raw_close;
-	case FN_read:
-		return (void *)raw_read;
-	case FN_write:
-		return (void *)raw_write;
-#ifdef __LP64__
-	case FN_lseek:
-	case FN_lseek64:
-		return (void *)raw_lseek;
-	case FN_pread:
-	case FN_pread64:
-		return (void *)raw_pread;
-#endif
+#define X(name, ...)                                                                               \
+	case FN_##name:                                                                            \
+		return (void *)raw_##name;
+		CALLS(X)
+#undef X
+#define X(name, ...)                                                                               \
+	case FN_##name:                                                                            \
+	case FN_##name##64:                                                                        \
+		return (void *)raw_##name;
+		WORD_CALLS(X)
+#undef X
 #ifdef __x86_64__
 	case FN_syscall:
 		return (void *)raw_syscall;
 	case FN_fstat:
 		return (void *)raw_fstat;
 #endif
-#ifdef __LP64__
-	case FN_mmap:
-	case FN_mmap64:
-		return (void *)raw_mmap;
-#endif
-	case FN_munmap:
-		return (void *)raw_munmap;
-	case FN_madvise:
-		return (void *)raw_madvise;
 	case FN_io_submit:
 		return (void *)raw_io_submit;
 	case FN_io_getevents:

@@ -1,5 +1,6 @@
 /* The temporary file of the sweep. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "spill.h"
 
 #include <errno.h>
@@ -50,18 +51,6 @@ void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spil
 	w->marked = (struct spill_chunk){ .first = SPILL_CHUNK_WORDS };
 }
 
-static int stream_grow(struct spill_stream *s)
-{
-	size_t room = s->room ? 2 * s->room : 4;
-	struct spill_chunk *chunks = reallocarray(s->chunks, room, sizeof(*chunks));
-
-	if (!chunks)
-		return -ENOMEM;
-	s->chunks = chunks;
-	s->room = room;
-	return 0;
-}
-
 static int write_all(struct spill *spill, const char *from, size_t left, off_t at)
 {
 	while (left) {
@@ -85,8 +74,8 @@ void spill_write_chunk(struct spill_writer *w)
 	off_t at;
 
 	w->used = 0;
-	if (!w->rc && s->n_chunks == s->room)
-		w->rc = stream_grow(s);
+	if (!w->rc && !ARRAY_FITS(s->chunks, s->n_chunks + 1, s->room))
+		w->rc = -ENOMEM;
 	if (w->rc)
 		return;
 	pthread_mutex_lock(&w->spill->lock);

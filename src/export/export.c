@@ -1,5 +1,6 @@
 /* What all forms of export share: reading a location, the open regions, names. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "export.h"
 
 #include <errno.h>
@@ -169,16 +170,9 @@ static int push(struct export_stack *stack, const struct eta_event *event)
 {
 	struct export_region *region;
 
-	if (stack->depth == stack->room) {
-		size_t room = stack->room ? stack->room * 2 : 64;
-		struct export_region *open = reallocarray(stack->open, room, sizeof(*open));
-
-		if (!open) {
-			eta_error("not enough memory for %zu regions inside each other", room);
-			return -ENOMEM;
-		}
-		stack->open = open;
-		stack->room = room;
+	if (!ARRAY_FITS(stack->open, stack->depth + 1, stack->room)) {
+		eta_error("not enough memory for %zu regions inside each other", stack->depth + 1);
+		return -ENOMEM;
 	}
 	region = &stack->open[stack->depth++];
 	*region = (struct export_region){ .region = event->region,

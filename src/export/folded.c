@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/array.h"
 #include "eta-ext/base/printable.h"
 #include "export.h"
 
@@ -61,15 +62,8 @@ static int enter(struct folded *f, uint32_t region)
 {
 	struct node *node;
 
-	if (f->depth == f->room) {
-		size_t room = f->room ? f->room * 2 : 64;
-		struct node **open = reallocarray(f->open, room, sizeof(struct node *));
-
-		if (!open)
-			return -ENOMEM;
-		f->open = open;
-		f->room = room;
-	}
+	if (!ARRAY_FITS(f->open, f->depth + 1, f->room))
+		return -ENOMEM;
 	node = node_of(f, f->depth ? f->open[f->depth - 1] : NULL, region);
 	if (!node)
 		return -ENOMEM;

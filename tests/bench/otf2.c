@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "plugins/posixio/eztrace/defs.h"
+#include "eta-ext/format/otf2-memory.h"
 
 /* As the sink has them: the least chunk there is, and a call's region, file and address. */
 #define CHUNK_BYTES ((uint64_t)256 << 10)
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 				    OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (!archive)
 		errx(1, "%s: no archive can be made there", argv[1]);
-	eztrace_memory(archive);
+	otf2_memory_bound(archive, 1);
 	if (OTF2_Archive_SetFlushCallbacks(archive, &callbacks, NULL) != OTF2_SUCCESS ||
 	    OTF2_Archive_SetSerialCollectiveCallbacks(archive) != OTF2_SUCCESS ||
 	    OTF2_Archive_OpenEvtFiles(archive) != OTF2_SUCCESS)

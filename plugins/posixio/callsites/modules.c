@@ -117,7 +117,7 @@ static const char *absolute_path(struct look *look, const char *name)
 static void give_module(struct look *look, const struct dl_phdr_info *info, uint64_t start,
 			uint64_t end)
 {
-	struct module_met met = {
+	struct module_found found = {
 		.program = look->first,
 		.time_ns = clock_real(),
 		.start = start,
@@ -125,9 +125,9 @@ static void give_module(struct look *look, const struct dl_phdr_info *info, uint
 		.bias = info->dlpi_addr,
 	};
 
-	met.build_id_bytes = find_build_id(info, &met.build_id);
-	met.path = absolute_path(look, info->dlpi_name);
-	look->take(&met);
+	found.build_id_bytes = find_build_id(info, &found.build_id);
+	found.path = absolute_path(look, info->dlpi_name);
+	look->take(&found);
 }
 
 static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)

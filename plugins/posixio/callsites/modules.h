@@ -10,7 +10,7 @@
 #define MODULES_MAX_BUILD_ID 64 /* bytes */
 
 /* One module; what it points to is gone after the call that gives it. */
-struct module_met {
+struct module_found {
 	bool program;	     /* no library */
 	uint64_t time_ns;    /* when it was met */
 	uint64_t start, end; /* addresses, the last one excluded */
@@ -20,7 +20,7 @@ struct module_met {
 	const char *path;      /* absolute where that can be known */
 };
 
-typedef void modules_take(const struct module_met *module);
+typedef void modules_take(const struct module_found *module);
 
 /* Before the first look of a process; FORKED: it goes on with what its parent knew. */
 void modules_start(bool forked);

@@ -170,11 +170,11 @@ static uint32_t path_id(const uintptr_t *frames, unsigned n)
 	return path->id;
 }
 
-static void tell_full(void)
+static void warn_full(void)
 {
-	static _Atomic bool told;
+	static _Atomic bool warned;
 
-	if (atomic_load(&told) || atomic_exchange(&told, true))
+	if (atomic_load(&warned) || atomic_exchange(&warned, true))
 		return;
 	tracer_warn("more than %u different call stacks: return addresses only for the others (a "
 		    "lower --callstack=DEPTH makes them fewer)",
@@ -277,7 +277,7 @@ static uint32_t unwind_path(struct stack_cache *cache, const void *caller)
 	id = path_id(u->frames, kept);
 	core_sink->unlock();
 	if (!id && paths->full)
-		tell_full();
+		warn_full();
 	return id;
 }
 

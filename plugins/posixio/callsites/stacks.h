@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #define STACKS_MAX_DEPTH 64
-#define STACKS_DEFAULT_DEPTH 16
 #define STACK_CACHE 64 /* a power of two */
 
 /* Per thread: what was found lately, by return address and stack pointer. */

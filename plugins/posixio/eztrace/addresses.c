@@ -26,16 +26,16 @@ static void put_property(const char *prefix, uint32_t n, char *text)
 		PUT(defs.group_properties, defs.group_properties.n, property);
 }
 
-static void keep_module(const struct module_met *met)
+static void keep_module(const struct module_found *found)
 {
-	struct def_module module = { .met = *met };
+	struct def_module module = { .found = *found };
 
-	module.met.path = strdup(met->path);
-	module.met.build_id = module.build_id;
-	if (met->build_id_bytes)
-		memcpy(module.build_id, met->build_id, met->build_id_bytes);
+	module.found.path = strdup(found->path);
+	module.found.build_id = module.build_id;
+	if (found->build_id_bytes)
+		memcpy(module.build_id, found->build_id, found->build_id_bytes);
 	defs_lock();
-	if (module.met.path)
+	if (module.found.path)
 		PUT(defs.modules, defs.modules.n, module);
 	else
 		defs.out_of_memory = true;
@@ -50,27 +50,27 @@ void defs_modules_update(void)
 void defs_modules_each(modules_take *take)
 {
 	for (uint32_t i = 0; i < defs.modules.n; i++) {
-		struct module_met met = defs.modules.at[i].met;
+		struct module_found found = defs.modules.at[i].found;
 
-		met.build_id = defs.modules.at[i].build_id; /* the table may have moved */
-		take(&met);
+		found.build_id = defs.modules.at[i].build_id; /* the table may have moved */
+		take(&found);
 	}
 }
 
-static void put_module(const struct module_met *met)
+static void put_module(const struct module_found *found)
 {
 	char build_id[2 * MODULES_MAX_BUILD_ID + 1], *text;
 	const struct eta_module module = {
-		.program = met->program,
-		.since_ns = met->time_ns,
-		.start = met->start,
-		.end = met->end,
-		.bias = met->bias,
+		.program = found->program,
+		.since_ns = found->time_ns,
+		.start = found->start,
+		.end = found->end,
+		.bias = found->bias,
 		.build_id = build_id,
-		.path = met->path,
+		.path = found->path,
 	};
 
-	eta_hex(met->build_id, met->build_id_bytes, build_id);
+	eta_hex(found->build_id, found->build_id_bytes, build_id);
 	put_property(ARCHIVE_MODULE, defs.group_properties.n,
 		     eta_module_print(&module, &text) == 0 ? text : NULL);
 }

@@ -149,7 +149,7 @@ void children_environment(void)
 	if (eztrace_is_alone() && find_tracer(tracer)) {
 		switch_preload(tracer);
 		put_variable("EZTRACE_TRACE", variable);
-		if (getenv("EZTRACE_TRACE")) /* see tell_eztrace */
+		if (getenv("EZTRACE_TRACE")) /* see repeat_variables */
 			unsetenv("EZTRACE_TRACE");
 	} else {
 		put_variable("SCI_SPOOL_DIR", variable);
@@ -161,7 +161,7 @@ void children_environment(void)
  * which EZTrace has made by now: it would not find its module. The variables that it reads later
  * are set again for it.
  */
-static void tell_eztrace(void)
+static void repeat_variables(void)
 {
 	for (char **at = environ; at && *at; at++) {
 		const char *value = strchr(*at, '=');
@@ -195,7 +195,7 @@ void children_start(const char *dir)
 {
 	const char *before = environment_get("SCI_SPOOL_DIR");
 
-	tell_eztrace();
+	repeat_variables();
 	if (!make_folders(dir) || !realpath(dir, archive))
 		archive[0] = '\0';
 	given = before && *before;
@@ -219,7 +219,7 @@ bool children_traced(void)
 	return spool[0] != '\0';
 }
 
-void children_tell(void)
+void children_report(void)
 {
 	unsigned n;
 

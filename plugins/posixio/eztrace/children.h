@@ -16,6 +16,6 @@ void children_environment(void);
 bool children_traced(void);
 
 /* The archive is about to be closed: says where the children's calls are. */
-void children_tell(void);
+void children_report(void);
 
 #endif

@@ -186,6 +186,13 @@ void defs_comm(OTF2_CommRef id, const struct def_comm *comm)
 	defs_unlock();
 }
 
+void defs_comm_used(OTF2_CommRef id)
+{
+	defs_lock();
+	REACH(defs.comms, id); /* what is never defined is filled in at the end */
+	defs_unlock();
+}
+
 void defs_location(OTF2_LocationRef id, const struct def_location *location)
 {
 	/* a thread that starts when the archive is about to be closed would be only half defined */

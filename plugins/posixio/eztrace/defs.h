@@ -73,6 +73,9 @@ DEFINITIONS(X)
 
 void defs_string(OTF2_StringRef id, const char *text);
 
+/* Events have communicator ID, whether it is defined or not. */
+void defs_comm_used(OTF2_CommRef id);
+
 /* Region ID is a call of ours. */
 void defs_call_region(OTF2_RegionRef id);
 
@@ -82,9 +85,6 @@ void defs_modules_each(modules_take *take);
 /* A file and a handle on it; handles that were given back are used again for the same file. */
 void defs_file_open(struct file *file, const char *path, size_t path_bytes, bool pre_created);
 void defs_handle_free(const struct file *file);
-
-/* The buffers of ARCHIVE, just opened, keep their memory. */
-void eztrace_memory(OTF2_Archive *archive);
 
 /* Properties of the archive, to be written when it is closed. */
 void defs_archive_properties(OTF2_Archive *archive);

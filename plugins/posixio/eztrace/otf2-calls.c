@@ -8,6 +8,7 @@
 #include "sink.h"
 #include "next.h"
 #include "eta-ext/format/archive.h"
+#include "eta-ext/format/otf2-memory.h"
 #include "children.h"
 #include "defs.h"
 
@@ -48,7 +49,7 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 	}
 	archive = NEXT(OTF2_Archive_Open)(path, name, mode, events, defs, substrate, compression);
 	if (archive && mode == OTF2_FILEMODE_WRITE && !eztrace_is_mpi()) {
-		eztrace_memory(archive);
+		otf2_memory_bound(archive, 1);
 		children_start(path);
 	}
 	return archive;
@@ -66,7 +67,7 @@ EXPORT OTF2_ErrorCode OTF2_Archive_Close(OTF2_Archive *archive)
 	if (code != OTF2_SUCCESS)
 		tracer_warn("the archive's definitions could not be written: %s",
 			    OTF2_Error_GetDescription(code));
-	children_tell();
+	children_report();
 	if (sink_untraced_children())
 		tracer_warn("forked children whose calls are not in this archive: %u (sci-record "
 			    "traces children)",
@@ -129,4 +130,15 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteClockProperties(OTF2_GlobalDefWr
 		return NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, resolution, offset,
 								       length, realtime);
 	return OTF2_SUCCESS;
+}
+
+/* EZTrace defines a team of OpenMP when its last member came: others may have begun in it before.
+ */
+EXPORT OTF2_ErrorCode OTF2_EvtWriter_ThreadTeamBegin(OTF2_EvtWriter *writer,
+						     OTF2_AttributeList *attributes,
+						     OTF2_TimeStamp time, OTF2_CommRef team)
+{
+	if (!eztrace_is_mpi())
+		defs_comm_used(team);
+	return NEXT(OTF2_EvtWriter_ThreadTeamBegin)(writer, attributes, time, team);
 }

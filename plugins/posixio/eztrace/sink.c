@@ -84,11 +84,11 @@ static int sink_process_start(void)
 
 static void sink_off_call(void)
 {
-	static bool told;
+	static bool warned;
 
-	if (told || !untraced || traced_pid == getpid())
+	if (warned || !untraced || traced_pid == getpid())
 		return;
-	told = true;
+	warned = true;
 	atomic_fetch_add(untraced, 1);
 }
 

@@ -57,7 +57,7 @@ struct archive_property {
 
 /* As modules_update gives it, but its own. */
 struct def_module {
-	struct module_met met;
+	struct module_found found;
 	unsigned char build_id[MODULES_MAX_BUILD_ID];
 };
 

@@ -30,7 +30,7 @@ static OTF2_StringRef string_new(const char *text)
 		if (!(table).set[i_])                                                              \
 	PUT(table, i_, value)
 
-/* Ids that EZTrace skipped: events may have them all the same (a team that never met). */
+/* Ids that EZTrace skipped: events may have them all the same (a team not all of which came). */
 static void fill_gaps(OTF2_StringRef unused)
 {
 	const struct def_attribute attribute = { unused, unused, OTF2_TYPE_UINT8 };

@@ -26,7 +26,7 @@ static struct {
 	struct spool spool;
 	struct eta_spool_header header; /* common to the headers of all files of the process */
 	_Atomic bool locked;		/* protects the spool, which may grow after the start */
-	_Atomic unsigned n_told;
+	_Atomic unsigned n_messages;
 	bool started;
 } process;
 
@@ -134,35 +134,14 @@ static void header_fill(struct eta_spool_header *header, struct utsname *host)
 		header->exe[0] = '\0';
 }
 
-/* Room for a record of BYTES with a text of TEXT_BYTES behind it. */
-static size_t with_text(size_t bytes, size_t text_bytes)
+static void put_text(enum eta_record_type type, uint32_t id, uint8_t flags, const char *text,
+		     size_t n)
 {
-	return (bytes + text_bytes + ETA_UNIT_BYTES - 1) / ETA_UNIT_BYTES * ETA_UNIT_BYTES;
-}
-
-/* NAME and PROPERTY records have the same shape. */
-static void put_text(struct spool *spool, enum eta_record_type type, uint32_t id, uint8_t flags,
-		     const char *text, size_t text_bytes)
-{
-	size_t bytes = with_text(sizeof(struct eta_name_record), text_bytes);
-	struct eta_name_record *record = spool_reserve(spool, bytes);
-
-	_Static_assert(offsetof(struct eta_name_record, text) ==
-			       offsetof(struct eta_property_record, text),
-		       "the same shape");
-	if (!record)
-		return;
-	record->head.time_ns = process.header.start_ns;
-	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
-	record->head.id = id;
-	record->head.flags = flags;
-	record->text_bytes = (uint32_t)text_bytes;
-	memcpy(record->text, text, text_bytes);
-	__atomic_store_n(&record->head.type, type, __ATOMIC_RELEASE);
+	spool_put_text(&process.spool, type, id, flags, process.header.start_ns, text, n);
 }
 
 /* "argv=a b c": arguments separated by blanks, cut to CMDLINE_MAX_BYTES. */
-static void put_command_line(struct spool *spool, char text[CMDLINE_MAX_BYTES])
+static void put_command_line(char text[CMDLINE_MAX_BYTES])
 {
 	const size_t n = text_format(text, CMDLINE_MAX_BYTES, "argv=");
 	long fd = own_call(OPEN_READ, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC), got;
@@ -177,29 +156,29 @@ static void put_command_line(struct spool *spool, char text[CMDLINE_MAX_BYTES])
 	for (long i = 0; i + 1 < got; i++)
 		if (!text[i])
 			text[i] = ' ';
-	put_text(spool, ETA_RECORD_PROPERTY, 0, 0, text, (size_t)got - (text[got - 1] == '\0'));
+	put_text(ETA_RECORD_PROPERTY, 0, 0, text, (size_t)got - (text[got - 1] == '\0'));
 }
 
-void spool_sink_module(const struct module_met *met)
+void spool_sink_module(const struct module_found *found)
 {
-	size_t path_bytes = strlen(met->path), id_bytes = met->build_id_bytes;
-	size_t bytes = with_text(sizeof(struct eta_module_record), id_bytes + path_bytes);
+	size_t path_bytes = strlen(found->path), id_bytes = found->build_id_bytes;
+	size_t bytes = spool_record_bytes(sizeof(struct eta_module_record) + id_bytes + path_bytes);
 	struct eta_module_record *record;
 
 	lock_process();
 	record = process.spool.header ? spool_reserve(&process.spool, bytes) : NULL;
 	if (record) {
-		record->head.time_ns = met->time_ns;
+		record->head.time_ns = found->time_ns;
 		record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
-		record->head.flags = met->program ? ETA_MODULE_PROGRAM : 0;
-		record->start = met->start;
-		record->end = met->end;
-		record->bias = met->bias;
+		record->head.flags = found->program ? ETA_MODULE_PROGRAM : 0;
+		record->start = found->start;
+		record->end = found->end;
+		record->bias = found->bias;
 		record->build_id_bytes = (uint16_t)id_bytes;
 		record->path_bytes = (uint16_t)path_bytes;
 		if (id_bytes)
-			memcpy(record->text, met->build_id, id_bytes);
-		memcpy(record->text + id_bytes, met->path, path_bytes);
+			memcpy(record->text, found->build_id, id_bytes);
+		memcpy(record->text + id_bytes, found->path, path_bytes);
 		__atomic_store_n(&record->head.type, ETA_RECORD_MODULE, __ATOMIC_RELEASE);
 	}
 	unlock_process();
@@ -227,7 +206,7 @@ static void start_addresses(bool forked)
 
 static bool put_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 {
-	size_t bytes = with_text(sizeof(struct eta_stack_record), n * sizeof(uint64_t));
+	size_t bytes = spool_record_bytes(sizeof(struct eta_stack_record) + n * sizeof(uint64_t));
 	struct eta_stack_record *record;
 
 	record = spool_reserve(&process.spool, bytes);
@@ -283,7 +262,7 @@ static int process_start(void)
 	if (rc)
 		return rc;
 	process.locked = false; /* it was the parent's */
-	process.n_told = 0;
+	process.n_messages = 0;
 	scratch = own_memory(sizeof(*scratch));
 	rc = scratch ? create_process(scratch, forked) : -ENOMEM;
 	if (rc == -ENOTDIR || rc == -ENAMETOOLONG)
@@ -294,9 +273,9 @@ static int process_start(void)
 		goto out;
 	for (uint32_t i = 0; i < N_REGIONS; i++)
 		if (function_recorded(i))
-			put_text(&process.spool, ETA_RECORD_NAME, i + 1, function_kinds[i],
-				 function_names[i], strlen(function_names[i]));
-	put_command_line(&process.spool, scratch->text);
+			put_text(ETA_RECORD_NAME, i + 1, function_kinds[i], function_names[i],
+				 strlen(function_names[i]));
+	put_command_line(scratch->text);
 	process.started = true;
 	start_addresses(forked);
 	modules_look();
@@ -320,9 +299,9 @@ static bool tell(const char *text)
 
 	if (!process.started || !process.spool.header || process.spool.error)
 		return false;
-	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_told, text);
+	n = text_format(line, sizeof(line), "warning_%u=%s", ++process.n_messages, text);
 	lock_process();
-	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, line, n);
+	put_text(ETA_RECORD_PROPERTY, 0, 0, line, n);
 	unlock_process();
 	return true;
 }
@@ -333,7 +312,7 @@ static void put_property(const char *prefix, const char *name, const char *value
 	size_t n = text_format(text, sizeof(text), "%s%s=%s", prefix, name, value);
 
 	lock_process();
-	put_text(&process.spool, ETA_RECORD_PROPERTY, 0, 0, text, n);
+	put_text(ETA_RECORD_PROPERTY, 0, 0, text, n);
 	unlock_process();
 }
 
@@ -367,7 +346,7 @@ static int put_thread(struct spool *spool)
 static int thread_start(struct thread *t)
 {
 	struct spool_sink_thread *sink = spool_sink_of(t);
-	static _Atomic bool told;
+	static _Atomic bool warned;
 	struct eta_spool_header header = process.header;
 	int rc;
 
@@ -390,7 +369,7 @@ static int thread_start(struct thread *t)
 	else
 		rc = spool_create(&sink->spool, t->scratch, &header, WINDOW_FIRST_BYTES,
 				  WINDOW_MAX_BYTES);
-	if (rc && rc != -ENOENT && !atomic_exchange(&told, true))
+	if (rc && rc != -ENOENT && !atomic_exchange(&warned, true))
 		tracer_warn(
 			"%s: %s: calls of thread %u (and maybe of others) are lost, and counted",
 			t->scratch, strerror(-rc), header.tid);
@@ -487,7 +466,7 @@ struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, 
 static void put_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
 	struct spool *spool = &spool_sink_of(self)->spool;
-	size_t bytes = with_text(sizeof(struct eta_file_record), path_bytes);
+	size_t bytes = spool_record_bytes(sizeof(struct eta_file_record) + path_bytes);
 	struct eta_file_record *record = spool_reserve(spool, bytes);
 	uint64_t at;
 

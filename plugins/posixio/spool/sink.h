@@ -178,8 +178,8 @@ static inline void spool_sink_not_recorded(struct thread *t)
 	spool_sink_of(t)->spool.header->not_recorded++;
 }
 
-/* Writes the MODULE record of MET. */
-void spool_sink_module(const struct module_met *met);
+/* Writes the MODULE record of FOUND. */
+void spool_sink_module(const struct module_found *found);
 
 /* Takes a begun call back. */
 void spool_sink_cancel(struct thread *t, struct spool_sink_op *op);

@@ -141,13 +141,13 @@ EXPORT off64_t lseek64(int fd, off64_t offset, int whence)
 
 EXPORT int fsync(int fd)
 {
-	op_meet_folder(fd);
+	op_add_folder(fd);
 	ON_FD(fsync, SYNC, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd));
 }
 
 EXPORT int fdatasync(int fd)
 {
-	op_meet_folder(fd);
+	op_add_folder(fd);
 	ON_FD(fdatasync, SYNC, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd));
 }
 

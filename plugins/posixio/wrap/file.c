@@ -41,7 +41,7 @@ EXPORT void sync(void)
 
 EXPORT int syncfs(int fd)
 {
-	op_meet_folder(fd);
+	op_add_folder(fd);
 	ON_FD(syncfs, SYNC, int, fd, 0, ETA_OFFSET_UNKNOWN, ret, (fd));
 }
 
@@ -146,12 +146,12 @@ static bool copy_begin(struct op *op, struct copy *copy, enum function fn, size_
 	return true;
 }
 
-static void doubt(int fd)
+static void reread_position(int fd)
 {
 	struct file *file = files_slot(fd);
 
 	if ((uintptr_t)file > (uintptr_t)FILE_LEFT_OUT)
-		files_doubt_position(file);
+		files_reread_position(file);
 }
 
 /* N bytes were copied; IN_END and OUT_END: the offsets after the call, or unknown. */
@@ -170,9 +170,9 @@ static void copy_end(struct op *op, const struct copy *copy, ssize_t n, int64_t 
 static void copy_moved(const struct copy *copy, bool recorded)
 {
 	if (copy->in_moves && !(recorded && copy->reads))
-		doubt(copy->in);
+		reread_position(copy->in);
 	if (copy->out_moves && !(recorded && !copy->reads))
-		doubt(copy->out);
+		reread_position(copy->out);
 }
 
 /*
@@ -353,7 +353,7 @@ static long syscall_on_fd(raw_call *next, const struct syscall_use *use, long nu
 	long ret;
 
 	if (use->kind == ETA_OP_SYNC)
-		op_meet_folder((int)a);
+		op_add_folder((int)a);
 	if (!op_begin(&op, FN_syscall, (int)a, use->transfer == USE_BUFFER ? (uint64_t)c : 0,
 		      use->offset, caller))
 		return next(number, a, b, c, d, e, f);
@@ -416,7 +416,7 @@ long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
 			op_close_many(FN_syscall, (unsigned)a, (unsigned)b, CALLER);
 		break;
 	case SYS_lseek:
-		doubt((int)a);
+		reread_position((int)a);
 		break;
 	}
 	return next(number, a, b, c, d, e, f);

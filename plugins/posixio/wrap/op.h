@@ -79,7 +79,7 @@ static ALWAYS_INLINE bool op_begin_as(struct op *op, enum function fn, int fd, u
 		if (!sink_ready(t))
 			return false;
 		thread_busy(t);
-		file = files_meet(fd);
+		file = files_look_up(fd);
 		thread_idle(t);
 		if (!file)
 			return false;
@@ -88,7 +88,7 @@ static ALWAYS_INLINE bool op_begin_as(struct op *op, enum function fn, int fd, u
 		return false;
 	if (unlikely(files_flags_changed(file))) {
 		thread_busy(t);
-		files_tell_flags(file, fd);
+		files_record_flags(file, fd);
 		thread_idle(t);
 	}
 	op->file = file;
@@ -126,7 +126,7 @@ static ALWAYS_INLINE bool op_begin_transfer(struct op *op, enum function fn, int
 }
 
 /* Ahead of a call that synchronises FD: a directory is recorded from then on. */
-void op_meet_folder(int fd);
+void op_add_folder(int fd);
 
 /* Starts a call on FILE (NULL: unknown), that names no descriptor. */
 bool op_begin_file(struct op *op, enum function fn, struct file *file, uint64_t size,

@@ -102,7 +102,7 @@ bool op_begin_file(struct op *op, enum function fn, struct file *file, uint64_t 
 	return op->thread;
 }
 
-void op_meet_folder(int fd)
+void op_add_folder(int fd)
 {
 	struct thread *t;
 
@@ -112,18 +112,18 @@ void op_meet_folder(int fd)
 	if (!t || !sink_ready(t))
 		return;
 	thread_busy(t);
-	if (files_slot(fd) || !files_meet(fd))
-		files_meet_folder(fd);
+	if (files_slot(fd) || !files_look_up(fd))
+		files_add_folder(fd);
 	thread_idle(t);
 }
 
 void async_used(const char *name)
 {
-	static _Atomic unsigned told;
+	static _Atomic unsigned warned;
 	const unsigned bit = name[0] == 'l' ? 1 : 2;
 	struct thread *t;
 
-	if ((atomic_load(&told) & bit) || (atomic_fetch_or(&told, bit) & bit))
+	if ((atomic_load(&warned) & bit) || (atomic_fetch_or(&warned, bit) & bit))
 		return;
 	t = thread_get();
 	if (!t || !sink_ready(t))

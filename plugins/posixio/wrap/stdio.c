@@ -186,7 +186,7 @@ static ALWAYS_INLINE int flush(enum function fn, __typeof__(fflush) *real, FILE 
 	}
 	ret = real(stream);
 	if (stream) {
-		files_doubt_position(op.file);
+		files_reread_position(op.file);
 		stream_set(op.file, stream, at);
 		stream_unlock(&op, stream);
 		op_end(&op, ETA_OP_SYNC, ret ? -errno : 0, ETA_OFFSET_UNKNOWN);
@@ -212,7 +212,7 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
 {
 	int64_t at;
 
-	files_doubt_position(op->file);
+	files_reread_position(op->file);
 	stream_set(op->file, stream, -1);
 	at = ret < 0 ? ETA_OFFSET_UNKNOWN : stream_at(op->file, stream);
 	stream_unlock(op, stream);

@@ -155,7 +155,7 @@ static ALWAYS_INLINE bool op_begin_stream(struct op *op, enum function fn, FILE 
 static inline void op_end_stream(struct op *op, enum eta_op_kind kind, FILE *stream, int64_t bytes,
 				 bool failed)
 {
-	files_doubt_position(op->file);
+	files_reread_position(op->file);
 	if (op->offset < 0 || failed)
 		stream_set(op->file, stream, -1);
 	else

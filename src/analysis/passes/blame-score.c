@@ -1,5 +1,6 @@
 /* Who did it: the tables of culprits, of each thread and of all. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "passes.h"
 
 #include <errno.h>
@@ -67,20 +68,6 @@ static void add_to_rest(struct ranking *r, const struct blame *b)
 	r->rest.named_ns += b->named_ns;
 }
 
-static bool make_room(struct ranking *r)
-{
-	uint32_t room = r->room ? 2 * r->room : 64;
-	struct blame *list = reallocarray(r->list, room, sizeof(*list));
-
-	if (!list) {
-		r->rc = -ENOMEM;
-		return false;
-	}
-	r->list = list;
-	r->room = room;
-	return true;
-}
-
 static void take(void *arg, const struct sum *sum)
 {
 	struct ranking *r = arg;
@@ -101,8 +88,10 @@ static void take(void *arg, const struct sum *sum)
 	}
 	b = blame_of(r, sum);
 	if (!r->limit || r->n < r->limit) {
-		if (r->n < r->room || make_room(r))
+		if (ARRAY_FITS(r->list, r->n + 1, r->room))
 			r->list[r->n++] = b;
+		else
+			r->rc = -ENOMEM;
 		if (r->n == r->limit)
 			qsort(r->list, r->n, sizeof(b), by_time);
 		return;
@@ -130,9 +119,8 @@ static int put(struct ranking *table, const struct blame_row *row, uint32_t mach
 	blame_row_list(row, r.defs->n_locations, take, &r);
 	if (r.n)
 		qsort(r.list, r.n, sizeof(*r.list), by_time);
-	while (!r.rc && table->n + r.n + 2 > table->room)
-		if (!make_room(table))
-			r.rc = -ENOMEM;
+	if (!r.rc && !ARRAY_FITS(table->list, table->n + r.n + 2, table->room))
+		r.rc = -ENOMEM;
 	if (!r.rc) {
 		if (r.n)
 			memcpy(&table->list[table->n], r.list, r.n * sizeof(*r.list));

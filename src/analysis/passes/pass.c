@@ -1,5 +1,6 @@
 /* The pass over all locations: operations to tallies and classes, and to the spill. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "passes.h"
 
 #include <errno.h>
@@ -67,15 +68,8 @@ static int tally_of(struct worker *w, const struct operation *op, struct class *
 		*index = (*class)->tally;
 		return 0;
 	}
-	if (r->n_tallies == r->room) {
-		uint32_t room = r->room ? 2 * r->room : 4;
-		struct tally *t = reallocarray(r->tallies, room, sizeof(*t));
-
-		if (!t)
-			return -ENOMEM;
-		r->tallies = t;
-		r->room = room;
-	}
+	if (!ARRAY_FITS(r->tallies, r->n_tallies + 1, r->room))
+		return -ENOMEM;
 	memset(&r->tallies[r->n_tallies], 0, sizeof(*r->tallies));
 	r->tallies[r->n_tallies].class = c;
 	r->tallies[r->n_tallies].site = site;

@@ -1,5 +1,6 @@
 /* Sums, sequential or random, queue depth of the accesses of each group and level. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "workload-rows.h"
 
 #include <errno.h>
@@ -49,15 +50,8 @@ static int stream_get(struct rows *r, uint32_t group, uint8_t level, struct stre
 		if ((*out)->group == group && (*out)->level == level)
 			return 0;
 	}
-	if (r->n_streams == r->streams_room) {
-		uint32_t room = r->streams_room ? 2 * r->streams_room : 16;
-		struct stream *p = reallocarray(r->streams, room, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		r->streams = p;
-		r->streams_room = room;
-	}
+	if (!ARRAY_FITS(r->streams, r->n_streams + 1, r->streams_room))
+		return -ENOMEM;
 	*out = &r->streams[r->n_streams++];
 	**out = (struct stream){ .group = group, .level = level, .row = SIZE_MAX };
 	r->slots[s] = r->n_streams;
@@ -68,15 +62,8 @@ static int stream_get(struct rows *r, uint32_t group, uint8_t level, struct stre
 static int row_get(struct rows *r, struct stream *s, uint64_t interval, struct workload_row **out)
 {
 	if (s->row == SIZE_MAX || r->list[s->row].interval != interval) {
-		if (r->n == r->room) {
-			size_t room = r->room ? 2 * r->room : 16;
-			struct workload_row *p = reallocarray(r->list, room, sizeof(*p));
-
-			if (!p)
-				return -ENOMEM;
-			r->list = p;
-			r->room = room;
-		}
+		if (!ARRAY_FITS(r->list, r->n + 1, r->room))
+			return -ENOMEM;
 		r->list[r->n] = (struct workload_row){ .interval = interval,
 						       .group = s->group,
 						       .level = s->level,
@@ -151,15 +138,8 @@ static int follows_one(struct stream *s, const struct access *a, bool *follows)
 		s->oldest = (s->oldest + 1) % WINDOW;
 		return 0;
 	}
-	if (s->n_places == s->places_room) {
-		uint32_t room = s->places_room ? 2 * s->places_room : 2;
-		struct place *p = reallocarray(s->places, room, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->places = p;
-		s->places_room = room;
-	}
+	if (!ARRAY_FITS(s->places, s->n_places + 1, s->places_room))
+		return -ENOMEM;
 	s->places[s->n_places++] = place;
 	return 0;
 }
@@ -188,15 +168,8 @@ static int depth_with(struct stream *s, uint64_t begin_ns, uint64_t end_ns, uint
 
 	while (s->n_ends && s->ends[0] <= begin_ns)
 		drop_first(s);
-	if (s->n_ends == s->ends_room) {
-		uint32_t room = s->ends_room ? 2 * s->ends_room : 4;
-		uint64_t *p = reallocarray(s->ends, room, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->ends = p;
-		s->ends_room = room;
-	}
+	if (!ARRAY_FITS(s->ends, s->n_ends + 1, s->ends_room))
+		return -ENOMEM;
 	for (i = s->n_ends++; i && s->ends[(i - 1) / 2] > end_ns; i = (i - 1) / 2)
 		s->ends[i] = s->ends[(i - 1) / 2];
 	s->ends[i] = end_ns;

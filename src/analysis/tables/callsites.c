@@ -1,5 +1,6 @@
 /* Call sites: from the return address or the stack of an operation to a place in a module. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "callsites.h"
 
 #include <errno.h>
@@ -62,15 +63,8 @@ static int sites_get(struct sites *sites, const struct site *site, uint32_t *ind
 	if (map_at(&sites->map, key, &known) < 0)
 		return -ENOMEM;
 	if (*known == ETA_NONE) {
-		if (sites->n == sites->room) {
-			uint32_t room = sites->room ? 2 * sites->room : 16;
-			struct site *list = reallocarray(sites->list, room, sizeof(*list));
-
-			if (!list)
-				return -ENOMEM;
-			sites->list = list;
-			sites->room = room;
-		}
+		if (!ARRAY_FITS(sites->list, sites->n + 1, sites->room))
+			return -ENOMEM;
 		*known = sites->n;
 		sites->list[sites->n++] = *site;
 	}

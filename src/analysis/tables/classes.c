@@ -1,5 +1,6 @@
 /* Keys of classes, and the table of them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "classes.h"
 
 #include <errno.h>
@@ -103,15 +104,8 @@ int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
 		if (c->list[*index]->key.fine == key->fine)
 			return 0;
 	}
-	if (c->n == c->room) {
-		uint32_t room = c->room ? 2 * c->room : 32;
-		struct class **list = reallocarray(c->list, room, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		c->list = list;
-		c->room = room;
-	}
+	if (!ARRAY_FITS(c->list, c->n + 1, c->room))
+		return -ENOMEM;
 	class = calloc(1, sizeof(*class));
 	if (!class)
 		return -ENOMEM;

@@ -1,5 +1,6 @@
 /* The bounded heap and histogram of durations. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "durations.h"
 
 #include <errno.h>
@@ -36,24 +37,12 @@ static uint64_t bucket_high(unsigned bucket)
 	return bucket + 1 < N_BUCKETS ? bucket_low(bucket + 1) - 1 : UINT64_MAX;
 }
 
-static int keep_grow(struct durations *d)
-{
-	uint32_t room = d->room ? 2 * d->room : 8;
-	uint64_t *kept = reallocarray(d->kept, room, sizeof(*kept));
-
-	if (!kept)
-		return -ENOMEM;
-	d->kept = kept;
-	d->room = room;
-	return 0;
-}
-
 static int keep(struct durations *d, uint64_t ns)
 {
 	uint32_t i, child;
 
 	if (d->n_kept < DURATIONS_KEPT) {
-		if (d->n_kept == d->room && keep_grow(d) < 0)
+		if (!ARRAY_FITS(d->kept, d->n_kept + 1, d->room))
 			return -ENOMEM;
 		for (i = d->n_kept++; i && d->kept[(i - 1) / 2] < ns; i = (i - 1) / 2)
 			d->kept[i] = d->kept[(i - 1) / 2];

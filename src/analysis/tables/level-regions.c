@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "eta-ext/base/array.h"
 #include "walk.h"
 
 /* The one of LEVEL among those directly in PARENT. */
@@ -16,15 +17,8 @@ static uint32_t find_level_region(const struct operation *op, uint32_t parent, u
 
 static int level_region_new(struct walk *w, uint32_t *index)
 {
-	if (w->op.n_level_regions == w->level_region_room) {
-		size_t room = w->level_region_room ? 2 * w->level_region_room : 8;
-		struct level_region *p = reallocarray(w->op.level_regions, room, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		w->op.level_regions = p;
-		w->level_region_room = room;
-	}
+	if (!ARRAY_FITS(w->op.level_regions, w->op.n_level_regions + 1, w->level_region_room))
+		return -ENOMEM;
 	*index = (uint32_t)w->op.n_level_regions++;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/array.h"
 #include "src/common/hash.h"
 #include "walk.h"
 
@@ -17,15 +18,8 @@ static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t wha
 		last->ns += ns;
 		return 0;
 	}
-	if (w->op.n_stretches == w->stretch_room) {
-		size_t room = w->stretch_room ? 2 * w->stretch_room : 16;
-		struct stretch *p = reallocarray(w->op.stretches, room, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		w->op.stretches = p;
-		w->stretch_room = room;
-	}
+	if (!ARRAY_FITS(w->op.stretches, w->op.n_stretches + 1, w->stretch_room))
+		return -ENOMEM;
 	w->op.stretches[w->op.n_stretches++] = (struct stretch){ ns, what, who, (uint8_t)cell };
 	return 0;
 }
@@ -187,26 +181,14 @@ static void know_handle(struct walk *w, const struct eta_event *e)
 
 /* ---- regions ---- */
 
-static int stack_grow(struct walk *w)
-{
-	size_t room = w->stack_room ? 2 * w->stack_room : 64;
-	struct frame *stack = reallocarray(w->stack, room, sizeof(*stack));
-
-	if (!stack)
-		return -ENOMEM;
-	w->stack = stack;
-	w->stack_room = room;
-	return 0;
-}
-
 static int enter(struct walk *w, const struct eta_event *e)
 {
 	const struct region_info *info = &w->regions->info[e->region];
 	struct frame *f;
 	int rc = 0;
 
-	if (w->depth == w->stack_room && (rc = stack_grow(w)) < 0)
-		return rc;
+	if (!ARRAY_FITS(w->stack, w->depth + 1, w->stack_room))
+		return -ENOMEM;
 	if (w->root != NO_OPERATION)
 		rc = account(w, e->time_ns);
 	else if (info->io)
@@ -336,15 +318,8 @@ static int bio_begin(struct walk *w, const struct eta_event *e)
 		w->in_flight_end_ns = e->end_ns;
 		w->bio_dev = dev;
 	}
-	if (w->n_bios == w->bio_room) {
-		size_t room = w->bio_room ? 2 * w->bio_room : 64;
-		struct open_bio *bios = reallocarray(w->bios, room, sizeof(*bios));
-
-		if (!bios)
-			return -ENOMEM;
-		w->bios = bios;
-		w->bio_room = room;
-	}
+	if (!ARRAY_FITS(w->bios, w->n_bios + 1, w->bio_room))
+		return -ENOMEM;
 	w->bios[w->n_bios++] = (struct open_bio){ e->match, e->end_ns };
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* Records of operations and block requests as words. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "records.h"
 
 #include <errno.h>
@@ -99,20 +100,6 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 	return w->rc;
 }
 
-static int room_for(struct operation_record *op, uint32_t n)
-{
-	struct stretch *stretches;
-
-	if (n <= op->room)
-		return 0;
-	stretches = reallocarray(op->stretches, n, sizeof(*stretches));
-	if (!stretches)
-		return -ENOMEM;
-	op->stretches = stretches;
-	op->room = n;
-	return 0;
-}
-
 int operation_unspill(struct spill_reader *r, bool bytes, struct operation_record *op)
 {
 	uint64_t word, fields;
@@ -160,7 +147,7 @@ int operation_unspill_stretches(struct spill_reader *r, struct operation_record 
 
 	op->cells = 0;
 	op->n_stretches = 0;
-	if (room_for(op, op->halves) < 0)
+	if (!ARRAY_FITS(op->stretches, op->halves, op->room))
 		return -ENOMEM;
 	while (h.left) {
 		struct stretch *s = &op->stretches[op->n_stretches++];

@@ -1,5 +1,6 @@
 /* The tables of files and devices. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "resources.h"
 
 #include <errno.h>
@@ -67,15 +68,8 @@ static int file_find(struct resources *r, uint64_t dev, uint64_t inode, uint32_t
 		*index = r->slots[s] - 1;
 		return 0;
 	}
-	if (r->n_files == r->room) {
-		uint32_t room = r->room ? 2 * r->room : 64;
-		struct resource_file *files = reallocarray(r->files, room, sizeof(*files));
-
-		if (!files)
-			return -ENOMEM;
-		r->files = files;
-		r->room = room;
-	}
+	if (!ARRAY_FITS(r->files, r->n_files + 1, r->room))
+		return -ENOMEM;
 	*index = r->n_files;
 	r->files[r->n_files++] =
 		(struct resource_file){ .inode = inode, .dev = dev, .location = location };
@@ -138,15 +132,8 @@ static int dev_find(struct resources *r, uint64_t dev, uint32_t *index)
 		if (r->devs[*index] == dev)
 			return 0;
 	}
-	if (r->n_devs == r->dev_room) {
-		uint32_t room = r->dev_room ? 2 * r->dev_room : 8;
-		uint64_t *devs = reallocarray(r->devs, room, sizeof(*devs));
-
-		if (!devs)
-			return -ENOMEM;
-		r->devs = devs;
-		r->dev_room = room;
-	}
+	if (!ARRAY_FITS(r->devs, r->n_devs + 1, r->dev_room))
+		return -ENOMEM;
 	*index = r->n_devs;
 	r->devs[r->n_devs++] = dev;
 	r->dev_slots[s] = r->n_devs;
