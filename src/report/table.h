@@ -48,13 +48,53 @@ struct value {
  * far as the line goes. */
 #define COLUMN_COMMAND 252
 
+/* A member of a row, for columns that show it as it is. */
+struct column_field {
+	enum column_type {
+		COLUMN_GETTER, /* none: the column has a getter */
+		COLUMN_INT64,
+		COLUMN_UINT64,
+		COLUMN_UINT32,
+		COLUMN_DOUBLE,
+		COLUMN_STRING,
+	} type;
+	bool through; /* it is where the pointer at `pointer_at` of the row points to */
+	bool or_none; /* 0 and NULL: not known */
+	size_t pointer_at, at;
+};
+
+#define COLUMN_MEMBER(row, member)                                                                 \
+	.at = offsetof(row, member),                                                               \
+	.type = _Generic(((row *)0)->member, int64_t                                               \
+			 : COLUMN_INT64, uint64_t                                                  \
+			 : COLUMN_UINT64, uint32_t                                                 \
+			 : COLUMN_UINT32, double                                                   \
+			 : COLUMN_DOUBLE, const char *                                             \
+			 : COLUMN_STRING)
+#define COLUMN_THROUGH(row, pointer, of, member)                                                   \
+	COLUMN_MEMBER(of, member), .through = true, .pointer_at = offsetof(row, pointer)
+/* A column's `field`: MEMBER of the struct ROW; or of the struct OF that its POINTER leads to. */
+#define FIELD(row, member)                                                                         \
+	{                                                                                          \
+		COLUMN_MEMBER(row, member)                                                         \
+	}
+#define FIELD_OR_NONE(row, member)                                                                 \
+	{                                                                                          \
+		COLUMN_MEMBER(row, member), .or_none = true                                        \
+	}
+#define FIELD_THROUGH(row, pointer, of, member)                                                    \
+	{                                                                                          \
+		COLUMN_THROUGH(row, pointer, of, member)                                           \
+	}
+
 struct column {
 	const char *name;    /* in --fields, --sort, --filter, csv, json */
 	const char *heading; /* of the text form */
 	enum table_unit unit;
 	uint8_t drop; /* where the terminal is narrow the highest goes first; 0 stays */
-	void (*get)(const void *context, const void *row, struct value *value);
+	void (*get)(const void *context, const void *row, struct value *value); /* NULL: `field` */
 	const char *what; /* for the list of fields */
+	struct column_field field;
 };
 
 struct table {
