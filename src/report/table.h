@@ -125,6 +125,7 @@ struct table_options {
 	unsigned height;       /* of the screen that a report with its rows has to fit; 0: any */
 };
 
+/* Appends ROW, which stays the caller's. 0 or -ENOMEM. */
 int table_add(struct table *table, const void *row);
 void table_free(struct table *table);
 
@@ -152,6 +153,7 @@ void table_line(FILE *out, const char *line, unsigned width);
 
 /* ---- for getters ---- */
 
+/* Set V, which is known then. */
 void value_whole(struct value *v, int64_t whole);
 void value_real(struct value *v, double real);
 void value_text(struct value *v, const char *text); /* any length */
@@ -163,6 +165,7 @@ void value_lost(struct value *v, int64_t ns, int64_t least);
 /* PART / WHOLE, unknown where there is no whole. */
 void value_ratio(struct value *v, double part, double whole);
 
+/* "1.61 ms": three digits, of bytes in powers of 1024. */
 struct report_text report_duration(int64_t ns);
 /* A little below nothing is nothing: no "-0.00". */
 struct report_text report_real(double real, int digits);
