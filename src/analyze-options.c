@@ -45,7 +45,7 @@ static void set_reference(const struct option_given *given)
 		a->analysis.reference = REFERENCE_QUANTILE;
 		a->analysis.quantile = strtod(q, &end);
 		if (end == q || *end || !(a->analysis.quantile > 0 && a->analysis.quantile <= 1))
-			argp_error(state, "%s: Q is a number above 0, at most 1", text);
+			argp_error(state, "--reference=%s: Q is a number above 0, at most 1", text);
 	} else {
 		argp_error(
 			state,
@@ -70,8 +70,7 @@ static bool is_paper(const struct option_given *given)
 	if (strcmp(given->arg, "paper") == 0)
 		return true;
 	if (strcmp(given->arg, "default") != 0)
-		argp_error(given->state, "--%s=%s: one of default, paper", given->row->name,
-			   given->arg);
+		option_error(given, "one of default, paper");
 	return false;
 }
 
@@ -88,8 +87,7 @@ static uint64_t parse_time(const struct option_given *given)
 	for (size_t i = 0; end != given->arg && i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(end, units[i].unit) == 0 && value >= 0 && value * units[i].ns < 9e18)
 			return (uint64_t)(value * units[i].ns + 0.5);
-	argp_error(given->state, "--%s=%s: a time is a number with s, ms, us or ns, as 1.5s",
-		   given->row->name, given->arg);
+	option_error(given, "a time is a number with s, ms, us or ns, as 1.5s");
 	return 0;
 }
 
@@ -149,7 +147,7 @@ static void set_interval(const struct option_given *given)
 
 	a->interval_ns = given->arg ? parse_time(given) : 1000000000;
 	if (a->interval_ns == 0)
-		argp_error(given->state, "--interval=%s: must be longer than 0", given->arg);
+		option_error(given, "must be longer than 0");
 	if (a->what == SHOW_SCORE)
 		a->what = SHOW_WORKLOAD;
 }
@@ -167,7 +165,7 @@ static void set_to(const struct option_given *given)
 
 	a->analysis.to_ns = parse_time(given);
 	if (a->analysis.to_ns == 0)
-		argp_error(given->state, "--to=%s: nothing is left", given->arg);
+		option_error(given, "nothing is left");
 }
 
 static void set_fields(const struct option_given *given)
@@ -247,10 +245,8 @@ static const struct option_row rows[] = {
 	  "not the score, but the I/O at each level: reads, writes, sizes, "
 	  "sequential or random, rates, latencies, hits, amplification, queue depth",
 	  CALLS(set_what), .value = SHOW_WORKLOAD },
-	{ "by-second", 0, NULL, "with --workload: the workload of each second",
-	  CALLS(set_interval) },
-	{ "interval", 0, "TIME", "with --workload: the workload of each interval, as 100ms",
-	  CALLS(set_interval) },
+	{ "by-second", 0, NULL, "the workload of each second", CALLS(set_interval) },
+	{ "interval", 0, "TIME", "the workload of each interval, as 100ms", CALLS(set_interval) },
 	{ "compare", 0, NULL, "two traces side by side, with the noise of the differences",
 	  CALLS(set_what), .value = SHOW_COMPARISON },
 	{ "unnamed", 0, NULL,

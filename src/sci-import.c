@@ -40,8 +40,7 @@ static void set_format(const struct option_given *given)
 	struct arguments *a = given->options;
 
 	if (!is_format(given->arg))
-		argp_error(given->state, "there is no format \"%s\" (--list-formats lists them)",
-			   given->arg);
+		option_error(given, "no such format (--list-formats lists them)");
 	a->merging.open.format = given->arg;
 }
 

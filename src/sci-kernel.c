@@ -49,7 +49,7 @@ static void set_ring(const struct option_given *given)
 
 	a->ring_bytes = option_number(given, RING_BYTES_MIN, RING_BYTES_MAX);
 	if (a->ring_bytes & (a->ring_bytes - 1))
-		argp_error(given->state, "%s: BYTES is a power of two", given->arg);
+		option_error(given, "BYTES is a power of two");
 }
 
 /* --pid may be given more than once, and with more than one number. */
@@ -269,7 +269,7 @@ static int run_command(struct kernelio *k, const struct arguments *a, struct wat
 	if (rc == -EINTR)
 		return rc;
 	if (rc) {
-		eta_error("%s: cannot be executed (%s)", a->command[0], strerror(-rc));
+		eta_error("%s: cannot run it: %s", a->command[0], strerror(-rc));
 		*status = rc == -ENOENT ? 127 : 126;
 		return 0;
 	}
@@ -297,7 +297,7 @@ static int check_process(pid_t pid, int pidfd)
 		return -ESRCH;
 	}
 	if (pidfd < 0) {
-		eta_error("process %d: there is none", (int)pid);
+		eta_error("--pid=%d: no such process", (int)pid);
 		return -ESRCH;
 	}
 	rc = authority_over(pid);

@@ -107,8 +107,8 @@ static int read_clocks(const struct arguments *a, struct eta_clock_map *maps,
 		if (rc)
 			return rc;
 		if (input > a->merging.n_inputs) {
-			eta_error("--clock=%s: there are %zu inputs", a->clocks[i],
-				  a->merging.n_inputs);
+			eta_error("--clock=%s: no input has this number, the last is %zu",
+				  a->clocks[i], a->merging.n_inputs);
 			return -EINVAL;
 		}
 		clocks[input - 1] = &maps[i];

@@ -10,6 +10,7 @@ struct presence;
 struct sweep;
 struct sweep_thread;
 
+/* C may be NULL. */
 void crowd_free(struct crowd *c);
 void crowd_comes(struct sweep *s, struct presence *p, const struct sweep_thread *user,
 		 uint64_t now);

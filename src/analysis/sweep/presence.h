@@ -83,6 +83,7 @@ struct stretch_watch {
 	uint64_t since_ns;
 };
 
+/* Frees what it has, not P itself. */
 void presence_free(struct presence *p);
 /* As what it is in a watcher's way. */
 enum weight_kind presence_kind(const struct sweep *s, const struct presence *p);

@@ -20,6 +20,10 @@ struct kernel_wait {
 	uint64_t mark;	/* of a walk along waits */
 };
 
+/*
+ * L begins to wait for thread TID at NOW, or ends its wait: the time since then is charged to the
+ * end of the chain of waits (Zhou et al., wPerf, OSDI'18). Without memory: s->rc.
+ */
 void wait_begin(struct sweep *s, struct sweep_thread *l, uint32_t tid, uint64_t now);
 void wait_end(struct sweep *s, struct sweep_thread *l, uint64_t now);
 

@@ -46,11 +46,14 @@ struct weights {
 	struct sums named; /* (cell, culprit) */
 };
 
+/*
+ * CULPRIT, whom the kernel named, or the thread OTHER was in the way for NS. Without memory: s->rc.
+ */
 void weight_name(struct sweep *s, struct sweep_thread *l, enum cell cell, uint64_t culprit,
 		 uint64_t ns);
 void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, uint32_t other,
 		uint64_t ns);
-/* Room for N more that are going to be appended to l->weights. */
+/* Room for N more that are going to be appended to l->weights.list. 0 or -ENOMEM. */
 int weights_reserve(struct sweep *s, struct sweep_thread *l, uint32_t n);
 void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep_thread *other,
 		     uint64_t ns);

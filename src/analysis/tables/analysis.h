@@ -70,6 +70,11 @@ static inline uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number,
 	return (uint64_t)((unsigned __int128)duration_ns * number / n);
 }
 
+/*
+ * Scores TRACE, which stays open as long as *OUT is used. 0; -errno, reported, and *OUT NULL:
+ * -ENOMEM, -EINVAL (nothing is left of the time), -ECANCELED by options->progress. The scores are
+ * described in doc/score.md.
+ */
 int analysis_run(struct eta_trace *trace, const struct analysis_options *options,
 		 struct analysis **out);
 void analysis_free(struct analysis *analysis);

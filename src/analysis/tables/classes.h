@@ -98,13 +98,18 @@ struct class_references {
 	int64_t path_ns; /* what the headline takes longer than the least one of its coarse class */
 };
 
+/* The key of the class that OP is in, by what SIMILAR compares. */
 void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,
 		    struct class_key *key);
 
-/* The class of KEY, made when it is new; its index through the pointer. */
+/* The class of KEY, made when it is new; its index through the pointer. 0 or -ENOMEM. */
 int classes_get(struct classes *classes, const struct class_key *key, uint32_t *index);
 void classes_free(struct classes *classes);
 
+/*
+ * Adds a finished operation of LOCATION: to all of the class; to those that met no other thread's.
+ * class_merge: all of FROM, of another thread of the analysis. 0 or -ENOMEM.
+ */
 int class_add(struct class *class, const struct operation *op, uint32_t location);
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location);
 int class_merge(struct class *into, const struct class *from);
