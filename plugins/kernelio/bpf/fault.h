@@ -88,6 +88,7 @@ static inline __noinline int fault_begin(struct task_state *st, struct address_s
 	}
 	if (!kind_passes(ETA_OP_READ)) {
 		st->active = 0;
+		st->fault.left_out = 1;
 		TOTAL_ADD(filtered_calls, 1);
 		return 0;
 	}

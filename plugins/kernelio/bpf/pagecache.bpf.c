@@ -117,6 +117,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	uint32_t pages, now = sharings;
 	struct inode *inode;
 	struct file_key key = {};
+	enum owned_by owned;
 	uint8_t *seen;
 
 	if (!st || !mapping)
@@ -137,14 +138,15 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	if (seen && *seen != SEEN_LEFT)
 		return 0;
 	TOTAL_ADD(dirtied_bytes, pages * page_bytes);
-	if (inode_own(st, inode, &key)) {
+	owned = inode_own(st, inode, &key);
+	if (owned == OWNED_BY_SEVERAL) {
 		st->dirtied.inode = 0;
 		if (st->active && st->op.inode == key.inode && st->op.dev == key.dev &&
 		    !(st->op.op_flags & ETA_KOP_APPEND) && operation_own(st))
 			st->now.pages_owned = OWNED;
 		else
 			pages_own(st, &key, folio->index, folio->index + pages);
-	} else {
+	} else if (owned == OWNED_BY_THREAD) {
 		st->dirtied = key;
 		st->dirtied_sharings = now;
 	}

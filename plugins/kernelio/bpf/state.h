@@ -96,6 +96,7 @@ struct task_state {
 		uint64_t last_ns; /* what was seen of it last, but for spans */
 		uint32_t endless; /* it is the operation, and nothing will tell of its end */
 		uint32_t dirtied, throttled;
+		uint32_t left_out; /* by the filters, and counted, for what it reads */
 		/* of the last that wrote */
 		uint64_t written_at;
 		struct file_key written;
