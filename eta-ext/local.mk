@@ -105,7 +105,9 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/spool/user.c \
 	eta-ext/spool/kernel-cursor.c \
 	eta-ext/spool/kernel-reader.c \
+	eta-ext/spool/kernel-reader.h \
 	eta-ext/spool/kernel-expand.c \
+	eta-ext/spool/kernel-expand.h \
 	eta-ext/spool/kernel-spans.c \
 	eta-ext/spool/kernel-index.c \
 	eta-ext/spool/kernel-index-entries.c \

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kernel-index.h"
+#include "kernel-reader.h"
 
 enum { BATCH = 1024 };
 

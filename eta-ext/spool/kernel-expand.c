@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel-index.h"
+#include "kernel-expand.h"
 
 /* What a region is, or lies in. */
 enum {

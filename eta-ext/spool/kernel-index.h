@@ -1,12 +1,9 @@
-/* Inside of the spool source's kernel side: the index, and the regions that spans become. */
+/* Inside of the spool source's kernel side: the index of what the records are of. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_SPOOL_INDEX_H
 #define ETA_SPOOL_INDEX_H
 
-#include "eta-ext/base/array.h"
 #include "spool.h"
-
-/* ---- the index (kernel-index.c) ---- */
 
 /*
  * The kernel's files are per CPU and in order of completion, threads wander between CPUs. The index
@@ -103,105 +100,6 @@ void index_sort(const struct spool_index *index, struct index_slice slice);
 void index_release(const struct spool_index *index, uint64_t from, uint64_t to);
 /* The entry of DEV, or NULL. */
 const struct index_fs *index_find_fs(const struct spool_index *index, uint32_t dev);
-
-/* ---- one operation as nested regions (kernel-expand.c) ---- */
-
-/* Work of the file system's own read and write functions. */
-#define FS_WORK                                                                                    \
-	(1u << ETA_SPAN_INODE_LOCK | 1u << ETA_SPAN_PAGECACHE_WRITE | 1u << ETA_SPAN_FS_DIRECT)
-
-/* A block request of the thread, or made for it, that may be in flight. */
-struct expand_bio {
-	uint64_t queue_ns, issue_ns, end_ns; /* 0: not seen */
-	uint32_t queue_who, device_who;	     /* who was ahead of it there; 0: nobody known */
-	/* for which part of the time there, in ETA_SLEEP_WHOLE */
-	uint32_t queue_part, device_part;
-};
-
-struct expand_span {
-	uint64_t begin_ns, end_ns;
-	uint64_t object;
-	uint32_t who;
-	uint16_t place; /* OTHER_LOCK: SLEEP id, 0: unknown */
-	uint8_t kind;	/* ETA_N_SPANS: the file system's function, which no span says */
-	uint8_t flags;
-};
-
-struct expand {
-	const char *path; /* of the trace, for messages */
-	const struct spool_index *index;
-	struct eta_counts *counts;
-	struct eta_event *events; /* the result: ENTERs and LEAVEs, nested, by time */
-	size_t n, room;
-	bool adds_pages;	   /* the operation, to the page cache */
-	bool asynchronous;	   /* nobody sleeps in it */
-	struct expand_span *spans; /* scratch */
-	size_t span_room;
-	struct expand_open *stack;
-	size_t depth, stack_room;
-};
-
-/*
- * The spans of OP in EXPAND->spans, clipped to it, sorted: how many, or -ENOMEM. END_NS is the end
- * of the operation, KIND its kind (enum eta_op_kind).
- */
-ssize_t expand_take_spans(struct expand *expand, const struct eta_kernel_op *op, uint64_t end_ns,
-			  uint8_t kind);
-
-/*
- * OP as regions. NAME is its system call, BIOS the thread's requests that may be in flight during
- * it. 0 or -ENOMEM.
- */
-int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
-		     const struct expand_bio *bios, size_t n_bios);
-void expand_free(struct expand *expand);
-
-/* As ARRAY_FITS, where a failure is reported; EXPAND is for the message. */
-#define EXPAND_FITS(expand, array, n, room)                                                        \
-	(ARRAY_FITS(array, n, room) || (expand_no_memory(expand), false))
-void expand_no_memory(const struct expand *expand);
-
-/* ---- records in the order of the index (kernel-reader.c) ---- */
-
-struct record_reader {
-	const struct spool *spool;
-	struct spool_view *views; /* per file, opened when first used */
-	struct index_slice left;
-	uint64_t released; /* entries before it have left memory */
-	size_t window_bytes;
-};
-
-int record_reader_init(struct record_reader *reader, const struct spool *spool,
-		       struct index_slice slice);
-void record_reader_free(struct record_reader *reader);
-const struct index_entry *record_reader_peek(const struct record_reader *reader);
-/* The record of the next entry, valid until the next call; it is there, so 0 is never given. */
-int record_reader_next(struct record_reader *reader, const struct eta_record_head **record,
-		       uint64_t *unit);
-
-/* The record of an operation or wait, copied. */
-struct held_operation {
-	struct eta_kernel_op *op; /* in these: */
-	struct eta_span *units;
-	size_t room;
-};
-
-/* Those of operations and waits, looking ahead of one for what happens on its way out. */
-struct operation_reader {
-	struct record_reader records;
-	struct held_operation ending, next;
-	bool has_next; /* was read already */
-};
-
-/* When the next one begins; UINT64_MAX: there is none. */
-uint64_t operation_reader_peek(const struct operation_reader *reader);
-/*
- * The next one, valid until the next call: a system call that the thread left a CPU on the way out
- * of ends when it is back on one. EXPAND is for messages.
- */
-int operation_reader_next(struct operation_reader *reader, const struct expand *expand,
-			  const struct eta_kernel_op **op);
-void operation_reader_free(struct operation_reader *reader);
 
 /* Defines what the regions of INDEX's operations are called (kernel-regions.c). */
 int expand_define(struct eta_trace *trace, struct spool_index *index);

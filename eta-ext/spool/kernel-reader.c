@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel-index.h"
+#include "kernel-reader.h"
 
 enum {
 	RELEASE_ENTRIES = 64 << 10, /* read entries leave memory in steps of 1 MiB */

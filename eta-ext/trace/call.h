@@ -17,10 +17,12 @@ struct eta_call {
 	uint8_t kind; /* enum eta_op_kind */
 };
 
+/* Does a call of KIND (enum eta_op_kind) transfer, or flush? */
 bool call_transfers(uint8_t kind);
+/* As what; KIND is one for which the above is true. */
 enum eta_io_mode call_mode(uint8_t kind);
 
-/* What the end of CALL says of its handle, but for the time; false: nothing. */
+/* What the end of CALL says of its handle into EVENT, but for the time; false: nothing. */
 bool call_end_io(const struct eta_call *call, struct eta_event *event);
 
 #endif

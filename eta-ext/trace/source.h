@@ -75,7 +75,10 @@ struct eta_cursor {
 	struct eta_counts counts; /* added to the trace's when the cursor is closed */
 };
 
-/* An empty trace of OPS, for eta_open, eta_merge and tests; eta_close frees it. */
+/*
+ * An empty trace of OPS, for eta_open, eta_merge and tests; eta_close frees it. PATH is copied,
+ * OPTIONS may be NULL. NULL: no memory, reported.
+ */
 struct eta_trace *eta_trace_new(const struct eta_source_ops *ops, const char *path,
 				const struct eta_options *options);
 
@@ -105,6 +108,7 @@ uint32_t eta_defs_process_property(struct eta_trace *trace, uint32_t process, co
 uint32_t eta_defs_module(struct eta_trace *trace, const struct eta_module *module);
 uint32_t eta_defs_stack(struct eta_trace *trace, const struct eta_stack *stack);
 
+/* Adds each count of MORE to that of SUM. */
 void eta_counts_add(struct eta_counts *sum, const struct eta_counts *more);
 
 /* A number for a device that has but a name: of a major that Linux gives to no device. */

@@ -94,10 +94,18 @@ struct kernelio_counts {
 	bool exact;	       /* produced = recorded + lost for each type */
 };
 
+/*
+ * These give 0 or -errno, and but for -ENOMEM the failure has been reported (as a warning, where
+ * OPTIONS say that the tracer is optional). One thread calls them, in this order.
+ *
+ * Finds what the kernel has and loads the probes. *OUT is to be freed by kernelio_free, NULL after
+ * a failure. OPTIONS are copied; of what they point to `name` is used until kernelio_free, the rest
+ * until this returns. -ENOTSUP: built without the tracer.
+ */
 int kernelio_new(const struct kernelio_options *options, struct kernelio **out);
 /*
- * FOLDER: a descriptor of the spool, which must not hold a trace yet, and where nobody else may
- * write; open until kernelio_free.
+ * Begins to record. FOLDER: a descriptor of the spool, which must not hold a trace yet, and where
+ * nobody else may write; open until kernelio_free.
  */
 int kernelio_start(struct kernelio *k, int folder);
 /*
@@ -108,15 +116,21 @@ int kernelio_attach(struct kernelio *k, pid_t pid, bool children);
 
 /* While paused nothing new is recorded; processes are followed all the same. */
 void kernelio_pause(struct kernelio *k, bool paused);
-/* Some lines on how it goes: state, events so far, lost ones per level and CPU. */
+/*
+ * Some lines on how it goes into TEXT of SIZE bytes, cut where they do not suffice: state, events
+ * so far, lost ones per level and CPU.
+ */
 int kernelio_status(struct kernelio *k, char *text, size_t size);
 
 /* Detaches, drains, closes the spool. COUNTS may be NULL. */
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts);
+/* K may be NULL, or still record: then the trace ends without totals. */
 void kernelio_free(struct kernelio *k);
 
-/* Two texts, "level: ..." separated by "; ": probes in use, and what is missing and why (""
- * nothing). */
+/*
+ * Two texts, "level: ..." separated by "; ", until kernelio_free: probes in use, and what is
+ * missing and why ("" nothing).
+ */
 const char *kernelio_backends(const struct kernelio *k);
 const char *kernelio_missing(const struct kernelio *k);
 

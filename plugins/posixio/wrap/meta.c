@@ -207,51 +207,37 @@ EXPORT DIR *opendir(const char *path)
 }
 
 /* NULL is the end, or an error if errno was changed */
-EXPORT struct dirent *readdir(DIR *dir)
+static ALWAYS_INLINE void *next_entry(enum function fn, void *(*real)(DIR *), DIR *dir,
+				      const void *caller)
 {
 	int before = errno;
-	struct dirent *entry;
 	struct op op;
+	void *entry;
 
-	if (!DETAIL_METADATA ||
-	    !op_begin(&op, FN_readdir, directory(dir), 0, ETA_OFFSET_UNKNOWN, CALLER))
-		return REAL(readdir)(dir);
+	if (!DETAIL_METADATA || !op_begin(&op, fn, directory(dir), 0, ETA_OFFSET_UNKNOWN, caller))
+		return real(dir);
 	errno = 0;
-	entry = REAL(readdir)(dir);
+	entry = real(dir);
 	op_end(&op, ETA_OP_OTHER, entry ? 1 : -errno, ETA_OFFSET_UNKNOWN);
 	if (!errno)
 		errno = before;
 	return entry;
 }
 
+EXPORT struct dirent *readdir(DIR *dir)
+{
+	return next_entry(FN_readdir, (void *(*)(DIR *))REAL(readdir), dir, CALLER);
+}
+
 EXPORT struct dirent64 *readdir64(DIR *dir)
 {
-	int before = errno;
-	struct dirent64 *entry;
-	struct op op;
-
-	if (!DETAIL_METADATA ||
-	    !op_begin(&op, FN_readdir64, directory(dir), 0, ETA_OFFSET_UNKNOWN, CALLER))
-		return REAL(readdir64)(dir);
-	errno = 0;
-	entry = REAL(readdir64)(dir);
-	op_end(&op, ETA_OP_OTHER, entry ? 1 : -errno, ETA_OFFSET_UNKNOWN);
-	if (!errno)
-		errno = before;
-	return entry;
+	return next_entry(FN_readdir64, (void *(*)(DIR *))REAL(readdir64), dir, CALLER);
 }
 
 /* its descriptor is removed from the table, even if nothing is recorded */
 EXPORT int closedir(DIR *dir)
 {
-	struct op op;
-	int ret;
-
-	if (!op_begin_close(&op, FN_closedir, directory(dir), CALLER))
-		return REAL(closedir)(dir);
-	ret = REAL(closedir)(dir);
-	op_end_close(&op, ret);
-	return ret;
+	CLOSES(closedir, directory(dir), (dir));
 }
 
 #define X(name, kind, shape, variant, type, detail) SHAPE_##shape(name, kind, type, detail)

@@ -148,14 +148,7 @@ EXPORT int dup3(int old_fd, int new_fd, int flags)
 
 EXPORT int close(int fd)
 {
-	struct op op;
-	int ret;
-
-	if (!op_begin_close(&op, FN_close, fd, CALLER))
-		return REAL(close)(fd);
-	ret = REAL(close)(fd);
-	op_end_close(&op, ret);
-	return ret;
+	CLOSES(close, fd, (fd));
 }
 
 /* the path is known after the function has made it from the template */

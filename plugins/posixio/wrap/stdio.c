@@ -104,26 +104,12 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream)
 
 EXPORT int fclose(FILE *stream)
 {
-	struct op op;
-	int ret;
-
-	if (!op_begin_close(&op, FN_fclose, descriptor(stream), CALLER))
-		return REAL(fclose)(stream);
-	ret = REAL(fclose)(stream);
-	op_end_close(&op, ret);
-	return ret;
+	CLOSES(fclose, descriptor(stream), (stream));
 }
 
 EXPORT int pclose(FILE *stream)
 {
-	struct op op;
-	int ret;
-
-	if (!op_begin_close(&op, FN_pclose, descriptor(stream), CALLER))
-		return REAL(pclose)(stream);
-	ret = REAL(pclose)(stream);
-	op_end_close(&op, ret);
-	return ret;
+	CLOSES(pclose, descriptor(stream), (stream));
 }
 
 #define ITEMS(name, kind, fits, args)                                                              \
@@ -219,44 +205,31 @@ static void op_end_stream_seek(struct op *op, FILE *stream, int64_t ret)
 	op_end(op, ETA_OP_SEEK, ret, at);
 }
 
+#define STREAM_SEEKS(name, stream, args)                                                           \
+	struct op op;                                                                              \
+	int ret;                                                                                   \
+                                                                                                   \
+	if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))          \
+		return REAL(name) args;                                                            \
+	stream_lock(&op, stream, descriptor(stream), LOCKS(name));                                 \
+	ret = REAL(name) args;                                                                     \
+	op_end_stream_seek(&op, stream, ret ? -errno : 0);                                         \
+	return ret
+
 #define SHAPE_FSEEK(name, kind, type, detail)                                                      \
 	EXPORT int name(FILE *stream, type offset, int whence)                                     \
 	{                                                                                          \
-		struct op op;                                                                      \
-		int ret;                                                                           \
-                                                                                                   \
-		if (!op_begin(&op, FN_##name, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))  \
-			return REAL(name)(stream, offset, whence);                                 \
-		stream_lock(&op, stream, descriptor(stream), LOCKS(name));                         \
-		ret = REAL(name)(stream, offset, whence);                                          \
-		op_end_stream_seek(&op, stream, ret ? -errno : 0);                                 \
-		return ret;                                                                        \
+		STREAM_SEEKS(name, stream, (stream, offset, whence));                              \
 	}
 
 EXPORT int fsetpos(FILE *stream, const fpos_t *position)
 {
-	struct op op;
-	int ret;
-
-	if (!op_begin(&op, FN_fsetpos, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))
-		return REAL(fsetpos)(stream, position);
-	stream_lock(&op, stream, descriptor(stream), LOCKS(fsetpos));
-	ret = REAL(fsetpos)(stream, position);
-	op_end_stream_seek(&op, stream, ret ? -errno : 0);
-	return ret;
+	STREAM_SEEKS(fsetpos, stream, (stream, position));
 }
 
 EXPORT int fsetpos64(FILE *stream, const fpos64_t *position)
 {
-	struct op op;
-	int ret;
-
-	if (!op_begin(&op, FN_fsetpos64, descriptor(stream), 0, ETA_OFFSET_UNKNOWN, CALLER))
-		return REAL(fsetpos64)(stream, position);
-	stream_lock(&op, stream, descriptor(stream), LOCKS(fsetpos64));
-	ret = REAL(fsetpos64)(stream, position);
-	op_end_stream_seek(&op, stream, ret ? -errno : 0);
-	return ret;
+	STREAM_SEEKS(fsetpos64, stream, (stream, position));
 }
 
 EXPORT void rewind(FILE *stream)

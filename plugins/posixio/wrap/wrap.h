@@ -82,6 +82,17 @@ static inline uint64_t vector_bytes(const struct iovec *vector, size_t n_vectors
 	op_end(&op, ETA_OP_##kind, ret == -1 ? -errno : (int64_t)(result), op.offset);             \
 	return ret
 
+/* Body of a call that closes FD and gives 0, or -1 and errno. */
+#define CLOSES(name, fd, args)                                                                     \
+	struct op op;                                                                              \
+	int ret;                                                                                   \
+                                                                                                   \
+	if (!op_begin_close(&op, FN_##name, fd, CALLER))                                           \
+		return REAL(name) args;                                                            \
+	ret = REAL(name) args;                                                                     \
+	op_end_close(&op, ret);                                                                    \
+	return ret
+
 /* Body of a call on a path, or (NULL) on no file at all. */
 #define ON_PATH(name, kind, type, path, args)                                                      \
 	struct op op;                                                                              \
