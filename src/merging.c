@@ -144,12 +144,31 @@ out:
 	return rc;
 }
 
-int merging_command(const struct merging *m, bool strict)
+const struct option_row merging_rows[] = {
+	HEADING("Output:"),
+	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
+	  SETS_TEXT(struct merging, output) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct merging, mode) },
+	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
+	  SETS_FLAG(struct merging, quiet) },
+	HEADING("Reading:"),
+	{ "lenient", 0, NULL, "keep the good part of damaged inputs and count the rest",
+	  SETS_FLAG(struct merging, open.lenient) },
+	{ "strict", 0, NULL,
+	  "exit with status 1 if anything was lost, bad or truncated (the archive is written all "
+	  "the same)",
+	  SETS_FLAG(struct merging, strict) },
+	{ 0 },
+};
+
+int merging_command(struct merging *m)
 {
 	bool complete = true;
-	int rc = merging_run(m, &complete);
+	int rc;
 
-	if (rc == 0 && strict && !complete) {
+	m->report = m->quiet ? NULL : stdout;
+	rc = merging_run(m, &complete);
+	if (rc == 0 && m->strict && !complete) {
 		eta_error("%s: not complete, and --strict was given (the counts show what is "
 			  "missing)",
 			  m->output);
