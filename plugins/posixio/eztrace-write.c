@@ -268,7 +268,7 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	sink_modules_update();
 	defs_lock();
 	defs.closed = true;
-	clock_gettime(CLOCK_REALTIME, &real);
+	own_clock(CLOCK_REALTIME, &real);
 	now = clock_real();
 	realtime = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec - (now - first_ns);
 	name_everything();
