@@ -246,7 +246,13 @@ __attribute__((constructor)) static void tracer_start(void)
 	clone_resolve();
 	cancel_resolve();
 	real_resolve_all();
+	clock_resolve();
+	if (self) /* a constructor before has begun with it */
+		return;
+	/* what is called here may be another preloaded library's, and do I/O */
+	self = &thread_starting;
 	process_start();
+	self = NULL;
 }
 
 /*
