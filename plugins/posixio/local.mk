@@ -103,7 +103,6 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/format/spool-reach.c \
 	eta-ext/format/spool-reach.h \
 	eta-ext/format/spool.h \
-<<<<<<< HEAD
 	plugins/posixio/eztrace/addresses.c \
 	plugins/posixio/eztrace/children.c \
 	plugins/posixio/eztrace/children.h \
@@ -111,6 +110,7 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace/defs.h \
 	plugins/posixio/eztrace/end.c \
 	plugins/posixio/eztrace/end.h \
+	plugins/posixio/eztrace/handler.c \
 	plugins/posixio/eztrace/events.c \
 	plugins/posixio/eztrace/events.h \
 	plugins/posixio/eztrace/next.h \
@@ -129,37 +129,6 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace/sink.h \
 	plugins/posixio/spool/sink.c \
 	plugins/posixio/spool/sink.h
-=======
-	plugins/posixio/eztrace-addresses.c \
-	plugins/posixio/eztrace-children.c \
-	plugins/posixio/eztrace-children.h \
-	plugins/posixio/eztrace-defs.c \
-	plugins/posixio/eztrace-defs.h \
-	plugins/posixio/eztrace-end.c \
-	plugins/posixio/eztrace-end.h \
-	plugins/posixio/eztrace-handler.c \
-	plugins/posixio/eztrace-events.c \
-	plugins/posixio/eztrace-events.h \
-	plugins/posixio/eztrace-memory.c \
-	plugins/posixio/eztrace-next.h \
-	plugins/posixio/eztrace-otf2.c \
-	plugins/posixio/eztrace-own.c \
-	plugins/posixio/eztrace-tables.h \
-	plugins/posixio/eztrace-state.c \
-	plugins/posixio/eztrace-threads.c \
-	plugins/posixio/eztrace-threads.h \
-	plugins/posixio/eztrace-write.c \
-	plugins/posixio/modules.c \
-	plugins/posixio/modules.h \
-	plugins/posixio/stacks.c \
-	plugins/posixio/stacks.h \
-	plugins/posixio/sink-child.c \
-	plugins/posixio/sink-child.h \
-	plugins/posixio/sink-eztrace.c \
-	plugins/posixio/sink-eztrace.h \
-	plugins/posixio/sink-spool.c \
-	plugins/posixio/sink-spool.h
->>>>>>> harm
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE
 plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS) -fPIC
 plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)

@@ -1,6 +1,6 @@
 /* Is a handler of a signal at work, and what did the signal interrupt? */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eztrace-end.h"
+#include "end.h"
 
 #ifdef __x86_64__
 
