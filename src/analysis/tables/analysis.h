@@ -83,7 +83,8 @@ struct thread_score {
 	uint64_t events;
 	uint64_t first_ns, last_ns; /* events */
 	uint64_t life_ns;
-	uint64_t io_ns; /* sum of the durations of operations */
+	uint64_t io_ns;	   /* sum of the durations of operations */
+	uint64_t ready_ns; /* between operations, while others had the CPU */
 	uint64_t operations;
 	uint64_t truncated;	   /* operations among them that the trace's end cut */
 	uint64_t low_confidence;   /* operations whose class has no sure reference */
@@ -248,6 +249,14 @@ struct analysis {
 static inline uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number, uint32_t n)
 {
 	return (uint64_t)((unsigned __int128)duration_ns * number / n);
+}
+
+/* VERDICT_* for its verdicts. */
+static inline unsigned analysis_verdict_options(const struct analysis *a)
+{
+	bool adds_cpu = a->options.sci == SCI_DEFAULT && !a->options.version_1;
+
+	return (a->has_levels ? VERDICT_KNOWS_LEVELS : 0) | (adds_cpu ? VERDICT_ADDS_CPU : 0);
 }
 
 int analysis_run(struct eta_trace *trace, const struct analysis_options *options,

@@ -205,6 +205,7 @@ static int enter(struct walk *w, const struct eta_event *e)
 	struct frame *f;
 	int rc = 0;
 
+	w->counts.regions = true;
 	if (w->depth == w->stack_room && (rc = stack_grow(w)) < 0)
 		return rc;
 	if (w->root != NO_OPERATION)
