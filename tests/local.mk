@@ -38,7 +38,8 @@ unit_tests = \
 	tests/unit/test-spool \
 	tests/unit/test-spool-threads \
 	tests/unit/test-spool-window \
-	tests/unit/test-trace
+	tests/unit/test-trace \
+	tests/unit/test-verdict
 
 script_tests =
 # the longest first

@@ -4,7 +4,7 @@
 
 static void begin(struct cause *c)
 {
-	close(cause_open(c->path, O_WRONLY | O_CREAT | O_TRUNC));
+	close(cause_open(c->path, O_WRONLY | O_CREAT));
 }
 
 static void writer(struct cause_thread *t)

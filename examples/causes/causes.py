@@ -3,6 +3,7 @@
 import os
 
 import conditions
+from scoring import NOBODY
 
 OWN = "own threads"
 LIMIT = "own limit"
@@ -48,6 +49,11 @@ class Cause:
         return self.culprit == OWN
 
     @property
+    def is_control(self):
+        """Nobody is in its way in any of its runs."""
+        return self.expected == {("none", "")}
+
+    @property
     def expected_text(self):
         return " or ".join(sorted(level + (f": {reason}" if reason else "")
                                   for level, reason in self.expected))
@@ -83,7 +89,7 @@ class Cause:
         if self.culprit is None:
             return True
         if self.culprit == LIMIT:
-            return not score.culprit
+            return score.culprit == NOBODY
         return score.culprit.startswith(self.culprit)
 
 
@@ -95,24 +101,26 @@ CAUSES = [
     Cause("stream-lock", {("user", "stream lock")}),
     Cause("dirty-throttling", {("pagecache", "dirty throttling")}, conditions.dirty_limit,
           program="dirtying", strength=64, strengths=(1024, 64), baseline=True, solo=conditions.plain),
+    # one thread waits as long for the device's limit as several do for each other's reads
     Cause("page-lock", {("pagecache", "page lock")}, conditions.throttled, prepared=True,
-          strength=1000),
+          strength=1000, solo=conditions.journalled),
     Cause("reclaim", {("pagecache", "reclaim at own limit")}, conditions.little_memory,
-          strength=32, strengths=(256, 64, 32), culprit=None, solo=conditions.plain),
+          options=("-n", "1600"), threads=2, strength=32, strengths=(256, 64, 32), culprit=None, solo=conditions.plain),
     Cause("journal-commit", {("fs", "journal commit")}, conditions.journalled,
           program="fsync-storm", baseline=True),
     Cause("allocation", {("fs", "allocation")}, conditions.one_group,
           baseline=True),
-    Cause("cold-reads", {("block", "service time")}, prepared=True, threads=4, baseline=True),
+    Cause("cold-reads", {("block", "service time")}, conditions.journalled, options=("-n", "2000"), prepared=True,
+          threads=4, baseline=True),
     Cause("device", {("block", "service time")}, conditions.journalled, program="direct",
           prepared=True, baseline=True),
     Cause("held-back", {("block", "throttled by own limit")}, conditions.throttled, program="direct",
           options=("-n", "100"), prepared=True, strength=500, strengths=(4000, 1000, 500), culprit=LIMIT,
           baseline=True, solo=conditions.journalled, solo_threads=1),
     Cause("quota", {("cpu", "quota")}, conditions.quota, program="quiet", options=("-n", "409600"), threads=1,
-          strength=20, strengths=(80, 50, 20), culprit=LIMIT, solo=conditions.plain, before=()),
+          strength=20, strengths=(80, 50, 20), culprit=LIMIT, solo=conditions.plain, before=FAIR),
     Cause("queue", {("block", "queue time")}, conditions.shallow_queue, program="direct",
-          prepared=True, strength=4),
+          prepared=True, strength=4, baseline=True),
     Cause("neighbour", {("block", "service time"), ("block", "queue time")}, conditions.neighbour,
           program="direct", prepared=True, threads=1, strength=4, strengths=(1, 4, 8),
           culprit="neighbour", victim="direct", baseline=True),

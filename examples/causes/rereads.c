@@ -2,7 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cause.h"
 
+#include <unistd.h>
+
 #define FILE_BYTES (16 << 20)
+#define PAUSE_US 20000 /* what is read all the time nobody pushes out */
 
 static void reader(struct cause_thread *t)
 {
@@ -10,9 +13,11 @@ static void reader(struct cause_thread *t)
 	char *path = cause_own_path(c, t->index);
 	int fd = cause_open(path, O_RDONLY);
 
-	for (unsigned i = 0; i < c->operations; i++)
+	for (unsigned i = 0; i < c->operations; i++) {
 		for (off_t at = 0; at < FILE_BYTES; at += (off_t)c->bytes)
 			cause_pread(fd, t->block, c->bytes, at, path);
+		usleep(PAUSE_US);
+	}
 	close(fd);
 	free(path);
 }
@@ -21,7 +26,8 @@ int main(int argc, char **argv)
 {
 	struct cause rereads = {
 		.name = "rereads",
-		.what = "Each thread reads its file PATH.INDEX OPERATIONS times from begin to end.",
+		.what = "Each thread reads its file PATH.INDEX OPERATIONS times from begin to end, "
+			"every 20 ms.",
 		.threads = 1,
 		.operations = 50,
 		.bytes = 65536,

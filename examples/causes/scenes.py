@@ -3,7 +3,7 @@
 import os
 
 import conditions
-from causes import LIMIT, TURNS, Cause
+from causes import FAIR, LIMIT, Cause
 from conditions import NEIGHBOUR, journalled, others, plain
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -37,6 +37,7 @@ def shell(text):
 
 FILE_LOCK = {("vfs", "file lock")}
 COMMIT = {("fs", "journal commit")}
+DIRECTORY_LOCK = {("vfs", "directory lock")}
 DISK = {("block", "service time"), ("block", "queue time")}
 COMMIT_OR_DISK = COMMIT | DISK | {("mixed", "")}
 CPU = {("cpu", "run queue")}
@@ -70,6 +71,7 @@ def fio(*options):
 
 MANY_FILES = ["sh", "-c", "mkdir -p {data}/tree && cd {data}/tree && seq 1 3000 | xargs touch && "
               "for f in $(seq 1 300); do head -c 20000 /dev/urandom >$f; done"]
+SYNCED_DIRECTORY = ["mkdir", "{data}/data"], ["chattr", "+D", "{data}/data"]
 SOURCES = ["sh", "-c", "mkdir -p {data}/src && cd {data}/src && for i in $(seq 1 12); do "
            "echo '#include <stdio.h>' >$i.c; for k in $(seq 1 200); do "
            "echo \"int f$i$k(int a) { return printf(\\\"%d\\\", a + $k); }\" >>$i.c; done; done"]
@@ -85,10 +87,9 @@ SCENES = [
     Cause("lockf", FILE_LOCK, locked("lockf", True), "locking", ["lockf,1000,1000"], threads=1, culprit=NEIGHBOUR,
           victim="locking"),
     Cause("own-flock", FILE_LOCK, plain, "locking", ["flock,2000,0"], threads=4),
-    Cause("sqlite-1", NONE, plain, command=SQLITES, prepare=[SQLITE_TABLE], threads=1, culprit=None,
+    Cause("sqlite-1", NONE, journalled, command=SQLITES, prepare=[SQLITE_TABLE], threads=1, culprit=None,
           victim="sqlite3"),
-    Cause("sqlite-4", FILE_LOCK, plain, command=SQLITES, prepare=[SQLITE_TABLE], threads=4, solo_threads=1,
-          culprit="sqlite3", victim="sqlite3"),
+    Cause("sqlite-4", FILE_LOCK, journalled, command=SQLITES, prepare=[SQLITE_TABLE], threads=4, victim="sqlite3"),
     # ---- the program's own limits ----
     Cause("stopped", {("cpu", "stopped")}, conditions.stopped, "quiet", ["-n", "409600"], threads=1, culprit=LIMIT,
           solo=plain, victim="quiet"),
@@ -118,48 +119,49 @@ SCENES = [
           baseline=True),
     Cause("deep-queue-traced", DISK, reading(32, True), "direct", ["-n", "1000"], prepared=True, threads=1,
           culprit=NEIGHBOUR, baseline=True, victim="direct"),
-    Cause("cold-beside", DISK, reading(8), "cold-reads", prepared=True, threads=1, culprit=NEIGHBOUR, baseline=True),
+    Cause("cold-beside", DISK, reading(8), "cold-reads", ["-n", "2000"], prepared=True, threads=1, culprit=NEIGHBOUR,
+          baseline=True),
     Cause("uring-beside", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
           command=fio("--ioengine=io_uring", "--rw=randread", "--direct=1", "--bs=4k", "--size=16m", "--loops=2",
                       "--iodepth=1")),
     # ---- page cache and memory ----
     Cause("untraced-dirty", {("pagecache", "dirty throttling")},
           others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 conv=notrunc 2>/dev/null")),
-          "dirtying", ["-n", "24"], threads=1, strength=64, culprit="dd", baseline=True),
+          "dirtying", ["-n", "96"], threads=1, strength=256, culprit="dd", baseline=True, before=FAIR),
     Cause("evicted", {("pagecache", "eviction")},
           others(conditions.little_memory, shell("cat {data}/big >/dev/null"), bound=True,
                  prepare=[["dd", "if=/dev/zero", "of={data}/big", "bs=1M", "count=256", "status=none"]]),
-          "rereads", prepared=True, threads=1, strength=48, culprit="cat", baseline=True),
+          "rereads", ["-n", "40"], prepared=True, threads=1, strength=20, culprit="cat", baseline=True),
     Cause("mapped-writes", {("pagecache", "dirty throttling"), ("pagecache", "page writeback wait")},
           others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 conv=notrunc 2>/dev/null")),
-          "mapped", prepared=True, threads=1, strength=64, culprit="dd", baseline=True),
+          "mapped", ["-n", "32"], prepared=True, threads=1, strength=64, culprit="dd", baseline=True, before=FAIR),
     Cause("address-space", {("vfs", "address space lock")}, plain, "mapping", prepared=True, threads=8),
     # ---- names ----
-    Cause("names", {("vfs", "directory lock")}, plain, "names", threads=4),
-    Cause("names-beside", {("vfs", "directory lock")},
-          others(plain, ["{neighbour:names}", "-t", "8", "-n", FOREVER, "{data}/data"]), "names", ["-n", "10000"],
-          threads=1,
-          culprit=NEIGHBOUR),
+    # each change of the directory is in the journal before its lock is free
+    Cause("names", DIRECTORY_LOCK, journalled, "names", ["-n", "50"], threads=4, prepare=SYNCED_DIRECTORY),
+    Cause("names-beside", DIRECTORY_LOCK,
+          others(journalled, ["{neighbour:names}", "-t", "4", "-n", FOREVER, "{data}/data"]), "names", ["-n", "40"],
+          threads=1, culprit=NEIGHBOUR, prepare=SYNCED_DIRECTORY),
     Cause("big-directory", NONE, plain, threads=1, culprit=None, whole=True,
           prepare=[["sh", "-c", "mkdir {data}/many && cd {data}/many && seq 1 100000 | xargs touch"]],
           command=["find", "{data}/many", "-newer", "/etc/passwd"]),
     # ---- other file systems ----
-    Cause("shared-file-xfs", {("fs", "inode lock")}, conditions.xfs, "shared-file", before=("nice", "-n", "-20")),
-    Cause("shared-file-btrfs", {("fs", "inode lock")}, conditions.btrfs, "shared-file", before=("nice", "-n", "-20")),
-    Cause("shared-file-tmpfs", {("fs", "inode lock")}, conditions.tmpfs, "shared-file", before=("nice", "-n", "-20")),
+    Cause("shared-file-xfs", {("fs", "inode lock")}, conditions.xfs, "shared-file", before=FAIR),
+    Cause("shared-file-btrfs", {("fs", "inode lock")}, conditions.btrfs, "shared-file", before=FAIR),
+    Cause("shared-file-tmpfs", {("fs", "inode lock")}, conditions.tmpfs, "shared-file", before=FAIR),
     Cause("append-processes", {("fs", "inode lock")},
-          others(plain, ["{neighbour:append}", "-t", "4", "-n", FOREVER, "{data}/data"]), "append", ["-n", "20000"],
-          threads=1, culprit=NEIGHBOUR, before=("nice", "-n", "-20")),
+          others(plain, ["{neighbour:append}", "-t", "4", "-n", FOREVER, "-s", "65536", "{data}/data"]), "append",
+          ["-n", "4000", "-s", "65536"], threads=1, culprit=NEIGHBOUR, before=FAIR),
     # ---- the CPU ----
-    Cause("hogs-untraced", CPU, others(plain, [*TURNS, "{program:hogs}", "8"]), "quiet", ["-n", "409600"], threads=1,
-          culprit="hogs", before=TURNS),
+    Cause("hogs-untraced", CPU, others(plain, ["{program:hogs}", "8"]), "quiet", ["-n", "409600"], threads=1,
+          culprit="hogs", before=()),
     Cause("hogs-nice", CPU | NONE, others(plain, ["nice", "-n", "19", "{program:hogs}", "2"]), "quiet",
           ["-n", "409600"], threads=1, culprit=None, before=()),
     # ---- programs of every day ----
     Cause("postgres-1", NONE, journalled, command=postgres(300), prepare=[DATABASE], threads=1, culprit=None,
           victim="postgres"),
     Cause("postgres-8", COMMIT_OR_DISK | CPU | {("vfs", "other lock")}, journalled, command=postgres(300),
-          prepare=[DATABASE], threads=8, solo_threads=1, culprit="postgres", victim="postgres", baseline=True),
+          prepare=[DATABASE], threads=8, victim="postgres", baseline=True),
     Cause("postgres-storm", COMMIT_OR_DISK, storm(journalled, 4), command=postgres(300), prepare=[DATABASE],
           threads=1, culprit=NEIGHBOUR, victim="postgres", baseline=True),
     Cause("tar-alone", NONE, journalled, threads=1, culprit=None, whole=True, prepare=[MANY_FILES],
@@ -171,11 +173,11 @@ SCENES = [
     Cause("git-tar", COMMIT_OR_DISK | CPU | NONE,
           others(journalled, shell("tar -cf {data}/other.tar -C {data} tree && sync {data}/other.tar"),
                  prepare=[MANY_FILES]),
-          threads=1, culprit=None, whole=True,
+          threads=1, culprit=None, whole=True, baseline=True,
           command=["sh", "-c", "cd {data}/tree && rm -rf .git && git init -q && git add . && "
                    "git -c user.name=a -c user.email=a@b -c core.fsync=all commit -qm a"]),
-    Cause("sync-beside", {("pagecache", "page writeback wait"), ("fs", "journal commit"), ("vfs", "other wait")} | DISK,
+    Cause("sync-beside", {("pagecache", "page writeback wait"), ("vfs", "other wait")} | COMMIT | DISK,
           others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=256 2>/dev/null")), threads=1,
-          culprit="dd", whole=True,
-          command=["sh", "-c", "for i in 1 2 3 4 5; do echo $i >{data}/$i; sync -f {data}/$i; done"]),
+          culprit="dd", baseline=True,
+          command=["xfs_io", "-f", *["-c", "pwrite -q 0 4k", "-c", "syncfs"] * 20, "{data}/own"]),
 ]

@@ -6,6 +6,7 @@ import subprocess
 
 from conditions import Failed
 
+NOBODY = "nobody"
 
 class Score:
     """What `sci-analyze --json` says of a trace, as far as a cause is judged by it."""
@@ -29,7 +30,8 @@ class Score:
         if whole:
             verdict = report["verdict"]
             self.life_ns = self.busiest_ns = report["trace"]["duration_ns"]
-            self.sci = self.sci_low = self.sci_high = report["application"]["lost_ns"] / self.life_ns
+            taken_ns = report["application"]["interference_ns"] + report["application"]["own_limit_ns"]
+            self.sci = self.sci_low = self.sci_high = taken_ns / self.life_ns
         self.level, self.reason = verdict["level"], verdict["reason"]
         self.share = verdict["share"]
         self.verdict = self.level + (f": {self.reason}" if self.reason else "")
@@ -41,7 +43,7 @@ class Score:
             for reason, ns in thread["reasons"].items():
                 self.reasons[reason] = self.reasons.get(reason, 0) + ns
         blame = {}
-        own = {thread["tid"] for thread in threads}
+        own = {thread["tid"] for thread in threads if thread["operations"]}
         for thread in threads:
             for culprit in thread.get("blame", []):
                 name = culprit["name"].split(" tid ")[0]
@@ -51,14 +53,9 @@ class Score:
                     name += f" {culprit['tid']}"
                 blame[name] = blame.get(name, 0) + culprit["ns"]
         # of a limit nobody is accused
-        if self.own_limit_ns * 2 >= sum(thread["interference_ns"] for thread in threads) + self.own_limit_ns:
-            blame = {}
-        self.blame = sorted(blame.items(), key=lambda item: -item[1])
-        self.culprit = self.blame[0][0] if self.blame else ""
-        # of what a limit took nobody is accused
-        self.own_limit_ns = sum(thread.get("own_limit_ns", 0) for thread in threads)
-        if self.own_limit_ns > sum(blame.values()):
-            self.culprit = "nobody"
+        is_limit = self.own_limit_ns > sum(thread["interference_ns"] for thread in threads)
+        self.blame = [] if is_limit else sorted(blame.items(), key=lambda item: -item[1])
+        self.culprit = self.blame[0][0] if self.blame else NOBODY if is_limit else ""
 
 
 def record(place, command, name="trace"):

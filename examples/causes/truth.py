@@ -9,6 +9,7 @@ import signal
 import statistics
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import accuracy  # noqa: E402
@@ -22,7 +23,7 @@ ALL = CAUSES + SCENES
 NEAR = 0.10  # of the truth, where the interval is narrower
 
 # SHOWN: the run that the row is of; TRUTH: (time with others - time alone) / time with others
-Result = collections.namedtuple("Result", "cause shown named culprit innocent scores strengths solo truth note")
+Result = collections.namedtuple("Result", "cause shown named culprit innocent scores strengths solo truth seconds note")
 
 
 def arguments():
@@ -78,6 +79,7 @@ class Runs:
         """Records the program as NAME; SOLO: without the commands beside it. The trace."""
         with condition as made:
             self.cause.prepare(self.place, made, threads)
+            made.run(["sync", "-f", made.data])  # what was written so far is not in the way
             others = [] if solo else made.beside
             around = [word for other in others for word in beside(other)] if made.traced else []
             with running(self.hogs + ([] if made.traced else others)):
@@ -100,13 +102,23 @@ class Runs:
                            self.options.repeat, baseline)
 
     def solo(self):
-        """Without the cause; the trace of one run stays, where it is to be scored against."""
-        cause, place = self.cause, self.place
+        """Without the cause; the trace of the first run stays, where it is to be scored against."""
+        cause, place, n = self.cause, self.place, self.options.repeat
 
         def condition():
             return cause.solo(place, cause.strength if cause.solo == cause.condition else 0)
-        baseline = self.record(condition(), cause.solo_threads, BASELINE, solo=True) if cause.baseline else None
-        return baseline, self.scores(condition, cause.solo_threads, self.options.repeat, solo=True)
+        if not cause.baseline:
+            return None, self.scores(condition, cause.solo_threads, n, solo=True)
+        baseline = self.record(condition(), cause.solo_threads, BASELINE, solo=True)
+        scores = [score(baseline, victim=cause.victim, whole=cause.whole)]
+        self.place.clear(keep=BASELINE)
+        return baseline, scores + self.scores(condition, cause.solo_threads, n - 1, solo=True)
+
+    def alone_ns(self, solo):
+        """What the program takes without the cause; against a baseline, that run's time counts."""
+        if self.cause.baseline:
+            return solo[0].busiest_ns
+        return statistics.median(s.busiest_ns for s in solo)
 
 
 def median(scores):
@@ -131,7 +143,7 @@ def innocent(cause, score):
 
 def judge(cause, place, options):
     """One row of the table."""
-    runs = Runs(cause, place, options)
+    runs, began = Runs(cause, place, options), time.monotonic()
     try:
         place.clear()
         baseline, solo = runs.solo()
@@ -146,7 +158,7 @@ def judge(cause, place, options):
                 strengths[strength] = scores[cause.threads] if strength == cause.strength else \
                     median(runs.main(cause.threads, strength, baseline))
     except Failed as reason:
-        return Result(cause, None, None, "", "", {}, {}, "", 0, str(reason))
+        return Result(cause, None, None, "", "", {}, {}, "", 0, time.monotonic() - began, str(reason))
     right = [s for s in main if cause.expects(s)]
     named = len(right) * 2 > len(main)
     shown = middle(right if named else main)
@@ -155,11 +167,12 @@ def judge(cause, place, options):
             f.write(shown.text)
     culprits = [s for s in main if cause.culprit_is_first(s)]
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
-    alone_ns = statistics.median(s.busiest_ns for s in solo)
-    truth = max(0, 1 - alone_ns / statistics.median(s.life_ns for s in main))
+    # of two runs of the same, neither was slowed
+    truth = 0 if cause.is_control else max(0, 1 - runs.alone_ns(solo) / statistics.median(s.life_ns for s in main))
     levels = [s.level for s in solo]
     alone = "none" if levels.count("none") * 2 > len(levels) else middle(solo).verdict + " (!)"
-    return Result(cause, shown, named, culprit, innocent(cause, shown), scores, strengths, alone, truth, "")
+    return Result(cause, shown, named, culprit, innocent(cause, shown), scores, strengths, alone, truth,
+                  time.monotonic() - began, "")
 
 
 def off(result):
@@ -191,13 +204,14 @@ def grows(result):
 def columns(result):
     cause, s = result.cause, result.shown
     if result.note:
-        return [cause.name, cause.expected_text, "not run: " + result.note] + [""] * (len(HEAD) - 3)
+        return [cause.name, cause.expected_text, "not run: " + result.note] + [""] * (len(HEAD) - 4) + \
+            [f"{result.seconds:.0f} s"]
     return [cause.name, cause.expected_text, s.verdict, f"{100 * s.share:.0f} %",
             "yes" if result.named else "NO", result.culprit + (f", {result.innocent} (!)" if result.innocent else ""),
             f"{s.sci:.2f}", f"{result.truth:.2f}", f"{off(result):+.2f}" + ("" if is_near(result) else " (!)"),
             result.solo, "yes" if holds(result) else "NO",
             " ".join(f"{n}: {result.scores[n]:.2f}" for n in sorted(result.scores)) if len(result.scores) > 1 else "",
-            " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items()), grows(result)]
+            " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items()), grows(result), f"{result.seconds:.0f} s"]
 
 
 def print_table(table):
@@ -207,7 +221,7 @@ def print_table(table):
 
 
 HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI", "truth", "off", "alone", "holds",
-        "by threads", "by strength", "grows"]
+        "by threads", "by strength", "grows", "took"]
 
 
 def main():
@@ -247,6 +261,7 @@ def main():
     missed = [result.cause.name for result in ran if not holds(result)]
     print(f"{sum(result.named for result in ran)} of {len(ran)} causes named, {sum(map(is_near, ran))} scores near the "
           f"truth, {len(ran) - len(missed)} in all" + (f"; not: {', '.join(missed)}" if missed else ""))
+    print(f"took {sum(result.seconds for result in results):.0f} s")
     return 0 if not missed and all(map(accuracy.is_right, amounts)) else 1
 
 

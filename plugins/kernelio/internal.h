@@ -67,6 +67,8 @@ struct kernelio {
 int probes_load(struct kernelio *k);
 int probes_attach(struct kernelio *k);
 void probes_detach(struct kernelio *k);
+/* Who is to be named, and ends before probes_each_task() comes to it, is named by the last one. */
+void probes_detach_but_exits(struct kernelio *k);
 /* Does a level that is asked for need the probes of LEVEL? */
 bool probes_wants(const struct kernelio *k, enum eta_level level);
 

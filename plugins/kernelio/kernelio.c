@@ -220,12 +220,14 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 		return -EINVAL;
 	kernelio_pause(k, false);
 	drain(k, k->options.wait_writeback_ms ? late_writeback(k) : 0);
-	probes_detach(k);
+	probes_detach_but_exits(k);
 	sleep_ms(DRAIN_STEP_MS); /* a probe that was running has come to its end */
 	rc = collect_counts(k, counts);
 	ops = counts->produced[ETA_RECORD_KERNEL_OP];
 	if (rc == 0)
 		rc = probes_each_task(k, 0, false);
+	probes_detach(k);
+	sleep_ms(DRAIN_STEP_MS);
 	collect_end(k);
 	memset(counts, 0, sizeof(*counts));
 	if (rc == 0)

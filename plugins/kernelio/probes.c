@@ -393,6 +393,14 @@ int probes_attach(struct kernelio *k)
 	return attach_rows(k, false);
 }
 
+void probes_detach_but_exits(struct kernelio *k)
+{
+	for (size_t i = 0; i < KERNELIO_N_PROBES; i++)
+		if (strcmp(probes_row(i)->target, "sched_process_exit") != 0)
+			detach_row(k, i);
+	faults_detach(k);
+}
+
 void probes_detach(struct kernelio *k)
 {
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++)

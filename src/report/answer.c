@@ -49,7 +49,10 @@ static int put_verdict(FILE *out, const struct analysis *a, unsigned width)
 	char advice[1024];
 
 	advice_text(a, advice, sizeof(advice));
-	fprintf(out, "verdict: %s\n", report_verdict(&a->verdict).text);
+	fprintf(out, "verdict: %s", report_verdict(&a->verdict).text);
+	if (a->verdict.cpu_share > 0)
+		fprintf(out, "; beside it cpu: run queue %.0f %%", 100 * a->verdict.cpu_share);
+	fputc('\n', out);
 	report_wrapped(out, advice, true, width);
 	return 0;
 }
@@ -81,6 +84,33 @@ static int put_own_limit(FILE *out, const struct analysis *a, unsigned width)
 			 report_duration((int64_t)l->ns).text, l->what);
 		report_wrapped(out, line, true, width);
 	}
+	return 0;
+}
+
+/* What is less of a life is not worth a line. */
+#define MACHINE_PERCENT 2
+
+/* How much a busy machine took, and how much another's I/O: of the one that lost most. */
+static int put_machine(FILE *out, const struct analysis *a, unsigned width)
+{
+	const struct thread_score *t = &a->threads[a->headline];
+	int64_t cells[N_CELLS], inside_ns, sum_ns, others_ns;
+	char line[512];
+
+	if (a->options.sci != SCI_DEFAULT)
+		return 0;
+	slowdown_counted_cells(&t->slowdown, a->options.sci, cells);
+	inside_ns = cells[CELL_CPU_RUN_QUEUE] > 0 ? cells[CELL_CPU_RUN_QUEUE] : 0;
+	sum_ns = inside_ns + (int64_t)t->ready_ns;
+	if (sum_ns * 100 < (int64_t)t->life_ns * MACHINE_PERCENT)
+		return 0;
+	others_ns = t->slowdown.contended_ns - inside_ns;
+	snprintf(line, sizeof(line),
+		 "machine: others had the CPU for %s while it was ready, %s of it inside of I/O "
+		 "calls; another's I/O took %s",
+		 report_duration(sum_ns).text, report_duration(inside_ns).text,
+		 report_duration(others_ns > 0 ? others_ns : 0).text);
+	report_wrapped(out, line, false, width);
 	return 0;
 }
 
@@ -210,8 +240,8 @@ static int put_levels_missing(FILE *out, const struct analysis *a, unsigned widt
 
 /* What is to be said besides gets a function and a place here. */
 static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width) = {
-	put_score,    put_verdict, put_gain, put_own_limit,
-	put_culprits, put_alike,   put_time, put_levels_missing,
+	put_score,   put_verdict, put_gain, put_own_limit,	put_culprits,
+	put_machine, put_alike,	  put_time, put_levels_missing,
 };
 
 int report_answer(FILE *out, const struct analysis *a, unsigned width)

@@ -89,6 +89,8 @@ static void put_verdict(struct json_object in, const struct verdict *v, const ch
 	set_text(o, "level", v->level);
 	set_text(o, "reason", word_in_version(word_of_reason(v->reason), o.of->version));
 	set(o, "share", json_real(v->share));
+	if (v->cpu_share > 0)
+		set(o, "cpu_share", json_real(v->cpu_share));
 	set_text(o, "advice", advice);
 }
 

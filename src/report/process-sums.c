@@ -115,7 +115,7 @@ int process_sums_fill(const struct analysis *a, struct table *t, process_group *
 		if (!p->operations)
 			continue;
 		slowdown_counted_cells(&p->slowdown, a->options.sci, cells);
-		p->verdict = verdict_of(cells, sci, sci, a->has_levels);
+		p->verdict = verdict_of(cells, sci, sci, analysis_verdict_options(a));
 		rows[n++] = (struct score_row){ .slowdown = &p->slowdown,
 						.verdict = &p->verdict,
 						.operations = p->operations,

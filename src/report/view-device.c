@@ -92,7 +92,7 @@ static void finish(const struct analysis *a, struct device_sum *d, struct score_
 	double share = d->io_ns ? (double)counted / (double)d->io_ns : 0;
 
 	slowdown_counted_cells(&d->slowdown, a->options.sci, cells);
-	d->verdict = verdict_of(cells, share, share, a->has_levels);
+	d->verdict = verdict_of(cells, share, share, analysis_verdict_options(a));
 	*row = (struct score_row){ .slowdown = &d->slowdown,
 				   .verdict = &d->verdict,
 				   .operations = d->operations,

@@ -37,12 +37,18 @@ typedef struct {
 	long counter;
 } atomic_long_t;
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct rw_semaphore {
 	atomic_long_t owner;
+	struct list_head wait_list;
 };
 
 struct mutex {
 	atomic_long_t owner;
+	struct list_head wait_list;
 };
 
 struct block_device_operations {
@@ -368,10 +374,6 @@ struct io_rw {
 	struct kiocb kiocb;
 	uint64_t addr;
 	uint32_t len;
-};
-
-struct list_head {
-	struct list_head *next;
 };
 
 struct file_lock_context {

@@ -107,5 +107,6 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 		return 0;
 	key.inode = BPF_CORE_READ(inode, i_ino);
 	bpf_map_update_elem(&dirtied_by, &key, &tid, BPF_ANY);
+	met_note(tid, 0); /* its pages may be written when it has ended */
 	return 0;
 }

@@ -63,6 +63,30 @@ struct ready {
 	uint32_t who;	   /* then ran there longest, 0: not known */
 };
 
+/*
+ * Who waits for a lock that is given to another each time sleeps again and again. What its spans
+ * have no room for becomes part of the last sleep, if that is of the same KIND: whatever came
+ * between is inside of it.
+ */
+static __always_inline bool sleep_folds(struct task_state *st, uint8_t kind, uint64_t woken_ns,
+					uint32_t who)
+{
+	struct eta_span *last = &st->spans[MAX_SPANS - 1];
+
+	if (st->now.n_spans < MAX_SPANS)
+		return false;
+	if (last->kind == ETA_SPAN_RUN_QUEUE)
+		last = &st->spans[MAX_SPANS - 2];
+	if (last->kind == ETA_SPAN_WAKE_UP)
+		last = &st->spans[MAX_SPANS - 3];
+	if (last->kind != kind || (last->who != who && kind != ETA_SPAN_FILE_LOCK))
+		return false;
+	if (last->who != who)
+		last->who = 0; /* several had it */
+	last->end_ns = woken_ns;
+	return true;
+}
+
 /* The sleep of an operation, up to WOKEN_NS, as a span of KIND. */
 static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t woken_ns)
 {
@@ -87,7 +111,9 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 	} else if (kind == ETA_SPAN_PAGE_WRITEBACK_WAIT) {
 		object = sleep_foreign(st, woken_ns);
 	}
-	span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, who, object, 0);
+	if (!sleep_folds(st, kind, woken_ns, who))
+		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, who, object,
+			      0);
 }
 
 /*

@@ -76,9 +76,42 @@ static __always_inline void spins_drop(struct task_state *st)
 		st->now.n_locks = n - 1;
 }
 
+/* Both have what waits in their list; the types are the kernel's own, of locking/. */
+struct rwsem_waiter {
+	struct list_head list;
+	struct task_struct *task;
+} __attribute__((preserve_access_index));
+
+struct mutex_waiter {
+	struct list_head list;
+	struct task_struct *task;
+} __attribute__((preserve_access_index));
+
+/*
+ * A lock that was given back, and whose next owner has been woken for it, is nobody's until that
+ * one runs: it is the first one's that waits. 0: that is the current task, or nobody.
+ */
+static __always_inline uint32_t lock_heir(void *lock, bool mutex)
+{
+	struct task_struct *task = NULL;
+	struct list_head *first;
+
+	if (mutex && bpf_core_type_exists(struct mutex_waiter)) {
+		first = BPF_CORE_READ((struct mutex *)lock, wait_list.next);
+		if (first != &((struct mutex *)lock)->wait_list)
+			task = BPF_CORE_READ((struct mutex_waiter *)first, task);
+	} else if (!mutex && bpf_core_type_exists(struct rwsem_waiter)) {
+		first = BPF_CORE_READ((struct rw_semaphore *)lock, wait_list.next);
+		if (first != &((struct rw_semaphore *)lock)->wait_list)
+			task = BPF_CORE_READ((struct rwsem_waiter *)first, task);
+	}
+	return task && task != bpf_get_current_task_btf() ? BPF_CORE_READ(task, pid) : 0;
+}
+
 /* tid of whoever holds LOCK; of a lock held by readers, the last one that noted itself. */
 static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 {
+	bool semaphore = flags & (LOCK_READ | LOCK_WRITE) && !(flags & (LOCK_SPINS | LOCK_PERCPU));
 	unsigned long owner = 0;
 	struct task_struct *task;
 
@@ -86,13 +119,13 @@ static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 		struct mutex *mutex = lock;
 
 		owner = BPF_CORE_READ(mutex, owner.counter);
-	} else if (flags & (LOCK_READ | LOCK_WRITE) && !(flags & (LOCK_SPINS | LOCK_PERCPU))) {
-		struct rw_semaphore *semaphore = lock;
-
-		owner = BPF_CORE_READ(semaphore, owner.counter);
+	} else if (semaphore) {
+		owner = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
 	}
 	task = (void *)(owner & ~LOCK_OWNER_FLAGS);
-	return task ? BPF_CORE_READ(task, pid) : 0;
+	if (task)
+		return BPF_CORE_READ(task, pid);
+	return flags & LOCK_MUTEX || semaphore ? lock_heir(lock, flags & LOCK_MUTEX) : 0;
 }
 
 SEC("tp_btf/contention_begin")

@@ -108,7 +108,7 @@ static void finish(const struct engine *e, const struct analysis *a, struct call
 	double sci = s->sum_ns ? (double)counted / (double)s->sum_ns : 0;
 
 	slowdown_counted_cells(&s->slowdown, e->options.sci, cells);
-	s->verdict = verdict_of(cells, sci, sci, a->has_levels);
+	s->verdict = verdict_of(cells, sci, sci, analysis_verdict_options(a));
 }
 
 static struct code_place code_place(const struct eta_defs *defs, uint64_t address, uint32_t module)

@@ -169,7 +169,7 @@ static void judge(const struct walker *w, const double saved[N_CELLS], struct pr
 	for (int c = 0; c < N_CELLS; c++)
 		all += cell_ns[c] = (int64_t)saved[c];
 	share = p->wall_ns ? (double)all / (double)p->wall_ns : 0;
-	p->verdict = verdict_of(cell_ns, share, share, w->a->has_levels);
+	p->verdict = verdict_of(cell_ns, share, share, analysis_verdict_options(w->a));
 	p->saved_all_ns = all;
 	for (int c = 0; c < N_CELLS; c++)
 		if (strcmp(p->verdict.level, eta_level_name(cell_table[c].level)) == 0 &&

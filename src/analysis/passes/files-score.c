@@ -43,7 +43,7 @@ static void score_file(const struct engine *e, const struct analysis *a,
 	f->square = sum->square;
 	f->slowdown = sum->slowdown;
 	slowdown_counted_cells(&sum->slowdown, e->options.sci, cells);
-	f->verdict = verdict_of(cells, share, share, a->has_levels);
+	f->verdict = verdict_of(cells, share, share, analysis_verdict_options(a));
 }
 
 int engine_files(const struct engine *e, struct analysis *a)

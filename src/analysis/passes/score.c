@@ -94,11 +94,15 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 
 	t->location = location;
 	t->scored = e->defs->locations[location].kind == ETA_LOCATION_THREAD;
+	/* of who is not traced there are the requests that others wait for, and no region */
+	if (e->split && !e->options.version_1 && r->counts.events && !r->counts.regions)
+		t->scored = false;
 	t->events = r->counts.events;
 	t->life_ns = r->counts.events ? r->counts.last_ns - r->counts.first_ns : 0;
 	t->first_ns = r->counts.first_ns;
 	t->last_ns = r->counts.last_ns;
 	t->io_ns = r->io_ns;
+	t->ready_ns = r->counts.outside_ns;
 	t->operations = r->operations;
 	t->truncated = r->truncated;
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
@@ -117,13 +121,13 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	counted = slowdown_counted(&t->slowdown, e->options.sci);
 	slowdown_counted_cells(&t->slowdown, e->options.sci, cells);
 	t->sci_io = ratio(counted, t->io_ns);
-	t->verdict = verdict_of(cells, 0, 0, a->has_levels);
+	t->verdict = verdict_of(cells, 0, 0, analysis_verdict_options(a));
 	if (!t->scored)
 		return;
 	t->sci = t->sci_low = t->sci_high = t->sure = ratio(counted, t->life_ns);
 	if (e->split)
 		set_interval(e, r, t);
-	t->verdict = verdict_of(cells, t->sci, t->sure, a->has_levels);
+	t->verdict = verdict_of(cells, t->sci, t->sure, analysis_verdict_options(a));
 }
 
 /* Threads without operations come last, then kernel threads, then descending score. */
@@ -316,7 +320,7 @@ static void score_application(const struct engine *e, struct analysis *a)
 			  ratio(a->alike_ns, a->life_ns) >= VERDICT_NONE_BELOW;
 	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->life_ns);
 	slowdown_counted_cells(s, e->options.sci, cells);
-	a->verdict = verdict_of(cells, sci, low, a->has_levels);
+	a->verdict = verdict_of(cells, sci, low, analysis_verdict_options(a));
 }
 
 static void score_trace(const struct engine *e, struct analysis *a)

@@ -70,6 +70,14 @@ static inline uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number,
 	return (uint64_t)((unsigned __int128)duration_ns * number / n);
 }
 
+/* VERDICT_* for its verdicts. */
+static inline unsigned analysis_verdict_options(const struct analysis *a)
+{
+	bool adds_cpu = a->options.sci == SCI_DEFAULT && !a->options.version_1;
+
+	return (a->has_levels ? VERDICT_KNOWS_LEVELS : 0) | (adds_cpu ? VERDICT_ADDS_CPU : 0);
+}
+
 /*
  * Scores TRACE, which stays open as long as *OUT is used. 0; -errno, reported, and *OUT NULL:
  * -ENOMEM, -EINVAL (nothing is left of the time), -ECANCELED by options->progress. The scores are

@@ -187,6 +187,7 @@ static int enter(struct walk *w, const struct eta_event *e)
 	struct frame *f;
 	int rc = 0;
 
+	w->counts.regions = true;
 	if (!ARRAY_FITS(w->stack, w->depth + 1, w->stack_room))
 		return -ENOMEM;
 	if (w->root != NO_OPERATION)

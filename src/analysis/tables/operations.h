@@ -136,6 +136,7 @@ struct walk_counts {
 	uint64_t orphan;     /* the merge has counted these already when it checked the trace: */
 	uint64_t truncated;  /* what is left is what it did not see */
 	uint64_t open_bios;  /* completion never seen */
+	bool regions;	     /* there are any */
 	uint64_t outside_ns; /* ready to run, for a CPU, between operations */
 };
 

@@ -25,7 +25,8 @@ struct blame {
 /* What begins in, or spreads over, a part of the trace's time. */
 struct bin {
 	uint64_t operations; /* begun */
-	uint64_t io_ns;
+	uint64_t io_ns;	     /* sum of the durations of operations */
+	uint64_t ready_ns;   /* between operations, while others had the CPU */
 	int64_t lost_ns;
 	int64_t contended_ns;
 	int64_t limit_ns;

@@ -139,40 +139,95 @@ static const char *advice_of(enum eta_level level, enum eta_reason reason)
 	return general;
 }
 
-struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sure,
-			  bool knows_levels)
+/* The slowdown by level; the sum of what is more than nothing. */
+static int64_t sum_levels(const int64_t cell_ns[N_CELLS], int64_t level_ns[ETA_N_LEVELS])
 {
-	int64_t level_ns[ETA_N_LEVELS] = { 0 }, positive = 0;
-	enum eta_level level = ETA_LEVEL_USER;
-	enum cell best = CELL_INHERITED;
-	struct verdict v = { .level = "none", .reason = "", .advice = advice_none };
+	int64_t positive = 0;
 
+	memset(level_ns, 0, ETA_N_LEVELS * sizeof(*level_ns));
 	for (int c = 0; c < N_CELLS; c++)
 		level_ns[cell_table[c].level] += cell_ns[c];
-	for (int l = 0; l < ETA_N_LEVELS; l++) {
+	for (int l = 0; l < ETA_N_LEVELS; l++)
 		if (level_ns[l] > 0)
 			positive += level_ns[l];
+	return positive;
+}
+
+static enum eta_level largest_level(const int64_t level_ns[ETA_N_LEVELS])
+{
+	enum eta_level level = ETA_LEVEL_USER;
+
+	for (int l = 0; l < ETA_N_LEVELS; l++)
 		if (level_ns[l] > level_ns[level])
 			level = (enum eta_level)l;
-	}
-	if (sci < VERDICT_NONE_BELOW || sure <= 0 || positive == 0)
-		return v;
-	v.share = (double)level_ns[level] / (double)positive;
-	if (v.share < 0.5) {
-		v.level = "mixed";
-		v.advice = advice_mixed;
-		return v;
-	}
+	return level;
+}
+
+static enum cell largest_cell(const int64_t cell_ns[N_CELLS], enum eta_level level)
+{
+	enum cell best = CELL_INHERITED;
+
 	for (int c = 0; c < N_CELLS; c++)
 		if (cell_table[c].level == level &&
 		    (best == CELL_INHERITED || cell_ns[c] > cell_ns[best]))
 			best = (enum cell)c;
+	return best;
+}
+
+/* A part of the slowdown, and one of the lifetime, that a cause has beside a busy machine. */
+#define BESIDE_CPU_SHARE 0.25
+#define BESIDE_CPU_SCI 0.05
+
+/*
+ * On a busy machine whatever waits for something waits for a CPU as well. Without that, is there a
+ * cause that has most of the rest, and is worth a word? Then the CPU comes second.
+ */
+static bool cause_beside_cpu(const int64_t cell_ns[N_CELLS], double sci, enum eta_level *level)
+{
+	int64_t level_ns[ETA_N_LEVELS], positive = sum_levels(cell_ns, level_ns);
+	int64_t others = positive - level_ns[ETA_LEVEL_CPU];
+	enum eta_level rest;
+	double share;
+
+	if (largest_cell(cell_ns, ETA_LEVEL_CPU) != CELL_CPU_RUN_QUEUE)
+		return false; /* a limit */
+	level_ns[ETA_LEVEL_CPU] = 0;
+	rest = largest_level(level_ns);
+	share = (double)level_ns[rest] / (double)positive;
+	if (share < BESIDE_CPU_SHARE || share * sci < BESIDE_CPU_SCI || 2 * level_ns[rest] < others)
+		return false;
+	*level = rest;
+	return true;
+}
+
+struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sure, unsigned options)
+{
+	int64_t level_ns[ETA_N_LEVELS], positive = sum_levels(cell_ns, level_ns);
+	enum eta_level level = largest_level(level_ns);
+	struct verdict v = { .level = "none", .reason = "", .advice = advice_none };
+	double cpu_share;
+	enum cell best;
+
+	if (sci < VERDICT_NONE_BELOW || sure <= 0 || positive == 0)
+		return v;
+	cpu_share = (double)cell_ns[CELL_CPU_RUN_QUEUE] / (double)positive;
+	if (options & VERDICT_ADDS_CPU && cpu_share >= BESIDE_CPU_SHARE &&
+	    cause_beside_cpu(cell_ns, sci, &level))
+		v.cpu_share = cpu_share;
+	v.share = (double)level_ns[level] / (double)positive;
+	if (v.share < 0.5 && v.cpu_share == 0) {
+		v.level = "mixed";
+		v.advice = advice_mixed;
+		return v;
+	}
+	best = largest_cell(cell_ns, level);
 	v.level = eta_level_name(level);
 	v.reason = eta_reason_name(cell_table[best].reason);
 	v.advice = advice_of(level, cell_table[best].reason);
 	v.own_limit = cell_table[best].group == GROUP_LIMIT;
 	/* a wait that the tracer of library calls tells itself needs no kernel to be named */
-	if (!knows_levels && level == ETA_LEVEL_USER && cell_table[best].reason == ETA_REASON_NONE)
+	if (!(options & VERDICT_KNOWS_LEVELS) && level == ETA_LEVEL_USER &&
+	    cell_table[best].reason == ETA_REASON_NONE)
 		v.advice = "The trace knows the library calls only: trace the kernel too "
 			   "(sci-record) to see where the time goes below.";
 	return v;

@@ -15,15 +15,19 @@ struct verdict {
 	const char *level;  /* "none", "mixed", or a level's name */
 	const char *reason; /* "" where none is known */
 	double share;	    /* of that level in the positive slowdown; none: 0 */
+	double cpu_share;   /* beside it: of waits for a CPU that others had; 0: little */
 	const char *advice; /* one sentence */
 	bool own_limit;	    /* it is a limit that was set on it: nobody did it */
 };
 
+#define VERDICT_KNOWS_LEVELS 1 /* the trace looked below the library */
+#define VERDICT_ADDS_CPU 2     /* a busy machine is named beside a cause, not instead of it */
+
 /*
  * CELL_NS: the slowdown that counts. SCI and what of it is no chance decide whether there is any at
- * all; KNOWS_LEVELS: the trace looked below the library.
+ * all. OPTIONS: VERDICT_*.
  */
 struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sure,
-			  bool knows_levels);
+			  unsigned options);
 
 #endif

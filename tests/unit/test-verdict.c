@@ -1,0 +1,78 @@
+/* What the verdict names, and when it names a busy machine beside it. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "src/analysis/tables/verdict.h"
+#include "unit.h"
+
+#define ALL (VERDICT_KNOWS_LEVELS | VERDICT_ADDS_CPU)
+
+/* Of 100 ns lost, so much in each cell. */
+struct lost {
+	int64_t queue, device, commit, quota;
+	double sci;
+	unsigned options;
+};
+
+static struct verdict verdict_for(struct lost l)
+{
+	int64_t cell_ns[N_CELLS] = { 0 };
+
+	cell_ns[CELL_CPU_RUN_QUEUE] = l.queue;
+	cell_ns[CELL_BLOCK_DEVICE] = l.device;
+	cell_ns[CELL_FS_JOURNAL_COMMIT] = l.commit;
+	cell_ns[CELL_CPU_QUOTA] = l.quota;
+	return verdict_of(cell_ns, l.sci, l.sci, l.options);
+}
+
+static void assert_verdict(struct lost l, const char *level, double share, double cpu_share)
+{
+	struct verdict v = verdict_for(l);
+
+	assert_string_equal(v.level, level);
+	assert_int_equal(100 * v.share + 0.5, 100 * share + 0.5);
+	assert_int_equal(100 * v.cpu_share + 0.5, 100 * cpu_share + 0.5);
+}
+
+/* Most of it is the CPU, but something else took a quarter or more. */
+static void cpu_comes_second(void **state)
+{
+	(void)state;
+	assert_verdict((struct lost){ 70, 30, 0, 0, 0.5, ALL }, "block", 0.30, 0.70);
+	assert_string_equal(verdict_for((struct lost){ 70, 30, 0, 0, 0.5, ALL }).reason, "device");
+	assert_verdict((struct lost){ 40, 60, 0, 0, 0.5, ALL }, "block", 0.60, 0.40);
+	/* neither has half */
+	assert_verdict((struct lost){ 40, 45, 15, 0, 0.5, ALL }, "block", 0.45, 0.40);
+}
+
+static void cpu_is_the_cause(void **state)
+{
+	(void)state;
+	/* the rest is little, of this or of the lifetime */
+	assert_verdict((struct lost){ 76, 24, 0, 0, 0.5, ALL }, "cpu", 0.76, 0);
+	assert_verdict((struct lost){ 70, 30, 0, 0, 0.1, ALL }, "cpu", 0.70, 0);
+	assert_verdict((struct lost){ 100, 0, 0, 0, 0.5, ALL }, "cpu", 1, 0);
+	/* as it was published, and in the first version of json */
+	assert_verdict((struct lost){ 70, 30, 0, 0, 0.5, VERDICT_KNOWS_LEVELS }, "cpu", 0.70, 0);
+}
+
+static void cpu_is_not_named(void **state)
+{
+	(void)state;
+	assert_verdict((struct lost){ 20, 80, 0, 0, 0.5, ALL }, "block", 0.80, 0);
+	assert_verdict((struct lost){ 20, 40, 40, 0, 0.5, ALL }, "mixed", 0.40, 0);
+	/* a limit is no busy machine */
+	assert_verdict((struct lost){ 30, 30, 0, 40, 0.5, ALL }, "cpu", 0.70, 0);
+	assert_verdict((struct lost){ 70, 30, 0, 0, 0.01, ALL }, "none", 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cpu_comes_second),
+		cmocka_unit_test(cpu_is_the_cause),
+		cmocka_unit_test(cpu_is_not_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
