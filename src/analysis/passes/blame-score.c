@@ -1,12 +1,12 @@
 /* Who did it: the tables of culprits, of each thread and of all. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "src/analysis/tables/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "eta-ext/base/array.h"
 #include "src/common/machines.h"
 
 /* The culprits of one victim that took most, and what is left for the rest. */

@@ -1,5 +1,6 @@
 /* The pass over all locations: operations to tallies and classes, and to the spill. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "src/analysis/tables/engine.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eta-ext/base/array.h"
 #include "src/analysis/tables/accesses.h"
 #include "src/common/hash.h"
 #include "src/common/machines.h"
