@@ -45,7 +45,7 @@ static void set_reference(const struct option_given *given)
 		a->analysis.reference = REFERENCE_QUANTILE;
 		a->analysis.quantile = strtod(q, &end);
 		if (end == q || *end || !(a->analysis.quantile > 0 && a->analysis.quantile <= 1))
-			argp_error(state, "%s: Q is a number above 0, at most 1", text);
+			argp_error(state, "--reference=%s: Q is a number above 0, at most 1", text);
 	} else {
 		argp_error(
 			state,
@@ -70,8 +70,7 @@ static bool is_paper(const struct option_given *given)
 	if (strcmp(given->arg, "paper") == 0)
 		return true;
 	if (strcmp(given->arg, "default") != 0)
-		argp_error(given->state, "--%s=%s: one of default, paper", given->row->name,
-			   given->arg);
+		option_error(given, "one of default, paper");
 	return false;
 }
 
@@ -88,8 +87,7 @@ static uint64_t parse_time(const struct option_given *given)
 	for (size_t i = 0; end != given->arg && i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(end, units[i].unit) == 0 && value >= 0 && value * units[i].ns < 9e18)
 			return (uint64_t)(value * units[i].ns + 0.5);
-	argp_error(given->state, "--%s=%s: a time is a number with s, ms, us or ns, as 1.5s",
-		   given->row->name, given->arg);
+	option_error(given, "a time is a number with s, ms, us or ns, as 1.5s");
 	return 0;
 }
 
@@ -149,7 +147,7 @@ static void set_interval(const struct option_given *given)
 
 	a->interval_ns = given->arg ? parse_time(given) : 1000000000;
 	if (a->interval_ns == 0)
-		argp_error(given->state, "--interval=%s: must be longer than 0", given->arg);
+		option_error(given, "must be longer than 0");
 	if (a->what == SHOW_SCORE)
 		a->what = SHOW_WORKLOAD;
 }
@@ -167,7 +165,7 @@ static void set_to(const struct option_given *given)
 
 	a->analysis.to_ns = parse_time(given);
 	if (a->analysis.to_ns == 0)
-		argp_error(given->state, "--to=%s: nothing is left", given->arg);
+		option_error(given, "nothing is left");
 }
 
 static void set_fields(const struct option_given *given)
@@ -227,25 +225,24 @@ static void set_similar(const struct option_given *given)
 
 static const struct option_row rows[] = {
 	HEADING("What to show:"),
-	{ "top", 0, "N",
-	  "the first N rows (10; 0: all), threads that lost most if nothing else is asked for",
-	  CALLS(set_top), .optional = true },
+	{ "top", 0, "N", "show the first N rows (10; 0: all)", CALLS(set_top), .optional = true },
 	{ "by", 0, "WHAT",
-	  "thread (default), process, container, file, device, class, callsite (which lines of the "
-	  "program), timeline or blame; with --workload: level (default), file, process, thread or "
+	  "rows of the table: thread (default), process, container, file, device, class, callsite "
+	  "(lines of the program), timeline or blame; with --workload: level (default), file, "
+	  "process, thread or "
 	  "device",
 	  CALLS(set_by) },
-	{ "classes", 0, NULL, "--by=class: the kinds of operations", CALLS(set_view),
+	{ "classes", 0, NULL, "kinds of operations: --by=class", CALLS(set_view),
 	  .value = BY_CLASS },
-	{ "files", 0, NULL, "--by=file", CALLS(set_view), .value = BY_FILE },
+	{ "files", 0, NULL, "files: --by=file", CALLS(set_view), .value = BY_FILE },
 	{ "timeline", 0, "N",
 	  "scores over time, in N intervals (20); with --json in addition to all else",
 	  SETS_NUMBER(struct analyze_options, analysis.n_bins, 1, MAX_PIECES),
 	  .otherwise = DEFAULT_PIECES },
-	{ "blame", 0, NULL, "slowed threads and their culprits", CALLS(set_view),
+	{ "blame", 0, NULL, "slowed threads and their culprits: --by=blame", CALLS(set_view),
 	  .value = BY_BLAME },
 	{ "workload", 0, NULL,
-	  "not the score, but what the I/O is like at each level: reads, writes, sizes, "
+	  "not the score, but the I/O at each level: reads, writes, sizes, "
 	  "sequential or random, rates, latencies, hits, amplification, queue depth",
 	  CALLS(set_what), .value = SHOW_WORKLOAD },
 	{ "by-second", 0, NULL, "the workload of each second", CALLS(set_interval) },
@@ -253,33 +250,36 @@ static const struct option_row rows[] = {
 	{ "compare", 0, NULL, "two traces side by side, with the noise of the differences",
 	  CALLS(set_what), .value = SHOW_COMPARISON },
 	{ "unnamed", 0, NULL,
-	  "waits that the kernel's tracer has seen, but has no name for: where in the kernel they "
-	  "were, how long and how many",
+	  "waits without a reason of their own: where in the kernel they were, how long and how "
+	  "many",
 	  CALLS(set_what), .value = SHOW_UNNAMED },
-	HEADING("Which part, in which form:"),
+	HEADING("Selection and format:"),
 	{ "from", 0, "TIME",
 	  "leave out what begins before TIME from the trace's first event (1.5s, 200ms, 30us)",
 	  CALLS(set_from) },
 	{ "to", 0, "TIME", "leave out what begins at TIME or later", CALLS(set_to) },
-	{ "fields", 0, "LIST", "these columns, as sci,thread; help lists them", CALLS(set_fields) },
-	{ "sort", 0, "FIELD", "numbers descending, text ascending; -FIELD the other way",
+	{ "fields", 0, "LIST", "show these columns, as sci,thread; --fields=help lists them",
+	  CALLS(set_fields) },
+	{ "sort", 0, "FIELD",
+	  "sort by FIELD: numbers descending, text ascending; -FIELD: the other way",
 	  SETS_TEXT(struct analyze_options, table.sort) },
 	{ "filter", 0, "EXPR",
-	  "rows where EXPR holds: FIELD=VALUE, with !=, <, <=, >, >= in place of =; a text may "
-	  "have * and ?, a number a unit (lost>1ms); several: all hold",
+	  "show rows where FIELD=VALUE, or with !=, <, <=, >, >=; a text may have * and ?, a "
+	  "number "
+	  "a unit (lost>1ms); of several filters all must hold",
 	  CALLS(add_filter) },
-	{ "csv", 0, NULL, "the table as csv, all rows and fields", CALLS(set_form),
+	{ "csv", 0, NULL, "print the table as csv, all rows and fields", CALLS(set_form),
 	  .value = FORM_CSV },
 	{ "json", 0, "VERSION",
-	  "everything, as json; times are whole nanoseconds; VERSION 1: with the old keys "
-	  "(default: 2)",
+	  "print everything as json; times are whole nanoseconds; VERSION 1: with the old keys (2)",
 	  CALLS(set_form), .optional = true, .value = FORM_JSON },
 	{ "culprits", 0, "N",
-	  "of json: the first N culprits of each thread, the rest as one (32; 0: all)",
+	  "with --json: list N culprits of each thread, the rest as one (32; 0: all)",
 	  CALLS(set_culprits) },
 	HEADING("How to score:"),
 	{ "sci", 0, "KIND",
-	  "default: interference / lifetime; paper: all time lost / lifetime, as published (sets "
+	  "what is scored. default: interference / lifetime; paper: all time lost / lifetime, as "
+	  "published (sets "
 	  "--similar=paper --reference=min)",
 	  CALLS(set_sci) },
 	{ "similar", 0, "KIND",
@@ -287,13 +287,14 @@ static const struct option_row rows[] = {
 	  "paper: the same string of region names",
 	  CALLS(set_similar) },
 	{ "reference", 0, "KIND",
-	  "what they are compared with. supported: the shortest duration that enough of them come "
+	  "what operations are compared with. supported: the shortest duration that enough of them "
+	  "come "
 	  "near (default); min: the shortest; quantile:Q: the quantile Q (0 < Q <= 1); solo: as "
 	  "supported, among those that met no other thread's on the same file; baseline:TRACE: the "
 	  "mean in another trace",
 	  CALLS(set_reference) },
 	{ "baseline", 0, "TRACE",
-	  "what was lost against another run, such as one alone: --reference=baseline:TRACE",
+	  "compare with another run, such as one alone: --reference=baseline:TRACE",
 	  CALLS(set_baseline) },
 	HEADING("How to read:"),
 	{ "lenient", 0, NULL, "keep the good part of damaged traces",

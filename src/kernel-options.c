@@ -7,15 +7,16 @@
 #include <stdlib.h>
 
 /* Seconds, also fractions. */
-static unsigned parse_seconds(const char *text, double max, struct argp_state *state)
+static unsigned parse_seconds(const struct option_given *given, double max)
 {
+	const char *text = given->arg;
 	char *end;
 	double value;
 
 	errno = 0;
 	value = strtod(text, &end);
 	if (errno || end == text || *end || !(value >= 0 && value <= max))
-		argp_error(state, "%s: S must be a number of seconds up to %.0f", text, max);
+		option_error(given, "S is a number of seconds up to %.0f", max);
 	return (unsigned)(value * 1000);
 }
 
@@ -23,16 +24,16 @@ static void set_duration(const struct option_given *given)
 {
 	struct kernel_options *o = given->options;
 
-	o->duration_ms = parse_seconds(given->arg, 1e6, given->state);
+	o->duration_ms = parse_seconds(given, 1e6);
 	if (!o->duration_ms)
-		argp_error(given->state, "%s: S must be more than 0", given->arg);
+		option_error(given, "S is more than 0");
 }
 
 static void set_wait_writeback(const struct option_given *given)
 {
 	struct kernel_options *o = given->options;
 
-	o->wait_writeback_ms = parse_seconds(given->arg, 3600, given->state);
+	o->wait_writeback_ms = parse_seconds(given, 3600);
 	o->wait_writeback_set = true;
 }
 
@@ -41,8 +42,7 @@ static void set_backend(const struct option_given *given)
 	struct kernel_options *o = given->options;
 
 	if (kernelio_order_parse(given->arg, &o->order))
-		argp_error(given->state, "%s: NAME[,...] must be, each once, of: %s", given->arg,
-			   kernelio_backend_names());
+		option_error(given, "each at most once: %s", kernelio_backend_names());
 }
 
 static void add_filter(const struct option_given *given)
@@ -52,7 +52,7 @@ static void add_filter(const struct option_given *given)
 
 	if (kernelio_filter_add(&o->filters, (enum kernelio_filter_id)given->row->value, given->arg,
 				why, sizeof(why)))
-		argp_error(given->state, "%s: %s", given->arg, why);
+		option_error(given, "%s", why);
 }
 
 const struct option_row kernel_option_rows[] = {
@@ -62,13 +62,14 @@ const struct option_row kernel_option_rows[] = {
 	KERNELIO_FILTERS(X)
 #undef X
 		{ "backend", 0, "NAME[,...]",
-		  "Use only these kinds of probes: fentry, kprobe, tp_btf, raw_tp, tracepoint",
+		  "use only these kinds of probes: fentry, kprobe, tp_btf, raw_tp, tracepoint",
 		  CALLS(set_backend) },
 	HEADING("End of the kernel's side:"),
-	{ "duration", 0, "S", "End after S seconds; the program goes on", CALLS(set_duration) },
+	{ "duration", 0, "S", "stop recording after S seconds; the program goes on",
+	  CALLS(set_duration) },
 	{ "wait-writeback", 0, "S",
-	  "Wait up to S seconds for writeback of what the program left dirty (default: 3; 0: do "
-	  "not)",
+	  "wait up to S seconds for writeback of the pages that the program left dirty (3; 0: do "
+	  "not wait)",
 	  CALLS(set_wait_writeback) },
 	{ 0 },
 };

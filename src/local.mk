@@ -13,6 +13,7 @@ noinst_LTLIBRARIES += src/libanalysis.la
 src_libanalysis_la_SOURCES = \
 	src/analysis/tables/accesses.c src/analysis/tables/accesses.h \
 	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
+	src/analysis/tables/analysis-options.h src/analysis/tables/scores.h \
 	src/analysis/sweep/attribute.c \
 	src/analysis/sweep/pieces.c \
 	src/analysis/tables/baseline.c src/analysis/tables/baseline.h \
@@ -27,9 +28,10 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/critical.c \
 	src/analysis/tables/cells.c src/analysis/tables/cells.h \
 	src/analysis/tables/classes.c src/analysis/tables/classes.h \
-	src/analysis/sweep/crowd.c \
+	src/analysis/sweep/crowd.c src/analysis/sweep/crowd.h \
 	src/analysis/tables/durations.c src/analysis/tables/durations.h \
 	src/analysis/tables/engine.c src/analysis/tables/engine.h \
+	src/analysis/tables/location-result.h \
 	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
 	src/analysis/passes/files-score.c \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
@@ -40,24 +42,25 @@ src_libanalysis_la_SOURCES = \
 	src/common/machines.c src/common/machines.h \
 	src/analysis/tables/operations.c src/analysis/tables/operations.h \
 	src/common/parallel.c src/common/parallel.h \
-	src/analysis/passes/pass.c \
-	src/analysis/sweep/presence.c \
+	src/analysis/passes/pass.c src/analysis/passes/passes.h \
+	src/analysis/sweep/presence.c src/analysis/sweep/presence.h \
 	src/analysis/tables/records.c src/analysis/tables/records.h \
 	src/analysis/tables/reference.c src/analysis/tables/reference.h \
 	src/analysis/passes/references.c \
 	src/analysis/tables/regions.c \
 	src/analysis/tables/resources.c src/analysis/tables/resources.h \
-	src/analysis/tables/slowdown.c \
+	src/analysis/tables/slowdown.c src/analysis/tables/slowdown.h \
 	src/analysis/passes/score.c \
 	src/common/share.c src/common/share.h \
 	src/common/spaces.c src/common/spaces.h \
 	src/common/spill.c src/common/spill.h \
 	src/analysis/sweep/sweep.c src/analysis/sweep/sweep.h \
+	src/analysis/sweep/engine-sweep.h \
 	src/analysis/sweep/thread.c \
 	src/analysis/passes/thread-of.c \
 	src/analysis/tables/verdict.c src/analysis/tables/verdict.h \
-	src/analysis/sweep/waits.c \
-	src/analysis/sweep/weights.c \
+	src/analysis/sweep/waits.c src/analysis/sweep/waits.h \
+	src/analysis/sweep/weights.c src/analysis/sweep/weights.h \
 	src/analysis/passes/worked-for.c \
 	src/analysis/passes/workload.c src/analysis/passes/workload.h \
 	src/analysis/passes/workload-rows.c src/analysis/passes/workload-rows.h
@@ -102,7 +105,8 @@ src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
 src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) -lm
 
 bin_PROGRAMS += src/sci-merge
-MERGING = src/merging.c src/merging.h src/told.c src/told.h src/common/progress.c src/common/progress.h
+MERGING = src/merging.c src/merging.h src/tracer-warnings.c src/tracer-warnings.h \
+	src/common/progress.c src/common/progress.h
 src_sci_merge_SOURCES = \
 	src/sci-merge.c \
 	src/clock-options.c src/clock-options.h \

@@ -11,7 +11,7 @@
 #include "eta-ext/base/printable.h"
 #include "outputs.h"
 #include "src/common/progress.h"
-#include "told.h"
+#include "tracer-warnings.h"
 
 /* The counts after those that every line has; for an input only if they are not 0. */
 static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
@@ -135,7 +135,7 @@ int merging_run(const struct merging *m, bool *complete)
 		goto out;
 	eta_trace_counts(merged, &counts);
 	*complete = cli_is_whole(&counts);
-	told_by_tracer(eta_trace_defs(merged));
+	tracer_warnings_print(eta_trace_defs(merged));
 	if (m->report)
 		print_counts(m, inputs, merged, written.events);
 out:
@@ -144,12 +144,31 @@ out:
 	return rc;
 }
 
-int merging_command(const struct merging *m, bool strict)
+const struct option_row merging_rows[] = {
+	HEADING("Output:"),
+	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
+	  SETS_TEXT(struct merging, output) },
+	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct merging, mode) },
+	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
+	  SETS_FLAG(struct merging, quiet) },
+	HEADING("Reading:"),
+	{ "lenient", 0, NULL, "keep the good part of damaged inputs and count the rest",
+	  SETS_FLAG(struct merging, open.lenient) },
+	{ "strict", 0, NULL,
+	  "exit with status 1 if anything was lost, bad or truncated (the archive is written all "
+	  "the same)",
+	  SETS_FLAG(struct merging, strict) },
+	{ 0 },
+};
+
+int merging_command(struct merging *m)
 {
 	bool complete = true;
-	int rc = merging_run(m, &complete);
+	int rc;
 
-	if (rc == 0 && strict && !complete) {
+	m->report = m->quiet ? NULL : stdout;
+	rc = merging_run(m, &complete);
+	if (rc == 0 && m->strict && !complete) {
 		eta_error("%s: not complete, and --strict was given (the counts show what is "
 			  "missing)",
 			  m->output);

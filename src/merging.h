@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "eta-ext/base/eta.h"
+#include "options.h"
 
 struct merging {
 	char *const *inputs; /* spool directories, archives, ... */
@@ -18,6 +19,7 @@ struct merging {
 	unsigned threads;  /* 0: the number of CPUs */
 	const char *again; /* what writes it after a break; NULL: the same command */
 	bool quiet;	   /* no line that moves on a terminal */
+	bool strict;	   /* of merging_command */
 	FILE *report;	   /* where the counts go, a line per trace; NULL: nowhere */
 };
 
@@ -28,7 +30,13 @@ struct merging {
  */
 int merging_run(const struct merging *merging, bool *complete);
 
-/* The same as a command that ends with it: -ENODATA where STRICT and not complete. Reported. */
-int merging_command(const struct merging *merging, bool strict);
+/*
+ * The same as a command that ends with it, whose counts go to stdout unless it is quiet: -ENODATA
+ * where it is strict and not complete. Reported.
+ */
+int merging_command(struct merging *merging);
+
+/* What such a command takes: options of a struct merging. */
+extern const struct option_row merging_rows[];
 
 #endif

@@ -4,6 +4,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,17 @@ static void set_number(const struct option_row *row, uint64_t number, void *fiel
 		*(uint32_t *)field = (uint32_t)number;
 }
 
+void option_error(const struct option_given *given, const char *format, ...)
+{
+	char why[512];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(why, sizeof(why), format, list);
+	va_end(list);
+	argp_error(given->state, "--%s=%s: %s", given->row->name, given->arg, why);
+}
+
 uint64_t option_number(const struct option_given *given, uint64_t min, uint64_t max)
 {
 	const char *text = given->arg;
@@ -92,8 +104,8 @@ uint64_t option_number(const struct option_given *given, uint64_t min, uint64_t 
 	errno = 0;
 	value = strtoull(text, &end, 10);
 	if (errno || end == text || *end || text[0] == '-' || value < min || value > max)
-		argp_error(given->state, "%s: %s is a number from %llu to %llu", text,
-			   given->row->argument, (unsigned long long)min, (unsigned long long)max);
+		option_error(given, "%s is a number from %llu to %llu", given->row->argument,
+			     (unsigned long long)min, (unsigned long long)max);
 	return value;
 }
 
@@ -101,15 +113,14 @@ uint64_t option_number(const struct option_given *given, uint64_t min, uint64_t 
  * --mode: which others may read what is written. Its owner must be able to read and write, others
  * must not write.
  */
-static mode_t parse_mode(const char *text, struct argp_state *state)
+static mode_t parse_mode(const struct option_given *given)
 {
+	const char *text = given->arg;
 	char *end;
 	unsigned long mode = strtoul(text, &end, 8);
 
 	if (end == text || *end || text[0] == '-' || (mode & 0600) != 0600 || mode & ~0644UL)
-		argp_error(state,
-			   "%s: MODE is 600, 640, 604 or 644: others may read, and not write",
-			   text);
+		option_error(given, "MODE is 600, 640, 604 or 644: others may read, and not write");
 	return (mode_t)mode;
 }
 
@@ -134,7 +145,7 @@ static void apply(const struct set_row *set, char *arg, struct argp_state *state
 			   field);
 		break;
 	case OPTION_MODE:
-		*(mode_t *)field = parse_mode(arg, state);
+		*(mode_t *)field = parse_mode(&given);
 		break;
 	}
 }

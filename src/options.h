@@ -87,6 +87,10 @@ struct command_line {
  */
 void options_parse(const struct command_line *line, int argc, char **argv, void *options);
 
+/* For a row's function: its value is wrong, as FORMAT says. A usage error: it exits. */
+void option_error(const struct option_given *given, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* For a row's function: a whole decimal number in [MIN, MAX]; a usage error otherwise. */
 uint64_t option_number(const struct option_given *given, uint64_t min, uint64_t max);
 

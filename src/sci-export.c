@@ -43,8 +43,7 @@ static void set_format(const struct option_given *given)
 
 	a->format = format_by_name(given->arg);
 	if (!a->format)
-		argp_error(given->state, "%s: FORMAT is one of chrome, paje, folded, csv",
-			   given->arg);
+		option_error(given, "one of chrome, paje, folded, csv");
 }
 
 static const struct option_row rows[] = {

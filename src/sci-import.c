@@ -12,7 +12,6 @@
 struct arguments {
 	struct merging merging;
 	char **inputs; /* merging.inputs, while they are collected */
-	bool strict, quiet;
 };
 
 static void list_formats(const struct option_given *given)
@@ -40,28 +39,15 @@ static void set_format(const struct option_given *given)
 	struct arguments *a = given->options;
 
 	if (!is_format(given->arg))
-		argp_error(given->state, "there is no format \"%s\" (--list-formats lists them)",
-			   given->arg);
+		option_error(given, "no such format (--list-formats lists them)");
 	a->merging.open.format = given->arg;
 }
 
 static const struct option_row rows[] = {
-	HEADING("Output:"),
-	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
-	  SETS_TEXT(struct arguments, merging.output) },
-	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, merging.mode) },
-	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
-	  SETS_FLAG(struct arguments, quiet) },
-	HEADING("Reading:"),
+	PART(struct arguments, merging, merging_rows),
 	{ "format", 'f', "NAME", "the format of the logs, if it is not recognised",
 	  CALLS(set_format) },
-	{ "lenient", 0, NULL, "keep the good part of damaged logs and count the rest",
-	  SETS_FLAG(struct arguments, merging.open.lenient) },
 	{ "list-formats", 0, NULL, "print the list of formats and exit", CALLS(list_formats) },
-	{ "strict", 0, NULL,
-	  "exit with status 1 if anything was lost, bad or truncated (the archive is written all "
-	  "the same)",
-	  SETS_FLAG(struct arguments, strict) },
 	{ 0 },
 };
 
@@ -117,9 +103,7 @@ int main(int argc, char **argv)
 	}
 	options_parse(&command_line, argc, argv, &a);
 	broken_off_begin();
-	a.merging.report = a.quiet ? NULL : stdout;
-	a.merging.quiet = a.quiet;
-	rc = merging_command(&a.merging, a.strict);
+	rc = merging_command(&a.merging);
 	free(a.inputs);
 	return rc ? CLI_FAILED : CLI_OK;
 }

@@ -49,7 +49,7 @@ static void set_ring(const struct option_given *given)
 
 	a->ring_bytes = option_number(given, RING_BYTES_MIN, RING_BYTES_MAX);
 	if (a->ring_bytes & (a->ring_bytes - 1))
-		argp_error(given->state, "%s: BYTES is a power of two", given->arg);
+		option_error(given, "BYTES is a power of two");
 }
 
 /* --pid may be given more than once, and with more than one number. */
@@ -82,35 +82,34 @@ static void add_pids(const struct option_given *given)
 static const struct option_row rows[] = {
 	HEADING("What to trace:"),
 	{ "pid", 'p', "PID[,...]",
-	  "Running processes, their children and what they start, until they end or ^C",
+	  "running processes, their children and what they start, until they end or ^C",
 	  CALLS(add_pids) },
-	{ "no-children", 0, NULL, "With --pid: without the children that are there already",
+	{ "no-children", 0, NULL, "with --pid: without the children that they have already",
 	  SETS_FLAG(struct arguments, no_children) },
-	{ "all", 'a', NULL, "All of the machine but this tracer, until ^C (root)",
+	{ "all", 'a', NULL, "all processes of the machine but this tracer, until ^C (root)",
 	  SETS_FLAG(struct arguments, everyone) },
-	{ "run-as", 0, "USER",
-	  "Run COMMAND as USER (default: who called sudo, if that is how it is run)",
+	{ "run-as", 0, "USER", "run COMMAND as USER (default: the user who called sudo)",
 	  SETS_TEXT(struct arguments, run_as) },
 	{ "caller", 0, "FD", NULL, SETS_NUMBER(struct arguments, caller, 3, 1 << 20) },
-	HEADING("Where to:"),
-	{ "output", 'o', "DIR", "The spool is DIR/kernel.spool (default: sci.PID)",
+	HEADING("Output:"),
+	{ "output", 'o', "DIR", "write the spool DIR/kernel.spool (default: sci.PID)",
 	  SETS_TEXT(struct arguments, directory) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, mode) },
-	HEADING("How:"),
-	{ "ring", 0, "BYTES", "Rings of each CPU, a power of two (default: 16777216)",
+	HEADING("How to trace:"),
+	{ "ring", 0, "BYTES", "size of each CPU's ring, a power of two (16777216)",
 	  CALLS(set_ring) },
-	{ "threads", 0, "N", "Follow up to N threads at a time (default: 4096)",
+	{ "threads", 0, "N", "trace up to N threads at a time (4096)",
 	  SETS_NUMBER(struct arguments, threads, 1, 1 << 20) },
-	{ "poll", 0, "MS", "Empty the rings every MS milliseconds (default: 5)",
+	{ "poll", 0, "MS", "empty the rings every MS milliseconds (5)",
 	  SETS_NUMBER(struct arguments, poll_ms, 1, 1000) },
 	{ "drain-timeout", 0, "MS",
-	  "At the end, wait up to MS milliseconds for requests in flight (default: 500)",
+	  "at the end, wait up to MS milliseconds for requests in flight (500)",
 	  SETS_NUMBER(struct arguments, drain_ms, 1, 3600000) },
 	{ "settle", 0, "MS", NULL, SETS_NUMBER(struct arguments, drain_ms, 1, 3600000) },
-	{ "strict", 0, NULL, "Exit status 1 where anything was lost or missing",
+	{ "strict", 0, NULL, "exit with status 1 if a level is missing or records were lost",
 	  SETS_FLAG(struct arguments, strict) },
-	{ "quiet", 'q', NULL, "Say what went wrong only", SETS_FLAG(struct arguments, quiet) },
-	{ "verbose", 'v', NULL, "Say which probes serve which level",
+	{ "quiet", 'q', NULL, "print only warnings", SETS_FLAG(struct arguments, quiet) },
+	{ "verbose", 'v', NULL, "print which probes are used for each level",
 	  SETS_FLAG(struct arguments, verbose) },
 	PART(struct arguments, kernel, kernel_option_rows),
 	{ 0 },
@@ -176,14 +175,13 @@ static const struct command_line command_line = {
 	       "  sci-kernel -o out -- fio job.fio\n"
 	       "  sci-merge out/kernel.spool -o out/kernel.otf2\n"
 	       "  sci-kernel -o out --pid=4242 --duration=10\n"
-	       "  sci-kernel -o out --all --directory=/srv/data --operation=write "
-	       "--min-duration=1ms\n"
+	       "  sci-kernel -o out --all --directory=/srv/data --min-duration=1ms\n"
 	       "  sci-kernel status out\n"
 	       "\n"
-	       "Needs root, or CAP_BPF and CAP_PERFMON; --all needs root or CAP_SYS_ADMIN. Whose "
-	       "process "
-	       "you may not look into, you may not trace. The exit status is COMMAND's.\n"
-	       "SEE ALSO sci-record(1), sci-merge(1), sci-analyze(1)",
+	       "Needs root, or CAP_BPF and CAP_PERFMON; --all needs root or CAP_SYS_ADMIN. A "
+	       "process that you may not debug cannot be traced. The exit status is COMMAND's.\n\n"
+	       "SEE ALSO\n"
+	       "  sci-record(1), sci-merge(1), sci-analyze(1)",
 };
 
 /* The command line as one text, for the trace. */
@@ -271,7 +269,7 @@ static int run_command(struct kernelio *k, const struct arguments *a, struct wat
 	if (rc == -EINTR)
 		return rc;
 	if (rc) {
-		eta_error("%s: cannot be executed (%s)", a->command[0], strerror(-rc));
+		eta_error("%s: cannot run it: %s", a->command[0], strerror(-rc));
 		*status = rc == -ENOENT ? 127 : 126;
 		return 0;
 	}
@@ -299,7 +297,7 @@ static int check_process(pid_t pid, int pidfd)
 		return -ESRCH;
 	}
 	if (pidfd < 0) {
-		eta_error("process %d: there is none", (int)pid);
+		eta_error("--pid=%d: no such process", (int)pid);
 		return -ESRCH;
 	}
 	rc = authority_over(pid);

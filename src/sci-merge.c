@@ -18,7 +18,6 @@ struct arguments {
 	const char **clocks; /* of --clock */
 	size_t n_clocks;
 	const char *tid_map;
-	bool strict, quiet;
 };
 
 static void add_clock(const struct option_given *given)
@@ -29,19 +28,7 @@ static void add_clock(const struct option_given *given)
 }
 
 static const struct option_row rows[] = {
-	HEADING("Output:"),
-	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
-	  SETS_TEXT(struct arguments, merging.output) },
-	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, merging.mode) },
-	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
-	  SETS_FLAG(struct arguments, quiet) },
-	HEADING("Reading:"),
-	{ "lenient", 0, NULL, "keep the good part of damaged inputs and count the rest",
-	  SETS_FLAG(struct arguments, merging.open.lenient) },
-	{ "strict", 0, NULL,
-	  "exit with status 1 if anything was lost, bad or truncated (the archive is written all "
-	  "the same)",
-	  SETS_FLAG(struct arguments, strict) },
+	PART(struct arguments, merging, merging_rows),
 	HEADING("Clocks and threads:"),
 	{ "clock", 0, "N:NS|N:FILE",
 	  "add NS to the times of input N (from 1), or convert them by the pairs of intervals in "
@@ -107,8 +94,8 @@ static int read_clocks(const struct arguments *a, struct eta_clock_map *maps,
 		if (rc)
 			return rc;
 		if (input > a->merging.n_inputs) {
-			eta_error("--clock=%s: there are %zu inputs", a->clocks[i],
-				  a->merging.n_inputs);
+			eta_error("--clock=%s: no input has this number, the last is %zu",
+				  a->clocks[i], a->merging.n_inputs);
 			return -EINVAL;
 		}
 		clocks[input - 1] = &maps[i];
@@ -139,7 +126,7 @@ static int merge(struct arguments *a)
 						       .threads = tid_map.threads,
 						       .n_threads = tid_map.n };
 	if (rc == 0)
-		rc = merging_command(&a->merging, a->strict);
+		rc = merging_command(&a->merging);
 	tid_map_free(&tid_map);
 	inputs_free(&inputs);
 	free(clocks);
@@ -160,8 +147,6 @@ int main(int argc, char **argv)
 	}
 	options_parse(&command_line, argc, argv, &a);
 	broken_off_begin();
-	a.merging.report = a.quiet ? NULL : stdout;
-	a.merging.quiet = a.quiet;
 	rc = merge(&a);
 	free(a.given);
 	free(a.clocks);

@@ -383,7 +383,7 @@ int watch_send(const char *directory, const char *verb)
 		fd = try_connect(directory, NULL);
 	if (fd < 0) {
 		if (fd == -ENOENT || fd == -ECONNREFUSED)
-			eta_error("%s: no kernel tracer is at work there (it has ended, or writes "
+			eta_error("%s: no kernel tracer runs there (it has ended, or writes "
 				  "to another folder)",
 				  directory);
 		else

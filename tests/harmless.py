@@ -289,8 +289,9 @@ def both_sides(rows, top):
         runs = Runs(row, top)
         differences = runs.differences("both")
         yield row.name, "both", differences
-        if differences and runs.unsteady():
-            yield row.name, "plain", ["two untraced runs differ: " + runs.unsteady()[0]]
+        unsteady = differences and runs.unsteady()
+        if unsteady:
+            yield row.name, "plain", ["two untraced runs differ: " + unsteady[0]]
 
 
 def main(rows, how=user_side):

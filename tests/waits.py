@@ -11,15 +11,15 @@ BEGIN, END = "<!-- printed by tests/waits.py: begin -->\n", "<!-- end -->\n"
 
 # of CELLS: who caused it
 WHOSE = {
-    "NATURE": "who holds it, or has it",
-    "FILE": "who is on the same file meanwhile",
-    "FS": "who is on the same file system meanwhile",
-    "DIRTY": "who writes to the page cache meanwhile",
-    "DEVICE": "who has requests on the device",
+    "NATURE": "the holder, as the kernel names it",
+    "FILE": "operations on the same file meanwhile",
+    "FS": "operations on the same file system meanwhile",
+    "DIRTY": "writers to the page cache meanwhile",
+    "DEVICE": "requests on the same device meanwhile",
     "SELF": "nobody",
     "LIMIT": "nobody: a limit",
 }
-# spans that are waits, by the probes that tell of them
+# spans that are waits, by the probes that report them
 PROBES = {
     "INODE_LOCK": "contention_begin, by the lock's address",
     "FILE_POSITION_LOCK": "contention_begin, by the lock's address",
@@ -65,6 +65,11 @@ def whose():
             for level, reason, group in rows("src/analysis/tables/cells.h", "CELLS", 3)}
 
 
+def shown():
+    """What reports call a reason that has another name in traces."""
+    return {before: now for now, before in rows("src/report/words.c", "REASONS", 2)}
+
+
 def table():
     places, by = {region: [how] for region, how in OTHERS.items()}, whose()
     for ident, region in rows("eta-ext/format/record.h", "ETA_SPANS", 2):
@@ -76,11 +81,12 @@ def table():
             found.setdefault(region, []).append(function)
         for region, functions in found.items():
             places.setdefault(region, []).append(how + " " + ", ".join(f"`{f}`" for f in functions))
-    yield "| wait | whose it is | where the kernel shows it |\n"
+    words = shown()
+    yield "| wait | attributed to | where the kernel shows it |\n"
     yield "|---|---|---|\n"
     for region in sorted(places, key=lambda r: (list(by).index(r) if r in by else len(by), r)):
         level, reason = region.split(":")
-        yield f"| `{level}: {reason}` | {by.get(region, 'not known')} | {'; '.join(places[region])} |\n"
+        yield f"| `{level}: {words.get(reason, reason)}` | {by.get(region, 'not known')} | {'; '.join(places[region])} |\n"
 
 
 def page(text):

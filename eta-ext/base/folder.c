@@ -137,7 +137,7 @@ static int walk_to(const char *path, const char *shown)
 			  "itself",
 			  shown, folder_owner(link, owner));
 	else if (fd < 0)
-		eta_error("%s: cannot get there: %s", shown, strerror(-fd));
+		eta_error("%s: cannot open its folder: %s", shown, strerror(-fd));
 	return fd;
 }
 
@@ -210,7 +210,7 @@ static int take(int at, const char *name, const char *shown, mode_t mode, bool *
 		if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
 			eta_error("%s: is a link: name the folder itself", shown);
 		else if (rc == -ENOTDIR)
-			eta_error("%s: is there and no folder (-o names another)", shown);
+			eta_error("%s: exists and is no folder (choose another with -o)", shown);
 		else
 			eta_error("%s: cannot open the folder: %s (-o names another)", shown,
 				  strerror(-rc));

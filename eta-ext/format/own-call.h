@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "record.h"
 
@@ -96,6 +97,12 @@ long own_call_number(long number, long a, long b, long c, long d, long e, long f
 #define OWN_CALL_PADDED(call, a, b, c, d, e, ...)                                                  \
 	own_call_make(OWN_##call, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),           \
 		      OWN_CALL_MARK)
+
+/*
+ * clock_gettime, whatever a library that is preloaded, too, has in its place (libfaketime): the
+ * system call until somebody has found the C library's own, which is faster.
+ */
+extern int (*own_clock)(clockid_t clock, struct timespec *time);
 
 /*
  * System calls that the calling thread must not make from here on: a bit for each enum own_call,

@@ -193,8 +193,8 @@ static uint64_t process_start(void)
 		at = strchr(at + 1, ' ');
 	if (!at)
 		return 0;
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
+	own_clock(CLOCK_BOOTTIME, &boot);
+	own_clock(CLOCK_MONOTONIC, &mono);
 	start_ns = digits(at + 1) * TICK_NS + (uint64_t)mono.tv_sec * 1000000000 +
 		   (uint64_t)mono.tv_nsec;
 	return start_ns - (uint64_t)boot.tv_sec * 1000000000 - (uint64_t)boot.tv_nsec;

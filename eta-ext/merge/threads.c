@@ -220,6 +220,57 @@ static const char *name_of(const struct order *order)
 	return order->first->location->name;
 }
 
+/* ---- threads that one input alone has ---- */
+
+static bool is_single(const struct order *order)
+{
+	return order->first->part.input == order->first[order->n - 1].part.input;
+}
+
+/* What the inputs know of a process. */
+struct process_sides {
+	uint32_t n_inputs, last_input; /* how many know it, and which was counted last */
+	bool open; /* of a thread that programs' calls tell of, the kernel's side was not found */
+};
+
+static int find_sides(const struct eta_trace *trace, const struct merge *merge,
+		      const struct order *orders, size_t n, struct process_sides **out)
+{
+	struct process_sides *sides = calloc((size_t)trace->defs.n_processes + 1, sizeof(*sides));
+
+	*out = sides;
+	if (!sides)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < merge->n_inputs; i++)
+		for (uint32_t p = 0; p < merge->inputs[i].trace->defs.n_processes; p++) {
+			struct process_sides *s = &sides[merge->inputs[i].processes[p]];
+
+			s->n_inputs += !s->n_inputs || s->last_input != i;
+			s->last_input = i;
+		}
+	for (size_t i = 0; i < n; i++)
+		if (orders[i].process && orders[i].first->rank == 0 && is_single(&orders[i]))
+			sides[orders[i].first->process].open = true;
+	return 0;
+}
+
+/*
+ * Is the other side of it missing? A thread without a library call leaves nothing there: the
+ * kernel's side alone has it, while another input knows its process, and each thread of that has
+ * been found.
+ */
+static bool is_unmatched(const struct merge *merge, const struct order *order,
+			 const struct process_sides *sides)
+{
+	const struct candidate *first = order->first;
+
+	if (merge->n_inputs < 2 || !is_single(order) || first->location->track ||
+	    first->location->kind != ETA_LOCATION_THREAD)
+		return false;
+	return first->rank == 0 || !order->process || !order->process->pid ||
+	       sides[first->process].n_inputs < 2 || sides[first->process].open;
+}
+
 static int add_location(struct eta_trace *trace, struct merge *merge, const struct order *order)
 {
 	const struct candidate *first = order->first;
@@ -249,9 +300,6 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 						  : 0;
 		merge->parts[merge->n_parts++] = first[i].part;
 	}
-	if (location.kind == ETA_LOCATION_THREAD && !location.track && merge->n_inputs > 1 &&
-	    first->part.input == first[order->n - 1].part.input)
-		trace->counts.unmatched++;
 	if (eta_defs_location(trace, &location) == ETA_NONE)
 		return -ENOMEM;
 	merge->first[trace->defs.n_locations] = merge->n_parts;
@@ -319,6 +367,7 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 {
 	struct candidate *all = NULL;
 	struct order *orders = NULL;
+	struct process_sides *sides = NULL;
 	size_t n = 0, n_orders = 0;
 	int rc = -ENOMEM;
 
@@ -360,10 +409,13 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 		orders[n_orders - 1].n++;
 	}
 	qsort(orders, n_orders, sizeof(*orders), by_place);
-	rc = 0;
-	for (size_t i = 0; rc == 0 && i < n_orders; i++)
+	rc = find_sides(trace, merge, orders, n_orders, &sides);
+	for (size_t i = 0; rc == 0 && i < n_orders; i++) {
+		trace->counts.unmatched += is_unmatched(merge, &orders[i], sides);
 		rc = add_location(trace, merge, &orders[i]);
+	}
 out:
+	free(sides);
 	free(all);
 	free(orders);
 	return rc;

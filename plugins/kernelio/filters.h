@@ -9,16 +9,18 @@
  * How a value is read: filters.c, filter_set_ID. How it is applied: bpf/filter.h.
  */
 #define KERNELIO_FILTERS(X)                                                                        \
-	X(TID, "tid", "TID", "Only threads of these numbers")                                      \
-	X(COMM, "comm", "NAME", "Only threads of this name")                                       \
-	X(UID, "uid", "USER", "Only threads that run as USER")                                     \
-	X(CGROUP, "cgroup", "PATH", "Only threads in the cgroup PATH and below")                   \
-	X(FILE, "file", "PATH", "Only the file PATH, which need not exist yet")                    \
-	X(DIRECTORY, "directory", "PATH", "Only files below PATH")                                 \
-	X(DEVICE, "device", "DEVICE", "Only files and requests on a block device")                 \
-	X(OPERATION, "operation", "KIND", "Only calls of a kind: read, write, sync, ...")          \
-	X(MIN_DURATION, "min-duration", "TIME", "Only calls that take TIME (100us) or longer")     \
-	X(LEVEL, "level", "LEVEL", "Only these levels beside vfs: pagecache, fs, block, cpu")
+	X(TID, "tid", "TID", "record only the threads TID")                                        \
+	X(COMM, "comm", "NAME", "record only threads with this name")                              \
+	X(UID, "uid", "USER", "record only threads that run as USER")                              \
+	X(CGROUP, "cgroup", "PATH", "record only threads in the cgroup PATH and below")            \
+	X(FILE, "file", "PATH", "record only the file PATH, which need not exist yet")             \
+	X(DIRECTORY, "directory", "PATH", "record only files below PATH")                          \
+	X(DEVICE, "device", "DEVICE", "record only files and requests on a block device")          \
+	X(OPERATION, "operation", "KIND",                                                          \
+	  "record only calls of this kind: read, write, sync, ...")                                \
+	X(MIN_DURATION, "min-duration", "TIME",                                                    \
+	  "record only calls that take TIME (as 100us) or longer")                                 \
+	X(LEVEL, "level", "LEVEL", "record only vfs and these levels: pagecache, fs, block, cpu")
 
 enum kernelio_filter_id {
 #define X(id, option, argument, help) KERNELIO_FILTER_##id,

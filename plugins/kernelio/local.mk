@@ -36,6 +36,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \
 	plugins/kernelio/bpf/file-lock.h \
+	plugins/kernelio/bpf/file-record.h \
 	plugins/kernelio/bpf/filter.h \
 	plugins/kernelio/bpf/follow.h \
 	plugins/kernelio/bpf/group.h \

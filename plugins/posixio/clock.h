@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "eta-ext/format/own-call.h"
+
 /*
  * Two clock reads are most of what a traced call costs. Where the kernel itself keeps time by the
  * TSC, each thread reads CLOCK_MONOTONIC once a window and between that counts TSC ticks, at the
@@ -19,6 +21,9 @@ struct clock {
 	uint64_t measured; /* the true rate; `rate` is less while the clock is ahead */
 	uint64_t from_tsc, from_ns; /* start of its measurement */
 };
+
+/* Finds the C library's own clock, before the program runs. */
+void clock_resolve(void);
 
 /* Once per process, before the first clock_now: is the TSC to be trusted? SCI_CLOCK=monotonic: no.
  */
@@ -37,7 +42,7 @@ static inline uint64_t clock_real(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	own_clock(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 

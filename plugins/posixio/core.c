@@ -93,6 +93,12 @@ static bool sink_start(void)
 	return !sanitizer;
 }
 
+/* The sink of now: EZTrace's is another in its children. */
+static bool warn_recording(const char *text)
+{
+	return core_sink->tell(text);
+}
+
 static void process_start(void)
 {
 	int state = PROCESS_NEW;
@@ -106,7 +112,7 @@ static void process_start(void)
 		atomic_store(&process_state, PROCESS_OFF);
 		return;
 	}
-	warn_start(core_sink->tell);
+	warn_start(warn_recording);
 	clock_start();
 	thread_cache_forget();
 	details_read();
@@ -240,7 +246,13 @@ __attribute__((constructor)) static void tracer_start(void)
 	clone_resolve();
 	cancel_resolve();
 	real_resolve_all();
+	clock_resolve();
+	if (self) /* a constructor before has begun with it */
+		return;
+	/* what is called here may be another preloaded library's, and do I/O */
+	self = &thread_starting;
 	process_start();
+	self = NULL;
 }
 
 /*

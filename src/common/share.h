@@ -21,8 +21,8 @@ struct claim {
  */
 void share_out(int64_t amount, struct claim *claims, size_t n);
 
-/* The same for few, which keep their places and rank by them; N is SHARE_FEW at most. */
 #define SHARE_FEW 64
+/* The same for few, which keep their places and rank by them; N is SHARE_FEW at most. */
 void share_exactly(int64_t amount, const uint64_t *weights, int64_t *parts, size_t n);
 
 #endif

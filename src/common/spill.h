@@ -58,11 +58,14 @@ struct spill_reader {
 	uint64_t words[SPILL_READ_WORDS];
 };
 
+/* A file without a name in TMPDIR, for the streams of one analysis. 0 or -errno, reported. */
 int spill_open(struct spill *spill);
 void spill_close(struct spill *spill);
 void spill_stream_free(struct spill_stream *stream);
 
+/* Appends to STREAM, an empty one; words go to the file chunk by chunk. */
 void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spill_stream *stream);
+/* Inside of the two below: writes the full chunk. */
 void spill_write_chunk(struct spill_writer *w);
 static inline void spill_put(struct spill_writer *w, uint64_t word)
 {
@@ -86,11 +89,13 @@ static inline void spill_record(struct spill_writer *w, uint64_t begin_ns, uint6
 /* Writes what is left; 0 or the first failure since the begin. */
 int spill_writer_end(struct spill_writer *w);
 
+/* Reads STREAM, which is complete, from its begin. */
 void spill_reader_begin(struct spill_reader *r, struct spill *spill,
 			const struct spill_stream *stream);
 /* On to the chunk in which the first record begins that ends after TIME_NS; earlier ones precede
  * it. */
 void spill_reader_seek(struct spill_reader *r, uint64_t time_ns);
+/* Inside of the two below: reads on. */
 void spill_read_words(struct spill_reader *r);
 /* The next word; whole records are written, so whole records can be read. */
 static inline uint64_t spill_get(struct spill_reader *r)

@@ -27,6 +27,8 @@ def read_json(name):
         with open(name, encoding="utf-8") as f:
             report = json.load(f, object_hook=lambda part: {BEFORE.get(key, key): value
                                                             for key, value in part.items()})
+    except UnicodeDecodeError as error:
+        raise Unusable(f"{name}: no json, but maybe a trace; make it with sci-analyze --json") from error
     except ValueError as error:
         raise Unusable(f"{name}: no json ({error}); make it with sci-analyze --json") from error
     if not isinstance(report, dict) or not {"version", "threads", "application"} <= set(report):

@@ -92,13 +92,13 @@ def size_mm(figure):
     return tuple(size * MM_PER_INCH for size in figure.get_size_inches())
 
 
-def settle(figure):
+def place(figure):
     """Places everything, once: each drawing would move it a little, and forms would differ."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as reported:
         warnings.simplefilter("always")
         figure.draw_without_rendering()
         figure.draw_without_rendering()
-    if any("constrained_layout not applied" in str(warning.message) for warning in told):
+    if any("constrained_layout not applied" in str(warning.message) for warning in reported):
         raise Unusable("{:.0f} mm x {:.0f} mm are too small for the labels of this figure; give "
                        "more --width or --height".format(*size_mm(figure)))
     figure.set_layout_engine("none")
@@ -108,7 +108,6 @@ def save(figure, name, mode):
     """Writes FIGURE; a file that could not be written whole is not left there."""
     suffix = os.path.splitext(name)[1]
     metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(suffix)
-    temporary = None
     try:
         with output(name, mode) as file:
             figure.savefig(file, format=suffix[1:], metadata=metadata)

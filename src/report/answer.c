@@ -33,13 +33,13 @@ static int put_score(FILE *out, const struct analysis *a, unsigned width)
 			 report_real(a->sci_total, 4).text);
 	else
 		snprintf(line, sizeof(line),
-			 "SCI %s [%s, %s]: %s%s%s lost %s%s of %s%s; all threads together %s",
+			 "SCI %s [%s, %s]: %s%s%s lost %s%s of %s%s%s; all threads together %s",
 			 report_score(t->sci).text, report_score(t->sci_low).text,
 			 report_score(t->sci_high).text, l->name, on.text, called,
-			 lost_ns > 0 ? "most, " : "nothing",
+			 lost_ns > 0 ? "most, " : "none",
 			 lost_ns > 0 ? report_duration(lost_ns).text : "",
-			 report_duration((int64_t)t->life_ns).text, lost_ns > 0 ? "" : " to others",
-			 report_score(a->sci_total).text);
+			 lost_ns > 0 ? "" : "its ", report_duration((int64_t)t->life_ns).text,
+			 lost_ns > 0 ? "" : " to others", report_score(a->sci_total).text);
 	report_wrapped(out, line, false, width);
 	return 0;
 }

@@ -134,18 +134,6 @@ GETTER(b)
 	put_mean(&ROW->sides[1], v);
 }
 
-GETTER(n_a)
-{
-	(void)context;
-	value_whole(v, (int64_t)ROW->sides[0].n);
-}
-
-GETTER(n_b)
-{
-	(void)context;
-	value_whole(v, (int64_t)ROW->sides[1].n);
-}
-
 GETTER(difference)
 {
 	(void)context;
@@ -206,8 +194,10 @@ GETTER(interference_b)
 
 static const struct column columns[] = {
 	{ "kind", "", UNIT_TEXT, 0, get_kind, "all, level, class or file" },
-	{ "count_a", "calls A", UNIT_COUNT, 5, get_n_a, "operations in the first trace" },
-	{ "count_b", "calls B", UNIT_COUNT, 5, get_n_b, "in the second" },
+	{ "count_a", "calls A", UNIT_COUNT, 5, NULL, "operations in the first trace",
+	  FIELD(struct row, sides[0].n) },
+	{ "count_b", "calls B", UNIT_COUNT, 5, NULL, "in the second",
+	  FIELD(struct row, sides[1].n) },
 	{ "a", "A per call", UNIT_NS, 2, get_a, "mean time of an operation, in the first trace" },
 	{ "b", "B per call", UNIT_NS, 2, get_b, "in the second" },
 	{ "difference", "B - A", UNIT_NS, 0, get_difference, "of the means" },
@@ -399,9 +389,9 @@ int compare_text(FILE *out, const struct comparison *c, const struct table *tabl
 		const struct analysis *a = c->sides[s];
 
 		fprintf(out, "%c ", 'A' + s);
-		report_counts(out, &a->counts, a->open_bios, a->low_confidence,
-			      "operations of low confidence",
-			      options->width > 2 ? options->width - 2 : 0);
+		report_counts(out, &a->counts, a->open_bios,
+			      &(struct report_unsure){ a->low_confidence, UNSURE_OPERATIONS },
+			      false, options->width > 2 ? options->width - 2 : 0);
 	}
 	return rc;
 }

@@ -14,6 +14,7 @@ struct comparison {
 	const char *names[2];		 /* of the traces */
 };
 
+/* The columns of its table: *N in *LIST. */
 void compare_columns(const struct column **columns, size_t *n);
 /* All, the levels, then classes and files, those with the largest difference first. */
 int compare_table(const struct comparison *c, const struct table_options *options,

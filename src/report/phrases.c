@@ -137,29 +137,33 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 	fprintf(out, "%s%s\n", indent ? "  " : "", rest);
 }
 
-/* Losses of a kind that this trace does not have are not worth a word. */
-static size_t put_count(char *line, size_t size, size_t used, uint64_t n, const char *what)
+void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios,
+		   const struct report_unsure *unsure, bool published, unsigned width)
 {
-	if (n == 0 || used >= size)
-		return used;
-	return used + (size_t)snprintf(line + used, size - used, ", %" PRIu64 " %s", n, what);
-}
+	const struct {
+		uint64_t n;
+		const char *one, *many;
+	} rows[] = {
+		{ c->lost, "lost", "lost" },
+		{ c->orphan, "orphan", "orphans" },
+		{ c->truncated, "truncated", "truncated" },
+		{ c->bad, "bad", "bad" },
+		{ c->crossing, "overlapping region", "overlapping regions" },
+		{ c->disorder, "out of order", "out of order" },
+		{ c->unmatched, "thread seen by one tracer", "threads seen by one tracer" },
+		{ open_bios, "block request without completion",
+		  "block requests without completion" },
+		{ unsure->n, unsure->one, unsure->many },
+	};
+	char line[512] = "data:";
+	size_t used = strlen(line);
 
-void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios, uint64_t n_unsure,
-		   const char *what, unsigned width)
-{
-	char line[512];
-	size_t used;
-
-	used = (size_t)snprintf(line, sizeof(line),
-				"data: %" PRIu64 " lost, %" PRIu64 " orphans, %" PRIu64
-				" truncated",
-				c->lost, c->orphan, c->truncated);
-	used = put_count(line, sizeof(line), used, c->bad, "bad");
-	used = put_count(line, sizeof(line), used, c->crossing, "overlapping regions");
-	used = put_count(line, sizeof(line), used, c->disorder, "out of order");
-	used = put_count(line, sizeof(line), used, c->unmatched, "threads seen by one tracer");
-	used = put_count(line, sizeof(line), used, open_bios, "block requests without completion");
-	put_count(line, sizeof(line), used, n_unsure, what);
+	/* losses of a kind that this trace does not have are not worth a word */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if ((i < 3 || rows[i].n) && used < sizeof(line))
+			used += (size_t)snprintf(line + used, sizeof(line) - used,
+						 "%s %" PRIu64 " %s", i ? "," : "", rows[i].n,
+						 rows[i].n == 1 && !published ? rows[i].one
+									      : rows[i].many);
 	report_wrapped(out, line, false, width);
 }

@@ -44,24 +44,6 @@ void process_sums_get_lifetime(const void *context, const void *row, struct valu
 		value_whole(v, (int64_t)(PROCESS->last_ns - PROCESS->first_ns));
 }
 
-void process_sums_get_threads_time(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)PROCESS->life_ns);
-}
-
-void process_sums_get_threads(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, PROCESS->threads);
-}
-
-void process_sums_get_sci_max(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_real(v, PROCESS->sci_max);
-}
-
 static int by_loss(const void *a, const void *b)
 {
 	const struct score_row *x = a, *y = b;

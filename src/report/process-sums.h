@@ -32,8 +32,5 @@ void process_sums_get_pid(const void *context, const void *row, struct value *v)
 void process_sums_get_host(const void *context, const void *row, struct value *v);
 void process_sums_get_command(const void *context, const void *row, struct value *v);
 void process_sums_get_lifetime(const void *context, const void *row, struct value *v);
-void process_sums_get_threads_time(const void *context, const void *row, struct value *v);
-void process_sums_get_threads(const void *context, const void *row, struct value *v);
-void process_sums_get_sci_max(const void *context, const void *row, struct value *v);
 
 #endif

@@ -45,8 +45,17 @@ void report_reference_name(const struct analysis_options *options, char *text, s
 
 /* Wrapped at blanks; continued lines, and the first one with INDENT, begin with two blanks. */
 void report_wrapped(FILE *out, const char *text, bool indent, unsigned width);
-/* What is missing in a trace; N_UNSURE of WHAT are the reader's own. */
+/* What a report is not sure of, in its own words. */
+struct report_unsure {
+	uint64_t n;
+	const char *one, *many;
+};
+
+#define UNSURE_OPERATIONS "operation of low confidence", "operations of low confidence"
+
+/* The line "data: ...": what is missing in a trace. PUBLISHED: "1 orphans", as it has always been.
+ */
 void report_counts(FILE *out, const struct eta_counts *counts, uint64_t open_bios,
-		   uint64_t n_unsure, const char *what, unsigned width);
+		   const struct report_unsure *unsure, bool published, unsigned width);
 
 #endif

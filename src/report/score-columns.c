@@ -65,12 +65,6 @@ SCORE_GETTER(self_ns)
 	value_lost(v, slowdown_self(ROW->slowdown), 0);
 }
 
-SCORE_GETTER(own_limit)
-{
-	(void)context;
-	value_whole(v, ROW->slowdown->limit_ns);
-}
-
 SCORE_GETTER(sci_io)
 {
 	value_lost_part(v, counted(ANALYSIS, ROW), ROW->io_ns);
@@ -83,29 +77,11 @@ SCORE_GETTER(lost)
 		   ANALYSIS->options.sci == SCI_DEFAULT ? ROW->slowdown->contended_ns : 0);
 }
 
-SCORE_GETTER(io)
-{
-	(void)context;
-	value_whole(v, (int64_t)ROW->io_ns);
-}
-
 SCORE_GETTER(lifetime)
 {
 	(void)context;
 	if (ROW->life_ns)
 		value_whole(v, (int64_t)ROW->life_ns);
-}
-
-SCORE_GETTER(operations)
-{
-	(void)context;
-	value_whole(v, (int64_t)ROW->operations);
-}
-
-SCORE_GETTER(path)
-{
-	(void)context;
-	value_whole(v, ROW->slowdown->path_ns);
 }
 
 SCORE_GETTER(at)
@@ -115,22 +91,10 @@ SCORE_GETTER(at)
 	v->shown = report_verdict(ROW->verdict);
 }
 
-SCORE_GETTER(level)
-{
-	(void)context;
-	value_text(v, ROW->verdict->level);
-}
-
 SCORE_GETTER(reason)
 {
 	(void)context;
 	value_text(v, word_of_reason(ROW->verdict->reason));
-}
-
-SCORE_GETTER(share)
-{
-	(void)context;
-	value_real(v, ROW->verdict->share);
 }
 
 int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level)

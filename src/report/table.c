@@ -184,12 +184,44 @@ size_t table_fields(const struct table *t, const char *fields, const struct colu
 	return n;
 }
 
+static void get_field(const struct column_field *f, const void *row, struct value *v)
+{
+	const char *of = row, *field;
+
+	if (f->through)
+		of = *(const void *const *)(const void *)(of + f->pointer_at);
+	field = of + f->at;
+	switch (f->type) {
+	case COLUMN_GETTER:
+		break;
+	case COLUMN_INT64:
+	case COLUMN_UINT64:
+		value_whole(v, *(const int64_t *)(const void *)field);
+		break;
+	case COLUMN_UINT32:
+		value_whole(v, *(const uint32_t *)(const void *)field);
+		break;
+	case COLUMN_DOUBLE:
+		value_real(v, *(const double *)(const void *)field);
+		break;
+	case COLUMN_STRING:
+		if (*(const char *const *)(const void *)field)
+			value_text(v, *(const char *const *)(const void *)field);
+		break;
+	}
+	if (f->or_none && f->type != COLUMN_STRING && v->whole == 0)
+		v->known = false;
+}
+
 void table_get(const struct table *t, const struct column *c, const void *row, struct value *v)
 {
 	memset(v, 0, offsetof(struct value, shown));
 	v->shown.text[0] = '\0';
 	v->long_text = NULL;
-	c->get(t->context, row, v);
+	if (c->get)
+		c->get(t->context, row, v);
+	else
+		get_field(&c->field, row, v);
 }
 
 static int unknown_field(const struct column *columns, size_t n, const char *name, size_t length,

@@ -48,13 +48,53 @@ struct value {
  * far as the line goes. */
 #define COLUMN_COMMAND 252
 
+/* A member of a row, for columns that show it as it is. */
+struct column_field {
+	enum column_type {
+		COLUMN_GETTER, /* none: the column has a getter */
+		COLUMN_INT64,
+		COLUMN_UINT64,
+		COLUMN_UINT32,
+		COLUMN_DOUBLE,
+		COLUMN_STRING,
+	} type;
+	bool through; /* it is where the pointer at `pointer_at` of the row points to */
+	bool or_none; /* 0 and NULL: not known */
+	size_t pointer_at, at;
+};
+
+#define COLUMN_MEMBER(row, member)                                                                 \
+	.at = offsetof(row, member),                                                               \
+	.type = _Generic(((row *)0)->member, int64_t                                               \
+			 : COLUMN_INT64, uint64_t                                                  \
+			 : COLUMN_UINT64, uint32_t                                                 \
+			 : COLUMN_UINT32, double                                                   \
+			 : COLUMN_DOUBLE, const char *                                             \
+			 : COLUMN_STRING)
+#define COLUMN_THROUGH(row, pointer, of, member)                                                   \
+	COLUMN_MEMBER(of, member), .through = true, .pointer_at = offsetof(row, pointer)
+/* A column's `field`: MEMBER of the struct ROW; or of the struct OF that its POINTER leads to. */
+#define FIELD(row, member)                                                                         \
+	{                                                                                          \
+		COLUMN_MEMBER(row, member)                                                         \
+	}
+#define FIELD_OR_NONE(row, member)                                                                 \
+	{                                                                                          \
+		COLUMN_MEMBER(row, member), .or_none = true                                        \
+	}
+#define FIELD_THROUGH(row, pointer, of, member)                                                    \
+	{                                                                                          \
+		COLUMN_THROUGH(row, pointer, of, member)                                           \
+	}
+
 struct column {
 	const char *name;    /* in --fields, --sort, --filter, csv, json */
 	const char *heading; /* of the text form */
 	enum table_unit unit;
 	uint8_t drop; /* where the terminal is narrow the highest goes first; 0 stays */
-	void (*get)(const void *context, const void *row, struct value *value);
+	void (*get)(const void *context, const void *row, struct value *value); /* NULL: `field` */
 	const char *what; /* for the list of fields */
+	struct column_field field;
 };
 
 struct table {
@@ -85,6 +125,7 @@ struct table_options {
 	unsigned height;       /* of the screen that a report with its rows has to fit; 0: any */
 };
 
+/* Appends ROW, which stays the caller's. 0 or -ENOMEM. */
 int table_add(struct table *table, const void *row);
 void table_free(struct table *table);
 
@@ -112,6 +153,7 @@ void table_line(FILE *out, const char *line, unsigned width);
 
 /* ---- for getters ---- */
 
+/* Set V, which is known then. */
 void value_whole(struct value *v, int64_t whole);
 void value_real(struct value *v, double real);
 void value_text(struct value *v, const char *text); /* any length */
@@ -123,6 +165,7 @@ void value_lost(struct value *v, int64_t ns, int64_t least);
 /* PART / WHOLE, unknown where there is no whole. */
 void value_ratio(struct value *v, double part, double whole);
 
+/* "1.61 ms": three digits, of bytes in powers of 1024. */
 struct report_text report_duration(int64_t ns);
 /* A little below nothing is nothing: no "-0.00". */
 struct report_text report_real(double real, int digits);

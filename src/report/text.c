@@ -102,6 +102,8 @@ static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
 
 static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 {
+	struct report_unsure unsure = { a->low_confidence, UNSURE_OPERATIONS };
+	bool paper = a->options.sci == SCI_PAPER;
 	char reference[256], line[512];
 
 	report_reference_name(&a->options, reference, sizeof(reference));
@@ -112,15 +114,12 @@ static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 		 report_duration((int64_t)a->duration_ns).text,
 		 a->options.similar == SIMILAR_PAPER ? "paper" : "default", reference);
 	report_wrapped(out, line, false, width);
-	if (a->options.sci == SCI_PAPER) {
-		report_counts(out, &a->counts, a->open_bios, a->low_confidence,
-			      "operations of low confidence", width);
-		return;
-	}
 	/* a hundredth of them hardly changes the score */
-	report_counts(out, &a->counts, a->open_bios,
-		      a->low_confidence * 100 < a->operations ? 0 : a->low_confidence,
-		      "operations of low confidence", width);
+	if (!paper && unsure.n * 100 < a->operations)
+		unsure.n = 0;
+	report_counts(out, &a->counts, a->open_bios, &unsure, paper, width);
+	if (paper)
+		return;
 	if (a->suspended_ns) {
 		snprintf(line, sizeof(line),
 			 "the machine was suspended for %s: in none of the times",

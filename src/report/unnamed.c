@@ -39,24 +39,6 @@ struct walk {
 #define ROW ((const struct unnamed_row *)row)
 #define GETTER(name) static void get_##name(const void *context, const void *row, struct value *v)
 
-GETTER(time)
-{
-	(void)context;
-	value_whole(v, (int64_t)ROW->ns);
-}
-
-GETTER(waits)
-{
-	(void)context;
-	value_whole(v, (int64_t)ROW->n);
-}
-
-GETTER(region)
-{
-	(void)context;
-	value_text(v, ROW->region->name);
-}
-
 GETTER(place)
 {
 	(void)context;
@@ -65,9 +47,10 @@ GETTER(place)
 }
 
 static const struct column columns[] = {
-	{ "time", "time", UNIT_NS, 0, get_time, "waited there" },
-	{ "waits", "waits", UNIT_COUNT, 1, get_waits, "how many" },
-	{ "region", "counted as", UNIT_TEXT, 0, get_region, "level and reason in the score" },
+	{ "time", "time", UNIT_NS, 0, NULL, "waited there", FIELD(struct unnamed_row, ns) },
+	{ "waits", "waits", UNIT_COUNT, 1, NULL, "how many", FIELD(struct unnamed_row, n) },
+	{ "region", "counted as", UNIT_TEXT, 0, NULL, "level and reason in the score",
+	  FIELD_THROUGH(struct unnamed_row, region, struct eta_region, name) },
 	{ "place", "place in the kernel", UNIT_TEXT, 0, get_place,
 	  "functions, innermost first; empty: not known" },
 };

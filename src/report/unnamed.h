@@ -8,6 +8,7 @@
 
 struct unnamed;
 
+/* The columns of its table: *N in *LIST. */
 void unnamed_columns(const struct column **columns, size_t *n);
 /* Reads all of TRACE. unnamed_free, also on failure. */
 int unnamed_run(struct eta_trace *trace, struct unnamed **out);

@@ -14,12 +14,6 @@ struct pair {
 
 #define PAIR ((const struct pair *)row)
 
-static void get_time(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, PAIR->blame->ns);
-}
-
 static void get_share(const void *context, const void *row, struct value *v)
 {
 	(void)context;
@@ -30,12 +24,6 @@ static void get_named(const void *context, const void *row, struct value *v)
 {
 	(void)context;
 	value_ratio(v, 100 * (double)PAIR->blame->named_ns, (double)PAIR->blame->ns);
-}
-
-static void get_named_time(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, PAIR->blame->named_ns);
 }
 
 static void get_victim(const void *context, const void *row, struct value *v)
@@ -68,24 +56,25 @@ static void get_culprit(const void *context, const void *row, struct value *v)
 			 PAIR->blame->tid);
 }
 
-static void get_culprit_tid(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	if (PAIR->blame->tid)
-		value_whole(v, PAIR->blame->tid);
-}
-
 static const struct column columns[] = {
 	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "where both ran" },
 	{ "victim", "slowed", UNIT_TEXT, 0, get_victim, "the slowed thread" },
 	{ "victim_tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_victim_tid, "its thread id" },
-	{ "time", "lost", UNIT_NS, 0, get_time, "time it lost to the culprit" },
+	{ "time", "lost", UNIT_NS, 0, NULL, "time it lost to the culprit",
+	  FIELD_THROUGH(struct pair, blame, struct blame, ns) },
 	{ "part", "of its loss", UNIT_PERCENT, 1, get_share, "part of all that it lost" },
 	{ "named", "named", UNIT_PERCENT, 2, get_named,
 	  "part in which the kernel named the culprit; the rest is overlap" },
-	{ "named_time", "named", UNIT_NS, COLUMN_HIDDEN, get_named_time, "the same as time" },
+	{ "named_time", "named", UNIT_NS, COLUMN_HIDDEN, NULL, "the same as time",
+	  FIELD_THROUGH(struct pair, blame, struct blame, named_ns) },
 	{ "culprit", "culprit", UNIT_TEXT, 0, get_culprit, "the thread that slowed it" },
-	{ "culprit_tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_culprit_tid, "its thread id" },
+	{ "culprit_tid",
+	  "tid",
+	  UNIT_COUNT,
+	  COLUMN_HIDDEN,
+	  NULL,
+	  "its thread id",
+	  { COLUMN_THROUGH(struct pair, blame, struct blame, tid), .or_none = true } },
 };
 
 static int by_time(const void *a, const void *b)

@@ -65,25 +65,6 @@ static void get_call(const void *context, const void *row, struct value *v)
 	value_text(v, report_callsite_call(context, SITE));
 }
 
-static void get_function(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_text(v, SITE->place.function);
-}
-
-static void get_source(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_text(v, SITE->place.file);
-}
-
-static void get_line(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	if (SITE->place.line)
-		value_whole(v, SITE->place.line);
-}
-
 static void get_module(const void *context, const void *row, struct value *v)
 {
 	const struct analysis *a = context;
@@ -100,8 +81,9 @@ static void get_offset(const void *context, const void *row, struct value *v)
 }
 
 static const struct column columns[] = {
-	{ "operations", "calls", UNIT_COUNT, 2, score_get_operations, "operations" },
-	{ "io", "in I/O", UNIT_NS, 3, score_get_io, "time in operations" },
+	{ "operations", "calls", UNIT_COUNT, 2, NULL, "operations",
+	  FIELD(struct score_row, operations) },
+	{ "io", "in I/O", UNIT_NS, 3, NULL, "time in operations", FIELD(struct score_row, io_ns) },
 	{ "lost", "lost", UNIT_NS, 4, score_get_lost, "time lost, whoever caused it" },
 	{ "interference", "interference", UNIT_NS, 1, score_get_interference,
 	  "time lost to others" },
@@ -109,9 +91,12 @@ static const struct column columns[] = {
 	SCORE_VERDICT,
 	{ "call", "call", UNIT_TEXT, 0, get_call, "the function that is called there" },
 	{ "where", "where", UNIT_TEXT, 0, get_where, "the place, and what led to it" },
-	{ "function", "function", UNIT_TEXT, COLUMN_HIDDEN, get_function, "that makes the call" },
-	{ "source", "source", UNIT_TEXT, COLUMN_HIDDEN, get_source, "file of the source" },
-	{ "line", "line", UNIT_COUNT, COLUMN_HIDDEN, get_line, "in it" },
+	{ "function", "function", UNIT_TEXT, COLUMN_HIDDEN, NULL, "that makes the call",
+	  ITEM(struct callsite_score, place.function) },
+	{ "source", "source", UNIT_TEXT, COLUMN_HIDDEN, NULL, "file of the source",
+	  ITEM(struct callsite_score, place.file) },
+	{ "line", "line", UNIT_COUNT, COLUMN_HIDDEN, NULL, "in it",
+	  ITEM_OR_NONE(struct callsite_score, place.line) },
 	{ "module", "module", UNIT_TEXT, COLUMN_HIDDEN, get_module, "file of the code" },
 	{ "offset", "offset", UNIT_COUNT, COLUMN_HIDDEN, get_offset, "in it" },
 	SCORE_DETAILS,

@@ -4,25 +4,6 @@
 
 #define CLASS ((const struct class_score *)row)
 
-static void get_function(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_text(v, CLASS->function);
-}
-
-static void get_path(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_text(v, CLASS->path);
-}
-
-static void get_size(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	if (CLASS->size_bytes)
-		value_whole(v, (int64_t)CLASS->size_bytes);
-}
-
 static void get_lost(const void *context, const void *row, struct value *v)
 {
 	(void)context;
@@ -42,45 +23,37 @@ static void get_unsure(const void *context, const void *row, struct value *v)
 	value_text(v, CLASS->low_confidence ? "unsure" : "");
 }
 
-#define NUMBERS(X)                                                                                 \
-	X(n) X(reference_ns) X(min_ns) X(p50_ns) X(p99_ns) X(max_ns) X(sum_ns) X(truncated)
-#define X(field)                                                                                   \
-	static void get_##field(const void *context, const void *row, struct value *v)             \
-	{                                                                                          \
-		(void)context;                                                                     \
-		value_whole(v, (int64_t)CLASS->field);                                             \
-	}
-NUMBERS(X)
-#undef X
-
-#define X(id, name, what)                                                                          \
-	static void get_lost_##id(const void *context, const void *row, struct value *v)           \
-	{                                                                                          \
-		(void)context;                                                                     \
-		value_whole(v, CLASS->level_ns[ETA_LEVEL_##id]);                                   \
-	}
-ETA_LEVELS(X)
-#undef X
-
 static const struct column columns[] = {
 	{ "lost", "lost", UNIT_NS, 0, get_lost, "time lost against the reference" },
-	{ "count", "count", UNIT_COUNT, 1, get_n, "finished operations" },
-	{ "reference", "reference", UNIT_NS, 2, get_reference_ns, "what one takes undisturbed" },
+	{ "count", "count", UNIT_COUNT, 1, NULL, "finished operations",
+	  FIELD(struct class_score, n) },
+	{ "reference", "reference", UNIT_NS, 2, NULL, "what one takes undisturbed",
+	  FIELD(struct class_score, reference_ns) },
 	{ "mean", "mean", UNIT_NS, 3, get_mean, "duration of one" },
-	{ "min", "min", UNIT_NS, 7, get_min_ns, "the shortest" },
-	{ "p50", "p50", UNIT_NS, 5, get_p50_ns, "half take no longer" },
-	{ "p99", "p99", UNIT_NS, 4, get_p99_ns, "99 of 100 take no longer" },
-	{ "max", "max", UNIT_NS, 6, get_max_ns, "the longest" },
-	{ "total", "total", UNIT_NS, 8, get_sum_ns, "of all" },
-	{ "truncated", "truncated", UNIT_COUNT, COLUMN_HIDDEN, get_truncated,
-	  "operations that the trace's end cut" },
-	{ "size", "size from", UNIT_BYTES, 2, get_size, "lower bound of the size class" },
+	{ "min", "min", UNIT_NS, 7, NULL, "the shortest", FIELD(struct class_score, min_ns) },
+	{ "p50", "p50", UNIT_NS, 5, NULL, "half take no longer",
+	  FIELD(struct class_score, p50_ns) },
+	{ "p99", "p99", UNIT_NS, 4, NULL, "99 of 100 take no longer",
+	  FIELD(struct class_score, p99_ns) },
+	{ "max", "max", UNIT_NS, 6, NULL, "the longest", FIELD(struct class_score, max_ns) },
+	{ "total", "total", UNIT_NS, 8, NULL, "of all", FIELD(struct class_score, sum_ns) },
+	{ "truncated", "truncated", UNIT_COUNT, COLUMN_HIDDEN, NULL,
+	  "operations that the trace's end cut", FIELD(struct class_score, truncated) },
+	{ "size", "size from", UNIT_BYTES, 2, NULL, "lower bound of the size class",
+	  FIELD_OR_NONE(struct class_score, size_bytes) },
 	{ "confidence", "", UNIT_TEXT, 9, get_unsure, "unsure: fewer than 8, or no reference" },
-	{ "path", "path", UNIT_TEXT, 1, get_path, "direct, cached, submitted, waited" },
-	{ "function", "function", UNIT_TEXT, 0, get_function, "the outermost" },
+	{ "path", "path", UNIT_TEXT, 1, NULL, "direct, cached, submitted, waited",
+	  FIELD(struct class_score, path) },
+	{ "function", "function", UNIT_TEXT, 0, NULL, "the outermost",
+	  FIELD(struct class_score, function) },
 #define X(id, name, what)                                                                          \
-	{ "lost_" name,	 "lost " name,	UNIT_NS,                                                   \
-	  COLUMN_HIDDEN, get_lost_##id, "time lost at the level" },
+	{ "lost_" name,                                                                            \
+	  "lost " name,                                                                            \
+	  UNIT_NS,                                                                                 \
+	  COLUMN_HIDDEN,                                                                           \
+	  NULL,                                                                                    \
+	  "time lost at the level",                                                                \
+	  FIELD(struct class_score, level_ns[ETA_LEVEL_##id]) },
 	ETA_LEVELS(X)
 #undef X
 };

@@ -25,24 +25,21 @@ static void get_inside(const void *context, const void *row, struct value *v)
 		value_whole(v, CONTAINER->process->ns_pid);
 }
 
-static void get_processes(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, CONTAINER->processes);
-}
-
 static const struct column columns[] = {
 	{ "sci", "SCI", UNIT_RATIO, 0, score_get_sci,
 	  "of its threads together: interference / lifetime" },
-	{ "sci_max", "worst", UNIT_RATIO, 1, process_sums_get_sci_max,
-	  "score of its most slowed thread" },
+	{ "sci_max", "worst", UNIT_RATIO, 1, NULL, "score of its most slowed thread",
+	  ITEM(struct process_sum, sci_max) },
 	{ "lifetime", "lifetime", UNIT_NS, 7, process_sums_get_lifetime,
 	  "from the first to the last event of its threads" },
-	{ "threads_time", "threads' time", UNIT_NS, COLUMN_HIDDEN, process_sums_get_threads_time,
-	  "lifetimes of the threads with I/O together: what the score is a part of" },
+	{ "threads_time", "threads' time", UNIT_NS, COLUMN_HIDDEN, NULL,
+	  "lifetimes of the threads with I/O together: what the score is a part of",
+	  ITEM(struct process_sum, life_ns) },
 	SCORE_NUMBERS,
-	{ "processes", "processes", UNIT_COUNT, 4, get_processes, "processes seen in it" },
-	{ "threads", "threads", UNIT_COUNT, 5, process_sums_get_threads, "threads with I/O" },
+	{ "processes", "processes", UNIT_COUNT, 4, NULL, "processes seen in it",
+	  ITEM(struct process_sum, processes) },
+	{ "threads", "threads", UNIT_COUNT, 5, NULL, "threads with I/O",
+	  ITEM(struct process_sum, threads) },
 	SCORE_VERDICT,
 	{ "cgroup", "cgroup", UNIT_COUNT, 0, get_cgroup,
 	  "id of the control group, which is its folder's inode; unknown without a kernel side" },

@@ -29,44 +29,23 @@ static void get_device(const void *context, const void *row, struct value *v)
 	v->shown = report_device(DEVICE->dev);
 }
 
-static void get_name(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	if (DEVICE->name)
-		value_text(v, DEVICE->name);
-}
-
 static void get_host(const void *context, const void *row, struct value *v)
 {
 	value_text(v, machine_name(((const struct analysis *)context)->defs, DEVICE->machine));
 }
 
-static void get_files(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, DEVICE->files);
-}
-
-static void get_read(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)DEVICE->bytes_read);
-}
-
-static void get_written(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)DEVICE->bytes_written);
-}
-
 static const struct column columns[] = {
 	SCORE_NUMBERS,
-	{ "files", "files", UNIT_COUNT, 1, get_files, "files on it that were used" },
-	{ "read", "read", UNIT_BYTES, 2, get_read, "bytes that calls read" },
-	{ "written", "written", UNIT_BYTES, 2, get_written, "bytes that calls wrote" },
+	{ "files", "files", UNIT_COUNT, 1, NULL, "files on it that were used",
+	  ITEM(struct device_sum, files) },
+	{ "read", "read", UNIT_BYTES, 2, NULL, "bytes that calls read",
+	  ITEM(struct device_sum, bytes_read) },
+	{ "written", "written", UNIT_BYTES, 2, NULL, "bytes that calls wrote",
+	  ITEM(struct device_sum, bytes_written) },
 	SCORE_VERDICT,
 	{ "device", "device", UNIT_TEXT, 0, get_device, "of the file system, major:minor" },
-	{ "name", "name", UNIT_TEXT, 0, get_name, "where the trace has requests to it" },
+	{ "name", "name", UNIT_TEXT, 0, NULL, "where the trace has requests to it",
+	  ITEM(struct device_sum, name) },
 	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "whose it is" },
 	SCORE_DETAILS,
 };

@@ -37,34 +37,18 @@ static void get_device(const void *context, const void *row, struct value *v)
 	v->shown = report_device(FILE_OF(row)->dev);
 }
 
-static void get_inode(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	if (FILE_OF(row)->inode)
-		value_whole(v, (int64_t)FILE_OF(row)->inode);
-}
-
-static void get_read(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)FILE_OF(row)->bytes_read);
-}
-
-static void get_written(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)FILE_OF(row)->bytes_written);
-}
-
 static const struct column columns[] = {
 	SCORE_NUMBERS,
-	{ "read", "read", UNIT_BYTES, 2, get_read, "bytes that calls read" },
-	{ "written", "written", UNIT_BYTES, 2, get_written, "bytes that calls wrote" },
+	{ "read", "read", UNIT_BYTES, 2, NULL, "bytes that calls read",
+	  ITEM(struct file_score, bytes_read) },
+	{ "written", "written", UNIT_BYTES, 2, NULL, "bytes that calls wrote",
+	  ITEM(struct file_score, bytes_written) },
 	SCORE_VERDICT,
 	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "whose it is" },
 	{ "file", "file", UNIT_TEXT, 0, get_path, "its path, or what is known of it" },
 	{ "device", "device", UNIT_TEXT, COLUMN_HIDDEN, get_device, "of its file system" },
-	{ "inode", "inode", UNIT_COUNT, COLUMN_HIDDEN, get_inode, "its number there" },
+	{ "inode", "inode", UNIT_COUNT, COLUMN_HIDDEN, NULL, "its number there",
+	  ITEM_OR_NONE(struct file_score, inode) },
 	SCORE_DETAILS,
 };
 

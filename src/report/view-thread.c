@@ -73,34 +73,24 @@ static void get_command(const void *context, const void *row, struct value *v)
 		value_text(v, a->command_lines[LOCATION->process]);
 }
 
-static void get_low_confidence(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)THREAD->low_confidence);
-}
-
-static void get_truncated(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)THREAD->truncated);
-}
-
 static const struct column columns[] = {
 	{ "sci", "SCI", UNIT_RATIO, 0, get_sci, "the score: interference / lifetime" },
 	{ "sci_low", "SCI low", UNIT_RATIO, COLUMN_HIDDEN, get_sci_low, "its interval" },
 	{ "sci_high", "SCI high", UNIT_RATIO, COLUMN_HIDDEN, get_sci_high, "its interval" },
 	{ "interference", "interference", UNIT_NS, 2, score_get_interference,
 	  "time lost to others" },
-	{ "own_limit", "own limit", UNIT_NS, COLUMN_LIMIT, score_get_own_limit, SCORE_OWN_LIMIT },
+	{ "own_limit", "own limit", UNIT_NS, COLUMN_LIMIT, NULL, SCORE_OWN_LIMIT,
+	  FIELD_THROUGH(struct score_row, slowdown, struct slowdown, limit_ns) },
 	{ "self_part", "self", UNIT_RATIO, 1, score_get_self,
 	  "the rest of the lost time / lifetime" },
 	{ "self", "self", UNIT_NS, COLUMN_HIDDEN, score_get_self_ns, "the rest of the lost time" },
 	{ "sci_io", "SCI_io", UNIT_RATIO, 5, score_get_sci_io, "interference / time in I/O" },
 	{ "lost", "lost", UNIT_NS, 6, score_get_lost, "time lost, whoever caused it" },
-	{ "io", "in I/O", UNIT_NS, 3, score_get_io, "time in operations" },
+	{ "io", "in I/O", UNIT_NS, 3, NULL, "time in operations", FIELD(struct score_row, io_ns) },
 	{ "lifetime", "lifetime", UNIT_NS, 4, score_get_lifetime,
 	  "from the first to the last event" },
-	{ "operations", "calls", UNIT_COUNT, 7, score_get_operations, "operations" },
+	{ "operations", "calls", UNIT_COUNT, 7, NULL, "operations",
+	  FIELD(struct score_row, operations) },
 	SCORE_VERDICT,
 	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "where it ran" },
 	{ "thread", "thread", UNIT_TEXT, 0, get_name, "its name" },
@@ -108,10 +98,11 @@ static const struct column columns[] = {
 	  "what its process was called with, from where those of its name differ" },
 	{ "tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_tid, "thread id" },
 	{ "pid", "pid", UNIT_COUNT, COLUMN_HIDDEN, get_pid, "process id" },
-	{ "truncated", "truncated", UNIT_COUNT, COLUMN_HIDDEN, get_truncated,
-	  "operations that the trace's end cut" },
-	{ "low_confidence", "unsure", UNIT_COUNT, COLUMN_HIDDEN, get_low_confidence,
-	  "operations whose class has no sure reference" },
+	{ "truncated", "truncated", UNIT_COUNT, COLUMN_HIDDEN, NULL,
+	  "operations that the trace's end cut", ITEM(struct thread_score, truncated) },
+	{ "low_confidence", "unsure", UNIT_COUNT, COLUMN_HIDDEN, NULL,
+	  "operations whose class has no sure reference",
+	  ITEM(struct thread_score, low_confidence) },
 	SCORE_DETAILS,
 };
 

@@ -34,18 +34,6 @@ static void get_to(const void *context, const void *row, struct value *v)
 	value_whole(v, edge(context, number_of(context, BIN) + 1));
 }
 
-static void get_operations(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)BIN->operations);
-}
-
-static void get_io(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, (int64_t)BIN->io_ns);
-}
-
 static void get_lost(const void *context, const void *row, struct value *v)
 {
 	const struct analysis *a = context;
@@ -57,12 +45,6 @@ static void get_interference(const void *context, const void *row, struct value 
 {
 	(void)context;
 	value_lost(v, BIN->contended_ns, 0);
-}
-
-static void get_own_limit(const void *context, const void *row, struct value *v)
-{
-	(void)context;
-	value_whole(v, BIN->limit_ns);
 }
 
 static void get_sci_io(const void *context, const void *row, struct value *v)
@@ -99,28 +81,28 @@ static void get_bar(const void *context, const void *row, struct value *v)
 	v->shown.text[n] = '\0';
 }
 
-#define X(id, name, what)                                                                          \
-	static void get_##id(const void *context, const void *row, struct value *v)                \
-	{                                                                                          \
-		(void)context;                                                                     \
-		value_whole(v, BIN->level_ns[ETA_LEVEL_##id]);                                     \
-	}
-ETA_LEVELS(X)
-#undef X
-
 static const struct column columns[] = {
 	{ "from", "from", UNIT_NS, 0, get_from, "begin, from the trace's first event" },
 	{ "to", "to", UNIT_NS, 6, get_to, "end" },
-	{ "operations", "calls", UNIT_COUNT, 3, get_operations, "operations begun" },
-	{ "io", "in I/O", UNIT_NS, 4, get_io, "time in operations, of all threads" },
+	{ "operations", "calls", UNIT_COUNT, 3, NULL, "operations begun",
+	  FIELD(struct bin, operations) },
+	{ "io", "in I/O", UNIT_NS, 4, NULL, "time in operations, of all threads",
+	  FIELD(struct bin, io_ns) },
 	{ "lost", "lost", UNIT_NS, 5, get_lost, "time lost, whoever caused it" },
 	{ "interference", "interference", UNIT_NS, 2, get_interference, "time lost to others" },
-	{ "own_limit", "own limit", UNIT_NS, COLUMN_LIMIT, get_own_limit, SCORE_OWN_LIMIT },
+	{ "own_limit", "own limit", UNIT_NS, COLUMN_LIMIT, NULL, SCORE_OWN_LIMIT,
+	  FIELD(struct bin, limit_ns) },
 	{ "sci_io", "SCI_io", UNIT_RATIO, 0, get_sci_io, "interference / time in I/O" },
 	{ "level", "most at", UNIT_TEXT, 1, get_level, "the level with most of it" },
 	{ "bar", "", UNIT_TEXT, 0, get_bar, "how much, against the worst" },
 #define X(id, name, what)                                                                          \
-	{ "at_" name, name, UNIT_NS, COLUMN_HIDDEN, get_##id, "its part at the level" },
+	{ "at_" name,                                                                              \
+	  name,                                                                                    \
+	  UNIT_NS,                                                                                 \
+	  COLUMN_HIDDEN,                                                                           \
+	  NULL,                                                                                    \
+	  "its part at the level",                                                                 \
+	  FIELD(struct bin, level_ns[ETA_LEVEL_##id]) },
 	ETA_LEVELS(X)
 #undef X
 };

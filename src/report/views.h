@@ -57,14 +57,19 @@ struct score_row {
 	const void *item; /* what it is of: the view's own */
 };
 
+/* A column's `field`: MEMBER of the struct OF that a score row is of. */
+#define ITEM(of, member)                                                                           \
+	{                                                                                          \
+		COLUMN_THROUGH(struct score_row, item, of, member)                                 \
+	}
+#define ITEM_OR_NONE(of, member)                                                                   \
+	{                                                                                          \
+		COLUMN_THROUGH(struct score_row, item, of, member), .or_none = true                \
+	}
+
 /* Getters of the columns below; CONTEXT is the analysis, ROW a score_row. */
 #define SCORE_GETTERS(X)                                                                           \
-	X(sci)                                                                                     \
-	X(interference)                                                                            \
-	X(self)                                                                                    \
-	X(self_ns)                                                                                 \
-	X(own_limit)                                                                               \
-	X(sci_io) X(lost) X(io) X(lifetime) X(operations) X(path) X(at) X(level) X(reason) X(share)
+	X(sci) X(interference) X(self) X(self_ns) X(sci_io) X(lost) X(lifetime) X(at) X(reason)
 #define X(name) void score_get_##name(const void *context, const void *row, struct value *v);
 SCORE_GETTERS(X)
 #undef X
@@ -81,27 +86,55 @@ ETA_LEVELS(X)
 		"interference",		"interference",	      UNIT_NS, 2,                              \
 		score_get_interference, "time lost to others"                                          \
 	},                                                                                             \
-		{ "own_limit",	"own limit",	     UNIT_NS,                                          \
-		  COLUMN_LIMIT, score_get_own_limit, SCORE_OWN_LIMIT },                                \
+		{ "own_limit",                                                                         \
+		  "own limit",                                                                         \
+		  UNIT_NS,                                                                             \
+		  COLUMN_LIMIT,                                                                        \
+		  NULL,                                                                                \
+		  SCORE_OWN_LIMIT,                                                                     \
+		  FIELD_THROUGH(struct score_row, slowdown, struct slowdown, limit_ns) },              \
 		{ "self", "self", UNIT_NS, 5, score_get_self_ns, "the rest of the lost time" },        \
 		{ "sci_io", "SCI_io", UNIT_RATIO, 6, score_get_sci_io, "interference / time in I/O" }, \
 		{ "lost", "lost", UNIT_NS, 4, score_get_lost, "time lost, whoever caused it" },        \
-		{ "io", "in I/O", UNIT_NS, 3, score_get_io, "time in operations" },                    \
+		{ "io",                                                                                \
+		  "in I/O",                                                                            \
+		  UNIT_NS,                                                                             \
+		  3,                                                                                   \
+		  NULL,                                                                                \
+		  "time in operations",                                                                \
+		  FIELD(struct score_row, io_ns) },                                                    \
 	{                                                                                              \
-		"operations", "calls", UNIT_COUNT, 1, score_get_operations, "operations"               \
+		"operations", "calls", UNIT_COUNT, 1, NULL, "operations",                              \
+			FIELD(struct score_row, operations)                                            \
 	}
 #define SCORE_VERDICT                                                                              \
 	{                                                                                          \
 		"at", "slowed at", UNIT_TEXT, 0, score_get_at, "the verdict in words"              \
 	}
-#define SCORE_DETAILS                                                                                  \
-	{ "level",	 "level",	  UNIT_TEXT,                                                   \
-	  COLUMN_HIDDEN, score_get_level, "level with most of it: none, mixed or its name" },          \
-		{ "reason",	 "reason",	   UNIT_TEXT,                                          \
-		  COLUMN_HIDDEN, score_get_reason, "the reason in that level" },                       \
-		{ "share", "share", UNIT_RATIO, COLUMN_HIDDEN, score_get_share, "the level's share" }, \
-		{ "path",	 "path",	 UNIT_NS,                                              \
-		  COLUMN_HIDDEN, score_get_path, "what longer paths cost, not in lost" },              \
+#define SCORE_DETAILS                                                                              \
+	{ "level",                                                                                 \
+	  "level",                                                                                 \
+	  UNIT_TEXT,                                                                               \
+	  COLUMN_HIDDEN,                                                                           \
+	  NULL,                                                                                    \
+	  "level with most of it: none, mixed or its name",                                        \
+	  FIELD_THROUGH(struct score_row, verdict, struct verdict, level) },                       \
+		{ "reason",	 "reason",	   UNIT_TEXT,                                      \
+		  COLUMN_HIDDEN, score_get_reason, "the reason in that level" },                   \
+		{ "share",                                                                         \
+		  "share",                                                                         \
+		  UNIT_RATIO,                                                                      \
+		  COLUMN_HIDDEN,                                                                   \
+		  NULL,                                                                            \
+		  "the level's share",                                                             \
+		  FIELD_THROUGH(struct score_row, verdict, struct verdict, share) },               \
+		{ "path",                                                                          \
+		  "path",                                                                          \
+		  UNIT_NS,                                                                         \
+		  COLUMN_HIDDEN,                                                                   \
+		  NULL,                                                                            \
+		  "what longer paths cost, not in lost",                                           \
+		  FIELD_THROUGH(struct score_row, slowdown, struct slowdown, path_ns) },           \
 		SCORE_LEVELS(lost, "time lost"), SCORE_LEVELS(interference, "interference")
 #define SCORE_LEVEL(which, ID, name, what)                                                         \
 	{                                                                                          \

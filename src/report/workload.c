@@ -99,36 +99,10 @@ GETTER(device)
 		(void)context;                                                                     \
 		value_whole(v, (int64_t)ROW->field);                                               \
 	}
-X(failed)
-X(judged)
-X(depth_max)
 X(tid)
 X(pid)
 X(inode)
 #undef X
-
-#define X(name, expression)                                                                        \
-	GETTER(name)                                                                               \
-	{                                                                                          \
-		(void)context;                                                                     \
-		value_whole(v, (int64_t)(expression));                                             \
-	}
-/* clang-format off: it takes a row for a type */
-X(reads, ROW->n[WORKLOAD_READ])
-X(writes, ROW->n[WORKLOAD_WRITE])
-X(read, ROW->bytes[WORKLOAD_READ])
-X(written, ROW->bytes[WORKLOAD_WRITE])
-#undef X
-
-#define X(id, name, bytes)                                                                         \
-	GETTER(size_##id)                                                                          \
-	{                                                                                          \
-		(void)context;                                                                     \
-		value_whole(v, (int64_t)ROW->sizes[WORKLOAD_SIZE_##id]);                           \
-	}
-WORKLOAD_SIZES(X)
-#undef X
-/* clang-format on */
 
 /* The value that PERMILLE of 1000 do not exceed. */
 static void put_rank(struct value *v, const struct durations *d, uint64_t permille)
@@ -245,10 +219,14 @@ static const struct column columns[] = {
 	{ "from", "from", UNIT_NS, 0, get_from, "begin of the interval, from the first event" },
 	{ "to", "to", UNIT_NS, COLUMN_HIDDEN, get_to, "its end" },
 	{ "level", "level", UNIT_TEXT, 0, get_level, "where the accesses are counted" },
-	{ "reads", "reads", UNIT_COUNT, 0, get_reads, "read accesses" },
-	{ "writes", "writes", UNIT_COUNT, 0, get_writes, "write accesses" },
-	{ "read", "read", UNIT_BYTES, 1, get_read, "bytes read" },
-	{ "written", "written", UNIT_BYTES, 1, get_written, "bytes written" },
+	{ "reads", "reads", UNIT_COUNT, 0, NULL, "read accesses",
+	  FIELD(struct workload_row, n[WORKLOAD_READ]) },
+	{ "writes", "writes", UNIT_COUNT, 0, NULL, "write accesses",
+	  FIELD(struct workload_row, n[WORKLOAD_WRITE]) },
+	{ "read", "read", UNIT_BYTES, 1, NULL, "bytes read",
+	  FIELD(struct workload_row, bytes[WORKLOAD_READ]) },
+	{ "written", "written", UNIT_BYTES, 1, NULL, "bytes written",
+	  FIELD(struct workload_row, bytes[WORKLOAD_WRITE]) },
 	{ "size_p50", "size", UNIT_BYTES, 2, get_size_p50, "half are no larger" },
 	{ "sequential", "seq", UNIT_PERCENT, 3, get_sequential,
 	  "part that goes on where the one before ended (strict rule)" },
@@ -259,7 +237,8 @@ static const struct column columns[] = {
 	{ "p50", "p50", UNIT_NS, 5, get_p50, "latency: half take no longer" },
 	{ "p99", "p99", UNIT_NS, 4, get_p99, "latency: 99 of 100 take no longer" },
 	{ "depth", "depth", UNIT_RATIO, 6, get_depth, "mean number under way" },
-	{ "depth_max", "max", UNIT_COUNT, 7, get_depth_max, "most under way at a time" },
+	{ "depth_max", "max", UNIT_COUNT, 7, NULL, "most under way at a time",
+	  FIELD(struct workload_row, depth_max) },
 	{ "hits", "hits", UNIT_PERCENT, 5, get_hits,
 	  "part of the reads through the page cache that found all there" },
 	{ "read_amp", "r amp", UNIT_RATIO, 7, get_read_amp,
@@ -274,11 +253,13 @@ static const struct column columns[] = {
 	{ "size_min", "least", UNIT_BYTES, COLUMN_HIDDEN, get_size_min, "the smallest" },
 	{ "size_max", "largest", UNIT_BYTES, COLUMN_HIDDEN, get_size_max, "the largest" },
 #define X(id, name, bytes)                                                                         \
-	{                                                                                          \
-		"size_" name,  name,                                                               \
-		UNIT_COUNT,    COLUMN_HIDDEN,                                                      \
-		get_size_##id, "accesses of that many bytes, more than the class before"           \
-	},
+	{ "size_" name,                                                                            \
+	  name,                                                                                    \
+	  UNIT_COUNT,                                                                              \
+	  COLUMN_HIDDEN,                                                                           \
+	  NULL,                                                                                    \
+	  "accesses of that many bytes, more than the class before",                               \
+	  FIELD(struct workload_row, sizes[WORKLOAD_SIZE_##id]) },
 	WORKLOAD_SIZES(X)
 #undef X
 		{ "gap_p99", "gap p99", UNIT_NS, COLUMN_HIDDEN, get_gap_p99,
@@ -286,9 +267,10 @@ static const struct column columns[] = {
 	{ "p90", "p90", UNIT_NS, COLUMN_HIDDEN, get_p90, "latency: 9 of 10 take no longer" },
 	{ "p999", "p99.9", UNIT_NS, COLUMN_HIDDEN, get_p999, "latency: 999 of 1000" },
 	{ "max", "max", UNIT_NS, COLUMN_HIDDEN, get_max, "latency: the longest" },
-	{ "judged", "judged", UNIT_COUNT, COLUMN_HIDDEN, get_judged,
-	  "accesses of which it is known where they were" },
-	{ "failed", "failed", UNIT_COUNT, COLUMN_HIDDEN, get_failed, "calls that gave an error" },
+	{ "judged", "judged", UNIT_COUNT, COLUMN_HIDDEN, NULL,
+	  "accesses of which it is known where they were", FIELD(struct workload_row, judged) },
+	{ "failed", "failed", UNIT_COUNT, COLUMN_HIDDEN, NULL, "calls that gave an error",
+	  FIELD(struct workload_row, failed) },
 	{ "device", "device", UNIT_TEXT, COLUMN_HIDDEN, get_device, "of the file, or itself" },
 	{ "inode", "inode", UNIT_COUNT, COLUMN_HIDDEN, get_inode, "of the file" },
 	{ "pid", "pid", UNIT_COUNT, COLUMN_HIDDEN, get_pid, "process id" },
@@ -359,7 +341,11 @@ int workload_text(FILE *out, const struct workload *w, const struct table *table
 			       "The trace has no kernel side: hits, amplification and the levels "
 			       "below the library calls are not known.",
 			       true, options->width);
-	report_counts(out, &w->counts, w->open_bios, w->no_offset,
-		      "accesses of unknown offset, neither sequential nor random", options->width);
+	report_counts(out, &w->counts, w->open_bios,
+		      &(struct report_unsure){
+			      w->no_offset,
+			      "access of unknown offset, neither sequential nor random",
+			      "accesses of unknown offset, neither sequential nor random" },
+		      false, options->width);
 	return rc;
 }

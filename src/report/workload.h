@@ -16,6 +16,7 @@ const struct workload_group *workload_groups(const char *name);
 /* "level, file, ..." */
 const char *workload_group_names(void);
 
+/* The columns of its table: *N in *LIST. */
 void workload_columns(const struct column **columns, size_t *n);
 /* The rows of W, arranged; table_free, also on failure. */
 int workload_table(const struct workload *w, const struct table_options *options,

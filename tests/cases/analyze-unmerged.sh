@@ -3,12 +3,14 @@
 # shellcheck source=tests/lib.sh
 . "$SCI_SRC/tests/lib.sh"
 
-need fio sci-record
+need busybox fio sci-record
 need_tracer
 need_kernel
 disk_scratch
 
-status 0 sci-record -q --keep-spools -o "$disk/run" -- \
+# of a static program there is the kernel's side alone
+# shellcheck disable=SC2016 # the inner shell has arguments of its own
+status 0 sci-record -q --keep-spools -o "$disk/run" -- dash -c '/bin/busybox cat /etc/passwd; exec "$@"' dash \
 	fio --name=meet --filename="$disk/data" --size=1m --bs=4k --rw=randwrite --ioengine=psync \
 	--numjobs=4 --thread --loops=2 --fsync=64 --randseed=1
 for option in --timeline=5 --sci=paper --reference=solo --by=callsite --culprits=0 --threads=1; do

@@ -84,6 +84,8 @@ signal.raise_signal(sig)"""])
         "cat count"),
     Row("preloaded-behind", f"HARMLESS_COUNT=count {BEHIND} dd if=/dev/zero of=x bs=7 count=9 status=none; "
         "cat count"),
+    *[Row(f"other-clock-{name}", f"HARMLESS_CLOCK=clock {beside} date +%s >x; cat x; ls -l clock | cut -d' ' -f5",
+          under=OURS) for name, beside in (("before", BESIDE), ("behind", BEHIND))],
     Row("audited", f"LD_AUDIT={{programs}}/harmless-beside.so sh -c '{WORK}'"),
     Row("bound-now", f"LD_BIND_NOW=1 sh -c '{WORK}'; /lib64/ld-linux-x86-64.so.2 /bin/cat data | cksum"),
     # what a program sees of itself

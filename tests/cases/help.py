@@ -22,6 +22,10 @@ def output(*words):
     return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
+# tables that others have parts of
+PARTS = {"kernel_option_rows": "src/kernel-options.c", "merging_rows": "src/merging.c"}
+
+
 def table(name, variable):
     """{heading: {option: (letter, "", "=" or "[=": has it an argument?)}}, without what is hidden."""
     rows = re.search(variable + r"\[\] = \{\n(.*?)\n\t\{ 0 \},\n", source(name), re.S)[1]
@@ -33,7 +37,8 @@ def table(name, variable):
         if row["heading"]:
             group = groups.setdefault(row["heading"], {})
         elif row["part"]:
-            groups.update(table("src/kernel-options.c", row["part"]))
+            groups.update(table(PARTS[row["part"]], row["part"]))
+            group = list(groups.values())[-1]
         elif row["filters"]:
             group.update({name: ("", "=") for name in re.findall(
                 r'X\(\w+, "([\w-]+)", "\w+"', source("plugins/kernelio/filters.h"))})

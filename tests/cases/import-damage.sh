@@ -80,7 +80,7 @@ has "$scratch/err" 'nowhere: cannot open: No such file'
 status 1 sci-import "$logs/paje.trace" "$logs/paje.trace" -o "$scratch/bad.otf2"
 has "$scratch/err" 'given twice'
 status 2 sci-import --format=strase "$logs/paje.trace" -o "$scratch/bad.otf2"
-has "$scratch/err" 'no format "strase".*--list-formats'
+has "$scratch/err" '--format=strase: no such format.*--list-formats'
 status 2 sci-import "$logs/paje.trace"
 status 2 sci-import -o "$scratch/bad.otf2"
 status 0 sci-import --list-formats

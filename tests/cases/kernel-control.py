@@ -103,8 +103,8 @@ assert not [op for op in writes if begin < op.begin < stop]
 assert any(file.path.endswith("/file") for file in spool.files.values())
 
 # nobody answers any more, and that is said
-assert "no kernel tracer is at work there" in control("status", "attach", status=1)
-assert "no kernel tracer is at work there" in control("stop", "no-such-folder", status=1)
+assert "no kernel tracer runs there" in control("status", "attach", status=1)
+assert "no kernel tracer runs there" in control("stop", "no-such-folder", status=1)
 
 # a file that is open and not used is told of, too
 tracer = start("idle", "--pid", str(program.pid))
@@ -165,12 +165,12 @@ tracer.communicate(timeout=60)
 assert tracer.returncode == 3
 # behind -- it is a command of that name
 result = subprocess.run([SCI_KERNEL, "-o", path("quoted"), "--", "status", "x"], capture_output=True, text=True)
-assert result.returncode == 127 and "status: cannot be executed" in result.stderr, result
+assert result.returncode == 127 and "status: cannot run it" in result.stderr, result
 
 # misuse
 thread = [int(tid) for tid in os.listdir(f"/proc/{program.pid}/task") if int(tid) != program.pid][0]
 for options, words in ((["--pid", str(thread)], f"is a thread of process {program.pid}"),
-                       (["--pid", "4194300"], "there is none")):
+                       (["--pid", "4194300"], "no such process")):
     result = subprocess.run([SCI_KERNEL, "-o", path("wrong"), *options], capture_output=True, text=True)
     assert result.returncode == 1 and words in result.stderr, result
     assert not os.path.exists(path("wrong")), "nothing is left behind"

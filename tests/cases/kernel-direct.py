@@ -1,11 +1,12 @@
 # O_DIRECT: every byte written is a byte of a bio, with its times, its owner and its file.
 # SPDX-License-Identifier: BSD-3-Clause
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
-from kernel import kinds, need, need_bpf, need_ext4, nothing_lost, scratch, trace
+from kernel import kinds, loop_fs, need, need_bpf, need_ext4, nothing_lost, scratch, trace
 
 need("fio")
 need_bpf()
@@ -46,3 +47,14 @@ for rw, call in ("write", "pwrite64"), ("read", "pread64"):
         assert (bio.owner_pid, bio.owner_tid) == (bio.pid, bio.tid), bio
         # the call it belongs to waits for it
         assert any(op.begin <= bio.begin and bio.end <= op.end for op in by_thread[bio.tid]), bio
+
+# a file system whose map of free blocks is not in the page cache: to put it there is no write to the page cache
+device, folder = loop_fs("ext4", 64)
+subprocess.run(["umount", folder], check=True)
+subprocess.run(["blockdev", "--flushbufs", device], check=True)
+subprocess.run(["mount", device, folder], check=True)
+spool = trace("cold", "dd", "if=/dev/zero", "of=" + os.path.join(folder, "cold"), "bs=64k", "count=8", "oflag=direct")
+nothing_lost(spool)
+writes = [op for op in spool.ops if op.name == "write" and op.flags & kernel_spool.DIRECT]
+assert len(writes) == 8, spool.ops
+assert all("FS_DIRECT" in kinds(op) and "PAGECACHE_WRITE" not in kinds(op) for op in writes), writes

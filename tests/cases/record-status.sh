@@ -115,5 +115,5 @@ fi
 : >"$scratch/a-file"
 status 1 sci-record -q --no-kernel -o "$scratch/a-file" -- true
 one_line "$scratch/err"
-has "$scratch/err" 'a-file: is there and no folder'
+has "$scratch/err" 'a-file: exists and is no folder'
 [ -f "$scratch/a-file" ] || fail "the file is gone"

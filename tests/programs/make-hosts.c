@@ -8,6 +8,8 @@
  *   containers    ranks numbered from 1 on in pid namespaces of their own, and only that is known
  *   journal       all wait at once for the file system's journal
  *   throttling    all wait at once as there are too many dirty pages
+ *   lock          all wait at once for the same lock, which they get in turn
+ *   chain         each waits for a lock of the next one, who waits, too, and so on
  *   busy-disk, busy-journal
  *                 all wait at once for what HELPERS of them use in many short operations
  */
@@ -99,10 +101,49 @@ static void put_waits(struct eta_trace *t, uint32_t i, uint32_t n, const char *s
 		put_wait(t, i, 1000 + i + 20 * n * call, 10 * n + i * 7 % (5 * n), wait);
 }
 
+/* A write that waits from FROM_US to TO_US for a lock that thread WHO has. */
+static void put_lock(struct eta_trace *t, uint32_t location, uint64_t from_us, uint64_t to_us,
+		     uint32_t who)
+{
+	uint64_t from = 1000 * from_us, to = 1000 * to_us;
+
+	memory_event(t, location,
+		     (struct eta_event){ .time_ns = from - 10,
+					 .kind = ETA_ENTER,
+					 .region = memory_region(t, "vfs:sys_write"),
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .size = 4096,
+					 .dev = DISK,
+					 .inode = 5 });
+	memory_event(t, location,
+		     (struct eta_event){ .time_ns = from,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_WHO,
+					 .region = memory_region(t, "fs:inode lock"),
+					 .who = who });
+	memory_leave(t, location, to, "fs:inode lock");
+	memory_leave(t, location, to + 900, "vfs:sys_write");
+}
+
+/* Rank I of N, in a chain or one after the other. */
+static void put_locks(struct eta_trace *t, uint32_t i, uint32_t n, bool chain)
+{
+	const uint32_t next = i + 1 < n ? i + 1 : 0, before = i > 0 ? i - 1 : n - 1;
+
+	for (uint64_t call = 0; call < CALLS; call++) {
+		uint64_t at = 1000 + 4 * n * call;
+
+		if (chain)
+			put_lock(t, i, at + i, at + 3 * n - i, PID + next);
+		else
+			put_lock(t, i, at + i % 8, at + 10 + i, PID + before);
+	}
+}
+
 struct scene {
 	const char *name;
 	bool ranks; /* on one machine */
-	bool crowd, one_file, containers, waits;
+	bool crowd, one_file, containers, waits, locks;
 };
 
 static bool scene_of(const char *name, struct scene *scene)
@@ -112,7 +153,9 @@ static bool scene_of(const char *name, struct scene *scene)
 	scene->containers = strcmp(name, "containers") == 0;
 	scene->waits = strcmp(name, "journal") == 0 || strcmp(name, "throttling") == 0 ||
 		       strcmp(name, "busy-disk") == 0 || strcmp(name, "busy-journal") == 0;
-	scene->crowd = scene->one_file || scene->waits || strcmp(name, "crowd") == 0;
+	scene->locks = strcmp(name, "lock") == 0 || strcmp(name, "chain") == 0;
+	scene->crowd =
+		scene->one_file || scene->waits || scene->locks || strcmp(name, "crowd") == 0;
 	scene->ranks = scene->crowd || scene->containers || strcmp(name, "ranks") == 0;
 	return scene->ranks || !*name;
 }
@@ -167,7 +210,9 @@ int main(int argc, char **argv)
 		define(t, &scene, i, scene.ranks && i < n ? 0 : i);
 	for (uint32_t i = 0; i < n && scene.waits; i++)
 		put_waits(t, i, n, scene.name);
-	for (uint32_t i = 0; i < n && !scene.waits; i++)
+	for (uint32_t i = 0; i < n && scene.locks; i++)
+		put_locks(t, i, n, strcmp(scene.name, "chain") == 0);
+	for (uint32_t i = 0; i < n && !scene.waits && !scene.locks; i++)
 		put_calls(t, i, scene.ranks ? 0 : i, (uint64_t)i * CALLS + 1,
 			  scene.ranks && !scene.crowd ? i / 8 * 10000 : 0,
 			  scene.crowd && !scene.one_file ? i + 5 : 5);

@@ -262,6 +262,19 @@ static const struct thread only_kernel_saw_the_first[] = {
 	{ 1, 1, 5, 100, "vfs:k2", 1 },
 	{ -1 },
 };
+/* A thread that only starts others has no call that the other side could have: none is missing. */
+static const struct thread no_library_call[] = {
+	{ 0, 1, 6, 5, "u", 1 },
+	{ 1, 1, 5, 1, "vfs:k", 0 },
+	{ 1, 1, 6, 4, "vfs:l", 1 },
+	{ -1 },
+};
+static const struct thread no_library_call_of_the_process[] = {
+	{ 0, 1, 6, 5, "u", 0 },
+	{ 1, 1, 6, 4, "vfs:k", 0 },
+	{ 1, 2, 7, 6, "vfs:l", 1 },
+	{ -1 },
+};
 static const struct thread unknown_start[] = {
 	{ 0, 1, 5, 7, "u1", 0 },
 	{ 1, 1, 5, 0, "vfs:k1", 0 },
@@ -330,7 +343,9 @@ static void threads_are_matched_by_their_lives(void **state)
 	(void)state;
 	run_threads(reused, 0);
 	run_threads(exec, 0);
-	run_threads(only_kernel_saw_the_first, 1);
+	run_threads(only_kernel_saw_the_first, 0);
+	run_threads(no_library_call, 0);
+	run_threads(no_library_call_of_the_process, 1);
 	run_threads(unknown_start, 0);
 	run_threads(order_of_the_result, 3);
 	run_threads(no_tid_but_only_one, 0);

@@ -154,7 +154,7 @@ static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 	return 0;
 }
 
-static __noinline int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list)
+SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list)
 {
 	struct aio_walk walk = { .st = st, .list = list, .n = n };
 
@@ -175,7 +175,7 @@ static __noinline int aio_enter(struct task_state *st, uint32_t shape, uint64_t 
 	return 0;
 }
 
-static __noinline int aio_exit(struct task_state *st, long ret)
+SEPARATE int aio_exit(struct task_state *st, long ret)
 {
 	struct aio_walk walk = { .st = st };
 

@@ -37,7 +37,7 @@ struct {
 uint32_t aio_used __weak;
 
 /* A track of the current thread that is free, now taken; 0: none is. */
-static inline __noinline uint32_t track_take(struct task_state *st)
+SEPARATE uint32_t track_take(struct task_state *st)
 {
 	if (!st)
 		return 0;
@@ -65,7 +65,7 @@ static __always_inline void track_free(const struct async_op *async)
 }
 
 /* Leaves the record of ASYNC, which is no more in the map; at its end_ns 0 nobody saw it end. */
-static inline __noinline int async_leave(struct async_op *async)
+SEPARATE int async_leave(struct async_op *async)
 {
 	uint64_t bytes;
 

@@ -67,22 +67,24 @@ static long leave_step(uint32_t i, struct leave_walk *walk)
 	return 0;
 }
 
-/* The record of the bio KEY: one for each owner of its pages. */
-static __noinline int bio_leave(uint64_t key, struct bio_state *value)
+/* The record of the bio at address KEY: one for each owner of its pages. */
+SEPARATE int bio_leave(const uint64_t *key, struct bio_state *value)
 {
 	struct leave_walk walk = {};
+	uint64_t address;
 
-	if (!value)
+	if (!key || !value)
 		return 0;
+	address = *key;
 	if (value->shared)
-		walk.shares = bpf_map_lookup_elem(&bio_shares, &key);
+		walk.shares = bpf_map_lookup_elem(&bio_shares, &address);
 	if (!walk.shares) {
 		record_leave(ETA_RECORD_BIO, &value->record, sizeof(value->record));
 		return 0;
 	}
 	walk.record = &value->record;
 	bpf_loop(MAX_SHARES, leave_step, &walk, 0);
-	bpf_map_delete_elem(&bio_shares, &key);
+	bpf_map_delete_elem(&bio_shares, &address);
 	return 0;
 }
 
@@ -111,7 +113,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 	if (issue_ns)
 		met_note(value->record.issue_ahead_tid, now - issue_ns);
 	disk_uncount(&value->counted);
-	bio_leave(key, value);
+	bio_leave(&key, value);
 	if (vector) {
 		top = bpf_map_lookup_elem(&stacked, &vector);
 		if (top && *top == key)

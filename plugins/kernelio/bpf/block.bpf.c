@@ -171,32 +171,29 @@ static __always_inline void queued_file(struct queued_bio *q, struct inode *inod
  */
 static __always_inline void queued_journal(struct queued_bio *q, uint32_t dev)
 {
-	struct syncer *asked;
+	struct syncer asked = {};
 
 	q->journal = !q->above && !q->file.inode && is_journal(q->task, dev);
 	if (!q->journal || !syncs_used || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
 		return;
-	asked = sync_asked(dev);
-	if (!asked)
+	if (!sync_asked(dev, &asked))
 		return;
-	if (asked->foreign) {
-		q->foreign_tid = asked->tid;
+	if (asked.foreign) {
+		q->foreign_tid = asked.tid;
 		q->journal = false;
 	} else {
-		q->pid = asked->pid;
-		q->tid = asked->tid;
+		q->pid = asked.pid;
+		q->tid = asked.tid;
 	}
 }
 
 /* The journal has the disk flush its cache: in nobody's way but those who had not asked for it. */
 static __always_inline void queued_flush(struct queued_bio *q, uint32_t dev)
 {
-	struct syncer *asked = NULL;
+	struct syncer asked = {};
 
-	if (syncs_used && q->task->flags & TASK_IS_KERNEL_THREAD)
-		asked = sync_asked(dev);
-	if (asked)
-		q->foreign_tid = asked->foreign ? asked->tid : 0;
+	if (syncs_used && q->task->flags & TASK_IS_KERNEL_THREAD && sync_asked(dev, &asked))
+		q->foreign_tid = asked.foreign ? asked.tid : 0;
 }
 
 /* What the operation says that it belongs to, where its pages do not. */
@@ -258,6 +255,7 @@ static __always_inline void queued_fill(struct bio_state *value, struct queued_b
 					struct bio *bio)
 {
 	static const struct bio_state none;
+	uint64_t key = (uint64_t)bio;
 
 	*value = none;
 	value->upper = q->upper;
@@ -277,7 +275,7 @@ static __always_inline void queued_fill(struct bio_state *value, struct queued_b
 	value->record.owner_pid = q->pid;
 	value->record.owner_tid = q->tid;
 	if (q->owner && q->owner->shared && q->file.inode)
-		value->shared = shares_find(bio, &q->file, q->owner, &value->record);
+		value->shared = shares_find(&key, &q->file, q->owner, &value->record);
 }
 
 /* The operation under way that has queued it, and what is to become of it below. */
@@ -312,7 +310,7 @@ static __always_inline void queued_keep(struct bio_state *value, uint64_t key)
 		TOTAL_ADD(completions_missed, 1);
 		disk_uncount(&before->counted);
 		before->record.queue_foreign_ns = before->record.device_foreign_ns = 0;
-		bio_leave(key, before);
+		bio_leave(&key, before);
 		missed = bpf_map_update_elem(&bios, &key, value, BPF_ANY);
 	}
 	if (missed) {

@@ -29,6 +29,14 @@
 #define PROGRAM_AT(regs) ((regs)->pc)
 #endif
 
+/*
+ * A function that the verifier walks once for whatever arguments, not again for each state that it
+ * is called in. Its pointers are to memory, and may be NULL to the verifier; the kernel's own
+ * objects are handed over as numbers. Before 6.2 no key of a map may be read through them: those
+ * are copied to the stack.
+ */
+#define SEPARATE __weak __noinline
+
 /* Where the program was that TASK has left by an exception; 0: it is in a system call. */
 static __always_inline uint64_t exception_at(struct task_struct *task)
 {

@@ -7,7 +7,7 @@
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = awake_state();
 	uint64_t at, now;
 
 	if (!st)
@@ -30,6 +30,7 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 		}
 		fault_close(st);
 	}
+	st->fault.left_out = 0;
 	st->fault.begin_ns = now;
 	st->fault.mapping = (uint64_t)mapping;
 	st->fault.index = index;
@@ -50,6 +51,12 @@ int on_major_fault(void *ctx)
 		return fault_close(st);
 	st->active = st->fault.endless = 0;
 	barrier();
+	/* what it is was not known yet when it began to wait */
+	if (!kind_passes(st->now.kind)) {
+		if (!st->fault.left_out)
+			TOTAL_ADD(filtered_calls, 1);
+		return 0;
+	}
 	st->op.ret = st->op.size;
 	TOTAL_ADD(faulted_bytes, st->op.size);
 	n = operation_finish(st, bpf_ktime_get_ns());

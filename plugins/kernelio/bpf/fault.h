@@ -88,6 +88,7 @@ static inline __noinline int fault_begin(struct task_state *st, struct address_s
 	}
 	if (!kind_passes(ETA_OP_READ)) {
 		st->active = 0;
+		st->fault.left_out = 1;
 		TOTAL_ADD(filtered_calls, 1);
 		return 0;
 	}
@@ -110,7 +111,7 @@ static __always_inline uint64_t fault_last_ns(const struct task_state *st)
  * The thread is out of its fault, if it was in one. One that has read and was not counted by the
  * kernel failed, and when is not known.
  */
-static inline __noinline int fault_close(struct task_state *st)
+SEPARATE int fault_close(struct task_state *st)
 {
 	int n;
 
@@ -149,9 +150,11 @@ static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t 
  */
 static __always_inline struct task_state *sure_operation(void)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = awake_state();
 
-	if (st && st->fault.endless &&
+	if (!st || !st->active)
+		return NULL;
+	if (st->fault.endless &&
 	    !fault_goes_on(st, exception_at(bpf_get_current_task_btf()), bpf_ktime_get_ns())) {
 		fault_close(st);
 		return NULL;

@@ -10,8 +10,8 @@ static __always_inline void lock_answered(struct inode *inode, void *lock, int r
 	if (!st || !lock || !inode)
 		return;
 	if (ret == LOCK_DEFERRED) {
-		st->now.pending = ETA_SPAN_FILE_LOCK;
-		st->now.lock_holder = lock_holder_of(lock);
+		if (sleep_expect(st, ETA_SPAN_FILE_LOCK))
+			st->now.lock_holder = lock_holder_of(lock);
 	} else if (st->now.pending == ETA_SPAN_FILE_LOCK) {
 		st->now.pending = ETA_SPAN_NONE; /* it has it, and did not sleep */
 	}
@@ -49,7 +49,7 @@ int BPF_PROG(on_lease, struct inode *inode, void *lease)
 
 	if (!st || !lease)
 		return 0;
-	st->now.pending = ETA_SPAN_FILE_LOCK;
-	st->now.lock_holder = lock_holder_of(lease);
+	if (sleep_expect(st, ETA_SPAN_FILE_LOCK))
+		st->now.lock_holder = lock_holder_of(lease);
 	return 0;
 }

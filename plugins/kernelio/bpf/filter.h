@@ -255,8 +255,12 @@ static __always_inline bool request_passes(const struct task_state *st, const st
 
 	if (paused)
 		return false;
-	/* what an open opens is known at its end, of what else a name is not at all */
-	if (st && st->active && !(FILES_FILTERED && !has_descriptor(st->now.shape)))
+	/*
+	 * What an open opens is known at its end, of what else a name is not at all; what a fault
+	 * is, that began with a wait, is not known yet.
+	 */
+	if (st && st->active && !(FILES_FILTERED && !has_descriptor(st->now.shape)) &&
+	    !(st->fault.endless && !kind_passes(st->now.kind)))
 		return true;
 	if (FILTER_SET(OPERATION) &&
 	    !(filter.operations &

@@ -12,7 +12,7 @@ struct user_iovec {
 	uint64_t base, bytes;
 };
 
-static __always_inline uint64_t iovec_bytes(uint64_t user, uint64_t n)
+SEPARATE uint64_t iovec_bytes(uint64_t user, uint64_t n)
 {
 	uint64_t sum = 0;
 
@@ -33,7 +33,7 @@ static __always_inline uint8_t stamp_flags(const struct task_state *st, uint8_t 
 }
 
 /* A record of its own: the library call around it, if there is one, is known to the user tracer. */
-static __noinline int wait_leave(struct task_state *st, const struct eta_span *span)
+SEPARATE int wait_leave(struct task_state *st, const struct eta_span *span)
 {
 	struct {
 		struct eta_kernel_op op;

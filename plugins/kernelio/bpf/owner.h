@@ -94,8 +94,7 @@ static long range_step(uint32_t step, struct range_walk *walk)
 }
 
 /* Pages [AT, END) of the shared inode KEY are the thread's. */
-static __noinline int pages_own(struct task_state *st, struct file_key *file, uint64_t at,
-				uint64_t end)
+SEPARATE int pages_own(struct task_state *st, struct file_key *file, uint64_t at, uint64_t end)
 {
 	struct range_walk walk = { .at = at, .end = end };
 
@@ -123,9 +122,16 @@ static __always_inline bool operation_own(struct task_state *st)
 	return true;
 }
 
-/* Takes what INODE (its key is KEY) is dirtied by to be ST's thread, too. true: it is shared. */
-static __always_inline bool inode_own(struct task_state *st, struct inode *inode,
-				      struct file_key *key)
+/* Of a page that has become dirty ... */
+enum owned_by {
+	OWNED_BY_NOBODY, /* what the map did not take, the next page tries again */
+	OWNED_BY_THREAD, /* like all others of its inode */
+	OWNED_BY_SEVERAL,
+};
+
+/* Takes what INODE (its key is KEY) is dirtied by to be ST's thread, too. */
+static __always_inline enum owned_by inode_own(struct task_state *st, struct inode *inode,
+					       struct file_key *key)
 {
 	struct owner own = {
 		.pid = st->pid,
@@ -141,18 +147,18 @@ static __always_inline bool inode_own(struct task_state *st, struct inode *inode
 	if (!owner) {
 		own.since_ns = bpf_ktime_get_ns();
 		if (bpf_map_update_elem(&owners, key, &own, BPF_NOEXIST) == 0)
-			return false;
+			return OWNED_BY_THREAD;
 		owner = bpf_map_lookup_elem(&owners, key); /* another was faster */
 	}
 	if (!owner)
-		return false;
+		return OWNED_BY_NOBODY;
 	if (owner->shared)
-		return true;
+		return OWNED_BY_SEVERAL;
 	if (owner->tid == own.tid && owner->pid == own.pid)
-		return false;
+		return OWNED_BY_THREAD;
 	owner->shared = 1;
 	__sync_fetch_and_add(&sharings, 1);
-	return true;
+	return OWNED_BY_SEVERAL;
 }
 
 /* The owner of page INDEX of the shared inode KEY->inode: the later of its notes, NULL: none. */

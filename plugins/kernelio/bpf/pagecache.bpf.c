@@ -58,6 +58,19 @@ int BPF_PROG(on_unbounded_readahead)
 	return readahead_begin();
 }
 
+/*
+ * Does a page added to MAPPING hold data that the operation reads or writes? A file system keeps
+ * its own blocks in the page cache, too: a direct write that reads the map of free blocks writes to
+ * no page cache.
+ */
+static __always_inline bool is_data(const struct task_state *st, struct address_space *mapping)
+{
+	if (st->now.kind != ETA_OP_READ && st->now.kind != ETA_OP_WRITE)
+		return true;
+	return st->now.mapping == (uint64_t)mapping ||
+	       (BPF_CORE_READ(mapping, host, i_mode) & FILE_TYPE) == FILE_REGULAR;
+}
+
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 {
@@ -65,6 +78,8 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 	uint32_t pages;
 
 	if (!st || (!st->active && !fault_begin(st, folio->mapping)))
+		return 0;
+	if (!is_data(st, folio->mapping))
 		return 0;
 	pages = folio_pages(folio);
 	st->now.pages_added += pages;
@@ -102,6 +117,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	uint32_t pages, now = sharings;
 	struct inode *inode;
 	struct file_key key = {};
+	enum owned_by owned;
 	uint8_t *seen;
 
 	if (!st || !mapping)
@@ -122,14 +138,15 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	if (seen && *seen != SEEN_LEFT)
 		return 0;
 	TOTAL_ADD(dirtied_bytes, pages * page_bytes);
-	if (inode_own(st, inode, &key)) {
+	owned = inode_own(st, inode, &key);
+	if (owned == OWNED_BY_SEVERAL) {
 		st->dirtied.inode = 0;
 		if (st->active && st->op.inode == key.inode && st->op.dev == key.dev &&
 		    !(st->op.op_flags & ETA_KOP_APPEND) && operation_own(st))
 			st->now.pages_owned = OWNED;
 		else
 			pages_own(st, &key, folio->index, folio->index + pages);
-	} else {
+	} else if (owned == OWNED_BY_THREAD) {
 		st->dirtied = key;
 		st->dirtied_sharings = now;
 	}
@@ -157,7 +174,7 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
 	     unsigned long period, long pause)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = awake_state();
 
 	if (pause <= 0)
 		return 0;
@@ -180,7 +197,7 @@ int BPF_PROG(on_wait_writeback)
 	struct task_state *st = current_operation();
 
 	if (st)
-		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
+		sleep_expect(st, ETA_SPAN_PAGE_WRITEBACK_WAIT);
 	return 0;
 }
 
@@ -188,7 +205,7 @@ int BPF_PROG(on_wait_writeback)
 SEC("tp_btf/folio_wait_writeback")
 int BPF_PROG(on_fault_writeback, struct folio *folio, struct address_space *mapping)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = awake_state();
 
 	if (st && mapping && (!st->active || st->fault.endless) &&
 	    fault_writes(st, mapping, folio->index, false))

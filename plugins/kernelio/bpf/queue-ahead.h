@@ -119,7 +119,7 @@ static __always_inline uint64_t disk_foreign_part(const struct disk *disk, uint6
  * Counts a request of TID on DISK: 1 + its place, 0 where there was none. Two CPUs may take one
  * place at once: then it is counted under the other's name.
  */
-static inline __noinline uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
+SEPARATE uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
 {
 	struct disk_owner *owner;
 	uint32_t place = 0;
@@ -187,8 +187,7 @@ static __always_inline void disk_uncount(const struct counted *counted)
  * How many requests of others than TID are on DISK, and through WHO the owner of one of them. Which
  * one is left to chance, so that over many requests each has its share.
  */
-static inline __noinline uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now,
-						   uint32_t *who)
+SEPARATE uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now, uint32_t *who)
 {
 	uint32_t sum = 0, chosen;
 

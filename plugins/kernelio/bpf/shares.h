@@ -103,22 +103,28 @@ static long share_step(uint32_t step, struct share_walk *walk)
 	return 0;
 }
 
-/* Whose the pages are that BIO writes to the shared inode FILE. RECORD's owner is the first one. */
-static inline __noinline int shares_find(struct bio *bio, struct file_key *file,
-					 struct owner *owner, struct eta_bio_record *record)
+/*
+ * Whose the pages are that the bio at address KEY writes to the shared inode FILE. RECORD's owner
+ * is the first one.
+ */
+SEPARATE int shares_find(const uint64_t *key, struct file_key *file, struct owner *owner,
+			 struct eta_bio_record *record)
 {
 	static const struct bio_shares none;
 	struct share_walk walk = {};
-	uint64_t key = (uint64_t)bio;
+	uint64_t address;
+	struct bio *bio;
 	uint32_t n;
 
-	if (!file || !owner || !record)
+	if (!key || !file || !owner || !record)
 		return 0;
-	if (bpf_map_update_elem(&bio_shares, &key, &none, BPF_ANY)) {
+	address = *key;
+	bio = (void *)address;
+	if (bpf_map_update_elem(&bio_shares, &address, &none, BPF_ANY)) {
 		TOTAL_ADD(shares_missed, record->bytes);
 		return 0;
 	}
-	walk.shares = bpf_map_lookup_elem(&bio_shares, &key);
+	walk.shares = bpf_map_lookup_elem(&bio_shares, &address);
 	if (!walk.shares)
 		return 0;
 	walk.key.inode = file->inode;
@@ -136,7 +142,7 @@ static inline __noinline int shares_find(struct bio *bio, struct file_key *file,
 	}
 	if (n > 1)
 		return 1;
-	bpf_map_delete_elem(&bio_shares, &key);
+	bpf_map_delete_elem(&bio_shares, &address);
 	return 0;
 }
 

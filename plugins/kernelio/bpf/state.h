@@ -56,6 +56,7 @@ struct task_state {
 	uint32_t active; /* inside a system call that is an operation */
 	uint32_t pid, tid;
 	uint32_t switched; /* has come to a CPU since it was taken in */
+	uint64_t seen_ns;  /* on a CPU, without a switch to it: first sight of it; 0: not so */
 
 	uint32_t for_tid; /* a worker of io_uring: the thread it works for; 0: none */
 
@@ -95,6 +96,7 @@ struct task_state {
 		uint64_t last_ns; /* what was seen of it last, but for spans */
 		uint32_t endless; /* it is the operation, and nothing will tell of its end */
 		uint32_t dirtied, throttled;
+		uint32_t left_out; /* by the filters, and counted, for what it reads */
 		/* of the last that wrote */
 		uint64_t written_at;
 		struct file_key written;
@@ -366,6 +368,8 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 		st->op.spans_lost++;
 		return;
 	}
+	st->now.n_spans = n + 1;
+	barrier(); /* an interrupt that waits for a lock adds its own span, behind this one */
 	span = &st->spans[n];
 	span->begin_ns = begin_ns;
 	span->end_ns = end_ns;
@@ -374,7 +378,6 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 	span->count = count < 0xffff ? count : 0xffff;
 	span->who = who;
 	span->object = object;
-	st->now.n_spans = n + 1;
 }
 
 static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64_t begin_ns,
@@ -390,12 +393,14 @@ static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64
  */
 static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 {
-	if (!st->now.inode_locked_ns)
+	uint64_t begin_ns = st->now.inode_locked_ns;
+
+	if (!begin_ns)
 		return;
-	met_note(st->now.inode_holder, now - st->now.inode_locked_ns);
-	span_add_full(st, ETA_SPAN_INODE_LOCK, st->now.inode_locked_ns, now, 0,
-		      st->now.inode_holder, st->now.inode_lock, 0);
 	st->now.inode_locked_ns = 0;
+	met_note(st->now.inode_holder, now - begin_ns);
+	span_add_full(st, ETA_SPAN_INODE_LOCK, begin_ns, now, 0, st->now.inode_holder,
+		      st->now.inode_lock, 0);
 }
 
 /* Buffered data is about to be copied. */

@@ -56,29 +56,30 @@ static inline __noinline struct syncer *syncer_of(struct fs_syncs *s, uint32_t t
 	return found;
 }
 
-static __always_inline void sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid,
-				       uint32_t foreign)
+SEPARATE int sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid, uint32_t foreign)
 {
 	uint64_t now = bpf_ktime_get_ns();
 	struct syncer *own = syncer_of(s, tid, now);
 
 	if (!own)
-		return;
+		return 0;
 	own->period_ns = own->tid == tid ? now - own->begin_ns : 0;
 	own->end_ns = 0;
 	own->begin_ns = now;
 	own->pid = pid;
 	own->tid = tid;
 	own->foreign = foreign;
+	return 0;
 }
 
-static __always_inline void sync_goes(struct fs_syncs *s, uint32_t tid)
+SEPARATE int sync_goes(struct fs_syncs *s, uint32_t tid)
 {
 	uint64_t now = bpf_ktime_get_ns();
 	struct syncer *own = syncer_of(s, tid, now);
 
 	if (own && own->tid == tid)
 		own->end_ns = now;
+	return 0;
 }
 
 /*
@@ -96,13 +97,13 @@ static __always_inline uint64_t sync_guess(const struct syncer *one, uint64_t ns
 }
 
 /* Was ONE of S inside at a time from FROM_NS to TO_NS? NS: see above. */
-static __always_inline bool sync_overlaps(const struct fs_syncs *s, const struct syncer *one,
-					  uint64_t from_ns, uint64_t to_ns, uint64_t ns)
+SEPARATE int sync_overlaps(const struct fs_syncs *s, const struct syncer *one, uint64_t from_ns,
+			   uint64_t to_ns, uint64_t ns)
 {
-	uint64_t begin_ns = one->begin_ns;
+	uint64_t begin_ns = s && one ? one->begin_ns : 0;
 
 	if (!begin_ns || begin_ns >= to_ns)
-		return false;
+		return 0;
 	if (one->end_ns)
 		return one->end_ns > from_ns;
 	return begin_ns + (s->ends || !one->foreign ? SYNC_STALE_NS : sync_guess(one, ns)) >
@@ -113,8 +114,7 @@ static __always_inline bool sync_overlaps(const struct fs_syncs *s, const struct
  * Somebody not traced who synced DEV from FROM_NS to TO_NS, while an operation that took NS until
  * then waited; one of them by chance. 0: nobody.
  */
-static inline __noinline uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns,
-					       uint64_t ns)
+SEPARATE uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns, uint64_t ns)
 {
 	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
 	uint32_t first = bpf_get_prandom_u32();
@@ -132,26 +132,30 @@ static inline __noinline uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, u
 
 #define SYNC_LEAST_NS 10000000
 
-/* Whom the journal of DEV works for: one by chance of those that asked before it began. */
-static inline __noinline struct syncer *sync_asked(uint32_t dev)
+/*
+ * Whom the journal of DEV works for, through ASKED: one by chance of those that asked before it
+ * began. 0: nobody.
+ */
+SEPARATE int sync_asked(uint32_t dev, struct syncer *asked)
 {
 	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
 	uint32_t first = bpf_get_prandom_u32();
 	uint64_t now = bpf_ktime_get_ns();
-	struct syncer *late = NULL;
+	int found = 0;
 
-	if (!s)
-		return NULL;
+	if (!s || !asked)
+		return 0;
 	for (uint32_t i = 0; i < SYNCERS; i++) {
 		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
 
 		if (one->end_ns || !sync_overlaps(s, one, now - 1, now, SYNC_LEAST_NS))
 			continue;
+		*asked = *one;
+		found = 1;
 		if (!s->commit_ns || one->begin_ns <= s->commit_ns)
-			return one;
-		late = one;
+			break;
 	}
-	return late;
+	return found;
 }
 
 #endif

@@ -3,7 +3,7 @@
 #define KERNELIO_CAST
 #include "aio.h"
 #include "fault.h"
-#include "file.h"
+#include "file-record.h"
 #include "follow.h"
 #include "operation.h"
 #include "owner.h"

@@ -146,8 +146,9 @@ static __always_inline uint32_t bios_held(struct throtl_service_queue *queue)
 uint32_t throttling_policy __weak;
 
 /* The throttling of GROUP_ON, a group on a device: the policy that knows the device itself. */
-static __always_inline struct throtl_grp *throttling_of(struct blkcg_gq *group_on)
+SEPARATE uint64_t throttling_of(uint64_t of_group)
 {
+	struct blkcg_gq *group_on = (void *)of_group;
 	struct request_queue *device = BPF_CORE_READ(group_on, q);
 
 	for (uint32_t i = 0; i < BLOCK_POLICIES; i++) {
@@ -166,14 +167,15 @@ static __always_inline struct throtl_grp *throttling_of(struct blkcg_gq *group_o
 		if (BPF_CORE_READ(group, td, queue) != device)
 			continue;
 		throttling_policy = i + 1;
-		return group;
+		return (uint64_t)group;
 	}
-	return NULL;
+	return 0;
 }
 
 /* The group whose limit holds bios of GROUP back: itself or one above it; 0: none does. */
-static __always_inline uint64_t holding(struct throtl_grp *group)
+SEPARATE uint64_t holding(uint64_t of_group)
 {
+	struct throtl_grp *group = (void *)of_group;
 	struct throtl_service_queue *queue =
 		(void *)group + bpf_core_field_offset(struct throtl_grp, service_queue);
 	struct throtl_service_queue *top = (void *)BPF_CORE_READ(group, td) +
@@ -201,8 +203,8 @@ static __noinline uint64_t held_by(struct task_struct *task)
 		(struct blkcg *)((void *)group - bpf_core_field_offset(struct blkcg, css)),
 		blkg_list.first);
 	for (int i = 0; i < BLOCK_DEVICES && node && !found; i++) {
-		struct throtl_grp *throttling = throttling_of(
-			(void *)node - bpf_core_field_offset(struct blkcg_gq, blkcg_node));
+		uint64_t throttling = throttling_of(
+			(uint64_t)node - bpf_core_field_offset(struct blkcg_gq, blkcg_node));
 
 		if (throttling)
 			found = holding(throttling);

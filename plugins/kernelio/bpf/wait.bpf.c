@@ -140,11 +140,11 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 SEC("tp_btf/contention_end")
 int BPF_PROG(on_contention_end, void *lock)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = awake_state();
 	struct lock_wait *wait;
 	uint64_t now;
 
-	if (!st)
+	if (!st || !st->active)
 		return 0;
 	/* one whose end was not reported, in the middle of another probe, must not stay on top */
 	for (int i = MAX_LOCKS - 1; i >= 0; i--) {
@@ -153,14 +153,18 @@ int BPF_PROG(on_contention_end, void *lock)
 		wait = &st->locks[i];
 		if (wait->lock != (uint64_t)lock)
 			continue;
-		st->now.inode_locked_ns = 0; /* it was this one that took the time */
-		st->op.spans_lost += st->now.n_locks - i - 1;
-		st->now.n_locks = i;
+		/* it was this one that took the time; who spins may be an interrupt */
+		if (wait->kind != ETA_SPAN_SPIN_LOCK)
+			st->now.inode_locked_ns = 0;
 		now = bpf_ktime_get_ns();
 		met_note(wait->who, now - wait->begin_ns);
 		st->now.waited = 1;
 		span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
 			      wait->lock, wait->place);
+		/* last: the place of this one is not an interrupt's to take before */
+		barrier();
+		st->op.spans_lost += st->now.n_locks - i - 1;
+		st->now.n_locks = i;
 		return 0;
 	}
 	return 0; /* its begin found the stack full, and was counted */
@@ -275,6 +279,18 @@ static __always_inline void refused_slept(struct task_state *st, struct task_str
 	st->refused.end_ns = st->idle.wake_ns ?: now; /* not every wakeup is reported */
 }
 
+/* Who had the CPU of history S from BEGIN_NS to NOW, and until when it was idle; UNKNOWN: a guess.
+ */
+SEPARATE int ready_find(const struct cpu_history *s, struct ready *ready, uint64_t begin_ns,
+			uint64_t now, uint32_t unknown)
+{
+	if (!s || !ready)
+		return 0;
+	ready->idle_ns = cpu_history_idle_until(s, begin_ns, now);
+	ready->who = cpu_history_longest(s, begin_ns, now, unknown);
+	return 0;
+}
+
 /*
  * What a thread was in for that became ready at BEGIN_NS on CPU and comes to this one, whose
  * history is S, after QUOTA_NS without CPU time to spend. Another CPU may be idle before it goes
@@ -296,8 +312,7 @@ static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cp
 			prev = 0;
 		}
 	}
-	ready.idle_ns = cpu_history_idle_until(s, begin_ns, now);
-	ready.who = cpu_history_longest(s, begin_ns, now, prev);
+	ready_find(s, &ready, begin_ns, now, prev);
 	met_note(ready.who, now - begin_ns);
 	return ready;
 }
@@ -363,7 +378,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 		if (st->held_by)
 			held_note(st->held_by, (wake_ns > off_ns ? wake_ns : now) - off_ns);
 		st->held_by = 0;
-		switched_in(st, ready, now);
+		switched_in(st, &ready, now);
 		st->now.off = OFF_NOT;
 		return;
 	}

@@ -28,12 +28,12 @@ void end_locked(void)
 	eztrace_stop();
 }
 
-/* Not in a handler that interrupted the tracer: the tracer holds what closing needs. */
+/* Not in a handler that interrupted the tracer, or a library: it may hold what closing needs. */
 static void end_early(void)
 {
 	const struct thread *t = self;
 
-	if (!(t && t->state == THREAD_BUSY))
+	if (!(t && t->state == THREAD_BUSY) && archive_is_open() && !handler_interrupted_library())
 		end_locked();
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sink.h"
+#include "eta-ext/format/own-call.h"
 #include "eta-ext/format/otf2-flags.h"
 #include "next.h"
 
@@ -268,7 +269,7 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	defs_modules_update();
 	defs_lock();
 	defs.closed = true;
-	clock_gettime(CLOCK_REALTIME, &real);
+	own_clock(CLOCK_REALTIME, &real);
 	now = clock_real();
 	realtime = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec - (now - first_ns);
 	name_everything();

@@ -125,7 +125,7 @@ static void header_fill(struct eta_spool_header *header, struct utsname *host)
 	spool_header_origin(header);
 	header->parent_ns = process_parent_pid ? parent_ns : header->pid_ns;
 	header->clock_mono_ns = clock_real();
-	clock_gettime(CLOCK_REALTIME, &real);
+	own_clock(CLOCK_REALTIME, &real);
 	header->clock_real_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec;
 	if (own_call(UNAME, host) == 0)
 		text_format(header->host, sizeof(header->host), "%s", host->nodename);

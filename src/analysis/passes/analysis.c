@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
+#include "src/analysis/sweep/engine-sweep.h"
 
 static void span(struct engine *e)
 {

@@ -1,6 +1,6 @@
 /* When it was: the time bins of threads and of all of them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdlib.h>

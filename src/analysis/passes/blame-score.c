@@ -1,7 +1,7 @@
 /* Who did it: the tables of culprits, of each thread and of all. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/array.h"
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdlib.h>

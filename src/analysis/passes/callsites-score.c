@@ -1,6 +1,6 @@
 /* What each call site lost: the tallies of all threads by module and offset. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The command lines of processes whose name alone does not tell them apart. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 /*
  * A critical path is walked back from the last event of a process. A thread that did nothing until

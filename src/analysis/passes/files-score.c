@@ -1,6 +1,6 @@
 /* What was done to each file, and what was lost there. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdlib.h>

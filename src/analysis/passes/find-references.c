@@ -1,7 +1,7 @@
 /* The second look at each location: finds the operations that are the references of their classes.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* The limits that the kernel tracer saw threads wait for, as it left them in the trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdio.h>

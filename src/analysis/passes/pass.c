@@ -1,7 +1,7 @@
 /* The pass over all locations: operations to tallies and classes, and to the spill. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/array.h"
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdatomic.h>

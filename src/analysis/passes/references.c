@@ -1,6 +1,6 @@
 /* Which reference each class is measured against: classes too small fall back to wider ones. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <stdlib.h>

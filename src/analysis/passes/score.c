@@ -1,6 +1,6 @@
 /* From tallies and references to scores. All sums are of whole nanoseconds and exact. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 
 static int compare(uint64_t a, uint64_t b)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/analysis/tables/accesses.h"
-#include "src/analysis/tables/engine.h"
+#include "passes.h"
 #include "src/analysis/tables/file-names.h"
 #include "src/common/machines.h"
 #include "src/common/spaces.h"

@@ -59,7 +59,7 @@ static uint64_t contended_time(const struct sweep *s, const struct sweep_thread 
 {
 	uint64_t whole = 0, left, cells;
 
-	if (l->unchanged && l->accompanied)
+	if (l->file.unchanged && l->file.accompanied)
 		whole = l->op.cells & s->plan->group_cells[GROUP_FILE];
 	cells = left = whole;
 	while (left) {
@@ -155,8 +155,8 @@ static size_t claims_of_named(struct sweep *s, const struct sweep_thread *l, enu
 	uint64_t mask = (1ull << CULPRIT_BITS) - 1;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < l->named.n; i++) {
-		const struct sum *sum = &l->named.list[i];
+	for (uint32_t i = 0; i < l->weights.named.n; i++) {
+		const struct sum *sum = &l->weights.named.list[i];
 
 		if (sum->key >> CULPRIT_BITS == cell)
 			s->claims[n++] = (struct claim){
@@ -175,23 +175,24 @@ static size_t claims_of(struct sweep *s, const struct sweep_thread *l, unsigned 
 		return claims_of_named(s, l, (enum cell)kind);
 	if (kind == N_WEIGHTS) /* nobody */
 		return 0;
-	for (uint32_t i = 0; i < l->n_weights; i++)
-		if (l->weights[i].kind == kind)
+	for (uint32_t i = 0; i < l->weights.n; i++)
+		if (l->weights.list[i].kind == kind)
 			s->claims[n++] =
-				(struct claim){ .weight = l->weights[i].ns,
-						.rank = s->plan->ranks[l->weights[i].thread] };
-	for (uint32_t i = 0; kind == WEIGHT_FILE && i < l->n_file_met; i++)
-		s->claims[n++] = (struct claim){ .weight = l->file_ns[l->file_met[i]],
-						 .rank = s->plan->ranks[l->file_met[i]] };
-	if (l->others_ns[kind - N_CELLS])
-		s->claims[n++] = (struct claim){ .weight = l->others_ns[kind - N_CELLS],
+				(struct claim){ .weight = l->weights.list[i].ns,
+						.rank = s->plan->ranks[l->weights.list[i].thread] };
+	for (uint32_t i = 0; kind == WEIGHT_FILE && i < l->weights.n_file_threads; i++)
+		s->claims[n++] =
+			(struct claim){ .weight = l->weights.file_ns[l->weights.file_threads[i]],
+					.rank = s->plan->ranks[l->weights.file_threads[i]] };
+	if (l->weights.others_ns[kind - N_CELLS])
+		s->claims[n++] = (struct claim){ .weight = l->weights.others_ns[kind - N_CELLS],
 						 .rank = RANK_OTHERS };
 	return n;
 }
 
 static int claims_room(struct sweep *s, const struct sweep_thread *l)
 {
-	size_t n = (size_t)l->named.n + l->n_weights + l->n_file_met + 1;
+	size_t n = (size_t)l->weights.named.n + l->weights.n + l->weights.n_file_threads + 1;
 
 	if (n <= s->claims_room)
 		return 0;
@@ -258,9 +259,9 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int
 	uint64_t weights[2] = { 0, time_in(&l->op, c) };
 	int64_t parts[2];
 
-	for (uint32_t i = 0; i < l->named.n; i++)
-		if (l->named.list[i].key >> CULPRIT_BITS == c)
-			weights[0] += l->named.list[i].ns;
+	for (uint32_t i = 0; i < l->weights.named.n; i++)
+		if (l->weights.named.list[i].key >> CULPRIT_BITS == c)
+			weights[0] += l->weights.named.list[i].ns;
 	weights[1] -= weights[0];
 	share_exactly(amount, weights, parts, 2);
 	if (parts[0])
@@ -308,7 +309,8 @@ static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 
 static bool met_anybody(const struct sweep_thread *l)
 {
-	return l->named.n || l->n_weights || l->n_file_met || l->crowded;
+	return l->weights.named.n || l->weights.n || l->weights.n_file_threads ||
+	       l->weights.crowded;
 }
 
 static void blame_nobody(struct sweep_thread *l, const struct loss *loss)
@@ -327,7 +329,7 @@ static int blame(struct sweep *s, struct sweep_thread *l, const struct loss *los
 
 	by_level(loss, level_ns);
 	weights_merge(s, l);
-	if (l->crowded)
+	if (l->weights.crowded)
 		blame_row_crowd(&l->result->blame, &s->engine->blame_bound);
 	if (claims_room(s, l) < 0)
 		return -ENOMEM;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/common/machines.h"
+#include "engine-sweep.h"
 #include "sweep.h"
 
 /*

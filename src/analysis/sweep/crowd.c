@@ -1,5 +1,6 @@
 /* Many that watch a resource at once, and many that use it: neither walks along all the others. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "crowd.h"
 #include "sweep.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ struct crowd {
 };
 
 /* A thread's part in it, while it watches. */
-struct watch {
+struct crowd_watch {
 	struct presence *at; /* NULL: does not watch */
 	uint32_t place;
 	struct sweep_thread *older, *newer; /* of few; linked: it is among them */
@@ -118,12 +119,12 @@ static int make_room(struct sweep *s, struct crowd *c)
 	c->list = list;
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct change sum;
-		struct watch *w;
+		struct crowd_watch *w;
 
 		if (list[i].thread == THREAD_NONE)
 			continue;
 		sum = change_at(c, i);
-		w = s->threads[list[i].thread].watch;
+		w = s->threads[list[i].thread].crowd_watch;
 		w->before.n -= sum.n;
 		w->before.ns -= sum.ns;
 		w->place = n;
@@ -140,29 +141,29 @@ static int make_room(struct sweep *s, struct crowd *c)
 
 static void link_few(struct crowd *c, struct sweep_thread *l)
 {
-	struct sweep_thread **newest = &c->few[l->watch_ahead];
+	struct sweep_thread **newest = &c->few[l->watch.queue_ahead];
 
-	l->watch->linked = true;
-	l->watch->newer = NULL;
-	l->watch->older = *newest;
+	l->crowd_watch->linked = true;
+	l->crowd_watch->newer = NULL;
+	l->crowd_watch->older = *newest;
 	if (*newest)
-		(*newest)->watch->newer = l;
+		(*newest)->crowd_watch->newer = l;
 	*newest = l;
 }
 
 static void unlink_few(struct crowd *c, struct sweep_thread *l)
 {
-	struct watch *w = l->watch;
+	struct crowd_watch *w = l->crowd_watch;
 
 	if (!w->linked)
 		return;
 	w->linked = false;
 	if (w->newer)
-		w->newer->watch->older = w->older;
+		w->newer->crowd_watch->older = w->older;
 	else
-		c->few[l->watch_ahead] = w->older;
+		c->few[l->watch.queue_ahead] = w->older;
 	if (w->older)
-		w->older->watch->newer = w->newer;
+		w->older->crowd_watch->newer = w->newer;
 }
 
 static void tell_one(struct sweep *s, struct crowd *c, struct sweep_thread *watcher,
@@ -171,8 +172,8 @@ static void tell_one(struct sweep *s, struct crowd *c, struct sweep_thread *watc
 	if (sweep_thread_of(s, watcher) == user)
 		return;
 	weight_add(s, watcher, kind, (uint32_t)(user - s->threads), ns);
-	watcher->watch->told_ns[kind == WEIGHT_AHEAD] += ns;
-	if (watcher->crowded)
+	watcher->crowd_watch->told_ns[kind == WEIGHT_AHEAD] += ns;
+	if (watcher->weights.crowded)
 		unlink_few(c, watcher);
 }
 
@@ -191,21 +192,21 @@ static void tell_few(struct sweep *s, struct presence *p, const struct sweep_thr
 	bool crowd = is_crowd(s, p->users.n - (c->arrived_at_ns == now ? c->n_arrived : 0));
 	struct sweep_thread *next;
 
-	for (struct sweep_thread *l = c->few[true]; l && since_ns <= l->watch_since_ns; l = next) {
-		next = l->watch->older;
-		tell_one(s, c, l, user, WEIGHT_AHEAD, now - l->watch_since_ns);
+	for (struct sweep_thread *l = c->few[true]; l && since_ns <= l->watch.since_ns; l = next) {
+		next = l->crowd_watch->older;
+		tell_one(s, c, l, user, WEIGHT_AHEAD, now - l->watch.since_ns);
 	}
 	for (struct sweep_thread *l = c->few[false]; l; l = next) {
-		bool ahead = kind == WEIGHT_DEVICE && since_ns <= l->watch_since_ns;
+		bool ahead = kind == WEIGHT_DEVICE && since_ns <= l->watch.since_ns;
 
-		next = l->watch->older;
-		if (crowd && l->watch_since_ns < now) {
+		next = l->crowd_watch->older;
+		if (crowd && l->watch.since_ns < now) {
 			weights_crowd(s, l);
 			unlink_few(c, l);
 			continue;
 		}
 		tell_one(s, c, l, user, ahead ? WEIGHT_AHEAD : kind,
-			 now - later(since_ns, l->watch_since_ns));
+			 now - later(since_ns, l->watch.since_ns));
 	}
 }
 
@@ -246,8 +247,8 @@ static void tell_ahead(struct sweep *s, struct crowd *c, const struct sweep_thre
 		if (sweep_thread_of(s, l) == user)
 			continue;
 		weight_add(s, l, WEIGHT_AHEAD, (uint32_t)(user - s->threads),
-			   now - l->watch_since_ns);
-		l->watch->kept_ns[k] += now - l->watch_since_ns;
+			   now - l->watch.since_ns);
+		l->crowd_watch->kept_ns[k] += now - l->watch.since_ns;
 	}
 }
 
@@ -255,9 +256,9 @@ static void tell_ahead(struct sweep *s, struct crowd *c, const struct sweep_thre
 static void add_own(const struct sweep *s, const struct presence *p, const struct sweep_thread *l,
 		    uint64_t since_ns, uint64_t now)
 {
-	bool ahead = presence_kind(s, p) == WEIGHT_DEVICE && since_ns <= l->watch_since_ns;
+	bool ahead = presence_kind(s, p) == WEIGHT_DEVICE && since_ns <= l->watch.since_ns;
 
-	l->watch->own_ns[ahead] += now - later(since_ns, l->watch_since_ns);
+	l->crowd_watch->own_ns[ahead] += now - later(since_ns, l->watch.since_ns);
 }
 
 void crowd_goes(struct sweep *s, struct presence *p, const struct sweep_thread *user,
@@ -280,7 +281,7 @@ void crowd_goes(struct sweep *s, struct presence *p, const struct sweep_thread *
 	if (device)
 		change_ahead(c, since_ns, false, now);
 	for (; own != THREAD_NONE; own = s->plan->next_own[own])
-		if (s->threads[own].watch && s->threads[own].watch->at == p)
+		if (s->threads[own].crowd_watch && s->threads[own].crowd_watch->at == p)
 			add_own(s, p, &s->threads[own], since_ns, now);
 	tell_few(s, p, user, since_ns, now);
 }
@@ -309,22 +310,22 @@ static int crowd_new(struct sweep *s, struct presence *p, struct sweep_thread *l
 
 	if (!p->crowd)
 		p->crowd = calloc(1, sizeof(*p->crowd) + kept_bytes);
-	if (!l->watch)
-		l->watch = calloc(1, sizeof(*l->watch) + kept_bytes);
-	if (!p->crowd || !l->watch)
+	if (!l->crowd_watch)
+		l->crowd_watch = calloc(1, sizeof(*l->crowd_watch) + kept_bytes);
+	if (!p->crowd || !l->crowd_watch)
 		return -ENOMEM;
 	return p->crowd->n == p->crowd->room ? make_room(s, p->crowd) : 0;
 }
 
 void crowd_watch_begin(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now)
 {
-	struct watch *w;
+	struct crowd_watch *w;
 
 	if (crowd_new(s, p, l) < 0) {
 		s->rc = -ENOMEM;
 		return;
 	}
-	w = l->watch;
+	w = l->crowd_watch;
 	w->at = p;
 	w->place = p->crowd->n++;
 	p->crowd->live++;
@@ -335,10 +336,10 @@ void crowd_watch_begin(struct sweep *s, struct presence *p, struct sweep_thread 
 	memset(w->told_ns, 0, sizeof(w->told_ns));
 	memset(w->own_ns, 0, sizeof(w->own_ns));
 	w->linked = false;
-	if (!l->crowded)
+	if (!l->weights.crowded)
 		link_few(p->crowd, l);
 	/* where somebody is ahead, no others matter */
-	for (uint32_t k = 0; !l->watch_ahead && k < s->engine->blame_bound.keep; k++) {
+	for (uint32_t k = 0; !l->watch.queue_ahead && k < s->engine->blame_bound.keep; k++) {
 		struct sweep_thread *kept = kept_thread(s, l, k);
 
 		w->kept_ns[k] = kept ? kept_until(s, p, k, kept, now) : 0;
@@ -358,12 +359,12 @@ static void see_kept(struct sweep *s, struct presence *p, struct sweep_thread *l
 			continue;
 		thread = (uint32_t)(kept - s->threads);
 		if (kind == WEIGHT_DEVICE && presence_since(s, p, kept, &since_ns) &&
-		    since_ns <= l->watch_since_ns)
-			ahead_ns = now - l->watch_since_ns;
+		    since_ns <= l->watch.since_ns)
+			ahead_ns = now - l->watch.since_ns;
 		weight_add(s, l, WEIGHT_AHEAD, thread, ahead_ns);
-		if (!l->watch_ahead)
+		if (!l->watch.queue_ahead)
 			weight_add(s, l, kind, thread,
-				   kept_until(s, p, k, kept, now) - l->watch->kept_ns[k] -
+				   kept_until(s, p, k, kept, now) - l->crowd_watch->kept_ns[k] -
 					   ahead_ns);
 	}
 }
@@ -374,17 +375,19 @@ static void see_present(struct sweep *s, struct presence *p, struct sweep_thread
 {
 	enum weight_kind kind = presence_kind(s, p);
 
-	if (l->watch_ahead && is_crowd(s, ahead) && now > l->watch_since_ns)
+	if (l->watch.queue_ahead && is_crowd(s, ahead) && now > l->watch.since_ns)
 		weights_crowd(s, l);
-	for (uint32_t i = 0; i < p->users.n && !l->crowded && (ahead || !l->watch_ahead); i++) {
+	for (uint32_t i = 0;
+	     i < p->users.n && !l->weights.crowded && (ahead || !l->watch.queue_ahead); i++) {
 		const struct member *user = &p->users.list[i];
-		bool is_ahead = kind == WEIGHT_DEVICE && user->since_ns <= l->watch_since_ns;
+		bool is_ahead = kind == WEIGHT_DEVICE && user->since_ns <= l->watch.since_ns;
 
-		if (thread_is_kept(s, &s->threads[user->thread]) || (l->watch_ahead && !is_ahead))
+		if (thread_is_kept(s, &s->threads[user->thread]) ||
+		    (l->watch.queue_ahead && !is_ahead))
 			continue;
 		ahead -= is_ahead;
 		tell_one(s, p->crowd, l, &s->threads[user->thread], is_ahead ? WEIGHT_AHEAD : kind,
-			 now - later(user->since_ns, l->watch_since_ns));
+			 now - later(user->since_ns, l->watch.since_ns));
 	}
 }
 
@@ -393,23 +396,25 @@ void crowd_watch_end(struct sweep *s, struct presence *p, struct sweep_thread *l
 	enum weight_kind kind = presence_kind(s, p);
 	struct sweep_thread *self = sweep_thread_of(s, l);
 	struct crowd *c = p->crowd;
-	struct watch *w = l->watch;
+	struct crowd_watch *w = l->crowd_watch;
 	struct change change = change_at(c, w->place);
 	uint64_t ahead = 0, ahead_ns = 0, since_ns;
 
 	if (kind == WEIGHT_DEVICE) {
 		ahead = w->n_ahead + change.n - w->before.n;
-		ahead_ns = change.ns - w->before.ns + ahead * now - w->n_ahead * l->watch_since_ns;
+		ahead_ns = change.ns - w->before.ns + ahead * now - w->n_ahead * l->watch.since_ns;
 	}
 	see_kept(s, p, l, now);
 	see_present(s, p, l, ahead, now);
-	if (l->crowded) {
+	if (l->weights.crowded) {
 		if (!thread_is_kept(s, self) && presence_since(s, p, self, &since_ns))
 			add_own(s, p, l, since_ns, now);
-		l->others_ns[WEIGHT_AHEAD - N_CELLS] += ahead_ns - w->own_ns[1] - w->told_ns[1];
-		if (!l->watch_ahead)
-			l->others_ns[kind - N_CELLS] += presence_others(p, now) - w->total_ns -
-							ahead_ns - w->own_ns[0] - w->told_ns[0];
+		l->weights.others_ns[WEIGHT_AHEAD - N_CELLS] +=
+			ahead_ns - w->own_ns[1] - w->told_ns[1];
+		if (!l->watch.queue_ahead)
+			l->weights.others_ns[kind - N_CELLS] += presence_others(p, now) -
+								w->total_ns - ahead_ns -
+								w->own_ns[0] - w->told_ns[0];
 	}
 	unlink_few(c, l);
 	c->list[w->place].thread = THREAD_NONE;

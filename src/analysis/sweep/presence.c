@@ -1,5 +1,6 @@
 /* Who uses a resource at a time, and how long together. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "crowd.h"
 #include "sweep.h"
 
 #include <errno.h>
@@ -70,24 +71,24 @@ static void file_advance(struct sweep_thread *l, uint64_t now)
 {
 	struct operation_record *op = &l->op;
 
-	for (; l->file_at < op->n_stretches; l->file_at++) {
-		const struct stretch *st = &op->stretches[l->file_at];
+	for (; l->file.stretch < op->n_stretches; l->file.stretch++) {
+		const struct stretch *st = &op->stretches[l->file.stretch];
 
-		if (l->accompanied && l->file_at_ns < now &&
+		if (l->file.accompanied && l->file.stretch_begin_ns < now &&
 		    cell_table[st->cell].group == GROUP_FILE)
-			stretch_is_contended(l, l->file_at);
-		if (l->file_at_ns + st->ns > now)
+			stretch_is_contended(l, l->file.stretch);
+		if (l->file.stretch_begin_ns + st->ns > now)
 			return;
-		l->file_at_ns += st->ns;
+		l->file.stretch_begin_ns += st->ns;
 	}
 }
 
 static void set_accompanied(struct sweep_thread *l, bool accompanied, uint64_t now)
 {
 	file_advance(l, now);
-	l->unchanged = false;
-	l->accompanied = accompanied;
-	l->met_any |= accompanied;
+	l->file.unchanged = false;
+	l->file.accompanied = accompanied;
+	l->file.met_any |= accompanied;
 }
 
 uint64_t presence_others(struct presence *p, uint64_t now)
@@ -103,10 +104,10 @@ static void file_watcher_enters(struct sweep *s, struct presence *p, struct swee
 	uint64_t ns = presence_others(p, l->op.begin_ns);
 
 	p->n_others += !thread_is_kept(s, l);
-	l->file_others_ns = ns;
-	l->file_crowded = false;
+	l->file.others_ns = ns;
+	l->file.crowded = false;
 	p->watchers.role = ROLE_FILE_WATCHER;
-	if (l->watches_file)
+	if (l->file.watched)
 		thread_set_add(s, &p->watchers, l, l->op.begin_ns);
 }
 
@@ -123,9 +124,9 @@ static void tell_file_watcher(struct sweep *s, struct presence *p, struct sweep_
 	uint32_t keep = s->engine->blame_bound.keep, i;
 	const uint32_t *kept = &s->plan->kept[(size_t)s->plan->machines[l->location] * keep];
 
-	for (i = 0; i < p->users.n && !l->crowded; i++)
+	for (i = 0; i < p->users.n && !l->weights.crowded; i++)
 		overlap_on_file(s, l, &s->threads[p->users.list[i].thread], now);
-	if (!l->crowded)
+	if (!l->weights.crowded)
 		return;
 	for (uint32_t k = 0; k < keep; k++) {
 		struct sweep_thread *other = kept[k] == THREAD_NONE ? NULL : &s->threads[kept[k]];
@@ -135,9 +136,9 @@ static void tell_file_watcher(struct sweep *s, struct presence *p, struct sweep_
 		if (place >= i && place < p->users.n && p->users.list[place].thread == kept[k])
 			overlap_on_file(s, l, other, now);
 	}
-	l->others_ns[WEIGHT_FILE - N_CELLS] = presence_others(p, now) - l->file_others_ns;
+	l->weights.others_ns[WEIGHT_FILE - N_CELLS] = presence_others(p, now) - l->file.others_ns;
 	if (!thread_is_kept(s, l))
-		l->others_ns[WEIGHT_FILE - N_CELLS] -= now - l->op.begin_ns;
+		l->weights.others_ns[WEIGHT_FILE - N_CELLS] -= now - l->op.begin_ns;
 }
 
 /* The same of file_leave() below, of a trace of so many locations that rows are bounded. */
@@ -145,28 +146,28 @@ static void leave_crowd(struct sweep *s, struct presence *p, struct sweep_thread
 {
 	bool kept = thread_is_kept(s, l);
 
-	if (l->watches_file && !l->file_crowded)
+	if (l->file.watched && !l->file.crowded)
 		thread_set_remove(s, &p->watchers, l);
 	for (uint32_t i = 0; kept && p->n_file_watchers && i < p->users.n; i++) {
 		struct sweep_thread *other = &s->threads[p->users.list[i].thread];
 
-		if (other->watches_file)
+		if (other->file.watched)
 			overlap_on_file(s, other, l, now);
 	}
 	for (uint32_t i = 0; i < p->watchers.n;) {
 		struct sweep_thread *other = &s->threads[p->watchers.list[i].thread];
 
-		if (!kept && !other->crowded)
+		if (!kept && !other->weights.crowded)
 			overlap_on_file(s, other, l, now);
-		other->file_crowded = other->crowded;
-		if (!other->crowded)
+		other->file.crowded = other->weights.crowded;
+		if (!other->weights.crowded)
 			i++;
 		else
 			thread_set_remove(s, &p->watchers, other);
 		if (s->rc)
 			return;
 	}
-	if (l->watches_file)
+	if (l->file.watched)
 		tell_file_watcher(s, p, l, now);
 	presence_others(p, now);
 	p->n_others -= !kept;
@@ -182,13 +183,13 @@ void file_enter(struct sweep *s, struct sweep_thread *l)
 
 	if (p->active == 1)
 		set_accompanied(&s->threads[p->mixed], true, l->op.begin_ns);
-	l->accompanied = l->met_any = p->active > 0;
-	l->unchanged = true;
-	l->file_at = 0;
-	l->file_at_ns = l->op.begin_ns;
+	l->file.accompanied = l->file.met_any = p->active > 0;
+	l->file.unchanged = true;
+	l->file.stretch = 0;
+	l->file.stretch_begin_ns = l->op.begin_ns;
 	p->active++;
 	p->mixed ^= (uint32_t)(l - s->threads);
-	p->n_file_watchers += l->watches_file;
+	p->n_file_watchers += l->file.watched;
 	p->users.role = ROLE_FILE;
 	thread_set_add(s, &p->users, l, l->op.begin_ns);
 	if (s->plan->kept)
@@ -200,7 +201,7 @@ void file_leave(struct sweep *s, struct sweep_thread *l)
 	struct presence *p = &s->files[l->op.file];
 	uint64_t now = l->op.end_ns;
 
-	if (!l->unchanged)
+	if (!l->file.unchanged)
 		file_advance(l, now);
 	thread_set_remove(s, &p->users, l);
 	if (s->plan->kept)
@@ -209,12 +210,12 @@ void file_leave(struct sweep *s, struct sweep_thread *l)
 		struct sweep_thread *other = &s->threads[p->users.list[i].thread];
 		uint64_t ns = now - later(l->op.begin_ns, p->users.list[i].since_ns);
 
-		if (l->watches_file)
+		if (l->file.watched)
 			weight_add_file(s, l, other, ns);
-		if (other->watches_file)
+		if (other->file.watched)
 			weight_add_file(s, other, l, ns);
 	}
-	p->n_file_watchers -= l->watches_file;
+	p->n_file_watchers -= l->file.watched;
 	p->active--;
 	p->mixed ^= (uint32_t)(l - s->threads);
 	if (p->active == 1)
@@ -244,7 +245,7 @@ enum weight_kind presence_kind(const struct sweep *s, const struct presence *p)
  * is not asked. */
 static bool is_ahead(const struct sweep_thread *watcher, enum weight_kind kind, uint64_t since_ns)
 {
-	return kind == WEIGHT_DEVICE && since_ns <= watcher->watch_since_ns;
+	return kind == WEIGHT_DEVICE && since_ns <= watcher->watch.since_ns;
 }
 
 /* USER, there since SINCE_NS, goes: so much of it did those see that watch. */
@@ -257,10 +258,10 @@ static void tell_watchers(struct sweep *s, struct presence *p, const struct swee
 		struct sweep_thread *watcher = &s->threads[p->watchers.list[i].thread];
 		bool ahead = is_ahead(watcher, kind, since_ns);
 
-		if (sweep_thread_of(s, watcher) != user && (ahead || !watcher->watch_ahead))
+		if (sweep_thread_of(s, watcher) != user && (ahead || !watcher->watch.queue_ahead))
 			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind,
 				   (uint32_t)(user - s->threads),
-				   now - later(since_ns, watcher->watch_since_ns));
+				   now - later(since_ns, watcher->watch.since_ns));
 	}
 }
 
@@ -275,9 +276,9 @@ static void tell_bound(struct sweep *s, const struct presence *p, struct sweep_t
 		const struct member *user = &p->users.list[i];
 		bool ahead = is_ahead(watcher, kind, user->since_ns);
 
-		if (user->thread != self && (ahead || !watcher->watch_ahead))
+		if (user->thread != self && (ahead || !watcher->watch.queue_ahead))
 			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->thread,
-				   now - later(user->since_ns, watcher->watch_since_ns));
+				   now - later(user->since_ns, watcher->watch.since_ns));
 	}
 }
 
@@ -286,7 +287,7 @@ static void tell_watcher(struct sweep *s, const struct presence *p, struct sweep
 			 uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
-	uint32_t self = s->plan->thread_of[watcher - s->threads], n = watcher->n_weights;
+	uint32_t self = s->plan->thread_of[watcher - s->threads], n = watcher->weights.n;
 	struct weight *weights;
 
 	if (s->engine->blame_bound.keep) {
@@ -298,18 +299,18 @@ static void tell_watcher(struct sweep *s, const struct presence *p, struct sweep
 		return;
 	}
 	/* each user is there once */
-	watcher->weights_differ = n == 0;
-	n = watcher->n_weights;
-	weights = watcher->weights;
+	watcher->weights.distinct = n == 0;
+	n = watcher->weights.n;
+	weights = watcher->weights.list;
 	for (uint32_t i = 0; i < p->users.n; i++) {
 		const struct member *user = &p->users.list[i];
 		bool ahead = is_ahead(watcher, kind, user->since_ns);
-		uint64_t ns = now - later(user->since_ns, watcher->watch_since_ns);
+		uint64_t ns = now - later(user->since_ns, watcher->watch.since_ns);
 
 		weights[n] = (struct weight){ ns, user->thread, ahead ? WEIGHT_AHEAD : kind };
-		n += ns && user->thread != self && (ahead || !watcher->watch_ahead);
+		n += ns && user->thread != self && (ahead || !watcher->watch.queue_ahead);
 	}
-	watcher->n_weights = n;
+	watcher->weights.n = n;
 }
 
 static void comes(struct sweep *s, struct presence *p, struct sweep_thread *user, uint64_t now)
@@ -432,7 +433,7 @@ static const struct own_requests *own_on(const struct sweep *s, const struct swe
 static void own_part(const struct sweep *s, const struct sweep_thread *l, uint32_t *active,
 		     uint64_t *arrivals)
 {
-	const struct presence *p = l->watched;
+	const struct presence *p = l->watch.on;
 
 	*arrivals = 0; /* of an operation, nothing comes while it is under way */
 	if (is_cache(s, p)) {
@@ -456,35 +457,35 @@ void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *
 	uint64_t arrivals;
 	uint32_t active;
 
-	l->watched = watched_by(s, l, st);
+	l->watch.on = watched_by(s, l, st);
 	own_part(s, l, &active, &arrivals);
-	l->watch_others = l->watched->active > active;
-	l->watch_arrivals = l->watched->arrivals - arrivals;
-	l->watch_since_ns = now;
-	l->watch_listed = l->lost_cells >> st->cell & 1;
-	if (!l->watch_listed)
+	l->watch.others = l->watch.on->active > active;
+	l->watch.arrivals = l->watch.on->arrivals - arrivals;
+	l->watch.since_ns = now;
+	l->watch.listed = l->lost_cells >> st->cell & 1;
+	if (!l->watch.listed)
 		return;
-	l->watch_ahead = is_device(s, l->watched) &&
-			 l->watched->users.n > (own_on(s, l, l->watched)->charged > 0);
-	l->watched->watchers.role = ROLE_WATCH;
+	l->watch.queue_ahead = is_device(s, l->watch.on) &&
+			       l->watch.on->users.n > (own_on(s, l, l->watch.on)->charged > 0);
+	l->watch.on->watchers.role = ROLE_WATCH;
 	if (is_in_crowd(s, l))
-		crowd_watch_begin(s, l->watched, l, now);
+		crowd_watch_begin(s, l->watch.on, l, now);
 	else
-		thread_set_add(s, &l->watched->watchers, l, now);
+		thread_set_add(s, &l->watch.on->watchers, l, now);
 }
 
 bool watch_end(struct sweep *s, struct sweep_thread *l, uint64_t now)
 {
-	struct presence *p = l->watched;
+	struct presence *p = l->watch.on;
 	uint64_t arrivals;
 	uint32_t active;
 
 	own_part(s, l, &active, &arrivals);
-	if (l->watch_listed && is_in_crowd(s, l)) {
+	if (l->watch.listed && is_in_crowd(s, l)) {
 		crowd_watch_end(s, p, l, now);
-	} else if (l->watch_listed) {
+	} else if (l->watch.listed) {
 		tell_watcher(s, p, l, now);
 		thread_set_remove(s, &p->watchers, l);
 	}
-	return l->watch_others || p->arrivals - arrivals != l->watch_arrivals;
+	return l->watch.others || p->arrivals - arrivals != l->watch.arrivals;
 }

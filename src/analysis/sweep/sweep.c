@@ -1,5 +1,6 @@
 /* The sweep across threads: all operations and requests in time order, by windows of time. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine-sweep.h"
 #include "sweep.h"
 
 #include <errno.h>

@@ -5,76 +5,14 @@
 
 #include "src/analysis/tables/engine.h"
 #include "src/analysis/tables/records.h"
+#include "presence.h"
 #include "src/common/share.h"
-
-/* ---- who is there ---- */
-
-/* What a set of threads is for. A thread is in one of each at a time, but in one for each device.
- */
-enum role {
-	ROLE_FILE,
-	ROLE_FS,
-	ROLE_DIRTY,
-	ROLE_WATCH,
-	ROLE_FILE_WATCHER,
-	N_ROLES,
-	ROLE_DEVICE = N_ROLES
-};
-
-/* Threads, in no order. */
-struct thread_set {
-	uint8_t role;	/* enum role */
-	uint32_t place; /* of ROLE_DEVICE: which device of its machine */
-	uint32_t n, room;
-	struct member {
-		uint64_t since_ns; /* it has been there */
-		uint32_t thread;
-	} * list;
-};
-
-/*
- * A resource: how many use it, how many ever came (so that "did anyone come meanwhile" is one
- * comparison), who they are, and who wants to know of their leaving.
- */
-struct presence {
-	uint32_t active;
-	uint32_t mixed; /* exclusive or of those active: the one that is alone, of files */
-	uint32_t n_file_watchers; /* of files: users that watch who else is there */
-	uint64_t arrivals;
-	struct thread_set users;
-	struct thread_set watchers; /* of files: those that have not met a crowd */
-	struct crowd *crowd;	    /* of all else: who watches where many may, see crowd.c */
-	/* the users without places of their own in rows (struct blame_bound), of many threads: */
-	uint32_t n_others;
-	uint64_t others_ns, others_at_ns; /* how long they all were there until then */
-};
-
-/* A thread's requests on a device. */
-struct own_requests {
-	uint32_t active;  /* it submitted, or that are for its pages */
-	uint32_t charged; /* of them those that count as its doing: not those for others' pages */
-	uint64_t arrivals;
-	uint32_t place; /* in the device's users */
-};
-
-/* ---- threads ---- */
+#include "waits.h"
+#include "weights.h"
 
 enum thread_state { THREAD_OPERATION, THREAD_STRETCH, THREAD_IN_STRETCH, THREAD_END };
 
-/* Why a culprit has a weight in an operation: the kernel named it in a cell, or one of these. */
-enum weight_kind {
-	WEIGHT_FILE = N_CELLS,
-	WEIGHT_FS,
-	WEIGHT_DIRTY,
-	WEIGHT_AHEAD,  /* requests that were there before */
-	WEIGHT_DEVICE, /* all other requests */
-	N_WEIGHTS,
-};
-
 #define THREAD_NONE UINT32_MAX
-/* So many threads and no more have a table of each other for files. */
-#define FEW_THREADS 1024
-
 /*
  * The operations of one location on their way through the sweep. An asynchronous track of a thread
  * (struct eta_location) is one of its own; the thread's is sweep_thread_of().
@@ -93,67 +31,29 @@ struct sweep_thread {
 	struct tally *tally; /* it belongs to */
 	const struct class_references *references;
 	bool owned;	     /* it begins in this window: its sums belong here */
-	bool file_crowded;   /* and it met a crowd: see presence.c */
-	bool watches_file;   /* who else is on its file matters to it */
-	bool fs_wide;	     /* the file is not known, but its file system */
 	uint64_t lost_cells; /* set: its time there is more than the reference's */
 	bool *contended;     /* per stretch, of them the first: */
 	uint32_t contended_end, contended_room;
 	uint64_t next_ns; /* where it begins: */
 	uint32_t next;	  /* stretch to come, of those with boundaries of their own */
 
-	/* who else is on its file */
-	bool accompanied, met_any;
-	bool unchanged;	     /* as when the operation began: no stretch was looked at */
-	uint32_t file_at;    /* the stretch that time has come to */
-	uint64_t file_at_ns; /* where it begins */
-
-	/* the stretch under way that watches a resource */
-	bool watch_others; /* someone was there when it began */
-	bool watch_listed; /* among the watchers */
-	bool watch_ahead;  /* somebody's requests were there before it */
-	struct presence *watched;
-	uint64_t watch_arrivals;
-	uint64_t watch_since_ns;
-	struct watch *watch; /* of crowd.c */
-
-	/* who was in its way: see weights.c */
-	struct weight *weights;
-	uint32_t n_weights, weights_room;
-	uint64_t *file_ns; /* the same of WEIGHT_FILE, per thread, where threads are few; or NULL */
-	uint32_t *file_met; /* threads with any */
-	uint32_t n_file_met;
-	uint64_t file_others_ns; /* of its file, when the operation began */
-	bool crowded;		 /* by more than rows keep: those that they do not keep are */
-	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one, by kind */
-	bool weights_differ;			 /* no two of them are of one kind and thread */
+	bool fs_wide; /* the file is not known, but its file system */
+	struct file_watch file;
+	struct stretch_watch watch;
+	struct crowd_watch *crowd_watch; /* of crowd.c */
+	struct weights weights;
 	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
-	struct sums named;   /* (cell, culprit) */
 
 	struct operation_record op;
 
-	/* the wait under way for somebody the kernel named */
-	bool waits;
-	uint64_t waits_for;    /* culprit */
-	uint64_t wait_told_ns; /* up to here it has been charged */
-	uint32_t *waiters;     /* threads that wait for this one */
-	uint32_t n_waiters, waiter_room;
-	uint32_t waiter_place; /* of this one, among those of the thread it waits for */
-	uint64_t mark;	       /* of a walk along waits */
-
-	/* operations that met no other thread's, as bits */
-	struct spill_writer *solo;
-	uint64_t solo_bits;
-	uint64_t n_solo;
+	struct kernel_wait wait;
+	struct solo_bits {
+		struct spill_writer *writer;
+		uint64_t bits;
+		uint64_t n;
+	} solo; /* operations that met no other thread's */
 
 	struct bio_record bio; /* the next to begin */
-};
-
-/* So long was another thread in the way of an operation. */
-struct weight {
-	uint64_t ns;
-	uint32_t thread;
-	uint32_t kind; /* enum weight_kind, from N_CELLS on */
 };
 
 /* At equal times ends go first: touching is not overlapping. */
@@ -257,65 +157,11 @@ static inline void stretch_is_contended(struct sweep_thread *l, uint32_t stretch
 		l->contended_end = stretch + 1;
 }
 
-/* presence.c: who else is there, and for how long. */
-void presence_free(struct presence *p);
-/* As what it is in a watcher's way. */
-enum weight_kind presence_kind(const struct sweep *s, const struct presence *p);
-/* How long all users without places of their own were there, until NOW. */
-uint64_t presence_others(struct presence *p, uint64_t now);
-/* Since when L uses it; false: it does not. */
-bool presence_since(const struct sweep *s, const struct presence *p, struct sweep_thread *l,
-		    uint64_t *since_ns);
-/* An operation on its file. */
-void file_enter(struct sweep *s, struct sweep_thread *l);
-void file_leave(struct sweep *s, struct sweep_thread *l);
-/* It uses a file system, or the page cache. */
-void user_enter(struct sweep *s, struct presence *p, struct sweep_thread *l);
-void user_leave(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now);
-/* Requests that L submitted for OWNER's pages (itself, mostly). */
-void request_begins(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner,
-		    uint32_t dev, uint64_t now);
-void request_ends(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner, uint32_t dev,
-		  uint64_t now);
-/* A stretch of time at which it matters who else is there. */
-void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *stretch,
-		 uint64_t now);
-bool watch_end(struct sweep *s, struct sweep_thread *l, uint64_t now);
-
-/* crowd.c: the same of stretches, where rows cannot have all: who comes, goes, watches. */
-void crowd_free(struct crowd *c);
-void crowd_comes(struct sweep *s, struct presence *p, const struct sweep_thread *user,
-		 uint64_t now);
-void crowd_goes(struct sweep *s, struct presence *p, const struct sweep_thread *user,
-		uint64_t since_ns, uint64_t now);
-void crowd_watch_begin(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now);
-void crowd_watch_end(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now);
-
-/* waits.c: waiting for somebody the kernel named, and for those that one waits for. */
-void wait_begin(struct sweep *s, struct sweep_thread *l, uint32_t tid, uint64_t now);
-void wait_end(struct sweep *s, struct sweep_thread *l, uint64_t now);
-
 /* Has it a place of its own in every row of culprits? */
 static inline bool thread_is_kept(const struct sweep *s, const struct sweep_thread *l)
 {
 	return blame_keeps(&s->engine->blame_bound, l->location);
 }
-
-/* weights.c: so long were others in the way of L's operation. */
-void weight_name(struct sweep *s, struct sweep_thread *l, enum cell cell, uint64_t culprit,
-		 uint64_t ns);
-void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, uint32_t other,
-		uint64_t ns);
-/* Room for N more that are going to be appended to l->weights. */
-int weights_reserve(struct sweep *s, struct sweep_thread *l, uint32_t n);
-void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep_thread *other,
-		     uint64_t ns);
-/* To one weight for each kind and thread. */
-void weights_merge(struct sweep *s, struct sweep_thread *l);
-/* It has met, or is going to, more than its row can have. */
-void weights_crowd(struct sweep *s, struct sweep_thread *l);
-void weights_clear(struct sweep_thread *l);
-void weights_free(struct sweep_thread *l);
 
 /* pieces.c: AMOUNT that others took of L's operation, which its life's pieces have a part of each.
  */

@@ -76,13 +76,13 @@ static bool is_alone(const struct sweep *s, const struct sweep_thread *l)
 
 static int solo_put(struct sweep_thread *l)
 {
-	l->solo_bits |= (uint64_t)!l->met_any << l->n_solo % 64;
-	if (++l->n_solo % 64 == 0) {
-		spill_record(l->solo, 0, 0);
-		spill_put(l->solo, l->solo_bits);
-		l->solo_bits = 0;
+	l->solo.bits |= (uint64_t)!l->file.met_any << l->solo.n % 64;
+	if (++l->solo.n % 64 == 0) {
+		spill_record(l->solo.writer, 0, 0);
+		spill_put(l->solo.writer, l->solo.bits);
+		l->solo.bits = 0;
 	}
-	return l->solo->rc;
+	return l->solo.writer->rc;
 }
 
 static int finish(struct sweep *s, struct sweep_thread *l)
@@ -93,7 +93,7 @@ static int finish(struct sweep *s, struct sweep_thread *l)
 	if (!s->plan->solo)
 		return attribute(s, l);
 	rc = solo_put(l);
-	if (!rc && !l->met_any && !l->op.truncated)
+	if (!rc && !l->file.met_any && !l->op.truncated)
 		rc = class_add_solo(e->classes.list[l->tally->class], &l->op, l->location);
 	return rc;
 }
@@ -112,7 +112,7 @@ static int no_contention_yet(struct sweep_thread *l)
 		memset(l->contended, 0, l->contended_end * sizeof(*l->contended));
 	}
 	l->contended_end = 0;
-	l->accompanied = l->unchanged = l->met_any = false;
+	l->file.accompanied = l->file.unchanged = l->file.met_any = false;
 	weights_clear(l);
 	return 0;
 }
@@ -150,7 +150,7 @@ static int next_operation(struct sweep *s, struct sweep_thread *l)
 			l->references = &s->engine->references[l->tally->class];
 		l->lost_cells = l->owned ? lost_cells_of(s, l) : 0;
 		l->fs_wide = is_fs_wide(s, l);
-		l->watches_file = l->lost_cells & s->plan->file_cells && is_known(s, l);
+		l->file.watched = l->lost_cells & s->plan->file_cells && is_known(s, l);
 		/* what comes after the window is looked at only if the sweep gets there */
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
 			l->state = THREAD_OPERATION;
@@ -272,7 +272,7 @@ static int stretch_ends(struct sweep *s, struct sweep_thread *l)
 
 		if (name_ahead(s, l, st, others, now) || others)
 			stretch_is_contended(l, l->next - 1);
-		l->met_any |= l->fs_wide && l->contended[l->next - 1];
+		l->file.met_any |= l->fs_wide && l->contended[l->next - 1];
 		if (st->cell == CELL_BLOCK_HELD_BACK)
 			request_ends(s, l, sweep_thread_of(s, l), st->what, now);
 	}
@@ -391,10 +391,10 @@ int sweep_thread_open(struct sweep *s, struct sweep_thread *l, uint32_t location
 	if (!l->own)
 		return -ENOMEM;
 	if (s->plan->solo) {
-		l->solo = malloc(sizeof(*l->solo));
-		if (!l->solo)
+		l->solo.writer = malloc(sizeof(*l->solo.writer));
+		if (!l->solo.writer)
 			return -ENOMEM;
-		spill_writer_begin(l->solo, &e->spill, &l->result->solo_stream);
+		spill_writer_begin(l->solo.writer, &e->spill, &l->result->solo_stream);
 	}
 	rc = reader_new(s, &l->result->operations_stream, &l->operations);
 	if (!rc && s->plan->needs_device && l->result->bios_stream.words)
@@ -418,19 +418,19 @@ int sweep_thread_close(struct sweep *s, struct sweep_thread *l)
 				   l->unknown_ns, 0);
 		pthread_mutex_unlock(lock);
 	}
-	if (l->solo && l->n_solo % 64) {
-		spill_record(l->solo, 0, 0);
-		spill_put(l->solo, l->solo_bits);
+	if (l->solo.writer && l->solo.n % 64) {
+		spill_record(l->solo.writer, 0, 0);
+		spill_put(l->solo.writer, l->solo.bits);
 	}
-	if (l->solo && spill_writer_end(l->solo) < 0)
-		rc = l->solo->rc;
-	free(l->solo);
+	if (l->solo.writer && spill_writer_end(l->solo.writer) < 0)
+		rc = l->solo.writer->rc;
+	free(l->solo.writer);
 	free(l->operations);
 	free(l->bios);
 	free(l->own);
 	free(l->contended);
-	free(l->waiters);
-	free(l->watch);
+	free(l->wait.waiters);
+	free(l->crowd_watch);
 	weights_free(l);
 	operation_record_free(&l->op);
 	return rc;

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define CULPRIT_NONE UINT64_MAX
+
 static struct sweep_thread *holder_of(struct sweep *s, uint64_t culprit)
 {
 	uint32_t thread = culprit < s->engine->defs->n_locations ? s->plan->thread_number[culprit]
@@ -14,65 +16,80 @@ static struct sweep_thread *holder_of(struct sweep *s, uint64_t culprit)
 }
 
 /*
- * Who is at the end of the chain: one that waits itself passes the blame on to whom it waits for
- * (Zhou et al., wPerf, OSDI'18). A chain that comes back is cut: the first one has it.
+ * Who is at the end of the chain that begins with L, itself if it does not wait: one that waits
+ * passes the blame on to whom it waits for (Zhou et al., wPerf, OSDI'18). CULPRIT_NONE: the chain
+ * comes back.
  */
 static uint64_t end_of_chain(struct sweep *s, struct sweep_thread *l)
 {
-	uint64_t mark = ++s->mark, culprit = l->waits_for;
-	struct sweep_thread *next;
+	uint64_t mark = ++s->mark, culprit = l->location;
 
-	l->mark = mark;
-	while ((next = holder_of(s, culprit)) && next->waits) {
-		if (next->mark == mark)
-			return l->waits_for;
-		next->mark = mark;
-		culprit = next->waits_for;
+	while (l && l->wait.under_way) {
+		if (l->wait.mark == mark)
+			return CULPRIT_NONE;
+		l->wait.mark = mark;
+		culprit = l->wait.culprit;
+		l = holder_of(s, culprit);
 	}
 	return culprit;
 }
 
-/* Charges L's wait up to NOW to whom it has been for until then. */
-static void charge(struct sweep *s, struct sweep_thread *l, uint64_t now)
+/* Charges L's wait up to NOW to END, where its chain had that, or to whom it waits for itself. */
+static void charge(struct sweep *s, struct sweep_thread *l, uint64_t end, uint64_t now)
 {
 	enum cell cell = l->op.stretches[l->next - 1].cell;
 
 	if (l->lost_cells >> cell & 1)
-		weight_name(s, l, cell, end_of_chain(s, l), now - l->wait_told_ns);
-	l->wait_told_ns = now;
+		weight_name(s, l, cell, end == CULPRIT_NONE ? l->wait.culprit : end,
+			    now - l->wait.charged_until_ns);
+	l->wait.charged_until_ns = now;
 }
 
 /*
  * L is about to begin or end a wait: those that wait for it, also through others, are charged for
- * the time that this had not changed yet. MARK keeps the walk from going around.
+ * the time that this had not changed yet. They have the same END. A chain may have as many threads
+ * as a trace has, so the way back up is by whom a thread waits for, and its place among those.
  */
-static void charge_waiters(struct sweep *s, struct sweep_thread *l, uint64_t now)
+static void charge_waiters(struct sweep *s, struct sweep_thread *l, uint64_t end, uint64_t now)
 {
-	for (uint32_t i = 0; i < l->n_waiters; i++) {
-		struct sweep_thread *waiter = &s->threads[l->waiters[i]];
+	struct sweep_thread *holder = l;
+	uint32_t i = 0;
 
-		if (waiter->wait_told_ns == now)
-			continue; /* with all that wait for it */
-		charge(s, waiter, now);
-		charge_waiters(s, waiter, now);
+	for (;;) {
+		if (i < holder->wait.n_waiters) {
+			struct sweep_thread *waiter = &s->threads[holder->wait.waiters[i++]];
+
+			if (waiter->wait.charged_until_ns == now)
+				continue; /* with all that wait for it */
+			charge(s, waiter, end, now);
+			if (waiter == l)
+				continue; /* a circle: those that wait for L are being charged */
+			holder = waiter;
+			i = 0;
+		} else if (holder == l) {
+			return;
+		} else {
+			i = holder->wait.place + 1;
+			holder = holder_of(s, holder->wait.culprit);
+		}
 	}
 }
 
 static void waiter_add(struct sweep *s, struct sweep_thread *holder, struct sweep_thread *l)
 {
-	if (holder->n_waiters == holder->waiter_room) {
-		uint32_t room = holder->waiter_room ? 2 * holder->waiter_room : 4;
-		uint32_t *waiters = reallocarray(holder->waiters, room, sizeof(*waiters));
+	if (holder->wait.n_waiters == holder->wait.room) {
+		uint32_t room = holder->wait.room ? 2 * holder->wait.room : 4;
+		uint32_t *waiters = reallocarray(holder->wait.waiters, room, sizeof(*waiters));
 
 		if (!waiters) {
 			s->rc = -ENOMEM;
 			return;
 		}
-		holder->waiters = waiters;
-		holder->waiter_room = room;
+		holder->wait.waiters = waiters;
+		holder->wait.room = room;
 	}
-	l->waiter_place = holder->n_waiters;
-	holder->waiters[holder->n_waiters++] = (uint32_t)(l - s->threads);
+	l->wait.place = holder->wait.n_waiters;
+	holder->wait.waiters[holder->wait.n_waiters++] = (uint32_t)(l - s->threads);
 }
 
 static void waiter_remove(struct sweep *s, struct sweep_thread *holder, struct sweep_thread *l)
@@ -81,9 +98,9 @@ static void waiter_remove(struct sweep *s, struct sweep_thread *holder, struct s
 
 	if (s->rc)
 		return;
-	last = holder->waiters[--holder->n_waiters];
-	holder->waiters[l->waiter_place] = last;
-	s->threads[last].waiter_place = l->waiter_place;
+	last = holder->wait.waiters[--holder->wait.n_waiters];
+	holder->wait.waiters[l->wait.place] = last;
+	s->threads[last].wait.place = l->wait.place;
 }
 
 void wait_begin(struct sweep *s, struct sweep_thread *l, uint32_t tid, uint64_t now)
@@ -91,22 +108,24 @@ void wait_begin(struct sweep *s, struct sweep_thread *l, uint32_t tid, uint64_t 
 	uint32_t location = sweep_location(s->plan, l->location, tid, now);
 	struct sweep_thread *holder;
 
-	charge_waiters(s, l, now);
-	l->waits = true;
-	l->waits_for = location == ETA_NONE ? CULPRIT_FOREIGN | tid : location;
-	l->wait_told_ns = now;
-	holder = holder_of(s, l->waits_for);
+	if (l->wait.n_waiters)
+		charge_waiters(s, l, l->location, now);
+	l->wait.under_way = true;
+	l->wait.culprit = location == ETA_NONE ? CULPRIT_FOREIGN | tid : location;
+	l->wait.charged_until_ns = now;
+	holder = holder_of(s, l->wait.culprit);
 	if (holder)
 		waiter_add(s, holder, l);
 }
 
 void wait_end(struct sweep *s, struct sweep_thread *l, uint64_t now)
 {
-	struct sweep_thread *holder = holder_of(s, l->waits_for);
+	struct sweep_thread *holder = holder_of(s, l->wait.culprit);
+	uint64_t end = end_of_chain(s, l);
 
-	charge_waiters(s, l, now);
-	charge(s, l, now);
-	l->waits = false;
+	charge_waiters(s, l, end, now);
+	charge(s, l, end, now);
+	l->wait.under_way = false;
 	if (holder)
 		waiter_remove(s, holder, l);
 }

@@ -11,7 +11,7 @@
 void weight_name(struct sweep *s, struct sweep_thread *l, enum cell cell, uint64_t culprit,
 		 uint64_t ns)
 {
-	if (ns && sums_add(&l->named, (uint64_t)cell << CULPRIT_BITS | culprit, ns, ns) < 0)
+	if (ns && sums_add(&l->weights.named, (uint64_t)cell << CULPRIT_BITS | culprit, ns, ns) < 0)
 		s->rc = -ENOMEM;
 }
 
@@ -30,19 +30,19 @@ static void merge_equal(struct sweep *s, struct sweep_thread *l)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < l->n_weights; i++) {
-		uint32_t *slot = slot_of(s, &l->weights[i]);
+	for (uint32_t i = 0; i < l->weights.n; i++) {
+		uint32_t *slot = slot_of(s, &l->weights.list[i]);
 
 		if (*slot) {
-			l->weights[*slot - 1].ns += l->weights[i].ns;
+			l->weights.list[*slot - 1].ns += l->weights.list[i].ns;
 			continue;
 		}
-		l->weights[n++] = l->weights[i];
+		l->weights.list[n++] = l->weights.list[i];
 		*slot = n;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		*slot_of(s, &l->weights[i]) = 0;
-	l->n_weights = n;
+		*slot_of(s, &l->weights.list[i]) = 0;
+	l->weights.n = n;
 }
 
 /* Once it has met so many, its row cannot have all. */
@@ -56,32 +56,33 @@ void weights_crowd(struct sweep *s, struct sweep_thread *l)
 {
 	uint32_t n = 0;
 
-	if (l->crowded)
+	if (l->weights.crowded)
 		return;
-	l->crowded = true;
-	for (uint32_t i = 0; i < l->n_weights; i++) {
-		if (thread_is_kept(s, &s->threads[l->weights[i].thread]))
-			l->weights[n++] = l->weights[i];
+	l->weights.crowded = true;
+	for (uint32_t i = 0; i < l->weights.n; i++) {
+		if (thread_is_kept(s, &s->threads[l->weights.list[i].thread]))
+			l->weights.list[n++] = l->weights.list[i];
 		else
-			l->others_ns[l->weights[i].kind - N_CELLS] += l->weights[i].ns;
+			l->weights.others_ns[l->weights.list[i].kind - N_CELLS] +=
+				l->weights.list[i].ns;
 	}
-	l->n_weights = n;
+	l->weights.n = n;
 }
 
 void weights_merge(struct sweep *s, struct sweep_thread *l)
 {
-	if (!l->weights_differ)
+	if (!l->weights.distinct)
 		merge_equal(s, l);
-	if (l->n_weights > crowd_of(s))
+	if (l->weights.n > crowd_of(s))
 		weights_crowd(s, l);
 }
 
 int weights_reserve(struct sweep *s, struct sweep_thread *l, uint32_t n)
 {
-	uint32_t room = l->weights_room ? l->weights_room : 16;
+	uint32_t room = l->weights.room ? l->weights.room : 16;
 	struct weight *weights;
 
-	if (l->n_weights + n <= l->weights_room)
+	if (l->weights.n + n <= l->weights.room)
 		return 0;
 	if (!s->slots)
 		s->slots = calloc((size_t)s->plan->n_threads * (N_WEIGHTS - N_CELLS),
@@ -89,15 +90,15 @@ int weights_reserve(struct sweep *s, struct sweep_thread *l, uint32_t n)
 	if (!s->slots)
 		return -ENOMEM;
 	weights_merge(s, l);
-	while (room < 2 * (l->n_weights + n))
+	while (room < 2 * (l->weights.n + n))
 		room *= 2;
-	if (room <= l->weights_room)
+	if (room <= l->weights.room)
 		return 0;
-	weights = reallocarray(l->weights, room, sizeof(*weights));
+	weights = reallocarray(l->weights.list, room, sizeof(*weights));
 	if (!weights)
 		return -ENOMEM;
-	l->weights = weights;
-	l->weights_room = room;
+	l->weights.list = weights;
+	l->weights.room = room;
 	return 0;
 }
 
@@ -110,12 +111,12 @@ void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, 
 		s->rc = -ENOMEM;
 		return;
 	}
-	if (l->crowded && !thread_is_kept(s, &s->threads[other])) {
-		l->others_ns[kind - N_CELLS] += ns;
+	if (l->weights.crowded && !thread_is_kept(s, &s->threads[other])) {
+		l->weights.others_ns[kind - N_CELLS] += ns;
 		return;
 	}
-	l->weights_differ = l->n_weights == 0;
-	l->weights[l->n_weights++] =
+	l->weights.distinct = l->weights.n == 0;
+	l->weights.list[l->weights.n++] =
 		(struct weight){ .ns = ns, .thread = other, .kind = (uint32_t)kind };
 }
 
@@ -129,34 +130,34 @@ void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep
 		weight_add(s, l, WEIGHT_FILE, number, ns);
 		return;
 	}
-	if (!l->file_ns) {
-		l->file_ns = calloc(n, sizeof(*l->file_ns));
-		l->file_met = calloc(n, sizeof(*l->file_met));
+	if (!l->weights.file_ns) {
+		l->weights.file_ns = calloc(n, sizeof(*l->weights.file_ns));
+		l->weights.file_threads = calloc(n, sizeof(*l->weights.file_threads));
 	}
-	if (!l->file_ns || !l->file_met) {
+	if (!l->weights.file_ns || !l->weights.file_threads) {
 		s->rc = -ENOMEM;
 		return;
 	}
-	if (ns && l->file_ns[number] == 0)
-		l->file_met[l->n_file_met++] = number;
-	l->file_ns[number] += ns;
+	if (ns && l->weights.file_ns[number] == 0)
+		l->weights.file_threads[l->weights.n_file_threads++] = number;
+	l->weights.file_ns[number] += ns;
 }
 
 void weights_clear(struct sweep_thread *l)
 {
-	sums_clear(&l->named);
-	l->n_weights = 0;
-	if (l->crowded)
-		memset(l->others_ns, 0, sizeof(l->others_ns));
-	l->crowded = false;
-	while (l->n_file_met > 0)
-		l->file_ns[l->file_met[--l->n_file_met]] = 0;
+	sums_clear(&l->weights.named);
+	l->weights.n = 0;
+	if (l->weights.crowded)
+		memset(l->weights.others_ns, 0, sizeof(l->weights.others_ns));
+	l->weights.crowded = false;
+	while (l->weights.n_file_threads > 0)
+		l->weights.file_ns[l->weights.file_threads[--l->weights.n_file_threads]] = 0;
 }
 
 void weights_free(struct sweep_thread *l)
 {
-	sums_free(&l->named);
-	free(l->weights);
-	free(l->file_ns);
-	free(l->file_met);
+	sums_free(&l->weights.named);
+	free(l->weights.list);
+	free(l->weights.file_ns);
+	free(l->weights.file_threads);
 }

@@ -24,6 +24,7 @@ struct sums {
 	uint32_t n, room, n_slots;
 };
 
+/* NS, of which NAMED_NS are named, to the sum of KEY. 0 or -ENOMEM. */
 int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns);
 void sums_clear(struct sums *s);
 void sums_free(struct sums *s);
@@ -41,6 +42,7 @@ struct blame_bound {
 	uint32_t *order; /* per location, of its machine: from 0 on; see blame-bound.c */
 };
 
+/* No bound yet: keep is 0. 0 or -ENOMEM. */
 int blame_bound_new(struct blame_bound *bound, uint32_t n_locations);
 void blame_bound_free(struct blame_bound *bound);
 /* Has CULPRIT a place of its own in every row? */
@@ -61,7 +63,10 @@ struct blame_row {
 	uint64_t *named, *overlap; /* NULL: none yet */
 };
 
-/* CULPRIT is a location below those of BOUND, or none of the trace's. */
+/*
+ * Adds time that CULPRIT took: a location below those of BOUND, or none of the trace's. 0 or
+ * -ENOMEM.
+ */
 int blame_row_add(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,
 		  uint64_t ns, uint64_t named_ns);
 /*
@@ -69,7 +74,7 @@ int blame_row_add(struct blame_row *row, const struct blame_bound *bound, uint64
  * of their own, before and after, since those of others would not be all of theirs.
  */
 void blame_row_crowd(struct blame_row *row, const struct blame_bound *bound);
-/* After the last one: leaves no more than BOUND says. */
+/* After the last one: leaves no more than BOUND says. 0 or -ENOMEM. */
 int blame_row_cut(struct blame_row *row, const struct blame_bound *bound);
 /* Where the culprits that are locations have theirs, to be added to at once; or NULL. */
 static inline uint64_t *blame_row_places(const struct blame_row *row, bool named)
@@ -78,6 +83,7 @@ static inline uint64_t *blame_row_places(const struct blame_row *row, bool named
 		return NULL;
 	return named ? row->named : row->overlap;
 }
+/* Frees what it has; the row is empty then. */
 void blame_row_free(struct blame_row *row);
 /* Calls EACH with every culprit, in no order. */
 void blame_row_list(const struct blame_row *row, uint32_t n_locations,

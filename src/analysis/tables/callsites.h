@@ -51,9 +51,11 @@ struct callsite_worker {
 	} * known;			     /* direct mapped */
 };
 
+/* DEFS are of the trace, and stay. 0 or -ENOMEM; callsites_close, also on failure. */
 int callsites_open(struct callsites *callsites, const struct eta_defs *defs);
 void callsites_close(struct callsites *callsites);
 
+/* For one thread of the analysis; takes no memory yet. */
 void callsite_worker_init(struct callsite_worker *w, const struct callsites *callsites);
 void callsite_worker_free(struct callsite_worker *w);
 
@@ -62,7 +64,7 @@ void callsite_location(struct callsite_worker *w);
 
 /*
  * Where OP was asked for: its return address and, where that is a library's and the stack is known,
- * the innermost frame that lies in the program itself.
+ * the innermost frame that lies in the program itself. 0 or -ENOMEM.
  */
 int callsite_of(struct callsite_worker *w, uint32_t location, const struct operation *op,
 		uint32_t *site);

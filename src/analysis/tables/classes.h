@@ -81,13 +81,35 @@ struct contended {
 	uint64_t left[N_REFERENCES][N_CELLS]; /* of the others: what is left of references */
 };
 
+/* All that was done in a class. */
+struct class_time {
+	uint64_t n;
+	uint64_t cell_ns[N_CELLS];
+};
+
+/* The references a class is measured against, after falling back. */
+struct class_references {
+	/*
+	 * [BY_LOW]: the lower end of the interval (the quantile 0.05; of a baseline the longest
+	 * that its mean may be); [BY_MIN]: the upper end (the minimum; the shortest).
+	 */
+	struct reference *by[N_REFERENCES];
+	const struct class_time *time; /* with a baseline, to divide its mean; or NULL */
+	int64_t path_ns; /* what the headline takes longer than the least one of its coarse class */
+};
+
+/* The key of the class that OP is in, by what SIMILAR compares. */
 void class_key_make(const struct operation *op, const struct regions *regions, enum similar similar,
 		    struct class_key *key);
 
-/* The class of KEY, made when it is new; its index through the pointer. */
+/* The class of KEY, made when it is new; its index through the pointer. 0 or -ENOMEM. */
 int classes_get(struct classes *classes, const struct class_key *key, uint32_t *index);
 void classes_free(struct classes *classes);
 
+/*
+ * Adds a finished operation of LOCATION: to all of the class; to those that met no other thread's.
+ * class_merge: all of FROM, of another thread of the analysis. 0 or -ENOMEM.
+ */
 int class_add(struct class *class, const struct operation *op, uint32_t location);
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location);
 int class_merge(struct class *into, const struct class *from);

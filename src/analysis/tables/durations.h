@@ -8,7 +8,7 @@
 /*
  * The DURATIONS_KEPT shortest are kept as they are, in a bounded heap; which ones these are does
  * not depend on the order of adding or merging. Beyond that many, a histogram of 1/32 relative
- * width.
+ * width (log-linear buckets, as in HdrHistogram).
  */
 #define DURATIONS_KEPT 1024
 
@@ -23,6 +23,7 @@ struct durations {
 
 #define DURATIONS_EMPTY ((struct durations){ .min_ns = UINT64_MAX })
 
+/* Adds one, or all of FROM. 0 or -ENOMEM. */
 int durations_add(struct durations *d, uint64_t ns);
 int durations_merge(struct durations *into, const struct durations *from);
 void durations_free(struct durations *d);
@@ -47,6 +48,7 @@ struct durations_moments {
 	uint64_t min_ns, max_ns; /* with n */
 };
 
+/* Adds those of D, after durations_sort. */
 void durations_moments_add(struct durations_moments *m, const struct durations *d);
 /* Of the mean, as if the durations were independent; 0 for fewer than two. */
 double durations_standard_error(const struct durations_moments *m);

@@ -29,6 +29,7 @@ struct regions {
 	bool scheduler; /* the trace tells when a thread was off the CPU */
 };
 
+/* What the regions of DEFS are to the walk, in their order. 0 or -ENOMEM. */
 int regions_new(const struct eta_defs *defs, struct regions *regions);
 void regions_free(struct regions *regions);
 
@@ -143,6 +144,11 @@ int walk_new(const struct eta_defs *defs, const struct regions *regions, enum si
 	     struct walk **out);
 void walk_free(struct walk *walk);
 
+/*
+ * A location begins: its operations and requests go to SINK, which stays until walk_end. Its events
+ * are given in their order, in any portions. walk_events, walk_end: 0, -ENOMEM, or what SINK
+ * returned.
+ */
 void walk_begin(struct walk *walk, const struct walk_sink *sink);
 int walk_events(struct walk *walk, const struct eta_event *events, size_t n);
 /* Closes what is open at the last event. */

@@ -39,13 +39,15 @@ static inline void operation_skip_stretches(struct spill_reader *r,
 {
 	spill_skip(r, (op->halves + 1) / 2);
 }
+/* Frees what the reading of records has taken. */
 void operation_record_free(struct operation_record *op);
 
-/* How long it takes without its waits for others; and by cell, once its stretches are read. */
+/* How long it takes without its waits for others. */
 static inline uint64_t operation_unheld_ns(const struct operation_record *op)
 {
 	return op->end_ns - op->begin_ns - op->others_ns;
 }
+/* The same by cell, once its stretches are read. */
 void operation_unheld_cells(const struct operation_record *op, uint64_t cell_ns[N_CELLS]);
 
 /* A block request. */
@@ -55,6 +57,7 @@ struct bio_record {
 	uint32_t owner; /* tid of who dirtied the pages, 0: the thread itself */
 };
 
+/* Puts BIO away, and reads the next one: 0 or -errno; a failure of writing is in W->rc. */
 void bio_spill(struct spill_writer *w, const struct bio_record *bio);
 int bio_unspill(struct spill_reader *r, struct bio_record *bio);
 

@@ -48,12 +48,17 @@ struct resource_cache {
 	bool dev_used;
 };
 
+/* Empty tables; resources_free frees what is added to them. */
 void resources_init(struct resources *r);
 void resources_free(struct resources *r);
 
 /* Forgets, because another location begins: who uses a file has to be noted anew. */
 void resource_cache_reset(struct resource_cache *cache);
 
+/*
+ * The number of a file, which LOCATION uses (an unknown one has no inode: all of them on a device
+ * are one), and of a device; new ones get the next. CACHE is the calling thread's. 0 or -ENOMEM.
+ */
 int resource_file(struct resources *r, struct resource_cache *cache, uint64_t dev, uint64_t inode,
 		  uint32_t location, uint32_t *index);
 int resource_dev(struct resources *r, struct resource_cache *cache, uint64_t dev, uint32_t *index);

@@ -1,7 +1,9 @@
 /* What operations lost against their references, and sums of that. All are whole nanoseconds and
  * exact. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine.h"
+#include "slowdown.h"
+
+#include "classes.h"
 
 /* What n operations with time CELL_NS lost against the reference, the cell C alone. */
 static int64_t lost_in(uint64_t cell_ns, uint64_t n, const struct reference *r, int c)

@@ -1,6 +1,6 @@
 /* Prints the messages that the tracer recorded in the traced processes. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "told.h"
+#include "tracer-warnings.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #define NAME "WARNING_" /* and a number: plugins/posixio/spool/sink.c */
 
 /* Behind "IMAGE_N::" where the process has called exec since. */
-static bool is_told(const struct eta_property *property)
+static bool is_warning(const struct eta_property *property)
 {
 	return property->process != ETA_NONE && strstr(property->name, NAME);
 }
@@ -24,28 +24,29 @@ static int by_text(const void *left, const void *right)
 	return order ? order : (a > b) - (a < b);
 }
 
-void told_by_tracer(const struct eta_defs *defs)
+void tracer_warnings_print(const struct eta_defs *defs)
 {
-	const struct eta_property **told = calloc((size_t)defs->n_properties + 1, sizeof(*told));
+	const struct eta_property **warnings =
+		calloc((size_t)defs->n_properties + 1, sizeof(*warnings));
 	size_t n = 0;
 
-	for (uint32_t i = 0; told && i < defs->n_properties; i++)
-		if (is_told(&defs->properties[i]))
-			told[n++] = &defs->properties[i];
+	for (uint32_t i = 0; warnings && i < defs->n_properties; i++)
+		if (is_warning(&defs->properties[i]))
+			warnings[n++] = &defs->properties[i];
 	if (n)
-		qsort(told, n, sizeof(*told), by_text);
+		qsort(warnings, n, sizeof(*warnings), by_text);
 	for (size_t first = 0, next; first < n; first = next) {
-		const struct eta_process *process = &defs->processes[told[first]->process];
+		const struct eta_process *process = &defs->processes[warnings[first]->process];
 
 		for (next = first + 1; next < n; next++)
-			if (strcmp(told[next]->value, told[first]->value) != 0)
+			if (strcmp(warnings[next]->value, warnings[first]->value) != 0)
 				break;
 		if (next == first + 1)
 			eta_warn("pid %u (%s): %s", process->pid, process->name,
-				 told[first]->value);
+				 warnings[first]->value);
 		else
 			eta_warn("pid %u (%s) and %zu more: %s", process->pid, process->name,
-				 next - first - 1, told[first]->value);
+				 next - first - 1, warnings[first]->value);
 	}
-	free(told);
+	free(warnings);
 }

@@ -1,0 +1,142 @@
+/* Leaving the record of a file: what it is, and its path. In one of the objects, for all of them.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#ifndef KERNELIO_FILE_RECORD_H
+#define KERNELIO_FILE_RECORD_H
+
+#include "file.h"
+
+#define MAX_PATH_STEPS 64
+
+/* Files directly in it are no business of the program's: the user tracer's spool. 0: none */
+struct file_key skipped_directory __weak;
+
+/* Room to build a FILE record, which is too large for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kernelio_file);
+} file_room __weak SEC(".maps");
+
+/* A walk from a file up to the root, leaving names on the way. */
+struct path_walk {
+	struct dentry *dentry;
+	struct mount *mount;
+	struct kernelio_file *room;
+	uint32_t names_bytes;
+};
+
+/* One step of it, for bpf_loop: 1 ends the walk. */
+static long path_step(uint32_t step, struct path_walk *walk)
+{
+	struct dentry *dentry = walk->dentry;
+	struct mount *mount = walk->mount;
+	uint32_t at = walk->names_bytes;
+	struct dentry *parent;
+	long n;
+
+	if (dentry == FIELD(struct mount, mount, mnt.mnt_root)) {
+		struct mount *up = FIELD(struct mount, mount, mnt_parent);
+
+		if (up == mount)
+			return 1;
+		walk->dentry = FIELD(struct mount, mount, mnt_mountpoint);
+		walk->mount = up;
+		return 0;
+	}
+	parent = FIELD(struct dentry, dentry, d_parent);
+	if (parent == dentry || at >= KERNELIO_PATH_BYTES)
+		return 1; /* the former: not below its mount's root, a name without a path */
+	/* a name is at most 255 bytes long */
+	n = bpf_probe_read_kernel_str(&walk->room->names[at], 256,
+				      FIELD(struct dentry, dentry, d_name.name));
+	if (n <= 0)
+		return 1;
+	walk->names_bytes = at + n;
+	walk->dentry = parent;
+	return 0;
+}
+
+/* Names from the file up to the root of its mount, over the mount point and so on: their length. */
+static __always_inline uint32_t path_names(struct file *file, struct kernelio_file *room)
+{
+	void *mount =
+		(void *)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	struct path_walk walk = { .room = room };
+
+	/* of one kind from the first step on: the verifier walks the loop once less */
+	walk.dentry = HAVE_CAST ? CAST(struct dentry, dentry) : dentry;
+	walk.mount = HAVE_CAST ? CAST(struct mount, mount) : mount;
+	bpf_loop(MAX_PATH_STEPS, path_step, &walk, 0);
+	return walk.names_bytes;
+}
+
+static __always_inline bool is_skipped(uint64_t file)
+{
+	struct inode *directory;
+
+	if (!skipped_directory.inode)
+		return false;
+	directory = BPF_CORE_READ((struct file *)file, f_path.dentry, d_parent, d_inode);
+	return BPF_CORE_READ(directory, i_ino) == skipped_directory.inode &&
+	       BPF_CORE_READ(directory, i_sb, s_dev) == skipped_directory.dev;
+}
+
+int file_meet(struct file_facts *f, bool opened)
+{
+	uint32_t zero = 0;
+	uint8_t seen = SEEN_SKIPPED, *before;
+	struct kernelio_file *room;
+	struct inode *inode;
+	uint32_t names, dev;
+	struct file_key key;
+
+	if (!f)
+		return -1;
+	key = f->key;
+	before = bpf_map_lookup_elem(&files_seen, &key);
+	if (before && !(FILES_FILTERED && opened))
+		return *before;
+	if (is_skipped(f->file)) {
+		bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
+		return SEEN_SKIPPED;
+	}
+	if (FILES_FILTERED && !file_passes((struct file *)f->file)) {
+		seen = SEEN_FILTERED;
+		bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
+		return SEEN_FILTERED;
+	}
+	room = bpf_map_lookup_elem(&file_room, &zero);
+	if (!room)
+		return -1;
+	inode = (void *)f->inode;
+	room->head.time_ns = bpf_ktime_get_ns();
+	room->head.end_ns = 0;
+	room->head.type = ETA_RECORD_FILE;
+	room->head.flags = is_directory(f)			   ? ETA_FILE_DIRECTORY
+			   : (f->mode & MODE_TYPE) == MODE_REGULAR ? ETA_FILE_REGULAR
+								   : ETA_FILE_BLOCK_DEVICE;
+	room->head.units = 0; /* the collector's to say, once the path is one */
+	room->head.id = 0;
+	room->dev = f->key.dev;
+	room->open_flags = f->flags;
+	room->inode = f->key.inode;
+	room->prev = 0;
+	room->fs_magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	names = path_names((struct file *)f->file, room);
+	if (names > KERNELIO_PATH_BYTES + 255)
+		names = KERNELIO_PATH_BYTES + 255;
+	room->path_bytes = names;
+	if (record_leave(ETA_RECORD_FILE, room, offsetof(struct kernelio_file, names) + names))
+		return -1; /* counted */
+	seen = SEEN_LEFT;
+	bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
+	dev = BPF_CORE_READ(inode, i_sb, s_bdev, bd_dev);
+	if (dev && !bpf_map_lookup_elem(&devices_seen, &dev))
+		bpf_map_update_elem(&devices_seen, &dev, &seen, BPF_ANY);
+	return SEEN_LEFT;
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* The passes of an analysis: each fills a part of the engine, or of the result. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_PASSES_H
+#define SCI_PASSES_H
+
+#include "src/analysis/tables/engine.h"
+
+/* analysis.c: OPTIONS are copied; engine_close, also on failure. */
+int engine_open(struct engine *e, struct eta_trace *trace, const struct analysis_options *options);
+void engine_close(struct engine *e);
+/* The pass, and what part of the time it is about. */
+int engine_read(struct engine *e);
+
+/* pass.c: all locations to tallies, classes and the spill. */
+int engine_pass(struct engine *e);
+void engine_locations_free(struct engine *e);
+/* thread-of.c: fills `thread_of`; tracks live as long as their thread. */
+int engine_thread_of(struct engine *e);
+/* references.c: falls back, finds the bounds. The minimum's operation is known at once. */
+int engine_references(struct engine *e);
+/* find-references.c: the reference operations that are not known yet; then the lengths of paths. */
+int engine_find_references(struct engine *e);
+int engine_paths(struct engine *e);
+/* worked-for.c: what kernel threads took goes to whom they worked for. */
+int engine_worked_for(struct engine *e);
+/* command-lines.c */
+int analysis_command_lines(struct analysis *a);
+/* score.c */
+int engine_score(struct engine *e, struct analysis *a);
+/* NAME-score.c: tables of their own. */
+int engine_files(const struct engine *e, struct analysis *a);
+int engine_habits(const struct engine *e, struct analysis *a);
+int engine_blame(const struct engine *e, struct analysis *a);
+int engine_bins(const struct engine *e, struct analysis *a);
+int engine_callsites(const struct engine *e, struct analysis *a);
+/* limits.c: once the verdict is known. */
+int engine_limits(const struct engine *e, struct analysis *a);
+/* critical.c: processes, and how much shorter they would be. */
+int engine_critical(const struct engine *e, struct analysis *a);
+
+#endif

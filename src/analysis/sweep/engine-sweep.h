@@ -1,0 +1,15 @@
+/* The sweep across threads, as a pass of the analysis. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_ENGINE_SWEEP_H
+#define SCI_ENGINE_SWEEP_H
+
+struct engine;
+
+/* Before the sweep: fills `blame_bound`. */
+int engine_blame_bound(struct engine *e);
+/* Which operations met no other thread's, for REFERENCE_SOLO. */
+int engine_solo(struct engine *e);
+/* Contended and self, blame, files, bins: operation by operation, all threads at once. */
+int engine_sweep(struct engine *e);
+
+#endif

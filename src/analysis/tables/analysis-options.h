@@ -1,0 +1,47 @@
+/* What is asked of the analysis. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_ANALYSIS_OPTIONS_H
+#define SCI_ANALYSIS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "operations.h"
+#include "reference.h"
+
+struct eta_trace;
+
+enum sci_kind {
+	SCI_DEFAULT, /* slowdown that others caused / life */
+	SCI_PAPER,   /* all slowdown / life, as published */
+};
+
+struct analysis_options {
+	enum sci_kind sci;
+	enum similar similar;
+	enum reference_kind reference;
+	double quantile;	    /* of REFERENCE_QUANTILE */
+	struct eta_trace *baseline; /* of REFERENCE_BASELINE */
+	unsigned threads;	    /* 0: as many as CPUs */
+	bool callsites;		    /* tell the places in the program apart */
+	bool files;		    /* and the files */
+	uint32_t n_bins;     /* and when it was: divide the trace's time into so many; 0: not */
+	uint32_t n_culprits; /* of a thread, the rest of them are one entry; 0: all */
+	bool habits;	     /* how the I/O is done, whatever was lost; with SCI_DEFAULT */
+	bool squares;	     /* sum squares of times, for the spread of means */
+	/*
+	 * As version 1 of json has it: culprits share all that was lost, not the interference; the
+	 * largest score comes first, not who lost most.
+	 */
+	bool version_1;
+	/*
+	 * Only operations that begin in this part of the trace, from its first event on; to_ns 0:
+	 * to its end. Lives are cut to it, and so are the overlaps that decide what is contended.
+	 */
+	uint64_t from_ns, to_ns;
+	/* told now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL */
+	int (*progress)(void *arg, uint64_t events_done);
+	void *progress_arg;
+};
+
+#endif

@@ -1,0 +1,144 @@
+/* Rows of the tables that an analysis has: threads, classes, callsites, files, processes, ... */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_SCORES_H
+#define SCI_SCORES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "eta-ext/base/eta.h"
+#include "habits.h"
+#include "operations.h"
+#include "slowdown.h"
+#include "verdict.h"
+
+/* Interference that somebody caused to a thread, or to all. */
+struct blame {
+	uint32_t location; /* index into the definitions; ETA_NONE: not in the trace */
+	uint32_t tid;	   /* 0, without a location: nobody was seen to be there, or the rest */
+	uint32_t machine;  /* with a tid alone: whose (eta_machine) */
+	uint32_t culprits; /* 1; 0: nobody; with options.n_culprits, how many the rest are */
+	int64_t ns;
+	int64_t named_ns; /* of it, because the kernel named them; the rest by overlap */
+};
+
+/* What begins in, or spreads over, a part of the trace's time. */
+struct bin {
+	uint64_t operations; /* begun */
+	uint64_t io_ns;
+	int64_t lost_ns;
+	int64_t contended_ns;
+	int64_t limit_ns;
+	int64_t level_ns[ETA_N_LEVELS]; /* = contended_ns in sum; = lost_ns with SCI_PAPER */
+};
+
+struct thread_score {
+	uint32_t location; /* index into the definitions */
+	bool scored;	   /* false: a kernel thread, its life means nothing */
+	uint64_t events;
+	uint64_t first_ns, last_ns; /* events */
+	uint64_t life_ns;
+	uint64_t io_ns; /* sum of the durations of operations */
+	uint64_t operations;
+	uint64_t truncated;	   /* operations among them that the trace's end cut */
+	uint64_t low_confidence;   /* operations whose class has no sure reference */
+	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
+	struct slowdown slowdown;
+	/* in waits that the reference has as well, while others were there: not in the score */
+	int64_t alike_ns;
+	double sci, sci_low, sci_high, sci_io; /* paper: low and high equal sci */
+	double sure; /* what of sci is no chance: decides whether there is a verdict */
+	struct verdict verdict;
+	/* descending time, then the rest, then nobody; = slowed_ns in sum */
+	const struct blame *blame;
+	uint32_t n_blame;
+	uint64_t slowed_ns;	/* sum over operations and levels of interference, where any was */
+	const struct bin *bins; /* options.n_bins; NULL without operations */
+};
+
+struct class_score {
+	const char *function;
+	const char *path;    /* "direct", "cached", "submitted", "waited"; "" unknown */
+	uint64_t size_bytes; /* lower bound of the size class; 0: none */
+	uint64_t key;	     /* for a stable order */
+	uint64_t n;	     /* finished operations */
+	uint64_t truncated;
+	uint64_t reference_ns, min_ns, p50_ns, p99_ns, max_ns, sum_ns;
+	int64_t lost_ns;
+	int64_t level_ns[ETA_N_LEVELS]; /* = lost_ns in sum */
+	unsigned __int128 square;	/* of all durations, truncated ones too; options.squares */
+	bool low_confidence;
+	uint8_t mode; /* enum operation_mode */
+};
+
+/* A place in a file of code. */
+struct code_place {
+	uint64_t address;     /* return address in one of the processes; 0: not known */
+	uint32_t module;      /* index into the definitions, ETA_NONE */
+	uint64_t offset;      /* return address as in the module's file */
+	const char *function; /* "" unknown, as is the file */
+	const char *file;
+	unsigned line;
+};
+
+/* A place where calls were made; all of them together make the application. */
+struct callsite_score {
+	struct code_place place;
+	struct code_place from; /* of a library's call: what in the program led to it */
+	uint32_t region;	/* the function called; ETA_NONE: several */
+	uint64_t n;
+	uint64_t sum_ns;
+	struct slowdown slowdown;
+	struct verdict verdict;
+};
+
+/* What was done to a file, and lost; a file that is not known has no inode and no path. */
+struct file_score {
+	const char *path; /* "" unknown */
+	uint32_t machine; /* eta_machine */
+	uint32_t dev;
+	uint64_t inode;
+	uint64_t operations;
+	uint64_t bytes_read, bytes_written;
+	uint64_t io_ns;
+	unsigned __int128 square; /* of the durations */
+	struct slowdown slowdown;
+	struct verdict verdict;
+};
+
+/* A limit that threads waited for, as the kernel tracer left it in the trace. */
+struct limit {
+	enum eta_level level;
+	enum eta_reason reason;
+	uint64_t ns;	  /* all traced threads together, also outside of operations */
+	const char *what; /* "20 % of a CPU (...) for control group /a" */
+};
+
+/* Calls of a function. */
+struct function_habit {
+	const char *name; /* as programs call it */
+	uint64_t n, ns, bytes;
+};
+
+/* What was done to a file, and how. */
+struct file_habit {
+	const char *path; /* "" unknown */
+	uint32_t dev;
+	uint64_t inode;
+	struct habit habit;
+};
+
+/*
+ * A process with operations, and how much shorter it would be: along its critical path, the threads
+ * and processes it waited for the end of.
+ */
+struct process_score {
+	uint32_t process;	  /* index into the definitions */
+	uint64_t wall_ns;	  /* from its first event to its last */
+	int64_t saved_ns;	  /* of it, without the cause that its verdict names */
+	int64_t saved_all_ns;	  /* without anything that others took */
+	struct slowdown slowdown; /* of all its threads */
+	struct verdict verdict;	  /* of what was lost along the path */
+};
+
+#endif
