@@ -6,10 +6,6 @@
 #include "eta-ext/base/array.h"
 #include "kernel-index.h"
 
-/* Work of the file system's own read and write functions. */
-#define FS_WORK                                                                                    \
-	(1u << ETA_SPAN_INODE_LOCK | 1u << ETA_SPAN_PAGECACHE_WRITE | 1u << ETA_SPAN_FS_DIRECT)
-
 /* A block request of the thread, or made for it, that may be in flight. */
 struct expand_bio {
 	uint64_t queue_ns, issue_ns, end_ns; /* 0: not seen */

@@ -101,6 +101,10 @@ void index_release(const struct spool_index *index, uint64_t from, uint64_t to);
 /* The entry of DEV, or NULL. */
 const struct index_fs *index_find_fs(const struct spool_index *index, uint32_t dev);
 
+/* Work of the file system's own read and write functions. */
+#define FS_WORK                                                                                    \
+	(1u << ETA_SPAN_INODE_LOCK | 1u << ETA_SPAN_PAGECACHE_WRITE | 1u << ETA_SPAN_FS_DIRECT)
+
 /* Defines what the regions of INDEX's operations are called (kernel-regions.c). */
 int expand_define(struct eta_trace *trace, struct spool_index *index);
 

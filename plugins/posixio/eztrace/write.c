@@ -109,153 +109,161 @@ static void name_everything(void)
 	}
 }
 
-/* ---- what is written; the first failure stays in `code`, and the rest writes nothing then ---- */
-
-/* X(ID, text): names that are not EZTrace's. */
-#define NAMES(X)                                                                                   \
-	X(LEVEL, "level:user")                                                                     \
-	X(POSIX, "POSIX")                                                                          \
-	X(PID, "PID")                                                                              \
-	X(PPID, "PPID")                                                                            \
-	X(NS_PID, "NS_PID")                                                                        \
-	X(PID_NS, "PID_NS")                                                                        \
-	X(TID, "TID")                                                                              \
-	X(START, "START")                                                                          \
-	X(DEV, "dev")                                                                              \
-	X(INODE, "inode")                                                                          \
-	X(BOOT, "BOOT")
-
-enum name {
-#define X(id, text) NAME_##id,
-	NAMES(X)
-#undef X
-		N_NAMES,
+struct property_names {
+	OTF2_StringRef pid, ppid, ns_pid, pid_ns, tid, start, dev, inode;
+	OTF2_StringRef boot, boot_id;	/* a name and its value */
+	struct eta_spool_header origin; /* the properties of this process */
 };
 
-static struct {
-	OTF2_GlobalDefWriter *writer;
-	OTF2_ErrorCode code;
-	OTF2_StringRef names[N_NAMES];
-} out;
-
-#define WRITE(function, ...)                                                                       \
-	do {                                                                                       \
-		if (out.code == OTF2_SUCCESS)                                                      \
-			out.code = (function)(out.writer, __VA_ARGS__);                            \
-	} while (0)
-
-#define WRITE_NUMBER(of, index, name, number)                                                      \
-	WRITE(OTF2_GlobalDefWriter_Write##of##Property, index, out.names[NAME_##name],             \
-	      OTF2_TYPE_UINT64, (OTF2_AttributeValue){ .uint64 = number })
-
-#define WRITE_TEXT(of, index, name, text)                                                          \
-	WRITE(OTF2_GlobalDefWriter_Write##of##Property, index, name, OTF2_TYPE_STRING,             \
-	      (OTF2_AttributeValue){ .stringRef = text })
-
-static void write_strings(void)
+static OTF2_ErrorCode write_strings(OTF2_GlobalDefWriter *writer)
 {
-	for (uint32_t i = 0; i < defs.strings.n; i++)
-		WRITE(NEXT(OTF2_GlobalDefWriter_WriteString), i,
-		      defs.strings.at[i] ? defs.strings.at[i] : "");
-	for (uint32_t i = 0; i < defs.own_strings.n; i++)
-		WRITE(NEXT(OTF2_GlobalDefWriter_WriteString), defs.strings.n + i,
-		      defs.own_strings.at[i]);
+	__typeof__(OTF2_GlobalDefWriter_WriteString) *put = NEXT(OTF2_GlobalDefWriter_WriteString);
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	for (uint32_t i = 0; i < defs.strings.n && code == OTF2_SUCCESS; i++)
+		code = put(writer, i, defs.strings.at[i] ? defs.strings.at[i] : "");
+	for (uint32_t i = 0; i < defs.own_strings.n && code == OTF2_SUCCESS; i++)
+		code = put(writer, defs.strings.n + i, defs.own_strings.at[i]);
+	return code;
 }
 
-/* write_nodes, write_location_groups, ...: each writes the whole table. */
+static void put_group_number(OTF2_GlobalDefWriter *writer, OTF2_LocationGroupRef group,
+			     OTF2_StringRef name, uint64_t number)
+{
+	OTF2_GlobalDefWriter_WriteLocationGroupProperty(writer, group, name, OTF2_TYPE_UINT64,
+							(OTF2_AttributeValue){ .uint64 = number });
+}
+
+/* put_nodes, put_location_groups, ...: each writes the whole table. */
 #define VALUE_S(name) , final_id(def->name)
 #define VALUE_F(type, name) , def->name
 #define X(kind, what, ref, WHAT)                                                                   \
-	static void write_##what##s(void)                                                          \
+	static OTF2_ErrorCode put_##what##s(OTF2_GlobalDefWriter *writer)                          \
 	{                                                                                          \
-		for (uint32_t i = 0; i < defs.what##s.n; i++) {                                    \
+		__typeof__(OTF2_GlobalDefWriter_Write##kind) *put =                                \
+			NEXT(OTF2_GlobalDefWriter_Write##kind);                                    \
+		OTF2_ErrorCode code = OTF2_SUCCESS;                                                \
+                                                                                                   \
+		for (uint32_t i = 0; i < defs.what##s.n && code == OTF2_SUCCESS; i++) {            \
 			const struct def_##what *def = &defs.what##s.at[i];                        \
                                                                                                    \
 			if (defs.what##s.set[i])                                                   \
-				WRITE(NEXT(OTF2_GlobalDefWriter_Write##kind),                      \
-				      i DEF_##WHAT(VALUE_S, VALUE_F));                             \
+				code = put(writer, i DEF_##WHAT(VALUE_S, VALUE_F));                \
 		}                                                                                  \
+		return code;                                                                       \
 	}
 DEFINITIONS(X)
 #undef X
 
 /* The first group: this process. */
-static void write_process(const struct eta_spool_header *origin)
+static void put_process(OTF2_GlobalDefWriter *writer, const struct property_names *names)
 {
-	WRITE_NUMBER(LocationGroup, 0, PID, (uint64_t)getpid());
-	WRITE_NUMBER(LocationGroup, 0, PPID, (uint64_t)getppid());
-	if (origin->pid_ns) {
-		WRITE_NUMBER(LocationGroup, 0, NS_PID, (uint64_t)getpid());
-		WRITE_NUMBER(LocationGroup, 0, PID_NS, origin->pid_ns);
-		WRITE_NUMBER(LocationGroup, 0, START, origin->process_ns);
+	put_group_number(writer, 0, names->pid, (uint64_t)getpid());
+	put_group_number(writer, 0, names->ppid, (uint64_t)getppid());
+	if (names->origin.pid_ns) {
+		put_group_number(writer, 0, names->ns_pid, (uint64_t)getpid());
+		put_group_number(writer, 0, names->pid_ns, names->origin.pid_ns);
+		put_group_number(writer, 0, names->start, names->origin.process_ns);
 	}
 	for (uint32_t n = 0; n < defs.group_properties.n; n++) {
 		const struct def_property *p = &defs.group_properties.at[n];
 
-		WRITE_TEXT(LocationGroup, 0, final_id(p->name), final_id(p->value));
+		OTF2_GlobalDefWriter_WriteLocationGroupProperty(
+			writer, 0, final_id(p->name), OTF2_TYPE_STRING,
+			(OTF2_AttributeValue){ .stringRef = final_id(p->value) });
 	}
 }
 
-/* BOOT: the value of the property, of ORIGIN. */
-static void write_system(const struct eta_spool_header *origin, OTF2_StringRef boot)
+static void put_location_number(OTF2_GlobalDefWriter *writer, OTF2_LocationRef location,
+				OTF2_StringRef name, uint64_t number)
 {
-	write_nodes();
-	if (defs.nodes.n && *origin->boot)
-		WRITE_TEXT(SystemTreeNode, 0, out.names[NAME_BOOT], boot);
-	write_location_groups();
-	if (defs.location_groups.n)
-		write_process(origin);
-	write_locations();
-	for (uint32_t i = 0; i < defs.threads.n; i++) {
+	OTF2_GlobalDefWriter_WriteLocationProperty(writer, location, name, OTF2_TYPE_UINT64,
+						   (OTF2_AttributeValue){ .uint64 = number });
+}
+
+static OTF2_ErrorCode write_locations(OTF2_GlobalDefWriter *writer,
+				      const struct property_names *names)
+{
+	OTF2_ErrorCode code = put_nodes(writer);
+
+	if (code == OTF2_SUCCESS && defs.nodes.n && *names->origin.boot)
+		OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(
+			writer, 0, names->boot, OTF2_TYPE_STRING,
+			(OTF2_AttributeValue){ .stringRef = names->boot_id });
+	if (code == OTF2_SUCCESS)
+		code = put_location_groups(writer);
+	if (code == OTF2_SUCCESS && defs.location_groups.n)
+		put_process(writer, names);
+	if (code == OTF2_SUCCESS)
+		code = put_locations(writer);
+	for (uint32_t i = 0; i < defs.threads.n && code == OTF2_SUCCESS; i++) {
 		const struct thread_info *info = &defs.threads.at[i];
 
 		if (!defs.threads.set[i])
 			continue;
-		WRITE_NUMBER(Location, i, PID, (uint64_t)getpid());
-		WRITE_NUMBER(Location, i, TID, info->tid);
-		WRITE_NUMBER(Location, i, START, info->start_ns);
+		put_location_number(writer, i, names->pid, (uint64_t)getpid());
+		put_location_number(writer, i, names->tid, info->tid);
+		put_location_number(writer, i, names->start, info->start_ns);
 	}
+	return code;
 }
 
-static void write_files(void)
+static OTF2_ErrorCode write_regions(OTF2_GlobalDefWriter *writer, OTF2_StringRef level)
 {
-	const OTF2_StringRef posix = out.names[NAME_POSIX];
+	OTF2_ErrorCode code = put_attributes(writer);
 
-	WRITE(OTF2_GlobalDefWriter_WriteIoParadigm, IO_PARADIGM, posix, posix,
-	      OTF2_IO_PARADIGM_CLASS_SERIAL, OTF2_IO_PARADIGM_FLAG_OS, 0, NULL, NULL, NULL);
-	for (uint32_t i = 0; i < defs.files.n; i++) {
+	if (code == OTF2_SUCCESS)
+		code = put_regions(writer);
+	if (code == OTF2_SUCCESS)
+		code = put_groups(writer);
+	if (code == OTF2_SUCCESS)
+		code = NEXT(OTF2_GlobalDefWriter_WriteGroup)(
+			writer, defs.groups.n, level, OTF2_GROUP_TYPE_REGIONS, OTF2_PARADIGM_USER,
+			OTF2_GROUP_FLAG_NONE, defs.calls.n, defs.calls.at);
+	return code == OTF2_SUCCESS ? put_comms(writer) : code;
+}
+
+static OTF2_ErrorCode write_files(OTF2_GlobalDefWriter *writer, OTF2_StringRef posix,
+				  const struct property_names *names)
+{
+	OTF2_ErrorCode code = OTF2_GlobalDefWriter_WriteIoParadigm(
+		writer, IO_PARADIGM, posix, posix, OTF2_IO_PARADIGM_CLASS_SERIAL,
+		OTF2_IO_PARADIGM_FLAG_OS, 0, NULL, NULL, NULL);
+
+	for (uint32_t i = 0; i < defs.files.n && code == OTF2_SUCCESS; i++) {
 		const struct io_file *file = &defs.files.at[i];
 
-		WRITE(OTF2_GlobalDefWriter_WriteIoRegularFile, i, final_id(file->path), 0);
-		WRITE(OTF2_GlobalDefWriter_WriteIoFileProperty, i, out.names[NAME_DEV],
-		      OTF2_TYPE_UINT32, (OTF2_AttributeValue){ .uint32 = file->dev });
-		WRITE_NUMBER(IoFile, i, INODE, file->inode);
+		code = OTF2_GlobalDefWriter_WriteIoRegularFile(writer, i, final_id(file->path), 0);
+		OTF2_GlobalDefWriter_WriteIoFileProperty(
+			writer, i, names->dev, OTF2_TYPE_UINT32,
+			(OTF2_AttributeValue){ .uint32 = file->dev });
+		OTF2_GlobalDefWriter_WriteIoFileProperty(
+			writer, i, names->inode, OTF2_TYPE_UINT64,
+			(OTF2_AttributeValue){ .uint64 = file->inode });
 	}
-	for (uint32_t i = 0; i < defs.handles.n; i++) {
+	for (uint32_t i = 0; i < defs.handles.n && code == OTF2_SUCCESS; i++) {
 		const struct io_handle *handle = &defs.handles.at[i];
 
-		WRITE(OTF2_GlobalDefWriter_WriteIoHandle, i,
-		      final_id(defs.files.at[handle->file].path), handle->file, IO_PARADIGM,
-		      handle->pre_created ? OTF2_IO_HANDLE_FLAG_PRE_CREATED
-					  : OTF2_IO_HANDLE_FLAG_NONE,
-		      OTF2_UNDEFINED_COMM, OTF2_UNDEFINED_IO_HANDLE);
-		if (handle->pre_created)
-			WRITE(OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState, i,
-			      otf2_access_mode(handle->open_flags),
-			      otf2_status_flags(handle->open_flags));
+		code = OTF2_GlobalDefWriter_WriteIoHandle(
+			writer, i, final_id(defs.files.at[handle->file].path), handle->file,
+			IO_PARADIGM,
+			handle->pre_created ? OTF2_IO_HANDLE_FLAG_PRE_CREATED
+					    : OTF2_IO_HANDLE_FLAG_NONE,
+			OTF2_UNDEFINED_COMM, OTF2_UNDEFINED_IO_HANDLE);
+		if (handle->pre_created && code == OTF2_SUCCESS)
+			code = OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(
+				writer, i, otf2_access_mode(handle->open_flags),
+				otf2_status_flags(handle->open_flags));
 	}
+	return code;
 }
 
 OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 {
-	static const char *const names[] = {
-#define X(id, text) text,
-		NAMES(X)
-#undef X
-	};
-	static struct eta_spool_header origin; /* the stack may be small */
+	static struct property_names names;
 	struct timespec real;
-	OTF2_StringRef boot;
+	OTF2_StringRef level, posix;
+	OTF2_ErrorCode code;
 	uint64_t now, realtime;
 
 	defs_modules_update();
@@ -266,27 +274,32 @@ OTF2_ErrorCode defs_write(OTF2_GlobalDefWriter *writer, uint64_t first_ns)
 	realtime = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec - (now - first_ns);
 	name_everything();
 	defs_name_modules();
-	for (int i = 0; i < N_NAMES; i++)
-		out.names[i] = final_id(string_new(names[i]));
-	spool_header_origin(&origin);
-	boot = final_id(string_new(origin.boot));
-	out.writer = writer;
-	out.code = OTF2_SUCCESS;
+	level = final_id(string_new("level:user"));
+	posix = final_id(string_new("POSIX"));
+	names.pid = final_id(string_new("PID"));
+	names.ppid = final_id(string_new("PPID"));
+	names.ns_pid = final_id(string_new("NS_PID"));
+	names.pid_ns = final_id(string_new("PID_NS"));
+	names.tid = final_id(string_new("TID"));
+	names.start = final_id(string_new("START"));
+	names.dev = final_id(string_new("dev"));
+	names.inode = final_id(string_new("inode"));
+	spool_header_origin(&names.origin);
+	names.boot = final_id(string_new("BOOT"));
+	names.boot_id = final_id(string_new(names.origin.boot));
 	/* events may be later than EZTrace's end */
-	WRITE(NEXT(OTF2_GlobalDefWriter_WriteClockProperties), 1000000000, first_ns, now - first_ns,
-	      realtime);
-	write_strings();
-	write_system(&origin, boot);
-	write_attributes();
-	write_regions();
-	write_groups();
-	WRITE(NEXT(OTF2_GlobalDefWriter_WriteGroup), defs.groups.n, out.names[NAME_LEVEL],
-	      OTF2_GROUP_TYPE_REGIONS, OTF2_PARADIGM_USER, OTF2_GROUP_FLAG_NONE, defs.calls.n,
-	      defs.calls.at);
-	write_comms();
-	write_files();
-	if (out.code == OTF2_SUCCESS && defs.out_of_memory)
-		out.code = OTF2_ERROR_MEM_ALLOC_FAILED;
+	code = NEXT(OTF2_GlobalDefWriter_WriteClockProperties)(writer, 1000000000, first_ns,
+							       now - first_ns, realtime);
+	if (code == OTF2_SUCCESS)
+		code = write_strings(writer);
+	if (code == OTF2_SUCCESS)
+		code = write_locations(writer, &names);
+	if (code == OTF2_SUCCESS)
+		code = write_regions(writer, level);
+	if (code == OTF2_SUCCESS)
+		code = write_files(writer, posix, &names);
+	if (code == OTF2_SUCCESS && defs.out_of_memory)
+		code = OTF2_ERROR_MEM_ALLOC_FAILED;
 	defs_unlock();
-	return out.code;
+	return code;
 }
