@@ -25,8 +25,7 @@ struct blame {
 /* What begins in, or spreads over, a part of the trace's time. */
 struct bin {
 	uint64_t operations; /* begun */
-	uint64_t io_ns;	     /* sum of the durations of operations */
-	uint64_t ready_ns;   /* between operations, while others had the CPU */
+	uint64_t io_ns;
 	int64_t lost_ns;
 	int64_t contended_ns;
 	int64_t limit_ns;
@@ -39,7 +38,8 @@ struct thread_score {
 	uint64_t events;
 	uint64_t first_ns, last_ns; /* events */
 	uint64_t life_ns;
-	uint64_t io_ns; /* sum of the durations of operations */
+	uint64_t io_ns;	   /* sum of the durations of operations */
+	uint64_t ready_ns; /* between operations, while others had the CPU */
 	uint64_t operations;
 	uint64_t truncated;	   /* operations among them that the trace's end cut */
 	uint64_t low_confidence;   /* operations whose class has no sure reference */
