@@ -9,7 +9,7 @@
 void after_run_still_running(int spool);
 
 /*
- * Warns of what the library calls in ARCHIVE do not tell: I/O of their threads without one (KERNEL:
+ * Warns of what the library calls in ARCHIVE do not show: I/O of their threads without one (KERNEL:
  * the archive holds both sides), transfers through libaio and io_uring. Reads all of it.
  */
 void after_run_archive(const char *archive, bool kernel);

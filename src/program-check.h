@@ -7,7 +7,7 @@
 
 /*
  * Inspects NAME as execvp will find it; a script's interpreter in its place. One warning for each
- * thing that is missing. True: the tracer can be loaded into it, as far as the file tells (and
+ * thing that is missing. True: the tracer can be loaded into it, as far as the file shows (and
  * where nothing is known about it).
  */
 bool program_check(const char *name);

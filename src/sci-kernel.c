@@ -308,7 +308,7 @@ static int check_process(pid_t pid, int pidfd)
 	return rc;
 }
 
-/* The processes, or all of the machine where none are given, until they end or we are told to. */
+/* The processes, or all of the machine where none are given, until they end or we have to. */
 static int watch_running(struct kernelio *k, const struct arguments *a, struct watch *watch,
 			 struct place *place, const struct identity *identity)
 {
@@ -355,7 +355,7 @@ static int check_authority(const struct arguments *a, struct authority *authorit
 	int rc = authority_get(authority);
 
 	if (rc) {
-		eta_error("cannot tell which rights there are (%s)", strerror(-rc));
+		eta_error("cannot find out which rights there are: %s", strerror(-rc));
 		return rc;
 	}
 	if (a->everyone && !authority->everyone) {

@@ -57,7 +57,7 @@ static uint64_t now_ms(void)
 
 /* ---- who may have what ---- */
 
-/* In a time that does not tell where they differ. */
+/* In a time that does not depend on where they differ. */
 static bool is_token(const uint8_t *a, const uint8_t *b)
 {
 	unsigned differs = 0;
@@ -243,7 +243,7 @@ static void *run(void *arg)
 
 /* ---- its life ---- */
 
-/* Binds a name that nobody else has, and tells the program. 0 or -errno. */
+/* Binds a name that nobody else has, and passes it to the program. 0 or -errno. */
 static int make_socket(struct spool_server *server)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

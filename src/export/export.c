@@ -200,7 +200,7 @@ static int pop(struct export_stack *stack, const struct eta_event *event)
 	return 2;
 }
 
-/* A library call's transfer tells its file, and in archives of EZTrace its bytes. */
+/* A library call's transfer has its file, and in archives of EZTrace its bytes. */
 static void add_facts(struct export_stack *stack, const struct eta_event *event)
 {
 	const struct eta_defs *defs = stack->e->defs;

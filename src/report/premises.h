@@ -1,4 +1,4 @@
-/* What a program does that makes its I/O slow also alone: told only where it was seen. */
+/* What a program does that makes its I/O slow also alone: reported only where it was seen. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_PREMISES_H
 #define SCI_PREMISES_H

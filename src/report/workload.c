@@ -283,7 +283,7 @@ void workload_columns(const struct column **list, size_t *n)
 	*n = sizeof(columns) / sizeof(*columns);
 }
 
-/* What tells intervals, and what tells groups apart, only where there are any. */
+/* Columns of intervals and of groups, only where there are any. */
 static bool has(const void *context, const struct column *c)
 {
 	enum workload_by by = WORKLOAD->options.by;

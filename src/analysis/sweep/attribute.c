@@ -59,7 +59,7 @@ static uint64_t contended_time(const struct sweep *s, const struct sweep_thread 
 {
 	uint64_t whole = 0, left, cells;
 
-	if (l->file.unchanged && l->file.accompanied)
+	if (l->file.unchanged && l->file.overlaps)
 		whole = l->op.cells & s->plan->group_cells[GROUP_FILE];
 	cells = left = whole;
 	while (left) {

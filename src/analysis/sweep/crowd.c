@@ -10,13 +10,13 @@
 /*
  * A watcher has to know how long each of the users was there while it watched. Those that rows keep
  * apart are few: how long each was there until now is a sum, of which a watcher takes the
- * difference. Of the others it is notified one by one until it has met more than its row can have;
+ * difference. The others are charged one by one until it has met more than its row can have;
  * from then on their sum is enough.
  *
  * On a device those that were there before the watcher count apart. Their sum changes for all that
  * began to watch after the one that leaves came: a Fenwick tree over the watchers by their begin.
  *
- * What is left of pairs: a user that leaves is told to the tracks of its own thread, and on a
+ * What is left of pairs: a user that leaves is charged to the tracks of its own thread, and on a
  * device to the few (is_crowd()) users' watchers that found it free.
  */
 struct change {
@@ -47,11 +47,11 @@ struct crowd_watch {
 	uint64_t total_ns;    /* of all not kept, when it began */
 	uint64_t n_ahead;     /* of them there at that time; */
 	struct change before; /* and the tree's */
-	/* of all not kept, [1] those there before: what it was notified of one by one, what it did
+	/* of all not kept, [1] those there before: what it was charged for one by one, what it did
 	 * itself
 	 */
-	uint64_t told_ns[2], own_ns[2];
-	uint64_t kept_ns[]; /* of each kept, when it began, or was notified of it last */
+	uint64_t charged_ns[2], own_ns[2];
+	uint64_t kept_ns[]; /* of each kept, when it began, or was charged for it last */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -166,13 +166,13 @@ static void unlink_few(struct crowd *c, struct sweep_thread *l)
 		w->older->crowd_watch->newer = w->newer;
 }
 
-static void tell_one(struct sweep *s, struct crowd *c, struct sweep_thread *watcher,
-		     const struct sweep_thread *user, enum weight_kind kind, uint64_t ns)
+static void charge_one(struct sweep *s, struct crowd *c, struct sweep_thread *watcher,
+		       const struct sweep_thread *user, enum weight_kind kind, uint64_t ns)
 {
 	if (sweep_thread_of(s, watcher) == user)
 		return;
 	weight_add(s, watcher, kind, (uint32_t)(user - s->threads), ns);
-	watcher->crowd_watch->told_ns[kind == WEIGHT_AHEAD] += ns;
+	watcher->crowd_watch->charged_ns[kind == WEIGHT_AHEAD] += ns;
 	if (watcher->weights.crowded)
 		unlink_few(c, watcher);
 }
@@ -184,8 +184,8 @@ static bool is_crowd(const struct sweep *s, uint64_t n)
 }
 
 /* USER, which rows do not keep, goes. */
-static void tell_few(struct sweep *s, struct presence *p, const struct sweep_thread *user,
-		     uint64_t since_ns, uint64_t now)
+static void charge_few(struct sweep *s, struct presence *p, const struct sweep_thread *user,
+		       uint64_t since_ns, uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
 	struct crowd *c = p->crowd;
@@ -194,7 +194,7 @@ static void tell_few(struct sweep *s, struct presence *p, const struct sweep_thr
 
 	for (struct sweep_thread *l = c->few[true]; l && since_ns <= l->watch.since_ns; l = next) {
 		next = l->crowd_watch->older;
-		tell_one(s, c, l, user, WEIGHT_AHEAD, now - l->watch.since_ns);
+		charge_one(s, c, l, user, WEIGHT_AHEAD, now - l->watch.since_ns);
 	}
 	for (struct sweep_thread *l = c->few[false]; l; l = next) {
 		bool ahead = kind == WEIGHT_DEVICE && since_ns <= l->watch.since_ns;
@@ -205,8 +205,8 @@ static void tell_few(struct sweep *s, struct presence *p, const struct sweep_thr
 			unlink_few(c, l);
 			continue;
 		}
-		tell_one(s, c, l, user, ahead ? WEIGHT_AHEAD : kind,
-			 now - later(since_ns, l->watch.since_ns));
+		charge_one(s, c, l, user, ahead ? WEIGHT_AHEAD : kind,
+			   now - later(since_ns, l->watch.since_ns));
 	}
 }
 
@@ -233,8 +233,8 @@ void crowd_comes(struct sweep *s, struct presence *p, const struct sweep_thread 
 }
 
 /* A kept one was ahead of those that began to watch while it was there: of each of them once. */
-static void tell_ahead(struct sweep *s, struct crowd *c, const struct sweep_thread *user,
-		       uint64_t since_ns, uint64_t now)
+static void charge_ahead(struct sweep *s, struct crowd *c, const struct sweep_thread *user,
+			 uint64_t since_ns, uint64_t now)
 {
 	uint32_t k = kept_place(s, user);
 
@@ -275,7 +275,7 @@ void crowd_goes(struct sweep *s, struct presence *p, const struct sweep_thread *
 	if (kept) {
 		c->kept_ns[kept_place(s, user)] += now - since_ns;
 		if (device)
-			tell_ahead(s, c, user, since_ns, now);
+			charge_ahead(s, c, user, since_ns, now);
 		return;
 	}
 	if (device)
@@ -283,7 +283,7 @@ void crowd_goes(struct sweep *s, struct presence *p, const struct sweep_thread *
 	for (; own != THREAD_NONE; own = s->plan->next_own[own])
 		if (s->threads[own].crowd_watch && s->threads[own].crowd_watch->at == p)
 			add_own(s, p, &s->threads[own], since_ns, now);
-	tell_few(s, p, user, since_ns, now);
+	charge_few(s, p, user, since_ns, now);
 }
 
 /* ---- watching ---- */
@@ -333,7 +333,7 @@ void crowd_watch_begin(struct sweep *s, struct presence *p, struct sweep_thread 
 	w->before = change_at(p->crowd, w->place);
 	w->n_ahead = p->n_others;
 	w->total_ns = presence_others(p, now);
-	memset(w->told_ns, 0, sizeof(w->told_ns));
+	memset(w->charged_ns, 0, sizeof(w->charged_ns));
 	memset(w->own_ns, 0, sizeof(w->own_ns));
 	w->linked = false;
 	if (!l->weights.crowded)
@@ -386,8 +386,9 @@ static void see_present(struct sweep *s, struct presence *p, struct sweep_thread
 		    (l->watch.queue_ahead && !is_ahead))
 			continue;
 		ahead -= is_ahead;
-		tell_one(s, p->crowd, l, &s->threads[user->thread], is_ahead ? WEIGHT_AHEAD : kind,
-			 now - later(user->since_ns, l->watch.since_ns));
+		charge_one(s, p->crowd, l, &s->threads[user->thread],
+			   is_ahead ? WEIGHT_AHEAD : kind,
+			   now - later(user->since_ns, l->watch.since_ns));
 	}
 }
 
@@ -410,11 +411,11 @@ void crowd_watch_end(struct sweep *s, struct presence *p, struct sweep_thread *l
 		if (!thread_is_kept(s, self) && presence_since(s, p, self, &since_ns))
 			add_own(s, p, l, since_ns, now);
 		l->weights.others_ns[WEIGHT_AHEAD - N_CELLS] +=
-			ahead_ns - w->own_ns[1] - w->told_ns[1];
+			ahead_ns - w->own_ns[1] - w->charged_ns[1];
 		if (!l->watch.queue_ahead)
 			l->weights.others_ns[kind - N_CELLS] += presence_others(p, now) -
 								w->total_ns - ahead_ns -
-								w->own_ns[0] - w->told_ns[0];
+								w->own_ns[0] - w->charged_ns[0];
 	}
 	unlink_few(c, l);
 	c->list[w->place].thread = THREAD_NONE;

@@ -74,7 +74,7 @@ static void file_advance(struct sweep_thread *l, uint64_t now)
 	for (; l->file.stretch < op->n_stretches; l->file.stretch++) {
 		const struct stretch *st = &op->stretches[l->file.stretch];
 
-		if (l->file.accompanied && l->file.stretch_begin_ns < now &&
+		if (l->file.overlaps && l->file.stretch_begin_ns < now &&
 		    cell_table[st->cell].group == GROUP_FILE)
 			stretch_is_contended(l, l->file.stretch);
 		if (l->file.stretch_begin_ns + st->ns > now)
@@ -83,12 +83,12 @@ static void file_advance(struct sweep_thread *l, uint64_t now)
 	}
 }
 
-static void set_accompanied(struct sweep_thread *l, bool accompanied, uint64_t now)
+static void set_overlaps(struct sweep_thread *l, bool overlaps, uint64_t now)
 {
 	file_advance(l, now);
 	l->file.unchanged = false;
-	l->file.accompanied = accompanied;
-	l->file.met_any |= accompanied;
+	l->file.overlaps = overlaps;
+	l->file.overlapped |= overlaps;
 }
 
 uint64_t presence_others(struct presence *p, uint64_t now)
@@ -118,8 +118,8 @@ static void overlap_on_file(struct sweep *s, struct sweep_thread *l, struct swee
 }
 
 /* L, which watches its file, goes: whom it leaves behind. */
-static void tell_file_watcher(struct sweep *s, struct presence *p, struct sweep_thread *l,
-			      uint64_t now)
+static void charge_file_watcher(struct sweep *s, struct presence *p, struct sweep_thread *l,
+				uint64_t now)
 {
 	uint32_t keep = s->engine->blame_bound.keep, i;
 	const uint32_t *kept = &s->plan->kept[(size_t)s->plan->machines[l->location] * keep];
@@ -168,22 +168,22 @@ static void leave_crowd(struct sweep *s, struct presence *p, struct sweep_thread
 			return;
 	}
 	if (l->file.watched)
-		tell_file_watcher(s, p, l, now);
+		charge_file_watcher(s, p, l, now);
 	presence_others(p, now);
 	p->n_others -= !kept;
 }
 
 /*
  * Whether an operation overlaps others changes only when there come to be two, or one is left: so
- * it is enough to tell the one that was, or is, alone.
+ * it is enough to note it for the one that was, or is, alone.
  */
 void file_enter(struct sweep *s, struct sweep_thread *l)
 {
 	struct presence *p = &s->files[l->op.file];
 
 	if (p->active == 1)
-		set_accompanied(&s->threads[p->mixed], true, l->op.begin_ns);
-	l->file.accompanied = l->file.met_any = p->active > 0;
+		set_overlaps(&s->threads[p->mixed], true, l->op.begin_ns);
+	l->file.overlaps = l->file.overlapped = p->active > 0;
 	l->file.unchanged = true;
 	l->file.stretch = 0;
 	l->file.stretch_begin_ns = l->op.begin_ns;
@@ -219,7 +219,7 @@ void file_leave(struct sweep *s, struct sweep_thread *l)
 	p->active--;
 	p->mixed ^= (uint32_t)(l - s->threads);
 	if (p->active == 1)
-		set_accompanied(&s->threads[p->mixed], false, now);
+		set_overlaps(&s->threads[p->mixed], false, now);
 }
 
 /* ---- what is watched for a stretch: file systems, the page cache, devices ---- */
@@ -249,8 +249,8 @@ static bool is_ahead(const struct sweep_thread *watcher, enum weight_kind kind, 
 }
 
 /* USER, there since SINCE_NS, goes: so much of it did those see that watch. */
-static void tell_watchers(struct sweep *s, struct presence *p, const struct sweep_thread *user,
-			  uint64_t since_ns, uint64_t now)
+static void charge_watchers(struct sweep *s, struct presence *p, const struct sweep_thread *user,
+			    uint64_t since_ns, uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
 
@@ -265,9 +265,9 @@ static void tell_watchers(struct sweep *s, struct presence *p, const struct swee
 	}
 }
 
-/* The same of tell_watcher(), where not all can have places of their own, but no crowd meets. */
-static void tell_bound(struct sweep *s, const struct presence *p, struct sweep_thread *watcher,
-		       uint64_t now)
+/* The same of charge_watcher(), where not all can have places of their own, but no crowd meets. */
+static void charge_bound(struct sweep *s, const struct presence *p, struct sweep_thread *watcher,
+			 uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
 	uint32_t self = s->plan->thread_of[watcher - s->threads];
@@ -283,15 +283,15 @@ static void tell_bound(struct sweep *s, const struct presence *p, struct sweep_t
 }
 
 /* WATCHER goes: so much of those that are still there did it see. */
-static void tell_watcher(struct sweep *s, const struct presence *p, struct sweep_thread *watcher,
-			 uint64_t now)
+static void charge_watcher(struct sweep *s, const struct presence *p, struct sweep_thread *watcher,
+			   uint64_t now)
 {
 	enum weight_kind kind = presence_kind(s, p);
 	uint32_t self = s->plan->thread_of[watcher - s->threads], n = watcher->weights.n;
 	struct weight *weights;
 
 	if (s->engine->blame_bound.keep) {
-		tell_bound(s, p, watcher, now);
+		charge_bound(s, p, watcher, now);
 		return;
 	}
 	if (weights_reserve(s, watcher, p->users.n) < 0) {
@@ -325,7 +325,7 @@ static void goes(struct sweep *s, struct presence *p, struct sweep_thread *user,
 {
 	if (s->plan->kept)
 		crowd_goes(s, p, user, since_ns, now);
-	tell_watchers(s, p, user, since_ns, now);
+	charge_watchers(s, p, user, since_ns, now);
 	thread_set_remove(s, &p->users, user);
 }
 
@@ -484,7 +484,7 @@ bool watch_end(struct sweep *s, struct sweep_thread *l, uint64_t now)
 	if (l->watch.listed && is_in_crowd(s, l)) {
 		crowd_watch_end(s, p, l, now);
 	} else if (l->watch.listed) {
-		tell_watcher(s, p, l, now);
+		charge_watcher(s, p, l, now);
 		thread_set_remove(s, &p->watchers, l);
 	}
 	return l->watch.others || p->arrivals - arrivals != l->watch.arrivals;

@@ -64,8 +64,8 @@ struct own_requests {
 /* Who else is on the file of a thread's operation. */
 struct file_watch {
 	bool watched;	  /* who else is on its file matters to the operation */
-	bool accompanied; /* somebody is, now */
-	bool met_any;	  /* somebody was at some time */
+	bool overlaps;	  /* somebody is, now */
+	bool overlapped;  /* somebody was at some time */
 	bool unchanged;	  /* as when the operation began: no stretch was looked at */
 	bool crowded;	  /* it met more than rows keep */
 	uint32_t stretch; /* that time has come to */

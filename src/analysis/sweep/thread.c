@@ -76,7 +76,7 @@ static bool is_alone(const struct sweep *s, const struct sweep_thread *l)
 
 static int solo_put(struct sweep_thread *l)
 {
-	l->solo.bits |= (uint64_t)!l->file.met_any << l->solo.n % 64;
+	l->solo.bits |= (uint64_t)!l->file.overlapped << l->solo.n % 64;
 	if (++l->solo.n % 64 == 0) {
 		spill_record(l->solo.writer, 0, 0);
 		spill_put(l->solo.writer, l->solo.bits);
@@ -93,7 +93,7 @@ static int finish(struct sweep *s, struct sweep_thread *l)
 	if (!s->plan->solo)
 		return attribute(s, l);
 	rc = solo_put(l);
-	if (!rc && !l->file.met_any && !l->op.truncated)
+	if (!rc && !l->file.overlapped && !l->op.truncated)
 		rc = class_add_solo(e->classes.list[l->tally->class], &l->op, l->location);
 	return rc;
 }
@@ -112,7 +112,7 @@ static int no_contention_yet(struct sweep_thread *l)
 		memset(l->contended, 0, l->contended_end * sizeof(*l->contended));
 	}
 	l->contended_end = 0;
-	l->file.accompanied = l->file.unchanged = l->file.met_any = false;
+	l->file.overlaps = l->file.unchanged = l->file.overlapped = false;
 	weights_clear(l);
 	return 0;
 }
@@ -272,7 +272,7 @@ static int stretch_ends(struct sweep *s, struct sweep_thread *l)
 
 		if (name_ahead(s, l, st, others, now) || others)
 			stretch_is_contended(l, l->next - 1);
-		l->file.met_any |= l->fs_wide && l->contended[l->next - 1];
+		l->file.overlapped |= l->fs_wide && l->contended[l->next - 1];
 		if (st->cell == CELL_BLOCK_HELD_BACK)
 			request_ends(s, l, sweep_thread_of(s, l), st->what, now);
 	}

@@ -80,7 +80,7 @@ static bool is_hit(const struct operation *op)
 void accesses_spill(struct spill_writer *w, const struct operation *op, const char *function,
 		    uint32_t file, uint32_t location)
 {
-	/* POSIX AIO: the access is where it is submitted, in full; aio_return tells it again */
+	/* POSIX AIO: the access is where it is submitted, in full; aio_return has it again */
 	bool submits = strncmp(function, "aio_", 4) == 0;
 	bool again = strncmp(function, "aio_return", 10) == 0;
 	bool kernel = false;

@@ -39,7 +39,8 @@ struct analysis_options {
 	 * to its end. Lives are cut to it, and so are the overlaps that decide what is contended.
 	 */
 	uint64_t from_ns, to_ns;
-	/* told now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL */
+	/* called now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL
+	 */
 	int (*progress)(void *arg, uint64_t events_done);
 	void *progress_arg;
 };

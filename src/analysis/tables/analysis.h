@@ -60,7 +60,7 @@ struct analysis {
 	unsigned __int128 square, level_square[ETA_N_LEVELS];
 	struct slowdown slowdown;
 	int64_t alike_ns;  /* of scored threads */
-	bool slowed_alike; /* that is most of the time in operations: only a run alone tells more */
+	bool slowed_alike; /* that is most of the time in operations: only a run alone shows more */
 	struct verdict verdict;
 };
 

@@ -63,7 +63,7 @@ struct engine {
 
 /* How many threads to use: as asked for, no more than there are locations. */
 unsigned engine_threads(const struct engine *e);
-/* EVENTS more are done: tells the options' progress function. -ECANCELED where that says stop. */
+/* EVENTS more are done: calls the options' progress function. -ECANCELED where that says stop. */
 int engine_progress(struct engine *e, uint64_t events);
 
 /* The slice of the trace that NS is in. */

@@ -128,7 +128,7 @@ static uint64_t offset_of(struct habits *h, const struct operation *op, uint32_t
 	return offset;
 }
 
-/* A write into the page cache does not wait for the device, unless it is told to. */
+/* A write into the page cache does not wait for the device, unless it has to. */
 static bool is_synchronous(const struct eta_defs *defs, const struct operation *op)
 {
 	if (op->handle < defs->n_handles &&

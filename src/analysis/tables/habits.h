@@ -1,4 +1,4 @@
-/* How a program does its I/O: numbers that tell what takes its time, whoever else is there. */
+/* How a program does its I/O: numbers that show what takes its time, whoever else is there. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_HABITS_H
 #define SCI_HABITS_H

@@ -12,9 +12,10 @@
 #include "src/common/spill.h"
 #include "walk.h"
 
-/* A life is cut into so many pieces, as if each were a run, to tell how much runs differ. */
+/* A lifetime is cut into so many pieces, as if each were a run, to estimate how much runs differ.
+ */
 #define N_PIECES 16
-/* The trace is cut into so many at most, to tell when a thread did something. */
+/* The trace is cut into so many at most, to know when a thread did something. */
 #define N_SLICES 1024
 
 /* What the pass over a location leaves. */

@@ -15,7 +15,7 @@
 struct region_info {
 	uint64_t hash;	   /* of the name: regions of one name are one region */
 	uint8_t cell;	   /* enum cell */
-	uint8_t mode;	   /* enum operation_mode that the name tells */
+	uint8_t mode;	   /* enum operation_mode by the name */
 	bool io;	   /* opens an operation */
 	bool is_reason;	   /* a wait inside the path, not a step of it */
 	bool adds_pages;   /* reads into the page cache what is not there */
@@ -26,7 +26,7 @@ struct region_info {
 struct regions {
 	struct region_info *info;
 	uint32_t n;
-	bool scheduler; /* the trace tells when a thread was off the CPU */
+	bool scheduler; /* the trace has the times when a thread was off the CPU */
 };
 
 /* What the regions of DEFS are to the walk, in their order. 0 or -ENOMEM. */
@@ -48,8 +48,8 @@ struct stretch {
 	 */
 	uint32_t what;
 	/*
-	 * Tid of who was in the way, as the kernel tells, 0: not known. On a device's account: had
-	 * a request there; a file system's: synced it; the page cache's: was throttled, too.
+	 * Tid of who was in the way, as the kernel reports, 0: not known. On a device's account:
+	 * had a request there; a file system's: synced it; the page cache's: was throttled, too.
 	 */
 	uint32_t who;
 	uint8_t cell; /* enum cell */

@@ -1,4 +1,4 @@
-/* min, supported, quantile: what a list of durations tells. */
+/* min, supported, quantile: found from a list of durations. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "reference.h"
 

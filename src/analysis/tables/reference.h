@@ -16,7 +16,7 @@ enum reference_kind {
 	REFERENCE_BASELINE, /* the mean in another trace */
 };
 
-/* Fewer operations than this tell no reference but their minimum. */
+/* Fewer operations than this have no reference but their minimum. */
 #define REFERENCE_FEW 8
 
 struct reference {
