@@ -69,6 +69,7 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/callsites/stacks.h \
 	plugins/posixio/spool/only.c \
 	plugins/posixio/spool/only.h \
+	plugins/posixio/spool/calls.c \
 	plugins/posixio/spool/sink.c \
 	plugins/posixio/spool/sink.h
 plugins_libsci_posixio_la_CFLAGS = $(POSIXIO_CFLAGS)
@@ -127,6 +128,7 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/callsites/stacks.h \
 	plugins/posixio/eztrace/sink.c \
 	plugins/posixio/eztrace/sink.h \
+	plugins/posixio/spool/calls.c \
 	plugins/posixio/spool/sink.c \
 	plugins/posixio/spool/sink.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE

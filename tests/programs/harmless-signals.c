@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -349,6 +350,14 @@ static void *writes(void *arg)
 	return arg;
 }
 
+/* It may run before it gets a signal, and would have ended by then. */
+static void *writes_signalled(void *arg)
+{
+	while (!in_handler)
+		sched_yield();
+	return writes(arg);
+}
+
 /* What a process that others stop and wake up, and threads that get signals of others, do. */
 static void stopped(void)
 {
@@ -360,7 +369,7 @@ static void stopped(void)
 
 		in_handler = 0;
 		sigaction(SIGUSR1, &action, NULL);
-		pthread_create(&thread, NULL, writes, NULL);
+		pthread_create(&thread, NULL, writes_signalled, NULL);
 		for (int i = 0; i < 50; i++)
 			pthread_kill(thread, SIGUSR1);
 		raise(SIGSTOP);
