@@ -91,6 +91,9 @@ struct eta_location {
 	uint32_t dev;	  /* DEVICE: major << 20 | minor */
 	const char *host; /* DEVICE: whose it is, "" unknown; a thread's is its process' */
 	uint64_t events;  /* upper bound of events, 0: unknown */
+	/* all that it has are block requests, for others' pages: it made no traced call. In no
+	 * archive */
+	bool only_requests;
 };
 
 struct eta_process {

@@ -265,7 +265,7 @@ static bool is_unmatched(const struct merge *merge, const struct order *order,
 	const struct candidate *first = order->first;
 
 	if (merge->n_inputs < 2 || !is_single(order) || first->location->track ||
-	    first->location->kind != ETA_LOCATION_THREAD)
+	    first->location->kind != ETA_LOCATION_THREAD || first->location->only_requests)
 		return false;
 	return first->rank == 0 || !order->process || !order->process->pid ||
 	       sides[first->process].n_inputs < 2 || sides[first->process].open;

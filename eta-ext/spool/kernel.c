@@ -169,6 +169,7 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 		.tid = group->tid,
 		.ns_tid = task ? task->ns_tid : 0,
 		.track = group->track,
+		.only_requests = where.operations.n == 0,
 	};
 	char name[64];
 	int n;

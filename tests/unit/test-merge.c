@@ -353,6 +353,24 @@ static void threads_are_matched_by_their_lives(void **state)
 	run_threads(no_pid, 2);
 }
 
+/* Who is not traced, and writes a traced program's pages, has no other side. */
+static void who_only_has_requests_is_not_missed(void **state)
+{
+	struct eta_trace *in[2] = { memory_trace_new("user"), memory_trace_new("kernel") }, *merged;
+	struct eta_counts counts;
+
+	(void)state;
+	memory_region(in[0], "read");
+	for (int i = 0; i < 2; i++)
+		memory_enter(in[i], memory_thread(in[i], 1, 5), 1, i ? "vfs:read" : "read");
+	in[1]->defs.locations[memory_thread(in[1], 9, 9)].only_requests = true;
+	assert_int_equal(eta_merge(in, 2, &merged), 0);
+	eta_trace_counts(merged, &counts);
+	assert_int_equal(merged->defs.n_locations, 2);
+	assert_int_equal(counts.unmatched, 0);
+	eta_close(merged);
+}
+
 static void definitions_are_united(void **state)
 {
 	struct eta_trace *in[2] = { memory_trace_new("dir/a"), memory_trace_new("b") }, *merged;
@@ -522,6 +540,7 @@ int main(void)
 		cmocka_unit_test(attributes_stay_on_the_topmost_region_that_knows_them),
 		cmocka_unit_test(threads_are_matched_by_their_lives),
 		cmocka_unit_test(definitions_are_united),
+		cmocka_unit_test(who_only_has_requests_is_not_missed),
 		cmocka_unit_test(random_traces_can_be_projected),
 		cmocka_unit_test(a_trace_twice_is_refused),
 	};
