@@ -50,6 +50,9 @@ ROWS = [
     *parts("signals", "readers", "writers", "streams", "openers", "locks", "waiting", "segv", "jump-out"),
     # calls of handlers that interrupt the tracer are counted only
     *parts("signals", "while-calling", "stopped", whole=False),
+    # an archive of EZTrace is closed there only if the handler's signal interrupted nothing that may hold a lock
+    *parts("signals", "end-in-call", env={"SCI_ALL_FDS": "1"}),
+    *parts("signals", "end-in-malloc", recorded=False),
     *parts("cancel", "pending", "blocked", "threads", "stacks", "anywhere", "opening"),
     *parts("cancel", "on-streams", env={"SCI_ALL_FDS": "1", "SCI_DETAIL": "chars"}),
     # as are those after the tracer's own memory of the thread is gone

@@ -411,13 +411,70 @@ static void masks(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static void end_at_once(int sig)
+{
+	(void)sig;
+	_exit(5);
+}
+
+static void *paused(void *arg)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	pause();
+	return arg;
+}
+
+/* Ends in a handler that most likely interrupts malloc, whose lock two threads make necessary. */
+static void end_in_malloc(void)
+{
+	const struct itimerval soon = { .it_value = { .tv_usec = 3000 } };
+	void *blocks[64] = { NULL };
+	unsigned n = 1;
+	pthread_t thread;
+
+	MUST(pthread_create(&thread, NULL, paused, NULL) == 0);
+	MUST(write(STDOUT_FILENO, "before\n", 7) == 7);
+	signal(SIGALRM, end_at_once);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	for (;;) {
+		n = n * 1103515245 + 12345;
+		free(blocks[n >> 8 & 63]);
+		blocks[n >> 8 & 63] = malloc(
+			2000 + (n >> 16 & 8191)); /* more than its cache without a lock has */
+	}
+}
+
+/* Ends in a handler that interrupts a call that waits. */
+static void end_in_call(void)
+{
+	const struct itimerval soon = { .it_value = { .tv_usec = 30000 } };
+	int ends[2];
+	char byte;
+
+	MUST(pipe(ends) == 0 && write(ends[1], "x", 1) == 1 && read(ends[0], &byte, 1) == 1);
+	signal(SIGALRM, end_at_once);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	MUST(read(ends[0], &byte, 1) == 1);
+}
+
 static const struct part parts[] = {
-	{ "masks", masks },	{ "readers", readers },
-	{ "writers", writers }, { "streams", streams },
-	{ "openers", openers }, { "locks", locks },
-	{ "waiting", waiting }, { "while-calling", while_calling },
-	{ "segv", segv },	{ "jump-out", jump_out },
-	{ "stopped", stopped }, { NULL, NULL },
+	{ "masks", masks },
+	{ "readers", readers },
+	{ "writers", writers },
+	{ "streams", streams },
+	{ "openers", openers },
+	{ "locks", locks },
+	{ "waiting", waiting },
+	{ "while-calling", while_calling },
+	{ "segv", segv },
+	{ "jump-out", jump_out },
+	{ "stopped", stopped },
+	{ "end-in-malloc", end_in_malloc },
+	{ "end-in-call", end_in_call },
+	{ NULL, NULL },
 };
 
 int main(int argc, char *argv[])
