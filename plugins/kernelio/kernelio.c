@@ -159,18 +159,31 @@ void kernelio_pause(struct kernelio *k, bool paused)
 	k->pause_ns = 0;
 }
 
-/* Late completions belong to the trace; forever they are not waited for. */
+static uint64_t bios_done(struct kernelio *k)
+{
+	struct kernelio_counts counts = { 0 };
+
+	return collect_counts(k, &counts) ? 0 : counts.produced[ETA_RECORD_BIO];
+}
+
+/*
+ * Late completions belong to the trace; forever they are not waited for, and no longer where none
+ * comes: some are never reported.
+ */
 static void drain(struct kernelio *k, unsigned at_least_ms)
 {
-	unsigned left = k->options.drain_ms ? k->options.drain_ms : DEFAULT_DRAIN_MS;
+	unsigned patience = k->options.drain_ms ? k->options.drain_ms : DEFAULT_DRAIN_MS;
+	unsigned left = patience < at_least_ms ? at_least_ms : patience, idle = 0;
+	uint64_t key, done = bios_done(k), before;
 	int fd = bpf_map__fd(k->bpf->maps.bios);
-	uint64_t key;
 
-	if (left < at_least_ms)
-		left = at_least_ms;
-	while (left >= DRAIN_STEP_MS && bpf_map_get_next_key(fd, NULL, &key) == 0) {
+	while (left >= DRAIN_STEP_MS && idle < patience &&
+	       bpf_map_get_next_key(fd, NULL, &key) == 0) {
 		sleep_ms(DRAIN_STEP_MS);
 		left -= DRAIN_STEP_MS;
+		before = done;
+		done = bios_done(k);
+		idle = done == before ? idle + DRAIN_STEP_MS : 0;
 	}
 }
 

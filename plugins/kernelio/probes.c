@@ -162,8 +162,29 @@ static int prepare(struct bpf_object *object, size_t i, unsigned backend)
 	return rc;
 }
 
-/* Opens the object and loads each row's programs for its backend in CHOICE. */
-static int try_load(struct kernelio *k, const uint8_t *choice)
+/* Leaves out the programs that are loaded before those of row I, all of them having passed. */
+static int skip_passed(struct bpf_object *object, size_t i)
+{
+	const char *const *names = probes_row(i)->programs;
+	struct bpf_program *program;
+	int rc = 0;
+
+	bpf_object__for_each_program(program, object)
+	{
+		const char *name = bpf_program__name(program);
+
+		if (rc || strcmp(name, names[0]) == 0 || (names[1] && strcmp(name, names[1]) == 0))
+			break;
+		rc = bpf_program__set_autoload(program, false);
+	}
+	return rc;
+}
+
+/*
+ * Opens the object and loads each row's programs for its backend in CHOICE. FROM: only those of
+ * that row and those behind; KERNELIO_N_PROBES: all.
+ */
+static int try_load(struct kernelio *k, const uint8_t *choice, size_t from)
 {
 	struct kernelio_bpf *bpf;
 	int rc;
@@ -179,6 +200,8 @@ static int try_load(struct kernelio *k, const uint8_t *choice)
 		return errno ? -errno : -EINVAL;
 	for (size_t i = 0; rc == 0 && i < KERNELIO_N_PROBES; i++)
 		rc = prepare(bpf->obj, i, choice[i]);
+	if (rc == 0 && from < KERNELIO_N_PROBES)
+		rc = skip_passed(bpf->obj, from);
 	if (rc == 0)
 		rc = rings_prepare(k, bpf);
 	if (rc == 0)
@@ -258,18 +281,25 @@ static size_t row_of(const struct bpf_program *program)
 
 /*
  * One program that the kernel refuses fails the whole object: it goes on to its next backend, or
- * stays out, until the rest loads.
+ * stays out, until the rest loads. Those before it have passed, and to check them takes a second:
+ * until no other is refused, only the rest is tried.
  */
 static int load_what_loads(struct kernelio *k, uint8_t *choice)
 {
+	size_t from = KERNELIO_N_PROBES;
+
 	for (;;) {
 		const struct bpf_program *last = NULL;
 		int rc;
 		size_t i;
 
 		backend_note_loading(&last);
-		rc = try_load(k, choice);
+		rc = try_load(k, choice, from);
 		backend_note_loading(NULL);
+		if (rc == 0 && from < KERNELIO_N_PROBES) {
+			from = KERNELIO_N_PROBES;
+			continue;
+		}
 		/* EPERM is about our rights and would be the same for all */
 		if (rc == 0 || rc == -EPERM)
 			return rc;
@@ -281,6 +311,7 @@ static int load_what_loads(struct kernelio *k, uint8_t *choice)
 		choice[i] = backend_after(k, i, choice[i]);
 		if (probes_row(i)->need == NEED_REQUIRED && choice[i] == KERNELIO_BACKEND_NONE)
 			return rc;
+		from = i;
 	}
 }
 

@@ -75,7 +75,8 @@ def check_asyncs(what, spool, inode, queue, write, direct):
 
 def check(kind, device, folder, rw):
     told = path(f"{kind}-{rw}.json")
-    spool = trace(f"{kind}-{rw}", *fio(folder, rw, told), options=["--wait-writeback=20"])
+    # until all is written out, however slow the disk is: what is not has no requests
+    spool = trace(f"{kind}-{rw}", *fio(folder, rw, told), options=["--wait-writeback=600"])
     nothing_lost(spool)
     with open(told, encoding="ascii") as file:
         syncs = {job["jobname"]: job["sync"]["total_ios"] for job in json.load(file)["jobs"]}
@@ -114,7 +115,7 @@ def check(kind, device, folder, rw):
         if name == "mmap" and write:
             laid_out = [op for op in ops if op.name == "write"]  # by fio's main thread, beforehand
             assert sum(op.ret for op in laid_out) == moved.pop(laid_out[0].tid) == BYTES, (what, moved)
-        assert len(moved) == 1, (what, moved)
+        assert len(moved) == 1, (what, moved, inode, spool.said, spool.properties)
         (owner, total), = moved.items()
         assert comms[owner] == "fio" and all(op.tid == owner for op in transfers), (what, owner)
         assert queue is None or tid == owner, (what, tid, owner)

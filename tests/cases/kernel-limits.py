@@ -177,20 +177,22 @@ assert "own limit: nothing that the score counts\n  cpu: stopped, 3" in text, te
 (stop,) = report["limits"]
 assert (stop["level"], stop["reason"]) == ("cpu", "stopped") and abs(stop["ns"] - 0.3e9) < 0.05e9, stop
 
-# a quota
+# a quota, of a program that does little but calls on files
 open(os.path.join(group, "cpu.cfs_quota_us"), "w").write("20000")
 before = throttled()
+with open(path("zeros"), "wb") as file:
+    file.truncate(128 << 20)
 subprocess.run(["sci-record", "-q", "-o", path("score"),
-                "--", *inside(group, "dd", "if=/dev/zero", "of=" + path("busy"), "bs=64k", "count=8000",
-                              "conv=notrunc")], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                "--", *inside(group, "dd", "if=" + path("zeros"), "of=" + path("busy"), "bs=64k", "conv=notrunc")],
+               check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 true = throttled() - before
 report = json.loads(subprocess.run(["sci-analyze", "--json", path("score")], stdout=subprocess.PIPE,
                                    check=True).stdout)
 thread = report["threads"][0]
 print(true, thread["own_limit_ns"], thread["io_levels"], report["verdict"])
 assert true > 200e6
-# what hits the program between two calls is no I/O's; how exact the whole is, is seen above
-assert 60e6 <= thread["own_limit_ns"] <= 1.1 * true, (thread["own_limit_ns"], true)
+# what hits the program between two calls is no I/O's: a few of many; how exact the whole is, is seen above
+assert true / 2 <= thread["own_limit_ns"] <= 1.1 * true, (thread["own_limit_ns"], true)
 assert thread["own_limit_ns"] <= report["limits"][0]["ns"] <= 1.1 * true, (report["limits"], true)
 assert (thread["verdict"]["level"], thread["verdict"]["reason"]) == ("cpu", "quota"), thread["verdict"]
 assert thread["sci"] > 0.1

@@ -60,14 +60,17 @@ int BPF_PROG(on_unbounded_readahead)
 
 /*
  * Does a page added to MAPPING hold data that the operation reads or writes? A file system keeps
- * its own blocks in the page cache, too: a direct write that reads the map of free blocks writes to
- * no page cache.
+ * its own blocks in the page cache, too, some by an inode without a type: a direct write that reads
+ * the map of free blocks writes to no page cache. Otherwise another file may be meant (splice, the
+ * file below an overlay's).
  */
 static __always_inline bool is_data(const struct task_state *st, struct address_space *mapping)
 {
 	if (st->now.kind != ETA_OP_READ && st->now.kind != ETA_OP_WRITE)
 		return true;
-	return st->now.mapping == (uint64_t)mapping ||
+	if (st->now.mapping == (uint64_t)mapping)
+		return true;
+	return !(st->op.op_flags & ETA_KOP_DIRECT) &&
 	       (BPF_CORE_READ(mapping, host, i_mode) & FILE_TYPE) == FILE_REGULAR;
 }
 
