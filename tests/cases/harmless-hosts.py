@@ -32,10 +32,11 @@ COMMANDS = (*ANALYSES, ("sci-analyze", "--by=device"), ("sci-analyze", "--worklo
 
 for kind, commands in (((), COMMANDS), (("ranks",), COMMANDS), (("crowd",), ANALYSES), (("file",), ANALYSES),
                        (("journal",), ANALYSES), (("throttling",), ANALYSES), (("busy-disk",), ANALYSES)):
-    for n in FEW, 2 * FEW, 4 * FEW:
+    for n in FEW, 4 * FEW:
         subprocess.run([MAKE, str(n), f"{n}.otf2", *kind], check=True)
     for command in commands:
-        few, more, many = (memory(*command, f"{n}.otf2") for n in (FEW, 2 * FEW, 4 * FEW))
-        # the second step is twice the first; were it a square, four times, and GiB (what the first had is in it, too)
-        if many - more > 3 * (more - few) + 49152:
-            sys.exit(f"FAILED: {command} {kind}: {few} KiB of {FEW}, {more} of {2 * FEW}, {many} of {4 * FEW}")
+        few, many = (memory(*command, f"{n}.otf2") for n in (FEW, 4 * FEW))
+        # a square would be sixteen times as much. How many windows of a trace are in memory at a time differs from run
+        # to run: 84 to 114 MB of FEW that wait for a busy disk, 323 to 399 MB of 4 * FEW
+        if many > 6 * few + 49152:
+            sys.exit(f"FAILED: {command} {kind}: {few} KiB of {FEW}, {many} of {4 * FEW}")
