@@ -150,8 +150,9 @@ SCENES = [
     Cause("shared-file-btrfs", {("fs", "inode lock")}, conditions.btrfs, "shared-file", before=FAIR),
     Cause("shared-file-tmpfs", {("fs", "inode lock")}, conditions.tmpfs, "shared-file", before=FAIR),
     Cause("append-processes", {("fs", "inode lock")},
-          others(plain, ["{neighbour:append}", "-t", "4", "-n", FOREVER, "-s", "65536", "{data}/data"]), "append",
-          ["-n", "4000", "-s", "65536"], threads=1, culprit=NEIGHBOUR, before=FAIR),
+          others(plain, ["{neighbour:append}", "-t", "4", "-n", FOREVER, "-s", "16384", "{data}/data"],
+                 traced=True),
+          "append", ["-n", "1000", "-s", "65536"], threads=1, culprit=NEIGHBOUR, before=FAIR, victim="append", baseline=True),
     # ---- the CPU ----
     Cause("hogs-untraced", CPU, others(plain, ["{program:hogs}", "8"]), "quiet", ["-n", "409600"], threads=1,
           culprit="hogs", before=()),

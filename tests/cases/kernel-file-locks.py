@@ -253,6 +253,40 @@ assert 0.9 * began_ns <= waited_ns <= began_ns, (began_ns, waited_ns)
 keeper.stdin.close()
 keeper.wait()
 
+# each byte of the file is locked by somebody else, and given back after the one before: who wants all of it
+# sleeps again and again in one call, more often than that has room for, and no time is without a reason
+BYTES = 300
+AGAIN = LOCK + r"""
+name, n = sys.argv[1], int(sys.argv[2])
+def byte(kind, i):
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, i, 1, 0)
+held = [os.open(name, os.O_RDWR | os.O_CREAT, 0o644) for i in range(n)]
+for i, fd in enumerate(held):
+    fcntl.fcntl(fd, F_OFD_SETLKW, byte(fcntl.F_WRLCK, i))
+def use():
+    own = os.open(name, os.O_RDWR)
+    lock(own, "ofd")
+    os.close(own)
+thread = threading.Thread(target=use)
+thread.start()
+inode = os.fstat(held[0]).st_ino
+for i, fd in enumerate(held):
+    while not re.search(fr"-> .*:{inode} ", open("/proc/locks").read()):
+        time.sleep(0.001)
+    fcntl.fcntl(fd, F_OFD_SETLKW, byte(fcntl.F_UNLCK, i))
+thread.join()
+"""
+spool = trace("again", "/usr/bin/python3", "-c", AGAIN, path("again.file"), str(BYTES))
+longest = max(ops_on(spool, "again.file", "fcntl"), key=lambda op: op.end - op.begin)
+waits = [span for span in longest.spans if span.kind == "FILE_LOCK"]
+waited_ns = sum(span.end - span.begin for span in waits)
+print(f"again: {len(longest.spans)} spans, {longest.spans_lost} without room, "
+      f"{waited_ns} of {longest.end - longest.begin} ns waited")
+assert longest.spans_lost > 0 and len(waits) >= 30, longest
+ready_ns = sum(span.end - span.begin for span in longest.spans if span.kind in ("RUN_QUEUE", "WAKE_UP"))
+assert waited_ns + ready_ns >= 0.9 * (waits[-1].end - longest.begin), longest
+assert all(before.end <= after.begin for before, after in zip(waits, waits[1:])), waits
+
 # what fcntl does beside locks is no operation
 spool = trace("control", "/usr/bin/python3", "-c", LOCK + r"""
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)

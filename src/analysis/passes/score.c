@@ -171,11 +171,13 @@ static uint32_t find_max(const struct analysis *a)
 
 /*
  * Who lost most. A long life may have lost most while that is nothing to speak of: then another
- * stands for the program, unless what that one lost is little beside it.
+ * stands for the program, unless what that one lost is little beside it, or all that threads lost
+ * is little of the time.
  */
 static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 {
 	uint32_t most = ETA_NONE, told = ETA_NONE;
+	int64_t sum = 0;
 
 	if (!e->split || e->options.version_1)
 		return a->max_thread;
@@ -188,8 +190,9 @@ static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 			most = i;
 		if (told == ETA_NONE && t->verdict.share > 0)
 			told = i;
+		sum += slowdown_counted(&t->slowdown, e->options.sci);
 	}
-	if (told != ETA_NONE &&
+	if (told != ETA_NONE && ratio(sum, a->duration_ns) >= VERDICT_NONE_BELOW &&
 	    slowdown_counted(&a->threads[told].slowdown, e->options.sci) >=
 		    slowdown_counted(&a->threads[most].slowdown, e->options.sci) / 10)
 		return told;

@@ -53,11 +53,24 @@ uint64_t lost_cells_of(const struct sweep *s, const struct sweep_thread *l)
 
 /* ---- what others caused ---- */
 
+/*
+ * Work in the page cache that comes with a wait there: to read in again what was pushed out, to
+ * find out how long to pause. N_CELLS: none.
+ */
+static enum cell work_of(const struct operation_record *op)
+{
+	if (time_in(op, CELL_PAGECACHE_EVICTION))
+		return CELL_PAGECACHE_EVICTION;
+	return time_in(op, CELL_PAGECACHE_DIRTY_THROTTLING) ? CELL_PAGECACHE_DIRTY_THROTTLING
+							    : N_CELLS;
+}
+
 /* Contended time by cell, from the stretches; the set of cells that have any. */
 static uint64_t contended_time(const struct sweep *s, const struct sweep_thread *l,
 			       uint64_t ns[N_CELLS])
 {
 	uint64_t whole = 0, left, cells;
+	enum cell work = work_of(&l->op);
 
 	if (l->file.unchanged && l->file.overlaps)
 		whole = l->op.cells & s->plan->group_cells[GROUP_FILE];
@@ -76,6 +89,10 @@ static uint64_t contended_time(const struct sweep *s, const struct sweep_thread 
 			ns[c] = 0;
 		ns[c] += l->op.stretches[i].ns;
 		cells |= 1ull << c;
+	}
+	if (work == CELL_PAGECACHE_EVICTION || (work < N_CELLS && cells >> work & 1)) {
+		ns[CELL_PAGECACHE_NONE] = time_in(&l->op, CELL_PAGECACHE_NONE);
+		cells |= l->op.cells & 1ull << CELL_PAGECACHE_NONE;
 	}
 	return cells;
 }
@@ -256,9 +273,12 @@ static unsigned overlap_kind(const struct sweep *s, const struct sweep_thread *l
 static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int64_t amount,
 		       int64_t overlap[N_WEIGHTS + 1])
 {
-	uint64_t weights[2] = { 0, time_in(&l->op, c) };
+	enum cell work = c == CELL_PAGECACHE_NONE ? work_of(&l->op) : N_CELLS;
+	uint64_t weights[2] = { 0 };
 	int64_t parts[2];
 
+	c = work < N_CELLS ? work : c; /* whose the wait is, the work is, too */
+	weights[1] = time_in(&l->op, c);
 	for (uint32_t i = 0; i < l->weights.named.n; i++)
 		if (l->weights.named.list[i].key >> CULPRIT_BITS == c)
 			weights[0] += l->weights.named.list[i].ns;
