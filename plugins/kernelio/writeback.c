@@ -48,6 +48,31 @@ static void file_sync(const struct eta_file_record *record, unsigned flags, uint
 	close(fd);
 }
 
+/* Where the record at offset AT is in the file while STORED is what the header says. */
+static uint64_t place_of(const struct spool *spool, uint64_t at, uint64_t stored)
+{
+	if (at < stored)
+		return at + spool->window_bytes;
+	return at - (stored ? stored : ETA_SPOOL_HEADER_BYTES) + ETA_SPOOL_HEADER_BYTES;
+}
+
+/* Reads the record at AT while the collector goes on appending: it may move the window meanwhile.
+ */
+static bool file_read(const struct spool *spool, int fd, uint64_t at,
+		      struct eta_file_record *record, size_t bytes)
+{
+	uint64_t stored = __atomic_load_n(&spool->header->stored, __ATOMIC_ACQUIRE), before;
+	ssize_t n;
+
+	do {
+		before = stored;
+		n = pread(fd, record, bytes, (off_t)place_of(spool, at, before));
+		stored = __atomic_load_n(&spool->header->stored, __ATOMIC_ACQUIRE);
+	} while (stored != before);
+	return n >= (ssize_t)sizeof(*record) && record->head.type == ETA_RECORD_FILE &&
+	       (size_t)n >= sizeof(*record) + record->path_bytes && record->prev < at;
+}
+
 /* The FILE records of one CPU, from the newest on. */
 static void each_file(const struct cpu_spool *cpu, unsigned flags, uint64_t deadline_ms)
 {
@@ -56,12 +81,8 @@ static void each_file(const struct cpu_spool *cpu, unsigned flags, uint64_t dead
 	int fd = open(cpu->spool.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	uint64_t at = cpu->spool.header ? cpu->spool.header->last_file : 0;
 
-	while (record && fd >= 0 && at && clock_ms() < deadline_ms) {
-		ssize_t n = pread(fd, record, bytes, (off_t)at);
-
-		if (n < (ssize_t)sizeof(*record) || record->head.type != ETA_RECORD_FILE ||
-		    (size_t)n < sizeof(*record) + record->path_bytes || record->prev >= at)
-			break;
+	while (record && fd >= 0 && at && clock_ms() < deadline_ms &&
+	       file_read(&cpu->spool, fd, at, record, bytes)) {
 		file_sync(record, flags, deadline_ms);
 		at = record->prev;
 	}

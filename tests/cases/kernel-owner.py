@@ -53,6 +53,8 @@ def check(name, how, block, n, blocks, where):
 
 check("threads", "threads", 4096, 2, 1000, path(""))
 check("processes", "processes", 4096, 2, 1000, path(""))
+# so many records that the file's own has left the spool's window, which is appended to it at 512 KiB
+check("window", "threads", 512, 1, 20000, path(""))
 # an overwrite of what one thread has left, whole chunks, more owners
 check("chunks", "threads", 1 << 18, 5, 40, path(""))
 spool = check("chunks-again", "processes", 1 << 16, 3, 120, path(""))
