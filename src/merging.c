@@ -43,13 +43,15 @@ static void print_input(FILE *to, const char *path, const struct eta_counts *cou
 	print_rest(to, counts, false);
 }
 
+/* Those that made a traced call, or may have. */
 static uint32_t threads_of(const struct eta_trace *trace)
 {
 	const struct eta_defs *defs = eta_trace_defs(trace);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < defs->n_locations; i++)
-		n += defs->locations[i].kind == ETA_LOCATION_THREAD;
+		n += defs->locations[i].kind == ETA_LOCATION_THREAD &&
+		     !defs->locations[i].only_requests;
 	return n;
 }
 

@@ -101,12 +101,16 @@ static __always_inline void transfer_get(struct pt_regs *regs, uint8_t shape,
 static __always_inline void inode_locked(struct task_state *st, const struct file_facts *f)
 {
 	struct task_struct *holder = (void *)f->holder;
+	struct inode *inode = (void *)f->inode;
 	struct file *file = (void *)f->file;
 
 	if (f->holder & LOCK_OWNER_FLAGS) /* readers, perhaps gone */
 		return;
 	if ((st->now.shape == SHAPE_RW || st->now.shape == SHAPE_RWV) &&
 	    BPF_CORE_READ(file, f_pos_lock.owner.counter))
+		return;
+	/* who gave it back since may have had that other lock, too */
+	if ((uint64_t)BPF_CORE_READ(inode, i_rwsem.owner.counter) != f->holder)
 		return;
 	st->now.inode_locked_ns = st->op.head.time_ns;
 	st->now.inode_holder = BPF_CORE_READ(holder, pid);
