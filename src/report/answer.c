@@ -90,11 +90,11 @@ static int put_own_limit(FILE *out, const struct analysis *a, unsigned width)
 /* What is less of a life is not worth a line. */
 #define MACHINE_PERCENT 2
 
-/* How much a busy machine took, and how much another's I/O: of the one that lost most. */
+/* How much a busy machine took of the one that lost most. */
 static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct thread_score *t = &a->threads[a->headline];
-	int64_t cells[N_CELLS], inside_ns, sum_ns, others_ns;
+	int64_t cells[N_CELLS], inside_ns, sum_ns;
 	char line[512];
 
 	if (a->options.sci != SCI_DEFAULT)
@@ -104,12 +104,9 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	sum_ns = inside_ns + (int64_t)t->ready_ns;
 	if (sum_ns * 100 < (int64_t)t->life_ns * MACHINE_PERCENT)
 		return 0;
-	others_ns = t->slowdown.contended_ns - inside_ns;
 	snprintf(line, sizeof(line),
-		 "machine: others had the CPU for %s while it was ready, %s of it inside of I/O "
-		 "calls; another's I/O took %s",
-		 report_duration(sum_ns).text, report_duration(inside_ns).text,
-		 report_duration(others_ns > 0 ? others_ns : 0).text);
+		 "machine: ready without a CPU for %s, of it %s inside of I/O calls",
+		 report_duration(sum_ns).text, report_duration(inside_ns).text);
 	report_wrapped(out, line, false, width);
 	return 0;
 }

@@ -104,15 +104,18 @@ static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 {
 	struct report_unsure unsure = { a->low_confidence, UNSURE_OPERATIONS };
 	bool paper = a->options.sci == SCI_PAPER;
+	bool usual = !paper && a->options.similar == SIMILAR_DEFAULT &&
+		     a->options.reference == REFERENCE_SUPPORTED;
 	char reference[256], line[512];
+	int n = snprintf(line, sizeof(line),
+			 "%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s",
+			 a->operations, a->events, a->defs->n_locations,
+			 report_duration((int64_t)a->duration_ns).text);
 
 	report_reference_name(&a->options, reference, sizeof(reference));
-	snprintf(line, sizeof(line),
-		 "%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s; "
-		 "classes: %s, reference: %s",
-		 a->operations, a->events, a->defs->n_locations,
-		 report_duration((int64_t)a->duration_ns).text,
-		 a->options.similar == SIMILAR_PAPER ? "paper" : "default", reference);
+	if (!usual)
+		snprintf(line + n, sizeof(line) - (size_t)n, "; classes: %s, reference: %s",
+			 a->options.similar == SIMILAR_PAPER ? "paper" : "default", reference);
 	report_wrapped(out, line, false, width);
 	/* a hundredth of them hardly changes the score */
 	if (!paper && unsure.n * 100 < a->operations)
