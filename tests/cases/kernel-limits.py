@@ -177,8 +177,8 @@ assert "own limit: nothing that the score counts\n  cpu: stopped, 3" in text, te
 (stop,) = report["limits"]
 assert (stop["level"], stop["reason"]) == ("cpu", "stopped") and abs(stop["ns"] - 0.3e9) < 0.05e9, stop
 
-# a quota, of a program that does little but calls on files
-open(os.path.join(group, "cpu.cfs_quota_us"), "w").write("20000")
+# a quota, of a program that does little but calls on files; a fast machine needs little CPU for them
+open(os.path.join(group, "cpu.cfs_quota_us"), "w").write("10000")
 before = throttled()
 with open(path("zeros"), "wb") as file:
     file.truncate(128 << 20)

@@ -53,7 +53,9 @@ def journal(spool):
 spool = trace("alone", *syncs("victim", N))
 mine = {task.tid for task in spool.tasks if not task.kernel}
 assert not any(spool.beside(sleep)[0] for sleep in commits(spool)), commits(spool)
-assert not any(bio.foreign_tid or bio.queue_foreign or bio.device_foreign for bio in spool.bios), spool.bios
+number = os.stat(device).st_rdev
+own = [bio for bio in spool.bios if bio.dev == os.major(number) << 20 | os.minor(number)]
+assert own and not any(bio.foreign_tid or bio.queue_foreign or bio.device_foreign for bio in own), own
 written = journal(spool)
 print(len(written), "requests of the journal:", collections.Counter(bio.owner_tid in mine for bio in written))
 assert any(bio.owner_tid in mine for bio in written), written
