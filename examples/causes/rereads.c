@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-#define FILE_BYTES (16 << 20)
-#define PAUSE_US 20000 /* what is read all the time nobody pushes out */
+#define FILE_BYTES (44 << 20)
+#define PAUSE_US 50000 /* what is read all the time nobody pushes out */
 
 static void reader(struct cause_thread *t)
 {
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	struct cause rereads = {
 		.name = "rereads",
 		.what = "Each thread reads its file PATH.INDEX OPERATIONS times from begin to end, "
-			"every 20 ms.",
+			"every 50 ms.",
 		.threads = 1,
 		.operations = 50,
 		.bytes = 65536,

@@ -130,8 +130,11 @@ SCENES = [
           "dirtying", ["-n", "96"], threads=1, strength=256, culprit="dd", baseline=True, before=FAIR),
     Cause("evicted", {("pagecache", "eviction")},
           others(conditions.little_memory, shell("cat {data}/big >/dev/null"), bound=True,
-                 prepare=[["dd", "if=/dev/zero", "of={data}/big", "bs=1M", "count=256", "status=none"]]),
-          "rereads", ["-n", "40"], prepared=True, threads=1, strength=20, culprit="cat", baseline=True),
+                 # written and dropped: pages in the cache would be of no control group, and fill none
+                 prepare=[["dd", "if=/dev/zero", "of={data}/big", "bs=1M", "count=256", "conv=fsync", "status=none"],
+                          ["dd", "of={data}/big", "oflag=nocache", "conv=notrunc,fdatasync", "count=0",
+                           "status=none"]]),
+          "rereads", ["-n", "10"], prepared=True, threads=1, strength=64, culprit="cat", baseline=True),
     Cause("mapped-writes", {("pagecache", "dirty throttling"), ("pagecache", "page writeback wait")},
           others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 conv=notrunc 2>/dev/null")),
           "mapped", ["-n", "32"], prepared=True, threads=1, strength=64, culprit="dd", baseline=True, before=FAIR),

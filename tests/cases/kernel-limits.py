@@ -72,6 +72,10 @@ try:
 finally:
     os.rmdir(below)
 
+# who waits until a vfork's child runs its program counts as frozen in the kernel, but nobody stops it
+SPAWNS = "import os\nfor _ in range(20): os.waitpid(os.posix_spawn('/bin/true', ['true'], os.environ), 0)"
+assert "cpu:stopped" not in limits(trace("vfork", PYTHON, "-c", SPAWNS))
+
 # without one nothing is waited for
 open(os.path.join(group, "cpu.cfs_quota_us"), "w").write("-1")
 spool = trace("free", *inside(group, PYTHON, "-c", BUSY, path("busy"), "0.1"))

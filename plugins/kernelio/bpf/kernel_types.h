@@ -281,6 +281,7 @@ struct task_struct {
 	unsigned int flags;
 	unsigned int in_iowait : 1;
 	unsigned int frozen : 1;
+	unsigned long jobctl;
 	struct sched_entity se;
 	struct task_group *sched_task_group;
 	int pid;

@@ -97,6 +97,7 @@ static __always_inline uint64_t quota_end(struct task_state *st, struct task_str
 
 #define STATE_STOPPED 0x4
 #define STATE_TRACED 0x8
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
 #define STATE_FROZEN 0x8000 /* since Linux 6.1 (f5d39b020809) */
 
 /* What stops TASK, which leaves the CPU in STATE: enum kernelio_stop; 0: nothing does. */
@@ -108,8 +109,9 @@ static __always_inline uint8_t stop_of(struct task_struct *task, unsigned int st
 		return KERNELIO_STOP_TRACER;
 	if (state & STATE_FROZEN)
 		return KERNELIO_STOP_FREEZER;
-	/* by control groups of version 2, since 5.2 */
-	if (state && bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen))
+	/* by control groups of version 2, since 5.2; who waits for a vfork counts as frozen, too */
+	if (state && bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen) &&
+	    task->jobctl & JOBCTL_TRAP_FREEZE)
 		return KERNELIO_STOP_FREEZER;
 	return 0;
 }
