@@ -281,7 +281,7 @@ struct kernelio_file {
 	X(QUOTA, "cpu:quota")                                                                      \
 	X(STOPPED, "cpu:stopped")                                                                  \
 	X(RECLAIM, "pagecache:reclaim at own limit")                                               \
-	X(HELD_BACK, "block:held back by own limit")
+	X(THROTTLED, "block:held back by own limit")
 
 enum kernelio_limit_kind {
 #define X(id, region) KERNELIO_LIMIT_##id,
@@ -311,7 +311,7 @@ struct kernelio_limit {
 	uint64_t ns; /* that threads waited, together */
 	/*
 	 * Of QUOTA ns in each of so many; of RECLAIM the bytes of memory.max, memory.high; of
-	 * HELD_BACK bytes and requests a second, each read and written.
+	 * THROTTLED bytes and requests a second, each read and written.
 	 */
 	uint64_t amounts[4];
 	/* of the group, from the last component to the first; a NUL first ends them */
