@@ -284,6 +284,8 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 	};
 	struct home home;
 
+	if (!def.track)
+		def.track = (uint32_t)number(raw, properties, location->self, ARCHIVE_TRACK_BEFORE);
 	if (g == ETA_NONE)
 		goto out;
 	home = home_of(raw, raw->groups.v[g].node);

@@ -189,7 +189,7 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 	}
 	n = snprintf(name, sizeof(name), "%s tid %" PRIu32, task ? task->comm : "?", group->tid);
 	if (group->track)
-		snprintf(name + n, sizeof(name) - (size_t)n, " lane %" PRIu32, group->track);
+		snprintf(name + n, sizeof(name) - (size_t)n, " track %" PRIu32, group->track);
 	location.name = name;
 	location.process = process_of(trace, index, group->pid, task);
 	if (location.process == ETA_NONE)

@@ -12,6 +12,8 @@
 #include "eta-ext/format/spool.h"
 #include "kernelio.h"
 #include "probes.h"
+#include "ring-layout.h"
+#include "syscall-list.h"
 
 struct btf;
 struct kernelio_bpf;

@@ -9,7 +9,9 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 	plugins/kernelio/filters.h \
 	plugins/kernelio/functions.h \
 	plugins/kernelio/kernelio.h \
-	plugins/kernelio/shared.h
+	plugins/kernelio/ring-layout.h \
+	plugins/kernelio/shared.h \
+	plugins/kernelio/syscall-list.h
 
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \
@@ -136,8 +138,8 @@ SUFFIXES = .bpf.c .bpf.o
 		$(BPF_SYSTEM_CFLAGS) -c $< -o $@
 # every object depends on every header: they are few and it takes a second
 $(bpf_objects): $(bpf_headers) plugins/kernelio/file-systems.h plugins/kernelio/filters.h \
-	plugins/kernelio/functions.h \
-	plugins/kernelio/shared.h eta-ext/format/record.h
+	plugins/kernelio/functions.h plugins/kernelio/ring-layout.h plugins/kernelio/shared.h \
+	plugins/kernelio/syscall-list.h eta-ext/format/record.h
 
 plugins/kernelio/kernelio.bpf.o: $(bpf_objects)
 	$(AM_V_GEN)$(BPFTOOL) gen object $@ $(bpf_objects)

@@ -38,7 +38,7 @@ static int put_score(FILE *out, const struct analysis *a, unsigned width)
 			 report_score(t->sci_high).text, l->name, on.text, called,
 			 lost_ns > 0 ? "most, " : "none",
 			 lost_ns > 0 ? report_duration(lost_ns).text : "",
-			 lost_ns > 0 ? "" : "its ", report_duration((int64_t)t->life_ns).text,
+			 lost_ns > 0 ? "" : "its ", report_duration((int64_t)t->lifetime_ns).text,
 			 lost_ns > 0 ? "" : " to others", report_score(a->sci_total).text);
 	report_wrapped(out, line, false, width);
 	return 0;
@@ -102,7 +102,7 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	slowdown_counted_cells(&t->slowdown, a->options.sci, cells);
 	inside_ns = cells[CELL_CPU_RUN_QUEUE] > 0 ? cells[CELL_CPU_RUN_QUEUE] : 0;
 	sum_ns = inside_ns + (int64_t)t->ready_ns;
-	if (sum_ns * 100 < (int64_t)t->life_ns * MACHINE_PERCENT)
+	if (sum_ns * 100 < (int64_t)t->lifetime_ns * MACHINE_PERCENT)
 		return 0;
 	snprintf(line, sizeof(line),
 		 "machine: ready without a CPU for %s, of it %s inside of I/O calls",
@@ -177,13 +177,13 @@ static int put_part(char *text, size_t size, const struct function_habit *f, dou
 /* The largest parts of the life of the threads that did I/O. */
 static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 {
-	uint64_t in_calls_ns, life_ns = premises_life_ns(a, &in_calls_ns), outside_ns;
+	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns), outside_ns;
 	uint32_t next = 0;
 	char line[1024] = "time: ";
 	size_t used = strlen(line);
 
 	/* what a thread has in flight while it does something else is no part of its life */
-	outside_ns = life_ns > in_calls_ns ? life_ns - in_calls_ns : 0;
+	outside_ns = lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0;
 	for (int parts = 0; parts < SHOWN_PARTS; parts++) {
 		const struct function_habit *f =
 			next < a->n_function_habits ? &a->function_habits[next] : NULL;
@@ -196,11 +196,11 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 		} else {
 			next++;
 		}
-		if (ns == 0 || ns * 100 < life_ns * SHOWN_PERCENT)
+		if (ns == 0 || ns * 100 < lifetime_ns * SHOWN_PERCENT)
 			break;
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s", parts ? "; " : "");
 		used += (size_t)put_part(line + used, sizeof(line) - used, f,
-					 100 * (double)ns / (double)life_ns);
+					 100 * (double)ns / (double)lifetime_ns);
 	}
 	if (used > strlen("time: "))
 		report_wrapped(out, line, false, width);

@@ -283,7 +283,7 @@ static void put_headline(struct json_object in, const struct analysis *a)
 	set(o, "sci_low", json_real(t->sci_low));
 	set(o, "sci_high", json_real(t->sci_high));
 	set_int(o, "interference_ns", t->slowdown.contended_ns);
-	set_count(o, "lifetime_ns", t->life_ns);
+	set_count(o, "lifetime_ns", t->lifetime_ns);
 }
 
 /* The same as blame[], those of one program together. */
@@ -315,12 +315,12 @@ static void put_habits(struct json_object root, const struct analysis *a)
 {
 	struct json_object o = object_in(root, "time");
 	struct premise premises[MOST_PREMISES];
-	uint64_t in_calls_ns, life_ns = premises_life_ns(a, &in_calls_ns);
+	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns);
 	uint32_t n = premises_find(a, premises, MOST_PREMISES);
 	json_t *array;
 
-	set_count(o, "lifetime_ns", life_ns);
-	set_count(o, "outside_ns", life_ns > in_calls_ns ? life_ns - in_calls_ns : 0);
+	set_count(o, "lifetime_ns", lifetime_ns);
+	set_count(o, "outside_ns", lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0);
 	array = array_in(o, "functions");
 	for (uint32_t i = 0; i < a->n_function_habits && o.of->ok; i++) {
 		struct json_object f = object_at_end(array, o.of);
@@ -352,7 +352,7 @@ static void put_application(struct json_object in, const struct analysis *a)
 	set_count(o, "sci_max_tid", tid);
 	set(o, "sci_total", json_real(a->sci_total));
 	set_count(o, "io_ns", a->io_ns);
-	set_count(o, "lifetime_ns", a->life_ns);
+	set_count(o, "lifetime_ns", a->lifetime_ns);
 	set_int(o, "lost_ns", a->slowdown.lost_ns);
 	if (a->options.sci == SCI_DEFAULT) {
 		put_interference(o, &a->slowdown);
@@ -385,7 +385,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	set_count(o, "tid", l->tid);
 	set_text(o, "name", l->name);
 	set_host(o, a, location_host(a->defs, t->location));
-	set(o, "lifetime_ns", t->scored ? json_integer((json_int_t)t->life_ns) : json_null());
+	set(o, "lifetime_ns", t->scored ? json_integer((json_int_t)t->lifetime_ns) : json_null());
 	set_count(o, "io_ns", t->io_ns);
 	set_count(o, "operations", t->operations);
 	set_int(o, "lost_ns", s->lost_ns);

@@ -44,7 +44,7 @@ static void value_lost_part(struct value *v, int64_t part, uint64_t whole)
 
 SCORE_GETTER(sci)
 {
-	value_lost_part(v, counted(ANALYSIS, ROW), ROW->life_ns);
+	value_lost_part(v, counted(ANALYSIS, ROW), ROW->lifetime_ns);
 }
 
 SCORE_GETTER(interference)
@@ -56,7 +56,7 @@ SCORE_GETTER(interference)
 SCORE_GETTER(self)
 {
 	(void)context;
-	value_lost_part(v, slowdown_self(ROW->slowdown), ROW->life_ns);
+	value_lost_part(v, slowdown_self(ROW->slowdown), ROW->lifetime_ns);
 }
 
 SCORE_GETTER(self_ns)
@@ -80,8 +80,8 @@ SCORE_GETTER(lost)
 SCORE_GETTER(lifetime)
 {
 	(void)context;
-	if (ROW->life_ns)
-		value_whole(v, (int64_t)ROW->life_ns);
+	if (ROW->lifetime_ns)
+		value_whole(v, (int64_t)ROW->lifetime_ns);
 }
 
 SCORE_GETTER(at)

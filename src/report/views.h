@@ -53,8 +53,8 @@ struct score_row {
 	const struct verdict *verdict;
 	uint64_t operations;
 	uint64_t io_ns;
-	uint64_t life_ns; /* 0: means nothing */
-	const void *item; /* what it is of: the view's own */
+	uint64_t lifetime_ns; /* 0: means nothing */
+	const void *item;     /* what it is of: the view's own */
 };
 
 /* A column's `field`: MEMBER of the struct OF that a score row is of. */

@@ -37,10 +37,10 @@ for seed in 1 2; do
 	/usr/bin/python3 -c 'import json; json.load(open("y.json"))'
 done
 
-# a lane lies beside its thread, not among its regions
-"$programs/write-random" lanes.otf2 4 700 1
-status 0 sci-merge -q lanes.otf2 -o lane.otf2
-status 0 sci-export lane.otf2 -o y.json
+# an async track lies beside its thread, not among its regions
+"$programs/write-random" tracks.otf2 4 700 1
+status 0 sci-merge -q tracks.otf2 -o track.otf2
+status 0 sci-export track.otf2 -o y.json
 /usr/bin/python3 - <<'END' || fail "regions of one track are not in the order of time"
 import json
 
@@ -116,15 +116,15 @@ has err 'old.csv: cannot write: File'
 cmp old.csv before.csv || fail "the older file was touched"
 [ -z "$(find . -name '*.csv.*')" ] || fail "half a file is left"
 # what cannot be read is said once, and not to be what cannot be written
-event_file="lane/$(basename "$(find lane -name '*.evt' | sort | head -n 1)")"
+event_file="track/$(basename "$(find track -name '*.evt' | sort | head -n 1)")"
 truncate -s 300 "$event_file"
-status 1 sci-export lane.otf2 -o z.csv
+status 1 sci-export track.otf2 -o z.csv
 one_line err
 has err 'evt: damaged behind event'
 printf no >"$event_file"
-status 1 sci-export lane.otf2 -o z.csv
+status 1 sci-export track.otf2 -o z.csv
 one_line err
-has err 'lane.otf2: .*cannot read'
+has err 'track.otf2: .*cannot read'
 if [ -e /dev/full ]; then
 	status 1 sci-export -f csv run -o /dev/full
 	has err '/dev/full: cannot write: No space'

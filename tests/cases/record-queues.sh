@@ -73,5 +73,5 @@ for name in libaio io_uring; do
 	otf2-print -Werror "$name.both/unified.otf2" >/dev/null 2>"$scratch/err" ||
 		fail "$name: otf2-print: $(head -n 1 "$scratch/err")"
 	sci-analyze --json "$name.both/unified.otf2" >analysis.json
-	has analysis.json "lane 1"
+	has analysis.json "track 1"
 done

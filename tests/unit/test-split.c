@@ -118,7 +118,7 @@ enum overlap {
 	READER_ON_OTHER_FILE,
 	REQUEST,	/* in flight on the device */
 	REQUEST_FOR_US, /* the same, for pages that the first thread dirtied */
-	HELD_BACK,	/* waits before the queue for the same file system's device */
+	THROTTLED,	/* waits before the queue for the same file system's device */
 	AFTERWARDS,	/* all of it, but later */
 };
 
@@ -178,7 +178,7 @@ static void add_overlap(struct eta_trace *t, uint32_t l, enum overlap overlap)
 	case REQUEST_FOR_US:
 		request_of(t, l, 10200, 10300, 1);
 		break;
-	case HELD_BACK:
+	case THROTTLED:
 		operation_with(t, l, 10000, 300, "block:held back");
 		break;
 	case AFTERWARDS:
@@ -222,16 +222,16 @@ static void reasons(void **state)
 		{ "cpu:wake-up", 0 },
 		{ "vfs:file position lock", ~0u },
 		{ "fs:journal commit", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
-					       SET(READER_ON_OTHER_FILE) | SET(HELD_BACK) },
+					       SET(READER_ON_OTHER_FILE) | SET(THROTTLED) },
 		/* nobody alone spins for long but for the kernel's own sake */
 		{ "vfs:spin lock", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
-					   SET(READER_ON_OTHER_FILE) | SET(HELD_BACK) },
+					   SET(READER_ON_OTHER_FILE) | SET(THROTTLED) },
 		{ "pagecache:dirty throttling",
-		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(HELD_BACK) },
+		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(THROTTLED) },
 		{ "pagecache:reclaim",
-		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(HELD_BACK) },
-		{ "fs:other wait", SET(WRITER_ON_FILE) | SET(HELD_BACK) },
-		{ "pagecache:page writeback wait", SET(REQUEST) | SET(HELD_BACK) },
+		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(THROTTLED) },
+		{ "fs:other wait", SET(WRITER_ON_FILE) | SET(THROTTLED) },
+		{ "pagecache:page writeback wait", SET(REQUEST) | SET(THROTTLED) },
 		{ "cpu:quota", 0 },
 		{ "cpu:stopped", 0 },
 		{ "vfs:frozen file system", 0 },

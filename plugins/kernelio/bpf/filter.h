@@ -4,6 +4,7 @@
 #define KERNELIO_FILTER_H
 
 #include "running.h"
+#include "plugins/kernelio/syscall-list.h"
 
 #define MAX_NAME_BYTES 255
 #define MAX_CGROUP_DEPTH 64

@@ -21,7 +21,7 @@ static __always_inline bool sleep_is_open(struct task_state *st)
 /*
  * The same, and has the kernel's stack to say it? A walk costs a microsecond. Whoever waits for
  * requests of its own is decided by them: where none of them is in flight, all that the stack could
- * say is that they are held back, or are the pages it reads, which the trace knows by itself.
+ * say is that they are throttled, or are the pages it reads, which the trace knows by itself.
  */
 static __always_inline bool sleep_is_unnamed(struct task_state *st)
 {

@@ -49,13 +49,13 @@ static double sure_part(const struct thread_score *t)
 	for (int c = 0; c < N_CELLS; c++)
 		if (cell_is_for_others((enum cell)c, 0))
 			sum += t->slowdown.cell_ns[c];
-	return ratio(sum, t->life_ns);
+	return ratio(sum, t->lifetime_ns);
 }
 
 static void set_interval(const struct engine *e, const struct location_result *r,
 			 struct thread_score *t)
 {
-	double spread = t->life_ns ? half_interval_ns(r) / (double)t->life_ns : 0;
+	double spread = t->lifetime_ns ? half_interval_ns(r) / (double)t->lifetime_ns : 0;
 	int64_t low = 0, high = 0;
 
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
@@ -70,8 +70,8 @@ static void set_interval(const struct engine *e, const struct location_result *r
 		high = low;
 		low = least;
 	}
-	t->sci_low = ratio(low, t->life_ns);
-	t->sci_high = ratio(high, t->life_ns);
+	t->sci_low = ratio(low, t->lifetime_ns);
+	t->sci_high = ratio(high, t->lifetime_ns);
 	if (t->sci_low > t->sci)
 		t->sci_low = t->sci;
 	if (t->sci_high < t->sci)
@@ -98,7 +98,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	if (e->split && !e->options.version_1 && r->counts.events && !r->counts.regions)
 		t->scored = false;
 	t->events = r->counts.events;
-	t->life_ns = r->counts.events ? r->counts.last_ns - r->counts.first_ns : 0;
+	t->lifetime_ns = r->counts.events ? r->counts.last_ns - r->counts.first_ns : 0;
 	t->first_ns = r->counts.first_ns;
 	t->last_ns = r->counts.last_ns;
 	t->io_ns = r->io_ns;
@@ -124,7 +124,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	t->verdict = verdict_of(cells, 0, 0, analysis_verdict_options(a));
 	if (!t->scored)
 		return;
-	t->sci = t->sci_low = t->sci_high = t->sure = ratio(counted, t->life_ns);
+	t->sci = t->sci_low = t->sci_high = t->sure = ratio(counted, t->lifetime_ns);
 	if (e->split)
 		set_interval(e, r, t);
 	t->verdict = verdict_of(cells, t->sci, t->sure, analysis_verdict_options(a));
@@ -307,7 +307,7 @@ static void score_application(const struct engine *e, struct analysis *a)
 		if (!t->scored)
 			continue;
 		a->io_ns += t->io_ns;
-		a->life_ns += t->life_ns;
+		a->lifetime_ns += t->lifetime_ns;
 		a->alike_ns += t->alike_ns;
 		slowdown_add(&a->slowdown, &t->slowdown);
 		for (int c = 0; c < N_CELLS; c++)
@@ -320,8 +320,8 @@ static void score_application(const struct engine *e, struct analysis *a)
 		low = a->threads[a->headline].sure;
 	}
 	a->slowed_alike = 2 * ratio(a->alike_ns, a->io_ns) >= 1 &&
-			  ratio(a->alike_ns, a->life_ns) >= VERDICT_NONE_BELOW;
-	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->life_ns);
+			  ratio(a->alike_ns, a->lifetime_ns) >= VERDICT_NONE_BELOW;
+	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->lifetime_ns);
 	slowdown_counted_cells(s, e->options.sci, cells);
 	a->verdict = verdict_of(cells, sci, low, analysis_verdict_options(a));
 }

@@ -229,7 +229,7 @@ static int stretch_begins(struct sweep *s, struct sweep_thread *l)
 		wait_begin(s, l, st->what, now);
 	} else {
 		/* a request that waits before the queue is in others' way as one that is in it */
-		if (st->cell == CELL_BLOCK_HELD_BACK)
+		if (st->cell == CELL_BLOCK_THROTTLED)
 			request_begins(s, l, sweep_thread_of(s, l), st->what, now);
 		watch_begin(s, l, st, now);
 	}
@@ -273,7 +273,7 @@ static int stretch_ends(struct sweep *s, struct sweep_thread *l)
 		if (name_ahead(s, l, st, others, now) || others)
 			stretch_is_contended(l, l->next - 1);
 		l->file.overlapped |= l->fs_wide && l->contended[l->next - 1];
-		if (st->cell == CELL_BLOCK_HELD_BACK)
+		if (st->cell == CELL_BLOCK_THROTTLED)
 			request_ends(s, l, sweep_thread_of(s, l), st->what, now);
 	}
 	return next_boundary(s, l);

@@ -52,10 +52,10 @@ struct analysis {
 	char *limit_advice;    /* the verdict's; NULL: not of a limit */
 	uint64_t suspended_ns; /* the machine was, which no clock of the trace counts */
 	double sci_max, sci_total;
-	uint32_t max_thread;	   /* with sci_max: index into threads; ETA_NONE: none is scored */
-	uint32_t headline;	   /* who lost most; the same */
-	uint64_t io_ns, life_ns;   /* of scored threads */
-	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
+	uint32_t max_thread; /* with sci_max: index into threads; ETA_NONE: none is scored */
+	uint32_t headline;   /* who lost most; the same */
+	uint64_t io_ns, lifetime_ns; /* of scored threads */
+	uint64_t time_ns[N_CELLS];   /* = io_ns in sum */
 	/* with options.squares: of the durations of operations, and of their times at a level */
 	unsigned __int128 square, level_square[ETA_N_LEVELS];
 	struct slowdown slowdown;

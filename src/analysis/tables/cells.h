@@ -12,7 +12,7 @@
  * X(LEVEL, REASON, GROUP): how slowdown in the cell is divided into what others caused and the
  * rest. NATURE: always others. FILE, FS: another thread's operation on the same file (file system)
  * overlapped. DIRTY: another thread wrote to the page cache meanwhile. DEVICE: another thread's
- * request was in flight, or held back, on the same device. SELF: never others. LIMIT: neither
+ * request was in flight, or throttled, on the same device. SELF: never others. LIMIT: neither
  * others nor the thread itself, but a limit that somebody set on it.
  */
 #define CELLS(X)                                                                                   \
@@ -53,14 +53,14 @@
 	X(FS, ALLOCATION, FS)                                                                      \
 	X(BLOCK, QUEUE, DEVICE)                                                                    \
 	X(BLOCK, DEVICE, DEVICE)                                                                   \
-	X(BLOCK, HELD_BACK, DEVICE)                                                                \
+	X(BLOCK, THROTTLED, DEVICE)                                                                \
 	X(CPU, RUN_QUEUE, NATURE)                                                                  \
 	X(CPU, WAKE_UP, SELF)                                                                      \
 	X(CPU, QUOTA, LIMIT)                                                                       \
 	X(CPU, STOPPED, LIMIT)                                                                     \
 	X(VFS, FROZEN_FILE_SYSTEM, LIMIT)                                                          \
 	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
-	X(BLOCK, HELD_BACK_BY_OWN_LIMIT, LIMIT)
+	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)
 
 enum cell {
 #define X(level, reason, group) CELL_##level##_##reason,

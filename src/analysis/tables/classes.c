@@ -10,7 +10,7 @@
 #include "src/common/hash.h"
 
 /* Before the queue, by whatever. */
-static bool was_held_back(const struct operation *op)
+static bool was_throttled(const struct operation *op)
 {
 	uint64_t cells = op->cells;
 
@@ -36,12 +36,12 @@ static bool was_held_back(const struct operation *op)
 /*
  * Whether it went to a device, and could not go on without: by what it did, never by what it had to
  * wait for, or those that others slow would not be compared with those that nobody does. A request
- * that is held back before the queue is issued later, by somebody else. O_DIRECT always goes there.
+ * that is throttled before the queue is issued later, by somebody else. O_DIRECT always goes there.
  */
 static void way_to_device(const struct operation *op, struct class_key *key)
 {
 	bool held =
-		was_held_back(op) && !op->issued_bio && (op->mode != MODE_READ || op->added_pages);
+		was_throttled(op) && !op->issued_bio && (op->mode != MODE_READ || op->added_pages);
 
 	if (op->direct && op->mode != MODE_OTHER)
 		return;

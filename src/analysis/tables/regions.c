@@ -17,8 +17,8 @@ static bool tells_scheduling(const struct eta_region *r)
 	case ETA_REASON_OTHER_WAIT:
 	case ETA_REASON_QUEUE:
 	case ETA_REASON_DEVICE:
-	case ETA_REASON_HELD_BACK:
-	case ETA_REASON_HELD_BACK_BY_OWN_LIMIT:
+	case ETA_REASON_THROTTLED:
+	case ETA_REASON_THROTTLED_BY_OWN_LIMIT:
 	case ETA_REASON_QUOTA:
 	case ETA_REASON_STOPPED:
 		return true;

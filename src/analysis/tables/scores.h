@@ -37,7 +37,7 @@ struct thread_score {
 	bool scored;	   /* false: a kernel thread, its life means nothing */
 	uint64_t events;
 	uint64_t first_ns, last_ns; /* events */
-	uint64_t life_ns;
+	uint64_t lifetime_ns;
 	uint64_t io_ns;	   /* sum of the durations of operations */
 	uint64_t ready_ns; /* between operations, while others had the CPU */
 	uint64_t operations;
