@@ -13,7 +13,6 @@
 #include "report/workload.h"
 
 #define DEFAULT_TOP 10
-#define DEFAULT_CULPRITS 32
 #define DEFAULT_PIECES 20
 #define MAX_PIECES 100000
 
@@ -463,7 +462,7 @@ void analyze_options_parse(int argc, char **argv, struct analyze_options *option
 	static const struct command_line command_line = { rows, "TRACE...", doc, parse_words };
 
 	*options = (struct analyze_options){ .table = { .top = DEFAULT_TOP },
-					     .analysis.n_culprits = DEFAULT_CULPRITS };
+					     .analysis.n_culprits = ANALYSIS_CULPRITS };
 	options->paths = calloc((size_t)argc, sizeof(*options->paths));
 	if (!options->paths) {
 		eta_error("not enough memory");

@@ -66,24 +66,30 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/workload-rows.c src/analysis/passes/workload-rows.h
 src_libanalysis_la_LIBADD = -lm -lpthread
 
+# The first screen of a report, for those that show no more of it.
+ANSWER = \
+	src/report/advice.c src/report/advice.h \
+	src/report/answer.c \
+	src/report/culprits.c src/report/culprits.h \
+	src/report/phrases.c \
+	src/report/premises.c src/report/premises.h \
+	src/report/report.h \
+	src/report/screen.c src/report/screen.h \
+	src/report/table.c src/report/table.h src/report/table-cells.h \
+	src/report/words.c src/report/words.h
+
 bin_PROGRAMS += src/sci-analyze
 src_sci_analyze_SOURCES = \
+	$(ANSWER) \
 	src/sci-analyze.c \
 	src/analyze-options.c src/analyze-options.h \
 	src/common/progress.c src/common/progress.h \
 	src/inputs.c src/inputs.h \
 	src/report/compare.c src/report/compare.h \
 	src/report/json.c \
-	src/report/report.h \
-	src/report/phrases.c \
 	src/report/score-columns.c \
-	src/report/table.c src/report/table.h src/report/table-cells.h \
 	src/report/table-forms.c \
 	src/report/text.c \
-	src/report/advice.c src/report/advice.h \
-	src/report/answer.c \
-	src/report/culprits.c src/report/culprits.h \
-	src/report/premises.c src/report/premises.h \
 	src/report/view-blame.c \
 	src/report/view-callsite.c \
 	src/report/view-class.c \
@@ -96,7 +102,6 @@ src_sci_analyze_SOURCES = \
 	src/report/view-timeline.c \
 	src/report/unnamed.c src/report/unnamed.h \
 	src/report/views.c src/report/views.h \
-	src/report/words.c src/report/words.h \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
 	src/symbols.h \
@@ -142,13 +147,15 @@ src_sci_record_SOURCES = \
 	src/after-run.c src/after-run.h \
 	src/kernel-options.c src/kernel-options.h \
 	$(MERGING) \
+	$(ANSWER) \
 	src/preload.c src/preload.h \
 	src/program-check.c src/program-check.h \
+	src/record-answer.c src/record-answer.h \
 	src/recording-folder.c src/recording-folder.h \
 	src/spool-server.c src/spool-server.h \
 	src/watch.c src/watch.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
-src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
+src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) -lm
 
 # Figures: a Python script and a module per plot; they need matplotlib when they run, not before.
 bin_SCRIPTS += src/sci-plot

@@ -138,7 +138,7 @@ int merging_run(const struct merging *m, bool *complete)
 	eta_trace_counts(merged, &counts);
 	*complete = cli_is_whole(&counts);
 	tracer_warnings_print(eta_trace_defs(merged));
-	if (m->report)
+	if (m->report && !(m->report_if_lost && *complete))
 		print_counts(m, inputs, merged, written.events);
 out:
 	eta_close(merged);

@@ -16,11 +16,12 @@ struct merging {
 	const int *folder;  /* descriptor of the folder that it goes to; NULL: as OUTPUT says */
 	mode_t mode;	    /* of its files; 0: 0600 */
 	struct eta_options open;
-	unsigned threads;  /* 0: the number of CPUs */
-	const char *again; /* what writes it after a break; NULL: the same command */
-	bool quiet;	   /* no line that moves on a terminal */
-	bool strict;	   /* of merging_command */
-	FILE *report;	   /* where the counts go, a line per trace; NULL: nowhere */
+	unsigned threads;    /* 0: the number of CPUs */
+	const char *again;   /* what writes it after a break; NULL: the same command */
+	bool quiet;	     /* no line that moves on a terminal */
+	bool strict;	     /* of merging_command */
+	FILE *report;	     /* where the counts go, a line per trace; NULL: nowhere */
+	bool report_if_lost; /* only where something is missing or damaged */
 };
 
 /*

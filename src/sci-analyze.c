@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "analyze-options.h"
@@ -11,30 +10,16 @@
 #include "inputs.h"
 #include "src/common/progress.h"
 #include "report/compare.h"
+#include "report/screen.h"
 #include "report/unnamed.h"
 #include "report/workload.h"
 #include "symbols.h"
 
-static unsigned number_in(const char *variable, unsigned otherwise)
-{
-	const char *text = getenv(variable);
-
-	return text && *text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
-}
-
-/*
- * Not a terminal: lines may be as long as they get, and as many. COLUMNS and LINES override, as in
- * other tools.
- */
 static void fit_terminal(struct analyze_options *o)
 {
-	struct winsize size = { 0 };
-
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
-		size = (struct winsize){ 0 };
-	o->table.width = number_in("COLUMNS", size.ws_col);
+	o->table.width = screen_width(STDOUT_FILENO);
 	/* who says how many rows gets them */
-	o->table.height = o->rows_given ? 0 : number_in("LINES", size.ws_row);
+	o->table.height = o->rows_given ? 0 : screen_height(STDOUT_FILENO);
 }
 
 static int open_baseline(struct analyze_options *o)

@@ -376,7 +376,7 @@ static int report(const struct arguments *a, const struct kernelio *k,
 	bool complete = counts->exact && !counts->lost_all && !kernelio_missing(k)[0];
 
 	if (!a->quiet || counts->lost_all || !counts->exact)
-		kernelio_counts_print(counts);
+		kernelio_counts_print(counts, true);
 	if (a->n_pids && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
 	    !counts->recorded[ETA_RECORD_ASYNC_OP])
 		eta_warn("no operations: of process %d%s, %u threads in %u processes were there at "

@@ -110,6 +110,7 @@ script_tests += \
 	tests/cases/posixio-strace.py \
 	tests/cases/posixio-stream-lock.py \
 	tests/cases/posixio-taken-over.py \
+	tests/cases/record-answer.sh \
 	tests/cases/record-detail.sh \
 	tests/cases/spool-damage.py \
 	tests/cases/waits.py

@@ -137,7 +137,10 @@ const char *kernelio_missing(const struct kernelio *k);
 /* A note (eta_note) for each level: what serves it, what is missing and why. */
 void kernelio_levels_print(const struct kernelio *k);
 
-/* Prints COUNTS as two or three notes (eta_note), losses as a warning. */
-void kernelio_counts_print(const struct kernelio_counts *counts);
+/*
+ * Prints losses and gaps of COUNTS as warnings; ALL, or where something was lost: the totals before
+ * them, as notes (eta_note).
+ */
+void kernelio_counts_print(const struct kernelio_counts *counts, bool all);
 
 #endif

@@ -44,15 +44,20 @@ static int put_score(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
+static void put_verdict_words(FILE *out, const struct analysis *a)
+{
+	fprintf(out, "verdict: %s", report_verdict(&a->verdict).text);
+	if (a->verdict.cpu_share > 0)
+		fprintf(out, "; beside it cpu: run queue %.0f %%", 100 * a->verdict.cpu_share);
+	fputc('\n', out);
+}
+
 static int put_verdict(FILE *out, const struct analysis *a, unsigned width)
 {
 	char advice[1024];
 
 	advice_text(a, advice, sizeof(advice));
-	fprintf(out, "verdict: %s", report_verdict(&a->verdict).text);
-	if (a->verdict.cpu_share > 0)
-		fprintf(out, "; beside it cpu: run queue %.0f %%", 100 * a->verdict.cpu_share);
-	fputc('\n', out);
+	put_verdict_words(out, a);
 	report_wrapped(out, advice, true, width);
 	return 0;
 }
@@ -241,16 +246,31 @@ static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width)
 	put_machine, put_alike,	  put_time, put_levels_missing,
 };
 
+static void put_nothing(FILE *out, unsigned width)
+{
+	fputs("no I/O by any thread in this trace: nothing to score\n", out);
+	report_wrapped(out,
+		       "I/O are calls such as read and write, regions named LEVEL:FUNCTION and "
+		       "those with I/O records: record the program with sci-record.",
+		       true, width);
+}
+
+void report_headline(FILE *out, const struct analysis *a, unsigned width)
+{
+	if (a->max_thread == ETA_NONE) {
+		put_nothing(out, width);
+		return;
+	}
+	put_score(out, a, width);
+	put_verdict_words(out, a);
+}
+
 int report_answer(FILE *out, const struct analysis *a, unsigned width)
 {
 	int rc = 0;
 
 	if (a->max_thread == ETA_NONE) {
-		fputs("no I/O by any thread in this trace: nothing to score\n", out);
-		report_wrapped(out,
-			       "I/O are calls such as read and write, regions named LEVEL:FUNCTION "
-			       "and those with I/O records: record the program with sci-record.",
-			       true, width);
+		put_nothing(out, width);
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && !rc; i++)

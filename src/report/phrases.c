@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/common/machines.h"
-#include "views.h"
 #include "words.h"
 
 struct report_text report_score(double sci)
@@ -52,6 +51,14 @@ struct report_text report_count(uint64_t n)
 	for (; value >= (u ? 999.5 : 9999.5) && u + 1 < sizeof(units) / sizeof(*units); u++)
 		value /= 1000;
 	snprintf(t.text, sizeof(t.text), "%.*f%s", u && value < 9.95 ? 1 : 0, value, units[u]);
+	return t;
+}
+
+struct report_text report_device(uint32_t dev)
+{
+	struct report_text t;
+
+	snprintf(t.text, sizeof(t.text), "%u:%u", dev >> 20, dev & 0xfffff);
 	return t;
 }
 

@@ -16,14 +16,6 @@ int view_add_scores(struct table *t, size_t n)
 	return rc;
 }
 
-struct report_text report_device(uint32_t dev)
-{
-	struct report_text t;
-
-	snprintf(t.text, sizeof(t.text), "%u:%u", dev >> 20, dev & 0xfffff);
-	return t;
-}
-
 #define SCORE_GETTER(name)                                                                         \
 	void score_get_##name(const void *context, const void *row, struct value *v)
 #define ROW ((const struct score_row *)row)

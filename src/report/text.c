@@ -151,16 +151,21 @@ static int closed(FILE *f)
 	return fclose(f) == EOF ? -ENOMEM : 0;
 }
 
-static int frame_make(struct frame *f, const struct analysis *a, unsigned width)
+/* IS_SHORT: a table of its own follows, of which the answer is no part. */
+static int frame_make(struct frame *f, const struct analysis *a, bool is_short, unsigned width)
 {
 	FILE *out = open_memstream(&f->before, &f->before_size);
 	int rc, end;
 
 	if (!out)
 		return -ENOMEM;
-	rc = report_answer(out, a, width);
+	rc = 0;
+	if (is_short)
+		report_headline(out, a, width);
+	else
+		rc = report_answer(out, a, width);
 	if (a->max_thread != ETA_NONE) {
-		if (a->has_levels)
+		if (a->has_levels && !is_short)
 			put_levels(out, a, width);
 		fputc('\n', out);
 	}
@@ -217,10 +222,12 @@ int report_text(FILE *out, const struct analysis *a, const struct view *view,
 {
 	struct frame frame = { 0 };
 	struct table table;
+	/* the published score keeps its form */
+	bool is_short = view != &view_thread && a->options.sci == SCI_DEFAULT;
 	int rc = view_table(view, a, options, &table);
 
 	if (!rc)
-		rc = frame_make(&frame, a, options->width);
+		rc = frame_make(&frame, a, is_short, options->width);
 	if (rc < 0)
 		goto out;
 	fputs(frame.before, out);

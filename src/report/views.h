@@ -149,8 +149,6 @@ ETA_LEVELS(X)
 
 /* Adds N rows that lie in t->own one after the other. */
 int view_add_scores(struct table *t, size_t n);
-/* "8:1" */
-struct report_text report_device(uint32_t dev);
 
 #define COLUMNS_OF(list) .columns = (list), .n_columns = sizeof(list) / sizeof(*(list))
 

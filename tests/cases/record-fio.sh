@@ -15,7 +15,7 @@ job()
 	shift
 	set -- --name=w --rw=write --bs=4k --size="$size" --numjobs=$jobs --thread --group_reporting \
 		--ioengine=psync --directory="$disk" "$@"
-	status 0 sci-record -o "$scratch/$size" -- fio "$@"
+	status 0 sci-record -v -o "$scratch/$size" -- fio "$@"
 }
 
 # buffered: 2560 writes a job

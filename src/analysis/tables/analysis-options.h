@@ -16,6 +16,9 @@ enum sci_kind {
 	SCI_PAPER,   /* all slowdown / life, as published */
 };
 
+/* So many culprits of a thread are told apart unless more are asked for. */
+#define ANALYSIS_CULPRITS 32
+
 struct analysis_options {
 	enum sci_kind sci;
 	enum similar similar;
