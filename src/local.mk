@@ -123,7 +123,9 @@ bin_PROGRAMS += src/sci-export
 src_sci_export_SOURCES = \
 	src/sci-export.c \
 	src/export/chrome.c src/export/csv.c src/export/export.c src/export/export.h \
-	src/export/folded.c src/export/output.c src/export/output.h src/export/paje.c \
+	src/export/folded.c src/export/in-order.c src/export/in-order.h \
+	src/export/links.c src/export/links.h src/export/numbers.c src/export/numbers.h \
+	src/export/output.c src/export/output.h src/export/paje.c \
 	src/inputs.c src/inputs.h \
 	src/common/progress.c src/common/progress.h \
 	src/common/texts.c src/common/texts.h

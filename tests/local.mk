@@ -346,4 +346,7 @@ EXTRA_DIST += \
 	tests/scratch.py \
 	tests/spool.py \
 	tests/suites \
-	tests/unified.py
+	tests/unified.py \
+	tests/viewers/package-lock.json \
+	tests/viewers/package.json \
+	tests/viewers/speedscope.mjs
