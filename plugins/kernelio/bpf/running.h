@@ -243,16 +243,6 @@ static __always_inline struct task_state *running_see(uint32_t *slot)
 	return st;
 }
 
-/* The next sleep of the operation is known to be of KIND; false: the last one has not ended. */
-static __always_inline bool sleep_expect(struct task_state *st, uint8_t kind)
-{
-	if (st->now.off)
-		return false; /* seen as running all the same: its next sleep will be named by its
-				 place */
-	st->now.pending = kind;
-	return true;
-}
-
 /* Set by the first switch that is reported: where its probe does not load, `running` is never sure.
  */
 uint32_t switches_told __weak;
@@ -300,6 +290,14 @@ static __always_inline struct task_state *awake_state(void)
 static __always_inline struct task_state *current_operation(void)
 {
 	struct task_state *st = current_state();
+
+	return st && st->active ? st : NULL;
+}
+
+/* The same, with all of its waits ended: for probes that say what the next sleep is. */
+static __always_inline struct task_state *awake_operation(void)
+{
+	struct task_state *st = awake_state();
 
 	return st && st->active ? st : NULL;
 }
