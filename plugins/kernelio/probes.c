@@ -92,6 +92,8 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 #undef X
 	};
 
+	const char *unseen = getenv("SCI_UNSEEN_SWITCHES");
+
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		if (list[i].number < KERNELIO_MAX_SYSCALL_NR)
 			bpf->rodata->syscalls[list[i].number] = list[i].info;
@@ -109,6 +111,8 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 	bpf->rodata->tick_ns = tick_ns();
 	bpf->rodata->call_nanosleep = SYS_nanosleep;
 	bpf->rodata->call_clock_nanosleep = SYS_clock_nanosleep;
+	if (unseen)
+		bpf->rodata->unseen_percent = (uint32_t)strtoul(unseen, NULL, 10);
 }
 
 static unsigned n_threads(const struct kernelio *k)
