@@ -173,7 +173,8 @@ def without(value, keys):
 
 def in_one_order(report):
     report.get("threads", []).sort(key=lambda t: t["location"])
-    report.get("rows", []).sort(key=lambda row: (row["kind"], row["what"]))
+    if all("kind" in row for row in report.get("rows", [])):  # a comparison
+        report.get("rows", []).sort(key=lambda row: (row["kind"], row["what"]))
     return report
 
 
