@@ -47,6 +47,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/ring.h \
 	plugins/kernelio/bpf/limits.h \
+	plugins/kernelio/bpf/off-cpu.h \
 	plugins/kernelio/bpf/wait-limits.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/shares.h \

@@ -133,7 +133,8 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/spool/sink.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE
 plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS) -fPIC
-plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)
+# to walk the stack: libgcc_eh, which is static and shows none of its functions to the program
+plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS) -lgcc_eh
 plugins_libeztrace_posixio_so_LINK = $(CC) $(POSIXIO_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared \
 	$(SCI_LDFLAGS) -Wl,-soname,$(EZTRACE_LIBDIR)/libeztrace-posixio.so -o $@
 endif

@@ -84,11 +84,15 @@ def sizes(writes):
 
 
 def ends():
-    for part in ("underscore_exit", "quick_exit"):
+    for part in ("underscore_exit", "quick_exit", "after_handler"):
         with Run([LIFE, part]) as run:
             assert sizes(run.own) == [("last", 77)], (part, run.own)
             # no child, so nothing is left of its spool, and nothing is said
             assert not run.spooled and not run.messages, (part, run.messages)
+    # a handler that interrupted a library cannot close the archive: it ends the program all the same
+    for part in ("in_handler", "in_handler_aside", "in_handler_of_thread"):
+        with Run([LIFE, part], archive=False) as run:
+            assert not os.path.exists(os.path.join(run.work, "life_trace/eztrace_log.otf2")), part
     # there is no archive, which sci-record would not need; the program ends as it would
     for part, sig in (("abort", signal.SIGABRT), ("segv", signal.SIGSEGV), ("term", signal.SIGTERM),
                       ("kill", signal.SIGKILL)):

@@ -221,6 +221,81 @@ static void part_kill(void)
 	raise(SIGKILL);
 }
 
+/*
+ * A signal in the middle of the C library's work: it copies to a page that is not there. The first
+ * handler makes the copy go on, the second ends the program.
+ */
+static char *missing_page;
+#define MISSING_BYTES 4096
+
+static void page_comes(int sig)
+{
+	(void)sig;
+	mprotect(missing_page, MISSING_BYTES, PROT_READ | PROT_WRITE);
+}
+
+static void ends_here(int sig)
+{
+	(void)sig;
+	_exit(0);
+}
+
+static void copy_interrupted(void (*handler)(int), int flags)
+{
+	const struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+	void *(*volatile copy)(void *, const void *, size_t) = memcpy; /* the library's own */
+
+	missing_page = mmap(NULL, MISSING_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	MUST(missing_page != MAP_FAILED && sigaction(SIGSEGV, &action, NULL) == 0);
+	copy(missing_page, own_path, 64);
+}
+
+/* In a frame with a gap, where that of the handler lies still. */
+static __attribute__((noinline)) void end_above(void)
+{
+	volatile char gap[64 << 10];
+
+	gap[0] = 0;
+	_exit(gap[0]);
+}
+
+static void part_after_handler(void)
+{
+	put("last", 77);
+	copy_interrupted(page_comes, 0);
+	end_above();
+}
+
+static void part_in_handler(void)
+{
+	put("last", 77);
+	copy_interrupted(ends_here, 0);
+}
+
+static void part_in_handler_aside(void)
+{
+	const stack_t stack = { .ss_sp = malloc(1 << 16), .ss_size = 1 << 16 };
+
+	put("last", 77);
+	MUST(stack.ss_sp && sigaltstack(&stack, NULL) == 0);
+	copy_interrupted(ends_here, SA_ONSTACK);
+}
+
+static void *in_handler(void *arg)
+{
+	copy_interrupted(ends_here, 0);
+	return arg;
+}
+
+static void part_in_handler_of_thread(void)
+{
+	pthread_t thread;
+
+	put("last", 77);
+	MUST(pthread_create(&thread, NULL, in_handler, NULL) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
+}
+
 /* ---- threads ---- */
 
 static void *one_write(void *arg)
@@ -451,6 +526,10 @@ static int helper(int argc, char **argv)
 	X(exec)                                                                                    \
 	X(underscore_exit)                                                                         \
 	X(quick_exit)                                                                              \
+	X(after_handler)                                                                           \
+	X(in_handler)                                                                              \
+	X(in_handler_aside)                                                                        \
+	X(in_handler_of_thread)                                                                    \
 	X(abort)                                                                                   \
 	X(segv)                                                                                    \
 	X(term)                                                                                    \

@@ -36,6 +36,7 @@ static __always_inline int task_take(struct task_struct *task)
 	st->quota.queue = 0;
 	st->stop = 0;
 	st->held_by = 0;
+	__builtin_memset(&st->untold, 0, sizeof(st->untold));
 	st->pid = task->tgid;
 	st->tid = task->pid;
 	st->for_tid = 0;

@@ -276,6 +276,10 @@ struct mm_struct {
 	struct rw_semaphore mmap_lock;
 };
 
+struct sched_info {
+	uint64_t run_delay, last_arrival;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -283,6 +287,7 @@ struct task_struct {
 	unsigned int frozen : 1;
 	unsigned long jobctl;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct task_group *sched_task_group;
 	int pid;
 	int tgid;

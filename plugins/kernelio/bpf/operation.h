@@ -32,32 +32,6 @@ static __always_inline uint8_t stamp_flags(const struct task_state *st, uint8_t 
 	return st->now.exact & 1U << kind ? 0 : ETA_SPAN_SYNTHETIC;
 }
 
-/* A record of its own: the library call around it, if there is one, is known to the user tracer. */
-SEPARATE int wait_leave(struct task_state *st, const struct eta_span *span)
-{
-	struct {
-		struct eta_kernel_op op;
-		struct eta_span span;
-	} wait = {
-		.op.head.type = ETA_RECORD_WAIT,
-		.op.head.units = 3,
-		.op.offset = ETA_OFFSET_UNKNOWN,
-	};
-
-	if (!st || !span)
-		return 0;
-	wait.op.head.time_ns = span->begin_ns;
-	wait.op.head.end_ns = span->end_ns;
-	wait.op.head.id = st->tid;
-	wait.op.pid = st->pid;
-	if (span->kind == ETA_SPAN_FILE_LOCK) {
-		wait.op.dev = st->refused.dev;
-		wait.op.inode = st->refused.inode;
-	}
-	wait.span = *span;
-	return record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
-}
-
 static __always_inline bool is_fault(const struct task_state *st)
 {
 	return st->op.syscall == KERNELIO_SYS_mmap_fault ||

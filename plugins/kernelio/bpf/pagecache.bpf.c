@@ -77,7 +77,7 @@ static __always_inline bool is_data(const struct task_state *st, struct address_
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = awake_state(); /* a wait before is not for these */
 	uint32_t pages;
 
 	if (!st || (!st->active && !fault_begin(st, folio->mapping)))

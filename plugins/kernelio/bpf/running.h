@@ -3,6 +3,7 @@
 #ifndef KERNELIO_RUNNING_H
 #define KERNELIO_RUNNING_H
 
+#include "off-cpu.h"
 #include "queue-ahead.h"
 #include "syncs.h"
 
@@ -55,13 +56,6 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 	met_note(tid, ns);
 	return part << 32 | tid;
 }
-
-/* What a thread that is on a CPU again was in for since it had become ready. */
-struct ready {
-	uint64_t quota_ns; /* its control group had no CPU time left, first of all */
-	uint64_t idle_ns;  /* until then the CPU was idle, 0: not at all */
-	uint32_t who;	   /* then ran there longest, 0: not known */
-};
 
 /* What may follow a sleep before the next one: ready, on the CPU, a lock of the list of waiters. */
 #define MAX_BETWEEN_SLEEPS 6
@@ -135,6 +129,12 @@ static __always_inline bool misses_evicted(struct task_state *st)
 	return true;
 }
 
+/* Was something not seen before OFF_NS? It may have been since, where a switch is missing. */
+static __always_inline bool is_after(uint64_t stamp_ns, uint64_t off_ns)
+{
+	return !stamp_ns || stamp_ns > off_ns;
+}
+
 /* The wait of an operation whose thread is on a CPU again. */
 SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint64_t now)
 {
@@ -173,11 +173,11 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 		st->now.inode_locked_ns = 0; /* no lock's sleep, so it has got it already */
 	/* a buffered read that waits for pages others are reading has shown nothing else yet */
 	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT &&
-	    st->now.kind == ETA_OP_READ && !st->now.cache_read_ns &&
+	    st->now.kind == ETA_OP_READ && is_after(st->now.cache_read_ns, st->now.off_ns) &&
 	    !(st->op.op_flags & ETA_KOP_DIRECT))
 		st->now.cache_read_ns = st->now.off_ns;
 	/* the write loop throttles before its first write_begin */
-	if (kind == ETA_SPAN_DIRTY_THROTTLING && !st->now.cache_write_ns)
+	if (kind == ETA_SPAN_DIRTY_THROTTLING && is_after(st->now.cache_write_ns, st->now.off_ns))
 		st->now.cache_write_ns = st->now.off_ns;
 	slept(st, kind, woken_ns);
 	if (ready->quota_ns) {
@@ -200,22 +200,97 @@ static __always_inline bool is_off(const struct task_state *st)
 }
 
 /*
- * ST runs without a switch to it having been reported. What it waited for ended at the first sight
- * of it since, which is late by no more than two events lie apart.
+ * When the current thread, of state ST, came to this CPU, after OFF_NS and before SEEN_NS; and,
+ * through READY_NS, for how long it had been ready until then. By the scheduler's own account.
  */
-static __always_inline void switch_missed(struct task_state *st)
+static __always_inline uint64_t arrival_find(const struct task_state *st, uint64_t off_ns,
+					     uint64_t seen_ns, uint64_t *ready_ns)
 {
-	struct ready ready = {};
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint64_t came_ns;
 
-	if (st->active && st->now.off) {
-		switched_in(st, &ready, st->seen_ns ?: bpf_ktime_get_ns());
-		st->now.off = OFF_NOT;
-		TOTAL_ADD(switches_missed, 1);
-	} else if (!st->active && st->idle.off) {
-		st->idle.off = OFF_NOT; /* how long it has been on the CPU, nobody knows */
-		TOTAL_ADD(switches_missed, 1);
-	}
+	*ready_ns = 0;
+	if (!st->left.clock_ns || !bpf_core_field_exists(task->sched_info))
+		return seen_ns;
+	came_ns = task->sched_info.last_arrival + st->left.clock_ns;
+	if (came_ns < off_ns)
+		came_ns = off_ns;
+	if (came_ns > seen_ns)
+		came_ns = seen_ns;
+	*ready_ns = task->sched_info.run_delay - st->left.run_delay_ns;
+	if (*ready_ns > came_ns - off_ns)
+		*ready_ns = came_ns - off_ns;
+	return came_ns;
+}
+
+/* For how long of LENGTH_NS, which are over, a thread had no CPU time to spend: told by `leaves`.
+ */
+static __always_inline uint64_t quota_missed(struct task_state *st, uint64_t length_ns)
+{
+	uint64_t ns;
+
+	if (!st->quota.queue)
+		return 0;
+	ns = throttled_ns((void *)st->quota.queue) - st->quota.before_ns;
+	st->quota.queue = 0;
+	if ((int64_t)ns <= 0)
+		return 0;
+	if (ns > length_ns)
+		ns = length_ns;
+	st->untold.quota_ns += ns;
+	return ns;
+}
+
+/* The wait of ST, outside of operations, ended at CAME_NS. */
+static __always_inline void idle_missed(struct task_state *st, const struct ready *ready,
+					uint64_t came_ns)
+{
+	if (st->left.clock_ns) {
+		if (st->stop)
+			stop_leave(st, came_ns);
+		refused_slept(st, came_ns);
+		idle_switched_in(st, *ready, came_ns);
+	} /* else nobody knows how long it has been on the CPU */
+	st->idle.off = OFF_NOT;
+}
+
+/*
+ * The current thread, of state ST, runs without a switch to it having been reported: ends its wait,
+ * of which is not known who had the CPU before. Where the scheduler does not say when that was, it
+ * was at the first sight of it since, which is late by no more than two events lie apart.
+ */
+SEPARATE int switch_missed(struct task_state *st)
+{
+	uint64_t off_ns, wake_ns, came_ns, ready_ns, slept_ns;
+	struct ready ready = {};
+	uint8_t off;
+
+	if (!st)
+		return 0;
+	off = st->active ? st->now.off : st->idle.off;
+	off_ns = st->active ? st->now.off_ns : st->idle.off_ns;
+	wake_ns = st->active ? st->now.wake_ns : st->idle.wake_ns;
+	came_ns = arrival_find(st, off_ns, st->seen_ns ?: bpf_ktime_get_ns(), &ready_ns);
 	st->seen_ns = 0;
+	TOTAL_ADD(switches_missed, 1);
+	/* its wake-up may not have been reported, either */
+	if (off == OFF_SLEEPING && (wake_ns < off_ns || wake_ns > came_ns))
+		wake_ns = came_ns - ready_ns;
+	slept_ns = off == OFF_SLEEPING ? wake_ns - off_ns : 0;
+	ready.quota_ns = quota_missed(st, came_ns - off_ns - slept_ns);
+	if (st->stop)
+		st->untold.stop_ns += slept_ns;
+	if (!st->active) {
+		st->idle.wake_ns = wake_ns;
+		idle_missed(st, &ready, came_ns);
+		return 0;
+	}
+	if (st->held_by)
+		st->untold.held_ns += slept_ns;
+	st->now.wake_ns = wake_ns;
+	switched_in(st, &ready, came_ns);
+	st->now.off = OFF_NOT;
+	return 0;
 }
 
 /* The state of TASK, which runs here, and through SLOT its slot. */
@@ -334,7 +409,9 @@ static __always_inline struct task_state *sure_state(struct task_struct *task)
 		return st;
 	*slot = own ? own->slot : 0;
 	st = slot_state(*slot);
-	if (!st || st->switched)
+	if (st && is_off(st))
+		switch_missed(st);
+	else if (!st || st->switched)
 		TOTAL_ADD(switches_missed, 1);
 	else
 		st->switched = 1; /* was running when it was taken in */

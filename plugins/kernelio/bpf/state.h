@@ -122,6 +122,7 @@ struct task_state {
 		uint64_t off_ns, wake_ns;
 		uint32_t ready_cpu; /* see below */
 		int32_t left_nr;    /* system call that was the last operation; -1: another */
+		int32_t in_nr;	    /* that it was in when it left */
 		uint8_t off;	    /* enum off_cpu */
 		uint8_t returning;  /* on the way out of that call */
 	} idle;
@@ -133,6 +134,15 @@ struct task_state {
 	} quota;
 	uint8_t stop;	  /* enum kernelio_stop */
 	uint64_t held_by; /* struct throtl_grp whose limit holds its requests back; 0: none */
+	/* of that, what no switch told of: noted when it leaves the CPU next */
+	struct {
+		uint64_t quota_ns, stop_ns, held_ns;
+	} untold;
+	/* when it left, by the scheduler's account: its clock is behind ours by clock_ns (0: not
+	 * known) */
+	struct {
+		uint64_t clock_ns, run_delay_ns;
+	} left;
 
 	/* of the operation, cleared when it begins */
 	struct operation {
@@ -398,6 +408,8 @@ static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 	if (!begin_ns)
 		return;
 	st->now.inode_locked_ns = 0;
+	if (st->now.off == OFF_SLEEPING)
+		return; /* for something else, so it had the lock by then: see switched_in */
 	met_note(st->now.inode_holder, now - begin_ns);
 	span_add_full(st, ETA_SPAN_INODE_LOCK, begin_ns, now, 0, st->now.inode_holder,
 		      st->now.inode_lock, 0);

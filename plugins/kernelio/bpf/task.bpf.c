@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "fault.h"
 #include "follow.h"
+#include "wait-limits.h"
 
 #define MAX_ANCESTORS 256
 
@@ -65,6 +66,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	}
 	bpf_map_delete_elem(&met, &tid); /* its parent may not have taken its status when we end */
 	fault_close(st);
+	limits_tell(st, task);
 	task_leave(task, bpf_ktime_get_ns());
 	/* the thread goes on for a while, but not with I/O of the program's */
 	slot_release(own);

@@ -4,36 +4,9 @@
 #define KERNELIO_WAIT_LIMITS_H
 
 #include "limits.h"
+#include "off-cpu.h"
 
 /* ---- CPU time ---- */
-
-/*
- * For how long QUEUE, that of a group on a CPU, has been without CPU time to spend, or one of those
- * above it. Linux 6.6 (677ea015f231) counts that in the clock of the CPU; before, it is known in
- * one that stands still while the CPU is idle.
- */
-static __always_inline uint64_t throttled_ns(struct cfs_rq *queue)
-{
-	uint64_t since_ns, sum_ns;
-	struct rq *rq;
-
-	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
-		since_ns = BPF_CORE_READ(queue, throttled_clock_self);
-		sum_ns = BPF_CORE_READ(queue, throttled_clock_self_time);
-		if (since_ns)
-			sum_ns += BPF_CORE_READ(queue, rq, clock) - since_ns;
-		return sum_ns;
-	}
-	if (!bpf_core_field_exists(queue->throttled_clock_pelt_time))
-		return 0; /* a kernel without quotas, or too old */
-	sum_ns = BPF_CORE_READ(queue, throttled_clock_pelt_time);
-	if (BPF_CORE_READ(queue, throttle_count)) {
-		rq = BPF_CORE_READ(queue, rq);
-		sum_ns += BPF_CORE_READ(rq, clock_pelt) - BPF_CORE_READ(rq, lost_idle_time) -
-			  BPF_CORE_READ(queue, throttled_clock_pelt);
-	}
-	return sum_ns;
-}
 
 /* TASK is ready and does not run: from here on a quota may be why. */
 static __always_inline void quota_begin(struct task_state *st, struct task_struct *task)
@@ -193,7 +166,7 @@ SEPARATE uint64_t holding(uint64_t of_group)
 }
 
 /* The limit that holds back requests of TASK's control group at this moment; 0: none. */
-static __noinline uint64_t held_by(struct task_struct *task)
+static inline __noinline uint64_t held_by(struct task_struct *task)
 {
 	struct cgroup_subsys_state *group = GROUP_IN(task, io);
 	struct hlist_node *node;
@@ -241,6 +214,20 @@ static __noinline int held_note(uint64_t group, uint64_t ns)
 
 	return limit_note(KERNELIO_LIMIT_THROTTLED,
 			  BPF_CORE_READ(limit, pd.blkg, blkcg, css.cgroup, kn), 0, ns, amounts);
+}
+
+/* ---- all of them ---- */
+
+/* What TASK, of state ST, has waited for without a switch that told of the end of it. */
+static __always_inline void limits_tell(struct task_state *st, struct task_struct *task)
+{
+	if (st->untold.quota_ns)
+		quota_note(task, st->untold.quota_ns);
+	if (st->untold.stop_ns)
+		limit_note(KERNELIO_LIMIT_STOPPED, NULL, st->stop, st->untold.stop_ns, NULL);
+	if (st->untold.held_ns)
+		held_note(st->held_by, st->untold.held_ns);
+	st->untold.quota_ns = st->untold.stop_ns = st->untold.held_ns = 0;
 }
 
 #endif

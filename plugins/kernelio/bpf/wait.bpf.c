@@ -203,19 +203,6 @@ int BPF_PROG(on_contention_end, void *lock)
 	return 0; /* its begin found the stack full, and was counted */
 }
 
-/* It was stopped, between two operations or on its way out of one. */
-static __always_inline void stop_leave(struct task_state *st, uint64_t now)
-{
-	struct eta_span span = {
-		.begin_ns = st->idle.off_ns,
-		.end_ns = st->idle.wake_ns > st->idle.off_ns ? st->idle.wake_ns : now,
-		.kind = ETA_SPAN_STOPPED,
-	};
-
-	if (LEVEL_WANTED(CPU) && !paused)
-		wait_leave(st, &span);
-}
-
 /*
  * TASK leaves the CPU outside of operations. Where it could go on, that is mostly when it is about
  * to return from a system call: the clock's tick waits until then. An interrupt has no number.
@@ -226,51 +213,12 @@ static __always_inline void idle_switched_out(struct task_state *st, struct task
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 
 	st->idle.off = runnable ? OFF_RUNNABLE : OFF_SLEEPING;
+	st->idle.in_nr = SYSCALL_NR(regs);
 	st->idle.returning =
-		runnable && st->idle.left_nr >= 0 && (int32_t)SYSCALL_NR(regs) == st->idle.left_nr;
+		runnable && st->idle.left_nr >= 0 && st->idle.in_nr == st->idle.left_nr;
 	st->idle.ready_cpu = bpf_get_smp_processor_id();
 	st->idle.wake_ns = 0;
 	st->idle.off_ns = now;
-}
-
-static __always_inline void idle_switched_in(struct task_state *st, struct ready ready,
-					     uint64_t now)
-{
-	bool preempted = st->idle.off == OFF_RUNNABLE;
-	struct eta_span span = {
-		.begin_ns = preempted ? st->idle.off_ns : st->idle.wake_ns,
-		.end_ns = now,
-		.kind = ETA_SPAN_RUN_QUEUE,
-		.flags = (preempted ? ETA_SPAN_PREEMPTED : 0) |
-			 (st->idle.returning ? ETA_SPAN_RETURNING : 0),
-		.who = ready.who,
-	};
-
-	if (span.begin_ns < st->idle.off_ns || span.begin_ns >= now || !LEVEL_WANTED(CPU) || paused)
-		return;
-	if (ready.quota_ns) {
-		span.end_ns = span.begin_ns + ready.quota_ns;
-		span.kind = ETA_SPAN_QUOTA;
-		span.who = 0;
-		span.flags &= ETA_SPAN_RETURNING;
-		wait_leave(st, &span);
-		span.begin_ns = span.end_ns;
-		span.end_ns = now;
-		span.kind = ETA_SPAN_RUN_QUEUE;
-		span.who = ready.who;
-	}
-	if (!preempted && span.begin_ns < ready.idle_ns) {
-		span.end_ns = ready.idle_ns;
-		span.kind = ETA_SPAN_WAKE_UP;
-		span.who = 0;
-		wait_leave(st, &span);
-		span.begin_ns = ready.idle_ns;
-		span.end_ns = now;
-		span.kind = ETA_SPAN_RUN_QUEUE;
-		span.who = ready.who;
-	}
-	if (span.begin_ns < now)
-		wait_leave(st, &span);
 }
 
 struct {
@@ -284,32 +232,6 @@ struct {
 static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64_t wake_ns)
 {
 	return off == OFF_RUNNABLE ? off_ns : wake_ns;
-}
-
-/* Numbers of the system calls that do nothing but sleep; set before loading. */
-const volatile uint32_t call_nanosleep, call_clock_nanosleep;
-
-/*
- * The thread has slept, between two calls: if that was because it did not get a lock, and is going
- * to try again, it has waited for that lock (lock_tried).
- */
-static __always_inline void refused_slept(struct task_state *st, struct task_struct *task,
-					  uint64_t now)
-{
-	struct pt_regs *regs;
-	uint64_t call;
-
-	if (!st->refused.inode || st->idle.off != OFF_SLEEPING)
-		return;
-	regs = (void *)bpf_task_pt_regs(task);
-	call = SYSCALL_NR(regs);
-	if (call != call_nanosleep && call != call_clock_nanosleep) {
-		st->refused.inode = 0;
-		return;
-	}
-	if (!st->refused.begin_ns)
-		st->refused.begin_ns = st->idle.off_ns;
-	st->refused.end_ns = st->idle.wake_ns ?: now; /* not every wakeup is reported */
 }
 
 /* Who had the CPU of history S from BEGIN_NS to NOW, and until when it was idle; UNKNOWN: a guess.
@@ -350,11 +272,23 @@ static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cp
 	return ready;
 }
 
+/* What the scheduler says of TASK as it leaves, in case that nobody tells of its coming back. */
+static __always_inline void left_note(struct task_state *st, struct task_struct *task, uint64_t now)
+{
+	if (!bpf_core_field_exists(task->sched_info) ||
+	    !bpf_core_field_exists(task->sched_task_group))
+		return;
+	st->left.run_delay_ns = task->sched_info.run_delay;
+	st->left.clock_ns = now - BPF_CORE_READ(task->se.cfs_rq, rq, clock);
+}
+
 /* PREV, of state ST, leaves the CPU to NEXT. CTX: the probe's. */
 static __always_inline void leaves(void *ctx, struct task_state *st, struct task_struct *prev,
 				   struct task_struct *next, bool ready, unsigned int state,
 				   uint64_t now)
 {
+	limits_tell(st, prev);
+	left_note(st, prev, now);
 	st->quota.queue = 0;
 	st->stop = 0;
 	if (ready)
@@ -417,7 +351,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	}
 	if (st->stop)
 		stop_leave(st, now);
-	refused_slept(st, task, now);
+	refused_slept(st, now);
 	idle_switched_in(st, ready, now);
 	st->idle.off = OFF_NOT;
 }
@@ -434,8 +368,7 @@ static __always_inline bool comes_unseen(struct task_struct *next, const struct 
 	 */
 	if (next->tgid == 1)
 		return true;
-	return unseen_percent && slot && slot->slot &&
-	       bpf_get_prandom_u32() % 100 < unseen_percent;
+	return unseen_percent && slot && slot->slot && bpf_get_prandom_u32() % 100 < unseen_percent;
 }
 
 SEC("tp_btf/sched_switch")
@@ -446,15 +379,16 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
 	struct task_slot *next_slot = bpf_task_storage_get(&tasks, next, NULL, 0);
 	struct cpu_history *s = bpf_map_lookup_elem(&cpu_history, &zero);
-	uint64_t now = bpf_ktime_get_ns();
 	struct task_state *st;
+	uint64_t now;
 
 	if (!slot || !s)
 		return 0;
 	if (!switches_told)
 		switches_told = 1;
-	cpu_history_switch(s, prev->pid, next->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
+	now = bpf_ktime_get_ns(); /* not before the end of a wait that was open still */
+	cpu_history_switch(s, prev->pid, next->pid, now);
 	if (st)
 		leaves(ctx, st, prev, next, preempt || prev_state == 0, prev_state, now);
 	if (comes_unseen(next, next_slot)) {

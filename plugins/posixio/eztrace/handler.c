@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "eta-ext/format/own-call.h"
 
@@ -99,20 +100,74 @@ static bool in_harmless_call(const mcontext_t *context)
 	       (nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigprocmask);
 }
 
+/* Did the signal of FRAME interrupt a library, in the middle of its work? */
+static bool interrupted_library(const struct frame *frame)
+{
+	const greg_t *regs = frame->context.gregs;
+
+	return (regs[REG_CSGSFS] & UINT16_MAX) == USER_CODE &&
+	       in_library((uintptr_t)regs[REG_RIP]) && !in_harmless_call(&frame->context);
+}
+
+/* A walk through the frames of a stack, as far as they can be told from each other. */
+struct walk {
+	uintptr_t restorer;
+	uintptr_t from, end; /* of the stack that it begins on */
+	uintptr_t seen_to;   /* what is below belongs to frames that were met */
+	bool found;
+};
+
+static _Unwind_Reason_Code walk_step(struct _Unwind_Context *context, void *arg)
+{
+	const uintptr_t at = _Unwind_GetCFA(context);
+	struct walk *walk = arg;
+
+	if (at < walk->from || at >= walk->end)
+		walk->seen_to = walk->end; /* the handler had a stack of its own */
+	else if (at > walk->seen_to)
+		walk->seen_to = at;
+	if (_Unwind_GetIP(context) != walk->restorer)
+		return _URC_NO_REASON;
+	/* the handler's return has taken the address from the frame */
+	walk->found = interrupted_library((const struct frame *)(at - sizeof(at)));
+	return walk->found ? _URC_NORMAL_STOP : _URC_NO_REASON;
+}
+
+/*
+ * Frames of handlers that have returned lie in the gaps of later ones, so each frame is met. Where
+ * that does not go on, as code does not describe its frames, whatever looks like a handler's is
+ * taken for one.
+ */
 bool handler_interrupted_library(void)
 {
-	const uintptr_t from = (uintptr_t)__builtin_frame_address(0), end = stack_end(from);
-	const uintptr_t back = restorer();
+	struct walk walk = { .restorer = restorer(),
+			     .from = (uintptr_t)__builtin_frame_address(0) };
 
-	for (uintptr_t at = from; back && at + sizeof(struct frame) <= end; at += sizeof(at)) {
+	if (!walk.restorer)
+		return false;
+	walk.end = stack_end(walk.from);
+	walk.seen_to = walk.from;
+	_Unwind_Backtrace(walk_step, &walk);
+	for (uintptr_t at = walk.seen_to; !walk.found && at + sizeof(struct frame) <= walk.end;
+	     at += sizeof(at)) {
 		const struct frame *frame = (const struct frame *)at;
-		const greg_t *regs = frame->context.gregs;
 
-		if (frame->restorer == back && (regs[REG_CSGSFS] & UINT16_MAX) == USER_CODE &&
-		    in_library((uintptr_t)regs[REG_RIP]) && !in_harmless_call(&frame->context))
-			return true;
+		walk.found = frame->restorer == walk.restorer && interrupted_library(frame);
 	}
-	return false;
+	return walk.found;
+}
+
+static _Unwind_Reason_Code walk_not(struct _Unwind_Context *context, void *arg)
+{
+	(void)context;
+	(void)arg;
+	return _URC_NORMAL_STOP;
+}
+
+/* What it does once only it does not do in a handler. */
+__attribute__((constructor)) static void walk_prepare(void)
+{
+	_Unwind_Backtrace(walk_not, NULL);
 }
 
 #else
