@@ -229,8 +229,8 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set_count(o, "orphans", a->counts.orphan);
 	set_count(o, "truncated", a->counts.truncated);
 	set_count(o, "bad", a->counts.bad);
-	set_count(o, "overlapping_regions", a->counts.crossing);
-	set_count(o, "out_of_order", a->counts.disorder);
+	set_count(o, "overlapping_regions", a->counts.overlapping);
+	set_count(o, "out_of_order", a->counts.out_of_order);
 	set_count(o, "unmatched", a->counts.unmatched);
 	set_count(o, "open_requests", a->open_bios);
 	set_count(o, "low_confidence", a->low_confidence);
