@@ -268,7 +268,7 @@ static void put_mode(struct json_object in, const struct analysis *a)
 	set_text(o, "reference", reference);
 }
 
-/* Who lost most: not the one with the largest part of a short life. */
+/* Who lost most: not the one with the largest part of a short lifetime. */
 static void put_headline(struct json_object in, const struct analysis *a)
 {
 	struct json_object o = object_in(in, "headline");
@@ -310,7 +310,7 @@ static void put_culprits(struct json_object in, const struct analysis *a)
 
 #define MOST_PREMISES 16
 
-/* Where the life of the threads went that did the I/O, and what was seen of how they do it. */
+/* Where the lifetime of the threads went that did the I/O, and what was seen of how they do it. */
 static void put_habits(struct json_object root, const struct analysis *a)
 {
 	struct json_object o = object_in(root, "time");
