@@ -9,7 +9,7 @@
 bool cli_is_whole(const struct eta_counts *counts)
 {
 	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
-		 counts->crossing || counts->disorder);
+		 counts->overlapping || counts->out_of_order);
 }
 
 struct input_file {

@@ -53,6 +53,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/score.c \
 	src/common/share.c src/common/share.h \
 	src/common/spaces.c src/common/spaces.h \
+	src/common/slots.c src/common/slots.h \
 	src/common/spill.c src/common/spill.h \
 	src/analysis/sweep/sweep.c src/analysis/sweep/sweep.h \
 	src/analysis/sweep/engine-sweep.h \

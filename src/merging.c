@@ -22,8 +22,8 @@ static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 	} rest[] = {
 		{ counts->orphan, "orphan" },
 		{ counts->truncated, "truncated" },
-		{ counts->crossing, "overlapping regions" },
-		{ counts->disorder, "out of order" },
+		{ counts->overlapping, "overlapping regions" },
+		{ counts->out_of_order, "out of order" },
 		{ counts->unmatched, "threads unmatched" },
 	};
 

@@ -27,7 +27,7 @@ struct merging {
 /*
  * Refuses an input given twice and an output that is one of them. 0 or -errno, which has been
  * reported. A signal that breaks it off ends the process, once nothing of the archive is left.
- * COMPLETE: nothing was lost, damaged, orphan, truncated, crossing or out of order.
+ * COMPLETE: nothing was lost, damaged, orphan, truncated, overlapping or out of order.
  */
 int merging_run(const struct merging *merging, bool *complete);
 

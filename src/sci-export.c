@@ -198,7 +198,7 @@ static bool is_damaged(const struct eta_trace *trace)
 	eta_warn("the trace is not complete: %" PRIu64 " bad, %" PRIu64 " lost, %" PRIu64
 		 " orphan, %" PRIu64 " truncated, %" PRIu64 " overlapping regions, %" PRIu64
 		 " out of order",
-		 c.bad, c.lost, c.orphan, c.truncated, c.crossing, c.disorder);
+		 c.bad, c.lost, c.orphan, c.truncated, c.overlapping, c.out_of_order);
 	return true;
 }
 

@@ -89,6 +89,7 @@ script_tests += \
 	tests/cases/otf2-pipit.py \
 	tests/cases/otf2-python.py \
 	tests/cases/otf2-records.py \
+	tests/cases/otf2-tracks.py \
 	tests/cases/otf2-tools.sh \
 	tests/cases/paje-round-trip.py \
 	tests/cases/plot.sh \

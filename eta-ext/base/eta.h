@@ -254,16 +254,16 @@ struct eta_event {
  * What a reader met. A number here reaches the user; none is dropped silently.
  */
 struct eta_counts {
-	uint64_t records;   /* as stored */
-	uint64_t events;    /* delivered */
-	uint64_t passed;    /* understood, but of nothing that is I/O */
-	uint64_t bad;	    /* records that could not be understood */
-	uint64_t lost;	    /* said to be lost by the tracer */
-	uint64_t orphan;    /* LEAVE without ENTER */
-	uint64_t truncated; /* ENTER without LEAVE at the end */
-	uint64_t crossing;  /* regions closed because an outer one left first */
-	uint64_t unmatched; /* locations of one input without a counterpart (merge) */
-	uint64_t disorder;  /* events earlier than the one before them, moved up to it */
+	uint64_t records;      /* as stored */
+	uint64_t events;       /* delivered */
+	uint64_t passed;       /* understood, but of nothing that is I/O */
+	uint64_t bad;	       /* records that could not be understood */
+	uint64_t lost;	       /* said to be lost by the tracer */
+	uint64_t orphan;       /* LEAVE without ENTER */
+	uint64_t truncated;    /* ENTER without LEAVE at the end */
+	uint64_t overlapping;  /* regions closed because an outer one left first */
+	uint64_t unmatched;    /* locations of one input without a counterpart (merge) */
+	uint64_t out_of_order; /* events earlier than the one before them, moved up to it */
 };
 
 struct eta_options {

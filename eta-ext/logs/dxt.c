@@ -219,7 +219,7 @@ static int dxt_open(struct eta_trace *trace)
 /*
  * Without threads, the calls of several share a location. Calls of one module are never inside each
  * other, so one that begins inside of another is another thread's: it cannot be an operation of its
- * own there, and is counted as crossing.
+ * own there, and is counted as overlapping.
  */
 struct dxt_filter {
 	struct log_filter filter;
@@ -238,7 +238,7 @@ static ssize_t dxt_filter_read(struct eta_cursor *cursor, const struct eta_event
 
 	for (ssize_t i = 0; i < n; i++) {
 		if ((*batch)[i].kind == ETA_ENTER)
-			cursor->counts.crossing += c->open++ > 0;
+			cursor->counts.overlapping += c->open++ > 0;
 		else if ((*batch)[i].kind == ETA_LEAVE)
 			c->open--;
 	}

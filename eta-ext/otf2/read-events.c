@@ -19,7 +19,7 @@ static inline struct eta_event *next_event(struct otf2_cursor *c, OTF2_TimeStamp
 	uint64_t ns = to_ns(c->otf2, time);
 
 	if (__builtin_expect(ns < c->last_ns, 0)) {
-		c->cursor.counts.disorder++;
+		c->cursor.counts.out_of_order++;
 		ns = c->last_ns;
 	}
 	c->last_ns = ns;

@@ -134,7 +134,7 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 	if (counts) {
 		eta_trace_counts(trace, counts);
 		for (uint32_t i = 0; i < defs->n_locations; i++)
-			counts->disorder += writer.written[i].disorder;
+			counts->out_of_order += writer.written[i].out_of_order;
 	}
 out:
 	free(writer.written);

@@ -11,7 +11,7 @@
 struct written {
 	uint64_t events;
 	uint64_t first_ns, last_ns; /* where events > 0 */
-	uint64_t disorder;
+	uint64_t out_of_order;
 };
 
 struct archive_writer {

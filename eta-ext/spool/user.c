@@ -207,7 +207,7 @@ static int push_call(struct user_cursor *c, struct eta_call call)
 	if (c->n_calls > 0 && c->calls[c->n_calls - 1].end_ns &&
 	    call.end_ns > c->calls[c->n_calls - 1].end_ns) {
 		call.end_ns = c->calls[c->n_calls - 1].end_ns;
-		c->base.cursor.counts.crossing++;
+		c->base.cursor.counts.overlapping++;
 	}
 	c->calls[c->n_calls++] = call;
 	return 0;

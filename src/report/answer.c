@@ -92,7 +92,7 @@ static int put_own_limit(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* What is less of a life is not worth a line. */
+/* What is less of a lifetime is not worth a line. */
 #define MACHINE_PERCENT 2
 
 /* How much a busy machine took of the one that lost most. */
@@ -179,7 +179,7 @@ static int put_part(char *text, size_t size, const struct function_habit *f, dou
 			report_duration((int64_t)(f->ns / f->n)).text, f->n == 1 ? "" : " each");
 }
 
-/* The largest parts of the life of the threads that did I/O. */
+/* The largest parts of the lifetime of the threads that did I/O. */
 static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 {
 	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns), outside_ns;
@@ -187,7 +187,7 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 	char line[1024] = "time: ";
 	size_t used = strlen(line);
 
-	/* what a thread has in flight while it does something else is no part of its life */
+	/* what a thread has in flight while it does something else is no part of its lifetime */
 	outside_ns = lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0;
 	for (int parts = 0; parts < SHOWN_PARTS; parts++) {
 		const struct function_habit *f =

@@ -229,8 +229,8 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set_count(o, "orphans", a->counts.orphan);
 	set_count(o, "truncated", a->counts.truncated);
 	set_count(o, "bad", a->counts.bad);
-	set_count(o, "overlapping_regions", a->counts.crossing);
-	set_count(o, "out_of_order", a->counts.disorder);
+	set_count(o, "overlapping_regions", a->counts.overlapping);
+	set_count(o, "out_of_order", a->counts.out_of_order);
 	set_count(o, "unmatched", a->counts.unmatched);
 	set_count(o, "open_requests", a->open_bios);
 	set_count(o, "low_confidence", a->low_confidence);
@@ -268,7 +268,7 @@ static void put_mode(struct json_object in, const struct analysis *a)
 	set_text(o, "reference", reference);
 }
 
-/* Who lost most: not the one with the largest part of a short life. */
+/* Who lost most: not the one with the largest part of a short lifetime. */
 static void put_headline(struct json_object in, const struct analysis *a)
 {
 	struct json_object o = object_in(in, "headline");
@@ -310,7 +310,7 @@ static void put_culprits(struct json_object in, const struct analysis *a)
 
 #define MOST_PREMISES 16
 
-/* Where the life of the threads went that did the I/O, and what was seen of how they do it. */
+/* Where the lifetime of the threads went that did the I/O, and what was seen of how they do it. */
 static void put_habits(struct json_object root, const struct analysis *a)
 {
 	struct json_object o = object_in(root, "time");

@@ -83,7 +83,7 @@ static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
 		{ c->lost > 0,
 		  "lost: the waits in them are missing; a larger --ring, filters, or a "
 		  "faster disk for -o" },
-		{ (c->orphan + c->truncated + c->bad + c->crossing) * 100 > a->events,
+		{ (c->orphan + c->truncated + c->bad + c->overlapping) * 100 > a->events,
 		  "damaged: what could not be paired counts for nothing; record it again" },
 		{ c->unmatched * 10 > a->n_threads,
 		  "seen by one tracer: static or setuid programs, or threads from before it; the "

@@ -438,7 +438,7 @@ static void io_records_make_io(void **state)
 	finish(t, r);
 }
 
-/* Their life means nothing; what they lost is still told, and they stand in others' way. */
+/* Their lifetime means nothing; what they lost is still reported, and they stand in others' way. */
 static void kernel_threads_have_no_score(void **state)
 {
 	struct eta_trace *t = memory_trace_new("kernel");

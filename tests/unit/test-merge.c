@@ -88,18 +88,18 @@ static const struct one_case cases[] = {
 	  "+a@1 -a@5 +b@8 -b@9",
 	  "+vfs:a@2 -vfs:a@6",
 	  "+a@1 +vfs:a@2 -vfs:a@5 -a@5 +b@8 -b@9",
-	  { .events = 6, .crossing = 1 } },
+	  { .events = 6, .overlapping = 1 } },
 	{ "time runs backwards",
 	  "+a@5 -a@3 +b@2 -b@9",
 	  NULL,
 	  "+a@5 -a@5 +b@5 -b@9",
-	  { .events = 4, .disorder = 2 } },
+	  { .events = 4, .out_of_order = 2 } },
 	{ "recursion", "+a@1 +a@2 -a@3 -a@4", NULL, "+a@1 +a@2 -a@3 -a@4", { .events = 4 } },
 	{ "inner left open",
 	  "+a@1 +b@2 +c@3 -a@4 +d@5 -b@6 -d@7 -b@8",
 	  NULL,
 	  "+a@1 +b@2 +c@3 -c@4 -b@4 -a@4 +d@5 -d@7",
-	  { .events = 8, .crossing = 2, .orphan = 1 } },
+	  { .events = 8, .overlapping = 2, .orphan = 1 } },
 	{ "nothing", "", "", "", { .events = 0 } },
 };
 
@@ -132,8 +132,8 @@ static void run_case(const struct one_case *c, size_t batch, bool kernel_first)
 	assert_int_equal(counts.events, c->counts.events);
 	assert_int_equal(counts.orphan, c->counts.orphan);
 	assert_int_equal(counts.truncated, c->counts.truncated);
-	assert_int_equal(counts.crossing, c->counts.crossing);
-	assert_int_equal(counts.disorder, c->counts.disorder);
+	assert_int_equal(counts.overlapping, c->counts.overlapping);
+	assert_int_equal(counts.out_of_order, c->counts.out_of_order);
 	assert_int_equal(counts.unmatched, 0);
 	eta_close(merged);
 }
@@ -516,7 +516,7 @@ static void random_traces_can_be_projected(void **state)
 		assert_int_equal(left[1], 0);
 		eta_cursor_close(cursor);
 		eta_trace_counts(merged, &counts);
-		assert_int_equal(counts.crossing + counts.orphan + counts.truncated, 0);
+		assert_int_equal(counts.overlapping + counts.orphan + counts.truncated, 0);
 		eta_close(merged);
 	}
 }

@@ -455,8 +455,9 @@ static void what_is_merged_is_what_happened(void **unused)
 				 0);
 		same_world(&w, merged);
 		assert_int_equal(eta_write_otf2(merged, anchor, &writing, &counts), 0);
-		assert_int_equal(
-			counts.orphan + counts.crossing + counts.truncated + counts.disorder, 0);
+		assert_int_equal(counts.orphan + counts.overlapping + counts.truncated +
+					 counts.out_of_order,
+				 0);
 		assert_int_equal(eta_open(anchor, NULL, &archive), 0);
 		same_world(&w, archive);
 		eta_close(archive);

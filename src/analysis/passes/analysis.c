@@ -84,7 +84,7 @@ static int cut_to_window(struct engine *e)
 		lifetime_ns = c->last_ns - c->first_ns;
 		c->first_ns = c->first_ns < e->from_ns ? e->from_ns : c->first_ns;
 		c->last_ns = c->last_ns > e->to_ns ? e->to_ns : c->last_ns;
-		/* not there in this part of the time: a life of nothing */
+		/* not there in this part of the time: a lifetime of nothing */
 		if (c->first_ns > e->to_ns)
 			c->first_ns = e->to_ns;
 		if (c->last_ns < c->first_ns)

@@ -78,7 +78,7 @@ static void set_interval(const struct engine *e, const struct location_result *r
 		t->sci_high = t->sci;
 	t->sci_low = t->sci - hypot(t->sci - t->sci_low, spread);
 	t->sci_high = t->sci + hypot(t->sci_high - t->sci, spread);
-	/* its life at most */
+	/* its lifetime at most */
 	if (t->sci_high > 1 && t->sci <= 1)
 		t->sci_high = 1;
 	t->sure = sure_part(t);
@@ -144,7 +144,7 @@ static int by_score(const void *a, const void *b)
 	return x->location < y->location ? -1 : 1;
 }
 
-/* A large part of a short life is less than a small part of a long one. */
+/* A large part of a short lifetime is less than a small part of a long one. */
 static int by_counted(const void *a, const void *b)
 {
 	const struct thread_score *x = a, *y = b;
@@ -170,7 +170,7 @@ static uint32_t find_max(const struct analysis *a)
 }
 
 /*
- * Who lost most. A long life may have lost most while that is nothing to speak of: then another
+ * Who lost most. A long lifetime may have lost most while that is nothing to speak of: then another
  * stands for the program, unless what that one lost is little beside it, or all that threads lost
  * is little of the time.
  */

@@ -382,10 +382,10 @@ static uint64_t bin_edge(const struct engine *e, uint32_t bin)
 
 static uint32_t bin_at(const struct engine *e, uint64_t ns)
 {
-	uint64_t life = e->last_ns - e->first_ns;
-	uint32_t bin =
-		life ? (uint32_t)((unsigned __int128)(ns - e->first_ns) * e->options.n_bins / life)
-		     : 0;
+	uint64_t lifetime = e->last_ns - e->first_ns;
+	uint32_t bin = lifetime ? (uint32_t)((unsigned __int128)(ns - e->first_ns) *
+					     e->options.n_bins / lifetime)
+				: 0;
 
 	return bin < e->options.n_bins ? bin : e->options.n_bins - 1;
 }

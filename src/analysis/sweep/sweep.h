@@ -163,7 +163,8 @@ static inline bool thread_is_kept(const struct sweep *s, const struct sweep_thre
 	return blame_keeps(&s->engine->blame_bound, l->location);
 }
 
-/* pieces.c: AMOUNT that others took of L's operation, which its life's pieces have a part of each.
+/* pieces.c: AMOUNT that others took of L's operation, which its lifetime's pieces have a part of
+ * each.
  */
 int pieces_add(struct sweep_thread *l, int64_t amount);
 

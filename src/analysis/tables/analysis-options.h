@@ -12,8 +12,8 @@
 struct eta_trace;
 
 enum sci_kind {
-	SCI_DEFAULT, /* slowdown that others caused / life */
-	SCI_PAPER,   /* all slowdown / life, as published */
+	SCI_DEFAULT, /* slowdown that others caused / lifetime */
+	SCI_PAPER,   /* all slowdown / lifetime, as published */
 };
 
 /* So many culprits of a thread are told apart unless more are asked for. */

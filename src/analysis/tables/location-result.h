@@ -35,7 +35,7 @@ struct location_result {
 	struct blame_row blame;
 	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */
 	struct bin *bins;
-	int64_t *pieces; /* N_PIECES of its life: what others took; NULL: nothing */
+	int64_t *pieces; /* N_PIECES of its lifetime: what others took; NULL: nothing */
 	uint64_t *busy;	 /* N_SLICES bits, of the trace: it was in an operation; NULL: never */
 };
 

@@ -34,7 +34,7 @@ struct bin {
 
 struct thread_score {
 	uint32_t location; /* index into the definitions */
-	bool scored;	   /* false: a kernel thread, its life means nothing */
+	bool scored;	   /* false: a kernel thread, its lifetime means nothing */
 	uint64_t events;
 	uint64_t first_ns, last_ns; /* events */
 	uint64_t lifetime_ns;
