@@ -14,6 +14,10 @@ AC_DEFUN([SCI_JANSSON], [
   AC_CHECK_HEADER([uthash.h], [], [AC_MSG_ERROR([uthash.h not found: install uthash-dev])])
 ])
 
+AC_DEFUN([SCI_ZLIB], [
+  PKG_CHECK_MODULES([ZLIB], [zlib], [], [AC_MSG_ERROR([zlib not found: install zlib1g-dev])])
+])
+
 # pkg-config's eztrace.pc names a wrong include path in Debian 12, so look for the pieces directly.
 AC_DEFUN([SCI_EZTRACE], [
   AC_ARG_WITH([eztrace], [AS_HELP_STRING([--without-eztrace], [leave the EZTrace plugins out])],

@@ -87,6 +87,12 @@ src_sci_analyze_SOURCES = \
 	src/common/progress.c src/common/progress.h \
 	src/inputs.c src/inputs.h \
 	src/report/compare.c src/report/compare.h \
+	src/report/html/data.c src/report/html/data.h \
+	src/report/html/first.c src/report/html/first.h \
+	src/report/html/html.c src/report/html/html.h \
+	src/report/html/lanes.c src/report/html/lanes.h src/report/html/lanes-put.c \
+	src/report/html/pack.c src/report/html/pack.h \
+	src/report/html/page.c src/report/html/page.h \
 	src/report/json.c \
 	src/report/score-columns.c \
 	src/report/table-forms.c \
@@ -106,9 +112,16 @@ src_sci_analyze_SOURCES = \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
 	src/symbols.h \
+	src/export/output.c src/export/output.h \
 	src/common/texts.c src/common/texts.h
-src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
-src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) -lm
+src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(ZLIB_CFLAGS) \
+	-DSCI_PAGE_FILE='"$(abs_top_srcdir)/web/page.html"'
+src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) $(ZLIB_LIBS) -lm
+# the page is built from web/ by "./dev page"; building needs none of that
+src/report/html/sci_analyze-page.$(OBJEXT): $(srcdir)/web/page.html
+web_sources = web/src/data.js web/src/dom.js web/src/format.js web/src/lanes.js web/src/main.js \
+	web/src/matrix.js web/src/page.html web/src/series.js web/src/style.css web/src/tables.js web/src/timeline.js
+EXTRA_DIST += web/page.html web/package.json web/package-lock.json web/.npmrc web/build.mjs $(web_sources)
 
 bin_PROGRAMS += src/sci-merge
 MERGING = src/merging.c src/merging.h src/tracer-warnings.c src/tracer-warnings.h \

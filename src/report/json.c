@@ -482,19 +482,57 @@ static bool is_reported(const struct thread_score *t)
 	return t->scored || t->operations;
 }
 
-int report_json(FILE *out, const struct analysis *a, unsigned version)
+/* Ends DOCUMENT, whose root is ROOT. */
+static int finish(struct json_object root, FILE *out, size_t flags)
 {
-	struct document document = { .ok = true, .version = version };
-	struct json_object root = { json_object(), &document };
-	char advice[1024];
-	json_t *array;
 	int rc = 0;
 
-	set_count(root, "version", version);
+	if (!root.of->ok)
+		rc = -ENOMEM;
+	else if (json_write(root.json, out, flags | JSON_REAL_PRECISION(15)) < 0 ||
+		 fputc('\n', out) == EOF)
+		rc = -EIO;
+	json_decref(root.json);
+	return rc;
+}
+
+/* What is of the whole trace. */
+static void put_whole(struct json_object root, const struct analysis *a)
+{
+	set_count(root, "version", root.of->version);
 	put_trace(root, a);
 	put_mode(root, a);
 	put_application(root, a);
 	put_limits(root, a);
+}
+
+static void put_end(struct json_object root, const struct analysis *a)
+{
+	char advice[1024];
+
+	advice_text(a, advice, sizeof(advice));
+	put_verdict(root, &a->verdict, root.of->version == 1 ? a->verdict.advice : advice);
+	if (a->options.habits)
+		put_habits(root, a);
+}
+
+int report_json_summary(FILE *out, const struct analysis *a)
+{
+	struct document document = { .ok = true, .version = JSON_VERSION };
+	struct json_object root = { json_object(), &document };
+
+	put_whole(root, a);
+	put_end(root, a);
+	return finish(root, out, JSON_COMPACT);
+}
+
+int report_json(FILE *out, const struct analysis *a, unsigned version)
+{
+	struct document document = { .ok = true, .version = version };
+	struct json_object root = { json_object(), &document };
+	json_t *array;
+
+	put_whole(root, a);
 	array = array_in(root, "threads");
 	for (uint32_t i = 0; document.ok && i < a->n_threads; i++)
 		if (is_reported(&a->threads[i]))
@@ -518,15 +556,6 @@ int report_json(FILE *out, const struct analysis *a, unsigned version)
 		array = array_in(root, "timeline");
 	for (uint32_t i = 0; document.ok && i < a->options.n_bins; i++)
 		put_bin(object_at_end(array, &document), a, i);
-	advice_text(a, advice, sizeof(advice));
-	put_verdict(root, &a->verdict, version == 1 ? a->verdict.advice : advice);
-	if (a->options.habits)
-		put_habits(root, a);
-	if (!document.ok)
-		rc = -ENOMEM;
-	else if (json_write(root.json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
-		 fputc('\n', out) == EOF)
-		rc = -EIO;
-	json_decref(root.json);
-	return rc;
+	put_end(root, a);
+	return finish(root, out, JSON_INDENT(2));
 }

@@ -17,6 +17,10 @@ int report_text(FILE *out, const struct analysis *a, const struct view *view,
 int report_answer(FILE *out, const struct analysis *a, unsigned width);
 /* Of that only the score and the verdict, a line each: what stands above a table of its own. */
 void report_headline(FILE *out, const struct analysis *a, unsigned width);
+/* How much there is of the trace, and what is missing. */
+void report_quality(FILE *out, const struct analysis *a, unsigned width);
+/* As json what is of all threads together. 0, -ENOMEM or -EIO. */
+int report_json_summary(FILE *out, const struct analysis *a);
 /* VERSION of its keys: 1 or 2. */
 int report_json(FILE *out, const struct analysis *a, unsigned version);
 

@@ -100,7 +100,7 @@ static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
 			report_wrapped(out, remedies[i].text, true, width);
 }
 
-static void put_quality(FILE *out, const struct analysis *a, unsigned width)
+void report_quality(FILE *out, const struct analysis *a, unsigned width)
 {
 	struct report_unsure unsure = { a->low_confidence, UNSURE_OPERATIONS };
 	bool paper = a->options.sci == SCI_PAPER;
@@ -176,7 +176,7 @@ static int frame_make(struct frame *f, const struct analysis *a, bool is_short, 
 	if (!out)
 		return -ENOMEM;
 	fputc('\n', out);
-	put_quality(out, a, width);
+	report_quality(out, a, width);
 	return closed(out);
 }
 
