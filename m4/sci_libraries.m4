@@ -116,6 +116,24 @@ AC_DEFUN([SCI_BABELTRACE2], [
     [BABELTRACE2_CFLAGS= BABELTRACE2_LIBS=])
 ])
 
+# Perfetto's format.
+AC_DEFUN([SCI_PROTOBUF_C], [
+  AC_ARG_WITH([protobuf-c], [AS_HELP_STRING([--without-protobuf-c], [no export in Perfetto's format])],
+    [], [with_protobuf_c=check])
+  have_protobuf_c=no
+  AS_IF([test "x$with_protobuf_c" != xno], [
+    PKG_CHECK_MODULES([PROTOBUF_C], [libprotobuf-c >= 1.3], [have_protobuf_c=yes], [have_protobuf_c=no])
+    AC_PATH_PROG([PROTOC_C], [protoc-c])
+    AS_IF([test -z "$PROTOC_C"], [have_protobuf_c=no])
+    AS_IF([test "x$with_protobuf_c" = xyes && test $have_protobuf_c = no],
+      [AC_MSG_ERROR([protobuf-c asked for but not found: install libprotobuf-c-dev protobuf-c-compiler])])
+  ])
+  AS_IF([test $have_protobuf_c = yes],
+    [AC_DEFINE([HAVE_PROTOBUF_C], [1], [Define to 1 if libprotobuf-c and its compiler are there.])],
+    [PROTOBUF_C_CFLAGS= PROTOBUF_C_LIBS=])
+  AM_CONDITIONAL([HAVE_PROTOBUF_C], [test $have_protobuf_c = yes])
+])
+
 AC_DEFUN([SCI_TEST_TOOLS], [
   PKG_CHECK_MODULES([CMOCKA], [cmocka], [have_cmocka=yes], [have_cmocka=no])
   AM_CONDITIONAL([HAVE_CMOCKA], [test $have_cmocka = yes])
@@ -131,6 +149,7 @@ eztrace-sci $PACKAGE_VERSION
   call stacks (libunwind)          $have_libunwind`test $have_libunwind = yes || echo ' (install libunwind-dev)'`
   lines of call sites (libdw)      $have_libdw`test $have_libdw = yes || echo ' (install libdw-dev)'`
   traces of LTTng (babeltrace2)    $have_babeltrace2`test $have_babeltrace2 = yes || echo ' (install libbabeltrace2-dev)'`
+  exports for Perfetto (protobuf-c) $have_protobuf_c`test $have_protobuf_c = yes || echo ' (install libprotobuf-c-dev protobuf-c-compiler)'`
   unit tests (cmocka)              $have_cmocka`test $have_cmocka = yes || echo ' (install libcmocka-dev)'`
   warnings are errors              ${enable_werror-no}
   sanitizers                       ${SCI_SANITIZE:-none}

@@ -139,12 +139,27 @@ src_sci_export_SOURCES = \
 	src/export/chrome.c src/export/csv.c src/export/export.c src/export/export.h \
 	src/export/folded.c src/export/in-order.c src/export/in-order.h \
 	src/export/links.c src/export/links.h src/export/numbers.c src/export/numbers.h \
-	src/export/output.c src/export/output.h src/export/paje.c \
+	src/export/output.c src/export/output.h src/export/paje.c src/export/perfetto.c \
 	src/inputs.c src/inputs.h \
 	src/common/progress.c src/common/progress.h \
 	src/common/texts.c src/common/texts.h
-src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PROTOBUF_C_CFLAGS)
 src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
+EXTRA_DIST += src/export/perfetto.proto
+if HAVE_PROTOBUF_C
+# code that protoc-c writes has its own warnings
+noinst_LTLIBRARIES += src/libperfetto.la
+nodist_src_libperfetto_la_SOURCES = src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
+src_libperfetto_la_CFLAGS = $(SCI_SANITIZE) $(PROTOBUF_C_CFLAGS) -w
+src_libperfetto_la_LIBADD = $(PROTOBUF_C_LIBS)
+src_sci_export_LDADD += src/libperfetto.la
+BUILT_SOURCES += src/export/perfetto.pb-c.h
+CLEANFILES += src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
+src/export/perfetto.pb-c.h: $(srcdir)/src/export/perfetto.proto
+	$(AM_V_GEN)mkdir -p src/export && $(PROTOC_C) --proto_path=$(srcdir)/src/export --c_out=src/export \
+		$(srcdir)/src/export/perfetto.proto
+src/export/perfetto.pb-c.c: src/export/perfetto.pb-c.h
+endif
 
 bin_PROGRAMS += src/sci-import
 src_sci_import_SOURCES = src/sci-import.c $(MERGING)

@@ -327,6 +327,7 @@ EXTRA_DIST += \
 	tests/lib.sh \
 	tests/lsan.supp \
 	tests/paper_score.py \
+	tests/perfetto.py \
 	tests/programs/blind-frame.c \
 	tests/programs/blind.c \
 	tests/programs/blind.h \

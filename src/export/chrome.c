@@ -43,8 +43,9 @@ struct chrome {
 	size_t opened_room;
 	uint32_t location;
 	uint64_t last_ns; /* of the B and E events of the location */
-	unsigned same;	  /* how many of them before had that time */
-	bool comma;	  /* an event stands before */
+	uint64_t flows;
+	unsigned same; /* how many of them before had that time */
+	bool comma;    /* an event stands before */
 };
 
 static char *json_text(const char *text)
@@ -263,28 +264,29 @@ static int chrome_event(void *arg, const struct eta_event *event)
  * An arrow from the region that the holder is in to the wait, which is the last one to have begun
  * at that time. Without the former viewers do not draw it.
  */
-static void put_flow(void *arg, uint32_t holder, uint32_t location, uint64_t time_ns, uint64_t id,
-		     bool busy)
+static void put_flow(void *arg, uint32_t holder, uint32_t location, uint64_t time_ns, bool busy)
 {
 	struct chrome *c = arg;
 
 	if (!busy)
 		return;
+	c->flows++;
 	for (int end = 0; end < 2; end++) {
 		begin_in_order(c, end ? 'f' : 's', end ? location : holder, time_ns, 999);
 		fprintf(c->e->out,
-			",\"id\":\"0x%" PRIx64 "\",\"cat\":\"wait\",\"name\":\"waits\"%s}", id,
-			end ? ",\"bp\":\"e\"" : "");
+			",\"id\":\"0x%" PRIx64 "\",\"cat\":\"wait\",\"name\":\"waits\"%s}",
+			c->flows, end ? ",\"bp\":\"e\"" : "");
 	}
 }
 
-static void put_in_flight(void *arg, uint32_t device, uint64_t time_ns, uint32_t n)
+static int put_in_flight(void *arg, uint32_t device, uint64_t time_ns, uint32_t n)
 {
 	struct chrome *c = arg;
 
 	begin(c, 'C', device, time_ns);
 	fprintf(c->e->out, ",\"name\":\"requests in flight\",\"args\":{\"requests\":%" PRIu32 "}}",
 		n);
+	return 0;
 }
 
 static void chrome_free(struct chrome *c)

@@ -59,11 +59,10 @@ int links_open(struct links *links, struct export *e, const struct links_form *f
 	links->devices = export_devices(e);
 	links->machines = machines_new(e->defs, &n_machines);
 	links->threads = calloc(n, sizeof(*links->threads));
-	links->waits = calloc(n, sizeof(*links->waits));
 	links->flying = calloc(n, sizeof(*links->flying));
 	links->busy = calloc(n, sizeof(*links->busy));
-	if (!links->devices || !links->machines || !links->threads || !links->waits ||
-	    !links->flying || !links->busy) {
+	if (!links->devices || !links->machines || !links->threads || !links->flying ||
+	    !links->busy) {
 		eta_error("not enough memory for the threads and devices");
 		return -ENOMEM;
 	}
@@ -77,7 +76,6 @@ void links_close(struct links *links)
 	free(links->devices);
 	free(links->machines);
 	free(links->threads);
-	free(links->waits);
 	free(links->flying);
 	free(links->busy);
 }
@@ -107,8 +105,7 @@ static uint32_t thread_at(const struct links *links, uint32_t machine, uint64_t 
 											 : ETA_NONE;
 }
 
-/* Whom the wait that EVENT begins is for; ETA_NONE: it is none, or for nobody of the trace. */
-static uint32_t holder_of(const struct links *links, const struct eta_event *event)
+uint32_t links_holder(const struct links *links, const struct eta_event *event)
 {
 	const struct eta_location *locations = links->e->defs->locations;
 	uint32_t l = links->location, holder;
@@ -120,13 +117,6 @@ static uint32_t holder_of(const struct links *links, const struct eta_event *eve
 	    locations[holder].tid == locations[l].tid)
 		return ETA_NONE;
 	return holder;
-}
-
-uint64_t links_wait(const struct links *links, const struct eta_event *event)
-{
-	return holder_of(links, event) == ETA_NONE
-		       ? 0
-		       : (uint64_t)links->location << 32 | (links->waits[links->location] + 1);
 }
 
 void links_begin(struct links *links, uint32_t location)
@@ -150,15 +140,16 @@ static void put_request(struct links *links, const struct eta_event *event)
 	uint64_t t = event->time_ns;
 
 	if (device == ETA_NONE)
-		return;
+		device = links->location;
 	if (event->kind == ETA_IO_COMPLETE) {
 		put(links, t, DONE, device);
 		return;
 	}
 	if (links->form->request) {
-		/* where the end was not seen, it is shown for a moment */
 		put(links, t, LENGTH,
-		    event->has & ETA_HAS_END && event->end_ns > t ? event->end_ns - t : 0);
+		    !(event->has & ETA_HAS_END) ? NUMBER_MAX
+		    : event->end_ns > t		? event->end_ns - t
+						: 0);
 		put(links, t, SIZE, event->has & ETA_HAS_SIZE ? event->size : 0);
 		put(links, t, MODE, event->mode);
 	}
@@ -167,12 +158,10 @@ static void put_request(struct links *links, const struct eta_event *event)
 
 int links_event(struct links *links, const struct eta_event *event)
 {
-	uint32_t holder = holder_of(links, event);
+	uint32_t holder = links_holder(links, event);
 
-	if (holder != ETA_NONE) {
+	if (holder != ETA_NONE && links->form->wait)
 		put(links, event->time_ns, WAIT, holder);
-		links->waits[links->location]++;
-	}
 	if (event->kind == ETA_ENTER && links->depth++ == 0 && links->has_waits)
 		put(links, event->time_ns, BUSY, 0);
 	else if (event->kind == ETA_LEAVE && --links->depth == 0 && links->has_waits)
@@ -185,34 +174,24 @@ int links_event(struct links *links, const struct eta_event *event)
 
 int links_end(struct links *links)
 {
-	links->waits[links->location] = 0; /* they are counted again when they are read */
 	return in_order_end(&links->order);
 }
 
-static int read_queued(struct links *links, uint32_t location, uint64_t time_ns, uint32_t device)
+/* What was queued before the trace began is not counted when it ends. */
+static int read_in_flight(struct links *links, uint32_t device, uint64_t time_ns, bool queued)
 {
-	const struct links_form *form = links->form;
-
-	links->next.device = device;
-	links->next.location = location;
-	links->next.begin_ns = time_ns;
-	if (form->in_flight)
-		form->in_flight(links->arg, device, time_ns, ++links->flying[device]);
-	return form->request ? form->request(links->arg, &links->next) : 0;
-}
-
-static void read_wait(struct links *links, uint32_t location, uint64_t time_ns, uint32_t holder)
-{
-	uint64_t id = (uint64_t)location << 32 | ++links->waits[location];
-
-	if (links->form->wait)
-		links->form->wait(links->arg, holder, location, time_ns, id, links->busy[holder]);
+	if (links->e->defs->locations[device].kind != ETA_LOCATION_DEVICE ||
+	    (!queued && !links->flying[device]))
+		return 0;
+	links->flying[device] += queued ? 1 : UINT32_MAX;
+	return links->form->in_flight(links->arg, device, time_ns, links->flying[device]);
 }
 
 static int read_item(void *arg, uint32_t location, uint64_t time_ns, uint64_t word)
 {
 	struct links *links = arg;
 	uint64_t number = NUMBER(word);
+	int rc;
 
 	switch (word >> 56) {
 	case BUSY:
@@ -220,10 +199,12 @@ static int read_item(void *arg, uint32_t location, uint64_t time_ns, uint64_t wo
 		links->busy[location] = word >> 56 == BUSY;
 		break;
 	case WAIT:
-		read_wait(links, location, time_ns, (uint32_t)number);
+		links->form->wait(links->arg, (uint32_t)number, location, time_ns,
+				  links->busy[number]);
 		break;
 	case LENGTH:
-		links->next.end_ns = time_ns + number;
+		links->next.truncated = number == NUMBER_MAX;
+		links->next.end_ns = time_ns + (number == NUMBER_MAX ? 0 : number);
 		break;
 	case SIZE:
 		links->next.size_bytes = number;
@@ -232,11 +213,15 @@ static int read_item(void *arg, uint32_t location, uint64_t time_ns, uint64_t wo
 		links->next.mode = (uint8_t)number;
 		break;
 	case QUEUED:
-		return read_queued(links, location, time_ns, (uint32_t)number);
-	default: /* what was queued before the trace began comes to its end all the same */
-		if (links->flying[number] && links->form->in_flight)
-			links->form->in_flight(links->arg, (uint32_t)number, time_ns,
-					       --links->flying[number]);
+		rc = read_in_flight(links, (uint32_t)number, time_ns, true);
+		if (rc || !links->form->request)
+			return rc;
+		links->next.device = (uint32_t)number;
+		links->next.location = location;
+		links->next.begin_ns = time_ns;
+		return links->form->request(links->arg, &links->next);
+	default:
+		return read_in_flight(links, (uint32_t)number, time_ns, false);
 	}
 	return 0;
 }

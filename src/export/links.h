@@ -5,24 +5,21 @@
 
 #include "in-order.h"
 
-/* A block request: it is on DEVICE, a location, from BEGIN to END, by LOCATION. */
+/* A block request of LOCATION, on DEVICE, which is LOCATION where it is not known. */
 struct link_request {
 	uint32_t device, location;
 	uint64_t begin_ns, end_ns, size_bytes;
-	uint8_t mode; /* enum eta_io_mode */
+	uint8_t mode;	/* enum eta_io_mode */
+	bool truncated; /* its end was not seen: end_ns is begin_ns */
 };
 
-/* What the form makes of them, in the order of time; each may be NULL. */
+/* What the form makes of them, in the order of time; `wait` and `request` may be NULL. */
 struct links_form {
-	/*
-	 * At TIME_NS LOCATION began to wait for HOLDER, whose calls are traced, too. `id` is that
-	 * of links_wait(); BUSY: HOLDER was inside of a region.
-	 */
-	void (*wait)(void *arg, uint32_t holder, uint32_t location, uint64_t time_ns, uint64_t id,
-		     bool busy);
-	/* From TIME_NS on N requests are in flight on DEVICE. */
-	void (*in_flight)(void *arg, uint32_t device, uint64_t time_ns, uint32_t n);
-	/* 0 or -ENOMEM, reported */
+	/* At TIME_NS LOCATION began to wait for HOLDER, which was inside of a region, if BUSY. */
+	void (*wait)(void *arg, uint32_t holder, uint32_t location, uint64_t time_ns, bool busy);
+	/* From TIME_NS on N requests are in flight on DEVICE. 0 or -ENOMEM, reported. */
+	int (*in_flight)(void *arg, uint32_t device, uint64_t time_ns, uint32_t n);
+	/* likewise */
 	int (*request)(void *arg, const struct link_request *request);
 };
 
@@ -35,7 +32,6 @@ struct links {
 	uint32_t *threads; /* locations by machine, tid and start */
 	uint32_t n_threads;
 	uint32_t *machines; /* of each location */
-	uint32_t *waits;    /* of each location, as far as they are counted */
 	uint32_t *flying;   /* requests, of each location that is a device */
 	bool *busy;
 	bool has_waits; /* may there be any? */
@@ -52,8 +48,11 @@ void links_begin(struct links *links, uint32_t location);
 int links_event(struct links *links, const struct eta_event *event);
 int links_end(struct links *links);
 
-/* To be asked before links_event: a number for the wait that EVENT begins, 0: it begins none. */
-uint64_t links_wait(const struct links *links, const struct eta_event *event);
+/*
+ * The location that the wait which EVENT begins is for; ETA_NONE: it begins none, or nobody else's
+ * that is traced.
+ */
+uint32_t links_holder(const struct links *links, const struct eta_event *event);
 
 /* Calls the form. 0 or -errno, reported but for that of `out`. */
 int links_read(struct links *links);
