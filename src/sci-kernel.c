@@ -340,6 +340,7 @@ static void fill_options(const struct arguments *a, const struct authority *auth
 	kernel->drain_ms = a->drain_ms;
 	kernel->filters = &a->kernel.filters;
 	kernel->order = a->kernel.order;
+	kernel->light = a->kernel.light;
 	kernel->everyone = a->everyone;
 	kernel->owner_only = !authority->any_process;
 	kernel->owner_rights = authority->rights;

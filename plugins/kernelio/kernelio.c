@@ -53,6 +53,9 @@ static void take_filters(struct kernelio *k)
 		if (level == ETA_LEVEL_NONE || k->filter.levels & 1U << level)
 			k->filter.spans |= 1ULL << span;
 	}
+	if (k->options.light)
+		k->filter.spans &= light_spans();
+	k->filter.light = k->options.light;
 	k->filter.everyone = k->options.everyone;
 	k->filter.owner_only = k->options.owner_only;
 	k->filter.owner = getuid();

@@ -346,6 +346,8 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	uint32_t zero = 0;
 
 	q.st = sure_state(q.task) ?: worker_state(q.task);
+	if (filter.light && q.st)
+		call_see(q.st, 0);
 	q.flags = bio_flags(bio->bi_opf, q.bytes);
 	q.pid = q.task->tgid;
 	q.tid = q.foreign_tid = q.task->pid;
