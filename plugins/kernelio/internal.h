@@ -72,7 +72,9 @@ void probes_detach_but_exits(struct kernelio *k);
 /* Does a level that is asked for need the probes of LEVEL? */
 bool probes_wants(const struct kernelio *k, enum eta_level level);
 
-/* light.c: is row I one of the light mode's? Its spans, as kernelio_filter has them. */
+/* light.c: does it go with the other options? 0, or -EINVAL, which has been reported. */
+int light_check(const struct kernelio *k);
+/* Is row I one of the light mode's? Its spans, as kernelio_filter has them. */
 bool light_has(size_t i);
 uint64_t light_spans(void);
 

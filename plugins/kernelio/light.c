@@ -1,6 +1,27 @@
 /* The light mode: which probes it has, and which spans. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "eta-ext/base/eta.h"
 #include "internal.h"
+
+int light_check(const struct kernelio *k)
+{
+	const char *why = NULL;
+
+	if (k->filter.light && k->filter.set & KERNELIO_FILTERS_OF_TASKS)
+		why = "with --tid, --comm, --uid or --cgroup, which are looked at in each call";
+	else if (k->filter.light && k->filter.owner_only)
+		why = "without the right to trace other users' processes (root): whose a process "
+		      "is, is looked at in each call";
+	if (!why)
+		return 0;
+	(k->options.optional ? eta_warn : eta_error)(
+		"kernel: the light mode has no probe on system calls, so it cannot be had %s: leave "
+		"out --light",
+		why);
+	return -EINVAL;
+}
 
 bool light_has(size_t i)
 {
