@@ -26,6 +26,7 @@ struct stream {
 	size_t calls;		     /* those of them that are library calls, and in such */
 	uint32_t waits;		     /* an open region of ETA_EVENT_WAITS, ETA_NONE: none */
 	bool waits_left_out;	     /* its LEAVE is to come */
+	struct eta_event left_out;   /* what its ENTER knew, for the first wait in it */
 };
 
 struct merge_cursor {
@@ -37,7 +38,7 @@ struct merge_cursor {
 	size_t n_cursors;
 	struct eta_event *batch; /* NULL: one input, whose own batches are passed through */
 	const struct eta_region *regions; /* of the result */
-	int error;		 /* met behind the events of the last batch */
+	int error;			  /* met behind the events of the last batch */
 };
 
 static bool closing(const struct eta_event *event)
@@ -157,6 +158,7 @@ static size_t waits_settle(struct merge_cursor *c, struct stream *s, struct eta_
 	if (e->kind == ETA_LEAVE && e->has & ETA_EVENT_WAITS) {
 		inside = s->waits_left_out;
 		s->waits_left_out = false;
+		s->left_out.has = 0;
 		s->waits = ETA_NONE;
 		return !inside;
 	}
@@ -164,10 +166,18 @@ static size_t waits_settle(struct merge_cursor *c, struct stream *s, struct eta_
 		s->calls -= s->calls > 0;
 	if (e->kind != ETA_ENTER)
 		return 1;
+	if (s->left_out.has) {
+		e->has |= s->left_out.has;
+		e->inode = s->left_out.inode;
+		e->dev = s->left_out.dev;
+		s->left_out.has = 0;
+	}
 	if (e->has & ETA_EVENT_WAITS) {
 		for (struct stream *outer = c->streams; outer < s; outer++)
 			inside |= outer->calls > 0;
 		s->waits_left_out = inside;
+		s->left_out = *e;
+		s->left_out.has = inside ? e->has & (ETA_HAS_FILE | ETA_EVENT_DIRECT) : 0;
 		s->waits = inside ? ETA_NONE : e->region;
 		return !inside;
 	}

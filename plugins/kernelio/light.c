@@ -16,10 +16,10 @@ int light_check(const struct kernelio *k)
 		      "is, is looked at in each call";
 	if (!why)
 		return 0;
-	(k->options.optional ? eta_warn : eta_error)(
-		"kernel: the light mode has no probe on system calls, so it cannot be had %s: leave "
-		"out --light",
-		why);
+	(k->options.optional ? eta_warn : eta_error)("kernel: the light mode has no probe on "
+						     "system calls, so it cannot be had %s: leave "
+						     "out --light",
+						     why);
 	return -EINVAL;
 }
 

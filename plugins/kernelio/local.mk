@@ -43,6 +43,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/kernel_types.h \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \
+	plugins/kernelio/bpf/ran.h \
 	plugins/kernelio/bpf/ring.h \
 	plugins/kernelio/bpf/light.h \
 	plugins/kernelio/bpf/limits.h \

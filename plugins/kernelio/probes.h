@@ -150,6 +150,14 @@
 	X(on_reclaim_end)                                                                          \
 	X(on_memcg_reclaim_begin)                                                                  \
 	X(on_memcg_reclaim_end)                                                                    \
+	X(on_ext4_request_blocks)                                                                  \
+	X(on_ext4_allocate_blocks)                                                                 \
+	X(on_xfs_alloc_vextent_this_ag)                                                            \
+	X(on_xfs_alloc_vextent_start_ag)                                                           \
+	X(on_xfs_alloc_vextent_first_ag)                                                           \
+	X(on_xfs_alloc_vextent_exact_bno)                                                          \
+	X(on_xfs_alloc_vextent_near_bno)                                                           \
+	X(on_xfs_alloc_vextent_finish)                                                             \
 	X(on_ext4_syncs)                                                                           \
 	X(on_ext4_synced)                                                                          \
 	X(on_xfs_syncs)                                                                            \

@@ -126,11 +126,12 @@ static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 	if (paper)
 		return;
 	if (a->light)
-		report_wrapped(out,
-			       "light: of the kernel only waits and their causes; not recorded are "
-			       "calls without a library call around them that did not wait, what a "
-			       "call did in page cache and file system, spin locks, libaio's queues",
-			       false, width);
+		report_wrapped(
+			out,
+			"light: of the kernel only waits and their causes; not recorded are "
+			"calls without a library call around them that did not wait, what a "
+			"call did in page cache and file system, spin locks, libaio's queues",
+			false, width);
 	if (a->suspended_ns) {
 		snprintf(line, sizeof(line),
 			 "the machine was suspended for %s: in none of the times",

@@ -251,6 +251,7 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	uint64_t exec_start, sum_exec_runtime;
 	struct cfs_rq *cfs_rq;
 };
 

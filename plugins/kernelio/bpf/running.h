@@ -4,6 +4,7 @@
 #define KERNELIO_RUNNING_H
 
 #include "queue-ahead.h"
+#include "ran.h"
 #include "syncs.h"
 
 /* Set before loading. */
@@ -208,7 +209,10 @@ static __always_inline void switch_missed(struct task_state *st)
 	struct ready ready = {};
 
 	if (st->active && st->now.off) {
-		switched_in(st, &ready, st->seen_ns ?: bpf_ktime_get_ns());
+		switched_in(st, &ready,
+			    filter.light  ? ran_since(st, st->now.off_ns)
+			    : st->seen_ns ? st->seen_ns
+					  : bpf_ktime_get_ns());
 		st->now.off = OFF_NOT;
 		TOTAL_ADD(switches_missed, 1);
 	} else if (!st->active && st->idle.off) {

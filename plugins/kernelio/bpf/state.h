@@ -109,6 +109,7 @@ struct task_state {
 		uint64_t counted; /* reads and writes before it */
 		int32_t nr;
 	} call;
+	uint64_t ran_ns; /* in all, when it left its CPU last: see ran.h */
 
 	/* the lock on a file that its last call on one did not get; INODE 0: none */
 	struct {

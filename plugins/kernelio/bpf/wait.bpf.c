@@ -359,6 +359,8 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 				   struct task_struct *next, bool ready, unsigned int state,
 				   uint64_t now)
 {
+	if (filter.light)
+		ran_note(st, prev);
 	st->quota.queue = 0;
 	st->stop = 0;
 	if (ready)
@@ -442,6 +444,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (!switches_told)
 		switches_told = 1;
 	cpu_history_switch(s, prev->pid, next->pid, now);
+	if (filter.light)
+		ran_clock_set(prev, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
 	if (st)
 		leaves(ctx, st, prev, next, preempt || prev_state == 0, prev_state, now);
