@@ -217,6 +217,7 @@ static int start_kernel(struct recording *r, pid_t child)
 	options.command = r->options->argv[0];
 	options.filters = &r->options->kernel.filters;
 	options.order = r->options->kernel.order;
+	options.light = r->options->kernel.light;
 	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
 					    ? r->options->kernel.wait_writeback_ms
 					    : KERNEL_WAIT_WRITEBACK_MS;

@@ -151,6 +151,7 @@ kernel_tests += \
 	tests/cases/kernel-filter.py \
 	tests/cases/kernel-fs.py \
 	tests/cases/kernel-life.py \
+	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py \

@@ -218,6 +218,8 @@ enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
 #define ETA_EVENT_BLOCK_IO 0x200 /* IO_BEGIN/ISSUED/COMPLETE of a block request, not of a call */
 /* IO_BEGIN of a bio: part of one to a stacked device, which is in the trace, too */
 #define ETA_EVENT_LOWER 0x1000
+/* ENTER and LEAVE of a region that is there for the waits in it: none inside of a library call */
+#define ETA_EVENT_WAITS 0x2000
 
 struct eta_event {
 	uint64_t time_ns;

@@ -461,7 +461,9 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 		return (int)n;
 	if (op->head.type == ETA_RECORD_WAIT)
 		return expand_waits(expand, fs, op, n);
-	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS, 0, 0);
+	/* no probe told where the file system's sync began */
+	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS,
+			 op->op_flags & ETA_KOP_WAITS && name.kind == ETA_OP_SYNC ? IN_SYNC : 0, 0);
 	if (rc)
 		return rc;
 	describe(&expand->events[0], op, name);
@@ -478,7 +480,10 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	if (rc)
 		return rc;
 	last = &expand->events[expand->n - 1];
-	if (op->head.end_ns) {
+	if (op->op_flags & ETA_KOP_WAITS) {
+		expand->events[0].has |= ETA_EVENT_WAITS;
+		last->has = ETA_EVENT_WAITS;
+	} else if (op->head.end_ns) {
 		last->has = ETA_HAS_RET;
 		last->ret = op->ret;
 	} else {

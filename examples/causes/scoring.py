@@ -64,7 +64,7 @@ def record(place, command, name="trace"):
     on a disk.
     """
     out = os.path.join(place.folder, name)
-    result = subprocess.run(["sci-record", "-q", "-o", out, "--", *command],
+    result = subprocess.run(["sci-record", "-q", *place.options, "-o", out, "--", *command],
                             capture_output=True, text=True)
     if result.returncode:
         raise Failed(f"{' '.join(command)}: status {result.returncode}: {result.stderr.strip()}")

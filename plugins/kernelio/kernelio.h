@@ -74,6 +74,7 @@ struct kernelio_options {
 	bool everyone;	 /* all tasks of the machine but this process, from kernelio_start on */
 	bool owner_only; /* no process of another real user, or with more than owner_rights */
 	uint64_t owner_rights;	     /* bit CAP_* */
+	bool light;		     /* waits and their causes only, no probe on system calls */
 	bool optional;		     /* failures are warnings */
 	struct kernelio_order order; /* backends to use and no others, required probes excepted */
 };

@@ -46,6 +46,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/ring.h \
+	plugins/kernelio/bpf/light.h \
 	plugins/kernelio/bpf/limits.h \
 	plugins/kernelio/bpf/off-cpu.h \
 	plugins/kernelio/bpf/wait-limits.h \
@@ -64,6 +65,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
@@ -99,6 +101,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \

@@ -486,6 +486,10 @@ int probes_load(struct kernelio *k)
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
 		if (present[i] && !probes_wants(k, probes_row(i)->level))
 			present[i] = 0;
+		if (k->filter.light && !light_has(i)) {
+			snprintf(k->why[i], sizeof(k->why[i]), PROBES_LIGHT);
+			continue;
+		}
 		if (present[i]) {
 			choice[i] = backend_after(k, i, KERNELIO_BACKEND_NONE);
 			snprintf(k->why[i], sizeof(k->why[i]),

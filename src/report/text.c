@@ -51,7 +51,9 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
-					 eta_level_name((enum eta_level)l));
+					 a->light && l == ETA_LEVEL_USER
+						 ? "in call"
+						 : eta_level_name((enum eta_level)l));
 	fputc('\n', out);
 	table_line(out, line, width);
 	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, NULL, width);
@@ -123,6 +125,13 @@ void report_quality(FILE *out, const struct analysis *a, unsigned width)
 	report_counts(out, &a->counts, a->open_bios, &unsure, paper, width);
 	if (paper)
 		return;
+	if (a->light)
+		report_wrapped(
+			out,
+			"light: of the kernel only waits and their causes; not recorded are "
+			"calls without a library call around them that did not wait, what a "
+			"call did in page cache and file system, spin locks, libaio's queues",
+			false, width);
 	if (a->suspended_ns) {
 		snprintf(line, sizeof(line),
 			 "the machine was suspended for %s: in none of the times",

@@ -3,6 +3,7 @@
 #include "async.h"
 #include "bio.h"
 #include "dirtied-by.h"
+#include "evict.h"
 #include "follow.h"
 #include "syncs.h"
 
@@ -33,8 +34,11 @@ struct {
 	__type(value, uint64_t);
 } helpers_seen SEC(".maps");
 
-/* The inode whose page the bio begins with; NULL: none (anonymous memory of direct I/O). */
-static __always_inline struct inode *bio_inode(struct bio *bio)
+/*
+ * The inode whose page the bio begins with, and through INDEX which page of it; NULL: none
+ * (anonymous memory of direct I/O).
+ */
+static __always_inline struct inode *bio_inode(struct bio *bio, uint64_t *index)
 {
 	struct bio_vec *vector = BPF_CORE_READ(bio, bi_io_vec);
 	uint32_t at = BPF_CORE_READ(bio, bi_iter.bi_idx);
@@ -53,6 +57,8 @@ static __always_inline struct inode *bio_inode(struct bio *bio)
 	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
 	if (!mapping || mapping & MAPPING_ANONYMOUS)
 		return NULL;
+	if (filter.light)
+		*index = BPF_CORE_READ((struct folio *)page, index);
 	return BPF_CORE_READ((struct address_space *)(mapping & ~MAPPING_FLAGS), host);
 }
 
@@ -130,6 +136,7 @@ struct queued_bio {
 	struct bio_state *above; /* that a stacked device made it of */
 	struct owner *owner;	 /* who dirtied its pages */
 	uint64_t upper;		 /* key of above */
+	uint64_t index;		 /* in the light mode: its first page in the file */
 	uint64_t vector;	 /* of its pages, 0: none */
 	struct file_key file;
 	uint32_t bytes, flags;
@@ -228,7 +235,7 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 /* Whose BIO is, and of which file; false: it is none of ours. */
 static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 {
-	struct inode *inode = q->data ? bio_inode(bio) : NULL;
+	struct inode *inode = q->data ? bio_inode(bio, &q->index) : NULL;
 
 	q->above = upper_bio((uint64_t)bio, q->vector, &q->upper);
 	if (q->st) {
@@ -289,6 +296,9 @@ static __always_inline void queued_follow(struct bio_state *value, const struct 
 		st->disk = 1 + value->counted.disk;
 	if (st && st->active && st->now.readahead_ns && !(q->flags & ETA_BIO_WRITE))
 		st->now.readahead_end_ns = value->record.head.time_ns;
+	if (filter.light && st && st->active && !(q->flags & ETA_BIO_WRITE) &&
+	    q->file.inode == st->op.inode && q->file.dev == st->op.dev && q->data)
+		pages_come(st, q->index, q->bytes / page_bytes);
 	if (st && st->active && (q->flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
 		st->now.waits_for_own = 1;
 	if (vector && is_stacked(bio)) {
@@ -346,6 +356,8 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	uint32_t zero = 0;
 
 	q.st = sure_state(q.task) ?: worker_state(q.task);
+	if (filter.light && q.st)
+		call_see(q.st, 0);
 	q.flags = bio_flags(bio->bi_opf, q.bytes);
 	q.pid = q.task->tgid;
 	q.tid = q.foreign_tid = q.task->pid;

@@ -4,6 +4,7 @@
 #define KERNELIO_FAULT_H
 
 #include "filter.h"
+#include "light.h"
 #include "operation.h"
 #include "owner.h"
 
@@ -115,8 +116,10 @@ SEPARATE int fault_close(struct task_state *st)
 {
 	int n;
 
-	if (!st || !st->active || !is_fault(st))
+	if (!st || !st->active)
 		return 0;
+	if (!is_fault(st))
+		return filter.light ? call_close(st) : 0;
 	st->active = 0;
 	barrier();
 	if (!st->fault.endless) {
@@ -150,10 +153,10 @@ static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t 
  */
 static __always_inline struct task_state *sure_operation(void)
 {
-	struct task_state *st = awake_state();
+	struct task_state *st = awake_operation();
 
-	if (!st || !st->active)
-		return NULL;
+	if (!st || (filter.light && !is_fault(st)))
+		return st;
 	if (st->fault.endless &&
 	    !fault_goes_on(st, exception_at(bpf_get_current_task_btf()), bpf_ktime_get_ns())) {
 		fault_close(st);

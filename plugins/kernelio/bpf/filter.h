@@ -66,7 +66,8 @@ struct {
 #define FILTER_SET(id) (filter.set & KERNELIO_FILTER_BIT(id))
 /* Being taken in, or having a parent that was, is not all that it takes. */
 #define TASKS_FILTERED                                                                             \
-	(filter.set & KERNELIO_FILTERS_OF_TASKS || filter.everyone || filter.owner_only)
+	(filter.set & KERNELIO_FILTERS_OF_TASKS || (filter.everyone && !filter.light) ||           \
+	 filter.owner_only)
 #define FILES_FILTERED (filter.set & KERNELIO_FILTERS_OF_FILES)
 
 static __always_inline bool filter_has(uint32_t id, uint32_t dev, uint64_t number, uint64_t name)

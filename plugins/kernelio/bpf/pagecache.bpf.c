@@ -29,6 +29,8 @@ static __always_inline int readahead_begin(void)
 
 	if (!st || st->now.readahead_ns)
 		return 0;
+	if (filter.light)
+		st->op.op_flags |= ETA_KOP_MISS; /* what it adds no probe tells */
 	st->now.readahead_ns = st->now.readahead_end_ns = bpf_ktime_get_ns();
 	if (st->now.kind == ETA_OP_READ && !st->now.cache_read_ns)
 		st->now.cache_read_ns = st->now.readahead_ns;
@@ -185,7 +187,7 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 		slowed_note(&throttled);
 		return 0;
 	}
-	if (!st->active || st->fault.endless)
+	if (!(filter.light && call_see(st, 0)) && (!st->active || st->fault.endless))
 		fault_throttles(st);
 	if (st->active) {
 		st->now.pending = ETA_SPAN_DIRTY_THROTTLING;
@@ -210,8 +212,8 @@ int BPF_PROG(on_fault_writeback, struct folio *folio, struct address_space *mapp
 {
 	struct task_state *st = awake_state();
 
-	if (st && mapping && (!st->active || st->fault.endless) &&
-	    fault_writes(st, mapping, folio->index, false))
+	if (st && mapping && !(filter.light && call_see(st, 0)) &&
+	    (!st->active || st->fault.endless) && fault_writes(st, mapping, folio->index, false))
 		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
 	return 0;
 }

@@ -365,20 +365,31 @@ static __always_inline struct task_state *awake_state(void)
 	return slot_state(*slot);
 }
 
-/* The same if it is inside an operation. */
+/*
+ * Light mode: makes the system call that the current thread, of state ST, is in its operation if
+ * that is one of ours, from NOW on (0: the clock tells); ends the operation before. Is it in one?
+ * (syscall.bpf.c)
+ */
+int call_see(struct task_state *st, uint64_t now);
+
+/* The current thread's state ST if that is inside an operation. */
+static __always_inline struct task_state *in_operation(struct task_state *st)
+{
+	if (filter.light && st)
+		call_see(st, 0);
+	return st && st->active ? st : NULL;
+}
+
+/* The same as current_state, if it is inside an operation. */
 static __always_inline struct task_state *current_operation(void)
 {
-	struct task_state *st = current_state();
-
-	return st && st->active ? st : NULL;
+	return in_operation(current_state());
 }
 
 /* The same, with all of its waits ended: for probes that say what the next sleep is. */
 static __always_inline struct task_state *awake_operation(void)
 {
-	struct task_state *st = awake_state();
-
-	return st && st->active ? st : NULL;
+	return in_operation(awake_state());
 }
 
 /*

@@ -102,6 +102,14 @@ struct task_state {
 		struct file_key written;
 	} fault;
 
+	/* light mode: the system call that the operation is: see light.h */
+	struct {
+		uint64_t at, stack; /* where the program is */
+		uint64_t args[3];
+		uint64_t counted; /* reads and writes before it */
+		int32_t nr;
+	} call;
+
 	/* the lock on a file that its last call on one did not get; INODE 0: none */
 	struct {
 		uint64_t inode;

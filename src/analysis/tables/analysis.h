@@ -50,6 +50,7 @@ struct analysis {
 	uint32_t n_limits;
 	char *limits_text;     /* that their texts are in */
 	char *limit_advice;    /* the verdict's; NULL: not of a limit */
+	bool light;	       /* of the kernel only waits were recorded: SCI::KERNEL_MODE */
 	uint64_t suspended_ns; /* the machine was, which no clock of the trace counts */
 	double sci_max, sci_total;
 	uint32_t max_thread; /* with sci_max: index into threads; ETA_NONE: none is scored */
