@@ -348,16 +348,15 @@ static __always_inline void queued_count(const struct queued_bio *q)
 	}
 }
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(on_bio_queue, struct bio *bio)
+/* ST: of the thread it is for. A frame of its own: with that of a wait to be ended the stack would
+ * be too large. */
+static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 {
-	struct queued_bio q = { .task = bpf_get_current_task_btf(), .bytes = bio->bi_iter.bi_size };
+	struct queued_bio q = { .task = bpf_get_current_task_btf(), .st = st };
 	struct bio_state *value;
 	uint32_t zero = 0;
 
-	q.st = sure_state(q.task) ?: worker_state(q.task);
-	if (filter.light && q.st)
-		call_see(q.st, 0);
+	q.bytes = bio->bi_iter.bi_size;
 	q.flags = bio_flags(bio->bi_opf, q.bytes);
 	q.pid = q.task->tgid;
 	q.tid = q.foreign_tid = q.task->pid;
@@ -377,6 +376,17 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	queued_keep(value, (uint64_t)bio);
 	queued_count(&q);
 	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = sure_state(task) ?: worker_state(task);
+
+	if (filter.light && st)
+		call_see(st, 0);
+	return bio_queued(bio, st);
 }
 
 /* SPLIT is a part of the bio PARENT from here on. */

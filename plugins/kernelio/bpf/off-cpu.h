@@ -79,7 +79,7 @@ static __always_inline void stop_leave(struct task_state *st, uint64_t now)
 		wait_leave(st, &span);
 }
 
-static __always_inline void idle_switched_in(struct task_state *st, struct ready ready,
+static __always_inline void idle_switched_in(struct task_state *st, const struct ready *ready,
 					     uint64_t now)
 {
 	bool preempted = st->idle.off == OFF_RUNNABLE;
@@ -89,13 +89,13 @@ static __always_inline void idle_switched_in(struct task_state *st, struct ready
 		.kind = ETA_SPAN_RUN_QUEUE,
 		.flags = (preempted ? ETA_SPAN_PREEMPTED : 0) |
 			 (st->idle.returning ? ETA_SPAN_RETURNING : 0),
-		.who = ready.who,
+		.who = ready->who,
 	};
 
 	if (span.begin_ns < st->idle.off_ns || span.begin_ns >= now || !LEVEL_WANTED(CPU) || paused)
 		return;
-	if (ready.quota_ns) {
-		span.end_ns = span.begin_ns + ready.quota_ns;
+	if (ready->quota_ns) {
+		span.end_ns = span.begin_ns + ready->quota_ns;
 		span.kind = ETA_SPAN_QUOTA;
 		span.who = 0;
 		span.flags &= ETA_SPAN_RETURNING;
@@ -103,17 +103,17 @@ static __always_inline void idle_switched_in(struct task_state *st, struct ready
 		span.begin_ns = span.end_ns;
 		span.end_ns = now;
 		span.kind = ETA_SPAN_RUN_QUEUE;
-		span.who = ready.who;
+		span.who = ready->who;
 	}
-	if (!preempted && span.begin_ns < ready.idle_ns) {
-		span.end_ns = ready.idle_ns;
+	if (!preempted && span.begin_ns < ready->idle_ns) {
+		span.end_ns = ready->idle_ns;
 		span.kind = ETA_SPAN_WAKE_UP;
 		span.who = 0;
 		wait_leave(st, &span);
-		span.begin_ns = ready.idle_ns;
+		span.begin_ns = ready->idle_ns;
 		span.end_ns = now;
 		span.kind = ETA_SPAN_RUN_QUEUE;
-		span.who = ready.who;
+		span.who = ready->who;
 	}
 	if (span.begin_ns < now)
 		wait_leave(st, &span);

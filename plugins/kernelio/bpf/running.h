@@ -249,7 +249,7 @@ static __always_inline void idle_missed(struct task_state *st, const struct read
 		if (st->stop)
 			stop_leave(st, came_ns);
 		refused_slept(st, came_ns);
-		idle_switched_in(st, *ready, came_ns);
+		idle_switched_in(st, ready, came_ns);
 	} /* else nobody knows how long it has been on the CPU */
 	st->idle.off = OFF_NOT;
 }

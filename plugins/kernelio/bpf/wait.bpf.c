@@ -356,7 +356,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	if (st->stop)
 		stop_leave(st, now);
 	refused_slept(st, now);
-	idle_switched_in(st, ready, now);
+	idle_switched_in(st, &ready, now);
 	st->idle.off = OFF_NOT;
 }
 
