@@ -41,7 +41,7 @@ struct file_key {
 	X(returns_missed, "functions whose return was not seen: spans that are missing", WARN,     \
 	  "functions not seen to return: their spans are missing")                                 \
 	X(switches_missed, "context switches that no probe saw, noticed at the next call", GAP,    \
-	  "context switches not reported: the waits around them are missing")                      \
+	  "context switches not reported: who had the CPU before is not known")                    \
 	X(completions_missed, "bios whose memory was used again before their end was seen", GAP,   \
 	  "bios without an end: their completion was not reported")                                \
 	X(tasks_missed, "threads there was no room to follow", WARN,                               \

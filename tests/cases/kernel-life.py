@@ -189,7 +189,8 @@ master, worker, other = (str(pids[part]) for part in ("master", "worker", "other
 try:
     parts, said = written("tree", pids, "-p", master)
     assert parts == ["helper", "master", "other", "worker"], parts
-    assert "warning" not in said, said
+    # but of what this kernel does not report
+    assert not [line for line in said.splitlines() if "warning" in line and "not reported" not in line], said
     parts, _said = written("alone", pids, "-p", master, "--no-children")
     assert parts == ["master"], parts
     parts, _said = written("part", pids, "-p", worker)

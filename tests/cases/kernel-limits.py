@@ -4,6 +4,7 @@ import atexit
 import ctypes
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -84,30 +85,54 @@ assert not waited(spool, "QUOTA") and not waited(spool, "STOPPED") and not limit
 
 
 # ---- stops, of known length ----
+def wait_for(name, pattern):
+    """Until the file NAME has the PATTERN."""
+    while not re.search(pattern, open(name, encoding="utf-8").read()):
+        time.sleep(0.001)
+
+
+def stop_for(stop, go, seconds):
+    """It stops, which may take it a while, and is let go: for how long it has stopped (at least, at most)."""
+    asked = time.monotonic_ns()
+    stop()
+    begin = time.monotonic_ns()
+    time.sleep(seconds)
+    end = time.monotonic_ns()
+    go()
+    return end - begin, time.monotonic_ns() - asked
+
+
 def stopped(name, stop, go, what, *command):
     """A program is stopped three times for 200 ms."""
     out = path(name)
     tracer = subprocess.Popen([SCI_KERNEL, "-o", out, "--", *command], stdout=subprocess.PIPE, text=True)
     pid = int(tracer.stdout.readline())
-    true = 0
+    least = most = 0
     for _ in range(3):
         time.sleep(0.05)
-        begin = time.monotonic_ns()
-        stop(pid)
-        time.sleep(0.2)
-        go(pid)
-        true += time.monotonic_ns() - begin
+        one = stop_for(lambda: stop(pid), lambda: go(pid), 0.2)
+        least, most = least + one[0], most + one[1]
     tracer.stdout.read()
     assert tracer.wait() == 0
     spool = kernel_spool.KernelSpool(os.path.join(out, "kernel.spool"))
     kernel_spool.check_shape(spool)
-    near(waited(spool, "STOPPED"), true, 0.1, name, untold(spool, true / 3))
-    near(regions(name)["cpu:stopped"], true, 0.1, name, untold(spool, true / 3))
+    found = waited(spool, "STOPPED")
+    # a task is said to be stopped a moment before it leaves the CPU
+    assert 0.9 * least - untold(spool, least / 3) <= found <= most, (name, least, found, most)
+    assert regions(name)["cpu:stopped"] == found, (name, found)
+    assert limits(spool)["cpu:stopped"][0] == found, limits(spool)
     assert limits(spool)["cpu:stopped"][1] == what, limits(spool)
 
 
 SAYS = "import os; print(os.getpid(), flush=True)\n" + BUSY
-stopped("signal", lambda pid: os.kill(pid, signal.SIGSTOP), lambda pid: os.kill(pid, signal.SIGCONT),
+
+
+def signalled(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_for(f"/proc/{pid}/stat", r"\) T ")
+
+
+stopped("signal", signalled, lambda pid: os.kill(pid, signal.SIGCONT),
         "a signal (SIGSTOP)", PYTHON, "-c", SAYS, path("busy"), "0.5")
 
 
@@ -147,10 +172,16 @@ def put(name, text):
         file.write(text)
 
 
+def freeze(folder, state, frozen):
+    put(os.path.join(folder, state), frozen)
+    wait_for(*(os.path.join(folder, "cgroup.events"), "frozen 1") if state == "cgroup.freeze" else
+             (os.path.join(folder, state), "FROZEN"))
+
+
 for folder, state, frozen, thawed in freezer():
     atexit.register(os.rmdir, folder)
     atexit.register(put, os.path.join(folder, state), thawed)
-    stopped(state, lambda pid: put(os.path.join(folder, state), frozen),
+    stopped(state, lambda pid: freeze(folder, state, frozen),
             lambda pid: put(os.path.join(folder, state), thawed),
             "the freezer of the control group", *inside(folder, PYTHON, "-c", SAYS, path("busy"), "0.5"))
 
@@ -169,16 +200,17 @@ for i in range(64):
 """, path("busy")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 pid = int(recorder.stdout.readline())
 time.sleep(0.05)
-os.kill(pid, signal.SIGSTOP)
-time.sleep(0.3)
-os.kill(pid, signal.SIGCONT)
+least, most = stop_for(lambda: signalled(pid), lambda: os.kill(pid, signal.SIGCONT), 0.3)
 assert recorder.wait() == 0
 report = json.loads(subprocess.run(["sci-analyze", "--json", path("between")], stdout=subprocess.PIPE,
                                    check=True).stdout)
 thread = next(t for t in report["threads"] if t["tid"] == pid)
-assert thread["own_limit_ns"] == 0 and thread["interference_ns"] < 50e6 and thread["lifetime_ns"] > 500e6, thread
 (stop,) = report["limits"]
-assert (stop["level"], stop["reason"]) == ("cpu", "stopped") and abs(stop["ns"] - 0.3e9) < 0.05e9, stop
+# a busy machine takes a part of the calls' time
+assert thread["own_limit_ns"] == 0 and thread["interference_ns"] < stop["ns"] / 2, (thread, stop)
+assert thread["lifetime_ns"] > 500e6, thread
+assert (stop["level"], stop["reason"]) == ("cpu", "stopped"), stop
+assert 0.9 * least <= stop["ns"] <= most, (least, stop, most)
 text = subprocess.run(["sci-analyze", path("between")], stdout=subprocess.PIPE, text=True, check=True).stdout
 assert f"own limit: nothing that the score counts\n  cpu: stopped, {stop['ns'] / 1e6:.0f} ms" in text, (stop, text)
 

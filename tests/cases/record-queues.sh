@@ -61,7 +61,7 @@ need_kernel
 for name in libaio io_uring; do
 	[ -e "$name.user" ] || continue
 	status 0 sci-record -q -o "$name.both" -- "./$name" data "$count"
-	! grep warning "$scratch/err" || fail "$name: its transfers are there, and it is warned of"
+	! grep "warning: $name" "$scratch/err" || fail "$name: its transfers are there, and it is warned of"
 	case $name in
 	libaio) operation=aio ;;
 	*) operation=$name ;;

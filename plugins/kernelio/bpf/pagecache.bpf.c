@@ -262,19 +262,27 @@ static __noinline int reclaim_note(uint64_t ns, uint64_t page_size)
 	return 0;
 }
 
+/* What may come between two reclaims: for the CPU, locks, pages that are written. */
+#define MAX_BETWEEN_RECLAIMS 6
+
 /*
  * A call that needs many pages reclaims as often. What its spans have no room for becomes part of
- * the last one, if that is of the same KIND: as long as all of them.
+ * the last of the same KIND, if that is one of the last of all: as long as all of them.
  */
 static __always_inline bool reclaim_fold(struct task_state *st, uint8_t kind, uint64_t ns)
 {
-	struct eta_span *last = &st->spans[MAX_SPANS - 1];
-
-	if (st->now.n_spans < MAX_SPANS || last->kind != kind)
+	if (st->now.n_spans < MAX_SPANS)
 		return false;
-	last->end_ns += ns;
-	last->count = (last->count ?: 1) + 1;
-	return true;
+	for (int i = 1; i <= 1 + MAX_BETWEEN_RECLAIMS; i++) {
+		struct eta_span *last = &st->spans[MAX_SPANS - i];
+
+		if (last->kind != kind)
+			continue;
+		last->end_ns += ns;
+		last->count = (last->count ?: 1) + 1;
+		return true;
+	}
+	return false;
 }
 
 /* FOREIGN: others that take the same memory; of a control group's own, nobody is known. */
