@@ -113,7 +113,7 @@ int identity_files(const struct identity *identity)
 		rc = -errno;
 	setfsgid(identity->gid);
 	setfsuid(identity->uid);
-	/* they tell what was before, so ask again */
+	/* they say what was before, so ask again */
 	if (rc == 0 && ((uid_t)setfsuid((uid_t)-1) != identity->uid ||
 			(gid_t)setfsgid((gid_t)-1) != identity->gid))
 		rc = -EPERM;

@@ -205,8 +205,8 @@ struct eta_name_record {
 
 /*
  * SLEEP, in meta: the same layout. id: `who` of a span of that kind; text: the region that the wait
- * is, "-" where its place does not tell, then the kernel's functions, innermost first, each behind
- * a newline.
+ * is, "-" where its place does not say it, then the kernel's functions, innermost first, each
+ * behind a newline.
  */
 
 enum eta_op_kind {

@@ -38,7 +38,7 @@ struct spool {
 
 /*
  * Fills in when the calling process began, its pid namespace, and the boot of its system, as far
- * as /proc tells. Nothing of it changes while the process lives.
+ * as in /proc. Nothing of it changes while the process lives.
  */
 void spool_header_origin(struct eta_spool_header *header);
 

@@ -14,7 +14,7 @@
 #include <uthash.h>
 
 /*
- * More than programs have open. A log of many forks that does not tell of their ends must not make
+ * More than programs have open. A log of many forks that does not report their ends must not make
  * us copy tables without end.
  */
 enum { DESCRIPTORS_MAX = 1 << 20 };

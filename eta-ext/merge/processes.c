@@ -153,7 +153,7 @@ static bool has_number(const struct eta_process *process)
 	return process->pid != 0 || strcmp(process->name, "kernel") == 0;
 }
 
-/* An unknown host is any host. A container may call itself what it likes: the boot tells. */
+/* An unknown host is any host. A container may call itself what it likes: the boot decides. */
 static bool same_machine(const struct eta_process *a, const struct eta_process *b)
 {
 	if (*a->boot && *b->boot)
@@ -193,7 +193,7 @@ static const char *numbered_host(struct eta_trace *trace, const char *host, uint
 }
 
 /*
- * What the host of PROCESS is called in the result; NULL without memory. Names tell machines apart
+ * What the host of PROCESS is called in the result; NULL without memory. Names distinguish machines
  * there, so of several with one name all but the first are numbered.
  */
 static const char *host_name(struct processes *all, const struct eta_process *process)

@@ -142,7 +142,7 @@ uint32_t spool_image_process(struct eta_trace *trace, const struct spool_image *
 		process.ppid = spool->images[first].ppid;
 		process.parent_tid = spool->images[first].parent_tid;
 	}
-	/* where its number may be one of several equal ones, its first image tells which */
+	/* where its number may be one of several equal ones, its first image says which */
 	return spool_process(
 		trace, &process,
 		like->pid_ns && like->pid_ns != ETA_FIRST_PID_NS && first != ETA_NONE ? first : 0);

@@ -164,7 +164,8 @@ static enum request_state state_at(const struct expand_bio *bios, size_t n, uint
 	return state;
 }
 
-/* Who was ahead of the thread's requests that are in STATE at NOW_NS: of the first one that tells.
+/* Who was ahead of the thread's requests that are in STATE at NOW_NS: of the first for which it is
+ * known.
  */
 static struct expand_who who_ahead(const struct expand_bio *bios, size_t n, uint64_t now_ns,
 				   enum request_state state)

@@ -137,7 +137,7 @@ static int put_gain(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* Without another run nobody can tell what calls would have been that all waited as long. */
+/* Without another run it is not known how long calls would take that all waited as long. */
 static int put_alike(FILE *out, const struct analysis *a, unsigned width)
 {
 	char line[512];

@@ -170,7 +170,7 @@ static inline void spool_sink_size(struct thread *t, struct spool_sink_op *op, u
 
 	if (record)
 		record->size = size;
-	/* else the result alone tells: a handler's calls have filled the window meanwhile */
+	/* else only the result says it: a handler's calls have filled the window meanwhile */
 }
 
 static inline void spool_sink_not_recorded(struct thread *t)

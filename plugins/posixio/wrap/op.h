@@ -206,8 +206,8 @@ void op_flags(struct op *op, int fd, int flags);
 void op_close_many(enum function fn, unsigned first, unsigned last, const void *caller);
 
 /*
- * A call of an interface whose transfers are the kernel's to tell was made: the trace says so, once
- * for each name ("libaio", "io_uring").
+ * A call of an interface whose transfers only the kernel's side sees was made: the trace says so,
+ * once for each name ("libaio", "io_uring").
  */
 void async_used(const char *name);
 

@@ -139,7 +139,7 @@ int sweep_thread_bio_begins(struct sweep *s, struct sweep_thread *l);
 void sweep_thread_bio_ends(struct sweep *s, struct sweep_thread *l, uint32_t place, uint64_t now);
 int sweep_push(struct sweep *s, struct boundary b);
 
-/* The thread that L is, or is a track of: what that does at once is in nobody's way. */
+/* The thread that L is, or is a track of: what that does at once is in no other thread's way. */
 static inline struct sweep_thread *sweep_thread_of(const struct sweep *s,
 						   const struct sweep_thread *l)
 {
