@@ -253,14 +253,14 @@ static int wait_for_end(const struct watch *watch, struct pollfd *events, size_t
 		if (events[ON_CONTROL].revents) {
 			client = accept4(events[ON_CONTROL].fd, NULL, NULL, SOCK_CLOEXEC);
 			if (client >= 0 && answer_client(watch->kernelio, client)) {
-				*end = WATCH_TOLD;
+				*end = WATCH_STOPPED;
 				return 0;
 			}
 		}
 		if (all_ended(events + N_EVENTS, n - N_EVENTS))
 			*end = WATCH_PROCESS;
 		else if (events[ON_CALLER].revents && caller_said(&events[ON_CALLER]))
-			*end = WATCH_TOLD;
+			*end = WATCH_STOPPED;
 		else if (events[ON_SIGNAL].revents)
 			*end = WATCH_SIGNAL;
 		else if (events[ON_TIME].revents)

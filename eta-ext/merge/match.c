@@ -313,8 +313,9 @@ static int match_input(struct match *m)
 	if (rc)
 		return rc;
 	if (base_is_sought && !recover_base(m, &window)) {
-		eta_warn("%s: its clock (%s) is not that of the others, and no thread tells how "
-			 "they stand: its times stay as they are (--clock; or --tid-map, where it "
+		eta_warn("%s: its clock (%s) is not that of the others, and no thread "
+			 "shows their difference: its times stay as they are (--clock; or "
+			 "--tid-map, where it "
 			 "has threads without an id)",
 			 m->input->trace->path, eta_clock_name(m->input->own_clock));
 		return 0;

@@ -336,7 +336,7 @@ static int join(struct processes *all, uint32_t index, const struct eta_process 
 	struct eta_process *old = &trace->defs.processes[index];
 	bool inside = eta_inner_numbers(process) && old->pid != process->pid;
 	struct eta_process before = *old;
-	bool told = !has_own_numbers(old) && has_own_numbers(process);
+	bool is_new = !has_own_numbers(old) && has_own_numbers(process);
 
 	/* the program's name, where the kernel's side knows its first thread's */
 	if (!*old->name || (inside && *process->name))
@@ -354,7 +354,7 @@ static int join(struct processes *all, uint32_t index, const struct eta_process 
 		old->cgroup = process->cgroup;
 	if (!old->start_ns)
 		old->start_ns = process->start_ns;
-	if (told) {
+	if (is_new) {
 		old->pid_ns = process->pid_ns;
 		old->ns_pid = process->ns_pid;
 	}

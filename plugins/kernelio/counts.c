@@ -23,7 +23,7 @@ static void print_gap(unsigned long long n, const char *end, unsigned long long 
 	if (n * GAPS_PER_OPERATIONS < operations)
 		eta_note("kernel: %llu %s; too few to matter", n, end);
 	else
-		eta_warn("kernel: %llu %s; a run while the machine does less has fewer", n, end);
+		eta_warn("kernel: %llu %s; a run on a less busy machine has fewer", n, end);
 }
 
 void kernelio_counts_print(const struct kernelio_counts *counts)

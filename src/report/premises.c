@@ -183,7 +183,7 @@ static void tell_misaligned(const struct file_habit *f, const char *name, char *
 	const struct habit_calls *c = misaligned_of(WRITES(f)) ? WRITES(f) : READS(f);
 
 	snprintf(text, size,
-		 "%s of %s O_DIRECT %s %s do not begin and end on borders of 4 KiB: align offset "
+		 "%s of %s O_DIRECT %s %s do not begin and end at multiples of 4 KiB: align offset "
 		 "and length, or whole pages are read or locked for each.",
 		 report_count(c->misaligned).text, report_count(c->direct).text,
 		 c == WRITES(f) ? "writes to" : "reads of", name);
