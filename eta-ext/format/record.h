@@ -154,7 +154,7 @@ struct eta_user_op {
 /*
  * A transfer that is, but for time, offset and result, the one before of the same pattern number.
  */
-struct eta_user_again {
+struct eta_user_repeat {
 	/* flags: pattern number << ETA_USER_PATTERN_SHIFT; id: the result, as an int32_t */
 	struct eta_record_head head;
 	int64_t offset; /* as in struct eta_user_op */
@@ -427,7 +427,7 @@ struct eta_loss_record {
 #ifndef __bpf__
 _Static_assert(sizeof(struct eta_spool_header) <= ETA_SPOOL_HEADER_BYTES, "header fits its page");
 _Static_assert(sizeof(struct eta_user_op) == 64, "two units");
-_Static_assert(sizeof(struct eta_user_again) == 32, "one unit");
+_Static_assert(sizeof(struct eta_user_repeat) == 32, "one unit");
 _Static_assert(sizeof(struct eta_kernel_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_stack_record) == 32, "one unit");
 _Static_assert(sizeof(struct eta_span) == 32, "one unit");
