@@ -217,7 +217,7 @@ int authority_over(pid_t pid)
 		if (rc)
 			return rc;
 	}
-	/* the kernel lets those read it who may look into the process */
+	/* readable for those who may debug the process */
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
 	if (readlink(path, cwd, sizeof(cwd)) < 0)
 		rc = -errno;

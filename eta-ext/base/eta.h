@@ -359,7 +359,7 @@ struct eta_merge_options {
 	 * sides.
 	 */
 	const struct eta_clock_map *const *clocks;
-	/* Of locations without a tid; others are found from their calls, where one thread fits. */
+	/* For locations without a tid; others are found from their calls if one thread fits. */
 	const struct eta_thread_name *threads;
 	size_t n_threads;
 };

@@ -152,7 +152,8 @@ struct eta_user_op {
 #define ETA_USER_PATTERNS 8
 
 /*
- * A transfer that is, but for time, offset and result, the one before of the same pattern number.
+ * A transfer that differs from the previous one of the same pattern number only in time, offset and
+ * result.
  */
 struct eta_user_repeat {
 	/* flags: pattern number << ETA_USER_PATTERN_SHIFT; id: the result, as an int32_t */

@@ -278,7 +278,7 @@ static bool has_nameless(const struct eta_trace *trace, const struct merge_input
 	return false;
 }
 
-/* Who stays on its own, where there are threads that it could be. */
+/* Threads that stay unmatched although there are candidates. */
 static void report_nameless(const struct match *m)
 {
 	const struct eta_defs *defs = &m->input->trace->defs;

@@ -453,7 +453,7 @@ int merge_processes(struct eta_trace *trace, struct merge *merge)
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++)
 		rc = merge_new_map(&merge->inputs[i].processes,
 				   merge->inputs[i].trace->defs.n_processes);
-	/* those from the inside look for who they are on the outside */
+	/* those from the inside look for themselves on the outside */
 	for (int inside = 0; inside < 2; inside++)
 		for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++)
 			rc = merge_input_processes(&all, &merge->inputs[i], inside);

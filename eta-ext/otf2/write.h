@@ -48,8 +48,8 @@ struct write_place {
 };
 
 /*
- * Looks whether ANCHOR may be written (in FOLDER, a descriptor, where that is not NULL), clears up
- * behind who was killed there, makes the folder.
+ * Checks whether ANCHOR may be written (in FOLDER, a descriptor, if that is not NULL), cleans up
+ * after a writer that was killed there, makes the folder.
  */
 int write_place_make(const char *anchor, const int *folder, struct write_place *place);
 /* Is there an anchor of ours in the folder? It is the last file of an archive. */

@@ -111,7 +111,7 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* Where there is nothing to speak of, or it is a limit, nobody did it. */
+/* If it is negligible, or a limit, there are no culprits. */
 static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 {
 	return a->verdict.share > 0 && !a->verdict.own_limit ? report_culprits(out, a, width) : 0;

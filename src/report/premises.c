@@ -15,7 +15,7 @@
 #define OPENS(f) (&(f)->habit.calls[HABIT_OPEN])
 #define OTHERS(f) (&(f)->habit.calls[HABIT_OTHER])
 
-/* So many calls are a habit, so much is read or written at a time by those that do it well. */
+/* From how many calls on it matters, and how much should be read or written at a time. */
 #define MANY 100
 #define WELL_BYTES 65536
 #define SMALL_FILE_BYTES 65536

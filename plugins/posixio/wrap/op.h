@@ -116,7 +116,7 @@ static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint
 }
 
 /*
- * The same for a call that gives a number of bytes below 2 GiB, or -1, and that nothing but
+ * The same for a call that returns a number of bytes below 2 GiB, or -1, and that only
  * op_end_transfer has to know of. GIVEN: the offset is the program's, whatever it is.
  */
 static ALWAYS_INLINE bool op_begin_transfer(struct op *op, enum function fn, int fd, uint64_t size,
@@ -223,7 +223,7 @@ void op_end_dup(struct op *op, int old_fd, int new_fd);
  */
 void op_open_untraced(int fd, const void *caller);
 
-/* A dup that is not traced: what NEW_FD stood for is over all the same. */
+/* A dup that is not traced: what NEW_FD was before is closed nevertheless. */
 void op_dup_untraced(int new_fd);
 
 /* FD (negative: none) was just made by a call that is not traced. */

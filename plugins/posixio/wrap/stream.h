@@ -41,7 +41,7 @@ static inline void stream_set(struct file *file, FILE *stream, int64_t at)
 	__atomic_store_n(&file->stream_write, stream->_IO_write_ptr, __ATOMIC_RELAXED);
 }
 
-/* Where the stream is, as far as that was followed; ETA_OFFSET_UNKNOWN. */
+/* The position of the stream, as far as it was followed; else ETA_OFFSET_UNKNOWN. */
 static inline int64_t stream_followed(const struct file *file, const FILE *stream)
 {
 	if (likely(__atomic_load_n(&file->stream_read, __ATOMIC_RELAXED) == stream->_IO_read_ptr &&
