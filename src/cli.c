@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-bool cli_is_whole(const struct eta_counts *counts)
+bool cli_is_complete(const struct eta_counts *counts)
 {
 	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
 		 counts->overlapping || counts->out_of_order);

@@ -136,7 +136,7 @@ int merging_run(const struct merging *m, bool *complete)
 	if (rc)
 		goto out;
 	eta_trace_counts(merged, &counts);
-	*complete = cli_is_whole(&counts);
+	*complete = cli_is_complete(&counts);
 	tracer_warnings_print(eta_trace_defs(merged));
 	if (m->report && !(m->report_if_lost && *complete))
 		print_counts(m, inputs, merged, written.events);

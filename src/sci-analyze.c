@@ -246,7 +246,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 			goto out;
 		c.sides[s] = sides[s];
 		c.names[s] = o->paths[s];
-		if (!cli_is_whole(&sides[s]->counts))
+		if (!cli_is_complete(&sides[s]->counts))
 			*counts = sides[s]->counts;
 	}
 	if (o->form == FORM_HTML) {
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 	else
 		rc = score(&o, &counts);
 	free(o.paths);
-	if (rc < 0 || (o.strict && !cli_is_whole(&counts)))
+	if (rc < 0 || (o.strict && !cli_is_complete(&counts)))
 		return CLI_FAILED;
 	return CLI_OK;
 }

@@ -198,7 +198,7 @@ static bool is_damaged(const struct eta_trace *trace)
 	struct eta_counts c;
 
 	eta_trace_counts(trace, &c);
-	if (cli_is_whole(&c))
+	if (cli_is_complete(&c))
 		return false;
 	eta_warn("the trace is not complete: %" PRIu64 " bad, %" PRIu64 " lost, %" PRIu64
 		 " orphan, %" PRIu64 " truncated, %" PRIu64 " overlapping regions, %" PRIu64

@@ -214,7 +214,7 @@ enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
 #define ETA_EVENT_TRUNCATED 0x80 /* a LEAVE made up because the trace ended inside the region */
 #define ETA_EVENT_DIRECT 0x100	 /* O_DIRECT */
 #define ETA_HAS_STACK 0x400	 /* stack */
-#define ETA_HAS_PAUSE 0x800	 /* pause_ns: what the kernel told the thread to pause */
+#define ETA_HAS_PAUSE 0x800	 /* pause_ns: what the kernel asked the thread to pause */
 #define ETA_EVENT_BLOCK_IO 0x200 /* IO_BEGIN/ISSUED/COMPLETE of a block request, not of a call */
 /* IO_BEGIN of a bio: part of one to a stacked device, which is in the trace, too */
 #define ETA_EVENT_LOWER 0x1000
@@ -361,7 +361,7 @@ struct eta_merge_options {
 	 * sides.
 	 */
 	const struct eta_clock_map *const *clocks;
-	/* Of locations without a tid; others are found from their calls, where one thread fits. */
+	/* For locations without a tid; others are found from their calls if one thread fits. */
 	const struct eta_thread_name *threads;
 	size_t n_threads;
 };

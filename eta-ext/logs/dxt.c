@@ -109,7 +109,7 @@ static int comment(struct log *log, struct dxt *d, char *line)
 
 /*
  * A location for each rank, module and thread, since the calls of one module lie in those of
- * another. THREAD: as Darshan tells it, NULL: not.
+ * another. THREAD: as Darshan has it, NULL: not.
  */
 static uint32_t location_of(struct log *log, const struct dxt *d, uint32_t rank, const char *module,
 			    const char *thread)
@@ -190,7 +190,7 @@ static int parse(struct log *log, void *state, char *line)
 		return log_bad(log, "no times of start and end");
 	if (call.call.end_ns < call.begin_ns)
 		return log_bad(log, "ends before it begins");
-	/* -1 where the module does not tell */
+	/* -1 where the module does not have it */
 	if (call.offset >= 0)
 		call.has |= ETA_HAS_OFFSET;
 	location = location_of(log, d, rank, f[MODULE], thread);

@@ -75,7 +75,7 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 	}
 	if (rc == 0)
 		rc = write_otf2_check_file(writer, ".def", NULL);
-	if (rc == 0 && !write_place_is_whole(place))
+	if (rc == 0 && !write_place_is_complete(place))
 		rc = write_otf2_failed(writer, OTF2_ERROR_ENOSPC, "the anchor file");
 	return rc;
 }

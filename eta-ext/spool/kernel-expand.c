@@ -105,7 +105,7 @@ static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint3
 	return rc ? rc : emit(expand, ETA_LEAVE, end_ns, region, 0);
 }
 
-/* Who was in the way of a time, and for which part of it, in ETA_SLEEP_WHOLE. */
+/* The task that was in the way, and for which part of the time, in ETA_SLEEP_WHOLE. */
 struct expand_who {
 	uint32_t tid; /* 0: nobody */
 	uint32_t part;
@@ -164,7 +164,9 @@ static enum request_state state_at(const struct expand_bio *bios, size_t n, uint
 	return state;
 }
 
-/* Who was ahead of the thread's requests that are in STATE at NOW_NS: of the first one that tells.
+/*
+ * The task that was ahead of the thread's requests in STATE at NOW_NS: of the first for which it is
+ * known.
  */
 static struct expand_who who_ahead(const struct expand_bio *bios, size_t n, uint64_t now_ns,
 				   enum request_state state)

@@ -199,7 +199,7 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 	return add_location(trace, index, &location, where);
 }
 
-/* Somebody who was in the way of a traced thread: a name, and nothing that it did. */
+/* A task that was in the way of a traced thread: a name without events. */
 static int add_untraced(struct eta_trace *trace, struct spool_index *index,
 			const struct index_task *task)
 {

@@ -16,13 +16,13 @@ static const struct {
 #undef X
 };
 
-/* What the kernel does not report (LOSS in sci-kernel(1)) is in nobody's hand; a few do not matter.
+/* What the kernel does not report (LOSS in sci-kernel(1)) cannot be avoided; a few do not matter.
  */
 static void print_gap(unsigned long long n, const char *end, unsigned long long operations,
 		      bool all)
 {
 	if (n * GAPS_PER_OPERATIONS >= operations)
-		eta_warn("kernel: %llu %s; a run while the machine does less has fewer", n, end);
+		eta_warn("kernel: %llu %s; a run on a less busy machine has fewer", n, end);
 	else if (all)
 		eta_note("kernel: %llu %s; too few to matter", n, end);
 }

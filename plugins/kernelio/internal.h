@@ -104,8 +104,8 @@ const struct probe *probes_row(size_t i);
 void probes_describe(struct kernelio *k);
 
 /*
- * faults.c: the end of major page faults, which no tracepoint tells but the kernel's own count of
- * them does. 0, or -errno with WHY (of SIZE bytes) saying what is refused.
+ * faults.c: the end of major page faults, which no tracepoint reports, but the kernel's own count
+ * of them does. 0, or -errno with WHY (of SIZE bytes) saying what is refused.
  */
 int faults_attach(struct kernelio *k, char *why, size_t size);
 void faults_detach(struct kernelio *k);

@@ -31,7 +31,7 @@ static struct probe rows[KERNELIO_N_PROBES] = {
 #undef X
 };
 
-/* What other lists tell of a row. */
+/* What other lists say of a row. */
 static void complete_rows(void)
 {
 	enum eta_reason reason;

@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 0))) static int libbpf_message(enum libbpf_prin
 
 /* ---- loading ---- */
 
-/* Levels whose probes tell what a level that is asked for needs. */
+/* Levels whose probes report what a level that is asked for needs. */
 bool probes_wants(const struct kernelio *k, enum eta_level level)
 {
 	static const uint32_t users[ETA_N_LEVELS] = {
@@ -251,7 +251,7 @@ static uint8_t backend_after(const struct kernelio *k, size_t i, uint8_t before)
 	return KERNELIO_BACKEND_NONE;
 }
 
-/* What a tracepoint tells less exactly than the function whose bounds are in use is left out. */
+/* What a tracepoint reports less exactly than the function whose bounds are in use is left out. */
 static void leave_replaced(struct kernelio *k, uint8_t *choice)
 {
 	static const struct {

@@ -105,7 +105,7 @@
 	X(on_dio_complete, iomap)
 
 /*
- * X(PROGRAM, FUNCTION): where FUNCTION's own bounds are in use, PROGRAM would tell the same less
+ * X(PROGRAM, FUNCTION): where FUNCTION's own bounds are in use, PROGRAM would report the same less
  * exactly: it is left out and not missed.
  */
 #define KERNELIO_REPLACED(X)                                                                       \

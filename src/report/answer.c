@@ -116,7 +116,7 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* Where there is nothing to speak of, or it is a limit, nobody did it. */
+/* If it is negligible, or a limit, there are no culprits. */
 static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 {
 	return a->verdict.share > 0 && !a->verdict.own_limit ? report_culprits(out, a, width) : 0;
@@ -142,7 +142,7 @@ static int put_gain(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* Without another run nobody can tell what calls would have been that all waited as long. */
+/* Without another run it is not known how long calls would take that all waited as long. */
 static int put_alike(FILE *out, const struct analysis *a, unsigned width)
 {
 	char line[512];

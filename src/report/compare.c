@@ -444,7 +444,7 @@ int compare_text(FILE *out, const struct comparison *c, const struct table *tabl
 		rc = table_text(out, table, options);
 	else
 		fprintf(out, "no rows%s\n",
-			options->n_filters ? " that the filter lets through" : ": no I/O");
+			options->n_filters ? " that match the filter" : ": no I/O");
 	fputc('\n', out);
 	for (int s = 0; s < 2; s++) {
 		const struct analysis *a = c->sides[s];

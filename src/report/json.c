@@ -48,7 +48,7 @@ static void set_text(struct json_object o, const char *key, const char *text)
 	set(o, key, json_name(text));
 }
 
-/* Of one machine nobody asks whose a thread is. */
+/* A trace of one machine needs no hosts. */
 static void set_host(struct json_object o, const struct analysis *a, const char *host)
 {
 	if (machines_differ(a->defs))

@@ -15,7 +15,7 @@
 #define OPENS(f) (&(f)->habit.calls[HABIT_OPEN])
 #define OTHERS(f) (&(f)->habit.calls[HABIT_OTHER])
 
-/* So many calls are a habit, so much is read or written at a time by those that do it well. */
+/* From how many calls on it matters, and how much should be read or written at a time. */
 #define MANY 100
 #define WELL_BYTES 65536
 #define SMALL_FILE_BYTES 65536
@@ -183,7 +183,7 @@ static void tell_misaligned(const struct file_habit *f, const char *name, char *
 	const struct habit_calls *c = misaligned_of(WRITES(f)) ? WRITES(f) : READS(f);
 
 	snprintf(text, size,
-		 "%s of %s O_DIRECT %s %s do not begin and end on borders of 4 KiB: align offset "
+		 "%s of %s O_DIRECT %s %s do not begin and end at multiples of 4 KiB: align offset "
 		 "and length, or whole pages are read or locked for each.",
 		 report_count(c->misaligned).text, report_count(c->direct).text,
 		 c == WRITES(f) ? "writes to" : "reads of", name);

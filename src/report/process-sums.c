@@ -75,7 +75,7 @@ static void add_thread(struct process_sum *p, const struct thread_score *t, bool
 		p->sci_max = t->sci;
 }
 
-/* The first one stands for a group, but rather the one that all others came from. */
+/* A group is named after its first process, or rather the one that all others came from. */
 static void add_process(const struct eta_defs *defs, struct process_sum *p, uint32_t process)
 {
 	const struct eta_process *one = &defs->processes[process];

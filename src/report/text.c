@@ -134,7 +134,7 @@ void report_quality(FILE *out, const struct analysis *a, unsigned width)
 			false, width);
 	if (a->suspended_ns) {
 		snprintf(line, sizeof(line),
-			 "the machine was suspended for %s: in none of the times",
+			 "the machine was suspended for %s, which no time includes",
 			 report_duration((int64_t)a->suspended_ns).text);
 		report_wrapped(out, line, false, width);
 	}
@@ -219,7 +219,7 @@ static int put_table(FILE *out, const struct table *table, const struct frame *f
 
 	if (table->n == 0) {
 		fprintf(out, "no %s%s\n", table->name,
-			options->n_filters ? " that the filter lets through" : "");
+			options->n_filters ? " that match the filter" : "");
 		return 0;
 	}
 	some.top = rows_on_screen(f, options, table->n);

@@ -195,7 +195,7 @@ static void live(struct world *w, size_t calls)
 			for (uint64_t life = 1 + draw(2); life > 0; life--) {
 				struct stream *stream =
 					add_stream(w, host, 7 + thread / 2, 7 + thread, start);
-				bool user = draw(4); /* else its library calls are not told */
+				bool user = draw(4); /* else its library calls are not recorded */
 
 				for (size_t i = 0; i < calls; i++) {
 					pass(stream, 1);
@@ -223,7 +223,7 @@ static void live(struct world *w, size_t calls)
 	}
 }
 
-/* ---- what the inputs tell of it ---- */
+/* ---- what the inputs say of it ---- */
 
 static uint32_t process_of(struct eta_trace *input, const struct stream *stream)
 {

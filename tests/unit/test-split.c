@@ -339,7 +339,7 @@ static void limits_are_nobodys(void **state)
 
 /*
  * Somebody not traced, whom the kernel names in a wait, was in the way for as long as it says, and
- * in what is nobody's alone.
+ * in what belongs to no thread alone.
  */
 static void named_are_others(void **state)
 {

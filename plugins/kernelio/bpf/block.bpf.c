@@ -194,7 +194,7 @@ static __always_inline void queued_journal(struct queued_bio *q, uint32_t dev)
 	}
 }
 
-/* The journal has the disk flush its cache: in nobody's way but those who had not asked for it. */
+/* The journal has the disk flush its cache: in the way only of those who had not asked for it. */
 static __always_inline void queued_flush(struct queued_bio *q, uint32_t dev)
 {
 	struct syncer asked = {};

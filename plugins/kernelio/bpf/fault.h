@@ -16,7 +16,7 @@
  *   for the page's writeback.
  * - One that waits, for whatever it is, is known by the sleep: a thread that has left its program
  *   by an exception, and sleeps.
- * No tracepoint tells of the end of the latter two; a probe of the kernel's count of minor faults
+ * No tracepoint reports the end of the latter two; a probe of the kernel's count of minor faults
  * would cost all others some 100 ns each. So they end with what was seen of them last: a page that
  * became dirty, the end of a wait. What comes behind is a microsecond of the kernel's.
  */

@@ -10,7 +10,7 @@
 #define MAX_CGROUP_DEPTH 64
 #define MAX_DIRECTORIES 128
 
-/* The tracer itself, which is nobody's to trace. */
+/* The tracer itself, which is not traced. */
 uint32_t tracer_tgid __weak;
 /* Its pid namespace, in which the numbers are that it is given; level 0: the first one. */
 uint64_t tracer_namespace __weak;

@@ -108,7 +108,7 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 			st->now.readahead_ns = now;
 		st->now.readahead_end_ns = now;
 	} else if (st->now.kind == ETA_OP_WRITE) {
-		/* of a file system that does not tell of writes itself */
+		/* of a file system that does not report writes itself */
 		cache_write_begin(st);
 	}
 	return 0;
@@ -312,7 +312,7 @@ int BPF_PROG(on_reclaim_end)
 	return reclaim_end(ETA_SPAN_RECLAIM, &reclaimed);
 }
 
-/* Of a control group that is at its limit, or one that was told to give memory back. */
+/* Of a control group that is at its limit, or one that was asked to give memory back. */
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(on_memcg_reclaim_begin)
 {

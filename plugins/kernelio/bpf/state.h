@@ -405,7 +405,7 @@ static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64
 }
 
 /*
- * A semaphore is spun on before its slow path, which alone tells of contention. Another thread had
+ * A semaphore is spun on before its slow path, which alone reports contention. Another thread had
  * the inode's lock when the operation began, so the time since then went into waiting for it. NOW:
  * the first sight of what is done with the lock held.
  */

@@ -119,8 +119,8 @@ static __always_inline void inode_locked(struct task_state *st, const struct fil
 
 /*
  * A write to an inode that several threads dirty: its pages are this thread's from here on. Not
- * left to the probe of dirtied pages, which tells nothing of those that are dirty already, and of a
- * large folio as a whole.
+ * left to the probe of dirtied pages, which reports nothing of those that are dirty already, and of
+ * a large folio as a whole.
  */
 static __always_inline void write_owns(struct task_state *st)
 {
@@ -455,7 +455,7 @@ static __always_inline bool files_asked(struct task_struct *task)
 	return own && own->member;
 }
 
-/* Run when a process is taken in: tells of the files it has open already. */
+/* Run when a process is taken in: records the files it has open already. */
 SEC("iter/task_file")
 int on_each_file(struct bpf_iter__task_file *ctx)
 {

@@ -97,7 +97,7 @@ int BPF_PROG(on_uring_submit_before_6_3, struct io_kiocb *request)
 	return uring_submit(request);
 }
 
-/* REQUEST is NULL for what a request tells on the way. */
+/* REQUEST is NULL for what a request reports on the way. */
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(on_uring_complete, void *ring, struct io_kiocb *request)
 {

@@ -148,7 +148,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 		st->op.spans_lost++;
 		return 0;
 	}
-	/* a mutex tells first that it spins, then that it sleeps: one wait */
+	/* a mutex reports first that it spins, then that it sleeps: one wait */
 	last = &st->locks[(n - 1) & (MAX_LOCKS - 1)]; /* 6.1's verifier learns nothing from n > 0 */
 	if (n > 0 && last->lock == (uint64_t)lock) {
 		if (last->kind == ETA_SPAN_SPIN_LOCK)

@@ -322,7 +322,7 @@ static void *work(void *arg)
 
 /* ---- all ---- */
 
-/* The worker's classes into those of all; its tallies are told the common numbers. */
+/* The worker's classes into those of all; its tallies get the common numbers. */
 static int merge_classes(struct engine *e, struct worker *w, uint32_t *map)
 {
 	for (uint32_t c = 0; c < w->classes.n; c++) {

@@ -176,7 +176,7 @@ static uint32_t find_max(const struct analysis *a)
  */
 static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 {
-	uint32_t most = ETA_NONE, told = ETA_NONE;
+	uint32_t most = ETA_NONE, first = ETA_NONE;
 	int64_t sum = 0;
 
 	if (!e->split || e->options.version_1)
@@ -188,14 +188,14 @@ static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 			continue;
 		if (most == ETA_NONE)
 			most = i;
-		if (told == ETA_NONE && t->verdict.share > 0)
-			told = i;
+		if (first == ETA_NONE && t->verdict.share > 0)
+			first = i;
 		sum += slowdown_counted(&t->slowdown, e->options.sci);
 	}
-	if (told != ETA_NONE && ratio(sum, a->duration_ns) >= VERDICT_NONE_BELOW &&
-	    slowdown_counted(&a->threads[told].slowdown, e->options.sci) >=
+	if (first != ETA_NONE && ratio(sum, a->duration_ns) >= VERDICT_NONE_BELOW &&
+	    slowdown_counted(&a->threads[first].slowdown, e->options.sci) >=
 		    slowdown_counted(&a->threads[most].slowdown, e->options.sci) / 10)
-		return told;
+		return first;
 	return most;
 }
 

@@ -506,8 +506,6 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
 		rc = spread(s, l, loss);
-	if (!rc && s->engine->split)
-		rc = pieces_add(l, taken_of(loss));
 	pthread_mutex_unlock(lock);
 	return rc;
 }
@@ -530,8 +528,10 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		/* without a cell that lost no level did */
 		blames = l->lost_cells && met_anybody(l);
 	}
-	if (contended || blames || e->options.n_bins || taken_of(&loss))
+	if (contended || blames || e->options.n_bins)
 		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
+	if (e->split)
+		pieces_add(l, taken_of(&loss));
 	if (l->lost_cells && !blames)
 		blame_nobody(l, &loss);
 	if (!rc && e->options.files)

@@ -22,17 +22,16 @@ static unsigned piece_at(const struct walk_counts *lifetime, uint64_t at_ns)
 	return piece < N_PIECES ? piece : N_PIECES - 1;
 }
 
-int pieces_add(struct sweep_thread *l, int64_t amount)
+void pieces_add(struct sweep_thread *l, int64_t amount)
 {
 	const struct walk_counts *lifetime = &l->result->counts;
 	uint64_t begin = l->op.begin_ns, ns = l->op.end_ns - begin;
 	unsigned last = piece_at(lifetime, l->op.end_ns);
 	int64_t left = amount;
 
-	if (!l->result->pieces && amount)
-		l->result->pieces = calloc(N_PIECES, sizeof(*l->result->pieces));
-	if (!l->result->pieces)
-		return amount ? -ENOMEM : 0;
+	if (!amount)
+		return;
+	l->has_pieces = true;
 	for (unsigned piece = piece_at(lifetime, begin); piece < last; piece++) {
 		uint64_t until = piece_begin(lifetime, piece + 1);
 		int64_t rest = until > begin && ns ? amount - (int64_t)((__int128)amount *
@@ -40,10 +39,24 @@ int pieces_add(struct sweep_thread *l, int64_t amount)
 									(__int128)ns)
 						   : amount;
 
-		l->result->pieces[piece] += left - rest;
+		l->pieces[piece] += left - rest;
 		left = rest;
 	}
-	l->result->pieces[last] += left;
+	l->pieces[last] += left;
+}
+
+int pieces_end(const struct sweep_thread *l)
+{
+	struct location_result *r = l->result;
+
+	if (!l->has_pieces)
+		return 0;
+	if (!r->pieces)
+		r->pieces = calloc(N_PIECES, sizeof(*r->pieces));
+	if (!r->pieces)
+		return -ENOMEM;
+	for (unsigned i = 0; i < N_PIECES; i++)
+		r->pieces[i] += l->pieces[i];
 	return 0;
 }
 

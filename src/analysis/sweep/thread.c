@@ -411,11 +411,13 @@ int sweep_thread_close(struct sweep *s, struct sweep_thread *l)
 	pthread_mutex_t *lock;
 	int rc = 0;
 
-	if (l->result && l->unknown_ns) {
+	if (l->result && (l->unknown_ns || l->has_pieces)) {
 		lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
 		pthread_mutex_lock(lock);
-		rc = blame_row_add(&l->result->blame, &s->engine->blame_bound, CULPRIT_NOBODY,
-				   l->unknown_ns, 0);
+		rc = pieces_end(l);
+		if (!rc && l->unknown_ns)
+			rc = blame_row_add(&l->result->blame, &s->engine->blame_bound,
+					   CULPRIT_NOBODY, l->unknown_ns, 0);
 		pthread_mutex_unlock(lock);
 	}
 	if (l->solo.writer && l->solo.n % 64) {

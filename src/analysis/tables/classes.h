@@ -11,7 +11,7 @@
 #include "reference.h"
 #include "src/common/slots.h"
 
-/* What tells classes apart; the three hashes are of growing detail. */
+/* What distinguishes classes; the three hashes are of growing detail. */
 struct class_key {
 	uint64_t coarse;  /* function, mode, size class, O_DIRECT, result */
 	uint64_t flagged; /* coarse + issued a bio, waited for a bio */

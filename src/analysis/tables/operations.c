@@ -124,7 +124,7 @@ static void set_result(struct walk *w, const struct eta_event *leave)
 		/* open and lseek return no byte count */
 		if (op->mode == MODE_OTHER || !w->has_size)
 			return;
-		/* fread and fwrite count items: what was transferred tells more */
+		/* fread and fwrite count items: what was transferred says more */
 		if (!w->has_result)
 			op->bytes = (uint64_t)leave->ret;
 	} else if (!w->has_result && op->mode != MODE_OTHER) {

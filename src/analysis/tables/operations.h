@@ -55,7 +55,8 @@ struct stretch {
 	uint8_t cell; /* enum cell */
 };
 
-/* What an operation did at a level: the outermost region of it, what it is part of told before. */
+/* What an operation did at a level: the outermost region of it; what that is part of comes first.
+ */
 struct level_region {
 	uint64_t begin_ns;
 	uint64_t ns;	 /* of it and of those like it in the same parent */

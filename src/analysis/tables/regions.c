@@ -29,7 +29,7 @@ static bool tells_scheduling(const struct eta_region *r)
 
 /*
  * submit_bio returns at once; the wait for it happens in a file system or page cache frame. Where
- * the trace tells off-CPU time, only waits without a better name are waits for the bio; where it
+ * the trace has off-CPU time, only waits without a better name are waits for the bio; where it
  * does not, all time below the library is. Throttling is a pause, whatever is in flight.
  */
 static bool bio_explains(const struct eta_region *r, bool scheduler)
@@ -89,7 +89,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		struct region_info *info = &regions->info[i];
 
 		info->hash = hash_text(r->name);
-		/* a wait for the CPU between two operations is nobody's I/O */
+		/* a wait for the CPU between two operations is no I/O */
 		info->io = r->level < ETA_LEVEL_NONE && r->level != ETA_LEVEL_CPU;
 		info->cell = (uint8_t)cell_of(r->level, r->reason);
 		info->mode = (uint8_t)mode_of(r->name);

@@ -225,7 +225,7 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sur
 	v.reason = eta_reason_name(cell_table[best].reason);
 	v.advice = advice_of(level, cell_table[best].reason);
 	v.own_limit = cell_table[best].group == GROUP_LIMIT;
-	/* a wait that the tracer of library calls tells itself needs no kernel to be named */
+	/* a wait that the tracer of library calls records itself is named without the kernel */
 	if (!(options & VERDICT_KNOWS_LEVELS) && level == ETA_LEVEL_USER &&
 	    cell_table[best].reason == ETA_REASON_NONE)
 		v.advice = "The trace knows the library calls only: trace the kernel too "
