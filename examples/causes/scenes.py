@@ -180,7 +180,7 @@ SCENES = [
           threads=1, culprit=None, whole=True, baseline=True,
           command=["sh", "-c", "cd {data}/tree && rm -rf .git && git init -q && git add . && "
                    "git -c user.name=a -c user.email=a@b -c core.fsync=all commit -qm a"]),
-    Cause("sync-beside", {("pagecache", "page writeback wait"), ("vfs", "other wait")} | COMMIT | DISK,
+    Cause("sync-beside", {("pagecache", "page writeback wait"), ("vfs", "other wait")} | COMMIT_OR_DISK,
           others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=256 2>/dev/null")), threads=1,
           culprit="dd", baseline=True,
           command=["xfs_io", "-f", *["-c", "pwrite -q 0 4k", "-c", "syncfs"] * 20, "{data}/own"]),
