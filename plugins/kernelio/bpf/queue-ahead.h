@@ -219,7 +219,7 @@ static __always_inline void own_disk_mark(struct task_state *st, uint64_t now)
 	st->now.off_foreign_ns = disk ? disk_foreign_ns(disk, now) : 0;
 	if (disk && !st->now.bytes_known) {
 		st->now.bytes_known = 1;
-		st->now.first_bytes = disk->bytes;
+		st->now.flushed = disk->flushed;
 	}
 }
 

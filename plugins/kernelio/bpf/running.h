@@ -32,7 +32,7 @@ static __always_inline bool sleep_is_unnamed(struct task_state *st)
  * Who of those that are not traced was in the way of a sleep until NOW, and for which part of it,
  * as a SLEEP tells it: a sync of the same file system holds up the journal all along, a request
  * the disk for as long as it is there. Where no request of its own is waited for, the rest is
- * divided by what the disk was given to write since the operation first slept.
+ * divided by what the disk was given to write since its last flush before: a commit ends with one.
  */
 SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 {
@@ -51,7 +51,7 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 		part = foreign_ns * ETA_SLEEP_WHOLE / ns;
 		/* for a journal, or a kernel thread that writes what is dirty */
 		if (!(st->now.off_flags & ETA_SPAN_IOWAIT) && st->now.bytes_known) {
-			uint64_t written = disk_written_part(disk, &st->now.first_bytes);
+			uint64_t written = disk_written_part(disk, &st->now.flushed);
 
 			part += (ETA_SLEEP_WHOLE - part) * written / ETA_SLEEP_WHOLE;
 			if (written)

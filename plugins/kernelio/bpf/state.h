@@ -150,7 +150,7 @@ struct task_state {
 		uint8_t off_flags;
 		uint8_t waits_for_own; /* it has queued a request that it is going to wait for */
 		uint8_t waited;	       /* for a lock, or asleep */
-		uint8_t bytes_known;   /* of first_bytes */
+		uint8_t bytes_known;   /* of `flushed` */
 		uint32_t off_who;
 		uint32_t lock_holder; /* of the file lock that FILE_LOCK is to sleep for; 0: unknown
 				       */
@@ -173,7 +173,8 @@ struct task_state {
 		uint32_t pages_owned;	 /* enum owned */
 		uint32_t off_stack;	 /* where it sleeps: 1 + id in `sleeps`, 0: not known */
 		uint64_t off_foreign_ns; /* of its disk, when it went: see disk_foreign_ns */
-		struct disk_bytes first_bytes; /* written to it when it first went to sleep */
+		struct disk_bytes
+			flushed; /* written to it before the flush before its first sleep */
 
 		/* bits by enum eta_span_kind: inside its function; seen from entry to return */
 		uint32_t inside, exact;
