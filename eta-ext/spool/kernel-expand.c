@@ -281,7 +281,7 @@ static uint32_t sleep_region(const struct expand *expand, const struct expand_sp
 	return region;
 }
 
-/* Somebody not traced, in the way of a sleep that waits for the journal or the queue. */
+/* Somebody not traced, in the way of a sleep for the journal, the queue, or who writes back. */
 static struct expand_who sleep_who(const struct expand *expand, const struct expand_span *span,
 				   uint32_t region)
 {
@@ -289,7 +289,9 @@ static struct expand_who sleep_who(const struct expand *expand, const struct exp
 	struct expand_who who = { 0 };
 
 	if (span->kind == ETA_SPAN_SLEEP &&
-	    (region == index->regions.journal_commit || region == index->regions.throttled)) {
+	    (region == index->regions.journal_commit || region == index->regions.throttled ||
+	     region == index->regions.writeback_wait ||
+	     region == UNLISTED(index, span->who, journal_commit, ETA_NONE))) {
 		who.tid = ETA_SLEEP_TID(span->object);
 		who.part = ETA_SLEEP_PART(span->object);
 	}

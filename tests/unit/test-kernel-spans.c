@@ -86,6 +86,13 @@ static const struct expansion expansions[] = {
 	  "+fs:ext4_sync_file@102 +pagecache:page writeback wait@110~60 +block:device@110 "
 	  "-block:device@120 -pagecache:page writeback wait@190 -fs:ext4_sync_file@198",
 	  0 },
+	{ "who writes back is waited for, half of that is for another's pages",
+	  SYS_WRITE,
+	  { S(SLEEP, 120, 180, 0, AT_WRITEBACK, BESIDE(60, 2)) },
+	  { { 0 } },
+	  "+pagecache:page writeback wait@120~60 -pagecache:page writeback wait@150 "
+	  "+pagecache:page writeback wait@150 -pagecache:page writeback wait@180",
+	  0 },
 	{ "a page that another reads is nobody's who uses the disk",
 	  SYS_READ,
 	  { S(SLEEP, 120, 180, IOWAIT, AT_PAGE, BESIDE(60, 1)) },

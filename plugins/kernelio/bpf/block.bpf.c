@@ -174,17 +174,22 @@ static __always_inline void queued_file(struct queued_bio *q, struct inode *inod
 
 /*
  * What the journal's thread writes belongs to who asked for that. Somebody who is not traced: then
- * it is none of ours. Without SYNC it writes back what nobody waits for.
+ * it is none of ours. Of what nobody asked for by fsync, it is those whose data was written before
+ * it. Without SYNC it writes back what nobody waits for.
  */
-static __always_inline void queued_journal(struct queued_bio *q, uint32_t dev)
+static __always_inline void queued_journal(struct queued_bio *q, struct bio *bio)
 {
+	uint32_t dev = bio->bi_bdev->bd_dev;
 	struct syncer asked = {};
 
 	q->journal = !q->above && !q->file.inode && is_journal(q->task, dev);
-	if (!q->journal || !syncs_used || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
+	if (!q->journal || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
 		return;
-	if (!sync_asked(dev, &asked))
+	if (!syncs_used || !sync_asked(dev, &asked)) {
+		q->foreign_tid = disk_wrote_by_chance(bio);
+		q->journal = !q->foreign_tid;
 		return;
+	}
 	if (asked.foreign) {
 		q->foreign_tid = asked.tid;
 		q->journal = false;
@@ -248,7 +253,7 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 	if (inode)
 		queued_file(q, inode);
 	if (!q->st) {
-		queued_journal(q, bio->bi_bdev->bd_dev);
+		queued_journal(q, bio);
 		if (!q->owner && !q->journal && !q->above)
 			return false;
 		helper_tell(q->task);
@@ -348,11 +353,14 @@ static __always_inline void queued_count(const struct queued_bio *q)
 	}
 }
 
-/* ST: of the thread it is for. A frame of its own: with that of a wait to be ended the stack would
- * be too large. */
+/*
+ * ST: of the thread it is for; NULL: of one that is not traced. A frame of its own: together with
+ * those that end a wait the stack would be too large.
+ */
 static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 {
 	struct queued_bio q = { .task = bpf_get_current_task_btf(), .st = st };
+	bool flush = REQ_HAS(bio->bi_opf, __REQ_PREFLUSH___k);
 	struct bio_state *value;
 	uint32_t zero = 0;
 
@@ -367,11 +375,11 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 		return 0;
 	if (!queued_find(&q, bio)) {
 		if (q.foreign_tid)
-			foreign_begin(bio, q.foreign_tid);
+			foreign_begin(bio, q.foreign_tid, flush);
 		return 0;
 	}
 	queued_fill(value, &q, bio);
-	queue_ahead_begin(bio, &value->record, &value->counted);
+	queue_ahead_begin(bio, &value->record, &value->counted, flush);
 	queued_follow(value, &q, bio);
 	queued_keep(value, (uint64_t)bio);
 	queued_count(&q);

@@ -32,12 +32,13 @@ static __always_inline bool sleep_is_unnamed(struct task_state *st)
 /*
  * Who of those that are not traced was in the way of a sleep until NOW, and for which part of it,
  * as a SLEEP tells it: a sync of the same file system holds up the journal all along, a request
- * the disk for as long as it is there.
+ * the disk for as long as it is there. Where no request of its own is waited for, the rest is
+ * divided by what the disk was given to write since its last flush before: a commit ends with one.
  */
 SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 {
 	uint64_t ns, foreign_ns, part = ETA_SLEEP_WHOLE;
-	uint32_t index, tid = 0;
+	uint32_t tid = 0;
 	struct disk *disk;
 
 	if (!st || now <= st->now.off_ns)
@@ -45,11 +46,18 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 	ns = now - st->now.off_ns;
 	if (syncs_used)
 		tid = sync_foreign(st->op.dev, st->now.off_ns, now, now - st->op.head.time_ns);
-	index = st->disk - 1;
-	disk = tid || !st->disk ? NULL : bpf_map_lookup_elem(&disks, &index);
+	disk = tid ? NULL : own_disk(st);
 	if (disk) {
 		foreign_ns = disk_foreign_part(disk, st->now.off_foreign_ns, now, ns, &tid);
 		part = foreign_ns * ETA_SLEEP_WHOLE / ns;
+		/* for a journal, or a kernel thread that writes what is dirty */
+		if (!(st->now.off_flags & ETA_SPAN_IOWAIT) && st->now.bytes_known) {
+			uint64_t written = disk_written_part(disk, &st->now.flushed);
+
+			part += (ETA_SLEEP_WHOLE - part) * written / ETA_SLEEP_WHOLE;
+			if (written)
+				tid = disk->foreign_tid;
+		}
 	}
 	if (!tid || !part)
 		return 0;

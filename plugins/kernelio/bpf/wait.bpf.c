@@ -317,7 +317,7 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	st->now.off_stack = 0;
 	st->now.wake_ns = 0;
 	st->now.off_ns = now;
-	st->now.off_foreign_ns = own_disk_foreign_ns(st, now);
+	own_disk_mark(st, now);
 	if (st->stop)
 		st->now.pending = ETA_SPAN_STOPPED;
 	if (!ready)
