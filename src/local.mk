@@ -49,6 +49,8 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/references.c \
 	src/analysis/tables/regions.c \
 	src/analysis/tables/resources.c src/analysis/tables/resources.h \
+	src/analysis/tables/slowed.c src/analysis/tables/slowed.h \
+	src/analysis/passes/slowed-score.c \
 	src/analysis/tables/slowdown.c src/analysis/tables/slowdown.h \
 	src/analysis/passes/score.c \
 	src/common/share.c src/common/share.h \
