@@ -7,7 +7,8 @@ import { drawSeries } from "./series.js";
 import { Table } from "./tables.js";
 import { Timeline } from "./timeline.js";
 
-const tables = [], timelines = [];
+// Also by name, for who looks at the page from a console or a test.
+const tables = [], timelines = globalThis.sciTimelines = [];
 
 function section(id, title, ...children) {
 	const element = h("section", { id }, h("h2", {}, title), ...children);
