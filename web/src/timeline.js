@@ -65,7 +65,7 @@ export class Timeline {
 				button("Earlier", "←", () => this.pan(-0.3)), button("Later", "→", () => this.pan(0.3)),
 				button("Show all", "All", () => this.show(0, this.span)), button("Next match of the search", "Next match", () => this.next()), " ",
 				this.found, this.legend()),
-			this.scroller, this.tip, this.note, h("p", { class: "note" }, KEYS), this.tableHolder);
+			this.scroller, this.tip, this.note, h("p", { class: "note keys" }, KEYS), this.tableHolder);
 		this.scroller.addEventListener("scroll", () => this.draw());
 		this.scroller.addEventListener("keydown", (event) => this.key(event));
 		this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
