@@ -32,13 +32,18 @@ def rows(view, trace):
 
 
 def hostile(work):
-    """A recording of a file whose name html would take for its own."""
-    run = os.path.join(work, "hostile")
-    subprocess.run(["sci-record", "-q", "--no-kernel", "-o", run, "--", "/usr/bin/python3", "-c",
-                    "import os, sys\n"
-                    "f = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)\n"
-                    "for i in range(20):\n    os.write(f, b'x')\n", os.path.join(work, HOSTILE)], check=True)
-    return os.path.join(run, "unified.otf2")
+    """A log whose file and program have names that html would take for its own."""
+    log = os.path.join(work, "hostile.json")
+    with open(os.path.join(SRC, "tests/data/logs/dio.json"), encoding="utf-8") as file:
+        records = json.load(file)
+    for record in records:
+        if "comm" in record:
+            record["comm"] = HOSTILE
+        if "file_path" in record:
+            record["file_path"] = "/tmp/" + HOSTILE
+    with open(log, "w", encoding="utf-8") as file:
+        file.write("[" + ",\n".join(json.dumps(r, separators=(",", ":")) for r in records) + "]\n")
+    return log
 
 
 def main():

@@ -246,9 +246,10 @@ static void join_details(struct lanes *lanes)
 
 	qsort(lanes->details, lanes->n_details, sizeof(*lanes->details), detail_by_begin);
 	for (unsigned i = 0; i < lanes->n_details; i++) {
-		struct lane_detail *d = &lanes->details[i], *last = &lanes->details[n - 1];
+		struct lane_detail *d = &lanes->details[i],
+				   *last = n ? &lanes->details[n - 1] : NULL;
 
-		if (n && d->begin_ns <= last->end_ns)
+		if (last && d->begin_ns <= last->end_ns)
 			last->end_ns = d->end_ns > last->end_ns ? d->end_ns : last->end_ns;
 		else
 			lanes->details[n++] = *d;
