@@ -5,13 +5,13 @@
 /* A request of the current thread for LOCK, or to give it back, was answered with RET. */
 static __always_inline void lock_answered(struct inode *inode, void *lock, int ret, bool flock)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = awake_operation();
 
 	if (!st || !lock || !inode)
 		return;
 	if (ret == LOCK_DEFERRED) {
-		if (sleep_expect(st, ETA_SPAN_FILE_LOCK))
-			st->now.lock_holder = lock_holder_of(lock);
+		st->now.pending = ETA_SPAN_FILE_LOCK;
+		st->now.lock_holder = lock_holder_of(lock);
 	} else if (st->now.pending == ETA_SPAN_FILE_LOCK) {
 		st->now.pending = ETA_SPAN_NONE; /* it has it, and did not sleep */
 	}
@@ -45,11 +45,11 @@ int BPF_PROG(on_flock, struct inode *inode, struct file_lock *lock, int ret)
 SEC("tp_btf/break_lease_block")
 int BPF_PROG(on_lease, struct inode *inode, void *lease)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = awake_operation();
 
 	if (!st || !lease)
 		return 0;
-	if (sleep_expect(st, ETA_SPAN_FILE_LOCK))
-		st->now.lock_holder = lock_holder_of(lease);
+	st->now.pending = ETA_SPAN_FILE_LOCK;
+	st->now.lock_holder = lock_holder_of(lease);
 	return 0;
 }

@@ -197,10 +197,10 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 SEC("tp_btf/folio_wait_writeback")
 int BPF_PROG(on_wait_writeback)
 {
-	struct task_state *st = current_operation();
+	struct task_state *st = awake_operation();
 
 	if (st)
-		sleep_expect(st, ETA_SPAN_PAGE_WRITEBACK_WAIT);
+		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
 	return 0;
 }
 

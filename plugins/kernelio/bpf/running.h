@@ -63,6 +63,9 @@ struct ready {
 	uint32_t who;	   /* then ran there longest, 0: not known */
 };
 
+/* What may follow a sleep before the next one: ready, on the CPU, a lock of the list of waiters. */
+#define MAX_BETWEEN_SLEEPS 6
+
 /*
  * Who waits for a lock that is given to another each time sleeps again and again. What its spans
  * have no room for becomes part of the last sleep, if that is of the same KIND: whatever came
@@ -71,20 +74,21 @@ struct ready {
 static __always_inline bool sleep_folds(struct task_state *st, uint8_t kind, uint64_t woken_ns,
 					uint32_t who)
 {
-	struct eta_span *last = &st->spans[MAX_SPANS - 1];
-
 	if (st->now.n_spans < MAX_SPANS)
 		return false;
-	if (last->kind == ETA_SPAN_RUN_QUEUE)
-		last = &st->spans[MAX_SPANS - 2];
-	if (last->kind == ETA_SPAN_WAKE_UP)
-		last = &st->spans[MAX_SPANS - 3];
-	if (last->kind != kind || (last->who != who && kind != ETA_SPAN_FILE_LOCK))
-		return false;
-	if (last->who != who)
-		last->who = 0; /* several had it */
-	last->end_ns = woken_ns;
-	return true;
+	for (int i = 1; i <= 1 + MAX_BETWEEN_SLEEPS; i++) {
+		struct eta_span *last = &st->spans[MAX_SPANS - i];
+
+		if (last->kind != kind)
+			continue;
+		if (last->who != who && kind != ETA_SPAN_FILE_LOCK)
+			return false;
+		if (last->who != who)
+			last->who = 0; /* several had it */
+		last->end_ns = woken_ns;
+		return true;
+	}
+	return false;
 }
 
 /* The sleep of an operation, up to WOKEN_NS, as a span of KIND. */
@@ -243,16 +247,6 @@ static __always_inline struct task_state *running_see(uint32_t *slot)
 	return st;
 }
 
-/* The next sleep of the operation is known to be of KIND; false: the last one has not ended. */
-static __always_inline bool sleep_expect(struct task_state *st, uint8_t kind)
-{
-	if (st->now.off)
-		return false; /* seen as running all the same: its next sleep will be named by its
-				 place */
-	st->now.pending = kind;
-	return true;
-}
-
 /* Set by the first switch that is reported: where its probe does not load, `running` is never sure.
  */
 uint32_t switches_told __weak;
@@ -300,6 +294,14 @@ static __always_inline struct task_state *awake_state(void)
 static __always_inline struct task_state *current_operation(void)
 {
 	struct task_state *st = current_state();
+
+	return st && st->active ? st : NULL;
+}
+
+/* The same, with all of its waits ended: for probes that say what the next sleep is. */
+static __always_inline struct task_state *awake_operation(void)
+{
+	struct task_state *st = awake_state();
 
 	return st && st->active ? st : NULL;
 }

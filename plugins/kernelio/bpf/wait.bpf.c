@@ -173,11 +173,11 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 SEC("tp_btf/contention_end")
 int BPF_PROG(on_contention_end, void *lock)
 {
-	struct task_state *st = awake_state();
+	struct task_state *st = awake_operation();
 	struct lock_wait *wait;
 	uint64_t now;
 
-	if (!st || !st->active)
+	if (!st)
 		return 0;
 	/* one whose end was not reported, in the middle of another probe, must not stay on top */
 	for (int i = MAX_LOCKS - 1; i >= 0; i--) {
