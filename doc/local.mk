@@ -1,6 +1,7 @@
 # Man pages and pages.
 dist_man_MANS += doc/man/sci-record.1
-dist_doc_DATA += doc/building.md doc/pipeline.md doc/reading.md doc/contended.png
+dist_doc_DATA += doc/building.md doc/pipeline.md doc/reading.md
+EXTRA_DIST += doc/images/page.png doc/images/timeline.png
 
 dist_man_MANS += doc/man/sci-posixio.7
 dist_doc_DATA += doc/howto-function.md

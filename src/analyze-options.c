@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "options.h"
 #include "report/compare.h"
+#include "report/html/lanes.h"
 #include "report/unnamed.h"
 #include "report/words.h"
 #include "report/workload.h"
@@ -367,6 +368,7 @@ static void need_all(struct analyze_options *a)
 	a->analysis.files = a->analysis.habits = true;
 	a->analysis.squares = a->what == SHOW_COMPARISON;
 	a->analysis.callsites = a->what == SHOW_SCORE;
+	a->analysis.n_slowed = LANES_DETAILS;
 	a->view = view_find("thread");
 }
 

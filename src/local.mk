@@ -49,6 +49,8 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/references.c \
 	src/analysis/tables/regions.c \
 	src/analysis/tables/resources.c src/analysis/tables/resources.h \
+	src/analysis/tables/slowed.c src/analysis/tables/slowed.h \
+	src/analysis/passes/slowed-score.c \
 	src/analysis/tables/slowdown.c src/analysis/tables/slowdown.h \
 	src/analysis/passes/score.c \
 	src/common/share.c src/common/share.h \
@@ -121,7 +123,7 @@ src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIB
 src/report/html/sci_analyze-page.$(OBJEXT): $(srcdir)/web/page.html
 web_sources = web/src/data.js web/src/dom.js web/src/format.js web/src/lanes.js web/src/main.js \
 	web/src/matrix.js web/src/page.html web/src/series.js web/src/style.css web/src/tables.js web/src/timeline.js
-EXTRA_DIST += web/page.html web/package.json web/package-lock.json web/.npmrc web/build.mjs $(web_sources)
+EXTRA_DIST += web/page.html web/package.json web/package-lock.json web/.npmrc web/build.mjs web/picture.mjs $(web_sources)
 
 bin_PROGRAMS += src/sci-merge
 MERGING = src/merging.c src/merging.h src/tracer-warnings.c src/tracer-warnings.h \

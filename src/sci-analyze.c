@@ -104,16 +104,26 @@ static int check_page(const struct analyze_options *o)
 
 static int show_page(const struct analyze_options *o, struct html *html)
 {
+	bool to_file = !output_is_stdout(o->html);
+	struct progress progress;
 	struct output output;
-	int rc = output_open(&output, output_is_stdout(o->html) ? NULL : o->html, 0600);
+	int rc;
 
+	/* from here on a signal waits until the file has its name, or nothing is left of it */
+	progress_begin(&progress, 0, true);
+	rc = output_open(&output, to_file ? o->html : NULL, 0600);
 	if (rc)
-		return rc;
+		goto out;
 	html->most_bytes = o->html_bytes;
 	rc = report_html(output.file, html);
 	if (rc == -ENOMEM)
 		eta_error("not enough memory for the page");
-	return output_close(&output, rc);
+	rc = output_close(&output, rc);
+	if (!rc && to_file)
+		broken_off_leaves("%s is complete", o->html);
+out:
+	progress_end(&progress);
+	return rc;
 }
 
 static int show_score(const struct analyze_options *o, struct eta_trace *trace,

@@ -60,6 +60,8 @@ script_tests += \
 	tests/cases/analyze-views.py \
 	tests/cases/export.sh \
 	tests/cases/fuzz-corpus.sh \
+	tests/cases/html-browser.py \
+	tests/cases/html-data.py \
 	tests/cases/harmless-calls.py \
 	tests/cases/harmless-env.sh \
 	tests/cases/harmless-hosts.py \
@@ -323,6 +325,7 @@ EXTRA_DIST += \
 	tests/imports.py \
 	tests/kernel-probe.sh \
 	tests/kernel.py \
+	tests/page.mjs \
 	tests/kernel_spool.py \
 	tests/waits.py \
 	tests/kernel_turn.py \

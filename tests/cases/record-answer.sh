@@ -45,7 +45,7 @@ FILE *open_memstream(char **text, size_t *size)
 }
 EOF
 cc -shared -fPIC -o ends.so ends.c
-status 3 env LD_PRELOAD="$scratch/ends.so" ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+status 3 env LD_PRELOAD="$scratch/ends.so" \
 	sci-record --no-kernel -o ended -- sh -c 'echo text >data; exit 3'
 has err '^sci-record: warning: not analysed: the analysis was ended by signal 9'
 tail -n 1 err | grep -qx 'sci-record: recorded in ended; more: sci-analyze ended/unified.otf2' ||
@@ -55,7 +55,7 @@ status 0 sci-analyze ended/unified.otf2
 # one that fails, for want of memory
 sed '/raise/d' ends.c >fails.c
 cc -shared -fPIC -o fails.so fails.c
-status 0 env LD_PRELOAD="$scratch/fails.so" ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+status 0 env LD_PRELOAD="$scratch/fails.so" \
 	sci-record --no-kernel -o failed -- sh -c 'echo text >data'
 has err '^sci-record: warning: not analysed'
 tail -n 1 err | grep -q '^sci-record: recorded in failed;' || fail "the last line: $(tail -n 1 err)"

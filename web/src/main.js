@@ -7,7 +7,8 @@ import { drawSeries } from "./series.js";
 import { Table } from "./tables.js";
 import { Timeline } from "./timeline.js";
 
-const tables = [], timelines = [];
+// Also by name, for who looks at the page from a console or a test.
+const tables = [], timelines = globalThis.sciTimelines = [];
 
 function section(id, title, ...children) {
 	const element = h("section", { id }, h("h2", {}, title), ...children);
@@ -28,12 +29,12 @@ function addSearch() {
 	document.querySelector("nav").append(h("label", { for: "search" }, "Search all: "), input);
 }
 
-function addTables(parent, side, names) {
+function addTables(parent, side, names, id) {
 	for (const name of names) {
 		const data = side.tables.find((t) => t.name === name);
 		if (!data || (data.n === 0 && name !== "thread"))
 			continue;
-		const table = new Table(data);
+		const table = new Table(data, null, id);
 		tables.push(table);
 		parent.append(table.element);
 	}
@@ -71,11 +72,11 @@ function draw(data) {
 	for (const [i, side] of sides.entries()) {
 		const one = sides.length > 1 ? ` of ${"AB"[i]}` : "", id = sides.length > 1 ? `-${"ab"[i]}` : "";
 		addTables(section(`tables${id}`, `Tables${one}`), side,
-			["thread", "process", "container", "file", "device", "class", "callsite"]);
+			["thread", "process", "container", "file", "device", "class", "callsite"], id);
 		const blame = section(`blame${id}`, `Who took time from whom${one}`);
 		drawBlame(blame, side);
-		addTables(blame, side, ["blame"]);
-		addTables(section(`recorded${id}`, `How it was recorded${one}`, missing(side)), side, ["timeline"]);
+		addTables(blame, side, ["blame"], id);
+		addTables(section(`recorded${id}`, `How it was recorded${one}`, missing(side)), side, ["timeline"], id);
 	}
 	addSearch();
 	document.documentElement.dataset.drawn = Math.round(performance.now());

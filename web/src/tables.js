@@ -12,7 +12,7 @@ const HEADINGS = {
 };
 
 export class Table {
-	constructor(data, title = null) {
+	constructor(data, title = null, id = "") {
 		this.data = data;
 		this.rows = [...Array(data.n).keys()];
 		this.most = FIRST_ROWS;
@@ -27,7 +27,7 @@ export class Table {
 		this.more = h("button", { type: "button", onclick: () => this.showMore() }, "");
 		this.columnsButton = h("button", { type: "button", "aria-pressed": "false",
 			onclick: () => this.showColumns() }, "All columns");
-		this.element = h("section", { id: `${data.name}-table`, class: "table" },
+		this.element = h("section", { id: `${data.name}-table${id}`, class: "table" },
 			h("h3", {}, this.title), this.body,
 			h("p", { class: "buttons" }, this.more, this.columnsButton), this.note);
 		this.draw();

@@ -65,7 +65,7 @@ export class Timeline {
 				button("Earlier", "←", () => this.pan(-0.3)), button("Later", "→", () => this.pan(0.3)),
 				button("Show all", "All", () => this.show(0, this.span)), button("Next match of the search", "Next match", () => this.next()), " ",
 				this.found, this.legend()),
-			this.scroller, this.tip, this.note, h("p", { class: "note" }, KEYS), this.tableHolder);
+			this.scroller, this.tip, this.note, h("p", { class: "note keys" }, KEYS), this.tableHolder);
 		this.scroller.addEventListener("scroll", () => this.draw());
 		this.scroller.addEventListener("keydown", (event) => this.key(event));
 		this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -364,7 +364,9 @@ export class Timeline {
 		const step = 10 ** Math.floor(Math.log10((this.to - this.from) / 4));
 		const every = [1, 2, 5, 10].map((m) => m * step).find((s) => (this.to - this.from) / s <= this.width / 110) ?? step * 20;
 		for (let ns = Math.ceil(this.from / every) * every; ns <= this.to; ns += every) {
+			context.fillStyle = colour("--grid");
 			context.fillRect(LABELS + this.x(ns), RULER - 5, 1, height);
+			context.fillStyle = text;
 			context.fillText(this.timeText(ns, every), LABELS + this.x(ns) + 3, 13);
 		}
 		context.fillStyle = colour("--focus");

@@ -219,6 +219,7 @@ void analysis_free(struct analysis *a)
 	free(a->file_habits);
 	free(a->all_blame);
 	free(a->all_bins);
+	slowed_list_free(&a->slowed);
 	free(a->limits);
 	free(a->limits_text);
 	free(a->limit_advice);

@@ -371,6 +371,7 @@ static void location_result_free(struct location_result *r)
 	blame_row_free(&r->blame);
 	sums_free(&r->worked_for);
 	free(r->bins);
+	slowed_list_free(&r->slowed);
 	free(r->pieces);
 	free(r->busy);
 	spill_stream_free(&r->operations_stream);

@@ -381,6 +381,8 @@ int engine_score(struct engine *e, struct analysis *a)
 		rc = engine_blame(e, a);
 	if (!rc && e->options.n_bins)
 		rc = engine_bins(e, a);
+	if (!rc && e->options.n_slowed)
+		rc = engine_slowed(e, a);
 	if (!rc)
 		rc = engine_limits(e, a);
 	if (!rc && e->split)

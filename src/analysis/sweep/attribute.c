@@ -492,6 +492,14 @@ static int64_t taken_of(const struct loss *loss)
 	return sum;
 }
 
+static int note_slowed(const struct sweep *s, struct sweep_thread *l, int64_t taken_ns)
+{
+	const struct slowed slowed = { l->op.begin_ns, l->op.end_ns, taken_ns, l->location };
+
+	return taken_ns > 0 ? slowed_add(&l->result->slowed, &slowed, s->engine->options.n_slowed)
+			    : 0;
+}
+
 /* What the windows share. */
 static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss *loss,
 			    uint64_t contended, const uint64_t contended_ns[N_CELLS], bool blames)
@@ -506,6 +514,8 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
 		rc = spread(s, l, loss);
+	if (!rc && s->engine->options.n_slowed)
+		rc = note_slowed(s, l, taken_of(loss));
 	pthread_mutex_unlock(lock);
 	return rc;
 }

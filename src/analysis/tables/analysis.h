@@ -5,6 +5,7 @@
 
 #include "analysis-options.h"
 #include "scores.h"
+#include "slowed.h"
 
 struct analysis {
 	const struct eta_defs *defs;
@@ -46,7 +47,8 @@ struct analysis {
 	const struct bin *bins;	 /* options.n_bins, of scored threads */
 	struct blame *all_blame; /* what the pointers above and of the threads point into */
 	struct bin *all_bins;
-	struct limit *limits; /* descending time */
+	struct slowed_list slowed; /* options.n_slowed: the operations that lost most, descending */
+	struct limit *limits;	   /* descending time */
 	uint32_t n_limits;
 	char *limits_text;     /* that their texts are in */
 	char *limit_advice;    /* the verdict's; NULL: not of a limit */

@@ -112,7 +112,8 @@ static void put_level_row(FILE *out, const char *name, const int64_t *cell_ns, i
 	for (int l = 0; l < ETA_N_LEVELS; l++) {
 		int64_t ns = report_in_level(cell_ns, (enum eta_level)l);
 
-		fprintf(out, "<td>%s</td>", ns > 0 ? report_duration(ns).text : "");
+		/* of a sum of nothing no part is worth a figure */
+		fprintf(out, "<td>%s</td>", ns > 0 && all_ns > 0 ? report_duration(ns).text : "");
 	}
 	fputs("</tr>\n", out);
 }

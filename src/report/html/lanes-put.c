@@ -204,18 +204,15 @@ static int put_lane(const struct putter *p, uint32_t location, const struct thre
 static int put_lanes(const struct putter *p, size_t most, uint64_t *left_out)
 {
 	const struct lanes *lanes = p->lanes;
-	size_t next = 0, used = 0;
+	size_t used = 0;
 	bool comma = false;
 	int rc = 0;
 
 	fputs("\"lanes\":[", p->out);
 	for (uint32_t l = 0; l < p->a->defs->n_locations && !rc; l++) {
 		const struct thread_score *t = score_of(p->a, l);
-		size_t first = next, n;
+		size_t n = lanes->list[l].n;
 
-		while (next < lanes->n && lanes->regions[next].location == l)
-			next++;
-		n = next - first;
 		if (!n && !(t && t->bins))
 			continue;
 		if (used + n > most) {
@@ -226,7 +223,7 @@ static int put_lanes(const struct putter *p, size_t most, uint64_t *left_out)
 		if (comma)
 			fputs(",\n", p->out);
 		comma = true;
-		rc = put_lane(p, l, t, lanes->regions + first, n);
+		rc = put_lane(p, l, t, lanes->list[l].regions, n);
 	}
 	fputs("]", p->out);
 	return rc;
@@ -256,6 +253,14 @@ static int put_devices(const struct putter *p)
 	return rc;
 }
 
+static bool is_cut(const struct lanes *lanes)
+{
+	for (uint32_t l = 0; l < lanes->n; l++)
+		if (lanes->list[l].cut)
+			return true;
+	return false;
+}
+
 int lanes_put(FILE *out, const struct lanes *lanes, const struct analysis *a, size_t most,
 	      uint32_t bins)
 {
@@ -276,7 +281,7 @@ int lanes_put(FILE *out, const struct lanes *lanes, const struct analysis *a, si
 		rc = put_devices(&p);
 	fprintf(out, ",\"whole\":%s,\"cut\":%s,\"details\":[",
 		lanes->whole && !left_out ? "true" : "false",
-		lanes->cut || left_out ? "true" : "false");
+		is_cut(lanes) || left_out ? "true" : "false");
 	for (unsigned i = 0; i < lanes->n_details; i++)
 		fprintf(out, "%s[%" PRIu64 ",%" PRIu64 "]", i ? "," : "",
 			lanes->details[i].begin_ns, lanes->details[i].end_ns);

@@ -5,112 +5,71 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "eta-ext/base/array.h"
+#include "src/common/parallel.h"
 
 #define MOST_DEPTH 64
 
-/* The longest waits so far: a heap, the shortest of them on top. */
-struct waits {
-	struct lane_detail list[LANES_DETAILS];
-	unsigned n;
-};
-
-struct reader {
+/* All locations, by several threads. */
+struct reading {
+	struct eta_trace *trace;
 	struct lanes *lanes;
 	const struct analysis *a;
-	const struct eta_defs *defs;
-	struct lane_region open[MOST_DEPTH];
-	unsigned depth, hidden; /* hidden: deeper than there is room for */
-	uint32_t location;
-	uint64_t last_ns;
-	struct waits waits;
-	bool selecting; /* the second time: only what the details show */
-	size_t before;	/* regions of the locations before */
+	bool selecting; /* only what the details show */
+	uint64_t n;	/* regions kept, of all threads */
+	uint32_t next;	/* location */
+	int rc;		/* the first failure */
 };
 
-static uint64_t length(const struct lane_detail *d)
+/* A location. */
+struct reader {
+	struct reading *all;
+	struct lane *lane;
+	struct lane_region open[MOST_DEPTH];
+	unsigned depth, hidden; /* hidden: deeper than there is room for */
+	uint64_t last_ns, n;
+};
+
+static bool is_wanted(const struct reading *all, const struct lane_region *r)
 {
-	return d->end_ns - d->begin_ns;
-}
+	const struct lanes *lanes = all->lanes;
 
-static void sink_down(struct waits *w)
-{
-	for (unsigned i = 0, least;; i = least) {
-		unsigned left = 2 * i + 1, right = left + 1;
-		struct lane_detail swapped = w->list[i];
-
-		least = i;
-		if (left < w->n && length(&w->list[left]) < length(&w->list[least]))
-			least = left;
-		if (right < w->n && length(&w->list[right]) < length(&w->list[least]))
-			least = right;
-		if (least == i)
-			return;
-		w->list[i] = w->list[least];
-		w->list[least] = swapped;
-	}
-}
-
-static void note_wait(struct waits *w, const struct lane_region *r)
-{
-	struct lane_detail d = { r->begin_ns, r->end_ns };
-
-	if (w->n < LANES_DETAILS) {
-		/* up to its place */
-		unsigned i = w->n++;
-
-		for (; i && length(&d) < length(&w->list[(i - 1) / 2]); i = (i - 1) / 2)
-			w->list[i] = w->list[(i - 1) / 2];
-		w->list[i] = d;
-		return;
-	}
-	if (length(&d) <= length(&w->list[0]))
-		return;
-	w->list[0] = d;
-	sink_down(w);
-}
-
-static bool is_wanted(const struct reader *rd, const struct lane_region *r)
-{
-	const struct lanes *lanes = rd->lanes;
-
-	if (!rd->selecting)
+	if (!all->selecting)
 		return true;
-	for (unsigned i = 0; i < lanes->n_details; i++)
-		if (r->begin_ns < lanes->details[i].end_ns &&
-		    r->end_ns >= lanes->details[i].begin_ns)
+	for (unsigned i = 0; i < lanes->n_details && r->end_ns >= lanes->details[i].begin_ns; i++)
+		if (r->begin_ns < lanes->details[i].end_ns)
 			return true;
 	return false;
 }
 
-static int keep(struct reader *rd, const struct lane_region *r)
+/* What a lane may have in details: the same for each, so that no thread is there first. */
+static size_t most_of_lane(const struct lanes *lanes)
 {
-	struct lanes *lanes = rd->lanes;
-
-	if (!rd->selecting)
-		lanes->n_all++;
-	if (!is_wanted(rd, r))
-		return 0;
-	if (lanes->n >= LANES_REGIONS) {
-		lanes->whole = false;
-		lanes->cut = rd->selecting;
-		return 0;
-	}
-	if (!ARRAY_FITS(lanes->regions, lanes->n + 1, lanes->room))
-		return -ENOMEM;
-	lanes->regions[lanes->n++] = *r;
-	return 0;
+	return LANES_REGIONS / 2 / lanes->n + 64;
 }
 
 static int end_region(struct reader *rd, uint64_t time_ns)
 {
 	struct lane_region *r = &rd->open[--rd->depth];
+	struct reading *all = rd->all;
+	struct lane *lane = rd->lane;
 
 	r->end_ns = time_ns;
-	if (!rd->selecting && rd->defs->regions[r->region].reason != ETA_REASON_NONE)
-		note_wait(&rd->waits, r);
-	return keep(rd, r);
+	rd->n++;
+	if (!is_wanted(all, r))
+		return 0;
+	if (all->selecting && lane->n >= most_of_lane(all->lanes)) {
+		lane->cut = true;
+		return 0;
+	}
+	if (!all->selecting && __atomic_add_fetch(&all->n, 1, __ATOMIC_RELAXED) > LANES_REGIONS)
+		return 0;
+	if (!ARRAY_FITS(lane->regions, lane->n + 1, lane->room))
+		return -ENOMEM;
+	lane->regions[lane->n++] = *r;
+	return 0;
 }
 
 static void begin_region(struct reader *rd, const struct eta_event *e, uint64_t time_ns)
@@ -119,7 +78,6 @@ static void begin_region(struct reader *rd, const struct eta_event *e, uint64_t 
 
 	*r = (struct lane_region){ .begin_ns = time_ns,
 				   .region = e->region,
-				   .location = rd->location,
 				   .depth = (uint16_t)rd->depth,
 				   .has_size = e->has & ETA_HAS_SIZE,
 				   .has_offset = e->has & ETA_HAS_OFFSET,
@@ -136,14 +94,17 @@ static void begin_region(struct reader *rd, const struct eta_event *e, uint64_t 
 /* What the bio was in flight, bin by bin. */
 static void add_request(struct reader *rd, const struct eta_event *e, uint64_t begin_ns)
 {
-	uint64_t span = rd->a->duration_ns, end_ns = e->end_ns - rd->a->begin_ns;
+	const struct eta_defs *defs = rd->all->a->defs;
+	struct lanes *lanes = rd->all->lanes;
+	uint64_t span = rd->all->a->duration_ns, end_ns = e->end_ns - rd->all->a->begin_ns;
 	uint32_t dev, device = ETA_NONE;
 
-	if (e->handle == ETA_NONE || !span || e->end_ns < rd->a->begin_ns || end_ns <= begin_ns)
+	if (e->handle == ETA_NONE || !span || e->end_ns < rd->all->a->begin_ns ||
+	    end_ns <= begin_ns)
 		return;
-	dev = rd->defs->handles[e->handle].device;
-	for (uint32_t i = 0; i < rd->lanes->n_devices && device == ETA_NONE; i++)
-		if (rd->defs->locations[rd->lanes->devices[i].location].dev == dev)
+	dev = defs->handles[e->handle].device;
+	for (uint32_t i = 0; i < lanes->n_devices && device == ETA_NONE; i++)
+		if (defs->locations[lanes->devices[i].location].dev == dev)
 			device = i;
 	if (device == ETA_NONE || begin_ns >= span)
 		return;
@@ -157,16 +118,17 @@ static void add_request(struct reader *rd, const struct eta_event *e, uint64_t b
 			break;
 		from = from > begin_ns ? from : begin_ns;
 		to = to < end_ns ? to : end_ns;
-		rd->lanes->devices[device].busy_ns[b] += to > from ? to - from : 0;
+		__atomic_add_fetch(&lanes->devices[device].busy_ns[b], to > from ? to - from : 0,
+				   __ATOMIC_RELAXED);
 	}
 }
 
 static int take(struct reader *rd, const struct eta_event *e)
 {
-	uint64_t first = rd->a->begin_ns, time_ns;
+	uint64_t first = rd->all->a->begin_ns, time_ns;
 
 	/* outside of --from and --to */
-	if (e->time_ns < first || e->time_ns - first > rd->a->duration_ns)
+	if (e->time_ns < first || e->time_ns - first > rd->all->a->duration_ns)
 		return 0;
 	time_ns = e->time_ns - first;
 	rd->last_ns = time_ns;
@@ -184,7 +146,7 @@ static int take(struct reader *rd, const struct eta_event *e)
 			return end_region(rd, time_ns);
 		break;
 	case ETA_IO_BEGIN:
-		if (!rd->selecting && e->has & ETA_EVENT_BLOCK_IO && e->has & ETA_HAS_END)
+		if (e->has & ETA_EVENT_BLOCK_IO && e->has & ETA_HAS_END)
 			add_request(rd, e, time_ns);
 		break;
 	}
@@ -200,38 +162,63 @@ static int by_begin(const void *a, const void *b)
 	return x->depth - y->depth;
 }
 
-static int read_location(struct reader *rd, struct eta_trace *trace, uint32_t location)
+static int read_location(struct reading *all, struct reader *rd, uint32_t location)
 {
 	const struct eta_event *batch;
 	struct eta_cursor *cursor;
+	struct lane *lane = &all->lanes->list[location];
 	ssize_t n;
-	int rc = eta_cursor_open(trace, location, &cursor);
+	int rc = eta_cursor_open(all->trace, location, &cursor);
 
 	if (rc)
 		return rc;
-	rd->location = location;
+	rd->all = all;
+	rd->lane = lane;
 	rd->depth = rd->hidden = 0;
-	rd->last_ns = 0;
-	rd->before = rd->lanes->n;
+	rd->last_ns = rd->n = 0;
 	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc)
 		for (ssize_t i = 0; i < n && !rc; i++)
 			rc = take(rd, &batch[i]);
 	while (rd->depth && !rc)
 		rc = end_region(rd, rd->last_ns);
 	eta_cursor_close(cursor);
-	if (rd->lanes->n > rd->before)
-		qsort(rd->lanes->regions + rd->before, rd->lanes->n - rd->before,
-		      sizeof(*rd->lanes->regions), by_begin);
+	if (lane->n)
+		qsort(lane->regions, lane->n, sizeof(*lane->regions), by_begin);
+	__atomic_add_fetch(&all->lanes->n_all, rd->n, __ATOMIC_RELAXED);
 	return rc ? rc : n < 0 ? (int)n : 0;
 }
 
-static int read_all(struct reader *rd, struct eta_trace *trace)
+static void *read_locations(void *arg)
 {
-	int rc = 0;
+	struct reading *all = arg;
+	struct reader *rd = malloc(sizeof(*rd));
+	int rc = rd ? 0 : -ENOMEM;
+	uint32_t l;
 
-	for (uint32_t l = 0; l < rd->defs->n_locations && !rc; l++)
-		rc = read_location(rd, trace, l);
-	return rc;
+	while (!rc && (l = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->lanes->n)
+		rc = read_location(all, rd, l);
+	if (rc) {
+		__atomic_store_n(&all->rc, rc, __ATOMIC_RELAXED);
+		__atomic_store_n(&all->next, all->lanes->n, __ATOMIC_RELAXED);
+	}
+	free(rd);
+	return NULL;
+}
+
+/* Every location once more; what an earlier reading has left is forgotten. */
+static int read_all(struct reading *all)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned threads = all->a->options.threads;
+
+	for (uint32_t l = 0; l < all->lanes->n; l++)
+		all->lanes->list[l].n = 0;
+	for (uint32_t d = 0; d < all->lanes->n_devices; d++)
+		memset(all->lanes->devices[d].busy_ns, 0, sizeof(all->lanes->devices[d].busy_ns));
+	all->lanes->n_all = 0;
+	all->next = 0;
+	parallel_run(threads ? threads : cpus > 1 ? (unsigned)cpus : 1, read_locations, all);
+	return all->rc;
 }
 
 static int find_devices(struct lanes *lanes, const struct eta_defs *defs)
@@ -252,71 +239,89 @@ static int detail_by_begin(const void *a, const void *b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-static int longest_first(const void *a, const void *b)
+/* Those that touch are one. */
+static void join_details(struct lanes *lanes)
 {
-	uint64_t x = length(a), y = length(b);
+	unsigned n = 0;
 
-	return x != y ? (x > y ? -1 : 1) : detail_by_begin(a, b);
+	qsort(lanes->details, lanes->n_details, sizeof(*lanes->details), detail_by_begin);
+	for (unsigned i = 0; i < lanes->n_details; i++) {
+		struct lane_detail *d = &lanes->details[i],
+				   *last = n ? &lanes->details[n - 1] : NULL;
+
+		if (last && d->begin_ns <= last->end_ns)
+			last->end_ns = d->end_ns > last->end_ns ? d->end_ns : last->end_ns;
+		else
+			lanes->details[n++] = *d;
+	}
+	lanes->n_details = n;
 }
 
 /*
- * Around the longest waits as much again on both sides, as far as there is room for the regions
- * that are to be expected there, all being as dense; those that touch are one.
+ * The operations that lost most and as much again on both sides, as far as there is room for the
+ * regions that are to be expected there, all of N being as dense.
  */
-static void choose_details(struct lanes *lanes, struct waits *w, uint64_t span_ns)
+static void choose_details(struct lanes *lanes, const struct analysis *a, uint64_t n)
 {
 	uint64_t room_ns =
-		(uint64_t)((unsigned __int128)span_ns * LANES_REGIONS / 2 / lanes->n_all);
-	unsigned n = 0;
+		(uint64_t)((unsigned __int128)a->duration_ns * LANES_REGIONS / 4 / (n ? n : 1));
 
-	qsort(w->list, w->n, sizeof(*w->list), longest_first);
-	for (unsigned i = 0; i < w->n && room_ns; i++) {
-		struct lane_detail *d = &w->list[n++];
-		uint64_t around = length(&w->list[i]);
+	for (uint32_t i = 0; i < a->slowed.n && room_ns; i++) {
+		const struct slowed *s = &a->slowed.list[i];
+		struct lane_detail *d = &lanes->details[lanes->n_details++];
+		uint64_t begin_ns = s->begin_ns - a->begin_ns, around = s->end_ns - s->begin_ns;
 
-		*d = w->list[i];
-		d->begin_ns -= d->begin_ns > around ? around : d->begin_ns;
-		d->end_ns += around;
-		if (length(d) > room_ns)
+		d->begin_ns = begin_ns > around ? begin_ns - around : 0;
+		d->end_ns = begin_ns + 2 * around;
+		if (d->end_ns - d->begin_ns > room_ns)
 			d->end_ns = d->begin_ns + room_ns;
-		room_ns -= length(d);
+		room_ns -= d->end_ns - d->begin_ns;
 	}
-	w->n = n;
-	qsort(w->list, w->n, sizeof(*w->list), detail_by_begin);
-	for (unsigned i = 0; i < w->n; i++) {
-		struct lane_detail *last = &lanes->details[lanes->n_details - 1];
+	join_details(lanes);
+}
 
-		if (lanes->n_details && w->list[i].begin_ns <= last->end_ns) {
-			if (w->list[i].end_ns > last->end_ns)
-				last->end_ns = w->list[i].end_ns;
-		} else {
-			lanes->details[lanes->n_details++] = w->list[i];
-		}
-	}
+/* At most, as far as the definitions tell; 0: they do not. */
+static uint64_t regions_expected(const struct eta_defs *defs)
+{
+	uint64_t events = 0;
+
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		events += defs->locations[l].events;
+	return events / 2;
+}
+
+/* What is certainly too much is read once. */
+static int read_regions(struct reading *all)
+{
+	uint64_t expected = regions_expected(all->a->defs);
+	int rc = 0;
+
+	all->lanes->whole = expected <= 2 * LANES_REGIONS;
+	if (all->lanes->whole)
+		rc = read_all(all);
+	if (rc || (all->lanes->whole && all->lanes->n_all <= LANES_REGIONS))
+		return rc;
+	choose_details(all->lanes, all->a, all->lanes->whole ? all->lanes->n_all : expected);
+	all->lanes->whole = false;
+	all->selecting = true;
+	return read_all(all);
 }
 
 int lanes_new(struct eta_trace *trace, const struct analysis *a, struct lanes **out)
 {
 	struct lanes *lanes = calloc(1, sizeof(*lanes));
-	struct reader *rd = calloc(1, sizeof(*rd));
+	struct reading all = { .trace = trace, .lanes = lanes, .a = a };
 	int rc = -ENOMEM;
 
 	*out = NULL;
-	if (!lanes || !rd)
-		goto out;
-	lanes->whole = true;
-	*rd = (struct reader){ .lanes = lanes, .a = a, .defs = a->defs };
-	rc = find_devices(lanes, a->defs);
+	if (!lanes)
+		return rc;
+	lanes->n = a->defs->n_locations;
+	lanes->list = calloc((size_t)lanes->n + 1, sizeof(*lanes->list));
+	if (lanes->list)
+		rc = find_devices(lanes, a->defs);
 	if (!rc)
-		rc = read_all(rd, trace);
-	if (!rc && !lanes->whole) {
-		choose_details(lanes, &rd->waits, a->duration_ns);
-		lanes->n = 0;
-		rd->selecting = true;
-		rc = read_all(rd, trace);
-	}
-out:
-	free(rd);
+		rc = read_regions(&all);
 	if (rc)
 		lanes_free(lanes);
 	else
@@ -328,7 +333,9 @@ void lanes_free(struct lanes *lanes)
 {
 	if (!lanes)
 		return;
-	free(lanes->regions);
+	for (uint32_t l = 0; lanes->list && l < lanes->n; l++)
+		free(lanes->list[l].regions);
+	free(lanes->list);
 	free(lanes->devices);
 	free(lanes);
 }

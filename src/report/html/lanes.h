@@ -9,7 +9,7 @@
 
 /* Up to so many regions all of them are in the page. */
 #define LANES_REGIONS 200000
-/* Beyond, those around so many of the longest waits. */
+/* Beyond, those around so many of the operations that lost most. */
 #define LANES_DETAILS 64
 
 struct lane_region {
@@ -18,11 +18,17 @@ struct lane_region {
 	uint64_t size;
 	int64_t offset;
 	uint32_t region; /* index into the definitions */
-	uint32_t location;
-	uint32_t who; /* tid of whom it waits for; 0: not known */
+	uint32_t who;	 /* tid of whom it waits for; 0: not known */
 	uint32_t dev;
 	uint16_t depth;
 	bool has_size, has_offset, has_file;
+};
+
+/* A location: its regions by begin, outer ones first. */
+struct lane {
+	struct lane_region *regions;
+	size_t n, room;
+	bool cut; /* there are more in the details than it may have */
 };
 
 /* A part of the time that is there in detail. */
@@ -39,13 +45,12 @@ struct lane_device {
 };
 
 struct lanes {
-	struct lane_region *regions; /* location by location, each by begin, outer ones first */
-	size_t n, room;
-	uint64_t n_all; /* in the trace */
+	struct lane *list; /* of each location */
+	uint32_t n;
+	uint64_t n_all; /* regions in the trace */
 	bool whole;	/* all of them are here */
-	bool cut;	/* not even those of the details */
 	struct lane_detail details[LANES_DETAILS];
-	unsigned n_details; /* by begin; of those that are not whole */
+	unsigned n_details; /* by begin; where it is not whole */
 	struct lane_device *devices;
 	uint32_t n_devices;
 };
