@@ -95,7 +95,7 @@ src_sci_analyze_SOURCES = \
 	src/report/view-thread.c \
 	src/report/view-timeline.c \
 	src/report/unnamed.c src/report/unnamed.h \
-	src/report/views.c src/report/views.h \
+	src/report/views.c src/report/views-arrange.c src/report/views.h \
 	src/report/words.c src/report/words.h \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
@@ -152,6 +152,34 @@ src_sci_kernel_SOURCES = \
 	src/kernel-options.c src/kernel-options.h \
 	src/watch.c src/watch.h
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
+
+if HAVE_CURSES
+bin_PROGRAMS += src/sci-top
+src_sci_top_SOURCES = \
+	src/sci-top.c \
+	src/common/texts.c src/common/texts.h \
+	src/export/output.c src/export/output.h \
+	src/report/culprits.c src/report/culprits.h \
+	src/report/phrases.c \
+	src/report/process-sums.c src/report/process-sums.h \
+	src/report/report.h \
+	src/report/score-columns.c \
+	src/report/table.c src/report/table.h src/report/table-cells.h \
+	src/report/table-forms.c \
+	src/report/view-container.c \
+	src/report/view-thread.c \
+	src/report/views-arrange.c src/report/views.h \
+	src/report/words.c src/report/words.h \
+	src/top/frame.c src/top/frame.h \
+	src/top/output.c src/top/output.h \
+	src/top/rates.c src/top/rates.h \
+	src/top/screen.c src/top/screen.h \
+	src/top/tables.c \
+	src/top/window.c src/top/window.h
+src_sci_top_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURSES_CFLAGS)
+src_sci_top_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) \
+	$(JANSSON_LIBS) $(CURSES_LIBS) -lm
+endif
 
 bin_PROGRAMS += src/sci-record
 src_sci_record_SOURCES = \
