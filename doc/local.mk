@@ -21,6 +21,8 @@ dist_doc_DATA += doc/archive.md
 dist_man_MANS += doc/man/sci-kernel.1
 dist_doc_DATA += doc/howto-probe.md
 
+dist_man_MANS += doc/man/sci-top.1
+
 dist_man_MANS += doc/man/sci-export.1
 dist_doc_DATA += doc/howto-export.md doc/library.md
 
@@ -30,7 +32,7 @@ dist_doc_DATA += doc/experiments.md
 # bash looks for the completion of a command under its name.
 completionsdir = $(datadir)/bash-completion/completions
 dist_completions_DATA = doc/completions/sci-record
-COMPLETED = sci-analyze sci-export sci-import sci-kernel sci-merge sci-plot
+COMPLETED = sci-analyze sci-export sci-import sci-kernel sci-merge sci-plot sci-top
 install-data-hook:
 	cd $(DESTDIR)$(completionsdir) && for name in $(COMPLETED); do \
 		rm -f $$name && $(LN_S) sci-record $$name || exit 1; \

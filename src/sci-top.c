@@ -209,7 +209,7 @@ static int record(struct recorder *r)
 	if (rc)
 		return rc;
 	r->start_ns = clock_now(CLOCK_MONOTONIC);
-	r->window = window_new(r->spool);
+	r->window = window_new(r->spool, true);
 	return r->window ? 0 : -ENOMEM;
 }
 

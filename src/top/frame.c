@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/inputs.h"
-
 const char *const pressure_names[N_PRESSURES] = {
 #define X(name) [PRESSURE_##name] = #name,
 	PRESSURES(X)
@@ -66,38 +64,86 @@ void frame_free(struct frame *frame)
 /* Somebody: not nobody, and not the rest of many. */
 static bool is_known(const struct blame *b)
 {
-	return b->location != ETA_NONE || b->tid;
+	return b->ns > 0 && (b->location != ETA_NONE || b->tid);
 }
 
-const char *frame_culprit_of_thread(const struct frame *f, const struct thread_score *t,
-				    int64_t *ns)
+static int by_identity(const void *a, const void *b)
+{
+	const struct blame *x = a, *y = b;
+
+	if (x->location != y->location)
+		return x->location < y->location ? -1 : 1;
+	if (x->machine != y->machine)
+		return x->machine < y->machine ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct blame *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return by_identity(a, b);
+}
+
+/* Those of the N in LIST, of several threads, that took most. */
+static uint32_t most(struct blame *list, uint32_t n, struct blame by[CULPRITS_SHOWN])
+{
+	uint32_t different = 0;
+
+	if (n)
+		qsort(list, n, sizeof(*list), by_identity);
+	for (uint32_t i = 0; i < n; i++)
+		if (different && by_identity(&list[i], &list[different - 1]) == 0)
+			list[different - 1].ns += list[i].ns;
+		else
+			list[different++] = list[i];
+	if (different)
+		qsort(list, different, sizeof(*list), by_time);
+	if (different > CULPRITS_SHOWN)
+		different = CULPRITS_SHOWN;
+	for (uint32_t i = 0; i < different; i++)
+		by[i] = list[i];
+	return different;
+}
+
+static uint32_t add_known(const struct thread_score *t, struct blame *list, uint32_t n)
 {
 	for (uint32_t i = 0; i < t->n_blame; i++)
-		if (is_known(&t->blame[i]) && t->blame[i].ns > 0) {
-			*ns = t->blame[i].ns;
-			return report_culprit(&f->seen, &t->blame[i]);
-		}
-	*ns = 0;
-	return NULL;
+		if (is_known(&t->blame[i]))
+			list[n++] = t->blame[i];
+	return n;
 }
 
-/* The largest part that one task took of one thread. */
-const char *frame_culprit_of_process(const struct frame *f, uint32_t process, int64_t *ns)
+uint32_t frame_culprits_of_thread(const struct thread_score *t, struct blame by[CULPRITS_SHOWN])
+{
+	struct blame *list = calloc(t->n_blame + 1, sizeof(*list));
+	uint32_t n = list ? most(list, add_known(t, list, 0), by) : 0;
+
+	free(list);
+	return n;
+}
+
+uint32_t frame_culprits_of_process(const struct frame *f, uint32_t process,
+				   struct blame by[CULPRITS_SHOWN])
 {
 	const struct analysis *a = &f->seen;
-	const struct blame *most = NULL;
+	uint32_t room = 0, n = 0;
+	struct blame *list;
 
-	*ns = 0;
-	for (uint32_t i = 0; i < a->n_threads; i++) {
-		const struct thread_score *t = &a->threads[i];
+	for (int fill = 0; fill < 2; fill++) {
+		list = fill ? calloc(room + 1, sizeof(*list)) : NULL;
+		for (uint32_t i = 0; i < a->n_threads; i++) {
+			const struct thread_score *t = &a->threads[i];
 
-		if (a->defs->locations[t->location].process != process)
-			continue;
-		for (uint32_t b = 0; b < t->n_blame; b++)
-			if (is_known(&t->blame[b]) && t->blame[b].ns > *ns) {
-				most = &t->blame[b];
-				*ns = most->ns;
-			}
+			if (a->defs->locations[t->location].process != process)
+				continue;
+			room += t->n_blame;
+			n = list ? add_known(t, list, n) : 0;
+		}
 	}
-	return most ? report_culprit(a, most) : NULL;
+	n = list ? most(list, n, by) : 0;
+	free(list);
+	return n;
 }

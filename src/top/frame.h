@@ -36,10 +36,14 @@ struct frame {
 int frame_new(const char *path, struct frame *frame);
 void frame_free(struct frame *frame);
 
-/* Who took most of the thread's, or of all threads' of the process; NULL nobody. NS: how much. */
-const char *frame_culprit_of_thread(const struct frame *f, const struct thread_score *t,
-				    int64_t *ns);
-const char *frame_culprit_of_process(const struct frame *f, uint32_t process, int64_t *ns);
+/*
+ * Who took most of a thread's time, or of all threads' of a process: at most so many, the first
+ * most. How many they are.
+ */
+enum { CULPRITS_SHOWN = 4 };
+uint32_t frame_culprits_of_thread(const struct thread_score *t, struct blame by[CULPRITS_SHOWN]);
+uint32_t frame_culprits_of_process(const struct frame *f, uint32_t process,
+				   struct blame by[CULPRITS_SHOWN]);
 
 #define TOP_VIEWS(X) X(process) X(thread) X(device) X(container)
 #define X(name) extern const struct view top_##name;

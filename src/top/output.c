@@ -28,8 +28,9 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 			 report_duration((int64_t)f->window_ns).text);
 	} else {
 		const struct thread_score *t = &a->threads[a->headline];
-		int64_t ns;
-		const char *by = frame_culprit_of_thread(f, t, &ns);
+		struct blame most[CULPRITS_SHOWN];
+		const char *by =
+			frame_culprits_of_thread(t, most) ? report_culprit(a, &most[0]) : NULL;
 
 		snprintf(line, sizeof(line),
 			 "%s, last %s: SCI %s of %s, %s%s%s; all threads together %s", clock,
@@ -109,10 +110,18 @@ static json_t *json_score(double sci, const struct slowdown *s, const struct ver
 			 (json_int_t)s->contended_ns, "level", v->level, "reason", v->reason);
 }
 
-/* NAME is a name of the trace, or NULL: nobody. */
-static void set_name(json_t *object, const char *key, const char *name)
+static void set_culprits(json_t *object, const struct frame *f, const struct blame *by, uint32_t n)
 {
-	json_object_set_new(object, key, name ? json_name(name) : json_null());
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < n; i++) {
+		json_t *one = json_object();
+
+		json_object_set_new(one, "name", json_name(report_culprit(&f->seen, &by[i])));
+		json_object_set_new(one, "ns", json_integer((json_int_t)by[i].ns));
+		json_array_append_new(list, one);
+	}
+	json_object_set_new(object, "by", list);
 }
 
 static void set_rate(json_t *object, const struct frame *f, const struct rate *rate)
@@ -128,14 +137,15 @@ static json_t *json_process(const struct frame *f, const struct score_row *row)
 {
 	const struct process_sum *p = row->item;
 	uint32_t process = (uint32_t)(p->process - f->seen.defs->processes);
-	int64_t counted = slowdown_counted(&p->slowdown, SCI_DEFAULT), ns;
+	int64_t counted = slowdown_counted(&p->slowdown, SCI_DEFAULT);
+	struct blame by[CULPRITS_SHOWN];
 	json_t *object = json_score(p->life_ns ? (double)counted / (double)p->life_ns : 0,
 				    &p->slowdown, &p->verdict);
 
-	set_name(object, "process", p->process->name);
+	json_object_set_new(object, "process", json_name(p->process->name));
 	json_object_set_new(object, "pid", json_integer(p->process->pid));
 	set_rate(object, f, &f->rates.processes[process]);
-	set_name(object, "by", frame_culprit_of_process(f, process, &ns));
+	set_culprits(object, f, by, frame_culprits_of_process(f, process, by));
 	return object;
 }
 
@@ -144,12 +154,12 @@ static json_t *json_thread(const struct frame *f, const struct score_row *row)
 	const struct thread_score *t = row->item;
 	const struct eta_location *location = &f->seen.defs->locations[t->location];
 	json_t *object = json_score(t->sci, &t->slowdown, &t->verdict);
-	int64_t ns;
+	struct blame by[CULPRITS_SHOWN];
 
-	set_name(object, "thread", location->name);
+	json_object_set_new(object, "thread", json_name(location->name));
 	json_object_set_new(object, "tid", json_integer(location->tid));
 	set_rate(object, f, &f->rates.locations[t->location]);
-	set_name(object, "by", frame_culprit_of_thread(f, t, &ns));
+	set_culprits(object, f, by, frame_culprits_of_thread(t, by));
 	return object;
 }
 
@@ -158,7 +168,7 @@ static json_t *json_device(const struct frame *f, uint32_t location)
 	const struct rate *rate = &f->rates.locations[location];
 	json_t *object = json_object();
 
-	set_name(object, "device", f->seen.defs->locations[location].name);
+	json_object_set_new(object, "device", json_name(f->seen.defs->locations[location].name));
 	set_rate(object, f, rate);
 	json_object_set_new(object, "queue", json_real((double)rate->ns / (double)f->window_ns));
 	return object;

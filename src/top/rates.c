@@ -14,7 +14,8 @@ struct reading {
 	struct device_locations devices;
 	uint32_t location, depth;
 	uint64_t begin_ns;
-	bool sized; /* the outermost region transfers bytes */
+	bool sized;  /* the outermost region transfers bytes */
+	bool counts; /* it is an operation */
 };
 
 /* Up to 15 each has its own; then the upper four bits behind the first count. */
@@ -68,8 +69,10 @@ static int read_event(void *arg, uint32_t location, const struct eta_event *even
 	if (event->kind == ETA_ENTER && r->depth++ == 0) {
 		r->begin_ns = event->time_ns;
 		r->sized = event->has & ETA_HAS_SIZE;
+		/* what is outside of all operations is a wait between them */
+		r->counts = r->defs->regions[event->region].reason == ETA_REASON_NONE;
 	} else if (event->kind == ETA_LEAVE && r->depth > 0 && --r->depth == 0) {
-		return add_operation(r, event);
+		return r->counts ? add_operation(r, event) : 0;
 	} else if (event->kind == ETA_IO_BEGIN && event->has & ETA_EVENT_BLOCK_IO &&
 		   event->handle != ETA_NONE && event->has & ETA_HAS_END &&
 		   event->end_ns >= event->time_ns) {

@@ -75,11 +75,10 @@ static void get_process_p99(const void *context, const void *row, struct value *
 
 static void get_process_by(const void *context, const void *row, struct value *v)
 {
-	int64_t ns;
-	const char *by = frame_culprit_of_process(FRAME, process_of(context, row), &ns);
+	struct blame by[CULPRITS_SHOWN];
 
-	if (by)
-		value_text(v, by);
+	if (frame_culprits_of_process(FRAME, process_of(context, row), by))
+		value_text(v, report_culprit(&FRAME->seen, &by[0]));
 }
 
 static const struct column process_columns[] = {
@@ -147,11 +146,10 @@ static void get_thread_p99(const void *context, const void *row, struct value *v
 
 static void get_thread_by(const void *context, const void *row, struct value *v)
 {
-	int64_t ns;
-	const char *by = frame_culprit_of_thread(FRAME, THREAD, &ns);
+	struct blame by[CULPRITS_SHOWN];
 
-	if (by)
-		value_text(v, by);
+	if (frame_culprits_of_thread(THREAD, by))
+		value_text(v, report_culprit(&FRAME->seen, &by[0]));
 }
 
 static const struct column thread_columns[] = {

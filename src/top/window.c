@@ -51,6 +51,7 @@ struct name {
 
 struct window {
 	int spool;
+	bool consumes;
 	struct source *sources;
 	size_t n_sources;
 	struct name *names;
@@ -64,12 +65,12 @@ static int no_memory(void)
 	return -ENOMEM;
 }
 
-struct window *window_new(int spool)
+struct window *window_new(int spool, bool consumes)
 {
 	struct window *w = calloc(1, sizeof(*w));
 
 	if (w)
-		w->spool = spool;
+		*w = (struct window){ .spool = spool, .consumes = consumes };
 	else
 		no_memory();
 	return w;
@@ -259,7 +260,7 @@ static int read_source(struct window *w, struct source *s, uint64_t now_ns)
 	s->last = &chunk->next;
 	s->done += bytes;
 	/* the tracer never reads it again; the memory is what there is to lose */
-	if (s->header.stored > ETA_SPOOL_HEADER_BYTES && !s->is_meta)
+	if (w->consumes && !s->is_meta && s->header.stored > ETA_SPOOL_HEADER_BYTES)
 		(void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				(off_t)(ETA_SPOOL_HEADER_BYTES + s->header.window_bytes),
 				(off_t)(s->header.stored - ETA_SPOOL_HEADER_BYTES));
