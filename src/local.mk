@@ -37,6 +37,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
+	src/common/columns.c src/common/columns.h \
 	src/common/hash.h \
 	src/analysis/tables/level-regions.c src/analysis/tables/walk.h \
 	src/common/machines.c src/common/machines.h \

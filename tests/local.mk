@@ -18,6 +18,7 @@ unit_tests = \
 	tests/unit/test-blame \
 	tests/unit/test-clock \
 	tests/unit/test-clocks \
+	tests/unit/test-columns \
 	tests/unit/test-critical \
 	tests/unit/test-cpu-history \
 	tests/unit/test-durations \

@@ -18,7 +18,7 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 {
 	const struct analysis *a = &f->seen;
 	time_t now = (time_t)(f->real_ns / 1000000000);
-	char line[1024], clock[32];
+	char line[1024], why[1024] = "", clock[32];
 	size_t used = 0;
 	struct tm tm;
 
@@ -32,23 +32,26 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 		const char *by =
 			frame_culprits_of_thread(t, most) ? report_culprit(a, &most[0]) : NULL;
 
-		snprintf(line, sizeof(line),
-			 "%s, last %s: SCI %s of %s, %s%s%s; all threads together %s", clock,
+		snprintf(line, sizeof(line), "%s, last %s: SCI %s of %s%s%s", clock,
 			 report_duration((int64_t)f->window_ns).text, report_score(t->sci).text,
-			 a->defs->locations[t->location].name, report_verdict(&t->verdict).text,
-			 by ? ", by " : "", by ? by : "", report_score(a->sci_total).text);
+			 a->defs->locations[t->location].name, by ? ", by " : "", by ? by : "");
+		used = (size_t)snprintf(why, sizeof(why), "%s; all threads together %s",
+					report_verdict(&t->verdict).text,
+					report_score(a->sci_total).text);
 	}
 	table_line(out, line, width);
-	for (int i = 0; i < N_PRESSURES; i++)
+	for (int i = 0, n = 0; i < N_PRESSURES; i++)
 		if (f->pressures[i].known)
-			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %.0f %%",
-						 used ? ", " : "pressure: ", pressure_names[i],
-						 f->pressures[i].some);
+			used += (size_t)snprintf(why + used, sizeof(why) - used, "%s%s %.0f %%",
+						 n++	? ", "
+						 : used ? "; pressure: "
+							: "pressure: ",
+						 pressure_names[i], f->pressures[i].some);
 	if (f->lost)
-		used += (size_t)snprintf(line + used, sizeof(line) - used,
+		used += (size_t)snprintf(why + used, sizeof(why) - used,
 					 "%s%" PRIu64 " records lost", used ? "; " : "", f->lost);
 	if (used)
-		table_line(out, line, width);
+		table_line(out, why, width);
 }
 
 /* The threads of each process that is shown, under its name. */

@@ -37,7 +37,7 @@ static struct {
 
 int screen_begin(void)
 {
-	setlocale(LC_ALL, "");
+	setlocale(LC_CTYPE, "");
 	/* initscr() ends the process where the terminal is not known */
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || !newterm(NULL, stdout, stdin)) {
 		eta_error("standard output is no terminal that can be drawn on: give --batch or "
