@@ -73,7 +73,7 @@ static const struct option_row rows[] = {
 	HEADING("Where to:"),
 	{ "batch", 'b', NULL, "print text, one time after the other, and no screen",
 	  SETS_FLAG(struct arguments, batch) },
-	{ "json", 0, NULL, "print a line of json each time", SETS_FLAG(struct arguments, json) },
+	{ "json", 0, NULL, "print a line of json each time, with all rows", SETS_FLAG(struct arguments, json) },
 	{ "openmetrics", 0, "FILE",
 	  "replace FILE (FILE.prom in the textfile folder of node_exporter) each time, too",
 	  SETS_TEXT(struct arguments, metrics) },
@@ -122,8 +122,8 @@ static const struct command_line command_line = {
 	       "EXAMPLES\n"
 	       "  sci-top\n"
 	       "  sci-top --batch --count=1 --interval=5 --by=thread\n"
-	       "  sci-top --json --count=3 --filter='sci>0.1'\n"
-	       "  sci-top -b -n 1 --openmetrics=sci.prom\n"
+	       "  sci-top --by=device --sort=queue\n"
+	       "  sci-top --json --openmetrics=sci.prom >log.json\n"
 	       "\n"
 	       "Keys are told by h. Needs root, or CAP_SYS_ADMIN. A call counts when it has "
 	       "ended.\n\n"

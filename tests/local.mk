@@ -59,6 +59,8 @@ script_tests += \
 	tests/cases/analyze-saved.py \
 	tests/cases/analyze-schema.py \
 	tests/cases/analyze-views.py \
+	tests/cases/completions.py \
+	tests/cases/examples.py \
 	tests/cases/export.sh \
 	tests/cases/fuzz-corpus.sh \
 	tests/cases/harmless-calls.py \
