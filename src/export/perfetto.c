@@ -615,6 +615,7 @@ const struct export_format export_perfetto = {
 	.what = "Perfetto's own format, for long traces",
 	.file = "Perfetto trace of sci-export",
 	/* the first packet of the sequence of all, with the names of its events */
-	.begins = "\x0a\x88\x01\x50\x01\x62|\x12\x08\x08\x01\x12\x04read\x12\x09\x08\x02\x12\x05write",
+	.begins = "\x0a\x88\x01\x50\x01\x62|"
+		  "\x12\x08\x08\x01\x12\x04read\x12\x09\x08\x02\x12\x05write",
 	.run = perfetto_run,
 };
