@@ -129,6 +129,7 @@ src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PROTOBUF_C_CFLAGS)
 src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
 EXTRA_DIST += src/export/perfetto.proto
 if HAVE_PROTOBUF_C
+src_sci_export_SOURCES += src/export/perfetto-tracks.c src/export/perfetto.h
 # code that protoc-c writes has its own warnings
 noinst_LTLIBRARIES += src/libperfetto.la
 nodist_src_libperfetto_la_SOURCES = src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
