@@ -134,6 +134,19 @@ AC_DEFUN([SCI_PROTOBUF_C], [
   AM_CONDITIONAL([HAVE_PROTOBUF_C], [test $have_protobuf_c = yes])
 ])
 
+# sci-top's screen.
+AC_DEFUN([SCI_CURSES], [
+  AC_ARG_WITH([ncursesw], [AS_HELP_STRING([--without-ncursesw], [no sci-top])],
+    [], [with_ncursesw=check])
+  have_curses=no
+  AS_IF([test "x$with_ncursesw" != xno], [
+    PKG_CHECK_MODULES([CURSES], [ncursesw], [have_curses=yes], [have_curses=no])
+    AS_IF([test "x$with_ncursesw" = xyes && test $have_curses = no],
+      [AC_MSG_ERROR([ncursesw asked for but not found: install libncurses-dev])])
+  ])
+  AM_CONDITIONAL([HAVE_CURSES], [test $have_curses = yes])
+])
+
 AC_DEFUN([SCI_TEST_TOOLS], [
   PKG_CHECK_MODULES([CMOCKA], [cmocka], [have_cmocka=yes], [have_cmocka=no])
   AM_CONDITIONAL([HAVE_CMOCKA], [test $have_cmocka = yes])
@@ -150,6 +163,7 @@ eztrace-sci $PACKAGE_VERSION
   lines of call sites (libdw)      $have_libdw`test $have_libdw = yes || echo ' (install libdw-dev)'`
   traces of LTTng (babeltrace2)    $have_babeltrace2`test $have_babeltrace2 = yes || echo ' (install libbabeltrace2-dev)'`
   exports for Perfetto (protobuf-c) $have_protobuf_c`test $have_protobuf_c = yes || echo ' (install libprotobuf-c-dev protobuf-c-compiler)'`
+  sci-top (ncursesw)               $have_curses`test $have_curses = yes || echo ' (install libncurses-dev)'`
   unit tests (cmocka)              $have_cmocka`test $have_cmocka = yes || echo ' (install libcmocka-dev)'`
   warnings are errors              ${enable_werror-no}
   sanitizers                       ${SCI_SANITIZE:-none}

@@ -37,6 +37,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
+	src/common/columns.c src/common/columns.h \
 	src/common/hash.h \
 	src/analysis/tables/level-regions.c src/analysis/tables/walk.h \
 	src/common/machines.c src/common/machines.h \
@@ -110,7 +111,7 @@ src_sci_analyze_SOURCES = \
 	src/report/view-thread.c \
 	src/report/view-timeline.c \
 	src/report/unnamed.c src/report/unnamed.h \
-	src/report/views.c src/report/views.h \
+	src/report/views.c src/report/views-arrange.c src/report/views.h \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
 	src/symbols.h \
@@ -149,6 +150,7 @@ src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PROTOBUF_C_CFLAGS)
 src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
 EXTRA_DIST += src/export/perfetto.proto
 if HAVE_PROTOBUF_C
+src_sci_export_SOURCES += src/export/perfetto-tracks.c src/export/perfetto.h
 # code that protoc-c writes has its own warnings
 noinst_LTLIBRARIES += src/libperfetto.la
 nodist_src_libperfetto_la_SOURCES = src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
@@ -173,6 +175,34 @@ src_sci_kernel_SOURCES = \
 	src/kernel-options.c src/kernel-options.h \
 	src/watch.c src/watch.h
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
+
+if HAVE_CURSES
+bin_PROGRAMS += src/sci-top
+src_sci_top_SOURCES = \
+	src/sci-top.c \
+	src/common/texts.c src/common/texts.h \
+	src/export/output.c src/export/output.h \
+	src/report/culprits.c src/report/culprits.h \
+	src/report/phrases.c \
+	src/report/process-sums.c src/report/process-sums.h \
+	src/report/report.h \
+	src/report/score-columns.c \
+	src/report/table.c src/report/table.h src/report/table-cells.h \
+	src/report/table-forms.c \
+	src/report/view-container.c \
+	src/report/view-thread.c \
+	src/report/views-arrange.c src/report/views.h \
+	src/report/words.c src/report/words.h \
+	src/top/frame.c src/top/frame.h \
+	src/top/output.c src/top/output.h \
+	src/top/rates.c src/top/rates.h \
+	src/top/screen.c src/top/screen.h \
+	src/top/tables.c \
+	src/top/window.c src/top/window.h
+src_sci_top_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURSES_CFLAGS)
+src_sci_top_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) \
+	$(JANSSON_LIBS) $(CURSES_LIBS) -lm
+endif
 
 bin_PROGRAMS += src/sci-record
 src_sci_record_SOURCES = \

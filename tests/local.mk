@@ -18,6 +18,7 @@ unit_tests = \
 	tests/unit/test-blame \
 	tests/unit/test-clock \
 	tests/unit/test-clocks \
+	tests/unit/test-columns \
 	tests/unit/test-critical \
 	tests/unit/test-cpu-history \
 	tests/unit/test-durations \
@@ -58,6 +59,8 @@ script_tests += \
 	tests/cases/analyze-saved.py \
 	tests/cases/analyze-schema.py \
 	tests/cases/analyze-views.py \
+	tests/cases/completions.py \
+	tests/cases/examples.py \
 	tests/cases/export.sh \
 	tests/cases/fuzz-corpus.sh \
 	tests/cases/html-browser.py \
@@ -136,7 +139,8 @@ kernel_tests = \
 	tests/cases/record-status.sh \
 	tests/cases/record-sudo.py \
 	tests/cases/record-verdict.sh \
-	tests/cases/record-warnings.sh
+	tests/cases/record-warnings.sh \
+	tests/cases/top.py
 if HAVE_BPF
 kernel_tests += \
 	tests/cases/causes.py \
@@ -236,6 +240,7 @@ $(traced_libraries): LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -o $@
 # ones, spools without a tracer, events as text.
 trace_programs = \
 	tests/programs/dump-trace \
+	tests/programs/follow-spool \
 	tests/programs/make-hosts \
 	tests/programs/make-machines \
 	tests/programs/make-spool \
@@ -257,6 +262,7 @@ endif
 TEST_LIBS = tests/unit/libunit.la src/libanalysis.la src/libcli.la eta-ext/libspool.la eta-ext/libeta.la
 $(trace_programs) $(unit_tests): $(TEST_LIBS)
 $(trace_programs): LDADD = $(TEST_LIBS) -lm
+tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 # these two are of the tracer's own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c

@@ -11,61 +11,14 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
-#include "links.h"
-#include "numbers.h"
-#include "src/common/machines.h"
-#include "src/export/perfetto.pb-c.h"
+#include "perfetto.h"
 
-/* Of the format: clocks, and what a packet says of the state of its sequence. */
-enum { CLOCK_OF_TRACE = 3 /* CLOCK_MONOTONIC */, CLOCK_OF_SEQUENCE = 64 };
-enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
-
-/* Sequences of packets: one of what is seen from outside, then one per location. */
-enum { SEQUENCE_OF_ALL = 1, FIRST_LOCATION_SEQUENCE = 2 };
-
-/* Interned in each sequence; numbers from 1. */
-enum { NAME_READ = 1, NAME_WRITE, NAME_FLUSH, NAME_WAITED_FOR, N_NAMES = NAME_WAITED_FOR };
-enum {
-	ARG_SIZE = 1,
-	ARG_OFFSET,
-	ARG_RET,
-	ARG_WHO,
-	ARG_PATH,
-	ARG_TRUNCATED,
-	ARG_BY,
-	N_ARGS = ARG_BY
-};
 static const char *const event_names[] = { "read", "write", "flush", "is waited for" };
 static const char *const arg_names[] = {
 	"size", "offset", "ret", "who", "path", "truncated", "by"
 };
 
-/* Requests at one time on a device are on as many tracks, by the end of what is on each. */
-struct lanes {
-	struct lane {
-		uint64_t uuid, end_ns;
-	} * list;
-	size_t n, room;
-};
-
-struct perfetto {
-	struct export *e;
-	struct export_numbers numbers;
-	struct links links;
-	struct export_stack stack;
-	struct lanes *lanes; /* of each location */
-	uint64_t next_uuid;
-	uint64_t flows;
-	uint32_t *regions, *files; /* the last sequence in which each is interned */
-	uint32_t levels[ETA_N_LEVELS + 1];
-	uint8_t *buffer; /* of a packet */
-	size_t room;
-	uint32_t location;
-	uint64_t last_ns; /* of its packets */
-};
-
-/* Writes PACKET of SEQUENCE. */
-static int put_packet(struct perfetto *p, TracePacket *packet, uint32_t sequence)
+int perfetto_packet(struct perfetto *p, TracePacket *packet, uint32_t sequence)
 {
 	TracePacket *one[] = { packet };
 	Trace trace = TRACE__INIT;
@@ -85,8 +38,7 @@ static int put_packet(struct perfetto *p, TracePacket *packet, uint32_t sequence
 	return 0;
 }
 
-/* TEXT as names are shown; the caller frees it. NULL: no memory, reported. */
-static char *shown(const char *text)
+char *perfetto_text(const char *text)
 {
 	size_t size = 4 * strlen(text) + 1;
 	char *name = malloc(size);
@@ -96,128 +48,6 @@ static char *shown(const char *text)
 	else
 		eta_error("not enough memory for the names");
 	return name;
-}
-
-/* ---- tracks ---- */
-
-static uint64_t location_uuid(uint32_t location)
-{
-	return (uint64_t)location + 1;
-}
-
-static uint64_t process_uuid(const struct perfetto *p, uint32_t process)
-{
-	return (uint64_t)p->e->defs->n_locations + 1 + process;
-}
-
-static uint64_t counter_uuid(const struct perfetto *p, uint32_t location)
-{
-	return process_uuid(p, p->e->defs->n_processes) + location;
-}
-
-static int put_track(struct perfetto *p, TrackDescriptor *track, uint64_t uuid, uint64_t parent)
-{
-	TracePacket packet = TRACE_PACKET__INIT;
-
-	track->has_uuid = true;
-	track->uuid = uuid;
-	track->has_parent_uuid = parent != 0;
-	track->parent_uuid = parent;
-	packet.track_descriptor = track;
-	return put_packet(p, &packet, SEQUENCE_OF_ALL);
-}
-
-static int put_process(struct perfetto *p, uint32_t l)
-{
-	const struct eta_location *location = &p->e->defs->locations[l];
-	const char *host = export_host(p->e, location);
-	TrackDescriptor track = TRACK_DESCRIPTOR__INIT;
-	ProcessDescriptor process = PROCESS_DESCRIPTOR__INIT;
-	char name[256], whole[400];
-	int rc;
-
-	export_process_name(p->e, location->process, name, sizeof(name));
-	snprintf(whole, sizeof(whole), "%s%s%s", name, *host ? " on " : "", host);
-	process.has_pid = true;
-	process.pid = (int32_t)p->numbers.pids[l];
-	process.process_name = shown(whole);
-	track.process = &process;
-	rc = process.process_name ? put_track(p, &track, process_uuid(p, location->process), 0)
-				  : -ENOMEM;
-	free(process.process_name);
-	return rc;
-}
-
-static int put_thread(struct perfetto *p, uint32_t l)
-{
-	const struct eta_location *location = &p->e->defs->locations[l];
-	TrackDescriptor track = TRACK_DESCRIPTOR__INIT;
-	ThreadDescriptor thread = THREAD_DESCRIPTOR__INIT;
-	char *name = shown(location->name);
-	int rc;
-
-	if (!name)
-		return -ENOMEM;
-	thread.has_pid = true;
-	thread.pid = (int32_t)p->numbers.pids[l];
-	thread.has_tid = true;
-	thread.tid = (int32_t)p->numbers.tids[l];
-	thread.thread_name = name;
-	/* what a thread's tracks do goes on while it does something else */
-	if (location->track)
-		track.name = name;
-	else
-		track.thread = &thread;
-	rc = put_track(p, &track, location_uuid(l), process_uuid(p, location->process));
-	free(name);
-	return rc;
-}
-
-static int put_device(struct perfetto *p, uint32_t l)
-{
-	const struct eta_defs *defs = p->e->defs;
-	TrackDescriptor track = TRACK_DESCRIPTOR__INIT, in_flight = TRACK_DESCRIPTOR__INIT;
-	CounterDescriptor counter = COUNTER_DESCRIPTOR__INIT;
-	static char name[] = "requests in flight", unit[] = "requests";
-	char whole[400];
-	int rc;
-
-	snprintf(whole, sizeof(whole), "%.300s%s", defs->locations[l].name,
-		 machine_suffix(defs, location_host(defs, l)).text);
-	track.name = shown(whole);
-	rc = track.name ? put_track(p, &track, location_uuid(l), 0) : -ENOMEM;
-	free(track.name);
-	if (rc || defs->locations[l].kind != ETA_LOCATION_DEVICE)
-		return rc;
-	counter.unit_name = unit;
-	in_flight.name = name;
-	in_flight.counter = &counter;
-	return put_track(p, &in_flight, counter_uuid(p, l), location_uuid(l));
-}
-
-static int put_tracks(struct perfetto *p)
-{
-	const struct eta_defs *defs = p->e->defs;
-	bool *named = calloc((size_t)defs->n_processes + 1, sizeof(*named));
-	int rc = named ? 0 : -ENOMEM;
-
-	if (rc)
-		eta_error("not enough memory for %u processes", defs->n_processes);
-	for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
-		uint32_t process = defs->locations[l].process;
-
-		if (process == ETA_NONE) {
-			rc = put_device(p, l);
-			continue;
-		}
-		if (!named[process])
-			rc = put_process(p, l);
-		named[process] = true;
-		if (rc == 0)
-			rc = put_thread(p, l);
-	}
-	free(named);
-	return rc;
 }
 
 /* ---- the beginning of a sequence ---- */
@@ -261,7 +91,7 @@ static int begin_sequence(struct perfetto *p, uint32_t sequence, uint64_t track,
 	packet.has_sequence_flags = true;
 	packet.sequence_flags = STATE_BEGINS;
 	packet.trace_packet_defaults = &defaults;
-	return put_packet(p, &packet, sequence);
+	return perfetto_packet(p, &packet, sequence);
 }
 
 /* Times of a location's packets are counted from the one before: few bytes each. */
@@ -335,7 +165,7 @@ static int put_own(struct perfetto *p, TrackEvent *event, InternedData *interned
 	packet.interned_data = interned;
 	packet.has_sequence_flags = event->has_name_iid || event->n_debug_annotations;
 	packet.sequence_flags = STATE_NEEDED;
-	return put_packet(p, &packet, FIRST_LOCATION_SEQUENCE + p->location);
+	return perfetto_packet(p, &packet, FIRST_LOCATION_SEQUENCE + p->location);
 }
 
 /* Of another track. */
@@ -353,7 +183,7 @@ static int put_other(struct perfetto *p, TrackEvent *event, TrackEvent__Type typ
 	packet.track_event = event;
 	packet.has_sequence_flags = true;
 	packet.sequence_flags = STATE_NEEDED;
-	return put_packet(p, &packet, SEQUENCE_OF_ALL);
+	return perfetto_packet(p, &packet, SEQUENCE_OF_ALL);
 }
 
 /* The arrow to a wait begins at a mark on the track of the holder, which comes before it. */
@@ -391,7 +221,7 @@ static int put_begin(struct perfetto *p, const struct eta_event *enter, bool wai
 	category.name =
 		(char *)(uintptr_t)(level == ETA_N_LEVELS ? "other" : eta_level_name(level));
 	if (p->regions[enter->region] != sequence) {
-		name.name = shown(region->name);
+		name.name = perfetto_text(region->name);
 		if (!name.name)
 			return -ENOMEM;
 		interned.n_event_names = 1;
@@ -448,7 +278,7 @@ static int put_end(struct perfetto *p, uint64_t time_ns)
 		arg->has_string_value_iid = true;
 		arg->string_value_iid = path.iid;
 		if (p->files[r->file] != sequence) {
-			path.str.data = (uint8_t *)shown(r->path);
+			path.str.data = (uint8_t *)perfetto_text(r->path);
 			if (!path.str.data)
 				return -ENOMEM;
 			path.str.len = strlen((const char *)path.str.data);
@@ -502,7 +332,7 @@ static int free_lane(struct perfetto *p, uint32_t device, uint64_t time_ns, stru
 	*lane = &lanes->list[lanes->n++];
 	(*lane)->uuid = p->next_uuid++;
 	track.name = name;
-	return put_track(p, &track, (*lane)->uuid, location_uuid(device));
+	return perfetto_track(p, &track, (*lane)->uuid, location_uuid(device));
 }
 
 static int put_request(void *arg, const struct link_request *request)
@@ -588,7 +418,7 @@ static int perfetto_run(struct export *e)
 	if (rc == 0)
 		rc = begin_sequence(&p, SEQUENCE_OF_ALL, 0, NULL);
 	if (rc == 0)
-		rc = put_tracks(&p);
+		rc = perfetto_tracks(&p);
 	for (; rc == 0 && p.location < defs->n_locations; p.location++)
 		rc = put_location(&p);
 	if (rc == 0)
@@ -615,6 +445,7 @@ const struct export_format export_perfetto = {
 	.what = "Perfetto's own format, for long traces",
 	.file = "Perfetto trace of sci-export",
 	/* the first packet of the sequence of all, with the names of its events */
-	.begins = "\x0a\x88\x01\x50\x01\x62|\x12\x08\x08\x01\x12\x04read\x12\x09\x08\x02\x12\x05write",
+	.begins = "\x0a\x88\x01\x50\x01\x62|"
+		  "\x12\x08\x08\x01\x12\x04read\x12\x09\x08\x02\x12\x05write",
 	.run = perfetto_run,
 };

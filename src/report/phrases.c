@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "src/common/columns.h"
 #include "src/common/machines.h"
 #include "words.h"
 
@@ -129,8 +130,8 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 
 	/* it may name what programs have named */
 	eta_printable(text, line, sizeof(line));
-	while (strlen(rest) > room) {
-		size_t n = room;
+	while (columns_of(rest) > room) {
+		size_t n = columns_fit(rest, room);
 
 		/* nor between a number and its sign */
 		while (n && (rest[n] != ' ' || rest[n + 1] == '%'))
