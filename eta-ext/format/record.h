@@ -294,8 +294,7 @@ struct eta_kernel_op {
 #define ETA_KOP_SYNC 2	 /* O_SYNC or O_DSYNC */
 #define ETA_KOP_MISS 4	 /* added pages to the page cache */
 #define ETA_KOP_APPEND 8
-#define ETA_KOP_WAITS 16 /* light mode: from its first wait to the end of its last, not the call   \
-			  */
+#define ETA_KOP_WAITS 16 /* light mode: only from its first wait to its last */
 
 /*
  * An interval inside an operation. Spans nest or are disjoint as the kernel executes them; a reader

@@ -9,7 +9,6 @@
 
 #define LIMITS "SCI::LIMITS" /* "REGION|NS|WHAT; ..." */
 #define SUSPENDED "SCI::SUSPENDED_NS"
-#define MODE "SCI::KERNEL_MODE" /* "light": only waits and their causes */
 
 static const char *property(const struct eta_defs *defs, const char *name)
 {
@@ -82,7 +81,7 @@ int engine_limits(const struct engine *e, struct analysis *a)
 	a->limits = calloc(n, sizeof(*a->limits));
 	a->limits_text = strdup(text);
 	a->suspended_ns = strtoull(property(e->defs, SUSPENDED), NULL, 10);
-	a->light = strcmp(property(e->defs, MODE), "light") == 0;
+	a->light = e->regions.light;
 	if (!a->limits || !a->limits_text)
 		return -ENOMEM;
 	take(a, a->limits_text);

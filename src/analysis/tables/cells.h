@@ -110,6 +110,12 @@ enum cell cell_of(enum eta_level level, enum eta_reason reason);
  */
 bool cell_is_for_others(enum cell cell, uint32_t who);
 
+/*
+ * Is it time that some operations wait, and others of the same kind do not at all? Where only those
+ * that wait are recorded it is no part of what such an operation takes either.
+ */
+bool cell_is_of_some(enum cell cell);
+
 /* For loops over the cells in SET: the lowest one, removed from the set. */
 static inline enum cell cell_next(uint64_t *set)
 {

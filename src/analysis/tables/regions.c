@@ -74,10 +74,20 @@ static bool is_there_if_it_waits(const struct eta_region *r)
 	return false;
 }
 
+static bool regions_are_light(const struct eta_defs *defs)
+{
+	for (uint32_t i = 0; i < defs->n_properties; i++)
+		if (defs->properties[i].process == ETA_NONE &&
+		    strcmp(defs->properties[i].name, "SCI::KERNEL_MODE") == 0)
+			return strcmp(defs->properties[i].value, "light") == 0;
+	return false;
+}
+
 int regions_new(const struct eta_defs *defs, struct regions *regions)
 {
 	memset(regions, 0, sizeof(*regions));
 	regions->n = defs->n_regions;
+	regions->light = regions_are_light(defs);
 	regions->info = calloc(defs->n_regions ? defs->n_regions : 1, sizeof(*regions->info));
 	if (!regions->info)
 		return -ENOMEM;
