@@ -338,14 +338,17 @@ static __always_inline void queued_count(const struct queued_bio *q)
 	}
 }
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(on_bio_queue, struct bio *bio)
+/* The current task, of state ST (NULL: it is not traced), queues BIO. */
+static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 {
-	struct queued_bio q = { .task = bpf_get_current_task_btf(), .bytes = bio->bi_iter.bi_size };
+	struct queued_bio q = {
+		.task = bpf_get_current_task_btf(),
+		.st = st,
+		.bytes = bio->bi_iter.bi_size,
+	};
 	struct bio_state *value;
 	uint32_t zero = 0;
 
-	q.st = sure_state(q.task) ?: worker_state(q.task);
 	q.flags = bio_flags(bio->bi_opf, q.bytes);
 	q.pid = q.task->tgid;
 	q.tid = q.foreign_tid = q.task->pid;
@@ -365,6 +368,15 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	queued_keep(value, (uint64_t)bio);
 	queued_count(&q);
 	return 0;
+}
+
+/* Who it is comes first: the stack has no room for both. */
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return bio_queued(bio, sure_state(task) ?: worker_state(task));
 }
 
 /* SPLIT is a part of the bio PARENT from here on. */
