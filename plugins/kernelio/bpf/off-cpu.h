@@ -40,83 +40,77 @@ static __always_inline uint64_t throttled_ns(struct cfs_rq *queue)
 	return sum_ns;
 }
 
-/* A record of its own: the library call around it, if there is one, is known to the user tracer. */
-SEPARATE int wait_leave(struct task_state *st, const struct eta_span *span)
-{
-	struct {
-		struct eta_kernel_op op;
-		struct eta_span span;
-	} wait = {
-		.op.head.type = ETA_RECORD_WAIT,
-		.op.head.units = 3,
-		.op.offset = ETA_OFFSET_UNKNOWN,
-	};
+#define WAIT_KIND(kind, flags) ((uint32_t)(kind) | (uint32_t)(flags) << 8)
 
-	if (!st || !span)
+/*
+ * A wait for WHO, of KIND with its flags, as a record of its own: the library call around it, if
+ * there is one, is known to the user tracer.
+ */
+SEPARATE int wait_leave(struct task_state *st, uint64_t begin_ns, uint64_t end_ns, uint32_t kind,
+			uint32_t who)
+{
+	struct eta_kernel_op *op;
+
+	if (!st)
 		return 0;
-	wait.op.head.time_ns = span->begin_ns;
-	wait.op.head.end_ns = span->end_ns;
-	wait.op.head.id = st->tid;
-	wait.op.pid = st->pid;
-	if (span->kind == ETA_SPAN_FILE_LOCK) {
-		wait.op.dev = st->refused.dev;
-		wait.op.inode = st->refused.inode;
+	op = &st->wait.op;
+	__builtin_memset(&st->wait, 0, sizeof(st->wait));
+	op->head.type = ETA_RECORD_WAIT;
+	op->head.units = 3;
+	op->head.time_ns = st->wait.span.begin_ns = begin_ns;
+	op->head.end_ns = st->wait.span.end_ns = end_ns;
+	op->head.id = st->tid;
+	op->offset = ETA_OFFSET_UNKNOWN;
+	op->pid = st->pid;
+	st->wait.span.kind = kind;
+	st->wait.span.flags = kind >> 8;
+	st->wait.span.who = who;
+	if (st->wait.span.kind == ETA_SPAN_FILE_LOCK) {
+		op->dev = st->refused.dev;
+		op->inode = st->refused.inode;
 	}
-	wait.span = *span;
-	return record_leave(ETA_RECORD_WAIT, &wait, sizeof(wait));
+	return record_leave(ETA_RECORD_WAIT, &st->wait, sizeof(st->wait));
 }
 
 /* It was stopped, between two operations or on its way out of one. */
 static __always_inline void stop_leave(struct task_state *st, uint64_t now)
 {
-	struct eta_span span = {
-		.begin_ns = st->idle.off_ns,
-		.end_ns = st->idle.wake_ns > st->idle.off_ns ? st->idle.wake_ns : now,
-		.kind = ETA_SPAN_STOPPED,
-	};
+	uint64_t end_ns = st->idle.wake_ns > st->idle.off_ns ? st->idle.wake_ns : now;
 
 	if (LEVEL_WANTED(CPU) && !paused)
-		wait_leave(st, &span);
+		wait_leave(st, st->idle.off_ns, end_ns, WAIT_KIND(ETA_SPAN_STOPPED, 0), 0);
 }
 
-static __always_inline void idle_switched_in(struct task_state *st, const struct ready *ready,
-					     uint64_t now)
+/* The wait of ST outside of operations is over NOW. */
+SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, uint64_t now)
 {
-	bool preempted = st->idle.off == OFF_RUNNABLE;
-	struct eta_span span = {
-		.begin_ns = preempted ? st->idle.off_ns : st->idle.wake_ns,
-		.end_ns = now,
-		.kind = ETA_SPAN_RUN_QUEUE,
-		.flags = (preempted ? ETA_SPAN_PREEMPTED : 0) |
-			 (st->idle.returning ? ETA_SPAN_RETURNING : 0),
-		.who = ready->who,
-	};
+	uint64_t begin_ns, quota_ns, idle_ns;
+	uint8_t returning, flags;
+	bool preempted;
 
-	if (span.begin_ns < st->idle.off_ns || span.begin_ns >= now || !LEVEL_WANTED(CPU) || paused)
-		return;
-	if (ready->quota_ns) {
-		span.end_ns = span.begin_ns + ready->quota_ns;
-		span.kind = ETA_SPAN_QUOTA;
-		span.who = 0;
-		span.flags &= ETA_SPAN_RETURNING;
-		wait_leave(st, &span);
-		span.begin_ns = span.end_ns;
-		span.end_ns = now;
-		span.kind = ETA_SPAN_RUN_QUEUE;
-		span.who = ready->who;
+	if (!st || !ready)
+		return 0;
+	preempted = st->idle.off == OFF_RUNNABLE;
+	returning = st->idle.returning ? ETA_SPAN_RETURNING : 0;
+	flags = returning | (preempted ? ETA_SPAN_PREEMPTED : 0);
+	begin_ns = preempted ? st->idle.off_ns : st->idle.wake_ns;
+	quota_ns = ready->quota_ns;
+	idle_ns = ready->idle_ns;
+	if (begin_ns < st->idle.off_ns || begin_ns >= now || !LEVEL_WANTED(CPU) || paused)
+		return 0;
+	if (quota_ns) {
+		wait_leave(st, begin_ns, begin_ns + quota_ns, WAIT_KIND(ETA_SPAN_QUOTA, returning),
+			   0);
+		begin_ns += quota_ns;
+		flags = returning;
 	}
-	if (!preempted && span.begin_ns < ready->idle_ns) {
-		span.end_ns = ready->idle_ns;
-		span.kind = ETA_SPAN_WAKE_UP;
-		span.who = 0;
-		wait_leave(st, &span);
-		span.begin_ns = ready->idle_ns;
-		span.end_ns = now;
-		span.kind = ETA_SPAN_RUN_QUEUE;
-		span.who = ready->who;
+	if (!preempted && begin_ns < idle_ns) {
+		wait_leave(st, begin_ns, idle_ns, WAIT_KIND(ETA_SPAN_WAKE_UP, flags), 0);
+		begin_ns = idle_ns;
 	}
-	if (span.begin_ns < now)
-		wait_leave(st, &span);
+	if (begin_ns < now)
+		wait_leave(st, begin_ns, now, WAIT_KIND(ETA_SPAN_RUN_QUEUE, flags), ready->who);
+	return 0;
 }
 
 /* Numbers of the system calls that do nothing but sleep; set before loading. */

@@ -55,18 +55,13 @@ static __always_inline void own_sync_ends(struct task_state *st)
  */
 static __always_inline void lock_tried(struct task_state *st, bool locks)
 {
-	struct eta_span span = {
-		.begin_ns = st->refused.begin_ns,
-		.end_ns = st->refused.end_ns,
-		.kind = ETA_SPAN_FILE_LOCK,
-		.who = st->refused.who,
-	};
+	uint64_t begin_ns = st->refused.begin_ns, end_ns = st->refused.end_ns;
 
 	if (!locks || st->refused.inode != st->op.inode || st->refused.dev != st->op.dev) {
 		st->refused.inode = 0;
-	} else if (span.begin_ns && LEVEL_WANTED(VFS)) {
-		met_note(span.who, span.end_ns - span.begin_ns);
-		wait_leave(st, &span);
+	} else if (begin_ns && LEVEL_WANTED(VFS)) {
+		met_note(st->refused.who, end_ns - begin_ns);
+		wait_leave(st, begin_ns, end_ns, WAIT_KIND(ETA_SPAN_FILE_LOCK, 0), st->refused.who);
 		st->refused.begin_ns = 0;
 	}
 }
@@ -140,10 +135,13 @@ static __always_inline bool name_ends(struct task_state *st)
 		return false;
 	if (st->now.waited)
 		TOTAL_ADD(filtered_calls, 1); /* of which file it is nobody knows */
-	for (uint32_t i = 0; i < NAME_SPANS && i < st->now.n_spans; i++)
-		if (st->spans[i].kind == ETA_SPAN_RUN_QUEUE ||
-		    st->spans[i].kind == ETA_SPAN_WAKE_UP)
-			wait_leave(st, &st->spans[i]);
+	for (uint32_t i = 0; i < NAME_SPANS && i < st->now.n_spans; i++) {
+		const struct eta_span *span = &st->spans[i];
+
+		if (span->kind == ETA_SPAN_RUN_QUEUE || span->kind == ETA_SPAN_WAKE_UP)
+			wait_leave(st, span->begin_ns, span->end_ns,
+				   WAIT_KIND(span->kind, span->flags), span->who);
+	}
 	return true;
 }
 

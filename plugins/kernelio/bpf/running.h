@@ -265,9 +265,9 @@ static __always_inline void idle_missed(struct task_state *st, const struct read
 /*
  * The current thread, of state ST, runs without a switch to it having been reported: ends its wait,
  * of which is not known who had the CPU before. Where the scheduler does not say when that was, it
- * was at the first sight of it since, which is late by no more than two events lie apart.
+ * was at the first sight of it since, or NOW, which is late by no more than two events lie apart.
  */
-SEPARATE int switch_missed(struct task_state *st)
+SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 {
 	uint64_t off_ns, wake_ns, came_ns, ready_ns, slept_ns;
 	struct ready ready = {};
@@ -278,7 +278,7 @@ SEPARATE int switch_missed(struct task_state *st)
 	off = st->active ? st->now.off : st->idle.off;
 	off_ns = st->active ? st->now.off_ns : st->idle.off_ns;
 	wake_ns = st->active ? st->now.wake_ns : st->idle.wake_ns;
-	came_ns = arrival_find(st, off_ns, st->seen_ns ?: bpf_ktime_get_ns(), &ready_ns);
+	came_ns = arrival_find(st, off_ns, st->seen_ns ?: now, &ready_ns);
 	st->seen_ns = 0;
 	TOTAL_ADD(switches_missed, 1);
 	/* its wake-up may not have been reported, either */
@@ -301,8 +301,9 @@ SEPARATE int switch_missed(struct task_state *st)
 	return 0;
 }
 
-/* The state of TASK, which runs here, and through SLOT its slot. */
-static __always_inline struct task_state *running_find(struct task_struct *task, uint32_t *slot)
+/* The state of TASK, which runs here NOW (0: the clock tells), and through SLOT its slot. */
+static __always_inline struct task_state *running_find(struct task_struct *task, uint32_t *slot,
+						       uint64_t now)
 {
 	struct task_slot *own = bpf_task_storage_get(&tasks, task, NULL, 0);
 	struct task_state *st;
@@ -310,7 +311,7 @@ static __always_inline struct task_state *running_find(struct task_struct *task,
 	*slot = own ? own->slot : 0;
 	st = slot_state(*slot);
 	if (st && is_off(st))
-		switch_missed(st);
+		switch_missed(st, now ?: bpf_ktime_get_ns());
 	return st;
 }
 
@@ -369,7 +370,7 @@ static __always_inline struct task_state *awake_state(void)
 	if (!slot)
 		return NULL;
 	if (*slot == SLOT_UNSURE)
-		return running_find(bpf_get_current_task_btf(), slot);
+		return running_find(bpf_get_current_task_btf(), slot, 0);
 	return slot_state(*slot);
 }
 
@@ -415,7 +416,7 @@ static __always_inline struct task_state *sure_state(struct task_struct *task)
 	if (!slot)
 		return NULL;
 	if (*slot == SLOT_UNSURE)
-		return running_find(task, slot);
+		return running_find(task, slot, 0);
 	st = slot_state(*slot);
 	if (st && st->tid == (uint32_t)task->pid)
 		return st;
@@ -429,7 +430,7 @@ static __always_inline struct task_state *sure_state(struct task_struct *task)
 	*slot = own ? own->slot : 0;
 	st = slot_state(*slot);
 	if (st && is_off(st))
-		switch_missed(st);
+		switch_missed(st, bpf_ktime_get_ns());
 	else if (!st || st->switched)
 		TOTAL_ADD(switches_missed, 1);
 	else

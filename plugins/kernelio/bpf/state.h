@@ -206,6 +206,12 @@ struct task_state {
 		uint32_t nested; /* functions of that kind inside the one it began with */
 	} functions[MAX_FUNCTION_SPANS];
 
+	/* a wait that is in no operation, as it leaves: too large for the stack of some callers */
+	struct {
+		struct eta_kernel_op op;
+		struct eta_span span;
+	} wait;
+
 	/* one piece, as it leaves */
 	struct eta_kernel_op op;
 	struct eta_span spans[MAX_SPANS];

@@ -383,16 +383,15 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
 	struct task_slot *next_slot = bpf_task_storage_get(&tasks, next, NULL, 0);
 	struct cpu_history *s = bpf_map_lookup_elem(&cpu_history, &zero);
+	uint64_t now = bpf_ktime_get_ns();
 	struct task_state *st;
-	uint64_t now;
 
 	if (!slot || !s)
 		return 0;
 	if (!switches_told)
 		switches_told = 1;
-	st = *slot == SLOT_UNSURE ? running_find(prev, slot) : slot_state(*slot);
-	now = bpf_ktime_get_ns(); /* not before the end of a wait that was open still */
 	cpu_history_switch(s, prev->pid, next->pid, now);
+	st = *slot == SLOT_UNSURE ? running_find(prev, slot, now) : slot_state(*slot);
 	if (st)
 		leaves(ctx, st, prev, next, preempt || prev_state == 0, prev_state, now);
 	if (comes_unseen(next, next_slot)) {
