@@ -201,10 +201,11 @@ static __always_inline uint32_t disk_wrote_by_chance(struct bio *bio)
  */
 static __always_inline struct disk *own_disk(struct task_state *st)
 {
-	uint32_t index, *place;
+	uint32_t index, dev, *place;
 
 	if (!st->disk) {
-		place = bpf_map_lookup_elem(&devices_seen, &st->op.dev);
+		dev = st->op.dev; /* before 6.2 a key must be on the stack */
+		place = bpf_map_lookup_elem(&devices_seen, &dev);
 		st->disk = place ? *place : 0;
 	}
 	index = st->disk - 1;
