@@ -9,11 +9,14 @@ import { pathToFileURL } from "node:url";
 const [tools, chromium, plan] = process.argv.slice(2);
 const require = createRequire(`${tools}/`);
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+// how long anything may take before it counts as stuck: a loaded machine is slow
+const STUCK_MS = 240000;
 // the axe-core of the test is no part of the page: the page's policy would not let it in
 const ISOLATED = { bypassCSP: true };
 
 async function open(browser, path, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce", ...options });
+	context.setDefaultTimeout(STUCK_MS);
 	const page = await context.newPage(), requests = [], said = [];
 	page.on("request", (request) => requests.push(request.url()));
 	page.on("console", (message) => said.push(message.text()));
@@ -162,7 +165,7 @@ async function checked(browser, step) {
 		await reaches(browser, step);
 }
 
-const browser = await require("playwright-core").chromium.launch({ executablePath: chromium, args: ["--no-sandbox"] });
+const browser = await require("playwright-core").chromium.launch({ executablePath: chromium, timeout: STUCK_MS, args: ["--no-sandbox"] });
 try {
 	for (const step of JSON.parse(readFileSync(plan, "utf8")))
 		await checked(browser, step);
