@@ -1,5 +1,6 @@
 /* Children that drop their rights, or lose the way to where the tracer writes, and write files. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -88,10 +89,41 @@ static void no_way(const char *dir)
 	change_root(dir);
 }
 
-/* The recorder does not answer. */
+/* Has the thread with this file "stat" stopped? By calls that nobody records. */
+static int has_stopped(const char *name)
+{
+	char text[512] = "";
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDONLY);
+	const char *end;
+
+	must(fd >= 0 && syscall(SYS_read, fd, text, sizeof(text) - 1) > 0, name);
+	syscall(SYS_close, fd);
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' && end[2] == 'T';
+}
+
+/* The recorder does not answer. One of its threads takes the signal, and the others stop after it.
+ */
 static void stopped(const char *dir)
 {
+	char name[600];
+	struct dirent *task;
+	int running;
+
 	must(kill(atoi(getenv("RECORDER")), SIGSTOP) == 0, "kill");
+	do {
+		DIR *tasks;
+
+		snprintf(name, sizeof(name), "/proc/%s/task", getenv("RECORDER"));
+		tasks = opendir(name);
+		must(tasks != NULL, name);
+		for (running = 0; !running && (task = readdir(tasks));) {
+			snprintf(name, sizeof(name), "/proc/%s/task/%s/stat", getenv("RECORDER"),
+				 task->d_name);
+			running = task->d_name[0] != '.' && !has_stopped(name);
+		}
+		closedir(tasks);
+	} while (running && usleep(1000) == 0);
 	change_root(dir);
 }
 
