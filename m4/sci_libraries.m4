@@ -14,6 +14,10 @@ AC_DEFUN([SCI_JANSSON], [
   AC_CHECK_HEADER([uthash.h], [], [AC_MSG_ERROR([uthash.h not found: install uthash-dev])])
 ])
 
+AC_DEFUN([SCI_ZLIB], [
+  PKG_CHECK_MODULES([ZLIB], [zlib], [], [AC_MSG_ERROR([zlib not found: install zlib1g-dev])])
+])
+
 # pkg-config's eztrace.pc names a wrong include path in Debian 12, so look for the pieces directly.
 AC_DEFUN([SCI_EZTRACE], [
   AC_ARG_WITH([eztrace], [AS_HELP_STRING([--without-eztrace], [leave the EZTrace plugins out])],
@@ -112,6 +116,37 @@ AC_DEFUN([SCI_BABELTRACE2], [
     [BABELTRACE2_CFLAGS= BABELTRACE2_LIBS=])
 ])
 
+# Perfetto's format.
+AC_DEFUN([SCI_PROTOBUF_C], [
+  AC_ARG_WITH([protobuf-c], [AS_HELP_STRING([--without-protobuf-c], [no export in Perfetto's format])],
+    [], [with_protobuf_c=check])
+  have_protobuf_c=no
+  AS_IF([test "x$with_protobuf_c" != xno], [
+    PKG_CHECK_MODULES([PROTOBUF_C], [libprotobuf-c >= 1.3], [have_protobuf_c=yes], [have_protobuf_c=no])
+    AC_PATH_PROG([PROTOC_C], [protoc-c])
+    AS_IF([test -z "$PROTOC_C"], [have_protobuf_c=no])
+    AS_IF([test "x$with_protobuf_c" = xyes && test $have_protobuf_c = no],
+      [AC_MSG_ERROR([protobuf-c asked for but not found: install libprotobuf-c-dev protobuf-c-compiler])])
+  ])
+  AS_IF([test $have_protobuf_c = yes],
+    [AC_DEFINE([HAVE_PROTOBUF_C], [1], [Define to 1 if libprotobuf-c and its compiler are there.])],
+    [PROTOBUF_C_CFLAGS= PROTOBUF_C_LIBS=])
+  AM_CONDITIONAL([HAVE_PROTOBUF_C], [test $have_protobuf_c = yes])
+])
+
+# sci-top's screen.
+AC_DEFUN([SCI_CURSES], [
+  AC_ARG_WITH([ncursesw], [AS_HELP_STRING([--without-ncursesw], [no sci-top])],
+    [], [with_ncursesw=check])
+  have_curses=no
+  AS_IF([test "x$with_ncursesw" != xno], [
+    PKG_CHECK_MODULES([CURSES], [ncursesw], [have_curses=yes], [have_curses=no])
+    AS_IF([test "x$with_ncursesw" = xyes && test $have_curses = no],
+      [AC_MSG_ERROR([ncursesw asked for but not found: install libncurses-dev])])
+  ])
+  AM_CONDITIONAL([HAVE_CURSES], [test $have_curses = yes])
+])
+
 AC_DEFUN([SCI_TEST_TOOLS], [
   PKG_CHECK_MODULES([CMOCKA], [cmocka], [have_cmocka=yes], [have_cmocka=no])
   AM_CONDITIONAL([HAVE_CMOCKA], [test $have_cmocka = yes])
@@ -127,6 +162,8 @@ eztrace-sci $PACKAGE_VERSION
   call stacks (libunwind)          $have_libunwind`test $have_libunwind = yes || echo ' (install libunwind-dev)'`
   lines of call sites (libdw)      $have_libdw`test $have_libdw = yes || echo ' (install libdw-dev)'`
   traces of LTTng (babeltrace2)    $have_babeltrace2`test $have_babeltrace2 = yes || echo ' (install libbabeltrace2-dev)'`
+  exports for Perfetto (protobuf-c) $have_protobuf_c`test $have_protobuf_c = yes || echo ' (install libprotobuf-c-dev protobuf-c-compiler)'`
+  sci-top (ncursesw)               $have_curses`test $have_curses = yes || echo ' (install libncurses-dev)'`
   unit tests (cmocka)              $have_cmocka`test $have_cmocka = yes || echo ' (install libcmocka-dev)'`
   warnings are errors              ${enable_werror-no}
   sanitizers                       ${SCI_SANITIZE:-none}

@@ -8,12 +8,13 @@
 #include "cli.h"
 #include "options.h"
 #include "report/compare.h"
+#include "report/html/lanes.h"
 #include "report/unnamed.h"
 #include "report/words.h"
 #include "report/workload.h"
 
 #define DEFAULT_TOP 10
-#define DEFAULT_CULPRITS 32
+#define HTML_BYTES (8u << 20)
 #define DEFAULT_PIECES 20
 #define MAX_PIECES 100000
 
@@ -191,12 +192,41 @@ static void set_form(const struct option_given *given)
 	enum analyze_form form = (enum analyze_form)given->row->value;
 
 	if (a->form != FORM_TEXT && a->form != form)
-		argp_error(given->state, "--csv and --json: one form at a time");
+		argp_error(given->state, "--csv, --json and --html: one form at a time");
 	a->form = form;
 	a->table.json_version = JSON_VERSION;
 	if (given->arg)
 		a->table.json_version = (unsigned)option_number(given, 1, JSON_VERSION);
 	a->analysis.version_1 = a->table.json_version == 1;
+}
+
+static void set_html(const struct option_given *given)
+{
+	struct analyze_options *a = given->options;
+
+	if (a->form != FORM_TEXT && a->form != FORM_HTML)
+		argp_error(given->state, "--csv, --json and --html: one form at a time");
+	if (!*given->arg)
+		option_error(given, "FILE is the page to write");
+	a->form = FORM_HTML;
+	a->html = given->arg;
+}
+
+/* "8M"; a number alone is bytes. */
+static void set_html_size(const struct option_given *given)
+{
+	struct analyze_options *a = given->options;
+	static const char units[] = "KMG";
+	char *end;
+	double value = strtod(given->arg, &end);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+
+	for (ptrdiff_t u = unit ? unit - units : -1; u >= 0; u--)
+		value *= 1024;
+	if (end == given->arg || (*end && (!unit || end[1])) || !(value >= 1 && value < 1e15))
+		option_error(given, "a size is a number with K, M or G, as 8M");
+	a->html_bytes = (uint64_t)value;
+	a->of_html = given->row->name;
 }
 
 static void set_culprits(const struct option_given *given)
@@ -276,6 +306,13 @@ static const struct option_row rows[] = {
 	{ "culprits", 0, "N",
 	  "with --json: list N culprits of each thread, the rest as one (32; 0: all)",
 	  CALLS(set_culprits) },
+	{ "html", 0, "FILE",
+	  "write a page to FILE, which any browser opens without a network: the answer, a "
+	  "timeline, "
+	  "all tables; with --compare both traces",
+	  CALLS(set_html) },
+	{ "html-size", 0, "SIZE", "bytes that the page may have (8M): detail is left out to fit",
+	  CALLS(set_html_size) },
 	HEADING("How to score:"),
 	{ "sci", 0, "KIND",
 	  "what is scored. default: interference / lifetime; paper: all time lost / lifetime, as "
@@ -319,14 +356,29 @@ static const char doc[] =
 	"  sci-analyze --files --filter='file=*.db' --sort=lost run/unified.otf2\n"
 	"  sci-analyze --workload --by-second --csv run/unified.otf2\n"
 	"  sci-analyze --compare buffered/unified.otf2 direct/unified.otf2\n"
+	"  sci-analyze --html=run.html run/unified.otf2\n"
 	"  sci-analyze --json user.otf2 kernel.spool | jq .verdict\n"
 	"  sci-analyze --sci=paper app_trace/eztrace_log.otf2\n\n"
 	"SEE ALSO\n"
 	"  sci-record(1), sci-merge(1)";
 
+/* All that a page shows. */
+static void need_all(struct analyze_options *a)
+{
+	a->analysis.files = a->analysis.habits = true;
+	a->analysis.squares = a->what == SHOW_COMPARISON;
+	a->analysis.callsites = a->what == SHOW_SCORE;
+	a->analysis.n_slowed = LANES_DETAILS;
+	a->view = view_find("thread");
+}
+
 /* The view that --by means, known only when all options are. */
 static void find_view(struct analyze_options *a, struct argp_state *state)
 {
+	if (a->form == FORM_HTML) {
+		need_all(a);
+		return;
+	}
 	/* of json it is one more list */
 	if (a->analysis.n_bins && (a->form != FORM_JSON || a->what != SHOW_SCORE || !a->by))
 		choose_view(a, "timeline", "--timeline", state);
@@ -414,6 +466,17 @@ static void check(struct analyze_options *a, struct argp_state *state)
 			   "--sci=paper means --similar=paper --reference=min (or baseline)");
 	if (a->of_json && a->form != FORM_JSON)
 		argp_error(state, "--%s goes with --json", a->of_json);
+	if (a->of_html && a->form != FORM_HTML)
+		argp_error(state, "--%s goes with --html", a->of_html);
+	if (a->form == FORM_HTML && (a->what == SHOW_WORKLOAD || a->what == SHOW_UNNAMED))
+		argp_error(state, "--html shows scores: no --workload, no --unnamed");
+	if (a->form == FORM_HTML && (a->by || a->analysis.n_bins || a->top_given ||
+				     a->table.fields || a->table.sort || a->table.n_filters))
+		argp_error(state,
+			   "--html shows all of it: no --by, --top, --timeline, --fields, --sort, "
+			   "--filter");
+	if (a->form == FORM_HTML && a->analysis.sci == SCI_PAPER)
+		argp_error(state, "--html shows what others took, which --sci=paper does not tell");
 	if (a->baseline && !a->baseline[0])
 		argp_error(state, "no baseline given: its TRACE is an archive or a spool");
 	if (a->interval_ns && a->what != SHOW_WORKLOAD)
@@ -463,7 +526,8 @@ void analyze_options_parse(int argc, char **argv, struct analyze_options *option
 	static const struct command_line command_line = { rows, "TRACE...", doc, parse_words };
 
 	*options = (struct analyze_options){ .table = { .top = DEFAULT_TOP },
-					     .analysis.n_culprits = DEFAULT_CULPRITS };
+					     .html_bytes = HTML_BYTES,
+					     .analysis.n_culprits = ANALYSIS_CULPRITS };
 	options->paths = calloc((size_t)argc, sizeof(*options->paths));
 	if (!options->paths) {
 		eta_error("not enough memory");

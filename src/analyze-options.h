@@ -7,7 +7,7 @@
 #include "report/views.h"
 
 enum analyze_what { SHOW_SCORE, SHOW_WORKLOAD, SHOW_COMPARISON, SHOW_UNNAMED };
-enum analyze_form { FORM_TEXT, FORM_CSV, FORM_JSON };
+enum analyze_form { FORM_TEXT, FORM_CSV, FORM_JSON, FORM_HTML };
 
 struct analyze_options {
 	enum analyze_what what;
@@ -19,6 +19,8 @@ struct analyze_options {
 	struct eta_options open;
 	uint64_t interval_ns; /* of the workload: a row for each so long; 0: one for all */
 	const char *baseline; /* path of another trace */
+	const char *html;     /* the page to write, of FORM_HTML */
+	uint64_t html_bytes;  /* that it may have at most */
 	bool strict;
 	char **paths; /* of the command line */
 	size_t n_paths;
@@ -26,6 +28,7 @@ struct analyze_options {
 	bool top_given, rows_given, similar_given, reference_given, sci_given;
 	const char *view_given; /* the option that chose the view */
 	const char *of_json;	/* an option that means nothing without */
+	const char *of_html;	/* the same of html */
 	bool list_fields;	/* only say which there are */
 };
 

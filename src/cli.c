@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-bool cli_is_whole(const struct eta_counts *counts)
+bool cli_is_complete(const struct eta_counts *counts)
 {
 	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
-		 counts->crossing || counts->disorder);
+		 counts->overlapping || counts->out_of_order);
 }
 
 struct input_file {

@@ -20,6 +20,6 @@ enum cli_status {
 int cli_check_inputs(char *const *inputs, size_t n);
 
 /* Has all been read that there was? What else --strict takes for a failure. */
-bool cli_is_whole(const struct eta_counts *counts);
+bool cli_is_complete(const struct eta_counts *counts);
 
 #endif

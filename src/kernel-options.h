@@ -12,6 +12,7 @@ struct kernel_options {
 	unsigned duration_ms;	     /* 0: until the program ends */
 	unsigned wait_writeback_ms;  /* at the end, for what is dirty */
 	bool wait_writeback_set;
+	bool light;
 };
 
 #define KERNEL_WAIT_WRITEBACK_MS 3000 /* where the option was not given */

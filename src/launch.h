@@ -14,7 +14,7 @@ struct launch {
 };
 
 /*
- * From here on SIGINT, SIGQUIT, SIGTERM and SIGHUP wait until launch_go, or launch_signal tells of
+ * From here on SIGINT, SIGQUIT, SIGTERM and SIGHUP wait until launch_go, or launch_signal reports
  * them. Before the first thread, and before anything is made that a signal should not leave behind.
  */
 void launch_hold_signals(void);

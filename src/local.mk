@@ -37,6 +37,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
+	src/common/columns.c src/common/columns.h \
 	src/common/hash.h \
 	src/analysis/tables/level-regions.c src/analysis/tables/walk.h \
 	src/common/machines.c src/common/machines.h \
@@ -49,10 +50,13 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/references.c \
 	src/analysis/tables/regions.c \
 	src/analysis/tables/resources.c src/analysis/tables/resources.h \
+	src/analysis/tables/slowed.c src/analysis/tables/slowed.h \
+	src/analysis/passes/slowed-score.c \
 	src/analysis/tables/slowdown.c src/analysis/tables/slowdown.h \
 	src/analysis/passes/score.c \
 	src/common/share.c src/common/share.h \
 	src/common/spaces.c src/common/spaces.h \
+	src/common/slots.c src/common/slots.h \
 	src/common/spill.c src/common/spill.h \
 	src/analysis/sweep/sweep.c src/analysis/sweep/sweep.h \
 	src/analysis/sweep/engine-sweep.h \
@@ -66,24 +70,36 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/workload-rows.c src/analysis/passes/workload-rows.h
 src_libanalysis_la_LIBADD = -lm -lpthread
 
+# The first screen of a report, for those that show no more of it.
+ANSWER = \
+	src/report/advice.c src/report/advice.h \
+	src/report/answer.c \
+	src/report/culprits.c src/report/culprits.h \
+	src/report/phrases.c \
+	src/report/premises.c src/report/premises.h \
+	src/report/report.h \
+	src/report/screen.c src/report/screen.h \
+	src/report/table.c src/report/table.h src/report/table-cells.h \
+	src/report/words.c src/report/words.h
+
 bin_PROGRAMS += src/sci-analyze
 src_sci_analyze_SOURCES = \
+	$(ANSWER) \
 	src/sci-analyze.c \
 	src/analyze-options.c src/analyze-options.h \
 	src/common/progress.c src/common/progress.h \
 	src/inputs.c src/inputs.h \
 	src/report/compare.c src/report/compare.h \
+	src/report/html/data.c src/report/html/data.h \
+	src/report/html/first.c src/report/html/first.h \
+	src/report/html/html.c src/report/html/html.h \
+	src/report/html/lanes.c src/report/html/lanes.h src/report/html/lanes-put.c \
+	src/report/html/pack.c src/report/html/pack.h \
+	src/report/html/page.c src/report/html/page.h \
 	src/report/json.c \
-	src/report/report.h \
-	src/report/phrases.c \
 	src/report/score-columns.c \
-	src/report/table.c src/report/table.h src/report/table-cells.h \
 	src/report/table-forms.c \
 	src/report/text.c \
-	src/report/advice.c src/report/advice.h \
-	src/report/answer.c \
-	src/report/culprits.c src/report/culprits.h \
-	src/report/premises.c src/report/premises.h \
 	src/report/view-blame.c \
 	src/report/view-callsite.c \
 	src/report/view-class.c \
@@ -95,14 +111,20 @@ src_sci_analyze_SOURCES = \
 	src/report/view-thread.c \
 	src/report/view-timeline.c \
 	src/report/unnamed.c src/report/unnamed.h \
-	src/report/views.c src/report/views.h \
-	src/report/words.c src/report/words.h \
+	src/report/views.c src/report/views-arrange.c src/report/views.h \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
 	src/symbols.h \
+	src/export/output.c src/export/output.h \
 	src/common/texts.c src/common/texts.h
-src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS)
-src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) -lm
+src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(ZLIB_CFLAGS) \
+	-DSCI_PAGE_FILE='"$(abs_top_srcdir)/web/page.html"'
+src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) $(ZLIB_LIBS) -lm
+# the page is built from web/ by "./dev page"; building needs none of that
+src/report/html/sci_analyze-page.$(OBJEXT): $(srcdir)/web/page.html
+web_sources = web/src/data.js web/src/dom.js web/src/format.js web/src/lanes.js web/src/main.js \
+	web/src/matrix.js web/src/page.html web/src/series.js web/src/style.css web/src/tables.js web/src/timeline.js
+EXTRA_DIST += web/page.html web/package.json web/package-lock.json web/.npmrc web/build.mjs web/picture.mjs $(web_sources)
 
 bin_PROGRAMS += src/sci-merge
 MERGING = src/merging.c src/merging.h src/tracer-warnings.c src/tracer-warnings.h \
@@ -118,12 +140,30 @@ bin_PROGRAMS += src/sci-export
 src_sci_export_SOURCES = \
 	src/sci-export.c \
 	src/export/chrome.c src/export/csv.c src/export/export.c src/export/export.h \
-	src/export/folded.c src/export/output.c src/export/output.h src/export/paje.c \
+	src/export/folded.c src/export/in-order.c src/export/in-order.h \
+	src/export/links.c src/export/links.h src/export/numbers.c src/export/numbers.h \
+	src/export/output.c src/export/output.h src/export/paje.c src/export/perfetto.c \
 	src/inputs.c src/inputs.h \
 	src/common/progress.c src/common/progress.h \
 	src/common/texts.c src/common/texts.h
-src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PROTOBUF_C_CFLAGS)
 src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
+EXTRA_DIST += src/export/perfetto.proto
+if HAVE_PROTOBUF_C
+src_sci_export_SOURCES += src/export/perfetto-tracks.c src/export/perfetto.h
+# code that protoc-c writes has its own warnings
+noinst_LTLIBRARIES += src/libperfetto.la
+nodist_src_libperfetto_la_SOURCES = src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
+src_libperfetto_la_CFLAGS = $(SCI_SANITIZE) $(PROTOBUF_C_CFLAGS) -w
+src_libperfetto_la_LIBADD = $(PROTOBUF_C_LIBS)
+src_sci_export_LDADD += src/libperfetto.la
+BUILT_SOURCES += src/export/perfetto.pb-c.h
+CLEANFILES += src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
+src/export/perfetto.pb-c.h: $(srcdir)/src/export/perfetto.proto
+	$(AM_V_GEN)mkdir -p src/export && $(PROTOC_C) --proto_path=$(srcdir)/src/export --c_out=src/export \
+		$(srcdir)/src/export/perfetto.proto
+src/export/perfetto.pb-c.c: src/export/perfetto.pb-c.h
+endif
 
 bin_PROGRAMS += src/sci-import
 src_sci_import_SOURCES = src/sci-import.c $(MERGING)
@@ -136,19 +176,49 @@ src_sci_kernel_SOURCES = \
 	src/watch.c src/watch.h
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
 
+if HAVE_CURSES
+bin_PROGRAMS += src/sci-top
+src_sci_top_SOURCES = \
+	src/sci-top.c \
+	src/common/texts.c src/common/texts.h \
+	src/export/output.c src/export/output.h \
+	src/report/culprits.c src/report/culprits.h \
+	src/report/phrases.c \
+	src/report/process-sums.c src/report/process-sums.h \
+	src/report/report.h \
+	src/report/score-columns.c \
+	src/report/table.c src/report/table.h src/report/table-cells.h \
+	src/report/table-forms.c \
+	src/report/view-container.c \
+	src/report/view-thread.c \
+	src/report/views-arrange.c src/report/views.h \
+	src/report/words.c src/report/words.h \
+	src/top/frame.c src/top/frame.h \
+	src/top/output.c src/top/output.h \
+	src/top/rates.c src/top/rates.h \
+	src/top/screen.c src/top/screen.h \
+	src/top/tables.c \
+	src/top/window.c src/top/window.h
+src_sci_top_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURSES_CFLAGS)
+src_sci_top_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) \
+	$(JANSSON_LIBS) $(CURSES_LIBS) -lm
+endif
+
 bin_PROGRAMS += src/sci-record
 src_sci_record_SOURCES = \
 	src/sci-record.c \
 	src/after-run.c src/after-run.h \
 	src/kernel-options.c src/kernel-options.h \
 	$(MERGING) \
+	$(ANSWER) \
 	src/preload.c src/preload.h \
 	src/program-check.c src/program-check.h \
+	src/record-answer.c src/record-answer.h \
 	src/recording-folder.c src/recording-folder.h \
 	src/spool-server.c src/spool-server.h \
 	src/watch.c src/watch.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
-src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
+src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) -lm
 
 # Figures: a Python script and a module per plot; they need matplotlib when they run, not before.
 bin_SCRIPTS += src/sci-plot

@@ -22,8 +22,8 @@ static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 	} rest[] = {
 		{ counts->orphan, "orphan" },
 		{ counts->truncated, "truncated" },
-		{ counts->crossing, "overlapping regions" },
-		{ counts->disorder, "out of order" },
+		{ counts->overlapping, "overlapping regions" },
+		{ counts->out_of_order, "out of order" },
 		{ counts->unmatched, "threads unmatched" },
 	};
 
@@ -136,9 +136,9 @@ int merging_run(const struct merging *m, bool *complete)
 	if (rc)
 		goto out;
 	eta_trace_counts(merged, &counts);
-	*complete = cli_is_whole(&counts);
+	*complete = cli_is_complete(&counts);
 	tracer_warnings_print(eta_trace_defs(merged));
-	if (m->report)
+	if (m->report && !(m->report_if_lost && *complete))
 		print_counts(m, inputs, merged, written.events);
 out:
 	eta_close(merged);

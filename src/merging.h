@@ -16,17 +16,18 @@ struct merging {
 	const int *folder;  /* descriptor of the folder that it goes to; NULL: as OUTPUT says */
 	mode_t mode;	    /* of its files; 0: 0600 */
 	struct eta_options open;
-	unsigned threads;  /* 0: the number of CPUs */
-	const char *again; /* what writes it after a break; NULL: the same command */
-	bool quiet;	   /* no line that moves on a terminal */
-	bool strict;	   /* of merging_command */
-	FILE *report;	   /* where the counts go, a line per trace; NULL: nowhere */
+	unsigned threads;    /* 0: the number of CPUs */
+	const char *again;   /* what writes it after a break; NULL: the same command */
+	bool quiet;	     /* no line that moves on a terminal */
+	bool strict;	     /* of merging_command */
+	FILE *report;	     /* where the counts go, a line per trace; NULL: nowhere */
+	bool report_if_lost; /* only where something is missing or damaged */
 };
 
 /*
  * Refuses an input given twice and an output that is one of them. 0 or -errno, which has been
  * reported. A signal that breaks it off ends the process, once nothing of the archive is left.
- * COMPLETE: nothing was lost, damaged, orphan, truncated, crossing or out of order.
+ * COMPLETE: nothing was lost, damaged, orphan, truncated, overlapping or out of order.
  */
 int merging_run(const struct merging *merging, bool *complete);
 

@@ -16,7 +16,7 @@ struct output_place {
 	/*
 	 * Does a file that begins with the SIZE bytes of HEAD, then a '\0', look like one that this
 	 * command made, which may be replaced? Fewer than OUTPUT_HEAD_BYTES are all of it. NULL:
-	 * what stands there is looked at by who writes.
+	 * the writer itself checks what is there.
 	 */
 	bool (*is_own)(const void *arg, const char *head, size_t size);
 	const void *arg;

@@ -113,7 +113,7 @@ int identity_files(const struct identity *identity)
 		rc = -errno;
 	setfsgid(identity->gid);
 	setfsuid(identity->uid);
-	/* they tell what was before, so ask again */
+	/* they say what was before, so ask again */
 	if (rc == 0 && ((uid_t)setfsuid((uid_t)-1) != identity->uid ||
 			(gid_t)setfsgid((gid_t)-1) != identity->gid))
 		rc = -EPERM;
@@ -217,7 +217,7 @@ int authority_over(pid_t pid)
 		if (rc)
 			return rc;
 	}
-	/* the kernel lets those read it who may look into the process */
+	/* readable for those who may debug the process */
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
 	if (readlink(path, cwd, sizeof(cwd)) < 0)
 		rc = -errno;

@@ -41,7 +41,7 @@ int identity_take(const struct identity *identity);
  */
 int privileges_drop(const struct identity *identity);
 
-/* What the caller of this program may see, whatever rights its file gives it. */
+/* What the caller of this program may see, without the rights of its file. */
 struct authority {
 	bool everyone;	  /* every task of the machine */
 	bool any_process; /* of any user */

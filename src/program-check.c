@@ -154,8 +154,8 @@ static bool script_interpreter(const struct image *image, char name[LINE_BYTES])
 }
 
 /*
- * The dynamic linker takes no preloaded library from whom the program's rights are not those of
- * (AT_SECURE). What of PATH makes it so, NULL: nothing.
+ * The dynamic linker ignores preloaded libraries if the program has more rights than the caller
+ * (AT_SECURE). Which rights of PATH cause this; NULL: none.
  */
 static const char *other_rights(const char *path, const struct stat *st)
 {

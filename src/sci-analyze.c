@@ -3,38 +3,26 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "analyze-options.h"
 #include "cli.h"
+#include "export/output.h"
 #include "inputs.h"
+#include "outputs.h"
 #include "src/common/progress.h"
 #include "report/compare.h"
+#include "report/html/html.h"
+#include "report/screen.h"
 #include "report/unnamed.h"
 #include "report/workload.h"
 #include "symbols.h"
 
-static unsigned number_in(const char *variable, unsigned otherwise)
-{
-	const char *text = getenv(variable);
-
-	return text && *text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
-}
-
-/*
- * Not a terminal: lines may be as long as they get, and as many. COLUMNS and LINES override, as in
- * other tools.
- */
 static void fit_terminal(struct analyze_options *o)
 {
-	struct winsize size = { 0 };
-
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
-		size = (struct winsize){ 0 };
-	o->table.width = number_in("COLUMNS", size.ws_col);
+	o->table.width = screen_width(STDOUT_FILENO);
 	/* who says how many rows gets them */
-	o->table.height = o->rows_given ? 0 : number_in("LINES", size.ws_row);
+	o->table.height = o->rows_given ? 0 : screen_height(STDOUT_FILENO);
 }
 
 static int open_baseline(struct analyze_options *o)
@@ -60,6 +48,8 @@ static int analyse(struct analyze_options *o, struct eta_trace *trace, struct an
 	struct progress progress;
 	int rc;
 
+	if (o->form == FORM_HTML)
+		o->analysis.n_bins = html_bins(trace);
 	begin_progress(o, &progress, trace, o->analysis.baseline);
 	rc = analysis_run(trace, &o->analysis, analysis);
 	progress_end(&progress);
@@ -85,11 +75,66 @@ static int show_table(const struct analyze_options *o, const char *name, const s
 				   : table_json(stdout, name, &table, 1, &o->table);
 }
 
-static int show_score(const struct analyze_options *o, const struct analysis *a)
+/* Is HEAD the beginning of a page of ours? */
+static bool is_page(const void *arg, const char *head, size_t size)
+{
+	(void)arg;
+	return size >= strlen(HTML_BEGINS) && strncmp(head, HTML_BEGINS, strlen(HTML_BEGINS)) == 0;
+}
+
+/* Before anything is read: may the page be written there? */
+static int check_page(const struct analyze_options *o)
+{
+	struct inputs inputs;
+	int rc;
+
+	if (o->form != FORM_HTML || output_is_stdout(o->html))
+		return 0;
+	broken_off_leaves("%s is not written (the same command writes it)", o->html);
+	rc = inputs_find(o->paths, o->n_paths, true, &inputs);
+	if (!rc)
+		rc = output_check(&(struct output_place){ .path = o->html,
+							  .inputs = inputs.paths,
+							  .n_inputs = inputs.n,
+							  .is_own = is_page,
+							  .what = "page of sci-analyze" });
+	inputs_free(&inputs);
+	return rc;
+}
+
+static int show_page(const struct analyze_options *o, struct html *html)
+{
+	bool to_file = !output_is_stdout(o->html);
+	struct progress progress;
+	struct output output;
+	int rc;
+
+	/* from here on a signal waits until the file has its name, or nothing is left of it */
+	progress_begin(&progress, 0, true);
+	rc = output_open(&output, to_file ? o->html : NULL, 0600);
+	if (rc)
+		goto out;
+	html->most_bytes = o->html_bytes;
+	rc = report_html(output.file, html);
+	if (rc == -ENOMEM)
+		eta_error("not enough memory for the page");
+	rc = output_close(&output, rc);
+	if (!rc && to_file)
+		broken_off_leaves("%s is complete", o->html);
+out:
+	progress_end(&progress);
+	return rc;
+}
+
+static int show_score(const struct analyze_options *o, struct eta_trace *trace,
+		      const struct analysis *a)
 {
 	struct table table;
 	int rc;
 
+	if (o->form == FORM_HTML)
+		return show_page(
+			o, &(struct html){ .sides = { { trace, a, o->paths[0] } }, .n_sides = 1 });
 	if (o->form == FORM_JSON)
 		return written(report_json(stdout, a, o->table.json_version));
 	if (o->form == FORM_TEXT)
@@ -106,8 +151,10 @@ static int score(struct analyze_options *o, struct eta_counts *counts)
 	struct eta_trace *trace = NULL;
 	struct analysis *analysis = NULL;
 	struct symbols *symbols = symbols_new();
-	int rc = inputs_open(o->paths, o->n_paths, &o->open, &trace);
+	int rc = check_page(o);
 
+	if (!rc)
+		rc = inputs_open(o->paths, o->n_paths, &o->open, &trace);
 	if (!rc)
 		rc = open_baseline(o);
 	if (!rc)
@@ -122,7 +169,7 @@ static int score(struct analyze_options *o, struct eta_counts *counts)
 					     o->table.n_filters
 				     ? UINT32_MAX
 				     : o->table.top);
-	rc = show_score(o, analysis);
+	rc = show_score(o, trace, analysis);
 out:
 	analysis_free(analysis);
 	symbols_free(symbols);
@@ -197,8 +244,10 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 	struct analysis *sides[2] = { NULL, NULL };
 	struct comparison c;
 	struct table table = { 0 };
-	int rc = open_baseline(o);
+	int rc = check_page(o);
 
+	if (!rc)
+		rc = open_baseline(o);
 	for (int s = 0; s < 2 && !rc; s++) {
 		rc = inputs_open(&o->paths[s], 1, &o->open, &traces[s]);
 		if (!rc)
@@ -207,11 +256,17 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 			goto out;
 		c.sides[s] = sides[s];
 		c.names[s] = o->paths[s];
-		if (!cli_is_whole(&sides[s]->counts))
+		if (!cli_is_complete(&sides[s]->counts))
 			*counts = sides[s]->counts;
 	}
-	if (!rc)
-		rc = compare_table(&c, &o->table, &table);
+	if (o->form == FORM_HTML) {
+		rc = show_page(o, &(struct html){ .sides = { { traces[0], sides[0], o->paths[0] },
+							     { traces[1], sides[1], o->paths[1] } },
+						  .n_sides = 2,
+						  .compared = &c });
+		goto out;
+	}
+	rc = compare_table(&c, &o->table, &table);
 	if (!rc)
 		rc = o->form == FORM_TEXT ? compare_text(stdout, &c, &table, &o->table)
 					  : show_table(o, "compare", &table);
@@ -245,7 +300,7 @@ int main(int argc, char **argv)
 	else
 		rc = score(&o, &counts);
 	free(o.paths);
-	if (rc < 0 || (o.strict && !cli_is_whole(&counts)))
+	if (rc < 0 || (o.strict && !cli_is_complete(&counts)))
 		return CLI_FAILED;
 	return CLI_OK;
 }

@@ -43,12 +43,13 @@ static void set_format(const struct option_given *given)
 
 	a->format = format_by_name(given->arg);
 	if (!a->format)
-		option_error(given, "one of chrome, paje, folded, csv");
+		option_error(given, "one of chrome, perfetto, paje, folded, csv");
 }
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
-	{ "format", 'f', "FORMAT", "chrome, paje, folded or csv (default: by the suffix of FILE)",
+	{ "format", 'f', "FORMAT",
+	  "chrome, perfetto, paje, folded or csv (default: by the suffix of FILE)",
 	  CALLS(set_format) },
 	{ "output", 'o', "FILE", "write to FILE (default: standard output)",
 	  SETS_TEXT(struct arguments, output) },
@@ -71,10 +72,13 @@ static const char doc[] =
 	"spool directory or the folder of a recording; several are merged first."
 	"\v"
 	"FORMATS\n"
-	"  chrome   .json    Chrome's trace viewer, Perfetto, Speedscope\n"
-	"  paje     .paje    ViTE, PajeNG\n"
-	"  folded   .folded  flame graphs: paths of regions with their own nanoseconds\n"
-	"  csv      .csv     a row per region and block request\n\n"
+	"  chrome    .json     Chrome's trace viewer, Perfetto, Speedscope\n"
+	"  perfetto  .pftrace  Perfetto: a fifth of the bytes, whole nanoseconds; take it from "
+	"half\n"
+	"                      a million regions on (100 MB of json)\n"
+	"  paje      .paje     ViTE, PajeNG\n"
+	"  folded    .folded   flame graphs: paths of regions with their own nanoseconds\n"
+	"  csv       .csv      a row per region and block request\n\n"
 	"EXAMPLES\n"
 	"  sci-export run/unified.otf2 -o run.json\n"
 	"  sci-export -f folded run | flamegraph.pl --countname=ns >run.svg\n"
@@ -102,7 +106,8 @@ static void check(struct arguments *a, struct argp_state *state)
 		a->format = format_by_suffix(a->output);
 	if (!a->format && a->output)
 		argp_error(state,
-			   "%s: does not end in .json, .paje, .folded or .csv: give -f FORMAT",
+			   "%s: does not end in .json, .pftrace, .paje, .folded or .csv: give -f "
+			   "FORMAT",
 			   a->output);
 	if (!a->format)
 		argp_error(state, "which format? Give -f FORMAT or -o FILE");
@@ -193,12 +198,12 @@ static bool is_damaged(const struct eta_trace *trace)
 	struct eta_counts c;
 
 	eta_trace_counts(trace, &c);
-	if (cli_is_whole(&c))
+	if (cli_is_complete(&c))
 		return false;
 	eta_warn("the trace is not complete: %" PRIu64 " bad, %" PRIu64 " lost, %" PRIu64
 		 " orphan, %" PRIu64 " truncated, %" PRIu64 " overlapping regions, %" PRIu64
 		 " out of order",
-		 c.bad, c.lost, c.orphan, c.truncated, c.crossing, c.disorder);
+		 c.bad, c.lost, c.orphan, c.truncated, c.overlapping, c.out_of_order);
 	return true;
 }
 

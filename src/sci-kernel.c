@@ -340,6 +340,7 @@ static void fill_options(const struct arguments *a, const struct authority *auth
 	kernel->drain_ms = a->drain_ms;
 	kernel->filters = &a->kernel.filters;
 	kernel->order = a->kernel.order;
+	kernel->light = a->kernel.light;
 	kernel->everyone = a->everyone;
 	kernel->owner_only = !authority->any_process;
 	kernel->owner_rights = authority->rights;
@@ -376,8 +377,8 @@ static int report(const struct arguments *a, const struct kernelio *k,
 	bool complete = counts->exact && !counts->lost_all && !kernelio_missing(k)[0];
 
 	if (!a->quiet || counts->lost_all || !counts->exact)
-		kernelio_counts_print(counts);
-	if (a->n_pids && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
+		kernelio_counts_print(counts, true);
+	if (a->n_pids && !a->kernel.light && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
 	    !counts->recorded[ETA_RECORD_ASYNC_OP])
 		eta_warn("no operations: of process %d%s, %u threads in %u processes were there at "
 			 "the begin, and neither they nor what they started called for I/O on a "

@@ -14,6 +14,7 @@
 
 #include "after-run.h"
 #include "cli.h"
+#include "eta-ext/base/printable.h"
 #include "kernel-options.h"
 #include "launch.h"
 #include "merging.h"
@@ -23,6 +24,7 @@
 #include "plugins/kernelio/kernelio.h"
 #include "preload.h"
 #include "program-check.h"
+#include "record-answer.h"
 #include "recording-folder.h"
 #include "spool-server.h"
 #include "watch.h"
@@ -36,7 +38,7 @@ struct record_options {
 	const char *dir; /* NULL: a new folder named after the program */
 	char *const *argv;
 	bool no_user, no_kernel;
-	bool force, keep, quiet, strict;
+	bool force, keep, quiet, verbose, strict;
 	bool env;
 	unsigned callstack; /* frames, 0: none */
 	bool all_fds, chars, metadata;
@@ -64,6 +66,8 @@ static const struct option_row rows[] = {
 	  SETS_FLAG(struct record_options, keep) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct record_options, mode) },
 	{ "quiet", 'q', NULL, "print only warnings", SETS_FLAG(struct record_options, quiet) },
+	{ "verbose", 'v', NULL, "also print the counts of both tracers and of the merge",
+	  SETS_FLAG(struct record_options, verbose) },
 	{ "strict", 0, NULL, "exit with status 1 if a level is missing or records were lost",
 	  SETS_FLAG(struct record_options, strict) },
 	HEADING("What is traced:"),
@@ -94,14 +98,14 @@ static const struct option_row rows[] = {
 
 static const char doc[] =
 	"Runs PROGRAM, traces its I/O in the C library and in the kernel, and merges both into "
-	"DIR/" ARCHIVE ".\v"
+	"DIR/" ARCHIVE ". At the end it prints how much others slowed it, and why.\v"
 	"The exit status is the program's (128 + N for signal N); 2 for a misuse of sci-record, "
 	"126 or 127 if PROGRAM cannot be run, 1 if nothing could be recorded.\n\n"
 	"The kernel's levels need root, or CAP_BPF and CAP_PERFMON; without them only the library "
 	"calls are recorded.\n\n"
 	"EXAMPLES\n"
 	"  sci-record -o run1 -- fio job.fio\n"
-	"  sci-analyze run1/unified.otf2\n"
+	"  sci-analyze --by=file run1/unified.otf2\n"
 	"  eval \"$(sci-record --env)\"; eztrace -t posixio ./app\n\n"
 	"SEE ALSO\n"
 	"  sci-analyze(1), sci-kernel(1), sci-merge(1), sci-posixio(7)";
@@ -213,6 +217,7 @@ static int start_kernel(struct recording *r, pid_t child)
 	options.command = r->options->argv[0];
 	options.filters = &r->options->kernel.filters;
 	options.order = r->options->kernel.order;
+	options.light = r->options->kernel.light;
 	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
 					    ? r->options->kernel.wait_writeback_ms
 					    : KERNEL_WAIT_WRITEBACK_MS;
@@ -253,7 +258,7 @@ static void stop_kernel(struct recording *r, bool ran)
 		return;
 	if (kernelio_stop(r->kernelio, &counts) == 0 && ran &&
 	    (!r->options->quiet || counts.lost_all || !counts.exact))
-		kernelio_counts_print(&counts);
+		kernelio_counts_print(&counts, r->options->verbose);
 	kernelio_free(r->kernelio);
 	r->kernelio = NULL;
 }
@@ -277,7 +282,7 @@ static void watch_kernel(const struct recording *r, pid_t child)
 
 /* ---- after the run ---- */
 
-/* Merges the spools into the archive and prints the counts. */
+/* Merges the spools into the archive. */
 static int merge(struct recording *r, bool *complete)
 {
 	char user[PATH_MAX], kernel[PATH_MAX], archive[PATH_MAX];
@@ -288,6 +293,7 @@ static int merge(struct recording *r, bool *complete)
 		.folder = &r->folder.folder.fd,
 		.mode = r->options->mode,
 		.report = r->options->quiet ? NULL : stderr,
+		.report_if_lost = !r->options->verbose,
 		.again = "sci-merge writes it from the tracers' files",
 		.quiet = r->options->quiet,
 	};
@@ -378,17 +384,30 @@ static int undo(struct recording *r, int rc)
 	return rc == -ENOENT ? 127 : rc == -EACCES || rc == -ENOEXEC ? 126 : CLI_FAILED;
 }
 
-/* As a shell takes it; a name with control characters cannot be typed. */
-static void tell_next(const char *dir)
+/* Where it is; as a shell takes it: a name with control characters cannot be typed. */
+static void tell_where(const char *dir)
 {
 	char archive[PATH_MAX + 16];
 
 	snprintf(archive, sizeof(archive), "%s/" ARCHIVE, dir);
-	if (eta_printable(archive, NULL, 0) != strlen(archive))
-		return;
-	fputs("sci-record: next: sci-analyze ", stderr);
-	preload_put_word(stderr, archive);
+	fputs("sci-record: recorded in ", stderr);
+	printable_put(stderr, dir);
+	if (eta_printable(archive, NULL, 0) == strlen(archive)) {
+		fputs("; more: sci-analyze ", stderr);
+		preload_put_word(stderr, archive);
+	}
 	fputs("\n", stderr);
+}
+
+/* What the recording says, and where it is. */
+static void show(const struct recording *r)
+{
+	char archive[PATH_MAX];
+
+	snprintf(archive, sizeof(archive), "%s/" ARCHIVE, r->folder.path);
+	/* what becomes of the answer changes nothing of the recording */
+	record_answer(archive);
+	tell_where(r->options->dir ? r->options->dir : r->folder.path);
 }
 
 /* Makes the archive from the tracers' files; gives the exit status of the command. */
@@ -419,7 +438,7 @@ static int finish(struct recording *r, int status)
 		recording_folder_remove(&r->folder, KERNEL_SPOOL, false);
 	}
 	if (!o->quiet)
-		tell_next(o->dir ? o->dir : r->folder.path);
+		show(r);
 	if (!r->user && !o->no_user)
 		complete = false;
 	if (!r->kernel && !o->no_kernel)

@@ -30,7 +30,7 @@
 #define MAX_GUESTS 64	/* connections at a time; the others wait in the kernel's queue */
 #define PATIENCE_MS 200 /* with one that connects and says nothing */
 #define REST_MS 20	/* without descriptors */
-#define MAX_FILES 65536 /* made for a recording: who may ask must not fill the folder */
+#define MAX_FILES 65536 /* made for a recording: clients cannot fill the folder */
 
 struct guest {
 	int fd;
@@ -241,7 +241,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* ---- its life ---- */
+/* ---- its lifetime ---- */
 
 /* Binds a name that nobody else has, and passes it to the program. 0 or -errno. */
 static int make_socket(struct spool_server *server)

@@ -44,7 +44,7 @@ static void socket_name(int folder, const char *file, struct sockaddr_un *name)
 	snprintf(name->sun_path, sizeof(name->sun_path), "%.100s", folder_path(folder, file, path));
 }
 
-/* Under its own name once it answers: who finds it may ask. */
+/* It gets its name once it answers, so whoever finds it can use it. */
 static int socket_listen(int folder)
 {
 	struct sockaddr_un name;
@@ -253,14 +253,14 @@ static int wait_for_end(const struct watch *watch, struct pollfd *events, size_t
 		if (events[ON_CONTROL].revents) {
 			client = accept4(events[ON_CONTROL].fd, NULL, NULL, SOCK_CLOEXEC);
 			if (client >= 0 && answer_client(watch->kernelio, client)) {
-				*end = WATCH_TOLD;
+				*end = WATCH_STOPPED;
 				return 0;
 			}
 		}
 		if (all_ended(events + N_EVENTS, n - N_EVENTS))
 			*end = WATCH_PROCESS;
 		else if (events[ON_CALLER].revents && caller_said(&events[ON_CALLER]))
-			*end = WATCH_TOLD;
+			*end = WATCH_STOPPED;
 		else if (events[ON_SIGNAL].revents)
 			*end = WATCH_SIGNAL;
 		else if (events[ON_TIME].revents)
@@ -357,7 +357,7 @@ out:
 	return rc ? rc : fd;
 }
 
-/* The folder may be another user's, and so who answers: lines are all that is his to steer. */
+/* The folder, and whoever answers, may be another user's: he controls nothing but lines of text. */
 static void put_answer(const char *text, size_t size)
 {
 	const char *end = text + size;

@@ -20,7 +20,7 @@ struct watch {
 	bool signals;	      /* SIGINT, SIGTERM and SIGHUP are the end */
 };
 
-enum watch_end { WATCH_PROCESS, WATCH_DURATION, WATCH_TOLD, WATCH_SIGNAL };
+enum watch_end { WATCH_PROCESS, WATCH_DURATION, WATCH_STOPPED, WATCH_SIGNAL };
 
 /*
  * Before the first thread is made, where `signals` will be set: they are to come to watch_run and

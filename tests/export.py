@@ -49,34 +49,48 @@ for line in open(folded):
     folded_total += int(ns)
 check("folded time", folded_total, total)
 
-# chrome: balanced per thread with time going up, every asynchronous end has its begin
+# chrome: balanced per thread with time going up, each E with name and arguments of its B, in any reader that sorts
+# by time; every asynchronous end has its begin, every arrow both of its ends, a process one name
 trace = json.load(open(chrome))
 stacks, open_requests, counts = collections.defaultdict(list), {}, collections.Counter()
-times = {}
+times, names, flights = {}, set(), {}
+arrows = collections.defaultdict(list)
 length = 0
 for event in trace["traceEvents"]:
     phase, track = event["ph"], (event["pid"], event["tid"])
     counts[phase] += 1
     assert isinstance(event["ts"], (int, float)) and event["ts"] >= 0, event
     if phase in "BE":
-        assert event["ts"] >= times.get(track, 0), event
+        assert track not in times or event["ts"] > times[track], event
         times[track] = event["ts"]
     if phase == "B":
         assert event["name"] and event["cat"], event
-        stacks[track].append(event["ts"])
+        stacks[track].append(event)
     elif phase == "E":
         begun = stacks[track].pop()
-        length += 0 if stacks[track] else event["ts"] - begun
+        check("name and arguments of an end", (event["name"], event.get("args")), (begun["name"], begun.get("args")))
+        length += 0 if stacks[track] else int(event["ts"] * 1000 + 0.01) - int(begun["ts"] * 1000 + 0.01)
     elif phase == "b":
         assert event["id"] not in open_requests, event
         open_requests[event["id"]] = event["ts"]
+    elif phase in "sf":
+        arrows[event["id"]].append((phase, track))
+    elif phase == "C":
+        assert event["args"]["requests"] >= 0 and event["ts"] >= flights.get(track, (0, 0))[0], event
+        flights[track] = event["ts"], max(event["args"]["requests"], flights.get(track, (0, 0))[1])
     elif phase == "M":
         assert event["name"] in ("process_name", "thread_name") and event["args"]["name"], event
+        if event["name"] == "process_name":
+            assert event["pid"] not in names, event
+            names.add(event["pid"])
 assert not any(stacks.values())
 check("chrome begins", (counts["B"], counts["E"], counts["b"]), (enters, leaves, requests))
 ends = [e for e in trace["traceEvents"] if e["ph"] == "e"]
 assert all(e["id"] in open_requests and e["ts"] >= open_requests[e["id"]] for e in ends)
-check("chrome time", round(length * 1000), total)
+check("chrome time", length, total)
+assert all([phase for phase, _track in ends] == ["s", "f"] and ends[0][1] != ends[1][1]
+           for ends in arrows.values()), arrows
+assert not requests or any(most for _ts, most in flights.values()), "no queue was ever in use"
 
 # paje: definitions before use, time never back, pushes and pops balanced, containers closed
 events = {line.split()[2]: line.split()[1][4:] for line in open(paje) if line.startswith("%EventDef")}

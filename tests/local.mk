@@ -18,6 +18,7 @@ unit_tests = \
 	tests/unit/test-blame \
 	tests/unit/test-clock \
 	tests/unit/test-clocks \
+	tests/unit/test-columns \
 	tests/unit/test-critical \
 	tests/unit/test-cpu-history \
 	tests/unit/test-durations \
@@ -58,8 +59,12 @@ script_tests += \
 	tests/cases/analyze-saved.py \
 	tests/cases/analyze-schema.py \
 	tests/cases/analyze-views.py \
+	tests/cases/completions.py \
+	tests/cases/examples.py \
 	tests/cases/export.sh \
 	tests/cases/fuzz-corpus.sh \
+	tests/cases/html-browser.py \
+	tests/cases/html-data.py \
 	tests/cases/harmless-calls.py \
 	tests/cases/harmless-env.sh \
 	tests/cases/harmless-hosts.py \
@@ -89,6 +94,7 @@ script_tests += \
 	tests/cases/otf2-pipit.py \
 	tests/cases/otf2-python.py \
 	tests/cases/otf2-records.py \
+	tests/cases/otf2-tracks.py \
 	tests/cases/otf2-tools.sh \
 	tests/cases/paje-round-trip.py \
 	tests/cases/plot.sh \
@@ -110,6 +116,7 @@ script_tests += \
 	tests/cases/posixio-strace.py \
 	tests/cases/posixio-stream-lock.py \
 	tests/cases/posixio-taken-over.py \
+	tests/cases/record-answer.sh \
 	tests/cases/record-detail.sh \
 	tests/cases/spool-damage.py \
 	tests/cases/waits.py
@@ -132,7 +139,8 @@ kernel_tests = \
 	tests/cases/record-status.sh \
 	tests/cases/record-sudo.py \
 	tests/cases/record-verdict.sh \
-	tests/cases/record-warnings.sh
+	tests/cases/record-warnings.sh \
+	tests/cases/top.py
 if HAVE_BPF
 kernel_tests += \
 	tests/cases/causes.py \
@@ -149,6 +157,7 @@ kernel_tests += \
 	tests/cases/kernel-filter.py \
 	tests/cases/kernel-fs.py \
 	tests/cases/kernel-life.py \
+	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py \
@@ -166,6 +175,7 @@ kernel_tests += \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unnamed.py \
 	tests/cases/kernel-unseen.py \
+	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py
 endif
@@ -231,6 +241,7 @@ $(traced_libraries): LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -o $@
 # ones, spools without a tracer, events as text.
 trace_programs = \
 	tests/programs/dump-trace \
+	tests/programs/follow-spool \
 	tests/programs/make-hosts \
 	tests/programs/make-machines \
 	tests/programs/make-spool \
@@ -252,6 +263,7 @@ endif
 TEST_LIBS = tests/unit/libunit.la src/libanalysis.la src/libcli.la eta-ext/libspool.la eta-ext/libeta.la
 $(trace_programs) $(unit_tests): $(TEST_LIBS)
 $(trace_programs): LDADD = $(TEST_LIBS) -lm
+tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 # these two are of the tracer's own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c
@@ -320,12 +332,14 @@ EXTRA_DIST += \
 	tests/imports.py \
 	tests/kernel-probe.sh \
 	tests/kernel.py \
+	tests/page.mjs \
 	tests/kernel_spool.py \
 	tests/waits.py \
 	tests/kernel_turn.py \
 	tests/lib.sh \
 	tests/lsan.supp \
 	tests/paper_score.py \
+	tests/perfetto.py \
 	tests/programs/blind-frame.c \
 	tests/programs/blind.c \
 	tests/programs/blind.h \
@@ -346,4 +360,7 @@ EXTRA_DIST += \
 	tests/scratch.py \
 	tests/spool.py \
 	tests/suites \
-	tests/unified.py
+	tests/unified.py \
+	tests/viewers/package-lock.json \
+	tests/viewers/package.json \
+	tests/viewers/speedscope.mjs

@@ -6,7 +6,7 @@ import os
 import struct
 
 HEADER = 4096
-WINDOW = 8 + 24 + 40 + 8 + 64 + 64 + 256 + 16  # where the header tells of the window
+WINDOW = 8 + 24 + 40 + 8 + 64 + 64 + 256 + 16  # where the header describes the window
 USER_FILE, PROCESS_FILE = 2, 3
 USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD, STACK, USER_REPEAT = 1, 4, 6, 7, 9, 11, 13, 14
 HAS_STACK, PATTERN_SHIFT = 16, 5  # of a USER_OP's flags

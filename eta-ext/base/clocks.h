@@ -14,8 +14,8 @@ extern "C" {
 
 /*
  * X(ID, name): the clocks that a trace's timestamps may be of, as its property SCI::CLOCK names
- * them. RELATIVE counts from a moment that is not known (the start of the program). TSC is in ns
- * too: ticks are converted by who reads them, see eta_clock_ticks.
+ * them. RELATIVE counts from a moment that is not known (the start of the program). TSC is in ns,
+ * too: readers convert its ticks, see eta_clock_ticks.
  */
 #define ETA_CLOCKS(X)                                                                              \
 	X(UNKNOWN, "unknown")                                                                      \

@@ -214,10 +214,12 @@ enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
 #define ETA_EVENT_TRUNCATED 0x80 /* a LEAVE made up because the trace ended inside the region */
 #define ETA_EVENT_DIRECT 0x100	 /* O_DIRECT */
 #define ETA_HAS_STACK 0x400	 /* stack */
-#define ETA_HAS_PAUSE 0x800	 /* pause_ns: what the kernel told the thread to pause */
+#define ETA_HAS_PAUSE 0x800	 /* pause_ns: what the kernel asked the thread to pause */
 #define ETA_EVENT_BLOCK_IO 0x200 /* IO_BEGIN/ISSUED/COMPLETE of a block request, not of a call */
 /* IO_BEGIN of a bio: part of one to a stacked device, which is in the trace, too */
 #define ETA_EVENT_LOWER 0x1000
+/* ENTER and LEAVE of a region that is there for the waits in it: none inside of a library call */
+#define ETA_EVENT_WAITS 0x2000
 
 struct eta_event {
 	uint64_t time_ns;
@@ -254,16 +256,16 @@ struct eta_event {
  * What a reader met. A number here reaches the user; none is dropped silently.
  */
 struct eta_counts {
-	uint64_t records;   /* as stored */
-	uint64_t events;    /* delivered */
-	uint64_t passed;    /* understood, but of nothing that is I/O */
-	uint64_t bad;	    /* records that could not be understood */
-	uint64_t lost;	    /* said to be lost by the tracer */
-	uint64_t orphan;    /* LEAVE without ENTER */
-	uint64_t truncated; /* ENTER without LEAVE at the end */
-	uint64_t crossing;  /* regions closed because an outer one left first */
-	uint64_t unmatched; /* locations of one input without a counterpart (merge) */
-	uint64_t disorder;  /* events earlier than the one before them, moved up to it */
+	uint64_t records;      /* as stored */
+	uint64_t events;       /* delivered */
+	uint64_t passed;       /* understood, but of nothing that is I/O */
+	uint64_t bad;	       /* records that could not be understood */
+	uint64_t lost;	       /* said to be lost by the tracer */
+	uint64_t orphan;       /* LEAVE without ENTER */
+	uint64_t truncated;    /* ENTER without LEAVE at the end */
+	uint64_t overlapping;  /* regions closed because an outer one left first */
+	uint64_t unmatched;    /* locations of one input without a counterpart (merge) */
+	uint64_t out_of_order; /* events earlier than the one before them, moved up to it */
 };
 
 struct eta_options {
@@ -359,7 +361,7 @@ struct eta_merge_options {
 	 * sides.
 	 */
 	const struct eta_clock_map *const *clocks;
-	/* Of locations without a tid; others are found from their calls, where one thread fits. */
+	/* For locations without a tid; others are found from their calls if one thread fits. */
 	const struct eta_thread_name *threads;
 	size_t n_threads;
 };

@@ -68,7 +68,7 @@ char *folder_stranger(int at, const char *name, const char *const *patterns)
 
 static int remove_below(int at, const char *name, int depth);
 
-/* 0 also where something stays: the folder then cannot be removed, which tells it. */
+/* 0 also where something stays: the folder then cannot be removed, which reports it. */
 static int remove_entries(DIR *dir, int depth)
 {
 	unsigned removed;

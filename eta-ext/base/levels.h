@@ -40,14 +40,14 @@
 	X(ALLOCATION, FS, "allocation")                                                            \
 	X(QUEUE, BLOCK, "queue")                                                                   \
 	X(DEVICE, BLOCK, "device")                                                                 \
-	X(HELD_BACK, BLOCK, "held back")                                                           \
+	X(THROTTLED, BLOCK, "held back")                                                           \
 	X(RUN_QUEUE, CPU, "run queue")                                                             \
 	X(WAKE_UP, CPU, "wake-up")                                                                 \
 	X(QUOTA, CPU, "quota")                                                                     \
 	X(STOPPED, CPU, "stopped")                                                                 \
 	X(FROZEN_FILE_SYSTEM, VFS, "frozen file system")                                           \
 	X(RECLAIM_AT_OWN_LIMIT, PAGECACHE, "reclaim at own limit")                                 \
-	X(HELD_BACK_BY_OWN_LIMIT, BLOCK, "held back by own limit")
+	X(THROTTLED_BY_OWN_LIMIT, BLOCK, "held back by own limit")
 
 #ifdef __cplusplus
 extern "C" {

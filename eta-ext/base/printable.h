@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 /*
- * Shown as it is: what is UTF-8, without control characters (C0, DEL, C1), the characters that turn
- * the direction of what follows, and those that end a line. Anything else is shown byte by byte,
- * "\n" or "\033", as by ls -b. A backslash stands for itself.
+ * UTF-8 is shown unchanged, except control characters (C0, DEL, C1), characters that change the
+ * direction of the text, and those that end a line. These, and anything else, are shown byte by
+ * byte, "\n" or "\033", as by ls -b. A backslash stands for itself.
  */
 #define PRINTABLE_BYTES 4 /* of a character, at most; of a text that ends in '\0' */
 #define PRINTABLE_STEP 17 /* the longest: four bytes, each "\ooo" */

@@ -66,7 +66,8 @@ enum archive_attribute {
 #define ARCHIVE_STACK_PROPERTY "STACK::" /* the same */
 #define ARCHIVE_TID "TID"		 /* of a location */
 #define ARCHIVE_NS_TID "NS_TID"		 /* the same: in its own pid namespace, where it differs */
-#define ARCHIVE_TRACK "LANE"		 /* of a location: see struct eta_location */
+#define ARCHIVE_TRACK "TRACK"		 /* of a location: see struct eta_location */
+#define ARCHIVE_TRACK_BEFORE "LANE"	 /* the same in archives of earlier versions */
 #define ARCHIVE_UNTRACED "UNTRACED"	 /* the same: 1, see enum eta_location_kind */
 #define ARCHIVE_START "START"		 /* of a location and of a location group */
 #define ARCHIVE_DEV_PROPERTY "DEV" /* of a device's location, and of the file behind its handle */

@@ -99,8 +99,8 @@ long own_call_number(long number, long a, long b, long c, long d, long e, long f
 		      OWN_CALL_MARK)
 
 /*
- * clock_gettime, whatever a library that is preloaded, too, has in its place (libfaketime): the
- * system call until somebody has found the C library's own, which is faster.
+ * clock_gettime, even if another preloaded library replaces it (libfaketime): the system call until
+ * the C library's own function, which is faster, has been found.
  */
 extern int (*own_clock)(clockid_t clock, struct timespec *time);
 

@@ -1,4 +1,4 @@
-/* Memory of the tracer's own inside traced programs, where it is in nobody's way. */
+/* Memory of the tracer's own inside traced programs, away from the program's mappings. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_OWN_MAP_H
 #define ETA_OWN_MAP_H

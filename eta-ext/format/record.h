@@ -152,9 +152,10 @@ struct eta_user_op {
 #define ETA_USER_PATTERNS 8
 
 /*
- * A transfer that is, but for time, offset and result, the one before of the same pattern number.
+ * A transfer that differs from the previous one of the same pattern number only in time, offset and
+ * result.
  */
-struct eta_user_again {
+struct eta_user_repeat {
 	/* flags: pattern number << ETA_USER_PATTERN_SHIFT; id: the result, as an int32_t */
 	struct eta_record_head head;
 	int64_t offset; /* as in struct eta_user_op */
@@ -205,8 +206,8 @@ struct eta_name_record {
 
 /*
  * SLEEP, in meta: the same layout. id: `who` of a span of that kind; text: the region that the wait
- * is, "-" where its place does not tell, then the kernel's functions, innermost first, each behind
- * a newline.
+ * is, "-" where its place does not say it, then the kernel's functions, innermost first, each
+ * behind a newline.
  */
 
 enum eta_op_kind {
@@ -293,6 +294,7 @@ struct eta_kernel_op {
 #define ETA_KOP_SYNC 2	 /* O_SYNC or O_DSYNC */
 #define ETA_KOP_MISS 4	 /* added pages to the page cache */
 #define ETA_KOP_APPEND 8
+#define ETA_KOP_WAITS 16 /* light mode: only from its first wait to its last */
 
 /*
  * An interval inside an operation. Spans nest or are disjoint as the kernel executes them; a reader
@@ -427,7 +429,7 @@ struct eta_loss_record {
 #ifndef __bpf__
 _Static_assert(sizeof(struct eta_spool_header) <= ETA_SPOOL_HEADER_BYTES, "header fits its page");
 _Static_assert(sizeof(struct eta_user_op) == 64, "two units");
-_Static_assert(sizeof(struct eta_user_again) == 32, "one unit");
+_Static_assert(sizeof(struct eta_user_repeat) == 32, "one unit");
 _Static_assert(sizeof(struct eta_kernel_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_stack_record) == 32, "one unit");
 _Static_assert(sizeof(struct eta_span) == 32, "one unit");

@@ -22,7 +22,7 @@
 
 static struct {
 	struct sockaddr_un address;
-	socklen_t bytes; /* of address; 0: there is none, or it does not answer */
+	socklen_t bytes; /* of address; 0: no recorder, or it does not answer */
 	uint32_t pid, uid;
 	uint8_t token[SPOOL_REACH_TOKEN_BYTES];
 } recorder;
@@ -70,8 +70,8 @@ void spool_reach_set(const char *text)
 }
 
 /*
- * Is it the recorder that answers? Its name is free for anybody once it has ended. Its numbers are
- * none in other namespaces.
+ * Is it the recorder that answers? Once it has ended, anybody can take its name. In other
+ * namespaces its numbers have no meaning.
  */
 static bool is_recorder(int fd)
 {

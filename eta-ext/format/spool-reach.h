@@ -19,7 +19,7 @@
 #define SPOOL_REACH_NAME_BYTES 32 /* of the socket's name, without the zero before it */
 #define SPOOL_REACH_TOKEN_BYTES 16
 
-/* What a spool file may be called; longer ones are none. */
+/* The longest name of a spool file. */
 #define SPOOL_REACH_FILE_BYTES 72
 
 struct spool_reach_request {

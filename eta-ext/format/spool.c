@@ -111,8 +111,10 @@ static int open_below(char *path)
 	return fd;
 }
 
-/* Takes the file away that could not be used: from the folder it was made in, whatever stands at
- * its path now. */
+/*
+ * Removes a file that could not be used from the folder it was made in, whatever is at its path
+ * now.
+ */
 static void remove_new(char *path)
 {
 	const char *name;

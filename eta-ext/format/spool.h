@@ -38,19 +38,20 @@ struct spool {
 
 /*
  * Fills in when the calling process began, its pid namespace, and the boot of its system, as far
- * as /proc tells. Nothing of it changes while the process lives.
+ * as in /proc. Nothing of it changes while the process lives.
  */
 void spool_header_origin(struct eta_spool_header *header);
 
 /*
- * From now on files are made in this folder and in no other: who may write to one above it may put
- * another one, or a link, in its place.
+ * From now on files are made in this folder and in no other: whoever can write to a folder above it
+ * could replace it by another one, or by a link.
  */
 void spool_expect_folder(dev_t dev, ino_t inode);
 
 /*
- * The file of SPOOL again, for reading and writing: what was made, whatever stands at its name now.
- * Beside spool_create the only way by which a spool file is opened. A descriptor, or -errno.
+ * Opens the file of SPOOL again, for reading and writing: the one that was made, whatever has its
+ * name now. Besides spool_create the only place where a spool file is opened. A descriptor, or
+ * -errno.
  */
 int spool_reopen(const struct spool *spool);
 
@@ -65,10 +66,10 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 /* Cuts the file to what was written and lets go of it. Safe on a spool that was never created. */
 void spool_close(struct spool *spool);
 
-/* Lets go of the mappings only: for the child of a fork, whose parent goes on writing. */
+/* Unmaps only: for the child of a fork, whose parent goes on writing. */
 void spool_abandon(struct spool *spool);
 
-/* Gives back what is reserved and not used, but for a page; what more comes reserves anew. */
+/* Frees what is reserved and not used, except a page; later records reserve again. */
 void spool_trim(struct spool *spool);
 
 /*
@@ -86,9 +87,9 @@ static inline void spool_set_end(void *at)
 }
 
 /*
- * Room for BYTES (a multiple of ETA_UNIT_BYTES) that hold anything but for a type 0, or NULL when
- * the file cannot grow: then header->lost has been counted up. Fill in every field, the type last:
- * it is what makes the record exist.
+ * Room for BYTES (a multiple of ETA_UNIT_BYTES) with any content except a type 0; NULL if the file
+ * cannot grow, which header->lost counts. Fill in every field, and the type last: it makes the
+ * record valid.
  */
 static inline void *spool_take(struct spool *spool, size_t bytes)
 {

@@ -12,7 +12,7 @@
 /*
  * Level VFS is the kernel's generic_file_read_iter and __generic_file_write_iter, with addresses in
  * bytes; BLK is generic_make_request, in sectors. A log is a ring: what no longer fits is
- * overwritten, and only the tracer's `control` file tells that it is full.
+ * overwritten, and only the tracer's `control` file says that it is full.
  */
 
 /* Five fields from the left, one from the right: a command's name may hold semicolons. */
@@ -107,7 +107,7 @@ static int parse(struct log *log, void *state, char *line)
 
 static int bcom_open(struct eta_trace *trace)
 {
-	/* since a moment that only the tracer's `control` file tells */
+	/* since a moment that only the tracer's `control` file has */
 	return log_read_lines(trace, parse, NULL, "relative");
 }
 

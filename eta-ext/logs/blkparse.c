@@ -51,7 +51,7 @@ static const char *take_device(char *text, struct blk_action *a)
 		       : "no device MAJOR,MINOR at its beginning";
 }
 
-/* The "[001]" in LINE that is a CPU, where ftrace tells who and when; NULL: there is none. */
+/* The "[001]" in LINE that is a CPU, where ftrace has who and when; NULL: there is none. */
 static char *find_cpu(char *line)
 {
 	for (char *at = strchr(line, '['); at; at = strchr(at + 1, '[')) {
@@ -220,7 +220,7 @@ static bool ftrace_blk_probe(const char *path, bool directory, const unsigned ch
 	return !directory && log_probe_lines(head, head_bytes, 3, ftrace_line);
 }
 
-/* Does LINE tell how many records were lost? Then they are counted. */
+/* Does LINE say how many records were lost? Then they are counted. */
 static bool take_loss(struct log *log, const char *line)
 {
 	const char *number = NULL;

@@ -152,7 +152,7 @@ static bool blktrace_probe(const char *path, bool directory, const unsigned char
 	return n > 0 && n <= head_bytes;
 }
 
-/* Names of processes, told when a process is first met. */
+/* Names of processes, reported when a process first appears. */
 static int notify(struct log *log, const struct blk_record *r, const char *payload)
 {
 	size_t skip = r->action & ACTION_CGROUP ? CGROUP_BYTES : 0, n;

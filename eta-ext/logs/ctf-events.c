@@ -68,7 +68,7 @@ static int block_event(struct ctf *ctf, const struct ctf_event *event, char acti
 	return log_blktrace(ctf->log, &blk);
 }
 
-/* Begins as a bio where the trace tells of bios, else when it comes into the scheduler's queue. */
+/* Begins as a bio where the trace has bios, else when it comes into the scheduler's queue. */
 static int block_queue(struct ctf *ctf, const struct ctf_event *event)
 {
 	ctf->queued = true;

@@ -99,7 +99,7 @@ static void look(struct precheck *r, int flags)
 		pid = waitpid(r->child, &r->status, flags);
 	while (pid < 0 && errno == EINTR);
 	if (pid < 0)
-		r->status = 0; /* somebody else took it, who waits for all children */
+		r->status = 0; /* a wait for all children, elsewhere in the program, got it */
 	r->ended = pid != 0;
 }
 

@@ -59,7 +59,7 @@ int ctf_name_task(struct ctf *ctf, struct ctf_task *task, const char *name);
 /* The location of TASK, ETA_NONE without memory. */
 uint32_t ctf_location_of(struct ctf *ctf, const struct ctf_task *task);
 
-/* Who EVENT is of: *OUT is NULL where neither a context nor the switches of its CPU tell. */
+/* The task of EVENT: *OUT is NULL if neither a context nor the switches of its CPU show it. */
 int ctf_find_task(struct ctf *ctf, const struct ctf_event *event, struct ctf_task **out);
 
 /* TASK is in no call any more. */

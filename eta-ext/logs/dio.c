@@ -233,7 +233,7 @@ static int give_path(struct log *log, const json_t *event)
 	return tagged_file(log, tag, path) == ETA_NONE ? -ENOMEM : log_pass(log);
 }
 
-/* DIO tells -1 and why in words. */
+/* DIO reports -1 and why in words. */
 static int64_t error_of(const json_t *event)
 {
 	const char *words = json_string_value(json_object_get(event, "error_message"));

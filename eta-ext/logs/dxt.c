@@ -109,7 +109,7 @@ static int comment(struct log *log, struct dxt *d, char *line)
 
 /*
  * A location for each rank, module and thread, since the calls of one module lie in those of
- * another. THREAD: as Darshan tells it, NULL: not.
+ * another. THREAD: as Darshan has it, NULL: not.
  */
 static uint32_t location_of(struct log *log, const struct dxt *d, uint32_t rank, const char *module,
 			    const char *thread)
@@ -190,7 +190,7 @@ static int parse(struct log *log, void *state, char *line)
 		return log_bad(log, "no times of start and end");
 	if (call.call.end_ns < call.begin_ns)
 		return log_bad(log, "ends before it begins");
-	/* -1 where the module does not tell */
+	/* -1 where the module does not have it */
 	if (call.offset >= 0)
 		call.has |= ETA_HAS_OFFSET;
 	location = location_of(log, d, rank, f[MODULE], thread);
@@ -219,7 +219,7 @@ static int dxt_open(struct eta_trace *trace)
 /*
  * Without threads, the calls of several share a location. Calls of one module are never inside each
  * other, so one that begins inside of another is another thread's: it cannot be an operation of its
- * own there, and is counted as crossing.
+ * own there, and is counted as overlapping.
  */
 struct dxt_filter {
 	struct log_filter filter;
@@ -238,7 +238,7 @@ static ssize_t dxt_filter_read(struct eta_cursor *cursor, const struct eta_event
 
 	for (ssize_t i = 0; i < n; i++) {
 		if ((*batch)[i].kind == ETA_ENTER)
-			cursor->counts.crossing += c->open++ > 0;
+			cursor->counts.overlapping += c->open++ > 0;
 		else if ((*batch)[i].kind == ETA_LEAVE)
 			c->open--;
 	}

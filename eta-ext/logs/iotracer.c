@@ -252,7 +252,7 @@ static int give_request(struct log *log, const struct row *row)
 	if (rc)
 		return rc;
 	if (row->what == COMPLETION) {
-		/* no number tells which: a bio has moved on to its end, or stands as it began */
+		/* no number says which: a bio has moved on to its end, or stands as it began */
 		rc = block.sectors ? log_block_complete(log, &block, true) : 0;
 		if (rc == 0)
 			rc = log_block_complete_end(log, &block, true);

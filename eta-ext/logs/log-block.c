@@ -1,4 +1,4 @@
-/* Logs: block requests, told of in pieces (queued, issued, complete), as the records of OTF2. */
+/* Logs: block requests, reported in pieces (queued, issued, complete), as the records of OTF2. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
 #include "log-block.h"

@@ -14,7 +14,7 @@
 #include <uthash.h>
 
 /*
- * More than programs have open. A log of many forks that does not tell of their ends must not make
+ * More than programs have open. A log of many forks that does not report their ends must not make
  * us copy tables without end.
  */
 enum { DESCRIPTORS_MAX = 1 << 20 };
@@ -116,7 +116,7 @@ static struct descriptor *find(const struct task *task, int fd)
 	return d;
 }
 
-/* Who gave OPEN may look at it until the next one finds no place. */
+/* OPEN may be used until there is no room for the next one. */
 static void leave_unplaced(struct log *log, struct log_open_file *open)
 {
 	struct log_files *files = log->files;

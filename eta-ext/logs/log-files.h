@@ -31,7 +31,7 @@ int log_fd_dup(struct log *log, uint32_t task, int from, int to);
 /* CHILD begins with PARENT's descriptors: the same table, or a copy. */
 int log_fd_fork(struct log *log, uint32_t parent, uint32_t child, bool shared);
 void log_fd_exit(struct log *log, uint32_t task);
-/* A file's size, as far as the log tells it. */
+/* A file's size, as far as the log has it. */
 int log_file_set_size(struct log *log, uint32_t file, int64_t bytes);
 /*
  * Where a transfer through OPEN began, ETA_OFFSET_NONE where it is not known; the position moves by

@@ -1,4 +1,4 @@
-/* Logs that tell beginnings and ends of calls apart: calls whose ends they do not have. */
+/* Logs that have beginnings and ends of calls: calls whose ends they do not have. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
 #include "log-events.h"

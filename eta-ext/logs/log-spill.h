@@ -22,7 +22,7 @@ enum {
 
 /*
  * At equal times the end of a call comes before what has no length, and that before the beginning
- * of one, in whatever order a log tells of calls that follow each other. Kept in `has` while the
+ * of one, in whatever order a log has calls that follow each other. Kept in `has` while the
  * event is here.
  */
 #define RANK_SHIFT 14

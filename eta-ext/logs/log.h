@@ -65,7 +65,9 @@ int log_pass(struct log *log);
 /* Says that there is no memory for WHAT ("its events"): -ENOMEM. */
 int log_no_memory(const struct log *log, const char *what);
 
-/* So many records are lost as the number at TEXT says ("23 samples", "1,234"); 1 where it is none.
+/*
+ * Counts as many records as lost as the number at TEXT says ("23 samples", "1,234"); 1 if it is no
+ * number.
  */
 void log_lost(struct log *log, const char *text);
 

@@ -256,8 +256,8 @@ static bool place(struct strace *s, struct strace_line *line)
 }
 
 /*
- * "[pid 12]" stands only in lines while there are several threads. The first one's number is that
- * of a line which goes on with its call, or of one whose thread no call of its made.
+ * Lines have "[pid 12]" only while there are several threads. The first thread's number is found in
+ * a line that resumes its call, or in one of a thread that no call created.
  */
 static int learn_first(struct log *log, struct strace *s, const struct strace_line *line)
 {
@@ -293,7 +293,7 @@ static int learn_first(struct log *log, struct strace *s, const struct strace_li
 	return log_renumber(log, guess, line->tid);
 }
 
-/* Whose line it is that has no thread id: of the first thread, else of whoever is left. */
+/* The thread of a line without a thread id: the first one, else the one that is left. */
 static uint32_t unnamed(const struct strace *s)
 {
 	const struct tracee *t;

@@ -18,13 +18,12 @@ struct strace_line {
 const char *strace_take_line(char *text, struct strace_line *line);
 
 /*
- * Where both go to the terminal, strace's word on a new thread comes into the line of a call, be it
- * the one that makes it, which goes on in the line behind: how much of TEXT stands before it; all:
- * there is none.
+ * On a terminal strace's message about a new thread may be in the middle of the line of a call,
+ * which goes on in the next line. How much of TEXT is before the message; all: there is none.
  */
 size_t strace_noted(const char *text);
 
-/* How much of TEXT stands before a mark that the call is not over; all of it: there is none. */
+/* How much of TEXT is before the mark of an unfinished call; all of it: there is none. */
 size_t strace_interrupted(const char *text);
 
 enum { STRACE_ARGUMENTS = 8 };
@@ -61,8 +60,8 @@ void strace_string(const struct strace_call *call, unsigned i, char *to, size_t 
 bool strace_kind(const char *name, uint8_t *kind);
 
 /*
- * What CALL of thread TID is on a file, followed through descriptors and positions: 1 and fills
- * GIVE but for its times; 0: it is no I/O; -errno.
+ * What CALL of thread TID does to a file, as descriptors and positions show: 1, and fills GIVE
+ * except its times; 0: it is no I/O; -errno.
  */
 int strace_files(struct log *log, uint32_t tid, const struct strace_call *call,
 		 struct log_call *give);

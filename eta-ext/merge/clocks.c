@@ -60,8 +60,8 @@ static bool same_machine(struct machine a, struct machine b)
 }
 
 /* The property SCI::CLOCK_WHAT ("SCI::TSC_OFFSET"), of INPUT or another of its machine; NULL. */
-static const char *told_of(const struct merge *merge, const struct merge_input *input,
-			   enum eta_clock clock, const char *what)
+static const char *stated_by(const struct merge *merge, const struct merge_input *input,
+			     enum eta_clock clock, const char *what)
 {
 	const struct machine machine = machine_of(input->trace);
 	const char *name = eta_clock_name(clock), *value;
@@ -82,7 +82,7 @@ static bool offset_of(const struct merge *merge, const struct merge_input *input
 		      enum eta_clock clock, int64_t *offset_ns)
 {
 	const char *value =
-		clock == ETA_CLOCK_MONOTONIC ? "0" : told_of(merge, input, clock, "OFFSET");
+		clock == ETA_CLOCK_MONOTONIC ? "0" : stated_by(merge, input, clock, "OFFSET");
 
 	*offset_ns = value ? strtoll(value, NULL, 10) : 0;
 	return value;
@@ -125,7 +125,7 @@ static int read_calibration(const char *text, struct eta_clock_map *map)
 /* By readings of INPUT's clock and CLOCK_MONOTONIC, where it or another of its host has some. */
 static bool calibrated(const struct merge *merge, struct merge_input *input)
 {
-	const char *value = told_of(merge, input, input->own_clock, "CALIBRATION");
+	const char *value = stated_by(merge, input, input->own_clock, "CALIBRATION");
 
 	if (!value || merge->clock != ETA_CLOCK_MONOTONIC)
 		return false;

@@ -278,7 +278,7 @@ static bool has_nameless(const struct eta_trace *trace, const struct merge_input
 	return false;
 }
 
-/* Who stays on its own, where there are threads that it could be. */
+/* Threads that stay unmatched although there are candidates. */
 static void report_nameless(const struct match *m)
 {
 	const struct eta_defs *defs = &m->input->trace->defs;
@@ -313,8 +313,9 @@ static int match_input(struct match *m)
 	if (rc)
 		return rc;
 	if (base_is_sought && !recover_base(m, &window)) {
-		eta_warn("%s: its clock (%s) is not that of the others, and no thread tells how "
-			 "they stand: its times stay as they are (--clock; or --tid-map, where it "
+		eta_warn("%s: its clock (%s) is not that of the others, and no thread "
+			 "shows their difference: its times stay as they are (--clock; or "
+			 "--tid-map, where it "
 			 "has threads without an id)",
 			 m->input->trace->path, eta_clock_name(m->input->own_clock));
 		return 0;

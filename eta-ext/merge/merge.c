@@ -23,6 +23,10 @@ struct stream {
 	uint32_t process;	     /* of the result */
 	uint64_t entered_ns;	     /* its newest ENTER */
 	size_t depth;		     /* its regions open now */
+	size_t calls;		     /* those of them that are library calls, and in such */
+	uint32_t waits;		     /* an open region of ETA_EVENT_WAITS, ETA_NONE: none */
+	bool waits_left_out;	     /* its LEAVE is to come */
+	struct eta_event left_out;   /* what its ENTER knew, for the first wait in it */
 };
 
 struct merge_cursor {
@@ -33,7 +37,8 @@ struct merge_cursor {
 	struct eta_cursor **cursors;
 	size_t n_cursors;
 	struct eta_event *batch; /* NULL: one input, whose own batches are passed through */
-	int error;		 /* met behind the events of the last batch */
+	const struct eta_region *regions; /* of the result */
+	int error;			  /* met behind the events of the last batch */
 };
 
 static bool closing(const struct eta_event *event)
@@ -141,6 +146,59 @@ static inline void translate(struct stream *s, struct eta_event *to)
 	}
 }
 
+/*
+ * Regions that are there for the waits in them are operations where nothing else is; in a library
+ * call the waits are that call's. What S gave last, the event E, may so be left out, or end such a
+ * region of another stream before: how many of the events from E on stay, which is room for two.
+ */
+static size_t waits_settle(struct merge_cursor *c, struct stream *s, struct eta_event *e)
+{
+	bool inside = false;
+
+	if (e->kind == ETA_LEAVE && e->has & ETA_EVENT_WAITS) {
+		inside = s->waits_left_out;
+		s->waits_left_out = false;
+		s->left_out.has = 0;
+		s->waits = ETA_NONE;
+		return !inside;
+	}
+	if (e->kind == ETA_LEAVE)
+		s->calls -= s->calls > 0;
+	if (e->kind != ETA_ENTER)
+		return 1;
+	if (s->left_out.has) {
+		e->has |= s->left_out.has;
+		e->inode = s->left_out.inode;
+		e->dev = s->left_out.dev;
+		s->left_out.has = 0;
+	}
+	if (e->has & ETA_EVENT_WAITS) {
+		for (struct stream *outer = c->streams; outer < s; outer++)
+			inside |= outer->calls > 0;
+		s->waits_left_out = inside;
+		s->left_out = *e;
+		s->left_out.has = inside ? e->has & (ETA_HAS_FILE | ETA_EVENT_DIRECT) : 0;
+		s->waits = inside ? ETA_NONE : e->region;
+		return !inside;
+	}
+	if (!s->calls && c->regions[e->region].level != ETA_LEVEL_USER)
+		return 1;
+	s->calls++;
+	for (struct stream *inner = s + 1; inner < c->streams + c->n_streams; inner++) {
+		if (inner->waits == ETA_NONE || inner->depth != 1)
+			continue;
+		e[1] = e[0];
+		e[0] = (struct eta_event){ .time_ns = e[1].time_ns,
+					   .kind = ETA_LEAVE,
+					   .has = ETA_EVENT_WAITS,
+					   .region = inner->waits };
+		inner->waits = ETA_NONE;
+		inner->waits_left_out = true;
+		return 2;
+	}
+	return 1;
+}
+
 static void remove_stream(struct merge_cursor *c, struct stream *s)
 {
 	free(s->converted);
@@ -159,7 +217,8 @@ static ssize_t merge_pull(void *arg, const struct eta_event **batch)
 		int more = 1;
 
 		do {
-			translate(s, &c->batch[n++]);
+			translate(s, &c->batch[n]);
+			n += waits_settle(c, s, &c->batch[n]);
 			if (++s->head == s->end)
 				more = refill(s);
 		} while (n < BATCH && more > 0 && s->head->time_ns < until_ns);
@@ -232,6 +291,7 @@ static int open_stream(const struct eta_trace *trace, struct merge_cursor *c,
 		.cursor = c->cursors[c->n_cursors++],
 		.regions = input->regions,
 		.handles = input->handles,
+		.waits = ETA_NONE,
 		.clock = eta_clock_is_identity(&input->clock) ? NULL : &input->clock,
 		.first_stack = input->first_stack,
 		.match_factor = merge->n_inputs,
@@ -265,7 +325,8 @@ static int merge_cursor_open(struct eta_trace *trace, uint32_t location, struct 
 	c->cursors = calloc(n, sizeof(*c->cursors));
 	c->streams = calloc(n, sizeof(*c->streams));
 	if (!single)
-		c->batch = malloc(BATCH * sizeof(*c->batch));
+		c->batch = malloc((BATCH + 1) * sizeof(*c->batch));
+	c->regions = trace->defs.regions;
 	if (!c->cursors || !c->streams || (!single && !c->batch))
 		goto out;
 	for (size_t i = 0; i < n; i++) {

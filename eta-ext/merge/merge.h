@@ -65,7 +65,7 @@ int merge_defs(struct eta_trace *trace, struct merge *merge,
 	       const struct eta_merge_options *options);
 
 /*
- * The part of it that finds the processes, by which the other parts tell machines apart: TRACE's,
+ * The part of it that finds the processes, by which the other parts distinguish machines: TRACE's,
  * and the map of each input. 0 or -ENOMEM.
  */
 int merge_processes(struct eta_trace *trace, struct merge *merge);
@@ -88,12 +88,12 @@ uint32_t merge_outer_tid(const struct merge *merge, uint32_t process, uint32_t n
 /* Value of the property NAME, or NULL. */
 const char *merge_property(const struct eta_trace *trace, const char *name);
 
-/* The result's clock, and the conversions that the inputs or OPTIONS tell. */
+/* The result's clock, and the conversions that the inputs or OPTIONS give. */
 void merge_clocks(struct merge *merge, const struct eta_merge_options *options);
 /* Says the clock and the conversions in TRACE's properties, once all are known. */
 int merge_clock_properties(struct eta_trace *trace, const struct merge *merge);
 
-/* The threads that OPTIONS name; then the threads and clocks that only the calls tell. */
+/* The threads that OPTIONS name; then the threads and clocks that only the calls show. */
 int merge_names(struct eta_trace *trace, struct merge *merge,
 		const struct eta_merge_options *options);
 int merge_match(struct eta_trace *trace, struct merge *merge);

@@ -30,7 +30,7 @@ bool merge_is_inside(const struct eta_trace *trace, const struct merge_input *in
 	       trace->defs.processes[input->processes[l->process]].pid != process->pid;
 }
 
-/* What LOCATION of INPUT tells of its thread's two numbers. */
+/* What LOCATION of INPUT says of its thread's two numbers. */
 static bool tells(const struct merge_input *input, uint32_t location, struct merge_number *number)
 {
 	const struct eta_location *l = &input->trace->defs.locations[location];

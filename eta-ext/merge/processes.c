@@ -153,7 +153,7 @@ static bool has_number(const struct eta_process *process)
 	return process->pid != 0 || strcmp(process->name, "kernel") == 0;
 }
 
-/* An unknown host is any host. A container may call itself what it likes: the boot tells. */
+/* An unknown host is any host. A container may call itself what it likes: the boot decides. */
 static bool same_machine(const struct eta_process *a, const struct eta_process *b)
 {
 	if (*a->boot && *b->boot)
@@ -193,7 +193,7 @@ static const char *numbered_host(struct eta_trace *trace, const char *host, uint
 }
 
 /*
- * What the host of PROCESS is called in the result; NULL without memory. Names tell machines apart
+ * What the host of PROCESS is called in the result; NULL without memory. Names distinguish machines
  * there, so of several with one name all but the first are numbered.
  */
 static const char *host_name(struct processes *all, const struct eta_process *process)
@@ -336,7 +336,7 @@ static int join(struct processes *all, uint32_t index, const struct eta_process 
 	struct eta_process *old = &trace->defs.processes[index];
 	bool inside = eta_inner_numbers(process) && old->pid != process->pid;
 	struct eta_process before = *old;
-	bool told = !has_own_numbers(old) && has_own_numbers(process);
+	bool is_new = !has_own_numbers(old) && has_own_numbers(process);
 
 	/* the program's name, where the kernel's side knows its first thread's */
 	if (!*old->name || (inside && *process->name))
@@ -354,7 +354,7 @@ static int join(struct processes *all, uint32_t index, const struct eta_process 
 		old->cgroup = process->cgroup;
 	if (!old->start_ns)
 		old->start_ns = process->start_ns;
-	if (told) {
+	if (is_new) {
 		old->pid_ns = process->pid_ns;
 		old->ns_pid = process->ns_pid;
 	}
@@ -453,7 +453,7 @@ int merge_processes(struct eta_trace *trace, struct merge *merge)
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++)
 		rc = merge_new_map(&merge->inputs[i].processes,
 				   merge->inputs[i].trace->defs.n_processes);
-	/* those from the inside look for who they are on the outside */
+	/* those from the inside look for themselves on the outside */
 	for (int inside = 0; inside < 2; inside++)
 		for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++)
 			rc = merge_input_processes(&all, &merge->inputs[i], inside);

@@ -151,10 +151,10 @@ static uint32_t lifetime_at(const struct candidate *lifetimes, size_t n, uint64_
 }
 
 /*
- * The N candidates are of one (process, tid). Whose first start is the earliest tells the lifetimes
- * apart: the kernel's side, which knows the fork, and sees one lifetime where a program that calls
- * exec leaves several locations. Each other location belongs to the newest lifetime begun when it
- * starts.
+ * The N candidates are of one (process, tid). The one with the earliest first start tells the
+ * lifetimes apart: the kernel's side, which knows the fork, and sees one lifetime where a program
+ * that calls exec leaves several locations. Each other location belongs to the newest lifetime
+ * begun when it starts.
  */
 static void find_lives(struct candidate *group, size_t n)
 {

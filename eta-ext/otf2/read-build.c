@@ -50,7 +50,7 @@ static const struct raw_property *property(const struct raw_defs *raw,
 	return NULL;
 }
 
-/* Of any integer type, or a number in a string, as some tracers write it. */
+/* An integer of any type, or a number in a string, as some tracers write it. */
 static uint64_t number(const struct raw_defs *raw, const raw_properties *properties, uint64_t owner,
 		       const char *name)
 {
@@ -284,6 +284,8 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 	};
 	struct home home;
 
+	if (!def.track)
+		def.track = (uint32_t)number(raw, properties, location->self, ARCHIVE_TRACK_BEFORE);
 	if (g == ETA_NONE)
 		goto out;
 	home = home_of(raw, raw->groups.v[g].node);

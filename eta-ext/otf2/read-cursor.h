@@ -21,7 +21,7 @@ struct otf2_cursor {
 	bool lenient;
 	bool peeking;  /* for the first event only: its damage is for a real reader to report */
 	bool finished; /* libotf2 takes a read behind the end for damage */
-	int error;     /* met behind the events of the last batch, told when those are read */
+	int error;     /* met after the events of the last batch, reported when those are read */
 	char why[256]; /* libotf2's words on it */
 	bool region_is_unknown; /* why a callback stopped the reader: */
 	uint32_t unknown_region;

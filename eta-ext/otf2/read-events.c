@@ -19,7 +19,7 @@ static inline struct eta_event *next_event(struct otf2_cursor *c, OTF2_TimeStamp
 	uint64_t ns = to_ns(c->otf2, time);
 
 	if (__builtin_expect(ns < c->last_ns, 0)) {
-		c->cursor.counts.disorder++;
+		c->cursor.counts.out_of_order++;
 		ns = c->last_ns;
 	}
 	c->last_ns = ns;
@@ -183,9 +183,9 @@ static OTF2_CallbackCode leave_out(const struct otf2_cursor *c)
 	OTF2_LocationRef location __attribute__((unused)), OTF2_TimeStamp time,                    \
 		uint64_t position __attribute__((unused)), void *arg, OTF2_AttributeList *list
 
-/* ---- operations that no region stands for ---- */
+/* ---- operations without a region ---- */
 
-/* The operation that has a region of its own is over, as far as its thread waits for it. */
+/* Ends an operation that has a region of its own, as far as its thread waits for it. */
 static void end_own(struct otf2_cursor *c, OTF2_TimeStamp time, const struct eta_event *complete)
 {
 	struct eta_event *event = next_event(c, time, ETA_LEAVE);

@@ -101,8 +101,8 @@ bool otf2_build_properties(struct raw_defs *raw)
 }
 
 /*
- * Whose property "SCI::PROCESS_PID::KEY" or "SCI::PROCESS_PID_OF_NAMESPACE_SINCE_START::KEY" is;
- * ETA_NONE: nobody's, or it may be one of several.
+ * The process of the property "SCI::PROCESS_PID::KEY" or
+ * "SCI::PROCESS_PID_OF_NAMESPACE_SINCE_START::KEY"; ETA_NONE: none, or not unique.
  */
 static uint32_t named_process(const struct eta_defs *defs, const char *name, const char **key)
 {

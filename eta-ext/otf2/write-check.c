@@ -14,7 +14,7 @@ int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const 
 	int saved = errno;
 	const char *said = archive_error_take(code);
 
-	/* Of several threads that meet the same full disk one is enough. */
+	/* If several threads find the disk full, one message is enough. */
 	if (!__atomic_exchange_n(&writer->reported, true, __ATOMIC_RELAXED))
 		eta_error("%s: cannot write %s: %s", writer->anchor, what, said);
 	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;

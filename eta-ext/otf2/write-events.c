@@ -180,7 +180,7 @@ static int write_event(struct event_writer *w, const struct eta_event *event)
 		written->first_ns = time;
 	} else if (time < written->last_ns) {
 		/* OTF2 has no event before its predecessor. */
-		written->disorder++;
+		written->out_of_order++;
 		time = written->last_ns;
 	}
 	if (event->kind == ETA_ENTER)

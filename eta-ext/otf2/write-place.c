@@ -315,7 +315,7 @@ int write_place_make(const char *anchor, const int *folder, struct write_place *
 	return rc ? rc : make_folder(anchor, place);
 }
 
-bool write_place_is_whole(const struct write_place *place)
+bool write_place_is_complete(const struct write_place *place)
 {
 	return is_ours(place->folder, place->name);
 }

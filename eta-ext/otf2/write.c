@@ -75,7 +75,7 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 	}
 	if (rc == 0)
 		rc = write_otf2_check_file(writer, ".def", NULL);
-	if (rc == 0 && !write_place_is_whole(place))
+	if (rc == 0 && !write_place_is_complete(place))
 		rc = write_otf2_failed(writer, OTF2_ERROR_ENOSPC, "the anchor file");
 	return rc;
 }
@@ -134,7 +134,7 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 	if (counts) {
 		eta_trace_counts(trace, counts);
 		for (uint32_t i = 0; i < defs->n_locations; i++)
-			counts->disorder += writer.written[i].disorder;
+			counts->out_of_order += writer.written[i].out_of_order;
 	}
 out:
 	free(writer.written);

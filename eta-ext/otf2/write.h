@@ -11,7 +11,7 @@
 struct written {
 	uint64_t events;
 	uint64_t first_ns, last_ns; /* where events > 0 */
-	uint64_t disorder;
+	uint64_t out_of_order;
 };
 
 struct archive_writer {
@@ -48,12 +48,12 @@ struct write_place {
 };
 
 /*
- * Looks whether ANCHOR may be written (in FOLDER, a descriptor, where that is not NULL), clears up
- * behind who was killed there, makes the folder.
+ * Checks whether ANCHOR may be written (in FOLDER, a descriptor, if that is not NULL), cleans up
+ * after a writer that was killed there, makes the folder.
  */
 int write_place_make(const char *anchor, const int *folder, struct write_place *place);
 /* Is there an anchor of ours in the folder? It is the last file of an archive. */
-bool write_place_is_whole(const struct write_place *place);
+bool write_place_is_complete(const struct write_place *place);
 /* Gives its files MODE and moves the archive to its place, and an older one out of it. */
 int write_place_fill(const char *anchor, const struct write_place *place, mode_t mode);
 /* Removes the folder with all that is in it; also after a failure of the others. */

@@ -125,7 +125,10 @@ static uint32_t image_at(const struct spool *spool, const struct spool_image *li
 uint32_t spool_image_process(struct eta_trace *trace, const struct spool_image *like)
 {
 	const struct spool *spool = trace->data;
-	/* exec keeps the process: named after what it is last, a child of who forked the first */
+	/*
+	 * exec keeps the process: it is named after its last image, and its parent is that of the
+	 * first
+	 */
 	uint32_t last = image_at(spool, like, UINT64_MAX), first = image_at(spool, like, 0);
 	struct eta_process process = { .name = like->program,
 				       .host = like->host,
@@ -142,7 +145,7 @@ uint32_t spool_image_process(struct eta_trace *trace, const struct spool_image *
 		process.ppid = spool->images[first].ppid;
 		process.parent_tid = spool->images[first].parent_tid;
 	}
-	/* where its number may be one of several equal ones, its first image tells which */
+	/* where its number may be one of several equal ones, its first image says which */
 	return spool_process(
 		trace, &process,
 		like->pid_ns && like->pid_ns != ETA_FIRST_PID_NS && first != ETA_NONE ? first : 0);

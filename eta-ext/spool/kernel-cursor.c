@@ -83,8 +83,8 @@ static uint32_t part_of(uint64_t part_ns, uint64_t ns)
 }
 
 /*
- * Somebody who is not traced was there for a part of the time. Of the rest the requests of others
- * that are in the trace speak for themselves.
+ * A task that is not traced was there for a part of the time. In the rest, requests of others are
+ * in the trace.
  */
 static void tell_foreign(struct expand_bio *flight, const struct eta_bio_record *bio)
 {

@@ -105,7 +105,7 @@ static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint3
 	return rc ? rc : emit(expand, ETA_LEAVE, end_ns, region, 0);
 }
 
-/* Who was in the way of a time, and for which part of it, in ETA_SLEEP_WHOLE. */
+/* The task that was in the way, and for which part of the time, in ETA_SLEEP_WHOLE. */
 struct expand_who {
 	uint32_t tid; /* 0: nobody */
 	uint32_t part;
@@ -130,7 +130,7 @@ static int leaf_parted(struct expand *expand, uint64_t begin_ns, uint64_t end_ns
 	return rc ? rc : leaf(expand, begin_ns + part_ns, end_ns, region, 0);
 }
 
-enum request_state { HELD_BACK, QUEUED, AT_DEVICE, UNNAMED };
+enum request_state { THROTTLED, QUEUED, AT_DEVICE, UNNAMED };
 
 /*
  * Where the thread's requests are at NOW_NS, and until when at most that holds. A request at the
@@ -139,7 +139,7 @@ enum request_state { HELD_BACK, QUEUED, AT_DEVICE, UNNAMED };
 static enum request_state state_at(const struct expand_bio *bios, size_t n, uint64_t now_ns,
 				   uint64_t *until_ns)
 {
-	enum request_state state = HELD_BACK;
+	enum request_state state = THROTTLED;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t begin_ns = bios[i].queue_ns, end_ns = bios[i].end_ns;
@@ -164,7 +164,9 @@ static enum request_state state_at(const struct expand_bio *bios, size_t n, uint
 	return state;
 }
 
-/* Who was ahead of the thread's requests that are in STATE at NOW_NS: of the first one that tells.
+/*
+ * The task that was ahead of the thread's requests in STATE at NOW_NS: of the first for which it is
+ * known.
  */
 static struct expand_who who_ahead(const struct expand_bio *bios, size_t n, uint64_t now_ns,
 				   enum request_state state)
@@ -200,10 +202,10 @@ static enum request_state state_after_last(const struct expand *expand,
 		    (!last || bios[i].end_ns > last->end_ns))
 			last = &bios[i];
 	if (!last)
-		return HELD_BACK;
+		return THROTTLED;
 	if (wake_ns - last->end_ns <= last->end_ns - last->queue_ns)
 		return AT_DEVICE;
-	return expand->stack[expand->depth - 1].in & IN_WRITEBACK_WAIT ? UNNAMED : HELD_BACK;
+	return expand->stack[expand->depth - 1].in & IN_WRITEBACK_WAIT ? UNNAMED : THROTTLED;
 }
 
 /* Waiting for block I/O, distinguished by where the thread's own requests are. */
@@ -213,15 +215,15 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 	bool limited = span->flags & ETA_SPAN_OWN_LIMIT;
 	const uint32_t regions[] = {
 		/* where nobody sleeps: not submitted to the device yet, or not any more */
-		[HELD_BACK] = expand->asynchronous ? ETA_NONE
-			      : limited		   ? expand->index->regions.held_back_by_own_limit
-						   : expand->index->regions.held_back,
+		[THROTTLED] = expand->asynchronous ? ETA_NONE
+			      : limited		   ? expand->index->regions.throttled_by_own_limit
+						   : expand->index->regions.throttled,
 		[QUEUED] = expand->index->regions.queue,
 		[AT_DEVICE] = expand->index->regions.device,
 		[UNNAMED] = ETA_NONE,
 	};
 	uint64_t from_ns = span->begin_ns, now_ns = span->begin_ns, state_ns = span->begin_ns;
-	enum request_state state = HELD_BACK;
+	enum request_state state = THROTTLED;
 	int rc = 0;
 
 	/* [from, state) is in no region yet and in STATE */
@@ -229,7 +231,7 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		uint64_t until_ns = span->end_ns;
 		enum request_state next = state_at(bios, n, now_ns, &until_ns);
 
-		if (next == HELD_BACK && until_ns == span->end_ns && !expand->asynchronous)
+		if (next == THROTTLED && until_ns == span->end_ns && !expand->asynchronous)
 			next = state_after_last(expand, bios, n, now_ns, span->end_ns);
 		if (next != state && state_ns > from_ns) {
 			rc = leaf_parted(expand, from_ns, state_ns, regions[state],
@@ -279,7 +281,7 @@ static uint32_t sleep_region(const struct expand *expand, const struct expand_sp
 	return region;
 }
 
-/* Somebody not traced, in the way of a sleep that waits for the journal or the queue. */
+/* Somebody not traced, in the way of a sleep for the journal, the queue, or who writes back. */
 static struct expand_who sleep_who(const struct expand *expand, const struct expand_span *span,
 				   uint32_t region)
 {
@@ -287,7 +289,9 @@ static struct expand_who sleep_who(const struct expand *expand, const struct exp
 	struct expand_who who = { 0 };
 
 	if (span->kind == ETA_SPAN_SLEEP &&
-	    (region == index->regions.journal_commit || region == index->regions.held_back)) {
+	    (region == index->regions.journal_commit || region == index->regions.throttled ||
+	     region == index->regions.writeback_wait ||
+	     region == UNLISTED(index, span->who, journal_commit, ETA_NONE))) {
 		who.tid = ETA_SLEEP_TID(span->object);
 		who.part = ETA_SLEEP_PART(span->object);
 	}
@@ -461,7 +465,9 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 		return (int)n;
 	if (op->head.type == ETA_RECORD_WAIT)
 		return expand_waits(expand, fs, op, n);
-	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS, 0, 0);
+	/* no probe told where the file system's sync began */
+	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS,
+			 op->op_flags & ETA_KOP_WAITS && name.kind == ETA_OP_SYNC ? IN_SYNC : 0, 0);
 	if (rc)
 		return rc;
 	describe(&expand->events[0], op, name);
@@ -478,7 +484,10 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	if (rc)
 		return rc;
 	last = &expand->events[expand->n - 1];
-	if (op->head.end_ns) {
+	if (op->op_flags & ETA_KOP_WAITS) {
+		expand->events[0].has |= ETA_EVENT_WAITS;
+		last->has = ETA_EVENT_WAITS;
+	} else if (op->head.end_ns) {
 		last->has = ETA_HAS_RET;
 		last->ret = op->ret;
 	} else {

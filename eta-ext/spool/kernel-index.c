@@ -66,7 +66,7 @@ static struct table_group *task_group(struct build *build, uint32_t pid, uint32_
 	return group_of(build, (struct group_key){ .pid = pid, .tid = tid });
 }
 
-/* Where an operation belongs: to its thread, or to one of the tracks of that. */
+/* The group of an operation: its thread, or one of its tracks. */
 static struct table_group *operation_group(struct build *build, const struct eta_kernel_op *op)
 {
 	struct group_key key = { .pid = op->pid, .tid = op->head.id };
@@ -76,7 +76,7 @@ static struct table_group *operation_group(struct build *build, const struct eta
 	return group_of(build, key);
 }
 
-/* Where a request belongs: to who submitted it, or to the operation that it is for. */
+/* The group of a request: its submitter, or the operation that it is for. */
 static struct table_group *bio_group(struct build *build, const struct eta_bio_record *bio)
 {
 	if (bio->track)

@@ -83,8 +83,8 @@ struct spool_index {
 	struct {
 		uint32_t page_lock;
 		uint32_t other_wait[ETA_N_LEVELS];
-		uint32_t queue, device, held_back, journal_commit;
-		uint32_t held_back_by_own_limit, reclaim;
+		uint32_t queue, device, throttled, journal_commit;
+		uint32_t throttled_by_own_limit, reclaim, writeback_wait;
 	} regions;
 };
 

@@ -134,18 +134,21 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 	if (ok) {
 		index->regions.queue = spool_region(trace, "block:queue");
 		index->regions.device = spool_region(trace, "block:device");
-		index->regions.held_back = spool_region(trace, "block:held back");
-		index->regions.held_back_by_own_limit =
+		index->regions.throttled = spool_region(trace, "block:held back");
+		index->regions.throttled_by_own_limit =
 			spool_region(trace, "block:held back by own limit");
 		index->regions.reclaim = spool_region(trace, "pagecache:reclaim");
 		index->regions.journal_commit = spool_region(trace, "fs:journal commit");
 		index->regions.page_lock = spool_region(trace, "pagecache:page lock");
+		index->regions.writeback_wait =
+			spool_region(trace, span_regions[ETA_SPAN_PAGE_WRITEBACK_WAIT]);
 		ok = index->regions.queue != ETA_NONE && index->regions.device != ETA_NONE &&
-		     index->regions.held_back != ETA_NONE &&
-		     index->regions.held_back_by_own_limit != ETA_NONE &&
+		     index->regions.throttled != ETA_NONE &&
+		     index->regions.throttled_by_own_limit != ETA_NONE &&
 		     index->regions.reclaim != ETA_NONE &&
 		     index->regions.journal_commit != ETA_NONE &&
-		     index->regions.page_lock != ETA_NONE;
+		     index->regions.page_lock != ETA_NONE &&
+		     index->regions.writeback_wait != ETA_NONE;
 	}
 	return ok ? 0 : -ENOMEM;
 }

@@ -189,7 +189,7 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 	}
 	n = snprintf(name, sizeof(name), "%s tid %" PRIu32, task ? task->comm : "?", group->tid);
 	if (group->track)
-		snprintf(name + n, sizeof(name) - (size_t)n, " lane %" PRIu32, group->track);
+		snprintf(name + n, sizeof(name) - (size_t)n, " track %" PRIu32, group->track);
 	location.name = name;
 	location.process = process_of(trace, index, group->pid, task);
 	if (location.process == ETA_NONE)
@@ -199,7 +199,7 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 	return add_location(trace, index, &location, where);
 }
 
-/* Somebody who was in the way of a traced thread: a name, and nothing that it did. */
+/* A task that was in the way of a traced thread: a name without events. */
 static int add_untraced(struct eta_trace *trace, struct spool_index *index,
 			const struct index_task *task)
 {

@@ -1,6 +1,6 @@
 /*
- * The files that programs and libraries are: the kernel's side tells faults on their pages by inode
- * alone, the user's side has their paths alone.
+ * The files that programs and libraries are: the kernel's side reports faults on their pages by
+ * inode alone, the user's side has their paths alone.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <limits.h>

@@ -248,7 +248,7 @@ static int open_file(struct eta_trace *trace, uint32_t index, uint64_t *units)
 	return rc;
 }
 
-/* The files but for those of threads, or those. */
+/* The files of threads, or all others. */
 static int open_files(struct eta_trace *trace, bool threads, uint64_t *units)
 {
 	struct spool *spool = trace->data;

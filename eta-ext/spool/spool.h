@@ -50,7 +50,7 @@ struct spool_file {
 	bool inherits;		 /* PROCESS: its parent's modules */
 	uint32_t process;
 	struct spool_damage damage;
-	bool counted;		/* its damage, when it was opened; else who reads it counts it */
+	bool counted;		/* its damage was counted when it was opened */
 	struct spool_view view; /* KERNEL: open as long as the trace is */
 };
 

@@ -32,7 +32,7 @@ static int add_part(struct parts *parts, const struct spool_view *view, const st
 	return 0;
 }
 
-/* Newest first, and last the one that the header tells of. */
+/* Newest first, and last the one that the header names. */
 static int read_parts(struct eta_trace *trace, struct spool_view *view,
 		      const struct eta_spool_header *header, struct parts *parts)
 {

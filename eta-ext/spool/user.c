@@ -207,7 +207,7 @@ static int push_call(struct user_cursor *c, struct eta_call call)
 	if (c->n_calls > 0 && c->calls[c->n_calls - 1].end_ns &&
 	    call.end_ns > c->calls[c->n_calls - 1].end_ns) {
 		call.end_ns = c->calls[c->n_calls - 1].end_ns;
-		c->base.cursor.counts.crossing++;
+		c->base.cursor.counts.overlapping++;
 	}
 	c->calls[c->n_calls++] = call;
 	return 0;
@@ -302,19 +302,19 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 }
 
 /* A call as the one before of the same pattern. */
-static int enter_again(struct user_cursor *c, const struct eta_user_again *again)
+static int enter_repeat(struct user_cursor *c, const struct eta_user_repeat *repeat)
 {
 	struct eta_user_op op =
-		c->patterns[(again->head.flags & ETA_USER_PATTERN) >> ETA_USER_PATTERN_SHIFT];
+		c->patterns[(repeat->head.flags & ETA_USER_PATTERN) >> ETA_USER_PATTERN_SHIFT];
 
 	if (op.head.type != ETA_RECORD_USER_OP) {
 		c->base.cursor.counts.bad++;
 		return 0;
 	}
-	op.head.time_ns = again->head.time_ns;
-	op.head.end_ns = again->head.end_ns;
-	op.offset = again->offset;
-	op.ret = (int32_t)again->head.id;
+	op.head.time_ns = repeat->head.time_ns;
+	op.head.end_ns = repeat->head.end_ns;
+	op.offset = repeat->offset;
+	op.ret = (int32_t)repeat->head.id;
 	return enter(c, &op);
 }
 
@@ -351,7 +351,7 @@ static ssize_t user_read(struct eta_cursor *cursor, const struct eta_event **bat
 		if (record->type == ETA_RECORD_USER_OP)
 			rc = enter_first(c, (const struct eta_user_op *)record);
 		else if (record->type == ETA_RECORD_USER_REPEAT)
-			rc = enter_again(c, (const struct eta_user_again *)record);
+			rc = enter_repeat(c, (const struct eta_user_repeat *)record);
 		else if (record->type != ETA_RECORD_FILE && record->type != ETA_RECORD_SKIP &&
 			 record->type != ETA_RECORD_THREAD)
 			cursor->counts.bad++;

@@ -63,7 +63,7 @@ static int unreadable(struct spool_view *view, int error)
 }
 
 /*
- * Where the file's records lie, as its header tells; a file without one that is ours has none,
+ * Where the file's records lie, as its header says; a file without one that is ours has none,
  * which reading its header will say.
  */
 static void find_parts(struct spool_view *view)

@@ -22,7 +22,7 @@ bool call_transfers(uint8_t kind);
 /* As what; KIND is one for which the above is true. */
 enum eta_io_mode call_mode(uint8_t kind);
 
-/* What the end of CALL says of its handle into EVENT, but for the time; false: nothing. */
+/* What the end of CALL says of its handle, into EVENT, without the time; false: nothing. */
 bool call_end_io(const struct eta_call *call, struct eta_event *event);
 
 #endif

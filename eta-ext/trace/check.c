@@ -180,7 +180,7 @@ static int mend_leave(struct check *check, const struct eta_event *event)
 		return 0;
 	}
 	while (rc == 0 && check->depth > found) {
-		check->counts->crossing++;
+		check->counts->overlapping++;
 		rc = force(check, check->stack[check->depth - 1]);
 		if (rc == 0)
 			rc = close_innermost(check, 0);
@@ -199,7 +199,7 @@ static int mend(struct check *check)
 
 	if (event.time_ns < check->last_ns) {
 		event.time_ns = check->last_ns;
-		check->counts->disorder++;
+		check->counts->out_of_order++;
 	}
 	check->last_ns = event.time_ns;
 	if (event.kind == ETA_LEAVE)

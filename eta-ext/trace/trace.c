@@ -102,9 +102,9 @@ void eta_counts_add(struct eta_counts *sum, const struct eta_counts *more)
 	sum->lost += more->lost;
 	sum->orphan += more->orphan;
 	sum->truncated += more->truncated;
-	sum->crossing += more->crossing;
+	sum->overlapping += more->overlapping;
 	sum->unmatched += more->unmatched;
-	sum->disorder += more->disorder;
+	sum->out_of_order += more->out_of_order;
 }
 
 void eta_trace_counts(const struct eta_trace *trace, struct eta_counts *counts)

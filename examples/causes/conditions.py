@@ -15,10 +15,10 @@ class Failed(Exception):
 
 
 class Place:
-    """Where data and traces lie, and where the causes' programs are."""
+    """Where data and traces lie, where the causes' programs are, how they are recorded: sci-record's options."""
 
-    def __init__(self, folder, programs):
-        self.folder, self.programs = os.path.abspath(folder), os.path.abspath(programs)
+    def __init__(self, folder, programs, options=()):
+        self.folder, self.programs, self.options = os.path.abspath(folder), os.path.abspath(programs), list(options)
 
     def program(self, name):
         return os.path.join(self.programs, name)

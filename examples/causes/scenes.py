@@ -76,6 +76,58 @@ SOURCES = ["sh", "-c", "mkdir -p {data}/src && cd {data}/src && for i in $(seq 1
            "echo '#include <stdio.h>' >$i.c; for k in $(seq 1 200); do "
            "echo \"int f$i$k(int a) { return printf(\\\"%d\\\", a + $k); }\" >>$i.c; done; done"]
 
+# each process makes files in a folder of its own, and syncs that
+FOLDERS = """
+import os, sys
+for k in range(int(sys.argv[2])):
+    if os.fork() == 0:
+        folder = f"{sys.argv[1]}/{k}"
+        os.mkdir(folder)
+        synced = os.open(folder, os.O_RDONLY)
+        for i in range(40):
+            os.close(os.open(f"{folder}/{i}", os.O_CREAT | os.O_WRONLY))
+            os.fsync(synced)
+        os._exit(0)
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+"""
+
+# processes that set attributes of one file, each in the journal before it returns (`chattr +S`)
+ATTRIBUTES = """
+import os, sys
+for k in range(int(sys.argv[2])):
+    if os.fork() == 0:
+        for i in range(60):
+            os.setxattr(sys.argv[1] + "/one", f"user.a{k}", b"%08d" % i)
+        os._exit(0)
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+"""
+SYNCED_FILE = ["touch", "{data}/one"], ["chattr", "+S", "{data}/one"]
+LOGGER = """
+import os, sys, time
+log = os.open(sys.argv[1] + "/log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+while True:
+    os.write(log, b"x" * 200)
+    os.fdatasync(log)
+    time.sleep(0.004)
+"""
+PACKAGE = ["sh", "-c", "mkdir -p {data}/p/DEBIAN {data}/p/usr/t {data}/root/var/lib/dpkg/updates {data}/root/var/lib/dpkg/info "
+           "&& cd {data} && : >root/var/lib/dpkg/status && printf 'Package: a\\nVersion: 1\\nArchitecture: all\\n"
+           "Maintainer: a\\nDescription: a\\n' >p/DEBIAN/control && for f in $(seq 1 150); do "
+           "head -c 9000 /dev/urandom >p/usr/t/$f; done && dpkg-deb -Zgzip -b p a.deb >/dev/null"]
+
+
+def python(script, *words):
+    return ["/usr/bin/python3", "-c", script, *words]
+
+
 SCENES = [
     # ---- locks of files ----
     Cause("flock", FILE_LOCK, locked("flock"), "locking", ["flock,1000,1000"], threads=1, culprit=NEIGHBOUR, victim="locking"),
@@ -114,6 +166,13 @@ SCENES = [
           culprit=NEIGHBOUR, baseline=True),
     Cause("rsync-storm", COMMIT_OR_DISK | NONE, storm(journalled, 4), threads=1, culprit=None, whole=True,
           prepare=[MANY_FILES], command=["rsync", "-a", "--fsync", "{data}/tree/", "{data}/copy"]),
+    Cause("dpkg-storm", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
+          victim="dpkg", prepare=[PACKAGE],
+          command=["sh", "-c", "dpkg --root={data}/root --force-all --log=/dev/null --unpack {data}/a.deb >/dev/null"]),
+    Cause("folders", COMMIT_OR_DISK, journalled, command=python(FOLDERS, "{data}", "{threads}"), victim="python3",
+          baseline=True),
+    Cause("logger-beside", COMMIT_OR_DISK, others(journalled, python(LOGGER, "{data}")), "fsync-storm", ["-n", "200"],
+          threads=1, culprit="python3", baseline=True),
     # ---- who has the device ----
     Cause("deep-queue", DISK, reading(32), "direct", ["-n", "1000"], prepared=True, threads=1, culprit=NEIGHBOUR,
           baseline=True),
@@ -139,6 +198,12 @@ SCENES = [
           others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 conv=notrunc 2>/dev/null")),
           "mapped", ["-n", "32"], prepared=True, threads=1, strength=64, culprit="dd", baseline=True, before=FAIR),
     Cause("address-space", {("vfs", "address space lock")}, plain, "mapping", prepared=True, threads=8),
+    Cause("attributes", {("fs", "inode lock")}, journalled, command=python(ATTRIBUTES, "{data}", "{threads}"),
+          prepare=SYNCED_FILE, threads=4, victim="python3"),
+    # blocks far behind those that the program writes are allocated and given back
+    Cause("punch-beside", {("fs", "inode lock")},
+          others(plain, shell("xfs_io -c 'falloc 1g 512m' -c 'fpunch 1g 512m' {data}/data")), "shared-file",
+          threads=1, culprit="xfs_io", before=FAIR, baseline=True),
     # ---- names ----
     # each change of the directory is in the journal before its lock is free
     Cause("names", DIRECTORY_LOCK, journalled, "names", ["-n", "50"], threads=4, prepare=SYNCED_DIRECTORY),
@@ -180,7 +245,7 @@ SCENES = [
           threads=1, culprit=None, whole=True, baseline=True,
           command=["sh", "-c", "cd {data}/tree && rm -rf .git && git init -q && git add . && "
                    "git -c user.name=a -c user.email=a@b -c core.fsync=all commit -qm a"]),
-    Cause("sync-beside", {("pagecache", "page writeback wait"), ("vfs", "other wait")} | COMMIT | DISK,
+    Cause("sync-beside", {("pagecache", "page writeback wait"), ("vfs", "other wait")} | COMMIT_OR_DISK,
           others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=256 2>/dev/null")), threads=1,
           culprit="dd", baseline=True,
           command=["xfs_io", "-f", *["-c", "pwrite -q 0 4k", "-c", "syncfs"] * 20, "{data}/own"]),

@@ -14,7 +14,8 @@ class Score:
     def __init__(self, report, victim=None, whole=False):
         """
         VICTIM: the name of its threads, where others are in the trace, too. The score is that of the thread that lost
-        most; WHOLE: what all of them lost, of the whole time.
+        most; WHOLE: what all of them lost, of the time from their first event to their last. (The trace may go on:
+        for what is written when they have ended.)
         """
         self.report = report
         threads = [thread for thread in report["threads"]
@@ -29,7 +30,7 @@ class Score:
         self.busiest_ns = max(threads, key=lambda thread: thread["io_ns"])["lifetime_ns"]
         if whole:
             verdict = report["verdict"]
-            self.life_ns = self.busiest_ns = report["trace"]["duration_ns"]
+            self.life_ns = self.busiest_ns = max(process["wall_ns"] for process in report["processes"])
             taken_ns = report["application"]["interference_ns"] + report["application"]["own_limit_ns"]
             self.sci = self.sci_low = self.sci_high = taken_ns / self.life_ns
         self.level, self.reason = verdict["level"], verdict["reason"]
@@ -64,7 +65,7 @@ def record(place, command, name="trace"):
     on a disk.
     """
     out = os.path.join(place.folder, name)
-    result = subprocess.run(["sci-record", "-q", "-o", out, "--", *command],
+    result = subprocess.run(["sci-record", "-q", *place.options, "-o", out, "--", *command],
                             capture_output=True, text=True)
     if result.returncode:
         raise Failed(f"{' '.join(command)}: status {result.returncode}: {result.stderr.strip()}")

@@ -44,6 +44,7 @@ def arguments():
                         help="leave out other numbers of threads and other strengths")
     parser.add_argument("--busy", action="store_true",
                         help="two processes compute beside each run (nice 19)")
+    parser.add_argument("--light", action="store_true", help="record in the light mode")
     parser.add_argument("--csv", metavar="FILE", help="the table as csv, too")
     parser.add_argument("--reports", metavar="DIR",
                         help="what sci-analyze prints of the run that is shown, a file per cause")
@@ -235,7 +236,7 @@ def main():
         os.makedirs(options.reports, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="truth.", dir=options.scratch)
     os.chmod(scratch, 0o711)  # programs that run as somebody else
-    place = Place(scratch, options.programs)
+    place = Place(scratch, options.programs, ["--light"] if options.light else [])
     results, amounts = [], []
     try:
         for cause in chosen(options.only):

@@ -105,6 +105,11 @@ def both(folder, task):
 
 
 @contextlib.contextmanager
+def light(folder, task):
+    yield Around(kernel_words(folder, "--light") + user_words(folder), folder)
+
+
+@contextlib.contextmanager
 def memory(folder, task):
     """Both, into memory: nothing of the trace reaches a disk while the program runs."""
     where = tempfile.mkdtemp(prefix="sci-memory.", dir="/dev/shm")
@@ -161,6 +166,7 @@ TRACERS = [
     ("user", user, False, "library calls"),
     ("kernel", kernel, True, "kernel"),
     ("both", both, True, "library calls and kernel"),
+    ("light", light, True, "library calls, and of the kernel waits only (--light)"),
     ("memory", memory, True, "both, the trace stays in memory (flight recorder)"),
     ("dummy", dummy, True, "both, what is recorded is dropped and not stored"),
     ("eztrace", eztrace, False, "EZTrace's built-in posixio, with the writing of its trace"),

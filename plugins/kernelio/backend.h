@@ -43,7 +43,7 @@ int backend_register(void);
 /* From now on *LAST is the program whose loading began last. NULL: no longer. */
 void backend_note_loading(const struct bpf_program **last);
 
-/* Can BACKEND serve PROBE, as far as the lists tell? */
+/* Can BACKEND serve PROBE, as far as the lists say? */
 bool backend_serves(unsigned backend, const struct probe *probe);
 
 #endif

@@ -16,38 +16,48 @@ static const struct {
 #undef X
 };
 
-/* What the kernel does not report (LOSS in sci-kernel(1)) is in nobody's hand; a few do not matter.
+/* What the kernel does not report (LOSS in sci-kernel(1)) cannot be avoided; a few do not matter.
  */
-static void print_gap(unsigned long long n, const char *end, unsigned long long operations)
+static void print_gap(unsigned long long n, const char *end, unsigned long long operations,
+		      bool all)
 {
-	if (n * GAPS_PER_OPERATIONS < operations)
+	if (n * GAPS_PER_OPERATIONS >= operations)
+		eta_warn("kernel: %llu %s; a run on a less busy machine has fewer", n, end);
+	else if (all)
 		eta_note("kernel: %llu %s; too few to matter", n, end);
-	else
-		eta_warn("kernel: %llu %s; a run while the machine does less has fewer", n, end);
 }
 
-void kernelio_counts_print(const struct kernelio_counts *counts)
+static void print_totals(const struct kernelio_counts *counts, unsigned long long operations)
 {
 	const struct kernelio_totals *t = &counts->totals;
-	unsigned long long lost = counts->lost_all;
-	unsigned long long operations =
-		counts->recorded[ETA_RECORD_KERNEL_OP] + counts->recorded[ETA_RECORD_ASYNC_OP];
 
 	eta_note("kernel: %llu operations (%llu open at the end), %llu bios (%llu open), %llu lost",
 		 operations, (unsigned long long)counts->open_ops,
 		 (unsigned long long)counts->recorded[ETA_RECORD_BIO],
-		 (unsigned long long)counts->open_bios, lost);
+		 (unsigned long long)counts->open_bios, (unsigned long long)counts->lost_all);
 	eta_note(
 		"kernel: system calls read %llu and wrote %llu bytes; block: read %llu, written by "
 		"the threads %llu, for them by others %llu, dirty at the end %llu bytes",
 		(unsigned long long)t->read_bytes, (unsigned long long)t->written_bytes,
 		(unsigned long long)t->bio_read_bytes, (unsigned long long)t->bio_written_bytes,
 		(unsigned long long)t->writeback_bytes, (unsigned long long)counts->dirty_bytes);
+}
+
+void kernelio_counts_print(const struct kernelio_counts *counts, bool all)
+{
+	const struct kernelio_totals *t = &counts->totals;
+	unsigned long long lost = counts->lost_all;
+	unsigned long long operations =
+		counts->recorded[ETA_RECORD_KERNEL_OP] + counts->recorded[ETA_RECORD_ASYNC_OP];
+
+	all = all || lost || !counts->exact;
+	if (all)
+		print_totals(counts, operations);
 	if (lost)
 		eta_warn("kernel: %llu records lost, the rings were full or the disk was (larger "
 			 "--ring): %s",
 			 lost, counts->lost_where);
-	if (counts->paused_ns)
+	if (all && counts->paused_ns)
 		eta_note("kernel: paused for %.3f s", (double)counts->paused_ns / 1e9);
 	if (!counts->exact)
 		eta_warn(
@@ -58,9 +68,9 @@ void kernelio_counts_print(const struct kernelio_counts *counts)
 
 		if (n && sums[i].said == WARN)
 			eta_warn("kernel: %llu %s", n, sums[i].end);
-		else if (n && sums[i].said == NOTE)
+		else if (n && all && sums[i].said == NOTE)
 			eta_note("kernel: %llu %s", n, sums[i].end);
 		else if (n && sums[i].said == GAP)
-			print_gap(n, sums[i].end, operations);
+			print_gap(n, sums[i].end, operations, all);
 	}
 }

@@ -129,7 +129,7 @@ __attribute__((noreturn)) static void collector_main(int fd, char *const argv[],
 		raw(SYS_exit_group, 127);
 }
 
-/* Starts it as a grandchild that is nobody's child. */
+/* Starts it as a grandchild, whose parent then is init. */
 static int spawn(int fd, char *const argv[], char *const env[])
 {
 	long child = raw(SYS_clone, 0, 0, 0, 0, 0);

@@ -192,8 +192,8 @@ static bool is_mount(void *arg, uint64_t id, uint32_t dev, const char *source)
 }
 
 /*
- * Device and inode of PATH as the kernel's own structures have them: some file systems (btrfs) tell
- * another device to stat.
+ * Device and inode of PATH as the kernel's own structures have them: some file systems (btrfs)
+ * report another device to stat.
  */
 static int path_key(const char *path, struct kernelio_filter_key *key)
 {

@@ -51,6 +51,7 @@ struct kernelio_filter {
 	uint32_t everyone;	/* every task, not those taken in and their descendants alone */
 	uint32_t owner_only;	/* tasks of another user, or with rights, are not OWNER's to see */
 	uint32_t owner;
+	uint32_t light;	       /* waits and their causes only: no probe on system calls */
 	uint64_t owner_rights; /* bit CAP_*: OWNER's own */
 };
 

@@ -5,7 +5,7 @@
 
 /*
  * X(FUNCTION, SPAN): from its entry to its return it is a span of that kind (ETA_SPANS), whose
- * region tells the level. A function this kernel or its loaded modules do not have is passed over;
+ * region says the level. A function this kernel or its loaded modules do not have is passed over;
  * one inside another of the same kind belongs to the outer one. A file system is traced once its
  * functions are here.
  */

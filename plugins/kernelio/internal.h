@@ -12,6 +12,8 @@
 #include "eta-ext/format/spool.h"
 #include "kernelio.h"
 #include "probes.h"
+#include "ring-layout.h"
+#include "syscall-list.h"
 
 struct btf;
 struct kernelio_bpf;
@@ -72,6 +74,12 @@ void probes_detach_but_exits(struct kernelio *k);
 /* Does a level that is asked for need the probes of LEVEL? */
 bool probes_wants(const struct kernelio *k, enum eta_level level);
 
+/* light.c: does it go with the other options? 0, or -EINVAL, which has been reported. */
+int light_check(const struct kernelio *k);
+/* Is row I one of the light mode's? Its spans, as kernelio_filter has them. */
+bool light_has(size_t i);
+uint64_t light_spans(void);
+
 #define KERNEL_BTF_DIRECTORY "/sys/kernel/btf"
 
 /* probes-present.c: PRESENT of each row: 0 absent, the BTF id of a function of vmlinux, else -1. */
@@ -89,14 +97,15 @@ int probes_each_file(struct kernelio *k, pid_t tgid);
 
 #define PROBES_ABSENT "is not in this kernel"
 #define PROBES_REPLACED "replaced by the bounds of "
+#define PROBES_LIGHT "left out by the light mode"
 
 /* probes-say.c: the rows, and the lines of the levels, out of backend, why and why_not. */
 const struct probe *probes_row(size_t i);
 void probes_describe(struct kernelio *k);
 
 /*
- * faults.c: the end of major page faults, which no tracepoint tells but the kernel's own count of
- * them does. 0, or -errno with WHY (of SIZE bytes) saying what is refused.
+ * faults.c: the end of major page faults, which no tracepoint reports, but the kernel's own count
+ * of them does. 0, or -errno with WHY (of SIZE bytes) saying what is refused.
  */
 int faults_attach(struct kernelio *k, char *why, size_t size);
 void faults_detach(struct kernelio *k);

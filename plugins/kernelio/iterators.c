@@ -41,7 +41,7 @@ out:
 	return rc;
 }
 
-/* A thread that was taken in while it was on a CPU came there without a switch that tells of it. */
+/* A thread that was taken in while it was on a CPU came there without a switch that was seen. */
 static int doubt_running(struct kernelio *k)
 {
 	uint64_t *slots = malloc(k->n_cpus * sizeof(*slots)); /* each value takes 8 bytes */

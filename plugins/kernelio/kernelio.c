@@ -53,6 +53,9 @@ static void take_filters(struct kernelio *k)
 		if (level == ETA_LEVEL_NONE || k->filter.levels & 1U << level)
 			k->filter.spans |= 1ULL << span;
 	}
+	if (k->options.light)
+		k->filter.spans &= light_spans();
+	k->filter.light = k->options.light;
 	k->filter.everyone = k->options.everyone;
 	k->filter.owner_only = k->options.owner_only;
 	k->filter.owner = getuid();
@@ -84,7 +87,9 @@ int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
 	memset(k->ring_fds, 0xff, k->n_cpus * sizeof(*k->ring_fds));
 	take_filters(k);
 	sleeps_open(k);
-	rc = probes_load(k);
+	rc = light_check(k);
+	if (rc == 0)
+		rc = probes_load(k);
 out:
 	if (rc)
 		kernelio_free(k);
@@ -120,6 +125,9 @@ int kernelio_start(struct kernelio *k, int folder)
 		rc = meta_create(k);
 	if (rc == 0)
 		rc = collect_start(k);
+	/* with no probe on system calls, each task is taken in before its first one */
+	if (rc == 0 && k->filter.everyone && k->filter.light)
+		rc = kernelio_attach(k, 1, true);
 	return rc;
 }
 

@@ -74,6 +74,7 @@ struct kernelio_options {
 	bool everyone;	 /* all tasks of the machine but this process, from kernelio_start on */
 	bool owner_only; /* no process of another real user, or with more than owner_rights */
 	uint64_t owner_rights;	     /* bit CAP_* */
+	bool light;		     /* waits and their causes only, no probe on system calls */
 	bool optional;		     /* failures are warnings */
 	struct kernelio_order order; /* backends to use and no others, required probes excepted */
 };
@@ -137,7 +138,10 @@ const char *kernelio_missing(const struct kernelio *k);
 /* A note (eta_note) for each level: what serves it, what is missing and why. */
 void kernelio_levels_print(const struct kernelio *k);
 
-/* Prints COUNTS as two or three notes (eta_note), losses as a warning. */
-void kernelio_counts_print(const struct kernelio_counts *counts);
+/*
+ * Prints losses and gaps of COUNTS as warnings; ALL, or where something was lost: the totals before
+ * them, as notes (eta_note).
+ */
+void kernelio_counts_print(const struct kernelio_counts *counts, bool all);
 
 #endif

@@ -1,4 +1,5 @@
-/* Which limits, set on the traced threads' control groups, made them wait: told in the trace. */
+/* Which limits, set on the traced threads' control groups, made them wait: a property of the trace.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <inttypes.h>

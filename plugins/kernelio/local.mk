@@ -9,7 +9,9 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 	plugins/kernelio/filters.h \
 	plugins/kernelio/functions.h \
 	plugins/kernelio/kernelio.h \
-	plugins/kernelio/shared.h
+	plugins/kernelio/ring-layout.h \
+	plugins/kernelio/shared.h \
+	plugins/kernelio/syscall-list.h
 
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \
@@ -44,6 +46,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/ring.h \
+	plugins/kernelio/bpf/light.h \
 	plugins/kernelio/bpf/limits.h \
 	plugins/kernelio/bpf/off-cpu.h \
 	plugins/kernelio/bpf/wait-limits.h \
@@ -62,6 +65,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
@@ -97,6 +101,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
 	plugins/kernelio/kernelio.c \
+	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
@@ -137,8 +142,8 @@ SUFFIXES = .bpf.c .bpf.o
 		$(BPF_SYSTEM_CFLAGS) -c $< -o $@
 # every object depends on every header: they are few and it takes a second
 $(bpf_objects): $(bpf_headers) plugins/kernelio/file-systems.h plugins/kernelio/filters.h \
-	plugins/kernelio/functions.h \
-	plugins/kernelio/shared.h eta-ext/format/record.h
+	plugins/kernelio/functions.h plugins/kernelio/ring-layout.h plugins/kernelio/shared.h \
+	plugins/kernelio/syscall-list.h eta-ext/format/record.h
 
 plugins/kernelio/kernelio.bpf.o: $(bpf_objects)
 	$(AM_V_GEN)$(BPFTOOL) gen object $@ $(bpf_objects)

@@ -92,6 +92,8 @@ int meta_create(struct kernelio *k)
 #undef X
 	meta_property(k, "BACKENDS=%s", k->backends);
 	meta_property(k, "MISSING=%s", k->missing[0] ? k->missing : "none");
+	if (k->filter.light)
+		meta_property(k, "KERNEL_MODE=light");
 	if (k->command[0])
 		meta_property(k, "COMMAND=%s", k->command);
 	return 0;

@@ -31,7 +31,7 @@ static struct probe rows[KERNELIO_N_PROBES] = {
 #undef X
 };
 
-/* What other lists tell of a row. */
+/* What other lists say of a row. */
 static void complete_rows(void)
 {
 	enum eta_reason reason;
@@ -109,6 +109,7 @@ static void say_missing(const struct kernelio *k, unsigned level, char *text, si
 		if (is_function(i)) /* refused though its backend works */
 			lacks = strstr(k->why[i], "refused") || strstr(k->why[i], "attached");
 		if (row->level != level || k->backend[i] || !lacks ||
+		    strcmp(k->why[i], PROBES_LIGHT) == 0 ||
 		    strncmp(k->why[i], PROBES_REPLACED, strlen(PROBES_REPLACED)) == 0)
 			continue;
 		text_append(text, size, "%s%s %s", text[0] ? ", " : "", row->target, k->why[i]);

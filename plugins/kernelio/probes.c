@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 0))) static int libbpf_message(enum libbpf_prin
 
 /* ---- loading ---- */
 
-/* Levels whose probes tell what a level that is asked for needs. */
+/* Levels whose probes report what a level that is asked for needs. */
 bool probes_wants(const struct kernelio *k, enum eta_level level)
 {
 	static const uint32_t users[ETA_N_LEVELS] = {
@@ -251,7 +251,7 @@ static uint8_t backend_after(const struct kernelio *k, size_t i, uint8_t before)
 	return KERNELIO_BACKEND_NONE;
 }
 
-/* What a tracepoint tells less exactly than the function whose bounds are in use is left out. */
+/* What a tracepoint reports less exactly than the function whose bounds are in use is left out. */
 static void leave_replaced(struct kernelio *k, uint8_t *choice)
 {
 	static const struct {
@@ -486,6 +486,10 @@ int probes_load(struct kernelio *k)
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
 		if (present[i] && !probes_wants(k, probes_row(i)->level))
 			present[i] = 0;
+		if (k->filter.light && !light_has(i)) {
+			snprintf(k->why[i], sizeof(k->why[i]), PROBES_LIGHT);
+			continue;
+		}
 		if (present[i]) {
 			choice[i] = backend_after(k, i, KERNELIO_BACKEND_NONE);
 			snprintf(k->why[i], sizeof(k->why[i]),

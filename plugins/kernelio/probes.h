@@ -105,7 +105,7 @@
 	X(on_dio_complete, iomap)
 
 /*
- * X(PROGRAM, FUNCTION): where FUNCTION's own bounds are in use, PROGRAM would tell the same less
+ * X(PROGRAM, FUNCTION): where FUNCTION's own bounds are in use, PROGRAM would report the same less
  * exactly: it is left out and not missed.
  */
 #define KERNELIO_REPLACED(X)                                                                       \
@@ -127,6 +127,60 @@
 	X(on_nfs_fsync_exit, nfs_file_fsync)                                                       \
 	X(on_dio_begin, iomap_dio_rw)                                                              \
 	X(on_dio_complete, iomap_dio_rw)
+
+/*
+ * X(PROGRAM): those of the light mode, which tell of waits and their causes. None is on the way of
+ * a call that finds what it needs in the cache and waits for nothing.
+ */
+#define KERNELIO_LIGHT_PROBES(X)                                                                   \
+	X(on_fork)                                                                                 \
+	X(on_exec)                                                                                 \
+	X(on_exit)                                                                                 \
+	X(on_uring_submit)                                                                         \
+	X(on_uring_submit_before_6_3)                                                              \
+	X(on_uring_complete)                                                                       \
+	X(on_sync_readahead)                                                                       \
+	X(on_balance_dirty_pages)                                                                  \
+	X(on_wait_writeback)                                                                       \
+	X(on_fault)                                                                                \
+	X(on_fault_writeback)                                                                      \
+	X(on_page_gone)                                                                            \
+	X(on_wake_kswapd)                                                                          \
+	X(on_reclaim_begin)                                                                        \
+	X(on_reclaim_end)                                                                          \
+	X(on_memcg_reclaim_begin)                                                                  \
+	X(on_memcg_reclaim_end)                                                                    \
+	X(on_ext4_request_blocks)                                                                  \
+	X(on_ext4_allocate_blocks)                                                                 \
+	X(on_xfs_alloc_vextent_this_ag)                                                            \
+	X(on_xfs_alloc_vextent_start_ag)                                                           \
+	X(on_xfs_alloc_vextent_first_ag)                                                           \
+	X(on_xfs_alloc_vextent_exact_bno)                                                          \
+	X(on_xfs_alloc_vextent_near_bno)                                                           \
+	X(on_xfs_alloc_vextent_finish)                                                             \
+	X(on_ext4_syncs)                                                                           \
+	X(on_ext4_synced)                                                                          \
+	X(on_xfs_syncs)                                                                            \
+	X(on_btrfs_syncs)                                                                          \
+	X(on_commit)                                                                               \
+	X(on_inode_dirty)                                                                          \
+	X(on_dio_submit)                                                                           \
+	X(on_dio_submitted)                                                                        \
+	X(on_dio_queued)                                                                           \
+	X(on_contention_begin)                                                                     \
+	X(on_contention_end)                                                                       \
+	X(on_posix_lock)                                                                           \
+	X(on_flock)                                                                                \
+	X(on_lease)                                                                                \
+	X(on_bio_queue)                                                                            \
+	X(on_split)                                                                                \
+	X(on_bio_remap)                                                                            \
+	X(on_rq_issue)                                                                             \
+	X(on_rq_complete)                                                                          \
+	X(on_rq_complete_nested)                                                                   \
+	X(on_bio_complete)                                                                         \
+	X(on_switch)                                                                               \
+	X(on_wakeup)
 
 /* The tracepoints, then the functions (functions.h). */
 enum kernelio_probe {

@@ -6,7 +6,7 @@
 /*
  * X(FUNCTION, REGION): a thread that sleeps in FUNCTION, or in what that calls, waits for what the
  * region is named after. Innermost first: the first function of the stack that is listed counts.
- * Sleeps that a tracepoint tells of (throttling, writeback, locks that their address names) do not
+ * Sleeps that a tracepoint reports (throttling, writeback, locks that their address names) do not
  * come here.
  */
 #define KERNELIO_SLEEPS(X)                                                                         \

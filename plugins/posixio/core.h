@@ -14,8 +14,8 @@
 #pragma weak __libc_single_threaded /* as __register_atfork in core.c */
 
 /*
- * One line for the user, with %s, %d, %u, %llu alone: into the recording, which tells it when the
- * program has ended; where there is none, on a stderr that is still what it was at the start.
+ * One line for the user, with %s, %d, %u, %llu alone: into the recording, which reports it when the
+ * program has ended; without a recording on stderr, if that is still what it was at the start.
  */
 void tracer_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

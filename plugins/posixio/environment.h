@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 /*
- * As getenv, which is not asked: a program may have one of its own (every bash), that looks into
- * tables of its own, or is not ready yet.
+ * Like getenv, but does not call it: a program may have its own (bash), which looks into its own
+ * tables, or is not ready yet.
  */
 static inline const char *environment_get(const char *name)
 {

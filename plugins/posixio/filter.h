@@ -24,8 +24,8 @@ struct filter_room;
 extern const size_t filter_room_bytes;
 
 /*
- * Does the filter of N instructions let CALL through, whatever it is where it is not known? False
- * also where that takes too long to find out.
+ * Does the filter of N instructions allow CALL, whatever its unknown arguments are? False also if
+ * that takes too long to find out.
  */
 bool filter_allows(const struct sock_filter *code, unsigned n, const struct filter_call *call,
 		   struct filter_room *room);

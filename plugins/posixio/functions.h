@@ -14,7 +14,7 @@
  * that a 32-bit off_t never reaches a function that takes 64 bits. DETAIL says when a call is
  * recorded: CALL always, CHARS with SCI_DETAIL=chars (else counted), METADATA with SCI_METADATA=1,
  * NEVER not at all (its wrapper keeps the table of descriptors right).
- * doc/howto-function.md tells how to add one.
+ * doc/howto-function.md says how to add one.
  */
 /* make, copy and close descriptors: wrap/open.c */
 #define SCI_OPEN_FUNCTIONS(X)                                                                      \

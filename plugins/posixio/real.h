@@ -26,7 +26,7 @@ bool function_recorded(enum function fn);
 
 extern const unsigned char function_kinds[N_REGIONS]; /* enum eta_op_kind */
 
-/* The function behind ours; a raw system call while the dynamic linker cannot tell yet. */
+/* The function behind ours; a raw system call while the dynamic linker cannot find it yet. */
 void *real_resolve(enum function fn);
 
 /* Looks all of them up, before the program runs. */

@@ -22,7 +22,7 @@ enum thread_state {
 	THREAD_LIVE,
 	THREAD_BUSY, /* inside the tracer: calls made here are the tracer's own, or a signal's */
 	THREAD_DEAD,
-	THREAD_VFORK, /* it called vfork: who calls next, it or the child on its memory? */
+	THREAD_VFORK, /* it called vfork: the next call is its own, or the child's on its memory */
 };
 
 struct thread {

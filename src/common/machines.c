@@ -1,4 +1,4 @@
-/* Machines of a trace: which one something is of, and what that is called. */
+/* The machines of a trace: to which one something belongs, and its name. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "machines.h"
 

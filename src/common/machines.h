@@ -1,4 +1,4 @@
-/* Whose threads, devices and files are, in a trace of several machines. */
+/* The machine of threads, devices and files in a trace of several. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_MACHINES_H
 #define SCI_MACHINES_H

@@ -13,7 +13,7 @@
 
 static int failed(struct spill *spill, const char *what, int error)
 {
-	if (!__atomic_exchange_n(&spill->told, true, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(&spill->reported, true, __ATOMIC_RELAXED))
 		eta_error("%s: cannot %s a temporary file: %s (TMPDIR names another place)",
 			  spill->dir, what, strerror(error));
 	return -error;
@@ -22,7 +22,7 @@ static int failed(struct spill *spill, const char *what, int error)
 int spill_open(struct spill *spill)
 {
 	spill->end = 0;
-	spill->told = false;
+	spill->reported = false;
 	pthread_mutex_init(&spill->lock, NULL);
 	spill->fd = folder_temporary("/tmp", &spill->dir);
 	return spill->fd < 0 ? failed(spill, "make", -spill->fd) : 0;

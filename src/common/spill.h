@@ -22,8 +22,8 @@ struct spill {
 	int fd;
 	const char *dir; /* where it is */
 	pthread_mutex_t lock;
-	off_t end; /* of the file */
-	bool told; /* a failure was reported: once is enough, whichever thread meets it */
+	off_t end;     /* of the file */
+	bool reported; /* a failure, by one of the threads: once is enough */
 };
 
 struct spill_chunk {

@@ -70,7 +70,7 @@ uint32_t *export_devices(const struct export *e)
 	return devices;
 }
 
-/* Whose numbers a file's are: a machine, or, of an unknown host, all. */
+/* Where a file's numbers are valid: on a machine, or, if the host is unknown, on all. */
 #define ANY_MACHINE UINT32_MAX
 
 static uint32_t machine_of(const struct eta_defs *defs, const struct eta_file *file)

@@ -9,7 +9,7 @@
 #include "src/common/progress.h"
 
 /* X(name): export_NAME is defined in src/export/NAME.c. */
-#define EXPORT_FORMATS(X) X(chrome) X(paje) X(folded) X(csv)
+#define EXPORT_FORMATS(X) X(chrome) X(perfetto) X(paje) X(folded) X(csv)
 
 struct export
 {

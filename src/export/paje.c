@@ -1,14 +1,14 @@
 /* Export: Paje, for ViTE and PajeNG: states of threads in the order of time of all of them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "in-order.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
 #include "eta-ext/base/printable.h"
 #include "src/common/machines.h"
-#include "src/common/spill.h"
 
 /* What is put aside of an event: its time, and what happens with a number. */
 enum { PUSH, POP, QUEUED, DONE };
@@ -16,13 +16,9 @@ enum { PUSH, POP, QUEUED, DONE };
 
 struct paje {
 	struct export *e;
-	struct spill spill;
-	uint32_t *devices;	      /* export_devices() */
-	struct spill_stream *streams; /* per location */
-	struct spill_reader **readers;
-	uint64_t *next_ns; /* of each reader; those that are at their end are not in the heap */
-	uint32_t *heap;
-	uint32_t n_heap;
+	struct in_order order;
+	uint32_t *devices; /* export_devices() */
+	uint64_t last_ns;
 };
 
 static const char header[] =
@@ -147,21 +143,15 @@ static void put_definitions(const struct paje *p)
 
 /* ---- first pass: location by location, put aside ---- */
 
-struct aside {
-	const struct paje *p;
-	uint32_t location;
-	struct spill_writer writer;
-};
-
 static int aside_event(void *arg, const struct eta_event *event)
 {
-	struct aside *a = arg;
+	struct paje *p = arg;
 	uint32_t device = ETA_NONE;
 	uint64_t word;
 
 	if (event->has & ETA_EVENT_BLOCK_IO && event->handle != ETA_NONE &&
 	    (event->kind == ETA_IO_BEGIN || event->kind == ETA_IO_COMPLETE))
-		device = a->p->devices[event->handle];
+		device = p->devices[event->handle];
 	if (event->kind == ETA_ENTER)
 		word = WORD(PUSH, event->region);
 	else if (event->kind == ETA_LEAVE)
@@ -170,78 +160,33 @@ static int aside_event(void *arg, const struct eta_event *event)
 		word = WORD(event->kind == ETA_IO_BEGIN ? QUEUED : DONE, device);
 	else
 		return 0;
-	spill_put(&a->writer, event->time_ns);
-	spill_put(&a->writer, word);
-	return a->writer.rc;
+	in_order_put(&p->order, event->time_ns, word);
+	return p->order.writer->rc;
 }
 
 static int put_aside(struct paje *p)
 {
-	struct aside *a = malloc(sizeof(*a));
-	int rc = a ? 0 : -ENOMEM;
+	int rc = 0;
 
 	for (uint32_t l = 0; rc == 0 && l < p->e->defs->n_locations; l++) {
 		int ended;
 
-		a->p = p;
-		a->location = l;
-		spill_writer_begin(&a->writer, &p->spill, &p->streams[l]);
-		rc = export_read(p->e, l, aside_event, a);
-		ended = spill_writer_end(&a->writer);
+		in_order_begin(&p->order, l);
+		rc = export_read(p->e, l, aside_event, p);
+		ended = in_order_end(&p->order);
 		rc = rc ? rc : ended;
 	}
-	free(a);
 	return rc;
 }
 
 /* ---- second pass: all of it in the order of time ---- */
 
-/* At equal times the lower location first, so that the file is the same every time. */
-static bool before(const struct paje *p, uint32_t a, uint32_t b)
+static int put_event(void *arg, uint32_t location, uint64_t time_ns, uint64_t word)
 {
-	return p->next_ns[a] != p->next_ns[b] ? p->next_ns[a] < p->next_ns[b] : a < b;
-}
-
-static void sift_down(struct paje *p, uint32_t i)
-{
-	uint32_t *heap = p->heap, least, child, moved;
-
-	for (;; i = least) {
-		least = i;
-		for (child = 2 * i + 1; child <= 2 * i + 2 && child < p->n_heap; child++)
-			if (before(p, heap[child], heap[least]))
-				least = child;
-		if (least == i)
-			return;
-		moved = heap[i];
-		heap[i] = heap[least];
-		heap[least] = moved;
-	}
-}
-
-static int open_readers(struct paje *p)
-{
-	uint32_t n = p->e->defs->n_locations;
-
-	for (uint32_t l = 0; l < n; l++) {
-		if (!p->streams[l].words)
-			continue;
-		p->readers[l] = malloc(sizeof(*p->readers[l]));
-		if (!p->readers[l])
-			return -ENOMEM;
-		spill_reader_begin(p->readers[l], &p->spill, &p->streams[l]);
-		p->next_ns[l] = spill_get(p->readers[l]);
-		p->heap[p->n_heap++] = l;
-	}
-	for (uint32_t i = p->n_heap / 2; i-- > 0;)
-		sift_down(p, i);
-	return 0;
-}
-
-static void put_event(const struct paje *p, uint32_t location, uint64_t time_ns, uint64_t word)
-{
+	struct paje *p = arg;
 	uint32_t number = (uint32_t)word;
 
+	p->last_ns = time_ns;
 	switch (word >> 32) {
 	case PUSH:
 		put_time(p, 6, time_ns);
@@ -255,82 +200,46 @@ static void put_event(const struct paje *p, uint32_t location, uint64_t time_ns,
 		put_time(p, word >> 32 == QUEUED ? 9 : 10, time_ns);
 		fprintf(p->e->out, "V_F L%" PRIu32 " 1\n", number);
 	}
+	return 0;
 }
 
-static int put_all(struct paje *p)
+static void put_ends(const struct paje *p)
 {
-	uint64_t last_ns = p->e->start_ns, n = 0;
-	int rc = open_readers(p);
-
-	while (rc == 0 && p->n_heap > 0) {
-		uint32_t l = p->heap[0];
-		struct spill_reader *reader = p->readers[l];
-
-		last_ns = p->next_ns[l];
-		put_event(p, l, last_ns, spill_get(reader));
-		if (reader->left)
-			p->next_ns[l] = spill_get(reader);
-		else
-			p->heap[0] = p->heap[--p->n_heap];
-		sift_down(p, 0);
-		rc = reader->rc;
-		if (rc == 0 && ++n % (1 << 14) == 0) {
-			rc = ferror(p->e->out) ? -EIO : 0;
-			if (progress_step(&p->e->progress, p->e->events))
-				rc = -ECANCELED;
-		}
-	}
-	for (uint32_t l = p->e->defs->n_locations; rc == 0 && l-- > 0;) {
-		put_time(p, 5, last_ns);
+	for (uint32_t l = p->e->defs->n_locations; l-- > 0;) {
+		put_time(p, 5, p->last_ns);
 		fprintf(p->e->out, "%s L%" PRIu32 "\n",
 			p->e->defs->locations[l].process == ETA_NONE ? "CT_D" : "CT_L", l);
 	}
-	for (uint32_t i = p->e->defs->n_processes; rc == 0 && i-- > 0;) {
-		put_time(p, 5, last_ns);
+	for (uint32_t i = p->e->defs->n_processes; i-- > 0;) {
+		put_time(p, 5, p->last_ns);
 		fprintf(p->e->out, "CT_P P%" PRIu32 "\n", i);
 	}
-	if (rc == 0) {
-		put_time(p, 5, last_ns);
-		fputs("CT_T T\n", p->e->out);
-	}
-	return rc;
+	put_time(p, 5, p->last_ns);
+	fputs("CT_T T\n", p->e->out);
 }
 
 static int paje_run(struct export *e)
 {
-	size_t n = (size_t)e->defs->n_locations + 1;
-	struct paje p = { .e = e };
-	int rc = spill_open(&p.spill);
+	struct paje p = { .e = e, .last_ns = e->start_ns };
+	int rc = in_order_open(&p.order, e);
 
-	if (rc)
-		return rc;
-	p.streams = calloc(n, sizeof(*p.streams));
-	p.readers = calloc(n, sizeof(*p.readers));
-	p.next_ns = calloc(n, sizeof(*p.next_ns));
-	p.heap = calloc(n, sizeof(*p.heap));
-	p.devices = export_devices(e);
-	if (!p.devices || !p.streams || !p.readers || !p.next_ns || !p.heap)
-		rc = -ENOMEM;
+	if (rc == 0) {
+		p.devices = export_devices(e);
+		if (!p.devices) {
+			eta_error("not enough memory for the devices");
+			rc = -ENOMEM;
+		}
+	}
 	if (rc == 0)
 		rc = put_aside(&p);
 	if (rc == 0) {
 		put_definitions(&p);
-		rc = put_all(&p);
+		rc = in_order_read(&p.order, put_event, &p);
 	}
-	if (rc == -ENOMEM)
-		eta_error("not enough memory for %" PRIu32 " locations", e->defs->n_locations);
-	for (size_t l = 0; l + 1 < n; l++) {
-		if (p.streams)
-			spill_stream_free(&p.streams[l]);
-		if (p.readers)
-			free(p.readers[l]);
-	}
+	if (rc == 0)
+		put_ends(&p);
 	free(p.devices);
-	free(p.streams);
-	free(p.readers);
-	free(p.next_ns);
-	free(p.heap);
-	spill_close(&p.spill);
+	in_order_close(&p.order);
 	return rc;
 }
 

@@ -2,16 +2,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import math
 
-from reading import LEVELS, OWN_LIMIT, Unusable, number, read_csv
+from reading import LEVELS, OWN_LIMIT, Unusable, is_json, number, read_csv, read_json
 
 NAME = "timeline"
 SUMMARY = "the score over time: what was lost when, and at which level"
-INPUT = "FILE is the output of sci-analyze --timeline --csv."
+INPUT = "FILE is the output of sci-analyze --timeline, with --csv or --json."
 N_INPUTS = 1
 SIZE_MM = 150, 90
 GROWS = False, False
 
 NEEDED = ["from_ns", "to_ns", "io_ns", "lost_ns"] + [f"at_{level}_ns" for level in LEVELS]
+
+
+def rows_of_json(name):
+    """The pieces of time of a report, as its csv has them."""
+    pieces = read_json(name).get("timeline")
+    if pieces is None:
+        raise Unusable(f"{name}: no pieces of time in it; make it with sci-analyze --timeline --json")
+    for piece in pieces:
+        levels = piece.get("interference_levels", piece.get("levels", {}))
+        numbers = {"from_ns": piece["begin_ns"], "to_ns": piece["end_ns"]} | \
+            {key: piece[key] for key in ("io_ns", "lost_ns", "interference_ns", "own_limit_ns") if key in piece} | \
+            {f"at_{level}_ns": levels.get(level, 0) for level in LEVELS}
+        yield {key: str(value) for key, value in numbers.items()}
 
 
 def add_options(parser):
@@ -22,7 +35,7 @@ def draw(figure, names, options):
     del options
     import style
     name = names[0]
-    rows = list(read_csv(name, NEEDED, "sci-analyze --timeline --csv"))
+    rows = list(rows_of_json(name) if is_json(name) else read_csv(name, NEEDED, "sci-analyze --timeline --csv"))
     if not rows:
         raise Unusable(f"{name}: no pieces of time in it")
     cells = [{column: number(name, row, column) or 0 for column in NEEDED} for row in rows]

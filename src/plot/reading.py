@@ -21,6 +21,12 @@ NEEDED_OF_THREADS = "location", "name", "sci", "levels", "io_levels"
 BEFORE = {"contended_ns": "interference_ns", "contended_levels": "interference_levels"}
 
 
+def is_json(name):
+    """Does NAME begin as json does, and no csv?"""
+    with open(name, encoding="utf-8", errors="replace") as f:
+        return f.read(64).lstrip().startswith("{")
+
+
 def read_json(name):
     """The report of sci-analyze in NAME."""
     try:

@@ -38,10 +38,18 @@ static int put_score(FILE *out, const struct analysis *a, unsigned width)
 			 report_score(t->sci_high).text, l->name, on.text, called,
 			 lost_ns > 0 ? "most, " : "none",
 			 lost_ns > 0 ? report_duration(lost_ns).text : "",
-			 lost_ns > 0 ? "" : "its ", report_duration((int64_t)t->life_ns).text,
+			 lost_ns > 0 ? "" : "its ", report_duration((int64_t)t->lifetime_ns).text,
 			 lost_ns > 0 ? "" : " to others", report_score(a->sci_total).text);
 	report_wrapped(out, line, false, width);
 	return 0;
+}
+
+static void put_verdict_words(FILE *out, const struct analysis *a)
+{
+	fprintf(out, "verdict: %s", report_verdict(&a->verdict).text);
+	if (a->verdict.cpu_share > 0)
+		fprintf(out, "; beside it cpu: run queue %.0f %%", 100 * a->verdict.cpu_share);
+	fputc('\n', out);
 }
 
 static int put_verdict(FILE *out, const struct analysis *a, unsigned width)
@@ -49,10 +57,7 @@ static int put_verdict(FILE *out, const struct analysis *a, unsigned width)
 	char advice[1024];
 
 	advice_text(a, advice, sizeof(advice));
-	fprintf(out, "verdict: %s", report_verdict(&a->verdict).text);
-	if (a->verdict.cpu_share > 0)
-		fprintf(out, "; beside it cpu: run queue %.0f %%", 100 * a->verdict.cpu_share);
-	fputc('\n', out);
+	put_verdict_words(out, a);
 	report_wrapped(out, advice, true, width);
 	return 0;
 }
@@ -87,7 +92,7 @@ static int put_own_limit(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* What is less of a life is not worth a line. */
+/* What is less of a lifetime is not worth a line. */
 #define MACHINE_PERCENT 2
 
 /* How much a busy machine took of the one that lost most. */
@@ -102,7 +107,7 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	slowdown_counted_cells(&t->slowdown, a->options.sci, cells);
 	inside_ns = cells[CELL_CPU_RUN_QUEUE] > 0 ? cells[CELL_CPU_RUN_QUEUE] : 0;
 	sum_ns = inside_ns + (int64_t)t->ready_ns;
-	if (sum_ns * 100 < (int64_t)t->life_ns * MACHINE_PERCENT)
+	if (sum_ns * 100 < (int64_t)t->lifetime_ns * MACHINE_PERCENT)
 		return 0;
 	snprintf(line, sizeof(line),
 		 "machine: ready without a CPU for %s, of it %s inside of I/O calls",
@@ -111,7 +116,7 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* Where there is nothing to speak of, or it is a limit, nobody did it. */
+/* If it is negligible, or a limit, there are no culprits. */
 static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 {
 	return a->verdict.share > 0 && !a->verdict.own_limit ? report_culprits(out, a, width) : 0;
@@ -137,7 +142,7 @@ static int put_gain(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* Without another run nobody can tell what calls would have been that all waited as long. */
+/* Without another run it is not known how long calls would take that all waited as long. */
 static int put_alike(FILE *out, const struct analysis *a, unsigned width)
 {
 	char line[512];
@@ -174,16 +179,16 @@ static int put_part(char *text, size_t size, const struct function_habit *f, dou
 			report_duration((int64_t)(f->ns / f->n)).text, f->n == 1 ? "" : " each");
 }
 
-/* The largest parts of the life of the threads that did I/O. */
+/* The largest parts of the lifetime of the threads that did I/O. */
 static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 {
-	uint64_t in_calls_ns, life_ns = premises_life_ns(a, &in_calls_ns), outside_ns;
+	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns), outside_ns;
 	uint32_t next = 0;
 	char line[1024] = "time: ";
 	size_t used = strlen(line);
 
-	/* what a thread has in flight while it does something else is no part of its life */
-	outside_ns = life_ns > in_calls_ns ? life_ns - in_calls_ns : 0;
+	/* what a thread has in flight while it does something else is no part of its lifetime */
+	outside_ns = lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0;
 	for (int parts = 0; parts < SHOWN_PARTS; parts++) {
 		const struct function_habit *f =
 			next < a->n_function_habits ? &a->function_habits[next] : NULL;
@@ -196,11 +201,11 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 		} else {
 			next++;
 		}
-		if (ns == 0 || ns * 100 < life_ns * SHOWN_PERCENT)
+		if (ns == 0 || ns * 100 < lifetime_ns * SHOWN_PERCENT)
 			break;
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s", parts ? "; " : "");
 		used += (size_t)put_part(line + used, sizeof(line) - used, f,
-					 100 * (double)ns / (double)life_ns);
+					 100 * (double)ns / (double)lifetime_ns);
 	}
 	if (used > strlen("time: "))
 		report_wrapped(out, line, false, width);
@@ -241,16 +246,31 @@ static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width)
 	put_machine, put_alike,	  put_time, put_levels_missing,
 };
 
+static void put_nothing(FILE *out, unsigned width)
+{
+	fputs("no I/O by any thread in this trace: nothing to score\n", out);
+	report_wrapped(out,
+		       "I/O are calls such as read and write, regions named LEVEL:FUNCTION and "
+		       "those with I/O records: record the program with sci-record.",
+		       true, width);
+}
+
+void report_headline(FILE *out, const struct analysis *a, unsigned width)
+{
+	if (a->max_thread == ETA_NONE) {
+		put_nothing(out, width);
+		return;
+	}
+	put_score(out, a, width);
+	put_verdict_words(out, a);
+}
+
 int report_answer(FILE *out, const struct analysis *a, unsigned width)
 {
 	int rc = 0;
 
 	if (a->max_thread == ETA_NONE) {
-		fputs("no I/O by any thread in this trace: nothing to score\n", out);
-		report_wrapped(out,
-			       "I/O are calls such as read and write, regions named LEVEL:FUNCTION "
-			       "and those with I/O records: record the program with sci-record.",
-			       true, width);
+		put_nothing(out, width);
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && !rc; i++)

@@ -67,7 +67,13 @@ static bool noise(const struct row *r, double *ns)
 	return true;
 }
 
-/* How much of the run it makes. */
+/* What it adds to the time in operations of the whole. */
+static double added(const struct row *r)
+{
+	return (double)r->sides[1].sum_ns - (double)r->sides[0].sum_ns;
+}
+
+/* How much of the run it makes: the order of version 1. */
 static double weight(const struct row *r)
 {
 	uint64_t n = r->sides[0].n > r->sides[1].n ? r->sides[0].n : r->sides[1].n;
@@ -141,6 +147,12 @@ GETTER(difference)
 		value_whole(v, llround(difference(ROW)));
 }
 
+GETTER(adds)
+{
+	(void)context;
+	value_whole(v, llround(added(ROW)));
+}
+
 GETTER(noise)
 {
 	double ns;
@@ -203,6 +215,8 @@ static const struct column columns[] = {
 	{ "difference", "B - A", UNIT_NS, 0, get_difference, "of the means" },
 	{ "noise", "noise", UNIT_NS, 1, get_noise,
 	  "half of the 95 % interval of the difference, if operations are independent" },
+	{ "adds", "adds", UNIT_NS, 4, get_adds,
+	  "what it adds to the time in operations: of all calls of B, less of all calls of A" },
 	{ "ratio", "B / A", UNIT_RATIO, 3, get_ratio, "of the means" },
 	{ "interference_a", "interference A", UNIT_NS, 6, get_interference_a,
 	  "mean interference, in the first trace" },
@@ -216,6 +230,13 @@ void compare_columns(const struct column **list, size_t *n)
 {
 	*list = columns;
 	*n = sizeof(columns) / sizeof(*columns);
+}
+
+static bool has(const void *context, const struct column *c)
+{
+	const struct comparison *of = context;
+
+	return !of->sides[0]->options.version_1 || strcmp(c->name, "adds") != 0;
 }
 
 /* ---- rows ---- */
@@ -305,7 +326,7 @@ static int by_what(const void *a, const void *b)
 	return (x->size_bytes > y->size_bytes) - (x->size_bytes < y->size_bytes);
 }
 
-static int for_output(const void *a, const void *b)
+static int for_output(const void *a, const void *b, void *is_version_1)
 {
 	const struct row *x = a, *y = b;
 	enum kind kx = x->kind > KIND_CLASS ? KIND_CLASS : x->kind;
@@ -315,6 +336,11 @@ static int for_output(const void *a, const void *b)
 		return kx < ky ? -1 : 1;
 	if (kx < KIND_CLASS)
 		return by_what(a, b);
+	if (!*(bool *)is_version_1) {
+		double adds_x = fabs(added(x)), adds_y = fabs(added(y));
+
+		return adds_x != adds_y ? (adds_x > adds_y ? -1 : 1) : by_what(a, b);
+	}
 	/* what is in one run only says less than a difference */
 	if (both(x) != both(y))
 		return both(x) ? -1 : 1;
@@ -328,12 +354,13 @@ int compare_table(const struct comparison *c, const struct table_options *option
 {
 	struct row_list rows = { 0 };
 	size_t room = 0, n = 0;
-	bool hosts = false;
+	bool hosts = false, is_version_1 = c->sides[0]->options.version_1;
 	int rc = 0;
 
 	*out = (struct table){ .name = "rows",
 			       .columns = columns,
 			       .n_columns = sizeof(columns) / sizeof(*columns),
+			       .has = has,
 			       .context = c };
 	for (int s = 0; s < 2; s++)
 		room += 1 + ETA_N_LEVELS + c->sides[s]->n_classes + c->sides[s]->n_files;
@@ -354,11 +381,44 @@ int compare_table(const struct comparison *c, const struct table_options *option
 		for (int s = 0; s < 2; s++)
 			add_sample(&rows.list[n - 1].sides[s], &rows.list[i].sides[s]);
 	}
-	qsort(rows.list, n, sizeof(*rows.list), for_output);
+	qsort_r(rows.list, n, sizeof(*rows.list), for_output, &is_version_1);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (rows.list[i].sides[0].n || rows.list[i].sides[1].n)
 			rc = table_add(out, &rows.list[i]);
 	return rc ? rc : table_arrange(out, options);
+}
+
+/* Did any request of it reach a device? */
+static bool on_disk(const struct analysis *a)
+{
+	for (uint32_t i = 0; i < a->defs->n_locations; i++)
+		if (a->defs->locations[i].kind == ETA_LOCATION_DEVICE)
+			return true;
+	return false;
+}
+
+static bool writes(const struct analysis *a)
+{
+	for (uint32_t i = 0; i < a->n_files; i++)
+		if (a->files[i].bytes_written)
+			return true;
+	return false;
+}
+
+/* What is still in memory will cost its time later. */
+static void put_not_on_disk(FILE *out, const struct comparison *c, unsigned width)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct analysis *a = c->sides[s];
+		char line[128];
+
+		if (!a->has_levels || !writes(a) || on_disk(a) || !on_disk(c->sides[!s]))
+			continue;
+		snprintf(line, sizeof(line),
+			 "%c: what it wrote had not reached a disk when the recording ended",
+			 'A' + s);
+		report_wrapped(out, line, true, width);
+	}
 }
 
 int compare_text(FILE *out, const struct comparison *c, const struct table *table,
@@ -378,12 +438,13 @@ int compare_text(FILE *out, const struct comparison *c, const struct table *tabl
 			 a->operations, report_duration((int64_t)a->duration_ns).text, c->names[s]);
 		report_wrapped(out, line, false, options->width);
 	}
+	put_not_on_disk(out, c, options->width);
 	fputc('\n', out);
 	if (table->n)
 		rc = table_text(out, table, options);
 	else
 		fprintf(out, "no rows%s\n",
-			options->n_filters ? " that the filter lets through" : ": no I/O");
+			options->n_filters ? " that match the filter" : ": no I/O");
 	fputc('\n', out);
 	for (int s = 0; s < 2; s++) {
 		const struct analysis *a = c->sides[s];

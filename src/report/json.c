@@ -48,7 +48,7 @@ static void set_text(struct json_object o, const char *key, const char *text)
 	set(o, key, json_name(text));
 }
 
-/* Of one machine nobody asks whose a thread is. */
+/* A trace of one machine needs no hosts. */
 static void set_host(struct json_object o, const struct analysis *a, const char *host)
 {
 	if (machines_differ(a->defs))
@@ -229,14 +229,16 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set_count(o, "orphans", a->counts.orphan);
 	set_count(o, "truncated", a->counts.truncated);
 	set_count(o, "bad", a->counts.bad);
-	set_count(o, "overlapping_regions", a->counts.crossing);
-	set_count(o, "out_of_order", a->counts.disorder);
+	set_count(o, "overlapping_regions", a->counts.overlapping);
+	set_count(o, "out_of_order", a->counts.out_of_order);
 	set_count(o, "unmatched", a->counts.unmatched);
 	set_count(o, "open_requests", a->open_bios);
 	set_count(o, "low_confidence", a->low_confidence);
 	set(o, "has_levels", json_boolean(a->has_levels));
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT)
 		set_count(o, "suspended_ns", a->suspended_ns);
+	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->light)
+		set(o, "light", json_true());
 }
 
 /* Of version 2: which limits the kernel tracer saw threads wait for. */
@@ -268,7 +270,7 @@ static void put_mode(struct json_object in, const struct analysis *a)
 	set_text(o, "reference", reference);
 }
 
-/* Who lost most: not the one with the largest part of a short life. */
+/* Who lost most: not the one with the largest part of a short lifetime. */
 static void put_headline(struct json_object in, const struct analysis *a)
 {
 	struct json_object o = object_in(in, "headline");
@@ -283,7 +285,7 @@ static void put_headline(struct json_object in, const struct analysis *a)
 	set(o, "sci_low", json_real(t->sci_low));
 	set(o, "sci_high", json_real(t->sci_high));
 	set_int(o, "interference_ns", t->slowdown.contended_ns);
-	set_count(o, "lifetime_ns", t->life_ns);
+	set_count(o, "lifetime_ns", t->lifetime_ns);
 }
 
 /* The same as blame[], those of one program together. */
@@ -310,17 +312,17 @@ static void put_culprits(struct json_object in, const struct analysis *a)
 
 #define MOST_PREMISES 16
 
-/* Where the life of the threads went that did the I/O, and what was seen of how they do it. */
+/* Where the lifetime of the threads went that did the I/O, and what was seen of how they do it. */
 static void put_habits(struct json_object root, const struct analysis *a)
 {
 	struct json_object o = object_in(root, "time");
 	struct premise premises[MOST_PREMISES];
-	uint64_t in_calls_ns, life_ns = premises_life_ns(a, &in_calls_ns);
+	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns);
 	uint32_t n = premises_find(a, premises, MOST_PREMISES);
 	json_t *array;
 
-	set_count(o, "lifetime_ns", life_ns);
-	set_count(o, "outside_ns", life_ns > in_calls_ns ? life_ns - in_calls_ns : 0);
+	set_count(o, "lifetime_ns", lifetime_ns);
+	set_count(o, "outside_ns", lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0);
 	array = array_in(o, "functions");
 	for (uint32_t i = 0; i < a->n_function_habits && o.of->ok; i++) {
 		struct json_object f = object_at_end(array, o.of);
@@ -352,7 +354,7 @@ static void put_application(struct json_object in, const struct analysis *a)
 	set_count(o, "sci_max_tid", tid);
 	set(o, "sci_total", json_real(a->sci_total));
 	set_count(o, "io_ns", a->io_ns);
-	set_count(o, "lifetime_ns", a->life_ns);
+	set_count(o, "lifetime_ns", a->lifetime_ns);
 	set_int(o, "lost_ns", a->slowdown.lost_ns);
 	if (a->options.sci == SCI_DEFAULT) {
 		put_interference(o, &a->slowdown);
@@ -385,7 +387,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	set_count(o, "tid", l->tid);
 	set_text(o, "name", l->name);
 	set_host(o, a, location_host(a->defs, t->location));
-	set(o, "lifetime_ns", t->scored ? json_integer((json_int_t)t->life_ns) : json_null());
+	set(o, "lifetime_ns", t->scored ? json_integer((json_int_t)t->lifetime_ns) : json_null());
 	set_count(o, "io_ns", t->io_ns);
 	set_count(o, "operations", t->operations);
 	set_int(o, "lost_ns", s->lost_ns);
@@ -482,19 +484,57 @@ static bool is_reported(const struct thread_score *t)
 	return t->scored || t->operations;
 }
 
-int report_json(FILE *out, const struct analysis *a, unsigned version)
+/* Ends DOCUMENT, whose root is ROOT. */
+static int finish(struct json_object root, FILE *out, size_t flags)
 {
-	struct document document = { .ok = true, .version = version };
-	struct json_object root = { json_object(), &document };
-	char advice[1024];
-	json_t *array;
 	int rc = 0;
 
-	set_count(root, "version", version);
+	if (!root.of->ok)
+		rc = -ENOMEM;
+	else if (json_write(root.json, out, flags | JSON_REAL_PRECISION(15)) < 0 ||
+		 fputc('\n', out) == EOF)
+		rc = -EIO;
+	json_decref(root.json);
+	return rc;
+}
+
+/* What is of the whole trace. */
+static void put_whole(struct json_object root, const struct analysis *a)
+{
+	set_count(root, "version", root.of->version);
 	put_trace(root, a);
 	put_mode(root, a);
 	put_application(root, a);
 	put_limits(root, a);
+}
+
+static void put_end(struct json_object root, const struct analysis *a)
+{
+	char advice[1024];
+
+	advice_text(a, advice, sizeof(advice));
+	put_verdict(root, &a->verdict, root.of->version == 1 ? a->verdict.advice : advice);
+	if (a->options.habits)
+		put_habits(root, a);
+}
+
+int report_json_summary(FILE *out, const struct analysis *a)
+{
+	struct document document = { .ok = true, .version = JSON_VERSION };
+	struct json_object root = { json_object(), &document };
+
+	put_whole(root, a);
+	put_end(root, a);
+	return finish(root, out, JSON_COMPACT);
+}
+
+int report_json(FILE *out, const struct analysis *a, unsigned version)
+{
+	struct document document = { .ok = true, .version = version };
+	struct json_object root = { json_object(), &document };
+	json_t *array;
+
+	put_whole(root, a);
 	array = array_in(root, "threads");
 	for (uint32_t i = 0; document.ok && i < a->n_threads; i++)
 		if (is_reported(&a->threads[i]))
@@ -518,15 +558,6 @@ int report_json(FILE *out, const struct analysis *a, unsigned version)
 		array = array_in(root, "timeline");
 	for (uint32_t i = 0; document.ok && i < a->options.n_bins; i++)
 		put_bin(object_at_end(array, &document), a, i);
-	advice_text(a, advice, sizeof(advice));
-	put_verdict(root, &a->verdict, version == 1 ? a->verdict.advice : advice);
-	if (a->options.habits)
-		put_habits(root, a);
-	if (!document.ok)
-		rc = -ENOMEM;
-	else if (json_write(root.json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
-		 fputc('\n', out) == EOF)
-		rc = -EIO;
-	json_decref(root.json);
-	return rc;
+	put_end(root, a);
+	return finish(root, out, JSON_INDENT(2));
 }

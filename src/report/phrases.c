@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "src/common/columns.h"
 #include "src/common/machines.h"
-#include "views.h"
 #include "words.h"
 
 struct report_text report_score(double sci)
@@ -52,6 +52,14 @@ struct report_text report_count(uint64_t n)
 	for (; value >= (u ? 999.5 : 9999.5) && u + 1 < sizeof(units) / sizeof(*units); u++)
 		value /= 1000;
 	snprintf(t.text, sizeof(t.text), "%.*f%s", u && value < 9.95 ? 1 : 0, value, units[u]);
+	return t;
+}
+
+struct report_text report_device(uint32_t dev)
+{
+	struct report_text t;
+
+	snprintf(t.text, sizeof(t.text), "%u:%u", dev >> 20, dev & 0xfffff);
 	return t;
 }
 
@@ -122,8 +130,8 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 
 	/* it may name what programs have named */
 	eta_printable(text, line, sizeof(line));
-	while (strlen(rest) > room) {
-		size_t n = room;
+	while (columns_of(rest) > room) {
+		size_t n = columns_fit(rest, room);
 
 		/* nor between a number and its sign */
 		while (n && (rest[n] != ' ' || rest[n + 1] == '%'))
@@ -148,8 +156,8 @@ void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios,
 		{ c->orphan, "orphan", "orphans" },
 		{ c->truncated, "truncated", "truncated" },
 		{ c->bad, "bad", "bad" },
-		{ c->crossing, "overlapping region", "overlapping regions" },
-		{ c->disorder, "out of order", "out of order" },
+		{ c->overlapping, "overlapping region", "overlapping regions" },
+		{ c->out_of_order, "out of order", "out of order" },
 		{ c->unmatched, "thread seen by one tracer", "threads seen by one tracer" },
 		{ open_bios, "block request without completion",
 		  "block requests without completion" },

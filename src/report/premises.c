@@ -15,7 +15,7 @@
 #define OPENS(f) (&(f)->habit.calls[HABIT_OPEN])
 #define OTHERS(f) (&(f)->habit.calls[HABIT_OTHER])
 
-/* So many calls are a habit, so much is read or written at a time by those that do it well. */
+/* From how many calls on it matters, and how much should be read or written at a time. */
 #define MANY 100
 #define WELL_BYTES 65536
 #define SMALL_FILE_BYTES 65536
@@ -183,7 +183,7 @@ static void tell_misaligned(const struct file_habit *f, const char *name, char *
 	const struct habit_calls *c = misaligned_of(WRITES(f)) ? WRITES(f) : READS(f);
 
 	snprintf(text, size,
-		 "%s of %s O_DIRECT %s %s do not begin and end on borders of 4 KiB: align offset "
+		 "%s of %s O_DIRECT %s %s do not begin and end at multiples of 4 KiB: align offset "
 		 "and length, or whole pages are read or locked for each.",
 		 report_count(c->misaligned).text, report_count(c->direct).text,
 		 c == WRITES(f) ? "writes to" : "reads of", name);
@@ -251,10 +251,10 @@ static int by_io(const void *a, const void *b)
 /* A shell that waits for its children, a main thread for the others, would be most of the time. */
 #define PERCENT_OF_IO 95
 
-uint64_t premises_life_ns(const struct analysis *a, uint64_t *in_calls_ns)
+uint64_t premises_lifetime_ns(const struct analysis *a, uint64_t *in_calls_ns)
 {
 	const struct thread_score **list = calloc(a->n_threads + 1, sizeof(*list));
-	uint64_t life_ns = 0, io_ns = 0;
+	uint64_t lifetime_ns = 0, io_ns = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; list && i < a->n_threads; i++)
@@ -263,12 +263,12 @@ uint64_t premises_life_ns(const struct analysis *a, uint64_t *in_calls_ns)
 	if (n)
 		qsort(list, n, sizeof(*list), by_io);
 	for (uint32_t i = 0; i < n && io_ns * 100 <= a->io_ns * PERCENT_OF_IO; i++) {
-		life_ns += list[i]->life_ns;
+		lifetime_ns += list[i]->lifetime_ns;
 		io_ns += list[i]->io_ns;
 	}
 	free(list);
 	*in_calls_ns = io_ns;
-	return life_ns;
+	return lifetime_ns;
 }
 
 static bool find(const struct analysis *a, const struct rule *rule, struct premise *p)
@@ -315,12 +315,12 @@ static int by_time(const void *a, const void *b)
 uint32_t premises_find(const struct analysis *a, struct premise *list, uint32_t most)
 {
 	struct premise all[N_RULES];
-	uint64_t in_calls_ns, life_ns = premises_life_ns(a, &in_calls_ns);
+	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns);
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < N_RULES; i++)
 		/* what takes less than a twentieth of the time is not why */
-		if (find(a, &rules[i], &all[n]) && all[n].ns * 20 >= life_ns)
+		if (find(a, &rules[i], &all[n]) && all[n].ns * 20 >= lifetime_ns)
 			n++;
 	if (n)
 		qsort(all, n, sizeof(*all), by_time);

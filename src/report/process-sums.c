@@ -70,12 +70,12 @@ static void add_thread(struct process_sum *p, const struct thread_score *t, bool
 	p->any |= t->events > 0;
 	p->threads += t->operations > 0;
 	if (t->operations || idle_too)
-		p->life_ns += t->life_ns;
+		p->lifetime_ns += t->lifetime_ns;
 	if (t->sci > p->sci_max)
 		p->sci_max = t->sci;
 }
 
-/* The first one stands for a group, but rather the one that all others came from. */
+/* A group is named after its first process, or rather the one that all others came from. */
 static void add_process(const struct eta_defs *defs, struct process_sum *p, uint32_t process)
 {
 	const struct eta_process *one = &defs->processes[process];
@@ -110,7 +110,7 @@ int process_sums_fill(const struct analysis *a, struct table *t, process_group *
 	for (uint32_t i = 0; i < n_processes; i++) {
 		struct process_sum *p = &sums[i];
 		int64_t counted = slowdown_counted(&p->slowdown, a->options.sci), cells[N_CELLS];
-		double sci = p->life_ns ? (double)counted / (double)p->life_ns : 0;
+		double sci = p->lifetime_ns ? (double)counted / (double)p->lifetime_ns : 0;
 
 		if (!p->operations)
 			continue;
@@ -120,7 +120,7 @@ int process_sums_fill(const struct analysis *a, struct table *t, process_group *
 						.verdict = &p->verdict,
 						.operations = p->operations,
 						.io_ns = p->io_ns,
-						.life_ns = p->life_ns,
+						.lifetime_ns = p->lifetime_ns,
 						.item = p };
 	}
 	if (n)

@@ -12,7 +12,7 @@ struct process_sum {
 	struct slowdown slowdown;
 	struct verdict verdict;
 	uint64_t operations, io_ns;
-	uint64_t life_ns;	    /* of the threads with I/O, one beside the other */
+	uint64_t lifetime_ns;	    /* of the threads with I/O, one beside the other */
 	uint64_t first_ns, last_ns; /* events of all */
 	bool any;		    /* has any */
 	uint32_t processes;

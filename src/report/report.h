@@ -15,6 +15,12 @@ int report_text(FILE *out, const struct analysis *a, const struct view *view,
 		const struct table_options *options);
 /* What comes first: the score, the verdict, who did it, where the time went. 0 or -ENOMEM. */
 int report_answer(FILE *out, const struct analysis *a, unsigned width);
+/* Of that only the score and the verdict, a line each: what stands above a table of its own. */
+void report_headline(FILE *out, const struct analysis *a, unsigned width);
+/* How much there is of the trace, and what is missing. */
+void report_quality(FILE *out, const struct analysis *a, unsigned width);
+/* As json what is of all threads together. 0, -ENOMEM or -EIO. */
+int report_json_summary(FILE *out, const struct analysis *a);
 /* VERSION of its keys: 1 or 2. */
 int report_json(FILE *out, const struct analysis *a, unsigned version);
 
@@ -35,6 +41,8 @@ int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level);
 /* A file's path, its end where that is long; else what is known of it. */
 struct report_text report_file(const struct analysis *a, const char *path, uint32_t dev,
 			       uint64_t inode);
+/* "8:1" */
+struct report_text report_device(uint32_t dev);
 /* "sda", where the trace has its requests, or "device 8:0". */
 struct report_text report_device_name(const struct analysis *a, uint32_t dev);
 /* "3000", "5.0 M" */

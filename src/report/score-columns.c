@@ -16,14 +16,6 @@ int view_add_scores(struct table *t, size_t n)
 	return rc;
 }
 
-struct report_text report_device(uint32_t dev)
-{
-	struct report_text t;
-
-	snprintf(t.text, sizeof(t.text), "%u:%u", dev >> 20, dev & 0xfffff);
-	return t;
-}
-
 #define SCORE_GETTER(name)                                                                         \
 	void score_get_##name(const void *context, const void *row, struct value *v)
 #define ROW ((const struct score_row *)row)
@@ -44,7 +36,7 @@ static void value_lost_part(struct value *v, int64_t part, uint64_t whole)
 
 SCORE_GETTER(sci)
 {
-	value_lost_part(v, counted(ANALYSIS, ROW), ROW->life_ns);
+	value_lost_part(v, counted(ANALYSIS, ROW), ROW->lifetime_ns);
 }
 
 SCORE_GETTER(interference)
@@ -56,7 +48,7 @@ SCORE_GETTER(interference)
 SCORE_GETTER(self)
 {
 	(void)context;
-	value_lost_part(v, slowdown_self(ROW->slowdown), ROW->life_ns);
+	value_lost_part(v, slowdown_self(ROW->slowdown), ROW->lifetime_ns);
 }
 
 SCORE_GETTER(self_ns)
@@ -80,8 +72,8 @@ SCORE_GETTER(lost)
 SCORE_GETTER(lifetime)
 {
 	(void)context;
-	if (ROW->life_ns)
-		value_whole(v, (int64_t)ROW->life_ns);
+	if (ROW->lifetime_ns)
+		value_whole(v, (int64_t)ROW->lifetime_ns);
 }
 
 SCORE_GETTER(at)

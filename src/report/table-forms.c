@@ -7,38 +7,16 @@
 #include <string.h>
 
 #include "eta-ext/base/eta.h"
+#include "src/common/columns.h"
 #include "src/common/texts.h"
 #include "table-cells.h"
 #include "words.h"
 
 /* ---- text ---- */
 
-/* So many characters of LINE fit into WIDTH; 0: all. */
-static size_t bytes_in(const char *line, size_t width)
-{
-	size_t n = 0, characters = 0;
-
-	for (; line[n]; n++) {
-		/* not one that goes on */
-		characters += (line[n] & 0xc0) != 0x80;
-		if (width && characters > width)
-			break;
-	}
-	return n;
-}
-
-static size_t characters_in(const char *text)
-{
-	size_t characters = 0;
-
-	for (; *text; text++)
-		characters += (*text & 0xc0) != 0x80;
-	return characters;
-}
-
 void table_line(FILE *out, const char *line, unsigned width)
 {
-	size_t n = bytes_in(line, width);
+	size_t n = columns_fit(line, width);
 
 	while (n && line[n - 1] == ' ')
 		n--;
@@ -116,7 +94,7 @@ static void fit(const struct table *t, const struct column **list, size_t n_colu
 			size_t length;
 
 			table_get(t, list[c], t->rows[i], &v);
-			length = characters_in(cell_text(list[c], &v, &text));
+			length = columns_of(cell_text(list[c], &v, &text));
 			free(v.long_text);
 			if (length > widths[c])
 				widths[c] = length;
@@ -157,7 +135,7 @@ static int put_row(FILE *out, const struct table *t, const struct column **list,
 			table_get(t, list[c], row, &v);
 			shown = cell_text(list[c], &v, &text);
 		}
-		blanks = (int)(widths[c] - characters_in(shown));
+		blanks = (int)(widths[c] - columns_of(shown));
 		if (list[c]->unit == UNIT_TEXT)
 			fprintf(f, "%s%s%*s", first ? "" : "  ", shown, blanks, "");
 		else

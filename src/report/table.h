@@ -40,7 +40,7 @@ struct value {
 
 /* A column that only csv and --fields show. */
 #define COLUMN_HIDDEN 255
-/* Whose the row is: hidden, unless the table has hosts; then it stays. */
+/* The host of the row: hidden unless the table has hosts; then it stays. */
 #define COLUMN_HOST 254
 /* What limits took: hidden, unless the table has any; then it stays. */
 #define COLUMN_LIMIT 253

@@ -51,7 +51,9 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
-					 eta_level_name((enum eta_level)l));
+					 a->light && l == ETA_LEVEL_USER
+						 ? "in call"
+						 : eta_level_name((enum eta_level)l));
 	fputc('\n', out);
 	table_line(out, line, width);
 	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, NULL, width);
@@ -83,7 +85,7 @@ static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
 		{ c->lost > 0,
 		  "lost: the waits in them are missing; a larger --ring, filters, or a "
 		  "faster disk for -o" },
-		{ (c->orphan + c->truncated + c->bad + c->crossing) * 100 > a->events,
+		{ (c->orphan + c->truncated + c->bad + c->overlapping) * 100 > a->events,
 		  "damaged: what could not be paired counts for nothing; record it again" },
 		{ c->unmatched * 10 > a->n_threads,
 		  "seen by one tracer: static or setuid programs, or threads from before it; the "
@@ -100,7 +102,7 @@ static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
 			report_wrapped(out, remedies[i].text, true, width);
 }
 
-static void put_quality(FILE *out, const struct analysis *a, unsigned width)
+void report_quality(FILE *out, const struct analysis *a, unsigned width)
 {
 	struct report_unsure unsure = { a->low_confidence, UNSURE_OPERATIONS };
 	bool paper = a->options.sci == SCI_PAPER;
@@ -123,9 +125,16 @@ static void put_quality(FILE *out, const struct analysis *a, unsigned width)
 	report_counts(out, &a->counts, a->open_bios, &unsure, paper, width);
 	if (paper)
 		return;
+	if (a->light)
+		report_wrapped(
+			out,
+			"light: of the kernel only waits and their causes; not recorded are "
+			"calls without a library call around them that did not wait, what a "
+			"call did in page cache and file system, spin locks, libaio's queues",
+			false, width);
 	if (a->suspended_ns) {
 		snprintf(line, sizeof(line),
-			 "the machine was suspended for %s: in none of the times",
+			 "the machine was suspended for %s, which no time includes",
 			 report_duration((int64_t)a->suspended_ns).text);
 		report_wrapped(out, line, false, width);
 	}
@@ -151,16 +160,21 @@ static int closed(FILE *f)
 	return fclose(f) == EOF ? -ENOMEM : 0;
 }
 
-static int frame_make(struct frame *f, const struct analysis *a, unsigned width)
+/* IS_SHORT: a table of its own follows, of which the answer is no part. */
+static int frame_make(struct frame *f, const struct analysis *a, bool is_short, unsigned width)
 {
 	FILE *out = open_memstream(&f->before, &f->before_size);
 	int rc, end;
 
 	if (!out)
 		return -ENOMEM;
-	rc = report_answer(out, a, width);
+	rc = 0;
+	if (is_short)
+		report_headline(out, a, width);
+	else
+		rc = report_answer(out, a, width);
 	if (a->max_thread != ETA_NONE) {
-		if (a->has_levels)
+		if (a->has_levels && !is_short)
 			put_levels(out, a, width);
 		fputc('\n', out);
 	}
@@ -171,7 +185,7 @@ static int frame_make(struct frame *f, const struct analysis *a, unsigned width)
 	if (!out)
 		return -ENOMEM;
 	fputc('\n', out);
-	put_quality(out, a, width);
+	report_quality(out, a, width);
 	return closed(out);
 }
 
@@ -205,7 +219,7 @@ static int put_table(FILE *out, const struct table *table, const struct frame *f
 
 	if (table->n == 0) {
 		fprintf(out, "no %s%s\n", table->name,
-			options->n_filters ? " that the filter lets through" : "");
+			options->n_filters ? " that match the filter" : "");
 		return 0;
 	}
 	some.top = rows_on_screen(f, options, table->n);
@@ -217,10 +231,12 @@ int report_text(FILE *out, const struct analysis *a, const struct view *view,
 {
 	struct frame frame = { 0 };
 	struct table table;
+	/* the published score keeps its form */
+	bool is_short = view != &view_thread && a->options.sci == SCI_DEFAULT;
 	int rc = view_table(view, a, options, &table);
 
 	if (!rc)
-		rc = frame_make(&frame, a, options->width);
+		rc = frame_make(&frame, a, is_short, options->width);
 	if (rc < 0)
 		goto out;
 	fputs(frame.before, out);

@@ -33,7 +33,7 @@ static void get_victim(const void *context, const void *row, struct value *v)
 	value_text(v, a->defs->locations[PAIR->victim->location].name);
 }
 
-/* Nobody is slowed by who ran on another machine. */
+/* Victim and culprit ran on the same machine. */
 static void get_host(const void *context, const void *row, struct value *v)
 {
 	const struct analysis *a = context;

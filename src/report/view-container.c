@@ -34,7 +34,7 @@ static const struct column columns[] = {
 	  "from the first to the last event of its threads" },
 	{ "threads_time", "threads' time", UNIT_NS, COLUMN_HIDDEN, NULL,
 	  "lifetimes of the threads with I/O together: what the score is a part of",
-	  ITEM(struct process_sum, life_ns) },
+	  ITEM(struct process_sum, lifetime_ns) },
 	SCORE_NUMBERS,
 	{ "processes", "processes", UNIT_COUNT, 4, NULL, "processes seen in it",
 	  ITEM(struct process_sum, processes) },

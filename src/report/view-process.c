@@ -11,7 +11,7 @@ static const struct column columns[] = {
 	  "from the first to the last event of its threads" },
 	{ "threads_time", "threads' time", UNIT_NS, COLUMN_HIDDEN, NULL,
 	  "lifetimes of the threads with I/O together: what the score is a part of",
-	  ITEM(struct process_sum, life_ns) },
+	  ITEM(struct process_sum, lifetime_ns) },
 	SCORE_NUMBERS,
 	{ "threads", "threads", UNIT_COUNT, 2, NULL, "threads with I/O",
 	  ITEM(struct process_sum, threads) },

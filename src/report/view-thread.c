@@ -119,12 +119,13 @@ static int fill(const struct analysis *a, struct table *t)
 
 		/* those without I/O would only push the others off the screen */
 		if (s->operations)
-			rows[n++] = (struct score_row){ .slowdown = &s->slowdown,
-							.verdict = &s->verdict,
-							.operations = s->operations,
-							.io_ns = s->io_ns,
-							.life_ns = s->scored ? s->life_ns : 0,
-							.item = s };
+			rows[n++] =
+				(struct score_row){ .slowdown = &s->slowdown,
+						    .verdict = &s->verdict,
+						    .operations = s->operations,
+						    .io_ns = s->io_ns,
+						    .lifetime_ns = s->scored ? s->lifetime_ns : 0,
+						    .item = s };
 	}
 	return view_add_scores(t, n);
 }

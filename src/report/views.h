@@ -53,8 +53,8 @@ struct score_row {
 	const struct verdict *verdict;
 	uint64_t operations;
 	uint64_t io_ns;
-	uint64_t life_ns; /* 0: means nothing */
-	const void *item; /* what it is of: the view's own */
+	uint64_t lifetime_ns; /* 0: means nothing */
+	const void *item;     /* what it is of: the view's own */
 };
 
 /* A column's `field`: MEMBER of the struct OF that a score row is of. */
@@ -149,8 +149,6 @@ ETA_LEVELS(X)
 
 /* Adds N rows that lie in t->own one after the other. */
 int view_add_scores(struct table *t, size_t n);
-/* "8:1" */
-struct report_text report_device(uint32_t dev);
 
 #define COLUMNS_OF(list) .columns = (list), .n_columns = sizeof(list) / sizeof(*(list))
 

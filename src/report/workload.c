@@ -328,7 +328,7 @@ int workload_text(FILE *out, const struct workload *w, const struct table *table
 		rc = table_text(out, table, options);
 	else
 		fprintf(out, "%s\n",
-			w->n_rows ? "no rows that the filter lets through"
+			w->n_rows ? "no rows that match the filter"
 				  : "no reads and writes in this trace");
 	snprintf(line, sizeof(line),
 		 "%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s",

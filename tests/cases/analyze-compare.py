@@ -65,6 +65,15 @@ def main():
             checked += 1
         assert checked >= 10, checked
         assert {r["kind"] for r in rows} >= {"all", "level", "class"}
+        # what adds most to the whole comes first, whichever side it is on
+        adds = [int(r["adds_ns"]) for r in rows]
+        for row, ns in zip(rows, adds):
+            sums = [int(row["count_" + s] or 0) * int(row[s + "_ns"] or 0) for s in "ab"]
+            counts = int(row["count_a"] or 0) + int(row["count_b"] or 0)
+            assert abs(ns - (sums[1] - sums[0])) <= counts / 2 + 1, row
+        others = [abs(ns) for row, ns in zip(rows, adds) if row["kind"] in ("class", "file")]
+        assert others == sorted(others, reverse=True) and others[0] > 0
+        assert rows[0]["kind"] == "all"
         # against itself nothing differs, and the sides can be swapped
         assert all(r["says"] in ("noise", "too few") for r in compare(anchors[0], anchors[0]))
         swapped = {(r["kind"], r["what"]): r for r in compare(anchors[1], anchors[0])}

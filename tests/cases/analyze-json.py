@@ -153,8 +153,8 @@ def renamed(trace, pattern, region):
 
 
 # What version 2 has besides, and what it counts otherwise: culprits share the interference, not all that
-# was lost, and who lost most comes first.
-ADDED = "headline", "culprits", "time", "premises"
+# was lost. Other orders: the thread that lost most comes first, the row of a comparison that adds most.
+ADDED = "headline", "culprits", "time", "premises", "adds_ns"
 OTHERWISE = "blame", "slowed_ns"
 # sha256 of version 1, without its advice: what no change of the score may change
 VERSION_1 = {
@@ -171,8 +171,10 @@ def without(value, keys):
     return {key: without(v, keys) for key, v in value.items() if key not in keys}
 
 
-def by_location(report):
+def in_one_order(report):
     report.get("threads", []).sort(key=lambda t: t["location"])
+    if all("kind" in row for row in report.get("rows", [])):  # a comparison
+        report.get("rows", []).sort(key=lambda row: (row["kind"], row["what"]))
     return report
 
 
@@ -186,14 +188,14 @@ def check_versions(whole, other):
         now = json.loads(analyze(*arguments))
         assert analyze("--json=2", *arguments) == analyze(*arguments)
         assert now.pop("version") == 2
-        expected = by_location(without(before({"version": 1, **now}, met), ADDED + OTHERWISE))
+        expected = in_one_order(without(before({"version": 1, **now}, met), ADDED + OTHERWISE))
         found = analyze("--json=1", *arguments)
         digest = hashlib.sha256(re.sub(b'"advice": "[^"]*"', b'"advice": ""', found)).hexdigest()
         name = " ".join(os.path.basename(a) for a in arguments)
         assert digest == VERSION_1.get(name, digest), (name, digest, found.decode())
         found = json.loads(found)
         assert not set(ADDED) & (set(found) | set(found.get("application", {})))
-        assert by_location(without(found, OTHERWISE)) == expected, arguments
+        assert in_one_order(without(found, OTHERWISE)) == expected, arguments
     missing = (set(KEYS) | set(REASONS)) - met
     assert not missing, missing
 

@@ -184,14 +184,14 @@ def sums(anchor):
                 assert more or found == int(row[key]), (arguments, level, key)
 
 
-# engine: the level at which its accesses are told, and what is tried: each in some engine of that level
+# engine: the level at which its accesses are seen, and what is tried: each in some engine of that level
 ENGINES = {"psync": ("user", ("read", "randread", "write", "randwrite")),
            "vsync": ("user", ("read", "randwrite")), "posixaio": ("user", ("randread", "write")),
            "libaio": ("block", ("read", "randwrite")), "io_uring": ("block", ("randread", "write"))}
 
 
 def profiles(scratch, kernel):
-    """Is what fio was told to do what is found?"""
+    """Is what fio was asked to do what is found?"""
     path = os.path.join(scratch, "data")
     with open(path, "wb") as file:
         file.write(os.urandom(1 << 20) * 32)

@@ -94,7 +94,7 @@ def provoke(cause):
 
 
 def interrupt(number):
-    """truth.py is told to stop while little may be dirty."""
+    """truth.py is asked to stop while little may be dirty."""
     limit = "/proc/sys/vm/dirty_bytes"
     truth = subprocess.Popen(
         ["/usr/bin/python3", os.path.join(CAUSES, "truth.py"), "--only=dirty-throttling",

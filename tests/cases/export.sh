@@ -26,8 +26,44 @@ has x.json '"path":"/'
 head -n 1 x.csv >first-row
 has first-row '^host,pid,tid,thread,level,region,depth,begin_ns,'
 
+has x.json '"ph":"s".*"name":"waits"'
+
+# Perfetto's form: what protoc reads with the public format's numbers is what csv has
+perfetto()
+{
+	status 0 sci-export "$1" -o x.pftrace
+	status 0 sci-export "$1" -o p.csv
+	if command -v protoc >/dev/null; then
+		status 0 /usr/bin/python3 "$SCI_SRC/tests/perfetto.py" "$SCI_SRC/src/export/perfetto.proto" \
+			x.pftrace p.csv
+		cat out
+	else
+		echo "skipped: protoc is absent"
+	fi
+	# an older file of its own is replaced, another is not
+	status 0 sci-export "$1" -o x.pftrace
+	cp x.json other.pftrace
+	status 1 sci-export "$1" -o other.pftrace
+	one_line err
+}
+"$programs/random-trace" 1 5 r.otf2 scheduler
+"$programs/write-random" tracks.otf2 4 700 1
+status 0 sci-merge -q tracks.otf2 -o track.otf2
+if grep -q '^#define HAVE_PROTOBUF_C 1' "$SCI_BUILD/config.h"; then
+	for archive in run/unified.otf2 r.otf2 track.otf2; do
+		perfetto $archive
+	done
+	# an event of it takes a third of the bytes
+	[ $((3 * $(stat -c %s x.pftrace))) -lt "$(sci-export -f chrome track.otf2 | wc -c)" ] || fail "large"
+else
+	echo "skipped: built without protobuf-c"
+	status 1 sci-export run -o x.pftrace
+	one_line err
+	has err 'install libprotobuf-c-dev'
+fi
+
 # random nestings, names and requests; one thread among them closed by the merge
-for seed in 1 2; do
+for seed in 2 1; do
 	"$programs/random-trace" $seed 5 r.otf2 scheduler
 	for suffix in json paje folded csv; do
 		status 0 sci-export r.otf2 -o "y.$suffix"
@@ -37,10 +73,8 @@ for seed in 1 2; do
 	/usr/bin/python3 -c 'import json; json.load(open("y.json"))'
 done
 
-# a lane lies beside its thread, not among its regions
-"$programs/write-random" lanes.otf2 4 700 1
-status 0 sci-merge -q lanes.otf2 -o lane.otf2
-status 0 sci-export lane.otf2 -o y.json
+# an async track lies beside its thread, not among its regions
+status 0 sci-export track.otf2 -o y.json
 /usr/bin/python3 - <<'END' || fail "regions of one track are not in the order of time"
 import json
 
@@ -52,6 +86,18 @@ for event in json.load(open("y.json"))["traceEvents"]:
         last[track] = event["ts"]
 assert len(last) == 5, last
 END
+
+# Speedscope has nothing to say of it (what it is opened with: ./dev check installs it)
+viewers=$SCI_SRC/build/viewers
+if [ -d "$viewers/node_modules/speedscope" ] && command -v node >/dev/null && chromium=$(command -v chromium); then
+	"$programs/random-trace" 3 5 z.otf2
+	status 0 sci-export z.otf2 -o z.json
+	status 0 sci-export r.otf2 -o r.json
+	status 0 timeout 120 node "$SCI_SRC/tests/viewers/speedscope.mjs" "$viewers" "$chromium" x.json r.json z.json
+	cat out
+else
+	echo "skipped: Speedscope: build/viewers, node or chromium is absent"
+fi
 
 # spools, several inputs, a folder, standard output: the same
 status 0 sci-export -f csv run/unified.otf2
@@ -116,15 +162,15 @@ has err 'old.csv: cannot write: File'
 cmp old.csv before.csv || fail "the older file was touched"
 [ -z "$(find . -name '*.csv.*')" ] || fail "half a file is left"
 # what cannot be read is said once, and not to be what cannot be written
-event_file="lane/$(basename "$(find lane -name '*.evt' | sort | head -n 1)")"
+event_file="track/$(basename "$(find track -name '*.evt' | sort | head -n 1)")"
 truncate -s 300 "$event_file"
-status 1 sci-export lane.otf2 -o z.csv
+status 1 sci-export track.otf2 -o z.csv
 one_line err
 has err 'evt: damaged behind event'
 printf no >"$event_file"
-status 1 sci-export lane.otf2 -o z.csv
+status 1 sci-export track.otf2 -o z.csv
 one_line err
-has err 'lane.otf2: .*cannot read'
+has err 'track.otf2: .*cannot read'
 if [ -e /dev/full ]; then
 	status 1 sci-export -f csv run -o /dev/full
 	has err '/dev/full: cannot write: No space'

@@ -1,5 +1,5 @@
 # Root and a user who shares the output folder: he puts links at all names, swaps folders, leaves folders
-# of his own. No file of root's changes, nothing of it is told to him, what root records is refused or whole.
+# of his own. No file of root's changes, he learns nothing of it, what root records is refused or whole.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
 import os
@@ -219,7 +219,7 @@ def check_swapped(command, spools, to_folder=False):
                                "for _ in range(20000): open('in-it', 'a').close()\n"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert tracer.stdout.readline() == "ready\n"
-    # the names are not secret: he is told them
+    # the names are not secret: he is given them
     names = {spool: os.listdir(os.path.join(rec, spool)) for spool in spools}
     assert all(names.values()), names
     planted = 0

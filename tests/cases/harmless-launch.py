@@ -1,5 +1,5 @@
 # The program begins if its tracer says so and in no other case, with the signals it would have had; who
-# breaks a recording off is told what is left of it.
+# breaks a recording off learns what is left of it.
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 import resource

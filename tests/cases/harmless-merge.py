@@ -47,7 +47,7 @@ def many_processes(work):
     for name in ["in"] + ["in.%d" % i for i in range(10)]:
         with open(os.path.join(work, name), "w") as file:
             file.write("text\n")
-    done = run("sci-record", "--no-kernel", "--keep-spools", "-o", "make", "--", "make", "-j4", cwd=work)
+    done = run("sci-record", "-v", "--no-kernel", "--keep-spools", "-o", "make", "--", "make", "-j4", cwd=work)
     assert done.stdout.count("text\n") == 2 * n, done.stdout[:200]
     events, threads, bad, lost = counts(done.stderr)
     print("make: %d events, %d threads, %d bad, %d lost" % (events, threads, bad, lost))
@@ -74,7 +74,7 @@ def many_processes(work):
 
 
 def births(work):
-    done = run("sci-record", "--no-kernel", "--keep-spools", "-o", "births", "--", RIGHTS, "births", "300",
+    done = run("sci-record", "-v", "--no-kernel", "--keep-spools", "-o", "births", "--", RIGHTS, "births", "300",
                "file", cwd=work)
     events, threads, bad, lost = counts(done.stderr)
     warned = re.findall(r"warning: .*: (\d+) files? without a header", done.stderr)

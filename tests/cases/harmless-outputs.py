@@ -1,5 +1,5 @@
 """No command writes over a trace, an input or what somebody else made, by whatever name; a word like a verb of
-sci-kernel is no program; who breaks a command off is told what is left, and the shell sees the signal."""
+sci-kernel is no program; who breaks a command off learns what is left, and the shell sees the signal."""
 # SPDX-License-Identifier: BSD-3-Clause
 import hashlib
 import os

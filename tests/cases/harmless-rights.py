@@ -37,7 +37,7 @@ def record(work, *argv, status=0):
     """What the recorder and the program said, and the user's spool."""
     run = os.path.join(work, "run")
     shutil.rmtree(run, ignore_errors=True)
-    done = subprocess.run(["sci-record", "--no-kernel", "--keep-spools", "-o", run, "--", *argv],
+    done = subprocess.run(["sci-record", "-v", "--no-kernel", "--keep-spools", "-o", run, "--", *argv],
                           cwd=work, capture_output=True, text=True, timeout=120)
     if done.returncode == 77:
         return None, None

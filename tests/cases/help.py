@@ -9,6 +9,9 @@ SOURCE = os.environ["SCI_SRC"]
 TABLES = {"sci-record": "sci-record.c", "sci-kernel": "sci-kernel.c", "sci-merge": "sci-merge.c",
           "sci-import": "sci-import.c", "sci-export": "sci-export.c",
           "sci-analyze": "analyze-options.c"}
+# built where ncursesw is
+if os.path.exists(os.path.join(os.environ["SCI_BUILD"], "src", "sci-top")):
+    TABLES["sci-top"] = "sci-top.c"
 # argp's own
 OF_ALL = {"help": ("?", ""), "usage": ("", ""), "version": ("V", "")}
 

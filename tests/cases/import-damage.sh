@@ -10,7 +10,7 @@ tar -C "$scratch" -xJf "$SCI_SRC/tests/data/recorded-logs.tar.xz"
 recorded=$scratch/logs
 bad=$scratch/bad.log
 
-# damaged LINE PATTERN: bad.log has something wrong at LINE, told by PATTERN; leniently it is counted
+# damaged LINE PATTERN: bad.log has something wrong at LINE, reported as PATTERN; leniently it is counted
 damaged()
 {
 	status 1 sci-import "$bad" -o "$scratch/bad.otf2"

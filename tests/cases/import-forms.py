@@ -175,7 +175,7 @@ def iotracer():
             ("app tid 77", "vfs:vfs_write", 900, 4096, None),
             ("app tid 77", "fs:ext4_file_write_iter", 800, 4096, 4096),
             ("app tid 77", "vfs:vfs_write", 0, 10, None)])
-    # the copy without -e: no ends at all; what is one transfer is told by layer, file and size
+    # the copy without -e: no ends at all; what is one transfer is known by layer, file and size
     unknown = "18446744073709551616"
     check("IOTracer's copy, no ends", "activate vfs probes\n" + "".join(
         f"{t}\t{level}\t{op}\t{address:<22}\t{size:<20}\t{probe}\tE\t70\t77\tapp\t{inode}\t2\n"

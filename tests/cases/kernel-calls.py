@@ -130,7 +130,7 @@ assert any(file.kind == DIRECTORY and file.inode == status.st_ino for file in sp
 everything, = [op for op in spool.ops if op.name == "sync"]
 assert everything.inode == 0 and everything.ret == 0, everything
 
-# what a call does to the file is told by its name
+# what a call does to the file is known by its name
 _name, open_kind = next(v for v in spool.names.values() if v[0] == "openat")
 assert open_kind == 1
 to, = [op for op in ops_on(spool, "b", "splice")]

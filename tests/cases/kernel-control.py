@@ -14,7 +14,7 @@ from scratch import wait_asleep
 
 need_bpf()
 
-# writes a byte for each line it is told, with two threads, to a file it had open before
+# writes a byte for each line it gets, with two threads, to a file it had open before
 PROGRAM = r"""
 import os, sys, threading
 fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o644)
@@ -106,7 +106,7 @@ assert any(file.path.endswith("/file") for file in spool.files.values())
 assert "no kernel tracer runs there" in control("status", "attach", status=1)
 assert "no kernel tracer runs there" in control("stop", "no-such-folder", status=1)
 
-# a file that is open and not used is told of, too
+# a file that is open and not used is recorded, too
 tracer = start("idle", "--pid", str(program.pid))
 control("stop", "idle")
 spool = end(tracer, "idle")
@@ -155,7 +155,7 @@ control("stop", "all-of-it")
 spool = end(tracer, "all-of-it")
 assert tracer.pid not in {op.pid for op in spool.ops}, "it traced itself"
 
-# a command, until it is told; its status goes through
+# a command, until it is stopped; its status goes through
 tracer = start("command", "--", "/usr/bin/python3", "-c",
                "import sys, time\nwhile not __import__('os').path.exists(sys.argv[1]): time.sleep(0.01)\n"
                "sys.exit(3)", path("go"))

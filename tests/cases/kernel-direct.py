@@ -33,7 +33,7 @@ for rw, call in ("write", "pwrite64"), ("read", "pread64"):
     by_thread = {}
     for op in ops:
         by_thread.setdefault(op.tid, []).append(op)
-    # a kernel that runs no BPF program over some of its own processes does not tell of completions
+    # a kernel that runs no BPF program over some of its own processes does not report completions
     # that interrupt them; those are counted
     untold = [bio for bio in spool.bios if not bio.end]
     assert len(untold) == spool.total("completions_missed") + spool.total("open_bios"), untold

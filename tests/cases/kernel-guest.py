@@ -178,7 +178,7 @@ def count(op, kind):
 
 
 def nested(op, *kinds):
-    """One span of each kind, told by the function itself, each inside the one before."""
+    """One span of each kind, from the function itself, each inside the one before."""
     outer = op
     for kind in kinds:
         inner, = [span for span in op.spans if span.kind == kind]

@@ -130,7 +130,7 @@ nothing_lost(spool)
 assert not ops_on(spool, "early"), "traced after the end"
 assert program.pid in {task.pid for task in spool.tasks}
 
-# a server that has forked its workers: a master, two workers, the helper of one, each told to write by its own signal
+# a server that has forked its workers: a master, two workers, the helper of one, each made to write by its own signal
 SERVER = r"""
 import os, signal, sys
 name, pipe = sys.argv[1], os.pipe()

@@ -26,7 +26,7 @@ tids = {op.tid for op in writes}
 found = waits(writes, "INODE_LOCK")
 assert found, "8 threads write 64 KiB each to one file and none waits"
 holders = [(op.tid, span.who) for op, span in found if span.who]
-assert holders, "no holder was told"
+assert holders, "no holder was recorded"
 assert all(who != tid and who in tids for tid, who in holders), holders
 assert len({span.object for _op, span in found}) == 1, "one inode has one lock"
 

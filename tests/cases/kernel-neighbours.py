@@ -1,5 +1,5 @@
 # A neighbour that is not traced syncs, and writes through the page cache, where a traced program
-# syncs: the waits for the journal are its, and it is named. Alone they are nobody's.
+# syncs: the waits for the journal are its, and it is named. Alone they are attributed to nobody.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
 import collections

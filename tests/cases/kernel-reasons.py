@@ -51,7 +51,7 @@ found = regions("journal")
 assert found["fs:journal commit"] > 0, found
 assert any("jbd2_log_wait_commit" in frames for frames in spool.sleeps.values()), spool.sleeps
 
-# ---- held back: direct reads of a device that a cgroup may read 200 times a second ----
+# ---- throttled: direct reads of a device that a cgroup may read 200 times a second ----
 number = os.stat(device).st_rdev
 limit = f"{os.major(number)}:{os.minor(number)} 200"
 group = cgroup("blkio", blkio__throttle__read_iops_device=limit)

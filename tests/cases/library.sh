@@ -6,7 +6,7 @@
 
 need make pkg-config nm
 unset MAKEFLAGS MAKELEVEL MFLAGS
-# where configure was told to install to, below a folder of ours
+# where configure installs to, below a folder of ours
 status 0 make -C "$SCI_BUILD" DESTDIR="$scratch/root" install-libLTLIBRARIES install-staticDATA \
 	install-etaincludeHEADERS install-pkgconfigDATA
 pc=$(find "$scratch/root" -name eta-ext.pc)

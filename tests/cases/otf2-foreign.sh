@@ -33,7 +33,7 @@ has "$scratch/out" '^region pread level=user'
 has "$scratch/out" '^region Working level=\?'
 has "$scratch/out" '^region EZTrace finalize level=\?'
 has "$scratch/out" '^location 1 P#0T#1 kind=0 process=0 tid=0 '
-has "$scratch/out" '^counts .* bad=0 disorder=0'
+has "$scratch/out" '^counts .* bad=0 out_of_order=0'
 for kind in 'BEGIN f[0-2] .*mode=1 size=4096' 'BEGIN f[0-2] .*mode=0 size=4096' \
 	'COMPLETE f[0-2] .*size=4096'; do
 	n=$(grep -cE "^[1-3] [0-9]+ $kind" "$scratch/out")

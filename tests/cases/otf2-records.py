@@ -28,10 +28,10 @@ def write(folder):
         disk = define.system_tree_node("sda", class_name="block dev", parent=root)
         process = define.location_group("app", system_tree_parent=root,
                                         location_group_type=LocationGroupType.PROCESS)
-        lane = define.location_group("sda", system_tree_parent=disk,
+        disk_group = define.location_group("sda", system_tree_parent=disk,
                                      location_group_type=LocationGroupType.PROCESS)
         thread = define.location("thread 42", group=process)
-        device = define.location("sda", group=lane)
+        device = define.location("sda", group=disk_group)
         posix = define.io_paradigm("posix", "POSIX I/O", IoParadigmClass.SERIAL,
                                    IoParadigmFlag.NONE)
         block = define.io_paradigm("block_io", "block layer I/O", IoParadigmClass.SERIAL,

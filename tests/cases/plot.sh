@@ -52,6 +52,11 @@ has compare.text '^own limit$'
 sci-analyze --timeline=3 --csv limited.paje >limited.csv
 drawn timeline limited.csv
 has timeline.text '^own limit$'
+# json is drawn as csv is
+cp timeline.text csv.text
+sci-analyze --timeline=3 --json limited.paje >limited.json
+drawn timeline limited.json
+cmp timeline.text csv.text || fail "json is drawn in another way than csv"
 drawn levels paper.json --of=io --top=2
 has levels.text '^Time in I/O \('
 has levels.text '^2 of [3-6] threads$'
@@ -239,6 +244,7 @@ printf 'threads,throughput_mib_s\n1,nan\n' >bad.csv
 bad_input "column throughput_mib_s: 'nan' is no number" threads bad.csv
 bad_input 'a mean of io buffered, direct; --by io .* --where io=buffered' threads runs.csv
 bad_input 'a mean of configuration user, both' threads runs.csv --where io=buffered
+bad_input 'no pieces of time in it; make it with sci-analyze --timeline --json' timeline one.json
 bad_input 'not of one unit' threads runs.csv --y=throughput_mib_s,sci
 printf 'io,level,events\nbuffered,user,0\n' >bad.csv
 bad_input 'no events' events bad.csv

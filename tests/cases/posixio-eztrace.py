@@ -106,7 +106,7 @@ class Trace:
             return
         at = {a.name: v for a, v in (enter.attributes or {}).items()}
         back = {a.name: v for a, v in (leave.attributes or {}).items()}
-        # what is in the IoOperationBegin is not told again
+        # what is in the IoOperationBegin is not written again
         size = io.bytes_request if io else at.get("size")
         assert not (io and {"size", "inode", "dev"} & set(at)), at
         if io:

@@ -15,7 +15,7 @@ job()
 	shift
 	set -- --name=w --rw=write --bs=4k --size="$size" --numjobs=$jobs --thread --group_reporting \
 		--ioengine=psync --directory="$disk" "$@"
-	status 0 sci-record -o "$scratch/$size" -- fio "$@"
+	status 0 sci-record -v -o "$scratch/$size" -- fio "$@"
 }
 
 # buffered: 2560 writes a job
@@ -53,7 +53,7 @@ def writers(archive, writes):
 
 writers(sys.argv[2] + "/10m/unified.otf2", 2560)
 direct = writers(sys.argv[2] + "/2m/unified.otf2", 512)
-# completions the kernel did not tell of are counted
+# completions that the kernel did not report are counted
 said = open(sys.argv[2] + "/err").read()
 untold = sum(int(a or b) for a, b in
              re.findall(r"bios \((\d+) open\)|(\d+) bios without an end", said))

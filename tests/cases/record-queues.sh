@@ -47,7 +47,7 @@ try()
 		property=$(echo "$name" | tr '[:lower:]' '[:upper:]')
 		otf2-print -A "${name}_trace/eztrace_log.otf2" |
 			grep -q "SCI::PROCESS_[0-9]*::ASYNCHRONOUS_$property\$" ||
-			fail "EZTrace's archive does not tell of $name"
+			fail "EZTrace's archive does not name $name"
 		[ "$(calls "${name}_trace/eztrace_log.otf2" "$4")" -eq $((2 * count)) ] ||
 			fail "EZTrace: $name: not every $4"
 	fi
@@ -73,5 +73,5 @@ for name in libaio io_uring; do
 	otf2-print -Werror "$name.both/unified.otf2" >/dev/null 2>"$scratch/err" ||
 		fail "$name: otf2-print: $(head -n 1 "$scratch/err")"
 	sci-analyze --json "$name.both/unified.otf2" >analysis.json
-	has analysis.json "lane 1"
+	has analysis.json "track 1"
 done

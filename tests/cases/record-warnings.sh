@@ -106,7 +106,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setcap >/dev/null && cp dynamic capable &&
 	fi
 fi
 
-# rights of its own; not told where there are none to gain
+# rights of its own; not reported where there are none to gain
 cp dynamic setuid
 cp dynamic setgid
 if [ "$(id -u)" -eq 0 ] && ! findmnt -no OPTIONS -T . | grep -q nosuid; then

@@ -98,9 +98,9 @@ int main(int argc, char **argv)
 	dump_definitions(eta_trace_defs(trace));
 	rc = eta_trace_read(trace, dump_event, (void *)eta_trace_defs(trace));
 	eta_trace_counts(trace, &counts);
-	printf("counts records=%" PRIu64 " events=%" PRIu64 " bad=%" PRIu64 " disorder=%" PRIu64
+	printf("counts records=%" PRIu64 " events=%" PRIu64 " bad=%" PRIu64 " out_of_order=%" PRIu64
 	       "\n",
-	       counts.records, counts.events, counts.bad, counts.disorder);
+	       counts.records, counts.events, counts.bad, counts.out_of_order);
 	eta_close(trace);
 	return rc < 0;
 }

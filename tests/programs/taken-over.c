@@ -1,4 +1,4 @@
-/* Closes files where no library call tells of it, and gets their numbers back as something else. */
+/* Closes files where no library call shows it, and gets their numbers back as something else. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <err.h>
 #include <fcntl.h>

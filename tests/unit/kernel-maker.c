@@ -19,6 +19,8 @@ void make_meta(const char *dir)
 	maker_name(&spool, ETA_RECORD_SLEEP, AT_PAGE, 0, "pagecache:page lock\nfolio_wait_bit");
 	maker_name(&spool, ETA_RECORD_SLEEP, AT_RECLAIM, 0, "pagecache:reclaim\nreclaim_throttle");
 	maker_name(&spool, ETA_RECORD_SLEEP, AT_NOTHING, 0, "-\npipe_read");
+	maker_name(&spool, ETA_RECORD_SLEEP, AT_WRITEBACK, 0,
+		   "pagecache:page writeback wait\nwb_wait_for_completion");
 	spool_close(&spool);
 }
 

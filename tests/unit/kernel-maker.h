@@ -8,8 +8,8 @@
 /* Numbers of the system calls pwrite64, pread64, fsync. */
 enum { SYS_WRITE = 1, SYS_READ, SYS_FSYNC };
 
-/* Places where operations sleep: three that have a region, one that has none, one not told. */
-enum { AT_JOURNAL = 1, AT_PAGE, AT_NOTHING, AT_UNKNOWN, AT_RECLAIM };
+/* Places where operations sleep: three that have a region, one that has none, one not known. */
+enum { AT_JOURNAL = 1, AT_PAGE, AT_NOTHING, AT_UNKNOWN, AT_RECLAIM, AT_WRITEBACK };
 
 /* The device of a file on ext4 (inode 5, "/f"), and one of no file system. */
 enum { EXT4_DEV = 254 << 20 | 1, PLAIN_DEV = 7 << 20 };

@@ -72,7 +72,7 @@ static void define(struct eta_trace *trace)
 							 .ns_tid = 1,
 							 .start_ns = 5 });
 	eta_defs_location(trace, &(struct eta_location){ .id = 4,
-							 .name = "fio tid 7 lane 1",
+							 .name = "fio tid 7 track 1",
 							 .process = p,
 							 .tid = 7,
 							 .ns_tid = 1,

@@ -89,7 +89,7 @@ void finish(struct eta_trace *t, struct analysis *a)
 }
 
 /* Operations one after the other, 1 ns apart, from 1 on; the location lives for LIFE. */
-void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n, uint64_t life_ns)
+void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n, uint64_t lifetime_ns)
 {
 	uint64_t at = 1;
 
@@ -98,5 +98,5 @@ void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n, u
 		call(t, location, "write", at, at + ns[i]);
 		at += ns[i] + 1;
 	}
-	memory_leave(t, location, life_ns, "main");
+	memory_leave(t, location, lifetime_ns, "main");
 }

@@ -20,11 +20,12 @@ void call_on(struct eta_trace *t, uint32_t location, const char *name, uint64_t 
 void request(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t end, uint64_t match);
 
 /* Operations one after the other, 1 ns apart, from 1 on; the location lives for LIFE. */
-void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n, uint64_t life_ns);
+void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n,
+	 uint64_t lifetime_ns);
 
-#define ROW(t, location, life_ns, ...)                                                             \
+#define ROW(t, location, lifetime_ns, ...)                                                         \
 	row(t, location, (const uint64_t[]){ __VA_ARGS__ },                                        \
-	    sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), life_ns)
+	    sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), lifetime_ns)
 
 struct analysis *analyse(struct eta_trace *t, const struct analysis_options *options);
 void finish(struct eta_trace *t, struct analysis *a);

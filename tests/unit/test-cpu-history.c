@@ -86,7 +86,7 @@ static void waits(void **state)
 	}
 }
 
-/* What happened while switches were not told is nobody's, and not idle. */
+/* What happened while switches were not reported belongs to no task, and is not idle. */
 static void gap(void **state)
 {
 	struct cpu_history s = { 0 };
@@ -102,7 +102,7 @@ static void gap(void **state)
 	assert_int_equal(cpu_history_longest(&s, 120, 230, UNKNOWN), 8);
 }
 
-/* Nothing was told yet. */
+/* Nothing was reported yet. */
 static void nothing(void **state)
 {
 	struct cpu_history s = { 0 };

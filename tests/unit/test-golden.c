@@ -209,7 +209,7 @@ static void baseline_interval(void **state)
 	}
 	r = analyse(t, &options);
 	assert_int_equal(thread(r, a)->slowdown.contended_ns, 20000);
-	assert_int_equal(thread(r, a)->life_ns, 30000);
+	assert_int_equal(thread(r, a)->lifetime_ns, 30000);
 	assert_float_equal(thread(r, a)->sci, 20000. / 30000, 1e-9);
 	assert_float_equal(thread(r, a)->sci_low, 19800. / 30000, 1e-5);
 	assert_float_equal(thread(r, a)->sci_high, 20200. / 30000, 1e-5);
@@ -438,7 +438,7 @@ static void io_records_make_io(void **state)
 	finish(t, r);
 }
 
-/* Their life means nothing; what they lost is still told, and they stand in others' way. */
+/* Their lifetime means nothing; what they lost is still reported, and they stand in others' way. */
 static void kernel_threads_have_no_score(void **state)
 {
 	struct eta_trace *t = memory_trace_new("kernel");
@@ -465,7 +465,7 @@ static void kernel_threads_have_no_score(void **state)
 	assert_int_equal(thread(r, a)->slowdown.contended_ns, 40);
 	assert_true(r->sci_max == 0.04 && r->sci_total == 0.04);
 	assert_int_equal(r->threads[r->max_thread].location, a);
-	assert_int_equal(r->life_ns, 1000);
+	assert_int_equal(r->lifetime_ns, 1000);
 	finish(t, r);
 }
 

@@ -241,11 +241,11 @@ static void operations_under_way_lie_in_tracks(void **state)
 	assert_int_equal(eta_open(dir, NULL, &trace), 0);
 	assert_int_equal(eta_trace_defs(trace)->n_locations, 4);
 	expect_events(trace, 0, "? tid 8", "+vfs:sys_pwrite64@15 -vfs:sys_pwrite64@25");
-	expect_events(trace, 1, "? tid 8 lane 1",
+	expect_events(trace, 1, "? tid 8 track 1",
 		      "+vfs:sys_pwrite64@10 +block:queue@30 begin@30 issued@35 -block:queue@35 "
 		      "+block:device@35 -block:device@45 -vfs:sys_pwrite64@50 "
 		      "+vfs:sys_pwrite64@60 -vfs:sys_pwrite64@70");
-	expect_events(trace, 2, "? tid 8 lane 2", "+vfs:sys_pwrite64@20 -vfs:sys_pwrite64@40");
+	expect_events(trace, 2, "? tid 8 track 2", "+vfs:sys_pwrite64@20 -vfs:sys_pwrite64@40");
 	eta_close(trace);
 	maker_end(dir);
 }

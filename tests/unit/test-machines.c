@@ -207,7 +207,7 @@ static void alone_the_numbers_inside_stay(void **state)
 	eta_close(merged);
 }
 
-/* Whom a thread waits for, told by a number inside, becomes who that is outside. */
+/* Whom a thread waits for, by its number inside, becomes who that is outside. */
 static void who_is_told_from_the_outside(void **state)
 {
 	static const struct seen user = INSIDE(0, "m", NS, 1, 7, 9, 10, 0);
@@ -297,7 +297,7 @@ static void equal_devices_and_files_of_two_machines_are_two(void **state)
 		{ "b", "", 2, "b" },
 		{ "a", "boot a", 1, "a" },
 		{ "container", "boot a", 1, "container" },
-		{ "", "", 1, "" }, /* whose is not told */
+		{ "", "", 1, "" }, /* whose is not known */
 	};
 
 	(void)state;

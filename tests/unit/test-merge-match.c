@@ -248,7 +248,8 @@ static void the_user_knows_better(void **state)
 	}
 }
 
-/* Wall clock, boot time: by the distances that a tracer told; of another boot by the wall clocks.
+/* Wall clock, boot time: by the distances that a tracer reported; of another boot by the wall
+ * clocks.
  */
 static void declared_clocks_are_converted(void **state)
 {

@@ -12,7 +12,10 @@
 
 /* ---- cases as text: "user|kernel -> result", events "+region@time", "-region@time" ---- */
 
-/* Appends the events of TEXT to LOCATION; a word without a sign is an IO_BEGIN or IO_COMPLETE. */
+/*
+ * Appends the events of TEXT to LOCATION; a word without a sign is an IO_BEGIN or IO_COMPLETE, "~"
+ * behind the sign a region that is there for its waits.
+ */
 static void add_events(struct eta_trace *trace, uint32_t location, const char *text)
 {
 	char *copy = strdup(text), *save, *word;
@@ -27,7 +30,8 @@ static void add_events(struct eta_trace *trace, uint32_t location, const char *t
 		event.time_ns = strtoull(at + 1, NULL, 10);
 		if (*word == '+' || *word == '-') {
 			event.kind = *word == '+' ? ETA_ENTER : ETA_LEAVE;
-			event.region = memory_region(trace, word + 1);
+			event.has = word[1] == '~' ? ETA_EVENT_WAITS : 0;
+			event.region = memory_region(trace, word + 1 + !!event.has);
 		} else {
 			event.kind = strcmp(word, "begin") == 0	   ? ETA_IO_BEGIN
 				     : strcmp(word, "issued") == 0 ? ETA_IO_ISSUED
@@ -88,18 +92,48 @@ static const struct one_case cases[] = {
 	  "+a@1 -a@5 +b@8 -b@9",
 	  "+vfs:a@2 -vfs:a@6",
 	  "+a@1 +vfs:a@2 -vfs:a@5 -a@5 +b@8 -b@9",
-	  { .events = 6, .crossing = 1 } },
+	  { .events = 6, .overlapping = 1 } },
 	{ "time runs backwards",
 	  "+a@5 -a@3 +b@2 -b@9",
 	  NULL,
 	  "+a@5 -a@5 +b@5 -b@9",
-	  { .events = 4, .disorder = 2 } },
+	  { .events = 4, .out_of_order = 2 } },
 	{ "recursion", "+a@1 +a@2 -a@3 -a@4", NULL, "+a@1 +a@2 -a@3 -a@4", { .events = 4 } },
 	{ "inner left open",
 	  "+a@1 +b@2 +c@3 -a@4 +d@5 -b@6 -d@7 -b@8",
 	  NULL,
 	  "+a@1 +b@2 +c@3 -c@4 -b@4 -a@4 +d@5 -d@7",
-	  { .events = 8, .crossing = 2, .orphan = 1 } },
+	  { .events = 8, .overlapping = 2, .orphan = 1 } },
+	{ "waits in a call",
+	  "+write@1 -write@9",
+	  "+~vfs:w@2 +fs:l@3 -fs:l@5 -~vfs:w@6",
+	  "+write@1 +fs:l@3 -fs:l@5 -write@9",
+	  { .events = 4 } },
+	{ "waits at the bounds of a call",
+	  "+write@2 -write@6",
+	  "+~vfs:w@2 +fs:l@2 -fs:l@6 -~vfs:w@6",
+	  "+write@2 +fs:l@2 -fs:l@6 -write@6",
+	  { .events = 4 } },
+	{ "waits in no call",
+	  "+write@1 -write@2 +main@3 -main@9",
+	  "+~vfs:w@4 +fs:l@4 -fs:l@5 -~vfs:w@5",
+	  "+write@1 -write@2 +main@3 +vfs:w@4 +fs:l@4 -fs:l@5 -vfs:w@5 -main@9",
+	  { .events = 8 } },
+	{ "waits taken for one call's, of two",
+	  "+write@1 -write@5 +write@6 -write@9",
+	  "+~vfs:w@2 +fs:l@2 -fs:l@4 +fs:l@7 -fs:l@8 -~vfs:w@8",
+	  "+write@1 +fs:l@2 -fs:l@4 -write@5 +write@6 +fs:l@7 -fs:l@8 -write@9",
+	  { .events = 8 } },
+	{ "waits before a call, and in it",
+	  "+write@5 -write@9",
+	  "+~vfs:w@2 +fs:l@2 -fs:l@4 +fs:l@6 -fs:l@7 -~vfs:w@8",
+	  "+vfs:w@2 +fs:l@2 -fs:l@4 -vfs:w@5 +write@5 +fs:l@6 -fs:l@7 -write@9",
+	  { .events = 8 } },
+	{ "waits in a call, then in none",
+	  "+write@1 -write@5",
+	  "+~vfs:w@2 +fs:l@2 -fs:l@4 -~vfs:w@4 +~vfs:w@7 +fs:l@7 -fs:l@8 -~vfs:w@8",
+	  "+write@1 +fs:l@2 -fs:l@4 -write@5 +vfs:w@7 +fs:l@7 -fs:l@8 -vfs:w@8",
+	  { .events = 8 } },
 	{ "nothing", "", "", "", { .events = 0 } },
 };
 
@@ -132,8 +166,8 @@ static void run_case(const struct one_case *c, size_t batch, bool kernel_first)
 	assert_int_equal(counts.events, c->counts.events);
 	assert_int_equal(counts.orphan, c->counts.orphan);
 	assert_int_equal(counts.truncated, c->counts.truncated);
-	assert_int_equal(counts.crossing, c->counts.crossing);
-	assert_int_equal(counts.disorder, c->counts.disorder);
+	assert_int_equal(counts.overlapping, c->counts.overlapping);
+	assert_int_equal(counts.out_of_order, c->counts.out_of_order);
 	assert_int_equal(counts.unmatched, 0);
 	eta_close(merged);
 }
@@ -338,6 +372,35 @@ static void run_threads(const struct thread *threads, uint64_t unmatched)
 	eta_close(merged);
 }
 
+static void the_file_of_waits_goes_into_the_call(void **state)
+{
+	struct eta_trace *in[2] = { memory_trace_new("user"), memory_trace_new("kernel") }, *merged;
+	struct eta_event waits = { .time_ns = 2,
+				   .kind = ETA_ENTER,
+				   .has = ETA_EVENT_WAITS | ETA_HAS_FILE | ETA_EVENT_DIRECT,
+				   .inode = 12,
+				   .dev = 4 };
+	const struct eta_event *batch;
+	struct eta_cursor *cursor;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		memory_thread(in[i], 1, 1);
+	add_events(in[0], 0, "+write@1 -write@9");
+	waits.region = memory_region(in[1], "vfs:w");
+	memory_event(in[1], 0, waits);
+	add_events(in[1], 0, "+fs:l@2 -fs:l@3 +fs:l@4 -fs:l@5 -~vfs:w@5");
+	assert_int_equal(eta_merge(in, 2, &merged), 0);
+	assert_int_equal(eta_cursor_open(merged, 0, &cursor), 0);
+	assert_int_equal(eta_cursor_read(cursor, &batch), 6);
+	assert_int_equal(batch[1].has, ETA_HAS_FILE | ETA_EVENT_DIRECT);
+	assert_int_equal(batch[1].inode, 12);
+	assert_int_equal(batch[1].dev, 4);
+	assert_int_equal(batch[3].has, 0);
+	eta_cursor_close(cursor);
+	eta_close(merged);
+}
+
 static void threads_are_matched_by_their_lives(void **state)
 {
 	(void)state;
@@ -516,7 +579,7 @@ static void random_traces_can_be_projected(void **state)
 		assert_int_equal(left[1], 0);
 		eta_cursor_close(cursor);
 		eta_trace_counts(merged, &counts);
-		assert_int_equal(counts.crossing + counts.orphan + counts.truncated, 0);
+		assert_int_equal(counts.overlapping + counts.orphan + counts.truncated, 0);
 		eta_close(merged);
 	}
 }
@@ -538,6 +601,7 @@ int main(void)
 		cmocka_unit_test(cases_give_what_they_should),
 		cmocka_unit_test(sound_events_of_one_trace_are_not_copied),
 		cmocka_unit_test(attributes_stay_on_the_topmost_region_that_knows_them),
+		cmocka_unit_test(the_file_of_waits_goes_into_the_call),
 		cmocka_unit_test(threads_are_matched_by_their_lives),
 		cmocka_unit_test(definitions_are_united),
 		cmocka_unit_test(who_only_has_requests_is_not_missed),

@@ -144,7 +144,7 @@ static void write_it(struct eta_trace *trace, unsigned threads)
 	struct eta_counts counts;
 
 	assert_int_equal(eta_write_otf2(trace, anchor, &options, &counts), 0);
-	assert_int_equal(counts.disorder, 0);
+	assert_int_equal(counts.out_of_order, 0);
 }
 
 static void what_is_written_is_read(void **unused)
@@ -186,7 +186,7 @@ static void nothing_at_all_is_an_archive(void **unused)
 
 static void time_never_goes_back(void **unused)
 {
-	struct eta_trace *given = memory_trace_new("disorder"), *read;
+	struct eta_trace *given = memory_trace_new("out_of_order"), *read;
 	struct eta_counts counts;
 	struct eta_cursor *cursor;
 	const struct eta_event *batch;
@@ -196,7 +196,7 @@ static void time_never_goes_back(void **unused)
 	memory_enter(given, 0, 100, "write");
 	memory_leave(given, 0, 90, "write");
 	assert_int_equal(eta_write_otf2(given, anchor, NULL, &counts), 0);
-	assert_int_equal(counts.disorder, 1);
+	assert_int_equal(counts.out_of_order, 1);
 	assert_int_equal(eta_open(anchor, NULL, &read), 0);
 	assert_int_equal(eta_cursor_open(read, 0, &cursor), 0);
 	assert_int_equal(eta_cursor_read(cursor, &batch), 2);

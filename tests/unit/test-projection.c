@@ -195,7 +195,7 @@ static void live(struct world *w, size_t calls)
 			for (uint64_t life = 1 + draw(2); life > 0; life--) {
 				struct stream *stream =
 					add_stream(w, host, 7 + thread / 2, 7 + thread, start);
-				bool user = draw(4); /* else its library calls are not told */
+				bool user = draw(4); /* else its library calls are not recorded */
 
 				for (size_t i = 0; i < calls; i++) {
 					pass(stream, 1);
@@ -223,7 +223,7 @@ static void live(struct world *w, size_t calls)
 	}
 }
 
-/* ---- what the inputs tell of it ---- */
+/* ---- what the inputs say of it ---- */
 
 static uint32_t process_of(struct eta_trace *input, const struct stream *stream)
 {
@@ -455,8 +455,9 @@ static void what_is_merged_is_what_happened(void **unused)
 				 0);
 		same_world(&w, merged);
 		assert_int_equal(eta_write_otf2(merged, anchor, &writing, &counts), 0);
-		assert_int_equal(
-			counts.orphan + counts.crossing + counts.truncated + counts.disorder, 0);
+		assert_int_equal(counts.orphan + counts.overlapping + counts.truncated +
+					 counts.out_of_order,
+				 0);
 		assert_int_equal(eta_open(anchor, NULL, &archive), 0);
 		same_world(&w, archive);
 		eta_close(archive);

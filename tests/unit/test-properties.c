@@ -240,7 +240,7 @@ static void check_idle(const struct analysis *a, const struct analysis *b)
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		const struct thread_score *x = thread(a, i), *y = thread(b, i);
 
-		assert_int_equal(2 * x->life_ns, y->life_ns);
+		assert_int_equal(2 * x->lifetime_ns, y->lifetime_ns);
 		assert_true(x->sci == 2 * y->sci);
 		assert_true(x->sci_io == y->sci_io);
 	}
@@ -254,7 +254,7 @@ static void check_range(const struct analysis *a)
 
 		assert_true(t->slowdown.lost_ns >= 0);
 		assert_true((uint64_t)t->slowdown.lost_ns <= t->io_ns);
-		assert_true(t->io_ns <= t->life_ns);
+		assert_true(t->io_ns <= t->lifetime_ns);
 	}
 }
 

@@ -123,7 +123,7 @@ static void work_is_the_reference(void **state)
 /* ---- requests that a limit holds back before the queue ---- */
 
 /*
- * N reads around the page cache of THREADS threads, each EVERY-th of which is held back: its
+ * N reads around the page cache of THREADS threads, each EVERY-th of which is throttled: its
  * request is issued by somebody else then. Buffered ones go through readahead.
  */
 static struct eta_trace *limited(unsigned threads, unsigned every, bool direct)
@@ -174,7 +174,7 @@ static struct eta_trace *limited(unsigned threads, unsigned every, bool direct)
  * that are not are alike but for what they wait for: against the one thread, the others' time is
  * what the means differ by.
  */
-static void held_back_is_no_class(void **state)
+static void throttling_is_no_class(void **state)
 {
 	(void)state;
 	for (int direct = 0; direct < 2; direct++) {
@@ -333,7 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_others_are_no_reference),
 		cmocka_unit_test(work_is_the_reference),
-		cmocka_unit_test(held_back_is_no_class),
+		cmocka_unit_test(throttling_is_no_class),
 		cmocka_unit_test(paths_of_a_baseline),
 		cmocka_unit_test(all_calls_slowed_alike),
 		cmocka_unit_test(interval_of_pieces),

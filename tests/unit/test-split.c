@@ -118,7 +118,7 @@ enum overlap {
 	READER_ON_OTHER_FILE,
 	REQUEST,	/* in flight on the device */
 	REQUEST_FOR_US, /* the same, for pages that the first thread dirtied */
-	HELD_BACK,	/* waits before the queue for the same file system's device */
+	THROTTLED,	/* waits before the queue for the same file system's device */
 	AFTERWARDS,	/* all of it, but later */
 };
 
@@ -178,7 +178,7 @@ static void add_overlap(struct eta_trace *t, uint32_t l, enum overlap overlap)
 	case REQUEST_FOR_US:
 		request_of(t, l, 10200, 10300, 1);
 		break;
-	case HELD_BACK:
+	case THROTTLED:
 		operation_with(t, l, 10000, 300, "block:held back");
 		break;
 	case AFTERWARDS:
@@ -222,16 +222,16 @@ static void reasons(void **state)
 		{ "cpu:wake-up", 0 },
 		{ "vfs:file position lock", ~0u },
 		{ "fs:journal commit", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
-					       SET(READER_ON_OTHER_FILE) | SET(HELD_BACK) },
+					       SET(READER_ON_OTHER_FILE) | SET(THROTTLED) },
 		/* nobody alone spins for long but for the kernel's own sake */
 		{ "vfs:spin lock", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
-					   SET(READER_ON_OTHER_FILE) | SET(HELD_BACK) },
+					   SET(READER_ON_OTHER_FILE) | SET(THROTTLED) },
 		{ "pagecache:dirty throttling",
-		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(HELD_BACK) },
+		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(THROTTLED) },
 		{ "pagecache:reclaim",
-		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(HELD_BACK) },
-		{ "fs:other wait", SET(WRITER_ON_FILE) | SET(HELD_BACK) },
-		{ "pagecache:page writeback wait", SET(REQUEST) | SET(HELD_BACK) },
+		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(THROTTLED) },
+		{ "fs:other wait", SET(WRITER_ON_FILE) | SET(THROTTLED) },
+		{ "pagecache:page writeback wait", SET(REQUEST) | SET(THROTTLED) },
 		{ "cpu:quota", 0 },
 		{ "cpu:stopped", 0 },
 		{ "vfs:frozen file system", 0 },
@@ -339,7 +339,7 @@ static void limits_are_nobodys(void **state)
 
 /*
  * Somebody not traced, whom the kernel names in a wait, was in the way for as long as it says, and
- * in what is nobody's alone.
+ * in what belongs to no thread alone.
  */
 static void named_are_others(void **state)
 {
@@ -349,8 +349,8 @@ static void named_are_others(void **state)
 	} cases[] = {
 		{ "fs:journal commit", 300 }, { "fs:allocation", 300 },
 		{ "vfs:spin lock", 300 },     { "pagecache:dirty throttling", 300 },
-		{ "pagecache:reclaim", 300 }, { "fs:other wait", 0 },
-		{ "cpu:wake-up", 0 },
+		{ "pagecache:reclaim", 300 }, { "pagecache:page writeback wait", 300 },
+		{ "fs:other wait", 0 },	      { "cpu:wake-up", 0 },
 	};
 
 	(void)state;
@@ -381,6 +381,105 @@ static void named_are_others(void **state)
 	}
 }
 
+/* An operation that works in the page cache for WORK_NS, and waits there for 300 ns: for WHO. */
+static void working(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t work_ns,
+		    const char *reason, uint64_t who)
+{
+	uint64_t end = begin + 100 + work_ns + (reason ? 300 : 0);
+
+	operation_begins(t, l, begin);
+	memory_enter(t, l, begin + 100, "pagecache:generic_perform_write");
+	if (reason) {
+		memory_event(t, l,
+			     (struct eta_event){ .time_ns = begin + 120,
+						 .kind = ETA_ENTER,
+						 .has = who ? ETA_HAS_WHO : 0,
+						 .region = memory_region(t, reason),
+						 .who = who });
+		memory_leave(t, l, begin + 420, reason);
+	}
+	memory_leave(t, l, end, "pagecache:generic_perform_write");
+	memory_leave(t, l, end + 100, "vfs:sys_pwrite64");
+}
+
+/*
+ * Reading in again what was pushed out is as little the operation's own as the wait for it, and so
+ * is finding out how long to pause, where the pause is others'. What comes with another wait is
+ * its own.
+ */
+static void work_comes_with_the_wait(void **state)
+{
+	static const struct {
+		const char *reason;
+		uint64_t who;
+		int64_t contended_ns; /* of 300 ns of waiting and 200 of work */
+	} cases[] = {
+		{ "pagecache:eviction", 99, 500 },
+		{ "pagecache:eviction", 0, 500 },
+		{ "pagecache:dirty throttling", 99, 500 },
+		{ "pagecache:dirty throttling", 0, 0 },
+		{ "pagecache:reclaim", 99, 300 },
+		{ "pagecache:other lock", 99, 300 },
+		{ NULL, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct eta_trace *t = memory_trace_new("work");
+		uint32_t a = memory_thread(t, 1, 1);
+		const struct thread_score *s;
+		struct analysis *r;
+
+		for (uint64_t at = 0; at < 10000; at += 1000)
+			working(t, a, at, 50, NULL, 0);
+		working(t, a, 10000, 250, cases[i].reason, cases[i].who);
+		r = analyse(t, &score_by_min);
+		s = thread(r, a);
+		if (s->slowdown.contended_ns != cases[i].contended_ns)
+			fail_msg("%s for %d: %lld of %lld ns", cases[i].reason ?: "nothing",
+				 (int)cases[i].who, (long long)s->slowdown.contended_ns,
+				 (long long)s->slowdown.lost_ns);
+		/* whose the wait is, the work is, too */
+		assert_int_equal(s->slowed_ns, cases[i].contended_ns);
+		if (cases[i].who) {
+			assert_int_equal(s->n_blame, 1);
+			assert_int_equal(s->blame[0].ns, cases[i].contended_ns);
+		}
+		finish(t, r);
+	}
+}
+
+/*
+ * A and B wait for a lock: A for 150 ns in a life of LIFE_NS, B for 50 ns in one of 1000 ns. Is B
+ * on the first line?
+ */
+static bool short_life_is_told(uint64_t life_ns)
+{
+	struct eta_trace *t = memory_trace_new("headline");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+	bool told;
+
+	for (int i = 0; i < 4; i++) {
+		working(t, a, 1000 * (uint64_t)i, 50, NULL, 0);
+		operation_with(t, b, 250 * (uint64_t)i, i == 3 ? 50 : 0, "fs:inode lock");
+	}
+	operation_with(t, a, life_ns - 350, 150, "fs:inode lock");
+	r = analyse(t, &score_by_min);
+	told = r->threads[r->headline].location == b;
+	finish(t, r);
+	return told;
+}
+
+/* Not who lost most, where that is nothing of its life, but only if all together lost something. */
+static void headline(void **state)
+{
+	(void)state;
+	assert_false(short_life_is_told(5000));
+	assert_true(short_life_is_told(8000));
+	assert_false(short_life_is_told(1000000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +490,8 @@ int main(void)
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(limits_are_nobodys),
 		cmocka_unit_test(named_are_others),
+		cmocka_unit_test(work_comes_with_the_wait),
+		cmocka_unit_test(headline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

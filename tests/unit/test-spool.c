@@ -95,7 +95,7 @@ static const struct {
 		int64_t ret;
 	} calls[6];
 	const char *expected;
-	uint64_t truncated, crossing, bad;
+	uint64_t truncated, overlapping, bad;
 } cases[] = {
 	{ "each kind",
 	  { { NAME_OPEN, 1, 2, 3 },
@@ -185,7 +185,7 @@ static void calls_become_events(void **state)
 			fail_msg("%s: %s", cases[i].name, text);
 		eta_trace_counts(trace, &counts);
 		assert_int_equal(counts.truncated, cases[i].truncated);
-		assert_int_equal(counts.crossing, cases[i].crossing);
+		assert_int_equal(counts.overlapping, cases[i].overlapping);
 		assert_int_equal(counts.bad, cases[i].bad);
 		eta_close(trace);
 		maker_end(dir);

@@ -113,7 +113,8 @@ static long aio_submit_step(uint32_t i, struct aio_walk *walk)
 
 /*
  * One step of its end. What was not taken was never submitted. Transfers through the page cache are
- * over, with a result that io_getevents will tell; direct ones and syncs end when the kernel says.
+ * over, with a result that io_getevents will return; direct ones and syncs end when the kernel
+ * says.
  */
 static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
 {

@@ -6,6 +6,7 @@
 #include "file.h"
 #include "follow.h"
 #include "owner.h"
+#include "plugins/kernelio/syscall-list.h"
 
 /*
  * A thread has many under way, which overlap. Each takes the lowest track that is free, so that the

@@ -3,6 +3,7 @@
 #include "async.h"
 #include "bio.h"
 #include "dirtied-by.h"
+#include "evict.h"
 #include "follow.h"
 #include "syncs.h"
 
@@ -33,8 +34,11 @@ struct {
 	__type(value, uint64_t);
 } helpers_seen SEC(".maps");
 
-/* The inode whose page the bio begins with; NULL: none (anonymous memory of direct I/O). */
-static __always_inline struct inode *bio_inode(struct bio *bio)
+/*
+ * The inode whose page the bio begins with, and through INDEX which page of it; NULL: none
+ * (anonymous memory of direct I/O).
+ */
+static __always_inline struct inode *bio_inode(struct bio *bio, uint64_t *index)
 {
 	struct bio_vec *vector = BPF_CORE_READ(bio, bi_io_vec);
 	uint32_t at = BPF_CORE_READ(bio, bi_iter.bi_idx);
@@ -53,6 +57,8 @@ static __always_inline struct inode *bio_inode(struct bio *bio)
 	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
 	if (!mapping || mapping & MAPPING_ANONYMOUS)
 		return NULL;
+	if (filter.light)
+		*index = BPF_CORE_READ((struct folio *)page, index);
 	return BPF_CORE_READ((struct address_space *)(mapping & ~MAPPING_FLAGS), host);
 }
 
@@ -130,6 +136,7 @@ struct queued_bio {
 	struct bio_state *above; /* that a stacked device made it of */
 	struct owner *owner;	 /* who dirtied its pages */
 	uint64_t upper;		 /* key of above */
+	uint64_t index;		 /* in the light mode: its first page in the file */
 	uint64_t vector;	 /* of its pages, 0: none */
 	struct file_key file;
 	uint32_t bytes, flags;
@@ -167,17 +174,22 @@ static __always_inline void queued_file(struct queued_bio *q, struct inode *inod
 
 /*
  * What the journal's thread writes belongs to who asked for that. Somebody who is not traced: then
- * it is none of ours. Without SYNC it writes back what nobody waits for.
+ * it is none of ours. Of what nobody asked for by fsync, it is those whose data was written before
+ * it. Without SYNC it writes back what nobody waits for.
  */
-static __always_inline void queued_journal(struct queued_bio *q, uint32_t dev)
+static __always_inline void queued_journal(struct queued_bio *q, struct bio *bio)
 {
+	uint32_t dev = bio->bi_bdev->bd_dev;
 	struct syncer asked = {};
 
 	q->journal = !q->above && !q->file.inode && is_journal(q->task, dev);
-	if (!q->journal || !syncs_used || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
+	if (!q->journal || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
 		return;
-	if (!sync_asked(dev, &asked))
+	if (!syncs_used || !sync_asked(dev, &asked)) {
+		q->foreign_tid = disk_wrote_by_chance(bio);
+		q->journal = !q->foreign_tid;
 		return;
+	}
 	if (asked.foreign) {
 		q->foreign_tid = asked.tid;
 		q->journal = false;
@@ -187,7 +199,7 @@ static __always_inline void queued_journal(struct queued_bio *q, uint32_t dev)
 	}
 }
 
-/* The journal has the disk flush its cache: in nobody's way but those who had not asked for it. */
+/* The journal has the disk flush its cache: in the way only of those who had not asked for it. */
 static __always_inline void queued_flush(struct queued_bio *q, uint32_t dev)
 {
 	struct syncer asked = {};
@@ -228,7 +240,7 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 /* Whose BIO is, and of which file; false: it is none of ours. */
 static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 {
-	struct inode *inode = q->data ? bio_inode(bio) : NULL;
+	struct inode *inode = q->data ? bio_inode(bio, &q->index) : NULL;
 
 	q->above = upper_bio((uint64_t)bio, q->vector, &q->upper);
 	if (q->st) {
@@ -241,7 +253,7 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 	if (inode)
 		queued_file(q, inode);
 	if (!q->st) {
-		queued_journal(q, bio->bi_bdev->bd_dev);
+		queued_journal(q, bio);
 		if (!q->owner && !q->journal && !q->above)
 			return false;
 		helper_tell(q->task);
@@ -289,6 +301,9 @@ static __always_inline void queued_follow(struct bio_state *value, const struct 
 		st->disk = 1 + value->counted.disk;
 	if (st && st->active && st->now.readahead_ns && !(q->flags & ETA_BIO_WRITE))
 		st->now.readahead_end_ns = value->record.head.time_ns;
+	if (filter.light && st && st->active && !(q->flags & ETA_BIO_WRITE) &&
+	    q->file.inode == st->op.inode && q->file.dev == st->op.dev && q->data)
+		pages_come(st, q->index, q->bytes / page_bytes);
 	if (st && st->active && (q->flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
 		st->now.waits_for_own = 1;
 	if (vector && is_stacked(bio)) {
@@ -338,17 +353,18 @@ static __always_inline void queued_count(const struct queued_bio *q)
 	}
 }
 
-/* The current task, of state ST (NULL: it is not traced), queues BIO. */
+/*
+ * ST: of the thread it is for; NULL: of one that is not traced. A frame of its own: together with
+ * those that end a wait the stack would be too large.
+ */
 static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 {
-	struct queued_bio q = {
-		.task = bpf_get_current_task_btf(),
-		.st = st,
-		.bytes = bio->bi_iter.bi_size,
-	};
+	struct queued_bio q = { .task = bpf_get_current_task_btf(), .st = st };
+	bool flush = REQ_HAS(bio->bi_opf, __REQ_PREFLUSH___k);
 	struct bio_state *value;
 	uint32_t zero = 0;
 
+	q.bytes = bio->bi_iter.bi_size;
 	q.flags = bio_flags(bio->bi_opf, q.bytes);
 	q.pid = q.task->tgid;
 	q.tid = q.foreign_tid = q.task->pid;
@@ -359,24 +375,26 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 		return 0;
 	if (!queued_find(&q, bio)) {
 		if (q.foreign_tid)
-			foreign_begin(bio, q.foreign_tid);
+			foreign_begin(bio, q.foreign_tid, flush);
 		return 0;
 	}
 	queued_fill(value, &q, bio);
-	queue_ahead_begin(bio, &value->record, &value->counted);
+	queue_ahead_begin(bio, &value->record, &value->counted, flush);
 	queued_follow(value, &q, bio);
 	queued_keep(value, (uint64_t)bio);
 	queued_count(&q);
 	return 0;
 }
 
-/* Who it is comes first: the stack has no room for both. */
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = sure_state(task) ?: worker_state(task);
 
-	return bio_queued(bio, sure_state(task) ?: worker_state(task));
+	if (filter.light && st)
+		call_see(st, 0);
+	return bio_queued(bio, st);
 }
 
 /* SPLIT is a part of the bio PARENT from here on. */

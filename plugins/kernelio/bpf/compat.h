@@ -18,6 +18,8 @@
 #define SYSCALL_ARG4(regs) ((regs)->r8)
 #define SYSCALL_ARG5(regs) ((regs)->r9)
 #define PROGRAM_AT(regs) ((regs)->ip)
+#define STACK_AT(regs) ((regs)->sp)
+#define CALL_RETURNED(regs) ((long)(regs)->ax != -38) /* -ENOSYS until then */
 #elif defined(__TARGET_ARCH_arm64)
 #define SYSCALL_NR(regs) ((regs)->syscallno)
 #define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* before the call overwrites it: sys_enter only */
@@ -27,6 +29,8 @@
 #define SYSCALL_ARG4(regs) ((regs)->regs[4])
 #define SYSCALL_ARG5(regs) ((regs)->regs[5])
 #define PROGRAM_AT(regs) ((regs)->pc)
+#define STACK_AT(regs) ((regs)->sp)
+#define CALL_RETURNED(regs) 0 /* not to be seen */
 #endif
 
 /*

@@ -77,4 +77,23 @@ static __always_inline uint32_t evicted_take(const struct file_key *file, uint64
 	return found;
 }
 
+/* N pages from AT on are added to the cache by the operation of ST, which reads its own file. */
+SEPARATE int pages_come(struct task_state *st, uint64_t at, uint32_t n)
+{
+	struct file_key file = {};
+	uint32_t evicted;
+
+	if (!st || st->now.kind != ETA_OP_READ || st->op.op_flags & ETA_KOP_DIRECT)
+		return 0;
+	file.inode = st->op.inode;
+	file.dev = st->op.dev;
+	evicted = evicted_take(&file, at, n, st->pid, &st->now.evictor);
+	st->now.pages_added += n;
+	st->now.pages_evicted += evicted;
+	st->added.inode = file.inode;
+	st->added.evicted = evicted;
+	st->added.evictor = st->now.evictor;
+	return 0;
+}
+
 #endif

@@ -10,7 +10,7 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 	struct task_state *st = awake_state();
 	uint64_t at, now;
 
-	if (!st)
+	if (!st || (filter.light && call_see(st, 0)))
 		return 0;
 	at = exception_at(bpf_get_current_task_btf());
 	now = bpf_ktime_get_ns();

@@ -4,6 +4,7 @@
 #define KERNELIO_FAULT_H
 
 #include "filter.h"
+#include "light.h"
 #include "operation.h"
 #include "owner.h"
 
@@ -15,7 +16,7 @@
  *   for the page's writeback.
  * - One that waits, for whatever it is, is known by the sleep: a thread that has left its program
  *   by an exception, and sleeps.
- * No tracepoint tells of the end of the latter two; a probe of the kernel's count of minor faults
+ * No tracepoint reports the end of the latter two; a probe of the kernel's count of minor faults
  * would cost all others some 100 ns each. So they end with what was seen of them last: a page that
  * became dirty, the end of a wait. What comes behind is a microsecond of the kernel's.
  */
@@ -115,8 +116,10 @@ SEPARATE int fault_close(struct task_state *st)
 {
 	int n;
 
-	if (!st || !st->active || !is_fault(st))
+	if (!st || !st->active)
 		return 0;
+	if (!is_fault(st))
+		return filter.light ? call_close(st) : 0;
 	st->active = 0;
 	barrier();
 	if (!st->fault.endless) {
@@ -150,10 +153,10 @@ static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t 
  */
 static __always_inline struct task_state *sure_operation(void)
 {
-	struct task_state *st = awake_state();
+	struct task_state *st = awake_operation();
 
-	if (!st || !st->active)
-		return NULL;
+	if (!st || (filter.light && !is_fault(st)))
+		return st;
 	if (st->fault.endless &&
 	    !fault_goes_on(st, exception_at(bpf_get_current_task_btf()), bpf_ktime_get_ns())) {
 		fault_close(st);

@@ -4,12 +4,13 @@
 #define KERNELIO_FILTER_H
 
 #include "running.h"
+#include "plugins/kernelio/syscall-list.h"
 
 #define MAX_NAME_BYTES 255
 #define MAX_CGROUP_DEPTH 64
 #define MAX_DIRECTORIES 128
 
-/* The tracer itself, which is nobody's to trace. */
+/* The tracer itself, which is not traced. */
 uint32_t tracer_tgid __weak;
 /* Its pid namespace, in which the numbers are that it is given; level 0: the first one. */
 uint64_t tracer_namespace __weak;
@@ -65,7 +66,8 @@ struct {
 #define FILTER_SET(id) (filter.set & KERNELIO_FILTER_BIT(id))
 /* Being taken in, or having a parent that was, is not all that it takes. */
 #define TASKS_FILTERED                                                                             \
-	(filter.set & KERNELIO_FILTERS_OF_TASKS || filter.everyone || filter.owner_only)
+	(filter.set & KERNELIO_FILTERS_OF_TASKS || (filter.everyone && !filter.light) ||           \
+	 filter.owner_only)
 #define FILES_FILTERED (filter.set & KERNELIO_FILTERS_OF_FILES)
 
 static __always_inline bool filter_has(uint32_t id, uint32_t dev, uint64_t number, uint64_t name)

@@ -117,7 +117,7 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 }
 
 /*
- * Threads that io_uring has made work for a thread that is traced; no fork tells of them. TASK, the
+ * Threads that io_uring has made work for a thread that is traced; no fork reports them. TASK, the
  * current one, has no state yet.
  */
 static __always_inline struct task_state *worker_state(struct task_struct *task)

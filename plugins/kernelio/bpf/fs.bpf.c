@@ -109,7 +109,7 @@ int BPF_PROG(on_dio_submit, struct kiocb *iocb)
 	struct task_state *st = sure_state(task) ?: worker_state(task);
 	struct inode *inode;
 
-	if (!st || st->active)
+	if (!st || in_operation(st))
 		return 0;
 	inode = BPF_CORE_READ(iocb, ki_filp, f_mapping, host);
 	st->direct.file.inode = BPF_CORE_READ(inode, i_ino);

@@ -251,6 +251,7 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	uint64_t exec_start, sum_exec_runtime;
 	struct cfs_rq *cfs_rq;
 };
 
@@ -280,12 +281,17 @@ struct sched_info {
 	uint64_t run_delay, last_arrival;
 };
 
+struct task_io_accounting {
+	uint64_t syscr, syscw;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
 	unsigned int in_iowait : 1;
 	unsigned int frozen : 1;
 	unsigned long jobctl;
+	struct task_io_accounting ioac;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;
@@ -425,11 +431,12 @@ struct bpf_iter__task_file {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, orig_ax, ip;
+	unsigned long di, si, dx, r10, r8, r9, ax, orig_ax, ip, sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	uint64_t regs[31];
+	uint64_t sp;
 	uint64_t pc;
 	int32_t syscallno;
 };

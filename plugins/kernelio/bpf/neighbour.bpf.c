@@ -1,6 +1,7 @@
 /* Who syncs a file system and who makes files dirty, traced or not: others wait for that. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "dirtied-by.h"
+#include "owner.h"
 #include "running.h"
 #include "syncs.h"
 
@@ -100,12 +101,16 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct file_key key = {};
+	struct task_state *st;
 	uint32_t tid = task->pid;
 
 	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (!bpf_map_lookup_elem(&devices_seen, &key.dev) || current_state())
-		return 0;
 	key.inode = BPF_CORE_READ(inode, i_ino);
+	st = current_state();
+	if (filter.light && st)
+		inode_own(st, inode, &key); /* no probe tells of its pages */
+	if (!bpf_map_lookup_elem(&devices_seen, &key.dev) || st)
+		return 0;
 	bpf_map_update_elem(&dirtied_by, &key, &tid, BPF_ANY);
 	met_note(tid, 0); /* its pages may be written when it has ended */
 	return 0;

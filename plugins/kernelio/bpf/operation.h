@@ -38,7 +38,7 @@ static __always_inline bool is_fault(const struct task_state *st)
 	       st->op.syscall == KERNELIO_SYS_mmap_write_fault;
 }
 
-/* Not every file system tells that a sync is over. */
+/* Not every file system reports that a sync is over. */
 static __always_inline void own_sync_ends(struct task_state *st)
 {
 	uint32_t dev = st->op.dev;

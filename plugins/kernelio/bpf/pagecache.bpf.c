@@ -29,6 +29,8 @@ static __always_inline int readahead_begin(void)
 
 	if (!st || st->now.readahead_ns)
 		return 0;
+	if (filter.light)
+		st->op.op_flags |= ETA_KOP_MISS; /* what it adds no probe tells */
 	st->now.readahead_ns = st->now.readahead_end_ns = bpf_ktime_get_ns();
 	if (st->now.kind == ETA_OP_READ && !st->now.cache_read_ns)
 		st->now.cache_read_ns = st->now.readahead_ns;
@@ -106,7 +108,7 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 			st->now.readahead_ns = now;
 		st->now.readahead_end_ns = now;
 	} else if (st->now.kind == ETA_OP_WRITE) {
-		/* of a file system that does not tell of writes itself */
+		/* of a file system that does not report writes itself */
 		cache_write_begin(st);
 	}
 	return 0;
@@ -185,7 +187,7 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 		slowed_note(&throttled);
 		return 0;
 	}
-	if (!st->active || st->fault.endless)
+	if (!(filter.light && call_see(st, 0)) && (!st->active || st->fault.endless))
 		fault_throttles(st);
 	if (st->active) {
 		st->now.pending = ETA_SPAN_DIRTY_THROTTLING;
@@ -210,8 +212,8 @@ int BPF_PROG(on_fault_writeback, struct folio *folio, struct address_space *mapp
 {
 	struct task_state *st = awake_state();
 
-	if (st && mapping && (!st->active || st->fault.endless) &&
-	    fault_writes(st, mapping, folio->index, false))
+	if (st && mapping && !(filter.light && call_see(st, 0)) &&
+	    (!st->active || st->fault.endless) && fault_writes(st, mapping, folio->index, false))
 		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
 	return 0;
 }
@@ -310,7 +312,7 @@ int BPF_PROG(on_reclaim_end)
 	return reclaim_end(ETA_SPAN_RECLAIM, &reclaimed);
 }
 
-/* Of a control group that is at its limit, or one that was told to give memory back. */
+/* Of a control group that is at its limit, or one that was asked to give memory back. */
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(on_memcg_reclaim_begin)
 {

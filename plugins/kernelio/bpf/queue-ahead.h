@@ -26,7 +26,9 @@ struct disk {
 	int32_t n_foreign;
 	uint32_t foreign_tid;
 	uint64_t foreign_since_ns, foreign_ns;
-	uint64_t foreign_last_ns; /* one of them came or went */
+	uint64_t foreign_last_ns;  /* one of them came or went */
+	struct disk_bytes bytes;   /* written so far */
+	struct disk_bytes flushed; /* the same, when its cache was last to be flushed */
 	/* of owners without a place here, the requests are not counted */
 	struct disk_owner owners[DISK_OWNERS];
 };
@@ -51,6 +53,17 @@ struct {
 /* There has been one: completions look for it. */
 uint32_t foreign_seen __weak;
 
+/* Whose file system is on DEV waits for the disk INDEX, also where its own requests are not there
+ * yet.
+ */
+static __always_inline void disk_tell(uint32_t dev, uint32_t index)
+{
+	uint32_t *place = bpf_map_lookup_elem(&devices_seen, &dev);
+
+	if (place)
+		*place = 1 + index;
+}
+
 /* The disk of BIO, and through INDEX its place; NULL where it has none. TAKE: let it have one. */
 static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t *index)
 {
@@ -65,6 +78,9 @@ static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t
 		return NULL;
 	disk->gendisk = gendisk;
 	disk->n_foreign = 0;
+	disk->bytes.all = disk->bytes.foreign = 0;
+	disk->flushed = disk->bytes;
+	disk_tell(bio->bi_bdev->bd_dev, *index);
 	return disk;
 }
 
@@ -156,13 +172,56 @@ SEPARATE uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
 	return place;
 }
 
-/* The same of the disk that the thread's last request went to; 0: none. */
-static __always_inline uint64_t own_disk_foreign_ns(const struct task_state *st, uint64_t now)
+/*
+ * Of what DISK has written since MARK, the part of those who are not traced, in ETA_SLEEP_WHOLE.
+ * What a flush or a commit takes goes into writing that, whether or not a request is there just
+ * now.
+ */
+static __always_inline uint64_t disk_written_part(const struct disk *disk,
+						  const struct disk_bytes *mark)
 {
-	uint32_t index = st->disk - 1;
-	struct disk *disk = st->disk ? bpf_map_lookup_elem(&disks, &index) : NULL;
+	uint64_t all = disk->bytes.all - mark->all;
+	uint64_t foreign = disk->bytes.foreign - mark->foreign;
 
-	return disk ? disk_foreign_ns(disk, now) : 0;
+	if (all >> 47 || !foreign)
+		return 0;
+	return foreign < all ? foreign * ETA_SLEEP_WHOLE / all : ETA_SLEEP_WHOLE;
+}
+
+/* One who is not traced, as often as what the disk of BIO has to flush is theirs; 0: nobody. */
+static __always_inline uint32_t disk_wrote_by_chance(struct bio *bio)
+{
+	uint32_t index, chance = bpf_get_prandom_u32() % ETA_SLEEP_WHOLE;
+	struct disk *disk = disk_of(bio, false, &index);
+
+	return disk && chance < disk_written_part(disk, &disk->flushed) ? disk->foreign_tid : 0;
+}
+
+/* The disk that the thread's last request went to, or that its file system is on; NULL: not known.
+ */
+static __always_inline struct disk *own_disk(struct task_state *st)
+{
+	uint32_t index, dev, *place;
+
+	if (!st->disk) {
+		dev = st->op.dev; /* before 6.2 a key must be on the stack */
+		place = bpf_map_lookup_elem(&devices_seen, &dev);
+		st->disk = place ? *place : 0;
+	}
+	index = st->disk - 1;
+	return st->disk ? bpf_map_lookup_elem(&disks, &index) : NULL;
+}
+
+/* The operation of ST goes to sleep. */
+static __always_inline void own_disk_mark(struct task_state *st, uint64_t now)
+{
+	struct disk *disk = own_disk(st);
+
+	st->now.off_foreign_ns = disk ? disk_foreign_ns(disk, now) : 0;
+	if (disk && !st->now.bytes_known) {
+		st->now.bytes_known = 1;
+		st->now.flushed = disk->flushed;
+	}
 }
 
 /* A request that was counted has completed, or is known to have done so. */
@@ -219,9 +278,20 @@ SEPARATE uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now
 	return sum < 0xffff ? sum : 0xffff;
 }
 
-/* RECORD, of a request of its owner, is being queued: who is ahead of it. */
+/* A write of BYTES to DISK is being queued; FLUSH: before it what was written so far is flushed. */
+static __always_inline void disk_writes(struct disk *disk, uint32_t bytes, bool foreign, bool flush)
+{
+	if (flush)
+		disk->flushed = disk->bytes;
+	if (foreign)
+		__sync_fetch_and_add(&disk->bytes.foreign, bytes);
+	__sync_fetch_and_add(&disk->bytes.all, bytes);
+}
+
+/* RECORD, of a request of its owner, is being queued: who is ahead of it. FLUSH: see disk_writes.
+ */
 static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_record *record,
-					      struct counted *counted)
+					      struct counted *counted, bool flush)
 {
 	struct disk *disk = disk_of(bio, true, &counted->disk);
 	uint64_t now = record->head.time_ns;
@@ -235,6 +305,10 @@ static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_re
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
+	if (flush)
+		counted->flush_part = disk_written_part(disk, &disk->flushed);
+	if (flush || record->op_flags & ETA_BIO_WRITE)
+		disk_writes(disk, record->bytes, false, flush);
 }
 
 /* It goes to the device now. */
@@ -271,9 +345,15 @@ static __always_inline void queue_ahead_end(struct eta_bio_record *record,
 		record->issue_ns ? &record->device_foreign_ns : &record->queue_foreign_ns;
 	struct disk *disk = bpf_map_lookup_elem(&disks, &counted->disk);
 
-	if (disk && counted->on_disk)
-		*foreign_ns = disk_foreign_part(disk, *foreign_ns, now, now - from_ns,
-						&record->foreign_tid);
+	if (disk && counted->on_disk) {
+		uint64_t ns = now - from_ns, part = counted->flush_part;
+
+		*foreign_ns = disk_foreign_part(disk, *foreign_ns, now, ns, &record->foreign_tid);
+		if (part && *foreign_ns < ns) {
+			*foreign_ns += (ns - *foreign_ns) * part / ETA_SLEEP_WHOLE;
+			record->foreign_tid = disk->foreign_tid;
+		}
+	}
 	met_note(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
 }
 
@@ -286,15 +366,23 @@ static __always_inline void foreign_uncount(const struct counted *counted, uint6
 		disk_foreign_goes(disk, now);
 }
 
-/* A request of TID's that is not recorded is being queued: it is in the way all the same. */
-static __always_inline void foreign_begin(struct bio *bio, uint32_t tid)
+/*
+ * A request of TID's that is not recorded is being queued: it is in the way all the same of those
+ * whose file system is there. FLUSH: see disk_writes.
+ */
+static __always_inline void foreign_begin(struct bio *bio, uint32_t tid, bool flush)
 {
 	uint64_t key = (uint64_t)bio, now;
+	uint32_t dev = bio->bi_bdev->bd_dev;
 	struct counted counted = { .tid = tid }, *before;
 	struct disk *disk = disk_of(bio, false, &counted.disk);
 
+	if (!disk && bpf_map_lookup_elem(&devices_seen, &dev))
+		disk = disk_of(bio, true, &counted.disk);
 	if (!disk)
 		return;
+	if (flush || bio->bi_opf & 1)
+		disk_writes(disk, bio->bi_iter.bi_size, true, flush);
 	now = bpf_ktime_get_ns();
 	before = bpf_map_lookup_elem(&foreign_bios, &key);
 	if (before)

@@ -4,6 +4,7 @@
 #define KERNELIO_RING_H
 
 #include "state.h"
+#include "plugins/kernelio/ring-layout.h"
 
 /* Set before loading, as the size of the values: a constant to the verifier. A power of two. */
 const volatile uint32_t op_ring_bytes = 4096;

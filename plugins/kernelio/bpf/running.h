@@ -22,7 +22,7 @@ static __always_inline bool sleep_is_open(struct task_state *st)
 /*
  * The same, and has the kernel's stack to say it? A walk costs a microsecond. Whoever waits for
  * requests of its own is decided by them: where none of them is in flight, all that the stack could
- * say is that they are held back, or are the pages it reads, which the trace knows by itself.
+ * say is that they are throttled, or are the pages it reads, which the trace knows by itself.
  */
 static __always_inline bool sleep_is_unnamed(struct task_state *st)
 {
@@ -32,12 +32,13 @@ static __always_inline bool sleep_is_unnamed(struct task_state *st)
 /*
  * Who of those that are not traced was in the way of a sleep until NOW, and for which part of it,
  * as a SLEEP tells it: a sync of the same file system holds up the journal all along, a request
- * the disk for as long as it is there.
+ * the disk for as long as it is there. Where no request of its own is waited for, the rest is
+ * divided by what the disk was given to write since its last flush before: a commit ends with one.
  */
 SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 {
 	uint64_t ns, foreign_ns, part = ETA_SLEEP_WHOLE;
-	uint32_t index, tid = 0;
+	uint32_t tid = 0;
 	struct disk *disk;
 
 	if (!st || now <= st->now.off_ns)
@@ -45,11 +46,18 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 	ns = now - st->now.off_ns;
 	if (syncs_used)
 		tid = sync_foreign(st->op.dev, st->now.off_ns, now, now - st->op.head.time_ns);
-	index = st->disk - 1;
-	disk = tid || !st->disk ? NULL : bpf_map_lookup_elem(&disks, &index);
+	disk = tid ? NULL : own_disk(st);
 	if (disk) {
 		foreign_ns = disk_foreign_part(disk, st->now.off_foreign_ns, now, ns, &tid);
 		part = foreign_ns * ETA_SLEEP_WHOLE / ns;
+		/* for a journal, or a kernel thread that writes what is dirty */
+		if (!(st->now.off_flags & ETA_SPAN_IOWAIT) && st->now.bytes_known) {
+			uint64_t written = disk_written_part(disk, &st->now.flushed);
+
+			part += (ETA_SLEEP_WHOLE - part) * written / ETA_SLEEP_WHOLE;
+			if (written)
+				tid = disk->foreign_tid;
+		}
 	}
 	if (!tid || !part)
 		return 0;
@@ -366,20 +374,31 @@ static __always_inline struct task_state *awake_state(void)
 	return slot_state(*slot);
 }
 
-/* The same if it is inside an operation. */
+/*
+ * Light mode: makes the system call that the current thread, of state ST, is in its operation if
+ * that is one of ours, from NOW on (0: the clock tells); ends the operation before. Is it in one?
+ * (syscall.bpf.c)
+ */
+int call_see(struct task_state *st, uint64_t now);
+
+/* The current thread's state ST if that is inside an operation. */
+static __always_inline struct task_state *in_operation(struct task_state *st)
+{
+	if (filter.light && st)
+		call_see(st, 0);
+	return st && st->active ? st : NULL;
+}
+
+/* The same as current_state, if it is inside an operation. */
 static __always_inline struct task_state *current_operation(void)
 {
-	struct task_state *st = current_state();
-
-	return st && st->active ? st : NULL;
+	return in_operation(current_state());
 }
 
 /* The same, with all of its waits ended: for probes that say what the next sleep is. */
 static __always_inline struct task_state *awake_operation(void)
 {
-	struct task_state *st = awake_state();
-
-	return st && st->active ? st : NULL;
+	return in_operation(awake_state());
 }
 
 /*

@@ -37,6 +37,11 @@ struct async_key {
 	uint32_t zero;
 };
 
+/* What was written to a disk, by all and by those who are not traced; to be compared. */
+struct disk_bytes {
+	uint64_t all, foreign;
+};
+
 struct lock_wait {
 	uint64_t lock;
 	uint64_t begin_ns;
@@ -102,6 +107,14 @@ struct task_state {
 		struct file_key written;
 	} fault;
 
+	/* light mode: the system call that the operation is: see light.h */
+	struct {
+		uint64_t at, stack; /* where the program is */
+		uint64_t args[3];
+		uint64_t counted; /* reads and writes before it */
+		int32_t nr;
+	} call;
+
 	/* the lock on a file that its last call on one did not get; INODE 0: none */
 	struct {
 		uint64_t inode;
@@ -155,7 +168,7 @@ struct task_state {
 		uint8_t off_flags;
 		uint8_t waits_for_own; /* it has queued a request that it is going to wait for */
 		uint8_t waited;	       /* for a lock, or asleep */
-		uint8_t reserved;
+		uint8_t bytes_known;   /* of `flushed` */
 		uint32_t off_who;
 		uint32_t lock_holder; /* of the file lock that FILE_LOCK is to sleep for; 0: unknown
 				       */
@@ -178,6 +191,8 @@ struct task_state {
 		uint32_t pages_owned;	 /* enum owned */
 		uint32_t off_stack;	 /* where it sleeps: 1 + id in `sleeps`, 0: not known */
 		uint64_t off_foreign_ns; /* of its disk, when it went: see disk_foreign_ns */
+		struct disk_bytes
+			flushed; /* written to it before the flush before its first sleep */
 
 		/* bits by enum eta_span_kind: inside its function; seen from entry to return */
 		uint32_t inside, exact;
@@ -277,12 +292,13 @@ struct {
 	__type(value, uint8_t);
 } files_seen __weak SEC(".maps");
 
-/* Devices of the file systems that they are on. */
+/* Devices of the file systems that they are on: 1 + the place of its disk in `disks`, 0: not known.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 256);
 	__type(key, uint32_t);
-	__type(value, uint8_t);
+	__type(value, uint32_t);
 } devices_seen __weak SEC(".maps");
 
 static __always_inline struct task_state *slot_state(uint32_t slot)
@@ -403,7 +419,7 @@ static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64
 }
 
 /*
- * A semaphore is spun on before its slow path, which alone tells of contention. Another thread had
+ * A semaphore is spun on before its slow path, which alone reports contention. Another thread had
  * the inode's lock when the operation began, so the time since then went into waiting for it. NOW:
  * the first sight of what is done with the lock held.
  */

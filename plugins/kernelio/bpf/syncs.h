@@ -83,7 +83,7 @@ SEPARATE int sync_goes(struct fs_syncs *s, uint32_t tid)
 }
 
 /*
- * So long is a sync that does not tell its end: until the next one of a task that syncs again and
+ * So long is a sync whose end is not reported: until the next one of a task that syncs again and
  * again, but no longer than a few that take NS, as the one that waits does.
  */
 #define SYNC_FEW 8

@@ -5,6 +5,7 @@
 #include "fault.h"
 #include "file-record.h"
 #include "follow.h"
+#include "light.h"
 #include "operation.h"
 #include "owner.h"
 #include "ring.h"
@@ -118,8 +119,8 @@ static __always_inline void inode_locked(struct task_state *st, const struct fil
 
 /*
  * A write to an inode that several threads dirty: its pages are this thread's from here on. Not
- * left to the probe of dirtied pages, which tells nothing of those that are dirty already, and of a
- * large folio as a whole.
+ * left to the probe of dirtied pages, which reports nothing of those that are dirty already, and of
+ * a large folio as a whole.
  */
 static __always_inline void write_owns(struct task_state *st)
 {
@@ -248,6 +249,78 @@ static __always_inline void operation_begin(struct task_state *st, uint16_t inde
 	st->op.offset = ETA_OFFSET_UNKNOWN;
 }
 
+/*
+ * ST, that of TASK, is in the system call of INFO, which becomes its operation; false: it is none
+ * of ours. F: its file, where it has a descriptor.
+ */
+static __always_inline bool call_take(struct task_state *st, struct task_struct *task,
+				      struct pt_regs *regs,
+				      const volatile struct kernelio_syscall_info *info,
+				      struct file_facts *f)
+{
+	uint16_t index = info->index;
+
+	/* of no file, but memory */
+	if (info->shape == SHAPE_FILE_MAP && (int32_t)SYSCALL_ARG4(regs) < 0)
+		return false;
+	if (has_descriptor(info->shape) && !file_find(task, regs, info->shape, &index, f))
+		return false;
+	if (!kind_passes(index >= KERNELIO_SYS_REVERSED ? ETA_OP_WRITE : info->kind)) {
+		TOTAL_ADD(filtered_calls, 1);
+		return false;
+	}
+	operation_begin(st, index, info);
+	if (has_descriptor(info->shape)) {
+		if (f->inode ? !file_take(st, f, false) : no_file_filtered())
+			return false;
+		transfer_get(regs, info->shape, f, &st->op);
+		if (st->refused.inode)
+			lock_tried(st, index == KERNELIO_SYS_flock || index == KERNELIO_SYS_fcntl);
+	} else if (info->shape == SHAPE_NO_FILE && no_file_filtered()) {
+		return false;
+	}
+	return true;
+}
+
+/* A call that submits operations, or waits for their end, is none itself. */
+static __always_inline bool call_is_operation(struct pt_regs *regs,
+					      const volatile struct kernelio_syscall_info *info)
+{
+	return info->index && info->shape < SHAPE_AIO &&
+	       !(info->shape == SHAPE_CONTROL && !command_locks(SYSCALL_ARG1(regs))) &&
+	       SYSCALL_ARG5(regs) != ETA_OWN_CALL_MARK;
+}
+
+int call_see(struct task_state *st, uint64_t now)
+{
+	const volatile struct kernelio_syscall_info *info;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct file_facts f;
+
+	if (!filter.light || !st || st->for_tid)
+		return 0;
+	if (is_off(st)) /* it is running all the same: whoever ends its wait will see it */
+		return st->active && !is_fault(st);
+	now = now ?: bpf_ktime_get_ns();
+	if (call_goes_on(st, task, regs, now))
+		return 1;
+	if (st->active && !is_fault(st))
+		call_close(st);
+	info = syscall_info((int32_t)SYSCALL_NR(regs));
+	if (paused || exception_at(task) || CALL_RETURNED(regs) || task_is_compat(task) ||
+	    !call_is_operation(regs, info))
+		return 0;
+	fault_close(st);
+	if (!call_take(st, task, regs, info, &f))
+		return 0;
+	st->op.head.time_ns = now;
+	call_note(st, task, regs, now);
+	st->fault.endless = 1;
+	st->active = 1;
+	return 1;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
@@ -286,25 +359,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return aio_enter(st, info->shape, SYSCALL_ARG1(regs),
 				 info->shape == SHAPE_AIO_SUBMIT ? SYSCALL_ARG2(regs)
 								 : SYSCALL_ARG3(regs));
-	/* of no file, but memory */
-	if (info->shape == SHAPE_FILE_MAP && (int32_t)SYSCALL_ARG4(regs) < 0)
+	if (!call_take(st, task, regs, info, &f))
 		return 0;
-	if (has_descriptor(info->shape) && !file_find(task, regs, info->shape, &index, &f))
-		return 0;
-	if (!kind_passes(index >= KERNELIO_SYS_REVERSED ? ETA_OP_WRITE : info->kind)) {
-		TOTAL_ADD(filtered_calls, 1);
-		return 0;
-	}
-	operation_begin(st, index, info);
-	if (has_descriptor(info->shape)) {
-		if (f.inode ? !file_take(st, &f, false) : no_file_filtered())
-			return 0;
-		transfer_get(regs, info->shape, &f, &st->op);
-		if (st->refused.inode)
-			lock_tried(st, index == KERNELIO_SYS_flock || index == KERNELIO_SYS_fcntl);
-	} else if (info->shape == SHAPE_NO_FILE && no_file_filtered()) {
-		return 0;
-	}
 	st->op.head.time_ns = bpf_ktime_get_ns();
 	if (info->kind == ETA_OP_WRITE && info->shape != SHAPE_RETURNS) {
 		if (f.holder)
@@ -399,7 +455,7 @@ static __always_inline bool files_asked(struct task_struct *task)
 	return own && own->member;
 }
 
-/* Run when a process is taken in: tells of the files it has open already. */
+/* Run when a process is taken in: records the files it has open already. */
 SEC("iter/task_file")
 int on_each_file(struct bpf_iter__task_file *ctx)
 {

@@ -35,9 +35,10 @@ int BPF_PROG(on_exec, struct task_struct *task)
 {
 	struct task_state *st = sure_state(task);
 
-	if (!st)
-		return 0;
-	task_leave(task, 0);
+	if (st)
+		task_leave(task, 0);
+	else if (filter.light && filter.everyone && task->tgid != (int)tracer_tgid)
+		task_take(task); /* not every fork is reported: see on_switch */
 	return 0;
 }
 
@@ -99,6 +100,8 @@ static __always_inline bool is_to_take(struct task_struct *task)
 
 	if (!attach_tgid || (uint32_t)task->tgid == tracer_tgid)
 		return false;
+	if (filter.everyone)
+		return !(task->flags & TASK_IS_KERNEL_THREAD);
 	if (tgid_of(task) == attach_tgid)
 		return true;
 	if (attach_children)

@@ -31,10 +31,10 @@ static __always_inline bool uring_file(struct task_state *st, struct task_struct
 	return true;
 }
 
-static __always_inline int uring_submit(struct io_kiocb *request)
+/* ST: of the thread it is for. A frame of its own: see bio_queued. */
+static __noinline int uring_queued(struct io_kiocb *request, struct task_state *st)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
 	struct io_rw *transfer = (void *)request;
 	int64_t position = ETA_OFFSET_UNKNOWN, offset;
 	struct async_key key = { .id = (uint64_t)request };
@@ -42,8 +42,6 @@ static __always_inline int uring_submit(struct io_kiocb *request)
 	uint32_t kind, length;
 	bool vector;
 
-	if (!st)
-		st = worker_state(task);
 	if (!st || paused)
 		return 0;
 	switch (BPF_CORE_READ(request, opcode)) {
@@ -78,6 +76,14 @@ static __always_inline int uring_submit(struct io_kiocb *request)
 	return async_begin(st, &key, &async);
 }
 
+static __always_inline int uring_submit(struct io_kiocb *request)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
+
+	return uring_queued(request, st ?: worker_state(task));
+}
+
 SEC("tp_btf/io_uring_submit_req")
 int BPF_PROG(on_uring_submit, struct io_kiocb *request)
 {
@@ -91,7 +97,7 @@ int BPF_PROG(on_uring_submit_before_6_3, struct io_kiocb *request)
 	return uring_submit(request);
 }
 
-/* REQUEST is NULL for what a request tells on the way. */
+/* REQUEST is NULL for what a request reports on the way. */
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(on_uring_complete, void *ring, struct io_kiocb *request)
 {

@@ -201,7 +201,7 @@ static inline __noinline uint64_t held_by(struct task_struct *task)
 		value_ == (type)UINT64_MAX ? KERNELIO_NO_LIMIT : value_;                           \
 	})
 
-/* Requests were held back for NS by GROUP's limit. */
+/* Requests were throttled for NS by GROUP's limit. */
 static __noinline int held_note(uint64_t group, uint64_t ns)
 {
 	struct throtl_grp *limit = (void *)group;
@@ -212,7 +212,7 @@ static __noinline int held_note(uint64_t group, uint64_t ns)
 		LIMIT_OF(limit, iops, uint32_t, 1),
 	};
 
-	return limit_note(KERNELIO_LIMIT_HELD_BACK,
+	return limit_note(KERNELIO_LIMIT_THROTTLED,
 			  BPF_CORE_READ(limit, pd.blkg, blkcg, css.cgroup, kn), 0, ns, amounts);
 }
 

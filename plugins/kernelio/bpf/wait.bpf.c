@@ -131,10 +131,14 @@ static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 SEC("tp_btf/contention_begin")
 int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 {
-	struct task_state *st = sure_operation();
+	struct task_state *st;
 	struct lock_wait *wait, *last;
 	uint32_t n;
 
+	/* in whatever context, inside of other probes, too: nothing may begin or end there */
+	if (filter.light && is_spin_lock(flags))
+		return 0;
+	st = sure_operation();
 	if (!st && !(flags & LOCK_SPINS))
 		st = fault_locked_out();
 	if (!st)
@@ -144,7 +148,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 		st->op.spans_lost++;
 		return 0;
 	}
-	/* a mutex tells first that it spins, then that it sleeps: one wait */
+	/* a mutex reports first that it spins, then that it sleeps: one wait */
 	last = &st->locks[(n - 1) & (MAX_LOCKS - 1)]; /* 6.1's verifier learns nothing from n > 0 */
 	if (n > 0 && last->lock == (uint64_t)lock) {
 		if (last->kind == ETA_SPAN_SPIN_LOCK)
@@ -173,11 +177,11 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 SEC("tp_btf/contention_end")
 int BPF_PROG(on_contention_end, void *lock)
 {
-	struct task_state *st = awake_operation();
+	struct task_state *st = awake_state();
 	struct lock_wait *wait;
 	uint64_t now;
 
-	if (!st)
+	if (!st || !st->active)
 		return 0;
 	/* one whose end was not reported, in the middle of another probe, must not stay on top */
 	for (int i = MAX_LOCKS - 1; i >= 0; i--) {
@@ -295,7 +299,7 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 		quota_begin(st, prev);
 	else if (LEVEL_WANTED(CPU))
 		st->stop = stop_of(prev, state);
-	if (st->active ? st->fault.endless : !ready)
+	if (!(filter.light && call_see(st, now)) && (st->active ? st->fault.endless : !ready))
 		fault_switched_out(st, prev, !ready, now);
 	if (!st->active) {
 		idle_switched_out(st, prev, ready, now);
@@ -313,7 +317,7 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	st->now.off_stack = 0;
 	st->now.wake_ns = 0;
 	st->now.off_ns = now;
-	st->now.off_foreign_ns = own_disk_foreign_ns(st, now);
+	own_disk_mark(st, now);
 	if (st->stop)
 		st->now.pending = ETA_SPAN_STOPPED;
 	if (!ready)

@@ -130,7 +130,7 @@ static void give_module(struct look *look, const struct dl_phdr_info *info, uint
 	look->take(&found);
 }
 
-static int meet_module(struct dl_phdr_info *info, size_t size, void *arg)
+static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct look *look = arg;
 	uint64_t start = UINT64_MAX, end = 0;
@@ -193,7 +193,7 @@ static void look_at_all(modules_take *take, unsigned n)
 	look.now = own_memory(bytes);
 	look.path = own_memory(PATH_MAX);
 	if (look.now && look.path) {
-		dl_iterate_phdr(meet_module, &look);
+		dl_iterate_phdr(look_at_module, &look);
 		own_unmap(modules.known, modules.bytes);
 		modules.known = look.now;
 		modules.n_known = look.n;

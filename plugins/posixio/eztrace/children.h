@@ -1,4 +1,4 @@
-/* Where the calls of processes go that are not in EZTrace's archive. */
+/* Where the calls of processes that are not in EZTrace's archive go. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef POSIXIO_EZTRACE_CHILDREN_H
 #define POSIXIO_EZTRACE_CHILDREN_H

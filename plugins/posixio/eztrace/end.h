@@ -1,4 +1,4 @@
-/* How a process under EZTrace ends without exit, and its archive is closed all the same. */
+/* Closes the archive of a process under EZTrace that ends without exit. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef POSIXIO_EZTRACE_END_H
 #define POSIXIO_EZTRACE_END_H

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Of the archive only events, and what EZTrace itself gathers, are ours. */
+/* Only events are written: EZTrace itself gathers the definitions. */
 extern bool events_plain;
 
 /* No other module is there to be shielded from, which is a tenth of what a call costs. */

@@ -65,7 +65,9 @@ unsigned sink_untraced_children(void);
 void sink_thread_lost(void);
 uint64_t sink_lost_events(void);
 
-/* Of struct sink. FILE has other flags: its handle is still the same, an event says so. */
+/*
+ * Of struct sink. The flags of FILE have changed: its handle stays, and an event has the new ones.
+ */
 void sink_file_flags(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
 		     uint32_t fs_magic);
 

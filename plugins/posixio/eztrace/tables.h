@@ -79,7 +79,7 @@ struct defs {
 	uint32_t buckets[FILE_BUCKETS];
 	bool out_of_memory;
 	bool closing; /* no more threads are let in, those that begin are waited for */
-	bool closed;  /* they are being written: who comes now is too late */
+	bool closed;  /* the tables are being written: it is too late for new threads */
 };
 
 extern struct defs defs;

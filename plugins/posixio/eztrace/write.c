@@ -31,7 +31,9 @@ static OTF2_StringRef string_new(const char *text)
 		if (!(table).set[i_])                                                              \
 	PUT(table, i_, value)
 
-/* Ids that EZTrace skipped: events may have them all the same (a team not all of which came). */
+/*
+ * Ids that EZTrace skipped: events may have them nevertheless (a team that not all members joined).
+ */
 static void fill_gaps(OTF2_StringRef unused)
 {
 	const struct def_attribute attribute = { unused, unused, OTF2_TYPE_UINT8 };

@@ -29,13 +29,13 @@ struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, 
 	}
 	if (pattern)
 		like = spool_sink_is_like(&sink->patterns[pattern], &call);
-	record = spool_take(spool, like ? sizeof(struct eta_user_again) : sizeof(*record));
+	record = spool_take(spool, like ? sizeof(struct eta_user_repeat) : sizeof(*record));
 	errno = saved;
 	if (!record)
 		return (struct spool_sink_op){ 0 };
 	if (like) {
-		spool->next -= sizeof(struct eta_user_again);
-		return spool_sink_begin_again(t, pattern, offset);
+		spool->next -= sizeof(struct eta_user_repeat);
+		return spool_sink_begin_repeat(t, pattern, offset);
 	}
 	if (pattern)
 		sink->patterns[pattern] = call;
@@ -61,10 +61,10 @@ static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sin
 	const off_t place = (off_t)spool_place(&sink->spool, op->at);
 	union {
 		struct eta_user_op op;
-		struct eta_user_again again;
+		struct eta_user_repeat repeat;
 	} record;
 	const int fd = spool_reopen(&sink->spool);
-	size_t bytes = sizeof(record.again);
+	size_t bytes = sizeof(record.repeat);
 
 	if (fd < 0) {
 		sink->spool.header->lost++;
@@ -73,9 +73,9 @@ static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sin
 	/* it may be the file's last record, with nothing behind the shorter one */
 	if (own_call(PREAD, fd, &record, sizeof(record), place) < (long)bytes)
 		goto close;
-	if (record.again.head.type == ETA_RECORD_USER_REPEAT) {
-		record.again.head.id = (uint32_t)end->ret;
-		record.again.offset = end->offset;
+	if (record.repeat.head.type == ETA_RECORD_USER_REPEAT) {
+		record.repeat.head.id = (uint32_t)end->ret;
+		record.repeat.offset = end->offset;
 	} else {
 		bytes = sizeof(record.op);
 		record.op.ret = end->ret;

@@ -68,10 +68,10 @@ static inline bool spool_sink_is_like(const struct spool_sink_pattern *like,
 
 /* A call as the one before of PATTERN. */
 static inline __attribute__((always_inline)) struct spool_sink_op
-spool_sink_begin_again(struct thread *t, unsigned pattern, int64_t offset)
+spool_sink_begin_repeat(struct thread *t, unsigned pattern, int64_t offset)
 {
 	struct spool *spool = &spool_sink_of(t)->spool;
-	struct eta_user_again *record = (struct eta_user_again *)spool->next;
+	struct eta_user_repeat *record = (struct eta_user_repeat *)spool->next;
 	/* what of the head is not a time, stored at once: the type comes with it */
 	union {
 		uint64_t all;
@@ -110,9 +110,9 @@ spool_sink_begin(struct thread *t, struct spool_sink_op *op, enum function fn,
 
 	if (transfer && __builtin_expect(spool_sink_is_like(&sink->patterns[pattern], &call) &&
 						 (size_t)(sink->spool.end - sink->spool.next) >=
-							 sizeof(struct eta_user_again),
+							 sizeof(struct eta_user_repeat),
 					 1)) {
-		*op = spool_sink_begin_again(t, pattern, offset);
+		*op = spool_sink_begin_repeat(t, pattern, offset);
 		return true;
 	}
 	*op = spool_sink_begin_first(t, fn, call.file, size, offset, caller, transfer);
@@ -124,7 +124,7 @@ spool_sink_end(struct thread *t, struct spool_sink_op *op, enum eta_op_kind kind
 	       const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset)
 {
 	struct eta_user_op *record = spool_at(&spool_sink_of(t)->spool, op->at);
-	struct eta_user_again *again = (struct eta_user_again *)record;
+	struct eta_user_repeat *repeat = (struct eta_user_repeat *)record;
 
 	(void)kind;
 	(void)file;
@@ -133,8 +133,8 @@ spool_sink_end(struct thread *t, struct spool_sink_op *op, enum eta_op_kind kind
 		return;
 	}
 	if (record->head.type == ETA_RECORD_USER_REPEAT) {
-		again->head.id = (uint32_t)ret;
-		again->offset = offset;
+		repeat->head.id = (uint32_t)ret;
+		repeat->offset = offset;
 	} else {
 		record->ret = ret;
 		record->offset = offset;
@@ -170,7 +170,7 @@ static inline void spool_sink_size(struct thread *t, struct spool_sink_op *op, u
 
 	if (record)
 		record->size = size;
-	/* else the result alone tells: a handler's calls have filled the window meanwhile */
+	/* else only the result says it: a handler's calls have filled the window meanwhile */
 }
 
 static inline void spool_sink_not_recorded(struct thread *t)

@@ -52,36 +52,29 @@ static enum eta_op_kind kind_of(int opcode)
 	}
 }
 
+/* Body of aio_return of either name. */
+#define RETURNS(name)                                                                              \
+	const enum eta_op_kind kind = kind_of(request->aio_lio_opcode);                            \
+	struct op op;                                                                              \
+	ssize_t n;                                                                                 \
+                                                                                                   \
+	if (!op_begin(&op, FN_##name, request->aio_fildes, request->aio_nbytes,                    \
+		      request->aio_offset, CALLER))                                                \
+		return REAL(name)(request);                                                        \
+	if (kind != ETA_OP_OTHER)                                                                  \
+		op_kind(&op, kind);                                                                \
+	n = REAL(name)(request);                                                                   \
+	op_end(&op, kind, n < 0 ? -errno : n, op.offset);                                          \
+	return n
+
 EXPORT ssize_t aio_return(struct aiocb *request)
 {
-	const enum eta_op_kind kind = kind_of(request->aio_lio_opcode);
-	struct op op;
-	ssize_t n;
-
-	if (!op_begin(&op, FN_aio_return, request->aio_fildes, request->aio_nbytes,
-		      request->aio_offset, CALLER))
-		return REAL(aio_return)(request);
-	if (kind != ETA_OP_OTHER)
-		op_kind(&op, kind);
-	n = REAL(aio_return)(request);
-	op_end(&op, kind, n < 0 ? -errno : n, op.offset);
-	return n;
+	RETURNS(aio_return);
 }
 
 EXPORT ssize_t aio_return64(struct aiocb64 *request)
 {
-	const enum eta_op_kind kind = kind_of(request->aio_lio_opcode);
-	struct op op;
-	ssize_t n;
-
-	if (!op_begin(&op, FN_aio_return64, request->aio_fildes, request->aio_nbytes,
-		      request->aio_offset, CALLER))
-		return REAL(aio_return64)(request);
-	if (kind != ETA_OP_OTHER)
-		op_kind(&op, kind);
-	n = REAL(aio_return64)(request);
-	op_end(&op, kind, n < 0 ? -errno : n, op.offset);
-	return n;
+	RETURNS(aio_return64);
 }
 
 /* waits for any of several */

@@ -116,7 +116,7 @@ static ALWAYS_INLINE bool op_begin(struct op *op, enum function fn, int fd, uint
 }
 
 /*
- * The same for a call that gives a number of bytes below 2 GiB, or -1, and that nothing but
+ * The same for a call that returns a number of bytes below 2 GiB, or -1, and that only
  * op_end_transfer has to know of. GIVEN: the offset is the program's, whatever it is.
  */
 static ALWAYS_INLINE bool op_begin_transfer(struct op *op, enum function fn, int fd, uint64_t size,
@@ -206,8 +206,8 @@ void op_flags(struct op *op, int fd, int flags);
 void op_close_many(enum function fn, unsigned first, unsigned last, const void *caller);
 
 /*
- * A call of an interface whose transfers are the kernel's to tell was made: the trace says so, once
- * for each name ("libaio", "io_uring").
+ * A call of an interface whose transfers only the kernel's side sees was made: the trace says so,
+ * once for each name ("libaio", "io_uring").
  */
 void async_used(const char *name);
 
@@ -223,7 +223,7 @@ void op_end_dup(struct op *op, int old_fd, int new_fd);
  */
 void op_open_untraced(int fd, const void *caller);
 
-/* A dup that is not traced: what NEW_FD stood for is over all the same. */
+/* A dup that is not traced: what NEW_FD was before is closed nevertheless. */
 void op_dup_untraced(int new_fd);
 
 /* FD (negative: none) was just made by a call that is not traced. */

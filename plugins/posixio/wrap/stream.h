@@ -41,7 +41,7 @@ static inline void stream_set(struct file *file, FILE *stream, int64_t at)
 	__atomic_store_n(&file->stream_write, stream->_IO_write_ptr, __ATOMIC_RELAXED);
 }
 
-/* Where the stream is, as far as that was followed; ETA_OFFSET_UNKNOWN. */
+/* The position of the stream, as far as it was followed; else ETA_OFFSET_UNKNOWN. */
 static inline int64_t stream_followed(const struct file *file, const FILE *stream)
 {
 	if (likely(__atomic_load_n(&file->stream_read, __ATOMIC_RELAXED) == stream->_IO_read_ptr &&
@@ -86,7 +86,7 @@ static inline struct unread stream_unread(FILE *stream)
 
 /*
  * Streams are locked by our wrappers around glibc's functions, which lock them once more: a lock
- * that is taken at once costs nothing to tell of, and one that is not is a wait of its own in the
+ * that is taken at once leaves no record, and one that is not is a wait of its own in the
  * trace. Not where glibc would not lock either: names with "unlocked", streams that the program
  * locks (__fsetlocking), programs with one thread.
  */
@@ -165,8 +165,8 @@ static inline void op_end_stream(struct op *op, enum eta_op_kind kind, FILE *str
 }
 
 /*
- * What a call that does not tell (fgets, fscanf) has read since BEFORE: by the buffer, where it is
- * the same; else by the position; else LEAST.
+ * What a call that does not return it (fgets, fscanf) has read since BEFORE: by the buffer, where
+ * it is the same; else by the position; else LEAST.
  */
 static inline int64_t stream_taken(const struct op *op, FILE *stream, struct unread before,
 				   int64_t least)

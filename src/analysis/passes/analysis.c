@@ -72,7 +72,7 @@ static int find_window(struct engine *e)
 
 static int cut_to_window(struct engine *e)
 {
-	uint64_t last = 0, life_ns, origin = e->from_ns - e->options.from_ns;
+	uint64_t last = 0, lifetime_ns, origin = e->from_ns - e->options.from_ns;
 
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
 		struct walk_counts *c = &e->locations[l].counts;
@@ -81,18 +81,18 @@ static int cut_to_window(struct engine *e)
 			continue;
 		if (c->last_ns > last)
 			last = c->last_ns;
-		life_ns = c->last_ns - c->first_ns;
+		lifetime_ns = c->last_ns - c->first_ns;
 		c->first_ns = c->first_ns < e->from_ns ? e->from_ns : c->first_ns;
 		c->last_ns = c->last_ns > e->to_ns ? e->to_ns : c->last_ns;
-		/* not there in this part of the time: a life of nothing */
+		/* not there in this part of the time: a lifetime of nothing */
 		if (c->first_ns > e->to_ns)
 			c->first_ns = e->to_ns;
 		if (c->last_ns < c->first_ns)
 			c->last_ns = c->first_ns;
 		/* when its waits between operations were is not kept */
-		if (life_ns)
+		if (lifetime_ns)
 			c->outside_ns = (uint64_t)((unsigned __int128)c->outside_ns *
-						   (c->last_ns - c->first_ns) / life_ns);
+						   (c->last_ns - c->first_ns) / lifetime_ns);
 	}
 	if (e->from_ns <= last || last == 0)
 		return 0;
@@ -219,6 +219,7 @@ void analysis_free(struct analysis *a)
 	free(a->file_habits);
 	free(a->all_blame);
 	free(a->all_bins);
+	slowed_list_free(&a->slowed);
 	free(a->limits);
 	free(a->limits_text);
 	free(a->limit_advice);

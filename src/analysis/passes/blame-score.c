@@ -108,7 +108,7 @@ static void take(void *arg, const struct sum *sum)
 	r->list[i] = b;
 }
 
-/* Appends the row to the table. MACHINE: the victim's; 0 where the keys tell. */
+/* Appends the row to the table. MACHINE: the victim's; 0 where the keys say it. */
 static int put(struct ranking *table, const struct blame_row *row, uint32_t machine)
 {
 	struct ranking r = { .defs = table->defs,

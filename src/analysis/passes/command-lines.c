@@ -1,4 +1,4 @@
-/* The command lines of processes whose name alone does not tell them apart. */
+/* The command lines of processes whose name alone does not distinguish them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
 

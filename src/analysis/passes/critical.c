@@ -121,12 +121,12 @@ static uint32_t maker_of(const struct walker *w, uint32_t location)
 
 /* ---- what was lost there ---- */
 
-/* Until NS, by the pieces of its life, which each lost as much at all times. */
+/* Until NS, by the pieces of its lifetime, which each lost as much at all times. */
 static double lost_until(const struct walker *w, uint32_t location, uint64_t ns)
 {
 	const struct location_result *r = &w->e->locations[location];
-	double life = (double)(r->counts.last_ns - r->counts.first_ns), sum = 0;
-	double at = life > 0 ? (double)(ns - r->counts.first_ns) / life * N_PIECES : 0;
+	double lifetime = (double)(r->counts.last_ns - r->counts.first_ns), sum = 0;
+	double at = lifetime > 0 ? (double)(ns - r->counts.first_ns) / lifetime * N_PIECES : 0;
 
 	for (int i = 0; r->pieces && i < N_PIECES && i < at; i++)
 		sum += (double)r->pieces[i] * (at - i < 1 ? at - i : 1);
@@ -147,7 +147,7 @@ static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns
 		     double saved[N_CELLS])
 {
 	const struct slowdown *s = &w->scores[location]->slowdown;
-	const struct walk_counts *life = life_of(w, location);
+	const struct walk_counts *lifetime = life_of(w, location);
 	double lost = lost_until(w, location, to_ns) - lost_until(w, location, from_ns);
 	int64_t taken = 0;
 
@@ -155,9 +155,10 @@ static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns
 		taken += taken_in(s, (enum cell)c);
 	for (int c = 0; taken > 0 && c < N_CELLS; c++)
 		saved[c] += lost * (double)taken_in(s, (enum cell)c) / (double)taken;
-	if (life->last_ns > life->first_ns)
-		saved[CELL_CPU_RUN_QUEUE] += (double)life->outside_ns * (double)(to_ns - from_ns) /
-					     (double)(life->last_ns - life->first_ns);
+	if (lifetime->last_ns > lifetime->first_ns)
+		saved[CELL_CPU_RUN_QUEUE] += (double)lifetime->outside_ns *
+					     (double)(to_ns - from_ns) /
+					     (double)(lifetime->last_ns - lifetime->first_ns);
 }
 
 /* SAVED is what a path lost: what of it is due to the largest cause. */

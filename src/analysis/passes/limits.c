@@ -81,6 +81,7 @@ int engine_limits(const struct engine *e, struct analysis *a)
 	a->limits = calloc(n, sizeof(*a->limits));
 	a->limits_text = strdup(text);
 	a->suspended_ns = strtoull(property(e->defs, SUSPENDED), NULL, 10);
+	a->light = e->regions.light;
 	if (!a->limits || !a->limits_text)
 		return -ENOMEM;
 	take(a, a->limits_text);

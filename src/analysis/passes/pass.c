@@ -322,7 +322,7 @@ static void *work(void *arg)
 
 /* ---- all ---- */
 
-/* The worker's classes into those of all; its tallies are told the common numbers. */
+/* The worker's classes into those of all; its tallies get the common numbers. */
 static int merge_classes(struct engine *e, struct worker *w, uint32_t *map)
 {
 	for (uint32_t c = 0; c < w->classes.n; c++) {
@@ -371,6 +371,7 @@ static void location_result_free(struct location_result *r)
 	blame_row_free(&r->blame);
 	sums_free(&r->worked_for);
 	free(r->bins);
+	slowed_list_free(&r->slowed);
 	free(r->pieces);
 	free(r->busy);
 	spill_stream_free(&r->operations_stream);

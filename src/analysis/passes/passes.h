@@ -32,6 +32,7 @@ int engine_files(const struct engine *e, struct analysis *a);
 int engine_habits(const struct engine *e, struct analysis *a);
 int engine_blame(const struct engine *e, struct analysis *a);
 int engine_bins(const struct engine *e, struct analysis *a);
+int engine_slowed(const struct engine *e, struct analysis *a);
 int engine_callsites(const struct engine *e, struct analysis *a);
 /* limits.c: once the verdict is known. */
 int engine_limits(const struct engine *e, struct analysis *a);

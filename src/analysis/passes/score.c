@@ -49,13 +49,13 @@ static double sure_part(const struct thread_score *t)
 	for (int c = 0; c < N_CELLS; c++)
 		if (cell_is_for_others((enum cell)c, 0))
 			sum += t->slowdown.cell_ns[c];
-	return ratio(sum, t->life_ns);
+	return ratio(sum, t->lifetime_ns);
 }
 
 static void set_interval(const struct engine *e, const struct location_result *r,
 			 struct thread_score *t)
 {
-	double spread = t->life_ns ? half_interval_ns(r) / (double)t->life_ns : 0;
+	double spread = t->lifetime_ns ? half_interval_ns(r) / (double)t->lifetime_ns : 0;
 	int64_t low = 0, high = 0;
 
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
@@ -70,15 +70,15 @@ static void set_interval(const struct engine *e, const struct location_result *r
 		high = low;
 		low = least;
 	}
-	t->sci_low = ratio(low, t->life_ns);
-	t->sci_high = ratio(high, t->life_ns);
+	t->sci_low = ratio(low, t->lifetime_ns);
+	t->sci_high = ratio(high, t->lifetime_ns);
 	if (t->sci_low > t->sci)
 		t->sci_low = t->sci;
 	if (t->sci_high < t->sci)
 		t->sci_high = t->sci;
 	t->sci_low = t->sci - hypot(t->sci - t->sci_low, spread);
 	t->sci_high = t->sci + hypot(t->sci_high - t->sci, spread);
-	/* its life at most */
+	/* its lifetime at most */
 	if (t->sci_high > 1 && t->sci <= 1)
 		t->sci_high = 1;
 	t->sure = sure_part(t);
@@ -98,7 +98,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	if (e->split && !e->options.version_1 && r->counts.events && !r->counts.regions)
 		t->scored = false;
 	t->events = r->counts.events;
-	t->life_ns = r->counts.events ? r->counts.last_ns - r->counts.first_ns : 0;
+	t->lifetime_ns = r->counts.events ? r->counts.last_ns - r->counts.first_ns : 0;
 	t->first_ns = r->counts.first_ns;
 	t->last_ns = r->counts.last_ns;
 	t->io_ns = r->io_ns;
@@ -124,7 +124,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	t->verdict = verdict_of(cells, 0, 0, analysis_verdict_options(a));
 	if (!t->scored)
 		return;
-	t->sci = t->sci_low = t->sci_high = t->sure = ratio(counted, t->life_ns);
+	t->sci = t->sci_low = t->sci_high = t->sure = ratio(counted, t->lifetime_ns);
 	if (e->split)
 		set_interval(e, r, t);
 	t->verdict = verdict_of(cells, t->sci, t->sure, analysis_verdict_options(a));
@@ -144,7 +144,7 @@ static int by_score(const void *a, const void *b)
 	return x->location < y->location ? -1 : 1;
 }
 
-/* A large part of a short life is less than a small part of a long one. */
+/* A large part of a short lifetime is less than a small part of a long one. */
 static int by_counted(const void *a, const void *b)
 {
 	const struct thread_score *x = a, *y = b;
@@ -170,13 +170,13 @@ static uint32_t find_max(const struct analysis *a)
 }
 
 /*
- * Who lost most. A long life may have lost most while that is nothing to speak of: then another
+ * Who lost most. A long lifetime may have lost most while that is nothing to speak of: then another
  * stands for the program, unless what that one lost is little beside it, or all that threads lost
  * is little of the time.
  */
 static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 {
-	uint32_t most = ETA_NONE, told = ETA_NONE;
+	uint32_t most = ETA_NONE, first = ETA_NONE;
 	int64_t sum = 0;
 
 	if (!e->split || e->options.version_1)
@@ -188,14 +188,14 @@ static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 			continue;
 		if (most == ETA_NONE)
 			most = i;
-		if (told == ETA_NONE && t->verdict.share > 0)
-			told = i;
+		if (first == ETA_NONE && t->verdict.share > 0)
+			first = i;
 		sum += slowdown_counted(&t->slowdown, e->options.sci);
 	}
-	if (told != ETA_NONE && ratio(sum, a->duration_ns) >= VERDICT_NONE_BELOW &&
-	    slowdown_counted(&a->threads[told].slowdown, e->options.sci) >=
+	if (first != ETA_NONE && ratio(sum, a->duration_ns) >= VERDICT_NONE_BELOW &&
+	    slowdown_counted(&a->threads[first].slowdown, e->options.sci) >=
 		    slowdown_counted(&a->threads[most].slowdown, e->options.sci) / 10)
-		return told;
+		return first;
 	return most;
 }
 
@@ -307,7 +307,7 @@ static void score_application(const struct engine *e, struct analysis *a)
 		if (!t->scored)
 			continue;
 		a->io_ns += t->io_ns;
-		a->life_ns += t->life_ns;
+		a->lifetime_ns += t->lifetime_ns;
 		a->alike_ns += t->alike_ns;
 		slowdown_add(&a->slowdown, &t->slowdown);
 		for (int c = 0; c < N_CELLS; c++)
@@ -320,8 +320,8 @@ static void score_application(const struct engine *e, struct analysis *a)
 		low = a->threads[a->headline].sure;
 	}
 	a->slowed_alike = 2 * ratio(a->alike_ns, a->io_ns) >= 1 &&
-			  ratio(a->alike_ns, a->life_ns) >= VERDICT_NONE_BELOW;
-	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->life_ns);
+			  ratio(a->alike_ns, a->lifetime_ns) >= VERDICT_NONE_BELOW;
+	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->lifetime_ns);
 	slowdown_counted_cells(s, e->options.sci, cells);
 	a->verdict = verdict_of(cells, sci, low, analysis_verdict_options(a));
 }
@@ -381,6 +381,8 @@ int engine_score(struct engine *e, struct analysis *a)
 		rc = engine_blame(e, a);
 	if (!rc && e->options.n_bins)
 		rc = engine_bins(e, a);
+	if (!rc && e->options.n_slowed)
+		rc = engine_slowed(e, a);
 	if (!rc)
 		rc = engine_limits(e, a);
 	if (!rc && e->split)

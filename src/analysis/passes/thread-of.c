@@ -24,7 +24,7 @@ static int by_thread(const void *a, const void *b, void *arg)
 	return order ? order : compare(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* The life of TRACK, a location, is that of the thread; its own is a few requests long. */
+/* The lifetime of TRACK, a location, is that of the thread; its own is a few requests long. */
 static void live_together(struct engine *e, uint32_t track, uint32_t self)
 {
 	struct walk_counts *own = &e->locations[track].counts;

@@ -14,47 +14,24 @@
 
 /* ---- streams and rows ---- */
 
-static uint32_t slot_of(const struct rows *r, uint32_t group, uint8_t level)
-{
-	return (uint32_t)hash_mix(group, level) & (r->n_slots - 1);
-}
-
-static int slots_grow(struct rows *r)
-{
-	uint32_t n = r->n_slots ? 2 * r->n_slots : 64;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	free(r->slots);
-	r->slots = slots;
-	r->n_slots = n;
-	for (uint32_t i = 0; i < r->n_streams; i++) {
-		uint32_t s = slot_of(r, r->streams[i].group, r->streams[i].level);
-
-		while (slots[s])
-			s = (s + 1) & (n - 1);
-		slots[s] = i + 1;
-	}
-	return 0;
-}
-
 static int stream_get(struct rows *r, uint32_t group, uint8_t level, struct stream **out)
 {
-	uint32_t s;
+	const uint64_t hash = hash_mix(group, level);
+	struct slot *slot;
 
-	if (2 * r->n_streams >= r->n_slots && slots_grow(r) < 0)
+	if (slots_fit(&r->slots) < 0)
 		return -ENOMEM;
-	for (s = slot_of(r, group, level); r->slots[s]; s = (s + 1) & (r->n_slots - 1)) {
-		*out = &r->streams[r->slots[s] - 1];
+	slot = slots_first(&r->slots, hash);
+	for (; slot->number; slot = slots_next(&r->slots, slot)) {
+		*out = &r->streams[slot->number - 1];
 		if ((*out)->group == group && (*out)->level == level)
 			return 0;
 	}
 	if (!ARRAY_FITS(r->streams, r->n_streams + 1, r->streams_room))
 		return -ENOMEM;
+	slots_take(&r->slots, slot, hash, r->n_streams);
 	*out = &r->streams[r->n_streams++];
 	**out = (struct stream){ .group = group, .level = level, .row = SIZE_MAX };
-	r->slots[s] = r->n_streams;
 	return 0;
 }
 
@@ -84,10 +61,9 @@ void rows_free_streams(struct rows *r)
 		free(r->streams[i].ends);
 	}
 	free(r->streams);
-	free(r->slots);
+	slots_free(&r->slots);
 	r->streams = NULL;
-	r->slots = NULL;
-	r->n_streams = r->n_slots = 0;
+	r->n_streams = 0;
 }
 
 /* ---- sequential or random ---- */

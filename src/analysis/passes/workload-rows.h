@@ -4,6 +4,7 @@
 #define SCI_WORKLOAD_ROWS_H
 
 #include "src/analysis/tables/accesses.h"
+#include "src/common/slots.h"
 #include "workload.h"
 
 /* Accesses of one group at one level, one after the other, whatever the interval. */
@@ -28,8 +29,7 @@ struct rows {
 	size_t n, room;
 	struct stream *streams;
 	uint32_t n_streams, streams_room;
-	uint32_t *slots; /* open addressing on group and level: stream + 1 */
-	uint32_t n_slots;
+	struct slots slots; /* by group and level */
 };
 
 /* A is an access of GROUP in INTERVAL; accesses come in the order of their begins. */

@@ -382,10 +382,10 @@ static uint64_t bin_edge(const struct engine *e, uint32_t bin)
 
 static uint32_t bin_at(const struct engine *e, uint64_t ns)
 {
-	uint64_t life = e->last_ns - e->first_ns;
-	uint32_t bin =
-		life ? (uint32_t)((unsigned __int128)(ns - e->first_ns) * e->options.n_bins / life)
-		     : 0;
+	uint64_t lifetime = e->last_ns - e->first_ns;
+	uint32_t bin = lifetime ? (uint32_t)((unsigned __int128)(ns - e->first_ns) *
+					     e->options.n_bins / lifetime)
+				: 0;
 
 	return bin < e->options.n_bins ? bin : e->options.n_bins - 1;
 }
@@ -492,6 +492,14 @@ static int64_t taken_of(const struct loss *loss)
 	return sum;
 }
 
+static int note_slowed(const struct sweep *s, struct sweep_thread *l, int64_t taken_ns)
+{
+	const struct slowed slowed = { l->op.begin_ns, l->op.end_ns, taken_ns, l->location };
+
+	return taken_ns > 0 ? slowed_add(&l->result->slowed, &slowed, s->engine->options.n_slowed)
+			    : 0;
+}
+
 /* What the windows share. */
 static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss *loss,
 			    uint64_t contended, const uint64_t contended_ns[N_CELLS], bool blames)
@@ -506,8 +514,8 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
 		rc = spread(s, l, loss);
-	if (!rc && s->engine->split)
-		rc = pieces_add(l, taken_of(loss));
+	if (!rc && s->engine->options.n_slowed)
+		rc = note_slowed(s, l, taken_of(loss));
 	pthread_mutex_unlock(lock);
 	return rc;
 }
@@ -530,8 +538,10 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		/* without a cell that lost no level did */
 		blames = l->lost_cells && met_anybody(l);
 	}
-	if (contended || blames || e->options.n_bins || taken_of(&loss))
+	if (contended || blames || e->options.n_bins)
 		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
+	if (e->split)
+		pieces_add(l, taken_of(&loss));
 	if (l->lost_cells && !blames)
 		blame_nobody(l, &loss);
 	if (!rc && e->options.files)

@@ -252,7 +252,7 @@ static void charge_ahead(struct sweep *s, struct crowd *c, const struct sweep_th
 	}
 }
 
-/* What L's thread itself did on P since SINCE_NS is in nobody's way. */
+/* What L's thread itself did on P since SINCE_NS is in no other thread's way. */
 static void add_own(const struct sweep *s, const struct presence *p, const struct sweep_thread *l,
 		    uint64_t since_ns, uint64_t now)
 {

@@ -1,49 +1,62 @@
-/* When in a thread's life others took time from it, and when it did anything, in few pieces. */
+/* When in a thread's lifetime others took time from it, and when it did anything, in few pieces. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sweep.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t piece_begin(const struct walk_counts *life, unsigned piece)
+static uint64_t piece_begin(const struct walk_counts *lifetime, unsigned piece)
 {
-	uint64_t ns = life->last_ns - life->first_ns;
+	uint64_t ns = lifetime->last_ns - lifetime->first_ns;
 
-	return life->first_ns + (uint64_t)((unsigned __int128)ns * piece / N_PIECES);
+	return lifetime->first_ns + (uint64_t)((unsigned __int128)ns * piece / N_PIECES);
 }
 
-static unsigned piece_at(const struct walk_counts *life, uint64_t at_ns)
+static unsigned piece_at(const struct walk_counts *lifetime, uint64_t at_ns)
 {
-	uint64_t ns = life->last_ns - life->first_ns;
+	uint64_t ns = lifetime->last_ns - lifetime->first_ns;
 	unsigned piece = 0;
 
-	if (ns && at_ns > life->first_ns)
-		piece = (unsigned)((unsigned __int128)(at_ns - life->first_ns) * N_PIECES / ns);
+	if (ns && at_ns > lifetime->first_ns)
+		piece = (unsigned)((unsigned __int128)(at_ns - lifetime->first_ns) * N_PIECES / ns);
 	return piece < N_PIECES ? piece : N_PIECES - 1;
 }
 
-int pieces_add(struct sweep_thread *l, int64_t amount)
+void pieces_add(struct sweep_thread *l, int64_t amount)
 {
-	const struct walk_counts *life = &l->result->counts;
+	const struct walk_counts *lifetime = &l->result->counts;
 	uint64_t begin = l->op.begin_ns, ns = l->op.end_ns - begin;
-	unsigned last = piece_at(life, l->op.end_ns);
+	unsigned last = piece_at(lifetime, l->op.end_ns);
 	int64_t left = amount;
 
-	if (!l->result->pieces && amount)
-		l->result->pieces = calloc(N_PIECES, sizeof(*l->result->pieces));
-	if (!l->result->pieces)
-		return amount ? -ENOMEM : 0;
-	for (unsigned piece = piece_at(life, begin); piece < last; piece++) {
-		uint64_t until = piece_begin(life, piece + 1);
+	if (!amount)
+		return;
+	l->has_pieces = true;
+	for (unsigned piece = piece_at(lifetime, begin); piece < last; piece++) {
+		uint64_t until = piece_begin(lifetime, piece + 1);
 		int64_t rest = until > begin && ns ? amount - (int64_t)((__int128)amount *
 									(__int128)(until - begin) /
 									(__int128)ns)
 						   : amount;
 
-		l->result->pieces[piece] += left - rest;
+		l->pieces[piece] += left - rest;
 		left = rest;
 	}
-	l->result->pieces[last] += left;
+	l->pieces[last] += left;
+}
+
+int pieces_end(const struct sweep_thread *l)
+{
+	struct location_result *r = l->result;
+
+	if (!l->has_pieces)
+		return 0;
+	if (!r->pieces)
+		r->pieces = calloc(N_PIECES, sizeof(*r->pieces));
+	if (!r->pieces)
+		return -ENOMEM;
+	for (unsigned i = 0; i < N_PIECES; i++)
+		r->pieces[i] += l->pieces[i];
 	return 0;
 }
 

@@ -42,7 +42,9 @@ struct sweep_thread {
 	struct stretch_watch watch;
 	struct crowd_watch *crowd_watch; /* of crowd.c */
 	struct weights weights;
-	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
+	uint64_t unknown_ns;	  /* lost while nobody was seen: added to the location in the end */
+	int64_t pieces[N_PIECES]; /* the same: what others took in each piece of its lifetime */
+	bool has_pieces;
 
 	struct operation_record op;
 
@@ -137,7 +139,7 @@ int sweep_thread_bio_begins(struct sweep *s, struct sweep_thread *l);
 void sweep_thread_bio_ends(struct sweep *s, struct sweep_thread *l, uint32_t place, uint64_t now);
 int sweep_push(struct sweep *s, struct boundary b);
 
-/* The thread that L is, or is a track of: what that does at once is in nobody's way. */
+/* The thread that L is, or is a track of: what that does at once is in no other thread's way. */
 static inline struct sweep_thread *sweep_thread_of(const struct sweep *s,
 						   const struct sweep_thread *l)
 {
@@ -163,9 +165,11 @@ static inline bool thread_is_kept(const struct sweep *s, const struct sweep_thre
 	return blame_keeps(&s->engine->blame_bound, l->location);
 }
 
-/* pieces.c: AMOUNT that others took of L's operation, which its life's pieces have a part of each.
+/* pieces.c: each piece of the lifetime gets its part of AMOUNT, which others took of L's operation.
  */
-int pieces_add(struct sweep_thread *l, int64_t amount);
+void pieces_add(struct sweep_thread *l, int64_t amount);
+/* The window's pieces into those of all windows, which share a lock. 0 or -ENOMEM. */
+int pieces_end(const struct sweep_thread *l);
 
 /* L's operation has been: its slices. */
 void busy_note(const struct sweep *s, struct sweep_thread *l);

@@ -229,7 +229,7 @@ static int stretch_begins(struct sweep *s, struct sweep_thread *l)
 		wait_begin(s, l, st->what, now);
 	} else {
 		/* a request that waits before the queue is in others' way as one that is in it */
-		if (st->cell == CELL_BLOCK_HELD_BACK)
+		if (st->cell == CELL_BLOCK_THROTTLED)
 			request_begins(s, l, sweep_thread_of(s, l), st->what, now);
 		watch_begin(s, l, st, now);
 	}
@@ -273,7 +273,7 @@ static int stretch_ends(struct sweep *s, struct sweep_thread *l)
 		if (name_ahead(s, l, st, others, now) || others)
 			stretch_is_contended(l, l->next - 1);
 		l->file.overlapped |= l->fs_wide && l->contended[l->next - 1];
-		if (st->cell == CELL_BLOCK_HELD_BACK)
+		if (st->cell == CELL_BLOCK_THROTTLED)
 			request_ends(s, l, sweep_thread_of(s, l), st->what, now);
 	}
 	return next_boundary(s, l);
@@ -411,11 +411,13 @@ int sweep_thread_close(struct sweep *s, struct sweep_thread *l)
 	pthread_mutex_t *lock;
 	int rc = 0;
 
-	if (l->result && l->unknown_ns) {
+	if (l->result && (l->unknown_ns || l->has_pieces)) {
 		lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
 		pthread_mutex_lock(lock);
-		rc = blame_row_add(&l->result->blame, &s->engine->blame_bound, CULPRIT_NOBODY,
-				   l->unknown_ns, 0);
+		rc = pieces_end(l);
+		if (!rc && l->unknown_ns)
+			rc = blame_row_add(&l->result->blame, &s->engine->blame_bound,
+					   CULPRIT_NOBODY, l->unknown_ns, 0);
 		pthread_mutex_unlock(lock);
 	}
 	if (l->solo.writer && l->solo.n % 64) {

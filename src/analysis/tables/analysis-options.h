@@ -12,9 +12,12 @@
 struct eta_trace;
 
 enum sci_kind {
-	SCI_DEFAULT, /* slowdown that others caused / life */
-	SCI_PAPER,   /* all slowdown / life, as published */
+	SCI_DEFAULT, /* slowdown that others caused / lifetime */
+	SCI_PAPER,   /* all slowdown / lifetime, as published */
 };
+
+/* So many culprits of a thread are told apart unless more are asked for. */
+#define ANALYSIS_CULPRITS 32
 
 struct analysis_options {
 	enum sci_kind sci;
@@ -26,6 +29,7 @@ struct analysis_options {
 	bool callsites;		    /* tell the places in the program apart */
 	bool files;		    /* and the files */
 	uint32_t n_bins;     /* and when it was: divide the trace's time into so many; 0: not */
+	uint32_t n_slowed;   /* and so many operations that lost most; SCI_DEFAULT */
 	uint32_t n_culprits; /* of a thread, the rest of them are one entry; 0: all */
 	bool habits;	     /* how the I/O is done, whatever was lost; with SCI_DEFAULT */
 	bool squares;	     /* sum squares of times, for the spread of means */

@@ -5,6 +5,7 @@
 
 #include "analysis-options.h"
 #include "scores.h"
+#include "slowed.h"
 
 struct analysis {
 	const struct eta_defs *defs;
@@ -46,16 +47,18 @@ struct analysis {
 	const struct bin *bins;	 /* options.n_bins, of scored threads */
 	struct blame *all_blame; /* what the pointers above and of the threads point into */
 	struct bin *all_bins;
-	struct limit *limits; /* descending time */
+	struct slowed_list slowed; /* options.n_slowed: the operations that lost most, descending */
+	struct limit *limits;	   /* descending time */
 	uint32_t n_limits;
 	char *limits_text;     /* that their texts are in */
 	char *limit_advice;    /* the verdict's; NULL: not of a limit */
+	bool light;	       /* of the kernel only waits were recorded: SCI::KERNEL_MODE */
 	uint64_t suspended_ns; /* the machine was, which no clock of the trace counts */
 	double sci_max, sci_total;
-	uint32_t max_thread;	   /* with sci_max: index into threads; ETA_NONE: none is scored */
-	uint32_t headline;	   /* who lost most; the same */
-	uint64_t io_ns, life_ns;   /* of scored threads */
-	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
+	uint32_t max_thread; /* with sci_max: index into threads; ETA_NONE: none is scored */
+	uint32_t headline;   /* who lost most; the same */
+	uint64_t io_ns, lifetime_ns; /* of scored threads */
+	uint64_t time_ns[N_CELLS];   /* = io_ns in sum */
 	/* with options.squares: of the durations of operations, and of their times at a level */
 	unsigned __int128 square, level_square[ETA_N_LEVELS];
 	struct slowdown slowdown;

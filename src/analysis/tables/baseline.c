@@ -110,7 +110,7 @@ bool baseline_reference(const struct baseline *b, const struct class_key *key,
 	const struct baseline_class *c = NULL;
 	uint64_t mean, error;
 
-	/* without enough of them the widest tells something at least */
+	/* without enough of them the widest is used */
 	for (int w = 0; w < N_WIDTHS && (!c || c->n < REFERENCE_FEW); w++) {
 		const struct baseline_class *wider = find(b, key, w);
 

@@ -1,5 +1,6 @@
 /* Tables of sums. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/base/array.h"
 #include "blame.h"
 
 #include <errno.h>
@@ -8,65 +9,48 @@
 
 #include "src/common/hash.h"
 
-static uint32_t slot_of(const struct sums *s, uint64_t key)
+static struct slot *slot_of(const struct sums *s, uint64_t key)
 {
-	uint32_t i = (uint32_t)hash_mix(key, 0) & (s->n_slots - 1);
+	struct slot *slot = slots_first(&s->slots, hash_mix(key, 0));
 
-	while (s->slots[i] && s->list[s->slots[i] - 1].key != key)
-		i = (i + 1) & (s->n_slots - 1);
-	return i;
-}
-
-static int grow(struct sums *s)
-{
-	uint32_t room = s->room ? 2 * s->room : 8;
-	struct sum *list = reallocarray(s->list, room, sizeof(*list));
-	uint32_t *slots = list ? calloc(2 * (size_t)room, sizeof(*slots)) : NULL;
-
-	if (list)
-		s->list = list;
-	if (!slots)
-		return -ENOMEM;
-	free(s->slots);
-	s->slots = slots;
-	s->room = room;
-	s->n_slots = 2 * room;
-	for (uint32_t i = 0; i < s->n; i++)
-		s->slots[slot_of(s, s->list[i].key)] = i + 1;
-	return 0;
+	while (slot->number && s->list[slot->number - 1].key != key)
+		slot = slots_next(&s->slots, slot);
+	return slot;
 }
 
 int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns)
 {
-	uint32_t slot;
+	struct slot *slot;
 
-	if (s->n == s->room && grow(s) < 0)
+	if (slots_fit(&s->slots) < 0)
 		return -ENOMEM;
 	slot = slot_of(s, key);
-	if (!s->slots[slot]) {
+	if (!slot->number) {
+		if (!ARRAY_FITS(s->list, s->n + 1, s->room))
+			return -ENOMEM;
 		s->list[s->n] = (struct sum){ .key = key };
-		s->slots[slot] = ++s->n;
+		slots_take(&s->slots, slot, hash_mix(key, 0), s->n++);
 	}
-	s->list[s->slots[slot] - 1].ns += ns;
-	s->list[s->slots[slot] - 1].named_ns += named_ns;
+	s->list[slot->number - 1].ns += ns;
+	s->list[slot->number - 1].named_ns += named_ns;
 	return 0;
 }
 
 void sums_clear(struct sums *s)
 {
 	/* few of many one by one, the newest first: none lies behind it in its chain of slots */
-	if (s->n * 8 < s->n_slots)
+	if (s->n * 8 < s->slots.n)
 		for (uint32_t i = s->n; i > 0; i--)
-			s->slots[slot_of(s, s->list[i - 1].key)] = 0;
+			slot_of(s, s->list[i - 1].key)->number = 0;
 	else if (s->n)
-		memset(s->slots, 0, s->n_slots * sizeof(*s->slots));
-	s->n = 0;
+		memset(s->slots.at, 0, s->slots.n * sizeof(*s->slots.at));
+	s->n = s->slots.used = 0;
 }
 
 void sums_free(struct sums *s)
 {
 	free(s->list);
-	free(s->slots);
+	slots_free(&s->slots);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -121,7 +105,7 @@ static int row_widen(struct blame_row *row, const struct blame_bound *bound)
 static bool wants_all(const struct blame_row *row, uint32_t n_locations)
 {
 	const struct sums *some = &row->some;
-	size_t grown = 2 * (size_t)some->room * (sizeof(*some->list) + 2 * sizeof(*some->slots));
+	size_t grown = 2 * (size_t)some->room * (sizeof(*some->list) + 2 * sizeof(*some->slots.at));
 
 	return some->n && some->n == some->room &&
 	       (n_locations <= FEW_LOCATIONS || n_locations * 2 * sizeof(*row->named) < 2 * grown);

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/common/slots.h"
+
 /* A culprit as a number: a location, or a task the trace knows nothing else of, or nobody. */
 #define CULPRIT_FOREIGN (1ull << 32) /* | tid */
 #define CULPRIT_NOBODY (1ull << 33)
@@ -20,8 +22,8 @@ struct sums {
 		uint64_t ns;
 		uint64_t named_ns; /* of it, as the kernel reported; the rest is overlap */
 	} * list;
-	uint32_t *slots; /* open addressing: index + 1 */
-	uint32_t n, room, n_slots;
+	uint32_t n, room;
+	struct slots slots; /* by key */
 };
 
 /* NS, of which NAMED_NS are named, to the sum of KEY. 0 or -ENOMEM. */

@@ -23,6 +23,11 @@ enum cell cell_of(enum eta_level level, enum eta_reason reason)
 	return plain;
 }
 
+bool cell_is_of_some(enum cell cell)
+{
+	return cell_table[cell].group == GROUP_DIRTY;
+}
+
 bool cell_is_for_others(enum cell cell, uint32_t who)
 {
 	switch (cell_table[cell].group) {

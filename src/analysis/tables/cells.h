@@ -12,7 +12,7 @@
  * X(LEVEL, REASON, GROUP): how slowdown in the cell is divided into what others caused and the
  * rest. NATURE: always others. FILE, FS: another thread's operation on the same file (file system)
  * overlapped. DIRTY: another thread wrote to the page cache meanwhile. DEVICE: another thread's
- * request was in flight, or held back, on the same device. SELF: never others. LIMIT: neither
+ * request was in flight, or throttled, on the same device. SELF: never others. LIMIT: neither
  * others nor the thread itself, but a limit that somebody set on it.
  */
 #define CELLS(X)                                                                                   \
@@ -53,14 +53,14 @@
 	X(FS, ALLOCATION, FS)                                                                      \
 	X(BLOCK, QUEUE, DEVICE)                                                                    \
 	X(BLOCK, DEVICE, DEVICE)                                                                   \
-	X(BLOCK, HELD_BACK, DEVICE)                                                                \
+	X(BLOCK, THROTTLED, DEVICE)                                                                \
 	X(CPU, RUN_QUEUE, NATURE)                                                                  \
 	X(CPU, WAKE_UP, SELF)                                                                      \
 	X(CPU, QUOTA, LIMIT)                                                                       \
 	X(CPU, STOPPED, LIMIT)                                                                     \
 	X(VFS, FROZEN_FILE_SYSTEM, LIMIT)                                                          \
 	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
-	X(BLOCK, HELD_BACK_BY_OWN_LIMIT, LIMIT)
+	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)
 
 enum cell {
 #define X(level, reason, group) CELL_##level##_##reason,
@@ -109,6 +109,12 @@ enum cell cell_of(enum eta_level level, enum eta_reason reason);
  * be the machinery's own, without a task that holds them, are not.
  */
 bool cell_is_for_others(enum cell cell, uint32_t who);
+
+/*
+ * Is it time that some operations wait, and others of the same kind do not at all? Where only those
+ * that wait are recorded it is no part of what such an operation takes either.
+ */
+bool cell_is_of_some(enum cell cell);
 
 /* For loops over the cells in SET: the lowest one, removed from the set. */
 static inline enum cell cell_next(uint64_t *set)

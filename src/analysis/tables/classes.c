@@ -10,7 +10,7 @@
 #include "src/common/hash.h"
 
 /* Before the queue, by whatever. */
-static bool was_held_back(const struct operation *op)
+static bool was_throttled(const struct operation *op)
 {
 	uint64_t cells = op->cells;
 
@@ -36,12 +36,12 @@ static bool was_held_back(const struct operation *op)
 /*
  * Whether it went to a device, and could not go on without: by what it did, never by what it had to
  * wait for, or those that others slow would not be compared with those that nobody does. A request
- * that is held back before the queue is issued later, by somebody else. O_DIRECT always goes there.
+ * that is throttled before the queue is issued later, by somebody else. O_DIRECT always goes there.
  */
 static void way_to_device(const struct operation *op, struct class_key *key)
 {
 	bool held =
-		was_held_back(op) && !op->issued_bio && (op->mode != MODE_READ || op->added_pages);
+		was_throttled(op) && !op->issued_bio && (op->mode != MODE_READ || op->added_pages);
 
 	if (op->direct && op->mode != MODE_OTHER)
 		return;
@@ -71,36 +71,16 @@ void class_key_make(const struct operation *op, const struct regions *regions, e
 	key->fine = hash_mix(key->flagged, op->signature);
 }
 
-static int slots_grow(struct classes *c)
-{
-	uint32_t n = c->n_slots ? 2 * c->n_slots : 64;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < c->n; i++) {
-		uint32_t s = (uint32_t)c->list[i]->key.fine & (n - 1);
-
-		while (slots[s])
-			s = (s + 1) & (n - 1);
-		slots[s] = i + 1;
-	}
-	free(c->slots);
-	c->slots = slots;
-	c->n_slots = n;
-	return 0;
-}
-
 int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
 {
 	struct class *class;
-	uint32_t s;
+	struct slot *slot;
 
-	if (2 * c->n >= c->n_slots && slots_grow(c) < 0)
+	if (slots_fit(&c->slots) < 0)
 		return -ENOMEM;
-	s = (uint32_t)key->fine & (c->n_slots - 1);
-	for (; c->slots[s]; s = (s + 1) & (c->n_slots - 1)) {
-		*index = c->slots[s] - 1;
+	slot = slots_first(&c->slots, key->fine);
+	for (; slot->number; slot = slots_next(&c->slots, slot)) {
+		*index = slot->number - 1;
 		if (c->list[*index]->key.fine == key->fine)
 			return 0;
 	}
@@ -115,9 +95,9 @@ int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
 	class->fastest.ns = UINT64_MAX;
 	class->solo = DURATIONS_EMPTY;
 	class->solo_fastest.ns = UINT64_MAX;
-	*index = c->n;
-	c->list[c->n++] = class;
-	c->slots[s] = c->n;
+	*index = c->n++;
+	c->list[*index] = class;
+	slots_take(&c->slots, slot, key->fine, *index);
 	return 0;
 }
 
@@ -130,7 +110,7 @@ void classes_free(struct classes *c)
 		free(c->list[i]);
 	}
 	free(c->list);
-	free(c->slots);
+	slots_free(&c->slots);
 	memset(c, 0, sizeof(*c));
 }
 

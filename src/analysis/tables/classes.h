@@ -9,8 +9,9 @@
 #include "operations.h"
 #include "records.h"
 #include "reference.h"
+#include "src/common/slots.h"
 
-/* What tells classes apart; the three hashes are of growing detail. */
+/* What distinguishes classes; the three hashes are of growing detail. */
 struct class_key {
 	uint64_t coarse;  /* function, mode, size class, O_DIRECT, result */
 	uint64_t flagged; /* coarse + issued a bio, waited for a bio */
@@ -52,8 +53,7 @@ struct class
 struct classes {
 	struct class **list;
 	uint32_t n, room;
-	uint32_t *slots; /* open addressing on key.fine: index + 1 */
-	uint32_t n_slots;
+	struct slots slots; /* by key.fine */
 };
 
 /* What one location did in one class. */

@@ -9,6 +9,7 @@
 #include "blame.h"
 #include "classes.h"
 #include "scores.h"
+#include "slowed.h"
 #include "src/common/spill.h"
 #include "walk.h"
 
@@ -35,8 +36,9 @@ struct location_result {
 	struct blame_row blame;
 	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */
 	struct bin *bins;
-	int64_t *pieces; /* N_PIECES of its life: what others took; NULL: nothing */
-	uint64_t *busy;	 /* N_SLICES bits, of the trace: it was in an operation; NULL: never */
+	struct slowed_list slowed; /* options.n_slowed */
+	int64_t *pieces;	   /* N_PIECES of its lifetime: what others took; NULL: nothing */
+	uint64_t *busy; /* N_SLICES bits, of the trace: it was in an operation; NULL: never */
 };
 
 #endif

@@ -33,7 +33,8 @@ static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell ce
 	w->op.cells |= 1ull << cell;
 	if (who == w->sink.tid)
 		who = 0;
-	if (w->sink.others && cell_is_for_others(cell, who)) {
+	if (w->sink.others &&
+	    (cell_is_for_others(cell, who) || (w->op.only_waits && cell_is_of_some(cell)))) {
 		w->op.others_cell_ns[cell] += end - begin;
 		w->op.others_ns += end - begin;
 	}
@@ -98,6 +99,8 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	w->op.stack = e->has & ETA_HAS_STACK ? e->stack : ETA_NONE;
 	w->op.caller = e->has & ETA_HAS_CALLER ? e->caller : 0;
 	w->op.mode = w->regions->info[e->region].mode;
+	w->op.only_waits = w->regions->light &&
+			   cell_table[w->regions->info[e->region].cell].level != ETA_LEVEL_USER;
 	w->op.stretches = stretches;
 	w->op.n_stretches = 0;
 	w->op.level_regions = level_regions;
@@ -124,7 +127,7 @@ static void set_result(struct walk *w, const struct eta_event *leave)
 		/* open and lseek return no byte count */
 		if (op->mode == MODE_OTHER || !w->has_size)
 			return;
-		/* fread and fwrite count items: what was transferred tells more */
+		/* fread and fwrite count items: what was transferred says more */
 		if (!w->has_result)
 			op->bytes = (uint64_t)leave->ret;
 	} else if (!w->has_result && op->mode != MODE_OTHER) {

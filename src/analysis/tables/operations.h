@@ -27,6 +27,7 @@ struct regions {
 	struct region_info *info;
 	uint32_t n;
 	bool scheduler; /* the trace has the times when a thread was off the CPU */
+	bool light; /* of the kernel's own operations only those that waited: SCI::KERNEL_MODE */
 };
 
 /* What the regions of DEFS are to the walk, in their order. 0 or -ENOMEM. */
@@ -55,7 +56,8 @@ struct stretch {
 	uint8_t cell; /* enum cell */
 };
 
-/* What an operation did at a level: the outermost region of it, what it is part of told before. */
+/* What an operation did at a level: the outermost region of it; what that is part of comes first.
+ */
 struct level_region {
 	uint64_t begin_ns;
 	uint64_t ns;	 /* of it and of those like it in the same parent */
@@ -91,6 +93,7 @@ struct operation {
 	bool has_offset;
 	bool opens;	      /* the handle is made: its position is 0 */
 	bool everywhere;      /* see struct region_info */
+	bool only_waits;      /* its like are recorded where they wait, and only then */
 	uint64_t others_ns;   /* waits that are others' (cell_is_for_others), where asked for */
 	uint64_t cells;	      /* set of those with time */
 	uint64_t ns[N_CELLS]; /* exclusive times; their sum is end - begin exactly */

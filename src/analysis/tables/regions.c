@@ -17,8 +17,8 @@ static bool tells_scheduling(const struct eta_region *r)
 	case ETA_REASON_OTHER_WAIT:
 	case ETA_REASON_QUEUE:
 	case ETA_REASON_DEVICE:
-	case ETA_REASON_HELD_BACK:
-	case ETA_REASON_HELD_BACK_BY_OWN_LIMIT:
+	case ETA_REASON_THROTTLED:
+	case ETA_REASON_THROTTLED_BY_OWN_LIMIT:
 	case ETA_REASON_QUOTA:
 	case ETA_REASON_STOPPED:
 		return true;
@@ -29,7 +29,7 @@ static bool tells_scheduling(const struct eta_region *r)
 
 /*
  * submit_bio returns at once; the wait for it happens in a file system or page cache frame. Where
- * the trace tells off-CPU time, only waits without a better name are waits for the bio; where it
+ * the trace has off-CPU time, only waits without a better name are waits for the bio; where it
  * does not, all time below the library is. Throttling is a pause, whatever is in flight.
  */
 static bool bio_explains(const struct eta_region *r, bool scheduler)
@@ -74,10 +74,20 @@ static bool is_there_if_it_waits(const struct eta_region *r)
 	return false;
 }
 
+static bool regions_are_light(const struct eta_defs *defs)
+{
+	for (uint32_t i = 0; i < defs->n_properties; i++)
+		if (defs->properties[i].process == ETA_NONE &&
+		    strcmp(defs->properties[i].name, "SCI::KERNEL_MODE") == 0)
+			return strcmp(defs->properties[i].value, "light") == 0;
+	return false;
+}
+
 int regions_new(const struct eta_defs *defs, struct regions *regions)
 {
 	memset(regions, 0, sizeof(*regions));
 	regions->n = defs->n_regions;
+	regions->light = regions_are_light(defs);
 	regions->info = calloc(defs->n_regions ? defs->n_regions : 1, sizeof(*regions->info));
 	if (!regions->info)
 		return -ENOMEM;
@@ -89,7 +99,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		struct region_info *info = &regions->info[i];
 
 		info->hash = hash_text(r->name);
-		/* a wait for the CPU between two operations is nobody's I/O */
+		/* a wait for the CPU between two operations is no I/O */
 		info->io = r->level < ETA_LEVEL_NONE && r->level != ETA_LEVEL_CPU;
 		info->cell = (uint8_t)cell_of(r->level, r->reason);
 		info->mode = (uint8_t)mode_of(r->name);

@@ -18,9 +18,9 @@ void resources_init(struct resources *r)
 void resources_free(struct resources *r)
 {
 	free(r->files);
-	free(r->slots);
+	slots_free(&r->by_file);
 	free(r->devs);
-	free(r->dev_slots);
+	slots_free(&r->by_dev);
 	pthread_mutex_destroy(&r->lock);
 }
 
@@ -30,50 +30,31 @@ void resource_cache_reset(struct resource_cache *cache)
 		cache->files[i].used = false;
 }
 
-static int slots_grow(struct resources *r)
-{
-	uint32_t n = r->n_slots ? 2 * r->n_slots : 64;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_files; i++) {
-		uint32_t s = (uint32_t)hash_mix(r->files[i].dev, r->files[i].inode) & (n - 1);
-
-		while (slots[s])
-			s = (s + 1) & (n - 1);
-		slots[s] = i + 1;
-	}
-	free(r->slots);
-	r->slots = slots;
-	r->n_slots = n;
-	return 0;
-}
-
 static int file_find(struct resources *r, uint64_t dev, uint64_t inode, uint32_t location,
 		     uint32_t *index)
 {
-	uint32_t s;
+	const uint64_t hash = hash_mix(dev, inode);
+	struct slot *slot;
 
-	if (2 * r->n_files >= r->n_slots && slots_grow(r) < 0)
+	if (slots_fit(&r->by_file) < 0)
 		return -ENOMEM;
-	s = (uint32_t)hash_mix(dev, inode) & (r->n_slots - 1);
-	for (; r->slots[s]; s = (s + 1) & (r->n_slots - 1)) {
-		struct resource_file *f = &r->files[r->slots[s] - 1];
+	slot = slots_first(&r->by_file, hash);
+	for (; slot->number; slot = slots_next(&r->by_file, slot)) {
+		struct resource_file *f = &r->files[slot->number - 1];
 
 		if (f->dev != dev || f->inode != inode)
 			continue;
 		if (f->location != location)
 			f->shared = true;
-		*index = r->slots[s] - 1;
+		*index = slot->number - 1;
 		return 0;
 	}
 	if (!ARRAY_FITS(r->files, r->n_files + 1, r->room))
 		return -ENOMEM;
-	*index = r->n_files;
-	r->files[r->n_files++] =
+	*index = r->n_files++;
+	r->files[*index] =
 		(struct resource_file){ .inode = inode, .dev = dev, .location = location };
-	r->slots[s] = r->n_files;
+	slots_take(&r->by_file, slot, hash, *index);
 	return 0;
 }
 
@@ -99,44 +80,25 @@ int resource_file(struct resources *r, struct resource_cache *cache, uint64_t de
 	return 0;
 }
 
-static int dev_slots_grow(struct resources *r)
-{
-	uint32_t n = r->n_dev_slots ? 2 * r->n_dev_slots : 16;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_devs; i++) {
-		uint32_t s = (uint32_t)hash_mix(r->devs[i], 0) & (n - 1);
-
-		while (slots[s])
-			s = (s + 1) & (n - 1);
-		slots[s] = i + 1;
-	}
-	free(r->dev_slots);
-	r->dev_slots = slots;
-	r->n_dev_slots = n;
-	return 0;
-}
-
 /* A trace of many machines has many devices. */
 static int dev_find(struct resources *r, uint64_t dev, uint32_t *index)
 {
-	uint32_t s;
+	const uint64_t hash = hash_mix(dev, 0);
+	struct slot *slot;
 
-	if (2 * r->n_devs >= r->n_dev_slots && dev_slots_grow(r) < 0)
+	if (slots_fit(&r->by_dev) < 0)
 		return -ENOMEM;
-	s = (uint32_t)hash_mix(dev, 0) & (r->n_dev_slots - 1);
-	for (; r->dev_slots[s]; s = (s + 1) & (r->n_dev_slots - 1)) {
-		*index = r->dev_slots[s] - 1;
+	slot = slots_first(&r->by_dev, hash);
+	for (; slot->number; slot = slots_next(&r->by_dev, slot)) {
+		*index = slot->number - 1;
 		if (r->devs[*index] == dev)
 			return 0;
 	}
 	if (!ARRAY_FITS(r->devs, r->n_devs + 1, r->dev_room))
 		return -ENOMEM;
-	*index = r->n_devs;
-	r->devs[r->n_devs++] = dev;
-	r->dev_slots[s] = r->n_devs;
+	*index = r->n_devs++;
+	r->devs[*index] = dev;
+	slots_take(&r->by_dev, slot, hash, *index);
 	return 0;
 }
 

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/common/slots.h"
+
 /* The definitions say no device for a file that is only known by its path; its inode is a hash. */
 #define DEV_PATH_ONLY UINT32_MAX
 /* All devices of the machine: of an operation on no file that waits for each, sync(2). */
@@ -27,12 +29,10 @@ struct resources {
 	pthread_mutex_t lock;
 	struct resource_file *files;
 	uint32_t n_files, room;
-	uint32_t *slots;
-	uint32_t n_slots;
+	struct slots by_file;
 	uint64_t *devs;
 	uint32_t n_devs, dev_room;
-	uint32_t *dev_slots;
-	uint32_t n_dev_slots;
+	struct slots by_dev;
 };
 
 /* What one thread of the analysis remembers, so that it seldom takes the lock. */

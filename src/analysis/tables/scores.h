@@ -34,10 +34,10 @@ struct bin {
 
 struct thread_score {
 	uint32_t location; /* index into the definitions */
-	bool scored;	   /* false: a kernel thread, its life means nothing */
+	bool scored;	   /* false: a kernel thread, its lifetime means nothing */
 	uint64_t events;
 	uint64_t first_ns, last_ns; /* events */
-	uint64_t life_ns;
+	uint64_t lifetime_ns;
 	uint64_t io_ns;	   /* sum of the durations of operations */
 	uint64_t ready_ns; /* between operations, while others had the CPU */
 	uint64_t operations;

@@ -45,7 +45,7 @@ int64_t tally_counted(const struct tally *t, const struct class_references *refs
 
 /*
  * The time that operations waited while others were there, too, but no longer than the reference
- * did: where every operation waits alike, no other one tells what it would have been alone.
+ * did: where every operation waits alike, no other one shows what it would have been alone.
  */
 int64_t tally_alike(const struct tally *t, const struct reference *r);
 

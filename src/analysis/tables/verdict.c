@@ -85,8 +85,8 @@
 	X(BLOCK, DEVICE,                                                                           \
 	  "The device is shared and busy: issue fewer or larger requests, or spread "              \
 	  "them over more devices.")                                                               \
-	X(BLOCK, HELD_BACK,                                                                        \
-	  "Requests are held back before the queue: look at the cgroup's I/O "                     \
+	X(BLOCK, THROTTLED,                                                                        \
+	  "Requests are throttled before the queue: look at the cgroup's I/O "                     \
 	  "limits (io.max, blkio.throttle) and at the queue depth.")                               \
 	X(CPU, NONE,                                                                               \
 	  "Threads are ready but get no CPU inside I/O calls: run fewer threads, or "              \
@@ -107,8 +107,8 @@
 	  "The control group's memory is at its limit, so its pages are reclaimed inside the "     \
 	  "calls: raise the limit (memory.max, memory.high), or drop used pages "                  \
 	  "(posix_fadvise).")                                                                      \
-	X(BLOCK, HELD_BACK_BY_OWN_LIMIT,                                                           \
-	  "The control group's limit of I/O holds the requests back: raise it (io.max, "           \
+	X(BLOCK, THROTTLED_BY_OWN_LIMIT,                                                           \
+	  "The control group's limit of I/O throttles the requests: raise it (io.max, "            \
 	  "blkio.throttle), or make fewer and larger requests.")
 
 static const char advice_none[] = "No interference to speak of.";
@@ -225,7 +225,7 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sur
 	v.reason = eta_reason_name(cell_table[best].reason);
 	v.advice = advice_of(level, cell_table[best].reason);
 	v.own_limit = cell_table[best].group == GROUP_LIMIT;
-	/* a wait that the tracer of library calls tells itself needs no kernel to be named */
+	/* a wait that the tracer of library calls records itself is named without the kernel */
 	if (!(options & VERDICT_KNOWS_LEVELS) && level == ETA_LEVEL_USER &&
 	    cell_table[best].reason == ETA_REASON_NONE)
 		v.advice = "The trace knows the library calls only: trace the kernel too "

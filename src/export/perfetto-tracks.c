@@ -1,0 +1,112 @@
+/* Perfetto's form: the tracks of threads, processes and devices. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "perfetto.h"
+#include "src/common/machines.h"
+
+int perfetto_track(struct perfetto *p, TrackDescriptor *track, uint64_t uuid, uint64_t parent)
+{
+	TracePacket packet = TRACE_PACKET__INIT;
+
+	track->has_uuid = true;
+	track->uuid = uuid;
+	track->has_parent_uuid = parent != 0;
+	track->parent_uuid = parent;
+	packet.track_descriptor = track;
+	return perfetto_packet(p, &packet, SEQUENCE_OF_ALL);
+}
+
+static int put_process(struct perfetto *p, uint32_t l)
+{
+	const struct eta_location *location = &p->e->defs->locations[l];
+	const char *host = export_host(p->e, location);
+	TrackDescriptor track = TRACK_DESCRIPTOR__INIT;
+	ProcessDescriptor process = PROCESS_DESCRIPTOR__INIT;
+	char name[256], whole[400];
+	int rc;
+
+	export_process_name(p->e, location->process, name, sizeof(name));
+	snprintf(whole, sizeof(whole), "%s%s%s", name, *host ? " on " : "", host);
+	process.has_pid = true;
+	process.pid = (int32_t)p->numbers.pids[l];
+	process.process_name = perfetto_text(whole);
+	track.process = &process;
+	rc = process.process_name ? perfetto_track(p, &track, process_uuid(p, location->process), 0)
+				  : -ENOMEM;
+	free(process.process_name);
+	return rc;
+}
+
+static int put_thread(struct perfetto *p, uint32_t l)
+{
+	const struct eta_location *location = &p->e->defs->locations[l];
+	TrackDescriptor track = TRACK_DESCRIPTOR__INIT;
+	ThreadDescriptor thread = THREAD_DESCRIPTOR__INIT;
+	char *name = perfetto_text(location->name);
+	int rc;
+
+	if (!name)
+		return -ENOMEM;
+	thread.has_pid = true;
+	thread.pid = (int32_t)p->numbers.pids[l];
+	thread.has_tid = true;
+	thread.tid = (int32_t)p->numbers.tids[l];
+	thread.thread_name = name;
+	/* what a thread's tracks do goes on while it does something else */
+	if (location->track)
+		track.name = name;
+	else
+		track.thread = &thread;
+	rc = perfetto_track(p, &track, location_uuid(l), process_uuid(p, location->process));
+	free(name);
+	return rc;
+}
+
+static int put_device(struct perfetto *p, uint32_t l)
+{
+	const struct eta_defs *defs = p->e->defs;
+	TrackDescriptor track = TRACK_DESCRIPTOR__INIT, in_flight = TRACK_DESCRIPTOR__INIT;
+	CounterDescriptor counter = COUNTER_DESCRIPTOR__INIT;
+	static char name[] = "requests in flight", unit[] = "requests";
+	char whole[400];
+	int rc;
+
+	snprintf(whole, sizeof(whole), "%.300s%s", defs->locations[l].name,
+		 machine_suffix(defs, location_host(defs, l)).text);
+	track.name = perfetto_text(whole);
+	rc = track.name ? perfetto_track(p, &track, location_uuid(l), 0) : -ENOMEM;
+	free(track.name);
+	if (rc || defs->locations[l].kind != ETA_LOCATION_DEVICE)
+		return rc;
+	counter.unit_name = unit;
+	in_flight.name = name;
+	in_flight.counter = &counter;
+	return perfetto_track(p, &in_flight, counter_uuid(p, l), location_uuid(l));
+}
+
+int perfetto_tracks(struct perfetto *p)
+{
+	const struct eta_defs *defs = p->e->defs;
+	bool *named = calloc((size_t)defs->n_processes + 1, sizeof(*named));
+	int rc = named ? 0 : -ENOMEM;
+
+	if (rc)
+		eta_error("not enough memory for %u processes", defs->n_processes);
+	for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
+		uint32_t process = defs->locations[l].process;
+
+		if (process == ETA_NONE) {
+			rc = put_device(p, l);
+			continue;
+		}
+		if (!named[process])
+			rc = put_process(p, l);
+		named[process] = true;
+		if (rc == 0)
+			rc = put_thread(p, l);
+	}
+	free(named);
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* The data of the page: json, in columns. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_HTML_DATA_H
+#define SCI_HTML_DATA_H
+
+#include "html.h"
+#include "lanes.h"
+
+/* What has to fit. */
+struct html_limits {
+	size_t rows;	/* of a table */
+	size_t regions; /* of the timeline */
+	uint32_t bins;	/* of a thread: a power of 4, at most the analysis' */
+};
+
+/* LANES: of each side. -ENOMEM, -EIO */
+int html_data(FILE *out, const struct html *html, const struct lanes *const *lanes,
+	      const struct html_limits *limits);
+/* TEXT as a json string. */
+int html_put_json(FILE *out, const char *text);
+
+#endif

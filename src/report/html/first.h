@@ -1,0 +1,13 @@
+/* The first screen of the page: html that says what matters without any script. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_HTML_FIRST_H
+#define SCI_HTML_FIRST_H
+
+#include "html.h"
+
+/* TEXT with what html would take for its own escaped. */
+void html_put(FILE *out, const char *text);
+/* -ENOMEM */
+int html_first(FILE *out, const struct html *html);
+
+#endif

@@ -1,0 +1,33 @@
+/* How much room a terminal has; COLUMNS and LINES override, as in other tools. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "screen.h"
+
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static unsigned number_in(const char *variable, unsigned otherwise)
+{
+	const char *text = getenv(variable);
+
+	return text && *text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+}
+
+static struct winsize size_of(int fd)
+{
+	struct winsize size = { 0 };
+
+	if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) < 0)
+		size = (struct winsize){ 0 };
+	return size;
+}
+
+unsigned screen_width(int fd)
+{
+	return number_in("COLUMNS", size_of(fd).ws_col);
+}
+
+unsigned screen_height(int fd)
+{
+	return number_in("LINES", size_of(fd).ws_row);
+}

@@ -1,0 +1,57 @@
+/* What sci-top shows: the score of the last seconds, and the rows of its tables. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_TOP_FRAME_H
+#define SCI_TOP_FRAME_H
+
+#include "rates.h"
+#include "src/report/views.h"
+
+/* /proc/pressure: percent of the last 10 s in which tasks waited. */
+#define PRESSURES(X) X(cpu) X(io) X(memory)
+struct pressure {
+	bool known;
+	double some, full;
+};
+
+enum {
+#define X(name) PRESSURE_##name,
+	PRESSURES(X)
+#undef X
+		N_PRESSURES
+};
+extern const char *const pressure_names[N_PRESSURES];
+
+struct frame {
+	struct analysis seen; /* a copy, first: getters take a frame for it */
+	struct analysis *analysis;
+	struct eta_trace *trace;
+	struct rates rates;
+	struct pressure pressures[N_PRESSURES];
+	uint64_t real_ns;   /* when it was, of the wall clock */
+	uint64_t window_ns; /* how long what it has took */
+	uint64_t lost;	    /* records, in that time */
+};
+
+/* The spool at PATH, scored. 0 or -errno, reported; frame_free in either case. */
+int frame_new(const char *path, struct frame *frame);
+void frame_free(struct frame *frame);
+
+/*
+ * Who took most of a thread's time, or of all threads' of a process: at most so many, the first
+ * most. How many they are.
+ */
+enum { CULPRITS_SHOWN = 4 };
+uint32_t frame_culprits_of_thread(const struct thread_score *t, struct blame by[CULPRITS_SHOWN]);
+uint32_t frame_culprits_of_process(const struct frame *f, uint32_t process,
+				   struct blame by[CULPRITS_SHOWN]);
+
+#define TOP_VIEWS(X) X(process) X(thread) X(device) X(container)
+#define X(name) extern const struct view top_##name;
+TOP_VIEWS(X)
+#undef X
+extern const struct view *const top_views[];
+enum { N_TOP_VIEWS = 4 };
+/* NULL: no such one. */
+const struct view *top_view_find(const char *name);
+
+#endif

@@ -1,0 +1,320 @@
+/* What sci-top prints: text, a line of json, metrics. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/common/texts.h"
+#include "src/export/output.h"
+#include "src/report/process-sums.h"
+
+/* ---- text ---- */
+
+void top_head(FILE *out, const struct frame *f, unsigned width)
+{
+	const struct analysis *a = &f->seen;
+	time_t now = (time_t)(f->real_ns / 1000000000);
+	char line[1024], why[1024] = "", clock[32];
+	size_t used = 0;
+	struct tm tm;
+
+	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
+	if (a->headline == ETA_NONE) {
+		snprintf(line, sizeof(line), "%s, last %s: no I/O", clock,
+			 report_duration((int64_t)f->window_ns).text);
+	} else {
+		const struct thread_score *t = &a->threads[a->headline];
+		struct blame most[CULPRITS_SHOWN];
+		const char *by =
+			frame_culprits_of_thread(t, most) ? report_culprit(a, &most[0]) : NULL;
+
+		snprintf(line, sizeof(line), "%s, last %s: SCI %s of %s%s%s", clock,
+			 report_duration((int64_t)f->window_ns).text, report_score(t->sci).text,
+			 a->defs->locations[t->location].name, by ? ", by " : "", by ? by : "");
+		used = (size_t)snprintf(why, sizeof(why), "%s; all threads together %s",
+					report_verdict(&t->verdict).text,
+					report_score(a->sci_total).text);
+	}
+	table_line(out, line, width);
+	for (int i = 0, n = 0; i < N_PRESSURES; i++)
+		if (f->pressures[i].known)
+			used += (size_t)snprintf(why + used, sizeof(why) - used, "%s%s %.0f %%",
+						 n++	? ", "
+						 : used ? "; pressure: "
+							: "pressure: ",
+						 pressure_names[i], f->pressures[i].some);
+	if (f->lost)
+		used += (size_t)snprintf(why + used, sizeof(why) - used,
+					 "%s%" PRIu64 " records lost", used ? "; " : "", f->lost);
+	if (used)
+		table_line(out, why, width);
+}
+
+/* The threads of each process that is shown, under its name. */
+static int put_tree(FILE *out, const struct frame *f, const struct top_look *look,
+		    const struct table *processes)
+{
+	unsigned shown = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < processes->n; i++) {
+		const struct process_sum *p = ((const struct score_row *)processes->rows[i])->item;
+		struct table_options options = { .sort = NULL, .n_filters = 1 };
+		struct table threads;
+		char filter[32], line[512];
+
+		if (look->table.top && shown++ == look->table.top)
+			break;
+		snprintf(line, sizeof(line), "%.128s pid %" PRIu32 ": SCI %s, %s", p->process->name,
+			 p->process->pid,
+			 report_score(p->lifetime_ns ? (double)slowdown_counted(&p->slowdown,
+										SCI_DEFAULT) /
+							       (double)p->lifetime_ns
+						     : 0)
+				 .text,
+			 report_verdict(&p->verdict).text);
+		table_line(out, line, look->table.width);
+		snprintf(filter, sizeof(filter), "pid=%" PRIu32, p->process->pid);
+		options.filters[0] = filter;
+		options.width = look->table.width;
+		rc = view_table(&top_thread, &f->seen, &options, &threads);
+		if (rc == 0 && threads.n)
+			rc = table_text(out, &threads, &options);
+		table_free(&threads);
+	}
+	return rc;
+}
+
+int top_table(FILE *out, const struct frame *f, const struct top_look *look)
+{
+	const struct view *view = look->tree ? &top_process : look->view;
+	struct table table;
+	int rc = view_table(view, &f->seen, &look->table, &table);
+
+	if (rc == 0 && table.n == 0)
+		fprintf(out, "no %s%s\n", table.name,
+			look->table.n_filters ? " that the filter lets through" : "");
+	else if (rc == 0)
+		rc = look->tree ? put_tree(out, f, look, &table)
+				: table_text(out, &table, &look->table);
+	table_free(&table);
+	return rc;
+}
+
+/* ---- json ---- */
+
+static json_t *json_score(double sci, const struct slowdown *s, const struct verdict *v)
+{
+	return json_pack("{s:f, s:I, s:s, s:s}", "sci", sci < 0 ? 0.0 : sci, "interference_ns",
+			 (json_int_t)s->contended_ns, "level", v->level, "reason", v->reason);
+}
+
+static void set_culprits(json_t *object, const struct frame *f, const struct blame *by, uint32_t n)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < n; i++) {
+		json_t *one = json_object();
+
+		json_object_set_new(one, "name", json_name(report_culprit(&f->seen, &by[i])));
+		json_object_set_new(one, "ns", json_integer((json_int_t)by[i].ns));
+		json_array_append_new(list, one);
+	}
+	json_object_set_new(object, "by", list);
+}
+
+static void set_rate(json_t *object, const struct frame *f, const struct rate *rate)
+{
+	double seconds = (double)f->window_ns / 1e9;
+
+	json_object_set_new(object, "per_s", json_real((double)rate->n / seconds));
+	json_object_set_new(object, "bytes_per_s", json_real((double)rate->bytes / seconds));
+	json_object_set_new(object, "p99_ns", json_integer((json_int_t)rate_p99(rate)));
+}
+
+static json_t *json_process(const struct frame *f, const struct score_row *row)
+{
+	const struct process_sum *p = row->item;
+	uint32_t process = (uint32_t)(p->process - f->seen.defs->processes);
+	int64_t counted = slowdown_counted(&p->slowdown, SCI_DEFAULT);
+	struct blame by[CULPRITS_SHOWN];
+	json_t *object = json_score(p->lifetime_ns ? (double)counted / (double)p->lifetime_ns : 0,
+				    &p->slowdown, &p->verdict);
+
+	json_object_set_new(object, "process", json_name(p->process->name));
+	json_object_set_new(object, "pid", json_integer(p->process->pid));
+	set_rate(object, f, &f->rates.processes[process]);
+	set_culprits(object, f, by, frame_culprits_of_process(f, process, by));
+	return object;
+}
+
+static json_t *json_thread(const struct frame *f, const struct score_row *row)
+{
+	const struct thread_score *t = row->item;
+	const struct eta_location *location = &f->seen.defs->locations[t->location];
+	json_t *object = json_score(t->sci, &t->slowdown, &t->verdict);
+	struct blame by[CULPRITS_SHOWN];
+
+	json_object_set_new(object, "thread", json_name(location->name));
+	json_object_set_new(object, "tid", json_integer(location->tid));
+	set_rate(object, f, &f->rates.locations[t->location]);
+	set_culprits(object, f, by, frame_culprits_of_thread(t, by));
+	return object;
+}
+
+static json_t *json_device(const struct frame *f, uint32_t location)
+{
+	const struct rate *rate = &f->rates.locations[location];
+	json_t *object = json_object();
+
+	json_object_set_new(object, "device", json_name(f->seen.defs->locations[location].name));
+	set_rate(object, f, rate);
+	json_object_set_new(object, "queue", json_real((double)rate->ns / (double)f->window_ns));
+	return object;
+}
+
+static json_t *json_rows(const struct frame *f, const struct view *view,
+			 json_t *(*make)(const struct frame *f, const struct score_row *row))
+{
+	const struct table_options all = { 0 };
+	json_t *list = json_array();
+	struct table table;
+
+	if (view_table(view, &f->seen, &all, &table) < 0) {
+		json_decref(list);
+		list = NULL;
+	}
+	for (size_t i = 0; list && i < table.n; i++)
+		json_array_append_new(list, make(f, table.rows[i]));
+	table_free(&table);
+	return list;
+}
+
+int top_json(FILE *out, const struct frame *f)
+{
+	const struct analysis *a = &f->seen;
+	bool any = a->headline != ETA_NONE;
+	json_t *root = json_pack("{s:i, s:f, s:f, s:I, s:f}", "version", 1, "time_s",
+				 (double)f->real_ns / 1e9, "window_s", (double)f->window_ns / 1e9,
+				 "lost", (json_int_t)f->lost, "sci_total", a->sci_total);
+	json_t *pressure = json_object(), *devices = json_array();
+	int rc = -ENOMEM;
+
+	if (any)
+		json_object_set_new(
+			root, "most_slowed",
+			json_name(a->defs->locations[a->threads[a->headline].location].name));
+	for (int i = 0; i < N_PRESSURES; i++)
+		if (f->pressures[i].known)
+			json_object_set_new(pressure, pressure_names[i],
+					    json_pack("{s:f, s:f}", "some", f->pressures[i].some,
+						      "full", f->pressures[i].full));
+	for (uint32_t l = 0; l < a->defs->n_locations; l++)
+		if (a->defs->locations[l].kind == ETA_LOCATION_DEVICE)
+			json_array_append_new(devices, json_device(f, l));
+	json_object_set_new(root, "pressure", pressure);
+	json_object_set_new(root, "processes", json_rows(f, &top_process, json_process));
+	json_object_set_new(root, "threads", json_rows(f, &top_thread, json_thread));
+	json_object_set_new(root, "devices", devices);
+	if (root && json_object_size(root) >= 9)
+		rc = json_write(root, out, JSON_COMPACT);
+	json_decref(root);
+	if (rc == 0 && (fputc('\n', out) == EOF || fflush(out) == EOF))
+		rc = -EIO;
+	return rc;
+}
+
+/* ---- metrics ---- */
+
+/* As the format wants it: a backslash before what would end the value. */
+static void put_label(FILE *out, const char *name, const char *value, const char *before)
+{
+	char shown[4 * 256 + 1];
+
+	eta_printable(value, shown, sizeof(shown));
+	fprintf(out, "%s%s=\"", before, name);
+	for (const char *c = shown; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			putc('\\', out);
+		putc(*c, out);
+	}
+	putc('"', out);
+}
+
+static void put_gauge(FILE *out, const char *name, const char *help)
+{
+	fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+static void put_processes(FILE *out, const struct table *table)
+{
+	put_gauge(out, "sci_process_score", "part of its threads' life that others took");
+	for (size_t i = 0; i < table->n; i++) {
+		const struct score_row *row = table->rows[i];
+		const struct process_sum *p = row->item;
+		double sci = (double)slowdown_counted(&p->slowdown, SCI_DEFAULT) /
+			     (double)(p->lifetime_ns ? p->lifetime_ns : 1);
+		char pid[16];
+
+		snprintf(pid, sizeof(pid), "%" PRIu32, p->process->pid);
+		put_label(out, "process", p->process->name, "sci_process_score{");
+		put_label(out, "pid", pid, ",");
+		put_label(out, "level", p->verdict.level, ",");
+		put_label(out, "reason", p->verdict.reason, ",");
+		fprintf(out, "} %.6f\n", sci < 0 ? 0 : sci);
+	}
+}
+
+static void put_devices(FILE *out, const struct frame *f)
+{
+	static const char *const names[] = { "sci_device_queue", "sci_device_p99_seconds",
+					     "sci_device_bytes_per_second" };
+	static const char *const help[] = { "requests in flight, on average",
+					    "99 of 100 requests take no longer",
+					    "bytes of requests" };
+
+	for (int m = 0; m < 3; m++) {
+		put_gauge(out, names[m], help[m]);
+		for (uint32_t l = 0; l < f->seen.defs->n_locations; l++) {
+			const struct rate *rate = &f->rates.locations[l];
+			double values[] = { (double)rate->ns / (double)f->window_ns,
+					    (double)rate_p99(rate) / 1e9,
+					    (double)rate->bytes * 1e9 / (double)f->window_ns };
+
+			if (f->seen.defs->locations[l].kind != ETA_LOCATION_DEVICE)
+				continue;
+			fputs(names[m], out);
+			put_label(out, "device", f->seen.defs->locations[l].name, "{");
+			fprintf(out, "} %.6f\n", values[m]);
+		}
+	}
+}
+
+int top_metrics(const char *path, const struct frame *f)
+{
+	const struct table_options all = { 0 };
+	struct output output;
+	struct table table;
+	int rc = view_table(&top_process, &f->seen, &all, &table);
+
+	if (rc)
+		eta_error("not enough memory for the metrics");
+	else
+		rc = output_open(&output, path, 0644);
+	if (rc == 0) {
+		put_gauge(output.file, "sci_score", "part of all threads' life that others took");
+		fprintf(output.file, "sci_score %.6f\n", f->seen.sci_total);
+		put_gauge(output.file, "sci_lost_records", "records that the tracer lost");
+		fprintf(output.file, "sci_lost_records %" PRIu64 "\n", f->lost);
+		put_processes(output.file, &table);
+		put_devices(output.file, f);
+		fputs("# EOF\n", output.file);
+		rc = output_close(&output, 0);
+	}
+	table_free(&table);
+	return rc;
+}

@@ -1,0 +1,130 @@
+/* How much is done, beside the score: bytes, and how long operations and requests take. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rates.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/common/machines.h"
+
+struct reading {
+	struct eta_trace *trace;
+	const struct eta_defs *defs;
+	struct rates *rates;
+	struct device_locations devices;
+	uint32_t location, depth;
+	uint64_t begin_ns;
+	bool sized;  /* the outermost region transfers bytes */
+	bool counts; /* it is an operation */
+};
+
+/* Up to 15 each has its own; then the upper four bits behind the first count. */
+static unsigned size_of(uint64_t ns)
+{
+	unsigned shift = ns < 16 ? 0 : 59 - (unsigned)__builtin_clzll(ns);
+
+	return ns < 16 ? (unsigned)ns : (shift + 1) * 16 + (unsigned)(ns >> shift & 15);
+}
+
+static uint64_t largest_of(unsigned size)
+{
+	unsigned shift = size / 16;
+
+	return shift == 0 ? size : ((UINT64_C(17) + size % 16) << (shift - 1)) - 1;
+}
+
+static int add(struct rate *rate, uint64_t ns, uint64_t bytes)
+{
+	if (!rate->sizes)
+		rate->sizes = calloc(RATE_SIZES, sizeof(*rate->sizes));
+	if (!rate->sizes)
+		return -ENOMEM;
+	rate->n++;
+	rate->ns += ns;
+	rate->bytes += bytes;
+	rate->sizes[size_of(ns)]++;
+	return 0;
+}
+
+static int add_operation(struct reading *r, const struct eta_event *leave)
+{
+	uint32_t process = r->defs->locations[r->location].process;
+	uint64_t ns = leave->time_ns - r->begin_ns, bytes = 0;
+	int rc;
+
+	if (r->sized && leave->has & ETA_HAS_RET && leave->ret > 0)
+		bytes = (uint64_t)leave->ret;
+	rc = add(&r->rates->locations[r->location], ns, bytes);
+	return rc || process == ETA_NONE ? rc : add(&r->rates->processes[process], ns, bytes);
+}
+
+static int read_event(void *arg, uint32_t location, const struct eta_event *event)
+{
+	struct reading *r = arg;
+	uint32_t device = ETA_NONE;
+
+	if (location != r->location)
+		r->depth = 0;
+	r->location = location;
+	if (event->kind == ETA_ENTER && r->depth++ == 0) {
+		r->begin_ns = event->time_ns;
+		r->sized = event->has & ETA_HAS_SIZE;
+		/* what is outside of all operations is a wait between them */
+		r->counts = r->defs->regions[event->region].reason == ETA_REASON_NONE;
+	} else if (event->kind == ETA_LEAVE && r->depth > 0 && --r->depth == 0) {
+		return r->counts ? add_operation(r, event) : 0;
+	} else if (event->kind == ETA_IO_BEGIN && event->has & ETA_EVENT_BLOCK_IO &&
+		   event->handle != ETA_NONE && event->has & ETA_HAS_END &&
+		   event->end_ns >= event->time_ns) {
+		const struct eta_handle *handle = &r->defs->handles[event->handle];
+
+		device = device_location(&r->devices, eta_machine(r->defs, handle->host),
+					 handle->device);
+	}
+	return device == ETA_NONE
+		       ? 0
+		       : add(&r->rates->locations[device], event->end_ns - event->time_ns,
+			     event->has & ETA_HAS_SIZE ? event->size : 0);
+}
+
+int rates_new(struct eta_trace *trace, struct rates *rates)
+{
+	struct reading r = {
+		.trace = trace, .defs = eta_trace_defs(trace), .rates = rates, .location = ETA_NONE
+	};
+	int rc = device_locations_new(r.defs, &r.devices);
+
+	rates->locations = calloc((size_t)r.defs->n_locations + 1, sizeof(*rates->locations));
+	rates->processes = calloc((size_t)r.defs->n_processes + 1, sizeof(*rates->processes));
+	if (!rates->locations || !rates->processes)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = eta_trace_read(trace, read_event, &r);
+	if (rc == -ENOMEM)
+		eta_error("not enough memory for the rates of %u threads", r.defs->n_locations);
+	free(r.devices.list);
+	return rc;
+}
+
+void rates_free(struct rates *rates, const struct eta_defs *defs)
+{
+	for (uint32_t l = 0; rates->locations && l < defs->n_locations; l++)
+		free(rates->locations[l].sizes);
+	for (uint32_t p = 0; rates->processes && p < defs->n_processes; p++)
+		free(rates->processes[p].sizes);
+	free(rates->locations);
+	free(rates->processes);
+	*rates = (struct rates){ 0 };
+}
+
+uint64_t rate_p99(const struct rate *rate)
+{
+	uint64_t left = rate->n - rate->n / 100;
+
+	for (unsigned size = 0; rate->n && size < RATE_SIZES; size++) {
+		if (rate->sizes[size] >= left)
+			return largest_of(size);
+		left -= rate->sizes[size];
+	}
+	return 0;
+}

@@ -1,0 +1,109 @@
+# Who waits for the disk to write what others gave it: a sync of the whole file system for their pages,
+# a flush of the disk's cache for their data. Neither must have a request of theirs in sight.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import loop_fs, need, need_bpf, path, trace
+
+need("losetup")
+need_bpf()
+device, folder = loop_fs("ext4", 128)
+ask, told = path("ask"), path("told")
+os.mkfifo(ask)
+os.mkfifo(told)
+
+# each line asked for is written: pages that are left dirty, or past the page cache and complete
+NEIGHBOUR = """
+import mmap, os, sys
+folder, ask, told = sys.argv[1:]
+direct = os.open(folder + "/direct", os.O_RDWR | os.O_CREAT | os.O_DIRECT)
+block = mmap.mmap(-1, 8 << 20)
+os.pwrite(direct, block, 0)
+os.fsync(direct)
+pages = os.open(folder + "/pages", os.O_WRONLY | os.O_CREAT)
+print("ready", flush=True)
+with open(ask) as asked, open(told, "w") as answer:
+    for line in asked:
+        if line == "pages\\n":
+            os.pwrite(pages, b"x" * (24 << 20), 0)
+        elif line == "direct\\n":
+            os.pwrite(direct, block, 0)
+        print("done", file=answer, flush=True)
+    answer.close()
+sys.stdin.read()
+"""
+
+VICTIM = """
+import ctypes, os, sys
+folder, ask, told, *lines = sys.argv[1:]
+libc = ctypes.CDLL(None)
+own = os.open(folder + "/own", os.O_WRONLY | os.O_CREAT)
+for _ in range(2):
+    os.pwrite(own, b"x" * 4096, 0)
+    os.fsync(own)
+with open(ask, "w") as asked, open(told) as answer:
+    for line in lines:
+        os.pwrite(own, b"y" * 4096, 0)
+        if line != "nothing":
+            print(line, file=asked, flush=True)
+            answer.readline()
+        if line == "pages":
+            libc.syncfs(own)
+        else:
+            os.fdatasync(own)
+"""
+
+
+def recorded(name, *lines):
+    """The victim's recording, beside a neighbour that does what each of LINES says, and its pid."""
+    neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR, folder, ask, told], text=True,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(neighbour.wait)
+    atexit.register(neighbour.kill)
+    neighbour.stdout.readline()
+    spool = trace(name, sys.executable, "-c", VICTIM, folder, ask, told, *lines)
+    neighbour.stdin.close()
+    neighbour.wait()
+    return spool, neighbour.pid
+
+
+def slept(spool, call):
+    """Of the sleeps in CALL for who writes back and for the journal: all ns, and by who was in the way."""
+    whole, parts = 0, {}
+    for op in spool.ops:
+        for span in op.spans if op.name == call else ():
+            if span.kind == "SLEEP" and spool.region(span) in ("pagecache:page writeback wait", "fs:journal commit"):
+                who, part = spool.beside(span)
+                ns = span.end - span.begin
+                whole += ns
+                parts[who] = parts.get(who, 0) + ns * part // kernel_spool.SLEEP_WHOLE
+    return whole, parts
+
+
+def flushes(spool):
+    """The flushes of the loop device by the victim's fdatasync."""
+    number = os.stat(device).st_rdev
+    return [bio for op in spool.ops if op.name == "fdatasync" for bio in spool.bios
+            if bio.tid == op.tid and bio.dev == os.major(number) << 20 | os.minor(number)
+            and op.begin <= bio.begin <= op.end and bio.flags & kernel_spool.BIO_FLUSH]
+
+
+# 24 MiB of another's pages, one block of its own: all but nothing of the wait is its own
+spool, other = recorded("pages", "pages")
+whole, parts = slept(spool, "syncfs")
+print("syncfs slept", whole, "ns, of that for", parts, "the other is", other)
+assert whole and parts.get(other, 0) > 0.9 * whole, (whole, parts)
+
+# 8 MiB of another's data in the disk's cache, and complete, before the flush
+spool, other = recorded("direct", "nothing", "direct")
+for bio in flushes(spool):
+    print("flush of", bio.end - bio.begin, "ns, of that", bio.queue_foreign + bio.device_foreign, "of", bio.foreign_tid)
+alone, beside = flushes(spool)
+assert not alone.foreign_tid and not alone.queue_foreign + alone.device_foreign, alone
+assert beside.foreign_tid == other, (beside, other)
+assert beside.queue_foreign + beside.device_foreign > 0.9 * (beside.end - beside.begin), beside

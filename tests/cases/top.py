@@ -1,0 +1,194 @@
+"""sci-top: names who holds up whom, on a screen, in text, json and metrics; reads a spool that is being written."""
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import SCI_KERNEL, need, need_bpf, path, scratch, skip
+
+SCI_TOP = os.path.join(os.environ["SCI_BUILD"], "src", "sci-top")
+if not os.path.exists(SCI_TOP):
+    skip("built without ncursesw")
+
+# a process keeps the lock of a file for as long as it writes much, another one wants to write little
+HELD = r"""
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)
+def be(name):
+    with open("/proc/self/comm", "w") as file:
+        file.write(name)
+parent = os.getpid()
+if not os.fork():
+    be("topwaiter")
+    while os.getppid() == parent:
+        os.pwrite(fd, b"x" * 512, 0)
+        time.sleep(0.002)
+    os._exit(0)
+be("topholder")
+much = b"y" * (64 << 20)
+while True:
+    os.pwrite(fd, much, 0)
+    time.sleep(0.02)
+"""
+
+
+def hold():
+    process = subprocess.Popen(["/usr/bin/python3", "-c", HELD, path("held")])
+    atexit.register(process.wait)
+    atexit.register(process.kill)
+
+
+def top(*options, status=0, **more):
+    result = subprocess.run([SCI_TOP, *options], capture_output=True, text=True, **more)
+    assert result.returncode == status, (options, result)
+    return result
+
+
+def check_usage():
+    for wrong in (["x"], ["--by=files"], ["--batch", "--json"], ["--level=user space"], ["--sort=nothing"],
+                  ["--filter=pid"], ["--interval=0"]):
+        said = top(*wrong, status=2).stderr
+        assert len(said.splitlines()) == 2, (wrong, said)
+
+
+def check_rights():
+    """Who may not look at the machine is told so."""
+    result = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
+                             "/proc/self/fd/3", "--batch"] if os.geteuid() == 0 else [SCI_TOP, "--batch"],
+                            capture_output=True, text=True, preexec_fn=lambda: os.dup2(program, 3), close_fds=False)
+    assert result.returncode == 1 and re.fullmatch(r"[\w-]*: only root, .*sudo sci-top.*\n", result.stderr), result
+
+
+def is_named(frame):
+    """On a busy machine others are named beside the holder: who had the CPU that it needed."""
+    return any(row["process"] == "topwaiter" and row["sci"] > 0.02 and
+               any(by["name"].startswith("topholder") and by["ns"] > 1000000 for by in row["by"])
+               for row in frame["processes"])
+
+
+def check_forms():
+    """The holder is named in each form, within three intervals, on the third at the latest."""
+    lines = top("--json", "-n", "3", "-d", "1").stdout.splitlines()
+    frames = [json.loads(line) for line in lines]
+    assert len(frames) == 3 and is_named(frames[-1]), lines[-1]
+    last = frames[-1]
+    assert last["version"] == 1 and 2.5 < last["window_s"] <= 10 and last["window_s"] > frames[0]["window_s"], last
+    waiter = next(row for row in last["threads"] if row["thread"].startswith("topwaiter"))
+    assert 0 < waiter["per_s"] < 501 and waiter["bytes_per_s"] > 0 and waiter["p99_ns"] > 1000000, waiter
+    metrics = path("sci.prom")
+    shown = top("--batch", "-n", "1", "-d", "2", "--by=thread", "--filter=thread=topwaiter*",
+                "--openmetrics", metrics).stdout
+    assert re.search(r"^[01]\.\d\d .* topwaiter tid \d+$", shown, re.M), shown
+    assert len(re.findall(r"^[01]\.\d\d .*$", shown, re.M)) == 1 and "\033" not in shown, shown
+    with open(metrics, encoding="utf-8") as file:
+        text = file.read()
+    assert os.stat(metrics).st_mode & 0o777 == 0o644 and text.endswith("# EOF\n"), text
+    for line in text.splitlines():
+        assert re.fullmatch(r'#.*|[a-z0-9_]+(\{([a-z]+="([^"\\]|\\.)*",?)+\})? \d+\.?\d*', line), line
+    assert re.search(r'^sci_process_score\{process="topwaiter",pid="\d+",level="\w+",reason="[^"]*"\} [01]\.\d*[1-9]', text, re.M)
+    assert os.listdir(scratch).count("sci.prom") == 1
+    said = top("-b", "-n", "1", "-d", "1", "--openmetrics", path("no/x.prom"), status=1).stderr
+    assert "no" in said and len(said.splitlines()) == 1, said
+
+
+def check_follow():
+    """A spool that is read while it is written has the same score as when it is complete."""
+    out, copy = path("recorded"), path("copied")
+    os.mkdir(copy)
+    kernel = subprocess.Popen([SCI_KERNEL, "-q", "-o", out, "--all", "--duration=2"])
+    spool = os.path.join(out, "kernel.spool")
+    while kernel.poll() is None and len(glob.glob(spool + "/cpu.*")) < os.sysconf("SC_NPROCESSORS_CONF"):
+        time.sleep(0.01)
+    follow = subprocess.Popen([os.path.join(os.environ["SCI_BUILD"], "tests/programs/follow-spool"), spool, copy],
+                              stdin=subprocess.PIPE)
+    assert kernel.wait() == 0
+    follow.communicate()
+    assert follow.returncode == 0
+    scores = []
+    for each in (spool, copy):
+        text = subprocess.run(["sci-analyze", "--json", each], stdout=subprocess.PIPE, check=True).stdout
+        scored = json.loads(text)
+        assert scored["trace"]["bad"] == 0, scored["trace"]
+        scores.append({(thread["name"], thread["location"]): (thread["sci"], thread["operations"]) for thread in scored["threads"]})
+    assert scores[0].keys() == scores[1].keys() and any(name.startswith("topwaiter") for name, _place in scores[0]), scores
+    for name, (sci, operations) in scores[0].items():
+        assert abs(scores[1][name][0] - sci) < 0.05 and scores[1][name][1] == operations, (name, sci, scores[1][name])
+
+
+class Screen:
+    """sci-top in a terminal of its own."""
+    def __init__(self, *options):
+        self.tmux = ["tmux", "-f", "/dev/null", "-S", path("tmux")]
+        subprocess.run([*self.tmux, "new-session", "-d", "-x", "80", "-y", "24", "-s", "top",
+                        "sh", "-c", '"$0" "$@" 2>err; echo "status $?" >ended', SCI_TOP, *options],
+                       check=True, cwd=scratch)
+        atexit.register(subprocess.run, [*self.tmux, "kill-server"], stderr=subprocess.DEVNULL)
+
+    def keys(self, *keys):
+        subprocess.run([*self.tmux, "send-keys", "-t", "top", *keys], check=True)
+
+    def lines(self):
+        return subprocess.run([*self.tmux, "capture-pane", "-p", "-t", "top"], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout.rstrip("\n").split("\n")
+
+    def until(self, holds, what):
+        """What the screen shows when it is so; the test's end where it never is."""
+        lines = []
+        for _ in range(600):
+            lines = self.lines()
+            if holds(lines):
+                return lines
+            time.sleep(0.1)
+        raise AssertionError((what, lines))
+
+
+def check_screen():
+    screen = Screen("-d", "1")
+    screen.until(lambda lines: any(line.endswith(" topwaiter") for line in lines), "who is held up")
+    assert all(len(line) <= 80 for line in screen.lines())
+    subprocess.run([*screen.tmux, "resize-window", "-t", "top", "-x", "120", "-y", "40"], check=True)
+    screen.until(lambda lines: len(lines) == 40 and lines[-1].startswith("q quit"), "the larger screen")
+    screen.keys("Space")
+    frozen = screen.until(lambda lines: lines[-1].startswith("frozen"), "frozen")
+    time.sleep(3)
+    assert screen.lines() == frozen, "it goes on although it is frozen"
+    screen.keys("Space")
+    screen.until(lambda lines: lines[0] != frozen[0] and not lines[-1].startswith("frozen"), "it goes on")
+    screen.keys("h")
+    screen.until(lambda lines: any("Any key goes back" in line for line in lines), "help")
+    screen.keys("h", "T")
+    screen.until(lambda lines: any(re.match(r"topwaiter pid \d+: SCI 0", line) for line in lines), "the tree")
+    screen.keys("T", "v")
+    screen.until(lambda lines: any(re.search(r"by +thread$", line) for line in lines), "threads")
+    screen.keys("f")
+    screen.keys("-l", "thread=topw*")
+    screen.keys("Enter")
+    screen.until(lambda lines: sum(" tid " in line for line in lines[2:-1]) == 1, "the filter")
+    screen.keys("l")
+    screen.until(lambda lines: any("filter lets through" in line for line in lines), "level user: nobody")
+    screen.keys("q")
+    while not os.path.exists(path("ended")):
+        time.sleep(0.01)
+    with open(path("ended"), encoding="utf-8") as file:
+        assert file.read() == "status 0\n"
+    assert os.path.getsize(path("err")) == 0
+
+
+check_usage()
+program = os.open(SCI_TOP, os.O_RDONLY)
+check_rights()
+need_bpf()
+hold()
+check_follow()
+check_forms()
+if shutil.which("tmux"):
+    check_screen()
+else:
+    print("skipped: tmux is absent")

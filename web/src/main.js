@@ -1,0 +1,100 @@
+// The page of sci-analyze --html: unpacks its data, draws what stands below the first screen.
+// SPDX-License-Identifier: BSD-3-Clause
+import { unpack } from "./data.js";
+import { h } from "./dom.js";
+import { drawBlame } from "./matrix.js";
+import { drawSeries } from "./series.js";
+import { Table } from "./tables.js";
+import { Timeline } from "./timeline.js";
+
+// Also by name, for who looks at the page from a console or a test.
+const tables = [], timelines = globalThis.sciTimelines = [];
+
+function section(id, title, ...children) {
+	const element = h("section", { id }, h("h2", {}, title), ...children);
+	document.querySelector("main").append(element);
+	document.querySelector("nav").append(h("a", { href: `#${id}` }, title));
+	return element;
+}
+
+function addSearch() {
+	const input = h("input", { type: "search", id: "search", autocomplete: "off",
+		placeholder: "a file, a thread, ...", oninput: () => {
+			const words = input.value.toLowerCase().split(/\s+/).filter((word) => word);
+			for (const table of tables)
+				table.search(words);
+			for (const timeline of timelines)
+				timeline.search(words);
+		} });
+	document.querySelector("nav").append(h("label", { for: "search" }, "Search all: "), input);
+}
+
+function addTables(parent, side, names, id) {
+	for (const name of names) {
+		const data = side.tables.find((t) => t.name === name);
+		if (!data || (data.n === 0 && name !== "thread"))
+			continue;
+		const table = new Table(data, null, id);
+		tables.push(table);
+		parent.append(table.element);
+	}
+}
+
+function missing(side) {
+	const { trace } = side.summary;
+	const rows = [["lost_events", "records lost: the waits in them are missing"], ["orphans", "ends without a beginning"],
+		["truncated", "calls that the end of the trace cut"], ["bad", "records that could not be understood"],
+		["unmatched", "threads that only one of the tracers has seen"], ["open_requests", "block requests without completion"],
+		["low_confidence", "operations of kinds with few of them"]];
+	const said = rows.filter(([key]) => trace[key] > 0);
+	return h("div", {}, h("p", {}, `${trace.operations} operations, ${trace.events} events of ${trace.locations} threads and devices. `,
+		trace.has_levels ? "The kernel's levels are there." : "The kernel's levels are missing: all of the time counts as user."),
+	said.length ? h("ul", {}, ...said.map(([key, text]) => h("li", {}, `${trace[key]} ${text}`))) :
+		h("p", {}, "Nothing is missing."));
+}
+
+function draw(data) {
+	const { sides } = data;
+	const span = Math.max(...sides.map((s) => s.timeline.span_ns));
+	if (data.compared) {
+		const table = new Table(data.compared);
+		tables.push(table);
+		section("differences", "Differences", table.element);
+	}
+	drawSeries(section("series", "Score over time"), sides, span);
+	const lanes = section("timeline", "Timeline");
+	for (const [i, side] of sides.entries()) {
+		const timeline = new Timeline(side, span, sides.length > 1 ? `${"AB"[i]}: ${side.name}` : "");
+		timelines.push(timeline);
+		lanes.append(timeline.element);
+		timeline.follow(timelines);
+	}
+	for (const [i, side] of sides.entries()) {
+		const one = sides.length > 1 ? ` of ${"AB"[i]}` : "", id = sides.length > 1 ? `-${"ab"[i]}` : "";
+		addTables(section(`tables${id}`, `Tables${one}`), side,
+			["thread", "process", "container", "file", "device", "class", "callsite"], id);
+		const blame = section(`blame${id}`, `Who took time from whom${one}`);
+		drawBlame(blame, side);
+		addTables(blame, side, ["blame"], id);
+		addTables(section(`recorded${id}`, `How it was recorded${one}`, missing(side)), side, ["timeline"], id);
+	}
+	addSearch();
+	document.documentElement.dataset.drawn = Math.round(performance.now());
+}
+
+async function start() {
+	const status = document.getElementById("status");
+	if (typeof DecompressionStream === "undefined") {
+		status.textContent = "This browser cannot unpack the data in this page (it has no DecompressionStream): " +
+			"the timeline and the tables are not shown. A browser of 2023 or later shows them.";
+		return;
+	}
+	try {
+		draw(await unpack(document.getElementById("data")));
+		status.remove();
+	} catch (error) {
+		status.textContent = `The data in this page is damaged: ${error.message}. The answer above is whole.`;
+	}
+}
+
+start();
