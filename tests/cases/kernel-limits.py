@@ -120,7 +120,8 @@ def stopped(name, stop, go, what, *command):
     # a task is said to be stopped a moment before it leaves the CPU
     assert 0.9 * least - untold(spool, least / 3) <= found <= most, (name, least, found, most)
     assert regions(name)["cpu:stopped"] == found, (name, found)
-    assert limits(spool)["cpu:stopped"][0] == found, limits(spool)
+    # a fault on memory of its own is no operation, but a limit all the same
+    assert found <= limits(spool)["cpu:stopped"][0] <= most, (found, limits(spool), most)
     assert limits(spool)["cpu:stopped"][1] == what, limits(spool)
 
 
