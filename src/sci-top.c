@@ -226,17 +226,24 @@ static void recorder_free(struct recorder *r)
 		close(r->memory);
 }
 
-/* What was recorded until now, scored. 0 or -errno, reported. */
-static int look(struct recorder *r, const struct arguments *a, struct frame *frame)
+/* Takes over what was recorded until now. 0 or -errno, reported. */
+static int take(struct recorder *r, const struct arguments *a, uint64_t now)
 {
 	const uint64_t second = 1000000000, window_ns = a->window_s * second;
-	uint64_t now = clock_now(CLOCK_MONOTONIC), since = r->start_ns;
-	int rc;
+	uint64_t since = r->start_ns, half_ns = a->interval_s * second / 2;
 
 	/* what was taken over at once is kept or forgotten as a whole */
 	if (now - r->start_ns > window_ns)
-		since = now - window_ns + a->interval_s * second / 2;
-	rc = window_read(r->window, now, since);
+		since = now - window_ns + (half_ns < window_ns ? half_ns : window_ns);
+	return window_read(r->window, now, since);
+}
+
+/* What was recorded until now, scored. 0 or -errno, reported. */
+static int look(struct recorder *r, const struct arguments *a, struct frame *frame)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC), begin;
+	int rc = take(r, a, now);
+
 	if (rc == 0)
 		rc = window_write(r->window, r->view);
 	if (rc)
@@ -244,11 +251,24 @@ static int look(struct recorder *r, const struct arguments *a, struct frame *fra
 	frame_free(frame);
 	rc = frame_new(r->path, frame);
 	frame->real_ns = clock_now(CLOCK_REALTIME);
-	frame->window_ns = now - r->start_ns < window_ns ? now - r->start_ns : window_ns;
+	begin = window_begin(r->window);
+	frame->window_ns = now - (begin ? begin : r->start_ns);
 	return rc;
 }
 
 /* ---- what is shown ---- */
+
+/* A folder that is not there is told before anything is recorded. */
+static int check_place(const char *path)
+{
+	const char *name;
+	int folder = folder_of(path, &name);
+
+	if (folder < 0)
+		return folder;
+	close(folder);
+	return 0;
+}
 
 static int show(struct arguments *a, const struct frame *frame, bool screen)
 {
@@ -286,11 +306,16 @@ static int run(struct arguments *a, struct recorder *r, bool screen)
 {
 	struct frame frame = { 0 };
 	bool have = false;
-	uint64_t next = r->start_ns;
+	uint64_t next = r->start_ns, worked_ns = 0;
 	int rc = 0;
 
 	for (unsigned n = 0; rc == 0 && !ended && (!a->count || n < a->count); n++) {
+		uint64_t begun, now = clock_now(CLOCK_MONOTONIC);
+
+		/* on a busy machine no more than half of the time is worked */
 		next += a->interval_s * UINT64_C(1000000000);
+		if (next < now + worked_ns)
+			next = now + worked_ns;
 		if (screen && screen_wait(have ? &frame : NULL, &a->look, next))
 			break;
 		wait_until(next);
@@ -298,13 +323,15 @@ static int run(struct arguments *a, struct recorder *r, bool screen)
 			break;
 		if (screen && screen_frozen()) {
 			/* what is recorded meanwhile is not to fill memory */
-			rc = window_read(r->window, next, r->start_ns);
+			rc = take(r, a, clock_now(CLOCK_MONOTONIC));
 			continue;
 		}
+		begun = clock_now(CLOCK_MONOTONIC);
 		rc = look(r, a, &frame);
 		have = rc == 0;
 		if (rc == 0)
 			rc = show(a, &frame, screen);
+		worked_ns = clock_now(CLOCK_MONOTONIC) - begun;
 	}
 	frame_free(&frame);
 	return rc;
@@ -349,7 +376,9 @@ int main(int argc, char **argv)
 
 	options_parse(&command_line, argc, argv, &a);
 	screen = !a.batch && !a.json;
-	rc = record(&r);
+	rc = a.metrics ? check_place(a.metrics) : 0;
+	if (rc == 0)
+		rc = record(&r);
 	if (rc == 0 && screen)
 		rc = screen_begin();
 	if (rc == 0 && screen)

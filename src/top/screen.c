@@ -243,12 +243,11 @@ bool screen_wait(const struct frame *f, struct top_look *look, uint64_t end_ns)
 
 		clock_gettime(CLOCK_MONOTONIC, &t);
 		now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-		if (now >= end_ns)
-			return false;
-		timeout((int)((end_ns - now + 999999) / 1000000));
+		/* keys that were pressed meanwhile count also where there is no time left */
+		timeout(now < end_ns ? (int)((end_ns - now + 999999) / 1000000) : 0);
 		key = getch();
 		if (key == ERR)
-			continue;
+			return false;
 		if (do_key(key, look))
 			return true;
 		screen_draw(f, look);
