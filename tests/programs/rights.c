@@ -106,23 +106,27 @@ static int has_stopped(const char *name)
  */
 static void stopped(const char *dir)
 {
-	char name[600];
-	struct dirent *task;
+	const char *recorder = getenv("RECORDER");
+	char tasks[64], name[512];
+	_Alignas(struct dirent64) char list[4096];
 	int running;
 
-	must(kill(atoi(getenv("RECORDER")), SIGSTOP) == 0, "kill");
+	must(kill(atoi(recorder), SIGSTOP) == 0, "kill");
+	snprintf(tasks, sizeof(tasks), "/proc/%s/task", recorder);
 	do {
-		DIR *tasks;
+		int fd = (int)syscall(SYS_openat, AT_FDCWD, tasks, O_RDONLY | O_DIRECTORY);
+		long n = syscall(SYS_getdents64, fd, list, sizeof(list));
 
-		snprintf(name, sizeof(name), "/proc/%s/task", getenv("RECORDER"));
-		tasks = opendir(name);
-		must(tasks != NULL, name);
-		for (running = 0; !running && (task = readdir(tasks));) {
-			snprintf(name, sizeof(name), "/proc/%s/task/%s/stat", getenv("RECORDER"),
-				 task->d_name);
+		must(fd >= 0 && n > 0, tasks);
+		syscall(SYS_close, fd);
+		running = 0;
+		for (long at = 0; at < n && !running;) {
+			const struct dirent64 *task = (const void *)(list + at);
+
+			at += task->d_reclen;
+			snprintf(name, sizeof(name), "%s/%s/stat", tasks, task->d_name);
 			running = task->d_name[0] != '.' && !has_stopped(name);
 		}
-		closedir(tasks);
 	} while (running && usleep(1000) == 0);
 	change_root(dir);
 }
