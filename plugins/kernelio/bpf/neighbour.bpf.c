@@ -1,6 +1,7 @@
 /* Who syncs a file system and who makes files dirty, traced or not: others wait for that. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "dirtied-by.h"
+#include "task.h"
 #include "running.h"
 #include "syncs.h"
 
@@ -94,7 +95,10 @@ int BPF_PROG(on_commit, struct journal_s *journal)
 	return 0;
 }
 
-/* Once for each time that an inode becomes dirty, by who makes it so. */
+/*
+ * Once for each time that an inode becomes dirty, by who makes it so. Kernel threads that write it
+ * out make it dirty again: it is for who had done so before.
+ */
 SEC("tp_btf/writeback_dirty_inode_enqueue")
 int BPF_PROG(on_inode_dirty, struct inode *inode)
 {
@@ -103,7 +107,8 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 	uint32_t tid = task->pid;
 
 	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (!bpf_map_lookup_elem(&devices_seen, &key.dev) || current_state())
+	if (task->flags & TASK_IS_KERNEL_THREAD || !bpf_map_lookup_elem(&devices_seen, &key.dev) ||
+	    current_state())
 		return 0;
 	key.inode = BPF_CORE_READ(inode, i_ino);
 	bpf_map_update_elem(&dirtied_by, &key, &tid, BPF_ANY);
