@@ -73,11 +73,11 @@ def recorded(name, *lines):
 
 
 def slept(spool, call):
-    """Of the sleeps in CALL for who writes back and for the journal: all ns, and by who was in the way."""
+    """Of the sleeps in CALL for who writes back: all ns, and by who was in the way."""
     whole, parts = 0, {}
     for op in spool.ops:
         for span in op.spans if op.name == call else ():
-            if span.kind == "SLEEP" and spool.region(span) in ("pagecache:page writeback wait", "fs:journal commit"):
+            if span.kind == "SLEEP" and spool.region(span) == "pagecache:page writeback wait":
                 who, part = spool.beside(span)
                 ns = span.end - span.begin
                 whole += ns

@@ -4,6 +4,7 @@
 #include "owner.h"
 #include "running.h"
 #include "syncs.h"
+#include "task.h"
 
 /* The syncs of INODE's file system; NULL: no traced thread has synced it. */
 static __always_inline struct fs_syncs *syncs_of(struct inode *inode, const struct task_state *st)
@@ -95,7 +96,10 @@ int BPF_PROG(on_commit, struct journal_s *journal)
 	return 0;
 }
 
-/* Once for each time that an inode becomes dirty, by who makes it so. */
+/*
+ * Once for each time that an inode becomes dirty, by who makes it so. Kernel threads that write it
+ * out make it dirty again: it is for who had done so before.
+ */
 SEC("tp_btf/writeback_dirty_inode_enqueue")
 int BPF_PROG(on_inode_dirty, struct inode *inode)
 {
@@ -105,6 +109,8 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 	uint32_t tid = task->pid;
 
 	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (task->flags & TASK_IS_KERNEL_THREAD)
+		return 0;
 	key.inode = BPF_CORE_READ(inode, i_ino);
 	st = current_state();
 	if (filter.light && st)

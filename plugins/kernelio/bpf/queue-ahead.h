@@ -197,19 +197,17 @@ static __always_inline uint32_t disk_wrote_by_chance(struct bio *bio)
 	return disk && chance < disk_written_part(disk, &disk->flushed) ? disk->foreign_tid : 0;
 }
 
-/* The disk that the thread's last request went to, or that its file system is on; NULL: not known.
+/*
+ * The disk of the file system that the operation is on; where that is not known, as of one on
+ * several, the one that the thread's last request went to. NULL: neither.
  */
-static __always_inline struct disk *own_disk(struct task_state *st)
+static __always_inline struct disk *own_disk(const struct task_state *st)
 {
-	uint32_t index, dev, *place;
+	uint32_t dev = st->op.dev; /* before 6.2 a key must be on the stack */
+	uint32_t *place = bpf_map_lookup_elem(&devices_seen, &dev);
+	uint32_t at = place && *place ? *place : st->disk, index = at - 1;
 
-	if (!st->disk) {
-		dev = st->op.dev; /* before 6.2 a key must be on the stack */
-		place = bpf_map_lookup_elem(&devices_seen, &dev);
-		st->disk = place ? *place : 0;
-	}
-	index = st->disk - 1;
-	return st->disk ? bpf_map_lookup_elem(&disks, &index) : NULL;
+	return at ? bpf_map_lookup_elem(&disks, &index) : NULL;
 }
 
 /* The operation of ST goes to sleep. */
