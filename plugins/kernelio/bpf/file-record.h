@@ -135,7 +135,7 @@ int file_meet(struct file_facts *f, bool opened)
 	bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
 	dev = BPF_CORE_READ(inode, i_sb, s_bdev, bd_dev);
 	if (dev && !bpf_map_lookup_elem(&devices_seen, &dev))
-		bpf_map_update_elem(&devices_seen, &dev, &zero, BPF_ANY);
+		bpf_map_update_elem(&devices_seen, &dev, &seen, BPF_ANY);
 	return SEEN_LEFT;
 }
 

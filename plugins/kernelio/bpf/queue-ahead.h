@@ -53,17 +53,6 @@ struct {
 /* There has been one: completions look for it. */
 uint32_t foreign_seen __weak;
 
-/* Whose file system is on DEV waits for the disk INDEX, also where its own requests are not there
- * yet.
- */
-static __always_inline void disk_tell(uint32_t dev, uint32_t index)
-{
-	uint32_t *place = bpf_map_lookup_elem(&devices_seen, &dev);
-
-	if (place)
-		*place = 1 + index;
-}
-
 /* The disk of BIO, and through INDEX its place; NULL where it has none. TAKE: let it have one. */
 static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t *index)
 {
@@ -80,7 +69,6 @@ static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t
 	disk->n_foreign = 0;
 	disk->bytes.all = disk->bytes.foreign = 0;
 	disk->flushed = disk->bytes;
-	disk_tell(bio->bi_bdev->bd_dev, *index);
 	return disk;
 }
 
@@ -197,17 +185,12 @@ static __always_inline uint32_t disk_wrote_by_chance(struct bio *bio)
 	return disk && chance < disk_written_part(disk, &disk->flushed) ? disk->foreign_tid : 0;
 }
 
-/*
- * The disk of the file system that the operation is on; where that is not known, as of one on
- * several, the one that the thread's last request went to. NULL: neither.
- */
+/* The disk that the thread's last request went to; NULL: none. */
 static __always_inline struct disk *own_disk(const struct task_state *st)
 {
-	uint32_t dev = st->op.dev; /* before 6.2 a key must be on the stack */
-	uint32_t *place = bpf_map_lookup_elem(&devices_seen, &dev);
-	uint32_t at = place && *place ? *place : st->disk, index = at - 1;
+	uint32_t index = st->disk - 1;
 
-	return at ? bpf_map_lookup_elem(&disks, &index) : NULL;
+	return st->disk ? bpf_map_lookup_elem(&disks, &index) : NULL;
 }
 
 /* The operation of ST goes to sleep. */
@@ -365,18 +348,15 @@ static __always_inline void foreign_uncount(const struct counted *counted, uint6
 }
 
 /*
- * A request of TID's that is not recorded is being queued: it is in the way all the same of those
- * whose file system is there. FLUSH: see disk_writes.
+ * A request of TID's that is not recorded is being queued: it is in the way all the same.
+ * FLUSH: see disk_writes.
  */
 static __always_inline void foreign_begin(struct bio *bio, uint32_t tid, bool flush)
 {
 	uint64_t key = (uint64_t)bio, now;
-	uint32_t dev = bio->bi_bdev->bd_dev;
 	struct counted counted = { .tid = tid }, *before;
 	struct disk *disk = disk_of(bio, false, &counted.disk);
 
-	if (!disk && bpf_map_lookup_elem(&devices_seen, &dev))
-		disk = disk_of(bio, true, &counted.disk);
 	if (!disk)
 		return;
 	if (flush || bio->bi_opf & 1)

@@ -292,13 +292,12 @@ struct {
 	__type(value, uint8_t);
 } files_seen __weak SEC(".maps");
 
-/* Devices of the file systems that they are on: 1 + the place of its disk in `disks`, 0: not known.
- */
+/* Devices of the file systems that they are on. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 256);
 	__type(key, uint32_t);
-	__type(value, uint32_t);
+	__type(value, uint8_t);
 } devices_seen __weak SEC(".maps");
 
 static __always_inline struct task_state *slot_state(uint32_t slot)
