@@ -33,8 +33,9 @@ struct disk {
 	struct disk_owner owners[DISK_OWNERS];
 };
 
-/* By hash of the address; of two with the same one the first counts, while it has requests. */
+/* By hash of the address, or up to DISK_TRIES - 1 places behind. */
 #define DISKS 64 /* a power of two */
+#define DISK_TRIES 8
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, DISKS);
@@ -53,23 +54,51 @@ struct {
 /* There has been one: completions look for it. */
 uint32_t foreign_seen __weak;
 
+/*
+ * 1 + the place of the disk at address *GENDISK, 0 where it has none. TAKE: let it have one that is
+ * free, or else that of a disk without requests.
+ */
+SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
+{
+	uint32_t place = 0, first, index;
+	struct disk *disk;
+
+	if (!gendisk)
+		return 0;
+	first = *gendisk >> 11 ^ *gendisk >> 17;
+	for (uint32_t i = 0; i < DISK_TRIES; i++) {
+		index = (first + i) & (DISKS - 1);
+		disk = bpf_map_lookup_elem(&disks, &index);
+		if (!disk)
+			return 0;
+		if (disk->gendisk == *gendisk)
+			return 1 + index;
+		if (!disk->gendisk) {
+			place = 1 + index;
+			break; /* none is behind a free one */
+		}
+		if (!place && disk->n <= 0)
+			place = 1 + index;
+	}
+	index = place - 1;
+	disk = take && place ? bpf_map_lookup_elem(&disks, &index) : NULL;
+	if (!disk)
+		return 0;
+	disk->gendisk = *gendisk;
+	disk->n_foreign = 0;
+	disk->bytes.all = disk->bytes.foreign = 0;
+	disk->flushed = disk->bytes;
+	return place;
+}
+
 /* The disk of BIO, and through INDEX its place; NULL where it has none. TAKE: let it have one. */
 static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t *index)
 {
 	uint64_t gendisk = (uint64_t)bio->bi_bdev->bd_disk;
-	struct disk *disk;
+	uint32_t place = disk_place(&gendisk, take);
 
-	*index = (gendisk >> 11 ^ gendisk >> 17) & (DISKS - 1);
-	disk = bpf_map_lookup_elem(&disks, index);
-	if (!disk || disk->gendisk == gendisk)
-		return disk;
-	if (!take || disk->n > 0)
-		return NULL;
-	disk->gendisk = gendisk;
-	disk->n_foreign = 0;
-	disk->bytes.all = disk->bytes.foreign = 0;
-	disk->flushed = disk->bytes;
-	return disk;
+	*index = place - 1;
+	return place ? bpf_map_lookup_elem(&disks, index) : NULL;
 }
 
 /* For how long until NOW there has been a request of a task that is not traced; to be compared. */
