@@ -18,7 +18,8 @@ os.environ["HOME"] = scratch  # of nobody's settings
 def options(command):
     """The long ones, as in the test of --help for bash."""
     text = subprocess.run([command, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    words = (word for line in text.splitlines() if line.startswith("  ") for word in line.split()[:2])
+    words = (word for line in text.splitlines() if line.startswith("  ") and line.split()[0][0] == "-"
+             for word in line.split()[:2])
     return {word.partition("[")[0].partition("=")[0] for word in words if word.startswith("--")} - {"--"}
 
 

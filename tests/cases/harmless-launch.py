@@ -20,6 +20,9 @@ KERNEL = os.path.join(os.environ["SCI_BUILD"], "src", "sci-kernel")
 STATE = os.path.join(os.environ["SCI_BUILD"], "tests", "programs", "signal-state")
 os.environ.pop("SUDO_UID", None)
 with_kernel = os.getuid() == 0 and not kernel.missing()
+for number in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM:
+    if signal.getsignal(number) == signal.SIG_IGN:  # by nohup, or a shell's &
+        signal.signal(number, signal.SIG_DFL)
 COMMANDS = [(RECORD, "-q", "--no-kernel")] + ([(RECORD, "-q"), (KERNEL, "-q")] if with_kernel else [])
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 number = 0

@@ -156,7 +156,8 @@ archive = recorded("both-trace", "/usr/bin/python3", "-c", WAITER, path("both"),
                    input="\n")
 held_ns = int(holder.stdout.readline())
 inside = nested(archive)
-assert inside["flock", "vfs:file lock"] == 1, inside
+# who reads /proc/locks, as the holder does, has the list of locks meanwhile: a wait of its own
+assert inside["flock", "vfs:file lock"] >= 1, inside
 assert not [pair for pair in inside if pair[0] and ":" not in pair[0] and pair[1].startswith("vfs:sys_")], inside
 scored = report(archive)
 names_lock(scored, holder, held_ns)

@@ -82,7 +82,7 @@ static void a_task_wanders_between_cpus(void **state)
 	expect_events(trace, 1, "again tid 8", "+vfs:sys_pwrite64@70 -vfs:sys_pwrite64@75");
 	expect_events(trace, 2, "? tid 9", "+vfs:sys_pwrite64@12 -vfs:sys_pwrite64@13");
 	eta_trace_counts(trace, &counts);
-	assert_int_equal(counts.records, 18);
+	assert_int_equal(counts.records, 19);
 	assert_int_equal(counts.events, 12);
 	eta_close(trace);
 	maker_end(dir);
