@@ -117,7 +117,10 @@ assert spool.properties["KERNEL_MODE"] == "light", spool.properties
 assert "KERNEL_MODE" not in trace("full-trace", "true").properties
 assert spool.properties["MISSING"] == "none", spool.properties
 op, held_ns = waited(spool, "alone", holder)
-assert all(op.spans and op.flags & WAITS for op in spool.ops), [op for op in spool.ops if not op.spans]
+# a page that is read for a mapping is a fault's, as in full
+calls_made = [op for op in spool.ops if "fault" not in op.name]
+assert all(op.spans and op.flags & WAITS for op in calls_made), \
+    [op for op in calls_made if not op.spans or not op.flags & WAITS]
 scored = report(path("alone-trace/kernel.spool"))
 names_lock(scored, holder, held_ns)
 assert scored["trace"]["light"] is True, scored["trace"]
