@@ -43,9 +43,9 @@ if [int(number) for number in os.uname().release.split(".")[:2]] >= [6, 3]:
 workers, journals = set(), set()
 
 
-def fio(folder, rw, told):
+def fio(folder, rw, output):
     command = ["fio", f"--directory={folder}", f"--bs={BLOCK}", f"--size={BYTES}", "--fallocate=none",
-               "--thread", "--output-format=json", f"--output={told}", f"--rw={rw}"]
+               "--thread", "--output-format=json", f"--output={output}", f"--rw={rw}"]
     for name, (options, _) in JOBS.items():
         command += [f"--name={name}", f"--filename={name}", *options]
     return command
@@ -74,11 +74,11 @@ def check_asyncs(what, spool, inode, queue, write, direct):
 
 
 def check(kind, device, folder, rw):
-    told = path(f"{kind}-{rw}.json")
+    output = path(f"{kind}-{rw}.json")
     # until all is written out, however slow the disk is: what is not has no requests
-    spool = trace(f"{kind}-{rw}", *fio(folder, rw, told), options=["--wait-writeback=600"])
+    spool = trace(f"{kind}-{rw}", *fio(folder, rw, output), options=["--wait-writeback=600"])
     nothing_lost(spool)
-    with open(told, encoding="ascii") as file:
+    with open(output, encoding="ascii") as file:
         syncs = {job["jobname"]: job["sync"]["total_ios"] for job in json.load(file)["jobs"]}
     write = rw == "write"
     comms = {task.tid: task.comm for task in spool.tasks}

@@ -111,7 +111,7 @@ static int read_baseline(struct engine *e)
 	struct engine other;
 	int rc = engine_open(&other, e->options.baseline, &options);
 
-	other.whole_only = true;
+	other.complete_only = true;
 	if (!rc)
 		rc = engine_pass(&other);
 	if (!rc)

@@ -190,7 +190,7 @@ static int on_operation(void *arg, const struct operation *op)
 	uint32_t index;
 	int rc;
 
-	if (op->truncated && w->engine->whole_only)
+	if (op->truncated && w->engine->complete_only)
 		return 0;
 	if (is_outside(w->engine, op->begin_ns))
 		return 0;

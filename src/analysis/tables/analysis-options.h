@@ -16,7 +16,7 @@ enum sci_kind {
 	SCI_PAPER,   /* all slowdown / lifetime, as published */
 };
 
-/* So many culprits of a thread are told apart unless more are asked for. */
+/* How many culprits of a thread are listed by default. */
 #define ANALYSIS_CULPRITS 32
 
 struct analysis_options {

@@ -93,7 +93,7 @@ enum region_column {
 	N_REGION_COLUMNS
 };
 
-/* PREVIOUS: the region before; begins are told as the distance from it, which packs better. */
+/* PREVIOUS: the region before; begins are written as the distance from it, which packs better. */
 static int64_t value_of(const struct putter *p, enum region_column c, const struct lane_region *r,
 			const struct lane_region *previous)
 {
