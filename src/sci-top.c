@@ -106,7 +106,8 @@ static void check(struct arguments *a, struct argp_state *state)
 
 static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
-	(void)arg;
+	if (key == ARGP_KEY_ARG)
+		argp_error(state, "%s: sci-top takes options only", arg);
 	if (key != ARGP_KEY_END)
 		return ARGP_ERR_UNKNOWN;
 	check(state->input, state);
