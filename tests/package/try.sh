@@ -38,7 +38,7 @@ within()
 list_files()
 {
 	(cd "$root" && find . -xdev \( -path ./tmp -o -path ./var/cache -o -path ./var/log -o -path ./var/lib/apt \
-		-o -path ./var/lib/dpkg \) -prune -o -printf '%M %u %g %p\n' | sort)
+		-o -path ./var/lib/dpkg \) -prune -o -path "./etc/*-" -o -printf '%M %u %g %p\n' | sort)
 }
 
 mkdir "$root/packages"
@@ -71,7 +71,7 @@ within dpkg-reconfigure eztrace-sci
 within sh -c 'ls -l /usr/bin/sci-record /usr/bin/sci-analyze; getcap /usr/bin/sci-*'
 within sh -c 'adduser --quiet --disabled-password --gecos "" member && adduser --quiet member sci &&
 	cd /home/member && runuser -u member -- sci-record -o run -- dd if=/dev/zero of=data bs=4k count=10 &&
-	runuser -u member -- sci-analyze --by=level run/unified.otf2
+	runuser -u member -- sci-analyze --by=class run/unified.otf2
 	! runuser -u nobody -- sci-record -o /tmp/run -- true'
 within deluser --quiet --remove-home member >/dev/null
 echo 'eztrace-sci eztrace-sci/group boolean false' | within debconf-set-selections
@@ -91,5 +91,6 @@ rm -rf "$root/packages"
 rm -rf "$dir/autopkgtest"
 autopkgtest --no-built-binaries "$@" "$dir/tree/" --output-dir "$dir/autopkgtest" -- chroot "$root" \
 	>"$dir/autopkgtest.log" 2>&1 && status=0 || status=$?
+cat "$dir/autopkgtest/summary"
 # 2, 8: tests were skipped
 [ "$status" -eq 0 ] || [ "$status" -eq 2 ] || [ "$status" -eq 8 ]
