@@ -97,6 +97,28 @@ static uint64_t contended_time(const struct sweep *s, const struct sweep_thread 
 	return cells;
 }
 
+/*
+ * Against a run alone it is known what the wait takes there. Who waits longer here, beside others
+ * for half of that wait or more, does so because of them: what they have given the device or the
+ * journal to do goes on for a while when no request of theirs is there.
+ */
+static void complete_contended(const struct sweep_thread *l, uint64_t cells, uint64_t ns[N_CELLS])
+{
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		switch (cell_table[c].group) {
+		case GROUP_DEVICE:
+		case GROUP_FS:
+			if (2 * ns[c] >= l->op.ns[c])
+				ns[c] = l->op.ns[c];
+			break;
+		default:
+			break;
+		}
+	}
+}
+
 /* What a reference's time has left after so much time without anybody else. */
 static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
 {
@@ -535,6 +557,8 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
 		contended = contended_time(s, l, contended_ns);
+		if (l->references->time)
+			complete_contended(l, contended, contended_ns);
 		/* without a cell that lost no level did */
 		blames = l->lost_cells && met_anybody(l);
 	}
