@@ -61,6 +61,7 @@ struct task_state {
 	uint32_t active; /* inside a system call that is an operation */
 	uint32_t pid, tid;
 	uint32_t switched; /* has come to a CPU since it was taken in */
+	uint64_t regs;	   /* of the system call that its operation began with */
 	uint64_t seen_ns;  /* on a CPU, without a switch to it: first sight of it; 0: not so */
 
 	uint32_t for_tid; /* a worker of io_uring: the thread it works for; 0: none */
