@@ -68,6 +68,7 @@ struct task_state {
 	uint32_t active; /* inside a system call that is an operation */
 	uint32_t pid, tid;
 	uint32_t switched; /* switched to since tracing of it began */
+	uint64_t regs;	   /* of the system call that its operation began with */
 	uint64_t seen_ns;  /* first seen running after a missed switch; 0: none missed */
 
 	uint32_t for_tid; /* io_uring worker: the thread it works for */
