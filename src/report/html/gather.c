@@ -157,20 +157,20 @@ static void end_region(struct gatherer *g, uint64_t time_ns)
 static void add_request(struct gatherer *g, const struct eta_event *e)
 {
 	const struct eta_defs *defs = g->all->defs;
-	uint32_t dev, l = 0;
+	const struct eta_handle *handle;
+	uint32_t location;
 
 	if (e->handle == ETA_NONE || e->end_ns <= e->time_ns)
 		return;
-	dev = defs->handles[e->handle].device;
-	while (l < defs->n_locations &&
-	       (defs->locations[l].kind != ETA_LOCATION_DEVICE || defs->locations[l].dev != dev))
-		l++;
-	if (l == defs->n_locations)
+	handle = &defs->handles[e->handle];
+	location =
+		device_location(&g->all->devices, eta_machine(defs, handle->host), handle->device);
+	if (location == ETA_NONE)
 		return;
 	spill_record(&g->requests, e->time_ns, e->end_ns);
 	spill_put(&g->requests, e->time_ns);
 	spill_put(&g->requests, e->end_ns);
-	spill_put(&g->requests, l);
+	spill_put(&g->requests, location);
 }
 
 static int gather_take(void *state, const struct eta_event *batch, size_t n)
@@ -214,6 +214,8 @@ int gathered_new(struct eta_trace *trace, struct gathered **out)
 	g->defs = eta_trace_defs(trace);
 	g->tap = (struct event_tap){ gather_begin, gather_take, gather_end, g };
 	rc = spill_open(&g->spill);
+	if (!rc)
+		rc = device_locations_new(g->defs, &g->devices);
 	g->locations = calloc((size_t)g->defs->n_locations + 1, sizeof(*g->locations));
 	if (!rc && !g->locations)
 		rc = -ENOMEM;
@@ -233,6 +235,7 @@ void gathered_free(struct gathered *g)
 		spill_stream_free(&g->locations[l].requests);
 	}
 	free(g->locations);
+	free(g->devices.list);
 	spill_close(&g->spill);
 	free(g);
 }

@@ -4,6 +4,7 @@
 #define SCI_HTML_GATHER_H
 
 #include "lanes.h"
+#include "src/common/machines.h"
 #include "src/common/spill.h"
 
 /* Deeper ones are not shown. */
@@ -18,6 +19,7 @@ struct gathered_location {
 struct gathered {
 	struct event_tap tap;
 	const struct eta_defs *defs;
+	struct device_locations devices;
 	struct spill spill;
 	struct gathered_location *locations;
 };
