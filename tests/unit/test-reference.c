@@ -235,7 +235,7 @@ static bool is_alike(bool beside_others, const char *reason)
 {
 	static const struct analysis_options baseline = { .reference = REFERENCE_BASELINE };
 	struct eta_trace *t = memory_trace_new("alike");
-	const struct waiting w = { "vfs:sys_pread64", reason, 0 };
+	const struct waiting w = { "vfs:sys_pwrite64", reason, 0 };
 	struct analysis_options against = baseline;
 	struct analysis *r;
 	bool alike;

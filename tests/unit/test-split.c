@@ -221,8 +221,9 @@ static void reasons(void **state)
 		{ "cpu:run queue", ~0u },
 		{ "cpu:wake-up", 0 },
 		{ "vfs:file position lock", ~0u },
-		{ "fs:journal commit", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
-					       SET(READER_ON_OTHER_FILE) | SET(THROTTLED) },
+		/* who reads gives the journal nothing to do */
+		{ "fs:journal commit",
+		  SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) | SET(THROTTLED) },
 		/* nobody alone spins for long but for the kernel's own sake */
 		{ "vfs:spin lock", SET(WRITER_ON_FILE) | SET(WRITER_ON_OTHER_FILE) |
 					   SET(READER_ON_OTHER_FILE) | SET(THROTTLED) },

@@ -12,6 +12,7 @@ struct lost {
 	int64_t queue, device, commit, quota;
 	double sci;
 	unsigned options;
+	int64_t copy;
 };
 
 static struct verdict verdict_for(struct lost l)
@@ -22,6 +23,7 @@ static struct verdict verdict_for(struct lost l)
 	cell_ns[CELL_BLOCK_DEVICE] = l.device;
 	cell_ns[CELL_FS_JOURNAL_COMMIT] = l.commit;
 	cell_ns[CELL_CPU_QUOTA] = l.quota;
+	cell_ns[CELL_PAGECACHE_NONE] = l.copy;
 	return verdict_of(cell_ns, l.sci, l.sci, l.options);
 }
 
@@ -66,12 +68,26 @@ static void cpu_is_not_named(void **state)
 	assert_verdict((struct lost){ 70, 30, 0, 0, 0.01, ALL }, "none", 0, 0);
 }
 
+/* Work that took longer has no reason of its own: it does not outweigh one that is known. */
+static void known_is_the_cause(void **state)
+{
+	(void)state;
+	assert_verdict((struct lost){ 10, 0, 45, 0, 0.5, ALL, 45 }, "fs", 0.45, 0);
+	assert_verdict((struct lost){ 10, 15, 27, 0, 0.5, ALL, 48 }, "mixed", 0.48, 0);
+	assert_verdict((struct lost){ 20, 30, 35, 0, 0.5, ALL, 15 }, "mixed", 0.35, 0);
+	assert_verdict((struct lost){ 0, 0, 40, 0, 0.5, ALL, 60 }, "pagecache", 0.60, 0);
+	/* as it was published, and in the first version of json */
+	assert_verdict((struct lost){ 10, 0, 45, 0, 0.5, VERDICT_KNOWS_LEVELS, 45 }, "mixed", 0.45,
+		       0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_comes_second),
 		cmocka_unit_test(cpu_is_the_cause),
 		cmocka_unit_test(cpu_is_not_named),
+		cmocka_unit_test(known_is_the_cause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,6 +234,11 @@ static bool is_device(const struct sweep *s, const struct presence *p)
 	return p >= s->device && p < s->device + s->engine->resources.n_devs;
 }
 
+static bool is_changes(const struct sweep *s, const struct presence *p)
+{
+	return p >= s->changes && p < s->changes + s->engine->resources.n_devs;
+}
+
 enum weight_kind presence_kind(const struct sweep *s, const struct presence *p)
 {
 	if (is_cache(s, p))
@@ -333,7 +338,7 @@ void user_enter(struct sweep *s, struct presence *p, struct sweep_thread *l)
 {
 	p->active++;
 	p->arrivals++;
-	p->users.role = is_cache(s, p) ? ROLE_DIRTY : ROLE_FS;
+	p->users.role = is_cache(s, p) ? ROLE_DIRTY : is_changes(s, p) ? ROLE_CHANGES : ROLE_FS;
 	comes(s, p, l, l->op.begin_ns);
 }
 
@@ -413,8 +418,10 @@ static struct presence *watched_by(struct sweep *s, const struct sweep_thread *l
 {
 	switch (cell_table[st->cell].group) {
 	case GROUP_FILE: /* that is not known */
-	case GROUP_FS:
 		return &s->fs[l->op.dev];
+	case GROUP_FS:
+		return cell_table[st->cell].level == ETA_LEVEL_FS ? &s->changes[l->op.dev]
+								  : &s->fs[l->op.dev];
 	case GROUP_DIRTY:
 		return page_cache_of(s, l);
 	default:
@@ -442,7 +449,7 @@ static void own_part(const struct sweep *s, const struct sweep_thread *l, uint32
 		*active = own_on(s, l, p)->active;
 		*arrivals = own_on(s, l, p)->arrivals;
 	} else {
-		*active = 1;
+		*active = !is_changes(s, p) || l->op.changes;
 	}
 }
 

@@ -18,6 +18,7 @@ struct sweep_thread;
 enum role {
 	ROLE_FILE,
 	ROLE_FS,
+	ROLE_CHANGES,
 	ROLE_DIRTY,
 	ROLE_WATCH,
 	ROLE_FILE_WATCHER,

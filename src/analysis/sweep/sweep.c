@@ -140,9 +140,10 @@ static int window_open(struct sweep *s)
 	s->threads = calloc(s->plan->n_threads ? s->plan->n_threads : 1, sizeof(*s->threads));
 	s->files = calloc(n_files, sizeof(*s->files));
 	s->fs = calloc(n_devs, sizeof(*s->fs));
+	s->changes = calloc(n_devs, sizeof(*s->changes));
 	s->device = calloc(n_devs, sizeof(*s->device));
 	s->dirty = calloc(s->plan->n_machines ? s->plan->n_machines : 1, sizeof(*s->dirty));
-	if (!s->threads || !s->files || !s->fs || !s->device || !s->dirty)
+	if (!s->threads || !s->files || !s->fs || !s->changes || !s->device || !s->dirty)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++)
 		if (s->plan->thread_number[i] != THREAD_NONE)
@@ -162,8 +163,9 @@ static int window_close(struct sweep *s)
 	}
 	for (uint32_t i = 0; s->files && i < r->n_files; i++)
 		presence_free(&s->files[i]);
-	for (uint32_t i = 0; s->fs && s->device && i < r->n_devs; i++) {
+	for (uint32_t i = 0; s->fs && s->changes && s->device && i < r->n_devs; i++) {
 		presence_free(&s->fs[i]);
+		presence_free(&s->changes[i]);
 		presence_free(&s->device[i]);
 	}
 	for (uint32_t i = 0; s->dirty && i < s->plan->n_machines; i++)
@@ -171,6 +173,7 @@ static int window_close(struct sweep *s)
 	free(s->threads);
 	free(s->files);
 	free(s->fs);
+	free(s->changes);
 	free(s->device);
 	free(s->dirty);
 	heap_free(s);

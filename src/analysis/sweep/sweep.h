@@ -108,11 +108,12 @@ struct sweep {
 	uint64_t n_owned;	 /* under way */
 	int rc;			 /* the first failure of what cannot return one */
 	struct sweep_thread *threads;
-	struct presence *files;	 /* per number of resources.h */
-	struct presence *fs;	 /* per device: operations on its file system */
-	struct presence *device; /* per device: requests */
-	struct presence *dirty;	 /* per machine: operations that write to its page cache */
-	struct boundary *heap;	 /* see sweep.c */
+	struct presence *files;	  /* per number of resources.h */
+	struct presence *fs;	  /* per device: operations on its file system */
+	struct presence *changes; /* the same, those that may change it */
+	struct presence *device;  /* per device: requests */
+	struct presence *dirty;	  /* per machine: operations that write to its page cache */
+	struct boundary *heap;	  /* see sweep.c */
 	size_t n, room;
 	bool root_is_free; /* was taken, and nothing has come into its place */
 	struct request *requests;

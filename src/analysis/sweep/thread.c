@@ -199,6 +199,8 @@ static int operation_begins(struct sweep *s, struct sweep_thread *l)
 	file_enter(s, l);
 	if (s->plan->needs_fs)
 		user_enter(s, &s->fs[l->op.dev], l);
+	if (s->plan->needs_fs && l->op.changes)
+		user_enter(s, &s->changes[l->op.dev], l);
 	if (s->plan->needs_dirty && l->op.dirties)
 		user_enter(s, page_cache_of(s, l), l);
 	return next_boundary(s, l);
@@ -212,6 +214,8 @@ static int operation_ends(struct sweep *s, struct sweep_thread *l)
 		file_leave(s, l);
 	if (s->plan->needs_fs && may_overlap(s, l))
 		user_leave(s, &s->fs[l->op.dev], l, l->op.end_ns);
+	if (s->plan->needs_fs && l->op.changes && may_overlap(s, l))
+		user_leave(s, &s->changes[l->op.dev], l, l->op.end_ns);
 	if (s->plan->needs_dirty && l->op.dirties && may_overlap(s, l))
 		user_leave(s, page_cache_of(s, l), l, l->op.end_ns);
 	s->n_owned -= l->owned;

@@ -99,6 +99,7 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	w->op.stack = e->has & ETA_HAS_STACK ? e->stack : ETA_NONE;
 	w->op.caller = e->has & ETA_HAS_CALLER ? e->caller : 0;
 	w->op.mode = w->regions->info[e->region].mode;
+	w->op.changes = w->regions->info[e->region].changes;
 	w->op.only_waits = w->regions->light &&
 			   cell_table[w->regions->info[e->region].cell].level != ETA_LEVEL_USER;
 	w->op.stretches = stretches;
@@ -372,6 +373,7 @@ static int io_record(struct walk *w, const struct eta_event *e)
 			w->op.mode = MODE_READ;
 		else if (e->mode == ETA_IO_WRITE)
 			w->op.mode = MODE_WRITE;
+		w->op.changes |= e->mode == ETA_IO_WRITE;
 		if (!w->has_size && e->has & ETA_HAS_SIZE && e->mode != ETA_IO_FLUSH) {
 			w->has_size = true;
 			w->op.size = e->size;

@@ -16,6 +16,7 @@ struct region_info {
 	uint64_t hash;	   /* of the name: regions of one name are one region */
 	uint8_t cell;	   /* enum cell */
 	uint8_t mode;	   /* enum operation_mode by the name */
+	bool changes;	   /* calls of that name may change a file system, or sync it */
 	bool io;	   /* opens an operation */
 	bool is_reason;	   /* a wait inside the path, not a step of it */
 	bool adds_pages;   /* reads into the page cache what is not there */
@@ -86,6 +87,7 @@ struct operation {
 	uint8_t mode;	 /* enum operation_mode */
 	uint8_t result;	 /* enum operation_result */
 	bool direct;	 /* O_DIRECT */
+	bool changes;	 /* may change a file system, or sync it */
 	bool truncated;	 /* the trace ended inside it */
 	bool issued_bio;
 	bool awaited_bio; /* one that it issued had completed when it ended */

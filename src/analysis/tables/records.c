@@ -23,6 +23,7 @@
 #define WHO (1u << 31) /* a device has DEV_BITS */
 
 #define DEV_BITS 24
+#define CHANGES (1ull << 28)
 #define HELD (1ull << 29)
 #define DIRTIES (1ull << 30)
 #define TRUNCATED (1ull << 31)
@@ -71,6 +72,8 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 	fields |= halves << 32;
 	if (op->mode == MODE_WRITE && !op->direct)
 		fields |= DIRTIES;
+	if (op->changes)
+		fields |= CHANGES;
 	if (op->truncated)
 		fields |= TRUNCATED;
 	if (op->others_ns)
@@ -111,6 +114,7 @@ int operation_unspill(struct spill_reader *r, bool bytes, struct operation_recor
 	op->file = (uint32_t)(word >> 32);
 	fields = spill_get(r);
 	op->dev = (uint32_t)fields & ((1u << DEV_BITS) - 1);
+	op->changes = fields & CHANGES;
 	op->dirties = fields & DIRTIES;
 	op->truncated = fields & TRUNCATED;
 	op->halves = (uint32_t)(fields >> 32);

@@ -59,6 +59,23 @@ static enum operation_mode mode_of(const char *name)
 	return MODE_OTHER;
 }
 
+/*
+ * May it give a journal something to do? An open that creates a file is told from no other by its
+ * name; what is done with that file then is.
+ */
+static bool changes_files(const char *name)
+{
+	static const char *const looks[] = { "open",   "close",	   "stat",	"access",
+					     "seek",   "readdir",  "readlink",	"getdents",
+					     "getcwd", "getxattr", "readahead", "fadvise",
+					     "lock",   "fcntl",	   "mmap" };
+
+	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++)
+		if (strstr(name, looks[i]))
+			return strcmp(name, "fclose") == 0;
+	return true;
+}
+
 /* Whether it is in the trace depends on its waits alone: no part of the path of a call. */
 static bool is_there_if_it_waits(const struct eta_region *r)
 {
@@ -103,6 +120,8 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->io = r->level < ETA_LEVEL_NONE && r->level != ETA_LEVEL_CPU;
 		info->cell = (uint8_t)cell_of(r->level, r->reason);
 		info->mode = (uint8_t)mode_of(r->name);
+		info->changes = info->mode == MODE_WRITE ||
+				(info->mode != MODE_READ && changes_files(r->name));
 		info->is_reason = r->reason != ETA_REASON_NONE || is_there_if_it_waits(r);
 		info->adds_pages =
 			r->level == ETA_LEVEL_PAGECACHE &&
