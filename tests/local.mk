@@ -308,6 +308,8 @@ EXTRA_DIST += \
 	tests/bench/archive.sh \
 	tests/bench/kernel-idle.c \
 	tests/bench/kernel.sh \
+	tests/bench/look.mjs \
+	tests/bench/look.py \
 	tests/bench/merge.sh \
 	tests/bench/user.sh \
 	tests/cases/analyze-views.txt \

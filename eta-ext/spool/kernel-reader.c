@@ -8,9 +8,10 @@
 
 enum {
 	RELEASE_ENTRIES = 64 << 10, /* read entries leave memory in steps of 1 MiB */
-	/* a task with most of a file's records reads ahead, one of many does not */
+	/* a task with most of a file's records reads ahead; of one of many the next is far away */
 	WINDOW_DENSE_BYTES = 64 << 10,
 	WINDOW_SPARSE_BYTES = 4 << 10,
+	WINDOW_LEAST_BYTES = 512,
 	/* a thread that leaves the CPU on the way out of a call does so this soon after its end */
 	RETURNING_NS = 50000,
 };
@@ -19,8 +20,9 @@ int record_reader_init(struct record_reader *reader, const struct spool *spool,
 		       struct index_slice slice)
 {
 	*reader = (struct record_reader){ .spool = spool, .left = slice, .released = slice.first };
-	reader->window_bytes =
-		slice.n > spool->index->n_entries / 16 ? WINDOW_DENSE_BYTES : WINDOW_SPARSE_BYTES;
+	reader->window_bytes = slice.n > spool->index->n_entries / 16	? WINDOW_DENSE_BYTES
+			       : slice.n > spool->index->n_entries / 64 ? WINDOW_SPARSE_BYTES
+									: WINDOW_LEAST_BYTES;
 	reader->views = calloc(spool->n_files + 1, sizeof(*reader->views));
 	return reader->views ? 0 : -ENOMEM;
 }
