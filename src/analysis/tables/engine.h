@@ -28,10 +28,11 @@ struct engine {
 	struct eta_trace *trace;
 	const struct eta_defs *defs;
 	struct analysis_options options;
-	bool split;	 /* interference is computed apart; interval; blame */
-	bool spills;	 /* operations are looked at a second time */
-	bool complete_only; /* leave out what the trace's end cut: another trace is measured against it
-			  */
+	bool split;	    /* interference is computed apart; interval; blame */
+	bool spills;	    /* operations are looked at a second time */
+	bool complete_only; /* leave out what the trace's end cut: another trace is measured against
+			     * it
+			     */
 	struct regions regions;
 	struct location_result *locations; /* per definition */
 	uint32_t *thread_of; /* per definition: the thread whose asynchronous track it is, or itself
