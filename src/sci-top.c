@@ -51,7 +51,7 @@ static void add_filter(const struct option_given *given)
 
 static const struct option_row rows[] = {
 	HEADING("When:"),
-	{ "interval", 'd', "SECONDS", "show every SECONDS what is new (2)",
+	{ "interval", 'd', "SECONDS", "update every SECONDS (2)",
 	  SETS_NUMBER(struct arguments, interval_s, 1, 3600) },
 	{ "window", 'w', "SECONDS", "score the last SECONDS (10)",
 	  SETS_NUMBER(struct arguments, window_s, 1, 3600) },

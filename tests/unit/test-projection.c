@@ -1,7 +1,7 @@
 /*
- * A merged archive is what happened: threads of several hosts, numbers used again, reported by up to
- * four inputs with clocks of their own, come out event for event, so each input is a projection of
- * it.
+ * A merged archive is what happened: threads of several hosts, numbers used again, reported by up
+ * to four inputs with clocks of their own, come out event for event, so each input is a projection
+ * of it.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"

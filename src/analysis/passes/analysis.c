@@ -59,7 +59,7 @@ void engine_close(struct engine *e)
 		spill_close(&e->spill);
 }
 
-/* The first event of all, before the pass: what from_ns and to_ns are counted from. */
+/* Finds the first event of all, before the pass: from_ns and to_ns count from it. */
 static int find_window(struct engine *e)
 {
 	uint64_t origin;
@@ -84,12 +84,12 @@ static int cut_to_window(struct engine *e)
 		lifetime_ns = c->last_ns - c->first_ns;
 		c->first_ns = c->first_ns < e->from_ns ? e->from_ns : c->first_ns;
 		c->last_ns = c->last_ns > e->to_ns ? e->to_ns : c->last_ns;
-		/* not there in this part of the time: a lifetime of nothing */
+		/* not there in this part of the time: its lifetime is 0 */
 		if (c->first_ns > e->to_ns)
 			c->first_ns = e->to_ns;
 		if (c->last_ns < c->first_ns)
 			c->last_ns = c->first_ns;
-		/* when its waits between operations were is not kept */
+		/* the times of its waits between operations are not kept */
 		if (lifetime_ns)
 			c->outside_ns = (uint64_t)((unsigned __int128)c->outside_ns *
 						   (c->last_ns - c->first_ns) / lifetime_ns);
@@ -101,7 +101,7 @@ static int cut_to_window(struct engine *e)
 	return -EINVAL;
 }
 
-/* The other trace is needed for its classes only. */
+/* Reads the other trace, for its classes only. */
 static int read_baseline(struct engine *e)
 {
 	struct analysis_options options = { .similar = e->options.similar,
@@ -183,7 +183,9 @@ int analysis_run(struct eta_trace *trace, const struct analysis_options *options
 	e.split = options->sci == SCI_DEFAULT;
 	e.spills = e.split || options->files || options->n_bins;
 	if (!e.split) {
-		/* the published definition has no choices, but what a run alone would have been */
+		/*
+		 * the published definition has no options, except what a run alone would have been
+		 */
 		e.options.similar = SIMILAR_PAPER;
 		if (options->reference != REFERENCE_BASELINE)
 			e.options.reference = REFERENCE_MIN;

@@ -1,4 +1,4 @@
-/* When it was: the time bins of threads and of all of them. */
+/* The bins of time, of threads and of all of them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
 

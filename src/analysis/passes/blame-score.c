@@ -1,4 +1,4 @@
-/* Who did it: the tables of culprits, of each thread and of all. */
+/* The tables of culprits, of each thread and of all. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/array.h"
 #include "passes.h"
@@ -15,15 +15,15 @@ struct ranking {
 	struct blame *list;
 	uint32_t n, room;
 	uint32_t limit;	  /* 0: none */
-	uint32_t machine; /* of the victim; of several, the keys tell */
+	uint32_t machine; /* of the victim; of several, the keys have it */
 	bool any_rest, any_nobody;
 	struct blame rest, nobody;
 	int rc;
 };
 
 /*
- * In sums over several victims: a task that is not in the trace, which may be any machine's, is on
- * its victim's.
+ * The key of a culprit in sums over several victims: a task that is not in the trace is taken to be
+ * on its victim's machine.
  */
 static uint64_t key_on(uint64_t culprit, uint32_t machine)
 {
@@ -96,7 +96,7 @@ static void take(void *arg, const struct sum *sum)
 			qsort(r->list, r->n, sizeof(b), by_time);
 		return;
 	}
-	/* sorted from here on: few get past the last one */
+	/* sorted from here on: few come before the last */
 	i = r->n - 1;
 	if (by_time(&r->list[i], &b) < 0) {
 		add_to_rest(r, &b);
@@ -108,7 +108,7 @@ static void take(void *arg, const struct sum *sum)
 	r->list[i] = b;
 }
 
-/* Appends the row to the table. MACHINE: the victim's; 0 where the keys say it. */
+/* Appends the row to the table. MACHINE: the victim's; 0: the keys have it. */
 static int put(struct ranking *table, const struct blame_row *row, uint32_t machine)
 {
 	struct ranking r = { .defs = table->defs,
@@ -165,7 +165,7 @@ static int sum_of_scored(const struct engine *e, const struct analysis *a, struc
 	return adding.rc;
 }
 
-/* The rows point into one list, once it has come to its place. */
+/* Sets the rows' pointers into the list, which will not move any more. */
 static void point_at(struct analysis *a)
 {
 	const struct blame *next = a->all_blame;
@@ -191,7 +191,7 @@ int engine_blame(const struct engine *e, struct analysis *a)
 	if (!rc)
 		rc = put(&table, &all, 0);
 	a->n_blame = table.n;
-	table.limit = e->options.n_culprits; /* all of all, some of each thread */
+	table.limit = e->options.n_culprits; /* of each thread some, of all threads all */
 	for (uint32_t i = 0; i < a->n_threads && !rc; i++) {
 		uint32_t before = table.n, location = a->threads[i].location;
 

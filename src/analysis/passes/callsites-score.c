@@ -88,7 +88,7 @@ static void sum_tallies(const struct engine *e, struct callsite_score *s)
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
 		const struct location_result *r = &e->locations[l];
 
-		/* as in the application: kernel threads work for others */
+		/* as in the application's sums: kernel threads work for others */
 		if (e->defs->locations[l].kind != ETA_LOCATION_THREAD)
 			continue;
 		for (uint32_t i = 0; i < r->n_tallies; i++) {

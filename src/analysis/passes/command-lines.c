@@ -32,7 +32,7 @@ static size_t same_begin(const struct called *a, const struct called *b)
 	return n;
 }
 
-/* Two words before LENGTH characters of LINE, so that what differs has something around it. */
+/* The place two words before character LENGTH of LINE, so that what differs has some context. */
 static const char *some_before(const char *line, size_t length)
 {
 	for (int words = 0; words < 2 && length; words++) {
@@ -43,7 +43,10 @@ static const char *some_before(const char *line, size_t length)
 	return line + length;
 }
 
-/* Of those of one name, side by side in order: what a neighbour begins with, too, is left out. */
+/*
+ * Finds what distinguishes processes of one name, which are sorted: what a neighbour begins with,
+ * too, is left out.
+ */
 static void find_differences(struct analysis *a, const struct called *list, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {

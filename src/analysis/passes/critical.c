@@ -7,10 +7,10 @@
 #include "passes.h"
 
 /*
- * A critical path is walked back from the last event of a process. A thread that did nothing until
- * another one of its process, or of a child of its, ended is taken to have waited for that: the
+ * A critical path is walked back from the last event of a process. A thread that was idle until
+ * another one of its process, or of a child process, ended is taken to have waited for that: the
  * path goes on there, and from that one's begin with the thread that made it. What threads lost on
- * their parts of the path is what the process would have been spared.
+ * their parts of the path is what the process would have saved.
  */
 struct walker {
 	const struct engine *e;
@@ -52,8 +52,7 @@ static bool forked(const struct walker *w, uint32_t location, uint32_t child)
 	return tid ? tid == w->e->defs->locations[location].tid : is_first_thread(w, location);
 }
 
-/* Had it nothing to do just before NS? What it does right afterwards is in the slice of NS itself.
- */
+/* Was LOCATION idle just before NS? What it does right after is in the slice of NS itself. */
 static bool is_idle_before(const struct walker *w, uint32_t location, uint64_t ns)
 {
 	const uint64_t *busy = w->e->locations[location].busy;
@@ -121,7 +120,7 @@ static uint32_t maker_of(const struct walker *w, uint32_t location)
 
 /* ---- what was lost there ---- */
 
-/* Until NS, by the pieces of its lifetime, which each lost as much at all times. */
+/* What LOCATION lost until NS, evenly within each piece of its lifetime. */
 static double lost_until(const struct walker *w, uint32_t location, uint64_t ns)
 {
 	const struct location_result *r = &w->e->locations[location];
@@ -140,8 +139,8 @@ static int64_t taken_in(const struct slowdown *s, enum cell c)
 }
 
 /*
- * What LOCATION lost between two times, by cell, each as evenly as all of it; and what it waited
- * for a CPU between operations.
+ * Adds what LOCATION lost between two times, by cell, in proportion to its total; and its waits for
+ * a CPU between operations.
  */
 static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns, uint64_t to_ns,
 		     double saved[N_CELLS])
@@ -161,7 +160,7 @@ static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns
 					     (double)(lifetime->last_ns - lifetime->first_ns);
 }
 
-/* SAVED is what a path lost: what of it is due to the largest cause. */
+/* SAVED is what a path lost: finds the part that is due to the largest cause. */
 static void judge(const struct walker *w, const double saved[N_CELLS], struct process_score *p)
 {
 	int64_t cell_ns[N_CELLS], all = 0;
@@ -255,7 +254,7 @@ static void score_process(const struct walker *w, uint32_t process, struct proce
 	walk_back(w, last, p);
 }
 
-/* Some begins are known to a tick only: a child's may lie before its parent's. */
+/* Some begins are known to a tick only, so that a child's may lie before its parent's. */
 #define TICK_NS 10000000
 
 static int by_pid(const void *a, const void *b, void *arg)
@@ -273,7 +272,7 @@ static int by_pid(const void *a, const void *b, void *arg)
 	return (x > y) - (x < y);
 }
 
-/* Does PROCESS come before a parent of CHILD, or is one, in the order of by_pid? */
+/* Does PROCESS come before CHILD's parent, or is it that, in the order of by_pid? */
 static bool may_be_parent(const struct walker *w, uint32_t process, uint32_t child)
 {
 	const struct eta_process *p = &w->e->defs->processes[process];

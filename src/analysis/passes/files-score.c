@@ -1,4 +1,4 @@
-/* What was done to each file, and what was lost there. */
+/* Scores of files. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
 

@@ -1,4 +1,6 @@
-/* The second look at each location: finds the operations that are the references of their classes.
+/*
+ * The second pass over each location: finds the operations that are the references of their
+ * classes.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
@@ -16,7 +18,10 @@ struct search {
 	pthread_mutex_t lock; /* of the references */
 };
 
-/* Is the operation nearer to what R looks for than what it has? Ties: earlier, then location. */
+/*
+ * Is the operation nearer to what R looks for than the one it has? Ties: the earlier, then by
+ * location.
+ */
 static bool is_nearer(const struct reference *r, uint64_t ns, uint64_t begin_ns, uint32_t location)
 {
 	if (ns < r->low_ns || ns > r->high_ns)
@@ -47,7 +52,7 @@ static void take(struct reference *r, const struct operation_record *op, uint32_
 	reference_set_cells(r, cell_ns);
 }
 
-/* Bounds are only written before, so they can be compared without the lock. */
+/* Bounds were written before this pass, so no lock is needed to compare with them. */
 static bool is_within(const struct class_references *refs, uint64_t ns)
 {
 	for (int k = 0; k < N_REFERENCES; k++)
@@ -56,7 +61,7 @@ static bool is_within(const struct class_references *refs, uint64_t ns)
 	return false;
 }
 
-/* Whoever is nearer to a reference may change meanwhile: compared under the lock. */
+/* The nearest operation may change meanwhile: compared again under the lock. */
 static void compare_to(struct search *m, const struct class_references *refs,
 		       const struct operation_record *op, uint32_t location, bool solo)
 {
@@ -141,9 +146,9 @@ static int by_coarse(const void *a, const void *b, void *arg)
 }
 
 /*
- * Classes with one coarse key differ in the path only: the least reference among them is the
- * shortest. Against another trace it is what they take there on average, whatever their paths: what
- * was lost and what the paths cost are the difference of the two runs' means then.
+ * Classes with one coarse key differ only in the path: the least reference among them is the
+ * shortest path's. Against another trace it is the mean of all paths there: then what was lost plus
+ * what the paths cost is the difference of the two runs' means.
  */
 int engine_paths(struct engine *e)
 {

@@ -1,4 +1,4 @@
-/* Where the time in calls went: by function, and by file. */
+/* Time in calls, by function and by file. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
 
@@ -24,7 +24,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* A call is the same whoever saw it: the library's side or the kernel's ("vfs:sys_write"). */
+/* One name for a call, seen in the library or in the kernel ("vfs:sys_write"). */
 static const char *plain_name(const char *region)
 {
 	const char *colon = strchr(region, ':'), *name = colon ? colon + 1 : region;

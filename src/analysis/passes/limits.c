@@ -1,4 +1,4 @@
-/* The limits that the kernel tracer saw threads wait for, as it left them in the trace. */
+/* The limits that threads waited for, as the kernel tracer recorded them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
 
@@ -28,7 +28,7 @@ static int by_time(const void *left, const void *right)
 	return strcmp(a->what, b->what);
 }
 
-/* TEXT, which is cut into pieces; what is not like an entry is none. */
+/* Reads TEXT, which is modified; malformed entries are ignored. */
 static void take(struct analysis *a, char *text)
 {
 	char *rest = text, *entry, *ns, *what, *end;
@@ -51,7 +51,7 @@ static void take(struct analysis *a, char *text)
 	}
 }
 
-/* Where the verdict is a limit, its advice says which. */
+/* If the verdict is a limit, puts that limit into the advice. */
 static int name_limit(struct analysis *a)
 {
 	for (uint32_t i = 0; a->verdict.own_limit && i < a->n_limits; i++) {

@@ -91,7 +91,7 @@ static int file_of(struct worker *w, const struct operation *op, uint32_t *file)
 	uint64_t inode = op->inode;
 	uint32_t dev = op->dev, machine = w->machine;
 
-	/* whose it is was not said: the same one for all */
+	/* its machine is unknown: one file for all of that name */
 	if (op->file != ETA_NONE && !*defs->files[op->file].host)
 		machine = 0;
 
@@ -213,7 +213,7 @@ static int on_operation(void *arg, const struct operation *op)
 		add_squares(r, t, op);
 	r->operations++;
 	r->io_ns += op->end_ns - op->begin_ns;
-	/* Its real duration is not known, so others are not measured against it. */
+	/* Its duration is unknown, so others are not measured against it. */
 	if (op->truncated)
 		r->truncated++;
 	else
@@ -338,7 +338,7 @@ static void *work(void *arg)
 
 /* ---- all ---- */
 
-/* The worker's classes into those of all; its tallies get the common numbers. */
+/* Adds the worker's classes to those of all; its tallies get the common numbers. */
 static int merge_classes(struct engine *e, struct worker *w, uint32_t *map)
 {
 	for (uint32_t c = 0; c < w->classes.n; c++) {
@@ -404,7 +404,7 @@ void engine_locations_free(struct engine *e)
 	e->locations = NULL;
 }
 
-/* *AGAIN: regions were found to be I/O; what was gathered is worth nothing. */
+/* *AGAIN: regions were found to be I/O, so all results are invalid. */
 static int pass_once(struct engine *e, bool *again)
 {
 	unsigned n = engine_threads(e), started = 0;
@@ -426,7 +426,10 @@ static int pass_once(struct engine *e, bool *again)
 			break;
 		}
 	}
-	/* The caller's thread is the first worker; fewer threads than asked for still do it all. */
+	/*
+	 * The caller's thread is the first worker; if others cannot be started, those that run do
+	 * it all.
+	 */
 	if (started > 0) {
 		rc = 0;
 		work(&workers[0]);
@@ -455,7 +458,7 @@ int engine_pass(struct engine *e)
 	bool again = true;
 	int rc = 0;
 
-	/* Twice at most: the first time finds all regions that contain I/O records. */
+	/* At most twice: the first time finds all regions that contain I/O records. */
 	for (int i = 0; i < 2 && again && !rc; i++) {
 		engine_locations_free(e);
 		e->locations = calloc(e->defs->n_locations ? e->defs->n_locations : 1,

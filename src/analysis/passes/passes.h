@@ -8,7 +8,7 @@
 /* analysis.c: OPTIONS are copied; engine_close, also on failure. */
 int engine_open(struct engine *e, struct eta_trace *trace, const struct analysis_options *options);
 void engine_close(struct engine *e);
-/* The pass, and what part of the time it is about. */
+/* The pass over all locations, with the part of the time it covers. */
 int engine_read(struct engine *e);
 
 /* pass.c: all locations to tallies, classes and the spill. */
@@ -27,7 +27,7 @@ int engine_worked_for(struct engine *e);
 int analysis_command_lines(struct analysis *a);
 /* score.c */
 int engine_score(struct engine *e, struct analysis *a);
-/* NAME-score.c: tables of their own. */
+/* NAME-score.c: further tables. */
 int engine_files(const struct engine *e, struct analysis *a);
 int engine_habits(const struct engine *e, struct analysis *a);
 int engine_blame(const struct engine *e, struct analysis *a);

@@ -1,4 +1,4 @@
-/* Which reference each class is measured against: classes too small fall back to wider ones. */
+/* The reference of each class: classes that are too small fall back to wider ones. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
 
@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Widths: 0 the class itself, 1 all with its coarse key and flags, 2 all with its coarse key. The
- * wide ones hold every operation, those of the classes that need no falling back, too.
+ * Widths: 0 the class itself, 1 all with its coarse key and flags, 2 all with its coarse key. A
+ * wide one holds every operation with its key, also those of classes that need no fallback.
  */
 #define N_WIDTHS 3
 #define LOW_QUANTILE 0.05
@@ -16,7 +16,7 @@
 struct pooled {
 	struct durations durations;
 	struct fastest fastest;
-	bool needed; /* then it has its references */
+	bool needed; /* by a class that falls back to it */
 	struct class_references references;
 };
 
@@ -68,7 +68,7 @@ static int pool_width(struct class **sorted, uint32_t n, int width, bool solo, s
 	return 0;
 }
 
-/* The minimum's operation is known from the first pass. */
+/* The operation with the minimum is known from the first pass. */
 static void add_fastest(struct reference *r, const struct fastest *f)
 {
 	if (!r->known || r->low_ns != f->ns)
@@ -165,7 +165,7 @@ static struct durations *unheld_of(struct class *c)
 	return c->differs ? &c->unheld : &c->durations;
 }
 
-/* All kinds but solo and baseline, which begin with supported. */
+/* All kinds but solo and baseline, which start from supported. */
 static int plain_references(struct engine *e, struct class **sorted)
 {
 	/* The minimum needs no support, so nothing falls back for it. */
@@ -196,7 +196,7 @@ static struct reference *solo_new(struct engine *e, struct durations *d, const s
 	return r;
 }
 
-/* A class without enough operations of its own that met no other's keeps what it has. */
+/* A class with too few operations that met no other thread's keeps the reference it has. */
 static int solo_references(struct engine *e, struct class **sorted)
 {
 	struct widths widths;
@@ -270,7 +270,7 @@ int engine_references(struct engine *e)
 	e->pool = calloc((N_REFERENCES + 1) * N_WIDTHS * room, sizeof(*e->pool));
 	if (!sorted || !e->references || !e->pool)
 		goto out;
-	/* What is sorted carries its number, to find the way back. */
+	/* The sorted classes carry their number to find the way back. */
 	for (uint32_t i = 0; i < n; i++) {
 		e->classes.list[i]->tally = i;
 		sorted[i] = e->classes.list[i];

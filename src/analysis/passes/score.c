@@ -29,8 +29,8 @@ static double half_interval_of(const int64_t pieces[N_PIECES], int n, double t)
 }
 
 /*
- * Half of the interval in which the time that others took would lie in 19 of 20 other runs, were
- * they made of pieces of this one. Long pieces differ more where what is in the way stays for long.
+ * Half of the interval in which the time lost to others would lie in 19 of 20 other runs, if these
+ * were made of pieces of this one. Longer pieces are used where interference lasts long.
  */
 static double half_interval_ns(const struct location_result *r)
 {
@@ -41,7 +41,7 @@ static double half_interval_ns(const struct location_result *r)
 	return fmax(half_interval_of(r->pieces, 16, 2.131), half_interval_of(r->pieces, 8, 2.365));
 }
 
-/* What is waited for somebody by nature was lost, however much other runs may differ. */
+/* Waits for others by nature were lost, however much other runs may differ. */
 static double sure_part(const struct thread_score *t)
 {
 	int64_t sum = 0;
@@ -94,7 +94,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 
 	t->location = location;
 	t->scored = e->defs->locations[location].kind == ETA_LOCATION_THREAD;
-	/* of who is not traced there are the requests that others wait for, and no region */
+	/* of untraced tasks the trace has requests that others wait for, but no region */
 	if (e->split && !e->options.version_1 && r->counts.events && !r->counts.regions)
 		t->scored = false;
 	t->events = r->counts.events;
@@ -144,7 +144,7 @@ static int by_score(const void *a, const void *b)
 	return x->location < y->location ? -1 : 1;
 }
 
-/* A large part of a short lifetime is less than a small part of a long one. */
+/* By time lost: a large part of a short lifetime is less than a small part of a long one. */
 static int by_counted(const void *a, const void *b)
 {
 	const struct thread_score *x = a, *y = b;
@@ -170,10 +170,10 @@ static uint32_t find_max(const struct analysis *a)
 }
 
 /*
- * Who lost most. A long lifetime may have lost most while that is nothing to speak of: then another
- * stands for the program, unless what that one lost is little beside it. Where all that threads
- * lost is little of the time, it is who was longest in I/O: that a thread of 2 ms lost 1 ms of a
- * second is no verdict on the program.
+ * The thread that lost most. If what it lost is a negligible part of its long lifetime, another one
+ * stands for the program, unless that one lost little in comparison. Where all threads together
+ * lost little of the time, it is the thread that was longest in I/O: that a thread of 2 ms lost 1
+ * ms of a second is no verdict on the program.
  */
 static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 {

@@ -1,4 +1,4 @@
-/* Which operations lost most: those of all locations together. */
+/* The operations that lost most, of all locations. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
 

@@ -24,7 +24,7 @@ static int by_thread(const void *a, const void *b, void *arg)
 	return order ? order : compare(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* The lifetime of TRACK, a location, is that of the thread; its own is a few requests long. */
+/* Gives TRACK the lifetime of its thread; its own is a few requests long. */
 static void live_together(struct engine *e, uint32_t track, uint32_t self)
 {
 	struct walk_counts *own = &e->locations[track].counts;
@@ -55,7 +55,7 @@ int engine_thread_of(struct engine *e)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t l = sorted[i];
 
-		/* of several lives of a tid the last one: tracks do not say whose they are */
+		/* of several threads with one tid the last: tracks do not say whose they are */
 		if (!locations[l].track || self == ETA_NONE ||
 		    locations[self].process != locations[l].process ||
 		    locations[self].tid != locations[l].tid)

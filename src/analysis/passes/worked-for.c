@@ -1,6 +1,6 @@
 /*
- * Kernel threads that worked for somebody are that somebody: what they took goes to those whose
- * pages they wrote, by bytes.
+ * Kernel threads that worked for others: the time they took is attributed to the tasks whose pages
+ * they wrote, by bytes.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "passes.h"
@@ -12,7 +12,7 @@
 #include "src/common/share.h"
 #include "src/common/spaces.h"
 
-/* One victim's row after the other. */
+/* State of the walk over the victims' rows. */
 struct passing {
 	const struct engine *e;
 	uint32_t victim;
@@ -25,7 +25,10 @@ static uint32_t tid_of(const struct engine *e, uint64_t culprit)
 	return culprit < e->defs->n_locations ? e->defs->locations[culprit].tid : (uint32_t)culprit;
 }
 
-/* SUM is what kernel thread K took; OWNERS has K itself for journals and metadata. */
+/*
+ * Divides SUM, taken by kernel thread K, among OWNERS, which has K itself for journals and
+ * metadata.
+ */
 static int divide(struct passing *p, const struct sum *sum, const struct sums *owners)
 {
 	struct claim *claims = calloc(owners->n, sizeof(*claims));
@@ -35,9 +38,9 @@ static int divide(struct passing *p, const struct sum *sum, const struct sums *o
 	for (uint32_t i = 0; !rc && i < owners->n; i++) {
 		uint64_t culprit = owners->list[i].key;
 
-		/* what it did for the victim is no part of what others did */
+		/* its work for the victim itself is not interference */
 		claims[i].weight = culprit == p->victim ? 0 : owners->list[i].ns;
-		/* tids differ, and are the same in whatever order locations come */
+		/* tids differ, and do not depend on the order in which */
 		claims[i].rank = (uint64_t)tid_of(p->e, culprit) << 32 | i;
 		total += claims[i].weight;
 	}
@@ -49,7 +52,7 @@ static int divide(struct passing *p, const struct sum *sum, const struct sums *o
 		uint64_t culprit = owners->list[(uint32_t)claims[i].rank].key;
 		uint64_t ns = (uint64_t)claims[i].part, named_ns = 0;
 
-		/* the kernel named K, not whom that worked for then */
+		/* the kernel named K, not the task that K worked for */
 		if (culprit == sum->key)
 			named_ns = ns < sum->named_ns ? ns : sum->named_ns;
 		if (ns)
@@ -108,7 +111,9 @@ static int pass_row_on(struct passing *p, struct blame_row *row)
 	return 0;
 }
 
-/* The tids that kernel thread K wrote for, as culprits: locations, or tasks that have none. */
+/*
+ * Turns the tids that kernel thread K wrote for into culprits: locations, or tasks that have none.
+ */
 static int resolve(struct engine *e, const uint32_t *spaces, uint32_t k)
 {
 	const struct eta_defs *defs = e->defs;

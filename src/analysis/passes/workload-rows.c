@@ -1,4 +1,4 @@
-/* Sums, sequential or random, queue depth of the accesses of each group and level. */
+/* Sums, sequentiality and queue depth of the accesses of each group and level. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/array.h"
 #include "workload-rows.h"
@@ -9,7 +9,7 @@
 
 #include "src/common/hash.h"
 
-/* The windowed rule: does an access go on where one of so many before it ended? */
+/* The windowed rule: does an access begin where one of the last WINDOW ended? */
 #define WINDOW 32
 
 /* ---- streams and rows ---- */
@@ -35,7 +35,7 @@ static int stream_get(struct rows *r, uint32_t group, uint8_t level, struct stre
 	return 0;
 }
 
-/* The order of begins brings one interval after the other. */
+/* Accesses come by begin, so one interval after the other. */
 static int row_get(struct rows *r, struct stream *s, uint64_t interval, struct workload_row **out)
 {
 	if (s->row == SIZE_MAX || r->list[s->row].interval != interval) {
@@ -68,7 +68,7 @@ void rows_free_streams(struct rows *r)
 
 /* ---- sequential or random ---- */
 
-/* In which units an address is counted: those in which the level works. */
+/* The unit of addresses at a level. */
 static uint64_t unit_of(uint8_t level)
 {
 	switch (level) {
@@ -95,12 +95,12 @@ static bool is_next(struct stream *s, const struct access *a)
 	return next;
 }
 
-/* The windowed rule: several sequential streams, one between the other, are sequential. */
+/* The windowed rule: several interleaved sequential streams are sequential. */
 static int follows_one(struct stream *s, const struct access *a, bool *follows)
 {
 	struct place place = { a->offset + a->bytes, a->file };
 
-	/* the begin of a file goes on where nothing was before */
+	/* a first access at the begin of a file is sequential */
 	*follows = a->offset == 0;
 	for (uint32_t i = 0; i < s->n_places; i++) {
 		if (s->places[i].end != a->offset || s->places[i].file != a->file)
@@ -137,7 +137,7 @@ static void drop_first(struct stream *s)
 	s->ends[i] = last;
 }
 
-/* How many are under way with this one. */
+/* How many accesses are in flight, this one included. */
 static int depth_with(struct stream *s, uint64_t begin_ns, uint64_t end_ns, uint32_t *depth)
 {
 	uint32_t i;

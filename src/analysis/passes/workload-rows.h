@@ -1,4 +1,4 @@
-/* Inside of the workload: accesses, in the order of time, to rows. */
+/* From accesses in time order to rows of the workload. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_WORKLOAD_ROWS_H
 #define SCI_WORKLOAD_ROWS_H
@@ -7,21 +7,21 @@
 #include "src/common/slots.h"
 #include "workload.h"
 
-/* Accesses of one group at one level, one after the other, whatever the interval. */
+/* The accesses of one group at one level in time order, over all intervals. */
 struct stream {
 	uint32_t group;
 	uint8_t level;
 	bool begun;
 	uint64_t last_begin_ns;
-	uint64_t next_unit; /* the strict rule: where it goes on */
+	uint64_t next_unit; /* the strict rule: where a sequential access begins */
 	struct place {
 		uint64_t end;
 		uint32_t file;
-	} * places; /* the windowed rule: where the last ones ended */
+	} * places; /* the windowed rule: ends of the last ones */
 	uint32_t n_places, places_room, oldest;
-	uint64_t *ends; /* min-heap: when those under way end */
+	uint64_t *ends; /* min-heap: ends of those in flight */
 	uint32_t n_ends, ends_room;
-	size_t row; /* of the interval under way */
+	size_t row; /* of the current interval */
 };
 
 struct rows {

@@ -13,7 +13,7 @@
 #include "src/common/spaces.h"
 #include "workload-rows.h"
 
-/* Where a handle's next read or write is, as far as that is known. */
+/* The offset of a handle's next read or write is unknown. */
 #define POSITION_UNKNOWN UINT64_MAX
 
 /* One location's operations or requests. */
@@ -50,7 +50,7 @@ static int by_tid(const void *a, const void *b, void *arg)
 	return order ? order : (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* The thread of TID that was there last before TIME_NS; FALLBACK where the trace has none. */
+/* The last thread with TID before TIME_NS; FALLBACK if there is none in the trace. */
 static uint32_t owner_of(const struct access_merge *m, uint32_t tid, uint64_t time_ns,
 			 uint32_t fallback)
 {
@@ -90,7 +90,7 @@ static int find_owners(struct access_merge *m)
 
 /* ---- which device a file is on ---- */
 
-/* Files that are known by their path alone are on one that is not known, of their machine. */
+/* Files known only by path are on an unknown device of their machine. */
 static int find_devices(struct access_merge *m)
 {
 	struct resources *r = &m->engine->resources;
@@ -170,7 +170,7 @@ static int open_inputs(struct access_merge *m)
 	return rc;
 }
 
-/* The handle's position stands for an offset that the trace does not say. */
+/* Takes an offset that the trace does not have from the handle's position. */
 static void find_offset(struct access_merge *m, struct access *a)
 {
 	uint64_t *position =
@@ -210,7 +210,7 @@ static uint32_t group_of(const struct access_merge *m, const struct access *a)
 	return 0;
 }
 
-/* Requests of devices on which others are stacked are the same bytes again. */
+/* Not requests of a lower device: the same bytes were counted at the stacked one. */
 static bool counts(const struct access_merge *m, const struct access *a)
 {
 	return a->mode != MODE_OTHER &&
@@ -239,7 +239,7 @@ static int read_in_order(struct access_merge *m)
 			continue;
 		w->no_offset += !a.has_offset && !a.failed;
 		group = group_of(m, &a);
-		/* block requests are of no file */
+		/* block requests belong to no file */
 		if (group != ETA_NONE || w->options.by != WORKLOAD_BY_FILE)
 			rc = rows_add(&m->rows,
 				      interval_ns ? (a.begin_ns - w->origin_ns) / interval_ns : 0,
@@ -300,7 +300,7 @@ static void name_row(const struct access_merge *m, const struct file_names *name
 	}
 }
 
-/* One group's rows of one interval together, its sums first. */
+/* Sorts the rows of a group and interval together, sums first. */
 static int by_group(const void *a, const void *b)
 {
 	const struct workload_row *x = a, *y = b;

@@ -6,7 +6,7 @@
 #include "src/analysis/tables/analysis.h"
 #include "src/analysis/tables/durations.h"
 
-/* X(ID, name): what rows are distinguished by, besides the level and the interval. */
+/* X(ID, name): what rows are grouped by, besides the level and the interval. */
 #define WORKLOAD_GROUPS(X)                                                                         \
 	X(LEVEL, "level")                                                                          \
 	X(FILE, "file")                                                                            \
@@ -50,13 +50,13 @@ enum { WORKLOAD_READ, WORKLOAD_WRITE, N_WORKLOAD_MODES };
 
 struct workload_row {
 	uint64_t interval; /* its number */
-	uint32_t group;	   /* the engine's number of it: not for output */
+	uint32_t group;	   /* the engine's number of the group: not for output */
 	uint8_t level;	   /* enum eta_level */
 	uint64_t n[N_WORKLOAD_MODES], bytes[N_WORKLOAD_MODES];
 	uint64_t failed;
-	uint64_t judged;	       /* of which it is known where they were */
-	uint64_t sequential, windowed; /* of them, by the strict and the windowed rule */
-	uint64_t cached, hits;	       /* reads through the page cache; that found all there */
+	uint64_t judged;	       /* whose offset is known */
+	uint64_t sequential, windowed; /* of these, by the strict and the windowed rule */
+	uint64_t cached, hits; /* reads through the page cache; that found all pages there */
 	uint64_t sizes[N_WORKLOAD_SIZES];
 	struct durations size;	    /* bytes, no time */
 	struct durations latency;   /* of those whose end was seen */
@@ -64,11 +64,11 @@ struct workload_row {
 	uint64_t busy_ns;	    /* sum of latencies */
 	uint64_t first_ns, last_ns; /* from the first begin to the last end */
 	uint32_t depth_max;	    /* at a time */
-	/* BLOCK: what the operations of the group moved meanwhile; else 0 */
+	/* BLOCK: bytes of the group's operations in this interval; */
 	uint64_t user_bytes[N_WORKLOAD_MODES];
 	/* of the group; of the rows by level: "" */
 	const char *name;
-	const char *host; /* whose it is, "" unknown */
+	const char *host; /* its machine, "" unknown */
 	uint32_t dev, tid, pid;
 	uint64_t inode;
 };
@@ -79,12 +79,12 @@ struct workload {
 	struct eta_counts counts;
 	uint64_t begin_ns, duration_ns; /* as in struct analysis */
 	uint64_t origin_ns;		/* the first event of all: intervals are counted from it */
-	uint64_t open_bios;		/* requests whose completion was not seen */
+	uint64_t open_bios;		/* requests without a completion */
 	uint64_t events, operations;
 	bool has_levels;
 	struct workload_row *rows; /* by interval, then most bytes first, then level */
 	size_t n_rows;
-	uint64_t no_offset; /* accesses of which it is not known where they were */
+	uint64_t no_offset; /* accesses with unknown offset */
 };
 
 /* A failure has been reported. */

@@ -30,7 +30,7 @@ static void loss_of(const struct operation_record *op, const struct reference *r
 		enum cell c = cell_next(&cells);
 
 		loss->ns[c] = (int64_t)(time_in(op, c) - r->cell_ns[c]);
-		/* waiting for others is contended by nature; the rest is found out below */
+		/* waiting for others is always contended; the rest follows below */
 		loss->contended_ns[c] = cell_table[c].group == GROUP_NATURE ? loss->ns[c] : 0;
 	}
 }
@@ -54,8 +54,8 @@ uint64_t lost_cells_of(const struct sweep *s, const struct sweep_thread *l)
 /* ---- what others caused ---- */
 
 /*
- * Work in the page cache that comes with a wait there: to read in again what was pushed out, to
- * find out how long to pause. N_CELLS: none.
+ * The page cache work that a wait there causes: reading evicted pages again, computing the pause of
+ * throttling. N_CELLS: none.
  */
 static enum cell work_of(const struct operation_record *op)
 {
@@ -65,7 +65,7 @@ static enum cell work_of(const struct operation_record *op)
 							    : N_CELLS;
 }
 
-/* Contended time by cell, from the stretches; the set of cells that have any. */
+/* Sums contended time by cell over the stretches; returns the set of cells with any. */
 static uint64_t contended_time(const struct sweep *s, const struct sweep_thread *l,
 			       uint64_t ns[N_CELLS])
 {
@@ -119,15 +119,15 @@ static void complete_contended(const struct sweep_thread *l, uint64_t cells, uin
 	}
 }
 
-/* What a reference's time has left after so much time without anybody else. */
+/* What is left of a reference's time after ALONE_NS without anybody else. */
 static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
 {
 	return reference_ns > alone_ns ? reference_ns - alone_ns : 0;
 }
 
 /*
- * The part of a mean operation's time in the cell that one has which took NS there: few wait long
- * where most do not wait at all, here as in the other trace.
+ * How much of the mean operation's time in the cell an operation with NS there may use: where most
+ * operations do not wait, a few wait long, in both traces.
  */
 static uint64_t part_of_mean(const struct class_references *refs, int k, enum cell c, uint64_t ns)
 {
@@ -172,7 +172,7 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 
 /* ---- who they were ---- */
 
-#define RANK_OTHERS UINT64_MAX /* behind all */
+#define RANK_OTHERS UINT64_MAX /* ranks last */
 
 uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
 {
@@ -188,7 +188,7 @@ static uint64_t culprit_of(uint64_t rank)
 	return (uint32_t)rank == UINT32_MAX ? rank >> 32 | CULPRIT_FOREIGN : (uint32_t)rank;
 }
 
-/* Those the kernel named in the cell, as claims: how many. */
+/* Adds claims for those the kernel named in the cell; returns how many. */
 static size_t claims_of_named(struct sweep *s, const struct sweep_thread *l, enum cell cell)
 {
 	uint64_t mask = (1ull << CULPRIT_BITS) - 1;
@@ -243,7 +243,7 @@ static int claims_room(struct sweep *s, const struct sweep_thread *l)
 	return s->claims ? 0 : -ENOMEM;
 }
 
-/* AMOUNT to the culprits of KIND; false: there are none. */
+/* Divides AMOUNT among the culprits of KIND; false: there are none. */
 static bool blame_kind(struct sweep *s, struct sweep_thread *l, unsigned kind, int64_t amount)
 {
 	size_t n = claims_of(s, l, kind);
@@ -254,7 +254,7 @@ static bool blame_kind(struct sweep *s, struct sweep_thread *l, unsigned kind, i
 
 	if (n == 0)
 		return false;
-	/* one line of many for each: all are on their way while the shares are counted */
+	/* prefetch a cache line per culprit while the shares are computed */
 	for (size_t i = 0; places && i < n; i++)
 		__builtin_prefetch(&places[(uint32_t)s->claims[i].rank], 1);
 	share_out(amount, s->claims, n);
@@ -291,7 +291,9 @@ static unsigned overlap_kind(const struct sweep *s, const struct sweep_thread *l
 	}
 }
 
-/* AMOUNT, lost in the cell, to those the kernel named; the rest to OVERLAP by kind. */
+/*
+ * Divides AMOUNT, lost in the cell: to those the kernel named, the rest to those of OVERLAP's kind.
+ */
 static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int64_t amount,
 		       int64_t overlap[N_WEIGHTS + 1])
 {
@@ -299,7 +301,7 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int
 	uint64_t weights[2] = { 0 };
 	int64_t parts[2];
 
-	c = work < N_CELLS ? work : c; /* whose the wait is, the work is, too */
+	c = work < N_CELLS ? work : c; /* the work has the culprits of the wait */
 	weights[1] = time_in(&l->op, c);
 	for (uint32_t i = 0; i < l->weights.named.n; i++)
 		if (l->weights.named.list[i].key >> CULPRIT_BITS == c)
@@ -311,7 +313,7 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int
 	overlap[overlap_kind(s, l, c)] += parts[1];
 }
 
-/* What a level lost to others goes to those of its cells that did. */
+/* Divides what a level lost to others among its contended cells. */
 static void blame_level(struct sweep *s, struct sweep_thread *l, const struct loss *loss, int level,
 			int64_t amount, int64_t overlap[N_WEIGHTS + 1])
 {
@@ -343,7 +345,7 @@ static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		/* of a limit nobody is accused */
+		/* a limit has no culprit */
 		if (cell_table[c].group != GROUP_LIMIT)
 			level_ns[cell_table[c].level] += loss->blamed_ns[c];
 	}
@@ -540,7 +542,7 @@ static int note_slowed(const struct sweep *s, struct sweep_thread *l, int64_t ta
 			    : 0;
 }
 
-/* What the windows share. */
+/* Adds to the sums that all windows share. */
 static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss *loss,
 			    uint64_t contended, const uint64_t contended_ns[N_CELLS], bool blames)
 {
@@ -577,7 +579,7 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		contended = contended_time(s, l, contended_ns);
 		if (l->references->time)
 			complete_contended(l, contended, contended_ns);
-		/* without a cell that lost no level did */
+		/* no level has lost unless a cell has */
 		blames = l->lost_cells && met_anybody(l);
 	}
 	if (contended || blames || e->options.n_bins)

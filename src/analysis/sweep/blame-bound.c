@@ -1,4 +1,7 @@
-/* Which threads rows of culprits keep apart where a trace has too many: those that did most. */
+/*
+ * Which threads have sums of their own in rows of culprits, if a trace has too many: the most
+ * active ones.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,12 +11,12 @@
 #include "sweep.h"
 
 /*
- * Who was in many's way had many requests, or was long in I/O: of each machine the first of either,
- * then the second of either, and so on.
+ * A thread that disturbed many had many requests or was long in I/O: the order is the first by
+ * requests, the first by time, the second by requests, and so on, for each machine.
  */
 struct place {
-	uint64_t amount; /* first requests, then time in I/O; then the better place by these */
-	uint64_t rank;	 /* of equal ones */
+	uint64_t amount; /* requests, then time in I/O; then the better of both places */
+	uint64_t rank;	 /* decides between equal ones */
 	uint32_t machine, location;
 	uint32_t best;
 };
@@ -29,7 +32,7 @@ static int by_amount(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Sorted by amount: calls each one's place among those of its machine. */
+/* Sorts by amount and notes each one's place among those of its machine. */
 static void sort_places(struct place *list, uint32_t n)
 {
 	uint32_t at = 0;

@@ -1,4 +1,4 @@
-/* Many that watch a resource at once, and many that use it: neither walks along all the others. */
+/* Resources with many watchers and many users at once, without looking at each pair. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "crowd.h"
 #include "sweep.h"
@@ -20,38 +20,38 @@
  * device to the few (is_crowd()) users' watchers that found it free.
  */
 struct change {
-	uint64_t n, ns; /* so many more; their ends less their begins, modulo 2^64 */
+	uint64_t n, ns; /* how many more; sum of ends minus sum of begins, modulo 2^64 */
 };
 
 struct watch_place {
 	uint64_t since_ns;
-	uint32_t thread; /* THREAD_NONE: watches no more */
+	uint32_t thread; /* THREAD_NONE: no longer watching */
 };
 
 struct crowd {
 	struct watch_place *list; /* by since_ns */
-	struct change *tree;	  /* of the same places */
+	struct change *tree;	  /* with the same indexes */
 	uint32_t n, live, room;
-	uint64_t arrived_at_ns; /* the newest users, how many */
+	uint64_t arrived_at_ns; /* how many users came last, all at that time */
 	uint32_t n_arrived;
-	struct sweep_thread *few[2]; /* by watch_ahead: the newest that have not met a crowd */
-	uint64_t kept_ns[];	     /* how long each kept one was there until it last left */
+	struct sweep_thread *few[2]; /* by watch_ahead: newest watcher that has not met a crowd */
+	uint64_t kept_ns[];	     /* how long each kept user was present until it last left */
 };
 
 /* A thread's part in it, while it watches. */
 struct crowd_watch {
 	struct presence *at; /* NULL: does not watch */
 	uint32_t place;
-	struct sweep_thread *older, *newer; /* of few; linked: it is among them */
+	struct sweep_thread *older, *newer; /* neighbours in `few`; linked: it is in that list */
 	bool linked;
-	uint64_t total_ns;    /* of all not kept, when it began */
-	uint64_t n_ahead;     /* of them there at that time; */
-	struct change before; /* and the tree's */
+	uint64_t total_ns;    /* presence of all users not kept, when it began */
+	uint64_t n_ahead;     /* how many of them were present then, */
+	struct change before; /* and the tree's sum */
 	/* of all not kept, [1] those there before: what it was charged for one by one, what it did
 	 * itself
 	 */
 	uint64_t charged_ns[2], own_ns[2];
-	uint64_t kept_ns[]; /* of each kept, when it began, or was charged for it last */
+	uint64_t kept_ns[]; /* of each kept user, when it began to watch or was last charged */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -81,7 +81,10 @@ static struct change change_at(const struct crowd *c, uint32_t place)
 	return sum;
 }
 
-/* One that is there SINCE_NS comes or goes: all that began to watch then or later had it ahead. */
+/*
+ * A user present SINCE_NS comes or goes: it is ahead of all that began to watch at that time or
+ * later.
+ */
 static void change_ahead(struct crowd *c, uint64_t since_ns, bool comes, uint64_t now)
 {
 	uint32_t low = 0, high = c->n;
@@ -102,7 +105,7 @@ static void change_ahead(struct crowd *c, uint64_t since_ns, bool comes, uint64_
 	}
 }
 
-/* Places of those that have gone are given away, or there come to be more. */
+/* Reuses the places of watchers that have gone, or makes more. */
 static int make_room(struct sweep *s, struct crowd *c)
 {
 	uint32_t room = c->live >= c->room / 2 ? 2 * c->room : c->room, n = 0;
@@ -177,13 +180,13 @@ static void charge_one(struct sweep *s, struct crowd *c, struct sweep_thread *wa
 		unlink_few(c, watcher);
 }
 
-/* More of those there than a row can have, and each was there for some time: no need to ask who. */
+/* Are more present than a row can have, so that they need not be asked one by one? */
 static bool is_crowd(const struct sweep *s, uint64_t n)
 {
 	return n > 2 * (uint64_t)s->engine->blame_bound.keep + 1; /* one may be itself */
 }
 
-/* USER, which rows do not keep, goes. */
+/* Charges the watchers in `few` for USER, which rows do not keep and which leaves. */
 static void charge_few(struct sweep *s, struct presence *p, const struct sweep_thread *user,
 		       uint64_t since_ns, uint64_t now)
 {
@@ -232,7 +235,10 @@ void crowd_comes(struct sweep *s, struct presence *p, const struct sweep_thread 
 		change_ahead(c, now, true, now);
 }
 
-/* A kept one was ahead of those that began to watch while it was there: of each of them once. */
+/*
+ * A kept user leaves: it was ahead of those that began to watch while it was present; charges each
+ * of them once.
+ */
 static void charge_ahead(struct sweep *s, struct crowd *c, const struct sweep_thread *user,
 			 uint64_t since_ns, uint64_t now)
 {
@@ -252,7 +258,7 @@ static void charge_ahead(struct sweep *s, struct crowd *c, const struct sweep_th
 	}
 }
 
-/* What L's thread itself did on P since SINCE_NS is in no other thread's way. */
+/* What L's own thread did on P since SINCE_NS is not counted against it. */
 static void add_own(const struct sweep *s, const struct presence *p, const struct sweep_thread *l,
 		    uint64_t since_ns, uint64_t now)
 {
@@ -338,7 +344,7 @@ void crowd_watch_begin(struct sweep *s, struct presence *p, struct sweep_thread 
 	w->linked = false;
 	if (!l->weights.crowded)
 		link_few(p->crowd, l);
-	/* where somebody is ahead, no others matter */
+	/* if somebody is ahead, later users do not count */
 	for (uint32_t k = 0; !l->watch.queue_ahead && k < s->engine->blame_bound.keep; k++) {
 		struct sweep_thread *kept = kept_thread(s, l, k);
 
@@ -369,7 +375,10 @@ static void see_kept(struct sweep *s, struct presence *p, struct sweep_thread *l
 	}
 }
 
-/* Those not kept that are still there, until it is a crowd; AHEAD of them were there before. */
+/*
+ * Charges L for users not kept that are still present, until it is a crowd; AHEAD of them came
+ * before it.
+ */
 static void see_present(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t ahead,
 			uint64_t now)
 {

@@ -1,4 +1,4 @@
-/* The same as presence.h of stretches, where rows cannot have all: who comes, goes, watches. */
+/* Watching of stretches as in presence.h, for traces where rows cannot have all threads. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_CROWD_H
 #define SCI_CROWD_H

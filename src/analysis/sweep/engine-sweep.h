@@ -7,9 +7,9 @@ struct engine;
 
 /* Before the sweep: fills `blame_bound`. */
 int engine_blame_bound(struct engine *e);
-/* Which operations met no other thread's, for REFERENCE_SOLO. */
+/* Finds the operations that met no other thread's, for REFERENCE_SOLO. */
 int engine_solo(struct engine *e);
-/* Contended and self, blame, files, bins: operation by operation, all threads at once. */
+/* Interference, blame, files and bins of each operation, over all threads in time order. */
 int engine_sweep(struct engine *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* When in a thread's lifetime others took time from it, and when it did anything, in few pieces. */
+/* When in its lifetime a thread lost time to others, and when it was active, in few pieces. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sweep.h"
 
@@ -60,7 +60,7 @@ int pieces_end(const struct sweep_thread *l)
 	return 0;
 }
 
-/* Windows share the words; most operations find their bit set. */
+/* Windows share the words; for most operations the bit is already set. */
 void busy_note(const struct sweep *s, struct sweep_thread *l)
 {
 	uint64_t *busy = l->result->busy;

@@ -1,4 +1,4 @@
-/* Who uses a resource at a time, and how long together. */
+/* Who uses a resource at the same time, and for how long. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "crowd.h"
 #include "sweep.h"
@@ -41,7 +41,7 @@ static void thread_set_remove(struct sweep *s, struct thread_set *p, struct swee
 	uint32_t place = *place_in(p, l);
 
 	if (s->rc)
-		return; /* it may not be there; all is over anyway */
+		return; /* it may be missing; the sweep fails anyway */
 	p->list[place] = p->list[--p->n];
 	*place_in(p, &s->threads[p->list[place].thread]) = place;
 }
@@ -64,9 +64,9 @@ void presence_free(struct presence *p)
 	free(p->watchers.list);
 }
 
-/* ---- files: every operation is there from its begin to its end ---- */
+/* ---- files: an operation is present from its begin to its end ---- */
 
-/* Time goes on to NOW with the same others there: stretches that ended by then are done. */
+/* Advances to NOW with the same others present, and finishes stretches that ended by then. */
 static void file_advance(struct sweep_thread *l, uint64_t now)
 {
 	struct operation_record *op = &l->op;
@@ -98,7 +98,7 @@ uint64_t presence_others(struct presence *p, uint64_t now)
 	return p->others_ns;
 }
 
-/* In a crowd only those that are kept apart are looked at, so that N that meet are not N * N. */
+/* In a crowd only kept threads are looked at, so that N operations do not cost N * N. */
 static void file_watcher_enters(struct sweep *s, struct presence *p, struct sweep_thread *l)
 {
 	uint64_t ns = presence_others(p, l->op.begin_ns);
@@ -117,7 +117,7 @@ static void overlap_on_file(struct sweep *s, struct sweep_thread *l, struct swee
 	weight_add_file(s, l, other, now - later(l->op.begin_ns, other->op.begin_ns));
 }
 
-/* L, which watches its file, goes: whom it leaves behind. */
+/* L, which watches its file, leaves: charges it for those that stay. */
 static void charge_file_watcher(struct sweep *s, struct presence *p, struct sweep_thread *l,
 				uint64_t now)
 {
@@ -132,7 +132,7 @@ static void charge_file_watcher(struct sweep *s, struct presence *p, struct swee
 		struct sweep_thread *other = kept[k] == THREAD_NONE ? NULL : &s->threads[kept[k]];
 		uint32_t place = other ? other->place[ROLE_FILE] : UINT32_MAX;
 
-		/* it may be on another file, or have been met above */
+		/* it may be on another file by now, or was charged above */
 		if (place >= i && place < p->users.n && p->users.list[place].thread == kept[k])
 			overlap_on_file(s, l, other, now);
 	}
@@ -141,7 +141,7 @@ static void charge_file_watcher(struct sweep *s, struct presence *p, struct swee
 		l->weights.others_ns[WEIGHT_FILE - N_CELLS] -= now - l->op.begin_ns;
 }
 
-/* The same of file_leave() below, of a trace of so many locations that rows are bounded. */
+/* file_leave() below, for a trace of so many locations that rows are bounded. */
 static void leave_crowd(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now)
 {
 	bool kept = thread_is_kept(s, l);
@@ -174,8 +174,8 @@ static void leave_crowd(struct sweep *s, struct presence *p, struct sweep_thread
 }
 
 /*
- * Whether an operation overlaps others changes only when there come to be two, or one is left: so
- * it is enough to note it for the one that was, or is, alone.
+ * Overlap begins when a second operation comes, and ends when one is left: so only the one that was
+ * or is alone has to be updated.
  */
 void file_enter(struct sweep *s, struct sweep_thread *l)
 {
@@ -246,14 +246,13 @@ enum weight_kind presence_kind(const struct sweep *s, const struct presence *p)
 	return is_device(s, p) ? WEIGHT_DEVICE : WEIGHT_FS;
 }
 
-/* A device's user that was there before WATCHER began to wait; where there is one, who came later
- * is not asked. */
+/* Is this user of a device ahead of WATCHER? If anyone is, those that came later do not count. */
 static bool is_ahead(const struct sweep_thread *watcher, enum weight_kind kind, uint64_t since_ns)
 {
 	return kind == WEIGHT_DEVICE && since_ns <= watcher->watch.since_ns;
 }
 
-/* USER, there since SINCE_NS, goes: so much of it did those see that watch. */
+/* USER, present since SINCE_NS, leaves: charges the watchers for it. */
 static void charge_watchers(struct sweep *s, struct presence *p, const struct sweep_thread *user,
 			    uint64_t since_ns, uint64_t now)
 {
@@ -270,7 +269,7 @@ static void charge_watchers(struct sweep *s, struct presence *p, const struct sw
 	}
 }
 
-/* The same of charge_watcher(), where not all can have places of their own, but no crowd meets. */
+/* charge_watcher() where rows are bounded, but no crowd is present. */
 static void charge_bound(struct sweep *s, const struct presence *p, struct sweep_thread *watcher,
 			 uint64_t now)
 {
@@ -287,7 +286,7 @@ static void charge_bound(struct sweep *s, const struct presence *p, struct sweep
 	}
 }
 
-/* WATCHER goes: so much of those that are still there did it see. */
+/* WATCHER leaves: charges it for the users still present. */
 static void charge_watcher(struct sweep *s, const struct presence *p, struct sweep_thread *watcher,
 			   uint64_t now)
 {
@@ -303,7 +302,7 @@ static void charge_watcher(struct sweep *s, const struct presence *p, struct swe
 		s->rc = -ENOMEM;
 		return;
 	}
-	/* each user is there once */
+	/* each user occurs once */
 	watcher->weights.distinct = n == 0;
 	n = watcher->weights.n;
 	weights = watcher->weights.list;
@@ -385,7 +384,7 @@ static void ends_on(struct sweep *s, struct sweep_thread *l, struct sweep_thread
 		goes(s, p, owner, p->users.list[own->place].since_ns, now);
 }
 
-/* 1 + the device that stands for all of DEV's machine, 0: nobody waits for all. */
+/* 1 + the device that stands for all devices of DEV's machine; 0: no operation waits for all. */
 static uint32_t everywhere_of(const struct sweep *s, uint32_t dev)
 {
 	return s->plan->everywhere[s->engine->resources.devs[dev] >> 32];
@@ -417,7 +416,7 @@ static struct presence *watched_by(struct sweep *s, const struct sweep_thread *l
 				   const struct stretch *st)
 {
 	switch (cell_table[st->cell].group) {
-	case GROUP_FILE: /* that is not known */
+	case GROUP_FILE: /* the file is unknown */
 		return &s->fs[l->op.dev];
 	case GROUP_FS:
 		return cell_table[st->cell].level == ETA_LEVEL_FS ? &s->changes[l->op.dev]
@@ -429,20 +428,20 @@ static struct presence *watched_by(struct sweep *s, const struct sweep_thread *l
 	}
 }
 
-/* What L's thread has under way on device P. */
+/* The requests of L's thread on device P. */
 static const struct own_requests *own_on(const struct sweep *s, const struct sweep_thread *l,
 					 const struct presence *p)
 {
 	return &sweep_thread_of(s, l)->own[s->plan->places[p - s->device]];
 }
 
-/* How many of those on P are L itself, and how many of the arrivals were. */
+/* How many of the users of P are L's own, and how many of those that ever came. */
 static void own_part(const struct sweep *s, const struct sweep_thread *l, uint32_t *active,
 		     uint64_t *arrivals)
 {
 	const struct presence *p = l->watch.on;
 
-	*arrivals = 0; /* of an operation, nothing comes while it is under way */
+	*arrivals = 0; /* an operation does not come again while it runs */
 	if (is_cache(s, p)) {
 		*active = l->op.dirties;
 	} else if (is_device(s, p)) {
@@ -453,7 +452,7 @@ static void own_part(const struct sweep *s, const struct sweep_thread *l, uint32
 	}
 }
 
-/* May it meet more than rows of culprits keep apart? */
+/* Can it meet more threads than rows of culprits have room for? */
 static bool is_in_crowd(const struct sweep *s, const struct sweep_thread *l)
 {
 	return s->plan->kept && s->plan->crowded[s->plan->machines[l->location]];

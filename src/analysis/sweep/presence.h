@@ -13,7 +13,8 @@ struct stretch;
 struct sweep;
 struct sweep_thread;
 
-/* What a set of threads is for. A thread is in one of each at a time, but in one for each device.
+/*
+ * What a set of threads is for. A thread is in at most one set of each role, but in one per device.
  */
 enum role {
 	ROLE_FILE,
@@ -26,13 +27,13 @@ enum role {
 	ROLE_DEVICE = N_ROLES
 };
 
-/* Threads, in no order. */
+/* A set of threads, unordered. */
 struct thread_set {
 	uint8_t role;	/* enum role */
-	uint32_t place; /* of ROLE_DEVICE: which device of its machine */
+	uint32_t place; /* ROLE_DEVICE: which device of its machine */
 	uint32_t n, room;
 	struct member {
-		uint64_t since_ns; /* it has been there */
+		uint64_t since_ns; /* since when it is in the set */
 		uint32_t thread;
 	} * list;
 };
@@ -43,42 +44,42 @@ struct thread_set {
  */
 struct presence {
 	uint32_t active;
-	uint32_t mixed; /* exclusive or of those active: the one that is alone, of files */
-	uint32_t n_file_watchers; /* of files: users that watch who else is there */
+	uint32_t mixed; /* exclusive or of those active: if one is left, this is it; of files */
+	uint32_t n_file_watchers; /* files: users that watch for others */
 	uint64_t arrivals;
 	struct thread_set users;
 	struct thread_set watchers; /* of files: those that have not met a crowd */
-	struct crowd *crowd;	    /* of all else: who watches where many may, see crowd.c */
-	/* the users without places of their own in rows (struct blame_bound), of many threads: */
+	struct crowd *crowd;	    /* all else: watchers where a crowd is possible, see crowd.c */
+	/* users without places of their own in rows (struct blame_bound): */
 	uint32_t n_others;
-	uint64_t others_ns, others_at_ns; /* how long they all were there until then */
+	uint64_t others_ns, others_at_ns; /* their total time present, up to that time */
 };
 
 /* A thread's requests on a device. */
 struct own_requests {
-	uint32_t active;  /* it submitted, or that are for its pages */
-	uint32_t charged; /* of them those that count as its doing: not those for others' pages */
+	uint32_t active;  /* that it submitted, or for its pages */
+	uint32_t charged; /* of them those it is charged with: not those for others' pages */
 	uint64_t arrivals;
 	uint32_t place; /* in the device's users */
 };
 
 /* Who else is on the file of a thread's operation. */
 struct file_watch {
-	bool watched;	  /* who else is on its file matters to the operation */
-	bool overlaps;	  /* somebody is, now */
-	bool overlapped;  /* somebody was at some time */
-	bool unchanged;	  /* as when the operation began: no stretch was looked at */
-	bool crowded;	  /* it met more than rows keep */
-	uint32_t stretch; /* that time has come to */
+	bool watched;	  /* the operation needs to know who else is on its file */
+	bool overlaps;	  /* somebody is there now */
+	bool overlapped;  /* somebody was there at some time */
+	bool unchanged;	  /* nothing changed since its begin: no stretch was looked at */
+	bool crowded;	  /* it met more threads than rows have room for */
+	uint32_t stretch; /* the current one */
 	uint64_t stretch_begin_ns;
-	uint64_t others_ns; /* of its file, when the operation began */
+	uint64_t others_ns; /* others_ns of its file when the operation began */
 };
 
-/* The stretch under way of a thread, during which it matters who else uses a resource. */
+/* The current stretch of a thread, during which it matters who else uses a resource. */
 struct stretch_watch {
-	bool others;	  /* someone was there when it began */
+	bool others;	  /* someone was present when it began */
 	bool listed;	  /* among the watchers */
-	bool queue_ahead; /* somebody's requests were there before it */
+	bool queue_ahead; /* someone's requests were ahead of it */
 	struct presence *on;
 	uint64_t arrivals;
 	uint64_t since_ns;
@@ -86,9 +87,9 @@ struct stretch_watch {
 
 /* Frees what it has, not P itself. */
 void presence_free(struct presence *p);
-/* As what it is in a watcher's way. */
+/* The kind of weight that a user of P has for a watcher. */
 enum weight_kind presence_kind(const struct sweep *s, const struct presence *p);
-/* How long all users without places of their own were there, until NOW. */
+/* Total time present of users without places of their own, until NOW. */
 uint64_t presence_others(struct presence *p, uint64_t now);
 /* Since when L uses it; false: it does not. */
 bool presence_since(const struct sweep *s, const struct presence *p, struct sweep_thread *l,
@@ -96,7 +97,7 @@ bool presence_since(const struct sweep *s, const struct presence *p, struct swee
 /* An operation on its file. */
 void file_enter(struct sweep *s, struct sweep_thread *l);
 void file_leave(struct sweep *s, struct sweep_thread *l);
-/* It uses a file system, or the page cache. */
+/* L begins to use a file system, or the page cache. */
 void user_enter(struct sweep *s, struct presence *p, struct sweep_thread *l);
 void user_leave(struct sweep *s, struct presence *p, struct sweep_thread *l, uint64_t now);
 /* Requests that L submitted for OWNER's pages (itself, mostly). */
@@ -104,7 +105,7 @@ void request_begins(struct sweep *s, struct sweep_thread *l, struct sweep_thread
 		    uint32_t dev, uint64_t now);
 void request_ends(struct sweep *s, struct sweep_thread *l, struct sweep_thread *owner, uint32_t dev,
 		  uint64_t now);
-/* A stretch of time at which it matters who else is there. */
+/* Begins a stretch during which others on the resource matter. */
 void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *stretch,
 		 uint64_t now);
 bool watch_end(struct sweep *s, struct sweep_thread *l, uint64_t now);

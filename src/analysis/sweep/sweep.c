@@ -13,12 +13,12 @@
 #include "src/common/spaces.h"
 
 /*
- * An operation belongs to the window it begins in, and that window goes on until it has ended; a
- * window begins with all that is still under way from before. So each operation is seen with all of
- * all that it overlaps by one window, and the sums do not depend on how many there are.
+ * An operation belongs to the window it begins in. The window goes on until its operations have
+ * ended, and begins with all that are still running from before. So one window sees each operation
+ * with all that it overlaps, and the sums do not depend on the number of windows.
  */
 
-#define ASK_EVERY (1 << 18) /* boundaries: whether to stop */
+#define ASK_EVERY (1 << 18) /* boundaries between two checks whether to stop */
 
 /*
  * ---- heap ----
@@ -31,12 +31,14 @@
 
 static bool before(const struct boundary *a, const struct boundary *b)
 {
-	/* one number each: which one is less cannot be foretold, and a wrong guess costs more */
+	/*
+	 * one comparison of one number: its result is unpredictable, and a wrong branch costs more
+	 */
 	return ((unsigned __int128)a->time_ns << 64 | a->order) <
 	       ((unsigned __int128)b->time_ns << 64 | b->order);
 }
 
-/* B into the place of the root. */
+/* Puts B in the place of the root. */
 static void sift_down(struct sweep *s, struct boundary b)
 {
 	struct boundary *heap = s->heap;
@@ -72,7 +74,7 @@ static void heap_free(struct sweep *s)
 		free(s->heap - (BELOW - 1));
 }
 
-/* The root lies at the end of a line, so that those below each fill one. */
+/* The root is at the end of a cache line, so that each node's children fill one. */
 static int heap_grow(struct sweep *s)
 {
 	size_t room = s->room ? 2 * s->room : 256;
@@ -92,7 +94,7 @@ int sweep_push(struct sweep *s, struct boundary b)
 {
 	size_t i;
 
-	/* Most boundaries are followed by the thread's next one, not far below the root. */
+	/* Mostly a thread's next boundary follows, which belongs near the root. */
 	if (s->root_is_free) {
 		s->root_is_free = false;
 		sift_down(s, b);
@@ -106,7 +108,7 @@ int sweep_push(struct sweep *s, struct boundary b)
 	return 0;
 }
 
-/* What every step needs of it is soon wanted. */
+/* Prefetches what every step needs. */
 static void prefetch(const struct sweep_thread *l)
 {
 	for (size_t at = 0; at < offsetof(struct sweep_thread, op.ns) + 64; at += 64)
@@ -122,7 +124,7 @@ static bool pop(struct sweep *s, struct boundary *b)
 	if (!s->n)
 		return false;
 	*b = s->heap[0];
-	/* one of these comes next, and what belongs to it has long left the cache */
+	/* one of these is next, and is no longer in the cache */
 	for (size_t i = 1; i <= BELOW && i < s->n; i++)
 		prefetch(&s->threads[s->heap[i].order >> BOUNDARY_THREAD_SHIFT & THREAD_MASK]);
 	return true;
@@ -239,7 +241,7 @@ static size_t gather_begins(const struct engine *e, uint64_t *begins)
 	return n;
 }
 
-/* N times such that about the same number of records begins between each two of them. */
+/* Finds N times with about the same number of records between each two. */
 static int window_begins(const struct engine *e, unsigned n, uint64_t *times)
 {
 	size_t chunks = gather_begins(e, NULL);
@@ -299,7 +301,7 @@ uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid
 	return found;
 }
 
-/* For a thread that does nothing itself its first asynchronous track stands. */
+/* A thread without operations of its own is represented by its first asynchronous track. */
 static int find_threads(struct sweep_plan *plan)
 {
 	const struct engine *e = plan->engine;
@@ -327,7 +329,7 @@ static int find_threads(struct sweep_plan *plan)
 	return 0;
 }
 
-/* Of traces of many locations and threads: see blame.h. */
+/* For traces of many locations and threads: see blame.h. */
 static int find_kept(struct sweep_plan *plan)
 {
 	const struct engine *e = plan->engine;
@@ -351,8 +353,7 @@ static int find_kept(struct sweep_plan *plan)
 	return 0;
 }
 
-/* Threads use the devices of their own machine: of many machines a thread has room for those alone.
- */
+/* Threads use devices of their own machine only, so that each needs room for no more. */
 static int find_places(struct sweep_plan *plan)
 {
 	const struct resources *r = &plan->engine->resources;
@@ -474,7 +475,8 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 
 int engine_solo(struct engine *e)
 {
-	return sweep(e, true, 1); /* its bits are written in the order of the operations */
+	return sweep(e, true,
+		     1); /* one thread: its bits are written in the order of the operations */
 }
 
 /* Before windows run side by side. */

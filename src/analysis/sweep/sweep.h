@@ -14,11 +14,11 @@ enum thread_state { THREAD_OPERATION, THREAD_STRETCH, THREAD_IN_STRETCH, THREAD_
 
 #define THREAD_NONE UINT32_MAX
 /*
- * The operations of one location on their way through the sweep. An asynchronous track of a thread
- * (struct eta_location) is one of its own; the thread's is sweep_thread_of().
+ * A location in the sweep, with its current operation. An asynchronous track of a thread (struct
+ * eta_location) has one of its own; the thread's is sweep_thread_of().
  */
 struct sweep_thread {
-	/* first what every step needs: see prefetch() of sweep.c */
+	/* what every step needs comes first: see prefetch() of sweep.c */
 	struct location_result *result;
 	struct spill_reader *operations;
 	struct spill_reader *bios;
@@ -26,18 +26,18 @@ struct sweep_thread {
 	uint32_t location;
 	uint32_t place[N_ROLES];
 
-	/* the operation under way; the operation itself is below */
+	/* the current operation; its data are below */
 	enum thread_state state;
-	struct tally *tally; /* it belongs to */
+	struct tally *tally; /* the operation's */
 	const struct class_references *references;
-	bool owned;	     /* it begins in this window: its sums belong here */
-	uint64_t lost_cells; /* set: its time there is more than the reference's */
-	bool *contended;     /* per stretch, of them the first: */
+	bool owned;	     /* it begins in this window, which adds it to the sums */
+	uint64_t lost_cells; /* set of cells that took longer than the reference */
+	bool *contended;     /* per stretch; the current one: */
 	uint32_t contended_end, contended_room;
-	uint64_t next_ns; /* where it begins: */
-	uint32_t next;	  /* stretch to come, of those with boundaries of their own */
+	uint64_t next_ns; /* begin of the next */
+	uint32_t next;	  /* next stretch with boundaries of its own */
 
-	bool fs_wide; /* the file is not known, but its file system */
+	bool fs_wide; /* only the file system of its file is known */
 	struct file_watch file;
 	struct stretch_watch watch;
 	struct crowd_watch *crowd_watch; /* of crowd.c */
@@ -58,7 +58,7 @@ struct sweep_thread {
 	struct bio_record bio; /* the next to begin */
 };
 
-/* At equal times ends go first: touching is not overlapping. */
+/* At equal times ends come first: touching is not overlapping. */
 enum boundary_kind { BIO_END, THREAD_ENDS, THREAD_BEGINS, BIO_BEGIN };
 
 struct boundary {
@@ -82,20 +82,20 @@ struct sweep_plan {
 	struct engine *engine;
 	bool solo; /* only asks who met no other thread's operation */
 	bool needs_fs, needs_dirty, needs_device;
-	uint64_t file_cells;		/* set: what others on the same file may have caused */
-	uint64_t group_cells[N_GROUPS]; /* the sets of cells of each */
+	uint64_t file_cells; /* set of cells that others on the same file may have caused */
+	uint64_t group_cells[N_GROUPS]; /* set of cells of each group */
 	uint32_t *by_tid;		/* locations with threads, by space, tid, begin */
 	uint32_t n_by_tid;
 	uint32_t *thread_number; /* per location; THREAD_NONE */
-	uint32_t *spaces;	 /* per process: within what a tid is one thread (spaces.h) */
+	uint32_t *spaces;	 /* per process: the space in which a tid is unique (spaces.h) */
 	uint32_t *machines;	 /* per location: numbers (machines.h) */
 	uint32_t n_machines;
-	uint32_t *places; /* per device: which one of its machine it is */
+	uint32_t *places; /* per device: its number on its machine */
 	uint32_t n_places;
-	uint32_t *everywhere; /* per machine: 1 + DEV_EVERYWHERE there, 0: nobody asks */
+	uint32_t *everywhere; /* per machine: 1 + its DEV_EVERYWHERE; 0: no operation needs it */
 	uint32_t *thread_of;  /* per location of the sweep: the one of its thread itself */
 	uint32_t *next_own;   /* the next track of the same thread, from that one on; THREAD_NONE */
-	uint32_t *kept;	      /* threads that rows keep apart, per machine; THREAD_NONE */
+	uint32_t *kept;	      /* threads with sums of their own in rows, per machine; THREAD_NONE */
 	bool *crowded;	      /* per machine: there are more threads than those */
 	uint64_t *ranks;      /* per thread: see rank_of() of attribute.c */
 	uint32_t n_threads;
@@ -104,9 +104,9 @@ struct sweep_plan {
 struct sweep {
 	const struct sweep_plan *plan;
 	struct engine *engine;
-	uint64_t from_ns, to_ns; /* of the window: operations that begin in it */
+	uint64_t from_ns, to_ns; /* the window: operations that begin in it */
 	uint64_t n_owned;	 /* under way */
-	int rc;			 /* the first failure of what cannot return one */
+	int rc;			 /* first error of functions that cannot return one */
 	struct sweep_thread *threads;
 	struct presence *files;	  /* per number of resources.h */
 	struct presence *fs;	  /* per device: operations on its file system */
@@ -115,17 +115,18 @@ struct sweep {
 	struct presence *dirty;	  /* per machine: operations that write to its page cache */
 	struct boundary *heap;	  /* see sweep.c */
 	size_t n, room;
-	bool root_is_free; /* was taken, and nothing has come into its place */
+	bool root_is_free; /* the root was taken and not yet replaced */
 	struct request *requests;
 	uint32_t n_requests, requests_room, free_request;
-	uint64_t mark;	      /* the newest of threads */
+	uint64_t mark;	      /* last mark given to a thread */
 	struct claim *claims; /* of attribute.c */
 	size_t claims_room;
 	uint32_t *slots; /* of weights.c: per kind and thread, all 0 */
 };
 
 /*
- * Whom location BY means by TID at TIME_NS (a reused tid goes to the one alive then), or ETA_NONE.
+ * The thread that location BY means by TID at TIME_NS (a reused tid: the one alive then), or
+ * ETA_NONE.
  */
 uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns);
 
@@ -140,7 +141,7 @@ int sweep_thread_bio_begins(struct sweep *s, struct sweep_thread *l);
 void sweep_thread_bio_ends(struct sweep *s, struct sweep_thread *l, uint32_t place, uint64_t now);
 int sweep_push(struct sweep *s, struct boundary b);
 
-/* The thread that L is, or is a track of: what that does at once is in no other thread's way. */
+/* The thread that L is or is a track of: what a thread does at once does not disturb itself. */
 static inline struct sweep_thread *sweep_thread_of(const struct sweep *s,
 						   const struct sweep_thread *l)
 {
@@ -160,26 +161,27 @@ static inline void stretch_is_contended(struct sweep_thread *l, uint32_t stretch
 		l->contended_end = stretch + 1;
 }
 
-/* Has it a place of its own in every row of culprits? */
+/* Does it have a place of its own in every row of culprits? */
 static inline bool thread_is_kept(const struct sweep *s, const struct sweep_thread *l)
 {
 	return blame_keeps(&s->engine->blame_bound, l->location);
 }
 
-/* pieces.c: each piece of the lifetime gets its part of AMOUNT, which others took of L's operation.
+/*
+ * pieces.c: divides AMOUNT, which others took of L's operation, among the pieces of the lifetime.
  */
 void pieces_add(struct sweep_thread *l, int64_t amount);
-/* The window's pieces into those of all windows, which share a lock. 0 or -ENOMEM. */
+/* Adds the window's pieces to those of all windows, which share a lock. 0 or -ENOMEM. */
 int pieces_end(const struct sweep_thread *l);
 
-/* L's operation has been: its slices. */
+/* Marks the slices of L's operation, which is over. */
 void busy_note(const struct sweep *s, struct sweep_thread *l);
 
-/* attribute.c: an operation is over: what it lost, what of it others caused, and who they were. */
+/* attribute.c: what an operation that is over lost, what of it others caused, and who they were. */
 int attribute(struct sweep *s, struct sweep_thread *l);
 /* Culprits in the order of thread ids, so that the order of locations does not matter. */
 uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit);
-/* The set of cells in which it lost time. */
+/* The set of cells in which L's operation lost time. */
 uint64_t lost_cells_of(const struct sweep *s, const struct sweep_thread *l);
 
 #endif

@@ -13,7 +13,7 @@ static bool is_shared(const struct sweep *s, const struct sweep_thread *l)
 	return s->engine->resources.files[l->op.file].shared;
 }
 
-/* Operations on files that are not known are all on one file here: that blames nobody. */
+/* Operations on unknown files share one entry here, for which nobody is blamed. */
 static bool is_known(const struct sweep *s, const struct sweep_thread *l)
 {
 	const struct resource_file *f = &s->engine->resources.files[l->op.file];
@@ -21,7 +21,7 @@ static bool is_known(const struct sweep *s, const struct sweep_thread *l)
 	return f->inode || (uint32_t)f->dev;
 }
 
-/* Operations of which only the file system is known are measured by that. */
+/* Operations of which only the file system is known are compared by that. */
 static bool is_fs_wide(const struct sweep *s, const struct sweep_thread *l)
 {
 	const struct resource_file *f = &s->engine->resources.files[l->op.file];
@@ -29,7 +29,7 @@ static bool is_fs_wide(const struct sweep *s, const struct sweep_thread *l)
 	return (uint32_t)f->dev && !f->inode;
 }
 
-/* Do its bounds matter, because somebody may come or go inside it? */
+/* Does the stretch need boundaries, because somebody may come or go inside it? */
 static bool has_boundaries(const struct sweep *s, const struct sweep_thread *l,
 			   const struct stretch *st)
 {
@@ -48,7 +48,7 @@ static bool has_boundaries(const struct sweep *s, const struct sweep_thread *l,
 	}
 }
 
-/* Of L, at a time. */
+/* A boundary of L. */
 static struct boundary boundary_of(const struct sweep *s, const struct sweep_thread *l,
 				   enum boundary_kind kind, uint64_t time_ns)
 {
@@ -57,7 +57,7 @@ static struct boundary boundary_of(const struct sweep *s, const struct sweep_thr
 					   (uint64_t)(l - s->threads) << BOUNDARY_THREAD_SHIFT };
 }
 
-/* Operations that cannot meet another thread's need no place in the sweep. */
+/* Operations that cannot meet another thread's are left out of the sweep. */
 static bool is_alone(const struct sweep *s, const struct sweep_thread *l)
 {
 	if (!s->engine->split)
@@ -117,7 +117,7 @@ static int no_contention_yet(struct sweep_thread *l)
 	return 0;
 }
 
-/* What its end is going to add to. */
+/* Prefetches what its end adds to. */
 static void prefetch_sums(const struct tally *t)
 {
 	if (!t->contended)
@@ -151,7 +151,7 @@ static int next_operation(struct sweep *s, struct sweep_thread *l)
 		l->lost_cells = l->owned ? lost_cells_of(s, l) : 0;
 		l->fs_wide = is_fs_wide(s, l);
 		l->file.watched = l->lost_cells & s->plan->file_cells && is_known(s, l);
-		/* what comes after the window is looked at only if the sweep gets there */
+		/* operations after the window are looked at only if the sweep gets there */
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
 			l->state = THREAD_OPERATION;
 			spill_prefetch(l->operations);
@@ -181,8 +181,8 @@ static int next_boundary(struct sweep *s, struct sweep_thread *l)
 }
 
 /*
- * The asynchronous tracks of a thread overlap each other, and are not asked whom they overlap for
- * the little that they do outside of devices.
+ * The asynchronous tracks of a thread overlap each other, so outside of devices their overlaps are
+ * not looked at.
  */
 static bool may_overlap(const struct sweep *s, const struct sweep_thread *l)
 {
@@ -232,7 +232,7 @@ static int stretch_begins(struct sweep *s, struct sweep_thread *l)
 	if (cell_table[st->cell].group == GROUP_NATURE) {
 		wait_begin(s, l, st->what, now);
 	} else {
-		/* a request that waits before the queue is in others' way as one that is in it */
+		/* a request throttled before the queue delays others like one in it */
 		if (st->cell == CELL_BLOCK_THROTTLED)
 			request_begins(s, l, sweep_thread_of(s, l), st->what, now);
 		watch_begin(s, l, st, now);
@@ -243,8 +243,8 @@ static int stretch_begins(struct sweep *s, struct sweep_thread *l)
 }
 
 /*
- * The kernel said who had a request on the device. Where that one's requests are in the trace, they
- * and those of all others speak for themselves. Is there such a one?
+ * The kernel named a task with a request on the device. If that task's requests are in the trace,
+ * they count as such. Otherwise it gets a weight here: is there one?
  */
 static bool name_ahead(struct sweep *s, struct sweep_thread *l, const struct stretch *st,
 		       bool others, uint64_t now)
@@ -256,7 +256,10 @@ static bool name_ahead(struct sweep *s, struct sweep_thread *l, const struct str
 	location = sweep_location(s->plan, l->location, st->who, now);
 	if (others && location != ETA_NONE && s->plan->thread_number[location] != THREAD_NONE)
 		return true;
-	/* beside those in the trace it has a half: how many they are next to it, nobody knows */
+	/*
+	 * next to those in the trace it gets half of the weight: the number of its requests is
+	 * unknown
+	 */
 	if (l->lost_cells >> st->cell & 1)
 		weight_name(s, l, (enum cell)st->cell,
 			    location == ETA_NONE ? CULPRIT_FOREIGN | st->who : location,
@@ -313,7 +316,7 @@ static int next_bio(struct sweep *s, struct sweep_thread *l)
 	return 0;
 }
 
-/* The thread whose pages a kworker writes. */
+/* The thread whose pages a kernel thread writes. */
 static struct sweep_thread *owner_of(struct sweep *s, struct sweep_thread *l)
 {
 	uint32_t location, thread;

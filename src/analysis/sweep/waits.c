@@ -16,9 +16,8 @@ static struct sweep_thread *holder_of(struct sweep *s, uint64_t culprit)
 }
 
 /*
- * Who is at the end of the chain that begins with L, itself if it does not wait: one that waits
- * passes the blame on to whom it waits for (Zhou et al., wPerf, OSDI'18). CULPRIT_NONE: the chain
- * comes back.
+ * The end of the chain of waits that begins at L, or L if it does not wait: a waiting thread passes
+ * the blame on (Zhou et al., wPerf, OSDI'18). CULPRIT_NONE: the chain is a circle.
  */
 static uint64_t end_of_chain(struct sweep *s, struct sweep_thread *l)
 {
@@ -34,7 +33,7 @@ static uint64_t end_of_chain(struct sweep *s, struct sweep_thread *l)
 	return culprit;
 }
 
-/* Charges L's wait up to NOW to END, where its chain had that, or to whom it waits for itself. */
+/* Charges L's wait up to NOW to END, the end of its chain, or else to the one it waits for. */
 static void charge(struct sweep *s, struct sweep_thread *l, uint64_t end, uint64_t now)
 {
 	enum cell cell = l->op.stretches[l->next - 1].cell;
@@ -46,9 +45,9 @@ static void charge(struct sweep *s, struct sweep_thread *l, uint64_t end, uint64
 }
 
 /*
- * L is about to begin or end a wait: those that wait for it, also through others, are charged for
- * the time that this had not changed yet. They have the same END. A chain may have as many threads
- * as a trace has, so the way back up is by whom a thread waits for, and its place among those.
+ * L is about to begin or end a wait: threads that wait for it, directly or through others, are
+ * charged up to now. All have the same END. A chain may be as long as the trace has threads, so the
+ * walk back uses whom each waits for and its place among the waiters, not recursion.
  */
 static void charge_waiters(struct sweep *s, struct sweep_thread *l, uint64_t end, uint64_t now)
 {
@@ -60,10 +59,10 @@ static void charge_waiters(struct sweep *s, struct sweep_thread *l, uint64_t end
 			struct sweep_thread *waiter = &s->threads[holder->wait.waiters[i++]];
 
 			if (waiter->wait.charged_until_ns == now)
-				continue; /* with all that wait for it */
+				continue; /* go on with those that wait for it */
 			charge(s, waiter, end, now);
 			if (waiter == l)
-				continue; /* a circle: those that wait for L are being charged */
+				continue; /* a circle: the waiters of L are being charged */
 			holder = waiter;
 			i = 0;
 		} else if (holder == l) {

@@ -1,4 +1,4 @@
-/* Waits for somebody the kernel named, and for those that one waits for. */
+/* Waits for tasks the kernel named, and chains of them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_WAITS_H
 #define SCI_WAITS_H
@@ -12,12 +12,12 @@ struct sweep_thread;
 /* The wait under way of a thread. */
 struct kernel_wait {
 	bool under_way;
-	uint64_t culprit; /* whom it is for */
+	uint64_t culprit; /* whom it waits for */
 	uint64_t charged_until_ns;
 	uint32_t *waiters; /* threads that wait for this one */
 	uint32_t n_waiters, room;
-	uint32_t place; /* of this one, among those of the thread it waits for */
-	uint64_t mark;	/* of a walk along waits */
+	uint32_t place; /* its index among the waiters of the thread */
+	uint64_t mark;	/* last walk that was here */
 };
 
 /*

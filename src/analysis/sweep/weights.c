@@ -23,8 +23,8 @@ static uint32_t *slot_of(struct sweep *s, const struct weight *w)
 }
 
 /*
- * Adding is appending; one weight for each kind and thread is made of them before they are used, or
- * no more fit in. Twice as much room as came out of it leaves each of them a constant cost.
+ * Weights are appended, and merged to one per kind and thread before use or when the list is full.
+ * The list then gets twice the room, so that adding costs constant time.
  */
 static void merge_equal(struct sweep *s, struct sweep_thread *l)
 {
@@ -45,13 +45,13 @@ static void merge_equal(struct sweep *s, struct sweep_thread *l)
 	l->weights.n = n;
 }
 
-/* Once it has met so many, its row cannot have all. */
+/* The number met above which its row cannot have all. */
 static uint32_t crowd_of(const struct sweep *s)
 {
 	return s->engine->blame_bound.keep ? 2 * s->engine->blame_bound.keep : UINT32_MAX;
 }
 
-/* Whether a crowd is found out early or late, the sums are the same. */
+/* Whether a crowd is noticed early or late, the sums are the same. */
 void weights_crowd(struct sweep *s, struct sweep_thread *l)
 {
 	uint32_t n = 0;
@@ -120,7 +120,7 @@ void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, 
 		(struct weight){ .ns = ns, .thread = other, .kind = (uint32_t)kind };
 }
 
-/* Many meet for many short times on a file: a place for each of them takes less than a list. */
+/* Many threads meet often and shortly on a file: a place for each takes less than a list. */
 void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep_thread *other,
 		     uint64_t ns)
 {

@@ -12,43 +12,41 @@
 struct sweep;
 struct sweep_thread;
 
-/* So many threads and no more have a table of each other for files. */
+/* Up to this many threads each have a table of all others for files. */
 #define FEW_THREADS 1024
 
-/* Why a culprit has a weight in an operation: the kernel named it in a cell, or one of these. */
+/* The kind of a weight: a cell for which the kernel named the culprit, or one of these. */
 enum weight_kind {
 	WEIGHT_FILE = N_CELLS,
 	WEIGHT_FS,
 	WEIGHT_DIRTY,
-	WEIGHT_AHEAD,  /* requests that were there before */
+	WEIGHT_AHEAD,  /* requests that came before */
 	WEIGHT_DEVICE, /* all other requests */
 	N_WEIGHTS,
 };
 
-/* So long was another thread in the way of an operation. */
+/* How long another thread disturbed an operation. */
 struct weight {
 	uint64_t ns;
 	uint32_t thread;
 	uint32_t kind; /* enum weight_kind, from N_CELLS on */
 };
 
-/* Who was in the way of a thread's operation. */
+/* Who disturbed a thread's operation, and how long. */
 struct weights {
 	struct weight *list;
 	uint32_t n, room;
 	bool distinct; /* no two of them are of one kind and thread */
-	bool crowded;  /* it met more than rows keep: those that they do not keep are */
-	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one, by kind */
+	bool crowded;  /* it met more threads than rows have room for: the rest are */
+	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one entry, by kind */
 	/* the same of WEIGHT_FILE, per thread, where threads are few; or NULL */
 	uint64_t *file_ns;
-	uint32_t *file_threads; /* those with any */
+	uint32_t *file_threads; /* threads with any */
 	uint32_t n_file_threads;
 	struct sums named; /* (cell, culprit) */
 };
 
-/*
- * CULPRIT, whom the kernel named, or the thread OTHER was in the way for NS. Without memory: s->rc.
- */
+/* Adds NS for CULPRIT, named by the kernel, or for the thread OTHER. Out of memory: s->rc. */
 void weight_name(struct sweep *s, struct sweep_thread *l, enum cell cell, uint64_t culprit,
 		 uint64_t ns);
 void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, uint32_t other,
@@ -57,9 +55,9 @@ void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, 
 int weights_reserve(struct sweep *s, struct sweep_thread *l, uint32_t n);
 void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep_thread *other,
 		     uint64_t ns);
-/* To one weight for each kind and thread. */
+/* Merges to one weight per kind and thread. */
 void weights_merge(struct sweep *s, struct sweep_thread *l);
-/* It has met, or is going to, more than its row can have. */
+/* It has met, or will meet, more threads than its row can have. */
 void weights_crowd(struct sweep *s, struct sweep_thread *l);
 void weights_clear(struct sweep_thread *l);
 void weights_free(struct sweep_thread *l);

@@ -66,7 +66,7 @@ int access_unspill(struct spill_reader *r, struct access *a)
 	return r->rc;
 }
 
-/* Did it read all from the cache? Whether it had to go to the device decides, not the path. */
+/* Did it find all pages in the cache? Decided by whether it went to the device, not by its path. */
 static bool is_hit(const struct operation *op)
 {
 	uint64_t cells = op->cells;

@@ -1,4 +1,4 @@
-/* Accesses: what an operation did at each level, on its way to the workload. */
+/* Accesses: what an operation did at each level, as the workload reads it. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_ACCESSES_H
 #define SCI_ACCESSES_H
@@ -13,10 +13,10 @@ struct access {
 	uint64_t bytes;	   /* transferred */
 	uint32_t file;	   /* number of resources.h; BLOCK: the device's */
 	uint32_t handle;   /* index into the definitions, ETA_NONE */
-	uint32_t location; /* BLOCK: of who submitted it */
-	uint32_t owner;	   /* BLOCK: tid of who dirtied the pages, 0: who submitted it */
-	uint8_t level;	   /* enum eta_level */
-	uint8_t mode;	   /* enum operation_mode; OTHER: sets the position of the handle */
+	uint32_t location; /* BLOCK: of the thread that submitted it */
+	uint32_t owner; /* BLOCK: tid of the thread that dirtied the pages; 0: that submitted it */
+	uint8_t level;	/* enum eta_level */
+	uint8_t mode;	/* enum operation_mode; OTHER: sets the position of the handle */
 	bool has_offset;
 	bool root;	  /* the operation itself */
 	bool failed;	  /* and gave an error */

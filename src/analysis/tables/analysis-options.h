@@ -1,4 +1,4 @@
-/* What is asked of the analysis. */
+/* Options of the analysis. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_ANALYSIS_OPTIONS_H
 #define SCI_ANALYSIS_OPTIONS_H
@@ -39,16 +39,16 @@ struct analysis_options {
 	double quantile;	    /* of REFERENCE_QUANTILE */
 	struct eta_trace *baseline; /* of REFERENCE_BASELINE */
 	unsigned threads;	    /* 0: as many as CPUs */
-	bool callsites;		    /* tell the places in the program apart */
+	bool callsites;		    /* by place in the program */
 	bool files;		    /* and the files */
-	uint32_t n_bins;     /* and when it was: divide the trace's time into so many; 0: not */
-	uint32_t n_slowed;   /* and so many operations that lost most; SCI_DEFAULT */
-	uint32_t n_culprits; /* of a thread, the rest of them are one entry; 0: all */
-	bool habits;	     /* how the I/O is done, whatever was lost; with SCI_DEFAULT */
-	bool squares;	     /* sum squares of times, for the spread of means */
+	uint32_t n_bins;	    /* number of intervals of time; 0: none */
+	uint32_t n_slowed;	    /* number of operations that lost most to list; SCI_DEFAULT */
+	uint32_t n_culprits;	    /* per thread, the rest are one entry; 0: all */
+	bool habits;  /* how the I/O is done, independent of what was lost; with SCI_DEFAULT */
+	bool squares; /* sum squares of times, for the spread of means */
 	/*
-	 * As version 1 of json has it: culprits share all that was lost, not the interference; the
-	 * largest score comes first, not who lost most.
+	 * As in version 1 of json: culprits share all the time lost, not only interference, and
+	 * threads are sorted by score, not by time lost.
 	 */
 	bool version_1;
 	/*

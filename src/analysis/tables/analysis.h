@@ -10,9 +10,9 @@
 struct analysis {
 	const struct eta_defs *defs;
 	struct analysis_options options;
-	struct eta_counts counts; /* of the trace, the walk's own included */
+	struct eta_counts counts; /* of the trace, with what the walk found */
 	uint64_t begin_ns;	  /* the first event */
-	uint64_t before_ns;	  /* from_ns: what of the trace lies before that */
+	uint64_t before_ns;	  /* with from_ns: length of the trace before it */
 	uint64_t duration_ns;
 	uint64_t events;
 	uint64_t operations;
@@ -37,36 +37,36 @@ struct analysis {
 	struct file_habit *file_habits;
 	uint32_t n_file_habits;
 	/*
-	 * Per process, where others have its name, too: what it was called with, from where these
-	 * differ; else NULL.
+	 * Per process, where others have the same name: the part of its command line that
+	 * distinguishes it; else NULL.
 	 */
 	const char **command_lines;
 	bool any_command_line;
 	const struct blame *blame; /* of scored threads, as theirs */
 	uint32_t n_blame;
-	struct bin *bins;	 /* options.n_bins, of scored threads together */
-	struct blame *all_blame; /* what the pointers above and of the threads point into */
+	struct bin *bins;	   /* options.n_bins, of scored threads together */
+	struct blame *all_blame;   /* where the lists above and those of threads are */
 	struct slowed_list slowed; /* options.n_slowed: the operations that lost most, descending */
 	struct limit *limits;	   /* descending time */
 	uint32_t n_limits;
-	char *limits_text;     /* that their texts are in */
-	char *limit_advice;    /* the verdict's; NULL: not of a limit */
+	char *limits_text;     /* memory of their texts */
+	char *limit_advice;    /* advice of a verdict that is a limit; else NULL */
 	bool light;	       /* of the kernel only waits were recorded: SCI::KERNEL_MODE */
-	uint64_t suspended_ns; /* the machine was, which no clock of the trace counts */
+	uint64_t suspended_ns; /* time the machine was suspended, in no clock of the trace */
 	double sci_max, sci_total;
 	uint32_t max_thread; /* with sci_max: index into threads; ETA_NONE: none is scored */
-	uint32_t headline;   /* who lost most; the same */
+	uint32_t headline;   /* the one that lost most, likewise */
 	uint64_t io_ns, lifetime_ns; /* of scored threads */
 	uint64_t time_ns[N_CELLS];   /* = io_ns in sum */
 	/* with options.squares: of the durations of operations, and of their times at a level */
 	unsigned __int128 square, level_square[ETA_N_LEVELS];
 	struct slowdown slowdown;
 	int64_t alike_ns;  /* of scored threads */
-	bool slowed_alike; /* that is most of the time in operations: only a run alone shows more */
+	bool slowed_alike; /* alike_ns is most of the time in operations */
 	struct verdict verdict;
 };
 
-/* Where the bin NUMBER of N begins in a trace so long. */
+/* Where bin NUMBER of N begins in a trace of that length. */
 static inline uint64_t analysis_bin_begin(uint64_t duration_ns, uint32_t number, uint32_t n)
 {
 	return (uint64_t)((unsigned __int128)duration_ns * number / n);

@@ -5,7 +5,9 @@
 
 #include "classes.h"
 
-/* Of all operations with one key; WIDTH as in references.c, keys of different widths never mix. */
+/*
+ * All operations with one key; WIDTH as in references.c. Keys of different widths are kept apart.
+ */
 struct baseline_class {
 	uint64_t key;
 	uint64_t n, sum_ns;
@@ -18,7 +20,7 @@ struct baseline {
 	uint32_t n[3];
 };
 
-/* From the classes of the other trace and the tallies of all its locations, one after the other. */
+/* Makes B from the classes of the other trace and the tallies of all its locations. */
 int baseline_new(const struct classes *classes, struct baseline *b);
 void baseline_add(struct baseline *b, const struct class_key *key, const struct tally *t);
 void baseline_free(struct baseline *b);
@@ -31,7 +33,7 @@ void baseline_free(struct baseline *b);
  */
 bool baseline_reference(const struct baseline *b, const struct class_key *key,
 			struct reference r[N_REFERENCES]);
-/* How long all with the coarse key of KEY take there on average. False: there is none. */
+/* How long operations with the coarse key of KEY take there on average. False: there are none. */
 bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key, uint64_t *ns);
 
 #endif

@@ -38,7 +38,10 @@ int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns)
 
 void sums_clear(struct sums *s)
 {
-	/* few of many one by one, the newest first: none lies behind it in its chain of slots */
+	/*
+	 * clear few of many one by one, the newest first: no other entry lies behind it in its
+	 * chain of slots
+	 */
 	if (s->n * 8 < s->slots.n)
 		for (uint32_t i = s->n; i > 0; i--)
 			slot_of(s, s->list[i - 1].key)->number = 0;
@@ -56,8 +59,8 @@ void sums_free(struct sums *s)
 
 /* ---- rows ---- */
 
-#define FEW_LOCATIONS 1200 /* 22 MiB if the kernel named all of them to all, and all met all */
-#define KEEP 64		   /* of more, in each row */
+#define FEW_LOCATIONS 1200 /* 22 MiB if each had sums for all others */
+#define KEEP 64		   /* if more: kept in each row */
 
 int blame_bound_new(struct blame_bound *bound, uint32_t n_locations)
 {
@@ -101,7 +104,7 @@ static int row_widen(struct blame_row *row, const struct blame_bound *bound)
 	return rc;
 }
 
-/* Would a place for each location take little, or no more than twice as much as a larger table? */
+/* Does an array with all locations take little memory, or at most twice that of a larger table? */
 static bool wants_all(const struct blame_row *row, uint32_t n_locations)
 {
 	const struct sums *some = &row->some;
@@ -118,7 +121,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Where the order is cut so that BOUND's number of locations come before; 0: they are no more. */
+/* Where to cut the order so that BOUND's number of locations remains; 0: there are no more. */
 static int find_cut(const struct blame_row *row, const struct blame_bound *bound, uint32_t *cut)
 {
 	uint32_t *orders = calloc(row->some.n ? row->some.n : 1, sizeof(*orders)), n = 0;
@@ -135,7 +138,7 @@ static int find_cut(const struct blame_row *row, const struct blame_bound *bound
 	return 0;
 }
 
-/* Those that are cut off do not come again, so each is here once. */
+/* Those that are cut off are not added again, so each is here once. */
 int blame_row_cut(struct blame_row *row, const struct blame_bound *bound)
 {
 	struct sums kept = { 0 };

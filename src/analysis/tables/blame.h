@@ -20,13 +20,13 @@ struct sums {
 	struct sum {
 		uint64_t key;
 		uint64_t ns;
-		uint64_t named_ns; /* of it, as the kernel reported; the rest is overlap */
+		uint64_t named_ns; /* the part that the kernel named; the rest is by overlap */
 	} * list;
 	uint32_t n, room;
 	struct slots slots; /* by key */
 };
 
-/* NS, of which NAMED_NS are named, to the sum of KEY. 0 or -ENOMEM. */
+/* Adds NS, of which NAMED_NS are named, to the sum of KEY. 0 or -ENOMEM. */
 int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns);
 void sums_clear(struct sums *s);
 void sums_free(struct sums *s);
@@ -47,7 +47,7 @@ struct blame_bound {
 /* No bound yet: keep is 0. 0 or -ENOMEM. */
 int blame_bound_new(struct blame_bound *bound, uint32_t n_locations);
 void blame_bound_free(struct blame_bound *bound);
-/* Has CULPRIT a place of its own in every row? */
+/* Does CULPRIT have a place of its own in every row? */
 static inline bool blame_keeps(const struct blame_bound *bound, uint64_t culprit)
 {
 	return !bound->keep || culprit >= bound->n_locations || bound->order[culprit] < bound->keep;
@@ -60,8 +60,8 @@ static inline bool blame_keeps(const struct blame_bound *bound, uint64_t culprit
 struct blame_row {
 	struct sums some;
 	uint32_t below;		   /* only locations that come before have their own sums; 0: all */
-	uint32_t bound_at;	   /* so many sums: time to see whether they are too many */
-	bool wide;		   /* culprits that are locations have their places in: */
+	uint32_t bound_at;	   /* number of sums at which to check whether they are too many */
+	bool wide;		   /* culprits that are locations have places in these arrays: */
 	uint64_t *named, *overlap; /* NULL: none yet */
 };
 
@@ -72,20 +72,20 @@ struct blame_row {
 int blame_row_add(struct blame_row *row, const struct blame_bound *bound, uint64_t culprit,
 		  uint64_t ns, uint64_t named_ns);
 /*
- * Some were added without their names, as CULPRIT_OTHERS: only those that blame_keeps() have sums
- * of their own, before and after, since those of others would not be all of theirs.
+ * Some time was added as CULPRIT_OTHERS: from now on, and before, only culprits that blame_keeps()
+ * have sums of their own, since those of others would be incomplete.
  */
 void blame_row_crowd(struct blame_row *row, const struct blame_bound *bound);
-/* After the last one: leaves no more than BOUND says. 0 or -ENOMEM. */
+/* After the last addition: cuts the row to the size of BOUND. 0 or -ENOMEM. */
 int blame_row_cut(struct blame_row *row, const struct blame_bound *bound);
-/* Where the culprits that are locations have theirs, to be added to at once; or NULL. */
+/* The array of culprits that are locations, for direct additions; or NULL. */
 static inline uint64_t *blame_row_places(const struct blame_row *row, bool named)
 {
 	if (!row->wide)
 		return NULL;
 	return named ? row->named : row->overlap;
 }
-/* Frees what it has; the row is empty then. */
+/* Frees its memory and empties it. */
 void blame_row_free(struct blame_row *row);
 /* Calls EACH with every culprit, in no order. */
 void blame_row_list(const struct blame_row *row, uint32_t n_locations,

@@ -36,7 +36,7 @@ static int map_grow(struct site_map *map)
 	return 0;
 }
 
-/* The place of KEY's value: ETA_NONE where it is new, and a value has to be stored at once. */
+/* Where KEY's value is stored; ETA_NONE: it is new, and a value must be stored at once. */
 static int map_at(struct site_map *map, uint64_t key, uint32_t **value)
 {
 	uint64_t at = key;
@@ -110,8 +110,8 @@ void callsites_close(struct callsites *callsites)
 }
 
 /*
- * The module that FOUND's address lies in at TIME_NS: the newest of those that were there, else the
- * oldest; and the time during which that is so.
+ * The module of FOUND's address at TIME_NS: the newest loaded by then, else the oldest; and the
+ * time for which this holds.
  */
 static void look_up(const struct callsites *c, uint64_t time_ns, struct known_address *found)
 {

@@ -1,11 +1,11 @@
-/* Call sites: the places in the program where operations were asked for. */
+/* Call sites: the places in the program that called the operations. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_CALLSITES_H
 #define SCI_CALLSITES_H
 
 #include "operations.h"
 
-/* From a 64-bit key to a number; a key is a hash, as in classes. */
+/* A map from 64-bit keys to numbers; a key is a hash, as in classes. */
 struct site_map {
 	struct site_slot {
 		uint64_t key;
@@ -15,10 +15,10 @@ struct site_map {
 };
 
 struct site {
-	uint64_t address; /* 0: the calls have none */
+	uint64_t address; /* 0: unknown */
 	uint32_t process;
 	uint32_t module; /* ETA_NONE: in none */
-	/* where the program itself called the library that `module` is */
+	/* where the program called into the library that `module` is */
 	uint64_t from; /* 0: it is the program, or it is not known */
 	uint32_t from_module;
 };
@@ -47,11 +47,11 @@ struct callsite_worker {
 		uint64_t address;
 		uint32_t process;
 		uint32_t module;
-		uint64_t since_ns, until_ns; /* when that is so */
+		uint64_t since_ns, until_ns; /* when this holds */
 	} * known;			     /* direct mapped */
 };
 
-/* DEFS are of the trace, and stay. 0 or -ENOMEM; callsites_close, also on failure. */
+/* DEFS must outlive it. 0 or -ENOMEM; callsites_close, also on failure. */
 int callsites_open(struct callsites *callsites, const struct eta_defs *defs);
 void callsites_close(struct callsites *callsites);
 
@@ -59,20 +59,20 @@ void callsites_close(struct callsites *callsites);
 void callsite_worker_init(struct callsite_worker *w, const struct callsites *callsites);
 void callsite_worker_free(struct callsite_worker *w);
 
-/* Another location begins: its tallies are none yet. */
+/* Begins another location, without tallies. */
 void callsite_location(struct callsite_worker *w);
 
 /*
- * Where OP was asked for: its return address and, where that is a library's and the stack is known,
- * the innermost frame that lies in the program itself. 0 or -ENOMEM.
+ * The site of OP: its return address and, if that is in a library and the stack is known, the
+ * innermost frame in the program itself. 0 or -ENOMEM.
  */
 int callsite_of(struct callsite_worker *w, uint32_t location, const struct operation *op,
 		uint32_t *site);
 
-/* Where the number of the tally of (CLASS, SITE) is kept; ETA_NONE: it is new, store it there. */
+/* Where the number of the tally of (CLASS, SITE) is stored; ETA_NONE: new, to be stored there. */
 int callsite_tally(struct callsite_worker *w, uint32_t class, uint32_t site, uint32_t **tally);
 
-/* The sites of W into those of all; *MAP: their numbers there, the caller frees it. */
+/* Adds the sites of W to those of all; *MAP: their numbers there, freed by the caller. */
 int callsites_merge(struct callsites *callsites, const struct callsite_worker *w, uint32_t **map);
 
 #endif

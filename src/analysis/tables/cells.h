@@ -92,7 +92,7 @@ struct cell_info {
 
 extern const struct cell_info cell_table[N_CELLS];
 
-/* Others that the kernel names are somebody beside those that are seen on a resource. */
+/* In these cells, a task that the kernel names counts beside those seen on the resource. */
 static inline bool cell_names_others(enum cell cell)
 {
 	enum cell_group group = cell_table[cell].group;
@@ -104,19 +104,19 @@ static inline bool cell_names_others(enum cell cell)
 enum cell cell_of(enum eta_level level, enum eta_reason reason);
 
 /*
- * Is time in the cell, waited for WHO (a tid, 0: not known), somebody's whatever else happens, or a
- * limit's? Then it is no part of what an operation takes when nothing is in the way. Locks that may
- * be the machinery's own, without a task that holds them, are not.
+ * Is time in the cell, waited for WHO (a tid, 0: unknown), always due to others or a limit? Then it
+ * is not part of what an undisturbed operation takes. Locks without a holder that is a task may be
+ * the system's own, and do not count.
  */
 bool cell_is_for_others(enum cell cell, uint32_t who);
 
 /*
- * Is it time that some operations wait, and others of the same kind do not at all? Where only those
- * that wait are recorded it is no part of what such an operation takes either.
+ * Is it a wait that some operations have and others of the same kind do not? If only those that
+ * wait are recorded, it is not part of what an undisturbed operation takes, either.
  */
 bool cell_is_of_some(enum cell cell);
 
-/* For loops over the cells in SET: the lowest one, removed from the set. */
+/* To loop over the cells in SET: removes and returns the lowest. */
 static inline enum cell cell_next(uint64_t *set)
 {
 	enum cell cell = (enum cell)__builtin_ctzll(*set);

@@ -9,7 +9,7 @@
 
 #include "src/common/hash.h"
 
-/* Before the queue, by whatever. */
+/* Was it throttled before the queue, by any limit? */
 static bool was_throttled(const struct operation *op)
 {
 	uint64_t cells = op->cells;
@@ -34,9 +34,9 @@ static bool was_throttled(const struct operation *op)
 }
 
 /*
- * Whether it went to a device, and could not go on without: by what it did, never by what it had to
- * wait for, or those that others slow would not be compared with those that nobody does. A request
- * that is throttled before the queue is issued later, by somebody else. O_DIRECT always goes there.
+ * Whether it had to go to a device: by what it did, never by what it waited for, or operations
+ * slowed by others would not be compared with undisturbed ones. A request throttled before the
+ * queue is issued later, by another task. O_DIRECT always goes to the device.
  */
 static void way_to_device(const struct operation *op, struct class_key *key)
 {
@@ -123,7 +123,7 @@ static bool is_faster(const struct fastest *f, uint64_t ns, uint64_t begin_ns, u
 	return location < f->location;
 }
 
-/* From the first operation on that waited for others the two differ. */
+/* The first operation that waited for others makes the two histograms differ. */
 static int class_differs(struct class *class)
 {
 	int rc = class->differs ? 0 : durations_merge(&class->unheld, &class->durations);

@@ -38,18 +38,18 @@ struct class
 {
 	struct class_key key;
 	struct durations durations; /* of finished operations */
-	struct durations unheld;    /* the same without their waits for others, where any differs */
+	struct durations unheld;    /* without waits for others, if that differs for any */
 	bool differs;
 	struct fastest fastest;
 	/* with REFERENCE_SOLO: those that met no other thread's on the same file, unheld */
 	struct durations solo;
 	struct fastest solo_fastest;
-	/* where the location under way keeps its tally of this class */
+	/* the tally of this class for the current location */
 	uint32_t tally_of; /* location + 1 */
 	uint32_t tally;
 };
 
-/* Classes met by one thread of the analysis, or all. Order of meeting. */
+/* The classes found by one thread of the analysis, or by all, in the order they were found. */
 struct classes {
 	struct class **list;
 	uint32_t n, room;
@@ -64,7 +64,7 @@ struct tally {
 	uint64_t sum_ns;
 	unsigned __int128 square; /* of the durations, where asked for */
 	uint64_t cell_ns[N_CELLS];
-	struct contended *contended; /* NULL: nothing but by nature */
+	struct contended *contended; /* NULL: only what is always contended */
 };
 
 /* The references that a tally's operations are measured against: the score's and its interval's. */
@@ -72,16 +72,17 @@ enum { BY_HEADLINE, BY_LOW, BY_MIN, N_REFERENCES };
 
 /*
  * The contended time of a tally's operations, by cell. Where time in a cell was contended in part,
- * the operation got on as the reference did while nobody was there: only what that left of the
- * reference's time counts against the contended time.
+ * the operation is assumed to have progressed as the reference while alone: only the rest of the
+ * reference's time is compared with the contended time.
  */
 struct contended {
 	uint64_t ns[N_CELLS];
 	uint64_t n[N_CELLS]; /* operations, all of whose time in the cell was contended */
-	uint64_t left[N_REFERENCES][N_CELLS]; /* of the others: what is left of references */
+	uint64_t left[N_REFERENCES]
+		     [N_CELLS]; /* of the other operations: the rest of the references */
 };
 
-/* All that was done in a class. */
+/* Time of all operations of a class. */
 struct class_time {
 	uint64_t n;
 	uint64_t cell_ns[N_CELLS];
@@ -95,7 +96,7 @@ struct class_references {
 	 */
 	struct reference *by[N_REFERENCES];
 	const struct class_time *time; /* with a baseline, to divide its mean; or NULL */
-	int64_t path_ns; /* what the headline takes longer than the least one of its coarse class */
+	int64_t path_ns; /* of the headline's reference, beyond the shortest of its coarse class */
 };
 
 /* The key of the class that OP is in, by what SIMILAR compares. */
@@ -114,7 +115,7 @@ int class_add(struct class *class, const struct operation *op, uint32_t location
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location);
 int class_merge(struct class *into, const struct class *from);
 
-/* How long they take without their waits for others: what references are chosen from. */
+/* Durations without waits for others: references are chosen from them. */
 static inline const struct durations *class_unheld(const struct class *class)
 {
 	return class->differs ? &class->unheld : &class->durations;

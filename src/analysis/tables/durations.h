@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * The DURATIONS_KEPT shortest are kept as they are, in a bounded heap; which ones these are does
- * not depend on the order of adding or merging. Beyond that many, a histogram of 1/32 relative
- * width (log-linear buckets, as in HdrHistogram).
+ * The DURATIONS_KEPT shortest are kept exactly, in a bounded heap: the same ones in any order of
+ * adding or merging. If there are more, all are in a histogram of 1/32 relative width (log-linear
+ * buckets, as in HdrHistogram).
  */
 #define DURATIONS_KEPT 1024
 
@@ -38,8 +38,8 @@ void durations_sort(struct durations *d);
 void durations_rank(const struct durations *d, uint64_t rank, uint64_t *low, uint64_t *high);
 
 /*
- * What mean and variance follow from: whole numbers, so that the order of adding does not matter.
- * Durations beyond the kept ones count as the middle of their bucket, within 2 %.
+ * For mean and variance: whole numbers, so that the order of adding does not matter. Durations
+ * beyond the kept ones count as the middle of their bucket, within 2 %.
  */
 struct durations_moments {
 	uint64_t n;

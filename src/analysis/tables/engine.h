@@ -1,4 +1,4 @@
-/* Inside of the analysis: what the passes hand on to each other. */
+/* The state of the analysis, which passes hand to each other. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_ENGINE_H
 #define SCI_ENGINE_H
@@ -28,14 +28,12 @@ struct engine {
 	struct eta_trace *trace;
 	const struct eta_defs *defs;
 	struct analysis_options options;
-	bool split;	 /* interference is computed apart; interval; blame */
-	bool spills;	 /* operations are looked at a second time */
-	bool complete_only; /* leave out what the trace's end cut: another trace is measured against it
-			  */
+	bool split;	    /* compute interference, its interval, and blame */
+	bool spills;	    /* operations are spilled for another pass */
+	bool complete_only; /* leave out truncated operations: this trace is a baseline */
 	struct regions regions;
 	struct location_result *locations; /* per definition */
-	uint32_t *thread_of; /* per definition: the thread whose asynchronous track it is, or itself
-			      */
+	uint32_t *thread_of;	/* per location: itself, or of an asynchronous track the thread */
 	struct classes classes; /* of all threads */
 	struct callsites callsites;
 	struct habits habits; /* of all threads */
@@ -47,26 +45,26 @@ struct engine {
 	struct resources resources;
 	struct file_sum *file_sums; /* per number of resources.h */
 	struct spill spill;
-	bool has_cells[N_GROUPS]; /* any time in a cell of the group */
-	bool on_file_systems;	  /* any operation of which nothing but that is known */
+	bool has_cells[N_GROUPS]; /* whether a cell of the group has any time */
+	bool on_file_systems;	  /* whether only the file system is known of some operation */
 	struct baseline baseline;
 	bool workload; /* nothing is scored: what is spilled are accesses (accesses.h) */
-	bool windowed; /* operations that begin outside of these are left out: */
+	bool windowed; /* operations that begin outside these times are left out: */
 	uint64_t from_ns, to_ns;
-	uint64_t first_ns, last_ns;		      /* of the trace */
-	unsigned slice_shift;			      /* of a time from first_ns on */
+	uint64_t first_ns, last_ns; /* of the trace */
+	unsigned slice_shift;	    /* slice number = time since first_ns >> this */
 	pthread_mutex_t location_locks[ENGINE_LOCKS]; /* of location number modulo */
 	pthread_mutex_t file_locks[ENGINE_LOCKS];     /* of file number modulo */
 	pthread_mutex_t progress_lock;
 	uint64_t events_done;
 };
 
-/* How many threads to use: as asked for, no more than there are locations. */
+/* The number of threads to use: the option's, but no more than there are locations. */
 unsigned engine_threads(const struct engine *e);
-/* EVENTS more are done: calls the options' progress function. -ECANCELED where that says stop. */
+/* Reports EVENTS more to the options' progress function. -ECANCELED: it says stop. */
 int engine_progress(struct engine *e, uint64_t events);
 
-/* The slice of the trace that NS is in. */
+/* The slice of the trace that contains NS. */
 static inline unsigned engine_slice(const struct engine *e, uint64_t ns)
 {
 	uint64_t at = (ns > e->first_ns ? ns - e->first_ns : 0) >> e->slice_shift;

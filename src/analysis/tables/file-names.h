@@ -6,7 +6,7 @@
 #include "eta-ext/base/eta.h"
 #include "resources.h"
 
-/* A file of the definitions, by what resources.h knows it by. */
+/* A file of the definitions, by its key in resources.h. */
 struct named {
 	uint64_t dev, inode;
 	const char *path; /* of the definitions */

@@ -81,7 +81,7 @@ static enum habit_kind kind_of(struct habits *h, const struct eta_defs *defs,
 	return kind;
 }
 
-/* A call of stdio that its buffer answers costs next to nothing, however small it is. */
+/* Did the call reach the kernel? A stdio call answered from the buffer costs next to nothing. */
 static bool reached_kernel(const struct habits *h, const struct operation *op, const char *name)
 {
 	uint64_t cells = op->cells;
@@ -108,7 +108,7 @@ static bool waited(const struct operation *op)
 	return false;
 }
 
-/* Where OP is in its file; the handle's position stands for what the trace does not say. */
+/* OP's offset in its file, from the handle's position where the trace does not give it. */
 static uint64_t offset_of(struct habits *h, const struct operation *op, uint32_t location)
 {
 	uint32_t handle = op->handle;
@@ -128,7 +128,7 @@ static uint64_t offset_of(struct habits *h, const struct operation *op, uint32_t
 	return offset;
 }
 
-/* A write into the page cache does not wait for the device, unless it has to. */
+/* Does a write wait for the device? One into the page cache does not, unless it has to. */
 static bool is_synchronous(const struct eta_defs *defs, const struct operation *op)
 {
 	if (op->handle < defs->n_handles &&

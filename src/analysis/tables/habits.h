@@ -7,18 +7,18 @@
 
 enum habit_kind { HABIT_READ, HABIT_WRITE, HABIT_SYNC, HABIT_OPEN, HABIT_OTHER, N_HABITS };
 
-/* Less than this in a call is little: a page. */
+/* Calls with fewer bytes are small: a page. */
 #define HABIT_SMALL_BYTES 4096
 
-/* Calls of a kind. Those that the C library answered from its buffer are none of a file's. */
+/* Calls of a kind, but not those that the C library answered from its buffer. */
 struct habit_calls {
 	uint64_t n, ns, bytes;
-	uint64_t small, small_ns, small_bytes; /* of less than HABIT_SMALL_BYTES, but of some */
-	uint64_t judged;		       /* of which it is known where they were: */
+	uint64_t small, small_ns, small_bytes; /* of 1 to HABIT_SMALL_BYTES - 1 */
+	uint64_t judged;		       /* whose offset is known: */
 	struct habit_order {
 		uint64_t n, bytes;
 		uint64_t waited, waited_ns; /* for the device */
-	} sequential, elsewhere;	    /* where the last one ended, or not */
+	} sequential, elsewhere;	    /* begins where the last one ended, or elsewhere */
 	uint64_t direct, misaligned;	    /* O_DIRECT; not on borders of pages */
 	uint64_t synchronous;		    /* O_SYNC, O_DSYNC */
 };
@@ -28,10 +28,10 @@ struct habit {
 	struct habit_calls calls[N_HABITS];
 	uint64_t syncs_after_write;
 	uint64_t opens_by_one; /* by the location that opened it most often */
-	uint64_t read_end;     /* no byte from here on was read, as far as that is known */
+	uint64_t read_end;     /* end of what was read, as far as it is known */
 	/* of the location under way: */
 	uint32_t location; /* + 1 */
-	bool written;	   /* since it was last synced */
+	bool written;	   /* written since its last sync */
 	uint64_t opens;
 	uint64_t end[N_HABITS]; /* of the last read or write */
 };
@@ -47,7 +47,7 @@ struct habits {
 	struct habit_function *functions; /* per region */
 	uint32_t n_functions;
 	uint64_t *positions;   /* per handle, of the location under way */
-	uint32_t *position_of; /* + 1: whose it is */
+	uint32_t *position_of; /* location + 1 of `positions` */
 	uint32_t n_handles;
 	uint8_t *kinds; /* per region: 1 + enum habit_kind, by its name */
 	bool has_levels;

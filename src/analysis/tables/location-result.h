@@ -1,4 +1,4 @@
-/* What the pass over a location leaves, and the sweep adds to. */
+/* Results of a location: of the pass, with what the sweep adds. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_LOCATION_RESULT_H
 #define SCI_LOCATION_RESULT_H
@@ -13,13 +13,12 @@
 #include "src/common/spill.h"
 #include "walk.h"
 
-/* A lifetime is cut into so many pieces, as if each were a run, to estimate how much runs differ.
- */
+/* A lifetime is cut into this many pieces, treated as runs, to estimate the spread between runs. */
 #define N_PIECES 16
-/* The trace is cut into so many at most, to know when a thread did something. */
+/* The trace is cut into this many slices at most, to note when a thread was active. */
 #define N_SLICES 1024
 
-/* What the pass over a location leaves. */
+/* Results of a location. */
 struct location_result {
 	const void *worker; /* of the pass: whose class numbers the tallies have */
 	struct walk_counts counts;
@@ -40,8 +39,8 @@ struct location_result {
 	struct bin *last_bin;
 	uint64_t last_bin_ns[2];
 	struct slowed_list slowed; /* options.n_slowed */
-	int64_t *pieces;	   /* N_PIECES of its lifetime: what others took; NULL: nothing */
-	uint64_t *busy; /* N_SLICES bits, of the trace: it was in an operation; NULL: never */
+	int64_t *pieces; /* time lost to others in each of N_PIECES of its lifetime; NULL: none */
+	uint64_t *busy;	 /* N_SLICES bits: in an operation during that slice; NULL: never */
 };
 
 #endif

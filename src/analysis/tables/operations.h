@@ -1,4 +1,5 @@
-/* From the events of one location to its operations: outermost I/O regions, time divided by cell.
+/*
+ * Builds operations from the events of a location: outermost I/O regions, with their time by cell.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_OPERATIONS_H
@@ -19,9 +20,9 @@ struct region_info {
 	bool changes;	   /* calls of that name may change a file system, or sync it */
 	bool io;	   /* opens an operation */
 	bool is_reason;	   /* a wait inside the path, not a step of it */
-	bool adds_pages;   /* reads into the page cache what is not there */
-	bool bio_explains; /* a bio in flight explains time in it: it is waiting for block I/O */
-	bool everywhere;   /* waits for all file systems and devices */
+	bool adds_pages;   /* reads pages into the page cache */
+	bool bio_explains; /* time in it is a wait for block I/O while a bio is in flight */
+	bool everywhere;   /* waits for all file systems and devices: sync */
 };
 
 struct regions {
@@ -41,7 +42,7 @@ enum operation_mode { MODE_OTHER, MODE_READ, MODE_WRITE };
 enum operation_result { RESULT_FULL, RESULT_SHORT, RESULT_ZERO, RESULT_ERROR };
 enum similar { SIMILAR_DEFAULT, SIMILAR_PAPER };
 
-/* A stretch of an operation's time, all of it in one cell; one follows the other. */
+/* A part of an operation's time in one cell; one follows the other. */
 struct stretch {
 	uint64_t ns;
 	/*
@@ -50,18 +51,17 @@ struct stretch {
 	 */
 	uint32_t what;
 	/*
-	 * Tid of who was in the way, as the kernel reports, 0: not known. On a device's account:
-	 * had a request there; a file system's: synced it; the page cache's: was throttled, too.
+	 * Tid of the task that the kernel named, 0: unknown. For a device: it had a request there;
+	 * a file system: it synced it; the page cache: it was throttled, too.
 	 */
 	uint32_t who;
 	uint8_t cell; /* enum cell */
 };
 
-/* What an operation did at a level: the outermost region of it; what that is part of comes first.
- */
+/* An operation at one level: the outermost region of that level. Parents come first. */
 struct level_region {
 	uint64_t begin_ns;
-	uint64_t ns;	 /* of it and of those like it in the same parent */
+	uint64_t ns;	 /* of it and its like in the same parent */
 	uint64_t bytes;	 /* transferred */
 	uint64_t offset; /* in the file */
 	uint32_t parent; /* index of the one around it; ETA_NONE: the operation itself */
@@ -88,17 +88,17 @@ struct operation {
 	uint8_t result;	 /* enum operation_result */
 	bool direct;	 /* O_DIRECT */
 	bool changes;	 /* may change a file system, or sync it */
-	bool truncated;	 /* the trace ended inside it */
+	bool truncated;	 /* the trace ends inside it */
 	bool issued_bio;
-	bool awaited_bio; /* one that it issued had completed when it ended */
-	bool added_pages; /* read what the page cache did not have */
+	bool awaited_bio; /* a bio that it issued completed before it ended */
+	bool added_pages; /* read pages that were not in the page cache */
 	bool has_offset;
-	bool opens;	      /* the handle is made: its position is 0 */
-	bool everywhere;      /* see struct region_info */
-	bool only_waits;      /* its like are recorded where they wait, and only then */
-	uint64_t others_ns;   /* waits that are others' (cell_is_for_others), where asked for */
-	uint64_t cells;	      /* set of those with time */
-	uint64_t ns[N_CELLS]; /* exclusive times; their sum is end - begin exactly */
+	bool opens;			  /* makes the handle: its position is 0 */
+	bool everywhere;		  /* see struct region_info */
+	bool only_waits;		  /* such operations are recorded only if they wait */
+	uint64_t others_ns;		  /* waits for others (cell_is_for_others), if requested */
+	uint64_t cells;			  /* set of those with time */
+	uint64_t ns[N_CELLS];		  /* exclusive times; their sum is end - begin exactly */
 	uint64_t others_cell_ns[N_CELLS]; /* of them, = others_ns in sum */
 	struct stretch *stretches;	  /* from begin to end, where the sink asks for them */
 	size_t n_stretches;
@@ -114,11 +114,11 @@ struct bio {
 	uint32_t dev;
 	uint32_t owner_tid; /* who dirtied the pages; 0: the thread itself */
 	uint8_t mode;	    /* enum operation_mode; OTHER: a flush */
-	bool open;	    /* its completion was not seen: end_ns means nothing */
+	bool open;	    /* its completion was not seen: end_ns is invalid */
 	uint64_t bytes;
 	uint64_t offset; /* on the device */
 	bool has_offset;
-	bool lower; /* part of one to a stacked device, which is reported, too */
+	bool lower; /* part of one to a stacked device, which is recorded, too */
 };
 
 struct walk;
@@ -128,7 +128,7 @@ struct walk_sink {
 	int (*operation)(void *arg, const struct operation *op);
 	int (*bio)(void *arg, const struct bio *bio); /* or NULL */
 	void *arg;
-	uint32_t tid;	    /* of the location: what waits for itself waits for nobody */
+	uint32_t tid;	    /* of the location: a wait for itself is for nobody */
 	bool others;	    /* fill operation.others_ns and others_cell_ns */
 	bool stretches;	    /* fill operation.stretches */
 	bool level_regions; /* fill operation.level_regions */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The smallest x with enough operations in [x, 1.1 x]: one odd probe does not set the scale. */
+/* The smallest x with enough operations in [x, 1.1 x]: one outlier does not set the scale. */
 static bool supported(const struct durations *d, uint64_t *ns)
 {
 	uint64_t need = (d->n + 99) / 100;

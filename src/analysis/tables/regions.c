@@ -28,9 +28,9 @@ static bool tells_scheduling(const struct eta_region *r)
 }
 
 /*
- * submit_bio returns at once; the wait for it happens in a file system or page cache frame. Where
- * the trace has off-CPU time, only waits without a better name are waits for the bio; where it
- * does not, all time below the library is. Throttling is a pause, whatever is in flight.
+ * submit_bio returns at once; the wait happens in a file system or page cache frame. If the trace
+ * has off-CPU time, only waits without a better name are waits for the bio; if not, all time below
+ * the library is. Throttling is a pause, whatever is in flight.
  */
 static bool bio_explains(const struct eta_region *r, bool scheduler)
 {
@@ -76,7 +76,7 @@ static bool changes_files(const char *name)
 	return true;
 }
 
-/* Whether it is in the trace depends on its waits alone: no part of the path of a call. */
+/* Recorded only if it waits: not part of a call's path. */
 static bool is_there_if_it_waits(const struct eta_region *r)
 {
 	static const char *const names[] = {

@@ -80,7 +80,7 @@ int resource_file(struct resources *r, struct resource_cache *cache, uint64_t de
 	return 0;
 }
 
-/* A trace of many machines has many devices. */
+/* A hash: a trace of many machines has many devices. */
 static int dev_find(struct resources *r, uint64_t dev, uint32_t *index)
 {
 	const uint64_t hash = hash_mix(dev, 0);

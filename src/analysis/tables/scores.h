@@ -1,4 +1,4 @@
-/* Rows of the tables that an analysis has: threads, classes, callsites, files, processes, ... */
+/* Rows of the tables of an analysis: threads, classes, callsites, files, processes, ... */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_SCORES_H
 #define SCI_SCORES_H
@@ -15,14 +15,14 @@
 /* Interference that somebody caused to a thread, or to all. */
 struct blame {
 	uint32_t location; /* index into the definitions; ETA_NONE: not in the trace */
-	uint32_t tid;	   /* 0, without a location: nobody was seen to be there, or the rest */
-	uint32_t machine;  /* with a tid alone: whose (eta_machine) */
+	uint32_t tid;	   /* 0 without a location: nobody was seen, or the rest */
+	uint32_t machine;  /* with a tid alone: its machine (eta_machine) */
 	uint32_t culprits; /* 1; 0: nobody; with options.n_culprits, how many the rest are */
 	int64_t ns;
-	int64_t named_ns; /* of it, because the kernel named them; the rest by overlap */
+	int64_t named_ns; /* the part that the kernel named; the rest by overlap */
 };
 
-/* What begins in, or spreads over, a part of the trace's time. */
+/* An interval of the trace's time: what begins in it, and its part of what spreads over it. */
 struct bin {
 	uint64_t operations; /* begun */
 	uint64_t io_ns;
@@ -41,20 +41,20 @@ struct thread_score {
 	uint64_t io_ns;	   /* sum of the durations of operations */
 	uint64_t ready_ns; /* between operations, while others had the CPU */
 	uint64_t operations;
-	uint64_t truncated;	   /* operations among them that the trace's end cut */
-	uint64_t low_confidence;   /* operations whose class has no sure reference */
+	uint64_t truncated;	   /* operations cut by the trace's end */
+	uint64_t low_confidence;   /* operations whose class has too few for a sure reference */
 	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
 	struct slowdown slowdown;
-	/* in waits that the reference has as well, while others were there: not in the score */
+	/* waits that the reference has, too, while others were there: not in the score */
 	int64_t alike_ns;
 	double sci, sci_low, sci_high, sci_io; /* paper: low and high equal sci */
-	double sure; /* what of sci is no chance: decides whether there is a verdict */
+	double sure; /* the part of sci that is not by chance: decides whether there is a verdict */
 	struct verdict verdict;
 	/* descending time, then the rest, then nobody; = slowed_ns in sum */
 	const struct blame *blame;
 	uint32_t n_blame;
-	uint64_t slowed_ns;	/* sum over operations and levels of interference, where any was */
-	struct bin *bins;	/* its own: options.n_bins; NULL without operations */
+	uint64_t slowed_ns; /* sum over operations and levels of interference, where any was */
+	struct bin *bins;   /* its own: options.n_bins; NULL without operations */
 };
 
 struct class_score {
@@ -93,7 +93,7 @@ struct callsite_score {
 	struct verdict verdict;
 };
 
-/* What was done to a file, and lost; a file that is not known has no inode and no path. */
+/* Operations on a file, and what they lost; an unknown file has no inode and no path. */
 struct file_score {
 	const char *path; /* "" unknown */
 	uint32_t machine; /* eta_machine */
@@ -107,7 +107,7 @@ struct file_score {
 	struct verdict verdict;
 };
 
-/* A limit that threads waited for, as the kernel tracer left it in the trace. */
+/* A limit that threads waited for, as the kernel tracer recorded it. */
 struct limit {
 	enum eta_level level;
 	enum eta_reason reason;
@@ -115,13 +115,13 @@ struct limit {
 	const char *what; /* "20 % of a CPU (...) for control group /a" */
 };
 
-/* Calls of a function. */
+/* The calls of a function. */
 struct function_habit {
-	const char *name; /* as programs call it */
+	const char *name; /* its name in programs */
 	uint64_t n, ns, bytes;
 };
 
-/* What was done to a file, and how. */
+/* How a file was accessed. */
 struct file_habit {
 	const char *path; /* "" unknown */
 	uint32_t dev;
@@ -136,8 +136,8 @@ struct file_habit {
 struct process_score {
 	uint32_t process;	  /* index into the definitions */
 	uint64_t wall_ns;	  /* from its first event to its last */
-	int64_t saved_ns;	  /* of it, without the cause that its verdict names */
-	int64_t saved_all_ns;	  /* without anything that others took */
+	int64_t saved_ns;	  /* how much shorter without the cause that its verdict names */
+	int64_t saved_all_ns;	  /* how much shorter without any interference */
 	struct slowdown slowdown; /* of all its threads */
 	struct verdict verdict;	  /* of what was lost along the path */
 };

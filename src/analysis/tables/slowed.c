@@ -1,4 +1,4 @@
-/* The operations that lost most: the first N of all, whatever the order they come in. */
+/* The N operations that lost most, independent of the order they come in. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "slowed.h"
 
@@ -7,7 +7,10 @@
 
 #include "eta-ext/base/array.h"
 
-/* Of equal ones the earlier comes first, so that the choice does not depend on who was first. */
+/*
+ * Among equal ones the earlier comes first, so that the choice does not depend on the order of
+ * adding.
+ */
 static int most_first(const void *a, const void *b)
 {
 	const struct slowed *x = a, *y = b;

@@ -139,7 +139,7 @@ static const char *advice_of(enum eta_level level, enum eta_reason reason)
 	return general;
 }
 
-/* The slowdown by level; the sum of what is more than nothing. */
+/* Slowdown by level; returns the sum of the positive ones. */
 static int64_t sum_levels(const int64_t cell_ns[N_CELLS], int64_t level_ns[ETA_N_LEVELS])
 {
 	int64_t positive = 0;
@@ -174,13 +174,13 @@ static enum cell largest_cell(const int64_t cell_ns[N_CELLS], enum eta_level lev
 	return best;
 }
 
-/* A part of the slowdown, and one of the lifetime, that a cause has beside a busy machine. */
+/* The least share of slowdown, and of the lifetime, of a cause named beside a busy machine. */
 #define BESIDE_CPU_SHARE 0.25
 #define BESIDE_CPU_SCI 0.05
 
 /*
- * On a busy machine whatever waits for something waits for a CPU as well. Without that, is there a
- * cause that has most of the rest, and is worth a word? Then the CPU comes second.
+ * On a busy machine every wait is followed by one for a CPU. Without that, is there a cause that
+ * has most of the rest, and enough? Then it is named, and the CPU second.
  */
 static bool cause_beside_cpu(const int64_t cell_ns[N_CELLS], double sci, enum eta_level *level)
 {
@@ -251,7 +251,7 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sur
 	v.reason = eta_reason_name(cell_table[best].reason);
 	v.advice = advice_of(level, cell_table[best].reason);
 	v.own_limit = cell_table[best].group == GROUP_LIMIT;
-	/* a wait that the tracer of library calls records itself is named without the kernel */
+	/* a wait recorded by the user tracer itself is named without the kernel */
 	if (!(options & VERDICT_KNOWS_LEVELS) && level == ETA_LEVEL_USER &&
 	    cell_table[best].reason == ETA_REASON_NONE)
 		v.advice = "The trace knows the library calls only: trace the kernel too "

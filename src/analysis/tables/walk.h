@@ -5,19 +5,19 @@
 
 #include "operations.h"
 
-/* A region that is open. */
+/* An open region. */
 struct frame {
 	uint32_t region;
-	uint64_t begin_ns; /* outside of operations */
+	uint64_t begin_ns; /* used outside operations */
 	uint8_t cell;
 	bool bio_explains;
-	bool hidden;	       /* a reason, or inside one: no part of the signature */
-	uint32_t who;	       /* tid of whom it waits for, 0: not known */
-	uint32_t level_region; /* the innermost around it, or its own */
-	uint8_t levels;	       /* set of those visited by what is around it, and itself */
+	bool hidden;	       /* a reason or inside one: not in the signature */
+	uint32_t who;	       /* tid of the task it waits for, 0: unknown */
+	uint32_t level_region; /* its own or the innermost enclosing one */
+	uint8_t levels;	       /* set of levels of the enclosing regions and itself */
 	bool begins_level;
 	uint64_t hash;
-	uint64_t last_child; /* signature of the last child: a run of equal ones counts once */
+	uint64_t last_child; /* signature of the last child: a run of equal children counts once */
 };
 
 /* A block request of the current operation. */
@@ -46,16 +46,16 @@ struct walk {
 	uint64_t accounted_ns; /* time up to here is in op.ns */
 	bool has_size, has_file, has_result;
 
-	/* Block requests in flight: it is enough to know until when. */
+	/* When the last block request in flight ends. */
 	uint64_t in_flight_end_ns;
-	uint64_t issued_end_ns; /* the same of those the device has */
-	uint64_t first_end_ns;	/* the earliest end of all */
+	uint64_t issued_end_ns; /* the same for issued ones */
+	uint64_t first_end_ns;	/* when the first one ends */
 	uint32_t bio_dev;
 	struct open_bio *bios;
 	size_t n_bios, first_bio, bio_room;
 };
 
-/* Visits, where the sink asks for them: a frame was pushed, is left, the operation ends. */
+/* Level regions, if the sink wants them: a frame was pushed, is left, the operation ends. */
 int level_region_enter(struct walk *w, struct frame *f, const struct eta_event *e);
 void level_region_leave(struct walk *w, const struct frame *f, const struct eta_event *e);
 void level_regions_finish(struct operation *op);
