@@ -1,4 +1,7 @@
-/* A thread writes to a stream whose lock another one has, each time for as long as is asked for. */
+/*
+ * A thread writes to a stream whose lock another one has, each time for as long as is asked for.
+ * Prints for how many ns it was in the writes.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <err.h>
 #include <errno.h>
@@ -26,6 +29,14 @@ static void await(sem_t *s)
 			err(1, "sem_wait");
 }
 
+static unsigned long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long)t.tv_sec * 1000000000 + (unsigned long)t.tv_nsec;
+}
+
 static void *holder(void *arg)
 {
 	for (unsigned long i = 0; i < n; i++) {
@@ -42,15 +53,20 @@ static void *writer(void *arg)
 {
 	static const char line[] = "a line that somebody waits for\n";
 
+	unsigned long ns = 0, begin;
+
 	for (unsigned long i = 0; i < n; i++) {
 		pause_ms(WORK_MS);
 		if (hold_ms) {
 			sem_post(&wanted);
 			await(&held);
 		}
+		begin = now_ns();
 		if (fwrite(line, sizeof(line) - 1, 1, stream) != 1)
 			err(1, "fwrite");
+		ns += now_ns() - begin;
 	}
+	printf("%lu\n", ns);
 	return arg;
 }
 
