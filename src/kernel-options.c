@@ -42,7 +42,7 @@ static void set_backend(const struct option_given *given)
 	struct kernel_options *o = given->options;
 
 	if (kernelio_order_parse(given->arg, &o->order))
-		option_error(given, "each at most once: %s", kernelio_backend_names());
+		option_error(given, "each at most once, of %s", kernelio_backend_names());
 }
 
 static void add_filter(const struct option_given *given)

@@ -106,7 +106,8 @@ static void check(struct arguments *a, struct argp_state *state)
 
 static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
-	(void)arg;
+	if (key == ARGP_KEY_ARG)
+		argp_error(state, "%s: sci-top takes options only", arg);
 	if (key != ARGP_KEY_END)
 		return ARGP_ERR_UNKNOWN;
 	check(state->input, state);
@@ -126,7 +127,7 @@ static const struct command_line command_line = {
 	       "  sci-top --by=device --sort=queue\n"
 	       "  sci-top --json --openmetrics=sci.prom >log.json\n"
 	       "\n"
-	       "Keys are told by h. Needs root, or CAP_SYS_ADMIN. A call counts when it has "
+	       "The key h lists the keys. Needs root, or CAP_SYS_ADMIN. A call counts when it has "
 	       "ended.\n\n"
 	       "SEE ALSO\n"
 	       "  sci-record(1), sci-analyze(1), sci-kernel(1)",
@@ -258,7 +259,7 @@ static int look(struct recorder *r, const struct arguments *a, struct frame *fra
 
 /* ---- what is shown ---- */
 
-/* A folder that is not there is told before anything is recorded. */
+/* A missing folder is reported before anything is recorded. */
 static int check_place(const char *path)
 {
 	const char *name;
@@ -337,7 +338,7 @@ static int run(struct arguments *a, struct recorder *r, bool screen)
 	return rc;
 }
 
-/* Messages would be drawn over: they are told when the screen is gone. */
+/* The screen would be drawn over messages: they are printed after it has ended. */
 static int hold_messages(int *own)
 {
 	int file = memfd_create("messages", MFD_CLOEXEC);

@@ -143,15 +143,15 @@ class Runs:
 
     def file(self, path):
         found = os.lstat(path)
-        told = f"{stat.filemode(found.st_mode)} {found.st_nlink} {found.st_uid}:{found.st_gid} "
+        text = f"{stat.filemode(found.st_mode)} {found.st_nlink} {found.st_uid}:{found.st_gid} "
         if stat.S_ISLNK(found.st_mode):
-            return (told + os.readlink(path)).encode()
+            return (text + os.readlink(path)).encode()
         if not stat.S_ISREG(found.st_mode):
-            return told.encode()
+            return text.encode()
         with open(path, "rb") as file:
             data = self.normal(file.read())
-        told += f"{len(data)} {hashlib.sha256(data).hexdigest()[:16]} "
-        return told.encode() + (data if len(data) < 200 else b"")
+        text += f"{len(data)} {hashlib.sha256(data).hexdigest()[:16]} "
+        return text.encode() + (data if len(data) < 200 else b"")
 
     def differences(self, how):
         """What of the run HOW is not as it was untraced, a line each."""
@@ -178,13 +178,13 @@ def shown(data, other):
 
 def lacks(row, trace):
     """What the recording TRACE lacks, or nothing."""
-    told = subprocess.run([os.path.join(BUILD, "src/sci-analyze"), "--json", *trace], check=False,
+    done = subprocess.run([os.path.join(BUILD, "src/sci-analyze"), "--json", *trace], check=False,
                           capture_output=True, text=True)
     if not row.recorded:
         return ""
-    if told.returncode:
-        return "the recording cannot be read: " + told.stderr.strip()
-    counted = json.loads(told.stdout)["trace"]
+    if done.returncode:
+        return "the recording cannot be read: " + done.stderr.strip()
+    counted = json.loads(done.stdout)["trace"]
     if not counted["operations"]:
         return "no call is recorded"
     if row.whole and counted["lost_events"]:
@@ -268,13 +268,13 @@ def recorded(rows, top, name):
     with open(listed, "w", encoding="utf-8") as file:
         json.dump({"top": top, "rows": [dataclasses.asdict(row) for row in rows]}, file)
     trace = os.path.join(top, name + ".recording")
-    told = subprocess.run(
+    done = subprocess.run(
         [os.path.join(BUILD, "src/sci-record"), "-q", "--wait-writeback=0", "-o", trace, "--",
          sys.executable, os.path.join(HERE, "harmless.py"), listed],
         check=False, capture_output=True, text=True)
     found = []
-    if told.returncode:
-        found.append(f"sci-record: status {told.returncode}: {told.stdout}{told.stderr}")
+    if done.returncode:
+        found.append(f"sci-record: status {done.returncode}: {done.stdout}{done.stderr}")
     lack = lacks(Row(name, "", whole=False), [os.path.join(trace, "unified.otf2")])
     return found + ([lack] if lack else [])
 

@@ -126,6 +126,34 @@ def ops_on(spool, name, *calls):
             if spool.path(op).endswith(os.path.realpath(path(name))) and (not calls or op.name in calls)]
 
 
+# has the lock until 300 ms after the kernel lists somebody who waits for it; prints for how long since then
+LOCK_HOLDER = r"""
+import fcntl, os, re, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR)
+fcntl.flock(fd, fcntl.LOCK_EX)
+print(flush=True)
+while not re.search(fr"-> .*:{os.fstat(fd).st_ino} ", open("/proc/locks").read()):
+    time.sleep(0.001)
+begin = time.monotonic_ns()
+time.sleep(0.3)
+held = time.monotonic_ns() - begin
+fcntl.flock(fd, fcntl.LOCK_UN)
+print(held, flush=True)
+sys.stdin.read()
+"""
+
+
+def lock_holder(name):
+    """A process that has a lock on the scratch file NAME, which it makes."""
+    open(path(name), "w", encoding="ascii").close()
+    holder = subprocess.Popen([sys.executable, "-c", LOCK_HOLDER, path(name)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+    atexit.register(holder.wait)
+    atexit.register(holder.kill)
+    holder.stdout.readline()
+    return holder
+
+
 def kinds(op):
     return {span.kind for span in op.spans}
 

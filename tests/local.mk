@@ -181,7 +181,7 @@ kernel_tests += \
 endif
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
-EXTRA_DIST += $(script_tests) $(kernel_tests)
+EXTRA_DIST += $(script_tests) $(kernel_tests) tests/package/try.sh
 
 # Both may run at once, when all is built.
 .PHONY: check-kernel check-others
@@ -252,7 +252,7 @@ noinst_LTLIBRARIES += tests/unit/libunit.la
 tests_unit_libunit_la_SOURCES = tests/unit/unit.h \
 	tests/unit/events.c tests/unit/events.h \
 	tests/unit/kernel-maker.c tests/unit/kernel-maker.h \
-	tests/unit/memory-trace.c tests/unit/memory-trace.h \
+	tests/unit/memory-trace.c tests/unit/memory-trace.h tests/unit/merge-cases.h \
 	tests/unit/random-trace.c tests/unit/random-trace.h \
 	tests/unit/spool-maker.c tests/unit/spool-maker.h
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)

@@ -31,7 +31,7 @@ def wait_asleep(pid, name):
     """Until process PID goes by NAME and waits for something: never a matter of time."""
     while True:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            told = file.read()
-        if f"({name}) S " in told:
+            reported = file.read()
+        if f"({name}) S " in reported:
             return
         time.sleep(0.01)

@@ -119,7 +119,7 @@ class Spool:
         self.lost = sum(h.lost for h in self.headers.values())
 
 
-def told(spool):
+def reported(spool):
     """What the tracer had to say to the user, of all processes."""
     return [text.split("=", 1)[1] for texts in spool.properties.values() for text in texts
             if text.startswith("warning_")]

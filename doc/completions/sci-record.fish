@@ -1,20 +1,20 @@
-# Completion in fish of the options of all commands, as their --help has them. It is loaded by the
-# name of a command: the others' names are links to this file.
+# Completion in fish of the options of all commands, taken from their --help. fish loads it by the
+# name of the command: the other names are links to this file.
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The long options of a command, each with the beginning of what --help says of it.
+# The long options of a command, each with the first line of its text in --help.
 function __sci_options
     set -l words (commandline -opc)
     $words[1] --help 2>/dev/null |
         string replace -rf '^ {2,6}(?:-.(?: [A-Z]+)?, )?(--[a-z][a-z-]*)(?:\[?=\S*)?(?: {2,}(.*))?$' '$1\t$2'
 end
 
-# Behind "--" stands the command line of another program.
+# After "--" comes the command line of another program.
 function __sci_is_ours
     not contains -- -- (commandline -opc)
 end
 
-# Other words are names of files, as everywhere.
+# Other words are file names, the default.
 function __sci_is_option
     __sci_is_ours; and string match -q -- '-*' (commandline -ct)
 end

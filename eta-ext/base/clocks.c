@@ -32,14 +32,6 @@ struct eta_clock_map eta_clock_offset(int64_t offset_ns, uint64_t error_ns)
 	};
 }
 
-struct eta_clock_map eta_clock_ticks(uint64_t ticks, uint64_t ns, uint64_t hz)
-{
-	return (struct eta_clock_map){ .from_ns = (int64_t)ticks,
-				       .to_ns = (int64_t)ns,
-				       .num = 1000000000,
-				       .den = hz ? hz : 1 };
-}
-
 bool eta_clock_is_identity(const struct eta_clock_map *map)
 {
 	return map->from_ns == map->to_ns && map->num == map->den;
@@ -67,27 +59,6 @@ uint64_t eta_clock_convert(const struct eta_clock_map *map, uint64_t time)
 	if (converted < 0)
 		return 0;
 	return converted > UINT64_MAX ? UINT64_MAX : (uint64_t)converted;
-}
-
-struct eta_clock_map eta_clock_compose(const struct eta_clock_map *outer,
-				       const struct eta_clock_map *inner)
-{
-	unsigned __int128 num = (unsigned __int128)outer->num * inner->num;
-	unsigned __int128 den = (unsigned __int128)outer->den * inner->den;
-
-	/* both lose the same low bits: the rate stays right to 2^-62 */
-	while (num >> 63 || den >> 63) {
-		num >>= 1;
-		den >>= 1;
-	}
-	return (struct eta_clock_map){
-		.from_ns = inner->from_ns,
-		.to_ns = (int64_t)convert(outer, inner->to_ns),
-		.num = (uint64_t)num,
-		.den = (uint64_t)den,
-		.error_ns = inner->error_ns + outer->error_ns,
-		.rate_error_ppb = inner->rate_error_ppb + outer->rate_error_ppb,
-	};
 }
 
 void eta_clock_map_print(const struct eta_clock_map *map, char *text, size_t room)

@@ -15,7 +15,7 @@ extern "C" {
 /*
  * X(ID, name): the clocks that a trace's timestamps may be of, as its property SCI::CLOCK names
  * them. RELATIVE counts from a moment that is not known (the start of the program). TSC is in ns,
- * too: readers convert its ticks, see eta_clock_ticks.
+ * too: readers convert its ticks.
  */
 #define ETA_CLOCKS(X)                                                                              \
 	X(UNKNOWN, "unknown")                                                                      \
@@ -55,15 +55,10 @@ struct eta_clock_map {
 
 /* The conversion that changes nothing, and the one that adds OFFSET_NS. */
 struct eta_clock_map eta_clock_offset(int64_t offset_ns, uint64_t error_ns);
-/* From ticks of a counter of HZ that stood at TICKS when our clock was at NS. */
-struct eta_clock_map eta_clock_ticks(uint64_t ticks, uint64_t ns, uint64_t hz);
 /* Does MAP change no time, whatever its error? */
 bool eta_clock_is_identity(const struct eta_clock_map *map);
 /* TIME converted; what would be before 0 or past the largest number is 0 or that number. */
 uint64_t eta_clock_convert(const struct eta_clock_map *map, uint64_t time);
-/* First INNER, then OUTER (a guest inside a guest): their errors add up. */
-struct eta_clock_map eta_clock_compose(const struct eta_clock_map *outer,
-				       const struct eta_clock_map *inner);
 /* "FROM TO NUM/DEN +-ERROR", the form of the property that keeps it; ROOM >= 160 holds it all. */
 void eta_clock_map_print(const struct eta_clock_map *map, char *text, size_t room);
 /* The reverse; false where TEXT is none. */

@@ -71,7 +71,6 @@ enum eta_reason {
 /* Names as in the lists; "?" for a value outside them. */
 const char *eta_level_name(enum eta_level level);
 const char *eta_reason_name(enum eta_reason reason);
-enum eta_level eta_reason_home(enum eta_reason reason);
 
 /*
  * Splits a region name "level:function": level and reason through the pointers; returns the part

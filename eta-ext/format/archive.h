@@ -28,7 +28,7 @@
 	X(OWNER, "owner", UINT32, "thread id of who dirtied the pages of the block request")       \
 	X(DIRECT, "direct", UINT8, "1: O_DIRECT")                                                  \
 	X(TRUNCATED, "truncated", UINT8, "1: the trace ended inside the region")                   \
-	X(PAUSE, "pause", UINT64, "ns that dirty throttling told the thread to pause")             \
+	X(PAUSE, "pause", UINT64, "ns that dirty throttling made the thread pause")             \
 	X(LOWER, "lower", UINT8,                                                                   \
 	  "1: part of a block request to a stacked device, which is in the trace, too")
 

@@ -111,7 +111,7 @@ struct expand_who {
 	uint32_t part;
 };
 
-/* A part that is nearly nothing, or all, is not told apart from the rest. */
+/* A part that is nearly nothing, or nearly all, is not split off. */
 #define PART_LEAST (ETA_SLEEP_WHOLE / 16)
 
 /* The same, with somebody in the way of a part: that comes first, whenever it was. */
@@ -465,7 +465,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 		return (int)n;
 	if (op->head.type == ETA_RECORD_WAIT)
 		return expand_waits(expand, fs, op, n);
-	/* no probe told where the file system's sync began */
+	/* no probe reported the begin of the file system's sync */
 	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS,
 			 op->op_flags & ETA_KOP_WAITS && name.kind == ETA_OP_SYNC ? IN_SYNC : 0, 0);
 	if (rc)

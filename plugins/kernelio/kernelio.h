@@ -128,11 +128,7 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts);
 /* K may be NULL, or still record: then the trace ends without totals. */
 void kernelio_free(struct kernelio *k);
 
-/*
- * Two texts, "level: ..." separated by "; ", until kernelio_free: probes in use, and what is
- * missing and why ("" nothing).
- */
-const char *kernelio_backends(const struct kernelio *k);
+/* What is missing and why, "level: ..." separated by "; "; "": nothing. Until kernelio_free. */
 const char *kernelio_missing(const struct kernelio *k);
 
 /* A note (eta_note) for each level: what serves it, what is missing and why. */

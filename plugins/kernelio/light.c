@@ -10,16 +10,13 @@ int light_check(const struct kernelio *k)
 	const char *why = NULL;
 
 	if (k->filter.light && k->filter.set & KERNELIO_FILTERS_OF_TASKS)
-		why = "with --tid, --comm, --uid or --cgroup, which are looked at in each call";
+		why = "cannot be used with --tid, --comm, --uid or --cgroup";
 	else if (k->filter.light && k->filter.owner_only)
-		why = "without the right to trace other users' processes (root): whose a process "
-		      "is, is looked at in each call";
+		why = "needs the right to trace other users' processes (root)";
 	if (!why)
 		return 0;
-	(k->options.optional ? eta_warn : eta_error)("kernel: the light mode has no probe on "
-						     "system calls, so it cannot be had %s: leave "
-						     "out --light",
-						     why);
+	/* both are checked in each call, on which the light mode has no probe */
+	(k->options.optional ? eta_warn : eta_error)("kernel: --light %s: leave it out", why);
 	return -EINVAL;
 }
 

@@ -55,12 +55,6 @@ void kernelio_free(struct kernelio *k)
 	(void)k;
 }
 
-const char *kernelio_backends(const struct kernelio *k)
-{
-	(void)k;
-	return "";
-}
-
 const char *kernelio_missing(const struct kernelio *k)
 {
 	(void)k;

@@ -142,11 +142,6 @@ void probes_describe(struct kernelio *k)
 	}
 }
 
-const char *kernelio_backends(const struct kernelio *k)
-{
-	return k->backends;
-}
-
 const char *kernelio_missing(const struct kernelio *k)
 {
 	return k->missing;

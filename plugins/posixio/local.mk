@@ -111,7 +111,6 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace/defs.h \
 	plugins/posixio/eztrace/end.c \
 	plugins/posixio/eztrace/end.h \
-	plugins/posixio/eztrace/handler.c \
 	plugins/posixio/eztrace/events.c \
 	plugins/posixio/eztrace/events.h \
 	plugins/posixio/eztrace/next.h \

@@ -29,7 +29,11 @@ static size_t step_in_utf8(const char *text, unsigned *columns)
 	return n > 0 && n < SIZE_MAX - 1 ? n : 1;
 }
 
-size_t columns_step(const char *text, unsigned *columns)
+/*
+ * Bytes of the first character of TEXT, which is not empty. COLUMNS: 2 for a wide character, 0 for
+ * one that combines with that before it. Anything but UTF-8 is one byte in one column.
+ */
+static size_t columns_step(const char *text, unsigned *columns)
 {
 	if ((*text & 0x80) == 0)
 		return (*columns = 1), 1;

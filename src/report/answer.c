@@ -253,7 +253,7 @@ static void put_nothing(FILE *out, unsigned width)
 	fputs("no I/O by any thread in this trace: nothing to score\n", out);
 	report_wrapped(out,
 		       "I/O are calls such as read and write, regions named LEVEL:FUNCTION and "
-		       "those with I/O records: record the program with sci-record.",
+		       "those with I/O records, as sci-record and sci-import write them.",
 		       true, width);
 }
 

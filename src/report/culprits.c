@@ -23,7 +23,7 @@ struct member {
 };
 
 /*
- * The kernel's threads are all of one process, pid 0: they are told apart by their names. Its
+ * The kernel's threads are all of one process, pid 0: their names distinguish them. Its
  * workers are many, kworker/CPU:NUMBER, and one as good as the other.
  */
 static void name_kernel_thread(char *name, size_t size, const char *location)

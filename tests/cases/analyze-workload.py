@@ -1,4 +1,4 @@
-"""sci-analyze --workload against a count from otf2-print's text; sequential and random fio told apart."""
+"""sci-analyze --workload against a count from otf2-print's text; sequential and random fio distinguished."""
 # SPDX-License-Identifier: BSD-3-Clause
 import collections
 import csv
@@ -215,7 +215,7 @@ def profiles(scratch, kernel):
                         if r["level"] == level and r["of"].endswith("/data"))
                 assert int(row[mode]) == 128, (engine, rw, row)
             else:  # fio's first thread writes the report, and what of fio was not cached is read
-                lanes = collections.defaultdict(list)  # of a thread: the end of one request may be told late
+                lanes = collections.defaultdict(list)  # of a thread: the end of one request may be reported late
                 for r in workload(folder, "--by=thread"):
                     if r["level"] == level and r["of"].startswith("fio") and int(r[mode]):
                         lanes[r["of"].split(" lane ")[0]].append(r)

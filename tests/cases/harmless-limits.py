@@ -66,8 +66,8 @@ def check_counts():
 
 def check_size():
     """What the tracer takes of every process's memory, beside its code: less than 128 KiB."""
-    told = subprocess.run(["size", "-A", harmless.PRELOADED], capture_output=True, text=True, check=True).stdout
-    sizes = {line.split()[0]: int(line.split()[1]) for line in told.splitlines()
+    listed = subprocess.run(["size", "-A", harmless.PRELOADED], capture_output=True, text=True, check=True).stdout
+    sizes = {line.split()[0]: int(line.split()[1]) for line in listed.splitlines()
              if line.startswith(".") and len(line.split()) == 3}
     taken = sum(n for name, n in sizes.items()
                 if name in (".data", ".bss", ".data.rel.ro", ".got", ".tdata", ".tbss"))

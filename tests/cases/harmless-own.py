@@ -50,8 +50,8 @@ ROWS = [
     *parts("signals", "readers", "writers", "streams", "openers", "locks", "waiting", "segv", "jump-out"),
     # calls of handlers that interrupt the tracer are counted only
     *parts("signals", "while-calling", "stopped", whole=False),
-    # an archive of EZTrace is closed there only if the handler's signal interrupted nothing that may hold a lock
-    *parts("signals", "end-in-call", env={"SCI_ALL_FDS": "1"}),
+    # a handler that ends the program leaves no archive of EZTrace
+    *parts("signals", "end-in-call", env={"SCI_ALL_FDS": "1"}, under=OURS),
     *parts("signals", "end-in-malloc", recorded=False),
     *parts("cancel", "pending", "blocked", "threads", "stacks", "anywhere", "opening"),
     *parts("cancel", "on-streams", env={"SCI_ALL_FDS": "1", "SCI_DETAIL": "chars"}),

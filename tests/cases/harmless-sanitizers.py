@@ -48,7 +48,7 @@ def rows(top):
                           under=("preload",), recorded=traced, whole=traced)
 
 
-def told(top):
+def reported(top):
     """sci-record runs each, and says of whom it has no library calls."""
     for compiler, sanitizer, options, _, traced in BUILDS:
         at = os.path.join(top, f"{compiler}-{sanitizer}{'-own' if options else ''}")
@@ -72,5 +72,5 @@ if __name__ == "__main__":
     os.chmod(scratch.scratch, 0o711)
     table = list(rows(scratch.scratch))
     if not os.environ.get("SCI_SANITIZED"):
-        told(scratch.scratch)
+        reported(scratch.scratch)
     harmless.main(table)

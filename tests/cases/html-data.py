@@ -108,7 +108,7 @@ def it_fits(work, trace):
     assert timeline["all"] > 200000 and not timeline["whole"] and timeline["details"], timeline["all"]
     kept = sum(len(lane["begin"]) for lane in timeline["lanes"])
     assert 0 < kept <= 200000
-    # what is kept touches one of the parts that are told in detail
+    # what is kept touches one of the parts that are shown in detail
     for lane in timeline["lanes"]:
         at = 0
         for begin, ns in zip(lane["begin"], lane["ns"]):

@@ -116,7 +116,7 @@ def dxt():
     equal("DXT: incomplete data is said", "x.log:4: Darshan's memory" in got.stderr, True)
     check("DXT, strictly", text, strict=True, lost=1)
     # threads that the log does not tell: never silently
-    check("DXT, threads untold", """
+    check("DXT, threads unreported", """
 # darshan log version: 3.41
 # DXT_POSIX module data
 # DXT, file_id: 7, file_name: /a

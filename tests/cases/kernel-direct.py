@@ -35,9 +35,9 @@ for rw, call in ("write", "pwrite64"), ("read", "pread64"):
         by_thread.setdefault(op.tid, []).append(op)
     # a kernel that runs no BPF program over some of its own processes does not report completions
     # that interrupt them; those are counted
-    untold = [bio for bio in spool.bios if not bio.end]
-    assert len(untold) == spool.total("completions_missed") + spool.total("open_bios"), untold
-    assert len(untold) < len(bios) / 2, (len(untold), len(bios))
+    unreported = [bio for bio in spool.bios if not bio.end]
+    assert len(unreported) == spool.total("completions_missed") + spool.total("open_bios"), unreported
+    assert len(unreported) < len(bios) / 2, (len(unreported), len(bios))
     for bio in bios:
         if bio.end == 0:
             continue

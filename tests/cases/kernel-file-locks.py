@@ -16,22 +16,22 @@ LOCK = r"""
 import ctypes, fcntl, os, re, signal, struct, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
 F_OFD_SETLKW = 38
-def told(kind):
+def flock_of(kind):
     return struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 0, 0)
 def lock(fd, how):
     if how == "flock":
         fcntl.flock(fd, fcntl.LOCK_EX)
     elif how == "posix":
-        fcntl.fcntl(fd, fcntl.F_SETLKW, told(fcntl.F_WRLCK))
+        fcntl.fcntl(fd, fcntl.F_SETLKW, flock_of(fcntl.F_WRLCK))
     elif how == "lockf":
         assert libc.lockf(fd, 1, 0) == 0
     elif how == "ofd":
-        fcntl.fcntl(fd, F_OFD_SETLKW, told(fcntl.F_WRLCK))
+        fcntl.fcntl(fd, F_OFD_SETLKW, flock_of(fcntl.F_WRLCK))
 def unlock(fd, how):
     if how == "flock":
         fcntl.flock(fd, fcntl.LOCK_UN)
     else:
-        fcntl.fcntl(fd, F_OFD_SETLKW if how == "ofd" else fcntl.F_SETLKW, told(fcntl.F_UNLCK))
+        fcntl.fcntl(fd, F_OFD_SETLKW if how == "ofd" else fcntl.F_SETLKW, flock_of(fcntl.F_UNLCK))
 """
 
 # has the lock until 300 ms after the kernel lists somebody who waits for it; prints when, and how long
@@ -162,7 +162,7 @@ def refused():
         if how == "flock":
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
-            fcntl.fcntl(fd, 37 if how == "ofd" else fcntl.F_SETLK, told(fcntl.F_WRLCK))
+            fcntl.fcntl(fd, 37 if how == "ofd" else fcntl.F_SETLK, flock_of(fcntl.F_WRLCK))
     except BlockingIOError:
         return True
 begin = time.monotonic_ns()
@@ -302,7 +302,7 @@ fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)
 for i in range(10):
     fcntl.fcntl(fd, fcntl.F_GETFL)
     fcntl.fcntl(fd, fcntl.F_GETFD)
-fcntl.fcntl(fd, fcntl.F_SETLK, told(fcntl.F_WRLCK))
+fcntl.fcntl(fd, fcntl.F_SETLK, flock_of(fcntl.F_WRLCK))
 unlock(fd, "posix")
 """, path("control.file"))
 called = [op.name for op in ops_on(spool, "control.file")]

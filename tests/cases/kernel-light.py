@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import SCI_KERNEL, need_bpf, nothing_lost, ops_on, path, scratch, trace
+from kernel import SCI_KERNEL, lock_holder, need_bpf, nothing_lost, ops_on, path, scratch, trace
 
 need_bpf()
 BUILD = os.environ["SCI_BUILD"]
@@ -46,21 +46,6 @@ assert light < full, light - full
 
 # ---- a wait of known length, for somebody who is not traced ----
 
-# has the lock until 300 ms after the kernel lists somebody who waits for it; prints for how long since then
-HOLDER = r"""
-import fcntl, os, re, sys, time
-fd = os.open(sys.argv[1], os.O_RDWR)
-fcntl.flock(fd, fcntl.LOCK_EX)
-print(flush=True)
-while not re.search(fr"-> .*:{os.fstat(fd).st_ino} ", open("/proc/locks").read()):
-    time.sleep(0.001)
-begin = time.monotonic_ns()
-time.sleep(0.3)
-held = time.monotonic_ns() - begin
-fcntl.flock(fd, fcntl.LOCK_UN)
-print(held, flush=True)
-sys.stdin.read()
-"""
 WAITER = r"""
 import fcntl, os, sys
 sys.stdin.readline()
@@ -71,16 +56,6 @@ for i in range(32):
 fd = os.open(sys.argv[1], os.O_RDWR)
 fcntl.flock(fd, fcntl.LOCK_EX)
 """
-
-
-def hold(name):
-    open(path(name), "w", encoding="ascii").close()
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, path(name)], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True)
-    atexit.register(holder.wait)
-    atexit.register(holder.kill)
-    holder.stdout.readline()
-    return holder
 
 
 def waited(spool, name, holder):
@@ -110,7 +85,7 @@ def names_lock(scored, holder, held_ns):
 
 
 # by the kernel's side alone the wait is an operation; calls that have not waited are none
-holder = hold("alone")
+holder = lock_holder("alone")
 spool = trace("alone-trace", "/usr/bin/python3", "-c", WAITER, path("alone"), options=("--light",), input=b"\n".decode())
 nothing_lost(spool)
 assert spool.properties["KERNEL_MODE"] == "light", spool.properties
@@ -154,7 +129,7 @@ def nested(archive):
     return found
 
 
-holder = hold("both")
+holder = lock_holder("both")
 archive = recorded("both-trace", "/usr/bin/python3", "-c", WAITER, path("both"), options=["--light", "--keep-spools"],
                    input="\n")
 held_ns = int(holder.stdout.readline())
@@ -185,7 +160,7 @@ assert calls("calls-full") == calls("calls-light", "--light")
 
 # ---- all of the machine: who is there already, and who comes ----
 
-holder, later = hold("all"), hold("later")
+holder, later = lock_holder("all"), lock_holder("later")
 waiter = subprocess.Popen(["/usr/bin/python3", "-c", WAITER, path("all")], stdin=subprocess.PIPE, text=True)
 tracer = subprocess.Popen([SCI_KERNEL, "--all", "--light", f"--directory={scratch}", "-o", path("all-trace")],
                           stderr=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Limits set on a program: a quota of CPU time and stops are told as that, exactly, and blame nobody."""
+"""Limits set on a program: a quota of CPU time and stops are reported as that, exactly, and blame nobody."""
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
 import ctypes
@@ -29,12 +29,12 @@ while time.process_time() < float(sys.argv[2]):
 PYTHON = os.path.realpath(sys.executable)
 
 
-def near(found, true, part, what, untold=0):
-    """UNTOLD: what may be missing besides."""
-    assert -part * true - untold <= found - true <= part * true, (what, found, true, untold)
+def near(found, true, part, what, unreported=0):
+    """UNREPORTED: what may be missing besides."""
+    assert -part * true - unreported <= found - true <= part * true, (what, found, true, unreported)
 
 
-def untold(spool, longest):
+def unreported(spool, longest):
     """The wait around a context switch that this kernel does not report is missing: so long at most."""
     return spool.total("switches_missed") * longest
 
@@ -51,17 +51,17 @@ def throttled():
         return int(dict(line.split() for line in file)["throttled_time"])
 
 
-# so little that a busy machine gives more
-group = cgroup("cpu", cpu__cfs_period_us="100000", cpu__cfs_quota_us="5000")
+# so little that a busy machine gives more; with so large a share that the group waits for nobody else
+group = cgroup("cpu", cpu__shares="262144", cpu__cfs_period_us="100000", cpu__cfs_quota_us="5000")
 before = throttled()
 spool = trace("quota", *inside(group, PYTHON, "-c", BUSY, path("busy"), "0.06"))
 true = throttled() - before
 assert true > 300e6, true
-near(waited(spool, "QUOTA"), true, 0.1, "quota", untold(spool, 100e6))
+near(waited(spool, "QUOTA"), true, 0.1, "quota", unreported(spool, 100e6))
 ns, what = limits(spool)["cpu:quota"]
 assert ns == waited(spool, "QUOTA")
 assert what == f"5 % of a CPU (5000 of each 100000 us) for control group /{os.path.basename(group)}", what
-near(regions("quota")["cpu:quota"], true, 0.1, "regions", untold(spool, 100e6))
+near(regions("quota")["cpu:quota"], true, 0.1, "regions", unreported(spool, 100e6))
 
 # of a group above its own
 below = os.path.join(group, "below")
@@ -69,7 +69,7 @@ os.mkdir(below)
 try:
     before = throttled()
     spool = trace("above", *inside(below, PYTHON, "-c", BUSY, path("busy"), "0.05"))
-    near(waited(spool, "QUOTA"), throttled() - before, 0.1, "above", untold(spool, 100e6))
+    near(waited(spool, "QUOTA"), throttled() - before, 0.1, "above", unreported(spool, 100e6))
     assert limits(spool)["cpu:quota"][1].endswith("/" + os.path.basename(group)), limits(spool)
 finally:
     os.rmdir(below)
@@ -119,9 +119,9 @@ def stopped(name, stop, go, what, *command):
     found = waited(spool, "STOPPED")
     ns, said = limits(spool)["cpu:stopped"]
     # a task is said to be stopped a moment before it leaves the CPU
-    assert 0.9 * least - untold(spool, least / 3) <= ns <= most, (name, least, ns, most)
+    assert 0.9 * least - unreported(spool, least / 3) <= ns <= most, (name, least, ns, most)
     # on the way out of a fault on memory of its own it is in no operation, but under a limit all the same
-    assert 0.9 * least / 3 - untold(spool, least / 3) <= found <= ns, (name, least, found, ns)
+    assert 0.9 * least / 3 - unreported(spool, least / 3) <= found <= ns, (name, least, found, ns)
     assert regions(name)["cpu:stopped"] == found, (name, found)
     assert said == what, limits(spool)
 

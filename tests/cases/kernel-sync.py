@@ -17,7 +17,7 @@ device, folder = loop_fs("ext4", 256)
 PROGRAM = r"""
 import os, sys
 call, folder, rounds, megabytes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-ask, told = os.pipe(), os.pipe()
+ask, answer = os.pipe(), os.pipe()
 name = os.path.join(folder, "others")
 if not os.fork():
     open("/proc/self/comm", "w").write("writer")
@@ -27,7 +27,7 @@ if not os.fork():
         if i % 4 == 3:
             for at in range(megabytes):
                 os.pwrite(fd, os.urandom(1 << 20), at << 20)
-        os.write(told[1], b"x")
+        os.write(answer[1], b"x")
     os._exit(0)
 import ctypes
 libc = ctypes.CDLL(None)
@@ -35,7 +35,7 @@ fd = os.open(folder, os.O_RDONLY)
 os.sync()
 for i in range(rounds):
     os.write(ask[1], b"x")
-    os.read(told[0], 1)
+    os.read(answer[0], 1)
     os.sync() if call == "sync" else libc.syncfs(fd)
 os.wait()
 """

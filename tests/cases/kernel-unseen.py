@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import need_bpf, nothing_lost, ops_on, path, skip, trace
+from kernel import lock_holder, need_bpf, nothing_lost, ops_on, path, skip, trace
 
 need_bpf()
 if not os.path.exists("/proc/self/schedstat"):
@@ -31,18 +31,6 @@ def lengths(found):
 
 # ---- a lock on a file: a sleep that is named before it begins, right after one that is not over for the probes ----
 LOCK = "import fcntl, os, re, sys, time\nfd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n"
-HOLDER = LOCK + r"""
-fcntl.flock(fd, fcntl.LOCK_EX)
-print(flush=True)
-while not re.search(fr"-> FLOCK .*:{os.fstat(fd).st_ino} ", open("/proc/locks").read()):
-    time.sleep(0.001)
-begin = time.monotonic_ns()
-time.sleep(0.2)
-held = time.monotonic_ns() - begin
-fcntl.flock(fd, fcntl.LOCK_UN)
-print(held, flush=True)
-sys.stdin.read()
-"""
 WAITER = LOCK + r"""
 r, w = os.pipe()
 if not os.fork():
@@ -52,8 +40,7 @@ os.wait()
 fcntl.flock(fd, fcntl.LOCK_EX)
 os.write(fd, b"x")
 """
-holder = child(PYTHON, "-c", HOLDER, path("lock"))
-holder.stdout.readline()
+holder = lock_holder("lock")
 spool = trace("lock-trace", PYTHON, "-c", WAITER, path("lock"), env=ENV)
 held_ns = int(holder.stdout.readline())
 nothing_lost(spool)
@@ -90,32 +77,32 @@ def ready():
     return int(open("/proc/self/schedstat").read().split()[1])
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
 data = bytes(1 << 20)
-told = [ready()]
+reported = [ready()]
 os.pwrite(fd, b"begin", 0)
-told.append(ready())
+reported.append(ready())
 cpu = time.process_time()
 while time.process_time() < cpu + 0.2:
     for i in range(16):
         os.pwrite(fd, data, i << 20)
     time.sleep(0.001)
-told.append(ready())
+reported.append(ready())
 os.pwrite(fd, b"end", 0)
-told.append(ready())
-open(sys.argv[1] + ".said", "w").write(" ".join(map(str, told)))
+reported.append(ready())
+open(sys.argv[1] + ".said", "w").write(" ".join(map(str, reported)))
 """
 cpu = str(min(os.sched_getaffinity(0)))
 rival = child("taskset", "-c", cpu, PYTHON, "-c", "while True: pass")
 spool = trace("ready", "taskset", "-c", cpu, PYTHON, "-c", BUSY, path("busy"), env=ENV)
 rival.kill()
 nothing_lost(spool)
-told = list(map(int, open(path("busy.said")).read().split()))
+reported = list(map(int, open(path("busy.said")).read().split()))
 begin, = [op.end for op in ops_on(spool, "busy", "pwrite64") if op.size == 5]
 end, = [op.begin for op in ops_on(spool, "busy", "pwrite64") if op.size == 3]
 spans = [span for op in spool.ops for span in op.spans] + spool.waits
 ready = [one for one in spans if one.kind in ("RUN_QUEUE", "WAKE_UP") and begin < one.begin < end]
 # between the inner two, and the outer two, of what was read around both marks
-least, most = told[2] - told[1], told[3] - told[0]
-print(f"ready for {least} to {most} ns, {lengths(ready)} told, {spool.total('switches_missed')} switches missed")
-assert least > 5e6, told
+least, most = reported[2] - reported[1], reported[3] - reported[0]
+print(f"ready for {least} to {most} ns, {lengths(ready)} reported, {spool.total('switches_missed')} switches missed")
+assert least > 5e6, reported
 assert 0.98 * least - 1e6 <= lengths(ready) <= 1.02 * most + 1e6, (least, lengths(ready), most)
 assert spool.total("switches_missed") >= len(ready), spool.properties

@@ -13,21 +13,21 @@ from kernel import loop_fs, need, need_bpf, path, trace
 need("losetup")
 need_bpf()
 device, folder = loop_fs("ext4", 128)
-ask, told = path("ask"), path("told")
+ask, reported = path("ask"), path("reported")
 os.mkfifo(ask)
-os.mkfifo(told)
+os.mkfifo(reported)
 
 # each line asked for is written: pages that are left dirty, or past the page cache and complete
 NEIGHBOUR = """
 import mmap, os, sys
-folder, ask, told = sys.argv[1:]
+folder, ask, reported = sys.argv[1:]
 direct = os.open(folder + "/direct", os.O_RDWR | os.O_CREAT | os.O_DIRECT)
 block = mmap.mmap(-1, 8 << 20)
 os.pwrite(direct, block, 0)
 os.fsync(direct)
 pages = os.open(folder + "/pages", os.O_WRONLY | os.O_CREAT)
 print("ready", flush=True)
-with open(ask) as asked, open(told, "w") as answer:
+with open(ask) as asked, open(reported, "w") as answer:
     for line in asked:
         if line == "pages\\n":
             os.pwrite(pages, b"x" * (24 << 20), 0)
@@ -40,13 +40,13 @@ sys.stdin.read()
 
 VICTIM = """
 import ctypes, os, sys
-folder, ask, told, *lines = sys.argv[1:]
+folder, ask, reported, *lines = sys.argv[1:]
 libc = ctypes.CDLL(None)
 own = os.open(folder + "/own", os.O_WRONLY | os.O_CREAT)
 for _ in range(2):
     os.pwrite(own, b"x" * 4096, 0)
     os.fsync(own)
-with open(ask, "w") as asked, open(told) as answer:
+with open(ask, "w") as asked, open(reported) as answer:
     for line in lines:
         os.pwrite(own, b"y" * 4096, 0)
         if line != "nothing":
@@ -61,12 +61,12 @@ with open(ask, "w") as asked, open(told) as answer:
 
 def recorded(name, *lines):
     """The victim's recording, beside a neighbour that does what each of LINES says, and its pid."""
-    neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR, folder, ask, told], text=True,
+    neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR, folder, ask, reported], text=True,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(neighbour.wait)
     atexit.register(neighbour.kill)
     neighbour.stdout.readline()
-    spool = trace(name, sys.executable, "-c", VICTIM, folder, ask, told, *lines)
+    spool = trace(name, sys.executable, "-c", VICTIM, folder, ask, reported, *lines)
     neighbour.stdin.close()
     neighbour.wait()
     return spool, neighbour.pid

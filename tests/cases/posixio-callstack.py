@@ -214,8 +214,8 @@ def test_depths():
                                        SCI_CALLSTACK=wrong),
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         assert done.stderr == "", done
-        told, = spool.told(spool.Spool(path))
-        assert f"SCI_CALLSTACK={wrong}: " in told, told
+        reported, = spool.reported(spool.Spool(path))
+        assert f"SCI_CALLSTACK={wrong}: " in reported, reported
         assert not spool.Spool(path).stacks
 
 

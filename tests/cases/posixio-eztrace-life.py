@@ -89,7 +89,7 @@ def ends():
             assert sizes(run.own) == [("last", 77)], (part, run.own)
             # no child, so nothing is left of its spool, and nothing is said
             assert not run.spooled and not run.messages, (part, run.messages)
-    # a handler that interrupted a library cannot close the archive: it ends the program all the same
+    # a handler that ends the program does not close the archive
     for part in ("in_handler", "in_handler_aside", "in_handler_of_thread"):
         with Run([LIFE, part], archive=False) as run:
             assert not os.path.exists(os.path.join(run.work, "life_trace/eztrace_log.otf2")), part

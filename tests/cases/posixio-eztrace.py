@@ -244,11 +244,11 @@ def memory():
     env = dict(os.environ, EZTRACE_LIBRARY_PATH=PLUGINS)
     for launch in ([], ["eztrace", "-t", "posixio"]):
         work = tempfile.mkdtemp()
-        told = os.path.join(work, "told")
-        subprocess.run(["sh", "-c", 'told=$1; shift; exec "$@" 9>"$told"', "sh", told] + launch +
+        reported = os.path.join(work, "reported")
+        subprocess.run(["sh", "-c", 'reported=$1; shift; exec "$@" 9>"$reported"', "sh", reported] + launch +
                        [program, work, str(threads), "1", "300000"], cwd=work, env=env, check=True,
                        stderr=subprocess.DEVNULL)
-        with open(told, encoding="ascii") as numbers:
+        with open(reported, encoding="ascii") as numbers:
             kib.append(int(numbers.read().split()[2]))
         shutil.rmtree(work)
     assert kib[1] - kib[0] < 5.5 * 1024 * threads, kib

@@ -282,8 +282,8 @@ def queues():
         names = [call.split("(")[0] for _, call in QUEUE_FUNCTIONS]
         assert [(op.name, op.ret) for op in result.ops] == \
             [(name, i + 1) for i, name in enumerate(names)], result.ops
-        told = [text.split("=")[0] for texts in result.properties.values() for text in texts]
-        assert {"asynchronous_libaio", "asynchronous_io_uring"} <= set(told), told
+        reported = [text.split("=")[0] for texts in result.properties.values() for text in texts]
+        assert {"asynchronous_libaio", "asynchronous_io_uring"} <= set(reported), reported
 
 
 def both_sinks():

@@ -148,12 +148,12 @@ def threads():
 
 
 def clones():
-    # two threads on one thread-local storage: not told apart, so not recorded, and said
+    # two threads on one thread-local storage: not distinguished, so not recorded, and said
     with Run("clone", lost=3) as run:
         run.expect(("self", "shared", 1, 0))
         assert run.messages == b"", run.messages
-        told, = spool.told(run.spool)
-        assert "clone without" in told, told
+        reported, = spool.reported(run.spool)
+        assert "clone without" in reported, reported
 
 
 def descriptors():

@@ -98,12 +98,12 @@ with tempfile.TemporaryDirectory(dir=os.environ["SCI_BUILD"]) as scratch:
     folder, work = os.path.join(scratch, "user.spool"), os.path.join(scratch, "work")
     os.mkdir(folder)
     os.mkdir(work)
-    told = subprocess.run(["/usr/bin/python3", "-c", PROGRAM], cwd=work, check=True, text=True,
+    reported = subprocess.run(["/usr/bin/python3", "-c", PROGRAM], cwd=work, check=True, text=True,
                           stdout=subprocess.PIPE,
                           env=dict(os.environ, LD_PRELOAD=TRACER, SCI_SPOOL_DIR=folder)).stdout
     traced = spool.Spool(folder)
 
-wanted = [line.split(" ", 1) for line in told.splitlines()]
+wanted = [line.split(" ", 1) for line in reported.splitlines()]
 reads = [op for op in traced.ops if op.name == "read" and op.path and
          (op.path.startswith(work) or op.path.startswith(work + "/#"))]
 got = {op.size: op.path for op in reads}

@@ -55,8 +55,8 @@ writers(sys.argv[2] + "/10m/unified.otf2", 2560)
 direct = writers(sys.argv[2] + "/2m/unified.otf2", 512)
 # completions that the kernel did not report are counted
 said = open(sys.argv[2] + "/err").read()
-untold = sum(int(a or b) for a, b in
+unreported = sum(int(a or b) for a, b in
              re.findall(r"bios \((\d+) open\)|(\d+) bios without an end", said))
-assert untold < direct["block"]["begun"] / 2, said
-assert direct["block"]["begun"] == direct["block"]["completed"] + untold, (direct["block"], said)
+assert unreported < direct["block"]["begun"] / 2, said
+assert direct["block"]["begun"] == direct["block"]["completed"] + unreported, (direct["block"], said)
 END

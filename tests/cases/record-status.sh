@@ -45,7 +45,7 @@ status 126 sci-record -o gone -- ./not-executable
 one_line err
 [ ! -e gone ] || fail "gone is left behind"
 
-# an existing recording is kept unless told otherwise
+# an existing recording is kept by default
 status 1 sci-record -o ok -- true
 one_line err
 has err 'ok: a recording is there already \(--force replaces it\)'
@@ -86,7 +86,7 @@ for i in range(20000):
 sci-analyze opened/unified.otf2 >text
 grep -q '/often is opened 20 k times' text || fail "no advice for what is opened often: $(cat text)"
 
-# processes of one name are told apart by what they were called with
+# processes of one name are distinguished by what they were called with
 status 0 sci-record -q --no-kernel -o namesakes -- sh -c "cat '$SCI_SRC/LICENSE'; cat '$SCI_SRC/NEWS'; exit 0"
 sci-analyze namesakes/unified.otf2 --csv --fields=process,arguments --by=process | tr -d '\r' >csv
 for name in LICENSE NEWS; do

@@ -61,7 +61,7 @@ def check_usage():
 
 
 def check_rights():
-    """Who may not look at the machine is told so."""
+    """Who may not look at the machine gets a message."""
     result = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
                              "/proc/self/fd/3", "--batch"] if os.geteuid() == 0 else [SCI_TOP, "--batch"],
                             capture_output=True, text=True, preexec_fn=lambda: os.dup2(program, 3), close_fds=False)

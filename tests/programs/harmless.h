@@ -16,7 +16,7 @@ struct part {
 };
 
 /* Prints what a call gave, and errno where it failed. */
-static inline long told(const char *what, long ret)
+static inline long reported(const char *what, long ret)
 {
 	if (ret < 0)
 		printf("%s: %ld %s\n", what, ret, strerrorname_np(errno));
@@ -25,7 +25,7 @@ static inline long told(const char *what, long ret)
 	fflush(stdout);
 	return ret;
 }
-#define TELL(call) told(#call, (long)(call))
+#define TELL(call) reported(#call, (long)(call))
 
 static inline void must(int ok, const char *what)
 {

@@ -38,7 +38,6 @@ static void names_are_total(void **state)
 	assert_string_equal(eta_level_name(ETA_N_LEVELS), "?");
 	assert_string_equal(eta_reason_name((enum eta_reason)999), "?");
 	assert_string_equal(eta_level_name(ETA_LEVEL_PAGECACHE), "pagecache");
-	assert_int_equal(eta_reason_home(ETA_REASON_DEVICE), ETA_LEVEL_BLOCK);
 }
 
 int main(void)

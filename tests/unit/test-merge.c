@@ -9,8 +9,9 @@
 
 #include "events.h"
 #include "memory-trace.h"
+#include "merge-cases.h"
 
-/* ---- cases as text: "user|kernel -> result", events "+region@time", "-region@time" ---- */
+/* ---- cases as text (merge-cases.h) ---- */
 
 /*
  * Appends the events of TEXT to LOCATION; a word without a sign is an IO_BEGIN or IO_COMPLETE, "~"
@@ -41,101 +42,6 @@ static void add_events(struct eta_trace *trace, uint32_t location, const char *t
 	}
 	free(copy);
 }
-
-struct one_case {
-	const char *name, *user, *kernel, *expected;
-	struct eta_counts counts;
-};
-
-static const struct one_case cases[] = {
-	{ "G13",
-	  "+write@5 -write@9",
-	  "+vfs:w@5 -vfs:w@9",
-	  "+write@5 +vfs:w@5 -vfs:w@9 -write@9",
-	  { .events = 4 } },
-	{ "G14",
-	  "-write@3 +write@5 begin@6",
-	  NULL,
-	  "+write@5 begin@6 -write@6!",
-	  { .events = 3, .orphan = 1, .truncated = 1 } },
-	{ "I/O records at the same times",
-	  "+write@5 begin@5 complete@9 -write@9",
-	  "+vfs:w@5 +fs:w@5 -fs:w@9 -vfs:w@9",
-	  "+write@5 begin@5 +vfs:w@5 +fs:w@5 -fs:w@9 -vfs:w@9 complete@9 -write@9",
-	  { .events = 8 } },
-	{ "back to back",
-	  "+a@5 -a@9 +b@9 -b@12",
-	  "+vfs:a@5 -vfs:a@9 +vfs:b@9 -vfs:b@12",
-	  "+a@5 +vfs:a@5 -vfs:a@9 -a@9 +b@9 +vfs:b@9 -vfs:b@12 -b@12",
-	  { .events = 8 } },
-	{ "no length",
-	  "+a@5 -a@5",
-	  "+vfs:a@5 -vfs:a@5",
-	  "+a@5 +vfs:a@5 -vfs:a@5 -a@5",
-	  { .events = 4 } },
-	{ "kernel alone between",
-	  "+a@1 -a@2 +b@8 -b@9",
-	  "+vfs:o@4 -vfs:o@6",
-	  "+a@1 -a@2 +vfs:o@4 -vfs:o@6 +b@8 -b@9",
-	  { .events = 6 } },
-	{ "kernel alone until the next call",
-	  "+a@1 -a@2 +b@9 -b@12",
-	  "+vfs:o@4 +fs:o@5 -fs:o@9 -vfs:o@9",
-	  "+a@1 -a@2 +vfs:o@4 +fs:o@5 -fs:o@9 -vfs:o@9 +b@9 -b@12",
-	  { .events = 8 } },
-	{ "truncated inside both",
-	  "+a@1",
-	  "+vfs:a@2 +fs:a@3 -fs:a@7",
-	  "+a@1 +vfs:a@2 +fs:a@3 -fs:a@7 -vfs:a@7! -a@7!",
-	  { .events = 6, .truncated = 2 } },
-	{ "kernel leaves after user",
-	  "+a@1 -a@5 +b@8 -b@9",
-	  "+vfs:a@2 -vfs:a@6",
-	  "+a@1 +vfs:a@2 -vfs:a@5 -a@5 +b@8 -b@9",
-	  { .events = 6, .overlapping = 1 } },
-	{ "time runs backwards",
-	  "+a@5 -a@3 +b@2 -b@9",
-	  NULL,
-	  "+a@5 -a@5 +b@5 -b@9",
-	  { .events = 4, .out_of_order = 2 } },
-	{ "recursion", "+a@1 +a@2 -a@3 -a@4", NULL, "+a@1 +a@2 -a@3 -a@4", { .events = 4 } },
-	{ "inner left open",
-	  "+a@1 +b@2 +c@3 -a@4 +d@5 -b@6 -d@7 -b@8",
-	  NULL,
-	  "+a@1 +b@2 +c@3 -c@4 -b@4 -a@4 +d@5 -d@7",
-	  { .events = 8, .overlapping = 2, .orphan = 1 } },
-	{ "waits in a call",
-	  "+write@1 -write@9",
-	  "+~vfs:w@2 +fs:l@3 -fs:l@5 -~vfs:w@6",
-	  "+write@1 +fs:l@3 -fs:l@5 -write@9",
-	  { .events = 4 } },
-	{ "waits at the bounds of a call",
-	  "+write@2 -write@6",
-	  "+~vfs:w@2 +fs:l@2 -fs:l@6 -~vfs:w@6",
-	  "+write@2 +fs:l@2 -fs:l@6 -write@6",
-	  { .events = 4 } },
-	{ "waits in no call",
-	  "+write@1 -write@2 +main@3 -main@9",
-	  "+~vfs:w@4 +fs:l@4 -fs:l@5 -~vfs:w@5",
-	  "+write@1 -write@2 +main@3 +vfs:w@4 +fs:l@4 -fs:l@5 -vfs:w@5 -main@9",
-	  { .events = 8 } },
-	{ "waits taken for one call's, of two",
-	  "+write@1 -write@5 +write@6 -write@9",
-	  "+~vfs:w@2 +fs:l@2 -fs:l@4 +fs:l@7 -fs:l@8 -~vfs:w@8",
-	  "+write@1 +fs:l@2 -fs:l@4 -write@5 +write@6 +fs:l@7 -fs:l@8 -write@9",
-	  { .events = 8 } },
-	{ "waits before a call, and in it",
-	  "+write@5 -write@9",
-	  "+~vfs:w@2 +fs:l@2 -fs:l@4 +fs:l@6 -fs:l@7 -~vfs:w@8",
-	  "+vfs:w@2 +fs:l@2 -fs:l@4 -vfs:w@5 +write@5 +fs:l@6 -fs:l@7 -write@9",
-	  { .events = 8 } },
-	{ "waits in a call, then in none",
-	  "+write@1 -write@5",
-	  "+~vfs:w@2 +fs:l@2 -fs:l@4 -~vfs:w@4 +~vfs:w@7 +fs:l@7 -fs:l@8 -~vfs:w@8",
-	  "+write@1 +fs:l@2 -fs:l@4 -write@5 +vfs:w@7 +fs:l@7 -fs:l@8 -vfs:w@8",
-	  { .events = 8 } },
-	{ "nothing", "", "", "", { .events = 0 } },
-};
 
 /* Every case with both orders of the inputs and with batches of 1, 2 and all events. */
 static void run_case(const struct one_case *c, size_t batch, bool kernel_first)

@@ -186,18 +186,18 @@ static void take_message(void *arg, enum eta_severity severity, const char *text
 /* A message is whole, however long a path it names. */
 static void test_message(void **state)
 {
-	char path[5000], *told = NULL;
+	char path[5000], *reported = NULL;
 
 	(void)state;
 	memset(path, 'p', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	eta_set_message_fn(take_message, &told);
+	eta_set_message_fn(take_message, &reported);
 	eta_error("%s and %s: the remedy", path, path);
 	eta_set_message_fn(NULL, NULL);
-	assert_non_null(told);
-	assert_int_equal(strlen(told), 2 * (sizeof(path) - 1) + strlen(" and : the remedy"));
-	assert_string_equal(told + strlen(told) - strlen(": the remedy"), ": the remedy");
-	free(told);
+	assert_non_null(reported);
+	assert_int_equal(strlen(reported), 2 * (sizeof(path) - 1) + strlen(" and : the remedy"));
+	assert_string_equal(reported + strlen(reported) - strlen(": the remedy"), ": the remedy");
+	free(reported);
 }
 
 int main(void)

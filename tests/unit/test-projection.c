@@ -1,5 +1,5 @@
 /*
- * A merged archive is what happened: threads of several hosts, numbers used again, told by up to
+ * A merged archive is what happened: threads of several hosts, numbers used again, reported by up to
  * four inputs with clocks of their own, come out event for event, so each input is a projection of
  * it.
  */

@@ -459,7 +459,7 @@ static bool short_life_is_told(uint64_t life_ns)
 	struct eta_trace *t = memory_trace_new("headline");
 	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
 	struct analysis *r;
-	bool told;
+	bool reported;
 
 	for (int i = 0; i < 4; i++) {
 		working(t, a, 1000 * (uint64_t)i, 50, NULL, 0);
@@ -467,9 +467,9 @@ static bool short_life_is_told(uint64_t life_ns)
 	}
 	operation_with(t, a, life_ns - 350, 150, "fs:inode lock");
 	r = analyse(t, &score_by_min);
-	told = r->threads[r->headline].location == b;
+	reported = r->threads[r->headline].location == b;
 	finish(t, r);
-	return told;
+	return reported;
 }
 
 /* Not who lost most, where that is nothing of its life, but only if all together lost something. */

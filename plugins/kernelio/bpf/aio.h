@@ -1,4 +1,4 @@
-/* libaio: io_submit's list becomes operations, io_getevents' events end them. */
+/* libaio: each iocb given to io_submit is an operation, which an event of io_getevents ends. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_AIO_H
 #define KERNELIO_AIO_H
@@ -26,7 +26,7 @@ struct user_event {
 	int64_t res, res2;
 };
 
-/* X(opcode of linux/aio_abi.h, operation, ETA_OP_ kind, bytes are the number of iovecs) */
+/* X(opcode of linux/aio_abi.h, operation, ETA_OP_ kind, whether its length counts iovecs) */
 #define AIO_OPCODES(X)                                                                             \
 	X(0, aio_read, READ, false)                                                                \
 	X(1, aio_write, WRITE, false)                                                              \
@@ -35,7 +35,7 @@ struct user_event {
 	X(7, aio_read, READ, true)                                                                 \
 	X(8, aio_write, WRITE, true)
 
-/* Room for one of the list, which would be too much for the stack. */
+/* Room for one iocb, too large for the stack. */
 struct aio_room {
 	struct async_op async;
 	struct user_iocb iocb;
@@ -53,7 +53,7 @@ struct aio_walk {
 	struct task_state *st;
 	uint64_t list;
 	uint32_t n;
-	uint32_t submitted; /* of those, at the end of io_submit */
+	uint32_t submitted; /* how many the kernel accepted; known at the end of io_submit */
 };
 
 static __noinline int aio_submit(struct task_state *st, uint64_t address)
@@ -99,7 +99,7 @@ static __noinline int aio_submit(struct task_state *st, uint64_t address)
 	return async_begin(st, &key, &room->async);
 }
 
-/* One step of io_submit's begin, for bpf_loop: 1 ends the walk. */
+/* Called by bpf_loop for each iocb when io_submit begins; 1 ends the loop. */
 static long aio_submit_step(uint32_t i, struct aio_walk *walk)
 {
 	uint64_t address;
@@ -112,9 +112,8 @@ static long aio_submit_step(uint32_t i, struct aio_walk *walk)
 }
 
 /*
- * One step of its end. What was not taken was never submitted. Transfers through the page cache are
- * over, with a result that io_getevents will return; direct ones and syncs end when the kernel
- * says.
+ * The same when it ends. Requests that were not accepted are dropped. Buffered ones are done, with
+ * a result that io_getevents will return; direct ones and syncs end when the kernel reports it.
  */
 static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
 {
@@ -140,7 +139,7 @@ static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
 	return 0;
 }
 
-/* One step of io_getevents' end. */
+/* The same for each event when io_getevents ends. */
 static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 {
 	struct async_key key = {};
@@ -172,7 +171,7 @@ SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64
 		TOTAL_ADD(asyncs_missed, n - MAX_AIO_LIST);
 	walk.n = st->async.n;
 	bpf_loop(MAX_AIO_LIST, aio_submit_step, &walk, 0);
-	st->async.last.id = 0; /* which one the kernel is at is not reported */
+	st->async.last.id = 0; /* the kernel does not report which one it works on */
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Operations that are submitted and complete later: those under way, and the end of one. */
+/* Asynchronous operations: those in flight, and the completion of one. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_ASYNC_H
 #define KERNELIO_ASYNC_H
@@ -9,13 +9,13 @@
 #include "plugins/kernelio/syscall-list.h"
 
 /*
- * A thread has many under way, which overlap. Each takes the lowest track that is free, so that the
- * operations of a track follow each other, and a track can be shown as a thread is.
+ * A thread has many in flight, which overlap. Each takes the lowest free track, so that the
+ * operations of one track do not overlap, and a track can be shown like a thread.
  */
 struct async_op {
 	struct eta_kernel_op op;
-	uint32_t slot, tid; /* of the thread that submitted it */
-	uint32_t unknown;   /* its file is reported at its end */
+	uint32_t slot, tid; /* the submitting thread */
+	uint32_t unknown;   /* its file is known only at its end */
 	uint32_t zero;
 };
 
@@ -34,10 +34,10 @@ struct {
 	__type(value, struct async_key);
 } aio_iocbs __weak SEC(".maps");
 
-/* Has io_submit been called? Else no direct I/O that completes need be looked up. */
+/* Set once io_submit has been called; until then completing direct I/O needs no lookup. */
 uint32_t aio_used __weak;
 
-/* A track of the current thread that is free, now taken; 0: none is. */
+/* Takes a free track of the current thread; 0: none is free. */
 SEPARATE uint32_t track_take(struct task_state *st)
 {
 	if (!st)
@@ -49,7 +49,10 @@ SEPARATE uint32_t track_take(struct task_state *st)
 		if (!free)
 			continue;
 		__sync_fetch_and_or(&st->async.tracks[i], bit);
-		/* the number of that bit, without a branch: each doubles the verifier's paths */
+		/*
+		 * the number of that bit, without branches, each of which doubles the paths to
+		 * verify
+		 */
 		track += __builtin_popcountll(bit - 1);
 		return 1 + st->async.first_track + track;
 	}
@@ -65,7 +68,7 @@ static __always_inline void track_free(const struct async_op *async)
 		__sync_fetch_and_and(&st->async.tracks[track / 64], ~(1ULL << track % 64));
 }
 
-/* Leaves the record of ASYNC, which is no more in the map; at its end_ns 0 nobody saw it end. */
+/* Writes the record of ASYNC, which is no longer in the map. end_ns 0: nobody saw it end. */
 SEPARATE int async_leave(struct async_op *async)
 {
 	uint64_t bytes;
@@ -87,7 +90,7 @@ SEPARATE int async_leave(struct async_op *async)
 	return 0;
 }
 
-/* Operation KEY is over. */
+/* Operation KEY has completed. */
 static inline __noinline int async_end(struct async_key *key, int64_t ret)
 {
 	struct async_op *found, async;
@@ -100,12 +103,12 @@ static inline __noinline int async_end(struct async_key *key, int64_t ret)
 		return 0;
 	async = *found;
 	if (bpf_map_delete_elem(&asyncs, key))
-		return 0; /* another CPU was faster */
+		return 0; /* another CPU has ended it */
 	if (!async.op.head.end_ns)
 		async.op.head.end_ns = bpf_ktime_get_ns();
 	async.op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
 	if (async.unknown) {
-		/* one of io_uring's own descriptors */
+		/* a file registered with io_uring */
 		struct io_kiocb *request = (void *)key->id;
 		struct file *file = BPF_CORE_READ(request, file);
 
@@ -121,8 +124,7 @@ static inline __noinline int async_end(struct async_key *key, int64_t ret)
 }
 
 /*
- * Notes that the current thread has submitted ASYNC, whose operation is filled in but for what is
- * the same for all.
+ * The current thread has submitted ASYNC. The caller has filled in what differs between operations.
  */
 static inline __noinline int async_begin(struct task_state *st, struct async_key *key,
 					 struct async_op *async)
@@ -134,7 +136,7 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 		return 0;
 	before = bpf_map_lookup_elem(&asyncs, key);
 	if (before) {
-		/* its end was not seen, and now its memory serves again */
+		/* its end was missed, and its address is in use again */
 		async_leave(before);
 		bpf_map_delete_elem(&asyncs, key);
 	}
@@ -163,11 +165,11 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 	return 0;
 }
 
-/* The track of the operation that the requests of IOCB are for, 0: of none. */
+/* The track of the operation that IOCB's requests belong to; 0: none. */
 static __always_inline uint32_t async_track(struct task_state *st, struct kiocb *iocb)
 {
 	struct async_key key = { .id = (uint64_t)iocb };
-	struct async_op *async = bpf_map_lookup_elem(&asyncs, &key); /* io_uring's request */
+	struct async_op *async = bpf_map_lookup_elem(&asyncs, &key); /* the request of io_uring */
 
 	if (!async && st->async.call == SHAPE_AIO_SUBMIT) {
 		struct aio_kiocb *aio = (void *)iocb;
@@ -182,7 +184,9 @@ static __always_inline uint32_t async_track(struct task_state *st, struct kiocb 
 	return async ? async->op.track : 0;
 }
 
-/* Direct I/O of IOCB has ended in whatever context: io_submit's, if that did not wait for it. */
+/*
+ * Direct I/O of IOCB has completed, in any context. It is io_submit's if the caller did not wait.
+ */
 static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret)
 {
 	uint64_t address = (uint64_t)iocb;
@@ -199,8 +203,8 @@ static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret)
 }
 
 /*
- * The track that a request belongs to which the current thread, in no operation, makes for pages of
- * FILE: that of what it has submitted last, while that is under way.
+ * The track for a request on pages of FILE that the current thread makes outside an operation: that
+ * of its last submission while it is in flight.
  */
 static __always_inline uint32_t async_track_of(struct task_state *st, const struct file_key *file)
 {

@@ -1,4 +1,4 @@
-/* Bios in flight: what is kept of one from its queue to its completion. */
+/* Bios in flight: what is known of each from queueing to completion. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_BIO_H
 #define KERNELIO_BIO_H
@@ -8,9 +8,9 @@
 #include "status.h"
 
 /*
- * Stacked devices (device mapper, md, NVMe with several paths) pass a bio on to those below them:
- * as clones, which share its vector of pages and are queued in whatever context, or the bio itself,
- * which is remapped and not queued again. What the layer above told of a bio holds for those below.
+ * Stacked devices (device mapper, md, multipath NVMe) pass a bio on to lower devices: either as
+ * clones, which share the vector of pages and may be queued in any context, or the bio itself,
+ * remapped and not queued again. What is known of the upper bio holds for the lower ones.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -19,11 +19,11 @@ struct {
 	__type(value, uint64_t); /* key of the bio at the top */
 } stacked __weak SEC(".maps");
 
-/* Has a bio been queued to one, or been remapped? Else there is nothing to look up. */
+/* Set once a bio was queued to one, or remapped; until then nothing needs to be looked up. */
 uint32_t stacked_used __weak;
 uint32_t remapped_used __weak;
 
-/* The key of a remapped bio as the device below has it: bios are aligned. */
+/* The key of a remapped bio at the lower device. Bios are aligned, so that it is unique. */
 #define LOWER_KEY(key) ((key) + 1)
 
 /* Bios in flight, by address. */
@@ -34,7 +34,7 @@ struct {
 	__type(value, struct bio_state);
 } bios __weak SEC(".maps");
 
-/* A part split off a bio -> that bio. */
+/* A bio split off another -> that other one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -42,13 +42,13 @@ struct {
 	__type(value, uint64_t);
 } split_bios __weak SEC(".maps");
 
-/* A walk over the owners of a bio, leaving a record for each. */
+/* Loop over the owners of a bio, writing a record for each. */
 struct leave_walk {
 	struct bio_shares *shares;
 	struct eta_bio_record *record;
 };
 
-/* One step of it, for bpf_loop: 1 ends the walk. */
+/* Called by bpf_loop; 1 ends the loop. */
 static long leave_step(uint32_t i, struct leave_walk *walk)
 {
 	struct bio_shares *shares = walk->shares;
@@ -67,7 +67,7 @@ static long leave_step(uint32_t i, struct leave_walk *walk)
 	return 0;
 }
 
-/* The record of the bio at address KEY: one for each owner of its pages. */
+/* Writes the record of the bio at address KEY: one for each owner of its pages. */
 SEPARATE int bio_leave(const uint64_t *key, struct bio_state *value)
 {
 	struct leave_walk walk = {};
@@ -130,7 +130,7 @@ static __always_inline void bio_issue(struct bio_state *value, uint64_t now)
 	queue_ahead_issue(&value->record, &value->counted, now);
 }
 
-/* A bio is issued to a device: the one it was made of is on its way, too. */
+/* A bio is issued to a device, and with it the one it was made from. */
 static __always_inline void bio_issued(struct bio_state *value, uint64_t now)
 {
 	uint64_t upper;

@@ -1,4 +1,4 @@
-/* Block requests: one record per bio, from queue to completion, with whose data it carries. */
+/* Bios: one record each, from queueing to completion, with the thread and file it is for. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "async.h"
 #include "bio.h"
@@ -24,7 +24,8 @@ enum req_flag_bits___k {
 };
 #define REQ_HAS(opf, name) ((opf) >> bpf_core_enum_value(enum req_flag_bits___k, name) & 1)
 
-/* Threads that are not traced but wrote for one that is: tid -> start, so that each is reported
+/*
+ * Untraced threads that wrote on behalf of a traced one: tid -> start, so that each is reported
  * once.
  */
 struct {
@@ -35,8 +36,8 @@ struct {
 } helpers_seen SEC(".maps");
 
 /*
- * The inode whose page the bio begins with, and through INDEX which page of it; NULL: none
- * (anonymous memory of direct I/O).
+ * The inode of the bio's first page, and through INDEX the page's index; NULL: anonymous memory, as
+ * in direct I/O.
  */
 static __always_inline struct inode *bio_inode(struct bio *bio, uint64_t *index)
 {
@@ -93,21 +94,21 @@ static __always_inline void helper_tell(struct task_struct *task)
 }
 
 /*
- * What the kernel's own threads write to a device with traced files that is no file's data: the
- * journal, metadata. It is in the way of the files' requests.
+ * A write by a kernel thread, to a device with traced files, that is not file data: journal or
+ * metadata. It competes with the requests of the files.
  */
 static __always_inline bool is_journal(struct task_struct *task, uint32_t dev)
 {
 	return task->flags & TASK_IS_KERNEL_THREAD && bpf_map_lookup_elem(&devices_seen, &dev);
 }
 
-/* Does BIO's device pass it on to others? */
+/* Is BIO's device a stacked one, which passes it on? */
 static __always_inline bool is_stacked(struct bio *bio)
 {
 	return BPF_CORE_READ(bio, bi_bdev, bd_disk, fops, submit_bio) != NULL;
 }
 
-/* What a stacked device made the bio KEY with this VECTOR of; NULL: nothing known. */
+/* The upper bio that a stacked device made the bio KEY with this VECTOR from; NULL: unknown. */
 static __always_inline struct bio_state *upper_bio(uint64_t key, uint64_t vector, uint64_t *upper)
 {
 	uint64_t *found;
@@ -121,7 +122,7 @@ static __always_inline struct bio_state *upper_bio(uint64_t key, uint64_t vector
 	return bpf_map_lookup_elem(&bios, upper);
 }
 
-/* Room for one, which would be too much for the stack. A program does not enter itself on a CPU. */
+/* Room for one, too large for the stack. A program does not preempt itself on a CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -129,27 +130,27 @@ struct {
 	__type(value, struct bio_state);
 } queue_room SEC(".maps");
 
-/* A bio that is being queued: what it is, and whose. */
+/* A bio that is being queued, and whose it is. */
 struct queued_bio {
 	struct task_struct *task;
 	struct task_state *st;	 /* NULL: the task is not traced */
-	struct bio_state *above; /* that a stacked device made it of */
+	struct bio_state *above; /* the upper bio it was made from */
 	struct owner *owner;	 /* who dirtied its pages */
 	uint64_t upper;		 /* key of above */
-	uint64_t index;		 /* in the light mode: its first page in the file */
+	uint64_t index;		 /* light mode: index of its first page in the file */
 	uint64_t vector;	 /* of its pages, 0: none */
 	struct file_key file;
 	uint32_t bytes, flags;
 	uint32_t track;
 	uint32_t pid, tid;    /* of the owner */
-	uint32_t foreign_tid; /* who is in the way where it is none of ours; 0: nobody */
+	uint32_t foreign_tid; /* the task it is for, if that is untraced; 0: unknown */
 	bool data;
 	bool journal;
 };
 
 /*
- * The file of INODE, 0 where that is a block device: journal, metadata, a program writing to it.
- * The inode of btrfs's trees is of no kind, or of any.
+ * The file of INODE; 0 if that is a block device's: journal, metadata, or a program writing to the
+ * device. The inode of btrfs's trees may have any type or none.
  */
 static __always_inline void queued_file(struct queued_bio *q, struct inode *inode)
 {
@@ -157,7 +158,7 @@ static __always_inline void queued_file(struct queued_bio *q, struct inode *inod
 	q->file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	if (q->flags & ETA_BIO_WRITE)
 		q->owner = bpf_map_lookup_elem(&owners, &q->file);
-	barrier(); /* or clang selects between two kinds of pointer, which no verifier takes */
+	barrier(); /* else clang selects between two types of pointer: rejected */
 	if (q->owner) {
 		q->pid = q->owner->pid;
 		q->tid = q->owner->tid;
@@ -173,9 +174,9 @@ static __always_inline void queued_file(struct queued_bio *q, struct inode *inod
 }
 
 /*
- * What the journal's thread writes belongs to who asked for that. Somebody who is not traced: then
- * it is none of ours. Of what nobody asked for by fsync, it is those whose data was written before
- * it. Without SYNC it writes back what nobody waits for.
+ * What the journal's thread writes is for the task that asked for the commit. An untraced one: the
+ * bio is foreign. If nobody called fsync, it is for those whose data was written before. Without
+ * SYNC it is background writeback that nobody waits for.
  */
 static __always_inline void queued_journal(struct queued_bio *q, struct bio *bio)
 {
@@ -199,7 +200,7 @@ static __always_inline void queued_journal(struct queued_bio *q, struct bio *bio
 	}
 }
 
-/* The journal has the disk flush its cache: in the way only of those who had not asked for it. */
+/* The journal flushes the disk's cache, which delays only tasks that did not ask for it. */
 static __always_inline void queued_flush(struct queued_bio *q, uint32_t dev)
 {
 	struct syncer asked = {};
@@ -208,7 +209,7 @@ static __always_inline void queued_flush(struct queued_bio *q, uint32_t dev)
 		q->foreign_tid = asked.foreign ? asked.tid : 0;
 }
 
-/* What the operation says that it belongs to, where its pages do not. */
+/* Takes file and owner from the operation, where the pages do not say. */
 static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 {
 	struct task_state *st = q->st;
@@ -221,7 +222,7 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 		q->flags |= ETA_BIO_LOWER | (q->above->record.op_flags & ETA_BIO_DIRECT);
 		q->track = q->above->record.track;
 	} else if (st && q->data && !pages && !(q->flags & ETA_BIO_META)) {
-		/* memory of no page cache: the program's (direct I/O), or the file system's own */
+		/* not page cache memory: the program's own (direct I/O) or the file system's */
 		if (st->active) {
 			if (st->op.op_flags & ETA_KOP_DIRECT)
 				q->flags |= ETA_BIO_DIRECT;
@@ -237,7 +238,7 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 	}
 }
 
-/* Whose BIO is, and of which file; false: it is none of ours. */
+/* Finds owner and file of BIO; false: it is no traced thread's. */
 static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 {
 	struct inode *inode = q->data ? bio_inode(bio, &q->index) : NULL;
@@ -248,7 +249,7 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 	} else if (!q->above && (!(q->flags & ETA_BIO_WRITE) || !q->data)) {
 		if (q->flags & ETA_BIO_FLUSH)
 			queued_flush(q, bio->bi_bdev->bd_dev);
-		return false; /* only writes of others can be on behalf of a traced thread */
+		return false; /* other tasks act for a traced thread in writes only */
 	}
 	if (inode)
 		queued_file(q, inode);
@@ -262,7 +263,7 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 	return request_passes(q->st, &q->file, bio->bi_bdev->bd_dev, q->flags & ETA_BIO_WRITE);
 }
 
-/* The record, up to what its way through the device will add. */
+/* Fills the record, but for what issue and completion add. */
 static __always_inline void queued_fill(struct bio_state *value, struct queued_bio *q,
 					struct bio *bio)
 {
@@ -290,7 +291,7 @@ static __always_inline void queued_fill(struct bio_state *value, struct queued_b
 		value->shared = shares_find(&key, &q->file, q->owner, &value->record);
 }
 
-/* The operation under way that has queued it, and what is to become of it below. */
+/* Notes the bio in the operation that queued it, and for stacked devices below. */
 static __always_inline void queued_follow(struct bio_state *value, const struct queued_bio *q,
 					  struct bio *bio)
 {
@@ -321,7 +322,7 @@ static __always_inline void queued_keep(struct bio_state *value, uint64_t key)
 	struct bio_state *before = missed ? bpf_map_lookup_elem(&bios, &key) : NULL;
 
 	if (before) {
-		/* its completion was not seen, and now its memory serves again */
+		/* its completion was missed, and its address is in use again */
 		TOTAL_ADD(completions_missed, 1);
 		disk_uncount(&before->counted);
 		before->record.queue_foreign_ns = before->record.device_foreign_ns = 0;
@@ -336,7 +337,7 @@ static __always_inline void queued_keep(struct bio_state *value, uint64_t key)
 
 static __always_inline void queued_count(const struct queued_bio *q)
 {
-	if (!q->data || q->above) /* what is below is the same bytes again */
+	if (!q->data || q->above) /* the same bytes were counted at the upper device */
 		return;
 	if (q->journal) {
 		TOTAL_ADD(bio_kernel_bytes, q->bytes);
@@ -354,8 +355,8 @@ static __always_inline void queued_count(const struct queued_bio *q)
 }
 
 /*
- * ST: of the thread it is for; NULL: of one that is not traced. A frame of its own: together with
- * those that end a wait the stack would be too large.
+ * ST: the thread it is for; NULL: untraced. Not inlined: with the functions that end a wait the
+ * stack would be too large.
  */
 static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 {
@@ -397,7 +398,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	return bio_queued(bio, st);
 }
 
-/* SPLIT is a part of the bio PARENT from here on. */
+/* SPLIT has been split off the bio PARENT. */
 static __always_inline void bio_part(uint64_t split, uint64_t parent, struct bio_state *value)
 {
 	if (bpf_map_update_elem(&split_bios, &split, &parent, BPF_ANY) == 0)
@@ -417,8 +418,8 @@ int BPF_PROG(on_split, struct bio *split)
 }
 
 /*
- * A stacked device hands a bio on as it is. Of the parts that it split off before, some kernels
- * tell nothing but this. A partition is a device, too, but not yet queued to.
+ * A stacked device remaps a bio to a lower one. Some kernels report parts split off before only
+ * here. A bio on a partition is also remapped, but has not been queued yet.
  */
 SEC("tp_btf/block_bio_remap")
 int BPF_PROG(on_bio_remap, struct bio *bio)
@@ -448,10 +449,10 @@ int BPF_PROG(on_bio_remap, struct bio *bio)
 	value.record.sector = bio->bi_iter.bi_sector;
 	value.record.bytes = bio->bi_iter.bi_size;
 	value.record.op_flags |= ETA_BIO_LOWER;
-	if (value.shared) /* who owns which page is reported above only */
+	if (value.shared) /* owners of pages are reported for the upper bio only */
 		TOTAL_ADD(shares_missed, value.record.bytes);
 	value.shared = 0;
-	/* who is ahead below has not been looked for */
+	/* the lower device's queue has not been examined */
 	value.counted.place = value.counted.on_disk = 0;
 	value.record.queue_foreign_ns = value.record.device_foreign_ns = 0;
 	value.record.foreign_tid = 0;
@@ -463,7 +464,7 @@ int BPF_PROG(on_bio_remap, struct bio *bio)
 	return 0;
 }
 
-/* Drivers without requests: device mapper, md. */
+/* Drivers that take bios, not requests: device mapper, md. */
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(on_bio_complete, struct request_queue *queue, struct bio *bio)
 {

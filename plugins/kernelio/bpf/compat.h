@@ -22,7 +22,7 @@
 #define CALL_RETURNED(regs) ((long)(regs)->ax != -38) /* -ENOSYS until then */
 #elif defined(__TARGET_ARCH_arm64)
 #define SYSCALL_NR(regs) ((regs)->syscallno)
-#define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* before the call overwrites it: sys_enter only */
+#define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* sys_enter only: the result overwrites it */
 #define SYSCALL_ARG1(regs) ((regs)->regs[1])
 #define SYSCALL_ARG2(regs) ((regs)->regs[2])
 #define SYSCALL_ARG3(regs) ((regs)->regs[3])
@@ -30,18 +30,20 @@
 #define SYSCALL_ARG5(regs) ((regs)->regs[5])
 #define PROGRAM_AT(regs) ((regs)->pc)
 #define STACK_AT(regs) ((regs)->sp)
-#define CALL_RETURNED(regs) 0 /* not to be seen */
+#define CALL_RETURNED(regs) 0 /* cannot be known here */
 #endif
 
 /*
- * A function that the verifier walks once for whatever arguments, not again for each state that it
- * is called in. Its pointers are to memory, and may be NULL to the verifier; the kernel's own
- * objects are handed over as numbers. Before 6.2 no key of a map may be read through them: those
- * are copied to the stack.
+ * A global function: the verifier checks it once for any arguments, not again for each state it is
+ * called in. Pointer arguments are to memory and may be NULL; kernel objects are passed as numbers.
+ * Before 6.2 a map key may not be read through such a pointer: callers copy it to the stack.
  */
 #define SEPARATE __weak __noinline
 
-/* Where the program was that TASK has left by an exception; 0: it is in a system call. */
+/*
+ * The program's instruction pointer where TASK entered the kernel by an exception; 0: it is in a
+ * system call.
+ */
 static __always_inline uint64_t exception_at(struct task_struct *task)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
@@ -49,7 +51,10 @@ static __always_inline uint64_t exception_at(struct task_struct *task)
 	return (int32_t)SYSCALL_NR(regs) == -1 ? PROGRAM_AT(regs) : 0;
 }
 
-/* A 32-bit program on x86-64 has other system call numbers (TS_COMPAT); none of ours. */
+/*
+ * A 32-bit program on x86-64 (TS_COMPAT): it has other system call numbers, none of which is
+ * traced.
+ */
 static __always_inline bool task_is_compat(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -59,7 +64,10 @@ static __always_inline bool task_is_compat(struct task_struct *task)
 #endif
 }
 
-/* The CPU whose queue TASK is on. Linux 5.16 (bcf9033e5449) put it there on all architectures. */
+/*
+ * The CPU of the run queue TASK is on. On all architectures in thread_info since Linux 5.16
+ * (bcf9033e5449).
+ */
 static __always_inline uint32_t task_cpu(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->thread_info.cpu))
@@ -68,11 +76,11 @@ static __always_inline uint32_t task_cpu(struct task_struct *task)
 }
 
 /*
- * A kernel pointer read from memory is a number to the verifier, and each field of what it points
- * to costs a call of bpf_probe_read_kernel (10 ns). Since 6.2 bpf_rdonly_cast makes it a pointer
- * whose fields are plain loads with a fault handler.
+ * To the verifier a kernel pointer read from memory is a number, and reading a field through it
+ * costs a call of bpf_probe_read_kernel (10 ns). Since 6.2 bpf_rdonly_cast makes it a pointer with
+ * plain loads, which a fault handler guards.
  */
-#ifndef KERNELIO_CAST /* libbpf's linker takes such an extern from one object only */
+#ifndef KERNELIO_CAST /* libbpf's linker allows such an extern in one object only */
 #define HAVE_CAST 0
 #define CAST(type, pointer) ((type *)(pointer))
 #else
@@ -82,7 +90,7 @@ extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
 	((type *)bpf_rdonly_cast((const void *)(pointer), bpf_core_type_id_kernel(type)))
 #endif
 
-/* A field of what POINTER, a number or not, points to, the cheapest way. */
+/* Reads a field through POINTER, which may be a number, in the cheapest way. */
 #define FIELD(type, pointer, field)                                                                \
 	({                                                                                         \
 		type *at_ = (void *)(pointer);                                                     \

@@ -1,23 +1,23 @@
-/* Who had a CPU lately: what a thread that was ready to run on it has waited for. */
+/* The last tasks on a CPU: whom a thread that was ready to run on it has waited for. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_CPU_HISTORY_H
 #define KERNELIO_CPU_HISTORY_H
 
 /*
- * The task right before the end of a wait often is a kernel thread that came in for a moment, so
- * the last few are kept. Includers bring the integer types: the unit test compiles this for user
- * space. Tid 0 is the idle task.
+ * The task that ran right before the end of a wait is often a kernel thread with a moment's work,
+ * so the last few are kept. Tid 0 is the idle task. The includer defines the integer types: the
+ * unit test compiles this for user space.
  */
 #define CPU_HISTORY 8
 struct cpu_history {
-	uint64_t since_ns; /* of the one that is there; 0: not reported */
+	uint64_t since_ns; /* since when the current task runs; 0: its switch was not reported */
 	uint32_t tid;
 	uint32_t next;
 	uint32_t tids[CPU_HISTORY];
 	uint64_t begin_ns[CPU_HISTORY], end_ns[CPU_HISTORY];
 };
 
-/* PREV leaves the CPU to NEXT, at NOW. */
+/* At NOW the CPU switches from PREV to NEXT. */
 static inline __attribute__((always_inline)) void
 cpu_history_switch(struct cpu_history *s, uint32_t prev, uint32_t next, uint64_t now)
 {
@@ -33,13 +33,15 @@ cpu_history_switch(struct cpu_history *s, uint32_t prev, uint32_t next, uint64_t
 	s->since_ns = now;
 }
 
-/* Switches on this CPU are not reported for a while. */
+/* A switch on this CPU was missed. */
 static inline __attribute__((always_inline)) void cpu_history_unsure(struct cpu_history *s)
 {
 	s->since_ns = 0;
 }
 
-/* Who but the idle task had the CPU longest from BEGIN_NS to NOW; UNKNOWN where nobody is known. */
+/*
+ * The task, other than idle, that ran longest between BEGIN_NS and NOW; UNKNOWN if none is known.
+ */
 static inline __attribute__((always_inline)) uint32_t
 cpu_history_longest(const struct cpu_history *s, uint64_t begin_ns, uint64_t now, uint32_t unknown)
 {
@@ -63,7 +65,7 @@ cpu_history_longest(const struct cpu_history *s, uint64_t begin_ns, uint64_t now
 	return who;
 }
 
-/* Until when the idle task had the CPU, from BEGIN_NS on and not past NOW; BEGIN_NS: not at all. */
+/* The end of the idle time that BEGIN_NS lies in, at most NOW; BEGIN_NS if the CPU was not idle. */
 static inline __attribute__((always_inline)) uint64_t
 cpu_history_idle_until(const struct cpu_history *s, uint64_t begin_ns, uint64_t now)
 {

@@ -1,11 +1,11 @@
-/* Who of those that are not traced made files dirty: kernel threads write them out for them. */
+/* Which untraced tasks made files dirty: kernel threads write the files out on their behalf. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_DIRTIED_BY_H
 #define KERNELIO_DIRTIED_BY_H
 
 #include "state.h"
 
-/* Of file systems that traced threads use: file -> tid. */
+/* For file systems that traced threads use: file -> tid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);

@@ -1,14 +1,18 @@
-/* Pages that leave the cache, and for whom. */
+/* Pages that are evicted from the page cache, and on whose behalf. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "evict.h"
 #include "group.h"
+#include "owner.h"
 
-#define TASK_ALLOCATES 0x00000800  /* PF_MEMALLOC: it frees memory to get some */
+#define TASK_ALLOCATES 0x00000800  /* PF_MEMALLOC: it reclaims memory */
 #define TASK_IS_KSWAPD 0x00020000  /* PF_KSWAPD */
 #define TASK_IS_KERNELS 0x00200000 /* PF_KTHREAD */
 #define RECENT_NS 1000000000ULL
 
-/* For whom kswapd works; who freed memory last, and before that one of another process. */
+/*
+ * The task kswapd works for; the last task that freed memory, and the last one of another process
+ * before it.
+ */
 struct evictor kswapd_for;
 struct evictor last_evictor, evictor_before;
 uint64_t evictor_before_ns;
@@ -31,7 +35,7 @@ int BPF_PROG(on_wake_kswapd)
 	return 0;
 }
 
-/* Others may free memory at the same time: who they are is a sample. */
+/* Tasks free memory in parallel, without a lock here: the one noted is a sample. */
 static __always_inline void evictor_note(struct evictor by)
 {
 	if (last_evictor.pid == by.pid)
@@ -41,7 +45,7 @@ static __always_inline void evictor_note(struct evictor by)
 	last_evictor = by;
 }
 
-/* Pages from AT to END of KEY's chunk are gone, BY somebody; RECLAIMED: for memory. */
+/* Pages [AT, END) of KEY's chunk were removed by BY; RECLAIMED: to free memory. */
 static __always_inline void evicted_note(const struct evicted_key *key, uint64_t at, uint64_t end,
 					 struct evictor by, bool reclaimed)
 {
@@ -51,6 +55,8 @@ static __always_inline void evicted_note(const struct evicted_key *key, uint64_t
 	if (reclaimed && evictor_before.group == by.group &&
 	    bpf_ktime_get_ns() - evictor_before_ns < RECENT_NS)
 		fresh.before = evictor_before;
+	if (!evictions_noted)
+		evictions_noted = 1;
 	if (evicted) {
 		evicted->by = by;
 		evicted->before = fresh.before;
@@ -60,20 +66,28 @@ static __always_inline void evicted_note(const struct evicted_key *key, uint64_t
 	}
 }
 
+/* The pages of INODE from AT on are cut off, or the file is deleted: nobody will miss them. */
+static __always_inline bool is_cut(const struct inode *inode, uint64_t at)
+{
+	return (int64_t)(at * page_bytes) >= inode->i_size ||
+	       (!inode->i_nlink && !inode->i_count.counter);
+}
+
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(on_page_gone, struct folio *folio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct address_space *mapping = folio->mapping;
-	struct evictor by = task->flags & TASK_IS_KSWAPD ? kswapd_for : evictor_of(task);
+	struct evictor by;
 	bool reclaimed = task->flags & TASK_ALLOCATES;
 	struct evicted_key key = {};
 	struct file_key file = {};
 	uint64_t at = folio->index, end = at + folio_pages(folio);
 	uint8_t *seen;
 
-	if (!mapping)
+	if (!mapping || is_cut(mapping->host, at))
 		return 0;
+	by = task->flags & TASK_IS_KSWAPD ? kswapd_for : evictor_of(task);
 	if (reclaimed)
 		evictor_note(by);
 	file.inode = mapping->host->i_ino;

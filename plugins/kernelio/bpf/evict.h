@@ -1,4 +1,4 @@
-/* Pages of traced files that others push out of the cache, and reads that miss them. */
+/* Pages of traced files that others evict from the page cache, and reads that miss them. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_EVICT_H
 #define KERNELIO_EVICT_H
@@ -6,14 +6,14 @@
 #include "filter.h"
 
 /*
- * Who frees memory is who needs it: a thread reclaims for itself, in its own control group or for
- * the whole machine, and kswapd does for the one that woke it. So over many pages each is met as
- * often as it adds pages. Nothing is noted of pages that are added; what is noted of one that goes
- * is looked at when a traced thread adds it again.
+ * The task that evicts is the one that needs memory: direct reclaim works for the current task, its
+ * control group or the machine, kswapd for whoever woke it. So over many pages each task is found
+ * in proportion to the pages it adds. Only evictions are noted; the note is looked up when a traced
+ * thread adds the page again.
  */
-#define EVICTED_SHIFT 6 /* pages in one note: the bits of its mask */
+#define EVICTED_SHIFT 6 /* pages per note, one bit each */
 #define EVICTED_MASK ((1UL << EVICTED_SHIFT) - 1)
-#define EVICTED_STEPS 9 /* notes of the largest folio, 2 MiB */
+#define EVICTED_STEPS 9 /* notes that the largest folio, 2 MiB, may span */
 
 struct evicted_key {
 	uint64_t inode;
@@ -24,10 +24,10 @@ struct evicted_key {
 struct evicted {
 	uint64_t pages;
 	struct evictor by;
-	struct evictor before; /* the last one of another process in its control group */
+	struct evictor before; /* the last evictor of another process */
 };
 
-/* Of the chunks that went last: 4 GiB of pages. */
+/* The chunks evicted last: 4 GiB of pages. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -35,7 +35,10 @@ struct {
 	__type(value, struct evicted);
 } evictions __weak SEC(".maps");
 
-/* The pages [at, end) of a chunk, as bits. */
+/* Has any page been pushed out yet? Until then nobody looks for one: 20 ns of each page added. */
+uint32_t evictions_noted __weak;
+
+/* The bits of pages [AT, END) in AT's chunk. */
 static __always_inline uint64_t chunk_bits(uint64_t at, uint64_t end)
 {
 	uint64_t first = at & EVICTED_MASK, n = end - at;
@@ -46,8 +49,8 @@ static __always_inline uint64_t chunk_bits(uint64_t at, uint64_t end)
 }
 
 /*
- * N pages of the file KEY from AT on are in the cache again. How many of them were pushed out by
- * others than the process PID, and in WHO one of those.
+ * N pages of FILE, from AT on, are in the cache again. Returns how many of them other processes
+ * than PID had evicted, and in WHO one of those.
  */
 static __always_inline uint32_t evicted_take(const struct file_key *file, uint64_t at, uint32_t n,
 					     uint32_t pid, uint32_t *who)
@@ -57,13 +60,15 @@ static __always_inline uint32_t evicted_take(const struct file_key *file, uint64
 	struct evicted *evicted;
 	uint32_t found = 0;
 
+	if (!evictions_noted)
+		return 0;
 	for (int i = 0; i < EVICTED_STEPS && at < end; i++) {
 		key.chunk = at >> EVICTED_SHIFT;
 		evicted = bpf_map_lookup_elem(&evictions, &key);
 		bits = evicted ? evicted->pages & chunk_bits(at, end) : 0;
 		if (bits) {
 			__sync_fetch_and_and(&evicted->pages, ~bits);
-			/* its own reclaim is the others' who fill the memory, if there are any */
+			/* its own reclaim is due to others who fill the memory, if there are any */
 			if (evicted->by.pid != pid)
 				*who = evicted->by.tid;
 			else if (evicted->before.tid && evicted->before.pid != pid)
@@ -77,7 +82,7 @@ static __always_inline uint32_t evicted_take(const struct file_key *file, uint64
 	return found;
 }
 
-/* N pages from AT on are added to the cache by the operation of ST, which reads its own file. */
+/* The current operation of ST, a read of its own file, adds N pages from AT on to the cache. */
 SEPARATE int pages_come(struct task_state *st, uint64_t at, uint32_t n)
 {
 	struct file_key file = {};

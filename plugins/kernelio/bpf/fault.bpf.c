@@ -1,9 +1,9 @@
-/* Page faults on mapped files: where they begin, and the end of those that read. */
+/* Page faults on mapped files: the begin, and the end of those that read. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "fault.h"
 #include "operation.h"
 
-/* Not known to read yet: that is so once a page is added to the cache (fault.h). */
+/* Whether it will read is known once a page is added to the cache (fault.h). */
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 {
@@ -15,12 +15,12 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 	at = exception_at(bpf_get_current_task_btf());
 	now = bpf_ktime_get_ns();
 	if (st->active) {
-		/* inside of a call; or once more for the same page */
+		/* inside a system call, or a repeat for the same page */
 		if (!is_fault(st) ||
 		    (st->now.mapping == (uint64_t)mapping && st->fault.index == index &&
 		     !st->fault.dirtied && (!st->fault.endless || fault_goes_on(st, at, now))))
 			return 0;
-		/* it has waited already, and now tells for what file */
+		/* it has waited, and only now its file is known */
 		if (!st->now.mapping && fault_goes_on(st, at, now)) {
 			st->fault.index = index;
 			st->fault.last_ns = now;
@@ -38,7 +38,7 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 	return 0;
 }
 
-/* The kernel counts a major fault, at its end. */
+/* The kernel counts a major fault when it ends. */
 SEC("perf_event")
 int on_major_fault(void *ctx)
 {
@@ -51,7 +51,7 @@ int on_major_fault(void *ctx)
 		return fault_close(st);
 	st->active = st->fault.endless = 0;
 	barrier();
-	/* what it is was not known yet when it began to wait */
+	/* its kind was not known when it began to wait */
 	if (!kind_passes(st->now.kind)) {
 		if (!st->fault.left_out)
 			TOTAL_ADD(filtered_calls, 1);

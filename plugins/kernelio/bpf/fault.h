@@ -9,24 +9,23 @@
 #include "owner.h"
 
 /*
- * Of three kinds:
- * - One that reads begins with mm_filemap_fault, is known to be one when a page is added to the
- *   cache, and ends with the kernel's count of major faults (fault.bpf.c).
- * - One that writes to a page that was clean is known by the page's becoming dirty, or by its wait
- *   for the page's writeback.
- * - One that waits, for whatever it is, is known by the sleep: a thread that has left its program
- *   by an exception, and sleeps.
- * No tracepoint reports the end of the latter two; a probe of the kernel's count of minor faults
- * would cost all others some 100 ns each. So they end with what was seen of them last: a page that
- * became dirty, the end of a wait. What comes behind is a microsecond of the kernel's.
+ * Three kinds of faults are operations:
+ * - A fault that reads: mm_filemap_fault is its begin, a page added to the cache shows that it
+ *   reads, and the kernel's count of major faults is its end (fault.bpf.c).
+ * - A fault that writes to a clean page: the page becomes dirty, or the thread waits for its
+ *   writeback.
+ * - A fault that waits, for whatever reason: the thread sleeps after an exception.
+ * No tracepoint reports the end of the latter two, and a probe on the kernel's count of minor
+ * faults would cost every other fault 100 ns. They end with the last event seen: a page that
+ * became dirty, or the end of a wait. About a microsecond of the kernel's work is left out.
  */
 
 #define FILE_TYPE 0170000
 #define FILE_REGULAR 0100000
-/* More than that without a sight of it, and what is seen is of another fault at the same place. */
+/* After this long without an event, the next event is another fault at the same address. */
 #define FAULT_GAP_NS 100000
 
-/* The thread's operation is a fault from here on, on a file that is not known yet. */
+/* Makes a fault the thread's operation; its file is not known yet. */
 static __always_inline void fault_open(struct task_state *st, uint64_t begin_ns)
 {
 	__builtin_memset(&st->now, 0, sizeof(st->now));
@@ -49,7 +48,7 @@ static __always_inline void fault_open(struct task_state *st, uint64_t begin_ns)
 	st->active = 1;
 }
 
-/* It is on the page INDEX of MAPPING. false: which the filters do not let pass. */
+/* The fault is on page INDEX of MAPPING. false: the filters exclude the file. */
 static __always_inline bool fault_take(struct task_state *st, struct address_space *mapping,
 				       uint64_t index)
 {
@@ -73,9 +72,8 @@ static __always_inline bool fault_take(struct task_state *st, struct address_spa
 }
 
 /*
- * A page is being added to MAPPING outside of any operation. true: by a fault on it, which is the
- * thread's operation from here on. Pages that readahead adds behind a page that is there are no
- * part of it: nobody waits for them.
+ * A page is added to MAPPING outside any operation. true: by a fault on it, which becomes the
+ * thread's operation. Pages that async readahead adds are not part of one: nobody waits for them.
  */
 static inline __noinline int fault_begin(struct task_state *st, struct address_space *mapping)
 {
@@ -109,8 +107,8 @@ static __always_inline uint64_t fault_last_ns(const struct task_state *st)
 }
 
 /*
- * The thread is out of its fault, if it was in one. One that has read and was not counted by the
- * kernel failed, and when is not known.
+ * Ends the thread's fault, if it is in one. A fault that has read but was not counted by the kernel
+ * has failed, at an unknown time.
  */
 SEPARATE int fault_close(struct task_state *st)
 {
@@ -128,7 +126,7 @@ SEPARATE int fault_close(struct task_state *st)
 	}
 	st->fault.endless = 0;
 	if (!st->op.inode && (!st->fault.throttled || FILES_FILTERED))
-		return 0; /* of no file: memory of its own, a signal that stopped it */
+		return 0; /* of no file: anonymous memory, or a signal stopped it */
 	if (!kind_passes(st->now.kind)) {
 		TOTAL_ADD(filtered_calls, 1);
 		return 0;
@@ -140,7 +138,10 @@ SEPARATE int fault_close(struct task_state *st)
 	return 0;
 }
 
-/* Is the operation a fault without an end, and what is seen NOW, the program being AT, still it? */
+/*
+ * Is the current operation a fault without a reported end, and does what is seen at NOW, with the
+ * program at AT, still belong to it?
+ */
 static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t at, uint64_t now)
 {
 	return st->active && st->fault.endless && st->fault.at == at &&
@@ -148,8 +149,8 @@ static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t 
 }
 
 /*
- * The current thread's operation. A fault without an end that is over is closed: the thread may be
- * in a call that is none of ours.
+ * The current thread's operation. A fault without a reported end that is over is closed first: the
+ * thread may be in a system call that is not traced.
  */
 static __always_inline struct task_state *sure_operation(void)
 {
@@ -165,17 +166,17 @@ static __always_inline struct task_state *sure_operation(void)
 	return st;
 }
 
-/* A thread that is in no operation has to wait in an exception: begins one. */
+/* A thread outside any operation waits in an exception: begins a fault. */
 static __always_inline void fault_waits(struct task_state *st, uint64_t at, uint64_t now)
 {
-	/* by mm_filemap_fault, of just this fault */
-	bool told =
+	/* mm_filemap_fault has reported this very fault */
+	bool reported =
 		st->fault.mapping && st->fault.at == at && now - st->fault.begin_ns < FAULT_GAP_NS;
 
 	if (paused || !LEVEL_WANTED(PAGECACHE))
 		return;
-	fault_open(st, told ? st->fault.begin_ns : now);
-	if (told && !fault_take(st, (void *)st->fault.mapping, st->fault.index)) {
+	fault_open(st, reported ? st->fault.begin_ns : now);
+	if (reported && !fault_take(st, (void *)st->fault.mapping, st->fault.index)) {
 		st->active = 0;
 		return;
 	}
@@ -185,7 +186,7 @@ static __always_inline void fault_waits(struct task_state *st, uint64_t at, uint
 	st->fault.last_ns = now;
 }
 
-/* TASK leaves the CPU; SLEEPS: it waits for something. */
+/* TASK is switched out; SLEEPS: to wait for something. */
 static inline __noinline int fault_switched_out(struct task_state *st, struct task_struct *task,
 						bool sleeps, uint64_t now)
 {
@@ -202,7 +203,7 @@ static inline __noinline int fault_switched_out(struct task_state *st, struct ta
 	return 0;
 }
 
-/* The current task has to wait for a lock, outside of any operation so far. */
+/* The current task waits for a lock outside any operation. */
 static __always_inline struct task_state *fault_locked_out(void)
 {
 	struct task_state *st = current_state();
@@ -215,8 +216,8 @@ static __always_inline struct task_state *fault_locked_out(void)
 }
 
 /*
- * The page INDEX of MAPPING is, in a fault of the current task's, DIRTIED, or waited for since it
- * is being written back.
+ * In a fault of the current task, page INDEX of MAPPING is DIRTIED, or waited for while it is under
+ * writeback.
  */
 static inline __noinline int fault_writes(struct task_state *st, struct address_space *mapping,
 					  uint64_t index, bool dirtied)
@@ -231,7 +232,8 @@ static inline __noinline int fault_writes(struct task_state *st, struct address_
 	if (st->now.mapping != (uint64_t)mapping && st->fault.mapping != (uint64_t)mapping &&
 	    (BPF_CORE_READ(mapping, host, i_mode) & FILE_TYPE) != FILE_REGULAR) {
 		if (goes_on)
-			st->fault.last_ns = now; /* the file system's own: the file's times */
+			st->fault.last_ns =
+				now; /* by the file system: an update of the file's times */
 		return 0;
 	}
 	if (!goes_on || (dirtied && st->fault.dirtied) ||
@@ -258,9 +260,9 @@ static inline __noinline int fault_writes(struct task_state *st, struct address_
 }
 
 /*
- * The current task has dirtied too much, outside of any other operation. A page of a large folio
- * that is dirty already says nothing of itself: it is of the file that was written to before from
- * the same place in the program.
+ * The current task is throttled for dirtying pages outside any other operation. A page of a large
+ * folio that is already dirty reports nothing: the file is taken to be the one last written from
+ * the same instruction.
  */
 static inline __noinline int fault_throttles(struct task_state *st)
 {

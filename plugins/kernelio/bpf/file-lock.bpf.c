@@ -1,8 +1,8 @@
-/* Calls that have to wait for a lock on a file: for whom. */
+/* Calls that wait for a file lock, and who holds it. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "file-lock.h"
 
-/* A request of the current thread for LOCK, or to give it back, was answered with RET. */
+/* The current thread's request to take or release LOCK returned RET. */
 static __always_inline void lock_answered(struct inode *inode, void *lock, int ret, bool flock)
 {
 	struct task_state *st = awake_operation();
@@ -13,7 +13,7 @@ static __always_inline void lock_answered(struct inode *inode, void *lock, int r
 		st->now.pending = ETA_SPAN_FILE_LOCK;
 		st->now.lock_holder = lock_holder_of(lock);
 	} else if (st->now.pending == ETA_SPAN_FILE_LOCK) {
-		st->now.pending = ETA_SPAN_NONE; /* it has it, and did not sleep */
+		st->now.pending = ETA_SPAN_NONE; /* it got the lock without sleeping */
 	}
 	if (ret == LOCK_DEFERRED || ret == 0)
 		lock_taker_note(st, lock);
@@ -41,7 +41,7 @@ int BPF_PROG(on_flock, struct inode *inode, struct file_lock *lock, int ret)
 	return 0;
 }
 
-/* An open that breaks somebody's lease waits until that one has given it back. */
+/* An open that breaks a lease waits until its holder has released it. */
 SEC("tp_btf/break_lease_block")
 int BPF_PROG(on_lease, struct inode *inode, void *lease)
 {

@@ -1,19 +1,17 @@
-/* Locks on files (flock, fcntl, leases): who holds the one that a call has to wait for. */
+/* File locks (flock, fcntl, leases): who holds the one that a call waits for. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_FILE_LOCK_H
 #define KERNELIO_FILE_LOCK_H
 
 #include "running.h"
 
-#define LOCK_DEFERRED                                                                              \
-	1		  /* FILE_LOCK_DEFERRED: the call is going to sleep until it gets the lock \
-			   */
-#define LOCK_REFUSED -11  /* EAGAIN: somebody else has it, and the call does not wait */
+#define LOCK_DEFERRED 1	  /* FILE_LOCK_DEFERRED: the call will sleep until it gets the lock */
+#define LOCK_REFUSED -11  /* EAGAIN: another holds it, and the call does not wait */
 #define LOCK_WRITES 1	  /* F_WRLCK */
 #define LOCK_GIVEN_BACK 2 /* F_UNLCK */
-#define LOCK_QUEUE 1024	  /* so many that wait for each other are looked at */
+#define LOCK_QUEUE 1024	  /* length of the longest chain of waiters followed */
 
-/* Linux 6.9 (2cd06eb25d1c) gave locks and leases a struct file_lock_core, at their begin. */
+/* Linux 6.9 (2cd06eb25d1c) put a struct file_lock_core at the begin of locks and leases. */
 struct file_lock___plain {
 	void *fl_blocker;
 	struct list_head fl_list;
@@ -31,8 +29,8 @@ struct file_lock___plain {
 	})
 
 /*
- * A lock belongs to an open file or to a process, so it has the number of a process. Which thread
- * of a traced one took it, or waits for it, is noted here.
+ * The kernel's lock names its process only. The traced thread that took it, or waits for it, is
+ * noted here.
  */
 struct lock_key {
 	uint64_t owner;
@@ -64,7 +62,7 @@ static __always_inline uint32_t lock_taker_of(void *lock)
 	struct lock_key key = lock_key_of(lock);
 	struct lock_taker *taker = bpf_map_lookup_elem(&lock_takers, &key);
 
-	/* an owner's address may be another's by now */
+	/* the address may have been reused by another owner */
 	return taker && taker->pid == (uint32_t)LOCK_FIELD(lock, pid) ? taker->tid : 0;
 }
 
@@ -76,7 +74,7 @@ static __always_inline void lock_taker_note(struct task_state *st, void *lock)
 	bpf_map_update_elem(&lock_takers, &key, &taker, BPF_ANY);
 }
 
-/* A walk from one that waits to the one that has the lock. */
+/* Loop from a waiter to the holder of its lock. */
 struct lock_walk {
 	void *lock;
 	uint32_t tid;
@@ -95,8 +93,8 @@ static long lock_step(uint32_t step, struct lock_walk *walk)
 }
 
 /*
- * Whom the request LOCK waits for. Those that wait for the same stand in a row: of them the first
- * that is traced, whose own wait says whom it waits for; else the one that has it, by its process.
+ * Whom the request LOCK waits for. Waiters for one lock form a chain: the first traced one in it,
+ * whose own wait says what it waits for; else the process of the holder.
  */
 static __always_inline uint32_t lock_holder_of(void *lock)
 {
@@ -108,11 +106,11 @@ static __always_inline uint32_t lock_holder_of(void *lock)
 	return LOCK_FIELD(walk.lock, pid);
 }
 
-/* A walk through the locks that an inode's file has, to the first that is in the way of LOCK. */
+/* Loop through an inode's locks to the first that conflicts with LOCK. */
 struct conflict_walk {
-	void *lock, *at, *end; /* a request; heads of a list */
+	void *lock, *at, *end; /* a request; list heads */
 	uint32_t who;
-	uint32_t flock; /* of the whole file */
+	uint32_t flock; /* flock(2): of the whole file */
 };
 
 static __always_inline bool locks_conflict(void *a, void *b, bool flock)
@@ -147,7 +145,7 @@ static long conflict_step(uint32_t step, struct conflict_walk *walk)
 	return 0;
 }
 
-/* Who has what LOCK was refused for; 0: it has been given back since. */
+/* Who holds the lock that LOCK conflicted with; 0: it has been released since. */
 static __always_inline uint32_t lock_refuser_of(struct inode *inode, void *lock, bool flock)
 {
 	void *context = BPF_CORE_READ(inode, i_flctx);

@@ -1,5 +1,4 @@
-/* Leaving the record of a file: what it is, and its path. In one of the objects, for all of them.
- */
+/* Writes the record of a file, with its path. Included by one object, called from all. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_FILE_RECORD_H
 #define KERNELIO_FILE_RECORD_H
@@ -8,10 +7,10 @@
 
 #define MAX_PATH_STEPS 64
 
-/* Files directly in it are no business of the program's: the user tracer's spool. 0: none */
+/* Files directly in it are not traced: the user tracer's spool. 0: none */
 struct file_key skipped_directory __weak;
 
-/* Room to build a FILE record, which is too large for the stack. */
+/* Room to build a FILE record, too large for the stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -19,7 +18,7 @@ struct {
 	__type(value, struct kernelio_file);
 } file_room __weak SEC(".maps");
 
-/* A walk from a file up to the root, leaving names on the way. */
+/* Loop from a file up to the root, collecting names. */
 struct path_walk {
 	struct dentry *dentry;
 	struct mount *mount;
@@ -47,7 +46,7 @@ static long path_step(uint32_t step, struct path_walk *walk)
 	}
 	parent = FIELD(struct dentry, dentry, d_parent);
 	if (parent == dentry || at >= KERNELIO_PATH_BYTES)
-		return 1; /* the former: not below its mount's root, a name without a path */
+		return 1; /* former: not below the root of its mount, so a name without a path */
 	/* a name is at most 255 bytes long */
 	n = bpf_probe_read_kernel_str(&walk->room->names[at], 256,
 				      FIELD(struct dentry, dentry, d_name.name));
@@ -58,7 +57,10 @@ static long path_step(uint32_t step, struct path_walk *walk)
 	return 0;
 }
 
-/* Names from the file up to the root of its mount, over the mount point and so on: their length. */
+/*
+ * Collects the names from FILE up to the root of its mount, then from the mount point up, and so
+ * on; returns their length.
+ */
 static __always_inline uint32_t path_names(struct file *file, struct kernelio_file *room)
 {
 	void *mount =
@@ -66,7 +68,7 @@ static __always_inline uint32_t path_names(struct file *file, struct kernelio_fi
 	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
 	struct path_walk walk = { .room = room };
 
-	/* of one kind from the first step on: the verifier walks the loop once less */
+	/* the same pointer type from the first step on: one pass less for the verifier */
 	walk.dentry = HAVE_CAST ? CAST(struct dentry, dentry) : dentry;
 	walk.mount = HAVE_CAST ? CAST(struct mount, mount) : mount;
 	bpf_loop(MAX_PATH_STEPS, path_step, &walk, 0);
@@ -119,7 +121,7 @@ int file_meet(struct file_facts *f, bool opened)
 	room->head.flags = is_directory(f)			   ? ETA_FILE_DIRECTORY
 			   : (f->mode & MODE_TYPE) == MODE_REGULAR ? ETA_FILE_REGULAR
 								   : ETA_FILE_BLOCK_DEVICE;
-	room->head.units = 0; /* the collector's to say, once the path is one */
+	room->head.units = 0; /* set by the collector once it has assembled the path */
 	room->head.id = 0;
 	room->dev = f->key.dev;
 	room->open_flags = f->flags;

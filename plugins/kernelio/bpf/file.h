@@ -1,4 +1,4 @@
-/* What an open file is, and leaving its record when it is met first. */
+/* Facts about an open file, and its record when it is first seen. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_FILE_H
 #define KERNELIO_FILE_H
@@ -14,14 +14,14 @@ const volatile struct kernelio_open_flags open_flags __weak;
 
 struct file_facts {
 	uint64_t file, inode, mapping;
-	uint64_t holder; /* of the inode's lock: the field as it is */
+	uint64_t holder; /* owner field of the inode's lock, with its flags */
 	struct file_key key;
 	uint32_t flags;
 	uint32_t mode;
 	int64_t position;
 };
 
-/* A regular file or a block device: what has data to transfer. */
+/* A regular file or block device: one with data to transfer. */
 static __always_inline bool has_data(const struct file_facts *f)
 {
 	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
@@ -32,7 +32,7 @@ static __always_inline bool is_directory(const struct file_facts *f)
 	return (f->mode & MODE_TYPE) == MODE_DIRECTORY;
 }
 
-/* What an open FILE is; false: it has no data. FILE may be a number. */
+/* Facts of the open FILE, which may be a number; false: it has no data. */
 static __always_inline bool facts_of(struct file *file, struct file_facts *f)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -50,7 +50,7 @@ static __always_inline bool facts_of(struct file *file, struct file_facts *f)
 	return has_data(f);
 }
 
-/* What FD of the current task is; false: not open. */
+/* Facts of the current task's descriptor FD; false: it is not open. */
 static __always_inline bool facts_read(struct task_struct *task, uint32_t fd, struct file_facts *f)
 {
 	struct fdtable *fdt = task->files->fdt;
@@ -66,7 +66,10 @@ static __always_inline bool facts_read(struct task_struct *task, uint32_t fd, st
 			facts_of(file, f);
 		return file != NULL;
 	}
-	/* struct kiocb begins with a struct file pointer, as an element of the array is */
+	/*
+	 * an element of the array is a struct file pointer, and so is the first field of struct
+	 * kiocb
+	 */
 	file = CAST(struct kiocb, fdt->fd + fd)->ki_filp;
 	if (!file)
 		return false;
@@ -84,13 +87,13 @@ static __always_inline bool facts_read(struct task_struct *task, uint32_t fd, st
 	return true;
 }
 
-/* The same; false: also where it has no data. */
+/* The same; also false if it has no data. */
 static __always_inline bool facts_get(struct task_struct *task, uint32_t fd, struct file_facts *f)
 {
 	return facts_read(task, fd, f) && has_data(f);
 }
 
-/* The same of a call that SYNCS, which waits for a directory, too. */
+/* The same; if the call SYNCS, it may also be a directory. */
 static __always_inline bool facts_for(struct task_struct *task, uint32_t fd, bool syncs,
 				      struct file_facts *f)
 {
@@ -98,9 +101,9 @@ static __always_inline bool facts_for(struct task_struct *task, uint32_t fd, boo
 }
 
 /*
- * Leaves the record of a file met first. -1: not left, to be tried again; else what it is: enum
- * seen. OPENED: under this name, which the filters have to look at even if the inode is known.
- * (file-record.h; F is not NULL)
+ * Writes the record of a file seen for the first time. Returns enum seen, or -1 if it could not be
+ * written and is to be tried again. OPENED: by this name, which the filters check even if the inode
+ * is known. (file-record.h; F is not NULL)
  */
 int file_meet(struct file_facts *f, bool opened);
 
@@ -109,7 +112,7 @@ static __always_inline struct seen_file *seen_file(struct task_state *st, uint64
 	return &st->seen[inode & (SEEN_FILES - 1)];
 }
 
-/* Whether operations of ST on the file F are to be traced; its record is left then. */
+/* Are operations of ST on the file F traced? If so, its record is written first. */
 static __always_inline bool file_wanted(struct task_state *st, struct file_facts *f, bool opened)
 {
 	struct seen_file *seen = seen_file(st, f->key.inode);

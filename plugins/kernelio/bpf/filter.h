@@ -1,4 +1,4 @@
-/* Who and what is traced beyond being taken in: the filters as the probes apply them. */
+/* The filters of tasks, files, calls and requests, as the probes apply them. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_FILTER_H
 #define KERNELIO_FILTER_H
@@ -12,7 +12,7 @@
 
 /* The tracer itself, which is not traced. */
 uint32_t tracer_tgid __weak;
-/* Its pid namespace, in which the numbers are that it is given; level 0: the first one. */
+/* Its pid namespace, to which the numbers given by the user belong; level 0: the initial one. */
 uint64_t tracer_namespace __weak;
 uint32_t tracer_level __weak;
 
@@ -22,7 +22,7 @@ static __always_inline void *pid_at(struct pid *pid, uint32_t level)
 	       level * bpf_core_type_size(struct upid);
 }
 
-/* The current task is the tracer. */
+/* Notes that the current task is the tracer. */
 static __always_inline void tracer_note(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -35,7 +35,10 @@ static __always_inline void tracer_note(void)
 	tracer_namespace = (uint64_t)BPF_CORE_READ(number, ns);
 }
 
-/* The number of PID where the tracer lives, FIRST being that in the first namespace; 0: unseen. */
+/*
+ * The number of PID in the tracer's namespace, FIRST being that in the initial one; 0: not visible
+ * there.
+ */
 static __always_inline uint32_t number_of(struct pid *pid, uint32_t first)
 {
 	struct upid *number;
@@ -55,7 +58,7 @@ static __always_inline uint32_t tgid_of(struct task_struct *task)
 	return number_of(BPF_CORE_READ(task, group_leader, thread_pid), task->tgid);
 }
 
-/* The values of all filters. The number is set before loading. */
+/* The values of all filters. Size set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -64,7 +67,7 @@ struct {
 } filter_values __weak SEC(".maps");
 
 #define FILTER_SET(id) (filter.set & KERNELIO_FILTER_BIT(id))
-/* Being taken in, or having a parent that was, is not all that it takes. */
+/* Tasks have to pass filters, beyond being traced or having a traced parent. */
 #define TASKS_FILTERED                                                                             \
 	(filter.set & KERNELIO_FILTERS_OF_TASKS || (filter.everyone && !filter.light) ||           \
 	 filter.owner_only)
@@ -79,7 +82,7 @@ static __always_inline bool filter_has(uint32_t id, uint32_t dev, uint64_t numbe
 
 /* ---- tasks ---- */
 
-/* Of the current task. */
+/* Is the current task in one of the control groups? */
 static __always_inline bool cgroup_passes(void)
 {
 	for (int depth = 0; depth < MAX_CGROUP_DEPTH; depth++) {
@@ -93,7 +96,7 @@ static __always_inline bool cgroup_passes(void)
 	return false;
 }
 
-/* As the kernel judges who may look at a process: no other user's, and none with rights. */
+/* As the kernel decides about ptrace: same user, and no capabilities beyond the allowed ones. */
 static __always_inline bool owner_passes(struct task_struct *task)
 {
 	const struct cred *cred = task->cred;
@@ -106,7 +109,7 @@ static __always_inline bool owner_passes(struct task_struct *task)
 	       BPF_CORE_READ(cred, suid.val) == filter.owner;
 }
 
-/* Whether the filters let TASK, which is the current one, pass. */
+/* Do the filters let TASK, the current one, pass? */
 static __always_inline bool task_passes(struct task_struct *task)
 {
 	if (filter.owner_only && !owner_passes(task))
@@ -121,7 +124,7 @@ static __always_inline bool task_passes(struct task_struct *task)
 	if (FILTER_SET(COMM)) {
 		uint64_t name[2] = {};
 
-		/* what is behind the NUL may be anything */
+		/* bytes after the NUL are undefined */
 		bpf_probe_read_kernel_str(name, sizeof(name), task->comm);
 		if (!filter_has(KERNELIO_FILTER_COMM, 0, name[0], name[1]))
 			return false;
@@ -131,7 +134,7 @@ static __always_inline bool task_passes(struct task_struct *task)
 
 /* ---- files ---- */
 
-/* Room for a name, which is too large for the stack. */
+/* Room for a name, too large for the stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -157,14 +160,14 @@ static __always_inline uint64_t name_hash(const unsigned char *name)
 	return hash;
 }
 
-/* A walk from a file to the root, looking for a directory. */
+/* Loop from a file to the root, looking for a directory. */
 struct directory_walk {
 	struct dentry *dentry;
 	struct mount *mount;
 	bool found;
 };
 
-/* One step of it, for bpf_loop: 1 ends the walk. */
+/* Called by bpf_loop; 1 ends the loop. */
 static long directory_step(uint32_t step, struct directory_walk *walk)
 {
 	struct dentry *dentry = walk->dentry, *parent;
@@ -213,7 +216,7 @@ static __always_inline bool name_passes(struct file *file)
 			  name_hash(BPF_CORE_READ(dentry, d_name.name)));
 }
 
-/* Where the data of a file are: on its own device if it is one, else on its file system's. */
+/* The device that holds a file's data: itself if it is one, else its file system's. */
 static __always_inline uint32_t data_device(struct inode *inode)
 {
 	uint32_t own = BPF_CORE_READ(inode, i_rdev);
@@ -221,7 +224,7 @@ static __always_inline uint32_t data_device(struct inode *inode)
 	return own ?: BPF_CORE_READ(inode, i_sb, s_dev);
 }
 
-/* Whether the filters let an open file, a regular one or a block device, pass. */
+/* Do the filters let an open regular file or block device pass? */
 static __always_inline bool file_passes(struct file *file)
 {
 	if (FILTER_SET(DEVICE) &&
@@ -247,8 +250,8 @@ static __always_inline bool has_descriptor(uint8_t shape)
 }
 
 /*
- * A request of an operation that is recorded belongs to it. Others, writeback and readahead, pass
- * if their file does (FILE: 0 where it is not known) and their direction.
+ * A request of a recorded operation passes. Others, by writeback or readahead, pass if their
+ * direction and their file (FILE: 0 if unknown) do.
  */
 static __always_inline bool request_passes(const struct task_state *st, const struct file_key *file,
 					   uint32_t dev, bool write)
@@ -258,8 +261,8 @@ static __always_inline bool request_passes(const struct task_state *st, const st
 	if (paused)
 		return false;
 	/*
-	 * What an open opens is known at its end, of what else a name is not at all; what a fault
-	 * is, that began with a wait, is not known yet.
+	 * The file of an open is known at its end, that of other calls on names never, and that of
+	 * a fault that begins with a wait not yet.
 	 */
 	if (st && st->active && !(FILES_FILTERED && !has_descriptor(st->now.shape)) &&
 	    !(st->fault.endless && !kind_passes(st->now.kind)))

@@ -1,4 +1,4 @@
-/* Following a thread: taking it in, letting go of it, and which threads the filters choose. */
+/* Begin and end of tracing a thread, and which threads the filters choose. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_FOLLOW_H
 #define KERNELIO_FOLLOW_H
@@ -6,7 +6,7 @@
 #include "filter.h"
 #include "task.h"
 
-/* Slots no thread has; filled before the probes are attached. */
+/* Free slots; filled before the probes are attached. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
 	__uint(max_entries, 1);
@@ -32,11 +32,12 @@ static __always_inline int task_take(struct task_struct *task)
 		return -1;
 	}
 	st->active = 0;
+	st->regs = 0;
 	st->idle.off = OFF_NOT;
 	st->quota.queue = 0;
 	st->stop = 0;
 	st->held_by = 0;
-	__builtin_memset(&st->untold, 0, sizeof(st->untold));
+	__builtin_memset(&st->unreported, 0, sizeof(st->unreported));
 	st->pid = task->tgid;
 	st->tid = task->pid;
 	st->for_tid = 0;
@@ -53,7 +54,7 @@ static __always_inline int task_take(struct task_struct *task)
 	return 0;
 }
 
-/* The slot of OWN, the current task's, is free again. */
+/* Frees the slot of OWN, the current task's. */
 static __always_inline void slot_release(struct task_slot *own)
 {
 	uint32_t zero = 0;
@@ -66,9 +67,9 @@ static __always_inline void slot_release(struct task_slot *own)
 }
 
 #define TASK_IS_IO_WORKER 0x00000010 /* PF_IO_WORKER */
-#define WORKER_NAME_BYTES 8	     /* "iou-wrk-", "iou-sqp-", then the thread it works for */
+#define WORKER_NAME_BYTES 8	     /* length of "iou-wrk-" and "iou-sqp-"; a tid follows */
 
-/* Threads that poll a ring's submissions -> the thread whose ring it is. They have workers, too. */
+/* SQPOLL threads of io_uring -> the thread whose ring they poll. They have workers, too. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -90,7 +91,7 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 	own = bpf_task_storage_get(&tasks, task, NULL, 0);
 	slot = bpf_map_lookup_elem(&running, &zero);
 	if (own || !slot || task_take(task))
-		return NULL; /* let go of, or no room for it, which was counted */
+		return NULL; /* no longer traced, or no free slot, which was counted */
 	own = bpf_task_storage_get(&tasks, task, NULL, 0);
 	st = own ? slot_state(own->slot) : NULL;
 	if (!st)
@@ -105,7 +106,7 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 	polls_for = bpf_map_lookup_elem(&pollers, &tid);
 	if (name[4] == 's') { /* "iou-sqp-" */
 		bpf_map_update_elem(&pollers, &own_tid, &tid, BPF_ANY);
-		/* it takes others than its thread does, and than those that poll its other rings */
+		/* its tracks differ from those of its thread and of the other SQPOLL threads */
 		st->async.first_track =
 			(1 + __sync_fetch_and_add(&pollers_taken, 1)) * ASYNC_TRACKS;
 	} else if (polls_for) {
@@ -117,15 +118,15 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 }
 
 /*
- * Threads that io_uring has made work for a thread that is traced; no fork reports them. TASK, the
- * current one, has no state yet.
+ * Worker threads of io_uring for a traced thread; no fork event reports them. TASK, the current
+ * one, has no state yet.
  */
 static __always_inline struct task_state *worker_state(struct task_struct *task)
 {
 	return task->flags & TASK_IS_IO_WORKER ? worker_take(task) : NULL;
 }
 
-/* Its threads are for the filters to choose from. */
+/* Marks TASK as one whose threads the filters choose from. */
 static __always_inline void task_consider(struct task_struct *task)
 {
 	struct task_slot *own =
@@ -138,7 +139,7 @@ static __always_inline void task_consider(struct task_struct *task)
 }
 
 /*
- * With filters of tasks: the state of the current TASK if it passes. Looked at in each call, since
+ * With filters of tasks: the state of the current TASK if it passes. Checked in each call, since
  * name, user and cgroup may change at any time.
  */
 static __always_inline struct task_state *chosen_state(struct task_struct *task)
@@ -159,7 +160,7 @@ static __always_inline struct task_state *chosen_state(struct task_struct *task)
 	if (traced)
 		return sure_state(task);
 	if (own && own->missed)
-		return NULL; /* there was no room for it, which was counted */
+		return NULL; /* no slot was free, which was counted */
 	if (task_take(task)) {
 		own = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (own)

@@ -1,4 +1,4 @@
-/* File systems: write loop, sync and writing pages of each, direct I/O through iomap. */
+/* File systems: write loop, sync, writeback of pages, and direct I/O through iomap. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "async.h"
 #include "follow.h"
@@ -6,8 +6,8 @@
 #include "plugins/kernelio/file-systems.h"
 
 /*
- * The write loop lasts from here to the end of the call, or to the sync of an O_SYNC file: a probe
- * on write_end would tell it to 100 ns, at 100 ns a call.
+ * The write loop is taken to last to the end of the call, or to the sync of an O_SYNC file. A probe
+ * on write_end would give its end to 100 ns, but cost 100 ns a call.
  */
 static __always_inline void write_begin(struct task_state *st)
 {
@@ -59,7 +59,6 @@ static __always_inline void allocation_end(struct task_state *st)
 	st->now.allocation_ns = 0;
 }
 
-/* The programs of the list. */
 #define FS_PROGRAM(X, tracepoint, role, need)                                                      \
 	SEC("tp_btf/" #tracepoint)                                                                 \
 	int BPF_PROG(on_##tracepoint)                                                              \
@@ -84,7 +83,7 @@ int BPF_PROG(on_dio_begin)
 	return 0;
 }
 
-/* In the caller's context for synchronous I/O; a completion elsewhere meets no open operation. */
+/* For synchronous I/O this runs in the caller's context; elsewhere there is no open operation. */
 SEC("tp_btf/iomap_dio_complete")
 int BPF_PROG(on_dio_complete)
 {
@@ -99,8 +98,8 @@ int BPF_PROG(on_dio_complete)
 }
 
 /*
- * Outside of an operation it is io_submit's or io_uring's: the requests from here until it is
- * queued, or completes at once, are of this file.
+ * Outside an operation this is direct I/O of io_submit or io_uring: until it is queued or completes
+ * at once, the requests are for this file.
  */
 SEC("tp_btf/iomap_dio_rw_begin")
 int BPF_PROG(on_dio_submit, struct kiocb *iocb)
@@ -119,14 +118,14 @@ int BPF_PROG(on_dio_submit, struct kiocb *iocb)
 	return 0;
 }
 
-/* In an interrupt it is of some other thread's. */
+/* In an interrupt it belongs to another thread. */
 SEC("tp_btf/iomap_dio_complete")
 int BPF_PROG(on_dio_submitted, struct kiocb *iocb, int error, ssize_t ret)
 {
 	struct task_state *st = current_state();
 
 	if (st && st->direct.iocb == (uint64_t)iocb)
-		st->direct.iocb = 0; /* at once; what the call makes of that io_getevents tells */
+		st->direct.iocb = 0; /* completed at once; io_getevents reports the result */
 	else
 		async_direct_end(iocb, ret);
 	return 0;

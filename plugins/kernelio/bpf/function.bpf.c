@@ -1,10 +1,10 @@
-/* Bounds of kernel functions: entry and return are a span, where fentry or kprobes load. */
+/* Spans of kernel functions, from entry to return, where fentry or kprobes load. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
 
 #include "plugins/kernelio/functions.h"
 
-/* Not entered twice for one kind: the outermost function of it is the span. */
+/* Of nested functions of one kind, the outermost is the span. */
 static __noinline int function_enter(uint32_t kind)
 {
 	struct task_state *st = current_operation();
@@ -19,7 +19,7 @@ static __noinline int function_enter(uint32_t kind)
 	st->functions[kind].begin_ns = bpf_ktime_get_ns();
 	st->functions[kind].nested = 0;
 	st->now.inside |= 1U << kind;
-	/* behind the inode's lock */
+	/* both run with the inode's lock held */
 	if (kind == ETA_SPAN_PAGECACHE_WRITE || kind == ETA_SPAN_FS_DIRECT)
 		inode_lock_end(st, st->functions[kind].begin_ns);
 	return 0;
@@ -45,7 +45,7 @@ static __noinline int function_return(uint32_t kind)
 	st->now.exact |= 1U << kind;
 	if (kind == ETA_SPAN_FS_DIRECT)
 		st->now.waits_for_own = 0;
-	/* these leave at the end of the operation, which knows the bytes */
+	/* written at the end of the operation, when the bytes are known */
 	if (first && kind == ETA_SPAN_PAGECACHE_READ) {
 		st->now.cache_read_ns = begin_ns;
 		st->now.cache_read_end_ns = now;
@@ -59,8 +59,8 @@ static __noinline int function_return(uint32_t kind)
 }
 
 /*
- * None reads an argument, so one program serves as fentry and, retyped before it is loaded, as
- * kprobe.
+ * No program reads an argument, so that each serves as fentry and, with its type changed before
+ * loading, as kprobe.
  */
 #define X(function, span)                                                                          \
 	SEC("fentry/" #function)                                                                   \

@@ -1,4 +1,4 @@
-/* Which control group a task is in, of a controller. */
+/* The control group of a task, by controller. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_GROUP_H
 #define KERNELIO_GROUP_H
@@ -10,7 +10,7 @@ enum cgroup_subsys_id___k {
 	memory_cgrp_id___k,
 };
 
-/* TASK's in the controller NAME; NULL: there is none. */
+/* TASK's control group of the controller NAME; NULL: none. */
 #define GROUP_IN(task, name)                                                                       \
 	(bpf_core_enum_value_exists(enum cgroup_subsys_id___k, name##_cgrp_id___k)                 \
 		 ? group_number(task, bpf_core_enum_value(enum cgroup_subsys_id___k,               \

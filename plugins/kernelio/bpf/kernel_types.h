@@ -1,12 +1,11 @@
-/* The few kernel types the probes touch; CO-RE moves every access to where the field is. */
+/* The kernel types that the probes read; CO-RE relocates every access. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_KERNEL_TYPES_H
 #define KERNELIO_KERNEL_TYPES_H
 
 /*
- * Written by hand rather than generated, so that the tracer builds where the running kernel has no
- * BTF. Only fields in use are named; order and size do not matter. What differs between kernels is
- * in compat.h.
+ * Written by hand, so that the tracer builds where the running kernel has no BTF. Only fields in
+ * use are named; order and size do not matter. Differences between kernels are in compat.h.
  */
 #include <linux/bpf.h>
 
@@ -36,6 +35,10 @@ typedef _Bool bool;
 typedef struct {
 	long counter;
 } atomic_long_t;
+
+typedef struct {
+	int counter;
+} atomic_t;
 
 struct list_head {
 	struct list_head *next;
@@ -75,6 +78,9 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	dev_t i_rdev;
+	int64_t i_size;
+	unsigned int i_nlink;
+	atomic_t i_count;
 	uint32_t i_generation;
 	struct rw_semaphore i_rwsem;
 	struct file_lock_context *i_flctx;
@@ -171,7 +177,7 @@ struct css_set {
 	struct cgroup_subsys_state *subsys[1];
 };
 
-/* A control group of the memory's. */
+/* Memory controller. */
 struct page_counter {
 	unsigned long high, max;
 };
@@ -181,7 +187,7 @@ struct mem_cgroup {
 	struct page_counter memory;
 };
 
-/* A control group of block I/O, and what it has on one device. */
+/* Block I/O controller: a group, and its state on one device. */
 struct hlist_node {
 	struct hlist_node *next;
 };
@@ -223,7 +229,7 @@ struct throtl_grp {
 	unsigned int iops[1];
 };
 
-/* at most so much CPU time in a period, in ns */
+/* quota: CPU time per period, in ns */
 struct cfs_bandwidth {
 	int64_t period;
 	uint64_t quota;
@@ -233,7 +239,7 @@ struct rq {
 	uint64_t clock, clock_pelt, lost_idle_time;
 };
 
-/* A control group of the CPU's, and what it has on one CPU. */
+/* CPU controller: a group, and its queue on one CPU. */
 struct task_group {
 	struct cgroup_subsys_state css;
 	struct cfs_rq **cfs_rq;
@@ -364,7 +370,7 @@ struct io_event {
 	uint64_t data, obj;
 };
 
-/* begins with a struct kiocb */
+/* its first field is a struct kiocb */
 struct aio_kiocb {
 	struct io_event ki_res;
 };
@@ -381,7 +387,7 @@ struct io_kiocb {
 	struct io_cqe cqe;
 };
 
-/* in a struct io_kiocb, at its begin */
+/* at the begin of a struct io_kiocb */
 struct io_rw {
 	struct kiocb kiocb;
 	uint64_t addr;

@@ -1,4 +1,6 @@
-/* The light mode: which system call a thread is in, from its registers, since no probe tells. */
+/*
+ * Light mode: the system call a thread is in, read from its registers, since no probe reports it.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_LIGHT_H
 #define KERNELIO_LIGHT_H
@@ -6,17 +8,17 @@
 #include "operation.h"
 
 /*
- * No probe sits on system calls, so an operation begins with the first wait of the call that the
- * thread is in, or whatever else tells of one, and ends with what was seen of it last. That the
- * thread is out of it is known at the next sight of it: it has other registers, has counted a read
- * or a write since, or has not been seen for long. Library calls have their bounds from the user's
- * side; the merge puts the waits there.
+ * There is no probe on system calls. An operation begins with the first wait, or other event,
+ * inside the call, and ends with the last one seen. That the thread has left the call is noticed at
+ * the next event: its registers differ, its count of reads or writes has grown, or it was not seen
+ * for too long. The bounds of library calls come from the user's side; the merge puts the waits
+ * into them.
  */
 
-/* More than that without a sight of it, and the same registers are those of another call. */
+/* After this long without an event, the same registers belong to another call. */
 #define CALL_GAP_NS 1000000
 
-/* How many reads and writes TASK has done: each is counted when it ends. */
+/* How many reads and writes TASK has finished. */
 static __always_inline uint64_t calls_counted(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->ioac.syscr))
@@ -24,7 +26,7 @@ static __always_inline uint64_t calls_counted(struct task_struct *task)
 	return task->ioac.syscr + task->ioac.syscw;
 }
 
-/* When the operation, a call that has no other end, was seen last. */
+/* When an operation without a reported end was last seen. */
 static __always_inline uint64_t call_last_ns(const struct task_state *st)
 {
 	uint32_t n = st->now.n_spans - 1;
@@ -33,7 +35,7 @@ static __always_inline uint64_t call_last_ns(const struct task_state *st)
 	return n < MAX_SPANS && st->spans[n].end_ns > last_ns ? st->spans[n].end_ns : last_ns;
 }
 
-/* Is the operation of ST the system call that TASK, the current one, is in NOW? */
+/* Is TASK, the current one, at NOW still in the system call that is the operation of ST? */
 static __always_inline bool call_goes_on(const struct task_state *st, struct task_struct *task,
 					 struct pt_regs *regs, uint64_t now)
 {
@@ -57,7 +59,7 @@ static __always_inline void call_note(struct task_state *st, struct task_struct 
 	st->fault.last_ns = now;
 }
 
-/* The thread is out of its call. One that has not waited is left to the user's side. */
+/* The thread has left its call. One that did not wait is not recorded: the user's side has it. */
 static __always_inline int call_close(struct task_state *st)
 {
 	int n;
@@ -67,7 +69,7 @@ static __always_inline int call_close(struct task_state *st)
 	if (!st->now.n_spans)
 		return 0;
 	st->op.op_flags |= ETA_KOP_WAITS;
-	/* what it returned is not known: what most do */
+	/* its result is not known: assume the usual one */
 	st->op.ret = st->now.kind == ETA_OP_READ || st->now.kind == ETA_OP_WRITE ? st->op.size : 0;
 	n = operation_finish(st, call_last_ns(st));
 	if (n >= 0)

@@ -1,5 +1,4 @@
-/* Limits set on a thread's control group: how long they kept it from running, and whose they are.
- */
+/* Limits of control groups: how long each made threads wait, and whose it is. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_LIMITS_H
 #define KERNELIO_LIMITS_H
@@ -7,7 +6,7 @@
 #include "group.h"
 #include "state.h"
 
-/* Those that made threads wait; beyond them they are waits without a group. */
+/* Limits that made threads wait. When the map is full, waits have no group. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 256);
@@ -15,7 +14,7 @@ struct {
 	__type(value, struct kernelio_limit);
 } limits __weak SEC(".maps");
 
-/* Room for one, which would be too much for the stack. */
+/* Room for one, too large for the stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -42,7 +41,7 @@ static __always_inline struct kernfs_node *node_parent(struct kernfs_node *node)
 	return (void *)BPF_CORE_READ(before, parent);
 }
 
-/* The names of NODE and those above it; the first one's is empty. */
+/* Writes the names of NODE and those above it; the root's is empty. */
 static __always_inline void limit_name(struct kernelio_limit *limit, struct kernfs_node *node)
 {
 	for (int i = 0; i < KERNELIO_LIMIT_DEPTH; i++) {
@@ -56,7 +55,10 @@ static __always_inline void limit_name(struct kernelio_limit *limit, struct kern
 	}
 }
 
-/* NS more were waited for KIND of the group NODE, or, NULL, of number GROUP; that is as AMOUNTS. */
+/*
+ * Adds NS to the wait for the limit KIND of the group NODE, or, if NULL, of number GROUP. AMOUNTS:
+ * the limit's values.
+ */
 static __noinline int limit_note(uint32_t kind, struct kernfs_node *node, uint64_t group,
 				 uint64_t ns, const uint64_t amounts[4])
 {

@@ -1,4 +1,4 @@
-/* Who syncs a file system and who makes files dirty, traced or not: others wait for that. */
+/* Tasks, traced or not, that sync a file system or make files dirty: others wait for that. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "dirtied-by.h"
 #include "owner.h"
@@ -27,7 +27,7 @@ static __always_inline struct fs_syncs *syncs_of(struct inode *inode, const stru
 	return syncs_at(BPF_CORE_READ(inode, i_sb, s_dev), st);
 }
 
-/* A worker of io_uring syncs for the thread that it works for. */
+/* A worker of io_uring syncs for the thread it works for. */
 static __always_inline uint32_t syncing_tid(struct task_struct *task, const struct task_state *st)
 {
 	return st && st->for_tid ? st->for_tid : (uint32_t)task->pid;
@@ -42,7 +42,7 @@ static __always_inline int sync_begins(struct inode *inode)
 	if (s)
 		sync_comes(s, task->tgid, syncing_tid(task, st), !st);
 	if (s && !st)
-		met_note(task->pid, 0); /* it may have ended when a wait for it is over */
+		met_note(task->pid, 0); /* it may have exited when a wait for it ends */
 	return 0;
 }
 
@@ -100,7 +100,7 @@ int BPF_PROG(on_btrfs_syncs, struct file *file)
 	return sync_begins(BPF_CORE_READ(file, f_inode));
 }
 
-/* From here on the journal's thread works for those that have asked for it. */
+/* The commit begins: it is for the tasks that have asked for it until now. */
 SEC("tp_btf/jbd2_start_commit")
 int BPF_PROG(on_commit, struct journal_s *journal)
 {
@@ -117,8 +117,8 @@ int BPF_PROG(on_commit, struct journal_s *journal)
 }
 
 /*
- * Once for each time that an inode becomes dirty, by who makes it so. Kernel threads that write it
- * out make it dirty again: it is for who had done so before.
+ * Fires each time an inode becomes dirty, in the task that dirties it. A kernel thread that dirties
+ * it during writeback is ignored: who dirtied the file before stays noted.
  */
 SEC("tp_btf/writeback_dirty_inode_enqueue")
 int BPF_PROG(on_inode_dirty, struct inode *inode)
@@ -134,10 +134,10 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 	key.inode = BPF_CORE_READ(inode, i_ino);
 	st = current_state();
 	if (filter.light && st)
-		inode_own(st, inode, &key); /* no probe tells of its pages */
+		inode_own(st, inode, &key); /* no probe reports its pages */
 	if (!bpf_map_lookup_elem(&devices_seen, &key.dev) || st)
 		return 0;
 	bpf_map_update_elem(&dirtied_by, &key, &tid, BPF_ANY);
-	met_note(tid, 0); /* its pages may be written when it has ended */
+	met_note(tid, 0); /* it may have exited when its pages are written */
 	return 0;
 }

@@ -1,21 +1,21 @@
-/* A thread off the CPU: the scheduler's account of it, and waits that are in no operation. */
+/* A thread off the CPU: its throttled time, and waits outside operations. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_OFF_CPU_H
 #define KERNELIO_OFF_CPU_H
 
 #include "state.h"
 
-/* What a thread that is on a CPU again was in for since it had become ready. */
+/* What a thread has waited for between becoming ready and running. */
 struct ready {
-	uint64_t quota_ns; /* its control group had no CPU time left, first of all */
-	uint64_t idle_ns;  /* until then the CPU was idle, 0: not at all */
-	uint32_t who;	   /* then ran there longest, 0: not known */
+	uint64_t quota_ns; /* first, throttled by the quota of its control group */
+	uint64_t idle_ns;  /* then the CPU was idle until this time; 0: it was not */
+	uint32_t who;	   /* then this task ran longest; 0: unknown */
 };
 
 /*
- * For how long QUEUE, that of a group on a CPU, has been without CPU time to spend, or one of those
- * above it. Linux 6.6 (677ea015f231) counts that in the clock of the CPU; before, it is known in
- * one that stands still while the CPU is idle.
+ * How long QUEUE, a group's queue on a CPU, or one above it, has been throttled in all. Since Linux
+ * 6.6 (677ea015f231) this is counted in the CPU's clock; before, in one that stops while the CPU is
+ * idle.
  */
 static __always_inline uint64_t throttled_ns(struct cfs_rq *queue)
 {
@@ -30,7 +30,7 @@ static __always_inline uint64_t throttled_ns(struct cfs_rq *queue)
 		return sum_ns;
 	}
 	if (!bpf_core_field_exists(queue->throttled_clock_pelt_time))
-		return 0; /* a kernel without quotas, or too old */
+		return 0; /* no CONFIG_CFS_BANDWIDTH, or too old */
 	sum_ns = BPF_CORE_READ(queue, throttled_clock_pelt_time);
 	if (BPF_CORE_READ(queue, throttle_count)) {
 		rq = BPF_CORE_READ(queue, rq);
@@ -40,11 +40,25 @@ static __always_inline uint64_t throttled_ns(struct cfs_rq *queue)
 	return sum_ns;
 }
 
+/* How much of the LENGTH_NS that ST has waited its group was throttled; ends that wait. */
+static __always_inline uint64_t quota_end(struct task_state *st, uint64_t length_ns)
+{
+	uint64_t ns;
+
+	if (!st->quota.queue)
+		return 0;
+	ns = throttled_ns((void *)st->quota.queue) - st->quota.before_ns;
+	st->quota.queue = 0;
+	if ((int64_t)ns <= 0)
+		return 0;
+	return ns < length_ns ? ns : length_ns;
+}
+
 #define WAIT_KIND(kind, flags) ((uint32_t)(kind) | (uint32_t)(flags) << 8)
 
 /*
- * A wait for WHO, of KIND with its flags, as a record of its own: the library call around it, if
- * there is one, is known to the user tracer.
+ * Writes a wait for WHO, of KIND with its flags, as a record of its own. The user tracer knows the
+ * library call around it, if any.
  */
 SEPARATE int wait_leave(struct task_state *st, uint64_t begin_ns, uint64_t end_ns, uint32_t kind,
 			uint32_t who)
@@ -72,7 +86,7 @@ SEPARATE int wait_leave(struct task_state *st, uint64_t begin_ns, uint64_t end_n
 	return record_leave(ETA_RECORD_WAIT, &st->wait, sizeof(st->wait));
 }
 
-/* It was stopped, between two operations or on its way out of one. */
+/* Writes that it was stopped, between two operations or on return from one. */
 static __always_inline void stop_leave(struct task_state *st, uint64_t now)
 {
 	uint64_t end_ns = st->idle.wake_ns > st->idle.off_ns ? st->idle.wake_ns : now;
@@ -81,7 +95,7 @@ static __always_inline void stop_leave(struct task_state *st, uint64_t now)
 		wait_leave(st, st->idle.off_ns, end_ns, WAIT_KIND(ETA_SPAN_STOPPED, 0), 0);
 }
 
-/* The wait of ST outside of operations is over NOW. */
+/* Ends the wait of ST outside operations. */
 SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, uint64_t now)
 {
 	uint64_t begin_ns, quota_ns, idle_ns;
@@ -113,12 +127,12 @@ SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, 
 	return 0;
 }
 
-/* Numbers of the system calls that do nothing but sleep; set before loading. */
+/* System call numbers; set before loading. */
 const volatile uint32_t call_nanosleep __weak, call_clock_nanosleep __weak;
 
 /*
- * The thread has slept, between two calls: if that was because it did not get a lock, and is going
- * to try again, it has waited for that lock (lock_tried).
+ * The thread has slept between two calls. If it was refused a file lock before and sleeps by one of
+ * these calls to try again, it waits for that lock (lock_tried).
  */
 static __always_inline void refused_slept(struct task_state *st, uint64_t now)
 {
@@ -132,7 +146,7 @@ static __always_inline void refused_slept(struct task_state *st, uint64_t now)
 	}
 	if (!st->refused.begin_ns)
 		st->refused.begin_ns = st->idle.off_ns;
-	st->refused.end_ns = st->idle.wake_ns ?: now; /* not every wakeup is reported */
+	st->refused.end_ns = st->idle.wake_ns ?: now; /* the wakeup may have been missed */
 }
 
 #endif

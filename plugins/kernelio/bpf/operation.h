@@ -1,4 +1,4 @@
-/* The end of an operation: what was noted on the way becomes spans, and one record. */
+/* The end of an operation: notes taken on the way become spans, written as one record. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_OPERATION_H
 #define KERNELIO_OPERATION_H
@@ -6,7 +6,7 @@
 #include "filter.h"
 
 #define MAX_IOVECS 16
-#define NAME_SPANS 8 /* of a call that did not wait */
+#define NAME_SPANS 8 /* at most, of a call that did not wait */
 
 struct user_iovec {
 	uint64_t base, bytes;
@@ -26,7 +26,7 @@ SEPARATE uint64_t iovec_bytes(uint64_t user, uint64_t n)
 	return sum;
 }
 
-/* Where the function itself was seen, its bounds are those of the stamps. */
+/* SYNTHETIC unless entry and return of the function were seen. */
 static __always_inline uint8_t stamp_flags(const struct task_state *st, uint8_t kind)
 {
 	return st->now.exact & 1U << kind ? 0 : ETA_SPAN_SYNTHETIC;
@@ -38,7 +38,7 @@ static __always_inline bool is_fault(const struct task_state *st)
 	       st->op.syscall == KERNELIO_SYS_mmap_write_fault;
 }
 
-/* Not every file system reports that a sync is over. */
+/* Not every file system reports the end of a sync. */
 static __always_inline void own_sync_ends(struct task_state *st)
 {
 	uint32_t dev = st->op.dev;
@@ -49,9 +49,8 @@ static __always_inline void own_sync_ends(struct task_state *st)
 }
 
 /*
- * An operation on a file with descriptor begins, which LOCKS or unlocks it, or does not. Where the
- * thread has slept since a lock on that file was refused, and does nothing but try again, it has
- * waited for it.
+ * An operation on a descriptor begins; LOCKS: it takes or releases a file lock. A thread that was
+ * refused a lock, slept, and now tries the same file again has waited for the lock.
  */
 static __always_inline void lock_tried(struct task_state *st, bool locks)
 {
@@ -66,20 +65,19 @@ static __always_inline void lock_tried(struct task_state *st, bool locks)
 	}
 }
 
-/* The stamps taken on the way become spans. */
 static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
 	uint64_t bytes = st->op.ret > 0 ? st->op.ret : 0;
 
 	if (syncs_used && (st->now.sync_ns || st->now.kind == ETA_OP_SYNC))
 		own_sync_ends(st);
-	if (st->now.sync_ns) /* no probe reported its end */
+	if (st->now.sync_ns) /* its end was not reported */
 		span_add(st, ETA_SPAN_FS_SYNC, st->now.sync_ns, now);
 	if (st->now.readahead_ns && !(st->now.exact & 1U << ETA_SPAN_READAHEAD))
 		span_add_full(st, ETA_SPAN_READAHEAD, st->now.readahead_ns,
 			      st->now.readahead_end_ns, ETA_SPAN_SYNTHETIC, 0, 0,
 			      st->now.pages_added);
-	/* a fault is one itself, not filemap_read's */
+	/* a fault itself is page cache work, outside filemap_read */
 	if (st->now.cache_read_ns && !is_fault(st))
 		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns,
 			      st->now.cache_read_end_ns ?: now,
@@ -94,7 +92,7 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 		TOTAL_ADD(returns_missed, __builtin_popcount(st->now.inside));
 }
 
-/* Takes the operation to its end. How many spans it has; -1: it is not wanted. */
+/* Completes the operation. Returns the number of spans; -1: excluded by a filter. */
 static __always_inline int operation_finish(struct task_state *st, uint64_t now)
 {
 	uint32_t n;
@@ -124,8 +122,8 @@ static __always_inline void operation_leave(struct task_state *st, uint32_t n)
 }
 
 /*
- * A call on names is over. One that did not wait is no operation, but where it was ready and had no
- * CPU is told, as of all that is between two operations. true: it is none.
+ * A call on a name ends. One that did not wait is not recorded as an operation, but its waits for a
+ * CPU are, as between two operations. true: not an operation.
  */
 static __always_inline bool name_ends(struct task_state *st)
 {
@@ -134,7 +132,7 @@ static __always_inline bool name_ends(struct task_state *st)
 	if (st->now.waited && !FILES_FILTERED)
 		return false;
 	if (st->now.waited)
-		TOTAL_ADD(filtered_calls, 1); /* of which file it is nobody knows */
+		TOTAL_ADD(filtered_calls, 1); /* its file is not known */
 	for (uint32_t i = 0; i < NAME_SPANS && i < st->now.n_spans; i++) {
 		const struct eta_span *span = &st->spans[i];
 

@@ -1,4 +1,4 @@
-/* Whose dirty pages are: of an inode that one thread dirties its, of a shared one by page. */
+/* Who owns dirty pages: one thread all of an inode's, or several by page. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_OWNER_H
 #define KERNELIO_OWNER_H
@@ -6,16 +6,16 @@
 #include "state.h"
 
 /*
- * As long as one thread dirties an inode's pages, they are that thread's, which costs nothing per
- * page. From the second one on the inode is shared: what its writes cover is noted page by page,
- * whole chunks in one entry; whoever wrote last owns a page. Pages without a note are the first
- * thread's.
+ * While only one thread dirties an inode's pages, it owns them all, which costs nothing per page.
+ * When a second one does, the inode becomes shared: from then on the pages that each write covers
+ * are noted, whole chunks in one entry. The last writer owns a page; pages without a note belong to
+ * the first thread.
  */
 struct owner {
 	uint32_t pid, tid;
 	uint32_t shared;
-	uint32_t generation; /* of the inode, whose number may be another file's later */
-	uint64_t since_ns;   /* notes from before are of the file that had the number then */
+	uint32_t generation; /* of the inode: its number may be reused by another file */
+	uint64_t since_ns;   /* older notes are of the file that had the number before */
 };
 
 struct {
@@ -25,19 +25,22 @@ struct {
 	__type(value, struct owner);
 } owners __weak SEC(".maps");
 
-/* How often an inode has become shared: what threads know about inodes holds until it changes. */
+/*
+ * How many inodes have become shared. What threads remember of inodes is valid while it is
+ * unchanged.
+ */
 uint32_t sharings __weak;
 
 const volatile uint32_t page_bytes __weak = 4096;
 
 #define CHUNK_SHIFT 4
 #define CHUNK_PAGES (1UL << CHUNK_SHIFT)
-#define MAX_RANGE_STEPS 40000 /* chunks of the largest transfer, and its single pages */
+#define MAX_RANGE_STEPS 40000 /* chunks of the largest transfer, and single pages */
 
 struct page_key {
 	uint64_t inode;
 	uint32_t dev;
-	uint32_t chunk; /* index counts chunks */
+	uint32_t chunk; /* `index` counts chunks, not pages */
 	uint64_t index;
 };
 
@@ -46,7 +49,7 @@ struct page_owner {
 	uint64_t time_ns;
 };
 
-/* Of the pages of shared inodes those noted last: at least 256 MiB of them. */
+/* The last noted pages of shared inodes: at least 256 MiB. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -61,11 +64,11 @@ struct range_walk {
 };
 
 /*
- * An entry that is there is changed in place, which takes no lock of the map. Two threads that do
- * so at once write the same page at once: the inode's lock orders them, and the notes are theirs in
- * some order, too. The time goes first: with it, a reader takes the older of two notes for no later
- * than it is. An entry that the map recycles for another page in that moment takes this owner
- * along: with more than max_entries pages noted, one page's owner may be a neighbour's in time.
+ * An existing entry is changed in place, without the map's lock. Two threads that do so at once
+ * write the same page at once: the inode's lock orders the writes, and either result is acceptable.
+ * The time is stored first, so that a reader never takes an older note for a newer one. If the map
+ * recycles the entry for another page at this moment, that page gets this owner: possible only with
+ * more than max_entries pages noted.
  */
 static __always_inline void page_own(struct page_key *key, const struct page_owner *owner)
 {
@@ -76,10 +79,10 @@ static __always_inline void page_own(struct page_key *key, const struct page_own
 		return;
 	}
 	page->time_ns = owner->time_ns;
-	__builtin_memcpy(&page->pid, &owner->pid, 2 * sizeof(owner->pid)); /* in one store */
+	__builtin_memcpy(&page->pid, &owner->pid, 2 * sizeof(owner->pid)); /* both in one store */
 }
 
-/* One step of noting a range, for bpf_loop: 1 ends the walk. */
+/* Called by bpf_loop for each page or chunk; 1 ends the loop. */
 static long range_step(uint32_t step, struct range_walk *walk)
 {
 	uint64_t at = walk->at;
@@ -93,7 +96,7 @@ static long range_step(uint32_t step, struct range_walk *walk)
 	return 0;
 }
 
-/* Pages [AT, END) of the shared inode KEY are the thread's. */
+/* Notes pages [AT, END) of the shared FILE as the thread's. */
 SEPARATE int pages_own(struct task_state *st, struct file_key *file, uint64_t at, uint64_t end)
 {
 	struct range_walk walk = { .at = at, .end = end };
@@ -109,7 +112,7 @@ SEPARATE int pages_own(struct task_state *st, struct file_key *file, uint64_t at
 	return 0;
 }
 
-/* The pages that the operation writes, where it is known to which. */
+/* Notes the pages that the operation writes; false: not known which. */
 static __always_inline bool operation_own(struct task_state *st)
 {
 	struct file_key file = { .inode = st->op.inode, .dev = st->op.dev };
@@ -122,14 +125,14 @@ static __always_inline bool operation_own(struct task_state *st)
 	return true;
 }
 
-/* Of a page that has become dirty ... */
+/* Whose a page that has become dirty is. */
 enum owned_by {
-	OWNED_BY_NOBODY, /* what the map did not take, the next page tries again */
-	OWNED_BY_THREAD, /* like all others of its inode */
+	OWNED_BY_NOBODY, /* the map was full; the next page tries again */
+	OWNED_BY_THREAD, /* the thread's, like all pages of the inode */
 	OWNED_BY_SEVERAL,
 };
 
-/* Takes what INODE (its key is KEY) is dirtied by to be ST's thread, too. */
+/* ST's thread dirties INODE, whose key is KEY: who owns its pages now? */
 static __always_inline enum owned_by inode_own(struct task_state *st, struct inode *inode,
 					       struct file_key *key)
 {
@@ -148,7 +151,7 @@ static __always_inline enum owned_by inode_own(struct task_state *st, struct ino
 		own.since_ns = bpf_ktime_get_ns();
 		if (bpf_map_update_elem(&owners, key, &own, BPF_NOEXIST) == 0)
 			return OWNED_BY_THREAD;
-		owner = bpf_map_lookup_elem(&owners, key); /* another was faster */
+		owner = bpf_map_lookup_elem(&owners, key); /* another thread has added it */
 	}
 	if (!owner)
 		return OWNED_BY_NOBODY;
@@ -161,7 +164,7 @@ static __always_inline enum owned_by inode_own(struct task_state *st, struct ino
 	return OWNED_BY_SEVERAL;
 }
 
-/* The owner of page INDEX of the shared inode KEY->inode: the later of its notes, NULL: none. */
+/* The owner of page INDEX of the shared inode KEY->inode by the later note; NULL: no note. */
 static __always_inline struct page_owner *page_owner(struct page_key *key, uint64_t index,
 						     uint64_t since_ns)
 {

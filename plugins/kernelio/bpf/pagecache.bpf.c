@@ -20,8 +20,8 @@ int BPF_PROG(on_get_pages)
 }
 
 /*
- * Readahead has no end of its own: it lasts to the last page added or bio queued. On a miss it
- * comes before get_pages, which fires once the pages are there.
+ * No probe reports the end of readahead: it is taken to last to the last page added or bio queued.
+ * On a miss it comes before get_pages, which fires when the pages are present.
  */
 static __always_inline int readahead_begin(void)
 {
@@ -30,7 +30,7 @@ static __always_inline int readahead_begin(void)
 	if (!st || st->now.readahead_ns)
 		return 0;
 	if (filter.light)
-		st->op.op_flags |= ETA_KOP_MISS; /* what it adds no probe tells */
+		st->op.op_flags |= ETA_KOP_MISS; /* light mode has no probe on the pages it adds */
 	st->now.readahead_ns = st->now.readahead_end_ns = bpf_ktime_get_ns();
 	if (st->now.kind == ETA_OP_READ && !st->now.cache_read_ns)
 		st->now.cache_read_ns = st->now.readahead_ns;
@@ -48,7 +48,7 @@ int BPF_PROG(on_async_readahead)
 {
 	struct task_state *st = current_state();
 
-	/* a fault on a page that is there: none that reads */
+	/* a fault on a page that is present, so it does not read */
 	if (st && !st->active)
 		st->fault.mapping = 0;
 	return readahead_begin();
@@ -61,10 +61,10 @@ int BPF_PROG(on_unbounded_readahead)
 }
 
 /*
- * Does a page added to MAPPING hold data that the operation reads or writes? A file system keeps
- * its own blocks in the page cache, too, some by an inode without a type: a direct write that reads
- * the map of free blocks writes to no page cache. Otherwise another file may be meant (splice, the
- * file below an overlay's).
+ * Does a page added to MAPPING hold data that the operation reads or writes? File systems keep
+ * metadata in the page cache, too, partly in inodes without a type: a direct write that reads the
+ * block bitmap adds no data page. For buffered operations it may be another file than the
+ * operation's own: splice, or the file below an overlay's.
  */
 static __always_inline bool is_data(const struct task_state *st, struct address_space *mapping)
 {
@@ -79,7 +79,7 @@ static __always_inline bool is_data(const struct task_state *st, struct address_
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 {
-	struct task_state *st = awake_state(); /* a wait before is not for these */
+	struct task_state *st = awake_state(); /* ends a wait that began before */
 	uint32_t pages;
 
 	if (!st || (!st->active && !fault_begin(st, folio->mapping)))
@@ -93,14 +93,14 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 		uint32_t evicted =
 			evicted_take(&file, folio->index, pages, st->pid, &st->now.evictor);
 
-		/* who writes anew waits for no page that was there */
+		/* a write does not wait for the old page */
 		evicted = st->now.kind == ETA_OP_READ ? evicted : 0;
 		st->now.pages_evicted += evicted;
 		st->added.inode = st->op.inode;
 		st->added.evicted = evicted;
 		st->added.evictor = st->now.evictor;
 	}
-	/* OTHER: advice to read ahead */
+	/* OTHER: fadvise and readahead */
 	if (st->now.kind == ETA_OP_READ || st->now.kind == ETA_OP_OTHER) {
 		uint64_t now = bpf_ktime_get_ns();
 
@@ -108,17 +108,37 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 			st->now.readahead_ns = now;
 		st->now.readahead_end_ns = now;
 	} else if (st->now.kind == ETA_OP_WRITE) {
-		/* of a file system that does not report writes itself */
+		/* for file systems without a probe on writes */
 		cache_write_begin(st);
 	}
 	return 0;
 }
 
+/* Who dirties a page. A system call has made sure already that it is this thread's. */
+static __always_inline struct task_state *dirtying_state(void)
+{
+	struct task_state *st = awake_state();
+	struct task_struct *task;
+
+	if (st && st->active)
+		return st;
+	task = bpf_get_current_task_btf();
+	return sure_state(task) ?: worker_state(task);
+}
+
+/* From one probe only, which runs without interrupts: no other adds to it meanwhile. */
+static __always_inline void dirtied_add(uint32_t pages)
+{
+	struct kernelio_cpu *cpu = this_cpu();
+
+	if (cpu)
+		cpu->totals.dirtied_bytes += pages * page_bytes;
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = sure_state(task) ?: worker_state(task);
+	struct task_state *st = dirtying_state();
 	uint32_t pages, now = sharings;
 	struct inode *inode;
 	struct file_key key = {};
@@ -131,18 +151,19 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	inode = mapping->host;
 	key.inode = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
-	fault_writes(st, mapping, folio->index, true);
+	if (!st->active || st->fault.endless)
+		fault_writes(st, mapping, folio->index, true);
 	if ((st->dirtied.inode == key.inode && st->dirtied.dev == key.dev &&
 	     st->dirtied_sharings == now) ||
 	    (st->active && st->now.pages_owned == OWNED && st->op.inode == key.inode &&
 	     st->op.dev == key.dev)) {
-		TOTAL_ADD(dirtied_bytes, pages * page_bytes);
+		dirtied_add(pages);
 		return 0;
 	}
 	seen = bpf_map_lookup_elem(&files_seen, &key);
 	if (seen && *seen != SEEN_LEFT)
 		return 0;
-	TOTAL_ADD(dirtied_bytes, pages * page_bytes);
+	dirtied_add(pages);
 	owned = inode_own(st, inode, &key);
 	if (owned == OWNED_BY_SEVERAL) {
 		st->dirtied.inode = 0;
@@ -159,8 +180,8 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 }
 
 /*
- * The current task, which is not traced, is slowed. It is met here, since it may have ended when
- * the wait of another is over. The tracer is no neighbour.
+ * The current task, untraced, is slowed. It is noted as met now, since it may have exited when the
+ * wait of a traced thread is over. The tracer itself does not count.
  */
 static __always_inline void slowed_note(struct foreign_slowed *last)
 {
@@ -173,7 +194,7 @@ static __always_inline void slowed_note(struct foreign_slowed *last)
 	last->time_ns = bpf_ktime_get_ns();
 }
 
-/* Fires before the sleep it explains. */
+/* Fires before the sleep. */
 SEC("tp_btf/balance_dirty_pages")
 int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_throttle_control *dtc,
 	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
@@ -206,7 +227,7 @@ int BPF_PROG(on_wait_writeback)
 	return 0;
 }
 
-/* The same, which begins an operation if a fault waits; with arguments, unlike the former. */
+/* The same for faults, for which an operation begins here; needs the arguments. */
 SEC("tp_btf/folio_wait_writeback")
 int BPF_PROG(on_fault_writeback, struct folio *folio, struct address_space *mapping)
 {
@@ -235,11 +256,14 @@ int BPF_PROG(on_reclaim_begin)
 	return reclaim_begin();
 }
 
-/* CURRENT has reclaimed for NS since its control group, or one above it, is at its limit. */
+/*
+ * The current task has reclaimed for NS because its control group, or one above it, is at its
+ * limit.
+ */
 static __noinline int reclaim_note(uint64_t ns, uint64_t page_size)
 {
 	struct cgroup_subsys_state *group = GROUP_IN(bpf_get_current_task_btf(), memory);
-	/* as the kernel has "max" */
+	/* the kernel's value for "max" */
 	uint64_t none = (UINT64_MAX >> 1) / page_size;
 
 	for (int i = 0; i < KERNELIO_LIMIT_DEPTH && group; i++) {
@@ -262,12 +286,12 @@ static __noinline int reclaim_note(uint64_t ns, uint64_t page_size)
 	return 0;
 }
 
-/* What may come between two reclaims: for the CPU, locks, pages that are written. */
+/* Spans that may lie between two reclaims: CPU, locks, writeback of pages. */
 #define MAX_BETWEEN_RECLAIMS 6
 
 /*
- * A call that needs many pages reclaims as often. What its spans have no room for becomes part of
- * the last of the same KIND, if that is one of the last of all: as long as all of them.
+ * A call that needs many pages reclaims many times. When its spans are full, another reclaim is
+ * added to the length of the last span of the same KIND, if that is among the last few.
  */
 static __always_inline bool reclaim_fold(struct task_state *st, uint8_t kind, uint64_t ns)
 {
@@ -285,7 +309,10 @@ static __always_inline bool reclaim_fold(struct task_state *st, uint8_t kind, ui
 	return false;
 }
 
-/* FOREIGN: others that take the same memory; of a control group's own, nobody is known. */
+/*
+ * FOREIGN: the untraced task that reclaimed last; NULL at the limit of a control group, where
+ * nobody is known.
+ */
 static __always_inline int reclaim_end(uint8_t kind, const struct foreign_slowed *foreign)
 {
 	struct task_state *st = current_operation();
@@ -312,7 +339,7 @@ int BPF_PROG(on_reclaim_end)
 	return reclaim_end(ETA_SPAN_RECLAIM, &reclaimed);
 }
 
-/* Of a control group that is at its limit, or one that was asked to give memory back. */
+/* Reclaim in a control group that is at its limit, or that was asked to free memory. */
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(on_memcg_reclaim_begin)
 {

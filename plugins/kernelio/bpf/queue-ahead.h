@@ -1,4 +1,4 @@
-/* Whose requests are on a disk when another comes: those that are ahead of it. */
+/* The requests on each disk, by owner: who is ahead when another is queued. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_QUEUE_AHEAD_H
 #define KERNELIO_QUEUE_AHEAD_H
@@ -6,34 +6,35 @@
 #include "state.h"
 
 #define DISK_OWNERS 16			    /* a power of two */
-#define QUEUE_AHEAD_STALE_NS 10000000000ULL /* completions from before were not reported */
-#define QUEUE_AHEAD_QUEUED_NS 10000	    /* who was ahead before that, still is */
+#define QUEUE_AHEAD_STALE_NS 10000000000ULL /* after this long a completion was missed */
+#define QUEUE_AHEAD_QUEUED_NS 10000 /* issued within this time of queueing: the same are ahead */
 
 struct disk_owner {
 	uint32_t tid;
-	int32_t n; /* of its requests, from being queued to completion */
+	int32_t n; /* its requests, from queueing to completion */
 	uint64_t last_ns;
 };
 
-/* One that a traced thread has used; partitions share its queue. */
+/* A disk that a traced thread has used; its partitions share the queue. */
 struct disk {
 	uint64_t gendisk; /* its address */
-	int32_t n;	  /* as counted below; 0: nobody can be ahead */
+	int32_t n;	  /* sum of the counts below; 0: nobody can be ahead */
 	/*
-	 * Of tasks that are not traced: how many, and of whom the last one was. The first of them
-	 * came at foreign_since_ns; before that there was one at foreign_ns of all times together.
+	 * Requests of untraced tasks: how many, and the owner of the last one. The first of those
+	 * present came at foreign_since_ns; foreign_ns is the total time with at least one, before
+	 * that.
 	 */
 	int32_t n_foreign;
 	uint32_t foreign_tid;
 	uint64_t foreign_since_ns, foreign_ns;
-	uint64_t foreign_last_ns;  /* one of them came or went */
-	struct disk_bytes bytes;   /* written so far */
-	struct disk_bytes flushed; /* the same, when its cache was last to be flushed */
-	/* of owners without a place here, the requests are not counted */
+	uint64_t foreign_last_ns; /* when one of them came or went */
+	struct disk_bytes bytes;
+	struct disk_bytes flushed; /* `bytes` at the last flush of its cache */
+	/* requests of owners that find no place are not counted */
 	struct disk_owner owners[DISK_OWNERS];
 };
 
-/* By hash of the address, or up to DISK_TRIES - 1 places behind. */
+/* At the hash of the address, or up to DISK_TRIES - 1 places behind it. */
 #define DISKS 64 /* a power of two */
 #define DISK_TRIES 8
 struct {
@@ -51,12 +52,12 @@ struct {
 	__type(value, struct counted);
 } foreign_bios __weak SEC(".maps");
 
-/* There has been one: completions look for it. */
+/* Set once there was one: then completions look for it. */
 uint32_t foreign_seen __weak;
 
 /*
- * 1 + the place of the disk at address *GENDISK, 0 where it has none. TAKE: let it have one that is
- * free, or else that of a disk without requests.
+ * 1 + the place of the disk at address *GENDISK; 0: none. TAKE: give it a free place, or that of a
+ * disk without requests.
  */
 SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 {
@@ -75,7 +76,7 @@ SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 			return 1 + index;
 		if (!disk->gendisk) {
 			place = 1 + index;
-			break; /* none is behind a free one */
+			break; /* a disk never lies behind a free place */
 		}
 		if (!place && disk->n <= 0)
 			place = 1 + index;
@@ -91,7 +92,7 @@ SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 	return place;
 }
 
-/* The disk of BIO, and through INDEX its place; NULL where it has none. TAKE: let it have one. */
+/* The disk of BIO, and in INDEX its place; NULL: it has none. TAKE: give it one. */
 static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t *index)
 {
 	uint64_t gendisk = (uint64_t)bio->bi_bdev->bd_disk;
@@ -101,7 +102,10 @@ static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t
 	return place ? bpf_map_lookup_elem(&disks, index) : NULL;
 }
 
-/* For how long until NOW there has been a request of a task that is not traced; to be compared. */
+/*
+ * Total time until NOW with a request of an untraced task on the disk. Only differences mean
+ * anything.
+ */
 static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_t now)
 {
 	uint64_t since_ns = disk->foreign_since_ns, ns = disk->foreign_ns;
@@ -113,8 +117,8 @@ static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_
 }
 
 /*
- * TID, which is not traced, has one more. Two CPUs that do so at once may lose the little time in
- * between.
+ * A request of the untraced TID is queued. Two CPUs that do so at once may lose the time between
+ * them.
  */
 static __always_inline void disk_foreign_comes(struct disk *disk, uint32_t tid, uint64_t now)
 {
@@ -135,7 +139,10 @@ static __always_inline void disk_foreign_goes(struct disk *disk, uint64_t now)
 		__sync_fetch_and_add(&disk->foreign_ns, now - since_ns);
 }
 
-/* The part of it since it was MARK_NS: of a time of NS, through WHO one who was there. */
+/*
+ * How much of a time of NS, since disk_foreign_ns was MARK_NS, had untraced requests, and in WHO
+ * the owner of one.
+ */
 static __always_inline uint64_t disk_foreign_part(const struct disk *disk, uint64_t mark_ns,
 						  uint64_t now, uint64_t ns, uint32_t *who)
 {
@@ -149,8 +156,8 @@ static __always_inline uint64_t disk_foreign_part(const struct disk *disk, uint6
 }
 
 /*
- * Counts a request of TID on DISK: 1 + its place, 0 where there was none. Two CPUs may take one
- * place at once: then it is counted under the other's name.
+ * Counts a request of TID on DISK. Returns 1 + its place; 0: there was none. If two CPUs take one
+ * place at once, one request is counted for the other's owner.
  */
 SEPARATE uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
 {
@@ -173,7 +180,7 @@ SEPARATE uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
 	if (!place)
 		return 0;
 	owner = &disk->owners[(place - 1) & (DISK_OWNERS - 1)];
-	/* CPUs in each other's way, and completions that were not reported, must not add up */
+	/* races between CPUs and missed completions must not add up */
 	if (disk->n < 0)
 		disk->n = 0;
 	if (owner->n < 0)
@@ -190,9 +197,8 @@ SEPARATE uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
 }
 
 /*
- * Of what DISK has written since MARK, the part of those who are not traced, in ETA_SLEEP_WHOLE.
- * What a flush or a commit takes goes into writing that, whether or not a request is there just
- * now.
+ * The share of untraced tasks, of ETA_SLEEP_WHOLE, in what was written to DISK since MARK. A flush
+ * or commit spends its time writing that, whether or not requests are present at the moment.
  */
 static __always_inline uint64_t disk_written_part(const struct disk *disk,
 						  const struct disk_bytes *mark)
@@ -205,7 +211,10 @@ static __always_inline uint64_t disk_written_part(const struct disk *disk,
 	return foreign < all ? foreign * ETA_SLEEP_WHOLE / all : ETA_SLEEP_WHOLE;
 }
 
-/* One who is not traced, as often as what the disk of BIO has to flush is theirs; 0: nobody. */
+/*
+ * An untraced task, with the probability of its share in what the disk of BIO has to flush; 0:
+ * none.
+ */
 static __always_inline uint32_t disk_wrote_by_chance(struct bio *bio)
 {
 	uint32_t index, chance = bpf_get_prandom_u32() % ETA_SLEEP_WHOLE;
@@ -239,7 +248,7 @@ static __always_inline struct disk *own_disk(const struct task_state *st)
 	return st->now.off_disk ? bpf_map_lookup_elem(&disks, &index) : NULL;
 }
 
-/* The operation of ST goes to sleep. */
+/* Notes the state of the disk when the operation of ST goes to sleep. */
 static __always_inline void own_disk_mark(struct task_state *st, uint64_t now)
 {
 	struct disk *disk;
@@ -253,7 +262,7 @@ static __always_inline void own_disk_mark(struct task_state *st, uint64_t now)
 	}
 }
 
-/* A request that was counted has completed, or is known to have done so. */
+/* A counted request has completed, or its completion was missed. */
 static __always_inline void disk_uncount(const struct counted *counted)
 {
 	struct disk_owner *owner;
@@ -266,14 +275,14 @@ static __always_inline void disk_uncount(const struct counted *counted)
 		return;
 	owner = &disk->owners[(counted->place - 1) & (DISK_OWNERS - 1)];
 	if (owner->tid != counted->tid || owner->n <= 0)
-		return; /* given up as stale */
+		return; /* its place was reused */
 	__sync_fetch_and_add(&owner->n, -1);
 	__sync_fetch_and_add(&disk->n, -1);
 }
 
 /*
- * How many requests of others than TID are on DISK, and through WHO the owner of one of them. Which
- * one is left to chance, so that over many requests each has its share.
+ * How many requests of tasks other than TID are on DISK, and in WHO the owner of one, chosen at
+ * random in proportion to their requests.
  */
 SEPARATE uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now, uint32_t *who)
 {
@@ -307,7 +316,7 @@ SEPARATE uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now
 	return sum < 0xffff ? sum : 0xffff;
 }
 
-/* A write of BYTES to DISK is being queued; FLUSH: before it what was written so far is flushed. */
+/* A write of BYTES to DISK is queued; FLUSH: it flushes what was written before. */
 static __always_inline void disk_writes(struct disk *disk, uint32_t bytes, bool foreign, bool flush)
 {
 	if (flush)
@@ -317,8 +326,7 @@ static __always_inline void disk_writes(struct disk *disk, uint32_t bytes, bool 
 	__sync_fetch_and_add(&disk->bytes.all, bytes);
 }
 
-/* RECORD, of a request of its owner, is being queued: who is ahead of it. FLUSH: see disk_writes.
- */
+/* RECORD's request is queued: notes who is ahead of it. FLUSH: see disk_writes. */
 static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_record *record,
 					      struct counted *counted, bool flush)
 {
@@ -343,7 +351,7 @@ static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_re
 		disk_writes(disk, record->bytes, false, flush);
 }
 
-/* It goes to the device now. */
+/* The request is issued to the device. */
 static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
 					      const struct counted *counted, uint64_t now)
 {
@@ -368,7 +376,7 @@ static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
 	record->issue_ahead_tid = who;
 }
 
-/* It has completed: of its time until then, how much of it others had requests there. */
+/* The request has completed: for which part of its time requests of untraced tasks were there. */
 static __always_inline void queue_ahead_end(struct eta_bio_record *record,
 					    const struct counted *counted, uint64_t now)
 {
@@ -399,8 +407,8 @@ static __always_inline void foreign_uncount(const struct counted *counted, uint6
 }
 
 /*
- * A request of TID's that is not recorded is being queued: it is in the way all the same.
- * FLUSH: see disk_writes.
+ * A request of TID that is not recorded is queued, and counts as being ahead of others. FLUSH: see
+ * disk_writes.
  */
 static __always_inline void foreign_begin(struct bio *bio, uint32_t tid, bool flush)
 {
@@ -415,7 +423,7 @@ static __always_inline void foreign_begin(struct bio *bio, uint32_t tid, bool fl
 	now = bpf_ktime_get_ns();
 	before = bpf_map_lookup_elem(&foreign_bios, &key);
 	if (before)
-		foreign_uncount(before, now); /* its completion was not reported */
+		foreign_uncount(before, now); /* its completion was missed */
 	counted.place = disk_count(disk, tid, now);
 	disk_foreign_comes(disk, tid, now);
 	if (bpf_map_update_elem(&foreign_bios, &key, &counted, BPF_ANY))

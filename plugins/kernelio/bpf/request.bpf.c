@@ -1,18 +1,18 @@
-/* Requests: when the bios merged into one go to the device, and when they are done. */
+/* Requests: issue and completion of the bios merged into one. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "bio.h"
 
 #define MAX_MERGED 128 /* bios walked per request */
 
-/* A walk over the bios merged into a request. */
+/* Loop over the bios merged into a request. */
 struct bio_walk {
 	struct bio *bio;
 	uint64_t now;
-	uint32_t bytes; /* completed and not yet given to a bio */
+	uint32_t bytes; /* completed bytes not yet assigned to a bio */
 	int32_t status; /* -errno */
 };
 
-/* One step of it, for bpf_loop: 1 ends the walk. */
+/* Called by bpf_loop for each bio; 1 ends the loop. */
 static long issue_step(uint32_t step, struct bio_walk *walk)
 {
 	struct bio *bio = walk->bio;
@@ -52,7 +52,7 @@ static long complete_step(uint32_t step, struct bio_walk *walk)
 	return walk->bytes == 0;
 }
 
-/* The piece of a request that the first of two programs has ended, by CPU. */
+/* By CPU: the part of a request that the first of the two programs below has ended. */
 struct ended {
 	uint64_t rq;
 	uint64_t bytes;
@@ -65,7 +65,7 @@ struct {
 	__type(value, struct ended);
 } ended SEC(".maps");
 
-/* Ends the bios that NR_BYTES cover, as the kernel does next. */
+/* Ends the bios that NR_BYTES cover, as the kernel does after this. */
 static __always_inline int request_end(struct request *rq, blk_status_t error,
 				       unsigned int nr_bytes)
 {
@@ -81,9 +81,9 @@ static __always_inline int request_end(struct request *rq, blk_status_t error,
 }
 
 /*
- * Runs in whatever context the interrupt found, also in the middle of itself (a hard interrupt over
- * the soft one): the kernel does not enter a program twice on one CPU and skips it then. Of two
- * programs the other one is free, and what the first has ended the second does not find any more.
+ * A hard interrupt may call this while a soft interrupt runs it. The kernel does not enter a
+ * program twice on a CPU, so there are two copies: the second runs also where the first is skipped,
+ * and skips what the first has ended.
  */
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_rq_complete, struct request *rq, blk_status_t error, unsigned int nr_bytes)
@@ -106,7 +106,7 @@ int BPF_PROG(on_rq_complete_nested, struct request *rq, blk_status_t error, unsi
 	struct ended *last = bpf_map_lookup_elem(&ended, &zero);
 
 	if (last && last->rq == (uint64_t)rq && last->bytes == nr_bytes) {
-		last->rq = 0; /* once only: the kernel uses requests again */
+		last->rq = 0; /* once only: requests are reused */
 		return 0;
 	}
 	return request_end(rq, error, nr_bytes);

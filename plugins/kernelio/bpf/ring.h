@@ -1,4 +1,4 @@
-/* Leaving the record of a system call: into memory that the collector has mapped. */
+/* Writes the record of a system call into memory that the collector has mapped. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_RING_H
 #define KERNELIO_RING_H
@@ -6,7 +6,7 @@
 #include "state.h"
 #include "plugins/kernelio/ring-layout.h"
 
-/* Set before loading, as the size of the values: a constant to the verifier. A power of two. */
+/* Size of a ring, a power of two. Set before loading, so the verifier knows it. */
 const volatile uint32_t op_ring_bytes = 4096;
 
 /* struct kernelio_ring of each CPU. */
@@ -25,11 +25,11 @@ static __always_inline void copy_words(void *to, const void *from, uint32_t byte
 		((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
 }
 
-/* What was stored before is seen before what is stored after. */
+/* Publishes HEAD: earlier stores are visible before it, later ones after it. */
 static __always_inline void head_publish(struct kernelio_ring *ring, uint64_t head)
 {
 #ifdef __TARGET_ARCH_x86
-	barrier(); /* stores are seen in their order */
+	barrier(); /* x86 keeps the order of stores */
 	*(volatile uint64_t *)&ring->head = head;
 #else
 	__sync_lock_test_and_set(&ring->head, head);
@@ -37,9 +37,9 @@ static __always_inline void head_publish(struct kernelio_ring *ring, uint64_t he
 }
 
 /*
- * The record of ST's operation with N spans. From the probe of sys_exit only, which is never
- * entered twice on a CPU: so there is one who writes, without locks. A third of the cost of the
- * kernel's own ring buffer, which has to be ready for all contexts.
+ * Writes ST's operation with N spans. Called from the probe of sys_exit only, which never nests on
+ * a CPU: one writer, no locks. It costs a third of the kernel's ring buffer, which must work in all
+ * contexts.
  */
 static __always_inline void ring_leave(struct task_state *st, uint32_t n)
 {

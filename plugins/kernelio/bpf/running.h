@@ -1,4 +1,4 @@
-/* Which traced thread a CPU runs, and what a thread that comes back to one has waited for. */
+/* Which traced thread a CPU runs, and the end of a thread's wait when it is back on a CPU. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_RUNNING_H
 #define KERNELIO_RUNNING_H
@@ -10,7 +10,9 @@
 /* Set before loading. */
 const volatile uint64_t tick_ns __weak = 4000000;
 
-/* Is why the operation sleeps not known yet? On a lock, that span says it already. */
+/*
+ * Is the reason of the operation's sleep still unknown? A sleep on a lock has a span that says it.
+ */
 static __always_inline bool sleep_is_open(struct task_state *st)
 {
 	uint32_t n = st->now.n_locks;
@@ -20,9 +22,10 @@ static __always_inline bool sleep_is_open(struct task_state *st)
 }
 
 /*
- * The same, and has the kernel's stack to say it? A walk costs a microsecond. Whoever waits for
- * requests of its own is decided by them: where none of them is in flight, all that the stack could
- * say is that they are throttled, or are the pages it reads, which the trace knows by itself.
+ * The same, and does the kernel's stack have to say it? A stack walk costs a microsecond. A thread
+ * that waits for its own requests needs none: the requests explain the wait, and if none is in
+ * flight, the stack could only say that they are throttled or that pages are being read, which the
+ * trace says already.
  */
 static __always_inline bool sleep_is_unnamed(struct task_state *st)
 {
@@ -30,10 +33,10 @@ static __always_inline bool sleep_is_unnamed(struct task_state *st)
 }
 
 /*
- * Who of those that are not traced was in the way of a sleep until NOW, and for which part of it,
- * as a SLEEP tells it: a sync of the same file system holds up the journal all along, a request
- * the disk for as long as it is there. Where no request of its own is waited for, the rest is
- * divided by what the disk was given to write since its last flush before: a commit ends with one.
+ * An untraced task that delayed a sleep until NOW, and for which part of it, encoded as in the span
+ * SLEEP. A sync of the same file system delays the journal all the time, requests delay the disk
+ * while they are there. If the thread waited for no request of its own, the rest of the sleep is
+ * divided by the bytes written to the disk since its last flush: a commit ends with a flush.
  */
 SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 {
@@ -50,7 +53,7 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 	if (disk) {
 		foreign_ns = disk_foreign_part(disk, st->now.off_foreign_ns, now, ns, &tid);
 		part = foreign_ns * ETA_SLEEP_WHOLE / ns;
-		/* for a journal, or a kernel thread that writes what is dirty */
+		/* it waits for the journal or for writeback */
 		if (!(st->now.off_flags & ETA_SPAN_IOWAIT) && st->now.bytes_known) {
 			uint64_t written = disk_written_part(disk, &st->now.flushed);
 
@@ -65,13 +68,12 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 	return part << 32 | tid;
 }
 
-/* What may follow a sleep before the next one: ready, on the CPU, a lock of the list of waiters. */
+/* Spans that may lie between two sleeps: ready, switched in, a lock of the wait list. */
 #define MAX_BETWEEN_SLEEPS 6
 
 /*
- * Who waits for a lock that is given to another each time sleeps again and again. What its spans
- * have no room for becomes part of the last sleep, if that is of the same KIND: whatever came
- * between is inside of it.
+ * A thread may sleep many times until it gets a lock. When its spans are full, another sleep
+ * extends the last one of the same KIND; what came between is then part of it.
  */
 static __always_inline bool sleep_folds(struct task_state *st, uint8_t kind, uint64_t woken_ns,
 					uint32_t who)
@@ -86,14 +88,14 @@ static __always_inline bool sleep_folds(struct task_state *st, uint8_t kind, uin
 		if (last->who != who && kind != ETA_SPAN_FILE_LOCK)
 			return false;
 		if (last->who != who)
-			last->who = 0; /* several had it */
+			last->who = 0; /* several held it */
 		last->end_ns = woken_ns;
 		return true;
 	}
 	return false;
 }
 
-/* The sleep of an operation, up to WOKEN_NS, as a span of KIND. */
+/* Adds the operation's sleep, up to WOKEN_NS, as a span of KIND. */
 static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t woken_ns)
 {
 	uint64_t object = 0;
@@ -123,8 +125,8 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 }
 
 /*
- * Does a read wait for pages that it would have found, had others not pushed them out? It has added
- * them itself, or, ahead, the one before.
+ * Does a read wait for pages that others have evicted? It has added them itself, or the read before
+ * it did by readahead.
  */
 static __always_inline bool misses_evicted(struct task_state *st)
 {
@@ -137,13 +139,13 @@ static __always_inline bool misses_evicted(struct task_state *st)
 	return true;
 }
 
-/* Was something not seen before OFF_NS? It may have been since, where a switch is missing. */
+/* Was something not yet seen at OFF_NS? If the switch back was missed, its stamp may be later. */
 static __always_inline bool is_after(uint64_t stamp_ns, uint64_t off_ns)
 {
 	return !stamp_ns || stamp_ns > off_ns;
 }
 
-/* The wait of an operation whose thread is on a CPU again. */
+/* Ends the wait of an operation: its thread is on a CPU again. */
 SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint64_t now)
 {
 	uint64_t woken_ns;
@@ -160,7 +162,7 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 
 		if (ready->quota_ns)
 			span_add(st, ETA_SPAN_QUOTA, st->now.off_ns, from_ns);
-		/* whoever ran when a quota was used up took nothing */
+		/* while it was throttled by its quota nobody took its CPU */
 		if (from_ns < now || !ready->quota_ns)
 			span_add_full(st, ETA_SPAN_RUN_QUEUE, from_ns, now, ETA_SPAN_PREEMPTED,
 				      ready->who
@@ -170,7 +172,7 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 		return 0;
 	}
 	if (woken_ns < st->now.off_ns || woken_ns > now)
-		woken_ns = now; /* woken before it had left: it never slept long enough to tell */
+		woken_ns = now; /* woken before it was off the CPU */
 	st->now.pending = ETA_SPAN_NONE;
 	if (kind == ETA_SPAN_NONE && open)
 		kind = ETA_SPAN_SLEEP;
@@ -178,13 +180,14 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT && misses_evicted(st))
 		kind = ETA_SPAN_EVICTION;
 	if (kind != ETA_SPAN_NONE)
-		st->now.inode_locked_ns = 0; /* no lock's sleep, so it has got it already */
-	/* a buffered read that waits for pages others are reading has shown nothing else yet */
+		st->now.inode_locked_ns =
+			0; /* it did not sleep on a lock, so it already holds the inode's */
+	/* a buffered read that waits for pages others are reading has no earlier stamp */
 	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT &&
 	    st->now.kind == ETA_OP_READ && is_after(st->now.cache_read_ns, st->now.off_ns) &&
 	    !(st->op.op_flags & ETA_KOP_DIRECT))
 		st->now.cache_read_ns = st->now.off_ns;
-	/* the write loop throttles before its first write_begin */
+	/* the write loop may be throttled before its first write_begin */
 	if (kind == ETA_SPAN_DIRTY_THROTTLING && is_after(st->now.cache_write_ns, st->now.off_ns))
 		st->now.cache_write_ns = st->now.off_ns;
 	slept(st, kind, woken_ns);
@@ -201,15 +204,15 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 	return 0;
 }
 
-/* ST has left the CPU, as far as switches were reported. */
+/* Is ST off the CPU, according to the reported switches? */
 static __always_inline bool is_off(const struct task_state *st)
 {
 	return st->active ? st->now.off : st->idle.off;
 }
 
 /*
- * When the current thread, of state ST, came to this CPU, after OFF_NS and before SEEN_NS; and,
- * through READY_NS, for how long it had been ready until then. By the scheduler's own account.
+ * When the current thread came to this CPU, between OFF_NS and SEEN_NS, and in READY_NS for how
+ * long it was ready before: by the scheduler's statistics.
  */
 static __always_inline uint64_t arrival_find(const struct task_state *st, uint64_t off_ns,
 					     uint64_t seen_ns, uint64_t *ready_ns)
@@ -231,25 +234,7 @@ static __always_inline uint64_t arrival_find(const struct task_state *st, uint64
 	return came_ns;
 }
 
-/* For how long of LENGTH_NS, which are over, a thread had no CPU time to spend: told by `leaves`.
- */
-static __always_inline uint64_t quota_missed(struct task_state *st, uint64_t length_ns)
-{
-	uint64_t ns;
-
-	if (!st->quota.queue)
-		return 0;
-	ns = throttled_ns((void *)st->quota.queue) - st->quota.before_ns;
-	st->quota.queue = 0;
-	if ((int64_t)ns <= 0)
-		return 0;
-	if (ns > length_ns)
-		ns = length_ns;
-	st->untold.quota_ns += ns;
-	return ns;
-}
-
-/* The wait of ST, outside of operations, ended at CAME_NS. */
+/* Ends the wait of ST outside operations at CAME_NS. */
 static __always_inline void idle_missed(struct task_state *st, const struct ready *ready,
 					uint64_t came_ns)
 {
@@ -258,14 +243,14 @@ static __always_inline void idle_missed(struct task_state *st, const struct read
 			stop_leave(st, came_ns);
 		refused_slept(st, came_ns);
 		idle_switched_in(st, ready, came_ns);
-	} /* else nobody knows how long it has been on the CPU */
+	} /* else it is not known since when it runs */
 	st->idle.off = OFF_NOT;
 }
 
 /*
- * The current thread, of state ST, runs without a switch to it having been reported: ends its wait,
- * of which is not known who had the CPU before. Where the scheduler does not say when that was, it
- * was at the first sight of it since, or NOW, which is late by no more than two events lie apart.
+ * The current thread runs, but the switch to it was not reported: ends its wait. Who had the CPU
+ * before is not known. If the scheduler's statistics do not say when the wait ended, it is the
+ * first time the thread was seen, or NOW: too late by at most the time between two events.
  */
 SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 {
@@ -281,27 +266,28 @@ SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 	came_ns = arrival_find(st, off_ns, st->seen_ns ?: now, &ready_ns);
 	st->seen_ns = 0;
 	TOTAL_ADD(switches_missed, 1);
-	/* its wake-up may not have been reported, either */
+	/* its wakeup may have been missed, too */
 	if (off == OFF_SLEEPING && (wake_ns < off_ns || wake_ns > came_ns))
 		wake_ns = came_ns - ready_ns;
 	slept_ns = off == OFF_SLEEPING ? wake_ns - off_ns : 0;
-	ready.quota_ns = quota_missed(st, came_ns - off_ns - slept_ns);
+	ready.quota_ns = quota_end(st, came_ns - off_ns - slept_ns);
+	st->unreported.quota_ns += ready.quota_ns; /* added to the limits by `leaves` */
 	if (st->stop)
-		st->untold.stop_ns += slept_ns;
+		st->unreported.stop_ns += slept_ns;
 	if (!st->active) {
 		st->idle.wake_ns = wake_ns;
 		idle_missed(st, &ready, came_ns);
 		return 0;
 	}
 	if (st->held_by)
-		st->untold.held_ns += slept_ns;
+		st->unreported.held_ns += slept_ns;
 	st->now.wake_ns = wake_ns;
 	switched_in(st, &ready, came_ns);
 	st->now.off = OFF_NOT;
 	return 0;
 }
 
-/* The state of TASK, which runs here NOW (0: the clock tells), and through SLOT its slot. */
+/* The state of TASK, which runs on this CPU at NOW (0: read the clock), and in SLOT its slot. */
 static __always_inline struct task_state *running_find(struct task_struct *task, uint32_t *slot,
 						       uint64_t now)
 {
@@ -316,8 +302,8 @@ static __always_inline struct task_state *running_find(struct task_struct *task,
 }
 
 /*
- * The same for probes that end no wait and no operation: where a switch is missing that is noted,
- * and left to those that do. Their programs are small, and loaded in a tenth of the time.
+ * The same for probes that end neither wait nor operation: a missed switch is noted and left to
+ * those that do. Their programs stay small and load in a tenth of the time.
  */
 static __always_inline struct task_state *running_see(uint32_t *slot)
 {
@@ -331,25 +317,24 @@ static __always_inline struct task_state *running_see(uint32_t *slot)
 	return st;
 }
 
-/* Set by the first switch that is reported: where its probe does not load, `running` is never sure.
- */
-uint32_t switches_told __weak;
+/* Set by the first reported switch. If that probe does not load, `running` is never valid. */
+uint32_t switches_reported __weak;
 
 /*
- * Does this CPU run a thread that is traced, or one nobody told of? The cheapest filter: a few ns
- * in the calls of everybody else, where the task's storage takes 30.
+ * May this CPU run a traced thread? The cheapest filter, a few ns in calls of all other tasks,
+ * where task storage takes 30.
  */
 static __always_inline bool someone_runs(void)
 {
 	uint32_t zero = 0;
 	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
 
-	return !switches_told || (slot && *slot);
+	return !switches_reported || (slot && *slot);
 }
 
 /*
- * The current thread's state, NULL where it is not traced. After a switch that was not reported its
- * last wait may be open still.
+ * The current thread's state; NULL: not traced. After a missed switch its last wait may still be
+ * open.
  */
 static __always_inline struct task_state *current_state(void)
 {
@@ -361,7 +346,7 @@ static __always_inline struct task_state *current_state(void)
 	return *slot == SLOT_UNSURE ? running_see(slot) : slot_state(*slot);
 }
 
-/* The same, with all of its waits ended. */
+/* The same, after ending an open wait. */
 static __always_inline struct task_state *awake_state(void)
 {
 	uint32_t zero = 0;
@@ -375,13 +360,13 @@ static __always_inline struct task_state *awake_state(void)
 }
 
 /*
- * Light mode: makes the system call that the current thread, of state ST, is in its operation if
- * that is one of ours, from NOW on (0: the clock tells); ends the operation before. Is it in one?
- * (syscall.bpf.c)
+ * Light mode: if the current thread is in a system call that is traced, makes it the operation of
+ * ST, beginning at NOW (0: read the clock), and ends the operation before it. Returns whether the
+ * thread is in one. (syscall.bpf.c)
  */
 int call_see(struct task_state *st, uint64_t now);
 
-/* The current thread's state ST if that is inside an operation. */
+/* ST, the current thread's state, if it is inside an operation. */
 static __always_inline struct task_state *in_operation(struct task_state *st)
 {
 	if (filter.light && st)
@@ -389,22 +374,22 @@ static __always_inline struct task_state *in_operation(struct task_state *st)
 	return st && st->active ? st : NULL;
 }
 
-/* The same as current_state, if it is inside an operation. */
+/* The same for current_state. */
 static __always_inline struct task_state *current_operation(void)
 {
 	return in_operation(current_state());
 }
 
-/* The same, with all of its waits ended: for probes that say what the next sleep is. */
+/* The same for awake_state: for probes that announce the reason of the next sleep. */
 static __always_inline struct task_state *awake_operation(void)
 {
 	return in_operation(awake_state());
 }
 
 /*
- * The same as current_state, sure of it: a system call begins and ends here, and a switch that was
- * not reported would be an operation lost. A thread that is taken in while it runs is found here,
- * too.
+ * The same as current_state, checked against task storage: at the begin and end of system calls,
+ * where a missed switch would lose an operation. It also finds a thread whose tracing began while
+ * it ran.
  */
 static __always_inline struct task_state *sure_state(struct task_struct *task)
 {
@@ -422,7 +407,7 @@ static __always_inline struct task_state *sure_state(struct task_struct *task)
 		return st;
 	own = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (st && own && own->slot == *slot) {
-		st->tid = task->pid; /* exec gave a thread the number of its process */
+		st->tid = task->pid; /* exec gave the thread the tid of its process */
 		return st;
 	}
 	if (*slot == (own ? own->slot : 0))
@@ -434,7 +419,7 @@ static __always_inline struct task_state *sure_state(struct task_struct *task)
 	else if (!st || st->switched)
 		TOTAL_ADD(switches_missed, 1);
 	else
-		st->switched = 1; /* was running when it was taken in */
+		st->switched = 1; /* tracing of it began while it ran */
 	return st;
 }
 

@@ -1,4 +1,4 @@
-/* Whose the pages of one bio are, where several threads write to its file. */
+/* Who owns the pages of a bio whose file several threads write to. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_SHARES_H
 #define KERNELIO_SHARES_H
@@ -25,13 +25,13 @@ struct {
 	__type(value, struct bio_shares);
 } bio_shares __weak SEC(".maps");
 
-/* A walk over the pages of a bio that a shared inode's pages are written by. */
+/* Loop over the pages of a bio that writes to a shared inode. */
 struct share_walk {
 	struct bio_shares *shares;
 	struct page_key key;
-	struct owner owner; /* of pages without a note */
-	uint64_t vector;    /* address of the next one */
-	uint64_t page;	    /* address of the next byte's page */
+	struct owner owner; /* owner of pages without a note */
+	uint64_t vector;    /* address of the next bio_vec */
+	uint64_t page;	    /* address of the struct page of the next byte */
 	uint32_t in_page;
 	uint32_t vector_left, left; /* bytes */
 };
@@ -68,7 +68,7 @@ static __always_inline uint64_t page_index(uint64_t address)
 	       (address - folio) / bpf_core_type_size(struct page);
 }
 
-/* One step of it, for bpf_loop: 1 ends the walk. */
+/* Called by bpf_loop for each page; 1 ends the loop. */
 static long share_step(uint32_t step, struct share_walk *walk)
 {
 	struct page_owner *owner;
@@ -104,8 +104,8 @@ static long share_step(uint32_t step, struct share_walk *walk)
 }
 
 /*
- * Whose the pages are that the bio at address KEY writes to the shared inode FILE. RECORD's owner
- * is the first one.
+ * Finds the owners of the pages that the bio at address KEY writes to the shared inode FILE. The
+ * first one becomes RECORD's owner.
  */
 SEPARATE int shares_find(const uint64_t *key, struct file_key *file, struct owner *owner,
 			 struct eta_bio_record *record)

@@ -1,4 +1,7 @@
-/* What the probe groups share: a traced thread's open operation, the maps, leaving records. */
+/*
+ * State shared by all probe groups: what is known of each traced thread, the maps, and writing of
+ * records.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_STATE_H
 #define KERNELIO_STATE_H
@@ -22,7 +25,9 @@ enum off_cpu {
 	OFF_RUNNABLE,
 };
 
-/* Of an operation that writes to an inode that others dirty, too: whose its pages are is noted ...
+/*
+ * An operation that writes to an inode which several threads dirty: are its pages noted as its
+ * thread's?
  */
 enum owned {
 	OWNED_NOT,
@@ -30,14 +35,17 @@ enum owned {
 	OWNED_AT_EXIT,
 };
 
-/* Which asynchronous operation: its request's address, or the address and process of its iocb. */
+/*
+ * Identifies an asynchronous operation: the address of its request, or address and process of its
+ * iocb.
+ */
 struct async_key {
 	uint64_t id;
 	uint32_t tgid;
 	uint32_t zero;
 };
 
-/* What was written to a disk, by all and by those who are not traced; to be compared. */
+/* Bytes written to a disk: by all tasks, and by untraced ones. Only differences mean anything. */
 struct disk_bytes {
 	uint64_t all, foreign;
 };
@@ -49,33 +57,33 @@ struct lock_wait {
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t sleeps; /* a lock to sleep on, not to spin on */
-	uint32_t
-		place; /* of one that its address does not name: 1 + id in `sleeps`; 0: not known */
+	uint32_t place; /* lock its address does not name: 1 + stack id in `sleeps`; 0: unknown */
 };
 
 /*
- * What is known of a traced thread. The probes in the middle of an operation note what they see;
- * sys_exit turns that into spans and leaves one record.
+ * What is known of a traced thread. Probes inside an operation note what they see here; sys_exit
+ * turns the notes into spans and writes one record.
  */
 struct task_state {
 	uint32_t active; /* inside a system call that is an operation */
 	uint32_t pid, tid;
-	uint32_t switched; /* has come to a CPU since it was taken in */
-	uint64_t seen_ns;  /* on a CPU, without a switch to it: first sight of it; 0: not so */
+	uint32_t switched; /* switched to since tracing of it began */
+	uint64_t regs;	   /* of the system call that its operation began with */
+	uint64_t seen_ns;  /* first seen running after a missed switch; 0: none missed */
 
-	uint32_t for_tid; /* a worker of io_uring: the thread it works for; 0: none */
+	uint32_t for_tid; /* io_uring worker: the thread it works for */
 
-	/* files used last: their FILE record exists */
+	/* recently used files, whose FILE record has been written */
 	struct seen_file {
 		struct file_key key;
-		uint32_t checked; /* 1 + `sharings` when it was */
-		uint32_t shared;  /* others dirty its pages, too */
+		uint32_t checked; /* 1 + `sharings` at the last check; 0: not checked */
+		uint32_t shared;  /* other threads dirty its pages, too */
 	} seen[SEEN_FILES];
-	/* the inode dirtied last: this thread's alone, as long as `sharings` stays */
+	/* the inode dirtied last; this thread alone dirties it while `sharings` is unchanged */
 	struct file_key dirtied;
 	uint32_t dirtied_sharings;
 
-	/* of direct I/O that is submitted outside of an operation: io_submit, io_uring */
+	/* direct I/O submitted outside an operation: io_submit, io_uring */
 	struct {
 		uint64_t iocb;
 		struct file_key file;
@@ -84,46 +92,47 @@ struct task_state {
 
 	/* asynchronous operations: see async.h */
 	struct {
-		uint64_t tracks[ASYNC_TRACKS / 64]; /* bits: in use */
+		uint64_t tracks[ASYNC_TRACKS / 64]; /* bitmap of tracks in use */
 		struct async_key last;		    /* submitted last; id 0: none */
 		uint32_t first_track;		    /* less 1 */
-		uint64_t list; /* inside of a call that a queue is served by: its array, */
+		uint64_t list; /* in io_submit or io_getevents: the user's array, */
 		uint32_t n;    /* and the number of its elements */
-		uint8_t call;  /* enum kernelio_shape; 0: in none */
+		uint8_t call;  /* enum kernelio_shape; 0: not in such a call */
 	} async;
 
-	uint32_t disk; /* 1 + index of the one its last request went to (queue-ahead.h) */
+	uint32_t disk; /* disk of its last request: 1 + index (queue-ahead.h) */
 
-	/* a page fault on a file's mapping, as far as it is not known to read: see fault.h */
+	/* a page fault on a mapped file, which may turn out to read: see fault.h */
 	struct {
 		uint64_t begin_ns, mapping, index;
-		uint64_t at;	  /* where the program is */
-		uint64_t last_ns; /* what was seen of it last, but for spans */
-		uint32_t endless; /* it is the operation, and nothing will tell of its end */
+		uint64_t at;	  /* instruction pointer of the program */
+		uint64_t last_ns; /* when it was last seen, spans aside */
+		uint32_t endless; /* it is the current operation, and no probe reports its end */
 		uint32_t dirtied, throttled;
-		uint32_t left_out; /* by the filters, and counted, for what it reads */
-		/* of the last that wrote */
+		uint32_t left_out; /* the filters excluded its read, which has been counted */
+		/* the last fault that wrote */
 		uint64_t written_at;
 		struct file_key written;
 	} fault;
 
-	/* light mode: the system call that the operation is: see light.h */
+	/* light mode: the system call that is the current operation: see light.h */
 	struct {
-		uint64_t at, stack; /* where the program is */
+		uint64_t at, stack; /* instruction and stack pointer of the program */
 		uint64_t args[3];
-		uint64_t counted; /* reads and writes before it */
+		uint64_t counted; /* the thread's count of reads and writes before it */
 		int32_t nr;
 	} call;
 
-	/* the lock on a file that its last call on one did not get; INODE 0: none */
+	/* the file lock that its last call failed to get; INODE 0: none */
 	struct {
 		uint64_t inode;
-		uint64_t begin_ns, end_ns; /* since then it has slept, and done nothing else */
+		uint64_t begin_ns, end_ns; /* the thread did nothing but sleep in this time */
 		uint32_t dev;
-		uint32_t who; /* had it; 0: unknown */
+		uint32_t who; /* holder; 0: unknown */
 	} refused;
 
-	/* the pages that it has added last, perhaps ahead: of which file, who had pushed them out
+	/*
+	 * the pages it added last, possibly by readahead: of which file, and who had evicted them
 	 */
 	struct {
 		uint64_t inode;
@@ -133,104 +142,106 @@ struct task_state {
 	/* off the CPU outside of operations */
 	struct {
 		uint64_t off_ns, wake_ns;
-		uint32_t ready_cpu; /* see below */
-		int32_t left_nr;    /* system call that was the last operation; -1: another */
-		int32_t in_nr;	    /* that it was in when it left */
+		uint32_t ready_cpu; /* as in struct operation */
+		int32_t left_nr;    /* system call of the last operation; -1: other */
+		int32_t in_nr;	    /* system call it was in when it left the CPU */
 		uint8_t off;	    /* enum off_cpu */
-		uint8_t returning;  /* on the way out of that call */
+		uint8_t returning;  /* it was returning from that call */
 	} idle;
 
-	/* off the CPU, inside or outside of operations: see limits.h */
+	/* off the CPU, inside or outside operations: see limits.h */
 	struct {
-		uint64_t queue;	    /* struct cfs_rq that it waits in; 0: none with a limit */
-		uint64_t before_ns; /* that has been throttled for so long when that began */
+		uint64_t queue;	    /* struct cfs_rq it waits in; 0: one without a limit */
+		uint64_t before_ns; /* throttled time of that queue when the wait began */
 	} quota;
 	uint8_t stop;	  /* enum kernelio_stop */
-	uint64_t held_by; /* struct throtl_grp whose limit holds its requests back; 0: none */
-	/* of that, what no switch told of: noted when it leaves the CPU next */
+	uint64_t held_by; /* struct throtl_grp that throttles its requests; 0: none */
+	/* waits whose end no switch reported: added to the limits when it next leaves the CPU */
 	struct {
 		uint64_t quota_ns, stop_ns, held_ns;
-	} untold;
-	/* when it left, by the scheduler's account: its clock is behind ours by clock_ns (0: not
-	 * known) */
+	} unreported;
+	/*
+	 * scheduler statistics when it left the CPU; our clock minus its clock is clock_ns (0:
+	 * unknown)
+	 */
 	struct {
 		uint64_t clock_ns, run_delay_ns;
 	} left;
 
-	/* of the operation, cleared when it begins */
+	/* the current operation; cleared when one begins */
 	struct operation {
 		uint32_t n_spans;
 		uint32_t n_locks;
 		uint8_t kind;	 /* of the system call: enum eta_op_kind */
 		uint8_t shape;	 /* enum kernelio_shape */
 		uint8_t off;	 /* enum off_cpu */
-		uint8_t pending; /* what the next sleep is known to be: enum eta_span_kind */
+		uint8_t pending; /* what the next sleep will be for: enum eta_span_kind */
 		uint8_t off_flags;
-		uint8_t waits_for_own; /* it has queued a request that it is going to wait for */
-		uint8_t waited;	       /* for a lock, or asleep */
-		uint8_t bytes_known;   /* of `flushed` */
+		uint8_t waits_for_own; /* it has queued a request and will wait for it */
+		uint8_t waited;	       /* has waited for a lock or slept */
+		uint8_t bytes_known;   /* `flushed` is set */
 		uint32_t off_who;
-		uint32_t lock_holder; /* of the file lock that FILE_LOCK is to sleep for; 0: unknown
-				       */
-		uint32_t pause_ticks; /* that DIRTY_THROTTLING is to sleep */
-		uint32_t ready_cpu;   /* that it left, or was woken to, when it became ready */
+		uint32_t lock_holder; /* holder of the file lock FILE_LOCK waits for; 0: unknown */
+		uint32_t pause_ticks; /* length of the sleep for DIRTY_THROTTLING */
+		uint32_t ready_cpu;   /* CPU it left or was woken on, when it became ready */
 		uint32_t cache_reads, cache_writes, pages_added;
-		uint32_t pages_evicted, evictor; /* of those added, by others: see evict.h */
+		uint32_t pages_evicted, evictor; /* evicted by others before: see evict.h */
 		uint64_t off_ns, wake_ns;
 
-		/* kernel addresses, compared only */
+		/* kernel addresses, never dereferenced */
 		uint64_t file, inode, mapping, inode_lock;
 
-		/* first and last sight of its parts; 0: not seen */
+		/* when each part was first and last seen */
 		uint64_t cache_read_ns, cache_read_end_ns, cache_write_ns, cache_write_end_ns;
 		uint64_t readahead_ns, readahead_end_ns;
 		uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns, allocation_ns;
-		uint64_t
-			inode_locked_ns; /* another had the inode's lock then: see inode_lock_end */
+		uint64_t inode_locked_ns; /* when another held it: see inode_lock_end */
 		uint32_t inode_holder;
 		uint32_t pages_owned;	 /* enum owned */
-		uint32_t off_stack;	 /* where it sleeps: 1 + id in `sleeps`, 0: not known */
-		uint32_t off_disk;	 /* 1 + place of its disk, 0: none */
-		uint64_t off_foreign_ns; /* of its disk, when it went: see disk_foreign_ns */
-		struct disk_bytes
-			flushed; /* written to it before the flush before its first sleep */
+		uint32_t off_stack;	 /* where it sleeps: 1 + stack id in `sleeps`; 0: unknown */
+		uint32_t off_disk;	 /* 1 + place of its disk, at the begin of the sleep; 0: none */
+		uint64_t off_foreign_ns; /* of its disk, then: see disk_foreign_ns */
+		struct disk_bytes flushed; /* at the last flush before its first sleep */
 
-		/* bits by enum eta_span_kind: inside its function; seen from entry to return */
+		/*
+		 * bit masks by enum eta_span_kind: now inside such a function; entry and return
+		 * were seen
+		 */
 		uint32_t inside, exact;
 	} now;
 
 	struct lock_wait locks[MAX_LOCKS];
 
-	/* by enum eta_span_kind, good while `now.inside` says so */
+	/* by enum eta_span_kind; valid where the bit in `now.inside` is set */
 	struct {
 		uint64_t begin_ns;
-		uint32_t nested; /* functions of that kind inside the one it began with */
+		uint32_t nested; /* nested calls of functions of the same kind */
 	} functions[MAX_FUNCTION_SPANS];
 
-	/* a wait that is in no operation, as it leaves: too large for the stack of some callers */
+	/* record of a wait outside any operation: too large for the stack of some callers */
 	struct {
 		struct eta_kernel_op op;
 		struct eta_span span;
 	} wait;
 
-	/* one piece, as it leaves */
+	/* record of the operation, written in one piece */
 	struct eta_kernel_op op;
 	struct eta_span spans[MAX_SPANS];
 };
 
-/* A constant to the verifier, which drops the code of filters that are not in use. */
+/* The verifier knows its value and removes the code of unused filters. */
 const volatile struct kernelio_filter filter __weak;
 #define LEVEL_WANTED(level) (filter.levels & 1U << ETA_LEVEL_##level)
 
-/* While it is set nothing new is recorded; threads are followed all the same. */
+/* While it is set nothing new is recorded; threads are still followed. */
 uint32_t paused __weak;
 
-/* The objects are linked into one; the maps every group names are the same then. */
-/* Which slot a traced thread has; threads that are not traced have none. */
+/* The objects are linked into one, where maps of the same name become one map. */
+/* The slot of a traced thread; others have none. */
 struct task_slot {
-	uint32_t slot;	 /* 0: none, or none any more */
-	uint16_t member; /* taken in or a descendant; with filters of tasks not all have a slot */
-	uint16_t missed; /* no slot was left */
+	uint32_t slot;	 /* 0: never had one, or has given it back */
+	uint16_t member; /* traced; or descends from one that is, for the filters to choose */
+	uint16_t missed; /* wanted a slot when none was free */
 };
 
 struct {
@@ -240,7 +251,7 @@ struct {
 	__type(value, struct task_slot);
 } tasks __weak SEC(".maps");
 
-/* Slot 0 stays empty. The number of slots is set before loading. */
+/* Slot 0 is not used. The number of slots is set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -249,8 +260,8 @@ struct {
 } slots __weak SEC(".maps");
 
 /*
- * The slot of the thread that a CPU runs, kept by sched_switch. It is the filter: two array
- * lookups, which are inlined, where the task's storage is a call of 20 ns in every probe.
+ * The slot of the thread that runs on each CPU, kept by sched_switch. This is the filter that every
+ * probe asks first: two inlined array lookups, where task storage would cost a call of 20 ns.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -280,12 +291,12 @@ struct {
 } cpus __weak SEC(".maps");
 
 enum seen {
-	SEEN_LEFT = 1, /* its record is in the trace */
-	SEEN_SKIPPED,  /* of the directory that is not traced */
-	SEEN_FILTERED, /* the filters do not let it pass */
+	SEEN_LEFT = 1, /* its record has been written */
+	SEEN_SKIPPED,  /* below the directory that is not traced */
+	SEEN_FILTERED, /* excluded by the filters */
 };
 
-/* Files met so far. */
+/* Files seen so far. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -322,8 +333,8 @@ static __always_inline struct kernelio_cpu *this_cpu(void)
 }
 
 /*
- * Leaves a record, or counts it as lost. Counters of operations are touched from system calls only,
- * those of other types also from interrupts: hence the atomic ones.
+ * Writes a record, or counts it as lost. Operations are written from system calls only; other types
+ * also from interrupts, so their counters are atomic.
  */
 static __always_inline int record_leave(uint32_t type, void *record, uint64_t bytes)
 {
@@ -347,7 +358,7 @@ static __always_inline int record_leave(uint32_t type, void *record, uint64_t by
 	return rc ? -1 : 0;
 }
 
-/* A sum over the run; from any context. */
+/* Adds to a total of the run; safe in any context. */
 #define TOTAL_ADD(name, n)                                                                         \
 	do {                                                                                       \
 		struct kernelio_cpu *cpu_ = this_cpu();                                            \
@@ -356,8 +367,8 @@ static __always_inline int record_leave(uint32_t type, void *record, uint64_t by
 	} while (0)
 
 /*
- * Those that were in the way, by tid, and for how long in ns. Who of them is not traced is named
- * when it exits, or at the end (task.bpf.c); where there is no room, it stays a number.
+ * Tasks that traced threads waited for: tid -> ns waited. An untraced one's name is recorded when
+ * it exits or at the end (task.bpf.c). If the map is full, only its tid is known.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -376,11 +387,11 @@ static __always_inline void met_note(uint32_t tid, uint64_t ns)
 		bpf_map_update_elem(&met, &tid, &ns, BPF_NOEXIST);
 }
 
-struct foreign_slowed throttled __weak; /* by balance_dirty_pages, which takes up to 0.2 s */
+struct foreign_slowed throttled __weak; /* by balance_dirty_pages, for up to 0.2 s */
 struct foreign_slowed reclaimed __weak; /* in direct reclaim */
 #define FOREIGN_SLOWED_NS 250000000
 
-/* Who that was, if shortly before FROM_NS or since; 0: nobody. */
+/* Who was slowed last, if that was after FROM_NS or shortly before it; 0: nobody. */
 static __always_inline uint32_t foreign_slowed_since(const struct foreign_slowed *last,
 						     uint64_t from_ns)
 {
@@ -401,7 +412,7 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 		return;
 	}
 	st->now.n_spans = n + 1;
-	barrier(); /* an interrupt that waits for a lock adds its own span, behind this one */
+	barrier(); /* an interrupt that waits for a lock now adds its span after this one */
 	span = &st->spans[n];
 	span->begin_ns = begin_ns;
 	span->end_ns = end_ns;
@@ -419,9 +430,9 @@ static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64
 }
 
 /*
- * A semaphore is spun on before its slow path, which alone reports contention. Another thread had
- * the inode's lock when the operation began, so the time since then went into waiting for it. NOW:
- * the first sight of what is done with the lock held.
+ * A task spins on a semaphore before the slow path, which alone reports contention. If another task
+ * held the inode's lock when the operation began, the time until NOW was spent waiting for it. NOW:
+ * when the first thing done under the lock was seen.
  */
 static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 {
@@ -431,13 +442,13 @@ static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 		return;
 	st->now.inode_locked_ns = 0;
 	if (st->now.off == OFF_SLEEPING)
-		return; /* for something else, so it had the lock by then: see switched_in */
+		return; /* for another reason, so it had the lock: see switched_in */
 	met_note(st->now.inode_holder, now - begin_ns);
 	span_add_full(st, ETA_SPAN_INODE_LOCK, begin_ns, now, 0, st->now.inode_holder,
 		      st->now.inode_lock, 0);
 }
 
-/* Buffered data is about to be copied. */
+/* The copy of buffered data begins. */
 static __always_inline void cache_write_begin(struct task_state *st)
 {
 	if (st->now.cache_write_ns)
@@ -446,7 +457,7 @@ static __always_inline void cache_write_begin(struct task_state *st)
 	inode_lock_end(st, st->now.cache_write_ns);
 }
 
-/* The thread a task's I/O is done for: itself, unless it is a worker of another. */
+/* The thread that a task does I/O for: itself, or the one a worker works for. */
 static __always_inline uint32_t owner_tid(const struct task_state *st)
 {
 	return st->for_tid ?: st->tid;

@@ -1,4 +1,4 @@
-/* How block requests end, as error numbers. */
+/* Status of block requests as error numbers. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_STATUS_H
 #define KERNELIO_STATUS_H
@@ -6,8 +6,8 @@
 #include "compat.h"
 
 /*
- * What blk_status_to_errno makes of a status. X(status, errno); those of zones have moved between
- * kernels and are EIO here.
+ * X(status, errno), as blk_status_to_errno translates. The numbers of the zone statuses differ
+ * between kernels: they become EIO.
  */
 #define STATUSES(X)                                                                                \
 	X(1, 95)  /* not supported: EOPNOTSUPP */                                                  \

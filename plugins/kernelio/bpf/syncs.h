@@ -1,4 +1,7 @@
-/* Who syncs a file system, traced or not: whom its journal works for, and who is in whose way. */
+/*
+ * Which tasks, traced or not, are syncing a file system: the journal works for them, and they delay
+ * each other.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_SYNCS_H
 #define KERNELIO_SYNCS_H
@@ -6,24 +9,24 @@
 #include "state.h"
 
 #define SYNCERS 16		     /* a power of two */
-#define SYNC_STALE_NS 60000000000ULL /* its end was not reported */
+#define SYNC_STALE_NS 60000000000ULL /* an older sync without an end has ended unreported */
 
-/* A task inside of fsync and the like, or the last time that it was. */
+/* A task's current sync (fsync and the like), or its last one. */
 struct syncer {
 	uint32_t tid, pid;
 	uint64_t begin_ns;
-	uint64_t end_ns;    /* 0: it is in there still, or ends are not reported */
-	uint64_t period_ns; /* since its sync before; 0: that is not known */
-	uint32_t foreign;   /* it is not traced */
+	uint64_t end_ns;    /* 0: still running, or ends are not reported */
+	uint64_t period_ns; /* from its previous sync to this one; 0: unknown */
+	uint32_t foreign;   /* the task is untraced */
 	uint32_t zero;
 };
 
 /* Of a file system that a traced thread has synced. */
 struct fs_syncs {
-	uint64_t commit_ns; /* ext4: the commit under way began */
-	uint32_t ends;	    /* the file system tells when a sync ends */
+	uint64_t commit_ns; /* ext4: begin of the current commit */
+	uint32_t ends;	    /* the file system has a probe on the end of syncs */
 	uint32_t zero;
-	/* who finds no place is not there */
+	/* a task that finds no place is left out */
 	struct syncer list[SYNCERS];
 };
 
@@ -35,10 +38,10 @@ struct {
 	__type(value, struct fs_syncs);
 } syncs __weak SEC(".maps");
 
-/* There is one: others than traced threads look for it. */
+/* Set once there is one: then syncs of untraced tasks are looked up, too. */
 uint32_t syncs_used __weak;
 
-/* The place of TID in S, or one that it may have. */
+/* The place of TID in S, or one it may take; NULL: all are in use. */
 static inline __noinline struct syncer *syncer_of(struct fs_syncs *s, uint32_t tid, uint64_t now)
 {
 	struct syncer *found = NULL;
@@ -83,8 +86,8 @@ SEPARATE int sync_goes(struct fs_syncs *s, uint32_t tid)
 }
 
 /*
- * So long is a sync whose end is not reported: until the next one of a task that syncs again and
- * again, but no longer than a few that take NS, as the one that waits does.
+ * Estimated length of a sync whose end is not reported: up to the task's next sync, if it syncs
+ * periodically, but at most a few times NS, the length of the waiting operation.
  */
 #define SYNC_FEW 8
 static __always_inline uint64_t sync_guess(const struct syncer *one, uint64_t ns)
@@ -96,7 +99,7 @@ static __always_inline uint64_t sync_guess(const struct syncer *one, uint64_t ns
 	return one->period_ns < most_ns ? one->period_ns : most_ns;
 }
 
-/* Was ONE of S inside at a time from FROM_NS to TO_NS? NS: see above. */
+/* Did ONE of S overlap FROM_NS to TO_NS? NS: as for sync_guess. */
 SEPARATE int sync_overlaps(const struct fs_syncs *s, const struct syncer *one, uint64_t from_ns,
 			   uint64_t to_ns, uint64_t ns)
 {
@@ -111,8 +114,8 @@ SEPARATE int sync_overlaps(const struct fs_syncs *s, const struct syncer *one, u
 }
 
 /*
- * Somebody not traced who synced DEV from FROM_NS to TO_NS, while an operation that took NS until
- * then waited; one of them by chance. 0: nobody.
+ * An untraced task, chosen at random, whose sync of DEV overlaps FROM_NS to TO_NS, during which an
+ * operation of length NS waited; 0: none.
  */
 SEPARATE uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns, uint64_t ns)
 {
@@ -139,9 +142,9 @@ static __always_inline bool sync_was_served(const struct fs_syncs *s, const stru
 }
 
 /*
- * Whom the journal of DEV works for, through ASKED: one by chance of those that asked before it
- * began. Where nobody waits for it, one of those it worked for last: it tidies up behind them.
- * 0: nobody.
+ * In ASKED the task that the journal of DEV works for: chosen at random from those whose sync began
+ * before the commit. If nobody waits for the journal, one of those it worked for last. Returns 0 if
+ * there is none.
  */
 SEPARATE int sync_asked(uint32_t dev, struct syncer *asked)
 {

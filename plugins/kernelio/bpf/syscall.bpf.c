@@ -18,10 +18,10 @@ const volatile struct kernelio_syscall_info syscalls[KERNELIO_MAX_SYSCALL_NR + 1
 #define ERROR_BUSY 16
 #define MAX_TRANSFER_BYTES 0x7ffff000 /* the kernel's own limit */
 
-/* The process whose open files are reported; 0: of all that are taken in. */
+/* The process whose open files are recorded; 0: all traced ones. */
 uint32_t files_tgid;
 
-/* Makes F the operation's file. false: the operation is not to be traced. */
+/* Makes F the operation's file. false: it is not traced. */
 static __always_inline bool file_take(struct task_state *st, struct file_facts *f, bool opened)
 {
 	if (!file_wanted(st, f, opened))
@@ -36,7 +36,7 @@ static __always_inline bool file_take(struct task_state *st, struct file_facts *
 	return true;
 }
 
-/* Do the filters leave out a call of which no file is known? */
+/* Do the filters exclude a call whose file is unknown? */
 static __always_inline bool no_file_filtered(void)
 {
 	if (FILES_FILTERED)
@@ -97,20 +97,19 @@ static __always_inline void transfer_get(struct pt_regs *regs, uint8_t shape,
 	op->offset = offset;
 }
 
-/* Someone has the inode's lock that the write is going to need, unless another lock is before it.
- */
+/* Another task holds the inode's lock that the write needs, and no other lock comes before it. */
 static __always_inline void inode_locked(struct task_state *st, const struct file_facts *f)
 {
 	struct task_struct *holder = (void *)f->holder;
 	struct inode *inode = (void *)f->inode;
 	struct file *file = (void *)f->file;
 
-	if (f->holder & LOCK_OWNER_FLAGS) /* readers, perhaps gone */
+	if (f->holder & LOCK_OWNER_FLAGS) /* held by readers, who may have released it */
 		return;
 	if ((st->now.shape == SHAPE_RW || st->now.shape == SHAPE_RWV) &&
 	    BPF_CORE_READ(file, f_pos_lock.owner.counter))
 		return;
-	/* who gave it back since may have had that other lock, too */
+	/* if the holder has changed, it may have held the other lock, too */
 	if ((uint64_t)BPF_CORE_READ(inode, i_rwsem.owner.counter) != f->holder)
 		return;
 	st->now.inode_locked_ns = st->op.head.time_ns;
@@ -118,9 +117,9 @@ static __always_inline void inode_locked(struct task_state *st, const struct fil
 }
 
 /*
- * A write to an inode that several threads dirty: its pages are this thread's from here on. Not
- * left to the probe of dirtied pages, which reports nothing of those that are dirty already, and of
- * a large folio as a whole.
+ * A write to a shared inode: its pages are this thread's from here on. The probe of dirtied pages
+ * would not do: it does not fire for pages that are already dirty, and reports a large folio as a
+ * whole.
  */
 static __always_inline void write_owns(struct task_state *st)
 {
@@ -138,12 +137,12 @@ static __always_inline void write_owns(struct task_state *st)
 	if (!seen->shared)
 		return;
 	if (st->op.op_flags & ETA_KOP_APPEND)
-		st->now.pages_owned = OWNED_AT_EXIT; /* where it goes is known then */
+		st->now.pages_owned = OWNED_AT_EXIT; /* its offset is known then */
 	else if (operation_own(st))
 		st->now.pages_owned = OWNED;
 }
 
-/* Commands of fcntl, as Linux numbers them: those that take a lock or give it back. */
+/* Does this command of fcntl take or release a lock? */
 static __always_inline bool command_locks(uint64_t command)
 {
 	switch ((uint32_t)command) {
@@ -157,13 +156,13 @@ static __always_inline bool command_locks(uint64_t command)
 	}
 }
 
-/* What the system call NR is; one that is none has the index 0. */
+/* Facts of the system call NR; its index is 0 if it is not traced. */
 static __always_inline const volatile struct kernelio_syscall_info *syscall_info(uint64_t nr)
 {
 	return &syscalls[nr < KERNELIO_MAX_SYSCALL_NR ? nr : KERNELIO_MAX_SYSCALL_NR];
 }
 
-/* What is mapped at an address. */
+/* The file mapped at an address. */
 struct mapped {
 	uint64_t file, start, first_page;
 };
@@ -178,8 +177,8 @@ static long mapped_note(struct task_struct *task, struct vm_area_struct *area,
 }
 
 /*
- * The file mapped at ADDRESS; its position is what of it is there. Another thread that is changing
- * the mappings does not let us look: then it is not known, and has no inode. false: none is there.
+ * Finds the file mapped at ADDRESS, and as its position the offset there. If another thread is
+ * changing the mappings, the file stays unknown, without an inode. false: no file is mapped there.
  */
 static __always_inline bool mapped_find(struct task_struct *task, uint64_t address,
 					struct file_facts *f)
@@ -199,8 +198,8 @@ static __always_inline bool mapped_find(struct task_struct *task, uint64_t addre
 }
 
 /*
- * The file of the call in REGS; false: it is on none of ours. A splice or sendfile may have it on
- * its other side, and is a call of another INDEX then.
+ * Finds the file of the call in REGS; false: not a traced one. For splice and sendfile it may be on
+ * the other side: INDEX becomes that call's.
  */
 static __always_inline bool file_find(struct task_struct *task, struct pt_regs *regs, uint8_t shape,
 				      uint16_t *index, struct file_facts *f)
@@ -227,7 +226,7 @@ static __always_inline bool file_find(struct task_struct *task, struct pt_regs *
 	return facts_get(task, fd, f);
 }
 
-/* The call of ST begins: what of the operation is known already. */
+/* Begins the operation of ST with what the call's table says. */
 static __always_inline void operation_begin(struct task_state *st, uint16_t index,
 					    const volatile struct kernelio_syscall_info *info)
 {
@@ -250,8 +249,8 @@ static __always_inline void operation_begin(struct task_state *st, uint16_t inde
 }
 
 /*
- * ST, that of TASK, is in the system call of INFO, which becomes its operation; false: it is none
- * of ours. F: its file, where it has a descriptor.
+ * Makes the system call INFO, which TASK of state ST is in, the operation; false: it is not traced.
+ * F: its file, where it has a descriptor.
  */
 static __always_inline bool call_take(struct task_state *st, struct task_struct *task,
 				      struct pt_regs *regs,
@@ -260,7 +259,7 @@ static __always_inline bool call_take(struct task_state *st, struct task_struct 
 {
 	uint16_t index = info->index;
 
-	/* of no file, but memory */
+	/* anonymous memory */
 	if (info->shape == SHAPE_FILE_MAP && (int32_t)SYSCALL_ARG4(regs) < 0)
 		return false;
 	if (has_descriptor(info->shape) && !file_find(task, regs, info->shape, &index, f))
@@ -282,7 +281,7 @@ static __always_inline bool call_take(struct task_state *st, struct task_struct 
 	return true;
 }
 
-/* A call that submits operations, or waits for their end, is none itself. */
+/* Calls that submit asynchronous operations or wait for them are not operations. */
 static __always_inline bool call_is_operation(struct pt_regs *regs,
 					      const volatile struct kernelio_syscall_info *info)
 {
@@ -300,7 +299,7 @@ int call_see(struct task_state *st, uint64_t now)
 
 	if (!filter.light || !st || st->for_tid)
 		return 0;
-	if (is_off(st)) /* it is running all the same: whoever ends its wait will see it */
+	if (is_off(st)) /* a missed switch: left to a probe that ends waits */
 		return st->active && !is_fault(st);
 	now = now ?: bpf_ktime_get_ns();
 	if (call_goes_on(st, task, regs, now))
@@ -342,10 +341,11 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
 	if (!st)
 		return 0;
-	fault_close(st);
+	if (st->active)
+		fault_close(st);
+	st->regs = (uint64_t)regs;
 	st->idle.left_nr = -1;
-	st->active =
-		0; /* an end that was not reported must not end this one, should it be left out */
+	st->active = 0; /* may not be traced */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
 		return 0;
 	if (info->shape == SHAPE_CONTROL && !command_locks(SYSCALL_ARG1(regs)))
@@ -371,10 +371,23 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
+/*
+ * The state of the thread whose call with REGS ends. They are on its own kernel stack, so a state
+ * that has begun an operation with them is of no other, and its task need not be asked for.
+ */
+static __always_inline struct task_state *ending_state(struct pt_regs *regs)
+{
+	struct task_state *st = awake_state();
+
+	/* exec, which gives a thread another number, has no descriptor */
+	if (st && st->active && st->regs == (uint64_t)regs && has_descriptor(st->now.shape))
+		return st;
+	return sure_state(bpf_get_current_task_btf());
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct task_struct *task;
 	struct task_state *st;
 	struct file_facts f;
 	uint64_t now;
@@ -382,27 +395,27 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 
 	if (!syscall_info(SYSCALL_NR(regs))->index)
 		return 0;
-	/* threads that the filters choose may be inside a call when the switches begin to be
+	/*
+	 * with filters of tasks the thread may be in a call that began before switches were
 	 * reported
 	 */
 	if (!TASKS_FILTERED && !someone_runs())
 		return 0;
-	task = bpf_get_current_task_btf();
-	st = sure_state(task);
+	st = ending_state(regs);
 	if (!st)
 		return 0;
-	/* a fault whose end was not reported has no shape, and does not end here */
+	/* a fault without a reported end has no shape, and does not end here */
 	if (!st->active || st->now.shape == SHAPE_NONE)
 		return st->async.call ? aio_exit(st, ret) : 0;
-	st->active = 0; /* first: what an interrupt meets from here on is not in the operation */
+	st->active = 0; /* first: an interrupt from here on is not part of the operation */
 	barrier();
 	now = bpf_ktime_get_ns();
 	if (name_ends(st))
 		return 0;
 	if (st->now.shape == SHAPE_RETURNS) {
 		if (ret >= 0) {
-			if (!facts_get(task, ret, &f))
-				return 0; /* a directory, a terminal, ...: no file of ours */
+			if (!facts_get(bpf_get_current_task_btf(), ret, &f))
+				return 0; /* a directory, a terminal, ...: not traced */
 			if (!file_take(st, &f, true))
 				return 0;
 		} else if (no_file_filtered()) {
@@ -423,7 +436,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			cpu->totals.written_bytes += ret;
 		if (!st->op.size)
 			st->op.size = ret;
-		/* where an append went is known afterwards only */
+		/* an append's offset is known afterwards */
 		if (st->op.op_flags & ETA_KOP_APPEND &&
 		    (st->now.shape == SHAPE_RW || st->now.shape == SHAPE_RWV)) {
 			struct file *file = (void *)st->now.file;
@@ -455,7 +468,7 @@ static __always_inline bool files_asked(struct task_struct *task)
 	return own && own->member;
 }
 
-/* Run when a process is taken in: records the files it has open already. */
+/* Run when tracing of a process begins: records the files it has open. */
 SEC("iter/task_file")
 int on_each_file(struct bpf_iter__task_file *ctx)
 {

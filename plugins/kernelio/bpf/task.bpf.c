@@ -1,4 +1,4 @@
-/* The life of traced threads: fork hands the tracing on, exec renames, exit ends. */
+/* Fork, exec and exit of traced threads, and beginning to trace a running process. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "fault.h"
 #include "follow.h"
@@ -6,12 +6,14 @@
 
 #define MAX_ANCESTORS 256
 
-/* Which process the iterator takes in (0: none), and whether it ends the operations still open. */
+/*
+ * The process that the iterator begins to trace; 0: none, it writes operations that are still open.
+ */
 uint32_t attach_tgid;
 uint32_t close_open;
-/* With its children, theirs, and so on. */
+/* Trace its descendants, too. */
 uint32_t attach_children;
-/* By the iterator, in all. */
+/* Counts of the iterator. */
 uint32_t taken_threads, taken_processes;
 
 SEC("tp_btf/sched_process_fork")
@@ -42,7 +44,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* TASK is not traced; was it in the way of one that is? */
+/* If traced threads have waited for TASK, untraced, writes its record. */
 static __always_inline void met_leave(struct task_struct *task, uint64_t end_ns)
 {
 	uint32_t tid = task->pid;
@@ -65,11 +67,11 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		met_leave(task, bpf_ktime_get_ns());
 		return 0;
 	}
-	bpf_map_delete_elem(&met, &tid); /* its parent may not have taken its status when we end */
+	bpf_map_delete_elem(&met, &tid); /* it may still be a zombie when tracing ends */
 	fault_close(st);
-	limits_tell(st, task);
+	limits_report(st, task);
 	task_leave(task, bpf_ktime_get_ns());
-	/* the thread goes on for a while, but not with I/O of the program's */
+	/* the rest of its exit is not I/O of the program */
 	slot_release(own);
 	return 0;
 }
@@ -79,7 +81,7 @@ struct ancestor_walk {
 	bool found;
 };
 
-/* One step from a task to its parent, for bpf_loop: 1 ends the walk. */
+/* Called by bpf_loop for each ancestor; 1 ends the loop. */
 static long ancestor_step(uint32_t step, struct ancestor_walk *walk)
 {
 	struct task_struct *task = walk->task;
@@ -93,7 +95,7 @@ static long ancestor_step(uint32_t step, struct ancestor_walk *walk)
 	return walk->found;
 }
 
-/* Is TASK of the process to take in, or of one that came of it? The tracer never is. */
+/* Does TASK belong to the process to trace, or descend from it? The tracer never does. */
 static __always_inline bool is_to_take(struct task_struct *task)
 {
 	struct ancestor_walk walk = { .task = task };
@@ -124,9 +126,9 @@ static __always_inline void take_in(struct task_struct *task)
 }
 
 /*
- * Runs over all tasks when read: takes in the threads of attach_tgid, or, once the probes are gone,
- * leaves the operations that never ended as what they are, and the names of those that were in the
- * way.
+ * Runs for each task: begins to trace the threads of attach_tgid, or, after the probes are
+ * detached, writes open operations as unfinished and the names of untraced tasks that others waited
+ * for.
  */
 SEC("iter/task")
 int on_each_task(struct bpf_iter__task *ctx)
@@ -136,7 +138,7 @@ int on_each_task(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	/* whoever reads is the tracer */
+	/* the reader is the tracer */
 	tracer_note();
 	if (close_open) {
 		st = task_state_of(task);
@@ -144,7 +146,7 @@ int on_each_task(struct bpf_iter__task *ctx)
 			met_leave(task, 0);
 		else if (st->fault.endless)
 			fault_close(st);
-		/* an open that has not ended has no file yet that could pass the filters */
+		/* an unfinished open has no file yet that could pass the filters */
 		if (st && st->active && st->now.shape != SHAPE_NONE &&
 		    !(FILES_FILTERED && !st->op.inode)) {
 			st->op.head.id = st->tid;

@@ -1,4 +1,4 @@
-/* Leaving the record of a task. */
+/* Writes the record of a task. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_TASK_H
 #define KERNELIO_TASK_H
@@ -7,7 +7,7 @@
 
 #define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 
-/* The number of a task or process in the innermost pid namespace it is in. */
+/* The number of PID in its innermost pid namespace. */
 static __always_inline uint32_t ns_number(struct pid *pid)
 {
 	uint32_t level = BPF_CORE_READ(pid, level);
@@ -20,7 +20,7 @@ static __always_inline uint32_t ns_number(struct pid *pid)
 	return number;
 }
 
-/* Inode of the innermost pid namespace it is in. */
+/* Inode of that namespace. */
 static __always_inline uint32_t ns_inode(struct pid *pid)
 {
 	uint32_t level = BPF_CORE_READ(pid, level);
@@ -33,7 +33,10 @@ static __always_inline uint32_t ns_inode(struct pid *pid)
 	return BPF_CORE_READ(ns, ns.inum);
 }
 
-/* TASK, which has ended at END_NS, or 0; an untraced one where others have waited for it. */
+/*
+ * Writes TASK. END_NS: when it exited, or 0. An untraced task is written if others have waited for
+ * it.
+ */
 static __always_inline void task_leave_as(struct task_struct *task, uint64_t end_ns, uint8_t flags,
 					  uint64_t waited_ns)
 {

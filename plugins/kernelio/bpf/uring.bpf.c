@@ -3,9 +3,9 @@
 #include "async.h"
 #include "operation.h"
 
-#define REQUEST_FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is one of the ring's own */
+#define REQUEST_FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is a registered file */
 
-/* X(opcode of linux/io_uring.h, operation, ETA_OP_ kind, length is the number of iovecs) */
+/* X(opcode of linux/io_uring.h, operation, ETA_OP_ kind, whether its length counts iovecs) */
 #define URING_OPCODES(X)                                                                           \
 	X(1, uring_read, READ, true)                                                               \
 	X(2, uring_write, WRITE, true)                                                             \
@@ -16,7 +16,7 @@
 	X(22, uring_read, READ, false)                                                             \
 	X(23, uring_write, WRITE, false)
 
-/* The file that descriptor FD of TASK is; false: this request is none of ours. */
+/* Facts of the file of descriptor FD; false: the request is not traced. */
 static __always_inline bool uring_file(struct task_state *st, struct task_struct *task, uint32_t fd,
 				       bool syncs, struct async_op *async, int64_t *position)
 {
@@ -31,7 +31,7 @@ static __always_inline bool uring_file(struct task_state *st, struct task_struct
 	return true;
 }
 
-/* ST: of the thread it is for. A frame of its own: see bio_queued. */
+/* ST: the thread it is for. Not inlined, for the reason given at bio_queued. */
 static __noinline int uring_queued(struct io_kiocb *request, struct task_state *st)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -97,7 +97,7 @@ int BPF_PROG(on_uring_submit_before_6_3, struct io_kiocb *request)
 	return uring_submit(request);
 }
 
-/* REQUEST is NULL for what a request reports on the way. */
+/* REQUEST is NULL for intermediate results. */
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(on_uring_complete, void *ring, struct io_kiocb *request)
 {

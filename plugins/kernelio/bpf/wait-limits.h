@@ -1,4 +1,7 @@
-/* Limits set on a thread's control group that keep it from running: CPU time, stops, block I/O. */
+/*
+ * Limits of a thread's control group that stop it from running: CPU quota, freezer and stops, block
+ * I/O.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_WAIT_LIMITS_H
 #define KERNELIO_WAIT_LIMITS_H
@@ -8,18 +11,18 @@
 
 /* ---- CPU time ---- */
 
-/* TASK is ready and does not run: from here on a quota may be why. */
+/* TASK is ready but not running: a quota may be the reason from now on. */
 static __always_inline void quota_begin(struct task_state *st, struct task_struct *task)
 {
 	st->quota.queue = 0;
 	if (!LEVEL_WANTED(CPU) || !bpf_core_field_exists(task->sched_task_group) ||
 	    !task->sched_task_group->parent)
-		return; /* that all CPUs are for */
+		return; /* the root group has no quota */
 	st->quota.queue = (uint64_t)task->se.cfs_rq;
 	st->quota.before_ns = throttled_ns(task->se.cfs_rq);
 }
 
-/* The group whose quota it is: of those above TASK with one, the tightest. */
+/* Adds NS to the tightest quota of the groups that TASK is in. */
 static __noinline int quota_note(struct task_struct *task, uint64_t ns)
 {
 	struct task_group *group = BPF_CORE_READ(task, sched_task_group), *found = NULL;
@@ -29,7 +32,7 @@ static __noinline int quota_note(struct task_struct *task, uint64_t ns)
 		uint64_t quota = BPF_CORE_READ(group, cfs_bandwidth.quota);
 		uint64_t period = BPF_CORE_READ(group, cfs_bandwidth.period);
 
-		/* in us, so that the products fit */
+		/* in us, so that the products fit 64 bits */
 		if (quota != KERNELIO_NO_LIMIT &&
 		    (!found ||
 		     quota / 1000 * (found_period / 1000) < found_quota / 1000 * (period / 1000))) {
@@ -48,24 +51,6 @@ static __noinline int quota_note(struct task_struct *task, uint64_t ns)
 	return 0;
 }
 
-/* TASK runs again after LENGTH_NS of waiting: for how long of it there was no CPU time to spend. */
-static __always_inline uint64_t quota_end(struct task_state *st, struct task_struct *task,
-					  uint64_t length_ns)
-{
-	uint64_t ns;
-
-	if (!st->quota.queue)
-		return 0;
-	ns = throttled_ns((void *)st->quota.queue) - st->quota.before_ns;
-	st->quota.queue = 0;
-	if ((int64_t)ns <= 0)
-		return 0;
-	if (ns > length_ns)
-		ns = length_ns;
-	quota_note(task, ns);
-	return ns;
-}
-
 /* ---- stops ---- */
 
 #define STATE_STOPPED 0x4
@@ -73,7 +58,7 @@ static __always_inline uint64_t quota_end(struct task_state *st, struct task_str
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 #define STATE_FROZEN 0x8000 /* since Linux 6.1 (f5d39b020809) */
 
-/* What stops TASK, which leaves the CPU in STATE: enum kernelio_stop; 0: nothing does. */
+/* Why TASK, which is switched out in STATE, is stopped: enum kernelio_stop; 0: it is not. */
 static __always_inline uint8_t stop_of(struct task_struct *task, unsigned int state)
 {
 	if (state & STATE_STOPPED)
@@ -82,7 +67,7 @@ static __always_inline uint8_t stop_of(struct task_struct *task, unsigned int st
 		return KERNELIO_STOP_TRACER;
 	if (state & STATE_FROZEN)
 		return KERNELIO_STOP_FREEZER;
-	/* by control groups of version 2, since 5.2; who waits for a vfork counts as frozen, too */
+	/* by cgroup v2, since 5.2; a task that waits for a vfork also counts as frozen */
 	if (state && bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen) &&
 	    task->jobctl & JOBCTL_TRAP_FREEZE)
 		return KERNELIO_STOP_FREEZER;
@@ -91,7 +76,7 @@ static __always_inline uint8_t stop_of(struct task_struct *task, unsigned int st
 
 /* ---- block I/O ---- */
 
-/* Linux 6.15 (f2c4902b0aeb) divided it in two. */
+/* Linux 6.15 (f2c4902b0aeb) split it in two. */
 struct throtl_service_queue___one {
 	unsigned int nr_queued[2];
 } __attribute__((preserve_access_index));
@@ -117,10 +102,13 @@ static __always_inline uint32_t bios_held(struct throtl_service_queue *queue)
 #define BLOCK_POLICIES 6
 #define BLOCK_DEVICES 8
 
-/* Which of a group's policies on a device is throttling, less 1; once one was found. */
+/* 1 + the index of the throttling policy of a group on a device; 0: not found yet. */
 uint32_t throttling_policy __weak;
 
-/* The throttling of GROUP_ON, a group on a device: the policy that knows the device itself. */
+/*
+ * The throttling state of OF_GROUP, a group on a device, by the policy that knows the device
+ * itself.
+ */
 SEPARATE uint64_t throttling_of(uint64_t of_group)
 {
 	struct blkcg_gq *group_on = (void *)of_group;
@@ -147,7 +135,7 @@ SEPARATE uint64_t throttling_of(uint64_t of_group)
 	return 0;
 }
 
-/* The group whose limit holds bios of GROUP back: itself or one above it; 0: none does. */
+/* The group whose limit throttles bios of OF_GROUP: itself or one above it; 0: none. */
 SEPARATE uint64_t holding(uint64_t of_group)
 {
 	struct throtl_grp *group = (void *)of_group;
@@ -165,7 +153,7 @@ SEPARATE uint64_t holding(uint64_t of_group)
 	return 0;
 }
 
-/* The limit that holds back requests of TASK's control group at this moment; 0: none. */
+/* The limit that throttles requests of TASK's control group at the moment; 0: none. */
 static inline __noinline uint64_t held_by(struct task_struct *task)
 {
 	struct cgroup_subsys_state *group = GROUP_IN(task, io);
@@ -173,7 +161,7 @@ static inline __noinline uint64_t held_by(struct task_struct *task)
 	uint64_t found = 0;
 
 	if (!bpf_core_type_exists(struct throtl_grp) || !group || !BPF_CORE_READ(group, parent))
-		return 0; /* the first group of all has no limits */
+		return 0; /* the root group has no limits */
 	node = BPF_CORE_READ(
 		(struct blkcg *)((void *)group - bpf_core_field_offset(struct blkcg, css)),
 		blkg_list.first);
@@ -188,8 +176,7 @@ static inline __noinline uint64_t held_by(struct task_struct *task)
 	return found;
 }
 
-/* The I-th of what KIND of limit (bps, iops) is set: before 6.10 there was a lower one beside it.
- */
+/* The I-th limit of KIND (bps, iops). Before 6.10 a lower limit was stored beside it. */
 #define LIMIT_OF(group, kind, type, i)                                                             \
 	({                                                                                         \
 		uint32_t one_ = bpf_core_field_size((group)->kind) / 2;                            \
@@ -218,16 +205,16 @@ static __noinline int held_note(uint64_t group, uint64_t ns)
 
 /* ---- all of them ---- */
 
-/* What TASK, of state ST, has waited for without a switch that told of the end of it. */
-static __always_inline void limits_tell(struct task_state *st, struct task_struct *task)
+/* Adds to the limits the waits of TASK whose end no switch reported. */
+static __always_inline void limits_report(struct task_state *st, struct task_struct *task)
 {
-	if (st->untold.quota_ns)
-		quota_note(task, st->untold.quota_ns);
-	if (st->untold.stop_ns)
-		limit_note(KERNELIO_LIMIT_STOPPED, NULL, st->stop, st->untold.stop_ns, NULL);
-	if (st->untold.held_ns)
-		held_note(st->held_by, st->untold.held_ns);
-	st->untold.quota_ns = st->untold.stop_ns = st->untold.held_ns = 0;
+	if (st->unreported.quota_ns)
+		quota_note(task, st->unreported.quota_ns);
+	if (st->unreported.stop_ns)
+		limit_note(KERNELIO_LIMIT_STOPPED, NULL, st->stop, st->unreported.stop_ns, NULL);
+	if (st->unreported.held_ns)
+		held_note(st->held_by, st->unreported.held_ns);
+	st->unreported.quota_ns = st->unreported.stop_ns = st->unreported.held_ns = 0;
 }
 
 #endif

@@ -1,11 +1,11 @@
-/* Waits inside an operation: locks with their holder, sleep, the run queue. */
+/* Waits: for locks with their holder, asleep, for a CPU. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "operation.h"
 #include "cpu-history.h"
 #include "fault.h"
 #include "wait-limits.h"
 
-/* enum of lock:contention_begin's flags (LCB_F_*) */
+/* flags of lock:contention_begin (LCB_F_*) */
 #define LOCK_SPINS 1
 #define LOCK_READ 2
 #define LOCK_WRITE 4
@@ -13,8 +13,8 @@
 #define LOCK_MUTEX 32
 
 /*
- * Where operations sleep for a reason that no tracepoint tells, or wait for a lock that its address
- * does not name: names it (sleeps.h), when the trace ends.
+ * Kernel stacks of sleeps that no tracepoint explains, and of waits for a lock that its address
+ * does not name. The reason is derived from them (sleeps.h) when tracing ends.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
@@ -24,8 +24,8 @@ struct {
 } sleeps SEC(".maps");
 
 /*
- * Where the current operation is: 1 + id in `sleeps`; 0: not kept. A walk costs a microsecond. The
- * map has one place for all stacks of one hash: where another stack is there, this one goes without
+ * Notes where the current operation is: 1 + id in `sleeps`; 0: not kept. A stack walk costs a
+ * microsecond. The map has one place per hash: if another stack has it, this one is stored without
  * its innermost frames, which are the probe's own.
  */
 static __always_inline uint32_t place_note(void *ctx)
@@ -40,7 +40,7 @@ static __always_inline uint32_t place_note(void *ctx)
 	return 0;
 }
 
-/* Where a lock of the operation's own file or process is, by address. */
+/* Which lock of the operation's file or process it is, by address. */
 static __always_inline uint8_t lock_kind(struct task_state *st, uint64_t lock)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -59,15 +59,15 @@ static __always_inline uint8_t lock_kind(struct task_state *st, uint64_t lock)
 }
 
 /*
- * A lock that nobody sleeps for, and nobody is known to hold: of run queues, queues of requests,
- * lists of the kernel's own. Mutexes and semaphores spin, too, before they sleep.
+ * Spin locks: run queues, request queues, lists. Nobody sleeps on them, and their holder is
+ * unknown. Mutexes and semaphores also spin before they sleep.
  */
 static __always_inline bool is_spin_lock(unsigned int flags)
 {
 	return flags & LOCK_SPINS && !(flags & (LOCK_READ | LOCK_WRITE | LOCK_PERCPU | LOCK_MUTEX));
 }
 
-/* Whoever goes to sleep does not spin: the end of that was not reported. */
+/* A thread that goes to sleep does not spin: the end of its spinning was missed. */
 static __always_inline void spins_drop(struct task_state *st)
 {
 	uint32_t n = st->now.n_locks;
@@ -76,7 +76,7 @@ static __always_inline void spins_drop(struct task_state *st)
 		st->now.n_locks = n - 1;
 }
 
-/* Both have what waits in their list; the types are the kernel's own, of locking/. */
+/* The entries of the wait lists of both kinds of lock, private to the kernel's locking/. */
 struct rwsem_waiter {
 	struct list_head list;
 	struct task_struct *task;
@@ -88,8 +88,8 @@ struct mutex_waiter {
 } __attribute__((preserve_access_index));
 
 /*
- * A lock that was given back, and whose next owner has been woken for it, is nobody's until that
- * one runs: it is the first one's that waits. 0: that is the current task, or nobody.
+ * A released lock whose next owner has been woken, but has not run yet, has no owner: it is the
+ * first waiter's. 0: that is the current task, or nobody waits.
  */
 static __always_inline uint32_t lock_heir(void *lock, bool mutex)
 {
@@ -108,7 +108,7 @@ static __always_inline uint32_t lock_heir(void *lock, bool mutex)
 	return task && task != bpf_get_current_task_btf() ? BPF_CORE_READ(task, pid) : 0;
 }
 
-/* tid of whoever holds LOCK; of a lock held by readers, the last one that noted itself. */
+/* tid of the holder of LOCK; if readers hold it, of the last that noted itself. */
 static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 {
 	bool semaphore = flags & (LOCK_READ | LOCK_WRITE) && !(flags & (LOCK_SPINS | LOCK_PERCPU));
@@ -135,7 +135,10 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	struct lock_wait *wait, *last;
 	uint32_t n;
 
-	/* in whatever context, inside of other probes, too: nothing may begin or end there */
+	/*
+	 * spin locks contend in any context, also inside other probes: no operation may begin or
+	 * end there
+	 */
 	if (filter.light && is_spin_lock(flags))
 		return 0;
 	st = sure_operation();
@@ -148,11 +151,11 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 		st->op.spans_lost++;
 		return 0;
 	}
-	/* a mutex reports first that it spins, then that it sleeps: one wait */
-	last = &st->locks[(n - 1) & (MAX_LOCKS - 1)]; /* 6.1's verifier learns nothing from n > 0 */
+	/* a mutex first reports spinning, then sleeping: one wait */
+	last = &st->locks[(n - 1) & (MAX_LOCKS - 1)]; /* the verifier of 6.1 does not use n > 0 */
 	if (n > 0 && last->lock == (uint64_t)lock) {
 		if (last->kind == ETA_SPAN_SPIN_LOCK)
-			last->begin_ns = bpf_ktime_get_ns(); /* its end was not reported */
+			last->begin_ns = bpf_ktime_get_ns(); /* its end was missed */
 		last->sleeps = !(flags & LOCK_SPINS);
 		return 0;
 	}
@@ -183,14 +186,14 @@ int BPF_PROG(on_contention_end, void *lock)
 
 	if (!st || !st->active)
 		return 0;
-	/* one whose end was not reported, in the middle of another probe, must not stay on top */
+	/* an end missed inside another probe must not leave its wait on top */
 	for (int i = MAX_LOCKS - 1; i >= 0; i--) {
 		if (i >= (int)st->now.n_locks)
 			continue;
 		wait = &st->locks[i];
 		if (wait->lock != (uint64_t)lock)
 			continue;
-		/* it was this one that took the time; who spins may be an interrupt */
+		/* this wait, not spinning, took the time; a spinner may be an interrupt */
 		if (wait->kind != ETA_SPAN_SPIN_LOCK)
 			st->now.inode_locked_ns = 0;
 		now = bpf_ktime_get_ns();
@@ -198,18 +201,18 @@ int BPF_PROG(on_contention_end, void *lock)
 		st->now.waited = 1;
 		span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
 			      wait->lock, wait->place);
-		/* last: the place of this one is not an interrupt's to take before */
+		/* last: before, an interrupt must not take the place of this wait */
 		barrier();
 		st->op.spans_lost += st->now.n_locks - i - 1;
 		st->now.n_locks = i;
 		return 0;
 	}
-	return 0; /* its begin found the stack full, and was counted */
+	return 0; /* there was no place for its begin, which was counted */
 }
 
 /*
- * TASK leaves the CPU outside of operations. Where it could go on, that is mostly when it is about
- * to return from a system call: the clock's tick waits until then. An interrupt has no number.
+ * TASK is switched out outside operations. If it is runnable, that is mostly on its return from a
+ * system call: preemption by the tick waits until then. The number is negative for interrupts.
  */
 static __always_inline void idle_switched_out(struct task_state *st, struct task_struct *task,
 					      bool runnable, uint64_t now)
@@ -232,13 +235,15 @@ struct {
 	__type(value, struct cpu_history);
 } cpu_history SEC(".maps");
 
-/* Since when a thread that is OFF has been ready to run. */
+/* Since when a thread that is OFF the CPU has been ready. */
 static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64_t wake_ns)
 {
 	return off == OFF_RUNNABLE ? off_ns : wake_ns;
 }
 
-/* Who had the CPU of history S from BEGIN_NS to NOW, and until when it was idle; UNKNOWN: a guess.
+/*
+ * Fills READY: who had the CPU of history S from BEGIN_NS to NOW, and until when it was idle.
+ * UNKNOWN: who, if S does not say.
  */
 SEPARATE int ready_find(const struct cpu_history *s, struct ready *ready, uint64_t begin_ns,
 			uint64_t now, uint32_t unknown)
@@ -251,9 +256,9 @@ SEPARATE int ready_find(const struct cpu_history *s, struct ready *ready, uint64
 }
 
 /*
- * What a thread was in for that became ready at BEGIN_NS on CPU and comes to this one, whose
- * history is S, after QUOTA_NS without CPU time to spend. Another CPU may be idle before it goes
- * there; what it waited for was the first.
+ * What a thread has waited for that became ready at BEGIN_NS on CPU, was throttled by its quota for
+ * QUOTA_NS, and now comes to this CPU, whose history is S. If it moved here from another CPU, it
+ * waited for that one.
  */
 static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cpu,
 					      uint64_t begin_ns, uint64_t quota_ns, uint64_t now,
@@ -276,22 +281,22 @@ static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cp
 	return ready;
 }
 
-/* What the scheduler says of TASK as it leaves, in case that nobody tells of its coming back. */
+/* Notes the scheduler's statistics of TASK, in case that the switch back is not reported. */
 static __always_inline void left_note(struct task_state *st, struct task_struct *task, uint64_t now)
 {
 	if (!bpf_core_field_exists(task->sched_info) ||
 	    !bpf_core_field_exists(task->sched_task_group))
 		return;
 	st->left.run_delay_ns = task->sched_info.run_delay;
-	st->left.clock_ns = now - BPF_CORE_READ(task->se.cfs_rq, rq, clock);
+	st->left.clock_ns = now - task->se.cfs_rq->rq->clock;
 }
 
-/* PREV, of state ST, leaves the CPU to NEXT. CTX: the probe's. */
+/* PREV, of state ST, is switched out for NEXT. CTX: the probe's. */
 static __always_inline void leaves(void *ctx, struct task_state *st, struct task_struct *prev,
 				   struct task_struct *next, bool ready, unsigned int state,
 				   uint64_t now)
 {
-	limits_tell(st, prev);
+	limits_report(st, prev);
 	left_note(st, prev, now);
 	st->quota.queue = 0;
 	st->stop = 0;
@@ -326,7 +331,7 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 		st->now.off_stack = place_note(ctx);
 }
 
-/* TASK, of state ST, gets the CPU of history S from PREV. */
+/* TASK, of state ST, is switched in after PREV. S: the CPU's history. */
 static __always_inline void comes(struct task_state *st, struct task_struct *task,
 				  struct cpu_history *s, uint32_t prev, uint64_t now)
 {
@@ -334,14 +339,16 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	uint64_t off_ns = st->active ? st->now.off_ns : st->idle.off_ns;
 	uint64_t wake_ns = st->active ? st->now.wake_ns : st->idle.wake_ns;
 	uint32_t cpu = st->active ? st->now.ready_cpu : st->idle.ready_cpu;
-	uint64_t from_ns = ready_since(off, off_ns, wake_ns);
+	uint64_t from_ns = ready_since(off, off_ns, wake_ns), quota_ns = 0;
 	struct ready ready;
 
 	if (!off)
 		return;
-	ready = ready_for(s, cpu, from_ns,
-			  from_ns && from_ns < now ? quota_end(st, task, now - from_ns) : 0, now,
-			  prev);
+	if (from_ns && from_ns < now)
+		quota_ns = quota_end(st, now - from_ns);
+	if (quota_ns)
+		quota_note(task, quota_ns);
+	ready = ready_for(s, cpu, from_ns, quota_ns, now, prev);
 	if (st->stop)
 		limit_note(KERNELIO_LIMIT_STOPPED, NULL, st->stop,
 			   (wake_ns > off_ns ? wake_ns : now) - off_ns, NULL);
@@ -360,15 +367,15 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	st->idle.off = OFF_NOT;
 }
 
-/* Set before loading, by tests: of a hundred switches to traced threads so many are not seen. */
+/* For tests, set before loading: the percentage of switches to traced threads that are ignored. */
 const volatile uint32_t unseen_percent;
 
-/* Does NEXT, whose slot is SLOT, come to the CPU without our being told? */
+/* Will the probes miss that NEXT, of SLOT, runs from now on? */
 static __always_inline bool comes_unseen(struct task_struct *next, const struct task_slot *slot)
 {
 	/*
-	 * Some kernels (virtual machines of container services) run no probe while a task of the
-	 * first process is current, so do not tell who comes after it.
+	 * Some kernels (virtual machines of container services) run no probe while a task of
+	 * process 1 is current, so the switch from it to the next task is not reported.
 	 */
 	if (next->tgid == 1)
 		return true;
@@ -388,8 +395,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (!slot || !s)
 		return 0;
-	if (!switches_told)
-		switches_told = 1;
+	if (!switches_reported)
+		switches_reported = 1;
 	cpu_history_switch(s, prev->pid, next->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot, now) : slot_state(*slot);
 	if (st)

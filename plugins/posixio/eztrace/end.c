@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "sink.h"
 #include "next.h"
@@ -11,8 +12,8 @@
 
 /*
  * EZTrace writes its archive at exit. Here it also does so in _exit, which every shell calls, and
- * in quick_exit. It does not if a signal ends the program or exec replaces it: a handler may not
- * write an archive, and an exec may fail.
+ * in quick_exit. It does not in a signal handler, nor if a signal ends the program, nor in exec,
+ * which may fail.
  */
 static bool archive_is_open(void)
 {
@@ -28,12 +29,27 @@ void end_locked(void)
 	eztrace_stop();
 }
 
-/* Not in a handler that interrupted the tracer, or a library: it may hold what closing needs. */
+static _Unwind_Reason_Code find_interrupted(struct _Unwind_Context *context, void *arg)
+{
+	int *interrupted = arg;
+
+	_Unwind_GetIPInfo(context, interrupted);
+	return *interrupted ? _URC_NORMAL_STOP : _URC_NO_REASON;
+}
+
+/* Does the caller run in a signal handler? */
+static bool in_handler(void)
+{
+	int interrupted = 0; /* a frame that a signal interrupted */
+
+	_Unwind_Backtrace(find_interrupted, &interrupted);
+	return interrupted;
+}
+
+/* Not in a signal handler: what it interrupted may hold a lock that closing needs (malloc's). */
 static void end_early(void)
 {
-	const struct thread *t = self;
-
-	if (!(t && t->state == THREAD_BUSY) && archive_is_open() && !handler_interrupted_library())
+	if (archive_is_open() && !in_handler())
 		end_locked();
 }
 
@@ -60,4 +76,5 @@ EXPORT void _Exit(int status)
 __attribute__((constructor)) static void end_load(void)
 {
 	at_quick_exit(end_early);
+	in_handler(); /* the unwinder prepares itself now, not in a handler */
 }

@@ -165,11 +165,10 @@ static void sink_file(struct file *file, const char *path, size_t path_bytes, ui
 	}
 }
 
-const struct sink *core_sink = &eztrace_sink;
 const char tracer_name[] = "eztrace-posixio";
 const size_t sink_thread_bytes = sizeof(struct sink_thread);
 
-const struct sink eztrace_sink = {
+static const struct sink eztrace_sink = {
 	.process_start = sink_process_start,
 	.process_end = sink_process_end,
 	.thread_start = sink_thread_start,
@@ -190,6 +189,8 @@ const struct sink eztrace_sink = {
 	.lock = defs_lock,
 	.unlock = defs_unlock,
 };
+
+const struct sink *core_sink = &eztrace_sink;
 
 /* ---- the module ---- */
 

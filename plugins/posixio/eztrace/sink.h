@@ -45,7 +45,6 @@ struct sink_thread {
 };
 
 extern bool sink_registered;
-extern const struct sink eztrace_sink;
 
 /*
  * Is a module for MPI beside ours? Then EZTrace gathers the definitions of all ranks in the archive

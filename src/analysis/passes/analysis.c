@@ -111,7 +111,7 @@ static int read_baseline(struct engine *e)
 	struct engine other;
 	int rc = engine_open(&other, e->options.baseline, &options);
 
-	other.whole_only = true;
+	other.complete_only = true;
 	if (!rc)
 		rc = engine_pass(&other);
 	if (!rc)
@@ -209,6 +209,8 @@ void analysis_free(struct analysis *a)
 {
 	if (!a)
 		return;
+	for (uint32_t i = 0; a->threads && i < a->n_threads; i++)
+		free(a->threads[i].bins);
 	free(a->threads);
 	free(a->classes);
 	free(a->callsites);
@@ -218,7 +220,7 @@ void analysis_free(struct analysis *a)
 	free(a->function_habits);
 	free(a->file_habits);
 	free(a->all_blame);
-	free(a->all_bins);
+	free(a->bins);
 	slowed_list_free(&a->slowed);
 	free(a->limits);
 	free(a->limits_text);

@@ -44,9 +44,8 @@ struct analysis {
 	bool any_command_line;
 	const struct blame *blame; /* of scored threads, as theirs */
 	uint32_t n_blame;
-	const struct bin *bins;	 /* options.n_bins, of scored threads */
+	struct bin *bins;	 /* options.n_bins, of scored threads together */
 	struct blame *all_blame; /* what the pointers above and of the threads point into */
-	struct bin *all_bins;
 	struct slowed_list slowed; /* options.n_slowed: the operations that lost most, descending */
 	struct limit *limits;	   /* descending time */
 	uint32_t n_limits;

@@ -30,7 +30,7 @@ struct engine {
 	struct analysis_options options;
 	bool split;	 /* interference is computed apart; interval; blame */
 	bool spills;	 /* operations are looked at a second time */
-	bool whole_only; /* leave out what the trace's end cut: another trace is measured against it
+	bool complete_only; /* leave out what the trace's end cut: another trace is measured against it
 			  */
 	struct regions regions;
 	struct location_result *locations; /* per definition */

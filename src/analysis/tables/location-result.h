@@ -36,6 +36,9 @@ struct location_result {
 	struct blame_row blame;
 	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */
 	struct bin *bins;
+	/* that in which the last operation began, from and to: the next is mostly in the same */
+	struct bin *last_bin;
+	uint64_t last_bin_ns[2];
 	struct slowed_list slowed; /* options.n_slowed */
 	int64_t *pieces;	   /* N_PIECES of its lifetime: what others took; NULL: nothing */
 	uint64_t *busy; /* N_SLICES bits, of the trace: it was in an operation; NULL: never */

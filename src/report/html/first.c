@@ -32,7 +32,7 @@ static void put_escaped(FILE *out, const char *text, size_t n)
 	}
 }
 
-void html_put(FILE *out, const char *text)
+static void html_put(FILE *out, const char *text)
 {
 	char shown[4096];
 

@@ -5,8 +5,6 @@
 
 #include "html.h"
 
-/* TEXT with what html would take for its own escaped. */
-void html_put(FILE *out, const char *text);
 /* -ENOMEM */
 int html_first(FILE *out, const struct html *html);
 
