@@ -182,15 +182,8 @@ SCENES = [
           others(journalled, shell("fallocate -l 256m {data}/big && for i in $(seq 1 64); do fallocate -p -o "
                                    "$((i * 4))m -l 2m {data}/big; done; truncate -s 0 {data}/big")),
           "fsync-storm", ["-n", "200"], threads=1, culprit=None, baseline=True),
-    Cause("copy-storm", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, victim="xfs_io",
-          baseline=True,
-          command=["xfs_io", "-f", "-c", "pwrite -q 0 64k",
-                   *["-c", "copy_range -l 65536 {data}/from", "-c", "fsync"] * 60, "{data}/to"],
-          prepare=[["dd", "if=/dev/zero", "of={data}/from", "bs=64k", "count=1", "status=none"]]),
     # ---- nobody: the other end of a pipe is slow ----
     Cause("slow-pipe", NONE, plain, threads=1, culprit=None, victim="dd", command=["sh", "-c", SLOW_PIPE]),
-    Cause("names-read", NONE | DISK | COMMIT_OR_DISK, others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=256 conv=fsync 2>/dev/null"),
-          prepare=[MANY_FILES]), threads=1, culprit=None, whole=True, command=["du", "-s", "{data}/tree"]),
     # ---- who has the device ----
     Cause("deep-queue", DISK, reading(32), "direct", ["-n", "1000"], prepared=True, threads=1, culprit=NEIGHBOUR,
           baseline=True),
