@@ -124,6 +124,10 @@ PACKAGE = ["sh", "-c", "mkdir -p {data}/p/DEBIAN {data}/p/usr/t {data}/root/var/
            "head -c 9000 /dev/urandom >p/usr/t/$f; done && dpkg-deb -Zgzip -b p a.deb >/dev/null"]
 
 
+# data comes slowly: the writer of the pipe sleeps
+SLOW_PIPE = "for i in $(seq 1 40); do echo $i; sleep 0.005; done | dd of={data}/out bs=4k 2>/dev/null"
+
+
 def python(script, *words):
     return ["/usr/bin/python3", "-c", script, *words]
 
@@ -173,6 +177,13 @@ SCENES = [
           baseline=True),
     Cause("logger-beside", COMMIT_OR_DISK, others(journalled, python(LOGGER, "{data}")), "fsync-storm", ["-n", "200"],
           threads=1, culprit="python3", baseline=True),
+    # the journal gets the freeing of a big file's blocks to write, and nobody asks for that by a sync
+    Cause("truncate-beside", COMMIT_OR_DISK,
+          others(journalled, shell("fallocate -l 256m {data}/big && for i in $(seq 1 64); do fallocate -p -o "
+                                   "$((i * 4))m -l 2m {data}/big; done; truncate -s 0 {data}/big")),
+          "fsync-storm", ["-n", "200"], threads=1, culprit=None, baseline=True),
+    # ---- nobody: the other end of a pipe is slow ----
+    Cause("slow-pipe", NONE, plain, threads=1, culprit=None, victim="dd", command=["sh", "-c", SLOW_PIPE]),
     # ---- who has the device ----
     Cause("deep-queue", DISK, reading(32), "direct", ["-n", "1000"], prepared=True, threads=1, culprit=NEIGHBOUR,
           baseline=True),
@@ -248,5 +259,5 @@ SCENES = [
     Cause("sync-beside", {("pagecache", "page writeback wait"), ("vfs", "other wait")} | COMMIT_OR_DISK,
           others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=256 2>/dev/null")), threads=1,
           culprit="dd", baseline=True,
-          command=["xfs_io", "-f", *["-c", "pwrite -q 0 4k", "-c", "syncfs"] * 20, "{data}/own"]),
+          command=["xfs_io", "-f", *["-c", "pwrite -q 0 4k", "-c", "syncfs"] * 50, "{data}/own"]),
 ]

@@ -40,6 +40,7 @@
 	KERNELIO_FS_PROBES(KERNELIO_FS_PROBE, X)                                                   \
 	X(on_ext4_syncs, ext4_sync_file_enter, FS, EXTRA)                                          \
 	X(on_ext4_synced, ext4_sync_file_exit, FS, EXTRA)                                          \
+	X(on_ext4_syncs_all, ext4_sync_fs, FS, EXTRA)                                              \
 	X(on_xfs_syncs, xfs_file_fsync, FS, EXTRA)                                                 \
 	X(on_btrfs_syncs, btrfs_sync_file, FS, EXTRA)                                              \
 	X(on_commit, jbd2_start_commit, FS, EXTRA)                                                 \
@@ -160,6 +161,7 @@
 	X(on_xfs_alloc_vextent_finish)                                                             \
 	X(on_ext4_syncs)                                                                           \
 	X(on_ext4_synced)                                                                          \
+	X(on_ext4_syncs_all)                                                                       \
 	X(on_xfs_syncs)                                                                            \
 	X(on_btrfs_syncs)                                                                          \
 	X(on_commit)                                                                               \

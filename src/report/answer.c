@@ -36,7 +36,9 @@ static int put_score(FILE *out, const struct analysis *a, unsigned width)
 			 "SCI %s [%s, %s]: %s%s%s lost %s%s of %s%s%s; all threads together %s",
 			 report_score(t->sci).text, report_score(t->sci_low).text,
 			 report_score(t->sci_high).text, l->name, on.text, called,
-			 lost_ns > 0 ? "most, " : "none",
+			 lost_ns <= 0  ? "none"
+			 : a->headline ? ""
+				       : "most, ",
 			 lost_ns > 0 ? report_duration(lost_ns).text : "",
 			 lost_ns > 0 ? "" : "its ", report_duration((int64_t)t->lifetime_ns).text,
 			 lost_ns > 0 ? "" : " to others", report_score(a->sci_total).text);

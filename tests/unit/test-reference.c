@@ -11,17 +11,22 @@ struct waiting {
 	uint64_t who; /* waited for; 0: not known */
 };
 
-static void wait_in(struct eta_trace *t, uint32_t l, const struct waiting *w, uint64_t begin,
-		    uint64_t work_ns, uint64_t wait_ns)
+static void call_begins(struct eta_trace *t, uint32_t l, const char *call, uint64_t begin)
 {
 	memory_event(t, l,
 		     (struct eta_event){ .time_ns = begin,
 					 .kind = ETA_ENTER,
 					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
-					 .region = memory_region(t, w->call),
+					 .region = memory_region(t, call),
 					 .size = 4096,
 					 .dev = 1,
 					 .inode = 7 });
+}
+
+static void wait_in(struct eta_trace *t, uint32_t l, const struct waiting *w, uint64_t begin,
+		    uint64_t work_ns, uint64_t wait_ns)
+{
+	call_begins(t, l, w->call, begin);
 	if (wait_ns) {
 		memory_event(t, l,
 			     (struct eta_event){ .time_ns = begin + work_ns / 2,
@@ -328,6 +333,49 @@ static void chance_has_no_verdict(void **state)
 	}
 }
 
+/*
+ * Twenty commits of 1000 ns in two halves of the call, of which BESIDE_NS beside another's write;
+ * alone they take 100 ns. What others took of each.
+ */
+static int64_t taken_beside(uint64_t beside_ns)
+{
+	static const struct waiting commit = { "vfs:sys_fsync", "fs:journal commit", 0 };
+	struct analysis_options against = { .reference = REFERENCE_BASELINE };
+	struct eta_trace *alone = memory_trace_new("alone"), *t = memory_trace_new("beside");
+	struct analysis *r;
+	int64_t ns;
+
+	memory_thread(alone, 1, 1);
+	for (uint32_t i = 0; i < 2; i++)
+		memory_thread(t, 1, i + 1);
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t at = i * 5000;
+
+		wait_in(alone, 0, &commit, at, 100, 100);
+		call_begins(t, 0, commit.call, at);
+		memory_enter(t, 0, at + 50, commit.reason);
+		memory_leave(t, 0, at + 50 + beside_ns, commit.reason);
+		memory_enter(t, 0, at + 60 + beside_ns, commit.reason);
+		memory_leave(t, 0, at + 1060, commit.reason);
+		memory_leave(t, 0, at + 1100, commit.call);
+		call_on(t, 1, "vfs:sys_write", at + 40, at + 50 + beside_ns, 8, false);
+	}
+	against.baseline = alone;
+	r = analyse(t, &against);
+	ns = thread(r, 0)->slowdown.contended_ns / 20;
+	finish(t, r);
+	eta_close(alone);
+	return ns;
+}
+
+/* Who waits longer than alone, for most of it beside others, does so because of them. */
+static void rest_of_a_wait_beside_others(void **state)
+{
+	(void)state;
+	assert_int_equal(taken_beside(600), 900);
+	assert_int_equal(taken_beside(400), 400 - 400 / 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +386,7 @@ int main(void)
 		cmocka_unit_test(all_calls_slowed_alike),
 		cmocka_unit_test(interval_of_pieces),
 		cmocka_unit_test(chance_has_no_verdict),
+		cmocka_unit_test(rest_of_a_wait_beside_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -481,6 +481,26 @@ static void headline(void **state)
 	assert_false(short_life_is_told(1000000));
 }
 
+/* B lost 50 ns of a life of 1000: of the whole, in which A did much I/O, that is nothing. */
+static void little_is_no_verdict(void **state)
+{
+	struct eta_trace *t = memory_trace_new("little");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		working(t, a, 5000 * (uint64_t)i, 50, NULL, 0);
+		operation_with(t, b, 250 * (uint64_t)i, i == 3 ? 50 : 0, "fs:inode lock");
+	}
+	r = analyse(t, &score_by_min);
+	assert_int_equal(r->threads[0].location, b);
+	assert_string_equal(r->threads[0].verdict.level, "fs");
+	assert_int_equal(r->threads[r->headline].location, a);
+	assert_string_equal(r->verdict.level, "none");
+	finish(t, r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -493,6 +513,7 @@ int main(void)
 		cmocka_unit_test(named_are_others),
 		cmocka_unit_test(work_comes_with_the_wait),
 		cmocka_unit_test(headline),
+		cmocka_unit_test(little_is_no_verdict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

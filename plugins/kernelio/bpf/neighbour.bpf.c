@@ -6,22 +6,25 @@
 #include "syncs.h"
 #include "task.h"
 
-/* The syncs of INODE's file system; NULL: no traced thread has synced it. */
-static __always_inline struct fs_syncs *syncs_of(struct inode *inode, const struct task_state *st)
+/* The syncs of the file system on DEV, of which ST makes room for the first. */
+static __always_inline struct fs_syncs *syncs_at(uint32_t dev, const struct task_state *st)
 {
 	static const struct fs_syncs none;
-	struct fs_syncs *s;
-	uint32_t dev;
+	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
 
-	if (!syncs_used && !st)
-		return NULL;
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	s = bpf_map_lookup_elem(&syncs, &dev);
 	if (s || !st)
 		return s;
 	bpf_map_update_elem(&syncs, &dev, &none, BPF_NOEXIST);
 	syncs_used = 1;
 	return bpf_map_lookup_elem(&syncs, &dev);
+}
+
+/* The syncs of INODE's file system; NULL: no traced thread has synced it. */
+static __always_inline struct fs_syncs *syncs_of(struct inode *inode, const struct task_state *st)
+{
+	if (!syncs_used && !st)
+		return NULL;
+	return syncs_at(BPF_CORE_READ(inode, i_sb, s_dev), st);
 }
 
 /* A worker of io_uring syncs for the thread it works for. */
@@ -64,6 +67,23 @@ SEC("tp_btf/ext4_sync_file_exit")
 int BPF_PROG(on_ext4_synced, struct inode *inode)
 {
 	return sync_ends(inode);
+}
+
+/* Of who syncs the whole file system; when an untraced one is done, nothing tells. */
+SEC("tp_btf/ext4_sync_fs")
+int BPF_PROG(on_ext4_syncs_all, struct super_block *sb)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = current_state();
+	uint32_t dev = sb->s_dev;
+	struct fs_syncs *s;
+
+	if (!st || !st->active || st->op.dev != dev)
+		return 0;
+	s = syncs_at(dev, st);
+	if (s)
+		sync_comes(s, task->tgid, syncing_tid(task, st), 0);
+	return 0;
 }
 
 SEC("tp_btf/xfs_file_fsync")

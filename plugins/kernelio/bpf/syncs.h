@@ -135,9 +135,16 @@ SEPARATE uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns, u
 
 #define SYNC_LEAST_NS 10000000
 
+/* Had ONE of S asked for the commit that began last, and was it told that this was done? */
+static __always_inline bool sync_was_served(const struct fs_syncs *s, const struct syncer *one)
+{
+	return s->commit_ns && one->end_ns >= s->commit_ns && one->begin_ns <= s->commit_ns;
+}
+
 /*
  * In ASKED the task that the journal of DEV works for: chosen at random from those whose sync began
- * before the commit. Returns 0 if there is none.
+ * before the commit. If nobody waits for the journal, one of those it worked for last. Returns 0 if
+ * there is none.
  */
 SEPARATE int sync_asked(uint32_t dev, struct syncer *asked)
 {
@@ -151,8 +158,13 @@ SEPARATE int sync_asked(uint32_t dev, struct syncer *asked)
 	for (uint32_t i = 0; i < SYNCERS; i++) {
 		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
 
-		if (one->end_ns || !sync_overlaps(s, one, now - 1, now, SYNC_LEAST_NS))
+		if (one->end_ns || !sync_overlaps(s, one, now - 1, now, SYNC_LEAST_NS)) {
+			if (!found && sync_was_served(s, one)) {
+				*asked = *one;
+				found = 1;
+			}
 			continue;
+		}
 		*asked = *one;
 		found = 1;
 		if (!s->commit_ns || one->begin_ns <= s->commit_ns)
