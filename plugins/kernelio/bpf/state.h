@@ -62,7 +62,15 @@ struct task_state {
 	uint32_t pid, tid;
 	uint32_t switched; /* has come to a CPU since it was taken in */
 	uint64_t regs;	   /* of the system call that its operation began with */
-	uint64_t seen_ns;  /* on a CPU, without a switch to it: first sight of it; 0: not so */
+	/* how long after their begin its reads, its writes reach the page cache: see cache_reached
+	 */
+	struct reach {
+		uint64_t inode; /* of this file; an address, compared only */
+		uint32_t after_ns;
+		uint32_t calls;
+	} reach[2];
+
+	uint64_t seen_ns; /* on a CPU, without a switch to it: first sight of it; 0: not so */
 
 	uint32_t for_tid; /* a worker of io_uring: the thread it works for; 0: none */
 
@@ -437,12 +445,43 @@ static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 		      st->now.inode_lock, 0);
 }
 
+#define REACH_UNKNOWN 0x7fffffff
+#define REACH_FIRST 4
+#define REACH_EVERY 16 /* a power of two */
+
+/*
+ * When the operation reaches the page cache, which is now. To read the clock waits for all loads
+ * under way, and costs more than the rest of such a probe. Of a thread's calls on one file that
+ * have met no lock and no wait on their way, the first and then one in so many are timed, and are
+ * as good for the others: the shortest, since an interrupt is not part of the way, growing slowly
+ * where all become longer.
+ */
+static __always_inline uint64_t cache_reached(struct task_state *st, bool writes)
+{
+	struct reach *reach = &st->reach[writes];
+	bool met = st->now.n_spans || st->now.n_locks || st->now.inode_locked_ns;
+	uint64_t now, after_ns;
+
+	if (met || filter.light)
+		return bpf_ktime_get_ns();
+	if (reach->inode != st->now.inode)
+		*reach = (struct reach){ .inode = st->now.inode, .after_ns = REACH_UNKNOWN };
+	else if (++reach->calls >= REACH_FIRST && reach->calls & (REACH_EVERY - 1))
+		return st->op.head.time_ns + reach->after_ns;
+	now = bpf_ktime_get_ns();
+	after_ns = now - st->op.head.time_ns;
+	if (after_ns > reach->after_ns)
+		after_ns = reach->after_ns + (reach->after_ns >> 4) + 1;
+	reach->after_ns = after_ns;
+	return now;
+}
+
 /* Buffered data is about to be copied. */
 static __always_inline void cache_write_begin(struct task_state *st)
 {
 	if (st->now.cache_write_ns)
 		return;
-	st->now.cache_write_ns = bpf_ktime_get_ns();
+	st->now.cache_write_ns = cache_reached(st, true);
 	inode_lock_end(st, st->now.cache_write_ns);
 }
 
