@@ -446,6 +446,7 @@ static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 }
 
 #define REACH_UNKNOWN 0x7fffffff
+#define REACH_SHORT_NS 1000
 #define REACH_FIRST 4
 #define REACH_EVERY 16 /* a power of two */
 
@@ -454,7 +455,7 @@ static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
  * under way, and costs more than the rest of such a probe. Of a thread's calls on one file that
  * have met no lock and no wait on their way, the first and then one in so many are timed, and are
  * as good for the others: the shortest, since an interrupt is not part of the way, growing slowly
- * where all become longer.
+ * where all become longer. A long way is not the same each time, and each is timed.
  */
 static __always_inline uint64_t cache_reached(struct task_state *st, bool writes)
 {
@@ -466,7 +467,8 @@ static __always_inline uint64_t cache_reached(struct task_state *st, bool writes
 		return bpf_ktime_get_ns();
 	if (reach->inode != st->now.inode)
 		*reach = (struct reach){ .inode = st->now.inode, .after_ns = REACH_UNKNOWN };
-	else if (++reach->calls >= REACH_FIRST && reach->calls & (REACH_EVERY - 1))
+	else if (++reach->calls >= REACH_FIRST && reach->calls & (REACH_EVERY - 1) &&
+		 reach->after_ns < REACH_SHORT_NS)
 		return st->op.head.time_ns + reach->after_ns;
 	now = bpf_ktime_get_ns();
 	after_ns = now - st->op.head.time_ns;
