@@ -33,6 +33,7 @@ static __always_inline int task_take(struct task_struct *task)
 	}
 	st->active = 0;
 	st->regs = 0;
+	__builtin_memset(&st->reach, 0, sizeof(st->reach));
 	st->idle.off = OFF_NOT;
 	st->quota.queue = 0;
 	st->stop = 0;

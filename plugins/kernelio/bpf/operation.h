@@ -65,10 +65,17 @@ static __always_inline void lock_tried(struct task_state *st, bool locks)
 	}
 }
 
+/* What the operation did in the page cache. A begin that was not timed may be late: cache_reached.
+ */
+static __always_inline void cache_span_add(struct task_state *st, uint8_t kind, uint64_t begin_ns,
+					   uint64_t end_ns, uint32_t count)
+{
+	span_add_full(st, kind, begin_ns < end_ns ? begin_ns : end_ns, end_ns,
+		      stamp_flags(st, kind), 0, st->op.ret > 0 ? st->op.ret : 0, count);
+}
+
 static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
-	uint64_t bytes = st->op.ret > 0 ? st->op.ret : 0;
-
 	if (syncs_used && (st->now.sync_ns || st->now.kind == ETA_OP_SYNC))
 		own_sync_ends(st);
 	if (st->now.sync_ns) /* its end was not reported */
@@ -79,15 +86,11 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 			      st->now.pages_added);
 	/* a fault itself is page cache work, outside filemap_read */
 	if (st->now.cache_read_ns && !is_fault(st))
-		span_add_full(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns,
-			      st->now.cache_read_end_ns ?: now,
-			      stamp_flags(st, ETA_SPAN_PAGECACHE_READ), 0, bytes,
-			      st->now.cache_reads);
+		cache_span_add(st, ETA_SPAN_PAGECACHE_READ, st->now.cache_read_ns,
+			       st->now.cache_read_end_ns ?: now, st->now.cache_reads);
 	if (st->now.cache_write_ns && !is_fault(st))
-		span_add_full(st, ETA_SPAN_PAGECACHE_WRITE, st->now.cache_write_ns,
-			      st->now.cache_write_end_ns ?: now,
-			      stamp_flags(st, ETA_SPAN_PAGECACHE_WRITE), 0, bytes,
-			      st->now.cache_writes);
+		cache_span_add(st, ETA_SPAN_PAGECACHE_WRITE, st->now.cache_write_ns,
+			       st->now.cache_write_end_ns ?: now, st->now.cache_writes);
 	if (st->now.inside)
 		TOTAL_ADD(returns_missed, __builtin_popcount(st->now.inside));
 }

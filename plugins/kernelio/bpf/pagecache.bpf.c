@@ -15,7 +15,7 @@ int BPF_PROG(on_get_pages)
 		return 0;
 	st->now.cache_reads++;
 	if (!st->now.cache_read_ns)
-		st->now.cache_read_ns = bpf_ktime_get_ns();
+		st->now.cache_read_ns = cache_reached(st, false);
 	return 0;
 }
 
