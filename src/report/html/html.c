@@ -109,8 +109,9 @@ int report_html(FILE *out, const struct html *html)
 		rc = lanes_choose(html->sides[s].lanes, html->sides[s].analysis);
 	if (!rc)
 		rc = make_page(html, &text, &size);
+	errno = 0;
 	if (!rc && fwrite(text, 1, size, out) != size)
-		rc = -EIO;
+		rc = errno ? -errno : -EIO;
 	free(text);
 	return rc;
 }
