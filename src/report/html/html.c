@@ -109,9 +109,8 @@ int report_html(FILE *out, const struct html *html)
 		rc = lanes_choose(html->sides[s].lanes, html->sides[s].analysis);
 	if (!rc)
 		rc = make_page(html, &text, &size);
-	errno = 0;
 	if (!rc && fwrite(text, 1, size, out) != size)
-		rc = errno ? -errno : -EIO;
+		rc = -EIO;
 	free(text);
 	return rc;
 }
