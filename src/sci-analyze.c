@@ -21,6 +21,7 @@
 static void fit_terminal(struct analyze_options *o)
 {
 	o->table.width = screen_width(STDOUT_FILENO);
+	o->table.blocks = screen_has_blocks(STDOUT_FILENO);
 	/* who says how many rows gets them */
 	o->table.height = o->rows_given ? 0 : screen_height(STDOUT_FILENO);
 }

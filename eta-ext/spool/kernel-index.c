@@ -240,6 +240,8 @@ static int count_file(struct build *build, struct spool_file *file, size_t n_fil
 
 	if (rc)
 		return rc;
+	if (build->trace->options.stable)
+		spool_view_map(&file->view);
 	while ((rc = spool_view_record(&file->view, at, &record)) > 0) {
 		at += record_bytes(record);
 		rc = count_record(build, record);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,9 +143,27 @@ int spool_view_open(struct spool_view *view, const char *path, size_t window_byt
 	return rc;
 }
 
+void spool_view_map(struct spool_view *view)
+{
+	void *map = MAP_FAILED;
+
+	/* records in two places do not follow one another */
+	if (view->fd >= 0 && view->size && !view->stored)
+		map = mmap(NULL, view->size, PROT_READ, MAP_PRIVATE, view->fd, 0);
+	if (map == MAP_FAILED)
+		return;
+	free(view->window);
+	view->window = map;
+	view->mapped = true;
+	view->at = 0;
+	view->n = view->room = view->size;
+}
+
 int spool_view_share(struct spool_view *view, const struct spool_view *of, size_t window_bytes)
 {
 	*view = *of;
+	if (of->mapped)
+		return 0;
 	view->n = 0;
 	view->room = window_bytes;
 	view->window = malloc(window_bytes);
@@ -153,7 +172,8 @@ int spool_view_share(struct spool_view *view, const struct spool_view *of, size_
 
 void spool_view_unshare(struct spool_view *view)
 {
-	free(view->window);
+	if (!view->mapped)
+		free(view->window);
 	view->window = NULL;
 	view->n = 0;
 }
@@ -167,6 +187,8 @@ void spool_view_rest(struct spool_view *view)
 
 void spool_view_close(struct spool_view *view)
 {
+	if (view->mapped)
+		munmap(view->window, view->room);
 	spool_view_unshare(view);
 	if (view->path && view->fd >= 0)
 		close(view->fd);
@@ -198,6 +220,8 @@ static ssize_t fill(struct spool_view *view, uint64_t offset, size_t bytes)
 
 	if (offset >= view->at && offset + bytes <= view->at + view->n)
 		return (ssize_t)bytes;
+	if (view->mapped)
+		return offset < view->n ? (ssize_t)(view->n - offset) : 0;
 	if (bytes > view->room) {
 		unsigned char *larger = realloc(view->window, bytes);
 

@@ -20,8 +20,8 @@ struct spool_damage {
 };
 
 /*
- * Read with pread rather than mapped: resident memory stays at the window, and a file that is cut
- * meanwhile is an error and not a SIGBUS.
+ * Mostly read with pread rather than mapped: resident memory stays at the window, and a file that
+ * is cut meanwhile is an error and not a SIGBUS.
  */
 struct spool_view {
 	const char *path; /* for messages; the caller's */
@@ -36,6 +36,7 @@ struct spool_view {
 	bool damaged; /* damage was found: the records end there */
 
 	unsigned char *window;
+	bool mapped; /* the window is all of the file, and not of this view's memory */
 	size_t room, n;
 	uint64_t at; /* offset of the window */
 };
@@ -46,6 +47,8 @@ struct spool_view {
  */
 int spool_view_open(struct spool_view *view, const char *path, size_t window_bytes,
 		    struct spool_damage *damage);
+/* Maps the file of a view that was opened: only where nobody cuts it short. */
+void spool_view_map(struct spool_view *view);
 /* A second view of the same open file; it keeps the descriptor of the first, which must outlive it.
  */
 int spool_view_share(struct spool_view *view, const struct spool_view *of, size_t window_bytes);

@@ -144,15 +144,17 @@ static int name_it(struct output *o)
 
 int output_close(struct output *o, int rc)
 {
+	int named = 0, before = rc == -EIO ? errno : 0;
 	bool failed;
-	int named = 0;
 
 	errno = 0; /* what is left in the buffer fails again, and says why */
 	failed = fflush(o->file) != 0 || ferror(o->file);
 	/* that a trace cannot be read is -EIO as well, and has been said */
 	if (failed && (rc == 0 || rc == -EIO)) {
 		eta_error("%s: cannot write: %s", o->path ? o->path : "standard output",
-			  strerror(errno ? errno : EIO));
+			  strerror(errno    ? errno
+				   : before ? before
+					    : EIO));
 		rc = -EIO;
 	}
 	if (rc == 0 && (o->unnamed || o->temporary) && fchmod(fileno(o->file), o->mode) != 0)

@@ -112,9 +112,22 @@ static void fit(const struct table *t, const struct column **list, size_t n_colu
 			}
 }
 
+/* A bar of N columns, as far as there is room for it. */
+static const char *blocks_of(size_t n, struct report_text *text)
+{
+	static const char block[] = "\u2588";
+	size_t at = 0;
+
+	for (; n && at + sizeof(block) <= sizeof(text->text); n--, at += sizeof(block) - 1)
+		memcpy(text->text + at, block, sizeof(block));
+	text->text[at] = '\0';
+	return text->text;
+}
+
 /* ROW NULL: the headings. */
 static int put_row(FILE *out, const struct table *t, const struct column **list, size_t n_columns,
-		   const size_t widths[TABLE_COLUMNS], const void *row, unsigned width)
+		   const size_t widths[TABLE_COLUMNS], const void *row,
+		   const struct table_options *options)
 {
 	char *line = NULL;
 	size_t size;
@@ -134,6 +147,8 @@ static int put_row(FILE *out, const struct table *t, const struct column **list,
 		if (row) {
 			table_get(t, list[c], row, &v);
 			shown = cell_text(list[c], &v, &text);
+			if (options->blocks && strcmp(list[c]->name, "bar") == 0)
+				shown = blocks_of(strlen(shown), &text);
 		}
 		blanks = (int)(widths[c] - columns_of(shown));
 		if (list[c]->unit == UNIT_TEXT)
@@ -147,7 +162,7 @@ static int put_row(FILE *out, const struct table *t, const struct column **list,
 		free(line);
 		return -ENOMEM;
 	}
-	table_line(out, line, width);
+	table_line(out, line, options->width);
 	free(line);
 	return 0;
 }
@@ -162,9 +177,9 @@ int table_text(FILE *out, const struct table *t, const struct table_options *opt
 	int rc;
 
 	fit(t, list, n_columns, n, width, widths);
-	rc = put_row(out, t, list, n_columns, widths, NULL, options->width);
+	rc = put_row(out, t, list, n_columns, widths, NULL, options);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = put_row(out, t, list, n_columns, widths, t->rows[i], options->width);
+		rc = put_row(out, t, list, n_columns, widths, t->rows[i], options);
 	if (n < t->n)
 		fprintf(out, "(%zu more %s: --top=%zu)\n", t->n - n, t->name, t->n);
 	return rc;

@@ -121,6 +121,7 @@ struct table_options {
 	unsigned n_filters;
 	unsigned top;	       /* rows to show; 0: all */
 	unsigned width;	       /* of a line; 0: as long as it gets */
+	bool blocks;	       /* bars are drawn with U+2588 rather than '#' */
 	unsigned json_version; /* of its keys */
 	unsigned height;       /* of the screen that a report with its rows has to fit; 0: any */
 };

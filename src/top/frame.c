@@ -34,20 +34,20 @@ static void read_pressures(struct frame *f)
 
 int frame_new(const char *path, struct frame *frame)
 {
-	/* one thread: this is to disturb the machine least */
-	const struct analysis_options options = { .files = true, .n_culprits = 8, .threads = 1 };
+	const struct analysis_options options = { .files = true, .n_culprits = 8 };
+	/* the copy of the records that is looked at is nobody else's */
+	const struct eta_options own = { .stable = true };
 	char *name = (char *)(uintptr_t)path;
 	int rc;
 
 	*frame = (struct frame){ 0 };
 	read_pressures(frame);
-	rc = eta_open_merged(&name, 1, NULL, &frame->trace);
+	rc = eta_open_merged(&name, 1, &own, &frame->trace);
 	if (rc == 0)
-		rc = analysis_run(frame->trace, &options, &frame->analysis);
+		rc = rates_analyse(frame->trace, &options, &frame->analysis, &frame->rates);
 	if (rc == 0) {
 		frame->seen = *frame->analysis;
 		frame->lost = frame->seen.counts.lost;
-		rc = rates_new(frame->trace, &frame->rates);
 	}
 	return rc;
 }

@@ -8,7 +8,6 @@
 #include "src/common/machines.h"
 
 struct reading {
-	struct eta_trace *trace;
 	const struct eta_defs *defs;
 	struct rates *rates;
 	struct device_locations devices;
@@ -31,6 +30,18 @@ static uint64_t largest_of(unsigned size)
 	unsigned shift = size / 16;
 
 	return shift == 0 ? size : ((UINT64_C(17) + size % 16) << (shift - 1)) - 1;
+}
+
+static void rates_clear(struct rates *rates, const struct eta_defs *defs)
+{
+	for (uint32_t l = 0; l < defs->n_locations; l++) {
+		free(rates->locations[l].sizes);
+		rates->locations[l] = (struct rate){ 0 };
+	}
+	for (uint32_t p = 0; p < defs->n_processes; p++) {
+		free(rates->processes[p].sizes);
+		rates->processes[p] = (struct rate){ 0 };
+	}
 }
 
 static int add(struct rate *rate, uint64_t ns, uint64_t bytes)
@@ -58,14 +69,10 @@ static int add_operation(struct reading *r, const struct eta_event *leave)
 	return rc || process == ETA_NONE ? rc : add(&r->rates->processes[process], ns, bytes);
 }
 
-static int read_event(void *arg, uint32_t location, const struct eta_event *event)
+static int read_event(struct reading *r, const struct eta_event *event)
 {
-	struct reading *r = arg;
 	uint32_t device = ETA_NONE;
 
-	if (location != r->location)
-		r->depth = 0;
-	r->location = location;
 	if (event->kind == ETA_ENTER && r->depth++ == 0) {
 		r->begin_ns = event->time_ns;
 		r->sized = event->has & ETA_HAS_SIZE;
@@ -87,31 +94,63 @@ static int read_event(void *arg, uint32_t location, const struct eta_event *even
 			     event->has & ETA_HAS_SIZE ? event->size : 0);
 }
 
-int rates_new(struct eta_trace *trace, struct rates *rates)
+/* ---- while the analysis reads it ---- */
+
+static int read_begin(void *arg, uint32_t location, void **state)
 {
-	struct reading r = {
-		.trace = trace, .defs = eta_trace_defs(trace), .rates = rates, .location = ETA_NONE
-	};
+	struct reading *r = arg;
+
+	/* by one thread, so this is where all of it begins, maybe again */
+	if (location == 0)
+		rates_clear(r->rates, r->defs);
+	r->location = location;
+	r->depth = 0;
+	*state = r;
+	return 0;
+}
+
+static int read_batch(void *state, const struct eta_event *batch, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = read_event(state, &batch[i]);
+	return rc;
+}
+
+static int read_end(void *state)
+{
+	(void)state;
+	return 0;
+}
+
+int rates_analyse(struct eta_trace *trace, const struct analysis_options *options,
+		  struct analysis **analysis, struct rates *rates)
+{
+	struct reading r = { .defs = eta_trace_defs(trace), .rates = rates };
+	const struct event_tap tap = { read_begin, read_batch, read_end, &r };
+	struct analysis_options with = *options;
 	int rc = device_locations_new(r.defs, &r.devices);
 
 	rates->locations = calloc((size_t)r.defs->n_locations + 1, sizeof(*rates->locations));
 	rates->processes = calloc((size_t)r.defs->n_processes + 1, sizeof(*rates->processes));
 	if (!rates->locations || !rates->processes)
 		rc = -ENOMEM;
-	if (rc == 0)
-		rc = eta_trace_read(trace, read_event, &r);
-	if (rc == -ENOMEM)
+	if (rc)
 		eta_error("not enough memory for the rates of %u threads", r.defs->n_locations);
+	with.tap = &tap;
+	/* this is to disturb the machine least, and the tap wants the locations in order */
+	with.threads = 1;
+	if (rc == 0)
+		rc = analysis_run(trace, &with, analysis);
 	free(r.devices.list);
 	return rc;
 }
 
 void rates_free(struct rates *rates, const struct eta_defs *defs)
 {
-	for (uint32_t l = 0; rates->locations && l < defs->n_locations; l++)
-		free(rates->locations[l].sizes);
-	for (uint32_t p = 0; rates->processes && p < defs->n_processes; p++)
-		free(rates->processes[p].sizes);
+	if (rates->locations && rates->processes)
+		rates_clear(rates, defs);
 	free(rates->locations);
 	free(rates->processes);
 	*rates = (struct rates){ 0 };

@@ -3,7 +3,7 @@
 #ifndef SCI_TOP_RATES_H
 #define SCI_TOP_RATES_H
 
-#include "eta-ext/base/eta.h"
+#include "src/analysis/tables/analysis.h"
 
 /* Durations by their size, a sixteenth of it apart. */
 enum { RATE_SIZES = 16 * 61 };
@@ -18,8 +18,12 @@ struct rates {
 	struct rate *processes; /* sums of those of their threads */
 };
 
-/* 0 or -errno, reported; rates_free in either case. */
-int rates_new(struct eta_trace *trace, struct rates *rates);
+/*
+ * analysis_run with OPTIONS, by one thread, which fills RATES on the way: nothing is read twice. 0
+ * or -errno, reported; rates_free in either case.
+ */
+int rates_analyse(struct eta_trace *trace, const struct analysis_options *options,
+		  struct analysis **analysis, struct rates *rates);
 void rates_free(struct rates *rates, const struct eta_defs *defs);
 
 /* The duration that 99 of 100 do not exceed, to a sixteenth; 0: there is none. */

@@ -117,6 +117,31 @@ def windows(cwd):
     assert seen == total["operations"]
 
 
+def on_terminal(cwd, locale):
+    """What a terminal of that locale is shown."""
+    leader, follower = os.openpty()
+    with subprocess.Popen(["sci-analyze", "--timeline=4", "t.otf2"], stdout=follower, cwd=cwd,
+                          env=dict(os.environ, COLUMNS="100", LINES="100", TERM="xterm", LC_ALL=locale)) as shown:
+        os.close(follower)
+        text = b""
+        try:
+            while part := os.read(leader, 4096):
+                text += part
+        except OSError:  # nobody writes to it any more
+            pass
+    os.close(leader)
+    assert shown.returncode == 0
+    return text.decode().replace("\r", "")
+
+
+def bars(cwd):
+    """Blocks where the terminal has them, else what any has."""
+    plain = run("--timeline=4", "t.otf2", cwd=cwd)
+    assert "  ####" in plain
+    assert on_terminal(cwd, "C") == plain
+    assert on_terminal(cwd, "C.UTF-8") == plain.replace("#", "\u2588")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="sci-test.") as scratch:
         subprocess.run([os.path.join(BUILD, "tests/programs/random-trace"), "7", "6",
@@ -125,6 +150,7 @@ def main():
         csv_is_json(scratch)
         choices(scratch)
         windows(scratch)
+        bars(scratch)
 
 
 main()

@@ -88,15 +88,15 @@ assert len(last) == 5, last
 END
 
 # Speedscope has nothing to say of it (what it is opened with: ./dev check installs it)
-viewers=$SCI_SRC/build/viewers
-if [ -d "$viewers/node_modules/speedscope" ] && command -v node >/dev/null && chromium=$(command -v chromium); then
+viewers=$SCI_SRC/build/viewers tools=$SCI_SRC/build/web
+if [ -d "$viewers/node_modules/speedscope" ] && [ -d "$tools/node_modules/playwright-core" ] && command -v node >/dev/null && chromium=$(command -v chromium); then
 	"$programs/random-trace" 3 5 z.otf2
 	status 0 sci-export z.otf2 -o z.json
 	status 0 sci-export r.otf2 -o r.json
-	status 0 timeout 120 node "$SCI_SRC/tests/viewers/speedscope.mjs" "$viewers" "$chromium" x.json r.json z.json
+	status 0 timeout 120 node "$SCI_SRC/tests/viewers/speedscope.mjs" "$viewers" "$tools" "$chromium" x.json r.json z.json
 	cat out
 else
-	echo "skipped: Speedscope: build/viewers, node or chromium is absent"
+	echo "skipped: Speedscope: build/viewers, build/web, node or chromium is absent"
 fi
 
 # spools, several inputs, a folder, standard output: the same

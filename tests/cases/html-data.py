@@ -152,7 +152,7 @@ def all_or_nothing(work, trace):
     assert run(f"--html={trace}", trace, status=1).stdout == ""
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(["sci-analyze", "--html=-", trace], stdout=full, stderr=subprocess.PIPE, check=False)
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and b"No space left" in done.stderr, done
     with open(page, encoding="utf-8") as file:
         assert run("--html=-", trace).stdout == file.read()
     for misuse in (["--json"], ["--by=file"], ["--workload"], ["--sci=paper"], ["--top=3"], ["--sort=sci"]):

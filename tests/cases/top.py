@@ -96,6 +96,11 @@ def check_forms():
         assert re.fullmatch(r'#.*|[a-z0-9_]+(\{([a-z]+="([^"\\]|\\.)*",?)+\})? \d+\.?\d*', line), line
     assert re.search(r'^sci_process_score\{process="topwaiter",pid="\d+",level="\w+",reason="[^"]*"\} [01]\.\d*[1-9]', text, re.M)
     assert os.listdir(scratch).count("sci.prom") == 1
+    if shutil.which("promtool"):
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+        assert checked.returncode == 0, checked
+    else:
+        print("promtool is absent: what it says of the metrics was not asked")
 
 
 def check_follow():

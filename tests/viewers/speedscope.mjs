@@ -1,4 +1,4 @@
-// speedscope.mjs MODULES CHROMIUM FILE...: opens each in Speedscope's own page; what the page complains of is a failure.
+// speedscope.mjs MODULES TOOLS CHROMIUM FILE...: opens each in Speedscope's own page; what the page complains of is a failure.
 // SPDX-License-Identifier: BSD-3-Clause
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [modules, executablePath, ...files] = process.argv.slice(2);
-const { chromium } = createRequire(join(resolve(modules), "x.js"))("playwright-core");
+const [modules, tools, executablePath, ...files] = process.argv.slice(2);
+const { chromium } = createRequire(join(resolve(tools), "x.js"))("playwright-core");
 const start = pathToFileURL(join(resolve(modules), "node_modules/speedscope/dist/release/index.html"));
 const scratch = mkdtempSync(join(tmpdir(), "speedscope-"));
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--enable-unsafe-swiftshader"] });
 let failed = false;
 try {
 	for (const file of files) {

@@ -4,6 +4,8 @@ import { h } from "./dom.js";
 import { UNIT, cell } from "./format.js";
 
 const FIRST_ROWS = 15;
+// of the differences of two
+const FIRST_COLUMNS = new Set(["kind", "what"]);
 
 const HEADINGS = {
 	thread: "Threads", process: "Processes", container: "Containers", file: "Files", device: "Devices",
@@ -34,8 +36,10 @@ export class Table {
 	}
 
 	columns() {
-		return this.data.columns.filter((c) => (this.all ? true : c.shown &&
+		const columns = this.data.columns.filter((c) => (this.all ? true : c.shown &&
 			c.values.some((v) => v !== null && v !== "")));
+		// what a row is of stands before many numbers
+		return [...columns.filter((c) => FIRST_COLUMNS.has(c.name)), ...columns.filter((c) => !FIRST_COLUMNS.has(c.name))];
 	}
 
 	search(words) {

@@ -31,7 +31,7 @@ struct html {
 
 /* How many bins to ask the analysis of TRACE for. */
 uint32_t html_bins(const struct eta_trace *trace);
-/* -ENOMEM, -EIO; -EFBIG, reported: even the least does not fit. */
+/* -ENOMEM; -EIO, errno says why; -EFBIG, reported: even the least does not fit. */
 int report_html(FILE *out, const struct html *html);
 
 #endif
