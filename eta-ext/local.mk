@@ -140,7 +140,7 @@ eta_ext_libeta_la_LIBADD = $(OTF2_LIBS) $(JANSSON_LIBS) $(BABELTRACE2_LIBS)
 
 eta_ext_libeta_ext_la_SOURCES =
 eta_ext_libeta_ext_la_LIBADD = eta-ext/libeta.la
-eta_ext_libeta_ext_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
+eta_ext_libeta_ext_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 \
 	-Wl,--version-script=$(top_srcdir)/eta-ext/libeta-ext.map
 eta_ext_libeta_ext_la_DEPENDENCIES = eta-ext/libeta.la eta-ext/libeta-ext.map
 EXTRA_DIST += eta-ext/libeta-ext.map

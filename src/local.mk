@@ -92,6 +92,7 @@ src_sci_analyze_SOURCES = \
 	src/report/compare.c src/report/compare.h \
 	src/report/html/data.c src/report/html/data.h \
 	src/report/html/first.c src/report/html/first.h \
+	src/report/html/gather.c src/report/html/gather.h \
 	src/report/html/html.c src/report/html/html.h \
 	src/report/html/lanes.c src/report/html/lanes.h src/report/html/lanes-put.c \
 	src/report/html/pack.c src/report/html/pack.h \

@@ -43,13 +43,29 @@ static void begin_progress(struct analyze_options *o, struct progress *progress,
 	o->analysis.progress_arg = progress;
 }
 
-static int analyse(struct analyze_options *o, struct eta_trace *trace, struct analysis **analysis)
+/* What a page wants more of the analysis. */
+static int prepare_page(struct analyze_options *o, struct eta_trace *trace, struct lanes **lanes)
+{
+	int rc = lanes_new(trace, lanes);
+
+	if (rc == -ENOMEM)
+		eta_error("not enough memory for the page");
+	if (rc)
+		return rc;
+	o->analysis.n_bins = html_bins(trace);
+	o->analysis.tap = lanes_tap(*lanes);
+	return 0;
+}
+
+/* LANES: of a page, else NULL. */
+static int analyse(struct analyze_options *o, struct eta_trace *trace, struct analysis **analysis,
+		   struct lanes **lanes)
 {
 	struct progress progress;
-	int rc;
+	int rc = o->form == FORM_HTML ? prepare_page(o, trace, lanes) : 0;
 
-	if (o->form == FORM_HTML)
-		o->analysis.n_bins = html_bins(trace);
+	if (rc)
+		return rc;
 	begin_progress(o, &progress, trace, o->analysis.baseline);
 	rc = analysis_run(trace, &o->analysis, analysis);
 	progress_end(&progress);
@@ -126,15 +142,15 @@ out:
 	return rc;
 }
 
-static int show_score(const struct analyze_options *o, struct eta_trace *trace,
-		      const struct analysis *a)
+static int show_score(const struct analyze_options *o, const struct analysis *a,
+		      struct lanes *lanes)
 {
 	struct table table;
 	int rc;
 
 	if (o->form == FORM_HTML)
 		return show_page(
-			o, &(struct html){ .sides = { { trace, a, o->paths[0] } }, .n_sides = 1 });
+			o, &(struct html){ .sides = { { a, lanes, o->paths[0] } }, .n_sides = 1 });
 	if (o->form == FORM_JSON)
 		return written(report_json(stdout, a, o->table.json_version));
 	if (o->form == FORM_TEXT)
@@ -150,6 +166,7 @@ static int score(struct analyze_options *o, struct eta_counts *counts)
 {
 	struct eta_trace *trace = NULL;
 	struct analysis *analysis = NULL;
+	struct lanes *lanes = NULL;
 	struct symbols *symbols = symbols_new();
 	int rc = check_page(o);
 
@@ -158,7 +175,7 @@ static int score(struct analyze_options *o, struct eta_counts *counts)
 	if (!rc)
 		rc = open_baseline(o);
 	if (!rc)
-		rc = analyse(o, trace, &analysis);
+		rc = analyse(o, trace, &analysis, &lanes);
 	if (rc < 0)
 		goto out;
 	*counts = analysis->counts;
@@ -169,8 +186,9 @@ static int score(struct analyze_options *o, struct eta_counts *counts)
 					     o->table.n_filters
 				     ? UINT32_MAX
 				     : o->table.top);
-	rc = show_score(o, trace, analysis);
+	rc = show_score(o, analysis, lanes);
 out:
+	lanes_free(lanes);
 	analysis_free(analysis);
 	symbols_free(symbols);
 	eta_close(trace);
@@ -242,6 +260,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 {
 	struct eta_trace *traces[2] = { NULL, NULL };
 	struct analysis *sides[2] = { NULL, NULL };
+	struct lanes *lanes[2] = { NULL, NULL };
 	struct comparison c;
 	struct table table = { 0 };
 	int rc = check_page(o);
@@ -251,7 +270,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 	for (int s = 0; s < 2 && !rc; s++) {
 		rc = inputs_open(&o->paths[s], 1, &o->open, &traces[s]);
 		if (!rc)
-			rc = analyse(o, traces[s], &sides[s]);
+			rc = analyse(o, traces[s], &sides[s], &lanes[s]);
 		if (rc < 0)
 			goto out;
 		c.sides[s] = sides[s];
@@ -260,8 +279,8 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 			*counts = sides[s]->counts;
 	}
 	if (o->form == FORM_HTML) {
-		rc = show_page(o, &(struct html){ .sides = { { traces[0], sides[0], o->paths[0] },
-							     { traces[1], sides[1], o->paths[1] } },
+		rc = show_page(o, &(struct html){ .sides = { { sides[0], lanes[0], o->paths[0] },
+							     { sides[1], lanes[1], o->paths[1] } },
 						  .n_sides = 2,
 						  .compared = &c });
 		goto out;
@@ -274,6 +293,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 out:
 	table_free(&table);
 	for (int s = 0; s < 2; s++) {
+		lanes_free(lanes[s]);
 		analysis_free(sides[s]);
 		eta_close(traces[s]);
 	}

@@ -181,7 +181,7 @@ kernel_tests += \
 endif
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
-EXTRA_DIST += $(script_tests) $(kernel_tests)
+EXTRA_DIST += $(script_tests) $(kernel_tests) tests/package/try.sh
 
 # Both may run at once, when all is built.
 .PHONY: check-kernel check-others

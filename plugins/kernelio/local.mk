@@ -131,7 +131,9 @@ bpf_objects = \
 	plugins/kernelio/bpf/task.bpf.o \
 	plugins/kernelio/bpf/uring.bpf.o \
 	plugins/kernelio/bpf/wait.bpf.o
-bpf_cflags = -O2 -g -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Werror
+# the same bytes wherever it is built: the object has the names of its sources
+bpf_cflags = -O2 -g -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Werror \
+	-ffile-prefix-map=$(abs_top_srcdir)/= -ffile-prefix-map=$(abs_top_builddir)=.
 CLEANFILES += $(bpf_objects) plugins/kernelio/kernelio.bpf.o plugins/kernelio/kernelio.skel.h
 
 SUFFIXES = .bpf.c .bpf.o

@@ -123,9 +123,9 @@ static int read_all(struct spill *spill, char *to, size_t left, off_t at)
 	return 0;
 }
 
-void spill_reader_seek(struct spill_reader *r, uint64_t time_ns)
+/* The word of the first record in the chunk in which the first one begins that ends later. */
+static uint64_t word_of(const struct spill_stream *s, uint64_t time_ns)
 {
-	const struct spill_stream *s = r->stream;
 	size_t low = 0, high = s->n_chunks;
 
 	while (low < high) {
@@ -136,9 +136,27 @@ void spill_reader_seek(struct spill_reader *r, uint64_t time_ns)
 		else
 			low = middle + 1;
 	}
+	return low < s->n_chunks ? low * SPILL_CHUNK_WORDS + s->chunks[low].first : s->words;
+}
+
+static void go_to(struct spill_reader *r, uint64_t word)
+{
 	r->at = r->have = 0;
-	r->next = low < s->n_chunks ? low * SPILL_CHUNK_WORDS + s->chunks[low].first : s->words;
-	r->left = s->words - r->next;
+	r->next = word;
+	r->left = r->stream->words - word;
+}
+
+void spill_reader_seek(struct spill_reader *r, uint64_t time_ns)
+{
+	go_to(r, word_of(r->stream, time_ns));
+}
+
+void spill_reader_advance(struct spill_reader *r, uint64_t time_ns)
+{
+	uint64_t word = word_of(r->stream, time_ns);
+
+	if (word > r->stream->words - r->left)
+		go_to(r, word);
 }
 
 void spill_read_words(struct spill_reader *r)

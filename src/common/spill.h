@@ -95,6 +95,8 @@ void spill_reader_begin(struct spill_reader *r, struct spill *spill,
 /* On to the chunk in which the first record begins that ends after TIME_NS; earlier ones precede
  * it. */
 void spill_reader_seek(struct spill_reader *r, uint64_t time_ns);
+/* The same, but never back. */
+void spill_reader_advance(struct spill_reader *r, uint64_t time_ns);
 /* Inside of the two below: reads on. */
 void spill_read_words(struct spill_reader *r);
 /* The next word; whole records are written, so whole records can be read. */

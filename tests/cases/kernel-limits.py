@@ -51,8 +51,8 @@ def throttled():
         return int(dict(line.split() for line in file)["throttled_time"])
 
 
-# so little that a busy machine gives more
-group = cgroup("cpu", cpu__cfs_period_us="100000", cpu__cfs_quota_us="5000")
+# so little that a busy machine gives more; with so large a share that the group waits for nobody else
+group = cgroup("cpu", cpu__shares="262144", cpu__cfs_period_us="100000", cpu__cfs_quota_us="5000")
 before = throttled()
 spool = trace("quota", *inside(group, PYTHON, "-c", BUSY, path("busy"), "0.06"))
 true = throttled() - before

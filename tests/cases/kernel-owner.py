@@ -47,7 +47,12 @@ def check(name, how, block, n, blocks, where):
         if bio.inode == writes[0].inode and bio.file_dev == writes[0].dev:
             assert bio.flags & kernel_spool.BIO_WRITE, bio
             flushed[bio.owner_pid, bio.owner_tid] += bio.bytes
-    assert flushed == written, (name, written, flushed)
+    # a page that several calls fill may be written to the disk between two of them, too: more often then
+    if block >= 4096:
+        assert flushed == written, (name, written, flushed)
+    else:
+        assert set(flushed) == set(written) and all(flushed[who] >= written[who] for who in written), (
+            name, written, flushed)
     return spool
 
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "evict.h"
 #include "group.h"
+#include "owner.h"
 
 #define TASK_ALLOCATES 0x00000800  /* PF_MEMALLOC: it reclaims memory */
 #define TASK_IS_KSWAPD 0x00020000  /* PF_KSWAPD */
@@ -54,6 +55,8 @@ static __always_inline void evicted_note(const struct evicted_key *key, uint64_t
 	if (reclaimed && evictor_before.group == by.group &&
 	    bpf_ktime_get_ns() - evictor_before_ns < RECENT_NS)
 		fresh.before = evictor_before;
+	if (!evictions_noted)
+		evictions_noted = 1;
 	if (evicted) {
 		evicted->by = by;
 		evicted->before = fresh.before;
@@ -63,20 +66,28 @@ static __always_inline void evicted_note(const struct evicted_key *key, uint64_t
 	}
 }
 
+/* The pages of INODE from AT on are cut off, or the file is deleted: nobody will miss them. */
+static __always_inline bool is_cut(const struct inode *inode, uint64_t at)
+{
+	return (int64_t)(at * page_bytes) >= inode->i_size ||
+	       (!inode->i_nlink && !inode->i_count.counter);
+}
+
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(on_page_gone, struct folio *folio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct address_space *mapping = folio->mapping;
-	struct evictor by = task->flags & TASK_IS_KSWAPD ? kswapd_for : evictor_of(task);
+	struct evictor by;
 	bool reclaimed = task->flags & TASK_ALLOCATES;
 	struct evicted_key key = {};
 	struct file_key file = {};
 	uint64_t at = folio->index, end = at + folio_pages(folio);
 	uint8_t *seen;
 
-	if (!mapping)
+	if (!mapping || is_cut(mapping->host, at))
 		return 0;
+	by = task->flags & TASK_IS_KSWAPD ? kswapd_for : evictor_of(task);
 	if (reclaimed)
 		evictor_note(by);
 	file.inode = mapping->host->i_ino;

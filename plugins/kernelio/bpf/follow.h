@@ -32,6 +32,7 @@ static __always_inline int task_take(struct task_struct *task)
 		return -1;
 	}
 	st->active = 0;
+	st->regs = 0;
 	st->idle.off = OFF_NOT;
 	st->quota.queue = 0;
 	st->stop = 0;

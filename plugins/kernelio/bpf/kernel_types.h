@@ -36,6 +36,10 @@ typedef struct {
 	long counter;
 } atomic_long_t;
 
+typedef struct {
+	int counter;
+} atomic_t;
+
 struct list_head {
 	struct list_head *next;
 };
@@ -74,6 +78,9 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	dev_t i_rdev;
+	int64_t i_size;
+	unsigned int i_nlink;
+	atomic_t i_count;
 	uint32_t i_generation;
 	struct rw_semaphore i_rwsem;
 	struct file_lock_context *i_flctx;

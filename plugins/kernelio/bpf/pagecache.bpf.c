@@ -114,11 +114,31 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 	return 0;
 }
 
+/* Who dirties a page. A system call has made sure already that it is this thread's. */
+static __always_inline struct task_state *dirtying_state(void)
+{
+	struct task_state *st = awake_state();
+	struct task_struct *task;
+
+	if (st && st->active)
+		return st;
+	task = bpf_get_current_task_btf();
+	return sure_state(task) ?: worker_state(task);
+}
+
+/* From one probe only, which runs without interrupts: no other adds to it meanwhile. */
+static __always_inline void dirtied_add(uint32_t pages)
+{
+	struct kernelio_cpu *cpu = this_cpu();
+
+	if (cpu)
+		cpu->totals.dirtied_bytes += pages * page_bytes;
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = sure_state(task) ?: worker_state(task);
+	struct task_state *st = dirtying_state();
 	uint32_t pages, now = sharings;
 	struct inode *inode;
 	struct file_key key = {};
@@ -131,18 +151,19 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	inode = mapping->host;
 	key.inode = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
-	fault_writes(st, mapping, folio->index, true);
+	if (!st->active || st->fault.endless)
+		fault_writes(st, mapping, folio->index, true);
 	if ((st->dirtied.inode == key.inode && st->dirtied.dev == key.dev &&
 	     st->dirtied_sharings == now) ||
 	    (st->active && st->now.pages_owned == OWNED && st->op.inode == key.inode &&
 	     st->op.dev == key.dev)) {
-		TOTAL_ADD(dirtied_bytes, pages * page_bytes);
+		dirtied_add(pages);
 		return 0;
 	}
 	seen = bpf_map_lookup_elem(&files_seen, &key);
 	if (seen && *seen != SEEN_LEFT)
 		return 0;
-	TOTAL_ADD(dirtied_bytes, pages * page_bytes);
+	dirtied_add(pages);
 	owned = inode_own(st, inode, &key);
 	if (owned == OWNED_BY_SEVERAL) {
 		st->dirtied.inode = 0;

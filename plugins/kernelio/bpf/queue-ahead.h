@@ -223,19 +223,38 @@ static __always_inline uint32_t disk_wrote_by_chance(struct bio *bio)
 	return disk && chance < disk_written_part(disk, &disk->flushed) ? disk->foreign_tid : 0;
 }
 
-/* The disk of the thread's last request; NULL: none. */
+#define DEV_MAJOR_SHIFT 20
+
+/*
+ * 1 + the place of the disk that an operation of ST waits for: that of its file's file system.
+ * Where that has no device of its own (btrfs), or no file is known, the thread's last request went
+ * to it. 0: none.
+ */
+static __always_inline uint32_t own_disk_place(const struct task_state *st)
+{
+	uint32_t dev = st->op.dev, *place;
+
+	if (!(dev >> DEV_MAJOR_SHIFT))
+		return st->disk;
+	place = bpf_map_lookup_elem(&devices_seen, &dev);
+	return place ? *place : 0;
+}
+
+/* The same, when the sleep of ST began; NULL: none. */
 static __always_inline struct disk *own_disk(const struct task_state *st)
 {
-	uint32_t index = st->disk - 1;
+	uint32_t index = st->now.off_disk - 1;
 
-	return st->disk ? bpf_map_lookup_elem(&disks, &index) : NULL;
+	return st->now.off_disk ? bpf_map_lookup_elem(&disks, &index) : NULL;
 }
 
 /* Notes the state of the disk when the operation of ST goes to sleep. */
 static __always_inline void own_disk_mark(struct task_state *st, uint64_t now)
 {
-	struct disk *disk = own_disk(st);
+	struct disk *disk;
 
+	st->now.off_disk = own_disk_place(st);
+	disk = own_disk(st);
 	st->now.off_foreign_ns = disk ? disk_foreign_ns(disk, now) : 0;
 	if (disk && !st->now.bytes_known) {
 		st->now.bytes_known = 1;
@@ -312,11 +331,14 @@ static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_re
 					      struct counted *counted, bool flush)
 {
 	struct disk *disk = disk_of(bio, true, &counted->disk);
+	uint32_t who = 0, dev = record->dev, *place;
 	uint64_t now = record->head.time_ns;
-	uint32_t who = 0;
 
 	if (!disk)
 		return;
+	place = bpf_map_lookup_elem(&devices_seen, &dev);
+	if (place && *place != 1 + counted->disk)
+		*place = 1 + counted->disk;
 	counted->tid = record->owner_tid;
 	counted->on_disk = 1;
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */

@@ -68,6 +68,7 @@ struct task_state {
 	uint32_t active; /* inside a system call that is an operation */
 	uint32_t pid, tid;
 	uint32_t switched; /* switched to since tracing of it began */
+	uint64_t regs;	   /* of the system call that its operation began with */
 	uint64_t seen_ns;  /* first seen running after a missed switch; 0: none missed */
 
 	uint32_t for_tid; /* io_uring worker: the thread it works for */
@@ -198,7 +199,8 @@ struct task_state {
 		uint32_t inode_holder;
 		uint32_t pages_owned;	 /* enum owned */
 		uint32_t off_stack;	 /* where it sleeps: 1 + stack id in `sleeps`; 0: unknown */
-		uint64_t off_foreign_ns; /* at the begin of the sleep: see disk_foreign_ns */
+		uint32_t off_disk;	 /* 1 + place of its disk, at the begin of the sleep; 0: none */
+		uint64_t off_foreign_ns; /* of its disk, then: see disk_foreign_ns */
 		struct disk_bytes flushed; /* at the last flush before its first sleep */
 
 		/*
@@ -302,12 +304,12 @@ struct {
 	__type(value, uint8_t);
 } files_seen __weak SEC(".maps");
 
-/* Devices of their file systems. */
+/* Devices of the file systems that they are on: 1 + the place of the disk, 0: not known yet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 256);
 	__type(key, uint32_t);
-	__type(value, uint8_t);
+	__type(value, uint32_t);
 } devices_seen __weak SEC(".maps");
 
 static __always_inline struct task_state *slot_state(uint32_t slot)

@@ -341,7 +341,9 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st = TASKS_FILTERED ? chosen_state(task) : sure_state(task);
 	if (!st)
 		return 0;
-	fault_close(st);
+	if (st->active)
+		fault_close(st);
+	st->regs = (uint64_t)regs;
 	st->idle.left_nr = -1;
 	st->active = 0; /* may not be traced */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
@@ -390,10 +392,23 @@ static __always_inline void transfer_ends(struct task_state *st, long ret)
 	}
 }
 
+/*
+ * The state of the thread whose call with REGS ends. REGS are on its kernel stack, so a state that
+ * began an operation with them is this thread's, and no look into task storage is needed.
+ */
+static __always_inline struct task_state *ending_state(struct pt_regs *regs)
+{
+	struct task_state *st = awake_state();
+
+	/* not for calls such as exec, which may change the thread's tid */
+	if (st && st->active && st->regs == (uint64_t)regs && has_descriptor(st->now.shape))
+		return st;
+	return sure_state(bpf_get_current_task_btf());
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct task_struct *task;
 	struct task_state *st;
 	struct file_facts f;
 	uint64_t now;
@@ -407,8 +422,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	 */
 	if (!TASKS_FILTERED && !someone_runs())
 		return 0;
-	task = bpf_get_current_task_btf();
-	st = sure_state(task);
+	st = ending_state(regs);
 	if (!st)
 		return 0;
 	/* a fault without a reported end has no shape, and does not end here */
@@ -421,7 +435,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	if (st->now.shape == SHAPE_RETURNS) {
 		if (ret >= 0) {
-			if (!facts_get(task, ret, &f))
+			if (!facts_get(bpf_get_current_task_btf(), ret, &f))
 				return 0; /* a directory, a terminal, ...: not traced */
 			if (!file_take(st, &f, true))
 				return 0;

@@ -288,7 +288,7 @@ static __always_inline void left_note(struct task_state *st, struct task_struct 
 	    !bpf_core_field_exists(task->sched_task_group))
 		return;
 	st->left.run_delay_ns = task->sched_info.run_delay;
-	st->left.clock_ns = now - BPF_CORE_READ(task->se.cfs_rq, rq, clock);
+	st->left.clock_ns = now - task->se.cfs_rq->rq->clock;
 }
 
 /* PREV, of state ST, is switched out for NEXT. CTX: the probe's. */

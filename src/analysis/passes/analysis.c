@@ -211,6 +211,8 @@ void analysis_free(struct analysis *a)
 {
 	if (!a)
 		return;
+	for (uint32_t i = 0; a->threads && i < a->n_threads; i++)
+		free(a->threads[i].bins);
 	free(a->threads);
 	free(a->classes);
 	free(a->callsites);
@@ -220,7 +222,7 @@ void analysis_free(struct analysis *a)
 	free(a->function_habits);
 	free(a->file_habits);
 	free(a->all_blame);
-	free(a->all_bins);
+	free(a->bins);
 	slowed_list_free(&a->slowed);
 	free(a->limits);
 	free(a->limits_text);

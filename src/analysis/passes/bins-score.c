@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void add(struct bin *sum, const struct bin *b)
 {
@@ -20,24 +19,18 @@ static void add(struct bin *sum, const struct bin *b)
 int engine_bins(const struct engine *e, struct analysis *a)
 {
 	size_t n = e->options.n_bins;
-	struct bin *next;
 
-	a->all_bins = calloc((a->n_threads + 1) * n, sizeof(*a->all_bins));
-	if (!a->all_bins)
+	a->bins = calloc(n, sizeof(*a->bins));
+	if (!a->bins)
 		return -ENOMEM;
-	a->bins = a->all_bins;
-	next = a->all_bins + n;
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		struct thread_score *t = &a->threads[i];
-		const struct bin *bins = e->locations[t->location].bins;
 
-		if (!bins)
-			continue;
-		memcpy(next, bins, n * sizeof(*next));
-		t->bins = next;
-		next += n;
-		for (size_t b = 0; t->scored && b < n; b++)
-			add(&a->all_bins[b], &bins[b]);
+		/* there may be much of it: it is not copied */
+		t->bins = e->locations[t->location].bins;
+		e->locations[t->location].bins = NULL;
+		for (size_t b = 0; t->bins && t->scored && b < n; b++)
+			add(&a->bins[b], &t->bins[b]);
 	}
 	return 0;
 }

@@ -246,8 +246,9 @@ static int on_bio(void *arg, const struct bio *bio)
 
 /* ---- locations ---- */
 
-static int read_location(struct worker *w)
+static int read_events(struct worker *w, void *tapped)
 {
+	const struct event_tap *tap = w->engine->options.tap;
 	struct eta_cursor *cursor = NULL;
 	const struct eta_event *batch;
 	ssize_t n;
@@ -257,6 +258,8 @@ static int read_location(struct worker *w)
 		return rc;
 	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc) {
 		rc = walk_events(w->walk, batch, (size_t)n);
+		if (!rc && tapped)
+			rc = tap->take(tapped, batch, (size_t)n);
 		if (!rc)
 			rc = engine_progress(w->engine, (uint64_t)n);
 	}
@@ -264,6 +267,19 @@ static int read_location(struct worker *w)
 		rc = (int)n;
 	eta_cursor_close(cursor);
 	return rc;
+}
+
+static int read_location(struct worker *w)
+{
+	const struct event_tap *tap = w->engine->options.tap;
+	void *tapped = NULL;
+	int rc = tap ? tap->begin(tap->arg, w->location, &tapped) : 0, ended = 0;
+
+	if (!rc)
+		rc = read_events(w, tapped);
+	if (tapped)
+		ended = tap->end(tapped);
+	return rc ? rc : ended;
 }
 
 static int do_location(struct worker *w)

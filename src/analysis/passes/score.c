@@ -171,12 +171,13 @@ static uint32_t find_max(const struct analysis *a)
 
 /*
  * The thread that lost most. If what it lost is a negligible part of its long lifetime, another one
- * stands for the program, unless that one lost little in comparison, or all threads together lost
- * little of the time.
+ * stands for the program, unless that one lost little in comparison. If all threads together lost
+ * little of the time, it is the thread that was longest in I/O: that a thread of 2 ms lost 1 ms of
+ * a second is no verdict on the program.
  */
 static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 {
-	uint32_t most = ETA_NONE, first = ETA_NONE;
+	uint32_t most = ETA_NONE, first = ETA_NONE, busiest = ETA_NONE;
 	int64_t sum = 0;
 
 	if (!e->split || e->options.version_1)
@@ -190,9 +191,13 @@ static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 			most = i;
 		if (first == ETA_NONE && t->verdict.share > 0)
 			first = i;
+		if (busiest == ETA_NONE || t->io_ns > a->threads[busiest].io_ns)
+			busiest = i;
 		sum += slowdown_counted(&t->slowdown, e->options.sci);
 	}
-	if (first != ETA_NONE && ratio(sum, a->duration_ns) >= VERDICT_NONE_BELOW &&
+	if (ratio(sum, a->duration_ns) < VERDICT_NONE_BELOW)
+		return busiest;
+	if (first != ETA_NONE &&
 	    slowdown_counted(&a->threads[first].slowdown, e->options.sci) >=
 		    slowdown_counted(&a->threads[most].slowdown, e->options.sci) / 10)
 		return first;

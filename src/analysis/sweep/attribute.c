@@ -97,6 +97,28 @@ static uint64_t contended_time(const struct sweep *s, const struct sweep_thread 
 	return cells;
 }
 
+/*
+ * Against a run alone the usual length of the wait is known. An operation that waits longer here,
+ * with others present for half of the wait or more, does so because of them: the device or the
+ * journal is busy with their work for a while after their last request.
+ */
+static void complete_contended(const struct sweep_thread *l, uint64_t cells, uint64_t ns[N_CELLS])
+{
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		switch (cell_table[c].group) {
+		case GROUP_DEVICE:
+		case GROUP_FS:
+			if (2 * ns[c] >= l->op.ns[c])
+				ns[c] = l->op.ns[c];
+			break;
+		default:
+			break;
+		}
+	}
+}
+
 /* What is left of a reference's time after ALONE_NS without anybody else. */
 static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
 {
@@ -372,9 +394,10 @@ static int blame(struct sweep *s, struct sweep_thread *l, const struct loss *los
  */
 static int64_t part_before(int64_t amount, uint64_t at, uint64_t ns)
 {
-	__int128 product = (__int128)amount * (__int128)at;
-
-	return ns == 0 ? 0 : (int64_t)(product / (__int128)ns);
+	/* the division takes long, and mostly there is nothing */
+	return amount == 0 || at == 0 || ns == 0
+		       ? 0
+		       : (int64_t)((__int128)amount * (__int128)at / (__int128)ns);
 }
 
 static uint64_t bin_edge(const struct engine *e, uint32_t bin)
@@ -416,6 +439,27 @@ static void add_to_bin(struct bin *b, const struct bin *whole, uint64_t from, ui
 	b->limit_ns += split ? part_of(whole->limit_ns, from, to, ns) : 0;
 }
 
+/* WHOLE, of an operation from BEGIN to END, bin by bin. */
+static void divide(const struct engine *e, struct location_result *r, const struct bin *whole,
+		   uint64_t begin, uint64_t end)
+{
+	uint32_t bin = bin_at(e, begin);
+
+	r->last_bin = &r->bins[bin];
+	r->last_bin_ns[0] = bin_edge(e, bin);
+	r->last_bin_ns[1] = bin_edge(e, bin + 1);
+	r->bins[bin].operations++;
+	for (; bin < e->options.n_bins; bin++) {
+		uint64_t from = bin_edge(e, bin), to = bin_edge(e, bin + 1);
+
+		from = from > begin ? from : begin;
+		to = to < end && bin + 1 < e->options.n_bins ? to : end;
+		add_to_bin(&r->bins[bin], whole, from - begin, to - begin, end - begin, e->split);
+		if (to == end)
+			break;
+	}
+}
+
 static int spread(const struct sweep *s, struct sweep_thread *l, const struct loss *loss)
 {
 	const struct engine *e = s->engine;
@@ -434,16 +478,12 @@ static int spread(const struct sweep *s, struct sweep_thread *l, const struct lo
 		whole.level_ns[cell_table[c].level] +=
 			e->split ? loss->contended_ns[c] : loss->ns[c];
 	}
-	l->result->bins[bin_at(e, begin)].operations++;
-	for (uint32_t bin = bin_at(e, begin); bin < e->options.n_bins; bin++) {
-		uint64_t from = bin_edge(e, bin), to = bin_edge(e, bin + 1);
-
-		from = from > begin ? from : begin;
-		to = to < end && bin + 1 < e->options.n_bins ? to : end;
-		add_to_bin(&l->result->bins[bin], &whole, from - begin, to - begin, end - begin,
-			   e->split);
-		if (to == end)
-			break;
+	if (l->result->last_bin && begin > l->result->last_bin_ns[0] &&
+	    begin < l->result->last_bin_ns[1] && end <= l->result->last_bin_ns[1]) {
+		l->result->last_bin->operations++;
+		add_to_bin(l->result->last_bin, &whole, 0, end - begin, end - begin, e->split);
+	} else {
+		divide(e, l->result, &whole, begin, end);
 	}
 	return 0;
 }
@@ -537,6 +577,8 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
 		contended = contended_time(s, l, contended_ns);
+		if (l->references->time)
+			complete_contended(l, contended, contended_ns);
 		/* no level has lost unless a cell has */
 		blames = l->lost_cells && met_anybody(l);
 	}

@@ -19,6 +19,19 @@ enum sci_kind {
 /* How many culprits of a thread are listed by default. */
 #define ANALYSIS_CULPRITS 32
 
+/*
+ * Who else wants the events while they are read: a location's by one thread, those of several at
+ * the same time. Where all has to be read again a location begins again. 0 or -errno, which ends
+ * the reading.
+ */
+struct event_tap {
+	/* *STATE is of the location; `end` frees it, also where something failed */
+	int (*begin)(void *arg, uint32_t location, void **state);
+	int (*take)(void *state, const struct eta_event *batch, size_t n);
+	int (*end)(void *state);
+	void *arg;
+};
+
 struct analysis_options {
 	enum sci_kind sci;
 	enum similar similar;
@@ -43,6 +56,7 @@ struct analysis_options {
 	 * to its end. Lives are cut to it, and so are the overlaps that decide what is contended.
 	 */
 	uint64_t from_ns, to_ns;
+	const struct event_tap *tap; /* or NULL */
 	/* called now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL
 	 */
 	int (*progress)(void *arg, uint64_t events_done);

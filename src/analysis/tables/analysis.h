@@ -44,9 +44,8 @@ struct analysis {
 	bool any_command_line;
 	const struct blame *blame; /* of scored threads, as theirs */
 	uint32_t n_blame;
-	const struct bin *bins;	 /* options.n_bins, of scored threads */
-	struct blame *all_blame; /* where the lists above and those of threads are */
-	struct bin *all_bins;
+	struct bin *bins;	   /* options.n_bins, of scored threads together */
+	struct blame *all_blame;   /* where the lists above and those of threads are */
 	struct slowed_list slowed; /* options.n_slowed: the operations that lost most, descending */
 	struct limit *limits;	   /* descending time */
 	uint32_t n_limits;

@@ -35,6 +35,9 @@ struct location_result {
 	struct blame_row blame;
 	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */
 	struct bin *bins;
+	/* that in which the last operation began, from and to: the next is mostly in the same */
+	struct bin *last_bin;
+	uint64_t last_bin_ns[2];
 	struct slowed_list slowed; /* options.n_slowed */
 	int64_t *pieces; /* time lost to others in each of N_PIECES of its lifetime; NULL: none */
 	uint64_t *busy;	 /* N_SLICES bits: in an operation during that slice; NULL: never */

@@ -54,7 +54,7 @@ struct thread_score {
 	const struct blame *blame;
 	uint32_t n_blame;
 	uint64_t slowed_ns;	/* sum over operations and levels of interference, where any was */
-	const struct bin *bins; /* options.n_bins; NULL without operations */
+	struct bin *bins;	/* its own: options.n_bins; NULL without operations */
 };
 
 struct class_score {

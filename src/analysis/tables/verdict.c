@@ -200,6 +200,30 @@ static bool cause_beside_cpu(const int64_t cell_ns[N_CELLS], double sci, enum et
 	return true;
 }
 
+/*
+ * Time without a reason is what work took longer beside others: a cause may be part of it, but it
+ * is none. So where no level has most of all, one may be the cause that has most of what has a
+ * reason.
+ */
+#define BESIDE_UNKNOWN_SHARE (1.0 / 3)
+
+static bool cause_of_the_known(const int64_t cell_ns[N_CELLS], enum eta_level *level)
+{
+	int64_t level_ns[ETA_N_LEVELS], known_ns[N_CELLS], known;
+	enum eta_level cause;
+	int64_t positive = sum_levels(cell_ns, level_ns);
+
+	for (int c = 0; c < N_CELLS; c++)
+		known_ns[c] = cell_table[c].reason == ETA_REASON_NONE ? 0 : cell_ns[c];
+	known = sum_levels(known_ns, level_ns);
+	cause = largest_level(level_ns);
+	if (2 * level_ns[cause] < known ||
+	    (double)level_ns[cause] < BESIDE_UNKNOWN_SHARE * (double)positive)
+		return false;
+	*level = cause;
+	return true;
+}
+
 struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sure, unsigned options)
 {
 	int64_t level_ns[ETA_N_LEVELS], positive = sum_levels(cell_ns, level_ns);
@@ -214,12 +238,14 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sur
 	if (options & VERDICT_ADDS_CPU && cpu_share >= BESIDE_CPU_SHARE &&
 	    cause_beside_cpu(cell_ns, sci, &level))
 		v.cpu_share = cpu_share;
-	v.share = (double)level_ns[level] / (double)positive;
-	if (v.share < 0.5 && v.cpu_share == 0) {
+	if (2 * level_ns[level] < positive && v.cpu_share == 0 &&
+	    !(options & VERDICT_ADDS_CPU && cause_of_the_known(cell_ns, &level))) {
+		v.share = (double)level_ns[level] / (double)positive;
 		v.level = "mixed";
 		v.advice = advice_mixed;
 		return v;
 	}
+	v.share = (double)level_ns[level] / (double)positive;
 	best = largest_cell(cell_ns, level);
 	v.level = eta_level_name(level);
 	v.reason = eta_reason_name(cell_table[best].reason);

@@ -143,8 +143,7 @@ static int put_views(FILE *out, const struct analysis *a, size_t rows)
 
 /* ---- all ---- */
 
-static int put_side(FILE *out, const struct html_side *side, const struct lanes *lanes,
-		    const struct html_limits *limits)
+static int put_side(FILE *out, const struct html_side *side, const struct html_limits *limits)
 {
 	const struct analysis *a = side->analysis;
 	int rc;
@@ -159,13 +158,12 @@ static int put_side(FILE *out, const struct html_side *side, const struct lanes 
 		rc = put_views(out, a, limits->rows);
 	fputs(",\n\"timeline\":", out);
 	if (!rc)
-		rc = lanes_put(out, lanes, a, limits->regions, limits->bins);
+		rc = lanes_put(out, side->lanes, a, limits->regions, limits->bins);
 	fputs("}", out);
 	return rc;
 }
 
-int html_data(FILE *out, const struct html *html, const struct lanes *const *lanes,
-	      const struct html_limits *limits)
+int html_data(FILE *out, const struct html *html, const struct html_limits *limits)
 {
 	struct table_options options = { .json_version = 2 };
 	int rc = 0;
@@ -175,7 +173,7 @@ int html_data(FILE *out, const struct html *html, const struct lanes *const *lan
 	for (unsigned s = 0; s < html->n_sides && !rc; s++) {
 		if (s)
 			fputs(",\n", out);
-		rc = put_side(out, &html->sides[s], lanes[s], limits);
+		rc = put_side(out, &html->sides[s], limits);
 	}
 	fputs("]", out);
 	if (!rc && html->n_sides > 1) {

@@ -4,7 +4,6 @@
 #define SCI_HTML_DATA_H
 
 #include "html.h"
-#include "lanes.h"
 
 /* What has to fit. */
 struct html_limits {
@@ -13,9 +12,8 @@ struct html_limits {
 	uint32_t bins;	/* of a thread: a power of 4, at most the analysis' */
 };
 
-/* LANES: of each side. -ENOMEM, -EIO */
-int html_data(FILE *out, const struct html *html, const struct lanes *const *lanes,
-	      const struct html_limits *limits);
+/* -ENOMEM, -EIO */
+int html_data(FILE *out, const struct html *html, const struct html_limits *limits);
 /* TEXT as a json string. */
 int html_put_json(FILE *out, const char *text);
 

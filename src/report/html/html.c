@@ -11,15 +11,22 @@
 #include "pack.h"
 #include "page.h"
 
-/* Bins of all threads together: what they take of memory is some 100 bytes each. */
-#define ALL_BINS (1u << 18)
+/*
+ * Bins of all threads together: what they take of memory is some 100 bytes each. Few of each thread
+ * would show little, so of many threads there are more in all.
+ */
+#define ALL_BINS (1u << 15)
+#define ALL_BINS_OF_FEW (1u << 18)
+#define FEW_BINS 256
 
 uint32_t html_bins(const struct eta_trace *trace)
 {
+	uint64_t n = eta_trace_defs(trace)->n_locations;
 	uint32_t bins = HTML_MOST_BINS;
 
-	while (bins > HTML_FEWEST_BINS &&
-	       (uint64_t)bins * eta_trace_defs(trace)->n_locations > ALL_BINS)
+	while (bins > FEW_BINS && bins * n > ALL_BINS)
+		bins /= 4;
+	while (bins > HTML_FEWEST_BINS && bins * n > ALL_BINS_OF_FEW)
 		bins /= 4;
 	return bins;
 }
@@ -33,8 +40,7 @@ static void put_part(FILE *out, enum page_part part)
 }
 
 /* The whole page with what LIMITS let through. */
-static int put_page(FILE *out, const struct html *html, const struct lanes *const *lanes,
-		    const struct html_limits *limits)
+static int put_page(FILE *out, const struct html *html, const struct html_limits *limits)
 {
 	FILE *packed;
 	int rc;
@@ -47,7 +53,7 @@ static int put_page(FILE *out, const struct html *html, const struct lanes *cons
 	packed = pack_open(out);
 	if (!packed)
 		return -ENOMEM;
-	rc = html_data(packed, html, lanes, limits);
+	rc = html_data(packed, html, limits);
 	if (fclose(packed) == EOF && !rc)
 		rc = -EIO;
 	put_part(out, PAGE_AFTER);
@@ -66,8 +72,7 @@ static bool reduce(struct html_limits *limits)
 }
 
 /* Into *TEXT, which the caller frees, as much as has room. */
-static int make_page(const struct html *html, const struct lanes *const *lanes, char **text,
-		     size_t *size)
+static int make_page(const struct html *html, char **text, size_t *size)
 {
 	struct html_limits limits = { .rows = 20000, .regions = LANES_REGIONS };
 
@@ -78,7 +83,7 @@ static int make_page(const struct html *html, const struct lanes *const *lanes, 
 
 		if (!out)
 			return -ENOMEM;
-		rc = put_page(out, html, lanes, &limits);
+		rc = put_page(out, html, &limits);
 		if (fclose(out) == EOF && !rc)
 			rc = -ENOMEM;
 		if (rc || *size <= html->most_bytes)
@@ -96,19 +101,16 @@ static int make_page(const struct html *html, const struct lanes *const *lanes, 
 
 int report_html(FILE *out, const struct html *html)
 {
-	struct lanes *lanes[2] = { NULL, NULL };
 	char *text = NULL;
 	size_t size;
 	int rc = 0;
 
 	for (unsigned s = 0; s < html->n_sides && !rc; s++)
-		rc = lanes_new(html->sides[s].trace, html->sides[s].analysis, &lanes[s]);
+		rc = lanes_choose(html->sides[s].lanes, html->sides[s].analysis);
 	if (!rc)
-		rc = make_page(html, (const struct lanes *const *)lanes, &text, &size);
+		rc = make_page(html, &text, &size);
 	if (!rc && fwrite(text, 1, size, out) != size)
 		rc = -EIO;
 	free(text);
-	lanes_free(lanes[0]);
-	lanes_free(lanes[1]);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "src/analysis/tables/analysis.h"
+#include "lanes.h"
 #include "src/report/compare.h"
 
 /* What it begins with. */
@@ -16,9 +17,9 @@
 #define HTML_FEWEST_BINS 64
 
 struct html_side {
-	struct eta_trace *trace; /* of the analysis; read again for the timeline */
 	const struct analysis *analysis;
-	const char *name; /* as the user called it */
+	struct lanes *lanes; /* what its reading gathered */
+	const char *name;    /* as the user called it */
 };
 
 struct html {
@@ -30,7 +31,7 @@ struct html {
 
 /* How many bins to ask the analysis of TRACE for. */
 uint32_t html_bins(const struct eta_trace *trace);
-/* -ENOMEM, -EIO; -EFBIG, reported: even the least does not fit; errors of cursors. */
+/* -ENOMEM, -EIO; -EFBIG, reported: even the least does not fit. */
 int report_html(FILE *out, const struct html *html);
 
 #endif

@@ -5,232 +5,54 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "eta-ext/base/array.h"
-#include "src/common/parallel.h"
+#include "gather.h"
 
-#define MOST_DEPTH 64
+/* ---- how many there are ---- */
 
-/* All locations, by several threads. */
-struct reading {
-	struct eta_trace *trace;
-	struct lanes *lanes;
-	const struct analysis *a;
-	bool selecting; /* only what the details show */
-	uint64_t n;	/* regions kept, of all threads */
-	uint32_t next;	/* location */
-	int rc;		/* the first failure */
-};
-
-/* A location. */
-struct reader {
-	struct reading *all;
-	struct lane *lane;
-	struct lane_region open[MOST_DEPTH];
-	unsigned depth, hidden; /* hidden: deeper than there is room for */
-	uint64_t last_ns, n;
-};
-
-static bool is_wanted(const struct reading *all, const struct lane_region *r)
+/* Has the analysis left out parts of the trace? */
+static bool is_windowed(const struct analysis *a)
 {
-	const struct lanes *lanes = all->lanes;
-
-	if (!all->selecting)
-		return true;
-	for (unsigned i = 0; i < lanes->n_details && r->end_ns >= lanes->details[i].begin_ns; i++)
-		if (r->begin_ns < lanes->details[i].end_ns)
-			return true;
-	return false;
+	return a->options.from_ns || a->options.to_ns;
 }
 
-/* What a lane may have in details: the same for each, so that no thread is there first. */
-static size_t most_of_lane(const struct lanes *lanes)
+static bool is_inside(const struct analysis *a, uint64_t time_ns)
 {
-	return LANES_REGIONS / 2 / lanes->n + 64;
+	return time_ns >= a->begin_ns && time_ns - a->begin_ns <= a->duration_ns;
 }
 
-static int end_region(struct reader *rd, uint64_t time_ns)
+static int count_location(struct lanes *lanes, const struct analysis *a, struct spill_reader *r)
 {
-	struct lane_region *r = &rd->open[--rd->depth];
-	struct reading *all = rd->all;
-	struct lane *lane = rd->lane;
+	int rc = 0;
 
-	r->end_ns = time_ns;
-	rd->n++;
-	if (!is_wanted(all, r))
-		return 0;
-	if (all->selecting && lane->n >= most_of_lane(all->lanes)) {
-		lane->cut = true;
-		return 0;
+	spill_reader_seek(r, a->begin_ns);
+	while (r->left && !rc) {
+		struct lane_region region;
+
+		rc = gathered_region(r, &region);
+		lanes->n_all += is_inside(a, region.begin_ns);
 	}
-	if (!all->selecting && __atomic_add_fetch(&all->n, 1, __ATOMIC_RELAXED) > LANES_REGIONS)
-		return 0;
-	if (!ARRAY_FITS(lane->regions, lane->n + 1, lane->room))
-		return -ENOMEM;
-	lane->regions[lane->n++] = *r;
-	return 0;
+	return rc;
 }
 
-static void begin_region(struct reader *rd, const struct eta_event *e, uint64_t time_ns)
+static int count(struct lanes *lanes, const struct analysis *a, struct spill_reader *r)
 {
-	struct lane_region *r = &rd->open[rd->depth];
+	struct gathered *g = lanes->gathered;
+	int rc = 0;
 
-	*r = (struct lane_region){ .begin_ns = time_ns,
-				   .region = e->region,
-				   .depth = (uint16_t)rd->depth,
-				   .has_size = e->has & ETA_HAS_SIZE,
-				   .has_offset = e->has & ETA_HAS_OFFSET,
-				   .has_file = e->has & ETA_HAS_FILE,
-				   .size = e->size,
-				   .offset = e->offset,
-				   .inode = e->inode,
-				   .dev = e->dev };
-	if (e->has & ETA_HAS_WHO)
-		r->who = (uint32_t)e->who;
-	rd->depth++;
-}
-
-/* What the bio was in flight, bin by bin. */
-static void add_request(struct reader *rd, const struct eta_event *e, uint64_t begin_ns)
-{
-	const struct eta_defs *defs = rd->all->a->defs;
-	struct lanes *lanes = rd->all->lanes;
-	uint64_t span = rd->all->a->duration_ns, end_ns = e->end_ns - rd->all->a->begin_ns;
-	uint32_t dev, device = ETA_NONE;
-
-	if (e->handle == ETA_NONE || !span || e->end_ns < rd->all->a->begin_ns ||
-	    end_ns <= begin_ns)
-		return;
-	dev = defs->handles[e->handle].device;
-	for (uint32_t i = 0; i < lanes->n_devices && device == ETA_NONE; i++)
-		if (defs->locations[lanes->devices[i].location].dev == dev)
-			device = i;
-	if (device == ETA_NONE || begin_ns >= span)
-		return;
-	end_ns = end_ns < span ? end_ns : span;
-	for (uint32_t b = (uint32_t)((unsigned __int128)begin_ns * DEPTH_BINS / span);
-	     b < DEPTH_BINS; b++) {
-		uint64_t from = analysis_bin_begin(span, b, DEPTH_BINS);
-		uint64_t to = analysis_bin_begin(span, b + 1, DEPTH_BINS);
-
-		if (from >= end_ns)
-			break;
-		from = from > begin_ns ? from : begin_ns;
-		to = to < end_ns ? to : end_ns;
-		__atomic_add_fetch(&lanes->devices[device].busy_ns[b], to > from ? to - from : 0,
-				   __ATOMIC_RELAXED);
+	for (uint32_t l = 0; l < lanes->n && !rc; l++) {
+		if (!is_windowed(a)) {
+			lanes->n_all += g->locations[l].n;
+			continue;
+		}
+		spill_reader_begin(r, &g->spill, &g->locations[l].regions);
+		rc = count_location(lanes, a, r);
 	}
+	return rc;
 }
 
-static int take(struct reader *rd, const struct eta_event *e)
-{
-	uint64_t first = rd->all->a->begin_ns, time_ns;
-
-	/* outside of --from and --to */
-	if (e->time_ns < first || e->time_ns - first > rd->all->a->duration_ns)
-		return 0;
-	time_ns = e->time_ns - first;
-	rd->last_ns = time_ns;
-	switch (e->kind) {
-	case ETA_ENTER:
-		if (rd->depth < MOST_DEPTH)
-			begin_region(rd, e, time_ns);
-		else
-			rd->hidden++;
-		break;
-	case ETA_LEAVE:
-		if (rd->hidden)
-			rd->hidden--;
-		else if (rd->depth)
-			return end_region(rd, time_ns);
-		break;
-	case ETA_IO_BEGIN:
-		if (e->has & ETA_EVENT_BLOCK_IO && e->has & ETA_HAS_END)
-			add_request(rd, e, time_ns);
-		break;
-	}
-	return 0;
-}
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct lane_region *x = a, *y = b;
-
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->depth - y->depth;
-}
-
-static int read_location(struct reading *all, struct reader *rd, uint32_t location)
-{
-	const struct eta_event *batch;
-	struct eta_cursor *cursor;
-	struct lane *lane = &all->lanes->list[location];
-	ssize_t n;
-	int rc = eta_cursor_open(all->trace, location, &cursor);
-
-	if (rc)
-		return rc;
-	rd->all = all;
-	rd->lane = lane;
-	rd->depth = rd->hidden = 0;
-	rd->last_ns = rd->n = 0;
-	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc)
-		for (ssize_t i = 0; i < n && !rc; i++)
-			rc = take(rd, &batch[i]);
-	while (rd->depth && !rc)
-		rc = end_region(rd, rd->last_ns);
-	eta_cursor_close(cursor);
-	if (lane->n)
-		qsort(lane->regions, lane->n, sizeof(*lane->regions), by_begin);
-	__atomic_add_fetch(&all->lanes->n_all, rd->n, __ATOMIC_RELAXED);
-	return rc ? rc : n < 0 ? (int)n : 0;
-}
-
-static void *read_locations(void *arg)
-{
-	struct reading *all = arg;
-	struct reader *rd = malloc(sizeof(*rd));
-	int rc = rd ? 0 : -ENOMEM;
-	uint32_t l;
-
-	while (!rc && (l = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->lanes->n)
-		rc = read_location(all, rd, l);
-	if (rc) {
-		__atomic_store_n(&all->rc, rc, __ATOMIC_RELAXED);
-		__atomic_store_n(&all->next, all->lanes->n, __ATOMIC_RELAXED);
-	}
-	free(rd);
-	return NULL;
-}
-
-/* Every location once more; what an earlier reading has left is forgotten. */
-static int read_all(struct reading *all)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned threads = all->a->options.threads;
-
-	for (uint32_t l = 0; l < all->lanes->n; l++)
-		all->lanes->list[l].n = 0;
-	for (uint32_t d = 0; d < all->lanes->n_devices; d++)
-		memset(all->lanes->devices[d].busy_ns, 0, sizeof(all->lanes->devices[d].busy_ns));
-	all->lanes->n_all = 0;
-	all->next = 0;
-	parallel_run(threads ? threads : cpus > 1 ? (unsigned)cpus : 1, read_locations, all);
-	return all->rc;
-}
-
-static int find_devices(struct lanes *lanes, const struct eta_defs *defs)
-{
-	lanes->devices = calloc((size_t)defs->n_locations + 1, sizeof(*lanes->devices));
-	if (!lanes->devices)
-		return -ENOMEM;
-	for (uint32_t l = 0; l < defs->n_locations; l++)
-		if (defs->locations[l].kind == ETA_LOCATION_DEVICE)
-			lanes->devices[lanes->n_devices++].location = l;
-	return 0;
-}
+/* ---- which ones are shown ---- */
 
 static int detail_by_begin(const void *a, const void *b)
 {
@@ -259,12 +81,12 @@ static void join_details(struct lanes *lanes)
 
 /*
  * The operations that lost most and as much again on both sides, as far as there is room for the
- * regions that are to be expected there, all of N being as dense.
+ * regions that are to be expected there, all being as dense.
  */
-static void choose_details(struct lanes *lanes, const struct analysis *a, uint64_t n)
+static void choose_details(struct lanes *lanes, const struct analysis *a)
 {
-	uint64_t room_ns =
-		(uint64_t)((unsigned __int128)a->duration_ns * LANES_REGIONS / 4 / (n ? n : 1));
+	uint64_t n = lanes->n_all ? lanes->n_all : 1;
+	uint64_t room_ns = (uint64_t)((unsigned __int128)a->duration_ns * LANES_REGIONS / 4 / n);
 
 	for (uint32_t i = 0; i < a->slowed.n && room_ns; i++) {
 		const struct slowed *s = &a->slowed.list[i];
@@ -280,48 +102,202 @@ static void choose_details(struct lanes *lanes, const struct analysis *a, uint64
 	join_details(lanes);
 }
 
-/* At most, as far as the definitions tell; 0: they do not. */
-static uint64_t regions_expected(const struct eta_defs *defs)
+/* What a lane may have in details: the same for each, so that no thread is there first. */
+static size_t most_of_lane(const struct lanes *lanes)
 {
-	uint64_t events = 0;
-
-	for (uint32_t l = 0; l < defs->n_locations; l++)
-		events += defs->locations[l].events;
-	return events / 2;
+	return lanes->whole ? SIZE_MAX : LANES_REGIONS / 2 / lanes->n + 64;
 }
 
-/* What is certainly too much is read once. */
-static int read_regions(struct reading *all)
+static int by_begin(const void *a, const void *b)
 {
-	uint64_t expected = regions_expected(all->a->defs);
+	const struct lane_region *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->depth - y->depth;
+}
+
+static int keep(struct lanes *lanes, struct lane *lane, const struct lane_region *r)
+{
+	if (lane->n >= most_of_lane(lanes)) {
+		lane->cut = true;
+		return 0;
+	}
+	if (!ARRAY_FITS(lane->regions, lane->n + 1, lane->room))
+		return -ENOMEM;
+	lane->regions[lane->n++] = *r;
+	return 0;
+}
+
+/* Does R touch one of the details, or is all wanted? */
+static bool is_wanted(const struct lanes *lanes, const struct lane_region *r)
+{
+	if (lanes->whole)
+		return true;
+	for (unsigned i = 0; i < lanes->n_details; i++)
+		if (r->begin_ns + r->ns >= lanes->details[i].begin_ns &&
+		    r->begin_ns < lanes->details[i].end_ns)
+			return true;
+	return false;
+}
+
+/* Times from the first event on, up to the last one; false: it began outside of --from and --to. */
+static bool cut_region(const struct analysis *a, struct lane_region *r)
+{
+	if (!is_inside(a, r->begin_ns))
+		return false;
+	r->begin_ns -= a->begin_ns;
+	if (r->ns > a->duration_ns - r->begin_ns)
+		r->ns = a->duration_ns - r->begin_ns;
+	return true;
+}
+
+/*
+ * Behind an outermost region, R: the reader goes on to the next detail, since nothing that follows
+ * began before R's end. False: there is none.
+ */
+static bool go_on(const struct lanes *lanes, const struct analysis *a, const struct lane_region *r,
+		  unsigned *detail, struct spill_reader *reader)
+{
+	unsigned i = *detail;
+
+	while (i < lanes->n_details && lanes->details[i].end_ns <= r->begin_ns + r->ns)
+		i++;
+	if (i > *detail && i < lanes->n_details)
+		spill_reader_advance(reader, a->begin_ns + lanes->details[i].begin_ns - 1);
+	*detail = i;
+	return i < lanes->n_details;
+}
+
+static int read_regions(struct lanes *lanes, const struct analysis *a, uint32_t location,
+			struct spill_reader *r)
+{
+	struct lane *lane = &lanes->list[location];
+	unsigned detail = 0;
+	bool more = lanes->whole || lanes->n_details;
 	int rc = 0;
 
-	all->lanes->whole = expected <= 2 * LANES_REGIONS;
-	if (all->lanes->whole)
-		rc = read_all(all);
-	if (rc || (all->lanes->whole && all->lanes->n_all <= LANES_REGIONS))
-		return rc;
-	choose_details(all->lanes, all->a, all->lanes->whole ? all->lanes->n_all : expected);
-	all->lanes->whole = false;
-	all->selecting = true;
-	return read_all(all);
+	spill_reader_begin(r, &lanes->gathered->spill,
+			   &lanes->gathered->locations[location].regions);
+	if (more && !lanes->whole && lanes->details[0].begin_ns)
+		spill_reader_advance(r, a->begin_ns + lanes->details[0].begin_ns - 1);
+	while (r->left && more && !rc) {
+		struct lane_region region;
+
+		rc = gathered_region(r, &region);
+		if (rc || !cut_region(a, &region))
+			continue;
+		if (is_wanted(lanes, &region))
+			rc = keep(lanes, lane, &region);
+		if (!lanes->whole && region.depth == 0)
+			more = go_on(lanes, a, &region, &detail, r);
+	}
+	if (lane->n)
+		qsort(lane->regions, lane->n, sizeof(*lane->regions), by_begin);
+	return rc;
 }
 
-int lanes_new(struct eta_trace *trace, const struct analysis *a, struct lanes **out)
+/* ---- devices ---- */
+
+/* What the request was in flight, bin by bin. */
+static void add_request(struct lane_device *device, uint64_t span, uint64_t begin_ns,
+			uint64_t end_ns)
+{
+	end_ns = end_ns < span ? end_ns : span;
+	for (uint32_t b = (uint32_t)((unsigned __int128)begin_ns * DEPTH_BINS / span);
+	     b < DEPTH_BINS; b++) {
+		uint64_t from = analysis_bin_begin(span, b, DEPTH_BINS);
+		uint64_t to = analysis_bin_begin(span, b + 1, DEPTH_BINS);
+
+		if (from >= end_ns)
+			break;
+		from = from > begin_ns ? from : begin_ns;
+		to = to < end_ns ? to : end_ns;
+		device->busy_ns[b] += to > from ? to - from : 0;
+	}
+}
+
+static struct lane_device *device_of(const struct lanes *lanes, uint32_t location)
+{
+	uint32_t i = 0;
+
+	while (lanes->devices[i].location != location)
+		i++;
+	return &lanes->devices[i];
+}
+
+static int read_requests(struct lanes *lanes, const struct analysis *a, uint32_t location,
+			 struct spill_reader *r)
+{
+	int rc = 0;
+
+	spill_reader_begin(r, &lanes->gathered->spill,
+			   &lanes->gathered->locations[location].requests);
+	while (r->left && !rc) {
+		struct request request;
+
+		rc = gathered_request(r, &request);
+		if (!rc && is_inside(a, request.begin_ns) &&
+		    request.begin_ns - a->begin_ns < a->duration_ns)
+			add_request(device_of(lanes, request.location), a->duration_ns,
+				    request.begin_ns - a->begin_ns, request.end_ns - a->begin_ns);
+	}
+	return rc;
+}
+
+static int find_devices(struct lanes *lanes, const struct eta_defs *defs)
+{
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		lanes->n_devices += defs->locations[l].kind == ETA_LOCATION_DEVICE;
+	lanes->devices = calloc((size_t)lanes->n_devices + 1, sizeof(*lanes->devices));
+	if (!lanes->devices)
+		return -ENOMEM;
+	for (uint32_t l = 0, i = 0; l < defs->n_locations; l++)
+		if (defs->locations[l].kind == ETA_LOCATION_DEVICE)
+			lanes->devices[i++].location = l;
+	return 0;
+}
+
+/* ---- all ---- */
+
+int lanes_choose(struct lanes *lanes, const struct analysis *a)
+{
+	struct spill_reader *r = malloc(sizeof(*r));
+	int rc = r ? count(lanes, a, r) : -ENOMEM;
+
+	lanes->whole = lanes->n_all <= LANES_REGIONS;
+	if (!lanes->whole)
+		choose_details(lanes, a);
+	for (uint32_t l = 0; l < lanes->n && !rc; l++) {
+		rc = read_regions(lanes, a, l, r);
+		if (!rc)
+			rc = read_requests(lanes, a, l, r);
+	}
+	free(r);
+	gathered_free(lanes->gathered);
+	lanes->gathered = NULL;
+	return rc;
+}
+
+const struct event_tap *lanes_tap(struct lanes *lanes)
+{
+	return &lanes->gathered->tap;
+}
+
+int lanes_new(struct eta_trace *trace, struct lanes **out)
 {
 	struct lanes *lanes = calloc(1, sizeof(*lanes));
-	struct reading all = { .trace = trace, .lanes = lanes, .a = a };
 	int rc = -ENOMEM;
 
 	*out = NULL;
 	if (!lanes)
 		return rc;
-	lanes->n = a->defs->n_locations;
+	lanes->n = eta_trace_defs(trace)->n_locations;
 	lanes->list = calloc((size_t)lanes->n + 1, sizeof(*lanes->list));
 	if (lanes->list)
-		rc = find_devices(lanes, a->defs);
+		rc = find_devices(lanes, eta_trace_defs(trace));
 	if (!rc)
-		rc = read_regions(&all);
+		rc = gathered_new(trace, &lanes->gathered);
 	if (rc)
 		lanes_free(lanes);
 	else
@@ -337,5 +313,6 @@ void lanes_free(struct lanes *lanes)
 		free(lanes->list[l].regions);
 	free(lanes->list);
 	free(lanes->devices);
+	gathered_free(lanes->gathered);
 	free(lanes);
 }

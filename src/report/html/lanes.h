@@ -13,14 +13,14 @@
 #define LANES_DETAILS 64
 
 struct lane_region {
-	uint64_t begin_ns, end_ns; /* from the first event on */
+	uint64_t begin_ns, ns; /* from the first event on */
 	uint64_t inode;
 	uint64_t size;
 	int64_t offset;
 	uint32_t region; /* index into the definitions */
 	uint32_t who;	 /* tid of whom it waits for; 0: not known */
 	uint32_t dev;
-	uint16_t depth;
+	uint8_t depth;
 	bool has_size, has_offset, has_file;
 };
 
@@ -53,10 +53,15 @@ struct lanes {
 	unsigned n_details; /* by begin; where it is not whole */
 	struct lane_device *devices;
 	uint32_t n_devices;
+	struct gathered *gathered; /* all regions, put aside */
 };
 
-/* Reads TRACE again; A is the analysis of it. -ENOMEM, errors of cursors. lanes_free. */
-int lanes_new(struct eta_trace *trace, const struct analysis *a, struct lanes **out);
+/* For TRACE, before its analysis. -ENOMEM; -errno, reported. lanes_free. */
+int lanes_new(struct eta_trace *trace, struct lanes **out);
+/* Gathers the regions while the analysis reads the trace: for its options. */
+const struct event_tap *lanes_tap(struct lanes *lanes);
+/* Takes of what was gathered what the page shows; A is the analysis. -ENOMEM; -errno, reported. */
+int lanes_choose(struct lanes *lanes, const struct analysis *a);
 void lanes_free(struct lanes *lanes);
 /* As json; of regions at most MOST, of time bins of a thread BINS. */
 int lanes_put(FILE *out, const struct lanes *lanes, const struct analysis *a, size_t most,

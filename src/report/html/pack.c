@@ -91,7 +91,7 @@ FILE *pack_open(FILE *out)
 	p->out = out;
 	p->z.next_out = p->packed;
 	p->z.avail_out = PACKED_BYTES;
-	if (deflateInit2(&p->z, 6, Z_DEFLATED, WINDOW_OF_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (deflateInit2(&p->z, 3, Z_DEFLATED, WINDOW_OF_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(p);
 		return NULL;
 	}
