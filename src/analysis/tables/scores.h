@@ -53,8 +53,8 @@ struct thread_score {
 	/* descending time, then the rest, then nobody; = slowed_ns in sum */
 	const struct blame *blame;
 	uint32_t n_blame;
-	uint64_t slowed_ns;	/* sum over operations and levels of interference, where any was */
-	struct bin *bins;	/* its own: options.n_bins; NULL without operations */
+	uint64_t slowed_ns; /* sum over operations and levels of interference, where any was */
+	struct bin *bins;   /* its own: options.n_bins; NULL without operations */
 };
 
 struct class_score {
