@@ -25,9 +25,9 @@ int launch_signal(void);
 /*
  * Forks a child that will exec ARGV (searched in PATH) as IDENTITY, with the variables of ENV
  * ("NAME=VALUE", NULL-terminated, may be NULL) set, but waits for launch_go first. It begins if it
- * is told so and in no other case: where this process is killed, it ends. What it gets of signals
- * (blocked, ignored, that of its parent's death) is what this process was started with. 0 or
- * -errno.
+ * gets that word and in no other case: where this process is killed, it ends. What it gets of
+ * signals (blocked, ignored, that of its parent's death) is what this process was started with. 0
+ * or -errno.
  */
 int launch_stopped(struct launch *launch, char *const argv[], char *const env[],
 		   const struct identity *identity);

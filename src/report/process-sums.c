@@ -49,10 +49,10 @@ static int by_loss(const void *a, const void *b)
 	const struct score_row *x = a, *y = b;
 	const struct process_sum *p = x->item, *q = y->item;
 
-	if (x->slowdown->contended_ns != y->slowdown->contended_ns)
-		return x->slowdown->contended_ns > y->slowdown->contended_ns ? -1 : 1;
-	if (x->slowdown->lost_ns != y->slowdown->lost_ns)
-		return x->slowdown->lost_ns > y->slowdown->lost_ns ? -1 : 1;
+	int order = slowdown_order(x->slowdown, y->slowdown);
+
+	if (order)
+		return order;
 	if (p->process->pid != q->process->pid)
 		return p->process->pid < q->process->pid ? -1 : 1;
 	return (p > q) - (p < q);
@@ -88,16 +88,11 @@ static void add_process(const struct eta_defs *defs, struct process_sum *p, uint
 int process_sums_fill(const struct analysis *a, struct table *t, process_group *group_of)
 {
 	uint32_t n_processes = a->defs->n_processes;
-	struct score_row *rows;
-	struct process_sum *sums;
+	struct process_sum *sums = view_rows_new(t, n_processes, sizeof(*sums));
 	size_t n = 0;
 
-	/* one piece of memory: the table frees it */
-	rows = calloc(n_processes + 1, sizeof(*rows) + sizeof(*sums));
-	if (!rows)
+	if (!sums)
 		return -ENOMEM;
-	t->own = rows;
-	sums = (struct process_sum *)(rows + n_processes + 1);
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		uint32_t process = a->defs->locations[a->threads[i].location].process;
 
@@ -109,21 +104,17 @@ int process_sums_fill(const struct analysis *a, struct table *t, process_group *
 		add_process(a->defs, &sums[group_of ? group_of(a->defs, i) : i], i);
 	for (uint32_t i = 0; i < n_processes; i++) {
 		struct process_sum *p = &sums[i];
-		int64_t counted = slowdown_counted(&p->slowdown, a->options.sci), cells[N_CELLS];
-		double sci = p->lifetime_ns ? (double)counted / (double)p->lifetime_ns : 0;
 
 		if (!p->operations)
 			continue;
-		slowdown_counted_cells(&p->slowdown, a->options.sci, cells);
-		p->verdict = verdict_of(cells, sci, sci, analysis_verdict_options(a));
-		rows[n++] = (struct score_row){ .slowdown = &p->slowdown,
-						.verdict = &p->verdict,
-						.operations = p->operations,
-						.io_ns = p->io_ns,
-						.lifetime_ns = p->lifetime_ns,
-						.item = p };
+		p->verdict = analysis_verdict(a, &p->slowdown, p->lifetime_ns);
+		view_row_set(t, n++,
+			     (struct score_row){ .slowdown = &p->slowdown,
+						 .verdict = &p->verdict,
+						 .operations = p->operations,
+						 .io_ns = p->io_ns,
+						 .lifetime_ns = p->lifetime_ns,
+						 .item = p });
 	}
-	if (n)
-		qsort(rows, n, sizeof(*rows), by_loss);
-	return view_add_scores(t, n);
+	return view_add_sorted(t, n, by_loss);
 }

@@ -26,6 +26,21 @@ typedef uint32_t process_group(const struct eta_defs *defs, uint32_t process);
 /* As view.fill; each process on its own where GROUP_OF is NULL. Those without I/O are left out. */
 int process_sums_fill(const struct analysis *a, struct table *t, process_group *group_of);
 
+/* clang-format off */
+/* The first columns of such rows. */
+#define PROCESS_NUMBERS \
+	{ "sci", "SCI", UNIT_RATIO, 0, score_get_sci, \
+	  "of its threads together: interference / lifetime" }, \
+	{ "sci_max", "worst", UNIT_RATIO, 1, NULL, "score of its most slowed thread", \
+	  ITEM(struct process_sum, sci_max) }, \
+	{ "lifetime", "lifetime", UNIT_NS, 7, process_sums_get_lifetime, \
+	  "from the first to the last event of its threads" }, \
+	{ "threads_time", "threads' time", UNIT_NS, COLUMN_HIDDEN, NULL, \
+	  "lifetimes of the threads with I/O together: what the score is a part of", \
+	  ITEM(struct process_sum, lifetime_ns) }, \
+	SCORE_NUMBERS
+/* clang-format on */
+
 /* Cells of a row that is a process_sum: of the process it is named by, or of all in it. */
 void process_sums_get_name(const void *context, const void *row, struct value *v);
 void process_sums_get_pid(const void *context, const void *row, struct value *v);

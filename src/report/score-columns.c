@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "views.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "words.h"
@@ -14,6 +15,21 @@ int view_add_scores(struct table *t, size_t n)
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = table_add(t, &rows[i]);
 	return rc;
+}
+
+void *view_rows_new(struct table *t, size_t n, size_t bytes)
+{
+	struct score_row *rows = calloc(n + 1, sizeof(*rows) + bytes);
+
+	t->own = rows;
+	return rows ? rows + n + 1 : NULL;
+}
+
+int view_add_sorted(struct table *t, size_t n, int (*order)(const void *, const void *))
+{
+	if (n)
+		qsort(t->own, n, sizeof(struct score_row), order);
+	return view_add_scores(t, n);
 }
 
 #define SCORE_GETTER(name)                                                                         \

@@ -65,10 +65,10 @@ static int by_loss(const void *a, const void *b)
 	const struct score_row *x = a, *y = b;
 	const struct device_sum *d = x->item, *e = y->item;
 
-	if (x->slowdown->contended_ns != y->slowdown->contended_ns)
-		return x->slowdown->contended_ns > y->slowdown->contended_ns ? -1 : 1;
-	if (x->slowdown->lost_ns != y->slowdown->lost_ns)
-		return x->slowdown->lost_ns > y->slowdown->lost_ns ? -1 : 1;
+	int order = slowdown_order(x->slowdown, y->slowdown);
+
+	if (order)
+		return order;
 	if (d->machine != e->machine)
 		return d->machine < e->machine ? -1 : 1;
 	return (d->dev > e->dev) - (d->dev < e->dev);
@@ -86,25 +86,10 @@ static void add_file(struct device_sum *d, const struct file_score *f)
 	slowdown_add(&d->slowdown, &f->slowdown);
 }
 
-static void finish(const struct analysis *a, struct device_sum *d, struct score_row *row)
-{
-	int64_t counted = slowdown_counted(&d->slowdown, a->options.sci), cells[N_CELLS];
-	double share = d->io_ns ? (double)counted / (double)d->io_ns : 0;
-
-	slowdown_counted_cells(&d->slowdown, a->options.sci, cells);
-	d->verdict = verdict_of(cells, share, share, analysis_verdict_options(a));
-	*row = (struct score_row){ .slowdown = &d->slowdown,
-				   .verdict = &d->verdict,
-				   .operations = d->operations,
-				   .io_ns = d->io_ns,
-				   .item = d };
-}
-
 static int fill(const struct analysis *a, struct table *t)
 {
 	const struct file_score **files = calloc(a->n_files + 1, sizeof(*files));
 	struct device_locations devices;
-	struct score_row *rows = NULL;
 	struct device_sum *sums;
 	size_t n = 0, room = 0;
 	int rc = -ENOMEM;
@@ -119,12 +104,9 @@ static int fill(const struct analysis *a, struct table *t)
 		qsort(files, a->n_files, sizeof(*files), by_dev);
 	for (uint32_t i = 0; i < a->n_files; i++)
 		room += i == 0 || by_dev(&files[i], &files[i - 1]) != 0;
-	/* one piece of memory: the table frees it */
-	rows = calloc(room + 1, sizeof(*rows) + sizeof(*sums));
-	if (!rows)
+	sums = view_rows_new(t, room, sizeof(*sums));
+	if (!sums)
 		goto out;
-	t->own = rows;
-	sums = (struct device_sum *)(rows + room + 1);
 	for (uint32_t i = 0; i < a->n_files; i++) {
 		n += i == 0 || by_dev(&files[i], &files[i - 1]) != 0;
 		add_file(&sums[n - 1], files[i]);
@@ -133,11 +115,15 @@ static int fill(const struct analysis *a, struct table *t)
 		uint32_t location = device_location(&devices, sums[i].machine, sums[i].dev);
 
 		sums[i].name = location == ETA_NONE ? NULL : a->defs->locations[location].name;
-		finish(a, &sums[i], &rows[i]);
+		sums[i].verdict = analysis_verdict(a, &sums[i].slowdown, sums[i].io_ns);
+		view_row_set(t, i,
+			     (struct score_row){ .slowdown = &sums[i].slowdown,
+						 .verdict = &sums[i].verdict,
+						 .operations = sums[i].operations,
+						 .io_ns = sums[i].io_ns,
+						 .item = &sums[i] });
 	}
-	if (n)
-		qsort(rows, n, sizeof(*rows), by_loss);
-	rc = view_add_scores(t, n);
+	rc = view_add_sorted(t, n, by_loss);
 out:
 	free(devices.list);
 	free(files);

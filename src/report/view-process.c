@@ -3,16 +3,7 @@
 #include "process-sums.h"
 
 static const struct column columns[] = {
-	{ "sci", "SCI", UNIT_RATIO, 0, score_get_sci,
-	  "of its threads together: interference / lifetime" },
-	{ "sci_max", "worst", UNIT_RATIO, 1, NULL, "score of its most slowed thread",
-	  ITEM(struct process_sum, sci_max) },
-	{ "lifetime", "lifetime", UNIT_NS, 7, process_sums_get_lifetime,
-	  "from the first to the last event of its threads" },
-	{ "threads_time", "threads' time", UNIT_NS, COLUMN_HIDDEN, NULL,
-	  "lifetimes of the threads with I/O together: what the score is a part of",
-	  ITEM(struct process_sum, lifetime_ns) },
-	SCORE_NUMBERS,
+	PROCESS_NUMBERS,
 	{ "threads", "threads", UNIT_COUNT, 2, NULL, "threads with I/O",
 	  ITEM(struct process_sum, threads) },
 	SCORE_VERDICT,

@@ -80,75 +80,48 @@ ETA_LEVELS(X)
 #undef X
 
 #define SCORE_OWN_LIMIT "time lost to limits that were set on it"
+/* clang-format off */
 /* What every such table has: the numbers, then the verdict, then the details for csv. */
-#define SCORE_NUMBERS                                                                                  \
-	{                                                                                              \
-		"interference",		"interference",	      UNIT_NS, 2,                              \
-		score_get_interference, "time lost to others"                                          \
-	},                                                                                             \
-		{ "own_limit",                                                                         \
-		  "own limit",                                                                         \
-		  UNIT_NS,                                                                             \
-		  COLUMN_LIMIT,                                                                        \
-		  NULL,                                                                                \
-		  SCORE_OWN_LIMIT,                                                                     \
-		  FIELD_THROUGH(struct score_row, slowdown, struct slowdown, limit_ns) },              \
-		{ "self", "self", UNIT_NS, 5, score_get_self_ns, "the rest of the lost time" },        \
-		{ "sci_io", "SCI_io", UNIT_RATIO, 6, score_get_sci_io, "interference / time in I/O" }, \
-		{ "lost", "lost", UNIT_NS, 4, score_get_lost, "time lost, whoever caused it" },        \
-		{ "io",                                                                                \
-		  "in I/O",                                                                            \
-		  UNIT_NS,                                                                             \
-		  3,                                                                                   \
-		  NULL,                                                                                \
-		  "time in operations",                                                                \
-		  FIELD(struct score_row, io_ns) },                                                    \
-	{                                                                                              \
-		"operations", "calls", UNIT_COUNT, 1, NULL, "operations",                              \
-			FIELD(struct score_row, operations)                                            \
-	}
-#define SCORE_VERDICT                                                                              \
-	{                                                                                          \
-		"at", "slowed at", UNIT_TEXT, 0, score_get_at, "the verdict in words"              \
-	}
-#define SCORE_DETAILS                                                                              \
-	{ "level",                                                                                 \
-	  "level",                                                                                 \
-	  UNIT_TEXT,                                                                               \
-	  COLUMN_HIDDEN,                                                                           \
-	  NULL,                                                                                    \
-	  "level with most of it: none, mixed or its name",                                        \
-	  FIELD_THROUGH(struct score_row, verdict, struct verdict, level) },                       \
-		{ "reason",	 "reason",	   UNIT_TEXT,                                      \
-		  COLUMN_HIDDEN, score_get_reason, "the reason in that level" },                   \
-		{ "share",                                                                         \
-		  "share",                                                                         \
-		  UNIT_RATIO,                                                                      \
-		  COLUMN_HIDDEN,                                                                   \
-		  NULL,                                                                            \
-		  "the level's share",                                                             \
-		  FIELD_THROUGH(struct score_row, verdict, struct verdict, share) },               \
-		{ "path",                                                                          \
-		  "path",                                                                          \
-		  UNIT_NS,                                                                         \
-		  COLUMN_HIDDEN,                                                                   \
-		  NULL,                                                                            \
-		  "what longer paths cost, not in lost",                                           \
-		  FIELD_THROUGH(struct score_row, slowdown, struct slowdown, path_ns) },           \
-		SCORE_LEVELS(lost, "time lost"), SCORE_LEVELS(interference, "interference")
-#define SCORE_LEVEL(which, ID, name, what)                                                         \
-	{                                                                                          \
-#which "_" name, #which " " name, UNIT_NS, COLUMN_HIDDEN,                          \
-			score_get_##which##_##ID, what " at the level"                             \
-	}
-#define SCORE_LEVELS(which, what)                                                                  \
-	SCORE_LEVEL(which, USER, "user", what), SCORE_LEVEL(which, VFS, "vfs", what),              \
-		SCORE_LEVEL(which, PAGECACHE, "pagecache", what),                                  \
-		SCORE_LEVEL(which, FS, "fs", what), SCORE_LEVEL(which, BLOCK, "block", what),      \
-		SCORE_LEVEL(which, CPU, "cpu", what)
+#define SCORE_NUMBERS \
+	{ "interference", "interference", UNIT_NS, 2, score_get_interference, "time lost to others" }, \
+	{ "own_limit", "own limit", UNIT_NS, COLUMN_LIMIT, NULL, SCORE_OWN_LIMIT, \
+	  FIELD_THROUGH(struct score_row, slowdown, struct slowdown, limit_ns) }, \
+	{ "self", "self", UNIT_NS, 5, score_get_self_ns, "the rest of the lost time" }, \
+	{ "sci_io", "SCI_io", UNIT_RATIO, 6, score_get_sci_io, "interference / time in I/O" }, \
+	{ "lost", "lost", UNIT_NS, 4, score_get_lost, "time lost, whoever caused it" }, \
+	{ "io", "in I/O", UNIT_NS, 3, NULL, "time in operations", FIELD(struct score_row, io_ns) }, \
+	{ "operations", "calls", UNIT_COUNT, 1, NULL, "operations", FIELD(struct score_row, operations) }
+#define SCORE_VERDICT \
+	{ "at", "slowed at", UNIT_TEXT, 0, score_get_at, "the verdict in words" }
+#define SCORE_DETAILS \
+	{ "level", "level", UNIT_TEXT, COLUMN_HIDDEN, NULL, \
+	  "level with most of it: none, mixed or its name", \
+	  FIELD_THROUGH(struct score_row, verdict, struct verdict, level) }, \
+	{ "reason", "reason", UNIT_TEXT, COLUMN_HIDDEN, score_get_reason, "the reason in that level" }, \
+	{ "share", "share", UNIT_RATIO, COLUMN_HIDDEN, NULL, "the level's share", \
+	  FIELD_THROUGH(struct score_row, verdict, struct verdict, share) }, \
+	{ "path", "path", UNIT_NS, COLUMN_HIDDEN, NULL, "what longer paths cost, not in lost", \
+	  FIELD_THROUGH(struct score_row, slowdown, struct slowdown, path_ns) }, \
+	SCORE_LEVELS(lost, "time lost"), SCORE_LEVELS(interference, "interference")
+#define SCORE_LEVEL(which, ID, name, what) \
+	{ #which "_" name, #which " " name, UNIT_NS, COLUMN_HIDDEN, score_get_##which##_##ID, \
+	  what " at the level" }
+#define SCORE_LEVELS(which, what) \
+	SCORE_LEVEL(which, USER, "user", what), SCORE_LEVEL(which, VFS, "vfs", what), \
+	SCORE_LEVEL(which, PAGECACHE, "pagecache", what), SCORE_LEVEL(which, FS, "fs", what), \
+	SCORE_LEVEL(which, BLOCK, "block", what), SCORE_LEVEL(which, CPU, "cpu", what)
+/* clang-format on */
 
-/* Adds N rows that lie in t->own one after the other. */
+/* Makes t->own with room for N rows and as many items of BYTES, which it returns; NULL: no memory.
+ */
+void *view_rows_new(struct table *t, size_t n, size_t bytes);
+static inline void view_row_set(struct table *t, size_t i, struct score_row row)
+{
+	((struct score_row *)t->own)[i] = row;
+}
+/* Adds N rows that lie in t->own one after the other; _sorted: after sorting them there. */
 int view_add_scores(struct table *t, size_t n);
+int view_add_sorted(struct table *t, size_t n, int (*order)(const void *, const void *));
 
 #define COLUMNS_OF(list) .columns = (list), .n_columns = sizeof(list) / sizeof(*(list))
 

@@ -226,11 +226,9 @@ static const struct column device_columns[] = {
 	SCORE_DETAILS,
 };
 
-static void sum_files(const struct analysis *a, struct device *d, struct score_row *row)
+static struct score_row sum_files(const struct analysis *a, struct device *d)
 {
-	int64_t cells[N_CELLS];
 	uint64_t io_ns = 0;
-	double share;
 
 	for (uint32_t i = 0; i < a->n_files; i++) {
 		const struct file_score *f = &a->files[i];
@@ -241,10 +239,8 @@ static void sum_files(const struct analysis *a, struct device *d, struct score_r
 		d->operations += f->operations;
 		slowdown_add(&d->slowdown, &f->slowdown);
 	}
-	share = io_ns ? (double)slowdown_counted(&d->slowdown, a->options.sci) / (double)io_ns : 0;
-	slowdown_counted_cells(&d->slowdown, a->options.sci, cells);
-	d->verdict = verdict_of(cells, share, share, analysis_verdict_options(a));
-	*row = (struct score_row){ .slowdown = &d->slowdown,
+	d->verdict = analysis_verdict(a, &d->slowdown, io_ns);
+	return (struct score_row){ .slowdown = &d->slowdown,
 				   .verdict = &d->verdict,
 				   .operations = d->operations,
 				   .io_ns = io_ns,
@@ -265,28 +261,21 @@ static int fill_devices(const struct analysis *a, struct table *t)
 {
 	const struct frame *f = (const struct frame *)a;
 	uint32_t n_locations = a->defs->n_locations;
-	struct score_row *rows;
-	struct device *devices;
+	struct device *devices = view_rows_new(t, n_locations, sizeof(*devices));
 	size_t n = 0;
 
-	/* one piece of memory: the table frees it */
-	rows = calloc((size_t)n_locations + 1, sizeof(*rows) + sizeof(*devices));
-	if (!rows)
+	if (!devices)
 		return -ENOMEM;
-	t->own = rows;
-	devices = (struct device *)(rows + n_locations + 1);
 	for (uint32_t l = 0; l < n_locations; l++) {
 		if (a->defs->locations[l].kind != ETA_LOCATION_DEVICE)
 			continue;
 		devices[n] = (struct device){ .rate = &f->rates.locations[l],
 					      .name = a->defs->locations[l].name,
 					      .dev = a->defs->locations[l].dev };
-		sum_files(a, &devices[n], &rows[n]);
+		view_row_set(t, n, sum_files(a, &devices[n]));
 		n++;
 	}
-	if (n)
-		qsort(rows, n, sizeof(*rows), by_requests);
-	return view_add_scores(t, n);
+	return view_add_sorted(t, n, by_requests);
 }
 
 const struct view top_device = {

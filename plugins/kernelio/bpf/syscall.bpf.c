@@ -371,15 +371,36 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
+/* RET bytes were read or written: counts them; an append's offset is known only now. */
+static __always_inline void transfer_ends(struct task_state *st, long ret)
+{
+	struct kernelio_cpu *cpu = this_cpu();
+
+	if (cpu && st->now.kind == ETA_OP_READ)
+		cpu->totals.read_bytes += ret;
+	else if (cpu)
+		cpu->totals.written_bytes += ret;
+	if (!st->op.size)
+		st->op.size = ret;
+	if (st->op.op_flags & ETA_KOP_APPEND &&
+	    (st->now.shape == SHAPE_RW || st->now.shape == SHAPE_RWV)) {
+		struct file *file = (void *)st->now.file;
+
+		st->op.offset = BPF_CORE_READ(file, f_pos) - ret;
+		if (st->now.pages_owned == OWNED_AT_EXIT)
+			operation_own(st);
+	}
+}
+
 /*
- * The state of the thread whose call with REGS ends. They are on its own kernel stack, so a state
- * that has begun an operation with them is of no other, and its task need not be asked for.
+ * The state of the thread whose call with REGS ends. REGS are on its kernel stack, so a state that
+ * began an operation with them is this thread's, and no look into task storage is needed.
  */
 static __always_inline struct task_state *ending_state(struct pt_regs *regs)
 {
 	struct task_state *st = awake_state();
 
-	/* exec, which gives a thread another number, has no descriptor */
+	/* not for calls such as exec, which may change the thread's tid */
 	if (st && st->active && st->regs == (uint64_t)regs && has_descriptor(st->now.shape))
 		return st;
 	return sure_state(bpf_get_current_task_btf());
@@ -428,23 +449,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			ret = 0;
 		}
 	} else if (ret > 0 && (st->now.kind == ETA_OP_READ || st->now.kind == ETA_OP_WRITE)) {
-		struct kernelio_cpu *cpu = this_cpu();
-
-		if (cpu && st->now.kind == ETA_OP_READ)
-			cpu->totals.read_bytes += ret;
-		else if (cpu)
-			cpu->totals.written_bytes += ret;
-		if (!st->op.size)
-			st->op.size = ret;
-		/* an append's offset is known afterwards */
-		if (st->op.op_flags & ETA_KOP_APPEND &&
-		    (st->now.shape == SHAPE_RW || st->now.shape == SHAPE_RWV)) {
-			struct file *file = (void *)st->now.file;
-
-			st->op.offset = BPF_CORE_READ(file, f_pos) - ret;
-			if (st->now.pages_owned == OWNED_AT_EXIT)
-				operation_own(st);
-		}
+		transfer_ends(st, ret);
 	}
 	st->op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
 	n = operation_finish(st, now);

@@ -102,15 +102,6 @@ static void sum_tallies(const struct engine *e, struct callsite_score *s)
 	}
 }
 
-static void finish(const struct engine *e, const struct analysis *a, struct callsite_score *s)
-{
-	int64_t counted = slowdown_counted(&s->slowdown, e->options.sci), cells[N_CELLS];
-	double sci = s->sum_ns ? (double)counted / (double)s->sum_ns : 0;
-
-	slowdown_counted_cells(&s->slowdown, e->options.sci, cells);
-	s->verdict = verdict_of(cells, sci, sci, analysis_verdict_options(a));
-}
-
 static struct code_place code_place(const struct eta_defs *defs, uint64_t address, uint32_t module)
 {
 	uint64_t bias = module == ETA_NONE ? 0 : defs->modules[module].bias;
@@ -148,7 +139,7 @@ int engine_callsites(const struct engine *e, struct analysis *a)
 			s[n++] = s[i];
 	}
 	for (uint32_t i = 0; i < n; i++)
-		finish(e, a, &s[i]);
+		s[i].verdict = analysis_verdict(a, &s[i].slowdown, s[i].sum_ns);
 	if (n)
 		qsort_r(s, n, sizeof(*s), by_loss, &order);
 	a->callsites = s;

@@ -12,10 +12,10 @@ static int by_loss(const void *a, const void *b)
 {
 	const struct file_score *x = a, *y = b;
 
-	if (x->slowdown.contended_ns != y->slowdown.contended_ns)
-		return x->slowdown.contended_ns > y->slowdown.contended_ns ? -1 : 1;
-	if (x->slowdown.lost_ns != y->slowdown.lost_ns)
-		return x->slowdown.lost_ns > y->slowdown.lost_ns ? -1 : 1;
+	int order = slowdown_order(&x->slowdown, &y->slowdown);
+
+	if (order)
+		return order;
 	if (x->machine != y->machine)
 		return x->machine < y->machine ? -1 : 1;
 	if (x->dev != y->dev)
@@ -25,13 +25,10 @@ static int by_loss(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-static void score_file(const struct engine *e, const struct analysis *a,
-		       const struct resource_file *r, const struct file_sum *sum,
-		       const struct file_names *names, struct file_score *f)
+static void score_file(const struct analysis *a, const struct resource_file *r,
+		       const struct file_sum *sum, const struct file_names *names,
+		       struct file_score *f)
 {
-	int64_t counted = slowdown_counted(&sum->slowdown, e->options.sci), cells[N_CELLS];
-	double share = sum->io_ns ? (double)counted / (double)sum->io_ns : 0;
-
 	f->path = file_name(names, r);
 	f->machine = (uint32_t)(r->dev >> 32);
 	f->dev = (uint32_t)r->dev == DEV_PATH_ONLY ? 0 : (uint32_t)r->dev;
@@ -42,8 +39,7 @@ static void score_file(const struct engine *e, const struct analysis *a,
 	f->io_ns = sum->io_ns;
 	f->square = sum->square;
 	f->slowdown = sum->slowdown;
-	slowdown_counted_cells(&sum->slowdown, e->options.sci, cells);
-	f->verdict = verdict_of(cells, share, share, analysis_verdict_options(a));
+	f->verdict = analysis_verdict(a, &f->slowdown, f->io_ns);
 }
 
 int engine_files(const struct engine *e, struct analysis *a)
@@ -59,7 +55,7 @@ int engine_files(const struct engine *e, struct analysis *a)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (e->file_sums[i].operations)
-			score_file(e, a, &e->resources.files[i], &e->file_sums[i], &names,
+			score_file(a, &e->resources.files[i], &e->file_sums[i], &names,
 				   &a->files[a->n_files++]);
 	if (a->n_files)
 		qsort(a->files, a->n_files, sizeof(*a->files), by_loss);

@@ -171,9 +171,9 @@ static uint32_t find_max(const struct analysis *a)
 
 /*
  * The thread that lost most. If what it lost is a negligible part of its long lifetime, another one
- * stands for the program, unless that one lost little in comparison. Where all threads together
- * lost little of the time, it is the thread that was longest in I/O: that a thread of 2 ms lost 1
- * ms of a second is no verdict on the program.
+ * stands for the program, unless that one lost little in comparison. If all threads together lost
+ * little of the time, it is the thread that was longest in I/O: that a thread of 2 ms lost 1 ms of
+ * a second is no verdict on the program.
  */
 static uint32_t find_headline(const struct engine *e, const struct analysis *a)
 {

@@ -98,9 +98,9 @@ static uint64_t contended_time(const struct sweep *s, const struct sweep_thread 
 }
 
 /*
- * Against a run alone it is known what the wait takes there. Who waits longer here, beside others
- * for half of that wait or more, does so because of them: what they have given the device or the
- * journal to do goes on for a while when no request of theirs is there.
+ * Against a run alone the usual length of the wait is known. An operation that waits longer here,
+ * with others present for half of the wait or more, does so because of them: the device or the
+ * journal is busy with their work for a while after their last request.
  */
 static void complete_contended(const struct sweep_thread *l, uint64_t cells, uint64_t ns[N_CELLS])
 {

@@ -80,6 +80,17 @@ static inline unsigned analysis_verdict_options(const struct analysis *a)
 	return (a->has_levels ? VERDICT_KNOWS_LEVELS : 0) | (adds_cpu ? VERDICT_ADDS_CPU : 0);
 }
 
+/* The verdict of what lost S in a time of OF_NS. */
+static inline struct verdict analysis_verdict(const struct analysis *a, const struct slowdown *s,
+					      uint64_t of_ns)
+{
+	int64_t counted = slowdown_counted(s, a->options.sci), cells[N_CELLS];
+	double share = of_ns ? (double)counted / (double)of_ns : 0;
+
+	slowdown_counted_cells(s, a->options.sci, cells);
+	return verdict_of(cells, share, share, analysis_verdict_options(a));
+}
+
 /*
  * Scores TRACE, which stays open as long as *OUT is used. 0; -errno, reported, and *OUT NULL:
  * -ENOMEM, -EINVAL (nothing is left of the time), -ECANCELED by options->progress. The scores are

@@ -87,6 +87,13 @@ void slowdown_add(struct slowdown *sum, const struct slowdown *more)
 	}
 }
 
+int slowdown_order(const struct slowdown *x, const struct slowdown *y)
+{
+	if (x->contended_ns != y->contended_ns)
+		return x->contended_ns > y->contended_ns ? -1 : 1;
+	return (x->lost_ns < y->lost_ns) - (x->lost_ns > y->lost_ns);
+}
+
 int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci)
 {
 	return sci == SCI_PAPER ? s->lost_ns : s->contended_ns + s->limit_ns;

@@ -26,6 +26,9 @@ struct slowdown {
 /* For sums over threads and files. */
 void slowdown_add(struct slowdown *sum, const struct slowdown *more);
 
+/* For sorting: most time lost to others first, then most time lost; 0: equal. */
+int slowdown_order(const struct slowdown *x, const struct slowdown *y);
+
 /* What the score counts of it: what others and limits took; with SCI_PAPER all that was lost. */
 int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci);
 void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t ns[N_CELLS]);
