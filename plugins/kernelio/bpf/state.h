@@ -197,10 +197,10 @@ struct task_state {
 		uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns, allocation_ns;
 		uint64_t inode_locked_ns; /* when another held it: see inode_lock_end */
 		uint32_t inode_holder;
-		uint32_t pages_owned;	 /* enum owned */
-		uint32_t off_stack;	 /* where it sleeps: 1 + stack id in `sleeps`; 0: unknown */
-		uint32_t off_disk;	 /* 1 + place of its disk, at the begin of the sleep; 0: none */
-		uint64_t off_foreign_ns; /* of its disk, then: see disk_foreign_ns */
+		uint32_t pages_owned; /* enum owned */
+		uint32_t off_stack;   /* where it sleeps: 1 + stack id in `sleeps`; 0: unknown */
+		uint32_t off_disk; /* 1 + place of its disk, at the begin of the sleep; 0: none */
+		uint64_t off_foreign_ns;   /* of its disk, then: see disk_foreign_ns */
 		struct disk_bytes flushed; /* at the last flush before its first sleep */
 
 		/*
