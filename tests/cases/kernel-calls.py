@@ -150,21 +150,3 @@ if file.fs_magic == 0xEF53:
     assert "FS_SYNC" in kinds(sync), sync
     assert any(bio.tid == sync.tid and bio.inode == file.inode for bio in spool.bios), \
         "the sync wrote the file's pages"
-
-# ---- the way to the page cache is timed for one call in sixteen, where it is short ----
-
-spool = trace("way", "/usr/bin/python3", "-c", r"""
-import os, sys
-fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
-for i in range(4000):
-    os.pwrite(fd, b"x", 0)
-""", path("ways"))
-nothing_lost(spool)
-ways = []
-for op in ops_on(spool, "ways", "pwrite64"):
-    span, = [s for s in op.spans if s.kind == "PAGECACHE_WRITE"]
-    assert span.end == op.end, (op, span)
-    ways.append(span.begin - op.begin)
-assert len(ways) == 4000, len(ways)
-same = sum(a == b for a, b in zip(ways, ways[1:]))
-assert same > 1000, f"{same} of 4000 writes reach the page cache as long after their begin as the one before"
