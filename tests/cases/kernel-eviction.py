@@ -12,25 +12,33 @@ from kernel import cgroup, inside, need_bpf, nothing_lost, ops_on, path, regions
 need_bpf()
 LIMIT_MB, FILE_MB, OTHER_MB, ROUNDS = 64, 44, 256, 4
 
-# what it read once is cached, and read again; "drop": the first half goes by its own doing, in each round
+# what it read once is cached, and read again; "drop": the first half goes by its own doing, in each round;
+# "beside": between rounds the neighbour has read its file once
 READER = r"""
 import os, sys, time
 fd = os.open(sys.argv[1], os.O_RDONLY)
 size, own = os.fstat(fd).st_size, sys.argv[3] == "drop"
+passes = os.open(sys.argv[4], os.O_RDONLY) if sys.argv[3] == "beside" else None
 for i in range(1 + int(sys.argv[2])):
     if own:
         os.posix_fadvise(fd, 0, size // 2, os.POSIX_FADV_DONTNEED)
     for at in range(0, size, 65536):
         os.pread(fd, 65536, at)
     time.sleep(0.1)  # what is read all the time nobody pushes out
+    if passes is not None:
+        before = os.fstat(passes).st_size
+        while os.fstat(passes).st_size < before + 2:  # one of them whole
+            time.sleep(0.01)
 """
 NEIGHBOUR = r"""
 import os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
+passes = os.open(sys.argv[2], os.O_WRONLY)
 print("ready", flush=True)
 while True:
     if not os.read(fd, 1 << 20):
         os.lseek(fd, 0, os.SEEK_SET)
+        os.write(passes, b"x")
 """
 group = cgroup("memory", memory__limit_in_bytes=str(LIMIT_MB << 20))
 for name, megabytes in (("mine", FILE_MB), ("others", OTHER_MB)):
@@ -42,7 +50,8 @@ for name, megabytes in (("mine", FILE_MB), ("others", OTHER_MB)):
 
 
 def read(name, kind="keep"):
-    spool = trace(name, *inside(group, "/usr/bin/python3", "-c", READER, path("mine"), str(ROUNDS), kind))
+    spool = trace(name, *inside(group, "/usr/bin/python3", "-c", READER, path("mine"), str(ROUNDS), kind,
+                                path("passes")))
     nothing_lost(spool)
     reads = ops_on(spool, "mine", "pread64")
     assert len(reads) == (1 + ROUNDS) * FILE_MB * 16, len(reads)
@@ -58,12 +67,13 @@ spool, dropped = read("drop", "drop")
 sums = regions("drop")
 assert sums["block:device"] > 4 * sums.get("pagecache:eviction", 0), sums
 
-neighbour = subprocess.Popen(inside(group, "/usr/bin/python3", "-c", NEIGHBOUR, path("others")),
+open(path("passes"), "w").close()
+neighbour = subprocess.Popen(inside(group, "/usr/bin/python3", "-c", NEIGHBOUR, path("others"), path("passes")),
                              stdout=subprocess.PIPE, text=True)
 atexit.register(neighbour.wait)
 atexit.register(neighbour.kill)
 assert neighbour.stdout.readline() == "ready\n"
-spool, found = read("evicted")
+spool, found = read("evicted", "beside")
 neighbour.kill()
 neighbour.wait()
 sums = regions("evicted")

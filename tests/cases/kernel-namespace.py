@@ -47,14 +47,14 @@ kernel_spool.check_shape(spool)
 check(spool, 2, 3)
 
 # -p from the outside, by the number here; --tid and -p from within, by the number there
-LOOP = f"echo $$ >{path('pid')}; exec 3<>{path('written')}; while :; do echo x >&3; sleep 0.01; done"
+LOOP = f"echo $$ >{path('pid')}; exec 3>>{path('written')}; while :; do echo x >&3; sleep 0.01; done"
 loop = subprocess.Popen([*INSIDE, "sh", "-c", LOOP])
 atexit.register(loop.kill)
-for _ in range(1000):
-    children = open(f"/proc/{loop.pid}/task/{loop.pid}/children").read().split()
-    if children and os.path.exists(path("written")):
-        break
+children = []
+while not children or not os.path.exists(path("written")):
+    assert loop.poll() is None, loop.returncode
     time.sleep(0.01)
+    children = open(f"/proc/{loop.pid}/task/{loop.pid}/children").read().split()
 inner = int(children[0])
 atexit.register(os.kill, inner, 9)
 assert int(open(path("pid")).read()) == 1
@@ -62,9 +62,16 @@ enter = ["nsenter", "-t", str(inner), "-p", "-m"]
 for name, prefix, options in (("here", [], [f"--pid={inner}"]), ("there", enter, ["--pid=1"]),
                               ("thread", enter, ["--pid=1", "--tid=1"])):
     out = path(name)
-    result = subprocess.run([*prefix, SCI_KERNEL, "-q", "-o", out, *options, "--duration=0.3"],
-                            capture_output=True, text=True)
-    assert result.returncode == 0, (name, result)
+    tracer = subprocess.Popen([*prefix, SCI_KERNEL, "-q", "-o", out, *options], stderr=subprocess.PIPE, text=True)
+    while not os.path.exists(out + "/kernel.spool/control"):  # until it traces
+        assert tracer.poll() is None, (name, tracer.stderr.read())
+        time.sleep(0.01)
+    size = os.path.getsize(path("written"))
+    while os.path.getsize(path("written")) < size + 4:  # two lines: one is written whole while it does
+        time.sleep(0.01)
+    subprocess.run([SCI_KERNEL, "stop", out], check=True, capture_output=True)
+    said = tracer.communicate()[1]
+    assert tracer.returncode == 0, (name, said)
     spool = kernel_spool.KernelSpool(os.path.join(out, "kernel.spool"))
     writes = ops_on(spool, "written", "write")
     assert writes and {op.pid for op in writes} == {inner}, (name, len(writes), spool.tasks)
