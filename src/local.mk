@@ -209,12 +209,16 @@ bin_PROGRAMS += src/sci-record
 src_sci_record_SOURCES = \
 	src/sci-record.c \
 	src/after-run.c src/after-run.h \
+	src/job.c src/job.h \
+	src/job-node.c src/job-node.h \
+	src/job-rank.c \
 	src/kernel-options.c src/kernel-options.h \
 	$(MERGING) \
 	$(ANSWER) \
 	src/preload.c src/preload.h \
 	src/program-check.c src/program-check.h \
 	src/record-answer.c src/record-answer.h \
+	src/recording.c src/recording.h \
 	src/recording-folder.c src/recording-folder.h \
 	src/spool-server.c src/spool-server.h \
 	src/watch.c src/watch.h

@@ -3,58 +3,27 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "after-run.h"
 #include "cli.h"
-#include "eta-ext/base/printable.h"
+#include "job.h"
 #include "kernel-options.h"
 #include "launch.h"
-#include "merging.h"
 #include "src/common/progress.h"
 #include "options.h"
 #include "outputs.h"
 #include "plugins/kernelio/kernelio.h"
 #include "preload.h"
 #include "program-check.h"
-#include "record-answer.h"
-#include "recording-folder.h"
+#include "recording.h"
 #include "spool-server.h"
 #include "watch.h"
 
-#define PRELOAD_NAME "libsci-posixio.so"
-#define UNWINDER_NAME "libsci-unwind.so"
 #define CALLSTACK_DEPTH 16
 #define CALLSTACK_MAX_DEPTH 64 /* of the tracer */
-
-struct record_options {
-	const char *dir; /* NULL: a new folder named after the program */
-	char *const *argv;
-	bool no_user, no_kernel;
-	bool force, keep, quiet, verbose, strict;
-	bool env;
-	unsigned callstack; /* frames, 0: none */
-	bool all_fds, chars, metadata;
-	const char *run_as;
-	mode_t mode; /* of the files that stay */
-	struct kernel_options kernel;
-};
-
-struct recording {
-	const struct record_options *options;
-	struct recording_folder folder;
-	bool user, kernel; /* levels in use */
-	struct kernelio *kernelio;
-	struct spool_server *server; /* for processes that cannot reach the user's spool */
-	struct identity identity;
-};
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
@@ -133,136 +102,6 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The folder of the plugins: beside a build that is tested, else where they are installed. */
-static const char *plugin_dir(void)
-{
-	const char *dir = getenv("SCI_PLUGIN_DIR");
-
-	return dir && *dir ? dir : PLUGIN_DIR;
-}
-
-/* ---- the two tracers ---- */
-
-/* The path of a library of ours that can be read, into PATH. 0 or -errno. */
-static int find_library(const char *name, char path[PATH_MAX])
-{
-	int fd;
-
-	if (snprintf(path, PATH_MAX, "%s/%s", plugin_dir(), name) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	/* as the user whose program loads it (identity_files); access(2) checks the real user */
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
-enum { N_VARIABLES = 6 }; /* the last one is NULL */
-
-/* Variables for the program; strings belong to the caller. */
-static int user_environment(struct recording *r, char *env[N_VARIABLES])
-{
-	const char *before = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS");
-	char library[PATH_MAX], unwinder[PATH_MAX], *preload;
-	struct stat spool;
-	int rc = find_library(PRELOAD_NAME, library);
-
-	if (rc) {
-		eta_warn("user level missing: %s in %.256s: %s (SCI_PLUGIN_DIR names its folder)",
-			 PRELOAD_NAME, plugin_dir(), strerror(-rc));
-		return rc;
-	}
-	if (preload_path(&r->folder, plugin_dir(), PRELOAD_NAME, &preload) != 0)
-		return -EINVAL; /* said */
-	if (recording_folder_spool(&r->folder, USER_SPOOL) < 0 ||
-	    fstat(r->folder.user, &spool) != 0)
-		return -EEXIST; /* said */
-	r->server = spool_server_new(r->folder.user);
-	if (asprintf(&env[0], "SCI_SPOOL_DIR=%s", r->folder.user_spool) < 0 ||
-	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", preload, before && *before ? ":" : "",
-		     before ? before : "") < 0 ||
-	    asprintf(&env[2], "SCI_SPOOL_ID=%llu %llu %s", (unsigned long long)spool.st_dev,
-		     (unsigned long long)spool.st_ino, r->folder.user_spool) < 0 ||
-	    /* the tracer sets it, too, but not in a program with its own __asan_default_options */
-	    asprintf(&env[3], "ASAN_OPTIONS=%s%sverify_asan_link_order=0", asan ? asan : "",
-		     asan && *asan ? ":" : "") < 0)
-		return -ENOMEM;
-	free(preload);
-	if (r->options->callstack && find_library(UNWINDER_NAME, unwinder) != 0)
-		eta_warn("call stacks missing: built without libunwind (install libunwind-dev and "
-			 "build again); only return addresses are recorded");
-	else if (r->options->callstack &&
-		 asprintf(&env[4], "SCI_CALLSTACK=%u", r->options->callstack) < 0)
-		return -ENOMEM;
-	if ((r->options->all_fds && setenv("SCI_ALL_FDS", "1", 1) != 0) ||
-	    (r->options->chars && setenv("SCI_DETAIL", "chars", 1) != 0) ||
-	    (r->options->metadata && setenv("SCI_METADATA", "1", 1) != 0))
-		return -ENOMEM;
-	return 0;
-}
-
-/*
- * Starts the kernel's side for the stopped child; without it the recording goes on. In between the
- * rights that only loading takes are dropped, which must not fail: -errno.
- */
-static int start_kernel(struct recording *r, pid_t child)
-{
-	struct kernelio_options options = { .optional = true };
-	struct authority authority;
-	int rc;
-
-	options.name = KERNEL_SPOOL;
-	options.skip = r->folder.user;
-	options.command = r->options->argv[0];
-	options.filters = &r->options->kernel.filters;
-	options.order = r->options->kernel.order;
-	options.light = r->options->kernel.light;
-	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
-					    ? r->options->kernel.wait_writeback_ms
-					    : KERNEL_WAIT_WRITEBACK_MS;
-	rc = authority_get(&authority);
-	if (rc)
-		return rc;
-	options.owner_only = !authority.any_process;
-	options.owner_rights = authority.rights;
-	/* what is missing has been reported */
-	r->kernel = !r->options->no_kernel && kernelio_new(&options, &r->kernelio) == 0;
-	rc = privileges_drop(&r->identity);
-	if (rc)
-		return rc;
-	r->kernel = r->kernel && recording_folder_spool(&r->folder, KERNEL_SPOOL) >= 0 &&
-		    kernelio_start(r->kernelio, r->folder.kernel) == 0 &&
-		    kernelio_attach(r->kernelio, child, false) == 0;
-	if (r->kernel) {
-		if (kernelio_missing(r->kernelio)[0])
-			eta_warn("kernel probes missing: %s", kernelio_missing(r->kernelio));
-		return 0;
-	}
-	kernelio_free(r->kernelio);
-	r->kernelio = NULL;
-	if (r->folder.kernel >= 0)
-		recording_folder_remove(&r->folder, KERNEL_SPOOL, false);
-	return 0;
-}
-
-/*
- * Drains and closes the kernel's spool; if that fails, what the spool holds is still good. RAN: the
- * counts are printed.
- */
-static void stop_kernel(struct recording *r, bool ran)
-{
-	struct kernelio_counts counts;
-
-	if (!r->kernelio)
-		return;
-	if (kernelio_stop(r->kernelio, &counts) == 0 && ran &&
-	    (!r->options->quiet || counts.lost_all || !counts.exact))
-		kernelio_counts_print(&counts, r->options->verbose);
-	kernelio_free(r->kernelio);
-	r->kernelio = NULL;
-}
-
 /* The kernel's side may end before the program does. */
 static void watch_kernel(const struct recording *r, pid_t child)
 {
@@ -280,50 +119,18 @@ static void watch_kernel(const struct recording *r, pid_t child)
 		eta_note("the kernel's side has ended; %s goes on", r->options->argv[0]);
 }
 
-/* ---- after the run ---- */
-
-/* Merges the spools into the archive. */
-static int merge(struct recording *r, bool *complete)
-{
-	char user[PATH_MAX], kernel[PATH_MAX], archive[PATH_MAX];
-	char *inputs[2];
-	struct merging merging = {
-		.inputs = inputs,
-		.output = archive,
-		.folder = &r->folder.folder.fd,
-		.mode = r->options->mode,
-		.report = r->options->quiet ? NULL : stderr,
-		.report_if_lost = !r->options->verbose,
-		.again = "sci-merge writes it from the tracers' files",
-		.quiet = r->options->quiet,
-	};
-	int rc = recording_folder_find(&r->folder);
-
-	if (rc)
-		return rc;
-	snprintf(user, sizeof(user), "%s/%s", r->folder.path, USER_SPOOL);
-	snprintf(kernel, sizeof(kernel), "%s/%s", r->folder.path, KERNEL_SPOOL);
-	snprintf(archive, sizeof(archive), "%s/%s", r->folder.path, ARCHIVE);
-	if (r->user)
-		inputs[merging.n_inputs++] = user;
-	if (r->kernel)
-		inputs[merging.n_inputs++] = kernel;
-	rc = merging_run(&merging, complete);
-	if (rc == 0 && r->user)
-		after_run_archive(archive, r->kernel);
-	return rc;
-}
-
 /* Runs the program under both tracers. Gives its exit status; -errno when it could not be run. */
 static int run(struct recording *r, int *status)
 {
 	const struct record_options *o = r->options;
 	struct launch launch;
-	static char *env[N_VARIABLES];
+	struct user_side side;
+	static char *env[RECORDING_VARIABLES];
 	bool loads = true; /* the tracer into the program */
 	int rc;
 
-	r->user = !o->no_user && user_environment(r, env) == 0;
+	r->user = !o->no_user && recording_user(r, &side) == 0 &&
+		  recording_environment(o, &side, env) == 0;
 	if (r->user)
 		loads = program_check(o->argv[0]);
 	rc = launch_stopped(&launch, o->argv, env, &r->identity);
@@ -331,11 +138,12 @@ static int run(struct recording *r, int *status)
 		eta_error("cannot start a process: %s", strerror(-rc));
 		return rc;
 	}
-	rc = start_kernel(r, launch.pid);
+	rc = recording_kernel(r);
 	if (rc) {
 		launch_cancel(&launch);
 		return rc;
 	}
+	recording_kernel_attach(r, launch.pid);
 	if (!r->user && !r->kernel) {
 		launch_cancel(&launch);
 		eta_error("neither level can be traced, so %s was not run", o->argv[0]);
@@ -348,7 +156,7 @@ static int run(struct recording *r, int *status)
 		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
 	else if (rc == 0 && r->kernel)
 		watch_kernel(r, launch.pid);
-	stop_kernel(r, rc == 0);
+	recording_kernel_stop(r, rc == 0);
 	broken_off_leaves("%s has ended, the tracers' files are in %s (to go on: sci-merge %s -o "
 			  "%s/" ARCHIVE ")",
 			  o->argv[0], r->folder.path, r->folder.path, r->folder.path);
@@ -356,16 +164,10 @@ static int run(struct recording *r, int *status)
 		eta_error("%s: cannot wait for it: its status is not known", o->argv[0]);
 		*status = CLI_FAILED; /* it has run: what it left is kept */
 	}
+	if (rc == 0)
+		recording_user_stop(r, loads);
 	spool_server_free(r->server);
 	r->server = NULL;
-	if (r->user && rc == 0)
-		after_run_still_running(r->folder.user);
-	if (r->user && rc == 0 && recording_folder_remove(&r->folder, USER_SPOOL, true) == 0) {
-		if (loads)
-			eta_warn("user level missing: the tracer was not loaded into %s",
-				 o->argv[0]);
-		r->user = false;
-	}
 	return rc;
 }
 
@@ -384,76 +186,25 @@ static int undo(struct recording *r, int rc)
 	return rc == -ENOENT ? 127 : rc == -EACCES || rc == -ENOEXEC ? 126 : CLI_FAILED;
 }
 
-/* Where it is; as a shell takes it: a name with control characters cannot be typed. */
-static void tell_where(const char *dir)
+/* One rank of a job; gives the exit status of the command. */
+static int record_rank(const struct record_options *o, const struct job *job)
 {
-	char archive[PATH_MAX + 16];
+	char *folder = job_folder(job, o->dir, o->argv[0]);
+	int status;
 
-	snprintf(archive, sizeof(archive), "%s/" ARCHIVE, dir);
-	fputs("sci-record: recorded in ", stderr);
-	printable_put(stderr, dir);
-	if (eta_printable(archive, NULL, 0) == strlen(archive)) {
-		fputs("; more: sci-analyze ", stderr);
-		preload_put_word(stderr, archive);
-	}
-	fputs("\n", stderr);
-}
-
-/* What the recording says, and where it is. */
-static void show(const struct recording *r)
-{
-	char archive[PATH_MAX];
-
-	snprintf(archive, sizeof(archive), "%s/" ARCHIVE, r->folder.path);
-	/* what becomes of the answer changes nothing of the recording */
-	record_answer(archive);
-	tell_where(r->options->dir ? r->options->dir : r->folder.path);
-}
-
-/* Makes the archive from the tracers' files; gives the exit status of the command. */
-static int finish(struct recording *r, int status)
-{
-	const struct record_options *o = r->options;
-	bool complete = true;
-
-	if (!r->user && !r->kernel) {
-		eta_error("neither level of %s was traced: there is nothing to merge (root can "
-			  "trace the kernel's levels)",
-			  o->argv[0]);
-		recording_folder_undo(&r->folder);
-		return status ? status : CLI_FAILED;
-	}
-	if (merge(r, &complete)) {
-		eta_error("%s: not merged; the tracers' files are kept there (run sci-merge to try "
-			  "again)",
-			  r->folder.path);
-		recording_folder_widen(&r->folder);
-		/* what was recorded is there: the status is the program's */
-		return status == 0 && o->strict ? CLI_FAILED : status;
-	}
-	if (o->keep) {
-		recording_folder_widen(&r->folder);
-	} else {
-		recording_folder_remove(&r->folder, USER_SPOOL, false);
-		recording_folder_remove(&r->folder, KERNEL_SPOOL, false);
-	}
-	if (!o->quiet)
-		show(r);
-	if (!r->user && !o->no_user)
-		complete = false;
-	if (!r->kernel && !o->no_kernel)
-		complete = false;
-	if (status == 0 && o->strict && !complete) {
-		eta_error("%s: not complete, and --strict was given", r->folder.path);
+	if (!folder) {
+		eta_error("not enough memory");
 		return CLI_FAILED;
 	}
+	status = job_record(job, o, folder);
+	free(folder);
 	return status;
 }
 
 /* The whole chain; gives the exit status of the command. */
 static int record(const struct record_options *o)
 {
-	struct recording r = { .options = o };
+	struct recording r = { .options = o, .shown = o->dir };
 	int rc, status = 0;
 
 	rc = identity_choose(&r.identity, o->run_as);
@@ -467,7 +218,7 @@ static int record(const struct record_options *o)
 	if (rc)
 		return CLI_FAILED;
 	rc = run(&r, &status);
-	status = rc ? undo(&r, rc) : finish(&r, status);
+	status = rc ? undo(&r, rc) : recording_finish(&r, status);
 	recording_folder_close(&r.folder);
 	return status;
 }
@@ -477,14 +228,15 @@ int main(int argc, char **argv)
 	static const struct command_line command_line = { rows, "-- PROGRAM [ARG...]", doc,
 							  parse_words };
 	struct record_options options = { .mode = 0600 };
+	struct job job;
 	int status;
 
 	options_parse(&command_line, argc, argv, &options);
 	if (options.env) {
 		kernelio_filters_free(&options.kernel.filters);
-		return preload_print_env(plugin_dir()) ? CLI_FAILED : CLI_OK;
+		return preload_print_env(recording_plugin_dir()) ? CLI_FAILED : CLI_OK;
 	}
-	status = record(&options);
+	status = job_find(&job) ? record_rank(&options, &job) : record(&options);
 	kernelio_filters_free(&options.kernel.filters);
 	return status;
 }

@@ -177,7 +177,7 @@ out:
 /* ---- waiting ---- */
 
 /* behind these: processes */
-enum { ON_TIME, ON_CONTROL, ON_SIGNAL, ON_CALLER, N_EVENTS };
+enum { ON_TIME, ON_CONTROL, ON_SIGNAL, ON_CALLER, ON_SERVED, N_EVENTS };
 
 static void fill_signals(sigset_t *signals)
 {
@@ -259,6 +259,8 @@ static int wait_for_end(const struct watch *watch, struct pollfd *events, size_t
 		}
 		if (all_ended(events + N_EVENTS, n - N_EVENTS))
 			*end = WATCH_PROCESS;
+		else if (events[ON_SERVED].revents && watch->serve(watch->serve_arg))
+			*end = WATCH_PROCESS;
 		else if (events[ON_CALLER].revents && caller_said(&events[ON_CALLER]))
 			*end = WATCH_STOPPED;
 		else if (events[ON_SIGNAL].revents)
@@ -314,6 +316,7 @@ int watch_run(const struct watch *watch, enum watch_end *end)
 		eta_warn("%s/" SOCKET_NAME ": cannot be made (%s): no status while it runs",
 			 watch->directory, strerror(-events[ON_CONTROL].fd));
 	events[ON_CALLER].fd = watch->ended_by;
+	events[ON_SERVED].fd = watch->serve ? watch->also : -1;
 	rc = wait_for_end(watch, events, n, end);
 	if (rc)
 		eta_error("cannot wait for the end (%s)", strerror(-rc));
@@ -322,7 +325,7 @@ out:
 		unlinkat(watch->folder, SOCKET_NAME, 0);
 	if (own_pidfd >= 0)
 		close(own_pidfd);
-	events[ON_CALLER].fd = -1;
+	events[ON_CALLER].fd = events[ON_SERVED].fd = -1;
 	for (int i = 0; i < N_EVENTS; i++)
 		if (events[i].fd >= 0)
 			close(events[i].fd);

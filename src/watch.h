@@ -18,6 +18,9 @@ struct watch {
 	unsigned duration_ms; /* 0: no limit */
 	int ended_by;	      /* a descriptor: a byte from it is the end; -1: none */
 	bool signals;	      /* SIGINT, SIGTERM and SIGHUP are the end */
+	int also;	      /* with SERVE: another descriptor to wait for, which SERVE looks at */
+	bool (*serve)(void *arg); /* true is the end; NULL: none */
+	void *serve_arg;
 };
 
 enum watch_end { WATCH_PROCESS, WATCH_DURATION, WATCH_STOPPED, WATCH_SIGNAL };

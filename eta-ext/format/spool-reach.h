@@ -18,6 +18,7 @@
 /* SCI_SPOOL_SOCKET=NAME.PID.UID.TOKEN: of the recorder, and 32 hexadecimal digits */
 #define SPOOL_REACH_NAME_BYTES 32 /* of the socket's name, without the zero before it */
 #define SPOOL_REACH_TOKEN_BYTES 16
+#define SPOOL_REACH_VARIABLE_BYTES 128 /* of the value, with its end */
 
 /* The longest name of a spool file. */
 #define SPOOL_REACH_FILE_BYTES 72

@@ -1,0 +1,38 @@
+/* A program that a launcher (mpirun, srun, mpiexec) starts many times: its ranks. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_JOB_H
+#define SCI_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recording.h"
+
+enum { JOB_NAME_BYTES = 65 };
+
+/* What the launcher says of this process. */
+struct job {
+	const char *launcher; /* "Open MPI" */
+	unsigned rank, size;
+	unsigned local_size;	   /* ranks on this node, 0: not known */
+	char id[JOB_NAME_BYTES];   /* of the job, the same for all ranks on a node */
+	char node[JOB_NAME_BYTES]; /* the host's name, as that of a folder */
+};
+
+/* Whether a launcher has started this process. */
+bool job_find(struct job *job);
+
+/*
+ * The folder of the job's recording: TEXT with %h, %r and %j replaced by the node, the rank and the
+ * job; NULL: PROGRAM_sci_JOB. The caller's to free; NULL: no memory.
+ */
+char *job_folder(const struct job *job, const char *text, const char *program);
+
+/*
+ * Records the program of this rank into FOLDER/NODE, together with the other ranks on this node:
+ * they share one kernel tracer and one archive, both the doing of a process of their own, which the
+ * first of them starts. Gives the exit status of the command.
+ */
+int job_record(const struct job *job, const struct record_options *options, const char *folder);
+
+#endif
