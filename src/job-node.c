@@ -19,6 +19,7 @@
 
 #include "cli.h"
 #include "eta-ext/base/eta.h"
+#include "eta-ext/format/spool.h"
 #include "outputs.h"
 #include "spool-server.h"
 #include "watch.h"
@@ -247,24 +248,77 @@ static void watch_all(struct node *node)
 
 /* ---- the beginning and the end ---- */
 
+/* Hosts of one name that record into the same folder. */
+enum { MAX_NAMESAKES = 64 };
+
+/* This job on this boot of the host. */
+static void name_whose(const struct job *job, char whose[RECORDING_JOB_BYTES])
+{
+	struct eta_spool_header own = { 0 };
+
+	spool_header_origin(&own);
+	snprintf(whose, RECORDING_JOB_BYTES, "%s %s", job->id, own.boot);
+}
+
+/*
+ * Opens node->shown, unless another host of this name records there: -EEXIST, not reported. 0 or
+ * another -errno, reported.
+ */
+static int open_as(struct node *node, const char *whose)
+{
+	const struct record_options *o = node->recording.options;
+	struct recording_folder *folder = &node->recording.folder;
+	char found[RECORDING_JOB_BYTES];
+	size_t job = strcspn(whose, " ") + 1;
+	int rc;
+
+	recording_folder_whose(node->shown, found);
+	if (strcmp(found, whose) == 0) {
+		eta_error("%s: the recording of the other ranks on this node has ended already: "
+			  "this rank came too late, and is not recorded",
+			  node->shown);
+		return -EALREADY;
+	}
+	if (strncmp(found, whose, job) == 0)
+		return -EEXIST;
+	rc = recording_folder_open(folder, node->shown, o->argv[0], o->force, o->mode);
+	if (rc)
+		return rc == -EEXIST ? -EBUSY : rc;
+	rc = recording_folder_job(folder, whose);
+	if (rc)
+		recording_folder_close(folder);
+	return rc;
+}
+
 /* FOLDER is of the whole job, what is in it of one node each. 0 or -errno, reported. */
 static int open_folder(struct node *node, const char *folder)
 {
-	const struct record_options *o = node->recording.options;
+	char whose[RECORDING_JOB_BYTES];
 	struct folder whole;
 	int rc;
 
+	name_whose(node->job, whose);
 	rc = output_check_folder(folder);
 	if (rc == 0)
-		rc = folder_take(folder, folder_mode(o->mode), &whole);
+		rc = folder_take(folder, folder_mode(node->recording.options->mode), &whole);
 	if (rc)
 		return rc;
 	folder_close(&whole);
-	if (asprintf(&node->shown, "%s/%s", folder, node->job->node) < 0)
-		return -ENOMEM;
+	rc = -EEXIST;
+	for (unsigned n = 1; rc == -EEXIST && n <= MAX_NAMESAKES; n++) {
+		char behind[16] = "";
+
+		if (n > 1)
+			snprintf(behind, sizeof(behind), ".%u", n);
+		free(node->shown);
+		if (asprintf(&node->shown, "%s/%s%s", folder, node->job->node, behind) < 0) {
+			node->shown = NULL;
+			return -ENOMEM;
+		}
+		rc = open_as(node, whose);
+	}
 	node->recording.shown = node->shown;
-	return recording_folder_open(&node->recording.folder, node->shown, o->argv[0], o->force,
-				     o->mode);
+	return rc;
 }
 
 static int begin(struct node *node, const char *folder)
@@ -301,7 +355,7 @@ static void refuse_all(struct node *node)
 
 	while (!node->over && poll(&events, 1, PATIENCE_S * 1000) > 0) {
 		serve(node);
-		node->over = is_complete(node);
+		node->over = node->rc == -EALREADY || is_complete(node);
 		for (size_t i = 0; i < node->n_members; i++)
 			node->over &= node->members[i].answered || node->members[i].fd < 0;
 	}

@@ -137,46 +137,39 @@ static int say(int fd, const struct job *job, enum job_word word, pid_t pid, boo
 	return send(fd, &message, sizeof(message), MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* The next packet of the node's: 0, or -errno, where it has ended without a word. */
+/* The node's next word that is not to be printed: 0, or -errno, where it has ended. */
 static int hear(int fd, struct job_answer *answer)
 {
 	ssize_t n;
 
-	do
-		n = recv(fd, answer, sizeof(*answer), 0);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	return n == sizeof(*answer) ? 0 : -ECONNRESET;
+	do {
+		do
+			n = recv(fd, answer, sizeof(*answer), 0);
+		while (n < 0 && errno == EINTR);
+		if (n < 0)
+			return -errno;
+		if (n != sizeof(*answer))
+			return -ECONNRESET;
+		if (answer->word == JOB_TEXT)
+			fwrite(answer->text, 1, strnlen(answer->text, sizeof(answer->text)),
+			       stderr);
+	} while (answer->word == JOB_TEXT);
+	return 0;
 }
 
-/* Prints what the node's process says until it is over: the command's exit status. */
+/* Waits until the node's process has merged: the command's exit status. */
 static int hear_the_end(int fd, const struct job *job, int status, bool strict)
 {
 	struct job_answer answer;
+	int rc;
 
-	while (hear(fd, &answer) == 0) {
-		if (answer.word == JOB_TEXT) {
-			fwrite(answer.text, 1, strnlen(answer.text, sizeof(answer.text)), stderr);
-		} else if (answer.word == JOB_OVER) {
+	while ((rc = hear(fd, &answer)) == 0)
+		if (answer.word == JOB_OVER)
 			return status == 0 && strict ? answer.rc : status;
-		}
-	}
 	eta_warn("rank %u: the process that records on %s has ended: what it has recorded is kept "
 		 "there (sci-merge reads it)",
 		 job->rank, job->node);
 	return status == 0 && strict ? CLI_FAILED : status;
-}
-
-/* The node cannot record: what it says of that is printed. Gives the exit status. */
-static int refused(int fd)
-{
-	struct job_answer answer;
-
-	while (hear(fd, &answer) == 0)
-		if (answer.word == JOB_TEXT)
-			fwrite(answer.text, 1, strnlen(answer.text, sizeof(answer.text)), stderr);
-	return CLI_FAILED;
 }
 
 /* ---- the program ---- */
@@ -248,9 +241,11 @@ int job_record(const struct job *job, const struct record_options *options, cons
 		eta_error("rank %u: the process that records on %s has ended: %s", job->rank,
 			  job->node, strerror(-rc));
 		status = CLI_FAILED;
-	} else if (answer.rc) {
-		status = refused(fd);
-	} else {
+	} else if (answer.rc && answer.rc != -EALREADY) {
+		while (hear(fd, &answer) == 0)
+			; /* why */
+		status = CLI_FAILED;
+	} else { /* too late to be recorded: the other ranks wait for it all the same */
 		const struct user_side side = answer.side;
 
 		status = run(job, options, fd, &side, answer.user, &identity);

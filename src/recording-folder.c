@@ -26,6 +26,7 @@ static const struct member {
 	{ "unified", (const char *const[]){ "*.evt", "*.def", NULL } },
 	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", NULL } },
 	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "control", "control.new", NULL } },
+	{ JOB_LINK, NULL },
 };
 #define N_MEMBERS (sizeof(members) / sizeof(*members))
 
@@ -154,6 +155,25 @@ int recording_folder_open(struct recording_folder *r, const char *dir, const cha
 	return rc;
 }
 
+int recording_folder_job(struct recording_folder *r, const char *job)
+{
+	int rc = symlinkat(job, r->folder.fd, JOB_LINK) == 0 ? 0 : -errno;
+
+	if (rc && rc != -EEXIST)
+		eta_error("%s/" JOB_LINK ": cannot be made: %s", r->path, strerror(-rc));
+	return rc;
+}
+
+void recording_folder_whose(const char *dir, char job[RECORDING_JOB_BYTES])
+{
+	char path[PATH_MAX];
+	ssize_t n = -1;
+
+	if (snprintf(path, sizeof(path), "%s/" JOB_LINK, dir) < (int)sizeof(path))
+		n = readlink(path, job, RECORDING_JOB_BYTES - 1);
+	job[n < 0 ? 0 : n] = '\0';
+}
+
 int recording_folder_spool(struct recording_folder *r, const char *name)
 {
 	int *fd = strcmp(name, USER_SPOOL) == 0 ? &r->user : &r->kernel;
@@ -178,6 +198,7 @@ void recording_folder_undo(struct recording_folder *r)
 		recording_folder_remove(r, KERNEL_SPOOL, false);
 	if (r->folder.made) {
 		unlinkat(r->folder.fd, TRACER_LINK, 0);
+		unlinkat(r->folder.fd, JOB_LINK, 0);
 		unlinkat(r->folder.parent, r->folder.name, AT_REMOVEDIR);
 	}
 }

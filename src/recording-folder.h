@@ -12,6 +12,7 @@
 #define KERNEL_SPOOL "kernel.spool"
 #define ARCHIVE "unified.otf2"
 #define TRACER_LINK ".tracer" /* see preload.h */
+#define JOB_LINK "job"	      /* see recording_folder_job */
 
 struct recording_folder {
 	struct folder folder;
@@ -27,6 +28,15 @@ struct recording_folder {
  */
 int recording_folder_open(struct recording_folder *r, const char *dir, const char *program,
 			  bool force, mode_t mode);
+
+/*
+ * Marks the folder as that of JOB, by a link whose target is that text: made at once, or not at all
+ * where another one has. 0 or -errno (-EEXIST), reported but for that.
+ */
+int recording_folder_job(struct recording_folder *r, const char *job);
+/* Whose folder DIR is: the text; "" where it is nobody's. */
+enum { RECORDING_JOB_BYTES = 160 };
+void recording_folder_whose(const char *dir, char job[RECORDING_JOB_BYTES]);
 
 /* Makes a spool, USER_SPOOL or KERNEL_SPOOL: its descriptor, in R. -errno, reported. */
 int recording_folder_spool(struct recording_folder *r, const char *name);

@@ -27,7 +27,8 @@
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
-	{ "output", 'o', "DIR", "write the recording to DIR (default: a new folder PROGRAM_sci)",
+	{ "output", 'o', "DIR", "write the recording to DIR (default: a new folder PROGRAM_sci); of a rank of a job, to "
+	  "DIR/NODE",
 	  SETS_TEXT(struct record_options, dir) },
 	{ "force", 'f', NULL, "replace a recording that is already in DIR",
 	  SETS_FLAG(struct record_options, force) },
@@ -75,6 +76,7 @@ static const char doc[] =
 	"EXAMPLES\n"
 	"  sci-record -o run1 -- fio job.fio\n"
 	"  sci-analyze --by=file run1/unified.otf2\n"
+	"  mpirun -n 4 sci-record -o job1 -- ./app\n"
 	"  eval \"$(sci-record --env)\"; eztrace -t posixio ./app\n\n"
 	"SEE ALSO\n"
 	"  sci-analyze(1), sci-kernel(1), sci-merge(1), sci-posixio(7)";

@@ -135,6 +135,7 @@ kernel_tests = \
 	tests/cases/merge-projection.sh \
 	tests/cases/paper-score.py \
 	tests/cases/record-fio.sh \
+	tests/cases/record-job.py \
 	tests/cases/record-queues.sh \
 	tests/cases/record-status.sh \
 	tests/cases/record-sudo.py \

@@ -47,9 +47,10 @@ static uint32_t device_handle(const struct spool_index *index, uint32_t dev)
 
 static uint8_t bio_mode(const struct eta_bio_record *bio)
 {
-	if (bio->bytes == 0 || bio->op_flags & ETA_BIO_FLUSH)
+	/* a discard transfers nothing */
+	if (bio->bytes == 0 || bio->op_flags & (ETA_BIO_FLUSH | ETA_BIO_DISCARD))
 		return ETA_IO_FLUSH;
-	return bio->op_flags & (ETA_BIO_WRITE | ETA_BIO_DISCARD) ? ETA_IO_WRITE : ETA_IO_READ;
+	return bio->op_flags & ETA_BIO_WRITE ? ETA_IO_WRITE : ETA_IO_READ;
 }
 
 static void describe_bio(struct eta_event *event, const struct eta_bio_record *bio)

@@ -156,6 +156,7 @@ static void requests_lie_in_their_time(void **state)
 					   .owner_tid = 8,
 					   .owner_pid = 7,
 					   .bytes = 4096,
+					   .op_flags = ETA_BIO_DISCARD,
 					   .status = -EIO,
 					   .dev = PLAIN_DEV });
 	spool_close(&spool);
@@ -190,6 +191,7 @@ static void requests_lie_in_their_time(void **state)
 	assert_int_equal(eta_cursor_read(cursor, &batch), 2);
 	assert_true(batch[0].has & ETA_HAS_WHO);
 	assert_int_equal(batch[0].owner, 8);
+	assert_int_equal(batch[0].mode, ETA_IO_FLUSH);
 	eta_cursor_close(cursor);
 	assert_int_equal(eta_cursor_open(trace, 2, &cursor), 0);
 	assert_int_equal(eta_cursor_read(cursor, &batch), 3);

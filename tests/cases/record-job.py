@@ -1,0 +1,93 @@
+# The ranks of a job, each started with sci-record by mpirun: one recording per node, one kernel tracer for all of
+# its ranks, each request once; it ends with the last rank, also where the first one's recorder is killed.
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import need, need_bpf, path, scratch, skip
+
+if os.environ.get("SCI_SANITIZED"):
+    skip("the tracer is not preloaded in a sanitized build")
+need("mpirun", "unshare", "hostname", "dd")
+need_bpf()
+if os.getuid() != 0 or subprocess.run(["unshare", "-u", "true"], capture_output=True).returncode:
+    skip("hosts of other names cannot be made here")
+try:
+    import unified
+except ImportError:
+    skip("python3-otf2 is not installed")
+
+RECORD = os.path.join(os.environ["SCI_BUILD"], "src", "sci-record")
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+MPIRUN = ["mpirun", "--oversubscribe"]
+if subprocess.run([*MPIRUN, "-n", "2", "true"], env=ENV, capture_output=True).returncode:
+    skip("Open MPI's mpirun does not run here")
+# two ranks on each made-up node, as its launcher would say
+NODE = 'hostname "node$((OMPI_COMM_WORLD_RANK / 2))"; OMPI_COMM_WORLD_LOCAL_SIZE=2; ' \
+       'export OMPI_COMM_WORLD_LOCAL_SIZE; exec "$@"'
+NODES = ["unshare", "-u", "sh", "-c", NODE, "node"]
+BLOCK, BLOCKS = 4096, 64
+# each rank writes a new file of its own, and not through the page cache
+WRITE = f'dd if=/dev/zero of="$0.$OMPI_COMM_WORLD_RANK" bs={BLOCK} count={BLOCKS} oflag=direct 2>dd.err || ' \
+        'cat dd.err'
+
+
+def mpirun(ranks, *command, status=0):
+    result = subprocess.run([*MPIRUN, "-n", str(ranks), *command], env=ENV, cwd=scratch, text=True,
+                            capture_output=True, timeout=120)
+    assert result.returncode == status, (command, result.returncode, result.stdout, result.stderr)
+    return result.stdout + result.stderr
+
+
+def written(archive):
+    """Per thread: writes of a block in the library, and those to the device, of files of that name."""
+    found = unified.read(archive)
+    calls = sorted(thread["calls"].get("write", 0) for thread in found["threads"].values()
+                   if thread["calls"].get("write", 0) >= BLOCKS)
+    return calls, found["block"]
+
+
+# two nodes with two ranks each
+said = mpirun(4, *NODES, RECORD, "-o", path("nodes"), "--", "sh", "-c", WRITE, path("file"))
+assert sorted(os.listdir(path("nodes"))) == ["node0", "node1"], os.listdir(path("nodes"))
+assert said.count("\nverdict:") == 1 and "recorded in " + path("nodes/node0") in said, said
+for node in "node0", "node1":
+    archive = path(f"nodes/{node}/unified.otf2")
+    assert not os.path.exists(path(f"nodes/{node}/kernel.spool")), "the spools are kept"
+    calls, block = written(archive)
+    assert calls == [BLOCKS, BLOCKS], (node, calls)
+    # journal and metadata come on top: each request twice would be as many again
+    assert 2 * BLOCKS <= block["begun"] < 4 * BLOCKS and block["begun"] == block["completed"], (node, block)
+
+# a recording that is there: each node says it once, but mpirun may end the job before the second one; nothing is run
+said = mpirun(4, *NODES, RECORD, "-o", path("nodes"), "--", "touch", path("ran"), status=1)
+told = [said.count(f"{path('nodes')}/node{node}: a recording is there already (--force replaces it)") for node in (0, 1)]
+assert max(told) == 1, said
+assert not os.path.exists(path("ran"))
+
+# the first rank's recorder is killed: its program is recorded on, and so is the other rank
+def start(rank, *command):
+    env = dict(os.environ, OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_LOCAL_SIZE="2",
+               PMIX_NAMESPACE="by-hand")
+    return subprocess.Popen([RECORD, "-o", path("killed"), "--", *command], env=env, cwd=scratch, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+# both have come before one is killed, and the second ends last
+first = start(0, "sh", "-c", f"while ! [ -e second ]; do sleep 0.05; done; kill -9 $PPID; {WRITE}; touch first",
+              path("killed0"))
+second = start(1, "sh", "-c", f"touch second; while ! [ -e first ]; do sleep 0.05; done; {WRITE}", path("killed1"))
+assert first.wait(120) == -9
+said = second.communicate(timeout=120)[0]
+assert second.returncode == 0, said
+node, = os.listdir(path("killed"))
+calls, block = written(path(f"killed/{node}/unified.otf2"))
+assert calls == [BLOCKS, BLOCKS], (calls, said)
+assert block["begun"] >= 2 * BLOCKS, (block, said)
+
+# one that comes when the recording has ended: it runs, and hears that it is not recorded
+late = start(0, "echo", "run")
+said = late.communicate(timeout=120)[0]
+assert late.returncode == 0 and "run\n" in said and "came too late, and is not recorded" in said, said
