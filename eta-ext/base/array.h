@@ -6,19 +6,22 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* ARRAY with room for N elements of BYTES or more, at most MAX; NULL: then it is as before. */
-static inline void *array_grow(void *array, size_t *room, size_t n, size_t bytes, size_t max)
-{
-	size_t more = *room ? *room * 2 : 8;
+struct grown_array {
+	void *at; /* NULL: no memory, and the old one is as before */
+	size_t elements;
+};
 
-	if (more < n)
-		more = n;
-	if (more > max)
-		return NULL;
-	array = reallocarray(array, more, bytes);
-	if (array)
-		*room = more;
-	return array;
+/* ARRAY with room for N elements of BYTES or more, at most MAX. Few of many additions come here. */
+static __attribute__((cold, noinline, unused)) struct grown_array
+array_grow(void *array, size_t room, size_t n, size_t bytes, size_t max)
+{
+	struct grown_array grown = { .elements = room ? room * 2 : 8 };
+
+	if (grown.elements < n)
+		grown.elements = n;
+	if (grown.elements <= max)
+		grown.at = reallocarray(array, grown.elements, bytes);
+	return grown;
 }
 
 /*
@@ -27,15 +30,14 @@ static inline void *array_grow(void *array, size_t *room, size_t n, size_t bytes
  */
 #define ARRAY_FITS(array, n, room)                                                                 \
 	((n) <= (room) || ({                                                                       \
-		 size_t room_ = (room);                                                            \
-		 void *array_ =                                                                    \
-			 array_grow((array), &room_, (n), sizeof(*(array)), (__typeof__(room))-1); \
+		 struct grown_array grown_ =                                                       \
+			 array_grow((array), (room), (n), sizeof(*(array)), (__typeof__(room))-1); \
                                                                                                    \
-		 if (array_) {                                                                     \
-			 (array) = array_;                                                         \
-			 (room) = (__typeof__(room))room_;                                         \
+		 if (grown_.at) {                                                                  \
+			 (array) = grown_.at;                                                      \
+			 (room) = (__typeof__(room))grown_.elements;                               \
 		 }                                                                                 \
-		 array_ != NULL;                                                                   \
+		 grown_.at != NULL;                                                                \
 	 }))
 
 #endif

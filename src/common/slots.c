@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int slots_fit(struct slots *s)
+int slots_grow(struct slots *s)
 {
 	struct slots more = { .n = s->n ? 2 * s->n : 16 };
 
-	if (2 * s->used < s->n)
-		return 0;
 	more.at = calloc(more.n, sizeof(*more.at));
 	if (!more.at)
 		return -ENOMEM;

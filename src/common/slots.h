@@ -17,9 +17,15 @@ struct slots {
 	uint32_t used;
 };
 
-/* Makes room for one more: 0 or -ENOMEM. */
-int slots_fit(struct slots *s);
+/* Makes room for twice as many. 0 or -ENOMEM. */
+int slots_grow(struct slots *s);
 void slots_free(struct slots *s);
+
+/* Makes room for one more: 0 or -ENOMEM. */
+static inline int slots_fit(struct slots *s)
+{
+	return 2 * s->used < s->n ? 0 : slots_grow(s);
+}
 
 /* Where an entry of HASH may be: from the first on up to a free slot. There is one, after
  * slots_fit. */

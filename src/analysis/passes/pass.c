@@ -28,7 +28,7 @@ struct worker {
 	struct walk *walk;
 	struct classes classes;
 	struct resource_cache cache;
-	bool has_cells[N_GROUPS];
+	uint64_t cells; /* set of those with any time */
 	bool on_file_systems;
 	struct callsite_worker sites;
 	struct habits habits;
@@ -112,7 +112,6 @@ static int dev_of(void *arg, uint32_t dev, uint32_t *number)
 
 static int spill_operation(struct worker *w, const struct operation *op, uint32_t tally)
 {
-	uint64_t cells = op->cells;
 	uint32_t file, dev;
 	int rc = file_of(w, op, &file);
 
@@ -120,8 +119,7 @@ static int spill_operation(struct worker *w, const struct operation *op, uint32_
 		rc = dev_of(w, op->everywhere ? DEV_EVERYWHERE : op->dev, &dev);
 	if (rc < 0)
 		return rc;
-	while (cells)
-		w->has_cells[cell_table[cell_next(&cells)].group] = true;
+	w->cells |= op->cells;
 	w->on_file_systems |= op->dev && !op->inode && !has_path(w, op);
 	if (w->engine->options.habits &&
 	    w->engine->defs->locations[w->location].kind == ETA_LOCATION_THREAD)
@@ -204,6 +202,7 @@ static int on_operation(void *arg, const struct operation *op)
 	t = &r->tallies[index];
 	t->n++;
 	t->sum_ns += op->end_ns - op->begin_ns;
+	t->cells |= cells;
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
@@ -371,8 +370,7 @@ static int finish_worker(struct engine *e, struct worker *w)
 	}
 	if (!rc)
 		rc = habits_merge(&e->habits, &w->habits);
-	for (int g = 0; g < N_GROUPS; g++)
-		e->has_cells[g] |= w->has_cells[g];
+	e->cells |= w->cells;
 	e->on_file_systems |= w->on_file_systems;
 	free(map);
 	free(sites);

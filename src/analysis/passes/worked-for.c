@@ -141,6 +141,7 @@ int engine_worked_for(struct engine *e)
 {
 	struct passing p = { .e = e };
 	uint32_t *spaces;
+	bool any = false;
 	int rc = 0;
 
 	if (e->options.version_1)
@@ -148,10 +149,14 @@ int engine_worked_for(struct engine *e)
 	spaces = spaces_new(e->defs);
 	if (!spaces)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++)
-		rc = owners_of(e, i) ? resolve(e, spaces, i) : 0;
-	free(spaces);
 	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++) {
+		if (!owners_of(e, i))
+			continue;
+		any = true;
+		rc = resolve(e, spaces, i);
+	}
+	free(spaces);
+	for (uint32_t i = 0; any && i < e->defs->n_locations && !rc; i++) {
 		p.victim = i;
 		rc = pass_row_on(&p, &e->locations[i].blame);
 	}

@@ -10,7 +10,9 @@
 
 /* What an operation lost against the reference, by cell. */
 struct loss {
-	uint64_t cells; /* set of those below */
+	uint64_t cells;	    /* set of those below */
+	uint64_t contended; /* of them, those that may have contended time */
+	uint64_t blamed;    /* of them, those whose time culprits share: a limit has none */
 	int64_t ns[N_CELLS];
 	int64_t contended_ns[N_CELLS]; /* of it, what others caused */
 	const int64_t *blamed_ns;      /* one of the two: what the culprits share */
@@ -26,29 +28,14 @@ static void loss_of(const struct operation_record *op, const struct reference *r
 	uint64_t cells = op->cells | r->cells;
 
 	loss->cells = cells;
+	loss->contended = cells & cells_of_group(GROUP_NATURE);
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
 		loss->ns[c] = (int64_t)(time_in(op, c) - r->cell_ns[c]);
 		/* waiting for others is always contended; the rest follows below */
-		loss->contended_ns[c] = cell_table[c].group == GROUP_NATURE ? loss->ns[c] : 0;
+		loss->contended_ns[c] = loss->contended >> c & 1 ? loss->ns[c] : 0;
 	}
-}
-
-uint64_t lost_cells_of(const struct sweep *s, const struct sweep_thread *l)
-{
-	const struct reference *r;
-	uint64_t cells = l->op.cells, lost = 0;
-
-	if (s->plan->solo || !s->engine->split)
-		return 0;
-	r = l->references->by[BY_HEADLINE];
-	while (r->known && cells) {
-		enum cell c = cell_next(&cells);
-
-		lost |= (uint64_t)(l->op.ns[c] > r->cell_ns[c]) << c;
-	}
-	return lost;
 }
 
 /* ---- what others caused ---- */
@@ -66,14 +53,13 @@ static enum cell work_of(const struct operation_record *op)
 }
 
 /* Sums contended time by cell over the stretches; returns the set of cells with any. */
-static uint64_t contended_time(const struct sweep *s, const struct sweep_thread *l,
-			       uint64_t ns[N_CELLS])
+static uint64_t contended_time(const struct sweep_thread *l, uint64_t ns[N_CELLS])
 {
 	uint64_t whole = 0, left, cells;
 	enum cell work = work_of(&l->op);
 
 	if (l->file.unchanged && l->file.overlaps)
-		whole = l->op.cells & s->plan->group_cells[GROUP_FILE];
+		whole = l->op.cells & cells_of_group(GROUP_FILE);
 	cells = left = whole;
 	while (left) {
 		enum cell c = cell_next(&left);
@@ -174,13 +160,6 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 
 #define RANK_OTHERS UINT64_MAX /* ranks last */
 
-uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
-{
-	if (culprit < defs->n_locations)
-		return (uint64_t)defs->locations[culprit].tid << 32 | culprit;
-	return (culprit & UINT32_MAX) << 32 | UINT32_MAX; /* a foreign tid */
-}
-
 static uint64_t culprit_of(uint64_t rank)
 {
 	if (rank == RANK_OTHERS)
@@ -272,7 +251,7 @@ static bool blame_kind(struct sweep *s, struct sweep_thread *l, unsigned kind, i
 }
 
 /* Who is blamed for time in the cell that the kernel named nobody for; N_WEIGHTS: nobody. */
-static unsigned overlap_kind(const struct sweep *s, const struct sweep_thread *l, enum cell c)
+static unsigned overlap_kind(const struct sweep_thread *l, enum cell c)
 {
 	switch (cell_table[c].group) {
 	case GROUP_FILE:
@@ -287,7 +266,7 @@ static unsigned overlap_kind(const struct sweep *s, const struct sweep_thread *l
 	case GROUP_LIMIT:
 		return N_WEIGHTS;
 	default:
-		return s->plan->file_cells >> c & 1 ? WEIGHT_FILE : N_WEIGHTS;
+		return cells_of_file() >> c & 1 ? WEIGHT_FILE : N_WEIGHTS;
 	}
 }
 
@@ -310,14 +289,14 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int
 	share_exactly(amount, weights, parts, 2);
 	if (parts[0])
 		blame_kind(s, l, c, parts[0]);
-	overlap[overlap_kind(s, l, c)] += parts[1];
+	overlap[overlap_kind(l, c)] += parts[1];
 }
 
 /* Divides what a level lost to others among its contended cells. */
 static void blame_level(struct sweep *s, struct sweep_thread *l, const struct loss *loss, int level,
 			int64_t amount, int64_t overlap[N_WEIGHTS + 1])
 {
-	uint64_t weights[N_CELLS], cells = loss->cells;
+	uint64_t weights[N_CELLS], cells = loss->blamed;
 	int64_t parts[N_CELLS];
 	enum cell list[N_CELLS];
 	size_t n = 0;
@@ -325,8 +304,7 @@ static void blame_level(struct sweep *s, struct sweep_thread *l, const struct lo
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		if ((int)cell_table[c].level != level || loss->blamed_ns[c] <= 0 ||
-		    cell_table[c].group == GROUP_LIMIT)
+		if ((int)cell_table[c].level != level || loss->blamed_ns[c] <= 0)
 			continue;
 		weights[n] = (uint64_t)loss->blamed_ns[c];
 		list[n++] = c;
@@ -339,15 +317,13 @@ static void blame_level(struct sweep *s, struct sweep_thread *l, const struct lo
 
 static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 {
-	uint64_t cells = loss->cells;
+	uint64_t cells = loss->blamed;
 
 	memset(level_ns, 0, ETA_N_LEVELS * sizeof(*level_ns));
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		/* a limit has no culprit */
-		if (cell_table[c].group != GROUP_LIMIT)
-			level_ns[cell_table[c].level] += loss->blamed_ns[c];
+		level_ns[cell_table[c].level] += loss->blamed_ns[c];
 	}
 }
 
@@ -361,6 +337,8 @@ static void blame_nobody(struct sweep_thread *l, const struct loss *loss)
 {
 	int64_t level_ns[ETA_N_LEVELS];
 
+	if (!loss->blamed)
+		return;
 	by_level(loss, level_ns);
 	for (int level = 0; level < ETA_N_LEVELS; level++)
 		if (level_ns[level] > 0)
@@ -496,7 +474,8 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 	pthread_mutex_t *lock = &e->file_locks[l->op.file % ENGINE_LOCKS];
 	struct file_sum *f = &e->file_sums[l->op.file];
 	uint64_t ns = l->op.end_ns - l->op.begin_ns;
-	uint64_t cells = loss->cells;
+	uint64_t cells = loss->cells, contended = loss->contended;
+	uint64_t limits = cells & cells_of_group(GROUP_LIMIT);
 
 	pthread_mutex_lock(lock);
 	f->operations++;
@@ -511,10 +490,15 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 
 		f->slowdown.lost_ns += loss->ns[c];
 		f->slowdown.cell_ns[c] += loss->ns[c];
+	}
+	while (contended) {
+		enum cell c = cell_next(&contended);
+
 		f->slowdown.contended_ns += loss->contended_ns[c];
-		f->slowdown.limit_ns += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : 0;
 		f->slowdown.contended_cell_ns[c] += loss->contended_ns[c];
 	}
+	while (limits)
+		f->slowdown.limit_ns += loss->ns[cell_next(&limits)];
 	if (refs->by[BY_HEADLINE]->known)
 		f->slowdown.path_ns += refs->path_ns;
 	pthread_mutex_unlock(lock);
@@ -523,7 +507,7 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 /* What others, and limits, took. */
 static int64_t taken_of(const struct loss *loss)
 {
-	uint64_t cells = loss->cells;
+	uint64_t cells = loss->contended | (loss->cells & cells_of_group(GROUP_LIMIT));
 	int64_t sum = 0;
 
 	while (cells) {
@@ -562,6 +546,17 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 	return rc;
 }
 
+/* Marks the slices of the operation. Windows share the words; mostly the bit is set already. */
+static void busy_note(const struct sweep *s, struct sweep_thread *l)
+{
+	uint64_t *busy = l->result->busy;
+	unsigned last = engine_slice(s->engine, l->op.end_ns);
+
+	for (unsigned i = engine_slice(s->engine, l->op.begin_ns); busy && i <= last; i++)
+		if (!(__atomic_load_n(&busy[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1))
+			__atomic_fetch_or(&busy[i / 64], 1ull << i % 64, __ATOMIC_RELAXED);
+}
+
 int attribute(struct sweep *s, struct sweep_thread *l)
 {
 	const struct engine *e = s->engine;
@@ -569,23 +564,28 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	uint64_t contended_ns[N_CELLS], contended = 0;
 	bool blames = false;
 	struct loss loss;
+	int64_t taken_ns;
 	int rc = 0;
 
-	loss.cells = 0;
+	loss.cells = loss.contended = 0;
 	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.contended_ns;
 	if (r->known)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
-		contended = contended_time(s, l, contended_ns);
+		contended = contended_time(l, contended_ns);
 		if (l->references->time)
 			complete_contended(l, contended, contended_ns);
+		loss.contended |= contended;
 		/* no level has lost unless a cell has */
 		blames = l->lost_cells && met_anybody(l);
 	}
+	loss.blamed =
+		(e->options.version_1 ? loss.cells : loss.contended) & ~cells_of_group(GROUP_LIMIT);
 	if (contended || blames || e->options.n_bins)
 		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
-	if (e->split)
-		pieces_add(l, taken_of(&loss));
+	taken_ns = e->split ? taken_of(&loss) : 0;
+	if (taken_ns)
+		pieces_add(l, taken_ns);
 	if (l->lost_cells && !blames)
 		blame_nobody(l, &loss);
 	if (!rc && e->options.files)

@@ -29,8 +29,6 @@ void pieces_add(struct sweep_thread *l, int64_t amount)
 	unsigned last = piece_at(lifetime, l->op.end_ns);
 	int64_t left = amount;
 
-	if (!amount)
-		return;
 	l->has_pieces = true;
 	for (unsigned piece = piece_at(lifetime, begin); piece < last; piece++) {
 		uint64_t until = piece_begin(lifetime, piece + 1);
@@ -58,15 +56,4 @@ int pieces_end(const struct sweep_thread *l)
 	for (unsigned i = 0; i < N_PIECES; i++)
 		r->pieces[i] += l->pieces[i];
 	return 0;
-}
-
-/* Windows share the words; for most operations the bit is already set. */
-void busy_note(const struct sweep *s, struct sweep_thread *l)
-{
-	uint64_t *busy = l->result->busy;
-	unsigned last = engine_slice(s->engine, l->op.end_ns);
-
-	for (unsigned i = engine_slice(s->engine, l->op.begin_ns); busy && i <= last; i++)
-		if (!(__atomic_load_n(&busy[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1))
-			__atomic_fetch_or(&busy[i / 64], 1ull << i % 64, __ATOMIC_RELAXED);
 }

@@ -377,21 +377,22 @@ static int find_places(struct sweep_plan *plan)
 	return 0;
 }
 
+uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
+{
+	if (culprit < defs->n_locations)
+		return (uint64_t)defs->locations[culprit].tid << 32 | culprit;
+	return (culprit & UINT32_MAX) << 32 | UINT32_MAX; /* a foreign tid */
+}
+
 static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 {
 	uint32_t n = e->defs->n_locations ? e->defs->n_locations : 1;
 
 	plan->engine = e;
 	plan->solo = solo;
-	plan->needs_dirty = e->has_cells[GROUP_DIRTY] && !solo;
-	plan->needs_fs = e->on_file_systems || (e->has_cells[GROUP_FS] && !solo);
-	plan->needs_device = e->has_cells[GROUP_DEVICE] && !solo;
-	for (int c = 0; c < N_CELLS; c++) {
-		plan->group_cells[cell_table[c].group] |= 1ull << c;
-		if (cell_table[c].group == GROUP_FILE ||
-		    (cell_table[c].group == GROUP_NATURE && cell_table[c].level != ETA_LEVEL_CPU))
-			plan->file_cells |= 1ull << c;
-	}
+	plan->needs_dirty = (e->cells & cells_of_group(GROUP_DIRTY)) && !solo;
+	plan->needs_fs = e->on_file_systems || ((e->cells & cells_of_group(GROUP_FS)) && !solo);
+	plan->needs_device = (e->cells & cells_of_group(GROUP_DEVICE)) && !solo;
 	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
 	plan->thread_number = calloc(n, sizeof(*plan->thread_number));
 	plan->thread_of = calloc(n, sizeof(*plan->thread_of));

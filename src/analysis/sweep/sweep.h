@@ -42,11 +42,13 @@ struct sweep_thread {
 	struct stretch_watch watch;
 	struct crowd_watch *crowd_watch; /* of crowd.c */
 	struct weights weights;
-	uint64_t unknown_ns;	  /* lost while nobody was seen: added to the location in the end */
-	int64_t pieces[N_PIECES]; /* the same: what others took in each piece of its lifetime */
-	bool has_pieces;
+	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
 
 	struct operation_record op;
+
+	/* added to the location in the end: what others took in each piece of its lifetime */
+	int64_t pieces[N_PIECES];
+	bool has_pieces;
 
 	struct kernel_wait wait;
 	struct solo_bits {
@@ -82,9 +84,7 @@ struct sweep_plan {
 	struct engine *engine;
 	bool solo; /* only asks who met no other thread's operation */
 	bool needs_fs, needs_dirty, needs_device;
-	uint64_t file_cells; /* set of cells that others on the same file may have caused */
-	uint64_t group_cells[N_GROUPS]; /* set of cells of each group */
-	uint32_t *by_tid;		/* locations with threads, by space, tid, begin */
+	uint32_t *by_tid; /* locations with threads, by space, tid, begin */
 	uint32_t n_by_tid;
 	uint32_t *thread_number; /* per location; THREAD_NONE */
 	uint32_t *spaces;	 /* per process: the space in which a tid is unique (spaces.h) */
@@ -97,7 +97,7 @@ struct sweep_plan {
 	uint32_t *next_own;   /* the next track of the same thread, from that one on; THREAD_NONE */
 	uint32_t *kept;	      /* threads with sums of their own in rows, per machine; THREAD_NONE */
 	bool *crowded;	      /* per machine: there are more threads than those */
-	uint64_t *ranks;      /* per thread: see rank_of() of attribute.c */
+	uint64_t *ranks;      /* per thread: see rank_of() */
 	uint32_t n_threads;
 };
 
@@ -130,6 +130,9 @@ struct sweep {
  */
 uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns);
 
+/* Culprits in the order of thread ids, so that the order of locations does not matter. */
+uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit);
+
 /* thread.c: reading the operations and requests of a location, and what they bring about. */
 int sweep_thread_open(struct sweep *s, struct sweep_thread *l, uint32_t location);
 int sweep_thread_close(struct sweep *s, struct sweep_thread *l);
@@ -146,6 +149,13 @@ static inline struct sweep_thread *sweep_thread_of(const struct sweep *s,
 						   const struct sweep_thread *l)
 {
 	return &s->threads[s->plan->thread_of[l - s->threads]];
+}
+
+/* The set of cells that others on the same file may have caused. */
+static inline uint64_t cells_of_file(void)
+{
+	return cells_of_group(GROUP_FILE) |
+	       (cells_of_group(GROUP_NATURE) & ~cells_of_level(ETA_LEVEL_CPU));
 }
 
 /* The page cache that L writes to. */
@@ -174,14 +184,7 @@ void pieces_add(struct sweep_thread *l, int64_t amount);
 /* Adds the window's pieces to those of all windows, which share a lock. 0 or -ENOMEM. */
 int pieces_end(const struct sweep_thread *l);
 
-/* Marks the slices of L's operation, which is over. */
-void busy_note(const struct sweep *s, struct sweep_thread *l);
-
 /* attribute.c: what an operation that is over lost, what of it others caused, and who they were. */
 int attribute(struct sweep *s, struct sweep_thread *l);
-/* Culprits in the order of thread ids, so that the order of locations does not matter. */
-uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit);
-/* The set of cells in which L's operation lost time. */
-uint64_t lost_cells_of(const struct sweep *s, const struct sweep_thread *l);
 
 #endif

@@ -126,6 +126,23 @@ static void prefetch_sums(const struct tally *t)
 	__builtin_prefetch(&t->contended->n[0], 1);
 }
 
+/* The set of cells in which its operation lost time. */
+static uint64_t lost_cells_of(const struct sweep *s, const struct sweep_thread *l)
+{
+	const struct reference *r;
+	uint64_t cells = l->op.cells, lost = 0;
+
+	if (s->plan->solo || !s->engine->split)
+		return 0;
+	r = l->references->by[BY_HEADLINE];
+	while (r->known && cells) {
+		enum cell c = cell_next(&cells);
+
+		lost |= (uint64_t)(l->op.ns[c] > r->cell_ns[c]) << c;
+	}
+	return lost;
+}
+
 static int next_operation(struct sweep *s, struct sweep_thread *l)
 {
 	int rc = 0;
@@ -150,7 +167,7 @@ static int next_operation(struct sweep *s, struct sweep_thread *l)
 			l->references = &s->engine->references[l->tally->class];
 		l->lost_cells = l->owned ? lost_cells_of(s, l) : 0;
 		l->fs_wide = is_fs_wide(s, l);
-		l->file.watched = l->lost_cells & s->plan->file_cells && is_known(s, l);
+		l->file.watched = l->lost_cells & cells_of_file() && is_known(s, l);
 		/* operations after the window are looked at only if the sweep gets there */
 		if (l->op.begin_ns >= s->to_ns || !is_alone(s, l)) {
 			l->state = THREAD_OPERATION;

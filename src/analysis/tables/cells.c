@@ -22,30 +22,3 @@ enum cell cell_of(enum eta_level level, enum eta_reason reason)
 	}
 	return plain;
 }
-
-bool cell_is_of_some(enum cell cell)
-{
-	return cell_table[cell].group == GROUP_DIRTY;
-}
-
-bool cell_is_for_others(enum cell cell, uint32_t who)
-{
-	switch (cell_table[cell].group) {
-	case GROUP_FILE:
-	case GROUP_FS:
-	case GROUP_DIRTY:
-	case GROUP_DEVICE:
-	case GROUP_SELF:
-		return false;
-	default: /* locks, CPUs, limits */
-		break;
-	}
-	switch (cell_table[cell].reason) {
-	case ETA_REASON_OTHER_LOCK:
-	case ETA_REASON_OTHER_WAIT:
-	case ETA_REASON_PAGE_LOCK:
-		return who != 0;
-	default:
-		return true;
-	}
-}

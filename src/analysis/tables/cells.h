@@ -92,12 +92,33 @@ struct cell_info {
 
 extern const struct cell_info cell_table[N_CELLS];
 
+/* The sets of a group's and a level's cells, and of those that wait for a reason: constants. */
+static inline __attribute__((always_inline)) uint64_t cells_of_group(enum cell_group group)
+{
+#define X(l, r, g) | (uint64_t)(GROUP_##g == group) << CELL_##l##_##r
+	return 0 CELLS(X);
+#undef X
+}
+
+static inline __attribute__((always_inline)) uint64_t cells_of_level(enum eta_level level)
+{
+#define X(l, r, g) | (uint64_t)(ETA_LEVEL_##l == level) << CELL_##l##_##r
+	return 0 CELLS(X);
+#undef X
+}
+
+static inline __attribute__((always_inline)) uint64_t cells_of_reason(enum eta_reason reason)
+{
+#define X(l, r, g) | (uint64_t)(ETA_REASON_##r == reason) << CELL_##l##_##r
+	return 0 CELLS(X);
+#undef X
+}
+
 /* In these cells, a task that the kernel names counts beside those seen on the resource. */
 static inline bool cell_names_others(enum cell cell)
 {
-	enum cell_group group = cell_table[cell].group;
-
-	return group == GROUP_DEVICE || group == GROUP_FS || group == GROUP_DIRTY;
+	return 1ull << cell & (cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
+			       cells_of_group(GROUP_DIRTY));
 }
 
 /* The cell of a region; a reason that is foreign to the level counts as none. */
@@ -108,13 +129,25 @@ enum cell cell_of(enum eta_level level, enum eta_reason reason);
  * is not part of what an undisturbed operation takes. Locks without a holder that is a task may be
  * the system's own, and do not count.
  */
-bool cell_is_for_others(enum cell cell, uint32_t who);
+static inline bool cell_is_for_others(enum cell cell, uint32_t who)
+{
+	uint64_t where_named = cells_of_reason(ETA_REASON_OTHER_LOCK) |
+			       cells_of_reason(ETA_REASON_OTHER_WAIT) |
+			       cells_of_reason(ETA_REASON_PAGE_LOCK);
+
+	if (!(1ull << cell & (cells_of_group(GROUP_NATURE) | cells_of_group(GROUP_LIMIT))))
+		return false;
+	return who || !(1ull << cell & where_named);
+}
 
 /*
  * Is it a wait that some operations have and others of the same kind do not? If only those that
  * wait are recorded, it is not part of what an undisturbed operation takes, either.
  */
-bool cell_is_of_some(enum cell cell);
+static inline bool cell_is_of_some(enum cell cell)
+{
+	return 1ull << cell & cells_of_group(GROUP_DIRTY);
+}
 
 /* To loop over the cells in SET: removes and returns the lowest. */
 static inline enum cell cell_next(uint64_t *set)

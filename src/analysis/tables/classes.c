@@ -12,25 +12,12 @@
 /* Was it throttled before the queue, by any limit? */
 static bool was_throttled(const struct operation *op)
 {
-	uint64_t cells = op->cells;
+	uint64_t others = cells_of_reason(ETA_REASON_NONE) | cells_of_reason(ETA_REASON_QUEUE) |
+			  cells_of_reason(ETA_REASON_DEVICE) |
+			  cells_of_reason(ETA_REASON_OTHER_LOCK) |
+			  cells_of_reason(ETA_REASON_OTHER_WAIT);
 
-	while (cells) {
-		enum cell c = cell_next(&cells);
-
-		if (cell_table[c].level != ETA_LEVEL_BLOCK)
-			continue;
-		switch (cell_table[c].reason) {
-		case ETA_REASON_NONE:
-		case ETA_REASON_QUEUE:
-		case ETA_REASON_DEVICE:
-		case ETA_REASON_OTHER_LOCK:
-		case ETA_REASON_OTHER_WAIT:
-			break;
-		default:
-			return true;
-		}
-	}
-	return false;
+	return op->cells & cells_of_level(ETA_LEVEL_BLOCK) & ~others;
 }
 
 /*

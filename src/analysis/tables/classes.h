@@ -63,6 +63,7 @@ struct tally {
 	uint64_t n;
 	uint64_t sum_ns;
 	unsigned __int128 square; /* of the durations, where asked for */
+	uint64_t cells;		  /* set of those with time */
 	uint64_t cell_ns[N_CELLS];
 	struct contended *contended; /* NULL: only what is always contended */
 };

@@ -45,8 +45,8 @@ struct engine {
 	struct resources resources;
 	struct file_sum *file_sums; /* per number of resources.h */
 	struct spill spill;
-	bool has_cells[N_GROUPS]; /* whether a cell of the group has any time */
-	bool on_file_systems;	  /* whether only the file system is known of some operation */
+	uint64_t cells;	      /* set of those with any time */
+	bool on_file_systems; /* whether only the file system is known of some operation */
 	struct baseline baseline;
 	bool workload; /* nothing is scored: what is spilled are accesses (accesses.h) */
 	bool windowed; /* operations that begin outside these times are left out: */

@@ -33,13 +33,12 @@ static int habits_open(struct habits *h, const struct eta_defs *defs)
 	return 0;
 }
 
+/* FILE is not below N_FILES. */
 static int files_room(struct habits *h, uint32_t file)
 {
 	uint32_t room = h->n_files ? h->n_files : 64;
 	struct habit *files;
 
-	if (file < h->n_files)
-		return 0;
 	while (room <= file)
 		room *= 2;
 	files = reallocarray(h->files, room, sizeof(*files));
@@ -84,28 +83,15 @@ static enum habit_kind kind_of(struct habits *h, const struct eta_defs *defs,
 /* Did the call reach the kernel? A stdio call answered from the buffer costs next to nothing. */
 static bool reached_kernel(const struct habits *h, const struct operation *op, const char *name)
 {
-	uint64_t cells = op->cells;
-
 	if (!h->has_levels)
 		return strncmp(name, "read", 4) == 0 || strncmp(name, "write", 5) == 0 ||
 		       strncmp(name, "pread", 5) == 0 || strncmp(name, "pwrite", 6) == 0;
-	while (cells) {
-		enum eta_level level = cell_table[cell_next(&cells)].level;
-
-		if (level != ETA_LEVEL_USER && level != ETA_LEVEL_CPU)
-			return true;
-	}
-	return false;
+	return op->cells & ~cells_of_level(ETA_LEVEL_USER) & ~cells_of_level(ETA_LEVEL_CPU);
 }
 
 static bool waited(const struct operation *op)
 {
-	uint64_t cells = op->cells;
-
-	while (cells)
-		if (cell_table[cell_next(&cells)].level == ETA_LEVEL_BLOCK)
-			return true;
-	return false;
+	return op->cells & cells_of_level(ETA_LEVEL_BLOCK);
 }
 
 /* OP's offset in its file, from the handle's position where the trace does not give it. */
@@ -153,7 +139,8 @@ static void add_access(struct habit *f, enum habit_kind kind, const struct opera
 	c->direct += op->direct;
 	if (offset == POSITION_UNKNOWN || !op->bytes)
 		return;
-	c->misaligned += op->direct && ((offset | op->size) & PAGE_MASK);
+	if (op->direct)
+		c->misaligned += ((offset | op->size) & PAGE_MASK) != 0;
 	c->judged++;
 	o = offset == f->end[kind] ? &c->sequential : &c->elsewhere;
 	o->n++;
@@ -175,7 +162,8 @@ int habits_add(struct habits *h, const struct eta_defs *defs, const struct opera
 	enum habit_kind kind;
 	struct habit *f;
 
-	if ((!h->functions && habits_open(h, defs) < 0) || files_room(h, file) < 0)
+	if ((!h->functions && habits_open(h, defs) < 0) ||
+	    (file >= h->n_files && files_room(h, file) < 0))
 		return -ENOMEM;
 	function = &h->functions[op->region];
 	function->n++;
@@ -243,7 +231,7 @@ int habits_merge(struct habits *into, const struct habits *from)
 			return -ENOMEM;
 		into->n_functions = from->n_functions;
 	}
-	if (from->n_files && files_room(into, from->n_files - 1) < 0)
+	if (from->n_files > into->n_files && files_room(into, from->n_files - 1) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < from->n_functions; i++) {
 		into->functions[i].n += from->functions[i].n;

@@ -12,9 +12,9 @@
 
 static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t what, uint32_t who)
 {
-	struct stretch *last = w->op.n_stretches ? &w->op.stretches[w->op.n_stretches - 1] : NULL;
+	struct stretch *last = w->op.stretches + w->op.n_stretches - 1;
 
-	if (last && last->cell == cell && last->what == what && last->who == who) {
+	if (w->op.n_stretches && last->cell == cell && last->what == what && last->who == who) {
 		last->ns += ns;
 		return 0;
 	}
@@ -24,27 +24,42 @@ static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t wha
 	return 0;
 }
 
-static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell cell, uint32_t who)
-{
-	enum cell_group group = cell_table[cell].group;
-	uint32_t what = 0;
+/* The device or task that NS in a cell of others are about, and the task that the kernel named. */
+struct about {
+	uint32_t what, who;
+};
 
-	w->op.ns[cell] += end - begin;
-	w->op.cells |= 1ull << cell;
+static struct about account_others(struct walk *w, uint64_t begin, uint64_t ns, enum cell cell,
+				   uint32_t who)
+{
+	struct about about = { 0 };
+
 	if (who == w->sink.tid)
 		who = 0;
 	if (w->sink.others &&
 	    (cell_is_for_others(cell, who) || (w->op.only_waits && cell_is_of_some(cell)))) {
-		w->op.others_cell_ns[cell] += end - begin;
-		w->op.others_ns += end - begin;
+		w->op.others_cell_ns[cell] += ns;
+		w->op.others_ns += ns;
 	}
-	if (!w->sink.stretches)
-		return 0;
-	if (group == GROUP_NATURE)
-		what = who;
-	else if (group == GROUP_DEVICE && w->in_flight_end_ns > begin)
-		what = w->bio_dev;
-	return stretch_add(w, end - begin, cell, what, cell_names_others(cell) ? who : 0);
+	if (cell_table[cell].group == GROUP_NATURE)
+		about.what = who;
+	else if (cell_table[cell].group == GROUP_DEVICE && w->in_flight_end_ns > begin)
+		about.what = w->bio_dev;
+	if (cell_names_others(cell))
+		about.who = who;
+	return about;
+}
+
+static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell cell, uint32_t who)
+{
+	uint64_t ns = end - begin, bit = 1ull << cell;
+	struct about about = { 0 };
+
+	w->op.ns[cell] += ns;
+	w->op.cells |= bit;
+	if (!(bit & (cells_of_group(GROUP_FILE) | cells_of_group(GROUP_SELF))))
+		about = account_others(w, begin, ns, cell, who);
+	return w->sink.stretches ? stretch_add(w, ns, cell, about.what, about.who) : 0;
 }
 
 /*
@@ -200,9 +215,10 @@ static int enter(struct walk *w, const struct eta_event *e)
 		operation_begin(w, e);
 	f = &w->stack[w->depth++];
 	f->region = e->region;
-	f->begin_ns = e->time_ns;
-	if (w->root == NO_OPERATION)
+	if (w->root == NO_OPERATION) {
+		f->begin_ns = e->time_ns;
 		return rc;
+	}
 	f->hash = info->hash;
 	f->last_child = 0;
 	f->cell = info->cell;

@@ -43,8 +43,15 @@ static void put_half(struct half_writer *h, uint32_t half)
 	h->half = !h->half;
 }
 
+static bool is_short(const struct stretch *s)
+{
+	return s->ns <= NS_MASK && !(s->what | s->who);
+}
+
 static uint32_t halves_of(const struct stretch *s)
 {
+	if (is_short(s))
+		return 1;
 	return 1 + (s->ns > NS_MASK) + (s->what || s->who) + (s->who != 0);
 }
 
@@ -91,6 +98,10 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 		const struct stretch *s = &op->stretches[i];
 		uint32_t what = s->what;
 
+		if (is_short(s)) {
+			put_half(&h, (uint32_t)s->ns | (uint32_t)s->cell << NS_BITS);
+			continue;
+		}
 		if (what && cell_table[s->cell].group == GROUP_DEVICE &&
 		    dev_of(arg, what, &what) < 0)
 			return -ENOMEM;
@@ -159,15 +170,16 @@ int operation_unspill_stretches(struct spill_reader *r, struct operation_record 
 
 		s->ns = half & NS_MASK;
 		s->cell = (uint8_t)(half >> NS_BITS & CELL_MASK);
-		s->what = cell_table[s->cell].group == GROUP_DEVICE ? op->dev : 0;
+		s->what = 1ull << s->cell & cells_of_group(GROUP_DEVICE) ? op->dev : 0;
+		s->who = 0;
 		if (half & LONG && h.left)
 			s->ns |= (uint64_t)get_half(&h) << NS_BITS;
-		if (half & WHAT && h.left)
+		if (half & WHAT && h.left) {
 			s->what = get_half(&h);
-		s->who = 0;
-		if (s->what & WHO && cell_names_others(s->cell) && h.left) {
-			s->what &= ~WHO;
-			s->who = get_half(&h);
+			if (s->what & WHO && cell_names_others(s->cell) && h.left) {
+				s->what &= ~WHO;
+				s->who = get_half(&h);
+			}
 		}
 		if (op->cells & 1ull << s->cell)
 			op->ns[s->cell] += s->ns;

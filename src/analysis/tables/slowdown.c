@@ -31,27 +31,30 @@ static int64_t limit_in(const struct tally *t, const struct reference *r, int c)
 
 int64_t tally_counted(const struct tally *t, const struct class_references *refs, int k)
 {
+	const struct reference *r = refs->by[k];
+	uint64_t cells = r->known ? t->cells | r->cells : 0;
 	int64_t sum = 0;
 
-	for (int c = 0; refs->by[k]->known && c < N_CELLS; c++)
-		sum += contended_in(t, refs->by[k], k, c) + limit_in(t, refs->by[k], c);
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		sum += contended_in(t, r, k, c) + limit_in(t, r, c);
+	}
 	return sum;
 }
 
 int64_t tally_alike(const struct tally *t, const struct reference *r)
 {
+	uint64_t cells = cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
+			 cells_of_group(GROUP_DIRTY);
 	int64_t sum = 0;
 
-	for (int c = 0; t->contended && r->known && c < N_CELLS; c++)
-		switch (cell_table[c].group) {
-		case GROUP_DEVICE:
-		case GROUP_FS:
-		case GROUP_DIRTY:
-			sum += (int64_t)t->contended->ns[c] - contended_in(t, r, BY_HEADLINE, c);
-			break;
-		default:
-			break;
-		}
+	cells &= t->contended && r->known ? t->cells | r->cells : 0;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		sum += (int64_t)t->contended->ns[c] - contended_in(t, r, BY_HEADLINE, c);
+	}
 	return sum;
 }
 
@@ -60,9 +63,12 @@ void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 {
 	const struct reference *r = refs->by[BY_HEADLINE];
 
+	uint64_t cells = t->cells | r->cells;
+
 	if (!r->known)
 		return;
-	for (int c = 0; c < N_CELLS; c++) {
+	while (cells) {
+		enum cell c = cell_next(&cells);
 		int64_t lost = lost_in(t->cell_ns[c], t->n, r, c);
 		int64_t contended = contended_in(t, r, BY_HEADLINE, c);
 
