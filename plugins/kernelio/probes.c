@@ -17,6 +17,7 @@
 #include "eta-ext/base/eta.h"
 #include "backend.h"
 #include "internal.h"
+#include "loading.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_THREADS 4096
@@ -186,9 +187,11 @@ static int skip_passed(struct bpf_object *object, size_t i)
 
 /*
  * Opens the object and loads each row's programs for its backend in CHOICE. FROM: only those of
- * that row and those behind; KERNELIO_N_PROBES: all.
+ * that row and those behind; KERNELIO_N_PROBES: all. In REFUSED the program that was, or the one
+ * that was loaded when it failed.
  */
-static int try_load(struct kernelio *k, const uint8_t *choice, size_t from)
+static int try_load(struct kernelio *k, const uint8_t *choice, size_t from,
+		    const struct bpf_program **refused)
 {
 	struct kernelio_bpf *bpf;
 	int rc;
@@ -217,7 +220,10 @@ static int try_load(struct kernelio *k, const uint8_t *choice, size_t from)
 		rc = bpf_map__set_max_entries(bpf->maps.free_slots, n_threads(k));
 	if (rc == 0) {
 		fill_constants(k, bpf);
-		rc = kernelio_bpf__load(bpf);
+		backend_note_loading(refused);
+		loading_begin();
+		rc = loading_end(kernelio_bpf__load(bpf), refused);
+		backend_note_loading(NULL);
 	}
 	k->bpf = bpf;
 	return rc;
@@ -297,9 +303,7 @@ static int load_what_loads(struct kernelio *k, uint8_t *choice)
 		int rc;
 		size_t i;
 
-		backend_note_loading(&last);
-		rc = try_load(k, choice, from);
-		backend_note_loading(NULL);
+		rc = try_load(k, choice, from, &last);
 		if (rc == 0 && from < KERNELIO_N_PROBES) {
 			from = KERNELIO_N_PROBES;
 			continue;

@@ -22,8 +22,8 @@ struct {
 struct path_walk {
 	struct dentry *dentry;
 	struct mount *mount;
-	struct kernelio_file *room;
-	uint32_t names_bytes;
+	struct kernelio_file *room; /* path_bytes: the length so far, which the verifier, as it is
+				       memory, need not follow step by step */
 };
 
 /* One step of it, for bpf_loop: 1 ends the walk. */
@@ -31,7 +31,7 @@ static long path_step(uint32_t step, struct path_walk *walk)
 {
 	struct dentry *dentry = walk->dentry;
 	struct mount *mount = walk->mount;
-	uint32_t at = walk->names_bytes;
+	uint32_t at = walk->room->path_bytes;
 	struct dentry *parent;
 	long n;
 
@@ -52,7 +52,7 @@ static long path_step(uint32_t step, struct path_walk *walk)
 				      FIELD(struct dentry, dentry, d_name.name));
 	if (n <= 0)
 		return 1;
-	walk->names_bytes = at + n;
+	walk->room->path_bytes = at + n;
 	walk->dentry = parent;
 	return 0;
 }
@@ -71,8 +71,9 @@ static __always_inline uint32_t path_names(struct file *file, struct kernelio_fi
 	/* the same pointer type from the first step on: one pass less for the verifier */
 	walk.dentry = HAVE_CAST ? CAST(struct dentry, dentry) : dentry;
 	walk.mount = HAVE_CAST ? CAST(struct mount, mount) : mount;
+	room->path_bytes = 0;
 	bpf_loop(MAX_PATH_STEPS, path_step, &walk, 0);
-	return walk.names_bytes;
+	return room->path_bytes;
 }
 
 static __always_inline bool is_skipped(uint64_t file)

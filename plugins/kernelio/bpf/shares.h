@@ -36,9 +36,10 @@ struct share_walk {
 	uint32_t vector_left, left; /* bytes */
 };
 
-static __always_inline void share_add(struct bio_shares *shares, uint32_t pid, uint32_t tid,
-				      uint32_t bytes)
+SEPARATE int share_add(struct bio_shares *shares, uint32_t pid, uint32_t tid, uint32_t bytes)
 {
+	if (!shares)
+		return 0;
 	for (uint32_t i = 0; i < MAX_SHARES; i++) {
 		struct bio_share *share = &shares->shares[i];
 
@@ -47,15 +48,16 @@ static __always_inline void share_add(struct bio_shares *shares, uint32_t pid, u
 			share->tid = tid;
 			share->bytes = bytes;
 			shares->n = i + 1;
-			return;
+			return 0;
 		}
 		if (share->tid == tid && share->pid == pid) {
 			share->bytes += bytes;
-			return;
+			return 0;
 		}
 	}
 	shares->shares[0].bytes += bytes;
 	TOTAL_ADD(shares_missed, bytes);
+	return 0;
 }
 
 static __always_inline uint64_t page_index(uint64_t address)
