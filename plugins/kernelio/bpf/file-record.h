@@ -31,8 +31,9 @@ static long path_step(uint32_t step, struct path_walk *walk)
 {
 	struct dentry *dentry = walk->dentry;
 	struct mount *mount = walk->mount;
-	uint32_t at = walk->room->path_bytes;
 	struct dentry *parent;
+	const void *name;
+	uint32_t at;
 	long n;
 
 	if (dentry == FIELD(struct mount, mount, mnt.mnt_root)) {
@@ -45,11 +46,14 @@ static long path_step(uint32_t step, struct path_walk *walk)
 		return 0;
 	}
 	parent = FIELD(struct dentry, dentry, d_parent);
-	if (parent == dentry || at >= KERNELIO_PATH_BYTES)
-		return 1; /* former: not below the root of its mount, so a name without a path */
+	if (parent == dentry)
+		return 1; /* not below the root of its mount, so a name without a path */
+	name = FIELD(struct dentry, dentry, d_name.name);
+	at = walk->room->path_bytes; /* last, where the verifier of 6.1 needs its bounds */
+	if (at >= KERNELIO_PATH_BYTES)
+		return 1;
 	/* a name is at most 255 bytes long */
-	n = bpf_probe_read_kernel_str(&walk->room->names[at], 256,
-				      FIELD(struct dentry, dentry, d_name.name));
+	n = bpf_probe_read_kernel_str(&walk->room->names[at], 256, name);
 	if (n <= 0)
 		return 1;
 	walk->room->path_bytes = at + n;
