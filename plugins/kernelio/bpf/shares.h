@@ -36,10 +36,9 @@ struct share_walk {
 	uint32_t vector_left, left; /* bytes */
 };
 
-SEPARATE int share_add(struct bio_shares *shares, uint32_t pid, uint32_t tid, uint32_t bytes)
+static __always_inline void share_add(struct bio_shares *shares, uint32_t pid, uint32_t tid,
+				      uint32_t bytes)
 {
-	if (!shares)
-		return 0;
 	for (uint32_t i = 0; i < MAX_SHARES; i++) {
 		struct bio_share *share = &shares->shares[i];
 
@@ -48,16 +47,15 @@ SEPARATE int share_add(struct bio_shares *shares, uint32_t pid, uint32_t tid, ui
 			share->tid = tid;
 			share->bytes = bytes;
 			shares->n = i + 1;
-			return 0;
+			return;
 		}
 		if (share->tid == tid && share->pid == pid) {
 			share->bytes += bytes;
-			return 0;
+			return;
 		}
 	}
 	shares->shares[0].bytes += bytes;
 	TOTAL_ADD(shares_missed, bytes);
-	return 0;
 }
 
 static __always_inline uint64_t page_index(uint64_t address)
