@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loading.h"
+
 /* A function every kernel has and nobody calls often, to try a backend on. */
 #define TRIAL_FUNCTION "vfs_fsync_range"
 #define FENTRY_ARGUMENTS 6
@@ -21,11 +23,7 @@
 #define TRACEPOINT_EVENTS "/sys/kernel/tracing/events"
 #define TRACEPOINT_EVENTS_DEBUGFS "/sys/kernel/debug/tracing/events"
 
-/* r0 = 0; exit */
-static const struct bpf_insn empty_program[] = {
-	{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
-	{ .code = BPF_JMP | BPF_EXIT },
-};
+static const struct bpf_insn empty_program[] = { EMPTY_PROGRAM };
 #define N_EMPTY (sizeof(empty_program) / sizeof(empty_program[0]))
 
 static bool refused(int error, char *why, size_t size)
@@ -196,11 +194,10 @@ static const struct bpf_program **loading;
 static int note_loading(struct bpf_program *program, struct bpf_prog_load_opts *options,
 			long cookie)
 {
-	(void)options;
 	(void)cookie;
 	if (loading)
 		*loading = program;
-	return 0;
+	return loading_take(program, options);
 }
 
 void backend_note_loading(const struct bpf_program **last)

@@ -67,6 +67,8 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
+	plugins/kernelio/loading.c \
+	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/none.c \
@@ -103,6 +105,8 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
+	plugins/kernelio/loading.c \
+	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
 	plugins/kernelio/probes-present.c \

@@ -17,6 +17,7 @@
 #include "eta-ext/base/eta.h"
 #include "backend.h"
 #include "internal.h"
+#include "loading.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_THREADS 4096
@@ -78,6 +79,11 @@ static uint64_t tick_ns(void)
 	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) ? 0 : (uint64_t)tick.tv_nsec;
 }
 
+static unsigned n_threads(const struct kernelio *k)
+{
+	return k->options.threads ? k->options.threads : DEFAULT_THREADS;
+}
+
 static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 {
 	static const struct {
@@ -107,27 +113,13 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 	bpf->rodata->open_flags.sync = O_SYNC | O_DSYNC;
 	bpf->rodata->open_flags.append = O_APPEND;
 	bpf->rodata->filter = k->filter;
+	bpf->rodata->n_slots = n_threads(k);
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	bpf->rodata->tick_ns = tick_ns();
 	bpf->rodata->call_nanosleep = SYS_nanosleep;
 	bpf->rodata->call_clock_nanosleep = SYS_clock_nanosleep;
 	if (unseen)
 		bpf->rodata->unseen_percent = (uint32_t)strtoul(unseen, NULL, 10);
-}
-
-static unsigned n_threads(const struct kernelio *k)
-{
-	return k->options.threads ? k->options.threads : DEFAULT_THREADS;
-}
-
-/* Slot 0 means "not traced". Pushed last to first, so that low ones are taken first. */
-static int fill_slots(struct kernelio *k)
-{
-	int fd = bpf_map__fd(k->bpf->maps.free_slots), rc = 0;
-
-	for (uint32_t slot = n_threads(k); slot > 0 && rc == 0; slot--)
-		rc = bpf_map_update_elem(fd, NULL, &slot, BPF_ANY);
-	return rc;
 }
 
 static int fill_filter_values(struct kernelio *k)
@@ -186,9 +178,11 @@ static int skip_passed(struct bpf_object *object, size_t i)
 
 /*
  * Opens the object and loads each row's programs for its backend in CHOICE. FROM: only those of
- * that row and those behind; KERNELIO_N_PROBES: all.
+ * that row and those behind; KERNELIO_N_PROBES: all. In REFUSED the program that was, or the one
+ * that was loaded when it failed.
  */
-static int try_load(struct kernelio *k, const uint8_t *choice, size_t from)
+static int try_load(struct kernelio *k, const uint8_t *choice, size_t from,
+		    const struct bpf_program **refused)
 {
 	struct kernelio_bpf *bpf;
 	int rc;
@@ -217,7 +211,10 @@ static int try_load(struct kernelio *k, const uint8_t *choice, size_t from)
 		rc = bpf_map__set_max_entries(bpf->maps.free_slots, n_threads(k));
 	if (rc == 0) {
 		fill_constants(k, bpf);
-		rc = kernelio_bpf__load(bpf);
+		backend_note_loading(refused);
+		loading_begin();
+		rc = loading_end(kernelio_bpf__load(bpf), refused);
+		backend_note_loading(NULL);
 	}
 	k->bpf = bpf;
 	return rc;
@@ -297,9 +294,7 @@ static int load_what_loads(struct kernelio *k, uint8_t *choice)
 		int rc;
 		size_t i;
 
-		backend_note_loading(&last);
-		rc = try_load(k, choice, from);
-		backend_note_loading(NULL);
+		rc = try_load(k, choice, from, &last);
 		if (rc == 0 && from < KERNELIO_N_PROBES) {
 			from = KERNELIO_N_PROBES;
 			continue;
@@ -506,8 +501,6 @@ int probes_load(struct kernelio *k)
 	rc = load_what_loads(k, choice);
 	if (rc == 0)
 		rc = rings_make(k);
-	if (rc == 0)
-		rc = fill_slots(k);
 	if (rc == 0)
 		rc = fill_filter_values(k);
 	if (rc) {

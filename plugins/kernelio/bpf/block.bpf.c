@@ -36,34 +36,35 @@ struct {
 } helpers_seen SEC(".maps");
 
 /*
- * The inode of the bio's first page, and through INDEX the page's index; NULL: anonymous memory, as
- * in direct I/O.
+ * The inode of the first page of the bio at *KEY, and through INDEX the page's index; 0: anonymous
+ * memory, as in direct I/O.
  */
-static __always_inline struct inode *bio_inode(struct bio *bio, uint64_t *index)
+SEPARATE uint64_t bio_inode(const uint64_t *key, uint64_t *index)
 {
+	struct bio *bio = key ? (void *)*key : NULL;
 	struct bio_vec *vector = BPF_CORE_READ(bio, bi_io_vec);
 	uint32_t at = BPF_CORE_READ(bio, bi_iter.bi_idx);
 	unsigned long head, mapping;
 	struct page *page;
 
-	if (!vector)
-		return NULL;
+	if (!vector || !index)
+		return 0;
 	vector = (void *)vector + at * bpf_core_type_size(struct bio_vec);
 	page = BPF_CORE_READ(vector, bv_page);
 	if (!page)
-		return NULL;
+		return 0;
 	head = BPF_CORE_READ(page, compound_head);
 	if (head & COMPOUND_TAIL)
 		page = (void *)(head - COMPOUND_TAIL);
 	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
 	if (!mapping || mapping & MAPPING_ANONYMOUS)
-		return NULL;
+		return 0;
 	if (filter.light)
 		*index = BPF_CORE_READ((struct folio *)page, index);
-	return BPF_CORE_READ((struct address_space *)(mapping & ~MAPPING_FLAGS), host);
+	return (uint64_t)BPF_CORE_READ((struct address_space *)(mapping & ~MAPPING_FLAGS), host);
 }
 
-static __always_inline uint32_t bio_flags(uint32_t opf, uint32_t bytes)
+SEPARATE uint32_t bio_flags(uint32_t opf, uint32_t bytes)
 {
 	uint32_t op = opf & OP_MASK;
 	uint32_t flags = op & OP_WRITE ? ETA_BIO_WRITE : 0;
@@ -139,7 +140,9 @@ struct queued_bio {
 	uint64_t upper;		 /* key of above */
 	uint64_t index;		 /* light mode: index of its first page in the file */
 	uint64_t vector;	 /* of its pages, 0: none */
+	uint64_t gendisk;	 /* address of its disk */
 	struct file_key file;
+	uint32_t dev;
 	uint32_t bytes, flags;
 	uint32_t track;
 	uint32_t pid, tid;    /* of the owner */
@@ -178,16 +181,15 @@ static __always_inline void queued_file(struct queued_bio *q, struct inode *inod
  * bio is foreign. If nobody called fsync, it is for those whose data was written before. Without
  * SYNC it is background writeback that nobody waits for.
  */
-static __always_inline void queued_journal(struct queued_bio *q, struct bio *bio)
+static __always_inline void queued_journal(struct queued_bio *q)
 {
-	uint32_t dev = bio->bi_bdev->bd_dev;
 	struct syncer asked = {};
 
-	q->journal = !q->above && !q->file.inode && is_journal(q->task, dev);
+	q->journal = !q->above && !q->file.inode && is_journal(q->task, q->dev);
 	if (!q->journal || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
 		return;
-	if (!syncs_used || !sync_asked(dev, &asked)) {
-		q->foreign_tid = disk_wrote_by_chance(bio);
+	if (!syncs_used || !sync_asked(q->dev, &asked)) {
+		q->foreign_tid = disk_wrote_by_chance(&q->gendisk);
 		q->journal = !q->foreign_tid;
 		return;
 	}
@@ -201,11 +203,11 @@ static __always_inline void queued_journal(struct queued_bio *q, struct bio *bio
 }
 
 /* The journal flushes the disk's cache, which delays only tasks that did not ask for it. */
-static __always_inline void queued_flush(struct queued_bio *q, uint32_t dev)
+static __always_inline void queued_flush(struct queued_bio *q)
 {
 	struct syncer asked = {};
 
-	if (syncs_used && q->task->flags & TASK_IS_KERNEL_THREAD && sync_asked(dev, &asked))
+	if (syncs_used && q->task->flags & TASK_IS_KERNEL_THREAD && sync_asked(q->dev, &asked))
 		q->foreign_tid = asked.foreign ? asked.tid : 0;
 }
 
@@ -241,26 +243,27 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 /* Finds owner and file of BIO; false: it is no traced thread's. */
 static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 {
-	struct inode *inode = q->data ? bio_inode(bio, &q->index) : NULL;
+	uint64_t key = (uint64_t)bio;
+	struct inode *inode = q->data ? (void *)bio_inode(&key, &q->index) : NULL;
 
-	q->above = upper_bio((uint64_t)bio, q->vector, &q->upper);
+	q->above = upper_bio(key, q->vector, &q->upper);
 	if (q->st) {
 		q->tid = owner_tid(q->st);
 	} else if (!q->above && (!(q->flags & ETA_BIO_WRITE) || !q->data)) {
 		if (q->flags & ETA_BIO_FLUSH)
-			queued_flush(q, bio->bi_bdev->bd_dev);
+			queued_flush(q);
 		return false; /* other tasks act for a traced thread in writes only */
 	}
 	if (inode)
 		queued_file(q, inode);
 	if (!q->st) {
-		queued_journal(q, bio);
+		queued_journal(q);
 		if (!q->owner && !q->journal && !q->above)
 			return false;
 		helper_tell(q->task);
 	}
 	queued_operation(q, inode != NULL);
-	return request_passes(q->st, &q->file, bio->bi_bdev->bd_dev, q->flags & ETA_BIO_WRITE);
+	return request_passes(q->st, &q->file, q->dev, q->flags & ETA_BIO_WRITE);
 }
 
 /* Fills the record, but for what issue and completion add. */
@@ -282,7 +285,7 @@ static __always_inline void queued_fill(struct bio_state *value, struct queued_b
 	value->record.inode = q->file.inode;
 	value->record.file_dev = q->file.dev;
 	value->record.pid = q->task->tgid;
-	value->record.dev = bio->bi_bdev->bd_dev;
+	value->record.dev = q->dev;
 	value->record.bytes = q->bytes;
 	value->record.op_flags = q->flags;
 	value->record.owner_pid = q->pid;
@@ -361,10 +364,14 @@ static __always_inline void queued_count(const struct queued_bio *q)
 static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 {
 	struct queued_bio q = { .task = bpf_get_current_task_btf(), .st = st };
+	struct block_device *device = bio->bi_bdev; /* once: see doc/howto-probe.md, Pitfalls */
 	bool flush = REQ_HAS(bio->bi_opf, __REQ_PREFLUSH___k);
+	uint64_t key = (uint64_t)bio;
 	struct bio_state *value;
 	uint32_t zero = 0;
 
+	q.dev = device->bd_dev;
+	q.gendisk = (uint64_t)device->bd_disk;
 	q.bytes = bio->bi_iter.bi_size;
 	q.flags = bio_flags(bio->bi_opf, q.bytes);
 	q.pid = q.task->tgid;
@@ -376,13 +383,14 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 		return 0;
 	if (!queued_find(&q, bio)) {
 		if (q.foreign_tid)
-			foreign_begin(bio, q.foreign_tid, flush);
+			foreign_begin(&key, &q.gendisk, q.foreign_tid,
+				      flush || bio->bi_opf & OP_WRITE ? q.bytes : 0, flush);
 		return 0;
 	}
 	queued_fill(value, &q, bio);
-	queue_ahead_begin(bio, &value->record, &value->counted, flush);
+	queue_ahead_begin(&q.gendisk, &value->record, &value->counted, flush);
 	queued_follow(value, &q, bio);
-	queued_keep(value, (uint64_t)bio);
+	queued_keep(value, key);
 	queued_count(&q);
 	return 0;
 }

@@ -49,34 +49,46 @@ static __always_inline uint64_t chunk_bits(uint64_t at, uint64_t end)
 }
 
 /*
- * N pages of FILE, from AT on, are in the cache again. Returns how many of them other processes
- * than PID had evicted, and in WHO one of those.
+ * The pages of FILE from AT to END, as far as they are in AT's chunk, are in the cache again.
+ * Returns how many of them other processes than PID had evicted, and in WHO one of those.
  */
+SEPARATE uint32_t evicted_chunk(const struct file_key *file, uint64_t at, uint64_t end,
+				uint32_t pid, uint32_t *who)
+{
+	struct evicted_key key = { .chunk = at >> EVICTED_SHIFT };
+	struct evicted *evicted;
+	uint64_t bits;
+
+	if (!file || !who)
+		return 0;
+	key.inode = file->inode;
+	key.dev = file->dev;
+	evicted = bpf_map_lookup_elem(&evictions, &key);
+	bits = evicted ? evicted->pages & chunk_bits(at, end) : 0;
+	if (!bits)
+		return 0;
+	__sync_fetch_and_and(&evicted->pages, ~bits);
+	/* its own reclaim is due to others who fill the memory, if there are any */
+	if (evicted->by.pid != pid)
+		*who = evicted->by.tid;
+	else if (evicted->before.tid && evicted->before.pid != pid)
+		*who = evicted->before.tid;
+	else
+		return 0;
+	return __builtin_popcountll(bits);
+}
+
+/* The same for N pages from AT on. */
 static __always_inline uint32_t evicted_take(const struct file_key *file, uint64_t at, uint32_t n,
 					     uint32_t pid, uint32_t *who)
 {
-	struct evicted_key key = { .inode = file->inode, .dev = file->dev };
-	uint64_t end = at + n, bits;
-	struct evicted *evicted;
+	uint64_t end = at + n;
 	uint32_t found = 0;
 
 	if (!evictions_noted)
 		return 0;
 	for (int i = 0; i < EVICTED_STEPS && at < end; i++) {
-		key.chunk = at >> EVICTED_SHIFT;
-		evicted = bpf_map_lookup_elem(&evictions, &key);
-		bits = evicted ? evicted->pages & chunk_bits(at, end) : 0;
-		if (bits) {
-			__sync_fetch_and_and(&evicted->pages, ~bits);
-			/* its own reclaim is due to others who fill the memory, if there are any */
-			if (evicted->by.pid != pid)
-				*who = evicted->by.tid;
-			else if (evicted->before.tid && evicted->before.pid != pid)
-				*who = evicted->before.tid;
-			else
-				bits = 0;
-			found += __builtin_popcountll(bits);
-		}
+		found += evicted_chunk(file, at, end, pid, who);
 		at = (at | EVICTED_MASK) + 1;
 	}
 	return found;

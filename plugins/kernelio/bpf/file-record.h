@@ -22,8 +22,8 @@ struct {
 struct path_walk {
 	struct dentry *dentry;
 	struct mount *mount;
-	struct kernelio_file *room;
-	uint32_t names_bytes;
+	struct kernelio_file *room; /* path_bytes: the length so far, which the verifier, as it is
+				       memory, need not follow step by step */
 };
 
 /* One step of it, for bpf_loop: 1 ends the walk. */
@@ -31,8 +31,9 @@ static long path_step(uint32_t step, struct path_walk *walk)
 {
 	struct dentry *dentry = walk->dentry;
 	struct mount *mount = walk->mount;
-	uint32_t at = walk->names_bytes;
 	struct dentry *parent;
+	const void *name;
+	uint32_t at;
 	long n;
 
 	if (dentry == FIELD(struct mount, mount, mnt.mnt_root)) {
@@ -45,14 +46,17 @@ static long path_step(uint32_t step, struct path_walk *walk)
 		return 0;
 	}
 	parent = FIELD(struct dentry, dentry, d_parent);
-	if (parent == dentry || at >= KERNELIO_PATH_BYTES)
-		return 1; /* former: not below the root of its mount, so a name without a path */
+	if (parent == dentry)
+		return 1; /* not below the root of its mount, so a name without a path */
+	name = FIELD(struct dentry, dentry, d_name.name);
+	at = walk->room->path_bytes; /* last, where the verifier of 6.1 needs its bounds */
+	if (at >= KERNELIO_PATH_BYTES)
+		return 1;
 	/* a name is at most 255 bytes long */
-	n = bpf_probe_read_kernel_str(&walk->room->names[at], 256,
-				      FIELD(struct dentry, dentry, d_name.name));
+	n = bpf_probe_read_kernel_str(&walk->room->names[at], 256, name);
 	if (n <= 0)
 		return 1;
-	walk->names_bytes = at + n;
+	walk->room->path_bytes = at + n;
 	walk->dentry = parent;
 	return 0;
 }
@@ -71,8 +75,9 @@ static __always_inline uint32_t path_names(struct file *file, struct kernelio_fi
 	/* the same pointer type from the first step on: one pass less for the verifier */
 	walk.dentry = HAVE_CAST ? CAST(struct dentry, dentry) : dentry;
 	walk.mount = HAVE_CAST ? CAST(struct mount, mount) : mount;
+	room->path_bytes = 0;
 	bpf_loop(MAX_PATH_STEPS, path_step, &walk, 0);
-	return walk.names_bytes;
+	return room->path_bytes;
 }
 
 static __always_inline bool is_skipped(uint64_t file)

@@ -53,7 +53,8 @@ static __always_inline bool facts_of(struct file *file, struct file_facts *f)
 /* Facts of the current task's descriptor FD; false: it is not open. */
 static __always_inline bool facts_read(struct task_struct *task, uint32_t fd, struct file_facts *f)
 {
-	struct fdtable *fdt = task->files->fdt;
+	struct task_struct *of = HAVE_CAST ? CAST(struct task_struct, task) : task;
+	struct fdtable *fdt = of->files->fdt;
 	struct file *file;
 	struct inode *inode;
 

@@ -6,7 +6,9 @@
 #include "filter.h"
 #include "task.h"
 
-/* Free slots; filled before the probes are attached. */
+/* Slots that were given back; those above SLOTS_BEGUN have not been used yet. */
+uint32_t slots_begun __weak;
+const volatile uint32_t n_slots __weak; /* set before loading */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
 	__uint(max_entries, 1);
@@ -14,13 +16,26 @@ struct {
 	__uint(value_size, sizeof(uint32_t));
 } free_slots __weak SEC(".maps");
 
+/* A free slot; 0: there is none. */
+static __always_inline uint32_t slot_take(void)
+{
+	uint32_t slot;
+
+	if (bpf_map_pop_elem(&free_slots, &slot) == 0)
+		return slot;
+	if (slots_begun >= n_slots)
+		return 0;
+	slot = 1 + __sync_fetch_and_add(&slots_begun, 1);
+	return slot <= n_slots ? slot : 0;
+}
+
 static __always_inline int task_take(struct task_struct *task)
 {
 	struct task_slot *own;
 	struct task_state *st;
-	uint32_t slot;
+	uint32_t slot = slot_take();
 
-	if (bpf_map_pop_elem(&free_slots, &slot)) {
+	if (!slot) {
 		TOTAL_ADD(tasks_missed, 1);
 		return -1;
 	}

@@ -41,9 +41,13 @@ static __always_inline struct kernfs_node *node_parent(struct kernfs_node *node)
 	return (void *)BPF_CORE_READ(before, parent);
 }
 
-/* Writes the names of NODE and those above it; the root's is empty. */
-static __always_inline void limit_name(struct kernelio_limit *limit, struct kernfs_node *node)
+/* Writes the names of the node at OF_NODE and those above it; the root's is empty. */
+SEPARATE int limit_name(struct kernelio_limit *limit, uint64_t of_node)
 {
+	struct kernfs_node *node = (void *)of_node;
+
+	if (!limit)
+		return 0;
 	for (int i = 0; i < KERNELIO_LIMIT_DEPTH; i++) {
 		const char *name = node ? BPF_CORE_READ(node, name) : NULL;
 
@@ -53,14 +57,19 @@ static __always_inline void limit_name(struct kernelio_limit *limit, struct kern
 		bpf_probe_read_kernel_str(limit->names[i], KERNELIO_LIMIT_NAME, name);
 		node = node_parent(node);
 	}
+	return 0;
 }
 
+struct limit_amounts {
+	uint64_t values[4];
+};
+
 /*
- * Adds NS to the wait for the limit KIND of the group NODE, or, if NULL, of number GROUP. AMOUNTS:
- * the limit's values.
+ * Adds NS to the wait for the limit KIND of the group of the node at address NODE, or, if 0, of
+ * number GROUP. AMOUNTS: the limit's values.
  */
-static __noinline int limit_note(uint32_t kind, struct kernfs_node *node, uint64_t group,
-				 uint64_t ns, const uint64_t amounts[4])
+SEPARATE int limit_note(uint32_t kind, uint64_t node, uint64_t group, uint64_t ns,
+			const struct limit_amounts *amounts)
 {
 	struct kernelio_limit_key key = { .group = group, .kind = kind };
 	struct kernelio_limit *limit;
@@ -69,7 +78,7 @@ static __noinline int limit_note(uint32_t kind, struct kernfs_node *node, uint64
 	if (paused)
 		return 0;
 	if (node)
-		key.group = BPF_CORE_READ(node, id);
+		key.group = BPF_CORE_READ((struct kernfs_node *)node, id);
 	limit = bpf_map_lookup_elem(&limits, &key);
 	if (!limit) {
 		limit = bpf_map_lookup_elem(&limit_room, &zero);
@@ -83,7 +92,7 @@ static __noinline int limit_note(uint32_t kind, struct kernfs_node *node, uint64
 			return 0;
 	}
 	for (int i = 0; amounts && i < 4; i++)
-		limit->amounts[i] = amounts[i];
+		limit->amounts[i] = amounts->values[i];
 	__sync_fetch_and_add(&limit->ns, ns);
 	return 0;
 }

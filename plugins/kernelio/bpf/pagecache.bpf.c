@@ -273,13 +273,14 @@ static __noinline int reclaim_note(uint64_t ns, uint64_t page_size)
 		uint64_t high = BPF_CORE_READ(memory, memory.high);
 
 		if (max < none || high < none) {
-			uint64_t amounts[4] = {
+			struct limit_amounts amounts = { {
 				max < none ? max * page_size : KERNELIO_NO_LIMIT,
 				high < none ? high * page_size : KERNELIO_NO_LIMIT,
-			};
+			} };
 
-			return limit_note(KERNELIO_LIMIT_RECLAIM, BPF_CORE_READ(group, cgroup, kn),
-					  0, ns, amounts);
+			return limit_note(KERNELIO_LIMIT_RECLAIM,
+					  (uint64_t)BPF_CORE_READ(group, cgroup, kn), 0, ns,
+					  &amounts);
 		}
 		group = BPF_CORE_READ(group, parent);
 	}

@@ -92,11 +92,10 @@ SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 	return place;
 }
 
-/* The disk of BIO, and in INDEX its place; NULL: it has none. TAKE: give it one. */
-static __always_inline struct disk *disk_of(struct bio *bio, bool take, uint32_t *index)
+/* The disk at address *GENDISK, and in INDEX its place; NULL: it has none. TAKE: give it one. */
+static __always_inline struct disk *disk_of(const uint64_t *gendisk, bool take, uint32_t *index)
 {
-	uint64_t gendisk = (uint64_t)bio->bi_bdev->bd_disk;
-	uint32_t place = disk_place(&gendisk, take);
+	uint32_t place = disk_place(gendisk, take);
 
 	*index = place - 1;
 	return place ? bpf_map_lookup_elem(&disks, index) : NULL;
@@ -212,13 +211,13 @@ static __always_inline uint64_t disk_written_part(const struct disk *disk,
 }
 
 /*
- * An untraced task, with the probability of its share in what the disk of BIO has to flush; 0:
+ * An untraced task, with the probability of its share in what the disk at *GENDISK has to flush; 0:
  * none.
  */
-static __always_inline uint32_t disk_wrote_by_chance(struct bio *bio)
+SEPARATE uint32_t disk_wrote_by_chance(const uint64_t *gendisk)
 {
 	uint32_t index, chance = bpf_get_prandom_u32() % ETA_SLEEP_WHOLE;
-	struct disk *disk = disk_of(bio, false, &index);
+	struct disk *disk = disk_of(gendisk, false, &index);
 
 	return disk && chance < disk_written_part(disk, &disk->flushed) ? disk->foreign_tid : 0;
 }
@@ -326,19 +325,23 @@ static __always_inline void disk_writes(struct disk *disk, uint32_t bytes, bool 
 	__sync_fetch_and_add(&disk->bytes.all, bytes);
 }
 
-/* RECORD's request is queued: notes who is ahead of it. FLUSH: see disk_writes. */
-static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_record *record,
-					      struct counted *counted, bool flush)
+/* RECORD's request on the disk at *GENDISK is queued: notes who is ahead of it. FLUSH: see
+ * disk_writes. */
+SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *record,
+			       struct counted *counted, bool flush)
 {
-	struct disk *disk = disk_of(bio, true, &counted->disk);
-	uint32_t who = 0, dev = record->dev, *place;
-	uint64_t now = record->head.time_ns;
+	uint32_t who = 0, index, dev, *place;
+	struct disk *disk = disk_of(gendisk, true, &index);
+	uint64_t now;
 
-	if (!disk)
-		return;
+	if (!disk || !record || !counted)
+		return 0;
+	now = record->head.time_ns;
+	dev = record->dev;
 	place = bpf_map_lookup_elem(&devices_seen, &dev);
-	if (place && *place != 1 + counted->disk)
-		*place = 1 + counted->disk;
+	if (place && *place != 1 + index)
+		*place = 1 + index;
+	counted->disk = index;
 	counted->tid = record->owner_tid;
 	counted->on_disk = 1;
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
@@ -349,6 +352,7 @@ static __always_inline void queue_ahead_begin(struct bio *bio, struct eta_bio_re
 		counted->flush_part = disk_written_part(disk, &disk->flushed);
 	if (flush || record->op_flags & ETA_BIO_WRITE)
 		disk_writes(disk, record->bytes, false, flush);
+	return 0;
 }
 
 /* The request is issued to the device. */
@@ -407,28 +411,31 @@ static __always_inline void foreign_uncount(const struct counted *counted, uint6
 }
 
 /*
- * A request of TID that is not recorded is queued, and counts as being ahead of others. FLUSH: see
- * disk_writes.
+ * A request of TID at address *KEY, on the disk at *GENDISK, that is not recorded is queued, and
+ * counts as being ahead of others. WRITTEN: bytes that it writes. FLUSH: see disk_writes.
  */
-static __always_inline void foreign_begin(struct bio *bio, uint32_t tid, bool flush)
+SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_t tid,
+			   uint32_t written, bool flush)
 {
-	uint64_t key = (uint64_t)bio, now;
 	struct counted counted = { .tid = tid }, *before;
-	struct disk *disk = disk_of(bio, false, &counted.disk);
+	struct disk *disk = disk_of(gendisk, false, &counted.disk);
+	uint64_t now, address;
 
-	if (!disk)
-		return;
-	if (flush || bio->bi_opf & 1)
-		disk_writes(disk, bio->bi_iter.bi_size, true, flush);
+	if (!disk || !key)
+		return 0;
+	address = *key;
+	if (flush || written)
+		disk_writes(disk, written, true, flush);
 	now = bpf_ktime_get_ns();
-	before = bpf_map_lookup_elem(&foreign_bios, &key);
+	before = bpf_map_lookup_elem(&foreign_bios, &address);
 	if (before)
 		foreign_uncount(before, now); /* its completion was missed */
 	counted.place = disk_count(disk, tid, now);
 	disk_foreign_comes(disk, tid, now);
-	if (bpf_map_update_elem(&foreign_bios, &key, &counted, BPF_ANY))
+	if (bpf_map_update_elem(&foreign_bios, &address, &counted, BPF_ANY))
 		foreign_uncount(&counted, now);
 	foreign_seen = 1;
+	return 0;
 }
 
 static __always_inline void foreign_end(uint64_t key, uint64_t now)

@@ -75,10 +75,9 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
  * A thread may sleep many times until it gets a lock. When its spans are full, another sleep
  * extends the last one of the same KIND; what came between is then part of it.
  */
-static __always_inline bool sleep_folds(struct task_state *st, uint8_t kind, uint64_t woken_ns,
-					uint32_t who)
+SEPARATE int sleep_folds(struct task_state *st, uint8_t kind, uint64_t woken_ns, uint32_t who)
 {
-	if (st->now.n_spans < MAX_SPANS)
+	if (!st || st->now.n_spans < MAX_SPANS)
 		return false;
 	for (int i = 1; i <= 1 + MAX_BETWEEN_SLEEPS; i++) {
 		struct eta_span *last = &st->spans[MAX_SPANS - i];

@@ -41,31 +41,42 @@ struct {
 /* Set once there is one: then syncs of untraced tasks are looked up, too. */
 uint32_t syncs_used __weak;
 
-/* The place of TID in S, or one it may take; NULL: all are in use. */
-static inline __noinline struct syncer *syncer_of(struct fs_syncs *s, uint32_t tid, uint64_t now)
+/* May TID take the place of ONE? 2: it is its own, 1: it is free, 0: no. */
+SEPARATE uint32_t syncer_suits(const struct syncer *one, uint32_t tid, uint64_t now)
 {
-	struct syncer *found = NULL;
+	if (!one)
+		return 0;
+	if (one->tid == tid)
+		return 2;
+	return one->end_ns || now - one->begin_ns > SYNC_STALE_NS;
+}
 
-	if (!s)
-		return NULL;
-	for (uint32_t i = 0; i < SYNCERS; i++) {
-		struct syncer *one = &s->list[(tid + i) & (SYNCERS - 1)];
+/* 1 + the place of TID in S, or of one it may take; 0: all are in use. */
+SEPARATE uint32_t syncer_place(const struct fs_syncs *s, uint32_t tid, uint64_t now)
+{
+	uint32_t best = 0, place = 0;
 
-		if (one->tid == tid)
-			return one;
-		if (!found && (one->end_ns || now - one->begin_ns > SYNC_STALE_NS))
-			found = one;
+	for (uint32_t i = 0; s && i < SYNCERS; i++) {
+		uint32_t at = (tid + i) & (SYNCERS - 1);
+		uint32_t suits = syncer_suits(&s->list[at], tid, now);
+
+		if (suits > best) {
+			best = suits;
+			place = 1 + at;
+		}
 	}
-	return found;
+	return place;
 }
 
 SEPARATE int sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid, uint32_t foreign)
 {
 	uint64_t now = bpf_ktime_get_ns();
-	struct syncer *own = syncer_of(s, tid, now);
+	uint32_t place = syncer_place(s, tid, now);
+	struct syncer *own;
 
-	if (!own)
+	if (!s || !place)
 		return 0;
+	own = &s->list[(place - 1) & (SYNCERS - 1)];
 	own->period_ns = own->tid == tid ? now - own->begin_ns : 0;
 	own->end_ns = 0;
 	own->begin_ns = now;
@@ -78,9 +89,13 @@ SEPARATE int sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid, uint32_t
 SEPARATE int sync_goes(struct fs_syncs *s, uint32_t tid)
 {
 	uint64_t now = bpf_ktime_get_ns();
-	struct syncer *own = syncer_of(s, tid, now);
+	uint32_t place = syncer_place(s, tid, now);
+	struct syncer *own;
 
-	if (own && own->tid == tid)
+	if (!s || !place)
+		return 0;
+	own = &s->list[(place - 1) & (SYNCERS - 1)];
+	if (own->tid == tid)
 		own->end_ns = now;
 	return 0;
 }
@@ -135,10 +150,23 @@ SEPARATE uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns, u
 
 #define SYNC_LEAST_NS 10000000
 
-/* Had ONE of S asked for the commit that began last, and was it told that this was done? */
-static __always_inline bool sync_was_served(const struct fs_syncs *s, const struct syncer *one)
+enum asked {
+	ASKED_NOT,
+	ASKED_BEFORE, /* for the commit that began last, and was told that this was done */
+	ASKED_LATER,  /* waits, but for the next commit */
+	ASKED_NOW,    /* waits for the journal */
+};
+
+/* What ONE of S has asked the journal for. */
+SEPARATE uint32_t syncer_asked(const struct fs_syncs *s, const struct syncer *one, uint64_t now)
 {
-	return s->commit_ns && one->end_ns >= s->commit_ns && one->begin_ns <= s->commit_ns;
+	if (!s || !one)
+		return ASKED_NOT;
+	if (one->end_ns || !sync_overlaps(s, one, now - 1, now, SYNC_LEAST_NS))
+		return s->commit_ns && one->end_ns >= s->commit_ns && one->begin_ns <= s->commit_ns
+			       ? ASKED_BEFORE
+			       : ASKED_NOT;
+	return !s->commit_ns || one->begin_ns <= s->commit_ns ? ASKED_NOW : ASKED_LATER;
 }
 
 /*
@@ -151,26 +179,23 @@ SEPARATE int sync_asked(uint32_t dev, struct syncer *asked)
 	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
 	uint32_t first = bpf_get_prandom_u32();
 	uint64_t now = bpf_ktime_get_ns();
-	int found = 0;
+	uint32_t best = ASKED_NOT, place = 0;
 
 	if (!s || !asked)
 		return 0;
-	for (uint32_t i = 0; i < SYNCERS; i++) {
-		struct syncer *one = &s->list[(first + i) & (SYNCERS - 1)];
+	for (uint32_t i = 0; i < SYNCERS && best < ASKED_NOW; i++) {
+		uint32_t at = (first + i) & (SYNCERS - 1);
+		uint32_t how = syncer_asked(s, &s->list[at], now);
 
-		if (one->end_ns || !sync_overlaps(s, one, now - 1, now, SYNC_LEAST_NS)) {
-			if (!found && sync_was_served(s, one)) {
-				*asked = *one;
-				found = 1;
-			}
-			continue;
+		/* the first of those served, but the last of those who wait for the next */
+		if (how > best || (how == best && how == ASKED_LATER)) {
+			best = how;
+			place = at;
 		}
-		*asked = *one;
-		found = 1;
-		if (!s->commit_ns || one->begin_ns <= s->commit_ns)
-			break;
 	}
-	return found;
+	if (best)
+		*asked = s->list[place & (SYNCERS - 1)];
+	return best != ASKED_NOT;
 }
 
 #endif

@@ -11,21 +11,35 @@
 
 /* ---- CPU time ---- */
 
-/* TASK is ready but not running: a quota may be the reason from now on. */
-static __always_inline void quota_begin(struct task_state *st, struct task_struct *task)
+/* What a quota is about: read once, see doc/howto-probe.md, Pitfalls. */
+struct cpu_share {
+	struct task_group *group; /* NULL: the kernel has none */
+	struct cfs_rq *queue;
+};
+
+static __always_inline struct cpu_share cpu_share(struct task_struct *task)
 {
-	st->quota.queue = 0;
-	if (!LEVEL_WANTED(CPU) || !bpf_core_field_exists(task->sched_task_group) ||
-	    !task->sched_task_group->parent)
-		return; /* the root group has no quota */
-	st->quota.queue = (uint64_t)task->se.cfs_rq;
-	st->quota.before_ns = throttled_ns(task->se.cfs_rq);
+	struct cpu_share share = { .queue = task->se.cfs_rq };
+
+	if (bpf_core_field_exists(task->sched_task_group))
+		share.group = task->sched_task_group;
+	return share;
 }
 
-/* Adds NS to the tightest quota of the groups that TASK is in. */
-static __noinline int quota_note(struct task_struct *task, uint64_t ns)
+/* The thread with SHARE is ready but not running: a quota may be the reason from now on. */
+static __always_inline void quota_begin(struct task_state *st, const struct cpu_share *share)
 {
-	struct task_group *group = BPF_CORE_READ(task, sched_task_group), *found = NULL;
+	st->quota.queue = 0;
+	if (!LEVEL_WANTED(CPU) || !share->group || !share->group->parent)
+		return; /* the root group has no quota */
+	st->quota.queue = (uint64_t)share->queue;
+	st->quota.before_ns = throttled_ns(share->queue);
+}
+
+/* Adds NS to the tightest quota of the group at OF_GROUP and those above it. */
+SEPARATE int group_quota_note(uint64_t of_group, uint64_t ns)
+{
+	struct task_group *group = (void *)of_group, *found = NULL;
 	uint64_t found_quota = 0, found_period = 1;
 
 	for (int i = 0; i < KERNELIO_LIMIT_DEPTH && group; i++) {
@@ -43,12 +57,18 @@ static __noinline int quota_note(struct task_struct *task, uint64_t ns)
 		group = BPF_CORE_READ(group, parent);
 	}
 	if (found) {
-		uint64_t amounts[4] = { found_quota, found_period };
+		struct limit_amounts amounts = { { found_quota, found_period } };
 
-		limit_note(KERNELIO_LIMIT_QUOTA, BPF_CORE_READ(found, css.cgroup, kn), 0, ns,
-			   amounts);
+		limit_note(KERNELIO_LIMIT_QUOTA, (uint64_t)BPF_CORE_READ(found, css.cgroup, kn), 0,
+			   ns, &amounts);
 	}
 	return 0;
+}
+
+/* Adds NS to the tightest quota of the groups that TASK is in. */
+static __always_inline void quota_note(struct task_struct *task, uint64_t ns)
+{
+	group_quota_note((uint64_t)BPF_CORE_READ(task, sched_task_group), ns);
 }
 
 /* ---- stops ---- */
@@ -189,18 +209,19 @@ static inline __noinline uint64_t held_by(struct task_struct *task)
 	})
 
 /* Requests were throttled for NS by GROUP's limit. */
-static __noinline int held_note(uint64_t group, uint64_t ns)
+SEPARATE int held_note(uint64_t group, uint64_t ns)
 {
 	struct throtl_grp *limit = (void *)group;
-	uint64_t amounts[4] = {
+	struct limit_amounts amounts = { {
 		LIMIT_OF(limit, bps, uint64_t, 0),
 		LIMIT_OF(limit, bps, uint64_t, 1),
 		LIMIT_OF(limit, iops, uint32_t, 0),
 		LIMIT_OF(limit, iops, uint32_t, 1),
-	};
+	} };
 
 	return limit_note(KERNELIO_LIMIT_THROTTLED,
-			  BPF_CORE_READ(limit, pd.blkg, blkcg, css.cgroup, kn), 0, ns, amounts);
+			  (uint64_t)BPF_CORE_READ(limit, pd.blkg, blkcg, css.cgroup, kn), 0, ns,
+			  &amounts);
 }
 
 /* ---- all of them ---- */
@@ -211,7 +232,7 @@ static __always_inline void limits_report(struct task_state *st, struct task_str
 	if (st->unreported.quota_ns)
 		quota_note(task, st->unreported.quota_ns);
 	if (st->unreported.stop_ns)
-		limit_note(KERNELIO_LIMIT_STOPPED, NULL, st->stop, st->unreported.stop_ns, NULL);
+		limit_note(KERNELIO_LIMIT_STOPPED, 0, st->stop, st->unreported.stop_ns, NULL);
 	if (st->unreported.held_ns)
 		held_note(st->held_by, st->unreported.held_ns);
 	st->unreported.quota_ns = st->unreported.stop_ns = st->unreported.held_ns = 0;

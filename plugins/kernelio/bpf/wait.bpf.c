@@ -282,26 +282,26 @@ static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cp
 }
 
 /* Notes the scheduler's statistics of TASK, in case that the switch back is not reported. */
-static __always_inline void left_note(struct task_state *st, struct task_struct *task, uint64_t now)
+static __always_inline void left_note(struct task_state *st, struct task_struct *task,
+				      const struct cpu_share *share, uint64_t now)
 {
-	if (!bpf_core_field_exists(task->sched_info) ||
-	    !bpf_core_field_exists(task->sched_task_group))
+	if (!bpf_core_field_exists(task->sched_info) || !share->group)
 		return;
 	st->left.run_delay_ns = task->sched_info.run_delay;
-	st->left.clock_ns = now - task->se.cfs_rq->rq->clock;
+	st->left.clock_ns = now - share->queue->rq->clock;
 }
 
-/* PREV, of state ST, is switched out for NEXT. CTX: the probe's. */
+/* PREV, of state ST and SHARE, is switched out for NEXT. CTX: the probe's. */
 static __always_inline void leaves(void *ctx, struct task_state *st, struct task_struct *prev,
-				   struct task_struct *next, bool ready, unsigned int state,
-				   uint64_t now)
+				   const struct cpu_share *share, struct task_struct *next,
+				   bool ready, unsigned int state, uint64_t now)
 {
 	limits_report(st, prev);
-	left_note(st, prev, now);
+	left_note(st, prev, share, now);
 	st->quota.queue = 0;
 	st->stop = 0;
 	if (ready)
-		quota_begin(st, prev);
+		quota_begin(st, share);
 	else if (LEVEL_WANTED(CPU))
 		st->stop = stop_of(prev, state);
 	if (!(filter.light && call_see(st, now)) && (st->active ? st->fault.endless : !ready))
@@ -350,7 +350,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 		quota_note(task, quota_ns);
 	ready = ready_for(s, cpu, from_ns, quota_ns, now, prev);
 	if (st->stop)
-		limit_note(KERNELIO_LIMIT_STOPPED, NULL, st->stop,
+		limit_note(KERNELIO_LIMIT_STOPPED, 0, st->stop,
 			   (wake_ns > off_ns ? wake_ns : now) - off_ns, NULL);
 	if (st->active) {
 		if (st->held_by)
@@ -390,6 +390,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	uint32_t *slot = bpf_map_lookup_elem(&running, &zero);
 	struct task_slot *next_slot = bpf_task_storage_get(&tasks, next, NULL, 0);
 	struct cpu_history *s = bpf_map_lookup_elem(&cpu_history, &zero);
+	struct cpu_share share = cpu_share(prev);
 	uint64_t now = bpf_ktime_get_ns();
 	struct task_state *st;
 
@@ -400,7 +401,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	cpu_history_switch(s, prev->pid, next->pid, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot, now) : slot_state(*slot);
 	if (st)
-		leaves(ctx, st, prev, next, preempt || prev_state == 0, prev_state, now);
+		leaves(ctx, st, prev, &share, next, preempt || prev_state == 0, prev_state, now);
 	if (comes_unseen(next, next_slot)) {
 		*slot = SLOT_UNSURE;
 		cpu_history_unsure(s);
@@ -417,19 +418,21 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct task_state *st = task_state_of(task);
+	struct cpu_share share;
 
 	if (!st)
 		return 0;
 	if (unseen_percent && bpf_get_prandom_u32() % 100 < unseen_percent)
 		return 0;
+	share = cpu_share(task);
 	if (st->active && st->now.off == OFF_SLEEPING && !st->now.wake_ns) {
 		st->now.wake_ns = bpf_ktime_get_ns();
 		st->now.ready_cpu = task_cpu(task);
-		quota_begin(st, task);
+		quota_begin(st, &share);
 	} else if (!st->active && st->idle.off == OFF_SLEEPING && !st->idle.wake_ns) {
 		st->idle.wake_ns = bpf_ktime_get_ns();
 		st->idle.ready_cpu = task_cpu(task);
-		quota_begin(st, task);
+		quota_begin(st, &share);
 	}
 	return 0;
 }
