@@ -96,7 +96,9 @@ static const struct option_row rows[] = {
 	  SETS_TEXT(struct arguments, directory) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, mode) },
 	HEADING("How to trace:"),
-	{ "ring", 0, "BYTES", "size of each CPU's ring, a power of two (16777216)",
+	{ "ring", 0, "BYTES",
+	  "memory of each CPU between probes and tracer, a power of two (16777216; what is kept "
+	  "of the recording: --last)",
 	  CALLS(set_ring) },
 	{ "threads", 0, "N", "trace up to N threads at a time (4096)",
 	  SETS_NUMBER(struct arguments, threads, 1, 1 << 20) },
@@ -397,6 +399,7 @@ static int trace(struct arguments *a)
 {
 	struct kernelio_options kernel = { 0 };
 	struct kernelio_counts counts = { 0 };
+	struct spool_budget budget;
 	struct launch launch = { .pid = -1 };
 	struct watch watch = { .ended_by = a->caller };
 	struct authority authority;
@@ -415,6 +418,7 @@ static int trace(struct arguments *a)
 	kernel.skip = -1;
 	kernel.command = command;
 	fill_options(a, &authority, &kernel);
+	kernel.budget = kernel_options_budget(&a->kernel, &budget) ? &budget : NULL;
 	if (kernelio_new(&kernel, &k))
 		return CLI_FAILED;
 	if (a->verbose)

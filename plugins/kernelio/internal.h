@@ -27,6 +27,7 @@ struct cpu_spool {
 	size_t round_bytes;	    /* taken out of its rings this time */
 	uint64_t recorded[KERNELIO_N_TYPES];
 	uint64_t lost[KERNELIO_N_TYPES];       /* by the disk: spool_reserve failed */
+	uint64_t refused;		       /* of those by the budget */
 	uint64_t lost_noted[KERNELIO_N_TYPES]; /* by the ring, in LOSS records so far */
 };
 
@@ -54,6 +55,9 @@ struct kernelio {
 	uint64_t pause_ns,
 		paused_ns; /* since when it is paused, 0: it is not; for how long in all */
 	struct cpu_spool *cpus;
+	/* what must outlive the records of the CPUs, where those are written over; NULL: they are
+	 * not */
+	struct definitions *definitions;
 	struct ring_buffer *rings;
 	struct kernelio_cpu *counters; /* n_cpus of them, as read last */
 	struct spool meta;
@@ -142,17 +146,33 @@ struct kernelio_ring *ring_of(const struct kernelio *k, unsigned cpu);
 void ring_take(struct cpu_spool *cpu);
 
 /* collect.c */
+/* N records of TYPE could not be stored, which the spool has counted as one. */
+void collect_lost(struct cpu_spool *cpu, unsigned type, uint64_t n);
 int collect_start(struct kernelio *k);
 /* Returns once all that was in the rings is in the spool. */
 void collect_now(struct kernelio *k);
 /* The same of asynchronous operations that have not completed. */
 uint64_t collect_open_asyncs(struct kernelio *k);
+/* How many records of the CPUs' files were written over, of each type. */
+void collect_overwritten(const struct kernelio *k, uint64_t n[KERNELIO_N_TYPES]);
 /* Ends the collector's thread after emptying the rings. */
 void collect_end(struct kernelio *k);
 /* Records of bios in flight; their number. */
 uint64_t collect_open_bios(struct kernelio *k);
 int collect_counts(struct kernelio *k, struct kernelio_counts *counts);
 void collect_close(struct kernelio *k);
+
+/*
+ * definitions.c: FILE, TASK and LOSS records of all CPUs in a file of their own, each once. *OUT:
+ * NULL where the CPUs' files keep all of their records. 0 or -errno.
+ */
+int definitions_new(struct kernelio *k, struct definitions **out);
+void definitions_free(struct definitions *definitions);
+struct spool *definitions_spool(struct definitions *definitions);
+/* Is it one of those, and there already? */
+bool definitions_take(const struct eta_record_head *head);
+bool definitions_known(struct definitions *definitions, const struct eta_record_head *head,
+		       const void *rest, size_t rest_bytes);
 
 /* loss.c: what was lost where, in words and as properties; once the counters have been read. */
 void loss_describe(const struct kernelio *k, char *text, size_t size);

@@ -128,7 +128,7 @@ void ring_take(struct cpu_spool *cpu)
 			memcpy(to, from, head_bytes);
 			cpu->recorded[ETA_RECORD_KERNEL_OP] += n;
 		} else {
-			cpu->lost[ETA_RECORD_KERNEL_OP] += n;
+			collect_lost(cpu, ETA_RECORD_KERNEL_OP, n);
 		}
 		tail += bytes;
 		cpu->round_bytes += bytes;
