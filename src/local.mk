@@ -216,7 +216,7 @@ src_sci_record_SOURCES = \
 	src/program-check.c src/program-check.h \
 	src/record-answer.c src/record-answer.h \
 	src/recording-folder.c src/recording-folder.h \
-	src/spool-server.c src/spool-server.h \
+	src/shared-budget.c src/shared-budget.h src/spool-server.c src/spool-server.h \
 	src/watch.c src/watch.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
 src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) -lm

@@ -26,6 +26,7 @@
 #include "program-check.h"
 #include "record-answer.h"
 #include "recording-folder.h"
+#include "shared-budget.h"
 #include "spool-server.h"
 #include "watch.h"
 
@@ -53,6 +54,8 @@ struct recording {
 	bool user, kernel; /* levels in use */
 	struct kernelio *kernelio;
 	struct spool_server *server; /* for processes that cannot reach the user's spool */
+	struct spool_budget *budget; /* of both tracers; NULL: they may take what they need */
+	uint64_t kernel_refused;     /* how many records of the kernel's side it was short of */
 	struct identity identity;
 };
 
@@ -218,6 +221,7 @@ static int start_kernel(struct recording *r, pid_t child)
 	options.filters = &r->options->kernel.filters;
 	options.order = r->options->kernel.order;
 	options.light = r->options->kernel.light;
+	options.budget = r->budget;
 	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
 					    ? r->options->kernel.wait_writeback_ms
 					    : KERNEL_WAIT_WRITEBACK_MS;
@@ -253,11 +257,13 @@ static int start_kernel(struct recording *r, pid_t child)
 static void stop_kernel(struct recording *r, bool ran)
 {
 	struct kernelio_counts counts;
+	int rc;
 
 	if (!r->kernelio)
 		return;
-	if (kernelio_stop(r->kernelio, &counts) == 0 && ran &&
-	    (!r->options->quiet || counts.lost_all || !counts.exact))
+	rc = kernelio_stop(r->kernelio, &counts);
+	r->kernel_refused = counts.refused;
+	if (rc == 0 && ran && (!r->options->quiet || counts.lost_all || !counts.exact))
 		kernelio_counts_print(&counts, r->options->verbose);
 	kernelio_free(r->kernelio);
 	r->kernelio = NULL;
@@ -326,6 +332,9 @@ static int run(struct recording *r, int *status)
 	r->user = !o->no_user && user_environment(r, env) == 0;
 	if (r->user)
 		loads = program_check(o->argv[0]);
+	rc = shared_budget_make(&o->kernel, r->folder.user, &r->budget);
+	if (rc)
+		return rc;
 	rc = launch_stopped(&launch, o->argv, env, &r->identity);
 	if (rc) {
 		eta_error("cannot start a process: %s", strerror(-rc));
@@ -358,6 +367,7 @@ static int run(struct recording *r, int *status)
 	}
 	spool_server_free(r->server);
 	r->server = NULL;
+	shared_budget_end(r->budget, r->folder.user, r->kernel_refused);
 	if (r->user && rc == 0)
 		after_run_still_running(r->folder.user);
 	if (r->user && rc == 0 && recording_folder_remove(&r->folder, USER_SPOOL, true) == 0) {

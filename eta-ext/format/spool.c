@@ -138,6 +138,28 @@ static int open_new(char *path)
 	return reached >= 0 ? reached : fd;
 }
 
+void spool_budget_open(char *path)
+{
+	static struct spool_budget nothing;
+	const char *name;
+	void *mapped;
+	int folder, fd;
+
+	if (spool_budget)
+		return; /* of the process that forked this one */
+	spool_budget = &nothing;
+	folder = open_folder(path, &name);
+	fd = is_folder(folder) ? (int)own_call(OPEN_BELOW, folder, name, OWN_OPEN_FLAGS) : folder;
+	close_folder(folder);
+	if (is_out_of_reach(-fd))
+		fd = spool_reach(path, false);
+	if (fd < 0)
+		return;
+	if (own_map(&mapped, SPOOL_BUDGET_BYTES, MAP_SHARED, fd, 0) == 0)
+		spool_budget = mapped;
+	own_call(CLOSE, fd);
+}
+
 int spool_reopen(const struct spool *spool)
 {
 	int fd, reached;

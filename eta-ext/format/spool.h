@@ -53,6 +53,12 @@ void spool_header_origin(struct eta_spool_header *header);
 void spool_expect_folder(dev_t dev, ino_t inode);
 
 /*
+ * Maps the budget that is at PATH, which is changed meanwhile, in the folder that is expected, for
+ * this process and those that it forks. Where it cannot be, nothing is recorded.
+ */
+void spool_budget_open(char *path);
+
+/*
  * Opens the file of SPOOL again, for reading and writing: the one that was made, whatever has its
  * name now. Besides spool_create the only place where a spool file is opened. A descriptor, or
  * -errno.

@@ -63,6 +63,7 @@ static int read_parts(struct eta_trace *trace, struct spool_view *view,
 		part.start_ns = head->time_ns;
 		part.tid = head->id;
 		memcpy(part.comm, record->comm, sizeof(record->comm) - 1);
+		rc = 0;
 		if (!(head->flags & ETA_THREAD_GOES_ON) || at == view->first)
 			rc = add_part(parts, view, &part);
 		if (rc)
