@@ -174,6 +174,7 @@ bin_PROGRAMS += src/sci-kernel
 src_sci_kernel_SOURCES = \
 	src/sci-kernel.c \
 	src/kernel-options.c src/kernel-options.h \
+	src/snapshot.c src/snapshot.h \
 	src/watch.c src/watch.h
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
 

@@ -26,7 +26,8 @@ static const struct member {
 	{ "unified.def", NULL },
 	{ "unified", (const char *const[]){ "*.evt", "*.def", NULL } },
 	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", SPOOL_BUDGET_FILE, NULL } },
-	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "control", "control.new", NULL } },
+	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "meta.snapshot", "control",
+					       "control.new", NULL } },
 };
 #define N_MEMBERS (sizeof(members) / sizeof(*members))
 

@@ -130,6 +130,13 @@ void kernelio_pause(struct kernelio *k, bool paused);
  */
 int kernelio_status(struct kernelio *k, char *text, size_t size);
 
+/*
+ * Empties the rings into the spool, and writes there what meta would have if the recording ended
+ * now, but for the totals: KERNELIO_SNAPSHOT. 0 or -errno, not reported.
+ */
+#define KERNELIO_SNAPSHOT "meta.snapshot"
+int kernelio_snapshot(struct kernelio *k);
+
 /* Detaches, drains, closes the spool. COUNTS may be NULL. */
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts);
 /* K may be NULL, or still record: then the trace ends without totals. */
