@@ -136,6 +136,7 @@ kernel_tests = \
 	tests/cases/paper-score.py \
 	tests/cases/record-fio.sh \
 	tests/cases/record-queues.sh \
+	tests/cases/record-size.py \
 	tests/cases/record-status.sh \
 	tests/cases/record-sudo.py \
 	tests/cases/record-verdict.sh \
