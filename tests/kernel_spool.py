@@ -146,6 +146,15 @@ class KernelSpool:
         return int(self.properties["TOTAL." + name])
 
 
+def is_overwriting(path):
+    """Has a recording that keeps its last records only come to the first of them?"""
+    headers = []
+    for name in glob.glob(os.path.join(path, "cpu.[0-9]*")):
+        with open(name, "rb") as file:
+            headers.append(file.read(spool.HEADER))
+    return any(len(header) == spool.HEADER and sum(spool.overwritten(header)) for header in headers)
+
+
 def check_shape(trace):
     """What holds for every trace: times in order, spans inside their operation."""
     for op in trace.ops:

@@ -2,10 +2,12 @@
 # --max-size, --last and a snapshot of the user's side: every call is stored, overwritten or lost, and
 # counted; a program that is killed leaves its last calls; names and threads outlive their windows.
 # SPDX-License-Identifier: BSD-3-Clause
+import atexit
 import glob
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -106,6 +108,14 @@ recorder = subprocess.Popen(["sci-record", "--no-kernel", "--keep-spools", "--la
                              sys.executable, "-c", PROGRAM, path("work")], stderr=subprocess.PIPE, text=True)
 
 
+@atexit.register
+def end_program():
+    """It goes on for ever, whatever becomes of the test."""
+    for name in glob.glob(path("killed/user.spool/process.*")):
+        if recorder.poll() is None:
+            os.kill(int(name.split(".")[-2]), signal.SIGKILL)
+
+
 def is_overwriting():
     for name in glob.glob(path("killed/user.spool/user.*")):
         with open(name, "rb") as file:
@@ -125,8 +135,7 @@ assert recorder.poll() is None
 result = subprocess.run([os.path.join(BUILD, "src/sci-kernel"), "snapshot", path("killed"), "-o", path("copy")],
                         capture_output=True, text=True)
 assert result.returncode == 1 and "is there already" in result.stderr, result
-pid, = {name.split(".")[-2] for name in glob.glob(path("killed/user.spool/process.*"))}
-os.kill(int(pid), 9)
+end_program()
 said = recorder.communicate()[1]
 assert recorder.returncode == 137, said
 for name in ("copy", "killed"):
