@@ -100,9 +100,10 @@ struct eta_spool_header {
 };
 
 #define ETA_FIRST_PID_NS 0xeffffffcu /* inode of the pid namespace that the system started with */
-#define ETA_SPOOL_FORKED 1	/* PROCESS: not exec'ed, so its parent's modules are its own, too */
-#define ETA_SPOOL_DEFINITIONS 2 /* KERNEL: of no CPU: what must outlive the records of the others  \
-				 */
+#define ETA_SPOOL_FORKED 1 /* PROCESS: not exec'ed, so its parent's modules are its own, too */
+#define ETA_SPOOL_DEFINITIONS                                                                      \
+	2 /* KERNEL: of no CPU: what must outlive the records of the others                        \
+	   */
 
 enum eta_record_type {
 	ETA_RECORD_END = 0, /* the zeros behind the last record */

@@ -27,17 +27,6 @@
 
 /* ---- from ring to spool ---- */
 
-void collect_lost(struct cpu_spool *cpu, unsigned type, uint64_t n)
-{
-	cpu->lost[type] += n;
-	if (cpu->spool.header)
-		cpu->spool.header->lost += n - 1;
-	if (cpu->spool.error != SPOOL_BUDGET_ERROR)
-		return;
-	cpu->refused += n;
-	spool_budget_refused(n - 1);
-}
-
 /* The head goes last: it makes the record exist. */
 static void *store_in(struct cpu_spool *cpu, struct spool *spool,
 		      const struct eta_record_head *head, const void *rest, size_t rest_bytes)
@@ -46,7 +35,7 @@ static void *store_in(struct cpu_spool *cpu, struct spool *spool,
 	unsigned char *at = spool_reserve(spool, bytes);
 
 	if (!at) {
-		collect_lost(cpu, head->type, 1);
+		ring_lost(cpu, head->type, 1);
 		return NULL;
 	}
 	memcpy(at + sizeof(*head), rest, rest_bytes);

@@ -144,10 +144,10 @@ void rings_close(struct kernelio *k);
 struct kernelio_ring *ring_of(const struct kernelio *k, unsigned cpu);
 /* Moves the finished calls of a CPU into its spool. */
 void ring_take(struct cpu_spool *cpu);
+/* N records of TYPE could not be stored, which the spool has counted as one. */
+void ring_lost(struct cpu_spool *cpu, unsigned type, uint64_t n);
 
 /* collect.c */
-/* N records of TYPE could not be stored, which the spool has counted as one. */
-void collect_lost(struct cpu_spool *cpu, unsigned type, uint64_t n);
 int collect_start(struct kernelio *k);
 /* Returns once all that was in the rings is in the spool. */
 void collect_now(struct kernelio *k);
@@ -192,6 +192,8 @@ __attribute__((format(printf, 3, 4))) void text_append(char *text, size_t size, 
 __attribute__((format(printf, 2, 3))) void meta_property(struct kernelio *k, const char *format,
 							 ...);
 int meta_create(struct kernelio *k);
+/* What meta would have now, but for the totals, in a file of its own: KERNELIO_SNAPSHOT. */
+int meta_snapshot(struct kernelio *k);
 void meta_close(struct kernelio *k, const struct kernelio_counts *counts);
 void meta_header(struct eta_spool_header *header, enum eta_spool_kind kind);
 

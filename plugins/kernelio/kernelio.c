@@ -167,6 +167,12 @@ void kernelio_pause(struct kernelio *k, bool paused)
 	k->pause_ns = 0;
 }
 
+int kernelio_snapshot(struct kernelio *k)
+{
+	collect_now(k);
+	return meta_snapshot(k);
+}
+
 static uint64_t bios_done(struct kernelio *k)
 {
 	struct kernelio_counts counts = { 0 };

@@ -120,13 +120,12 @@ static void put_sleeps(struct kernelio *k)
 			 strerror(-rc));
 }
 
-int kernelio_snapshot(struct kernelio *k)
+int meta_snapshot(struct kernelio *k)
 {
 	const struct spool own = k->meta;
 	char path[PATH_MAX + 32];
 	int rc;
 
-	collect_now(k);
 	snprintf(path, sizeof(path), "%s/" KERNELIO_SNAPSHOT, k->directory);
 	unlink(path); /* of one that nobody has fetched */
 	rc = create(k, KERNELIO_SNAPSHOT);
