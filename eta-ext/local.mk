@@ -5,7 +5,8 @@ lib_LTLIBRARIES += eta-ext/libeta-ext.la
 # without _FORTIFY_SOURCE (plugins/posixio/local.mk).
 eta_ext_libspool_la_SOURCES = eta-ext/format/own-call.c eta-ext/format/own-call.h eta-ext/format/own-map.c \
 	eta-ext/format/own-map.h eta-ext/format/record.h eta-ext/format/spool.c eta-ext/format/spool.h \
-	eta-ext/format/spool-reach.c eta-ext/format/spool-reach.h
+	eta-ext/format/spool-budget.c eta-ext/format/spool-budget.h eta-ext/format/spool-last.c \
+	eta-ext/format/spool-last.h eta-ext/format/spool-reach.c eta-ext/format/spool-reach.h
 eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -U_FORTIFY_SOURCE -fvisibility=hidden -Wframe-larger-than=1024
 
 # Commands link these objects directly; libeta-ext.so is for other programs.

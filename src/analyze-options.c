@@ -212,20 +212,11 @@ static void set_html(const struct option_given *given)
 	a->html = given->arg;
 }
 
-/* "8M"; a number alone is bytes. */
 static void set_html_size(const struct option_given *given)
 {
 	struct analyze_options *a = given->options;
-	static const char units[] = "KMG";
-	char *end;
-	double value = strtod(given->arg, &end);
-	const char *unit = *end ? strchr(units, *end) : NULL;
 
-	for (ptrdiff_t u = unit ? unit - units : -1; u >= 0; u--)
-		value *= 1024;
-	if (end == given->arg || (*end && (!unit || end[1])) || !(value >= 1 && value < 1e15))
-		option_error(given, "a size is a number with K, M or G, as 8M");
-	a->html_bytes = (uint64_t)value;
+	a->html_bytes = option_size(given);
 	a->of_html = given->row->name;
 }
 

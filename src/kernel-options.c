@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define SIZE_LEAST (1 << 20)
+
 /* Seconds, also fractions. */
 static unsigned parse_seconds(const struct option_given *given, double max)
 {
@@ -27,6 +29,49 @@ static void set_duration(const struct option_given *given)
 	o->duration_ms = parse_seconds(given, 1e6);
 	if (!o->duration_ms)
 		option_error(given, "S is more than 0");
+}
+
+static uint64_t size_of(const struct option_given *given)
+{
+	uint64_t bytes = option_size(given);
+
+	if (bytes < SIZE_LEAST)
+		option_error(given, "SIZE is at least 1M");
+	return bytes;
+}
+
+/* One of the two says what becomes of what has no room. */
+static void check_sizes(const struct option_given *given)
+{
+	const struct kernel_options *o = given->options;
+
+	if (o->max_bytes && o->last_bytes)
+		option_error(given, "--max-size and --last do not go together: keep the first SIZE "
+				    "bytes, or the last");
+}
+
+static void set_max_size(const struct option_given *given)
+{
+	struct kernel_options *o = given->options;
+
+	o->max_bytes = size_of(given);
+	check_sizes(given);
+}
+
+static void set_last(const struct option_given *given)
+{
+	struct kernel_options *o = given->options;
+
+	o->last_bytes = size_of(given);
+	check_sizes(given);
+}
+
+bool kernel_options_budget(const struct kernel_options *o, struct spool_budget *budget)
+{
+	if (!o->max_bytes && !o->last_bytes)
+		return false;
+	spool_budget_begin(budget, o->max_bytes ? o->max_bytes : o->last_bytes, o->last_bytes != 0);
+	return true;
 }
 
 static void set_wait_writeback(const struct option_given *given)
@@ -67,6 +112,15 @@ const struct option_row kernel_option_rows[] = {
 	{ "light", 0, NULL,
 	  "record only waits and their causes, without probes on system calls and the page cache",
 	  SETS_FLAG(struct kernel_options, light) },
+	HEADING("Size of the recording:"),
+	{ "max-size", 0, "SIZE",
+	  "store no more than SIZE bytes of records (K, M, G); the rest is counted, and the "
+	  "program "
+	  "goes on",
+	  CALLS(set_max_size) },
+	{ "last", 0, "SIZE",
+	  "keep the last SIZE bytes of records only: those before are overwritten, and counted",
+	  CALLS(set_last) },
 	HEADING("End of the kernel's side:"),
 	{ "duration", 0, "S", "stop recording after S seconds; the program goes on",
 	  CALLS(set_duration) },

@@ -174,6 +174,7 @@ bin_PROGRAMS += src/sci-kernel
 src_sci_kernel_SOURCES = \
 	src/sci-kernel.c \
 	src/kernel-options.c src/kernel-options.h \
+	src/snapshot.c src/snapshot.h \
 	src/watch.c src/watch.h
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
 
@@ -220,7 +221,7 @@ src_sci_record_SOURCES = \
 	src/record-answer.c src/record-answer.h \
 	src/recording.c src/recording.h \
 	src/recording-folder.c src/recording-folder.h \
-	src/spool-server.c src/spool-server.h \
+	src/shared-budget.c src/shared-budget.h src/spool-server.c src/spool-server.h \
 	src/watch.c src/watch.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
 src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) -lm

@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "eta-ext/base/printable.h"
+#include "eta-ext/format/archive.h"
 #include "outputs.h"
 #include "src/common/progress.h"
 #include "tracer-warnings.h"
@@ -69,6 +70,19 @@ static int open_inputs(const struct merging *m, struct eta_trace **inputs)
 	return rc;
 }
 
+/* What the inputs are without by intention. */
+static void print_overwritten(FILE *to, const struct eta_trace *merged)
+{
+	const struct eta_defs *defs = eta_trace_defs(merged);
+
+	for (uint32_t i = 0; i < defs->n_properties; i++)
+		if (defs->properties[i].process == ETA_NONE &&
+		    strcmp(defs->properties[i].name, ARCHIVE_OVERWRITTEN) == 0)
+			fprintf(to,
+				"the last part only: %s records before were overwritten (--last)\n",
+				defs->properties[i].value);
+}
+
 static void print_counts(const struct merging *m, struct eta_trace **inputs,
 			 const struct eta_trace *merged, uint64_t events)
 {
@@ -86,6 +100,7 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 		fprintf(m->report, ", %" PRIu64 " of them matched", n_threads - counts.unmatched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
 	print_rest(m->report, &counts, true);
+	print_overwritten(m->report, merged);
 }
 
 static int write_archive(const struct merging *m, struct eta_trace *merged,

@@ -109,6 +109,20 @@ uint64_t option_number(const struct option_given *given, uint64_t min, uint64_t 
 	return value;
 }
 
+uint64_t option_size(const struct option_given *given)
+{
+	static const char units[] = "KMG";
+	char *end;
+	double value = strtod(given->arg, &end);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+
+	for (ptrdiff_t u = unit ? unit - units : -1; u >= 0; u--)
+		value *= 1024;
+	if (end == given->arg || (*end && (!unit || end[1])) || !(value >= 1 && value < 1e15))
+		option_error(given, "a size is a number with K, M or G, as 8M");
+	return (uint64_t)value;
+}
+
 /*
  * --mode: which others may read what is written. Its owner must be able to read and write, others
  * must not write.

@@ -94,4 +94,7 @@ void option_error(const struct option_given *given, const char *format, ...)
 /* For a row's function: a whole decimal number in [MIN, MAX]; a usage error otherwise. */
 uint64_t option_number(const struct option_given *given, uint64_t min, uint64_t max);
 
+/* The same: bytes, "8M" or a number alone. */
+uint64_t option_size(const struct option_given *given);
+
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
+#include "eta-ext/format/spool-budget.h"
 
 /* The program's own files: "DIR/user.spool/user.PID.TID.TIME" has to be a path. */
 enum { ROOM_BELOW = 96 };
@@ -24,8 +25,9 @@ static const struct member {
 	{ ARCHIVE, NULL },
 	{ "unified.def", NULL },
 	{ "unified", (const char *const[]){ "*.evt", "*.def", NULL } },
-	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", NULL } },
-	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "control", "control.new", NULL } },
+	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", SPOOL_BUDGET_FILE, NULL } },
+	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "meta.snapshot", "control",
+					       "control.new", NULL } },
 	{ JOB_LINK, NULL },
 };
 #define N_MEMBERS (sizeof(members) / sizeof(*members))

@@ -17,6 +17,7 @@
 #include "merging.h"
 #include "preload.h"
 #include "record-answer.h"
+#include "shared-budget.h"
 #include "spool-server.h"
 
 #define PRELOAD_NAME "libsci-posixio.so"
@@ -113,6 +114,8 @@ void recording_user_stop(struct recording *r, bool loads)
 {
 	spool_server_free(r->server);
 	r->server = NULL;
+	shared_budget_end(r->budget, r->folder.user, r->kernel_refused);
+	r->budget = NULL;
 	if (!r->user)
 		return;
 	after_run_still_running(r->folder.user);
@@ -130,14 +133,17 @@ int recording_kernel(struct recording *r)
 {
 	struct kernelio_options options = { .optional = true };
 	struct authority authority;
-	int rc;
+	int rc = shared_budget_make(&r->options->kernel, r->folder.user, &r->budget);
 
+	if (rc)
+		return rc;
 	options.name = KERNEL_SPOOL;
 	options.skip = r->folder.user;
 	options.command = r->options->argv[0];
 	options.filters = &r->options->kernel.filters;
 	options.order = r->options->kernel.order;
 	options.light = r->options->kernel.light;
+	options.budget = r->budget;
 	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
 					    ? r->options->kernel.wait_writeback_ms
 					    : KERNEL_WAIT_WRITEBACK_MS;
@@ -177,11 +183,13 @@ void recording_kernel_attach(struct recording *r, pid_t child)
 void recording_kernel_stop(struct recording *r, bool ran)
 {
 	struct kernelio_counts counts;
+	int rc;
 
 	if (!r->kernelio)
 		return;
-	if (kernelio_stop(r->kernelio, &counts) == 0 && ran &&
-	    (!r->options->quiet || counts.lost_all || !counts.exact))
+	rc = kernelio_stop(r->kernelio, &counts);
+	r->kernel_refused = counts.refused;
+	if (rc == 0 && ran && (!r->options->quiet || counts.lost_all || !counts.exact))
 		kernelio_counts_print(&counts, r->options->verbose);
 	kernelio_free(r->kernelio);
 	r->kernelio = NULL;

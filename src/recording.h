@@ -35,6 +35,8 @@ struct recording {
 	const char *shown; /* as the caller knows the folder, NULL: by its path */
 	struct kernelio *kernelio;
 	struct spool_server *server; /* for processes that cannot reach the user's spool */
+	struct spool_budget *budget; /* of both tracers; NULL: they may take what they need */
+	uint64_t kernel_refused;     /* how many records of the kernel's side it was short of */
 	struct identity identity;
 };
 

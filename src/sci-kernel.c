@@ -20,6 +20,7 @@
 #include "launch.h"
 #include "options.h"
 #include "outputs.h"
+#include "snapshot.h"
 #include "watch.h"
 
 #define SPOOL_NAME "kernel.spool"
@@ -30,6 +31,7 @@ struct arguments {
 	const char *directory;
 	char **command;
 	const char *run_as, *verb;
+	const char *snapshot; /* folder of the copy; NULL: a new one */
 	pid_t *pids;
 	int *pidfds; /* keep the numbers from becoming other processes' */
 	size_t n_pids;
@@ -96,7 +98,9 @@ static const struct option_row rows[] = {
 	  SETS_TEXT(struct arguments, directory) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct arguments, mode) },
 	HEADING("How to trace:"),
-	{ "ring", 0, "BYTES", "size of each CPU's ring, a power of two (16777216)",
+	{ "ring", 0, "BYTES",
+	  "memory of each CPU between probes and tracer, a power of two (16777216; what is kept "
+	  "of the recording: --last)",
 	  CALLS(set_ring) },
 	{ "threads", 0, "N", "trace up to N threads at a time (4096)",
 	  SETS_NUMBER(struct arguments, threads, 1, 1 << 20) },
@@ -115,6 +119,24 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
+/* What is behind "snapshot DIR": -o NEW. */
+static void take_output(struct arguments *a, struct argp_state *state)
+{
+	char **rest = a->command + 2, *word = rest[0];
+	const char *before = a->snapshot;
+
+	if (!word)
+		return;
+	if (strcmp(word, "-o") == 0 || strcmp(word, "--output") == 0)
+		a->snapshot = *++rest;
+	else if (strncmp(word, "-o", 2) == 0)
+		a->snapshot = word + 2;
+	else if (strncmp(word, "--output=", 9) == 0)
+		a->snapshot = word + 9;
+	if (before || !a->snapshot || !*a->snapshot || rest[1])
+		argp_error(state, "sci-kernel snapshot DIR -o NEW: NEW is a folder for the copy");
+}
+
 /* sci-kernel status DIR; behind "--" it is a command of that name, which no slip of a finger runs.
  */
 static void find_verb(struct arguments *a, struct argp_state *state)
@@ -128,11 +150,16 @@ static void find_verb(struct arguments *a, struct argp_state *state)
 			   "%s: is it \"sci-kernel %s DIR\" that is meant? A program of "
 			   "that name is run by \"sci-kernel -- %s\"",
 			   word, verb, word);
-	if (a->directory || state->argc - state->next != 2)
+	if (strcmp(verb, WATCH_SNAPSHOT) == 0 && state->argc - state->next >= 2) {
+		a->snapshot = a->directory;
+		a->directory = NULL;
+		take_output(a, state);
+	} else if (a->directory || state->argc - state->next != 2) {
 		argp_error(state,
 			   "sci-kernel %s DIR: which tracer? DIR is what was given to it "
 			   "with -o (a program of that name is run by \"sci-kernel -- %s\")",
 			   verb, word);
+	}
 	a->verb = word;
 	a->directory = a->command[1];
 	a->command = NULL;
@@ -167,7 +194,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 static const struct command_line command_line = {
 	.rows = rows,
 	.parser = parse_words,
-	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--all\nstatus|stop|pause|resume DIR",
+	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--all\nstatus|stop|pause|resume DIR\n"
+		 "snapshot DIR [-o NEW]",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
@@ -223,7 +251,8 @@ static int make_place(const struct arguments *a, struct place *place)
 /* Nothing was traced: what was made for it goes. */
 static void undo_place(const struct place *place, const char *shown)
 {
-	static const char *const files[] = { "cpu.*", "meta", "control", "control.new", NULL };
+	static const char *const files[] = { "cpu.*",	"meta",	       KERNELIO_SNAPSHOT,
+					     "control", "control.new", NULL };
 
 	if (place->made)
 		folder_remove(place->folder.fd, SPOOL_NAME, shown, 1, files);
@@ -397,6 +426,7 @@ static int trace(struct arguments *a)
 {
 	struct kernelio_options kernel = { 0 };
 	struct kernelio_counts counts = { 0 };
+	struct spool_budget budget;
 	struct launch launch = { .pid = -1 };
 	struct watch watch = { .ended_by = a->caller };
 	struct authority authority;
@@ -415,6 +445,7 @@ static int trace(struct arguments *a)
 	kernel.skip = -1;
 	kernel.command = command;
 	fill_options(a, &authority, &kernel);
+	kernel.budget = kernel_options_budget(&a->kernel, &budget) ? &budget : NULL;
 	if (kernelio_new(&kernel, &k))
 		return CLI_FAILED;
 	if (a->verbose)
@@ -468,6 +499,8 @@ int main(int argc, char **argv)
 	int status;
 
 	options_parse(&command_line, argc, argv, &a);
+	if (a.verb && strcmp(a.verb, WATCH_SNAPSHOT) == 0)
+		return snapshot_take(a.directory, a.snapshot, a.mode) ? CLI_FAILED : CLI_OK;
 	if (a.verb)
 		return watch_send(a.directory, a.verb) ? CLI_FAILED : CLI_OK;
 	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());

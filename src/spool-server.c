@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
+#include "eta-ext/format/spool-budget.h"
 #include "eta-ext/format/spool-reach.h"
 
 #define MAX_GUESTS 64	/* connections at a time; the others wait in the kernel's queue */
@@ -79,6 +80,12 @@ static const char *skip_number(const char *text, char end, uint64_t *number)
 	return errno || *behind != end ? NULL : behind + (end != '\0');
 }
 
+/* The file that all share, which is there from the begin on. */
+static bool is_shared_name(const struct spool_reach_request *request)
+{
+	return !request->is_new && strcmp(request->file, SPOOL_BUDGET_FILE) == 0;
+}
+
 /* Is NAME one that the tracer gives to its files? "process.PID.START", "user.PID.TID.START" */
 static bool is_spool_name(const char *name, uint64_t *pid)
 {
@@ -127,8 +134,11 @@ static int check(const struct spool_server *server, int fd,
 
 	if (!is_token(request->token, server->token))
 		return -EACCES;
-	if (strnlen(request->file, sizeof(request->file)) == sizeof(request->file) ||
-	    !is_spool_name(request->file, &pid))
+	if (strnlen(request->file, sizeof(request->file)) == sizeof(request->file))
+		return -EINVAL;
+	if (is_shared_name(request))
+		return 0;
+	if (!is_spool_name(request->file, &pid))
 		return -EINVAL;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) || peer.pid <= 0)
 		return -EACCES;

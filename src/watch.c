@@ -93,15 +93,23 @@ static int do_resume(struct kernelio *k, char *answer, size_t size)
 	return kernelio_status(k, answer, size);
 }
 
+static int do_snapshot(struct kernelio *k, char *answer, size_t size)
+{
+	int rc = kernelio_snapshot(k);
+
+	snprintf(answer, size, "%s%s\n", rc ? "?the snapshot cannot be written: " : "snapshot",
+		 rc ? strerror(-rc) : "");
+	return 0;
+}
+
 static const struct verb {
 	const char *name;
 	int (*act)(struct kernelio *k, char *answer, size_t size);
 	bool ends;
 } verbs[] = {
-	{ "status", do_status, false },
-	{ "stop", do_status, true },
-	{ "pause", do_pause, false },
-	{ "resume", do_resume, false },
+	{ "status", do_status, false },		{ "stop", do_status, true },
+	{ "pause", do_pause, false },		{ "resume", do_resume, false },
+	{ WATCH_SNAPSHOT, do_snapshot, false },
 };
 
 static const struct verb *find_verb(const char *name)
@@ -374,31 +382,19 @@ static void put_answer(const char *text, size_t size)
 	}
 }
 
-int watch_send(const char *directory, const char *verb)
+/* Asks who listens at FD; its answer goes to standard output, or is kept back where it is QUIET. */
+static int ask(const char *directory, int fd, const char *verb, bool quiet)
 {
 	char text[4096];
 	bool bad = false, first = true;
 	ssize_t n;
-	int fd;
 
-	fd = try_connect(directory, "kernel.spool");
-	if (fd == -ENOENT || fd == -ENOTDIR)
-		fd = try_connect(directory, NULL);
-	if (fd < 0) {
-		if (fd == -ENOENT || fd == -ECONNREFUSED)
-			eta_error("%s: no kernel tracer runs there (it has ended, or writes "
-				  "to another folder)",
-				  directory);
-		else
-			eta_error("%s: the kernel tracer cannot be asked (%s)", directory,
-				  strerror(-fd));
-		return fd;
-	}
 	limit_wait(fd, SERVER_TIMEOUT_S);
 	n = send(fd, verb, strlen(verb), MSG_NOSIGNAL);
 	while (n > 0 && (n = recv(fd, text, sizeof(text), 0)) > 0) {
 		bad |= first && text[0] == '?';
-		put_answer(text, (size_t)n);
+		if (!quiet || bad)
+			put_answer(text, (size_t)n);
 		first = false;
 	}
 	close(fd);
@@ -408,4 +404,39 @@ int watch_send(const char *directory, const char *verb)
 		return -EIO;
 	}
 	return bad ? -EINVAL : 0;
+}
+
+static int connect_to(const char *directory)
+{
+	int fd = try_connect(directory, "kernel.spool");
+
+	return fd == -ENOENT || fd == -ENOTDIR ? try_connect(directory, NULL) : fd;
+}
+
+int watch_send(const char *directory, const char *verb)
+{
+	int fd = connect_to(directory);
+
+	if (fd >= 0)
+		return ask(directory, fd, verb, false);
+	if (fd == -ENOENT || fd == -ECONNREFUSED)
+		eta_error("%s: no kernel tracer runs there (it has ended, or writes "
+			  "to another folder)",
+			  directory);
+	else
+		eta_error("%s: the kernel tracer cannot be asked (%s)", directory, strerror(-fd));
+	return fd;
+}
+
+int watch_snapshot(const char *directory)
+{
+	int fd = connect_to(directory);
+
+	if (fd == -ENOENT || fd == -ECONNREFUSED)
+		return 0;
+	if (fd < 0) {
+		eta_error("%s: the kernel tracer cannot be asked (%s)", directory, strerror(-fd));
+		return fd;
+	}
+	return ask(directory, fd, WATCH_SNAPSHOT, true);
 }

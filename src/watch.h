@@ -50,4 +50,11 @@ int watch_send(const char *directory, const char *verb);
  */
 const char *watch_verb_like(const char *text);
 
+#define WATCH_SNAPSHOT "snapshot"
+/*
+ * Has the tracer of DIRECTORY, if one runs, put into its spool what a copy of that needs
+ * (kernelio_snapshot). 0 or -errno, reported.
+ */
+int watch_snapshot(const char *directory);
+
 #endif

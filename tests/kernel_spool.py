@@ -9,7 +9,7 @@ import sys
 
 import spool
 
-KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, WAIT, SLEEP, ASYNC_OP = 2, 3, 4, 5, 6, 7, 8, 10, 15, 16
+KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, SKIP, WAIT, SLEEP, ASYNC_OP = 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16
 DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
 BIO_WRITE, BIO_FLUSH, BIO_DISCARD, BIO_META, BIO_READAHEAD, BIO_DIRECT, BIO_SYNC, BIO_SHARE, BIO_LOWER = \
     1, 2, 4, 8, 16, 32, 64, 128, 256
@@ -46,7 +46,7 @@ def name_calls():
 
 
 class KernelSpool:
-    def __init__(self, path):
+    def __init__(self, path, may_lose=False):
         self.ops, self.bios, self.tasks, self.losses, self.waits = [], [], [], [], []
         self.untraced = []  # tasks of which there is a name only
         self.asyncs = []
@@ -64,10 +64,15 @@ class KernelSpool:
             elif kind == PROPERTY:
                 key, _, value = text.partition("=")
                 self.properties[key] = value
+        self.overwritten = collections.Counter()  # records of each type that made room for later ones
+        self.lost = 0  # for want of room on the disk, or in what the recording may take
         for name in sorted(glob.glob(os.path.join(path, "cpu.*"))):
             data = spool.read(name)
-            assert spool.read_header(data).lost == 0, name
-            cpu = int(name.rsplit(".", 1)[1])
+            self.lost += spool.read_header(data).lost
+            assert self.lost == 0 or may_lose, name
+            cpu = name.rsplit(".", 1)[1]
+            cpu = int(cpu) if cpu != "definitions" else None
+            self.overwritten.update(dict(enumerate(spool.overwritten(data))))
             for at, kind, time, end, flags, ident in spool.records(data):
                 self.record(data, at, kind, time, end, flags, ident, kinds, cpu)
         self.ops.sort(key=lambda op: op.begin)
@@ -122,7 +127,7 @@ class KernelSpool:
             assert (kinds[what] == "FILE_LOCK") == bool(inode), (what, inode)
             self.waits.append(Wait(ident, begin, stop, kinds[what], who, dev, inode))
         else:
-            assert False, ("unexpected record", kind)
+            assert kind == SKIP, ("unexpected record", kind)
 
     def path(self, thing):
         known = self.files.get((thing.dev, thing.inode))
@@ -139,6 +144,15 @@ class KernelSpool:
 
     def total(self, name):
         return int(self.properties["TOTAL." + name])
+
+
+def is_overwriting(path):
+    """Has a recording that keeps its last records only come to the first of them?"""
+    headers = []
+    for name in glob.glob(os.path.join(path, "cpu.[0-9]*")):
+        with open(name, "rb") as file:
+            headers.append(file.read(spool.HEADER))
+    return any(len(header) == spool.HEADER and sum(spool.overwritten(header)) for header in headers)
 
 
 def check_shape(trace):

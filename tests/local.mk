@@ -137,6 +137,7 @@ kernel_tests = \
 	tests/cases/record-fio.sh \
 	tests/cases/record-job.py \
 	tests/cases/record-queues.sh \
+	tests/cases/record-size.py \
 	tests/cases/record-status.sh \
 	tests/cases/record-sudo.py \
 	tests/cases/record-verdict.sh \

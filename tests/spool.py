@@ -7,6 +7,7 @@ import struct
 
 HEADER = 4096
 WINDOW = 8 + 24 + 40 + 8 + 64 + 64 + 256 + 16  # where the header describes the window
+RING = 24 + 8 + 8 + 40  # behind that: what it says of a file that keeps its last records only
 USER_FILE, PROCESS_FILE = 2, 3
 USER_OP, FILE, NAME, PROPERTY, SKIP, THREAD, STACK, USER_REPEAT = 1, 4, 6, 7, 9, 11, 13, 14
 HAS_STACK, PATTERN_SHIFT = 16, 5  # of a USER_OP's flags
@@ -37,9 +38,19 @@ def read(path):
     window, window_at, stored = struct.unpack_from("=3Q", data, WINDOW)
     if not stored:
         return data
+    ring, kept = struct.unpack_from("=2Q", data, WINDOW + RING)
+    if ring:  # windows go round; what is written over is not there
+        places = [HEADER + window + (at - HEADER) % ring for at in range(max(kept, HEADER), stored, window)]
+        appended = b"".join(data[place:place + window] for place in places)
+        return data[:HEADER] + appended + data[HEADER + stored - window_at:HEADER + window]
     appended = data[HEADER + window:stored + window]
     assert len(appended) == stored - HEADER, (path, len(data), stored)
     return data[:HEADER] + appended + data[HEADER + stored - window_at:HEADER + window]
+
+
+def overwritten(data):
+    """How many records of each type made room for later ones."""
+    return struct.unpack_from("=18Q", data, WINDOW + RING + 24)
 
 
 def records(data):
@@ -59,6 +70,7 @@ class Spool:
         self.headers, self.names, self.properties = {}, {}, {}
         self.files, self.ops, self.stacks = {}, [], {}
         loaded = {name: read(name) for name in sorted(glob.glob(os.path.join(path, "*.*")))}
+        self.overwritten = sum(overwritten(data)[kind] for data in loaded.values() for kind in (USER_OP, USER_REPEAT))
         headers = {name: read_header(data) for name, data in loaded.items()}
         # an image: a process until it calls exec; ids are unique within one
         images = sorted((h.pid, h.start) for h in headers.values() if h.kind == PROCESS_FILE)

@@ -77,6 +77,7 @@ enum archive_attribute {
 
 /* Trace properties: what the tracers lost; threads of one input without their like in another. */
 #define ARCHIVE_LOST "SCI::LOST_EVENTS"
+#define ARCHIVE_OVERWRITTEN "SCI::RECORDS_OVERWRITTEN" /* by --last; not lost */
 #define ARCHIVE_UNMATCHED "SCI::THREADS_UNMATCHED"
 
 /* Trace property: CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, decimal. */

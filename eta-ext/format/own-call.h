@@ -19,6 +19,7 @@
 #define OWN_CALLS(X)                                                                               \
 	X(OPEN_NEW, SYS_openat, 0x1c, 0, 0, OWN_OPEN_FLAGS | O_CREAT | O_EXCL, 0600, 0)            \
 	X(OPEN_FOLDER, SYS_openat, 0x1d, AT_FDCWD, 0, OWN_FOLDER_FLAGS, 0, 0)                      \
+	X(OPEN_BELOW, SYS_openat, 0x1c, 0, 0, OWN_OPEN_FLAGS, 0, 0)                                \
 	X(OPEN_AGAIN, SYS_openat, 0x1d, AT_FDCWD, 0, OWN_OPEN_FLAGS, 0, 0)                         \
 	X(OPEN_READ, SYS_openat, 0x1d, AT_FDCWD, 0, O_RDONLY | O_CLOEXEC, 0, 0)                    \
 	X(CLOSE, SYS_close, 0x1e, 0, 0, 0, 0, 0)                                                   \

@@ -13,6 +13,7 @@
  *                        STACK records
  *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, ASYNC_OP, WAIT, BIO, TASK, FILE,
  *                        LOSS records
+ *   cpu.definitions      TASK, FILE, LOSS records of all CPUs, where those keep their last records
  *
  * Every file starts with a header of ETA_SPOOL_HEADER_BYTES, then records until one whose `type` is
  * 0 or the end of the file. Records are stored into a window that is filled with zeros and mapped,
@@ -28,6 +29,7 @@
 
 #define ETA_SPOOL_MAGIC "SCISPOOL"
 #define ETA_SPOOL_VERSION 2
+#define ETA_SPOOL_VERSION_LAST 3 /* the same, of a file that keeps its last records only */
 #define ETA_SPOOL_HEADER_BYTES 4096
 /*
  * The sixth argument of the user tracer's own system calls, none of which has so many: the kernel's
@@ -84,10 +86,24 @@ struct eta_spool_header {
 	uint64_t process_ns;
 	/* /proc/sys/kernel/random/boot_id: containers of one machine have names of their own */
 	char boot[40];
+	/*
+	 * Of a file that keeps its last records only: all windows that were appended are
+	 * window_bytes long, and once there are ring_bytes of them (0: not yet) each takes the
+	 * place of the oldest. The records from offset `kept` on are there. overwritten: how many
+	 * of each type were before; overwritten_ns: the latest time at which one of them began
+	 * (USER) or ended.
+	 */
+	uint64_t ring_bytes;
+	uint64_t kept; /* 0: all */
+	uint64_t overwritten_ns;
+	uint64_t overwritten[18]; /* ETA_RECORD_TYPES */
 };
 
 #define ETA_FIRST_PID_NS 0xeffffffcu /* inode of the pid namespace that the system started with */
 #define ETA_SPOOL_FORKED 1 /* PROCESS: not exec'ed, so its parent's modules are its own, too */
+#define ETA_SPOOL_DEFINITIONS                                                                      \
+	2 /* KERNEL: of no CPU: what must outlive the records of the others                        \
+	   */
 
 enum eta_record_type {
 	ETA_RECORD_END = 0, /* the zeros behind the last record */
@@ -108,6 +124,7 @@ enum eta_record_type {
 	ETA_RECORD_SLEEP,
 	ETA_RECORD_ASYNC_OP, /* struct eta_kernel_op without spans, in a track */
 };
+#define ETA_RECORD_TYPES 18 /* room for their counts */
 
 /* The first 24 bytes of every record. */
 struct eta_record_head {
@@ -190,11 +207,14 @@ enum eta_file_kind {
  * file is reused since making one costs more than making a thread.
  */
 struct eta_thread_record {
-	struct eta_record_head head; /* id: tid; time: start of its trace */
-	uint64_t prev;		     /* offset of the THREAD record before this one, 0: none */
+	/* id: tid; time: start of its trace; flags: ETA_THREAD_GOES_ON */
+	struct eta_record_head head;
+	uint64_t prev; /* offset of the THREAD record before this one, 0: none */
 	char comm[16];
 	uint64_t reserved[2];
 };
+/* The thread is that of the records before: every window says whose it is that may be the first. */
+#define ETA_THREAD_GOES_ON 1
 
 /* What an id stands for (a user function, a system call), and what it does. */
 struct eta_name_record {
@@ -426,7 +446,18 @@ struct eta_loss_record {
 	uint64_t reserved[3];
 };
 
+/*
+ * The last record of a window in a file that keeps its last records only: a SKIP, as what fills the
+ * window up to it.
+ */
+struct eta_window_record {
+	struct eta_record_head head;  /* time_ns: as overwritten_ns of the header */
+	uint32_t n[ETA_RECORD_TYPES]; /* how many of each type are in the window */
+};
+
 #ifndef __bpf__
+_Static_assert(ETA_RECORD_ASYNC_OP < ETA_RECORD_TYPES, "types have a count");
+_Static_assert(sizeof(struct eta_window_record) == 96, "three units");
 _Static_assert(sizeof(struct eta_spool_header) <= ETA_SPOOL_HEADER_BYTES, "header fits its page");
 _Static_assert(sizeof(struct eta_user_op) == 64, "two units");
 _Static_assert(sizeof(struct eta_user_repeat) == 32, "one unit");

@@ -14,6 +14,8 @@
 
 #include "own-call.h"
 #include "own-map.h"
+#include "spool-budget.h"
+#include "spool-last.h"
 #include "spool-reach.h"
 
 #define PAGE_BYTES ((size_t)4096)
@@ -136,6 +138,28 @@ static int open_new(char *path)
 	return reached >= 0 ? reached : fd;
 }
 
+void spool_budget_open(char *path)
+{
+	static struct spool_budget nothing;
+	const char *name;
+	void *mapped;
+	int folder, fd;
+
+	if (spool_budget)
+		return; /* of the process that forked this one */
+	spool_budget = &nothing;
+	folder = open_folder(path, &name);
+	fd = is_folder(folder) ? (int)own_call(OPEN_BELOW, folder, name, OWN_OPEN_FLAGS) : folder;
+	close_folder(folder);
+	if (is_out_of_reach(-fd))
+		fd = spool_reach(path, false);
+	if (fd < 0)
+		return;
+	if (own_map(&mapped, SPOOL_BUDGET_BYTES, MAP_SHARED, fd, 0) == 0)
+		spool_budget = mapped;
+	own_call(CLOSE, fd);
+}
+
 int spool_reopen(const struct spool *spool)
 {
 	int fd, reached;
@@ -150,15 +174,34 @@ int spool_reopen(const struct spool *spool)
 	return reached >= 0 ? reached : fd;
 }
 
-/* Cuts the file to BYTES behind its header. */
-static void cut(const struct spool *spool, size_t bytes)
+static void refund(const struct spool *spool, uint64_t bytes)
+{
+	if (spool->budgeted)
+		spool_budget_give(bytes);
+}
+
+/* Cuts the file, which has HAS bytes behind its header, to BYTES. */
+static void cut(const struct spool *spool, size_t has, size_t bytes)
 {
 	int fd = spool_reopen(spool);
 
 	if (fd < 0)
 		return;
-	own_call(TRUNCATE, fd, ETA_SPOOL_HEADER_BYTES + bytes);
+	if (own_call(TRUNCATE, fd, ETA_SPOOL_HEADER_BYTES + bytes) == 0)
+		refund(spool, has - bytes);
 	own_call(CLOSE, fd);
+}
+
+/* May the file become larger by BYTES? 0 or -errno. */
+static int charge(const struct spool *spool, uint64_t bytes)
+{
+	if (!spool->budgeted)
+		return 0;
+	if (!spool->keeps_last)
+		return spool_budget_take(bytes) ? 0 : -SPOOL_BUDGET_ERROR;
+	/* without its first window it would be of no use */
+	spool_budget_force(bytes);
+	return 0;
 }
 
 /* What PATH holds, as a text of at most ROOM - 1 bytes; "" where it cannot be read. */
@@ -270,19 +313,26 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 {
 	/* a new file gets its header in the same piece */
 	uint64_t from = spool->base ? ETA_SPOOL_HEADER_BYTES + spool->mapped : 0;
-	int rc = write_zeros(fd, from, ETA_SPOOL_HEADER_BYTES + bytes);
+	const uint64_t more = ETA_SPOOL_HEADER_BYTES + bytes - from;
+	int rc = charge(spool, more);
 	unsigned char *at;
 	void *mapped;
 
-	if (rc == 0)
-		rc = own_map(&mapped, bytes, MAP_SHARED, fd, ETA_SPOOL_HEADER_BYTES);
 	if (rc)
 		return rc;
+	rc = write_zeros(fd, from, from + more);
+	if (rc == 0)
+		rc = own_map(&mapped, bytes, MAP_SHARED, fd, ETA_SPOOL_HEADER_BYTES);
+	if (rc) {
+		refund(spool, more);
+		return rc;
+	}
 	at = mapped;
 	rc = (int)own_call(POPULATE, at, bytes, OWN_POPULATE_WRITE);
 	if (rc && rc != -EINVAL && rc != -EPERM) {
 		/* EINVAL: before Linux 5.14, then each page faults */
 		own_unmap(at, bytes);
+		refund(spool, more);
 		return rc;
 	}
 	own_unmap(spool->base, spool->mapped);
@@ -290,8 +340,24 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 	spool->base = at;
 	spool->shift = spool->base_offset - (uint64_t)(uintptr_t)at;
 	spool->mapped = bytes;
-	spool->end = at + bytes - ETA_UNIT_BYTES;
+	spool->end = at + bytes - spool->tail_bytes;
 	return 0;
+}
+
+/*
+ * What others need to make sense of their own records, and names, are not counted; a file that
+ * keeps its last records needs no more than that.
+ */
+static void take_budget(struct spool *spool, const struct eta_spool_header *header)
+{
+	const bool last = spool_budget && spool_budget->keeps_last;
+	const bool names = header->kind == ETA_SPOOL_META ||
+			   header->flags & ETA_SPOOL_DEFINITIONS ||
+			   (header->kind == ETA_SPOOL_PROCESS && last);
+
+	spool->budgeted = spool_budget && !names;
+	spool->keeps_last = spool->budgeted && last;
+	spool->tail_bytes = ETA_UNIT_BYTES + (spool->keeps_last ? SPOOL_LAST_BYTES : 0);
 }
 
 int spool_create(struct spool *spool, const char *path, const struct eta_spool_header *header,
@@ -307,6 +373,7 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	strcpy(spool->path, path);
 	spool->window_bytes = max;
 	spool->base_offset = ETA_SPOOL_HEADER_BYTES;
+	take_budget(spool, header);
 	fd = open_new(spool->path);
 	if (fd < 0)
 		return fd;
@@ -319,6 +386,7 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 		rc = own_map(&mapped, ETA_SPOOL_HEADER_BYTES, MAP_SHARED, fd, 0);
 	own_call(CLOSE, fd);
 	if (rc) {
+		refund(spool, spool->base ? ETA_SPOOL_HEADER_BYTES + first : 0);
 		spool_abandon(spool);
 		remove_new(spool->path);
 		return rc;
@@ -326,22 +394,18 @@ int spool_create(struct spool *spool, const char *path, const struct eta_spool_h
 	spool->header = mapped;
 	*spool->header = *header;
 	memcpy(spool->header->magic, ETA_SPOOL_MAGIC, sizeof(spool->header->magic));
-	spool->header->version = ETA_SPOOL_VERSION;
+	spool->header->version = spool->keeps_last ? ETA_SPOOL_VERSION_LAST : ETA_SPOOL_VERSION;
 	spool->header->window_bytes = max;
 	spool->header->window_at = spool->base_offset;
 	return 0;
 }
 
-/*
- * Appends the window to the file, and begins it anew. Each step leaves a file that reads right: the
- * process may be killed between any two.
- */
-static int append_window(struct spool *spool, int fd)
+/* Writes the BYTES of the window to where they are to be from now on. */
+static int store_window(const struct spool *spool, int fd, size_t bytes)
 {
-	const size_t bytes = (size_t)(spool->next - spool->base);
-	const uint64_t place = spool->base_offset + spool->window_bytes;
-	size_t done = 0;
+	const uint64_t place = spool_place(spool, spool->base_offset);
 	int rc = may_reach(place + bytes);
+	size_t done = 0;
 
 	if (rc)
 		return rc;
@@ -352,12 +416,37 @@ static int append_window(struct spool *spool, int fd)
 			return n < 0 ? (int)n : -ENOSPC;
 		done += (size_t)n;
 	}
+	return 0;
+}
+
+/*
+ * Appends the window to the file, and begins it anew. Each step leaves a file that reads right: the
+ * process may be killed between any two.
+ */
+static int append_window(struct spool *spool, int fd)
+{
+	const size_t bytes =
+		spool->keeps_last ? spool->window_bytes : (size_t)(spool->next - spool->base);
+	int rc = spool->keeps_last ? 0 : charge(spool, bytes);
+
+	if (rc)
+		return rc;
+	if (spool->keeps_last)
+		spool_last_turn(spool, fd);
+	rc = store_window(spool, fd, bytes);
+	if (rc) {
+		if (!spool->keeps_last)
+			refund(spool, bytes);
+		return rc;
+	}
 	spool->base_offset += bytes;
 	spool->shift += bytes;
 	__atomic_store_n(&spool->header->stored, spool->base_offset, __ATOMIC_RELEASE);
 	spool_set_end(spool->base);
 	__atomic_store_n(&spool->header->window_at, spool->base_offset, __ATOMIC_RELEASE);
 	spool->next = spool->base;
+	if (spool->turned)
+		spool->turned(spool);
 	return 0;
 }
 
@@ -374,7 +463,7 @@ void *spool_grow(struct spool *spool, size_t bytes)
 
 	if (!spool->header)
 		return NULL;
-	if (spool->error || bytes > spool->window_bytes - ETA_UNIT_BYTES)
+	if (spool->error || bytes > spool->window_bytes - spool->tail_bytes)
 		goto lost;
 	if (spool->rest) {
 		spool->rest--;
@@ -397,6 +486,8 @@ void *spool_grow(struct spool *spool, size_t bytes)
 	else
 		spool->error = -rc;
 lost:
+	if (spool->error == SPOOL_BUDGET_ERROR)
+		spool_budget_refused(1);
 	__atomic_fetch_add(&spool->header->lost, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
@@ -445,9 +536,9 @@ void spool_trim(struct spool *spool)
 	if (!spool->header || spool->header->stored || keep >= spool->mapped)
 		return;
 	own_unmap(spool->base + keep, spool->mapped - keep);
+	cut(spool, spool->mapped, keep);
 	spool->mapped = keep;
-	spool->end = spool->base + keep - ETA_UNIT_BYTES;
-	cut(spool, keep);
+	spool->end = spool->base + keep - spool->tail_bytes;
 }
 
 void spool_abandon(struct spool *spool)
@@ -463,6 +554,6 @@ void spool_close(struct spool *spool)
 {
 	/* the window of a file that has more behind it stays as it is */
 	if (spool->header && !spool->header->stored)
-		cut(spool, (size_t)(spool->next - spool->base));
+		cut(spool, spool->mapped, (size_t)(spool->next - spool->base));
 	spool_abandon(spool);
 }

@@ -21,18 +21,22 @@
  * would, it stays in the cache, and no other thread's mappings are disturbed.
  */
 struct spool {
-	unsigned char *next; /* where the next record goes; there is a type 0 now */
-	unsigned char *end;  /* of the window, but for a unit: behind the last record is a type 0 */
-	unsigned char *base; /* the window */
-	uint64_t base_offset;		 /* of the first record in it */
-	uint64_t shift;			 /* offset of a record in it, less its address */
-	size_t mapped;			 /* bytes of it */
-	size_t window_bytes;		 /* what it may grow to */
+	unsigned char *next;  /* where the next record goes; there is a type 0 now */
+	unsigned char *end;   /* of the window, but for a unit at least: there is a type 0 */
+	unsigned char *base;  /* the window */
+	uint64_t base_offset; /* of the first record in it */
+	uint64_t shift;	      /* offset of a record in it, less its address */
+	size_t mapped;	      /* bytes of it */
+	size_t window_bytes;  /* what it may grow to */
+	size_t tail_bytes;    /* behind `end` */
 	struct eta_spool_header *header; /* mapped as long as the file is written */
 	dev_t dev;			 /* of the file, and its number: its name may change */
 	ino_t inode;
-	int error;     /* errno that stopped the file from growing, 0 */
-	unsigned rest; /* calls until the next try to grow */
+	int error;			     /* errno that stopped the file from growing, 0 */
+	unsigned rest;			     /* calls until the next try to grow */
+	bool budgeted;			     /* its bytes are taken from spool_budget */
+	bool keeps_last;		     /* windows take the place of the oldest */
+	void (*turned)(struct spool *spool); /* called when such a window has begun; may be NULL */
 	char path[PATH_MAX];
 };
 
@@ -47,6 +51,12 @@ void spool_header_origin(struct eta_spool_header *header);
  * could replace it by another one, or by a link.
  */
 void spool_expect_folder(dev_t dev, ino_t inode);
+
+/*
+ * Maps the budget that is at PATH, which is changed meanwhile, in the folder that is expected, for
+ * this process and those that it forks. Where it cannot be, nothing is recorded.
+ */
+void spool_budget_open(char *path);
 
 /*
  * Opens the file of SPOOL again, for reading and writing: the one that was made, whatever has its
@@ -137,10 +147,19 @@ static inline void *spool_at(const struct spool *spool, uint64_t at)
 	return (void *)(uintptr_t)(at - spool->shift);
 }
 
+/* Where the record at AT is that has left the window. */
 static inline uint64_t spool_place(const struct spool *spool, uint64_t at)
 {
-	return at < spool->base_offset ? at + spool->window_bytes
-				       : at - spool->base_offset + ETA_SPOOL_HEADER_BYTES;
+	const uint64_t ring = spool->header->ring_bytes;
+
+	at -= ETA_SPOOL_HEADER_BYTES;
+	return ETA_SPOOL_HEADER_BYTES + spool->window_bytes + (ring ? at % ring : at);
+}
+
+/* Is the record at AT, which has left the window, still in the file? */
+static inline bool spool_keeps(const struct spool *spool, uint64_t at)
+{
+	return at >= spool->header->kept;
 }
 
 #endif

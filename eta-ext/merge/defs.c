@@ -281,6 +281,21 @@ static int merge_process_properties(struct eta_trace *trace, const struct merge_
 	return rc;
 }
 
+/* How many records the inputs are without by intention. */
+static int overwritten_property(struct eta_trace *trace, const struct merge *merge)
+{
+	uint64_t n = 0;
+	char text[32];
+
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		const char *value = merge_property(merge->inputs[i].trace, ARCHIVE_OVERWRITTEN);
+
+		n += value ? strtoull(value, NULL, 10) : 0;
+	}
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	return n && eta_defs_property(trace, ARCHIVE_OVERWRITTEN, text) == ETA_NONE ? -ENOMEM : 0;
+}
+
 static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 {
 	struct known *of_processes = NULL;
@@ -291,6 +306,8 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 	if (eta_defs_property(trace, ARCHIVE_LOST, lost) == ETA_NONE)
 		return -ENOMEM;
 	rc = source_property(trace, merge);
+	if (rc == 0)
+		rc = overwritten_property(trace, merge);
 	for (size_t i = 0; rc == 0 && i < merge->n_inputs; i++) {
 		const struct eta_defs *defs = &merge->inputs[i].trace->defs;
 

@@ -4,6 +4,7 @@
 #include "merge.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "eta-ext/trace/check.h"
 #include "eta-ext/trace/machines.h"
@@ -412,6 +413,24 @@ static void close_inputs(struct eta_trace **inputs, size_t n)
 			eta_close(inputs[i]);
 }
 
+/* What is not whole in one input is left out of those of the same system. 0 or -errno. */
+static int begin_together(struct eta_trace **inputs, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		uint64_t begin_ns = 0;
+
+		for (size_t j = 0; inputs[i]->boot && j < n; j++)
+			if (inputs[j]->boot && strcmp(inputs[j]->boot, inputs[i]->boot) == 0 &&
+			    inputs[j]->begin_ns > begin_ns)
+				begin_ns = inputs[j]->begin_ns;
+		if (begin_ns > inputs[i]->begin_ns)
+			rc = inputs[i]->ops->begin(inputs[i], begin_ns);
+	}
+	return rc;
+}
+
 int eta_merge(struct eta_trace **inputs, size_t n, struct eta_trace **out)
 {
 	return eta_merge_with(inputs, n, NULL, out);
@@ -445,6 +464,10 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 		goto out;
 	}
 	trace->data = merge;
+	rc = begin_together(inputs, n);
+	if (rc)
+		goto out;
+	rc = -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct eta_counts counts;
 

@@ -292,9 +292,9 @@ int spool_define(struct eta_trace *trace, uint32_t index, const struct eta_recor
 	size_t n;
 	char text[4097];
 
-	/* addresses are read when it is known whose they are */
+	/* addresses and files are read when it is known whose they are */
 	if (record->type == ETA_RECORD_SKIP || record->type == ETA_RECORD_MODULE ||
-	    record->type == ETA_RECORD_STACK)
+	    record->type == ETA_RECORD_STACK || record->type == ETA_RECORD_FILE)
 		return 0;
 	if (record->type != ETA_RECORD_NAME && record->type != ETA_RECORD_PROPERTY &&
 	    record->type != ETA_RECORD_SLEEP) {

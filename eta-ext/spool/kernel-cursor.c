@@ -392,6 +392,8 @@ static ssize_t device_read(struct eta_cursor *cursor, const struct eta_event **b
 		if (rc)
 			return rc;
 		bio = (const void *)record;
+		if (bio->head.time_ns <= cursor->trace->begin_ns)
+			continue;
 		c->events[n++] = (struct eta_event){
 			.time_ns = bio->head.end_ns,
 			.kind = ETA_IO_COMPLETE,

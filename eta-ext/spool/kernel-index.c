@@ -234,9 +234,9 @@ static int count_record(struct build *build, const struct eta_record_head *recor
 /* N_FILES: how many the kernel has. */
 static int count_file(struct build *build, struct spool_file *file, size_t n_files)
 {
-	uint64_t at = ETA_SPOOL_HEADER_BYTES;
 	const struct eta_record_head *record;
 	int rc = spool_view_open(&file->view, file->path, WINDOW_BYTES, &file->damage);
+	uint64_t at = file->view.first;
 
 	if (rc)
 		return rc;
@@ -465,7 +465,7 @@ int index_build(struct eta_trace *trace, struct spool_index *index)
 		if (file->kind != ETA_SPOOL_KERNEL)
 			continue;
 		rc = count_file(&build, file, n_files);
-		heads[n_heads++] = (struct head){ .file = file, .at = ETA_SPOOL_HEADER_BYTES };
+		heads[n_heads++] = (struct head){ .file = file, .at = file->view.first };
 	}
 	if (rc == 0) {
 		make_slices(&build);

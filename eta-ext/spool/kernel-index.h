@@ -72,6 +72,7 @@ struct spool_index {
 	size_t n_locations;
 	struct index_entry *entries;
 	uint64_t n_entries;
+	uint64_t left_out; /* records from before the trace's begin_ns */
 	bool has_tracks;
 	uint64_t spans_lost;	      /* what operations had no room for */
 	struct spool_handle *devices; /* id: dev */

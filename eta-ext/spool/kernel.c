@@ -293,6 +293,25 @@ int spool_kernel_open(struct eta_trace *trace)
 	return rc ? rc : add_all_untraced(trace, index);
 }
 
+uint64_t spool_kernel_begin(struct eta_trace *trace, uint64_t begin_ns)
+{
+	struct spool_index *index = ((struct spool *)trace->data)->index;
+
+	for (size_t i = 0; i < index->n_locations; i++) {
+		struct index_location *where = &index->locations[i];
+		const struct index_location all = *where;
+
+		if (where->device)
+			continue; /* by time of completion: its cursor looks at each */
+		where->operations = part(index, all.operations, begin_ns + 1, UINT64_MAX);
+		where->bios = part(index, all.bios, begin_ns + 1, UINT64_MAX);
+		where->owned = part(index, all.owned, begin_ns + 1, UINT64_MAX);
+		index->left_out +=
+			all.operations.n - where->operations.n + all.bios.n - where->bios.n;
+	}
+	return index->left_out;
+}
+
 void spool_kernel_close(struct eta_trace *trace)
 {
 	struct spool *spool = trace->data;

@@ -151,7 +151,7 @@ static int list_files(struct eta_trace *trace)
 /* NAME and PROPERTY records of the file open in VIEW, into image INDEX. */
 static int read_definitions(struct eta_trace *trace, struct spool_view *view, uint32_t index)
 {
-	uint64_t at = ETA_SPOOL_HEADER_BYTES;
+	uint64_t at = view->first;
 	const struct eta_record_head *record;
 	int rc;
 
@@ -165,6 +165,18 @@ static int read_definitions(struct eta_trace *trace, struct spool_view *view, ui
 	return rc;
 }
 
+static void take_overwritten(struct spool *spool, const struct eta_spool_header *header)
+{
+	static const enum eta_record_type types[] = { ETA_RECORD_USER_OP,   ETA_RECORD_USER_REPEAT,
+						      ETA_RECORD_KERNEL_OP, ETA_RECORD_ASYNC_OP,
+						      ETA_RECORD_BIO,	    ETA_RECORD_WAIT };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		spool->overwritten += header->overwritten[types[i]];
+	if (header->overwritten_ns > spool->overwritten_ns)
+		spool->overwritten_ns = header->overwritten_ns;
+}
+
 static int take_header(struct eta_trace *trace, struct spool_file *file,
 		       const struct eta_spool_header *header)
 {
@@ -174,6 +186,7 @@ static int take_header(struct eta_trace *trace, struct spool_file *file,
 	file->start_ns = header->start_ns;
 	file->last_file = header->last_file;
 	trace->counts.lost += header->lost;
+	take_overwritten(spool, header);
 	spool->not_recorded += header->not_recorded;
 	if (!*spool->host)
 		memcpy(spool->host, header->host, sizeof(spool->host));
@@ -303,6 +316,41 @@ static int add_properties(struct eta_trace *trace)
 	return 0;
 }
 
+/* What was written over and what is left out for it: what the trace does not have, by intention. */
+static int put_overwritten(struct eta_trace *trace, uint64_t n)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	for (uint32_t i = 0; i < trace->defs.n_properties; i++) {
+		struct eta_property *property = &trace->defs.properties[i];
+
+		if (property->process != ETA_NONE ||
+		    strcmp(property->name, ARCHIVE_OVERWRITTEN) != 0)
+			continue;
+		property->value = eta_trace_string(trace, text);
+		return property->value ? 0 : -ENOMEM;
+	}
+	return eta_defs_property(trace, ARCHIVE_OVERWRITTEN, text) == ETA_NONE ? -ENOMEM : 0;
+}
+
+static int spool_begin(struct eta_trace *trace, uint64_t begin_ns)
+{
+	const struct spool *spool = trace->data;
+	uint64_t left_out, n;
+	int rc = 0;
+
+	trace->begin_ns = begin_ns;
+	left_out = spool_kernel_begin(trace, begin_ns);
+	for (uint32_t i = 0; rc == 0 && i < trace->defs.n_locations; i++) {
+		if (!spool->locations[i].user)
+			continue;
+		rc = spool_user_before(trace, &spool->locations[i], begin_ns, &n);
+		left_out += rc == 0 ? n : 0;
+	}
+	return rc ? rc : put_overwritten(trace, spool->overwritten + left_out);
+}
+
 static int spool_open(struct eta_trace *trace)
 {
 	struct spool *spool = trace->data = calloc(1, sizeof(*spool));
@@ -339,6 +387,9 @@ static int spool_open(struct eta_trace *trace)
 	if (rc == 0)
 		rc = add_properties(trace);
 	spool_tables_free(spool);
+	trace->boot = *spool->boot ? spool->boot : NULL;
+	if (rc == 0 && spool->overwritten_ns)
+		rc = spool_begin(trace, spool->overwritten_ns);
 	return rc;
 }
 
@@ -390,6 +441,7 @@ const struct eta_source_ops eta_source_spool = {
 	.what = "spool of our tracers (directory)",
 	.probe = spool_probe,
 	.open = spool_open,
+	.begin = spool_begin,
 	.close = spool_close_trace,
 	.cursor_open = spool_cursor_open,
 	.cursor_read = spool_cursor_read,

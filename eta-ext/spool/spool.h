@@ -75,6 +75,8 @@ struct spool {
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
 	uint64_t not_recorded;	     /* calls of a level of detail that was not asked for */
+	uint64_t overwritten;	     /* operations and requests that made room for later ones, */
+	uint64_t overwritten_ns;     /* and the latest time of them (see struct eta_spool_header) */
 	char host[64], boot[40];     /* of the kernel's side, else of the first file */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, 0: unknown */
 	struct spool_location {
@@ -142,6 +144,9 @@ int spool_user_threads(struct eta_trace *trace, uint32_t index, struct spool_vie
 		       const struct eta_spool_header *header);
 int spool_user_cursor(struct eta_trace *trace, const struct spool_location *where,
 		      struct eta_cursor **out);
+/* How many calls of WHERE began at BEGIN_NS or before, into N. 0 or -errno, reported. */
+int spool_user_before(const struct eta_trace *trace, const struct spool_location *where,
+		      uint64_t begin_ns, uint64_t *n);
 
 /* ---- modules and stacks (addresses.c) ---- */
 
@@ -151,6 +156,8 @@ int spool_addresses_open(struct eta_trace *trace);
 
 int spool_kernel_open(struct eta_trace *trace);
 void spool_kernel_close(struct eta_trace *trace);
+/* Leaves out what began at BEGIN_NS or before; of how many records that is now. */
+uint64_t spool_kernel_begin(struct eta_trace *trace, uint64_t begin_ns);
 /* (kernel-cursor.c) */
 int spool_kernel_cursor(struct eta_trace *trace, uint32_t group, struct eta_cursor **out);
 

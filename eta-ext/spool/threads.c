@@ -37,7 +37,7 @@ static int read_parts(struct eta_trace *trace, struct spool_view *view,
 		      const struct eta_spool_header *header, struct parts *parts)
 {
 	struct part first = {
-		.from = ETA_SPOOL_HEADER_BYTES,
+		.from = view->first,
 		.start_ns = header->start_ns,
 		.tid = header->tid,
 	};
@@ -49,6 +49,9 @@ static int read_parts(struct eta_trace *trace, struct spool_view *view,
 		const struct eta_thread_record *record;
 		struct part part = { .from = at };
 
+		/* written over; a window that is kept begins with whose it is */
+		if (at < view->first && parts->n)
+			return 0;
 		if (at < ETA_SPOOL_HEADER_BYTES || at % ETA_UNIT_BYTES)
 			break;
 		rc = spool_view_record(view, at, &head);
@@ -60,7 +63,9 @@ static int read_parts(struct eta_trace *trace, struct spool_view *view,
 		part.start_ns = head->time_ns;
 		part.tid = head->id;
 		memcpy(part.comm, record->comm, sizeof(record->comm) - 1);
-		rc = add_part(parts, view, &part);
+		rc = 0;
+		if (!(head->flags & ETA_THREAD_GOES_ON) || at == view->first)
+			rc = add_part(parts, view, &part);
 		if (rc)
 			return rc;
 		if (record->prev >= at)

@@ -54,7 +54,7 @@ static int read_files(struct eta_trace *trace, const struct spool_file *file,
 	while (at) {
 		uint64_t prev;
 
-		if (at < ETA_SPOOL_HEADER_BYTES || at % ETA_UNIT_BYTES)
+		if (at < view->first || at % ETA_UNIT_BYTES)
 			break;
 		rc = spool_view_record(view, at, &record);
 		if (rc < 0)
@@ -96,7 +96,9 @@ int spool_user_open(struct eta_trace *trace)
 		struct spool_file *file = &spool->files[i];
 		struct spool_view view;
 
-		if (file->kind != ETA_SPOOL_USER || !file->last_file)
+		/* where threads keep their last records, they are in the file of their process */
+		if ((file->kind != ETA_SPOOL_USER && file->kind != ETA_SPOOL_PROCESS) ||
+		    !file->last_file)
 			continue;
 		rc = spool_view_open(&view, file->path, 4096, &file->damage);
 		if (rc)
@@ -246,6 +248,8 @@ static int enter(struct user_cursor *c, const struct eta_user_op *op)
 		c->base.cursor.counts.bad++;
 		return 0;
 	}
+	if (op->head.time_ns <= c->base.cursor.trace->begin_ns)
+		return 0;
 	rc = leave_until(c, op->head.time_ns, op->head.end_ns != 0);
 	if (rc == 0)
 		rc = make_room(c, 2);
@@ -397,4 +401,28 @@ int spool_user_cursor(struct eta_trace *trace, const struct spool_location *wher
 	c->at = where->from;
 	*out = &c->base.cursor;
 	return 0;
+}
+
+int spool_user_before(const struct eta_trace *trace, const struct spool_location *where,
+		      uint64_t begin_ns, uint64_t *n)
+{
+	struct spool_file *file = &((const struct spool *)trace->data)->files[where->file];
+	const struct eta_record_head *record;
+	struct spool_view view;
+	uint64_t at = where->from;
+	int rc = spool_view_open(&view, file->path, WINDOW_BYTES, &file->damage);
+
+	*n = 0;
+	if (rc)
+		return rc;
+	while (at < where->to && (rc = spool_view_record(&view, at, &record)) > 0) {
+		at += record_bytes(record);
+		if (record->type != ETA_RECORD_USER_OP && record->type != ETA_RECORD_USER_REPEAT)
+			continue;
+		if (record->time_ns > begin_ns)
+			break;
+		++*n;
+	}
+	spool_view_close(&view);
+	return rc < 0 ? rc : 0;
 }

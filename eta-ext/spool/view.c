@@ -63,6 +63,26 @@ static int unreadable(struct spool_view *view, int error)
 	return spool_view_damage(view, what, 0);
 }
 
+static bool is_known(uint32_t version)
+{
+	return version == ETA_SPOOL_VERSION || version == ETA_SPOOL_VERSION_LAST;
+}
+
+/* Can what HEADER says of windows that go round be so? */
+static bool is_ring(const struct eta_spool_header *header)
+{
+	const uint64_t kept = header->kept ? header->kept : ETA_SPOOL_HEADER_BYTES;
+
+	if (header->version != ETA_SPOOL_VERSION_LAST)
+		return !header->ring_bytes && !header->kept;
+	return header->ring_bytes % header->window_bytes == 0 &&
+	       (header->stored - ETA_SPOOL_HEADER_BYTES) % header->window_bytes == 0 &&
+	       (kept - ETA_SPOOL_HEADER_BYTES) % header->window_bytes == 0 &&
+	       kept >= ETA_SPOOL_HEADER_BYTES && kept <= header->stored &&
+	       (header->ring_bytes ? header->stored - kept <= header->ring_bytes
+				   : kept == ETA_SPOOL_HEADER_BYTES);
+}
+
 /*
  * Where the file's records lie, as its header says; a file without one that is ours has none,
  * which reading its header will say.
@@ -71,15 +91,16 @@ static void find_parts(struct spool_view *view)
 {
 	const uint64_t file_bytes = view->size;
 	struct eta_spool_header header;
+	uint64_t together;
 
 	if (pread(view->fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.magic, ETA_SPOOL_MAGIC, sizeof(header.magic)) != 0 ||
-	    header.version != ETA_SPOOL_VERSION || !header.stored)
+	    !is_known(header.version) || !header.stored)
 		return;
 	if (header.window_bytes < ETA_UNIT_BYTES || header.window_bytes > MAX_WINDOW_BYTES ||
 	    header.stored > INT64_MAX || header.window_at < ETA_SPOOL_HEADER_BYTES ||
 	    header.window_at > header.stored ||
-	    header.stored - header.window_at > header.window_bytes) {
+	    header.stored - header.window_at > header.window_bytes || !is_ring(&header)) {
 		view->size = ETA_SPOOL_HEADER_BYTES;
 		spool_view_damage(view, "wrong place of records in the header",
 				  offsetof(struct eta_spool_header, window_bytes));
@@ -89,8 +110,20 @@ static void find_parts(struct spool_view *view)
 	view->shift = header.window_bytes;
 	view->window_at = header.window_at;
 	view->size = header.window_at + header.window_bytes;
-	if (file_bytes < header.stored + header.window_bytes) {
-		spool_view_damage(view, "truncated file", file_bytes);
+	view->ring = header.ring_bytes;
+	view->first = header.kept ? header.kept : ETA_SPOOL_HEADER_BYTES;
+	together = header.ring_bytes && header.ring_bytes < header.stored - ETA_SPOOL_HEADER_BYTES
+			   ? header.ring_bytes
+			   : header.stored - ETA_SPOOL_HEADER_BYTES;
+	if (file_bytes >= ETA_SPOOL_HEADER_BYTES + header.window_bytes + together)
+		return;
+	spool_view_damage(view, "truncated file", file_bytes);
+	if (view->first > ETA_SPOOL_HEADER_BYTES) {
+		/* the oldest and the newest are side by side: what is left is the window */
+		if (file_bytes < ETA_SPOOL_HEADER_BYTES + header.window_bytes)
+			view->size = ETA_SPOOL_HEADER_BYTES;
+		view->first = view->stored;
+	} else {
 		view->size = file_bytes < ETA_SPOOL_HEADER_BYTES + header.window_bytes
 				     ? ETA_SPOOL_HEADER_BYTES
 				     : file_bytes - header.window_bytes;
@@ -102,8 +135,13 @@ static void find_parts(struct spool_view *view)
 static uint64_t place_of(const struct spool_view *view, uint64_t offset, uint64_t *bytes)
 {
 	if (offset >= ETA_SPOOL_HEADER_BYTES && offset < view->stored) {
+		const uint64_t at = offset - ETA_SPOOL_HEADER_BYTES;
+		const uint64_t in = view->ring ? at % view->ring : at;
+
 		*bytes = view->stored - offset;
-		return offset + view->shift;
+		if (view->ring && view->ring - in < *bytes)
+			*bytes = view->ring - in;
+		return ETA_SPOOL_HEADER_BYTES + view->shift + in;
 	}
 	*bytes = offset < ETA_SPOOL_HEADER_BYTES ? ETA_SPOOL_HEADER_BYTES - offset
 						 : UINT64_MAX - offset;
@@ -125,7 +163,8 @@ int spool_view_open(struct spool_view *view, const char *path, size_t window_byt
 	*view = (struct spool_view){ .path = path,
 				     .damage = damage,
 				     .room = window_bytes,
-				     .window_at = ETA_SPOOL_HEADER_BYTES };
+				     .window_at = ETA_SPOOL_HEADER_BYTES,
+				     .first = ETA_SPOOL_HEADER_BYTES };
 	view->fd = open_file(path);
 	if (view->fd < 0 || fstat(view->fd, &st) < 0) {
 		rc = unreadable(view, errno);
@@ -275,7 +314,7 @@ int spool_view_header(struct spool_view *view, struct eta_spool_header *header)
 		return 0;
 	if (memcmp(header->magic, ETA_SPOOL_MAGIC, sizeof(header->magic)) != 0)
 		return spool_view_damage(view, "no header of a spool file", 0);
-	if (header->version != ETA_SPOOL_VERSION) {
+	if (!is_known(header->version)) {
 		char what[128];
 
 		snprintf(what, sizeof(what),

@@ -32,6 +32,8 @@ struct spool_view {
 	uint64_t stored;    /* records before lie `shift` bytes behind their offset, */
 	uint64_t shift;	    /* the others in the window, from offset */
 	uint64_t window_at; /* on, that is behind the header (see struct eta_spool_header) */
+	uint64_t ring;	    /* those before `stored` go round in as many bytes; 0: they do not */
+	uint64_t first;	    /* offset of the first record that is there */
 	struct spool_damage *damage;
 	bool damaged; /* damage was found: the records end there */
 

@@ -22,6 +22,12 @@ struct eta_source_ops {
 	/* Also after a failed open; NULL: nothing to free but trace->defs, which is not its own. */
 	void (*close)(struct eta_trace *trace);
 	/*
+	 * Leaves out what began at BEGIN_NS or before (see begin_ns of struct eta_trace), of a
+	 * trace that no cursor has been opened for; later calls have later times. NULL: none of its
+	 * traces has a begin_ns. 0 or -errno, reported.
+	 */
+	int (*begin)(struct eta_trace *trace, uint64_t begin_ns);
+	/*
 	 * `*out` embeds struct eta_cursor as its first member, zeroed; the framework fills in trace
 	 * and location and counts the events that cursor_read gives.
 	 */
@@ -61,6 +67,12 @@ struct eta_trace {
 	pthread_mutex_t lock; /* counts, and whatever a source shares between its cursors */
 	struct eta_counts counts;
 	bool *counted; /* per location: in counts already */
+	/*
+	 * What began later is whole; of what was before, parts were written over, and it has been
+	 * left out. By the clock of the system that `boot` identifies. 0: all of it is there.
+	 */
+	uint64_t begin_ns;
+	const char *boot; /* NULL: not known */
 	struct eta_string *strings;
 	struct {
 		uint32_t regions, locations, processes, files, handles, properties, modules, stacks;

@@ -13,12 +13,14 @@
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
+#include "eta-ext/format/spool-budget.h"
 #include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_POLL_MS 5
 #define SEGMENT_FIRST ((size_t)256 << 10)
-#define SEGMENT_MAX ((size_t)512 << 10) /* filling a larger one no longer fits the cache */
+#define SEGMENT_MAX ((size_t)512 << 10)	 /* filling a larger one no longer fits the cache */
+#define SEGMENT_LAST ((size_t)128 << 10) /* what is written over at a time */
 #define SHORTEST_PAUSE_US 250
 #define COLLECTOR_NICE -20
 #define LOSS_EVERY 64 /* rounds between looks at the loss counters */
@@ -26,20 +28,47 @@
 /* ---- from ring to spool ---- */
 
 /* The head goes last: it makes the record exist. */
-static void *store(struct cpu_spool *cpu, const struct eta_record_head *head, const void *rest,
-		   size_t rest_bytes)
+static void *store_in(struct cpu_spool *cpu, struct spool *spool,
+		      const struct eta_record_head *head, const void *rest, size_t rest_bytes)
 {
 	size_t bytes = spool_record_bytes(sizeof(*head) + rest_bytes);
-	unsigned char *at = spool_reserve(&cpu->spool, bytes);
+	unsigned char *at = spool_reserve(spool, bytes);
 
 	if (!at) {
-		cpu->lost[head->type]++;
+		ring_lost(cpu, head->type, 1);
 		return NULL;
 	}
 	memcpy(at + sizeof(*head), rest, rest_bytes);
 	memcpy(at, head, sizeof(*head));
 	cpu->recorded[head->type]++;
 	return at;
+}
+
+/* Where a record of this kind is stored. */
+static struct spool *spool_for(struct cpu_spool *cpu, const struct eta_record_head *head)
+{
+	struct definitions *definitions = cpu->k->definitions;
+
+	return definitions && definitions_take(head) ? definitions_spool(definitions) : &cpu->spool;
+}
+
+/* Is it stored already? Then once is enough. */
+static bool is_known(struct cpu_spool *cpu, const struct eta_record_head *head, const void *rest,
+		     size_t rest_bytes)
+{
+	if (spool_for(cpu, head) == &cpu->spool ||
+	    !definitions_known(cpu->k->definitions, head, rest, rest_bytes))
+		return false;
+	cpu->recorded[head->type]++;
+	return true;
+}
+
+static void *store(struct cpu_spool *cpu, const struct eta_record_head *head, const void *rest,
+		   size_t rest_bytes)
+{
+	return is_known(cpu, head, rest, rest_bytes)
+		       ? NULL
+		       : store_in(cpu, spool_for(cpu, head), head, rest, rest_bytes);
 }
 
 /* Names from the last component to the first become a path. Returns its length. */
@@ -74,18 +103,19 @@ static void store_file(struct cpu_spool *cpu, const struct kernelio_file *raw)
 		char path[KERNELIO_PATH_BYTES * 2];
 	} file;
 	const size_t fixed = sizeof(struct eta_file_record);
+	struct spool *spool = spool_for(cpu, &raw->head);
 	size_t length;
 	void *at;
 
 	length = path_join(raw->names, raw->path_bytes, file.path, sizeof(file.path));
 	memcpy(&file.record, raw, fixed);
 	file.record.path_bytes = (uint32_t)length;
-	file.record.prev = cpu->spool.header->last_file;
+	file.record.prev = spool->header->last_file;
 	file.record.head.units = (uint16_t)(spool_record_bytes(fixed + length) / ETA_UNIT_BYTES);
 	at = store(cpu, &file.record.head, &file.record.dev,
 		   fixed - sizeof(file.record.head) + length);
 	if (at)
-		cpu->spool.header->last_file = spool_offset(&cpu->spool, at);
+		spool->header->last_file = spool_offset(spool, at);
 }
 
 static int on_record(void *arg, void *data, size_t bytes)
@@ -220,12 +250,17 @@ int collect_start(struct kernelio *k)
 	if (!k->cpus || !k->counters)
 		return -ENOMEM;
 	meta_header(&header, ETA_SPOOL_KERNEL);
+	spool_budget = k->options.budget;
+	rc = definitions_new(k, &k->definitions);
 	for (uint32_t cpu = 0; cpu < k->n_cpus && rc == 0; cpu++) {
 		header.cpu = cpu;
 		k->cpus[cpu].k = k;
 		k->cpus[cpu].ring = ring_of(k, cpu);
 		snprintf(path, sizeof(path), "%s/cpu.%u", k->directory, cpu);
-		rc = spool_create(&k->cpus[cpu].spool, path, &header, SEGMENT_FIRST, SEGMENT_MAX);
+		rc = k->definitions ? spool_create(&k->cpus[cpu].spool, path, &header, SEGMENT_LAST,
+						   SEGMENT_LAST)
+				    : spool_create(&k->cpus[cpu].spool, path, &header,
+						   SEGMENT_FIRST, SEGMENT_MAX);
 		if (rc) {
 			eta_error("%s/cpu.%u: cannot create (%s)", k->options.name, cpu,
 				  strerror(-rc));
@@ -323,12 +358,25 @@ int collect_counts(struct kernelio *k, struct kernelio_counts *counts)
 	return 0;
 }
 
+void collect_overwritten(const struct kernelio *k, uint64_t n[KERNELIO_N_TYPES])
+{
+	for (unsigned type = 0; type < KERNELIO_N_TYPES; type++) {
+		n[type] = 0;
+		for (unsigned i = 0; i < k->n_cpus; i++)
+			if (k->cpus[i].spool.header && type < ETA_RECORD_TYPES)
+				n[type] += k->cpus[i].spool.header->overwritten[type];
+	}
+}
+
 void collect_close(struct kernelio *k)
 {
 	ring_buffer__free(k->rings);
 	k->rings = NULL;
+	definitions_free(k->definitions);
+	k->definitions = NULL;
 	for (unsigned i = 0; k->cpus && i < k->n_cpus; i++)
 		spool_close(&k->cpus[i].spool);
+	spool_budget = NULL;
 	free(k->cpus);
 	free(k->counters);
 	k->cpus = NULL;

@@ -53,10 +53,17 @@ void kernelio_counts_print(const struct kernelio_counts *counts, bool all)
 	all = all || lost || !counts->exact;
 	if (all)
 		print_totals(counts, operations);
-	if (lost)
+	if (lost > counts->refused)
 		eta_warn("kernel: %llu records lost, the rings were full or the disk was (larger "
 			 "--ring): %s",
 			 lost, counts->lost_where);
+	else if (lost)
+		eta_warn("kernel: %llu records were not stored, since the recording had the size "
+			 "of --max-size: %s",
+			 lost, counts->lost_where);
+	if (all && counts->overwritten_all)
+		eta_note("kernel: %llu records before the last part were overwritten (--last)",
+			 (unsigned long long)counts->overwritten_all);
 	if (all && counts->paused_ns)
 		eta_note("kernel: paused for %.3f s", (double)counts->paused_ns / 1e9);
 	if (!counts->exact)

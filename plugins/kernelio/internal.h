@@ -27,6 +27,7 @@ struct cpu_spool {
 	size_t round_bytes;	    /* taken out of its rings this time */
 	uint64_t recorded[KERNELIO_N_TYPES];
 	uint64_t lost[KERNELIO_N_TYPES];       /* by the disk: spool_reserve failed */
+	uint64_t refused;		       /* of those by the budget */
 	uint64_t lost_noted[KERNELIO_N_TYPES]; /* by the ring, in LOSS records so far */
 };
 
@@ -54,6 +55,9 @@ struct kernelio {
 	uint64_t pause_ns,
 		paused_ns; /* since when it is paused, 0: it is not; for how long in all */
 	struct cpu_spool *cpus;
+	/* what must outlive the records of the CPUs, where those are written over; NULL: they are
+	 * not */
+	struct definitions *definitions;
 	struct ring_buffer *rings;
 	struct kernelio_cpu *counters; /* n_cpus of them, as read last */
 	struct spool meta;
@@ -140,6 +144,8 @@ void rings_close(struct kernelio *k);
 struct kernelio_ring *ring_of(const struct kernelio *k, unsigned cpu);
 /* Moves the finished calls of a CPU into its spool. */
 void ring_take(struct cpu_spool *cpu);
+/* N records of TYPE could not be stored, which the spool has counted as one. */
+void ring_lost(struct cpu_spool *cpu, unsigned type, uint64_t n);
 
 /* collect.c */
 int collect_start(struct kernelio *k);
@@ -147,12 +153,26 @@ int collect_start(struct kernelio *k);
 void collect_now(struct kernelio *k);
 /* The same of asynchronous operations that have not completed. */
 uint64_t collect_open_asyncs(struct kernelio *k);
+/* How many records of the CPUs' files were written over, of each type. */
+void collect_overwritten(const struct kernelio *k, uint64_t n[KERNELIO_N_TYPES]);
 /* Ends the collector's thread after emptying the rings. */
 void collect_end(struct kernelio *k);
 /* Records of bios in flight; their number. */
 uint64_t collect_open_bios(struct kernelio *k);
 int collect_counts(struct kernelio *k, struct kernelio_counts *counts);
 void collect_close(struct kernelio *k);
+
+/*
+ * definitions.c: FILE, TASK and LOSS records of all CPUs in a file of their own, each once. *OUT:
+ * NULL where the CPUs' files keep all of their records. 0 or -errno.
+ */
+int definitions_new(struct kernelio *k, struct definitions **out);
+void definitions_free(struct definitions *definitions);
+struct spool *definitions_spool(struct definitions *definitions);
+/* Is it one of those, and there already? */
+bool definitions_take(const struct eta_record_head *head);
+bool definitions_known(struct definitions *definitions, const struct eta_record_head *head,
+		       const void *rest, size_t rest_bytes);
 
 /* loss.c: what was lost where, in words and as properties; once the counters have been read. */
 void loss_describe(const struct kernelio *k, char *text, size_t size);
@@ -172,6 +192,8 @@ __attribute__((format(printf, 3, 4))) void text_append(char *text, size_t size, 
 __attribute__((format(printf, 2, 3))) void meta_property(struct kernelio *k, const char *format,
 							 ...);
 int meta_create(struct kernelio *k);
+/* What meta would have now, but for the totals, in a file of its own: KERNELIO_SNAPSHOT. */
+int meta_snapshot(struct kernelio *k);
 void meta_close(struct kernelio *k, const struct kernelio_counts *counts);
 void meta_header(struct eta_spool_header *header, enum eta_spool_kind kind);
 

@@ -167,6 +167,12 @@ void kernelio_pause(struct kernelio *k, bool paused)
 	k->pause_ns = 0;
 }
 
+int kernelio_snapshot(struct kernelio *k)
+{
+	collect_now(k);
+	return meta_snapshot(k);
+}
+
 static uint64_t bios_done(struct kernelio *k)
 {
 	struct kernelio_counts counts = { 0 };
@@ -228,6 +234,23 @@ static unsigned late_writeback(struct kernelio *k)
 	return writeback_flush(k);
 }
 
+/* What became of what was produced. */
+static void check_counts(const struct kernelio *k, struct kernelio_counts *counts)
+{
+	counts->exact = true;
+	collect_overwritten(k, counts->overwritten);
+	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
+		counts->refused += k->cpus[cpu].refused;
+	for (unsigned type = 0; type < KERNELIO_N_TYPES; type++) {
+		counts->lost_all += counts->lost[type];
+		if (type != ETA_RECORD_LOSS &&
+		    counts->produced[type] != counts->recorded[type] + counts->lost[type])
+			counts->exact = false;
+		counts->recorded[type] -= counts->overwritten[type];
+		counts->overwritten_all += counts->overwritten[type];
+	}
+}
+
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 {
 	struct kernelio_counts own;
@@ -259,15 +282,9 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	}
 	counts->open_ops = counts->produced[ETA_RECORD_KERNEL_OP] - ops;
 	counts->probes_missed = probes_missed(k);
-	counts->exact = true;
-	for (unsigned type = 0; type < KERNELIO_N_TYPES; type++) {
-		counts->lost_all += counts->lost[type];
-		if (type != ETA_RECORD_LOSS &&
-		    counts->produced[type] != counts->recorded[type] + counts->lost[type])
-			counts->exact = false;
-	}
 	counts->open_bios = collect_open_bios(k);
 	asyncs = collect_open_asyncs(k);
+	check_counts(k, counts);
 	counts->open_ops += asyncs;
 	counts->recorded[ETA_RECORD_ASYNC_OP] += asyncs;
 	counts->produced[ETA_RECORD_ASYNC_OP] += asyncs;

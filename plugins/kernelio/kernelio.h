@@ -18,6 +18,7 @@
  * Descendants of a process taken in are traced too; the tracer itself never is.
  */
 struct kernelio;
+struct spool_budget;
 
 /* The filters of a run. All zeros: everything passes. */
 struct kernelio_filters {
@@ -73,17 +74,23 @@ struct kernelio_options {
 	const struct kernelio_filters *filters; /* NULL: none; of use until kernelio_new returns */
 	bool everyone;	 /* all tasks of the machine but this process, from kernelio_start on */
 	bool owner_only; /* no process of another real user, or with more than owner_rights */
-	uint64_t owner_rights;	     /* bit CAP_* */
-	bool light;		     /* waits and their causes only, no probe on system calls */
+	uint64_t owner_rights; /* bit CAP_* */
+	bool light;	       /* waits and their causes only, no probe on system calls */
+	/* of the records' files, until kernelio_free; shared with other writers, or not; NULL: none
+	 */
+	struct spool_budget *budget;
 	bool optional;		     /* failures are warnings */
 	struct kernelio_order order; /* backends to use and no others, required probes excepted */
 };
 
 struct kernelio_counts {
-	uint64_t produced[KERNELIO_N_TYPES]; /* per record type, by the probes */
-	uint64_t recorded[KERNELIO_N_TYPES]; /* in the spool */
-	uint64_t lost[KERNELIO_N_TYPES];     /* rings full, or no room on disk */
+	uint64_t produced[KERNELIO_N_TYPES];	/* per record type, by the probes */
+	uint64_t recorded[KERNELIO_N_TYPES];	/* in the spool */
+	uint64_t lost[KERNELIO_N_TYPES];	/* rings full, no room on disk or in the budget */
+	uint64_t overwritten[KERNELIO_N_TYPES]; /* stored, and made room for later ones */
 	uint64_t lost_all;
+	uint64_t refused; /* of those that were lost: by options.budget */
+	uint64_t overwritten_all;
 	uint64_t open_ops;	/* operations that had not ended (recorded, without an end) */
 	uint64_t open_bios;	/* bios that had not completed (recorded, without an end) */
 	uint64_t probes_missed; /* probes skipped in the middle of themselves */
@@ -92,7 +99,7 @@ struct kernelio_counts {
 	uint32_t taken_threads, taken_processes; /* that ran already when they were attached to */
 	struct kernelio_totals totals;
 	char lost_where[1024]; /* per level and CPU, "" nothing */
-	bool exact;	       /* produced = recorded + lost for each type */
+	bool exact;	       /* produced = recorded + overwritten + lost for each type */
 };
 
 /*
@@ -122,6 +129,13 @@ void kernelio_pause(struct kernelio *k, bool paused);
  * so far, lost ones per level and CPU.
  */
 int kernelio_status(struct kernelio *k, char *text, size_t size);
+
+/*
+ * Empties the rings into the spool, and writes there what meta would have if the recording ended
+ * now, but for the totals: KERNELIO_SNAPSHOT. 0 or -errno, not reported.
+ */
+#define KERNELIO_SNAPSHOT "meta.snapshot"
+int kernelio_snapshot(struct kernelio *k);
 
 /* Detaches, drains, closes the spool. COUNTS may be NULL. */
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts);

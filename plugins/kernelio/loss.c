@@ -83,6 +83,19 @@ void loss_properties(struct kernelio *k)
 		}
 }
 
+static void put_overwritten(char *text, size_t size, const struct kernelio *k)
+{
+	uint64_t n = 0;
+
+	if (!k->definitions)
+		return;
+	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
+		for (unsigned type = 0; type < ETA_RECORD_TYPES; type++)
+			n += k->cpus[cpu].spool.header->overwritten[type];
+	text_append(text, size, "overwritten: %llu records before the last part\n",
+		    (unsigned long long)n);
+}
+
 int kernelio_status(struct kernelio *k, char *text, size_t size)
 {
 	struct kernelio_cpu *counters = calloc(k->n_cpus, sizeof(*counters));
@@ -119,6 +132,7 @@ int kernelio_status(struct kernelio *k, char *text, size_t size)
 	before = strlen(text);
 	put_loss(text, size, k, counters);
 	text_append(text, size, "%s\n", strlen(text) == before ? "nothing" : "");
+	put_overwritten(text, size, k);
 out:
 	free(counters);
 	return rc;

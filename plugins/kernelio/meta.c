@@ -61,25 +61,18 @@ void meta_property(struct kernelio *k, const char *format, ...)
 	put_text(k, ETA_RECORD_PROPERTY, 0, 0, text);
 }
 
-int meta_create(struct kernelio *k)
+/* What is known from the begin on, into a new file NAME. 0 or -errno. */
+static int create(struct kernelio *k, const char *name)
 {
 	struct eta_spool_header header;
-	char path[PATH_MAX + 8];
+	char path[PATH_MAX + 32];
 	int rc;
 
 	meta_header(&header, ETA_SPOOL_META);
-	k->suspended_ns = suspended_ns();
-	snprintf(path, sizeof(path), "%s/meta", k->directory);
+	snprintf(path, sizeof(path), "%s/%s", k->directory, name);
 	rc = spool_create(&k->meta, path, &header, 65536, 65536);
-	if (rc == -EEXIST) {
-		eta_error("%s: there is a trace already: choose another directory",
-			  k->options.name);
+	if (rc)
 		return rc;
-	}
-	if (rc) {
-		eta_error("%s/meta: cannot create (%s)", k->options.name, strerror(-rc));
-		return rc;
-	}
 #define X(name, kind, shape)                                                                       \
 	put_text(k, ETA_RECORD_NAME, KERNELIO_SYS_##name, ETA_OP_##kind, #name);
 	KERNELIO_SYSCALLS(X)
@@ -99,22 +92,58 @@ int meta_create(struct kernelio *k)
 	return 0;
 }
 
+int meta_create(struct kernelio *k)
+{
+	int rc = create(k, "meta");
+
+	k->suspended_ns = suspended_ns();
+	if (rc == -EEXIST)
+		eta_error("%s: there is a trace already: choose another directory",
+			  k->options.name);
+	else if (rc)
+		eta_error("%s/meta: cannot create (%s)", k->options.name, strerror(-rc));
+	return rc;
+}
+
 static void put_sleep(struct kernelio *k, uint32_t id, const char *text)
 {
 	put_text(k, ETA_RECORD_SLEEP, id, 0, text);
 }
 
-void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
+static void put_sleeps(struct kernelio *k)
 {
-	int rc;
+	int rc = sleeps_tell(k, put_sleep);
 
-	if (!k->meta.header)
-		return;
-	rc = sleeps_tell(k, put_sleep);
 	if (rc)
 		eta_warn("/proc/kallsyms: the kernel's symbols cannot be read (%s): page locks and "
 			 "journal commits are recognised by less (run as root)",
 			 strerror(-rc));
+}
+
+int meta_snapshot(struct kernelio *k)
+{
+	const struct spool own = k->meta;
+	char path[PATH_MAX + 32];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/" KERNELIO_SNAPSHOT, k->directory);
+	unlink(path); /* of one that nobody has fetched */
+	rc = create(k, KERNELIO_SNAPSHOT);
+	if (rc == 0) {
+		put_sleeps(k);
+		limits_tell(k);
+		suspension_tell(k);
+		spool_close(&k->meta);
+	}
+	k->meta = own;
+	return rc;
+}
+
+void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
+{
+	if (!k->meta.header)
+		return;
+	put_sleeps(k);
 #define X(name, what, said, end)                                                                   \
 	meta_property(k, "TOTAL.%s=%llu", #name, (unsigned long long)counts->totals.name);
 	KERNELIO_TOTALS(X)

@@ -35,6 +35,12 @@ void kernelio_pause(struct kernelio *k, bool paused)
 	(void)paused;
 }
 
+int kernelio_snapshot(struct kernelio *k)
+{
+	(void)k;
+	return -ENOTSUP;
+}
+
 int kernelio_status(struct kernelio *k, char *text, size_t size)
 {
 	(void)k;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "eta-ext/format/spool-budget.h"
 #include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
@@ -105,6 +106,17 @@ static size_t run_bytes(const unsigned char *at, const unsigned char *end, uint6
 	return bytes;
 }
 
+void ring_lost(struct cpu_spool *cpu, unsigned type, uint64_t n)
+{
+	cpu->lost[type] += n;
+	if (cpu->spool.header)
+		cpu->spool.header->lost += n - 1;
+	if (cpu->spool.error != SPOOL_BUDGET_ERROR)
+		return;
+	cpu->refused += n;
+	spool_budget_refused(n - 1);
+}
+
 void ring_take(struct cpu_spool *cpu)
 {
 	struct kernelio_ring *ring = cpu->ring;
@@ -128,7 +140,7 @@ void ring_take(struct cpu_spool *cpu)
 			memcpy(to, from, head_bytes);
 			cpu->recorded[ETA_RECORD_KERNEL_OP] += n;
 		} else {
-			cpu->lost[ETA_RECORD_KERNEL_OP] += n;
+			ring_lost(cpu, ETA_RECORD_KERNEL_OP, n);
 		}
 		tail += bytes;
 		cpu->round_bytes += bytes;

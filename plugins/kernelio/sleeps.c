@@ -187,6 +187,8 @@ int sleeps_tell(struct kernelio *k, void (*tell)(struct kernelio *k, uint32_t id
 
 	if (bpf_map_get_next_key(map, NULL, &next))
 		return 0; /* nothing slept */
+	if (k->kallsyms)
+		rewind(k->kallsyms); /* it may have been read for a snapshot */
 	rc = k->kallsyms ? symbols_read(k->kallsyms, &symbols) : -ENOENT;
 	if (rc == 0 && symbols.n == 0)
 		rc = -EPERM;

@@ -73,22 +73,30 @@ static bool file_read(const struct spool *spool, int fd, uint64_t at,
 	       (size_t)n >= sizeof(*record) + record->path_bytes && record->prev < at;
 }
 
-/* The FILE records of one CPU, from the newest on. */
-static void each_file(const struct cpu_spool *cpu, unsigned flags, uint64_t deadline_ms)
+/* The FILE records of one of the files, from the newest on. */
+static void each_file(const struct spool *spool, unsigned flags, uint64_t deadline_ms)
 {
 	const size_t bytes = sizeof(struct eta_file_record) + KERNELIO_PATH_BYTES;
 	struct eta_file_record *record = malloc(bytes);
-	int fd = open(cpu->spool.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	uint64_t at = cpu->spool.header ? cpu->spool.header->last_file : 0;
+	int fd = open(spool->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t at = spool->header ? spool->header->last_file : 0;
 
 	while (record && fd >= 0 && at && clock_ms() < deadline_ms &&
-	       file_read(&cpu->spool, fd, at, record, bytes)) {
+	       file_read(spool, fd, at, record, bytes)) {
 		file_sync(record, flags, deadline_ms);
 		at = record->prev;
 	}
 	if (fd >= 0)
 		close(fd);
 	free(record);
+}
+
+static void all_files(const struct kernelio *k, unsigned flags, uint64_t deadline_ms)
+{
+	if (k->definitions)
+		each_file(definitions_spool(k->definitions), flags, deadline_ms);
+	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
+		each_file(&k->cpus[cpu].spool, flags, deadline_ms);
 }
 
 unsigned writeback_flush(struct kernelio *k)
@@ -100,10 +108,8 @@ unsigned writeback_flush(struct kernelio *k)
 	 * the kernel's own writeback has in its hands just now is left to that, and its request may
 	 * not be queued yet.
 	 */
-	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
-		each_file(&k->cpus[cpu], SYNC_FILE_RANGE_WRITE, deadline_ms);
-	for (unsigned cpu = 0; cpu < k->n_cpus; cpu++)
-		each_file(&k->cpus[cpu], SYNC_FILE_RANGE_WAIT_AFTER, deadline_ms);
+	all_files(k, SYNC_FILE_RANGE_WRITE, deadline_ms);
+	all_files(k, SYNC_FILE_RANGE_WAIT_AFTER, deadline_ms);
 	now_ms = clock_ms();
 	return now_ms < deadline_ms ? (unsigned)(deadline_ms - now_ms) : 0;
 }

@@ -101,6 +101,10 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/format/own-map.c \
 	eta-ext/format/own-map.h \
 	eta-ext/format/spool.c \
+	eta-ext/format/spool-budget.c \
+	eta-ext/format/spool-budget.h \
+	eta-ext/format/spool-last.c \
+	eta-ext/format/spool-last.h \
 	eta-ext/format/spool-reach.c \
 	eta-ext/format/spool-reach.h \
 	eta-ext/format/spool.h \

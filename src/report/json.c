@@ -239,6 +239,8 @@ static void put_trace(struct json_object in, const struct analysis *a)
 		set_count(o, "suspended_ns", a->suspended_ns);
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->light)
 		set(o, "light", json_true());
+	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->overwritten)
+		set_count(o, "overwritten", a->overwritten);
 }
 
 /* Of version 2: which limits the kernel tracer saw threads wait for. */

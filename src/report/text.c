@@ -132,6 +132,12 @@ void report_quality(FILE *out, const struct analysis *a, unsigned width)
 			"calls without a library call around them that did not wait, what a "
 			"call did in page cache and file system, spin locks, libaio's queues",
 			false, width);
+	if (a->overwritten) {
+		snprintf(line, sizeof(line),
+			 "the last part only: %" PRIu64 " records before were overwritten (--last)",
+			 a->overwritten);
+		report_wrapped(out, line, false, width);
+	}
 	if (a->suspended_ns) {
 		snprintf(line, sizeof(line),
 			 "the machine was suspended for %s, which no time includes",

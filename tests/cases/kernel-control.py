@@ -1,5 +1,8 @@
 # Attaching to what runs, all of the machine, for a time; status, pause, resume, stop meanwhile.
 # SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import glob
+import json
 import os
 import re
 import signal
@@ -171,6 +174,73 @@ assert tracer.returncode == 3
 # behind -- it is a command of that name
 result = subprocess.run([SCI_KERNEL, "-o", path("quoted"), "--", "status", "x"], capture_output=True, text=True)
 assert result.returncode == 127 and "status: cannot run it" in result.stderr, result
+
+# of a limited size: what is not stored is lost, and counted; the program goes on, and writes each time to the end
+OPS = os.path.join(os.environ["SCI_BUILD"], "tests/bench/bench-user-ops")
+CALLS = 40000
+
+
+def limited(name, *options, status=0):
+    result = subprocess.run([SCI_KERNEL, "-o", path(name), "--strict", *options, "--", OPS, path(""), "1", "1",
+                             str(CALLS)], capture_output=True, text=True)
+    assert result.returncode == status, result
+    spool = kernel_spool.KernelSpool(path(name + "/kernel.spool"), may_lose=True)
+    size = sum(os.path.getsize(file) for file in glob.glob(path(name + "/kernel.spool/cpu.[0-9]*")))
+    return spool, size, result.stderr
+
+
+spool, size, said = limited("max-size", "--max-size=1M", status=1)
+assert size <= 1 << 20 and "had the size of --max-size" in said, (size, said)
+lost = sum(int(value) for key, value in spool.properties.items() if key.startswith("LOST.vfs."))
+assert spool.total("operations") == len(spool.ops) and lost > CALLS / 2, (lost, spool.properties)
+assert 0 < len(spool.ops) + lost - CALLS < 1000, (len(spool.ops), lost)
+assert int(spool.properties["LOST"]) == spool.lost, (spool.properties["LOST"], spool.lost)
+
+# the last of it: nothing is lost, and what is there is as in any recording, as far as it goes back
+spool, size, said = limited("last", "--last=1M")
+kernel_spool.check_shape(spool)
+overwritten = spool.overwritten[kernel_spool.KERNEL_OP]
+assert size <= (1 << 20) + os.sysconf("SC_NPROCESSORS_CONF") * (4096 + 2 * 131072), size
+assert spool.total("operations") == len(spool.ops) and overwritten > CALLS / 2, (overwritten, len(spool.ops))
+assert 0 < len(spool.ops) + overwritten - CALLS < 1000, (len(spool.ops), overwritten)
+assert spool.lost == 0 and spool.properties["LOST"] == "0" and "overwritten (--last)" in said, said
+assert all(spool.path(op).endswith("/ops0") for op in spool.ops[-100:-20]), spool.ops[-1]
+
+
+def merged(name):
+    """The data of what sci-merge makes of the recording."""
+    out = path("of-" + name + ".otf2")
+    result = subprocess.run(["sci-merge", path(name + "/kernel.spool"), "-o", out], capture_output=True, text=True)
+    assert result.returncode == 0 and not result.stderr, result
+    found = json.loads(subprocess.run(["sci-analyze", "--json", out], check=True, capture_output=True,
+                                      text=True).stdout)["trace"]
+    assert found["bad"] == 0 and found["lost_events"] == 0 and found["orphans"] == 0, found
+    return found
+
+
+# from the time on for which all CPUs have what they did
+data = merged("last")
+assert 0 < data["operations"] <= len(spool.ops), (data, len(spool.ops))
+assert data["overwritten"] >= overwritten + len(spool.ops) - data["operations"], (data, overwritten, len(spool.ops))
+
+# while it goes on, a snapshot; then the tracer is killed, and what it had stored is there
+writer = subprocess.Popen([OPS, path(""), "1", "1", str(10 ** 9)], stdout=subprocess.DEVNULL)
+atexit.register(writer.kill)
+tracer = start("killed", "--last=1M", "--pid", str(writer.pid))
+while not kernel_spool.is_overwriting(path("killed/kernel.spool")):
+    assert tracer.poll() is None, tracer.stderr.read()
+    time.sleep(0.01)
+result = subprocess.run([SCI_KERNEL, "snapshot", path("killed"), "-o", path("copy")], capture_output=True, text=True)
+assert result.returncode == 0, result
+assert control("status", "killed").startswith("tracing")
+tracer.kill()
+tracer.communicate()
+writer.kill()
+writer.wait()
+for name in ("copy", "killed"):
+    data = merged(name)
+    assert data["operations"] > 100 and data["overwritten"] > 1000, (name, data)
+assert not os.path.exists(path("killed/kernel.spool/meta.snapshot"))
 
 # misuse
 thread = [int(tid) for tid in os.listdir(f"/proc/{program.pid}/task") if int(tid) != program.pid][0]

@@ -1,9 +1,10 @@
-/* make-spool DIR THREADS OPERATIONS: a user and a kernel spool of a run that never was. */
+/* make-spool DIR THREADS OPERATIONS [last]: a user and a kernel spool of a run that never was. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "eta-ext/format/spool-budget.h"
 #include "tests/unit/spool-maker.h"
 
 /*
@@ -94,14 +95,20 @@ static void user_thread(const char *dir, uint32_t tid, unsigned operations)
 
 int main(int argc, char **argv)
 {
-	unsigned threads = argc == 4 ? (unsigned)atoi(argv[2]) : 0;
-	unsigned operations = argc == 4 ? (unsigned)atoi(argv[3]) : 0;
+	unsigned threads = argc >= 4 ? (unsigned)atoi(argv[2]) : 0;
+	unsigned operations = argc >= 4 ? (unsigned)atoi(argv[3]) : 0;
 	struct spool cpus[CPUS], spool;
+	struct spool_budget budget;
 	char path[512];
 
 	if (threads == 0 || operations == 0) {
-		fprintf(stderr, "usage: make-spool DIR THREADS OPERATIONS\n");
+		fprintf(stderr, "usage: make-spool DIR THREADS OPERATIONS [last]\n");
 		return 2;
+	}
+	if (argc > 4) {
+		/* each file keeps its two last windows */
+		spool_budget_begin(&budget, 0, true);
+		spool_budget = &budget;
 	}
 	snprintf(path, sizeof(path), "%s/user.spool", argv[1]);
 	mkdir(path, 0755);

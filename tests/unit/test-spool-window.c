@@ -4,14 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
+#include "eta-ext/format/archive.h"
+#include "eta-ext/format/spool-budget.h"
 #include "spool-maker.h"
 
 #define DIR_TEMPLATE "/tmp/sci-test.XXXXXX"
@@ -291,6 +296,229 @@ static void calls_like_others(void **state)
 	maker_end(dir);
 }
 
+/* ---- with a limit to what all files take together ---- */
+
+static void put_call(struct spool *spool, uint64_t n)
+{
+	struct eta_user_op op = call(n), *at = spool_take(spool, sizeof(op));
+
+	if (!at)
+		return;
+	op.head.units = sizeof(op) / ETA_UNIT_BYTES;
+	*at = op;
+	__atomic_store_n(&at->head.type, ETA_RECORD_USER_OP, __ATOMIC_RELEASE);
+}
+
+/* As FILE_NAME, with windows of WINDOW_BYTES from the begin on; N calls. */
+static void write_calls(const char *dir, struct spool *spool, uint64_t n)
+{
+	struct eta_spool_header header = {
+		.kind = ETA_SPOOL_USER, .pid = 7, .tid = 8, .start_ns = 1
+	};
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/" FILE_NAME, dir);
+	assert_int_equal(spool_create(spool, path, &header, WINDOW_BYTES, WINDOW_BYTES), 0);
+	for (uint64_t i = 1; i <= n; i++)
+		put_call(spool, i);
+}
+
+static void begin_with_budget(char *dir, struct spool_budget *budget, uint64_t bytes, bool last)
+{
+	struct spool spool;
+
+	begin(dir, &spool);
+	spool_close(&spool);
+	snprintf(spool.path, sizeof(spool.path), "%s/" FILE_NAME, dir);
+	assert_int_equal(unlink(spool.path), 0);
+	spool_budget_begin(budget, bytes, last);
+	spool_budget = budget;
+}
+
+static off_t size_in(const char *dir)
+{
+	struct stat st;
+	int fd = file_open(dir);
+
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	return st.st_size;
+}
+
+/* The calls that are read are the last of N, in order, and the others were counted. */
+static void expect_last_calls(const char *dir, uint64_t n)
+{
+	uint64_t seen = 0, first = 0, overwritten = 0;
+	const struct eta_event *batch;
+	struct eta_cursor *cursor;
+	struct eta_counts counts;
+	struct eta_trace *trace;
+	ssize_t events;
+
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	for (uint32_t i = 0; i < eta_trace_defs(trace)->n_properties; i++)
+		if (strcmp(eta_trace_defs(trace)->properties[i].name, ARCHIVE_OVERWRITTEN) == 0)
+			overwritten =
+				strtoull(eta_trace_defs(trace)->properties[i].value, NULL, 10);
+	assert_int_equal(eta_trace_defs(trace)->n_locations, 1);
+	assert_int_equal(eta_cursor_open(trace, 0, &cursor), 0);
+	while ((events = eta_cursor_read(cursor, &batch)) > 0)
+		for (ssize_t i = 0; i < events; i++) {
+			if (batch[i].kind != ETA_ENTER)
+				continue;
+			first = seen++ ? first : batch[i].size;
+			assert_int_equal(batch[i].size, first + seen - 1);
+		}
+	assert_int_equal(events, 0);
+	eta_cursor_close(cursor);
+	eta_trace_counts(trace, &counts);
+	assert_int_equal(counts.bad, 0);
+	assert_int_equal(counts.lost, 0);
+	eta_close(trace);
+	if (n) /* 0: it was killed, after nobody knows how many */
+		assert_int_equal(seen + overwritten, n);
+	assert_true(seen == n || seen >= WINDOW_BYTES / 64 - 3);
+}
+
+/* Its writer may be killed at any moment. */
+static void the_last_are_kept_of_who_is_killed(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		char dir[] = DIR_TEMPLATE;
+		struct spool_budget budget;
+		struct eta_spool_header header = { 0 };
+		struct spool spool;
+		pid_t child;
+		int fd;
+
+		begin_with_budget(dir, &budget, 500000, true);
+		write_calls(dir, &spool, 1);
+		child = fork();
+		assert_true(child >= 0);
+		if (child == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (uint64_t n = 2;; n++)
+				put_call(&spool, n);
+		}
+		spool_abandon(&spool);
+		fd = file_open(dir);
+		while (header.kept < (uint64_t)(i + 1) * WINDOW_BYTES)
+			assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+		close(fd);
+		assert_int_equal(kill(child, SIGKILL), 0);
+		assert_int_equal(waitpid(child, NULL, 0), child);
+		spool_budget = NULL;
+		expect_last_calls(dir, 0);
+		maker_end(dir);
+	}
+}
+
+static void the_last_are_kept(void **state)
+{
+	static const uint64_t calls[] = {
+		1, 900, 1021, 1022, 1023, 2042, 2043, 5000, 20000, 20440
+	};
+
+	(void)state;
+	/* of a budget that gives it no second window, three, and more than it needs */
+	for (size_t budget_of = 0; budget_of < 3; budget_of++)
+		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+			const uint64_t bytes = (uint64_t[]){ 4096, 500000, 100000000 }[budget_of];
+			char dir[] = DIR_TEMPLATE;
+			struct spool_budget budget;
+			struct spool spool;
+
+			begin_with_budget(dir, &budget, bytes, true);
+			write_calls(dir, &spool, calls[i]);
+			spool_abandon(&spool);
+			expect_last_calls(dir, calls[i]);
+			assert_true((uint64_t)size_in(dir) <
+				    (bytes > 4096 ? bytes : 4096 + 2 * WINDOW_BYTES + 1));
+			assert_int_equal(budget.refused, 0);
+			spool_budget = NULL;
+			maker_end(dir);
+		}
+}
+
+/* Of a file whose windows went round: places that cannot be, and a file that was cut. */
+static void last_ones_damaged(void **state)
+{
+	static const struct {
+		size_t field;
+		uint64_t value;
+	} cases[] = {
+		{ offsetof(struct eta_spool_header, ring_bytes), 1 },
+		{ offsetof(struct eta_spool_header, ring_bytes), WINDOW_BYTES },
+		{ offsetof(struct eta_spool_header, ring_bytes), UINT64_MAX },
+		{ offsetof(struct eta_spool_header, kept), 1 },
+		{ offsetof(struct eta_spool_header, kept), UINT64_MAX },
+		{ offsetof(struct eta_spool_header, stored), ETA_SPOOL_HEADER_BYTES + 64 },
+		{ 0, ETA_SPOOL_HEADER_BYTES + 2 * WINDOW_BYTES },
+		{ 0, ETA_SPOOL_HEADER_BYTES + 64 },
+	};
+
+	(void)state;
+	eta_set_message_fn(listen, NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char dir[] = DIR_TEMPLATE;
+		struct spool_budget budget;
+		struct eta_counts counts;
+		struct eta_trace *trace;
+		struct spool spool;
+		int fd;
+
+		begin_with_budget(dir, &budget, 500000, true);
+		write_calls(dir, &spool, 20000);
+		spool_close(&spool);
+		spool_budget = NULL;
+		fd = file_open(dir);
+		if (cases[i].field)
+			assert_int_equal(pwrite(fd, &cases[i].value, 8, (off_t)cases[i].field), 8);
+		else
+			assert_int_equal(ftruncate(fd, (off_t)cases[i].value), 0);
+		close(fd);
+		times_said = 0;
+		assert_int_equal(eta_open(dir, NULL, &trace), 0);
+		eta_trace_counts(trace, &counts);
+		assert_true(counts.bad > 0 && times_said > 0);
+		eta_close(trace);
+		maker_end(dir);
+	}
+	eta_set_message_fn(NULL, NULL);
+}
+
+static void no_more_than_the_budget(void **state)
+{
+	char dir[] = DIR_TEMPLATE, other[] = DIR_TEMPLATE;
+	struct spool_budget budget;
+	struct eta_counts counts;
+	struct eta_trace *trace;
+	struct spool spool;
+	uint64_t stored;
+
+	(void)state;
+	begin_with_budget(dir, &budget, 500000, false);
+	write_calls(dir, &spool, 20000);
+	stored = 20000 - budget.refused;
+	assert_int_equal(spool.header->lost, budget.refused);
+	spool_close(&spool);
+	assert_true(size_in(dir) <= 500000 && size_in(dir) > 500000 - WINDOW_BYTES);
+	assert_true(stored * 64 > 300000);
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	eta_trace_counts(trace, &counts);
+	assert_int_equal(counts.lost, 20000 - stored);
+	eta_close(trace);
+	/* what a file is shorter in the end, others may have */
+	maker_end(dir);
+	begin_with_budget(other, &budget, 500000, false);
+	write_calls(other, &spool, 10);
+	spool_close(&spool);
+	assert_int_equal((off_t)(500000 - budget.left), size_in(other));
+	spool_budget = NULL;
+	maker_end(other);
+}
+
 /* A file that could not be filled is gone again; of another folder that stands there now nothing
  * is. */
 static void what_cannot_be_filled_goes(void **state)
@@ -333,6 +561,10 @@ int main(void)
 		cmocka_unit_test(killed_while_it_is_appended),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(calls_like_others),
+		cmocka_unit_test(the_last_are_kept),
+		cmocka_unit_test(the_last_are_kept_of_who_is_killed),
+		cmocka_unit_test(last_ones_damaged),
+		cmocka_unit_test(no_more_than_the_budget),
 		/* the last: from here on files belong to its folder */
 		cmocka_unit_test(what_cannot_be_filled_goes),
 	};

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sink.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "eta-ext/format/own-call.h"
@@ -22,6 +23,9 @@ struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, 
 	struct eta_user_op *record;
 	int saved = errno;
 
+	if (spool->keeps_last && (size_t)(spool->end - spool->next) < sizeof(*record))
+		/* the next window must make sense without this one */
+		memset(sink->patterns, 0, sizeof(sink->patterns));
 	if (stack) {
 		/* the first address of the stack is the caller */
 		call.caller = stack;
@@ -63,9 +67,12 @@ static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sin
 		struct eta_user_op op;
 		struct eta_user_repeat repeat;
 	} record;
-	const int fd = spool_reopen(&sink->spool);
 	size_t bytes = sizeof(record.repeat);
+	int fd;
 
+	if (!spool_keeps(&sink->spool, op->at))
+		return; /* it was written over, and counted then */
+	fd = spool_reopen(&sink->spool);
 	if (fd < 0) {
 		sink->spool.header->lost++;
 		return;

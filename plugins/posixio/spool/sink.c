@@ -12,6 +12,7 @@
 
 #include "eta-ext/format/own-call.h"
 #include "eta-ext/format/own-map.h"
+#include "eta-ext/format/spool-budget.h"
 #include "eta-ext/format/spool-reach.h"
 #include "plugins/posixio/environment.h"
 #include "plugins/posixio/text.h"
@@ -222,11 +223,21 @@ static bool put_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 	return true;
 }
 
+/* What the recording may take, where it is limited. */
+static void open_budget(char path[PATH_MAX])
+{
+	if (environment_get(SPOOL_BUDGET_VARIABLE) &&
+	    text_format(path, PATH_MAX, "%s/" SPOOL_BUDGET_FILE, process.dir) < PATH_MAX - 1)
+		spool_budget_open(path);
+}
+
 /* The file of this process, in place of its parent's. */
 static int create_process(struct scratch *scratch, bool forked)
 {
 	struct eta_spool_header *header = &scratch->header;
 	int rc;
+
+	open_budget(scratch->path);
 
 	scratch->parents = process.spool;
 	header_fill(&process.header, &scratch->host);
@@ -324,8 +335,8 @@ static void process_end(void)
 	unlock_process();
 }
 
-/* From here on the file belongs to the calling thread. 0, or -errno. */
-static int put_thread(struct spool *spool)
+/* What follows in the file is of WHOSE. 0, or -errno. */
+static int put_thread(struct spool *spool, const struct eta_thread_record *whose, uint8_t flags)
 {
 	struct eta_thread_record *record = spool_reserve(spool, sizeof(*record));
 	uint64_t at;
@@ -333,14 +344,26 @@ static int put_thread(struct spool *spool)
 	if (!record)
 		return -spool->error;
 	at = spool_offset(spool, record);
-	record->head.time_ns = clock_real();
+	record->head.time_ns = whose->head.time_ns;
 	record->head.units = sizeof(*record) / ETA_UNIT_BYTES;
-	record->head.id = (uint32_t)own_call(GETTID);
+	record->head.id = whose->head.id;
+	record->head.flags = flags;
 	record->prev = spool->header->last_thread;
-	get_name(record->comm);
+	memcpy(record->comm, whose->comm, sizeof(record->comm));
 	__atomic_store_n(&record->head.type, ETA_RECORD_THREAD, __ATOMIC_RELEASE);
 	__atomic_store_n(&spool->header->last_thread, at, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/* A window has begun that may become the first: it must make sense without those before. */
+static void thread_turned(struct spool *spool)
+{
+	struct spool_sink_thread *sink = (struct spool_sink_thread *)spool;
+
+	_Static_assert(offsetof(struct spool_sink_thread, spool) == 0, "one is the other");
+	memset(sink->patterns, 0, sizeof(sink->patterns));
+	if (spool->keeps_last)
+		put_thread(spool, &sink->whose, ETA_THREAD_GOES_ON);
 }
 
 static int thread_start(struct thread *t)
@@ -348,28 +371,37 @@ static int thread_start(struct thread *t)
 	struct spool_sink_thread *sink = spool_sink_of(t);
 	static _Atomic bool warned;
 	struct eta_spool_header header = process.header;
+	struct eta_thread_record whose = { 0 };
 	int rc;
 
 	modules_look();
 	/* the previous thread may have come to the same places by other paths */
 	stacks_forget(&sink->stacks);
 	memset(sink->patterns, 0, sizeof(sink->patterns));
-	if (sink->spool.header && put_thread(&sink->spool) == 0)
+	whose.head.id = (uint32_t)own_call(GETTID);
+	whose.head.time_ns = clock_real();
+	get_name(whose.comm);
+	if (sink->spool.header && put_thread(&sink->spool, &whose, 0) == 0) {
+		sink->whose = whose;
 		return 0;
+	}
 	spool_close(&sink->spool);
+	sink->whose = whose;
 	header.kind = ETA_SPOOL_USER;
-	header.tid = (uint32_t)own_call(GETTID);
+	header.tid = whose.head.id;
 	if (header.tid != header.pid)
 		header.parent_tid = 0; /* the first thread of the process is the forked one */
-	header.start_ns = clock_real();
-	get_name(header.comm);
+	header.start_ns = whose.head.time_ns;
+	memcpy(header.comm, whose.comm, sizeof(whose.comm));
 	if (text_format(t->scratch, PATH_MAX, "%s/user.%u.%u.%llu", process.dir, header.pid,
 			header.tid, (unsigned long long)header.start_ns) == PATH_MAX - 1)
 		rc = -ENAMETOOLONG;
 	else
 		rc = spool_create(&sink->spool, t->scratch, &header, WINDOW_FIRST_BYTES,
 				  WINDOW_MAX_BYTES);
-	if (rc && rc != -ENOENT && !atomic_exchange(&warned, true))
+	if (rc == 0 && sink->spool.keeps_last)
+		sink->spool.turned = thread_turned;
+	if (rc && rc != -ENOENT && rc != -SPOOL_BUDGET_ERROR && !atomic_exchange(&warned, true))
 		tracer_warn(
 			"%s: %s: calls of thread %u (and maybe of others) are lost, and counted",
 			t->scratch, strerror(-rc), header.tid);
@@ -415,14 +447,54 @@ static void call_missed(struct thread *t)
 	__atomic_fetch_add(&spool_sink_of(t)->spool.header->lost, 1, __ATOMIC_RELAXED);
 }
 
-static void put_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+/* What opens are like that have been recorded: a place for each, that another may take. */
+#define KNOWN_OPENS 4096
+struct known_open {
+	uint64_t hash;
+	uint32_t id;
+};
+
+static uint64_t hash_of(uint64_t hash, const void *data, size_t n)
 {
-	struct spool *spool = &spool_sink_of(self)->spool;
+	const unsigned char *bytes = data;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3; /* FNV-1a */
+	return hash;
+}
+
+/*
+ * Gives FILE the id of one that was opened alike: what is never written over must not grow by each
+ * call. Under the lock of the process. False: it is the first.
+ */
+static bool is_known_open(struct file *file, const char *path, size_t path_bytes)
+{
+	static struct known_open *known; /* own_memory; a child of a fork has its parent's ids */
+	const uint64_t facts[] = { file->inode, file->dev, file->open_flags, file->kind };
+	uint64_t hash = hash_of(0xcbf29ce484222325, facts, sizeof(facts));
+	struct known_open *place;
+
+	if (!known)
+		known = own_memory(KNOWN_OPENS * sizeof(*known));
+	if (!known)
+		return false;
+	hash = hash_of(hash, path, path_bytes);
+	place = &known[hash % KNOWN_OPENS];
+	if (place->id && place->hash == hash) {
+		file->id = place->id;
+		return true;
+	}
+	*place = (struct known_open){ hash, file->id };
+	return false;
+}
+
+static void store_file(struct spool *spool, const struct file *file, const char *path,
+		       size_t path_bytes, uint32_t fs_magic)
+{
 	size_t bytes = spool_record_bytes(sizeof(struct eta_file_record) + path_bytes);
 	struct eta_file_record *record = spool_reserve(spool, bytes);
 	uint64_t at;
 
-	modules_look();
 	if (!record)
 		return;
 	at = spool_offset(spool, record);
@@ -439,6 +511,22 @@ static void put_file(struct file *file, const char *path, size_t path_bytes, uin
 	memcpy(record->path, path, path_bytes);
 	__atomic_store_n(&record->head.type, ETA_RECORD_FILE, __ATOMIC_RELEASE);
 	__atomic_store_n(&spool->header->last_file, at, __ATOMIC_RELEASE);
+}
+
+static void put_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
+{
+	struct spool *own = &spool_sink_of(self)->spool;
+
+	modules_look();
+	if (!own->keeps_last) {
+		store_file(own, file, path, path_bytes, fs_magic);
+		return;
+	}
+	/* the process' file keeps it, whatever becomes of the thread's windows */
+	lock_process();
+	if (process.spool.header && !is_known_open(file, path, path_bytes))
+		store_file(&process.spool, file, path, path_bytes, fs_magic);
+	unlock_process();
 }
 
 /* FILE is NEW_ID from now on, so that calls before keep the old flags. */

@@ -21,6 +21,7 @@ struct spool_sink_thread {
 	struct spool spool;
 	struct spool_sink_pattern patterns[ETA_USER_PATTERNS] __attribute__((aligned(64)));
 	struct stack_cache stacks;
+	struct eta_thread_record whose; /* what windows begin with that may become the first */
 };
 
 struct spool_sink_op {

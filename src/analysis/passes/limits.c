@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LIMITS "SCI::LIMITS" /* "REGION|NS|WHAT; ..." */
+#define OVERWRITTEN "SCI::RECORDS_OVERWRITTEN"
 #define SUSPENDED "SCI::SUSPENDED_NS"
 
 static const char *property(const struct eta_defs *defs, const char *name)
@@ -81,6 +82,7 @@ int engine_limits(const struct engine *e, struct analysis *a)
 	a->limits = calloc(n, sizeof(*a->limits));
 	a->limits_text = strdup(text);
 	a->suspended_ns = strtoull(property(e->defs, SUSPENDED), NULL, 10);
+	a->overwritten = strtoull(property(e->defs, OVERWRITTEN), NULL, 10);
 	a->light = e->regions.light;
 	if (!a->limits || !a->limits_text)
 		return -ENOMEM;

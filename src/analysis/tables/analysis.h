@@ -52,6 +52,7 @@ struct analysis {
 	char *limits_text;     /* memory of their texts */
 	char *limit_advice;    /* advice of a verdict that is a limit; else NULL */
 	bool light;	       /* of the kernel only waits were recorded: SCI::KERNEL_MODE */
+	uint64_t overwritten;  /* records that made room for later ones: --last */
 	uint64_t suspended_ns; /* time the machine was suspended, in no clock of the trace */
 	double sci_max, sci_total;
 	uint32_t max_thread; /* with sci_max: index into threads; ETA_NONE: none is scored */
