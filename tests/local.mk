@@ -34,6 +34,7 @@ unit_tests = \
 	tests/unit/test-printable \
 	tests/unit/test-projection \
 	tests/unit/test-properties \
+	tests/unit/test-qemu-command \
 	tests/unit/test-reference \
 	tests/unit/test-split \
 	tests/unit/test-spool \
@@ -265,6 +266,7 @@ $(trace_programs) $(unit_tests): $(TEST_LIBS)
 $(trace_programs): LDADD = $(TEST_LIBS) -lm
 tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
+tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
 # these two are of the tracer's own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(AM_CPPFLAGS)
@@ -273,8 +275,8 @@ tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS)
 
 # Inputs that fuzzing found are read again (tests/fuzz/run.sh).
 noinst_PROGRAMS += tests/fuzz/replay
-tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/fuzz.h
-tests_fuzz_replay_LDADD = eta-ext/libeta.la
+tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/vm.c tests/fuzz/fuzz.h
+tests_fuzz_replay_LDADD = src/libvm.la eta-ext/libeta.la $(JANSSON_LIBS)
 
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-copy

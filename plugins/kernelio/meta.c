@@ -61,6 +61,11 @@ void meta_property(struct kernelio *k, const char *format, ...)
 	put_text(k, ETA_RECORD_PROPERTY, 0, 0, text);
 }
 
+void kernelio_property(struct kernelio *k, const char *text)
+{
+	put_text(k, ETA_RECORD_PROPERTY, 0, 0, text);
+}
+
 int meta_create(struct kernelio *k)
 {
 	struct eta_spool_header header;
