@@ -219,6 +219,7 @@ traced_programs = \
 	tests/programs/life \
 	tests/programs/limited \
 	tests/programs/own-calls \
+	tests/programs/own-ring \
 	tests/programs/rights \
 	tests/programs/short-threads \
 	tests/programs/signal-state \

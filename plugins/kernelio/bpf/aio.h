@@ -26,6 +26,13 @@ struct user_event {
 	int64_t res, res2;
 };
 
+/* The kernel's struct aio_ring; the number of a context is where it lies in the program's memory.
+ */
+struct user_ring {
+	uint32_t id, events, head, tail, magic, compat, incompat, header_bytes;
+};
+#define USER_RING_MAGIC 0xa10a10a1
+
 /* X(opcode of linux/aio_abi.h, operation, ETA_OP_ kind, whether its length counts iovecs) */
 #define AIO_OPCODES(X)                                                                             \
 	X(0, aio_read, READ, false)                                                                \
@@ -54,7 +61,16 @@ struct aio_walk {
 	uint64_t list;
 	uint32_t n;
 	uint32_t submitted; /* how many the kernel accepted; known at the end of io_submit */
+	/* `list` as a ring: where it begins, how many elements it has; 0: no ring */
+	uint32_t first, ring;
+	uint32_t before; /* how many of them are from before the call */
 };
+
+static __always_inline bool ring_read(uint64_t context, struct user_ring *ring)
+{
+	return bpf_probe_read_user(ring, sizeof(*ring), (void *)context) == 0 &&
+	       ring->magic == USER_RING_MAGIC && ring->tail < ring->events;
+}
 
 static __noinline int aio_submit(struct task_state *st, uint64_t address)
 {
@@ -139,22 +155,80 @@ static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
 	return 0;
 }
 
-/* The same for each event when io_getevents ends. */
+/* The same for each event when io_getevents ends, or io_submit. */
 static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 {
 	struct async_key key = {};
 	struct user_event event;
+	uint64_t at = i;
 
-	if (i >= walk->n || bpf_probe_read_user(&event, sizeof(event),
-						(void *)(walk->list + sizeof(event) * (uint64_t)i)))
+	if (walk->ring)
+		at = (walk->first + i) % walk->ring;
+	if (i >= walk->n ||
+	    bpf_probe_read_user(&event, sizeof(event), (void *)(walk->list + sizeof(event) * at)))
 		return 1;
 	key.id = event.iocb;
 	key.tgid = walk->st->pid;
+	if (i < walk->before) {
+		/* when it was over is known only of what was over inside the call */
+		struct async_op *async = bpf_map_lookup_elem(&asyncs, &key);
+
+		if (!async || !async->op.head.end_ns)
+			return 0;
+	}
 	async_end(&key, event.res);
 	return 0;
 }
 
-SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list)
+/* How many elements lie from FIRST to LAST. */
+static __always_inline uint32_t ring_distance(const struct user_ring *ring, uint32_t first,
+					      uint32_t last)
+{
+	return last + (last < first ? ring->events : 0) - first;
+}
+
+/*
+ * io_submit begins. Memory that the program has not read yet cannot be read here either: the ring
+ * is a new one then, and is looked at when the next call ends.
+ */
+static __always_inline void ring_enter(struct task_state *st, uint64_t context)
+{
+	struct user_ring ring;
+	bool known = st->async.ring == context;
+
+	if (!known)
+		st->async.seen = 0;
+	st->async.ring = context;
+	st->async.tail = st->async.seen;
+	if (!ring_read(context, &ring))
+		return;
+	st->async.tail = ring.tail;
+	if (!known)
+		st->async.seen = ring.tail;
+}
+
+/*
+ * io_submit ends. What was over then is in the context's ring: a program that reads that itself may
+ * never call io_getevents.
+ */
+static __always_inline void ring_exit(struct task_state *st)
+{
+	struct aio_walk walk = { .st = st, .first = st->async.seen };
+	struct user_ring ring;
+
+	if (!ring_read(st->async.ring, &ring) || walk.first >= ring.events)
+		return;
+	st->async.seen = ring.tail;
+	walk.list = st->async.ring + sizeof(ring);
+	walk.ring = ring.events;
+	walk.n = ring_distance(&ring, walk.first, ring.tail);
+	walk.before = ring_distance(&ring, walk.first, st->async.tail);
+	if (walk.n)
+		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
+}
+
+SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list,
+		       uint64_t context)
 {
 	struct aio_walk walk = { .st = st, .list = list, .n = n };
 
@@ -166,6 +240,7 @@ SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64
 	st->async.last.id = 0;
 	if (shape != SHAPE_AIO_SUBMIT)
 		return 0;
+	ring_enter(st, context);
 	aio_used = 1;
 	if (n > MAX_AIO_LIST)
 		TOTAL_ADD(asyncs_missed, n - MAX_AIO_LIST);
@@ -186,6 +261,7 @@ SEPARATE int aio_exit(struct task_state *st, long ret)
 	if (st->async.call == SHAPE_AIO_SUBMIT) {
 		walk.n = st->async.n;
 		bpf_loop(MAX_AIO_LIST, aio_submitted_step, &walk, 0);
+		ring_exit(st);
 	} else {
 		walk.n = walk.submitted;
 		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
