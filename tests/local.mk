@@ -176,6 +176,7 @@ kernel_tests += \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unnamed.py \
 	tests/cases/kernel-unseen.py \
+	tests/cases/kernel-vm.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py
