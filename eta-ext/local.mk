@@ -57,6 +57,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/merge.c \
 	eta-ext/merge/merge.h \
 	eta-ext/merge/clocks.c \
+	eta-ext/merge/homes.c \
 	eta-ext/merge/defs.c \
 	eta-ext/merge/match.c \
 	eta-ext/merge/numbers.c \
