@@ -33,6 +33,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/base/name-calls.h \
 	eta-ext/format/otf2-flags.h \
 	eta-ext/merge/match-calls.c \
+	eta-ext/merge/match-requests.c \
+	eta-ext/merge/match-requests.h \
 	eta-ext/merge/match-calls.h \
 	eta-ext/logs/log.c \
 	eta-ext/logs/log.h \

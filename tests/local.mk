@@ -29,6 +29,7 @@ unit_tests = \
 	tests/unit/test-kernel-spool \
 	tests/unit/test-levels \
 	tests/unit/test-machines \
+	tests/unit/test-match-requests \
 	tests/unit/test-merge \
 	tests/unit/test-merge-match \
 	tests/unit/test-otf2 \
