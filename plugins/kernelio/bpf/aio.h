@@ -22,8 +22,12 @@ struct user_iocb {
 };
 
 struct user_event {
-	uint64_t data, iocb;
-	int64_t res, res2;
+	uint64_t data;
+	struct user_result {
+		uint64_t iocb;
+		int64_t res;
+	} result;
+	int64_t res2;
 };
 
 /* The kernel's struct aio_ring; the number of a context is where it lies in the program's memory.
@@ -46,6 +50,7 @@ struct user_ring {
 struct aio_room {
 	struct async_op async;
 	struct user_iocb iocb;
+	struct user_ring ring;
 	struct file_facts f;
 };
 
@@ -60,16 +65,24 @@ struct aio_walk {
 	struct task_state *st;
 	uint64_t list;
 	uint32_t n;
-	uint32_t submitted; /* how many the kernel accepted; known at the end of io_submit */
-	/* `list` as a ring: where it begins, how many elements it has; 0: no ring */
+	union {
+		uint32_t submitted; /* how many the kernel accepted, at the end of io_submit */
+		uint32_t before;    /* of the events: how many are from before the call */
+	};
+	/* the list as a ring: where it begins, how many elements it has; 0: no ring */
 	uint32_t first, ring;
-	uint32_t before; /* how many of them are from before the call */
 };
 
-static __always_inline bool ring_read(uint64_t context, struct user_ring *ring)
+/* The ring of CONTEXT, in the room of this CPU; NULL: it cannot be read, or is none. */
+static __always_inline const struct user_ring *ring_read(uint64_t context)
 {
-	return bpf_probe_read_user(ring, sizeof(*ring), (void *)context) == 0 &&
-	       ring->magic == USER_RING_MAGIC && ring->tail < ring->events;
+	uint32_t zero = 0;
+	struct aio_room *room = bpf_map_lookup_elem(&aio_room, &zero);
+
+	if (!room || bpf_probe_read_user(&room->ring, sizeof(room->ring), (void *)context) ||
+	    room->ring.magic != USER_RING_MAGIC || room->ring.tail >= room->ring.events)
+		return 0;
+	return &room->ring;
 }
 
 static __noinline int aio_submit(struct task_state *st, uint64_t address)
@@ -159,15 +172,14 @@ static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
 static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 {
 	struct async_key key = {};
-	struct user_event event;
-	uint64_t at = i;
+	struct user_result result;
+	uint64_t at = walk->ring ? (walk->first + i) % walk->ring : i;
 
-	if (walk->ring)
-		at = (walk->first + i) % walk->ring;
-	if (i >= walk->n ||
-	    bpf_probe_read_user(&event, sizeof(event), (void *)(walk->list + sizeof(event) * at)))
+	at = walk->list + sizeof(struct user_event) * at;
+	if (i >= walk->n || bpf_probe_read_user(&result, sizeof(result),
+						(void *)(at + offsetof(struct user_event, result))))
 		return 1;
-	key.id = event.iocb;
+	key.id = result.iocb;
 	key.tgid = walk->st->pid;
 	if (i < walk->before) {
 		/* when it was over is known only of what was over inside the call */
@@ -176,7 +188,7 @@ static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 		if (!async || !async->op.head.end_ns)
 			return 0;
 	}
-	async_end(&key, event.res);
+	async_end(&key, result.res);
 	return 0;
 }
 
@@ -193,38 +205,38 @@ static __always_inline uint32_t ring_distance(const struct user_ring *ring, uint
  */
 static __always_inline void ring_enter(struct task_state *st, uint64_t context)
 {
-	struct user_ring ring;
+	const struct user_ring *ring = ring_read(context);
 	bool known = st->async.ring == context;
 
 	if (!known)
 		st->async.seen = 0;
 	st->async.ring = context;
 	st->async.tail = st->async.seen;
-	if (!ring_read(context, &ring))
+	if (!ring)
 		return;
-	st->async.tail = ring.tail;
+	st->async.tail = ring->tail;
 	if (!known)
-		st->async.seen = ring.tail;
+		st->async.seen = ring->tail;
 }
 
 /*
  * io_submit ends. What was over then is in the context's ring: a program that reads that itself may
  * never call io_getevents.
  */
-static __always_inline void ring_exit(struct task_state *st)
+static __always_inline void ring_exit(struct task_state *st, struct aio_walk *walk)
 {
-	struct aio_walk walk = { .st = st, .first = st->async.seen };
-	struct user_ring ring;
+	const struct user_ring *ring = ring_read(st->async.ring);
 
-	if (!ring_read(st->async.ring, &ring) || walk.first >= ring.events)
+	walk->first = st->async.seen;
+	if (!ring || walk->first >= ring->events)
 		return;
-	st->async.seen = ring.tail;
-	walk.list = st->async.ring + sizeof(ring);
-	walk.ring = ring.events;
-	walk.n = ring_distance(&ring, walk.first, ring.tail);
-	walk.before = ring_distance(&ring, walk.first, st->async.tail);
-	if (walk.n)
-		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
+	st->async.seen = ring->tail;
+	walk->list = st->async.ring + sizeof(*ring);
+	walk->ring = ring->events;
+	walk->n = ring_distance(ring, walk->first, ring->tail);
+	walk->before = ring_distance(ring, walk->first, st->async.tail);
+	if (walk->n)
+		bpf_loop(MAX_AIO_LIST, aio_reaped_step, walk, 0);
 }
 
 SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list,
@@ -261,9 +273,10 @@ SEPARATE int aio_exit(struct task_state *st, long ret)
 	if (st->async.call == SHAPE_AIO_SUBMIT) {
 		walk.n = st->async.n;
 		bpf_loop(MAX_AIO_LIST, aio_submitted_step, &walk, 0);
-		ring_exit(st);
+		ring_exit(st, &walk);
 	} else {
 		walk.n = walk.submitted;
+		walk.before = 0;
 		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
 	}
 	st->async.call = 0;
