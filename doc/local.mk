@@ -20,7 +20,7 @@ dist_doc_DATA += doc/howto-source.md doc/logs.md
 dist_doc_DATA += doc/archive.md
 
 dist_man_MANS += doc/man/sci-kernel.1
-dist_doc_DATA += doc/howto-probe.md
+dist_doc_DATA += doc/howto-probe.md doc/virtual-machines.md
 
 dist_man_MANS += doc/man/sci-top.1
 

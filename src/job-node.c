@@ -333,7 +333,9 @@ static int begin(struct node *node, const char *folder)
 	if (rc)
 		return rc;
 	r->user = !r->options->no_user && recording_user(r, &node->side) == 0;
-	rc = recording_kernel(r);
+	rc = recording_budget(r);
+	if (rc == 0)
+		rc = recording_kernel(r);
 	if (rc == 0 && !r->user && !r->kernel) {
 		eta_error("neither level can be traced, so %s was not run", r->options->argv[0]);
 		rc = -EPERM;

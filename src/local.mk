@@ -176,7 +176,19 @@ src_sci_kernel_SOURCES = \
 	src/kernel-options.c src/kernel-options.h \
 	src/snapshot.c src/snapshot.h \
 	src/watch.c src/watch.h
-src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
+src_sci_kernel_LDADD = src/libvm.la plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS) \
+	$(JANSSON_LIBS)
+
+# Virtual machines: QEMU's processes and images.
+noinst_LTLIBRARIES += src/libvm.la
+src_libvm_la_SOURCES = \
+	src/vm/image.c src/vm/image.h \
+	src/vm/machines.c src/vm/machines.h \
+	src/vm/qcow2.c src/vm/qcow2.h \
+	src/vm/qemu-command.c src/vm/qemu-command.h \
+	src/vm/qemu-keys.c src/vm/qemu-keys.h \
+	src/vm/table.c src/vm/table.h
+src_libvm_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
 if HAVE_CURSES
 bin_PROGRAMS += src/sci-top

@@ -14,6 +14,7 @@
 #include "after-run.h"
 #include "cli.h"
 #include "eta-ext/base/printable.h"
+#include "eta-ext/format/spool-budget.h"
 #include "merging.h"
 #include "preload.h"
 #include "record-answer.h"
@@ -80,6 +81,7 @@ int recording_environment(const struct record_options *options, const struct use
 			  char *env[RECORDING_VARIABLES])
 {
 	const char *before = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS");
+	struct spool_budget budget;
 	char unwinder[PATH_MAX];
 	size_t n = 4;
 
@@ -100,6 +102,9 @@ int recording_environment(const struct record_options *options, const struct use
 	else if (options->callstack &&
 		 asprintf(&env[n], "SCI_CALLSTACK=%u", options->callstack) < 0)
 		goto no_memory;
+	if (kernel_options_budget(&options->kernel, &budget) &&
+	    setenv(SPOOL_BUDGET_VARIABLE, "1", 1) != 0)
+		goto no_memory;
 	if ((options->all_fds && setenv("SCI_ALL_FDS", "1", 1) != 0) ||
 	    (options->chars && setenv("SCI_DETAIL", "chars", 1) != 0) ||
 	    (options->metadata && setenv("SCI_METADATA", "1", 1) != 0))
@@ -108,6 +113,11 @@ int recording_environment(const struct record_options *options, const struct use
 no_memory:
 	eta_warn("user level missing: not enough memory");
 	return -ENOMEM;
+}
+
+int recording_budget(struct recording *r)
+{
+	return shared_budget_make(&r->options->kernel, r->folder.user, &r->budget);
 }
 
 void recording_user_stop(struct recording *r, bool loads)
@@ -133,10 +143,8 @@ int recording_kernel(struct recording *r)
 {
 	struct kernelio_options options = { .optional = true };
 	struct authority authority;
-	int rc = shared_budget_make(&r->options->kernel, r->folder.user, &r->budget);
+	int rc;
 
-	if (rc)
-		return rc;
 	options.name = KERNEL_SPOOL;
 	options.skip = r->folder.user;
 	options.command = r->options->argv[0];

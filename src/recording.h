@@ -63,6 +63,12 @@ int recording_environment(const struct record_options *options, const struct use
 			  char *env[RECORDING_VARIABLES]);
 
 /*
+ * Limits the recording's size as the options say: before the program's process is made, and before
+ * the kernel's side starts. 0 or -errno, reported.
+ */
+int recording_budget(struct recording *r);
+
+/*
  * Starts the kernel's side; without it the recording goes on. In between the rights that only
  * loading takes are dropped, which must not fail: -errno.
  */

@@ -21,6 +21,8 @@
 #include "options.h"
 #include "outputs.h"
 #include "snapshot.h"
+#include "src/vm/machines.h"
+#include "src/vm/table.h"
 #include "watch.h"
 
 #define SPOOL_NAME "kernel.spool"
@@ -35,6 +37,8 @@ struct arguments {
 	pid_t *pids;
 	int *pidfds; /* keep the numbers from becoming other processes' */
 	size_t n_pids;
+	char *vm; /* words of --vm, by commas; NULL: none */
+	struct vms vms;
 	bool no_children;
 	bool everyone;
 	int caller; /* a socket to who started us, -1: none */
@@ -54,6 +58,22 @@ static void set_ring(const struct option_given *given)
 		option_error(given, "BYTES is a power of two");
 }
 
+/* 0 or -ENOMEM. */
+static int add_pid(struct arguments *a, pid_t pid)
+{
+	pid_t *pids;
+
+	for (size_t i = 0; i < a->n_pids; i++)
+		if (a->pids[i] == pid)
+			return 0;
+	pids = reallocarray(a->pids, a->n_pids + 1, sizeof(*pids));
+	if (!pids)
+		return -ENOMEM;
+	a->pids = pids;
+	a->pids[a->n_pids++] = pid;
+	return 0;
+}
+
 /* --pid may be given more than once, and with more than one number. */
 static void add_pids(const struct option_given *given)
 {
@@ -66,19 +86,22 @@ static void add_pids(const struct option_given *given)
 	one.row = &row;
 
 	while ((one.arg = strsep(&rest, ","))) {
-		pid_t pid = (pid_t)option_number(&one, 1, INT32_MAX), *pids;
-		bool known = false;
+		pid_t pid = (pid_t)option_number(&one, 1, INT32_MAX);
 
-		for (size_t i = 0; i < a->n_pids; i++)
-			known |= a->pids[i] == pid;
-		if (known)
-			continue;
-		pids = reallocarray(a->pids, a->n_pids + 1, sizeof(*pids));
-		if (!pids)
+		if (add_pid(a, pid))
 			argp_failure(given->state, CLI_FAILED, ENOMEM, "--%s", given->row->name);
-		a->pids = pids;
-		a->pids[a->n_pids++] = pid;
 	}
+}
+
+/* --vm may be given more than once, too. */
+static void add_vms(const struct option_given *given)
+{
+	struct arguments *a = given->options;
+	char *before = a->vm;
+
+	if (asprintf(&a->vm, "%s%s%s", before ? before : "", before ? "," : "", given->arg) < 0)
+		argp_failure(given->state, CLI_FAILED, ENOMEM, "--%s", given->row->name);
+	free(before);
 }
 
 static const struct option_row rows[] = {
@@ -86,6 +109,10 @@ static const struct option_row rows[] = {
 	{ "pid", 'p', "PID[,...]",
 	  "running processes, their children and what they start, until they end or ^C",
 	  CALLS(add_pids) },
+	{ "vm", 0, "NAME|PID[,...]",
+	  "the processes of these virtual machines of QEMU (all: every one), until they end or ^C; "
+	  "\"sci-kernel vms\" lists them",
+	  CALLS(add_vms) },
 	{ "no-children", 0, NULL, "with --pid: without the children that they have already",
 	  SETS_FLAG(struct arguments, no_children) },
 	{ "all", 'a', NULL, "all processes of the machine but this tracer, until ^C (root)",
@@ -143,6 +170,14 @@ static void find_verb(struct arguments *a, struct argp_state *state)
 {
 	const char *word = a->command[0], *verb = watch_verb_like(word);
 
+	if (strcmp(word, "vms") == 0) {
+		if (a->directory || state->argc - state->next != 1)
+			argp_error(state, "sci-kernel vms takes nothing else (a program of that "
+					  "name is run by \"sci-kernel -- vms\")");
+		a->verb = word;
+		a->command = NULL;
+		return;
+	}
 	if (!verb)
 		return;
 	if (strcmp(word, verb) != 0)
@@ -177,14 +212,15 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 			find_verb(a, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (a->verb ? a->n_pids || a->everyone
-			    : !!a->command + !!a->n_pids + a->everyone != 1)
-			argp_error(state, "give one of: a command to run, a process with --pid, "
-					  "--all");
+		if (a->verb ? a->n_pids || a->vm || a->everyone
+			    : !!a->command + (a->n_pids || a->vm) + a->everyone != 1)
+			argp_error(state, "give one of: a command to run, a process with --pid or "
+					  "--vm, --all");
 		if (a->run_as && !a->command)
 			argp_error(state, "--run-as is for a command to run");
-		if (a->no_children && !a->n_pids)
-			argp_error(state, "--no-children is for processes given with --pid");
+		if (a->no_children && !a->n_pids && !a->vm)
+			argp_error(state,
+				   "--no-children is for processes given with --pid or --vm");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -194,8 +230,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 static const struct command_line command_line = {
 	.rows = rows,
 	.parser = parse_words,
-	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--all\nstatus|stop|pause|resume DIR\n"
-		 "snapshot DIR [-o NEW]",
+	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--vm=NAME|PID[,...]\n--all\n"
+		 "status|stop|pause|resume DIR\nsnapshot DIR [-o NEW]\nvms",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
@@ -337,6 +373,11 @@ static int check_process(pid_t pid, int pidfd)
 	return rc;
 }
 
+static void tell_property(void *arg, const char *text)
+{
+	kernelio_property(arg, text);
+}
+
 /* The processes, or all of the machine where none are given, until they end or we have to. */
 static int watch_running(struct kernelio *k, const struct arguments *a, struct watch *watch,
 			 struct place *place, const struct identity *identity)
@@ -351,6 +392,8 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 		rc = kernelio_start(k, place->spool);
 	for (size_t i = 0; rc == 0 && i < a->n_pids; i++)
 		rc = kernelio_attach(k, a->pids[i], !a->no_children);
+	for (size_t i = 0; rc == 0 && i < a->vms.n; i++)
+		rc = vm_properties(&a->vms.v[i], tell_property, k);
 	if (rc)
 		return rc;
 	if (a->caller >= 0 && send(a->caller, "r", 1, MSG_NOSIGNAL) != 1)
@@ -492,6 +535,38 @@ static int open_pidfds(struct arguments *a)
 	return a->pidfds ? 0 : -ENOMEM;
 }
 
+/* The processes of --vm are as if they were given with --pid. */
+static int find_vms(struct arguments *a)
+{
+	int rc = a->vm ? vms_find(&a->vms) : 0;
+
+	if (rc == 0 && a->vm)
+		rc = vms_select(&a->vms, a->vm);
+	for (size_t i = 0; rc == 0 && i < a->vms.n; i++) {
+		rc = add_pid(a, a->vms.v[i].pid);
+		if (rc)
+			eta_error("not enough memory for %zu processes", a->n_pids);
+	}
+	return rc;
+}
+
+/* sci-kernel vms: the exit status. */
+static int print_vms(void)
+{
+	struct vms vms;
+
+	if (vms_find(&vms))
+		return CLI_FAILED;
+	vm_table_print(stdout, &vms);
+	if (!vms.n)
+		eta_note("no virtual machine runs here (a process of qemu-system-*)");
+	vms_free(&vms);
+	if (fflush(stdout) == 0)
+		return CLI_OK;
+	eta_error("cannot write the virtual machines: %s", strerror(errno));
+	return CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = { .caller = -1, .mode = 0600 };
@@ -499,6 +574,8 @@ int main(int argc, char **argv)
 	int status;
 
 	options_parse(&command_line, argc, argv, &a);
+	if (a.verb && !a.directory)
+		return print_vms();
 	if (a.verb && strcmp(a.verb, WATCH_SNAPSHOT) == 0)
 		return snapshot_take(a.directory, a.snapshot, a.mode) ? CLI_FAILED : CLI_OK;
 	if (a.verb)
@@ -506,7 +583,9 @@ int main(int argc, char **argv)
 	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());
 	if (!a.directory)
 		a.directory = directory;
-	status = open_pidfds(&a) ? CLI_FAILED : trace(&a);
+	status = find_vms(&a) || open_pidfds(&a) ? CLI_FAILED : trace(&a);
+	vms_free(&a.vms);
+	free(a.vm);
 	for (size_t i = 0; a.pidfds && i < a.n_pids; i++)
 		if (a.pidfds[i] >= 0)
 			close(a.pidfds[i]);

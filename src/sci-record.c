@@ -27,7 +27,8 @@
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
-	{ "output", 'o', "DIR", "write the recording to DIR (default: a new folder PROGRAM_sci); of a rank of a job, to "
+	{ "output", 'o', "DIR",
+	  "write the recording to DIR (default: a new folder PROGRAM_sci); of a rank of a job, to "
 	  "DIR/NODE",
 	  SETS_TEXT(struct record_options, dir) },
 	{ "force", 'f', NULL, "replace a recording that is already in DIR",
@@ -135,6 +136,9 @@ static int run(struct recording *r, int *status)
 		  recording_environment(o, &side, env) == 0;
 	if (r->user)
 		loads = program_check(o->argv[0]);
+	rc = recording_budget(r);
+	if (rc)
+		return rc;
 	rc = launch_stopped(&launch, o->argv, env, &r->identity);
 	if (rc) {
 		eta_error("cannot start a process: %s", strerror(-rc));

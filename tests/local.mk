@@ -24,16 +24,19 @@ unit_tests = \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
+	tests/unit/test-homes \
 	tests/unit/test-kernel-spans \
 	tests/unit/test-kernel-spool \
 	tests/unit/test-levels \
 	tests/unit/test-machines \
+	tests/unit/test-match-requests \
 	tests/unit/test-merge \
 	tests/unit/test-merge-match \
 	tests/unit/test-otf2 \
 	tests/unit/test-printable \
 	tests/unit/test-projection \
 	tests/unit/test-properties \
+	tests/unit/test-qemu-command \
 	tests/unit/test-reference \
 	tests/unit/test-split \
 	tests/unit/test-spool \
@@ -177,6 +180,7 @@ kernel_tests += \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unnamed.py \
 	tests/cases/kernel-unseen.py \
+	tests/cases/kernel-vm.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py
@@ -220,6 +224,7 @@ traced_programs = \
 	tests/programs/life \
 	tests/programs/limited \
 	tests/programs/own-calls \
+	tests/programs/own-ring \
 	tests/programs/rights \
 	tests/programs/short-threads \
 	tests/programs/signal-state \
@@ -267,6 +272,7 @@ $(trace_programs) $(unit_tests): $(TEST_LIBS)
 $(trace_programs): LDADD = $(TEST_LIBS) -lm
 tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
+tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
 # these two are of the tracer's own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(AM_CPPFLAGS)
@@ -275,8 +281,8 @@ tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS)
 
 # Inputs that fuzzing found are read again (tests/fuzz/run.sh).
 noinst_PROGRAMS += tests/fuzz/replay
-tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/fuzz.h
-tests_fuzz_replay_LDADD = eta-ext/libeta.la
+tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/vm.c tests/fuzz/fuzz.h
+tests_fuzz_replay_LDADD = src/libvm.la eta-ext/libeta.la $(JANSSON_LIBS)
 
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-copy

@@ -475,6 +475,9 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 		counts.events = 0;
 		eta_counts_add(&trace->counts, &counts);
 	}
+	rc = merge_homes(merge);
+	if (rc)
+		goto out;
 	merge_clocks(merge, options);
 	merge->as_is = n == 1 && eta_clock_is_identity(&merge->inputs[0].clock) &&
 		       !(options && options->n_threads);

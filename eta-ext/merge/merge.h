@@ -88,6 +88,12 @@ uint32_t merge_outer_tid(const struct merge *merge, uint32_t process, uint32_t n
 /* Value of the property NAME, or NULL. */
 const char *merge_property(const struct eta_trace *trace, const char *name);
 
+/*
+ * Of inputs of several machines, those that do not name theirs become parts of the one that has
+ * their threads; a warning where that is none. 0 or -ENOMEM.
+ */
+int merge_homes(struct merge *merge);
+
 /* The result's clock, and the conversions that the inputs or OPTIONS give. */
 void merge_clocks(struct merge *merge, const struct eta_merge_options *options);
 /* Says the clock and the conversions in TRACE's properties, once all are known. */

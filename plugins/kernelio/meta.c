@@ -61,6 +61,11 @@ void meta_property(struct kernelio *k, const char *format, ...)
 	put_text(k, ETA_RECORD_PROPERTY, 0, 0, text);
 }
 
+void kernelio_property(struct kernelio *k, const char *text)
+{
+	put_text(k, ETA_RECORD_PROPERTY, 0, 0, text);
+}
+
 /* What is known from the begin on, into a new file NAME. 0 or -errno. */
 static int create(struct kernelio *k, const char *name)
 {

@@ -29,6 +29,12 @@ int kernelio_attach(struct kernelio *k, pid_t pid, bool children)
 	return -ENOTSUP;
 }
 
+void kernelio_property(struct kernelio *k, const char *text)
+{
+	(void)k;
+	(void)text;
+}
+
 void kernelio_pause(struct kernelio *k, bool paused)
 {
 	(void)k;

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# One thread with two rings of io_uring that kernel threads poll: each operation on a track of its own.
+# Rings that a program reads itself: libaio's, whose transfers may be over inside io_submit; two of io_uring's that
+# kernel threads poll, each operation on a track of its own.
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 import subprocess
@@ -9,11 +10,32 @@ sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import need, need_bpf, need_ext4, nothing_lost, path, skip, trace
 
 PROGRAM = os.path.join(os.environ["SCI_SRC"], "tests", "programs", "rings.c")
+OWN_RING = os.path.join(os.environ["SCI_BUILD"], "tests", "programs", "own-ring")
 ROUNDS, RINGS, BATCH, BLOCK = 50, 2, 4, 4096
 
-need("cc")
 need_bpf()
 need_ext4()
+
+
+def own_ring(name, *more):
+    spool = trace(name, OWN_RING, path(name + ".data"), str(ROUNDS), *more)
+    nothing_lost(spool)
+    inode = os.stat(path(name + ".data")).st_ino
+    ops = [op for op in spool.asyncs if op.inode == inode]
+    for call in "vfs:aio_write", "vfs:aio_read":
+        there = [op for op in ops if op.name == call]
+        assert sorted(op.offset for op in there) == list(range(0, ROUNDS * BATCH * BLOCK, BLOCK)), len(there)
+    assert spool.total("open_operations") == 0, spool.properties
+    return ops
+
+
+# in the page cache all is over when io_submit returns, with its result; nobody ever asks for it
+assert all(op.size == op.ret == BLOCK and op.end > op.begin for op in own_ring("cached"))
+# a direct write that makes the file longer is waited for there, too; a direct read is not
+assert all(op.size == op.ret == BLOCK and op.end > op.begin for op in own_ring("direct", "direct")
+           if op.name == "vfs:aio_write")
+
+need("cc")
 compiled = subprocess.run(["cc", "-D_GNU_SOURCE", "-o", path("rings"), PROGRAM, "-luring"],
                           capture_output=True, text=True)
 if compiled.returncode:

@@ -3,12 +3,15 @@
 #ifndef SCI_FUZZ_H
 #define SCI_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The source that inputs are for, once; NAME stays the caller's. */
+/* The source (or what fuzz_vm knows) that inputs are for, once; NAME stays the caller's. */
 void fuzz_start(const char *name);
 /* Reads one input, strictly and leniently; aborts where a promise of eta.h is broken. */
 void fuzz_one(const uint8_t *data, size_t bytes);
+/* FORMAT is "qemu-command" or "qcow2", and was read; false: neither. */
+bool fuzz_vm(const char *format, const uint8_t *data, size_t bytes);
 
 #endif

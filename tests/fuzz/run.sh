@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fuzzes one source: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
+# Fuzzes one source, or qemu-command, qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
 # libFuzzer (libclang-rt-14-dev) and a configured build/obj (or SCI_BUILD). New inputs go to build/fuzz/FORMAT, crashers beside it.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -9,9 +9,9 @@ shift
 [ $# -eq 0 ] || shift
 mkdir -p "build/fuzz/$format" build/fuzz/objects
 program=build/fuzz/source
-newest=$(find eta-ext tests/fuzz -name '*.[ch]' -newer $program 2>/dev/null | head -n 1)
+newest=$(find eta-ext src/vm tests/fuzz -name '*.[ch]' -newer $program 2>/dev/null | head -n 1)
 if [ ! -x $program ] || [ -n "$newest" ]; then
-	sources=$(find eta-ext -name '*.c' ! -name spool.c)
+	sources="$(find eta-ext -name '*.c' ! -path eta-ext/format/spool.c) tests/fuzz/vm.c src/vm/qcow2.c src/vm/qemu-command.c src/vm/qemu-keys.c"
 	# shellcheck disable=SC2046,SC2086 # lists of files, of options
 	${FUZZ_CC:-clang} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -I. -I"${SCI_BUILD:-build/obj}" tests/fuzz/source.c tests/fuzz/libfuzzer.c $sources \

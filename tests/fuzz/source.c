@@ -164,8 +164,11 @@ void fuzz_start(const char *name)
 void fuzz_one(const uint8_t *data, size_t bytes)
 {
 	char path[128];
-	int fd = memfd_create("input", MFD_CLOEXEC); /* what is opened from here on is behind it */
+	int fd;
 
+	if (fuzz_vm(format, data, bytes))
+		return;
+	fd = memfd_create("input", MFD_CLOEXEC); /* what is opened from here on is behind it */
 	if (folder_format) {
 		write_folder(folder_format->files, data, bytes);
 		snprintf(path, sizeof(path), "%s%s", folder, folder_format->anchor);

@@ -22,9 +22,20 @@ struct user_iocb {
 };
 
 struct user_event {
-	uint64_t data, iocb;
-	int64_t res, res2;
+	uint64_t data;
+	struct user_result {
+		uint64_t iocb;
+		int64_t res;
+	} result;
+	int64_t res2;
 };
+
+/* The kernel's struct aio_ring; the number of a context is where it lies in the program's memory.
+ */
+struct user_ring {
+	uint32_t id, events, head, tail, magic, compat, incompat, header_bytes;
+};
+#define USER_RING_MAGIC 0xa10a10a1
 
 /* X(opcode of linux/aio_abi.h, operation, ETA_OP_ kind, whether its length counts iovecs) */
 #define AIO_OPCODES(X)                                                                             \
@@ -39,6 +50,7 @@ struct user_event {
 struct aio_room {
 	struct async_op async;
 	struct user_iocb iocb;
+	struct user_ring ring;
 	struct file_facts f;
 };
 
@@ -53,8 +65,25 @@ struct aio_walk {
 	struct task_state *st;
 	uint64_t list;
 	uint32_t n;
-	uint32_t submitted; /* how many the kernel accepted; known at the end of io_submit */
+	union {
+		uint32_t submitted; /* how many the kernel accepted, at the end of io_submit */
+		uint32_t before;    /* of the events: how many are from before the call */
+	};
+	/* the list as a ring: where it begins, how many elements it has; 0: no ring */
+	uint32_t first, ring;
 };
+
+/* The ring of CONTEXT, in the room of this CPU; NULL: it cannot be read, or is none. */
+static __always_inline const struct user_ring *ring_read(uint64_t context)
+{
+	uint32_t zero = 0;
+	struct aio_room *room = bpf_map_lookup_elem(&aio_room, &zero);
+
+	if (!room || bpf_probe_read_user(&room->ring, sizeof(room->ring), (void *)context) ||
+	    room->ring.magic != USER_RING_MAGIC || room->ring.tail >= room->ring.events)
+		return 0;
+	return &room->ring;
+}
 
 static __noinline int aio_submit(struct task_state *st, uint64_t address)
 {
@@ -139,22 +168,79 @@ static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
 	return 0;
 }
 
-/* The same for each event when io_getevents ends. */
+/* The same for each event when io_getevents ends, or io_submit. */
 static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 {
 	struct async_key key = {};
-	struct user_event event;
+	struct user_result result;
+	uint64_t at = walk->ring ? (walk->first + i) % walk->ring : i;
 
-	if (i >= walk->n || bpf_probe_read_user(&event, sizeof(event),
-						(void *)(walk->list + sizeof(event) * (uint64_t)i)))
+	at = walk->list + sizeof(struct user_event) * at;
+	if (i >= walk->n || bpf_probe_read_user(&result, sizeof(result),
+						(void *)(at + offsetof(struct user_event, result))))
 		return 1;
-	key.id = event.iocb;
+	key.id = result.iocb;
 	key.tgid = walk->st->pid;
-	async_end(&key, event.res);
+	if (i < walk->before) {
+		/* when it was over is known only of what was over inside the call */
+		struct async_op *async = bpf_map_lookup_elem(&asyncs, &key);
+
+		if (!async || !async->op.head.end_ns)
+			return 0;
+	}
+	async_end(&key, result.res);
 	return 0;
 }
 
-SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list)
+/* How many elements lie from FIRST to LAST. */
+static __always_inline uint32_t ring_distance(const struct user_ring *ring, uint32_t first,
+					      uint32_t last)
+{
+	return last + (last < first ? ring->events : 0) - first;
+}
+
+/*
+ * io_submit begins. Memory that the program has not read yet cannot be read here either: the ring
+ * is a new one then, and is looked at when the next call ends.
+ */
+static __always_inline void ring_enter(struct task_state *st, uint64_t context)
+{
+	const struct user_ring *ring = ring_read(context);
+	bool known = st->async.ring == context;
+
+	if (!known)
+		st->async.seen = 0;
+	st->async.ring = context;
+	st->async.tail = st->async.seen;
+	if (!ring)
+		return;
+	st->async.tail = ring->tail;
+	if (!known)
+		st->async.seen = ring->tail;
+}
+
+/*
+ * io_submit ends. What was over then is in the context's ring: a program that reads that itself may
+ * never call io_getevents.
+ */
+static __always_inline void ring_exit(struct task_state *st, struct aio_walk *walk)
+{
+	const struct user_ring *ring = ring_read(st->async.ring);
+
+	walk->first = st->async.seen;
+	if (!ring || walk->first >= ring->events)
+		return;
+	st->async.seen = ring->tail;
+	walk->list = st->async.ring + sizeof(*ring);
+	walk->ring = ring->events;
+	walk->n = ring_distance(ring, walk->first, ring->tail);
+	walk->before = ring_distance(ring, walk->first, st->async.tail);
+	if (walk->n)
+		bpf_loop(MAX_AIO_LIST, aio_reaped_step, walk, 0);
+}
+
+SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list,
+		       uint64_t context)
 {
 	struct aio_walk walk = { .st = st, .list = list, .n = n };
 
@@ -166,6 +252,7 @@ SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64
 	st->async.last.id = 0;
 	if (shape != SHAPE_AIO_SUBMIT)
 		return 0;
+	ring_enter(st, context);
 	aio_used = 1;
 	if (n > MAX_AIO_LIST)
 		TOTAL_ADD(asyncs_missed, n - MAX_AIO_LIST);
@@ -186,8 +273,10 @@ SEPARATE int aio_exit(struct task_state *st, long ret)
 	if (st->async.call == SHAPE_AIO_SUBMIT) {
 		walk.n = st->async.n;
 		bpf_loop(MAX_AIO_LIST, aio_submitted_step, &walk, 0);
+		ring_exit(st, &walk);
 	} else {
 		walk.n = walk.submitted;
+		walk.before = 0;
 		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
 	}
 	st->async.call = 0;

@@ -358,7 +358,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (info->shape >= SHAPE_AIO)
 		return aio_enter(st, info->shape, SYSCALL_ARG1(regs),
 				 info->shape == SHAPE_AIO_SUBMIT ? SYSCALL_ARG2(regs)
-								 : SYSCALL_ARG3(regs));
+								 : SYSCALL_ARG3(regs),
+				 SYSCALL_ARG0(regs));
 	if (!call_take(st, task, regs, info, &f))
 		return 0;
 	st->op.head.time_ns = bpf_ktime_get_ns();

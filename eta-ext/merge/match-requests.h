@@ -1,0 +1,63 @@
+/* Requests of a guest's disk and what its host did for them: which belong together, and how the
+ * clocks stand. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_MATCH_REQUESTS_H
+#define ETA_MATCH_REQUESTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eta-ext/base/clocks.h"
+
+struct request {
+	uint64_t begin_ns, end_ns; /* by the clock of its own side */
+	uint64_t offset, bytes;	   /* on the disk, in the image: bytes > 0 */
+	bool write;
+};
+
+/* The next request of ARG into REQUEST: 1, 0 at the end, -errno. */
+struct requests {
+	int (*next)(void *arg, struct request *request);
+	void *arg;
+};
+
+/* Some requests of a guest, evenly over its run, for requests_vote. */
+struct request_sample {
+	struct request *v; /* freed by free() */
+	size_t n;
+};
+
+/* Of GUEST's requests, which are all read. 0 or -errno. */
+int requests_sample(const struct requests *guest, struct request_sample *sample);
+
+/*
+ * How far the host's clock may be ahead of the guest's: the difference of begins that most pairs of
+ * equal requests (direction, offset, size) have to within 20 ms.
+ */
+struct request_vote {
+	int64_t ahead_ns;
+	uint64_t votes, second; /* pairs that say so, and that say what is said second most */
+};
+
+/* SAMPLE is put in another order. HOST's requests are all read. 0 or -errno. */
+int requests_vote(struct request_sample *sample, const struct requests *host,
+		  struct request_vote *vote);
+
+struct requests_found {
+	uint64_t requests, found; /* the guest's, and those all of whose bytes were found */
+	uint64_t bytes, found_bytes;
+	uint64_t pairs, dropped; /* and those that do not agree with most others of their time */
+	uint64_t ambiguous;	 /* no pairs, since another may be meant as well */
+};
+
+/*
+ * Finds for each request of GUEST (in order of begin) what of HOST (in order of end) moved its
+ * bytes while it lasted: several where the guest splits less than QEMU, one for several where QEMU
+ * merges. Each such pair is one of SYNC, the guest's outside. AHEAD_NS is a vote's. The counts are
+ * added to. Memory: what is in flight. 0 or -errno.
+ */
+int requests_match(const struct requests *guest, const struct requests *host, int64_t ahead_ns,
+		   struct eta_sync *sync, struct requests_found *found);
+
+#endif
