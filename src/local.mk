@@ -97,7 +97,8 @@ src_sci_analyze_SOURCES = \
 	src/report/html/lanes.c src/report/html/lanes.h src/report/html/lanes-put.c \
 	src/report/html/pack.c src/report/html/pack.h \
 	src/report/html/page.c src/report/html/page.h \
-	src/report/json.c \
+	src/report/html/workload.c src/report/html/workload.h \
+	src/report/json.c src/report/json-set.h \
 	src/report/score-columns.c \
 	src/report/table-forms.c \
 	src/report/text.c \

@@ -127,6 +127,7 @@ kernel_tests = \
 	tests/cases/analyze-unmerged.sh \
 	tests/cases/analyze-workload.py \
 	tests/cases/experiments.sh \
+	tests/cases/examples-record.py \
 	tests/cases/eztrace-kernelio.sh \
 	tests/cases/harmless-folders.py \
 	tests/cases/harmless-launch.py \

@@ -11,6 +11,7 @@ const HEADINGS = {
 	thread: "Threads", process: "Processes", container: "Containers", file: "Files", device: "Devices",
 	class: "Classes of operations", callsite: "Lines of the program", timeline: "Pieces of time",
 	blame: "Who took time from whom", compare: "Differences",
+	accesses: "Reads, writes and the like of each file", sizes: "Sizes of calls",
 };
 
 export class Table {
