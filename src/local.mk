@@ -13,6 +13,7 @@ noinst_LTLIBRARIES += src/libanalysis.la
 src_libanalysis_la_SOURCES = \
 	src/analysis/tables/accesses.c src/analysis/tables/accesses.h \
 	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
+	src/analysis/passes/application.c \
 	src/analysis/tables/analysis-options.h src/analysis/tables/scores.h \
 	src/analysis/sweep/attribute.c \
 	src/analysis/sweep/pieces.c \
@@ -35,6 +36,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
 	src/analysis/passes/files-score.c \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
+	src/analysis/tables/met.c src/analysis/tables/met.h \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
 	src/common/columns.c src/common/columns.h \
@@ -199,6 +201,8 @@ src_sci_top_SOURCES = \
 	src/top/output.c src/top/output.h \
 	src/top/rates.c src/top/rates.h \
 	src/top/screen.c src/top/screen.h \
+	src/top/slices.c src/top/slices.h \
+	src/top/sum.c src/top/sum.h \
 	src/top/tables.c \
 	src/top/window.c src/top/window.h
 src_sci_top_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURSES_CFLAGS)

@@ -264,7 +264,11 @@ endif
 TEST_LIBS = tests/unit/libunit.la src/libanalysis.la src/libcli.la eta-ext/libspool.la eta-ext/libeta.la
 $(trace_programs) $(unit_tests): $(TEST_LIBS)
 $(trace_programs): LDADD = $(TEST_LIBS) -lm
-tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c src/top/window.c src/top/window.h
+tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c \
+	src/top/rates.c src/top/rates.h \
+	src/top/slices.c src/top/slices.h \
+	src/top/sum.c src/top/sum.h \
+	src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 # these two are of the tracer's own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c

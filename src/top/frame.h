@@ -5,6 +5,7 @@
 
 #include "rates.h"
 #include "src/report/views.h"
+#include "sum.h"
 
 /* /proc/pressure: percent of the last 10 s in which tasks waited. */
 #define PRESSURES(X) X(cpu) X(io) X(memory)
@@ -22,9 +23,8 @@ enum {
 extern const char *const pressure_names[N_PRESSURES];
 
 struct frame {
-	struct analysis seen; /* a copy, first: getters take a frame for it */
-	struct analysis *analysis;
-	struct eta_trace *trace;
+	struct analysis seen; /* first: getters take a frame for it */
+	struct sum sum;	      /* what that is made of */
 	struct rates rates;
 	struct pressure pressures[N_PRESSURES];
 	uint64_t real_ns;   /* when it was, of the wall clock */
@@ -32,8 +32,8 @@ struct frame {
 	uint64_t lost;	    /* records, in that time */
 };
 
-/* The spool at PATH, scored. 0 or -errno, reported; frame_free in either case. */
-int frame_new(const char *path, struct frame *frame);
+/* What the SLICES show together. 0 or -errno, reported; frame_free in either case. */
+int frame_new(const struct slices *slices, struct frame *frame);
 void frame_free(struct frame *frame);
 
 /*
