@@ -144,17 +144,18 @@ def check_follow():
     assert scores[0].keys() == scores[1].keys() and any(name.startswith("topwaiter") for name, _place in scores[0]), scores
     for name, (sci, operations) in scores[0].items():
         assert abs(scores[1][name][0] - sci) < 0.05 and scores[1][name][1] == operations, (name, sci, scores[1][name])
-    sums = {name: (float(sci), int(operations)) for _tid, operations, sci, name in (
-        line.split(" ", 3) for line in sliced.splitlines())}
-    names = [name for name, _place in scores[0]]
-    for (name, _place), (sci, operations) in scores[0].items():
-        # several of one name are told apart by their place alone
-        if not operations or sci is None or names.count(name) > 1:
-            continue
-        assert name in sums and sums[name][1] == operations, (name, operations, sums.get(name))
-        if operations >= 100:
-            assert abs(sums[name][0] - sci) < 0.05, (name, sci, operations, sums[name])
-    assert any(name.startswith("topwaiter") for name in sums), sliced
+    # each operation is in one slice; a thread's tracks have its number
+    wanted, found = {}, {}
+    for thread in scored["threads"]:
+        wanted[thread["tid"]] = wanted.get(thread["tid"], 0) + thread["operations"]
+    for line in sliced.splitlines():
+        tid, operations, sci, name = line.split(" ", 3)
+        found[int(tid)] = found.get(int(tid), 0) + int(operations)
+        if name.startswith("topwaiter"):
+            whole = next(score for (name_, _place), (score, _n) in scores[0].items() if name_ == name)
+            assert abs(float(sci) - whole) < 0.05 and whole > 0.02, (sci, whole)
+    assert found == {tid: n for tid, n in wanted.items() if n}, (found, wanted)
+    assert "topwaiter" in sliced, sliced
 
 
 class Screen:

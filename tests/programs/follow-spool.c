@@ -32,7 +32,7 @@ static int print(const struct slices *slices)
 	for (uint32_t i = 0; rc == 0 && i < a.n_threads; i++) {
 		const struct thread_score *t = &a.threads[i];
 
-		if (t->scored && t->operations)
+		if (t->operations)
 			printf("%" PRIu32 " %" PRIu64 " %.6f %s\n",
 			       sum.defs.locations[t->location].tid, t->operations, t->sci,
 			       sum.defs.locations[t->location].name);
