@@ -3,6 +3,7 @@
 #include "slices.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,18 @@ void slices_free(struct slices *slices)
 	*slices = (struct slices){ 0 };
 }
 
+/*
+ * What a recording warns of once would be on the screen with every slice: that intervals inside of
+ * operations were not kept, which is no loss (their time stays with the level around them). What is
+ * lost is counted, and shown.
+ */
+static void say_errors(void *arg, enum eta_severity severity, const char *text)
+{
+	(void)arg;
+	if (severity == ETA_ERROR)
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
+}
+
 int slices_add(struct slices *slices, const char *path, uint64_t now_ns)
 {
 	const struct analysis_options options = { .files = true,
@@ -57,9 +70,11 @@ int slices_add(struct slices *slices, const char *path, uint64_t now_ns)
 	s->users = 1;
 	s->taken_ns = now_ns;
 	met_next(slices->met);
+	eta_set_message_fn(say_errors, NULL);
 	rc = eta_open_merged(&name, 1, &own, &s->trace);
 	if (rc == 0)
 		rc = rates_analyse(s->trace, &options, &s->analysis, &s->rates);
+	eta_set_message_fn(NULL, NULL);
 	if (rc)
 		slice_free(s);
 	else

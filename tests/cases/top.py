@@ -214,7 +214,9 @@ def check_screen():
         time.sleep(0.01)
     with open(path("ended"), encoding="utf-8") as file:
         assert file.read() == "status 0\n"
-    assert os.path.getsize(path("err")) == 0
+    with open(path("err"), encoding="utf-8") as file:
+        said = file.read()
+    assert said == "", said
 
 
 check_usage()
