@@ -120,6 +120,8 @@ static void add_thread(struct adding *d, const struct thread_score *from, uint32
 
 static int add_rate(struct rate *to, const struct rate *from)
 {
+	bool first = !to->n;
+
 	if (!from->n)
 		return 0;
 	if (!to->sizes)
@@ -129,8 +131,10 @@ static int add_rate(struct rate *to, const struct rate *from)
 	to->n += from->n;
 	to->bytes += from->bytes;
 	to->ns += from->ns;
-	for (int i = 0; i < RATE_SIZES; i++)
+	for (unsigned i = from->first; i < from->after; i++)
 		to->sizes[i] += from->sizes[i];
+	to->first = first ? from->first : from->first < to->first ? from->first : to->first;
+	to->after = from->after > to->after ? from->after : to->after;
 	return 0;
 }
 

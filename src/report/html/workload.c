@@ -31,10 +31,18 @@ GETTER(mean)
 		value_whole(v, (int64_t)(ACCESS->calls->bytes / ACCESS->calls->n));
 }
 
+GETTER(bytes)
+{
+	(void)context;
+	if (ACCESS->calls->bytes)
+		value_whole(v, (int64_t)ACCESS->calls->bytes);
+}
+
 GETTER(small)
 {
 	(void)context;
-	value_ratio(v, 100 * (double)ACCESS->calls->small, (double)ACCESS->calls->n);
+	if (ACCESS->calls->bytes)
+		value_ratio(v, 100 * (double)ACCESS->calls->small, (double)ACCESS->calls->n);
 }
 
 GETTER(sequential)
@@ -56,7 +64,8 @@ GETTER(waited)
 	const struct habit_calls *c = ACCESS->calls;
 
 	(void)context;
-	value_whole(v, (int64_t)(c->sequential.waited_ns + c->elsewhere.waited_ns));
+	if (c->bytes)
+		value_whole(v, (int64_t)(c->sequential.waited_ns + c->elsewhere.waited_ns));
 }
 
 GETTER(direct)
@@ -81,7 +90,7 @@ static const struct column access_columns[] = {
 	{ "does", "", UNIT_TEXT, 0, NULL, "read, write, sync, open or other",
 	  FIELD(struct access_row, does) },
 	{ "calls", "calls", UNIT_COUNT, 0, NULL, "calls that went to the kernel", CALLS(n) },
-	{ "bytes", "bytes", UNIT_BYTES, 0, NULL, "transferred", CALLS(bytes) },
+	{ "bytes", "bytes", UNIT_BYTES, 0, get_bytes, "transferred" },
 	{ "size", "size", UNIT_BYTES, 0, get_mean, "of a call, the mean" },
 	{ "small", "small", UNIT_PERCENT, 0, get_small, "part of the calls below 4 KiB" },
 	{ "sequential", "sequential", UNIT_PERCENT, 0, get_sequential,
@@ -98,6 +107,17 @@ static const struct column access_columns[] = {
 	{ "file", "file", UNIT_TEXT, 0, get_file, "its path" },
 };
 
+static int by_time(const void *a, const void *b)
+{
+	const struct access_row *x = a, *y = b;
+
+	if (x->calls->ns != y->calls->ns)
+		return x->calls->ns > y->calls->ns ? -1 : 1;
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->calls < y->calls ? -1 : 1;
+}
+
 static int access_table(const struct analysis *a, struct table *t)
 {
 	static const char *const does[N_HABITS] = { [HABIT_READ] = "read",
@@ -113,13 +133,16 @@ static int access_table(const struct analysis *a, struct table *t)
 		.name = "rows", COLUMNS_OF(access_columns), .context = a, .own = rows
 	};
 	for (uint32_t i = 0; !rc && i < a->n_file_habits; i++)
-		for (int k = 0; !rc && k < N_HABITS; k++) {
+		for (int k = 0; k < N_HABITS; k++) {
 			const struct file_habit *f = &a->file_habits[i];
 
 			rows[n] = (struct access_row){ f, does[k], &f->habit.calls[k] };
-			if (f->habit.calls[k].n)
-				rc = table_add(t, &rows[n++]);
+			n += f->habit.calls[k].n > 0;
 		}
+	if (n)
+		qsort(rows, n, sizeof(*rows), by_time);
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = table_add(t, &rows[i]);
 	return rc;
 }
 
@@ -166,6 +189,15 @@ static int by_function(const void *a, const void *b)
 	return order ? order : (x->from > y->from) - (x->from < y->from);
 }
 
+static int by_size_time(const void *a, const void *b)
+{
+	const struct size_row *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return by_function(a, b);
+}
+
 static int size_table(const struct analysis *a, struct table *t)
 {
 	struct size_row *rows = calloc((size_t)a->n_classes + 1, sizeof(*rows));
@@ -187,9 +219,12 @@ static int size_table(const struct analysis *a, struct table *t)
 			rows[n - 1].ns += rows[i].ns;
 			continue;
 		}
-		rows[n] = rows[i];
-		rc = table_add(t, &rows[n++]);
+		rows[n++] = rows[i];
 	}
+	if (n)
+		qsort(rows, n, sizeof(*rows), by_size_time);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = table_add(t, &rows[i]);
 	return rc;
 }
 
