@@ -3,8 +3,10 @@
 #include "frame.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const pressure_names[N_PRESSURES] = {
 #define X(name) [PRESSURE_##name] = #name,
@@ -47,6 +49,25 @@ void frame_free(struct frame *frame)
 {
 	sum_free(&frame->sum, &frame->seen, &frame->rates);
 	*frame = (struct frame){ 0 };
+}
+
+const char *frame_culprit_name(const struct frame *f, const struct blame *b,
+			       struct report_text *room)
+{
+	char path[64], comm[32] = "";
+	FILE *file = NULL;
+
+	if (b->location == ETA_NONE && b->tid) {
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", b->tid);
+		file = fopen(path, "re");
+	}
+	if (!file)
+		return report_culprit(&f->seen, b);
+	if (fgets(comm, sizeof(comm), file))
+		comm[strcspn(comm, "\n")] = '\0';
+	fclose(file);
+	snprintf(room->text, sizeof(room->text), "%s tid %" PRIu32, comm, b->tid);
+	return room->text;
 }
 
 /* Somebody: not nobody, and not the rest of many. */

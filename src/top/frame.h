@@ -36,6 +36,10 @@ struct frame {
 int frame_new(const struct slices *slices, struct frame *frame);
 void frame_free(struct frame *frame);
 
+/* "cc1 tid 4242": also of a task that the tracer has no name for, while it is there. */
+const char *frame_culprit_name(const struct frame *f, const struct blame *b,
+			       struct report_text *room);
+
 /*
  * Who took most of a thread's time, or of all threads' of a process: at most so many, the first
  * most. How many they are.
