@@ -358,7 +358,7 @@ static void need_all(struct analyze_options *a)
 {
 	a->analysis.files = a->analysis.habits = true;
 	a->analysis.squares = a->what == SHOW_COMPARISON;
-	a->analysis.callsites = a->what == SHOW_SCORE;
+	a->analysis.callsites = true;
 	a->analysis.n_slowed = LANES_DETAILS;
 	a->view = view_find("thread");
 }
@@ -375,9 +375,11 @@ static void find_view(struct analyze_options *a, struct argp_state *state)
 		choose_view(a, "timeline", "--timeline", state);
 	if (a->what == SHOW_COMPARISON) {
 		if (a->by)
-			argp_error(state, "--compare shows levels, classes and files: no %s",
+			argp_error(state,
+				   "--compare shows levels, classes, files and call sites: no %s",
 				   a->view_given);
 		a->analysis.files = a->analysis.squares = true;
+		a->analysis.callsites = !a->analysis.version_1 && a->analysis.sci == SCI_DEFAULT;
 		return;
 	}
 	if (a->what == SHOW_WORKLOAD) {

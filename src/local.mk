@@ -13,6 +13,7 @@ noinst_LTLIBRARIES += src/libanalysis.la
 src_libanalysis_la_SOURCES = \
 	src/analysis/tables/accesses.c src/analysis/tables/accesses.h \
 	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
+	src/analysis/passes/application.c \
 	src/analysis/tables/analysis-options.h src/analysis/tables/scores.h \
 	src/analysis/sweep/attribute.c \
 	src/analysis/sweep/pieces.c \
@@ -35,6 +36,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
 	src/analysis/passes/files-score.c \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
+	src/analysis/tables/met.c src/analysis/tables/met.h \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
 	src/common/columns.c src/common/columns.h \
@@ -97,7 +99,8 @@ src_sci_analyze_SOURCES = \
 	src/report/html/lanes.c src/report/html/lanes.h src/report/html/lanes-put.c \
 	src/report/html/pack.c src/report/html/pack.h \
 	src/report/html/page.c src/report/html/page.h \
-	src/report/json.c \
+	src/report/html/workload.c src/report/html/workload.h \
+	src/report/json.c src/report/json-set.h \
 	src/report/score-columns.c \
 	src/report/table-forms.c \
 	src/report/text.c \
@@ -144,6 +147,7 @@ src_sci_export_SOURCES = \
 	src/export/folded.c src/export/in-order.c src/export/in-order.h \
 	src/export/links.c src/export/links.h src/export/numbers.c src/export/numbers.h \
 	src/export/output.c src/export/output.h src/export/paje.c src/export/perfetto.c \
+	src/export/score.c src/export/score.h \
 	src/inputs.c src/inputs.h \
 	src/common/progress.c src/common/progress.h \
 	src/common/texts.c src/common/texts.h
@@ -211,6 +215,8 @@ src_sci_top_SOURCES = \
 	src/top/output.c src/top/output.h \
 	src/top/rates.c src/top/rates.h \
 	src/top/screen.c src/top/screen.h \
+	src/top/slices.c src/top/slices.h \
+	src/top/sum.c src/top/sum.h \
 	src/top/tables.c \
 	src/top/window.c src/top/window.h
 src_sci_top_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURSES_CFLAGS)

@@ -262,6 +262,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 	struct eta_trace *traces[2] = { NULL, NULL };
 	struct analysis *sides[2] = { NULL, NULL };
 	struct lanes *lanes[2] = { NULL, NULL };
+	struct symbols *symbols = symbols_new();
 	struct comparison c;
 	struct table table = { 0 };
 	int rc = check_page(o);
@@ -274,6 +275,8 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 			rc = analyse(o, traces[s], &sides[s], &lanes[s]);
 		if (rc < 0)
 			goto out;
+		if (o->analysis.callsites)
+			symbols_find(symbols, sides[s], UINT32_MAX);
 		c.sides[s] = sides[s];
 		c.names[s] = o->paths[s];
 		if (!cli_is_complete(&sides[s]->counts))
@@ -293,6 +296,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 	rc = written(rc);
 out:
 	table_free(&table);
+	symbols_free(symbols);
 	for (int s = 0; s < 2; s++) {
 		lanes_free(lanes[s]);
 		analysis_free(sides[s]);

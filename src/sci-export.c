@@ -73,7 +73,7 @@ static const char doc[] =
 	"\v"
 	"FORMATS\n"
 	"  chrome    .json     Chrome's trace viewer, Perfetto, Speedscope\n"
-	"  perfetto  .pftrace  Perfetto, in a fifth of the bytes: for large traces\n"
+	"  perfetto  .pftrace  Perfetto, in a fifth of the bytes: from a million events on\n"
 	"  paje      .paje     ViTE, PajeNG\n"
 	"  folded    .folded   flame graphs: time in each path of regions\n"
 	"  csv       .csv      a row per region and block request\n\n"

@@ -157,7 +157,8 @@ struct recorder {
 	char path[FOLDER_PATH_BYTES], temporary[FOLDER_PATH_BYTES];
 	struct kernelio *kernelio;
 	struct window *window;
-	uint64_t start_ns;
+	struct slices slices;
+	uint64_t start_ns, taken_ns; /* the last look */
 };
 
 static int make_memory(struct recorder *r)
@@ -187,7 +188,7 @@ static int make_memory(struct recorder *r)
 	return 0;
 }
 
-static int record(struct recorder *r)
+static int record(struct recorder *r, const struct arguments *a)
 {
 	const struct kernelio_options options = {
 		.name = "sci-top", .skip = -1, .everyone = true, .owner_only = false
@@ -210,15 +211,18 @@ static int record(struct recorder *r)
 		rc = kernelio_start(r->kernelio, r->spool);
 	if (rc)
 		return rc;
-	r->start_ns = clock_now(CLOCK_MONOTONIC);
+	r->start_ns = r->taken_ns = clock_now(CLOCK_MONOTONIC);
 	r->window = window_new(r->spool, true);
-	return r->window ? 0 : -ENOMEM;
+	if (!r->window)
+		return -ENOMEM;
+	return slices_new(&r->slices, 1 + a->window_s / a->interval_s);
 }
 
 static void recorder_free(struct recorder *r)
 {
 	kernelio_free(r->kernelio);
 	window_free(r->window);
+	slices_free(&r->slices);
 	if (r->spool >= 0)
 		close(r->spool);
 	if (r->view >= 0)
@@ -227,33 +231,39 @@ static void recorder_free(struct recorder *r)
 		close(r->memory);
 }
 
-/* Takes over what was recorded until now. 0 or -errno, reported. */
+/* Takes over what was recorded since the last look, and scores it. 0 or -errno, reported. */
 static int take(struct recorder *r, const struct arguments *a, uint64_t now)
 {
 	const uint64_t second = 1000000000, window_ns = a->window_s * second;
-	uint64_t since = r->start_ns, half_ns = a->interval_s * second / 2;
+	uint64_t half_ns = a->interval_s * second / 2;
+	/* names of tasks that ended since then are wanted still */
+	int rc = window_read(r->window, now, r->taken_ns + 1);
 
-	/* what was taken over at once is kept or forgotten as a whole */
-	if (now - r->start_ns > window_ns)
-		since = now - window_ns + (half_ns < window_ns ? half_ns : window_ns);
-	return window_read(r->window, now, since);
-}
-
-/* What was recorded until now, scored. 0 or -errno, reported. */
-static int look(struct recorder *r, const struct arguments *a, struct frame *frame)
-{
-	uint64_t now = clock_now(CLOCK_MONOTONIC), begin;
-	int rc = take(r, a, now);
+	r->taken_ns = now;
 
 	if (rc == 0)
 		rc = window_write(r->window, r->view);
+	if (rc == 0)
+		rc = slices_add(&r->slices, r->path, now);
+	/* what was taken over at once is kept or forgotten as a whole */
+	if (now - r->start_ns > window_ns)
+		slices_forget(&r->slices,
+			      now - window_ns + (half_ns < window_ns ? half_ns : window_ns));
+	return rc;
+}
+
+/* What was recorded until now. 0 or -errno, reported. */
+static int look(struct recorder *r, const struct arguments *a, struct frame *frame)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int rc = take(r, a, now);
+
 	if (rc)
 		return rc;
 	frame_free(frame);
-	rc = frame_new(r->path, frame);
+	rc = frame_new(&r->slices, frame);
 	frame->real_ns = clock_now(CLOCK_REALTIME);
-	begin = window_begin(r->window);
-	frame->window_ns = now - (begin ? begin : r->start_ns);
+	frame->window_ns = now - slices_begin(&r->slices, r->start_ns);
 	return rc;
 }
 
@@ -379,7 +389,7 @@ int main(int argc, char **argv)
 	screen = !a.batch && !a.json;
 	rc = a.metrics ? check_place(a.metrics) : 0;
 	if (rc == 0)
-		rc = record(&r);
+		rc = record(&r, &a);
 	if (rc == 0 && screen)
 		rc = screen_begin();
 	if (rc == 0 && screen)

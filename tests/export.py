@@ -53,7 +53,7 @@ check("folded time", folded_total, total)
 # by time; every asynchronous end has its begin, every arrow both of its ends, a process one name
 trace = json.load(open(chrome))
 stacks, open_requests, counts = collections.defaultdict(list), {}, collections.Counter()
-times, names, flights = {}, set(), {}
+times, names, flights, scores = {}, set(), {}, []
 arrows = collections.defaultdict(list)
 length = 0
 for event in trace["traceEvents"]:
@@ -75,6 +75,8 @@ for event in trace["traceEvents"]:
         open_requests[event["id"]] = event["ts"]
     elif phase in "sf":
         arrows[event["id"]].append((phase, track))
+    elif phase == "C" and "percent" in event["args"]:
+        scores.append((event["ts"], event["args"]["percent"]))
     elif phase == "C":
         assert event["args"]["requests"] >= 0 and event["ts"] >= flights.get(track, (0, 0))[0], event
         flights[track] = event["ts"], max(event["args"]["requests"], flights.get(track, (0, 0))[1])
@@ -90,6 +92,17 @@ assert all(e["id"] in open_requests and e["ts"] >= open_requests[e["id"]] for e 
 check("chrome time", length, total)
 assert all([phase for phase, _track in ends] == ["s", "f"] and ends[0][1] != ends[1][1]
            for ends in arrows.values()), arrows
+# the counter of the score has what the table over time has, where that changes
+over_time = json.loads(subprocess.run(["sci-analyze", "--json", "--timeline=1024", sys.argv[1]], stdout=subprocess.PIPE,
+                                  check=True).stdout)
+changes = []
+for piece in over_time["timeline"] if over_time["application"]["io_ns"] else []:
+    taken = piece["interference_ns"] + piece["own_limit_ns"]
+    percent = min(100, int(100 * taken / piece["io_ns"] + 0.5)) if taken > 0 and piece["io_ns"] else 0
+    if not changes or changes[-1] != percent:
+        changes.append(percent)
+check("score over time", [percent for _ts, percent in scores], changes + [0] * (bool(changes) and changes[-1] > 0))
+assert [ts for ts, _percent in scores] == sorted(ts for ts, _percent in scores), scores
 assert not requests or any(most for _ts, most in flights.values()), "no queue was ever in use"
 
 # paje: definitions before use, time never back, pushes and pops balanced, containers closed

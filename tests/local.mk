@@ -130,6 +130,7 @@ kernel_tests = \
 	tests/cases/analyze-unmerged.sh \
 	tests/cases/analyze-workload.py \
 	tests/cases/experiments.sh \
+	tests/cases/examples-record.py \
 	tests/cases/eztrace-kernelio.sh \
 	tests/cases/harmless-folders.py \
 	tests/cases/harmless-launch.py \
@@ -270,7 +271,11 @@ endif
 TEST_LIBS = tests/unit/libunit.la src/libanalysis.la src/libcli.la eta-ext/libspool.la eta-ext/libeta.la
 $(trace_programs) $(unit_tests): $(TEST_LIBS)
 $(trace_programs): LDADD = $(TEST_LIBS) -lm
-tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c src/top/window.c src/top/window.h
+tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c \
+	src/top/rates.c src/top/rates.h \
+	src/top/slices.c src/top/slices.h \
+	src/top/sum.c src/top/sum.h \
+	src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
 # these two are of the tracer's own sources

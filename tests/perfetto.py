@@ -121,6 +121,8 @@ for packet in messages():
         counters[uuid].append((now, only(event, "counter_value")))
 assert not any(opened.values()), opened
 assert begun.keys() == ended, "arrows without an end"
+lost = [values for uuid, values in counters.items() if only(tracks[uuid], "name").startswith("lost to others")]
+assert len(lost) <= 1 and all(0 <= percent <= 100 for values in lost for _now, percent in values), lost
 for values in counters.values():
     times = [now for now, _n in values]
     assert times == sorted(times) and all(n >= 0 for _now, n in values), values

@@ -23,4 +23,21 @@ json_t *json_name(const char *text);
 int json_write(const json_t *json, FILE *out, size_t flags);
 char *json_line(const json_t *json);
 
+/*
+ * An object as json_write() has it with JSON_INDENT(2), without being in memory as a whole: members
+ * and the items of lists are written one by one. Keys need no escapes. -EIO, errno says why.
+ */
+struct json_stream {
+	FILE *out;
+	size_t flags;
+	unsigned n_members, n_items;
+};
+
+void json_stream_begin(struct json_stream *s, FILE *out, size_t flags);
+int json_stream_member(struct json_stream *s, const char *key, const json_t *value);
+int json_stream_list(struct json_stream *s, const char *key);
+int json_stream_item(struct json_stream *s, const json_t *value);
+int json_stream_list_end(struct json_stream *s);
+int json_stream_end(struct json_stream *s);
+
 #endif

@@ -8,6 +8,7 @@
 #include "eta-ext/base/array.h"
 #include "links.h"
 #include "numbers.h"
+#include "score.h"
 #include "src/common/machines.h"
 #include "src/common/texts.h"
 
@@ -289,6 +290,17 @@ static int put_in_flight(void *arg, uint32_t device, uint64_t time_ns, uint32_t 
 	return 0;
 }
 
+/* Of all threads: with the first of them. */
+static int put_score(void *arg, uint64_t time_ns, unsigned percent)
+{
+	struct chrome *c = arg;
+
+	begin(c, 'C', 0, time_ns);
+	fprintf(c->e->out, ",\"name\":\"" SCORE_NAME "\",\"args\":{\"" SCORE_UNIT "\":%u}}",
+		percent);
+	return 0;
+}
+
 static void chrome_free(struct chrome *c)
 {
 	for (uint32_t i = 0; c->regions && i < c->e->defs->n_regions; i++)
@@ -338,6 +350,8 @@ static int chrome_run(struct export *e)
 		fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", e->out);
 		rc = put_names(&c);
 	}
+	if (rc == 0)
+		rc = export_score(e, put_score, &c);
 	for (; rc == 0 && c.location < defs->n_locations; c.location++)
 		rc = put_location(&c);
 	if (rc == 0)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,6 +103,9 @@ int output_open(struct output *o, const char *path, mode_t mode)
 	if (o->folder < 0)
 		return o->folder;
 	fd = open_as_it_is(o);
+	/* that its reader goes is an error like a full disk; of standard output it ends us */
+	if (fd >= 0)
+		signal(SIGPIPE, SIG_IGN);
 	if (fd == -ENXIO) {
 		fd = check_older(o);
 		if (fd == 0) {

@@ -64,11 +64,21 @@ static int put_thread(struct perfetto *p, uint32_t l)
 	return rc;
 }
 
+static int put_counter(struct perfetto *p, char *name, char *unit, uint64_t uuid, uint64_t parent)
+{
+	TrackDescriptor track = TRACK_DESCRIPTOR__INIT;
+	CounterDescriptor counter = COUNTER_DESCRIPTOR__INIT;
+
+	counter.unit_name = unit;
+	track.name = name;
+	track.counter = &counter;
+	return perfetto_track(p, &track, uuid, parent);
+}
+
 static int put_device(struct perfetto *p, uint32_t l)
 {
 	const struct eta_defs *defs = p->e->defs;
-	TrackDescriptor track = TRACK_DESCRIPTOR__INIT, in_flight = TRACK_DESCRIPTOR__INIT;
-	CounterDescriptor counter = COUNTER_DESCRIPTOR__INIT;
+	TrackDescriptor track = TRACK_DESCRIPTOR__INIT;
 	static char name[] = "requests in flight", unit[] = "requests";
 	char whole[400];
 	int rc;
@@ -80,15 +90,13 @@ static int put_device(struct perfetto *p, uint32_t l)
 	free(track.name);
 	if (rc || defs->locations[l].kind != ETA_LOCATION_DEVICE)
 		return rc;
-	counter.unit_name = unit;
-	in_flight.name = name;
-	in_flight.counter = &counter;
-	return perfetto_track(p, &in_flight, counter_uuid(p, l), location_uuid(l));
+	return put_counter(p, name, unit, counter_uuid(p, l), location_uuid(l));
 }
 
 int perfetto_tracks(struct perfetto *p)
 {
 	const struct eta_defs *defs = p->e->defs;
+	static char score[] = SCORE_NAME, unit[] = SCORE_UNIT;
 	bool *named = calloc((size_t)defs->n_processes + 1, sizeof(*named));
 	int rc = named ? 0 : -ENOMEM;
 
@@ -108,5 +116,5 @@ int perfetto_tracks(struct perfetto *p)
 			rc = put_thread(p, l);
 	}
 	free(named);
-	return rc;
+	return rc ? rc : put_counter(p, score, unit, p->score_uuid, 0);
 }

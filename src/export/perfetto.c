@@ -371,6 +371,16 @@ static int put_in_flight(void *arg, uint32_t device, uint64_t time_ns, uint32_t 
 			 time_ns);
 }
 
+static int put_score(void *arg, uint64_t time_ns, unsigned percent)
+{
+	struct perfetto *p = arg;
+	TrackEvent event = TRACK_EVENT__INIT;
+
+	event.has_counter_value = true;
+	event.counter_value = percent;
+	return put_other(p, &event, TRACK_EVENT__TYPE__TYPE_COUNTER, p->score_uuid, time_ns);
+}
+
 static void perfetto_free(struct perfetto *p)
 {
 	for (uint32_t l = 0; p->lanes && l < p->e->defs->n_locations; l++)
@@ -407,7 +417,8 @@ static int perfetto_run(struct export *e)
 
 	if (rc == 0)
 		rc = export_numbers_new(defs, &p.numbers);
-	p.next_uuid = counter_uuid(&p, defs->n_locations);
+	p.score_uuid = counter_uuid(&p, defs->n_locations);
+	p.next_uuid = p.score_uuid + 1;
 	p.lanes = calloc((size_t)defs->n_locations + 1, sizeof(*p.lanes));
 	p.regions = calloc((size_t)defs->n_regions + 1, sizeof(*p.regions));
 	p.files = calloc((size_t)defs->n_files + 1, sizeof(*p.files));
@@ -419,6 +430,8 @@ static int perfetto_run(struct export *e)
 		rc = begin_sequence(&p, SEQUENCE_OF_ALL, 0, NULL);
 	if (rc == 0)
 		rc = perfetto_tracks(&p);
+	if (rc == 0)
+		rc = export_score(e, put_score, &p);
 	for (; rc == 0 && p.location < defs->n_locations; p.location++)
 		rc = put_location(&p);
 	if (rc == 0)

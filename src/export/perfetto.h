@@ -5,6 +5,7 @@
 
 #include "links.h"
 #include "numbers.h"
+#include "score.h"
 #include "src/export/perfetto.pb-c.h"
 
 /* Of the format: clocks, and what a packet says of the state of its sequence. */
@@ -41,7 +42,7 @@ struct perfetto {
 	struct links links;
 	struct export_stack stack;
 	struct lanes *lanes; /* of each location */
-	uint64_t next_uuid;
+	uint64_t score_uuid, next_uuid;
 	uint64_t flows;
 	uint32_t *regions, *files; /* the last sequence in which each is interned */
 	uint32_t levels[ETA_N_LEVELS + 1];

@@ -11,7 +11,7 @@
 #include "report.h"
 #include "src/common/machines.h"
 
-enum kind { KIND_ALL, KIND_LEVEL, KIND_CLASS, KIND_FILE };
+enum kind { KIND_ALL, KIND_LEVEL, KIND_CLASS, KIND_FILE, KIND_CALLSITE };
 
 /* One side of a row: times of operations. */
 struct sample {
@@ -25,7 +25,7 @@ struct sample {
 struct row {
 	enum kind kind;
 	int level;	  /* of KIND_LEVEL */
-	const char *name; /* function or path */
+	const char *name; /* function, path, or place and call */
 	const char *host; /* of KIND_FILE, where a side is of several machines; else "" */
 	uint64_t size_bytes;
 	struct sample sides[2];
@@ -89,7 +89,7 @@ static double weight(const struct row *r)
 
 GETTER(kind)
 {
-	static const char *const names[] = { "all", "level", "class", "file" };
+	static const char *const names[] = { "all", "level", "class", "file", "callsite" };
 
 	(void)context;
 	value_text(v, names[ROW->kind]);
@@ -205,7 +205,7 @@ GETTER(interference_b)
 }
 
 static const struct column columns[] = {
-	{ "kind", "", UNIT_TEXT, 0, get_kind, "all, level, class or file" },
+	{ "kind", "", UNIT_TEXT, 0, get_kind, "all, level, class, file or callsite" },
 	{ "count_a", "calls A", UNIT_COUNT, 5, NULL, "operations in the first trace",
 	  FIELD(struct row, sides[0].n) },
 	{ "count_b", "calls B", UNIT_COUNT, 5, NULL, "in the second",
@@ -223,7 +223,8 @@ static const struct column columns[] = {
 	{ "interference_b", "interference B", UNIT_NS, 6, get_interference_b, "in the second" },
 	{ "says", "", UNIT_TEXT, 0, get_says,
 	  "B slower, B faster, noise, too few, only in A, only in B" },
-	{ "what", "of", UNIT_TEXT, 0, get_what, "the level, function and size, or file" },
+	{ "what", "of", UNIT_TEXT, 0, get_what,
+	  "the level, function and size, file, or line of the program" },
 };
 
 void compare_columns(const struct column **list, size_t *n)
@@ -241,9 +242,12 @@ static bool has(const void *context, const struct column *c)
 
 /* ---- rows ---- */
 
+#define PLACE_BYTES (REPORT_PLACE_BYTES + 64)
+
 struct row_list {
 	struct row *list;
 	size_t n;
+	char (*places)[PLACE_BYTES]; /* names of call sites */
 };
 
 static void add_sample(struct sample *to, const struct sample *more)
@@ -283,6 +287,25 @@ static void put_files(struct row_list *rows, int side, const struct analysis *a,
 	}
 }
 
+/* What has no place in a file of code has none to compare with. */
+static void put_callsites(struct row_list *rows, int side, const struct analysis *a)
+{
+	bool split = a->options.sci == SCI_DEFAULT;
+
+	for (uint32_t i = 0; i < a->n_callsites; i++) {
+		const struct callsite_score *s = &a->callsites[i];
+		char place[REPORT_PLACE_BYTES];
+
+		if (s->place.module == ETA_NONE)
+			continue;
+		report_callsite_place(a, s, place, sizeof(place));
+		snprintf(*rows->places, sizeof(*rows->places), "%.60s, %s",
+			 report_callsite_call(a, s), place);
+		put(rows, side, KIND_CALLSITE, 0, *rows->places++, 0,
+		    (struct sample){ s->n, s->sum_ns, s->square, s->slowdown.contended_ns, split });
+	}
+}
+
 static void put_side(struct row_list *rows, int side, const struct analysis *a, bool hosts)
 {
 	bool split = a->options.sci == SCI_DEFAULT;
@@ -307,6 +330,7 @@ static void put_side(struct row_list *rows, int side, const struct analysis *a, 
 				     .sum_ns = a->classes[i].sum_ns,
 				     .square = a->classes[i].square });
 	put_files(rows, side, a, hosts);
+	put_callsites(rows, side, a);
 }
 
 static int by_what(const void *a, const void *b)
@@ -353,7 +377,7 @@ int compare_table(const struct comparison *c, const struct table_options *option
 		  struct table *out)
 {
 	struct row_list rows = { 0 };
-	size_t room = 0, n = 0;
+	size_t room = 0, n = 0, places = 0;
 	bool hosts = false, is_version_1 = c->sides[0]->options.version_1;
 	int rc = 0;
 
@@ -362,14 +386,19 @@ int compare_table(const struct comparison *c, const struct table_options *option
 			       .n_columns = sizeof(columns) / sizeof(*columns),
 			       .has = has,
 			       .context = c };
-	for (int s = 0; s < 2; s++)
+	for (int s = 0; s < 2; s++) {
+		places += c->sides[s]->n_callsites;
 		room += 1 + ETA_N_LEVELS + c->sides[s]->n_classes + c->sides[s]->n_files;
+	}
+	room += places;
 	for (int s = 0; s < 2; s++)
 		hosts |= machines_differ(c->sides[s]->defs);
-	rows.list = calloc(room, sizeof(*rows.list));
+	/* freed as one */
+	rows.list = calloc(1, room * sizeof(*rows.list) + places * sizeof(*rows.places));
 	if (!rows.list)
 		return -ENOMEM;
 	out->own = rows.list;
+	rows.places = (void *)(rows.list + room);
 	for (int s = 0; s < 2; s++)
 		put_side(&rows, s, c->sides[s], hosts);
 	qsort(rows.list, rows.n, sizeof(*rows.list), by_what);

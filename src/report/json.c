@@ -3,82 +3,14 @@
 #include "report.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 
 #include "advice.h"
 #include "culprits.h"
+#include "json-set.h"
 #include "premises.h"
-#include "src/common/machines.h"
 #include "src/common/texts.h"
 #include "words.h"
-
-/*
- * Without memory jansson's constructors give NULL and the setters fail on it; `ok` gathers that, so
- * that a half document is never written.
- */
-struct document {
-	bool ok;
-	unsigned version;
-};
-
-struct json_object {
-	json_t *json;
-	struct document *of;
-};
-
-static void set(struct json_object o, const char *key, json_t *value)
-{
-	if (json_object_set_new(o.json, word_in_version(key, o.of->version), value) < 0)
-		o.of->ok = false;
-}
-
-static void set_int(struct json_object o, const char *key, int64_t value)
-{
-	set(o, key, json_integer(value));
-}
-
-static void set_count(struct json_object o, const char *key, uint64_t value)
-{
-	set(o, key, json_integer((json_int_t)value));
-}
-
-static void set_text(struct json_object o, const char *key, const char *text)
-{
-	set(o, key, json_name(text));
-}
-
-/* A trace of one machine needs no hosts. */
-static void set_host(struct json_object o, const struct analysis *a, const char *host)
-{
-	if (machines_differ(a->defs))
-		set_text(o, "host", host);
-}
-
-static struct json_object object_in(struct json_object o, const char *key)
-{
-	struct json_object in = { json_object(), o.of };
-
-	set(o, key, in.json);
-	return in;
-}
-
-static json_t *array_in(struct json_object o, const char *key)
-{
-	json_t *array = json_array();
-
-	set(o, key, array);
-	return array;
-}
-
-static struct json_object object_at_end(json_t *array, struct document *of)
-{
-	struct json_object o = { json_object(), of };
-
-	if (json_array_append_new(array, o.json) < 0)
-		of->ok = false;
-	return o;
-}
 
 /* ---- parts ---- */
 
@@ -486,19 +418,7 @@ static bool is_reported(const struct thread_score *t)
 	return t->scored || t->operations;
 }
 
-/* Ends DOCUMENT, whose root is ROOT. */
-static int finish(struct json_object root, FILE *out, size_t flags)
-{
-	int rc = 0;
-
-	if (!root.of->ok)
-		rc = -ENOMEM;
-	else if (json_write(root.json, out, flags | JSON_REAL_PRECISION(15)) < 0 ||
-		 fputc('\n', out) == EOF)
-		rc = -EIO;
-	json_decref(root.json);
-	return rc;
-}
+#define REALS JSON_REAL_PRECISION(15)
 
 /* What is of the whole trace. */
 static void put_whole(struct json_object root, const struct analysis *a)
@@ -524,42 +444,103 @@ int report_json_summary(FILE *out, const struct analysis *a)
 {
 	struct document document = { .ok = true, .version = JSON_VERSION };
 	struct json_object root = { json_object(), &document };
+	int rc = -ENOMEM;
 
 	put_whole(root, a);
 	put_end(root, a);
-	return finish(root, out, JSON_COMPACT);
+	if (document.ok)
+		rc = json_write(root.json, out, JSON_COMPACT | REALS) < 0 || fputc('\n', out) == EOF
+			     ? -EIO
+			     : 0;
+	json_decref(root.json);
+	return rc;
+}
+
+/* ---- all of it, of which no more is in memory than one row of a list ---- */
+
+struct stream {
+	struct json_stream json;
+	struct document document;
+	int rc;
+};
+
+/* The members of what FILL sets. */
+static void write_members(struct stream *s, const struct analysis *a,
+			  void (*fill)(struct json_object, const struct analysis *))
+{
+	struct json_object o = { json_object(), &s->document };
+	const char *key;
+	json_t *value;
+
+	fill(o, a);
+	if (!s->rc)
+		s->rc = s->document.ok ? 0 : -ENOMEM;
+	json_object_foreach(o.json, key, value)
+	{
+		if (!s->rc)
+			s->rc = json_stream_member(&s->json, key, value);
+	}
+	json_decref(o.json);
+}
+
+/* A list: PUT fills the object of row I; one that stays empty is left out. */
+static void write_list(struct stream *s, const char *key, const struct analysis *a, uint32_t n,
+		       void (*put)(struct json_object, const struct analysis *, uint32_t))
+{
+	if (!s->rc)
+		s->rc = json_stream_list(&s->json, word_in_version(key, s->document.version));
+	for (uint32_t i = 0; i < n && !s->rc; i++) {
+		struct json_object o = { json_object(), &s->document };
+
+		put(o, a, i);
+		if (!s->document.ok)
+			s->rc = -ENOMEM;
+		else if (json_object_size(o.json))
+			s->rc = json_stream_item(&s->json, o.json);
+		json_decref(o.json);
+	}
+	if (!s->rc)
+		s->rc = json_stream_list_end(&s->json);
+}
+
+#define ROW(name, list)                                                                            \
+	static void put_##name##_row(struct json_object o, const struct analysis *a, uint32_t i)   \
+	{                                                                                          \
+		put_##name(o, a, &a->list[i]);                                                     \
+	}
+ROW(process, processes)
+ROW(class, classes)
+ROW(file, files)
+ROW(callsite, callsites)
+#undef ROW
+
+static void put_thread_row(struct json_object o, const struct analysis *a, uint32_t i)
+{
+	if (is_reported(&a->threads[i]))
+		put_thread(o, a, &a->threads[i]);
+}
+
+static void put_bin_row(struct json_object o, const struct analysis *a, uint32_t i)
+{
+	put_bin(o, a, i);
 }
 
 int report_json(FILE *out, const struct analysis *a, unsigned version)
 {
-	struct document document = { .ok = true, .version = version };
-	struct json_object root = { json_object(), &document };
-	json_t *array;
+	struct stream s = { .document = { .ok = true, .version = version } };
 
-	put_whole(root, a);
-	array = array_in(root, "threads");
-	for (uint32_t i = 0; document.ok && i < a->n_threads; i++)
-		if (is_reported(&a->threads[i]))
-			put_thread(object_at_end(array, &document), a, &a->threads[i]);
+	json_stream_begin(&s.json, out, REALS);
+	write_members(&s, a, put_whole);
+	write_list(&s, "threads", a, a->n_threads, put_thread_row);
 	if (version > 1 && a->options.sci == SCI_DEFAULT)
-		array = array_in(root, "processes");
-	for (uint32_t i = 0; version > 1 && document.ok && i < a->n_processes; i++)
-		put_process(object_at_end(array, &document), a, &a->processes[i]);
-	array = array_in(root, "classes");
-	for (uint32_t i = 0; document.ok && i < a->n_classes; i++)
-		put_class(object_at_end(array, &document), a, &a->classes[i]);
+		write_list(&s, "processes", a, a->n_processes, put_process_row);
+	write_list(&s, "classes", a, a->n_classes, put_class_row);
 	if (a->options.files)
-		array = array_in(root, "files");
-	for (uint32_t i = 0; document.ok && i < a->n_files; i++)
-		put_file(object_at_end(array, &document), a, &a->files[i]);
+		write_list(&s, "files", a, a->n_files, put_file_row);
 	if (a->options.callsites)
-		array = array_in(root, "callsites");
-	for (uint32_t i = 0; document.ok && i < a->n_callsites; i++)
-		put_callsite(object_at_end(array, &document), a, &a->callsites[i]);
+		write_list(&s, "callsites", a, a->n_callsites, put_callsite_row);
 	if (a->options.n_bins)
-		array = array_in(root, "timeline");
-	for (uint32_t i = 0; document.ok && i < a->options.n_bins; i++)
-		put_bin(object_at_end(array, &document), a, i);
-	put_end(root, a);
-	return finish(root, out, JSON_INDENT(2));
+		write_list(&s, "timeline", a, a->options.n_bins, put_bin_row);
+	write_members(&s, a, put_end);
+	return s.rc ? s.rc : json_stream_end(&s.json);
 }

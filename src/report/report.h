@@ -27,6 +27,11 @@ int report_json(FILE *out, const struct analysis *a, unsigned version);
 /* The function that is called there. */
 const char *report_callsite_call(const struct analysis *a, const struct callsite_score *s);
 
+/* "fill at main.c:12, from ...": the place, and what led to it. */
+#define REPORT_PLACE_BYTES 520
+void report_callsite_place(const struct analysis *a, const struct callsite_score *s, char *text,
+			   size_t size);
+
 /* Of a score in text: less than nothing is nothing. */
 struct report_text report_score(double sci);
 struct report_text report_verdict(const struct verdict *v);

@@ -39,8 +39,8 @@ static void put_place(const struct analysis *a, const struct code_place *p, char
 		snprintf(text, size, "%s+0x%" PRIx64, module, p->offset);
 }
 
-static void place_text(const struct analysis *a, const struct callsite_score *s, char *text,
-		       size_t size)
+void report_callsite_place(const struct analysis *a, const struct callsite_score *s, char *text,
+			   size_t size)
 {
 	char place[256], from[256] = "";
 
@@ -54,9 +54,9 @@ static void place_text(const struct analysis *a, const struct callsite_score *s,
 
 static void get_where(const void *context, const void *row, struct value *v)
 {
-	char place[520];
+	char place[REPORT_PLACE_BYTES];
 
-	place_text(context, SITE, place, sizeof(place));
+	report_callsite_place(context, SITE, place, sizeof(place));
 	value_text(v, place);
 }
 

@@ -3,8 +3,10 @@
 #include "frame.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const pressure_names[N_PRESSURES] = {
 #define X(name) [PRESSURE_##name] = #name,
@@ -32,33 +34,40 @@ static void read_pressures(struct frame *f)
 	}
 }
 
-int frame_new(const char *path, struct frame *frame)
+int frame_new(const struct slices *slices, struct frame *frame)
 {
-	const struct analysis_options options = { .files = true, .n_culprits = 8 };
-	/* the copy of the records that is looked at is nobody else's */
-	const struct eta_options own = { .stable = true };
-	char *name = (char *)(uintptr_t)path;
 	int rc;
 
 	*frame = (struct frame){ 0 };
 	read_pressures(frame);
-	rc = eta_open_merged(&name, 1, &own, &frame->trace);
-	if (rc == 0)
-		rc = rates_analyse(frame->trace, &options, &frame->analysis, &frame->rates);
-	if (rc == 0) {
-		frame->seen = *frame->analysis;
-		frame->lost = frame->seen.counts.lost;
-	}
+	rc = sum_new(slices, &frame->sum, &frame->seen, &frame->rates);
+	frame->lost = frame->seen.counts.lost;
 	return rc;
 }
 
 void frame_free(struct frame *frame)
 {
-	if (frame->trace)
-		rates_free(&frame->rates, eta_trace_defs(frame->trace));
-	analysis_free(frame->analysis);
-	eta_close(frame->trace);
+	sum_free(&frame->sum, &frame->seen, &frame->rates);
 	*frame = (struct frame){ 0 };
+}
+
+const char *frame_culprit_name(const struct frame *f, const struct blame *b,
+			       struct report_text *room)
+{
+	char path[64], comm[32] = "";
+	FILE *file = NULL;
+
+	if (b->location == ETA_NONE && b->tid) {
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", b->tid);
+		file = fopen(path, "re");
+	}
+	if (!file)
+		return report_culprit(&f->seen, b);
+	if (fgets(comm, sizeof(comm), file))
+		comm[strcspn(comm, "\n")] = '\0';
+	fclose(file);
+	snprintf(room->text, sizeof(room->text), "%s tid %" PRIu32, comm, b->tid);
+	return room->text;
 }
 
 /* Somebody: not nobody, and not the rest of many. */

@@ -5,6 +5,7 @@
 
 #include "rates.h"
 #include "src/report/views.h"
+#include "sum.h"
 
 /* /proc/pressure: percent of the last 10 s in which tasks waited. */
 #define PRESSURES(X) X(cpu) X(io) X(memory)
@@ -22,9 +23,8 @@ enum {
 extern const char *const pressure_names[N_PRESSURES];
 
 struct frame {
-	struct analysis seen; /* a copy, first: getters take a frame for it */
-	struct analysis *analysis;
-	struct eta_trace *trace;
+	struct analysis seen; /* first: getters take a frame for it */
+	struct sum sum;	      /* what that is made of */
 	struct rates rates;
 	struct pressure pressures[N_PRESSURES];
 	uint64_t real_ns;   /* when it was, of the wall clock */
@@ -32,9 +32,13 @@ struct frame {
 	uint64_t lost;	    /* records, in that time */
 };
 
-/* The spool at PATH, scored. 0 or -errno, reported; frame_free in either case. */
-int frame_new(const char *path, struct frame *frame);
+/* What the SLICES show together. 0 or -errno, reported; frame_free in either case. */
+int frame_new(const struct slices *slices, struct frame *frame);
 void frame_free(struct frame *frame);
+
+/* "cc1 tid 4242": also of a task that the tracer has no name for, while it is there. */
+const char *frame_culprit_name(const struct frame *f, const struct blame *b,
+			       struct report_text *room);
 
 /*
  * Who took most of a thread's time, or of all threads' of a process: at most so many, the first

@@ -29,8 +29,10 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 	} else {
 		const struct thread_score *t = &a->threads[a->headline];
 		struct blame most[CULPRITS_SHOWN];
-		const char *by =
-			frame_culprits_of_thread(t, most) ? report_culprit(a, &most[0]) : NULL;
+		struct report_text room;
+		const char *by = frame_culprits_of_thread(t, most)
+					 ? frame_culprit_name(f, &most[0], &room)
+					 : NULL;
 
 		snprintf(line, sizeof(line), "%s, last %s: SCI %s of %s%s%s", clock,
 			 report_duration((int64_t)f->window_ns).text, report_score(t->sci).text,
@@ -40,13 +42,20 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 					report_score(a->sci_total).text);
 	}
 	table_line(out, line, width);
-	for (int i = 0, n = 0; i < N_PRESSURES; i++)
-		if (f->pressures[i].known)
-			used += (size_t)snprintf(why + used, sizeof(why) - used, "%s%s %.0f %%",
-						 n++	? ", "
-						 : used ? "; pressure: "
-							: "pressure: ",
-						 pressure_names[i], f->pressures[i].some);
+	for (int i = 0, n = 0; i < N_PRESSURES; i++) {
+		char one[64];
+
+		snprintf(one, sizeof(one), "%s%s %.0f %%",
+			 n	? ", "
+			 : used ? "; pressure: "
+				: "pressure: ",
+			 pressure_names[i], f->pressures[i].some);
+		/* whole or not at all */
+		if (!f->pressures[i].known || (width && used + strlen(one) > width))
+			continue;
+		used += (size_t)snprintf(why + used, sizeof(why) - used, "%s", one);
+		n++;
+	}
 	if (f->lost)
 		used += (size_t)snprintf(why + used, sizeof(why) - used,
 					 "%s%" PRIu64 " records lost", used ? "; " : "", f->lost);
@@ -119,8 +128,9 @@ static void set_culprits(json_t *object, const struct frame *f, const struct bla
 
 	for (uint32_t i = 0; i < n; i++) {
 		json_t *one = json_object();
+		struct report_text room;
 
-		json_object_set_new(one, "name", json_name(report_culprit(&f->seen, &by[i])));
+		json_object_set_new(one, "name", json_name(frame_culprit_name(f, &by[i], &room)));
 		json_object_set_new(one, "ns", json_integer((json_int_t)by[i].ns));
 		json_array_append_new(list, one);
 	}

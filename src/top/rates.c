@@ -46,6 +46,8 @@ static void rates_clear(struct rates *rates, const struct eta_defs *defs)
 
 static int add(struct rate *rate, uint64_t ns, uint64_t bytes)
 {
+	unsigned at;
+
 	if (!rate->sizes)
 		rate->sizes = calloc(RATE_SIZES, sizeof(*rate->sizes));
 	if (!rate->sizes)
@@ -53,7 +55,10 @@ static int add(struct rate *rate, uint64_t ns, uint64_t bytes)
 	rate->n++;
 	rate->ns += ns;
 	rate->bytes += bytes;
-	rate->sizes[size_of(ns)]++;
+	at = size_of(ns);
+	rate->sizes[at]++;
+	rate->first = rate->n == 1 || at < rate->first ? at : rate->first;
+	rate->after = at >= rate->after ? at + 1 : rate->after;
 	return 0;
 }
 

@@ -10,7 +10,8 @@ enum { RATE_SIZES = 16 * 61 };
 
 struct rate {
 	uint64_t n, bytes, ns;
-	uint32_t *sizes; /* RATE_SIZES; NULL: n is 0 */
+	uint32_t *sizes;       /* RATE_SIZES; NULL: n is 0 */
+	unsigned first, after; /* the others are 0 */
 };
 
 struct rates {

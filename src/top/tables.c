@@ -76,9 +76,10 @@ static void get_process_p99(const void *context, const void *row, struct value *
 static void get_process_by(const void *context, const void *row, struct value *v)
 {
 	struct blame by[CULPRITS_SHOWN];
+	struct report_text room;
 
 	if (frame_culprits_of_process(FRAME, process_of(context, row), by))
-		value_text(v, report_culprit(&FRAME->seen, &by[0]));
+		value_text(v, frame_culprit_name(FRAME, &by[0], &room));
 }
 
 static const struct column process_columns[] = {
@@ -147,9 +148,10 @@ static void get_thread_p99(const void *context, const void *row, struct value *v
 static void get_thread_by(const void *context, const void *row, struct value *v)
 {
 	struct blame by[CULPRITS_SHOWN];
+	struct report_text room;
 
 	if (frame_culprits_of_thread(THREAD, by))
-		value_text(v, report_culprit(&FRAME->seen, &by[0]));
+		value_text(v, frame_culprit_name(FRAME, &by[0], &room));
 }
 
 static const struct column thread_columns[] = {

@@ -18,7 +18,7 @@
 #include "eta-ext/format/record.h"
 
 /* More than that, and those of files, and of tasks not traced, are forgotten, the oldest first. */
-#define MAX_NAMES (1U << 16)
+#define MAX_NAMES (1U << 12)
 #define MAX_TRIES 64 /* while the tracer moves its window on */
 
 /* Records that were read at one time. */

@@ -33,6 +33,24 @@ def analyze(scene, idle):
         return dict(rows(json.loads(out.stdout)["threads"]))
 
 
+def peak(*options, anchor):
+    """KiB of memory at most."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    process = subprocess.Popen(["sci-analyze", *options, anchor], stdout=null)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, (options, status)
+    return usage.ru_maxrss
+
+
+# json is written as it is made: it takes no more memory than a table (ASan keeps what was freed)
+with tempfile.TemporaryDirectory() as work:
+    many = os.path.join(work, "t.otf2")
+    subprocess.run([os.path.join(os.environ["SCI_BUILD"], "tests/bench/bench-generate"), "--events=400000", "--threads=512",
+                    "--attributes", f"--output={many}"], check=True, stdout=subprocess.DEVNULL)
+    as_json, as_csv = peak("--json", "--culprits=0", anchor=many), peak("--csv", "--by=blame", anchor=many)
+    print(f"json {as_json} KiB, csv {as_csv} KiB")
+    assert os.environ.get("SCI_SANITIZED") or as_json < 1.2 * as_csv
+
 for scene in SCENES:
     alone, beside = analyze(scene, 0), analyze(scene, IDLE)
     assert len(alone) == len(beside) == N, (scene, len(alone), len(beside))

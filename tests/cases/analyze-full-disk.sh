@@ -13,5 +13,14 @@ TMPDIR=$scratch/small status 1 sci-analyze "$trace"
 one_line "$scratch/err"
 has "$scratch/err" 'small: cannot write a temporary file: No space left'
 [ ! -s "$scratch/out" ] || fail "half a report"
+# a reader that goes: of a named pipe one line and status 1, of standard output nothing, as of any filter
+mkfifo "$scratch/pipe"
+: <"$scratch/pipe" &
+status 1 sci-export -q -f csv "$trace" -o "$scratch/pipe"
+one_line "$scratch/err"
+has "$scratch/err" 'pipe: cannot write: Broken pipe'
+[ -p "$scratch/pipe" ] || fail "the pipe is gone"
+sci-export -q -f csv "$trace" 2>"$scratch/err" | head -n 1 >"$scratch/out"
+[ -s "$scratch/out" ] && [ ! -s "$scratch/err" ] || fail "standard output without a reader: $(cat "$scratch/err")"
 # the published score needs no temporary file
 TMPDIR=$scratch/small status 0 sci-analyze --sci=paper "$trace"

@@ -12,6 +12,8 @@ from scratch import path, scratch
 
 COMPLETIONS = os.path.join(os.environ["SCI_SRC"], "doc/completions")
 COMMANDS = ["sci-analyze", "sci-export", "sci-import", "sci-kernel", "sci-merge", "sci-record"]
+if os.path.exists(os.path.join(os.environ["SCI_BUILD"], "src", "sci-top")):
+    COMMANDS.append("sci-top")
 os.environ["HOME"] = scratch  # of nobody's settings
 
 

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from scratch import path, scratch
 
 BUILD, SOURCE = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
-# those that record have tests of their own
+# those that record: examples-record.py
 COMMANDS = ["sci-analyze", "sci-export", "sci-import", "sci-merge"]
 STRACE = """100 10.000000 openat(AT_FDCWD, "/tmp/f", O_RDWR) = 3 <0.000010>
 100 10.000100 write(3, "x"..., 4096) = 4096 <0.000020>

@@ -58,6 +58,35 @@ def tables_are_csv(data, trace, n_bins):
                     assert float(row[name]) == value, (view, name, row, value)
 
 
+def workload_is_csv(work):
+    """Its sums are those of the files and the classes of operations."""
+    trace = os.path.join(work, "app.strace")
+    with open(trace, "w", encoding="utf-8") as file:
+        file.write('100 10.000000 openat(AT_FDCWD, "/tmp/f", O_RDWR) = 3 <0.000010>\n')
+        for i in range(40):
+            # in order; every fourth reads elsewhere, but for the first, at the beginning of the file
+            call = f'write(3, "x"..., {512 << i % 5}) = {512 << i % 5}' if i % 4 else f'pread64(3, "x"..., 512, {512 * i}) = 512'
+            file.write(f"100 10.{i + 1:04d}00 {call} <0.0000{10 + i}>\n")
+    side, = page_of(os.path.join(work, "w.html"), trace)[1]["sides"]
+    accesses, sizes = (columns(table) for table in side["workload"])
+    assert [table["name"] for table in side["workload"]] == ["accesses", "sizes"]
+    files = list(csv.DictReader(io.StringIO(run("--csv", "--by=file", trace).stdout, newline=""), strict=True))
+    for does, column in ("read", "read_bytes"), ("write", "written_bytes"):
+        found = {}
+        for name, what, n in zip(accesses["file"], accesses["does"], accesses["bytes_bytes"]):
+            if what == does and n:
+                found[name] = found.get(name, 0) + n
+        wanted = {row["file"].lstrip("'"): int(row[column]) for row in files if int(row[column])}
+        assert found and found == wanted, (found, wanted)
+        assert accesses["sequential_percent"][accesses["does"].index(does)] == (100 if does == "write" else 10), accesses
+    classes = list(csv.DictReader(io.StringIO(run("--csv", "--by=class", trace).stdout, newline=""), strict=True))
+    wanted = {}
+    for row in classes:
+        key = row["function"], int(row["size_bytes"] or 0)
+        wanted[key] = wanted.get(key, 0) + int(row["total_ns"])
+    assert wanted == {(f, n or 0): ns for f, n, ns in zip(sizes["function"], sizes["from_bytes"], sizes["time_ns"])}
+
+
 def lanes_are_the_trace(data, report):
     timeline = data["sides"][0]["timeline"]
     assert timeline["whole"] and timeline["span_ns"] == report["trace"]["duration_ns"]
@@ -200,6 +229,7 @@ def main():
         for key in "trace", "mode", "application", "verdict", "limits", "premises":
             assert summary[key] == report[key], key
         tables_are_csv(data, traces[0], 4096)
+        workload_is_csv(work)
         lanes_are_the_trace(data, report)
         regions_are_the_events(work, traces[0], data)
         for threads in "1", "4":

@@ -104,6 +104,10 @@ def check_names(path, depth):
         assert (source["function"], source["line"]) == (
             "main", line_of("callsites.c", "FROM")), source
         assert "from" not in by["hot"], by
+    # beside itself: each line of the program once, and no difference
+    pairs = [row for row in json.loads(analyze("--compare", "--json", path, path).stdout)["rows"] if row["kind"] == "callsite"]
+    hot = [row for row in pairs if f"hot at callsites.c:{line_of('callsites.c', 'HOT')}" in row["what"]]
+    assert len(hot) == 1 and hot[0]["count_a"] == hot[0]["count_b"] > 0 and hot[0]["adds_ns"] == 0, pairs
     table = analyze(path, "--by=callsite").stdout
     assert re.search(r"^ *calls +in I/O +lost +interference +slowed at +call +where$", table, re.M)
     assert f"hot at callsites.c:{line_of('callsites.c', 'HOT')}\n" in table, table

@@ -73,6 +73,12 @@ function draw(data) {
 		const one = sides.length > 1 ? ` of ${"AB"[i]}` : "", id = sides.length > 1 ? `-${"ab"[i]}` : "";
 		addTables(section(`tables${id}`, `Tables${one}`), side,
 			["thread", "process", "container", "file", "device", "class", "callsite"], id);
+		const workload = section(`workload${id}`, `Workload${one}`);
+		for (const data of side.workload) {
+			const table = new Table(data, null, id);
+			tables.push(table);
+			workload.append(table.element);
+		}
 		const blame = section(`blame${id}`, `Who took time from whom${one}`);
 		drawBlame(blame, side);
 		addTables(blame, side, ["blame"], id);

@@ -5,13 +5,17 @@ import { UNIT, cell } from "./format.js";
 
 const FIRST_ROWS = 15;
 // of the differences of two
-const FIRST_COLUMNS = new Set(["kind", "what"]);
+const FIRST_COLUMNS = new Set(["kind", "what", "says"]);
 
 const HEADINGS = {
 	thread: "Threads", process: "Processes", container: "Containers", file: "Files", device: "Devices",
 	class: "Classes of operations", callsite: "Lines of the program", timeline: "Pieces of time",
 	blame: "Who took time from whom", compare: "Differences",
+	accesses: "Reads, writes and the like of each file", sizes: "Sizes of calls",
 };
+
+// Does it want more room than numbers leave it?
+const isLong = (column) => column.long ??= column.values.some((v) => v?.length > 20);
 
 export class Table {
 	constructor(data, title = null, id = "") {
@@ -99,7 +103,7 @@ export class Table {
 		this.body.replaceChildren(h("table", {},
 			h("thead", {}, h("tr", {}, ...columns.map((c) => this.heading(c)))),
 			h("tbody", {}, ...shown.map((row) => h("tr", {}, ...columns.map(
-				(c) => h("td", { class: c.unit === UNIT.TEXT ? "text" : null },
+				(c) => h("td", { class: c.unit !== UNIT.TEXT ? null : isLong(c) ? "text long" : "text" },
 					cell(c.values[row], c.unit))))))));
 		this.more.hidden = found.length <= FIRST_ROWS;
 		this.more.textContent = this.most < found.length ? `More rows (${found.length - shown.length})` : "Fewer rows";

@@ -11,7 +11,7 @@ const LABELS = 190, RULER = 22, ROW = 10, GAP = 6, MOST_ROWS = 8, MOST_HEIGHT = 
 const LEAST_SPAN = 1000; // ns that the whole width shows at least
 const KEYS = "Drag to zoom into a part, double-click a region to zoom to it, Ctrl and the wheel zoom. With the keyboard: " +
 	"← → move, + − zoom, ↑ ↓ choose a lane, , . the region before and after, Enter zooms to it, n finds the next match, Home shows all. " +
-	"A device's height is its mean number of requests in flight in each part of the time.";
+	"A device's height is its mean number of requests in flight in each part of the time, beside it the highest.";
 
 export class Timeline {
 	constructor(side, span, title) {
@@ -357,7 +357,7 @@ export class Timeline {
 			label(lane, lane.label);
 		}
 		for (const device of this.devices)
-			label(device, `${device.label}, mean up to ${(device.most ?? 0).toFixed(1)} in flight`);
+			label(device, `${device.label}: up to ${(device.most ?? 0).toFixed(1)}`);
 		// what stands in the way of the ruler
 		context.fillStyle = colour("--back");
 		context.fillRect(0, 0, LABELS, RULER);
@@ -368,7 +368,9 @@ export class Timeline {
 			context.fillStyle = colour("--grid");
 			context.fillRect(LABELS + this.x(ns), RULER - 5, 1, height);
 			context.fillStyle = text;
-			context.fillText(this.timeText(ns, every), LABELS + this.x(ns) + 3, 13);
+			const said = this.timeText(ns, every), x = LABELS + this.x(ns) + 3;
+			if (x + context.measureText(said).width <= width)
+				context.fillText(said, x, 13);
 		}
 		context.fillStyle = colour("--focus");
 		for (const [from, to] of this.data.whole ? [] : this.data.details)

@@ -161,6 +161,8 @@ static int run(struct engine *e, struct analysis *a)
 	if (!rc && e->spills)
 		rc = engine_find_references(e);
 	if (!rc)
+		rc = engine_note_references(e);
+	if (!rc)
 		rc = engine_paths(e);
 	if (!rc && e->spills)
 		rc = engine_sweep(e);

@@ -80,6 +80,7 @@ static void add_score(struct callsite_score *into, const struct callsite_score *
 		add_region(into, from->region);
 	into->n += from->n;
 	into->sum_ns += from->sum_ns;
+	into->square += from->square;
 	slowdown_add(&into->slowdown, &from->slowdown);
 }
 
@@ -97,6 +98,7 @@ static void sum_tallies(const struct engine *e, struct callsite_score *s)
 			add_region(&s[t->site], e->classes.list[t->class]->key.region);
 			s[t->site].n += t->n;
 			s[t->site].sum_ns += t->sum_ns;
+			s[t->site].square += t->square;
 			slowdown_add_tally(&s[t->site].slowdown, t, &e->references[t->class]);
 		}
 	}

@@ -18,6 +18,8 @@ void engine_locations_free(struct engine *e);
 int engine_thread_of(struct engine *e);
 /* references.c: falls back, finds the bounds. The minimum's operation is known at once. */
 int engine_references(struct engine *e);
+/* Once all is known of them: for the pieces of the trace that come after this one. */
+int engine_note_references(const struct engine *e);
 /* find-references.c: the reference operations that are not known yet; then the lengths of paths. */
 int engine_find_references(struct engine *e);
 int engine_paths(struct engine *e);

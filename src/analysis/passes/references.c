@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/analysis/tables/met.h"
+
 /*
  * Widths: 0 the class itself, 1 all with its coarse key and flags, 2 all with its coarse key. A
  * wide one holds every operation with its key, also those of classes that need no fallback.
@@ -258,6 +260,39 @@ static int baseline_references(struct engine *e)
 	return 0;
 }
 
+/* What is slow in all of this piece of the trace was faster in an earlier one. */
+static void met_references(struct engine *e)
+{
+	for (uint32_t i = 0; i < e->classes.n; i++) {
+		const struct reference *met = met_find(e->options.met, &e->classes.list[i]->key);
+		struct reference **by = e->references[i].by;
+
+		/* a bound of the operation sought, where it is not known yet, is near enough */
+		for (int k = 0; met && k < N_REFERENCES; k++) {
+			if (by[k]->known && !by[k]->low_confidence && by[k]->low_ns <= met[k].ns)
+				continue;
+			e->pool[e->n_pool] = met[k];
+			by[k] = &e->pool[e->n_pool++];
+		}
+	}
+}
+
+int engine_note_references(const struct engine *e)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; e->options.met && i < e->classes.n && !rc; i++) {
+		const struct reference *r[N_REFERENCES];
+		const struct class *c = e->classes.list[i];
+
+		for (int k = 0; k < N_REFERENCES; k++)
+			r[k] = e->references[i].by[k];
+		if (c->durations.n >= REFERENCE_FEW && r[BY_HEADLINE]->met)
+			rc = met_note(e->options.met, &c->key, r);
+	}
+	return rc;
+}
+
 /* Room for the references of each class, of each pool it may fall back to, and of a baseline. */
 int engine_references(struct engine *e)
 {
@@ -281,6 +316,8 @@ int engine_references(struct engine *e)
 		rc = solo_references(e, sorted);
 	if (!rc && e->options.reference == REFERENCE_BASELINE)
 		rc = baseline_references(e);
+	else if (!rc && e->options.met)
+		met_references(e);
 out:
 	free(sorted);
 	return rc;

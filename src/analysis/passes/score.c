@@ -130,80 +130,6 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	t->verdict = verdict_of(cells, t->sci, t->sure, analysis_verdict_options(a));
 }
 
-/* Threads without operations come last, then kernel threads, then descending score. */
-static int by_score(const void *a, const void *b)
-{
-	const struct thread_score *x = a, *y = b;
-
-	if (!x->operations != !y->operations)
-		return x->operations ? -1 : 1;
-	if (x->scored != y->scored)
-		return x->scored ? -1 : 1;
-	if (x->sci != y->sci)
-		return x->sci > y->sci ? -1 : 1;
-	return x->location < y->location ? -1 : 1;
-}
-
-/* By time lost: a large part of a short lifetime is less than a small part of a long one. */
-static int by_counted(const void *a, const void *b)
-{
-	const struct thread_score *x = a, *y = b;
-	int64_t x_ns = slowdown_counted(&x->slowdown, SCI_DEFAULT);
-	int64_t y_ns = slowdown_counted(&y->slowdown, SCI_DEFAULT);
-
-	if (!x->operations == !y->operations && x->scored == y->scored && x_ns != y_ns)
-		return x_ns > y_ns ? -1 : 1;
-	return by_score(a, b);
-}
-
-static uint32_t find_max(const struct analysis *a)
-{
-	uint32_t max = ETA_NONE;
-
-	for (uint32_t i = 0; i < a->n_threads; i++) {
-		const struct thread_score *t = &a->threads[i];
-
-		if (t->scored && t->operations && (max == ETA_NONE || t->sci > a->threads[max].sci))
-			max = i;
-	}
-	return max;
-}
-
-/*
- * The thread that lost most. If what it lost is a negligible part of its long lifetime, another one
- * stands for the program, unless that one lost little in comparison. If all threads together lost
- * little of the time, it is the thread that was longest in I/O: that a thread of 2 ms lost 1 ms of
- * a second is no verdict on the program.
- */
-static uint32_t find_headline(const struct engine *e, const struct analysis *a)
-{
-	uint32_t most = ETA_NONE, first = ETA_NONE, busiest = ETA_NONE;
-	int64_t sum = 0;
-
-	if (!e->split || e->options.version_1)
-		return a->max_thread;
-	for (uint32_t i = 0; i < a->n_threads; i++) {
-		const struct thread_score *t = &a->threads[i];
-
-		if (!t->scored || !t->operations)
-			continue;
-		if (most == ETA_NONE)
-			most = i;
-		if (first == ETA_NONE && t->verdict.share > 0)
-			first = i;
-		if (busiest == ETA_NONE || t->io_ns > a->threads[busiest].io_ns)
-			busiest = i;
-		sum += slowdown_counted(&t->slowdown, e->options.sci);
-	}
-	if (ratio(sum, a->duration_ns) < VERDICT_NONE_BELOW)
-		return busiest;
-	if (first != ETA_NONE &&
-	    slowdown_counted(&a->threads[first].slowdown, e->options.sci) >=
-		    slowdown_counted(&a->threads[most].slowdown, e->options.sci) / 10)
-		return first;
-	return most;
-}
-
 /* ---- classes ---- */
 
 static const char *path_of(const struct class_key *key, bool has_levels)
@@ -295,42 +221,6 @@ static void add_squares(struct analysis *a, const struct location_result *r)
 		a->level_square[l] += r->level_square[l];
 }
 
-static void score_application(const struct engine *e, struct analysis *a)
-{
-	const struct slowdown *s = &a->slowdown;
-	int64_t cells[N_CELLS];
-	double sci = 0, low = 0;
-
-	a->max_thread = find_max(a);
-	a->headline = find_headline(e, a);
-	for (uint32_t i = 0; i < a->n_threads; i++) {
-		const struct thread_score *t = &a->threads[i];
-
-		a->operations += t->operations;
-		a->truncated += t->truncated;
-		a->low_confidence += t->low_confidence;
-		if (!t->scored)
-			continue;
-		a->io_ns += t->io_ns;
-		a->lifetime_ns += t->lifetime_ns;
-		a->alike_ns += t->alike_ns;
-		slowdown_add(&a->slowdown, &t->slowdown);
-		for (int c = 0; c < N_CELLS; c++)
-			a->time_ns[c] += t->time_ns[c];
-		add_squares(a, &e->locations[t->location]);
-	}
-	if (a->max_thread != ETA_NONE) {
-		a->sci_max = a->threads[a->max_thread].sci;
-		sci = a->threads[a->headline].sci;
-		low = a->threads[a->headline].sure;
-	}
-	a->slowed_alike = 2 * ratio(a->alike_ns, a->io_ns) >= 1 &&
-			  ratio(a->alike_ns, a->lifetime_ns) >= VERDICT_NONE_BELOW;
-	a->sci_total = ratio(slowdown_counted(s, e->options.sci), a->lifetime_ns);
-	slowdown_counted_cells(s, e->options.sci, cells);
-	a->verdict = verdict_of(cells, sci, low, analysis_verdict_options(a));
-}
-
 static void score_trace(const struct engine *e, struct analysis *a)
 {
 	eta_trace_counts(e->trace, &a->counts);
@@ -366,14 +256,15 @@ int engine_score(struct engine *e, struct analysis *a)
 	for (uint32_t l = 0; l < n_locations; l++)
 		if (e->defs->locations[l].kind != ETA_LOCATION_DEVICE)
 			score_thread(e, a, l, &a->threads[a->n_threads++]);
-	qsort(a->threads, a->n_threads, sizeof(*a->threads),
-	      e->split && !e->options.version_1 ? by_counted : by_score);
 	for (uint32_t i = 0; i < n_classes; i++)
 		score_class(e, a, i, &a->classes[i]);
 	sum_classes(e, a->classes);
 	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
 	a->n_classes = n_classes;
-	score_application(e, a);
+	analysis_rank(a);
+	for (uint32_t i = 0; i < a->n_threads; i++)
+		if (a->threads[i].scored)
+			add_squares(a, &e->locations[a->threads[i].location]);
 	if (e->options.callsites)
 		rc = engine_callsites(e, a);
 	if (!rc && e->options.files)

@@ -89,6 +89,7 @@ struct callsite_score {
 	uint32_t region;	/* the function called; ETA_NONE: several */
 	uint64_t n;
 	uint64_t sum_ns;
+	unsigned __int128 square; /* of the durations; options.squares */
 	struct slowdown slowdown;
 	struct verdict verdict;
 };

@@ -14,6 +14,7 @@
 #include "src/report/report.h"
 #include "src/report/table-cells.h"
 #include "src/report/views.h"
+#include "workload.h"
 
 int html_put_json(FILE *out, const char *text)
 {
@@ -82,8 +83,7 @@ static int put_column(FILE *out, const struct table *t, const struct column *c, 
 	return rc;
 }
 
-/* The first ROWS; how many more there are is said. */
-static int put_table(FILE *out, const char *name, const struct table *t, size_t rows)
+int html_put_table(FILE *out, const char *name, const struct table *t, size_t rows)
 {
 	const struct column *list[TABLE_COLUMNS];
 	size_t n_columns = table_fields(t, NULL, list, true);
@@ -115,9 +115,9 @@ static int put_view(FILE *out, const struct view *view, const struct analysis *a
 	int rc = view_table(view, a, &options, &table);
 
 	if (!rc)
-		rc = put_table(out, view->name, &table,
-			       /* pieces of time are all of it or nothing */
-			       view->needs & NEEDS_BINS ? table.n : rows);
+		rc = html_put_table(out, view->name, &table,
+				    /* pieces of time are all of it or nothing */
+				    view->needs & NEEDS_BINS ? table.n : rows);
 	table_free(&table);
 	return rc;
 }
@@ -156,6 +156,9 @@ static int put_side(FILE *out, const struct html_side *side, const struct html_l
 	fputs(",", out);
 	if (!rc)
 		rc = put_views(out, a, limits->rows);
+	fputs(",\n", out);
+	if (!rc)
+		rc = html_put_workload(out, a, limits->rows);
 	fputs(",\n\"timeline\":", out);
 	if (!rc)
 		rc = lanes_put(out, side->lanes, a, limits->regions, limits->bins);
@@ -182,7 +185,7 @@ int html_data(FILE *out, const struct html *html, const struct html_limits *limi
 		fputs(",\n\"compared\":", out);
 		rc = compare_table(html->compared, &options, &table);
 		if (!rc)
-			rc = put_table(out, "compare", &table, limits->rows);
+			rc = html_put_table(out, "compare", &table, limits->rows);
 		table_free(&table);
 	}
 	fputs("}\n", out);

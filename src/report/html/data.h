@@ -4,6 +4,7 @@
 #define SCI_HTML_DATA_H
 
 #include "html.h"
+#include "src/report/table.h"
 
 /* What has to fit. */
 struct html_limits {
@@ -14,6 +15,8 @@ struct html_limits {
 
 /* -ENOMEM, -EIO */
 int html_data(FILE *out, const struct html *html, const struct html_limits *limits);
+/* The first ROWS of T as columns; how many more there are is said. */
+int html_put_table(FILE *out, const char *name, const struct table *t, size_t rows);
 /* TEXT as a json string. */
 int html_put_json(FILE *out, const char *text);
 
