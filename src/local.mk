@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += src/libcli.la
 src_libcli_la_SOURCES = \
 	src/cli.c src/cli.h \
 	src/launch.c src/launch.h \
+	src/nearest.c src/nearest.h \
 	src/options.c src/options.h \
 	src/outputs.c src/outputs.h \
 	src/privileges.c src/privileges.h
