@@ -175,6 +175,7 @@ bin_PROGRAMS += src/sci-kernel
 src_sci_kernel_SOURCES = \
 	src/sci-kernel.c \
 	src/kernel-options.c src/kernel-options.h \
+	src/processes.c src/processes.h \
 	src/watch.c src/watch.h
 src_sci_kernel_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS)
 
@@ -214,8 +215,10 @@ src_sci_record_SOURCES = \
 	$(MERGING) \
 	$(ANSWER) \
 	src/preload.c src/preload.h \
+	src/processes.c src/processes.h \
 	src/program-check.c src/program-check.h \
 	src/record-answer.c src/record-answer.h \
+	src/record-check.c src/record-check.h \
 	src/recording-folder.c src/recording-folder.h \
 	src/spool-server.c src/spool-server.h \
 	src/watch.c src/watch.h

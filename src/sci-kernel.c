@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
@@ -20,6 +19,7 @@
 #include "launch.h"
 #include "options.h"
 #include "outputs.h"
+#include "processes.h"
 #include "watch.h"
 
 #define SPOOL_NAME "kernel.spool"
@@ -30,9 +30,7 @@ struct arguments {
 	const char *directory;
 	char **command;
 	const char *run_as, *verb;
-	pid_t *pids;
-	int *pidfds; /* keep the numbers from becoming other processes' */
-	size_t n_pids;
+	struct processes processes;
 	bool no_children;
 	bool everyone;
 	int caller; /* a socket to who started us, -1: none */
@@ -52,38 +50,11 @@ static void set_ring(const struct option_given *given)
 		option_error(given, "BYTES is a power of two");
 }
 
-/* --pid may be given more than once, and with more than one number. */
-static void add_pids(const struct option_given *given)
-{
-	struct arguments *a = given->options;
-	struct option_row row = *given->row;
-	struct option_given one = *given;
-	char *rest = given->arg;
-
-	row.argument = "PID";
-	one.row = &row;
-
-	while ((one.arg = strsep(&rest, ","))) {
-		pid_t pid = (pid_t)option_number(&one, 1, INT32_MAX), *pids;
-		bool known = false;
-
-		for (size_t i = 0; i < a->n_pids; i++)
-			known |= a->pids[i] == pid;
-		if (known)
-			continue;
-		pids = reallocarray(a->pids, a->n_pids + 1, sizeof(*pids));
-		if (!pids)
-			argp_failure(given->state, CLI_FAILED, ENOMEM, "--%s", given->row->name);
-		a->pids = pids;
-		a->pids[a->n_pids++] = pid;
-	}
-}
-
 static const struct option_row rows[] = {
 	HEADING("What to trace:"),
 	{ "pid", 'p', "PID[,...]",
 	  "running processes, their children and what they start, until they end or ^C",
-	  CALLS(add_pids) },
+	  CALLS(processes_add), .at = offsetof(struct arguments, processes) },
 	{ "no-children", 0, NULL, "with --pid: without the children that they have already",
 	  SETS_FLAG(struct arguments, no_children) },
 	{ "all", 'a', NULL, "all processes of the machine but this tracer, until ^C (root)",
@@ -150,13 +121,13 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 			find_verb(a, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (a->verb ? a->n_pids || a->everyone
-			    : !!a->command + !!a->n_pids + a->everyone != 1)
+		if (a->verb ? a->processes.n || a->everyone
+			    : !!a->command + !!a->processes.n + a->everyone != 1)
 			argp_error(state, "give one of: a command to run, a process with --pid, "
 					  "--all");
 		if (a->run_as && !a->command)
 			argp_error(state, "--run-as is for a command to run");
-		if (a->no_children && !a->n_pids)
+		if (a->no_children && !a->processes.n)
 			argp_error(state, "--no-children is for processes given with --pid");
 		return 0;
 	default:
@@ -278,36 +249,6 @@ static int run_command(struct kernelio *k, const struct arguments *a, struct wat
 	return watch_run(watch, &end);
 }
 
-/* A thread is no process, and a process must be one that the caller may look into. */
-static int check_process(pid_t pid, int pidfd)
-{
-	char path[64], line[256];
-	int tgid = 0, rc;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file) && sscanf(line, "Tgid: %d", &tgid) != 1)
-		;
-	if (file)
-		fclose(file);
-	if (tgid && tgid != pid) {
-		eta_error("%d is a thread of process %d: use --pid=%d --tid=%d", (int)pid, tgid,
-			  tgid, (int)pid);
-		return -ESRCH;
-	}
-	if (pidfd < 0) {
-		eta_error("--pid=%d: no such process", (int)pid);
-		return -ESRCH;
-	}
-	rc = authority_over(pid);
-	if (rc)
-		eta_error("process %d: cannot be traced (%s): it is another user's, or has rights "
-			  "that you have not",
-			  (int)pid, strerror(-rc));
-	return rc;
-}
-
 /* The processes, or all of the machine where none are given, until they end or we have to. */
 static int watch_running(struct kernelio *k, const struct arguments *a, struct watch *watch,
 			 struct place *place, const struct identity *identity)
@@ -320,8 +261,8 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 		rc = make_place(a, place);
 	if (rc == 0)
 		rc = kernelio_start(k, place->spool);
-	for (size_t i = 0; rc == 0 && i < a->n_pids; i++)
-		rc = kernelio_attach(k, a->pids[i], !a->no_children);
+	for (size_t i = 0; rc == 0 && i < a->processes.n; i++)
+		rc = kernelio_attach(k, a->processes.pids[i], !a->no_children);
 	if (rc)
 		return rc;
 	if (a->caller >= 0 && send(a->caller, "r", 1, MSG_NOSIGNAL) != 1)
@@ -365,9 +306,7 @@ static int check_authority(const struct arguments *a, struct authority *authorit
 			"(--pid traces a process of yours)");
 		return -EPERM;
 	}
-	for (size_t i = 0; rc == 0 && i < a->n_pids; i++)
-		rc = check_process(a->pids[i], a->pidfds[i]);
-	return rc;
+	return processes_check(&a->processes);
 }
 
 /* Says what came of it; the exit status. */
@@ -378,13 +317,13 @@ static int report(const struct arguments *a, const struct kernelio *k,
 
 	if (!a->quiet || counts->lost_all || !counts->exact)
 		kernelio_counts_print(counts, true);
-	if (a->n_pids && !a->kernel.light && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
+	if (a->processes.n && !a->kernel.light && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
 	    !counts->recorded[ETA_RECORD_ASYNC_OP])
 		eta_warn("no operations: of process %d%s, %u threads in %u processes were there at "
 			 "the begin, and neither they nor what they started called for I/O on a "
 			 "file%s: "
 			 "give the processes that do (--pid=PID,PID...), or --all",
-			 (int)a->pids[0], a->n_pids > 1 ? " and the others" : "",
+			 (int)a->processes.pids[0], a->processes.n > 1 ? " and the others" : "",
 			 counts->taken_threads, counts->taken_processes,
 			 counts->totals.filtered_calls ? " that the filters let pass" : "");
 	if (!a->quiet)
@@ -420,8 +359,8 @@ static int trace(struct arguments *a)
 	if (a->verbose)
 		kernelio_levels_print(k);
 	watch.kernelio = k;
-	watch.pidfds = a->pidfds;
-	watch.n_pidfds = a->n_pids;
+	watch.pidfds = a->processes.pidfds;
+	watch.n_pidfds = a->processes.n;
 	watch.directory = SPOOL_NAME;
 	watch.duration_ms = a->kernel.duration_ms;
 	if (a->command)
@@ -451,16 +390,6 @@ static int trace(struct arguments *a)
 	return status;
 }
 
-static int open_pidfds(struct arguments *a)
-{
-	a->pidfds = calloc(a->n_pids + 1, sizeof(*a->pidfds));
-	if (!a->pidfds)
-		eta_error("not enough memory for %zu processes", a->n_pids);
-	for (size_t i = 0; a->pidfds && i < a->n_pids; i++)
-		a->pidfds[i] = (int)syscall(SYS_pidfd_open, a->pids[i], 0);
-	return a->pidfds ? 0 : -ENOMEM;
-}
-
 int main(int argc, char **argv)
 {
 	struct arguments a = { .caller = -1, .mode = 0600 };
@@ -473,12 +402,8 @@ int main(int argc, char **argv)
 	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());
 	if (!a.directory)
 		a.directory = directory;
-	status = open_pidfds(&a) ? CLI_FAILED : trace(&a);
-	for (size_t i = 0; a.pidfds && i < a.n_pids; i++)
-		if (a.pidfds[i] >= 0)
-			close(a.pidfds[i]);
-	free(a.pidfds);
-	free(a.pids);
+	status = processes_open(&a.processes) ? CLI_FAILED : trace(&a);
+	processes_free(&a.processes);
 	kernelio_filters_free(&a.kernel.filters);
 	return status;
 }

@@ -23,8 +23,10 @@
 #include "outputs.h"
 #include "plugins/kernelio/kernelio.h"
 #include "preload.h"
+#include "processes.h"
 #include "program-check.h"
 #include "record-answer.h"
+#include "record-check.h"
 #include "recording-folder.h"
 #include "spool-server.h"
 #include "watch.h"
@@ -39,8 +41,9 @@ struct record_options {
 	char *const *argv;
 	bool no_user, no_kernel;
 	bool force, keep, quiet, verbose, strict;
-	bool env;
-	unsigned callstack; /* frames, 0: none */
+	bool env, check;
+	struct processes processes; /* that run already, in place of a program */
+	unsigned callstack;	    /* frames, 0: none */
 	bool all_fds, chars, metadata;
 	const char *run_as;
 	mode_t mode; /* of the files that stay */
@@ -49,6 +52,7 @@ struct record_options {
 
 struct recording {
 	const struct record_options *options;
+	const char *name; /* of the program, for messages */
 	struct recording_folder folder;
 	bool user, kernel; /* levels in use */
 	struct kernelio *kernelio;
@@ -71,6 +75,10 @@ static const struct option_row rows[] = {
 	{ "strict", 0, NULL, "exit with status 1 if a level is missing or records were lost",
 	  SETS_FLAG(struct record_options, strict) },
 	HEADING("What is traced:"),
+	{ "pid", 'p', "PID[,...]",
+	  "the kernel's levels of running processes, their children and what they start, until "
+	  "they end or ^C",
+	  CALLS(processes_add), .at = offsetof(struct record_options, processes) },
 	{ "no-user", 0, NULL, "do not record library calls",
 	  SETS_FLAG(struct record_options, no_user) },
 	{ "no-kernel", 0, NULL, "do not record the kernel",
@@ -88,6 +96,11 @@ static const struct option_row rows[] = {
 	{ "run-as", 0, "USER",
 	  "run PROGRAM as USER, who also owns the recording (default: the user who called sudo)",
 	  SETS_TEXT(struct record_options, run_as) },
+	HEADING("What is possible:"),
+	{ "check", 0, NULL,
+	  "print what can be recorded here and now, and why not more, and exit: with status 0 if "
+	  "both sides can",
+	  SETS_FLAG(struct record_options, check) },
 	HEADING("EZTrace:"),
 	{ "env", 0, NULL,
 	  "print the shell command that lets 'eztrace -t posixio' find our plugin, and exit",
@@ -104,11 +117,30 @@ static const char doc[] =
 	"The kernel's levels need root, or CAP_BPF and CAP_PERFMON; without them only the library "
 	"calls are recorded.\n\n"
 	"EXAMPLES\n"
+	"  sci-record --check\n"
 	"  sci-record -o run1 -- fio job.fio\n"
+	"  sci-record -o run2 --pid=4242 --duration=10\n"
 	"  sci-analyze --by=file run1/unified.otf2\n"
 	"  eval \"$(sci-record --env)\"; eztrace -t posixio ./app\n\n"
 	"SEE ALSO\n"
 	"  sci-analyze(1), sci-kernel(1), sci-merge(1), sci-posixio(7)";
+
+static void check_words(struct record_options *o, struct argp_state *state)
+{
+	if (!o->argv && !o->env && !o->check && !o->processes.n)
+		argp_error(state, "which program? (sci-record [OPTION...] -- PROGRAM [ARG...])");
+	if (o->argv && o->processes.n)
+		argp_error(state, "a program to run or processes with --pid, not both");
+	if (o->no_user && o->no_kernel)
+		argp_error(state, "--no-user and --no-kernel together leave nothing to trace");
+	if (!o->processes.n)
+		return;
+	if (o->no_kernel || o->run_as || o->callstack || o->all_fds || o->chars || o->metadata)
+		argp_error(state, "--pid records the kernel's levels only: no --no-kernel, "
+				  "--run-as, --callstack, --all-fds, --chars, --metadata");
+	/* nothing can be preloaded any more */
+	o->no_user = true;
+}
 
 static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
@@ -121,12 +153,7 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		if (!o->argv && !o->env)
-			argp_error(state,
-				   "which program? (sci-record [OPTION...] -- PROGRAM [ARG...])");
-		if (o->no_user && o->no_kernel)
-			argp_error(state,
-				   "--no-user and --no-kernel together leave nothing to trace");
+		check_words(o, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -202,30 +229,45 @@ static int user_environment(struct recording *r, char *env[N_VARIABLES])
 	return 0;
 }
 
+static int kernel_options_of(const struct recording *r, struct kernelio_options *options)
+{
+	const struct kernel_options *given = &r->options->kernel;
+	struct authority authority;
+	int rc = authority_get(&authority);
+
+	if (rc)
+		return rc;
+	*options = (struct kernelio_options){
+		.name = KERNEL_SPOOL,
+		.skip = r->folder.user,
+		.command = r->name,
+		.filters = &given->filters,
+		.order = given->order,
+		.light = given->light,
+		.owner_only = !authority.any_process,
+		.owner_rights = authority.rights,
+		/* of running processes nothing but the kernel's levels can be recorded */
+		.optional = !r->options->processes.n,
+	};
+	/* who goes on working goes on dirtying */
+	if (given->wait_writeback_set)
+		options->wait_writeback_ms = given->wait_writeback_ms;
+	else if (!r->options->processes.n)
+		options->wait_writeback_ms = KERNEL_WAIT_WRITEBACK_MS;
+	return 0;
+}
+
 /*
  * Starts the kernel's side for the stopped child; without it the recording goes on. In between the
  * rights that only loading takes are dropped, which must not fail: -errno.
  */
 static int start_kernel(struct recording *r, pid_t child)
 {
-	struct kernelio_options options = { .optional = true };
-	struct authority authority;
-	int rc;
+	struct kernelio_options options;
+	int rc = kernel_options_of(r, &options);
 
-	options.name = KERNEL_SPOOL;
-	options.skip = r->folder.user;
-	options.command = r->options->argv[0];
-	options.filters = &r->options->kernel.filters;
-	options.order = r->options->kernel.order;
-	options.light = r->options->kernel.light;
-	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
-					    ? r->options->kernel.wait_writeback_ms
-					    : KERNEL_WAIT_WRITEBACK_MS;
-	rc = authority_get(&authority);
 	if (rc)
 		return rc;
-	options.owner_only = !authority.any_process;
-	options.owner_rights = authority.rights;
 	/* what is missing has been reported */
 	r->kernel = !r->options->no_kernel && kernelio_new(&options, &r->kernelio) == 0;
 	rc = privileges_drop(&r->identity);
@@ -314,6 +356,50 @@ static int merge(struct recording *r, bool *complete)
 	return rc;
 }
 
+/* Traces processes that run already, until they end or we are to. 0 or -errno, reported. */
+static int run_running(struct recording *r)
+{
+	const struct processes *processes = &r->options->processes;
+	struct kernelio_options options;
+	struct watch watch = { .directory = KERNEL_SPOOL,
+			       .pidfds = processes->pidfds,
+			       .n_pidfds = processes->n,
+			       .duration_ms = r->options->kernel.duration_ms,
+			       .ended_by = -1,
+			       .signals = true };
+	enum watch_end end;
+	int rc = kernel_options_of(r, &options);
+
+	if (rc == 0)
+		rc = kernelio_new(&options, &r->kernelio);
+	if (rc == 0)
+		rc = privileges_drop(&r->identity);
+	if (rc == 0 && recording_folder_spool(&r->folder, KERNEL_SPOOL) < 0)
+		rc = -EEXIST; /* said */
+	if (rc == 0)
+		rc = kernelio_start(r->kernelio, r->folder.kernel);
+	for (size_t i = 0; rc == 0 && i < processes->n; i++)
+		rc = kernelio_attach(r->kernelio, processes->pids[i], true);
+	if (rc) {
+		kernelio_free(r->kernelio);
+		r->kernelio = NULL;
+		return -EIO; /* said */
+	}
+	if (kernelio_missing(r->kernelio)[0])
+		eta_warn("kernel probes missing: %s", kernelio_missing(r->kernelio));
+	watch.kernelio = r->kernelio;
+	watch.folder = r->folder.kernel;
+	r->kernel = true;
+	/* what was recorded until it fails is good */
+	(void)watch_run(&watch, &end);
+	broken_off_leaves("the tracer's files are in %s (to go on: sci-merge %s -o %s/" ARCHIVE ")",
+			  r->folder.path, r->folder.path, r->folder.path);
+	stop_kernel(r, true);
+	broken_off_begin();
+	watch_unblock_signals();
+	return 0;
+}
+
 /* Runs the program under both tracers. Gives its exit status; -errno when it could not be run. */
 static int run(struct recording *r, int *status)
 {
@@ -323,6 +409,8 @@ static int run(struct recording *r, int *status)
 	bool loads = true; /* the tracer into the program */
 	int rc;
 
+	if (o->processes.n)
+		return run_running(r);
 	r->user = !o->no_user && user_environment(r, env) == 0;
 	if (r->user)
 		loads = program_check(o->argv[0]);
@@ -376,8 +464,7 @@ static int undo(struct recording *r, int rc)
 
 	recording_folder_undo(&r->folder);
 	if (sig) {
-		eta_note("interrupted before %s began: nothing is left of the recording",
-			 r->options->argv[0]);
+		eta_note("interrupted before %s began: nothing is left of the recording", r->name);
 		recording_folder_close(&r->folder);
 		launch_end_by(sig);
 	}
@@ -419,7 +506,7 @@ static int finish(struct recording *r, int status)
 	if (!r->user && !r->kernel) {
 		eta_error("neither level of %s was traced: there is nothing to merge (root can "
 			  "trace the kernel's levels)",
-			  o->argv[0]);
+			  r->name);
 		recording_folder_undo(&r->folder);
 		return status ? status : CLI_FAILED;
 	}
@@ -454,16 +541,24 @@ static int finish(struct recording *r, int status)
 static int record(const struct record_options *o)
 {
 	struct recording r = { .options = o };
+	char name[32];
 	int rc, status = 0;
 
-	rc = identity_choose(&r.identity, o->run_as);
+	snprintf(name, sizeof(name), "pid%d", o->processes.n ? (int)o->processes.pids[0] : 0);
+	r.name = o->argv ? o->argv[0] : name;
+	rc = processes_check(&o->processes);
+	if (rc == 0)
+		rc = identity_choose(&r.identity, o->run_as);
 	if (rc == 0)
 		rc = identity_files(&r.identity);
-	launch_hold_signals();
+	if (o->processes.n)
+		watch_block_signals();
+	else
+		launch_hold_signals();
 	if (rc == 0)
 		rc = o->dir ? output_check_folder(o->dir) : 0;
 	if (rc == 0)
-		rc = recording_folder_open(&r.folder, o->dir, o->argv[0], o->force, o->mode);
+		rc = recording_folder_open(&r.folder, o->dir, r.name, o->force, o->mode);
 	if (rc)
 		return CLI_FAILED;
 	rc = run(&r, &status);
@@ -474,8 +569,9 @@ static int record(const struct record_options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct command_line command_line = { rows, "-- PROGRAM [ARG...]", doc,
-							  parse_words };
+	static const struct command_line command_line = { rows,
+							  "-- PROGRAM [ARG...]\n--pid=PID[,...]",
+							  doc, parse_words };
 	struct record_options options = { .mode = 0600 };
 	int status;
 
@@ -484,7 +580,13 @@ int main(int argc, char **argv)
 		kernelio_filters_free(&options.kernel.filters);
 		return preload_print_env(plugin_dir()) ? CLI_FAILED : CLI_OK;
 	}
-	status = record(&options);
+	if (options.check)
+		status = record_check(plugin_dir()) ? CLI_OK : CLI_FAILED;
+	else if (processes_open(&options.processes))
+		status = CLI_FAILED;
+	else
+		status = record(&options);
+	processes_free(&options.processes);
 	kernelio_filters_free(&options.kernel.filters);
 	return status;
 }

@@ -184,6 +184,17 @@ void watch_block_signals(void)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
+void watch_unblock_signals(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t signals;
+
+	fill_signals(&signals);
+	while (sigtimedwait(&signals, NULL, &now) > 0)
+		;
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
+}
+
 static int open_signals(void)
 {
 	sigset_t signals;
