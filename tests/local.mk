@@ -89,6 +89,7 @@ script_tests += \
 	tests/cases/library.sh \
 	tests/cases/merge-limits.sh \
 	tests/cases/merge.sh \
+	tests/cases/messages.py \
 	tests/cases/otf2-damage.sh \
 	tests/cases/otf2-foreign.sh \
 	tests/cases/otf2-pipit.py \
@@ -119,6 +120,7 @@ script_tests += \
 	tests/cases/record-answer.sh \
 	tests/cases/record-detail.sh \
 	tests/cases/spool-damage.py \
+	tests/cases/versions.py \
 	tests/cases/waits.py
 
 # They trace the kernel, one at a time: each takes its turn with tests/kernel.py, or kernel_turn of tests/lib.sh.
@@ -359,6 +361,7 @@ EXTRA_DIST += \
 	tests/programs/streams.cc \
 	tests/projection.py \
 	tests/reach.py \
+	tests/release.py \
 	tests/scratch.py \
 	tests/spool.py \
 	tests/suites \
