@@ -117,7 +117,7 @@ const char *watch_verb_like(const char *text)
 	char small[32];
 	size_t n = 0;
 
-	for (; text[n] && n < sizeof(small) - 1; n++)
+	for (; n < sizeof(small) - 1 && text[n]; n++)
 		small[n] = (char)tolower((unsigned char)text[n]);
 	small[n] = '\0';
 	if (n == 0 || text[n] || strchr(text, '/'))

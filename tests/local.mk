@@ -306,6 +306,7 @@ bench-programs: $(noinst_PROGRAMS)
 
 # ---- what else the tests need ----
 EXTRA_DIST += \
+	tests/analyze.sh \
 	tests/bench/analyze.sh \
 	tests/bench/archive.sh \
 	tests/bench/kernel-idle.c \
@@ -316,6 +317,8 @@ EXTRA_DIST += \
 	tests/bench/user.sh \
 	tests/cases/analyze-views.txt \
 	tests/circles.py \
+	tests/cppcheck.h \
+	tests/cppcheck.sh \
 	tests/data/README.md \
 	tests/data/apex.tar.xz \
 	tests/data/eztrace-writers.tar.xz \

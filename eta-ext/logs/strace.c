@@ -171,6 +171,7 @@ static int go_on(struct log *log, struct strace *s, struct tracee *t, const char
 	whole[first + n] = '\0';
 	t->unfinished = again ? whole : NULL;
 	if (again)
+		/* cppcheck-suppress memleak ; it is T->unfinished now */
 		return log_pass(log);
 	rc = finished(log, s, t, whole, t->begin_ns, end_ns);
 	free(whole);
