@@ -30,6 +30,7 @@ struct arguments {
 	const char *directory;
 	char **command;
 	const char *run_as, *verb;
+	bool probes; /* list them, and record nothing */
 	struct processes processes;
 	bool no_children;
 	bool everyone;
@@ -92,6 +93,11 @@ static void find_verb(struct arguments *a, struct argp_state *state)
 {
 	const char *word = a->command[0], *verb = watch_verb_like(word);
 
+	if (strcmp(word, "probes") == 0 && !a->command[1]) {
+		a->probes = true;
+		a->command = NULL;
+		return;
+	}
 	if (!verb)
 		return;
 	if (strcmp(word, verb) != 0)
@@ -121,8 +127,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 			find_verb(a, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (a->verb ? a->processes.n || a->everyone
-			    : !!a->command + !!a->processes.n + a->everyone != 1)
+		if (a->verb || a->probes ? a->processes.n || a->everyone
+					 : !!a->command + !!a->processes.n + a->everyone != 1)
 			argp_error(state, "give one of: a command to run, a process with --pid, "
 					  "--all");
 		if (a->run_as && !a->command)
@@ -138,7 +144,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 static const struct command_line command_line = {
 	.rows = rows,
 	.parser = parse_words,
-	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--all\nstatus|stop|pause|resume DIR",
+	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--all\nstatus|stop|pause|resume "
+		 "DIR\nprobes",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
@@ -148,6 +155,7 @@ static const struct command_line command_line = {
 	       "  sci-kernel -o out --pid=4242 --duration=10\n"
 	       "  sci-kernel -o out --all --directory=/srv/data --min-duration=1ms\n"
 	       "  sci-kernel status out\n"
+	       "  sci-kernel probes\n"
 	       "\n"
 	       "Needs root, or CAP_BPF and CAP_PERFMON; --all needs root or CAP_SYS_ADMIN. A "
 	       "process that you may not debug cannot be traced. The exit status is COMMAND's.\n\n"
@@ -390,6 +398,22 @@ static int trace(struct arguments *a)
 	return status;
 }
 
+/* What this kernel has of what is looked for; nothing is recorded. */
+static int list_probes(const struct arguments *a)
+{
+	struct kernelio_options options = { .name = "probes", .skip = -1 };
+	struct kernelio *k;
+
+	options.filters = &a->kernel.filters;
+	options.order = a->kernel.order;
+	options.light = a->kernel.light;
+	if (kernelio_new(&options, &k))
+		return CLI_FAILED;
+	kernelio_probes_print(k, stdout);
+	kernelio_free(k);
+	return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = { .caller = -1, .mode = 0600 };
@@ -399,6 +423,11 @@ int main(int argc, char **argv)
 	options_parse(&command_line, argc, argv, &a);
 	if (a.verb)
 		return watch_send(a.directory, a.verb) ? CLI_FAILED : CLI_OK;
+	if (a.probes) {
+		status = list_probes(&a);
+		kernelio_filters_free(&a.kernel.filters);
+		return status;
+	}
 	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());
 	if (!a.directory)
 		a.directory = directory;

@@ -187,6 +187,20 @@ assert tracer.returncode == 3
 result = subprocess.run([SCI_KERNEL, "-o", path("quoted"), "--", "status", "x"], capture_output=True, text=True)
 assert result.returncode == 127 and "status: cannot run it" in result.stderr, result
 
+# which probes this kernel has: what a recording needs is served, the light mode leaves system calls alone
+def probes(*options):
+    text = subprocess.run([SCI_KERNEL, *options, "probes"], capture_output=True, text=True, check=True).stdout
+    return {(line[:10].strip(), line[22:].split(None, 1)[0]): line[22:].split(None, 1)[1] for line in text.splitlines()[1:]}
+
+
+full, light = probes(), probes("--light")
+assert full.keys() == light.keys() and {level for level, _name in full} == {"vfs", "pagecache", "fs", "block", "cpu"}
+for probe in ("vfs", "sys_enter"), ("block", "block_rq_issue"), ("cpu", "sched_switch"):
+    assert not full[probe].startswith("-"), (probe, full[probe])
+assert light["vfs", "sys_enter"].startswith("-: ") and not light["cpu", "sched_switch"].startswith("-"), light
+result = subprocess.run([SCI_KERNEL, "-p", str(program.pid), "probes"], capture_output=True, text=True)
+assert result.returncode == 2, result
+
 # misuse
 thread = [int(tid) for tid in os.listdir(f"/proc/{program.pid}/task") if int(tid) != program.pid][0]
 for options, words in ((["--pid", str(thread)], f"is a thread of process {program.pid}"),
