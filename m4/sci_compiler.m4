@@ -44,13 +44,17 @@ AC_DEFUN([SCI_HARDENING], [
 AC_DEFUN([SCI_SANITIZERS], [
   AC_ARG_ENABLE([asan], [AS_HELP_STRING([--enable-asan], [build with AddressSanitizer])])
   AC_ARG_ENABLE([ubsan], [AS_HELP_STRING([--enable-ubsan], [build with UndefinedBehaviorSanitizer])])
+  AC_ARG_ENABLE([tsan], [AS_HELP_STRING([--enable-tsan], [build with ThreadSanitizer])])
   AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage], [build for gcov])])
   SCI_SANITIZE=
   AS_IF([test "x$enable_asan" = xyes], [SCI_SANITIZE="-fsanitize=address"])
   AS_IF([test "x$enable_ubsan" = xyes],
     [SCI_SANITIZE="$SCI_SANITIZE -fsanitize=undefined -fno-sanitize-recover=undefined"])
+  AS_IF([test "x$enable_tsan" = xyes],
+    [AS_IF([test "x$enable_asan" = xyes], [AC_MSG_ERROR([--enable-asan and --enable-tsan: one of them])])
+     SCI_SANITIZE="$SCI_SANITIZE -fsanitize=thread"])
   AS_IF([test -n "$SCI_SANITIZE"], [SCI_SANITIZE="$SCI_SANITIZE -fno-omit-frame-pointer"])
   AS_IF([test "x$enable_coverage" = xyes], [SCI_SANITIZE="$SCI_SANITIZE --coverage"])
   AC_SUBST([SCI_SANITIZE])
-  AM_CONDITIONAL([SANITIZED], [test "x$enable_asan$enable_ubsan" != x])
+  AM_CONDITIONAL([SANITIZED], [test "x$enable_asan$enable_ubsan$enable_tsan" != x])
 ])

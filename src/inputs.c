@@ -79,6 +79,78 @@ int inputs_find(char *const *paths, size_t n, bool merged, struct inputs *out)
 	return rc;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The process ids of DEFS in order, the caller's; NULL: one is not known, or no memory. */
+static uint32_t *sorted_pids(const struct eta_defs *defs)
+{
+	uint32_t *pids = malloc((defs->n_processes + 1) * sizeof(*pids));
+
+	for (uint32_t i = 0; pids && i < defs->n_processes; i++) {
+		pids[i] = defs->processes[i].pid;
+		if (!pids[i] || eta_inner_numbers(&defs->processes[i])) {
+			free(pids);
+			return NULL;
+		}
+	}
+	if (pids)
+		qsort(pids, defs->n_processes, sizeof(*pids), by_number);
+	return pids;
+}
+
+/* Do A and B name no process both? */
+static bool have_no_pid_in_common(const struct eta_defs *a, const struct eta_defs *b)
+{
+	uint32_t *of_a = sorted_pids(a), *of_b = sorted_pids(b);
+	uint32_t i = 0, j = 0;
+	bool common = !of_a || !of_b;
+
+	while (!common && i < a->n_processes && j < b->n_processes) {
+		common = of_a[i] == of_b[j];
+		if (of_a[i] < of_b[j])
+			i++;
+		else
+			j++;
+	}
+	free(of_a);
+	free(of_b);
+	return !common;
+}
+
+/* Are A and B of one machine, and of different runs there? */
+static bool are_two_runs(const struct eta_defs *a, const struct eta_defs *b)
+{
+	if (!a->n_processes || !b->n_processes || !a->processes[0].host[0] ||
+	    strcmp(a->processes[0].host, b->processes[0].host) != 0)
+		return false;
+	return have_no_pid_in_common(a, b);
+}
+
+/* Two runs are merged as they are asked to be; who gives two may want to compare them. */
+static int open_two(char *const paths[2], const struct eta_options *options, struct eta_trace **out)
+{
+	struct eta_trace *traces[2];
+	int rc = eta_open(paths[0], options, &traces[0]);
+
+	if (rc)
+		return rc;
+	rc = eta_open(paths[1], options, &traces[1]);
+	if (rc) {
+		eta_close(traces[0]);
+		return rc;
+	}
+	if (are_two_runs(eta_trace_defs(traces[0]), eta_trace_defs(traces[1])))
+		eta_note("%s and %s are of one machine and have no process in common: they are "
+			 "taken as one run (sci-analyze --compare shows two side by side)",
+			 paths[0], paths[1]);
+	return eta_merge(traces, 2, out);
+}
+
 int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
 		struct eta_trace **out)
 {
@@ -92,7 +164,8 @@ int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
 		rc = output_check(
 			&(struct output_place){ .inputs = found.paths, .n_inputs = found.n });
 	if (rc == 0)
-		rc = eta_open_merged(found.paths, found.n, options, out);
+		rc = n == 2 && found.n == 2 ? open_two(found.paths, options, out)
+					    : eta_open_merged(found.paths, found.n, options, out);
 	inputs_free(&found);
 	return rc;
 }

@@ -416,6 +416,7 @@ void job_node_run(const struct job *job, const struct record_options *options, c
 	struct node node = {
 		.job = job,
 		.recording = { .options = options,
+			       .name = options->argv[0],
 			       .folder = { .folder = { .fd = -1, .parent = -1 },
 					   .user = -1,
 					   .kernel = -1 } },

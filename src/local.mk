@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += src/libcli.la
 src_libcli_la_SOURCES = \
 	src/cli.c src/cli.h \
 	src/launch.c src/launch.h \
+	src/nearest.c src/nearest.h \
 	src/options.c src/options.h \
 	src/outputs.c src/outputs.h \
 	src/privileges.c src/privileges.h
@@ -178,6 +179,7 @@ bin_PROGRAMS += src/sci-kernel
 src_sci_kernel_SOURCES = \
 	src/sci-kernel.c \
 	src/kernel-options.c src/kernel-options.h \
+	src/processes.c src/processes.h \
 	src/snapshot.c src/snapshot.h \
 	src/watch.c src/watch.h
 src_sci_kernel_LDADD = src/libvm.la plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS) \
@@ -235,8 +237,10 @@ src_sci_record_SOURCES = \
 	$(MERGING) \
 	$(ANSWER) \
 	src/preload.c src/preload.h \
+	src/processes.c src/processes.h \
 	src/program-check.c src/program-check.h \
 	src/record-answer.c src/record-answer.h \
+	src/record-check.c src/record-check.h \
 	src/recording.c src/recording.h \
 	src/recording-folder.c src/recording-folder.h \
 	src/shared-budget.c src/shared-budget.h src/spool-server.c src/spool-server.h \

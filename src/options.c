@@ -4,6 +4,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "cli.h"
 #include "eta-ext/base/printable.h"
+#include "nearest.h"
 
 const char *argp_program_version = PACKAGE_STRING;
 
@@ -177,14 +179,43 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return p->line->parser(key, arg, state);
 }
 
+/* What argp and getopt say, on its way to where it is shown. */
+struct shown {
+	FILE *errors;
+	const struct parsing *p;
+};
+
+/* The option that the N letters at NAME may be meant to be; NULL: none is near. */
+static const char *option_like(const struct parsing *p, const char *name, size_t n)
+{
+	char given[64];
+	const char *like = NULL;
+	/* half of a short one may be wrong */
+	unsigned best = n < 6 ? (unsigned)n / 2 + 1 : 4;
+
+	if (n >= sizeof(given))
+		return NULL;
+	memcpy(given, name, n);
+	given[n] = '\0';
+	for (size_t i = 0; i < p->n; i++) {
+		const struct option_row *row = p->rows[i].row;
+		unsigned distance =
+			row->name && row->help ? nearest_distance(given, row->name) : UINT_MAX;
+
+		if (distance < best) {
+			best = distance;
+			like = row->name;
+		}
+	}
+	return like;
+}
+
 /*
- * What argp and getopt say echoes the words of the command line, and those may be names of files
- * ("sci-merge *"). Only the end of their lines ends a line.
+ * Names of files may be in it ("sci-merge *"): only the end of argp's and getopt's lines ends one.
  */
-static ssize_t put_shown(void *to, const char *text, size_t size)
+static void put_printable(FILE *to, const char *text, const char *end)
 {
 	static const char second[] = "\nTry `";
-	const char *end = text + size;
 	char step[PRINTABLE_STEP];
 
 	while (text < end) {
@@ -195,6 +226,29 @@ static ssize_t put_shown(void *to, const char *text, size_t size)
 		text += printable_step(text, (size_t)(end - text), step);
 		fputs(ends ? "\n" : step, to);
 	}
+}
+
+/* Getopt's words for an option that there is not become ours, with the nearest one that there is.
+ */
+static ssize_t put_shown(void *to, const char *text, size_t size)
+{
+	static const char unknown[] = ": unrecognized option '";
+	const struct shown *shown = to;
+	const char *end = text + size, *at = memmem(text, size, unknown, strlen(unknown));
+	const char *option, *quote, *like;
+
+	option = at ? at + strlen(unknown) : NULL;
+	quote = at ? memmem(option, (size_t)(end - option), "'\n", 2) : NULL;
+	if (!quote || quote - option < 2) {
+		put_printable(shown->errors, text, end);
+		return (ssize_t)size;
+	}
+	like = option_like(shown->p, option + 2, strcspn(option + 2, "='"));
+	fprintf(shown->errors, "%s: unknown option ", program_invocation_short_name);
+	put_printable(shown->errors, option, quote);
+	if (like)
+		fprintf(shown->errors, "; did you mean --%s?", like);
+	put_printable(shown->errors, quote + 1, end);
 	return (ssize_t)size;
 }
 
@@ -202,17 +256,17 @@ static ssize_t put_shown(void *to, const char *text, size_t size)
  * argp_parse with our conventions: --help and --version on stdout with status 0, misuse as two
  * lines on stderr with status 2 (it exits).
  */
-static void parse_shown(const struct argp *argp, int argc, char **argv, void *input)
+static void parse_shown(const struct argp *argp, int argc, char **argv, struct parsing *p)
 {
-	FILE *errors = stderr;
-	FILE *shown = fopencookie(errors, "w", (cookie_io_functions_t){ .write = put_shown });
+	struct shown to = { .errors = stderr, .p = p };
+	FILE *shown = fopencookie(&to, "w", (cookie_io_functions_t){ .write = put_shown });
 
 	/* of the C library's variables: it is theirs, too */
 	if (shown)
 		stderr = shown;
 	argp_err_exit_status = CLI_USAGE;
-	argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
-	stderr = errors;
+	argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, p);
+	stderr = to.errors;
 	if (shown)
 		fclose(shown);
 }

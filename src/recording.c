@@ -132,34 +132,48 @@ void recording_user_stop(struct recording *r, bool loads)
 	if (recording_folder_remove(&r->folder, USER_SPOOL, true) != 0)
 		return;
 	if (loads)
-		eta_warn("user level missing: the tracer was not loaded into %s",
-			 r->options->argv[0]);
+		eta_warn("user level missing: the tracer was not loaded into %s", r->name);
 	r->user = false;
 }
 
 /* ---- the kernel ---- */
 
-int recording_kernel(struct recording *r)
+int recording_kernel_options(const struct recording *r, struct kernelio_options *options)
 {
-	struct kernelio_options options = { .optional = true };
+	const struct kernel_options *given = &r->options->kernel;
 	struct authority authority;
-	int rc;
+	int rc = authority_get(&authority);
 
-	options.name = KERNEL_SPOOL;
-	options.skip = r->folder.user;
-	options.command = r->options->argv[0];
-	options.filters = &r->options->kernel.filters;
-	options.order = r->options->kernel.order;
-	options.light = r->options->kernel.light;
-	options.budget = r->budget;
-	options.wait_writeback_ms = r->options->kernel.wait_writeback_set
-					    ? r->options->kernel.wait_writeback_ms
-					    : KERNEL_WAIT_WRITEBACK_MS;
-	rc = authority_get(&authority);
 	if (rc)
 		return rc;
-	options.owner_only = !authority.any_process;
-	options.owner_rights = authority.rights;
+	*options = (struct kernelio_options){
+		.name = KERNEL_SPOOL,
+		.skip = r->folder.user,
+		.command = r->name,
+		.filters = &given->filters,
+		.order = given->order,
+		.light = given->light,
+		.budget = r->budget,
+		.owner_only = !authority.any_process,
+		.owner_rights = authority.rights,
+		/* of running processes nothing but the kernel's levels can be recorded */
+		.optional = !r->options->processes.n,
+	};
+	/* who goes on working goes on dirtying */
+	if (given->wait_writeback_set)
+		options->wait_writeback_ms = given->wait_writeback_ms;
+	else if (!r->options->processes.n)
+		options->wait_writeback_ms = KERNEL_WAIT_WRITEBACK_MS;
+	return 0;
+}
+
+int recording_kernel(struct recording *r)
+{
+	struct kernelio_options options;
+	int rc = recording_kernel_options(r, &options);
+
+	if (rc)
+		return rc;
 	/* what is missing has been reported */
 	r->kernel = !r->options->no_kernel && kernelio_new(&options, &r->kernelio) == 0;
 	rc = privileges_drop(&r->identity);
@@ -271,7 +285,7 @@ int recording_finish(struct recording *r, int status)
 	if (!r->user && !r->kernel) {
 		eta_error("neither level of %s was traced: there is nothing to merge (root can "
 			  "trace the kernel's levels)",
-			  o->argv[0]);
+			  r->name);
 		recording_folder_undo(&r->folder);
 		return status ? status : CLI_FAILED;
 	}

@@ -12,6 +12,7 @@
 #include "kernel-options.h"
 #include "plugins/kernelio/kernelio.h"
 #include "privileges.h"
+#include "processes.h"
 #include "recording-folder.h"
 
 struct record_options {
@@ -19,8 +20,9 @@ struct record_options {
 	char *const *argv;
 	bool no_user, no_kernel;
 	bool force, keep, quiet, verbose, strict;
-	bool env;
-	unsigned callstack; /* frames, 0: none */
+	bool env, check;
+	struct processes processes; /* that run already, in place of a program */
+	unsigned callstack;	    /* frames, 0: none */
 	bool all_fds, chars, metadata;
 	const char *run_as;
 	mode_t mode; /* of the files that stay */
@@ -29,6 +31,7 @@ struct record_options {
 
 struct recording {
 	const struct record_options *options;
+	const char *name; /* of the program, for messages */
 	struct recording_folder folder;
 	bool user, kernel; /* levels in use */
 	bool no_answer;	   /* the analysis is not printed at the end */
@@ -67,6 +70,9 @@ int recording_environment(const struct record_options *options, const struct use
  * the kernel's side starts. 0 or -errno, reported.
  */
 int recording_budget(struct recording *r);
+
+/* What the kernel's side of R is to do. 0 or -errno, reported. */
+int recording_kernel_options(const struct recording *r, struct kernelio_options *options);
 
 /*
  * Starts the kernel's side; without it the recording goes on. In between the rights that only

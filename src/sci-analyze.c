@@ -179,6 +179,7 @@ static int score(struct analyze_options *o, struct eta_counts *counts)
 		rc = analyse(o, trace, &analysis, &lanes);
 	if (rc < 0)
 		goto out;
+	/* analyzer: what failed has no result, what did not has one */
 	*counts = analysis->counts;
 	/* a choice among all rows may want the name of any */
 	if (o->analysis.callsites)
@@ -279,6 +280,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 			symbols_find(symbols, sides[s], UINT32_MAX);
 		c.sides[s] = sides[s];
 		c.names[s] = o->paths[s];
+		/* analyzer: as above */
 		if (!cli_is_complete(&sides[s]->counts))
 			*counts = sides[s]->counts;
 	}

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
@@ -20,6 +19,7 @@
 #include "launch.h"
 #include "options.h"
 #include "outputs.h"
+#include "processes.h"
 #include "snapshot.h"
 #include "src/vm/machines.h"
 #include "src/vm/table.h"
@@ -34,11 +34,10 @@ struct arguments {
 	char **command;
 	const char *run_as, *verb;
 	const char *snapshot; /* folder of the copy; NULL: a new one */
-	pid_t *pids;
-	int *pidfds; /* keep the numbers from becoming other processes' */
-	size_t n_pids;
-	char *vm; /* words of --vm, by commas; NULL: none */
+	char *vm;	      /* words of --vm, by commas; NULL: none */
 	struct vms vms;
+	bool probes; /* list them, and record nothing */
+	struct processes processes;
 	bool no_children;
 	bool everyone;
 	int caller; /* a socket to who started us, -1: none */
@@ -58,41 +57,6 @@ static void set_ring(const struct option_given *given)
 		option_error(given, "BYTES is a power of two");
 }
 
-/* 0 or -ENOMEM. */
-static int add_pid(struct arguments *a, pid_t pid)
-{
-	pid_t *pids;
-
-	for (size_t i = 0; i < a->n_pids; i++)
-		if (a->pids[i] == pid)
-			return 0;
-	pids = reallocarray(a->pids, a->n_pids + 1, sizeof(*pids));
-	if (!pids)
-		return -ENOMEM;
-	a->pids = pids;
-	a->pids[a->n_pids++] = pid;
-	return 0;
-}
-
-/* --pid may be given more than once, and with more than one number. */
-static void add_pids(const struct option_given *given)
-{
-	struct arguments *a = given->options;
-	struct option_row row = *given->row;
-	struct option_given one = *given;
-	char *rest = given->arg;
-
-	row.argument = "PID";
-	one.row = &row;
-
-	while ((one.arg = strsep(&rest, ","))) {
-		pid_t pid = (pid_t)option_number(&one, 1, INT32_MAX);
-
-		if (add_pid(a, pid))
-			argp_failure(given->state, CLI_FAILED, ENOMEM, "--%s", given->row->name);
-	}
-}
-
 /* --vm may be given more than once, too. */
 static void add_vms(const struct option_given *given)
 {
@@ -108,7 +72,7 @@ static const struct option_row rows[] = {
 	HEADING("What to trace:"),
 	{ "pid", 'p', "PID[,...]",
 	  "running processes, their children and what they start, until they end or ^C",
-	  CALLS(add_pids) },
+	  CALLS(processes_add), .at = offsetof(struct arguments, processes) },
 	{ "vm", 0, "NAME|PID[,...]",
 	  "the processes of these virtual machines of QEMU (all: every one), until they end or ^C; "
 	  "\"sci-kernel vms\" lists them",
@@ -178,6 +142,11 @@ static void find_verb(struct arguments *a, struct argp_state *state)
 		a->command = NULL;
 		return;
 	}
+	if (strcmp(word, "probes") == 0 && !a->command[1]) {
+		a->probes = true;
+		a->command = NULL;
+		return;
+	}
 	if (!verb)
 		return;
 	if (strcmp(word, verb) != 0)
@@ -212,13 +181,14 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 			find_verb(a, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (a->verb ? a->n_pids || a->vm || a->everyone
-			    : !!a->command + (a->n_pids || a->vm) + a->everyone != 1)
+		if (a->verb || a->probes
+			    ? a->processes.n || a->vm || a->everyone
+			    : !!a->command + (a->processes.n || a->vm) + a->everyone != 1)
 			argp_error(state, "give one of: a command to run, a process with --pid or "
 					  "--vm, --all");
 		if (a->run_as && !a->command)
 			argp_error(state, "--run-as is for a command to run");
-		if (a->no_children && !a->n_pids && !a->vm)
+		if (a->no_children && !a->processes.n && !a->vm)
 			argp_error(state,
 				   "--no-children is for processes given with --pid or --vm");
 		return 0;
@@ -231,7 +201,7 @@ static const struct command_line command_line = {
 	.rows = rows,
 	.parser = parse_words,
 	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--vm=NAME|PID[,...]\n--all\n"
-		 "status|stop|pause|resume DIR\nsnapshot DIR [-o NEW]\nvms",
+		 "status|stop|pause|resume DIR\nsnapshot DIR [-o NEW]\nvms\nprobes",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
@@ -241,6 +211,7 @@ static const struct command_line command_line = {
 	       "  sci-kernel -o running --pid=4242 --duration=10\n"
 	       "  sci-kernel -o all --all --directory=/srv/data --min-duration=1ms\n"
 	       "  sci-kernel status all\n"
+	       "  sci-kernel probes\n"
 	       "\n"
 	       "Needs root, or CAP_BPF and CAP_PERFMON; --all needs root or CAP_SYS_ADMIN. A "
 	       "process that you may not debug cannot be traced. The exit status is COMMAND's.\n\n"
@@ -343,36 +314,6 @@ static int run_command(struct kernelio *k, const struct arguments *a, struct wat
 	return watch_run(watch, &end);
 }
 
-/* A thread is no process, and a process must be one that the caller may look into. */
-static int check_process(pid_t pid, int pidfd)
-{
-	char path[64], line[256];
-	int tgid = 0, rc;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file) && sscanf(line, "Tgid: %d", &tgid) != 1)
-		;
-	if (file)
-		fclose(file);
-	if (tgid && tgid != pid) {
-		eta_error("%d is a thread of process %d: use --pid=%d --tid=%d", (int)pid, tgid,
-			  tgid, (int)pid);
-		return -ESRCH;
-	}
-	if (pidfd < 0) {
-		eta_error("--pid=%d: no such process", (int)pid);
-		return -ESRCH;
-	}
-	rc = authority_over(pid);
-	if (rc)
-		eta_error("process %d: cannot be traced (%s): it is another user's, or has rights "
-			  "that you have not",
-			  (int)pid, strerror(-rc));
-	return rc;
-}
-
 static void tell_property(void *arg, const char *text)
 {
 	kernelio_property(arg, text);
@@ -390,8 +331,8 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 		rc = make_place(a, place);
 	if (rc == 0)
 		rc = kernelio_start(k, place->spool);
-	for (size_t i = 0; rc == 0 && i < a->n_pids; i++)
-		rc = kernelio_attach(k, a->pids[i], !a->no_children);
+	for (size_t i = 0; rc == 0 && i < a->processes.n; i++)
+		rc = kernelio_attach(k, a->processes.pids[i], !a->no_children);
 	for (size_t i = 0; rc == 0 && i < a->vms.n; i++)
 		rc = vm_properties(&a->vms.v[i], tell_property, k);
 	if (rc)
@@ -437,9 +378,7 @@ static int check_authority(const struct arguments *a, struct authority *authorit
 			"(--pid traces a process of yours)");
 		return -EPERM;
 	}
-	for (size_t i = 0; rc == 0 && i < a->n_pids; i++)
-		rc = check_process(a->pids[i], a->pidfds[i]);
-	return rc;
+	return processes_check(&a->processes);
 }
 
 /* Says what came of it; the exit status. */
@@ -450,13 +389,13 @@ static int report(const struct arguments *a, const struct kernelio *k,
 
 	if (!a->quiet || counts->lost_all || !counts->exact)
 		kernelio_counts_print(counts, true);
-	if (a->n_pids && !a->kernel.light && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
+	if (a->processes.n && !a->kernel.light && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
 	    !counts->recorded[ETA_RECORD_ASYNC_OP])
 		eta_warn("no operations: of process %d%s, %u threads in %u processes were there at "
 			 "the begin, and neither they nor what they started called for I/O on a "
 			 "file%s: "
 			 "give the processes that do (--pid=PID,PID...), or --all",
-			 (int)a->pids[0], a->n_pids > 1 ? " and the others" : "",
+			 (int)a->processes.pids[0], a->processes.n > 1 ? " and the others" : "",
 			 counts->taken_threads, counts->taken_processes,
 			 counts->totals.filtered_calls ? " that the filters let pass" : "");
 	if (!a->quiet)
@@ -494,8 +433,8 @@ static int trace(struct arguments *a)
 	if (a->verbose)
 		kernelio_levels_print(k);
 	watch.kernelio = k;
-	watch.pidfds = a->pidfds;
-	watch.n_pidfds = a->n_pids;
+	watch.pidfds = a->processes.pidfds;
+	watch.n_pidfds = a->processes.n;
 	watch.directory = SPOOL_NAME;
 	watch.duration_ms = a->kernel.duration_ms;
 	if (a->command)
@@ -525,14 +464,20 @@ static int trace(struct arguments *a)
 	return status;
 }
 
-static int open_pidfds(struct arguments *a)
+/* What this kernel has of what is looked for; nothing is recorded. */
+static int list_probes(const struct arguments *a)
 {
-	a->pidfds = calloc(a->n_pids + 1, sizeof(*a->pidfds));
-	if (!a->pidfds)
-		eta_error("not enough memory for %zu processes", a->n_pids);
-	for (size_t i = 0; a->pidfds && i < a->n_pids; i++)
-		a->pidfds[i] = (int)syscall(SYS_pidfd_open, a->pids[i], 0);
-	return a->pidfds ? 0 : -ENOMEM;
+	struct kernelio_options options = { .name = "probes", .skip = -1 };
+	struct kernelio *k;
+
+	options.filters = &a->kernel.filters;
+	options.order = a->kernel.order;
+	options.light = a->kernel.light;
+	if (kernelio_new(&options, &k))
+		return CLI_FAILED;
+	kernelio_probes_print(k, stdout);
+	kernelio_free(k);
+	return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
 }
 
 /* The processes of --vm are as if they were given with --pid. */
@@ -543,9 +488,9 @@ static int find_vms(struct arguments *a)
 	if (rc == 0 && a->vm)
 		rc = vms_select(&a->vms, a->vm);
 	for (size_t i = 0; rc == 0 && i < a->vms.n; i++) {
-		rc = add_pid(a, a->vms.v[i].pid);
+		rc = processes_add_one(&a->processes, a->vms.v[i].pid);
 		if (rc)
-			eta_error("not enough memory for %zu processes", a->n_pids);
+			eta_error("not enough memory for %zu processes", a->processes.n);
 	}
 	return rc;
 }
@@ -580,17 +525,18 @@ int main(int argc, char **argv)
 		return snapshot_take(a.directory, a.snapshot, a.mode) ? CLI_FAILED : CLI_OK;
 	if (a.verb)
 		return watch_send(a.directory, a.verb) ? CLI_FAILED : CLI_OK;
+	if (a.probes) {
+		status = list_probes(&a);
+		kernelio_filters_free(&a.kernel.filters);
+		return status;
+	}
 	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());
 	if (!a.directory)
 		a.directory = directory;
-	status = find_vms(&a) || open_pidfds(&a) ? CLI_FAILED : trace(&a);
+	status = find_vms(&a) || processes_open(&a.processes) ? CLI_FAILED : trace(&a);
 	vms_free(&a.vms);
 	free(a.vm);
-	for (size_t i = 0; a.pidfds && i < a.n_pids; i++)
-		if (a.pidfds[i] >= 0)
-			close(a.pidfds[i]);
-	free(a.pidfds);
-	free(a.pids);
+	processes_free(&a.processes);
 	kernelio_filters_free(&a.kernel.filters);
 	return status;
 }

@@ -143,11 +143,13 @@ int main(int argc, char **argv)
 	a.clocks = calloc((size_t)argc, sizeof(*a.clocks));
 	if (!a.given || !a.clocks) {
 		eta_error("not enough memory");
-		return CLI_FAILED;
+		rc = -ENOMEM;
+		goto out;
 	}
 	options_parse(&command_line, argc, argv, &a);
 	broken_off_begin();
 	rc = merge(&a);
+out:
 	free(a.given);
 	free(a.clocks);
 	return rc ? CLI_FAILED : CLI_OK;

@@ -17,7 +17,9 @@
 #include "outputs.h"
 #include "plugins/kernelio/kernelio.h"
 #include "preload.h"
+#include "processes.h"
 #include "program-check.h"
+#include "record-check.h"
 #include "recording.h"
 #include "spool-server.h"
 #include "watch.h"
@@ -42,6 +44,10 @@ static const struct option_row rows[] = {
 	{ "strict", 0, NULL, "exit with status 1 if a level is missing or records were lost",
 	  SETS_FLAG(struct record_options, strict) },
 	HEADING("What is traced:"),
+	{ "pid", 'p', "PID[,...]",
+	  "the kernel's levels of running processes, their children and what they start, until "
+	  "they end or ^C",
+	  CALLS(processes_add), .at = offsetof(struct record_options, processes) },
 	{ "no-user", 0, NULL, "do not record library calls",
 	  SETS_FLAG(struct record_options, no_user) },
 	{ "no-kernel", 0, NULL, "do not record the kernel",
@@ -59,6 +65,11 @@ static const struct option_row rows[] = {
 	{ "run-as", 0, "USER",
 	  "run PROGRAM as USER, who also owns the recording (default: the user who called sudo)",
 	  SETS_TEXT(struct record_options, run_as) },
+	HEADING("What is possible:"),
+	{ "check", 0, NULL,
+	  "print what can be recorded here and now, and why not more, and exit: with status 0 if "
+	  "both sides can",
+	  SETS_FLAG(struct record_options, check) },
 	HEADING("EZTrace:"),
 	{ "env", 0, NULL,
 	  "print the shell command that lets 'eztrace -t posixio' find our plugin, and exit",
@@ -75,12 +86,31 @@ static const char doc[] =
 	"The kernel's levels need root, or CAP_BPF and CAP_PERFMON; without them only the library "
 	"calls are recorded.\n\n"
 	"EXAMPLES\n"
+	"  sci-record --check\n"
 	"  sci-record -o run1 -- fio job.fio\n"
+	"  sci-record -o run2 --pid=4242 --duration=10\n"
 	"  sci-analyze --by=file run1/unified.otf2\n"
 	"  mpirun -n 4 sci-record -o job1 -- ./app\n"
 	"  eval \"$(sci-record --env)\"; eztrace -t posixio ./app\n\n"
 	"SEE ALSO\n"
 	"  sci-analyze(1), sci-kernel(1), sci-merge(1), sci-posixio(7)";
+
+static void check_words(struct record_options *o, struct argp_state *state)
+{
+	if (!o->argv && !o->env && !o->check && !o->processes.n)
+		argp_error(state, "which program? (sci-record [OPTION...] -- PROGRAM [ARG...])");
+	if (o->argv && o->processes.n)
+		argp_error(state, "a program to run or processes with --pid, not both");
+	if (o->no_user && o->no_kernel)
+		argp_error(state, "--no-user and --no-kernel together leave nothing to trace");
+	if (!o->processes.n)
+		return;
+	if (o->no_kernel || o->run_as || o->callstack || o->all_fds || o->chars || o->metadata)
+		argp_error(state, "--pid records the kernel's levels only: no --no-kernel, "
+				  "--run-as, --callstack, --all-fds, --chars, --metadata");
+	/* nothing can be preloaded any more */
+	o->no_user = true;
+}
 
 static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
@@ -93,12 +123,7 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		if (!o->argv && !o->env)
-			argp_error(state,
-				   "which program? (sci-record [OPTION...] -- PROGRAM [ARG...])");
-		if (o->no_user && o->no_kernel)
-			argp_error(state,
-				   "--no-user and --no-kernel together leave nothing to trace");
+		check_words(o, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -122,6 +147,53 @@ static void watch_kernel(const struct recording *r, pid_t child)
 		eta_note("the kernel's side has ended; %s goes on", r->options->argv[0]);
 }
 
+/* Traces processes that run already, until they end or we are to. 0 or -errno, reported. */
+static int run_running(struct recording *r)
+{
+	const struct processes *processes = &r->options->processes;
+	struct kernelio_options options;
+	struct watch watch = { .directory = KERNEL_SPOOL,
+			       .pidfds = processes->pidfds,
+			       .n_pidfds = processes->n,
+			       .duration_ms = r->options->kernel.duration_ms,
+			       .ended_by = -1,
+			       .signals = true };
+	enum watch_end end;
+	int rc = recording_budget(r);
+
+	if (rc == 0)
+		rc = recording_kernel_options(r, &options);
+	if (rc == 0)
+		rc = kernelio_new(&options, &r->kernelio);
+	if (rc == 0)
+		rc = privileges_drop(&r->identity);
+	if (rc == 0 && recording_folder_spool(&r->folder, KERNEL_SPOOL) < 0)
+		rc = -EEXIST; /* said */
+	if (rc == 0)
+		rc = kernelio_start(r->kernelio, r->folder.kernel);
+	for (size_t i = 0; rc == 0 && i < processes->n; i++)
+		rc = kernelio_attach(r->kernelio, processes->pids[i], true);
+	if (rc) {
+		kernelio_free(r->kernelio);
+		r->kernelio = NULL;
+		return -EIO; /* said */
+	}
+	if (kernelio_missing(r->kernelio)[0])
+		eta_warn("kernel probes missing: %s", kernelio_missing(r->kernelio));
+	watch.kernelio = r->kernelio;
+	watch.folder = r->folder.kernel;
+	r->kernel = true;
+	/* what was recorded until it fails is good */
+	(void)watch_run(&watch, &end);
+	broken_off_leaves("the tracer's files are in %s (to go on: sci-merge %s -o %s/" ARCHIVE ")",
+			  r->folder.path, r->folder.path, r->folder.path);
+	recording_kernel_stop(r, true);
+	recording_user_stop(r, false);
+	broken_off_begin();
+	watch_unblock_signals();
+	return 0;
+}
+
 /* Runs the program under both tracers. Gives its exit status; -errno when it could not be run. */
 static int run(struct recording *r, int *status)
 {
@@ -132,6 +204,8 @@ static int run(struct recording *r, int *status)
 	bool loads = true; /* the tracer into the program */
 	int rc;
 
+	if (o->processes.n)
+		return run_running(r);
 	r->user = !o->no_user && recording_user(r, &side) == 0 &&
 		  recording_environment(o, &side, env) == 0;
 	if (r->user)
@@ -184,8 +258,7 @@ static int undo(struct recording *r, int rc)
 
 	recording_folder_undo(&r->folder);
 	if (sig) {
-		eta_note("interrupted before %s began: nothing is left of the recording",
-			 r->options->argv[0]);
+		eta_note("interrupted before %s began: nothing is left of the recording", r->name);
 		recording_folder_close(&r->folder);
 		launch_end_by(sig);
 	}
@@ -211,16 +284,24 @@ static int record_rank(const struct record_options *o, const struct job *job)
 static int record(const struct record_options *o)
 {
 	struct recording r = { .options = o, .shown = o->dir };
+	char name[32];
 	int rc, status = 0;
 
-	rc = identity_choose(&r.identity, o->run_as);
+	snprintf(name, sizeof(name), "pid%d", o->processes.n ? (int)o->processes.pids[0] : 0);
+	r.name = o->argv ? o->argv[0] : name;
+	rc = processes_check(&o->processes);
+	if (rc == 0)
+		rc = identity_choose(&r.identity, o->run_as);
 	if (rc == 0)
 		rc = identity_files(&r.identity);
-	launch_hold_signals();
+	if (o->processes.n)
+		watch_block_signals();
+	else
+		launch_hold_signals();
 	if (rc == 0)
 		rc = o->dir ? output_check_folder(o->dir) : 0;
 	if (rc == 0)
-		rc = recording_folder_open(&r.folder, o->dir, o->argv[0], o->force, o->mode);
+		rc = recording_folder_open(&r.folder, o->dir, r.name, o->force, o->mode);
 	if (rc)
 		return CLI_FAILED;
 	rc = run(&r, &status);
@@ -231,8 +312,9 @@ static int record(const struct record_options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct command_line command_line = { rows, "-- PROGRAM [ARG...]", doc,
-							  parse_words };
+	static const struct command_line command_line = { rows,
+							  "-- PROGRAM [ARG...]\n--pid=PID[,...]",
+							  doc, parse_words };
 	struct record_options options = { .mode = 0600 };
 	struct job job;
 	int status;
@@ -242,7 +324,15 @@ int main(int argc, char **argv)
 		kernelio_filters_free(&options.kernel.filters);
 		return preload_print_env(recording_plugin_dir()) ? CLI_FAILED : CLI_OK;
 	}
-	status = job_find(&job) ? record_rank(&options, &job) : record(&options);
+	if (options.check)
+		status = record_check(recording_plugin_dir()) ? CLI_OK : CLI_FAILED;
+	else if (processes_open(&options.processes))
+		status = CLI_FAILED;
+	else if (!options.processes.n && job_find(&job))
+		status = record_rank(&options, &job);
+	else
+		status = record(&options);
+	processes_free(&options.processes);
 	kernelio_filters_free(&options.kernel.filters);
 	return status;
 }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,6 +24,7 @@
 #include "eta-ext/base/eta.h"
 #include "eta-ext/base/folder.h"
 #include "eta-ext/base/printable.h"
+#include "nearest.h"
 
 #define SOCKET_NAME "control"
 #define SOCKET_NEW_NAME "control.new" /* until it answers */
@@ -120,30 +120,19 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* Are A and B alike but for one letter? */
-static bool is_near(const char *a, const char *b)
-{
-	size_t begin = 0, end = 0, n = strlen(a), m = strlen(b);
-
-	while (begin < n && begin < m && tolower((unsigned char)a[begin]) == b[begin])
-		begin++;
-	while (end < n - begin && end < m - begin &&
-	       tolower((unsigned char)a[n - 1 - end]) == b[m - 1 - end])
-		end++;
-	n -= begin + end;
-	m -= begin + end;
-	a += begin;
-	b += begin;
-	return (n <= 1 && m <= 1) || (n == 2 && m == 2 && tolower((unsigned char)a[0]) == b[1] &&
-				      tolower((unsigned char)a[1]) == b[0]);
-}
-
 const char *watch_verb_like(const char *text)
 {
+	char small[32];
+	size_t n = 0;
+
+	for (; n < sizeof(small) - 1 && text[n]; n++)
+		small[n] = (char)tolower((unsigned char)text[n]);
+	small[n] = '\0';
+	if (n == 0 || text[n] || strchr(text, '/'))
+		return NULL;
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-		if (*text && !strchr(text, '/') &&
-		    (strncasecmp(verbs[i].name, text, strlen(text)) == 0 ||
-		     is_near(text, verbs[i].name)))
+		if (strncmp(verbs[i].name, small, n) == 0 ||
+		    nearest_distance(small, verbs[i].name) <= 1)
 			return verbs[i].name;
 	return NULL;
 }
@@ -201,6 +190,17 @@ void watch_block_signals(void)
 
 	fill_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
+void watch_unblock_signals(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t signals;
+
+	fill_signals(&signals);
+	while (sigtimedwait(&signals, NULL, &now) > 0)
+		;
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 static int open_signals(void)

@@ -31,6 +31,9 @@ enum watch_end { WATCH_PROCESS, WATCH_DURATION, WATCH_STOPPED, WATCH_SIGNAL };
  */
 void watch_block_signals(void);
 
+/* After watch_run: the signal that ended it does nothing more, later ones come again. */
+void watch_unblock_signals(void);
+
 /*
  * Opens the socket "control" in the folder and waits for the end, whatever comes first. 0 and what
  * it was in END, or -errno, which has been reported. Where the socket cannot be made (a warning),

@@ -92,6 +92,7 @@ script_tests += \
 	tests/cases/library.sh \
 	tests/cases/merge-limits.sh \
 	tests/cases/merge.sh \
+	tests/cases/messages.py \
 	tests/cases/otf2-damage.sh \
 	tests/cases/otf2-foreign.sh \
 	tests/cases/otf2-pipit.py \
@@ -122,6 +123,7 @@ script_tests += \
 	tests/cases/record-answer.sh \
 	tests/cases/record-detail.sh \
 	tests/cases/spool-damage.py \
+	tests/cases/versions.py \
 	tests/cases/waits.py
 
 # They trace the kernel, one at a time: each takes its turn with tests/kernel.py, or kernel_turn of tests/lib.sh.
@@ -317,6 +319,7 @@ bench-programs: $(noinst_PROGRAMS)
 
 # ---- what else the tests need ----
 EXTRA_DIST += \
+	tests/analyze.sh \
 	tests/bench/analyze.sh \
 	tests/bench/archive.sh \
 	tests/bench/kernel-idle.c \
@@ -327,6 +330,8 @@ EXTRA_DIST += \
 	tests/bench/user.sh \
 	tests/cases/analyze-views.txt \
 	tests/circles.py \
+	tests/cppcheck.h \
+	tests/cppcheck.sh \
 	tests/data/README.md \
 	tests/data/apex.tar.xz \
 	tests/data/eztrace-writers.tar.xz \
@@ -372,6 +377,7 @@ EXTRA_DIST += \
 	tests/programs/streams.cc \
 	tests/projection.py \
 	tests/reach.py \
+	tests/release.py \
 	tests/scratch.py \
 	tests/spool.py \
 	tests/suites \

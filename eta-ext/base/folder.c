@@ -90,6 +90,7 @@ static int walk(const char *path, uid_t *link)
 
 	if (fd < 0 || !way)
 		rc = fd < 0 ? -errno : -ENOMEM;
+	/* analyzer: without memory for the way RC is not 0 */
 	while (rc == 0 && *(at += strspn(at, "/"))) {
 		size_t n = strcspn(at, "/");
 		struct stat st;
@@ -367,6 +368,7 @@ int folder_temporary(const char *usual, const char **dir)
 		return -errno;
 	fd = folder_new_file(at, "sci.", &name);
 	if (fd >= 0)
+		/* analyzer: what was made has a name */
 		unlinkat(at, name, 0);
 	free(name);
 	close(at);

@@ -50,6 +50,12 @@ enum archive_attribute {
 #define ARCHIVE_NO_SIZE UINT64_MAX
 
 #define ARCHIVE_CREATOR "eztrace-sci"
+/*
+ * Trace property: counts the changes of what is in an archive that a reader of before would
+ * misread. Archives of 0.1 have none, and are of version 1, too.
+ */
+#define ARCHIVE_VERSION_PROPERTY "SCI::ARCHIVE_VERSION"
+#define ARCHIVE_VERSION 1
 #define ARCHIVE_LEVEL_GROUP "level:"
 #define ARCHIVE_KERNEL_GROUP "kernel"
 #define ARCHIVE_DEVICE_CLASS "block device"

@@ -36,6 +36,7 @@ int log_open(struct eta_trace *trace, struct log **out)
 
 int log_end(struct log *log, int rc, const char *clock)
 {
+	/* analyzer: log_open gives none only with an error, which errno is */
 	struct eta_trace *trace = log->trace;
 
 	if (rc == 0)
@@ -69,6 +70,7 @@ int log_read_lines(struct eta_trace *trace, int (*parse)(struct log *log, void *
 
 	if (rc)
 		return rc;
+	/* analyzer: as above */
 	while ((rc = log_next_line(log)) > 0) {
 		rc = parse(log, state, log->text);
 		if (rc)

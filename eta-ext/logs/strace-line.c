@@ -100,6 +100,7 @@ const char *strace_take_line(char *text, struct strace_line *line)
 	if (!text)
 		return "no thread's number at its beginning";
 	text += strspn(text, " ");
+	line->text = text;
 	if (!take_time(&text, line))
 		return "no time before the call (record with strace -f -ttt -T)";
 	line->text = skip_extras(text);

@@ -225,8 +225,10 @@ static int source_property(struct eta_trace *trace, const struct merge *merge)
 
 		/* an input that was merged itself names what it was made of */
 		if (!sources &&
-		    asprintf(&one, "%s:%s", input->ops->name, file_name(input->path)) < 0)
-			return -ENOMEM;
+		    asprintf(&one, "%s:%s", input->ops->name, file_name(input->path)) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
 		rc = append(&list, sources ? sources : one);
 		free(one);
 	}

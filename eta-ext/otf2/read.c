@@ -86,6 +86,19 @@ static void read_counts(struct eta_trace *trace)
 	}
 }
 
+/* VALUE of ARCHIVE_VERSION_PROPERTY: may this program read the archive? 0 or -EBADMSG, reported. */
+static int check_version(const struct eta_trace *trace, const char *value)
+{
+	const unsigned long version = strtoul(value, NULL, 10);
+
+	if (version <= ARCHIVE_VERSION)
+		return 0;
+	eta_error("%s: is an archive of version %lu, this program reads versions up to %d (take "
+		  "the version of eztrace-sci that wrote it)",
+		  trace->path, version, ARCHIVE_VERSION);
+	return -EBADMSG;
+}
+
 static int read_properties(struct eta_trace *trace)
 {
 	struct otf2 *otf2 = trace->data;
@@ -102,7 +115,10 @@ static int read_properties(struct eta_trace *trace)
 
 		if (OTF2_Reader_GetProperty(otf2->reader, names[i], &value) != OTF2_SUCCESS)
 			continue;
-		if (strcmp(names[i], ARCHIVE_CALLERS) == 0) /* of this form, not of the trace */
+		/* these are of this form, not of the trace */
+		if (strcmp(names[i], ARCHIVE_VERSION_PROPERTY) == 0)
+			rc = otf2->ours ? check_version(trace, value) : 0;
+		else if (strcmp(names[i], ARCHIVE_CALLERS) == 0)
 			otf2->callers_change = strcmp(value, ARCHIVE_CALLERS_CHANGES) == 0;
 		else if (eta_defs_property(trace, names[i], value) == ETA_NONE)
 			rc = -ENOMEM;

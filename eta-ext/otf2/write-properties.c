@@ -32,9 +32,12 @@ static bool is_of_anchor(const struct eta_property *property, size_t *used)
 
 OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs)
 {
-	OTF2_ErrorCode code = OTF2_SUCCESS;
+	OTF2_ErrorCode code;
+	char version[16];
 	size_t used = 0;
 
+	snprintf(version, sizeof(version), "%d", ARCHIVE_VERSION);
+	code = OTF2_Archive_SetProperty(archive, ARCHIVE_VERSION_PROPERTY, version, true);
 	for (uint32_t i = 0; code == OTF2_SUCCESS && i < defs->n_properties; i++) {
 		const char *value;
 		char *own;

@@ -222,7 +222,7 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		[AT_DEVICE] = expand->index->regions.device,
 		[UNNAMED] = ETA_NONE,
 	};
-	uint64_t from_ns = span->begin_ns, now_ns = span->begin_ns, state_ns = span->begin_ns;
+	uint64_t from_ns = span->begin_ns, now_ns = from_ns, state_ns = from_ns;
 	enum request_state state = THROTTLED;
 	int rc = 0;
 

@@ -43,7 +43,7 @@ int record_reader_next(struct record_reader *reader, const struct eta_record_hea
 		       uint64_t *unit)
 {
 	const struct spool *spool = reader->spool;
-	const struct index_entry *entry = record_reader_peek(reader);
+	const struct index_entry *entry = &spool->index->entries[reader->left.first];
 	uint32_t low = 0, high = spool->n_files;
 	struct spool_view *view;
 	int rc;

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "eta-ext/format/archive.h"
 #include "eta-ext/base/folder.h"
@@ -296,6 +298,42 @@ static int check_files(const struct eta_trace *trace)
 	return 0;
 }
 
+/* The version in the header of PATH, 0: it has none. */
+static uint32_t version_of(const char *path)
+{
+	struct eta_spool_header header;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	const size_t n = offsetof(struct eta_spool_header, kind);
+	bool ours = fd >= 0 && pread(fd, &header, n, 0) == (ssize_t)n &&
+		    memcmp(header.magic, ETA_SPOOL_MAGIC, sizeof(header.magic)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ours ? header.version : 0;
+}
+
+/* A spool all of which has another version is not damaged; a file of one that has may be. */
+static int check_version(const struct eta_trace *trace)
+{
+	const struct spool *spool = trace->data;
+	uint32_t other = 0;
+
+	for (uint32_t i = 0; i < spool->n_files; i++) {
+		uint32_t version = version_of(spool->files[i].path);
+
+		if (version == ETA_SPOOL_VERSION || (version && other && version != other))
+			return 0;
+		if (version)
+			other = version;
+	}
+	if (!other)
+		return 0;
+	eta_error("%s: is a spool of version %" PRIu32 ", this program reads version %d (merge it "
+		  "with the version of eztrace-sci that recorded it)",
+		  trace->path, other, ETA_SPOOL_VERSION);
+	return -EBADMSG;
+}
+
 static int add_properties(struct eta_trace *trace)
 {
 	const struct spool *spool = trace->data;
@@ -365,6 +403,8 @@ static int spool_open(struct eta_trace *trace)
 	    spool_image_add(trace, &kernel) == ETA_NONE)
 		return -ENOMEM;
 	rc = list_files(trace);
+	if (rc == 0)
+		rc = check_version(trace);
 	/* files without a thread first: the host's name is then known, and the processes are */
 	if (rc == 0)
 		rc = open_files(trace, false, &units);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "filters.h"
@@ -150,6 +151,10 @@ const char *kernelio_missing(const struct kernelio *k);
 
 /* A note (eta_note) for each level: what serves it, what is missing and why. */
 void kernelio_levels_print(const struct kernelio *k);
+
+/* A line for each probe: its level, its tracepoint or function, what serves it or why nothing does.
+ */
+void kernelio_probes_print(const struct kernelio *k, FILE *out);
 
 /*
  * Prints losses and gaps of COUNTS as warnings; ALL, or where something was lost: the totals before

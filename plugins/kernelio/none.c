@@ -77,3 +77,9 @@ void kernelio_levels_print(const struct kernelio *k)
 {
 	(void)k;
 }
+
+void kernelio_probes_print(const struct kernelio *k, FILE *out)
+{
+	(void)k;
+	(void)out;
+}

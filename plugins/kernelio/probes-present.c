@@ -24,6 +24,7 @@ static void mark_functions(const struct btf *btf, uint32_t first_id, int *presen
 
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = probes_row(KERNELIO_N_TRACEPOINTS + i);
+	/* cppcheck-suppress uninitvar ; the loop has filled all of it */
 	qsort(sorted, n, sizeof(sorted[0]), by_target);
 	for (uint32_t id = first_id; id < btf__type_cnt(btf); id++) {
 		const struct btf_type *type = btf__type_by_id(btf, id);

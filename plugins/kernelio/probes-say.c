@@ -153,3 +153,37 @@ void kernelio_levels_print(const struct kernelio *k)
 		if (k->levels[level][0])
 			eta_note("%s", k->levels[level]);
 }
+
+/* Why nothing serves probe I: of a function that is there, what each kind of probe lacks. */
+static void say_why(const struct kernelio *k, size_t i, char *text, size_t size)
+{
+	bool idle = is_function(i) && strcmp(k->why[i], PROBES_ABSENT) != 0;
+
+	text[0] = '\0';
+	for (unsigned backend = 1; idle && backend < KERNELIO_N_BACKENDS; backend++)
+		if (kernelio_backend_list[backend].functions && k->why_not[backend][0])
+			text_append(text, size, "%sno %s: %s", text[0] ? ", " : "",
+				    kernelio_backend_name(backend), k->why_not[backend]);
+	if (!text[0])
+		text_append(text, size, "%s", k->why[i]);
+}
+
+void kernelio_probes_print(const struct kernelio *k, FILE *out)
+{
+	fprintf(out, "%-10s %-10s %-36s %s\n", "level", "kind", "name", "served by");
+	for (unsigned level = 0; level < ETA_N_LEVELS; level++) {
+		for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
+			const struct probe *row = probes_row(i);
+			char why[512] = "";
+
+			if (row->level != level)
+				continue;
+			if (!k->backend[i])
+				say_why(k, i, why, sizeof(why));
+			fprintf(out, "%-10s %-10s %-36s %s%s\n",
+				eta_level_name((enum eta_level)level),
+				is_function(i) ? "function" : "tracepoint", row->target,
+				k->backend[i] ? kernelio_backend_name(k->backend[i]) : "-: ", why);
+		}
+	}
+}

@@ -64,6 +64,7 @@ static size_t make_printable(char *text, size_t n, size_t room)
 		if (n - used + shown > room)
 			return at;
 		memmove(text + at + shown, text + at + used, n - at - used);
+		/* N bytes, no text. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 		memcpy(text + at, step, shown);
 		n += shown - used;
 		at += shown;

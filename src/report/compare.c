@@ -48,6 +48,8 @@ static double variance_of_mean(const struct sample *s)
 {
 	double n = (double)s->n;
 	unsigned __int128 sum_square = (unsigned __int128)s->sum_ns * s->sum_ns;
+	/* what is left of the division is less than a ns^2 */
+	/* NOLINTNEXTLINE(bugprone-integer-division) */
 	double left = (double)(s->square - sum_square / s->n);
 
 	return left > 0 ? left / (n - 1) / n : 0;

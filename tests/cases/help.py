@@ -136,7 +136,32 @@ def check(command, name):
             assert option in options and options[option][1] == argument, (command, option)
     assert sorted(completed(command, "--")) == offered(options | OF_ALL), command
     assert "true" in completed(command, "--", "tru"), command
+    check_misspelt(command, options)
     return options
+
+
+def refused(*words):
+    """What is said of a misuse: the first of two lines."""
+    result = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    lines = result.stderr.splitlines()
+    assert result.returncode == 2 and len(lines) == 2 and not result.stdout, (words, result)
+    return lines[0]
+
+
+def check_misspelt(command, options):
+    """An option that there is not is answered with the one that it is like."""
+    for name in sorted(options)[::6]:
+        wrong = name[1] + name[0] + name[2:]
+        if len(name) < 4 or wrong[0] == wrong[1]:
+            continue
+        said = refused(command, f"--{wrong}")
+        assert said == f"{command}: unknown option --{wrong}; did you mean --{name}?", said
+        # a name of a file may be behind it
+        said = refused(command, f"--{wrong}=a'b\n'c")
+        assert said.startswith(f"{command}: unknown option --{wrong}=a'b"), said
+        assert "\\nc" in said or "\\n'c" in said, said
+    said = refused(command, "--zzzzzzzz")
+    assert said == f"{command}: unknown option --zzzzzzzz", said
 
 
 def check_pages(known):

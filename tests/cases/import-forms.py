@@ -461,6 +461,13 @@ def strace():
     refused("strace, a long call", at.format(0) + call.format(years), "x.log:1: it lasts longer")
     refused("strace, no time of day", f"7 12:00:00.0 {call.format(0.1)}7 12:00:{years} {call.format(0.1)}",
             "x.log:2: no time before")
+    # recorded without times: the same words, whether its format was given or recognised
+    untimed = 'execve("/bin/app", ["app"], 0x7ffd /* 9 vars */) = 0\nread(3, "", 10) = 0\n'
+    log = write("x.log", untimed)
+    said = [run("sci-import", log, "-o", archive, *more).stderr for more in ([], ["-f", "strace"])]
+    equal("strace, no times: the same words", said[0], said[1])
+    refused("strace, no times", untimed, "x.log:1: no time before the call .*strace -f -ttt -T")
+    refused("strace -f, no times", re.sub("^", "12  ", untimed, flags=re.M), "x.log:1: no time before the call")
     refused("strace, a hole", at.format(0) + call.format(0.1) + "\0" * 9 + at.format(1) + call.format(0.1),
             "x.log:2: a zero byte")
     # a 32-bit program's names; raw flags (-X raw) and hexadecimal strings (-xx)

@@ -16,6 +16,7 @@ from kernel import SCI_KERNEL, need_bpf, nothing_lost, ops_on, path
 from scratch import wait_asleep
 
 need_bpf()
+SCI_RECORD = os.path.join(os.path.dirname(SCI_KERNEL), "sci-record")
 
 # writes a byte for each line it gets, with two threads, to a file it had open before
 PROGRAM = r"""
@@ -61,8 +62,8 @@ def control(verb, name, status=0):
     return result.stdout + result.stderr
 
 
-def start(name, *options):
-    tracer = subprocess.Popen([SCI_KERNEL, "-o", path(name), *options], stderr=subprocess.PIPE, text=True)
+def start(name, *options, command=SCI_KERNEL):
+    tracer = subprocess.Popen([command, "-o", path(name), *options], stderr=subprocess.PIPE, text=True)
     for _ in range(3000):  # it answers once it traces
         if os.path.exists(path(name + "/kernel.spool/control")) or tracer.poll() is not None:
             break
@@ -127,6 +128,20 @@ while tracer.poll() is None:
 spool = end(tracer, "time")
 assert time.monotonic() - begin >= 0.5
 assert 0 < len(ops_on(spool, "file", "write")) < written, written
+assert program.process.poll() is None
+
+# sci-record does so, too, until it is stopped or interrupted: an archive with what was written meanwhile, and an answer
+for name, stop_it in (("record", lambda tracer: control("stop", "record")),
+                      ("interrupt", lambda tracer: tracer.send_signal(signal.SIGINT))):
+    tracer = start(name, "-p", str(program.pid), command=SCI_RECORD)
+    program.write()
+    stop_it(tracer)
+    said = tracer.communicate(timeout=60)[1]
+    assert tracer.returncode == 0 and "\nverdict: " in said and f"recorded in {path(name)};" in said, said
+    assert sorted(os.listdir(path(name))) == ["unified", "unified.def", "unified.otf2"], os.listdir(path(name))
+    table = subprocess.run(["sci-analyze", "--by=class", "--csv", "--fields=function,count", path(name)],
+                           capture_output=True, text=True, check=True).stdout
+    assert "vfs:sys_write,2" in table.splitlines(), table
 assert program.process.poll() is None
 
 # one thread of it
@@ -242,12 +257,29 @@ for name in ("copy", "killed"):
     assert data["operations"] > 100 and data["overwritten"] > 1000, (name, data)
 assert not os.path.exists(path("killed/kernel.spool/meta.snapshot"))
 
+# which probes this kernel has: what a recording needs is served, the light mode leaves system calls alone
+def probes(*options):
+    text = subprocess.run([SCI_KERNEL, *options, "probes"], capture_output=True, text=True, check=True).stdout
+    return {(line[:10].strip(), line[22:].split(None, 1)[0]): line[22:].split(None, 1)[1] for line in text.splitlines()[1:]}
+
+
+full, light = probes(), probes("--light")
+assert full.keys() == light.keys() and {level for level, _name in full} == {"vfs", "pagecache", "fs", "block", "cpu"}
+for probe in ("vfs", "sys_enter"), ("block", "block_rq_issue"), ("cpu", "sched_switch"):
+    assert not full[probe].startswith("-"), (probe, full[probe])
+assert light["vfs", "sys_enter"].startswith("-: ") and not light["cpu", "sched_switch"].startswith("-"), light
+result = subprocess.run([SCI_KERNEL, "-p", str(program.pid), "probes"], capture_output=True, text=True)
+assert result.returncode == 2, result
+
 # misuse
 thread = [int(tid) for tid in os.listdir(f"/proc/{program.pid}/task") if int(tid) != program.pid][0]
 for options, words in ((["--pid", str(thread)], f"is a thread of process {program.pid}"),
                        (["--pid", "4194300"], "no such process")):
-    result = subprocess.run([SCI_KERNEL, "-o", path("wrong"), *options], capture_output=True, text=True)
-    assert result.returncode == 1 and words in result.stderr, result
-    assert not os.path.exists(path("wrong")), "nothing is left behind"
+    for command in (SCI_KERNEL, SCI_RECORD):
+        result = subprocess.run([command, "-o", path("wrong"), *options], capture_output=True, text=True)
+        assert result.returncode == 1 and words in result.stderr, result
+        assert not os.path.exists(path("wrong")), "nothing is left behind"
+result = subprocess.run([SCI_RECORD, "-p", str(program.pid), "--", "true"], capture_output=True, text=True)
+assert result.returncode == 2 and "not both" in result.stderr, result
 for p in (program, second, third):
     p.end()

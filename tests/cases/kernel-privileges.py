@@ -47,6 +47,23 @@ def run(*arguments, status=0, **environment):
     return result
 
 
+# what can be recorded, as root and without rights, of which nothing is left
+def can_record(*prefix, status):
+    record = os.path.join(os.path.dirname(SCI_KERNEL), "sci-record")
+    text = run(*prefix, record, "--check", status=status).stdout
+    return {line[:14].strip(): line[15:].split(None, 1) for line in text.splitlines()}
+
+
+before = os.listdir(theirs)
+answers = can_record(status=0)
+assert answers["library calls"][0] == answers["kernel levels"][0] == answers["rights"][0] == "yes", answers
+answers = can_record(*AS_NOBODY, status=1)
+assert answers["library calls"][0] == "yes", answers
+assert answers["kernel levels"][0] == "no" and "CAP_BPF" in answers["kernel levels"][1], answers
+assert answers["rights"][0] == "no" and "setcap" in answers["rights"][1], answers
+assert os.listdir(theirs) == before
+
+
 def read(name):
     spool = kernel_spool.KernelSpool(os.path.join(theirs, name, "kernel.spool"))
     kernel_spool.check_shape(spool)

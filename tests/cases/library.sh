@@ -4,7 +4,7 @@
 # shellcheck source=tests/lib.sh
 . "$SCI_SRC/tests/lib.sh"
 
-need make pkg-config nm
+need make pkg-config nm readelf
 unset MAKEFLAGS MAKELEVEL MFLAGS
 # where configure installs to, below a folder of ours
 status 0 make -C "$SCI_BUILD" DESTDIR="$scratch/root" install-libLTLIBRARIES install-staticDATA \
@@ -26,6 +26,22 @@ sed -n 's/@@ETA_0\.1$//p' "$scratch/so" | sort | diff "$scratch/declared" - ||
 nm -g --defined-only "$libdir/libeta-ext.a" | awk '$2 == "T" { print $3 }' | sort |
 	diff "$scratch/declared" - ||
 	fail "libeta-ext.a exports something else than its headers declare"
+
+# What programs were linked with stays, as long as the soname does: debian/ has what the last release exports.
+soname=$(readelf -d "$libdir/libeta-ext.so" | sed -n 's/.*SONAME.*\[libeta-ext\.so\.\(.*\)\]/\1/p')
+symbols=$SCI_SRC/debian/libeta-ext$soname.symbols
+if [ -d "$SCI_SRC/debian" ]; then # it is not in the tarball
+	[ -f "$symbols" ] || fail "soname libeta-ext.so.$soname: no debian/libeta-ext$soname.symbols"
+	sed -n 's/^ \(eta_[a-z0-9_]*@[A-Z0-9_.]*\) .*/\1/p' "$symbols" | sort >"$scratch/released"
+	[ "$(wc -l <"$scratch/released")" -gt 20 ] || fail "$symbols: hardly a symbol"
+	sed 's/@@/@/' "$scratch/so" | sort >"$scratch/exported"
+	comm -23 "$scratch/released" "$scratch/exported" >"$scratch/gone"
+	[ ! -s "$scratch/gone" ] ||
+		fail "gone or changed since the last release, which takes a new soname: $(paste -sd ' ' "$scratch/gone")"
+	comm -13 "$scratch/released" "$scratch/exported" >"$scratch/added"
+	[ ! -s "$scratch/added" ] ||
+		fail "not in $symbols, with the version that brings them: $(paste -sd ' ' "$scratch/added")"
+fi
 
 # Each header compiles alone, as C and, where there is a compiler, as C++.
 : "${CC:=cc}"

@@ -27,6 +27,14 @@ has err '^SCI '
 status 0 sci-record -q --no-kernel -o quiet -- /usr/bin/python3 -c "$program"
 [ ! -s err ] || fail "-q says $(cat err)"
 
+# two runs are taken as one, as they were given, and the way to compare them is named; a run and a copy are no two runs
+status 0 sci-analyze run quiet
+has err '^sci-analyze: run/unified.otf2 and quiet/unified.otf2 are .* no process in common: .*--compare'
+one_line err
+cp -r run copy
+status 0 sci-analyze run copy
+! grep 'in common' err || fail "a run and its copy share their process"
+
 # a program without I/O has an answer, too
 status 0 sci-record --no-kernel -o none -- true
 has err '^sci-record: recorded in none;'

@@ -62,7 +62,7 @@ __attribute__((destructor)) static void end_exit(void)
 
 EXPORT void _exit(int status)
 {
-	void (*next)(int) __attribute__((noreturn)) = (__typeof__(next))NEXT(_exit);
+	__attribute__((noreturn)) void (*next)(int) = (__typeof__(next))NEXT(_exit);
 
 	end_early();
 	next(status);
@@ -75,6 +75,6 @@ EXPORT void _Exit(int status)
 
 __attribute__((constructor)) static void end_load(void)
 {
-	at_quick_exit(end_early);
+	(void)at_quick_exit(end_early);
 	in_handler(); /* the unwinder prepares itself now, not in a handler */
 }

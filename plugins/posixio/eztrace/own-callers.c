@@ -53,6 +53,7 @@ extern struct next_function __stop_sci_next[] __attribute__((visibility("hidden"
 
 __attribute__((constructor)) static void next_functions_find(void)
 {
+	/* cppcheck-suppress comparePointers ; the linker has both bound one section */
 	for (struct next_function *next = __start_sci_next; next < __stop_sci_next; next++)
 		if (!next->function)
 			next->function = dlsym(RTLD_NEXT, next->name);

@@ -96,7 +96,7 @@ static struct class_references references_new(struct engine *e, struct durations
 					      const struct fastest *f)
 {
 	enum reference_kind kind = e->options.reference;
-	struct class_references r;
+	struct class_references r = { 0 };
 
 	durations_sort(d);
 	r.by[BY_HEADLINE] = reference_new(e, d, f, kind, e->options.quantile);
