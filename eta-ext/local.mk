@@ -61,6 +61,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/match.c \
 	eta-ext/merge/numbers.c \
 	eta-ext/merge/processes.c \
+	eta-ext/merge/doubles.c \
 	eta-ext/merge/threads.c \
 	eta-ext/base/message.c \
 	eta-ext/base/printable.c \

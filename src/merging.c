@@ -25,10 +25,13 @@ static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 		{ counts->overlapping, "overlapping regions" },
 		{ counts->out_of_order, "out of order" },
 		{ counts->unmatched, "threads unmatched" },
+		{ counts->missing, "machines and ranks missing" },
 	};
+	const size_t n = sizeof(rest) / sizeof(*rest);
 
-	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++)
-		if (rest[i].n || output)
+	/* what only jobs of several machines have is named where it is there */
+	for (size_t i = 0; i < n; i++)
+		if (rest[i].n || (output && i < n - 1))
 			fprintf(to, ", %" PRIu64 " %s", rest[i].n, rest[i].what);
 	fputc('\n', to);
 }
@@ -83,7 +86,7 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	printable_put(m->report, m->output);
 	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
 	if (m->n_inputs > 1)
-		fprintf(m->report, ", %" PRIu64 " of them matched", n_threads - counts.unmatched);
+		fprintf(m->report, ", %" PRIu64 " of them matched", counts.matched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
 	print_rest(m->report, &counts, true);
 }

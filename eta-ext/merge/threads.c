@@ -254,6 +254,29 @@ static int find_sides(const struct eta_trace *trace, const struct merge *merge,
 	return 0;
 }
 
+/* Per machine (of the result), how many inputs have a process there. */
+static int count_inputs(const struct eta_trace *trace, const struct merge *merge, uint32_t **out)
+{
+	const struct eta_defs *defs = &trace->defs;
+	uint32_t *n = calloc((size_t)defs->n_processes + 1, sizeof(*n));
+	uint32_t *last = calloc((size_t)defs->n_processes + 1, sizeof(*last));
+
+	for (uint32_t i = 0; n && last && i < merge->n_inputs; i++)
+		for (uint32_t p = 0; p < merge->inputs[i].trace->defs.n_processes; p++) {
+			const struct eta_process *process =
+				&defs->processes[merge->inputs[i].processes[p]];
+			uint32_t machine = eta_machine(defs, process->host);
+
+			n[machine] += last[machine] != i + 1;
+			last[machine] = i + 1;
+		}
+	*out = last ? n : NULL;
+	if (!last)
+		free(n);
+	free(last);
+	return *out ? 0 : -ENOMEM;
+}
+
 /*
  * Is the other side of it missing? A thread without a library call leaves nothing there: the
  * kernel's side alone has it, while another input knows its process, and each thread of that has
@@ -269,6 +292,22 @@ static bool is_unmatched(const struct merge *merge, const struct order *order,
 		return false;
 	return first->rank == 0 || !order->process || !order->process->pid ||
 	       sides[first->process].n_inputs < 2 || sides[first->process].open;
+}
+
+/* One input is all that there is of its machine: nothing can match it. */
+static bool is_alone(const struct eta_trace *trace, const struct order *order,
+		     const uint32_t *of_machine)
+{
+	return order->process && *order->process->host &&
+	       of_machine[eta_machine(&trace->defs, order->process->host)] < 2;
+}
+
+/* Is the location that was added last a thread that made a traced call, or may have? */
+static bool is_newest_thread(const struct eta_trace *trace)
+{
+	const struct eta_location *newest = &trace->defs.locations[trace->defs.n_locations - 1];
+
+	return newest->kind == ETA_LOCATION_THREAD && !newest->only_requests;
 }
 
 static int add_location(struct eta_trace *trace, struct merge *merge, const struct order *order)
@@ -368,6 +407,7 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	struct candidate *all = NULL;
 	struct order *orders = NULL;
 	struct process_sides *sides = NULL;
+	uint32_t *of_machine = NULL;
 	size_t n = 0, n_orders = 0;
 	int rc = -ENOMEM;
 
@@ -410,11 +450,20 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	}
 	qsort(orders, n_orders, sizeof(*orders), by_place);
 	rc = find_sides(trace, merge, orders, n_orders, &sides);
+	if (rc == 0)
+		rc = count_inputs(trace, merge, &of_machine);
 	for (size_t i = 0; rc == 0 && i < n_orders; i++) {
-		trace->counts.unmatched += is_unmatched(merge, &orders[i], sides);
+		bool alone = is_alone(trace, &orders[i], of_machine);
+		bool unmatched = !alone && is_unmatched(merge, &orders[i], sides);
+
 		rc = add_location(trace, merge, &orders[i]);
+		trace->counts.unmatched += unmatched;
+		trace->counts.matched += rc == 0 && !alone && !unmatched && is_newest_thread(trace);
 	}
+	if (rc == 0)
+		rc = merge_refuse_doubles(trace, merge);
 out:
+	free(of_machine);
 	free(sides);
 	free(all);
 	free(orders);

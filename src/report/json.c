@@ -237,6 +237,8 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set(o, "has_levels", json_boolean(a->has_levels));
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT)
 		set_count(o, "suspended_ns", a->suspended_ns);
+	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->counts.missing)
+		set_count(o, "missing", a->counts.missing);
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->light)
 		set(o, "light", json_true());
 }
