@@ -134,6 +134,8 @@ int merging_run(const struct merging *m, bool *complete)
 	if (rc == 0)
 		/* it owns the inputs now */
 		rc = eta_merge_with(inputs, m->n_inputs, &m->merge, &merged);
+	if (rc == 0 && m->found)
+		inputs_count_missing(m->found, merged);
 	if (rc == 0)
 		rc = write_archive(m, merged, &written);
 	if (rc)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
+#include "job.h"
 
 /* The program's own files: "DIR/user.spool/user.PID.TID.TIME" has to be a path. */
 enum { ROOM_BELOW = 96 };
@@ -54,7 +55,8 @@ static int make_room(int at, const char *shown, bool force)
 	if (!found)
 		return 0;
 	if (!force) {
-		eta_error("%s: a recording is there already (--force replaces it)", shown);
+		eta_error("%s: a recording is there already (--force replaces it%s)", shown,
+			  job_rank() ? "; -o DIR/%r gives each rank one of its own" : "");
 		return -EEXIST;
 	}
 	for (size_t i = 0; rc == 0 && i < N_MEMBERS; i++) {

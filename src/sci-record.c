@@ -15,6 +15,7 @@
 #include "after-run.h"
 #include "cli.h"
 #include "eta-ext/base/printable.h"
+#include "job.h"
 #include "kernel-options.h"
 #include "launch.h"
 #include "merging.h"
@@ -58,7 +59,10 @@ struct recording {
 
 static const struct option_row rows[] = {
 	HEADING("Output:"),
-	{ "output", 'o', "DIR", "write the recording to DIR (default: a new folder PROGRAM_sci)",
+	{ "output", 'o', "DIR",
+	  "write the recording to DIR (default: a new folder PROGRAM_sci); %h is the host, %r the "
+	  "MPI "
+	  "rank, %j the job",
 	  SETS_TEXT(struct record_options, dir) },
 	{ "force", 'f', NULL, "replace a recording that is already in DIR",
 	  SETS_FLAG(struct record_options, force) },
@@ -477,6 +481,7 @@ int main(int argc, char **argv)
 	static const struct command_line command_line = { rows, "-- PROGRAM [ARG...]", doc,
 							  parse_words };
 	struct record_options options = { .mode = 0600 };
+	char *dir = NULL;
 	int status;
 
 	options_parse(&command_line, argc, argv, &options);
@@ -484,7 +489,13 @@ int main(int argc, char **argv)
 		kernelio_filters_free(&options.kernel.filters);
 		return preload_print_env(plugin_dir()) ? CLI_FAILED : CLI_OK;
 	}
+	if (options.dir && job_expand(options.dir, &dir) < 0) {
+		kernelio_filters_free(&options.kernel.filters);
+		return CLI_FAILED;
+	}
+	options.dir = dir;
 	status = record(&options);
+	free(dir);
 	kernelio_filters_free(&options.kernel.filters);
 	return status;
 }

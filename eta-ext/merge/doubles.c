@@ -80,9 +80,9 @@ static int find_double(const struct merge *merge, const struct merge_part parts[
 	while (rc == 0 && !*found && sides[0].head != sides[0].end &&
 	       sides[1].head != sides[1].end) {
 		/* a call ends before another begins at that time */
-		int later = sides[1].time_ns < sides[0].time_ns ||
-			    (sides[1].time_ns == sides[0].time_ns &&
-			     sides[1].head->kind == ETA_LEAVE);
+		int later =
+			sides[1].time_ns < sides[0].time_ns ||
+			(sides[1].time_ns == sides[0].time_ns && sides[1].head->kind == ETA_LEAVE);
 
 		*found = step(&sides[later], &sides[!later]);
 		sides[later].head++;

@@ -254,27 +254,28 @@ static int find_sides(const struct eta_trace *trace, const struct merge *merge,
 	return 0;
 }
 
-/* Per machine (of the result), how many inputs have a process there. */
-static int count_inputs(const struct eta_trace *trace, const struct merge *merge, uint32_t **out)
+/* Sides that inputs know of a machine: programs' calls, and the kernel. */
+#define SIDE(rank) (1u << ((rank) != 0))
+#define BOTH_SIDES (SIDE(0) | SIDE(1))
+
+/* Those of each machine of the result. */
+static int find_machine_sides(const struct eta_trace *trace, const struct merge *merge,
+			      uint32_t **out)
 {
 	const struct eta_defs *defs = &trace->defs;
-	uint32_t *n = calloc((size_t)defs->n_processes + 1, sizeof(*n));
-	uint32_t *last = calloc((size_t)defs->n_processes + 1, sizeof(*last));
+	uint32_t *sides = calloc((size_t)defs->n_processes + 1, sizeof(*sides));
 
-	for (uint32_t i = 0; n && last && i < merge->n_inputs; i++)
-		for (uint32_t p = 0; p < merge->inputs[i].trace->defs.n_processes; p++) {
-			const struct eta_process *process =
-				&defs->processes[merge->inputs[i].processes[p]];
-			uint32_t machine = eta_machine(defs, process->host);
+	*out = sides;
+	for (uint32_t i = 0; sides && i < merge->n_inputs; i++) {
+		const struct merge_input *input = &merge->inputs[i];
 
-			n[machine] += last[machine] != i + 1;
-			last[machine] = i + 1;
+		for (uint32_t p = 0; p < input->trace->defs.n_processes; p++) {
+			const char *host = defs->processes[input->processes[p]].host;
+
+			sides[eta_machine(defs, host)] |= SIDE(input->rank);
 		}
-	*out = last ? n : NULL;
-	if (!last)
-		free(n);
-	free(last);
-	return *out ? 0 : -ENOMEM;
+	}
+	return sides ? 0 : -ENOMEM;
 }
 
 /*
@@ -294,12 +295,12 @@ static bool is_unmatched(const struct merge *merge, const struct order *order,
 	       sides[first->process].n_inputs < 2 || sides[first->process].open;
 }
 
-/* One input is all that there is of its machine: nothing can match it. */
+/* Of its machine there is one side only, or both as one: nothing can match it. */
 static bool is_alone(const struct eta_trace *trace, const struct order *order,
-		     const uint32_t *of_machine)
+		     const uint32_t *machine_sides)
 {
 	return order->process && *order->process->host &&
-	       of_machine[eta_machine(&trace->defs, order->process->host)] < 2;
+	       machine_sides[eta_machine(&trace->defs, order->process->host)] != BOTH_SIDES;
 }
 
 /* Is the location that was added last a thread that made a traced call, or may have? */
@@ -407,7 +408,7 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	struct candidate *all = NULL;
 	struct order *orders = NULL;
 	struct process_sides *sides = NULL;
-	uint32_t *of_machine = NULL;
+	uint32_t *machine_sides = NULL;
 	size_t n = 0, n_orders = 0;
 	int rc = -ENOMEM;
 
@@ -451,9 +452,9 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	qsort(orders, n_orders, sizeof(*orders), by_place);
 	rc = find_sides(trace, merge, orders, n_orders, &sides);
 	if (rc == 0)
-		rc = count_inputs(trace, merge, &of_machine);
+		rc = find_machine_sides(trace, merge, &machine_sides);
 	for (size_t i = 0; rc == 0 && i < n_orders; i++) {
-		bool alone = is_alone(trace, &orders[i], of_machine);
+		bool alone = is_alone(trace, &orders[i], machine_sides) && is_single(&orders[i]);
 		bool unmatched = !alone && is_unmatched(merge, &orders[i], sides);
 
 		rc = add_location(trace, merge, &orders[i]);
@@ -463,7 +464,7 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	if (rc == 0)
 		rc = merge_refuse_doubles(trace, merge);
 out:
-	free(of_machine);
+	free(machine_sides);
 	free(sides);
 	free(all);
 	free(orders);
