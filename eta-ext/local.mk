@@ -4,7 +4,7 @@ lib_LTLIBRARIES += eta-ext/libeta-ext.la
 # The writer of spool files, for the tracers; inside the traced program, so without sanitizers, and
 # without _FORTIFY_SOURCE (plugins/posixio/local.mk).
 eta_ext_libspool_la_SOURCES = eta-ext/format/own-call.c eta-ext/format/own-call.h eta-ext/format/own-map.c \
-	eta-ext/format/own-map.h eta-ext/format/record.h eta-ext/format/spool.c eta-ext/format/spool.h \
+	eta-ext/format/own-map.h eta-ext/format/launcher.h eta-ext/format/record.h eta-ext/format/spool.c eta-ext/format/spool.h \
 	eta-ext/format/spool-budget.c eta-ext/format/spool-budget.h eta-ext/format/spool-last.c \
 	eta-ext/format/spool-last.h eta-ext/format/spool-reach.c eta-ext/format/spool-reach.h
 eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -U_FORTIFY_SOURCE -fvisibility=hidden -Wframe-larger-than=1024
@@ -57,6 +57,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/logs/log-text.h \
 	eta-ext/trace/machines.c \
 	eta-ext/trace/machines.h \
+	eta-ext/trace/ranks.c \
+	eta-ext/trace/ranks.h \
 	eta-ext/merge/merge.c \
 	eta-ext/merge/merge.h \
 	eta-ext/merge/clocks.c \
@@ -65,6 +67,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/match.c \
 	eta-ext/merge/numbers.c \
 	eta-ext/merge/processes.c \
+	eta-ext/merge/doubles.c \
 	eta-ext/merge/threads.c \
 	eta-ext/base/message.c \
 	eta-ext/base/printable.c \

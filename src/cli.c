@@ -9,7 +9,7 @@
 bool cli_is_complete(const struct eta_counts *counts)
 {
 	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
-		 counts->overlapping || counts->out_of_order);
+		 counts->overlapping || counts->out_of_order || counts->missing);
 }
 
 struct input_file {

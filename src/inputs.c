@@ -2,15 +2,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "inputs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "eta-ext/base/eta.h"
+#include "eta-ext/trace/ranks.h"
 #include "outputs.h"
 
 enum { MEMBERS = 2 };
@@ -57,13 +60,69 @@ static int add_members(struct inputs *inputs, const char *path, const char *cons
 	return rc ? rc : n;
 }
 
-static int find_one(struct inputs *inputs, const char *path, bool merged)
+/* Adds the traces of the recording in PATH: how many, -errno. */
+static int add_recording(struct inputs *inputs, const char *path, bool merged)
 {
 	int n = 0;
 
 	/* the merged archive first or last */
 	for (int f = 0; n == 0 && f < N_FOLDERS; f++)
 		n = add_members(inputs, path, folders[merged ? f : (f + 1) % N_FOLDERS]);
+	return n;
+}
+
+static int is_shown(const struct dirent *entry)
+{
+	return *entry->d_name != '.';
+}
+
+/* "DIR/NODE" if that is a folder, of whoever has put it there: a link may lead anywhere. */
+static bool is_node(const char *dir, const char *name, char path[PATH_MAX])
+{
+	struct stat st;
+
+	return snprintf(path, PATH_MAX, "%s/%s", dir, name) < PATH_MAX && lstat(path, &st) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/*
+ * Adds the recordings of the nodes of a job, each in a folder of PATH: how many traces. A folder
+ * beside them that holds none is a node whose recording is missing.
+ */
+static int add_nodes(struct inputs *inputs, const char *path, bool merged)
+{
+	struct dirent **entries = NULL;
+	int n_entries = scandir(path, &entries, is_shown, alphasort), n = 0, rc = 0;
+	char node[PATH_MAX];
+	bool *empty = calloc(n_entries > 0 ? (size_t)n_entries : 1, sizeof(*empty));
+
+	for (int i = 0; empty && rc >= 0 && i < n_entries; i++) {
+		if (!is_node(path, entries[i]->d_name, node))
+			continue;
+		rc = add_recording(inputs, node, merged);
+		empty[i] = rc == 0;
+		n += rc;
+	}
+	for (int i = 0; empty && rc >= 0 && n > 0 && i < n_entries; i++)
+		if (empty[i]) {
+			eta_warn("%s/%s: holds no recording: what this machine did is missing",
+				 path, entries[i]->d_name);
+			inputs->missing++;
+		}
+	inputs->nodes |= n > 0;
+	for (int i = 0; i < n_entries; i++)
+		free(entries[i]);
+	free(entries);
+	free(empty);
+	return rc < 0 ? rc : n;
+}
+
+static int find_one(struct inputs *inputs, const char *path, bool merged)
+{
+	int n = add_recording(inputs, path, merged);
+
+	if (n == 0)
+		n = add_nodes(inputs, path, merged);
 	if (n == 0)
 		n = add(inputs, path);
 	return n < 0 ? n : 0;
@@ -166,8 +225,17 @@ int inputs_open(char *const *paths, size_t n, const struct eta_options *options,
 	if (rc == 0)
 		rc = n == 2 && found.n == 2 ? open_two(found.paths, options, out)
 					    : eta_open_merged(found.paths, found.n, options, out);
+	if (rc == 0)
+		inputs_count_missing(&found, *out);
 	inputs_free(&found);
 	return rc;
+}
+
+void inputs_count_missing(const struct inputs *inputs, struct eta_trace *trace)
+{
+	eta_trace_miss(trace, inputs->missing);
+	if (inputs->nodes)
+		eta_trace_miss(trace, ranks_missing(eta_trace_defs(trace)));
 }
 
 void inputs_free(struct inputs *inputs)

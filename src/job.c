@@ -1,12 +1,10 @@
-/* What launchers of parallel programs say of a rank, in its environment. */
+/* The job of a launcher that this process is a part of. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 #include "job.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,43 +12,14 @@
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
+#include "eta-ext/format/launcher.h"
 
-/*
- * X(launcher, rank, size, local size, job, step): variables, NULL: it has none. The first whose
- * rank is set counts: a launcher that another one starts inherits the other's variables. SLURM sets
- * those of a task in a batch script, too, but the step's only in what srun starts.
- */
-#define LAUNCHERS(X)                                                                               \
-	X("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",                              \
-	  "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", NULL)                                    \
-	X("MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", NULL, NULL)                          \
-	X("SLURM", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, "SLURM_JOB_ID", "SLURM_STEP_ID")
-
-static const struct launcher {
-	const char *name, *rank, *size, *local_size, *job, *step;
-} launchers[] = {
-#define X(name, rank, size, local, job, step) { name, rank, size, local, job, step },
-	LAUNCHERS(X)
-#undef X
-};
-#define N_LAUNCHERS (sizeof(launchers) / sizeof(*launchers))
-
-/* A number in the environment; false: there is none. */
-static bool get_number(const char *name, unsigned *number)
+static const char *get(const char *name)
 {
-	const char *text = name ? getenv(name) : NULL;
-	unsigned long value;
-	char *end;
-
-	if (!text || !isdigit((unsigned char)*text))
-		return false;
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || *end || value > INT_MAX)
-		return false;
-	*number = (unsigned)value;
-	return true;
+	return getenv(name);
 }
+
+/* ---- who ---- */
 
 /* TEXT as a name in a folder. */
 static void put_name(char name[JOB_NAME_BYTES], const char *text)
@@ -120,81 +89,116 @@ static void name_by_process(char id[JOB_NAME_BYTES], const char *variable)
 
 static void name_job(struct job *job, const struct launcher *launcher)
 {
-	const char *id = launcher->job ? getenv(launcher->job) : NULL;
-	const char *step = launcher->step ? getenv(launcher->step) : NULL;
 	char text[JOB_NAME_BYTES];
 
-	if (!id || !*id) {
-		name_by_process(job->id, launcher->rank);
+	if (!launcher->job || !*launcher->job) {
+		name_by_process(job->id, launcher->rank_variable);
 		return;
 	}
-	snprintf(text, sizeof(text), "%s%s%s", id, step ? "." : "", step ? step : "");
+	snprintf(text, sizeof(text), "%s%s%s", launcher->job, launcher->step ? "." : "",
+		 launcher->step ? launcher->step : "");
 	put_name(job->id, text);
 }
 
 bool job_find(struct job *job)
 {
-	const struct launcher *launcher = NULL;
+	const struct launcher launcher = launcher_find(get);
 	struct utsname host;
 
 	*job = (struct job){ 0 };
-	for (size_t i = 0; !launcher && i < N_LAUNCHERS; i++)
-		if (get_number(launchers[i].rank, &job->rank) &&
-		    (!launchers[i].step || getenv(launchers[i].step)))
-			launcher = &launchers[i];
-	if (!launcher)
+	/* of SLURM's only what srun starts has the number of tasks */
+	if (!launcher.rank || !launcher.ranks)
 		return false;
-	if (!get_number(launcher->size, &job->size) || job->rank >= job->size) {
-		eta_warn("%s=%u, but %s=%s: not taken for a rank of a job, and recorded alone",
-			 launcher->rank, job->rank, launcher->size,
-			 getenv(launcher->size) ? getenv(launcher->size) : "");
+	job->rank = (unsigned)strtoul(launcher.rank, NULL, 10);
+	job->size = (unsigned)strtoul(launcher.ranks, NULL, 10);
+	if (job->rank >= job->size) {
+		eta_warn("%s=%s of %s ranks: not taken for a rank of a job, and recorded alone",
+			 launcher.rank_variable, launcher.rank, launcher.ranks);
 		return false;
 	}
-	if (!get_number(launcher->local_size, &job->local_size))
-		job->local_size = 0;
-	job->launcher = launcher->name;
+	if (launcher_is_number(launcher.local))
+		job->local_size = (unsigned)strtoul(launcher.local, NULL, 10);
 	put_name(job->node, uname(&host) == 0 ? host.nodename : "");
-	name_job(job, launcher);
+	name_job(job, &launcher);
 	return true;
 }
 
-char *job_folder(const struct job *job, const char *text, const char *program)
-{
-	const char *slash = strrchr(program, '/');
-	char *folder = NULL;
-	size_t size;
-	FILE *out = open_memstream(&folder, &size);
+/* ---- names of folders ---- */
 
-	if (!out)
-		return NULL;
-	if (!text)
-		fprintf(out, "%.150s_sci_%s", slash ? slash + 1 : program, job->id);
-	for (; text && *text; text++) {
-		if (*text != '%') {
-			fputc(*text, out);
+/* A part of a path, however the job is called. */
+static void put_part(FILE *to, const char *text)
+{
+	for (; *text; text++)
+		fputc(*text == '/' ? '_' : *text, to);
+}
+
+/* What %LETTER stands for. false: nobody has told. */
+static bool put(FILE *to, char letter, const struct launcher *launcher)
+{
+	struct utsname host;
+
+	switch (letter) {
+	case 'h':
+		if (uname(&host) != 0 || !*host.nodename)
+			return false;
+		put_part(to, host.nodename);
+		return true;
+	case 'r':
+		if (launcher->rank)
+			put_part(to, launcher->rank);
+		return launcher->rank;
+	default:
+		if (launcher->job)
+			put_part(to, launcher->job);
+		if (launcher->job && launcher->step) {
+			fputc('.', to);
+			put_part(to, launcher->step);
+		}
+		return launcher->job;
+	}
+}
+
+int job_expand(const char *name, char **expanded)
+{
+	const struct launcher launcher = launcher_find(get);
+	size_t bytes;
+	FILE *to;
+	int rc = 0;
+
+	*expanded = NULL;
+	to = open_memstream(expanded, &bytes);
+	for (const char *at = name; to && rc == 0 && *at; at++) {
+		if (*at != '%' || !at[1] || !strchr("hrj%", at[1])) {
+			fputc(*at, to);
 			continue;
 		}
-		switch (*++text) {
-		case 'h':
-			fputs(job->node, out);
-			break;
-		case 'r':
-			fprintf(out, "%u", job->rank);
-			break;
-		case 'j':
-			fputs(job->id, out);
-			break;
-		case '%':
-			fputc('%', out);
-			break;
-		default: /* no sign of ours: as it is */
-			fputc('%', out);
-			text--;
+		at++;
+		if (*at == '%') {
+			fputc('%', to);
+		} else if (!put(to, *at, &launcher)) {
+			eta_error("-o %s: no launcher has told what %%%c is (mpirun, mpiexec and "
+				  "srun do)",
+				  name, *at);
+			rc = -EINVAL;
 		}
 	}
-	if (fclose(out) == EOF) {
-		free(folder);
-		return NULL;
+	if (!to || fclose(to) != 0) {
+		eta_error("not enough memory for the name of the folder");
+		rc = -ENOMEM;
 	}
-	return folder;
+	if (rc) {
+		free(*expanded);
+		*expanded = NULL;
+	}
+	return rc;
+}
+
+char *job_folder(const struct job *job, const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	char *folder;
+
+	return asprintf(&folder, "%.150s_sci_%s", slash ? slash + 1 : program, job->id) < 0
+		       ? NULL
+		       : folder;
 }

@@ -12,21 +12,27 @@ enum { JOB_NAME_BYTES = 65 };
 
 /* What the launcher says of this process. */
 struct job {
-	const char *launcher; /* "Open MPI" */
 	unsigned rank, size;
 	unsigned local_size;	   /* ranks on this node, 0: not known */
 	char id[JOB_NAME_BYTES];   /* of the job, the same for all ranks on a node */
 	char node[JOB_NAME_BYTES]; /* the host's name, as that of a folder */
 };
 
-/* Whether a launcher has started this process. */
+/*
+ * Whether a launcher has started this process, as a rank of a job. What a batch system alone says
+ * of its script is none.
+ */
 bool job_find(struct job *job);
 
 /*
- * The folder of the job's recording: TEXT with %h, %r and %j replaced by the node, the rank and the
- * job; NULL: PROGRAM_sci_JOB. The caller's to free; NULL: no memory.
+ * NAME with %h (this host), %r (the rank) and %j (the job, with its step where it has such) put in,
+ * %% for %; the caller's. -EINVAL: the launcher has not told what is asked for; reported.
  */
-char *job_folder(const struct job *job, const char *text, const char *program);
+int job_expand(const char *name, char **expanded);
+
+/* The folder of a job that was given none, PROGRAM_sci_JOB; the caller's to free; NULL: no memory.
+ */
+char *job_folder(const struct job *job, const char *program);
 
 /*
  * Records the program of this rank into FOLDER/NODE, together with the other ranks on this node:

@@ -112,6 +112,8 @@ src_sci_analyze_SOURCES = \
 	src/report/view-file.c \
 	src/report/process-sums.c src/report/process-sums.h \
 	src/report/view-container.c \
+	src/report/view-node.c \
+	src/report/view-rank.c \
 	src/report/view-process.c \
 	src/report/view-thread.c \
 	src/report/view-timeline.c \
@@ -132,12 +134,11 @@ web_sources = web/src/data.js web/src/dom.js web/src/format.js web/src/lanes.js 
 EXTRA_DIST += web/page.html web/package.json web/package-lock.json web/.npmrc web/build.mjs web/picture.mjs $(web_sources)
 
 bin_PROGRAMS += src/sci-merge
-MERGING = src/merging.c src/merging.h src/tracer-warnings.c src/tracer-warnings.h \
+MERGING = src/merging.c src/merging.h src/inputs.c src/inputs.h src/tracer-warnings.c src/tracer-warnings.h \
 	src/common/progress.c src/common/progress.h
 src_sci_merge_SOURCES = \
 	src/sci-merge.c \
 	src/clock-options.c src/clock-options.h \
-	src/inputs.c src/inputs.h \
 	$(MERGING)
 src_sci_merge_LDADD = $(COMMAND_LIBS)
 

@@ -26,10 +26,13 @@ static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 		{ counts->overlapping, "overlapping regions" },
 		{ counts->out_of_order, "out of order" },
 		{ counts->unmatched, "threads unmatched" },
+		{ counts->missing, "machines and ranks missing" },
 	};
+	const size_t n = sizeof(rest) / sizeof(*rest);
 
-	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++)
-		if (rest[i].n || output)
+	/* what only jobs of several machines have is named where it is there */
+	for (size_t i = 0; i < n; i++)
+		if (rest[i].n || (output && i < n - 1))
 			fprintf(to, ", %" PRIu64 " %s", rest[i].n, rest[i].what);
 	fputc('\n', to);
 }
@@ -97,7 +100,7 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	printable_put(m->report, m->output);
 	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
 	if (m->n_inputs > 1)
-		fprintf(m->report, ", %" PRIu64 " of them matched", n_threads - counts.unmatched);
+		fprintf(m->report, ", %" PRIu64 " of them matched", counts.matched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
 	print_rest(m->report, &counts, true);
 	print_overwritten(m->report, merged);
@@ -146,6 +149,8 @@ int merging_run(const struct merging *m, bool *complete)
 	if (rc == 0)
 		/* it owns the inputs now */
 		rc = eta_merge_with(inputs, m->n_inputs, &m->merge, &merged);
+	if (rc == 0 && m->found)
+		inputs_count_missing(m->found, merged);
 	if (rc == 0)
 		rc = write_archive(m, merged, &written);
 	if (rc)

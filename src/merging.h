@@ -6,15 +6,17 @@
 #include <stdio.h>
 
 #include "eta-ext/base/eta.h"
+#include "inputs.h"
 #include "options.h"
 
 struct merging {
 	char *const *inputs; /* spool directories, archives, ... */
 	size_t n_inputs;
 	struct eta_merge_options merge;
-	const char *output; /* the archive's anchor, "DIR/unified.otf2" */
-	const int *folder;  /* descriptor of the folder that it goes to; NULL: as OUTPUT says */
-	mode_t mode;	    /* of its files; 0: 0600 */
+	const struct inputs *found; /* what they were found from, NULL: they are as given */
+	const char *output;	    /* the archive's anchor, "DIR/unified.otf2" */
+	const int *folder; /* descriptor of the folder that it goes to; NULL: as OUTPUT says */
+	mode_t mode;	   /* of its files; 0: 0600 */
 	struct eta_options open;
 	unsigned threads;    /* 0: the number of CPUs */
 	const char *again;   /* what writes it after a break; NULL: the same command */

@@ -118,6 +118,7 @@ static int merge(struct arguments *a)
 	}
 	a->merging.inputs = inputs.paths;
 	a->merging.n_inputs = inputs.n;
+	a->merging.found = &inputs;
 	if (rc == 0)
 		rc = read_clocks(a, maps, clocks);
 	if (rc == 0 && a->tid_map)

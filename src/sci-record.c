@@ -30,8 +30,8 @@
 static const struct option_row rows[] = {
 	HEADING("Output:"),
 	{ "output", 'o', "DIR",
-	  "write the recording to DIR (default: a new folder PROGRAM_sci); of a rank of a job, to "
-	  "DIR/NODE",
+	  "write the recording to DIR (default: a new folder PROGRAM_sci), of a rank of a job to "
+	  "DIR/NODE; %h is the host, %r the rank, %j the job",
 	  SETS_TEXT(struct record_options, dir) },
 	{ "force", 'f', NULL, "replace a recording that is already in DIR",
 	  SETS_FLAG(struct record_options, force) },
@@ -268,14 +268,14 @@ static int undo(struct recording *r, int rc)
 /* One rank of a job; gives the exit status of the command. */
 static int record_rank(const struct record_options *o, const struct job *job)
 {
-	char *folder = job_folder(job, o->dir, o->argv[0]);
+	char *folder = o->dir ? NULL : job_folder(job, o->argv[0]);
 	int status;
 
-	if (!folder) {
+	if (!o->dir && !folder) {
 		eta_error("not enough memory");
 		return CLI_FAILED;
 	}
-	status = job_record(job, o, folder);
+	status = job_record(job, o, o->dir ? o->dir : folder);
 	free(folder);
 	return status;
 }
@@ -317,6 +317,7 @@ int main(int argc, char **argv)
 							  doc, parse_words };
 	struct record_options options = { .mode = 0600 };
 	struct job job;
+	char *dir = NULL;
 	int status;
 
 	options_parse(&command_line, argc, argv, &options);
@@ -324,14 +325,17 @@ int main(int argc, char **argv)
 		kernelio_filters_free(&options.kernel.filters);
 		return preload_print_env(recording_plugin_dir()) ? CLI_FAILED : CLI_OK;
 	}
-	if (options.check)
+	if (options.check) {
 		status = record_check(recording_plugin_dir()) ? CLI_OK : CLI_FAILED;
-	else if (processes_open(&options.processes))
+	} else if ((options.dir && job_expand(options.dir, &dir) < 0) ||
+		   processes_open(&options.processes)) {
 		status = CLI_FAILED;
-	else if (!options.processes.n && job_find(&job))
-		status = record_rank(&options, &job);
-	else
-		status = record(&options);
+	} else {
+		options.dir = dir;
+		status = !options.processes.n && job_find(&job) ? record_rank(&options, &job)
+								: record(&options);
+	}
+	free(dir);
 	processes_free(&options.processes);
 	kernelio_filters_free(&options.kernel.filters);
 	return status;

@@ -266,6 +266,8 @@ struct eta_counts {
 	uint64_t overlapping;  /* regions closed because an outer one left first */
 	uint64_t unmatched;    /* locations of one input without a counterpart (merge) */
 	uint64_t out_of_order; /* events earlier than the one before them, moved up to it */
+	uint64_t matched;      /* threads of the result that several inputs have (merge) */
+	uint64_t missing;      /* machines and ranks of a recording that left no trace */
 };
 
 struct eta_options {
@@ -297,6 +299,8 @@ const char *eta_source_name(size_t i, const char **what);
 const struct eta_defs *eta_trace_defs(const struct eta_trace *trace);
 /* The path as it was opened; of a merged trace that of its first input. */
 const char *eta_trace_path(const struct eta_trace *trace);
+/* Counts N machines or ranks, as they should be in TRACE, as missing. */
+void eta_trace_miss(struct eta_trace *trace, uint64_t n);
 /* Name of the source ("otf2", "spool", "merge"). */
 const char *eta_trace_source(const struct eta_trace *trace);
 /* Counts so far: of the definitions after eta_open, of a location once its cursor is closed. */

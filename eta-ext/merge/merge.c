@@ -8,6 +8,7 @@
 
 #include "eta-ext/trace/check.h"
 #include "eta-ext/trace/machines.h"
+#include "eta-ext/trace/ranks.h"
 #include "eta-ext/base/known.h"
 
 enum { BATCH = 1024 };
@@ -482,6 +483,10 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 	merge->as_is = n == 1 && eta_clock_is_identity(&merge->inputs[0].clock) &&
 		       !(options && options->n_threads);
 	rc = merge_defs(trace, merge, options);
+	if (rc == 0 && ranks_name_threads(trace) < 0) {
+		eta_error("%s: not enough memory for the names of its threads", trace->path);
+		rc = -ENOMEM;
+	}
 	if (rc)
 		goto out;
 	machines_settle(&trace->defs);

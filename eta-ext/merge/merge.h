@@ -107,4 +107,10 @@ int merge_match(struct eta_trace *trace, struct merge *merge);
 /* The part of it that finds the threads: locations of TRACE, MERGE's first and parts. */
 int merge_threads(struct eta_trace *trace, struct merge *merge);
 
+/*
+ * Refuses two inputs that have recorded the same thread at the same time, as two copies of one
+ * recording have: all that it did would be there twice. 0 or -errno, reported.
+ */
+int merge_refuse_doubles(const struct eta_trace *trace, const struct merge *merge);
+
 #endif

@@ -254,6 +254,30 @@ static int find_sides(const struct eta_trace *trace, const struct merge *merge,
 	return 0;
 }
 
+/* Sides that inputs know of a machine: programs' calls, and the kernel. */
+#define SIDE(rank) (1u << ((rank) != 0))
+#define BOTH_SIDES (SIDE(0) | SIDE(1))
+
+/* Those of each machine of the result. */
+static int find_machine_sides(const struct eta_trace *trace, const struct merge *merge,
+			      uint32_t **out)
+{
+	const struct eta_defs *defs = &trace->defs;
+	uint32_t *sides = calloc((size_t)defs->n_processes + 1, sizeof(*sides));
+
+	*out = sides;
+	for (uint32_t i = 0; sides && i < merge->n_inputs; i++) {
+		const struct merge_input *input = &merge->inputs[i];
+
+		for (uint32_t p = 0; p < input->trace->defs.n_processes; p++) {
+			const char *host = defs->processes[input->processes[p]].host;
+
+			sides[eta_machine(defs, host)] |= SIDE(input->rank);
+		}
+	}
+	return sides ? 0 : -ENOMEM;
+}
+
 /*
  * Is the other side of it missing? A thread without a library call leaves nothing there: the
  * kernel's side alone has it, while another input knows its process, and each thread of that has
@@ -269,6 +293,22 @@ static bool is_unmatched(const struct merge *merge, const struct order *order,
 		return false;
 	return first->rank == 0 || !order->process || !order->process->pid ||
 	       sides[first->process].n_inputs < 2 || sides[first->process].open;
+}
+
+/* Of its machine there is one side only, or both as one: nothing can match it. */
+static bool is_alone(const struct eta_trace *trace, const struct order *order,
+		     const uint32_t *machine_sides)
+{
+	return order->process && *order->process->host &&
+	       machine_sides[eta_machine(&trace->defs, order->process->host)] != BOTH_SIDES;
+}
+
+/* Is the location that was added last a thread that made a traced call, or may have? */
+static bool is_newest_thread(const struct eta_trace *trace)
+{
+	const struct eta_location *newest = &trace->defs.locations[trace->defs.n_locations - 1];
+
+	return newest->kind == ETA_LOCATION_THREAD && !newest->only_requests;
 }
 
 static int add_location(struct eta_trace *trace, struct merge *merge, const struct order *order)
@@ -368,6 +408,7 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	struct candidate *all = NULL;
 	struct order *orders = NULL;
 	struct process_sides *sides = NULL;
+	uint32_t *machine_sides = NULL;
 	size_t n = 0, n_orders = 0;
 	int rc = -ENOMEM;
 
@@ -410,11 +451,20 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 	}
 	qsort(orders, n_orders, sizeof(*orders), by_place);
 	rc = find_sides(trace, merge, orders, n_orders, &sides);
+	if (rc == 0)
+		rc = find_machine_sides(trace, merge, &machine_sides);
 	for (size_t i = 0; rc == 0 && i < n_orders; i++) {
-		trace->counts.unmatched += is_unmatched(merge, &orders[i], sides);
+		bool alone = is_alone(trace, &orders[i], machine_sides) && is_single(&orders[i]);
+		bool unmatched = !alone && is_unmatched(merge, &orders[i], sides);
+
 		rc = add_location(trace, merge, &orders[i]);
+		trace->counts.unmatched += unmatched;
+		trace->counts.matched += rc == 0 && !alone && !unmatched && is_newest_thread(trace);
 	}
+	if (rc == 0)
+		rc = merge_refuse_doubles(trace, merge);
 out:
+	free(machine_sides);
 	free(sides);
 	free(all);
 	free(orders);

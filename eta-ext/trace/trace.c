@@ -105,6 +105,8 @@ void eta_counts_add(struct eta_counts *sum, const struct eta_counts *more)
 	sum->overlapping += more->overlapping;
 	sum->unmatched += more->unmatched;
 	sum->out_of_order += more->out_of_order;
+	sum->matched += more->matched;
+	sum->missing += more->missing;
 }
 
 void eta_trace_counts(const struct eta_trace *trace, struct eta_counts *counts)
@@ -114,6 +116,13 @@ void eta_trace_counts(const struct eta_trace *trace, struct eta_counts *counts)
 	pthread_mutex_lock(lock);
 	*counts = trace->counts;
 	pthread_mutex_unlock(lock);
+}
+
+void eta_trace_miss(struct eta_trace *trace, uint64_t n)
+{
+	pthread_mutex_lock(&trace->lock);
+	trace->counts.missing += n;
+	pthread_mutex_unlock(&trace->lock);
 }
 
 /* A location read twice must not be counted twice: its first cursor to be closed counts. */

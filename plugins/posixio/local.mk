@@ -70,6 +70,8 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/spool/only.c \
 	plugins/posixio/spool/only.h \
 	plugins/posixio/spool/calls.c \
+	plugins/posixio/spool/rank.c \
+	plugins/posixio/spool/rank.h \
 	plugins/posixio/spool/sink.c \
 	plugins/posixio/spool/sink.h
 plugins_libsci_posixio_la_CFLAGS = $(POSIXIO_CFLAGS)
@@ -132,6 +134,8 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace/sink.c \
 	plugins/posixio/eztrace/sink.h \
 	plugins/posixio/spool/calls.c \
+	plugins/posixio/spool/rank.c \
+	plugins/posixio/spool/rank.h \
 	plugins/posixio/spool/sink.c \
 	plugins/posixio/spool/sink.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE

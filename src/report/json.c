@@ -169,6 +169,8 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	set(o, "has_levels", json_boolean(a->has_levels));
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT)
 		set_count(o, "suspended_ns", a->suspended_ns);
+	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->counts.missing)
+		set_count(o, "missing", a->counts.missing);
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->light)
 		set(o, "light", json_true());
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->overwritten)
@@ -310,6 +312,17 @@ static void put_application(struct json_object in, const struct analysis *a)
 	put_culprits(o, a);
 }
 
+/* Of version 2: where the launcher of an MPI job has told its process. */
+static void set_rank(struct json_object o, const struct analysis *a, uint32_t process)
+{
+	if (o.of->version == 1 || a->options.sci != SCI_DEFAULT || process == ETA_NONE ||
+	    !a->ranks[process].known)
+		return;
+	set_count(o, "rank", a->ranks[process].rank);
+	if (*a->ranks[process].job)
+		set_text(o, "job", a->ranks[process].job);
+}
+
 static void put_thread(struct json_object o, const struct analysis *a, const struct thread_score *t)
 {
 	const struct eta_location *l = &a->defs->locations[t->location];
@@ -321,6 +334,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	set_count(o, "tid", l->tid);
 	set_text(o, "name", l->name);
 	set_host(o, a, location_host(a->defs, t->location));
+	set_rank(o, a, l->process);
 	set(o, "lifetime_ns", t->scored ? json_integer((json_int_t)t->lifetime_ns) : json_null());
 	set_count(o, "io_ns", t->io_ns);
 	set_count(o, "operations", t->operations);
@@ -355,6 +369,7 @@ static void put_process(struct json_object o, const struct analysis *a,
 	set_count(o, "pid", process->pid);
 	set_text(o, "name", process->name);
 	set_host(o, a, process->host);
+	set_rank(o, a, p->process);
 	set_count(o, "wall_ns", p->wall_ns);
 	set_int(o, "lost_ns", p->slowdown.lost_ns);
 	put_interference(o, &p->slowdown);

@@ -85,7 +85,7 @@ static void add_process(const struct eta_defs *defs, struct process_sum *p, uint
 		p->process = one;
 }
 
-int process_sums_fill(const struct analysis *a, struct table *t, process_group *group_of)
+int process_sums_fill(const struct analysis *a, struct table *t, const uint32_t *groups)
 {
 	uint32_t n_processes = a->defs->n_processes;
 	struct process_sum *sums = view_rows_new(t, n_processes, sizeof(*sums));
@@ -97,11 +97,11 @@ int process_sums_fill(const struct analysis *a, struct table *t, process_group *
 		uint32_t process = a->defs->locations[a->threads[i].location].process;
 
 		if (a->threads[i].scored && process < n_processes)
-			add_thread(&sums[group_of ? group_of(a->defs, process) : process],
+			add_thread(&sums[groups ? groups[process] : process],
 				   &a->threads[i], a->options.sci == SCI_PAPER);
 	}
 	for (uint32_t i = 0; i < n_processes; i++)
-		add_process(a->defs, &sums[group_of ? group_of(a->defs, i) : i], i);
+		add_process(a->defs, &sums[groups ? groups[i] : i], i);
 	for (uint32_t i = 0; i < n_processes; i++) {
 		struct process_sum *p = &sums[i];
 

@@ -20,11 +20,11 @@ struct process_sum {
 	double sci_max;
 };
 
-/* Index of the first process of the group that PROCESS is in. */
-typedef uint32_t process_group(const struct eta_defs *defs, uint32_t process);
-
-/* As view.fill; each process on its own where GROUP_OF is NULL. Those without I/O are left out. */
-int process_sums_fill(const struct analysis *a, struct table *t, process_group *group_of);
+/*
+ * As view.fill. GROUPS: per process the index of the first one of its group; NULL: each is on its
+ * own. Those without I/O are left out.
+ */
+int process_sums_fill(const struct analysis *a, struct table *t, const uint32_t *groups);
 
 /* clang-format off */
 /* The first columns of such rows. */

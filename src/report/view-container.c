@@ -1,6 +1,8 @@
 /* The containers: the sums of the processes that share a control group. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "process-sums.h"
@@ -54,7 +56,15 @@ static uint32_t group_of(const struct eta_defs *defs, uint32_t process)
 
 static int fill(const struct analysis *a, struct table *t)
 {
-	return process_sums_fill(a, t, group_of);
+	uint32_t *groups = calloc((size_t)a->defs->n_processes + 1, sizeof(*groups));
+	int rc = -ENOMEM;
+
+	for (uint32_t p = 0; groups && p < a->defs->n_processes; p++)
+		groups[p] = group_of(a->defs, p);
+	if (groups)
+		rc = process_sums_fill(a, t, groups);
+	free(groups);
+	return rc;
 }
 
 const struct view view_container = {

@@ -13,7 +13,7 @@
 	X(container)                                                                               \
 	X(file)                                                                                    \
 	X(device)                                                                                  \
-	X(class) X(callsite) X(timeline) X(blame)
+	X(class) X(callsite) X(timeline) X(blame) X(rank) X(node)
 
 /* What a view needs of the analysis. */
 #define NEEDS_CALLSITES 1
@@ -27,6 +27,7 @@ struct view {
 	const struct column *columns;
 	size_t n_columns;
 	unsigned needs; /* NEEDS_ */
+	bool of_jobs;	/* of what several machines did: no table of the page */
 	/*
 	 * Adds the rows of A to T, in order; they may point into A and into t->own, which the
 	 * caller frees with the table. 0 or -ENOMEM.

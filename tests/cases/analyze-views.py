@@ -10,7 +10,8 @@ import tempfile
 
 BUILD = os.environ["SCI_BUILD"]
 GOLDEN = os.path.join(os.environ["SCI_SRC"], "tests/cases/analyze-views.txt")
-VIEWS = ("thread", "process", "container", "file", "device", "class", "callsite", "timeline", "blame")
+VIEWS = ("thread", "process", "container", "file", "device", "class", "callsite", "timeline", "blame",
+         "rank", "node")
 
 
 def run(*arguments, cwd, width="100"):
@@ -64,7 +65,7 @@ def csv_is_json(cwd):
     assert len(bins) == 7 and int(bins[6]["to_ns"]) == report["trace"]["duration_ns"]
     # every way of cutting it makes the same whole
     application = report["application"]
-    for by in "process", "container", "file", "device", "callsite", "timeline":
+    for by in "process", "container", "file", "device", "callsite", "timeline", "rank", "node":
         table = rows("--by=" + by, cwd=cwd)
         assert sum(int(r["lost_ns"]) for r in table) == application["lost_ns"], by
         assert sum(int(r["io_ns"]) for r in table) == application["io_ns"], by

@@ -87,3 +87,44 @@ truncate -s $((size - 8)) "$kernel/cpu.1"
 status 0 sci-merge user.spool kernel.spool -o x.otf2
 has err 'cpu.1: truncated record'
 has out '^kernel.spool: .* 1 bad'
+
+# Of machines: a folder of each; numbers are not mixed up, and nothing of another machine can match.
+mkdir nodes
+for node in a b; do
+	mkdir nodes/$node
+	"$SCI_BUILD/tests/programs/make-spool" nodes/$node 3 100
+done
+# A copy has the same threads at the same time: it would count twice.
+for command in "sci-merge nodes -o twice.otf2" "sci-merge nodes/a/user.spool nodes/b/user.spool -o twice.otf2" \
+	"sci-merge nodes/a/kernel.spool nodes/b/kernel.spool -o twice.otf2" "sci-analyze nodes" \
+	"sci-merge all.otf2 nodes/a/user.spool -o twice.otf2" "sci-merge nodes/b/kernel.spool all.otf2 -o twice.otf2"; do
+	# shellcheck disable=SC2086
+	status 1 $command
+	one_line err
+	has err "[a-z./]* and [a-z./]*: both have recorded app tid 100[0-2] at the same time"
+	[ ! -e twice.otf2 ] || fail "$command: an archive was written"
+done
+for file in nodes/b/*.spool/*; do
+	/usr/bin/python3 -c '
+import sys
+with open(sys.argv[1], "r+b") as file:
+    head = file.read(4096)
+    file.seek(head.index(b"here\0"))
+    file.write(b"ther\0")' "$file"
+done
+status 0 sci-merge nodes -o job.otf2
+has out '^job.otf2: 7620 events, 6 threads, 6 of them matched, .* 0 threads unmatched$'
+status 0 sci-analyze nodes --by=node --csv --fields=node,processes,threads,operations
+[ "$(tr -d '\r' <out | sort | tr '\n' ' ')" = "here,1,3,300 node,processes,threads,operations ther,1,3,300 " ] ||
+	fail "nodes: $(cat out)"
+status 0 sci-merge -q nodes/a -o here.otf2
+status 0 sci-merge -q nodes/b -o ther.otf2
+status 0 sci-merge here.otf2 ther.otf2 -o job.otf2
+has out '^job.otf2: 7620 events, 6 threads, 0 of them matched, .* 0 threads unmatched$'
+# A machine that left nothing is told, and counts as missing.
+mkdir nodes/c
+status 1 sci-merge --strict nodes -o job.otf2
+has err 'warning: nodes/c: holds no recording'
+has out '^job.otf2: .*, 1 machines and ranks missing$'
+status 1 sci-analyze --strict nodes --by=node
+has out '^data: .*, 1 machine or rank missing'

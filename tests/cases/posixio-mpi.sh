@@ -25,6 +25,41 @@ both_ranks()
 status 0 sci-record -q --no-kernel -o recorded -- $run ./ranks
 both_ranks recorded/unified.otf2
 
+# The launcher has told the processes who they are; mpirun itself is of no rank.
+status 0 sci-analyze recorded --by=rank --csv --fields=rank
+[ "$(tr -d '\r' <out | sort | tr '\n' ' ')" = " 0 1 rank " ] || fail "ranks: $(cat out)"
+status 0 sci-analyze recorded --csv --fields=thread
+for rank in 0 1; do
+	has out "^ranks rank $rank tid [0-9]+"
+done
+status 0 sci-analyze recorded --json
+/usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+for kind in "threads", "processes":
+    told = {(t.get("rank"), t.get("job")) for t in report[kind] if t["name"].startswith("ranks")}
+    assert {rank for rank, job in told} == {0, 1} and len({job for rank, job in told}) == 1, told
+' <out || fail "no ranks in json"
+
+# Each rank a recording of its own: together they are the job, in which a rank may be missing.
+mkdir job
+# shellcheck disable=SC2086
+status 0 $run sci-record -q --no-kernel -o job/%h.%r -- ./ranks
+status 0 sci-merge --strict job -o all.otf2
+both_ranks all.otf2
+rm -r job/*.1
+status 1 sci-merge --strict job -o all.otf2
+has err 'warning: job .*: 1 of its 2 ranks left no trace: 1$'
+has out '^all.otf2: .*, 1 machines and ranks missing$'
+
+# What no launcher has told, and what contradicts itself.
+status 1 sci-record -q --no-kernel -o %r -- true
+one_line err
+has err 'no launcher has told what %r is'
+status 0 env PMI_RANK=3 PMI_SIZE=4 PMIX_RANK=2 PMIX_NAMESPACE=one/two sci-record -q --no-kernel -o %j.%r%% -- true
+one_line err
+has err 'PMIX_RANK=2 and PMI_RANK=3 contradict each other: the rank is taken to be 2'
+[ -e one_two.2%/unified.otf2 ] || fail "%j.%r%% is not one_two.2%: $(ls)"
 [ -e "$SCI_BUILD/plugins/libeztrace-posixio.so" ] || exit 0
 need eztrace
 EZTRACE_LIBRARY_PATH=$SCI_BUILD/plugins

@@ -16,6 +16,7 @@
 #include "eta-ext/format/spool-reach.h"
 #include "plugins/posixio/environment.h"
 #include "plugins/posixio/text.h"
+#include "rank.h"
 
 #define WINDOW_FIRST_BYTES ((size_t)16 << 10) /* a short thread needs no more */
 #define WINDOW_MAX_BYTES ((size_t)128 << 10)  /* fits the cache; more is no cheaper */
@@ -260,6 +261,21 @@ static int create_process(struct scratch *scratch, bool forked)
 	return rc;
 }
 
+static void put_property(const char *prefix, const char *name, const char *value)
+{
+	char text[256];
+	size_t n = text_format(text, sizeof(text), "%s%s=%s", prefix, name, value);
+
+	lock_process();
+	put_text(ETA_RECORD_PROPERTY, 0, 0, text, n);
+	unlock_process();
+}
+
+static void put_own_property(const char *name, const char *value)
+{
+	put_property("", name, value);
+}
+
 /*
  * Prints nothing if no file can be created, since stderr belongs to the program. If the process was
  * forked, its calls are counted as lost in its parent's file, which is still mapped.
@@ -290,6 +306,7 @@ static int process_start(void)
 	process.started = true;
 	start_addresses(forked);
 	modules_look();
+	rank_tell(put_own_property);
 out:
 	own_unmap(scratch, sizeof(*scratch));
 	if (rc) {
@@ -315,16 +332,6 @@ static bool tell(const char *text)
 	put_text(ETA_RECORD_PROPERTY, 0, 0, line, n);
 	unlock_process();
 	return true;
-}
-
-static void put_property(const char *prefix, const char *name, const char *value)
-{
-	char text[256];
-	size_t n = text_format(text, sizeof(text), "%s%s=%s", prefix, name, value);
-
-	lock_process();
-	put_text(ETA_RECORD_PROPERTY, 0, 0, text, n);
-	unlock_process();
 }
 
 static void process_end(void)

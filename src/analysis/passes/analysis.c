@@ -197,6 +197,10 @@ int analysis_run(struct eta_trace *trace, const struct analysis_options *options
 	rc = run(&e, a);
 	if (!rc)
 		rc = analysis_command_lines(a);
+	if (!rc) {
+		a->ranks = ranks_new(a->defs);
+		rc = a->ranks ? 0 : -ENOMEM;
+	}
 out:
 	if (rc == -ENOMEM)
 		eta_error("%s: not enough memory to analyse it", eta_trace_path(trace));
@@ -221,6 +225,7 @@ void analysis_free(struct analysis *a)
 	free(a->files);
 	free(a->processes);
 	free(a->command_lines);
+	free(a->ranks);
 	free(a->function_habits);
 	free(a->file_habits);
 	free(a->all_blame);

@@ -4,6 +4,7 @@
 #define SCI_ANALYSIS_H
 
 #include "analysis-options.h"
+#include "eta-ext/trace/ranks.h"
 #include "scores.h"
 #include "slowed.h"
 
@@ -41,6 +42,7 @@ struct analysis {
 	 * distinguishes it; else NULL.
 	 */
 	const char **command_lines;
+	struct rank *ranks; /* per process */
 	bool any_command_line;
 	const struct blame *blame; /* of scored threads, as theirs */
 	uint32_t n_blame;

@@ -129,12 +129,15 @@ static int put_views(FILE *out, const struct analysis *a, size_t rows)
 		VIEWS(X)
 #undef X
 	};
+	const char *between = "";
 	int rc = 0;
 
 	fputs("\"tables\":[", out);
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views) && !rc; i++) {
-		if (i)
-			fputs(",\n", out);
+		if (views[i]->of_jobs)
+			continue;
+		fputs(between, out);
+		between = ",\n";
 		rc = put_view(out, views[i], a, rows);
 	}
 	fputs("]", out);
