@@ -299,11 +299,13 @@ static int open_folder(struct node *node, const char *folder)
 
 	name_whose(node->job, whose);
 	rc = output_check_folder(folder);
-	if (rc == 0)
+	if (rc == 0 && !node->job->is_node) {
 		rc = folder_take(folder, folder_mode(node->recording.options->mode), &whole);
+		if (rc == 0)
+			folder_close(&whole);
+	}
 	if (rc)
 		return rc;
-	folder_close(&whole);
 	rc = -EEXIST;
 	for (unsigned n = 1; rc == -EEXIST && n <= MAX_NAMESAKES; n++) {
 		char behind[16] = "";
@@ -311,7 +313,8 @@ static int open_folder(struct node *node, const char *folder)
 		if (n > 1)
 			snprintf(behind, sizeof(behind), ".%u", n);
 		free(node->shown);
-		if (asprintf(&node->shown, "%s/%s%s", folder, node->job->node, behind) < 0) {
+		if (asprintf(&node->shown, "%s%s%s%s", folder, node->job->is_node ? "" : "/",
+			     node->job->is_node ? "" : node->job->node, behind) < 0) {
 			node->shown = NULL;
 			return -ENOMEM;
 		}

@@ -158,6 +158,14 @@ static bool put(FILE *to, char letter, const struct launcher *launcher)
 	}
 }
 
+bool job_has(const char *name, char letter)
+{
+	for (; *name; name++)
+		if (*name == '%' && name[1] && *++name == letter)
+			return true;
+	return false;
+}
+
 int job_expand(const char *name, char **expanded)
 {
 	const struct launcher launcher = launcher_find(get);

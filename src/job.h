@@ -16,6 +16,7 @@ struct job {
 	unsigned local_size;	   /* ranks on this node, 0: not known */
 	char id[JOB_NAME_BYTES];   /* of the job, the same for all ranks on a node */
 	char node[JOB_NAME_BYTES]; /* the host's name, as that of a folder */
+	bool is_node;		   /* the folder given is that of this node alone */
 };
 
 /*
@@ -29,6 +30,9 @@ bool job_find(struct job *job);
  * %% for %; the caller's. -EINVAL: the launcher has not told what is asked for; reported.
  */
 int job_expand(const char *name, char **expanded);
+
+/* Whether NAME, before that, has %LETTER in it. */
+bool job_has(const char *name, char letter);
 
 /* The folder of a job that was given none, PROGRAM_sci_JOB; the caller's to free; NULL: no memory.
  */

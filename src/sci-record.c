@@ -331,9 +331,16 @@ int main(int argc, char **argv)
 		   processes_open(&options.processes)) {
 		status = CLI_FAILED;
 	} else {
+		const char *given = options.dir ? options.dir : "";
+
 		options.dir = dir;
-		status = !options.processes.n && job_find(&job) ? record_rank(&options, &job)
-								: record(&options);
+		/* with %r each rank has a recording of its own */
+		if (options.processes.n || job_has(given, 'r') || !job_find(&job)) {
+			status = record(&options);
+		} else {
+			job.is_node = job_has(given, 'h');
+			status = record_rank(&options, &job);
+		}
 	}
 	free(dir);
 	processes_free(&options.processes);
