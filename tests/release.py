@@ -1,9 +1,11 @@
 """Does everything fit for a release? Prints what does not; run by ./dev release and tests/cases/versions.py."""
 # SPDX-License-Identifier: BSD-3-Clause
+import email.utils
 import os
 import re
 import subprocess
 import sys
+import time
 
 SOURCE = os.environ.get("SCI_SRC") or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -55,10 +57,14 @@ def check_news(problems, released):
         problems.append("NEWS: versions are not in order, the newest first")
 
 
-def check_debian(problems):
+def check_debian(problems, released):
     found = find(r"^eztrace-sci \(([^)]*)-[^-)]*\)", "debian/changelog")
     if found != version():
         problems.append(f"debian/changelog: its version is {found}, not {version()}")
+    date = email.utils.parsedate_to_datetime(find(r"^ -- .*>  (.*)$", "debian/changelog"))
+    if released and date.timestamp() > time.time():
+        # times of files are cut to it: one in the future cuts none, and no two builds are the same
+        problems.append(f"debian/changelog: {date} is not over yet")
     soname = versions_in_sources()["libeta-ext"]
     symbols = f"debian/libeta-ext{soname}.symbols"
     if not os.path.exists(os.path.join(SOURCE, symbols)):
@@ -105,7 +111,7 @@ def problems(released):
     check_table(found)
     check_news(found, released)
     if os.path.isdir(os.path.join(SOURCE, "debian")):  # it is not in the tarball
-        check_debian(found)
+        check_debian(found, released)
     if released:
         check_pages(found)
         check_tree(found)
