@@ -450,7 +450,7 @@ static int finish(struct recording *r, int status)
 	return status;
 }
 
-/* The whole chain; gives the exit status of the command. */
+/* Records, merges, reports; returns the exit status of the command. */
 static int record(const struct record_options *o)
 {
 	struct recording r = { .options = o };
