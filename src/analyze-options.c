@@ -469,7 +469,8 @@ static void check(struct analyze_options *a, struct argp_state *state)
 			   "--html shows all of it: no --by, --top, --timeline, --fields, --sort, "
 			   "--filter");
 	if (a->form == FORM_HTML && a->analysis.sci == SCI_PAPER)
-		argp_error(state, "--html shows what others took, which --sci=paper does not tell");
+		argp_error(state,
+			   "--html shows what others took, which --sci=paper does not compute");
 	if (a->baseline && !a->baseline[0])
 		argp_error(state, "no baseline given: its TRACE is an archive or a spool");
 	if (a->interval_ns && a->what != SHOW_WORKLOAD)

@@ -1,4 +1,4 @@
-/* Traces as the user names them: a file, a spool, or the folder of a whole recording. */
+/* Traces as the user names them: a file, a spool, or the folder of a recording. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "inputs.h"
 

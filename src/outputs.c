@@ -196,7 +196,7 @@ static int check_inputs(const struct output_place *place, const struct stat *out
 	return 0;
 }
 
-/* What stands at a name already: a trace's file stays, and what this command has not made. */
+/* What is at a name already: a trace's file is kept, and what this command has not made. */
 static int check_content(const struct output_place *place, const char *name)
 {
 	char head[OUTPUT_HEAD_BYTES + 1];

@@ -173,8 +173,8 @@ static const char *other_rights(const char *path, const struct stat *st)
 	return NULL;
 }
 
-/* One line for each thing that will be missing; false: the tracer cannot be loaded. */
-static bool tell(const char *path, const char *rights, const struct facts *facts)
+/* Warns, a line for each thing that will be missing; false: the tracer cannot be loaded. */
+static bool warn_of(const char *path, const char *rights, const struct facts *facts)
 {
 	static const char *const kernel_only = "only the kernel's side of it is traced";
 
@@ -242,7 +242,7 @@ bool program_check(const char *name)
 		munmap((void *)image.at, image.bytes);
 		if (!script) {
 			if (facts.elf)
-				loads = tell(path, other_rights(path, &st), &facts);
+				loads = warn_of(path, other_rights(path, &st), &facts);
 			return loads;
 		}
 		name = interpreter;

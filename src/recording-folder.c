@@ -45,7 +45,7 @@ static int remove_member(int at, const char *shown, const struct member *member)
 	return folder_remove(at, member->name, shown, member->files ? 1 : 0, member->files);
 }
 
-/* An older recording goes as a whole or not at all. */
+/* An older recording is removed completely or not at all. */
 static int make_room(int at, const char *shown, bool force)
 {
 	struct stat st;

@@ -53,7 +53,7 @@ void recording_folder_undo(struct recording_folder *r);
 /* Gives the spools, which stay, the mode. */
 void recording_folder_widen(const struct recording_folder *r);
 
-/* Closes its descriptors; what is in the folder stays. */
+/* Closes its descriptors; the folder's contents are kept. */
 void recording_folder_close(struct recording_folder *r);
 
 #endif

@@ -369,7 +369,7 @@ static int check_authority(const struct arguments *a, struct authority *authorit
 	int rc = authority_get(authority);
 
 	if (rc) {
-		eta_error("cannot find out which rights there are: %s", strerror(-rc));
+		eta_error("cannot read this process's capabilities: %s", strerror(-rc));
 		return rc;
 	}
 	if (a->everyone && !authority->everyone) {
@@ -403,7 +403,7 @@ static int report(const struct arguments *a, const struct kernelio *k,
 	return a->strict && status == CLI_OK && !complete ? CLI_FAILED : status;
 }
 
-/* Runs the whole; the exit status. */
+/* Runs the tracer; returns the exit status. */
 static int trace(struct arguments *a)
 {
 	struct kernelio_options kernel = { 0 };

@@ -280,7 +280,7 @@ static int record_rank(const struct record_options *o, const struct job *job)
 	return status;
 }
 
-/* The whole chain; gives the exit status of the command. */
+/* Records, merges, reports; returns the exit status of the command. */
 static int record(const struct record_options *o)
 {
 	struct recording r = { .options = o, .shown = o->dir };

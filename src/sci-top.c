@@ -202,7 +202,7 @@ static int record(struct recorder *r, const struct arguments *a)
 		return -EPERM;
 	}
 	if (rc)
-		eta_error("cannot find out which rights there are: %s", strerror(-rc));
+		eta_error("cannot read this process's capabilities: %s", strerror(-rc));
 	if (rc == 0)
 		rc = kernelio_new(&options, &r->kernelio);
 	if (rc == 0)

@@ -86,11 +86,11 @@ struct eta_location {
 	 * (io_uring, libaio): as many tracks as there are such operations at a time.
 	 */
 	uint32_t track;
-	uint64_t
-		start_ns; /* thread start if known, else its first event; tells reused tids apart */
-	uint32_t dev;	  /* DEVICE: major << 20 | minor */
-	const char *host; /* DEVICE: whose it is, "" unknown; a thread's is its process' */
-	uint64_t events;  /* upper bound of events, 0: unknown */
+	uint64_t start_ns; /* thread start if known, else its first event; distinguishes reused tids
+			    */
+	uint32_t dev;	   /* DEVICE: major << 20 | minor */
+	const char *host;  /* DEVICE: whose it is, "" unknown; a thread's is its process' */
+	uint64_t events;   /* upper bound of events, 0: unknown */
 	/* all that it has are block requests, for others' pages: it made no traced call. In no
 	 * archive */
 	bool only_requests;

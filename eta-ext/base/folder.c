@@ -21,7 +21,7 @@ enum { MAX_LINKS = 40 }; /* as the kernel */
 
 uid_t folder_user(void)
 {
-	return (uid_t)setfsuid((uid_t)-1); /* tells, and changes nothing */
+	return (uid_t)setfsuid((uid_t)-1); /* returns the present one, and changes nothing */
 }
 
 const char *folder_owner(uid_t uid, char text[FOLDER_OWNER_BYTES])

@@ -104,7 +104,7 @@ static const char *take_probe(struct row *row, const char *level, const char *op
 		return "an operation that is neither R nor W";
 	if (strlen(probe) != 1)
 		return "a probe that is not one character";
-	if (*level == 'D') { /* it tells neither what nor where */
+	if (*level == 'D') { /* it says neither what nor where */
 		row->what = NOTHING;
 	} else if (*level == 'B') {
 		row->what = *probe == '8' || *probe == 'F' || row->label == 'L' ? COMPLETION

@@ -30,8 +30,9 @@ bool merge_is_inside(const struct eta_trace *trace, const struct merge_input *in
 	       trace->defs.processes[input->processes[l->process]].pid != process->pid;
 }
 
-/* What LOCATION of INPUT says of its thread's two numbers. */
-static bool tells(const struct merge_input *input, uint32_t location, struct merge_number *number)
+/* Both tids of the thread, as LOCATION of INPUT has them; false: it has not. */
+static bool find_number(const struct merge_input *input, uint32_t location,
+			struct merge_number *number)
 {
 	const struct eta_location *l = &input->trace->defs.locations[location];
 
@@ -66,8 +67,8 @@ int merge_numbers(const struct eta_trace *trace, struct merge *merge)
 		return -ENOMEM;
 	for (size_t i = 0; i < merge->n_inputs; i++)
 		for (uint32_t l = 0; l < merge->inputs[i].trace->defs.n_locations; l++)
-			merge->n_numbers +=
-				tells(&merge->inputs[i], l, &merge->numbers[merge->n_numbers]);
+			merge->n_numbers += find_number(&merge->inputs[i], l,
+							&merge->numbers[merge->n_numbers]);
 	qsort(merge->numbers, merge->n_numbers, sizeof(*merge->numbers), by_inner);
 	return 0;
 }

@@ -151,8 +151,8 @@ static uint32_t lifetime_at(const struct candidate *lifetimes, size_t n, uint64_
 }
 
 /*
- * The N candidates are of one (process, tid). The one with the earliest first start tells the
- * lifetimes apart: the kernel's side, which knows the fork, and sees one lifetime where a program
+ * The N candidates are of one (process, tid). The one with the earliest first start separates the
+ * lifetimes: the kernel's side, which knows the fork, and sees one lifetime where a program
  * that calls exec leaves several locations. Each other location belongs to the newest lifetime
  * begun when it starts.
  */
@@ -230,7 +230,7 @@ static bool is_single(const struct order *order)
 /* What the inputs know of a process. */
 struct process_sides {
 	uint32_t n_inputs, last_input; /* how many know it, and which was counted last */
-	bool open; /* of a thread that programs' calls tell of, the kernel's side was not found */
+	bool open; /* a thread was found in programs' calls only, not in the kernel's trace */
 };
 
 static int find_sides(const struct eta_trace *trace, const struct merge *merge,

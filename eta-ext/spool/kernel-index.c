@@ -478,8 +478,9 @@ int index_build(struct eta_trace *trace, struct spool_index *index)
 	sort_tasks(index);
 	/* no event is missing and every nanosecond counts, so this is no loss in the counts */
 	if (rc == 0 && index->spans_lost)
-		eta_warn("%s: %" PRIu64 " intervals inside of operations were not kept: their time "
-			 "stays with the level around them",
+		eta_warn("%s: %" PRIu64
+			 " intervals inside operations were not recorded: their time "
+			 "counts as that of the level around them",
 			 trace->path, index->spans_lost);
 	HASH_ITER (hh, build.groups, group, next) {
 		HASH_DEL(build.groups, group);

@@ -14,7 +14,7 @@ struct spool_name {
 
 /* Where in the kernel threads waited. */
 struct spool_place {
-	uint32_t region;       /* what that means; ETA_NONE: it does not tell */
+	uint32_t region;       /* what that means; ETA_NONE: unknown */
 	const char *functions; /* then: those that it is in, innermost first; NULL: not known */
 };
 

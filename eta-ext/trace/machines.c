@@ -27,7 +27,7 @@ struct places {
 struct eta_machines {
 	struct places hosts, boots;
 	uint32_t named; /* the first process that has a host, ETA_NONE */
-	bool settled, several;
+	bool counted, several;
 };
 
 /* The place called NAME, in which process P ran; NULL without memory. */
@@ -60,7 +60,7 @@ int machines_add(struct eta_defs *defs, uint32_t p)
 			return -ENOMEM;
 		defs->machines->named = ETA_NONE;
 	}
-	defs->machines->settled = false;
+	defs->machines->counted = false;
 	if (*process->boot && !(boot = place_of(&defs->machines->boots, process->boot, p)))
 		return -ENOMEM;
 	host = place_of(&defs->machines->hosts, process->host, p);
@@ -122,7 +122,7 @@ bool machines_several(const struct eta_defs *defs)
 {
 	const struct eta_machines *m = defs->machines;
 
-	if (m && m->settled)
+	if (m && m->counted)
 		return m->several;
 	for (uint32_t i = 0; m && i < m->hosts.n; i++)
 		if (*m->hosts.v[i].name && machine_of(m, &m->hosts.v[i]))
@@ -135,7 +135,7 @@ void machines_settle(struct eta_defs *defs)
 	if (!defs->machines)
 		return;
 	defs->machines->several = machines_several(defs);
-	defs->machines->settled = true;
+	defs->machines->counted = true;
 }
 
 bool eta_inner_numbers(const struct eta_process *process)

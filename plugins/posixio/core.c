@@ -93,10 +93,10 @@ static bool sink_start(void)
 	return !sanitizer;
 }
 
-/* The sink of now: EZTrace's is another in its children. */
+/* By the current sink: children of a program under EZTrace have another. */
 static bool warn_recording(const char *text)
 {
-	return core_sink->tell(text);
+	return core_sink->report(text);
 }
 
 static void process_start(void)

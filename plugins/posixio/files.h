@@ -78,7 +78,7 @@ struct file *files_look_up(int fd);
  */
 struct file *files_open(int fd, int dir, const char *path, int flags);
 
-/* Tells the sink of a path that could not be opened; its FILE id, 0 where it was not kept. */
+/* Reports to the sink a path that could not be opened; its FILE id, 0 where it was not kept. */
 uint32_t files_failed(const char *path, int flags);
 
 /* FILE id of a path that a call names, 0 where it cannot be kept. */

@@ -49,7 +49,7 @@ struct sink {
 			   uint32_t fs_magic);
 
 	/* Stores a message for the user; false: there is nowhere to put it. */
-	bool (*tell)(const char *text);
+	bool (*report)(const char *text);
 	/* Notes "PREFIX NAME" = VALUE about the process, once. */
 	void (*property)(const char *prefix, const char *name, const char *value);
 

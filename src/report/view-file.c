@@ -15,7 +15,7 @@ static void get_path(const void *context, const void *row, struct value *v)
 	value_text(v, f->path);
 	if (*f->path)
 		return;
-	/* the name is not known: what is, tells it apart; csv has the numbers in columns */
+	/* without a name, the device and inode; csv has them in columns */
 	if (f->inode)
 		v->shown = report_file(context, "", f->dev, f->inode);
 	else

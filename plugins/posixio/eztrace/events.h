@@ -11,7 +11,7 @@ extern bool events_plain;
 /* No other module is there to be shielded from, which is a tenth of what a call costs. */
 extern bool events_alone;
 
-/* Tells EZTrace the names of attributes and functions; after the two above are set. */
+/* Gives EZTrace the names of attributes and functions; after the two above are set. */
 void events_register(void);
 
 #endif

@@ -20,7 +20,7 @@ static _Atomic uint64_t calls_outside; /* before MPI_Init, after MPI_Finalize */
 static _Atomic unsigned *untraced;     /* children that made calls, counted by the children */
 
 /* On stderr, where EZTrace writes its own messages. */
-static bool sink_tell(const char *text)
+static bool sink_report(const char *text)
 {
 	(void)text;
 	return false;
@@ -182,7 +182,7 @@ static const struct sink eztrace_sink = {
 	.off_call = sink_off_call,
 	.file = sink_file,
 	.file_flags = sink_file_flags,
-	.tell = sink_tell,
+	.report = sink_report,
 	.property = defs_property,
 	.stack = defs_stack,
 	.modules_update = defs_modules_update,

@@ -13,7 +13,7 @@
 #define OWN_STRING 0x80000000u
 #define FILE_BUCKETS 4096
 
-/* A growing array of one kind of definition, indexed by id; `set` tells gaps. */
+/* A growing array of one kind of definition, indexed by id; `set` marks those defined. */
 #define TABLE(type)                                                                                \
 	struct {                                                                                   \
 		type *at;                                                                          \

@@ -320,7 +320,7 @@ out:
 	return rc;
 }
 
-static bool tell(const char *text)
+static bool report(const char *text)
 {
 	char line[512];
 	size_t n;
@@ -565,7 +565,7 @@ const struct sink spool_sink = {
 	.off_call = thread_lost,
 	.file = put_file,
 	.file_flags = file_flags,
-	.tell = tell,
+	.report = report,
 	.property = put_property,
 	.stack = put_stack,
 	.modules_update = modules_look,

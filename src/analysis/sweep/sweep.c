@@ -378,13 +378,6 @@ static int find_places(struct sweep_plan *plan)
 	return 0;
 }
 
-uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
-{
-	if (culprit < defs->n_locations)
-		return (uint64_t)defs->locations[culprit].tid << 32 | culprit;
-	return (culprit & UINT32_MAX) << 32 | UINT32_MAX; /* a foreign tid */
-}
-
 static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 {
 	uint32_t n = e->defs->n_locations ? e->defs->n_locations : 1;

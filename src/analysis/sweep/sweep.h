@@ -131,7 +131,12 @@ struct sweep {
 uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns);
 
 /* Culprits in the order of thread ids, so that the order of locations does not matter. */
-uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit);
+static inline uint64_t rank_of(const struct eta_defs *defs, uint64_t culprit)
+{
+	if (culprit < defs->n_locations)
+		return (uint64_t)defs->locations[culprit].tid << 32 | culprit;
+	return (culprit & UINT32_MAX) << 32 | UINT32_MAX; /* a foreign tid */
+}
 
 /* thread.c: reading the operations and requests of a location, and what they bring about. */
 int sweep_thread_open(struct sweep *s, struct sweep_thread *l, uint32_t location);
