@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -188,6 +189,17 @@ static int make_memory(struct recorder *r)
 	return 0;
 }
 
+/* A slice keeps its files open, one for each CPU: a long window has many. */
+static void allow_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int record(struct recorder *r, const struct arguments *a)
 {
 	const struct kernelio_options options = {
@@ -203,6 +215,7 @@ static int record(struct recorder *r, const struct arguments *a)
 	}
 	if (rc)
 		eta_error("cannot read this process's capabilities: %s", strerror(-rc));
+	allow_files();
 	if (rc == 0)
 		rc = kernelio_new(&options, &r->kernelio);
 	if (rc == 0)
