@@ -77,10 +77,23 @@ void loading_begin(void)
 		loading.n_threads++;
 }
 
+static void clean_job(struct job *job)
+{
+	if (job->options.attach_btf_obj_fd)
+		close((int)job->options.attach_btf_obj_fd);
+	free(job->insns);
+}
+
 /* What libbpf closes when it has loaded the object is kept open for the job. */
 static int fill_job(struct job *job, struct bpf_program *program,
 		    const struct bpf_prog_load_opts *options)
 {
+	int fd = 0;
+
+	if (options->attach_btf_obj_fd)
+		fd = fcntl((int)options->attach_btf_obj_fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return -errno;
 	*job = (struct job){
 		.program = program,
 		.type = bpf_program__type(program),
@@ -88,25 +101,19 @@ static int fill_job(struct job *job, struct bpf_program *program,
 		.options = *options,
 		.fd = -EINVAL,
 	};
+	job->options.attach_btf_obj_fd = (uint32_t)fd;
 	job->insns = calloc(job->n_insns, sizeof(*job->insns));
-	if (!job->insns)
+	if (!job->insns) {
+		clean_job(job);
 		return -ENOMEM;
-	memcpy(job->insns, bpf_program__insns(program), job->n_insns * sizeof(*job->insns));
-	if (options->attach_btf_obj_fd) {
-		int fd = fcntl((int)options->attach_btf_obj_fd, F_DUPFD_CLOEXEC, 3);
-
-		if (fd < 0) {
-			free(job->insns);
-			return -errno;
-		}
-		job->options.attach_btf_obj_fd = (uint32_t)fd;
 	}
+	memcpy(job->insns, bpf_program__insns(program), job->n_insns * sizeof(*job->insns));
 	return 0;
 }
 
 int loading_take(struct bpf_program *program, struct bpf_prog_load_opts *options)
 {
-	static const struct bpf_insn empty[] = { EMPTY_PROGRAM };
+	static struct bpf_insn empty[] = { EMPTY_PROGRAM };
 	struct job *job = &loading.jobs[loading.n_jobs];
 	int rc;
 
@@ -115,11 +122,13 @@ int loading_take(struct bpf_program *program, struct bpf_prog_load_opts *options
 	    loading.n_jobs == sizeof(loading.jobs) / sizeof(loading.jobs[0]))
 		return 0;
 	rc = fill_job(job, program, options);
-	if (rc == 0)
-		rc = bpf_program__set_insns(program, (struct bpf_insn *)empty,
-					    sizeof(empty) / sizeof(empty[0]));
 	if (rc)
 		return rc;
+	rc = bpf_program__set_insns(program, empty, sizeof(empty) / sizeof(empty[0]));
+	if (rc) {
+		clean_job(job);
+		return rc;
+	}
 	options->func_info_cnt = options->line_info_cnt = 0;
 	pthread_mutex_lock(&loading.lock);
 	loading.n_jobs++;
@@ -137,9 +146,7 @@ static int end_job(struct job *job, int rc)
 		rc = dup3(job->fd, bpf_program__fd(job->program), O_CLOEXEC) < 0 ? -errno : 0;
 	if (job->fd >= 0)
 		close(job->fd);
-	if (job->options.attach_btf_obj_fd)
-		close((int)job->options.attach_btf_obj_fd);
-	free(job->insns);
+	clean_job(job);
 	return rc;
 }
 

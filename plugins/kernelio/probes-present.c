@@ -10,49 +10,64 @@
 
 #define PRESENT -1 /* beside 0 absent, and the BTF id of a function of vmlinux */
 
+#define TRACEPOINT_PREFIX "btf_trace_"
+
 static int by_target(const void *a, const void *b)
 {
 	return strcmp((*(const struct probe *const *)a)->target,
 		      (*(const struct probe *const *)b)->target);
 }
 
-/* The function rows that BTF names, in one pass: it has a hundred thousand types. */
-static void mark_functions(const struct btf *btf, uint32_t first_id, int *present)
+/* Rows by target. Several programs may have one tracepoint. */
+struct wanted {
+	const struct probe *rows[KERNELIO_N_PROBES];
+	size_t n;
+};
+
+static void sort_rows(struct wanted *wanted, size_t first, size_t end)
 {
-	const struct probe *sorted[KERNELIO_N_PROBES - KERNELIO_N_TRACEPOINTS];
-	size_t n = sizeof(sorted) / sizeof(sorted[0]);
-
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = probes_row(KERNELIO_N_TRACEPOINTS + i);
-	/* cppcheck-suppress uninitvar ; the loop has filled all of it */
-	qsort(sorted, n, sizeof(sorted[0]), by_target);
-	for (uint32_t id = first_id; id < btf__type_cnt(btf); id++) {
-		const struct btf_type *type = btf__type_by_id(btf, id);
-		struct probe key = { 0 };
-		const struct probe *wanted = &key, **found;
-
-		if (btf_kind(type) != BTF_KIND_FUNC)
-			continue;
-		key.target = btf__name_by_offset(btf, type->name_off);
-		found = bsearch(&wanted, sorted, n, sizeof(sorted[0]), by_target);
-		if (found)
-			present[*found - probes_row(0)] = first_id == 1 ? (int)id : PRESENT;
-	}
+	for (size_t i = first; i < end; i++)
+		wanted->rows[wanted->n++] = probes_row(i);
+	qsort(wanted->rows, wanted->n, sizeof(wanted->rows[0]), by_target);
 }
 
-/* BTF's types from FIRST_ID on are its own: a module's come after those of vmlinux. */
+/* Stores ID for all rows of the target NAME. */
+static void mark_rows(const struct wanted *wanted, const char *name, int id, int *present)
+{
+	const struct probe key = { .target = name }, *searched = &key;
+	const struct probe *const *found, *const *end = wanted->rows + wanted->n;
+
+	found = bsearch(&searched, wanted->rows, wanted->n, sizeof(wanted->rows[0]), by_target);
+	if (!found)
+		return;
+	while (found > wanted->rows && strcmp(found[-1]->target, name) == 0)
+		found--;
+	for (; found < end && strcmp((*found)->target, name) == 0; found++)
+		if (!present[*found - probes_row(0)])
+			present[*found - probes_row(0)] = id;
+}
+
+/*
+ * Marks what BTF names, in one pass: it has a hundred thousand types. Those from FIRST_ID on are
+ * its own: a module's come after those of vmlinux.
+ */
 static void mark_present(const struct btf *btf, uint32_t first_id, int *present)
 {
-	char name[128];
+	struct wanted tracepoints = { .n = 0 }, functions = { .n = 0 };
+	const size_t prefix = strlen(TRACEPOINT_PREFIX);
 
-	for (size_t i = 0; i < KERNELIO_N_TRACEPOINTS; i++) {
-		if (present[i])
-			continue;
-		snprintf(name, sizeof(name), "btf_trace_%s", probes_row(i)->target);
-		if (btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0)
-			present[i] = PRESENT;
+	sort_rows(&tracepoints, 0, KERNELIO_N_TRACEPOINTS);
+	sort_rows(&functions, KERNELIO_N_TRACEPOINTS, KERNELIO_N_PROBES);
+	for (uint32_t id = first_id; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		const char *name = btf__name_by_offset(btf, type->name_off);
+
+		if (btf_kind(type) == BTF_KIND_FUNC)
+			mark_rows(&functions, name, first_id == 1 ? (int)id : PRESENT, present);
+		else if (btf_kind(type) == BTF_KIND_TYPEDEF &&
+			 strncmp(name, TRACEPOINT_PREFIX, prefix) == 0)
+			mark_rows(&tracepoints, name + prefix, PRESENT, present);
 	}
-	mark_functions(btf, first_id, present);
 }
 
 void probes_find_present(struct btf *vmlinux, int *present)
