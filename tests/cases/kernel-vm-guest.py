@@ -24,7 +24,7 @@ from kernel import SCI_KERNEL, need, need_bpf, path, scratch, skip
 BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
 GUEST = os.path.join(BUILD, "guest")
 BUSYBOX = "/bin/busybox"
-LIMIT_SECONDS = 180
+LIMIT_SECONDS = 600
 SCI_MERGE = os.path.join(BUILD, "src", "sci-merge")
 
 if os.environ.get("SCI_SANITIZED"):
