@@ -36,6 +36,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/match-calls.c \
 	eta-ext/merge/match-requests.c \
 	eta-ext/merge/match-requests.h \
+	eta-ext/merge/request-streams.c \
+	eta-ext/merge/request-streams.h \
 	eta-ext/merge/match-calls.h \
 	eta-ext/logs/log.c \
 	eta-ext/logs/log.h \
@@ -62,6 +64,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/merge.c \
 	eta-ext/merge/merge.h \
 	eta-ext/merge/clocks.c \
+	eta-ext/merge/guests.c \
 	eta-ext/merge/homes.c \
 	eta-ext/merge/defs.c \
 	eta-ext/merge/match.c \

@@ -18,6 +18,8 @@ struct arguments {
 	const char **clocks; /* of --clock */
 	size_t n_clocks;
 	const char *tid_map;
+	const char **guests; /* of --guest */
+	size_t n_guests;
 };
 
 static void add_clock(const struct option_given *given)
@@ -25,6 +27,13 @@ static void add_clock(const struct option_given *given)
 	struct arguments *a = given->options;
 
 	a->clocks[a->n_clocks++] = given->arg;
+}
+
+static void add_guest(const struct option_given *given)
+{
+	struct arguments *a = given->options;
+
+	a->guests[a->n_guests++] = given->arg;
 }
 
 static const struct option_row rows[] = {
@@ -35,6 +44,8 @@ static const struct option_row rows[] = {
 	  "FILE, a pair per line: begin and end by its clock, then begin and end of an interval "
 	  "inside by the other clock, in ns",
 	  CALLS(add_clock) },
+	{ "guest", 0, "N:PID",
+	  "input N is of the virtual machine that process PID of its host runs", CALLS(add_guest) },
 	{ "tid-map", 0, "FILE",
 	  "name the threads of locations without a thread id: LOCATION PID TID per line",
 	  SETS_TEXT(struct arguments, tid_map) },
@@ -103,8 +114,32 @@ static int read_clocks(const struct arguments *a, struct eta_clock_map *maps,
 	return 0;
 }
 
+/* Reads --guest into PIDS, which has an element for each input. */
+static int read_guests(const struct arguments *a, uint32_t *pids)
+{
+	for (size_t i = 0; i < a->n_guests; i++) {
+		unsigned input, pid;
+		int end = 0;
+
+		if (sscanf(a->guests[i], "%u:%u%n", &input, &pid, &end) != 2 || a->guests[i][end] ||
+		    !input || !pid) {
+			eta_error("--guest=%s: not N:PID (N: number of the input, from 1)",
+				  a->guests[i]);
+			return -EINVAL;
+		}
+		if (input > a->merging.n_inputs) {
+			eta_error("--guest=%s: no input has this number, the last is %zu",
+				  a->guests[i], a->merging.n_inputs);
+			return -EINVAL;
+		}
+		pids[input - 1] = pid;
+	}
+	return 0;
+}
+
 static int merge(struct arguments *a)
 {
+	uint32_t *guests = NULL;
 	struct eta_clock_map *maps = calloc(a->n_clocks + 1, sizeof(*maps));
 	const struct eta_clock_map **clocks = NULL;
 	struct tid_map tid_map = { 0 };
@@ -112,7 +147,8 @@ static int merge(struct arguments *a)
 	int rc = inputs_find(a->given, a->n_given, false, &inputs);
 
 	clocks = calloc(inputs.n + 1, sizeof(*clocks));
-	if (rc == 0 && (!maps || !clocks)) {
+	guests = calloc(inputs.n + 1, sizeof(*guests));
+	if (rc == 0 && (!maps || !clocks || !guests)) {
 		eta_error("not enough memory");
 		rc = -ENOMEM;
 	}
@@ -121,15 +157,19 @@ static int merge(struct arguments *a)
 	a->merging.found = &inputs;
 	if (rc == 0)
 		rc = read_clocks(a, maps, clocks);
+	if (rc == 0)
+		rc = read_guests(a, guests);
 	if (rc == 0 && a->tid_map)
 		rc = tid_map_read(a->tid_map, &tid_map);
 	a->merging.merge = (struct eta_merge_options){ .clocks = clocks,
 						       .threads = tid_map.threads,
-						       .n_threads = tid_map.n };
+						       .n_threads = tid_map.n,
+						       .guests = guests };
 	if (rc == 0)
 		rc = merging_command(&a->merging);
 	tid_map_free(&tid_map);
 	inputs_free(&inputs);
+	free(guests);
 	free(clocks);
 	free(maps);
 	return rc;
@@ -142,7 +182,8 @@ int main(int argc, char **argv)
 
 	a.given = calloc((size_t)argc, sizeof(*a.given));
 	a.clocks = calloc((size_t)argc, sizeof(*a.clocks));
-	if (!a.given || !a.clocks) {
+	a.guests = calloc((size_t)argc, sizeof(*a.guests));
+	if (!a.given || !a.clocks || !a.guests) {
 		eta_error("not enough memory");
 		rc = -ENOMEM;
 		goto out;
@@ -153,5 +194,6 @@ int main(int argc, char **argv)
 out:
 	free(a.given);
 	free(a.clocks);
+	free(a.guests);
 	return rc ? CLI_FAILED : CLI_OK;
 }

@@ -24,6 +24,7 @@ unit_tests = \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
+	tests/unit/test-guests \
 	tests/unit/test-homes \
 	tests/unit/test-kernel-spans \
 	tests/unit/test-kernel-spool \
@@ -184,6 +185,7 @@ kernel_tests += \
 	tests/cases/kernel-unnamed.py \
 	tests/cases/kernel-unseen.py \
 	tests/cases/kernel-vm.py \
+	tests/cases/kernel-vm-guest.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py
@@ -209,6 +211,7 @@ distclean-local:
 # Programs that are traced: none of our libraries, no sanitizer.
 traced_programs = \
 	tests/guest/stack \
+	tests/guest/host-clock \
 	tests/guest/workload \
 	tests/programs/calls \
 	tests/programs/confined \
@@ -347,6 +350,7 @@ EXTRA_DIST += \
 	tests/fuzz/pack.py \
 	tests/fuzz/run.sh \
 	tests/guest/init \
+	tests/guest/vm-init \
 	tests/guest/kernel.sh \
 	tests/harmless.py \
 	tests/imports.py \

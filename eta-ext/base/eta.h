@@ -371,6 +371,8 @@ struct eta_merge_options {
 	/* For locations without a tid; others are found from their calls if one thread fits. */
 	const struct eta_thread_name *threads;
 	size_t n_threads;
+	/* Of each input that is a guest: its QEMU's pid on the host; 0, NULL: found by requests. */
+	const uint32_t *guests;
 };
 
 /*

@@ -189,8 +189,10 @@ void merge_clocks(struct merge *merge, const struct eta_merge_options *options)
 	for (size_t i = 0; i < merge->n_inputs; i++) {
 		struct merge_input *input = &merge->inputs[i];
 
-		input->clock = eta_clock_offset(0, 0);
 		input->own_clock = eta_clock_by_name(merge_property(input->trace, "SCI::CLOCK"));
+		if (input->host_input != ETA_NONE)
+			continue;
+		input->clock = eta_clock_offset(0, 0);
 		if (options && options->clocks && options->clocks[i]) {
 			input->clock = *options->clocks[i];
 			input->clock_is_given = true;

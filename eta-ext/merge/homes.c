@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VM_PREFIX "SCI::VM_"
-
 /* A process of INPUT that says where it ran; NULL: none does. */
 static const struct eta_process *home_of(const struct merge_input *input)
 {
@@ -40,21 +38,20 @@ static bool has_thread(const json_t *list, uint32_t tid)
 	return false;
 }
 
-/* Is PROPERTY a virtual machine of its trace (doc/virtual-machines.md)? 0: no, else its pid. */
-static uint32_t vm_pid(const struct eta_property *property)
+uint32_t merge_vm_pid(const struct eta_property *property)
 {
 	unsigned pid;
 	int n = 0;
 
 	if (property->process != ETA_NONE ||
-	    sscanf(property->name, VM_PREFIX "%u%n", &pid, &n) != 1 || property->name[n])
+	    sscanf(property->name, MERGE_VM_PREFIX "%u%n", &pid, &n) != 1 || property->name[n])
 		return 0;
 	return pid;
 }
 
 static bool is_vm_thread(const struct eta_property *property, uint32_t tid)
 {
-	uint32_t pid = vm_pid(property);
+	uint32_t pid = merge_vm_pid(property);
 	json_t *vm = pid && pid != tid ? json_loads(property->value, 0, NULL) : NULL;
 	bool found = pid == tid || has_thread(json_object_get(vm, "vcpus"), tid) ||
 		     has_thread(json_object_get(vm, "iothreads"), tid);
@@ -99,7 +96,7 @@ static uint64_t weigh(const struct merge_input *lost, const struct merge_input *
 
 	if (sign == SIGN_VMS) {
 		for (uint32_t i = 0; i < input->trace->defs.n_properties; i++)
-			n += vm_pid(&input->trace->defs.properties[i]) != 0;
+			n += merge_vm_pid(&input->trace->defs.properties[i]) != 0;
 		return strcmp(lost->trace->ops->name, "qemu") == 0 && n;
 	}
 	for (uint32_t l = 0; l < defs->n_locations; l++) {
@@ -174,6 +171,18 @@ static bool several_machines(const struct merge *merge)
 		first = first ? first : home;
 	}
 	return false;
+}
+
+const struct eta_process *merge_home(const struct merge *merge, uint32_t input)
+{
+	return home_of(&merge->inputs[input]);
+}
+
+bool merge_same_home(const struct merge *merge, uint32_t a, uint32_t b)
+{
+	const struct eta_process *first = merge_home(merge, a), *second = merge_home(merge, b);
+
+	return first && second && same_home(first, second);
 }
 
 int merge_homes(struct merge *merge)

@@ -479,7 +479,13 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 	rc = merge_homes(merge);
 	if (rc)
 		goto out;
+	rc = merge_guests(merge, options);
+	if (rc)
+		goto out;
 	merge_clocks(merge, options);
+	rc = merge_guests_settle(merge);
+	if (rc)
+		goto out;
 	merge->as_is = n == 1 && eta_clock_is_identity(&merge->inputs[0].clock) &&
 		       !(options && options->n_threads);
 	rc = merge_defs(trace, merge, options);

@@ -30,7 +30,8 @@ struct merge_input {
 	uint32_t first_module;
 	enum eta_clock own_clock;   /* as it says */
 	struct eta_clock_map clock; /* from its clock to the result's */
-	bool clock_is_given;	    /* by the user */
+	bool clock_is_given;	    /* by the user, or found by a guest's requests */
+	uint32_t host_input;	    /* of a guest whose clock was found; ETA_NONE */
 	bool clock_is_known;
 	uint32_t first_stack; /* its stacks stand behind those of the inputs before it */
 	uint32_t rank; /* 0: has regions outside the kernel, so it is the outer side of a tie */
@@ -93,6 +94,23 @@ const char *merge_property(const struct eta_trace *trace, const char *name);
  * their threads; a warning where that is none. 0 or -ENOMEM.
  */
 int merge_homes(struct merge *merge);
+
+/* A process of INPUT that says where it ran; NULL: none does. Are two inputs of one machine? */
+const struct eta_process *merge_home(const struct merge *merge, uint32_t input);
+bool merge_same_home(const struct merge *merge, uint32_t a, uint32_t b);
+
+/* Is PROPERTY a virtual machine of its trace (doc/virtual-machines.md)? 0: no, else its pid. */
+#define MERGE_VM_PREFIX "SCI::VM_"
+uint32_t merge_vm_pid(const struct eta_property *property);
+
+/*
+ * Finds of which virtual machine each input is that a host among the inputs has recorded, and the
+ * clock of it: from its own to the host's (clock, clock_is_given, host_input). A note for each.
+ * -EINVAL where it may be two, or its clock is none; reported.
+ */
+int merge_guests(struct merge *merge, const struct eta_merge_options *options);
+/* Makes these conversions to the result's clock, once the hosts' are known. 0 or -ENOMEM. */
+int merge_guests_settle(struct merge *merge);
 
 /* The result's clock, and the conversions that the inputs or OPTIONS give. */
 void merge_clocks(struct merge *merge, const struct eta_merge_options *options);

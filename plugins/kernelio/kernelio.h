@@ -123,7 +123,8 @@ int kernelio_start(struct kernelio *k, int folder);
  */
 int kernelio_attach(struct kernelio *k, pid_t pid, bool children);
 
-/* Leaves the property TEXT, "NAME=value", in the trace: between kernelio_start and kernelio_stop. */
+/* Leaves the property TEXT, "NAME=value", in the trace: between kernelio_start and kernelio_stop.
+ */
 void kernelio_property(struct kernelio *k, const char *text);
 
 /* While paused nothing new is recorded; processes are followed all the same. */

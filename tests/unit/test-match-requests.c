@@ -163,7 +163,7 @@ static void look(struct world *w, struct request_vote *vote, struct requests_fou
 static void the_clock_is_found(void **state)
 {
 	(void)state;
-	for (unsigned seed = 1; seed <= 20; seed++) {
+	for (unsigned seed = 1; seed <= 10; seed++) {
 		/* up to four minutes, and a first clock that began long before or after */
 		struct world w = { .ahead_ns = (int64_t)draw(UINT64_C(1) << 50) - (1 << 28),
 				   .ppm = (double)((int)(seed % 5) - 2) * 20 };
@@ -173,7 +173,7 @@ static void the_clock_is_found(void **state)
 		int64_t truth;
 
 		srandom(seed);
-		make(&w, seed % 4 ? 600 : 30000);
+		make(&w, seed % 5 ? 600 : 6000);
 		look(&w, &vote, &found, &r);
 		truth = (int64_t)(at_host(&w, (uint64_t)r.map.from_ns));
 		print_message("%" PRIu64 " votes, %" PRIu64 " for another; %" PRIu64 " of %" PRIu64
@@ -197,7 +197,7 @@ static void the_clock_is_found(void **state)
 static void wrong_ones_are_dropped(void **state)
 {
 	(void)state;
-	for (unsigned seed = 1; seed <= 20; seed++) {
+	for (unsigned seed = 1; seed <= 10; seed++) {
 		struct world w = { .ahead_ns = INT64_C(1) << 45, .ppm = 15, .poison = true };
 		struct requests_found found;
 		struct eta_sync_result r;
@@ -205,7 +205,7 @@ static void wrong_ones_are_dropped(void **state)
 		int64_t truth;
 
 		srandom(seed);
-		make(&w, seed % 10 ? 500 : 10000);
+		make(&w, seed % 5 ? 500 : 4000);
 		look(&w, &vote, &found, &r);
 		truth = (int64_t)(at_host(&w, (uint64_t)r.map.from_ns));
 		print_message("%" PRIu64 " of %" PRIu64 " found, %" PRIu64 "+%" PRIu64

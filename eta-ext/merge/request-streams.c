@@ -1,0 +1,216 @@
+/* What a trace has of the requests to a disk: all of its locations' events by time. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "request-streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A location, with the call that is open on it. */
+struct lane {
+	struct eta_cursor *cursor;
+	const struct eta_event *head, *end;
+	size_t depth, at; /* `at`: depth of the open call on the file, 0: none */
+	struct request open;
+};
+
+enum direction { NO_TRANSFER, READS, WRITES };
+
+struct request_stream {
+	struct eta_trace *trace;
+	bool is_file;
+	uint32_t dev;
+	uint64_t inode;
+	struct lane *lanes; /* those at their end are taken out */
+	size_t n;
+	uint8_t *directions; /* of the regions: enum direction */
+};
+
+/* "vfs:sys_pwrite64", "vfs:aio_read", "vfs:io_uring_write": what such a region does. */
+static enum direction direction_of(const struct eta_region *region)
+{
+	const char *name = region->name;
+
+	if (region->level != ETA_LEVEL_VFS || region->reason != ETA_REASON_NONE)
+		return NO_TRANSFER;
+	if (strstr(name, "readahead") || strstr(name, "readlink"))
+		return NO_TRANSFER;
+	return strstr(name, "write") ? WRITES : strstr(name, "read") ? READS : NO_TRANSFER;
+}
+
+/* 1, 0 where LANE is at its end, -errno. */
+static int refill(struct lane *lane)
+{
+	const struct eta_event *batch;
+	ssize_t n = eta_cursor_read(lane->cursor, &batch);
+
+	if (n <= 0)
+		return (int)n;
+	lane->head = batch;
+	lane->end = batch + n;
+	return 1;
+}
+
+static int add_lane(struct request_stream *s, uint32_t location)
+{
+	struct lane *lane = &s->lanes[s->n];
+	int rc = eta_cursor_open(s->trace, location, &lane->cursor);
+
+	if (rc)
+		return rc;
+	rc = refill(lane);
+	if (rc > 0)
+		s->n++;
+	else
+		eta_cursor_drop(lane->cursor);
+	return rc < 0 ? rc : 0;
+}
+
+static int open_stream(struct eta_trace *trace, uint32_t pid, struct request_stream **out)
+{
+	const struct eta_defs *defs = &trace->defs;
+	struct request_stream *s = calloc(1, sizeof(*s));
+	int rc = s ? 0 : -ENOMEM;
+
+	*out = NULL;
+	if (s) {
+		s->trace = trace;
+		s->lanes = calloc((size_t)defs->n_locations + 1, sizeof(*s->lanes));
+		s->directions = calloc((size_t)defs->n_regions + 1, 1);
+		rc = s->lanes && s->directions ? 0 : -ENOMEM;
+	}
+	for (uint32_t r = 0; rc == 0 && r < defs->n_regions; r++)
+		s->directions[r] = (uint8_t)direction_of(&defs->regions[r]);
+	for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
+		const struct eta_location *location = &defs->locations[l];
+
+		if (location->kind != ETA_LOCATION_THREAD &&
+		    location->kind != ETA_LOCATION_KERNEL_THREAD)
+			continue;
+		if (!pid || (location->process != ETA_NONE &&
+			     defs->processes[location->process].pid == pid))
+			rc = add_lane(s, l);
+	}
+	if (rc)
+		request_stream_free(s);
+	else
+		*out = s;
+	return rc;
+}
+
+int request_stream_device(struct eta_trace *trace, uint32_t dev, struct request_stream **out)
+{
+	int rc = open_stream(trace, 0, out);
+
+	if (rc == 0)
+		(*out)->dev = dev;
+	return rc;
+}
+
+int request_stream_file(struct eta_trace *trace, uint32_t pid, uint32_t dev, uint64_t inode,
+			struct request_stream **out)
+{
+	int rc = open_stream(trace, pid, out);
+
+	if (rc == 0) {
+		(*out)->is_file = true;
+		(*out)->dev = dev;
+		(*out)->inode = inode;
+	}
+	return rc;
+}
+
+void request_stream_free(struct request_stream *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		eta_cursor_drop(s->lanes[i].cursor);
+	free(s->lanes);
+	free(s->directions);
+	free(s);
+}
+
+/* Is the block request that EVENT begins one to the disk, with an end? */
+static bool take_block(const struct request_stream *s, const struct eta_event *event,
+		       struct request *request)
+{
+	const uint16_t wanted = ETA_EVENT_BLOCK_IO | ETA_HAS_SIZE | ETA_HAS_OFFSET | ETA_HAS_END;
+
+	if (event->kind != ETA_IO_BEGIN || (event->has & wanted) != wanted || !event->size ||
+	    event->mode == ETA_IO_FLUSH || event->handle == ETA_NONE ||
+	    s->trace->defs.handles[event->handle].device != s->dev)
+		return false;
+	*request = (struct request){ .begin_ns = event->time_ns,
+				     .end_ns = event->end_ns,
+				     .offset = (uint64_t)event->offset,
+				     .bytes = event->size,
+				     .write = event->mode == ETA_IO_WRITE };
+	return true;
+}
+
+/* Does EVENT end a transfer of LANE's to or from the file, of which something was moved? */
+static bool take_call(const struct request_stream *s, struct lane *lane,
+		      const struct eta_event *event, struct request *request)
+{
+	const uint16_t wanted = ETA_HAS_FILE | ETA_HAS_SIZE | ETA_HAS_OFFSET;
+	bool ends;
+
+	if (event->kind == ETA_ENTER) {
+		enum direction direction = (enum direction)s->directions[event->region];
+
+		lane->depth++;
+		if (lane->at || direction == NO_TRANSFER || (event->has & wanted) != wanted ||
+		    event->inode != s->inode || event->dev != s->dev)
+			return false;
+		lane->at = lane->depth;
+		lane->open = (struct request){ .begin_ns = event->time_ns,
+					       .offset = (uint64_t)event->offset,
+					       .bytes = event->size,
+					       .write = direction == WRITES };
+		return false;
+	}
+	if (event->kind != ETA_LEAVE || !lane->depth)
+		return false;
+	ends = lane->depth-- == lane->at;
+	if (!ends)
+		return false;
+	lane->at = 0;
+	lane->open.end_ns = event->time_ns;
+	if (event->has & ETA_EVENT_TRUNCATED || (event->has & ETA_HAS_RET && event->ret <= 0))
+		return false;
+	*request = lane->open;
+	if (event->has &
+	    ETA_HAS_RET) /* the size may not be known, and may be more than there was */
+		request->bytes = (uint64_t)event->ret;
+	return request->bytes > 0;
+}
+
+int request_stream_next(void *stream, struct request *request)
+{
+	struct request_stream *s = stream;
+
+	while (s->n) {
+		struct lane *lane = s->lanes;
+		bool found;
+
+		for (size_t i = 1; i < s->n; i++)
+			if (s->lanes[i].head->time_ns < lane->head->time_ns)
+				lane = &s->lanes[i];
+		found = s->is_file ? take_call(s, lane, lane->head, request)
+				   : take_block(s, lane->head, request);
+		if (++lane->head == lane->end) {
+			int rc = refill(lane);
+
+			if (rc < 0)
+				return rc;
+			if (rc == 0) {
+				eta_cursor_drop(lane->cursor);
+				*lane = s->lanes[--s->n];
+			}
+		}
+		if (found)
+			return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* What a trace has of the requests to a disk, in order: a guest's to its device, a host's to the
+ * image. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_REQUEST_STREAMS_H
+#define ETA_REQUEST_STREAMS_H
+
+#include "eta-ext/trace/source.h"
+#include "match-requests.h"
+
+struct request_stream;
+
+/* Of TRACE the block requests to device DEV (major << 20 | minor) in order of begin. 0 or -errno.
+ */
+int request_stream_device(struct eta_trace *trace, uint32_t dev, struct request_stream **out);
+
+/* Of TRACE the reads and writes of process PID on the file INODE of DEV, in order of end. */
+int request_stream_file(struct eta_trace *trace, uint32_t pid, uint32_t dev, uint64_t inode,
+			struct request_stream **out);
+
+/* For the functions of match-requests.h. */
+int request_stream_next(void *stream, struct request *request);
+
+/* NULL is safe. Nothing is counted. */
+void request_stream_free(struct request_stream *stream);
+
+#endif

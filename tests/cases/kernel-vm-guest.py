@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+# A guest traced inside and outside: sci-merge finds by itself which QEMU it is, its disk, and its clock, which is the one that
+# guest and host agree on through memory they share, whatever the order of the inputs.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import json
+import mmap
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import SCI_KERNEL, need, need_bpf, path, scratch, skip
+
+BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
+GUEST = os.path.join(BUILD, "guest")
+BUSYBOX = "/bin/busybox"
+LIMIT_SECONDS = 600
+SCI_MERGE = os.path.join(BUILD, "src", "sci-merge")
+
+if os.environ.get("SCI_SANITIZED"):
+    skip("the guest runs what the normal build made")
+need("qemu-system-x86_64", "cpio", "gzip", "mkfs.ext4")
+need_bpf()
+if os.uname().machine != "x86_64":
+    skip("the guest is an x86-64 one")
+if not os.path.exists(BUSYBOX) or b"statically linked" not in subprocess.run(
+        ["file", "-L", BUSYBOX], capture_output=True).stdout:
+    skip("busybox-static is not installed")
+
+
+def run(*command, status=0, **more):
+    result = subprocess.run(command, capture_output=True, text=True, **more)
+    assert result.returncode == status, (command, result.stdout, result.stderr)
+    return result
+
+
+def make_initrd():
+    got = subprocess.run(["sh", os.path.join(SRC, "tests/guest/kernel.sh"), GUEST], capture_output=True, text=True)
+    if got.returncode == 77:
+        skip(got.stdout.strip())
+    assert got.returncode == 0, got.stderr
+    root = path("root")
+    for name in ("bin", "dev", "proc", "sys", "mnt", "out"):
+        os.makedirs(os.path.join(root, name))
+    shutil.copytree(os.path.join(GUEST, "modules"), os.path.join(root, "modules"))
+    shutil.copy(os.path.join(SRC, "tests/guest/vm-init"), os.path.join(root, "init"))
+    os.chmod(os.path.join(root, "init"), 0o755)
+    shutil.copy(BUSYBOX, os.path.join(root, "bin/busybox"))
+    for program in SCI_KERNEL, *(os.path.join(BUILD, "tests/guest", name) for name in ("workload", "host-clock")):
+        shutil.copy(program, os.path.join(root, "bin"))
+        for library in re.findall(r"(/\S+) \(0x", run("ldd", program).stdout):
+            os.makedirs(os.path.dirname(root + library), exist_ok=True)
+            shutil.copy(library, root + library)
+    run("sh", "-c", f"cd '{root}' && find . | cpio -o -H newc --quiet | gzip -1 >../initrd.gz")
+    shutil.rmtree(root)
+
+
+def answer(memory):
+    """The host's side of tests/guest/host-clock.c."""
+    while not over.is_set():
+        asked, answered, _now = struct.unpack_from("=QQQ", memory)
+        if asked == answered:
+            time.sleep(0.0002)
+            continue
+        struct.pack_into("=Q", memory, 16, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+        struct.pack_into("=Q", memory, 8, asked)
+
+
+def ask(monitor, answers, command):
+    monitor.sendall(json.dumps({"execute": command}).encode())
+    while "event" in json.loads(answers.readline()):
+        pass
+
+
+make_initrd()
+os.chdir(scratch)
+for name, megabytes in ("disk.img", 64), ("out.img", 32), ("shared", 1):
+    with open(name, "wb") as file:
+        file.truncate(megabytes << 20)
+run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "disk.img")
+with open("shared", "r+b") as file:
+    memory = mmap.mmap(file.fileno(), 1 << 20)
+over = threading.Event()
+threading.Thread(target=answer, args=(memory,), daemon=True).start()
+
+name = f"sci-guest-{os.getpid()}"
+with open("console", "w") as console:
+    qemu = subprocess.Popen(
+        ["nice", "qemu-system-x86_64", "-S", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "768",
+         "-nographic", "-nodefaults", "-no-reboot", "-serial", "file:serial", "-name", f"guest={name},debug-threads=on",
+         "-kernel", os.path.join(GUEST, "vmlinuz"), "-initrd", "initrd.gz",
+         "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr", "-object", "iothread,id=io0",
+         "-drive", "file=disk.img,if=none,id=d0,format=raw,cache=none,aio=threads",
+         "-device", "virtio-blk-pci,drive=d0,iothread=io0", "-drive", "file=out.img,if=virtio,format=raw",
+         "-object", "memory-backend-file,id=m0,share=on,mem-path=shared,size=1M",
+         "-device", "ivshmem-plain,memdev=m0", "-qmp", "unix:q.sock,server=on,wait=off"],
+        stdin=subprocess.DEVNULL, stdout=console, stderr=console)
+atexit.register(qemu.kill)
+monitor = socket.socket(socket.AF_UNIX)
+while monitor.connect_ex("q.sock"):
+    if qemu.poll() is not None:
+        skip("QEMU does not start: " + open("console").read())
+    time.sleep(0.02)
+answers = monitor.makefile()
+answers.readline()
+ask(monitor, answers, "qmp_capabilities")
+tracer = subprocess.Popen([SCI_KERNEL, f"--vm={name}", "-o", "host"], stderr=subprocess.PIPE, text=True)
+while subprocess.run([SCI_KERNEL, "status", "host"], capture_output=True).returncode:
+    assert tracer.poll() is None, tracer.stderr.read()
+    time.sleep(0.02)
+ask(monitor, answers, "cont")
+try:
+    qemu.wait(LIMIT_SECONDS)
+except subprocess.TimeoutExpired:
+    sys.exit(f"the guest did not end within {LIMIT_SECONDS} s:\n" + open("serial", errors="replace").read())
+over.set()
+complaints = tracer.communicate()[1]  # it ends with the last process
+assert tracer.returncode == 0, complaints
+try:
+    with tarfile.open("out.img") as results:
+        results.extractall("results")
+except tarfile.TarError as error:
+    sys.exit(f"the guest left no results: {error}\n" + open("serial", errors="replace").read())
+print(open("results/said").read(), complaints, open("serial", errors="replace").read()[-300:])
+assert open("results/status").read().strip() == "0"
+
+# ---- the truth: each answer lies between two readings of the guest's clock ----
+low, high = -1 << 62, 1 << 62
+for line in open("results/pings"):
+    before, host, behind = map(int, line.split())
+    low, high = max(low, host - behind), min(high, host - before)
+# the clocks' rates differ a little: the bounds of the begin and those of the end may miss each other by that
+low, high = min(low, high), max(low, high)
+print(f"truth: {low} to {high}, {high - low} ns wide")
+
+HOST, INSIDE = "host/kernel.spool", "results/guest/kernel.spool"
+guest = kernel_spool.KernelSpool(INSIDE)
+sent = [bio for bio in guest.bios if bio.bytes and bio.end and not bio.flags & kernel_spool.BIO_FLUSH]
+assert len(sent) > 100, len(sent)
+maps = []
+for order in (HOST, INSIDE), (INSIDE, HOST):
+    merged = run(SCI_MERGE, *order, "-o", f"all{len(maps)}.otf2")
+    print(merged.stderr)
+    said, = [line for line in merged.stderr.splitlines() if "virtual machine" in line]
+    found = re.search(rf"{INSIDE}: virtual machine {name} \(pid {qemu.pid}\), \S+ is {path('disk.img')}; "
+                      r"(\d+) of (\d+) requests found, (\d+) pairs wrong, clock \+-(\d+) ns$", said)
+    assert found, said
+    assert found[1] == found[2] == str(len(sent)), (said, len(sent))
+    with open(f"all{len(maps)}.otf2", "rb") as file:
+        clock, = re.findall(rb"SCI::OFFSET_INTERVAL\W+(\d+) (\d+)", file.read())
+    least, most = map(int, clock)
+    # the truth is in it: a request begins before QEMU has it, and is over when QEMU is done with it
+    assert least <= high and low <= most, (clock, low, high)
+    maps.append((found.groups(), clock))
+assert maps[0] == maps[1], maps
+
+# who says which machine it is is believed if its requests are there
+for given, said in (("2:1", "its requests are not found in what the virtual machines did"),
+                    (f"2:{qemu.pid}", f"virtual machine {name}")):
+    merged = run(SCI_MERGE, f"--guest={given}", HOST, INSIDE, "-o", "given.otf2")
+    assert said in merged.stderr, merged.stderr
+for given in "2", "0:7", "2:x", "3:7", "2:7x":
+    wrong = run(SCI_MERGE, f"--guest={given}", HOST, INSIDE, "-o", "none.otf2", status=1)
+    assert f"--guest={given}: no" in wrong.stderr and not os.path.exists("none.otf2"), wrong.stderr

@@ -1,0 +1,258 @@
+/* Guests and their hosts merged: which virtual machine each is, and where its times go. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory-trace.h"
+
+enum { DEV = 254 << 20, IMAGE_DEV = 8 << 20, IMAGE = 77, OTHER_IMAGE = 78, N = 40 };
+/* What a host's clock is ahead of its guest's. */
+enum { AHEAD_NS = 700000000 };
+
+static char said[4096];
+static unsigned warnings, errors;
+
+static void listen(void *arg, enum eta_severity severity, const char *text)
+{
+	(void)arg;
+	warnings += severity == ETA_WARNING;
+	errors += severity == ETA_ERROR;
+	snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", text);
+}
+
+/* By the guest's clock: every millisecond or so, none like another. */
+static uint64_t begin_of(unsigned i)
+{
+	return 1000000000 + i * 1000000ULL + i * i % 7 * 50000;
+}
+
+static struct eta_trace *machine(const char *host)
+{
+	struct eta_trace *trace = memory_trace_new(host);
+
+	eta_defs_property(trace, "SCI::CLOCK", "CLOCK_MONOTONIC");
+	eta_defs_property(trace, "SCI::REALTIME_OFFSET", "0");
+	return trace;
+}
+
+/* A thread of process PID on HOST. */
+static uint32_t add_thread(struct eta_trace *trace, const char *host, uint32_t pid)
+{
+	const struct eta_process process = { .name = "x", .host = host, .boot = host, .pid = pid };
+	struct eta_location location = { .id = trace->defs.n_locations,
+					 .name = "x tid 1",
+					 .kind = ETA_LOCATION_THREAD,
+					 .process = eta_defs_process(trace, &process),
+					 .tid = pid + 1 };
+
+	assert_int_not_equal(eta_defs_location(trace, &location), ETA_NONE);
+	return (uint32_t)location.id;
+}
+
+/* N requests of a guest on its disk. */
+static void add_guest(struct eta_trace *trace, const char *host, unsigned n)
+{
+	const struct eta_location device = { .id = 0,
+					     .name = "vda",
+					     .kind = ETA_LOCATION_DEVICE,
+					     .process = ETA_NONE,
+					     .dev = DEV,
+					     .host = host };
+	const struct eta_handle handle = {
+		.name = "vda", .file = ETA_NONE, .device = DEV, .host = host
+	};
+	uint32_t h = eta_defs_handle(trace, &handle), thread;
+
+	assert_int_equal(eta_defs_location(trace, &device), 0);
+	thread = add_thread(trace, host, 1);
+	for (unsigned i = 0; i < n; i++)
+		memory_event(trace, thread,
+			     (struct eta_event){ .time_ns = begin_of(i),
+						 .kind = ETA_IO_BEGIN,
+						 .mode = i % 2 ? ETA_IO_WRITE : ETA_IO_READ,
+						 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_SIZE |
+							ETA_HAS_OFFSET | ETA_HAS_END,
+						 .handle = h,
+						 .size = 4096,
+						 .offset = (int64_t)(i * 11 % N) * 8192,
+						 .end_ns = begin_of(i) + 300000,
+						 .match = i });
+}
+
+/* What QEMU, process PID on HOST, did for N of them on its image INODE. */
+static void add_host(struct eta_trace *trace, const char *host, uint32_t pid, uint64_t inode,
+		     const char *format, bool icount, unsigned n)
+{
+	uint32_t thread = add_thread(trace, host, pid);
+	char name[64], text[256];
+
+	snprintf(name, sizeof(name), "SCI::VM_%u", pid);
+	snprintf(text, sizeof(text), "{\"name\":\"vm%u\",\"icount\":%s}", pid,
+		 icount ? "true" : "false");
+	eta_defs_property(trace, name, text);
+	snprintf(name, sizeof(name), "SCI::VM_%u_DISK_0", pid);
+	snprintf(text, sizeof(text),
+		 "{\"image\":\"/i%u\",\"dev\":%d,\"inode\":%u,\"format\":\"%s\"}", pid, IMAGE_DEV,
+		 (unsigned)inode, format);
+	eta_defs_property(trace, name, text);
+	for (unsigned i = 0; i < n; i++) {
+		struct eta_event event = {
+			.time_ns = begin_of(i) + AHEAD_NS + 100000,
+			.kind = ETA_ENTER,
+			.has = ETA_HAS_FILE | ETA_HAS_SIZE | ETA_HAS_OFFSET,
+			.region = memory_region(trace,
+						i % 2 ? "vfs:sys_pwrite64" : "vfs:sys_pread64"),
+			.size = 4096,
+			.offset = (int64_t)(i * 11 % N) * 8192,
+			.dev = IMAGE_DEV,
+			.inode = inode,
+		};
+
+		memory_event(trace, thread, event);
+		event.time_ns += 100000;
+		event.kind = ETA_LEAVE;
+		event.has = ETA_HAS_RET;
+		event.ret = 4096;
+		memory_event(trace, thread, event);
+	}
+}
+
+static int merge(struct eta_trace **in, size_t n, const uint32_t *guests, struct eta_trace **out)
+{
+	int rc;
+
+	said[0] = '\0';
+	warnings = errors = 0;
+	eta_set_message_fn(listen, NULL);
+	rc = eta_merge_with(in, n, &(struct eta_merge_options){ .guests = guests }, out);
+	eta_set_message_fn(NULL, NULL);
+	return rc;
+}
+
+/* When the first request begins that a thread of HOST has made. */
+static uint64_t first_request(struct eta_trace *merged, const char *host)
+{
+	const struct eta_defs *defs = eta_trace_defs(merged);
+	uint64_t first_ns = 0;
+
+	for (uint32_t l = 0; l < defs->n_locations; l++) {
+		const struct eta_event *batch;
+		struct eta_cursor *cursor;
+
+		if (defs->locations[l].process == ETA_NONE ||
+		    strcmp(defs->processes[defs->locations[l].process].host, host) != 0)
+			continue;
+		assert_int_equal(eta_cursor_open(merged, l, &cursor), 0);
+		if (eta_cursor_read(cursor, &batch) > 0 && batch->kind == ETA_IO_BEGIN)
+			first_ns = batch->time_ns;
+		eta_cursor_close(cursor);
+	}
+	return first_ns;
+}
+
+static void is_near(uint64_t a, uint64_t b)
+{
+	assert_true((a > b ? a - b : b - a) <= 1000);
+}
+
+static void a_guest_is_found_in_any_order(void **state)
+{
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		struct eta_trace *in[2], *merged;
+
+		in[order] = machine("guest");
+		in[!order] = machine("host");
+		add_guest(in[order], "guest", N);
+		/* another's, which did less */
+		add_host(in[!order], "host", 60, OTHER_IMAGE, "raw", false, 4);
+		add_host(in[!order], "host", 50, IMAGE, "raw", false, N);
+		assert_int_equal(merge(in, 2, NULL, &merged), 0);
+		assert_non_null(strstr(said,
+				       "guest: virtual machine vm50 (pid 50), vda is /i50; 40 "
+				       "of 40 requests found, 0 pairs wrong, clock +-"));
+		assert_int_equal(warnings, 0);
+		is_near(first_request(merged, "guest"), begin_of(0) + AHEAD_NS);
+		eta_close(merged);
+	}
+}
+
+/* Two that did the same; two requests; what offsets do not lead to; a clock that is none. */
+static void what_is_not_clear_is_said(void **state)
+{
+	static const struct {
+		const char *format, *message;
+		uint32_t wanted; /* of --guest */
+		unsigned n, machines;
+		bool icount;
+		int rc;
+	} list[] = {
+		{ "raw", "(pid 51): --guest=1:PID says which", 0, N, 2, false, -EINVAL },
+		{ "raw", "virtual machine vm51 (pid 51), vda is /i51; 40 of 40", 51, N, 2, false,
+		  0 },
+		{ "raw", "its clock is not known by them", 9, N, 2, false, 0 },
+		{ "raw", "its clock is not known by them", 0, 2, 1, false, 0 },
+		{ "qcow2", "its clock is not known by them", 0, N, 1, false, 0 },
+		{ "raw", "runs with -icount", 0, N, 1, true, -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		struct eta_trace *in[2] = { machine("guest"), machine("host") }, *merged;
+		const uint32_t guests[2] = { list[i].wanted, 0 };
+
+		add_guest(in[0], "guest", list[i].n);
+		for (uint32_t m = 0; m < list[i].machines; m++)
+			add_host(in[1], "host", 50 + m, IMAGE + m, list[i].format, list[i].icount,
+				 list[i].n);
+		assert_int_equal(merge(in, 2, guests, &merged), list[i].rc);
+		assert_non_null(strstr(said, list[i].message));
+		assert_int_equal(errors, list[i].rc != 0);
+		eta_close(merged);
+	}
+}
+
+/* The guest's host is a guest itself, whose requests its host has seen. */
+static void guests_of_guests(void **state)
+{
+	static const int orders[][3] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 0, 2 } };
+	static const uint32_t pids[3] = { 50, 90, 0 };
+	uint32_t guests[3];
+
+	(void)state;
+	for (size_t o = 0; o < sizeof(orders) / sizeof(*orders); o++) {
+		struct eta_trace *made[3] = { machine("inner"), machine("outer"), machine("host") };
+		struct eta_trace *in[3], *merged;
+
+		add_guest(made[0], "inner", N);
+		/* its own requests are those that it makes for itself, at the same times by its
+		 * clock */
+		add_guest(made[1], "outer", N);
+		add_host(made[1], "outer", 50, IMAGE, "raw", false, N);
+		add_host(made[2], "host", 90, IMAGE, "raw", false, N);
+		for (int i = 0; i < 3; i++)
+			in[i] = made[orders[o][i]];
+		/* by their requests inner and outer may be either's: it is said whose each is */
+		for (int i = 0; i < 3; i++)
+			guests[i] = pids[orders[o][i]];
+		assert_int_equal(merge(in, 3, guests, &merged), 0);
+		is_near(first_request(merged, "outer"), begin_of(0) + AHEAD_NS);
+		is_near(first_request(merged, "inner"), begin_of(0) + 2 * AHEAD_NS);
+		eta_close(merged);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_guest_is_found_in_any_order),
+		cmocka_unit_test(what_is_not_clear_is_said),
+		cmocka_unit_test(guests_of_guests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
