@@ -210,7 +210,7 @@ bin_PROGRAMS += src/sci-record
 src_sci_record_SOURCES = \
 	src/sci-record.c \
 	src/after-run.c src/after-run.h \
-	src/job.c src/job.h \
+	src/folder-name.c src/folder-name.h \
 	src/kernel-options.c src/kernel-options.h \
 	$(MERGING) \
 	$(ANSWER) \

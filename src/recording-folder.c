@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
-#include "job.h"
+#include "folder-name.h"
 
 /* The program's own files: "DIR/user.spool/user.PID.TID.TIME" has to be a path. */
 enum { ROOM_BELOW = 96 };
@@ -56,7 +56,7 @@ static int make_room(int at, const char *shown, bool force)
 		return 0;
 	if (!force) {
 		eta_error("%s: a recording is there already (--force replaces it%s)", shown,
-			  job_rank() ? "; -o DIR/%r gives each rank one of its own" : "");
+			  folder_name_rank() ? "; -o DIR/%r gives each rank one of its own" : "");
 		return -EEXIST;
 	}
 	for (size_t i = 0; rc == 0 && i < N_MEMBERS; i++) {

@@ -15,7 +15,7 @@
 #include "after-run.h"
 #include "cli.h"
 #include "eta-ext/base/printable.h"
-#include "job.h"
+#include "folder-name.h"
 #include "kernel-options.h"
 #include "launch.h"
 #include "merging.h"
@@ -489,7 +489,7 @@ int main(int argc, char **argv)
 		kernelio_filters_free(&options.kernel.filters);
 		return preload_print_env(plugin_dir()) ? CLI_FAILED : CLI_OK;
 	}
-	if (options.dir && job_expand(options.dir, &dir) < 0) {
+	if (options.dir && folder_name_expand(options.dir, &dir) < 0) {
 		kernelio_filters_free(&options.kernel.filters);
 		return CLI_FAILED;
 	}
