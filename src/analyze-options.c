@@ -249,7 +249,8 @@ static const struct option_row rows[] = {
 	{ "top", 0, "N", "show the first N rows (10; 0: all)", CALLS(set_top), .optional = true },
 	{ "by", 0, "WHAT",
 	  "rows of the table: thread (default), process, container, file, device, class, callsite "
-	  "(lines of the program), timeline, blame, rank (of MPI jobs) or node; with --workload: level (default), file, "
+	  "(lines of the program), timeline, blame, rank (of MPI jobs) or node; with --workload: "
+	  "level (default), file, "
 	  "process, thread or "
 	  "device",
 	  CALLS(set_by) },

@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "eta-ext/base/eta.h"
 #include "eta-ext/trace/ranks.h"
+#include "eta-ext/trace/source.h"
 #include "outputs.h"
 
 enum { MEMBERS = 2 };

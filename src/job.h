@@ -25,15 +25,6 @@ struct job {
  */
 bool job_find(struct job *job);
 
-/*
- * NAME with %h (this host), %r (the rank) and %j (the job, with its step where it has such) put in,
- * %% for %; the caller's. -EINVAL: the launcher has not told what is asked for; reported.
- */
-int job_expand(const char *name, char **expanded);
-
-/* Whether NAME, before that, has %LETTER in it. */
-bool job_has(const char *name, char letter);
-
 /* The folder of a job that was given none, PROGRAM_sci_JOB; the caller's to free; NULL: no memory.
  */
 char *job_folder(const struct job *job, const char *program);

@@ -231,6 +231,7 @@ bin_PROGRAMS += src/sci-record
 src_sci_record_SOURCES = \
 	src/sci-record.c \
 	src/after-run.c src/after-run.h \
+	src/folder-name.c src/folder-name.h \
 	src/job.c src/job.h \
 	src/job-node.c src/job-node.h \
 	src/job-rank.c \

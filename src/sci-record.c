@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "folder-name.h"
 #include "job.h"
 #include "kernel-options.h"
 #include "launch.h"
@@ -327,7 +328,7 @@ int main(int argc, char **argv)
 	}
 	if (options.check) {
 		status = record_check(recording_plugin_dir()) ? CLI_OK : CLI_FAILED;
-	} else if ((options.dir && job_expand(options.dir, &dir) < 0) ||
+	} else if ((options.dir && folder_name_expand(options.dir, &dir) < 0) ||
 		   processes_open(&options.processes)) {
 		status = CLI_FAILED;
 	} else {
@@ -335,10 +336,10 @@ int main(int argc, char **argv)
 
 		options.dir = dir;
 		/* with %r each rank has a recording of its own */
-		if (options.processes.n || job_has(given, 'r') || !job_find(&job)) {
+		if (options.processes.n || folder_name_has(given, 'r') || !job_find(&job)) {
 			status = record(&options);
 		} else {
-			job.is_node = job_has(given, 'h');
+			job.is_node = folder_name_has(given, 'h');
 			status = record_rank(&options, &job);
 		}
 	}

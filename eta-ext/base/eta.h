@@ -299,8 +299,6 @@ const char *eta_source_name(size_t i, const char **what);
 const struct eta_defs *eta_trace_defs(const struct eta_trace *trace);
 /* The path as it was opened; of a merged trace that of its first input. */
 const char *eta_trace_path(const struct eta_trace *trace);
-/* Counts N machines or ranks, as they should be in TRACE, as missing. */
-void eta_trace_miss(struct eta_trace *trace, uint64_t n);
 /* Name of the source ("otf2", "spool", "merge"). */
 const char *eta_trace_source(const struct eta_trace *trace);
 /* Counts so far: of the definitions after eta_open, of a location once its cursor is closed. */

@@ -101,6 +101,9 @@ void eta_cursor_drop(struct eta_cursor *cursor);
  */
 const char *eta_trace_string(struct eta_trace *trace, const char *text);
 
+/* Counts N machines or ranks, as they should be in TRACE, as missing. */
+void eta_trace_miss(struct eta_trace *trace, uint64_t n);
+
 /*
  * Append one definition and give its index, or ETA_NONE without memory (already reported). Strings
  * are copied. eta_defs_region takes level and reason from the name when LEVEL is ETA_LEVEL_NONE.

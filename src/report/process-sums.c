@@ -97,8 +97,8 @@ int process_sums_fill(const struct analysis *a, struct table *t, const uint32_t 
 		uint32_t process = a->defs->locations[a->threads[i].location].process;
 
 		if (a->threads[i].scored && process < n_processes)
-			add_thread(&sums[groups ? groups[process] : process],
-				   &a->threads[i], a->options.sci == SCI_PAPER);
+			add_thread(&sums[groups ? groups[process] : process], &a->threads[i],
+				   a->options.sci == SCI_PAPER);
 	}
 	for (uint32_t i = 0; i < n_processes; i++)
 		add_process(a->defs, &sums[groups ? groups[i] : i], i);
