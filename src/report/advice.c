@@ -223,6 +223,19 @@ static bool is_traced(const struct analysis *a, const char *program)
 	return false;
 }
 
+/*
+ * Who took most of everything may have done so on a CPU alone: where the CPU stands beside the
+ * cause, the cause is that program's only for what it took more than all had on CPUs together.
+ */
+static bool is_of_cause(const struct analysis *a, const struct culprit *list, uint32_t n)
+{
+	int64_t sum_ns = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum_ns += list[i].ns;
+	return (double)list[0].ns > a->verdict.cpu_share * (double)sum_ns;
+}
+
 /* The program that took most, unless it is the one that lost most. */
 static void see_culprit(const struct analysis *a, struct seen *s)
 {
@@ -230,7 +243,7 @@ static void see_culprit(const struct analysis *a, struct seen *s)
 	uint32_t n;
 
 	if (culprits_new(a, &list, &n) == 0 && n && list[0].processes && list[0].is_program &&
-	    strcmp(list[0].name, program_of(a, a->headline)) != 0) {
+	    is_of_cause(a, list, n) && strcmp(list[0].name, program_of(a, a->headline)) != 0) {
 		s->premises |= is_traced(a, list[0].name) ? OTHER : OTHER | OUTSIDE;
 		snprintf(s->culprit, sizeof(s->culprit), "%s", list[0].name);
 		if (list[0].processes > 1)

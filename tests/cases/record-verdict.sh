@@ -27,6 +27,10 @@ def time(level):
     """Share of a level in the time that all operations of the writing threads took; fio has others."""
     busy = [x for x in t["threads"] if x["operations"] > 1000]
     return sum(x["io_levels"][level] for x in busy) / sum(x["io_ns"] for x in busy)
+def part(path):
+    """Share of the writes at a position that took this path through the kernel."""
+    writes = [x for x in t["classes"] if x["function"].startswith("pwrite")]
+    return sum(x["count"] for x in writes if x["path"] == path) / sum(x["count"] for x in writes)
 def largest():
     reasons = {}
     for x in t["threads"]:
@@ -76,6 +80,7 @@ verdict quiet 't["verdict"]["level"] == "none" and max(x["operations"] for x in 
 set -- $realtime fio --name=w --rw=write --bs=4k --size=4m --numjobs=4 --thread --ioengine=psync \
 	--directory="$disk"
 # how fast the device is against the CPUs is the machine's; that it takes the largest part is not
-verdict direct 'time("block") == max(map(time, t["threads"][0]["io_levels"]))' "$@" --direct=1
-# the same files: what says where their blocks are has been read from the device
-verdict buffered 'time("block") < 0.02' "$@" --direct=0
+verdict direct 'part("direct") == 1 and time("block") == max(map(time, t["threads"][0]["io_levels"]))' "$@" --direct=1
+# the same files: a few writes may have to read again what says where their blocks are, if the cache
+# was dropped meanwhile; all others need no request
+verdict buffered 'part("cached") > 0.9' "$@" --direct=0

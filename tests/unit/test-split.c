@@ -108,6 +108,36 @@ static void device_split(void **state)
 	device_is_shared(false);
 }
 
+/*
+ * A waits for the device beside B, which is not traced: the trace has B's requests, long before and
+ * after, but no call of B. The time that B was there is not time that the program could have lost.
+ */
+static void untraced_do_not_dilute(void **state)
+{
+	struct eta_trace *t = memory_trace_new("dilution");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 2, 2);
+	uint64_t match = 0;
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t at = 0; at < 20000; at += 1000) {
+		uint64_t ns = at >= 10000 ? 500 : 50;
+
+		memory_enter(t, a, at, "vfs:sys_read");
+		request(t, a, at + 5, at + ns - 5, ++match);
+		memory_leave(t, a, at + ns, "vfs:sys_read");
+	}
+	for (uint64_t at = 10000; at < 20000; at += 1000)
+		request(t, b, at + 100, at + 200, ++match);
+	request(t, b, 1000000, 1000100, ++match);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.contended_ns, 4500);
+	assert_false(thread(r, b)->scored);
+	assert_int_equal(r->lifetime_ns, 19500);
+	assert_true(r->sci_total == thread(r, a)->sci);
+	finish(t, r);
+}
+
 /* ---- what others caused, by reason ---- */
 
 /* What the second thread does while the first one's slow operation waits from 10100 to 10500. */
@@ -508,6 +538,7 @@ int main(void)
 		cmocka_unit_test(waits_are_not_paths),
 		cmocka_unit_test(user_waits_are_named),
 		cmocka_unit_test(device_split),
+		cmocka_unit_test(untraced_do_not_dilute),
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(limits_are_nobodys),
 		cmocka_unit_test(named_are_others),
