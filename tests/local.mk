@@ -185,14 +185,16 @@ kernel_tests += \
 	tests/cases/kernel-unnamed.py \
 	tests/cases/kernel-unseen.py \
 	tests/cases/kernel-vm.py \
-	tests/cases/kernel-vm-guest.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py
 endif
 
+# It boots a machine and works in it for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
+slow_tests = tests/cases/kernel-vm-guest.py
+
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
-EXTRA_DIST += $(script_tests) $(kernel_tests) tests/package/try.sh
+EXTRA_DIST += $(script_tests) $(kernel_tests) $(slow_tests) tests/package/try.sh
 
 # Both may run at once, when all is built.
 .PHONY: check-kernel check-others

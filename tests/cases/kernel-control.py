@@ -192,7 +192,7 @@ assert result.returncode == 127 and "status: cannot run it" in result.stderr, re
 
 # of a limited size: what is not stored is lost, and counted; the program goes on, and writes each time to the end
 OPS = os.path.join(os.environ["SCI_BUILD"], "tests/bench/bench-user-ops")
-CALLS = 40000
+CALLS = 20000
 
 
 def limited(name, *options, status=0):
