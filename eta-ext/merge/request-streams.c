@@ -12,6 +12,7 @@ struct lane {
 	const struct eta_event *head, *end;
 	size_t depth, at; /* `at`: depth of the open call on the file, 0: none */
 	struct request open;
+	uint32_t location;
 };
 
 enum direction { NO_TRANSFER, READS, WRITES };
@@ -56,6 +57,7 @@ static int add_lane(struct request_stream *s, uint32_t location)
 	struct lane *lane = &s->lanes[s->n];
 	int rc = eta_cursor_open(s->trace, location, &lane->cursor);
 
+	lane->location = location;
 	if (rc)
 		return rc;
 	rc = refill(lane);
@@ -145,7 +147,8 @@ static bool take_block(const struct request_stream *s, const struct eta_event *e
 				     .end_ns = event->end_ns,
 				     .offset = (uint64_t)event->offset,
 				     .bytes = event->size,
-				     .write = event->mode == ETA_IO_WRITE };
+				     .write = event->mode == ETA_IO_WRITE,
+				     .owner = event->owner };
 	return true;
 }
 
@@ -199,6 +202,7 @@ int request_stream_next(void *stream, struct request *request)
 				lane = &s->lanes[i];
 		found = s->is_file ? take_call(s, lane, lane->head, request)
 				   : take_block(s, lane->head, request);
+		request->location = found ? lane->location : 0;
 		if (++lane->head == lane->end) {
 			int rc = refill(lane);
 

@@ -47,6 +47,9 @@ int device_locations_new(const struct eta_defs *defs, struct device_locations *o
 /* The last one of DEV of MACHINE, ETA_NONE. */
 uint32_t device_location(const struct device_locations *devices, uint32_t machine, uint32_t dev);
 
+/* Are guests in the trace with the machine that they ran on? */
+bool machines_have_guests(const struct eta_defs *defs);
+
 /* What stands behind a name of HOST: " on HOST" where machines differ, else "". */
 struct machine_suffix {
 	char text[72];
