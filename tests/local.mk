@@ -24,6 +24,7 @@ unit_tests = \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
+	tests/unit/test-guest-score \
 	tests/unit/test-guests \
 	tests/unit/test-homes \
 	tests/unit/test-kernel-spans \

@@ -225,6 +225,8 @@ static int on_operation(void *arg, const struct operation *op)
 		add_squares(r, t, op);
 	r->operations++;
 	r->io_ns += op->end_ns - op->begin_ns;
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		r->host_ns[l] += op->host_ns[l];
 	/* Its duration is unknown, so others are not measured against it. */
 	if (op->truncated)
 		r->truncated++;
