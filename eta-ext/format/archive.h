@@ -94,8 +94,11 @@ enum archive_attribute {
 #define ARCHIVE_OVERWRITTEN "SCI::RECORDS_OVERWRITTEN" /* by --last; not lost */
 #define ARCHIVE_UNMATCHED "SCI::THREADS_UNMATCHED"
 
-/* Trace property, the guest's host name behind it: of which virtual machine it is the guest (JSON). */
-#define ARCHIVE_GUEST "SCI::GUEST::"
+/*
+ * Trace property, a number of the guest's behind it: its host name, and the virtual machine that it
+ * is the guest of (JSON).
+ */
+#define ARCHIVE_GUEST "SCI::GUEST_"
 
 /* Trace property: CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, decimal. */
 #define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"

@@ -466,6 +466,16 @@ static int locate(struct services *s, const struct merge *merge)
 	return 0;
 }
 
+/* FNV-1a: the same for a guest in every merge. */
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	return hash;
+}
+
 /* Says of which virtual machine each guest is. */
 static int name_guests(struct eta_trace *trace, const struct merge *merge)
 {
@@ -476,14 +486,16 @@ static int name_guests(struct eta_trace *trace, const struct merge *merge)
 		const struct service_guest *guest = &s->guests[i];
 		const struct eta_process *inner = merge_home(merge, guest->guest);
 		const struct eta_process *outer = merge_home(merge, guest->host);
-		char name[512], *text;
+		const char *own;
+		char name[64], *text;
 		json_t *told;
 
 		if (!inner || !outer)
 			continue;
-		snprintf(name, sizeof(name), ARCHIVE_GUEST "%s",
-			 merge_host(trace, &merge->inputs[guest->guest], inner->host));
+		own = merge_host(trace, &merge->inputs[guest->guest], inner->host);
+		snprintf(name, sizeof(name), ARCHIVE_GUEST "%016" PRIX64, hash_of(own));
 		told = json_object();
+		json_object_set_new(told, "guest", json_string(own));
 		json_object_set_new(
 			told, "host",
 			json_string(merge_host(trace, &merge->inputs[guest->host], outer->host)));

@@ -7,6 +7,7 @@
 
 /* All processes of one name on one machine: the compilers of a build are one culprit. */
 struct culprit {
+	bool is_virtual_machine; /* QEMU, whose guest is not traced: `name` says it all */
 	bool is_program;    /* and no task of which that is not known, nor the rest */
 	char name[64];	    /* of the program; "" where nobody was seen, or of no name */
 	const char *host;   /* "" unknown */
