@@ -97,9 +97,13 @@ tracer = subprocess.Popen([SCI_KERNEL, f"--vm={victim.name},{other.name}", "-o",
 while subprocess.run([SCI_KERNEL, "status", "host"], capture_output=True).returncode:
     assert tracer.poll() is None, tracer.stderr.read()
     time.sleep(0.02)
-victim.begin()
-victim.wait_for("guest: begins")
-other.begin()
+for guest in victim, other:
+    guest.begin()
+for guest in victim, other:
+    guest.wait_for("guest: begins")
+for guest in victim, other:
+    with open(f"out-{guest.letter}.img", "r+b") as file:
+        file.write(b"go\n")
 spools = [guest.end() for guest in (victim, other)]
 complaints = tracer.communicate()[1]
 assert tracer.returncode == 0, complaints
