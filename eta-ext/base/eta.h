@@ -222,8 +222,8 @@ enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
 #define ETA_EVENT_WAITS 0x2000
 /*
  * Of a virtual machine whose guest is in the trace, too. ENTER: of a call that its host made for a
- * request of the guest, so part of what a thread there did, not an operation of the host's; IO_BEGIN
- * of a bio: for such a call, `owner` is an index into locations.
+ * request of the guest, so part of what a thread there did, not an operation of the host's;
+ * IO_BEGIN of a bio: for such a call, `owner` is an index into locations.
  */
 #define ETA_EVENT_SERVES 0x4000
 /*

@@ -23,14 +23,14 @@ struct stream {
 	const uint32_t *regions, *handles;
 	uint32_t first_stack;
 	uint64_t match_factor, match_offset;
-	const struct merge *numbers; /* NULL: its tids are the result's */
-	uint32_t process;	     /* of the result */
-	uint64_t entered_ns;	     /* its newest ENTER */
-	size_t depth;		     /* its regions open now */
-	size_t calls;		     /* those of them that are library calls, and in such */
-	uint32_t waits;		     /* an open region of ETA_EVENT_WAITS, ETA_NONE: none */
-	bool waits_left_out;	     /* its LEAVE is to come */
-	struct eta_event left_out;   /* what its ENTER knew, for the first wait in it */
+	const struct merge *numbers;	 /* NULL: its tids are the result's */
+	uint32_t process;		 /* of the result */
+	uint64_t entered_ns;		 /* its newest ENTER */
+	size_t depth;			 /* its regions open now */
+	size_t calls;			 /* those of them that are library calls, and in such */
+	uint32_t waits;			 /* an open region of ETA_EVENT_WAITS, ETA_NONE: none */
+	bool waits_left_out;		 /* its LEAVE is to come */
+	struct eta_event left_out;	 /* what its ENTER knew, for the first wait in it */
 	struct service_stream *services; /* of a guest or its host; NULL: of neither */
 };
 

@@ -13,7 +13,7 @@ struct service_stream {
 	const struct merge *merge;
 	const struct services *services;
 	struct merge_part part;
-	uint32_t machine; /* of the result */
+	uint32_t machine;		  /* of the result */
 	const uint32_t *calls, *requests; /* of this thread, by begin */
 	size_t n_calls, n_requests;
 	size_t next_call, first_request;
@@ -66,8 +66,8 @@ int service_stream_new(const struct merge *merge, const struct merge_part *part,
 	if (process != ETA_NONE)
 		stream->machine =
 			eta_machine(&s->trace->defs, s->trace->defs.processes[process].host);
-	stream->calls = s->calls_by_thread +
-			first_of(s->calls_by_thread, s->n_calls, s, true, part);
+	stream->calls =
+		s->calls_by_thread + first_of(s->calls_by_thread, s->n_calls, s, true, part);
 	stream->n_calls = (size_t)(s->calls_by_thread +
 				   first_of(s->calls_by_thread, s->n_calls, s, true, &behind) -
 				   stream->calls);
@@ -120,11 +120,13 @@ static uint32_t device_of(const struct service_stream *s, const struct service_c
 	const struct eta_defs *defs = &s->services->trace->defs;
 	const struct merge_input *input = &s->merge->inputs[call->input];
 	uint32_t dev = handle == ETA_NONE ? call->dev : input->trace->defs.handles[handle].device;
-	uint32_t process = defs->locations[s->services->located[call->input][call->location]].process;
+	uint32_t process =
+		defs->locations[s->services->located[call->input][call->location]].process;
 	uint32_t machine = eta_machine(defs, defs->processes[process].host);
 
 	for (uint32_t l = 0; l < defs->n_locations; l++)
-		if (defs->locations[l].kind == ETA_LOCATION_DEVICE && defs->locations[l].dev == dev &&
+		if (defs->locations[l].kind == ETA_LOCATION_DEVICE &&
+		    defs->locations[l].dev == dev &&
 		    eta_machine(defs, defs->locations[l].host) == machine)
 			return l;
 	return ETA_NONE;
@@ -141,9 +143,8 @@ static int put_piece(struct service_stream *s, const struct service_call *call,
 	uint32_t who = ETA_NONE;
 
 	if (piece->who)
-		who = services_thread(s->services,
-				      eta_machine(defs, defs->processes[process].host), piece->who,
-				      piece->begin_ns);
+		who = services_thread(s->services, eta_machine(defs, defs->processes[process].host),
+				      piece->who, piece->begin_ns);
 	if (who != ETA_NONE) {
 		enter.has |= ETA_HAS_WHO;
 		enter.who = who;
@@ -291,10 +292,10 @@ static uint32_t served(const struct service_stream *s, const struct service_call
 	uint32_t process = all->trace->defs.locations[location].process;
 
 	if (r->owner && process != ETA_NONE)
-		found = services_thread(all,
-					eta_machine(&all->trace->defs,
-						    all->trace->defs.processes[process].host),
-					r->owner, r->begin_ns);
+		found = services_thread(
+			all,
+			eta_machine(&all->trace->defs, all->trace->defs.processes[process].host),
+			r->owner, r->begin_ns);
 	return found == ETA_NONE ? location : found;
 }
 

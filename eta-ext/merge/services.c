@@ -159,7 +159,8 @@ static int cut(struct cutting *c, uint64_t now_ns)
 
 	if (now_ns <= c->since_ns)
 		return 0;
-	if (last && last->region == top->region && last->who == top->who && last->handle == handle) {
+	if (last && last->region == top->region && last->who == top->who &&
+	    last->handle == handle) {
 		last->end_ns = now_ns;
 	} else {
 		if (!ARRAY_FITS(s->pieces, s->n_pieces + 1, s->pieces_room))
@@ -191,9 +192,9 @@ static int take_event(struct cutting *c, const struct eta_event *e, struct servi
 	if (e->kind == ETA_ENTER) {
 		if (!ARRAY_FITS(c->stack, c->depth + 1, c->room))
 			return -ENOMEM;
-		c->stack[c->depth++] = (struct open_region){
-			e->region, e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0
-		};
+		c->stack[c->depth++] =
+			(struct open_region){ e->region,
+					      e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0 };
 		while (!c->call && *next < end && (*next)->begin_ns < e->time_ns)
 			(*next)++;
 		if (!c->call && *next < end && (*next)->begin_ns == e->time_ns)
@@ -246,7 +247,8 @@ static int sort_calls(struct services *s, size_t first)
 {
 	size_t n = s->n_calls - first;
 	struct service_call *calls = malloc((n + 1) * sizeof(*calls));
-	uint32_t *order = malloc((n + 1) * sizeof(*order)), *place = malloc((n + 1) * sizeof(*place));
+	uint32_t *order = malloc((n + 1) * sizeof(*order)),
+		 *place = malloc((n + 1) * sizeof(*place));
 
 	if (calls && order && place) {
 		for (uint32_t i = 0; i < n; i++)
@@ -291,7 +293,8 @@ int services_match(struct merge *merge, const struct service_pair *pair)
 	if (rc == 0)
 		rc = sort_calls(s, first);
 	for (size_t i = first, next; rc == 0 && i < s->n_calls; i = next) {
-		for (next = i + 1; next < s->n_calls && s->calls[next].location == s->calls[i].location;)
+		for (next = i + 1;
+		     next < s->n_calls && s->calls[next].location == s->calls[i].location;)
 			next++;
 		rc = cut_location(s, merge->inputs[pair->host].trace, &s->calls[i],
 				  s->calls + next);

@@ -57,7 +57,7 @@ static void write_attributes(struct defs *defs)
 	int n = has_guests(defs->eta) ? ARCHIVE_N_ATTRIBUTES : ARCHIVE_FIRST_OF_GUESTS;
 
 #define X(id, name, type, description)                                                             \
-	if (ARCHIVE_##id < n) {                                                                                    \
+	if (ARCHIVE_##id < n) {                                                                    \
 		uint32_t name_ = defs_string(defs, name), text_ = defs_string(defs, description);  \
 		WRITE(defs, Attribute, ARCHIVE_##id, name_, text_, OTF2_TYPE_##type);              \
 	}

@@ -8,11 +8,11 @@
 
 /* A guest, and the time in operations of its scored threads, by level. */
 struct layers {
-	char guest[256]; /* its host name */
-	char host[256];	   /* that of the machine that it ran on */
-	char name[64];	   /* of the virtual machine */
-	uint32_t pid;	   /* of its QEMU */
-	uint32_t machine;  /* eta_machine */
+	char guest[256];  /* its host name */
+	char host[256];	  /* that of the machine that it ran on */
+	char name[64];	  /* of the virtual machine */
+	uint32_t pid;	  /* of its QEMU */
+	uint32_t machine; /* eta_machine */
 	/* L1 and L0: their sum is the time of its threads, to the nanosecond */
 	int64_t inside_ns[ETA_N_LEVELS], outside_ns[ETA_N_LEVELS];
 };

@@ -80,8 +80,8 @@ static void bio(struct eta_trace *t, uint32_t l, uint64_t ns, uint64_t end_ns, u
 		     (struct eta_event){ .time_ns = ns,
 					 .kind = ETA_IO_BEGIN,
 					 .mode = ETA_IO_READ,
-					 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_SIZE |
-						ETA_HAS_OFFSET | ETA_HAS_END,
+					 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_SIZE | ETA_HAS_OFFSET |
+						ETA_HAS_END,
 					 .handle = handle,
 					 .size = 4096,
 					 .offset = offset,
@@ -174,7 +174,8 @@ static struct eta_trace *merged_in(const char *order)
 	size_t n = strlen(order);
 
 	for (size_t i = 0; i < n; i++)
-		in[i] = order[i] == 'h' ? host() : guest(order[i] == 'A' ? "A" : "B", order[i] - 'A');
+		in[i] = order[i] == 'h' ? host()
+					: guest(order[i] == 'A' ? "A" : "B", order[i] - 'A');
 	assert_int_equal(eta_merge(in, n, &merged), 0);
 	return merged;
 }
@@ -239,7 +240,8 @@ static void blame_crosses_machines(void **state)
 	assert_int_equal(sum_ns, victim->io_ns);
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		host_ns += victim->host_ns[l];
-	/* its waits are the host's and virtio: all from 20 us after the request's begin to its end */
+	/* its waits are the host's and virtio: all from 20 us after the request's begin to its end
+	 */
 	for (unsigned i = 0; i < N; i++)
 		host_ns -= 180000 + device_ns(i, 0);
 	assert_in_range(host_ns + N * 1000, 0, 2 * N * 1000);

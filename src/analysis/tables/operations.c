@@ -27,9 +27,8 @@ static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, const struct
 	}
 	if (!ARRAY_FITS(w->op.stretches, w->op.n_stretches + 1, w->stretch_room))
 		return -ENOMEM;
-	w->op.stretches[w->op.n_stretches++] = (struct stretch){
-		ns, about->what, about->who, (uint8_t)cell, about->elsewhere
-	};
+	w->op.stretches[w->op.n_stretches++] =
+		(struct stretch){ ns, about->what, about->who, (uint8_t)cell, about->elsewhere };
 	return 0;
 }
 
@@ -344,8 +343,7 @@ static int bio_begin(struct walk *w, const struct eta_event *e)
 	struct bio bio = { .begin_ns = e->time_ns,
 			   .end_ns = e->end_ns,
 			   .dev = dev,
-			   .owner_tid = e->owner |
-					(e->has & ETA_EVENT_SERVES ? TID_LOCATION : 0),
+			   .owner_tid = e->owner | (e->has & ETA_EVENT_SERVES ? TID_LOCATION : 0),
 			   .mode = e->mode == ETA_IO_READ    ? MODE_READ
 				   : e->mode == ETA_IO_WRITE ? MODE_WRITE
 							     : MODE_OTHER,
