@@ -57,6 +57,7 @@ script_tests += \
 	tests/cases/analyze-crowd.py \
 	tests/cases/analyze-culprits.py \
 	tests/cases/analyze-full-disk.sh \
+	tests/cases/analyze-guests.py \
 	tests/cases/analyze-habits.py \
 	tests/cases/analyze-json.py \
 	tests/cases/analyze-machines.py \
@@ -258,6 +259,7 @@ $(traced_libraries): LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -o $@
 trace_programs = \
 	tests/programs/dump-trace \
 	tests/programs/follow-spool \
+	tests/programs/make-guests \
 	tests/programs/make-hosts \
 	tests/programs/make-machines \
 	tests/programs/make-spool \
@@ -267,6 +269,7 @@ noinst_PROGRAMS += $(trace_programs)
 noinst_LTLIBRARIES += tests/unit/libunit.la
 tests_unit_libunit_la_SOURCES = tests/unit/unit.h \
 	tests/unit/events.c tests/unit/events.h \
+	tests/unit/guest-trace.c tests/unit/guest-trace.h \
 	tests/unit/kernel-maker.c tests/unit/kernel-maker.h \
 	tests/unit/memory-trace.c tests/unit/memory-trace.h tests/unit/merge-cases.h \
 	tests/unit/random-trace.c tests/unit/random-trace.h \

@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# Two guests and their host in one archive: the archive is the same whatever the order of the inputs, layers sum to the guest's
+# time in text, json and tables, culprits are named with their machines, and no row has two machines.
+# SPDX-License-Identifier: BSD-3-Clause
+import csv
+import filecmp
+import io
+import json
+import os
+import subprocess
+import tempfile
+
+BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
+
+
+def run(program, *words):
+    result = subprocess.run([os.path.join(BUILD, program), *words], capture_output=True, text=True)
+    assert result.returncode == 0, (program, words, result.stderr)
+    return result.stdout
+
+
+def table(*words):
+    return list(csv.DictReader(io.StringIO(run("src/sci-analyze", "--csv", *words))))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    for order in "hAB", "BhA", "ABh", "hA":
+        run("tests/programs/make-guests", f"{order}.otf2", order)
+    # the order of the inputs is in the list of sources, and in what the clocks' properties are called
+    both, swapped = (run("src/sci-analyze", "--json", f"{order}.otf2") for order in ("hAB", "BhA"))
+    assert both == swapped
+    for event in os.listdir("hAB"):
+        if event.endswith(".evt"):
+            for order in "BhA", "ABh":
+                if not filecmp.cmp(f"hAB/{event}", f"{order}/{event}", shallow=False):
+                    # matching ids are numbered by input
+                    found = [run("tests/programs/dump-trace", f"{o}.otf2") for o in ("hAB", order)]
+                    assert len(found[0].splitlines()) == len(found[1].splitlines()), event
+
+    # ---- json: layers, culprits ----
+    report = json.loads(both)
+    threads = {t["host"]: t for t in report["threads"] if t["operations"]}
+    assert sorted(threads) == ["A", "B"], sorted(threads)
+    for guest, name, pid in ("A", "vmA", 50), ("B", "vmB", 60):
+        inside, outside = (layer for layer in report["layers"] if layer["guest"] == guest)
+        assert (inside["layer"], outside["layer"]) == ("L1", "L0")
+        assert inside["vm"] == outside["vm"] == name and inside["pid"] == pid and outside["host"] == "host", inside
+        assert inside["io_ns"] + outside["io_ns"] == threads[guest]["io_ns"], (inside, outside)
+        for level, ns in threads[guest]["io_levels"].items():
+            assert inside["io_levels"][level] + outside["io_levels"][level] == ns, (guest, level)
+            assert inside["io_levels"][level] >= 0 and outside["io_levels"][level] >= 0, (guest, level)
+        assert sum(row["ns"] for row in threads[guest]["blame"]) == threads[guest]["slowed_ns"]
+    first = threads["A"]["blame"][0]
+    assert (first["name"], first["host"]) == ("reader tid 8", "B"), first
+    alone = json.loads(run("src/sci-analyze", "--json", "hA.otf2"))
+    victim = max(alone["threads"], key=lambda t: t["host"] == "A" and t["operations"])
+    assert victim["blame"][0]["host"] == "host", victim["blame"]
+    assert alone["application"]["culprits"][0]["name"] == "vmB (QEMU pid 60)", alone["application"]["culprits"]
+    if os.path.exists("/usr/lib/python3/dist-packages/jsonschema"):
+        with open(os.path.join(SRC, "doc/sci-analyze.schema.json"), encoding="utf-8") as file:
+            schema = file.read()
+        check = "import json,sys,jsonschema; jsonschema.validate(json.load(open('j')), json.load(open('s')))"
+        with open("s", "w", encoding="utf-8") as file:
+            file.write(schema)
+        for text in both, json.dumps(alone):
+            with open("j", "w", encoding="utf-8") as file:
+                file.write(text)
+            subprocess.run(["/usr/bin/python3", "-c", check], check=True)
+
+    # ---- text and tables ----
+    text = run("src/sci-analyze", "hAB.otf2")
+    lines = [line.split()[:2] for line in text.splitlines() if line[:2] in ("L0", "L1")]
+    assert lines == [["L1", "A"], ["L0", "host"], ["L1", "B"], ["L0", "host"]], text
+    machines = {row["machine"]: row for row in table("--by=machine", "hAB.otf2")}
+    assert sorted(machines) == ["A", "B"], machines
+    for guest, vm in ("A", "vmA (QEMU pid 50) on host"), ("B", "vmB (QEMU pid 60) on host"):
+        row = machines[guest]
+        assert row["guest_of"] == vm, row
+        assert int(row["inside_ns"]) + int(row["outside_ns"]) == threads[guest]["io_ns"] == int(row["io_ns"]), row
+    rows = table("--by=thread", "--filter=machine=A", "hAB.otf2")
+    assert [row["host"] for row in rows] == ["A"], rows
+    rows = table("--by=blame", "--filter=host=A", "hAB.otf2")
+    assert rows[0]["culprit_host"] == "B", rows[0]
+
+    # ---- the workload: a guest's requests are not added to its host's ----
+    for words in (), ("--by-second",):
+        rows = table("--workload", *words, "hAB.otf2")
+        sums = {}
+        for row in rows:
+            place = row["of"], row["level"]
+            sums[place] = sums.get(place, 0) + int(row["reads"])
+        assert sums == {("A", "vfs"): 60, ("A", "block"): 60, ("B", "vfs"): 30, ("B", "block"): 30,
+                        ("host", "block"): 90}, sums
+    assert {row["of"] for row in table("--workload", "--by=machine", "hAB.otf2")} == {"A", "B", "host"}
