@@ -319,7 +319,8 @@ static const struct option_row rows[] = {
 	  "what operations are compared with. supported: the shortest duration that enough of them "
 	  "come "
 	  "near (default); min: the shortest; quantile:Q: the quantile Q (0 < Q <= 1); solo: as "
-	  "supported, among those that met no other thread's on the same file; baseline:TRACE: the "
+	  "supported, among those that overlapped no other thread's on the same file; "
+	  "baseline:TRACE: the "
 	  "mean in another trace",
 	  CALLS(set_reference) },
 	{ "baseline", 0, "TRACE",

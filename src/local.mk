@@ -37,7 +37,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
 	src/analysis/passes/files-score.c \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
-	src/analysis/tables/met.c src/analysis/tables/met.h \
+	src/analysis/tables/earlier.c src/analysis/tables/earlier.h \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
 	src/common/columns.c src/common/columns.h \

@@ -51,7 +51,7 @@ static int64_t counted(struct waiting w, const struct analysis_options *options)
 	for (uint64_t i = 0; i < 20; i++)
 		wait_in(t, a, &w, i * 5000, 100, 1000);
 	r = analyse(t, options);
-	ns = thread(r, a)->slowdown.contended_ns;
+	ns = thread(r, a)->slowdown.interference_ns;
 	assert_int_equal(r->classes[0].min_ns, 1100);
 	assert_int_equal(r->classes[0].reference_ns, ns ? 100 : 1100);
 	assert_int_equal(thread(r, a)->slowdown.lost_ns, ns);
@@ -121,7 +121,7 @@ static void work_is_the_reference(void **state)
 	assert_int_equal(r->classes[0].reference_ns, 100);
 	assert_int_equal(r->classes[0].min_ns, 250);
 	assert_int_equal(thread(r, a)->slowdown.lost_ns, 10 * 200 + 10 * 150 + 10 * 700);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 10 * 50 + 10 * 700);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 10 * 50 + 10 * 700);
 	finish(t, r);
 }
 
@@ -193,7 +193,7 @@ static void throttling_is_no_class(void **state)
 		assert_int_equal(r->slowdown.path_ns, 0);
 		assert_int_equal(r->slowdown.lost_ns, more);
 		/* whole nanoseconds of each call, of a cell each */
-		assert_in_range(r->slowdown.contended_ns, more - 2 * 240, more + 2 * 240);
+		assert_in_range(r->slowdown.interference_ns, more - 2 * 240, more + 2 * 240);
 		assert_string_equal(r->verdict.level, "block");
 		assert_string_equal(r->verdict.reason, "held back");
 		finish(t, r);
@@ -362,7 +362,7 @@ static int64_t taken_beside(uint64_t beside_ns)
 	}
 	against.baseline = alone;
 	r = analyse(t, &against);
-	ns = thread(r, 0)->slowdown.contended_ns / 20;
+	ns = thread(r, 0)->slowdown.interference_ns / 20;
 	finish(t, r);
 	eta_close(alone);
 	return ns;

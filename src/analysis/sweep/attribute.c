@@ -14,8 +14,8 @@ struct loss {
 	uint64_t contended; /* of them, those that may have contended time */
 	uint64_t blamed;    /* of them, those whose time culprits share: a limit has none */
 	int64_t ns[N_CELLS];
-	int64_t contended_ns[N_CELLS]; /* of it, what others caused */
-	const int64_t *blamed_ns;      /* one of the two: what the culprits share */
+	int64_t interference_ns[N_CELLS]; /* of it, what others caused */
+	const int64_t *blamed_ns;	  /* one of the two: what the culprits share */
 };
 
 static uint64_t time_in(const struct operation_record *op, enum cell c)
@@ -34,7 +34,7 @@ static void loss_of(const struct operation_record *op, const struct reference *r
 
 		loss->ns[c] = (int64_t)(time_in(op, c) - r->cell_ns[c]);
 		/* waiting for others is always contended; the rest follows below */
-		loss->contended_ns[c] = loss->contended >> c & 1 ? loss->ns[c] : 0;
+		loss->interference_ns[c] = loss->contended >> c & 1 ? loss->ns[c] : 0;
 	}
 }
 
@@ -138,11 +138,11 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 		if (refs->time) {
 			for (int k = 0; k < N_REFERENCES; k++)
 				t->contended->left[k][c] += part_of_mean(refs, k, c, ns[c]);
-			loss->contended_ns[c] =
+			loss->interference_ns[c] =
 				(int64_t)(ns[c] - part_of_mean(refs, BY_HEADLINE, c, ns[c]));
 			continue;
 		}
-		loss->contended_ns[c] = loss->ns[c];
+		loss->interference_ns[c] = loss->ns[c];
 		if (ns[c] == l->op.ns[c]) {
 			t->contended->n[c]++;
 			continue;
@@ -150,8 +150,9 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 		for (int k = 0; k < N_REFERENCES; k++)
 			t->contended->left[k][c] +=
 				left_of(refs->by[k]->cell_ns[c], l->op.ns[c] - ns[c]);
-		loss->contended_ns[c] = (int64_t)(ns[c] - left_of(refs->by[BY_HEADLINE]->cell_ns[c],
-								  l->op.ns[c] - ns[c]));
+		loss->interference_ns[c] =
+			(int64_t)(ns[c] -
+				  left_of(refs->by[BY_HEADLINE]->cell_ns[c], l->op.ns[c] - ns[c]));
 	}
 	return 0;
 }
@@ -413,7 +414,7 @@ static void add_to_bin(struct bin *b, const struct bin *whole, uint64_t from, ui
 	}
 	b->io_ns += to - from;
 	b->lost_ns += split ? part_of(whole->lost_ns, from, to, ns) : sum;
-	b->contended_ns += split ? sum : 0;
+	b->interference_ns += split ? sum : 0;
 	b->limit_ns += split ? part_of(whole->limit_ns, from, to, ns) : 0;
 }
 
@@ -454,7 +455,7 @@ static int spread(const struct sweep *s, struct sweep_thread *l, const struct lo
 		whole.lost_ns += loss->ns[c];
 		whole.limit_ns += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : 0;
 		whole.level_ns[cell_table[c].level] +=
-			e->split ? loss->contended_ns[c] : loss->ns[c];
+			e->split ? loss->interference_ns[c] : loss->ns[c];
 	}
 	if (l->result->last_bin && begin > l->result->last_bin_ns[0] &&
 	    begin < l->result->last_bin_ns[1] && end <= l->result->last_bin_ns[1]) {
@@ -494,8 +495,8 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 	while (contended) {
 		enum cell c = cell_next(&contended);
 
-		f->slowdown.contended_ns += loss->contended_ns[c];
-		f->slowdown.contended_cell_ns[c] += loss->contended_ns[c];
+		f->slowdown.interference_ns += loss->interference_ns[c];
+		f->slowdown.interference_cell_ns[c] += loss->interference_ns[c];
 	}
 	while (limits)
 		f->slowdown.limit_ns += loss->ns[cell_next(&limits)];
@@ -513,7 +514,7 @@ static int64_t taken_of(const struct loss *loss)
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		sum += cell_is_for_others(c, 0) ? loss->ns[c] : loss->contended_ns[c];
+		sum += cell_is_for_others(c, 0) ? loss->ns[c] : loss->interference_ns[c];
 	}
 	return sum;
 }
@@ -528,14 +529,15 @@ static int note_slowed(const struct sweep *s, struct sweep_thread *l, int64_t ta
 
 /* Adds to the sums that all windows share. */
 static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss *loss,
-			    uint64_t contended, const uint64_t contended_ns[N_CELLS], bool blames)
+			    uint64_t contended, const uint64_t interference_ns[N_CELLS],
+			    bool blames)
 {
 	pthread_mutex_t *lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
 	int rc = 0;
 
 	pthread_mutex_lock(lock);
 	if (contended)
-		rc = note_contended(l, loss, contended, contended_ns);
+		rc = note_contended(l, loss, contended, interference_ns);
 	if (!rc && blames)
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
@@ -561,20 +563,20 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 {
 	const struct engine *e = s->engine;
 	const struct reference *r = l->references->by[BY_HEADLINE];
-	uint64_t contended_ns[N_CELLS], contended = 0;
+	uint64_t interference_ns[N_CELLS], contended = 0;
 	bool blames = false;
 	struct loss loss;
 	int64_t taken_ns;
 	int rc = 0;
 
 	loss.cells = loss.contended = 0;
-	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.contended_ns;
+	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.interference_ns;
 	if (r->known)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
-		contended = contended_time(l, contended_ns);
+		contended = contended_time(l, interference_ns);
 		if (l->references->time)
-			complete_contended(l, contended, contended_ns);
+			complete_contended(l, contended, interference_ns);
 		loss.contended |= contended;
 		/* no level has lost unless a cell has */
 		blames = l->lost_cells && met_anybody(l);
@@ -582,7 +584,7 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	loss.blamed =
 		(e->options.version_1 ? loss.cells : loss.contended) & ~cells_of_group(GROUP_LIMIT);
 	if (contended || blames || e->options.n_bins)
-		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
+		rc = attribute_shared(s, l, &loss, contended, interference_ns, blames);
 	taken_ns = e->split ? taken_of(&loss) : 0;
 	if (taken_ns)
 		pieces_add(l, taken_ns);

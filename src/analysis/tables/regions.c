@@ -60,7 +60,7 @@ static enum operation_mode mode_of(const char *name)
 }
 
 /*
- * May it give a journal something to do? An open that creates a file is told from no other by its
+ * May it give a journal something to do? An open that creates a file differs from no other by its
  * name; what is done with that file then is.
  */
 static bool changes_files(const char *name)
