@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
-#include "src/analysis/tables/met.h"
+#include "src/analysis/tables/earlier.h"
 
 int slices_new(struct slices *slices, unsigned n)
 {
-	*slices = (struct slices){ .met = met_new(n) };
-	if (slices->met)
+	*slices = (struct slices){ .earlier = earlier_new(n) };
+	if (slices->earlier)
 		return 0;
 	eta_error("not enough memory");
 	return -ENOMEM;
@@ -34,7 +34,7 @@ void slice_free(struct slice *s)
 void slices_free(struct slices *slices)
 {
 	slices_forget(slices, UINT64_MAX);
-	met_free(slices->met);
+	earlier_free(slices->earlier);
 	free(slices->list);
 	*slices = (struct slices){ 0 };
 }
@@ -55,7 +55,7 @@ int slices_add(struct slices *slices, const char *path, uint64_t now_ns)
 {
 	const struct analysis_options options = { .files = true,
 						  .n_culprits = 8,
-						  .met = slices->met };
+						  .earlier = slices->earlier };
 	/* the copy of the records that is looked at is nobody else's */
 	const struct eta_options own = { .stable = true };
 	char *name = (char *)(uintptr_t)path;
@@ -69,7 +69,7 @@ int slices_add(struct slices *slices, const char *path, uint64_t now_ns)
 	}
 	s->users = 1;
 	s->taken_ns = now_ns;
-	met_next(slices->met);
+	earlier_next(slices->earlier);
 	eta_set_message_fn(say_errors, NULL);
 	rc = eta_open_merged(&name, 1, &own, &s->trace);
 	if (rc == 0)

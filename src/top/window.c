@@ -358,12 +358,15 @@ int window_write(const struct window *w, int folder)
 		const struct source *s = &w->sources[i];
 		int fd = openat(folder, s->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-		bool ok = out && put_source(w, s, with_names && !s->is_meta, out);
 		int rc = out ? 0 : -errno;
 
-		with_names = with_names && s->is_meta;
-		if (out && (!ok || fclose(out) != 0))
+		if (out && !put_source(w, s, with_names && !s->is_meta, out))
 			rc = -errno;
+		if (out && fclose(out) != 0 && rc == 0)
+			rc = -errno;
+		else if (!out && fd >= 0)
+			close(fd);
+		with_names = with_names && s->is_meta;
 		if (rc) {
 			eta_error("what was recorded cannot be put together: %s", strerror(-rc));
 			return rc;
