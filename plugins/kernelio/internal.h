@@ -122,14 +122,13 @@ uint64_t probes_missed(const struct kernelio *k);
 void sleeps_open(struct kernelio *k);
 void sleeps_close(struct kernelio *k);
 /*
- * Tells of each place where operations slept: the id in their spans, and "REGION\nFUNCTION\n...".
+ * Gives PUT each place where operations slept: the id in their spans, and "REGION\nFUNCTION\n...".
  * -errno where the kernel's symbols cannot be read: sleeps are without their places then.
  */
-int sleeps_tell(struct kernelio *k,
-		void (*tell)(struct kernelio *k, uint32_t id, const char *text));
+int sleeps_list(struct kernelio *k, void (*put)(struct kernelio *k, uint32_t id, const char *text));
 
 /* limits.c: the limits that threads waited for, as a property. */
-void limits_tell(struct kernelio *k);
+void limits_put(struct kernelio *k);
 /* For how long the machine has been suspended since it was started; the same since meta_create().
  */
 uint64_t suspended_ns(void);

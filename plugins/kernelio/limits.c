@@ -91,7 +91,7 @@ static void describe(const struct kernelio_limit_key *key, const struct kernelio
 }
 
 /* "REGION|NS|WHAT; ...": NS is how long threads waited for it, together. */
-void limits_tell(struct kernelio *k)
+void limits_put(struct kernelio *k)
 {
 	int map = bpf_map__fd(k->bpf->maps.limits);
 	struct kernelio_limit_key key, before, *from = NULL;

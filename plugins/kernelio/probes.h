@@ -130,7 +130,7 @@
 	X(on_dio_complete, iomap_dio_rw)
 
 /*
- * X(PROGRAM): those of the light mode, which tell of waits and their causes. None is on the way of
+ * X(PROGRAM): those of the light mode, which record waits and their causes. None is on the way of
  * a call that finds what it needs in the cache and waits for nothing.
  */
 #define KERNELIO_LIGHT_PROBES(X)                                                                   \

@@ -91,7 +91,7 @@ static __always_inline bool is_skipped(uint64_t file)
 	       BPF_CORE_READ(directory, i_sb, s_dev) == skipped_directory.dev;
 }
 
-int file_meet(struct file_facts *f, bool opened)
+int file_see(struct file_facts *f, bool opened)
 {
 	uint32_t zero = 0;
 	uint8_t seen = SEEN_SKIPPED, *before;

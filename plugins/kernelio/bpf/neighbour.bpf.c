@@ -42,7 +42,7 @@ static __always_inline int sync_begins(struct inode *inode)
 	if (s)
 		sync_comes(s, task->tgid, syncing_tid(task, st), !st);
 	if (s && !st)
-		met_note(task->pid, 0); /* it may have exited when a wait for it ends */
+		note_waited_for(task->pid, 0); /* it may have exited when a wait for it ends */
 	return 0;
 }
 
@@ -138,6 +138,6 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 	if (!bpf_map_lookup_elem(&devices_seen, &key.dev) || st)
 		return 0;
 	bpf_map_update_elem(&dirtied_by, &key, &tid, BPF_ANY);
-	met_note(tid, 0); /* it may have exited when its pages are written */
+	note_waited_for(tid, 0); /* it may have exited when its pages are written */
 	return 0;
 }

@@ -189,7 +189,7 @@ static __always_inline void slowed_note(struct foreign_slowed *last)
 
 	if (id >> 32 == tracer_tgid)
 		return;
-	met_note((uint32_t)id, 0);
+	note_waited_for((uint32_t)id, 0);
 	last->tid = (uint32_t)id;
 	last->time_ns = bpf_ktime_get_ns();
 }
@@ -325,7 +325,7 @@ static __always_inline int reclaim_end(uint8_t kind, const struct foreign_slowed
 		return 0;
 	now = bpf_ktime_get_ns();
 	who = foreign ? foreign_slowed_since(foreign, st->now.reclaim_ns) : 0;
-	met_note(who, now - st->now.reclaim_ns);
+	note_waited_for(who, now - st->now.reclaim_ns);
 	if (!reclaim_fold(st, kind, now - st->now.reclaim_ns))
 		span_add_full(st, kind, st->now.reclaim_ns, now, 0, who, 0, 0);
 	if (kind == ETA_SPAN_RECLAIM_AT_OWN_LIMIT)

@@ -398,7 +398,7 @@ static __always_inline void queue_ahead_end(struct eta_bio_record *record,
 			record->foreign_tid = disk->foreign_tid;
 		}
 	}
-	met_note(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
+	note_waited_for(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
 }
 
 static __always_inline void foreign_uncount(const struct counted *counted, uint64_t now)

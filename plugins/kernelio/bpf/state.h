@@ -386,16 +386,16 @@ struct {
 	__uint(max_entries, 4096);
 	__type(key, uint32_t);
 	__type(value, uint64_t);
-} met __weak SEC(".maps");
+} waited_for __weak SEC(".maps");
 
-static __always_inline void met_note(uint32_t tid, uint64_t ns)
+static __always_inline void note_waited_for(uint32_t tid, uint64_t ns)
 {
-	uint64_t *sum_ns = tid ? bpf_map_lookup_elem(&met, &tid) : NULL;
+	uint64_t *sum_ns = tid ? bpf_map_lookup_elem(&waited_for, &tid) : NULL;
 
 	if (sum_ns)
 		__sync_fetch_and_add(sum_ns, ns);
 	else if (tid)
-		bpf_map_update_elem(&met, &tid, &ns, BPF_NOEXIST);
+		bpf_map_update_elem(&waited_for, &tid, &ns, BPF_NOEXIST);
 }
 
 struct foreign_slowed throttled __weak; /* by balance_dirty_pages, for up to 0.2 s */
@@ -454,7 +454,7 @@ static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 	st->now.inode_locked_ns = 0;
 	if (st->now.off == OFF_SLEEPING)
 		return; /* for another reason, so it had the lock: see switched_in */
-	met_note(st->now.inode_holder, now - begin_ns);
+	note_waited_for(st->now.inode_holder, now - begin_ns);
 	span_add_full(st, ETA_SPAN_INODE_LOCK, begin_ns, now, 0, st->now.inode_holder,
 		      st->now.inode_lock, 0);
 }
