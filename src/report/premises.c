@@ -48,7 +48,7 @@ static uint64_t tiny(const struct file_habit *f)
 static void tell_tiny(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	const struct habit_calls *c = tiny_of(f);
-	/* analyzer: told only where there are any */
+	/* analyzer: given only where there are any */
 	uint64_t fewer = (c->small_bytes + WELL_BYTES - 1) / WELL_BYTES;
 
 	snprintf(text, size,
@@ -224,7 +224,7 @@ static const struct rule {
 	const char *name;
 	uint64_t files;
 	uint64_t (*seen)(const struct file_habit *f);
-	void (*tell)(const struct file_habit *f, const char *name, char *text, size_t size);
+	void (*put)(const struct file_habit *f, const char *name, char *text, size_t size);
 } rules[] = {
 	{ "tiny requests", 1, tiny, tell_tiny },
 	{ "synced often", 1, synced_often, tell_synced_often },
@@ -295,8 +295,8 @@ static bool find(const struct analysis *a, const struct rule *rule, struct premi
 	}
 	if (!first || p->files < rule->files)
 		return false;
-	rule->tell(first, report_file(a, first->path, first->dev, first->inode).text, p->text,
-		   sizeof(p->text));
+	rule->put(first, report_file(a, first->path, first->dev, first->inode).text, p->text,
+		  sizeof(p->text));
 	used = strlen(p->text);
 	if (p->files > 1)
 		snprintf(p->text + used, sizeof(p->text) - used, " The same of %s more file%s.",
