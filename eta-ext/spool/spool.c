@@ -321,7 +321,7 @@ static int check_version(const struct eta_trace *trace)
 	for (uint32_t i = 0; i < spool->n_files; i++) {
 		uint32_t version = version_of(spool->files[i].path);
 
-		if (version == ETA_SPOOL_VERSION || (version && other && version != other))
+		if (spool_version_is_known(version) || (version && other && version != other))
 			return 0;
 		if (version)
 			other = version;
