@@ -328,9 +328,9 @@ static int check_version(const struct eta_trace *trace)
 	}
 	if (!other)
 		return 0;
-	eta_error("%s: is a spool of version %" PRIu32 ", this program reads version %d (merge it "
-		  "with the version of eztrace-sci that recorded it)",
-		  trace->path, other, ETA_SPOOL_VERSION);
+	eta_error("%s: is a spool of version %" PRIu32 ", this program reads versions %d to %d "
+		  "(merge it with the version of eztrace-sci that recorded it)",
+		  trace->path, other, ETA_SPOOL_VERSION, ETA_SPOOL_VERSION_LAST);
 	return -EBADMSG;
 }
 

@@ -318,8 +318,8 @@ int spool_view_header(struct spool_view *view, struct eta_spool_header *header)
 		char what[128];
 
 		snprintf(what, sizeof(what),
-			 "spool version %" PRIu32 ", this program reads version %d",
-			 header->version, ETA_SPOOL_VERSION);
+			 "spool version %" PRIu32 ", this program reads versions %d to %d",
+			 header->version, ETA_SPOOL_VERSION, ETA_SPOOL_VERSION_LAST);
 		return spool_view_damage(view, what, 8);
 	}
 	if (header->kind < ETA_SPOOL_META || header->kind > ETA_SPOOL_KERNEL)
