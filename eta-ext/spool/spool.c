@@ -321,16 +321,16 @@ static int check_version(const struct eta_trace *trace)
 	for (uint32_t i = 0; i < spool->n_files; i++) {
 		uint32_t version = version_of(spool->files[i].path);
 
-		if (version == ETA_SPOOL_VERSION || (version && other && version != other))
+		if (spool_version_is_known(version) || (version && other && version != other))
 			return 0;
 		if (version)
 			other = version;
 	}
 	if (!other)
 		return 0;
-	eta_error("%s: is a spool of version %" PRIu32 ", this program reads version %d (merge it "
-		  "with the version of eztrace-sci that recorded it)",
-		  trace->path, other, ETA_SPOOL_VERSION);
+	eta_error("%s: is a spool of version %" PRIu32 ", this program reads versions %d to %d "
+		  "(merge it with the version of eztrace-sci that recorded it)",
+		  trace->path, other, ETA_SPOOL_VERSION, ETA_SPOOL_VERSION_LAST);
 	return -EBADMSG;
 }
 

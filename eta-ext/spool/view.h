@@ -76,6 +76,9 @@ int spool_view_header(struct spool_view *view, struct eta_spool_header *header);
 int spool_view_record(struct spool_view *view, uint64_t offset,
 		      const struct eta_record_head **record);
 
+/* Does this program read spool files of VERSION? */
+bool spool_version_is_known(uint32_t version);
+
 /* The file is read no further than to byte OFFSET; WHAT says why. 0. */
 int spool_view_damage(struct spool_view *view, const char *what, uint64_t offset);
 

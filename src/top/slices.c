@@ -40,9 +40,9 @@ void slices_free(struct slices *slices)
 }
 
 /*
- * What a recording warns of once would be on the screen with every slice: that intervals inside of
- * operations were not kept, which is no loss (their time stays with the level around them). What is
- * lost is counted, and shown.
+ * What a recording warns of once would be on the screen with every slice: that intervals inside
+ * operations were not recorded, which is no loss (their time stays with the level around them).
+ * What is lost is counted, and shown.
  */
 static void say_errors(void *arg, enum eta_severity severity, const char *text)
 {

@@ -12,11 +12,13 @@
 
 static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t what, uint32_t who)
 {
-	struct stretch *last = w->op.stretches + w->op.n_stretches - 1;
+	if (w->op.n_stretches) {
+		struct stretch *last = w->op.stretches + w->op.n_stretches - 1;
 
-	if (w->op.n_stretches && last->cell == cell && last->what == what && last->who == who) {
-		last->ns += ns;
-		return 0;
+		if (last->cell == cell && last->what == what && last->who == who) {
+			last->ns += ns;
+			return 0;
+		}
 	}
 	if (!ARRAY_FITS(w->op.stretches, w->op.n_stretches + 1, w->stretch_room))
 		return -ENOMEM;
