@@ -106,12 +106,12 @@ script_tests += \
 	tests/cases/posixio-callstack.py \
 	tests/cases/posixio-eztrace-callsite.py \
 	tests/cases/posixio-eztrace-ends.py \
-	tests/cases/posixio-eztrace-life.py \
+	tests/cases/posixio-eztrace-processes.py \
 	tests/cases/posixio-eztrace-runs.py \
 	tests/cases/posixio-eztrace.py \
 	tests/cases/posixio-full-disk.py \
 	tests/cases/posixio-functions.py \
-	tests/cases/posixio-life.py \
+	tests/cases/posixio-processes.py \
 	tests/cases/posixio-loading.py \
 	tests/cases/posixio-mpi.sh \
 	tests/cases/posixio-paths.py \
@@ -165,7 +165,7 @@ kernel_tests += \
 	tests/cases/kernel-file-locks.py \
 	tests/cases/kernel-filter.py \
 	tests/cases/kernel-fs.py \
-	tests/cases/kernel-life.py \
+	tests/cases/kernel-processes.py \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
@@ -229,7 +229,7 @@ traced_programs = \
 	tests/programs/harmless-streams \
 	tests/programs/held-stream \
 	tests/programs/lfs64 \
-	tests/programs/life \
+	tests/programs/processes \
 	tests/programs/limited \
 	tests/programs/own-calls \
 	tests/programs/own-ring \

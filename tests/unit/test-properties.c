@@ -246,7 +246,7 @@ static void check_idle(const struct analysis *a, const struct analysis *b)
 	}
 }
 
-/* The published score lies between 0 and the part of its life that a thread is in I/O. */
+/* The published score lies between 0 and the part of its lifetime that a thread is in I/O. */
 static void check_range(const struct analysis *a)
 {
 	for (uint32_t i = 0; i < a->n_threads; i++) {

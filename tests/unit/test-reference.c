@@ -276,9 +276,9 @@ static void all_calls_slowed_alike(void **state)
 
 #define PIECE_NS 1000
 
-/* A life of 16 pieces, a call in each; those of the set PIECES wait WAIT_NS for REASON. */
-static struct analysis *life(struct eta_trace *t, unsigned pieces, uint64_t wait_ns,
-			     const char *reason)
+/* A lifetime of 16 pieces, a call in each; those of the set PIECES wait WAIT_NS for REASON. */
+static struct analysis *lifetime(struct eta_trace *t, unsigned pieces, uint64_t wait_ns,
+				 const char *reason)
 {
 	const struct waiting w = { "vfs:sys_write", reason, 2 };
 	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
@@ -295,7 +295,7 @@ static struct analysis *life(struct eta_trace *t, unsigned pieces, uint64_t wait
 static void interval_of_pieces(void **state)
 {
 	struct eta_trace *t = memory_trace_new("turns");
-	struct analysis *r = life(t, 0x5555, 400, "fs:inode lock");
+	struct analysis *r = lifetime(t, 0x5555, 400, "fs:inode lock");
 	const struct thread_score *a = thread(r, 0);
 	/* 8 pieces with 400, 8 with 0, of which two together are all alike */
 	double half = 2.131 * sqrt(16. * 16 * 200 * 200 / 15) / (16 * PIECE_NS);
@@ -307,7 +307,7 @@ static void interval_of_pieces(void **state)
 	finish(t, r);
 	/* the same time in a run of pieces: longer ones differ more */
 	t = memory_trace_new("block");
-	r = life(t, 0x00ff, 400, "fs:inode lock");
+	r = lifetime(t, 0x00ff, 400, "fs:inode lock");
 	half = 2.365 * sqrt(8. * 8 * 400 * 400 / 7) / (16 * PIECE_NS);
 	assert_float_equal(thread(r, 0)->sci, 0.2, 1e-9);
 	assert_float_equal(thread(r, 0)->sci_low, 0.2 - half, 1e-6);
@@ -324,7 +324,7 @@ static void chance_has_no_verdict(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct eta_trace *t = memory_trace_new("once");
-		struct analysis *r = life(t, 1, 900, cases[i].reason);
+		struct analysis *r = lifetime(t, 1, 900, cases[i].reason);
 		const struct thread_score *a = thread(r, 0);
 
 		assert_true(a->sci > 0.05 && a->sci_low < 0);

@@ -481,8 +481,8 @@ static void work_comes_with_the_wait(void **state)
 }
 
 /*
- * A and B wait for a lock: A for 150 ns in a life of LIFE_NS, B for 50 ns in one of 1000 ns. Is B
- * on the first line?
+ * A and B wait for a lock: A for 150 ns in a lifetime of LIFE_NS, B for 50 ns in one of 1000 ns. Is
+ * B on the first line?
  */
 static bool short_life_is_told(uint64_t life_ns)
 {
@@ -502,7 +502,8 @@ static bool short_life_is_told(uint64_t life_ns)
 	return reported;
 }
 
-/* Not who lost most, where that is nothing of its life, but only if all together lost something. */
+/* Not who lost most, where that is nothing of its lifetime, but only if all together lost
+ * something. */
 static void headline(void **state)
 {
 	(void)state;
@@ -511,7 +512,7 @@ static void headline(void **state)
 	assert_false(short_life_is_told(1000000));
 }
 
-/* B lost 50 ns of a life of 1000: of the whole, in which A did much I/O, that is nothing. */
+/* B lost 50 ns of a lifetime of 1000: of the whole, in which A did much I/O, that is nothing. */
 static void little_is_no_verdict(void **state)
 {
 	struct eta_trace *t = memory_trace_new("little");
