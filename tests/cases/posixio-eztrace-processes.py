@@ -92,7 +92,7 @@ def ends():
     # a handler that ends the program does not close the archive
     for part in ("in_handler", "in_handler_aside", "in_handler_of_thread"):
         with Run([PROGRAM, part], archive=False) as run:
-            assert not os.path.exists(os.path.join(run.work, "life_trace/eztrace_log.otf2")), part
+            assert not os.path.exists(os.path.join(run.work, "processes_trace/eztrace_log.otf2")), part
     # there is no archive, which sci-record would not need; the program ends as it would
     for part, sig in (("abort", signal.SIGABRT), ("segv", signal.SIGSEGV), ("term", signal.SIGTERM),
                       ("kill", signal.SIGKILL)):
