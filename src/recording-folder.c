@@ -13,6 +13,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "eta-ext/format/spool-budget.h"
+#include "watch.h"
 
 /* The program's own files: "DIR/user.spool/user.PID.TID.TIME" has to be a path. */
 enum { ROOM_BELOW = 96 };
@@ -26,8 +27,7 @@ static const struct member {
 	{ "unified.def", NULL },
 	{ "unified", (const char *const[]){ "*.evt", "*.def", NULL } },
 	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", SPOOL_BUDGET_FILE, NULL } },
-	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "meta.snapshot", "control",
-					       "control.new", NULL } },
+	{ KERNEL_SPOOL, (const char *const[]){ KERNEL_SPOOL_FILES, NULL } },
 	{ JOB_LINK, NULL },
 };
 #define N_MEMBERS (sizeof(members) / sizeof(*members))
@@ -198,11 +198,10 @@ void recording_folder_undo(struct recording_folder *r)
 		recording_folder_remove(r, USER_SPOOL, false);
 	if (r->kernel >= 0)
 		recording_folder_remove(r, KERNEL_SPOOL, false);
-	if (r->folder.made) {
-		unlinkat(r->folder.fd, TRACER_LINK, 0);
-		unlinkat(r->folder.fd, JOB_LINK, 0);
+	unlinkat(r->folder.fd, TRACER_LINK, 0);
+	unlinkat(r->folder.fd, JOB_LINK, 0);
+	if (r->folder.made)
 		unlinkat(r->folder.parent, r->folder.name, AT_REMOVEDIR);
-	}
 }
 
 void recording_folder_widen(const struct recording_folder *r)

@@ -71,7 +71,7 @@ static const struct option_row rows[] = {
 	{ "top", 0, "N", "print N rows (20; 0: all)",
 	  SETS_NUMBER(struct arguments, look.table.top, 0, 1 << 20) },
 	HEADING("Where to:"),
-	{ "batch", 'b', NULL, "print text, one time after the other, and no screen",
+	{ "batch", 'b', NULL, "print text each time, in place of the screen",
 	  SETS_FLAG(struct arguments, batch) },
 	{ "json", 0, NULL, "print a line of json each time, with all rows",
 	  SETS_FLAG(struct arguments, json) },
