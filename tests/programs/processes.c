@@ -101,7 +101,8 @@ static void part_rawfork(void)
 /* What a child of vfork does before it calls exec changes nothing for its parent. */
 static void part_vfork(void)
 {
-	char *const argv[] = { (char *)"processes", (char *)"put", (char *)"image", (char *)"33", NULL };
+	char *const argv[] = { (char *)"processes", (char *)"put", (char *)"image", (char *)"33",
+			       NULL };
 	int fd = open_new("parent"), other = open_new("other");
 	pid_t child;
 
@@ -122,7 +123,8 @@ static void part_vfork(void)
 
 static void part_spawn(void)
 {
-	char *const argv[] = { (char *)"processes", (char *)"put", (char *)"image", (char *)"33", NULL };
+	char *const argv[] = { (char *)"processes", (char *)"put", (char *)"image", (char *)"33",
+			       NULL };
 	posix_spawn_file_actions_t actions;
 	pid_t child;
 
