@@ -16,7 +16,8 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
 	src/analysis/passes/application.c \
 	src/analysis/tables/analysis-options.h src/analysis/tables/scores.h \
-	src/analysis/sweep/attribute.c \
+	src/analysis/sweep/attribute.c src/analysis/sweep/loss.h \
+	src/analysis/sweep/spread.c \
 	src/analysis/sweep/pieces.c \
 	src/analysis/tables/baseline.c src/analysis/tables/baseline.h \
 	src/analysis/passes/bins-score.c \
