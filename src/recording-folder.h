@@ -34,7 +34,7 @@ int recording_folder_open(struct recording_folder *r, const char *dir, const cha
  * where another one has. 0 or -errno (-EEXIST), reported but for that.
  */
 int recording_folder_job(struct recording_folder *r, const char *job);
-/* Whose folder DIR is: the text; "" where it is nobody's. */
+/* The text that recording_folder_job left in DIR; "" where it left none. */
 enum { RECORDING_JOB_BYTES = 160 };
 void recording_folder_whose(const char *dir, char job[RECORDING_JOB_BYTES]);
 

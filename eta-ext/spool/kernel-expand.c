@@ -186,8 +186,8 @@ static struct expand_who who_ahead(const struct expand_bio *bios, size_t n, uint
 }
 
 /*
- * What the time from FROM_NS to the wake-up at WAKE_NS is, in which the thread has no request.
- * Right after a completion it is the way of that through interrupt and wake-up, which is short
+ * What the time from FROM_NS to the wakeup at WAKE_NS is, in which the thread has no request.
+ * Right after a completion it is the way of that through interrupt and wakeup, which is short
  * beside the request itself. What is longer, in a wait for writeback, is the page's way out of it
  * (workers of the file system), and elsewhere a wait for a request that was not queued yet.
  */
