@@ -362,6 +362,7 @@ EXTRA_DIST += \
 	tests/kernel_spool.py \
 	tests/waits.py \
 	tests/kernel_turn.py \
+	tests/get-sources.sh \
 	tests/lib.sh \
 	tests/lsan.supp \
 	tests/paper_score.py \

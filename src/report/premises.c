@@ -45,7 +45,7 @@ static uint64_t tiny(const struct file_habit *f)
 	return c ? c->small_ns : 0;
 }
 
-static void tell_tiny(const struct file_habit *f, const char *name, char *text, size_t size)
+static void put_tiny(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	const struct habit_calls *c = tiny_of(f);
 	/* analyzer: given only where there are any */
@@ -91,7 +91,7 @@ static uint64_t synchronous(const struct file_habit *f)
 		       : 0;
 }
 
-static void tell_synchronous(const struct file_habit *f, const char *name, char *text, size_t size)
+static void put_synchronous(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	const struct habit_calls *c = WRITES(f);
 
@@ -179,7 +179,7 @@ static uint64_t misaligned(const struct file_habit *f)
 	return misaligned_of(READS(f)) + misaligned_of(WRITES(f));
 }
 
-static void tell_misaligned(const struct file_habit *f, const char *name, char *text, size_t size)
+static void put_misaligned(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	const struct habit_calls *c = misaligned_of(WRITES(f)) ? WRITES(f) : READS(f);
 
@@ -226,13 +226,13 @@ static const struct rule {
 	uint64_t (*seen)(const struct file_habit *f);
 	void (*put)(const struct file_habit *f, const char *name, char *text, size_t size);
 } rules[] = {
-	{ "tiny requests", 1, tiny, tell_tiny },
+	{ "tiny requests", 1, tiny, put_tiny },
 	{ "synced often", 1, synced_often, tell_synced_often },
-	{ "synchronous writes", 1, synchronous, tell_synchronous },
+	{ "synchronous writes", 1, synchronous, put_synchronous },
 	{ "random reads", 1, random_reads, tell_random_reads },
 	{ "no readahead", 1, no_readahead, tell_no_readahead },
 	{ "read again", 1, read_again, tell_read_again },
-	{ "misaligned", 1, misaligned, tell_misaligned },
+	{ "misaligned", 1, misaligned, put_misaligned },
 	{ "opened often", 1, opened_often, tell_opened_often },
 	{ "small files", 5 * MANY, small_file, tell_small_file },
 };

@@ -44,7 +44,7 @@ void slices_free(struct slices *slices)
  * operations were not recorded, which is no loss (their time stays with the level around them).
  * What is lost is counted, and shown.
  */
-static void say_errors(void *arg, enum eta_severity severity, const char *text)
+static void print_errors(void *arg, enum eta_severity severity, const char *text)
 {
 	(void)arg;
 	if (severity == ETA_ERROR)
@@ -70,7 +70,7 @@ int slices_add(struct slices *slices, const char *path, uint64_t now_ns)
 	s->users = 1;
 	s->taken_ns = now_ns;
 	earlier_next(slices->earlier);
-	eta_set_message_fn(say_errors, NULL);
+	eta_set_message_fn(print_errors, NULL);
 	rc = eta_open_merged(&name, 1, &own, &s->trace);
 	if (rc == 0)
 		rc = rates_analyse(s->trace, &options, &s->analysis, &s->rates);
