@@ -8,8 +8,8 @@
 /* X(LEVEL, REASON, advice): one sentence each; REASON NONE serves the reasons not listed. */
 #define ADVICE(X)                                                                                  \
 	X(USER, NONE,                                                                              \
-	  "Time is lost in the library call itself, in none of the waits that the kernel "         \
-	  "reports: make fewer, larger calls, and look where they are made (--by=callsite).")      \
+	  "Time is lost in the library call itself, in none of the waits that the kernel tells "   \
+	  "of: make fewer, larger calls, and look where they are made (--by=callsite).")           \
 	X(USER, STREAM_LOCK,                                                                       \
 	  "Threads share a stdio stream: give each thread its own stream, or "                     \
 	  "collect before writing.")                                                               \
