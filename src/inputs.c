@@ -97,14 +97,18 @@ static int add_nodes(struct inputs *inputs, const char *path, bool merged)
 	char node[PATH_MAX];
 	bool *empty = calloc(n_entries > 0 ? (size_t)n_entries : 1, sizeof(*empty));
 
-	for (int i = 0; empty && rc >= 0 && i < n_entries; i++) {
+	if (!empty) {
+		eta_error("not enough memory for the names of the traces");
+		rc = -ENOMEM;
+	}
+	for (int i = 0; rc >= 0 && i < n_entries; i++) {
 		if (!is_node(path, entries[i]->d_name, node))
 			continue;
 		rc = add_recording(inputs, node, merged);
 		empty[i] = rc == 0;
 		n += rc;
 	}
-	for (int i = 0; empty && rc >= 0 && n > 0 && i < n_entries; i++)
+	for (int i = 0; rc >= 0 && n > 0 && i < n_entries; i++)
 		if (empty[i]) {
 			eta_warn("%s/%s: holds no recording: what this machine did is missing",
 				 path, entries[i]->d_name);

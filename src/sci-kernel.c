@@ -391,8 +391,7 @@ static int report(const struct arguments *a, const struct kernelio *k,
 	    !counts->recorded[ETA_RECORD_ASYNC_OP])
 		eta_warn("no operations: of process %d%s, %u threads in %u processes were there at "
 			 "the begin, and neither they nor what they started called for I/O on a "
-			 "file%s: "
-			 "give the processes that do (--pid=PID,PID...), or --all",
+			 "file%s: give the processes that do (--pid=PID,PID...), or --all",
 			 (int)a->processes.pids[0], a->processes.n > 1 ? " and the others" : "",
 			 counts->taken_threads, counts->taken_processes,
 			 counts->totals.filtered_calls ? " that the filters let pass" : "");

@@ -230,7 +230,8 @@ int top_json(FILE *out, const struct frame *f)
 	json_object_set_new(root, "processes", json_rows(f, &top_process, json_process));
 	json_object_set_new(root, "threads", json_rows(f, &top_thread, json_thread));
 	json_object_set_new(root, "devices", devices);
-	if (root && json_object_size(root) >= 9)
+	/* what there was no memory for is missing */
+	if (root && json_object_size(root) == 9 + (size_t)any)
 		rc = json_write(root, out, JSON_COMPACT);
 	json_decref(root);
 	if (rc == 0 && (fputc('\n', out) == EOF || fflush(out) == EOF))
