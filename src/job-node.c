@@ -396,8 +396,7 @@ static void end_all(struct node *node, int status)
 			(void)send(node->members[i].fd, &over, sizeof(over), MSG_NOSIGNAL);
 }
 
-/* Away from the launcher's pipes, which it may wait for: a copy of stderr for what no rank prints.
- */
+/* Away from the launcher's pipes, which it may wait for; stderr is kept for what no rank prints. */
 static void leave_launcher(int *printed, int *launcher)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

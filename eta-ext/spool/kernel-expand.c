@@ -274,8 +274,7 @@ static uint32_t sleep_region(const struct expand *expand, const struct expand_sp
 	const struct spool_index *index = expand->index;
 	uint32_t region = place_region(index, span->who);
 
-	/* the pages are its own, so it waits for its own requests, and those are not in flight yet
-	 */
+	/* the pages are its own, so it waits for its own requests, which are not in flight yet */
 	if (region == index->regions.page_lock && expand->adds_pages)
 		return ETA_NONE;
 	return region;

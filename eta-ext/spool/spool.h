@@ -105,8 +105,7 @@ uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *
 const char *spool_fs_name(uint32_t magic);
 /* The file of a FILE record, made when it is new. */
 uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record);
-/* A file whose number is known from elsewhere: defined, or named where it is already. 0, -ENOMEM.
- */
+/* A file whose number is known from elsewhere: defined, or named if it is. 0, -ENOMEM. */
 int spool_named_file(struct eta_trace *trace, const char *path, uint32_t dev, uint64_t inode);
 /* mapped-files.c: all programs and libraries, after what the records define. 0, -ENOMEM. */
 int spool_mapped_files(struct eta_trace *trace);

@@ -343,8 +343,7 @@ int spool_view_record(struct spool_view *view, uint64_t offset,
 	if (n <= 0)
 		return (int)n;
 	head = (const void *)(view->window + (offset - view->at));
-	/* less than a unit: nothing, where it is zeros; a record's type lies in its first 24 bytes
-	 */
+	/* less than a unit: nothing, where it is zeros; a record's type is in its first 24 bytes */
 	if (n < ETA_UNIT_BYTES) {
 		if (n > (ssize_t)offsetof(struct eta_record_head, type) &&
 		    head->type == ETA_RECORD_END)

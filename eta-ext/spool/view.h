@@ -51,8 +51,7 @@ int spool_view_open(struct spool_view *view, const char *path, size_t window_byt
 		    struct spool_damage *damage);
 /* Maps the file of a view that was opened: only where nobody cuts it short. */
 void spool_view_map(struct spool_view *view);
-/* A second view of the same open file; it keeps the descriptor of the first, which must outlive it.
- */
+/* A second view of the same open file, with the descriptor of the first, which outlives it. */
 int spool_view_share(struct spool_view *view, const struct spool_view *of, size_t window_bytes);
 /*
  * Keeps no descriptor from here on: of hundreds of files that are open as long as their trace. A

@@ -68,8 +68,7 @@ struct kernelio {
 	bool collecting;
 };
 
-/* probes.c: opens and loads what this kernel takes; fills backend, why, levels, backends, missing.
- */
+/* probes.c: opens and loads what this kernel takes; fills backend, why, levels and so on. */
 int probes_load(struct kernelio *k);
 int probes_attach(struct kernelio *k);
 void probes_detach(struct kernelio *k);
@@ -129,8 +128,7 @@ int sleeps_list(struct kernelio *k, void (*put)(struct kernelio *k, uint32_t id,
 
 /* limits.c: the limits that threads waited for, as a property. */
 void limits_put(struct kernelio *k);
-/* For how long the machine has been suspended since it was started; the same since meta_create().
- */
+/* How long the machine has been suspended since it was started; and since meta_create(). */
 uint64_t suspended_ns(void);
 void suspension_tell(struct kernelio *k);
 

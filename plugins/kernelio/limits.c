@@ -1,5 +1,4 @@
-/* Which limits, set on the traced threads' control groups, made them wait: a property of the trace.
- */
+/* Which limits of their control groups made traced threads wait: a property of the trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <inttypes.h>

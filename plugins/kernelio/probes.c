@@ -1,5 +1,4 @@
-/* Choosing probes: what the kernel has and takes is loaded, the rest is announced with its reason.
- */
+/* Choosing probes: what the kernel has and takes is loaded, the rest is said with its reason. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

@@ -60,8 +60,7 @@ struct analysis_options {
 	const struct event_tap *tap; /* or NULL */
 	/* of the pieces of a trace that were analysed before this one: see earlier.h; or NULL */
 	struct earlier_references *earlier;
-	/* called now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL
-	 */
+	/* called now and then, by one thread at a time; not 0: stop (-ECANCELED). Or NULL */
 	int (*progress)(void *arg, uint64_t events_done);
 	void *progress_arg;
 };

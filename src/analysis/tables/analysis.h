@@ -103,8 +103,7 @@ int analysis_run(struct eta_trace *trace, const struct analysis_options *options
 		 struct analysis **out);
 void analysis_free(struct analysis *analysis);
 
-/* Of A with scored threads: sorts these, and makes the sums, the headline and the verdict of all.
- */
+/* Of A with scored threads: sorts them, makes the sums, the headline and the verdict of all. */
 void analysis_rank(struct analysis *a);
 
 #endif
