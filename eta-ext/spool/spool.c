@@ -275,7 +275,8 @@ static int open_files(struct eta_trace *trace, bool threads, uint64_t *units)
 	return rc;
 }
 
-/* Which files have nothing to read; -EBADMSG where there are others and all are damaged. */
+/* Which files have nothing to read; -EBADMSG where there are others, and all of them are damaged.
+ */
 static int check_files(const struct eta_trace *trace)
 {
 	const struct spool *spool = trace->data;
