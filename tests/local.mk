@@ -15,6 +15,7 @@ AM_TESTS_ENVIRONMENT = \
 
 unit_tests = \
 	tests/unit/test-addresses \
+	tests/unit/test-advice \
 	tests/unit/test-blame \
 	tests/unit/test-clock \
 	tests/unit/test-clocks \
@@ -285,6 +286,8 @@ tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c \
 	src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
+tests_unit_test_advice_SOURCES = tests/unit/test-advice.c $(ANSWER)
+tests_unit_test_advice_CPPFLAGS = $(AM_CPPFLAGS)
 # these two are of the tracer's own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(AM_CPPFLAGS)

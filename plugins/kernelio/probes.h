@@ -41,6 +41,7 @@
 	X(on_ext4_syncs, ext4_sync_file_enter, FS, EXTRA)                                          \
 	X(on_ext4_synced, ext4_sync_file_exit, FS, EXTRA)                                          \
 	X(on_ext4_syncs_all, ext4_sync_fs, FS, EXTRA)                                              \
+	X(on_change_syncs, jbd2_handle_stats, FS, EXTRA)                                           \
 	X(on_xfs_syncs, xfs_file_fsync, FS, EXTRA)                                                 \
 	X(on_btrfs_syncs, btrfs_sync_file, FS, EXTRA)                                              \
 	X(on_commit, jbd2_start_commit, FS, EXTRA)                                                 \

@@ -231,7 +231,7 @@ SEPARATE uint32_t disk_wrote_by_chance(const uint64_t *gendisk)
  */
 static __always_inline uint32_t own_disk_place(const struct task_state *st)
 {
-	uint32_t dev = st->op.dev, *place;
+	uint32_t dev = st->now.sync_dev ?: st->op.dev, *place;
 
 	if (!(dev >> DEV_MAJOR_SHIFT))
 		return st->disk;

@@ -210,6 +210,7 @@ struct task_state {
 		uint32_t inode_holder;
 		uint32_t pages_owned; /* enum owned */
 		uint32_t off_stack;   /* where it sleeps: 1 + stack id in `sleeps`; 0: unknown */
+		uint32_t sync_dev;    /* of the file system it syncs; 0: that of its file */
 		uint32_t off_disk; /* 1 + place of its disk, at the begin of the sleep; 0: none */
 		uint64_t off_foreign_ns;   /* of its disk, then: see disk_foreign_ns */
 		struct disk_bytes flushed; /* at the last flush before its first sleep */
@@ -322,6 +323,15 @@ struct {
 	__type(key, uint32_t);
 	__type(value, uint32_t);
 } devices_seen __weak SEC(".maps");
+
+/* A traced thread uses DEV, or syncs it: from now on what others do there counts. */
+static __always_inline void device_note(uint32_t dev)
+{
+	static const uint32_t no_disk;
+
+	if (!bpf_map_lookup_elem(&devices_seen, &dev))
+		bpf_map_update_elem(&devices_seen, &dev, &no_disk, BPF_NOEXIST);
+}
 
 static __always_inline struct task_state *slot_state(uint32_t slot)
 {
