@@ -38,6 +38,9 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/match-requests.h \
 	eta-ext/merge/request-streams.c \
 	eta-ext/merge/request-streams.h \
+	eta-ext/merge/service-stream.c \
+	eta-ext/merge/services.c \
+	eta-ext/merge/services.h \
 	eta-ext/merge/match-calls.h \
 	eta-ext/logs/log.c \
 	eta-ext/logs/log.h \

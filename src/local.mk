@@ -79,6 +79,7 @@ ANSWER = \
 	src/report/advice.c src/report/advice.h \
 	src/report/answer.c \
 	src/report/culprits.c src/report/culprits.h \
+	src/report/layers.c src/report/layers.h \
 	src/report/phrases.c \
 	src/report/premises.c src/report/premises.h \
 	src/report/report.h \
@@ -113,6 +114,8 @@ src_sci_analyze_SOURCES = \
 	src/report/view-file.c \
 	src/report/process-sums.c src/report/process-sums.h \
 	src/report/view-container.c \
+	src/report/json-layers.c src/report/json-layers.h \
+	src/report/view-machine.c \
 	src/report/view-node.c \
 	src/report/view-rank.c \
 	src/report/view-process.c \
@@ -205,6 +208,7 @@ src_sci_top_SOURCES = \
 	src/common/texts.c src/common/texts.h \
 	src/export/output.c src/export/output.h \
 	src/report/culprits.c src/report/culprits.h \
+	src/report/layers.c src/report/layers.h \
 	src/report/phrases.c \
 	src/report/process-sums.c src/report/process-sums.h \
 	src/report/report.h \

@@ -25,6 +25,7 @@ unit_tests = \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
+	tests/unit/test-guest-score \
 	tests/unit/test-guests \
 	tests/unit/test-homes \
 	tests/unit/test-kernel-spans \
@@ -191,8 +192,8 @@ kernel_tests += \
 	tests/cases/record-namespaces.py
 endif
 
-# It boots a machine and works in it for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-vm-guest.py
+# They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
+slow_tests = tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(slow_tests) tests/package/try.sh
@@ -356,7 +357,9 @@ EXTRA_DIST += \
 	tests/fuzz/run.sh \
 	tests/guest/init \
 	tests/guest/vm-init \
+	tests/guest/vm-score-init \
 	tests/guest/kernel.sh \
+	tests/guests.py \
 	tests/harmless.py \
 	tests/imports.py \
 	tests/kernel-probe.sh \

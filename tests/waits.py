@@ -43,6 +43,7 @@ OTHERS = {
     "user:stream lock": "the library's lock of the stream, taken ahead of it",
     "block:queue": "own requests between block_bio_queue and block_rq_issue",
     "block:held back by own limit": "asleep while the group's throttle has requests queued",
+    "block:virtio": "own requests of a guest, while nothing of its host's for them is under way",
     "block:device": "own requests between block_rq_issue and block_rq_complete",
 }
 

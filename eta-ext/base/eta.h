@@ -220,6 +220,17 @@ enum eta_io_mode { ETA_IO_READ, ETA_IO_WRITE, ETA_IO_FLUSH };
 #define ETA_EVENT_LOWER 0x1000
 /* ENTER and LEAVE of a region that is there for the waits in it: none inside of a library call */
 #define ETA_EVENT_WAITS 0x2000
+/*
+ * Of a virtual machine whose guest is in the trace, too. ENTER: of a call that its host made for a
+ * request of the guest, so part of what a thread there did, not an operation of the host's;
+ * IO_BEGIN of a bio: for such a call, `owner` is an index into locations.
+ */
+#define ETA_EVENT_SERVES 0x4000
+/*
+ * ENTER in a guest's thread that waits for a request: what its host did meanwhile. `who` and
+ * `device` are indices into locations.
+ */
+#define ETA_EVENT_OF_HOST 0x8000
 
 struct eta_event {
 	uint64_t time_ns;
@@ -237,6 +248,8 @@ struct eta_event {
 	union {
 		uint32_t owner; /* IO_BEGIN of a bio: tid of the thread that dirtied the pages */
 		uint32_t stack; /* ENTER: index */
+		/* ENTER with ETA_EVENT_OF_HOST: location of the device waited for, ETA_NONE */
+		uint32_t device;
 	};
 	union {
 		int64_t ret;	   /* LEAVE: returned value, -errno where the call failed */

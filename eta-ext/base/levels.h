@@ -47,7 +47,8 @@
 	X(STOPPED, CPU, "stopped")                                                                 \
 	X(FROZEN_FILE_SYSTEM, VFS, "frozen file system")                                           \
 	X(RECLAIM_AT_OWN_LIMIT, PAGECACHE, "reclaim at own limit")                                 \
-	X(THROTTLED_BY_OWN_LIMIT, BLOCK, "held back by own limit")
+	X(THROTTLED_BY_OWN_LIMIT, BLOCK, "held back by own limit")                                 \
+	X(VIRTIO, BLOCK, "virtio")
 
 #ifdef __cplusplus
 extern "C" {

@@ -30,7 +30,12 @@
 	X(TRUNCATED, "truncated", UINT8, "1: the trace ended inside the region")                   \
 	X(PAUSE, "pause", UINT64, "ns that dirty throttling made the thread pause")                \
 	X(LOWER, "lower", UINT8,                                                                   \
-	  "1: part of a block request to a stacked device, which is in the trace, too")
+	  "1: part of a block request to a stacked device, which is in the trace, too")            \
+	X(SERVES, "serves", UINT8, "1: done by a host for a guest, and part of what that did")     \
+	X(OF_HOST, "of_host", UINT8, "1: in a guest's wait, what its host did meanwhile")          \
+	X(WHO_LOCATION, "who_location", UINT64, "who, as a location: of another machine")          \
+	X(DEVICE_LOCATION, "device_location", UINT64, "the block device that was waited for")      \
+	X(OWNER_LOCATION, "owner_location", UINT64, "owner, as a location: of another machine")
 
 enum archive_attribute {
 #define X(id, name, type, description) ARCHIVE_##id,
@@ -38,6 +43,9 @@ enum archive_attribute {
 #undef X
 		ARCHIVE_N_ATTRIBUTES,
 };
+
+/* From here on: in archives with guests only. */
+#define ARCHIVE_FIRST_OF_GUESTS ARCHIVE_SERVES
 
 /* Stands in `ret` where the size is known and the returned value is not. */
 #define ARCHIVE_RET_UNKNOWN INT64_MIN
@@ -85,6 +93,12 @@ enum archive_attribute {
 #define ARCHIVE_LOST "SCI::LOST_EVENTS"
 #define ARCHIVE_OVERWRITTEN "SCI::RECORDS_OVERWRITTEN" /* by --last; not lost */
 #define ARCHIVE_UNMATCHED "SCI::THREADS_UNMATCHED"
+
+/*
+ * Trace property, a number of the guest's behind it: its host name, and the virtual machine that it
+ * is the guest of (JSON).
+ */
+#define ARCHIVE_GUEST "SCI::GUEST_"
 
 /* Trace property: CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, decimal. */
 #define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"

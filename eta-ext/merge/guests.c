@@ -13,6 +13,7 @@
 #include "eta-ext/base/array.h"
 #include "match-requests.h"
 #include "request-streams.h"
+#include "services.h"
 
 /* Fewer that agree may do so by chance. */
 enum { PAIRS_MIN = 3 };
@@ -312,6 +313,28 @@ static void set_clock(struct guests *g, uint32_t vm, const struct eta_sync_resul
 	}
 }
 
+/* What the host did for each request, now that the clock is known. */
+static int assign_devices(struct guests *g, uint32_t vm)
+{
+	struct service_pair pair = { .guest = g->input,
+				     .host = g->vms[vm].input,
+				     .pid = g->vms[vm].pid,
+				     .name = g->vms[vm].name };
+	int rc = services_begin(g->merge, &pair);
+
+	for (size_t d = 0; rc == 0 && d < g->n_devices; d++) {
+		const struct device *device = &g->devices[d];
+
+		if (!device->disk)
+			continue;
+		pair.device = device->dev;
+		pair.dev = device->disk->dev;
+		pair.inode = device->disk->inode;
+		rc = services_match(g->merge, &pair);
+	}
+	return rc;
+}
+
 static int find_clock(struct guests *g, uint32_t vm)
 {
 	const char *path = g->merge->inputs[g->input].trace->path;
@@ -340,6 +363,9 @@ static int find_clock(struct guests *g, uint32_t vm)
 		goto out;
 	}
 	set_clock(g, vm, &result);
+	rc = assign_devices(g, vm);
+	if (rc)
+		goto out;
 	eta_note("%s: virtual machine %s (pid %" PRIu32 ")%s; %" PRIu64 " of %" PRIu64
 		 " requests found, %" PRIu64 " pairs wrong, clock +-%" PRIu64 " ns",
 		 path, g->vms[vm].name, g->vms[vm].pid, disks, found.found, found.requests,

@@ -162,11 +162,16 @@ struct matching {
 	size_t n_pairs;
 	struct eta_sync *sync;
 	struct requests_found *found;
+	requests_pair_fn assign; /* NULL: pairs are for the clock */
+	void *arg;
+	int64_t assign_slack_ns;
 };
 
 /* How far from where it should be a request at GUEST_NS is looked for. */
 static int64_t slack_at(const struct matching *m, uint64_t guest_ns)
 {
+	if (m->assign)
+		return m->assign_slack_ns;
 	if (!m->said_ns)
 		return FIRST_SLACK_NS;
 	return SLACK_NS + (guest_ns > m->said_ns
@@ -369,6 +374,10 @@ static int match_one(struct matching *m, const struct request *guest)
 
 	while (rc == 0 && (host = best_of(m, guest, parts, n))) {
 		bytes += take_out(parts, &n, host);
+		if (m->assign) {
+			rc = m->assign(m->arg, guest, host);
+			continue;
+		}
 		if (is_ambiguous(m, guest, host)) {
 			m->found->ambiguous++;
 			continue;
@@ -400,6 +409,27 @@ int requests_match(const struct requests *guest, const struct requests *host, in
 	}
 	if (rc == 0)
 		rc = judge_block(&m);
+	free(m.window);
+	return rc;
+}
+
+int requests_assign(const struct requests *guest, const struct requests *host, uint64_t slack_ns,
+		    requests_pair_fn fn, void *arg)
+{
+	struct requests_found found = { 0 };
+	struct matching m = { .host = host,
+			      .found = &found,
+			      .assign = fn,
+			      .arg = arg,
+			      .assign_slack_ns = (int64_t)slack_ns };
+	struct request one;
+	int rc = 1;
+
+	while (rc > 0 && (rc = guest->next(guest->arg, &one)) > 0) {
+		int failed = match_one(&m, &one);
+
+		rc = failed ? failed : rc;
+	}
 	free(m.window);
 	return rc;
 }

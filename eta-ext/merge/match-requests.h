@@ -14,6 +14,8 @@ struct request {
 	uint64_t begin_ns, end_ns; /* by the clock of its own side */
 	uint64_t offset, bytes;	   /* on the disk, in the image: bytes > 0 */
 	bool write;
+	uint32_t location; /* of its trace */
+	uint32_t owner;	   /* tid of the thread whose pages it writes, 0: its own */
 };
 
 /* The next request of ARG into REQUEST: 1, 0 at the end, -errno. */
@@ -59,5 +61,15 @@ struct requests_found {
  */
 int requests_match(const struct requests *guest, const struct requests *host, int64_t ahead_ns,
 		   struct eta_sync *sync, struct requests_found *found);
+
+/* What a request of the guest and one of the host that moved bytes of it are told to. */
+typedef int (*requests_pair_fn)(void *arg, const struct request *guest, const struct request *host);
+
+/*
+ * The same once the clocks are known to SLACK_NS, of which nothing is learnt any more: FN for each
+ * pair, those of one request of the guest behind each other. GUEST's times are by the host's clock.
+ */
+int requests_assign(const struct requests *guest, const struct requests *host, uint64_t slack_ns,
+		    requests_pair_fn fn, void *arg);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "services.h"
+
 #include "eta-ext/trace/check.h"
 #include "eta-ext/trace/machines.h"
 #include "eta-ext/trace/ranks.h"
@@ -20,14 +22,15 @@ struct stream {
 	const uint32_t *regions, *handles;
 	uint32_t first_stack;
 	uint64_t match_factor, match_offset;
-	const struct merge *numbers; /* NULL: its tids are the result's */
-	uint32_t process;	     /* of the result */
-	uint64_t entered_ns;	     /* its newest ENTER */
-	size_t depth;		     /* its regions open now */
-	size_t calls;		     /* those of them that are library calls, and in such */
-	uint32_t waits;		     /* an open region of ETA_EVENT_WAITS, ETA_NONE: none */
-	bool waits_left_out;	     /* its LEAVE is to come */
-	struct eta_event left_out;   /* what its ENTER knew, for the first wait in it */
+	const struct merge *numbers;	 /* NULL: its tids are the result's */
+	uint32_t process;		 /* of the result */
+	uint64_t entered_ns;		 /* its newest ENTER */
+	size_t depth;			 /* its regions open now */
+	size_t calls;			 /* those of them that are library calls, and in such */
+	uint32_t waits;			 /* an open region of ETA_EVENT_WAITS, ETA_NONE: none */
+	bool waits_left_out;		 /* its LEAVE is to come */
+	struct eta_event left_out;	 /* what its ENTER knew, for the first wait in it */
+	struct service_stream *services; /* of a guest or its host; NULL: of neither */
 };
 
 struct merge_cursor {
@@ -122,12 +125,23 @@ static int refill(struct stream *s)
 		if (rc)
 			return rc;
 	}
+	if (s->services) {
+		n = service_stream_take(s->services, s->head, (size_t)n, &batch);
+		if (n < 0)
+			return (int)n;
+		s->head = batch;
+		s->end = batch + n;
+	}
 	return 1;
 }
 
 static inline void translate(struct stream *s, struct eta_event *to)
 {
 	*to = *s->head;
+	if (to->has & ETA_EVENT_OF_HOST && to->kind <= ETA_LEAVE && s->services) {
+		s->depth += to->kind == ETA_ENTER ? 1 : (size_t)-1;
+		return;
+	}
 	if (to->kind == ETA_ENTER) {
 		to->region = s->regions[to->region];
 		if (to->has & ETA_HAS_STACK)
@@ -203,6 +217,7 @@ static size_t waits_settle(struct merge_cursor *c, struct stream *s, struct eta_
 static void remove_stream(struct merge_cursor *c, struct stream *s)
 {
 	free(s->converted);
+	service_stream_free(s->services);
 	for (struct stream *last = &c->streams[--c->n_streams]; s < last; s++)
 		s[0] = s[1];
 }
@@ -243,8 +258,10 @@ static void merge_cursor_close(struct eta_cursor *cursor)
 
 	for (size_t i = 0; i < c->n_cursors; i++)
 		eta_cursor_close(c->cursors[i]);
-	for (size_t i = 0; i < c->n_streams; i++)
+	for (size_t i = 0; i < c->n_streams; i++) {
 		free(c->streams[i].converted);
+		service_stream_free(c->streams[i].services);
+	}
 	check_free(&c->check);
 	free(c->cursors);
 	free(c->streams);
@@ -304,10 +321,14 @@ static int open_stream(const struct eta_trace *trace, struct merge_cursor *c,
 	}
 	if (!c->batch)
 		return 0;
-	rc = refill(s);
+	rc = service_stream_new(merge, part, &s->services);
+	if (rc == 0)
+		rc = refill(s);
 	c->n_streams += rc > 0;
-	if (rc <= 0)
+	if (rc <= 0) {
 		free(s->converted);
+		service_stream_free(s->services);
+	}
 	return rc;
 }
 
@@ -362,6 +383,7 @@ static void merge_close(struct eta_trace *trace)
 		free(input->names);
 		eta_close(input->trace);
 	}
+	services_free(merge->services);
 	free(merge->inputs);
 	free(merge->first);
 	free(merge->parts);
@@ -492,6 +514,8 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 		eta_error("%s: not enough memory for the names of its threads", trace->path);
 		rc = -ENOMEM;
 	}
+	if (rc == 0)
+		rc = services_settle(trace, merge);
 	if (rc)
 		goto out;
 	machines_settle(&trace->defs);

@@ -55,6 +55,7 @@ struct merge {
 	uint32_t n_parts;
 	struct merge_number *numbers; /* sorted; none where no input needs them */
 	size_t n_numbers;
+	struct services *services; /* what hosts did for their guests; NULL: there are none */
 };
 
 /* Zeros for N definitions of an input. 0 or -ENOMEM. */

@@ -12,6 +12,7 @@ struct reader {
 	const struct eta_event *head, *end;
 	size_t depth, at; /* `at`: depth of the open call on the file, 0: none */
 	struct request open;
+	uint32_t location;
 };
 
 enum direction { NO_TRANSFER, READS, WRITES };
@@ -51,11 +52,12 @@ static int refill(struct reader *reader)
 	return 1;
 }
 
-static int add_lane(struct request_stream *s, uint32_t location)
+static int add_reader(struct request_stream *s, uint32_t location)
 {
 	struct reader *reader = &s->readers[s->n];
 	int rc = eta_cursor_open(s->trace, location, &reader->cursor);
 
+	reader->location = location;
 	if (rc)
 		return rc;
 	rc = refill(reader);
@@ -89,7 +91,7 @@ static int open_stream(struct eta_trace *trace, uint32_t pid, struct request_str
 			continue;
 		if (!pid || (location->process != ETA_NONE &&
 			     defs->processes[location->process].pid == pid))
-			rc = add_lane(s, l);
+			rc = add_reader(s, l);
 	}
 	if (rc)
 		request_stream_free(s);
@@ -145,7 +147,8 @@ static bool take_block(const struct request_stream *s, const struct eta_event *e
 				     .end_ns = event->end_ns,
 				     .offset = (uint64_t)event->offset,
 				     .bytes = event->size,
-				     .write = event->mode == ETA_IO_WRITE };
+				     .write = event->mode == ETA_IO_WRITE,
+				     .owner = event->owner };
 	return true;
 }
 
@@ -199,6 +202,7 @@ int request_stream_next(void *stream, struct request *request)
 				reader = &s->readers[i];
 		found = s->is_file ? take_call(s, reader, reader->head, request)
 				   : take_block(s, reader->head, request);
+		request->location = found ? reader->location : 0;
 		if (++reader->head == reader->end) {
 			int rc = refill(reader);
 

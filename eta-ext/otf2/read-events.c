@@ -113,9 +113,54 @@ static inline unsigned take_attribute(struct eta_event *event, enum archive_attr
 		return ETA_HAS_PAUSE;
 	case ARCHIVE_LOWER:
 		return number && event->kind == ETA_IO_BEGIN ? ETA_EVENT_LOWER : 0;
+	case ARCHIVE_SERVES:
+		return number && event->kind == ETA_ENTER ? ETA_EVENT_SERVES : 0;
+	case ARCHIVE_OF_HOST:
+		return number && event->kind == ETA_ENTER ? ETA_EVENT_OF_HOST : 0;
+	case ARCHIVE_WHO_LOCATION:
+	case ARCHIVE_DEVICE_LOCATION:
+	case ARCHIVE_OWNER_LOCATION:
 	case ARCHIVE_N_ATTRIBUTES:
 		break;
 	}
+	return 0;
+}
+
+static uint32_t location_of(const struct otf2_cursor *c, uint64_t id)
+{
+	const struct eta_defs *defs = &c->trace->defs;
+	uint32_t low = 0, high = defs->n_locations;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (defs->locations[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < defs->n_locations && defs->locations[low].id == id ? low : ETA_NONE;
+}
+
+/* Those that name a location. */
+static unsigned take_location(const struct otf2_cursor *c, struct eta_event *event,
+			      enum archive_attribute what, uint64_t id)
+{
+	uint32_t location = location_of(c, id);
+
+	if (location == ETA_NONE)
+		return 0;
+	if (what == ARCHIVE_OWNER_LOCATION && event->kind == ETA_IO_BEGIN) {
+		event->owner = location;
+		return ETA_EVENT_SERVES;
+	}
+	if (event->kind != ETA_ENTER)
+		return 0;
+	if (what == ARCHIVE_WHO_LOCATION) {
+		event->who = location;
+		return ETA_HAS_WHO;
+	}
+	event->device = location;
 	return 0;
 }
 
@@ -126,7 +171,10 @@ static unsigned take_attributes(const struct otf2_cursor *c, struct eta_event *e
 
 	event->inode = 0;
 	event->dev = 0;
+	if (event->kind == ETA_ENTER)
+		event->device = ETA_NONE;
 	while (n-- > 0) {
+		enum archive_attribute what;
 		OTF2_AttributeRef ref;
 		OTF2_AttributeValue value;
 		OTF2_Type type;
@@ -135,9 +183,13 @@ static unsigned take_attributes(const struct otf2_cursor *c, struct eta_event *e
 		/* The reader empties the list after the call anyway; by index it is a walk each. */
 		if (OTF2_AttributeList_PopAttribute(list, &ref, &type, &value) != OTF2_SUCCESS)
 			break;
-		if (ref < OTF2_ATTRIBUTES_MAX && integer(type, value, &number))
-			has |= take_attribute(
-				event, (enum archive_attribute)c->otf2->attributes[ref], number);
+		if (ref >= OTF2_ATTRIBUTES_MAX || !integer(type, value, &number))
+			continue;
+		what = (enum archive_attribute)c->otf2->attributes[ref];
+		if (what >= ARCHIVE_WHO_LOCATION && what <= ARCHIVE_OWNER_LOCATION)
+			has |= take_location(c, event, what, number);
+		else
+			has |= take_attribute(event, what, number);
 	}
 	if (has & ETA_HAS_STACK) {
 		event->stack = ref_map_get(&c->otf2->stacks, event->stack);

@@ -39,6 +39,28 @@ static OTF2_ErrorCode add_common(struct event_writer *w, const struct eta_event 
 	return code;
 }
 
+static uint64_t location_id(const struct event_writer *w, uint64_t location)
+{
+	return location < w->defs->n_locations ? w->defs->locations[location].id : UINT64_MAX;
+}
+
+/* What an ENTER has of guests. */
+static OTF2_ErrorCode add_of_host(struct event_writer *w, const struct eta_event *event)
+{
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	if (event->has & ETA_EVENT_SERVES)
+		code |= ADD(w, SERVES, Uint8, 1);
+	if (!(event->has & ETA_EVENT_OF_HOST))
+		return code;
+	code |= ADD(w, OF_HOST, Uint8, 1);
+	if (event->has & ETA_HAS_WHO)
+		code |= ADD(w, WHO_LOCATION, Uint64, location_id(w, event->who));
+	if (event->device != ETA_NONE)
+		code |= ADD(w, DEVICE_LOCATION, Uint64, location_id(w, event->device));
+	return code;
+}
+
 static OTF2_ErrorCode add_ret(struct event_writer *w, int64_t ret)
 {
 	if (ret < 0 && ret >= -4095)
@@ -63,8 +85,9 @@ static OTF2_ErrorCode write_enter(struct event_writer *w, uint64_t time,
 		code |= add_common(w, event);
 		if (has & ETA_HAS_CALLER)
 			code |= ADD(w, CALLER, Uint64, event->caller);
-		else if (has & ETA_HAS_WHO)
+		else if (has & ETA_HAS_WHO && !(has & ETA_EVENT_OF_HOST))
 			code |= ADD(w, WHO, Uint64, event->who);
+		code |= add_of_host(w, event);
 		if (has & ETA_HAS_STACK)
 			code |= ADD(w, STACK, Uint64, event->stack);
 		if (has & ETA_HAS_PAUSE)
@@ -124,7 +147,9 @@ static OTF2_ErrorCode write_io(struct event_writer *w, uint64_t time, const stru
 		code |= ADD(w, END, Uint64, event->end_ns);
 	else if (has & ETA_HAS_RET)
 		code |= add_ret(w, event->ret);
-	if (event->kind == ETA_IO_BEGIN && has & ETA_EVENT_BLOCK_IO && event->owner)
+	if (event->kind == ETA_IO_BEGIN && has & ETA_EVENT_SERVES)
+		code |= ADD(w, OWNER_LOCATION, Uint64, location_id(w, event->owner));
+	else if (event->kind == ETA_IO_BEGIN && has & ETA_EVENT_BLOCK_IO && event->owner)
 		code |= ADD(w, OWNER, Uint32, event->owner);
 	if (event->kind == ETA_IO_BEGIN && has & ETA_EVENT_LOWER)
 		code |= ADD(w, LOWER, Uint8, 1);

@@ -47,6 +47,23 @@ int device_locations_new(const struct eta_defs *defs, struct device_locations *o
 /* The last one of DEV of MACHINE, ETA_NONE. */
 uint32_t device_location(const struct device_locations *devices, uint32_t machine, uint32_t dev);
 
+/* Are guests in the trace with the machine that they ran on? */
+bool machines_have_guests(const struct eta_defs *defs);
+
+/* The tid that `who` of EVENT, an ENTER, is of; that `owner` of a block request is of, 0: its own. */
+static inline uint32_t event_who(const struct eta_defs *defs, const struct eta_event *event)
+{
+	if (event->has & ETA_EVENT_OF_HOST && event->who < defs->n_locations)
+		return defs->locations[event->who].tid;
+	return (uint32_t)event->who;
+}
+static inline uint32_t event_owner(const struct eta_defs *defs, const struct eta_event *event)
+{
+	if (event->has & ETA_EVENT_SERVES && event->owner < defs->n_locations)
+		return defs->locations[event->owner].tid;
+	return event->owner;
+}
+
 /* What stands behind a name of HOST: " on HOST" where machines differ, else "". */
 struct machine_suffix {
 	char text[72];

@@ -158,7 +158,7 @@ static void put_arguments(const struct chrome *c, const struct export_region *r)
 	ARG(r->facts.has & ETA_HAS_SIZE, "\"size\":%" PRIu64, r->facts.size);
 	ARG(r->facts.has & ETA_HAS_OFFSET, "\"offset\":%" PRId64, r->facts.offset);
 	ARG(r->has_ret, "\"ret\":%" PRId64, r->ret);
-	ARG(r->facts.has & ETA_HAS_WHO, "\"who\":%" PRIu64, r->facts.who);
+	ARG(r->facts.has & ETA_HAS_WHO, "\"who\":%" PRIu32, event_who(c->e->defs, &r->facts));
 	ARG(r->truncated, "\"truncated\":%s", "true");
 	ARG(*r->path && r->file != ETA_NONE, "\"path\":%s", c->paths[r->file]);
 #undef ARG

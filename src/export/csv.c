@@ -7,6 +7,7 @@
 
 #include "export.h"
 #include "src/common/texts.h"
+#include "src/common/machines.h"
 
 struct csv {
 	struct export *e;
@@ -68,7 +69,7 @@ static void put_region(struct csv *csv, uint64_t end_ns)
 		fprintf(out, "%" PRId64, r->ret);
 	putc(',', out);
 	if (r->facts.has & ETA_HAS_WHO)
-		fprintf(out, "%" PRIu64, r->facts.who);
+		fprintf(out, "%" PRIu32, event_who(csv->e->defs, &r->facts));
 	fprintf(out, ",%d\n", r->truncated);
 }
 
@@ -86,8 +87,8 @@ static void put_request(struct csv *csv, const struct eta_event *event)
 	if (event->handle != ETA_NONE)
 		csv_put(out, csv->e->defs->handles[event->handle].name);
 	fputs(",,", out);
-	if (event->owner)
-		fprintf(out, "%" PRIu32, event->owner);
+	if (event_owner(csv->e->defs, event))
+		fprintf(out, "%" PRIu32, event_owner(csv->e->defs, event));
 	fprintf(out, ",%d\n", !(event->has & ETA_HAS_END));
 }
 

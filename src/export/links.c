@@ -112,7 +112,9 @@ uint32_t links_holder(const struct links *links, const struct eta_event *event)
 
 	if (event->kind != ETA_ENTER || !(event->has & ETA_HAS_WHO))
 		return ETA_NONE;
-	holder = thread_at(links, links->machines[l], event->who, event->time_ns);
+	holder = event->has & ETA_EVENT_OF_HOST
+			 ? (uint32_t)event->who
+			 : thread_at(links, links->machines[l], event->who, event->time_ns);
 	if (holder == ETA_NONE || locations[holder].kind == ETA_LOCATION_UNTRACED ||
 	    locations[holder].tid == locations[l].tid)
 		return ETA_NONE;

@@ -12,6 +12,7 @@
 
 #include "eta-ext/base/array.h"
 #include "perfetto.h"
+#include "src/common/machines.h"
 
 static const char *const event_names[] = { "read", "write", "flush", "is waited for" };
 static const char *const arg_names[] = {
@@ -268,7 +269,7 @@ static int put_end(struct perfetto *p, uint64_t time_ns)
 	if (r->has_ret)
 		add_int(&event, arg++, ARG_RET, r->ret);
 	if (r->facts.has & ETA_HAS_WHO)
-		add_uint(&event, arg++, ARG_WHO, r->facts.who);
+		add_uint(&event, arg++, ARG_WHO, event_who(p->stack.e->defs, &r->facts));
 	if (r->truncated)
 		add_true(&event, arg++, ARG_TRUNCATED);
 	if (*r->path && r->file != ETA_NONE) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers.h"
 #include "report.h"
 #include "src/common/machines.h"
 
@@ -43,6 +44,18 @@ static bool is_kernel_thread(const struct eta_defs *defs, const struct eta_locat
 	       (p->pid == 0 && strcmp(p->name, "kernel") == 0);
 }
 
+/* QEMU's threads are those of its virtual machine, whose guest is not traced. */
+static void name_virtual_machine(const struct eta_defs *defs, uint32_t process, struct culprit *c)
+{
+	struct report_text vm = layers_vm_name(defs, process);
+
+	if (!*vm.text)
+		return;
+	snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(c->name) - 1, vm.text);
+	c->thread = NULL;
+	c->is_virtual_machine = true;
+}
+
 static void member_of(const struct analysis *a, uint32_t place, struct member *m)
 {
 	const struct blame *b = &a->blame[place];
@@ -70,6 +83,7 @@ static void member_of(const struct analysis *a, uint32_t place, struct member *m
 		}
 		c->pid = a->defs->processes[l->process].pid;
 		snprintf(c->name, sizeof(c->name), "%s", a->defs->processes[l->process].name);
+		name_virtual_machine(a->defs, l->process, c);
 	} else if (b->culprits) {
 		snprintf(c->name, sizeof(c->name), b->tid ? "tasks without a name" : "others");
 	}
@@ -163,7 +177,9 @@ static size_t put_culprit(char *line, size_t room, const struct analysis *a,
 
 	if (c->processes == 1 && c->threads > 1 && c->pid && has_namesake(a->defs, c))
 		snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")", c->pid);
-	if (!c->processes)
+	if (c->is_virtual_machine)
+		n = snprintf(line, room, "%s%s %.0f %%", c->name, on.text, percent);
+	else if (!c->processes)
 		n = snprintf(line, room, "unknown %.0f %%", percent);
 	else if (c->threads == 1 && !c->thread && c->tid)
 		n = snprintf(line, room, "tid %" PRIu32 ", not traced%s, %.0f %%", c->tid, on.text,

@@ -7,11 +7,12 @@
 
 /* All processes of one name on one machine: the compilers of a build are one culprit. */
 struct culprit {
-	bool is_program;    /* and no task of which that is not known, nor the rest */
-	char name[64];	    /* of the program; "" where nobody was seen, or of no name */
-	const char *host;   /* "" unknown */
-	const char *thread; /* the location's name, where it is a single thread; else NULL */
-	uint32_t processes; /* 0: nobody was seen */
+	bool is_virtual_machine; /* QEMU, whose guest is not traced: `name` says it all */
+	bool is_program;	 /* and no task of which that is not known, nor the rest */
+	char name[64];		 /* of the program; "" where nobody was seen, or of no name */
+	const char *host;	 /* "" unknown */
+	const char *thread;	 /* the location's name, where it is a single thread; else NULL */
+	uint32_t processes;	 /* 0: nobody was seen */
 	uint32_t threads;
 	uint32_t pid; /* of a single process, 0 unknown */
 	uint32_t tid; /* of a single thread */

@@ -7,6 +7,7 @@
 
 #include "advice.h"
 #include "culprits.h"
+#include "json-layers.h"
 #include "json-set.h"
 #include "premises.h"
 #include "src/common/texts.h"
@@ -83,7 +84,9 @@ static void put_interference_levels(struct json_object o, const struct slowdown 
 	put_levels(o, "interference_levels", level_ns, all_levels);
 }
 
-/* HOSTS: of several machines' threads; those that slowed one thread are of its own. */
+/*
+ * HOSTS: of several machines' threads; those that slowed one thread are of its own, but for guests.
+ */
 static void put_blame(struct json_object in, const struct analysis *a, const struct blame *blame,
 		      uint32_t n, bool hosts)
 {
@@ -357,7 +360,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	put_time(o, t->time_ns, a->has_levels);
 	put_verdict(o, &t->verdict, t->verdict.advice);
 	if (split)
-		put_blame(o, a, t->blame, t->n_blame, false);
+		put_blame(o, a, t->blame, t->n_blame, machines_have_guests(a->defs));
 }
 
 /* How much shorter it would be, and of what. */
@@ -443,6 +446,7 @@ static void put_whole(struct json_object root, const struct analysis *a)
 	put_mode(root, a);
 	put_application(root, a);
 	put_limits(root, a);
+	json_put_layers(root, a);
 }
 
 static void put_end(struct json_object root, const struct analysis *a)

@@ -288,6 +288,9 @@ static int filter_parse(const struct column *columns, size_t n, const char *text
 		return -EINVAL;
 	}
 	f->column = find(columns, n, text, length);
+	/* by another name, that all views of several machines know */
+	if (!f->column && length == strlen("machine") && strncmp(text, "machine", length) == 0)
+		f->column = find(columns, n, "host", strlen("host"));
 	if (!f->column)
 		return unknown_field(columns, n, text, length, why, size);
 	f->comparison = *p == '=' ? IS : *p == '!' ? IS_NOT : *p == '<' ? LESS : MORE;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers.h"
 #include "src/common/machines.h"
 #include "views.h"
 #include "words.h"
@@ -31,6 +32,18 @@ static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_C
 	table_line(out, line, width);
 }
 
+static void put_layer_row(FILE *out, const char *name, const int64_t level_ns[ETA_N_LEVELS],
+			  unsigned width)
+{
+	char line[256];
+	size_t used = (size_t)snprintf(line, sizeof(line), "%-12s", name);
+
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
+					 report_duration(level_ns[l]).text);
+	table_line(out, line, width);
+}
+
 /* Contention against path: what was slow among its likes, and what the long way takes. */
 static void put_path(FILE *out, const struct analysis *a, unsigned width)
 {
@@ -43,9 +56,29 @@ static void put_path(FILE *out, const struct analysis *a, unsigned width)
 	table_line(out, line, width);
 }
 
-/* Where the time of all scored threads in I/O went, and where they lost it. */
-static void put_levels(FILE *out, const struct analysis *a, unsigned width)
+/* Of each guest a line for what it did itself and one for its host: "in I/O" of its threads. */
+static int put_layers(FILE *out, const struct analysis *a, unsigned width)
 {
+	struct layers *list;
+	char name[96];
+	uint32_t n;
+	int rc = layers_new(a, &list, &n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "L1 %.60s", list[i].guest);
+		put_layer_row(out, name, list[i].inside_ns, width);
+		snprintf(name, sizeof(name), "L0 %.60s", list[i].host);
+		put_layer_row(out, name, list[i].outside_ns, width);
+	}
+	free(list);
+	return rc;
+}
+
+/* Where the time of all scored threads in I/O went, and where they lost it. */
+static int put_levels(FILE *out, const struct analysis *a, unsigned width)
+{
+	int rc;
+
 	char line[256];
 	size_t used = (size_t)snprintf(line, sizeof(line), "%-12s", "level");
 
@@ -57,6 +90,7 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 	fputc('\n', out);
 	table_line(out, line, width);
 	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, NULL, width);
+	rc = put_layers(out, a, width);
 	put_level_row(out, "lost", a->slowdown.cell_ns,
 		      a->options.sci == SCI_DEFAULT ? a->slowdown.interference_cell_ns : NULL,
 		      width);
@@ -71,6 +105,7 @@ static void put_levels(FILE *out, const struct analysis *a, unsigned width)
 		put_level_row(out, "own limit", limit_ns, NULL, width);
 	}
 	put_path(out, a, width);
+	return rc;
 }
 
 /* ---- the view ---- */
@@ -181,8 +216,8 @@ static int frame_make(struct frame *f, const struct analysis *a, bool is_short, 
 	else
 		rc = report_answer(out, a, width);
 	if (a->max_thread != ETA_NONE) {
-		if (a->has_levels && !is_short)
-			put_levels(out, a, width);
+		if (a->has_levels && !is_short && !rc)
+			rc = put_levels(out, a, width);
 		fputc('\n', out);
 	}
 	end = closed(out);

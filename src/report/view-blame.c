@@ -33,12 +33,20 @@ static void get_victim(const void *context, const void *row, struct value *v)
 	value_text(v, a->defs->locations[PAIR->victim->location].name);
 }
 
-/* Victim and culprit ran on the same machine. */
+/* The culprit ran on the same machine, or on another one's host or guest. */
 static void get_host(const void *context, const void *row, struct value *v)
 {
 	const struct analysis *a = context;
 
 	value_text(v, location_host(a->defs, PAIR->victim->location));
+}
+
+static void get_culprit_host(const void *context, const void *row, struct value *v)
+{
+	const char *host = report_culprit_host(context, PAIR->blame);
+
+	if (*host)
+		value_text(v, host);
 }
 
 static void get_victim_tid(const void *context, const void *row, struct value *v)
@@ -57,7 +65,7 @@ static void get_culprit(const void *context, const void *row, struct value *v)
 }
 
 static const struct column columns[] = {
-	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "where both ran" },
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "where the slowed thread ran" },
 	{ "victim", "slowed", UNIT_TEXT, 0, get_victim, "the slowed thread" },
 	{ "victim_tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_victim_tid, "its thread id" },
 	{ "time", "lost", UNIT_NS, 0, NULL, "time it lost to the culprit",
@@ -68,6 +76,7 @@ static const struct column columns[] = {
 	{ "named_time", "named", UNIT_NS, COLUMN_HIDDEN, NULL, "the same as time",
 	  FIELD_THROUGH(struct pair, blame, struct blame, named_ns) },
 	{ "culprit", "culprit", UNIT_TEXT, 0, get_culprit, "the thread that slowed it" },
+	{ "culprit_host", "on", UNIT_TEXT, COLUMN_HOST, get_culprit_host, "where that ran" },
 	{ "culprit_tid",
 	  "tid",
 	  UNIT_COUNT,

@@ -13,7 +13,7 @@
 	X(container)                                                                               \
 	X(file)                                                                                    \
 	X(device)                                                                                  \
-	X(class) X(callsite) X(timeline) X(blame) X(rank) X(node)
+	X(class) X(callsite) X(timeline) X(blame) X(rank) X(node) X(machine)
 
 /* What a view needs of the analysis. */
 #define NEEDS_CALLSITES 1

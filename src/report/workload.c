@@ -291,7 +291,7 @@ static bool has(const void *context, const struct column *c)
 	if (c->get == get_from || c->get == get_to)
 		return WORKLOAD->options.interval_ns;
 	if (c->get == get_name || c->get == get_host)
-		return by != WORKLOAD_BY_LEVEL;
+		return by != WORKLOAD_BY_LEVEL && (c->get != get_host || by != WORKLOAD_BY_MACHINE);
 	if (c->get == get_device)
 		return by == WORKLOAD_BY_FILE || by == WORKLOAD_BY_DEVICE;
 	if (c->get == get_inode)

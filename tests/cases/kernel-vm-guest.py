@@ -7,8 +7,6 @@ import json
 import mmap
 import os
 import re
-import shutil
-import socket
 import struct
 import subprocess
 import sys
@@ -19,50 +17,13 @@ import time
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
-from kernel import SCI_KERNEL, need, need_bpf, path, scratch, skip
+from guests import BUILD, GUEST, ask, connect, make_initrd, need_guests, run
+from kernel import SCI_KERNEL, path, scratch
 
-BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
-GUEST = os.path.join(BUILD, "guest")
-BUSYBOX = "/bin/busybox"
 LIMIT_SECONDS = 600
 SCI_MERGE = os.path.join(BUILD, "src", "sci-merge")
 
-if os.environ.get("SCI_SANITIZED"):
-    skip("the guest runs what the normal build made")
-need("qemu-system-x86_64", "cpio", "gzip", "mkfs.ext4")
-need_bpf()
-if os.uname().machine != "x86_64":
-    skip("the guest is an x86-64 one")
-if not os.path.exists(BUSYBOX) or b"statically linked" not in subprocess.run(
-        ["file", "-L", BUSYBOX], capture_output=True).stdout:
-    skip("busybox-static is not installed")
-
-
-def run(*command, status=0, **more):
-    result = subprocess.run(command, capture_output=True, text=True, **more)
-    assert result.returncode == status, (command, result.stdout, result.stderr)
-    return result
-
-
-def make_initrd():
-    got = subprocess.run(["sh", os.path.join(SRC, "tests/guest/kernel.sh"), GUEST], capture_output=True, text=True)
-    if got.returncode == 77:
-        skip(got.stdout.strip())
-    assert got.returncode == 0, got.stderr
-    root = path("root")
-    for name in ("bin", "dev", "proc", "sys", "mnt", "out"):
-        os.makedirs(os.path.join(root, name))
-    shutil.copytree(os.path.join(GUEST, "modules"), os.path.join(root, "modules"))
-    shutil.copy(os.path.join(SRC, "tests/guest/vm-init"), os.path.join(root, "init"))
-    os.chmod(os.path.join(root, "init"), 0o755)
-    shutil.copy(BUSYBOX, os.path.join(root, "bin/busybox"))
-    for program in SCI_KERNEL, *(os.path.join(BUILD, "tests/guest", name) for name in ("workload", "host-clock")):
-        shutil.copy(program, os.path.join(root, "bin"))
-        for library in re.findall(r"(/\S+) \(0x", run("ldd", program).stdout):
-            os.makedirs(os.path.dirname(root + library), exist_ok=True)
-            shutil.copy(library, root + library)
-    run("sh", "-c", f"cd '{root}' && find . | cpio -o -H newc --quiet | gzip -1 >../initrd.gz")
-    shutil.rmtree(root)
+need_guests()
 
 
 def answer(memory):
@@ -76,13 +37,7 @@ def answer(memory):
         struct.pack_into("=Q", memory, 8, asked)
 
 
-def ask(monitor, answers, command):
-    monitor.sendall(json.dumps({"execute": command}).encode())
-    while "event" in json.loads(answers.readline()):
-        pass
-
-
-make_initrd()
+make_initrd("vm-init")
 os.chdir(scratch)
 for name, megabytes in ("disk.img", 64), ("out.img", 32), ("shared", 1):
     with open(name, "wb") as file:
@@ -106,14 +61,7 @@ with open("console", "w") as console:
          "-device", "ivshmem-plain,memdev=m0", "-qmp", "unix:q.sock,server=on,wait=off"],
         stdin=subprocess.DEVNULL, stdout=console, stderr=console)
 atexit.register(qemu.kill)
-monitor = socket.socket(socket.AF_UNIX)
-while monitor.connect_ex("q.sock"):
-    if qemu.poll() is not None:
-        skip("QEMU does not start: " + open("console").read())
-    time.sleep(0.02)
-answers = monitor.makefile()
-answers.readline()
-ask(monitor, answers, "qmp_capabilities")
+monitor, answers = connect("q.sock", qemu, "console")
 tracer = subprocess.Popen([SCI_KERNEL, f"--vm={name}", "-o", "host"], stderr=subprocess.PIPE, text=True)
 while subprocess.run([SCI_KERNEL, "status", "host"], capture_output=True).returncode:
     assert tracer.poll() is None, tracer.stderr.read()

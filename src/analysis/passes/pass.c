@@ -103,11 +103,24 @@ static int file_of(struct worker *w, const struct operation *op, uint32_t *file)
 			     w->location, file);
 }
 
-static int dev_of(void *arg, uint32_t dev, uint32_t *number)
+static int dev_of(struct worker *w, uint32_t dev, uint32_t *number)
+{
+	return resource_dev(&w->engine->resources, &w->cache, machine_dev(w->machine, dev), number);
+}
+
+/* The device that STRETCH is about; a guest waits for its host's, too. */
+static int dev_of_stretch(void *arg, const struct stretch *stretch, uint32_t *number)
 {
 	struct worker *w = arg;
+	const struct eta_defs *defs = w->engine->defs;
+	uint32_t location = stretch->what - 1;
 
-	return resource_dev(&w->engine->resources, &w->cache, machine_dev(w->machine, dev), number);
+	if (!stretch->elsewhere)
+		return dev_of(w, stretch->what, number);
+	return resource_dev(
+		&w->engine->resources, &w->cache,
+		machine_dev(location_machine(defs, location), defs->locations[location].dev),
+		number);
 }
 
 static int spill_operation(struct worker *w, const struct operation *op, uint32_t tally)
@@ -127,7 +140,7 @@ static int spill_operation(struct worker *w, const struct operation *op, uint32_
 	if (rc < 0)
 		return rc;
 	return operation_spill(&w->operations, op, tally, file, dev, w->engine->options.files,
-			       dev_of, w);
+			       dev_of_stretch, w);
 }
 
 static bool is_outside(const struct engine *e, uint64_t begin_ns)
@@ -212,6 +225,8 @@ static int on_operation(void *arg, const struct operation *op)
 		add_squares(r, t, op);
 	r->operations++;
 	r->io_ns += op->end_ns - op->begin_ns;
+	for (int l = 0; l < ETA_N_LEVELS; l++)
+		r->host_ns[l] += op->host_ns[l];
 	/* Its duration is unknown, so others are not measured against it. */
 	if (op->truncated)
 		r->truncated++;

@@ -102,6 +102,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	t->first_ns = r->counts.first_ns;
 	t->last_ns = r->counts.last_ns;
 	t->io_ns = r->io_ns;
+	memcpy(t->host_ns, r->host_ns, sizeof(t->host_ns));
 	t->ready_ns = r->counts.outside_ns;
 	t->operations = r->operations;
 	t->truncated = r->truncated;

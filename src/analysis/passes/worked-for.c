@@ -124,6 +124,10 @@ static int resolve(struct engine *e, const uint32_t *spaces, uint32_t k)
 	for (uint32_t i = 0; i < tids->n && !rc; i++) {
 		uint32_t tid = (uint32_t)tids->list[i].key, l = tid ? 0 : k;
 
+		if (tid & TID_LOCATION) {
+			rc = sums_add(&owners, tid & ~TID_LOCATION, tids->list[i].ns, 0);
+			continue;
+		}
 		while (tid && l < defs->n_locations &&
 		       (defs->locations[l].kind == ETA_LOCATION_DEVICE ||
 			defs->locations[l].track ||

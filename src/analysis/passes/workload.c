@@ -193,7 +193,8 @@ static uint32_t group_of(const struct access_merge *m, const struct access *a)
 	const struct engine *e = m->engine;
 	uint32_t who = a->location;
 
-	if (a->owner)
+	/* of a guest's: its host's request is its host's */
+	if (a->owner && !(a->owner & TID_LOCATION))
 		who = owner_of(m, a->owner, a->begin_ns, who);
 	switch (m->workload->options.by) {
 	case WORKLOAD_BY_LEVEL:
@@ -202,6 +203,8 @@ static uint32_t group_of(const struct access_merge *m, const struct access *a)
 		return a->level == ETA_LEVEL_BLOCK ? ETA_NONE : a->file;
 	case WORKLOAD_BY_PROCESS:
 		return e->defs->locations[who].process;
+	case WORKLOAD_BY_MACHINE:
+		return location_machine(e->defs, who);
 	case WORKLOAD_BY_THREAD:
 		return who;
 	case WORKLOAD_BY_DEVICE:
@@ -288,6 +291,9 @@ static void name_row(const struct access_merge *m, const struct file_names *name
 		row->name = e->defs->processes[row->group].name;
 		row->host = e->defs->processes[row->group].host;
 		row->pid = e->defs->processes[row->group].pid;
+		break;
+	case WORKLOAD_BY_MACHINE:
+		row->name = row->host = machine_name(e->defs, row->group);
 		break;
 	case WORKLOAD_BY_THREAD:
 		row->name = e->defs->locations[row->group].name;
@@ -428,6 +434,9 @@ int workload_run(struct eta_trace *trace, const struct workload_options *options
 		goto out;
 	w->defs = e.defs;
 	w->options = *options;
+	/* what a guest asks for and its host does is not to be one sum */
+	if (w->options.by == WORKLOAD_BY_LEVEL && machines_have_guests(e.defs))
+		w->options.by = WORKLOAD_BY_MACHINE;
 	e.workload = e.spills = true;
 	rc = spill_open(&e.spill);
 	if (!rc)

@@ -12,7 +12,8 @@
 	X(FILE, "file")                                                                            \
 	X(PROCESS, "process")                                                                      \
 	X(THREAD, "thread")                                                                        \
-	X(DEVICE, "device")
+	X(DEVICE, "device")                                                                        \
+	X(MACHINE, "machine")
 
 enum workload_by {
 #define X(id, name) WORKLOAD_BY_##id,

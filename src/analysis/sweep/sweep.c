@@ -282,6 +282,8 @@ uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid
 	uint32_t low = 0, high = plan->n_by_tid, found = ETA_NONE;
 	uint32_t space = space_of(plan->spaces, e->defs, by);
 
+	if (tid & TID_LOCATION)
+		return tid & ~TID_LOCATION;
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
@@ -354,11 +356,15 @@ static int find_kept(struct sweep_plan *plan)
 	return 0;
 }
 
-/* Threads use devices of their own machine only, so that each needs room for no more. */
+/*
+ * Threads use devices of their own machine only, so that each needs room for no more; those of a
+ * guest use their host's, too.
+ */
 static int find_places(struct sweep_plan *plan)
 {
 	const struct resources *r = &plan->engine->resources;
 	uint32_t *n = calloc((size_t)plan->engine->defs->n_processes + 1, sizeof(*n));
+	bool guests = machines_have_guests(plan->engine->defs);
 
 	plan->places = calloc(r->n_devs ? r->n_devs : 1, sizeof(*plan->places));
 	plan->everywhere =
@@ -368,7 +374,7 @@ static int find_places(struct sweep_plan *plan)
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < r->n_devs; i++) {
-		plan->places[i] = n[r->devs[i] >> 32]++;
+		plan->places[i] = n[guests ? 0 : r->devs[i] >> 32]++;
 		if (plan->places[i] >= plan->n_places)
 			plan->n_places = plan->places[i] + 1;
 		if ((uint32_t)r->devs[i] == DEV_EVERYWHERE)

@@ -60,7 +60,8 @@
 	X(CPU, STOPPED, LIMIT)                                                                     \
 	X(VFS, FROZEN_FILE_SYSTEM, LIMIT)                                                          \
 	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
-	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)
+	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)                                                    \
+	X(BLOCK, VIRTIO, DEVICE)
 
 enum cell {
 #define X(level, reason, group) CELL_##level##_##reason,

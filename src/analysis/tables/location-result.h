@@ -25,6 +25,7 @@ struct location_result {
 	uint64_t operations;
 	uint64_t truncated;
 	uint64_t io_ns;
+	uint64_t host_ns[ETA_N_LEVELS];		      /* of it: a guest's, in its host */
 	unsigned __int128 level_square[ETA_N_LEVELS]; /* with options.squares */
 	struct tally *tallies;
 	uint32_t n_tallies, room;

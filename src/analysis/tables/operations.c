@@ -10,30 +10,34 @@
 
 /* ---- time ---- */
 
-static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, uint32_t what, uint32_t who)
+/* The device or task that NS in a cell of others are about, and the task that the kernel named. */
+struct about {
+	uint32_t what, who;
+	bool elsewhere;
+};
+
+static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, const struct about *about)
 {
 	if (w->op.n_stretches) {
 		struct stretch *last = w->op.stretches + w->op.n_stretches - 1;
 
-		if (last->cell == cell && last->what == what && last->who == who) {
+		if (last->cell == cell && last->what == about->what && last->who == about->who &&
+		    last->elsewhere == about->elsewhere) {
 			last->ns += ns;
 			return 0;
 		}
 	}
 	if (!ARRAY_FITS(w->op.stretches, w->op.n_stretches + 1, w->stretch_room))
 		return -ENOMEM;
-	w->op.stretches[w->op.n_stretches++] = (struct stretch){ ns, what, who, (uint8_t)cell };
+	w->op.stretches[w->op.n_stretches++] =
+		(struct stretch){ ns, about->what, about->who, (uint8_t)cell, about->elsewhere };
 	return 0;
 }
 
-/* The device or task that NS in a cell of others are about, and the task that the kernel named. */
-struct about {
-	uint32_t what, who;
-};
-
 static struct about account_others(struct walk *w, uint64_t begin, uint64_t ns, enum cell cell,
-				   uint32_t who)
+				   const struct frame *frame)
 {
+	uint32_t who = frame ? frame->who : 0;
 	struct about about = { 0 };
 
 	if (who == w->sink.tid)
@@ -45,6 +49,8 @@ static struct about account_others(struct walk *w, uint64_t begin, uint64_t ns, 
 	}
 	if (cell_table[cell].group == GROUP_NATURE)
 		about.what = who;
+	else if (cell_table[cell].group == GROUP_DEVICE && frame && frame->device)
+		about = (struct about){ .what = frame->device, .elsewhere = true };
 	else if (cell_table[cell].group == GROUP_DEVICE && w->in_flight_end_ns > begin)
 		about.what = w->bio_dev;
 	if (cell_names_others(cell))
@@ -52,7 +58,9 @@ static struct about account_others(struct walk *w, uint64_t begin, uint64_t ns, 
 	return about;
 }
 
-static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell cell, uint32_t who)
+/* FRAME: the region that it is in; NULL: waits for requests in it. */
+static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell cell,
+		      const struct frame *frame)
 {
 	uint64_t ns = end - begin, bit = 1ull << cell;
 	struct about about = { 0 };
@@ -60,8 +68,10 @@ static int account_to(struct walk *w, uint64_t begin, uint64_t end, enum cell ce
 	w->op.ns[cell] += ns;
 	w->op.cells |= bit;
 	if (!(bit & (cells_of_group(GROUP_FILE) | cells_of_group(GROUP_SELF))))
-		about = account_others(w, begin, ns, cell, who);
-	return w->sink.stretches ? stretch_add(w, ns, cell, about.what, about.who) : 0;
+		about = account_others(w, begin, ns, cell, frame);
+	if (frame && frame->of_host)
+		w->op.host_ns[cell_table[cell].level] += ns;
+	return w->sink.stretches ? stretch_add(w, ns, cell, &about) : 0;
 }
 
 /*
@@ -82,16 +92,16 @@ static int account(struct walk *w, uint64_t now)
 		uint64_t queue = w->in_flight_end_ns < now ? w->in_flight_end_ns : now;
 
 		if (device > at) {
-			rc = account_to(w, at, device, CELL_BLOCK_DEVICE, 0);
+			rc = account_to(w, at, device, CELL_BLOCK_DEVICE, NULL);
 			at = device;
 		}
 		if (!rc && queue > at) {
-			rc = account_to(w, at, queue, CELL_BLOCK_QUEUE, 0);
+			rc = account_to(w, at, queue, CELL_BLOCK_QUEUE, NULL);
 			at = queue;
 		}
 	}
 	if (!rc && now > at)
-		rc = account_to(w, at, now, (enum cell)top->cell, top->who);
+		rc = account_to(w, at, now, (enum cell)top->cell, top);
 	return rc;
 }
 
@@ -110,6 +120,7 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 		ns[c] = w->op.others_cell_ns[c] = 0;
 	}
 	memset(&w->op, 0, offsetof(struct operation, ns));
+	memset(w->op.host_ns, 0, sizeof(w->op.host_ns));
 	w->op.begin_ns = w->accounted_ns = e->time_ns;
 	w->op.region = e->region;
 	w->op.file = w->op.handle = ETA_NONE;
@@ -202,6 +213,20 @@ static void know_handle(struct walk *w, const struct eta_event *e)
 
 /* ---- regions ---- */
 
+/* A region of a guest's host, F, just pushed: what it does is part of a wait, not of the path. */
+static int enter_of_host(struct frame *f, const struct eta_event *e)
+{
+	f->hidden = true;
+	f->bio_explains = f->begins_level = false;
+	f->who = f->who || e->has & ETA_HAS_WHO ? f->who | TID_LOCATION : 0;
+	f->device = e->device != ETA_NONE ? e->device + 1 : 0;
+	f->level_region = f[-1].level_region;
+	f->levels = f[-1].levels;
+	if (f->cell == CELL_INHERITED)
+		f->cell = f[-1].cell;
+	return 0;
+}
+
 static int enter(struct walk *w, const struct eta_event *e)
 {
 	const struct region_info *info = &w->regions->info[e->region];
@@ -213,10 +238,12 @@ static int enter(struct walk *w, const struct eta_event *e)
 		return -ENOMEM;
 	if (w->root != NO_OPERATION)
 		rc = account(w, e->time_ns);
-	else if (info->io)
+	else if (info->io && !(e->has & (ETA_EVENT_SERVES | ETA_EVENT_OF_HOST)))
 		operation_begin(w, e);
 	f = &w->stack[w->depth++];
 	f->region = e->region;
+	f->serves = e->has & ETA_EVENT_SERVES;
+	f->of_host = e->has & ETA_EVENT_OF_HOST;
 	if (w->root == NO_OPERATION) {
 		f->begin_ns = e->time_ns;
 		return rc;
@@ -226,8 +253,11 @@ static int enter(struct walk *w, const struct eta_event *e)
 	f->cell = info->cell;
 	f->bio_explains = info->bio_explains;
 	f->hidden = info->is_reason;
-	w->op.added_pages |= info->adds_pages;
+	w->op.added_pages |= info->adds_pages && !f->of_host;
 	f->who = e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0;
+	f->device = 0;
+	if (f->of_host)
+		return enter_of_host(f, e);
 	if (w->root != w->depth - 1) {
 		if (f->cell == CELL_INHERITED) {
 			f->cell = f[-1].cell;
@@ -262,7 +292,7 @@ static int leave_top(struct walk *w, const struct eta_event *e)
 
 	if (w->root == NO_OPERATION) {
 		f = &w->stack[--w->depth];
-		if (w->regions->info[f->region].cell == CELL_CPU_RUN_QUEUE &&
+		if (w->regions->info[f->region].cell == CELL_CPU_RUN_QUEUE && !f->serves &&
 		    e->time_ns > f->begin_ns)
 			w->counts.outside_ns += e->time_ns - f->begin_ns;
 		return 0;
@@ -273,6 +303,8 @@ static int leave_top(struct walk *w, const struct eta_event *e)
 	f = &w->stack[--w->depth];
 	if (w->sink.level_regions && f->begins_level)
 		level_region_leave(w, f, e);
+	if (f->of_host)
+		return 0;
 	if (w->similar == SIMILAR_PAPER)
 		signature = w->op.signature =
 			hash_mix(w->op.signature, ~w->regions->info[f->region].hash);
@@ -313,7 +345,7 @@ static int bio_begin(struct walk *w, const struct eta_event *e)
 	struct bio bio = { .begin_ns = e->time_ns,
 			   .end_ns = e->end_ns,
 			   .dev = dev,
-			   .owner_tid = e->owner,
+			   .owner_tid = e->owner | (e->has & ETA_EVENT_SERVES ? TID_LOCATION : 0),
 			   .mode = e->mode == ETA_IO_READ    ? MODE_READ
 				   : e->mode == ETA_IO_WRITE ? MODE_WRITE
 							     : MODE_OTHER,

@@ -42,6 +42,9 @@ enum operation_mode { MODE_OTHER, MODE_READ, MODE_WRITE };
 enum operation_result { RESULT_FULL, RESULT_SHORT, RESULT_ZERO, RESULT_ERROR };
 enum similar { SIMILAR_DEFAULT, SIMILAR_PAPER };
 
+/* In place of a tid: the index of a location, which may be of another machine. */
+#define TID_LOCATION (1u << 31)
+
 /* A part of an operation's time in one cell; one follows the other. */
 struct stretch {
 	uint64_t ns;
@@ -55,7 +58,8 @@ struct stretch {
 	 * a file system: it synced it; the page cache: it was throttled, too.
 	 */
 	uint32_t who;
-	uint8_t cell; /* enum cell */
+	uint8_t cell;	/* enum cell */
+	bool elsewhere; /* of a guest's host: `what` is the device's location + 1 */
 };
 
 /* An operation at one level: the outermost region of that level. Parents come first. */
@@ -100,6 +104,7 @@ struct operation {
 	uint64_t cells;			  /* set of those with time */
 	uint64_t ns[N_CELLS];		  /* exclusive times; their sum is end - begin exactly */
 	uint64_t others_cell_ns[N_CELLS]; /* of them, = others_ns in sum */
+	uint64_t host_ns[ETA_N_LEVELS];	  /* of ns, by level: in the host of the guest */
 	struct stretch *stretches;	  /* from begin to end, where the sink asks for them */
 	size_t n_stretches;
 	struct level_region
@@ -112,7 +117,7 @@ struct bio {
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint32_t dev;
-	uint32_t owner_tid; /* who dirtied the pages; 0: the thread itself */
+	uint32_t owner_tid; /* who dirtied the pages, or TID_LOCATION; 0: the thread itself */
 	uint8_t mode;	    /* enum operation_mode; OTHER: a flush */
 	bool open;	    /* its completion was not seen: end_ns is invalid */
 	uint64_t bytes;

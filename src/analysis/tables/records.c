@@ -69,7 +69,8 @@ static void put_stretch(struct half_writer *h, const struct stretch *s, uint32_t
 
 int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t tally,
 		    uint32_t file, uint32_t dev, bool bytes,
-		    int (*dev_of)(void *arg, uint32_t dev, uint32_t *number), void *arg)
+		    int (*dev_of)(void *arg, const struct stretch *stretch, uint32_t *number),
+		    void *arg)
 {
 	uint64_t fields = (dev & ((1u << DEV_BITS) - 1)), halves = 0;
 	struct half_writer h = { .w = w };
@@ -102,8 +103,7 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 			put_half(&h, (uint32_t)s->ns | (uint32_t)s->cell << NS_BITS);
 			continue;
 		}
-		if (what && cell_table[s->cell].group == GROUP_DEVICE &&
-		    dev_of(arg, what, &what) < 0)
+		if (what && cell_table[s->cell].group == GROUP_DEVICE && dev_of(arg, s, &what) < 0)
 			return -ENOMEM;
 		if (what == 0 && s->who)
 			what = dev;

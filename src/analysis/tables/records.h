@@ -26,12 +26,13 @@ struct operation_record {
 };
 
 /*
- * Puts OP away: its stretches' devices go through DEV_OF(ARG, device, &number) first. BYTES: keep
+ * Puts OP away: its stretches' devices go through DEV_OF(ARG, stretch, &number) first. BYTES: keep
  * the bytes transferred, too; then the reader has to ask for them.
  */
 int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t tally,
 		    uint32_t file, uint32_t dev, bool bytes,
-		    int (*dev_of)(void *arg, uint32_t dev, uint32_t *number), void *arg);
+		    int (*dev_of)(void *arg, const struct stretch *stretch, uint32_t *number),
+		    void *arg);
 /* All but its stretches, which have to be read, or skipped, before anything else. */
 int operation_unspill(struct spill_reader *r, bool bytes, struct operation_record *op);
 int operation_unspill_stretches(struct spill_reader *r, struct operation_record *op);

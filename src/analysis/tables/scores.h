@@ -44,6 +44,7 @@ struct thread_score {
 	uint64_t truncated;	   /* operations cut by the trace's end */
 	uint64_t low_confidence;   /* operations whose class has too few for a sure reference */
 	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
+	uint64_t host_ns[ETA_N_LEVELS]; /* of it: a guest's, in its host */
 	struct slowdown slowdown;
 	/* waits that the reference has, too, while others were there: not in the score */
 	int64_t alike_ns;

@@ -109,7 +109,10 @@
 	  "(posix_fadvise).")                                                                      \
 	X(BLOCK, THROTTLED_BY_OWN_LIMIT,                                                           \
 	  "The control group's limit of I/O throttles the requests: raise it (io.max, "            \
-	  "blkio.throttle), or make fewer and larger requests.")
+	  "blkio.throttle), or make fewer and larger requests.")                                   \
+	X(BLOCK, VIRTIO,                                                                           \
+	  "Requests wait between the guest and its host's calls: give the disk an I/O thread "     \
+	  "of its own, QEMU CPUs of its own, or make fewer and larger requests.")
 
 static const char advice_none[] = "No interference to speak of.";
 static const char advice_mixed[] =

@@ -12,7 +12,10 @@ struct frame {
 	uint8_t cell;
 	bool bio_explains;
 	bool hidden;	       /* a reason or inside one: not in the signature */
+	bool of_host;	       /* in a guest: of its host */
+	bool serves;	       /* in a host: part of what its guest did */
 	uint32_t who;	       /* tid of the task it waits for, 0: unknown */
+	uint32_t device;       /* of_host: location of the device + 1, 0: unknown */
 	uint32_t level_region; /* its own or the innermost enclosing one */
 	uint8_t levels;	       /* set of levels of the enclosing regions and itself */
 	bool begins_level;

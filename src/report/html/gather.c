@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include "src/common/machines.h"
 
 /*
  * A region: begin; low half of the duration | REGION_BITS of its number << 32 | depth | HAS_*; with
@@ -136,7 +137,7 @@ static void begin_region(struct gatherer *g, const struct eta_event *e)
 				   .inode = e->inode,
 				   .dev = e->dev };
 	if (e->has & ETA_HAS_WHO)
-		r->who = (uint32_t)e->who;
+		r->who = event_who(g->all->defs, e);
 	g->depth++;
 }
 

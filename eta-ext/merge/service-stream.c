@@ -1,0 +1,439 @@
+/* The events of a guest's thread with what its host did; those of a host's marked as a guest's. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "eta-ext/base/array.h"
+#include "services.h"
+
+/* How far back the last write of a thread is looked for. */
+enum { BACK_MAX = 65536 };
+
+struct service_stream {
+	const struct merge *merge;
+	const struct services *services;
+	struct merge_part part;
+	uint32_t machine;		  /* of the result */
+	const uint32_t *calls, *requests; /* of this thread, by begin */
+	size_t n_calls, n_requests;
+	size_t next_call, first_request;
+	const struct service_call *call; /* open now; NULL: none */
+	size_t depth, at;		 /* depth of that */
+	bool *waits;			 /* per open region: may it wait for a request? */
+	size_t waits_room;
+	uint64_t last_ns;
+	struct eta_event *out;
+	size_t n, room;
+};
+
+static size_t first_of(const uint32_t *list, size_t n, const struct services *s, bool calls,
+		       const struct merge_part *part)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint32_t i = list[middle];
+		uint32_t input = calls ? s->calls[i].input : s->requests[i].input;
+		uint32_t location = calls ? s->calls[i].location : s->requests[i].location;
+
+		if (input < part->input || (input == part->input && location < part->location))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int service_stream_new(const struct merge *merge, const struct merge_part *part,
+		       struct service_stream **out)
+{
+	const struct services *s = merge->services;
+	const struct merge_part behind = { part->input, part->location + 1 };
+	struct service_stream *stream;
+	uint32_t process;
+
+	*out = NULL;
+	if (!s)
+		return 0;
+	stream = *out = calloc(1, sizeof(*stream));
+	if (!stream)
+		return -ENOMEM;
+	stream->merge = merge;
+	stream->services = s;
+	stream->part = *part;
+	process = s->trace->defs.locations[s->located[part->input][part->location]].process;
+	if (process != ETA_NONE)
+		stream->machine =
+			eta_machine(&s->trace->defs, s->trace->defs.processes[process].host);
+	stream->calls =
+		s->calls_by_thread + first_of(s->calls_by_thread, s->n_calls, s, true, part);
+	stream->n_calls = (size_t)(s->calls_by_thread +
+				   first_of(s->calls_by_thread, s->n_calls, s, true, &behind) -
+				   stream->calls);
+	stream->requests = s->requests_by_thread +
+			   first_of(s->requests_by_thread, s->n_requests, s, false, part);
+	stream->n_requests =
+		(size_t)(s->requests_by_thread +
+			 first_of(s->requests_by_thread, s->n_requests, s, false, &behind) -
+			 stream->requests);
+	return 0;
+}
+
+void service_stream_free(struct service_stream *s)
+{
+	if (!s)
+		return;
+	free(s->waits);
+	free(s->out);
+	free(s);
+}
+
+static struct eta_event *put(struct service_stream *s, const struct eta_event *event)
+{
+	if (!ARRAY_FITS(s->out, s->n + 1, s->room))
+		return NULL;
+	s->out[s->n] = *event;
+	return &s->out[s->n++];
+}
+
+/* ---- in a guest: what its host did ---- */
+
+static int put_region(struct service_stream *s, uint64_t from_ns, uint64_t to_ns,
+		      struct eta_event *enter)
+{
+	struct eta_event leave = { .kind = ETA_LEAVE,
+				   .has = ETA_EVENT_OF_HOST,
+				   .region = enter->region,
+				   .time_ns = to_ns };
+
+	enter->time_ns = from_ns;
+	enter->kind = ETA_ENTER;
+	enter->has |= ETA_EVENT_OF_HOST;
+	return put(s, enter) && put(s, &leave) ? 0 : -ENOMEM;
+}
+
+/* The location of the device behind HANDLE of INPUT, or of the image's file system. */
+static uint32_t device_of(const struct service_stream *s, const struct service_call *call,
+			  uint32_t handle)
+{
+	const struct eta_defs *defs = &s->services->trace->defs;
+	const struct merge_input *input = &s->merge->inputs[call->input];
+	uint32_t dev = handle == ETA_NONE ? call->dev : input->trace->defs.handles[handle].device;
+	uint32_t process =
+		defs->locations[s->services->located[call->input][call->location]].process;
+	uint32_t machine = eta_machine(defs, defs->processes[process].host);
+
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		if (defs->locations[l].kind == ETA_LOCATION_DEVICE &&
+		    defs->locations[l].dev == dev &&
+		    eta_machine(defs, defs->locations[l].host) == machine)
+			return l;
+	return ETA_NONE;
+}
+
+static int put_piece(struct service_stream *s, const struct service_call *call,
+		     const struct service_piece *piece, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct eta_defs *defs = &s->services->trace->defs;
+	uint32_t location = s->services->located[call->input][call->location];
+	uint32_t process = defs->locations[location].process;
+	struct eta_event enter = { .region = s->merge->inputs[call->input].regions[piece->region],
+				   .device = ETA_NONE };
+	uint32_t who = ETA_NONE;
+
+	if (piece->who)
+		who = services_thread(s->services, eta_machine(defs, defs->processes[process].host),
+				      piece->who, piece->begin_ns);
+	if (who != ETA_NONE) {
+		enter.has |= ETA_HAS_WHO;
+		enter.who = who;
+	}
+	if (defs->regions[enter.region].level == ETA_LEVEL_BLOCK)
+		enter.device = device_of(s, call, piece->handle);
+	return put_region(s, from_ns, to_ns, &enter);
+}
+
+/* The piece of CALL at TIME_NS; NULL: none. */
+static const struct service_piece *piece_at(const struct services *s,
+					    const struct service_call *call, uint64_t time_ns)
+{
+	const struct service_piece *pieces = s->pieces + call->first_piece;
+	uint32_t low = 0, high = call->n_pieces;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (pieces[middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < call->n_pieces && pieces[low].begin_ns <= time_ns ? &pieces[low] : NULL;
+}
+
+/* Of REQUEST's calls at TIME_NS the one that ends last; *UNTIL_NS: no other one comes before. */
+static const struct service_call *call_at(const struct services *s,
+					  const struct service_request *request, uint64_t time_ns,
+					  uint64_t *until_ns)
+{
+	const struct service_call *best = NULL;
+
+	for (uint32_t i = 0; i < request->n_links; i++) {
+		const struct service_call *call = &s->calls[s->links[request->first_link + i]];
+
+		if (call->begin_ns <= time_ns && call->end_ns > time_ns &&
+		    (!best || call->end_ns > best->end_ns))
+			best = call;
+	}
+	if (best && best->end_ns < *until_ns)
+		*until_ns = best->end_ns;
+	for (uint32_t i = 0; i < request->n_links; i++) {
+		const struct service_call *call = &s->calls[s->links[request->first_link + i]];
+
+		if (call->begin_ns > time_ns && call->begin_ns < *until_ns)
+			*until_ns = call->begin_ns;
+	}
+	return best;
+}
+
+static int put_request(struct service_stream *s, const struct service_request *request,
+		       uint64_t from_ns, uint64_t to_ns)
+{
+	int rc = 0;
+
+	while (rc == 0 && from_ns < to_ns) {
+		uint64_t until_ns = to_ns;
+		const struct service_call *call = call_at(s->services, request, from_ns, &until_ns);
+		const struct service_piece *piece =
+			call ? piece_at(s->services, call, from_ns) : NULL;
+
+		if (piece && piece->end_ns < until_ns)
+			until_ns = piece->end_ns;
+		if (piece)
+			rc = put_piece(s, call, piece, from_ns, until_ns);
+		else
+			rc = put_region(s, from_ns, until_ns,
+					&(struct eta_event){ .region = s->services->virtio,
+							     .device = ETA_NONE });
+		from_ns = until_ns;
+	}
+	return rc;
+}
+
+/* Of the thread's requests in flight at TIME_NS the one that ends last: that is waited for. */
+static const struct service_request *request_at(const struct service_stream *s, uint64_t time_ns,
+						uint64_t *until_ns)
+{
+	const struct services *all = s->services;
+	const struct service_request *best = NULL;
+
+	for (size_t i = s->first_request; i < s->n_requests; i++) {
+		const struct service_request *r = &all->requests[s->requests[i]];
+
+		if (r->begin_ns > time_ns) {
+			if (r->begin_ns >= *until_ns)
+				break;
+			if (best && r->end_ns <= best->end_ns)
+				continue;
+			*until_ns = r->begin_ns;
+			break;
+		}
+		if (r->end_ns > time_ns && (!best || r->end_ns > best->end_ns))
+			best = r;
+	}
+	if (best && best->end_ns < *until_ns)
+		*until_ns = best->end_ns;
+	return best;
+}
+
+/* What the host did from FROM_NS to TO_NS, for which the thread waits. */
+static int put_host(struct service_stream *s, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct services *all = s->services;
+	int rc = 0;
+
+	while (s->first_request < s->n_requests &&
+	       all->requests[s->requests[s->first_request]].end_ns <= from_ns)
+		s->first_request++;
+	while (rc == 0 && from_ns < to_ns) {
+		uint64_t until_ns = to_ns;
+		const struct service_request *request = request_at(s, from_ns, &until_ns);
+
+		if (request)
+			rc = put_request(s, request, from_ns, until_ns);
+		from_ns = until_ns;
+	}
+	return rc;
+}
+
+static bool may_wait(const struct eta_region *region)
+{
+	switch (region->reason) {
+	case ETA_REASON_QUEUE:
+	case ETA_REASON_DEVICE:
+	case ETA_REASON_OTHER_WAIT:
+	case ETA_REASON_PAGE_LOCK:
+	case ETA_REASON_PAGE_WRITEBACK_WAIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- in a host: what was for a guest ---- */
+
+/* The thread that CALL was for. */
+static uint32_t served(const struct service_stream *s, const struct service_call *call)
+{
+	const struct services *all = s->services;
+	const struct service_request *r = &all->requests[call->request];
+	uint32_t location = all->located[r->input][r->location], found = ETA_NONE;
+	uint32_t process = all->trace->defs.locations[location].process;
+
+	if (r->owner && process != ETA_NONE)
+		found = services_thread(
+			all,
+			eta_machine(&all->trace->defs, all->trace->defs.processes[process].host),
+			r->owner, r->begin_ns);
+	return found == ETA_NONE ? location : found;
+}
+
+/* Is CALL one on the file of EVENT on the host of this thread, and begun by then? */
+static int image_order(const struct service_stream *s, const struct service_call *call,
+		       const struct eta_event *event)
+{
+	if (call->input != s->part.input)
+		return call->input < s->part.input ? -1 : 1;
+	if (call->dev != event->dev)
+		return call->dev < event->dev ? -1 : 1;
+	if (call->inode != event->inode)
+		return call->inode < event->inode ? -1 : 1;
+	return call->begin_ns <= event->time_ns ? -1 : 1;
+}
+
+/*
+ * The call that the request of EVENT is for: one that is under way on the image; of writeback the
+ * last write of the thread that dirtied the pages, or on the image. NULL: none.
+ */
+static const struct service_call *call_of(const struct service_stream *s,
+					  const struct eta_event *event)
+{
+	const struct services *all = s->services;
+	const struct service_call *last = NULL;
+	size_t low = 0, high = all->n_calls;
+	uint32_t owner;
+
+	if (s->call)
+		return s->call;
+	if (!(event->has & ETA_HAS_FILE) || !event->inode)
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (image_order(s, &all->calls[all->calls_by_image[middle]], event) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	owner = event->owner ? services_thread(all, s->machine, event->owner, event->time_ns)
+			     : ETA_NONE;
+	for (size_t n = 0; low-- > 0 && n < BACK_MAX; n++) {
+		const struct service_call *call = &all->calls[all->calls_by_image[low]];
+
+		if (call->input != s->part.input || call->dev != event->dev ||
+		    call->inode != event->inode)
+			break;
+		if (!event->owner && call->end_ns >= event->time_ns &&
+		    call->write == (event->mode == ETA_IO_WRITE))
+			return call;
+		if (!call->write || event->mode != ETA_IO_WRITE)
+			continue;
+		if (owner != ETA_NONE && all->located[call->input][call->location] == owner)
+			return call;
+		last = last ? last : call;
+	}
+	return last;
+}
+
+/* Locations of an input that has guests already. */
+static void relocate(const struct service_stream *s, struct eta_event *event)
+{
+	const uint32_t *located = s->services->located[s->part.input];
+
+	if (event->kind == ETA_IO_BEGIN && event->has & ETA_EVENT_SERVES)
+		event->owner = located[event->owner];
+	if (event->kind != ETA_ENTER || !(event->has & ETA_EVENT_OF_HOST))
+		return;
+	event->region = s->merge->inputs[s->part.input].regions[event->region];
+	if (event->has & ETA_HAS_WHO)
+		event->who = located[event->who];
+	if (event->device != ETA_NONE)
+		event->device = located[event->device];
+}
+
+static void mark(struct service_stream *s, struct eta_event *event)
+{
+	const struct services *all = s->services;
+	const struct service_call *call;
+
+	if (event->kind == ETA_ENTER) {
+		while (!s->call && s->next_call < s->n_calls &&
+		       all->calls[s->calls[s->next_call]].begin_ns < event->time_ns)
+			s->next_call++;
+		if (!s->call && s->next_call < s->n_calls &&
+		    all->calls[s->calls[s->next_call]].begin_ns == event->time_ns) {
+			s->call = &all->calls[s->calls[s->next_call++]];
+			s->at = s->depth;
+		}
+		if (s->call)
+			event->has |= ETA_EVENT_SERVES;
+	} else if (event->kind == ETA_IO_BEGIN && event->has & ETA_EVENT_BLOCK_IO &&
+		   !(event->has & ETA_EVENT_SERVES) && (call = call_of(s, event))) {
+		event->has |= ETA_EVENT_SERVES;
+		event->owner = served(s, call);
+	}
+}
+
+/* ---- both ---- */
+
+static int take(struct service_stream *s, const struct eta_event *event)
+{
+	bool waits = s->depth && s->waits[s->depth - 1];
+	struct eta_event *out;
+	int rc = waits && s->n_requests ? put_host(s, s->last_ns, event->time_ns) : 0;
+
+	s->last_ns = event->time_ns;
+	if (rc)
+		return rc;
+	if (event->kind == ETA_ENTER) {
+		if (!ARRAY_FITS(s->waits, s->depth + 1, s->waits_room))
+			return -ENOMEM;
+		s->waits[s->depth++] = may_wait(
+			&s->merge->inputs[s->part.input].trace->defs.regions[event->region]);
+	}
+	out = put(s, event);
+	if (!out)
+		return -ENOMEM;
+	relocate(s, out);
+	if (s->services->n_calls)
+		mark(s, out);
+	if (event->kind == ETA_LEAVE && s->depth) {
+		if (s->call && s->depth == s->at)
+			s->call = NULL;
+		s->depth--;
+	}
+	return 0;
+}
+
+ssize_t service_stream_take(struct service_stream *s, const struct eta_event *events, size_t n,
+			    const struct eta_event **out)
+{
+	int rc = 0;
+
+	s->n = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = take(s, &events[i]);
+	*out = s->out;
+	return rc ? rc : (ssize_t)s->n;
+}

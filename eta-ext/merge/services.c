@@ -1,0 +1,549 @@
+/* What hosts did for the requests of their guests: which calls, and where their time went. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "services.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eta-ext/base/array.h"
+#include "eta-ext/base/known.h"
+#include "eta-ext/format/archive.h"
+#include "request-streams.h"
+
+/* Beside how well the clock is known. */
+#define SLACK_NS 10000
+
+void services_free(struct services *s)
+{
+	if (!s)
+		return;
+	free(s->guests);
+	free(s->calls);
+	free(s->requests);
+	free(s->pieces);
+	free(s->links);
+	free(s->calls_by_thread);
+	free(s->calls_by_image);
+	free(s->requests_by_thread);
+	free(s->threads);
+	free(s->located);
+	free(s);
+}
+
+int services_begin(struct merge *merge, const struct service_pair *pair)
+{
+	struct services *s = merge->services;
+
+	if (!s)
+		s = merge->services = calloc(1, sizeof(*s));
+	if (!s || !ARRAY_FITS(s->guests, s->n_guests + 1, s->guests_room))
+		return -ENOMEM;
+	s->guests[s->n_guests] = (struct service_guest){ pair->guest, pair->host, pair->pid, "" };
+	snprintf(s->guests[s->n_guests].name, sizeof(s->guests->name), "%s", pair->name);
+	s->n_guests++;
+	return 0;
+}
+
+/* ---- which calls ---- */
+
+struct assigning {
+	struct services *s;
+	const struct service_pair *pair;
+	struct known *calls; /* (location, begin) -> index */
+	struct request last_guest;
+	bool any;
+};
+
+static bool same_request(const struct request *a, const struct request *b)
+{
+	return a->begin_ns == b->begin_ns && a->end_ns == b->end_ns && a->offset == b->offset &&
+	       a->location == b->location;
+}
+
+static int add_request(struct assigning *a, const struct request *guest)
+{
+	struct services *s = a->s;
+
+	if (!ARRAY_FITS(s->requests, s->n_requests + 1, s->requests_room))
+		return -ENOMEM;
+	s->requests[s->n_requests++] = (struct service_request){
+		.begin_ns = guest->begin_ns,
+		.end_ns = guest->end_ns,
+		.input = a->pair->guest,
+		.location = guest->location,
+		.owner = guest->owner,
+		.first_link = (uint32_t)s->n_links,
+	};
+	a->last_guest = *guest;
+	a->any = true;
+	return 0;
+}
+
+static int add_pair(void *arg, const struct request *guest, const struct request *host)
+{
+	struct assigning *a = arg;
+	struct services *s = a->s;
+	const uint64_t key[2] = { host->location, host->begin_ns };
+	uint32_t call = known_find(a->calls, key, sizeof(key));
+	int rc = 0;
+
+	if (!a->any || !same_request(&a->last_guest, guest))
+		rc = add_request(a, guest);
+	if (rc == 0 && call == ETA_NONE) {
+		call = (uint32_t)s->n_calls;
+		if (!ARRAY_FITS(s->calls, s->n_calls + 1, s->calls_room))
+			return -ENOMEM;
+		s->calls[s->n_calls++] = (struct service_call){
+			.begin_ns = host->begin_ns,
+			.end_ns = host->end_ns,
+			.inode = a->pair->inode,
+			.dev = a->pair->dev,
+			.input = a->pair->host,
+			.location = host->location,
+			.request = (uint32_t)s->n_requests - 1,
+			.write = host->write,
+		};
+		rc = known_add(&a->calls, key, sizeof(key), call);
+	}
+	if (rc || !ARRAY_FITS(s->links, s->n_links + 1, s->links_room))
+		return rc ? rc : -ENOMEM;
+	s->links[s->n_links++] = call;
+	s->requests[s->n_requests - 1].n_links++;
+	return 0;
+}
+
+/* The guest's requests by its host's clock. */
+struct by_clock {
+	struct request_stream *stream;
+	const struct eta_clock_map *clock;
+};
+
+static int next_by_clock(void *arg, struct request *request)
+{
+	struct by_clock *b = arg;
+	int rc = request_stream_next(b->stream, request);
+
+	if (rc > 0) {
+		request->begin_ns = eta_clock_convert(b->clock, request->begin_ns);
+		request->end_ns = eta_clock_convert(b->clock, request->end_ns);
+	}
+	return rc;
+}
+
+/* ---- where their time went ---- */
+
+struct open_region {
+	uint32_t region, who;
+};
+
+struct cutting {
+	struct services *s;
+	struct service_call *call; /* open now; NULL: none */
+	size_t at;		   /* depth of it */
+	struct open_region *stack;
+	size_t depth, room;
+	uint64_t since_ns, in_flight_ns;
+	uint32_t handle;
+};
+
+static int cut(struct cutting *c, uint64_t now_ns)
+{
+	struct services *s = c->s;
+	const struct open_region *top = &c->stack[c->depth - 1];
+	uint32_t handle = c->in_flight_ns > c->since_ns ? c->handle : ETA_NONE;
+	struct service_piece *last = c->call->n_pieces ? &s->pieces[s->n_pieces - 1] : NULL;
+
+	if (now_ns <= c->since_ns)
+		return 0;
+	if (last && last->region == top->region && last->who == top->who &&
+	    last->handle == handle) {
+		last->end_ns = now_ns;
+	} else {
+		if (!ARRAY_FITS(s->pieces, s->n_pieces + 1, s->pieces_room))
+			return -ENOMEM;
+		s->pieces[s->n_pieces++] = (struct service_piece){ c->since_ns, now_ns, top->region,
+								   top->who, handle };
+		c->call->n_pieces++;
+	}
+	c->since_ns = now_ns;
+	return 0;
+}
+
+static void open_call(struct cutting *c, struct service_call *call)
+{
+	c->call = call;
+	c->at = c->depth;
+	c->since_ns = call->begin_ns;
+	c->in_flight_ns = 0;
+	call->first_piece = (uint32_t)c->s->n_pieces;
+}
+
+static int take_event(struct cutting *c, const struct eta_event *e, struct service_call **next,
+		      struct service_call *end)
+{
+	int rc = c->call ? cut(c, e->time_ns) : 0;
+
+	if (rc)
+		return rc;
+	if (e->kind == ETA_ENTER) {
+		if (!ARRAY_FITS(c->stack, c->depth + 1, c->room))
+			return -ENOMEM;
+		c->stack[c->depth++] =
+			(struct open_region){ e->region,
+					      e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0 };
+		while (!c->call && *next < end && (*next)->begin_ns < e->time_ns)
+			(*next)++;
+		if (!c->call && *next < end && (*next)->begin_ns == e->time_ns)
+			open_call(c, (*next)++);
+	} else if (e->kind == ETA_LEAVE && c->depth) {
+		if (c->call && c->depth == c->at)
+			c->call = NULL;
+		c->depth--;
+	} else if (e->kind == ETA_IO_BEGIN && e->has & ETA_EVENT_BLOCK_IO && e->has & ETA_HAS_END &&
+		   e->end_ns > c->in_flight_ns) {
+		c->in_flight_ns = e->end_ns;
+		c->handle = e->handle;
+	}
+	return 0;
+}
+
+/* The calls from FIRST to END, of one location, by begin. */
+static int cut_location(struct services *s, struct eta_trace *trace, struct service_call *first,
+			struct service_call *end)
+{
+	struct cutting c = { .s = s };
+	struct eta_cursor *cursor;
+	const struct eta_event *batch;
+	ssize_t n = 0;
+	int rc = eta_cursor_open(trace, first->location, &cursor);
+
+	if (rc)
+		return rc;
+	while (rc == 0 && (n = eta_cursor_read(cursor, &batch)) > 0)
+		for (ssize_t i = 0; rc == 0 && i < n; i++)
+			rc = take_event(&c, &batch[i], &first, end);
+	eta_cursor_drop(cursor);
+	free(c.stack);
+	return rc ? rc : n < 0 ? (int)n : 0;
+}
+
+static int by_location_and_begin(const void *left, const void *right, void *arg)
+{
+	const struct service_call *calls = arg;
+	const struct service_call *a = &calls[*(const uint32_t *)left];
+	const struct service_call *b = &calls[*(const uint32_t *)right];
+
+	if (a->location != b->location)
+		return a->location > b->location ? 1 : -1;
+	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+/* Puts the calls from number FIRST on in order of location and begin. */
+static int sort_calls(struct services *s, size_t first)
+{
+	size_t n = s->n_calls - first;
+	struct service_call *calls = malloc((n + 1) * sizeof(*calls));
+	uint32_t *order = malloc((n + 1) * sizeof(*order)),
+		 *place = malloc((n + 1) * sizeof(*place));
+
+	if (calls && order && place) {
+		for (uint32_t i = 0; i < n; i++)
+			order[i] = i;
+		qsort_r(order, n, sizeof(*order), by_location_and_begin, s->calls + first);
+		for (uint32_t i = 0; i < n; i++) {
+			calls[i] = s->calls[first + order[i]];
+			place[order[i]] = i;
+		}
+		if (n)
+			memcpy(s->calls + first, calls, n * sizeof(*calls));
+		for (size_t i = 0; i < s->n_links; i++)
+			if (s->links[i] >= first)
+				s->links[i] = (uint32_t)first + place[s->links[i] - first];
+	}
+	free(order);
+	free(place);
+	free(calls);
+	return calls && order && place ? 0 : -ENOMEM;
+}
+
+int services_match(struct merge *merge, const struct service_pair *pair)
+{
+	const struct merge_input *input = &merge->inputs[pair->guest];
+	struct services *s = merge->services;
+	struct by_clock guest = { .clock = &input->clock };
+	struct request_stream *host = NULL;
+	struct assigning a = { .s = s, .pair = pair };
+	size_t first = s->n_calls;
+	int rc = request_stream_device(input->trace, pair->device, &guest.stream);
+
+	if (rc == 0)
+		rc = request_stream_file(merge->inputs[pair->host].trace, pair->pid, pair->dev,
+					 pair->inode, &host);
+	if (rc == 0)
+		rc = requests_assign(&(struct requests){ next_by_clock, &guest },
+				     &(struct requests){ request_stream_next, host },
+				     input->clock.error_ns + SLACK_NS, add_pair, &a);
+	request_stream_free(guest.stream);
+	request_stream_free(host);
+	known_free(&a.calls);
+	if (rc == 0)
+		rc = sort_calls(s, first);
+	for (size_t i = first, next; rc == 0 && i < s->n_calls; i = next) {
+		for (next = i + 1;
+		     next < s->n_calls && s->calls[next].location == s->calls[i].location;)
+			next++;
+		rc = cut_location(s, merge->inputs[pair->host].trace, &s->calls[i],
+				  s->calls + next);
+	}
+	return rc;
+}
+
+/* ---- in the result ---- */
+
+/* Times are by the host's clock until here. */
+static void convert(struct merge *merge)
+{
+	struct services *s = merge->services;
+
+	for (size_t i = 0; i < s->n_requests; i++) {
+		const struct service_call *call = &s->calls[s->links[s->requests[i].first_link]];
+		const struct eta_clock_map *clock = &merge->inputs[call->input].clock;
+
+		s->requests[i].begin_ns = eta_clock_convert(clock, s->requests[i].begin_ns);
+		s->requests[i].end_ns = eta_clock_convert(clock, s->requests[i].end_ns);
+	}
+	for (size_t i = 0; i < s->n_calls; i++) {
+		struct service_call *call = &s->calls[i];
+		const struct eta_clock_map *clock = &merge->inputs[call->input].clock;
+		struct service_piece *piece = s->pieces + call->first_piece;
+
+		call->begin_ns = eta_clock_convert(clock, call->begin_ns);
+		call->end_ns = eta_clock_convert(clock, call->end_ns);
+		for (uint32_t p = 0; p < call->n_pieces; p++) {
+			piece[p].begin_ns = eta_clock_convert(clock, piece[p].begin_ns);
+			piece[p].end_ns = eta_clock_convert(clock, piece[p].end_ns);
+		}
+	}
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int calls_by_thread(const void *left, const void *right, void *arg)
+{
+	const struct services *s = arg;
+	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
+	const struct service_call *a = &s->calls[l], *b = &s->calls[r];
+	int order = compare(a->input, b->input);
+
+	order = order ? order : compare(a->location, b->location);
+	order = order ? order : compare(a->begin_ns, b->begin_ns);
+	return order ? order : compare(l, r);
+}
+
+static int calls_by_image(const void *left, const void *right, void *arg)
+{
+	const struct services *s = arg;
+	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
+	const struct service_call *a = &s->calls[l], *b = &s->calls[r];
+	int order = compare(a->input, b->input);
+
+	order = order ? order : compare(a->dev, b->dev);
+	order = order ? order : compare(a->inode, b->inode);
+	order = order ? order : compare(a->begin_ns, b->begin_ns);
+	order = order ? order : compare(a->location, b->location);
+	return order ? order : compare(l, r);
+}
+
+static int requests_by_thread(const void *left, const void *right, void *arg)
+{
+	const struct services *s = arg;
+	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
+	const struct service_request *a = &s->requests[l], *b = &s->requests[r];
+	int order = compare(a->input, b->input);
+
+	order = order ? order : compare(a->location, b->location);
+	order = order ? order : compare(a->begin_ns, b->begin_ns);
+	return order ? order : compare(l, r);
+}
+
+static uint32_t *sorted(struct services *s, size_t n,
+			int (*order)(const void *, const void *, void *))
+{
+	uint32_t *list = malloc((n + 1) * sizeof(*list));
+
+	for (uint32_t i = 0; list && i < n; i++)
+		list[i] = i;
+	if (list && n)
+		qsort_r(list, n, sizeof(*list), order, s);
+	return list;
+}
+
+static uint32_t machine_of(const struct services *s, uint32_t location)
+{
+	const struct eta_defs *defs = &s->trace->defs;
+	uint32_t process = defs->locations[location].process;
+
+	return process == ETA_NONE ? 0 : eta_machine(defs, defs->processes[process].host);
+}
+
+static int by_number(const void *left, const void *right, void *arg)
+{
+	const struct services *s = arg;
+	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
+	const struct eta_location *a = &s->trace->defs.locations[l];
+	const struct eta_location *b = &s->trace->defs.locations[r];
+	int order = compare(machine_of(s, l), machine_of(s, r));
+
+	order = order ? order : compare(a->tid, b->tid);
+	order = order ? order : compare(a->start_ns, b->start_ns);
+	return order ? order : compare(l, r);
+}
+
+static int find_threads(struct services *s)
+{
+	const struct eta_defs *defs = &s->trace->defs;
+
+	s->threads = calloc((size_t)defs->n_locations + 1, sizeof(*s->threads));
+	if (!s->threads)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		if (defs->locations[l].kind != ETA_LOCATION_DEVICE && defs->locations[l].tid &&
+		    !defs->locations[l].track)
+			s->threads[s->n_threads++] = l;
+	qsort_r(s->threads, s->n_threads, sizeof(*s->threads), by_number, s);
+	return 0;
+}
+
+uint32_t services_thread(const struct services *s, uint32_t machine, uint32_t tid, uint64_t time_ns)
+{
+	size_t low = 0, high = s->n_threads;
+	uint32_t found = ETA_NONE;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint32_t l = s->threads[middle], its = machine_of(s, l);
+
+		if (its < machine || (its == machine && s->trace->defs.locations[l].tid < tid))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < s->n_threads; low++) {
+		uint32_t l = s->threads[low];
+
+		if (machine_of(s, l) != machine || s->trace->defs.locations[l].tid != tid)
+			break;
+		if (found == ETA_NONE || s->trace->defs.locations[l].start_ns <= time_ns)
+			found = l;
+	}
+	return found;
+}
+
+/* Which location of the result each of the inputs' is a part of. */
+static int locate(struct services *s, const struct merge *merge)
+{
+	uint32_t **located = NULL, *next;
+	size_t n = 0;
+
+	for (size_t i = 0; i < merge->n_inputs; i++)
+		n += merge->inputs[i].trace->defs.n_locations;
+	located = malloc(merge->n_inputs * sizeof(*located) + (n + 1) * sizeof(**located));
+	if (!located)
+		return -ENOMEM;
+	next = (uint32_t *)(located + merge->n_inputs);
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		located[i] = next;
+		next += merge->inputs[i].trace->defs.n_locations;
+	}
+	for (uint32_t l = 0; l < s->trace->defs.n_locations; l++)
+		for (uint32_t p = merge->first[l]; p < merge->first[l + 1]; p++)
+			located[merge->parts[p].input][merge->parts[p].location] = l;
+	s->located = located;
+	return 0;
+}
+
+/* FNV-1a: the same for a guest in every merge. */
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	return hash;
+}
+
+/* Says of which virtual machine each guest is. */
+static int name_guests(struct eta_trace *trace, const struct merge *merge)
+{
+	const struct services *s = merge->services;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->n_guests; i++) {
+		const struct service_guest *guest = &s->guests[i];
+		const struct eta_process *inner = merge_home(merge, guest->guest);
+		const struct eta_process *outer = merge_home(merge, guest->host);
+		const char *own;
+		char name[64], *text;
+		json_t *told;
+
+		if (!inner || !outer)
+			continue;
+		own = merge_host(trace, &merge->inputs[guest->guest], inner->host);
+		snprintf(name, sizeof(name), ARCHIVE_GUEST "%016" PRIX64, hash_of(own));
+		told = json_object();
+		json_object_set_new(told, "guest", json_string(own));
+		json_object_set_new(
+			told, "host",
+			json_string(merge_host(trace, &merge->inputs[guest->host], outer->host)));
+		json_object_set_new(told, "pid", json_integer(guest->pid));
+		json_object_set_new(told, "name", json_string(guest->name));
+		text = json_dumps(told, JSON_COMPACT | JSON_SORT_KEYS);
+		if (!text || eta_defs_property(trace, name, text) == ETA_NONE)
+			rc = -ENOMEM;
+		free(text);
+		json_decref(told);
+	}
+	return rc;
+}
+
+static bool has_guests(const struct eta_trace *trace)
+{
+	for (uint32_t i = 0; i < trace->defs.n_properties; i++)
+		if (strncmp(trace->defs.properties[i].name, ARCHIVE_GUEST, strlen(ARCHIVE_GUEST)) ==
+		    0)
+			return true;
+	return false;
+}
+
+int services_settle(struct eta_trace *trace, struct merge *merge)
+{
+	struct services *s = merge->services;
+	int rc;
+
+	if (!s && !merge->as_is && has_guests(trace))
+		s = merge->services = calloc(1, sizeof(*s));
+	if (!s)
+		return merge->as_is || !has_guests(trace) ? 0 : -ENOMEM;
+	s->trace = trace;
+	convert(merge);
+	s->calls_by_thread = sorted(s, s->n_calls, calls_by_thread);
+	s->calls_by_image = sorted(s, s->n_calls, calls_by_image);
+	s->requests_by_thread = sorted(s, s->n_requests, requests_by_thread);
+	s->virtio = eta_defs_region(trace, "block:virtio", ETA_LEVEL_BLOCK, "");
+	if (!s->calls_by_thread || !s->calls_by_image || !s->requests_by_thread ||
+	    s->virtio == ETA_NONE)
+		return -ENOMEM;
+	rc = find_threads(s);
+	if (rc == 0)
+		rc = locate(s, merge);
+	if (rc == 0)
+		rc = name_guests(trace, merge);
+	return rc;
+}

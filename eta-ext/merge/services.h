@@ -1,0 +1,89 @@
+/* What hosts did for the requests of their guests, and where a merge puts it. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ETA_SERVICES_H
+#define ETA_SERVICES_H
+
+#include "merge.h"
+
+/* A guest among the inputs, and one of its disks. */
+struct service_pair {
+	uint32_t guest, host; /* inputs */
+	uint32_t pid;	      /* its QEMU */
+	const char *name;     /* of the virtual machine */
+	uint32_t device;      /* in the guest */
+	uint32_t dev;	      /* of the image */
+	uint64_t inode;
+};
+
+/* A call of a host that moved bytes of a guest's requests. Times of all are the result's. */
+struct service_call {
+	uint64_t begin_ns, end_ns;
+	uint64_t inode; /* of the image */
+	uint32_t dev;
+	uint32_t input, location;
+	uint32_t request; /* the first one that it was for */
+	uint32_t first_piece, n_pieces;
+	bool write;
+};
+
+/* A request of a guest, and the calls for it. */
+struct service_request {
+	uint64_t begin_ns, end_ns;
+	uint32_t input, location;
+	uint32_t owner; /* tid of the thread whose pages it writes, 0: its own */
+	uint32_t first_link, n_links;
+};
+
+/* A part of a call: its innermost region. As its input numbers them; ETA_NONE: not known. */
+struct service_piece {
+	uint64_t begin_ns, end_ns;
+	uint32_t region, who, handle;
+};
+
+struct service_guest {
+	uint32_t guest, host, pid;
+	char name[64];
+};
+
+struct services {
+	struct service_guest *guests;
+	struct service_call *calls;
+	struct service_request *requests;
+	struct service_piece *pieces;
+	uint32_t *links; /* calls of the requests */
+	size_t n_guests, n_calls, n_requests, n_pieces, n_links;
+	size_t guests_room, calls_room, requests_room, pieces_room, links_room;
+	/* from here on once they are settled */
+	const struct eta_trace *trace; /* the result */
+	uint32_t *calls_by_thread;     /* by input, location, begin */
+	uint32_t *calls_by_image;      /* by input, dev, inode, begin */
+	uint32_t *requests_by_thread;
+	uint32_t *threads; /* locations of the result by machine, tid, start */
+	size_t n_threads;
+	uint32_t **located; /* per input and location: that of the result */
+	uint32_t virtio;    /* region of the result */
+};
+
+/* PAIR's guest is one. Then for each of its disks: its requests and what was done for them. */
+int services_begin(struct merge *merge, const struct service_pair *pair);
+int services_match(struct merge *merge, const struct service_pair *pair);
+/* Once TRACE has all definitions, and the inputs their clocks: times, orders, names of guests. */
+int services_settle(struct eta_trace *trace, struct merge *merge);
+void services_free(struct services *services);
+
+/* Location of the result of thread TID on MACHINE at TIME_NS; ETA_NONE: not in it. */
+uint32_t services_thread(const struct services *s, uint32_t machine, uint32_t tid,
+			 uint64_t time_ns);
+
+/* The events of one location of an input, with what its host did, or marked as done for a guest. */
+struct service_stream;
+
+/* *OUT is NULL where PART has nothing to do with guests. 0 or -ENOMEM. */
+int service_stream_new(const struct merge *merge, const struct merge_part *part,
+		       struct service_stream **out);
+/* EVENTS by the result's clock become OUT, good until the next call: how many, -ENOMEM. */
+ssize_t service_stream_take(struct service_stream *s, const struct eta_event *events, size_t n,
+			    const struct eta_event **out);
+void service_stream_free(struct service_stream *s);
+
+#endif
