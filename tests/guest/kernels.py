@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # Usage: kernels.py [NAME...]: tests/cases/kernel-guest.py, with all that it can try, on each kernel that Debian's
-# archive has, and a table of what serves the probes there, and on this machine's. NAME: a part of a row's.
+# archive has (those that apt knows here, and those of other suites), and a table of what serves the probes there, and
+# on this machine's. NAME: a part of a row's.
 # ./dev kernels runs it.
 # SPDX-License-Identifier: BSD-3-Clause
 import os
@@ -86,7 +87,7 @@ def main():
     rows.append(("this machine", os.uname().release,
                  "not a guest" if own.returncode == 0 else own.stderr.strip(), served(own.stdout) if own.stdout else {}))
     for suite, package in KERNELS:
-        name = f"{package} ({suite})" if suite else package
+        name = f"{package} ({suite or 'here'})"
         if len(sys.argv) > 1 and not any(part in name for part in sys.argv[1:]):
             continue
         print(f"== {name}", file=sys.stderr, flush=True)
