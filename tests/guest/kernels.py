@@ -92,6 +92,7 @@ def main():
             continue
         print(f"== {name}", file=sys.stderr, flush=True)
         release, outcome, probes = try_kernel(suite, package)
+        print(outcome, file=sys.stderr, flush=True)
         failed |= outcome.startswith("FAILS")
         rows.append((name, release or "-", outcome, probes))
     columns = "package", "kernel", "guest test", *KINDS, "none"
