@@ -199,15 +199,18 @@ TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(slow_tests) tests/package/try.sh
 
 # Both may run at once, when all is built.
-.PHONY: check-kernel check-others
+.PHONY: check-kernel check-others check-unit
 check-kernel:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(kernel_tests)' TEST_SUITE_LOG=$@.suite
 check-others:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(script_tests) $(check_PROGRAMS)' TEST_SUITE_LOG=$@.suite
-CLEANFILES += check-kernel.suite check-others.suite kernel-probe
+# under an emulator, where the others are of no use: tests/cross.sh
+check-unit:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(unit_tests)' TEST_SUITE_LOG=$@.suite
+CLEANFILES += check-kernel.suite check-others.suite check-unit.suite kernel-probe
 # the guest's kernel, and a cache of fonts
 distclean-local:
-	-rm -rf guest tests/matplotlib
+	-rm -rf guest guests tests/matplotlib
 
 # ---- programs ----
 # Each is made of the C file of its name. What is made with which flags is said for all of a list at once.
@@ -341,6 +344,7 @@ EXTRA_DIST += \
 	tests/circles.py \
 	tests/cppcheck.h \
 	tests/cppcheck.sh \
+	tests/cross.sh \
 	tests/data/README.md \
 	tests/data/apex.tar.xz \
 	tests/data/eztrace-writers.tar.xz \
@@ -360,6 +364,7 @@ EXTRA_DIST += \
 	tests/guest/vm-score-init \
 	tests/guest/kernel.sh \
 	tests/guests.py \
+	tests/guest/kernels.py \
 	tests/harmless.py \
 	tests/imports.py \
 	tests/kernel-probe.sh \

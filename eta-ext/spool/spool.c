@@ -328,6 +328,12 @@ static int check_version(const struct eta_trace *trace)
 	}
 	if (!other)
 		return 0;
+	if (spool_is_swapped(other)) {
+		eta_error("%s: is a spool of a machine of the other byte order (merge it there: "
+			  "archives are read everywhere)",
+			  trace->path);
+		return -EBADMSG;
+	}
 	eta_error("%s: is a spool of version %" PRIu32 ", this program reads versions %d to %d "
 		  "(merge it with the version of eztrace-sci that recorded it)",
 		  trace->path, other, ETA_SPOOL_VERSION, ETA_SPOOL_VERSION_LAST);

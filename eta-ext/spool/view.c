@@ -68,6 +68,11 @@ bool spool_version_is_known(uint32_t version)
 	return version == ETA_SPOOL_VERSION || version == ETA_SPOOL_VERSION_LAST;
 }
 
+bool spool_is_swapped(uint32_t version)
+{
+	return is_known(__builtin_bswap32(version));
+}
+
 /* Can what HEADER says of windows that go round be so? */
 static bool is_ring(const struct eta_spool_header *header)
 {
@@ -314,6 +319,8 @@ int spool_view_header(struct spool_view *view, struct eta_spool_header *header)
 		return 0;
 	if (memcmp(header->magic, ETA_SPOOL_MAGIC, sizeof(header->magic)) != 0)
 		return spool_view_damage(view, "no header of a spool file", 0);
+	if (spool_is_swapped(header->version))
+		return spool_view_damage(view, "file of a machine of the other byte order", 8);
 	if (!spool_version_is_known(header->version)) {
 		char what[128];
 

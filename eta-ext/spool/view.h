@@ -67,6 +67,8 @@ void spool_view_unshare(struct spool_view *view);
  * damaged. -errno, reported.
  */
 int spool_view_header(struct spool_view *view, struct eta_spool_header *header);
+/* Is VERSION, of a header, one of a machine of the other byte order? */
+bool spool_is_swapped(uint32_t version);
 
 /*
  * The record at OFFSET, whole; valid until the next call. 1, 0 at the end of the records or of what

@@ -42,6 +42,7 @@ struct kernelio {
 	struct kernelio_bpf *bpf;
 	struct bpf_link *links[KERNELIO_N_PROBES][2];
 	struct bpf_link **fault_links; /* n_cpus of them: the end of major faults */
+	uint32_t file_systems;	       /* of KERNELIO_FS_MODULES: those whose types were found */
 	bool takes[KERNELIO_N_PROBES][KERNELIO_N_BACKENDS];
 	uint8_t backend[KERNELIO_N_PROBES];    /* in use: enum kernelio_backend */
 	char why[KERNELIO_N_PROBES][96];       /* a probe that is not in use: the reason */
@@ -87,6 +88,15 @@ uint64_t light_spans(void);
 
 /* probes-present.c: PRESENT of each row: 0 absent, the BTF id of a function of vmlinux, else -1. */
 void probes_find_present(struct btf *vmlinux, int *present);
+
+/*
+ * modules.c: which file systems are in PRESENT; those whose module is loaded and has no types; a
+ * warning of each that came after; a line each.
+ */
+void modules_note(struct kernelio *k, const int *present);
+void modules_say_without_types(const struct kernelio *k, char *text, size_t size);
+void modules_warn_late(struct kernelio *k);
+void modules_print(const struct kernelio *k, FILE *out);
 
 /*
  * iterators.c: runs the task iterator: takes in process TGID, with those that came of it if
