@@ -5,6 +5,7 @@ import os
 from table import need, run as run_command
 from writes import Writer
 
+BLOCK = 4096  # bytes of a write that is recorded
 ARCHIVE = "t.otf2", "t", "t.def"
 
 
@@ -16,6 +17,21 @@ def recorded(folder):
     result = run_command(["sci-export", "-q", "-f", "csv", path])
     names = [line.split(",")[5] for line in result.out.splitlines()]
     return {"run/unified.otf2": [name for name in names if "write" in name] if result.status == 0 else "broken"}
+
+
+def rest_of_record(folder):
+    """What the killed recorder left, by the command that it advises: every write that was made. Else what is wrong."""
+    path, data = os.path.join(folder, "run"), os.path.join(folder, "data")
+    made = os.path.getsize(data) // BLOCK if os.path.exists(data) else 0
+    if not made:
+        return None
+    again = os.path.join(folder, "again.otf2")
+    merged = run_command(["sci-merge", "-q", path, "-o", again])
+    if merged.status != 0:
+        return f"{made} writes, and sci-merge: {merged.err.strip()}"
+    rows = run_command(["sci-export", "-q", "-f", "csv", again]).out.splitlines()
+    found = sum(row.split(",")[5] == "write" for row in rows)
+    return None if found == made else f"{made} writes, {found} in what sci-merge makes of the folder"
 
 
 def inputs(run):
@@ -39,10 +55,10 @@ def writers(run):
         return os.path.join(run.scratch, name)
 
     data = os.path.join(os.environ["SCI_SRC"], "tests", "data", "logs")
-    program = ["sh", "-c", "dd if=/dev/zero of=$0 bs=4096 count=500 status=none", "OUT/data"]
+    program = ["sh", "-c", "dd if=/dev/zero of=$0 bs=%d count=500 status=none" % BLOCK, "OUT/data"]
     found = [
         Writer("sci-record", ["sci-record", "-q", "--no-kernel", "-o", "OUT/run", "--", *program],
-               "run/unified.otf2", same=recorded),
+               "run/unified.otf2", same=recorded, rest=rest_of_record),
         Writer("sci-merge", ["sci-merge", "-q", at("run"), "-o", "OUT/t.otf2"], *ARCHIVE),
         Writer("sci-merge of archives", ["sci-merge", "-q", at("random1.otf2"), "-o", "OUT/t.otf2"], *ARCHIVE),
         Writer("sci-import", ["sci-import", "-q", os.path.join(data, "paje.trace"), "-o", "OUT/t.otf2"], *ARCHIVE),

@@ -24,6 +24,7 @@ def options():
                         help="repeats what is chosen by chance (default: another one each time)")
     parser.add_argument("--moments", type=int, help="how often each process is killed (default: 40, or 3)")
     parser.add_argument("--writes", type=int, help="how many writes of each command fail (default: 200, or 6)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only faults whose name has TEXT")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--scratch", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -48,7 +49,8 @@ class Run:
 
 def part_writes(run):
     most = run.amount(run.options.writes, 200, 6)
-    writes.each_write(run.table, commands.writers(run), run.scratch, run.inject, run.rng, most)
+    writes.each_write(run.table, commands.writers(run), run.scratch, run.inject, run.rng, most,
+                      run.options.only)
 
 
 def part_kills(run):
