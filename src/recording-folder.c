@@ -29,6 +29,7 @@ static const struct member {
 	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", SPOOL_BUDGET_FILE, NULL } },
 	{ KERNEL_SPOOL, (const char *const[]){ KERNEL_SPOOL_FILES, NULL } },
 	{ JOB_LINK, NULL },
+	{ SPOOLS_MERGED, NULL }, /* the last: until then it says what the others are */
 };
 #define N_MEMBERS (sizeof(members) / sizeof(*members))
 
@@ -190,6 +191,25 @@ int recording_folder_remove(struct recording_folder *r, const char *name, bool e
 	if (empty)
 		return unlinkat(r->folder.fd, name, AT_REMOVEDIR) == 0 ? 0 : -errno;
 	return remove_member(r->folder.fd, r->path, find_member(name));
+}
+
+void recording_folder_drop_spools(struct recording_folder *r)
+{
+	int fd = openat(r->folder.fd, SPOOLS_MERGED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			r->mode);
+	int rc;
+
+	/* without it they stay: half of them would be taken for all */
+	if (fd < 0) {
+		eta_warn("%s: the tracers' files are kept: %s", r->path, strerror(errno));
+		return;
+	}
+	close(fd);
+	rc = recording_folder_remove(r, USER_SPOOL, false);
+	if (rc == 0)
+		rc = recording_folder_remove(r, KERNEL_SPOOL, false);
+	if (rc == 0)
+		unlinkat(r->folder.fd, SPOOLS_MERGED, 0);
 }
 
 void recording_folder_undo(struct recording_folder *r)

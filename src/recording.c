@@ -300,8 +300,7 @@ int recording_finish(struct recording *r, int status)
 	if (o->keep) {
 		recording_folder_widen(&r->folder);
 	} else {
-		recording_folder_remove(&r->folder, USER_SPOOL, false);
-		recording_folder_remove(&r->folder, KERNEL_SPOOL, false);
+		recording_folder_drop_spools(&r->folder);
 	}
 	if (!o->quiet && !r->no_answer)
 		show(r);

@@ -220,6 +220,9 @@ traced_programs = \
 	tests/guest/stack \
 	tests/guest/host-clock \
 	tests/guest/workload \
+	tests/faults/crowd \
+	tests/faults/inject \
+	tests/faults/writer \
 	tests/programs/calls \
 	tests/programs/confined \
 	tests/programs/ends-early \

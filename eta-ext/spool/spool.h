@@ -74,7 +74,8 @@ struct spool {
 	uint32_t headless;	      /* and the first of them */
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
-	uint64_t not_recorded;	     /* calls of a level of detail that was not asked for */
+	bool tracer_began, tracer_ended; /* the kernel's, as its properties say */
+	uint64_t not_recorded;		 /* calls of a level of detail that was not asked for */
 	uint64_t overwritten;	     /* operations and requests that made room for later ones, */
 	uint64_t overwritten_ns;     /* and the latest time of them (see struct eta_spool_header) */
 	char host[64], boot[40];     /* of the kernel's side, else of the first file */

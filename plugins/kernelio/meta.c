@@ -138,6 +138,8 @@ int meta_snapshot(struct kernelio *k)
 		put_sleeps(k);
 		limits_put(k);
 		suspension_tell(k);
+		/* there is nothing behind it, as with one that has stopped */
+		meta_property(k, "SNAPSHOT=yes");
 		spool_close(&k->meta);
 	}
 	k->meta = own;
