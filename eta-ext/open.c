@@ -18,7 +18,7 @@ static const struct eta_source_ops *const sources[] = {
 };
 
 /* What another user left is read, but it is theirs to say. */
-static void tell_owner(const char *path, const struct stat *st)
+static void note_owner(const char *path, const struct stat *st)
 {
 	char owner[FOLDER_OWNER_BYTES];
 
@@ -40,7 +40,7 @@ static int read_head(const char *path, unsigned char *head, size_t room, size_t 
 		rc = -errno;
 		goto out;
 	}
-	tell_owner(path, &st);
+	note_owner(path, &st);
 	*directory = S_ISDIR(st.st_mode);
 	if (!*directory)
 		got = pread(fd, head, room, 0);

@@ -331,7 +331,7 @@ static unsigned queue_users(const struct eta_defs *defs, enum queue queue)
 	return users;
 }
 
-static void tell_queue(enum queue queue, const struct calls *calls, bool kernel)
+static void warn_of_queue(enum queue queue, const struct calls *calls, bool kernel)
 {
 	if (kernel && calls->tracks)
 		return; /* each transfer is an operation */
@@ -359,7 +359,7 @@ void after_run_archive(const char *archive, bool kernel)
 	calls = count_calls(trace);
 	for (enum queue queue = 0; queue < N_QUEUES; queue++)
 		if (queue_users(eta_trace_defs(trace), queue))
-			tell_queue(queue, &calls, kernel);
+			warn_of_queue(queue, &calls, kernel);
 	eta_close(trace);
 	if (calls.outside >= OUTSIDE_CALLS && calls.outside >= calls.all / OUTSIDE_PART)
 		eta_warn("%" PRIu64 " of %" PRIu64 " system calls on files were made outside of "

@@ -287,8 +287,7 @@ static const struct option_row rows[] = {
 	  SETS_TEXT(struct analyze_options, table.sort) },
 	{ "filter", 0, "EXPR",
 	  "show rows where FIELD=VALUE, or with !=, <, <=, >, >=; a text may have * and ?, a "
-	  "number "
-	  "a unit (lost>1ms); of several filters all must hold",
+	  "number a unit (lost>1ms); of several filters all must hold",
 	  CALLS(add_filter) },
 	{ "csv", 0, NULL, "print the table as csv, all rows and fields", CALLS(set_form),
 	  .value = FORM_CSV },
@@ -300,8 +299,7 @@ static const struct option_row rows[] = {
 	  CALLS(set_culprits) },
 	{ "html", 0, "FILE",
 	  "write a page to FILE, which any browser opens without a network: the answer, a "
-	  "timeline, "
-	  "all tables; with --compare both traces",
+	  "timeline, all tables; with --compare both traces",
 	  CALLS(set_html) },
 	{ "html-size", 0, "SIZE", "bytes that the page may have (8M): detail is left out to fit",
 	  CALLS(set_html_size) },
@@ -317,9 +315,10 @@ static const struct option_row rows[] = {
 	  CALLS(set_similar) },
 	{ "reference", 0, "KIND",
 	  "what operations are compared with. supported: the shortest duration that enough of them "
-	  "come "
-	  "near (default); min: the shortest; quantile:Q: the quantile Q (0 < Q <= 1); solo: as "
-	  "supported, among those that met no other thread's on the same file; baseline:TRACE: the "
+	  "come near (default); min: the shortest; quantile:Q: the quantile Q (0 < Q <= 1); solo: "
+	  "as "
+	  "supported, among those that overlapped no other thread's on the same file; "
+	  "baseline:TRACE: the "
 	  "mean in another trace",
 	  CALLS(set_reference) },
 	{ "baseline", 0, "TRACE",

@@ -4,12 +4,23 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 bool cli_is_complete(const struct eta_counts *counts)
 {
 	return !(counts->bad || counts->lost || counts->orphan || counts->truncated ||
 		 counts->overlapping || counts->out_of_order || counts->missing);
+}
+
+void cli_allow_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 struct input_file {

@@ -19,6 +19,9 @@ enum cli_status {
  */
 int cli_check_inputs(char *const *inputs, size_t n);
 
+/* Lets this process open as many files as the system allows it. */
+void cli_allow_files(void);
+
 /* Has all been read that there was? What else --strict takes for a failure. */
 bool cli_is_complete(const struct eta_counts *counts);
 

@@ -33,8 +33,7 @@ static int read_pairs(FILE *file, const char *path, struct eta_sync *sync)
 			   &end) != 4 ||
 		    line[end]) {
 			eta_error("%s: line %zu: not a pair (begin and end by the input's clock, "
-				  "begin "
-				  "and end by the other clock, in ns)",
+				  "begin and end by the other clock, in ns)",
 				  path, number);
 			rc = -EINVAL;
 		} else if (eta_sync_add(sync, &pair) < 0) {

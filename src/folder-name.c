@@ -1,4 +1,4 @@
-/* The name of the folder to record into, with what a launcher tells put in. */
+/* The name of the folder to record into, with what a launcher gives put in. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "folder-name.h"
 
@@ -34,7 +34,7 @@ static void put_part(struct text *to, const char *text)
 		put_char(to, *text == '/' ? '_' : *text);
 }
 
-/* What %LETTER stands for. false: nobody has told. */
+/* What %LETTER stands for. false: nobody says. */
 static bool put(struct text *to, char letter, const struct launcher *launcher)
 {
 	struct utsname host;
@@ -87,7 +87,7 @@ int folder_name_expand(const char *name, char **expanded)
 		at++;
 		if (put(&to, *at, &launcher))
 			continue;
-		eta_error("-o %s: no launcher has told what %%%c is (mpirun, mpiexec and srun do)",
+		eta_error("-o %s: no launcher says what %%%c is (mpirun, mpiexec and srun do)",
 			  name, *at);
 		return -EINVAL;
 	}

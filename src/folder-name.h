@@ -1,4 +1,4 @@
-/* The name of the folder to record into, with what a launcher tells put in. */
+/* The name of the folder to record into, with what a launcher gives put in. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_FOLDER_NAME_H
 #define SCI_FOLDER_NAME_H
@@ -7,7 +7,7 @@
 
 /*
  * NAME with %h (this host), %r (the rank) and %j (the job, with its step where it has such) put in,
- * %% for %; the caller's. -EINVAL: the launcher has not told what is asked for; reported.
+ * %% for %; the caller's. -EINVAL: the launcher does not say what is asked for; reported.
  */
 int folder_name_expand(const char *name, char **expanded);
 

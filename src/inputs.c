@@ -16,6 +16,7 @@
 #include "eta-ext/trace/ranks.h"
 #include "eta-ext/trace/source.h"
 #include "outputs.h"
+#include "recording-folder.h"
 
 enum { MEMBERS = 2 };
 
@@ -64,8 +65,13 @@ static int add_members(struct inputs *inputs, const char *path, const char *cons
 /* Adds the traces of the recording in PATH: how many, -errno. */
 static int add_recording(struct inputs *inputs, const char *path, bool merged)
 {
+	char removing[PATH_MAX];
 	int n = 0;
 
+	/* a recorder was ended when it removed the spools: some of their files are gone */
+	merged |= snprintf(removing, sizeof(removing), "%s/" SPOOLS_MERGED, path) <
+			  (int)sizeof(removing) &&
+		  access(removing, F_OK) == 0;
 	/* the merged archive first or last */
 	for (int f = 0; n == 0 && f < N_FOLDERS; f++)
 		n = add_members(inputs, path, folders[merged ? f : (f + 1) % N_FOLDERS]);
@@ -97,14 +103,18 @@ static int add_nodes(struct inputs *inputs, const char *path, bool merged)
 	char node[PATH_MAX];
 	bool *empty = calloc(n_entries > 0 ? (size_t)n_entries : 1, sizeof(*empty));
 
-	for (int i = 0; empty && rc >= 0 && i < n_entries; i++) {
+	if (!empty) {
+		eta_error("not enough memory for the names of the traces");
+		rc = -ENOMEM;
+	}
+	for (int i = 0; rc >= 0 && i < n_entries; i++) {
 		if (!is_node(path, entries[i]->d_name, node))
 			continue;
 		rc = add_recording(inputs, node, merged);
 		empty[i] = rc == 0;
 		n += rc;
 	}
-	for (int i = 0; empty && rc >= 0 && n > 0 && i < n_entries; i++)
+	for (int i = 0; rc >= 0 && n > 0 && i < n_entries; i++)
 		if (empty[i]) {
 			eta_warn("%s/%s: holds no recording: what this machine did is missing",
 				 path, entries[i]->d_name);

@@ -94,7 +94,7 @@ static void take_program(struct node *node, struct member *member, pid_t pid)
 		eta_warn("rank %u: its program is not traced in the kernel", member->rank);
 }
 
-static void hear(struct node *node, struct member *member)
+static void receive(struct node *node, struct member *member)
 {
 	struct job_message message;
 	ssize_t n = recv(member->fd, &message, sizeof(message), MSG_DONTWAIT);
@@ -206,7 +206,7 @@ static bool serve(void *arg)
 		if ((what - ON_MEMBER) % N_PER_MEMBER)
 			close_fd(&member->pidfd);
 		else if (member->fd >= 0)
-			hear(node, member);
+			receive(node, member);
 	}
 	if (n_there(node) == 0 && !timeout && !is_complete(node)) {
 		struct itimerspec left;
@@ -353,7 +353,7 @@ static int begin(struct node *node, const char *folder)
 	return rc;
 }
 
-/* Nothing is recorded: all ranks hear so. */
+/* Nothing is recorded: all ranks get to know. */
 static void refuse_all(struct node *node)
 {
 	struct pollfd events = { .fd = node->events, .events = POLLIN };
@@ -387,7 +387,7 @@ static void hand_over(struct node *node, int printed, int launcher)
 	}
 }
 
-static void tell_all(struct node *node, int status)
+static void end_all(struct node *node, int status)
 {
 	const struct job_answer over = { .word = JOB_OVER, .rc = status };
 
@@ -396,7 +396,7 @@ static void tell_all(struct node *node, int status)
 			(void)send(node->members[i].fd, &over, sizeof(over), MSG_NOSIGNAL);
 }
 
-/* Away from the launcher's pipes, which it may wait for: a copy of stderr for what nobody hears. */
+/* Away from the launcher's pipes, which it may wait for; stderr is kept for what no rank prints. */
 static void leave_launcher(int *printed, int *launcher)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -431,6 +431,8 @@ void job_node_run(const struct job *job, const struct record_options *options, c
 	int printed, launcher, status = CLI_OK;
 
 	leave_launcher(&printed, &launcher);
+	/* two for each rank */
+	cli_allow_files();
 	if (node.events < 0 || node.timer < 0)
 		_exit(CLI_FAILED);
 	wait_for(&node, listener, ON_LISTENER);
@@ -453,7 +455,7 @@ void job_node_run(const struct job *job, const struct record_options *options, c
 		status = recording_finish(r, CLI_OK);
 	}
 	hand_over(&node, printed, launcher);
-	tell_all(&node, status);
+	end_all(&node, status);
 	recording_folder_close(&r->folder);
 	free(node.shown);
 	free(node.members);

@@ -97,7 +97,7 @@ static int join_node(const struct job *job, const struct record_options *o, cons
 {
 	struct sockaddr_un name;
 	socklen_t bytes = node_address(job, folder, &name);
-	int rc = 0;
+	int rc = -ETIMEDOUT;
 
 	for (int round = 0; round < JOIN_ROUNDS; round++) {
 		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -118,27 +118,28 @@ static int join_node(const struct job *job, const struct record_options *o, cons
 		if (rc != -ECONNREFUSED)
 			break;
 		rc = become_node(job, o, folder, &name, bytes);
-		if (rc == -EADDRINUSE) /* it is about to listen */
-			poll(NULL, 0, JOIN_REST_MS);
-		else if (rc)
+		if (rc && rc != -EADDRINUSE)
 			break;
+		if (rc) /* it is about to listen */
+			poll(NULL, 0, JOIN_REST_MS);
+		rc = -ETIMEDOUT;
 	}
 	eta_error("rank %u: the process that records on %s cannot be reached: %s", job->rank,
 		  job->node, strerror(-rc));
 	return rc;
 }
 
-/* ---- the conversation ---- */
+/* ---- messages ---- */
 
-static int say(int fd, const struct job *job, enum job_word word, pid_t pid, bool loads)
+static int send_word(int fd, const struct job *job, enum job_word word, pid_t pid, bool loads)
 {
 	const struct job_message message = { word, job->rank, pid, loads };
 
 	return send(fd, &message, sizeof(message), MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* The node's next word that is not to be printed: 0, or -errno, where it has ended. */
-static int hear(int fd, struct job_answer *answer)
+/* The node's next message that is not to be printed: 0, or -errno, where it has ended. */
+static int receive(int fd, struct job_answer *answer)
 {
 	ssize_t n;
 
@@ -158,12 +159,12 @@ static int hear(int fd, struct job_answer *answer)
 }
 
 /* Waits until the node's process has merged: the command's exit status. */
-static int hear_the_end(int fd, const struct job *job, int status, bool strict)
+static int wait_for_merge(int fd, const struct job *job, int status, bool strict)
 {
 	struct job_answer answer;
 	int rc;
 
-	while ((rc = hear(fd, &answer)) == 0)
+	while ((rc = receive(fd, &answer)) == 0)
 		if (answer.word == JOB_OVER)
 			return status == 0 && strict ? answer.rc : status;
 	eta_warn("rank %u: the process that records on %s has ended: what it has recorded is kept "
@@ -202,23 +203,23 @@ static int run(const struct job *job, const struct record_options *o, int fd,
 		return CLI_FAILED;
 	}
 	/* without an answer it runs all the same: other ranks wait for it */
-	if (say(fd, job, JOB_STARTED, launch.pid, false) == 0)
-		(void)hear(fd, &answer);
+	if (send_word(fd, job, JOB_STARTED, launch.pid, false) == 0)
+		(void)receive(fd, &answer);
 	rc = launch_go(&launch);
 	if (rc == -EINTR)
 		launch_end_by(launch_signal());
 	if (rc) {
 		eta_error("%s: cannot run it: %s", o->argv[0], strerror(-rc));
-		say(fd, job, JOB_ENDED, 0, false);
-		hear_the_end(fd, job, 0, false);
+		send_word(fd, job, JOB_ENDED, 0, false);
+		wait_for_merge(fd, job, 0, false);
 		return status_of_exec(rc);
 	}
 	if (launch_wait(&launch, NULL, &status) != 0) {
 		eta_error("%s: cannot wait for it: its status is not known", o->argv[0]);
 		status = CLI_FAILED;
 	}
-	say(fd, job, JOB_ENDED, 0, loads);
-	return hear_the_end(fd, job, status, o->strict);
+	send_word(fd, job, JOB_ENDED, 0, loads);
+	return wait_for_merge(fd, job, status, o->strict);
 }
 
 int job_record(const struct job *job, const struct record_options *options, const char *folder)
@@ -234,15 +235,15 @@ int job_record(const struct job *job, const struct record_options *options, cons
 	fd = join_node(job, options, folder);
 	if (fd < 0)
 		return CLI_FAILED;
-	rc = say(fd, job, JOB_HELLO, 0, false);
+	rc = send_word(fd, job, JOB_HELLO, 0, false);
 	if (rc == 0)
-		rc = hear(fd, &answer);
+		rc = receive(fd, &answer);
 	if (rc) {
 		eta_error("rank %u: the process that records on %s has ended: %s", job->rank,
 			  job->node, strerror(-rc));
 		status = CLI_FAILED;
 	} else if (answer.rc && answer.rc != -EALREADY) {
-		while (hear(fd, &answer) == 0)
+		while (receive(fd, &answer) == 0)
 			; /* why */
 		status = CLI_FAILED;
 	} else { /* too late to be recorded: the other ranks wait for it all the same */

@@ -25,13 +25,12 @@ struct job {
  */
 bool job_find(struct job *job);
 
-/* The folder of a job that was given none, PROGRAM_sci_JOB; the caller's to free; NULL: no memory.
- */
+/* The folder of a job that was given none: PROGRAM_sci_JOB, the caller's. NULL: no memory. */
 char *job_folder(const struct job *job, const char *program);
 
 /*
  * Records the program of this rank into FOLDER/NODE, together with the other ranks on this node:
- * they share one kernel tracer and one archive, both the doing of a process of their own, which the
+ * they share one kernel tracer and one archive, both made by a process of their own, which the
  * first of them starts. Gives the exit status of the command.
  */
 int job_record(const struct job *job, const struct record_options *options, const char *folder);

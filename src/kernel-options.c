@@ -115,8 +115,7 @@ const struct option_row kernel_option_rows[] = {
 	HEADING("Size of the recording:"),
 	{ "max-size", 0, "SIZE",
 	  "store no more than SIZE bytes of records (K, M, G); the rest is counted, and the "
-	  "program "
-	  "goes on",
+	  "program goes on",
 	  CALLS(set_max_size) },
 	{ "last", 0, "SIZE",
 	  "keep the last SIZE bytes of records only: those before are overwritten, and counted",

@@ -213,7 +213,7 @@ static void reap(struct launch *launch)
 }
 
 /* The child may have died: SIGPIPE is not ours to get. */
-static int say_go(int fd)
+static int send_go(int fd)
 {
 	const char go = GO;
 	struct sigaction pipe_before;
@@ -237,7 +237,7 @@ int launch_go(struct launch *launch)
 	}
 	forward_to = launch->pid;
 	/* a child that is gone already is reported by launch_wait */
-	(void)say_go(launch->go);
+	(void)send_go(launch->go);
 	signals_ours();
 	close(launch->go);
 	do

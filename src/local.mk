@@ -16,7 +16,8 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
 	src/analysis/passes/application.c \
 	src/analysis/tables/analysis-options.h src/analysis/tables/scores.h \
-	src/analysis/sweep/attribute.c \
+	src/analysis/sweep/attribute.c src/analysis/sweep/loss.h \
+	src/analysis/sweep/spread.c \
 	src/analysis/sweep/pieces.c \
 	src/analysis/tables/baseline.c src/analysis/tables/baseline.h \
 	src/analysis/passes/bins-score.c \
@@ -37,7 +38,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
 	src/analysis/passes/files-score.c \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
-	src/analysis/tables/met.c src/analysis/tables/met.h \
+	src/analysis/tables/earlier.c src/analysis/tables/earlier.h \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
 	src/common/columns.c src/common/columns.h \

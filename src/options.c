@@ -228,8 +228,7 @@ static void put_printable(FILE *to, const char *text, const char *end)
 	}
 }
 
-/* Getopt's words for an option that there is not become ours, with the nearest one that there is.
- */
+/* Getopt's words for an unknown option become ours, with the nearest one that there is. */
 static ssize_t put_shown(void *to, const char *text, size_t size)
 {
 	static const char unknown[] = ": unrecognized option '";

@@ -80,7 +80,7 @@ static void analyse_and_exit(const char *archive, pid_t parent)
 	_exit(analyse(archive) ? 1 : 0);
 }
 
-int record_answer(const char *archive)
+void record_answer(const char *archive)
 {
 	pid_t parent = getpid(), child;
 	int status;
@@ -89,17 +89,16 @@ int record_answer(const char *archive)
 	child = fork();
 	if (child < 0) {
 		eta_warn("not analysed: cannot start a process: %s", strerror(errno));
-		return -errno;
+		return;
 	}
 	if (child == 0)
 		analyse_and_exit(archive, parent);
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
-			return -errno;
+			return;
 	if (WIFSIGNALED(status))
 		eta_warn("not analysed: the analysis was ended by signal %d (%s)", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status))
 		eta_warn("not analysed: the analysis failed");
-	return status ? -EIO : 0;
 }

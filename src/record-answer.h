@@ -5,8 +5,8 @@
 
 /*
  * Prints the answer of sci-analyze for ARCHIVE to stderr, from a process of its own: whatever
- * becomes of it, the recording is there, and so is its caller. 0; else -errno, reported.
+ * becomes of it, the recording is there, and so is its caller. A failure is reported.
  */
-int record_answer(const char *archive);
+void record_answer(const char *archive);
 
 #endif

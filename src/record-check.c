@@ -41,19 +41,19 @@ static bool can_read(const char *folder, const char *name, char path[PATH_MAX])
 static bool check_library(const char *plugins)
 {
 	char path[PATH_MAX], text[PATH_MAX + 128];
-	bool found = can_read(plugins, "libsci-posixio.so", path);
+	bool library = can_read(plugins, "libsci-posixio.so", path), unwinder;
 
-	if (found)
+	if (library)
 		snprintf(text, sizeof(text), "%s is preloaded into dynamically linked programs",
 			 path);
 	else
 		snprintf(text, sizeof(text), "%s: %s (SCI_PLUGIN_DIR names its folder)", path,
 			 strerror(errno));
-	put("library calls", found ? "yes" : "no", text);
-	found = can_read(plugins, "libsci-unwind.so", path);
-	put("call stacks", found ? "yes" : "no",
-	    found ? "--callstack" : "built without libunwind: return addresses only");
-	return can_read(plugins, "libsci-posixio.so", path);
+	put("library calls", library ? "yes" : "no", text);
+	unwinder = can_read(plugins, "libsci-unwind.so", path);
+	put("call stacks", unwinder ? "yes" : "no",
+	    unwinder ? "--callstack" : "built without libunwind: return addresses only");
+	return library;
 }
 
 /* ---- the kernel ---- */

@@ -13,6 +13,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "eta-ext/format/spool-budget.h"
+#include "watch.h"
 
 /* The program's own files: "DIR/user.spool/user.PID.TID.TIME" has to be a path. */
 enum { ROOM_BELOW = 96 };
@@ -26,9 +27,9 @@ static const struct member {
 	{ "unified.def", NULL },
 	{ "unified", (const char *const[]){ "*.evt", "*.def", NULL } },
 	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", SPOOL_BUDGET_FILE, NULL } },
-	{ KERNEL_SPOOL, (const char *const[]){ "cpu.*", "meta", "meta.snapshot", "control",
-					       "control.new", NULL } },
+	{ KERNEL_SPOOL, (const char *const[]){ KERNEL_SPOOL_FILES, NULL } },
 	{ JOB_LINK, NULL },
+	{ SPOOLS_MERGED, NULL }, /* the last: until then it says what the others are */
 };
 #define N_MEMBERS (sizeof(members) / sizeof(*members))
 
@@ -192,17 +193,35 @@ int recording_folder_remove(struct recording_folder *r, const char *name, bool e
 	return remove_member(r->folder.fd, r->path, find_member(name));
 }
 
+void recording_folder_drop_spools(struct recording_folder *r)
+{
+	int fd = openat(r->folder.fd, SPOOLS_MERGED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			r->mode);
+	int rc;
+
+	/* without it they stay: half of them would be taken for all */
+	if (fd < 0) {
+		eta_warn("%s: the tracers' files are kept: %s", r->path, strerror(errno));
+		return;
+	}
+	close(fd);
+	rc = recording_folder_remove(r, USER_SPOOL, false);
+	if (rc == 0)
+		rc = recording_folder_remove(r, KERNEL_SPOOL, false);
+	if (rc == 0)
+		unlinkat(r->folder.fd, SPOOLS_MERGED, 0);
+}
+
 void recording_folder_undo(struct recording_folder *r)
 {
 	if (r->user >= 0)
 		recording_folder_remove(r, USER_SPOOL, false);
 	if (r->kernel >= 0)
 		recording_folder_remove(r, KERNEL_SPOOL, false);
-	if (r->folder.made) {
-		unlinkat(r->folder.fd, TRACER_LINK, 0);
-		unlinkat(r->folder.fd, JOB_LINK, 0);
+	unlinkat(r->folder.fd, TRACER_LINK, 0);
+	unlinkat(r->folder.fd, JOB_LINK, 0);
+	if (r->folder.made)
 		unlinkat(r->folder.parent, r->folder.name, AT_REMOVEDIR);
-	}
 }
 
 void recording_folder_widen(const struct recording_folder *r)

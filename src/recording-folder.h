@@ -12,7 +12,9 @@
 #define KERNEL_SPOOL "kernel.spool"
 #define ARCHIVE "unified.otf2"
 #define TRACER_LINK ".tracer" /* see preload.h */
-#define JOB_LINK "job"	      /* see recording_folder_job */
+/* A file that is there while the spools are removed: the archive has all that they had. */
+#define SPOOLS_MERGED ".spools-merged"
+#define JOB_LINK "job" /* see recording_folder_job */
 
 struct recording_folder {
 	struct folder folder;
@@ -34,7 +36,7 @@ int recording_folder_open(struct recording_folder *r, const char *dir, const cha
  * where another one has. 0 or -errno (-EEXIST), reported but for that.
  */
 int recording_folder_job(struct recording_folder *r, const char *job);
-/* Whose folder DIR is: the text; "" where it is nobody's. */
+/* The text that recording_folder_job left in DIR; "" where it left none. */
 enum { RECORDING_JOB_BYTES = 160 };
 void recording_folder_whose(const char *dir, char job[RECORDING_JOB_BYTES]);
 
@@ -46,6 +48,9 @@ int recording_folder_find(struct recording_folder *r);
 
 /* Removes a spool; one without files only, with EMPTY: then -ENOTEMPTY is not reported. */
 int recording_folder_remove(struct recording_folder *r, const char *name, bool empty);
+/* Removes both spools, which the archive has the content of: at any moment the folder has it all.
+ */
+void recording_folder_drop_spools(struct recording_folder *r);
 
 /* Removes both spools, and the folder itself where it was made by us and nothing is in it. */
 void recording_folder_undo(struct recording_folder *r);

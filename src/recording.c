@@ -252,7 +252,7 @@ static int merge(struct recording *r, bool *complete)
 }
 
 /* Where it is; as a shell takes it: a name with control characters cannot be typed. */
-static void tell_where(const char *dir)
+static void print_where(const char *dir)
 {
 	char archive[PATH_MAX + 16];
 
@@ -274,7 +274,7 @@ static void show(const struct recording *r)
 	snprintf(archive, sizeof(archive), "%s/" ARCHIVE, r->folder.path);
 	/* what becomes of the answer changes nothing of the recording */
 	record_answer(archive);
-	tell_where(r->shown ? r->shown : r->folder.path);
+	print_where(r->shown ? r->shown : r->folder.path);
 }
 
 int recording_finish(struct recording *r, int status)
@@ -300,8 +300,7 @@ int recording_finish(struct recording *r, int status)
 	if (o->keep) {
 		recording_folder_widen(&r->folder);
 	} else {
-		recording_folder_remove(&r->folder, USER_SPOOL, false);
-		recording_folder_remove(&r->folder, KERNEL_SPOOL, false);
+		recording_folder_drop_spools(&r->folder);
 	}
 	if (!o->quiet && !r->no_answer)
 		show(r);

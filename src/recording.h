@@ -43,7 +43,7 @@ struct recording {
 	struct identity identity;
 };
 
-/* What a program has to be told so that its library calls are recorded. */
+/* What a program has to know so that its library calls are recorded. */
 struct user_side {
 	uint64_t dev, ino; /* of the spool */
 	char spool[PATH_MAX], preload[PATH_MAX];

@@ -68,8 +68,7 @@ static const struct option_row rows[] = {
 
 static const char doc[] =
 	"Writes a trace in the format of another tool. TRACE is an OTF2 archive (its .otf2 file), "
-	"a "
-	"spool directory or the folder of a recording; several are merged first."
+	"a spool directory or the folder of a recording; several are merged first."
 	"\v"
 	"FORMATS\n"
 	"  chrome    .json     Chrome's trace viewer, Perfetto, Speedscope\n"

@@ -128,8 +128,7 @@ static void take_output(struct arguments *a, struct argp_state *state)
 		argp_error(state, "sci-kernel snapshot DIR -o NEW: NEW is a folder for the copy");
 }
 
-/* sci-kernel status DIR; behind "--" it is a command of that name, which no slip of a finger runs.
- */
+/* sci-kernel status DIR; behind "--" it is a command of that name. */
 static void find_verb(struct arguments *a, struct argp_state *state)
 {
 	const char *word = a->command[0], *verb = watch_verb_like(word);
@@ -258,8 +257,7 @@ static int make_place(const struct arguments *a, struct place *place)
 /* Nothing was traced: what was made for it goes. */
 static void undo_place(const struct place *place, const char *shown)
 {
-	static const char *const files[] = { "cpu.*",	"meta",	       KERNELIO_SNAPSHOT,
-					     "control", "control.new", NULL };
+	static const char *const files[] = { KERNEL_SPOOL_FILES, NULL };
 
 	if (place->made)
 		folder_remove(place->folder.fd, SPOOL_NAME, shown, 1, files);
@@ -314,7 +312,7 @@ static int run_command(struct kernelio *k, const struct arguments *a, struct wat
 	return watch_run(watch, &end);
 }
 
-static void tell_property(void *arg, const char *text)
+static void put_property(void *arg, const char *text)
 {
 	kernelio_property(arg, text);
 }
@@ -334,7 +332,7 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 	for (size_t i = 0; rc == 0 && i < a->processes.n; i++)
 		rc = kernelio_attach(k, a->processes.pids[i], !a->no_children);
 	for (size_t i = 0; rc == 0 && i < a->vms.n; i++)
-		rc = vm_properties(&a->vms.v[i], tell_property, k);
+		rc = vm_properties(&a->vms.v[i], put_property, k);
 	if (rc)
 		return rc;
 	if (a->caller >= 0 && send(a->caller, "r", 1, MSG_NOSIGNAL) != 1)
@@ -393,8 +391,7 @@ static int report(const struct arguments *a, const struct kernelio *k,
 	    !counts->recorded[ETA_RECORD_ASYNC_OP])
 		eta_warn("no operations: of process %d%s, %u threads in %u processes were there at "
 			 "the begin, and neither they nor what they started called for I/O on a "
-			 "file%s: "
-			 "give the processes that do (--pid=PID,PID...), or --all",
+			 "file%s: give the processes that do (--pid=PID,PID...), or --all",
 			 (int)a->processes.pids[0], a->processes.n > 1 ? " and the others" : "",
 			 counts->taken_threads, counts->taken_processes,
 			 counts->totals.filtered_calls ? " that the filters let pass" : "");

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,7 +71,7 @@ static const struct option_row rows[] = {
 	{ "top", 0, "N", "print N rows (20; 0: all)",
 	  SETS_NUMBER(struct arguments, look.table.top, 0, 1 << 20) },
 	HEADING("Where to:"),
-	{ "batch", 'b', NULL, "print text, one time after the other, and no screen",
+	{ "batch", 'b', NULL, "print text each time, in place of the screen",
 	  SETS_FLAG(struct arguments, batch) },
 	{ "json", 0, NULL, "print a line of json each time, with all rows",
 	  SETS_FLAG(struct arguments, json) },
@@ -189,17 +188,6 @@ static int make_memory(struct recorder *r)
 	return 0;
 }
 
-/* A slice keeps its files open, one for each CPU: a long window has many. */
-static void allow_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static int record(struct recorder *r, const struct arguments *a)
 {
 	const struct kernelio_options options = {
@@ -215,7 +203,8 @@ static int record(struct recorder *r, const struct arguments *a)
 	}
 	if (rc)
 		eta_error("cannot read this process's capabilities: %s", strerror(-rc));
-	allow_files();
+	/* a slice keeps its files open, one for each CPU: a long window has many */
+	cli_allow_files();
 	if (rc == 0)
 		rc = kernelio_new(&options, &r->kernelio);
 	if (rc == 0)
@@ -253,7 +242,6 @@ static int take(struct recorder *r, const struct arguments *a, uint64_t now)
 	int rc = window_read(r->window, now, r->taken_ns + 1);
 
 	r->taken_ns = now;
-
 	if (rc == 0)
 		rc = window_write(r->window, r->view);
 	if (rc == 0)
@@ -372,7 +360,7 @@ static int hold_messages(int *own)
 	return file;
 }
 
-static void tell_messages(int file, int own)
+static void print_messages(int file, int own)
 {
 	char text[4096];
 	ssize_t n;
@@ -417,7 +405,7 @@ int main(int argc, char **argv)
 		if (screen)
 			screen_end();
 	}
-	tell_messages(held, own);
+	print_messages(held, own);
 	recorder_free(&r);
 	return rc ? CLI_FAILED : CLI_OK;
 }

@@ -79,8 +79,7 @@ static bool is_same_place(const struct eta_spool_header *a, const struct eta_spo
 	       a->ring_bytes == b->ring_bytes;
 }
 
-/* The header and the window of one moment: no window was appended while they were read. 0, -errno.
- */
+/* The header and the window of one moment: none was appended while they were read. 0, -errno. */
 static int read_window(struct copy *c)
 {
 	struct eta_spool_header after;
@@ -281,8 +280,7 @@ static int copy_both(const char *directory, int from, const struct folder *to, c
 	unsigned n = 0;
 	int rc = watch_snapshot(directory);
 
-	/* one soon after the other, the kernel's side last: all that the calls did there is there
-	 */
+	/* one soon after the other, the kernel's side last: it has all that the calls did */
 	if (rc == 0)
 		rc = copy_spool(from, USER_SPOOL, to, shown, copy_user, &n);
 	if (rc == 0)

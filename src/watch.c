@@ -1,5 +1,4 @@
-/* While the kernel is traced: waits for the end of it, and answers sci-kernel status and the like.
- */
+/* While the kernel is traced: waits for its end, and answers sci-kernel status and the like. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 #include "watch.h"

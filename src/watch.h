@@ -1,5 +1,4 @@
-/* While the kernel is traced: waits for the end of it, and answers sci-kernel status and the like.
- */
+/* While the kernel is traced: waits for its end, and answers sci-kernel status and the like. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_WATCH_H
 #define SCI_WATCH_H
@@ -52,6 +51,9 @@ int watch_send(const char *directory, const char *verb);
  * missing, too many, wrong or changed with the next, in small or large letters. NULL: none.
  */
 const char *watch_verb_like(const char *text);
+
+/* What a kernel spool may hold, for folder_remove. */
+#define KERNEL_SPOOL_FILES "cpu.*", "meta", KERNELIO_SNAPSHOT, "control", "control.new"
 
 #define WATCH_SNAPSHOT "snapshot"
 /*

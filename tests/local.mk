@@ -15,6 +15,7 @@ AM_TESTS_ENVIRONMENT = \
 
 unit_tests = \
 	tests/unit/test-addresses \
+	tests/unit/test-advice \
 	tests/unit/test-blame \
 	tests/unit/test-clock \
 	tests/unit/test-clocks \
@@ -108,12 +109,12 @@ script_tests += \
 	tests/cases/posixio-callstack.py \
 	tests/cases/posixio-eztrace-callsite.py \
 	tests/cases/posixio-eztrace-ends.py \
-	tests/cases/posixio-eztrace-life.py \
+	tests/cases/posixio-eztrace-processes.py \
 	tests/cases/posixio-eztrace-runs.py \
 	tests/cases/posixio-eztrace.py \
 	tests/cases/posixio-full-disk.py \
 	tests/cases/posixio-functions.py \
-	tests/cases/posixio-life.py \
+	tests/cases/posixio-processes.py \
 	tests/cases/posixio-loading.py \
 	tests/cases/posixio-mpi.sh \
 	tests/cases/posixio-paths.py \
@@ -167,7 +168,7 @@ kernel_tests += \
 	tests/cases/kernel-file-locks.py \
 	tests/cases/kernel-filter.py \
 	tests/cases/kernel-fs.py \
-	tests/cases/kernel-life.py \
+	tests/cases/kernel-processes.py \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
@@ -199,15 +200,18 @@ TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(slow_tests) tests/package/try.sh
 
 # Both may run at once, when all is built.
-.PHONY: check-kernel check-others
+.PHONY: check-kernel check-others check-unit
 check-kernel:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(kernel_tests)' TEST_SUITE_LOG=$@.suite
 check-others:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(script_tests) $(check_PROGRAMS)' TEST_SUITE_LOG=$@.suite
-CLEANFILES += check-kernel.suite check-others.suite kernel-probe
+# under an emulator, where the others are of no use: tests/cross.sh
+check-unit:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(unit_tests)' TEST_SUITE_LOG=$@.suite
+CLEANFILES += check-kernel.suite check-others.suite check-unit.suite kernel-probe
 # the guest's kernel, and a cache of fonts
 distclean-local:
-	-rm -rf guest tests/matplotlib
+	-rm -rf guest guests tests/matplotlib
 
 # ---- programs ----
 # Each is made of the C file of its name. What is made with which flags is said for all of a list at once.
@@ -217,6 +221,9 @@ traced_programs = \
 	tests/guest/stack \
 	tests/guest/host-clock \
 	tests/guest/workload \
+	tests/faults/crowd \
+	tests/faults/inject \
+	tests/faults/writer \
 	tests/programs/calls \
 	tests/programs/confined \
 	tests/programs/ends-early \
@@ -231,7 +238,7 @@ traced_programs = \
 	tests/programs/harmless-streams \
 	tests/programs/held-stream \
 	tests/programs/lfs64 \
-	tests/programs/life \
+	tests/programs/processes \
 	tests/programs/limited \
 	tests/programs/own-calls \
 	tests/programs/own-ring \
@@ -289,6 +296,8 @@ tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c \
 	src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
+tests_unit_test_advice_SOURCES = tests/unit/test-advice.c $(ANSWER)
+tests_unit_test_advice_CPPFLAGS = $(AM_CPPFLAGS)
 # these two are of the tracer's own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(AM_CPPFLAGS)
@@ -341,6 +350,7 @@ EXTRA_DIST += \
 	tests/circles.py \
 	tests/cppcheck.h \
 	tests/cppcheck.sh \
+	tests/cross.sh \
 	tests/data/README.md \
 	tests/data/apex.tar.xz \
 	tests/data/eztrace-writers.tar.xz \
@@ -360,6 +370,7 @@ EXTRA_DIST += \
 	tests/guest/vm-score-init \
 	tests/guest/kernel.sh \
 	tests/guests.py \
+	tests/guest/kernels.py \
 	tests/harmless.py \
 	tests/imports.py \
 	tests/kernel-probe.sh \
@@ -368,6 +379,7 @@ EXTRA_DIST += \
 	tests/kernel_spool.py \
 	tests/waits.py \
 	tests/kernel_turn.py \
+	tests/get-sources.sh \
 	tests/lib.sh \
 	tests/lsan.supp \
 	tests/paper_score.py \

@@ -12,7 +12,7 @@ import subprocess
 
 LEVELS = ("user", "vfs", "pagecache", "fs", "block", "cpu")
 WAITS_FOR_BLOCK = ("other wait", "page lock", "page writeback wait")
-TELLS_SCHEDULING = ("run queue", "wake-up", "other wait", "queue", "device", "held back")
+SCHEDULING = ("run queue", "wake-up", "other wait", "queue", "device", "held back")
 
 Event = collections.namedtuple("Event", "kind time region handle match end truncated")
 Operation = collections.namedtuple("Operation", "location begin end names levels truncated")
@@ -39,7 +39,7 @@ class Archive:
         self.read_events(output("otf2-print", anchor))
         self.mark_regions_with_records()
         names = [n.split(":", 1)[1] for n in self.names.values() if self.level(n) is not None]
-        self.scheduler = any(n in TELLS_SCHEDULING for n in names)
+        self.scheduler = any(n in SCHEDULING for n in names)
 
     @staticmethod
     def level(name):

@@ -1,5 +1,4 @@
-/* Clocks of traces: conversions with their uncertainty, and two clocks compared by what they saw.
- */
+/* Clocks of traces: conversions with their uncertainty; two clocks compared by what they saw. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_CLOCKS_H
 #define ETA_CLOCKS_H

@@ -287,8 +287,7 @@ struct eta_options {
 	bool lenient; /* keep the good part of damaged input, counting the rest */
 	const char
 		*format; /* name of the source (eta_source_name), NULL: the first that knows it */
-	/* nobody cuts its files short while it is read: those of a spool's kernel side are mapped
-	 */
+	/* nobody cuts its files short while it is read: those of a kernel spool are mapped */
 	bool stable;
 };
 

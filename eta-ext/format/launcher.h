@@ -1,4 +1,4 @@
-/* What launchers of MPI jobs tell a process in its environment: its rank, and of which job. */
+/* What launchers of MPI jobs give a process in its environment: its rank, and of which job. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_LAUNCHER_H
 #define ETA_LAUNCHER_H
@@ -44,7 +44,7 @@ static inline bool launcher_is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* What GET, which is getenv or like it, knows. SLURM alone tells its jobs' steps. */
+/* What GET, which is getenv or like it, knows. SLURM alone gives its jobs' steps. */
 static inline struct launcher launcher_find(const char *(*get)(const char *name))
 {
 	static const struct {

@@ -54,8 +54,7 @@ void spool_expect_folder(dev_t dev, ino_t inode)
 	expected.inode = inode;
 }
 
-/* FD, if it is this file or folder; else -errno (-ESTALE: another stands there), and FD is closed.
- */
+/* FD, if it is this file or folder; else -errno (-ESTALE: it is another), and FD is closed. */
 static int only_if(int fd, dev_t dev, ino_t inode)
 {
 	struct stat st;

@@ -69,8 +69,7 @@ static char *find_cpu(char *line)
 	return NULL;
 }
 
-/* Takes what stands before the action, whose beginning goes to REST. What is wrong; NULL: nothing.
- */
+/* Takes what stands before the action, which begins at REST. What is wrong; NULL: nothing. */
 static const char *take_context(char *line, char *cpu, struct blk_action *a, char **rest)
 {
 	char *time = strchr(cpu, ']') + 1, *end, *who, *group;

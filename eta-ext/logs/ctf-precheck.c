@@ -1,5 +1,4 @@
-/* A child reads a CTF trace ahead of us: babeltrace2 ends, or hangs, the program at damaged ones.
- */
+/* A child reads a CTF trace before we do: babeltrace2 aborts or hangs at damaged ones. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ctf-precheck.h"
 

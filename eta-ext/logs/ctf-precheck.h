@@ -1,5 +1,4 @@
-/* A child reads a CTF trace ahead of us: babeltrace2 ends, or hangs, the program at damaged ones.
- */
+/* A child reads a CTF trace before we do: babeltrace2 aborts or hangs at damaged ones. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ETA_CTF_PRECHECK_H
 #define ETA_CTF_PRECHECK_H

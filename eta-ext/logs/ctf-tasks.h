@@ -29,8 +29,7 @@ struct ctf_event {
 
 /* ---- fields ---- */
 
-/* The member of STRUCTURE called NAME; NULL: there is none, or STRUCTURE is NULL or no structure.
- */
+/* The member NAME of STRUCTURE; NULL: there is none, or STRUCTURE is NULL or no structure. */
 const bt_field *ctf_member(const bt_field *structure, const char *name);
 
 /* Is FIELD, which may be NULL, a number? Then it is *VALUE. */

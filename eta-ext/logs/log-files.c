@@ -242,8 +242,7 @@ int log_fd_fork(struct log *log, uint32_t parent_tid, uint32_t child_tid, bool s
 
 	if (!parent || parent_tid == child_tid)
 		return parent ? 0 : -ENOMEM;
-	/* the child's own lines may come before the parent's call is reported: it keeps its table
-	 */
+	/* the child's lines may come before the parent's call is reported: it keeps its table */
 	HASH_FIND(hh, log->files->tasks, &child_tid, sizeof(child_tid), child);
 	if (child)
 		return 0;

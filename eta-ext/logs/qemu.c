@@ -1,5 +1,4 @@
-/* Source: QEMU's log of -trace 'virtio_blk_*', the requests of a guest as the hypervisor sees them.
- */
+/* Source: QEMU's log of -trace 'virtio_blk_*': a guest's requests as the hypervisor sees them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* What the inputs of a merge say of their clocks, made one: conversions to the clock of the result.
- */
+/* The clocks of the inputs of a merge: conversions to the clock of the result. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
 

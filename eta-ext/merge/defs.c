@@ -1,5 +1,4 @@
-/* Definitions of several traces as one: regions by name, files and devices by machine and number.
- */
+/* Definitions of several traces made one: regions by name, files and devices by number. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
 
@@ -18,8 +17,7 @@ int merge_new_map(uint32_t **map, uint32_t n)
 	return *map ? 0 : -ENOMEM;
 }
 
-/* By name; waits at places of the kernel that are not listed are called the same. ROOM: for that.
- */
+/* By name; waits at unlisted places of the kernel are called the same. ROOM: for that. */
 static const char *region_key(const struct eta_region *region, char *room, size_t size)
 {
 	if (strncmp(region->description, ETA_PLACE, strlen(ETA_PLACE)) != 0)

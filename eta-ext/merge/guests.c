@@ -1,5 +1,4 @@
-/* Guests among the inputs: which virtual machine of which host each is, and its clock, by requests.
- */
+/* Guests among the inputs: which virtual machine each is, and its clock, by requests. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
 

@@ -33,8 +33,9 @@ static bool has_thread(const json_t *list, uint32_t tid)
 	const json_t *pair;
 	size_t i;
 
-	json_array_foreach(list, i, pair) if (json_integer_value(json_array_get(pair, 1)) ==
-					      (json_int_t)tid) return true;
+	json_array_foreach (list, i, pair)
+		if (json_integer_value(json_array_get(pair, 1)) == (json_int_t)tid)
+			return true;
 	return false;
 }
 
@@ -136,7 +137,7 @@ static const struct eta_process *find_home(const struct merge *merge,
 }
 
 /* All that INPUT has is of the machine of HOME from here on. */
-static int settle(struct merge_input *input, const struct eta_process *home)
+static int set_home(struct merge_input *input, const struct eta_process *home)
 {
 	struct eta_defs *defs = &input->trace->defs;
 	const char *host = eta_trace_string(input->trace, home->host);
@@ -199,7 +200,7 @@ int merge_homes(struct merge *merge)
 		for (int sign = 0; !home && sign < N_SIGNS; sign++)
 			home = find_home(merge, input, (enum sign)sign);
 		if (home)
-			rc = settle(input, home);
+			rc = set_home(input, home);
 		else
 			eta_warn("%s: does not say which of the machines merged it is of, and "
 				 "none alone has its threads: its clock may be taken for another's "

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call may be missing on the other side (filtered, lost); so many more of them make it another's.
- */
+/* A call may be missing on the other side (filtered, lost); that many make it another's. */
 enum { MISSES = 8 };
 /* The call that a base is tried from need not be the first one. */
 enum { ANCHORS = 2 };

@@ -1,5 +1,4 @@
-/* Requests of a guest's disk and what its host did for them, matched by direction, range and time.
- */
+/* Requests of a guest and what its host did for them, matched by direction, range and time. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "match-requests.h"
 

@@ -1,5 +1,4 @@
-/* One trace out of several: the events of each thread by time, ids of the inputs made the result's.
- */
+/* One trace out of several: the events of each thread by time, with the ids of the result. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
 #include <errno.h>

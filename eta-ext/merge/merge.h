@@ -49,8 +49,7 @@ struct merge {
 	bool as_is;	      /* one input, of which nothing changes */
 	struct merge_input *inputs;
 	size_t n_inputs;
-	/* result location L is made of parts[first[L]] to parts[first[L + 1] - 1], outermost first
-	 */
+	/* location L of the result: parts[first[L]] to parts[first[L + 1] - 1], outermost first */
 	uint32_t *first;
 	struct merge_part *parts;
 	uint32_t n_parts;

@@ -1,5 +1,4 @@
-/* Which processes of several traces are the same: host and pid, or pid namespace and number in it.
- */
+/* Which processes of several traces are the same: host and pid, or pid namespace and number. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/array.h"
 #include "merge.h"
@@ -395,8 +394,7 @@ static uint64_t *first_seen(const struct merge_input *input)
 	return first_ns;
 }
 
-/* The processes of INPUT that are known from the outside, or those INSIDE a namespace of their own.
- */
+/* The processes of INPUT known from the outside, or those INSIDE a namespace of their own. */
 static int merge_input_processes(struct processes *all, struct merge_input *input, bool inside)
 {
 	const struct eta_defs *defs = &input->trace->defs;

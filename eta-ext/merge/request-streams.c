@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A location, with the call that is open on it. */
-struct lane {
+struct reader {
 	struct eta_cursor *cursor;
 	const struct eta_event *head, *end;
 	size_t depth, at; /* `at`: depth of the open call on the file, 0: none */
@@ -22,7 +22,7 @@ struct request_stream {
 	bool is_file;
 	uint32_t dev;
 	uint64_t inode;
-	struct lane *lanes; /* those at their end are taken out */
+	struct reader *readers; /* those at their end are taken out */
 	size_t n;
 	uint8_t *directions; /* of the regions: enum direction */
 };
@@ -39,32 +39,32 @@ static enum direction direction_of(const struct eta_region *region)
 	return strstr(name, "write") ? WRITES : strstr(name, "read") ? READS : NO_TRANSFER;
 }
 
-/* 1, 0 where LANE is at its end, -errno. */
-static int refill(struct lane *lane)
+/* 1, 0 where READER is at its end, -errno. */
+static int refill(struct reader *reader)
 {
 	const struct eta_event *batch;
-	ssize_t n = eta_cursor_read(lane->cursor, &batch);
+	ssize_t n = eta_cursor_read(reader->cursor, &batch);
 
 	if (n <= 0)
 		return (int)n;
-	lane->head = batch;
-	lane->end = batch + n;
+	reader->head = batch;
+	reader->end = batch + n;
 	return 1;
 }
 
-static int add_lane(struct request_stream *s, uint32_t location)
+static int add_reader(struct request_stream *s, uint32_t location)
 {
-	struct lane *lane = &s->lanes[s->n];
-	int rc = eta_cursor_open(s->trace, location, &lane->cursor);
+	struct reader *reader = &s->readers[s->n];
+	int rc = eta_cursor_open(s->trace, location, &reader->cursor);
 
-	lane->location = location;
+	reader->location = location;
 	if (rc)
 		return rc;
-	rc = refill(lane);
+	rc = refill(reader);
 	if (rc > 0)
 		s->n++;
 	else
-		eta_cursor_drop(lane->cursor);
+		eta_cursor_drop(reader->cursor);
 	return rc < 0 ? rc : 0;
 }
 
@@ -77,9 +77,9 @@ static int open_stream(struct eta_trace *trace, uint32_t pid, struct request_str
 	*out = NULL;
 	if (s) {
 		s->trace = trace;
-		s->lanes = calloc((size_t)defs->n_locations + 1, sizeof(*s->lanes));
+		s->readers = calloc((size_t)defs->n_locations + 1, sizeof(*s->readers));
 		s->directions = calloc((size_t)defs->n_regions + 1, 1);
-		rc = s->lanes && s->directions ? 0 : -ENOMEM;
+		rc = s->readers && s->directions ? 0 : -ENOMEM;
 	}
 	for (uint32_t r = 0; rc == 0 && r < defs->n_regions; r++)
 		s->directions[r] = (uint8_t)direction_of(&defs->regions[r]);
@@ -91,7 +91,7 @@ static int open_stream(struct eta_trace *trace, uint32_t pid, struct request_str
 			continue;
 		if (!pid || (location->process != ETA_NONE &&
 			     defs->processes[location->process].pid == pid))
-			rc = add_lane(s, l);
+			rc = add_reader(s, l);
 	}
 	if (rc)
 		request_stream_free(s);
@@ -127,8 +127,8 @@ void request_stream_free(struct request_stream *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		eta_cursor_drop(s->lanes[i].cursor);
-	free(s->lanes);
+		eta_cursor_drop(s->readers[i].cursor);
+	free(s->readers);
 	free(s->directions);
 	free(s);
 }
@@ -152,8 +152,8 @@ static bool take_block(const struct request_stream *s, const struct eta_event *e
 	return true;
 }
 
-/* Does EVENT end a transfer of LANE's to or from the file, of which something was moved? */
-static bool take_call(const struct request_stream *s, struct lane *lane,
+/* Does EVENT end a transfer of READER's to or from the file, of which something was moved? */
+static bool take_call(const struct request_stream *s, struct reader *reader,
 		      const struct eta_event *event, struct request *request)
 {
 	const uint16_t wanted = ETA_HAS_FILE | ETA_HAS_SIZE | ETA_HAS_OFFSET;
@@ -162,27 +162,27 @@ static bool take_call(const struct request_stream *s, struct lane *lane,
 	if (event->kind == ETA_ENTER) {
 		enum direction direction = (enum direction)s->directions[event->region];
 
-		lane->depth++;
-		if (lane->at || direction == NO_TRANSFER || (event->has & wanted) != wanted ||
+		reader->depth++;
+		if (reader->at || direction == NO_TRANSFER || (event->has & wanted) != wanted ||
 		    event->inode != s->inode || event->dev != s->dev)
 			return false;
-		lane->at = lane->depth;
-		lane->open = (struct request){ .begin_ns = event->time_ns,
-					       .offset = (uint64_t)event->offset,
-					       .bytes = event->size,
-					       .write = direction == WRITES };
+		reader->at = reader->depth;
+		reader->open = (struct request){ .begin_ns = event->time_ns,
+						 .offset = (uint64_t)event->offset,
+						 .bytes = event->size,
+						 .write = direction == WRITES };
 		return false;
 	}
-	if (event->kind != ETA_LEAVE || !lane->depth)
+	if (event->kind != ETA_LEAVE || !reader->depth)
 		return false;
-	ends = lane->depth-- == lane->at;
+	ends = reader->depth-- == reader->at;
 	if (!ends)
 		return false;
-	lane->at = 0;
-	lane->open.end_ns = event->time_ns;
+	reader->at = 0;
+	reader->open.end_ns = event->time_ns;
 	if (event->has & ETA_EVENT_TRUNCATED || (event->has & ETA_HAS_RET && event->ret <= 0))
 		return false;
-	*request = lane->open;
+	*request = reader->open;
 	if (event->has &
 	    ETA_HAS_RET) /* the size may not be known, and may be more than there was */
 		request->bytes = (uint64_t)event->ret;
@@ -194,23 +194,23 @@ int request_stream_next(void *stream, struct request *request)
 	struct request_stream *s = stream;
 
 	while (s->n) {
-		struct lane *lane = s->lanes;
+		struct reader *reader = s->readers;
 		bool found;
 
 		for (size_t i = 1; i < s->n; i++)
-			if (s->lanes[i].head->time_ns < lane->head->time_ns)
-				lane = &s->lanes[i];
-		found = s->is_file ? take_call(s, lane, lane->head, request)
-				   : take_block(s, lane->head, request);
-		request->location = found ? lane->location : 0;
-		if (++lane->head == lane->end) {
-			int rc = refill(lane);
+			if (s->readers[i].head->time_ns < reader->head->time_ns)
+				reader = &s->readers[i];
+		found = s->is_file ? take_call(s, reader, reader->head, request)
+				   : take_block(s, reader->head, request);
+		request->location = found ? reader->location : 0;
+		if (++reader->head == reader->end) {
+			int rc = refill(reader);
 
 			if (rc < 0)
 				return rc;
 			if (rc == 0) {
-				eta_cursor_drop(lane->cursor);
-				*lane = s->lanes[--s->n];
+				eta_cursor_drop(reader->cursor);
+				*reader = s->readers[--s->n];
 			}
 		}
 		if (found)

@@ -9,8 +9,7 @@
 
 struct request_stream;
 
-/* Of TRACE the block requests to device DEV (major << 20 | minor) in order of begin. 0 or -errno.
- */
+/* The block requests of TRACE to DEV (major << 20 | minor) in order of begin. 0 or -errno. */
 int request_stream_device(struct eta_trace *trace, uint32_t dev, struct request_stream **out);
 
 /* Of TRACE the reads and writes of process PID on the file INODE of DEV, in order of end. */

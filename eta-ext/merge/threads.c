@@ -1,5 +1,4 @@
-/* Which locations of several traces are the same thread: host, pid, tid and overlapping lifetime.
- */
+/* Which locations of several traces are the same thread: host, pid, tid, overlapping lifetime. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
 

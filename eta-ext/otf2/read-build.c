@@ -375,8 +375,7 @@ static uint32_t open_flags(OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
 }
 #undef X
 
-/* The device whose file this is, by its property or its place in the system; 0: it is no device's.
- */
+/* The device whose file this is, by its property or place in the system; 0: no device's. */
 static uint32_t device_of(const struct raw_defs *raw, const struct raw_file *file)
 {
 	uint32_t dev =

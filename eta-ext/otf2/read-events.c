@@ -180,8 +180,7 @@ static unsigned take_attributes(const struct otf2_cursor *c, struct eta_event *e
 		OTF2_Type type;
 		uint64_t number;
 
-		/* The reader empties the list after the call anyway; by index would be a walk each.
-		 */
+		/* The reader empties the list after the call anyway; by index it is a walk each. */
 		if (OTF2_AttributeList_PopAttribute(list, &ref, &type, &value) != OTF2_SUCCESS)
 			break;
 		if (ref >= OTF2_ATTRIBUTES_MAX || !integer(type, value, &number))

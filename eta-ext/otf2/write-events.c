@@ -184,8 +184,7 @@ static OTF2_ErrorCode write_io(struct event_writer *w, uint64_t time, const stru
 	return OTF2_ERROR_INVALID_RECORD;
 }
 
-/* What begins or ends a location's lifetime, so that the lifetime read back is that of the input.
- */
+/* What begins or ends a location's lifetime: the lifetime read back is that of the input. */
 static OTF2_ErrorCode write_mark(struct event_writer *w, uint64_t time)
 {
 	if (w->written->events == 0)

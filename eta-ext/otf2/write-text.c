@@ -7,8 +7,7 @@
 #include "eta-ext/base/printable.h"
 #include "write.h"
 
-/* A definition that is larger than a chunk, WRITE_CHUNK_BYTES, makes libotf2 give up the archive.
- */
+/* A definition larger than a chunk, WRITE_CHUNK_BYTES, makes libotf2 give up the archive. */
 enum {
 	TEXT_MAX_BYTES = 64 << 10,
 	MORE_BYTES = 64,

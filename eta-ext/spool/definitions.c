@@ -256,6 +256,14 @@ static int define_sleep(struct eta_trace *trace, struct spool_image *image, uint
 	return functions && !image->sleeps[id].functions ? -ENOMEM : 0;
 }
 
+/* The kernel's tracer writes one of these when it begins, the others when it has stopped, or for a
+ * copy. */
+static void take_state(struct spool *spool, const char *name)
+{
+	spool->tracer_began |= strcmp(name, "SCI::MISSING") == 0;
+	spool->tracer_ended |= strcmp(name, "SCI::LOST") == 0 || strcmp(name, "SCI::SNAPSHOT") == 0;
+}
+
 /*
  * KEY=VALUE. OTF2 allows letters, digits, '_' and "::" in the name of a property, and has capitals
  * in the anchor file.
@@ -278,6 +286,8 @@ static int define_property(struct eta_trace *trace, uint32_t image, char *text)
 		else if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:", *c))
 			*c = '_';
 	}
+	if (image == 0)
+		take_state(trace->data, name);
 	return eta_defs_process_property(trace, image ? image : ETA_NONE, name, value) == ETA_NONE
 		       ? -ENOMEM
 		       : 0;

@@ -87,7 +87,7 @@ static uint32_t part_of(uint64_t part_ns, uint64_t ns)
  * A task that is not traced was there for a part of the time. In the rest, requests of others are
  * in the trace.
  */
-static void tell_foreign(struct expand_bio *flight, const struct eta_bio_record *bio)
+static void name_foreign(struct expand_bio *flight, const struct eta_bio_record *bio)
 {
 	uint64_t queue_ns = flight->issue_ns ? flight->issue_ns : flight->end_ns;
 
@@ -122,7 +122,7 @@ static int add_flight(struct task_cursor *c, const struct eta_bio_record *bio)
 		.device_part = ETA_SLEEP_WHOLE,
 	};
 	if (bio->head.units >= ETA_BIO_FOREIGN_UNITS && bio->foreign_tid)
-		tell_foreign(flight, bio);
+		name_foreign(flight, bio);
 	return 0;
 }
 

@@ -186,8 +186,8 @@ static struct expand_who who_ahead(const struct expand_bio *bios, size_t n, uint
 }
 
 /*
- * What the time from FROM_NS to the wake-up at WAKE_NS is, in which the thread has no request.
- * Right after a completion it is the way of that through interrupt and wake-up, which is short
+ * What the time from FROM_NS to the wakeup at WAKE_NS is, in which the thread has no request.
+ * Right after a completion it is the way of that through interrupt and wakeup, which is short
  * beside the request itself. What is longer, in a wait for writeback, is the page's way out of it
  * (workers of the file system), and elsewhere a wait for a request that was not queued yet.
  */
@@ -274,8 +274,7 @@ static uint32_t sleep_region(const struct expand *expand, const struct expand_sp
 	const struct spool_index *index = expand->index;
 	uint32_t region = place_region(index, span->who);
 
-	/* the pages are its own, so it waits for its own requests, and those are not in flight yet
-	 */
+	/* the pages are its own, so it waits for its own requests, which are not in flight yet */
 	if (region == index->regions.page_lock && expand->adds_pages)
 		return ETA_NONE;
 	return region;

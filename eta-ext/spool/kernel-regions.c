@@ -17,8 +17,7 @@ static const char *const span_regions[ETA_N_SPANS] = {
 #undef X
 };
 
-/* "fs:sync_file" on ext4 is "fs:ext4_sync_file"; what is not in FS_SPANS is called the same on all.
- */
+/* "fs:sync_file" on ext4 is "fs:ext4_sync_file"; what is not in FS_SPANS has one name on all. */
 static uint32_t fs_region(struct eta_trace *trace, const char *fs, const char *region)
 {
 	char name[128];

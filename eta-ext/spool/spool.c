@@ -277,7 +277,7 @@ static int open_files(struct eta_trace *trace, bool threads, uint64_t *units)
 
 /* Which files have nothing to read; -EBADMSG where there are others, and all of them are damaged.
  */
-static int check_files(const struct eta_trace *trace)
+static int check_files(struct eta_trace *trace)
 {
 	const struct spool *spool = trace->data;
 	uint32_t good = 0;
@@ -287,6 +287,14 @@ static int check_files(const struct eta_trace *trace)
 	if (spool->n_damaged && !good) {
 		eta_error("%s: none of its files can be read", trace->path);
 		return -EBADMSG;
+	}
+	/* how many records its rings held then is not known: none that were lost are counted */
+	if (spool->tracer_began && !spool->tracer_ended) {
+		trace->counts.bad++;
+		eta_warn("%s: the kernel's tracer did not end as it should (killed?), or goes on: "
+			 "what it had "
+			 "not stored yet is missing",
+			 trace->path);
 	}
 	if (spool->n_headless)
 		eta_warn("%s: %" PRIu32 " file%s without a header (%s%s): what wrote %s was ended, "
@@ -321,16 +329,22 @@ static int check_version(const struct eta_trace *trace)
 	for (uint32_t i = 0; i < spool->n_files; i++) {
 		uint32_t version = version_of(spool->files[i].path);
 
-		if (version == ETA_SPOOL_VERSION || (version && other && version != other))
+		if (spool_version_is_known(version) || (version && other && version != other))
 			return 0;
 		if (version)
 			other = version;
 	}
 	if (!other)
 		return 0;
-	eta_error("%s: is a spool of version %" PRIu32 ", this program reads version %d (merge it "
-		  "with the version of eztrace-sci that recorded it)",
-		  trace->path, other, ETA_SPOOL_VERSION);
+	if (spool_is_swapped(other)) {
+		eta_error("%s: is a spool of a machine of the other byte order (merge it there: "
+			  "archives are read everywhere)",
+			  trace->path);
+		return -EBADMSG;
+	}
+	eta_error("%s: is a spool of version %" PRIu32 ", this program reads versions %d to %d "
+		  "(merge it with the version of eztrace-sci that recorded it)",
+		  trace->path, other, ETA_SPOOL_VERSION, ETA_SPOOL_VERSION_LAST);
 	return -EBADMSG;
 }
 

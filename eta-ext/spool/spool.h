@@ -74,7 +74,8 @@ struct spool {
 	uint32_t headless;	      /* and the first of them */
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
-	uint64_t not_recorded;	     /* calls of a level of detail that was not asked for */
+	bool tracer_began, tracer_ended; /* the kernel's, as its properties say */
+	uint64_t not_recorded;		 /* calls of a level of detail that was not asked for */
 	uint64_t overwritten;	     /* operations and requests that made room for later ones, */
 	uint64_t overwritten_ns;     /* and the latest time of them (see struct eta_spool_header) */
 	char host[64], boot[40];     /* of the kernel's side, else of the first file */
@@ -105,8 +106,7 @@ uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *
 const char *spool_fs_name(uint32_t magic);
 /* The file of a FILE record, made when it is new. */
 uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record);
-/* A file whose number is known from elsewhere: defined, or named where it is already. 0, -ENOMEM.
- */
+/* A file whose number is known from elsewhere: defined, or named if it is. 0, -ENOMEM. */
 int spool_named_file(struct eta_trace *trace, const char *path, uint32_t dev, uint64_t inode);
 /* mapped-files.c: all programs and libraries, after what the records define. 0, -ENOMEM. */
 int spool_mapped_files(struct eta_trace *trace);

@@ -63,9 +63,14 @@ static int unreadable(struct spool_view *view, int error)
 	return spool_view_damage(view, what, 0);
 }
 
-static bool is_known(uint32_t version)
+bool spool_version_is_known(uint32_t version)
 {
 	return version == ETA_SPOOL_VERSION || version == ETA_SPOOL_VERSION_LAST;
+}
+
+bool spool_is_swapped(uint32_t version)
+{
+	return is_known(__builtin_bswap32(version));
 }
 
 /* Can what HEADER says of windows that go round be so? */
@@ -95,7 +100,7 @@ static void find_parts(struct spool_view *view)
 
 	if (pread(view->fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.magic, ETA_SPOOL_MAGIC, sizeof(header.magic)) != 0 ||
-	    !is_known(header.version) || !header.stored)
+	    !spool_version_is_known(header.version) || !header.stored)
 		return;
 	if (header.window_bytes < ETA_UNIT_BYTES || header.window_bytes > MAX_WINDOW_BYTES ||
 	    header.stored > INT64_MAX || header.window_at < ETA_SPOOL_HEADER_BYTES ||
@@ -314,12 +319,14 @@ int spool_view_header(struct spool_view *view, struct eta_spool_header *header)
 		return 0;
 	if (memcmp(header->magic, ETA_SPOOL_MAGIC, sizeof(header->magic)) != 0)
 		return spool_view_damage(view, "no header of a spool file", 0);
-	if (!is_known(header->version)) {
+	if (spool_is_swapped(header->version))
+		return spool_view_damage(view, "file of a machine of the other byte order", 8);
+	if (!spool_version_is_known(header->version)) {
 		char what[128];
 
 		snprintf(what, sizeof(what),
-			 "spool version %" PRIu32 ", this program reads version %d",
-			 header->version, ETA_SPOOL_VERSION);
+			 "spool version %" PRIu32 ", this program reads versions %d to %d",
+			 header->version, ETA_SPOOL_VERSION, ETA_SPOOL_VERSION_LAST);
 		return spool_view_damage(view, what, 8);
 	}
 	if (header->kind < ETA_SPOOL_META || header->kind > ETA_SPOOL_KERNEL)
@@ -343,8 +350,7 @@ int spool_view_record(struct spool_view *view, uint64_t offset,
 	if (n <= 0)
 		return (int)n;
 	head = (const void *)(view->window + (offset - view->at));
-	/* less than a unit: nothing, where it is zeros; a record's type lies in its first 24 bytes
-	 */
+	/* less than a unit: nothing, where it is zeros; a record's type is in its first 24 bytes */
 	if (n < ETA_UNIT_BYTES) {
 		if (n > (ssize_t)offsetof(struct eta_record_head, type) &&
 		    head->type == ETA_RECORD_END)

@@ -51,8 +51,7 @@ int spool_view_open(struct spool_view *view, const char *path, size_t window_byt
 		    struct spool_damage *damage);
 /* Maps the file of a view that was opened: only where nobody cuts it short. */
 void spool_view_map(struct spool_view *view);
-/* A second view of the same open file; it keeps the descriptor of the first, which must outlive it.
- */
+/* A second view of the same open file, with the descriptor of the first, which outlives it. */
 int spool_view_share(struct spool_view *view, const struct spool_view *of, size_t window_bytes);
 /*
  * Keeps no descriptor from here on: of hundreds of files that are open as long as their trace. A
@@ -68,6 +67,8 @@ void spool_view_unshare(struct spool_view *view);
  * damaged. -errno, reported.
  */
 int spool_view_header(struct spool_view *view, struct eta_spool_header *header);
+/* Is VERSION, of a header, one of a machine of the other byte order? */
+bool spool_is_swapped(uint32_t version);
 
 /*
  * The record at OFFSET, whole; valid until the next call. 1, 0 at the end of the records or of what
@@ -75,6 +76,9 @@ int spool_view_header(struct spool_view *view, struct eta_spool_header *header);
  */
 int spool_view_record(struct spool_view *view, uint64_t offset,
 		      const struct eta_record_head **record);
+
+/* Does this program read spool files of VERSION? */
+bool spool_version_is_known(uint32_t version);
 
 /* The file is read no further than to byte OFFSET; WHAT says why. 0. */
 int spool_view_damage(struct spool_view *view, const char *what, uint64_t offset);

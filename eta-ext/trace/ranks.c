@@ -1,4 +1,4 @@
-/* Which ranks of MPI jobs the processes of a trace are, as their launcher told them. */
+/* Which ranks of MPI jobs the processes of a trace are, as their launcher gives them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ranks.h"
 

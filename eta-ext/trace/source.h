@@ -97,8 +97,7 @@ struct eta_trace *eta_trace_new(const struct eta_source_ops *ops, const char *pa
 /* Closes a cursor whose location will be read again: what it counted is forgotten. */
 void eta_cursor_drop(struct eta_cursor *cursor);
 
-/* A copy of TEXT (the same pointer for the same text) that lives as long as TRACE; NULL: no memory.
- */
+/* A copy of TEXT (one pointer for the same text) that lives as long as TRACE; NULL: no memory. */
 const char *eta_trace_string(struct eta_trace *trace, const char *text);
 
 /* Counts N machines or ranks, as they should be in TRACE, as missing. */

@@ -140,17 +140,17 @@ class Experiment:
 
     def write_share(self, io):
         """
-        Time in write over the life of the threads that write, of the library calls alone: the
-        kernel's side sees more of a thread's life, so it would not be the same in both.
+        Time in write over the lifetime of the threads that write, of the library calls alone: the
+        kernel's side sees more of a thread's lifetime, so it would not be the same in both.
         """
         report = json.loads(output_of("sci-analyze", "--json",
                                       os.path.join(self.trace("trace"), "user.spool")))
         # fio's own threads make other calls only
         writes = (self.options.mib[io] << 20) // BLOCK_BYTES
-        life = sum(t["lifetime_ns"] for t in report["threads"]
-                   if t["operations"] >= writes and t["lifetime_ns"])
+        lifetime = sum(t["lifetime_ns"] for t in report["threads"]
+                       if t["operations"] >= writes and t["lifetime_ns"])
         written = sum(c["total_ns"] for c in report["classes"] if c["function"] == "write")
-        return written / life if life else None
+        return written / lifetime if lifetime else None
 
     def run(self):
         """{(io, threads, configuration): [cell]}"""
@@ -253,7 +253,7 @@ def text_of(options, found):
                             for c in ("user", "both")])
         parts += [aligned(table), "\n"]
         table = [["threads", "SCI as published: both", "user", "SCI: interference", "SCI: against solo",
-                  "% of life in write: user", "both", "slowed at", "published SCI"]]
+                  "% of lifetime in write: user", "both", "slowed at", "published SCI"]]
         for n in options.threads:
             cells = found[io, n, "both"]
             verdicts = [c["level"] + (f": {c['reason']}" if c["reason"] else "")

@@ -1,5 +1,4 @@
-/* Backends: fentry, kprobe, tp_btf, raw_tp, tracepoint; does the kernel take them, how to attach.
- */
+/* Backends: fentry, kprobe, tp_btf, raw_tp, tracepoint: does the kernel take them? */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "backend.h"
 

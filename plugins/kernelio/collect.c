@@ -1,5 +1,4 @@
-/* The collector: a thread that empties the rings into the spool, and the account of what was lost.
- */
+/* The collector: a thread that empties the rings into the spool, and counts what was lost. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

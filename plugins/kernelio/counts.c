@@ -16,8 +16,7 @@ static const struct {
 #undef X
 };
 
-/* What the kernel does not report (LOSS in sci-kernel(1)) cannot be avoided; a few do not matter.
- */
+/* What the kernel does not report (sci-kernel(1), LOSS) cannot be avoided; a few do not matter. */
 static void print_gap(unsigned long long n, const char *end, unsigned long long operations,
 		      bool all)
 {

@@ -150,9 +150,11 @@ static int spawn(int fd, char *const argv[], char *const env[])
 static bool hear(int fd, int ms)
 {
 	struct pollfd event = { .fd = fd, .events = POLLIN };
+	/* not poll, which newer architectures lack; the kernel leaves the rest of the time in it */
+	struct timespec left = { ms / 1000, ms % 1000 * 1000000L };
 	char byte;
 
-	while (raw(SYS_poll, &event, 1, ms) < 0)
+	while (raw(SYS_ppoll, &event, 1, &left, NULL, 0) < 0)
 		if (errno != EINTR)
 			return false;
 	return event.revents && raw(SYS_read, fd, &byte, 1) == 1;

@@ -42,6 +42,19 @@
 	F(X, nfs_fsync_enter, sync_begin, EXTRA)                                                   \
 	F(X, nfs_fsync_exit, sync_end, EXTRA)
 
+/*
+ * X(MODULE, FUNCTION): the file system may be a module, which comes when one is first mounted. Each
+ * kernel that has it has this one of KERNELIO_FUNCTIONS.
+ */
+#define KERNELIO_FS_MODULES(X)                                                                     \
+	X(ext4, ext4_file_write_iter)                                                              \
+	X(xfs, xfs_file_write_iter)                                                                \
+	X(btrfs, btrfs_file_write_iter)                                                            \
+	X(f2fs, f2fs_file_write_iter)                                                              \
+	X(nfs, nfs_file_write)                                                                     \
+	X(fuse, fuse_file_write_iter)                                                              \
+	X(overlay, ovl_write_iter)
+
 /* An F for the list of all probes. */
 #define KERNELIO_FS_PROBE(X, tracepoint, role, need) X(on_##tracepoint, tracepoint, FS, need)
 

@@ -42,6 +42,7 @@ struct kernelio {
 	struct kernelio_bpf *bpf;
 	struct bpf_link *links[KERNELIO_N_PROBES][2];
 	struct bpf_link **fault_links; /* n_cpus of them: the end of major faults */
+	uint32_t file_systems;	       /* of KERNELIO_FS_MODULES: those whose types were found */
 	bool takes[KERNELIO_N_PROBES][KERNELIO_N_BACKENDS];
 	uint8_t backend[KERNELIO_N_PROBES];    /* in use: enum kernelio_backend */
 	char why[KERNELIO_N_PROBES][96];       /* a probe that is not in use: the reason */
@@ -68,8 +69,7 @@ struct kernelio {
 	bool collecting;
 };
 
-/* probes.c: opens and loads what this kernel takes; fills backend, why, levels, backends, missing.
- */
+/* probes.c: opens and loads what this kernel takes; fills backend, why, levels and so on. */
 int probes_load(struct kernelio *k);
 int probes_attach(struct kernelio *k);
 void probes_detach(struct kernelio *k);
@@ -88,6 +88,15 @@ uint64_t light_spans(void);
 
 /* probes-present.c: PRESENT of each row: 0 absent, the BTF id of a function of vmlinux, else -1. */
 void probes_find_present(struct btf *vmlinux, int *present);
+
+/*
+ * modules.c: which file systems are in PRESENT; those whose module is loaded and has no types; a
+ * warning of each that came after; a line each.
+ */
+void modules_note(struct kernelio *k, const int *present);
+void modules_say_without_types(const struct kernelio *k, char *text, size_t size);
+void modules_warn_late(struct kernelio *k);
+void modules_print(const struct kernelio *k, FILE *out);
 
 /*
  * iterators.c: runs the task iterator: takes in process TGID, with those that came of it if
@@ -122,16 +131,14 @@ uint64_t probes_missed(const struct kernelio *k);
 void sleeps_open(struct kernelio *k);
 void sleeps_close(struct kernelio *k);
 /*
- * Tells of each place where operations slept: the id in their spans, and "REGION\nFUNCTION\n...".
+ * Gives PUT each place where operations slept: the id in their spans, and "REGION\nFUNCTION\n...".
  * -errno where the kernel's symbols cannot be read: sleeps are without their places then.
  */
-int sleeps_tell(struct kernelio *k,
-		void (*tell)(struct kernelio *k, uint32_t id, const char *text));
+int sleeps_list(struct kernelio *k, void (*put)(struct kernelio *k, uint32_t id, const char *text));
 
 /* limits.c: the limits that threads waited for, as a property. */
-void limits_tell(struct kernelio *k);
-/* For how long the machine has been suspended since it was started; the same since meta_create().
- */
+void limits_put(struct kernelio *k);
+/* How long the machine has been suspended since it was started; and since meta_create(). */
 uint64_t suspended_ns(void);
 void suspension_tell(struct kernelio *k);
 

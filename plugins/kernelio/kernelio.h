@@ -123,8 +123,7 @@ int kernelio_start(struct kernelio *k, int folder);
  */
 int kernelio_attach(struct kernelio *k, pid_t pid, bool children);
 
-/* Leaves the property TEXT, "NAME=value", in the trace: between kernelio_start and kernelio_stop.
- */
+/* Puts the property TEXT, "NAME=value", into the trace, between its start and its stop. */
 void kernelio_property(struct kernelio *k, const char *text);
 
 /* While paused nothing new is recorded; processes are followed all the same. */
@@ -153,8 +152,7 @@ const char *kernelio_missing(const struct kernelio *k);
 /* A note (eta_note) for each level: what serves it, what is missing and why. */
 void kernelio_levels_print(const struct kernelio *k);
 
-/* A line for each probe: its level, its tracepoint or function, what serves it or why nothing does.
- */
+/* A line for each probe: its level, tracepoint or function, what serves it or why nothing does. */
 void kernelio_probes_print(const struct kernelio *k, FILE *out);
 
 /*

@@ -1,5 +1,4 @@
-/* Which limits, set on the traced threads' control groups, made them wait: a property of the trace.
- */
+/* Which limits of their control groups made traced threads wait: a property of the trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <inttypes.h>
@@ -78,6 +77,7 @@ static void describe(const struct kernelio_limit_key *key, const struct kernelio
 			 amounts[0] / 1000, amounts[1] / 1000, path);
 		return;
 	case KERNELIO_LIMIT_RECLAIM:
+	case KERNELIO_LIMIT_EVICTION:
 		used = put_amount(text, size, used, amounts[0], "bytes at most");
 		used = put_amount(text, size, used, amounts[1],
 				  "bytes before it is slowed (memory.high)");
@@ -90,9 +90,23 @@ static void describe(const struct kernelio_limit_key *key, const struct kernelio
 		snprintf(text + used, size - used, "of control group %s", path);
 }
 
-/* "REGION|NS|WHAT; ...": NS is how long threads waited for it, together. */
-void limits_tell(struct kernelio *k)
+/* Whose memory was full when most pages of traced files were evicted: "PAGES|WHAT". */
+static void eviction_tell(struct kernelio *k, const struct kernelio_limit_key *key,
+			  const struct kernelio_limit *limit)
 {
+	char text[1200];
+
+	if (!limit->ns)
+		return;
+	describe(key, limit, text, sizeof(text));
+	meta_property(k, "EVICTED_FOR=%" PRIu64 "|%s", limit->ns, text);
+}
+
+/* "REGION|NS|WHAT; ...": NS is how long threads waited for it, together. */
+void limits_put(struct kernelio *k)
+{
+	struct kernelio_limit evicted = { 0 };
+	struct kernelio_limit_key evicted_key;
 	int map = bpf_map__fd(k->bpf->maps.limits);
 	struct kernelio_limit_key key, before, *from = NULL;
 	struct kernelio_limit limit;
@@ -104,6 +118,13 @@ void limits_tell(struct kernelio *k)
 		from = &before;
 		if (bpf_map_lookup_elem(map, &key, &limit) || key.kind >= KERNELIO_N_LIMITS)
 			continue;
+		if (key.kind == KERNELIO_LIMIT_EVICTION) {
+			if (limit.ns > evicted.ns) {
+				evicted = limit;
+				evicted_key = key;
+			}
+			continue;
+		}
 		describe(&key, &limit, text, sizeof(text));
 		if (used + strlen(text) + 100 > sizeof(all))
 			break; /* as many as a property has room for */
@@ -112,6 +133,7 @@ void limits_tell(struct kernelio *k)
 	}
 	if (used)
 		meta_property(k, "LIMITS=%s", all);
+	eviction_tell(k, &evicted_key, &evicted);
 }
 
 uint64_t suspended_ns(void)

@@ -1,5 +1,4 @@
-/* What was produced and lost, per level and CPU: in words, for the end of a run and in the midst.
- */
+/* What was produced and lost, per level and CPU: in words, at the end of a run and before. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <errno.h>

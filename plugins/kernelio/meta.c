@@ -117,7 +117,7 @@ static void put_sleep(struct kernelio *k, uint32_t id, const char *text)
 
 static void put_sleeps(struct kernelio *k)
 {
-	int rc = sleeps_tell(k, put_sleep);
+	int rc = sleeps_list(k, put_sleep);
 
 	if (rc)
 		eta_warn("/proc/kallsyms: the kernel's symbols cannot be read (%s): page locks and "
@@ -136,8 +136,10 @@ int meta_snapshot(struct kernelio *k)
 	rc = create(k, KERNELIO_SNAPSHOT);
 	if (rc == 0) {
 		put_sleeps(k);
-		limits_tell(k);
+		limits_put(k);
 		suspension_tell(k);
+		/* there is nothing behind it, as with one that has stopped */
+		meta_property(k, "SNAPSHOT=yes");
 		spool_close(&k->meta);
 	}
 	k->meta = own;
@@ -162,7 +164,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	meta_property(k, "TOTAL.dirty_bytes=%llu", (unsigned long long)counts->dirty_bytes);
 	meta_property(k, "LOST=%llu", (unsigned long long)counts->lost_all);
 	loss_properties(k);
-	limits_tell(k);
+	limits_put(k);
 	suspension_tell(k);
 	spool_close(&k->meta);
 }

@@ -114,6 +114,8 @@ static void say_missing(const struct kernelio *k, unsigned level, char *text, si
 			continue;
 		text_append(text, size, "%s%s %s", text[0] ? ", " : "", row->target, k->why[i]);
 	}
+	if (level == ETA_LEVEL_FS)
+		modules_say_without_types(k, text, size);
 }
 
 void probes_describe(struct kernelio *k)
@@ -168,6 +170,23 @@ static void say_why(const struct kernelio *k, size_t i, char *text, size_t size)
 		text_append(text, size, "%s", k->why[i]);
 }
 
+/* Each kind of probe: how many it serves, or why it serves none. */
+static void print_backends(const struct kernelio *k, FILE *out)
+{
+	fprintf(out, "\n%-12s %s\n", "kind", "serves");
+	for (unsigned backend = 1; backend < KERNELIO_N_BACKENDS; backend++) {
+		const char *name = kernelio_backend_name(backend);
+		unsigned n = 0;
+
+		for (size_t i = 0; i < KERNELIO_N_PROBES; i++)
+			n += k->backend[i] == backend;
+		if (k->why_not[backend][0])
+			fprintf(out, "%-12s -: %s\n", name, k->why_not[backend]);
+		else
+			fprintf(out, "%-12s %u probes\n", name, n);
+	}
+}
+
 void kernelio_probes_print(const struct kernelio *k, FILE *out)
 {
 	fprintf(out, "%-10s %-10s %-36s %s\n", "level", "kind", "name", "served by");
@@ -186,4 +205,6 @@ void kernelio_probes_print(const struct kernelio *k, FILE *out)
 				k->backend[i] ? kernelio_backend_name(k->backend[i]) : "-: ", why);
 		}
 	}
+	print_backends(k, out);
+	modules_print(k, out);
 }

@@ -1,5 +1,4 @@
-/* Choosing probes: what the kernel has and takes is loaded, the rest is announced with its reason.
- */
+/* Choosing probes: what the kernel has and takes is loaded, the rest is said with its reason. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -11,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +21,8 @@
 #include "plugins/kernelio/kernelio.skel.h"
 
 #define DEFAULT_THREADS 4096
+#define OLDEST_MAJOR 5 /* Linux */
+#define OLDEST_MINOR 15
 #ifndef SYS_open /* architectures younger than openat */
 #define SYS_open KERNELIO_MAX_SYSCALL_NR
 #define SYS_creat KERNELIO_MAX_SYSCALL_NR
@@ -343,21 +345,29 @@ static bool lockdown(void)
 	return strstr(text, "[confidentiality]");
 }
 
+/* Older than what has all that the probes call; distributions may have brought that to theirs. */
+static bool is_old(struct utsname *system)
+{
+	unsigned major, minor;
+
+	return uname(system) == 0 && sscanf(system->release, "%u.%u", &major, &minor) == 2 &&
+	       (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR));
+}
+
 static void report_load_failure(const struct kernelio *k, int rc)
 {
 	size_t length = strcspn(libbpf_said, "\n");
+	struct utsname system;
 
 	libbpf_said[length] = '\0';
-	if (lockdown())
-		report(k,
-		       "the kernel is locked down (confidentiality), so that no probe may read its "
-		       "memory (%s): boot with lockdown=integrity or none",
-		       strerror(-rc));
-	else if (rc == -EPERM)
+	if (rc == -EPERM)
 		report(k,
 		       "the kernel refuses BPF programs (%s): run as root or with CAP_BPF and "
 		       "CAP_PERFMON",
 		       strerror(-rc));
+	else if (is_old(&system))
+		report(k, "Linux %s does not have what the probes call (%s): take 5.15 or later",
+		       system.release, strerror(-rc));
 	else
 		report(k, "loading BPF programs failed (%s): %s; SCI_LIBBPF_DEBUG=1 shows all",
 		       strerror(-rc), libbpf_said);
@@ -466,6 +476,11 @@ int probes_load(struct kernelio *k)
 	int rc;
 
 	libbpf_set_print(libbpf_message);
+	if (lockdown()) {
+		report(k, "the kernel is locked down (confidentiality), so that no probe may read "
+			  "its memory: boot with lockdown=integrity or none");
+		return -EPERM;
+	}
 	vmlinux = btf__load_vmlinux_btf();
 	if (!vmlinux) {
 		rc = errno ? -errno : -ENOENT;
@@ -476,6 +491,7 @@ int probes_load(struct kernelio *k)
 		return rc;
 	}
 	probes_find_present(vmlinux, present);
+	modules_note(k, present);
 	try_backends(k, vmlinux, present);
 	btf__free(vmlinux);
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {

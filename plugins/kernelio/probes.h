@@ -41,6 +41,7 @@
 	X(on_ext4_syncs, ext4_sync_file_enter, FS, EXTRA)                                          \
 	X(on_ext4_synced, ext4_sync_file_exit, FS, EXTRA)                                          \
 	X(on_ext4_syncs_all, ext4_sync_fs, FS, EXTRA)                                              \
+	X(on_change_syncs, jbd2_handle_stats, FS, EXTRA)                                           \
 	X(on_xfs_syncs, xfs_file_fsync, FS, EXTRA)                                                 \
 	X(on_btrfs_syncs, btrfs_sync_file, FS, EXTRA)                                              \
 	X(on_commit, jbd2_start_commit, FS, EXTRA)                                                 \
@@ -130,7 +131,7 @@
 	X(on_dio_complete, iomap_dio_rw)
 
 /*
- * X(PROGRAM): those of the light mode, which tell of waits and their causes. None is on the way of
+ * X(PROGRAM): those of the light mode, which record waits and their causes. None is on the way of
  * a call that finds what it needs in the cache and waits for nothing.
  */
 #define KERNELIO_LIGHT_PROBES(X)                                                                   \

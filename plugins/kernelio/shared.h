@@ -100,7 +100,8 @@ struct kernelio_file {
 	X(QUOTA, "cpu:quota")                                                                      \
 	X(STOPPED, "cpu:stopped")                                                                  \
 	X(RECLAIM, "pagecache:reclaim at own limit")                                               \
-	X(THROTTLED, "block:held back by own limit")
+	X(THROTTLED, "block:held back by own limit")                                               \
+	X(EVICTION, "pagecache:eviction") /* no wait: pages of others, evicted for the group */
 
 enum kernelio_limit_kind {
 #define X(id, region) KERNELIO_LIMIT_##id,
@@ -127,10 +128,10 @@ enum kernelio_stop {
 #define KERNELIO_LIMIT_NAME 96
 #define KERNELIO_NO_LIMIT UINT64_MAX
 struct kernelio_limit {
-	uint64_t ns; /* that threads waited, together */
+	uint64_t ns; /* that threads waited, together; of EVICTION pages */
 	/*
-	 * Of QUOTA ns in each of so many; of RECLAIM the bytes of memory.max, memory.high; of
-	 * THROTTLED bytes and requests a second, each read and written.
+	 * Of QUOTA ns in each of so many; of RECLAIM, EVICTION the bytes of memory.max,
+	 * memory.high; of THROTTLED bytes and requests a second, each read and written.
 	 */
 	uint64_t amounts[4];
 	/* of the group, from the last component to the first; a NUL first ends them */

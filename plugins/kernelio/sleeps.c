@@ -177,7 +177,7 @@ void sleeps_close(struct kernelio *k)
 	k->kallsyms = NULL;
 }
 
-int sleeps_tell(struct kernelio *k, void (*tell)(struct kernelio *k, uint32_t id, const char *text))
+int sleeps_list(struct kernelio *k, void (*put)(struct kernelio *k, uint32_t id, const char *text))
 {
 	int map = bpf_map__fd(k->bpf->maps.sleeps), rc;
 	uint64_t frames[KERNELIO_SLEEP_FRAMES];
@@ -198,7 +198,7 @@ int sleeps_tell(struct kernelio *k, void (*tell)(struct kernelio *k, uint32_t id
 		if (bpf_map_lookup_elem(map, &id, frames))
 			continue;
 		describe(&symbols, frames, text, sizeof(text));
-		tell(k, id + 1, text);
+		put(k, id + 1, text);
 	}
 	free(symbols.list);
 	free(symbols.names);

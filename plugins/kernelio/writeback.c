@@ -1,5 +1,4 @@
-/* At the end of a run: what traced threads left dirty is written out, so that it is accounted for.
- */
+/* At the end of a run: what traced threads left dirty is written out and accounted for. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,8 +55,7 @@ static uint64_t place_of(const struct spool *spool, uint64_t at, uint64_t stored
 	return at - (stored ? stored : ETA_SPOOL_HEADER_BYTES) + ETA_SPOOL_HEADER_BYTES;
 }
 
-/* Reads the record at AT while the collector goes on appending: it may move the window meanwhile.
- */
+/* Reads the record at AT while the collector appends: it may move the window meanwhile. */
 static bool file_read(const struct spool *spool, int fd, uint64_t at,
 		      struct eta_file_record *record, size_t bytes)
 {

@@ -20,10 +20,11 @@
 
 static _Atomic bool usable;
 static uint64_t (*clock_read)(void) = clock_real; /* if the TSC is not usable */
+
+#ifdef __x86_64__
 static uint64_t start_tsc, start_ns;
 static _Atomic uint64_t known_rate; /* set by any thread: a new thread starts with it */
 
-#ifdef __x86_64__
 /* TSC and CLOCK_MONOTONIC at one moment: of several tries, the one that took the fewest ticks. */
 static void read_pair(uint64_t *tsc, uint64_t *ns)
 {

@@ -25,8 +25,7 @@ struct clock {
 /* Finds the C library's own clock, before the program runs. */
 void clock_resolve(void);
 
-/* Once per process, before the first clock_now: is the TSC to be trusted? SCI_CLOCK=monotonic: no.
- */
+/* Once per process, before the first clock_now: is the TSC trusted? SCI_CLOCK=monotonic: no. */
 void clock_start(void);
 
 /* May the time be read without the kernel? */

@@ -158,8 +158,7 @@ static inline void files_moved(struct file *file, int64_t at)
 			      memory_order_relaxed);
 }
 
-/* The position moved in a way that is not followed (a stream's buffer): read it again when needed.
- */
+/* The position moved in a way that is not followed (a stream's buffer): read it when needed. */
 static inline void files_reread_position(struct file *file)
 {
 	struct file *owner = file->owner;

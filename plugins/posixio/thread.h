@@ -67,8 +67,7 @@ void thread_unlock_stream(struct thread *t);
 /* This thread shares its thread-local storage with another from now on: both are lost, counted. */
 void thread_share(void);
 
-/* Stand-ins for what a thread is: while it is being made, when it went, when it called vfork first.
- */
+/* Stand-ins for a thread: while it is being made, when it went, when it called vfork first. */
 extern struct thread thread_starting, thread_dead, thread_vfork;
 
 /* The process that the tracer was started in. */

@@ -19,7 +19,7 @@ static inline uint64_t machine_dev(uint32_t machine, uint32_t dev)
 	return (uint64_t)machine << 32 | dev;
 }
 
-/* The host of MACHINE (eta_machine), by the name that was met first; "" unknown. */
+/* The host of MACHINE (eta_machine), by the name that came first; "" unknown. */
 const char *machine_name(const struct eta_defs *defs, uint32_t machine);
 
 /* The host that LOCATION is of, "" unknown; and its machine. */

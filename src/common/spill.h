@@ -73,8 +73,7 @@ static inline void spill_put(struct spill_writer *w, uint64_t word)
 		spill_write_chunk(w);
 	w->words[w->used++] = word;
 }
-/* A record from BEGIN to END begins with the next word; records come in the order of their begins.
- */
+/* A record from BEGIN to END begins with the next word; records come in order of their begins. */
 static inline void spill_record(struct spill_writer *w, uint64_t begin_ns, uint64_t end_ns)
 {
 	if (w->used == SPILL_CHUNK_WORDS)

@@ -12,8 +12,7 @@
  */
 void csv_put(FILE *out, const char *text);
 
-/* A json string with TEXT as it is; what is no UTF-8 is as printable.h shows it. NULL: no memory.
- */
+/* A json string with TEXT; what is no UTF-8 is as printable.h shows it. NULL: no memory. */
 json_t *json_name(const char *text);
 
 /*

@@ -239,7 +239,7 @@ static void put_request(struct chrome *c, const struct eta_event *event)
 		event->match);
 	if (event->kind == ETA_IO_BEGIN)
 		fprintf(c->e->out,
-			",\"args\":{\"mode\":\"%s\",\"size\":%" PRIu64 ",\"by\":%" PRIu32 "}",
+			",\"args\":{\"mode\":\"%s\",\"size\":%" PRIu64 ",\"tid\":%" PRIu32 "}",
 			export_mode(event), event->has & ETA_HAS_SIZE ? event->size : 0,
 			c->numbers.tids[c->location]);
 	putc('}', c->e->out);

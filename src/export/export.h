@@ -85,8 +85,7 @@ struct export_stack {
 	struct export_region ended; /* by the LEAVE just pushed */
 };
 
-/* What is pushed from now on is of LOCATION; nothing is open. Zeros but for `e` before the first.
- */
+/* What is pushed now is of LOCATION; nothing is open. Zeros but for `e` before the first. */
 void export_stack_begin(struct export_stack *stack, uint32_t location);
 
 /*

@@ -12,8 +12,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* A path of regions: the one around it, and the innermost. Compared as bytes: there is no padding.
- */
+/* A path of regions: the one around it, and the innermost. Compared as bytes: no padding. */
 struct node_key {
 	const struct node *parent; /* NULL: outermost */
 	uint64_t region;

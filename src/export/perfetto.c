@@ -16,7 +16,7 @@
 
 static const char *const event_names[] = { "read", "write", "flush", "is waited for" };
 static const char *const arg_names[] = {
-	"size", "offset", "ret", "who", "path", "truncated", "by"
+	"size", "offset", "ret", "who", "path", "truncated", "tid"
 };
 
 int perfetto_packet(struct perfetto *p, TracePacket *packet, uint32_t sequence)
@@ -351,7 +351,7 @@ static int put_request(void *arg, const struct link_request *request)
 	begin.name_iid = NAME_READ + (uint64_t)(request->mode <= ETA_IO_FLUSH ? request->mode : 0);
 	begin.debug_annotations = list;
 	add_uint(&begin, &args[0], ARG_SIZE, request->size_bytes);
-	add_uint(&begin, &args[1], ARG_BY, p->numbers.tids[request->location]);
+	add_uint(&begin, &args[1], ARG_TID, p->numbers.tids[request->location]);
 	if (request->truncated)
 		add_true(&begin, &args[2], ARG_TRUNCATED);
 	rc = put_other(p, &begin, TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, lane->uuid,
@@ -459,7 +459,7 @@ const struct export_format export_perfetto = {
 	.what = "Perfetto's own format, for long traces",
 	.file = "Perfetto trace of sci-export",
 	/* the first packet of the sequence of all, with the names of its events */
-	.begins = "\x0a\x88\x01\x50\x01\x62|"
+	.begins = "\x0a\x89\x01\x50\x01\x62}"
 		  "\x12\x08\x08\x01\x12\x04read\x12\x09\x08\x02\x12\x05write",
 	.run = perfetto_run,
 };

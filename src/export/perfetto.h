@@ -24,8 +24,8 @@ enum {
 	ARG_WHO,
 	ARG_PATH,
 	ARG_TRUNCATED,
-	ARG_BY,
-	N_ARGS = ARG_BY
+	ARG_TID,
+	N_ARGS = ARG_TID
 };
 
 /* Requests at one time on a device are on as many tracks, by the end of what is on each. */

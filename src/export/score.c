@@ -8,7 +8,7 @@
 
 static unsigned percent_of(const struct bin *b)
 {
-	int64_t taken_ns = b->contended_ns + b->limit_ns;
+	int64_t taken_ns = b->interference_ns + b->limit_ns;
 	double part;
 
 	if (taken_ns <= 0 || !b->io_ns)

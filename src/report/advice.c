@@ -175,7 +175,7 @@ static void see_file(const struct analysis *a, struct seen *s)
 	int64_t sum_ns = 0, most_ns = 0;
 
 	for (uint32_t i = 0; i < a->n_files; i++) {
-		int64_t ns = a->files[i].slowdown.contended_cell_ns[s->cell];
+		int64_t ns = a->files[i].slowdown.interference_cell_ns[s->cell];
 
 		sum_ns += ns > 0 ? ns : 0;
 		if (ns <= most_ns)
@@ -195,13 +195,13 @@ static void see_file(const struct analysis *a, struct seen *s)
 
 static void see_threads(const struct analysis *a, struct seen *s)
 {
-	int64_t sum_ns = a->slowdown.contended_cell_ns[s->cell];
+	int64_t sum_ns = a->slowdown.interference_cell_ns[s->cell];
 	uint32_t n = 0;
 
 	/* those that lost next to nothing there do not count */
 	for (uint32_t i = 0; i < a->n_threads; i++)
 		n += a->threads[i].scored &&
-		     a->threads[i].slowdown.contended_cell_ns[s->cell] * 50 > sum_ns;
+		     a->threads[i].slowdown.interference_cell_ns[s->cell] * 50 > sum_ns;
 	if (n < 2)
 		return;
 	s->premises |= SEVERAL;

@@ -16,7 +16,7 @@ enum kind { KIND_ALL, KIND_LEVEL, KIND_CLASS, KIND_FILE, KIND_CALLSITE };
 /* One side of a row: times of operations. */
 struct sample {
 	uint64_t n;
-	uint64_t sum_ns;
+	uint64_t total_ns;
 	unsigned __int128 square; /* sum of the squares of the times */
 	int64_t interference_ns;
 	bool has_interference;
@@ -40,14 +40,14 @@ static bool both(const struct row *r)
 
 static double mean(const struct sample *s)
 {
-	return (double)s->sum_ns / (double)s->n;
+	return (double)s->total_ns / (double)s->n;
 }
 
 /* The variance of the mean; n * sum of squares - sum^2 in whole numbers, so nothing cancels. */
 static double variance_of_mean(const struct sample *s)
 {
 	double n = (double)s->n;
-	unsigned __int128 sum_square = (unsigned __int128)s->sum_ns * s->sum_ns;
+	unsigned __int128 sum_square = (unsigned __int128)s->total_ns * s->total_ns;
 	/* what is left of the division is less than a ns^2 */
 	/* NOLINTNEXTLINE(bugprone-integer-division) */
 	double left = (double)(s->square - sum_square / s->n);
@@ -72,7 +72,7 @@ static bool noise(const struct row *r, double *ns)
 /* What it adds to the time in operations of the whole. */
 static double added(const struct row *r)
 {
-	return (double)r->sides[1].sum_ns - (double)r->sides[0].sum_ns;
+	return (double)r->sides[1].total_ns - (double)r->sides[0].total_ns;
 }
 
 /* How much of the run it makes: the order of version 1. */
@@ -81,7 +81,7 @@ static double weight(const struct row *r)
 	uint64_t n = r->sides[0].n > r->sides[1].n ? r->sides[0].n : r->sides[1].n;
 
 	return both(r) ? fabs(difference(r)) * (double)n
-		       : (double)(r->sides[0].sum_ns + r->sides[1].sum_ns);
+		       : (double)(r->sides[0].total_ns + r->sides[1].total_ns);
 }
 
 /* ---- columns ---- */
@@ -169,7 +169,7 @@ GETTER(noise)
 GETTER(ratio)
 {
 	(void)context;
-	if (both(ROW) && ROW->sides[0].sum_ns)
+	if (both(ROW) && ROW->sides[0].total_ns)
 		value_real(v, mean(&ROW->sides[1]) / mean(&ROW->sides[0]));
 }
 
@@ -255,7 +255,7 @@ struct row_list {
 static void add_sample(struct sample *to, const struct sample *more)
 {
 	to->n += more->n;
-	to->sum_ns += more->sum_ns;
+	to->total_ns += more->total_ns;
 	to->square += more->square;
 	to->interference_ns += more->interference_ns;
 	to->has_interference |= more->has_interference;
@@ -282,8 +282,8 @@ static void put_files(struct row_list *rows, int side, const struct analysis *a,
 		if (!f->path[0])
 			continue;
 		put(rows, side, KIND_FILE, 0, f->path, 0,
-		    (struct sample){ f->operations, f->io_ns, f->square, f->slowdown.contended_ns,
-				     split });
+		    (struct sample){ f->operations, f->io_ns, f->square,
+				     f->slowdown.interference_ns, split });
 		if (hosts)
 			rows->list[rows->n - 1].host = machine_name(a->defs, f->machine);
 	}
@@ -304,7 +304,8 @@ static void put_callsites(struct row_list *rows, int side, const struct analysis
 		snprintf(*rows->places, sizeof(*rows->places), "%.60s, %s",
 			 report_callsite_call(a, s), place);
 		put(rows, side, KIND_CALLSITE, 0, *rows->places++, 0,
-		    (struct sample){ s->n, s->sum_ns, s->square, s->slowdown.contended_ns, split });
+		    (struct sample){ s->n, s->total_ns, s->square, s->slowdown.interference_ns,
+				     split });
 	}
 }
 
@@ -316,7 +317,7 @@ static void put_side(struct row_list *rows, int side, const struct analysis *a, 
 	for (uint32_t i = 0; i < a->n_threads; i++)
 		n += a->threads[i].scored ? a->threads[i].operations : 0;
 	put(rows, side, KIND_ALL, 0, "all operations", 0,
-	    (struct sample){ n, a->io_ns, a->square, a->slowdown.contended_ns, split });
+	    (struct sample){ n, a->io_ns, a->square, a->slowdown.interference_ns, split });
 	for (int l = 0; l < (a->has_levels ? ETA_N_LEVELS : 1); l++)
 		put(rows, side, KIND_LEVEL, l, "", 0,
 		    (struct sample){
@@ -324,12 +325,12 @@ static void put_side(struct row_list *rows, int side, const struct analysis *a, 
 			    (uint64_t)report_in_level((const int64_t *)a->time_ns,
 						      (enum eta_level)l),
 			    a->level_square[l],
-			    report_in_level(a->slowdown.contended_cell_ns, (enum eta_level)l),
+			    report_in_level(a->slowdown.interference_cell_ns, (enum eta_level)l),
 			    split });
 	for (uint32_t i = 0; i < a->n_classes; i++)
 		put(rows, side, KIND_CLASS, 0, a->classes[i].function, a->classes[i].size_bytes,
 		    (struct sample){ .n = a->classes[i].n + a->classes[i].truncated,
-				     .sum_ns = a->classes[i].sum_ns,
+				     .total_ns = a->classes[i].total_ns,
 				     .square = a->classes[i].square });
 	put_files(rows, side, a, hosts);
 	put_callsites(rows, side, a);

@@ -63,7 +63,7 @@ static void set_own_limit(struct json_object o, int64_t ns)
 
 static void put_interference(struct json_object o, const struct slowdown *s)
 {
-	set_int(o, "interference_ns", s->contended_ns);
+	set_int(o, "interference_ns", s->interference_ns);
 	set_own_limit(o, s->limit_ns);
 	set_int(o, "self_ns", slowdown_self(s));
 }
@@ -80,7 +80,7 @@ static void put_interference_levels(struct json_object o, const struct slowdown 
 	int64_t level_ns[ETA_N_LEVELS] = { 0 };
 
 	for (int c = 0; c < N_CELLS; c++)
-		level_ns[cell_table[c].level] += s->contended_cell_ns[c];
+		level_ns[cell_table[c].level] += s->interference_cell_ns[c];
 	put_levels(o, "interference_levels", level_ns, all_levels);
 }
 
@@ -145,7 +145,7 @@ static void put_bin(struct json_object o, const struct analysis *a, uint32_t num
 	set_count(o, "io_ns", b->io_ns);
 	set_int(o, "lost_ns", b->lost_ns);
 	if (a->options.sci == SCI_DEFAULT) {
-		set_int(o, "interference_ns", b->contended_ns);
+		set_int(o, "interference_ns", b->interference_ns);
 		set_own_limit(o, b->limit_ns);
 	}
 	put_levels(o, a->options.sci == SCI_DEFAULT ? "interference_levels" : "levels", b->level_ns,
@@ -223,7 +223,7 @@ static void put_headline(struct json_object in, const struct analysis *a)
 	set(o, "sci", json_real(t->sci));
 	set(o, "sci_low", json_real(t->sci_low));
 	set(o, "sci_high", json_real(t->sci_high));
-	set_int(o, "interference_ns", t->slowdown.contended_ns);
+	set_int(o, "interference_ns", t->slowdown.interference_ns);
 	set_count(o, "lifetime_ns", t->lifetime_ns);
 }
 
@@ -315,7 +315,7 @@ static void put_application(struct json_object in, const struct analysis *a)
 	put_culprits(o, a);
 }
 
-/* Of version 2: where the launcher of an MPI job has told its process. */
+/* Of version 2: where the launcher of an MPI job gives its process. */
 static void set_rank(struct json_object o, const struct analysis *a, uint32_t process)
 {
 	if (o.of->version == 1 || a->options.sci != SCI_DEFAULT || process == ETA_NONE ||
@@ -394,7 +394,7 @@ static void put_class(struct json_object o, const struct analysis *a, const stru
 	set_count(o, "p50_ns", c->p50_ns);
 	set_count(o, "p99_ns", c->p99_ns);
 	set_count(o, "max_ns", c->max_ns);
-	set_count(o, "total_ns", c->sum_ns);
+	set_count(o, "total_ns", c->total_ns);
 	set_int(o, "lost_ns", c->lost_ns);
 	put_levels(o, "levels", c->level_ns, a->has_levels);
 }
@@ -420,10 +420,10 @@ static void put_callsite(struct json_object o, const struct analysis *a,
 		put_place(object_in(o, "from"), a, &s->from);
 	set_text(o, "call", s->region == ETA_NONE ? "" : report_callsite_call(a, s));
 	set_count(o, "count", s->n);
-	set_count(o, "total_ns", s->sum_ns);
+	set_count(o, "total_ns", s->total_ns);
 	set_int(o, "lost_ns", s->slowdown.lost_ns);
 	if (a->options.sci == SCI_DEFAULT) {
-		set_int(o, "interference_ns", s->slowdown.contended_ns);
+		set_int(o, "interference_ns", s->slowdown.interference_ns);
 		set_own_limit(o, s->slowdown.limit_ns);
 	}
 	put_slowdown(o, &s->slowdown, a->has_levels);
@@ -494,8 +494,7 @@ static void write_members(struct stream *s, const struct analysis *a,
 	fill(o, a);
 	if (!s->rc)
 		s->rc = s->document.ok ? 0 : -ENOMEM;
-	json_object_foreach(o.json, key, value)
-	{
+	json_object_foreach (o.json, key, value) {
 		if (!s->rc)
 			s->rc = json_stream_member(&s->json, key, value);
 	}

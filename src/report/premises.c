@@ -45,10 +45,10 @@ static uint64_t tiny(const struct file_habit *f)
 	return c ? c->small_ns : 0;
 }
 
-static void tell_tiny(const struct file_habit *f, const char *name, char *text, size_t size)
+static void put_tiny(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	const struct habit_calls *c = tiny_of(f);
-	/* analyzer: told only where there are any */
+	/* analyzer: given only where there are any */
 	uint64_t fewer = (c->small_bytes + WELL_BYTES - 1) / WELL_BYTES;
 
 	snprintf(text, size,
@@ -91,7 +91,7 @@ static uint64_t synchronous(const struct file_habit *f)
 		       : 0;
 }
 
-static void tell_synchronous(const struct file_habit *f, const char *name, char *text, size_t size)
+static void put_synchronous(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	const struct habit_calls *c = WRITES(f);
 
@@ -179,7 +179,7 @@ static uint64_t misaligned(const struct file_habit *f)
 	return misaligned_of(READS(f)) + misaligned_of(WRITES(f));
 }
 
-static void tell_misaligned(const struct file_habit *f, const char *name, char *text, size_t size)
+static void put_misaligned(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	const struct habit_calls *c = misaligned_of(WRITES(f)) ? WRITES(f) : READS(f);
 
@@ -224,15 +224,15 @@ static const struct rule {
 	const char *name;
 	uint64_t files;
 	uint64_t (*seen)(const struct file_habit *f);
-	void (*tell)(const struct file_habit *f, const char *name, char *text, size_t size);
+	void (*put)(const struct file_habit *f, const char *name, char *text, size_t size);
 } rules[] = {
-	{ "tiny requests", 1, tiny, tell_tiny },
+	{ "tiny requests", 1, tiny, put_tiny },
 	{ "synced often", 1, synced_often, tell_synced_often },
-	{ "synchronous writes", 1, synchronous, tell_synchronous },
+	{ "synchronous writes", 1, synchronous, put_synchronous },
 	{ "random reads", 1, random_reads, tell_random_reads },
 	{ "no readahead", 1, no_readahead, tell_no_readahead },
 	{ "read again", 1, read_again, tell_read_again },
-	{ "misaligned", 1, misaligned, tell_misaligned },
+	{ "misaligned", 1, misaligned, put_misaligned },
 	{ "opened often", 1, opened_often, tell_opened_often },
 	{ "small files", 5 * MANY, small_file, tell_small_file },
 };
@@ -295,8 +295,8 @@ static bool find(const struct analysis *a, const struct rule *rule, struct premi
 	}
 	if (!first || p->files < rule->files)
 		return false;
-	rule->tell(first, report_file(a, first->path, first->dev, first->inode).text, p->text,
-		   sizeof(p->text));
+	rule->put(first, report_file(a, first->path, first->dev, first->inode).text, p->text,
+		  sizeof(p->text));
 	used = strlen(p->text);
 	if (p->files > 1)
 		snprintf(p->text + used, sizeof(p->text) - used, " The same of %s more file%s.",

@@ -66,8 +66,7 @@ struct report_unsure {
 
 #define UNSURE_OPERATIONS "operation of low confidence", "operations of low confidence"
 
-/* The line "data: ...": what is missing in a trace. PUBLISHED: "1 orphans", as it has always been.
- */
+/* The line "data: ...": what is missing in a trace. PUBLISHED: "1 orphans", as it always was. */
 void report_counts(FILE *out, const struct eta_counts *counts, uint64_t open_bios,
 		   const struct report_unsure *unsure, bool published, unsigned width);
 

@@ -58,7 +58,7 @@ SCORE_GETTER(sci)
 SCORE_GETTER(interference)
 {
 	(void)context;
-	value_lost(v, ROW->slowdown->contended_ns, 0);
+	value_lost(v, ROW->slowdown->interference_ns, 0);
 }
 
 SCORE_GETTER(self)
@@ -82,7 +82,7 @@ SCORE_GETTER(lost)
 {
 	/* the published score has no parts that could be more than the whole */
 	value_lost(v, ROW->slowdown->lost_ns,
-		   ANALYSIS->options.sci == SCI_DEFAULT ? ROW->slowdown->contended_ns : 0);
+		   ANALYSIS->options.sci == SCI_DEFAULT ? ROW->slowdown->interference_ns : 0);
 }
 
 SCORE_GETTER(lifetime)
@@ -124,7 +124,8 @@ int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level)
 	SCORE_GETTER(interference_##id)                                                            \
 	{                                                                                          \
 		(void)context;                                                                     \
-		value_whole(v, report_in_level(ROW->slowdown->contended_cell_ns, ETA_LEVEL_##id)); \
+		value_whole(v,                                                                     \
+			    report_in_level(ROW->slowdown->interference_cell_ns, ETA_LEVEL_##id)); \
 	}
 ETA_LEVELS(X)
 #undef X

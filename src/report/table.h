@@ -1,5 +1,4 @@
-/* Tables: a column is a struct, so that choosing, sorting, filtering, csv and json come for free.
- */
+/* Tables: a column is a struct; choosing, sorting, filtering, csv and json come with that. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_TABLE_H
 #define SCI_TABLE_H

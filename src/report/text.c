@@ -92,9 +92,10 @@ static int put_levels(FILE *out, const struct analysis *a, unsigned width)
 	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, NULL, width);
 	rc = put_layers(out, a, width);
 	put_level_row(out, "lost", a->slowdown.cell_ns,
-		      a->options.sci == SCI_DEFAULT ? a->slowdown.contended_cell_ns : NULL, width);
+		      a->options.sci == SCI_DEFAULT ? a->slowdown.interference_cell_ns : NULL,
+		      width);
 	if (a->options.sci == SCI_DEFAULT)
-		put_level_row(out, "interference", a->slowdown.contended_cell_ns, NULL, width);
+		put_level_row(out, "interference", a->slowdown.interference_cell_ns, NULL, width);
 	if (a->options.sci == SCI_DEFAULT && a->slowdown.limit_ns) {
 		int64_t limit_ns[N_CELLS] = { 0 };
 

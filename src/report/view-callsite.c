@@ -113,7 +113,7 @@ static int fill(const struct analysis *a, struct table *t)
 		rows[i] = (struct score_row){ .slowdown = &a->callsites[i].slowdown,
 					      .verdict = &a->callsites[i].verdict,
 					      .operations = a->callsites[i].n,
-					      .io_ns = a->callsites[i].sum_ns,
+					      .io_ns = a->callsites[i].total_ns,
 					      .item = &a->callsites[i] };
 	return view_add_scores(t, a->n_callsites);
 }

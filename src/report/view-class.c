@@ -14,7 +14,7 @@ static void get_mean(const void *context, const void *row, struct value *v)
 {
 	(void)context;
 	if (CLASS->n)
-		value_whole(v, (int64_t)((CLASS->sum_ns + CLASS->n / 2) / CLASS->n));
+		value_whole(v, (int64_t)((CLASS->total_ns + CLASS->n / 2) / CLASS->n));
 }
 
 static void get_unsure(const void *context, const void *row, struct value *v)
@@ -36,7 +36,7 @@ static const struct column columns[] = {
 	{ "p99", "p99", UNIT_NS, 4, NULL, "99 of 100 take no longer",
 	  FIELD(struct class_score, p99_ns) },
 	{ "max", "max", UNIT_NS, 6, NULL, "the longest", FIELD(struct class_score, max_ns) },
-	{ "total", "total", UNIT_NS, 8, NULL, "of all", FIELD(struct class_score, sum_ns) },
+	{ "total", "total", UNIT_NS, 8, NULL, "of all", FIELD(struct class_score, total_ns) },
 	{ "truncated", "truncated", UNIT_COUNT, COLUMN_HIDDEN, NULL,
 	  "operations that the trace's end cut", FIELD(struct class_score, truncated) },
 	{ "size", "size from", UNIT_BYTES, 2, NULL, "lower bound of the size class",

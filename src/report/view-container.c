@@ -36,7 +36,7 @@ static const struct column columns[] = {
 	SCORE_VERDICT,
 	{ "cgroup", "cgroup", UNIT_COUNT, 0, get_cgroup,
 	  "id of the control group, which is its folder's inode; unknown without a kernel side" },
-	{ "pid", "pid", UNIT_COUNT, 3, process_sums_get_pid, "its process 1, else the first met" },
+	{ "pid", "pid", UNIT_COUNT, 3, process_sums_get_pid, "its process 1, else the first seen" },
 	{ "inside", "inside", UNIT_COUNT, 3, get_inside, "the same, as numbered in the container" },
 	{ "process", "process", UNIT_TEXT, 0, process_sums_get_name, "name of that process" },
 	{ "host", "host", UNIT_TEXT, COLUMN_HOST, process_sums_get_host, "where it ran" },

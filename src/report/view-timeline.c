@@ -21,7 +21,7 @@ static int64_t edge(const struct analysis *a, size_t n)
 
 static int64_t counted(const struct analysis *a, const struct bin *b)
 {
-	return a->options.sci == SCI_DEFAULT ? b->contended_ns + b->limit_ns : b->lost_ns;
+	return a->options.sci == SCI_DEFAULT ? b->interference_ns + b->limit_ns : b->lost_ns;
 }
 
 static void get_from(const void *context, const void *row, struct value *v)
@@ -38,13 +38,13 @@ static void get_lost(const void *context, const void *row, struct value *v)
 {
 	const struct analysis *a = context;
 
-	value_lost(v, BIN->lost_ns, a->options.sci == SCI_DEFAULT ? BIN->contended_ns : 0);
+	value_lost(v, BIN->lost_ns, a->options.sci == SCI_DEFAULT ? BIN->interference_ns : 0);
 }
 
 static void get_interference(const void *context, const void *row, struct value *v)
 {
 	(void)context;
-	value_lost(v, BIN->contended_ns, 0);
+	value_lost(v, BIN->interference_ns, 0);
 }
 
 static void get_sci_io(const void *context, const void *row, struct value *v)

@@ -113,8 +113,7 @@ ETA_LEVELS(X)
 	SCORE_LEVEL(which, BLOCK, "block", what), SCORE_LEVEL(which, CPU, "cpu", what)
 /* clang-format on */
 
-/* Makes t->own with room for N rows and as many items of BYTES, which it returns; NULL: no memory.
- */
+/* Makes t->own with room for N rows and N items of BYTES, which it returns; NULL: no memory. */
 void *view_rows_new(struct table *t, size_t n, size_t bytes);
 static inline void view_row_set(struct table *t, size_t i, struct score_row row)
 {

@@ -119,7 +119,7 @@ int top_table(FILE *out, const struct frame *f, const struct top_look *look)
 static json_t *json_score(double sci, const struct slowdown *s, const struct verdict *v)
 {
 	return json_pack("{s:f, s:I, s:s, s:s}", "sci", sci < 0 ? 0.0 : sci, "interference_ns",
-			 (json_int_t)s->contended_ns, "level", v->level, "reason", v->reason);
+			 (json_int_t)s->interference_ns, "level", v->level, "reason", v->reason);
 }
 
 static void set_culprits(json_t *object, const struct frame *f, const struct blame *by, uint32_t n)
@@ -134,7 +134,7 @@ static void set_culprits(json_t *object, const struct frame *f, const struct bla
 		json_object_set_new(one, "ns", json_integer((json_int_t)by[i].ns));
 		json_array_append_new(list, one);
 	}
-	json_object_set_new(object, "by", list);
+	json_object_set_new(object, "culprits", list);
 }
 
 static void set_rate(json_t *object, const struct frame *f, const struct rate *rate)
@@ -230,7 +230,8 @@ int top_json(FILE *out, const struct frame *f)
 	json_object_set_new(root, "processes", json_rows(f, &top_process, json_process));
 	json_object_set_new(root, "threads", json_rows(f, &top_thread, json_thread));
 	json_object_set_new(root, "devices", devices);
-	if (root && json_object_size(root) >= 9)
+	/* what there was no memory for is missing */
+	if (root && json_object_size(root) == 9 + (size_t)any)
 		rc = json_write(root, out, JSON_COMPACT);
 	json_decref(root);
 	if (rc == 0 && (fputc('\n', out) == EOF || fflush(out) == EOF))
@@ -262,7 +263,7 @@ static void put_gauge(FILE *out, const char *name, const char *help)
 
 static void put_processes(FILE *out, const struct table *table)
 {
-	put_gauge(out, "sci_process_score", "part of its threads' life that others took");
+	put_gauge(out, "sci_process_score", "part of its threads' lifetime that others took");
 	for (size_t i = 0; i < table->n; i++) {
 		const struct score_row *row = table->rows[i];
 		const struct process_sum *p = row->item;
@@ -316,7 +317,8 @@ int top_metrics(const char *path, const struct frame *f)
 	else
 		rc = output_open(&output, path, 0644);
 	if (rc == 0) {
-		put_gauge(output.file, "sci_score", "part of all threads' life that others took");
+		put_gauge(output.file, "sci_score",
+			  "part of all threads' lifetime that others took");
 		fprintf(output.file, "sci_score %.6f\n", f->seen.sci_total);
 		put_gauge(output.file, "sci_lost_records", "records that the tracer lost");
 		fprintf(output.file, "sci_lost_records %" PRIu64 "\n", f->lost);

@@ -22,8 +22,8 @@ static const char help[] =
 	"space  freeze: what is seen stays; again: go on\n"
 	"h      this help\n"
 	"\n"
-	"SCI is the part of its life that others took, by the records of the last\n"
-	"seconds; \"by\" is who took most of it. Any key goes back.\n";
+	"SCI is the part of its lifetime that others took, by the records of the last\n"
+	"seconds; the culprit took most of it. Any key goes back.\n";
 
 static struct {
 	bool frozen, help;

@@ -12,8 +12,7 @@ void screen_end(void);
 /* Draws the frame as it is looked at; NULL: nothing has been seen yet. */
 void screen_draw(const struct frame *f, struct top_look *look);
 
-/* Until END_NS of CLOCK_MONOTONIC: does what keys say, draws again. True: the user has had enough.
- */
+/* Until END_NS of CLOCK_MONOTONIC: does what keys say, draws again. True: the user quits. */
 bool screen_wait(const struct frame *f, struct top_look *look, uint64_t end_ns);
 
 /* Has the user asked that what is seen stays? */

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
-#include "src/analysis/tables/met.h"
+#include "src/analysis/tables/earlier.h"
 
 int slices_new(struct slices *slices, unsigned n)
 {
-	*slices = (struct slices){ .met = met_new(n) };
-	if (slices->met)
+	*slices = (struct slices){ .earlier = earlier_new(n) };
+	if (slices->earlier)
 		return 0;
 	eta_error("not enough memory");
 	return -ENOMEM;
@@ -34,17 +34,17 @@ void slice_free(struct slice *s)
 void slices_free(struct slices *slices)
 {
 	slices_forget(slices, UINT64_MAX);
-	met_free(slices->met);
+	earlier_free(slices->earlier);
 	free(slices->list);
 	*slices = (struct slices){ 0 };
 }
 
 /*
- * What a recording warns of once would be on the screen with every slice: that intervals inside of
- * operations were not kept, which is no loss (their time stays with the level around them). What is
- * lost is counted, and shown.
+ * What a recording warns of once would be on the screen with every slice: that intervals inside
+ * operations were not recorded, which is no loss (their time stays with the level around them).
+ * What is lost is counted, and shown.
  */
-static void say_errors(void *arg, enum eta_severity severity, const char *text)
+static void print_errors(void *arg, enum eta_severity severity, const char *text)
 {
 	(void)arg;
 	if (severity == ETA_ERROR)
@@ -55,7 +55,7 @@ int slices_add(struct slices *slices, const char *path, uint64_t now_ns)
 {
 	const struct analysis_options options = { .files = true,
 						  .n_culprits = 8,
-						  .met = slices->met };
+						  .earlier = slices->earlier };
 	/* the copy of the records that is looked at is nobody else's */
 	const struct eta_options own = { .stable = true };
 	char *name = (char *)(uintptr_t)path;
@@ -69,8 +69,8 @@ int slices_add(struct slices *slices, const char *path, uint64_t now_ns)
 	}
 	s->users = 1;
 	s->taken_ns = now_ns;
-	met_next(slices->met);
-	eta_set_message_fn(say_errors, NULL);
+	earlier_next(slices->earlier);
+	eta_set_message_fn(print_errors, NULL);
 	rc = eta_open_merged(&name, 1, &own, &s->trace);
 	if (rc == 0)
 		rc = rates_analyse(s->trace, &options, &s->analysis, &s->rates);

@@ -21,7 +21,7 @@ struct slices {
 	struct slice **list;
 	size_t n, room;
 	uint64_t begin_ns; /* when the last one that was forgotten was taken; 0: none was */
-	struct met_references *met;
+	struct earlier_references *earlier;
 };
 
 /* N: how many the window has, about. 0 or -ENOMEM, reported. */

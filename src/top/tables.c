@@ -1,4 +1,4 @@
-/* The tables of sci-top: the columns of the reports, with rates and who did it. */
+/* The tables of sci-top: the columns of the reports, with rates and culprits. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
@@ -73,7 +73,7 @@ static void get_process_p99(const void *context, const void *row, struct value *
 	put_p99(&FRAME->rates.processes[process_of(context, row)], v);
 }
 
-static void get_process_by(const void *context, const void *row, struct value *v)
+static void get_process_culprit(const void *context, const void *row, struct value *v)
 {
 	struct blame by[CULPRITS_SHOWN];
 	struct report_text room;
@@ -92,7 +92,7 @@ static const struct column process_columns[] = {
 	{ "rate", "bytes/s", UNIT_BYTES_PER_S, 2, get_process_rate, "bytes of calls a second" },
 	{ "p99", "p99", UNIT_NS, 4, get_process_p99, "99 of 100 calls take no longer" },
 	SCORE_VERDICT,
-	{ "by", "by", UNIT_TEXT, 0, get_process_by, "who took most of it" },
+	{ "culprit", "culprit", UNIT_TEXT, 0, get_process_culprit, "who took most of it" },
 	{ "pid", "pid", UNIT_COUNT, 0, process_sums_get_pid, "process id" },
 	{ "process", "process", UNIT_TEXT, 0, process_sums_get_name, "its name" },
 	SCORE_DETAILS,
@@ -145,7 +145,7 @@ static void get_thread_p99(const void *context, const void *row, struct value *v
 	put_p99(&FRAME->rates.locations[THREAD->location], v);
 }
 
-static void get_thread_by(const void *context, const void *row, struct value *v)
+static void get_thread_culprit(const void *context, const void *row, struct value *v)
 {
 	struct blame by[CULPRITS_SHOWN];
 	struct report_text room;
@@ -162,7 +162,7 @@ static const struct column thread_columns[] = {
 	{ "rate", "bytes/s", UNIT_BYTES_PER_S, 2, get_thread_rate, "bytes of calls a second" },
 	{ "p99", "p99", UNIT_NS, 4, get_thread_p99, "99 of 100 calls take no longer" },
 	SCORE_VERDICT,
-	{ "by", "by", UNIT_TEXT, 0, get_thread_by, "who took most of it" },
+	{ "culprit", "culprit", UNIT_TEXT, 0, get_thread_culprit, "who took most of it" },
 	{ "thread", "thread", UNIT_TEXT, 0, get_thread_name, "its name" },
 	{ "tid", "tid", UNIT_COUNT, COLUMN_HIDDEN, get_tid, "thread id" },
 	{ "pid", "pid", UNIT_COUNT, COLUMN_HIDDEN, get_pid, "process id" },

@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "eta-ext/base/array.h"
 #include "eta-ext/base/eta.h"
 #include "eta-ext/format/record.h"
 
@@ -58,9 +57,6 @@ struct window {
 	struct name *names;
 	unsigned char *buffer;
 	size_t room;
-	uint64_t *reads; /* when it was read, as far as that is remembered */
-	size_t n_reads, reads_room;
-	uint64_t begin_ns; /* the last time that it was read before that */
 };
 
 static int no_memory(void)
@@ -99,7 +95,6 @@ void window_free(struct window *w)
 	}
 	free(w->sources);
 	free(w->buffer);
-	free(w->reads);
 	free(w);
 }
 
@@ -276,7 +271,6 @@ static void forget(struct window *w, uint64_t since_ns)
 {
 	unsigned left = HASH_COUNT(w->names);
 	struct name *name, *next;
-	size_t over = 0;
 
 	for (size_t i = 0; i < w->n_sources; i++) {
 		struct source *s = &w->sources[i];
@@ -290,10 +284,6 @@ static void forget(struct window *w, uint64_t since_ns)
 		if (!s->first)
 			s->last = &s->first;
 	}
-	while (over < w->n_reads && w->reads[over] < since_ns)
-		w->begin_ns = w->reads[over++];
-	w->n_reads -= over;
-	memmove(w->reads, w->reads + over, w->n_reads * sizeof(*w->reads));
 	HASH_ITER (hh, w->names, name, next) {
 		const struct eta_record_head *r = name->record;
 		bool traced = r->type == ETA_RECORD_TASK && !(r->flags & ETA_TASK_UNTRACED);
@@ -311,9 +301,6 @@ int window_read(struct window *w, uint64_t now_ns, uint64_t since_ns)
 {
 	int rc = w->n_sources ? 0 : find_sources(w);
 
-	if (!ARRAY_FITS(w->reads, w->n_reads + 1, w->reads_room))
-		return no_memory();
-	w->reads[w->n_reads++] = now_ns;
 	for (size_t i = 0; rc == 0 && i < w->n_sources; i++) {
 		rc = read_source(w, &w->sources[i], now_ns);
 		if (rc && rc != -ENOMEM)
@@ -322,11 +309,6 @@ int window_read(struct window *w, uint64_t now_ns, uint64_t since_ns)
 	if (rc == 0)
 		forget(w, since_ns);
 	return rc;
-}
-
-uint64_t window_begin(const struct window *w)
-{
-	return w->begin_ns;
 }
 
 /* ---- to a spool of its own ---- */
@@ -358,12 +340,15 @@ int window_write(const struct window *w, int folder)
 		const struct source *s = &w->sources[i];
 		int fd = openat(folder, s->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-		bool ok = out && put_source(w, s, with_names && !s->is_meta, out);
 		int rc = out ? 0 : -errno;
 
-		with_names = with_names && s->is_meta;
-		if (out && (!ok || fclose(out) != 0))
+		if (out && !put_source(w, s, with_names && !s->is_meta, out))
 			rc = -errno;
+		if (out && fclose(out) != 0 && rc == 0)
+			rc = -errno;
+		else if (!out && fd >= 0)
+			close(fd);
+		with_names = with_names && s->is_meta;
 		if (rc) {
 			eta_error("what was recorded cannot be put together: %s", strerror(-rc));
 			return rc;

@@ -23,11 +23,10 @@ void window_free(struct window *w);
  */
 int window_read(struct window *w, uint64_t now_ns, uint64_t since_ns);
 
-/* When what is remembered began to be recorded; 0: when the recording did. */
-uint64_t window_begin(const struct window *w);
-
-/* All that is remembered as a spool of its own, in FOLDER, instead of the one before. 0 or -errno,
- * reported. */
+/*
+ * All that is remembered as a spool of its own, in FOLDER, instead of the one before. 0 or -errno,
+ * reported.
+ */
 int window_write(const struct window *w, int folder);
 
 #endif

@@ -166,8 +166,9 @@ static int vm_read(pid_t pid, struct vm *vm)
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
 	text = read_whole(path, &bytes);
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	/* a process between fork and exec has its parent's command line, and so has a thread's
-	 * fork; of a program that another starts under QEMU's name the first word tells
+	/*
+	 * A process between fork and exec has its parent's command line, and so has a thread's
+	 * fork. Of a program that another starts under QEMU's name the first word is known.
 	 */
 	if (readlink(path, program, sizeof(program) - 1) < 0)
 		program[0] = '\0';

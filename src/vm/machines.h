@@ -58,7 +58,7 @@ void vms_free(struct vms *vms);
  */
 int vms_select(struct vms *vms, const char *words);
 
-/* "qcow2" or "raw" where the command line does not say, too; "" where it cannot be told. */
+/* "qcow2" or "raw" where the command line does not say, too; "" where it is not known. */
 const char *vm_format(const struct qemu_disk *disk, const struct vm_image *image);
 
 #endif

@@ -12,7 +12,7 @@
 /* How deep nodes lie below each other; a node may name itself. */
 enum { DEPTH_MAX = 8 };
 
-/* ---- what is told of a node ---- */
+/* ---- what a node says ---- */
 
 static bool is_one_of(const char *text, const char *const *list)
 {
@@ -133,8 +133,9 @@ static const json_t *device_with(const json_t *devices, const char *drive)
 	const json_t *device;
 	size_t i;
 
-	json_array_foreach(devices, i, device) if (*drive && strcmp(text_of(device, "drive"),
-								    drive) == 0) return device;
+	json_array_foreach (devices, i, device)
+		if (*drive && strcmp(text_of(device, "drive"), drive) == 0)
+			return device;
 	return NULL;
 }
 
@@ -216,10 +217,12 @@ static int add_disks(struct qemu_command *command, json_t *parsed)
 	size_t i;
 	int rc = 0;
 
-	json_array_foreach(json_object_get(parsed, "drives"), i, value) if (rc == 0) rc =
-		add_drive(command, parsed, value);
-	json_object_foreach(nodes, name, value) if (rc == 0) rc =
-		add_node(command, parsed, name, value);
+	json_array_foreach (json_object_get(parsed, "drives"), i, value)
+		if (rc == 0)
+			rc = add_drive(command, parsed, value);
+	json_object_foreach (nodes, name, value)
+		if (rc == 0)
+			rc = add_node(command, parsed, name, value);
 	return rc;
 }
 
@@ -388,8 +391,8 @@ int qemu_command_descriptor(const struct qemu_command *command, const char *imag
 
 	if (strncmp(image, prefix, strlen(prefix)) != 0)
 		return -1;
-	json_array_foreach(json_object_get(command->parsed, "descriptors"), i,
-			   one) if (strcmp(text_of(one, "set"), image + strlen(prefix)) ==
-				    0) return (int)strtoul(text_of(one, "fd"), NULL, 10);
+	json_array_foreach (json_object_get(command->parsed, "descriptors"), i, one)
+		if (strcmp(text_of(one, "set"), image + strlen(prefix)) == 0)
+			return (int)strtoul(text_of(one, "fd"), NULL, 10);
 	return -1;
 }

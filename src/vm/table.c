@@ -105,8 +105,8 @@ static json_t *shown(const char *text)
 	return json_string(printable);
 }
 
-static int tell_json(json_t *object, const char *name, void (*tell)(void *arg, const char *text),
-		     void *arg)
+static int put_json(json_t *object, const char *name, void (*put)(void *arg, const char *text),
+		    void *arg)
 {
 	char *json = object ? json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
 	char text[TEXT_MAX];
@@ -117,7 +117,7 @@ static int tell_json(json_t *object, const char *name, void (*tell)(void *arg, c
 		return -ENOMEM;
 	free(json);
 	if ((size_t)n < sizeof(text))
-		tell(arg, text);
+		put(arg, text);
 	else
 		eta_warn("%s: longer than a property can be: not recorded", name);
 	return 0;
@@ -170,19 +170,19 @@ static json_t *threads_json(const struct vm *vm, bool vcpus)
 	return list;
 }
 
-int vm_properties(const struct vm *vm, void (*tell)(void *arg, const char *text), void *arg)
+int vm_properties(const struct vm *vm, void (*put)(void *arg, const char *text), void *arg)
 {
 	char name[64];
 	int rc;
 
 	snprintf(name, sizeof(name), "VM_%d", (int)vm->pid);
-	rc = tell_json(json_pack("{s:o, s:b, s:o, s:o}", "name", shown(vm->command.name), "icount",
-				 vm->command.icount, "vcpus", threads_json(vm, true), "iothreads",
-				 threads_json(vm, false)),
-		       name, tell, arg);
+	rc = put_json(json_pack("{s:o, s:b, s:o, s:o}", "name", shown(vm->command.name), "icount",
+				vm->command.icount, "vcpus", threads_json(vm, true), "iothreads",
+				threads_json(vm, false)),
+		      name, put, arg);
 	for (size_t i = 0; rc == 0 && i < vm->command.n_disks; i++) {
 		snprintf(name, sizeof(name), "VM_%d_DISK_%zu", (int)vm->pid, i);
-		rc = tell_json(disk_json(&vm->command.disks[i], &vm->images[i]), name, tell, arg);
+		rc = put_json(disk_json(&vm->command.disks[i], &vm->images[i]), name, put, arg);
 	}
 	return rc;
 }

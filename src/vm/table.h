@@ -11,9 +11,9 @@
 void vm_table_print(FILE *to, const struct vms *vms);
 
 /*
- * TELL for each property of VM, "NAME=value" with JSON in it: doc/virtual-machines.md has them. 0
+ * PUT for each property of VM, "NAME=value" with JSON in it: doc/virtual-machines.md has them. 0
  * or -ENOMEM.
  */
-int vm_properties(const struct vm *vm, void (*tell)(void *arg, const char *text), void *arg);
+int vm_properties(const struct vm *vm, void (*put)(void *arg, const char *text), void *arg);
 
 #endif

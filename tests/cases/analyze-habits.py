@@ -171,8 +171,8 @@ def flagged(log):
 
 
 def headline(log):
-    """A large part of a short life is no headline beside one that lost much more."""
-    # 200 and 201 meet on a file for long, 300 for a moment of a short life
+    """A large part of a short lifetime is no headline beside one that lost much more."""
+    # 200 and 201 meet on a file for long, 300 for a moment of a short lifetime
     for tid, begin, n, slow in (200, 0, 100, 4000), (201, 0, 100, 4000), (300, 0, 10, 4000):
         log.tid = tid
         for i in range(n):

@@ -71,7 +71,7 @@ def scores(both):
     same(sorted((r["host"], r["pid"], r["process"], r["interference_ns"])
                 for r in analyze("--by=process", both)),
          [("a", "100", "app", "1000"), ("b", "100", "app", "2400")])
-    # the life of a process is no longer than the trace, whatever its threads' are together
+    # the lifetime of a process is no longer than the trace, whatever its threads' are together
     duration = json.loads(run("sci-analyze", "--json", both))["trace"]["duration_ns"]
     lives = collections.Counter()
     for r in analyze("--by=thread", both):

@@ -260,7 +260,8 @@ assert not os.path.exists(path("killed/kernel.spool/meta.snapshot"))
 # which probes this kernel has: what a recording needs is served, the light mode leaves system calls alone
 def probes(*options):
     text = subprocess.run([SCI_KERNEL, *options, "probes"], capture_output=True, text=True, check=True).stdout
-    return {(line[:10].strip(), line[22:].split(None, 1)[0]): line[22:].split(None, 1)[1] for line in text.splitlines()[1:]}
+    return {(line[:10].strip(), line[22:].split(None, 1)[0]): line[22:].split(None, 1)[1] 
+            for line in text.split("\n\n")[0].splitlines()[1:]}
 
 
 full, light = probes(), probes("--light")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
 import collections
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import cgroup, inside, need_bpf, nothing_lost, ops_on, path, regions, trace
 
 need_bpf()
+BUILD = os.path.join(os.environ["SCI_BUILD"], "src")
 LIMIT_MB, FILE_MB, OTHER_MB, ROUNDS = 64, 44, 256, 4
 
 # what it read once is cached, and read again; "drop": the first half goes by its own doing, in each round;
@@ -82,3 +84,18 @@ culprits = collections.Counter(span.who for span in found)
 assert culprits and culprits.most_common(1)[0][0] == neighbour.pid, culprits
 assert sums["pagecache:eviction"] > sums.get("block:device", 0), sums
 assert any(task.tid == neighbour.pid for task in spool.untraced), "who it was has a name"
+# and whose memory it was for
+evicted, what = spool.properties["EVICTED_FOR"].split("|")
+assert int(evicted) > 0 and what.startswith(f"{LIMIT_MB << 20} bytes at most, of control group "), spool.properties
+assert what.endswith("/" + os.path.basename(group)), (what, group)
+for trace_ in "evicted/kernel.spool", "merged.otf2":
+    if trace_.endswith(".otf2"):
+        subprocess.run([os.path.join(BUILD, "sci-merge"), "-q", path("evicted/kernel.spool"), "-o", path(trace_)],
+                       check=True)
+    report = json.loads(subprocess.run([os.path.join(BUILD, "sci-analyze"), "--json", path(trace_)],
+                                       capture_output=True, text=True, check=True).stdout)
+    verdict = report["verdict"]
+    # a machine that is busy takes more of it
+    print(verdict)
+    if verdict["reason"] == "eviction":
+        assert what in verdict["advice"], (what, verdict)

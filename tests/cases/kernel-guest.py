@@ -17,8 +17,12 @@ import kernel_spool
 from scratch import need, path, skip
 
 BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
-GUEST = os.path.join(BUILD, "guest")
-SCI_KERNEL = os.path.join(BUILD, "src", "sci-kernel")
+# ./dev kernels: another of Debian's kernels, with what takes longer
+PACKAGE = os.environ.get("SCI_GUEST_KERNEL", "linux-image-amd64")
+GUEST = os.environ.get("SCI_GUEST_DIR", os.path.join(BUILD, "guest"))
+MORE = bool(os.environ.get("SCI_GUEST_MORE"))
+SCI_KERNEL, SCI_RECORD = (os.path.join(BUILD, "src", name) for name in ("sci-kernel", "sci-record"))
+LIBRARY = os.path.join(BUILD, "plugins/.libs/libsci-posixio.so")
 BUSYBOX = "/bin/busybox"
 BACKENDS = "fentry", "kprobe", "tp_btf"
 FILE_SYSTEMS = "btrfs", "ext4", "nvme", "xfs"
@@ -27,7 +31,7 @@ READ, WRITE = 3, 4  # enum eta_op_kind
 # spans of the calls themselves; what metadata does beside them is not the same each time
 FUNCTIONS = ("VFS_READ", "VFS_WRITE", "VFS_SYNC", "FS_READ", "FS_WRITE", "FS_SYNC", "FS_DIRECT",
              "PAGECACHE_READ", "PAGECACHE_WRITE", "FS_WRITEPAGES")
-LIMIT_SECONDS = 600
+LIMIT_SECONDS = 2400 if MORE else 600
 # as tests/guest/init and stack.c make them: what is stacked on, and below, the disks
 STACKED = {"striped": ["dm-0"], "mirror": ["md0", "dm-1", "dm-2"], "raid0": ["md1", "dm-3", "dm-4"]}
 LOWEST = "vde", "vdf"
@@ -52,7 +56,7 @@ def run(*command, **more):
 # ---- the guest ----
 
 def get_kernel():
-    result = subprocess.run(["sh", os.path.join(SRC, "tests/guest/kernel.sh"), GUEST],
+    result = subprocess.run(["sh", os.path.join(SRC, "tests/guest/kernel.sh"), GUEST, PACKAGE],
                             capture_output=True, text=True)
     if result.returncode == 77:
         skip(result.stdout.strip())
@@ -65,14 +69,14 @@ def libraries(program):
 
 def make_initrd():
     root = path("root")
-    for name in ("bin", "dev", "proc", "sys", "mnt", "out"):
+    for name in ("bin", "dev", "proc", "sys", "mnt", "out", "tmp", "plugins"):
         os.makedirs(os.path.join(root, name))
     shutil.copytree(os.path.join(GUEST, "modules"), os.path.join(root, "modules"))
     shutil.copy(os.path.join(SRC, "tests/guest/init"), os.path.join(root, "init"))
     shutil.copy(BUSYBOX, os.path.join(root, "bin/busybox"))
     for program in (SCI_KERNEL, os.path.join(BUILD, "tests/guest/workload"),
-                    os.path.join(BUILD, "tests/guest/stack")):
-        shutil.copy(program, os.path.join(root, "bin"))
+                    os.path.join(BUILD, "tests/guest/stack"), SCI_RECORD, LIBRARY):
+        shutil.copy(program, os.path.join(root, "plugins" if program == LIBRARY else "bin"))
         for library in libraries(program):
             os.makedirs(os.path.dirname(root + library), exist_ok=True)
             shutil.copy(library, root + library)
@@ -119,7 +123,7 @@ def boot():
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
                "-m", "1024", "-nographic", "-nodefaults", "-no-reboot", "-serial", "stdio",
                "-kernel", os.path.join(GUEST, "vmlinuz"), "-initrd", path("initrd.gz"),
-               "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr"]
+               "-append", f"console=ttyS0 quiet panic=-1 mitigations=off nokaslr{' sci.more' * MORE}"]
     for name in ("ext4", "xfs", "btrfs", "out", "left", "right"):
         command += ["-drive", f"file={path(name)},if=virtio,format=raw,cache=unsafe"]
     command += ["-drive", f"file={path('nvme')},if=none,id=n,format=raw,cache=unsafe",
@@ -137,6 +141,8 @@ def boot():
             results.extractall(path("results"))
     except tarfile.TarError as error:
         sys.exit(f"the guest left no results: {error}")
+    if os.environ.get("SCI_GUEST_KEEP"):
+        shutil.copytree(path("results"), os.environ["SCI_GUEST_KEEP"])
 
 
 # ---- what must be the same ----
@@ -187,11 +193,19 @@ def nested(op, *kinds):
         outer = inner
 
 
-def read_trace(name):
-    directory = os.path.join(path("results"), name)
-    said = open(directory + ".said").read()
+def said_by(name, wanted):
+    """What the recording NAME said, whose status is WANTED."""
+    with open(os.path.join(path("results"), name + ".said"), encoding="utf-8") as file:
+        said = file.read()
     print(f"---- {name}\n{said}")
-    assert open(directory + ".status").read().strip() == "0", said
+    with open(os.path.join(path("results"), name + ".status"), encoding="utf-8") as file:
+        assert file.read().strip() == str(wanted), said
+    return said
+
+
+def read_trace(name):
+    said_by(name, 0)
+    directory = os.path.join(path("results"), name)
     spool = kernel_spool.KernelSpool(os.path.join(directory, "kernel.spool"))
     kernel_spool.check_shape(spool)
     assert spool.properties["LOST"] == "0", spool.properties
@@ -205,6 +219,33 @@ make_initrd()
 make_disks()
 make_stacked()
 boot()
+
+
+def check_nothing(name, reason):
+    """Of the kernel nothing is recorded: one line says why."""
+    said = said_by(name, 1)
+    assert said.count("\n") == 1 and reason in said, said
+
+
+def check_user_only(name, reason):
+    """It says the same, and the calls of the library are there."""
+    said = said_by(name, 0)
+    assert said.count("kernel levels") == 1 and reason in said, said
+    writes = {row["level"]: row["writes"] for row in json.loads(run(
+        os.path.join(BUILD, "src/sci-analyze"), "--workload", "--json",
+        os.path.join(path("results"), name, "unified.otf2")))["rows"]}
+    assert list(writes) == ["user"] and writes["user"] > 40, writes
+
+
+with open(os.path.join(path("results"), "kernel"), encoding="utf-8") as text:
+    release = tuple(int(number) for number in re.match(r"(\d+)\.(\d+)", text.read()).groups())
+for name, reason in (("untyped", "no kernel type information in /sys/kernel/btf/vmlinux"),
+                     ("confidentiality", "the kernel is locked down (confidentiality)")):
+    check_nothing(name, reason)
+    check_user_only(name + "-user", reason)
+if release < (5, 15):
+    check_nothing("fentry", "does not have what the probes call")
+    sys.exit()
 traces = {name: read_trace(name) for name in BACKENDS}
 files = {name: by_path(spool) for name, spool in traces.items()}
 
@@ -348,3 +389,23 @@ written = sum(bio.bytes for bio in tops if bio.flags & (kernel_spool.BIO_WRITE |
 counted = sum(bio.bytes for bio in tops) - written, written
 assert moved(os.path.join(path("results"), "fentry", "kernel.spool")) == moved(archive) == counted, \
     (moved(archive), counted)
+
+if MORE:
+    # locked down for integrity: nothing is absent
+    spool = read_trace("integrity")
+    assert spool.properties["BACKENDS"] == traces["fentry"].properties["BACKENDS"], spool.properties
+    # without the functions and tracepoints of a file system: its calls, its pages and its requests
+    for name, fs, words in (
+            ("late", "xfs", "xfs was loaded during the recording"),
+            ("modules-untyped", "ext4", "ext4: its module has no type information")):
+        said, spool = said_by(name, 0), read_trace(name)
+        assert said.count(words) == (2 if name == "modules-untyped" else 1), said
+        wanted = {file: ops for file, ops in files["fentry"].items() if file.startswith(fs + "/")}
+        got = by_path(spool)
+        assert got.keys() == wanted.keys(), (name, got.keys())
+        for file, ops in wanted.items():
+            assert [facts(op) for op in got[file]] == [facts(op) for op in ops], (name, file)
+            # (a read has generic_file_read_iter, which is no module's)
+            assert not any(count(op, "FS_WRITE") for op in got[file]), (name, file)
+            assert block_bytes(spool)[file, 1] == block_bytes(traces["fentry"])[file, 1], (name, file)
+        assert any(count(op, "PAGECACHE_WRITE") for op in got[f"{fs}/buffered"]), name

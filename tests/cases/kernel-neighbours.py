@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
 from kernel import loop_fs, need, need_bpf, path, trace
 
-need("losetup")
+need("losetup", "chattr")
 need_bpf()
 device, folder = loop_fs("ext4", 64)
 ANALYZE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-analyze")
@@ -34,12 +34,21 @@ def syncs(name, n):
     return [sys.executable, "-c", SYNCS, os.path.join(folder, name), str(n)]
 
 
-def commits(spool):
-    """The sleeps for the journal in fsync."""
-    found = [span for op in spool.ops if op.name == "fsync" for span in op.spans
+def commits(spool, *names):
+    """The sleeps for the journal in calls of these NAMES; none: in fsync."""
+    found = [span for op in spool.ops if op.name in (names or ["fsync"]) for span in op.spans
              if span.kind == "SLEEP" and spool.region(span) == "fs:journal commit"]
-    assert found, "no fsync waited for a commit"
+    assert found, "no call waited for a commit"
     return found
+
+
+def begun(script, *arguments):
+    """A neighbour that has begun."""
+    process = subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, text=True)
+    atexit.register(process.wait)
+    atexit.register(process.kill)
+    process.stdout.readline()
+    return process
 
 
 def journal(spool):
@@ -65,10 +74,7 @@ print(len(written), "requests of the journal:", collections.Counter(bio.owner_ti
 assert any(bio.owner_tid in mine for bio in written), written
 
 # beside one that syncs on and on
-neighbour = subprocess.Popen(syncs("neighbour", -1), stdout=subprocess.PIPE, text=True)
-atexit.register(neighbour.wait)
-atexit.register(neighbour.kill)
-neighbour.stdout.readline()
+neighbour = begun(SYNCS, os.path.join(folder, "neighbour"), "-1")
 spool = trace("both", *syncs("victim", N))
 neighbour.kill()
 neighbour.wait()
@@ -115,13 +121,53 @@ while True:
         os.pwrite(fd, b"x" * 65536, at * 65536)
     libc.syncfs(fd)
 """
-neighbour = subprocess.Popen([sys.executable, "-c", WRITES, os.path.join(folder, "written")],
-                             stdout=subprocess.PIPE, text=True)
-atexit.register(neighbour.wait)
-atexit.register(neighbour.kill)
-neighbour.stdout.readline()
+neighbour = begun(WRITES, os.path.join(folder, "written"))
 spool = trace("written", *syncs("victim", N))
 neighbour.kill()
 neighbour.wait()
 print("requests beside:", collections.Counter(bio.foreign_tid for bio in spool.bios), "it is", neighbour.pid)
 assert any(bio.foreign_tid == neighbour.pid for bio in spool.bios), spool.bios
+
+# one that never calls fsync: each name that it makes is in the journal before the call returns
+NAMES = """
+import os, sys
+print("ready", flush=True)
+while True:
+    os.close(os.open(sys.argv[1] + "/name", os.O_WRONLY | os.O_CREAT))
+    os.unlink(sys.argv[1] + "/name")
+"""
+synced = os.path.join(folder, "synced")
+os.mkdir(synced)
+subprocess.run(["chattr", "+D", synced], check=True)
+neighbour = begun(NAMES, synced)
+spool = trace("names", *syncs("victim", N))
+neighbour.kill()
+neighbour.wait()
+beside = collections.Counter(spool.beside(sleep)[0] for sleep in commits(spool))
+print("waits for the journal beside:", beside, "it is", neighbour.pid)
+assert beside[neighbour.pid] > beside.total() // 4, beside
+
+# on a file system above: what is copied from the lower to the upper one is synced there, and nobody else is
+COPIES = """
+import os, sys
+for i in range(int(sys.argv[2])):
+    os.close(os.open(f"{sys.argv[1]}/{i}", os.O_WRONLY))
+"""
+if "overlay" in open("/proc/filesystems", encoding="ascii").read().split():
+    lower, upper, work, top = (os.path.join(folder, name) for name in ("lower", "upper", "work", "top"))
+    for name in lower, upper, work, top:
+        os.mkdir(name)
+    for i in range(N):
+        with open(os.path.join(lower, str(i)), "wb") as f:
+            f.write(b"x" * 20000)
+    subprocess.run(["sync", "-f", folder], check=True)
+    subprocess.run(["mount", "-t", "overlay", "none", "-o", f"lowerdir={lower},upperdir={upper},workdir={work}", top],
+                   check=True)
+    try:
+        spool = trace("copies", sys.executable, "-c", COPIES, top, str(N))
+    finally:
+        subprocess.run(["umount", top], check=True)
+    comms = {task.tid: (task.comm, task.kernel) for task in spool.untraced}
+    others = [comms.get(spool.beside(sleep)[0]) for sleep in commits(spool, "openat", "open", "openat2")
+              if spool.beside(sleep)[0]]
+    assert len(others) <= N // 10, others

@@ -35,7 +35,7 @@ assert not any(span.who for span in wakes), wakes
 if wakes:
     assert regions("idle")["cpu:wake-up"] > 0
 else:
-    print("no CPU was idle: wake-ups are not looked at")
+    print("no CPU was idle: wakeups are not looked at")
 
 # ---- journal commit: each write is synced, by four threads ----
 device, folder = loop_fs("ext4", 64)

@@ -1,4 +1,4 @@
-# Context switches and wake-ups that no probe sees (as on virtual machines that hide those beside their first process):
+# Context switches and wakeups that no probe sees (as on virtual machines that hide those beside their first process):
 # counted, and no wait has another reason, another length or another holder for that.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
@@ -14,7 +14,7 @@ need_bpf()
 if not os.path.exists("/proc/self/schedstat"):
     skip("no /proc/self/schedstat: nothing to compare with")
 PYTHON = os.path.realpath("/usr/bin/python3")
-# of a hundred switches to traced threads, and of as many wake-ups
+# of a hundred switches to traced threads, and of as many wakeups
 ENV = dict(os.environ, SCI_UNSEEN_SWITCHES="100")
 
 

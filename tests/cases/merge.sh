@@ -121,7 +121,7 @@ status 0 sci-merge -q nodes/a -o here.otf2
 status 0 sci-merge -q nodes/b -o ther.otf2
 status 0 sci-merge here.otf2 ther.otf2 -o job.otf2
 has out '^job.otf2: 7620 events, 6 threads, 0 of them matched, .* 0 threads unmatched$'
-# A machine that left nothing is told, and counts as missing.
+# A machine that left nothing is reported, and counts as missing.
 mkdir nodes/c
 status 1 sci-merge --strict nodes -o job.otf2
 has err 'warning: nodes/c: holds no recording'

@@ -25,7 +25,7 @@ both_ranks()
 status 0 sci-record -q --no-kernel -o recorded -- $run ./ranks
 both_ranks recorded/unified.otf2
 
-# The launcher has told the processes who they are; mpirun itself is of no rank.
+# The launcher gives the processes their ranks; mpirun itself is of no rank.
 status 0 sci-analyze recorded --by=rank --csv --fields=rank
 [ "$(tr -d '\r' <out | sort | tr '\n' ' ')" = " 0 1 rank " ] || fail "ranks: $(cat out)"
 status 0 sci-analyze recorded --csv --fields=thread
@@ -52,10 +52,10 @@ status 1 sci-merge --strict job -o all.otf2
 has err 'warning: job .*: 1 of its 2 ranks left no trace: 1$'
 has out '^all.otf2: .*, 1 machines and ranks missing$'
 
-# What no launcher has told, and what contradicts itself.
+# What no launcher says, and what contradicts itself.
 status 1 sci-record -q --no-kernel -o %r -- true
 one_line err
-has err 'no launcher has told what %r is'
+has err 'no launcher says what %r is'
 status 0 env PMI_RANK=3 PMI_SIZE=4 PMIX_RANK=2 PMIX_NAMESPACE=one/two sci-record -q --no-kernel -o %j.%r%% -- true
 one_line err
 has err 'PMIX_RANK=2 and PMI_RANK=3 contradict each other: the rank is taken to be 2'

@@ -71,7 +71,7 @@ def check_rights():
 def is_named(frame):
     """On a busy machine others are named beside the holder: who had the CPU that it needed."""
     return any(row["process"] == "topwaiter" and row["sci"] > 0.02 and
-               any(by["name"].startswith("topholder") and by["ns"] > 1000000 for by in row["by"])
+               any(culprit["name"].startswith("topholder") and culprit["ns"] > 1000000 for culprit in row["culprits"])
                for row in frame["processes"])
 
 
@@ -202,7 +202,7 @@ def check_screen():
     screen.keys("h", "T")
     screen.until(lambda lines: any(re.match(r"topwaiter pid \d+: SCI 0", line) for line in lines), "the tree")
     screen.keys("T", "v")
-    screen.until(lambda lines: any(re.search(r"by +thread$", line) for line in lines), "threads")
+    screen.until(lambda lines: any(re.search(r"culprit +thread$", line) for line in lines), "threads")
     screen.keys("f")
     screen.keys("-l", "thread=topw*")
     screen.keys("Enter")

@@ -42,8 +42,12 @@ for spool in "user.spool", "kernel.spool":
     trace = path(f"spools/{spool}")
     subprocess.run(["sci-analyze", trace], check=True, stdout=subprocess.DEVNULL)
     for file in glob.glob(trace + "/*"):
-        replace(file, 8, now["spool"].to_bytes(4, "little"), (now["spool"] + 1).to_bytes(4, "little"))
-    refused(trace, f"is a spool of version {now['spool'] + 1}, this program reads version {now['spool']} ")
+        # 2 is that of files which keep all their records
+        replace(file, 8, (2).to_bytes(4, "little"), (now["spool"] + 1).to_bytes(4, "little"))
+    refused(trace, f"is a spool of version {now['spool'] + 1}, this program reads versions 2 to {now['spool']} ")
+    for file in glob.glob(trace + "/*"):
+        replace(file, 8, (now["spool"] + 1).to_bytes(4, "little"), (2).to_bytes(4, "big"))
+    refused(trace, "is a spool of a machine of the other byte order (merge it there")
 
 # archives: a property of the anchor file
 trace = path("archive.otf2")

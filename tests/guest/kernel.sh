@@ -1,11 +1,13 @@
 #!/bin/sh
-# Usage: kernel.sh DIR. Leaves Debian's kernel in DIR/vmlinuz and the modules the guest loads, in the
-# order of DIR/modules/list. Downloaded and unpacked once, never installed. 77: cannot be had here.
+# Usage: kernel.sh DIR [PACKAGE]. Leaves the kernel that Debian's PACKAGE (linux-image-amd64) stands for in DIR/vmlinuz
+# and the modules the guest loads, in the order of DIR/modules/list. Downloaded and unpacked once, never installed.
+# APT_CONFIG may say from where. 77: cannot be had here.
 # SPDX-License-Identifier: BSD-3-Clause
 set -eu
 
-dir=$1
-modules='virtio_pci virtio_blk nvme ext4 xfs btrfs crc32c_intel dm_mod raid0 raid1'
+dir=$1 meta=${2-linux-image-amd64}
+# of a kernel that has one of these built in there is no module
+modules='virtio_pci virtio_blk nvme ext4 crc32c_intel dm_mod raid0 raid1 xfs btrfs'
 
 [ "$(cat "$dir/wanted" 2>/dev/null)" != "$modules" ] || exit 0
 for c in apt-get apt-cache dpkg-deb depmod modprobe; do
@@ -14,33 +16,49 @@ for c in apt-get apt-cache dpkg-deb depmod modprobe; do
 		exit 77
 	}
 done
-package=$(apt-cache depends linux-image-amd64 2>/dev/null |
-	sed -n 's/.*Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
+# depends PACKAGE PATTERN: the packages like that which it depends on
+depends()
+{
+	apt-cache depends "$1" 2>/dev/null | sed -n "s/.*Depends: \($2\)\$/\1/p"
+}
+package=$(depends "$meta" 'linux-image-[^ ]*' | head -n 1)
 [ -n "$package" ] || {
-	echo "no package linux-image-amd64 is known to apt"
+	echo "no package $meta is known to apt"
 	exit 77
 }
+# kernels of 7.0 on are in several packages
+packages="$package $(depends "$package" 'linux-\(base\|binary\|modules\)-[0-9][^ ]*' | tr '\n' ' ')"
 
 rm -rf "$dir"
 mkdir -p "$dir/new/modules"
 cd "$dir/new"
-apt-get -o APT::Sandbox::User=root download "$package" >log 2>&1 || {
+# shellcheck disable=SC2086 # a list of words
+apt-get -o APT::Sandbox::User=root download $packages >log 2>&1 || {
 	echo "$package cannot be downloaded: $(tail -n 1 log)"
 	exit 77
 }
-dpkg-deb --fsys-tarfile "$package"_*.deb | tar -x ./boot ./lib
-rm -f "$package"_*.deb
+for file in *.deb; do
+	dpkg-deb --fsys-tarfile "$file" | tar -x
+	rm -f "$file"
+done
+# since Debian 13 below /usr
+mkdir -p lib
+[ ! -d usr/lib/modules ] || mv usr/lib/modules lib/
 version=$(basename lib/modules/*)
-mv "boot/vmlinuz-$version" vmlinuz
+mv "boot/vmlinuz-$version" vmlinuz 2>/dev/null || mv "lib/modules/$version/vmlinuz" vmlinuz
 depmod -b "$PWD" "$version"
 for m in $modules; do
 	modprobe -d "$PWD" -S "$version" --show-depends "$m" 2>/dev/null || :
 done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r file; do
 	cp "$file" modules/
-	basename "$file"
+	file=${file##*/}
+	case $file in
+	*.xz) xz -d "modules/$file" ;;
+	esac
+	echo "${file%.xz}"
 done >modules/list
-rm -rf boot lib log
+rm -rf boot lib usr log
 cd ..
 mv new/vmlinuz new/modules .
-rmdir new
+rm -r new
 echo "$modules" >wanted

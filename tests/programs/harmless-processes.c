@@ -117,12 +117,14 @@ static void clones(void)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		reap(kinds[i].name, clone(in_clone, stack + size, kinds[i].flags,
 					  (void *)kinds[i].name, &tid, NULL, NULL));
+#ifdef SYS_fork /* newer architectures have clone only */
 	child = (pid_t)syscall(SYS_fork);
 	if (child == 0) {
 		note("of-clones", "raw fork");
 		_exit(4);
 	}
 	reap("raw fork", child);
+#endif
 	child = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
 	if (child == 0) {
 		note("of-clones", "raw clone");

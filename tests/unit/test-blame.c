@@ -202,10 +202,10 @@ static void unknown_file(void **state)
 		call_on(t, a, "write", 20000, 20100, 0, false);
 		call_on(t, b, "pread", 20020, 20080, 8, false);
 		r = analyse(t, &options);
-		assert_int_equal(thread(r, a)->slowdown.contended_ns, 60);
+		assert_int_equal(thread(r, a)->slowdown.interference_ns, 60);
 		assert_int_equal(blamed(r, a, 2)->ns, 60);
 		assert_int_equal(thread(r, b)->slowdown.lost_ns, 20);
-		assert_int_equal(thread(r, b)->slowdown.contended_ns, 0);
+		assert_int_equal(thread(r, b)->slowdown.interference_ns, 0);
 		assert_int_equal(thread(r, b)->n_blame, 0);
 		finish(t, r);
 	}
@@ -225,7 +225,7 @@ static void g8_nobody(void **state)
 	call_on(t, b, "pread", 20200, 20300, 7, false);
 	r = analyse(t, &score_by_min);
 	assert_int_equal(thread(r, a)->slowdown.lost_ns, 60);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 0);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 0);
 	assert_int_equal(thread(r, a)->n_blame, 0);
 	analysis_free(r);
 	r = analyse(t, &before);
@@ -298,7 +298,7 @@ static void lock_holder(void **state)
 	call_on(t, b, "pread", 9900, 10600, 7 + a, false);
 	call(t, c, "main", 0, 20000);
 	r = analyse(t, &score_by_default);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 500);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 500);
 	assert_int_equal(blamed(r, a, 3)->ns, 500);
 	assert_int_equal(blamed(r, a, 3)->named_ns, 500);
 	assert_int_equal(blamed(r, a, 2)->ns, 0);
@@ -372,7 +372,7 @@ static void requests_ahead(void **state)
 	request(t, b, 8900, 9300, ++match);
 	request(t, c, 9100, 9400, ++match);
 	r = analyse(t, &score_by_default);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 450);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 450);
 	assert_int_equal(blamed(r, a, 2)->ns, 450);
 	assert_int_equal(blamed(r, a, 2)->named_ns, 450);
 	assert_int_equal(blamed(r, a, 3)->ns, 0);
@@ -403,7 +403,7 @@ static void foreign_request(void **state)
 	reads_behind(t, a, 4711);
 	request(t, b, 8900, 9300, 20000); /* there, too: one of those not traced gets half */
 	r = analyse(t, &score_by_default);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 450);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 450);
 	assert_int_equal(blamed(r, a, 4711)->ns, 225);
 	assert_int_equal(blamed(r, a, 4711)->named_ns, 225);
 	assert_int_equal(blamed(r, a, 2)->ns, 225);
@@ -413,7 +413,7 @@ static void foreign_request(void **state)
 	a = memory_thread(t, 1, 1);
 	reads_behind(t, a, 1); /* itself is nobody else */
 	r = analyse(t, &score_by_default);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 0);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 0);
 	finish(t, r);
 }
 
@@ -429,7 +429,7 @@ static void drawn_request(void **state)
 	request(t, b, 8900, 9305, 20000);
 	request(t, c, 8900, 9155, 20001);
 	r = analyse(t, &score_by_default);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 450);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 450);
 	assert_int_equal(blamed(r, a, 2)->ns, 300);
 	assert_int_equal(blamed(r, a, 3)->ns, 150);
 	assert_int_equal(blamed(r, a, 3)->named_ns, 150);
@@ -475,7 +475,7 @@ static void kernel_worker(void **state)
 	request_for(t, k, 120, 130, 4096, 0); /* its own: a journal */
 	request_for(t, k, 140, 150, 8 * 4096, 1);
 	r = analyse(t, &score_by_default);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 500);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 500);
 	assert_int_equal(blamed(r, a, 2)->ns, 375);
 	assert_int_equal(blamed(r, a, 2)->named_ns, 0);
 	assert_int_equal(blamed(r, a, 9)->ns, 125);
@@ -517,8 +517,8 @@ static void pieces(void **state)
 	r = analyse(t, &score_by_default);
 	assert_int_equal(thread(r, a)->slowdown.lost_ns, 500 + 900);
 	/* the contended piece of 60 got nothing done: 100 were done in the 940 alone */
-	assert_int_equal(thread(r, a)->slowdown.contended_cell_ns[CELL_VFS_NONE], 60);
-	assert_int_equal(thread(r, a)->slowdown.contended_cell_ns[CELL_CPU_RUN_QUEUE], 500);
+	assert_int_equal(thread(r, a)->slowdown.interference_cell_ns[CELL_VFS_NONE], 60);
+	assert_int_equal(thread(r, a)->slowdown.interference_cell_ns[CELL_CPU_RUN_QUEUE], 500);
 	finish(t, r);
 }
 

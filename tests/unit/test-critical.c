@@ -37,7 +37,7 @@ static const struct process_score *process(const struct analysis *a, uint32_t pi
 	return NULL;
 }
 
-/* What is lost is spread evenly over pieces of a life. */
+/* What is lost is spread evenly over pieces of a lifetime. */
 static void assert_about(int64_t found, int64_t expected)
 {
 	assert_in_range(found, expected - expected / 50 - 20, expected + expected / 50 + 20);

@@ -181,7 +181,7 @@ static void g5_baseline(void **state)
 		if (kinds[i] == SCI_PAPER)
 			assert_true(r->sci_max == 0.6);
 		else /* nobody else is there, now */
-			assert_int_equal(thread(r, a)->slowdown.contended_ns, 0);
+			assert_int_equal(thread(r, a)->slowdown.interference_ns, 0);
 		finish(t, r);
 		eta_close(alone);
 	}
@@ -208,7 +208,7 @@ static void baseline_interval(void **state)
 		call_on(t, b, "write", i * 3000, i * 3000 + 3000, 7, false);
 	}
 	r = analyse(t, &options);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 20000);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 20000);
 	assert_int_equal(thread(r, a)->lifetime_ns, 30000);
 	assert_float_equal(thread(r, a)->sci, 20000. / 30000, 1e-9);
 	assert_float_equal(thread(r, a)->sci_low, 19800. / 30000, 1e-5);
@@ -293,10 +293,10 @@ static void g11_alone_and_overlapped(void **state)
 	call_on(t, a, "write", 300, 340, 7, false);
 	call_on(t, b, "write", 310, 360, 7, false);
 	r = analyse(t, &score_by_min);
-	assert_int_equal(r->slowdown.contended_ns, 70);
-	assert_int_equal(r->slowdown.lost_ns - r->slowdown.contended_ns, 20);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 30);
-	assert_int_equal(thread(r, b)->slowdown.contended_ns, 40);
+	assert_int_equal(r->slowdown.interference_ns, 70);
+	assert_int_equal(r->slowdown.lost_ns - r->slowdown.interference_ns, 20);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 30);
+	assert_int_equal(thread(r, b)->slowdown.interference_ns, 40);
 	finish(t, r);
 }
 
@@ -462,7 +462,7 @@ static void kernel_threads_have_no_score(void **state)
 	assert_int_equal(thread(r, k)->slowdown.lost_ns, 70);
 	assert_string_equal(thread(r, k)->verdict.level, "none");
 	assert_true(thread(r, a)->scored);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 40);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 40);
 	assert_true(r->sci_max == 0.04 && r->sci_total == 0.04);
 	assert_int_equal(r->threads[r->max_thread].location, a);
 	assert_int_equal(r->lifetime_ns, 1000);

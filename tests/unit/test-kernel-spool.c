@@ -348,7 +348,7 @@ static void who_and_losses_are_kept(void **state)
 	eta_trace_counts(trace, &counts);
 	assert_int_equal(counts.lost, 12); /* a span that did not fit is said, but is no event */
 	assert_int_equal(times_said, 1);
-	assert_non_null(strstr(said, "2 intervals inside of operations were not kept"));
+	assert_non_null(strstr(said, "2 intervals inside operations were not recorded"));
 	assert_int_equal(eta_cursor_open(trace, 0, &cursor), 0);
 	assert_int_equal(eta_cursor_read(cursor, &batch), 6);
 	assert_int_equal(batch[0].has, ETA_HAS_SIZE | ETA_EVENT_DIRECT);

@@ -192,7 +192,7 @@ static void live(struct world *w, size_t calls)
 		for (uint32_t thread = 0; thread < 4; thread++) {
 			uint64_t start = 1000000000 + draw(1000);
 
-			for (uint64_t life = 1 + draw(2); life > 0; life--) {
+			for (uint64_t lifetime = 1 + draw(2); lifetime > 0; lifetime--) {
 				struct stream *stream =
 					add_stream(w, host, 7 + thread / 2, 7 + thread, start);
 				bool user = draw(4); /* else its library calls are not recorded */

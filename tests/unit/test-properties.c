@@ -108,11 +108,11 @@ static void check_sums(const struct analysis *a)
 
 		for (int c = 0; c < N_CELLS; c++) {
 			lost += s->cell_ns[c];
-			contended += s->contended_cell_ns[c];
+			contended += s->interference_cell_ns[c];
 			time += t->time_ns[c];
 		}
 		assert_int_equal(lost, s->lost_ns);
-		assert_int_equal(contended, s->contended_ns);
+		assert_int_equal(contended, s->interference_ns);
 		assert_int_equal(time, t->io_ns);
 		if (a->options.reference != REFERENCE_BASELINE)
 			assert_true(s->path_ns >= 0);
@@ -150,7 +150,7 @@ static void check_rows(const struct analysis *a)
 			row += t->blame[b].ns;
 		}
 		assert_int_equal(row, t->slowed_ns);
-		assert_true(row >= t->slowdown.contended_ns);
+		assert_true(row >= t->slowdown.interference_ns);
 		all += row;
 	}
 	for (uint32_t b = 0; b < a->n_blame; b++)
@@ -177,9 +177,9 @@ static void check_files_and_bins(const struct analysis *a)
 		for (int l = 0; l < ETA_N_LEVELS; l++)
 			levels += a->bins[i].level_ns[l];
 		assert_int_equal(levels, a->options.sci == SCI_PAPER ? a->bins[i].lost_ns
-								     : a->bins[i].contended_ns);
+								     : a->bins[i].interference_ns);
 		bins.lost_ns += a->bins[i].lost_ns;
-		bins.contended_ns += a->bins[i].contended_ns;
+		bins.interference_ns += a->bins[i].interference_ns;
 		spread_ns += a->bins[i].io_ns;
 		begun += a->bins[i].operations;
 	}
@@ -188,7 +188,7 @@ static void check_files_and_bins(const struct analysis *a)
 	assert_int_equal(bins.lost_ns, a->slowdown.lost_ns);
 	if (a->options.sci == SCI_PAPER)
 		return;
-	assert_int_equal(bins.contended_ns, a->slowdown.contended_ns);
+	assert_int_equal(bins.interference_ns, a->slowdown.interference_ns);
 	assert_memory_equal(&files, &a->slowdown, sizeof(files));
 }
 
@@ -217,8 +217,8 @@ static void check_same(const struct analysis *a, const struct analysis *b, uint6
 				y = &b->threads[j];
 		assert_non_null(y);
 		assert_int_equal(x->slowdown.lost_ns * (int64_t)factor, y->slowdown.lost_ns);
-		assert_int_equal(x->slowdown.contended_ns * (int64_t)factor,
-				 y->slowdown.contended_ns);
+		assert_int_equal(x->slowdown.interference_ns * (int64_t)factor,
+				 y->slowdown.interference_ns);
 		for (int c = 0; c < N_CELLS; c++)
 			assert_int_equal(x->slowdown.cell_ns[c] * (int64_t)factor,
 					 y->slowdown.cell_ns[c]);
@@ -246,7 +246,7 @@ static void check_idle(const struct analysis *a, const struct analysis *b)
 	}
 }
 
-/* The published score lies between 0 and the part of its life that a thread is in I/O. */
+/* The published score lies between 0 and the part of its lifetime that a thread is in I/O. */
 static void check_range(const struct analysis *a)
 {
 	for (uint32_t i = 0; i < a->n_threads; i++) {

@@ -51,7 +51,7 @@ static int64_t counted(struct waiting w, const struct analysis_options *options)
 	for (uint64_t i = 0; i < 20; i++)
 		wait_in(t, a, &w, i * 5000, 100, 1000);
 	r = analyse(t, options);
-	ns = thread(r, a)->slowdown.contended_ns;
+	ns = thread(r, a)->slowdown.interference_ns;
 	assert_int_equal(r->classes[0].min_ns, 1100);
 	assert_int_equal(r->classes[0].reference_ns, ns ? 100 : 1100);
 	assert_int_equal(thread(r, a)->slowdown.lost_ns, ns);
@@ -121,7 +121,7 @@ static void work_is_the_reference(void **state)
 	assert_int_equal(r->classes[0].reference_ns, 100);
 	assert_int_equal(r->classes[0].min_ns, 250);
 	assert_int_equal(thread(r, a)->slowdown.lost_ns, 10 * 200 + 10 * 150 + 10 * 700);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 10 * 50 + 10 * 700);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 10 * 50 + 10 * 700);
 	finish(t, r);
 }
 
@@ -193,7 +193,7 @@ static void throttling_is_no_class(void **state)
 		assert_int_equal(r->slowdown.path_ns, 0);
 		assert_int_equal(r->slowdown.lost_ns, more);
 		/* whole nanoseconds of each call, of a cell each */
-		assert_in_range(r->slowdown.contended_ns, more - 2 * 240, more + 2 * 240);
+		assert_in_range(r->slowdown.interference_ns, more - 2 * 240, more + 2 * 240);
 		assert_string_equal(r->verdict.level, "block");
 		assert_string_equal(r->verdict.reason, "held back");
 		finish(t, r);
@@ -276,9 +276,9 @@ static void all_calls_slowed_alike(void **state)
 
 #define PIECE_NS 1000
 
-/* A life of 16 pieces, a call in each; those of the set PIECES wait WAIT_NS for REASON. */
-static struct analysis *life(struct eta_trace *t, unsigned pieces, uint64_t wait_ns,
-			     const char *reason)
+/* A lifetime of 16 pieces, a call in each; those of the set PIECES wait WAIT_NS for REASON. */
+static struct analysis *lifetime(struct eta_trace *t, unsigned pieces, uint64_t wait_ns,
+				 const char *reason)
 {
 	const struct waiting w = { "vfs:sys_write", reason, 2 };
 	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
@@ -295,7 +295,7 @@ static struct analysis *life(struct eta_trace *t, unsigned pieces, uint64_t wait
 static void interval_of_pieces(void **state)
 {
 	struct eta_trace *t = memory_trace_new("turns");
-	struct analysis *r = life(t, 0x5555, 400, "fs:inode lock");
+	struct analysis *r = lifetime(t, 0x5555, 400, "fs:inode lock");
 	const struct thread_score *a = thread(r, 0);
 	/* 8 pieces with 400, 8 with 0, of which two together are all alike */
 	double half = 2.131 * sqrt(16. * 16 * 200 * 200 / 15) / (16 * PIECE_NS);
@@ -307,7 +307,7 @@ static void interval_of_pieces(void **state)
 	finish(t, r);
 	/* the same time in a run of pieces: longer ones differ more */
 	t = memory_trace_new("block");
-	r = life(t, 0x00ff, 400, "fs:inode lock");
+	r = lifetime(t, 0x00ff, 400, "fs:inode lock");
 	half = 2.365 * sqrt(8. * 8 * 400 * 400 / 7) / (16 * PIECE_NS);
 	assert_float_equal(thread(r, 0)->sci, 0.2, 1e-9);
 	assert_float_equal(thread(r, 0)->sci_low, 0.2 - half, 1e-6);
@@ -324,7 +324,7 @@ static void chance_has_no_verdict(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct eta_trace *t = memory_trace_new("once");
-		struct analysis *r = life(t, 1, 900, cases[i].reason);
+		struct analysis *r = lifetime(t, 1, 900, cases[i].reason);
 		const struct thread_score *a = thread(r, 0);
 
 		assert_true(a->sci > 0.05 && a->sci_low < 0);
@@ -362,7 +362,7 @@ static int64_t taken_beside(uint64_t beside_ns)
 	}
 	against.baseline = alone;
 	r = analyse(t, &against);
-	ns = thread(r, 0)->slowdown.contended_ns / 20;
+	ns = thread(r, 0)->slowdown.interference_ns / 20;
 	finish(t, r);
 	eta_close(alone);
 	return ns;

@@ -18,7 +18,7 @@ static void other_file_is_not_contended(void **state)
 	call_on(t, b, "write", 310, 360, 8, false);
 	r = analyse(t, &score_by_min);
 	assert_int_equal(r->slowdown.lost_ns, 70);
-	assert_int_equal(r->slowdown.contended_ns, 0);
+	assert_int_equal(r->slowdown.interference_ns, 0);
 	finish(t, r);
 }
 
@@ -46,7 +46,7 @@ static void waits_are_not_paths(void **state)
 	r = analyse(t, &score_by_default);
 	assert_int_equal(r->n_classes, 1);
 	assert_int_equal(r->slowdown.lost_ns, 10 * 500);
-	assert_int_equal(r->slowdown.contended_ns, 10 * 500);
+	assert_int_equal(r->slowdown.interference_ns, 10 * 500);
 	assert_string_equal(r->verdict.level, "fs");
 	assert_string_equal(r->verdict.reason, "inode lock");
 	finish(t, r);
@@ -96,7 +96,7 @@ static void device_is_shared(bool overlapping)
 			++match);
 	r = analyse(t, &score_by_default);
 	assert_int_equal(thread(r, a)->slowdown.lost_ns, 4500);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, overlapping ? 4500 : 0);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, overlapping ? 4500 : 0);
 	assert_string_equal(r->verdict.level, overlapping ? "block" : "none");
 	finish(t, r);
 }
@@ -131,7 +131,7 @@ static void untraced_do_not_dilute(void **state)
 		request(t, b, at + 100, at + 200, ++match);
 	request(t, b, 1000000, 1000100, ++match);
 	r = analyse(t, &score_by_default);
-	assert_int_equal(thread(r, a)->slowdown.contended_ns, 4500);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 4500);
 	assert_false(thread(r, b)->scored);
 	assert_int_equal(r->lifetime_ns, 19500);
 	assert_true(r->sci_total == thread(r, a)->sci);
@@ -233,7 +233,7 @@ static bool is_contended(const char *reason, enum overlap overlap)
 	add_overlap(t, b, overlap);
 	r = analyse(t, &score_by_min);
 	/* a class of its own where the wait is for a request */
-	contended = thread(r, a)->slowdown.contended_ns;
+	contended = thread(r, a)->slowdown.interference_ns;
 	if (thread(r, a)->slowdown.lost_ns == 0)
 		fail_msg("%s: nothing was lost", reason);
 	finish(t, r);
@@ -340,7 +340,7 @@ static void limits_are_nobodys(void **state)
 		r = analyse(t, &options);
 		s = thread(r, a);
 		assert_int_equal(s->slowdown.limit_ns, 400);
-		assert_int_equal(s->slowdown.contended_ns, 100);
+		assert_int_equal(s->slowdown.interference_ns, 100);
 		assert_int_equal(slowdown_counted(&s->slowdown, SCI_DEFAULT), 500);
 		assert_int_equal(slowdown_counted(&s->slowdown, SCI_PAPER), s->slowdown.lost_ns);
 		assert_int_equal(slowdown_self(&s->slowdown), s->slowdown.lost_ns - 500);
@@ -376,7 +376,7 @@ static void named_are_others(void **state)
 {
 	static const struct {
 		const char *reason;
-		int64_t contended_ns;
+		int64_t interference_ns;
 	} cases[] = {
 		{ "fs:journal commit", 300 }, { "fs:allocation", 300 },
 		{ "vfs:spin lock", 300 },     { "pagecache:dirty throttling", 300 },
@@ -404,9 +404,9 @@ static void named_are_others(void **state)
 		memory_leave(t, a, 10500, cases[i].reason);
 		memory_leave(t, a, 10600, "vfs:sys_pwrite64");
 		r = analyse(t, &score_by_min);
-		if (thread(r, a)->slowdown.contended_ns != cases[i].contended_ns)
+		if (thread(r, a)->slowdown.interference_ns != cases[i].interference_ns)
 			fail_msg("%s: %lld of %lld ns", cases[i].reason,
-				 (long long)thread(r, a)->slowdown.contended_ns,
+				 (long long)thread(r, a)->slowdown.interference_ns,
 				 (long long)thread(r, a)->slowdown.lost_ns);
 		finish(t, r);
 	}
@@ -443,7 +443,7 @@ static void work_comes_with_the_wait(void **state)
 	static const struct {
 		const char *reason;
 		uint64_t who;
-		int64_t contended_ns; /* of 300 ns of waiting and 200 of work */
+		int64_t interference_ns; /* of 300 ns of waiting and 200 of work */
 	} cases[] = {
 		{ "pagecache:eviction", 99, 500 },
 		{ "pagecache:eviction", 0, 500 },
@@ -466,23 +466,23 @@ static void work_comes_with_the_wait(void **state)
 		working(t, a, 10000, 250, cases[i].reason, cases[i].who);
 		r = analyse(t, &score_by_min);
 		s = thread(r, a);
-		if (s->slowdown.contended_ns != cases[i].contended_ns)
+		if (s->slowdown.interference_ns != cases[i].interference_ns)
 			fail_msg("%s for %d: %lld of %lld ns", cases[i].reason ?: "nothing",
-				 (int)cases[i].who, (long long)s->slowdown.contended_ns,
+				 (int)cases[i].who, (long long)s->slowdown.interference_ns,
 				 (long long)s->slowdown.lost_ns);
 		/* whose the wait is, the work is, too */
-		assert_int_equal(s->slowed_ns, cases[i].contended_ns);
+		assert_int_equal(s->slowed_ns, cases[i].interference_ns);
 		if (cases[i].who) {
 			assert_int_equal(s->n_blame, 1);
-			assert_int_equal(s->blame[0].ns, cases[i].contended_ns);
+			assert_int_equal(s->blame[0].ns, cases[i].interference_ns);
 		}
 		finish(t, r);
 	}
 }
 
 /*
- * A and B wait for a lock: A for 150 ns in a life of LIFE_NS, B for 50 ns in one of 1000 ns. Is B
- * on the first line?
+ * A and B wait for a lock: A for 150 ns in a lifetime of LIFE_NS, B for 50 ns in one of 1000 ns. Is
+ * B on the first line?
  */
 static bool short_life_is_told(uint64_t life_ns)
 {
@@ -502,7 +502,8 @@ static bool short_life_is_told(uint64_t life_ns)
 	return reported;
 }
 
-/* Not who lost most, where that is nothing of its life, but only if all together lost something. */
+/* Not who lost most, where that is nothing of its lifetime, but only if all together lost
+ * something. */
 static void headline(void **state)
 {
 	(void)state;
@@ -511,7 +512,7 @@ static void headline(void **state)
 	assert_false(short_life_is_told(1000000));
 }
 
-/* B lost 50 ns of a life of 1000: of the whole, in which A did much I/O, that is nothing. */
+/* B lost 50 ns of a lifetime of 1000: of the whole, in which A did much I/O, that is nothing. */
 static void little_is_no_verdict(void **state)
 {
 	struct eta_trace *t = memory_trace_new("little");

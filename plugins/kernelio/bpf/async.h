@@ -112,7 +112,7 @@ static inline __noinline int async_end(struct async_key *key, int64_t ret)
 		struct io_kiocb *request = (void *)key->id;
 		struct file *file = BPF_CORE_READ(request, file);
 
-		if (!file || !facts_of(file, &f) || file_meet(&f, false) != SEEN_LEFT) {
+		if (!file || !facts_of(file, &f) || file_see(&f, false) != SEEN_LEFT) {
 			track_free(&async);
 			return 0;
 		}

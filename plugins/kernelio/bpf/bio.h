@@ -109,9 +109,10 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 
 	value->record.head.end_ns = now;
 	queue_ahead_end(&value->record, &value->counted, now);
-	met_note(value->record.queue_ahead_tid, (issue_ns ?: now) - value->record.head.time_ns);
+	note_waited_for(value->record.queue_ahead_tid,
+			(issue_ns ?: now) - value->record.head.time_ns);
 	if (issue_ns)
-		met_note(value->record.issue_ahead_tid, now - issue_ns);
+		note_waited_for(value->record.issue_ahead_tid, now - issue_ns);
 	disk_uncount(&value->counted);
 	bio_leave(&key, value);
 	if (vector) {

@@ -51,16 +51,15 @@ static __always_inline uint64_t exception_at(struct task_struct *task)
 	return (int32_t)SYSCALL_NR(regs) == -1 ? PROGRAM_AT(regs) : 0;
 }
 
-/*
- * A 32-bit program on x86-64 (TS_COMPAT): it has other system call numbers, none of which is
- * traced.
- */
+#define ARM64_TIF_32BIT 22
+
+/* A 32-bit program has other system call numbers, none of which is traced. */
 static __always_inline bool task_is_compat(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
-	return task->thread_info.status & 2;
-#else
-	return false;
+	return task->thread_info.status & 2; /* TS_COMPAT */
+#elif defined(__TARGET_ARCH_arm64)
+	return task->thread_info.flags & 1UL << ARM64_TIF_32BIT;
 #endif
 }
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "evict.h"
 #include "group.h"
+#include "limits.h"
 #include "owner.h"
 
 #define TASK_ALLOCATES 0x00000800  /* PF_MEMALLOC: it reclaims memory */
@@ -16,6 +17,7 @@
 struct evictor kswapd_for;
 struct evictor last_evictor, evictor_before;
 uint64_t evictor_before_ns;
+uint32_t noted_tid; /* whose name was asked for last */
 
 static __always_inline struct evictor evictor_of(struct task_struct *task)
 {
@@ -95,6 +97,12 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 	seen = bpf_map_lookup_elem(&files_seen, &file);
 	if (!seen || *seen != SEEN_LEFT)
 		return 0;
+	if (reclaimed && !(task->flags & TASK_IS_KSWAPD))
+		memory_limit_note(KERNELIO_LIMIT_EVICTION, by.group, end - at, page_bytes);
+	if (by.tid != noted_tid) {
+		noted_tid = by.tid;
+		met_note(by.tid, 0); /* it may have exited when a wait for the pages ends */
+	}
 	key.inode = file.inode;
 	key.dev = file.dev;
 	for (int i = 0; i < EVICTED_STEPS && at < end; i++) {

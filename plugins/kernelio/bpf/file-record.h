@@ -91,11 +91,10 @@ static __always_inline bool is_skipped(uint64_t file)
 	       BPF_CORE_READ(directory, i_sb, s_dev) == skipped_directory.dev;
 }
 
-int file_meet(struct file_facts *f, bool opened)
+int file_see(struct file_facts *f, bool opened)
 {
 	uint32_t zero = 0;
 	uint8_t seen = SEEN_SKIPPED, *before;
-	uint32_t no_disk = 0;
 	struct kernelio_file *room;
 	struct inode *inode;
 	uint32_t names, dev;
@@ -142,8 +141,8 @@ int file_meet(struct file_facts *f, bool opened)
 	seen = SEEN_LEFT;
 	bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
 	dev = BPF_CORE_READ(inode, i_sb, s_bdev, bd_dev);
-	if (dev && !bpf_map_lookup_elem(&devices_seen, &dev))
-		bpf_map_update_elem(&devices_seen, &dev, &no_disk, BPF_NOEXIST);
+	if (dev)
+		device_note(dev);
 	return SEEN_LEFT;
 }
 

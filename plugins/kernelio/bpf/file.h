@@ -106,7 +106,7 @@ static __always_inline bool facts_for(struct task_struct *task, uint32_t fd, boo
  * written and is to be tried again. OPENED: by this name, which the filters check even if the inode
  * is known. (file-record.h; F is not NULL)
  */
-int file_meet(struct file_facts *f, bool opened);
+int file_see(struct file_facts *f, bool opened);
 
 static __always_inline struct seen_file *seen_file(struct task_state *st, uint64_t inode)
 {
@@ -117,22 +117,22 @@ static __always_inline struct seen_file *seen_file(struct task_state *st, uint64
 static __always_inline bool file_wanted(struct task_state *st, struct file_facts *f, bool opened)
 {
 	struct seen_file *seen = seen_file(st, f->key.inode);
-	int met;
+	int result;
 
 	if (seen->key.inode == f->key.inode && seen->key.dev == f->key.dev &&
 	    !(FILES_FILTERED && opened))
 		return true;
-	met = file_meet(f, opened);
-	if (met == SEEN_FILTERED) {
+	result = file_see(f, opened);
+	if (result == SEEN_FILTERED) {
 		seen->key.inode = 0;
 		TOTAL_ADD(filtered_calls, 1);
 		return false;
 	}
-	if (met == SEEN_SKIPPED) {
+	if (result == SEEN_SKIPPED) {
 		TOTAL_ADD(skipped_calls, 1);
 		return false;
 	}
-	if (met == SEEN_LEFT) {
+	if (result == SEEN_LEFT) {
 		seen->key = f->key;
 		seen->checked = 0;
 	}

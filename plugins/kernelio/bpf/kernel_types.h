@@ -262,6 +262,7 @@ struct sched_entity {
 };
 
 struct thread_info {
+	unsigned long flags;
 	uint32_t status;
 	uint32_t cpu;
 };

@@ -97,4 +97,33 @@ SEPARATE int limit_note(uint32_t kind, uint64_t node, uint64_t group, uint64_t n
 	return 0;
 }
 
+/* The memory of the group at OF_GROUP, or of one above it, is limited: adds N to that limit's KIND.
+ */
+SEPARATE int memory_limit_note(uint32_t kind, uint64_t of_group, uint64_t n, uint64_t page_size)
+{
+	struct cgroup_subsys_state *group = (void *)of_group;
+	struct limit_amounts amounts = { { KERNELIO_NO_LIMIT, KERNELIO_NO_LIMIT } };
+	/* the kernel's value for "max" */
+	uint64_t none = (UINT64_MAX >> 1) / (page_size ?: 1);
+
+	for (int i = 0; i < KERNELIO_LIMIT_DEPTH && group; i++) {
+		struct mem_cgroup *memory =
+			(void *)group - bpf_core_field_offset(struct mem_cgroup, css);
+		uint64_t max = BPF_CORE_READ(memory, memory.max);
+		uint64_t high = BPF_CORE_READ(memory, memory.high);
+
+		if (max < none || high < none) {
+			amounts.values[0] = max < none ? max * page_size : KERNELIO_NO_LIMIT;
+			amounts.values[1] = high < none ? high * page_size : KERNELIO_NO_LIMIT;
+			return limit_note(kind, (uint64_t)BPF_CORE_READ(group, cgroup, kn), 0, n,
+					  &amounts);
+		}
+		group = BPF_CORE_READ(group, parent);
+	}
+	if (kind != KERNELIO_LIMIT_EVICTION || !of_group)
+		return 0; /* the machine's memory is used up, and by whom is what counts */
+	group = (void *)of_group;
+	return limit_note(kind, (uint64_t)BPF_CORE_READ(group, cgroup, kn), 0, n, &amounts);
+}
+
 #endif

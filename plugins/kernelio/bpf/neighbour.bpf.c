@@ -33,16 +33,31 @@ static __always_inline uint32_t syncing_tid(struct task_struct *task, const stru
 	return st && st->for_tid ? st->for_tid : (uint32_t)task->pid;
 }
 
-static __always_inline int sync_begins(struct inode *inode)
+/*
+ * The current task syncs the file system of S on DEV. That of a traced thread's file may be another
+ * (overlayfs), but this is what it waits for now, and whose journal works for it.
+ */
+static __always_inline void syncs_note(struct fs_syncs *s, uint32_t dev, struct task_state *st,
+				       uint32_t how)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+
+	sync_comes(s, task->tgid, syncing_tid(task, st), how | (st ? 0 : SYNC_FOREIGN));
+	if (!st)
+		note_waited_for(task->pid, 0); /* it may have exited when a wait for it ends */
+	else if (st->active)
+		st->now.sync_dev = dev;
+	if (st)
+		device_note(dev);
+}
+
+static __always_inline int sync_begins(struct inode *inode)
+{
 	struct task_state *st = current_state();
 	struct fs_syncs *s = syncs_of(inode, st);
 
 	if (s)
-		sync_comes(s, task->tgid, syncing_tid(task, st), !st);
-	if (s && !st)
-		met_note(task->pid, 0); /* it may have exited when a wait for it ends */
+		syncs_note(s, BPF_CORE_READ(inode, i_sb, s_dev), st, 0);
 	return 0;
 }
 
@@ -73,16 +88,37 @@ int BPF_PROG(on_ext4_synced, struct inode *inode)
 SEC("tp_btf/ext4_sync_fs")
 int BPF_PROG(on_ext4_syncs_all, struct super_block *sb)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = current_state();
 	uint32_t dev = sb->s_dev;
 	struct fs_syncs *s;
 
-	if (!st || !st->active || st->op.dev != dev)
+	if (st ? !st->active || st->op.dev != dev : !syncs_used)
 		return 0;
 	s = syncs_at(dev, st);
 	if (s)
-		sync_comes(s, task->tgid, syncing_tid(task, st), 0);
+		syncs_note(s, dev, st, st ? 0 : SYNC_ENDLESS);
+	return 0;
+}
+
+/*
+ * A change that must be in the journal before the call returns, without any fsync: names in a
+ * directory and attributes of a file whose changes are synced (chattr +D and +S, mount -o sync).
+ */
+SEC("tp_btf/jbd2_handle_stats")
+int BPF_PROG(on_change_syncs, uint32_t dev, uint32_t tid, uint32_t type, uint32_t line,
+	     int interval, int sync)
+{
+	struct task_state *st;
+	struct fs_syncs *s;
+
+	if (!sync)
+		return 0;
+	st = current_state();
+	if (st ? !st->active : !syncs_used)
+		return 0;
+	s = syncs_at(dev, st);
+	if (s)
+		syncs_note(s, dev, st, SYNC_ENDLESS);
 	return 0;
 }
 
@@ -138,6 +174,6 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 	if (!bpf_map_lookup_elem(&devices_seen, &key.dev) || st)
 		return 0;
 	bpf_map_update_elem(&dirtied_by, &key, &tid, BPF_ANY);
-	met_note(tid, 0); /* it may have exited when its pages are written */
+	note_waited_for(tid, 0); /* it may have exited when its pages are written */
 	return 0;
 }

@@ -59,7 +59,7 @@ static __always_inline void lock_tried(struct task_state *st, bool locks)
 	if (!locks || st->refused.inode != st->op.inode || st->refused.dev != st->op.dev) {
 		st->refused.inode = 0;
 	} else if (begin_ns && LEVEL_WANTED(VFS)) {
-		met_note(st->refused.who, end_ns - begin_ns);
+		note_waited_for(st->refused.who, end_ns - begin_ns);
 		wait_leave(st, begin_ns, end_ns, WAIT_KIND(ETA_SPAN_FILE_LOCK, 0), st->refused.who);
 		st->refused.begin_ns = 0;
 	}

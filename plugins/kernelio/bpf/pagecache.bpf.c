@@ -189,7 +189,7 @@ static __always_inline void slowed_note(struct foreign_slowed *last)
 
 	if (id >> 32 == tracer_tgid)
 		return;
-	met_note((uint32_t)id, 0);
+	note_waited_for((uint32_t)id, 0);
 	last->tid = (uint32_t)id;
 	last->time_ns = bpf_ktime_get_ns();
 }
@@ -256,37 +256,6 @@ int BPF_PROG(on_reclaim_begin)
 	return reclaim_begin();
 }
 
-/*
- * The current task has reclaimed for NS because its control group, or one above it, is at its
- * limit.
- */
-static __noinline int reclaim_note(uint64_t ns, uint64_t page_size)
-{
-	struct cgroup_subsys_state *group = GROUP_IN(bpf_get_current_task_btf(), memory);
-	/* the kernel's value for "max" */
-	uint64_t none = (UINT64_MAX >> 1) / page_size;
-
-	for (int i = 0; i < KERNELIO_LIMIT_DEPTH && group; i++) {
-		struct mem_cgroup *memory =
-			(void *)group - bpf_core_field_offset(struct mem_cgroup, css);
-		uint64_t max = BPF_CORE_READ(memory, memory.max);
-		uint64_t high = BPF_CORE_READ(memory, memory.high);
-
-		if (max < none || high < none) {
-			struct limit_amounts amounts = { {
-				max < none ? max * page_size : KERNELIO_NO_LIMIT,
-				high < none ? high * page_size : KERNELIO_NO_LIMIT,
-			} };
-
-			return limit_note(KERNELIO_LIMIT_RECLAIM,
-					  (uint64_t)BPF_CORE_READ(group, cgroup, kn), 0, ns,
-					  &amounts);
-		}
-		group = BPF_CORE_READ(group, parent);
-	}
-	return 0;
-}
-
 /* Spans that may lie between two reclaims: CPU, locks, writeback of pages. */
 #define MAX_BETWEEN_RECLAIMS 6
 
@@ -325,11 +294,13 @@ static __always_inline int reclaim_end(uint8_t kind, const struct foreign_slowed
 		return 0;
 	now = bpf_ktime_get_ns();
 	who = foreign ? foreign_slowed_since(foreign, st->now.reclaim_ns) : 0;
-	met_note(who, now - st->now.reclaim_ns);
+	note_waited_for(who, now - st->now.reclaim_ns);
 	if (!reclaim_fold(st, kind, now - st->now.reclaim_ns))
 		span_add_full(st, kind, st->now.reclaim_ns, now, 0, who, 0, 0);
 	if (kind == ETA_SPAN_RECLAIM_AT_OWN_LIMIT)
-		reclaim_note(now - st->now.reclaim_ns, page_bytes);
+		memory_limit_note(KERNELIO_LIMIT_RECLAIM,
+				  (uint64_t)GROUP_IN(bpf_get_current_task_btf(), memory),
+				  now - st->now.reclaim_ns, page_bytes);
 	st->now.reclaim_ns = 0;
 	return 0;
 }

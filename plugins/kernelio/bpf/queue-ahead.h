@@ -231,7 +231,7 @@ SEPARATE uint32_t disk_wrote_by_chance(const uint64_t *gendisk)
  */
 static __always_inline uint32_t own_disk_place(const struct task_state *st)
 {
-	uint32_t dev = st->op.dev, *place;
+	uint32_t dev = st->now.sync_dev ?: st->op.dev, *place;
 
 	if (!(dev >> DEV_MAJOR_SHIFT))
 		return st->disk;
@@ -398,7 +398,7 @@ static __always_inline void queue_ahead_end(struct eta_bio_record *record,
 			record->foreign_tid = disk->foreign_tid;
 		}
 	}
-	met_note(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
+	note_waited_for(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
 }
 
 static __always_inline void foreign_uncount(const struct counted *counted, uint64_t now)

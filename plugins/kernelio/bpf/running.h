@@ -48,7 +48,8 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 		return 0;
 	ns = now - st->now.off_ns;
 	if (syncs_used)
-		tid = sync_foreign(st->op.dev, st->now.off_ns, now, now - st->op.head.time_ns);
+		tid = sync_foreign(st->now.sync_dev ?: st->op.dev, st->now.off_ns, now,
+				   now - st->op.head.time_ns);
 	disk = tid ? NULL : own_disk(st);
 	if (disk) {
 		foreign_ns = disk_foreign_part(disk, st->now.off_foreign_ns, now, ns, &tid);
@@ -64,7 +65,7 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 	}
 	if (!tid || !part)
 		return 0;
-	met_note(tid, ns);
+	note_waited_for(tid, ns);
 	return part << 32 | tid;
 }
 
@@ -107,13 +108,13 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 		object = sleep_foreign(st, woken_ns);
 	} else if (kind == ETA_SPAN_FILE_LOCK) {
 		who = st->now.lock_holder;
-		met_note(who, woken_ns - st->now.off_ns);
+		note_waited_for(who, woken_ns - st->now.off_ns);
 	} else if (kind == ETA_SPAN_EVICTION) {
 		who = st->now.evictor;
-		met_note(who, woken_ns - st->now.off_ns);
+		note_waited_for(who, woken_ns - st->now.off_ns);
 	} else if (kind == ETA_SPAN_DIRTY_THROTTLING) {
 		who = foreign_slowed_since(&throttled, st->now.off_ns);
-		met_note(who, woken_ns - st->now.off_ns);
+		note_waited_for(who, woken_ns - st->now.off_ns);
 		object = st->now.pause_ticks * tick_ns;
 	} else if (kind == ETA_SPAN_PAGE_WRITEBACK_WAIT) {
 		object = sleep_foreign(st, woken_ns);

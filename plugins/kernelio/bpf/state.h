@@ -210,6 +210,7 @@ struct task_state {
 		uint32_t inode_holder;
 		uint32_t pages_owned; /* enum owned */
 		uint32_t off_stack;   /* where it sleeps: 1 + stack id in `sleeps`; 0: unknown */
+		uint32_t sync_dev;    /* of the file system it syncs; 0: that of its file */
 		uint32_t off_disk; /* 1 + place of its disk, at the begin of the sleep; 0: none */
 		uint64_t off_foreign_ns;   /* of its disk, then: see disk_foreign_ns */
 		struct disk_bytes flushed; /* at the last flush before its first sleep */
@@ -323,6 +324,15 @@ struct {
 	__type(value, uint32_t);
 } devices_seen __weak SEC(".maps");
 
+/* A traced thread uses DEV, or syncs it: from now on what others do there counts. */
+static __always_inline void device_note(uint32_t dev)
+{
+	static const uint32_t no_disk;
+
+	if (!bpf_map_lookup_elem(&devices_seen, &dev))
+		bpf_map_update_elem(&devices_seen, &dev, &no_disk, BPF_NOEXIST);
+}
+
 static __always_inline struct task_state *slot_state(uint32_t slot)
 {
 	return slot ? bpf_map_lookup_elem(&slots, &slot) : NULL;
@@ -386,16 +396,16 @@ struct {
 	__uint(max_entries, 4096);
 	__type(key, uint32_t);
 	__type(value, uint64_t);
-} met __weak SEC(".maps");
+} waited_for __weak SEC(".maps");
 
-static __always_inline void met_note(uint32_t tid, uint64_t ns)
+static __always_inline void note_waited_for(uint32_t tid, uint64_t ns)
 {
-	uint64_t *sum_ns = tid ? bpf_map_lookup_elem(&met, &tid) : NULL;
+	uint64_t *sum_ns = tid ? bpf_map_lookup_elem(&waited_for, &tid) : NULL;
 
 	if (sum_ns)
 		__sync_fetch_and_add(sum_ns, ns);
 	else if (tid)
-		bpf_map_update_elem(&met, &tid, &ns, BPF_NOEXIST);
+		bpf_map_update_elem(&waited_for, &tid, &ns, BPF_NOEXIST);
 }
 
 struct foreign_slowed throttled __weak; /* by balance_dirty_pages, for up to 0.2 s */
@@ -454,7 +464,7 @@ static __always_inline void inode_lock_end(struct task_state *st, uint64_t now)
 	st->now.inode_locked_ns = 0;
 	if (st->now.off == OFF_SLEEPING)
 		return; /* for another reason, so it had the lock: see switched_in */
-	met_note(st->now.inode_holder, now - begin_ns);
+	note_waited_for(st->now.inode_holder, now - begin_ns);
 	span_add_full(st, ETA_SPAN_INODE_LOCK, begin_ns, now, 0, st->now.inode_holder,
 		      st->now.inode_lock, 0);
 }

@@ -18,7 +18,7 @@ struct syncer {
 	uint64_t end_ns;    /* 0: still running, or ends are not reported */
 	uint64_t period_ns; /* from its previous sync to this one; 0: unknown */
 	uint32_t foreign;   /* the task is untraced */
-	uint32_t zero;
+	uint32_t endless;   /* no probe tells when this sync is done */
 };
 
 /* Of a file system that a traced thread has synced. */
@@ -68,7 +68,11 @@ SEPARATE uint32_t syncer_place(const struct fs_syncs *s, uint32_t tid, uint64_t 
 	return place;
 }
 
-SEPARATE int sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid, uint32_t foreign)
+/* How a sync came about, as a set of: */
+#define SYNC_FOREIGN 1 /* of an untraced task */
+#define SYNC_ENDLESS 2 /* nothing tells when it is done */
+
+SEPARATE int sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid, uint32_t how)
 {
 	uint64_t now = bpf_ktime_get_ns();
 	uint32_t place = syncer_place(s, tid, now);
@@ -82,7 +86,8 @@ SEPARATE int sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid, uint32_t
 	own->begin_ns = now;
 	own->pid = pid;
 	own->tid = tid;
-	own->foreign = foreign;
+	own->foreign = how & SYNC_FOREIGN;
+	own->endless = how & SYNC_ENDLESS;
 	return 0;
 }
 
@@ -124,8 +129,9 @@ SEPARATE int sync_overlaps(const struct fs_syncs *s, const struct syncer *one, u
 		return 0;
 	if (one->end_ns)
 		return one->end_ns > from_ns;
-	return begin_ns + (s->ends || !one->foreign ? SYNC_STALE_NS : sync_guess(one, ns)) >
-	       from_ns;
+	if (one->endless || (one->foreign && !s->ends))
+		return begin_ns + sync_guess(one, ns) > from_ns;
+	return begin_ns + SYNC_STALE_NS > from_ns;
 }
 
 /*

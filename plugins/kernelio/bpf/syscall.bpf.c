@@ -483,6 +483,6 @@ int on_each_file(struct bpf_iter__task_file *ctx)
 	struct file_facts f;
 
 	if (task && file && files_asked(task) && facts_of(file, &f))
-		file_meet(&f, true);
+		file_see(&f, true);
 	return 0;
 }

@@ -45,15 +45,15 @@ int BPF_PROG(on_exec, struct task_struct *task)
 }
 
 /* If traced threads have waited for TASK, untraced, writes its record. */
-static __always_inline void met_leave(struct task_struct *task, uint64_t end_ns)
+static __always_inline void leave_waited_for(struct task_struct *task, uint64_t end_ns)
 {
 	uint32_t tid = task->pid;
-	uint64_t *waited_ns = bpf_map_lookup_elem(&met, &tid);
+	uint64_t *waited_ns = bpf_map_lookup_elem(&waited_for, &tid);
 
 	if (!waited_ns)
 		return;
 	task_leave_as(task, end_ns, ETA_TASK_UNTRACED, *waited_ns);
-	bpf_map_delete_elem(&met, &tid);
+	bpf_map_delete_elem(&waited_for, &tid);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -64,10 +64,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	uint32_t tid = task->pid;
 
 	if (!st) {
-		met_leave(task, bpf_ktime_get_ns());
+		leave_waited_for(task, bpf_ktime_get_ns());
 		return 0;
 	}
-	bpf_map_delete_elem(&met, &tid); /* it may still be a zombie when tracing ends */
+	bpf_map_delete_elem(&waited_for, &tid); /* it may still be a zombie when tracing ends */
 	fault_close(st);
 	limits_report(st, task);
 	task_leave(task, bpf_ktime_get_ns());
@@ -143,7 +143,7 @@ int on_each_task(struct bpf_iter__task *ctx)
 	if (close_open) {
 		st = task_state_of(task);
 		if (!st)
-			met_leave(task, 0);
+			leave_waited_for(task, 0);
 		else if (st->fault.endless)
 			fault_close(st);
 		/* an unfinished open has no file yet that could pass the filters */

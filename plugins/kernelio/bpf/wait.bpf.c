@@ -197,7 +197,7 @@ int BPF_PROG(on_contention_end, void *lock)
 		if (wait->kind != ETA_SPAN_SPIN_LOCK)
 			st->now.inode_locked_ns = 0;
 		now = bpf_ktime_get_ns();
-		met_note(wait->who, now - wait->begin_ns);
+		note_waited_for(wait->who, now - wait->begin_ns);
 		st->now.waited = 1;
 		span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
 			      wait->lock, wait->place);
@@ -277,7 +277,7 @@ static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cp
 		}
 	}
 	ready_find(s, &ready, begin_ns, now, prev);
-	met_note(ready.who, now - begin_ns);
+	note_waited_for(ready.who, now - begin_ns);
 	return ready;
 }
 

@@ -8,8 +8,7 @@
 /* The archive is opened in the folder DIR: makes the spool of children in it. */
 void children_start(const char *dir);
 
-/* Children, and programs that are exec'ed, go on there; once EZTrace and our module have started.
- */
+/* Children and exec'ed programs go on there, once EZTrace and our module have started. */
 void children_environment(void);
 
 /* Is there such a spool? */

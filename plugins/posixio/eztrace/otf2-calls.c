@@ -132,8 +132,7 @@ EXPORT OTF2_ErrorCode OTF2_GlobalDefWriter_WriteClockProperties(OTF2_GlobalDefWr
 	return OTF2_SUCCESS;
 }
 
-/* EZTrace defines a team of OpenMP when its last member came: others may have begun in it before.
- */
+/* EZTrace defines a team of OpenMP when its last member came: others may have begun before. */
 EXPORT OTF2_ErrorCode OTF2_EvtWriter_ThreadTeamBegin(OTF2_EvtWriter *writer,
 						     OTF2_AttributeList *attributes,
 						     OTF2_TimeStamp time, OTF2_CommRef team)

@@ -6,7 +6,7 @@
 #include "plugins/posixio/environment.h"
 #include "sink.h"
 
-void rank_tell(void (*put)(const char *name, const char *value))
+void rank_put(void (*put)(const char *name, const char *value))
 {
 	const struct launcher launcher = launcher_find(environment_get);
 

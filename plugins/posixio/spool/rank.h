@@ -3,7 +3,7 @@
 #ifndef POSIXIO_SPOOL_RANK_H
 #define POSIXIO_SPOOL_RANK_H
 
-/* Gives PUT a name and a value for each thing that the launcher has told this process. */
-void rank_tell(void (*put)(const char *name, const char *value));
+/* Gives PUT a name and a value for each thing that the launcher gives this process. */
+void rank_put(void (*put)(const char *name, const char *value));
 
 #endif

@@ -306,7 +306,7 @@ static int process_start(void)
 	process.started = true;
 	start_addresses(forked);
 	modules_look();
-	rank_tell(put_own_property);
+	rank_put(put_own_property);
 out:
 	own_unmap(scratch, sizeof(*scratch));
 	if (rc) {

@@ -8,8 +8,7 @@
 
 #include "plugins/posixio/core.h"
 
-/* The sink is chosen when the library is compiled, so that its part is inlined into the wrappers.
- */
+/* The sink is chosen when the library is compiled: its part is inlined into the wrappers. */
 #ifdef SCI_SINK_EZTRACE
 #include "plugins/posixio/eztrace/sink.h"
 #else
@@ -201,8 +200,7 @@ static ALWAYS_INLINE void op_size(struct op *op, uint64_t size)
 /* The status flags of FD have become FLAGS, in the call just done. */
 void op_flags(struct op *op, int fd, int flags);
 
-/* Descriptors FIRST to LAST are about to be closed by FN: a record for each that is in the table.
- */
+/* Descriptors FIRST to LAST are about to be closed by FN: a record for each in the table. */
 void op_close_many(enum function fn, unsigned first, unsigned last, const void *caller);
 
 /*

@@ -1,5 +1,4 @@
-/* Streams of stdio: the descriptor below, and where in the file the next byte comes from or goes.
- */
+/* Streams of stdio: the descriptor below, and where in the file the next byte lies. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef POSIXIO_STREAM_H
 #define POSIXIO_STREAM_H

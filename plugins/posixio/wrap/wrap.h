@@ -1,5 +1,4 @@
-/* What the files of wrappers share: a wrapper is one row of functions.h and a function or a shape.
- */
+/* What the wrappers share: each is one row of functions.h and a function or a shape. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef POSIXIO_WRAP_H
 #define POSIXIO_WRAP_H

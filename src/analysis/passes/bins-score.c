@@ -10,7 +10,7 @@ static void add(struct bin *sum, const struct bin *b)
 	sum->operations += b->operations;
 	sum->io_ns += b->io_ns;
 	sum->lost_ns += b->lost_ns;
-	sum->contended_ns += b->contended_ns;
+	sum->interference_ns += b->interference_ns;
 	sum->limit_ns += b->limit_ns;
 	for (int level = 0; level < ETA_N_LEVELS; level++)
 		sum->level_ns[level] += b->level_ns[level];

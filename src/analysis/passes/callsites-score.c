@@ -59,8 +59,8 @@ static int by_loss(const void *a, const void *b, void *arg)
 {
 	const struct callsite_score *x = a, *y = b;
 	const struct order *order = arg;
-	int64_t left = order->split ? x->slowdown.contended_ns : x->slowdown.lost_ns;
-	int64_t right = order->split ? y->slowdown.contended_ns : y->slowdown.lost_ns;
+	int64_t left = order->split ? x->slowdown.interference_ns : x->slowdown.lost_ns;
+	int64_t right = order->split ? y->slowdown.interference_ns : y->slowdown.lost_ns;
 
 	if (left != right)
 		return left > right ? -1 : 1;
@@ -79,7 +79,7 @@ static void add_score(struct callsite_score *into, const struct callsite_score *
 	if (from->n)
 		add_region(into, from->region);
 	into->n += from->n;
-	into->sum_ns += from->sum_ns;
+	into->total_ns += from->total_ns;
 	into->square += from->square;
 	slowdown_add(&into->slowdown, &from->slowdown);
 }
@@ -97,7 +97,7 @@ static void sum_tallies(const struct engine *e, struct callsite_score *s)
 
 			add_region(&s[t->site], e->classes.list[t->class]->key.region);
 			s[t->site].n += t->n;
-			s[t->site].sum_ns += t->sum_ns;
+			s[t->site].total_ns += t->total_ns;
 			s[t->site].square += t->square;
 			slowdown_add_tally(&s[t->site].slowdown, t, &e->references[t->class]);
 		}
@@ -141,7 +141,7 @@ int engine_callsites(const struct engine *e, struct analysis *a)
 			s[n++] = s[i];
 	}
 	for (uint32_t i = 0; i < n; i++)
-		s[i].verdict = analysis_verdict(a, &s[i].slowdown, s[i].sum_ns);
+		s[i].verdict = analysis_verdict(a, &s[i].slowdown, s[i].total_ns);
 	if (n)
 		qsort_r(s, n, sizeof(*s), by_loss, &order);
 	a->callsites = s;

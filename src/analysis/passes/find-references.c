@@ -26,8 +26,8 @@ static bool is_nearer(const struct reference *r, uint64_t ns, uint64_t begin_ns,
 {
 	if (ns < r->low_ns || ns > r->high_ns)
 		return false;
-	if (!r->met || ns != r->ns)
-		return !r->met || ns < r->ns;
+	if (!r->found || ns != r->ns)
+		return !r->found || ns < r->ns;
 	if (begin_ns != r->begin_ns)
 		return begin_ns < r->begin_ns;
 	return location < r->location;
@@ -44,7 +44,7 @@ static void take(struct reference *r, const struct operation_record *op, uint32_
 {
 	uint64_t cell_ns[N_CELLS];
 
-	r->met = true;
+	r->found = true;
 	r->ns = operation_unheld_ns(op);
 	r->begin_ns = op->begin_ns;
 	r->location = location;
@@ -127,7 +127,7 @@ int engine_find_references(struct engine *e)
 	bool all = true;
 
 	for (uint32_t i = 0; i < e->n_pool; i++)
-		all &= e->pool[i].met || !e->pool[i].known;
+		all &= e->pool[i].found || !e->pool[i].known;
 	if (all)
 		return 0;
 	parallel_run(engine_threads(e), work, &m);

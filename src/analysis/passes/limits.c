@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMITS "SCI::LIMITS" /* "REGION|NS|WHAT; ..." */
+#define LIMITS "SCI::LIMITS"	       /* "REGION|NS|WHAT; ..." */
+#define EVICTED_FOR "SCI::EVICTED_FOR" /* "PAGES|WHAT": most of them */
 #define OVERWRITTEN "SCI::RECORDS_OVERWRITTEN"
 #define SUSPENDED "SCI::SUSPENDED_NS"
 
@@ -52,22 +53,37 @@ static void take(struct analysis *a, char *text)
 	}
 }
 
+static int add_advice(struct analysis *a, const char *what)
+{
+	if (asprintf(&a->limit_advice, "%s Here it is %s.", a->verdict.advice, what) < 0) {
+		a->limit_advice = NULL;
+		return -ENOMEM;
+	}
+	a->verdict.advice = a->limit_advice;
+	return 0;
+}
+
+/* If the verdict is eviction, puts the control group whose memory was full into the advice. */
+static int name_evicting(struct analysis *a, const struct eta_defs *defs)
+{
+	const char *what = strchr(property(defs, EVICTED_FOR), '|');
+
+	if (!what || strcmp(a->verdict.level, eta_level_name(ETA_LEVEL_PAGECACHE)) != 0 ||
+	    strcmp(a->verdict.reason, eta_reason_name(ETA_REASON_EVICTION)) != 0)
+		return 0;
+	return add_advice(a, what + 1);
+}
+
 /* If the verdict is a limit, puts that limit into the advice. */
 static int name_limit(struct analysis *a)
 {
-	for (uint32_t i = 0; a->verdict.own_limit && i < a->n_limits; i++) {
+	for (uint32_t i = 0; i < a->n_limits; i++) {
 		const struct limit *l = &a->limits[i];
 
 		if (strcmp(eta_level_name(l->level), a->verdict.level) != 0 ||
 		    strcmp(eta_reason_name(l->reason), a->verdict.reason) != 0)
 			continue;
-		if (asprintf(&a->limit_advice, "%s Here it is %s.", a->verdict.advice, l->what) <
-		    0) {
-			a->limit_advice = NULL;
-			return -ENOMEM;
-		}
-		a->verdict.advice = a->limit_advice;
-		return 0;
+		return add_advice(a, l->what);
 	}
 	return 0;
 }
@@ -88,5 +104,5 @@ int engine_limits(const struct engine *e, struct analysis *a)
 		return -ENOMEM;
 	take(a, a->limits_text);
 	qsort(a->limits, a->n_limits, sizeof(*a->limits), by_time);
-	return name_limit(a);
+	return a->verdict.own_limit ? name_limit(a) : name_evicting(a, e->defs);
 }

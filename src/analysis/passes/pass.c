@@ -214,7 +214,7 @@ static int on_operation(void *arg, const struct operation *op)
 		return rc;
 	t = &r->tallies[index];
 	t->n++;
-	t->sum_ns += op->end_ns - op->begin_ns;
+	t->total_ns += op->end_ns - op->begin_ns;
 	t->cells |= cells;
 	while (cells) {
 		enum cell c = cell_next(&cells);

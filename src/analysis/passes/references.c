@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/analysis/tables/met.h"
+#include "src/analysis/tables/earlier.h"
 
 /*
  * Widths: 0 the class itself, 1 all with its coarse key and flags, 2 all with its coarse key. A
@@ -75,7 +75,7 @@ static void add_fastest(struct reference *r, const struct fastest *f)
 {
 	if (!r->known || r->low_ns != f->ns)
 		return;
-	r->met = true;
+	r->found = true;
 	r->ns = f->ns;
 	r->begin_ns = f->begin_ns;
 	r->location = f->location;
@@ -113,7 +113,7 @@ static struct class_references references_new(struct engine *e, struct durations
 
 /* The classes in the order of their keys, and for each the pools it may fall back to. */
 struct widths {
-	bool solo; /* of the operations that met no other thread's */
+	bool solo; /* of the operations that overlapped no other thread's */
 	struct pooled *pools;
 	uint32_t *narrow, *wide;
 	uint32_t n_pools;
@@ -198,7 +198,7 @@ static struct reference *solo_new(struct engine *e, struct durations *d, const s
 	return r;
 }
 
-/* A class with too few operations that met no other thread's keeps the reference it has. */
+/* A class with too few operations that overlapped no other thread's keeps the reference it has. */
 static int solo_references(struct engine *e, struct class **sorted)
 {
 	struct widths widths;
@@ -261,17 +261,19 @@ static int baseline_references(struct engine *e)
 }
 
 /* What is slow in all of this piece of the trace was faster in an earlier one. */
-static void met_references(struct engine *e)
+static void use_earlier(struct engine *e)
 {
 	for (uint32_t i = 0; i < e->classes.n; i++) {
-		const struct reference *met = met_find(e->options.met, &e->classes.list[i]->key);
+		const struct reference *earlier =
+			earlier_find(e->options.earlier, &e->classes.list[i]->key);
 		struct reference **by = e->references[i].by;
 
 		/* a bound of the operation sought, where it is not known yet, is near enough */
-		for (int k = 0; met && k < N_REFERENCES; k++) {
-			if (by[k]->known && !by[k]->low_confidence && by[k]->low_ns <= met[k].ns)
+		for (int k = 0; earlier && k < N_REFERENCES; k++) {
+			if (by[k]->known && !by[k]->low_confidence &&
+			    by[k]->low_ns <= earlier[k].ns)
 				continue;
-			e->pool[e->n_pool] = met[k];
+			e->pool[e->n_pool] = earlier[k];
 			by[k] = &e->pool[e->n_pool++];
 		}
 	}
@@ -281,14 +283,14 @@ int engine_note_references(const struct engine *e)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; e->options.met && i < e->classes.n && !rc; i++) {
+	for (uint32_t i = 0; e->options.earlier && i < e->classes.n && !rc; i++) {
 		const struct reference *r[N_REFERENCES];
 		const struct class *c = e->classes.list[i];
 
 		for (int k = 0; k < N_REFERENCES; k++)
 			r[k] = e->references[i].by[k];
-		if (c->durations.n >= REFERENCE_FEW && r[BY_HEADLINE]->met)
-			rc = met_note(e->options.met, &c->key, r);
+		if (c->durations.n >= REFERENCE_FEW && r[BY_HEADLINE]->found)
+			rc = earlier_note(e->options.earlier, &c->key, r);
 	}
 	return rc;
 }
@@ -316,8 +318,8 @@ int engine_references(struct engine *e)
 		rc = solo_references(e, sorted);
 	if (!rc && e->options.reference == REFERENCE_BASELINE)
 		rc = baseline_references(e);
-	else if (!rc && e->options.met)
-		met_references(e);
+	else if (!rc && e->options.earlier)
+		use_earlier(e);
 out:
 	free(sorted);
 	return rc;

@@ -188,7 +188,7 @@ static void sum_classes(const struct engine *e, struct class_score *classes)
 
 			slowdown_add_tally(&lost, t, &e->references[t->class]);
 			s->truncated += t->n;
-			s->sum_ns += t->sum_ns;
+			s->total_ns += t->total_ns;
 			s->square += t->square;
 			s->lost_ns += lost.lost_ns;
 			for (int c = 0; c < N_CELLS; c++)

@@ -6,17 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loss.h"
 #include "src/common/share.h"
-
-/* What an operation lost against the reference, by cell. */
-struct loss {
-	uint64_t cells;	    /* set of those below */
-	uint64_t contended; /* of them, those that may have contended time */
-	uint64_t blamed;    /* of them, those whose time culprits share: a limit has none */
-	int64_t ns[N_CELLS];
-	int64_t contended_ns[N_CELLS]; /* of it, what others caused */
-	const int64_t *blamed_ns;      /* one of the two: what the culprits share */
-};
 
 static uint64_t time_in(const struct operation_record *op, enum cell c)
 {
@@ -34,7 +25,7 @@ static void loss_of(const struct operation_record *op, const struct reference *r
 
 		loss->ns[c] = (int64_t)(time_in(op, c) - r->cell_ns[c]);
 		/* waiting for others is always contended; the rest follows below */
-		loss->contended_ns[c] = loss->contended >> c & 1 ? loss->ns[c] : 0;
+		loss->interference_ns[c] = loss->contended >> c & 1 ? loss->ns[c] : 0;
 	}
 }
 
@@ -138,11 +129,11 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 		if (refs->time) {
 			for (int k = 0; k < N_REFERENCES; k++)
 				t->contended->left[k][c] += part_of_mean(refs, k, c, ns[c]);
-			loss->contended_ns[c] =
+			loss->interference_ns[c] =
 				(int64_t)(ns[c] - part_of_mean(refs, BY_HEADLINE, c, ns[c]));
 			continue;
 		}
-		loss->contended_ns[c] = loss->ns[c];
+		loss->interference_ns[c] = loss->ns[c];
 		if (ns[c] == l->op.ns[c]) {
 			t->contended->n[c]++;
 			continue;
@@ -150,8 +141,9 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 		for (int k = 0; k < N_REFERENCES; k++)
 			t->contended->left[k][c] +=
 				left_of(refs->by[k]->cell_ns[c], l->op.ns[c] - ns[c]);
-		loss->contended_ns[c] = (int64_t)(ns[c] - left_of(refs->by[BY_HEADLINE]->cell_ns[c],
-								  l->op.ns[c] - ns[c]));
+		loss->interference_ns[c] =
+			(int64_t)(ns[c] -
+				  left_of(refs->by[BY_HEADLINE]->cell_ns[c], l->op.ns[c] - ns[c]));
 	}
 	return 0;
 }
@@ -327,7 +319,7 @@ static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 	}
 }
 
-static bool met_anybody(const struct sweep_thread *l)
+static bool overlapped_anybody(const struct sweep_thread *l)
 {
 	return l->weights.named.n || l->weights.n || l->weights.n_file_threads ||
 	       l->weights.crowded;
@@ -366,105 +358,7 @@ static int blame(struct sweep *s, struct sweep_thread *l, const struct loss *los
 	return s->rc;
 }
 
-/* ---- when and in which file ---- */
-
-/* The part of AMOUNT, spread evenly over NS, that lies before AT; whole, so that the parts sum up.
- */
-static int64_t part_before(int64_t amount, uint64_t at, uint64_t ns)
-{
-	/* the division takes long, and mostly there is nothing */
-	return amount == 0 || at == 0 || ns == 0
-		       ? 0
-		       : (int64_t)((__int128)amount * (__int128)at / (__int128)ns);
-}
-
-static uint64_t bin_edge(const struct engine *e, uint32_t bin)
-{
-	return e->first_ns + analysis_bin_begin(e->last_ns - e->first_ns, bin, e->options.n_bins);
-}
-
-static uint32_t bin_at(const struct engine *e, uint64_t ns)
-{
-	uint64_t lifetime = e->last_ns - e->first_ns;
-	uint32_t bin = lifetime ? (uint32_t)((unsigned __int128)(ns - e->first_ns) *
-					     e->options.n_bins / lifetime)
-				: 0;
-
-	return bin < e->options.n_bins ? bin : e->options.n_bins - 1;
-}
-
-/* The part of AMOUNT from FROM to TO. */
-static int64_t part_of(int64_t amount, uint64_t from, uint64_t to, uint64_t ns)
-{
-	return (to == ns ? amount : part_before(amount, to, ns)) - part_before(amount, from, ns);
-}
-
-/* SPLIT: the levels divide what others caused; else all that was lost. */
-static void add_to_bin(struct bin *b, const struct bin *whole, uint64_t from, uint64_t to,
-		       uint64_t ns, bool split)
-{
-	int64_t sum = 0;
-
-	for (int level = 0; level < ETA_N_LEVELS; level++) {
-		int64_t part = part_of(whole->level_ns[level], from, to, ns);
-
-		b->level_ns[level] += part;
-		sum += part;
-	}
-	b->io_ns += to - from;
-	b->lost_ns += split ? part_of(whole->lost_ns, from, to, ns) : sum;
-	b->contended_ns += split ? sum : 0;
-	b->limit_ns += split ? part_of(whole->limit_ns, from, to, ns) : 0;
-}
-
-/* WHOLE, of an operation from BEGIN to END, bin by bin. */
-static void divide(const struct engine *e, struct location_result *r, const struct bin *whole,
-		   uint64_t begin, uint64_t end)
-{
-	uint32_t bin = bin_at(e, begin);
-
-	r->last_bin = &r->bins[bin];
-	r->last_bin_ns[0] = bin_edge(e, bin);
-	r->last_bin_ns[1] = bin_edge(e, bin + 1);
-	r->bins[bin].operations++;
-	for (; bin < e->options.n_bins; bin++) {
-		uint64_t from = bin_edge(e, bin), to = bin_edge(e, bin + 1);
-
-		from = from > begin ? from : begin;
-		to = to < end && bin + 1 < e->options.n_bins ? to : end;
-		add_to_bin(&r->bins[bin], whole, from - begin, to - begin, end - begin, e->split);
-		if (to == end)
-			break;
-	}
-}
-
-static int spread(const struct sweep *s, struct sweep_thread *l, const struct loss *loss)
-{
-	const struct engine *e = s->engine;
-	uint64_t begin = l->op.begin_ns, end = l->op.end_ns, cells = loss->cells;
-	struct bin whole = { 0 };
-
-	if (!l->result->bins)
-		l->result->bins = calloc(e->options.n_bins, sizeof(*l->result->bins));
-	if (!l->result->bins)
-		return -ENOMEM;
-	while (cells) {
-		enum cell c = cell_next(&cells);
-
-		whole.lost_ns += loss->ns[c];
-		whole.limit_ns += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : 0;
-		whole.level_ns[cell_table[c].level] +=
-			e->split ? loss->contended_ns[c] : loss->ns[c];
-	}
-	if (l->result->last_bin && begin > l->result->last_bin_ns[0] &&
-	    begin < l->result->last_bin_ns[1] && end <= l->result->last_bin_ns[1]) {
-		l->result->last_bin->operations++;
-		add_to_bin(l->result->last_bin, &whole, 0, end - begin, end - begin, e->split);
-	} else {
-		divide(e, l->result, &whole, begin, end);
-	}
-	return 0;
-}
+/* ---- in which file ---- */
 
 static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 			const struct loss *loss)
@@ -494,8 +388,8 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 	while (contended) {
 		enum cell c = cell_next(&contended);
 
-		f->slowdown.contended_ns += loss->contended_ns[c];
-		f->slowdown.contended_cell_ns[c] += loss->contended_ns[c];
+		f->slowdown.interference_ns += loss->interference_ns[c];
+		f->slowdown.interference_cell_ns[c] += loss->interference_ns[c];
 	}
 	while (limits)
 		f->slowdown.limit_ns += loss->ns[cell_next(&limits)];
@@ -513,7 +407,7 @@ static int64_t taken_of(const struct loss *loss)
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		sum += cell_is_for_others(c, 0) ? loss->ns[c] : loss->contended_ns[c];
+		sum += cell_is_for_others(c, 0) ? loss->ns[c] : loss->interference_ns[c];
 	}
 	return sum;
 }
@@ -528,18 +422,19 @@ static int note_slowed(const struct sweep *s, struct sweep_thread *l, int64_t ta
 
 /* Adds to the sums that all windows share. */
 static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss *loss,
-			    uint64_t contended, const uint64_t contended_ns[N_CELLS], bool blames)
+			    uint64_t contended, const uint64_t interference_ns[N_CELLS],
+			    bool blames)
 {
 	pthread_mutex_t *lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
 	int rc = 0;
 
 	pthread_mutex_lock(lock);
 	if (contended)
-		rc = note_contended(l, loss, contended, contended_ns);
+		rc = note_contended(l, loss, contended, interference_ns);
 	if (!rc && blames)
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
-		rc = spread(s, l, loss);
+		rc = loss_spread(s->engine, l, loss);
 	if (!rc && s->engine->options.n_slowed)
 		rc = note_slowed(s, l, taken_of(loss));
 	pthread_mutex_unlock(lock);
@@ -561,28 +456,28 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 {
 	const struct engine *e = s->engine;
 	const struct reference *r = l->references->by[BY_HEADLINE];
-	uint64_t contended_ns[N_CELLS], contended = 0;
+	uint64_t interference_ns[N_CELLS], contended = 0;
 	bool blames = false;
 	struct loss loss;
 	int64_t taken_ns;
 	int rc = 0;
 
 	loss.cells = loss.contended = 0;
-	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.contended_ns;
+	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.interference_ns;
 	if (r->known)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
-		contended = contended_time(l, contended_ns);
+		contended = contended_time(l, interference_ns);
 		if (l->references->time)
-			complete_contended(l, contended, contended_ns);
+			complete_contended(l, contended, interference_ns);
 		loss.contended |= contended;
 		/* no level has lost unless a cell has */
-		blames = l->lost_cells && met_anybody(l);
+		blames = l->lost_cells && overlapped_anybody(l);
 	}
 	loss.blamed =
 		(e->options.version_1 ? loss.cells : loss.contended) & ~cells_of_group(GROUP_LIMIT);
 	if (contended || blames || e->options.n_bins)
-		rc = attribute_shared(s, l, &loss, contended, contended_ns, blames);
+		rc = attribute_shared(s, l, &loss, contended, interference_ns, blames);
 	taken_ns = e->split ? taken_of(&loss) : 0;
 	if (taken_ns)
 		pieces_add(l, taken_ns);

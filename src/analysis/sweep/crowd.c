@@ -10,7 +10,7 @@
 /*
  * A watcher has to know how long each of the users was there while it watched. Those that rows keep
  * apart are few: how long each was there until now is a sum, of which a watcher takes the
- * difference. The others are charged one by one until it has met more than its row can have;
+ * difference. The others are charged one by one until more overlap it than its row can have;
  * from then on their sum is enough.
  *
  * On a device those that were there before the watcher count apart. Their sum changes for all that
@@ -34,7 +34,7 @@ struct crowd {
 	uint32_t n, live, room;
 	uint64_t arrived_at_ns; /* how many users came last, all at that time */
 	uint32_t n_arrived;
-	struct sweep_thread *few[2]; /* by watch_ahead: newest watcher that has not met a crowd */
+	struct sweep_thread *few[2]; /* by watch_ahead: newest watcher without a crowd */
 	uint64_t kept_ns[];	     /* how long each kept user was present until it last left */
 };
 
@@ -140,7 +140,7 @@ static int make_room(struct sweep *s, struct crowd *c)
 	return 0;
 }
 
-/* ---- those that have not met a crowd ---- */
+/* ---- those without a crowd ---- */
 
 static void link_few(struct crowd *c, struct sweep_thread *l)
 {

@@ -7,7 +7,7 @@ struct engine;
 
 /* Before the sweep: fills `blame_bound`. */
 int engine_blame_bound(struct engine *e);
-/* Finds the operations that met no other thread's, for REFERENCE_SOLO. */
+/* Finds the operations that overlapped no other thread's, for REFERENCE_SOLO. */
 int engine_solo(struct engine *e);
 /* Interference, blame, files and bins of each operation, over all threads in time order. */
 int engine_sweep(struct engine *e);

@@ -452,7 +452,7 @@ static void own_part(const struct sweep *s, const struct sweep_thread *l, uint32
 	}
 }
 
-/* Can it meet more threads than rows of culprits have room for? */
+/* Can more threads overlap it than rows of culprits have room for? */
 static bool is_in_crowd(const struct sweep *s, const struct sweep_thread *l)
 {
 	return s->plan->kept && s->plan->crowded[s->plan->machines[l->location]];

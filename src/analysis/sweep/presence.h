@@ -48,7 +48,7 @@ struct presence {
 	uint32_t n_file_watchers; /* files: users that watch for others */
 	uint64_t arrivals;
 	struct thread_set users;
-	struct thread_set watchers; /* of files: those that have not met a crowd */
+	struct thread_set watchers; /* of files: those without a crowd */
 	struct crowd *crowd;	    /* all else: watchers where a crowd is possible, see crowd.c */
 	/* users without places of their own in rows (struct blame_bound): */
 	uint32_t n_others;
@@ -69,7 +69,7 @@ struct file_watch {
 	bool overlaps;	  /* somebody is there now */
 	bool overlapped;  /* somebody was there at some time */
 	bool unchanged;	  /* nothing changed since its begin: no stretch was looked at */
-	bool crowded;	  /* it met more threads than rows have room for */
+	bool crowded;	  /* more threads overlap it than rows have room for */
 	uint32_t stretch; /* the current one */
 	uint64_t stretch_begin_ns;
 	uint64_t others_ns; /* others_ns of its file when the operation began */

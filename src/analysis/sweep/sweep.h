@@ -55,7 +55,7 @@ struct sweep_thread {
 		struct spill_writer *writer;
 		uint64_t bits;
 		uint64_t n;
-	} solo; /* operations that met no other thread's */
+	} solo; /* operations that overlapped no other thread's */
 
 	struct bio_record bio; /* the next to begin */
 };
@@ -82,7 +82,7 @@ struct request {
 /* What all windows share and none changes. */
 struct sweep_plan {
 	struct engine *engine;
-	bool solo; /* only asks who met no other thread's operation */
+	bool solo; /* only asks who overlapped no other thread's operation */
 	bool needs_fs, needs_dirty, needs_device;
 	uint32_t *by_tid; /* locations with threads, by space, tid, begin */
 	uint32_t n_by_tid;

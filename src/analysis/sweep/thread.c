@@ -57,7 +57,7 @@ static struct boundary boundary_of(const struct sweep *s, const struct sweep_thr
 					   (uint64_t)(l - s->threads) << BOUNDARY_THREAD_SHIFT };
 }
 
-/* Operations that cannot meet another thread's are left out of the sweep. */
+/* Operations that cannot overlap another thread's are left out of the sweep. */
 static bool is_alone(const struct sweep *s, const struct sweep_thread *l)
 {
 	if (!s->engine->split)

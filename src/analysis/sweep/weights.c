@@ -45,7 +45,7 @@ static void merge_equal(struct sweep *s, struct sweep_thread *l)
 	l->weights.n = n;
 }
 
-/* The number met above which its row cannot have all. */
+/* The number of threads above which its row cannot have all. */
 static uint32_t crowd_of(const struct sweep *s)
 {
 	return s->engine->blame_bound.keep ? 2 * s->engine->blame_bound.keep : UINT32_MAX;
@@ -120,7 +120,7 @@ void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, 
 		(struct weight){ .ns = ns, .thread = other, .kind = (uint32_t)kind };
 }
 
-/* Many threads meet often and shortly on a file: a place for each takes less than a list. */
+/* Many threads overlap often and shortly on a file: a place for each takes less than a list. */
 void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep_thread *other,
 		     uint64_t ns)
 {

@@ -37,7 +37,7 @@ struct weights {
 	struct weight *list;
 	uint32_t n, room;
 	bool distinct; /* no two of them are of one kind and thread */
-	bool crowded;  /* it met more threads than rows have room for: the rest are */
+	bool crowded;  /* more threads overlap it than rows have room for: the rest are */
 	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one entry, by kind */
 	/* the same of WEIGHT_FILE, per thread, where threads are few; or NULL */
 	uint64_t *file_ns;
@@ -57,7 +57,7 @@ void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep
 		     uint64_t ns);
 /* Merges to one weight per kind and thread. */
 void weights_merge(struct sweep *s, struct sweep_thread *l);
-/* It has met, or will meet, more threads than its row can have. */
+/* More threads overlap it, or will, than its row can have. */
 void weights_crowd(struct sweep *s, struct sweep_thread *l);
 void weights_clear(struct sweep_thread *l);
 void weights_free(struct sweep_thread *l);

@@ -10,7 +10,7 @@
 #include "reference.h"
 
 struct eta_trace;
-struct met_references;
+struct earlier_references;
 
 enum sci_kind {
 	SCI_DEFAULT, /* slowdown that others caused / lifetime */
@@ -58,10 +58,9 @@ struct analysis_options {
 	 */
 	uint64_t from_ns, to_ns;
 	const struct event_tap *tap; /* or NULL */
-	/* of the pieces of a trace that were analysed before this one: see met.h; or NULL */
-	struct met_references *met;
-	/* called now and then, by any thread but one at a time; not 0: stop (-ECANCELED). Or NULL
-	 */
+	/* of the pieces of a trace that were analysed before this one: see earlier.h; or NULL */
+	struct earlier_references *earlier;
+	/* called now and then, by one thread at a time; not 0: stop (-ECANCELED). Or NULL */
 	int (*progress)(void *arg, uint64_t events_done);
 	void *progress_arg;
 };

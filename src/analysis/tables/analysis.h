@@ -52,7 +52,7 @@ struct analysis {
 	struct limit *limits;	   /* descending time */
 	uint32_t n_limits;
 	char *limits_text;     /* memory of their texts */
-	char *limit_advice;    /* advice of a verdict that is a limit; else NULL */
+	char *limit_advice;    /* of a verdict that is a limit, or eviction; else NULL */
 	bool light;	       /* of the kernel only waits were recorded: SCI::KERNEL_MODE */
 	uint64_t overwritten;  /* records that made room for later ones: --last */
 	uint64_t suspended_ns; /* time the machine was suspended, in no clock of the trace */
@@ -103,8 +103,7 @@ int analysis_run(struct eta_trace *trace, const struct analysis_options *options
 		 struct analysis **out);
 void analysis_free(struct analysis *analysis);
 
-/* Of A with scored threads: sorts these, and makes the sums, the headline and the verdict of all.
- */
+/* Of A with scored threads: sorts them, makes the sums, the headline and the verdict of all. */
 void analysis_rank(struct analysis *a);
 
 #endif

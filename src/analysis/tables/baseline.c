@@ -61,7 +61,7 @@ void baseline_add(struct baseline *b, const struct class_key *key, const struct 
 		struct baseline_class *c = find(b, key, w);
 
 		c->n += t->n;
-		c->sum_ns += t->sum_ns;
+		c->total_ns += t->total_ns;
 		for (int i = 0; i < N_CELLS; i++)
 			c->cell_ns[i] += t->cell_ns[i];
 	}
@@ -76,7 +76,7 @@ void baseline_free(struct baseline *b)
 
 static uint64_t mean_of(const struct baseline_class *c)
 {
-	return (c->sum_ns + c->n / 2) / c->n;
+	return (c->total_ns + c->n / 2) / c->n;
 }
 
 bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key, uint64_t *ns)
@@ -95,7 +95,7 @@ static void reference_of(const struct baseline_class *c, uint64_t ns, struct ref
 	uint64_t cell_ns[N_CELLS];
 
 	memset(r, 0, sizeof(*r));
-	r->known = r->met = true;
+	r->known = r->found = true;
 	r->low_confidence = c->n < REFERENCE_FEW;
 	r->ns = r->low_ns = r->high_ns = ns;
 	share_exactly((int64_t)ns, c->cell_ns, parts, N_CELLS);

@@ -10,8 +10,8 @@
  */
 struct baseline_class {
 	uint64_t key;
-	uint64_t n, sum_ns;
-	uint64_t cell_ns[N_CELLS]; /* = sum_ns in sum */
+	uint64_t n, total_ns;
+	uint64_t cell_ns[N_CELLS]; /* = total_ns in sum */
 	struct durations_moments moments;
 };
 

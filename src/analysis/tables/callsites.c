@@ -174,8 +174,7 @@ void callsite_location(struct callsite_worker *w)
 		memset(w->tallies.slots, 0xff, w->tallies.room * sizeof(*w->tallies.slots));
 }
 
-/* The innermost frame of STACK in the program itself; 0, the library call's, where there is none.
- */
+/* The innermost frame of STACK in the program itself; 0, the library call's: there is none. */
 static uint32_t program_frame(struct callsite_worker *w, const struct eta_stack *stack,
 			      uint64_t time_ns)
 {

@@ -41,7 +41,7 @@ struct class
 	struct durations unheld;    /* without waits for others, if that differs for any */
 	bool differs;
 	struct fastest fastest;
-	/* with REFERENCE_SOLO: those that met no other thread's on the same file, unheld */
+	/* with REFERENCE_SOLO: those that overlapped no other thread's on the same file, unheld */
 	struct durations solo;
 	struct fastest solo_fastest;
 	/* the tally of this class for the current location */
@@ -61,7 +61,7 @@ struct tally {
 	uint32_t class;
 	uint32_t site; /* with callsites: where the calls were made */
 	uint64_t n;
-	uint64_t sum_ns;
+	uint64_t total_ns;
 	unsigned __int128 square; /* of the durations, where asked for */
 	uint64_t cells;		  /* set of those with time */
 	uint64_t cell_ns[N_CELLS];
@@ -109,8 +109,8 @@ int classes_get(struct classes *classes, const struct class_key *key, uint32_t *
 void classes_free(struct classes *classes);
 
 /*
- * Adds a finished operation of LOCATION: to all of the class; to those that met no other thread's.
- * class_merge: all of FROM, of another thread of the analysis. 0 or -ENOMEM.
+ * Adds a finished operation of LOCATION: to all of the class; to those that overlapped no other
+ * thread's. class_merge: all of FROM, of another thread of the analysis. 0 or -ENOMEM.
  */
 int class_add(struct class *class, const struct operation *op, uint32_t location);
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location);

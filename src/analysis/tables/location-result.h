@@ -31,7 +31,7 @@ struct location_result {
 	uint32_t n_tallies, room;
 	struct spill_stream operations_stream; /* see records.h */
 	struct spill_stream bios_stream;
-	struct spill_stream solo_stream; /* a bit per operation: it met no other thread's */
+	struct spill_stream solo_stream; /* a bit per operation: it overlapped no other thread's */
 	/* what the windows of the sweep add to, under a lock of the engine: */
 	struct blame_row blame;
 	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */

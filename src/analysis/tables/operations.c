@@ -18,12 +18,14 @@ struct about {
 
 static int stretch_add(struct walk *w, uint64_t ns, enum cell cell, const struct about *about)
 {
-	struct stretch *last = w->op.stretches + w->op.n_stretches - 1;
+	if (w->op.n_stretches) {
+		struct stretch *last = w->op.stretches + w->op.n_stretches - 1;
 
-	if (w->op.n_stretches && last->cell == cell && last->what == about->what &&
-	    last->who == about->who && last->elsewhere == about->elsewhere) {
-		last->ns += ns;
-		return 0;
+		if (last->cell == cell && last->what == about->what && last->who == about->who &&
+		    last->elsewhere == about->elsewhere) {
+			last->ns += ns;
+			return 0;
+		}
 	}
 	if (!ARRAY_FITS(w->op.stretches, w->op.n_stretches + 1, w->stretch_room))
 		return -ENOMEM;

@@ -12,7 +12,7 @@ enum reference_kind {
 	REFERENCE_SUPPORTED,
 	REFERENCE_MIN,
 	REFERENCE_QUANTILE,
-	REFERENCE_SOLO,	    /* supported, among the operations that met no other thread's */
+	REFERENCE_SOLO,	    /* supported, among the operations that overlapped no other thread's */
 	REFERENCE_BASELINE, /* the mean in another trace */
 };
 
@@ -22,12 +22,12 @@ enum reference_kind {
 struct reference {
 	bool known;	     /* false: no finished operation */
 	bool low_confidence; /* too few operations, or no support: the minimum was taken */
-	bool solo;	     /* an operation that met no other thread's */
+	bool solo;	     /* an operation that overlapped no other thread's */
 	/* The reference operation is the first of the shortest within these bounds. */
 	uint64_t low_ns;
 	uint64_t high_ns;
-	/* That operation, once it was met: */
-	bool met;
+	/* That operation, once it was found: */
+	bool found;
 	uint64_t ns;
 	uint64_t begin_ns;
 	uint32_t location;

@@ -9,7 +9,7 @@
 #include "eta-ext/base/name-calls.h"
 #include "src/common/hash.h"
 
-static bool tells_scheduling(const struct eta_region *r)
+static bool is_scheduling(const struct eta_region *r)
 {
 	switch (r->reason) {
 	case ETA_REASON_RUN_QUEUE:
@@ -60,7 +60,7 @@ static enum operation_mode mode_of(const char *name)
 }
 
 /*
- * May it give a journal something to do? An open that creates a file is told from no other by its
+ * May it give a journal something to do? An open that creates a file differs from no other by its
  * name; what is done with that file then is.
  */
 static bool changes_files(const char *name)
@@ -109,7 +109,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 	if (!regions->info)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < defs->n_regions; i++)
-		if (tells_scheduling(&defs->regions[i]))
+		if (is_scheduling(&defs->regions[i]))
 			regions->scheduler = true;
 	for (uint32_t i = 0; i < defs->n_regions; i++) {
 		const struct eta_region *r = &defs->regions[i];

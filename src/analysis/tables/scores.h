@@ -27,9 +27,9 @@ struct bin {
 	uint64_t operations; /* begun */
 	uint64_t io_ns;
 	int64_t lost_ns;
-	int64_t contended_ns;
+	int64_t interference_ns;
 	int64_t limit_ns;
-	int64_t level_ns[ETA_N_LEVELS]; /* = contended_ns in sum; = lost_ns with SCI_PAPER */
+	int64_t level_ns[ETA_N_LEVELS]; /* = interference_ns in sum; = lost_ns with SCI_PAPER */
 };
 
 struct thread_score {
@@ -65,7 +65,7 @@ struct class_score {
 	uint64_t key;	     /* for a stable order */
 	uint64_t n;	     /* finished operations */
 	uint64_t truncated;
-	uint64_t reference_ns, min_ns, p50_ns, p99_ns, max_ns, sum_ns;
+	uint64_t reference_ns, min_ns, p50_ns, p99_ns, max_ns, total_ns;
 	int64_t lost_ns;
 	int64_t level_ns[ETA_N_LEVELS]; /* = lost_ns in sum */
 	unsigned __int128 square;	/* of all durations, truncated ones too; options.squares */
@@ -89,7 +89,7 @@ struct callsite_score {
 	struct code_place from; /* of a library's call: what in the program led to it */
 	uint32_t region;	/* the function called; ETA_NONE: several */
 	uint64_t n;
-	uint64_t sum_ns;
+	uint64_t total_ns;
 	unsigned __int128 square; /* of the durations; options.squares */
 	struct slowdown slowdown;
 	struct verdict verdict;

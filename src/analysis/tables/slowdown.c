@@ -74,8 +74,8 @@ void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 
 		s->cell_ns[c] += lost;
 		s->lost_ns += lost;
-		s->contended_cell_ns[c] += contended;
-		s->contended_ns += contended;
+		s->interference_cell_ns[c] += contended;
+		s->interference_ns += contended;
 		s->limit_ns += limit_in(t, r, c);
 	}
 	s->path_ns += (int64_t)t->n * refs->path_ns;
@@ -84,25 +84,25 @@ void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 void slowdown_add(struct slowdown *sum, const struct slowdown *more)
 {
 	sum->lost_ns += more->lost_ns;
-	sum->contended_ns += more->contended_ns;
+	sum->interference_ns += more->interference_ns;
 	sum->limit_ns += more->limit_ns;
 	sum->path_ns += more->path_ns;
 	for (int c = 0; c < N_CELLS; c++) {
 		sum->cell_ns[c] += more->cell_ns[c];
-		sum->contended_cell_ns[c] += more->contended_cell_ns[c];
+		sum->interference_cell_ns[c] += more->interference_cell_ns[c];
 	}
 }
 
 int slowdown_order(const struct slowdown *x, const struct slowdown *y)
 {
-	if (x->contended_ns != y->contended_ns)
-		return x->contended_ns > y->contended_ns ? -1 : 1;
+	if (x->interference_ns != y->interference_ns)
+		return x->interference_ns > y->interference_ns ? -1 : 1;
 	return (x->lost_ns < y->lost_ns) - (x->lost_ns > y->lost_ns);
 }
 
 int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci)
 {
-	return sci == SCI_PAPER ? s->lost_ns : s->contended_ns + s->limit_ns;
+	return sci == SCI_PAPER ? s->lost_ns : s->interference_ns + s->limit_ns;
 }
 
 void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t ns[N_CELLS])
@@ -110,5 +110,5 @@ void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t
 	for (int c = 0; c < N_CELLS; c++)
 		ns[c] = sci == SCI_PAPER || cell_table[c].group == GROUP_LIMIT
 				? s->cell_ns[c]
-				: s->contended_cell_ns[c];
+				: s->interference_cell_ns[c];
 }

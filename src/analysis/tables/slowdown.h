@@ -16,8 +16,8 @@ struct tally;
 struct slowdown {
 	int64_t lost_ns; /* against its likes; = sum of cell_ns */
 	int64_t cell_ns[N_CELLS];
-	int64_t contended_ns; /* = sum of contended_cell_ns */
-	int64_t contended_cell_ns[N_CELLS];
+	int64_t interference_ns; /* = sum of interference_cell_ns */
+	int64_t interference_cell_ns[N_CELLS];
 	int64_t limit_ns; /* lost to limits set on it; lost - contended - limit is its own */
 	/* Beside it, not in it: what the operations would have saved on the shortest path. */
 	int64_t path_ns;
@@ -36,7 +36,7 @@ void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t
 /* The rest of what was lost: its own variation. */
 static inline int64_t slowdown_self(const struct slowdown *s)
 {
-	return s->lost_ns - s->contended_ns - s->limit_ns;
+	return s->lost_ns - s->interference_ns - s->limit_ns;
 }
 
 /* T, all operations of a class of a thread, measured against REFS. */

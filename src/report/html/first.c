@@ -126,7 +126,7 @@ static void put_levels(FILE *out, const struct analysis *a)
 
 	for (int c = 0; c < N_CELLS; c++) {
 		limit_ns[c] = cell_table[c].group == GROUP_LIMIT ? s->cell_ns[c] : 0;
-		self_ns[c] = s->cell_ns[c] - s->contended_cell_ns[c] - limit_ns[c];
+		self_ns[c] = s->cell_ns[c] - s->interference_cell_ns[c] - limit_ns[c];
 	}
 	fputs("<table class=\"levels\"><caption>Time of all threads</caption><thead><tr><td></td>"
 	      "<th scope=\"col\">all</th>",
@@ -135,7 +135,7 @@ static void put_levels(FILE *out, const struct analysis *a)
 		fprintf(out, "<th scope=\"col\">%s</th>", eta_level_name((enum eta_level)l));
 	fputs("</tr></thead><tbody>\n", out);
 	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, (int64_t)a->io_ns);
-	put_level_row(out, "lost to others", s->contended_cell_ns, s->contended_ns);
+	put_level_row(out, "lost to others", s->interference_cell_ns, s->interference_ns);
 	put_level_row(out, "to its own limits", limit_ns, s->limit_ns);
 	put_level_row(out, "to its own variation", self_ns, slowdown_self(s));
 	fprintf(out,
@@ -168,7 +168,7 @@ static void put_bars(FILE *out, const struct analysis *a)
 		double part;
 
 		for (uint32_t i = b * n / bars; i < (b + 1) * n / bars; i++) {
-			taken_ns += a->bins[i].contended_ns + a->bins[i].limit_ns;
+			taken_ns += a->bins[i].interference_ns + a->bins[i].limit_ns;
 			io_ns += a->bins[i].io_ns;
 		}
 		part = io_ns && taken_ns > 0 ? (double)taken_ns / (double)io_ns : 0;

@@ -32,8 +32,7 @@ struct request {
 /* -ENOMEM; -errno, reported. gathered_free. */
 int gathered_new(struct eta_trace *trace, struct gathered **out);
 void gathered_free(struct gathered *g);
-/* The next record of a reader of `regions`; times are those of the trace. 0 or the reader's -errno.
- */
+/* The next record of a reader of `regions`, in times of the trace. 0 or the reader's -errno. */
 int gathered_region(struct spill_reader *r, struct lane_region *region);
 int gathered_request(struct spill_reader *r, struct request *request);
 

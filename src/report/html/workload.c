@@ -209,7 +209,7 @@ static int size_table(const struct analysis *a, struct table *t)
 		const struct class_score *c = &a->classes[i];
 
 		rows[i] = (struct size_row){ c->function, c->size_bytes, c->n + c->truncated,
-					     c->sum_ns };
+					     c->total_ns };
 	}
 	if (!rc && a->n_classes)
 		qsort(rows, a->n_classes, sizeof(*rows), by_function);

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from eztrace import BUILD, PLUGINS
 from scratch import skip
 
-LIFE = os.path.join(BUILD, "tests/programs/life")
+PROGRAM = os.path.join(BUILD, "tests/programs/processes")
 try:
     import otf2
     from otf2.events import Enter, IoOperationBegin
@@ -85,39 +85,39 @@ def sizes(writes):
 
 def ends():
     for part in ("underscore_exit", "quick_exit", "after_handler"):
-        with Run([LIFE, part]) as run:
+        with Run([PROGRAM, part]) as run:
             assert sizes(run.own) == [("last", 77)], (part, run.own)
             # no child, so nothing is left of its spool, and nothing is said
             assert not run.spooled and not run.messages, (part, run.messages)
     # a handler that ends the program does not close the archive
     for part in ("in_handler", "in_handler_aside", "in_handler_of_thread"):
-        with Run([LIFE, part], archive=False) as run:
-            assert not os.path.exists(os.path.join(run.work, "life_trace/eztrace_log.otf2")), part
+        with Run([PROGRAM, part], archive=False) as run:
+            assert not os.path.exists(os.path.join(run.work, "processes_trace/eztrace_log.otf2")), part
     # there is no archive, which sci-record would not need; the program ends as it would
     for part, sig in (("abort", signal.SIGABRT), ("segv", signal.SIGSEGV), ("term", signal.SIGTERM),
                       ("kill", signal.SIGKILL)):
-        with Run([LIFE, part], -sig, archive=False) as run:
+        with Run([PROGRAM, part], -sig, archive=False) as run:
             assert not run.messages, (part, run.messages)
 
 
 def children():
     for part in ("fork", "rawfork"):
-        with Run([LIFE, part]) as run:
+        with Run([PROGRAM, part]) as run:
             assert sizes(run.own) == [("parent", 11), ("parent", 12)], (part, run.own)
             assert sizes(run.all) == [("parent", 11), ("child", 22), ("parent", 12)], run.all
             assert len({process for process, _, _ in run.all}) == 2
             assert len(run.messages) == 1, run.messages
             assert "calls of 1 more process image are in " in run.messages[0], run.messages
     for part in ("vfork", "spawn", "system"):
-        with Run([LIFE, part]) as run:
+        with Run([PROGRAM, part]) as run:
             assert sizes(run.all) == [("parent", 11), ("image", 33), ("parent", 12)], run.all
             # EZTrace's own way would have been an archive for each program
-            assert run.archives == ["life_trace"], run.archives
+            assert run.archives == ["processes_trace"], run.archives
 
 
 def goes_on():
     """A program that is exec'ed is in the spool; what was before has no archive."""
-    with Run([LIFE, "exec"], archive=False) as run:
+    with Run([PROGRAM, "exec"], archive=False) as run:
         assert sizes(run.children) == [("after", 33)], run.children
         assert not run.messages, run.messages
     script = "echo x >one; dd if=/dev/zero of=two bs=5 count=2 status=none; (echo y >three); " \

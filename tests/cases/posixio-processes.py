@@ -17,12 +17,12 @@ if os.environ.get("SCI_SANITIZED"):
     print("skipped: a sanitized program cannot preload the tracer")
     sys.exit(77)
 
-PROGRAM = os.path.join(os.environ["SCI_BUILD"], "tests/programs/life")
+PROGRAM = os.path.join(os.environ["SCI_BUILD"], "tests/programs/processes")
 TRACER = os.path.join(os.environ["SCI_PLUGIN_DIR"], "libsci-posixio.so")
 
 
 class Run:
-    """One part of life.c under the tracer: its pid, status, messages and spool."""
+    """One part of processes.c under the tracer: its pid, status, messages and spool."""
 
     def __init__(self, part, status=0, lost=0, preload=TRACER):
         self.work = tempfile.mkdtemp()
@@ -114,10 +114,10 @@ def goes_on():
         assert groups == {"dd pid %d" % run.pid}, groups
         assert "ARGV" not in properties, properties
         for name in ("ARGV", "IMAGE_1::ARGV"):
-            assert re.search(r'LOCATION_GROUP_PROPERTY .*"%s".*(dd|life)' % name, text), text
+            assert re.search(r'LOCATION_GROUP_PROPERTY .*"%s".*(dd|processes)' % name, text), text
     with Run("fork") as run:
         groups, text, _ = archive(run)
-        assert len(groups) == 2 and all(g.startswith("life pid ") for g in groups), groups
+        assert len(groups) == 2 and all(g.startswith("processes pid ") for g in groups), groups
         assert '"PARENT_TID"' in text, text
 
 
@@ -137,7 +137,7 @@ def threads():
             writes = [op for op in run.spool.ops if op.name == "write"]
             assert len(writes) == count and all(op.path.endswith("/shared") for op in writes)
             assert all(op.ret == 1 and op.end and op.tid != run.pid for op in writes)
-            # each life of a thread is one, whether or not the kernel used its number again
+            # each thread that ran is one, whether or not the kernel used its number again
             lives = [tid for _, tid, _ in run.spool.threads if tid != run.pid]
             assert len(lives) == count, len(lives)
     with Run("pthread_exit") as run:

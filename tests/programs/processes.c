@@ -101,7 +101,8 @@ static void part_rawfork(void)
 /* What a child of vfork does before it calls exec changes nothing for its parent. */
 static void part_vfork(void)
 {
-	char *const argv[] = { (char *)"life", (char *)"put", (char *)"image", (char *)"33", NULL };
+	char *const argv[] = { (char *)"processes", (char *)"put", (char *)"image", (char *)"33",
+			       NULL };
 	int fd = open_new("parent"), other = open_new("other");
 	pid_t child;
 
@@ -122,7 +123,8 @@ static void part_vfork(void)
 
 static void part_spawn(void)
 {
-	char *const argv[] = { (char *)"life", (char *)"put", (char *)"image", (char *)"33", NULL };
+	char *const argv[] = { (char *)"processes", (char *)"put", (char *)"image", (char *)"33",
+			       NULL };
 	posix_spawn_file_actions_t actions;
 	pid_t child;
 
@@ -439,7 +441,7 @@ static void part_inherit(void)
 	child = fork();
 	MUST(child >= 0);
 	if (child == 0) {
-		execl(own_path, "life", "put-fd", number, "33", (char *)NULL);
+		execl(own_path, "processes", "put-fd", number, "33", (char *)NULL);
 		_exit(1);
 	}
 	reap(child);
@@ -543,7 +545,7 @@ static int helper(int argc, char **argv)
 	X(pass)                                                                                    \
 	X(bulk)
 
-/* life PART; files are made in the current directory. */
+/* processes PART; files are made in the current directory. */
 int main(int argc, char **argv)
 {
 	static const struct {

@@ -1,0 +1,21 @@
+/* What an operation of the sweep lost, and of that by interference. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_LOSS_H
+#define SCI_LOSS_H
+
+#include "sweep.h"
+
+/* What an operation lost against the reference, by cell. */
+struct loss {
+	uint64_t cells;	    /* set of those below */
+	uint64_t contended; /* of them, those that may have contended time */
+	uint64_t blamed;    /* of them, those whose time culprits share: a limit has none */
+	int64_t ns[N_CELLS];
+	int64_t interference_ns[N_CELLS]; /* of it, what others caused */
+	const int64_t *blamed_ns;	  /* one of the two: what the culprits share */
+};
+
+/* spread.c: adds LOSS, of L's operation, to the bins of its location. 0 or -ENOMEM. */
+int loss_spread(const struct engine *e, struct sweep_thread *l, const struct loss *loss);
+
+#endif
