@@ -71,6 +71,10 @@ static int dump_event(void *arg, uint32_t location, const struct eta_event *e)
 		printf(" end=%" PRIu64, e->end_ns);
 	if (e->kind == ETA_IO_BEGIN && e->has & ETA_EVENT_BLOCK_IO && e->owner)
 		printf(" owner=%u", e->owner);
+	if (e->has & ETA_EVENT_OF_HOST && e->kind == ETA_ENTER)
+		printf(" of_host device=%u", e->device);
+	if (e->has & ETA_EVENT_SERVES)
+		printf(" serves");
 	if (e->has & ETA_EVENT_DIRECT)
 		printf(" direct");
 	if (e->has & ETA_EVENT_LOWER)
