@@ -70,7 +70,7 @@ bool spool_version_is_known(uint32_t version)
 
 bool spool_is_swapped(uint32_t version)
 {
-	return is_known(__builtin_bswap32(version));
+	return spool_version_is_known(__builtin_bswap32(version));
 }
 
 /* Can what HEADER says of windows that go round be so? */

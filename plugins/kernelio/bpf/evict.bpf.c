@@ -101,7 +101,7 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 		memory_limit_note(KERNELIO_LIMIT_EVICTION, by.group, end - at, page_bytes);
 	if (by.tid != noted_tid) {
 		noted_tid = by.tid;
-		met_note(by.tid, 0); /* it may have exited when a wait for the pages ends */
+		note_waited_for(by.tid, 0); /* it may have exited when a wait for the pages ends */
 	}
 	key.inode = file.inode;
 	key.dev = file.dev;
