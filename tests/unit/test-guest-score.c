@@ -32,7 +32,7 @@ static void result_of(struct eta_trace *t, char *text, size_t size)
 		if (!r)
 			continue;
 		snprintf(text + strlen(text), size - strlen(text), "%s %lu in I/O, lost %ld:", name,
-			 (unsigned long)r->io_ns, (long)r->slowdown.contended_ns);
+			 (unsigned long)r->io_ns, (long)r->slowdown.interference_ns);
 		for (uint32_t i = 0; i < r->n_blame; i++)
 			snprintf(text + strlen(text), size - strlen(text), " %s tid %u %ld",
 				 r->blame[i].location == ETA_NONE
@@ -57,7 +57,7 @@ static void blame_crosses_machines(void **state)
 	(void)state;
 	assert_non_null(victim);
 	/* half of its reads took 1.8 ms more, behind the other guest's */
-	assert_true(victim->slowdown.contended_ns > 40000000);
+	assert_true(victim->slowdown.interference_ns > 40000000);
 	assert_string_equal(victim->verdict.level, "block");
 	assert_true(victim->n_blame > 0);
 	assert_string_equal(location_host(a->defs, victim->blame[0].location), "B");
