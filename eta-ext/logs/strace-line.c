@@ -107,7 +107,7 @@ const char *strace_take_line(char *text, struct strace_line *line)
 	if (*line->text == '\0')
 		return "no call";
 	if (line->comm)
-		*strchr(line->comm, '>') = '\0';
+		line->comm[strcspn(line->comm, ">")] = '\0';
 	return NULL;
 }
 
