@@ -387,3 +387,29 @@ def tmpfs(place, strength):
             must("umount", data)
     finally:
         os.rmdir(data)
+
+
+@contextlib.contextmanager
+def overlay(place, files):
+    """A file system above another one: a file of the lower one is copied, and synced, before it is changed."""
+    with loop_device(place) as (below, _):
+        folders = [os.path.join(below, name) for name in ("lower", "upper", "work", "top")]
+        for folder in folders:
+            os.mkdir(folder)
+        for i in range(files):
+            with open(os.path.join(folders[0], str(i)), "wb") as f:
+                f.write(b"x" * 20000)
+        must("sync", "-f", below)
+        options = "lowerdir={},upperdir={},workdir={}".format(*folders)
+        must("mount", "-t", "overlay", "none", "-o", options, folders[3])
+        try:
+            yield Condition(folders[3])
+        finally:
+            must("umount", folders[3])
+
+
+@contextlib.contextmanager
+def pinned(place, strength):
+    """One CPU, on which another process computes as well."""
+    words = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    yield Condition(place.folder, words, [[*words, place.program("hogs"), "1"]])

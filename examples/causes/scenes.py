@@ -124,7 +124,53 @@ PACKAGE = ["sh", "-c", "mkdir -p {data}/p/DEBIAN {data}/p/usr/t {data}/root/var/
            "head -c 9000 /dev/urandom >p/usr/t/$f; done && dpkg-deb -Zgzip -b p a.deb >/dev/null"]
 
 
+# the first change of each file
+CHANGES = """
+import os, sys
+for i in range(200):
+    os.close(os.open(f"{sys.argv[1]}/{i}", os.O_WRONLY))
+"""
+# each record is on the disk before the call returns
+SYNCHRONOUS = """
+import os, sys
+log = os.open(sys.argv[1] + "/log", os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_DSYNC)
+for i in range(200):
+    os.write(log, b"x" * 300)
+"""
+SYNCFS = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+fd = os.open(sys.argv[1] + "/synced", os.O_CREAT | os.O_WRONLY)
+while True:
+    os.pwrite(fd, b"x" * 4096, 0)
+    libc.syncfs(fd)
+"""
+# who opens the file for writing waits until the holder of the lease gives it back
+LEASE = """
+import fcntl, os, signal, sys, time
+name = sys.argv[1] + "/leased"
+os.close(os.open(name, os.O_CREAT | os.O_RDWR))
+fd = os.open(name, os.O_RDONLY)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+while True:
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError:  # somebody has it open
+        time.sleep(0.001)
+        continue
+    signal.sigwait([signal.SIGIO])
+    time.sleep(0.02)
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+"""
+OPENS = """
+import os, sys, time
+for i in range(40):
+    os.close(os.open(sys.argv[1] + "/leased", os.O_CREAT | os.O_WRONLY))
+    time.sleep(0.005)
+"""
 # data comes slowly: the writer of the pipe sleeps
+# nor does it go quickly: so does the reader
+SLOW_READER = "dd if=/dev/zero bs=64k count=30 2>/dev/null | while [ $(head -c 65536 | wc -c) -gt 0 ]; do sleep 0.01; done"
 SLOW_PIPE = "for i in $(seq 1 40); do echo $i; sleep 0.005; done | dd of={data}/out bs=4k 2>/dev/null"
 
 
@@ -142,6 +188,8 @@ SCENES = [
     Cause("ofd-lock", FILE_LOCK, locked("ofd"), "locking", ["ofd,1000,1000"], threads=1, culprit=NEIGHBOUR, victim="locking"),
     Cause("lockf", FILE_LOCK, locked("lockf", True), "locking", ["lockf,1000,1000"], threads=1, culprit=NEIGHBOUR,
           victim="locking"),
+    Cause("lease", FILE_LOCK, others(plain, python(LEASE, "{data}")), threads=1, culprit="python3", victim="python3",
+          command=python(OPENS, "{data}")),
     Cause("own-flock", FILE_LOCK, plain, "locking", ["flock,2000,0"], threads=4),
     Cause("sqlite-1", NONE, journalled, command=SQLITES, prepare=[SQLITE_TABLE], threads=1, culprit=None,
           victim="sqlite3"),
@@ -182,7 +230,21 @@ SCENES = [
           others(journalled, shell("fallocate -l 256m {data}/big && for i in $(seq 1 64); do fallocate -p -o "
                                    "$((i * 4))m -l 2m {data}/big; done; truncate -s 0 {data}/big")),
           "fsync-storm", ["-n", "200"], threads=1, culprit=None, baseline=True),
+    # no fsync at all: each name is in the journal before the call returns
+    Cause("dirsync-beside", COMMIT_OR_DISK,
+          others(journalled, ["{neighbour:names}", "-t", "2", "-n", FOREVER, "{data}/names"],
+                 prepare=[["mkdir", "{data}/names"], ["chattr", "+D", "{data}/names"]]),
+          "fsync-storm", ["-n", "200"], threads=1, culprit=NEIGHBOUR, baseline=True),
+    Cause("syncfs-beside", COMMIT_OR_DISK, others(journalled, python(SYNCFS, "{data}")), "fsync-storm", ["-n", "200"],
+          threads=1, culprit="python3", baseline=True),
+    Cause("synchronous-log", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
+          victim="python3", command=python(SYNCHRONOUS, "{data}")),
+    Cause("copy-up", NONE, conditions.overlay, threads=1, strength=200, culprit=None, victim="python3",
+          command=python(CHANGES, "{data}")),
+    Cause("copy-up-storm", COMMIT_OR_DISK, storm(conditions.overlay, 4), threads=1, strength=200, culprit=NEIGHBOUR,
+          victim="python3", baseline=True, command=python(CHANGES, "{data}")),
     # ---- nobody: the other end of a pipe is slow ----
+    Cause("slow-reader", NONE, plain, threads=1, culprit=None, victim="dd", command=["sh", "-c", SLOW_READER]),
     Cause("slow-pipe", NONE, plain, threads=1, culprit=None, victim="dd", command=["sh", "-c", SLOW_PIPE]),
     # ---- who has the device ----
     Cause("deep-queue", DISK, reading(32), "direct", ["-n", "1000"], prepared=True, threads=1, culprit=NEIGHBOUR,
@@ -205,6 +267,10 @@ SCENES = [
                           ["dd", "of={data}/big", "oflag=nocache", "conv=notrunc,fdatasync", "count=0",
                            "status=none"]]),
           "rereads", ["-n", "10"], prepared=True, threads=1, strength=64, culprit="cat", baseline=True),
+    # whoever drops the pages, they are read again
+    Cause("dropped", {("pagecache", "eviction")},
+          others(journalled, shell("dd of={data}/data.0 oflag=nocache conv=notrunc count=0 2>/dev/null; sleep 0.05")),
+          "rereads", ["-n", "10"], prepared=True, threads=1, culprit="dd", baseline=True),
     Cause("mapped-writes", {("pagecache", "dirty throttling"), ("pagecache", "page writeback wait")},
           others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 conv=notrunc 2>/dev/null")),
           "mapped", ["-n", "32"], prepared=True, threads=1, strength=64, culprit="dd", baseline=True, before=FAIR),
@@ -237,7 +303,13 @@ SCENES = [
           culprit="hogs", before=()),
     Cause("hogs-nice", CPU | NONE, others(plain, ["nice", "-n", "19", "{program:hogs}", "2"]), "quiet",
           ["-n", "409600"], threads=1, culprit=None, before=()),
+    Cause("hog-pinned", CPU, conditions.pinned, "quiet", ["-n", "409600"], threads=1, culprit="hogs", before=()),
     # ---- programs of every day ----
+    Cause("git-alone", NONE, journalled, threads=1, culprit=None, whole=True, prepare=[MANY_FILES],
+          command=["sh", "-c", "cd {data}/tree && git init -q && git add . && "
+                   "git -c user.name=a -c user.email=a@b commit -qm a"]),
+    Cause("fio-alone", NONE, journalled, threads=1, culprit=None, victim="fio",
+          command=fio("--ioengine=psync", "--rw=randrw", "--bs=4k", "--size=16m", "--fsync=32", "--loops=2")),
     Cause("postgres-1", NONE, journalled, command=postgres(300), prepare=[DATABASE], threads=1, culprit=None,
           victim="postgres"),
     Cause("postgres-8", COMMIT_OR_DISK | CPU | {("vfs", "other lock")}, journalled, command=postgres(300),
