@@ -55,3 +55,6 @@ examples_measuring_elapsed_SOURCES = examples/measuring/elapsed.c
 EXTRA_DIST += examples/measuring/cells.py examples/measuring/fio.py examples/measuring/tracers.py
 EXTRA_DIST += examples/overhead/overhead.py examples/overhead/tasks.py
 EXTRA_DIST += examples/ezio-paper/paper.py examples/ezio-paper/published.py
+
+# MPI-IO: the usual ways to write; doc/mpi.md
+EXTRA_DIST += examples/mpi-io/mpi-io.c

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
+#include "eta-ext/format/launcher.h"
 
 #define MAX_SCRIPTS 4 /* scripts run by scripts; the kernel's limit is 5 */
 #define LINE_BYTES 256
@@ -32,6 +33,7 @@ struct facts {
 	bool other_class;	    /* 32 bits */
 	bool dynamic;		    /* has an interpreter, so a dynamic linker that preloads */
 	bool go;		    /* made by the Go compiler */
+	bool mpi;		    /* linked to a library of MPI */
 	char interpreter[PATH_MAX]; /* of an ELF file: the dynamic linker */
 };
 
@@ -80,6 +82,38 @@ static bool has_go_section(const struct image *image, const Elf64_Ehdr *elf)
 	return false;
 }
 
+/* Where in the file lies what the program has at ADDRESS; UINT64_MAX: nowhere. */
+static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *elf, uint64_t address)
+{
+	const Elf64_Phdr *s;
+
+	for (unsigned i = 0; (s = segment(image, elf, i)); i++)
+		if (s->p_type == PT_LOAD && address >= s->p_vaddr &&
+		    address - s->p_vaddr < s->p_filesz)
+			return s->p_offset + (address - s->p_vaddr);
+	return UINT64_MAX;
+}
+
+/* Is a library of MPI ("libmpi.so.40", "libmpich.so.12") among those that DYNAMIC names? */
+static bool needs_mpi(const struct image *image, const Elf64_Ehdr *elf, const Elf64_Phdr *dynamic)
+{
+	const uint64_t n = dynamic->p_filesz / sizeof(Elf64_Dyn);
+	const Elf64_Dyn *d = part(image, dynamic->p_offset, n * sizeof(*d));
+	uint64_t names = UINT64_MAX;
+
+	for (uint64_t i = 0; d && i < n; i++)
+		if (d[i].d_tag == DT_STRTAB)
+			names = offset_of(image, elf, d[i].d_un.d_ptr);
+	for (uint64_t i = 0; d && names != UINT64_MAX && i < n; i++) {
+		const char *name =
+			d[i].d_tag == DT_NEEDED ? text_at(image, names + d[i].d_un.d_val) : NULL;
+
+		if (name && strncmp(name, "libmpi", 6) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void read_elf(const struct image *image, struct facts *facts)
 {
 	const Elf64_Ehdr *elf = part(image, 0, sizeof(*elf));
@@ -104,6 +138,8 @@ static void read_elf(const struct image *image, struct facts *facts)
 			snprintf(facts->interpreter, sizeof(facts->interpreter), "%s",
 				 name ? name : "");
 		}
+		if (s->p_type == PT_DYNAMIC)
+			facts->mpi = needs_mpi(image, elf, s);
 	}
 	facts->go = has_go_section(image, elf);
 }
@@ -211,41 +247,72 @@ static bool warn_of(const char *path, const char *rights, const struct facts *fa
 	return true;
 }
 
-bool program_check(const char *name)
+/* The program that NAME runs: its file's PATH and facts. False: nothing is known about it. */
+static bool program_facts(const char *name, char path[PATH_MAX], struct stat *st,
+			  struct facts *facts)
 {
-	char path[PATH_MAX], interpreter[LINE_BYTES];
-	bool loads = true;
+	char interpreter[LINE_BYTES];
 
 	for (int i = 0; i < MAX_SCRIPTS; i++) {
 		struct image image = { 0 };
-		struct facts facts = { 0 };
-		struct stat st;
 		bool script;
 		int fd;
 
 		if (!find_program(name, path))
-			return true; /* starting it will say why not */
+			return false; /* starting it will say why not */
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
+		if (fd < 0 || fstat(fd, st) != 0 || !S_ISREG(st->st_mode) || st->st_size == 0) {
 			if (fd >= 0)
 				close(fd);
-			return true;
+			return false;
 		}
-		image.bytes = (size_t)st.st_size;
+		image.bytes = (size_t)st->st_size;
 		image.at = mmap(NULL, image.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 		close(fd);
 		if (image.at == MAP_FAILED)
-			return true;
+			return false;
 		script = script_interpreter(&image, interpreter);
 		if (!script)
-			read_elf(&image, &facts);
+			read_elf(&image, facts);
 		munmap((void *)image.at, image.bytes);
-		if (!script) {
-			if (facts.elf)
-				loads = warn_of(path, other_rights(path, &st), &facts);
-			return loads;
-		}
+		if (!script)
+			return facts->elf;
 		name = interpreter;
 	}
-	return true;
+	return false;
+}
+
+bool program_check(const char *name)
+{
+	struct facts facts = { 0 };
+	char path[PATH_MAX];
+	struct stat st;
+
+	return !program_facts(name, path, &st, &facts) ||
+	       warn_of(path, other_rights(path, &st), &facts);
+}
+
+static const char *variable(const char *name)
+{
+	return getenv(name);
+}
+
+bool program_uses_mpi(const char *name)
+{
+	/* what starts the ranks; "mpirun.openmpi" and "mpiexec.hydra", too */
+	static const char *const starters[] = { "mpirun", "mpiexec", "orterun", "prterun", "srun" };
+	const char *slash = strrchr(name, '/'), *file = slash ? slash + 1 : name;
+	struct facts facts = { 0 };
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (launcher_find(variable).rank)
+		return true;
+	for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++) {
+		const size_t n = strlen(starters[i]);
+
+		if (strncmp(file, starters[i], n) == 0 && (!file[n] || file[n] == '.'))
+			return true;
+	}
+	return program_facts(name, path, &st, &facts) && facts.mpi;
 }

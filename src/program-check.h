@@ -12,4 +12,10 @@
  */
 bool program_check(const char *name);
 
+/*
+ * Is NAME a rank of an MPI job (as the launcher's variables say), a launcher of one, or linked to a
+ * library of MPI?
+ */
+bool program_uses_mpi(const char *name);
+
 #endif

@@ -17,12 +17,14 @@
 #include "eta-ext/format/spool-budget.h"
 #include "merging.h"
 #include "preload.h"
+#include "program-check.h"
 #include "record-answer.h"
 #include "shared-budget.h"
 #include "spool-server.h"
 
 #define PRELOAD_NAME "libsci-posixio.so"
 #define UNWINDER_NAME "libsci-unwind.so"
+#define MPI_NAME "libsci-mpi.so"
 
 const char *recording_plugin_dir(void)
 {
@@ -77,17 +79,33 @@ int recording_user(struct recording *r, struct user_side *side)
 	return 0;
 }
 
+/* The library for MPI-IO, beside PRELOAD, where OPTIONS run an MPI program: ":PATH", else "". */
+static void add_mpi(const struct record_options *options, const char *preload,
+		    char text[PATH_MAX + 1])
+{
+	const char *slash = strrchr(preload, '/');
+	char library[PATH_MAX];
+
+	text[0] = '\0';
+	if (slash && options->argv && program_uses_mpi(options->argv[0]) &&
+	    find_library(MPI_NAME, library) == 0 &&
+	    snprintf(text, PATH_MAX + 1, ":%.*s/" MPI_NAME, (int)(slash - preload), preload) >
+		    PATH_MAX)
+		text[0] = '\0';
+}
+
 int recording_environment(const struct record_options *options, const struct user_side *side,
 			  char *env[RECORDING_VARIABLES])
 {
 	const char *before = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS");
 	struct spool_budget budget;
-	char unwinder[PATH_MAX];
+	char unwinder[PATH_MAX], mpi[PATH_MAX + 1];
 	size_t n = 4;
 
+	add_mpi(options, side->preload, mpi);
 	if (asprintf(&env[0], "SCI_SPOOL_DIR=%s", side->spool) < 0 ||
-	    asprintf(&env[1], "LD_PRELOAD=%s%s%s", side->preload, before && *before ? ":" : "",
-		     before ? before : "") < 0 ||
+	    asprintf(&env[1], "LD_PRELOAD=%s%s%s%s", side->preload, mpi,
+		     before && *before ? ":" : "", before ? before : "") < 0 ||
 	    asprintf(&env[2], "SCI_SPOOL_ID=%llu %llu %s", (unsigned long long)side->dev,
 		     (unsigned long long)side->ino, side->spool) < 0 ||
 	    /* the tracer sets it, too, but not in a program with its own __asan_default_options */

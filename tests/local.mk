@@ -116,6 +116,7 @@ script_tests += \
 	tests/cases/posixio-functions.py \
 	tests/cases/posixio-processes.py \
 	tests/cases/posixio-loading.py \
+	tests/cases/posixio-mpi-io.py \
 	tests/cases/posixio-mpi.sh \
 	tests/cases/posixio-paths.py \
 	tests/cases/posixio-programs.sh \
@@ -396,6 +397,7 @@ EXTRA_DIST += \
 	tests/programs/harmless-sanitized.c \
 	tests/programs/harmless.h \
 	tests/programs/queued.c \
+	tests/programs/mpi-errors.c \
 	tests/programs/ranks.c \
 	tests/programs/rings.c \
 	tests/programs/streams.cc \

@@ -312,6 +312,34 @@ uint32_t files_named(const char *path)
 	return id;
 }
 
+uint32_t files_at(const char *path)
+{
+	char *text = self->scratch;
+	struct file file = { .kind = ETA_FILE_UNKNOWN };
+	const size_t room = sizeof(self->scratch), n = strnlen(path, room);
+	struct stat st = { .st_mode = 0 };
+	long folder = 0;
+
+	if (own_call(STAT, AT_FDCWD, path, &st, AT_EMPTY_PATH) != 0)
+		return 0;
+	file.kind = (uint8_t)kind_of(&st);
+	file.dev = major(st.st_dev) << 20 | minor(st.st_dev);
+	file.inode = st.st_ino;
+	file.id = atomic_fetch_add(&pool.next_id, 1);
+	if (path[0] != '/') {
+		folder = own_call(GETCWD, text, room); /* with the NUL */
+		if (folder > 1 && text[0] == '/')
+			text[folder - 1] = '/';
+		else
+			folder = 0;
+	}
+	if ((size_t)folder + n > room)
+		return 0;
+	memcpy(text + folder, path, n);
+	core_sink->file(&file, text, (size_t)folder + n, 0);
+	return file.id;
+}
+
 void files_set_flags(int fd, int flags)
 {
 	const int changeable = O_APPEND | O_ASYNC | O_DIRECT | O_NOATIME | O_NONBLOCK;

@@ -84,6 +84,9 @@ uint32_t files_failed(const char *path, int flags);
 /* FILE id of a path that a call names, 0 where it cannot be kept. */
 uint32_t files_named(const char *path);
 
+/* A number for the file at PATH, which need not be open; 0: none is there. */
+uint32_t files_at(const char *path);
+
 /*
  * The status flags of FD are now FLAGS (fcntl), also for all that share them: the trace gets
  * the others when they are next used.

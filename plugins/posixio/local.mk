@@ -69,6 +69,8 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/callsites/stacks.h \
 	plugins/posixio/spool/only.c \
 	plugins/posixio/spool/only.h \
+	plugins/posixio/outer.h \
+	plugins/posixio/spool/outer.c \
 	plugins/posixio/spool/calls.c \
 	plugins/posixio/spool/rank.c \
 	plugins/posixio/spool/rank.h \
@@ -133,6 +135,7 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/callsites/stacks.h \
 	plugins/posixio/eztrace/sink.c \
 	plugins/posixio/eztrace/sink.h \
+	plugins/posixio/outer.h \
 	plugins/posixio/spool/calls.c \
 	plugins/posixio/spool/rank.c \
 	plugins/posixio/spool/rank.h \

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "eta-ext/format/own-call.h"
+#include "plugins/posixio/outer.h"
 
 struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, uint64_t file,
 					    uint64_t size, int64_t offset, const void *caller,
@@ -91,6 +92,8 @@ static void end_elsewhere(struct spool_sink_thread *sink, const struct spool_sin
 			record.op.fd = end->fd;
 			record.op.file = end->file;
 		}
+		if (end->size)
+			record.op.size = end->size;
 	}
 	record.op.head.end_ns = end->head.end_ns;
 	if (end->head.type)
@@ -146,4 +149,27 @@ void spool_sink_cancel(struct thread *t, struct spool_sink_op *op)
 	} else {
 		__atomic_store_n(&record->head.type, ETA_RECORD_SKIP, __ATOMIC_RELEASE);
 	}
+}
+
+void spool_sink_end_outer(struct thread *t, struct spool_sink_op *op,
+			  const struct sci_outer_result *result, uint64_t end_ns)
+{
+	struct eta_user_op *record = spool_at(&spool_sink_of(t)->spool, op->at);
+
+	if (!record) {
+		const struct eta_user_op end = { .head.end_ns = end_ns,
+						 .ret = result->ret,
+						 .offset = result->offset,
+						 .size = result->size,
+						 .fd = -1,
+						 .file = result->file };
+
+		end_elsewhere(spool_sink_of(t), op, &end);
+		return;
+	}
+	record->file = result->file;
+	record->size = result->size;
+	record->offset = result->offset;
+	record->ret = result->ret;
+	__atomic_store_n(&record->head.end_ns, end_ns, __ATOMIC_RELEASE);
 }

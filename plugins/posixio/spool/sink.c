@@ -206,6 +206,14 @@ static void start_addresses(bool forked)
 		stacks_start();
 }
 
+void spool_sink_name(uint32_t id, enum eta_op_kind kind, const char *name)
+{
+	lock_process();
+	if (process.spool.header)
+		put_text(ETA_RECORD_NAME, id, (uint8_t)kind, name, strlen(name));
+	unlock_process();
+}
+
 static bool put_stack(uint32_t id, const uintptr_t *frames, unsigned n)
 {
 	size_t bytes = spool_record_bytes(sizeof(struct eta_stack_record) + n * sizeof(uint64_t));

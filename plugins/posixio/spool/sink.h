@@ -179,6 +179,14 @@ static inline void spool_sink_not_recorded(struct thread *t)
 	spool_sink_of(t)->spool.header->not_recorded++;
 }
 
+/* Writes the NAME record of a function that is not of functions.h. */
+void spool_sink_name(uint32_t id, enum eta_op_kind kind, const char *name);
+
+/* Ends a call of another library (outer.h), of which nothing was known when it began. */
+struct sci_outer_result;
+void spool_sink_end_outer(struct thread *t, struct spool_sink_op *op,
+			  const struct sci_outer_result *result, uint64_t end_ns);
+
 /* Writes the MODULE record of FOUND. */
 void spool_sink_module(const struct module_found *found);
 
