@@ -50,7 +50,8 @@ uint32_t device_location(const struct device_locations *devices, uint32_t machin
 /* Are guests in the trace with the machine that they ran on? */
 bool machines_have_guests(const struct eta_defs *defs);
 
-/* The tid that `who` of EVENT, an ENTER, is of; that `owner` of a block request is of, 0: its own. */
+/* The tid that `who` of EVENT, an ENTER, is of; that `owner` of a block request is of, 0: its own.
+ */
 static inline uint32_t event_who(const struct eta_defs *defs, const struct eta_event *event)
 {
 	if (event->has & ETA_EVENT_OF_HOST && event->who < defs->n_locations)
