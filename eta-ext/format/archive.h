@@ -68,6 +68,7 @@ enum archive_attribute {
 #define ARCHIVE_KERNEL_GROUP "kernel"
 #define ARCHIVE_DEVICE_CLASS "block device"
 #define ARCHIVE_HOST_CLASS "node"
+#define ARCHIVE_GUEST_CLASS "virtual machine"
 
 #define ARCHIVE_PID "PID"		 /* of a location and of a location group */
 #define ARCHIVE_PPID "PPID"		 /* of a location group */

@@ -12,6 +12,7 @@
 #include "eta-ext/base/array.h"
 #include "eta-ext/base/known.h"
 #include "eta-ext/format/archive.h"
+#include "eta-ext/trace/machines.h"
 #include "request-streams.h"
 
 /* Beside how well the clock is known. */
@@ -513,24 +514,15 @@ static int name_guests(struct eta_trace *trace, const struct merge *merge)
 	return rc;
 }
 
-static bool has_guests(const struct eta_trace *trace)
-{
-	for (uint32_t i = 0; i < trace->defs.n_properties; i++)
-		if (strncmp(trace->defs.properties[i].name, ARCHIVE_GUEST, strlen(ARCHIVE_GUEST)) ==
-		    0)
-			return true;
-	return false;
-}
-
 int services_settle(struct eta_trace *trace, struct merge *merge)
 {
 	struct services *s = merge->services;
 	int rc;
 
-	if (!s && !merge->as_is && has_guests(trace))
+	if (!s && !merge->as_is && machines_have_guests(&trace->defs))
 		s = merge->services = calloc(1, sizeof(*s));
 	if (!s)
-		return merge->as_is || !has_guests(trace) ? 0 : -ENOMEM;
+		return merge->as_is || !machines_have_guests(&trace->defs) ? 0 : -ENOMEM;
 	s->trace = trace;
 	convert(merge);
 	s->calls_by_thread = sorted(s, s->n_calls, calls_by_thread);

@@ -9,6 +9,7 @@
 
 #include "eta-ext/base/known.h"
 #include "eta-ext/format/otf2-flags.h"
+#include "eta-ext/trace/machines.h"
 
 enum { PARADIGM_POSIX, PARADIGM_BLOCK };
 
@@ -43,18 +44,9 @@ static void write_clock(struct defs *defs)
 	      first ? realtime(defs->eta, first) : OTF2_UNDEFINED_TIMESTAMP);
 }
 
-static bool has_guests(const struct eta_defs *eta)
-{
-	for (uint32_t i = 0; i < eta->n_properties; i++)
-		if (eta->properties[i].process == ETA_NONE &&
-		    strncmp(eta->properties[i].name, ARCHIVE_GUEST, strlen(ARCHIVE_GUEST)) == 0)
-			return true;
-	return false;
-}
-
 static void write_attributes(struct defs *defs)
 {
-	int n = has_guests(defs->eta) ? ARCHIVE_N_ATTRIBUTES : ARCHIVE_FIRST_OF_GUESTS;
+	int n = machines_have_guests(defs->eta) ? ARCHIVE_N_ATTRIBUTES : ARCHIVE_FIRST_OF_GUESTS;
 
 #define X(id, name, type, description)                                                             \
 	if (ARCHIVE_##id < n) {                                                                    \

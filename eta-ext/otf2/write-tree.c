@@ -1,6 +1,8 @@
 /* OTF2 writer: the system tree, location groups and locations. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "eta-ext/trace/machines.h"
@@ -68,20 +70,112 @@ static void write_boot(struct defs *defs, uint32_t node)
 	      (OTF2_AttributeValue){ .stringRef = text });
 }
 
+/* The virtual machine that a host is: of which other host, and its QEMU. */
+struct virtual_machine {
+	uint32_t host; /* node; ETA_NONE: none is known */
+	uint32_t pid;
+	char name[64];
+};
+
+static uint32_t node_named(const struct defs *defs, json_t *guest, const char *key)
+{
+	const char *name = json_string_value(json_object_get(guest, key));
+
+	return name ? known_find(defs->nodes, name, strlen(name)) : ETA_NONE;
+}
+
+/* Per host; the caller frees it, NULL without memory. */
+static struct virtual_machine *find_guests(const struct defs *defs)
+{
+	const struct eta_defs *eta = defs->eta;
+	struct virtual_machine *machines = calloc(defs->n_hosts, sizeof(*machines));
+
+	for (uint32_t i = 0; machines && i < defs->n_hosts; i++)
+		machines[i].host = ETA_NONE;
+	for (uint32_t i = 0; machines && i < eta->n_properties; i++) {
+		json_t *guest = machines_is_guest(&eta->properties[i])
+					? json_loads(eta->properties[i].value, 0, NULL)
+					: NULL;
+		uint32_t node = node_named(defs, guest, "guest");
+		const char *name = json_string_value(json_object_get(guest, "name"));
+
+		if (node != ETA_NONE) {
+			machines[node].host = node_named(defs, guest, "host");
+			machines[node].pid =
+				(uint32_t)json_integer_value(json_object_get(guest, "pid"));
+			snprintf(machines[node].name, sizeof(machines[node].name), "%s",
+				 name ? name : "");
+		}
+		json_decref(guest);
+	}
+	return machines;
+}
+
+/* Hosts, then devices, then virtual machines: those of the first ones that they are of come before.
+ */
+struct tree {
+	struct virtual_machine *machines; /* per host */
+	bool *written;			  /* the same */
+	uint32_t next;			  /* node of a virtual machine */
+};
+
+static OTF2_SystemTreeNodeRef write_virtual_machine(struct defs *defs, struct tree *tree,
+						    const struct virtual_machine *machine)
+{
+	uint32_t class = defs_string(defs, ARCHIVE_GUEST_CLASS), name;
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s%spid %u", machine->name, *machine->name ? " " : "",
+		 machine->pid);
+	name = defs_string(defs, text);
+	WRITE(defs, SystemTreeNode, tree->next, name, class, machine->host);
+	return tree->next++;
+}
+
+/* The node of a host, below that of its virtual machine where it is a guest. */
+static void write_host(struct defs *defs, struct tree *tree, uint32_t node)
+{
+	const struct virtual_machine *machine = &tree->machines[node];
+	uint32_t class = defs_string(defs, ARCHIVE_HOST_CLASS);
+	uint32_t name = defs_string(defs, defs->hosts[node]);
+	OTF2_SystemTreeNodeRef parent = OTF2_UNDEFINED_SYSTEM_TREE_NODE;
+
+	if (tree->written[node])
+		return;
+	tree->written[node] = true; /* a damaged trace may name guests of each other */
+	if (machine->host != ETA_NONE && machine->host != node) {
+		write_host(defs, tree, machine->host);
+		parent = write_virtual_machine(defs, tree, machine);
+	}
+	WRITE(defs, SystemTreeNode, node, name, class, parent);
+	WRITE(defs, SystemTreeNodeDomain, node, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
+	write_boot(defs, node);
+}
+
+static void write_hosts(struct defs *defs, uint32_t n_devices)
+{
+	struct tree tree = { .machines = find_guests(defs),
+			     .written = calloc(defs->n_hosts, sizeof(bool)),
+			     .next = defs->n_hosts + n_devices };
+
+	if (!tree.machines || !tree.written)
+		defs->code = OTF2_ERROR_MEM_ALLOC_FAILED;
+	for (uint32_t node = 0; defs->code == OTF2_SUCCESS && node < defs->n_hosts; node++)
+		write_host(defs, &tree, node);
+	free(tree.machines);
+	free(tree.written);
+}
+
 void defs_system_tree(struct defs *defs)
 {
 	const struct eta_defs *eta = defs->eta;
-	uint32_t class = defs_string(defs, ARCHIVE_HOST_CLASS);
-	uint32_t device_class = defs_string(defs, ARCHIVE_DEVICE_CLASS), node;
+	uint32_t device_class = defs_string(defs, ARCHIVE_DEVICE_CLASS), node, n_devices = 0;
 
 	find_hosts(defs);
-	for (node = 0; node < defs->n_hosts; node++) {
-		uint32_t name = defs_string(defs, defs->hosts[node]);
-
-		WRITE(defs, SystemTreeNode, node, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
-		WRITE(defs, SystemTreeNodeDomain, node, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
-		write_boot(defs, node);
-	}
+	for (uint32_t i = 0; i < eta->n_locations; i++)
+		n_devices += eta->locations[i].kind == ETA_LOCATION_DEVICE;
+	write_hosts(defs, n_devices);
+	node = defs->n_hosts;
 	for (uint32_t i = 0; i < eta->n_locations; i++) {
 		if (eta->locations[i].kind == ETA_LOCATION_DEVICE) {
 			uint32_t name = defs_string(defs, eta->locations[i].name);

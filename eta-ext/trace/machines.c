@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "eta-ext/base/known.h"
+#include "eta-ext/format/archive.h"
 #include "eta-ext/format/record.h"
 
 /* A host, or the boot of one, and the first process that ran there. */
@@ -142,4 +143,18 @@ bool eta_inner_numbers(const struct eta_process *process)
 {
 	return process->pid_ns && process->pid_ns != ETA_FIRST_PID_NS && process->ns_pid &&
 	       process->pid == process->ns_pid;
+}
+
+bool machines_is_guest(const struct eta_property *property)
+{
+	return property->process == ETA_NONE &&
+	       strncmp(property->name, ARCHIVE_GUEST, strlen(ARCHIVE_GUEST)) == 0;
+}
+
+bool machines_have_guests(const struct eta_defs *defs)
+{
+	for (uint32_t p = 0; p < defs->n_properties; p++)
+		if (machines_is_guest(&defs->properties[p]))
+			return true;
+	return false;
 }

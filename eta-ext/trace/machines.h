@@ -18,4 +18,9 @@ void machines_settle(struct eta_defs *defs);
 /* Are there several? */
 bool machines_several(const struct eta_defs *defs);
 
+/* Does PROPERTY say which virtual machine a host of the trace is? */
+bool machines_is_guest(const struct eta_property *property);
+/* Are guests in the trace with the machine that they ran on? */
+bool machines_have_guests(const struct eta_defs *defs);
+
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "eta-ext/format/archive.h"
-#include "eta-ext/trace/machines.h"
 
 bool machines_differ(const struct eta_defs *defs)
 {
@@ -104,15 +103,6 @@ uint32_t device_location(const struct device_locations *devices, uint32_t machin
 	}
 	return dev && low && devices->list[low - 1].dev == wanted ? devices->list[low - 1].location
 								  : ETA_NONE;
-}
-
-bool machines_have_guests(const struct eta_defs *defs)
-{
-	for (uint32_t p = 0; p < defs->n_properties; p++)
-		if (defs->properties[p].process == ETA_NONE &&
-		    strncmp(defs->properties[p].name, ARCHIVE_GUEST, strlen(ARCHIVE_GUEST)) == 0)
-			return true;
-	return false;
 }
 
 struct machine_suffix machine_suffix(const struct eta_defs *defs, const char *host)

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "eta-ext/base/eta.h"
+#include "eta-ext/trace/machines.h"
 
 /* Is the trace of several? Then equal names and numbers may be of different things. */
 bool machines_differ(const struct eta_defs *defs);
@@ -46,9 +46,6 @@ struct device_locations {
 int device_locations_new(const struct eta_defs *defs, struct device_locations *out);
 /* The last one of DEV of MACHINE, ETA_NONE. */
 uint32_t device_location(const struct device_locations *devices, uint32_t machine, uint32_t dev);
-
-/* Are guests in the trace with the machine that they ran on? */
-bool machines_have_guests(const struct eta_defs *defs);
 
 /* The tid that `who` of EVENT, an ENTER, is of; that `owner` of a block request is of, 0: its own.
  */

@@ -57,8 +57,7 @@ int layers_new(const struct analysis *a, struct layers **list, uint32_t *n)
 	if (!*list)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < defs->n_properties; p++)
-		if (defs->properties[p].process == ETA_NONE &&
-		    strncmp(defs->properties[p].name, ARCHIVE_GUEST, strlen(ARCHIVE_GUEST)) == 0)
+		if (machines_is_guest(&defs->properties[p]))
 			take_property(a, &defs->properties[p], &(*list)[(*n)++]);
 	for (uint32_t i = 0; *n && i < a->n_threads; i++) {
 		uint32_t machine = location_machine(defs, a->threads[i].location);

@@ -10,6 +10,8 @@ import re
 import subprocess
 import tempfile
 
+import otf2
+
 try:
     import jsonschema
 except ImportError:
@@ -43,6 +45,13 @@ with tempfile.TemporaryDirectory() as folder:
     assert sum(" serves" in line for line in all_events) == 3 * 90, all_events[:20]
     for order in "BhA", "ABh":
         assert events(order) == all_events, order
+    # the system tree: each guest below its virtual machine, that below the host
+    for order in "hAB", "BhA":
+        with otf2.reader.open(f"{order}.otf2") as archive:
+            above = {node.name: node.parent for node in archive.definitions.system_tree_nodes}
+        for guest, machine in ("A", "vmA pid 50"), ("B", "vmB pid 60"):
+            assert (above[guest].name, above[guest].class_name) == (machine, "virtual machine"), above
+            assert (above[machine].name, above[machine].parent) == ("host", None), above
     both = run("src/sci-analyze", "--json", "hAB.otf2")
     for order in "BhA", "ABh":
         assert run("src/sci-analyze", "--json", f"{order}.otf2") == both, order
