@@ -10,7 +10,6 @@
  */
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PIECE = 16 << 10, PIECES = 16 };
@@ -27,7 +26,7 @@ int main(int argc, char **argv)
 {
 	const char *way = argc == 3 ? argv[1] : "";
 	const int together = strcmp(way, "collective") == 0, own = strcmp(way, "own") == 0;
-	char *bytes = malloc(PIECE), *again = malloc(PIECE), name[4096];
+	static char bytes[PIECE], again[PIECE], name[4096];
 	MPI_Comm comm;
 	MPI_File file;
 	int rank, ranks;
@@ -74,7 +73,5 @@ int main(int argc, char **argv)
 		check(1, "other bytes were read");
 	check(MPI_File_close(&file), name);
 	MPI_Finalize();
-	free(bytes);
-	free(again);
 	return 0;
 }

@@ -70,7 +70,7 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/spool/only.c \
 	plugins/posixio/spool/only.h \
 	plugins/posixio/outer.h \
-	plugins/posixio/spool/outer.c \
+	plugins/posixio/wrap/outer.c \
 	plugins/posixio/spool/calls.c \
 	plugins/posixio/spool/rank.c \
 	plugins/posixio/spool/rank.h \

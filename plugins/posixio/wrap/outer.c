@@ -2,8 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plugins/posixio/outer.h"
 
-#include "plugins/posixio/wrap/op.h"
-#include "plugins/posixio/wrap/wrap.h"
+#include "op.h"
 
 /* The names are written before the first such call: most programs make none. */
 static void put_names(const struct sci_outer_names *names)
