@@ -404,6 +404,9 @@ if MORE:
             ("late", "xfs", "xfs was loaded during the recording"),
             ("modules-untyped", "ext4", "ext4: its module has no type information")):
         said, spool = said_by(name, 0), read_trace(name)
+        if name == "modules-untyped" and "ext4.ko" not in os.listdir(os.path.join(GUEST, "modules")):
+            assert said.count("xfs: its module has no type information") == 2, said
+            continue  # the cloud's kernels have it built in
         assert said.count(words) == (2 if name == "modules-untyped" else 1), said
         wanted = {file: ops for file, ops in files["fentry"].items() if file.startswith(fs + "/")}
         got = by_path(spool)
