@@ -40,8 +40,13 @@ if [ "$(cat "$dir/packages" 2>/dev/null)" != "$packages" ]; then
 	# a library must be the same there and here
 	# shellcheck disable=SC2016 # apt-get's own
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' | head -n 1)
-	mmdebstrap --quiet --variant=minbase --architectures="amd64,$architecture" --include="$packages" \
-		"$VERSION_CODENAME" "$tree" "$mirror" >"$dir/mmdebstrap.log" 2>&1 || {
+	# and a locale of its byte order
+	# shellcheck disable=SC2016 # the hook's own
+	mmdebstrap --quiet --customize-hook='mkdir "$1/foreign" &&
+		chroot "$1" sh -c "cd /foreign && apt-get -o APT::Sandbox::User=root download libc-bin:'"$architecture"' &&
+			dpkg -x libc-bin_*.deb . && rm libc-bin_*.deb"' \
+		--variant=minbase --architectures="amd64,$architecture" --include="$packages" "$VERSION_CODENAME" \
+		"$tree" "$mirror" >"$dir/mmdebstrap.log" 2>&1 || {
 		tail -n 20 "$dir/mmdebstrap.log" >&2
 		exit 1
 	}
@@ -56,7 +61,7 @@ done
 within()
 {
 	chroot "$tree" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
-		PKG_CONFIG_LIBDIR="/usr/lib/$host-linux-gnu/pkgconfig:/usr/share/pkgconfig" "$@"
+		LOCPATH=/foreign/usr/lib/locale PKG_CONFIG_LIBDIR="/usr/lib/$host-linux-gnu/pkgconfig:/usr/share/pkgconfig" "$@"
 }
 # quietly NAME COMMAND...: output to DIR/NAME.log, shown only when it fails
 quietly()

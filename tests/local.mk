@@ -354,6 +354,7 @@ EXTRA_DIST += \
 	tests/cross.sh \
 	tests/data/README.md \
 	tests/data/apex.tar.xz \
+	tests/data/big-endian.tar.xz \
 	tests/data/eztrace-writers.tar.xz \
 	tests/data/guest-pairs.txt \
 	tests/data/logs \

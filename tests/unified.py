@@ -5,13 +5,15 @@
 
 It reads every event of the archive and checks the nesting and the order of time on the way, so an
 archive that OTF2's own Python cannot read fails here. Per thread: `calls` counts the outermost
-regions, `inside` the pairs "outer>inner", `bytes` sums the attribute `size` of the outermost ones.
+regions, `inside` the pairs "outer>inner", `bytes` sums the attribute `size` of the outermost ones, `written` has how
+often it wrote to which place of a device.
 """
 import collections
 import json
 import sys
 
 import otf2
+from otf2.enums import IoOperationMode
 from otf2.events import Enter, IoOperationBegin, IoOperationComplete, Leave
 
 
@@ -29,9 +31,11 @@ class Thread:
         self.calls = collections.Counter()
         self.inside = collections.Counter()
         self.bytes = collections.Counter()
+        self.written = collections.Counter()
 
     def as_dict(self):
-        return {"calls": self.calls, "inside": self.inside, "bytes": self.bytes}
+        return {"calls": self.calls, "inside": self.inside, "bytes": self.bytes,
+                "written": self.written}
 
 
 def is_block(event):
@@ -63,6 +67,8 @@ def read(path):
             elif isinstance(event, IoOperationBegin) and is_block(event):
                 block["begun"] += 1
                 block["bytes"] += event.bytes_request
+                if event.mode == IoOperationMode.WRITE:
+                    thread.written[f"{event.handle.name} {attribute(event, 'offset')}"] += 1
             elif isinstance(event, IoOperationComplete) and is_block(event):
                 block["completed"] += 1
     for name, thread in threads.items():

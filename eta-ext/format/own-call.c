@@ -93,7 +93,14 @@ long own_call_number(long number, long a, long b, long c, long d, long e, long f
 long own_call_number(long number, long a, long b, long c, long d, long e, long f)
 {
 	int saved = errno;
-	long ret = syscall(number, a, b, c, d, e, f);
+	long ret;
+
+#ifdef __s390x__ /* its mmap takes the place where the arguments are */
+	if (number == SYS_mmap)
+		ret = syscall(number, (long[]){ a, b, c, d, e, f });
+	else
+#endif
+		ret = syscall(number, a, b, c, d, e, f);
 
 	if (ret == -1)
 		ret = -errno;

@@ -7,8 +7,8 @@
 
 /* A line, up to its call. */
 struct strace_line {
-	uint32_t tid;	  /* 0: not reported */
-	char *comm; /* -Y; NULL: not reported */
+	uint32_t tid; /* 0: not reported */
+	char *comm;   /* -Y; NULL: not reported */
 	uint64_t time_ns;
 	bool time_of_day; /* TIME_NS is since midnight */
 	char *text;	  /* the call, signal or end */

@@ -259,7 +259,7 @@ for name, backend in (("fentry", "fentry"), ("kprobe", "kprobe")):
 # a function of seven arguments is more than fentry hands on before 6.6
 assert "iomap_dio_rw" in traces["fentry"].properties["BACKENDS"]
 assert "fentry" not in traces["tp_btf"].properties["BACKENDS"].replace("no fentry", "")
-assert "mm_filemap_get_pages is not in this kernel" in traces["tp_btf"].properties["MISSING"]
+assert release != (6, 1) or "mm_filemap_get_pages is not in this kernel" in traces["tp_btf"].properties["MISSING"]
 
 # the same calls with the same results, and the same bytes at the device
 expected = {f"{fs}/{name}" for fs in FILE_SYSTEMS
@@ -280,9 +280,14 @@ for name in BACKENDS:
 for file in sorted(expected):
     for fentry, kprobe, tp_btf in zip(*(files[name][file] for name in BACKENDS)):
         for kind in FUNCTIONS:
-            assert count(fentry, kind) == count(kprobe, kind), (file, kind, fentry, kprobe)
+            counted = count(fentry, kind), count(kprobe, kind)
+            if kind == "FS_WRITEPAGES" and file.startswith("btrfs"):
+                counted = tuple(map(bool, counted))  # the trees: by who syncs, or by a commit of their own
+            assert counted[0] == counted[1], (file, kind, fentry, kprobe)
         for op in fentry, kprobe:
-            how = "FS_DIRECT" if file.endswith("direct") else "PAGECACHE_" + (
+            # since 6.12 btrfs writes what it has checksums of through the cache
+            cached = release >= (6, 12) and file == "btrfs/direct" and op.kind == WRITE
+            how = "FS_DIRECT" if file.endswith("direct") and not cached else "PAGECACHE_" + (
                 "READ" if op.kind == READ else "WRITE")
             if op.kind == READ:
                 nested(op, "VFS_READ", "FS_READ", *([how] if op.ret else []))
@@ -399,6 +404,9 @@ if MORE:
             ("late", "xfs", "xfs was loaded during the recording"),
             ("modules-untyped", "ext4", "ext4: its module has no type information")):
         said, spool = said_by(name, 0), read_trace(name)
+        if name == "modules-untyped" and "ext4.ko" not in os.listdir(os.path.join(GUEST, "modules")):
+            assert said.count("xfs: its module has no type information") == 2, said
+            continue  # the cloud's kernels have it built in
         assert said.count(words) == (2 if name == "modules-untyped" else 1), said
         wanted = {file: ops for file, ops in files["fentry"].items() if file.startswith(fs + "/")}
         got = by_path(spool)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Archives of EZTrace, Score-P and APEX are read as they are, event for event as otf2-print shows.
+# Archives of EZTrace, Score-P and APEX, and one of a big-endian machine, are read as they are, event for event as otf2-print shows.
 # shellcheck source=tests/lib.sh
 . "$SCI_SRC/tests/lib.sh"
 
@@ -56,3 +56,9 @@ has "$scratch/out" '^counts records=120 '
 unpack apex
 same_events "$scratch/apex/APEX.otf2"
 has "$scratch/out" '^counts records=16124 events=16124 bad=0'
+
+# of a big-endian machine: files begin with 3 and #, those of others with 3 and B
+unpack big-endian
+[ "$(head -c 2 "$scratch/big-endian/trace/0.evt" | od -An -c | tr -d ' ')" = '003#' ] || fail "it is not big-endian"
+same_events "$scratch/big-endian/trace.otf2"
+has "$scratch/out" '^counts .* bad=0 out_of_order=0'

@@ -15,6 +15,10 @@
 #include "plugins/posixio/filter.h"
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+/* the lower or higher half of argument N */
+#define BIG_ENDIAN_HERE (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define LOW(n) LOAD_WORD(4 + 2 * (n) + BIG_ENDIAN_HERE)
+#define HIGH(n) LOAD_WORD(5 + 2 * (n)-BIG_ENDIAN_HERE)
 #define LOAD_WORD(n) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4 * (n))
 #define IF(op, k, yes, no) BPF_JUMP(BPF_JMP | (op) | BPF_K, k, yes, no)
 #define DO(op, k) BPF_STMT(BPF_ALU | (op) | BPF_K, k)
@@ -59,41 +63,36 @@ static const struct row rows[] = {
 	  { LOAD(nr), IF(BPF_JGE, SYS_getpid + 1, 2, 0), IF(BPF_JGT, SYS_getpid - 1, 0, 1),
 	    RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
-	{ "argument",
-	  { LOAD(args[0]), IF(BPF_JEQ, FIRST, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
-	  true },
-	{ "bits of it",
-	  { LOAD(args[0]), IF(BPF_JSET, 8, 1, 0), RETURN(ALLOW), RETURN(ERRNO) },
-	  true },
+	{ "argument", { LOW(0), IF(BPF_JEQ, FIRST, 0, 1), RETURN(ALLOW), RETURN(ERRNO) }, true },
+	{ "bits of it", { LOW(0), IF(BPF_JSET, 8, 1, 0), RETURN(ALLOW), RETURN(ERRNO) }, true },
 	{ "high half",
-	  { LOAD_WORD(7), IF(BPF_JEQ, (uint32_t)(SECOND >> 32), 0, 1), RETURN(ALLOW),
-	    RETURN(ERRNO) },
+	  { HIGH(1), IF(BPF_JEQ, (uint32_t)(SECOND >> 32), 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
-	{ "unknown, either way", { LOAD(args[2]), IF(BPF_JEQ, 1, 0, 0), RETURN(ALLOW) }, true },
+	{ "unknown, either way", { LOW(2), IF(BPF_JEQ, 1, 0, 0), RETURN(ALLOW) }, true },
 	{ "unknown, one way",
-	  { LOAD(args[2]), IF(BPF_JEQ, 1, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
+	  { LOW(2), IF(BPF_JEQ, 1, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
 	  false },
 	{ "unknown, other way",
-	  { LOAD(args[2]), IF(BPF_JEQ, 1, 1, 0), RETURN(ALLOW), RETURN(ERRNO) },
+	  { LOW(2), IF(BPF_JEQ, 1, 1, 0), RETURN(ALLOW), RETURN(ERRNO) },
 	  false },
 	{ "place of the call",
 	  { LOAD(instruction_pointer), IF(BPF_JGT, 0, 0, 1), RETURN(ERRNO), RETURN(ALLOW) },
 	  false },
 	{ "calculated",
-	  { LOAD(args[0]), DO(BPF_LSH, 4), DO(BPF_SUB, 12), DO(BPF_AND, 0x7c), DO(BPF_DIV, 4),
+	  { LOW(0), DO(BPF_LSH, 4), DO(BPF_SUB, 12), DO(BPF_AND, 0x7c), DO(BPF_DIV, 4),
 	    DO(BPF_XOR, 1), IF(BPF_JEQ, 24, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
 	{ "negated",
-	  { LOAD(args[0]), BPF_STMT(BPF_ALU | BPF_NEG, 0), IF(BPF_JEQ, -FIRST, 0, 1), RETURN(ALLOW),
+	  { LOW(0), BPF_STMT(BPF_ALU | BPF_NEG, 0), IF(BPF_JEQ, -FIRST, 0, 1), RETURN(ALLOW),
 	    RETURN(ERRNO) },
 	  true },
 	{ "kept",
-	  { LOAD(args[0]), BPF_STMT(BPF_ST, 3), BPF_STMT(BPF_LD | BPF_IMM, 0),
+	  { LOW(0), BPF_STMT(BPF_ST, 3), BPF_STMT(BPF_LD | BPF_IMM, 0),
 	    BPF_STMT(BPF_LDX | BPF_MEM, 3), BPF_STMT(BPF_MISC | BPF_TXA, 0),
 	    IF(BPF_JEQ, FIRST, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
 	{ "compared with another",
-	  { BPF_STMT(BPF_LDX | BPF_IMM, FIRST), LOAD(args[0]),
+	  { BPF_STMT(BPF_LDX | BPF_IMM, FIRST), LOW(0),
 	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 0, 1), RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
 	{ "length",
@@ -101,7 +100,7 @@ static const struct row rows[] = {
 	    RETURN(ALLOW), RETURN(ERRNO) },
 	  true },
 	{ "jumps", { BPF_STMT(BPF_JMP | BPF_JA, 1), RETURN(ERRNO), RETURN(ALLOW) }, true },
-	{ "unknown verdict", { LOAD(args[2]), BPF_STMT(BPF_RET | BPF_A, 0) }, false },
+	{ "unknown verdict", { LOW(2), BPF_STMT(BPF_RET | BPF_A, 0) }, false },
 	{ "known verdict",
 	  { BPF_STMT(BPF_LD | BPF_IMM, SECCOMP_RET_ALLOW), BPF_STMT(BPF_RET | BPF_A, 0) },
 	  true },
@@ -192,7 +191,7 @@ static void test_endless(void **state)
 
 	(void)state;
 	for (int i = 0; i < BRANCHES; i++) {
-		code[2 * i] = (struct sock_filter)LOAD(args[2]);
+		code[2 * i] = (struct sock_filter)LOW(2);
 		code[2 * i + 1] = (struct sock_filter)IF(BPF_JEQ, (uint32_t)i, 0, 0);
 	}
 	code[2 * BRANCHES] = (struct sock_filter)RETURN(ALLOW);

@@ -114,6 +114,9 @@ struct folio___plain {
 	unsigned long flags;
 } __attribute__((preserve_access_index));
 
+/* PREEMPT_RT makes its locks of others, which do not name a reader: who holds one is not said. */
+#define HAVE_LOCK_OWNER bpf_core_field_exists(((struct rw_semaphore *)0)->owner)
+
 /* The number of pages of a large folio: order in _flags_1 since 6.6 (ebc1baf5c9b4), _folio_order
  * before. */
 struct folio___order {

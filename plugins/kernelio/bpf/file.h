@@ -45,7 +45,7 @@ static __always_inline bool facts_of(struct file *file, struct file_facts *f)
 	f->position = BPF_CORE_READ(file, f_pos);
 	f->key.inode = BPF_CORE_READ(inode, i_ino);
 	f->key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	f->holder = BPF_CORE_READ(inode, i_rwsem.owner.counter);
+	f->holder = HAVE_LOCK_OWNER ? BPF_CORE_READ(inode, i_rwsem.owner.counter) : 0;
 	f->key.zero = 0;
 	return has_data(f);
 }
@@ -83,7 +83,7 @@ static __always_inline bool facts_read(struct task_struct *task, uint32_t fd, st
 	f->position = file->f_pos;
 	f->key.inode = inode->i_ino;
 	f->key.dev = inode->i_sb->s_dev;
-	f->holder = inode->i_rwsem.owner.counter;
+	f->holder = HAVE_LOCK_OWNER ? inode->i_rwsem.owner.counter : 0;
 	f->key.zero = 0;
 	return true;
 }

@@ -104,6 +104,8 @@ static __always_inline void inode_locked(struct task_state *st, const struct fil
 	struct inode *inode = (void *)f->inode;
 	struct file *file = (void *)f->file;
 
+	if (!HAVE_LOCK_OWNER)
+		return;
 	if (f->holder & LOCK_OWNER_FLAGS) /* held by readers, who may have released it */
 		return;
 	if ((st->now.shape == SHAPE_RW || st->now.shape == SHAPE_RWV) &&

@@ -115,6 +115,8 @@ static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 	unsigned long owner = 0;
 	struct task_struct *task;
 
+	if (!HAVE_LOCK_OWNER)
+		return 0;
 	if (flags & LOCK_MUTEX) {
 		struct mutex *mutex = lock;
 
