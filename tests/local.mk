@@ -69,6 +69,7 @@ script_tests += \
 	tests/cases/completions.py \
 	tests/cases/examples.py \
 	tests/cases/export.sh \
+	tests/cases/faults.py \
 	tests/cases/fuzz-corpus.sh \
 	tests/cases/html-browser.py \
 	tests/cases/html-data.py \
@@ -256,6 +257,7 @@ $(traced_programs): AM_LDFLAGS = -pthread
 # Libraries that these preload or open.
 traced_libraries = \
 	tests/bench/floor.so \
+	tests/faults/clock-steps.so \
 	tests/programs/harmless-beside.so \
 	tests/programs/harmless-library.so
 noinst_PROGRAMS += $(traced_libraries)
@@ -362,6 +364,12 @@ EXTRA_DIST += \
 	tests/data/scorep-ping-pong.tar.xz \
 	tests/export.py \
 	tests/eztrace.py \
+	tests/faults/commands.py \
+	tests/faults/faults.py \
+	tests/faults/kills.py \
+	tests/faults/surroundings.py \
+	tests/faults/table.py \
+	tests/faults/writes.py \
 	tests/fuzz/corpus \
 	tests/fuzz/found.tar.xz \
 	tests/fuzz/libfuzzer.c \

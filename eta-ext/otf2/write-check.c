@@ -1,11 +1,14 @@
 /* OTF2 writer: what failed, also where libotf2 does not notice that a file came out short. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "eta-ext/format/otf2-memory.h"
 #include "write.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +21,29 @@ int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const 
 	if (!__atomic_exchange_n(&writer->reported, true, __ATOMIC_RELAXED))
 		eta_error("%s: cannot write %s: %s", writer->anchor, what, said);
 	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;
+}
+
+/* What one thread may write at once: libotf2's file buffer, and its chunks of one file. */
+#define WRITTEN_AT_ONCE ((off_t)(4 + OTF2_MEMORY_CHUNKS) << 20)
+
+int write_otf2_check_room(struct archive_writer *writer)
+{
+	off_t bytes = WRITTEN_AT_ONCE * writer->threads;
+	struct rlimit limit = { 0 };
+	int fd = open(writer->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), rc = 0;
+
+	/* a file system that has no such files, or no room in advance, may fail later */
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR))
+		return 0;
+	/* more than a file may be is a signal */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)bytes)
+		bytes = (off_t)limit.rlim_cur;
+	if (fd < 0 ||
+	    (bytes > 0 && fallocate(fd, 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != EINTR))
+		rc = write_otf2_failed(writer, OTF2_ERROR_ENOSPC, "more of it");
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
 /*

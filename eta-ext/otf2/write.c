@@ -12,20 +12,32 @@
 
 #include "config.h"
 
-static OTF2_FlushType always_flush(void *arg, OTF2_FileType type, OTF2_LocationRef location,
-				   void *caller, bool final)
+/*
+ * libotf2 3.0.2 frees its file buffer when a write of it has failed, and goes on to use it. That is
+ * written when more than 4 MiB have come together, which is when a file is not written in one
+ * piece: then there must be room, for all threads at a time. Nothing is written any more once
+ * something has failed, as nothing of it will be kept.
+ */
+static OTF2_FlushType flush_where_room(void *arg, OTF2_FileType type, OTF2_LocationRef location,
+				       void *caller, bool final)
 {
-	(void)arg;
+	struct archive_writer *writer = arg;
+
 	(void)type;
 	(void)location;
 	(void)caller;
-	(void) final;
+	if (!final)
+		__atomic_store_n(&writer->long_files, true, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&writer->reported, __ATOMIC_RELAXED))
+		return OTF2_NO_FLUSH;
+	if (__atomic_load_n(&writer->long_files, __ATOMIC_RELAXED) && write_otf2_check_room(writer))
+		return OTF2_NO_FLUSH;
 	return OTF2_FLUSH;
 }
 
 static int open_archive(struct archive_writer *writer, const struct write_place *place)
 {
-	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = always_flush };
+	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = flush_where_room };
 	OTF2_ErrorCode code;
 
 	writer->archive =
@@ -33,7 +45,7 @@ static int open_archive(struct archive_writer *writer, const struct write_place 
 				  WRITE_CHUNK_BYTES, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (!writer->archive)
 		return write_otf2_failed(writer, OTF2_ERROR_FILE_CAN_NOT_OPEN, "the archive");
-	code = OTF2_Archive_SetFlushCallbacks(writer->archive, &flush, NULL);
+	code = OTF2_Archive_SetFlushCallbacks(writer->archive, &flush, writer);
 	if (code == OTF2_SUCCESS)
 		code = otf2_memory_bound(writer->archive, OTF2_MEMORY_CHUNKS);
 	if (code == OTF2_SUCCESS)
@@ -58,6 +70,9 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 
 	writer->folder = place->path;
 	writer->name = place->name;
+	writer->threads = threads < eta_trace_defs(writer->trace)->n_locations
+				  ? threads
+				  : eta_trace_defs(writer->trace)->n_locations;
 	rc = open_archive(writer, place);
 	if (rc == 0)
 		rc = write_otf2_events(writer, threads);

@@ -26,8 +26,10 @@ struct archive_writer {
 	uint32_t next;		   /* in order; atomic */
 	pthread_mutex_t lock;	   /* rc, events_done, progress */
 	uint64_t events_done;
-	int rc;	       /* the first failure of a thread */
-	bool reported; /* a failure; atomic */
+	int rc;		  /* the first failure of a thread */
+	bool reported;	  /* a failure; atomic */
+	bool long_files;  /* some are written in several pieces; atomic */
+	unsigned threads; /* that write at a time */
 };
 
 enum { WRITE_CHUNK_BYTES = 1 << 20 };
@@ -80,6 +82,9 @@ int write_otf2_definitions(struct archive_writer *writer);
  */
 int write_otf2_check_file(struct archive_writer *writer, const char *suffix,
 			  const uint64_t *events);
+
+/* Is there room for what libotf2 writes at a time? 0 or -errno, reported. */
+int write_otf2_check_room(struct archive_writer *writer);
 
 /* Reports what libotf2 said about CODE while doing WHAT; -errno. */
 int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what);

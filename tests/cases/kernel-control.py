@@ -222,13 +222,15 @@ assert spool.lost == 0 and spool.properties["LOST"] == "0" and "overwritten (--l
 assert all(spool.path(op).endswith("/ops0") for op in spool.ops[-100:-20]), spool.ops[-1]
 
 
-def merged(name):
-    """The data of what sci-merge makes of the recording."""
+def merged(name, killed=False):
+    """The data of what sci-merge makes of the recording; that of a killed tracer says so, and is refused by --strict."""
     out = path("of-" + name + ".otf2")
     result = subprocess.run(["sci-merge", path(name + "/kernel.spool"), "-o", out], capture_output=True, text=True)
-    assert result.returncode == 0 and not result.stderr, result
+    assert result.returncode == 0 and ("did not end as it should" in result.stderr) == killed, result
+    assert len(result.stderr.splitlines()) == killed, result
     found = json.loads(subprocess.run(["sci-analyze", "--json", out], check=True, capture_output=True,
                                       text=True).stdout)["trace"]
+    assert re.search(f", {int(killed)} bad, 0 lost", result.stdout), result.stdout
     assert found["bad"] == 0 and found["lost_events"] == 0 and found["orphans"] == 0, found
     return found
 
@@ -253,7 +255,7 @@ tracer.communicate()
 writer.kill()
 writer.wait()
 for name in ("copy", "killed"):
-    data = merged(name)
+    data = merged(name, killed=name == "killed")
     assert data["operations"] > 100 and data["overwritten"] > 1000, (name, data)
 assert not os.path.exists(path("killed/kernel.spool/meta.snapshot"))
 

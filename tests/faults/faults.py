@@ -12,6 +12,7 @@ import tempfile
 
 import commands
 import kills
+import surroundings
 import writes
 from table import Table
 
@@ -43,6 +44,9 @@ class Run:
         self.programs = os.path.join(chosen.build, "tests", "programs")
         self.inject = os.path.join(chosen.build, "tests", "faults", "inject")
 
+    def wants(self, fault):
+        return self.options.only in fault
+
     def amount(self, given, most, least):
         return given or (least if self.options.short else most)
 
@@ -57,7 +61,28 @@ def part_kills(run):
     kills.all_of_them(run, run.amount(run.options.moments, 40, 3))
 
 
-PARTS = {"writes": part_writes, "kills": part_kills}
+def part_disks(run):
+    surroundings.disks(run, run.amount(run.options.moments, 20, 2))
+
+
+def part_rings(run):
+    surroundings.rings(run, run.amount(None, 10, 2))
+
+
+def part_clock(run):
+    surroundings.clock(run, run.amount(None, 20, 3))
+
+
+def part_crowds(run):
+    surroundings.crowds(run, run.amount(None, 100000, 1000), run.amount(None, 1024, 128))
+
+
+def part_long(run):
+    surroundings.long(run, run.amount(None, 90, 10))
+
+
+PARTS = {"kills": part_kills, "disks": part_disks, "rings": part_rings, "clock": part_clock,
+         "crowds": part_crowds, "long": part_long, "writes": part_writes}
 
 
 def main():

@@ -4,6 +4,7 @@ import collections
 import csv
 import fcntl
 import io
+import json
 import os
 import shutil
 import signal
@@ -14,7 +15,7 @@ import time
 from table import LIMIT_S, need, run as run_command
 
 THREADS, NUMBER = 3, 8  # of the writer: threads, bytes of a write
-CALLS = {"pwrite", "vfs:sys_pwrite64"}
+CALLS = {"pwrite", "write", "vfs:sys_pwrite64"}
 # the kernel is traced by one at a time on a machine, as by the tests
 LOCK = os.path.join(tempfile.gettempdir(), "sci-kernel-tests.lock")
 
@@ -65,6 +66,11 @@ class Work:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+
+    def trace(self):
+        """What sci-analyze says of the recording's data; and the command."""
+        result = run_command(["sci-analyze", "--json", self.dir])
+        return json.loads(result.out)["trace"] if result.status == 0 else None, result
 
     def recorded(self, path=None):
         """Writes in the recording, by file, a level's of both; and what the command said. None: it cannot be read."""
@@ -161,6 +167,8 @@ def recorder(run, times):
 
 def second(run, times, name, command, out):
     """A command that reads is killed; done again it gives all, and nothing of the first time stays."""
+    if not run.wants(f"kill -9 of {name}"):
+        return
     row = run.table.row(f"kill -9 of {name}")
     work = Work(run)
     need(run_command(["sci-record", "-q", "--no-kernel", "--keep-spools", "-o", work.dir, "--", *work.writer(20000)]),
@@ -229,12 +237,14 @@ def tracer(run, times):
 
 
 def all_of_them(run, times):
-    program(run, times)
-    recorder(run, times)
+    if run.wants("kill -9 of the program"):
+        program(run, times)
+    if run.wants("kill -9 of the recorder"):
+        recorder(run, times)
     second(run, times, "sci-merge", ["sci-merge", "-q", "DIR", "-o", "OUT"], "x.otf2")
     for form, suffix in ("chrome", "json"), ("csv", "csv"), ("perfetto", "pftrace"):
         second(run, times, f"sci-export -f {form}",
                ["sci-export", "-q", "-f", form, "DIR/unified.otf2", "-o", "OUT"], "x." + suffix)
     second(run, times, "sci-analyze --html", ["sci-analyze", "--html=OUT", "DIR/unified.otf2"], "x.html")
-    if os.geteuid() == 0:
+    if os.geteuid() == 0 and run.wants("kill -9 of the kernel's tracer"):
         tracer(run, times)
