@@ -263,7 +263,8 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	if (!k->collecting)
 		return -EINVAL;
 	kernelio_pause(k, false);
-	modules_warn_late(k);
+	if (probes_wants(k, ETA_LEVEL_FS))
+		modules_warn_late(k);
 	drain(k, k->options.wait_writeback_ms ? late_writeback(k) : 0);
 	probes_detach_but_exits(k);
 	sleep_ms(DRAIN_STEP_MS); /* a probe that was running has come to its end */

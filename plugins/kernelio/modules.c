@@ -57,8 +57,7 @@ void modules_say_without_types(const struct kernelio *k, char *text, size_t size
 void modules_warn_late(struct kernelio *k)
 {
 	for (size_t i = 0; i < N_FILE_SYSTEMS; i++) {
-		if (is_known(k, i) || !has_types(file_systems[i].name) ||
-		    !probes_wants(k, ETA_LEVEL_FS))
+		if (is_known(k, i) || !has_types(file_systems[i].name))
 			continue;
 		eta_warn("kernel: %s was loaded during the recording, which has no bounds of its "
 			 "functions (load it before: modprobe %s); the other levels have its files",
