@@ -131,7 +131,7 @@ def program(run, times):
     row = run.table.row("kill -9 of the program")
     for i in range(times):
         work, after = Work(run), moment(run, 0.4)
-        recorder = start(["sci-record", "-q", "--no-kernel", "-o", work.dir, "--", *work.writer(0)])
+        recorder = start(["sci-record", "-q", "--no-kernel", "-o", work.dir, "--", *work.writer(0, 20)])
         while not work.done() and recorder.poll() is None:
             time.sleep(0.001)
         time.sleep(after)
