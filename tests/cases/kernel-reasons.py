@@ -115,7 +115,8 @@ ns, what = limits(spool)["pagecache:reclaim at own limit"]
 inside_ops = sum(span.end - span.begin for op in reclaims for span in op.spans
                  if span.kind == "RECLAIM_AT_OWN_LIMIT")
 print("reclaimed", ns, inside_ops, spool.total("spans_lost"))
-assert 0.9 * ns <= inside_ops <= ns, (ns, inside_ops)  # spans beyond what a call keeps are lost
+# what a call does not keep of its spans is counted
+assert inside_ops <= ns and (inside_ops >= 0.9 * ns or spool.total("spans_lost")), (ns, inside_ops)
 assert what == f"{24 << 20} bytes at most, of control group /{os.path.basename(group)}", what
 
 # ---- dirty throttling: as much is dirtied as may be ----
