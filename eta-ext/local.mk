@@ -104,6 +104,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/read-cursor.h \
 	eta-ext/otf2/read-defs.c \
 	eta-ext/otf2/read-events.c \
+	eta-ext/otf2/read-links.c \
 	eta-ext/otf2/read.c \
 	eta-ext/otf2/read.h \
 	eta-ext/logs/paje.c \
@@ -144,6 +145,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/write-defs.c \
 	eta-ext/otf2/write-defs.h \
 	eta-ext/otf2/write-events.c \
+	eta-ext/otf2/write-links.c \
+	eta-ext/otf2/write-links.h \
 	eta-ext/otf2/write-place.c \
 	eta-ext/otf2/write-properties.c \
 	eta-ext/otf2/write-strings.c \

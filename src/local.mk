@@ -238,6 +238,7 @@ src_sci_record_SOURCES = \
 	src/after-run.c src/after-run.h \
 	src/folder-name.c src/folder-name.h \
 	src/job.c src/job.h \
+	src/job-link.c src/job-link.h \
 	src/job-node.c src/job-node.h \
 	src/job-rank.c \
 	src/kernel-options.c src/kernel-options.h \

@@ -97,6 +97,7 @@ script_tests += \
 	tests/cases/import-tools.py \
 	tests/cases/library.sh \
 	tests/cases/merge-limits.sh \
+	tests/cases/merge-links.py \
 	tests/cases/merge.sh \
 	tests/cases/messages.py \
 	tests/cases/otf2-damage.sh \
@@ -274,6 +275,7 @@ trace_programs = \
 	tests/programs/make-guests \
 	tests/programs/make-hosts \
 	tests/programs/make-machines \
+	tests/programs/make-nodes \
 	tests/programs/make-spool \
 	tests/programs/random-trace \
 	tests/programs/write-random

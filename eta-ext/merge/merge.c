@@ -30,6 +30,8 @@ struct stream {
 	uint32_t waits;			 /* an open region of ETA_EVENT_WAITS, ETA_NONE: none */
 	bool waits_left_out;		 /* its LEAVE is to come */
 	struct eta_event left_out;	 /* what its ENTER knew, for the first wait in it */
+	bool off_cpu;			 /* its innermost region is a wait for a CPU */
+	uint64_t ran_late_ns, ran_ns;	 /* LEAVEs at ran_late_ns are to be at ran_ns; 0: none */
 	struct service_stream *services; /* of a guest or its host; NULL: of neither */
 };
 
@@ -68,19 +70,43 @@ static bool inner_first(const struct stream *outer, const struct stream *inner)
 	       outer->entered_ns == outer->head->time_ns;
 }
 
+/*
+ * When the head of S, inside OUTER, happened. A thread that calls or returns runs, so its wait for
+ * a CPU is over by then. Where the switch to it was not reported, the wait's end is an estimate,
+ * which may be some microseconds late; so is then the end of a call that the wait was on the way
+ * out of.
+ */
+static inline uint64_t head_ns(struct stream *s, const struct stream *outer)
+{
+	const struct eta_event *head = s->head;
+
+	if (head->kind != ETA_LEAVE)
+		return head->time_ns;
+	if (s->off_cpu && outer->head->time_ns < head->time_ns &&
+	    !(outer->head->has & ETA_EVENT_BLOCK_IO)) {
+		s->ran_late_ns = head->time_ns;
+		s->ran_ns = outer->head->time_ns;
+	}
+	return head->time_ns == s->ran_late_ns ? s->ran_ns : head->time_ns;
+}
+
 /* The stream whose event comes next, and until what time no other has one. */
 static struct stream *choose(struct merge_cursor *c, uint64_t *until_ns)
 {
 	struct stream *best = c->streams;
+	uint64_t best_ns = best->head->time_ns;
 
 	*until_ns = UINT64_MAX;
 	for (size_t i = 1; i < c->n_streams; i++) {
 		struct stream *s = &c->streams[i];
-		uint64_t best_ns = best->head->time_ns, ns = s->head->time_ns;
+		uint64_t ns = head_ns(s, best);
 
 		if (ns < best_ns || (ns == best_ns && inner_first(best, s))) {
+			uint64_t later_ns = best_ns;
+
 			best = s;
-			ns = best_ns;
+			best_ns = ns;
+			ns = later_ns;
 		}
 		if (ns < *until_ns)
 			*until_ns = ns;
@@ -135,7 +161,8 @@ static int refill(struct stream *s)
 	return 1;
 }
 
-static inline void translate(struct stream *s, struct eta_event *to)
+static inline void translate(struct stream *s, const struct eta_region *regions,
+			     struct eta_event *to)
 {
 	*to = *s->head;
 	if (to->has & ETA_EVENT_OF_HOST && to->kind <= ETA_LEAVE && s->services) {
@@ -151,9 +178,14 @@ static inline void translate(struct stream *s, struct eta_event *to)
 						  to->time_ns);
 		s->entered_ns = to->time_ns;
 		s->depth++;
+		s->off_cpu = regions[to->region].level == ETA_LEVEL_CPU;
+		s->ran_late_ns = 0;
 	} else if (to->kind == ETA_LEAVE) {
 		to->region = s->regions[to->region];
+		if (to->time_ns == s->ran_late_ns)
+			to->time_ns = s->ran_ns;
 		s->depth -= s->depth > 0;
+		s->off_cpu = false;
 	} else {
 		if (to->handle != ETA_NONE)
 			to->handle = s->handles[to->handle];
@@ -233,7 +265,7 @@ static ssize_t merge_pull(void *arg, const struct eta_event **batch)
 		int more = 1;
 
 		do {
-			translate(s, &c->batch[n]);
+			translate(s, c->regions, &c->batch[n]);
 			n += waits_settle(c, s, &c->batch[n]);
 			if (++s->head == s->end)
 				more = refill(s);

@@ -48,6 +48,7 @@ row()
 			both) without= ;;
 			light) without=--light ;;
 			esac
+			rm -rf "$dir/trace" # of one that failed
 			# shellcheck disable=SC2086 # nothing, or an option
 			sci-record --quiet --strict $without -o "$dir/trace" -- "$@" >"$dir/$how"
 			rm -rf "$dir/trace"
