@@ -15,6 +15,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/format/addresses.h \
 	eta-ext/format/archive.c \
 	eta-ext/format/archive.h \
+	eta-ext/format/dirty.c \
+	eta-ext/format/dirty.h \
 	eta-ext/trace/call.c \
 	eta-ext/trace/call.h \
 	eta-ext/trace/check.c \
@@ -71,6 +73,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/guests.c \
 	eta-ext/merge/homes.c \
 	eta-ext/merge/defs.c \
+	eta-ext/merge/dirty.c \
 	eta-ext/merge/match.c \
 	eta-ext/merge/numbers.c \
 	eta-ext/merge/processes.c \

@@ -22,6 +22,7 @@ unit_tests = \
 	tests/unit/test-columns \
 	tests/unit/test-critical \
 	tests/unit/test-cpu-history \
+	tests/unit/test-dirty \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
@@ -96,6 +97,7 @@ script_tests += \
 	tests/cases/import-tools.py \
 	tests/cases/library.sh \
 	tests/cases/merge-limits.sh \
+	tests/cases/merge-clock-error.py \
 	tests/cases/merge-links.py \
 	tests/cases/merge.sh \
 	tests/cases/messages.py \
@@ -166,6 +168,7 @@ kernel_tests += \
 	tests/cases/kernel-control.py \
 	tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py \
+	tests/cases/kernel-dirty.py \
 	tests/cases/kernel-eviction.py \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \
@@ -258,6 +261,7 @@ $(traced_programs): AM_LDFLAGS = -pthread
 # Libraries that these preload or open.
 traced_libraries = \
 	tests/bench/floor.so \
+	tests/faults/clock-error.so \
 	tests/faults/clock-steps.so \
 	tests/programs/harmless-beside.so \
 	tests/programs/harmless-library.so
@@ -303,9 +307,11 @@ $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
 tests_unit_test_advice_SOURCES = tests/unit/test-advice.c $(ANSWER)
 tests_unit_test_advice_CPPFLAGS = $(AM_CPPFLAGS)
-# these two are of the tracer's own sources
+# these are of the tracers' own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_test_dirty_SOURCES = tests/unit/test-dirty.c plugins/kernelio/dirty.c
+tests_unit_test_dirty_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_test_filter_SOURCES = tests/unit/test-filter.c plugins/posixio/filter.c plugins/posixio/filter.h
 tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS)
 
