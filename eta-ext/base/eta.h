@@ -405,6 +405,12 @@ struct eta_write_options {
 	unsigned mode; /* of its files; its folder has x where there is r. 0: 0600 */
 	const int *
 		folder; /* descriptor of the folder that ANCHOR's last part is in; NULL: ANCHOR's */
+	/*
+	 * After so many operations of a thread, equal ones that follow each other are one region
+	 * of the archive, and their times in a file beside it (doc/archive.md). Read back they are
+	 * what they were; programs other than ours see the one. 0: each is by itself.
+	 */
+	unsigned runs;
 };
 
 /*
