@@ -15,6 +15,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/format/addresses.h \
 	eta-ext/format/archive.c \
 	eta-ext/format/archive.h \
+	eta-ext/format/dirty.c \
+	eta-ext/format/dirty.h \
 	eta-ext/trace/call.c \
 	eta-ext/trace/call.h \
 	eta-ext/trace/check.c \
@@ -70,6 +72,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/guests.c \
 	eta-ext/merge/homes.c \
 	eta-ext/merge/defs.c \
+	eta-ext/merge/dirty.c \
 	eta-ext/merge/match.c \
 	eta-ext/merge/numbers.c \
 	eta-ext/merge/processes.c \
@@ -103,6 +106,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/read-cursor.h \
 	eta-ext/otf2/read-defs.c \
 	eta-ext/otf2/read-events.c \
+	eta-ext/otf2/read-links.c \
 	eta-ext/otf2/read.c \
 	eta-ext/otf2/read.h \
 	eta-ext/logs/paje.c \
@@ -143,6 +147,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/write-defs.c \
 	eta-ext/otf2/write-defs.h \
 	eta-ext/otf2/write-events.c \
+	eta-ext/otf2/write-links.c \
+	eta-ext/otf2/write-links.h \
 	eta-ext/otf2/write-place.c \
 	eta-ext/otf2/write-properties.c \
 	eta-ext/otf2/write-runs.c \

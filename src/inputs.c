@@ -149,6 +149,20 @@ int inputs_find(char *const *paths, size_t n, bool merged, struct inputs *out)
 	return rc;
 }
 
+int inputs_find_archives(char *const *paths, size_t n, struct inputs *out)
+{
+	int rc = 0;
+
+	*out = (struct inputs){ 0 };
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		int found = add_nodes(out, paths[i], true);
+
+		rc = found ? found : find_one(out, paths[i], true);
+		rc = rc < 0 ? rc : 0;
+	}
+	return rc;
+}
+
 static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

@@ -23,6 +23,8 @@ struct inputs {
  * Anything else is as it is. 0 or -errno, reported; inputs_free in either case.
  */
 int inputs_find(char *const *paths, size_t n, bool merged, struct inputs *out);
+/* The same of archives, for what is made of those below a folder: an archive in it is none. */
+int inputs_find_archives(char *const *paths, size_t n, struct inputs *out);
 void inputs_free(struct inputs *inputs);
 
 /* What TRACE, made of INPUTS, misses: machines, and ranks of the job, which are named. */

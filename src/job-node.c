@@ -20,6 +20,7 @@
 #include "cli.h"
 #include "eta-ext/base/eta.h"
 #include "eta-ext/format/spool.h"
+#include "job-link.h"
 #include "outputs.h"
 #include "spool-server.h"
 #include "watch.h"
@@ -321,6 +322,8 @@ static int open_folder(struct node *node, const char *folder)
 		rc = open_as(node, whose);
 	}
 	node->recording.shown = node->shown;
+	if (rc == 0 && node->recording.options->force && !node->job->is_node)
+		job_unlink(folder);
 	return rc;
 }
 
@@ -453,6 +456,8 @@ void job_node_run(const struct job *job, const struct record_options *options, c
 			r->no_answer = node.members[i].rank == 0;
 		r->no_answer = !r->no_answer;
 		status = recording_finish(r, CLI_OK);
+		if (!job->is_node && node.n_members < job->size)
+			job_link(job, options, folder);
 	}
 	hand_over(&node, printed, launcher);
 	end_all(&node, status);

@@ -153,7 +153,7 @@ src_sci_export_SOURCES = \
 	src/export/folded.c src/export/in-order.c src/export/in-order.h \
 	src/export/links.c src/export/links.h src/export/numbers.c src/export/numbers.h \
 	src/export/output.c src/export/output.h src/export/paje.c src/export/perfetto.c \
-	src/export/score.c src/export/score.h \
+	src/export/score.c src/export/score.h src/export/dirty.c src/export/dirty.h \
 	src/inputs.c src/inputs.h \
 	src/common/progress.c src/common/progress.h \
 	src/common/texts.c src/common/texts.h
@@ -238,6 +238,7 @@ src_sci_record_SOURCES = \
 	src/after-run.c src/after-run.h \
 	src/folder-name.c src/folder-name.h \
 	src/job.c src/job.h \
+	src/job-link.c src/job-link.h \
 	src/job-node.c src/job-node.h \
 	src/job-rank.c \
 	src/kernel-options.c src/kernel-options.h \

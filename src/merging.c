@@ -92,14 +92,18 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	struct eta_counts counts;
 	uint32_t n_threads = threads_of(merged);
 
-	for (size_t i = 0; i < m->n_inputs; i++) {
+	/* what was not read has no counts */
+	for (size_t i = 0; !m->links && i < m->n_inputs; i++) {
 		eta_trace_counts(inputs[i], &counts);
 		print_input(m->report, m->inputs[i], &counts);
 	}
 	eta_trace_counts(merged, &counts);
 	printable_put(m->report, m->output);
 	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
-	if (m->n_inputs > 1)
+	if (m->links)
+		fprintf(m->report, ", %s %zu archives",
+			m->links == ETA_LINKS ? "linked to" : "copied from", m->n_inputs);
+	else if (m->n_inputs > 1)
 		fprintf(m->report, ", %" PRIu64 " of them matched", counts.matched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
 	print_rest(m->report, &counts, true);
@@ -120,10 +124,11 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 		.mode = m->mode,
 		.folder = m->folder,
 		.runs = m->no_runs ? 0 : BEFORE_RUNS,
+		.links = m->links,
 	};
 	int rc;
 
-	progress_begin(&progress, progress_events(merged), m->quiet);
+	progress_begin(&progress, progress_events(merged), m->quiet || m->links);
 	rc = eta_write_otf2(merged, m->output, &options, written);
 	if (rc == 0)
 		broken_off_leaves("%s is complete", m->output);

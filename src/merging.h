@@ -18,8 +18,9 @@ struct merging {
 	const int *folder; /* descriptor of the folder that it goes to; NULL: as OUTPUT says */
 	mode_t mode;	   /* of its files; 0: 0600 */
 	struct eta_options open;
-	bool no_runs;	     /* each operation by itself */
-	unsigned threads;    /* 0: the number of CPUs */
+	bool no_runs;	  /* each operation by itself */
+	unsigned threads; /* 0: the number of CPUs */
+	enum eta_links links;
 	const char *again;   /* what writes it after a break; NULL: the same command */
 	bool quiet;	     /* no line that moves on a terminal */
 	bool strict;	     /* of merging_command */

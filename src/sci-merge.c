@@ -20,6 +20,7 @@ struct arguments {
 	const char *tid_map;
 	const char **guests; /* of --guest */
 	size_t n_guests;
+	bool link, copy;
 };
 
 static void add_clock(const struct option_given *given)
@@ -49,6 +50,14 @@ static const struct option_row rows[] = {
 	{ "tid-map", 0, "FILE",
 	  "name the threads of locations without a thread id: LOCATION PID TID per line",
 	  SETS_TEXT(struct arguments, tid_map) },
+	HEADING("Events:"),
+	{ "link", 0, NULL,
+	  "leave them where they are: ARCHIVE has definitions, and links to the files of events of "
+	  "the INPUTs, which are archives of different threads (the nodes of a job) below its "
+	  "folder",
+	  SETS_FLAG(struct arguments, link) },
+	{ "copy", 0, NULL, "the same with copies of these files: ARCHIVE does not need the INPUTs",
+	  SETS_FLAG(struct arguments, copy) },
 	HEADING("Work:"),
 	{ "threads", 0, "N", "use N threads (the number of CPUs)",
 	  SETS_NUMBER(struct arguments, merging.threads, 1, 1024) },
@@ -63,6 +72,7 @@ static const char doc[] =
 	"EXAMPLES\n"
 	"  sci-merge run/user.spool run/kernel.spool -o run/unified.otf2\n"
 	"  sci-merge --lenient app_trace/eztrace_log.otf2 kernel.spool -o all.otf2\n"
+	"  sci-merge --link job -o job/unified.otf2\n"
 	"  sci-merge --strict user.spool -o user.otf2 && sci-analyze user.otf2\n\n"
 	"SEE ALSO\n"
 	"  sci-record(1), sci-kernel(1), sci-analyze(1)";
@@ -81,6 +91,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 					  "the folder of a recording");
 		if (!a->merging.output)
 			argp_error(state, "where to? Give -o ARCHIVE.otf2");
+		if (a->link && a->copy)
+			argp_error(state, "links or copies of the events: --link or --copy");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -144,8 +156,13 @@ static int merge(struct arguments *a)
 	const struct eta_clock_map **clocks = NULL;
 	struct tid_map tid_map = { 0 };
 	struct inputs inputs;
-	int rc = inputs_find(a->given, a->n_given, false, &inputs);
+	int rc;
 
+	a->merging.links = a->link ? ETA_LINKS : a->copy ? ETA_COPIES : ETA_NO_LINKS;
+	if (a->merging.links)
+		rc = inputs_find_archives(a->given, a->n_given, &inputs);
+	else
+		rc = inputs_find(a->given, a->n_given, false, &inputs);
 	clocks = calloc(inputs.n + 1, sizeof(*clocks));
 	guests = calloc(inputs.n + 1, sizeof(*guests));
 	if (rc == 0 && (!maps || !clocks || !guests)) {

@@ -342,6 +342,7 @@ int main(int argc, char **argv)
 			status = record(&options);
 		} else {
 			job.is_node = folder_name_has(given, 'h');
+			options.no_runs = true; /* archives with runs cannot be linked */
 			status = record_rank(&options, &job);
 		}
 	}

@@ -22,6 +22,7 @@ unit_tests = \
 	tests/unit/test-columns \
 	tests/unit/test-critical \
 	tests/unit/test-cpu-history \
+	tests/unit/test-dirty \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
@@ -97,6 +98,7 @@ script_tests += \
 	tests/cases/import-tools.py \
 	tests/cases/library.sh \
 	tests/cases/merge-limits.sh \
+	tests/cases/merge-links.py \
 	tests/cases/merge.sh \
 	tests/cases/messages.py \
 	tests/cases/otf2-damage.sh \
@@ -166,6 +168,7 @@ kernel_tests += \
 	tests/cases/kernel-control.py \
 	tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py \
+	tests/cases/kernel-dirty.py \
 	tests/cases/kernel-eviction.py \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \
@@ -274,6 +277,7 @@ trace_programs = \
 	tests/programs/make-guests \
 	tests/programs/make-hosts \
 	tests/programs/make-machines \
+	tests/programs/make-nodes \
 	tests/programs/make-spool \
 	tests/programs/random-trace \
 	tests/programs/write-random
@@ -304,9 +308,11 @@ $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
 tests_unit_test_advice_SOURCES = tests/unit/test-advice.c $(ANSWER)
 tests_unit_test_advice_CPPFLAGS = $(AM_CPPFLAGS)
-# these two are of the tracer's own sources
+# these are of the tracers' own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_test_dirty_SOURCES = tests/unit/test-dirty.c plugins/kernelio/dirty.c
+tests_unit_test_dirty_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_test_filter_SOURCES = tests/unit/test-filter.c plugins/posixio/filter.c plugins/posixio/filter.h
 tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS)
 

@@ -394,6 +394,13 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 
 /* ---- write ---- */
 
+/* What becomes of events: each is read, and written; or they stay in the files of the archives. */
+enum eta_links {
+	ETA_NO_LINKS,
+	ETA_LINKS,  /* to those files, which lie below the folder of the new archive */
+	ETA_COPIES, /* of those files */
+};
+
 struct eta_write_options {
 	unsigned threads; /* 0: as many as CPUs */
 	/*
@@ -405,6 +412,11 @@ struct eta_write_options {
 	unsigned mode; /* of its files; its folder has x where there is r. 0: 0600 */
 	const int *
 		folder; /* descriptor of the folder that ANCHOR's last part is in; NULL: ANCHOR's */
+	/*
+	 * Other than ETA_NO_LINKS: of a TRACE that was merged of archives which eta_write_otf2
+	 * wrote, and of which no two have events of one thread; else -EINVAL.
+	 */
+	enum eta_links links;
 	/*
 	 * After so many operations of a thread, equal ones that follow each other are one region
 	 * of the archive, and their times in a file beside it (doc/archive.md). Read back they are

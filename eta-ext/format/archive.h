@@ -71,8 +71,8 @@ enum archive_attribute {
  * misread. Archives of 0.1 have none, and are of version 1, too.
  */
 #define ARCHIVE_VERSION_PROPERTY "SCI::ARCHIVE_VERSION"
-#define ARCHIVE_VERSION 2
-#define ARCHIVE_VERSION_WITHOUT_RUNS 1
+#define ARCHIVE_VERSION 2	/* with links (ARCHIVE_INPUT) or runs (ARCHIVE_RUN) */
+#define ARCHIVE_WHOLE_VERSION 1 /* all others */
 #define ARCHIVE_LEVEL_GROUP "level:"
 #define ARCHIVE_KERNEL_GROUP "kernel"
 #define ARCHIVE_DEVICE_CLASS "block device"
@@ -95,6 +95,14 @@ enum archive_attribute {
 #define ARCHIVE_UNTRACED "UNTRACED"	 /* the same: 1, see enum eta_location_kind */
 #define ARCHIVE_START "START"		 /* of a location and of a location group */
 #define ARCHIVE_DEV_PROPERTY "DEV" /* of a device's location, and of the file behind its handle */
+/*
+ * An archive of links has files of events of other archives. Of a location: which of them it is of,
+ * from 1. Of the first node, that number behind it: what is added to the attribute `stack`, the id
+ * of that archive, and its anchor below the folder of this one's, which none has whose files are
+ * copies. What one of them has as `match` is here match * their number + its number - 1.
+ */
+#define ARCHIVE_INPUT "INPUT"
+#define ARCHIVE_INPUT_PROPERTY "INPUT::"
 #define ARCHIVE_FILE_DEV "dev"	   /* of a file */
 #define ARCHIVE_FILE_INODE "inode" /* of a file */
 #define ARCHIVE_FILE_SYSTEM "fs"   /* of a file */

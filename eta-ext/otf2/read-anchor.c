@@ -85,9 +85,9 @@ static const char *check(const unsigned char *bytes, size_t n, char *what, size_
 	return a.end - a.at < TAIL_BYTES ? "it ends too early" : NULL;
 }
 
-int otf2_check_anchor(const struct eta_trace *trace)
+int otf2_check_anchor(const char *path, const char *remedy)
 {
-	FILE *file = fopen(trace->path, "re");
+	FILE *file = fopen(path, "re");
 	unsigned char *bytes = NULL;
 	const char *wrong = NULL;
 	size_t n = 0, room = 4096;
@@ -96,7 +96,7 @@ int otf2_check_anchor(const struct eta_trace *trace)
 
 	if (!file) {
 		rc = -errno;
-		eta_error("%s: cannot open: %s", trace->path, strerror(-rc));
+		eta_error("%s: cannot open: %s", path, strerror(-rc));
 		return rc;
 	}
 	do {
@@ -104,7 +104,7 @@ int otf2_check_anchor(const struct eta_trace *trace)
 
 		if (!more) {
 			rc = -ENOMEM;
-			eta_error("%s: not enough memory to read it", trace->path);
+			eta_error("%s: not enough memory to read it", path);
 			goto out;
 		}
 		bytes = more;
@@ -112,7 +112,7 @@ int otf2_check_anchor(const struct eta_trace *trace)
 	} while (n == room && n < ANCHOR_MAX);
 	if (ferror(file)) {
 		rc = -EIO;
-		eta_error("%s: cannot be read", trace->path);
+		eta_error("%s: cannot be read", path);
 		goto out;
 	}
 	wrong = n < AT_STRINGS	  ? "it is too short"
@@ -120,7 +120,7 @@ int otf2_check_anchor(const struct eta_trace *trace)
 				  : check(bytes, n, what, sizeof(what));
 	if (wrong) {
 		rc = -EBADMSG;
-		eta_error("%s: damaged anchor file: %s %s", trace->path, wrong, otf2_remedy(trace));
+		eta_error("%s: damaged anchor file: %s %s", path, wrong, remedy);
 	}
 out:
 	free(bytes);

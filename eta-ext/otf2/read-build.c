@@ -266,6 +266,17 @@ static uint32_t process_of(struct raw_defs *raw, struct processes *processes, ui
 	return index;
 }
 
+/* Which archive it has its events of. */
+static bool build_input_of(const struct raw_defs *raw, const struct raw_location *location)
+{
+	struct otf2 *otf2 = raw->trace->data;
+	uint64_t input = otf2->n_inputs ? number(raw, &raw->location_properties, location->self,
+						 ARCHIVE_INPUT)
+					: 0;
+
+	return PUSH(&otf2->input_of, input <= otf2->n_inputs ? (uint32_t)input : 0);
+}
+
 static bool build_location(struct raw_defs *raw, struct processes *processes,
 			   const struct raw_location *location, bool ours)
 {
@@ -309,7 +320,7 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 	if (!def.ns_tid && raw->trace->defs.processes[def.process].pid_ns)
 		def.ns_tid = def.tid;
 out:
-	return eta_defs_location(raw->trace, &def) != ETA_NONE;
+	return eta_defs_location(raw->trace, &def) != ETA_NONE && build_input_of(raw, location);
 }
 
 /* What location group G says beside its threads; a process may have none. */
@@ -482,11 +493,20 @@ static bool build_handles(struct raw_defs *raw, struct otf2 *otf2)
 		ok = index != ETA_NONE && PUSH(&otf2->handles, { handle->self, index });
 	}
 	ok = ok && ref_map_seal(&otf2->handles);
+	if (ok) {
+		otf2->created = malloc((size_t)defs->n_handles + 1);
+		ok = otf2->created;
+	}
+	if (ok)
+		memset(otf2->created, 1, (size_t)defs->n_handles + 1);
 	for (uint32_t i = 0; ok && i < raw->states.n; i++) {
 		const struct raw_state *state = &raw->states.v[i];
 		uint32_t index = ref_map_get(&otf2->handles, state->handle);
 
-		if (index != ETA_NONE && !defs->handles[index].device)
+		if (index == ETA_NONE)
+			continue;
+		otf2->created[index] = 0;
+		if (!defs->handles[index].device)
 			defs->handles[index].open_flags = open_flags(state->mode, state->flags);
 	}
 	ref_map_free(&files);
@@ -529,6 +549,8 @@ int otf2_build_definitions(struct raw_defs *raw)
 	sort_properties(&raw->group_properties);
 	sort_properties(&raw->file_properties);
 	build_attributes(raw, otf2);
+	if (otf2->ours && !otf2_build_inputs(raw, otf2))
+		return -ENOMEM;
 	if (!build_regions(raw, otf2) || !build_locations(raw, otf2) || !build_handles(raw, otf2) ||
 	    (otf2->ours && !otf2_build_properties(raw)) || !otf2_adopt_properties(raw->trace))
 		return -ENOMEM;

@@ -40,6 +40,47 @@ static void release(struct eta_trace *trace, uint32_t location)
 	pthread_mutex_unlock(&trace->lock);
 }
 
+/* The first and the last of a location. */
+struct offsets {
+	OTF2_TimeStamp first, last;
+	int64_t first_ns, last_ns;
+	uint32_t n;
+};
+
+static OTF2_CallbackCode on_clock_offset(void *arg, OTF2_TimeStamp time, int64_t offset,
+					 double deviation)
+{
+	struct offsets *offsets = arg;
+
+	(void)deviation;
+	if (!offsets->n++) {
+		offsets->first = time;
+		offsets->first_ns = offset;
+	}
+	offsets->last = time;
+	offsets->last_ns = offset;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+/* The line through both, as libotf2 moves timestamps. */
+static struct eta_clock_map clock_of(const struct offsets *offsets)
+{
+	struct eta_clock_map clock = eta_clock_offset(offsets->first_ns, 0);
+	const uint64_t length = offsets->last - offsets->first, longest = 1ULL << 60;
+	int64_t more;
+
+	/* a damaged file may say anything */
+	if (length == 0 || length > longest ||
+	    __builtin_sub_overflow(offsets->last_ns, offsets->first_ns, &more) || more == 0 ||
+	    more > (int64_t)length || more <= -(int64_t)length)
+		return clock;
+	clock.from_ns = (int64_t)offsets->first;
+	clock.to_ns = clock.from_ns + offsets->first_ns;
+	clock.num = length + (uint64_t)more;
+	clock.den = length;
+	return clock;
+}
+
 /* Local definitions hold maps of references and clock corrections, which libotf2 applies. */
 static OTF2_ErrorCode read_local_definitions(const struct otf2 *otf2, uint32_t location,
 					     uint64_t id)
@@ -47,7 +88,9 @@ static OTF2_ErrorCode read_local_definitions(const struct otf2 *otf2, uint32_t l
 	char path[PATH_MAX];
 	OTF2_Reader *all = otf2_reader(otf2, location);
 	OTF2_DefReader *reader;
-	OTF2_ErrorCode code;
+	OTF2_DefReaderCallbacks *callbacks;
+	OTF2_ErrorCode code = OTF2_ERROR_MEM_ALLOC_FAILED;
+	struct offsets offsets = { 0 };
 	uint64_t n;
 	int length = snprintf(path, sizeof(path), "%s/%" PRIu64 ".def", otf2->base, id);
 
@@ -58,9 +101,34 @@ static OTF2_ErrorCode read_local_definitions(const struct otf2 *otf2, uint32_t l
 	reader = OTF2_Reader_GetDefReader(all, id);
 	if (!reader)
 		return OTF2_ERROR_FILE_CAN_NOT_OPEN;
-	code = OTF2_Reader_ReadAllLocalDefinitions(all, reader, &n);
+	callbacks = OTF2_DefReaderCallbacks_New();
+	if (callbacks) {
+		OTF2_DefReaderCallbacks_SetClockOffsetCallback(callbacks, on_clock_offset);
+		code = OTF2_Reader_RegisterDefCallbacks(all, reader, callbacks, &offsets);
+		OTF2_DefReaderCallbacks_Delete(callbacks);
+	}
+	if (code == OTF2_SUCCESS)
+		code = OTF2_Reader_ReadAllLocalDefinitions(all, reader, &n);
 	OTF2_Reader_CloseDefReader(all, reader);
+	otf2->readings[location].moved = offsets.n > 0;
+	otf2->readings[location].clock = clock_of(&offsets);
 	return code;
+}
+
+/* What makes numbers of an archive of links those of the whole. */
+static void set_input(struct otf2_cursor *c)
+{
+	const struct otf2 *otf2 = c->otf2;
+	uint32_t input = otf2->input_of.v[c->location];
+
+	c->match_factor = 1;
+	if (input) {
+		c->match_factor = otf2->n_inputs;
+		c->match_offset = input - 1;
+		c->first_stack = otf2->inputs[input - 1].first_stack;
+	}
+	if (otf2->readings[c->location].moved)
+		c->clock = &otf2->readings[c->location].clock;
 }
 
 int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
@@ -106,6 +174,7 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 			code = OTF2_EvtReader_ApplyMappingTables(c->evt, true);
 		if (code == OTF2_SUCCESS)
 			code = OTF2_EvtReader_ApplyClockOffsets(c->evt, true);
+		set_input(c);
 	}
 	if (code == OTF2_SUCCESS) {
 		*out = &c->cursor;

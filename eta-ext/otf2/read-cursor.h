@@ -18,6 +18,10 @@ struct otf2_cursor {
 	OTF2_EvtReader *evt; /* NULL: no file of events (lenient) */
 	uint32_t location;
 	uint64_t id;
+	/* of an archive of links; 1, 0 and 0 in others */
+	uint64_t match_factor, match_offset;
+	uint32_t first_stack;
+	const struct eta_clock_map *clock; /* of its times, NULL: none; for the attribute `end` */
 	bool lenient;
 	bool peeking;  /* for the first event only: its damage is for a real reader to report */
 	bool finished; /* libotf2 takes a read behind the end for damage */

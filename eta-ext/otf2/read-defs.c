@@ -93,10 +93,10 @@ static OTF2_CallbackCode on_clock(void *arg, uint64_t resolution, uint64_t offse
 {
 	struct raw_defs *raw = arg;
 
-	(void)length;
 	(void)realtime;
 	raw->resolution = resolution;
 	raw->offset = offset;
+	raw->length = length;
 	return OTF2_CALLBACK_SUCCESS;
 }
 

@@ -208,8 +208,10 @@ static unsigned take_attributes(struct otf2_cursor *c, struct eta_event *event,
 		else
 			has |= take_attribute(event, what, number);
 	}
+	if (has & ETA_HAS_END && c->clock)
+		event->end_ns = eta_clock_convert(c->clock, event->end_ns);
 	if (has & ETA_HAS_STACK) {
-		event->stack = ref_map_get(&c->otf2->stacks, event->stack);
+		event->stack = ref_map_get(&c->otf2->stacks, event->stack + c->first_stack);
 		/* other writers may have an attribute of this name */
 		if (event->stack == ETA_NONE)
 			has &= ~(unsigned)ETA_HAS_STACK;
@@ -383,6 +385,11 @@ static void set_size(struct eta_event *event, uint64_t bytes)
 		event->has |= ETA_HAS_SIZE;
 }
 
+static inline uint64_t match_of(const struct otf2_cursor *c, uint64_t match)
+{
+	return match * c->match_factor + c->match_offset;
+}
+
 static OTF2_CallbackCode on_begin(HEAD, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode,
 				  OTF2_IoOperationFlag flags, uint64_t bytes, uint64_t match)
 {
@@ -393,7 +400,7 @@ static OTF2_CallbackCode on_begin(HEAD, OTF2_IoHandleRef handle, OTF2_IoOperatio
 		      : mode == OTF2_IO_OPERATION_MODE_WRITE ? ETA_IO_WRITE
 							     : ETA_IO_FLUSH;
 	set_size(event, bytes);
-	event->match = match;
+	event->match = match_of(c, match);
 	if (c->otf2->operations)
 		begin_own(c, event, flags);
 	return OTF2_CALLBACK_SUCCESS;
@@ -403,7 +410,7 @@ static OTF2_CallbackCode on_issued(HEAD, OTF2_IoHandleRef handle, uint64_t match
 {
 	struct otf2_cursor *c = arg;
 
-	io_event(arg, time, ETA_IO_ISSUED, handle, list)->match = match;
+	io_event(arg, time, ETA_IO_ISSUED, handle, list)->match = match_of(c, match);
 	if (c->own.open && c->own.asynchronous && c->own.match == match)
 		end_own(c, time, NULL);
 	return OTF2_CALLBACK_SUCCESS;
@@ -415,7 +422,7 @@ static OTF2_CallbackCode on_complete(HEAD, OTF2_IoHandleRef handle, uint64_t byt
 	struct otf2_cursor *c = arg;
 
 	set_size(event, bytes);
-	event->match = match;
+	event->match = match_of(c, match);
 	if (c->own.open && c->own.match == match)
 		end_own(c, time, event);
 	return OTF2_CALLBACK_SUCCESS;
@@ -429,7 +436,7 @@ static OTF2_CallbackCode on_cancelled(HEAD, OTF2_IoHandleRef handle, uint64_t ma
 	set_size(event, 0);
 	event->ret = -ECANCELED;
 	event->has |= ETA_HAS_RET;
-	event->match = match;
+	event->match = match_of(c, match);
 	if (c->own.open && c->own.match == match)
 		end_own(c, time, event);
 	return OTF2_CALLBACK_SUCCESS;

@@ -101,7 +101,7 @@ static bool read_head(struct run_reader *r, const struct otf2 *otf2)
 	r->run.n_events = (uint32_t)n;
 	for (uint32_t i = 0; i < n; i++) {
 		struct run_event *e = &r->run.events[i];
-		uint64_t fields[RUN_FIELDS];
+		uint64_t fields[RUN_FIELDS] = { 0 };
 
 		for (size_t f = 0; f < RUN_FIELDS; f++)
 			if (!get(r, &fields[f]))

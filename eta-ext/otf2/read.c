@@ -106,6 +106,8 @@ static int read_properties(struct eta_trace *trace)
 	uint32_t n = 0;
 	int rc = 0;
 
+	if (OTF2_Reader_GetTraceId(otf2->reader, &otf2->id) != OTF2_SUCCESS)
+		otf2->id = 0;
 	if (OTF2_Reader_GetCreator(otf2->reader, &creator) == OTF2_SUCCESS)
 		otf2->ours = strncmp(creator, ARCHIVE_CREATOR, strlen(ARCHIVE_CREATOR)) == 0;
 	if (OTF2_Reader_GetPropertyNames(otf2->reader, &n, &names) != OTF2_SUCCESS)
@@ -194,6 +196,8 @@ static int read_definitions(struct eta_trace *trace)
 		otf2->resolution = raw.resolution;
 		if (counts_from_offset(trace) && raw.resolution == 1000000000)
 			otf2->base_ns = raw.offset;
+		otf2->first_ns = raw.offset;
+		otf2->last_ns = raw.offset + raw.length;
 		rc = otf2_build_definitions(&raw);
 		otf2->readings =
 			calloc((size_t)trace->defs.n_locations + 1, sizeof(*otf2->readings));
@@ -323,7 +327,7 @@ static int otf2_open(struct eta_trace *trace)
 	}
 	rc = check_files(trace);
 	if (rc == 0)
-		rc = otf2_check_anchor(trace);
+		rc = otf2_check_anchor(trace->path, otf2_remedy(trace));
 	if (rc < 0)
 		return rc;
 	rc = open_reader(trace, &otf2->reader);
@@ -334,6 +338,8 @@ static int otf2_open(struct eta_trace *trace)
 		rc = read_definitions(trace);
 	if (rc == 0)
 		rc = open_readers(trace);
+	if (rc == 0)
+		rc = otf2_check_links(trace);
 	if (rc == 0)
 		rc = check_event_files(trace);
 	if (rc < 0)
@@ -359,6 +365,9 @@ static void otf2_close(struct eta_trace *trace)
 	ref_map_free(&otf2->handles);
 	ref_map_free(&otf2->stacks);
 	free(otf2->operations);
+	free(otf2->inputs);
+	free(otf2->input_of.v);
+	free(otf2->created);
 	free(otf2->readings);
 	free(otf2->base);
 	free(otf2);

@@ -4,6 +4,7 @@
 #define ETA_SOURCE_OTF2_H
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/clocks.h"
 #include "eta-ext/format/archive.h"
 #include "eta-ext/trace/source.h"
 
@@ -114,6 +115,7 @@ struct raw_defs {
 	struct eta_trace *trace;
 	uint64_t resolution; /* timestamps per second, 0: never said */
 	uint64_t offset;     /* global, in timestamps */
+	uint64_t length;     /* of the trace, the same */
 	VECTOR(const char *) strings;
 	struct ref_map string_refs;
 	VECTOR(struct raw_attribute) attributes;
@@ -140,12 +142,25 @@ enum { OTF2_ATTRIBUTES_MAX = 64 }; /* references; an archive of ours uses the fi
  */
 #define OTF2_LOCATIONS_PER_READER 1024
 
+/* An archive whose files of events are this one's, too: see ARCHIVE_INPUT. */
+struct otf2_input {
+	uint32_t first_stack;
+	uint64_t id;
+	const char *anchor; /* NULL: the files are copies */
+};
+
 struct otf2 {
 	OTF2_Reader *reader;   /* of the definitions */
 	OTF2_Reader **readers; /* of events: see otf2_reader(). The first is that one */
 	char *base;	       /* the anchor's path without .otf2 */
 	uint64_t resolution;
-	uint64_t base_ns; /* where timestamps count from */
+	uint64_t base_ns;	    /* where timestamps count from */
+	uint64_t first_ns, last_ns; /* of its events, as it says */
+	uint64_t id;
+	struct otf2_input *inputs; /* in an archive of links */
+	uint32_t n_inputs;
+	VECTOR(uint32_t) input_of; /* per location, from 1; 0: of none */
+	uint8_t *created;	   /* per handle: an event creates it */
 	struct ref_map regions, handles, stacks;
 	uint8_t attributes[OTF2_ATTRIBUTES_MAX]; /* enum archive_attribute; ARCHIVE_N_ATTRIBUTES */
 	bool ours;				 /* written by eta_write_otf2 */
@@ -159,6 +174,8 @@ struct otf2 {
 	 * local definitions once. */
 	struct otf2_reading {
 		bool busy, defined;
+		bool moved; /* by `clock`, like its timestamps, which libotf2 moves */
+		struct eta_clock_map clock;
 	} * readings;
 };
 
@@ -171,10 +188,20 @@ static inline OTF2_Reader *otf2_reader(const struct otf2 *otf2, uint32_t locatio
 }
 
 /*
- * Do the numbers in the anchor file of TRACE fit into it? libotf2 allocates and loops by them. 0 or
- * -errno, reported. (source-otf2-anchor.c)
+ * Do the numbers in the anchor file PATH fit into it? libotf2 allocates and loops by them. 0 or
+ * -errno, reported with the REMEDY. (read-anchor.c)
  */
-int otf2_check_anchor(const struct eta_trace *trace);
+int otf2_check_anchor(const char *path, const char *remedy);
+
+/* ---- archives of links (read-links.c) ---- */
+
+/* Fills otf2->inputs; false without memory. */
+bool otf2_build_inputs(struct raw_defs *raw, struct otf2 *otf2);
+/*
+ * Do links lead to what they were made for? They may come with an archive from anywhere: those that
+ * leave the folder of the anchor are not followed. 0 or -errno, reported.
+ */
+int otf2_check_links(const struct eta_trace *trace);
 
 /* All callbacks that fill a struct raw_defs. */
 OTF2_GlobalDefReaderCallbacks *otf2_definition_callbacks(void);

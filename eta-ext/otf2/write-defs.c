@@ -1,6 +1,6 @@
 /* OTF2 writer: definitions, as doc/archive.md describes them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "write-defs.h"
+#include "write-links.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -203,12 +203,24 @@ static void write_all(struct defs *defs)
 	defs_system_tree(defs);
 	defs_long_properties(defs);
 	defs_locations(defs);
+	if (write_otf2_links(defs->writer))
+		write_links_inputs(defs);
 	defs_process_properties(defs);
 	defs_addresses(defs);
 	write_regions(defs);
 	write_level_groups(defs);
 	write_files(defs);
 	write_handles(defs);
+}
+
+/* Readers complain about a location without a definition file, an empty one will do. */
+static OTF2_ErrorCode write_no_local(struct archive_writer *writer, uint32_t location)
+{
+	OTF2_DefWriter *def = OTF2_Archive_GetDefWriter(
+		writer->archive, eta_trace_defs(writer->trace)->locations[location].id);
+
+	return def ? OTF2_Archive_CloseDefWriter(writer->archive, def)
+		   : OTF2_ERROR_FILE_CAN_NOT_OPEN;
 }
 
 int write_otf2_definitions(struct archive_writer *writer)
@@ -232,16 +244,11 @@ int write_otf2_definitions(struct archive_writer *writer)
 	memset(defs.process_group, 0xff, (eta->n_processes + 1) * sizeof(uint32_t));
 	memset(defs.kernel_group, 0xff, (eta->n_processes + 1) * sizeof(uint32_t));
 	write_all(&defs);
-	/* Readers complain about a location without a definition file, an empty one will do. */
 	if (defs.code == OTF2_SUCCESS)
 		defs.code = OTF2_Archive_OpenDefFiles(writer->archive);
-	for (uint32_t i = 0; defs.code == OTF2_SUCCESS && i < eta->n_locations; i++) {
-		OTF2_DefWriter *def =
-			OTF2_Archive_GetDefWriter(writer->archive, eta->locations[i].id);
-
-		defs.code = def ? OTF2_Archive_CloseDefWriter(writer->archive, def)
-				: OTF2_ERROR_FILE_CAN_NOT_OPEN;
-	}
+	for (uint32_t i = 0; defs.code == OTF2_SUCCESS && i < eta->n_locations; i++)
+		defs.code = write_otf2_links(writer) ? write_links_local(writer, i)
+						     : write_no_local(writer, i);
 	if (defs.code == OTF2_SUCCESS)
 		defs.code = OTF2_Archive_CloseDefFiles(writer->archive);
 out:

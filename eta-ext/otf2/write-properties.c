@@ -38,9 +38,10 @@ OTF2_ErrorCode write_otf2_version(OTF2_Archive *archive, int version)
 	return OTF2_Archive_SetProperty(archive, ARCHIVE_VERSION_PROPERTY, text, true);
 }
 
-OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs)
+OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs, bool links)
 {
-	OTF2_ErrorCode code = write_otf2_version(archive, ARCHIVE_VERSION_WITHOUT_RUNS);
+	OTF2_ErrorCode code =
+		write_otf2_version(archive, links ? ARCHIVE_VERSION : ARCHIVE_WHOLE_VERSION);
 	size_t used = 0;
 
 	for (uint32_t i = 0; code == OTF2_SUCCESS && i < defs->n_properties; i++) {

@@ -233,7 +233,7 @@ static int begin_coding(struct runs_writer *r)
 	put(r, n);
 	for (size_t i = 0; i < n; i++) {
 		struct run_event e = r->run.events[i];
-		uint64_t fields[RUN_FIELDS];
+		uint64_t fields[RUN_FIELDS] = { 0 };
 
 		e.event = r->pending[i];
 		e.at_once = i > 0;

@@ -19,7 +19,8 @@ struct runs_writer;
 typedef int (*runs_write_fn)(void *arg, const struct eta_event *event,
 			     const struct run_summary *run);
 
-/* NULL without memory. It writes by WRITE; the first BEFORE operations of a location as they are. */
+/* NULL without memory. It writes by WRITE; the first BEFORE operations of a location as they are.
+ */
 struct runs_writer *runs_writer_new(unsigned before, runs_write_fn write, void *arg);
 void runs_writer_free(struct runs_writer *r);
 

@@ -1,7 +1,7 @@
 /* OTF2 writer: the archive as a whole. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/format/otf2-memory.h"
-#include "write.h"
+#include "write-links.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -40,9 +40,10 @@ static int open_archive(struct archive_writer *writer, const struct write_place 
 	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = flush_where_room };
 	OTF2_ErrorCode code;
 
-	writer->archive =
-		OTF2_Archive_Open(place->path, place->name, OTF2_FILEMODE_WRITE, WRITE_CHUNK_BYTES,
-				  WRITE_CHUNK_BYTES, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+	writer->archive = OTF2_Archive_Open(
+		place->path, place->name, OTF2_FILEMODE_WRITE, WRITE_CHUNK_BYTES,
+		write_otf2_links(writer) ? write_links_chunk(writer->trace) : WRITE_CHUNK_BYTES,
+		OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (!writer->archive)
 		return write_otf2_failed(writer, OTF2_ERROR_FILE_CAN_NOT_OPEN, "the archive");
 	code = OTF2_Archive_SetFlushCallbacks(writer->archive, &flush, writer);
@@ -56,7 +57,8 @@ static int open_archive(struct archive_writer *writer, const struct write_place 
 		code = OTF2_Archive_SetCreator(writer->archive,
 					       ARCHIVE_CREATOR " " PACKAGE_VERSION);
 	if (code == OTF2_SUCCESS)
-		code = write_otf2_properties(writer->archive, eta_trace_defs(writer->trace));
+		code = write_otf2_properties(writer->archive, eta_trace_defs(writer->trace),
+					     write_otf2_links(writer));
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Archive_OpenEvtFiles(writer->archive);
 	return code == OTF2_SUCCESS ? 0 : write_otf2_failed(writer, code, "the archive's head");
@@ -73,8 +75,11 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 	writer->threads = threads < eta_trace_defs(writer->trace)->n_locations
 				  ? threads
 				  : eta_trace_defs(writer->trace)->n_locations;
+	rc = write_otf2_links(writer) ? write_links_begin(writer, place) : 0;
+	if (rc)
+		return rc;
 	rc = open_archive(writer, place);
-	if (rc == 0)
+	if (rc == 0 && !write_otf2_links(writer))
 		rc = write_otf2_events(writer, threads);
 	if (rc == 0) {
 		code = OTF2_Archive_CloseEvtFiles(writer->archive);
@@ -95,6 +100,8 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 	}
 	if (rc == 0)
 		rc = write_otf2_check_file(writer, ".def", NULL);
+	if (rc == 0 && write_otf2_links(writer))
+		rc = write_links_files(writer, place);
 	if (rc == 0 && !write_place_is_complete(place))
 		rc = write_otf2_failed(writer, OTF2_ERROR_ENOSPC, "the anchor file");
 	return rc;
@@ -153,10 +160,16 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 	write_place_end(anchor, &place);
 	if (counts) {
 		eta_trace_counts(trace, counts);
+		if (write_otf2_links(&writer))
+			counts->events = writer.events_done; /* which nobody has read */
 		for (uint32_t i = 0; i < defs->n_locations; i++)
 			counts->out_of_order += writer.written[i].out_of_order;
 	}
 out:
+	for (size_t i = 0; i < writer.n_paths; i++)
+		free(writer.paths[i]);
+	free(writer.paths);
+	free(writer.first_of);
 	free(writer.written);
 	free(writer.order);
 	free(writer.created);

@@ -31,6 +31,9 @@ struct archive_writer {
 	bool long_files;  /* some are written in several pieces; atomic */
 	bool has_runs;	  /* some locations have runs; atomic */
 	unsigned threads; /* that write at a time */
+	char **paths;	  /* of linked archives, below the folder of this one; NULL: copies */
+	size_t n_paths;
+	uint32_t *first_of; /* of linked archives: the first location */
 };
 
 enum { WRITE_CHUNK_BYTES = 1 << 20 };
@@ -62,6 +65,11 @@ int write_place_fill(const char *anchor, const struct write_place *place, mode_t
 /* Removes the folder with all that is in it; also after a failure of the others. */
 void write_place_end(const char *anchor, struct write_place *place);
 
+static inline bool write_otf2_links(const struct archive_writer *writer)
+{
+	return writer->options && writer->options->links != ETA_NO_LINKS;
+}
+
 /* The events of every location, by several threads. */
 int write_otf2_events(struct archive_writer *writer, unsigned threads);
 
@@ -71,8 +79,9 @@ int write_otf2_events(struct archive_writer *writer, unsigned threads);
  */
 const char *write_otf2_text(const char *text, char **own);
 
-/* Properties of the trace, as far as they are the anchor file's. */
-OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs);
+/* Properties of the trace, as far as they are the anchor file's. LINKS: the archive has such. */
+OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs,
+				     bool links);
 /* Which readers know all that is in it; VERSION again once it is known. */
 OTF2_ErrorCode write_otf2_version(OTF2_Archive *archive, int version);
 

@@ -130,6 +130,12 @@ import os, sys
 for i in range(200):
     os.close(os.open(f"{sys.argv[1]}/{i}", os.O_WRONLY))
 """
+OVERWRITES = """
+import os, sys
+data, block = os.open(sys.argv[1] + "/data", os.O_WRONLY), b"x" * (1 << 20)
+for i in range(96 * 4):
+    os.pwrite(data, block, i % 96 << 20)
+"""
 # each record is on the disk before the call returns
 SYNCHRONOUS = """
 import os, sys
@@ -172,6 +178,10 @@ for i in range(40):
 # nor does it go quickly: so does the reader
 SLOW_READER = "dd if=/dev/zero bs=64k count=30 2>/dev/null | while [ $(head -c 65536 | wc -c) -gt 0 ]; do sleep 0.01; done"
 SLOW_PIPE = "for i in $(seq 1 40); do echo $i; sleep 0.005; done | dd of={data}/out bs=4k 2>/dev/null"
+
+
+def filled(name, megabytes):
+    return ["dd", "if=/dev/zero", f"of={{data}}/{name}", "bs=1M", f"count={megabytes}", "conv=fsync", "status=none"]
 
 
 def python(script, *words):
@@ -257,13 +267,16 @@ SCENES = [
           command=fio("--ioengine=io_uring", "--rw=randread", "--direct=1", "--bs=4k", "--size=16m", "--loops=2",
                       "--iodepth=1")),
     # ---- page cache and memory ----
+    # both overwrite what is in the page cache: memory that was never used may cost a virtual machine much more
     Cause("untraced-dirty", {("pagecache", "dirty throttling")},
-          others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 conv=notrunc 2>/dev/null")),
-          "dirtying", ["-n", "96"], threads=1, strength=256, culprit="dd", baseline=True, before=FAIR),
+          others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 conv=notrunc 2>/dev/null"),
+                 prepare=[filled("other", 512)]),
+          prepare=[filled("data", 96)], threads=1, strength=256, culprit="dd", baseline=True, before=FAIR, victim="python3",
+          command=python(OVERWRITES, "{data}")),
     Cause("evicted", {("pagecache", "eviction")},
           others(conditions.little_memory, shell("cat {data}/big >/dev/null"), bound=True,
                  # written and dropped: pages in the cache would be of no control group, and fill none
-                 prepare=[["dd", "if=/dev/zero", "of={data}/big", "bs=1M", "count=256", "conv=fsync", "status=none"],
+                 prepare=[filled("big", 256),
                           ["dd", "of={data}/big", "oflag=nocache", "conv=notrunc,fdatasync", "count=0",
                            "status=none"]]),
           "rereads", ["-n", "10"], prepared=True, threads=1, strength=64, culprit="cat", baseline=True),

@@ -62,6 +62,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/backend.h \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/definitions.c \
+	plugins/kernelio/dirty.c \
 	plugins/kernelio/faults.c \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
@@ -100,6 +101,7 @@ plugins_kernelio_libkernelio_la_LIBADD = $(LIBBPF_LIBS) -lpthread
 plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/definitions.c \
+	plugins/kernelio/dirty.c \
 	plugins/kernelio/backend.c \
 	plugins/kernelio/backend.h \
 	plugins/kernelio/faults.c \

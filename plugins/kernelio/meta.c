@@ -137,6 +137,7 @@ int meta_snapshot(struct kernelio *k)
 	if (rc == 0) {
 		put_sleeps(k);
 		limits_put(k);
+		dirty_put(k, kernelio_property);
 		suspension_tell(k);
 		/* there is nothing behind it, as with one that has stopped */
 		meta_property(k, "SNAPSHOT=yes");
@@ -165,6 +166,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	meta_property(k, "LOST=%llu", (unsigned long long)counts->lost_all);
 	loss_properties(k);
 	limits_put(k);
+	dirty_put(k, kernelio_property);
 	suspension_tell(k);
 	spool_close(&k->meta);
 }

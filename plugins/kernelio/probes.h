@@ -163,6 +163,7 @@
 	X(on_ext4_syncs)                                                                           \
 	X(on_ext4_synced)                                                                          \
 	X(on_ext4_syncs_all)                                                                       \
+	X(on_change_syncs)                                                                         \
 	X(on_xfs_syncs)                                                                            \
 	X(on_btrfs_syncs)                                                                          \
 	X(on_commit)                                                                               \

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import cgroup, inside, need_bpf, nothing_lost, ops_on, path, regions, trace
+from kernel import cgroup, inside, loop_fs, need_bpf, nothing_lost, ops_on, path, regions, trace
 
 need_bpf()
 BUILD = os.path.join(os.environ["SCI_BUILD"], "src")
@@ -24,8 +24,8 @@ passes = os.open(sys.argv[4], os.O_RDONLY) if sys.argv[3] == "beside" else None
 for i in range(1 + int(sys.argv[2])):
     if own:
         os.posix_fadvise(fd, 0, size // 2, os.POSIX_FADV_DONTNEED)
-    for at in range(0, size, 65536):
-        os.pread(fd, 65536, at)
+    for at in range(0, size, int(sys.argv[5])):
+        os.pread(fd, int(sys.argv[5]), at)
     time.sleep(0.1)  # what is read all the time nobody pushes out
     if passes is not None:
         before = os.fstat(passes).st_size
@@ -53,7 +53,7 @@ for name, megabytes in (("mine", FILE_MB), ("others", OTHER_MB)):
 
 def read(name, kind="keep"):
     spool = trace(name, *inside(group, "/usr/bin/python3", "-c", READER, path("mine"), str(ROUNDS), kind,
-                                path("passes")))
+                                path("passes"), "65536"))
     nothing_lost(spool)
     reads = ops_on(spool, "mine", "pread64")
     assert len(reads) == (1 + ROUNDS) * FILE_MB * 16, len(reads)
@@ -99,3 +99,51 @@ for trace_ in "evicted/kernel.spool", "merged.otf2":
     print(verdict)
     if verdict["reason"] == "eviction":
         assert what in verdict["advice"], (what, verdict)
+
+# Whoever drops the pages, they are read again. Of a bio the light mode knows only where it begins and how long it is,
+# and a device that reads far ahead gets bios of some MiB.
+DROPPER = r"""
+import os, sys, time
+fd, passes = os.open(sys.argv[1], os.O_RDONLY), os.open(sys.argv[2], os.O_WRONLY)
+print("ready", flush=True)
+while True:
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.write(passes, b"x")
+    time.sleep(0.02)
+"""
+device, folder = loop_fs("ext4", 128)
+ahead = f"/sys/block/{os.path.basename(device)}/queue/read_ahead_kb"
+with open(ahead) as file:
+    before = file.read()
+
+
+def read_ahead(kilobytes):
+    with open(ahead, "w") as file:
+        file.write(kilobytes)
+
+
+atexit.register(read_ahead, before)
+read_ahead("8192")
+dropped = os.path.join(folder, "dropped")
+with open(dropped, "wb") as file:
+    file.write(b"x" * (FILE_MB << 20))
+    os.fsync(file.fileno())
+dropper = subprocess.Popen(["/usr/bin/python3", "-c", DROPPER, dropped, path("passes")], stdout=subprocess.PIPE, text=True)
+atexit.register(dropper.wait)
+atexit.register(dropper.kill)
+assert dropper.stdout.readline() == "ready\n"
+spool = trace("dropped", "/usr/bin/python3", "-c", READER, dropped, str(ROUNDS), "beside", path("passes"),
+              str(4 << 20), options=("--light",))
+nothing_lost(spool)
+found, own, rounds, last = collections.Counter(), 0, 0, 0
+for op in sorted(ops_on(spool, "ext4.mount/dropped", "pread64"), key=lambda op: op.begin):
+    rounds += 0 < last < op.begin - 100000000  # it has slept
+    last = op.end
+    for span in op.spans if rounds else []:  # nobody had dropped what was read first
+        if span.kind == "EVICTION":
+            found[span.who] += span.end - span.begin
+        elif span.kind == "SLEEP":
+            own += span.end - span.begin
+print(f"light: {rounds} rounds, evicted {found}, own {own}")
+assert found.most_common(1)[0][0] == dropper.pid, found
+assert 20 * own < found[dropper.pid], (own, found)

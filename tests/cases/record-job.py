@@ -64,6 +64,21 @@ told = [said.count(f"{path('nodes')}/node{node}: a recording is there already (-
 assert max(told) == 1, said
 assert not os.path.exists(path("ran"))
 
+# machines of their own: what they left is linked as one, by the last of them; again where it is replaced
+BOOT = 'boot=$0.$OMPI_COMM_WORLD_RANK; echo "made-up-$((OMPI_COMM_WORLD_RANK / 2))" > "$boot"; ' \
+       'mount --bind "$boot" /proc/sys/kernel/random/boot_id && shift && ' + NODE
+MACHINES = ["unshare", "-mu", "sh", "-c", BOOT, path("machine"), "node"]
+for again in [], ["--force"]:
+    said = mpirun(4, *MACHINES, RECORD, *again, "-o", path("machines"), "--", "sh", "-c", WRITE, path("file"))
+    assert sorted(os.listdir(path("machines"))) == ["node0", "node1", "unified", "unified.def", "unified.otf2"], said
+    assert said.count("machines/unified.otf2: the archives of all 2 nodes as one") >= 1, said
+    assert written(path("machines/unified.otf2")) == [(BLOCKS, [1] * BLOCKS)] * 4, said
+    assert all(os.path.islink(path(f"machines/unified/{name}")) for name in os.listdir(path("machines/unified"))
+               if name.endswith(".evt"))
+csv = subprocess.run(["sci-analyze", "--csv", "--by=rank", path("machines")], check=True, text=True,
+                     stdout=subprocess.PIPE).stdout
+assert len(csv.splitlines()) == 1 + 4, csv
+
 # the first rank's recorder is killed: its program is recorded on, and so is the other rank
 def start(rank, *command):
     env = dict(os.environ, OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_LOCAL_SIZE="2",

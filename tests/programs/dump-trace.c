@@ -63,6 +63,9 @@ static int dump_event(void *arg, uint32_t location, const struct eta_event *e)
 		printf(" ret=%" PRId64, e->ret);
 	if (e->has & ETA_HAS_CALLER)
 		printf(" caller=%" PRIu64, e->caller);
+	if (e->has & ETA_HAS_STACK)
+		for (uint32_t i = 0; i < defs->stacks[e->stack].n_frames; i++)
+			printf(" %s%" PRIx64, i ? "" : "stack=", defs->stacks[e->stack].frames[i]);
 	if (e->has & ETA_HAS_WHO)
 		printf(" who=%" PRIu64, e->who);
 	if (e->has & ETA_HAS_PAUSE)

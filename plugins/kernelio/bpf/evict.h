@@ -13,7 +13,9 @@
  */
 #define EVICTED_SHIFT 6 /* pages per note, one bit each */
 #define EVICTED_MASK ((1UL << EVICTED_SHIFT) - 1)
-#define EVICTED_STEPS 9 /* notes that the largest folio, 2 MiB, may span */
+/* Notes looked at: those of the largest folio, 2 MiB; those of a bio, or of its first 32 MiB. */
+#define EVICTED_STEPS 9
+#define EVICTED_MANY 129
 
 struct evicted_key {
 	uint64_t inode;
@@ -78,16 +80,16 @@ SEPARATE uint32_t evicted_chunk(const struct file_key *file, uint64_t at, uint64
 	return __builtin_popcountll(bits);
 }
 
-/* The same for N pages from AT on. */
+/* The same for N pages from AT on, of which at most STEPS notes are looked at. */
 static __always_inline uint32_t evicted_take(const struct file_key *file, uint64_t at, uint32_t n,
-					     uint32_t pid, uint32_t *who)
+					     uint32_t pid, uint32_t *who, int steps)
 {
 	uint64_t end = at + n;
 	uint32_t found = 0;
 
 	if (!evictions_noted)
 		return 0;
-	for (int i = 0; i < EVICTED_STEPS && at < end; i++) {
+	for (int i = 0; i < steps && at < end; i++) {
 		found += evicted_chunk(file, at, end, pid, who);
 		at = (at | EVICTED_MASK) + 1;
 	}
@@ -98,13 +100,15 @@ static __always_inline uint32_t evicted_take(const struct file_key *file, uint64
 SEPARATE int pages_come(struct task_state *st, uint64_t at, uint32_t n)
 {
 	struct file_key file = {};
-	uint32_t evicted;
+	uint32_t evicted, most = (EVICTED_MANY - 1) << EVICTED_SHIFT;
 
 	if (!st || st->now.kind != ETA_OP_READ || st->op.op_flags & ETA_KOP_DIRECT)
 		return 0;
 	file.inode = st->op.inode;
 	file.dev = st->op.dev;
-	evicted = evicted_take(&file, at, n, st->pid, &st->now.evictor);
+	if (n > most)
+		n = most;
+	evicted = evicted_take(&file, at, n, st->pid, &st->now.evictor, EVICTED_MANY);
 	st->now.pages_added += n;
 	st->now.pages_evicted += evicted;
 	st->added.inode = file.inode;

@@ -94,18 +94,6 @@ static inline __noinline int fault_begin(struct task_state *st, struct address_s
 	return 1;
 }
 
-static __always_inline uint64_t fault_last_ns(const struct task_state *st)
-{
-	uint32_t n = st->now.n_spans - 1;
-	uint64_t last_ns = st->fault.last_ns;
-
-	if (n < MAX_SPANS && st->spans[n].end_ns > last_ns)
-		last_ns = st->spans[n].end_ns;
-	if (st->now.readahead_end_ns > last_ns)
-		last_ns = st->now.readahead_end_ns;
-	return last_ns;
-}
-
 /*
  * Ends the thread's fault, if it is in one. A fault that has read but was not counted by the kernel
  * has failed, at an unknown time.
@@ -132,7 +120,7 @@ SEPARATE int fault_close(struct task_state *st)
 		return 0;
 	}
 	st->op.ret = st->op.size;
-	n = operation_finish(st, fault_last_ns(st));
+	n = operation_finish(st, endless_last_ns(st));
 	if (n >= 0)
 		operation_leave(st, n);
 	return 0;
@@ -145,7 +133,7 @@ SEPARATE int fault_close(struct task_state *st)
 static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t at, uint64_t now)
 {
 	return st->active && st->fault.endless && st->fault.at == at &&
-	       now - fault_last_ns(st) < FAULT_GAP_NS;
+	       now - endless_last_ns(st) < FAULT_GAP_NS;
 }
 
 /*

@@ -26,15 +26,6 @@ static __always_inline uint64_t calls_counted(struct task_struct *task)
 	return task->ioac.syscr + task->ioac.syscw;
 }
 
-/* When an operation without a reported end was last seen. */
-static __always_inline uint64_t call_last_ns(const struct task_state *st)
-{
-	uint32_t n = st->now.n_spans - 1;
-	uint64_t last_ns = st->fault.last_ns;
-
-	return n < MAX_SPANS && st->spans[n].end_ns > last_ns ? st->spans[n].end_ns : last_ns;
-}
-
 /* Is TASK, the current one, at NOW still in the system call that is the operation of ST? */
 static __always_inline bool call_goes_on(const struct task_state *st, struct task_struct *task,
 					 struct pt_regs *regs, uint64_t now)
@@ -43,7 +34,7 @@ static __always_inline bool call_goes_on(const struct task_state *st, struct tas
 	       st->call.at == PROGRAM_AT(regs) && st->call.stack == STACK_AT(regs) &&
 	       st->call.args[0] == SYSCALL_ARG0(regs) && st->call.args[1] == SYSCALL_ARG1(regs) &&
 	       st->call.args[2] == SYSCALL_ARG2(regs) && st->call.counted == calls_counted(task) &&
-	       (st->now.off || now - call_last_ns(st) < CALL_GAP_NS);
+	       (st->now.off || now - endless_last_ns(st) < CALL_GAP_NS);
 }
 
 static __always_inline void call_note(struct task_state *st, struct task_struct *task,
@@ -71,7 +62,7 @@ static __always_inline int call_close(struct task_state *st)
 	st->op.op_flags |= ETA_KOP_WAITS;
 	/* its result is not known: assume the usual one */
 	st->op.ret = st->now.kind == ETA_OP_READ || st->now.kind == ETA_OP_WRITE ? st->op.size : 0;
-	n = operation_finish(st, call_last_ns(st));
+	n = operation_finish(st, endless_last_ns(st));
 	if (n >= 0)
 		operation_leave(st, n);
 	return 0;

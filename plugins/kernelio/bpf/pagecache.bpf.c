@@ -90,8 +90,8 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 	st->now.pages_added += pages;
 	if (st->now.mapping == (uint64_t)folio->mapping) {
 		struct file_key file = { .inode = st->op.inode, .dev = st->op.dev };
-		uint32_t evicted =
-			evicted_take(&file, folio->index, pages, st->pid, &st->now.evictor);
+		uint32_t evicted = evicted_take(&file, folio->index, pages, st->pid,
+						&st->now.evictor, EVICTED_STEPS);
 
 		/* a write does not wait for the old page */
 		evicted = st->now.kind == ETA_OP_READ ? evicted : 0;
