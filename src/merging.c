@@ -111,8 +111,9 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	printable_put(m->report, m->output);
 	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
 	if (m->links)
-		fprintf(m->report, ", %s %zu archives",
-			m->links == ETA_LINKS ? "linked to" : "copied from", m->n_inputs);
+		fprintf(m->report, ", %s %zu archive%s",
+			m->links == ETA_LINKS ? "linked to" : "copied from", m->n_inputs,
+			m->n_inputs == 1 ? "" : "s");
 	else if (m->n_inputs > 1)
 		fprintf(m->report, ", %" PRIu64 " of them matched", counts.matched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
