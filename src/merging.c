@@ -121,6 +121,9 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	print_overwritten(m->report, merged);
 }
 
+/* Operations of a thread that are written one by one in any case: a timeline can show those. */
+enum { BEFORE_RUNS = 10000 };
+
 static int write_archive(const struct merging *m, struct eta_trace *merged,
 			 struct eta_counts *written)
 {
@@ -131,6 +134,7 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 		.arg = &progress,
 		.mode = m->mode,
 		.folder = m->folder,
+		.runs = m->no_runs ? 0 : BEFORE_RUNS,
 		.links = m->links,
 	};
 	int rc;
@@ -189,6 +193,7 @@ const struct option_row merging_rows[] = {
 	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
 	  SETS_TEXT(struct merging, output) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct merging, mode) },
+	{ "no-runs", 0, NULL, NO_RUNS_HELP, SETS_FLAG(struct merging, no_runs) },
 	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
 	  SETS_FLAG(struct merging, quiet) },
 	HEADING("Reading:"),
