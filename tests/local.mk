@@ -202,7 +202,7 @@ kernel_tests += \
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py
+slow_tests = tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py tests/cases/kernel-vm-steal.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(slow_tests) tests/package/try.sh
