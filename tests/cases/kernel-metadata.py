@@ -10,19 +10,18 @@ from kernel import loop_fs, need, need_bpf, nothing_lost, path, trace
 
 need("losetup")
 need_bpf()
-# without a journal each thread makes blocks of the device dirty itself
-device, folder = loop_fs("ext4", 96, "-O", "^has_journal")
 FILES = 3000  # with their inodes some 190 blocks and more
 BLOCK = 4096
+# without a journal each thread makes blocks of the device dirty itself
+device, folder = loop_fs("ext4", 96, "-O", "^has_journal", "-b", str(BLOCK))
 
-# each line asked for is done: files made in a folder, or all that is dirty written by the kernel and this process
+# each line asked for is done: files made in a folder, or all that is dirty written by this process
 HELPER = """
 import os, sys
 device, ask, reported = sys.argv[1:]
 with open(ask) as asked, open(reported, "w") as answer:
     for line in asked:
         if line == "write\\n":
-            os.sync()
             own = os.open(device, os.O_RDONLY)
             os.fsync(own)
             os.close(own)
