@@ -36,7 +36,11 @@ with open(ask) as asked, open(reported, "w") as answer:
 # who makes the files: a helper that is not traced, this process, or a child of it
 VICTIM = """
 import os, sys
-folder, ask, reported, who = sys.argv[1:]
+folder, ask, reported, pids, who = sys.argv[1:]
+def note():
+    with open(pids, "a") as file:
+        print(os.getpid(), file=file)
+note()
 with open(ask, "w") as asked, open(reported) as answer:
     def helper(line):
         print(line, file=asked, flush=True)
@@ -54,6 +58,7 @@ with open(ask, "w") as asked, open(reported) as answer:
     elif who == "self":
         files(where, %d)
     elif os.fork() == 0:
+        note()
         files(where, %d)
         os._exit(0)
     else:
@@ -64,19 +69,19 @@ with open(ask, "w") as asked, open(reported) as answer:
 
 def written(who):
     """Blocks of metadata that belong to the program's first process, to its child, in all."""
-    ask, reported = path("ask-" + who), path("reported-" + who)
+    ask, reported, pids = path("ask-" + who), path("reported-" + who), path("pids-" + who)
     os.mkfifo(ask)
     os.mkfifo(reported)
     with subprocess.Popen([sys.executable, "-c", HELPER, device, ask, reported]):
-        spool = trace(who, sys.executable, "-c", VICTIM, folder, ask, reported, who)
+        spool = trace(who, sys.executable, "-c", VICTIM, folder, ask, reported, pids, who)
     nothing_lost(spool)
-    first = next(op.pid for op in spool.ops if op.name.startswith("mkdir"))
+    with open(pids, encoding="ascii") as file:
+        traced = dict(zip([int(line) for line in file], ("first", "child")))
     sums = {"first": 0, "child": 0, "nobody": 0}
     number = os.stat(device).st_rdev
     for bio in spool.bios:
         if bio.dev == os.major(number) << 20 | os.minor(number) and bio.flags & kernel_spool.BIO_WRITE and not bio.inode:
-            traced = any(op.pid == bio.owner_pid for op in spool.ops)
-            sums["first" if bio.owner_pid == first else "child" if traced else "nobody"] += bio.bytes // BLOCK
+            sums[traced.get(bio.owner_pid, "nobody")] += bio.bytes // BLOCK
     print(who, sums)
     return sums
 
