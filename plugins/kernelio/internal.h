@@ -154,8 +154,8 @@ void sleeps_close(struct kernelio *k);
  */
 int sleeps_list(struct kernelio *k, void (*put)(struct kernelio *k, uint32_t id, const char *text));
 
-/* listener.c: who answers fanotify, as a property, and its name as of one that was waited for. */
-void listener_note(struct kernelio *k);
+/* listener.c: the process that answers fanotify, 0 if not known; its name is read with others'. */
+uint32_t listener_find(struct kernelio *k);
 
 /* limits.c: the limits that threads waited for, as a property. */
 void limits_put(struct kernelio *k);

@@ -1,7 +1,7 @@
 /* Who answers when the kernel asks whether a file may be opened or read: fanotify's listener. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
-#include <inttypes.h>
+#include <stdint.h>
 
 #include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
@@ -9,7 +9,7 @@
 /* A name that is kept beside those of the tasks that were waited for longest. */
 #define WAITED_FOR_LONG_NS (UINT64_C(1) << 60)
 
-void listener_note(struct kernelio *k)
+uint32_t listener_find(struct kernelio *k)
 {
 	int map = bpf_map__fd(k->bpf->maps.waited_for);
 	uint64_t ns = WAITED_FOR_LONG_NS;
@@ -17,8 +17,8 @@ void listener_note(struct kernelio *k)
 
 	k->bpf->bss->listener_tgid = k->bpf->bss->listeners = 0;
 	if (probes_each_listener(k) || k->bpf->bss->listeners != 1)
-		return; /* which of several it was is not known */
+		return 0; /* which of several it was is not known */
 	tid = k->bpf->bss->listener_tgid;
-	meta_property(k, "FANOTIFY_LISTENER=%" PRIu32, tid);
 	bpf_map_update_elem(map, &tid, &ns, BPF_ANY); /* its name is read with those of others */
+	return tid;
 }

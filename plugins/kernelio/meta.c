@@ -121,13 +121,15 @@ static void put_sleep(struct kernelio *k, uint32_t id, const char *text)
 void meta_places(struct kernelio *k)
 {
 	int rc = sleeps_list(k, put_sleep);
+	uint32_t listener;
 
 	if (rc)
 		eta_warn("/proc/kallsyms: the kernel's symbols cannot be read (%s): page locks and "
 			 "journal commits are recognised by less (run as root)",
 			 strerror(-rc));
-	if (k->asked_listener)
-		listener_note(k);
+	listener = k->asked_listener ? listener_find(k) : 0;
+	if (listener)
+		meta_property(k, "FANOTIFY_LISTENER=%u", listener);
 }
 
 int meta_snapshot(struct kernelio *k)
