@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "eta-ext/base/printable.h"
 #include "eta-ext/format/archive.h"
+#include "eta-ext/trace/source.h"
 #include "outputs.h"
 #include "src/common/progress.h"
 #include "tracer-warnings.h"
@@ -71,6 +72,15 @@ static int open_inputs(const struct merging *m, struct eta_trace **inputs)
 	while (rc && n > 0)
 		eta_close(inputs[--n]);
 	return rc;
+}
+
+/* What the kernel's tracer says by itself; the library calls are recorded without a look at it. */
+static int say_clock_error(const struct merging *m, struct eta_trace *input)
+{
+	if (!m->clock_error)
+		return 0;
+	return eta_defs_property(input, "SCI::REALTIME_ERROR", m->clock_error) == ETA_NONE ? -ENOMEM
+											   : 0;
 }
 
 /* What the inputs are without by intention. */
@@ -151,6 +161,8 @@ int merging_run(const struct merging *m, bool *complete)
 			.path = m->output, .inputs = m->inputs, .n_inputs = m->n_inputs });
 	if (rc == 0)
 		rc = open_inputs(m, inputs);
+	if (rc == 0)
+		rc = say_clock_error(m, inputs[0]);
 	if (rc == 0)
 		/* it owns the inputs now */
 		rc = eta_merge_with(inputs, m->n_inputs, &m->merge, &merged);

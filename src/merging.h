@@ -20,11 +20,12 @@ struct merging {
 	struct eta_options open;
 	unsigned threads; /* 0: the number of CPUs */
 	enum eta_links links;
-	const char *again;   /* what writes it after a break; NULL: the same command */
-	bool quiet;	     /* no line that moves on a terminal */
-	bool strict;	     /* of merging_command */
-	FILE *report;	     /* where the counts go, a line per trace; NULL: nowhere */
-	bool report_if_lost; /* only where something is missing or damaged */
+	const char *clock_error; /* of the wall clock of the machine that they are of, NULL: none */
+	const char *again;	 /* what writes it after a break; NULL: the same command */
+	bool quiet;		 /* no line that moves on a terminal */
+	bool strict;		 /* of merging_command */
+	FILE *report;		 /* where the counts go, a line per trace; NULL: nowhere */
+	bool report_if_lost;	 /* only where something is missing or damaged */
 };
 
 /*

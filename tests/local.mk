@@ -97,6 +97,7 @@ script_tests += \
 	tests/cases/import-tools.py \
 	tests/cases/library.sh \
 	tests/cases/merge-limits.sh \
+	tests/cases/merge-clock-error.py \
 	tests/cases/merge-links.py \
 	tests/cases/merge.sh \
 	tests/cases/messages.py \
@@ -261,6 +262,7 @@ $(traced_programs): AM_LDFLAGS = -pthread
 # Libraries that these preload or open.
 traced_libraries = \
 	tests/bench/floor.so \
+	tests/faults/clock-error.so \
 	tests/faults/clock-steps.so \
 	tests/programs/harmless-beside.so \
 	tests/programs/harmless-library.so

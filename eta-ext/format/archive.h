@@ -114,6 +114,12 @@ enum archive_attribute {
 #define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"
 
 /*
+ * Trace property of several machines: by how much their clocks may differ, in ns, or "unknown". It
+ * comes from the error of each machine's wall clock (SCI::REALTIME_ERROR).
+ */
+#define ARCHIVE_CLOCK_ERROR "SCI::CLOCK_ERROR"
+
+/*
  * Trace property of the tracer under EZTrace: "changes" where an Enter of a call without `caller`
  * has that of the one of the same region before it on its location.
  */

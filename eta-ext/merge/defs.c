@@ -316,6 +316,7 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 			if (defs->properties[p].process == ETA_NONE &&
 			    !merge_property(trace, defs->properties[p].name) &&
 			    strcmp(defs->properties[p].name, "SCI::CLOCK") != 0 &&
+			    strcmp(defs->properties[p].name, ARCHIVE_CLOCK_ERROR) != 0 &&
 			    strcmp(defs->properties[p].name, ARCHIVE_UNMATCHED) != 0 &&
 			    !dirty_is(&defs->properties[p]))
 				rc = unite_property(trace, merge, defs->properties[p].name);

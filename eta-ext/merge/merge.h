@@ -33,6 +33,7 @@ struct merge_input {
 	bool clock_is_given;	    /* by the user, or found by a guest's requests */
 	uint32_t host_input;	    /* of a guest whose clock was found; ETA_NONE */
 	bool clock_is_known;
+	bool is_far;	      /* of another machine than the input whose clock the result has */
 	uint32_t first_stack; /* its stacks stand behind those of the inputs before it */
 	uint32_t rank; /* 0: has regions outside the kernel, so it is the outer side of a tie */
 };

@@ -11,7 +11,9 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 	plugins/kernelio/kernelio.h \
 	plugins/kernelio/ring-layout.h \
 	plugins/kernelio/shared.h \
-	plugins/kernelio/syscall-list.h
+	plugins/kernelio/syscall-list.h \
+	plugins/kernelio/wall-clock.c \
+	plugins/kernelio/wall-clock.h
 
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \

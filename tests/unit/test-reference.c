@@ -201,6 +201,39 @@ static void throttling_is_no_class(void **state)
 	}
 }
 
+/* One CALL that waits beside another's write; the other trace, where KERNEL is seen, has none. */
+static int64_t lost_unmatched(const char *call, bool kernel)
+{
+	const struct waiting w = { call, "fs:journal commit", 0 };
+	struct analysis_options against = { .reference = REFERENCE_BASELINE };
+	struct eta_trace *alone = memory_trace_new("alone"), *t = memory_trace_new("beside");
+	struct analysis *r;
+	int64_t ns;
+
+	call_on(alone, memory_thread(alone, 1, 1), kernel ? "vfs:sys_write" : "write", 0, 10, 7,
+		false);
+	for (uint32_t i = 0; i < 2; i++)
+		memory_thread(t, 1, i + 1);
+	wait_in(t, 0, &w, 0, 100, 1000);
+	call_on(t, 1, "vfs:sys_write", 10, 2000, 8, false);
+	against.baseline = alone;
+	r = analyse(t, &against);
+	ns = thread(r, 0)->slowdown.interference_ns;
+	assert_int_equal(thread(r, 0)->slowdown.lost_ns, ns);
+	finish(t, r);
+	eta_close(alone);
+	return ns;
+}
+
+/* Calls on names are recorded if they wait: where there is none, none has waited. */
+static void name_calls_that_did_not_wait_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(lost_unmatched("vfs:sys_unlink", true), 1000);
+	assert_int_equal(lost_unmatched("vfs:sys_unlink", false), 0);
+	assert_int_equal(lost_unmatched("vfs:sys_fsync", true), 0);
+}
+
 /* Hits that became misses: what was lost and what the paths cost are the difference of the means.
  */
 static void paths_of_a_baseline(void **state)
@@ -382,6 +415,7 @@ int main(void)
 		cmocka_unit_test(waits_for_others_are_no_reference),
 		cmocka_unit_test(work_is_the_reference),
 		cmocka_unit_test(throttling_is_no_class),
+		cmocka_unit_test(name_calls_that_did_not_wait_alone),
 		cmocka_unit_test(paths_of_a_baseline),
 		cmocka_unit_test(all_calls_slowed_alike),
 		cmocka_unit_test(interval_of_pieces),

@@ -238,7 +238,24 @@ static void add_times(struct engine *e)
 		}
 }
 
-/* A class that the other trace does not have keeps what it has. */
+/*
+ * The other trace has no such operation. If it would be there only if it had waited, none of them
+ * waited there: its waits are no part of the reference. Otherwise the class keeps what it has.
+ */
+static bool unmatched(struct engine *e, const struct class *class, struct reference *r,
+		      struct reference *by[N_REFERENCES])
+{
+	if (!e->split || !e->baseline.kernel || !e->regions.info[class->key.region].only_waits) {
+		by[BY_HEADLINE]->low_confidence = true;
+		return false;
+	}
+	for (int k = 0; k < N_REFERENCES; k++) {
+		r[k] = *by[k];
+		r[k].unwaited = true;
+	}
+	return true;
+}
+
 static int baseline_references(struct engine *e)
 {
 	e->class_times = calloc(e->classes.n ? e->classes.n : 1, sizeof(*e->class_times));
@@ -248,10 +265,9 @@ static int baseline_references(struct engine *e)
 	for (uint32_t i = 0; i < e->classes.n; i++) {
 		struct reference *r = &e->pool[e->n_pool], **by = e->references[i].by;
 
-		if (!baseline_reference(&e->baseline, &e->classes.list[i]->key, r)) {
-			by[BY_HEADLINE]->low_confidence = true;
+		if (!baseline_reference(&e->baseline, &e->classes.list[i]->key, r) &&
+		    !unmatched(e, e->classes.list[i], r, by))
 			continue;
-		}
 		for (int k = 0; k < N_REFERENCES; k++)
 			by[k] = &r[k];
 		e->references[i].time = &e->class_times[i];
