@@ -409,6 +409,54 @@ static void rest_of_a_wait_beside_others(void **state)
 	assert_int_equal(taken_beside(400), 400 - 400 / 10);
 }
 
+/*
+ * Twenty commits; each EVERYth waits LONG_NS, from FIRST on beside another's write, the others
+ * SHORT_NS. With others, or alone.
+ */
+static struct eta_trace *commits(uint64_t every, uint64_t first, uint64_t long_ns,
+				 uint64_t short_ns, bool beside)
+{
+	static const struct waiting commit = { "vfs:sys_fsync", "fs:journal commit", 0 };
+	struct eta_trace *t = memory_trace_new("commits");
+
+	for (uint32_t i = 0; i < 2; i++)
+		memory_thread(t, 1, i + 1);
+	for (uint64_t i = 0; i < 20; i++) {
+		bool is_long = i % every == 0;
+
+		wait_in(t, 0, &commit, i * 5000, 100, is_long ? long_ns : short_ns);
+		if (beside && is_long && i >= first)
+			call_on(t, 1, "vfs:sys_write", i * 5000, i * 5000 + long_ns + 100, 8,
+				false);
+	}
+	return t;
+}
+
+static int64_t taken_from(struct eta_trace *t, struct eta_trace *alone)
+{
+	struct analysis_options against = { .reference = REFERENCE_BASELINE, .baseline = alone };
+	struct analysis *r = analyse(t, &against);
+	int64_t ns = thread(r, 0)->slowdown.interference_ns;
+
+	finish(t, r);
+	eta_close(alone);
+	return ns;
+}
+
+/* Where all waits are alike alone, those beside others have no more of the mean than the others. */
+static void mean_of_waits_beside_others(void **state)
+{
+	(void)state;
+	assert_int_equal(taken_from(commits(2, 0, 400, 100, true), commits(2, 0, 100, 100, false)),
+			 10 * 300);
+	/* half of the long ones; alone each fifth is as long, here each second */
+	assert_int_equal(taken_from(commits(2, 10, 1000, 40, true), commits(4, 0, 1000, 40, false)),
+			 5 * (1000 - (5 * 1000 + 15 * 40 - 10 * 40) / 10));
+	/* alone they are as long: chance */
+	assert_int_equal(taken_from(commits(5, 0, 900, 50, true), commits(5, 0, 900, 50, false)),
+			 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +469,7 @@ int main(void)
 		cmocka_unit_test(interval_of_pieces),
 		cmocka_unit_test(chance_has_no_verdict),
 		cmocka_unit_test(rest_of_a_wait_beside_others),
+		cmocka_unit_test(mean_of_waits_beside_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,6 +238,24 @@ static void add_times(struct engine *e)
 		}
 }
 
+/* How much of each wait is the mean's, where they are longer than it. */
+static void set_levels(struct class_time *time, struct class *class, struct reference *const by[])
+{
+	uint64_t cells = class->waits ? cells_of_work_waits() : 0;
+
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		durations_sort(&class->waits[c]);
+		for (int k = 0; k < N_REFERENCES; k++) {
+			unsigned __int128 mean = (unsigned __int128)by[k]->cell_ns[c] * time->n;
+
+			if (mean < time->cell_ns[c])
+				time->level_ns[k][c] = durations_level(&class->waits[c], mean);
+		}
+	}
+}
+
 /*
  * The other trace has no such operation. If it would be there only if it had waited, none of them
  * waited there: its waits are no part of the reference. Otherwise the class keeps what it has.
@@ -271,6 +289,7 @@ static int baseline_references(struct engine *e)
 		for (int k = 0; k < N_REFERENCES; k++)
 			by[k] = &r[k];
 		e->references[i].time = &e->class_times[i];
+		set_levels(&e->class_times[i], e->classes.list[i], by);
 		e->n_pool += N_REFERENCES;
 	}
 	return 0;

@@ -61,8 +61,7 @@ void reference_find(const struct durations *d, enum reference_kind kind, double 
 
 void reference_leave_waits(struct reference *r)
 {
-	uint64_t waits = r->cells & (cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
-				     cells_of_group(GROUP_DIRTY));
+	uint64_t waits = r->cells & cells_of_work_waits();
 
 	r->cells &= ~waits;
 	while (waits) {
