@@ -98,6 +98,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/logs/dxt.c \
 	eta-ext/logs/iotracer.c \
 	eta-ext/otf2/read-properties.c \
+	eta-ext/otf2/read-runs.c \
+	eta-ext/otf2/runs.h \
 	eta-ext/otf2/read-anchor.c \
 	eta-ext/otf2/read-build.c \
 	eta-ext/otf2/read-cursor.c \
@@ -149,6 +151,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/write-links.h \
 	eta-ext/otf2/write-place.c \
 	eta-ext/otf2/write-properties.c \
+	eta-ext/otf2/write-runs.c \
+	eta-ext/otf2/write-runs.h \
 	eta-ext/otf2/write-strings.c \
 	eta-ext/otf2/write-text.c \
 	eta-ext/otf2/write-tree.c \

@@ -111,14 +111,18 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	printable_put(m->report, m->output);
 	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
 	if (m->links)
-		fprintf(m->report, ", %s %zu archives",
-			m->links == ETA_LINKS ? "linked to" : "copied from", m->n_inputs);
+		fprintf(m->report, ", %s %zu archive%s",
+			m->links == ETA_LINKS ? "linked to" : "copied from", m->n_inputs,
+			m->n_inputs == 1 ? "" : "s");
 	else if (m->n_inputs > 1)
 		fprintf(m->report, ", %" PRIu64 " of them matched", counts.matched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
 	print_rest(m->report, &counts, true);
 	print_overwritten(m->report, merged);
 }
+
+/* Operations of a thread that are written one by one in any case: a timeline can show those. */
+enum { BEFORE_RUNS = 10000 };
 
 static int write_archive(const struct merging *m, struct eta_trace *merged,
 			 struct eta_counts *written)
@@ -130,6 +134,7 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 		.arg = &progress,
 		.mode = m->mode,
 		.folder = m->folder,
+		.runs = m->no_runs ? 0 : BEFORE_RUNS,
 		.links = m->links,
 	};
 	int rc;
@@ -188,6 +193,7 @@ const struct option_row merging_rows[] = {
 	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
 	  SETS_TEXT(struct merging, output) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct merging, mode) },
+	{ "no-runs", 0, NULL, NO_RUNS_HELP, SETS_FLAG(struct merging, no_runs) },
 	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
 	  SETS_FLAG(struct merging, quiet) },
 	HEADING("Reading:"),

@@ -250,6 +250,7 @@ static int merge(struct recording *r, bool *complete)
 		.output = archive,
 		.folder = &r->folder.folder.fd,
 		.mode = r->options->mode,
+		.no_runs = r->options->no_runs,
 		.report = r->options->quiet ? NULL : stderr,
 		.report_if_lost = !r->options->verbose,
 		.again = "sci-merge writes it from the tracers' files",

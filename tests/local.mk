@@ -37,6 +37,7 @@ unit_tests = \
 	tests/unit/test-merge \
 	tests/unit/test-merge-match \
 	tests/unit/test-otf2 \
+	tests/unit/test-otf2-runs \
 	tests/unit/test-printable \
 	tests/unit/test-projection \
 	tests/unit/test-properties \
@@ -196,7 +197,8 @@ kernel_tests += \
 	tests/cases/kernel-vm.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
-	tests/cases/record-namespaces.py
+	tests/cases/record-namespaces.py \
+	tests/cases/record-runs.py
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
@@ -293,7 +295,8 @@ tests_unit_libunit_la_SOURCES = tests/unit/unit.h \
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
-tests_unit_libunit_la_SOURCES += tests/unit/score-trace.c tests/unit/score-trace.h
+tests_unit_libunit_la_SOURCES += tests/unit/score-trace.c tests/unit/score-trace.h \
+	tests/unit/same-events.c tests/unit/same-events.h
 endif
 TEST_LIBS = tests/unit/libunit.la src/libanalysis.la src/libcli.la eta-ext/libspool.la eta-ext/libeta.la
 $(trace_programs) $(unit_tests): $(TEST_LIBS)
