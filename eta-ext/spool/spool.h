@@ -76,6 +76,7 @@ struct spool {
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
 	bool tracer_began, tracer_ended; /* the kernel's, as its properties say */
+	uint32_t listener_tid;		 /* who answers fanotify; 0: not known */
 	uint64_t not_recorded;		 /* calls of a level of detail that was not asked for */
 	uint64_t overwritten;	     /* operations and requests that made room for later ones, */
 	uint64_t overwritten_ns;     /* and the latest time of them (see struct eta_spool_header) */

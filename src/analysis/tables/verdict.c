@@ -37,6 +37,9 @@
 	X(VFS, LOOKUP,                                                                             \
 	  "Path lookup is slow: open once and keep the descriptor, or use openat "                 \
 	  "with short paths.")                                                                     \
+	X(VFS, FANOTIFY_LISTENER,                                                                  \
+	  "The kernel asks another program, such as a virus scanner, before it opens or reads "    \
+	  "each file: exclude the files there, or open fewer.")                                    \
 	X(VFS, OTHER_LOCK,                                                                         \
 	  "Threads wait for a kernel lock in the system call: spread the work "                    \
 	  "over separate files and descriptors.")                                                  \
@@ -76,6 +79,9 @@
 	  "Threads wait for journal commits: fsync less often, or gather "                         \
 	  "several writes into one fsync.")                                                        \
 	X(FS, ALLOCATION, "Block allocation is slow: preallocate with fallocate.")                 \
+	X(FS, FUSE_SERVER,                                                                         \
+	  "Other operations keep the server of this FUSE file system busy: give it more "          \
+	  "threads, or make fewer, larger requests.")                                              \
 	X(BLOCK, NONE,                                                                             \
 	  "Threads wait for the device: issue fewer or larger requests, or spread "                \
 	  "them over more devices.")                                                               \
