@@ -171,6 +171,7 @@ kernel_tests += \
 	tests/cases/kernel-direct.py \
 	tests/cases/kernel-dirty.py \
 	tests/cases/kernel-eviction.py \
+	tests/cases/kernel-fanotify.py \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \
 	tests/cases/kernel-filter.py \
@@ -180,6 +181,7 @@ kernel_tests += \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py \
+	tests/cases/kernel-metadata.py \
 	tests/cases/kernel-names.py \
 	tests/cases/kernel-namespace.py \
 	tests/cases/kernel-neighbours.py \

@@ -22,6 +22,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/file-lock.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
 	plugins/kernelio/bpf/function.bpf.c \
+	plugins/kernelio/bpf/listener.bpf.c \
 	plugins/kernelio/bpf/neighbour.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
 	plugins/kernelio/bpf/request.bpf.c \
@@ -71,6 +72,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
+	plugins/kernelio/listener.c \
 	plugins/kernelio/loading.c \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
@@ -112,6 +114,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
+	plugins/kernelio/listener.c \
 	plugins/kernelio/loading.c \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
@@ -136,6 +139,7 @@ bpf_objects = \
 	plugins/kernelio/bpf/file-lock.bpf.o \
 	plugins/kernelio/bpf/fs.bpf.o \
 	plugins/kernelio/bpf/function.bpf.o \
+	plugins/kernelio/bpf/listener.bpf.o \
 	plugins/kernelio/bpf/neighbour.bpf.o \
 	plugins/kernelio/bpf/pagecache.bpf.o \
 	plugins/kernelio/bpf/request.bpf.o \
