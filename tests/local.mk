@@ -388,6 +388,8 @@ EXTRA_DIST += \
 	tests/fuzz/libfuzzer.c \
 	tests/fuzz/pack.py \
 	tests/fuzz/run.sh \
+	tests/fuzz/coverage.sh \
+	tests/fuzz/sources.sh \
 	tests/guest/init \
 	tests/guest/vm-init \
 	tests/guest/vm-score-init \
