@@ -206,14 +206,15 @@ static void stopped(struct otf2_cursor *c, const char *why)
 /* Ends the reading where the file of runs does not have what a record says. */
 static void run_damaged(struct otf2_cursor *c)
 {
+	char why[100];
+
 	if (!c->run_is_damaged)
 		return;
 	c->run_is_damaged = false;
 	c->finished = true;
-	archive_errors_catch();
-	stopped(c, OTF2_ERROR_INVALID_DATA);
-	snprintf(c->why, sizeof(c->why),
+	snprintf(why, sizeof(why),
 		 "the run of operations in %" PRIu64 RUN_SUFFIX " is cut or missing", c->id);
+	stopped(c, why);
 }
 
 static ssize_t give_error(const struct otf2_cursor *c)
