@@ -182,6 +182,7 @@ kernel_tests += \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py \
+	tests/cases/kernel-metadata.py \
 	tests/cases/kernel-names.py \
 	tests/cases/kernel-namespace.py \
 	tests/cases/kernel-neighbours.py \

@@ -44,6 +44,7 @@ OTHERS = {
     "block:queue": "own requests between block_bio_queue and block_rq_issue",
     "block:held back by own limit": "asleep while the group's throttle has requests queued",
     "block:virtio": "own requests of a guest, while nothing of its host's for them is under way",
+    "cpu:steal": "sched_switch, sched_wakeup on the host, of the thread that is the guest's CPU",
     "block:device": "own requests between block_rq_issue and block_rq_complete",
 }
 

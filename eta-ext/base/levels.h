@@ -50,7 +50,8 @@
 	X(FROZEN_FILE_SYSTEM, VFS, "frozen file system")                                           \
 	X(RECLAIM_AT_OWN_LIMIT, PAGECACHE, "reclaim at own limit")                                 \
 	X(THROTTLED_BY_OWN_LIMIT, BLOCK, "held back by own limit")                                 \
-	X(VIRTIO, BLOCK, "virtio")
+	X(VIRTIO, BLOCK, "virtio")                                                                 \
+	X(STEAL, CPU, "steal")
 
 #ifdef __cplusplus
 extern "C" {

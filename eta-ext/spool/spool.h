@@ -45,6 +45,7 @@ struct spool_file {
 	uint64_t start_ns;
 	uint64_t last_file;
 	uint32_t kind;		 /* enum eta_spool_kind; 0: nothing in it is used */
+	uint32_t cpu;		 /* KERNEL: 1 + that of its records */
 	uint32_t image;		 /* USER, PROCESS: index into images */
 	struct spool_image like; /* USER: where no image of its process is known */
 	bool inherits;		 /* PROCESS: its parent's modules */

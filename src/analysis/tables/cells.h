@@ -63,7 +63,8 @@
 	X(VFS, FROZEN_FILE_SYSTEM, LIMIT)                                                          \
 	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
 	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)                                                    \
-	X(BLOCK, VIRTIO, DEVICE)
+	X(BLOCK, VIRTIO, DEVICE)                                                                   \
+	X(CPU, STEAL, NATURE)
 
 enum cell {
 #define X(level, reason, group) CELL_##level##_##reason,
