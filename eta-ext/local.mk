@@ -104,6 +104,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/read-anchor.c \
 	eta-ext/otf2/read-build.c \
 	eta-ext/otf2/read-cursor.c \
+	eta-ext/otf2/read-cut.c \
 	eta-ext/otf2/read-cursor.h \
 	eta-ext/otf2/read-defs.c \
 	eta-ext/otf2/read-events.c \

@@ -109,7 +109,7 @@ check("score over time", [percent for _ts, percent in scores], changes + [0] * (
 assert [ts for ts, _percent in scores] == sorted(ts for ts, _percent in scores), scores
 # the samples of the trace from its first event on, the last one before that at its beginning
 wanted = []
-for since, samples in re.findall(r"^property SCI::DIRTY_\d+=(\d+) (.*) of here$", dump, re.M):
+for since, samples in re.findall(r"^property SCI::DIRTY_\d+=(\d+) (.*) of .*$", dump, re.M):
     for sample in samples.split():
         ms, kib = (int(number) for number in sample.split(":"))
         at = int(since) + ms * 1000000 - start

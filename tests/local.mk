@@ -162,6 +162,7 @@ kernel_tests = \
 if HAVE_BPF
 kernel_tests += \
 	tests/cases/causes.py \
+	tests/cases/export-examples.py \
 	tests/cases/harmless-both.py \
 	tests/cases/kernel-backends.py \
 	tests/cases/kernel-calls.py \

@@ -1,14 +1,16 @@
-# perfetto.py PROTO FILE.pftrace FILE.csv: both forms have the same regions and requests, nanosecond by nanosecond; each
-# arrow has its two ends; what a packet refers to was said before in its sequence.
+# perfetto.py PROTO FILE.pftrace FILE.csv FILE.json: the first two have the same regions and requests, nanosecond by
+# nanosecond, the first and the last the same dirty bytes; each arrow has its two ends; what a packet refers to was said
+# before in its sequence.
 # SPDX-License-Identifier: BSD-3-Clause
 import ast
 import collections
 import csv
+import json
 import os
 import subprocess
 import sys
 
-proto, trace, table = sys.argv[1:4]
+proto, trace, table, chrome = sys.argv[1:5]
 with open(trace, "rb") as file:
     text = subprocess.run(["protoc", "--proto_path=" + os.path.dirname(proto), "--decode=Trace", proto],
                           stdin=file, stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -123,10 +125,11 @@ assert not any(opened.values()), opened
 assert begun.keys() == ended, "arrows without an end"
 lost = [values for uuid, values in counters.items() if only(tracks[uuid], "name").startswith("lost to others")]
 assert len(lost) <= 1 and all(0 <= percent <= 100 for values in lost for _now, percent in values), lost
-if "dirty page cache" in {only(track, "name") for uuid, track in tracks.items() if uuid in counters}:
-    uuid, = (uuid for uuid in counters if only(tracks[uuid], "name") == "dirty page cache")
-    assert only(only(tracks[uuid], "counter"), "unit_name") == "bytes"
-    assert [n for _now, n in counters[uuid]] == [44 << 10, 80 << 10, 12 << 10], counters[uuid]
+dirty = [uuid for uuid in counters if only(tracks[uuid], "name") == "dirty page cache"]
+assert all(only(only(tracks[uuid], "counter"), "unit_name") == "bytes" for uuid in dirty)
+with open(chrome, encoding="utf-8") as file:
+    shown = [event for event in json.load(file)["traceEvents"] if event["name"] == "dirty page cache"]
+assert [n for uuid in dirty for _now, n in counters[uuid]] == [event["args"]["bytes"] for event in shown], (dirty, shown)
 for values in counters.values():
     times = [now for now, _n in values]
     assert times == sorted(times) and all(n >= 0 for _now, n in values), values

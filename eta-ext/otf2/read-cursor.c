@@ -176,6 +176,7 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 			code = OTF2_EvtReader_ApplyClockOffsets(c->evt, true);
 		set_input(c);
 	}
+	c->good = otf2_whole_events(c);
 	if (code == OTF2_SUCCESS) {
 		*out = &c->cursor;
 		return 0;
@@ -193,9 +194,9 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 }
 
 /* What stopped the reader becomes the error behind the events it gave before. */
-static void stopped(struct otf2_cursor *c, OTF2_ErrorCode code)
+static void stopped(struct otf2_cursor *c, const char *why)
 {
-	snprintf(c->why, sizeof(c->why), "%s", archive_error_take(code));
+	snprintf(c->why, sizeof(c->why), "%s", why);
 	if (c->lenient || c->peeking)
 		c->cursor.counts.bad++;
 	else
@@ -205,14 +206,15 @@ static void stopped(struct otf2_cursor *c, OTF2_ErrorCode code)
 /* Ends the reading where the file of runs does not have what a record says. */
 static void run_damaged(struct otf2_cursor *c)
 {
+	char why[100];
+
 	if (!c->run_is_damaged)
 		return;
 	c->run_is_damaged = false;
 	c->finished = true;
-	archive_errors_catch();
-	stopped(c, OTF2_ERROR_INVALID_DATA);
-	snprintf(c->why, sizeof(c->why),
+	snprintf(why, sizeof(why),
 		 "the run of operations in %" PRIu64 RUN_SUFFIX " is cut or missing", c->id);
+	stopped(c, why);
 }
 
 static ssize_t give_error(const struct otf2_cursor *c)
@@ -251,6 +253,13 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 			wanted = 1;
 		else if (c->otf2->operations)
 			wanted = OTF2_BATCH / OTF2_EVENTS_PER_RECORD;
+		if (cursor->counts.records >= c->good) {
+			c->finished = true;
+			stopped(c, "the file is cut short");
+			break;
+		}
+		if (wanted > c->good - cursor->counts.records)
+			wanted = c->good - cursor->counts.records;
 		archive_errors_catch();
 		code = OTF2_Reader_ReadLocalEvents(c->reader, c->evt, wanted, &n);
 		cursor->counts.records += n;
@@ -261,7 +270,7 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 		}
 		c->finished = n < wanted || code != OTF2_SUCCESS;
 		if (code != OTF2_SUCCESS)
-			stopped(c, code);
+			stopped(c, archive_error_take(code));
 	}
 	if (c->n == 0 && c->error)
 		return give_error(c);

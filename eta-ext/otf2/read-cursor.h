@@ -18,6 +18,7 @@ struct otf2_cursor {
 	OTF2_EvtReader *evt; /* NULL: no file of events (lenient) */
 	uint32_t location;
 	uint64_t id;
+	uint64_t good; /* records before the place where its file is cut short; UINT64_MAX */
 	/* of an archive of links; 1, 0 and 0 in others */
 	uint64_t match_factor, match_offset;
 	uint32_t first_stack;
@@ -53,6 +54,9 @@ struct otf2_cursor {
 
 /* The callbacks that fill the batch of C, for its reader of events. */
 OTF2_ErrorCode otf2_register_callbacks(OTF2_Reader *reader, struct otf2_cursor *c);
+
+/* How many events of C's file are whole; UINT64_MAX: it is not known to be cut short. */
+uint64_t otf2_whole_events(const struct otf2_cursor *c);
 
 int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
 ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);

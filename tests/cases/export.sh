@@ -50,9 +50,10 @@ perfetto()
 {
 	status 0 sci-export "$1" -o x.pftrace
 	status 0 sci-export "$1" -o p.csv
+	status 0 sci-export "$1" -o p.json
 	if command -v protoc >/dev/null; then
 		status 0 /usr/bin/python3 "$SCI_SRC/tests/perfetto.py" "$SCI_SRC/src/export/perfetto.proto" \
-			x.pftrace p.csv
+			x.pftrace p.csv p.json
 		cat out
 	else
 		echo "skipped: protoc is absent"

@@ -57,6 +57,30 @@ truncate -s 10000 "$scratch/x/4.evt"
 refused 'x/4.evt: damaged behind event [0-9]+'
 kept 8000
 
+# cut within a file of several chunks: libotf2 would go on in what it has of the chunk before; all events before the cut
+# are kept
+"$SCI_BUILD/tests/programs/write-random" "$scratch/long.otf2" 4 160000 1
+"$dump" "$scratch/long.otf2" | grep '^4 ' >"$scratch/long.txt"
+bytes=$(stat -c %s "$scratch/long/4.evt")
+[ "$bytes" -gt $((2 << 20)) ] || fail "not long: $bytes bytes"
+before=0
+for cut in 1048570 1048580 1048650 1300001 1300006 2097500 $((bytes - 2)); do
+	rm -rf "$scratch/x" "$scratch"/x.*
+	cp "$scratch/long.otf2" "$scratch/x.otf2"
+	cp "$scratch/long.def" "$scratch/x.def"
+	cp -r "$scratch/long" "$scratch/x"
+	truncate -s "$cut" "$scratch/x/4.evt"
+	refused 'x/4.evt: damaged behind event [0-9]+: '
+	status 0 "$dump" --lenient "$scratch/x.otf2"
+	has "$scratch/out" '^counts .* bad=[1-9]'
+	grep '^4 ' "$scratch/out" >"$scratch/kept.txt"
+	kept=$(wc -l <"$scratch/kept.txt")
+	head -n "$kept" "$scratch/long.txt" | cmp -s - "$scratch/kept.txt" || fail "cut at $cut: not its beginning"
+	[ "$kept" -ge "$before" ] || fail "cut at $cut: $kept events, $before before"
+	[ "$((kept * 100 / $(wc -l <"$scratch/long.txt")))" -ge "$((cut * 98 / bytes))" ] || fail "cut at $cut: only $kept events"
+	before=$kept
+done
+
 fresh
 rm "$scratch/x.def"
 refused 'x.def cannot be read: No such file'
