@@ -61,7 +61,11 @@
 	X(VFS, FROZEN_FILE_SYSTEM, LIMIT)                                                          \
 	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
 	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)                                                    \
-	X(BLOCK, VIRTIO, DEVICE)
+	X(BLOCK, VIRTIO, DEVICE)                                                                   \
+	X(NET, NONE, SELF)                                                                         \
+	X(NET, RPC_QUEUE, DEVICE)                                                                  \
+	X(NET, SERVER, SELF)                                                                       \
+	X(NET, RETRANSMIT, SELF)
 
 enum cell {
 #define X(level, reason, group) CELL_##level##_##reason,

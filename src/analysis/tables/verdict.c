@@ -112,7 +112,11 @@
 	  "blkio.throttle), or make fewer and larger requests.")                                   \
 	X(BLOCK, VIRTIO,                                                                           \
 	  "Requests wait between the guest and its host's calls: give the disk an I/O thread "     \
-	  "of its own, QEMU CPUs of its own, or make fewer and larger requests.")
+	  "of its own, QEMU CPUs of its own, or make fewer and larger requests.")                  \
+	X(NET, RPC_QUEUE,                                                                          \
+	  "Calls to the file server wait for their turn on the connection: make fewer and larger " \
+	  "ones, or open more connections (mount with nconnect=N, "                                \
+	  "sunrpc.tcp_slot_table_entries).")
 
 static const char advice_none[] = "No interference to speak of.";
 static const char advice_mixed[] =
