@@ -15,6 +15,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/format/addresses.h \
 	eta-ext/format/archive.c \
 	eta-ext/format/archive.h \
+	eta-ext/format/dirty.c \
+	eta-ext/format/dirty.h \
 	eta-ext/trace/call.c \
 	eta-ext/trace/call.h \
 	eta-ext/trace/check.c \
@@ -70,6 +72,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/guests.c \
 	eta-ext/merge/homes.c \
 	eta-ext/merge/defs.c \
+	eta-ext/merge/dirty.c \
 	eta-ext/merge/match.c \
 	eta-ext/merge/numbers.c \
 	eta-ext/merge/processes.c \
@@ -95,6 +98,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/logs/dxt.c \
 	eta-ext/logs/iotracer.c \
 	eta-ext/otf2/read-properties.c \
+	eta-ext/otf2/read-runs.c \
+	eta-ext/otf2/runs.h \
 	eta-ext/otf2/read-anchor.c \
 	eta-ext/otf2/read-build.c \
 	eta-ext/otf2/read-cursor.c \
@@ -146,6 +151,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/write-links.h \
 	eta-ext/otf2/write-place.c \
 	eta-ext/otf2/write-properties.c \
+	eta-ext/otf2/write-runs.c \
+	eta-ext/otf2/write-runs.h \
 	eta-ext/otf2/write-strings.c \
 	eta-ext/otf2/write-text.c \
 	eta-ext/otf2/write-tree.c \

@@ -153,7 +153,7 @@ src_sci_export_SOURCES = \
 	src/export/folded.c src/export/in-order.c src/export/in-order.h \
 	src/export/links.c src/export/links.h src/export/numbers.c src/export/numbers.h \
 	src/export/output.c src/export/output.h src/export/paje.c src/export/perfetto.c \
-	src/export/score.c src/export/score.h \
+	src/export/score.c src/export/score.h src/export/dirty.c src/export/dirty.h \
 	src/inputs.c src/inputs.h \
 	src/common/progress.c src/common/progress.h \
 	src/common/texts.c src/common/texts.h

@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "eta-ext/base/printable.h"
 #include "eta-ext/format/archive.h"
+#include "eta-ext/trace/source.h"
 #include "outputs.h"
 #include "src/common/progress.h"
 #include "tracer-warnings.h"
@@ -73,6 +74,15 @@ static int open_inputs(const struct merging *m, struct eta_trace **inputs)
 	return rc;
 }
 
+/* What the kernel's tracer says by itself; the library calls are recorded without a look at it. */
+static int say_clock_error(const struct merging *m, struct eta_trace *input)
+{
+	if (!m->clock_error)
+		return 0;
+	return eta_defs_property(input, "SCI::REALTIME_ERROR", m->clock_error) == ETA_NONE ? -ENOMEM
+											   : 0;
+}
+
 /* What the inputs are without by intention. */
 static void print_overwritten(FILE *to, const struct eta_trace *merged)
 {
@@ -101,14 +111,18 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	printable_put(m->report, m->output);
 	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
 	if (m->links)
-		fprintf(m->report, ", %s %zu archives",
-			m->links == ETA_LINKS ? "linked to" : "copied from", m->n_inputs);
+		fprintf(m->report, ", %s %zu archive%s",
+			m->links == ETA_LINKS ? "linked to" : "copied from", m->n_inputs,
+			m->n_inputs == 1 ? "" : "s");
 	else if (m->n_inputs > 1)
 		fprintf(m->report, ", %" PRIu64 " of them matched", counts.matched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);
 	print_rest(m->report, &counts, true);
 	print_overwritten(m->report, merged);
 }
+
+/* Operations of a thread that are written one by one in any case: a timeline can show those. */
+enum { BEFORE_RUNS = 10000 };
 
 static int write_archive(const struct merging *m, struct eta_trace *merged,
 			 struct eta_counts *written)
@@ -120,6 +134,7 @@ static int write_archive(const struct merging *m, struct eta_trace *merged,
 		.arg = &progress,
 		.mode = m->mode,
 		.folder = m->folder,
+		.runs = m->no_runs ? 0 : BEFORE_RUNS,
 		.links = m->links,
 	};
 	int rc;
@@ -152,6 +167,8 @@ int merging_run(const struct merging *m, bool *complete)
 	if (rc == 0)
 		rc = open_inputs(m, inputs);
 	if (rc == 0)
+		rc = say_clock_error(m, inputs[0]);
+	if (rc == 0)
 		/* it owns the inputs now */
 		rc = eta_merge_with(inputs, m->n_inputs, &m->merge, &merged);
 	if (rc == 0 && m->found)
@@ -176,6 +193,7 @@ const struct option_row merging_rows[] = {
 	{ "output", 'o', "ARCHIVE", "write the archive to ARCHIVE, a name that ends in .otf2",
 	  SETS_TEXT(struct merging, output) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct merging, mode) },
+	{ "no-runs", 0, NULL, NO_RUNS_HELP, SETS_FLAG(struct merging, no_runs) },
 	{ "quiet", 'q', NULL, "print neither counts nor the progress line of a terminal",
 	  SETS_FLAG(struct merging, quiet) },
 	HEADING("Reading:"),

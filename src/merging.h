@@ -18,13 +18,15 @@ struct merging {
 	const int *folder; /* descriptor of the folder that it goes to; NULL: as OUTPUT says */
 	mode_t mode;	   /* of its files; 0: 0600 */
 	struct eta_options open;
+	bool no_runs;	  /* each operation by itself */
 	unsigned threads; /* 0: the number of CPUs */
 	enum eta_links links;
-	const char *again;   /* what writes it after a break; NULL: the same command */
-	bool quiet;	     /* no line that moves on a terminal */
-	bool strict;	     /* of merging_command */
-	FILE *report;	     /* where the counts go, a line per trace; NULL: nowhere */
-	bool report_if_lost; /* only where something is missing or damaged */
+	const char *clock_error; /* of the wall clock of the machine that they are of, NULL: none */
+	const char *again;	 /* what writes it after a break; NULL: the same command */
+	bool quiet;		 /* no line that moves on a terminal */
+	bool strict;		 /* of merging_command */
+	FILE *report;		 /* where the counts go, a line per trace; NULL: nowhere */
+	bool report_if_lost;	 /* only where something is missing or damaged */
 };
 
 /*
@@ -39,6 +41,10 @@ int merging_run(const struct merging *merging, bool *complete);
  * where it is strict and not complete. Reported.
  */
 int merging_command(struct merging *merging);
+
+#define NO_RUNS_HELP                                                                               \
+	"write each operation by itself, also where many equal ones follow each other (some 130 "  \
+	"bytes in place of 9), for programs of others that read the archive"
 
 /* What such a command takes: options of a struct merging. */
 extern const struct option_row merging_rows[];

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "eta-ext/base/printable.h"
 #include "eta-ext/format/spool-budget.h"
 #include "merging.h"
+#include "plugins/kernelio/wall-clock.h"
 #include "preload.h"
 #include "program-check.h"
 #include "record-answer.h"
@@ -241,12 +243,14 @@ void recording_kernel_stop(struct recording *r, bool ran)
 static int merge(struct recording *r, bool *complete)
 {
 	char user[PATH_MAX], kernel[PATH_MAX], archive[PATH_MAX];
-	char *inputs[2];
+	char *inputs[2], error[32];
+	uint64_t error_ns;
 	struct merging merging = {
 		.inputs = inputs,
 		.output = archive,
 		.folder = &r->folder.folder.fd,
 		.mode = r->options->mode,
+		.no_runs = r->options->no_runs,
 		.report = r->options->quiet ? NULL : stderr,
 		.report_if_lost = !r->options->verbose,
 		.again = "sci-merge writes it from the tracers' files",
@@ -263,6 +267,10 @@ static int merge(struct recording *r, bool *complete)
 		inputs[merging.n_inputs++] = user;
 	if (r->kernel)
 		inputs[merging.n_inputs++] = kernel;
+	if (!r->kernel && wall_clock_error(&error_ns)) {
+		snprintf(error, sizeof(error), "%" PRIu64, error_ns);
+		merging.clock_error = error;
+	}
 	rc = merging_run(&merging, complete);
 	if (rc == 0 && r->user)
 		after_run_archive(archive, r->kernel);

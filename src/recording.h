@@ -20,6 +20,7 @@ struct record_options {
 	char *const *argv;
 	bool no_user, no_kernel;
 	bool force, keep, quiet, verbose, strict;
+	bool no_runs; /* in the archive */
 	bool env, check;
 	struct processes processes; /* that run already, in place of a program */
 	unsigned callstack;	    /* frames, 0: none */

@@ -13,6 +13,7 @@
 #include "job.h"
 #include "kernel-options.h"
 #include "launch.h"
+#include "merging.h"
 #include "src/common/progress.h"
 #include "options.h"
 #include "outputs.h"
@@ -39,6 +40,7 @@ static const struct option_row rows[] = {
 	{ "keep-spools", 0, NULL, "keep the tracers' own files beside the archive",
 	  SETS_FLAG(struct record_options, keep) },
 	{ "mode", 0, "MODE", MODE_HELP, SETS_MODE(struct record_options, mode) },
+	{ "no-runs", 0, NULL, NO_RUNS_HELP, SETS_FLAG(struct record_options, no_runs) },
 	{ "quiet", 'q', NULL, "print only warnings", SETS_FLAG(struct record_options, quiet) },
 	{ "verbose", 'v', NULL, "also print the counts of both tracers and of the merge",
 	  SETS_FLAG(struct record_options, verbose) },
@@ -340,6 +342,7 @@ int main(int argc, char **argv)
 			status = record(&options);
 		} else {
 			job.is_node = folder_name_has(given, 'h');
+			options.no_runs = true; /* archives with runs cannot be linked */
 			status = record_rank(&options, &job);
 		}
 	}

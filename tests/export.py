@@ -2,18 +2,20 @@
 import collections
 import csv
 import json
+import re
 import subprocess
 import sys
 
 archive, chrome, paje, folded, table = sys.argv[1:6]
 dump = subprocess.run([sys.argv[6], archive], check=True, capture_output=True, text=True).stdout
 enters, leaves, requests = 0, 0, 0
-kinds = {}
+kinds, start = {}, None
 for line in dump.splitlines():
     words = line.split(" ")
     if line.startswith("location "):
         kinds[words[1]] = line
     elif words[0] in kinds:
+        start = int(words[1]) if start is None else min(start, int(words[1]))
         enters += words[2] == "ENTER"
         leaves += words[2] == "LEAVE"
         requests += words[2] == "BEGIN" and "block" in words
@@ -53,7 +55,7 @@ check("folded time", folded_total, total)
 # by time; every asynchronous end has its begin, every arrow both of its ends, a process one name
 trace = json.load(open(chrome))
 stacks, open_requests, counts = collections.defaultdict(list), {}, collections.Counter()
-times, names, flights, scores = {}, set(), {}, []
+times, names, flights, scores, dirty = {}, set(), {}, [], []
 arrows = collections.defaultdict(list)
 length = 0
 for event in trace["traceEvents"]:
@@ -77,6 +79,8 @@ for event in trace["traceEvents"]:
         arrows[event["id"]].append((phase, track))
     elif phase == "C" and "percent" in event["args"]:
         scores.append((event["ts"], event["args"]["percent"]))
+    elif phase == "C" and event["name"] == "dirty page cache":
+        dirty.append((event["ts"], event["args"]["bytes"]))
     elif phase == "C":
         assert event["args"]["requests"] >= 0 and event["ts"] >= flights.get(track, (0, 0))[0], event
         flights[track] = event["ts"], max(event["args"]["requests"], flights.get(track, (0, 0))[1])
@@ -103,6 +107,14 @@ for piece in over_time["timeline"] if over_time["application"]["io_ns"] else []:
         changes.append(percent)
 check("score over time", [percent for _ts, percent in scores], changes + [0] * (bool(changes) and changes[-1] > 0))
 assert [ts for ts, _percent in scores] == sorted(ts for ts, _percent in scores), scores
+# the samples of the trace from its first event on, the last one before that at its beginning
+wanted = []
+for since, samples in re.findall(r"^property SCI::DIRTY_\d+=(\d+) (.*) of here$", dump, re.M):
+    for sample in samples.split():
+        ms, kib = (int(number) for number in sample.split(":"))
+        at = int(since) + ms * 1000000 - start
+        wanted = (wanted if at > 0 else []) + [(max(at, 0) / 1000, kib * 1024)]
+check("dirty page cache", dirty, wanted)
 assert not requests or any(most for _ts, most in flights.values()), "no queue was ever in use"
 
 # paje: definitions before use, time never back, pushes and pops balanced, containers closed

@@ -22,6 +22,7 @@ unit_tests = \
 	tests/unit/test-columns \
 	tests/unit/test-critical \
 	tests/unit/test-cpu-history \
+	tests/unit/test-dirty \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
@@ -36,6 +37,7 @@ unit_tests = \
 	tests/unit/test-merge \
 	tests/unit/test-merge-match \
 	tests/unit/test-otf2 \
+	tests/unit/test-otf2-runs \
 	tests/unit/test-printable \
 	tests/unit/test-projection \
 	tests/unit/test-properties \
@@ -96,6 +98,7 @@ script_tests += \
 	tests/cases/import-tools.py \
 	tests/cases/library.sh \
 	tests/cases/merge-limits.sh \
+	tests/cases/merge-clock-error.py \
 	tests/cases/merge-links.py \
 	tests/cases/merge.sh \
 	tests/cases/messages.py \
@@ -166,6 +169,7 @@ kernel_tests += \
 	tests/cases/kernel-control.py \
 	tests/cases/kernel-counts.py \
 	tests/cases/kernel-direct.py \
+	tests/cases/kernel-dirty.py \
 	tests/cases/kernel-eviction.py \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \
@@ -193,7 +197,8 @@ kernel_tests += \
 	tests/cases/kernel-vm.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
-	tests/cases/record-namespaces.py
+	tests/cases/record-namespaces.py \
+	tests/cases/record-runs.py
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
@@ -259,6 +264,7 @@ $(traced_programs): AM_LDFLAGS = -pthread
 # Libraries that these preload or open.
 traced_libraries = \
 	tests/bench/floor.so \
+	tests/faults/clock-error.so \
 	tests/faults/clock-steps.so \
 	tests/programs/harmless-beside.so \
 	tests/programs/harmless-library.so
@@ -290,7 +296,8 @@ tests_unit_libunit_la_SOURCES = tests/unit/unit.h \
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
-tests_unit_libunit_la_SOURCES += tests/unit/score-trace.c tests/unit/score-trace.h
+tests_unit_libunit_la_SOURCES += tests/unit/score-trace.c tests/unit/score-trace.h \
+	tests/unit/same-events.c tests/unit/same-events.h
 endif
 TEST_LIBS = tests/unit/libunit.la src/libanalysis.la src/libcli.la eta-ext/libspool.la eta-ext/libeta.la
 $(trace_programs) $(unit_tests): $(TEST_LIBS)
@@ -304,9 +311,11 @@ $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
 tests_unit_test_advice_SOURCES = tests/unit/test-advice.c $(ANSWER)
 tests_unit_test_advice_CPPFLAGS = $(AM_CPPFLAGS)
-# these two are of the tracer's own sources
+# these are of the tracers' own sources
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c plugins/posixio/clock.c
 tests_unit_test_clock_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_test_dirty_SOURCES = tests/unit/test-dirty.c plugins/kernelio/dirty.c
+tests_unit_test_dirty_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_test_filter_SOURCES = tests/unit/test-filter.c plugins/posixio/filter.c plugins/posixio/filter.h
 tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS)
 

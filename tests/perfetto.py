@@ -123,6 +123,10 @@ assert not any(opened.values()), opened
 assert begun.keys() == ended, "arrows without an end"
 lost = [values for uuid, values in counters.items() if only(tracks[uuid], "name").startswith("lost to others")]
 assert len(lost) <= 1 and all(0 <= percent <= 100 for values in lost for _now, percent in values), lost
+if "dirty page cache" in {only(track, "name") for uuid, track in tracks.items() if uuid in counters}:
+    uuid, = (uuid for uuid in counters if only(tracks[uuid], "name") == "dirty page cache")
+    assert only(only(tracks[uuid], "counter"), "unit_name") == "bytes"
+    assert [n for _now, n in counters[uuid]] == [44 << 10, 80 << 10, 12 << 10], counters[uuid]
 for values in counters.values():
     times = [now for now, _n in values]
     assert times == sorted(times) and all(n >= 0 for _now, n in values), values

@@ -417,6 +417,12 @@ struct eta_write_options {
 	 * wrote, and of which no two have events of one thread; else -EINVAL.
 	 */
 	enum eta_links links;
+	/*
+	 * After so many operations of a thread, equal ones that follow each other are one region
+	 * of the archive, and their times in a file beside it (doc/archive.md). Read back they are
+	 * what they were; programs other than ours see the one. 0: each is by itself.
+	 */
+	unsigned runs;
 };
 
 /*

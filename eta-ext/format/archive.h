@@ -35,7 +35,13 @@
 	X(OF_HOST, "of_host", UINT8, "1: in a guest's wait, what its host did meanwhile")          \
 	X(WHO_LOCATION, "who_location", UINT64, "who, as a location: of another machine")          \
 	X(DEVICE_LOCATION, "device_location", UINT64, "the block device that was waited for")      \
-	X(OWNER_LOCATION, "owner_location", UINT64, "owner, as a location: of another machine")
+	X(OWNER_LOCATION, "owner_location", UINT64, "owner, as a location: of another machine")    \
+	X(RUN, "run", UINT64, "the region stands for so many equal ones, one after the other")     \
+	X(RUN_PLACE, "run_place", UINT64, "where in the location's file of runs they are")         \
+	X(RUN_NS, "run_ns", UINT64, "the sum of their durations")                                  \
+	X(RUN_MIN_NS, "run_min_ns", UINT64, "the shortest of them")                                \
+	X(RUN_MAX_NS, "run_max_ns", UINT64, "the longest of them")                                 \
+	X(RUN_BYTES, "run_bytes", UINT64, "the bytes that they transferred together")
 
 enum archive_attribute {
 #define X(id, name, type, description) ARCHIVE_##id,
@@ -46,6 +52,8 @@ enum archive_attribute {
 
 /* From here on: in archives with guests only. */
 #define ARCHIVE_FIRST_OF_GUESTS ARCHIVE_SERVES
+/* From here on: in archives with runs only. */
+#define ARCHIVE_FIRST_OF_RUNS ARCHIVE_RUN
 
 /* Stands in `ret` where the size is known and the returned value is not. */
 #define ARCHIVE_RET_UNKNOWN INT64_MIN
@@ -63,7 +71,7 @@ enum archive_attribute {
  * misread. Archives of 0.1 have none, and are of version 1, too.
  */
 #define ARCHIVE_VERSION_PROPERTY "SCI::ARCHIVE_VERSION"
-#define ARCHIVE_VERSION 2	/* with links: see ARCHIVE_INPUT */
+#define ARCHIVE_VERSION 2	/* with links (ARCHIVE_INPUT) or runs (ARCHIVE_RUN) */
 #define ARCHIVE_WHOLE_VERSION 1 /* all others */
 #define ARCHIVE_LEVEL_GROUP "level:"
 #define ARCHIVE_KERNEL_GROUP "kernel"
@@ -112,6 +120,12 @@ enum archive_attribute {
 
 /* Trace property: CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, decimal. */
 #define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"
+
+/*
+ * Trace property of several machines: by how much their clocks may differ, in ns, or "unknown". It
+ * comes from the error of each machine's wall clock (SCI::REALTIME_ERROR).
+ */
+#define ARCHIVE_CLOCK_ERROR "SCI::CLOCK_ERROR"
 
 /*
  * Trace property of the tracer under EZTrace: "changes" where an Enter of a call without `caller`

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/format/archive.h"
+
 /* Two clocks read one after the other by a tracer, and what NTP slews in a short run. */
 enum { READ_ERROR_NS = 1000 };
 
@@ -156,6 +158,18 @@ static bool between(const struct merge *merge, const struct merge_input *input,
 	return known;
 }
 
+/* By how much the wall clocks of two machines may differ, as their kernels say. */
+static uint64_t wall_clock_error(const struct merge *merge, const struct merge_input *a,
+				 const struct merge_input *b)
+{
+	const char *of_a = stated_by(merge, a, ETA_CLOCK_REALTIME, "ERROR");
+	const char *of_b = stated_by(merge, b, ETA_CLOCK_REALTIME, "ERROR");
+
+	if (!of_a || !of_b)
+		return ETA_CLOCK_ERROR_UNKNOWN;
+	return strtoull(of_a, NULL, 10) + strtoull(of_b, NULL, 10) + READ_ERROR_NS;
+}
+
 /* From INPUT's clock to the one of REFERENCE, by what the tracers recorded; false: they did not. */
 static bool declared(const struct merge *merge, struct merge_input *input,
 		     const struct merge_input *reference)
@@ -173,12 +187,32 @@ static bool declared(const struct merge *merge, struct merge_input *input,
 	    !between(merge, input, input->own_clock, here, &own) ||
 	    !between(merge, reference, merge->clock, here, &its))
 		return false;
-	if (!here)
+	input->clock = eta_clock_offset(
+		its - own, here ? READ_ERROR_NS : wall_clock_error(merge, input, reference));
+	input->is_far = !here;
+	return true;
+}
+
+/* One line, however many machines a job has. */
+static void warn_of_wall_clocks(const struct merge *merge, const struct merge_input *reference)
+{
+	const struct merge_input *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < merge->n_inputs; i++)
+		if (merge->inputs[i].is_far && n++ == 0)
+			first = &merge->inputs[i];
+	if (n == 1)
 		eta_warn("%s: was recorded on %s, %s on %s: their times are compared by the wall "
 			 "clocks, and are as far apart as those (--clock says better)",
-			 input->trace->path, machine.host, reference->trace->path, other.host);
-	input->clock = eta_clock_offset(its - own, here ? READ_ERROR_NS : ETA_CLOCK_ERROR_UNKNOWN);
-	return true;
+			 first->trace->path, machine_of(first->trace).host, reference->trace->path,
+			 machine_of(reference->trace).host);
+	else if (n)
+		eta_warn(
+			"%s and %zu more: were recorded on other machines than %s: their times are "
+			"compared by the wall clocks, and are as far apart as those (--clock says "
+			"better)",
+			first->trace->path, n - 1, reference->trace->path);
 }
 
 void merge_clocks(struct merge *merge, const struct eta_merge_options *options)
@@ -212,6 +246,8 @@ void merge_clocks(struct merge *merge, const struct eta_merge_options *options)
 		input->clock_is_known = input->clock_is_given || !reference || input == reference ||
 					declared(merge, input, reference);
 	}
+	if (reference)
+		warn_of_wall_clocks(merge, reference);
 }
 
 /* Converts what is in TRACE's definitions already, once all conversions are known. */
@@ -226,6 +262,65 @@ static void convert_modules(struct eta_trace *trace, const struct merge *merge)
 				module[m].since_ns =
 					eta_clock_convert(&input->clock, module[m].since_ns);
 	}
+}
+
+/* The larger of *ERROR and what TEXT, of ARCHIVE_CLOCK_ERROR, says. */
+static void take_error(uint64_t *error, const char *text)
+{
+	uint64_t its =
+		*text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : ETA_CLOCK_ERROR_UNKNOWN;
+
+	*error = its > *error ? its : *error;
+}
+
+/* By how much the wall clocks of any two machines may differ: the two that are known worst. */
+static uint64_t worst_error(const struct merge *merge)
+{
+	struct {
+		struct machine machine;
+		uint64_t error;
+	} worst = { { "", "" }, 0 };
+	uint64_t second = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		const struct merge_input *input = &merge->inputs[i];
+		const struct machine machine = machine_of(input->trace);
+		const char *text = stated_by(merge, input, ETA_CLOCK_REALTIME, "ERROR");
+		uint64_t error = text ? strtoull(text, NULL, 10) : 0;
+
+		if (input->is_far && input->clock.error_ns == ETA_CLOCK_ERROR_UNKNOWN)
+			return ETA_CLOCK_ERROR_UNKNOWN;
+		any |= input->is_far;
+		if (error > worst.error) {
+			if (!same_machine(machine, worst.machine))
+				second = worst.error;
+			worst.machine = machine;
+			worst.error = error;
+		} else if (error > second && !same_machine(machine, worst.machine)) {
+			second = error;
+		}
+	}
+	return any ? worst.error + second + READ_ERROR_NS : 0;
+}
+
+static int error_property(struct eta_trace *trace, const struct merge *merge)
+{
+	uint64_t error = worst_error(merge);
+	char text[32] = "unknown";
+
+	/* what was merged before is no better */
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		const char *before = merge_property(merge->inputs[i].trace, ARCHIVE_CLOCK_ERROR);
+
+		if (before)
+			take_error(&error, before);
+	}
+	if (error == 0)
+		return 0;
+	if (error != ETA_CLOCK_ERROR_UNKNOWN)
+		snprintf(text, sizeof(text), "%" PRIu64, error);
+	return eta_defs_property(trace, ARCHIVE_CLOCK_ERROR, text) == ETA_NONE ? -ENOMEM : 0;
 }
 
 int merge_clock_properties(struct eta_trace *trace, const struct merge *merge)
@@ -261,5 +356,7 @@ int merge_clock_properties(struct eta_trace *trace, const struct merge *merge)
 		    eta_defs_property(trace, "SCI::OFFSET_INTERVAL", text) == ETA_NONE)
 			return -ENOMEM;
 	}
-	return eta_defs_property(trace, "SCI::CLOCK", all) == ETA_NONE ? -ENOMEM : 0;
+	if (eta_defs_property(trace, "SCI::CLOCK", all) == ETA_NONE)
+		return -ENOMEM;
+	return error_property(trace, merge);
 }

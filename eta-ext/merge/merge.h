@@ -33,6 +33,7 @@ struct merge_input {
 	bool clock_is_given;	    /* by the user, or found by a guest's requests */
 	uint32_t host_input;	    /* of a guest whose clock was found; ETA_NONE */
 	bool clock_is_known;
+	bool is_far;	      /* of another machine than the input whose clock the result has */
 	uint32_t first_stack; /* its stacks stand behind those of the inputs before it */
 	uint32_t rank; /* 0: has regions outside the kernel, so it is the outer side of a tie */
 };
@@ -114,6 +115,10 @@ int merge_guests_settle(struct merge *merge);
 
 /* The result's clock, and the conversions that the inputs or OPTIONS give. */
 void merge_clocks(struct merge *merge, const struct eta_merge_options *options);
+/* Of each input how much of the page cache was dirty when, once all conversions are known. 0 or
+ * -ENOMEM, reported. */
+int merge_dirty(struct eta_trace *trace, const struct merge *merge);
+
 /* Says the clock and the conversions in TRACE's properties, once all are known. */
 int merge_clock_properties(struct eta_trace *trace, const struct merge *merge);
 

@@ -1,6 +1,7 @@
 /* OTF2 source: the events of one location, in batches. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "read-cursor.h"
+#include "runs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -201,6 +202,19 @@ static void stopped(struct otf2_cursor *c, OTF2_ErrorCode code)
 		c->error = -EBADMSG;
 }
 
+/* Ends the reading where the file of runs does not have what a record says. */
+static void run_damaged(struct otf2_cursor *c)
+{
+	if (!c->run_is_damaged)
+		return;
+	c->run_is_damaged = false;
+	c->finished = true;
+	archive_errors_catch();
+	stopped(c, OTF2_ERROR_INVALID_DATA);
+	snprintf(c->why, sizeof(c->why),
+		 "the run of operations in %" PRIu64 RUN_SUFFIX " is cut or missing", c->id);
+}
+
 static ssize_t give_error(const struct otf2_cursor *c)
 {
 	const struct eta_trace *trace = c->trace;
@@ -228,6 +242,11 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 		OTF2_ErrorCode code;
 		uint64_t n = 0, wanted = OTF2_BATCH;
 
+		if (otf2_run_goes_on(c)) {
+			otf2_run_read(c);
+			run_damaged(c);
+			continue;
+		}
 		if (c->peeking)
 			wanted = 1;
 		else if (c->otf2->operations)
@@ -235,6 +254,11 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 		archive_errors_catch();
 		code = OTF2_Reader_ReadLocalEvents(c->reader, c->evt, wanted, &n);
 		cursor->counts.records += n;
+		if (c->run_begins) { /* the rest is read behind it */
+			c->run_begins = false;
+			run_damaged(c);
+			continue;
+		}
 		c->finished = n < wanted || code != OTF2_SUCCESS;
 		if (code != OTF2_SUCCESS)
 			stopped(c, code);
@@ -266,6 +290,7 @@ void otf2_cursor_close(struct eta_cursor *cursor)
 	if (c->evt)
 		OTF2_Reader_CloseEvtReader(c->reader, c->evt);
 	release(c->trace, c->location);
+	otf2_runs_free(c);
 	free(c->callers);
 	free(c);
 }

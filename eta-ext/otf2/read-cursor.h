@@ -41,6 +41,11 @@ struct otf2_cursor {
 		uint32_t region;
 		uint64_t match;
 	} own;
+	/* The record that was read last stands for a run (runs.h); its Leave is still to come. */
+	bool run_begins, run_leaves;
+	bool run_is_damaged;
+	uint64_t run_operations, run_place; /* as its attributes said; 0 operations: is no run */
+	struct run_reader *runs;	    /* NULL: there was none yet */
 	uint64_t *callers; /* last seen, by region, 0: none; NULL: each call has its own */
 	uint64_t sizes[ARCHIVE_DEPTH];
 	struct eta_event batch[OTF2_BATCH];
@@ -52,6 +57,12 @@ OTF2_ErrorCode otf2_register_callbacks(OTF2_Reader *reader, struct otf2_cursor *
 int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
 ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
 void otf2_cursor_close(struct eta_cursor *cursor);
+
+/* The run that begins at TIME_NS; its operations fill the batch, as often as it goes on. */
+void otf2_run_begin(struct otf2_cursor *c, uint64_t time_ns);
+bool otf2_run_goes_on(const struct otf2_cursor *c);
+void otf2_run_read(struct otf2_cursor *c);
+void otf2_runs_free(struct otf2_cursor *c);
 
 /* Time of the first event, left alone where there is none or it is damaged. */
 int otf2_first_event(struct eta_trace *trace, uint32_t location, uint64_t *time_ns);

@@ -120,6 +120,12 @@ static inline unsigned take_attribute(struct eta_event *event, enum archive_attr
 	case ARCHIVE_WHO_LOCATION:
 	case ARCHIVE_DEVICE_LOCATION:
 	case ARCHIVE_OWNER_LOCATION:
+	case ARCHIVE_RUN:
+	case ARCHIVE_RUN_PLACE:
+	case ARCHIVE_RUN_NS:
+	case ARCHIVE_RUN_MIN_NS:
+	case ARCHIVE_RUN_MAX_NS:
+	case ARCHIVE_RUN_BYTES:
 	case ARCHIVE_N_ATTRIBUTES:
 		break;
 	}
@@ -164,7 +170,16 @@ static unsigned take_location(const struct otf2_cursor *c, struct eta_event *eve
 	return 0;
 }
 
-static unsigned take_attributes(const struct otf2_cursor *c, struct eta_event *event,
+/* An Enter that stands for a run. */
+static void take_run(struct otf2_cursor *c, enum archive_attribute what, uint64_t number)
+{
+	if (what == ARCHIVE_RUN)
+		c->run_operations = number;
+	else if (what == ARCHIVE_RUN_PLACE)
+		c->run_place = number;
+}
+
+static unsigned take_attributes(struct otf2_cursor *c, struct eta_event *event,
 				OTF2_AttributeList *list, uint32_t n)
 {
 	unsigned has = 0;
@@ -188,6 +203,8 @@ static unsigned take_attributes(const struct otf2_cursor *c, struct eta_event *e
 		what = (enum archive_attribute)c->otf2->attributes[ref];
 		if (what >= ARCHIVE_WHO_LOCATION && what <= ARCHIVE_OWNER_LOCATION)
 			has |= take_location(c, event, what, number);
+		else if (what >= ARCHIVE_RUN && what <= ARCHIVE_RUN_BYTES)
+			take_run(c, what, number);
 		else
 			has |= take_attribute(event, what, number);
 	}
@@ -204,7 +221,7 @@ static unsigned take_attributes(const struct otf2_cursor *c, struct eta_event *e
 }
 
 /* SAW_RET where the attributes said something of the returned value. */
-static inline unsigned attributes(const struct otf2_cursor *c, struct eta_event *event,
+static inline unsigned attributes(struct otf2_cursor *c, struct eta_event *event,
 				  OTF2_AttributeList *list)
 {
 	uint32_t n = OTF2_AttributeList_GetNumberOfElements(list);
@@ -303,6 +320,13 @@ static OTF2_CallbackCode on_enter(HEAD, OTF2_RegionRef ref)
 	event = next_event(c, time, ETA_ENTER);
 	event->region = region;
 	attributes(c, event, list);
+	if (__builtin_expect(c->run_operations > 0, 0)) {
+		c->n--; /* its operations come instead of it */
+		c->run_begins = c->run_leaves = true;
+		otf2_run_begin(c, event->time_ns);
+		c->run_operations = 0;
+		return OTF2_CALLBACK_INTERRUPT;
+	}
 	if (c->callers)
 		restore_caller(c, event);
 	if (c->depth < ARCHIVE_DEPTH)
@@ -321,6 +345,10 @@ static OTF2_CallbackCode on_leave(HEAD, OTF2_RegionRef ref)
 
 	if (region == ETA_NONE)
 		return leave_out(c);
+	if (__builtin_expect(c->run_leaves, 0)) {
+		c->run_leaves = false;
+		return OTF2_CALLBACK_SUCCESS;
+	}
 	event = next_event(c, time, ETA_LEAVE);
 	event->region = region;
 	saw = attributes(c, event, list);

@@ -46,7 +46,10 @@ static void write_clock(struct defs *defs)
 
 static void write_attributes(struct defs *defs)
 {
-	int n = machines_have_guests(defs->eta) ? ARCHIVE_N_ATTRIBUTES : ARCHIVE_FIRST_OF_GUESTS;
+	/* otf2-print wants them without a gap */
+	int n = defs->writer->has_runs		  ? ARCHIVE_N_ATTRIBUTES
+		: machines_have_guests(defs->eta) ? ARCHIVE_FIRST_OF_RUNS
+						  : ARCHIVE_FIRST_OF_GUESTS;
 
 #define X(id, name, type, description)                                                             \
 	if (ARCHIVE_##id < n) {                                                                    \

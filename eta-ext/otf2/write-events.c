@@ -1,9 +1,11 @@
 /* OTF2 writer: the events of each location, locations by several threads. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write.h"
+#include "write-runs.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,8 @@ struct event_writer {
 	OTF2_EvtWriter *evt;
 	OTF2_AttributeList *attributes;
 	struct written *written;
+	struct runs_writer *runs;      /* NULL: every operation is written by itself */
+	const struct run_summary *run; /* of the ENTER that is written; NULL: of none */
 	uint32_t depth;		       /* regions open now */
 	uint64_t sizes[ARCHIVE_DEPTH]; /* of the open regions, ARCHIVE_NO_SIZE */
 };
@@ -68,6 +72,15 @@ static OTF2_ErrorCode add_ret(struct event_writer *w, int64_t ret)
 	return ADD(w, RET, Int64, ret);
 }
 
+static OTF2_ErrorCode add_run(struct event_writer *w)
+{
+	const struct run_summary *run = w->run;
+
+	return ADD(w, RUN, Uint64, run->n) | ADD(w, RUN_PLACE, Uint64, run->place) |
+	       ADD(w, RUN_NS, Uint64, run->sum_ns) | ADD(w, RUN_MIN_NS, Uint64, run->min_ns) |
+	       ADD(w, RUN_MAX_NS, Uint64, run->max_ns) | ADD(w, RUN_BYTES, Uint64, run->bytes);
+}
+
 static OTF2_ErrorCode write_enter(struct event_writer *w, uint64_t time,
 				  const struct eta_event *event)
 {
@@ -93,6 +106,8 @@ static OTF2_ErrorCode write_enter(struct event_writer *w, uint64_t time,
 		if (has & ETA_HAS_PAUSE)
 			code |= ADD(w, PAUSE, Uint64, event->pause_ns);
 	}
+	if (w->run)
+		code |= add_run(w);
 	return code | OTF2_EvtWriter_Enter(w->evt, w->attributes, time, event->region);
 }
 
@@ -194,8 +209,9 @@ static OTF2_ErrorCode write_mark(struct event_writer *w, uint64_t time)
 
 /* Errors are or-ed together on the way (all of libotf2's are positive): only that there is one
  * counts. */
-static int write_event(struct event_writer *w, const struct eta_event *event)
+static int write_event(void *arg, const struct eta_event *event, const struct run_summary *run)
 {
+	struct event_writer *w = arg;
 	struct written *written = w->written;
 	uint64_t time = event->time_ns;
 	OTF2_ErrorCode code;
@@ -207,6 +223,7 @@ static int write_event(struct event_writer *w, const struct eta_event *event)
 		written->out_of_order++;
 		time = written->last_ns;
 	}
+	w->run = run;
 	if (event->kind == ETA_ENTER)
 		code = write_enter(w, time, event);
 	else if (event->kind == ETA_LEAVE)
@@ -238,7 +255,7 @@ static int write_batches(struct event_writer *w, struct eta_cursor *cursor)
 {
 	struct archive_writer *writer = w->writer;
 	const struct eta_event *batch;
-	uint64_t reported = 0;
+	uint64_t done = 0;
 	ssize_t n;
 	int rc = 0;
 
@@ -246,17 +263,48 @@ static int write_batches(struct event_writer *w, struct eta_cursor *cursor)
 		if (n < 0)
 			return (int)n;
 		for (ssize_t i = 0; rc == 0 && i < n; i++)
-			rc = write_event(w, &batch[i]);
-		if (w->written->events - reported >= PROGRESS_EVENTS) {
-			report_progress(writer, w->written->events - reported);
-			reported = w->written->events;
+			rc = w->runs ? runs_take(w->runs, &batch[i])
+				     : write_event(w, &batch[i], NULL);
+		done += (uint64_t)n;
+		if (done >= PROGRESS_EVENTS) {
+			report_progress(writer, done);
+			done = 0;
 		}
 		/* Another thread failed: nothing of this will be kept. */
 		if (__atomic_load_n(&writer->rc, __ATOMIC_RELAXED) != 0)
 			return -ECANCELED;
 	}
-	report_progress(writer, w->written->events - reported);
+	report_progress(writer, done);
 	return rc;
+}
+
+/* The events of CURSOR, equal ones as runs if the archive is to have those. */
+static int write_runs(struct event_writer *w, struct eta_cursor *cursor, uint64_t id)
+{
+	struct archive_writer *writer = w->writer;
+	char path[PATH_MAX];
+	int rc, ended;
+
+	if (!w->runs)
+		return write_batches(w, cursor);
+	if (snprintf(path, sizeof(path), "%s/%s/%" PRIu64 RUN_SUFFIX, writer->folder, writer->name,
+		     id) >= (int)sizeof(path))
+		return write_otf2_failed(writer, OTF2_ERROR_ENAMETOOLONG, "a location");
+	runs_begin(w->runs, path);
+	rc = write_batches(w, cursor);
+	ended = runs_end(w->runs);
+	if (rc == 0)
+		rc = ended;
+	if (runs_any(w->runs))
+		__atomic_store_n(&writer->has_runs, true, __ATOMIC_RELAXED);
+	if (!runs_error(w->runs))
+		return rc;
+	errno = -runs_error(w->runs);
+	return write_otf2_failed(writer,
+				 errno == ENOSPC  ? OTF2_ERROR_ENOSPC
+				 : errno == EFBIG ? OTF2_ERROR_EFBIG
+						  : OTF2_ERROR_FILE_INTERACTION,
+				 "the runs of a location");
 }
 
 static int write_location(struct archive_writer *writer, struct event_writer *w, uint32_t location)
@@ -275,7 +323,7 @@ static int write_location(struct archive_writer *writer, struct event_writer *w,
 		return write_otf2_failed(writer, OTF2_ERROR_FILE_CAN_NOT_OPEN, "a location");
 	rc = eta_cursor_open(writer->trace, location, &cursor);
 	if (rc == 0)
-		rc = write_batches(w, cursor);
+		rc = write_runs(w, cursor, def->id);
 	eta_cursor_close(cursor);
 	code = OTF2_Archive_CloseEvtWriter(writer->archive, w->evt);
 	if (rc == 0 && code != OTF2_SUCCESS)
@@ -293,7 +341,10 @@ static void *worker(void *arg)
 	struct event_writer *w = calloc(1, sizeof(*w));
 	int rc = 0;
 
-	if (!w || !(w->attributes = OTF2_AttributeList_New())) {
+	if (w && writer->options && writer->options->runs)
+		w->runs = runs_writer_new(writer->options->runs, write_event, w);
+	if (!w || !(w->attributes = OTF2_AttributeList_New()) ||
+	    (!w->runs && writer->options && writer->options->runs)) {
 		rc = -ENOMEM;
 		eta_error("%s: not enough memory to write it", writer->anchor);
 		goto out;
@@ -316,6 +367,8 @@ out:
 	}
 	if (w && w->attributes)
 		OTF2_AttributeList_Delete(w->attributes);
+	if (w)
+		runs_writer_free(w->runs);
 	free(w);
 	return NULL;
 }

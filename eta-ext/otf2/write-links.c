@@ -45,6 +45,15 @@ static bool are_dense(const struct ref_map *refs)
 	return refs->n == 0 || refs->v[refs->n - 1].ref == refs->n - 1;
 }
 
+/* The times of runs are in a file that libotf2's tables and clocks do not reach. */
+static bool has_runs(const struct otf2 *otf2)
+{
+	for (uint32_t i = 0; i < OTF2_ATTRIBUTES_MAX; i++)
+		if (otf2->attributes[i] == ARCHIVE_RUN)
+			return true;
+	return false;
+}
+
 static int check_input(const struct merge *merge, uint32_t input)
 {
 	const struct eta_trace *trace = merge->inputs[input].trace;
@@ -58,6 +67,8 @@ static int check_input(const struct merge *merge, uint32_t input)
 		wrong = "is not an archive of this program";
 	else if (otf2->n_inputs)
 		wrong = "has its events in other archives itself";
+	else if (has_runs(otf2))
+		wrong = "has runs of equal operations (--no-runs writes none)";
 	else if (machines_have_guests(&trace->defs))
 		wrong = "has a guest with its host, whose events name threads of each other";
 	if (!wrong)

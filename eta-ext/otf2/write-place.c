@@ -1,5 +1,6 @@
 /* OTF2 writer: the archive beside its place, moved there when it is complete. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "runs.h"
 #include "write.h"
 
 #include <dirent.h>
@@ -21,7 +22,7 @@ static const char *const parts[] = { "", ".def", ".otf2" };
 enum { N_PARTS = sizeof(parts) / sizeof(*parts), ANCHOR = N_PARTS - 1 };
 
 /* What lies in the folder of an archive of ours. */
-static const char *const part_files[] = { "*.evt", "*.def", NULL };
+static const char *const part_files[] = { "*.evt", "*.def", "*" RUN_SUFFIX, NULL };
 enum { DEPTH = 2 }; /* of folders, in the hidden one: that of an archive */
 
 #define UNFINISHED ".unfinished." /* the hidden folder is ".NAME" UNFINISHED and 8 letters */

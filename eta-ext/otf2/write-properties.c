@@ -30,14 +30,20 @@ static bool is_of_anchor(const struct eta_property *property, size_t *used)
 	return true;
 }
 
+OTF2_ErrorCode write_otf2_version(OTF2_Archive *archive, int version)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", version);
+	return OTF2_Archive_SetProperty(archive, ARCHIVE_VERSION_PROPERTY, text, true);
+}
+
 OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs, bool links)
 {
-	OTF2_ErrorCode code;
-	char version[16];
+	OTF2_ErrorCode code =
+		write_otf2_version(archive, links ? ARCHIVE_VERSION : ARCHIVE_WHOLE_VERSION);
 	size_t used = 0;
 
-	snprintf(version, sizeof(version), "%d", links ? ARCHIVE_VERSION : ARCHIVE_WHOLE_VERSION);
-	code = OTF2_Archive_SetProperty(archive, ARCHIVE_VERSION_PROPERTY, version, true);
 	for (uint32_t i = 0; code == OTF2_SUCCESS && i < defs->n_properties; i++) {
 		const char *value;
 		char *own;

@@ -86,6 +86,11 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 		if (code != OTF2_SUCCESS)
 			rc = write_otf2_failed(writer, code, "the events");
 	}
+	if (rc == 0 && writer->has_runs) {
+		code = write_otf2_version(writer->archive, ARCHIVE_VERSION);
+		if (code != OTF2_SUCCESS)
+			rc = write_otf2_failed(writer, code, "the archive's head");
+	}
 	if (rc == 0)
 		rc = write_otf2_definitions(writer);
 	if (writer->archive) {

@@ -29,6 +29,7 @@ struct archive_writer {
 	int rc;		  /* the first failure of a thread */
 	bool reported;	  /* a failure; atomic */
 	bool long_files;  /* some are written in several pieces; atomic */
+	bool has_runs;	  /* some locations have runs; atomic */
 	unsigned threads; /* that write at a time */
 	char **paths;	  /* of linked archives, below the folder of this one; NULL: copies */
 	size_t n_paths;
@@ -81,6 +82,8 @@ const char *write_otf2_text(const char *text, char **own);
 /* Properties of the trace, as far as they are the anchor file's. LINKS: the archive has such. */
 OTF2_ErrorCode write_otf2_properties(OTF2_Archive *archive, const struct eta_defs *defs,
 				     bool links);
+/* Which readers know all that is in it; VERSION again once it is known. */
+OTF2_ErrorCode write_otf2_version(OTF2_Archive *archive, int version);
 
 /* All definitions; after the events, because they hold their numbers. */
 int write_otf2_definitions(struct archive_writer *writer);

@@ -169,18 +169,23 @@ static void note_loss(struct kernelio *k)
 
 /* ---- the thread ---- */
 
-/*
- * How long to sleep, by how full the fullest ring was: not at all once a quarter of it was in use
- * (the next round may come late), longer again once a sixteenth was not.
- */
-static uint64_t next_pause(const struct kernelio *k, size_t ring_bytes, uint64_t pause_us,
-			   uint64_t longest_us)
+/* What was in the fullest ring. */
+static size_t most_taken(const struct kernelio *k)
 {
 	size_t most = 0;
 
 	for (unsigned i = 0; i < k->n_cpus; i++)
 		if (k->cpus[i].round_bytes > most)
 			most = k->cpus[i].round_bytes;
+	return most;
+}
+
+/*
+ * How long to sleep, by how full the fullest ring was: not at all once a quarter of it was in use
+ * (the next round may come late), longer again once a sixteenth was not.
+ */
+static uint64_t next_pause(size_t most, size_t ring_bytes, uint64_t pause_us, uint64_t longest_us)
+{
 	if (most > ring_bytes / 4)
 		return 0;
 	if (most > ring_bytes / 16)
@@ -196,6 +201,7 @@ static void *collector_main(void *arg)
 	size_t ring_bytes = ring_bytes_of_calls(k);
 	uint64_t longest_us = (uint64_t)poll_ms * 1000, pause_us = longest_us;
 	unsigned round = 0;
+	size_t most;
 	bool last;
 
 	/*
@@ -215,7 +221,9 @@ static void *collector_main(void *arg)
 		atomic_fetch_add(&k->rounds, 1);
 		if (++round % LOSS_EVERY == 0)
 			note_loss(k);
-		pause_us = next_pause(k, ring_bytes, pause_us, longest_us);
+		most = most_taken(k);
+		dirty_sample(k, clock_ns(CLOCK_MONOTONIC), most > 0);
+		pause_us = next_pause(most, ring_bytes, pause_us, longest_us);
 		if (!last && pause_us)
 			nanosleep(&(struct timespec){ (time_t)(pause_us / 1000000),
 						      (long)(pause_us % 1000000 * 1000) },
@@ -267,8 +275,10 @@ int collect_start(struct kernelio *k)
 		}
 		rc = add_ring(k, cpu);
 	}
-	if (rc == 0)
+	if (rc == 0) {
+		dirty_open(k, clock_ns(CLOCK_MONOTONIC));
 		rc = -pthread_create(&k->collector, NULL, collector_main, k);
+	}
 	if (rc == 0)
 		k->collecting = true;
 	else
@@ -293,6 +303,7 @@ void collect_end(struct kernelio *k)
 	pthread_join(k->collector, NULL);
 	k->collecting = false;
 	note_loss(k);
+	dirty_end(k, clock_ns(CLOCK_MONOTONIC));
 }
 
 uint64_t collect_open_bios(struct kernelio *k)
@@ -369,6 +380,7 @@ void collect_overwritten(const struct kernelio *k, uint64_t n[KERNELIO_N_TYPES])
 
 void collect_close(struct kernelio *k)
 {
+	dirty_close(k);
 	ring_buffer__free(k->rings);
 	k->rings = NULL;
 	definitions_free(k->definitions);

@@ -31,6 +31,20 @@ struct cpu_spool {
 	uint64_t lost_noted[KERNELIO_N_TYPES]; /* by the ring, in LOSS records so far */
 };
 
+/* How much of the page cache was dirty when. */
+#define DIRTY_SAMPLES 1024
+struct dirty {
+	int fd;		  /* -1: cannot be known */
+	uint64_t step_ns; /* 0: not open */
+	uint64_t looked_ns;
+	bool busy;	      /* something was recorded since */
+	pthread_mutex_t lock; /* of what follows */
+	unsigned n;
+	struct dirty_sample {
+		uint64_t time_ns, kib;
+	} samples[DIRTY_SAMPLES];
+};
+
 struct kernelio {
 	FILE *kallsyms; /* NULL: cannot be opened */
 	struct kernelio_options options;
@@ -63,6 +77,7 @@ struct kernelio {
 	struct kernelio_cpu *counters; /* n_cpus of them, as read last */
 	struct spool meta;
 	uint64_t suspended_ns; /* when meta was made */
+	struct dirty dirty;
 	pthread_t collector;
 	atomic_bool stopping;
 	atomic_uint rounds; /* how often the rings were emptied */
@@ -141,6 +156,16 @@ void limits_put(struct kernelio *k);
 /* How long the machine has been suspended since it was started; and since meta_create(). */
 uint64_t suspended_ns(void);
 void suspension_tell(struct kernelio *k);
+
+/*
+ * dirty.c: how much of the page cache is dirty, looked at by the collector, BUSY if there were
+ * records since the last time; once more at its end; gives PUT "NAME=VALUE" as properties.
+ */
+void dirty_open(struct kernelio *k, uint64_t now_ns);
+void dirty_sample(struct kernelio *k, uint64_t now_ns, bool busy);
+void dirty_end(struct kernelio *k, uint64_t now_ns);
+void dirty_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text));
+void dirty_close(struct kernelio *k);
 
 /* rings.c: a CPU's two rings share what options.ring_bytes gives. */
 size_t ring_bytes_of_calls(const struct kernelio *k);

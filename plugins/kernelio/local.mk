@@ -11,7 +11,9 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 	plugins/kernelio/kernelio.h \
 	plugins/kernelio/ring-layout.h \
 	plugins/kernelio/shared.h \
-	plugins/kernelio/syscall-list.h
+	plugins/kernelio/syscall-list.h \
+	plugins/kernelio/wall-clock.c \
+	plugins/kernelio/wall-clock.h
 
 bpf_programs = \
 	plugins/kernelio/bpf/block.bpf.c \
@@ -63,6 +65,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/backend.h \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/definitions.c \
+	plugins/kernelio/dirty.c \
 	plugins/kernelio/faults.c \
 	plugins/kernelio/internal.h \
 	plugins/kernelio/iterators.c \
@@ -101,6 +104,7 @@ plugins_kernelio_libkernelio_la_LIBADD = $(LIBBPF_LIBS) -lpthread
 plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/definitions.c \
+	plugins/kernelio/dirty.c \
 	plugins/kernelio/backend.c \
 	plugins/kernelio/backend.h \
 	plugins/kernelio/faults.c \

@@ -1,6 +1,7 @@
 /* The spool's meta file: names of system calls, probes in use, totals of the run. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "internal.h"
+#include "wall-clock.h"
 
 uint64_t clock_ns(clockid_t clock)
 {
@@ -71,6 +73,7 @@ static int create(struct kernelio *k, const char *name)
 {
 	struct eta_spool_header header;
 	char path[PATH_MAX + 32];
+	uint64_t error_ns;
 	int rc;
 
 	meta_header(&header, ETA_SPOOL_META);
@@ -89,6 +92,8 @@ static int create(struct kernelio *k, const char *name)
 	KERNELIO_OPERATIONS(X)
 #undef X
 	meta_property(k, "BACKENDS=%s", k->backends);
+	if (wall_clock_error(&error_ns))
+		meta_property(k, "REALTIME_ERROR=%" PRIu64, error_ns);
 	meta_property(k, "MISSING=%s", k->missing[0] ? k->missing : "none");
 	if (k->filter.light)
 		meta_property(k, "KERNEL_MODE=light");
@@ -137,6 +142,7 @@ int meta_snapshot(struct kernelio *k)
 	if (rc == 0) {
 		put_sleeps(k);
 		limits_put(k);
+		dirty_put(k, kernelio_property);
 		suspension_tell(k);
 		/* there is nothing behind it, as with one that has stopped */
 		meta_property(k, "SNAPSHOT=yes");
@@ -165,6 +171,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	meta_property(k, "LOST=%llu", (unsigned long long)counts->lost_all);
 	loss_properties(k);
 	limits_put(k);
+	dirty_put(k, kernelio_property);
 	suspension_tell(k);
 	spool_close(&k->meta);
 }

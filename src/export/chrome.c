@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
+#include "dirty.h"
 #include "links.h"
 #include "numbers.h"
 #include "score.h"
@@ -301,6 +302,16 @@ static int put_score(void *arg, uint64_t time_ns, unsigned percent)
 	return 0;
 }
 
+static int put_dirty(void *arg, uint32_t location, uint64_t time_ns, uint64_t bytes)
+{
+	struct chrome *c = arg;
+
+	begin(c, 'C', location, time_ns);
+	fprintf(c->e->out,
+		",\"name\":\"" DIRTY_NAME "\",\"args\":{\"" DIRTY_UNIT "\":%" PRIu64 "}}", bytes);
+	return 0;
+}
+
 static void chrome_free(struct chrome *c)
 {
 	for (uint32_t i = 0; c->regions && i < c->e->defs->n_regions; i++)
@@ -352,6 +363,8 @@ static int chrome_run(struct export *e)
 	}
 	if (rc == 0)
 		rc = export_score(e, put_score, &c);
+	if (rc == 0)
+		rc = export_dirty(e, put_dirty, &c);
 	for (; rc == 0 && c.location < defs->n_locations; c.location++)
 		rc = put_location(&c);
 	if (rc == 0)

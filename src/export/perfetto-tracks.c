@@ -64,7 +64,7 @@ static int put_thread(struct perfetto *p, uint32_t l)
 	return rc;
 }
 
-static int put_counter(struct perfetto *p, char *name, char *unit, uint64_t uuid, uint64_t parent)
+int perfetto_counter(struct perfetto *p, char *name, char *unit, uint64_t uuid, uint64_t parent)
 {
 	TrackDescriptor track = TRACK_DESCRIPTOR__INIT;
 	CounterDescriptor counter = COUNTER_DESCRIPTOR__INIT;
@@ -90,7 +90,7 @@ static int put_device(struct perfetto *p, uint32_t l)
 	free(track.name);
 	if (rc || defs->locations[l].kind != ETA_LOCATION_DEVICE)
 		return rc;
-	return put_counter(p, name, unit, counter_uuid(p, l), location_uuid(l));
+	return perfetto_counter(p, name, unit, counter_uuid(p, l), location_uuid(l));
 }
 
 int perfetto_tracks(struct perfetto *p)
@@ -116,5 +116,5 @@ int perfetto_tracks(struct perfetto *p)
 			rc = put_thread(p, l);
 	}
 	free(named);
-	return rc ? rc : put_counter(p, score, unit, p->score_uuid, 0);
+	return rc ? rc : perfetto_counter(p, score, unit, p->score_uuid, 0);
 }

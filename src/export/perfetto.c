@@ -382,6 +382,31 @@ static int put_score(void *arg, uint64_t time_ns, unsigned percent)
 	return put_other(p, &event, TRACK_EVENT__TYPE__TYPE_COUNTER, p->score_uuid, time_ns);
 }
 
+/* A machine's is a track of its own, made when its first one comes. */
+static int put_dirty(void *arg, uint32_t location, uint64_t time_ns, uint64_t bytes)
+{
+	const struct eta_defs *defs = ((struct perfetto *)arg)->e->defs;
+	static char unit[] = DIRTY_UNIT;
+	struct perfetto *p = arg;
+	TrackEvent event = TRACK_EVENT__INIT;
+	char whole[128], *name;
+	int rc = 0;
+
+	if (location != p->dirty_location) {
+		snprintf(whole, sizeof(whole), DIRTY_NAME "%s",
+			 machine_suffix(defs, location_host(defs, location)).text);
+		name = perfetto_text(whole);
+		p->dirty_location = location;
+		p->dirty_uuid = p->next_uuid++;
+		rc = name ? perfetto_counter(p, name, unit, p->dirty_uuid, 0) : -ENOMEM;
+		free(name);
+	}
+	event.has_counter_value = true;
+	event.counter_value = (int64_t)bytes;
+	return rc ? rc
+		  : put_other(p, &event, TRACK_EVENT__TYPE__TYPE_COUNTER, p->dirty_uuid, time_ns);
+}
+
 static void perfetto_free(struct perfetto *p)
 {
 	for (uint32_t l = 0; p->lanes && l < p->e->defs->n_locations; l++)
@@ -420,6 +445,7 @@ static int perfetto_run(struct export *e)
 		rc = export_numbers_new(defs, &p.numbers);
 	p.score_uuid = counter_uuid(&p, defs->n_locations);
 	p.next_uuid = p.score_uuid + 1;
+	p.dirty_location = ETA_NONE;
 	p.lanes = calloc((size_t)defs->n_locations + 1, sizeof(*p.lanes));
 	p.regions = calloc((size_t)defs->n_regions + 1, sizeof(*p.regions));
 	p.files = calloc((size_t)defs->n_files + 1, sizeof(*p.files));
@@ -433,6 +459,8 @@ static int perfetto_run(struct export *e)
 		rc = perfetto_tracks(&p);
 	if (rc == 0)
 		rc = export_score(e, put_score, &p);
+	if (rc == 0)
+		rc = export_dirty(e, put_dirty, &p);
 	for (; rc == 0 && p.location < defs->n_locations; p.location++)
 		rc = put_location(&p);
 	if (rc == 0)

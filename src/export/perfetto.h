@@ -3,6 +3,7 @@
 #ifndef SCI_EXPORT_PERFETTO_H
 #define SCI_EXPORT_PERFETTO_H
 
+#include "dirty.h"
 #include "links.h"
 #include "numbers.h"
 #include "score.h"
@@ -43,6 +44,8 @@ struct perfetto {
 	struct export_stack stack;
 	struct lanes *lanes; /* of each location */
 	uint64_t score_uuid, next_uuid;
+	uint64_t dirty_uuid; /* of the machine whose first location is dirty_location */
+	uint32_t dirty_location;
 	uint64_t flows;
 	uint32_t *regions, *files; /* the last sequence in which each is interned */
 	uint32_t levels[ETA_N_LEVELS + 1];
@@ -78,6 +81,8 @@ static inline uint64_t counter_uuid(const struct perfetto *p, uint32_t location)
 
 /* A track with this number; PARENT 0: none. As all of them 0 or -ENOMEM, reported. */
 int perfetto_track(struct perfetto *p, TrackDescriptor *track, uint64_t uuid, uint64_t parent);
+/* A counter's; UNIT: of its values. */
+int perfetto_counter(struct perfetto *p, char *name, char *unit, uint64_t uuid, uint64_t parent);
 /* Those of all locations. */
 int perfetto_tracks(struct perfetto *p);
 

@@ -485,7 +485,7 @@ int compare_text(FILE *out, const struct comparison *c, const struct table *tabl
 		const struct analysis *a = c->sides[s];
 
 		fprintf(out, "%c ", 'A' + s);
-		report_counts(out, &a->counts, a->open_bios,
+		report_counts(out, a->defs, &a->counts, a->open_bios,
 			      &(struct report_unsure){ a->low_confidence, UNSURE_OPERATIONS },
 			      false, options->width > 2 ? options->width - 2 : 0);
 	}

@@ -155,6 +155,7 @@ static void put_bin(struct json_object o, const struct analysis *a, uint32_t num
 static void put_trace(struct json_object in, const struct analysis *a)
 {
 	struct json_object o = object_in(in, "trace");
+	uint64_t clock_error_ns;
 
 	set_count(o, "duration_ns", a->duration_ns);
 	set_count(o, "locations", a->defs->n_locations);
@@ -174,6 +175,11 @@ static void put_trace(struct json_object in, const struct analysis *a)
 		set_count(o, "suspended_ns", a->suspended_ns);
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->counts.missing)
 		set_count(o, "missing", a->counts.missing);
+	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT &&
+	    report_clock_error(a->defs, &clock_error_ns))
+		set(o, "clock_error_ns",
+		    clock_error_ns == UINT64_MAX ? json_null()
+						 : json_integer((json_int_t)clock_error_ns));
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->light)
 		set(o, "light", json_true());
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->overwritten)

@@ -3,11 +3,14 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/common/columns.h"
 #include "src/common/machines.h"
 #include "words.h"
+
+#define CLOCK_ERROR "SCI::CLOCK_ERROR" /* as the merge leaves it */
 
 struct report_text report_score(double sci)
 {
@@ -145,8 +148,24 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 	fprintf(out, "%s%s\n", indent ? "  " : "", rest);
 }
 
-void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios,
-		   const struct report_unsure *unsure, bool published, unsigned width)
+bool report_clock_error(const struct eta_defs *defs, uint64_t *error_ns)
+{
+	for (uint32_t i = 0; i < defs->n_properties; i++) {
+		const struct eta_property *property = &defs->properties[i];
+
+		if (property->process != ETA_NONE || strcmp(property->name, CLOCK_ERROR) != 0)
+			continue;
+		*error_ns = strcmp(property->value, "unknown") == 0
+				    ? UINT64_MAX
+				    : strtoull(property->value, NULL, 10);
+		return true;
+	}
+	return false;
+}
+
+void report_counts(FILE *out, const struct eta_defs *defs, const struct eta_counts *c,
+		   uint64_t open_bios, const struct report_unsure *unsure, bool published,
+		   unsigned width)
 {
 	const struct {
 		uint64_t n;
@@ -166,6 +185,7 @@ void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios,
 	};
 	char line[512] = "data:";
 	size_t used = strlen(line);
+	uint64_t error_ns;
 
 	/* losses of a kind that this trace does not have are not worth a word */
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -174,5 +194,9 @@ void report_counts(FILE *out, const struct eta_counts *c, uint64_t open_bios,
 						 "%s %" PRIu64 " %s", i ? "," : "", rows[i].n,
 						 rows[i].n == 1 && !published ? rows[i].one
 									      : rows[i].many);
+	if (!published && used < sizeof(line) && report_clock_error(defs, &error_ns))
+		snprintf(line + used, sizeof(line) - used, ", clocks of machines %s%s",
+			 error_ns == UINT64_MAX ? "as they were set" : "to within ",
+			 error_ns < INT64_MAX ? report_duration((int64_t)error_ns).text : "");
 	report_wrapped(out, line, false, width);
 }

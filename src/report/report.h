@@ -68,8 +68,18 @@ struct report_unsure {
 
 #define UNSURE_OPERATIONS "operation of low confidence", "operations of low confidence"
 
-/* The line "data: ...": what is missing in a trace. PUBLISHED: "1 orphans", as it always was. */
-void report_counts(FILE *out, const struct eta_counts *counts, uint64_t open_bios,
-		   const struct report_unsure *unsure, bool published, unsigned width);
+/*
+ * By how much clocks of different machines in DEFS may differ; UINT64_MAX: nobody knows. False:
+ * they are of one machine.
+ */
+bool report_clock_error(const struct eta_defs *defs, uint64_t *error_ns);
+
+/*
+ * The line "data: ...": what is missing in a trace, and how exact the clocks of its machines are.
+ * PUBLISHED: "1 orphans", as it always was, and nothing of clocks.
+ */
+void report_counts(FILE *out, const struct eta_defs *defs, const struct eta_counts *counts,
+		   uint64_t open_bios, const struct report_unsure *unsure, bool published,
+		   unsigned width);
 
 #endif

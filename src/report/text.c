@@ -163,7 +163,7 @@ void report_quality(FILE *out, const struct analysis *a, unsigned width)
 	/* a hundredth of them hardly changes the score */
 	if (!paper && unsure.n * 100 < a->operations)
 		unsure.n = 0;
-	report_counts(out, &a->counts, a->open_bios, &unsure, paper, width);
+	report_counts(out, a->defs, &a->counts, a->open_bios, &unsure, paper, width);
 	if (paper)
 		return;
 	if (a->light)

@@ -341,7 +341,7 @@ int workload_text(FILE *out, const struct workload *w, const struct table *table
 			       "The trace has no kernel side: hits, amplification and the levels "
 			       "below the library calls are not known.",
 			       true, options->width);
-	report_counts(out, &w->counts, w->open_bios,
+	report_counts(out, w->defs, &w->counts, w->open_bios,
 		      &(struct report_unsure){
 			      w->no_offset,
 			      "access of unknown offset, neither sequential nor random",

@@ -7,6 +7,22 @@ cd "$scratch"
 programs=$SCI_BUILD/tests/programs
 mkdir run
 "$programs/make-spool" run 3 100
+# how much of the page cache was dirty: before the first event twice, then twice more
+/usr/bin/python3 - run/kernel.spool/meta <<'END'
+import struct, sys
+
+HEADER, UNIT, PROPERTY = 4096, 32, 7
+with open(sys.argv[1], "r+b") as meta:
+    data = meta.read()
+    at = HEADER
+    while at < len(data) and data[at + 16]:
+        at += struct.unpack_from("=H", data, at + 18)[0] * UNIT
+    meta.seek(at)
+    for text in b"DIRTY_1=100 0:40 of here", b"DIRTY_2=600 0:44 1:80 2:12 of here":
+        units = (32 + len(text) + UNIT - 1) // UNIT
+        meta.write(struct.pack("=QQBBHIII", 1, 1, PROPERTY, 0, units, 0, len(text), 0)
+                   + text.ljust(units * UNIT - 32, b"\0"))
+END
 status 0 sci-merge -q run -o run/unified.otf2
 
 # forms ARCHIVE: all four of it, compared with what it holds
@@ -27,6 +43,7 @@ head -n 1 x.csv >first-row
 has first-row '^host,pid,tid,thread,level,region,depth,begin_ns,'
 
 has x.json '"ph":"s".*"name":"waits"'
+has x.json '"name":"dirty page cache","args":\{"bytes":12288\}'
 
 # Perfetto's form: what protoc reads with the public format's numbers is what csv has
 perfetto()

@@ -36,7 +36,7 @@ def table(name, variable):
     for row in re.finditer(
             r'HEADING\("(?P<heading>[^"]*):"\)|PART\([^()]*, (?P<part>\w+)\)|(?P<filters>FILTERS\(X\))'
             r"""|\{ "(?P<name>[\w-]+)", (?:0|'(?P<letter>.)'), (?P<argument>NULL|"[^"]+"),\s*"""
-            r'(?P<help>NULL|MODE_HELP|")(?P<rest>.*?) \},$', rows, re.S | re.M):
+            r'(?P<help>NULL|[A-Z_]+_HELP|")(?P<rest>.*?) \},$', rows, re.S | re.M):
         if row["heading"]:
             group = groups.setdefault(row["heading"], {})
         elif row["part"]:

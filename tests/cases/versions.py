@@ -54,6 +54,6 @@ trace = path("archive.otf2")
 subprocess.run([os.path.join(PROGRAMS, "random-trace"), "1", "3", trace], check=True)
 name = b"SCI::ARCHIVE_VERSION\0"
 assert now["archive"] < 9
-# as that of an archive which any version reads: it has no links
+# as that of an archive which any version reads: it has no links and no runs
 replace(trace, None, name + b"1\0", name + b"9\0")
 refused(trace, f"is an archive of version 9, this program reads versions up to {now['archive']} ")

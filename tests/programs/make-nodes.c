@@ -1,7 +1,9 @@
 /*
- * make-nodes FOLDER NODES THREADS CALLS: FOLDER/nodeN/unified.otf2 for each of the NODES of a job,
- * with THREADS of one rank that CALLS times write a file, the last of them by a request to the
- * disk. Clocks, numbers of definitions, and numbers of stacks differ from node to node.
+ * make-nodes FOLDER NODES THREADS CALLS [ERROR]: FOLDER/nodeN/unified.otf2 for each of the NODES of
+ * a job, with THREADS of one rank that CALLS times write a file, the last of them by a request to
+ * the disk. Clocks, numbers of definitions, and numbers of stacks differ from node to node. ERROR:
+ * by how many ns the wall clock of the first node may be wrong, that of the second twice as many,
+ * ...
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
@@ -80,13 +82,17 @@ static void put_handle(struct eta_trace *t, uint32_t location, uint64_t at, uint
 }
 
 /* The properties of the trace, and the rank of its process. */
-static void define_rank(struct eta_trace *t, uint32_t node, uint32_t nodes, uint32_t process)
+static void define_rank(struct eta_trace *t, uint32_t node, uint32_t nodes, uint32_t process,
+			uint64_t error_ns)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%llu", 1000000000000000ULL - node * 1000000000ULL - node);
 	eta_defs_property(t, "SCI::CLOCK", "CLOCK_MONOTONIC");
 	eta_defs_property(t, "SCI::REALTIME_OFFSET", text);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)error_ns * (node + 1));
+	if (error_ns)
+		eta_defs_property(t, "SCI::REALTIME_ERROR", text);
 	snprintf(text, sizeof(text), "%u", node);
 	eta_defs_process_property(t, process, "RANK", text);
 	snprintf(text, sizeof(text), "%u", nodes);
@@ -112,7 +118,8 @@ static void define_addresses(struct eta_trace *t, uint32_t node, uint32_t proces
 	}
 }
 
-static struct eta_trace *make(uint32_t node, uint32_t nodes, uint32_t threads, uint32_t calls)
+static struct eta_trace *make(uint32_t node, uint32_t nodes, uint32_t threads, uint32_t calls,
+			      uint64_t error_ns)
 {
 	struct eta_trace *t = memory_trace_new("node");
 	char host[32], boot[32], name[64];
@@ -122,7 +129,7 @@ static struct eta_trace *make(uint32_t node, uint32_t nodes, uint32_t threads, u
 	snprintf(boot, sizeof(boot), "boot %u", node);
 	process = eta_defs_process(
 		t, &(struct eta_process){ .name = "app", .host = host, .boot = boot, .pid = PID });
-	define_rank(t, node, nodes, process);
+	define_rank(t, node, nodes, process, error_ns);
 	define_addresses(t, node, process);
 	for (uint32_t i = 0; i < threads; i++) {
 		snprintf(name, sizeof(name), "app tid %u", PID + i);
@@ -158,18 +165,20 @@ static struct eta_trace *make(uint32_t node, uint32_t nodes, uint32_t threads, u
 int main(int argc, char **argv)
 {
 	uint32_t nodes, threads, calls;
+	uint64_t error_ns;
 	int rc = 0;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: make-nodes FOLDER NODES THREADS CALLS\n");
+	if (argc != 5 && argc != 6) {
+		fprintf(stderr, "usage: make-nodes FOLDER NODES THREADS CALLS [ERROR]\n");
 		return 2;
 	}
 	nodes = (uint32_t)strtoul(argv[2], NULL, 10);
 	threads = (uint32_t)strtoul(argv[3], NULL, 10);
 	calls = (uint32_t)strtoul(argv[4], NULL, 10);
+	error_ns = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
 	for (uint32_t node = 0; rc == 0 && node < nodes; node++) {
 		struct eta_write_options options = { .threads = 1 };
-		struct eta_trace *t = make(node, nodes, threads, calls);
+		struct eta_trace *t = make(node, nodes, threads, calls, error_ns);
 		struct eta_counts counts;
 		char path[4096];
 

@@ -84,6 +84,40 @@ static void ranks(void **state)
 	}
 }
 
+/* Cut to the level, all sum to what was asked for; within the width of buckets, if not all are
+ * kept. */
+static void levels(void **state)
+{
+	static const size_t sizes[] = { 1, 8, 1024, 5000 };
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+		size_t n = sizes[s];
+		uint64_t *ns = calloc(n, sizeof(*ns));
+		unsigned __int128 sum = 0;
+		struct durations d;
+
+		assert_non_null(ns);
+		fill(ns, n);
+		for (size_t i = 0; i < n; i++)
+			sum += ns[i];
+		d = gather(ns, n, 3);
+		for (unsigned part = 1; part < 8; part++) {
+			unsigned __int128 want = sum * part / 8, cut = 0;
+			uint64_t level = durations_level(&d, want);
+
+			for (size_t i = 0; i < n; i++)
+				cut += ns[i] < level ? ns[i] : level;
+			assert_true(cut + n + want / 32 >= want && cut <= want + want / 32);
+			if (n <= DURATIONS_KEPT)
+				assert_true(cut + n >= want && cut <= want);
+		}
+		assert_int_equal(durations_level(&d, 2 * sum + 1), 0);
+		durations_free(&d);
+		free(ns);
+	}
+}
+
 static void references(void **state)
 {
 	/* n durations of `many` and a few of `few`, and what is found */
@@ -190,9 +224,9 @@ static void moments_of_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranks),	   cmocka_unit_test(references),
-		cmocka_unit_test(no_support),	   cmocka_unit_test(moments),
-		cmocka_unit_test(moments_of_many),
+		cmocka_unit_test(ranks),      cmocka_unit_test(levels),
+		cmocka_unit_test(references), cmocka_unit_test(no_support),
+		cmocka_unit_test(moments),    cmocka_unit_test(moments_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

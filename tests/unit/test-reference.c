@@ -201,6 +201,39 @@ static void throttling_is_no_class(void **state)
 	}
 }
 
+/* One CALL that waits beside another's write; the other trace, where KERNEL is seen, has none. */
+static int64_t lost_unmatched(const char *call, bool kernel)
+{
+	const struct waiting w = { call, "fs:journal commit", 0 };
+	struct analysis_options against = { .reference = REFERENCE_BASELINE };
+	struct eta_trace *alone = memory_trace_new("alone"), *t = memory_trace_new("beside");
+	struct analysis *r;
+	int64_t ns;
+
+	call_on(alone, memory_thread(alone, 1, 1), kernel ? "vfs:sys_write" : "write", 0, 10, 7,
+		false);
+	for (uint32_t i = 0; i < 2; i++)
+		memory_thread(t, 1, i + 1);
+	wait_in(t, 0, &w, 0, 100, 1000);
+	call_on(t, 1, "vfs:sys_write", 10, 2000, 8, false);
+	against.baseline = alone;
+	r = analyse(t, &against);
+	ns = thread(r, 0)->slowdown.interference_ns;
+	assert_int_equal(thread(r, 0)->slowdown.lost_ns, ns);
+	finish(t, r);
+	eta_close(alone);
+	return ns;
+}
+
+/* Calls on names are recorded if they wait: where there is none, none has waited. */
+static void name_calls_that_did_not_wait_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(lost_unmatched("vfs:sys_unlink", true), 1000);
+	assert_int_equal(lost_unmatched("vfs:sys_unlink", false), 0);
+	assert_int_equal(lost_unmatched("vfs:sys_fsync", true), 0);
+}
+
 /* Hits that became misses: what was lost and what the paths cost are the difference of the means.
  */
 static void paths_of_a_baseline(void **state)
@@ -376,17 +409,67 @@ static void rest_of_a_wait_beside_others(void **state)
 	assert_int_equal(taken_beside(400), 400 - 400 / 10);
 }
 
+/*
+ * Twenty commits; each EVERYth waits LONG_NS, from FIRST on beside another's write, the others
+ * SHORT_NS. With others, or alone.
+ */
+static struct eta_trace *commits(uint64_t every, uint64_t first, uint64_t long_ns,
+				 uint64_t short_ns, bool beside)
+{
+	static const struct waiting commit = { "vfs:sys_fsync", "fs:journal commit", 0 };
+	struct eta_trace *t = memory_trace_new("commits");
+
+	for (uint32_t i = 0; i < 2; i++)
+		memory_thread(t, 1, i + 1);
+	for (uint64_t i = 0; i < 20; i++) {
+		bool is_long = i % every == 0;
+
+		wait_in(t, 0, &commit, i * 5000, 100, is_long ? long_ns : short_ns);
+		if (beside && is_long && i >= first)
+			call_on(t, 1, "vfs:sys_write", i * 5000, i * 5000 + long_ns + 100, 8,
+				false);
+	}
+	return t;
+}
+
+static int64_t taken_from(struct eta_trace *t, struct eta_trace *alone)
+{
+	struct analysis_options against = { .reference = REFERENCE_BASELINE, .baseline = alone };
+	struct analysis *r = analyse(t, &against);
+	int64_t ns = thread(r, 0)->slowdown.interference_ns;
+
+	finish(t, r);
+	eta_close(alone);
+	return ns;
+}
+
+/* Where all waits are alike alone, those beside others have no more of the mean than the others. */
+static void mean_of_waits_beside_others(void **state)
+{
+	(void)state;
+	assert_int_equal(taken_from(commits(2, 0, 400, 100, true), commits(2, 0, 100, 100, false)),
+			 10 * 300);
+	/* half of the long ones; alone each fifth is as long, here each second */
+	assert_int_equal(taken_from(commits(2, 10, 1000, 40, true), commits(4, 0, 1000, 40, false)),
+			 5 * (1000 - (5 * 1000 + 15 * 40 - 10 * 40) / 10));
+	/* alone they are as long: chance */
+	assert_int_equal(taken_from(commits(5, 0, 900, 50, true), commits(5, 0, 900, 50, false)),
+			 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_others_are_no_reference),
 		cmocka_unit_test(work_is_the_reference),
 		cmocka_unit_test(throttling_is_no_class),
+		cmocka_unit_test(name_calls_that_did_not_wait_alone),
 		cmocka_unit_test(paths_of_a_baseline),
 		cmocka_unit_test(all_calls_slowed_alike),
 		cmocka_unit_test(interval_of_pieces),
 		cmocka_unit_test(chance_has_no_verdict),
 		cmocka_unit_test(rest_of_a_wait_beside_others),
+		cmocka_unit_test(mean_of_waits_beside_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

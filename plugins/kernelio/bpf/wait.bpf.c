@@ -59,12 +59,13 @@ static __always_inline uint8_t lock_kind(struct task_state *st, uint64_t lock)
 }
 
 /*
- * Spin locks: run queues, request queues, lists. Nobody sleeps on them, and their holder is
- * unknown. Mutexes and semaphores also spin before they sleep.
+ * Spin locks: run queues, request queues, lists, and those that readers share (rwlock_t, such as
+ * the state of a journal). Nobody sleeps on them, and their holder is unknown. Mutexes also spin
+ * before they sleep.
  */
 static __always_inline bool is_spin_lock(unsigned int flags)
 {
-	return flags & LOCK_SPINS && !(flags & (LOCK_READ | LOCK_WRITE | LOCK_PERCPU | LOCK_MUTEX));
+	return flags & LOCK_SPINS && !(flags & (LOCK_PERCPU | LOCK_MUTEX));
 }
 
 /* A thread that goes to sleep does not spin: the end of its spinning was missed. */

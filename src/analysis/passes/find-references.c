@@ -128,9 +128,11 @@ int engine_find_references(struct engine *e)
 
 	for (uint32_t i = 0; i < e->n_pool; i++)
 		all &= e->pool[i].found || !e->pool[i].known;
-	if (all)
-		return 0;
-	parallel_run(engine_threads(e), work, &m);
+	if (!all)
+		parallel_run(engine_threads(e), work, &m);
+	for (uint32_t i = 0; i < e->n_pool; i++)
+		if (e->pool[i].unwaited)
+			reference_leave_waits(&e->pool[i]);
 	return atomic_load(&m.rc);
 }
 

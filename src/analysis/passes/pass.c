@@ -232,6 +232,9 @@ static int on_operation(void *arg, const struct operation *op)
 		r->truncated++;
 	else
 		rc = class_add(class, op, w->location);
+	if (!rc && !op->truncated && w->engine->split &&
+	    w->engine->options.reference == REFERENCE_BASELINE)
+		rc = class_add_waits(class, op);
 	if (!rc && w->engine->spills)
 		rc = spill_operation(w, op, index);
 	return rc;

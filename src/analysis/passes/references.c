@@ -238,7 +238,42 @@ static void add_times(struct engine *e)
 		}
 }
 
-/* A class that the other trace does not have keeps what it has. */
+/* How much of each wait is the mean's, where they are longer than it. */
+static void set_levels(struct class_time *time, struct class *class, struct reference *const by[])
+{
+	uint64_t cells = class->waits ? cells_of_work_waits() : 0;
+
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		durations_sort(&class->waits[c]);
+		for (int k = 0; k < N_REFERENCES; k++) {
+			unsigned __int128 mean = (unsigned __int128)by[k]->cell_ns[c] * time->n;
+
+			if (mean < time->cell_ns[c])
+				time->level_ns[k][c] = durations_level(&class->waits[c], mean);
+		}
+	}
+}
+
+/*
+ * The other trace has no such operation. If it would be there only if it had waited, none of them
+ * waited there: its waits are no part of the reference. Otherwise the class keeps what it has.
+ */
+static bool unmatched(struct engine *e, const struct class *class, struct reference *r,
+		      struct reference *by[N_REFERENCES])
+{
+	if (!e->split || !e->baseline.kernel || !e->regions.info[class->key.region].only_waits) {
+		by[BY_HEADLINE]->low_confidence = true;
+		return false;
+	}
+	for (int k = 0; k < N_REFERENCES; k++) {
+		r[k] = *by[k];
+		r[k].unwaited = true;
+	}
+	return true;
+}
+
 static int baseline_references(struct engine *e)
 {
 	e->class_times = calloc(e->classes.n ? e->classes.n : 1, sizeof(*e->class_times));
@@ -248,13 +283,13 @@ static int baseline_references(struct engine *e)
 	for (uint32_t i = 0; i < e->classes.n; i++) {
 		struct reference *r = &e->pool[e->n_pool], **by = e->references[i].by;
 
-		if (!baseline_reference(&e->baseline, &e->classes.list[i]->key, r)) {
-			by[BY_HEADLINE]->low_confidence = true;
+		if (!baseline_reference(&e->baseline, &e->classes.list[i]->key, r) &&
+		    !unmatched(e, e->classes.list[i], r, by))
 			continue;
-		}
 		for (int k = 0; k < N_REFERENCES; k++)
 			by[k] = &r[k];
 		e->references[i].time = &e->class_times[i];
+		set_levels(&e->class_times[i], e->classes.list[i], by);
 		e->n_pool += N_REFERENCES;
 	}
 	return 0;

@@ -103,11 +103,17 @@ static uint64_t left_of(uint64_t reference_ns, uint64_t alone_ns)
 }
 
 /*
- * How much of the mean operation's time in the cell an operation with NS there may use: where most
- * operations do not wait, a few wait long, in both traces.
+ * How much of the mean operation's time in the cell NS of an operation with WHOLE_NS there may use:
+ * where most operations do not wait, a few wait long, in both traces.
  */
-static uint64_t part_of_mean(const struct class_references *refs, int k, enum cell c, uint64_t ns)
+static uint64_t part_of_mean(const struct class_references *refs, int k, enum cell c, uint64_t ns,
+			     uint64_t whole_ns)
 {
+	uint64_t level_ns = refs->time->level_ns[k][c];
+
+	if (level_ns)
+		return level_ns < whole_ns ? (uint64_t)((unsigned __int128)level_ns * ns / whole_ns)
+					   : ns;
 	return (uint64_t)((unsigned __int128)refs->by[k]->cell_ns[c] * refs->time->n * ns /
 			  refs->time->cell_ns[c]);
 }
@@ -128,9 +134,11 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 		t->contended->ns[c] += ns[c];
 		if (refs->time) {
 			for (int k = 0; k < N_REFERENCES; k++)
-				t->contended->left[k][c] += part_of_mean(refs, k, c, ns[c]);
+				t->contended->left[k][c] +=
+					part_of_mean(refs, k, c, ns[c], l->op.ns[c]);
 			loss->interference_ns[c] =
-				(int64_t)(ns[c] - part_of_mean(refs, BY_HEADLINE, c, ns[c]));
+				(int64_t)(ns[c] -
+					  part_of_mean(refs, BY_HEADLINE, c, ns[c], l->op.ns[c]));
 			continue;
 		}
 		loss->interference_ns[c] = loss->ns[c];

@@ -57,6 +57,7 @@ int baseline_new(const struct classes *classes, struct baseline *b)
 
 void baseline_add(struct baseline *b, const struct class_key *key, const struct tally *t)
 {
+	b->kernel |= (t->cells & ~cells_of_level(ETA_LEVEL_USER)) != 0;
 	for (int w = 0; w < N_WIDTHS; w++) {
 		struct baseline_class *c = find(b, key, w);
 

@@ -18,6 +18,7 @@ struct baseline_class {
 struct baseline {
 	struct baseline_class *by_width[3]; /* ascending key: fine, flagged, coarse */
 	uint32_t n[3];
+	bool kernel; /* it has the kernel's side */
 };
 
 /* Makes B from the classes of the other trace and the tallies of all its locations. */

@@ -119,11 +119,17 @@ static inline __attribute__((always_inline)) uint64_t cells_of_reason(enum eta_r
 #undef X
 }
 
+/* Waits for work that is the thread's own or others': of devices, journals, writeback. */
+static inline uint64_t cells_of_work_waits(void)
+{
+	return cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
+	       cells_of_group(GROUP_DIRTY);
+}
+
 /* In these cells, a task that the kernel names counts beside those seen on the resource. */
 static inline bool cell_names_others(enum cell cell)
 {
-	return 1ull << cell & (cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
-			       cells_of_group(GROUP_DIRTY));
+	return 1ull << cell & cells_of_work_waits();
 }
 
 /* The cell of a region; a reason that is foreign to the level counts as none. */

@@ -91,6 +91,9 @@ int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
 void classes_free(struct classes *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
+		for (int k = 0; c->list[i]->waits && k < N_CELLS; k++)
+			durations_free(&c->list[i]->waits[k]);
+		free(c->list[i]->waits);
 		durations_free(&c->list[i]->durations);
 		durations_free(&c->list[i]->unheld);
 		durations_free(&c->list[i]->solo);
@@ -138,6 +141,30 @@ int class_add(struct class *class, const struct operation *op, uint32_t location
 	return rc ? rc : durations_add(&class->durations, ns);
 }
 
+/* Room for the waits of a class. */
+static int waits_new(struct class *class)
+{
+	if (class->waits)
+		return 0;
+	class->waits = calloc(N_CELLS, sizeof(*class->waits));
+	for (int c = 0; class->waits && c < N_CELLS; c++)
+		class->waits[c] = DURATIONS_EMPTY;
+	return class->waits ? 0 : -ENOMEM;
+}
+
+int class_add_waits(struct class *class, const struct operation *op)
+{
+	uint64_t cells = op->cells & cells_of_work_waits();
+	int rc = cells ? waits_new(class) : 0;
+
+	while (!rc && cells) {
+		enum cell c = cell_next(&cells);
+
+		rc = durations_add(&class->waits[c], op->ns[c]);
+	}
+	return rc;
+}
+
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location)
 {
 	uint64_t ns = operation_unheld_ns(op);
@@ -164,5 +191,9 @@ int class_merge(struct class *into, const struct class *from)
 		rc = class_differs(into);
 	if (!rc && into->differs)
 		rc = durations_merge(&into->unheld, class_unheld(from));
+	if (!rc && from->waits)
+		rc = waits_new(into);
+	for (int c = 0; !rc && from->waits && c < N_CELLS; c++)
+		rc = durations_merge(&into->waits[c], &from->waits[c]);
 	return rc ? rc : durations_merge(&into->durations, &from->durations);
 }

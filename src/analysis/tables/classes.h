@@ -41,6 +41,8 @@ struct class
 	struct durations unheld;    /* without waits for others, if that differs for any */
 	bool differs;
 	struct fastest fastest;
+	/* with a baseline: by cell, how long they waited there; NULL: none has waited */
+	struct durations *waits;
 	/* with REFERENCE_SOLO: those that overlapped no other thread's on the same file, unheld */
 	struct durations solo;
 	struct fastest solo_fastest;
@@ -87,6 +89,11 @@ struct contended {
 struct class_time {
 	uint64_t n;
 	uint64_t cell_ns[N_CELLS];
+	/*
+	 * Of waits, how much of each is the mean's: longer ones are cut to this, so that all
+	 * together are as long as the mean says. 0: each has the same part of its length.
+	 */
+	uint64_t level_ns[N_REFERENCES][N_CELLS];
 };
 
 /* The references a class is measured against, after falling back. */
@@ -113,6 +120,8 @@ void classes_free(struct classes *classes);
  * thread's. class_merge: all of FROM, of another thread of the analysis. 0 or -ENOMEM.
  */
 int class_add(struct class *class, const struct operation *op, uint32_t location);
+/* For a baseline: how long OP waited in each cell. 0 or -ENOMEM. */
+int class_add_waits(struct class *class, const struct operation *op);
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location);
 int class_merge(struct class *into, const struct class *from);
 

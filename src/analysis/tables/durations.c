@@ -147,6 +147,30 @@ void durations_rank(const struct durations *d, uint64_t rank, uint64_t *low, uin
 	*low = *high = d->max_ns;
 }
 
+static uint64_t bucket_middle(unsigned bucket)
+{
+	return bucket_low(bucket) + (bucket_high(bucket) - bucket_low(bucket)) / 2;
+}
+
+uint64_t durations_level(const struct durations *d, unsigned __int128 sum)
+{
+	uint64_t left = d->n; /* not shorter than those passed */
+
+	for (uint32_t i = 0; !d->histogram && i < d->n_kept; i++) {
+		if ((unsigned __int128)d->kept[i] * left >= sum)
+			return (uint64_t)(sum / left);
+		sum -= d->kept[i];
+		left--;
+	}
+	for (unsigned b = 0; d->histogram && left && b < N_BUCKETS; b++) {
+		if ((unsigned __int128)bucket_middle(b) * left >= sum)
+			return (uint64_t)(sum / left);
+		sum -= (unsigned __int128)bucket_middle(b) * d->histogram[b];
+		left -= d->histogram[b];
+	}
+	return 0;
+}
+
 /* ---- moments ---- */
 
 static void moment_add(struct durations_moments *m, uint64_t ns, uint64_t n)
@@ -168,8 +192,7 @@ void durations_moments_add(struct durations_moments *m, const struct durations *
 		moment_add(m, d->kept[i], 1);
 	for (unsigned b = 0; d->histogram && b < N_BUCKETS; b++)
 		if (d->histogram[b])
-			moment_add(m, bucket_low(b) + (bucket_high(b) - bucket_low(b)) / 2,
-				   d->histogram[b]);
+			moment_add(m, bucket_middle(b), d->histogram[b]);
 }
 
 double durations_standard_error(const struct durations_moments *m)

@@ -38,6 +38,12 @@ void durations_sort(struct durations *d);
 void durations_rank(const struct durations *d, uint64_t rank, uint64_t *low, uint64_t *high);
 
 /*
+ * The length L to which all longer ones must be cut so that they sum to SUM, after durations_sort;
+ * 0: they are less. Those that are not kept count as the middle of their bucket, within 2 %.
+ */
+uint64_t durations_level(const struct durations *d, unsigned __int128 sum);
+
+/*
  * For mean and variance: whole numbers, so that the order of adding does not matter. Durations
  * beyond the kept ones count as the middle of their bucket, within 2 %.
  */

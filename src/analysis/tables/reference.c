@@ -58,3 +58,16 @@ void reference_find(const struct durations *d, enum reference_kind kind, double 
 		break;
 	}
 }
+
+void reference_leave_waits(struct reference *r)
+{
+	uint64_t waits = r->cells & cells_of_work_waits();
+
+	r->cells &= ~waits;
+	while (waits) {
+		enum cell c = cell_next(&waits);
+
+		r->ns -= r->cell_ns[c];
+		r->cell_ns[c] = 0;
+	}
+}

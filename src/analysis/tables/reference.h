@@ -23,6 +23,7 @@ struct reference {
 	bool known;	     /* false: no finished operation */
 	bool low_confidence; /* too few operations, or no support: the minimum was taken */
 	bool solo;	     /* an operation that overlapped no other thread's */
+	bool unwaited;	     /* what that operation takes besides its waits */
 	/* The reference operation is the first of the shortest within these bounds. */
 	uint64_t low_ns;
 	uint64_t high_ns;
@@ -44,6 +45,9 @@ static inline void reference_set_cells(struct reference *r, const uint64_t cell_
 		r->cells |= (uint64_t)(cell_ns[c] != 0) << c;
 	}
 }
+
+/* Leaves of R's operation what it did, without what it waited for. */
+void reference_leave_waits(struct reference *r);
 
 /* Bounds of the reference of KIND (with QUANTILE its Q); DURATIONS must be sorted. */
 void reference_find(const struct durations *d, enum reference_kind kind, double q,

@@ -125,6 +125,8 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->mode = (uint8_t)mode_of(r->name);
 		info->changes = info->mode == MODE_WRITE ||
 				(info->mode != MODE_READ && changes_files(r->name));
+		info->only_waits =
+			is_there_if_it_waits(r) || (regions->light && r->level != ETA_LEVEL_USER);
 		info->is_reason = r->reason != ETA_REASON_NONE || is_there_if_it_waits(r);
 		info->adds_pages =
 			r->level == ETA_LEVEL_PAGECACHE &&

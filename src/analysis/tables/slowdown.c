@@ -45,11 +45,10 @@ int64_t tally_counted(const struct tally *t, const struct class_references *refs
 
 int64_t tally_alike(const struct tally *t, const struct reference *r)
 {
-	uint64_t cells = cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
-			 cells_of_group(GROUP_DIRTY);
+	uint64_t cells = t->contended && r->known ? cells_of_work_waits() : 0;
 	int64_t sum = 0;
 
-	cells &= t->contended && r->known ? t->cells | r->cells : 0;
+	cells &= t->cells | r->cells;
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
