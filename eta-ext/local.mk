@@ -43,6 +43,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/service-stream.c \
 	eta-ext/merge/services.c \
 	eta-ext/merge/services.h \
+	eta-ext/merge/steals.c \
 	eta-ext/merge/match-calls.h \
 	eta-ext/logs/log.c \
 	eta-ext/logs/log.h \

@@ -171,6 +171,7 @@ kernel_tests += \
 	tests/cases/kernel-direct.py \
 	tests/cases/kernel-dirty.py \
 	tests/cases/kernel-eviction.py \
+	tests/cases/kernel-fanotify.py \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \
 	tests/cases/kernel-filter.py \

@@ -250,6 +250,8 @@ struct eta_event {
 		uint32_t stack; /* ENTER: index */
 		/* ENTER with ETA_EVENT_OF_HOST: location of the device waited for, ETA_NONE */
 		uint32_t device;
+		/* ENTER, LEAVE in a kernel spool: 1 + the CPU from here on, 0: not known */
+		uint32_t cpu;
 	};
 	union {
 		int64_t ret;	   /* LEAVE: returned value, -errno where the call failed */

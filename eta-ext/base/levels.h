@@ -27,6 +27,7 @@
 	X(DIRECTORY_LOCK, VFS, "directory lock")                                                   \
 	X(ADDRESS_SPACE_LOCK, VFS, "address space lock")                                           \
 	X(LOOKUP, VFS, "lookup")                                                                   \
+	X(FANOTIFY_LISTENER, VFS, "fanotify listener")                                             \
 	X(OTHER_LOCK, VFS, "other lock")                                                           \
 	X(SPIN_LOCK, VFS, "spin lock")                                                             \
 	X(OTHER_WAIT, VFS, "other wait")                                                           \
@@ -39,6 +40,7 @@
 	X(METADATA_LOCK, FS, "metadata lock")                                                      \
 	X(JOURNAL_COMMIT, FS, "journal commit")                                                    \
 	X(ALLOCATION, FS, "allocation")                                                            \
+	X(FUSE_SERVER, FS, "FUSE server")                                                          \
 	X(QUEUE, BLOCK, "queue")                                                                   \
 	X(DEVICE, BLOCK, "device")                                                                 \
 	X(THROTTLED, BLOCK, "held back")                                                           \
@@ -50,6 +52,7 @@
 	X(RECLAIM_AT_OWN_LIMIT, PAGECACHE, "reclaim at own limit")                                 \
 	X(THROTTLED_BY_OWN_LIMIT, BLOCK, "held back by own limit")                                 \
 	X(VIRTIO, BLOCK, "virtio")                                                                 \
+	X(STEAL, CPU, "steal")                                                                     \
 	X(RPC_QUEUE, NET, "rpc queue")                                                             \
 	X(SERVER, NET, "server")                                                                   \
 	X(RETRANSMIT, NET, "retransmit")

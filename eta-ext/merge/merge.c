@@ -80,7 +80,7 @@ static inline uint64_t head_ns(struct stream *s, const struct stream *outer)
 {
 	const struct eta_event *head = s->head;
 
-	if (head->kind != ETA_LEAVE)
+	if (head->kind != ETA_LEAVE && !(head->kind == ETA_ENTER && head->has & ETA_EVENT_OF_HOST))
 		return head->time_ns;
 	if (s->off_cpu && outer->head->time_ns < head->time_ns &&
 	    !(outer->head->has & ETA_EVENT_BLOCK_IO)) {
@@ -166,6 +166,8 @@ static inline void translate(struct stream *s, const struct eta_region *regions,
 {
 	*to = *s->head;
 	if (to->has & ETA_EVENT_OF_HOST && to->kind <= ETA_LEAVE && s->services) {
+		if (to->time_ns == s->ran_late_ns)
+			to->time_ns = s->ran_ns;
 		s->depth += to->kind == ETA_ENTER ? 1 : (size_t)-1;
 		return;
 	}

@@ -9,6 +9,13 @@
 /* How far back the last write of a thread is looked for. */
 enum { BACK_MAX = 65536 };
 
+/* What a thread does while a region is its innermost one. */
+enum inside {
+	RESTS,
+	WAITS, /* maybe for a request */
+	RUNS,  /* or would if it had a CPU */
+};
+
 struct service_stream {
 	const struct merge *merge;
 	const struct services *services;
@@ -17,10 +24,12 @@ struct service_stream {
 	const uint32_t *calls, *requests; /* of this thread, by begin */
 	size_t n_calls, n_requests;
 	size_t next_call, first_request;
-	const struct service_call *call; /* open now; NULL: none */
-	size_t depth, at;		 /* depth of that */
-	bool *waits;			 /* per open region: may it wait for a request? */
-	size_t waits_room;
+	const struct service_call *call;   /* open now; NULL: none */
+	size_t depth, at;		   /* depth of that */
+	const struct service_guest *guest; /* whose threads these are; NULL: no guest's */
+	uint32_t cpu;			   /* 1 + that of the guest, 0: not known */
+	enum inside *inside;		   /* per open region */
+	size_t inside_room;
 	uint64_t last_ns;
 	struct eta_event *out;
 	size_t n, room;
@@ -62,6 +71,7 @@ int service_stream_new(const struct merge *merge, const struct merge_part *part,
 	stream->merge = merge;
 	stream->services = s;
 	stream->part = *part;
+	stream->guest = services_guest(merge, part->input);
 	process = s->trace->defs.locations[s->located[part->input][part->location]].process;
 	if (process != ETA_NONE)
 		stream->machine =
@@ -84,7 +94,7 @@ void service_stream_free(struct service_stream *s)
 {
 	if (!s)
 		return;
-	free(s->waits);
+	free(s->inside);
 	free(s->out);
 	free(s);
 }
@@ -132,6 +142,18 @@ static uint32_t device_of(const struct service_stream *s, const struct service_c
 	return ETA_NONE;
 }
 
+/* ENTER is for thread TID of MACHINE, if that is in the result. */
+static void set_who(const struct service_stream *s, uint32_t machine, uint32_t tid,
+		    uint64_t time_ns, struct eta_event *enter)
+{
+	uint32_t who = tid ? services_thread(s->services, machine, tid, time_ns) : ETA_NONE;
+
+	if (who == ETA_NONE)
+		return;
+	enter->has |= ETA_HAS_WHO;
+	enter->who = who;
+}
+
 static int put_piece(struct service_stream *s, const struct service_call *call,
 		     const struct service_piece *piece, uint64_t from_ns, uint64_t to_ns)
 {
@@ -140,18 +162,52 @@ static int put_piece(struct service_stream *s, const struct service_call *call,
 	uint32_t process = defs->locations[location].process;
 	struct eta_event enter = { .region = s->merge->inputs[call->input].regions[piece->region],
 				   .device = ETA_NONE };
-	uint32_t who = ETA_NONE;
 
-	if (piece->who)
-		who = services_thread(s->services, eta_machine(defs, defs->processes[process].host),
-				      piece->who, piece->begin_ns);
-	if (who != ETA_NONE) {
-		enter.has |= ETA_HAS_WHO;
-		enter.who = who;
-	}
+	set_who(s, eta_machine(defs, defs->processes[process].host), piece->who, piece->begin_ns,
+		&enter);
 	if (defs->regions[enter.region].level == ETA_LEVEL_BLOCK)
 		enter.device = device_of(s, call, piece->handle);
 	return put_region(s, from_ns, to_ns, &enter);
+}
+
+/*
+ * From FROM_NS to TO_NS, where WANTED, the times in which the guest's CPU had none of its host's;
+ * the rest is region REST, if not ETA_NONE.
+ */
+static int put_steals(struct service_stream *s, uint64_t from_ns, uint64_t to_ns, bool wanted,
+		      uint32_t rest)
+{
+	const struct services *all = s->services;
+	const struct eta_process *host = NULL;
+	const struct service_steal *steal = NULL;
+	size_t n = 0;
+	int rc = 0;
+
+	if (wanted && s->guest) {
+		steal = services_steals_of(all, s->guest, s->cpu, from_ns, &n);
+		host = merge_home(s->merge, s->guest->host);
+	}
+	for (; rc == 0 && from_ns < to_ns; steal++, n--) {
+		bool more = n > 0 && steal->begin_ns < to_ns;
+		uint64_t begin_ns = more ? steal->begin_ns : to_ns;
+		struct eta_event enter = { .region = all->steal, .device = ETA_NONE };
+
+		if (rest != ETA_NONE && begin_ns > from_ns)
+			rc = put_region(s, from_ns, begin_ns,
+					&(struct eta_event){ .region = rest, .device = ETA_NONE });
+		if (!more || rc)
+			break;
+		from_ns = from_ns > begin_ns ? from_ns : begin_ns;
+		if (steal->region != ETA_NONE)
+			enter.region = s->merge->inputs[s->guest->host].regions[steal->region];
+		set_who(s, host ? eta_machine(&all->trace->defs, host->host) : 0, steal->who,
+			steal->begin_ns, &enter);
+		begin_ns = steal->end_ns < to_ns ? steal->end_ns : to_ns;
+		if (begin_ns > from_ns)
+			rc = put_region(s, from_ns, begin_ns, &enter);
+		from_ns = begin_ns;
+	}
+	return rc;
 }
 
 /* The piece of CALL at TIME_NS; NULL: none. */
@@ -197,6 +253,22 @@ static const struct service_call *call_at(const struct services *s,
 	return best;
 }
 
+/*
+ * The time in which no call of the host's is under way: before them, or behind them, where the
+ * guest's CPU may be kept from taking the interrupt.
+ */
+static int put_gap(struct service_stream *s, const struct service_request *request,
+		   uint64_t from_ns, uint64_t to_ns)
+{
+	bool over = request->n_links > 0;
+
+	for (uint32_t i = 0; i < request->n_links; i++)
+		if (s->services->calls[s->services->links[request->first_link + i]].end_ns >
+		    from_ns)
+			over = false;
+	return put_steals(s, from_ns, to_ns, over, s->services->virtio);
+}
+
 static int put_request(struct service_stream *s, const struct service_request *request,
 		       uint64_t from_ns, uint64_t to_ns)
 {
@@ -213,9 +285,7 @@ static int put_request(struct service_stream *s, const struct service_request *r
 		if (piece)
 			rc = put_piece(s, call, piece, from_ns, until_ns);
 		else
-			rc = put_region(s, from_ns, until_ns,
-					&(struct eta_event){ .region = s->services->virtio,
-							     .device = ETA_NONE });
+			rc = put_gap(s, request, from_ns, until_ns);
 		from_ns = until_ns;
 	}
 	return rc;
@@ -267,17 +337,30 @@ static int put_host(struct service_stream *s, uint64_t from_ns, uint64_t to_ns)
 	return rc;
 }
 
-static bool may_wait(const struct eta_region *region)
+static enum inside inside_of(const struct service_stream *s, const struct eta_region *region)
 {
+	const struct eta_location *location =
+		&s->merge->inputs[s->part.input].trace->defs.locations[s->part.location];
+
 	switch (region->reason) {
 	case ETA_REASON_QUEUE:
 	case ETA_REASON_DEVICE:
 	case ETA_REASON_OTHER_WAIT:
 	case ETA_REASON_PAGE_LOCK:
 	case ETA_REASON_PAGE_WRITEBACK_WAIT:
-		return true;
+		return WAITS;
+	case ETA_REASON_NONE:
+	case ETA_REASON_LOOKUP:
+	case ETA_REASON_SPIN_LOCK:
+	case ETA_REASON_RUN_QUEUE:
+	case ETA_REASON_WAKE_UP:
+		/* nobody runs in a track; a library call is not seen to sleep */
+		return location->track || region->level == ETA_LEVEL_USER ||
+				       region->level == ETA_LEVEL_NONE
+			       ? RESTS
+			       : RUNS;
 	default:
-		return false;
+		return RESTS;
 	}
 }
 
@@ -399,19 +482,25 @@ static void mark(struct service_stream *s, struct eta_event *event)
 
 static int take(struct service_stream *s, const struct eta_event *event)
 {
-	bool waits = s->depth && s->waits[s->depth - 1];
+	enum inside inside = s->depth ? s->inside[s->depth - 1] : RESTS;
 	struct eta_event *out;
-	int rc = waits && s->n_requests ? put_host(s, s->last_ns, event->time_ns) : 0;
+	int rc = 0;
 
+	if (inside == WAITS && s->n_requests)
+		rc = put_host(s, s->last_ns, event->time_ns);
+	else if (inside == RUNS && s->guest)
+		rc = put_steals(s, s->last_ns, event->time_ns, true, ETA_NONE);
 	s->last_ns = event->time_ns;
 	if (rc)
 		return rc;
 	if (event->kind == ETA_ENTER) {
-		if (!ARRAY_FITS(s->waits, s->depth + 1, s->waits_room))
+		if (!ARRAY_FITS(s->inside, s->depth + 1, s->inside_room))
 			return -ENOMEM;
-		s->waits[s->depth++] = may_wait(
-			&s->merge->inputs[s->part.input].trace->defs.regions[event->region]);
+		s->inside[s->depth++] = inside_of(
+			s, &s->merge->inputs[s->part.input].trace->defs.regions[event->region]);
 	}
+	if (event->kind <= ETA_LEAVE)
+		s->cpu = event->has & (ETA_HAS_STACK | ETA_EVENT_OF_HOST) ? 0 : event->cpu;
 	out = put(s, event);
 	if (!out)
 		return -ENOMEM;

@@ -32,6 +32,8 @@ void services_free(struct services *s)
 	free(s->requests_by_thread);
 	free(s->threads);
 	free(s->located);
+	free(s->vcpus);
+	free(s->steals);
 	free(s);
 }
 
@@ -45,8 +47,7 @@ int services_begin(struct merge *merge, const struct service_pair *pair)
 		return -ENOMEM;
 	s->guests[s->n_guests] = (struct service_guest){ pair->guest, pair->host, pair->pid, "" };
 	snprintf(s->guests[s->n_guests].name, sizeof(s->guests->name), "%s", pair->name);
-	s->n_guests++;
-	return 0;
+	return services_steals(merge, s->n_guests++);
 }
 
 /* ---- which calls ---- */
@@ -310,6 +311,7 @@ static void convert(struct merge *merge)
 {
 	struct services *s = merge->services;
 
+	services_convert_steals(merge);
 	for (size_t i = 0; i < s->n_requests; i++) {
 		const struct service_call *call = &s->calls[s->links[s->requests[i].first_link]];
 		const struct eta_clock_map *clock = &merge->inputs[call->input].clock;
@@ -529,8 +531,9 @@ int services_settle(struct eta_trace *trace, struct merge *merge)
 	s->calls_by_image = sorted(s, s->n_calls, calls_by_image);
 	s->requests_by_thread = sorted(s, s->n_requests, requests_by_thread);
 	s->virtio = eta_defs_region(trace, "block:virtio", ETA_LEVEL_BLOCK, "");
+	s->steal = eta_defs_region(trace, "cpu:steal", ETA_LEVEL_CPU, "");
 	if (!s->calls_by_thread || !s->calls_by_image || !s->requests_by_thread ||
-	    s->virtio == ETA_NONE)
+	    s->virtio == ETA_NONE || s->steal == ETA_NONE)
 		return -ENOMEM;
 	rc = find_threads(s);
 	if (rc == 0)

@@ -45,14 +45,33 @@ struct service_guest {
 	char name[64];
 };
 
+/* One thread of QEMU, and which of the guest's CPUs it is. */
+struct service_vcpu {
+	uint32_t guest;	 /* number of it */
+	uint32_t number; /* SERVICE_ALL_VCPUS: QEMU has one thread for all of them */
+	uint32_t tid;
+	size_t first, n; /* of the steals */
+};
+#define SERVICE_ALL_VCPUS UINT32_MAX
+
+/* A time in which that thread was ready, but others had the CPU, or a limit kept it from one. */
+struct service_steal {
+	uint64_t begin_ns, end_ns;
+	uint32_t region; /* as its input numbers it; ETA_NONE: others had the CPU */
+	uint32_t who;	 /* tid on the host, 0: unknown */
+};
+
 struct services {
 	struct service_guest *guests;
 	struct service_call *calls;
 	struct service_request *requests;
 	struct service_piece *pieces;
 	uint32_t *links; /* calls of the requests */
-	size_t n_guests, n_calls, n_requests, n_pieces, n_links;
-	size_t guests_room, calls_room, requests_room, pieces_room, links_room;
+	struct service_vcpu *vcpus;
+	struct service_steal *steals;
+	size_t n_guests, n_calls, n_requests, n_pieces, n_links, n_vcpus, n_steals;
+	size_t guests_room, calls_room, requests_room, pieces_room, links_room, vcpus_room,
+		steals_room;
 	/* from here on once they are settled */
 	const struct eta_trace *trace; /* the result */
 	uint32_t *calls_by_thread;     /* by input, location, begin */
@@ -61,7 +80,8 @@ struct services {
 	uint32_t *threads; /* locations of the result by machine, tid, start */
 	size_t n_threads;
 	uint32_t **located; /* per input and location: that of the result */
-	uint32_t virtio;    /* region of the result */
+	uint32_t virtio;    /* regions of the result */
+	uint32_t steal;
 };
 
 /* PAIR's guest is one. Then for each of its disks: its requests and what was done for them. */
@@ -70,6 +90,17 @@ int services_match(struct merge *merge, const struct service_pair *pair);
 /* Once TRACE has all definitions, and the inputs their clocks: times, orders, names of guests. */
 int services_settle(struct eta_trace *trace, struct merge *merge);
 void services_free(struct services *services);
+
+/* When the CPUs of guest number GUEST had none of the host's (steals.c). 0 or -errno. */
+int services_steals(struct merge *merge, size_t guest);
+/* The clocks of the inputs are known. */
+void services_convert_steals(const struct merge *merge);
+/* The guest that INPUT is of; NULL: none. */
+const struct service_guest *services_guest(const struct merge *merge, uint32_t input);
+/* Those of CPU (1 + its number, 0: not known) of GUEST that end after TIME_NS, in order: *N. */
+const struct service_steal *services_steals_of(const struct services *s,
+					       const struct service_guest *guest, uint32_t cpu,
+					       uint64_t time_ns, size_t *n);
 
 /* Location of the result of thread TID on MACHINE at TIME_NS; ETA_NONE: not in it. */
 uint32_t services_thread(const struct services *s, uint32_t machine, uint32_t tid,

@@ -258,8 +258,10 @@ static int define_sleep(struct eta_trace *trace, struct spool_image *image, uint
 
 /* The kernel's tracer writes one of these when it begins, the others when it has stopped, or for a
  * copy. */
-static void take_state(struct spool *spool, const char *name)
+static void take_state(struct spool *spool, const char *name, const char *value)
 {
+	if (strcmp(name, "SCI::FANOTIFY_LISTENER") == 0)
+		spool->listener_tid = (uint32_t)strtoul(value, NULL, 10);
 	spool->tracer_began |= strcmp(name, "SCI::MISSING") == 0;
 	spool->tracer_ended |= strcmp(name, "SCI::LOST") == 0 || strcmp(name, "SCI::SNAPSHOT") == 0;
 }
@@ -287,7 +289,7 @@ static int define_property(struct eta_trace *trace, uint32_t image, char *text)
 			*c = '_';
 	}
 	if (image == 0)
-		take_state(trace->data, name);
+		take_state(trace->data, name, value);
 	return eta_defs_process_property(trace, image ? image : ETA_NONE, name, value) == ETA_NONE
 		       ? -ENOMEM
 		       : 0;

@@ -22,6 +22,7 @@ struct task_cursor {
 	struct operation_reader operations;
 	struct record_reader bios, owned;
 	struct expand expand;
+	uint32_t cpu; /* 1 + the one that the operation before ended on, 0: not known */
 	/* regions of the operations begun, by time: queue[at .. n) are not given yet */
 	struct eta_event *queue, *scratch;
 	size_t queue_at, queue_n, queue_room, scratch_room;
@@ -274,11 +275,45 @@ static bool waits_for_server(const struct task_cursor *c, const struct eta_kerne
 	return c->n_calls && (!op->dev || !fs || !fs->magic || fs->magic == NFS_MAGIC);
 }
 
+static bool is_for_cpu(const struct eta_span *span)
+{
+	return span->kind == ETA_SPAN_RUN_QUEUE || span->kind == ETA_SPAN_WAKE_UP;
+}
+
+/*
+ * Says on which CPU the thread is from each event of OP on, which ended on CPU. It may have come
+ * there whenever it waited for one; what was before its first such wait was where it had been.
+ */
+static void place_cpus(struct task_cursor *c, const struct eta_kernel_op *op, uint32_t cpu)
+{
+	const struct eta_span *spans = (const void *)(op + 1);
+	uint64_t left_ns = UINT64_MAX, came_ns = 0;
+
+	for (int i = 0; i < op->head.units - 2; i++) {
+		if (!is_for_cpu(&spans[i]))
+			continue;
+		if (spans[i].end_ns < left_ns)
+			left_ns = spans[i].end_ns;
+		if (spans[i].end_ns > came_ns)
+			came_ns = spans[i].end_ns;
+	}
+	for (size_t i = 0; i < c->expand.n; i++) {
+		uint64_t ns = c->expand.events[i].time_ns;
+
+		if (ns >= came_ns || c->cpu == cpu)
+			c->expand.events[i].cpu = cpu;
+		else
+			c->expand.events[i].cpu = ns < left_ns ? c->cpu : 0;
+	}
+	c->cpu = cpu;
+}
+
 static int load_operation(struct task_cursor *c)
 {
 	const struct eta_kernel_op *op;
 	struct spool_name name;
-	int rc = operation_reader_next(&c->operations, &c->expand, &op);
+	uint32_t cpu = 0;
+	int rc = operation_reader_next(&c->operations, &c->expand, &op, &cpu);
 
 	if (rc)
 		return rc;
@@ -293,7 +328,10 @@ static int load_operation(struct task_cursor *c)
 			     ? expand_operation(&c->expand, op, name, c->calls, c->n_calls, true)
 			     : expand_operation(&c->expand, op, name, c->flights, c->n_flights,
 						false);
-	return rc ? rc : queue_regions(c);
+	if (rc)
+		return rc;
+	place_cpus(c, op, cpu);
+	return queue_regions(c);
 }
 
 /* ---- the heap of requests that are not issued yet ---- */

@@ -300,7 +300,10 @@ static uint32_t sleep_region(const struct expand *expand, const struct expand_sp
 	return region;
 }
 
-/* Somebody not traced, in the way of a sleep for the journal, the queue, or who writes back. */
+/*
+ * Somebody not traced, in the way of a sleep for the journal, the queue, or who writes back; or who
+ * is asked.
+ */
 static struct expand_who sleep_who(const struct expand *expand, const struct expand_span *span,
 				   uint32_t region)
 {
@@ -314,6 +317,8 @@ static struct expand_who sleep_who(const struct expand *expand, const struct exp
 		who.tid = ETA_SLEEP_TID(span->object);
 		who.part = ETA_SLEEP_PART(span->object);
 	}
+	if (region != ETA_NONE && region == index->regions.fanotify_listener)
+		who = (struct expand_who){ .tid = index->listener_tid, .part = ETA_SLEEP_WHOLE };
 	return who;
 }
 

@@ -81,12 +81,13 @@ struct spool_index {
 	enum eta_level span_levels[ETA_N_SPANS + 1]; /* the last: the file system's function */
 	const struct spool_place *sleeps;	     /* of image 0 */
 	uint32_t n_sleeps;
+	uint32_t listener_tid;	    /* who answers fanotify; 0: not known */
 	struct index_place *places; /* as many; ETA_NONE where the place is listed, or not known */
 	struct {
 		uint32_t page_lock;
 		uint32_t other_wait[ETA_N_LEVELS];
 		uint32_t queue, device, throttled, journal_commit;
-		uint32_t throttled_by_own_limit, reclaim, writeback_wait;
+		uint32_t throttled_by_own_limit, reclaim, writeback_wait, fanotify_listener;
 		uint32_t rpc_queue, retransmit, server; /* where has_rpcs */
 	} regions;
 };

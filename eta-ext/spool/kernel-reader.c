@@ -58,6 +58,7 @@ int record_reader_next(struct record_reader *reader, const struct eta_record_hea
 			high = middle;
 	}
 	view = &reader->views[low];
+	reader->cpu = spool->files[low].cpu;
 	if (!view->window) {
 		rc = spool_view_share(view, &spool->files[low].view, reader->window_bytes);
 		if (rc)
@@ -120,7 +121,7 @@ static bool take_return(struct held_operation *held, const struct eta_record_hea
 }
 
 int operation_reader_next(struct operation_reader *r, const struct expand *expand,
-			  const struct eta_kernel_op **out)
+			  const struct eta_kernel_op **out, uint32_t *cpu)
 {
 	const struct eta_record_head *record = NULL;
 	struct held_operation held = r->ending;
@@ -132,9 +133,11 @@ int operation_reader_next(struct operation_reader *r, const struct expand *expan
 		r->next = held;
 		r->has_next = false;
 		*out = r->ending.op;
+		*cpu = r->ending.cpu;
 	} else {
 		rc = record_reader_next(&r->records, &record, &unit);
 		*out = (const void *)record;
+		*cpu = r->records.cpu;
 	}
 	while (!rc && (*out)->head.type == ETA_RECORD_KERNEL_OP && (*out)->head.end_ns) {
 		next_ns = operation_reader_peek(r);
@@ -147,9 +150,12 @@ int operation_reader_next(struct operation_reader *r, const struct expand *expan
 		if (rc)
 			break;
 		*out = r->ending.op;
-		if (take_return(&r->ending, record))
+		if (take_return(&r->ending, record)) {
+			*cpu = r->records.cpu;
 			continue;
+		}
 		rc = hold(&r->next, expand, (const void *)record);
+		r->next.cpu = r->records.cpu;
 		r->has_next = !rc;
 		break;
 	}

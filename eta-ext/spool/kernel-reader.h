@@ -11,6 +11,7 @@ struct record_reader {
 	struct index_slice left;
 	uint64_t released; /* entries before it have left memory */
 	size_t window_bytes;
+	uint32_t cpu; /* 1 + that of the last record's file */
 };
 
 /* For the entries of SLICE; to be freed. 0 or -ENOMEM, which is not reported. */
@@ -28,6 +29,7 @@ struct held_operation {
 	struct eta_kernel_op *op; /* in these: */
 	struct eta_span *units;
 	size_t room;
+	uint32_t cpu;
 };
 
 /* Those of operations and waits, looking ahead of one for what happens on its way out. */
@@ -41,10 +43,10 @@ struct operation_reader {
 uint64_t operation_reader_peek(const struct operation_reader *reader);
 /*
  * The next one, valid until the next call: a system call that the thread left a CPU on the way out
- * of ends when it is back on one. EXPAND is for messages.
+ * of ends when it is back on one. *CPU: 1 + the one that it ended on. EXPAND is for messages.
  */
 int operation_reader_next(struct operation_reader *reader, const struct expand *expand,
-			  const struct eta_kernel_op **op);
+			  const struct eta_kernel_op **op, uint32_t *cpu);
 void operation_reader_free(struct operation_reader *reader);
 
 #endif

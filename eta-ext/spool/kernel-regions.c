@@ -115,6 +115,7 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 	index->span_levels[ETA_N_SPANS] = ETA_LEVEL_FS;
 	index->sleeps = spool->images[0].sleeps;
 	index->n_sleeps = spool->images[0].n_sleeps;
+	index->listener_tid = spool->listener_tid;
 	rc = define_places(trace, index);
 	/* between two operations it is of no file system, and may be part of the first one */
 	for (size_t i = 0; i < index->n_fs; i++)
@@ -147,6 +148,9 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		index->regions.page_lock = spool_region(trace, "pagecache:page lock");
 		index->regions.writeback_wait =
 			spool_region(trace, span_regions[ETA_SPAN_PAGE_WRITEBACK_WAIT]);
+		index->regions.fanotify_listener =
+			index->listener_tid ? spool_region(trace, "vfs:fanotify listener")
+					    : ETA_NONE;
 		ok = index->regions.queue != ETA_NONE && index->regions.device != ETA_NONE &&
 		     index->regions.throttled != ETA_NONE &&
 		     index->regions.throttled_by_own_limit != ETA_NONE &&

@@ -188,6 +188,8 @@ static int take_header(struct eta_trace *trace, struct spool_file *file,
 	file->kind = header->kind;
 	file->start_ns = header->start_ns;
 	file->last_file = header->last_file;
+	if (header->kind == ETA_SPOOL_KERNEL && !(header->flags & ETA_SPOOL_DEFINITIONS))
+		file->cpu = header->cpu + 1;
 	trace->counts.lost += header->lost;
 	take_overwritten(spool, header);
 	spool->not_recorded += header->not_recorded;

@@ -45,6 +45,7 @@ struct spool_file {
 	uint64_t start_ns;
 	uint64_t last_file;
 	uint32_t kind;		 /* enum eta_spool_kind; 0: nothing in it is used */
+	uint32_t cpu;		 /* KERNEL: 1 + that of its records */
 	uint32_t image;		 /* USER, PROCESS: index into images */
 	struct spool_image like; /* USER: where no image of its process is known */
 	bool inherits;		 /* PROCESS: its parent's modules */
@@ -75,6 +76,7 @@ struct spool {
 	struct spool_handle *handles; /* sorted by image, id */
 	size_t n_handles, handle_room;
 	bool tracer_began, tracer_ended; /* the kernel's, as its properties say */
+	uint32_t listener_tid;		 /* who answers fanotify; 0: not known */
 	uint64_t not_recorded;		 /* calls of a level of detail that was not asked for */
 	uint64_t overwritten;	     /* operations and requests that made room for later ones, */
 	uint64_t overwritten_ns;     /* and the latest time of them (see struct eta_spool_header) */

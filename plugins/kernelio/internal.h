@@ -46,7 +46,8 @@ struct dirty {
 };
 
 struct kernelio {
-	FILE *kallsyms; /* NULL: cannot be opened */
+	FILE *kallsyms;	     /* NULL: cannot be opened */
+	bool asked_listener; /* threads waited for who answers fanotify */
 	struct kernelio_options options;
 	char directory[FOLDER_PATH_BYTES]; /* the spool, whose name is options.name */
 	char command[1024];
@@ -120,6 +121,8 @@ void modules_print(const struct kernelio *k, FILE *out);
 int probes_each_task(struct kernelio *k, pid_t tgid, bool children);
 /* The same over nothing: the probes learn which process the tracer is. */
 int probes_find_tracer(struct kernelio *k);
+/* Finds who listens to fanotify: listener_tgid, listeners. */
+int probes_each_listener(struct kernelio *k);
 /* FILE records of what process TGID, or (0) every one that was taken in, has open. */
 int probes_each_file(struct kernelio *k, pid_t tgid);
 
@@ -150,6 +153,9 @@ void sleeps_close(struct kernelio *k);
  * -errno where the kernel's symbols cannot be read: sleeps are without their places then.
  */
 int sleeps_list(struct kernelio *k, void (*put)(struct kernelio *k, uint32_t id, const char *text));
+
+/* listener.c: the process that answers fanotify, 0 if not known; its name is read with others'. */
+uint32_t listener_find(struct kernelio *k);
 
 /* limits.c: the limits that threads waited for, as a property. */
 void limits_put(struct kernelio *k);
@@ -226,6 +232,8 @@ __attribute__((format(printf, 2, 3))) void meta_property(struct kernelio *k, con
 int meta_create(struct kernelio *k);
 /* What meta would have now, but for the totals, in a file of its own: KERNELIO_SNAPSHOT. */
 int meta_snapshot(struct kernelio *k);
+/* The places where threads slept, when the probes are off, and before tasks get their names. */
+void meta_places(struct kernelio *k);
 void meta_close(struct kernelio *k, const struct kernelio_counts *counts);
 void meta_header(struct eta_spool_header *header, enum eta_spool_kind kind);
 

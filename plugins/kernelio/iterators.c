@@ -74,6 +74,11 @@ int probes_find_tracer(struct kernelio *k)
 	return run_iterator(k->bpf->progs.on_each_task, NULL);
 }
 
+int probes_each_listener(struct kernelio *k)
+{
+	return run_iterator(k->bpf->progs.on_each_listener, NULL);
+}
+
 int probes_each_file(struct kernelio *k, pid_t tgid)
 {
 	union bpf_iter_link_info info = { .task.pid = (uint32_t)tgid };

@@ -268,6 +268,7 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	drain(k, k->options.wait_writeback_ms ? late_writeback(k) : 0);
 	probes_detach_but_exits(k);
 	sleep_ms(DRAIN_STEP_MS); /* a probe that was running has come to its end */
+	meta_places(k);
 	rc = collect_counts(k, counts);
 	ops = counts->produced[ETA_RECORD_KERNEL_OP];
 	if (rc == 0)

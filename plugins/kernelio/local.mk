@@ -22,6 +22,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/file-lock.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
 	plugins/kernelio/bpf/function.bpf.c \
+	plugins/kernelio/bpf/listener.bpf.c \
 	plugins/kernelio/bpf/neighbour.bpf.c \
 	plugins/kernelio/bpf/net.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
@@ -72,6 +73,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
+	plugins/kernelio/listener.c \
 	plugins/kernelio/loading.c \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
@@ -113,6 +115,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
+	plugins/kernelio/listener.c \
 	plugins/kernelio/loading.c \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
@@ -137,6 +140,7 @@ bpf_objects = \
 	plugins/kernelio/bpf/file-lock.bpf.o \
 	plugins/kernelio/bpf/fs.bpf.o \
 	plugins/kernelio/bpf/function.bpf.o \
+	plugins/kernelio/bpf/listener.bpf.o \
 	plugins/kernelio/bpf/neighbour.bpf.o \
 	plugins/kernelio/bpf/net.bpf.o \
 	plugins/kernelio/bpf/pagecache.bpf.o \

@@ -117,17 +117,24 @@ int meta_create(struct kernelio *k)
 
 static void put_sleep(struct kernelio *k, uint32_t id, const char *text)
 {
+	static const char asked[] = "vfs:fanotify listener\n";
+
+	k->asked_listener |= strncmp(text, asked, sizeof(asked) - 1) == 0;
 	put_text(k, ETA_RECORD_SLEEP, id, 0, text);
 }
 
-static void put_sleeps(struct kernelio *k)
+void meta_places(struct kernelio *k)
 {
 	int rc = sleeps_list(k, put_sleep);
+	uint32_t listener;
 
 	if (rc)
 		eta_warn("/proc/kallsyms: the kernel's symbols cannot be read (%s): page locks and "
 			 "journal commits are recognised by less (run as root)",
 			 strerror(-rc));
+	listener = k->asked_listener ? listener_find(k) : 0;
+	if (listener)
+		meta_property(k, "FANOTIFY_LISTENER=%u", listener);
 }
 
 int meta_snapshot(struct kernelio *k)
@@ -140,7 +147,7 @@ int meta_snapshot(struct kernelio *k)
 	unlink(path); /* of one that nobody has fetched */
 	rc = create(k, KERNELIO_SNAPSHOT);
 	if (rc == 0) {
-		put_sleeps(k);
+		meta_places(k);
 		limits_put(k);
 		dirty_put(k, kernelio_property);
 		suspension_tell(k);
@@ -156,7 +163,6 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 {
 	if (!k->meta.header)
 		return;
-	put_sleeps(k);
 #define X(name, what, said, end)                                                                   \
 	meta_property(k, "TOTAL.%s=%llu", #name, (unsigned long long)counts->totals.name);
 	KERNELIO_TOTALS(X)

@@ -42,6 +42,17 @@
 	X(btrfs_start_ordered_extent_nowriteback, "pagecache:page writeback wait")                 \
 	X(btrfs_start_ordered_extent, "pagecache:page writeback wait")                             \
 	X(btrfs_wait_ordered_range, "pagecache:page writeback wait")                               \
+	/* other programs that the kernel asks */                                                  \
+	X(fanotify_get_response, "vfs:fanotify listener")                                          \
+	X(fanotify_handle_event, "vfs:fanotify listener")                                          \
+	X(request_wait_answer, "fs:FUSE server")                                                   \
+	X(fuse_get_req, "fs:FUSE server")                                                          \
+	X(__fuse_simple_request, "fs:FUSE server")                                                 \
+	X(fuse_simple_request, "fs:FUSE server")                                                   \
+	X(fuse_wait_on_folio_writeback, "fs:FUSE server")                                          \
+	X(fuse_wait_on_page_writeback, "fs:FUSE server")                                           \
+	X(fuse_set_nowrite, "fs:FUSE server")                                                      \
+	X(fuse_sync_writes, "fs:FUSE server")                                                      \
 	/* names and inodes that another thread is looking up or freeing */                        \
 	X(d_alloc_parallel, "vfs:lookup")                                                          \
 	X(__wait_on_freeing_inode, "vfs:lookup")                                                   \

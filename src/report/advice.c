@@ -82,6 +82,9 @@
 	X(CPU, RUN_QUEUE, OUTSIDE,                                                                 \
 	  "{culprit} has the CPU while I/O calls could go on: run it at another time or with a "   \
 	  "higher nice value, or give both CPUs of their own (taskset, cpuset).")                  \
+	X(CPU, STEAL, OTHER,                                                                       \
+	  "{culprit} has the CPU of the host that the guest needs: fewer virtual CPUs on it, or "  \
+	  "CPUs of their own for both (taskset, cpuset).")                                         \
 	X(CPU, RUN_QUEUE, SEVERAL,                                                                 \
 	  "{threads} threads of the program itself want a CPU in I/O calls, and there are not as " \
 	  "many: run fewer at a time.")                                                            \

@@ -77,13 +77,19 @@ static pid_t next_number(DIR *folder)
 
 /* ---- threads ---- */
 
-/* "CPU 0/TCG", "CPU 1/KVM" and "IO io0", as QEMU names them with debug-threads=on. */
+/*
+ * "CPU 0/TCG", "CPU 1/KVM", "ALL CPUs/TCG" and "IO io0", as QEMU names them with debug-threads=on.
+ */
 static bool parse_thread(const char *comm, struct vm_thread *thread)
 {
 	char kind;
 	int n = 0;
 
 	thread->vcpu = sscanf(comm, "CPU %u/%c", &thread->number, &kind) == 2;
+	if (!thread->vcpu && strcmp(comm, "ALL CPUs/TCG") == 0) {
+		thread->vcpu = true;
+		thread->number = VM_ALL_VCPUS;
+	}
 	if (thread->vcpu)
 		return true;
 	if (sscanf(comm, "IO %n", &n) != 0 || n == 0 || !comm[n])

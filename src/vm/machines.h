@@ -3,6 +3,7 @@
 #ifndef SCI_VM_MACHINES_H
 #define SCI_VM_MACHINES_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,10 +12,12 @@
 #include "qcow2.h"
 #include "qemu-command.h"
 
+#define VM_ALL_VCPUS UINT_MAX
+
 struct vm_thread {
 	pid_t tid;
 	bool vcpu;
-	unsigned number; /* of a vCPU */
+	unsigned number; /* of a vCPU; VM_ALL_VCPUS: TCG with one thread runs all of them */
 	char name[16];	 /* of an I/O thread */
 };
 

@@ -76,6 +76,10 @@ static void print_vm(FILE *to, const struct vm *vm)
 	for (size_t i = 0; i < vm->n_threads; i++) {
 		const struct vm_thread *thread = &vm->threads[i];
 
+		if (thread->vcpu && thread->number == VM_ALL_VCPUS) {
+			fprintf(to, "  all vCPUs: thread %d\n", (int)thread->tid);
+			continue;
+		}
 		if (thread->vcpu) {
 			fprintf(to, "  vCPU %u: thread %d\n", thread->number, (int)thread->tid);
 			continue;
@@ -160,8 +164,10 @@ static json_t *threads_json(const struct vm *vm, bool vcpus)
 
 		if (thread->vcpu != vcpus)
 			continue;
-		one = vcpus ? json_pack("[i, i]", (int)thread->number, (int)thread->tid)
-			    : json_pack("[o, i]", shown(thread->name), (int)thread->tid);
+		one = !vcpus ? json_pack("[o, i]", shown(thread->name), (int)thread->tid)
+		      : thread->number == VM_ALL_VCPUS
+			      ? json_pack("[s, i]", "all", (int)thread->tid)
+			      : json_pack("[i, i]", (int)thread->number, (int)thread->tid);
 		if (json_array_append_new(list, one)) {
 			json_decref(list);
 			list = NULL;

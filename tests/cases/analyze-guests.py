@@ -96,6 +96,20 @@ with tempfile.TemporaryDirectory() as folder:
     rows = table("--by=blame", "--filter=host=A", "hAB.otf2")
     assert rows[0]["culprit_host"] == "B", rows[0]
 
+    # ---- a guest's CPU that others have: named with the virtual machine of theirs; nothing is made up where it is not known ----
+    for order in "cA", "eA", "dA", "nA":
+        said = subprocess.run([os.path.join(BUILD, "tests/programs/make-guests"), f"{order}.otf2", order],
+                              capture_output=True, text=True, check=True).stderr
+        assert ("cpu:steal is not in the result" in said) == (order == "nA"), said
+        report = json.loads(run("src/sci-analyze", "--json", f"{order}.otf2"))
+        inside, outside = report["layers"]
+        assert inside["io_levels"]["cpu"] == 0, inside
+        if order in ("dA", "nA"):
+            assert outside["io_levels"]["cpu"] == 0, (order, outside)
+            continue
+        assert 30 * 85000 < outside["io_levels"]["cpu"] < 30 * 96000, outside
+        assert report["application"]["culprits"][0]["name"] == "vmB (QEMU pid 60)", report["application"]
+
     # ---- the workload: a guest's requests are not added to its host's ----
     for words in (), ("--by-second",):
         rows = table("--workload", *words, "hAB.otf2")

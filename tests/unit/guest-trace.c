@@ -9,6 +9,12 @@ enum { GUEST_DEV = 254 << 20, HOST_DEV = 8 << 20, IMAGE = 70 };
 /* What the host's clock is ahead of that of guest A; of B it is twice that. */
 enum { AHEAD_NS = 700000000 };
 
+/*
+ * What the host's letter says of the first guest's CPU, and whether the second guest takes it:
+ * c: it is CPU 0 of two, d: CPU 1, e: one thread is all of them, n: the threads have no names.
+ */
+static char taken;
+
 /* By the guest's clock; none is like another. */
 static uint64_t begin_of(unsigned i)
 {
@@ -66,7 +72,19 @@ static void enter(struct eta_trace *t, uint32_t l, uint64_t ns, const char *regi
 					 .size = 4096,
 					 .offset = offset,
 					 .dev = dev,
-					 .inode = inode });
+					 .inode = inode,
+					 .cpu = 1 });
+}
+
+/* The same without a file: of a thread on CPU 0. */
+static void step(struct eta_trace *t, uint32_t l, uint64_t ns, enum eta_kind kind,
+		 const char *region)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = ns,
+					 .kind = (uint8_t)kind,
+					 .region = memory_region(t, region),
+					 .cpu = 1 });
 }
 
 static void bio(struct eta_trace *t, uint32_t l, uint64_t ns, uint64_t end_ns, uint32_t handle,
@@ -93,13 +111,13 @@ static int64_t offset_of(unsigned i, unsigned vm)
 /* How long the device takes for request I of guest VM: B's are long, A's are where B was before. */
 uint64_t guest_device_ns(unsigned i, unsigned vm)
 {
-	return vm ? 2000000 : i % 2 ? 2100000 : 300000;
+	return vm ? 2000000 : i % 2 && taken == 'h' ? 2100000 : 300000;
 }
 
 /* B reads at every second time of A's, a moment before. */
 static bool reads(unsigned i, unsigned vm)
 {
-	return !vm || i % 2;
+	return !vm || (i % 2 && taken == 'h');
 }
 
 static uint64_t at(unsigned i, unsigned vm)
@@ -119,9 +137,9 @@ static struct eta_trace *guest(const char *name, unsigned vm)
 			continue;
 		enter(t, l, ns - 10000, "vfs:sys_pread64", 9, 5, offset_of(i, vm));
 		bio(t, l, ns, end, h, offset_of(i, vm), i);
-		memory_enter(t, l, ns + 20000, "block:device");
-		memory_leave(t, l, end + 3000, "block:device");
-		memory_leave(t, l, end + 10000, "vfs:sys_pread64");
+		step(t, l, ns + 20000, ETA_ENTER, "block:device");
+		step(t, l, end + 3000, ETA_LEAVE, "block:device");
+		step(t, l, end + 10000, ETA_LEAVE, "vfs:sys_pread64");
 	}
 	return t;
 }
@@ -142,36 +160,79 @@ static void serve(struct eta_trace *t, uint32_t l, uint32_t handle, unsigned vm)
 	}
 }
 
+/* The other's CPU has that of A in every second read: while it computes, and behind the call. */
+static void steal(struct eta_trace *t, uint32_t l)
+{
+	for (unsigned i = 1; taken != 'h' && i < GUEST_READS; i += 2) {
+		uint64_t ns = at(i, 0) + AHEAD_NS, over = ns + 110000 + guest_device_ns(i, 0);
+		const uint64_t times[] = { ns - 8000, ns + 12000, over + 10000, over + 80000 };
+
+		for (unsigned n = 0; n < 4; n += 2) {
+			memory_event(
+				t, l,
+				(struct eta_event){ .time_ns = times[n],
+						    .kind = ETA_ENTER,
+						    .has = ETA_HAS_WHO,
+						    .region = memory_region(t, "cpu:run queue"),
+						    .who = 65 });
+			memory_leave(t, l, times[n + 1], "cpu:run queue");
+		}
+	}
+}
+
+/* Thread TID of the process of location LIKE. */
+static uint32_t sibling(struct eta_trace *t, uint32_t like, const char *name, uint32_t tid)
+{
+	struct eta_location location = t->defs.locations[like];
+
+	location.id = t->defs.n_locations;
+	location.name = name;
+	location.tid = tid;
+	return eta_defs_location(t, &location);
+}
+
 static struct eta_trace *host(void)
 {
+	static const char *const vcpus[] = { ['c'] = "[[0,55],[1,56]]",
+					     ['d'] = "[[0,56],[1,55]]",
+					     ['e'] = "[[\"all\",55]]",
+					     ['n'] = "[]",
+					     ['h'] = "[[0,55],[1,56]]" };
 	struct eta_trace *t = machine("host");
-	uint32_t h = device_on(t, "host", "sda", HOST_DEV);
+	uint32_t h = device_on(t, "host", "sda", HOST_DEV), l;
 
 	for (unsigned vm = 0; vm < 2; vm++) {
 		uint32_t pid = 50 + 10 * vm;
 		char name[64], text[256];
+		uint32_t cpu;
 
 		snprintf(name, sizeof(name), "SCI::VM_%u", pid);
-		snprintf(text, sizeof(text), "{\"name\":\"vm%c\",\"icount\":false}", 'A' + vm);
+		snprintf(text, sizeof(text), "{\"name\":\"vm%c\",\"icount\":false,\"vcpus\":%s}",
+			 'A' + vm, vcpus[(unsigned char)taken]);
 		eta_defs_property(t, name, text);
 		snprintf(name, sizeof(name), "SCI::VM_%u_DISK_0", pid);
 		snprintf(text, sizeof(text),
 			 "{\"image\":\"/%c\",\"dev\":%d,\"inode\":%u,\"format\":\"raw\"}", 'a' + vm,
 			 HOST_DEV + 1, IMAGE + vm);
 		eta_defs_property(t, name, text);
-		serve(t, thread_on(t, "host", "qemu", pid), h, vm);
+		l = thread_on(t, "host", "qemu", pid);
+		cpu = sibling(t, l, "CPU 0/TCG", pid + 5);
+		serve(t, l, h, vm);
+		if (!vm)
+			steal(t, cpu);
 	}
 	return t;
 }
 
-/* The machines of ORDER: 'A', 'B', 'h'. */
+/* The machines of ORDER: 'A', 'B', and the host. */
 struct eta_trace *guests_merged(const char *order)
 {
 	struct eta_trace *in[3], *merged;
 	size_t n = strlen(order);
 
+	taken = order[strcspn(order, "hcden")];
 	for (size_t i = 0; i < n; i++)
-		in[i] = order[i] == 'h' ? host()
-					: guest(order[i] == 'A' ? "A" : "B", order[i] - 'A');
+		in[i] = order[i] == taken ? host()
+					  : guest(order[i] == 'A' ? "A" : "B", order[i] - 'A');
 	return eta_merge(in, n, &merged) ? NULL : merged;
 }

@@ -11,7 +11,11 @@ enum { GUEST_READS = 60 };
 /* How long the device takes for read I of guest VM (0: A, 1: B). */
 uint64_t guest_device_ns(unsigned i, unsigned vm);
 
-/* The machines of ORDER ('A', 'B', 'h') merged; NULL: that failed. */
+/*
+ * The machines of ORDER ('A', 'B', 'h') merged; NULL: that failed. With 'c', 'd', 'e' or 'n' in the
+ * place of 'h', B does not read, but its CPU is in the way of A's: A's CPU is there 0 of two, 1 of
+ * two, one thread for all, or not known. A's thread is on CPU 0.
+ */
 struct eta_trace *guests_merged(const char *order);
 
 #endif

@@ -98,9 +98,47 @@ static void a_guest_that_is_not_traced(void **state)
 	finish(t, a);
 }
 
+/* While the host runs B's CPU, A's reader has none, inside of its calls and behind a request. */
+static void a_cpu_that_others_have(void **state)
+{
+	static const struct {
+		const char *order;
+		bool known;
+	} cases[] = { { "cA", true }, { "Ac", true },  { "cAB", true },
+		      { "eA", true }, { "dA", false }, { "nA", false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct eta_trace *t = guests_merged(cases[i].order);
+		struct analysis *a = analyse(t, &score_by_default);
+		const struct thread_score *victim = reader_of(a, "A");
+		uint64_t taken = victim->time_ns[CELL_CPU_STEAL], sum_ns = 0;
+		uint32_t process;
+
+		/* 20 us in each second call, and 70 us behind its request's */
+		if (cases[i].known)
+			assert_in_range(taken + 30 * 2000, 30 * 88000, 30 * 92000 + 60 * 2000);
+		else
+			assert_int_equal(taken, 0);
+		for (int c = 0; c < N_CELLS; c++)
+			sum_ns += victim->time_ns[c];
+		assert_int_equal(sum_ns, victim->io_ns);
+		if (cases[i].known) {
+			assert_int_equal(victim->host_ns[ETA_LEVEL_CPU], taken);
+			assert_true(victim->slowdown.interference_cell_ns[CELL_CPU_STEAL] * 10 >
+				    victim->slowdown.interference_ns * 9);
+			process = a->defs->locations[victim->blame[0].location].process;
+			assert_int_equal(a->defs->processes[process].pid, 60);
+			assert_int_equal(victim->blame[0].tid, 65);
+		}
+		finish(t, a);
+	}
+}
+
 static void any_order_and_an_archive(void **state)
 {
-	static const char *const orders[] = { "hAB", "hBA", "AhB", "ABh", "BhA", "BAh" };
+	static const char *const orders[] = { "hAB", "hBA", "AhB", "ABh", "BhA", "BAh",
+					      "cAB", "cBA", "AcB", "ABc", "BcA", "BAc" };
 	char folder[] = "guest-XXXXXX", anchor[64], command[64], first[4096], other[4096];
 
 	(void)state;
@@ -109,8 +147,8 @@ static void any_order_and_an_archive(void **state)
 	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
 		struct eta_trace *t = guests_merged(orders[i]), *read;
 
-		result_of(t, i ? other : first, sizeof(first));
-		assert_string_equal(i ? other : first, first);
+		result_of(t, i % 6 ? other : first, sizeof(first));
+		assert_string_equal(i % 6 ? other : first, first);
 		assert_int_equal(eta_write_otf2(t, anchor, NULL, NULL), 0);
 		eta_close(t);
 		assert_int_equal(eta_open(anchor, NULL, &read), 0);
@@ -127,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blame_crosses_machines),
 		cmocka_unit_test(a_guest_that_is_not_traced),
+		cmocka_unit_test(a_cpu_that_others_have),
 		cmocka_unit_test(any_order_and_an_archive),
 	};
 

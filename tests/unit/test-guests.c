@@ -91,8 +91,8 @@ static void add_host(struct eta_trace *trace, const char *host, uint32_t pid, ui
 	char name[64], text[256];
 
 	snprintf(name, sizeof(name), "SCI::VM_%u", pid);
-	snprintf(text, sizeof(text), "{\"name\":\"vm%u\",\"icount\":%s}", pid,
-		 icount ? "true" : "false");
+	snprintf(text, sizeof(text), "{\"name\":\"vm%u\",\"icount\":%s,\"vcpus\":[[0,%u]]}", pid,
+		 icount ? "true" : "false", pid + 1);
 	eta_defs_property(trace, name, text);
 	snprintf(name, sizeof(name), "SCI::VM_%u_DISK_0", pid);
 	snprintf(text, sizeof(text),

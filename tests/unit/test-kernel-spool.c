@@ -113,6 +113,44 @@ static void operations_nest(void **state)
 	maker_end(dir);
 }
 
+static struct eta_span span_of(uint8_t kind, uint64_t begin_ns, uint64_t end_ns)
+{
+	return (struct eta_span){ .begin_ns = begin_ns, .end_ns = end_ns, .kind = kind };
+}
+
+/* Files are of CPUs: a call ended on that of its record, and began where the one before ended. */
+static void cpus_are_known(void **state)
+{
+	/* in the last call the thread leaves CPU 2 for one that nobody knows, and that for CPU 0 */
+	const struct eta_span moves[] = { span_of(ETA_SPAN_RUN_QUEUE, 73, 75),
+					  span_of(ETA_SPAN_WAKE_UP, 80, 85) };
+	static const uint32_t expected[] = { 1, 1, 3, 3, 3, 3, 0, 0, 1, 1 };
+	char dir[] = DIR_TEMPLATE;
+	struct eta_trace *trace;
+	struct spool cpus[2];
+	const struct eta_event *batch;
+	struct eta_cursor *cursor;
+
+	(void)state;
+	maker_begin(dir);
+	make_meta(dir);
+	make_cpu(&cpus[0], dir, 0);
+	make_cpu(&cpus[1], dir, 2);
+	maker_kernel_op(&cpus[0], write_op(7, 8, 10, 20), NULL, 0);
+	maker_kernel_op(&cpus[1], write_op(7, 8, 30, 40), NULL, 0);
+	maker_kernel_op(&cpus[0], write_op(7, 8, 70, 90), moves, 2);
+	spool_close(&cpus[0]);
+	spool_close(&cpus[1]);
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	assert_int_equal(eta_cursor_open(trace, 0, &cursor), 0);
+	assert_int_equal(eta_cursor_read(cursor, &batch), 10);
+	for (size_t i = 0; i < 10; i++)
+		assert_int_equal(batch[i].cpu, expected[i]);
+	eta_cursor_close(cursor);
+	eta_close(trace);
+	maker_end(dir);
+}
+
 static void requests_lie_in_their_time(void **state)
 {
 	char dir[] = DIR_TEMPLATE;
@@ -521,6 +559,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_wanders_between_cpus),
 		cmocka_unit_test(operations_nest),
+		cmocka_unit_test(cpus_are_known),
 		cmocka_unit_test(requests_lie_in_their_time),
 		cmocka_unit_test(operations_under_way_lie_in_tracks),
 		cmocka_unit_test(requests_at_the_edges_lie_inside),

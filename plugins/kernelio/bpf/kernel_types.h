@@ -123,6 +123,11 @@ struct file {
 	struct path f_path;
 	struct mutex f_pos_lock;
 	loff_t f_pos;
+	void *private_data;
+};
+
+struct fsnotify_group {
+	unsigned int priority;
 };
 
 struct vm_area_struct {

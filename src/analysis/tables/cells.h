@@ -42,6 +42,7 @@
 	X(VFS, DIRECTORY_LOCK, NATURE)                                                             \
 	X(VFS, ADDRESS_SPACE_LOCK, NATURE)                                                         \
 	X(VFS, LOOKUP, FILE)                                                                       \
+	X(VFS, FANOTIFY_LISTENER, NATURE)                                                          \
 	X(PAGECACHE, DIRTY_THROTTLING, DIRTY)                                                      \
 	X(PAGECACHE, PAGE_LOCK, NATURE)                                                            \
 	X(PAGECACHE, PAGE_WRITEBACK_WAIT, DEVICE)                                                  \
@@ -51,6 +52,7 @@
 	X(FS, METADATA_LOCK, NATURE)                                                               \
 	X(FS, JOURNAL_COMMIT, FS)                                                                  \
 	X(FS, ALLOCATION, FS)                                                                      \
+	X(FS, FUSE_SERVER, FS)                                                                     \
 	X(BLOCK, QUEUE, DEVICE)                                                                    \
 	X(BLOCK, DEVICE, DEVICE)                                                                   \
 	X(BLOCK, THROTTLED, DEVICE)                                                                \
@@ -62,6 +64,7 @@
 	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
 	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)                                                    \
 	X(BLOCK, VIRTIO, DEVICE)                                                                   \
+	X(CPU, STEAL, NATURE)                                                                      \
 	X(NET, NONE, SELF)                                                                         \
 	X(NET, RPC_QUEUE, DEVICE)                                                                  \
 	X(NET, SERVER, SELF)                                                                       \

@@ -37,6 +37,9 @@
 	X(VFS, LOOKUP,                                                                             \
 	  "Path lookup is slow: open once and keep the descriptor, or use openat "                 \
 	  "with short paths.")                                                                     \
+	X(VFS, FANOTIFY_LISTENER,                                                                  \
+	  "The kernel asks another program, such as a virus scanner, before it opens or reads "    \
+	  "each file: exclude the files there, or open fewer.")                                    \
 	X(VFS, OTHER_LOCK,                                                                         \
 	  "Threads wait for a kernel lock in the system call: spread the work "                    \
 	  "over separate files and descriptors.")                                                  \
@@ -76,6 +79,9 @@
 	  "Threads wait for journal commits: fsync less often, or gather "                         \
 	  "several writes into one fsync.")                                                        \
 	X(FS, ALLOCATION, "Block allocation is slow: preallocate with fallocate.")                 \
+	X(FS, FUSE_SERVER,                                                                         \
+	  "Other operations keep the server of this FUSE file system busy: give it more "          \
+	  "threads, or make fewer, larger requests.")                                              \
 	X(BLOCK, NONE,                                                                             \
 	  "Threads wait for the device: issue fewer or larger requests, or spread "                \
 	  "them over more devices.")                                                               \
@@ -113,6 +119,9 @@
 	X(BLOCK, VIRTIO,                                                                           \
 	  "Requests wait between the guest and its host's calls: give the disk an I/O thread "     \
 	  "of its own, QEMU CPUs of its own, or make fewer and larger requests.")                  \
+	X(CPU, STEAL,                                                                              \
+	  "The host runs others while the guest believes that it computes: fewer virtual CPUs "    \
+	  "on it, or CPUs of their own for them (taskset, cpuset).")                               \
 	X(NET, RPC_QUEUE,                                                                          \
 	  "Calls to the file server wait for their turn on the connection: make fewer and larger " \
 	  "ones, or open more connections (mount with nconnect=N, "                                \
@@ -181,6 +190,9 @@ static enum cell largest_cell(const int64_t cell_ns[N_CELLS], enum eta_level lev
 	return best;
 }
 
+/* Waits for a CPU that others have, of the machine itself or of its host. */
+#define BUSY_CPU (1ull << CELL_CPU_RUN_QUEUE | 1ull << CELL_CPU_STEAL)
+
 /* The least share of slowdown, and of the lifetime, of a cause named beside a busy machine. */
 #define BESIDE_CPU_SHARE 0.25
 #define BESIDE_CPU_SCI 0.05
@@ -196,7 +208,7 @@ static bool cause_beside_cpu(const int64_t cell_ns[N_CELLS], double sci, enum et
 	enum eta_level rest;
 	double share;
 
-	if (largest_cell(cell_ns, ETA_LEVEL_CPU) != CELL_CPU_RUN_QUEUE)
+	if (!(1ull << largest_cell(cell_ns, ETA_LEVEL_CPU) & BUSY_CPU))
 		return false; /* a limit */
 	level_ns[ETA_LEVEL_CPU] = 0;
 	rest = largest_level(level_ns);
@@ -241,7 +253,8 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sur
 
 	if (sci < VERDICT_NONE_BELOW || sure <= 0 || positive == 0)
 		return v;
-	cpu_share = (double)cell_ns[CELL_CPU_RUN_QUEUE] / (double)positive;
+	cpu_share =
+		(double)(cell_ns[CELL_CPU_RUN_QUEUE] + cell_ns[CELL_CPU_STEAL]) / (double)positive;
 	if (options & VERDICT_ADDS_CPU && cpu_share >= BESIDE_CPU_SHARE &&
 	    cause_beside_cpu(cell_ns, sci, &level))
 		v.cpu_share = cpu_share;

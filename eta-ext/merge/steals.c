@@ -1,0 +1,188 @@
+/* When a guest's CPUs had none of its host's: the threads of QEMU that they are stood ready. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "services.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "eta-ext/base/array.h"
+
+/* Adds the virtual CPUs that the host's recording has of PID. */
+static int add_vcpus(struct services *s, const struct eta_defs *defs, size_t guest)
+{
+	char name[64];
+	json_t *told = NULL, *pair;
+	size_t i;
+	int rc = 0;
+
+	snprintf(name, sizeof(name), MERGE_VM_PREFIX "%" PRIu32, s->guests[guest].pid);
+	for (uint32_t p = 0; p < defs->n_properties && !told; p++)
+		if (defs->properties[p].process == ETA_NONE &&
+		    strcmp(defs->properties[p].name, name) == 0)
+			told = json_loads(defs->properties[p].value, 0, NULL);
+	json_array_foreach (json_object_get(told, "vcpus"), i, pair) {
+		const json_t *number = json_array_get(pair, 0), *tid = json_array_get(pair, 1);
+
+		if (!json_is_integer(tid))
+			continue;
+		if (!ARRAY_FITS(s->vcpus, s->n_vcpus + 1, s->vcpus_room)) {
+			rc = -ENOMEM;
+			break;
+		}
+		s->vcpus[s->n_vcpus++] = (struct service_vcpu){
+			.guest = (uint32_t)guest,
+			.number = json_is_integer(number) ? (uint32_t)json_integer_value(number)
+							  : SERVICE_ALL_VCPUS,
+			.tid = (uint32_t)json_integer_value(tid),
+		};
+	}
+	json_decref(told);
+	return rc;
+}
+
+/* Is a thread in REGION ready to run, while others or a limit keep it from a CPU? */
+static bool is_kept(const struct eta_region *region)
+{
+	return region->level == ETA_LEVEL_CPU &&
+	       (region->reason == ETA_REASON_RUN_QUEUE || region->reason == ETA_REASON_QUOTA ||
+		region->reason == ETA_REASON_STOPPED);
+}
+
+static int add_events(struct services *s, const struct eta_defs *defs,
+		      const struct eta_event *events, ssize_t n, struct service_steal *open)
+{
+	for (ssize_t i = 0; i < n; i++) {
+		const struct eta_event *e = &events[i];
+
+		if (e->kind > ETA_LEAVE || !is_kept(&defs->regions[e->region]))
+			continue;
+		if (e->kind == ETA_ENTER) {
+			bool others = defs->regions[e->region].reason == ETA_REASON_RUN_QUEUE;
+
+			*open = (struct service_steal){
+				.begin_ns = e->time_ns,
+				.region = others ? ETA_NONE : e->region,
+				.who = e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0,
+			};
+			continue;
+		}
+		open->end_ns = e->time_ns;
+		if (open->begin_ns == 0 || open->end_ns <= open->begin_ns)
+			continue;
+		if (!ARRAY_FITS(s->steals, s->n_steals + 1, s->steals_room))
+			return -ENOMEM;
+		s->steals[s->n_steals++] = *open;
+		open->begin_ns = 0;
+	}
+	return 0;
+}
+
+static int add_steals(struct services *s, struct eta_trace *trace, uint32_t location)
+{
+	struct service_steal open = { .begin_ns = 0 };
+	struct eta_cursor *cursor;
+	const struct eta_event *batch;
+	ssize_t n = 0;
+	int rc = eta_cursor_open(trace, location, &cursor);
+
+	if (rc)
+		return rc;
+	while (rc == 0 && (n = eta_cursor_read(cursor, &batch)) > 0)
+		rc = add_events(s, &trace->defs, batch, n, &open);
+	eta_cursor_drop(cursor);
+	return rc ? rc : n < 0 ? (int)n : 0;
+}
+
+int services_steals(struct merge *merge, size_t guest)
+{
+	struct services *s = merge->services;
+	struct eta_trace *trace = merge->inputs[s->guests[guest].host].trace;
+	const struct eta_defs *defs = &trace->defs;
+	size_t first = s->n_vcpus;
+	int rc = add_vcpus(s, defs, guest);
+
+	for (size_t v = first; rc == 0 && v < s->n_vcpus; v++) {
+		s->vcpus[v].first = s->n_steals;
+		for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
+			const struct eta_location *location = &defs->locations[l];
+
+			if (location->kind == ETA_LOCATION_THREAD && !location->track &&
+			    location->tid == s->vcpus[v].tid && location->process != ETA_NONE &&
+			    defs->processes[location->process].pid == s->guests[guest].pid)
+				rc = add_steals(s, trace, l);
+		}
+		s->vcpus[v].n = s->n_steals - s->vcpus[v].first;
+	}
+	if (rc == 0 && first == s->n_vcpus)
+		eta_warn("%s: the threads of virtual machine %s (pid %" PRIu32 ") had no names, so "
+			 "it is not known when its CPUs had none of the host's: cpu:steal is not "
+			 "in the result (QEMU's -name NAME,debug-threads=on)",
+			 trace->path, s->guests[guest].name, s->guests[guest].pid);
+	return rc;
+}
+
+void services_convert_steals(const struct merge *merge)
+{
+	const struct services *s = merge->services;
+
+	for (size_t v = 0; v < s->n_vcpus; v++) {
+		const struct service_vcpu *vcpu = &s->vcpus[v];
+		const struct merge_input *host = &merge->inputs[s->guests[vcpu->guest].host];
+
+		for (size_t i = vcpu->first; i < vcpu->first + vcpu->n; i++) {
+			s->steals[i].begin_ns =
+				eta_clock_convert(&host->clock, s->steals[i].begin_ns);
+			s->steals[i].end_ns = eta_clock_convert(&host->clock, s->steals[i].end_ns);
+		}
+	}
+}
+
+const struct service_guest *services_guest(const struct merge *merge, uint32_t input)
+{
+	const struct services *s = merge->services;
+
+	for (size_t i = 0; i < s->n_guests; i++)
+		if (s->guests[i].guest == input ||
+		    merge_same_home(merge, s->guests[i].guest, input))
+			return &s->guests[i];
+	return NULL;
+}
+
+/* A guest with one CPU has no other. */
+static const struct service_vcpu *vcpu_of(const struct services *s, uint32_t guest, uint32_t cpu)
+{
+	const struct service_vcpu *found = NULL;
+	size_t n = 0;
+
+	for (size_t v = 0; v < s->n_vcpus; v++) {
+		if (s->vcpus[v].guest != guest)
+			continue;
+		if (s->vcpus[v].number == SERVICE_ALL_VCPUS || s->vcpus[v].number + 1 == cpu)
+			return &s->vcpus[v];
+		found = &s->vcpus[v];
+		n++;
+	}
+	return n == 1 ? found : NULL;
+}
+
+const struct service_steal *services_steals_of(const struct services *s,
+					       const struct service_guest *guest, uint32_t cpu,
+					       uint64_t time_ns, size_t *n)
+{
+	const struct service_vcpu *vcpu = vcpu_of(s, (uint32_t)(guest - s->guests), cpu);
+	size_t low = 0, high = vcpu ? vcpu->n : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->steals[vcpu->first + middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*n = vcpu ? vcpu->n - low : 0;
+	return vcpu ? s->steals + vcpu->first + low : NULL;
+}
