@@ -1,14 +1,17 @@
 # Guests that are booted in QEMU for a test: what they boot from, and their monitors.
 # SPDX-License-Identifier: BSD-3-Clause
+import atexit
 import json
 import os
 import re
 import shutil
 import socket
 import subprocess
+import sys
+import tarfile
 import time
 
-from kernel import SCI_KERNEL, need, need_bpf, path, skip
+from kernel import SCI_KERNEL, inside, need, need_bpf, path, skip
 
 BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
 GUEST = os.path.join(BUILD, "guest")
@@ -73,3 +76,87 @@ def connect(where, qemu, console):
     answers.readline()
     ask(monitor, answers, "qmp_capabilities")
     return monitor, answers
+
+
+class Guest:
+    """A guest called LETTER that reads the image images/LETTER.img as ARGUMENTS of its kernel say (tests/guest/vm-score-init)."""
+    LIMIT_SECONDS = 600
+
+    def __init__(self, letter, arguments, group, options=(), prefix=()):
+        self.name = f"sci-{letter}-{os.getpid()}"
+        self.letter, self.host = letter, f"guest-{letter}"
+        with open(f"out-{letter}.img", "wb") as file:
+            file.truncate(64 << 20)
+        with open(f"console-{letter}", "w") as console:
+            self.qemu = subprocess.Popen(inside(
+                group, *prefix, "qemu-system-x86_64", "-S", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", "512",
+                "-nographic", "-nodefaults", "-no-reboot", "-serial", f"file:serial-{letter}",
+                "-name", f"guest={self.name},debug-threads=on", "-kernel", os.path.join(GUEST, "vmlinuz"),
+                "-initrd", "initrd.gz", "-append",
+                f"console=ttyS0 quiet panic=-1 mitigations=off nokaslr hostname={self.host} {arguments}",
+                "-object", "iothread,id=io0",
+                "-drive", f"file=images/{letter}.img,if=none,id=d0,format=raw,cache=none,aio=threads",
+                "-device", "virtio-blk-pci,drive=d0,iothread=io0", "-drive", f"file=out-{letter}.img,if=virtio,format=raw",
+                "-qmp", f"unix:q-{letter}.sock,server=on,wait=off", *options),
+                stdin=subprocess.DEVNULL, stdout=console, stderr=console)
+        atexit.register(self.qemu.kill)
+        self.monitor = connect(f"q-{letter}.sock", self.qemu, f"console-{letter}")
+
+    def begin(self):
+        ask(*self.monitor, "cont")
+
+    def said(self):
+        return open(f"serial-{self.letter}", errors="replace").read()
+
+    def wait_for(self, text):
+        while text not in self.said():
+            assert self.qemu.poll() is None, self.said()
+            time.sleep(0.05)
+
+    def end(self):
+        """Its spool, once it has ended."""
+        try:
+            self.qemu.wait(self.LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"a guest did not end within {self.LIMIT_SECONDS} s:\n" + self.said())
+        with tarfile.open(f"out-{self.letter}.img") as results:
+            results.extractall(f"results-{self.letter}")
+        assert open(f"results-{self.letter}/status").read().strip() == "0", open(f"results-{self.letter}/said").read()
+        return f"results-{self.letter}/guest/kernel.spool"
+
+
+def run_guests(guests, options=()):
+    """Runs GUESTS at once, traced inside and outside: their spools; the host's is host/kernel.spool."""
+    tracer = subprocess.Popen([SCI_KERNEL, "--vm=" + ",".join(guest.name for guest in guests), "-o", "host", *options],
+                              stderr=subprocess.PIPE, text=True)
+    while subprocess.run([SCI_KERNEL, "status", "host"], capture_output=True).returncode:
+        assert tracer.poll() is None, tracer.stderr.read()
+        time.sleep(0.02)
+    for guest in guests:
+        guest.begin()
+    for guest in guests:
+        guest.wait_for("guest: begins")
+    for guest in guests:
+        guest.threads = {int(tid) for tid in os.listdir(f"/proc/{guest.qemu.pid}/task")}
+        with open(f"out-{guest.letter}.img", "r+b") as file:
+            file.write(b"go\n")
+    spools = [guest.end() for guest in guests]
+    complaints = tracer.communicate()[1]
+    assert tracer.returncode == 0, complaints
+    print(complaints)
+    return spools
+
+
+def blame_by_guest(thread, guests):
+    """
+    Who THREAD (of sci-analyze --json) was slowed by, in ns: guests, with the threads of their QEMUs; "unknown"; "others", of
+    this machine, and those that are too many to be named.
+    """
+    blame = {}
+    for row in thread["blame"]:
+        who = row["name"] if row["name"] == "unknown" else "others"
+        for guest in guests:
+            if row["host"] == guest.host or row["tid"] in guest.threads and row["host"] == os.uname().nodename:
+                who = guest.host
+        blame[who] = blame.get(who, 0) + row["ns"]
+    return blame

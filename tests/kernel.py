@@ -53,8 +53,8 @@ def nothing_lost(spool):
     assert spool.total("operations") == len(spool.ops), (spool.properties, len(spool.ops))
 
 
-def loop_fs(kind, megabytes):
-    """A file system of KIND on a loop device of its own, gone when the test is: (device, folder)."""
+def loop_fs(kind, megabytes, *options):
+    """A file system of KIND, made with OPTIONS, on a loop device that is gone when the test is: (device, folder)."""
     need("losetup", "mkfs." + kind)
     if os.geteuid() != 0:
         skip("mounting needs root")
@@ -63,7 +63,7 @@ def loop_fs(kind, megabytes):
         file.truncate(megabytes << 20)
     # complete: nothing is left for a kernel thread to write once it is mounted
     force = {"ext4": ["-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"], "xfs": ["-f"], "btrfs": ["-f"]}[kind]
-    subprocess.run(["mkfs." + kind, "-q", *force, image], check=True, stdout=subprocess.DEVNULL,
+    subprocess.run(["mkfs." + kind, "-q", *force, *options, image], check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     os.mkdir(folder)
     found = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True)

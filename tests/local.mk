@@ -181,6 +181,7 @@ kernel_tests += \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-loss.py \
+	tests/cases/kernel-metadata.py \
 	tests/cases/kernel-names.py \
 	tests/cases/kernel-namespace.py \
 	tests/cases/kernel-neighbours.py \
@@ -203,7 +204,8 @@ kernel_tests += \
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py
+slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py \
+	tests/cases/kernel-vm-steal.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(slow_tests) tests/package/try.sh
@@ -388,6 +390,8 @@ EXTRA_DIST += \
 	tests/fuzz/libfuzzer.c \
 	tests/fuzz/pack.py \
 	tests/fuzz/run.sh \
+	tests/fuzz/coverage.sh \
+	tests/fuzz/sources.sh \
 	tests/guest/init \
 	tests/guest/nfs-init \
 	tests/guest/vm-init \

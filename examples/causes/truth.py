@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import accuracy  # noqa: E402
+import corpus  # noqa: E402
 from causes import CAUSES, OWN  # noqa: E402
 from conditions import Failed, Place, beside, running  # noqa: E402
 from scenes import SCENES  # noqa: E402
@@ -44,6 +45,9 @@ def arguments():
                         help="leave out other numbers of threads and other strengths")
     parser.add_argument("--busy", action="store_true",
                         help="two processes compute beside each run (nice 19)")
+    parser.add_argument("--corpus", action="store_true",
+                        help="instead of causes 20 real programs beside others: what they waited for "
+                             "without a name, and what was taken by nobody with one")
     parser.add_argument("--light", action="store_true", help="record in the light mode")
     parser.add_argument("--csv", metavar="FILE", help="the table as csv, too")
     parser.add_argument("--reports", metavar="DIR",
@@ -225,6 +229,32 @@ HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI", "truth
         "by threads", "by strength", "grows", "took"]
 
 
+def run_corpus(place, names):
+    """Prints the table of the corpus; NAMES: of programs and file systems, or None. Does each hold?"""
+    wanted = names.split(",") if names else None
+    known = {name for file_system, cause in corpus.CORPUS for name in (file_system, cause.name)}
+    if wanted and not known.issuperset(wanted):
+        sys.exit(f"truth.py: not in the corpus: {', '.join(sorted(set(wanted) - known))}; there are "
+                 + ", ".join(sorted(known)))
+    rows, failed = [], 0
+    for file_system, cause in corpus.CORPUS:
+        if wanted and cause.name not in wanted and file_system not in wanted:
+            continue
+        print(f"{cause.name} on {file_system} ...", file=sys.stderr, flush=True)
+        try:
+            rows.append(corpus.run(place, file_system, cause))
+        except Failed as reason:
+            failed += 1
+            print(f"  not run: {reason}", file=sys.stderr, flush=True)
+            continue
+        if not rows[-1].holds():
+            print(rows[-1].text, file=sys.stderr, flush=True)
+    print_table([corpus.HEAD] + [row.columns() for row in rows])
+    hold = sum(row.holds() for row in rows)
+    print(f"{hold} of {len(rows)} hold" + (f", {failed} not run" if failed else ""))
+    return hold == len(rows) and not failed
+
+
 def main():
     options = arguments()
     if os.geteuid() != 0:
@@ -238,6 +268,12 @@ def main():
     os.chmod(scratch, 0o711)  # programs that run as somebody else
     place = Place(scratch, options.programs, ["--light"] if options.light else [])
     results, amounts = [], []
+    if options.corpus:
+        try:
+            return 0 if run_corpus(place, options.only) else 1
+        finally:
+            if not options.keep:
+                shutil.rmtree(scratch, ignore_errors=True)
     try:
         for cause in chosen(options.only):
             print(f"{cause.name} ...", file=sys.stderr, flush=True)

@@ -11,12 +11,11 @@ mkdir -p "build/fuzz/$format" build/fuzz/objects
 program=build/fuzz/source
 newest=$(find eta-ext src/vm tests/fuzz -name '*.[ch]' -newer $program 2>/dev/null | head -n 1)
 if [ ! -x $program ] || [ -n "$newest" ]; then
-	sources="$(find eta-ext -name '*.c' ! -path eta-ext/format/spool.c) tests/fuzz/vm.c src/vm/qcow2.c src/vm/qemu-command.c src/vm/qemu-keys.c"
+	. tests/fuzz/sources.sh
 	# shellcheck disable=SC2046,SC2086 # lists of files, of options
 	${FUZZ_CC:-clang} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined -I. -I"${SCI_BUILD:-build/obj}" tests/fuzz/source.c tests/fuzz/libfuzzer.c $sources \
-		$(pkg-config --cflags jansson babeltrace2 2>/dev/null || pkg-config --cflags jansson) ${FUZZ_CFLAGS:-} -o $program.new \
-		$(pkg-config --libs babeltrace2 2>/dev/null) -lotf2 -ljansson -lpthread ${FUZZ_LIBS:-}
+		-fno-sanitize-recover=undefined -I. -I"${SCI_BUILD:-build/obj}" tests/fuzz/libfuzzer.c $fuzz_sources \
+		$(fuzz_cflags) ${FUZZ_CFLAGS:-} -o $program.new $(fuzz_libs) ${FUZZ_LIBS:-}
 	mv $program.new $program
 fi
 # libotf2 asks for as much as a damaged number says before it looks whether the file has that: it may be refused,

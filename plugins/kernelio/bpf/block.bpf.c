@@ -9,8 +9,6 @@
 
 #define MAPPING_FLAGS 3UL
 #define MAPPING_ANONYMOUS 1UL
-#define MODE_TYPE 0170000
-#define MODE_REGULAR 0100000
 #define OP_MASK 0xff
 #define OP_WRITE 1
 #define OP_FLUSH 2
@@ -36,7 +34,7 @@ struct {
 } helpers_seen SEC(".maps");
 
 /*
- * The inode of the first page of the bio at *KEY, and through INDEX the page's index; 0: anonymous
+ * The inode of the first page of the bio at *KEY, and through INDEX its folio's index; 0: anonymous
  * memory, as in direct I/O.
  */
 SEPARATE uint64_t bio_inode(const uint64_t *key, uint64_t *index)
@@ -59,8 +57,7 @@ SEPARATE uint64_t bio_inode(const uint64_t *key, uint64_t *index)
 	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
 	if (!mapping || mapping & MAPPING_ANONYMOUS)
 		return 0;
-	if (filter.light)
-		*index = BPF_CORE_READ((struct folio *)page, index);
+	*index = BPF_CORE_READ((struct folio *)page, index);
 	return (uint64_t)BPF_CORE_READ((struct address_space *)(mapping & ~MAPPING_FLAGS), host);
 }
 
@@ -136,9 +133,9 @@ struct queued_bio {
 	struct task_struct *task;
 	struct task_state *st;	 /* NULL: the task is not traced */
 	struct bio_state *above; /* the upper bio it was made from */
-	struct owner *owner;	 /* who dirtied its pages */
+	struct owner *owner;	 /* who dirtied its pages; NULL for metadata */
 	uint64_t upper;		 /* key of above */
-	uint64_t index;		 /* light mode: index of its first page in the file */
+	uint64_t index;		 /* of its first folio in the file */
 	uint64_t vector;	 /* of its pages, 0: none */
 	uint64_t gendisk;	 /* address of its disk */
 	struct file_key file;
@@ -149,7 +146,38 @@ struct queued_bio {
 	uint32_t foreign_tid; /* the task it is for, if that is untraced; 0: unknown */
 	bool data;
 	bool journal;
+	bool owned; /* a traced thread dirtied it */
 };
+
+/* Who made the pages of a write to a regular file dirty, whoever writes them now. */
+static __always_inline void queued_owner(struct queued_bio *q)
+{
+	uint32_t *tid;
+
+	q->owner = bpf_map_lookup_elem(&owners, &q->file);
+	barrier(); /* else clang selects between two types of pointer: rejected */
+	if (q->owner) {
+		q->owned = true;
+		q->pid = q->owner->pid;
+		q->tid = q->owner->tid;
+	} else if (q->task->flags & TASK_IS_KERNEL_THREAD) {
+		tid = bpf_map_lookup_elem(&dirtied_by, &q->file);
+		if (tid)
+			q->foreign_tid = *tid;
+	}
+}
+
+/* The same of metadata: what no traced thread is known to have dirtied stays the writer's. */
+static __always_inline void queued_metadata_owner(struct queued_bio *q)
+{
+	uint64_t who = folio_owner(&q->file, q->index);
+
+	if (!who)
+		return;
+	q->owned = true;
+	q->pid = who >> 32;
+	q->tid = (uint32_t)who;
+}
 
 /*
  * The file of INODE; 0 if that is a block device's: journal, metadata, or a program writing to the
@@ -157,22 +185,15 @@ struct queued_bio {
  */
 static __always_inline void queued_file(struct queued_bio *q, struct inode *inode)
 {
+	bool regular = is_regular(BPF_CORE_READ(inode, i_mode));
+
 	q->file.inode = BPF_CORE_READ(inode, i_ino);
 	q->file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (q->flags & ETA_BIO_WRITE)
-		q->owner = bpf_map_lookup_elem(&owners, &q->file);
-	barrier(); /* else clang selects between two types of pointer: rejected */
-	if (q->owner) {
-		q->pid = q->owner->pid;
-		q->tid = q->owner->tid;
-	}
-	if (q->flags & ETA_BIO_WRITE && !q->owner && q->task->flags & TASK_IS_KERNEL_THREAD) {
-		uint32_t *tid = bpf_map_lookup_elem(&dirtied_by, &q->file);
-
-		if (tid)
-			q->foreign_tid = *tid;
-	}
-	if (q->flags & ETA_BIO_META || (BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_REGULAR)
+	if (q->flags & ETA_BIO_WRITE && regular)
+		queued_owner(q);
+	else if (q->flags & ETA_BIO_WRITE)
+		queued_metadata_owner(q);
+	if (q->flags & ETA_BIO_META || !regular)
 		q->file.inode = q->file.dev = 0;
 }
 
@@ -258,7 +279,7 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 		queued_file(q, inode);
 	if (!q->st) {
 		queued_journal(q);
-		if (!q->owner && !q->journal && !q->above)
+		if (!q->owned && !q->journal && !q->above)
 			return false;
 		helper_tell(q->task);
 	}

@@ -20,8 +20,6 @@
  * became dirty, or the end of a wait. About a microsecond of the kernel's work is left out.
  */
 
-#define FILE_TYPE 0170000
-#define FILE_REGULAR 0100000
 /* After this long without an event, the next event is another fault at the same address. */
 #define FAULT_GAP_NS 100000
 
@@ -218,7 +216,7 @@ static inline __noinline int fault_writes(struct task_state *st, struct address_
 	now = bpf_ktime_get_ns();
 	goes_on = fault_goes_on(st, at, now);
 	if (st->now.mapping != (uint64_t)mapping && st->fault.mapping != (uint64_t)mapping &&
-	    (BPF_CORE_READ(mapping, host, i_mode) & FILE_TYPE) != FILE_REGULAR) {
+	    !is_regular(BPF_CORE_READ(mapping, host, i_mode))) {
 		if (goes_on)
 			st->fault.last_ns =
 				now; /* by the file system: an update of the file's times */

@@ -122,9 +122,9 @@ int file_see(struct file_facts *f, bool opened)
 	room->head.time_ns = bpf_ktime_get_ns();
 	room->head.end_ns = 0;
 	room->head.type = ETA_RECORD_FILE;
-	room->head.flags = is_directory(f)			   ? ETA_FILE_DIRECTORY
-			   : (f->mode & MODE_TYPE) == MODE_REGULAR ? ETA_FILE_REGULAR
-								   : ETA_FILE_BLOCK_DEVICE;
+	room->head.flags = is_directory(f)	 ? ETA_FILE_DIRECTORY
+			   : is_regular(f->mode) ? ETA_FILE_REGULAR
+						 : ETA_FILE_BLOCK_DEVICE;
 	room->head.units = 0; /* set by the collector once it has assembled the path */
 	room->head.id = 0;
 	room->dev = f->key.dev;

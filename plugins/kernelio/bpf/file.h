@@ -7,8 +7,6 @@
 
 const volatile struct kernelio_open_flags open_flags __weak;
 
-#define MODE_TYPE 0170000
-#define MODE_REGULAR 0100000
 #define MODE_BLOCK 0060000
 #define MODE_DIRECTORY 0040000
 
@@ -24,7 +22,7 @@ struct file_facts {
 /* A regular file or block device: one with data to transfer. */
 static __always_inline bool has_data(const struct file_facts *f)
 {
-	return (f->mode & MODE_TYPE) == MODE_REGULAR || (f->mode & MODE_TYPE) == MODE_BLOCK;
+	return is_regular(f->mode) || (f->mode & MODE_TYPE) == MODE_BLOCK;
 }
 
 static __always_inline bool is_directory(const struct file_facts *f)

@@ -165,7 +165,8 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 	uint32_t tid = task->pid;
 
 	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (task->flags & TASK_IS_KERNEL_THREAD)
+	if (task->flags & TASK_IS_KERNEL_THREAD ||
+	    !is_regular(inode->i_mode)) /* metadata is not one task's */
 		return 0;
 	key.inode = BPF_CORE_READ(inode, i_ino);
 	st = current_state();

@@ -164,6 +164,51 @@ static __always_inline enum owned_by inode_own(struct task_state *st, struct ino
 	return OWNED_BY_SEVERAL;
 }
 
+/*
+ * Metadata, and what programs write to a block device: all of it is one inode's, whoever changes
+ * it, so that each folio is noted by itself. It belongs to who made it dirty since it was clean; a
+ * task that is not traced (the journal's thread is one) takes it from a traced one.
+ */
+uint32_t folios_owned __weak; /* is any of them a traced thread's? */
+
+/* ST's thread, or an untraced task (NULL), makes the folio at INDEX of FILE dirty. */
+SEPARATE int folio_own(struct task_state *st, struct file_key *file, uint64_t index)
+{
+	struct page_owner owner = {};
+	struct page_key key = {};
+
+	if (!file)
+		return 0;
+	key.inode = file->inode;
+	key.dev = file->dev;
+	key.index = index;
+	if (!st) {
+		bpf_map_delete_elem(&page_owners, &key);
+		return 0;
+	}
+	owner.pid = st->pid;
+	owner.tid = owner_tid(st);
+	owner.time_ns = bpf_ktime_get_ns();
+	bpf_map_update_elem(&page_owners, &key, &owner, BPF_ANY);
+	folios_owned = 1;
+	return 0;
+}
+
+/* Whose the folio at INDEX of FILE is: pid << 32 | tid; 0: no traced thread's. */
+SEPARATE uint64_t folio_owner(struct file_key *file, uint64_t index)
+{
+	struct page_owner *owner;
+	struct page_key key = {};
+
+	if (!file || !folios_owned)
+		return 0;
+	key.inode = file->inode;
+	key.dev = file->dev;
+	key.index = index;
+	owner = bpf_map_lookup_elem(&page_owners, &key);
+	return owner ? (uint64_t)owner->pid << 32 | owner->tid : 0;
+}
+
 /* The owner of page INDEX of the shared inode KEY->inode by the later note; NULL: no note. */
 static __always_inline struct page_owner *page_owner(struct page_key *key, uint64_t index,
 						     uint64_t since_ns)

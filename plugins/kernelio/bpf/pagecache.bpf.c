@@ -73,7 +73,7 @@ static __always_inline bool is_data(const struct task_state *st, struct address_
 	if (st->now.mapping == (uint64_t)mapping)
 		return true;
 	return !(st->op.op_flags & ETA_KOP_DIRECT) &&
-	       (BPF_CORE_READ(mapping, host, i_mode) & FILE_TYPE) == FILE_REGULAR;
+	       is_regular(BPF_CORE_READ(mapping, host, i_mode));
 }
 
 SEC("tp_btf/mm_filemap_add_to_page_cache")
@@ -144,13 +144,21 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	struct file_key key = {};
 	enum owned_by owned;
 	uint8_t *seen;
+	bool regular;
 
-	if (!st || !mapping)
+	if (!mapping || (!st && !folios_owned))
 		return 0;
-	pages = folio_pages(folio);
 	inode = mapping->host;
+	regular = is_regular(inode->i_mode);
+	if (!st && regular)
+		return 0;
 	key.inode = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
+	if (!st) {
+		folio_own(NULL, &key, folio->index);
+		return 0;
+	}
+	pages = folio_pages(folio);
 	if (!st->active || st->fault.endless)
 		fault_writes(st, mapping, folio->index, true);
 	if ((st->dirtied.inode == key.inode && st->dirtied.dev == key.dev &&
@@ -164,6 +172,10 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	if (seen && *seen != SEEN_LEFT)
 		return 0;
 	dirtied_add(pages);
+	if (!regular) {
+		folio_own(st, &key, folio->index);
+		return 0;
+	}
 	owned = inode_own(st, inode, &key);
 	if (owned == OWNED_BY_SEVERAL) {
 		st->dirtied.inode = 0;

@@ -15,6 +15,8 @@
 #define MAX_SPANS 120
 #define MAX_LOCKS 4 /* a power of two */
 #define SEEN_FILES 8
+#define MODE_TYPE 0170000
+#define MODE_REGULAR 0100000
 #define LOCK_OWNER_FLAGS 7UL /* low bits of a lock's owner, not part of the pointer */
 #define ASYNC_TRACKS 1024
 #define MAX_FUNCTION_SPANS 32 /* a power of two above every kind of span */
@@ -515,6 +517,11 @@ static __always_inline void cache_write_begin(struct task_state *st)
 static __always_inline uint32_t owner_tid(const struct task_state *st)
 {
 	return st->for_tid ?: st->tid;
+}
+
+static __always_inline bool is_regular(uint32_t mode)
+{
+	return (mode & MODE_TYPE) == MODE_REGULAR;
 }
 
 #endif

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Which lines of the readers the corpora reach: tests/fuzz/coverage.sh [READER...]. Needs gcov, xz and a configured
+# build/obj (or SCI_BUILD). One line per file below eta-ext and src/vm: percent, lines, name; the least first.
+set -eu
+cd "$(dirname "$0")/../.."
+top=$PWD
+build=$(cd "${SCI_BUILD:-build/obj}" && pwd)
+. tests/fuzz/sources.sh
+rm -rf build/fuzz/coverage
+mkdir -p build/fuzz/coverage
+cd build/fuzz/coverage
+# paths from the top become names, two files may be called the same
+for source in $fuzz_sources tests/fuzz/replay.c; do
+	object=$(echo "${source%.c}" | tr / _).o
+	# shellcheck disable=SC2046 # options
+	${CC:-gcc} --coverage -O0 -std=gnu11 -D_GNU_SOURCE -I"$top" -I"$build" $(fuzz_cflags) -c "$top/$source" -o "$object"
+done
+# shellcheck disable=SC2046 # options
+${CC:-gcc} --coverage ./*.o -o replay $(fuzz_libs)
+tar -xJf "$top/tests/fuzz/found.tar.xz"
+# shellcheck disable=SC2046 # names without blanks
+[ $# -gt 0 ] || set -- $(ls "$top/tests/fuzz/corpus")
+for reader in "$@"; do
+	[ -d "$top/tests/fuzz/corpus/$reader" ] || {
+		echo "coverage: no corpus '$reader' in tests/fuzz/corpus" >&2
+		exit 2
+	}
+	# shellcheck disable=SC2046 # the same
+	./replay "$reader" $(find "$top/tests/fuzz/corpus/$reader" "found/$reader" -type f 2>/dev/null | sort) >&2
+done
+# Lines of gcov: File 'NAME', then Lines executed:PERCENT% of NUMBER. A header is there once for each file that has it.
+LC_ALL=C gcov -n ./*.gcda 2>gcov.log | awk -v top="$top/" '
+	/^File / { name = substr($2, 2, length($2) - 2); next }
+	/^Lines executed:/ && index(name, top) == 1 && name ~ /\.c$/ && name !~ /tests\/fuzz/ {
+		split($2, part, /[:%]/)
+		printf "%6.1f %% of %4d lines  %s\n", part[2], $4, substr(name, length(top) + 1)
+	}
+	{ name = "" }' | sort -n

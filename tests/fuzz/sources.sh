@@ -1,0 +1,17 @@
+# shellcheck shell=sh
+# What the fuzzers and the replay of their corpora are built from; sourced at the top of the tree.
+# (format/spool.c is the writer's: nothing here writes a recording)
+# shellcheck disable=SC2034 # used by who sources it
+fuzz_sources="$(find eta-ext -name '*.c' ! -path eta-ext/format/spool.c | sort | tr '\n' ' ')tests/fuzz/source.c
+	tests/fuzz/vm.c src/vm/qcow2.c src/vm/qemu-command.c src/vm/qemu-keys.c"
+
+fuzz_cflags()
+{
+	pkg-config --cflags jansson babeltrace2 2>/dev/null || pkg-config --cflags jansson
+}
+
+fuzz_libs()
+{
+	pkg-config --libs babeltrace2 2>/dev/null || :
+	echo -lotf2 -ljansson -lpthread
+}
