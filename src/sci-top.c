@@ -66,7 +66,8 @@ static const struct option_row rows[] = {
 	  SETS_TEXT(struct arguments, look.table.sort) },
 	{ "filter", 0, "EXPR",
 	  "show rows where FIELD=VALUE, or with !=, <, <=, >, >=", CALLS(add_filter) },
-	{ "level", 0, "LEVEL", "show what is slowed at LEVEL: vfs, pagecache, fs, block or cpu",
+	{ "level", 0, "LEVEL",
+	  "show what is slowed at LEVEL: vfs, pagecache, fs, block, net or cpu",
 	  SETS_TEXT(struct arguments, level) },
 	{ "top", 0, "N", "print N rows (20; 0: all)",
 	  SETS_NUMBER(struct arguments, look.table.top, 0, 1 << 20) },
@@ -95,7 +96,7 @@ static void check(struct arguments *a, struct argp_state *state)
 		       strcmp(a->level, eta_level_name((enum eta_level)level)) != 0)
 			level++;
 		if (level == ETA_N_LEVELS)
-			argp_error(state, "--level=%s: one of vfs, pagecache, fs, block, cpu",
+			argp_error(state, "--level=%s: one of vfs, pagecache, fs, block, net, cpu",
 				   a->level);
 		snprintf(a->level_filter, sizeof(a->level_filter), "level=%s", a->level);
 		a->look.table.filters[a->look.table.n_filters++] = a->level_filter;

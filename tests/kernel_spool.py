@@ -9,7 +9,8 @@ import sys
 
 import spool
 
-KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, SKIP, WAIT, SLEEP, ASYNC_OP = 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16
+KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, SKIP, WAIT, SLEEP, ASYNC_OP, RPC = \
+    2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17
 DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
 BIO_WRITE, BIO_FLUSH, BIO_DISCARD, BIO_META, BIO_READAHEAD, BIO_DIRECT, BIO_SYNC, BIO_SHARE, BIO_LOWER = \
     1, 2, 4, 8, 16, 32, 64, 128, 256
@@ -25,6 +26,7 @@ Bio = collections.namedtuple(
 # submitted, completed later; no other of the same (tid, track) overlaps it
 Async = collections.namedtuple(
     "Async", "name kind pid tid track dev inode offset size ret flags begin end")
+Rpc = collections.namedtuple("Rpc", "tid pid ahead made sent resent end")  # to a file server
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
 Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted waited")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
@@ -47,7 +49,7 @@ def name_calls():
 
 class KernelSpool:
     def __init__(self, path, may_lose=False):
-        self.ops, self.bios, self.tasks, self.losses, self.waits = [], [], [], [], []
+        self.ops, self.bios, self.tasks, self.losses, self.waits, self.rpcs = [], [], [], [], [], []
         self.untraced = []  # tasks of which there is a name only
         self.asyncs = []
         self.files, self.names, self.properties, self.sleeps = {}, {}, {}, {}
@@ -78,6 +80,7 @@ class KernelSpool:
         self.ops.sort(key=lambda op: op.begin)
         self.asyncs.sort(key=lambda op: op.begin)
         self.bios.sort(key=lambda bio: bio.begin)
+        self.rpcs.sort(key=lambda rpc: rpc.made)
         self.tasks.sort(key=lambda task: task.noted)
 
     def record(self, data, at, kind, time, end, flags, ident, kinds, cpu):
@@ -106,6 +109,9 @@ class KernelSpool:
                 struct.unpack_from("=QQQIIIIIIIiIHHIIQQI", data, at + 24)
             self.bios.append(Bio(time, issue, end, sector, inode, pid, ident, dev, size, bflags,
                                  opid, otid, fdev, status, track, *ahead))
+        elif kind == RPC:
+            self.rpcs.append(Rpc(ident, *(struct.unpack_from("=II", data, at + 24)), time,
+                                 *(struct.unpack_from("=QQ", data, at + 32)), end))
         elif kind == FILE:
             dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
             path = data[at + 56:at + 56 + n].decode()

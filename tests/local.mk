@@ -205,7 +205,8 @@ kernel_tests += \
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py tests/cases/kernel-vm-steal.py
+slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py \
+	tests/cases/kernel-vm-steal.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(slow_tests) tests/package/try.sh
@@ -229,6 +230,7 @@ distclean-local:
 
 # Programs that are traced: none of our libraries, no sanitizer.
 traced_programs = \
+	tests/guest/remote \
 	tests/guest/stack \
 	tests/guest/host-clock \
 	tests/guest/workload \
@@ -392,6 +394,7 @@ EXTRA_DIST += \
 	tests/fuzz/coverage.sh \
 	tests/fuzz/sources.sh \
 	tests/guest/init \
+	tests/guest/nfs-init \
 	tests/guest/vm-init \
 	tests/guest/vm-score-init \
 	tests/guest/kernel.sh \

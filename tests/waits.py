@@ -44,6 +44,9 @@ OTHERS = {
     "block:queue": "own requests between block_bio_queue and block_rq_issue",
     "block:held back by own limit": "asleep while the group's throttle has requests queued",
     "block:virtio": "own requests of a guest, while nothing of its host's for them is under way",
+    "net:rpc queue": "own calls to a server between rpc_task_begin and xprt_transmit",
+    "net:server": "own calls to a server between xprt_transmit and the answer (rpc_task_end)",
+    "net:retransmit": "own calls to a server between the first xprt_transmit and the last xprt_retransmit",
     "cpu:steal": "sched_switch, sched_wakeup on the host, of the thread that is the guest's CPU",
     "block:device": "own requests between block_rq_issue and block_rq_complete",
 }

@@ -10,6 +10,7 @@
 	X(PAGECACHE, "pagecache", "copy, lookup, readahead, dirtying")                             \
 	X(FS, "fs", "file system code")                                                            \
 	X(BLOCK, "block", "waiting for block I/O")                                                 \
+	X(NET, "net", "waiting for a file server")                                                 \
 	X(CPU, "cpu", "runnable, not running, inside an operation")
 
 /*
@@ -51,7 +52,10 @@
 	X(RECLAIM_AT_OWN_LIMIT, PAGECACHE, "reclaim at own limit")                                 \
 	X(THROTTLED_BY_OWN_LIMIT, BLOCK, "held back by own limit")                                 \
 	X(VIRTIO, BLOCK, "virtio")                                                                 \
-	X(STEAL, CPU, "steal")
+	X(STEAL, CPU, "steal")                                                                     \
+	X(RPC_QUEUE, NET, "rpc queue")                                                             \
+	X(SERVER, NET, "server")                                                                   \
+	X(RETRANSMIT, NET, "retransmit")
 
 #ifdef __cplusplus
 extern "C" {

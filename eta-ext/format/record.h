@@ -11,8 +11,8 @@
  *                        (kind USER): USER_OP, USER_REPEAT, FILE, THREAD records
  *   process.PID.START    one per image of a traced process (kind PROCESS): NAME, PROPERTY, MODULE,
  *                        STACK records
- *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, ASYNC_OP, WAIT, BIO, TASK, FILE,
- *                        LOSS records
+ *   cpu.N                one per CPU (kind KERNEL): KERNEL_OP, ASYNC_OP, WAIT, BIO, RPC, TASK,
+ *                        FILE, LOSS records
  *   cpu.definitions      TASK, FILE, LOSS records of all CPUs, where those keep their last records
  *
  * Every file starts with a header of ETA_SPOOL_HEADER_BYTES, then records until one whose `type` is
@@ -123,6 +123,7 @@ enum eta_record_type {
 	ETA_RECORD_USER_REPEAT,
 	ETA_RECORD_SLEEP,
 	ETA_RECORD_ASYNC_OP, /* struct eta_kernel_op without spans, in a track */
+	ETA_RECORD_RPC,
 };
 #define ETA_RECORD_TYPES 18 /* room for their counts */
 
@@ -438,6 +439,21 @@ struct eta_bio_record {
 #define ETA_BIO_SHARE 128 /* the pages of another owner of the bio of the record before */
 #define ETA_BIO_LOWER 256 /* part of a request to a stacked device, which has a record, too */
 
+/* One call to a file server (NFS): made, sent, answered. */
+struct eta_rpc_record {
+	/* time: made; end: its answer, or that it was given up; id: tid of the thread it is for */
+	struct eta_record_head head;
+	uint32_t pid;
+	/*
+	 * An owner of calls that were ahead on the same connection when it was made, where it had
+	 * to wait for its turn; 0: nobody's
+	 */
+	uint32_t ahead_tid;
+	uint64_t sent_ns;   /* 0: never */
+	uint64_t resent_ns; /* for the last time; 0: once only */
+	uint64_t reserved[2];
+};
+
 /* Records that a CPU's ring could not take, per record type, since the previous LOSS record. */
 struct eta_loss_record {
 	struct eta_record_head head; /* id: record type */
@@ -456,7 +472,7 @@ struct eta_window_record {
 };
 
 #ifndef __bpf__
-_Static_assert(ETA_RECORD_ASYNC_OP < ETA_RECORD_TYPES, "types have a count");
+_Static_assert(ETA_RECORD_RPC < ETA_RECORD_TYPES, "types have a count");
 _Static_assert(sizeof(struct eta_window_record) == 96, "three units");
 _Static_assert(sizeof(struct eta_spool_header) <= ETA_SPOOL_HEADER_BYTES, "header fits its page");
 _Static_assert(sizeof(struct eta_user_op) == 64, "two units");
@@ -470,6 +486,7 @@ _Static_assert(sizeof(struct eta_bio_record) == ETA_BIO_FOREIGN_UNITS * ETA_UNIT
 	       "four units; three of spools from before");
 _Static_assert(sizeof(struct eta_thread_record) == 64, "two units");
 _Static_assert(sizeof(struct eta_loss_record) == 64, "two units");
+_Static_assert(sizeof(struct eta_rpc_record) == 64, "two units");
 #endif
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "kernel-reader.h"
 
-enum { BATCH = 1024 };
+enum { BATCH = 1024, NFS_MAGIC = 0x6969 };
 
 /* ---- a task's events ---- */
 
@@ -29,6 +29,8 @@ struct task_cursor {
 	/* requests read ahead: flights are what splits waits, begins what is not given yet */
 	struct expand_bio *flights;
 	size_t n_flights, flight_room;
+	struct expand_bio *calls; /* the same to file servers */
+	size_t n_calls, call_room;
 	struct eta_event *begins;
 	struct request *requests; /* beside begins */
 	size_t begin_at, n_begins, begin_room;
@@ -163,34 +165,65 @@ static int load_bio(struct task_cursor *c)
 	return add_flight(c, bio);
 }
 
-/* The next request that another task submitted for this one: it is in flight, but no event here. */
+static int add_call(struct task_cursor *c, const struct eta_rpc_record *rpc)
+{
+	if (!EXPAND_FITS(&c->expand, c->calls, c->n_calls + 1, c->call_room))
+		return -ENOMEM;
+	c->calls[c->n_calls++] = (struct expand_bio){
+		.queue_ns = rpc->head.time_ns,
+		/* what was never sent has waited for that all the time */
+		.issue_ns = rpc->sent_ns ? rpc->sent_ns : UINT64_MAX,
+		.resent_ns = rpc->resent_ns,
+		.end_ns = rpc->head.end_ns,
+		.queue_who = rpc->ahead_tid,
+		.queue_part = ETA_SLEEP_WHOLE,
+	};
+	return 0;
+}
+
+/*
+ * The next request that another task submitted for this one, or call to a server: it is in flight,
+ * but no event here.
+ */
 static int load_owned(struct task_cursor *c)
 {
 	const struct eta_record_head *record;
 	uint64_t unit;
 	int rc = record_reader_next(&c->owned, &record, &unit);
 
-	return rc ? rc : add_flight(c, (const struct eta_bio_record *)record);
+	if (rc)
+		return rc;
+	return record->type == ETA_RECORD_RPC
+		       ? add_call(c, (const struct eta_rpc_record *)record)
+		       : add_flight(c, (const struct eta_bio_record *)record);
+}
+
+/* Keeps those of LIST that are not over at BEGIN_NS; returns how many. */
+static size_t keep_flights(struct expand_bio *list, size_t n, uint64_t begin_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t over_ns = list[i].end_ns;
+
+		if (over_ns ? over_ns > begin_ns : list[i].queue_ns >= begin_ns)
+			list[kept++] = list[i];
+	}
+	return kept;
 }
 
 /* Requests that may be in flight in [BEGIN_NS, END_NS]. Without an end: in one operation only. */
 static int load_flights(struct task_cursor *c, uint64_t begin_ns, uint64_t end_ns)
 {
 	const struct index_entry *entry;
-	size_t n = 0;
 	int rc = 0;
 
 	while (rc == 0 && (entry = record_reader_peek(&c->bios)) && entry->time_ns < end_ns)
 		rc = load_bio(c);
 	while (rc == 0 && (entry = record_reader_peek(&c->owned)) && entry->time_ns < end_ns)
 		rc = load_owned(c);
-	for (size_t i = 0; i < c->n_flights; i++) {
-		uint64_t over_ns = c->flights[i].end_ns;
-
-		if (over_ns ? over_ns > begin_ns : c->flights[i].queue_ns >= begin_ns)
-			c->flights[n++] = c->flights[i];
-	}
-	c->n_flights = n;
+	c->n_flights = keep_flights(c->flights, c->n_flights, begin_ns);
+	c->n_calls = keep_flights(c->calls, c->n_calls, begin_ns);
 	return rc;
 }
 
@@ -232,6 +265,14 @@ static int queue_regions(struct task_cursor *c)
 	c->scratch = queue;
 	c->scratch_room = room;
 	return 0;
+}
+
+/* Is what OP does done by a file server? Of calls on names the file system is not known. */
+static bool waits_for_server(const struct task_cursor *c, const struct eta_kernel_op *op)
+{
+	const struct index_fs *fs = index_find_fs(c->spool->index, op->dev);
+
+	return c->n_calls && (!op->dev || !fs || !fs->magic || fs->magic == NFS_MAGIC);
 }
 
 static bool is_for_cpu(const struct eta_span *span)
@@ -283,7 +324,10 @@ static int load_operation(struct task_cursor *c)
 	}
 	rc = load_flights(c, op->head.time_ns, op->head.end_ns);
 	if (rc == 0)
-		rc = expand_operation(&c->expand, op, name, c->flights, c->n_flights);
+		rc = waits_for_server(c, op)
+			     ? expand_operation(&c->expand, op, name, c->calls, c->n_calls, true)
+			     : expand_operation(&c->expand, op, name, c->flights, c->n_flights,
+						false);
 	if (rc)
 		return rc;
 	place_cpus(c, op, cpu);
@@ -400,6 +444,7 @@ static void task_close(struct eta_cursor *cursor)
 	free(c->queue);
 	free(c->scratch);
 	free(c->flights);
+	free(c->calls);
 	free(c->begins);
 	free(c->requests);
 	free(c->issues);

@@ -130,11 +130,12 @@ static int leaf_parted(struct expand *expand, uint64_t begin_ns, uint64_t end_ns
 	return rc ? rc : leaf(expand, begin_ns + part_ns, end_ns, region, 0);
 }
 
-enum request_state { THROTTLED, QUEUED, AT_DEVICE, UNNAMED };
+enum request_state { THROTTLED, QUEUED, LOST, AT_DEVICE, UNNAMED };
 
 /*
  * Where the thread's requests are at NOW_NS, and until when at most that holds. A request at the
- * device outweighs one in the queue. One whose issue was not seen counts as issued at once.
+ * device outweighs one in the queue. One whose issue was not seen counts as issued at once, and one
+ * that was sent again as lost until then.
  */
 static enum request_state state_at(const struct expand_bio *bios, size_t n, uint64_t now_ns,
 				   uint64_t *until_ns)
@@ -153,9 +154,11 @@ static enum request_state state_at(const struct expand_bio *bios, size_t n, uint
 				*until_ns = begin_ns;
 			continue;
 		}
-		own = issue_ns > now_ns ? QUEUED : AT_DEVICE;
+		own = issue_ns > now_ns ? QUEUED : bios[i].resent_ns > now_ns ? LOST : AT_DEVICE;
 		if (own == QUEUED && issue_ns < *until_ns)
 			*until_ns = issue_ns;
+		if (own == LOST && bios[i].resent_ns < *until_ns)
+			*until_ns = bios[i].resent_ns;
 		if (end_ns && end_ns < *until_ns)
 			*until_ns = end_ns;
 		if (own > state)
@@ -208,24 +211,41 @@ static enum request_state state_after_last(const struct expand *expand,
 	return expand->stack[expand->depth - 1].in & IN_WRITEBACK_WAIT ? UNNAMED : THROTTLED;
 }
 
-/* Waiting for block I/O, distinguished by where the thread's own requests are. */
+/* The regions of SPAN's time by state. */
+static void name_states(const struct expand *expand, const struct expand_span *span,
+			uint32_t regions[UNNAMED + 1])
+{
+	const struct spool_index *index = expand->index;
+	enum eta_level level = expand->stack[expand->depth - 1].level;
+
+	regions[LOST] = index->regions.retransmit;
+	regions[UNNAMED] = ETA_NONE;
+	if (expand->remote) {
+		regions[THROTTLED] = index->regions.other_wait[level];
+		regions[QUEUED] = index->regions.rpc_queue;
+		regions[AT_DEVICE] = index->regions.server;
+		return;
+	}
+	regions[QUEUED] = index->regions.queue;
+	regions[AT_DEVICE] = index->regions.device;
+	if (expand->asynchronous) /* nobody sleeps: not submitted yet, or not any more */
+		regions[THROTTLED] = ETA_NONE;
+	else if (span->flags & ETA_SPAN_OWN_LIMIT)
+		regions[THROTTLED] = index->regions.throttled_by_own_limit;
+	else
+		regions[THROTTLED] = index->regions.throttled;
+}
+
+/* Waiting for requests, distinguished by where the thread's own are. */
 static int split_wait(struct expand *expand, const struct expand_span *span,
 		      const struct expand_bio *bios, size_t n)
 {
-	bool limited = span->flags & ETA_SPAN_OWN_LIMIT;
-	const uint32_t regions[] = {
-		/* where nobody sleeps: not submitted to the device yet, or not any more */
-		[THROTTLED] = expand->asynchronous ? ETA_NONE
-			      : limited		   ? expand->index->regions.throttled_by_own_limit
-						   : expand->index->regions.throttled,
-		[QUEUED] = expand->index->regions.queue,
-		[AT_DEVICE] = expand->index->regions.device,
-		[UNNAMED] = ETA_NONE,
-	};
+	uint32_t regions[UNNAMED + 1];
 	uint64_t from_ns = span->begin_ns, now_ns = from_ns, state_ns = from_ns;
 	enum request_state state = THROTTLED;
 	int rc = 0;
 
+	name_states(expand, span, regions);
 	/* [from, state) is in no region yet and in STATE */
 	while (rc == 0 && now_ns < span->end_ns) {
 		uint64_t until_ns = span->end_ns;
@@ -322,6 +342,8 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	if (region != ETA_NONE && !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n)))
 		return leaf_parted(expand, span->begin_ns, span->end_ns, region,
 				   sleep_who(expand, span, region));
+	if (expand->remote && in_flight(span, bios, n))
+		return split_wait(expand, span, bios, n);
 	if (span->flags & ETA_SPAN_IOWAIT) {
 		/* writeback that others do */
 		if ((around->in & (IN_WRITEBACK_WAIT | IN_SYNC)) == IN_WRITEBACK_WAIT &&
@@ -451,7 +473,7 @@ static int expand_waits(struct expand *expand, const struct index_fs *fs,
 }
 
 int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
-		     const struct expand_bio *bios, size_t n_bios)
+		     const struct expand_bio *bios, size_t n_bios, bool remote)
 {
 	const struct index_fs *fs = index_find_fs(expand->index, op->dev);
 	uint64_t end_ns = op->head.end_ns ? op->head.end_ns : op->head.time_ns;
@@ -462,6 +484,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	expand->n = 0;
 	expand->depth = 0;
 	expand->adds_pages = op->op_flags & ETA_KOP_MISS;
+	expand->remote = remote;
 	if (end_ns < op->head.time_ns)
 		end_ns = op->head.time_ns;
 	n = expand_take_spans(expand, op, end_ns, name.kind);

@@ -6,9 +6,13 @@
 #include "eta-ext/base/array.h"
 #include "kernel-index.h"
 
-/* A block request of the thread, or made for it, that may be in flight. */
+/*
+ * A block request of the thread, or made for it, that may be in flight; or one to a file server,
+ * which is issued when it is sent.
+ */
 struct expand_bio {
 	uint64_t queue_ns, issue_ns, end_ns; /* 0: not seen */
+	uint64_t resent_ns;		     /* 0: never */
 	uint32_t queue_who, device_who;	     /* who was ahead of it there; 0: nobody known */
 	/* for which part of the time there, in ETA_SLEEP_WHOLE */
 	uint32_t queue_part, device_part;
@@ -31,6 +35,7 @@ struct expand {
 	size_t n, room;
 	bool adds_pages;	   /* the operation, to the page cache */
 	bool asynchronous;	   /* nobody sleeps in it */
+	bool remote;		   /* what it waits for is at a file server */
 	struct expand_span *spans; /* scratch */
 	size_t span_room;
 	struct expand_open *stack;
@@ -46,10 +51,10 @@ ssize_t expand_take_spans(struct expand *expand, const struct eta_kernel_op *op,
 
 /*
  * OP as regions. NAME is its system call, BIOS the thread's requests that may be in flight during
- * it. 0 or -ENOMEM.
+ * it: to a file server, where REMOTE. 0 or -ENOMEM.
  */
 int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
-		     const struct expand_bio *bios, size_t n_bios);
+		     const struct expand_bio *bios, size_t n_bios, bool remote);
 void expand_free(struct expand *expand);
 
 /* As ARRAY_FITS, where a failure is reported; EXPAND is for the message. */

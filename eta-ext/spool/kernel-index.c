@@ -162,6 +162,18 @@ static int count_bio(struct build *build, const struct eta_bio_record *bio)
 	return 0;
 }
 
+/* A call to a server is no event of its own: it splits the waits of the thread that it is for. */
+static int count_rpc(struct build *build, const struct eta_rpc_record *rpc)
+{
+	struct table_group *group = task_group(build, rpc->pid, rpc->head.id);
+
+	if (!group)
+		return out_of_memory(build);
+	group->group.owned.n++;
+	build->index->has_rpcs = true;
+	return 0;
+}
+
 static int take_task(struct build *build, const struct eta_task_record *record)
 {
 	struct spool_index *index = build->index;
@@ -213,6 +225,8 @@ static int count_record(struct build *build, const struct eta_record_head *recor
 		return count_operation(build, (const void *)record);
 	case ETA_RECORD_BIO:
 		return count_bio(build, (const void *)record);
+	case ETA_RECORD_RPC:
+		return count_rpc(build, (const void *)record);
 	case ETA_RECORD_TASK:
 		return take_task(build, (const void *)record);
 	case ETA_RECORD_FILE:
@@ -300,6 +314,13 @@ static int place_record(struct build *build, const struct head *head,
 				return out_of_memory(build);
 			place(build, &group->group.owned, bio->head.time_ns, unit);
 		}
+	} else if (record->type == ETA_RECORD_RPC) {
+		const struct eta_rpc_record *rpc = (const void *)record;
+
+		group = task_group(build, rpc->pid, rpc->head.id);
+		if (!group)
+			return out_of_memory(build);
+		place(build, &group->group.owned, rpc->head.time_ns, unit);
 	}
 	return 0;
 }

@@ -31,7 +31,8 @@ struct index_group {
 	uint32_t pid, tid, track, dev;
 	bool device;
 	struct index_slice operations, bios;
-	struct index_slice owned; /* requests that others submitted for it: writeback */
+	/* requests that others submitted for it: writeback; and its calls to servers */
+	struct index_slice owned;
 };
 
 struct index_task {
@@ -73,7 +74,7 @@ struct spool_index {
 	struct index_entry *entries;
 	uint64_t n_entries;
 	uint64_t left_out; /* records from before the trace's begin_ns */
-	bool has_tracks;
+	bool has_tracks, has_rpcs;
 	uint64_t spans_lost;	      /* what operations had no room for */
 	struct spool_handle *devices; /* id: dev */
 	size_t n_devices;
@@ -87,6 +88,7 @@ struct spool_index {
 		uint32_t other_wait[ETA_N_LEVELS];
 		uint32_t queue, device, throttled, journal_commit;
 		uint32_t throttled_by_own_limit, reclaim, writeback_wait, fanotify_listener;
+		uint32_t rpc_queue, retransmit, server; /* where has_rpcs */
 	} regions;
 };
 

@@ -26,6 +26,12 @@ static uint32_t fs_region(struct eta_trace *trace, const char *fs, const char *r
 	return spool_region(trace, name);
 }
 
+/* Does anybody sleep there without another name? */
+static bool has_other_waits(int level)
+{
+	return level != ETA_LEVEL_USER && level != ETA_LEVEL_CPU && level != ETA_LEVEL_NET;
+}
+
 static void other_wait_name(int level, char *name, size_t room)
 {
 	snprintf(name, room, "%s:%s", eta_level_name((enum eta_level)level),
@@ -85,8 +91,8 @@ static int define_places(struct eta_trace *trace, struct spool_index *index)
 		for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
 			char name[64];
 
-			if (level == ETA_LEVEL_USER || level == ETA_LEVEL_CPU)
-				continue; /* nobody sleeps there */
+			if (!has_other_waits(level))
+				continue;
 			other_wait_name(level, name, sizeof(name));
 			place->other_wait[level] = place_region(trace, name, functions);
 			ok = place->other_wait[level] != ETA_NONE;
@@ -125,8 +131,8 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 	for (int level = 0; ok && level < ETA_N_LEVELS; level++) {
 		char name[64];
 
-		if (level == ETA_LEVEL_USER || level == ETA_LEVEL_CPU)
-			continue; /* nobody sleeps there */
+		if (!has_other_waits(level))
+			continue;
 		other_wait_name(level, name, sizeof(name));
 		index->regions.other_wait[level] = spool_region(trace, name);
 		ok = index->regions.other_wait[level] != ETA_NONE;
@@ -152,6 +158,13 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		     index->regions.journal_commit != ETA_NONE &&
 		     index->regions.page_lock != ETA_NONE &&
 		     index->regions.writeback_wait != ETA_NONE;
+	}
+	if (ok && index->has_rpcs) {
+		index->regions.rpc_queue = spool_region(trace, "net:rpc queue");
+		index->regions.retransmit = spool_region(trace, "net:retransmit");
+		index->regions.server = spool_region(trace, "net:server");
+		ok = index->regions.rpc_queue != ETA_NONE &&
+		     index->regions.retransmit != ETA_NONE && index->regions.server != ETA_NONE;
 	}
 	return ok ? 0 : -ENOMEM;
 }

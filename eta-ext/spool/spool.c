@@ -171,7 +171,8 @@ static void take_overwritten(struct spool *spool, const struct eta_spool_header 
 {
 	static const enum eta_record_type types[] = { ETA_RECORD_USER_OP,   ETA_RECORD_USER_REPEAT,
 						      ETA_RECORD_KERNEL_OP, ETA_RECORD_ASYNC_OP,
-						      ETA_RECORD_BIO,	    ETA_RECORD_WAIT };
+						      ETA_RECORD_BIO,	    ETA_RECORD_WAIT,
+						      ETA_RECORD_RPC };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		spool->overwritten += header->overwritten[types[i]];

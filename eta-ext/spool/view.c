@@ -23,6 +23,7 @@ static const uint8_t least_units[] = {
 	[ETA_RECORD_WAIT] = 2,	  [ETA_RECORD_FILE] = 2,      [ETA_RECORD_TASK] = 3,
 	[ETA_RECORD_NAME] = 1,	  [ETA_RECORD_PROPERTY] = 1,  [ETA_RECORD_LOSS] = 2,
 	[ETA_RECORD_THREAD] = 2,  [ETA_RECORD_MODULE] = 2,    [ETA_RECORD_STACK] = 1,
+	[ETA_RECORD_RPC] = 2,
 };
 
 static int out_of_memory(const struct spool_view *view)

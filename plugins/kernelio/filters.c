@@ -412,7 +412,7 @@ static int level_add(struct kernelio_filters *filters, const char *text, char *w
 			filters->constant.levels |= 1U << level | 1U << ETA_LEVEL_VFS;
 			return 0;
 		}
-	return wrong(why, size, "not one of vfs, pagecache, fs, block, cpu");
+	return wrong(why, size, "not one of vfs, pagecache, fs, block, net, cpu");
 }
 
 static int filter_set_LEVEL(struct kernelio_filters *filters, const char *text, char *why,

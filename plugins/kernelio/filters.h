@@ -20,7 +20,8 @@
 	  "record only calls of this kind: read, write, sync, ...")                                \
 	X(MIN_DURATION, "min-duration", "TIME",                                                    \
 	  "record only calls that take TIME (as 100us) or longer")                                 \
-	X(LEVEL, "level", "LEVEL", "record only vfs and these levels: pagecache, fs, block, cpu")
+	X(LEVEL, "level", "LEVEL",                                                                 \
+	  "record only vfs and these levels: pagecache, fs, block, net, cpu")
 
 enum kernelio_filter_id {
 #define X(id, option, argument, help) KERNELIO_FILTER_##id,

@@ -24,6 +24,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/function.bpf.c \
 	plugins/kernelio/bpf/listener.bpf.c \
 	plugins/kernelio/bpf/neighbour.bpf.c \
+	plugins/kernelio/bpf/net.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
 	plugins/kernelio/bpf/request.bpf.c \
 	plugins/kernelio/bpf/syscall.bpf.c \
@@ -141,6 +142,7 @@ bpf_objects = \
 	plugins/kernelio/bpf/function.bpf.o \
 	plugins/kernelio/bpf/listener.bpf.o \
 	plugins/kernelio/bpf/neighbour.bpf.o \
+	plugins/kernelio/bpf/net.bpf.o \
 	plugins/kernelio/bpf/pagecache.bpf.o \
 	plugins/kernelio/bpf/request.bpf.o \
 	plugins/kernelio/bpf/syscall.bpf.o \

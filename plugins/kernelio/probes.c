@@ -64,10 +64,12 @@ bool probes_wants(const struct kernelio *k, enum eta_level level)
 		[ETA_LEVEL_VFS] = ~0U,
 		[ETA_LEVEL_CPU] = ~0U, /* which thread runs, and from when to when */
 		/* whose data a request carries */
-		[ETA_LEVEL_PAGECACHE] = 1U << ETA_LEVEL_PAGECACHE | 1U << ETA_LEVEL_BLOCK,
+		[ETA_LEVEL_PAGECACHE] =
+			1U << ETA_LEVEL_PAGECACHE | 1U << ETA_LEVEL_BLOCK | 1U << ETA_LEVEL_NET,
 		/* the write loop is the page cache's */
 		[ETA_LEVEL_FS] = 1U << ETA_LEVEL_FS | 1U << ETA_LEVEL_PAGECACHE,
 		[ETA_LEVEL_BLOCK] = 1U << ETA_LEVEL_BLOCK,
+		[ETA_LEVEL_NET] = 1U << ETA_LEVEL_NET,
 	};
 
 	return k->filter.levels & users[level];

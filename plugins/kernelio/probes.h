@@ -63,6 +63,12 @@
 	X(on_rq_complete, block_rq_complete, BLOCK, LEVEL)                                         \
 	X(on_rq_complete_nested, block_rq_complete, BLOCK, EXTRA)                                  \
 	X(on_bio_complete, block_bio_complete, BLOCK, EXTRA)                                       \
+	X(on_rpc_begin, rpc_task_begin, NET, EXTRA)                                                \
+	X(on_rpc_sleep, rpc_task_sleep, NET, EXTRA)                                                \
+	X(on_rpc_sent, xprt_transmit, NET, EXTRA)                                                  \
+	X(on_rpc_resent, xprt_retransmit, NET, EXTRA)                                              \
+	X(on_rpc_end, rpc_task_end, NET, EXTRA)                                                    \
+	X(on_nfs_write, nfs_initiate_write, NET, EXTRA)                                            \
 	X(on_switch, sched_switch, CPU, LEVEL)                                                     \
 	X(on_wakeup, sched_wakeup, CPU, LEVEL)
 
@@ -183,6 +189,12 @@
 	X(on_rq_complete)                                                                          \
 	X(on_rq_complete_nested)                                                                   \
 	X(on_bio_complete)                                                                         \
+	X(on_rpc_begin)                                                                            \
+	X(on_rpc_sleep)                                                                            \
+	X(on_rpc_sent)                                                                             \
+	X(on_rpc_resent)                                                                           \
+	X(on_rpc_end)                                                                              \
+	X(on_nfs_write)                                                                            \
 	X(on_switch)                                                                               \
 	X(on_wakeup)
 

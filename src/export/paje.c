@@ -57,7 +57,8 @@ static const char *color_of(enum eta_level level)
 	static const char *const colors[] = {
 		[ETA_LEVEL_USER] = "0.4 0.7 0.4",      [ETA_LEVEL_VFS] = "0.4 0.6 0.9",
 		[ETA_LEVEL_PAGECACHE] = "0.9 0.8 0.3", [ETA_LEVEL_FS] = "0.9 0.6 0.2",
-		[ETA_LEVEL_BLOCK] = "0.8 0.2 0.2",     [ETA_LEVEL_CPU] = "0.5 0.5 0.5"
+		[ETA_LEVEL_BLOCK] = "0.8 0.2 0.2",     [ETA_LEVEL_NET] = "0.6 0.3 0.7",
+		[ETA_LEVEL_CPU] = "0.5 0.5 0.5"
 	};
 
 	return (unsigned)level < ETA_N_LEVELS ? colors[level] : "0.8 0.8 0.8";

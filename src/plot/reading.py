@@ -11,7 +11,7 @@ class Unusable(Exception):
     """An input that cannot be drawn: one line, naming it, the place and the remedy."""
 
 
-LEVELS = "user", "vfs", "pagecache", "fs", "block", "cpu"
+LEVELS = "user", "vfs", "pagecache", "fs", "block", "net", "cpu"
 # beside what others took at each level: what limits did, which nobody is to blame for
 OWN_LIMIT = "own limit"
 

@@ -60,6 +60,7 @@ LEVEL_COLOURS = {
     "pagecache": "#009E73",
     "fs": "#E69F00",
     "block": "#D55E00",
+    "net": "#F0E442",
     "cpu": "#CC79A7",
     OWN_LIMIT: "#999999",
 }
@@ -70,6 +71,7 @@ LEVEL_HATCHES = {
     "pagecache": "////",
     "fs": "",
     "block": "xxxx",
+    "net": "\\\\\\\\",
     "cpu": "--",
     OWN_LIMIT: "||||",
 }

@@ -88,6 +88,9 @@
 	X(CPU, RUN_QUEUE, SEVERAL,                                                                 \
 	  "{threads} threads of the program itself want a CPU in I/O calls, and there are not as " \
 	  "many: run fewer at a time.")                                                            \
+	X(NET, RPC_QUEUE, OTHER,                                                                   \
+	  "{culprit} has its calls on the connection to the file server first: more connections "  \
+	  "(mount with nconnect=N), or another time for it.")                                      \
 	/* those whose general advice has a premise */                                             \
 	X(VFS, NONE, ANY,                                                                          \
 	  "Calls take longer on the way into the file system while others use it.")                \

@@ -159,6 +159,29 @@ static int put_alike(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
+/* What is less of the time in calls is not worth a line. */
+#define SERVER_PERCENT 10
+
+/* How busy a file server is with others, and what they do there, its clients do not see. */
+static int put_server(FILE *out, const struct analysis *a, unsigned width)
+{
+	uint64_t server_ns = a->time_ns[CELL_NET_SERVER], lost_ns = a->time_ns[CELL_NET_RETRANSMIT];
+	char line[512], again[192] = "";
+
+	if ((server_ns + lost_ns) * 100 < a->io_ns * SERVER_PERCENT || server_ns + lost_ns == 0)
+		return 0;
+	if (lost_ns)
+		snprintf(again, sizeof(again), ", %s until lost calls were sent again",
+			 report_duration((int64_t)lost_ns).text);
+	snprintf(line, sizeof(line),
+		 "server: %s of the time in I/O calls went by at a file server%s; whether others "
+		 "made it slow is not known here: record the server, too (sci-kernel --all), and "
+		 "merge both",
+		 report_duration((int64_t)server_ns).text, again);
+	report_wrapped(out, line, false, width);
+	return 0;
+}
+
 /* ---- where the time went, whoever else was there ---- */
 
 /* A part of the time that takes less is not why. */
@@ -244,8 +267,8 @@ static int put_levels_missing(FILE *out, const struct analysis *a, unsigned widt
 
 /* What is to be said besides gets a function and a place here. */
 static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width) = {
-	put_score,   put_verdict, put_gain, put_own_limit,	put_culprits,
-	put_machine, put_alike,	  put_time, put_levels_missing,
+	put_score,   put_verdict, put_gain,   put_own_limit, put_culprits,
+	put_machine, put_alike,	  put_server, put_time,	     put_levels_missing,
 };
 
 static void put_nothing(FILE *out, unsigned width)

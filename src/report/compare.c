@@ -318,7 +318,9 @@ static void put_side(struct row_list *rows, int side, const struct analysis *a, 
 		n += a->threads[i].scored ? a->threads[i].operations : 0;
 	put(rows, side, KIND_ALL, 0, "all operations", 0,
 	    (struct sample){ n, a->io_ns, a->square, a->slowdown.interference_ns, split });
-	for (int l = 0; l < (a->has_levels ? ETA_N_LEVELS : 1); l++)
+	for (int l = 0; l < (a->has_levels ? ETA_N_LEVELS : 1); l++) {
+		if (!report_shows_level(a, (enum eta_level)l))
+			continue;
 		put(rows, side, KIND_LEVEL, l, "", 0,
 		    (struct sample){
 			    n,
@@ -327,6 +329,7 @@ static void put_side(struct row_list *rows, int side, const struct analysis *a, 
 			    a->level_square[l],
 			    report_in_level(a->slowdown.interference_cell_ns, (enum eta_level)l),
 			    split });
+	}
 	for (uint32_t i = 0; i < a->n_classes; i++)
 		put(rows, side, KIND_CLASS, 0, a->classes[i].function, a->classes[i].size_bytes,
 		    (struct sample){ .n = a->classes[i].n + a->classes[i].truncated,

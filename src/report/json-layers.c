@@ -22,7 +22,8 @@ static void put_layer(json_t *array, struct document *of, const struct layers *l
 	set_int(o, "io_ns", sum);
 	levels = object_in(o, "io_levels");
 	for (int l = 0; l < ETA_N_LEVELS; l++)
-		set_int(levels, eta_level_name((enum eta_level)l), level_ns[l]);
+		if (l != ETA_LEVEL_NET || level_ns[l])
+			set_int(levels, eta_level_name((enum eta_level)l), level_ns[l]);
 }
 
 void json_put_layers(struct json_object root, const struct analysis *a)

@@ -33,7 +33,7 @@ static void put_levels(struct json_object in, const char *key, const int64_t lev
 	struct json_object o = object_in(in, key);
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
-		if (all || l == ETA_LEVEL_USER)
+		if (l == ETA_LEVEL_USER || (all && (l != ETA_LEVEL_NET || level_ns[l])))
 			set_int(o, eta_level_name((enum eta_level)l), level_ns[l]);
 }
 

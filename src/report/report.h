@@ -42,6 +42,8 @@ const char *report_culprit_host(const struct analysis *a, const struct blame *b)
 /* The line "culprits: ..." of the interference with all scored threads; none without any. */
 int report_culprits(FILE *out, const struct analysis *a, unsigned width);
 int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level);
+/* Is LEVEL in tables for people? Of file servers only where calls waited for one. */
+bool report_shows_level(const struct analysis *a, enum eta_level level);
 
 /* A file's path, its end where that is long; else what is known of it. */
 struct report_text report_file(const struct analysis *a, const char *path, uint32_t dev,

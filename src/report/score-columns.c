@@ -115,6 +115,11 @@ int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level)
 	return sum;
 }
 
+bool report_shows_level(const struct analysis *a, enum eta_level level)
+{
+	return level != ETA_LEVEL_NET || report_in_level((const int64_t *)a->time_ns, level) > 0;
+}
+
 #define X(id, name, what)                                                                          \
 	SCORE_GETTER(lost_##id)                                                                    \
 	{                                                                                          \

@@ -15,8 +15,8 @@
 /* ---- levels ---- */
 
 /* LEAST_NS: cells of a part of it, NULL none. As in the tables, less than nothing is nothing. */
-static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_CELLS],
-			  const int64_t *least_ns, unsigned width)
+static void put_level_row(FILE *out, const struct analysis *a, const char *name,
+			  const int64_t cell_ns[N_CELLS], const int64_t *least_ns, unsigned width)
 {
 	char line[256];
 	size_t used = (size_t)snprintf(line, sizeof(line), "%-12s", name);
@@ -25,6 +25,8 @@ static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_C
 		int64_t ns = report_in_level(cell_ns, (enum eta_level)l);
 		int64_t least = least_ns ? report_in_level(least_ns, (enum eta_level)l) : 0;
 
+		if (!report_shows_level(a, (enum eta_level)l))
+			continue;
 		least = least > 0 ? least : 0;
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
 					 report_duration(ns > least ? ns : least).text);
@@ -32,15 +34,16 @@ static void put_level_row(FILE *out, const char *name, const int64_t cell_ns[N_C
 	table_line(out, line, width);
 }
 
-static void put_layer_row(FILE *out, const char *name, const int64_t level_ns[ETA_N_LEVELS],
-			  unsigned width)
+static void put_layer_row(FILE *out, const struct analysis *a, const char *name,
+			  const int64_t level_ns[ETA_N_LEVELS], unsigned width)
 {
 	char line[256];
 	size_t used = (size_t)snprintf(line, sizeof(line), "%-12s", name);
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
-		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
-					 report_duration(level_ns[l]).text);
+		if (report_shows_level(a, (enum eta_level)l))
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
+						 report_duration(level_ns[l]).text);
 	table_line(out, line, width);
 }
 
@@ -66,9 +69,9 @@ static int put_layers(FILE *out, const struct analysis *a, unsigned width)
 
 	for (uint32_t i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "L1 %.60s", list[i].guest);
-		put_layer_row(out, name, list[i].inside_ns, width);
+		put_layer_row(out, a, name, list[i].inside_ns, width);
 		snprintf(name, sizeof(name), "L0 %.60s", list[i].host);
-		put_layer_row(out, name, list[i].outside_ns, width);
+		put_layer_row(out, a, name, list[i].outside_ns, width);
 	}
 	free(list);
 	return rc;
@@ -83,26 +86,28 @@ static int put_levels(FILE *out, const struct analysis *a, unsigned width)
 	size_t used = (size_t)snprintf(line, sizeof(line), "%-12s", "level");
 
 	for (int l = 0; l < ETA_N_LEVELS; l++)
-		used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
-					 a->light && l == ETA_LEVEL_USER
-						 ? "in call"
-						 : eta_level_name((enum eta_level)l));
+		if (report_shows_level(a, (enum eta_level)l))
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "  %9s",
+						 a->light && l == ETA_LEVEL_USER
+							 ? "in call"
+							 : eta_level_name((enum eta_level)l));
 	fputc('\n', out);
 	table_line(out, line, width);
-	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, NULL, width);
+	put_level_row(out, a, "in I/O", (const int64_t *)a->time_ns, NULL, width);
 	rc = put_layers(out, a, width);
-	put_level_row(out, "lost", a->slowdown.cell_ns,
+	put_level_row(out, a, "lost", a->slowdown.cell_ns,
 		      a->options.sci == SCI_DEFAULT ? a->slowdown.interference_cell_ns : NULL,
 		      width);
 	if (a->options.sci == SCI_DEFAULT)
-		put_level_row(out, "interference", a->slowdown.interference_cell_ns, NULL, width);
+		put_level_row(out, a, "interference", a->slowdown.interference_cell_ns, NULL,
+			      width);
 	if (a->options.sci == SCI_DEFAULT && a->slowdown.limit_ns) {
 		int64_t limit_ns[N_CELLS] = { 0 };
 
 		for (int c = 0; c < N_CELLS; c++)
 			if (cell_table[c].group == GROUP_LIMIT)
 				limit_ns[c] = a->slowdown.cell_ns[c];
-		put_level_row(out, "own limit", limit_ns, NULL, width);
+		put_level_row(out, a, "own limit", limit_ns, NULL, width);
 	}
 	put_path(out, a, width);
 	return rc;

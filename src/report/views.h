@@ -110,7 +110,8 @@ ETA_LEVELS(X)
 #define SCORE_LEVELS(which, what) \
 	SCORE_LEVEL(which, USER, "user", what), SCORE_LEVEL(which, VFS, "vfs", what), \
 	SCORE_LEVEL(which, PAGECACHE, "pagecache", what), SCORE_LEVEL(which, FS, "fs", what), \
-	SCORE_LEVEL(which, BLOCK, "block", what), SCORE_LEVEL(which, CPU, "cpu", what)
+	SCORE_LEVEL(which, BLOCK, "block", what), SCORE_LEVEL(which, NET, "net", what), \
+	SCORE_LEVEL(which, CPU, "cpu", what)
 /* clang-format on */
 
 /* Makes t->own with room for N rows and N items of BYTES, which it returns; NULL: no memory. */

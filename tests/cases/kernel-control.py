@@ -267,7 +267,7 @@ def probes(*options):
 
 
 full, light = probes(), probes("--light")
-assert full.keys() == light.keys() and {level for level, _name in full} == {"vfs", "pagecache", "fs", "block", "cpu"}
+assert full.keys() == light.keys() and {level for level, _name in full} == {"vfs", "pagecache", "fs", "block", "net", "cpu"}
 for probe in ("vfs", "sys_enter"), ("block", "block_rq_issue"), ("cpu", "sched_switch"):
     assert not full[probe].startswith("-"), (probe, full[probe])
 assert light["vfs", "sys_enter"].startswith("-: ") and not light["cpu", "sched_switch"].startswith("-"), light

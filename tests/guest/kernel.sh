@@ -8,8 +8,10 @@ set -eu
 dir=$1 meta=${2-linux-image-amd64}
 # of a kernel that has one of these built in there is no module
 modules='virtio_pci virtio_blk nvme ext4 crc32c_intel dm_mod raid0 raid1 xfs btrfs'
+# and those of DIR/modules/list.nfs: of a server and a client of it
+nfs='virtio_pci virtio_blk nfsv4 nfsd'
 
-[ "$(cat "$dir/wanted" 2>/dev/null)" != "$modules" ] || exit 0
+[ "$(cat "$dir/wanted" 2>/dev/null)" != "$modules; $nfs" ] || exit 0
 for c in apt-get apt-cache dpkg-deb depmod modprobe; do
 	command -v "$c" >/dev/null 2>&1 || {
 		echo "$c is not installed"
@@ -47,18 +49,28 @@ mkdir -p lib
 version=$(basename lib/modules/*)
 mv "boot/vmlinuz-$version" vmlinuz 2>/dev/null || mv "lib/modules/$version/vmlinuz" vmlinuz
 depmod -b "$PWD" "$version"
-for m in $modules; do
-	modprobe -d "$PWD" -S "$version" --show-depends "$m" 2>/dev/null || :
-done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r file; do
-	cp "$file" modules/
-	file=${file##*/}
-	case $file in
-	*.xz) xz -d "modules/$file" ;;
-	esac
-	echo "${file%.xz}"
-done >modules/list
+# take MODULE...: with what they need, in the order that they are loaded
+take()
+{
+	for m; do
+		modprobe -d "$PWD" -S "$version" --show-depends "$m" 2>/dev/null || :
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r file; do
+		name=${file##*/}
+		[ -e "modules/${name%.xz}" ] || {
+			cp "$file" modules/
+			case $name in
+			*.xz) xz -d "modules/$name" ;;
+			esac
+		}
+		echo "${name%.xz}"
+	done
+}
+# shellcheck disable=SC2086 # lists of words
+take $modules >modules/list
+# shellcheck disable=SC2086
+take $nfs >modules/list.nfs
 rm -rf boot lib usr log
 cd ..
 mv new/vmlinuz new/modules .
 rm -r new
-echo "$modules" >wanted
+echo "$modules; $nfs" >wanted

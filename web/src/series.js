@@ -6,7 +6,7 @@ import { duration } from "./format.js";
 import { tableOf } from "./data.js";
 
 const MOST_POINTS = 256;
-const LEVELS = ["user", "vfs", "pagecache", "fs", "block", "cpu"];
+const LEVELS = ["user", "vfs", "pagecache", "fs", "block", "net", "cpu"];
 
 // Sums of every EACH values.
 export function coarser(values, each) {

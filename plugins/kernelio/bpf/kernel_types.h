@@ -363,6 +363,22 @@ struct journal_s {
 	struct block_device *j_fs_dev;
 };
 
+/* NFS: a call, and its request on the connection */
+struct rpc_task {
+	struct rpc_xprt *tk_xprt;
+	struct rpc_rqst *tk_rqstp;
+};
+
+struct rpc_rqst {
+	struct rpc_task *rq_task;
+	int64_t rq_xtime; /* sent last */
+	int64_t rq_rtt;
+};
+
+struct nfs_pgio_header {
+	struct inode *inode;
+};
+
 struct xfs_inode {
 	struct inode i_vnode;
 };

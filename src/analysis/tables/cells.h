@@ -64,7 +64,11 @@
 	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
 	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)                                                    \
 	X(BLOCK, VIRTIO, DEVICE)                                                                   \
-	X(CPU, STEAL, NATURE)
+	X(CPU, STEAL, NATURE)                                                                      \
+	X(NET, NONE, SELF)                                                                         \
+	X(NET, RPC_QUEUE, DEVICE)                                                                  \
+	X(NET, SERVER, SELF)                                                                       \
+	X(NET, RETRANSMIT, SELF)
 
 enum cell {
 #define X(level, reason, group) CELL_##level##_##reason,

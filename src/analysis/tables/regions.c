@@ -17,6 +17,9 @@ static bool is_scheduling(const struct eta_region *r)
 	case ETA_REASON_OTHER_WAIT:
 	case ETA_REASON_QUEUE:
 	case ETA_REASON_DEVICE:
+	case ETA_REASON_RPC_QUEUE:
+	case ETA_REASON_SERVER:
+	case ETA_REASON_RETRANSMIT:
 	case ETA_REASON_THROTTLED:
 	case ETA_REASON_THROTTLED_BY_OWN_LIMIT:
 	case ETA_REASON_QUOTA:

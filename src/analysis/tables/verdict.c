@@ -121,7 +121,11 @@
 	  "of its own, QEMU CPUs of its own, or make fewer and larger requests.")                  \
 	X(CPU, STEAL,                                                                              \
 	  "The host runs others while the guest believes that it computes: fewer virtual CPUs "    \
-	  "on it, or CPUs of their own for them (taskset, cpuset).")
+	  "on it, or CPUs of their own for them (taskset, cpuset).")                               \
+	X(NET, RPC_QUEUE,                                                                          \
+	  "Calls to the file server wait for their turn on the connection: make fewer and larger " \
+	  "ones, or open more connections (mount with nconnect=N, "                                \
+	  "sunrpc.tcp_slot_table_entries).")
 
 static const char advice_none[] = "No interference to speak of.";
 static const char advice_mixed[] =

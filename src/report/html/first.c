@@ -105,13 +105,16 @@ static int put_answer(FILE *out, const struct analysis *a)
 
 /* ---- what was lost, by kind and level ---- */
 
-static void put_level_row(FILE *out, const char *name, const int64_t *cell_ns, int64_t all_ns)
+static void put_level_row(FILE *out, const struct analysis *a, const char *name,
+			  const int64_t *cell_ns, int64_t all_ns)
 {
 	fprintf(out, "<tr><th scope=\"row\">%s</th><td>%s</td>", name,
 		report_duration(all_ns > 0 ? all_ns : 0).text);
 	for (int l = 0; l < ETA_N_LEVELS; l++) {
 		int64_t ns = report_in_level(cell_ns, (enum eta_level)l);
 
+		if (!report_shows_level(a, (enum eta_level)l))
+			continue;
 		/* of a sum of nothing no part is worth a figure */
 		fprintf(out, "<td>%s</td>", ns > 0 && all_ns > 0 ? report_duration(ns).text : "");
 	}
@@ -132,12 +135,14 @@ static void put_levels(FILE *out, const struct analysis *a)
 	      "<th scope=\"col\">all</th>",
 	      out);
 	for (int l = 0; l < ETA_N_LEVELS; l++)
-		fprintf(out, "<th scope=\"col\">%s</th>", eta_level_name((enum eta_level)l));
+		if (report_shows_level(a, (enum eta_level)l))
+			fprintf(out, "<th scope=\"col\">%s</th>",
+				eta_level_name((enum eta_level)l));
 	fputs("</tr></thead><tbody>\n", out);
-	put_level_row(out, "in I/O", (const int64_t *)a->time_ns, (int64_t)a->io_ns);
-	put_level_row(out, "lost to others", s->interference_cell_ns, s->interference_ns);
-	put_level_row(out, "to its own limits", limit_ns, s->limit_ns);
-	put_level_row(out, "to its own variation", self_ns, slowdown_self(s));
+	put_level_row(out, a, "in I/O", (const int64_t *)a->time_ns, (int64_t)a->io_ns);
+	put_level_row(out, a, "lost to others", s->interference_cell_ns, s->interference_ns);
+	put_level_row(out, a, "to its own limits", limit_ns, s->limit_ns);
+	put_level_row(out, a, "to its own variation", self_ns, slowdown_self(s));
 	fprintf(out,
 		"<tr><th scope=\"row\">long paths</th><td>%s</td><td colspan=\"%d\">not in lost: "
 		"misses against hits, O_DIRECT</td></tr>\n</tbody></table>\n",

@@ -1,0 +1,138 @@
+# NFS in a guest with Debian's kernel, a server and its client in one: time in calls is the server's and nobody's, a
+# queue for few slots is that of who was ahead, and a call that was lost is told apart.
+# SPDX-License-Identifier: BSD-3-Clause
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from scratch import need, path, skip
+
+BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
+GUEST = os.path.join(BUILD, "guest")
+PROGRAMS = os.path.join(BUILD, "src/sci-kernel"), os.path.join(BUILD, "tests/guest/remote")
+BUSYBOX = "/bin/busybox"
+LIMIT_SECONDS = 600
+WRITES = 40
+
+if os.environ.get("SCI_SANITIZED"):
+    skip("the guest runs what the normal build made")
+need("qemu-system-x86_64", "cpio", "gzip")
+if os.uname().machine != "x86_64":
+    skip("the guest is an x86-64 one")
+if not os.path.exists(BUSYBOX) or b"statically linked" not in subprocess.run(
+        ["file", "-L", BUSYBOX], capture_output=True).stdout:
+    skip("busybox-static is not installed")
+
+
+def make_initrd():
+    root = path("root")
+    for name in ("bin", "dev", "proc", "sys", "mnt", "out", "tmp", "export", "var/lib/nfs/v4recovery"):
+        os.makedirs(os.path.join(root, name))
+    shutil.copytree(os.path.join(GUEST, "modules"), os.path.join(root, "modules"))
+    shutil.copy(os.path.join(SRC, "tests/guest/nfs-init"), os.path.join(root, "init"))
+    shutil.copy(BUSYBOX, os.path.join(root, "bin/busybox"))
+    for program in PROGRAMS:
+        shutil.copy(program, os.path.join(root, "bin"))
+        said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        for library in re.findall(r"(/\S+) \(0x", said):
+            os.makedirs(os.path.dirname(root + library), exist_ok=True)
+            shutil.copy(library, root + library)
+    subprocess.run(["sh", "-c", f"cd '{root}' && find . | cpio -o -H newc --quiet | gzip -1 >../initrd.gz"], check=True)
+
+
+def boot():
+    with open(path("out"), "wb") as image:
+        image.truncate(64 << 20)
+    result = subprocess.run(
+        ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024", "-nographic",
+         "-nodefaults", "-no-reboot", "-serial", "stdio", "-kernel", os.path.join(GUEST, "vmlinuz"),
+         "-initrd", path("initrd.gz"), "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr",
+         "-drive", f"file={path('out')},if=virtio,format=raw,cache=unsafe"],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_SECONDS)
+    print(result.stdout.decode(errors="replace"), result.stderr.decode(errors="replace"))
+    with tarfile.open(path("out")) as results:
+        results.extractall(path("results"))
+
+
+def analyzed(name):
+    """The report on a recording, and its threads named remote by time in I/O."""
+    folder = path("results")
+    with open(os.path.join(folder, name + ".said"), encoding="utf-8") as said:
+        print(name, said.read())
+    with open(os.path.join(folder, name + ".status"), encoding="utf-8") as status:
+        assert status.read().strip() == "0", name
+    out = subprocess.run([os.path.join(BUILD, "src/sci-analyze"), "--json", os.path.join(folder, name)],
+                         capture_output=True, text=True, check=True).stdout
+    report = json.loads(out)
+    threads = sorted((t for t in report["threads"] if t["name"].startswith("remote ")),
+                     key=lambda t: -sum(t["io_levels"].values()))
+    for thread in threads:
+        print(name, thread["io_levels"], thread["reasons"], thread["blame"])
+    return report, threads
+
+
+def calls(name, thread):
+    """What the thread asked the server for."""
+    spool = kernel_spool.KernelSpool(os.path.join(path("results"), name, "kernel.spool"))
+    assert "net: tp_btf rpc_task_begin" in spool.properties["BACKENDS"], spool.properties
+    assert spool.properties["LOST"] == "0", spool.properties
+    tasks = {task.tid: task.comm for task in spool.tasks + spool.untraced}
+    found = [rpc for rpc in spool.rpcs if rpc.tid == thread["tid"]]
+    for rpc in found:
+        assert rpc.made <= rpc.sent <= rpc.end and rpc.resent <= rpc.end, rpc
+    return found, tasks
+
+
+def said(name):
+    return " ".join(subprocess.run([os.path.join(BUILD, "src/sci-analyze"), os.path.join(path("results"), name)],
+                                   capture_output=True, text=True, check=True).stdout.split())
+
+
+kernel = subprocess.run(["sh", os.path.join(SRC, "tests/guest/kernel.sh"), GUEST, "linux-image-amd64"],
+                        capture_output=True, text=True)
+if kernel.returncode == 77:
+    skip(kernel.stdout.strip())
+assert kernel.returncode == 0, kernel.stderr
+make_initrd()
+boot()
+
+# nobody else is there: the time is the server's, and nobody is blamed for it
+report, threads = analyzed("alone")
+writer, = threads
+found, _tasks = calls("alone", writer)
+assert len(found) >= WRITES and not any(rpc.resent for rpc in found), found
+assert not any(rpc.ahead for rpc in found), found
+assert writer["io_levels"]["net"] > 0.3 * sum(writer["io_levels"].values()), writer["io_levels"]
+assert not writer["interference_levels"].get("net"), writer["interference_levels"]
+assert "block" not in writer["reasons"] and not writer["io_levels"]["block"], writer["io_levels"]
+assert "went by at a file server" in said("alone"), said("alone")
+syncer = next(t for t in report["threads"] if t["name"].startswith("dd "))
+assert syncer["io_levels"]["net"] > 0, syncer["io_levels"]
+
+# six others have the two slots of the connection: they are named
+report, threads = analyzed("crowd")
+writer, = threads
+found, tasks = calls("crowd", writer)
+late = [rpc for rpc in found if rpc.ahead]
+assert len(late) >= WRITES / 2, found
+assert {tasks[rpc.ahead] for rpc in late} == {"neighbour"}, (late, tasks)
+assert sum(rpc.sent - rpc.made for rpc in late) > 0, late
+assert writer["interference_levels"]["net"] > 0, writer["interference_levels"]
+named = sum(row["ns"] for row in writer["blame"] if row["name"].startswith("neighbour "))
+assert named > 0, writer["blame"]
+assert not any(row["name"].startswith("remote ") for row in writer["blame"]), writer["blame"]
+
+# a call of the second program was dropped with its connection, 0.2 s before that was closed
+report, threads = analyzed("lost")
+again = [rpc for thread in threads for rpc in calls("lost", thread)[0] if rpc.resent]
+assert again and all(rpc.resent - rpc.sent > 150000000 for rpc in again), again
+loser = max(threads, key=lambda thread: thread["reasons"].get("retransmit", 0))
+assert loser["reasons"]["retransmit"] > 150000000, [thread["reasons"] for thread in threads]
+assert not loser["interference_levels"].get("net"), loser["interference_levels"]
