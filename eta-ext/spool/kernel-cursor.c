@@ -233,12 +233,10 @@ static int load_flights(struct task_cursor *c, uint64_t begin_ns, uint64_t end_n
  */
 static int queue_regions(struct task_cursor *c)
 {
-	const struct eta_event *inner = c->expand.events, *inner_end = inner + c->expand.n;
-	const struct eta_event *outer = c->queue + c->queue_at, *outer_end = c->queue + c->queue_n;
+	size_t outer = c->queue_at, inner = 0, n = 0, room = c->queue_room;
 	struct eta_event *queue = c->queue;
-	size_t n = 0, room = c->queue_room;
 
-	if (outer == outer_end) { /* nearly always: the regions change places with the queue */
+	if (outer == c->queue_n) { /* nearly always: the regions change places with the queue */
 		c->queue = c->expand.events;
 		c->queue_room = c->expand.room;
 		c->queue_at = 0;
@@ -247,17 +245,17 @@ static int queue_regions(struct task_cursor *c)
 		c->expand.room = room;
 		return 0;
 	}
-	if (!EXPAND_FITS(&c->expand, c->scratch, (size_t)(outer_end - outer) + c->expand.n,
-			 c->scratch_room))
+	if (!EXPAND_FITS(&c->expand, c->scratch, c->queue_n - outer + c->expand.n, c->scratch_room))
 		return -ENOMEM;
-	while (inner < inner_end) {
+	while (inner < c->expand.n) {
 		/* the inner one has begun before all of these, so at equal times it ends first */
-		bool first = outer == outer_end || inner->time_ns <= outer->time_ns;
+		bool first = outer == c->queue_n ||
+			     c->expand.events[inner].time_ns <= queue[outer].time_ns;
 
-		c->scratch[n++] = first ? *inner++ : *outer++;
+		c->scratch[n++] = first ? c->expand.events[inner++] : queue[outer++];
 	}
-	while (outer < outer_end)
-		c->scratch[n++] = *outer++;
+	while (outer < c->queue_n)
+		c->scratch[n++] = queue[outer++];
 	c->queue = c->scratch;
 	c->queue_room = c->scratch_room;
 	c->queue_at = 0;
