@@ -11,7 +11,9 @@ N_INPUTS = 1
 SIZE_MM = 150, 90
 GROWS = False, False
 
-NEEDED = ["from_ns", "to_ns", "io_ns", "lost_ns"] + [f"at_{level}_ns" for level in LEVELS]
+# those of before 0.2.0 have no level net
+NEEDED = ["from_ns", "to_ns", "io_ns", "lost_ns"] + [f"at_{level}_ns" for level in LEVELS if level != "net"]
+READ = NEEDED + ["at_net_ns"]
 
 
 def rows_of_json(name):
@@ -38,7 +40,7 @@ def draw(figure, names, options):
     rows = list(rows_of_json(name) if is_json(name) else read_csv(name, NEEDED, "sci-analyze --timeline --csv"))
     if not rows:
         raise Unusable(f"{name}: no pieces of time in it")
-    cells = [{column: number(name, row, column) or 0 for column in NEEDED} for row in rows]
+    cells = [{column: number(name, row, column) or 0 if column in row else 0 for column in READ} for row in rows]
     # none of a score as published; others_ns: before version 2 of the report
     column = next((c for c in ("interference_ns", "others_ns") if rows[0].get(c)), "lost_ns")
     limits = [number(name, row, "own_limit_ns") or 0 if "own_limit_ns" in row else 0 for row in rows]

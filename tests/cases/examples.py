@@ -32,6 +32,8 @@ def make_traces():
     for name in ("user.spool", "kernel.spool"):
         shutil.copytree(path("run/" + name), path(name))
     run("sci-merge", "-q", "run/user.spool", "-o", "user.otf2")
+    os.makedirs(path("job"))
+    run(os.path.join(BUILD, "tests/programs/make-nodes"), "job", "2", "1", "10")
     os.makedirs(path("app_trace"))
     run("sci-merge", "-q", "run/user.spool", "-o", "app_trace/eztrace_log.otf2")
     with open(path("app.strace"), "w", encoding="utf-8") as file:

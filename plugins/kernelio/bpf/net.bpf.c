@@ -77,12 +77,15 @@ struct {
 	__type(value, struct rpc_state);
 } rpc_room SEC(".maps");
 
-/* ST: the thread it is for; NULL: untraced. Not inlined, for the reason given at bio_queued. */
-static __noinline int rpc_made(struct rpc_task *task, struct task_state *st)
+/*
+ * Call KEY on the connection at XPRT. ST: the thread it is for; NULL: untraced. Not inlined, for
+ * the reason given at bio_queued; so it reads nothing of sunrpc's types itself, which libbpf would
+ * look for in all modules, also where none is loaded, and who is not root may not do that.
+ */
+static __noinline int rpc_made(uint64_t key, uint64_t xprt, struct task_state *st)
 {
 	static const struct rpc_state none;
 	struct task_struct *current = bpf_get_current_task_btf();
-	uint64_t key = (uint64_t)task, xprt = (uint64_t)BPF_CORE_READ(task, tk_xprt);
 	struct file_key file = {};
 	uint32_t zero = 0;
 	struct rpc_state *rpc = bpf_map_lookup_elem(&rpc_room, &zero);
@@ -117,7 +120,7 @@ int BPF_PROG(on_rpc_begin, struct rpc_task *task)
 
 	if (filter.light && st)
 		call_see(st, 0);
-	return rpc_made(task, st);
+	return rpc_made((uint64_t)task, (uint64_t)BPF_CORE_READ(task, tk_xprt), st);
 }
 
 /* Waiting for its turn: a slot of the connection or the session, or the right to send. */
