@@ -147,16 +147,21 @@ def run_guests(guests, options=()):
     return spools
 
 
-def blame_by_guest(thread, guests):
+def blame_by_guest(report, thread, guests):
     """
-    Who THREAD (of sci-analyze --json) was slowed by, in ns: guests, with the threads of their QEMUs; "unknown"; "others", of
-    this machine, and those that are too many to be named.
+    Who THREAD of REPORT (sci-analyze --json) was slowed by, in ns: guests, with the threads of their QEMUs; "unknown";
+    "others", of this machine, and those that are too many to be named.
     """
+    here = os.uname().nodename
+    # and those that QEMU has started meanwhile
+    qemus = {guest.host: set(guest.threads) | {other["tid"] for other in report["threads"]
+                                               if other["host"] == here and other["pid"] in guest.threads}
+             for guest in guests}
     blame = {}
     for row in thread["blame"]:
         who = row["name"] if row["name"] == "unknown" else "others"
         for guest in guests:
-            if row["host"] == guest.host or row["tid"] in guest.threads and row["host"] == os.uname().nodename:
+            if row["host"] == guest.host or (row["host"] == here and row["tid"] in qemus[guest.host]):
                 who = guest.host
         blame[who] = blame.get(who, 0) + row["ns"]
     return blame

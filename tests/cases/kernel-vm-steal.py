@@ -30,7 +30,7 @@ print(run(os.path.join(BUILD, "src", "sci-merge"), "host/kernel.spool", spools[0
 print(run(os.path.join(BUILD, "src", "sci-analyze"), "all.otf2", "--top=5").stdout)
 report = json.loads(run(os.path.join(BUILD, "src", "sci-analyze"), "all.otf2", "--json").stdout)
 thread = max((t for t in report["threads"] if t["host"] == "guest-a"), key=lambda t: t["operations"])
-blame = blame_by_guest(thread, guests)
+blame = blame_by_guest(report, thread, guests)
 print(thread["verdict"], thread["sci"], blame)
 assert (thread["verdict"]["level"], thread["verdict"]["reason"]) == ("cpu", "steal"), thread["verdict"]
 # the rest is the first one's own threads and QEMU, and whatever else runs on this machine
