@@ -400,11 +400,12 @@ EXTRA_DIST += \
 	tests/faults/table.py \
 	tests/faults/writes.py \
 	tests/fuzz/corpus \
+	tests/fuzz/coverage.sh \
+	tests/fuzz/fail.c \
 	tests/fuzz/found.tar.xz \
 	tests/fuzz/libfuzzer.c \
 	tests/fuzz/pack.py \
 	tests/fuzz/run.sh \
-	tests/fuzz/coverage.sh \
 	tests/fuzz/sources.sh \
 	tests/guest/init \
 	tests/guest/nfs-init \
