@@ -54,6 +54,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/limits.h \
 	plugins/kernelio/bpf/off-cpu.h \
 	plugins/kernelio/bpf/wait-limits.h \
+	plugins/kernelio/bpf/worker.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \
@@ -78,6 +79,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
+	plugins/kernelio/loop.c \
 	plugins/kernelio/modules.c \
 	plugins/kernelio/none.c \
 	plugins/kernelio/probes-present.c \
@@ -120,6 +122,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
+	plugins/kernelio/loop.c \
 	plugins/kernelio/modules.c \
 	plugins/kernelio/probes-present.c \
 	plugins/kernelio/probes-say.c \

@@ -30,6 +30,12 @@ struct disk {
 	uint64_t foreign_last_ns; /* when one of them came or went */
 	struct disk_bytes bytes;
 	struct disk_bytes flushed; /* `bytes` at the last flush of its cache */
+	/*
+	 * A loop device: the disk that its file lies on, and 1 + the place of that; 0: none. Who
+	 * has requests there is ahead of its requests, too.
+	 */
+	uint64_t lower_gendisk;
+	uint32_t lower, lower_known;
 	/* requests of owners that find no place are not counted */
 	struct disk_owner owners[DISK_OWNERS];
 };
@@ -86,6 +92,7 @@ SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 	if (!disk)
 		return 0;
 	disk->gendisk = *gendisk;
+	disk->lower = disk->lower_known = 0;
 	disk->n_foreign = 0;
 	disk->bytes.all = disk->bytes.foreign = 0;
 	disk->flushed = disk->bytes;
@@ -101,11 +108,75 @@ static __always_inline struct disk *disk_of(const uint64_t *gendisk, bool take, 
 	return place ? bpf_map_lookup_elem(&disks, index) : NULL;
 }
 
-/*
- * Total time until NOW with a request of an untraced task on the disk. Only differences mean
- * anything.
+/* Where struct loop_device has its file; 0: unknown. Set before loading. */
+const volatile uint32_t loop_file_offset __weak;
+#define LOOP_MAJOR 7
+
+/* Files of loop devices that traced threads use: address of the inode -> its file system's device.
  */
-static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_t now)
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, uint64_t);
+	__type(value, uint32_t);
+} images __weak SEC(".maps");
+
+/* Set once there is one. */
+uint32_t images_used __weak;
+
+/* The file systems that they lie on. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} image_devices __weak SEC(".maps");
+
+/* Finds the disk below DISK, which is new, if that is a loop device with a file. */
+SEPARATE int disk_find_lower(struct disk *disk)
+{
+	uint64_t address, lower;
+	struct gendisk *upper;
+	uint32_t dev, one = 1;
+	struct inode *inode;
+	struct file *file;
+	void *loop;
+
+	if (!disk)
+		return 0;
+	disk->lower_known = 1;
+	upper = (void *)disk->gendisk;
+	if (!loop_file_offset || BPF_CORE_READ(upper, major) != LOOP_MAJOR)
+		return 0;
+	loop = BPF_CORE_READ(upper, private_data);
+	if (bpf_probe_read_kernel(&file, sizeof(file), loop + loop_file_offset) || !file)
+		return 0;
+	inode = BPF_CORE_READ(file, f_mapping, host);
+	lower = (uint64_t)BPF_CORE_READ(inode, i_sb, s_bdev, bd_disk);
+	if (!lower || lower == disk->gendisk)
+		return 0;
+	address = (uint64_t)inode;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (bpf_map_update_elem(&images, &address, &dev, BPF_ANY) ||
+	    bpf_map_update_elem(&image_devices, &dev, &one, BPF_ANY))
+		return 0;
+	disk->lower_gendisk = lower;
+	disk->lower = disk_place(&lower, true);
+	images_used = 1;
+	return 0;
+}
+
+/* The disk below DISK; NULL: none. */
+static __always_inline struct disk *lower_disk(const struct disk *disk)
+{
+	uint32_t index = disk->lower - 1;
+	struct disk *lower = disk->lower ? bpf_map_lookup_elem(&disks, &index) : NULL;
+
+	return lower && lower->gendisk == disk->lower_gendisk ? lower : NULL;
+}
+
+/* Total time until NOW with a request of an untraced task on the disk, but for those below it. */
+static __always_inline uint64_t own_foreign_ns(const struct disk *disk, uint64_t now)
 {
 	uint64_t since_ns = disk->foreign_since_ns, ns = disk->foreign_ns;
 
@@ -113,6 +184,33 @@ static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_
 	    now > disk->foreign_last_ns + QUEUE_AHEAD_STALE_NS)
 		return ns;
 	return ns + (now - since_ns);
+}
+
+SEPARATE uint64_t lower_foreign_ns(const struct disk *disk, uint64_t now)
+{
+	struct disk *lower = disk ? lower_disk(disk) : NULL;
+
+	return lower ? own_foreign_ns(lower, now) : 0;
+}
+
+/*
+ * The same with the disk below it. Only differences mean anything: where untraced tasks have
+ * requests on both, that time counts twice.
+ */
+static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_t now)
+{
+	uint64_t ns = own_foreign_ns(disk, now);
+
+	return disk->lower ? ns + lower_foreign_ns(disk, now) : ns;
+}
+
+/* Who had a request last, on DISK or below it. */
+static __always_inline uint32_t disk_foreign_who(const struct disk *disk)
+{
+	struct disk *lower = disk->lower && disk->n_foreign <= 0 ? lower_disk(disk) : NULL;
+
+	return lower && lower->foreign_last_ns > disk->foreign_last_ns ? lower->foreign_tid
+								       : disk->foreign_tid;
 }
 
 /*
@@ -149,7 +247,7 @@ static __always_inline uint64_t disk_foreign_part(const struct disk *disk, uint6
 
 	if (foreign_ns <= mark_ns)
 		return 0;
-	*who = disk->foreign_tid;
+	*who = disk_foreign_who(disk);
 	foreign_ns -= mark_ns;
 	return foreign_ns < ns ? foreign_ns : ns;
 }
@@ -346,6 +444,10 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	counted->on_disk = 1;
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
+	if (!disk->lower_known)
+		disk_find_lower(disk);
+	if (disk->lower && !record->queue_ahead)
+		record->queue_ahead = disk_queue_ahead(lower_disk(disk), counted->tid, now, &who);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
 	if (flush)
@@ -377,6 +479,8 @@ static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
 	if (ns < QUEUE_AHEAD_QUEUED_NS || !counted->place)
 		return;
 	record->issue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
+	if (disk->lower && !record->issue_ahead)
+		record->issue_ahead = disk_queue_ahead(lower_disk(disk), counted->tid, now, &who);
 	record->issue_ahead_tid = who;
 }
 
