@@ -58,7 +58,7 @@ struct kernelio {
 	struct bpf_link *links[KERNELIO_N_PROBES][2];
 	struct bpf_link **fault_links; /* n_cpus of them: the end of major faults */
 	uint32_t loop_file_offset;
-	uint32_t file_systems;	       /* of KERNELIO_FS_MODULES: those whose types were found */
+	uint32_t file_systems; /* of KERNELIO_FS_MODULES: those whose types were found */
 	bool takes[KERNELIO_N_PROBES][KERNELIO_N_BACKENDS];
 	uint8_t backend[KERNELIO_N_PROBES];    /* in use: enum kernelio_backend */
 	char why[KERNELIO_N_PROBES][96];       /* a probe that is not in use: the reason */
