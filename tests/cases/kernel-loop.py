@@ -79,7 +79,8 @@ reader.stdout.readline()
 spool, both = requests("both")
 print(len(both), "requests of both, of them beside:", named(spool, both), "it is", reader.pid)
 met = [bio for bio in both if bio.foreign_tid == reader.pid]
-assert len(met) > len(both) // 2, (len(met), len(both), named(spool, both))
+# what the page cache of the file below answers does not reach the disk: at least the flush of each sync does
+assert len(met) > N // 2, (len(met), len(both), named(spool, both))
 assert reader.pid in {task.tid for task in spool.untraced}, spool.untraced
 # it is counted, not recorded
 assert not any(reader.pid in (bio.tid, bio.owner_tid) for bio in spool.bios), "it is not traced"

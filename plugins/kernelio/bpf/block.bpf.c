@@ -424,12 +424,13 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 	if (!value)
 		return 0;
 	if (!queued_find(&q, bio)) {
-		if (q.foreign_tid && !serves_image(&q, bio))
-			foreign_begin(&key, &q.gendisk, q.foreign_tid,
+		if (q.foreign_tid)
+			foreign_begin(&key, &q.gendisk, serves_image(&q, bio) ? 0 : q.foreign_tid,
 				      flush || bio->bi_opf & OP_WRITE ? q.bytes : 0, flush);
 		return 0;
 	}
 	queued_fill(value, &q, bio);
+	value->counted.served = images_used && q.journal && q.tid == (uint32_t)q.task->pid;
 	queue_ahead_begin(&q.gendisk, &value->record, &value->counted, flush);
 	queued_follow(value, &q, bio);
 	queued_keep(value, key);
