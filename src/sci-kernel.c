@@ -38,7 +38,7 @@ struct arguments {
 	char *vm;	      /* words of --vm, by commas; NULL: none */
 	struct vms vms;
 	bool extents; /* of vms */
-	bool probes; /* list them, and record nothing */
+	bool probes;  /* list them, and record nothing */
 	struct processes processes;
 	bool no_children;
 	bool everyone;
