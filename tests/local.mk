@@ -181,6 +181,7 @@ kernel_tests += \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
+	tests/cases/kernel-loop.py \
 	tests/cases/kernel-loss.py \
 	tests/cases/kernel-metadata.py \
 	tests/cases/kernel-names.py \
@@ -197,6 +198,7 @@ kernel_tests += \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unnamed.py \
 	tests/cases/kernel-unseen.py \
+	tests/cases/kernel-uring.py \
 	tests/cases/kernel-vm.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
