@@ -134,6 +134,7 @@ script_tests += \
 	tests/cases/record-detail.sh \
 	tests/cases/spool-damage.py \
 	tests/cases/versions.py \
+	tests/cases/vm-extents.py \
 	tests/cases/waits.py
 
 # They trace the kernel, one at a time: each takes its turn with tests/kernel.py, or kernel_turn of tests/lib.sh.
