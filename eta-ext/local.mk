@@ -134,6 +134,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/spool/kernel-index-entries.c \
 	eta-ext/spool/kernel-regions.c \
 	eta-ext/spool/kernel-index.h \
+	eta-ext/spool/live.c \
+	eta-ext/spool/live.h \
 	eta-ext/spool/view.c \
 	eta-ext/spool/view.h \
 	eta-ext/logs/strace.h \

@@ -195,7 +195,8 @@ noinst_LTLIBRARIES += src/libvm.la
 src_libvm_la_SOURCES = \
 	src/vm/image.c src/vm/image.h \
 	src/vm/machines.c src/vm/machines.h \
-	src/vm/qcow2.c src/vm/qcow2.h \
+	src/vm/extents.c src/vm/extents.h src/vm/extents-table.c src/vm/extents-table.h \
+	src/vm/qcow2-bytes.h src/vm/qcow2-map.c src/vm/qcow2-map.h src/vm/qcow2.c src/vm/qcow2.h \
 	src/vm/qemu-command.c src/vm/qemu-command.h \
 	src/vm/qemu-keys.c src/vm/qemu-keys.h \
 	src/vm/table.c src/vm/table.h

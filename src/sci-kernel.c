@@ -22,6 +22,7 @@
 #include "processes.h"
 #include "snapshot.h"
 #include "src/vm/machines.h"
+#include "src/vm/extents-table.h"
 #include "src/vm/table.h"
 #include "watch.h"
 
@@ -36,7 +37,8 @@ struct arguments {
 	const char *snapshot; /* folder of the copy; NULL: a new one */
 	char *vm;	      /* words of --vm, by commas; NULL: none */
 	struct vms vms;
-	bool probes; /* list them, and record nothing */
+	bool extents; /* of vms */
+	bool probes;  /* list them, and record nothing */
 	struct processes processes;
 	bool no_children;
 	bool everyone;
@@ -134,9 +136,10 @@ static void find_verb(struct arguments *a, struct argp_state *state)
 	const char *word = a->command[0], *verb = watch_verb_like(word);
 
 	if (strcmp(word, "vms") == 0) {
-		if (a->directory || state->argc - state->next != 1)
-			argp_error(state, "sci-kernel vms takes nothing else (a program of that "
-					  "name is run by \"sci-kernel -- vms\")");
+		a->extents = a->command[1] && strcmp(a->command[1], "--extents") == 0;
+		if (a->directory || state->argc - state->next != 1 + a->extents)
+			argp_error(state, "sci-kernel vms takes nothing but --extents (a program "
+					  "of that name is run by \"sci-kernel -- vms\")");
 		a->verb = word;
 		a->command = NULL;
 		return;
@@ -200,7 +203,7 @@ static const struct command_line command_line = {
 	.rows = rows,
 	.parser = parse_words,
 	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--vm=NAME|PID[,...]\n--all\n"
-		 "status|stop|pause|resume DIR\nsnapshot DIR [-o NEW]\nvms\nprobes",
+		 "status|stop|pause|resume DIR\nsnapshot DIR [-o NEW]\nvms [--extents]\nprobes",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
@@ -493,18 +496,22 @@ static int find_vms(struct arguments *a)
 }
 
 /* sci-kernel vms: the exit status. */
-static int print_vms(void)
+static int print_vms(bool extents)
 {
+	size_t failed = 0;
 	struct vms vms;
 
 	if (vms_find(&vms))
 		return CLI_FAILED;
-	vm_table_print(stdout, &vms);
+	if (extents)
+		failed = vm_extents_print(stdout, &vms);
+	else
+		vm_table_print(stdout, &vms);
 	if (!vms.n)
 		eta_note("no virtual machine runs here (a process of qemu-system-*)");
 	vms_free(&vms);
 	if (fflush(stdout) == 0)
-		return CLI_OK;
+		return failed ? CLI_FAILED : CLI_OK;
 	eta_error("cannot write the virtual machines: %s", strerror(errno));
 	return CLI_FAILED;
 }
@@ -517,7 +524,7 @@ int main(int argc, char **argv)
 
 	options_parse(&command_line, argc, argv, &a);
 	if (a.verb && !a.directory)
-		return print_vms();
+		return print_vms(a.extents);
 	if (a.verb && strcmp(a.verb, WATCH_SNAPSHOT) == 0)
 		return snapshot_take(a.directory, a.snapshot, a.mode) ? CLI_FAILED : CLI_OK;
 	if (a.verb)

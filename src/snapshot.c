@@ -16,6 +16,7 @@
 #include "eta-ext/base/eta.h"
 #include "eta-ext/base/folder.h"
 #include "eta-ext/format/record.h"
+#include "eta-ext/spool/live.h"
 #include "plugins/kernelio/kernelio.h"
 #include "recording-folder.h"
 #include "watch.h"
@@ -108,6 +109,9 @@ static int read_window(struct copy *c)
 		if (n < 0)
 			return (int)n;
 		c->n = (size_t)n;
+		n = live_records(c->from, c->window, c->n, ETA_SPOOL_HEADER_BYTES);
+		if (n < 0)
+			return (int)n;
 		n = read_at(c->from, &after, sizeof(after), 0);
 		if (n < 0)
 			return (int)n;

@@ -23,9 +23,10 @@ Span = collections.namedtuple("Span", "kind begin end flags count who object")
 Bio = collections.namedtuple(
     "Bio", "begin issue end sector inode pid tid dev bytes flags owner_pid owner_tid file_dev status track "
     "queue_ahead issue_ahead queue_ahead_tid issue_ahead_tid queue_foreign device_foreign foreign_tid")
-# submitted, completed later; no other of the same (tid, track) overlaps it
+# submitted, completed later; no other of the same (tid, track) overlaps it; spans: what the worker waited for that
+# served it
 Async = collections.namedtuple(
-    "Async", "name kind pid tid track dev inode offset size ret flags begin end")
+    "Async", "name kind pid tid track dev inode offset size ret flags begin end spans")
 Rpc = collections.namedtuple("Rpc", "tid pid ahead made sent resent end")  # to a file server
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
 Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted waited")
@@ -45,6 +46,16 @@ def name_calls():
     """Those that are in the trace only where they waited, by the list in name-calls.h."""
     path = os.path.join(os.environ["SCI_SRC"], "eta-ext", "base", "name-calls.h")
     return set(re.findall(r"X\((\w+), [A-Z]+, \w+\)", open(path).read()))
+
+
+def spans_of(data, at, kinds):
+    """Those of the operation whose record is at AT."""
+    units, = struct.unpack_from("=H", data, at + 18)
+    spans = []
+    for i in range(units - 2):
+        begin, end, what, flags, count, who, obj = struct.unpack_from("=QQBBHIQ", data, at + 64 + 32 * i)
+        spans.append(Span(kinds[what], begin, end, flags, count, who, obj))
+    return spans
 
 
 class KernelSpool:
@@ -87,23 +98,17 @@ class KernelSpool:
         if kind == KERNEL_OP:
             pid, dev, inode, offset, size, ret, nr, op_flags, lost = struct.unpack_from(
                 "=IIQqIiHHI", data, at + 24)
-            units, = struct.unpack_from("=H", data, at + 18)
-            spans = []
-            for i in range(units - 2):
-                begin, stop, what, sflags, count, who, obj = struct.unpack_from(
-                    "=QQBBHIQ", data, at + 64 + 32 * i)
-                spans.append(Span(kinds[what], begin, stop, sflags, count, who, obj))
             text, op_kind = self.names[nr]
             self.ops.append(Op(text, op_kind, pid, ident, dev, inode,
                                None if offset == spool.OFFSET_UNKNOWN else offset,
-                               size, ret, op_flags, lost, time, end, spans))
+                               size, ret, op_flags, lost, time, end, spans_of(data, at, kinds)))
         elif kind == ASYNC_OP:
             pid, dev, inode, offset, size, ret, nr, op_flags, track = struct.unpack_from(
                 "=IIQqIiHHI", data, at + 24)
             text, op_kind = self.names[nr]
             self.asyncs.append(Async(text, op_kind, pid, ident, track, dev, inode,
                                      None if offset == spool.OFFSET_UNKNOWN else offset,
-                                     size, ret, op_flags, time, end))
+                                     size, ret, op_flags, time, end, spans_of(data, at, kinds)))
         elif kind == BIO:
             issue, sector, inode, pid, dev, size, bflags, opid, otid, fdev, status, track, *ahead = \
                 struct.unpack_from("=QQQIIIIIIIiIHHIIQQI", data, at + 24)
@@ -163,14 +168,13 @@ def is_overwriting(path):
 
 def check_shape(trace):
     """What holds for every trace: times in order, spans inside their operation."""
-    for op in trace.ops:
+    for op in trace.ops + trace.asyncs:
         assert op.end == 0 or op.begin <= op.end, op
         for span in op.spans:
             assert op.begin <= span.begin <= span.end <= op.end, (op, span)
             assert span.kind != "NONE", op
     last = {}
     for op in trace.asyncs:
-        assert op.end == 0 or op.begin <= op.end, op
         assert op.track > 0 and last.get((op.tid, op.track), 0) <= op.begin, op
         last[op.tid, op.track] = max(op.begin, op.end)
     for bio in trace.bios:

@@ -134,6 +134,7 @@ script_tests += \
 	tests/cases/record-detail.sh \
 	tests/cases/spool-damage.py \
 	tests/cases/versions.py \
+	tests/cases/vm-extents.py \
 	tests/cases/waits.py
 
 # They trace the kernel, one at a time: each takes its turn with tests/kernel.py, or kernel_turn of tests/lib.sh.
@@ -181,6 +182,7 @@ kernel_tests += \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
+	tests/cases/kernel-loop.py \
 	tests/cases/kernel-loss.py \
 	tests/cases/kernel-metadata.py \
 	tests/cases/kernel-names.py \
@@ -197,6 +199,7 @@ kernel_tests += \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unnamed.py \
 	tests/cases/kernel-unseen.py \
+	tests/cases/kernel-uring.py \
 	tests/cases/kernel-vm.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \

@@ -122,7 +122,7 @@ enum eta_record_type {
 	ETA_RECORD_STACK,
 	ETA_RECORD_USER_REPEAT,
 	ETA_RECORD_SLEEP,
-	ETA_RECORD_ASYNC_OP, /* struct eta_kernel_op without spans, in a track */
+	ETA_RECORD_ASYNC_OP, /* struct eta_kernel_op, in a track */
 	ETA_RECORD_RPC,
 };
 #define ETA_RECORD_TYPES 18 /* room for their counts */
@@ -294,7 +294,8 @@ struct eta_task_record {
 /*
  * One system call on a file, with all its stamps; (head.units - 2) spans follow. ASYNC_OP: from
  * submission to completion of what a queue (io_uring, libaio) was given; a thread has several under
- * way, each in a track in which it overlaps no other.
+ * way, each in a track in which it overlaps no other. Its spans are what a worker of io_uring
+ * waited for that served it.
  */
 struct eta_kernel_op {
 	struct eta_record_head head; /* id: tid */

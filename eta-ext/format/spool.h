@@ -120,6 +120,19 @@ static inline void *spool_reserve(struct spool *spool, size_t bytes)
 	return at ? memset(at, 0, bytes) : NULL;
 }
 
+/* Puts HEAD before the rest of a record that spool_take has made room for at AT. */
+static inline void spool_put_head(void *at, const struct eta_record_head *head)
+{
+	struct eta_record_head *to = at;
+
+	to->time_ns = head->time_ns;
+	to->end_ns = head->end_ns;
+	to->flags = head->flags;
+	to->units = head->units;
+	to->id = head->id;
+	__atomic_store_n(&to->type, head->type, __ATOMIC_RELEASE);
+}
+
 /* What a record of BYTES takes. */
 static inline size_t spool_record_bytes(size_t bytes)
 {

@@ -93,6 +93,16 @@ static int close_region(struct expand *expand)
 	return emit(expand, ETA_LEAVE, open->end_ns, open->region, 0);
 }
 
+/* Closes what ends until TIME_NS, but for the outermost: the operation itself, which ends last. */
+static int close_until(struct expand *expand, uint64_t time_ns)
+{
+	int rc = 0;
+
+	while (rc == 0 && expand->depth > 1 && expand->stack[expand->depth - 1].end_ns <= time_ns)
+		rc = close_region(expand);
+	return rc;
+}
+
 /* A region without any inside; nothing for ETA_NONE. */
 static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
 		uint32_t who)
@@ -370,12 +380,8 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	const struct expand_open *around;
 	uint64_t last_ns;
 	uint32_t region;
-	int rc = 0;
+	int rc = close_until(expand, span.begin_ns);
 
-	/* the outermost is the operation itself, which ends last */
-	while (rc == 0 && expand->depth > 1 &&
-	       expand->stack[expand->depth - 1].end_ns <= span.begin_ns)
-		rc = close_region(expand);
 	if (rc)
 		return rc;
 	around = &expand->stack[expand->depth - 1];
@@ -472,6 +478,29 @@ static int expand_waits(struct expand *expand, const struct index_fs *fs,
 	return rc;
 }
 
+/*
+ * Of an operation that no thread waits for, the time in which its requests are on their way: after
+ * what the worker that served it has waited for, if one did.
+ */
+static int expand_flight(struct expand *expand, const struct eta_kernel_op *op, uint64_t end_ns,
+			 const struct expand_bio *bios, size_t n_bios)
+{
+	const struct eta_span *spans = (const void *)(op + 1);
+	struct expand_span flight = { .begin_ns = op->head.time_ns, .end_ns = end_ns };
+	int rc;
+
+	for (size_t i = 0; i + 2 < op->head.units; i++)
+		if (spans[i].end_ns > flight.begin_ns)
+			flight.begin_ns = spans[i].end_ns;
+	if (flight.begin_ns >= end_ns)
+		return 0;
+	rc = close_until(expand, flight.begin_ns);
+	if (rc)
+		return rc;
+	expand->asynchronous = true;
+	return split_wait(expand, &flight, bios, n_bios);
+}
+
 int expand_operation(struct expand *expand, const struct eta_kernel_op *op, struct spool_name name,
 		     const struct expand_bio *bios, size_t n_bios, bool remote)
 {
@@ -498,14 +527,11 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	if (rc)
 		return rc;
 	describe(&expand->events[0], op, name);
-	expand->asynchronous = op->head.type == ETA_RECORD_ASYNC_OP;
-	if (expand->asynchronous)
-		rc = split_wait(
-			expand,
-			&(struct expand_span){ .begin_ns = op->head.time_ns, .end_ns = end_ns },
-			bios, n_bios);
+	expand->asynchronous = false;
 	for (ssize_t i = 0; rc == 0 && i < n; i++)
 		rc = expand_span(expand, fs, expand->spans[i], name, bios, n_bios);
+	if (rc == 0 && op->head.type == ETA_RECORD_ASYNC_OP)
+		rc = expand_flight(expand, op, end_ns, bios, n_bios);
 	while (rc == 0 && expand->depth > 0)
 		rc = close_region(expand);
 	if (rc)

@@ -34,7 +34,7 @@ struct expand {
 	struct eta_event *events; /* the result: ENTERs and LEAVEs, nested, by time */
 	size_t n, room;
 	bool adds_pages;	   /* the operation, to the page cache */
-	bool asynchronous;	   /* nobody sleeps in it */
+	bool asynchronous;	   /* its requests are on their way, and nobody sleeps */
 	bool remote;		   /* what it waits for is at a file server */
 	struct expand_span *spans; /* scratch */
 	size_t span_room;

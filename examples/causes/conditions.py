@@ -266,8 +266,8 @@ def neighbour_of(place, undo, program):
 
 def others(condition, *commands, traced=False, prepare=(), bound=False):
     """
-    CONDITION with COMMANDS beside the program, each a list of words; {data} in them is the folder, {neighbour:X}
-    the example X under the name `neighbour`. PREPARE: commands that run before. BOUND: they are in the
+    CONDITION with COMMANDS beside the program, each a list of words; {data} in them is the folder, {below} one on the
+    file system below that of a loop device, {neighbour:X} the example X under the name `neighbour`. PREPARE: commands that run before. BOUND: they are in the
     condition's control group, too.
     """
     @contextlib.contextmanager
@@ -280,7 +280,8 @@ def others(condition, *commands, traced=False, prepare=(), bound=False):
                         word = neighbour_of(place, undo, word[len("{neighbour:"):-1])
                     elif word.startswith("{program:"):
                         word = place.program(word[len("{program:"):-1])
-                    result.append(word.replace("{data}", inner.data).replace("{strength}", str(strength)))
+                    word = word.replace("{data}", inner.data).replace("{below}", place.folder)
+                    result.append(word.replace("{strength}", str(strength)))
                 return result
             for command in prepare:
                 must(*words(command))

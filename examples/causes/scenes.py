@@ -23,11 +23,11 @@ def storm(condition, threads, traced=False):
                   traced=traced)
 
 
-def reading(threads, traced=False, bytes_each="262144"):
+def reading(threads, traced=False, bytes_each="262144", where="{data}"):
     """Somebody reads from the device, past the page cache."""
     return others(journalled, ["{neighbour:direct}", "-t", str(threads), "-n", FOREVER, "-s", bytes_each,
-                               "{data}/neighbour"],
-                  prepare=[["{program:direct}", "-t", str(threads), "-p", "{data}/neighbour"]], traced=traced)
+                               where + "/neighbour"],
+                  prepare=[["{program:direct}", "-t", str(threads), "-p", where + "/neighbour"]], traced=traced)
 
 
 def shell(text):
@@ -266,6 +266,14 @@ SCENES = [
     Cause("uring-beside", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
           command=fio("--ioengine=io_uring", "--rw=randread", "--direct=1", "--bs=4k", "--size=16m", "--loops=2",
                       "--iodepth=1")),
+    # the file of its loop device is on the same disk
+    Cause("below-reads", DISK, reading(16, where="{below}"), "direct", ["-n", "1000"], prepared=True, threads=1,
+          culprit=NEIGHBOUR, baseline=True),
+    Cause("below-syncs", COMMIT_OR_DISK, reading(16, where="{below}"), "fsync-storm", ["-n", "100"], threads=1,
+          culprit=NEIGHBOUR, baseline=True),
+    # its fsync waits in a worker of io_uring
+    Cause("uring-sync", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
+          command=fio("--ioengine=io_uring", "--rw=write", "--bs=4k", "--size=2m", "--fsync=1", "--iodepth=1")),
     # ---- page cache and memory ----
     # both overwrite what is in the page cache: memory that was never used may cost a virtual machine much more
     Cause("untraced-dirty", {("pagecache", "dirty throttling")},

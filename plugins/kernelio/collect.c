@@ -38,7 +38,7 @@ static void *store_in(struct cpu_spool *cpu, struct spool *spool,
 		return NULL;
 	}
 	memcpy(at + sizeof(*head), rest, rest_bytes);
-	memcpy(at, head, sizeof(*head));
+	spool_put_head(at, head);
 	cpu->recorded[head->type]++;
 	return at;
 }

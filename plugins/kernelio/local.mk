@@ -38,6 +38,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/bio.h \
 	plugins/kernelio/bpf/compat.h \
 	plugins/kernelio/bpf/dirtied-by.h \
+	plugins/kernelio/bpf/disk.h \
 	plugins/kernelio/bpf/evict.h \
 	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \
@@ -54,6 +55,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/limits.h \
 	plugins/kernelio/bpf/off-cpu.h \
 	plugins/kernelio/bpf/wait-limits.h \
+	plugins/kernelio/bpf/worker.h \
 	plugins/kernelio/bpf/running.h \
 	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \
@@ -78,6 +80,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
+	plugins/kernelio/loop.c \
 	plugins/kernelio/modules.c \
 	plugins/kernelio/none.c \
 	plugins/kernelio/probes-present.c \
@@ -120,6 +123,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
+	plugins/kernelio/loop.c \
 	plugins/kernelio/modules.c \
 	plugins/kernelio/probes-present.c \
 	plugins/kernelio/probes-say.c \

@@ -120,6 +120,7 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 	bpf->rodata->n_slots = n_threads(k);
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	bpf->rodata->tick_ns = tick_ns();
+	bpf->rodata->loop_file_offset = k->loop_file_offset;
 	bpf->rodata->call_nanosleep = SYS_nanosleep;
 	bpf->rodata->call_clock_nanosleep = SYS_clock_nanosleep;
 	if (unseen)
@@ -494,6 +495,7 @@ int probes_load(struct kernelio *k)
 	}
 	probes_find_present(vmlinux, present);
 	modules_note(k, present);
+	k->loop_file_offset = loop_file_offset(vmlinux);
 	try_backends(k, vmlinux, present);
 	btf__free(vmlinux);
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {

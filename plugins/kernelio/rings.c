@@ -137,7 +137,7 @@ void ring_take(struct cpu_spool *cpu)
 		if (to) {
 			/* the first head last: it makes all of them exist */
 			memcpy(to + head_bytes, from + head_bytes, bytes - head_bytes);
-			memcpy(to, from, head_bytes);
+			spool_put_head(to, (const void *)from);
 			cpu->recorded[ETA_RECORD_KERNEL_OP] += n;
 		} else {
 			ring_lost(cpu, ETA_RECORD_KERNEL_OP, n);

@@ -65,8 +65,8 @@
 	X(FS, INODE_LOCK, OTHER,                                                                   \
 	  "{culprit} holds the inode lock of {file}: a file of its own for it.")                   \
 	X(FS, JOURNAL_COMMIT, OTHER,                                                               \
-	  "{culprit} makes the journal of {device} commit: fewer syncs there, or its files on "    \
-	  "another file system.")                                                                  \
+	  "{culprit} makes the journal of {device} commit, or keeps its disk busy: fewer syncs "   \
+	  "there, or its files on another file system or disk.")                                   \
 	X(FS, JOURNAL_COMMIT, SYNCS,                                                               \
 	  "{syncs} syncs wait for journal commits, most of {file}: fsync less often, or gather "   \
 	  "several writes into one fsync.")                                                        \

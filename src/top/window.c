@@ -15,6 +15,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "eta-ext/format/record.h"
+#include "eta-ext/spool/live.h"
 
 /* More than that, and those of files, and of tasks not traced, are forgotten, the oldest first. */
 #define MAX_NAMES (1U << 12)
@@ -153,6 +154,7 @@ static int read_once(struct window *w, struct source *s, size_t *bytes)
 	struct eta_spool_header *h = &s->header, after;
 	uint64_t window_at, window_bytes, from;
 	size_t stored = 0, got;
+	ssize_t whole;
 	struct stat st;
 	int rc = read_at(s, h, sizeof(*h), 0, &got);
 
@@ -176,9 +178,14 @@ static int read_once(struct window *w, struct source *s, size_t *bytes)
 	rc = read_at(s, w->buffer, stored, s->done + h->window_bytes, bytes);
 	from = s->done + stored;
 	if (rc == 0 && *bytes == stored && from >= window_at && from < window_at + window_bytes) {
-		rc = read_at(s, w->buffer + stored, window_bytes - (from - window_at),
-			     from - window_at + ETA_SPOOL_HEADER_BYTES, &got);
-		*bytes += got;
+		const uint64_t at = from - window_at + ETA_SPOOL_HEADER_BYTES;
+
+		rc = read_at(s, w->buffer + stored, window_bytes - (from - window_at), at, &got);
+		whole = live_records(s->fd, w->buffer + stored, got, at);
+		if (rc == 0 && whole < 0)
+			rc = (int)whole;
+		else
+			*bytes += (size_t)whole;
 	}
 	if (rc == 0)
 		rc = read_at(s, &after, sizeof(after), 0, &got);
@@ -338,11 +345,14 @@ int window_write(const struct window *w, int folder)
 
 	for (size_t i = 0; i < w->n_sources; i++) {
 		const struct source *s = &w->sources[i];
-		int fd = openat(folder, s->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		int fd = openat(folder, s->name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 		int rc = out ? 0 : -errno;
 
 		if (out && !put_source(w, s, with_names && !s->is_meta, out))
+			rc = -errno;
+		/* the memory of the one before is used again: it need not be given back first */
+		if (rc == 0 && (fflush(out) == EOF || ftruncate(fd, ftello(out)) < 0))
 			rc = -errno;
 		if (out && fclose(out) != 0 && rc == 0)
 			rc = -errno;

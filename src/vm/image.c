@@ -150,6 +150,7 @@ int image_find(pid_t pid, const struct qemu_command *command, const struct qemu_
 		return 0;
 	take_status(image, &status);
 	image->open = true;
+	image->descriptor = fd;
 	image->replaced = how == FIT_NAME;
 	if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode))
 		read_header(below_root, image);

@@ -25,7 +25,8 @@ struct vm_thread {
 struct vm_image {
 	char *path;	  /* from the root of QEMU's file system, or what the command line says */
 	bool local;	  /* a file or device of this machine, no network's */
-	bool known, open; /* dev and inode are; QEMU has it open */
+	bool known, open; /* dev and inode are; QEMU has it open, */
+	int descriptor;	  /* by this number */
 	bool replaced;	  /* what QEMU has open is not what has the name now */
 	bool is_qcow2;	  /* then HEADER is */
 	uint32_t dev;	  /* of the file system, major << 20 | minor */

@@ -15,6 +15,10 @@ struct qcow2_header {
 	uint32_t cluster_bytes;
 	uint32_t snapshots;
 	bool backing, encrypted;
+	uint64_t l1_at;	     /* where the first level of its tables is, */
+	uint32_t l1_entries; /* and how many entries that has */
+	bool extended;	     /* the clusters have parts */
+	bool unknown; /* the data is in another file, or features are in use that are not known */
 };
 
 /*

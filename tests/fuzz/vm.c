@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "src/vm/qcow2.h"
+#include "src/vm/qcow2-map.h"
 #include "src/vm/qemu-command.h"
 
 /* Every text is one. */
@@ -28,6 +28,45 @@ static size_t read_command(const uint8_t *data, size_t bytes)
 	return n;
 }
 
+/* An image in memory, and how far its map has come. */
+struct image {
+	const uint8_t *data;
+	size_t bytes;
+	uint64_t mapped;
+};
+
+static ssize_t read_image(void *image, void *to, size_t bytes, uint64_t at)
+{
+	const struct image *one = image;
+
+	if (at >= one->bytes)
+		return 0;
+	if (bytes > one->bytes - at)
+		bytes = one->bytes - at;
+	memcpy(to, one->data + at, bytes);
+	return (ssize_t)bytes;
+}
+
+/* The runs have no gap, and end where the disk does. */
+static int take_run(void *arg, const struct qcow2_run *run)
+{
+	struct image *image = arg;
+
+	if (run->guest != image->mapped || !run->bytes)
+		abort();
+	image->mapped += run->bytes;
+	return 0;
+}
+
+static void read_map(const struct qcow2_header *header, const uint8_t *data, size_t bytes)
+{
+	struct image image = { .data = data, .bytes = bytes };
+	int rc = qcow2_map(header, read_image, &image, take_run, &image);
+
+	if (image.mapped > header->bytes || (rc == 0 && image.mapped != header->bytes))
+		abort();
+}
+
 bool fuzz_vm(const char *format, const uint8_t *data, size_t bytes)
 {
 	struct qcow2_header header;
@@ -41,8 +80,10 @@ bool fuzz_vm(const char *format, const uint8_t *data, size_t bytes)
 	}
 	if (strcmp(format, "qcow2") != 0)
 		return false;
-	if (qcow2_header_read(data, bytes, &header) &&
-	    (header.cluster_bytes < 512 || header.cluster_bytes > 2 << 20))
+	if (!qcow2_header_read(data, bytes, &header))
+		return true;
+	if (header.cluster_bytes < 512 || header.cluster_bytes > 2 << 20)
 		abort();
+	read_map(&header, data, bytes);
 	return true;
 }

@@ -480,6 +480,52 @@ static void work_comes_with_the_wait(void **state)
 	}
 }
 
+/* An operation that reads from the device and waits for that, for REASON; NULL: it is a hit. */
+static void reading(struct eta_trace *t, uint32_t l, uint64_t begin, const char *reason,
+		    uint64_t who)
+{
+	operation_begins(t, l, begin);
+	if (reason) {
+		request_of(t, l, begin + 50, begin + 450, 1);
+		memory_event(t, l,
+			     (struct eta_event){ .time_ns = begin + 60,
+						 .kind = ETA_ENTER,
+						 .has = who ? ETA_HAS_WHO : 0,
+						 .region = memory_region(t, reason),
+						 .who = who });
+		memory_leave(t, l, begin + 460, reason);
+	}
+	memory_leave(t, l, begin + (reason ? 500 : 100), "vfs:sys_pwrite64");
+}
+
+/*
+ * Pages that others pushed out would have been there: what reading them again takes is measured
+ * against hits, also where the thread has misses of its own, which cost as much.
+ */
+static void evicted_would_be_hits(void **state)
+{
+	struct eta_trace *t = memory_trace_new("evicted");
+	uint32_t a = memory_thread(t, 1, 1);
+	const struct thread_score *s;
+	struct analysis *r;
+	uint64_t at = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		reading(t, a, at += 1000, NULL, 0);
+	for (int i = 0; i < 20; i++)
+		reading(t, a, at += 1000, "block:device", 0);
+	for (int i = 0; i < 10; i++)
+		reading(t, a, at += 1000, "pagecache:eviction", 99);
+	r = analyse(t, &score_by_default);
+	s = thread(r, a);
+	assert_int_equal(s->slowdown.interference_ns, 10 * 400);
+	assert_int_equal(s->slowdown.lost_ns, 10 * 400);
+	/* its own misses are long paths */
+	assert_int_equal(s->slowdown.path_ns, 20 * 400);
+	finish(t, r);
+}
+
 /*
  * A and B wait for a lock: A for 150 ns in a lifetime of LIFE_NS, B for 50 ns in one of 1000 ns. Is
  * B on the first line?
@@ -544,6 +590,7 @@ int main(void)
 		cmocka_unit_test(limits_are_nobodys),
 		cmocka_unit_test(named_are_others),
 		cmocka_unit_test(work_comes_with_the_wait),
+		cmocka_unit_test(evicted_would_be_hits),
 		cmocka_unit_test(headline),
 		cmocka_unit_test(little_is_no_verdict),
 	};

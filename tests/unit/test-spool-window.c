@@ -17,6 +17,7 @@
 #include "eta-ext/base/eta.h"
 #include "eta-ext/format/archive.h"
 #include "eta-ext/format/spool-budget.h"
+#include "eta-ext/spool/live.h"
 #include "spool-maker.h"
 
 #define DIR_TEMPLATE "/tmp/sci-test.XXXXXX"
@@ -553,6 +554,36 @@ static void what_cannot_be_filled_goes(void **state)
 	assert_int_equal(rmdir(other), 0);
 }
 
+/* A record whose second half was read when it was there, the first half when it was not. */
+static void written_while_it_is_read(void **state)
+{
+	enum { N = 3 };
+	struct eta_user_op records[N + 1] = { 0 }, read[N + 1];
+	FILE *file = tmpfile();
+
+	(void)state;
+	assert_non_null(file);
+	for (uint64_t n = 0; n < N; n++) {
+		records[n] = call(n + 1);
+		records[n].head.type = ETA_RECORD_USER_OP;
+		records[n].head.units = sizeof(*records) / ETA_UNIT_BYTES;
+	}
+	memcpy(read, records, sizeof(read));
+	read[N - 2].head.time_ns = read[N - 2].head.end_ns = 0;
+	/* the file has one more by now, which was not there then */
+	read[N - 1].head.type = ETA_RECORD_END;
+	assert_int_equal(fwrite("header", 6, 1, file), 1);
+	assert_int_equal(fwrite(records, sizeof(records), 1, file), 1);
+	assert_int_equal(fflush(file), 0);
+	assert_int_equal(live_records(fileno(file), read, sizeof(read), 6),
+			 (N - 1) * sizeof(*records));
+	assert_memory_equal(read, records, (N - 1) * sizeof(*records));
+	assert_int_equal(read[N - 1].head.type, ETA_RECORD_END);
+	assert_int_equal(live_records(-1, read, sizeof(read), 6), -EBADF);
+	assert_int_equal(live_records(-1, read, 0, 6), 0);
+	assert_int_equal(fclose(file), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -565,6 +596,7 @@ int main(void)
 		cmocka_unit_test(the_last_are_kept_of_who_is_killed),
 		cmocka_unit_test(last_ones_damaged),
 		cmocka_unit_test(no_more_than_the_budget),
+		cmocka_unit_test(written_while_it_is_read),
 		/* the last: from here on files belong to its folder */
 		cmocka_unit_test(what_cannot_be_filled_goes),
 	};

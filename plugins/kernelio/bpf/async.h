@@ -16,7 +16,7 @@ struct async_op {
 	struct eta_kernel_op op;
 	uint32_t slot, tid; /* the submitting thread */
 	uint32_t unknown;   /* its file is known only at its end */
-	uint32_t zero;
+	uint32_t worker;    /* slot of the worker that serves it; 0: none has waited yet */
 };
 
 struct {
@@ -59,28 +59,37 @@ SEPARATE uint32_t track_take(struct task_state *st)
 	return 0;
 }
 
+/* Frees TRACK of the thread TID in SLOT. */
+static __always_inline void track_give(uint32_t slot, uint32_t tid, uint32_t track)
+{
+	struct task_state *st = slot_state(slot);
+
+	track = (track - 1) & (ASYNC_TRACKS - 1);
+	if (st && st->tid == tid)
+		__sync_fetch_and_and(&st->async.tracks[track / 64], ~(1ULL << track % 64));
+}
+
 static __always_inline void track_free(const struct async_op *async)
 {
-	struct task_state *st = slot_state(async->slot);
-	uint32_t track = (async->op.track - 1) & (ASYNC_TRACKS - 1);
+	track_give(async->slot, async->tid, async->op.track);
+}
 
-	if (st && st->tid == async->tid)
-		__sync_fetch_and_and(&st->async.tracks[track / 64], ~(1ULL << track % 64));
+static __always_inline void async_count(const struct eta_kernel_op *op)
+{
+	uint64_t bytes = op->ret > 0 ? op->ret : 0;
+
+	if (op->syscall == KERNELIO_SYS_aio_read || op->syscall == KERNELIO_SYS_uring_read)
+		TOTAL_ADD(async_read_bytes, bytes);
+	else
+		TOTAL_ADD(async_written_bytes, bytes);
 }
 
 /* Writes the record of ASYNC, which is no longer in the map. end_ns 0: nobody saw it end. */
 SEPARATE int async_leave(struct async_op *async)
 {
-	uint64_t bytes;
-
 	if (!async)
 		return 0;
-	bytes = async->op.ret > 0 ? async->op.ret : 0;
-	if (async->op.syscall == KERNELIO_SYS_aio_read ||
-	    async->op.syscall == KERNELIO_SYS_uring_read)
-		TOTAL_ADD(async_read_bytes, bytes);
-	else
-		TOTAL_ADD(async_written_bytes, bytes);
+	async_count(&async->op);
 	if (FILTER_SET(MIN_DURATION) && async->op.head.end_ns &&
 	    async->op.head.end_ns - async->op.head.time_ns < filter.min_ns)
 		TOTAL_ADD(filtered_calls, 1);
@@ -146,6 +155,7 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 		TOTAL_ADD(asyncs_missed, 1);
 		return 0;
 	}
+	async->worker = 0;
 	async->slot = *slot;
 	async->tid = st->tid;
 	async->op.head.end_ns = 0;

@@ -244,6 +244,10 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 		q->file.dev = q->above->record.file_dev;
 		q->flags |= ETA_BIO_LOWER | (q->above->record.op_flags & ETA_BIO_DIRECT);
 		q->track = q->above->record.track;
+	} else if (st && st->for_tid && st->active) {
+		q->track = st->serving.track;
+		if (st->op.op_flags & ETA_KOP_DIRECT)
+			q->flags |= ETA_BIO_DIRECT;
 	} else if (st && q->data && !pages && !(q->flags & ETA_BIO_META)) {
 		/* not page cache memory: the program's own (direct I/O) or the file system's */
 		if (st->active) {
@@ -379,6 +383,23 @@ static __always_inline void queued_count(const struct queued_bio *q)
 }
 
 /*
+ * Is what a kernel thread queues, for nobody who is known, for loop devices that traced threads
+ * use? Who reads and writes the file of one is a kernel thread, and so is who writes it back.
+ * Journal and metadata may be for that file, too.
+ */
+static __always_inline bool serves_image(const struct queued_bio *q, const struct bio *bio)
+{
+	uint64_t key = (uint64_t)bio, index, inode;
+
+	if (!images_used || !(q->task->flags & TASK_IS_KERNEL_THREAD) ||
+	    q->foreign_tid != (uint32_t)q->task->pid)
+		return false;
+	inode = q->data ? bio_inode(&key, &index) : 0;
+	return !inode || !is_regular(BPF_CORE_READ((struct inode *)inode, i_mode)) ||
+	       bpf_map_lookup_elem(&images, &inode);
+}
+
+/*
  * ST: the thread it is for; NULL: untraced. Not inlined: with the functions that end a wait the
  * stack would be too large.
  */
@@ -404,11 +425,12 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 		return 0;
 	if (!queued_find(&q, bio)) {
 		if (q.foreign_tid)
-			foreign_begin(&key, &q.gendisk, q.foreign_tid,
+			foreign_begin(&key, &q.gendisk, serves_image(&q, bio) ? 0 : q.foreign_tid,
 				      flush || bio->bi_opf & OP_WRITE ? q.bytes : 0, flush);
 		return 0;
 	}
 	queued_fill(value, &q, bio);
+	value->counted.served = images_used && q.journal && q.tid == (uint32_t)q.task->pid;
 	queue_ahead_begin(&q.gendisk, &value->record, &value->counted, flush);
 	queued_follow(value, &q, bio);
 	queued_keep(value, key);

@@ -100,7 +100,7 @@ SEPARATE int fault_close(struct task_state *st)
 {
 	int n;
 
-	if (!st || !st->active)
+	if (!st || !st->active || st->for_tid)
 		return 0;
 	if (!is_fault(st))
 		return filter.light ? call_close(st) : 0;

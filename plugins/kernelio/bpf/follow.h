@@ -57,6 +57,7 @@ static __always_inline int task_take(struct task_struct *task)
 	st->pid = task->tgid;
 	st->tid = task->pid;
 	st->for_tid = 0;
+	st->serving.request = 0;
 	st->dirtied.inode = 0;
 	st->disk = 0;
 	st->direct.iocb = 0;

@@ -59,6 +59,8 @@ struct block_device_operations {
 };
 
 struct gendisk {
+	int major;
+	void *private_data;
 	const struct block_device_operations *fops;
 };
 
@@ -318,6 +320,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct mm_struct *mm;
 	struct css_set *cgroups;
+	void *worker_private; /* of io_uring's workers: struct io_worker */
 };
 
 struct page {
@@ -402,11 +405,20 @@ struct io_cqe {
 	int fd;
 };
 
+struct io_wq_work {
+	unsigned int cancel_seq;
+};
+
 struct io_kiocb {
 	struct file *file;
 	uint8_t opcode;
 	unsigned int flags;
 	struct io_cqe cqe;
+	struct io_wq_work work;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
 };
 
 /* at the begin of a struct io_kiocb */

@@ -5,6 +5,7 @@
 #include "running.h"
 #include "syncs.h"
 #include "task.h"
+#include "worker.h"
 
 /* The syncs of the file system on DEV, of which ST makes room for the first. */
 static __always_inline struct fs_syncs *syncs_at(uint32_t dev, const struct task_state *st)
@@ -53,9 +54,11 @@ static __always_inline void syncs_note(struct fs_syncs *s, uint32_t dev, struct 
 
 static __always_inline int sync_begins(struct inode *inode)
 {
-	struct task_state *st = current_state();
+	struct task_state *st = current_state() ?: worker_state(bpf_get_current_task_btf());
 	struct fs_syncs *s = syncs_of(inode, st);
 
+	if (st && st->for_tid)
+		worker_serves(st);
 	if (s)
 		syncs_note(s, BPF_CORE_READ(inode, i_sb, s_dev), st, 0);
 	return 0;
@@ -172,7 +175,8 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 	st = current_state();
 	if (filter.light && st)
 		inode_own(st, inode, &key); /* no probe reports its pages */
-	if (!bpf_map_lookup_elem(&devices_seen, &key.dev) || st)
+	if (st || !(bpf_map_lookup_elem(&devices_seen, &key.dev) ||
+		    (images_used && bpf_map_lookup_elem(&image_devices, &key.dev))))
 		return 0;
 	bpf_map_update_elem(&dirtied_by, &key, &tid, BPF_ANY);
 	note_waited_for(tid, 0); /* it may have exited when its pages are written */

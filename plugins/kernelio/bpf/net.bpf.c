@@ -66,6 +66,7 @@ static __always_inline bool rpc_count(struct rpc_state *rpc, uint64_t xprt)
 	rpc->counted.disk = index;
 	rpc->counted.tid = rpc->record.head.id;
 	rpc->counted.place = disk_count(disk, rpc->record.head.id, now);
+	rpc->counted.on_disk = 1;
 	return true;
 }
 
@@ -182,7 +183,7 @@ int BPF_PROG(on_rpc_end, struct rpc_task *task)
 	if (!rpc)
 		return 0;
 	disk_uncount(&rpc->counted);
-	rpc->counted.place = 0;
+	rpc->counted.on_disk = 0;
 	sent_ns = rpc->record.sent_ns;
 	rpc->record.head.end_ns = rpc_answered_ns(task, sent_ns);
 	if (!rpc->waited)

@@ -3,46 +3,9 @@
 #ifndef KERNELIO_QUEUE_AHEAD_H
 #define KERNELIO_QUEUE_AHEAD_H
 
-#include "state.h"
+#include "disk.h"
 
-#define DISK_OWNERS 16			    /* a power of two */
-#define QUEUE_AHEAD_STALE_NS 10000000000ULL /* after this long a completion was missed */
 #define QUEUE_AHEAD_QUEUED_NS 10000 /* issued within this time of queueing: the same are ahead */
-
-struct disk_owner {
-	uint32_t tid;
-	int32_t n; /* its requests, from queueing to completion */
-	uint64_t last_ns;
-};
-
-/* A disk that a traced thread has used; its partitions share the queue. */
-struct disk {
-	uint64_t gendisk; /* its address */
-	int32_t n;	  /* sum of the counts below; 0: nobody can be ahead */
-	/*
-	 * Requests of untraced tasks: how many, and the owner of the last one. The first of those
-	 * present came at foreign_since_ns; foreign_ns is the total time with at least one, before
-	 * that.
-	 */
-	int32_t n_foreign;
-	uint32_t foreign_tid;
-	uint64_t foreign_since_ns, foreign_ns;
-	uint64_t foreign_last_ns; /* when one of them came or went */
-	struct disk_bytes bytes;
-	struct disk_bytes flushed; /* `bytes` at the last flush of its cache */
-	/* requests of owners that find no place are not counted */
-	struct disk_owner owners[DISK_OWNERS];
-};
-
-/* At the hash of the address, or up to DISK_TRIES - 1 places behind it. */
-#define DISKS 64 /* a power of two */
-#define DISK_TRIES 8
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, DISKS);
-	__type(key, uint32_t);
-	__type(value, struct disk);
-} disks __weak SEC(".maps");
 
 /* Requests on those disks that are not recorded, by bio. */
 struct {
@@ -55,57 +18,8 @@ struct {
 /* Set once there was one: then completions look for it. */
 uint32_t foreign_seen __weak;
 
-/*
- * 1 + the place of the disk at address *GENDISK; 0: none. TAKE: give it a free place, or that of a
- * disk without requests.
- */
-SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
-{
-	uint32_t place = 0, first, index;
-	struct disk *disk;
-
-	if (!gendisk)
-		return 0;
-	first = *gendisk >> 11 ^ *gendisk >> 17;
-	for (uint32_t i = 0; i < DISK_TRIES; i++) {
-		index = (first + i) & (DISKS - 1);
-		disk = bpf_map_lookup_elem(&disks, &index);
-		if (!disk)
-			return 0;
-		if (disk->gendisk == *gendisk)
-			return 1 + index;
-		if (!disk->gendisk) {
-			place = 1 + index;
-			break; /* a disk never lies behind a free place */
-		}
-		if (!place && disk->n <= 0)
-			place = 1 + index;
-	}
-	index = place - 1;
-	disk = take && place ? bpf_map_lookup_elem(&disks, &index) : NULL;
-	if (!disk)
-		return 0;
-	disk->gendisk = *gendisk;
-	disk->n_foreign = 0;
-	disk->bytes.all = disk->bytes.foreign = 0;
-	disk->flushed = disk->bytes;
-	return place;
-}
-
-/* The disk at address *GENDISK, and in INDEX its place; NULL: it has none. TAKE: give it one. */
-static __always_inline struct disk *disk_of(const uint64_t *gendisk, bool take, uint32_t *index)
-{
-	uint32_t place = disk_place(gendisk, take);
-
-	*index = place - 1;
-	return place ? bpf_map_lookup_elem(&disks, index) : NULL;
-}
-
-/*
- * Total time until NOW with a request of an untraced task on the disk. Only differences mean
- * anything.
- */
-static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_t now)
+/* Total time until NOW with a request of an untraced task on the disk, but for those below it. */
+static __always_inline uint64_t own_foreign_ns(const struct disk *disk, uint64_t now)
 {
 	uint64_t since_ns = disk->foreign_since_ns, ns = disk->foreign_ns;
 
@@ -113,6 +27,40 @@ static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_
 	    now > disk->foreign_last_ns + QUEUE_AHEAD_STALE_NS)
 		return ns;
 	return ns + (now - since_ns);
+}
+
+/* Total time until NOW in which the file of DISK, a loop device, and others had requests below. */
+SEPARATE uint64_t lower_foreign_ns(const struct disk *disk, uint64_t now)
+{
+	struct disk *lower = disk ? lower_disk(disk) : NULL;
+	uint64_t since_ns;
+
+	if (!lower)
+		return 0;
+	since_ns = lower->files.since_ns;
+	if (!since_ns || now < since_ns || now > lower->files.last_ns + QUEUE_AHEAD_STALE_NS)
+		return lower->files.ns;
+	return lower->files.ns + (now - since_ns);
+}
+
+/*
+ * The same as own_foreign_ns, with what is below. Only differences mean anything: where others have
+ * requests on both, that time counts twice.
+ */
+static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_t now)
+{
+	uint64_t ns = own_foreign_ns(disk, now);
+
+	return disk->lower ? ns + lower_foreign_ns(disk, now) : ns;
+}
+
+/* Who had a request last, on DISK or below it. */
+static __always_inline uint32_t disk_foreign_who(const struct disk *disk)
+{
+	struct disk *lower = disk->lower && disk->n_foreign <= 0 ? lower_disk(disk) : NULL;
+
+	return lower && lower->files.came_ns > disk->foreign_last_ns ? lower->files.tid
+								     : disk->foreign_tid;
 }
 
 /*
@@ -149,7 +97,7 @@ static __always_inline uint64_t disk_foreign_part(const struct disk *disk, uint6
 
 	if (foreign_ns <= mark_ns)
 		return 0;
-	*who = disk->foreign_tid;
+	*who = disk_foreign_who(disk);
 	foreign_ns -= mark_ns;
 	return foreign_ns < ns ? foreign_ns : ns;
 }
@@ -267,10 +215,14 @@ static __always_inline void disk_uncount(const struct counted *counted)
 	struct disk_owner *owner;
 	struct disk *disk;
 
-	if (!counted->place)
+	if (!counted->on_disk)
 		return;
 	disk = bpf_map_lookup_elem(&disks, &counted->disk);
 	if (!disk)
+		return;
+	if (disk->files.used)
+		disk_files_change(disk, counted->served ? 0 : counted->tid, -1, bpf_ktime_get_ns());
+	if (!counted->place)
 		return;
 	owner = &disk->owners[(counted->place - 1) & (DISK_OWNERS - 1)];
 	if (owner->tid != counted->tid || owner->n <= 0)
@@ -346,8 +298,13 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	counted->on_disk = 1;
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
+	if (!disk->lower_known)
+		disk_find_lower(disk);
+	if (disk->lower && !record->queue_ahead)
+		record->queue_ahead = disk_queue_ahead(lower_disk(disk), counted->tid, now, &who);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
+	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
 	if (flush)
 		counted->flush_part = disk_written_part(disk, &disk->flushed);
 	if (flush || record->op_flags & ETA_BIO_WRITE)
@@ -377,6 +334,8 @@ static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
 	if (ns < QUEUE_AHEAD_QUEUED_NS || !counted->place)
 		return;
 	record->issue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
+	if (disk->lower && !record->issue_ahead)
+		record->issue_ahead = disk_queue_ahead(lower_disk(disk), counted->tid, now, &who);
 	record->issue_ahead_tid = who;
 }
 
@@ -406,32 +365,36 @@ static __always_inline void foreign_uncount(const struct counted *counted, uint6
 	struct disk *disk = bpf_map_lookup_elem(&disks, &counted->disk);
 
 	disk_uncount(counted);
-	if (disk)
+	if (disk && counted->tid)
 		disk_foreign_goes(disk, now);
 }
 
 /*
  * A request of TID at address *KEY, on the disk at *GENDISK, that is not recorded is queued, and
- * counts as being ahead of others. WRITTEN: bytes that it writes. FLUSH: see disk_writes.
+ * counts as being ahead of others. WRITTEN: bytes that it writes. FLUSH: see disk_writes. TID 0: it
+ * is for the file of a loop device, and for whoever uses that.
  */
 SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_t tid,
 			   uint32_t written, bool flush)
 {
-	struct counted counted = { .tid = tid }, *before;
+	struct counted counted = { .tid = tid, .on_disk = 1, .served = !tid }, *before;
 	struct disk *disk = disk_of(gendisk, false, &counted.disk);
 	uint64_t now, address;
 
 	if (!disk || !key)
 		return 0;
 	address = *key;
-	if (flush || written)
+	if (tid && (flush || written))
 		disk_writes(disk, written, true, flush);
 	now = bpf_ktime_get_ns();
 	before = bpf_map_lookup_elem(&foreign_bios, &address);
 	if (before)
 		foreign_uncount(before, now); /* its completion was missed */
-	counted.place = disk_count(disk, tid, now);
-	disk_foreign_comes(disk, tid, now);
+	if (tid) {
+		counted.place = disk_count(disk, tid, now);
+		disk_foreign_comes(disk, tid, now);
+	}
+	disk_files_change(disk, tid, 1, now);
 	if (bpf_map_update_elem(&foreign_bios, &address, &counted, BPF_ANY))
 		foreign_uncount(&counted, now);
 	foreign_seen = 1;

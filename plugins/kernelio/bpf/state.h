@@ -82,6 +82,11 @@ struct task_state {
 	uint64_t seen_ns; /* first seen running after a missed switch; 0: none missed */
 
 	uint32_t for_tid; /* io_uring worker: the thread it works for */
+	/* its request that is or was the current operation: see worker.h */
+	struct {
+		uint64_t request; /* address; 0: none */
+		uint32_t track;
+	} serving;
 
 	/* recently used files, whose FILE record has been written */
 	struct seen_file {

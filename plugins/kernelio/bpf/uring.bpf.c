@@ -1,7 +1,7 @@
 /* io_uring: from the submission of a request to its completion. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "async.h"
-#include "operation.h"
+#include "worker.h"
 
 #define REQUEST_FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is a registered file */
 
@@ -103,7 +103,7 @@ int BPF_PROG(on_uring_complete, void *ring, struct io_kiocb *request)
 {
 	struct async_key key = { .id = (uint64_t)request };
 
-	if (request)
+	if (request && !served_end(&key, BPF_CORE_READ(request, cqe.res)))
 		async_end(&key, BPF_CORE_READ(request, cqe.res));
 	return 0;
 }

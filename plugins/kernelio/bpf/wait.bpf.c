@@ -4,6 +4,7 @@
 #include "cpu-history.h"
 #include "fault.h"
 #include "wait-limits.h"
+#include "worker.h"
 
 /* flags of lock:contention_begin (LCB_F_*) */
 #define LOCK_SPINS 1
@@ -131,6 +132,17 @@ static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
 	return flags & LOCK_MUTEX || semaphore ? lock_heir(lock, flags & LOCK_MUTEX) : 0;
 }
 
+/* The current task, a worker of io_uring, waits for a lock before anything else. */
+static __always_inline struct task_state *worker_locked_out(void)
+{
+	struct task_state *st = current_state();
+
+	if (!st || !st->for_tid)
+		return NULL;
+	worker_serves(st);
+	return st->active ? st : NULL;
+}
+
 SEC("tp_btf/contention_begin")
 int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 {
@@ -146,7 +158,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 		return 0;
 	st = sure_operation();
 	if (!st && !(flags & LOCK_SPINS))
-		st = fault_locked_out();
+		st = worker_locked_out() ?: fault_locked_out();
 	if (!st)
 		return 0;
 	n = st->now.n_locks;
@@ -303,6 +315,8 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	left_note(st, prev, share, now);
 	st->quota.queue = 0;
 	st->stop = 0;
+	if (st->for_tid)
+		worker_serves(st);
 	if (ready)
 		quota_begin(st, share);
 	else if (LEVEL_WANTED(CPU))

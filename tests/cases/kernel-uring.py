@@ -1,0 +1,87 @@
+# A worker of io_uring that serves an fsync waits for the journal, or for the lock of the file: that is the operation's,
+# with its reason and who was in the way.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import collections
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import loop_fs, need, need_bpf, nothing_lost, path, trace
+
+need("fio", "losetup")
+need_bpf()
+device, folder = loop_fs("ext4", 64)
+ANALYZE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-analyze")
+MERGE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-merge")
+SYNCS = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+print("ready", flush=True)
+while True:
+    os.pwrite(fd, b"x" * 4096, 0)
+    os.fsync(fd)
+"""
+
+
+def record(name, *options):
+    """Records fio with io_uring and these OPTIONS: the trace, and how many fsyncs it counts."""
+    out = path(name + ".fio")
+    spool = trace(name, "fio", "--name=" + name, "--ioengine=io_uring", "--rw=write", "--bs=4k", "--size=1m",
+                  "--fsync=1", "--directory=" + folder, "--output-format=json", "--output=" + out, *options)
+    with open(out) as file:
+        text = file.read()
+    if "io_uring_queue_init" in text or not spool.asyncs:
+        print("skip: this kernel refuses io_uring")
+        sys.exit(77)
+    nothing_lost(spool)
+    jobs = json.loads(text[text.index("{"):])["jobs"]
+    return spool, sum(job["sync"]["total_ios"] for job in jobs)
+
+
+def waits(spool, op):
+    """Time asleep in an operation, by reason."""
+    ns = collections.Counter()
+    for span in op.spans:
+        if span.kind in ("SLEEP", "PAGE_WRITEBACK_WAIT"):
+            ns[spool.region(span) if span.kind == "SLEEP" else span.kind] += span.end - span.begin
+    return ns
+
+
+# alone: one operation for each, and what each waits for is most of its time
+for options in (), ("--iodepth=8", "--registerfiles=1"):
+    spool, count = record("alone" + str(len(options)), *options)
+    syncs = [op for op in spool.asyncs if op.name == "vfs:io_uring_fsync"]
+    # fio does not count those that are over before the job is
+    assert len(syncs) >= count > 0 and len(syncs) - count <= 8, (len(syncs), count, collections.Counter(op.name for op in spool.asyncs))
+    assert all(op.ret == 0 and op.end and op.inode for op in syncs), syncs
+    reasons = sum((waits(spool, op) for op in syncs), collections.Counter())
+    whole = sum(op.end - op.begin for op in syncs)
+    print(len(syncs), "fsyncs in", whole, "ns, asleep in", reasons)
+    assert reasons["fs:journal commit"] > 0 and 2 * reasons.total() > whole, (reasons, whole)
+    # the workers themselves are no operations
+    assert not [op for op in spool.ops if op.name == "vfs:io_uring_fsync"], spool.ops
+
+# beside one that syncs on and on and is not traced
+neighbour = subprocess.Popen([sys.executable, "-c", SYNCS, os.path.join(folder, "neighbour")],
+                             stdout=subprocess.PIPE, text=True)
+atexit.register(neighbour.wait)
+atexit.register(neighbour.kill)
+neighbour.stdout.readline()
+spool, _count = record("both")
+beside = collections.Counter(spool.beside(span)[0] for op in spool.asyncs for span in op.spans
+                             if span.kind == "SLEEP" and spool.region(span) == "fs:journal commit")
+print("waits for the journal beside:", beside, "it is", neighbour.pid)
+assert beside[neighbour.pid] > beside.total() // 2, beside
+
+# the score knows it by name
+merged = path("merged.otf2")
+subprocess.run([MERGE, path("both/kernel.spool"), "-o", merged], check=True, capture_output=True)
+report = json.loads(subprocess.run([ANALYZE, "--json", merged], check=True, capture_output=True, text=True).stdout)
+thread = max(report["threads"], key=lambda thread: sum(thread["reasons"].values()))
+print(thread["reasons"], thread["blame"][:2])
+assert thread["reasons"].get("journal commit", 0) > 0, thread
+assert str(neighbour.pid) in thread["blame"][0]["name"], thread["blame"]
