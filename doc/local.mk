@@ -1,6 +1,6 @@
 # Man pages and pages.
 dist_man_MANS += doc/man/sci-record.1
-dist_doc_DATA += doc/building.md doc/pipeline.md doc/reading.md doc/kernels.md doc/mpi.md doc/overhead.md doc/troubleshooting.md doc/upgrading.md
+dist_doc_DATA += doc/building.md doc/fuzzing.md doc/pipeline.md doc/reading.md doc/kernels.md doc/mpi.md doc/overhead.md doc/troubleshooting.md doc/upgrading.md
 EXTRA_DIST += doc/images/page.png doc/images/timeline.png
 
 dist_man_MANS += doc/man/sci-posixio.7

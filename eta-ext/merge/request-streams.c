@@ -189,6 +189,12 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 	return request->bytes > 0;
 }
 
+/* Of a damaged input times may be any number: those up to 2043 can be added and compared. */
+static bool is_sound(const struct request *request)
+{
+	return (request->begin_ns | request->end_ns) >> 61 == 0;
+}
+
 int request_stream_next(void *stream, struct request *request)
 {
 	struct request_stream *s = stream;
@@ -213,7 +219,7 @@ int request_stream_next(void *stream, struct request *request)
 				*reader = s->readers[--s->n];
 			}
 		}
-		if (found)
+		if (found && is_sound(request))
 			return 1;
 	}
 	return 0;

@@ -501,6 +501,9 @@ int index_build(struct eta_trace *trace, struct spool_index *index)
 		rc = place_all(&build, heads, n_heads);
 	if (rc == 0)
 		rc = take_groups(&build);
+	/* of none, too, there is a first and an end */
+	if (rc == 0 && !ARRAY_FITS(index->tasks, index->n_tasks + 1, index->task_room))
+		rc = out_of_memory(&build);
 	sort_tasks(index);
 	/* no event is missing and every nanosecond counts, so this is no loss in the counts */
 	if (rc == 0 && index->spans_lost)

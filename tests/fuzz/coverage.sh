@@ -7,17 +7,20 @@ cd "$(dirname "$0")/../.."
 top=$PWD
 build=$(cd "${SCI_BUILD:-build/obj}" && pwd)
 . tests/fuzz/sources.sh
+flags="--coverage -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+# what libotf2 and babeltrace2 keep is not ours
+export ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=0
 rm -rf build/fuzz/coverage
 mkdir -p build/fuzz/coverage
 cd build/fuzz/coverage
 # paths from the top become names, two files may be called the same
 for source in $fuzz_sources tests/fuzz/replay.c tests/fuzz/fail.c; do
 	object=$(echo "${source%.c}" | tr / _).o
-	# shellcheck disable=SC2046 # options
-	${CC:-gcc} --coverage -O0 -std=gnu11 -D_GNU_SOURCE -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I"$top" -I"$build" $(fuzz_cflags) -c "$top/$source" -o "$object"
+	# shellcheck disable=SC2046,SC2086 # options
+	${CC:-gcc} $flags -O0 -std=gnu11 -D_GNU_SOURCE -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I"$top" -I"$build" $(fuzz_cflags) -c "$top/$source" -o "$object"
 done
-# shellcheck disable=SC2046 # options
-${CC:-gcc} --coverage eta-ext_*.o src_*.o tests_fuzz_[!fr]*.o tests_fuzz_replay.o -o replay $(fuzz_libs)
+# shellcheck disable=SC2046,SC2086 # options
+${CC:-gcc} $flags eta-ext_*.o src_*.o tests_fuzz_[!fr]*.o tests_fuzz_replay.o -o replay $(fuzz_libs)
 # once more, with calls that fail
 for name in malloc calloc realloc reallocarray strdup strndup open read pread pwrite mmap _exit; do
 	echo "$name fail_$name"
@@ -25,8 +28,8 @@ done >names
 for object in eta-ext_*.o src_*.o; do
 	objcopy --redefine-syms=names "$object"
 done
-# shellcheck disable=SC2046 # options
-${CC:-gcc} --coverage eta-ext_*.o src_*.o tests_fuzz_[!fr]*.o tests_fuzz_fail.o -o fail $(fuzz_libs)
+# shellcheck disable=SC2046,SC2086 # options
+${CC:-gcc} $flags eta-ext_*.o src_*.o tests_fuzz_[!fr]*.o tests_fuzz_fail.o -o fail $(fuzz_libs)
 tar -xJf "$top/tests/fuzz/found.tar.xz"
 # shellcheck disable=SC2046 # names without blanks
 [ $# -gt 0 ] || set -- $(ls "$top/tests/fuzz/corpus")

@@ -125,7 +125,7 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 	struct tally *t = l->tally;
 
 	if (!t->contended)
-		t->contended = calloc(1, sizeof(*t->contended));
+		__atomic_store_n(&t->contended, calloc(1, sizeof(*t->contended)), __ATOMIC_RELAXED);
 	if (!t->contended)
 		return -ENOMEM;
 	while (cells) {

@@ -117,13 +117,16 @@ static int no_contention_yet(struct sweep_thread *l)
 	return 0;
 }
 
-/* Prefetches what its end adds to. */
+/* Prefetches what its end adds to; another thread may be about to make that, and nothing of it is
+ * read. */
 static void prefetch_sums(const struct tally *t)
 {
-	if (!t->contended)
+	const struct contended *contended = __atomic_load_n(&t->contended, __ATOMIC_RELAXED);
+
+	if (!contended)
 		return;
-	__builtin_prefetch(&t->contended->ns[0], 1);
-	__builtin_prefetch(&t->contended->n[0], 1);
+	__builtin_prefetch(&contended->ns[0], 1);
+	__builtin_prefetch(&contended->n[0], 1);
 }
 
 /* The set of cells in which its operation lost time. */
