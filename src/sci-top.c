@@ -23,7 +23,7 @@
 
 struct arguments {
 	unsigned interval_s, window_s, count;
-	bool batch, json;
+	bool batch, json, light;
 	const char *metrics;
 	struct top_look look;
 	const char *level;
@@ -57,6 +57,11 @@ static const struct option_row rows[] = {
 	  SETS_NUMBER(struct arguments, window_s, 1, 3600) },
 	{ "count", 'n', "N", "end after N times (default: never)",
 	  SETS_NUMBER(struct arguments, count, 1, 1 << 30) },
+	HEADING("How it is recorded:"),
+	{ "light", 0, NULL,
+	  "record only waits and their causes, without probes on system calls: the rates are of "
+	  "calls that waited",
+	  SETS_FLAG(struct arguments, light) },
 	HEADING("What is shown:"),
 	{ "by", 0, "WHAT", "rows: process (default), thread, device or container",
 	  CALLS(set_view) },
@@ -126,6 +131,7 @@ static const struct command_line command_line = {
 	       "  sci-top\n"
 	       "  sci-top --batch --count=1 --interval=5 --by=thread\n"
 	       "  sci-top --by=device --sort=queue\n"
+	       "  sci-top --light --interval=1\n"
 	       "  sci-top --json --openmetrics=sci.prom >log.json\n"
 	       "\n"
 	       "The key h lists the keys. Needs root, or CAP_SYS_ADMIN. A call counts when it has "
@@ -192,7 +198,7 @@ static int make_memory(struct recorder *r)
 static int record(struct recorder *r, const struct arguments *a)
 {
 	const struct kernelio_options options = {
-		.name = "sci-top", .skip = -1, .everyone = true, .owner_only = false
+		.name = "sci-top", .skip = -1, .everyone = true, .light = a->light
 	};
 	struct authority authority;
 	int rc = authority_get(&authority);

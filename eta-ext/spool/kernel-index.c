@@ -15,6 +15,7 @@
 enum {
 	WINDOW_BYTES = 64 << 10,
 	MAX_OPEN = 32, /* files whose descriptors are kept as long as the trace */
+	RECENT = 256,  /* groups that are found without the table */
 };
 
 struct table_group {
@@ -30,6 +31,7 @@ struct build {
 	struct spool *spool;
 	struct spool_index *index;
 	struct table_group *groups;
+	struct table_group *recent[RECENT]; /* by thread or device: the last one of it */
 };
 
 static int out_of_memory(const struct build *build)
@@ -40,11 +42,14 @@ static int out_of_memory(const struct build *build)
 
 static struct table_group *group_of(struct build *build, struct group_key key)
 {
-	struct table_group *group;
+	struct table_group **recent = &build->recent[(key.tid + key.dev) % RECENT],
+			   *group = *recent;
 
+	if (group && memcmp(&group->key, &key, sizeof(key)) == 0)
+		return group;
 	HASH_FIND(hh, build->groups, &key, sizeof(key), group);
 	if (group)
-		return group;
+		return *recent = group;
 	group = calloc(1, sizeof(*group));
 	if (!group)
 		return NULL;
@@ -56,7 +61,7 @@ static struct table_group *group_of(struct build *build, struct group_key key)
 					     .device = key.device };
 	HASH_ADD(hh, build->groups, key, sizeof(key), group);
 	if (group->hh.tbl)
-		return group;
+		return *recent = group;
 	free(group);
 	return NULL;
 }

@@ -56,6 +56,9 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 		used += (size_t)snprintf(why + used, sizeof(why) - used, "%s", one);
 		n++;
 	}
+	if (a->light && used)
+		used += (size_t)snprintf(why + used, sizeof(why) - used,
+					 "; light: calls that waited");
 	if (f->lost)
 		used += (size_t)snprintf(why + used, sizeof(why) - used,
 					 "%s%" PRIu64 " records lost", used ? "; " : "", f->lost);
@@ -208,9 +211,10 @@ int top_json(FILE *out, const struct frame *f)
 {
 	const struct analysis *a = &f->seen;
 	bool any = a->headline != ETA_NONE;
-	json_t *root = json_pack("{s:i, s:f, s:f, s:I, s:f}", "version", 1, "time_s",
-				 (double)f->real_ns / 1e9, "window_s", (double)f->window_ns / 1e9,
-				 "lost", (json_int_t)f->lost, "sci_total", a->sci_total);
+	json_t *root =
+		json_pack("{s:i, s:f, s:f, s:b, s:I, s:f}", "version", 1, "time_s",
+			  (double)f->real_ns / 1e9, "window_s", (double)f->window_ns / 1e9, "light",
+			  a->light, "lost", (json_int_t)f->lost, "sci_total", a->sci_total);
 	json_t *pressure = json_object(), *devices = json_array();
 	int rc = -ENOMEM;
 
@@ -231,7 +235,7 @@ int top_json(FILE *out, const struct frame *f)
 	json_object_set_new(root, "threads", json_rows(f, &top_thread, json_thread));
 	json_object_set_new(root, "devices", devices);
 	/* what there was no memory for is missing */
-	if (root && json_object_size(root) == 9 + (size_t)any)
+	if (root && json_object_size(root) == 10 + (size_t)any)
 		rc = json_write(root, out, JSON_COMPACT);
 	json_decref(root);
 	if (rc == 0 && (fputc('\n', out) == EOF || fflush(out) == EOF))

@@ -345,11 +345,14 @@ int window_write(const struct window *w, int folder)
 
 	for (size_t i = 0; i < w->n_sources; i++) {
 		const struct source *s = &w->sources[i];
-		int fd = openat(folder, s->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		int fd = openat(folder, s->name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 		int rc = out ? 0 : -errno;
 
 		if (out && !put_source(w, s, with_names && !s->is_meta, out))
+			rc = -errno;
+		/* the memory of the one before is used again: it need not be given back first */
+		if (rc == 0 && (fflush(out) == EOF || ftruncate(fd, ftello(out)) < 0))
 			rc = -errno;
 		if (out && fclose(out) != 0 && rc == 0)
 			rc = -errno;

@@ -103,6 +103,7 @@ def check_forms():
     assert len(frames) == 3 and is_named(frames[-1]), lines[-1]
     last = frames[-1]
     assert last["version"] == 1 and last["window_s"] > 2.5 and last["window_s"] > frames[0]["window_s"], last
+    assert last["light"] is False, last
     waiter = next(row for row in last["threads"] if row["thread"].startswith("topwaiter"))
     assert 0 < waiter["per_s"] < 501 and waiter["bytes_per_s"] > 0 and waiter["p99_ns"] > 1000000, waiter
     metrics = path("sci.prom")
@@ -156,6 +157,15 @@ def check_follow():
             assert abs(float(sci) - whole) < 0.05 and whole > 0.02, (sci, whole)
     assert found == {tid: n for tid, n in wanted.items() if n}, (found, wanted)
     assert "topwaiter" in sliced, sliced
+
+
+def check_light():
+    """Who waits for a lock, and who has it, is known without a probe on system calls."""
+    lines = top("--json", "--light", "-n", "3", "-d", "1").stdout.splitlines()
+    last = json.loads(lines[-1])
+    assert last["light"] is True and is_named(last), lines[-1]
+    shown = top("--batch", "--light", "-n", "1", "-d", "2").stdout
+    assert re.search(r"; light: calls that waited$", shown, re.M), shown
 
 
 class Screen:
@@ -226,6 +236,7 @@ need_bpf()
 hold()
 check_follow()
 check_forms()
+check_light()
 if shutil.which("tmux"):
     check_screen()
 else:
