@@ -222,7 +222,7 @@ static struct region *regions_of(const struct eta_defs *defs)
 		regions[i].user = defs->regions[i].level == ETA_LEVEL_USER;
 		regions[i].data = is_data_call(name);
 		regions[i].system_call = strncmp(name, "vfs:sys_", 8) == 0;
-		regions[i].queue = regions[i].user ? queue_of(name) : N_QUEUES;
+		regions[i].queue = (uint8_t)(regions[i].user ? queue_of(name) : N_QUEUES);
 	}
 	return regions;
 }

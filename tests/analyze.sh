@@ -1,11 +1,10 @@
 #!/bin/sh
-# ./dev analyze: what takes too long for ./dev lint. clang-tidy (.clang-tidy), gcc -fanalyzer, and ThreadSanitizer over
-# the tests of analysis and merge, in BUILD, a build with --enable-tsan.
+# ./dev analyze: what takes too long for ./dev lint, clang-tidy (.clang-tidy) and gcc -fanalyzer.
 # SPDX-License-Identifier: BSD-3-Clause
 set -eu
 
-build=$1 status=0
-log=$build/analyze.log
+status=0
+log=build/analyze.log
 # as the build does
 set -- -std=gnu11 -D_GNU_SOURCE -I. -Isrc -Ibuild/obj -Ibuild/obj/src '-DPLUGIN_DIR="x"' '-DSCI_PAGE_FILE="web/page.html"'
 # without EZTrace's own headers and without BPF programs
@@ -33,9 +32,4 @@ for file in $files; do
 	done <"$log.found"
 done
 
-echo "== ThreadSanitizer"
-tests='tests/unit/test-blame tests/unit/test-merge tests/unit/test-otf2 tests/unit/test-split'
-tests="$tests tests/unit/test-spool-window tests/cases/analyze-json.py tests/cases/analyze-machines.py tests/cases/html-data.py"
-TSAN_OPTIONS=exitcode=66 make -C "$build" check TESTS="$tests" >"$log" 2>&1 || status=1
-grep -E '^(PASS|FAIL|ERROR):' "$log" || status=1
 exit $status

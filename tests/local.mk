@@ -215,7 +215,7 @@ TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(slow_tests) tests/package/try.sh
 
 # Both may run at once, when all is built.
-.PHONY: check-kernel check-others check-unit
+.PHONY: check-kernel check-others check-unit check-threads
 check-kernel:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(kernel_tests)' TEST_SUITE_LOG=$@.suite
 check-others:
@@ -223,7 +223,19 @@ check-others:
 # under an emulator, where the others are of no use: tests/cross.sh
 check-unit:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(unit_tests)' TEST_SUITE_LOG=$@.suite
-CLEANFILES += check-kernel.suite check-others.suite check-unit.suite kernel-probe
+# what analysis and merge do in several threads, for ThreadSanitizer: only what these need is built
+thread_tests = \
+	tests/unit/test-blame \
+	tests/unit/test-merge \
+	tests/unit/test-merge-match \
+	tests/unit/test-split \
+	tests/unit/test-spool-window
+thread_programs = src/sci-analyze src/sci-export src/sci-merge tests/programs/make-spool tests/programs/random-trace
+check-threads: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_SUITE_LOG=$@.suite \
+		check_PROGRAMS='$(thread_tests) $(thread_programs)' \
+		TESTS='$(thread_tests) tests/cases/analyze-json.py'
+CLEANFILES += check-kernel.suite check-others.suite check-unit.suite check-threads.suite kernel-probe
 # the guest's kernel, and a cache of fonts
 distclean-local:
 	-rm -rf guest guests tests/matplotlib
@@ -371,6 +383,7 @@ EXTRA_DIST += \
 	tests/cases/analyze-views.txt \
 	tests/circles.py \
 	tests/cppcheck.h \
+	tests/conversion.sh \
 	tests/cppcheck.sh \
 	tests/cross.sh \
 	tests/data/README.md \
@@ -390,11 +403,12 @@ EXTRA_DIST += \
 	tests/faults/table.py \
 	tests/faults/writes.py \
 	tests/fuzz/corpus \
+	tests/fuzz/coverage.sh \
+	tests/fuzz/fail.c \
 	tests/fuzz/found.tar.xz \
 	tests/fuzz/libfuzzer.c \
 	tests/fuzz/pack.py \
 	tests/fuzz/run.sh \
-	tests/fuzz/coverage.sh \
 	tests/fuzz/sources.sh \
 	tests/guest/init \
 	tests/guest/nfs-init \

@@ -106,7 +106,7 @@ bool precheck_may_go_on(struct precheck *r, uint64_t done)
 {
 	const struct timespec wait = { 0, WAIT_NS };
 
-	while (r && atomic_load(&r->shared->steps) <= done) {
+	while (atomic_load(&r->shared->steps) <= done) {
 		if (r->ended)
 			return precheck_failure(r) == NULL;
 		look(r, WNOHANG);
@@ -119,7 +119,7 @@ bool precheck_may_go_on(struct precheck *r, uint64_t done)
 
 const char *precheck_failure(const struct precheck *r)
 {
-	if (!r || !r->ended || !WIFSIGNALED(r->status))
+	if (!r->ended || !WIFSIGNALED(r->status))
 		return NULL;
 	return WTERMSIG(r->status) == SIGALRM ? "it gets no further"
 					      : strsignal(WTERMSIG(r->status));
@@ -127,8 +127,6 @@ const char *precheck_failure(const struct precheck *r)
 
 void precheck_end(struct precheck *r)
 {
-	if (!r)
-		return;
 	if (!r->ended)
 		kill(r->child, SIGKILL);
 	look(r, 0);

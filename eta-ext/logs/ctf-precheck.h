@@ -10,8 +10,7 @@ struct precheck;
 
 /*
  * Starts a child that runs READ with ARG; there READ calls precheck_step for each step that it has
- * made. NULL: there is no child (no memory, no more processes), and precheck_may_go_on says yes to
- * all.
+ * made. NULL: there is no child (no memory, no more processes; errno says).
  */
 struct precheck *precheck_start(void (*read)(struct precheck *precheck, void *arg), void *arg);
 

@@ -296,6 +296,12 @@ static int read_folder(struct ctf *ctf, const char *folder)
 	int rc;
 
 	reading.precheck = precheck_start(precheck_steps, &reading);
+	if (!reading.precheck) {
+		rc = errno ? -errno : -EAGAIN;
+		eta_error("%s: no process can be started to try it first: %s", folder,
+			  strerror(-rc));
+		return rc;
+	}
 	if (may_step(&reading))
 		run(&reading, &status);
 	rc = reading.rc;

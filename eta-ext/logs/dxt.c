@@ -184,8 +184,10 @@ static int parse(struct log *log, void *state, char *line)
 		call.offset = -1;
 	else if (!log_i64(f[OFFSET], &call.offset))
 		return log_bad(log, "\"%.40s\" is no offset", f[OFFSET]);
-	if (length < 0) /* DXT_MPIIO counts in an int: 2 GiB and more have no length */
-		call.has = length = 0;
+	if (length < 0) { /* DXT_MPIIO counts in an int: 2 GiB and more have no length */
+		call.has = 0;
+		length = 0;
+	}
 	if (!log_time(f[START], &call.begin_ns) || !log_time(f[END], &call.call.end_ns))
 		return log_bad(log, "no times of start and end");
 	if (call.call.end_ns < call.begin_ns)

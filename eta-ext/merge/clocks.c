@@ -255,12 +255,13 @@ static void convert_modules(struct eta_trace *trace, const struct merge *merge)
 {
 	for (size_t i = 0; i < merge->n_inputs; i++) {
 		const struct merge_input *input = &merge->inputs[i];
-		struct eta_module *module = trace->defs.modules + input->first_module;
+		const uint32_t n = input->trace->defs.n_modules;
 
-		if (!eta_clock_is_identity(&input->clock))
-			for (uint32_t m = 0; m < input->trace->defs.n_modules; m++)
-				module[m].since_ns =
-					eta_clock_convert(&input->clock, module[m].since_ns);
+		if (eta_clock_is_identity(&input->clock))
+			continue;
+		for (uint32_t m = input->first_module; m < input->first_module + n; m++)
+			trace->defs.modules[m].since_ns =
+				eta_clock_convert(&input->clock, trace->defs.modules[m].since_ns);
 	}
 }
 

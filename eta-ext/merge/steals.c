@@ -184,5 +184,5 @@ const struct service_steal *services_steals_of(const struct services *s,
 			high = middle;
 	}
 	*n = vcpu ? vcpu->n - low : 0;
-	return vcpu ? s->steals + vcpu->first + low : NULL;
+	return *n ? s->steals + vcpu->first + low : NULL;
 }

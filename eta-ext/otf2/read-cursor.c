@@ -165,7 +165,9 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 		}
 	}
 	archive_errors_catch();
-	code = read_local_definitions(otf2, location, c->id);
+	code = otf2->readings[location].refused;
+	if (code == OTF2_SUCCESS)
+		code = read_local_definitions(otf2, location, c->id);
 	if (code == OTF2_SUCCESS) {
 		c->evt = OTF2_Reader_GetEvtReader(c->reader, c->id);
 		code = c->evt ? otf2_register_callbacks(c->reader, c)
@@ -176,6 +178,8 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 			code = OTF2_EvtReader_ApplyClockOffsets(c->evt, true);
 		set_input(c);
 	}
+	/* half open, libotf2 would give at the next try what it did not read now */
+	otf2->readings[location].refused = code;
 	c->good = otf2_whole_events(c);
 	if (code == OTF2_SUCCESS) {
 		*out = &c->cursor;

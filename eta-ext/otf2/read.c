@@ -270,6 +270,8 @@ static int open_reader(const struct eta_trace *trace, OTF2_Reader **out)
 	}
 	/* Cursors of several threads share the reader. */
 	code = OTF2_Pthread_Reader_SetLockingCallbacks(*out, NULL);
+	if (code != OTF2_SUCCESS)
+		*out = NULL; /* what it would be closed with is freed already */
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Reader_SetSerialCollectiveCallbacks(*out);
 	if (code == OTF2_SUCCESS)

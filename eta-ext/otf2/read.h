@@ -174,7 +174,8 @@ struct otf2 {
 	 * local definitions once. */
 	struct otf2_reading {
 		bool busy, defined;
-		bool moved; /* by `clock`, like its timestamps, which libotf2 moves */
+		bool moved;		/* by `clock`, like its timestamps, which libotf2 moves */
+		OTF2_ErrorCode refused; /* what the first cursor was answered */
 		struct eta_clock_map clock;
 	} * readings;
 };

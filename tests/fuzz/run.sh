@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fuzzes one source, or qemu-command, qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
+# Fuzzes one source, merge (archives), spools (merged), qemu-command or qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
 # libFuzzer (libclang-rt-14-dev) and a configured build/obj (or SCI_BUILD). New inputs go to build/fuzz/FORMAT, crashers beside it.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -23,7 +23,7 @@ fi
 leaks=1
 timeout=10
 case $format in
-otf2) leaks=0 ;;
+otf2 | merge) leaks=0 ;;
 ctf)
 	leaks=0
 	timeout=60 # where babeltrace2 gets no further it is given up after 30

@@ -17,21 +17,39 @@ static const char *format;
 static char folder[64]; /* of a format that is one */
 
 /* What the parts of an input are called where a trace is several files. */
-static const char *const archive_files[] = { "x.otf2", "x.def", "x/0.evt", "x/0.def", NULL };
+static const char *const archive_files[] = { "x.otf2",	"x.def",    "x/0.evt",
+					     "x/0.def", "x/0.runs", NULL };
 static const char *const spool_files[] = { "meta", "process.7.1", "user.7.8.1", "cpu.0", NULL };
 static const char *const ctf_files[] = { "metadata", "stream_0", "stream_1", NULL };
+/* two archives and one that may have its events in theirs */
+static const char *const merge_files[] = { "x.otf2",  "x.def",	 "x/0.evt",  "x/1.evt", "y.otf2",
+					   "y.def",   "y/0.evt", "y/1.evt",  "z.otf2",	"z.def",
+					   "z/0.def", "z/1.def", "x/0.runs", NULL };
+/* two recordings of one run, or of two machines */
+static const char *const spools_files[] = { "x/meta",	    "x/process.7.1", "x/user.7.8.1",
+					    "x/cpu.0",	    "y/meta",	     "y/process.7.1",
+					    "y/user.7.8.1", "y/cpu.0",	     NULL };
+
+/* where those of z are */
+static const struct {
+	const char *name, *to;
+} links[] = { { "z/0.evt", "../x/0.evt" }, { "z/1.evt", "../y/0.evt" } };
+
+enum { FOLDERS = 3, ANCHORS = 3 };
 
 /* The formats that are folders. */
 static const struct folder_format {
 	const char *name;
 	const char *const *files;
-	const char *below;  /* a folder of files in it */
-	const char *anchor; /* what is opened */
 	bool ordered;
+	const char *below[FOLDERS + 1];	  /* folders of files in it */
+	const char *anchors[ANCHORS + 1]; /* what is opened, each, and several as one */
 } folder_formats[] = {
-	{ "otf2", archive_files, "/x", "/x.otf2", false },
-	{ "spool", spool_files, NULL, "", false },
-	{ "ctf", ctf_files, NULL, "", true },
+	{ "otf2", archive_files, false, { "/x" }, { "/x.otf2" } },
+	{ "spool", spool_files, false, { NULL }, { "" } },
+	{ "ctf", ctf_files, true, { NULL }, { "" } },
+	{ "merge", merge_files, false, { "/x", "/y", "/z" }, { "/x.otf2", "/y.otf2", "/z.otf2" } },
+	{ "spools", spools_files, false, { "/x", "/y" }, { "/x", "/y" } },
 };
 static const struct folder_format *folder_format; /* NULL: a file */
 
@@ -67,28 +85,69 @@ static void read_location(struct eta_trace *trace, uint32_t location, bool order
 	eta_cursor_close(cursor);
 }
 
-static void read_trace(const char *path, bool lenient)
+static void read_all(struct eta_trace *trace, bool ordered)
 {
-	const struct eta_options options = { .lenient = lenient, .format = format };
-	bool ordered = !folder_format || folder_format->ordered;
-	struct eta_trace *trace, *merged;
-
-	if (eta_open(path, &options, &trace) < 0)
-		return;
 	for (uint32_t i = 0; i < eta_trace_defs(trace)->n_locations; i++)
 		read_location(trace, i, ordered);
+}
+
+static void read_trace(const char *path, const struct eta_options *options)
+{
+	struct eta_trace *trace, *merged;
+
+	if (eta_open(path, options, &trace) < 0)
+		return;
+	read_all(trace, !folder_format || folder_format->ordered);
 	/* the check stage and the union of definitions, on the same input */
 	if (eta_merge(&trace, 1, &merged) < 0)
 		return;
-	for (uint32_t i = 0; i < eta_trace_defs(merged)->n_locations; i++)
-		read_location(merged, i, true);
+	read_all(merged, true);
 	eta_close(merged);
 }
 
-static void read_both(const char *path)
+struct seen {
+	uint64_t start_ns, last_ns;
+	uint32_t location;
+};
+
+static int in_order(void *arg, uint32_t location, const struct eta_event *event)
 {
-	read_trace(path, false);
-	read_trace(path, true);
+	struct seen *seen = arg;
+
+	if (location != seen->location)
+		seen->last_ns = seen->start_ns;
+	seen->location = location;
+	if (event->time_ns < seen->last_ns)
+		die("events out of order");
+	seen->last_ns = event->time_ns;
+	return 0;
+}
+
+/* Several inputs of one run: their threads, clocks and machines are found in what they hold. */
+static void read_as_one(char *const *paths, size_t n, const struct eta_options *options)
+{
+	struct eta_trace *merged;
+	struct seen seen = { .location = ETA_NONE };
+
+	if (eta_open_merged(paths, n, options, &merged) < 0)
+		return;
+	if (eta_trace_start(merged, &seen.start_ns) == 0)
+		eta_trace_read(merged, in_order, &seen);
+	eta_close(merged);
+}
+
+static void read_folder(const struct eta_options *options)
+{
+	char paths[ANCHORS][128], *names[ANCHORS];
+	size_t n = 0;
+
+	for (; folder_format->anchors[n]; n++) {
+		snprintf(paths[n], sizeof(paths[n]), "%s%s", folder, folder_format->anchors[n]);
+		names[n] = paths[n];
+		read_trace(paths[n], options);
+	}
+	if (n > 1)
+		read_as_one(names, 2, options);
 }
 
 static void write_file(const char *name, const uint8_t *data, size_t bytes)
@@ -97,6 +156,10 @@ static void write_file(const char *name, const uint8_t *data, size_t bytes)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (bytes == 0) {
+		unlink(path);
+		return;
+	}
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, data, bytes) != (ssize_t)bytes)
 		die(path);
@@ -130,11 +193,21 @@ static void remove_folder(void)
 		snprintf(path, sizeof(path), "%s/%s", folder, *name);
 		unlink(path);
 	}
-	if (folder_format->below) {
-		snprintf(path, sizeof(path), "%s%s", folder, folder_format->below);
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, links[i].name);
+		unlink(path);
+	}
+	for (const char *const *below = folder_format->below; *below; below++) {
+		snprintf(path, sizeof(path), "%s%s", folder, *below);
 		rmdir(path);
 	}
 	rmdir(folder);
+}
+
+/* NULL: of several inputs, each says what it is. */
+static const char *one_format(void)
+{
+	return folder_format && folder_format->anchors[1] ? NULL : format;
 }
 
 void fuzz_start(const char *name)
@@ -154,16 +227,23 @@ void fuzz_start(const char *name)
 	if (!mkdtemp(folder))
 		die(folder);
 	atexit(remove_folder);
-	if (folder_format->below) {
-		snprintf(path, sizeof(path), "%s%s", folder, folder_format->below);
+	for (const char *const *below = folder_format->below; *below; below++) {
+		snprintf(path, sizeof(path), "%s%s", folder, *below);
 		if (mkdir(path, 0700) < 0)
+			die(path);
+	}
+	if (folder_format->files != merge_files)
+		return;
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, links[i].name);
+		if (symlink(links[i].to, path) < 0)
 			die(path);
 	}
 }
 
 void fuzz_one(const uint8_t *data, size_t bytes)
 {
-	char path[128];
+	char path[128] = "";
 	int fd;
 
 	if (fuzz_vm(format, data, bytes))
@@ -171,13 +251,19 @@ void fuzz_one(const uint8_t *data, size_t bytes)
 	fd = memfd_create("input", MFD_CLOEXEC); /* what is opened from here on is behind it */
 	if (folder_format) {
 		write_folder(folder_format->files, data, bytes);
-		snprintf(path, sizeof(path), "%s%s", folder, folder_format->anchor);
 	} else {
 		if (fd < 0 || write(fd, data, bytes) != (ssize_t)bytes)
 			die("memfd");
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	}
-	read_both(path);
+	for (int lenient = 0; lenient <= 1; lenient++) {
+		const struct eta_options options = { .lenient = lenient, .format = one_format() };
+
+		if (folder_format)
+			read_folder(&options);
+		else
+			read_trace(path, &options);
+	}
 	/* libotf2 leaves an archive open that it refuses */
 	if (fd >= 0)
 		close_range((unsigned)fd, UINT_MAX, 0);

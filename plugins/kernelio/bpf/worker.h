@@ -15,34 +15,35 @@ static __always_inline uint64_t worker_request(void)
 	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
 }
 
-/* Its file: which locks are the file's. */
-static __always_inline void worker_file(struct task_state *st)
+/*
+ * Its file: which locks are the file's. If only the end of ASYNC would tell which one it is, it is
+ * taken from here, unless no call has used it so far: its path is recorded then. false: nothing to
+ * be recorded, or not yet.
+ */
+static __always_inline bool worker_file(struct operation *now, struct async_op *async,
+					uint64_t address)
 {
-	struct io_kiocb *request = (void *)st->serving.request;
+	struct io_kiocb *request = (void *)address;
 	struct file *file = BPF_CORE_READ(request, file);
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct file_key key = {};
+	uint8_t *seen;
 
-	st->now.file = (uint64_t)file;
-	st->now.inode = (uint64_t)inode;
-	st->now.mapping = (uint64_t)BPF_CORE_READ(file, f_mapping);
-	st->now.inode_lock = (uint64_t)inode + bpf_core_field_offset(struct inode, i_rwsem);
-}
-
-/* The file of the REQUEST of ASYNC, which is registered with io_uring; false: it is not traced. */
-SEPARATE int worker_finds(struct async_op *async, const uint64_t *request)
-{
-	struct file *file;
-	struct file_facts f;
-
-	if (!async || !request)
-		return false;
-	file = BPF_CORE_READ((struct io_kiocb *)*request, file);
-	if (!file || !facts_of(file, &f) || file_see(&f, false) != SEEN_LEFT)
-		return false;
-	async->op.dev = f.key.dev;
-	async->op.inode = f.key.inode;
-	async->op.op_flags = operation_flags(f.flags);
-	async->unknown = 0;
+	if (async->unknown) {
+		key.inode = BPF_CORE_READ(inode, i_ino);
+		key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+		seen = bpf_map_lookup_elem(&files_seen, &key);
+		if (!seen || *seen != SEEN_LEFT)
+			return false;
+		async->op.dev = key.dev;
+		async->op.inode = key.inode;
+		async->op.op_flags = operation_flags(BPF_CORE_READ(file, f_flags));
+		async->unknown = 0;
+	}
+	now->file = (uint64_t)file;
+	now->inode = (uint64_t)inode;
+	now->mapping = (uint64_t)BPF_CORE_READ(file, f_mapping);
+	now->inode_lock = (uint64_t)inode + bpf_core_field_offset(struct inode, i_rwsem);
 	return true;
 }
 
@@ -108,13 +109,14 @@ SEPARATE int worker_serves(struct task_state *st)
 	own = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), NULL, 0);
 	if (!async || !own)
 		return 0;
-	if (async->unknown && !worker_finds(async, &key.id))
-		return 0;
 	before.id = st->serving.request;
 	request = (void *)before.id;
 	if (request)
 		served_end(&before, BPF_CORE_READ(request, cqe.res));
+	st->serving.request = 0;
 	__builtin_memset(&st->now, 0, sizeof(st->now));
+	if (!worker_file(&st->now, async, key.id))
+		return 0;
 	st->op = async->op;
 	st->op.spans_lost = 0;
 	st->now.kind = async->op.syscall == KERNELIO_SYS_uring_fsync  ? ETA_OP_SYNC
@@ -123,7 +125,6 @@ SEPARATE int worker_serves(struct task_state *st)
 	st->serving.request = key.id;
 	st->serving.track = async->op.track;
 	st->fault.endless = 0;
-	worker_file(st);
 	async->worker = own->slot;
 	if (st->now.kind == ETA_OP_SYNC)
 		st->now.sync_ns = bpf_ktime_get_ns();

@@ -198,7 +198,7 @@ void defs_location(OTF2_LocationRef id, const struct def_location *location)
 	/* a thread that starts when the archive is about to be closed would be only half defined */
 	defs_lock();
 	if (!defs.closing && _ezt_trace.status < ezt_trace_status_being_finalized)
-		PUT(defs.locations, id, *location);
+		PUT(defs.locations, (uint32_t)id, *location);
 	defs_unlock();
 }
 

@@ -35,7 +35,7 @@ static void add_thread(OTF2_LocationRef id, OTF2_EvtWriter *writer)
 
 	prctl(PR_GET_NAME, info.comm);
 	if (!(id < defs.threads.n && defs.threads.set[id]))
-		PUT(defs.threads, id, info);
+		PUT(defs.threads, (uint32_t)id, info);
 }
 
 /* Is LOCATION one of the archive, which is not written yet? */
