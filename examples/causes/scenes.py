@@ -151,6 +151,45 @@ while True:
     os.pwrite(fd, b"x" * 4096, 0)
     libc.syncfs(fd)
 """
+# as editors save: a new file, synced, takes the place of the old one, and the folder is synced
+SAVES = """
+import os, sys
+folder = os.open(sys.argv[1], os.O_RDONLY)
+for i in range(100):
+    fd = os.open(sys.argv[1] + "/new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+    os.write(fd, b"x" * 5000)
+    os.fsync(fd)
+    os.close(fd)
+    os.rename(sys.argv[1] + "/new", sys.argv[1] + "/old")
+    os.fsync(folder)
+"""
+MAPPED_SYNC = """
+import mmap, os, sys
+fd = os.open(sys.argv[1] + "/mapped", os.O_CREAT | os.O_RDWR)
+os.ftruncate(fd, 1 << 20)
+pages = mmap.mmap(fd, 1 << 20)
+for i in range(150):
+    pages[i * 4096] = i % 250
+    pages.flush(i * 4096, 4096)
+"""
+MAPPED_READS = """
+import mmap, os, random, sys
+fd = os.open(sys.argv[1] + "/cold", os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+pages = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+pages.madvise(mmap.MADV_RANDOM)
+order = list(range(len(pages) // 4096))
+random.Random(1).shuffle(order)
+sum(pages[page * 4096] for page in order[:2000])
+"""
+RANGES = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+fd = os.open(sys.argv[1] + "/ranges", os.O_CREAT | os.O_WRONLY)
+for i in range(200):
+    os.pwrite(fd, b"x" * 65536, i * 65536)
+    libc.sync_file_range(fd, ctypes.c_long(i * 65536), ctypes.c_long(65536), 7)
+"""
 # who opens the file for writing waits until the holder of the lease gives it back
 LEASE = """
 import fcntl, os, signal, sys, time
@@ -272,8 +311,22 @@ SCENES = [
     Cause("below-syncs", COMMIT_OR_DISK, reading(16, where="{below}"), "fsync-storm", ["-n", "100"], threads=1,
           culprit=NEIGHBOUR, baseline=True),
     # its fsync waits in a worker of io_uring
-    Cause("uring-sync", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
-          command=fio("--ioengine=io_uring", "--rw=write", "--bs=4k", "--size=2m", "--fsync=1", "--iodepth=1")),
+    *(Cause("uring-sync" + name, COMMIT_OR_DISK, storm(condition, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
+            victim="fio",
+            command=fio("--ioengine=io_uring", "--rw=write", "--bs=4k", "--size=2m", "--fsync=1", "--iodepth=1"))
+      for name, condition in (("", journalled), ("-xfs", conditions.xfs), ("-btrfs", conditions.btrfs))),
+    # ---- other ways to read, and to be on the disk ----
+    Cause("replace-storm", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
+          victim="python3", command=python(SAVES, "{data}")),
+    Cause("msync-storm", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
+          victim="python3", command=python(MAPPED_SYNC, "{data}")),
+    Cause("range-sync-beside", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="python3",
+          command=python(RANGES, "{data}")),
+    Cause("mapped-reads", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="python3",
+          prepare=[filled("cold", 64)], command=python(MAPPED_READS, "{data}")),
+    Cause("libaio-beside", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
+          command=fio("--ioengine=libaio", "--rw=randread", "--direct=1", "--bs=4k", "--size=16m", "--loops=4",
+                      "--iodepth=16")),
     # ---- page cache and memory ----
     # both overwrite what is in the page cache: memory that was never used may cost a virtual machine much more
     Cause("untraced-dirty", {("pagecache", "dirty throttling")},

@@ -37,6 +37,8 @@ static struct {
 
 int screen_begin(void)
 {
+	const char *no = getenv("NO_COLOR");
+
 	setlocale(LC_CTYPE, "");
 	/* initscr() ends the process where the terminal is not known */
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || !newterm(NULL, stdout, stdin)) {
@@ -49,7 +51,7 @@ int screen_begin(void)
 	keypad(stdscr, TRUE);
 	curs_set(0);
 	/* colour says nothing that the text does not */
-	if (!getenv("NO_COLOR") && has_colors()) {
+	if (!(no && *no) && has_colors()) {
 		start_color();
 		use_default_colors();
 		init_pair(1, COLOR_CYAN, -1);

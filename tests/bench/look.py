@@ -133,7 +133,7 @@ def top(work):
             finally:
                 shown.terminate()
                 shown.wait()
-            row(" ".join(["sci-top, 100 threads, -d 1", *options]) + ": of a CPU, beside its tracer",
+            row(" ".join(["sci-top", *options]) + ", 100 threads, -d 1: CPU beside the tracer",
                 f"{100 * (after[0] - before[0]) / elapsed:.1f} %", "<= 2 %")
             row("the tracer's", f"{100 * (after[1] - before[1]) / elapsed:.1f} %", "")
     finally:

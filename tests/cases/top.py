@@ -170,11 +170,11 @@ def check_light():
 
 class Screen:
     """sci-top in a terminal of its own."""
-    def __init__(self, *options):
-        self.tmux = ["tmux", "-f", "/dev/null", "-S", path("tmux")]
+    def __init__(self, *options, name="tmux", **environment):
+        self.tmux = ["tmux", "-f", "/dev/null", "-S", path(name)]
         subprocess.run([*self.tmux, "new-session", "-d", "-x", "80", "-y", "24", "-s", "top",
                         "sh", "-c", '"$0" "$@" 2>err; echo "status $?" >ended', SCI_TOP, *options],
-                       check=True, cwd=scratch)
+                       check=True, cwd=scratch, env={**os.environ, **environment})
         atexit.register(subprocess.run, [*self.tmux, "kill-server"], stderr=subprocess.DEVNULL)
 
     def keys(self, *keys):
@@ -183,6 +183,10 @@ class Screen:
     def lines(self):
         return subprocess.run([*self.tmux, "capture-pane", "-p", "-t", "top"], stdout=subprocess.PIPE, text=True,
                               check=True).stdout.rstrip("\n").split("\n")
+
+    def has_colour(self):
+        text = subprocess.run([*self.tmux, "capture-pane", "-e", "-p", "-t", "top"], stdout=subprocess.PIPE, check=True).stdout
+        return re.search(rb"\033\[(\d+;)*3[1-7]m", text) is not None
 
     def until(self, holds, what):
         """What the screen shows when it is so; the test's end where it never is."""
@@ -199,6 +203,7 @@ def check_screen():
     screen = Screen("-d", "1")
     screen.until(lambda lines: any(line.endswith(" topwaiter") for line in lines), "who is held up")
     assert all(len(line) <= 80 for line in screen.lines())
+    assert screen.has_colour()
     subprocess.run([*screen.tmux, "resize-window", "-t", "top", "-x", "120", "-y", "40"], check=True)
     screen.until(lambda lines: len(lines) == 40 and lines[-1].startswith("q quit"), "the larger screen")
     screen.keys("Space")
@@ -229,6 +234,15 @@ def check_screen():
     assert said == "", said
 
 
+def check_no_color():
+    """https://no-color.org: where it is there and not empty."""
+    for value in "1", "":
+        screen = Screen("-d", "1", name=f"tmux{value}.colour", NO_COLOR=value)
+        screen.until(lambda lines: any(line.endswith(" topwaiter") for line in lines), "who is held up")
+        assert screen.has_colour() == (value == ""), value
+        screen.keys("q")
+
+
 check_usage()
 program = os.open(SCI_TOP, os.O_RDONLY)
 check_rights()
@@ -239,5 +253,6 @@ check_forms()
 check_light()
 if shutil.which("tmux"):
     check_screen()
+    check_no_color()
 else:
     print("skipped: tmux is absent")
