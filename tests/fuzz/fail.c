@@ -133,6 +133,7 @@ int main(int argc, char **argv)
 		free(data);
 		return 2;
 	}
+	fuzz_calls_fail = true;
 	fuzz_start(argv[1]);
 	for (int i = 2; i < argc; i++) {
 		FILE *file = fopen(argv[i], "re");

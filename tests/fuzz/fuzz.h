@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Calls fail now and then: what is read twice may not be the same. */
+extern bool fuzz_calls_fail;
+
 /* The source (or what fuzz_vm knows) that inputs are for, once; NAME stays the caller's. */
 void fuzz_start(const char *name);
 /* Reads one input, strictly and leniently; aborts where a promise of eta.h is broken. */

@@ -13,6 +13,8 @@
 #include "eta-ext/base/eta.h"
 #include "fuzz.h"
 
+bool fuzz_calls_fail;
+
 static const char *format;
 static char folder[64]; /* of a format that is one */
 
@@ -131,8 +133,11 @@ static void read_as_one(char *const *paths, size_t n, const struct eta_options *
 
 	if (eta_open_merged(paths, n, options, &merged) < 0)
 		return;
-	if (eta_trace_start(merged, &seen.start_ns) == 0)
+	if (eta_trace_start(merged, &seen.start_ns) == 0) {
+		if (fuzz_calls_fail)
+			seen.start_ns = 0;
 		eta_trace_read(merged, in_order, &seen);
+	}
 	eta_close(merged);
 }
 
