@@ -25,7 +25,7 @@ static const struct member {
 } members[] = {
 	{ ARCHIVE, NULL },
 	{ "unified.def", NULL },
-	{ "unified", (const char *const[]){ "*.evt", "*.def", "*.runs", NULL } },
+	{ "unified", (const char *const[]){ "*.evt", "*.def", "*.runs", "times.index", NULL } },
 	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", SPOOL_BUDGET_FILE, NULL } },
 	{ KERNEL_SPOOL, (const char *const[]){ KERNEL_SPOOL_FILES, NULL } },
 	{ JOB_LINK, NULL },
