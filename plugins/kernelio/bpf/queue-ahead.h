@@ -300,8 +300,6 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	if (!disk->lower_known)
 		disk_find_lower(disk);
-	if (disk->lower && !record->queue_ahead)
-		record->queue_ahead = disk_queue_ahead(lower_disk(disk), counted->tid, now, &who);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
@@ -334,8 +332,6 @@ static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
 	if (ns < QUEUE_AHEAD_QUEUED_NS || !counted->place)
 		return;
 	record->issue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
-	if (disk->lower && !record->issue_ahead)
-		record->issue_ahead = disk_queue_ahead(lower_disk(disk), counted->tid, now, &who);
 	record->issue_ahead_tid = who;
 }
 
