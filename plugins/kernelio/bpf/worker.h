@@ -91,11 +91,12 @@ SEPARATE int served_end(const struct async_key *key, int64_t ret)
 }
 
 /*
- * The worker in SLOT, of state ST, goes on to another request while the operation KEY is under way:
- * direct I/O that is at its device, or what is reported later. Keeps what was noted until then.
+ * The worker in SLOT goes on to another request while the operation KEY is under way: direct I/O
+ * that is at its device, or what is reported later. Keeps what was noted until then.
  */
-SEPARATE int served_keep(const struct async_key *key, uint32_t slot, struct task_state *st)
+SEPARATE int served_keep(const struct async_key *key, uint32_t slot)
 {
+	struct task_state *st = slot_state(slot); /* before 6.2 a map is given only memory of maps */
 	struct async_key own;
 	struct async_op *found;
 
@@ -141,7 +142,7 @@ SEPARATE int worker_serves(struct task_state *st)
 	if (before.id) {
 		if (__sync_val_compare_and_swap(&st->serving.request, before.id, 0) != before.id)
 			return 0;
-		served_keep(&before, own->slot, st);
+		served_keep(&before, own->slot);
 	}
 	__builtin_memset(&st->now, 0, sizeof(st->now));
 	if (!worker_file(&st->now, async, key.id))
