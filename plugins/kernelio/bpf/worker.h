@@ -96,7 +96,8 @@ SEPARATE int served_end(const struct async_key *key, int64_t ret)
  */
 SEPARATE int served_keep(const struct async_key *key, uint32_t slot)
 {
-	struct task_state *st = slot_state(slot); /* before 6.2 a map is given only memory of maps */
+	struct task_state *st =
+		slot_state(slot); /* before 6.2 a map is given only memory of maps */
 	struct async_key own;
 	struct async_op *found;
 
