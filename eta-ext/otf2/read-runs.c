@@ -62,6 +62,19 @@ static bool refill(struct run_reader *r)
 	return true;
 }
 
+/* Short runs stand one behind the other: the buffer may have the next one already. */
+static void go_to(struct run_reader *r, uint64_t place)
+{
+	uint64_t begin = r->place - r->n;
+
+	if (place >= begin && place <= r->place) {
+		r->at = (size_t)(place - begin);
+		return;
+	}
+	r->place = place;
+	r->at = r->n = 0;
+}
+
 static bool get(struct run_reader *r, uint64_t *number)
 {
 	*number = 0;
@@ -122,8 +135,7 @@ void otf2_run_begin(struct otf2_cursor *c, uint64_t time_ns)
 	c->run_is_damaged = true;
 	if (!r || r->fd < 0)
 		return;
-	r->place = c->run_place;
-	r->at = r->n = 0;
+	go_to(r, c->run_place);
 	r->left = c->run_operations;
 	r->begins = true;
 	r->last_ns = time_ns;

@@ -8,7 +8,11 @@
 
 enum {
 	RUN_EVENTS = 24, /* of an operation of a run, at most */
-	RUN_LEAST = 64,	 /* operations: fewer are no run */
+	/*
+	 * Operations: fewer are no run. Its record and its head take as much as 3 to 4 of them; on
+	 * a busy machine an interrupt or a wait ends runs often.
+	 */
+	RUN_LEAST = 8,
 };
 
 #define RUN_SUFFIX ".runs"
