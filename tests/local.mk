@@ -181,6 +181,7 @@ kernel_tests += \
 	tests/cases/kernel-filter.py \
 	tests/cases/kernel-fs.py \
 	tests/cases/kernel-processes.py \
+	tests/cases/kernel-left-calls.py \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
@@ -267,6 +268,7 @@ traced_programs = \
 	tests/programs/harmless-signals \
 	tests/programs/harmless-streams \
 	tests/programs/held-stream \
+	tests/programs/left-calls \
 	tests/programs/lfs64 \
 	tests/programs/processes \
 	tests/programs/limited \
