@@ -11,16 +11,18 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { JUMPED = 101, HANDLED = 53, FORKED = 37, AFTER = 71, HELD_MS = 40 };
+enum { JUMPED = 101, HANDLED = 53, FORKED = 37, AFTER = 71 };
 
 static const char *path;
+static _Atomic pid_t *waiting; /* the task that is about to wait, shared with forked processes */
 static __thread sigjmp_buf back;
 static __thread int own;
-static _Atomic bool jumps, forks, ends;
+static _Atomic bool jumps, forks, ends, handled;
 
 static void write_bytes(int fd, int n)
 {
@@ -32,6 +34,7 @@ static void write_bytes(int fd, int n)
 static void on_signal(int number)
 {
 	(void)number;
+	handled = true;
 	if (jumps)
 		siglongjmp(back, 1);
 	if (ends)
@@ -61,9 +64,38 @@ static bool wait_for_lock(int fd)
 
 	if (sigsetjmp(back, 1))
 		return false;
+	*waiting = (pid_t)syscall(SYS_gettid);
 	while (fcntl(fd, F_SETLKW, &lock) < 0)
 		;
 	return true;
+}
+
+/* Until a task sleeps in its call. */
+static void await_waiter(void)
+{
+	char name[64], state = 0;
+
+	while (state != 'S') {
+		FILE *file;
+
+		usleep(1000);
+		snprintf(name, sizeof(name), "/proc/%d/stat", (int)*waiting);
+		file = *waiting ? fopen(name, "re") : NULL;
+		if (!file)
+			continue;
+		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		fclose(file);
+	}
+	*waiting = 0;
+}
+
+/* Until the signal has come; the call goes on behind its handler. */
+static void await_handler(void)
+{
+	while (!handled)
+		usleep(1000);
+	handled = false;
 }
 
 /* A process of its own that holds the lock until its pipe is closed. */
@@ -122,9 +154,9 @@ static void round_of(const char *name, _Atomic bool *how)
 	*how = true;
 	if (pthread_create(&thread, NULL, waiter, (void *)name))
 		errx(1, "no thread");
-	usleep(HELD_MS * 1000);
+	await_waiter();
 	pthread_kill(thread, SIGUSR1);
-	usleep(HELD_MS * 1000);
+	await_handler();
 	close(release);
 	pthread_join(thread, NULL);
 	waitpid(holder, NULL, 0);
@@ -141,6 +173,10 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	path = argv[1];
+	waiting = mmap(NULL, sizeof(*waiting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (waiting == MAP_FAILED)
+		err(1, "mmap");
 	close(open(path, O_CREAT | O_RDWR, 0600));
 	sigaction(SIGUSR1, &action, NULL);
 	round_of("handles", &none);
@@ -157,7 +193,7 @@ int main(int argc, char **argv)
 		wait_for_lock(fd);
 		_exit(6);
 	}
-	usleep(HELD_MS * 1000);
+	await_waiter();
 	kill(killed, SIGKILL);
 	waitpid(killed, NULL, 0);
 	close(release);
