@@ -146,6 +146,15 @@ static int take_guest(const struct eta_defs *defs, const struct eta_property *pr
 	return rc;
 }
 
+/* Whatever the order of the inputs was. */
+static int by_name(const void *a, const void *b)
+{
+	const struct guest_disk *x = a, *y = b;
+	int order = strcmp(x->guest, y->guest);
+
+	return order ? order : (x->device > y->device) - (x->device < y->device);
+}
+
 int guest_disks_find(const struct eta_defs *defs, struct guest_disks *disks)
 {
 	int rc = 0;
@@ -154,6 +163,8 @@ int guest_disks_find(const struct eta_defs *defs, struct guest_disks *disks)
 	for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++)
 		if (machines_is_guest(&defs->properties[p]))
 			rc = take_guest(defs, &defs->properties[p], disks);
+	if (disks->n)
+		qsort(disks->v, disks->n, sizeof(*disks->v), by_name);
 	return rc;
 }
 
