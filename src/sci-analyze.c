@@ -150,8 +150,8 @@ static int show_score(const struct analyze_options *o, const struct analysis *a,
 	int rc;
 
 	if (o->form == FORM_HTML)
-		return show_page(
-			o, &(struct html){ .sides = { { a, lanes, o->paths[0] } }, .n_sides = 1 });
+		return show_page(o, &(struct html){ .sides = { { a, lanes, o->paths, o->n_paths } },
+						    .n_sides = 1 });
 	if (o->form == FORM_JSON)
 		return written(report_json(stdout, a, o->table.json_version));
 	if (o->form == FORM_TEXT)
@@ -284,10 +284,11 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 			*counts = sides[s]->counts;
 	}
 	if (o->form == FORM_HTML) {
-		rc = show_page(o, &(struct html){ .sides = { { sides[0], lanes[0], o->paths[0] },
-							     { sides[1], lanes[1], o->paths[1] } },
-						  .n_sides = 2,
-						  .compared = &c });
+		rc = show_page(o,
+			       &(struct html){ .sides = { { sides[0], lanes[0], &o->paths[0], 1 },
+							  { sides[1], lanes[1], &o->paths[1], 1 } },
+					       .n_sides = 2,
+					       .compared = &c });
 		goto out;
 	}
 	rc = compare_table(&c, &o->table, &table);

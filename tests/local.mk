@@ -75,6 +75,7 @@ script_tests += \
 	tests/cases/fuzz-corpus.sh \
 	tests/cases/html-browser.py \
 	tests/cases/html-data.py \
+	tests/cases/html-missing.py \
 	tests/cases/harmless-calls.py \
 	tests/cases/harmless-env.sh \
 	tests/cases/harmless-hosts.py \
@@ -422,6 +423,7 @@ EXTRA_DIST += \
 	tests/kernel-probe.sh \
 	tests/kernel.py \
 	tests/page.mjs \
+	tests/page.py \
 	tests/kernel_spool.py \
 	tests/waits.py \
 	tests/kernel_turn.py \
