@@ -473,8 +473,8 @@ static void check(struct analyze_options *a, struct argp_state *state)
 		argp_error(state, "--%s goes with --json", a->of_json);
 	if (a->of_html && a->form != FORM_HTML)
 		argp_error(state, "--%s goes with --html", a->of_html);
-	if (a->form == FORM_HTML && (a->what == SHOW_WORKLOAD || a->what == SHOW_UNNAMED ||
-				     a->what == SHOW_VM_FILES))
+	if (a->form == FORM_HTML &&
+	    (a->what == SHOW_WORKLOAD || a->what == SHOW_UNNAMED || a->what == SHOW_VM_FILES))
 		argp_error(state, "--html shows scores: no --workload, --unnamed, --vm");
 	if (a->form == FORM_HTML && (a->by || a->analysis.n_bins || a->top_given ||
 				     a->table.fields || a->table.sort || a->table.n_filters))

@@ -40,7 +40,7 @@ struct arguments {
 	struct vms vms;
 	struct disk_maps disk_maps; /* of these */
 	bool extents;		    /* of vms */
-	bool probes;  /* list them, and record nothing */
+	bool probes;		    /* list them, and record nothing */
 	struct processes processes;
 	bool no_children;
 	bool everyone;

@@ -170,7 +170,7 @@ static bool get_number(const char **text, uint64_t *number)
 	*number = 0;
 	for (unsigned shift = 0; **text && shift < NUMBER_MAX * DIGIT_BITS; shift += DIGIT_BITS) {
 		const char *digit = strchr(digits, *(*text)++);
-		uint64_t value = (uint64_t)(digit - digits);
+		uint64_t value = digit ? (uint64_t)(digit - digits) : 0;
 
 		if (!digit || (value & (MORE - 1)) << shift >> shift != (value & (MORE - 1)))
 			return false;

@@ -98,7 +98,7 @@ static int add_disks(struct guests *g, const struct eta_defs *defs, uint32_t vm)
 {
 	char prefix[64];
 	int rc = 0, n = snprintf(prefix, sizeof(prefix), MERGE_VM_PREFIX "%" PRIu32 "_DISK_",
-			 g->vms[vm].pid);
+				 g->vms[vm].pid);
 
 	for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++) {
 		const struct eta_property *property = &defs->properties[p];
@@ -109,7 +109,8 @@ static int add_disks(struct guests *g, const struct eta_defs *defs, uint32_t vm)
 		    strncmp(property->name, prefix, (size_t)n) != 0)
 			continue;
 		disk.told = json_loads(property->value, 0, NULL);
-		if (!number(disk.told, "inode", &disk.image.inode) || !number(disk.told, "dev", &dev) ||
+		if (!number(disk.told, "inode", &disk.image.inode) ||
+		    !number(disk.told, "dev", &dev) ||
 		    !ARRAY_FITS(g->disks, g->n_disks + 1, g->disks_room)) {
 			json_decref(disk.told);
 			continue;
@@ -228,8 +229,7 @@ static int try_vm(struct guests *g, uint32_t vm, uint64_t *votes)
 		for (size_t i = 0; rc == 0 && device->sample.n && i < g->n_disks; i++) {
 			struct request_vote vote = { 0 };
 
-			if (g->disks[i].vm == vm &&
-			    (g->disks[i].map.n || is_raw(&g->disks[i])))
+			if (g->disks[i].vm == vm && (g->disks[i].map.n || is_raw(&g->disks[i])))
 				rc = vote_of(g, device, &g->disks[i], &vote);
 			if (vote.votes > device->tried_vote.votes) {
 				device->tried_vote = vote;

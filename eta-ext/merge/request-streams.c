@@ -21,7 +21,7 @@ struct request_stream {
 	struct eta_trace *trace;
 	const struct request_image *image; /* NULL: a device */
 	uint32_t dev;			   /* of it */
-	struct reader *readers; /* those at their end are taken out */
+	struct reader *readers;		   /* those at their end are taken out */
 	size_t n;
 	uint8_t *directions; /* of the regions: enum direction */
 };
@@ -182,8 +182,7 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 	if (event->has &
 	    ETA_HAS_RET) /* the size may not be known, and may be more than there was */
 		request->bytes = (uint64_t)event->ret;
-	if (s->image->map &&
-	    !disk_map_guest_of(s->image->map, request->offset, &request->offset))
+	if (s->image->map && !disk_map_guest_of(s->image->map, request->offset, &request->offset))
 		return false; /* a table of the format */
 	return request->bytes > 0;
 }
@@ -206,7 +205,7 @@ int request_stream_next(void *stream, struct request *request)
 			if (s->readers[i].head->time_ns < reader->head->time_ns)
 				reader = &s->readers[i];
 		found = s->image ? take_call(s, reader, reader->head, request)
-				   : take_block(s, reader->head, request);
+				 : take_block(s, reader->head, request);
 		request->location = found ? reader->location : 0;
 		if (++reader->head == reader->end) {
 			int rc = refill(reader);

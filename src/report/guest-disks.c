@@ -120,8 +120,7 @@ static int take_guest(const struct eta_defs *defs, const struct eta_property *pr
 	size_t i;
 	int rc = 0;
 
-	json_array_foreach(json_object_get(guest, "disks"), i, pair)
-	{
+	json_array_foreach (json_object_get(guest, "disks"), i, pair) {
 		struct guest_disk disk = {
 			.pid = (uint32_t)number(guest, "pid"),
 			.device = (uint32_t)json_integer_value(json_array_get(pair, 0)),

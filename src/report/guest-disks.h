@@ -6,15 +6,15 @@
 #include "eta-ext/format/disk-map.h"
 
 struct guest_disk {
-	char guest[72], host[72]; /* machines */
+	char guest[72], host[72];	/* machines */
 	uint32_t machine, host_machine; /* eta_machine */
 	char vm[72];
-	uint32_t pid;	  /* its QEMU */
-	uint32_t device;  /* in the guest */
-	const char *name; /* of that there, as "vda" */
-	char *image;	  /* path, NULL: unknown */
-	uint32_t dev, disk_dev;	   /* of the host: of the image's file system, and all of that disk */
-	uint64_t start_sector;	   /* of the first on the second */
+	uint32_t pid;		/* its QEMU */
+	uint32_t device;	/* in the guest */
+	const char *name;	/* of that there, as "vda" */
+	char *image;		/* path, NULL: unknown */
+	uint32_t dev, disk_dev; /* of the host: of the image's file system, and all of that disk */
+	uint64_t start_sector;	/* of the first on the second */
 	struct disk_map map;
 	/* as the recording has them; UINT64_MAX: not */
 	uint64_t mapped, holes, zeros, compressed, unplaced, left_out, grown, filled;

@@ -14,8 +14,8 @@ struct vm_file {
 	const char *path;
 	uint64_t inode; /* 0: of no file that is known, as a journal */
 	uint32_t file_dev;
-	size_t piece;	       /* NO_PIECE: it has no place */
-	uint64_t begin, end;   /* of what was moved, on the guest's disk */
+	size_t piece;		/* NO_PIECE: it has no place */
+	uint64_t begin, end;	/* of what was moved, on the guest's disk */
 	uint64_t image, sector; /* where that begins in the image, and on the host's disk */
 	uint64_t requests, bytes[2], host_bytes[2]; /* read, written */
 };

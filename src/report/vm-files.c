@@ -134,8 +134,7 @@ static int request_begins(struct reading *r, const struct eta_event *e)
 		file = r->stack[r->depth - 1];
 	like.inode = file.inode;
 	like.file_dev = file.dev;
-	return add_request(r->files, &like, (uint64_t)e->offset, e->size,
-			   e->mode == ETA_IO_WRITE);
+	return add_request(r->files, &like, (uint64_t)e->offset, e->size, e->mode == ETA_IO_WRITE);
 }
 
 static void look_at(struct reading *r, uint32_t location)
@@ -354,8 +353,7 @@ static int by_file(const void *a, const void *b)
 	return (x->piece > y->piece) - (x->piece < y->piece);
 }
 
-int vm_files_table(const struct vm_files *f, const struct table_options *options,
-		   struct table *out)
+int vm_files_table(const struct vm_files *f, const struct table_options *options, struct table *out)
 {
 	int rc = 0;
 

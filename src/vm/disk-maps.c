@@ -161,8 +161,7 @@ static void set_changes(json_t *told, pid_t pid, const struct vm_image *image,
 	if (now.st_size > held->status.st_size)
 		set(told, "grown_bytes", (uint64_t)(now.st_size - held->status.st_size));
 	if (now.st_blocks > held->status.st_blocks)
-		set(told, "filled_bytes",
-		    (uint64_t)(now.st_blocks - held->status.st_blocks) * 512);
+		set(told, "filled_bytes", (uint64_t)(now.st_blocks - held->status.st_blocks) * 512);
 }
 
 /* Of a partition its disk, and the sector that it begins at: requests have those of the disk. */

@@ -42,10 +42,9 @@ static size_t find_extent(const struct extents *extents, uint64_t at)
 static int take_piece(struct search *s, uint64_t guest, uint64_t at, const struct extent *in,
 		      uint64_t bytes)
 {
-	const struct disk_piece piece = { .guest = guest,
-					  .image = at,
-					  .device = in->device + (at - in->file),
-					  .bytes = bytes };
+	const struct disk_piece piece = {
+		.guest = guest, .image = at, .device = in->device + (at - in->file), .bytes = bytes
+	};
 
 	if (!in->placed) {
 		s->sums->unplaced += bytes;

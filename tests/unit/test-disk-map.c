@@ -102,7 +102,8 @@ static void by_image(void **ctx)
 
 	(void)ctx;
 	for (uint64_t i = 0; i < 100; i++)
-		disk_map_add(&map, &(struct disk_piece){ i * 4096, (i * 37 % 100) * 8192, 0, 4096 });
+		disk_map_add(&map,
+			     &(struct disk_piece){ i * 4096, (i * 37 % 100) * 8192, 0, 4096 });
 	disk_map_sort_by_image(&map);
 	for (uint64_t i = 0; i < 100; i++) {
 		assert_true(disk_map_guest_of(&map, (i * 37 % 100) * 8192 + 4095, &guest));
@@ -121,8 +122,8 @@ static void many(void **ctx)
 
 	(void)ctx;
 	for (uint64_t i = 0; i < 100000; i++)
-		disk_map_add(&map, &(struct disk_piece){ i * 8192, i * 8192,
-							 any(1 << 28) * 4096, 4096 });
+		disk_map_add(&map,
+			     &(struct disk_piece){ i * 8192, i * 8192, any(1 << 28) * 4096, 4096 });
 	bytes = disk_map_write(&map, disk_map_unit(&map), 0, CHUNK, NULL, NULL, &chunks);
 	print_message("100000 pieces: %zu bytes in %u parts\n", bytes, chunks);
 	assert_true(bytes < 1 << 20);
@@ -131,8 +132,14 @@ static void many(void **ctx)
 
 static void damage(void **ctx)
 {
-	static const char *const texts[] = { "z", "0", "000", "000?", "zzzzzzzzzzzzzzzzzzzz",
-					     "0001 ", "0zzzzzzzzzzzz7001", "00zzzzzzzzzzzz71" };
+	static const char *const texts[] = { "z",
+					     "0",
+					     "000",
+					     "000?",
+					     "zzzzzzzzzzzzzzzzzzzz",
+					     "0001 ",
+					     "0zzzzzzzzzzzz7001",
+					     "00zzzzzzzzzzzz71" };
 
 	(void)ctx;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -140,13 +147,11 @@ static void damage(void **ctx)
 		struct disk_map map;
 
 		eta_defs_property(trace, DISK_MAP_PROPERTY "7_1_0", texts[i]);
-		eta_defs_property(trace, DISK_MAP_PROPERTY "7_1",
-				  "{\"chunks\":1,\"unit\":4096}");
+		eta_defs_property(trace, DISK_MAP_PROPERTY "7_1", "{\"chunks\":1,\"unit\":4096}");
 		assert_int_equal(disk_map_read(eta_trace_defs(trace), 7, 1, &map), -EBADMSG);
 		disk_map_free(&map);
 		/* a part is missing; no unit; no JSON */
-		eta_defs_property(trace, DISK_MAP_PROPERTY "7_2",
-				  "{\"chunks\":1,\"unit\":4096}");
+		eta_defs_property(trace, DISK_MAP_PROPERTY "7_2", "{\"chunks\":1,\"unit\":4096}");
 		eta_defs_property(trace, DISK_MAP_PROPERTY "7_3", "{\"chunks\":1,\"unit\":3}");
 		eta_defs_property(trace, DISK_MAP_PROPERTY "7_4", "{");
 		for (uint32_t disk = 2; disk <= 4; disk++) {
@@ -180,7 +185,9 @@ static void damage(void **ctx)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(and_back), cmocka_unit_test(by_image), cmocka_unit_test(many),
+		cmocka_unit_test(and_back),
+		cmocka_unit_test(by_image),
+		cmocka_unit_test(many),
 		cmocka_unit_test(damage),
 	};
 
