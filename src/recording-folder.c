@@ -43,6 +43,7 @@ static const struct member *find_member(const char *name)
 
 static int remove_member(int at, const char *shown, const struct member *member)
 {
+	/* analyzer: who looks for a member names one of them */
 	return folder_remove(at, member->name, shown, member->files ? 1 : 0, member->files);
 }
 
