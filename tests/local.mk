@@ -182,6 +182,7 @@ kernel_tests += \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
+	tests/cases/kernel-changes.py \
 	tests/cases/kernel-loop.py \
 	tests/cases/kernel-loss.py \
 	tests/cases/kernel-metadata.py \
