@@ -26,6 +26,7 @@ unit_tests = \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
+	tests/unit/test-disk-map \
 	tests/unit/test-guest-score \
 	tests/unit/test-guests \
 	tests/unit/test-homes \
@@ -66,6 +67,7 @@ script_tests += \
 	tests/cases/analyze-machines.py \
 	tests/cases/analyze-misuse.sh \
 	tests/cases/analyze-saved.py \
+	tests/cases/analyze-window.py \
 	tests/cases/analyze-schema.py \
 	tests/cases/analyze-views.py \
 	tests/cases/completions.py \
@@ -73,8 +75,10 @@ script_tests += \
 	tests/cases/export.sh \
 	tests/cases/faults.py \
 	tests/cases/fuzz-corpus.sh \
+	tests/cases/fuzz-options.py \
 	tests/cases/html-browser.py \
 	tests/cases/html-data.py \
+	tests/cases/html-missing.py \
 	tests/cases/harmless-calls.py \
 	tests/cases/harmless-env.sh \
 	tests/cases/harmless-hosts.py \
@@ -209,7 +213,8 @@ kernel_tests += \
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py \
+slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py \
+	tests/cases/kernel-vm-score.py \
 	tests/cases/kernel-vm-steal.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
@@ -408,6 +413,7 @@ EXTRA_DIST += \
 	tests/fuzz/fail.c \
 	tests/fuzz/found.tar.xz \
 	tests/fuzz/libfuzzer.c \
+	tests/fuzz/options.py \
 	tests/fuzz/pack.py \
 	tests/fuzz/run.sh \
 	tests/fuzz/sources.sh \
@@ -423,6 +429,7 @@ EXTRA_DIST += \
 	tests/kernel-probe.sh \
 	tests/kernel.py \
 	tests/page.mjs \
+	tests/page.py \
 	tests/kernel_spool.py \
 	tests/waits.py \
 	tests/kernel_turn.py \

@@ -1,5 +1,6 @@
 // What a browser makes of a page of sci-analyze --html: node page.mjs TOOLS CHROMIUM PLAN, as json.
-// TOOLS holds node_modules with playwright-core and axe-core; PLAN is a list of { page, csv, hostile, compare }.
+// TOOLS holds node_modules with playwright-core and axe-core; PLAN is a list of { page, first, csv, regions, sums, says,
+// silent, hostile, compare, damaged, reaches }: what is looked at is what is there.
 // SPDX-License-Identifier: BSD-3-Clause
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -71,6 +72,33 @@ async function tables(page, { csv }) {
 	await heading.click();
 	assert.deepEqual((await tids()).sort(), [...down].sort());
 	assert.equal(await page.getAttribute("#thread-table th[aria-sort]", "aria-sort"), "ascending");
+}
+
+// What the lanes hold is what was put in: each region, and at each zoom bins that sum to the whole.
+async function lanes(page, { regions, sums }) {
+	const found = await page.evaluate(() => {
+		const [timeline] = globalThis.sciTimelines, list = [], whole = {};
+		for (const lane of timeline.lanes) {
+			for (let i = 0; i < lane.n; i++)
+				list.push([lane.name, timeline.data.regions[lane.region[i]].name, lane.begin[i], lane.end(i)]);
+			const sum = (column) => column.reduce((a, b) => a + b, 0);
+			for (let most = 4 ** 9; lane.bins && most >= 1; most /= 4)
+				(whole[`${lane.pid} ${lane.tid}`] ??= []).push(lane.binsFor(most).map(sum));
+		}
+		return { list, whole };
+	});
+	for (const [thread, columns] of Object.entries(sums)) {
+		assert.equal(found.whole[thread]?.length, 10, thread);
+		for (const level of found.whole[thread])
+			assert.deepEqual(level, columns, thread);
+	}
+	if (!regions)
+		return;
+	// the page counts from the first event, the csv as the trace does
+	const first = (list) => list.reduce((least, region) => Math.min(least, region[2]), Infinity);
+	const moved = (list, by) => list.map(([lane, name, begin, end]) => [lane, name, begin - by, end - by].join(" ")).sort();
+	assert.ok(regions.length > 100);
+	assert.deepEqual(moved(found.list, first(found.list)), moved(regions, first(regions)));
 }
 
 async function searches(page, { word, threads }) {
@@ -146,6 +174,17 @@ async function checked(browser, step) {
 		assert.ok(text.includes(step.hostile), "the hostile name is not shown");
 		assert.equal(await page.evaluate(() => document.querySelectorAll("main script, main img, main b").length), 0);
 		assert.equal(await page.evaluate(() => globalThis.hit), undefined);
+	}
+	if (step.sums)
+		await lanes(page, step);
+	if (step.says) {
+		// as it is read, from the first screen to the end, each of them; and none of what would be nonsense
+		const text = (await page.evaluate(() => document.body.innerText)).replaceAll(/\s+/g, " ");
+		for (const words of step.says)
+			assert.ok(text.includes(words), `${step.page} does not say: ${words}\n${text.slice(0, 2000)}`);
+		for (const words of [...step.silent ?? [], "NaN", "undefined", "null", "Infinity", "[object"])
+			assert.ok(!text.includes(words), `${step.page} says: ${words}`);
+		assert.ok(await page.evaluate(() => globalThis.sciTimelines.every(({ devices }) => devices.every(({ most }) => most === undefined || most >= 0))));
 	}
 	if (step.csv) {
 		await draws(page);

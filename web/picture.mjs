@@ -13,7 +13,7 @@ if (part) {
 	await page.evaluate(() => {
 		const [timeline] = globalThis.sciTimelines;
 		timeline.lanes.some((lane, l) => {
-			const region = lane.who.findIndex((who, i) => who && timeline.byTid.has(who) && timeline.byTid.get(who) !== l &&
+			const region = lane.who.findIndex((_, i) => ![undefined, l].includes(timeline.holder(lane, i)) &&
 				lane.ns[i] * 40 > timeline.span);
 			if (region >= 0)
 				timeline.select(l, region);

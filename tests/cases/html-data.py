@@ -8,6 +8,8 @@ import json
 import os
 import re
 import resource
+import signal
+import stat
 import subprocess
 import tempfile
 
@@ -184,6 +186,16 @@ def all_or_nothing(work, trace):
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and b"No space left" in done.stderr, done
     with open(page, encoding="utf-8") as file:
         assert run("--html=-", trace).stdout == file.read()
+    # a reader that goes: of a named pipe one line and status 1, of standard output nothing, as of any filter
+    pipe = os.path.join(work, "pipe")
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["sh", "-c", ': <"$0"', pipe])
+    done = run(f"--html={pipe}", trace, status=1)
+    assert reader.wait() == 0 and len(done.stderr.splitlines()) == 1 and "pipe: cannot write: Broken pipe" in done.stderr, done.stderr
+    assert stat.S_ISFIFO(os.stat(pipe).st_mode)
+    done = subprocess.run(["bash", "-c", 'sci-analyze --html=- "$0" | head -c 10; exit "${PIPESTATUS[0]}"', trace], check=False,
+                          capture_output=True)
+    assert done.returncode in (1, 128 + signal.SIGPIPE) and len(done.stdout) == 10 and done.stderr == b"", done
     for misuse in (["--json"], ["--by=file"], ["--workload"], ["--sci=paper"], ["--top=3"], ["--sort=sci"]):
         run(f"--html={page}", *misuse, trace, status=2)
     run("--html-size=1M", trace, status=2)

@@ -10,6 +10,9 @@ export async function unpack(element) {
 	return JSON.parse(await new Response(stream).text());
 }
 
+// "what", or "1 word", "2 words"
+export const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+
 // The table of that name, with `get(row, column)` and `column(name)`.
 export function tableOf(side, name) {
 	const table = side.tables.find((t) => t.name === name);

@@ -17,8 +17,12 @@ function rowsOf(regions) {
 export class Lane {
 	constructor(lane) {
 		this.tid = lane.tid;
+		this.pid = lane.pid;
+		this.location = lane.location;
 		this.label = (lane.host ? `${lane.host}: ` : "") + lane.name;
-		this.process = lane.process;
+		this.name = lane.name;
+		this.host = lane.host;
+		this.process = lane.pid ? `${lane.process} pid ${lane.pid}` : lane.process;
 		this.n = lane.begin.length;
 		for (const name of COLUMNS)
 			this[name] = Float64Array.from(lane[name]);
@@ -71,4 +75,29 @@ export class Lane {
 		}
 		return this.bins[level];
 	}
+}
+
+// All lanes: threads of a process stand together, and so do processes of a machine, each in the order of its first.
+export function lanesOf(list) {
+	const lanes = list.map((lane) => new Lane(lane)), hosts = new Map(), processes = new Map();
+	const place = (map, key) => map.get(key) ?? map.set(key, map.size).get(key);
+	const places = new Map(lanes.map((lane) => [lane, [place(hosts, lane.host), place(processes, `${lane.host}\0${lane.process}`)]]));
+	// sort() keeps the order of equals
+	return lanes.sort((a, b) => places.get(a)[0] - places.get(b)[0] || places.get(a)[1] - places.get(b)[1]);
+}
+
+// A function of a lane and a region's number: the number of the lane that it waits for, undefined: there is none.
+export function holdersOf(lanes) {
+	const byTid = new Map(), byLocation = new Map(), key = (lane, tid) => `${lane.host}\0${tid}`;
+	for (const [i, lane] of lanes.entries()) {
+		// of the tracks of a thread the one with its calls
+		if (!byTid.has(key(lane, lane.tid)) || lane.bins)
+			byTid.set(key(lane, lane.tid), i);
+		byLocation.set(lane.location, i);
+	}
+	return (lane, region) => {
+		const who = lane.who[region];
+		// below 0: a thread of another machine, which is the host of this one
+		return who < 0 ? byLocation.get(-1 - who) : who ? byTid.get(key(lane, who)) : undefined;
+	};
 }

@@ -1,6 +1,7 @@
 // The page of sci-analyze --html: unpacks its data, draws what stands below the first screen.
 // SPDX-License-Identifier: BSD-3-Clause
 import { unpack } from "./data.js";
+import { missing } from "./missing.js";
 import { h } from "./dom.js";
 import { drawBlame } from "./matrix.js";
 import { drawSeries } from "./series.js";
@@ -32,25 +33,12 @@ function addSearch() {
 function addTables(parent, side, names, id) {
 	for (const name of names) {
 		const data = side.tables.find((t) => t.name === name);
-		if (!data || (data.n === 0 && name !== "thread"))
+		if (!data || (name !== "thread" && (data.n === 0 || !side.summary.trace.operations)))
 			continue;
 		const table = new Table(data, null, id);
 		tables.push(table);
 		parent.append(table.element);
 	}
-}
-
-function missing(side) {
-	const { trace } = side.summary;
-	const rows = [["lost_events", "records lost: the waits in them are missing"], ["orphans", "ends without a beginning"],
-		["truncated", "calls that the end of the trace cut"], ["bad", "records that could not be understood"],
-		["unmatched", "threads that only one of the tracers has seen"], ["open_requests", "block requests without completion"],
-		["low_confidence", "operations of kinds with few of them"]];
-	const said = rows.filter(([key]) => trace[key] > 0);
-	return h("div", {}, h("p", {}, `${trace.operations} operations, ${trace.events} events of ${trace.locations} threads and devices. `,
-		trace.has_levels ? "The kernel's levels are there." : "The kernel's levels are missing: all of the time counts as user."),
-	said.length ? h("ul", {}, ...said.map(([key, text]) => h("li", {}, `${trace[key]} ${text}`))) :
-		h("p", {}, "Nothing is missing."));
 }
 
 function draw(data) {
@@ -64,7 +52,7 @@ function draw(data) {
 	drawSeries(section("series", "Score over time"), sides, span);
 	const lanes = section("timeline", "Timeline");
 	for (const [i, side] of sides.entries()) {
-		const timeline = new Timeline(side, span, sides.length > 1 ? `${"AB"[i]}: ${side.name}` : "");
+		const timeline = new Timeline(side, span, sides.length > 1 ? `${"AB"[i]}: ${side.paths.join(", ")}` : "");
 		timelines.push(timeline);
 		lanes.append(timeline.element);
 		timeline.follow(timelines);
@@ -74,11 +62,13 @@ function draw(data) {
 		addTables(section(`tables${id}`, `Tables${one}`), side,
 			["thread", "process", "container", "file", "device", "class", "callsite"], id);
 		const workload = section(`workload${id}`, `Workload${one}`);
-		for (const data of side.workload) {
+		for (const data of side.workload.filter((each) => each.n)) {
 			const table = new Table(data, null, id);
 			tables.push(table);
 			workload.append(table.element);
 		}
+		if (!side.workload.some((each) => each.n))
+			workload.append(h("p", { class: "note" }, "No reads and writes."));
 		const blame = section(`blame${id}`, `Who took time from whom${one}`);
 		drawBlame(blame, side);
 		addTables(blame, side, ["blame"], id);

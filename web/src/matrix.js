@@ -11,12 +11,15 @@ const MOST_EDGES = 24;
 function pairsOf(side) {
 	const table = tableOf(side, "blame");
 	const value = (name) => table.column(name).values;
-	const label = (name, tid) => (tid && !String(name).includes(String(tid)) ? `${name} tid ${tid}` : name);
+	const hosts = table.column("host")?.values, others = table.column("culprit_host")?.values;
+	const severalHosts = new Set([...hosts ?? [], ...others ?? []].filter((host) => host)).size > 1;
+	const label = (name, tid, host) => (tid && !String(name).includes(String(tid)) ? `${name} tid ${tid}` : name) +
+		(severalHosts && host ? ` on ${host}` : "");
 	const pairs = [];
 	for (let i = 0; i < table.n; i++)
 		pairs.push({
-			victim: label(value("victim")[i], value("victim_tid")[i]),
-			culprit: label(value("culprit")[i], value("culprit_tid")[i]),
+			victim: label(value("victim")[i], value("victim_tid")[i], hosts?.[i]),
+			culprit: label(value("culprit")[i], value("culprit_tid")[i], others?.[i]),
 			ns: value("time_ns")[i], named: value("named_time_ns")[i],
 		});
 	return pairs;
@@ -71,13 +74,15 @@ function graph(pairs) {
 		if (p.named > 0)
 			edges.push({ ...p, ns: p.named, named: true });
 		if (p.ns - p.named > 0)
-			edges.push({ ...p, ns: p.ns - p.named, named: false });
+			edges.push({ ...p, ns: p.ns - p.named, named: false, below: p.named > 0 ? 7 : 0 });
 	}
 	edges.sort((a, b) => b.ns - a.ns);
 	edges.splice(MOST_EDGES);
 	const victims = [...new Set(edges.map((e) => e.victim))], culprits = [...new Set(edges.map((e) => e.culprit))];
 	const height = 28 * Math.max(victims.length, culprits.length) + 30;
 	const y = (list, name) => 40 + 28 * list.indexOf(name);
+	// both kinds of one pair are seen, one below the other
+	const way = (from, to) => `M260 ${from} C400 ${from} 400 ${to} 536 ${to}`;
 	const short = (name) => (name.length > 32 ? `…${name.slice(-31)}` : name);
 	const top = edges[0].ns;
 	const labels = (list, x, anchor) => list.map((name) =>
@@ -87,7 +92,7 @@ function graph(pairs) {
 	svg("text", { x: 250, y: 16, "text-anchor": "end", class: "head" }, "lost time"),
 	svg("text", { x: 550, y: 16, class: "head" }, "took it"),
 	...edges.map((e) => svg("path", {
-		d: `M260 ${y(victims, e.victim)} C400 ${y(victims, e.victim)} 400 ${y(culprits, e.culprit)} 536 ${y(culprits, e.culprit)}`,
+		d: way(y(victims, e.victim) + (e.below ?? 0), y(culprits, e.culprit) + (e.below ?? 0)),
 		class: e.named ? "named" : "overlap", "stroke-width": Math.max(1, 8 * Math.sqrt(e.ns / top)) },
 	svg("title", {}, `${e.victim} lost ${duration(e.ns)} to ${e.culprit}${e.named ? "" : ", by overlap"}`))),
 	...edges.map((e) => svg("circle", { cx: 540, cy: y(culprits, e.culprit), r: 4 })),

@@ -37,7 +37,11 @@ function seriesOf(side) {
 export function drawSeries(parent, sides, span) {
 	const holders = sides.map((side, i) => {
 		const holder = h("div", { class: "plot" });
-		parent.append(...(sides.length > 1 ? [h("h3", {}, `${"AB"[i]}: ${side.name}`)] : []), holder);
+		parent.append(...(sides.length > 1 ? [h("h3", {}, `${"AB"[i]}: ${side.paths.join(", ")}`)] : []), holder);
+		if (!side.summary.trace.operations) {
+			holder.append(h("p", { class: "note" }, "No I/O, so no score."));
+			return null;
+		}
 		const { seconds, levels, limit } = seriesOf(side);
 		// stacked: each line is the sum of those below it
 		const stacked = [], names = [...LEVELS, "own limit"];
@@ -68,6 +72,6 @@ export function drawSeries(parent, sides, span) {
 		};
 		return { holder, draw };
 	});
-	for (const { holder, draw } of holders)
+	for (const { holder, draw } of holders.filter((each) => each))
 		onLook(holder, draw);
 }

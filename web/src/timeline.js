@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { colour, h, onLook, rgb } from "./dom.js";
 import { bytes, duration } from "./format.js";
-import { Lane } from "./lanes.js";
+import { count } from "./data.js";
+import { holdersOf, lanesOf } from "./lanes.js";
 import { coarser } from "./series.js";
 import { Table } from "./tables.js";
 import { UNIT } from "./format.js";
 
-const LABELS = 190, RULER = 22, ROW = 10, GAP = 6, MOST_ROWS = 8, MOST_HEIGHT = 620;
+const LABELS = 190, RULER = 22, ROW = 10, GAP = 6, HEADING = 16, INDENT = 8, MOST_ROWS = 8, MOST_HEIGHT = 620;
 const LEAST_SPAN = 1000; // ns that the whole width shows at least
 const KEYS = "Drag to zoom into a part, double-click a region to zoom to it, Ctrl and the wheel zoom. With the keyboard: " +
 	"← → move, + − zoom, ↑ ↓ choose a lane, , . the region before and after, Enter zooms to it, n finds the next match, Home shows all. " +
@@ -25,18 +26,33 @@ export class Timeline {
 		this.others = [];
 		this.selected = null; // { lane, region }
 		this.lane = 0;
-		this.lanes = data.lanes.map((lane) => new Lane(lane));
+		this.lanes = lanesOf(data.lanes);
 		this.devices = data.devices.map((d) => ({ label: (d.host ? `${d.host}: ` : "") + d.name, busy: [d.busy_ns] }));
-		this.byTid = new Map(this.lanes.map((lane, i) => [lane.tid, i]));
+		this.holder = holdersOf(this.lanes);
 		this.place();
 		this.build(title);
 		onLook(this.scroller, () => this.draw());
 	}
 
-	// Where each lane is, from the top.
+	// Where each lane is, from the top, below the names of its machine and its process.
 	place() {
-		let y = RULER;
-		for (const lane of this.lanes) {
+		const several = (values) => new Set(values).size > 1;
+		const hosts = several(this.lanes.map((lane) => lane.host)), processes = several(this.lanes.map((lane) => lane.process));
+		let y = RULER, before = null;
+		const head = (text, indent) => {
+			this.headings.push({ text, indent, y, height: HEADING - 2 });
+			y += HEADING;
+		};
+		this.headings = [];
+		for (const [l, lane] of this.lanes.entries()) {
+			const other = lane.host !== before?.host, next = this.lanes[l + 1];
+			if (hosts && other)
+				head(lane.host || "(a machine without a name)", 0);
+			// of one with a single thread that thread says enough
+			if (processes && (other || lane.process !== before.process) && next?.host === lane.host && next.process === lane.process)
+				head(lane.process, hosts ? INDENT : 0);
+			lane.indent = (hosts + processes) * INDENT;
+			before = lane;
 			lane.shownRows = Math.max(2, Math.min(MOST_ROWS, lane.rows.length));
 			lane.y = y;
 			lane.height = lane.shownRows * ROW;
@@ -144,12 +160,12 @@ export class Timeline {
 		const has = (text) => words.every((word) => text.toLowerCase().includes(word));
 		this.regionsFound = this.data.regions.map((r) => has(r.name));
 		this.filesFound = [false, ...this.data.files.map(has)];
-		this.lanesFound = this.lanes.map((lane) => has(lane.label));
+		this.lanesFound = this.lanes.map((lane) => has(`${lane.label} ${lane.process}`));
 		let n = 0;
 		for (const [l, lane] of this.lanes.entries())
 			for (let i = 0; words.length && i < lane.n; i++)
 				n += this.isFound(l, i);
-		this.found.textContent = words.length ? `${n} regions match` : "";
+		this.found.textContent = words.length ? `${count(n, "region")} ${n === 1 ? "matches" : "match"}` : "";
 		this.draw();
 	}
 
@@ -184,11 +200,17 @@ export class Timeline {
 
 	describe(l, i) {
 		const lane = this.lanes[l], region = this.data.regions[lane.region[i]];
-		const who = lane.who[i] ? this.byTid.get(lane.who[i]) : undefined;
 		const file = lane.file[i] ? this.data.files[lane.file[i] - 1] : "";
 		return [`${lane.label}: ${region.name}`, `at ${duration(lane.begin[i])}`, `for ${duration(lane.ns[i])}`,
 			file, lane.size[i] >= 0 ? bytes(lane.size[i]) : "", lane.offset[i] >= 0 ? `offset ${lane.offset[i]}` : "",
-			lane.who[i] ? `waits for ${who === undefined ? `tid ${lane.who[i]}` : this.lanes[who].label}` : ""].filter((t) => t).join(", ");
+			lane.who[i] ? `waits for ${this.holderName(lane, i)}` : ""].filter((t) => t).join(", ");
+	}
+
+	holderName(lane, i) {
+		const who = this.holder(lane, i);
+		if (who !== undefined)
+			return this.lanes[who].label;
+		return lane.who[i] > 0 ? `tid ${lane.who[i]}` : "a thread of the virtual machine's host";
 	}
 
 	tell() {
@@ -203,7 +225,8 @@ export class Timeline {
 	noteDetail() {
 		const { data } = this;
 		if (data.whole) {
-			this.note.textContent = `All ${data.all} regions are here.`;
+			this.note.textContent = data.all === 1 ? "The only region is here." : data.all ? `All ${data.all} regions are here.` :
+				"No thread has a region: nothing to show.";
 			return;
 		}
 		const before = data.before_ns;
@@ -212,7 +235,7 @@ export class Timeline {
 			`${data.details.length ? "longest waits (marked above)" : "waits are left out"}. All of this part: `;
 		if (!this.isDetailed() || data.cut)
 			this.note.append(h("code", {}, `sci-analyze --from=${Math.floor(before + this.from)}ns --to=${Math.ceil(before + this.to)}ns ` +
-				`--html=part.html '${this.side.name.replaceAll("'", "'\\''")}'`));
+				`--html=part.html ${this.side.paths.map((path) => `'${path.replaceAll("'", "'\\''")}'`).join(" ")}`));
 	}
 
 	// ---- drawing ----
@@ -327,7 +350,7 @@ export class Timeline {
 			level++;
 		}
 		const busy = device.busy[level], ns = this.data.span_ns / busy.length;
-		device.most ??= Math.max(...device.busy[0]) / (this.data.span_ns / device.busy[0].length);
+		device.most ??= Math.max(...device.busy[0]) / (this.data.span_ns / device.busy[0].length) || 0;
 		this.fill(0, this.width, y, y + device.height, this.ink.back);
 		for (let b = Math.max(0, Math.floor(this.from / ns)); b < busy.length && b * ns < this.to; b++)
 			if (busy[b])
@@ -341,21 +364,25 @@ export class Timeline {
 		context.fillStyle = colour("--back");
 		context.fillRect(LABELS, 0, width, RULER);
 		context.fillStyle = text;
-		const label = (item, name) => {
+		const label = (item, name, indent = 0) => {
 			if (!inView(item))
 				return;
 			let shown = name;
-			while (context.measureText(shown).width > LABELS - 16 && shown.length > 4)
+			while (context.measureText(shown).width > LABELS - 16 - indent && shown.length > 4)
 				shown = `…${shown.slice(2)}`;
-			context.fillText(shown, 4, Math.max(RULER + 10, item.y - top + Math.min(item.height, 20) / 2 + 4));
+			context.fillText(shown, 4 + indent, Math.max(RULER + 10, item.y - top + Math.min(item.height, 20) / 2 + 4));
 		};
 		for (const [l, lane] of this.lanes.entries()) {
 			if (l === this.lane && inView(lane) && document.activeElement === this.scroller) {
 				context.strokeStyle = colour("--focus");
 				context.strokeRect(0.5, lane.y - top - 2.5, width - 1, lane.height + 4);
 			}
-			label(lane, lane.label);
+			label(lane, lane.name, lane.indent);
 		}
+		context.font = `600 ${context.font}`;
+		for (const heading of this.headings)
+			label(heading, heading.text, heading.indent);
+		context.font = "12px system-ui, sans-serif";
 		for (const device of this.devices)
 			label(device, `${device.label}: up to ${(device.most ?? 0).toFixed(1)}`);
 		// what stands in the way of the ruler
@@ -393,7 +420,7 @@ export class Timeline {
 		context.strokeStyle = colour("--text");
 		context.lineWidth = 2;
 		context.strokeRect(x0, y, Math.max(2, x1 - x0), ROW - 1);
-		const holder = lane.who[i] ? this.byTid.get(lane.who[i]) : undefined;
+		const holder = this.holder(lane, i);
 		if (holder === undefined || holder === this.selected.lane)
 			return;
 		const to = this.lanes[holder], below = to.y > lane.y, end = to.y - top + (below ? 0 : to.height);
@@ -423,7 +450,7 @@ export class Timeline {
 			column("thread", "thread", UNIT.TEXT, (lane) => lane.label),
 			column("size", "size", UNIT.BYTES, (lane, i) => (lane.size[i] >= 0 ? lane.size[i] : null)),
 			column("file", "file", UNIT.TEXT, (lane, i) => (lane.file[i] ? this.data.files[lane.file[i] - 1] : "")),
-			column("who", "waits for tid", UNIT.COUNT, (lane, i) => lane.who[i] || null),
+			column("who", "waits for", UNIT.TEXT, (lane, i) => (lane.who[i] ? this.holderName(lane, i) : "")),
 		] }, "Longest regions in view");
 		this.tableHolder.replaceChildren(this.tableHolder.firstChild, table.element);
 	}

@@ -149,11 +149,14 @@ static int put_views(FILE *out, const struct analysis *a, size_t rows)
 static int put_side(FILE *out, const struct html_side *side, const struct html_limits *limits)
 {
 	const struct analysis *a = side->analysis;
-	int rc;
+	int rc = 0;
 
-	fputs("{\"name\":", out);
-	rc = html_put_json(out, side->name);
-	fputs(",\"summary\":", out);
+	fputs("{\"paths\":[", out);
+	for (size_t i = 0; i < side->n_paths && !rc; i++) {
+		fputs(i ? "," : "", out);
+		rc = html_put_json(out, side->paths[i]);
+	}
+	fputs("],\"summary\":", out);
 	if (!rc)
 		rc = report_json_summary(out, a);
 	fputs(",", out);

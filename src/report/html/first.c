@@ -105,6 +105,12 @@ static int put_answer(FILE *out, const struct analysis *a)
 
 /* ---- what was lost, by kind and level ---- */
 
+/* Without the kernel's side all of the time is the library's. */
+static bool shows_level(const struct analysis *a, enum eta_level level)
+{
+	return level == ETA_LEVEL_USER || (a->has_levels && report_shows_level(a, level));
+}
+
 static void put_level_row(FILE *out, const struct analysis *a, const char *name,
 			  const int64_t *cell_ns, int64_t all_ns)
 {
@@ -113,7 +119,7 @@ static void put_level_row(FILE *out, const struct analysis *a, const char *name,
 	for (int l = 0; l < ETA_N_LEVELS; l++) {
 		int64_t ns = report_in_level(cell_ns, (enum eta_level)l);
 
-		if (!report_shows_level(a, (enum eta_level)l))
+		if (!shows_level(a, (enum eta_level)l))
 			continue;
 		/* of a sum of nothing no part is worth a figure */
 		fprintf(out, "<td>%s</td>", ns > 0 && all_ns > 0 ? report_duration(ns).text : "");
@@ -135,7 +141,7 @@ static void put_levels(FILE *out, const struct analysis *a)
 	      "<th scope=\"col\">all</th>",
 	      out);
 	for (int l = 0; l < ETA_N_LEVELS; l++)
-		if (report_shows_level(a, (enum eta_level)l))
+		if (shows_level(a, (enum eta_level)l))
 			fprintf(out, "<th scope=\"col\">%s</th>",
 				eta_level_name((enum eta_level)l));
 	fputs("</tr></thead><tbody>\n", out);
@@ -199,7 +205,10 @@ int html_first(FILE *out, const struct html *html)
 		fputs("<section class=\"answer\">\n<h2>", out);
 		if (html->n_sides > 1)
 			fprintf(out, "%c: ", 'A' + (int)s);
-		html_put(out, html->sides[s].name);
+		for (size_t i = 0; i < html->sides[s].n_paths; i++) {
+			fputs(i ? ", " : "", out);
+			html_put(out, html->sides[s].paths[i]);
+		}
 		fputs("</h2>\n", out);
 		rc = put_answer(out, a);
 		if (!rc && a->max_thread != ETA_NONE) {

@@ -117,6 +117,13 @@ static int gather_begin(void *arg, uint32_t location, void **state)
 	return 0;
 }
 
+static uint32_t who_of(const struct eta_defs *defs, const struct eta_event *e)
+{
+	if (e->has & ETA_EVENT_OF_HOST && e->who < defs->n_locations)
+		return LANE_WHO_LOCATION | (uint32_t)e->who;
+	return event_who(defs, e) & ~LANE_WHO_LOCATION;
+}
+
 static void begin_region(struct gatherer *g, const struct eta_event *e)
 {
 	struct lane_region *r;
@@ -137,7 +144,7 @@ static void begin_region(struct gatherer *g, const struct eta_event *e)
 				   .inode = e->inode,
 				   .dev = e->dev };
 	if (e->has & ETA_HAS_WHO)
-		r->who = event_who(g->all->defs, e);
+		r->who = who_of(g->all->defs, e);
 	g->depth++;
 }
 

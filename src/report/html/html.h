@@ -19,7 +19,8 @@
 struct html_side {
 	const struct analysis *analysis;
 	struct lanes *lanes; /* what its reading gathered */
-	const char *name;    /* as the user called it */
+	char **paths;	     /* as the user called them */
+	size_t n_paths;
 };
 
 struct html {

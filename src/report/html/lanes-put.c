@@ -15,6 +15,7 @@ struct putter {
 	const struct analysis *a;
 	uint32_t bins;			 /* of a lane */
 	const struct file_score **files; /* by inode */
+	uint32_t machine;		 /* of the lane, eta_machine */
 };
 
 /* Millions of them: printf takes most of the time of a page. */
@@ -70,7 +71,9 @@ static int by_inode(const void *x, const void *y)
 
 	if (a->inode != b->inode)
 		return a->inode < b->inode ? -1 : 1;
-	return (a->dev > b->dev) - (a->dev < b->dev);
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	return (a->machine > b->machine) - (a->machine < b->machine);
 }
 
 static int sort_files(struct putter *p)
@@ -87,7 +90,8 @@ static int sort_files(struct putter *p)
 /* Of the analysis' files, from 1 on; 0: none. */
 static uint32_t file_of(const struct putter *p, const struct lane_region *r)
 {
-	const struct file_score key = { .inode = r->inode, .dev = r->dev }, *wanted = &key;
+	const struct file_score key = { .inode = r->inode, .dev = r->dev, .machine = p->machine };
+	const struct file_score *wanted = &key;
 	const struct file_score **found;
 
 	if (!r->has_file || !r->inode)
@@ -130,7 +134,8 @@ static int64_t value_of(const struct putter *p, enum region_column c, const stru
 	case COLUMN_OFFSET:
 		return r->has_offset ? r->offset : -1;
 	default:
-		return r->who;
+		return r->who & LANE_WHO_LOCATION ? -1 - (int64_t)(r->who & ~LANE_WHO_LOCATION)
+						  : r->who;
 	}
 }
 
@@ -192,15 +197,17 @@ static const struct thread_score *score_of(const struct analysis *a, uint32_t lo
 	return NULL;
 }
 
-static int put_lane(const struct putter *p, uint32_t location, const struct thread_score *t,
+static int put_lane(struct putter *p, uint32_t location, const struct thread_score *t,
 		    const struct lane_region *list, size_t n)
 {
 	const struct eta_defs *defs = p->a->defs;
 	const struct eta_location *l = &defs->locations[location];
 	int rc;
 
-	fprintf(p->out, "{\"tid\":%" PRIu32 ",\"pid\":%" PRIu32 ",\"name\":", l->tid,
-		l->process == ETA_NONE ? 0 : defs->processes[l->process].pid);
+	p->machine = location_machine(defs, location);
+	fprintf(p->out,
+		"{\"location\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"pid\":%" PRIu32 ",\"name\":",
+		location, l->tid, l->process == ETA_NONE ? 0 : defs->processes[l->process].pid);
 	rc = html_put_json(p->out, l->name);
 	fputs(",\"process\":", p->out);
 	if (!rc)
@@ -218,7 +225,7 @@ static int put_lane(const struct putter *p, uint32_t location, const struct thre
 }
 
 /* Threads with regions or a score; MOST regions in all, those of a lane are all there or none. */
-static int put_lanes(const struct putter *p, size_t most, uint64_t *left_out)
+static int put_lanes(struct putter *p, size_t most, uint64_t *left_out)
 {
 	const struct lanes *lanes = p->lanes;
 	size_t used = 0;

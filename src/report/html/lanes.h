@@ -12,13 +12,17 @@
 /* Beyond, those around so many of the operations that lost most. */
 #define LANES_DETAILS 64
 
+/* Of `who`: a thread of another machine, that of the virtual machine that waits. */
+#define LANE_WHO_LOCATION (1u << 31)
+
 struct lane_region {
 	uint64_t begin_ns, ns; /* from the first event on */
 	uint64_t inode;
 	uint64_t size;
 	int64_t offset;
 	uint32_t region; /* index into the definitions */
-	uint32_t who;	 /* tid of whom it waits for; 0: not known */
+	/* tid of whom it waits for; 0: not known; with LANE_WHO_LOCATION its location */
+	uint32_t who;
 	uint32_t dev;
 	uint8_t depth;
 	bool has_size, has_offset, has_file;
