@@ -99,6 +99,9 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/logs/dxt.c \
 	eta-ext/logs/iotracer.c \
 	eta-ext/otf2/read-properties.c \
+	eta-ext/otf2/index.c \
+	eta-ext/otf2/index.h \
+	eta-ext/otf2/read-index.c \
 	eta-ext/otf2/read-runs.c \
 	eta-ext/otf2/runs.h \
 	eta-ext/otf2/read-anchor.c \
@@ -151,6 +154,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/write-defs.c \
 	eta-ext/otf2/write-defs.h \
 	eta-ext/otf2/write-events.c \
+	eta-ext/otf2/write-index.c \
+	eta-ext/otf2/write-index.h \
 	eta-ext/otf2/write-links.c \
 	eta-ext/otf2/write-links.h \
 	eta-ext/otf2/write-place.c \

@@ -25,7 +25,7 @@ static const struct member {
 } members[] = {
 	{ ARCHIVE, NULL },
 	{ "unified.def", NULL },
-	{ "unified", (const char *const[]){ "*.evt", "*.def", "*.runs", NULL } },
+	{ "unified", (const char *const[]){ "*.evt", "*.def", "*.runs", "times.index", NULL } },
 	{ USER_SPOOL, (const char *const[]){ "process.*", "user.*", SPOOL_BUDGET_FILE, NULL } },
 	{ KERNEL_SPOOL, (const char *const[]){ KERNEL_SPOOL_FILES, NULL } },
 	{ JOB_LINK, NULL },
@@ -43,6 +43,7 @@ static const struct member *find_member(const char *name)
 
 static int remove_member(int at, const char *shown, const struct member *member)
 {
+	/* analyzer: who looks for a member names one of them */
 	return folder_remove(at, member->name, shown, member->files ? 1 : 0, member->files);
 }
 

@@ -280,8 +280,7 @@ static int compare(struct analyze_options *o, struct eta_counts *counts)
 			symbols_find(symbols, sides[s], UINT32_MAX);
 		c.sides[s] = sides[s];
 		c.names[s] = o->paths[s];
-		/* analyzer: as above */
-		if (!cli_is_complete(&sides[s]->counts))
+		if (!cli_is_complete(&sides[s]->counts)) /* analyzer: as above */
 			*counts = sides[s]->counts;
 	}
 	if (o->form == FORM_HTML) {

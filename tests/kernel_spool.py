@@ -55,7 +55,7 @@ def spans_of(data, at, kinds):
     for i in range(units - 2):
         begin, end, what, flags, count, who, obj = struct.unpack_from("=QQBBHIQ", data, at + 64 + 32 * i)
         spans.append(Span(kinds[what], begin, end, flags, count, who, obj))
-    return spans
+    return tuple(spans)
 
 
 class KernelSpool:

@@ -66,6 +66,7 @@ script_tests += \
 	tests/cases/analyze-machines.py \
 	tests/cases/analyze-misuse.sh \
 	tests/cases/analyze-saved.py \
+	tests/cases/analyze-window.py \
 	tests/cases/analyze-schema.py \
 	tests/cases/analyze-views.py \
 	tests/cases/completions.py \

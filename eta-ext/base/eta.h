@@ -332,6 +332,25 @@ int eta_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curso
 ssize_t eta_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
 void eta_cursor_close(struct eta_cursor *cursor);
 
+/* What a location has in all, where a part of it is read. */
+struct eta_whole {
+	uint64_t events;
+	uint64_t first_ns, last_ns;
+	uint64_t open_requests; /* block requests without an end */
+	bool regions;		/* there are any */
+	/* Per region of the trace: I/O records of calls lie directly in it, somewhere. */
+	const bool *calls;
+};
+
+/*
+ * Of CURSOR, before its first event is read: leave out what ended before FROM_NS and what begins at
+ * TO_NS or later, regions and block requests, as far as the index of the archive tells. What is
+ * given begins and ends outside of all regions; the counts are those of all. False: there is no
+ * such index, and all is given.
+ */
+bool eta_cursor_part(struct eta_cursor *cursor, uint64_t from_ns, uint64_t to_ns,
+		     struct eta_whole *whole);
+
 /* ---- whole traces ---- */
 
 /*

@@ -422,7 +422,8 @@ struct eta_bio_record {
 	 * From here on in records of ETA_BIO_FOREIGN_UNITS only: for how long of the time from
 	 * being queued to issue, and from there to completion, tasks that are not traced had
 	 * requests on the disk (one that was never issued: all of it is queue_foreign_ns), and
-	 * one of them; 0: nobody.
+	 * one of them; 0: nobody. For a loop device also any others on the disk below it, while
+	 * its file has requests there.
 	 */
 	uint64_t queue_foreign_ns, device_foreign_ns;
 	uint32_t foreign_tid;

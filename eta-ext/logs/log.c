@@ -70,8 +70,8 @@ int log_read_lines(struct eta_trace *trace, int (*parse)(struct log *log, void *
 
 	if (rc)
 		return rc;
-	/* analyzer: as above */
 	while ((rc = log_next_line(log)) > 0) {
+		/* analyzer: as above */
 		rc = parse(log, state, log->text);
 		if (rc)
 			break;

@@ -317,6 +317,18 @@ static void take_counts(struct merge_cursor *c)
 	}
 }
 
+/* Of one input, as it is. */
+static bool merge_cursor_part(struct eta_cursor *cursor, uint64_t from_ns, uint64_t to_ns,
+			      struct eta_whole *whole)
+{
+	struct merge_cursor *c = (struct merge_cursor *)cursor;
+
+	if (c->batch || c->n_cursors != 1 || !eta_cursor_part(c->cursors[0], from_ns, to_ns, whole))
+		return false;
+	c->cursor.counts.events = c->cursors[0]->counts.events;
+	return true;
+}
+
 static ssize_t merge_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch)
 {
 	struct merge_cursor *c = (struct merge_cursor *)cursor;
@@ -430,6 +442,7 @@ static const struct eta_source_ops merge_ops = {
 	.what = "several traces by thread and time",
 	.close = merge_close,
 	.cursor_open = merge_cursor_open,
+	.cursor_part = merge_cursor_part,
 	.cursor_read = merge_cursor_read,
 	.cursor_close = merge_cursor_close,
 };

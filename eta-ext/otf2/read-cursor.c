@@ -178,6 +178,7 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 			code = OTF2_EvtReader_ApplyClockOffsets(c->evt, true);
 		set_input(c);
 	}
+	c->part.end = UINT64_MAX;
 	/* half open, libotf2 would give at the next try what it did not read now */
 	otf2->readings[location].refused = code;
 	c->good = otf2_whole_events(c);
@@ -197,8 +198,7 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 	return -EIO;
 }
 
-/* What stopped the reader becomes the error behind the events it gave before. */
-static void stopped(struct otf2_cursor *c, const char *why)
+void otf2_cursor_stopped(struct otf2_cursor *c, const char *why)
 {
 	snprintf(c->why, sizeof(c->why), "%s", why);
 	if (c->lenient || c->peeking)
@@ -218,7 +218,7 @@ static void run_damaged(struct otf2_cursor *c)
 	c->finished = true;
 	snprintf(why, sizeof(why),
 		 "the run of operations in %" PRIu64 RUN_SUFFIX " is cut or missing", c->id);
-	stopped(c, why);
+	otf2_cursor_stopped(c, why);
 }
 
 static ssize_t give_error(const struct otf2_cursor *c)
@@ -235,6 +235,11 @@ static ssize_t give_error(const struct otf2_cursor *c)
 			  ": %s (--lenient keeps those before it)",
 			  trace->path, c->otf2->base, c->id, records, c->why);
 	return c->error;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch)
@@ -257,13 +262,17 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 			wanted = 1;
 		else if (c->otf2->operations)
 			wanted = OTF2_BATCH / OTF2_EVENTS_PER_RECORD;
-		if (cursor->counts.records >= c->good) {
+		if (cursor->counts.records >= c->part.end) {
 			c->finished = true;
-			stopped(c, "the file is cut short");
 			break;
 		}
-		if (wanted > c->good - cursor->counts.records)
-			wanted = c->good - cursor->counts.records;
+		if (cursor->counts.records >= c->good) {
+			c->finished = true;
+			otf2_cursor_stopped(c, "the file is cut short");
+			break;
+		}
+		wanted = least(wanted, c->good - cursor->counts.records);
+		wanted = least(wanted, c->part.end - cursor->counts.records);
 		archive_errors_catch();
 		code = OTF2_Reader_ReadLocalEvents(c->reader, c->evt, wanted, &n);
 		cursor->counts.records += n;
@@ -274,10 +283,12 @@ ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **bat
 		}
 		c->finished = n < wanted || code != OTF2_SUCCESS;
 		if (code != OTF2_SUCCESS)
-			stopped(c, archive_error_take(code));
+			otf2_cursor_stopped(c, archive_error_take(code));
 	}
 	if (c->n == 0 && c->error)
 		return give_error(c);
+	if (c->finished && c->part.all)
+		cursor->counts.records = c->part.all; /* as if they had been read */
 	return (ssize_t)c->n;
 }
 

@@ -47,6 +47,17 @@ struct otf2_cursor {
 	bool run_is_damaged;
 	uint64_t run_operations, run_place; /* as its attributes said; 0 operations: is no run */
 	struct run_reader *runs;	    /* NULL: there was none yet */
+	/* What is read of the file, where the index says that (read-index.c). */
+	struct {
+		uint64_t all; /* records that the file has; 0: all are read */
+		uint64_t end; /* the last record that is read; UINT64_MAX: of the file */
+		uint64_t last_operations; /* of the run that it stands for; 0: all */
+		/*
+		 * The run that the first one stands for: operations to leave out, where the next
+		 * one is, the last time before it.
+		 */
+		uint64_t first, first_operations, run_place, run_ns;
+	} part;
 	uint64_t *callers; /* last seen, by region, 0: none; NULL: each call has its own */
 	uint64_t sizes[ARCHIVE_DEPTH];
 	struct eta_event batch[OTF2_BATCH];
@@ -62,8 +73,18 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 ssize_t otf2_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch);
 void otf2_cursor_close(struct eta_cursor *cursor);
 
-/* The run that begins at TIME_NS; its operations fill the batch, as often as it goes on. */
-void otf2_run_begin(struct otf2_cursor *c, uint64_t time_ns);
+/* What stopped the reader becomes the error behind the events it gave before. */
+void otf2_cursor_stopped(struct otf2_cursor *c, const char *why);
+
+/* As eta_cursor_part; false: there is no index. */
+bool otf2_cursor_part(struct eta_cursor *cursor, uint64_t from_ns, uint64_t to_ns,
+		      struct eta_whole *whole);
+
+/*
+ * The run that begins at TIME_NS with record RECORD; its operations fill the batch, as often as it
+ * goes on.
+ */
+void otf2_run_begin(struct otf2_cursor *c, uint64_t time_ns, uint64_t record);
 bool otf2_run_goes_on(const struct otf2_cursor *c);
 void otf2_run_read(struct otf2_cursor *c);
 void otf2_runs_free(struct otf2_cursor *c);

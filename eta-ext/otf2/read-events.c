@@ -323,7 +323,7 @@ static OTF2_CallbackCode on_enter(HEAD, OTF2_RegionRef ref)
 	if (__builtin_expect(c->run_operations > 0, 0)) {
 		c->n--; /* its operations come instead of it */
 		c->run_begins = c->run_leaves = true;
-		otf2_run_begin(c, event->time_ns);
+		otf2_run_begin(c, event->time_ns, position);
 		c->run_operations = 0;
 		return OTF2_CALLBACK_INTERRUPT;
 	}

@@ -146,8 +146,10 @@ int otf2_check_links(const struct eta_trace *trace)
 {
 	const struct otf2 *otf2 = trace->data;
 	char *folder = folder_of_anchor(trace);
-	int rc = folder ? 0 : -errno;
+	int rc = 0;
 
+	if (!folder)
+		return -errno;
 	archive_errors_catch();
 	for (uint32_t i = 0; rc == 0 && i < otf2->n_inputs; i++)
 		rc = check_input(trace, folder, i);

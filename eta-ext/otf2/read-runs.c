@@ -126,7 +126,22 @@ static bool read_head(struct run_reader *r, const struct otf2 *otf2)
 	return true;
 }
 
-void otf2_run_begin(struct otf2_cursor *c, uint64_t time_ns)
+/* Goes on behind the first N operations of the run, as the index says. */
+static void leave_out(struct otf2_cursor *c, struct run_reader *r, uint64_t n)
+{
+	for (uint32_t i = 0; i < r->run.n_events; i++) {
+		struct run_event *e = &r->run.events[i];
+
+		e->event.offset = (int64_t)((uint64_t)e->event.offset + (n - 1) * e->offset_step);
+		e->event.match += (n - 1) * e->match_step;
+	}
+	r->left = r->left > n ? r->left - n : 0;
+	r->begins = false;
+	r->last_ns = c->part.run_ns;
+	go_to(r, c->part.run_place);
+}
+
+void otf2_run_begin(struct otf2_cursor *c, uint64_t time_ns, uint64_t record)
 {
 	struct run_reader *r = c->runs;
 
@@ -137,11 +152,15 @@ void otf2_run_begin(struct otf2_cursor *c, uint64_t time_ns)
 		return;
 	go_to(r, c->run_place);
 	r->left = c->run_operations;
+	if (record == c->part.end && c->part.last_operations && c->part.last_operations < r->left)
+		r->left = c->part.last_operations;
 	r->begins = true;
 	r->last_ns = time_ns;
 	c->run_is_damaged = !read_head(r, c->otf2);
 	if (c->run_is_damaged)
 		r->left = 0;
+	else if (record == c->part.first && c->part.first_operations)
+		leave_out(c, r, c->part.first_operations);
 }
 
 bool otf2_run_goes_on(const struct otf2_cursor *c)

@@ -371,6 +371,7 @@ static void otf2_close(struct eta_trace *trace)
 	free(otf2->input_of.v);
 	free(otf2->created);
 	free(otf2->readings);
+	otf2_index_free(otf2->index);
 	free(otf2->base);
 	free(otf2);
 }
@@ -382,6 +383,7 @@ const struct eta_source_ops eta_source_otf2 = {
 	.open = otf2_open,
 	.close = otf2_close,
 	.cursor_open = otf2_cursor_open,
+	.cursor_part = otf2_cursor_part,
 	.cursor_read = otf2_cursor_read,
 	.cursor_close = otf2_cursor_close,
 };

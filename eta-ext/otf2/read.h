@@ -170,6 +170,8 @@ struct otf2 {
 	 * stand in no I/O region, one behind the other; ETA_NONE: a device's. NULL in ours.
 	 */
 	uint32_t *operations;
+	struct otf2_index *index; /* NULL: none, if that is known, under trace->lock */
+	bool index_is_known;
 	/* Per location, under trace->lock: libotf2 has one reader for it at a time, and takes its
 	 * local definitions once. */
 	struct otf2_reading {
@@ -193,6 +195,8 @@ static inline OTF2_Reader *otf2_reader(const struct otf2 *otf2, uint32_t locatio
  * -errno, reported with the REMEDY. (read-anchor.c)
  */
 int otf2_check_anchor(const char *path, const char *remedy);
+
+void otf2_index_free(struct otf2_index *index);
 
 /* ---- archives of links (read-links.c) ---- */
 

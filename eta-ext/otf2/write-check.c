@@ -23,6 +23,16 @@ int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const 
 	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;
 }
 
+int write_otf2_file_failed(struct archive_writer *writer, int error, const char *what)
+{
+	errno = error;
+	return write_otf2_failed(writer,
+				 error == ENOSPC  ? OTF2_ERROR_ENOSPC
+				 : error == EFBIG ? OTF2_ERROR_EFBIG
+						  : OTF2_ERROR_FILE_INTERACTION,
+				 what);
+}
+
 /* What one thread may write at once: libotf2's file buffer, and its chunks of one file. */
 #define WRITTEN_AT_ONCE ((off_t)(4 + OTF2_MEMORY_CHUNKS) << 20)
 

@@ -21,6 +21,7 @@ struct event_writer {
 	struct written *written;
 	struct runs_writer *runs;      /* NULL: every operation is written by itself */
 	const struct run_summary *run; /* of the ENTER that is written; NULL: of none */
+	struct index_builder index;
 	uint32_t depth;		       /* regions open now */
 	uint64_t sizes[ARCHIVE_DEPTH]; /* of the open regions, ARCHIVE_NO_SIZE */
 };
@@ -236,6 +237,9 @@ static int write_event(void *arg, const struct eta_event *event, const struct ru
 		return write_otf2_failed(w->writer, code, "an event");
 	written->last_ns = time;
 	written->events++;
+	write_index_event(&w->index, event, time);
+	if (run)
+		write_index_run(&w->index, run->run, run->n, run->marks, run->n_marks);
 	return 0;
 }
 
@@ -299,12 +303,7 @@ static int write_runs(struct event_writer *w, struct eta_cursor *cursor, uint64_
 		__atomic_store_n(&writer->has_runs, true, __ATOMIC_RELAXED);
 	if (!runs_error(w->runs))
 		return rc;
-	errno = -runs_error(w->runs);
-	return write_otf2_failed(writer,
-				 errno == ENOSPC  ? OTF2_ERROR_ENOSPC
-				 : errno == EFBIG ? OTF2_ERROR_EFBIG
-						  : OTF2_ERROR_FILE_INTERACTION,
-				 "the runs of a location");
+	return write_otf2_file_failed(writer, -runs_error(w->runs), "the runs of a location");
 }
 
 static int write_location(struct archive_writer *writer, struct event_writer *w, uint32_t location)
@@ -317,6 +316,7 @@ static int write_location(struct archive_writer *writer, struct event_writer *w,
 
 	w->written = &writer->written[location];
 	w->depth = 0;
+	write_index_begin(&w->index, &writer->index.locations[location], def->id);
 	archive_errors_catch();
 	w->evt = OTF2_Archive_GetEvtWriter(writer->archive, def->id);
 	if (!w->evt)
@@ -325,6 +325,7 @@ static int write_location(struct archive_writer *writer, struct event_writer *w,
 	if (rc == 0)
 		rc = write_runs(w, cursor, def->id);
 	eta_cursor_close(cursor);
+	write_index_end(&w->index);
 	code = OTF2_Archive_CloseEvtWriter(writer->archive, w->evt);
 	if (rc == 0 && code != OTF2_SUCCESS)
 		rc = write_otf2_failed(writer, code, "the events of a location");
@@ -350,7 +351,8 @@ static void *worker(void *arg)
 		goto out;
 	}
 	w->writer = writer;
-	w->defs = defs;
+	w->defs = w->index.defs = defs;
+	w->index.calls = writer->index.calls;
 	while (rc == 0) {
 		uint32_t i = __atomic_fetch_add(&writer->next, 1, __ATOMIC_RELAXED);
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "eta-ext/base/array.h"
+
 enum { BUFFER_BYTES = 1 << 16 };
 
 struct runs_writer {
@@ -31,6 +33,9 @@ struct runs_writer {
 	struct run run;		/* n_events 0: none */
 	struct eta_event first; /* its first ENTER */
 	struct run_summary summary;
+	uint64_t coded; /* of its operations */
+	struct run_mark *marks;
+	size_t n_marks, mark_room;
 	uint64_t last_ns; /* of the last whole operation */
 	uint8_t buffer[BUFFER_BYTES];
 };
@@ -52,6 +57,8 @@ void runs_writer_free(struct runs_writer *r)
 {
 	if (r && r->fd >= 0)
 		close(r->fd);
+	if (r)
+		free(r->marks);
 	free(r);
 }
 
@@ -185,18 +192,31 @@ static bool continues(struct runs_writer *r, const struct eta_event *op, size_t 
 
 /* ---- runs ---- */
 
+/* From here on the run may be read, too. */
+static void mark(struct runs_writer *r)
+{
+	const uint64_t before = r->n_marks ? r->marks[r->n_marks - 1].operations : 0;
+
+	if ((r->coded - before) * r->run.n_events >= INDEX_STEP &&
+	    ARRAY_FITS(r->marks, r->n_marks + 1, r->mark_room))
+		r->marks[r->n_marks++] =
+			(struct run_mark){ r->coded, r->written + r->used, r->last_ns };
+}
+
 static int code(struct runs_writer *r, const struct eta_event *op)
 {
 	uint64_t ns = op[r->run.n_events - 1].time_ns - op[0].time_ns, before_ns = r->last_ns;
 	const struct eta_event *leave = &op[r->run.n_events - 1];
 	int rc = reserve(r, (size_t)RUN_NUMBER_BYTES * RUN_EVENTS);
 
+	mark(r);
 	for (size_t i = 0; rc == 0 && i < r->run.n_events; i++) {
 		if (!r->run.events[i].at_once)
 			put(r, op[i].time_ns - before_ns);
 		before_ns = op[i].time_ns;
 	}
 	r->last_ns = before_ns;
+	r->coded++;
 	r->summary.sum_ns += ns;
 	if (ns < r->summary.min_ns)
 		r->summary.min_ns = ns;
@@ -228,6 +248,7 @@ static int begin_coding(struct runs_writer *r)
 	if (rc)
 		return rc;
 	r->any = r->coding = true;
+	r->coded = r->n_marks = 0;
 	r->summary.place = r->written + r->used;
 	r->summary.min_ns = UINT64_MAX;
 	put(r, n);
@@ -260,6 +281,9 @@ static int settle(struct runs_writer *r)
 	if (r->coding) {
 		struct eta_event leave = r->run.events[r->run.n_events - 1].event;
 
+		r->summary.run = &r->run;
+		r->summary.marks = r->marks;
+		r->summary.n_marks = r->n_marks;
 		rc = r->write(r->arg, &r->first, &r->summary);
 		if (rc == 0)
 			rc = r->write(r->arg, &leave, NULL);

@@ -4,6 +4,7 @@
 #define ETA_WRITE_RUNS_H
 
 #include "runs.h"
+#include "write-index.h"
 
 /* What is said of a run on its Enter. */
 struct run_summary {
@@ -11,6 +12,9 @@ struct run_summary {
 	uint64_t place;			 /* in the file of runs */
 	uint64_t sum_ns, min_ns, max_ns; /* of their durations */
 	uint64_t bytes;			 /* transferred */
+	const struct run *run;		 /* its last operation */
+	const struct run_mark *marks;	 /* places inside of it, for the index */
+	size_t n_marks;
 };
 
 struct runs_writer;

@@ -1,6 +1,7 @@
 /* OTF2 writer: the archive as a whole. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/format/otf2-memory.h"
+#include "write-index.h"
 #include "write-links.h"
 
 #include <errno.h>
@@ -104,6 +105,8 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 		rc = write_links_files(writer, place);
 	if (rc == 0 && !write_place_is_complete(place))
 		rc = write_otf2_failed(writer, OTF2_ERROR_ENOSPC, "the anchor file");
+	if (rc == 0 && !write_otf2_links(writer))
+		rc = write_otf2_index(writer);
 	return rc;
 }
 
@@ -141,11 +144,17 @@ int eta_write_otf2(struct eta_trace *trace, const char *anchor,
 	writer.written = calloc((size_t)defs->n_locations + 1, sizeof(*writer.written));
 	writer.order = calloc((size_t)defs->n_locations + 1, sizeof(*writer.order));
 	writer.created = calloc((size_t)defs->n_handles + 1, sizeof(*writer.created));
-	if (!writer.written || !writer.order || !writer.created) {
+	writer.index.locations =
+		calloc((size_t)defs->n_locations + 1, sizeof(struct index_location));
+	writer.index.calls = calloc((size_t)defs->n_regions + 1, 1);
+	if (!writer.written || !writer.order || !writer.created || !writer.index.locations ||
+	    !writer.index.calls) {
 		eta_error("%s: not enough memory to write it", anchor);
 		rc = -ENOMEM;
 		goto out;
 	}
+	writer.index.n_locations = defs->n_locations;
+	writer.index.n_regions = defs->n_regions;
 	rc = check_locations(defs, anchor);
 	if (rc == 0)
 		rc = write_place_make(anchor, options ? options->folder : NULL, &place);
@@ -173,6 +182,7 @@ out:
 	free(writer.written);
 	free(writer.order);
 	free(writer.created);
+	archive_index_free(&writer.index);
 	pthread_mutex_destroy(&writer.lock);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include "eta-ext/format/archive.h"
 #include "eta-ext/base/folder.h"
 #include "eta-ext/trace/source.h"
+#include "index.h"
 
 /* What was written of a location. */
 struct written {
@@ -19,12 +20,13 @@ struct archive_writer {
 	const char *anchor; /* as the user named it, for messages */
 	const struct eta_write_options *options;
 	OTF2_Archive *archive;
-	const char *folder, *name; /* of the archive while it is written */
-	struct written *written;   /* per location */
-	uint8_t *created;	   /* per handle: has an IO_CREATE event; set by several threads */
-	uint32_t *order;	   /* locations, those with most events first */
-	uint32_t next;		   /* in order; atomic */
-	pthread_mutex_t lock;	   /* rc, events_done, progress */
+	const char *folder, *name;  /* of the archive while it is written */
+	struct written *written;    /* per location */
+	uint8_t *created;	    /* per handle: has an IO_CREATE event; set by several threads */
+	struct archive_index index; /* what is found for it while the events are written */
+	uint32_t *order;	    /* locations, those with most events first */
+	uint32_t next;		    /* in order; atomic */
+	pthread_mutex_t lock;	    /* rc, events_done, progress */
 	uint64_t events_done;
 	int rc;		  /* the first failure of a thread */
 	bool reported;	  /* a failure; atomic */
@@ -100,5 +102,7 @@ int write_otf2_check_room(struct archive_writer *writer);
 
 /* Reports what libotf2 said about CODE while doing WHAT; -errno. */
 int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what);
+/* The same for a file that is not libotf2's, which met ERROR. */
+int write_otf2_file_failed(struct archive_writer *writer, int error, const char *what);
 
 #endif

@@ -32,6 +32,12 @@ struct eta_source_ops {
 	 * and location and counts the events that cursor_read gives.
 	 */
 	int (*cursor_open)(struct eta_trace *trace, uint32_t location, struct eta_cursor **out);
+	/*
+	 * As eta_cursor_part; what is left out is counted by it, in the cursor. NULL: none of its
+	 * traces can.
+	 */
+	bool (*cursor_part)(struct eta_cursor *cursor, uint64_t from_ns, uint64_t to_ns,
+			    struct eta_whole *whole);
 	ssize_t (*cursor_read)(struct eta_cursor *cursor, const struct eta_event **batch);
 	void (*cursor_close)(struct eta_cursor *cursor);
 };

@@ -160,6 +160,14 @@ int eta_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curso
 	return 0;
 }
 
+bool eta_cursor_part(struct eta_cursor *cursor, uint64_t from_ns, uint64_t to_ns,
+		     struct eta_whole *whole)
+{
+	const struct eta_source_ops *ops = cursor->trace->ops;
+
+	return ops->cursor_part && ops->cursor_part(cursor, from_ns, to_ns, whole);
+}
+
 ssize_t eta_cursor_read(struct eta_cursor *cursor, const struct eta_event **batch)
 {
 	ssize_t n = cursor->trace->ops->cursor_read(cursor, batch);

@@ -328,10 +328,7 @@ uint64_t collect_open_asyncs(struct kernelio *k)
 {
 	int fd = bpf_map__fd(k->bpf->maps.asyncs);
 	uint64_t key[2], *before = NULL, n = 0;
-	struct {
-		struct eta_kernel_op op;
-		uint32_t rest[4];
-	} value;
+	struct async_op value;
 
 	while (bpf_map_get_next_key(fd, before, key) == 0) {
 		before = key;

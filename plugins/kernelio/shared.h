@@ -19,6 +19,16 @@ struct file_key {
 	uint32_t zero;
 };
 
+/* An asynchronous operation in flight. */
+struct async_op {
+	struct eta_kernel_op op;
+	uint32_t slot, tid; /* the submitting thread */
+	uint32_t unknown;   /* its file is known only at its end */
+	uint32_t worker;    /* slot of the worker that serves it; 0: none has waited yet */
+	uint32_t served;    /* a worker went on to another one, and left spans in served_ops */
+	uint32_t reserved;
+};
+
 /*
  * X(name, what, said, end): sums over the run. SAID at its end where there are any: WARN, NOTE or
  * NONE, as "kernel: N END"; GAP: WARN where they are many, else NOTE.
@@ -160,6 +170,7 @@ struct counted {
 	uint32_t tid;
 	uint32_t on_disk;    /* it is one of those of that disk, with a place or without */
 	uint32_t served;     /* it is for the file of a loop device */
+	uint32_t syncs_file; /* it makes a loop device sync its file */
 	uint32_t flush_part; /* of what it flushes, that was written by others: see
 				disk_written_part */
 };

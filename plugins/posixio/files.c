@@ -70,6 +70,7 @@ static struct file *file_new(void)
 
 		index = (uint32_t)head - 1;
 		file = grown_at(&pool.files, index);
+		/* analyzer: what was in use has its piece of the table */
 		next = ((head >> 32) + 1) << 32 | file->next_free;
 		if (atomic_compare_exchange_weak(&pool.free_head, &head, next))
 			goto found;
@@ -84,6 +85,7 @@ static struct file *file_new(void)
 found:
 	file->owner = file;
 	file->references = 1;
+	/* analyzer: as above */
 	file->id = atomic_fetch_add(&pool.next_id, 1);
 	file->dev = 0;
 	file->inode = 0;

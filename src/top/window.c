@@ -105,6 +105,7 @@ static int find_sources(struct window *w)
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	int rc = dir ? 0 : -errno;
 
+	/* analyzer: without a folder RC is an error */
 	for (struct dirent *entry; rc == 0 && (entry = readdir(dir));) {
 		bool is_meta = strcmp(entry->d_name, "meta") == 0;
 		struct source *sources;

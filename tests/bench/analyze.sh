@@ -71,6 +71,10 @@ table()
 	row "bare reading" "" "$runs" "$bench/bench-read" --threads="$(nproc)" "$dir/t.otf2"
 	row "sci-analyze --sci=paper" ">= 0.6" "$runs" "$SCI_BUILD/src/sci-analyze" --sci=paper "$dir/t.otf2"
 	row "sci-analyze" ">= 0.35" "$runs" "$SCI_BUILD/src/sci-analyze" "$dir/t.otf2"
+	length=$("$SCI_BUILD/src/sci-analyze" --json "$dir/t.otf2" | sed -n '0,/duration_ns/s/.*"duration_ns": \([0-9]*\).*/\1/p')
+	row "the last 1 % of the time" "" "$runs" "$SCI_BUILD/src/sci-analyze" --from="$((length * 99 / 100))ns" "$dir/t.otf2"
+	rm "$dir/t/times.index"
+	row "the same without the index" "" "$runs" "$SCI_BUILD/src/sci-analyze" --from="$((length * 99 / 100))ns" "$dir/t.otf2"
 }
 
 for events in $all_events; do

@@ -64,6 +64,8 @@ def check_asyncs(what, spool, inode, queue, write, direct):
     for op in ops:
         for bio in spool.bios:
             if (bio.owner_tid, bio.track) == (op.tid, op.track) and op.begin <= bio.begin <= op.end:
+                if bio.flags & kernel_spool.BIO_META:
+                    continue  # what the worker that serves it has to read first
                 # readahead goes on when the page that was asked for is there
                 assert bio.inode == inode and (
                     bio.end <= op.end or bio.flags & kernel_spool.BIO_READAHEAD), (what, op, bio)

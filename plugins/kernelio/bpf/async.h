@@ -12,19 +12,26 @@
  * A thread has many in flight, which overlap. Each takes the lowest free track, so that the
  * operations of one track do not overlap, and a track can be shown like a thread.
  */
-struct async_op {
-	struct eta_kernel_op op;
-	uint32_t slot, tid; /* the submitting thread */
-	uint32_t unknown;   /* its file is known only at its end */
-	uint32_t worker;    /* slot of the worker that serves it; 0: none has waited yet */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, struct async_key);
 	__type(value, struct async_op);
 } asyncs __weak SEC(".maps");
+
+/* What workers waited for while they served operations that they then left under way. */
+struct served_op {
+	struct eta_kernel_op op;
+	struct eta_span spans[MAX_SPANS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, struct async_key);
+	__type(value, struct served_op);
+} served_ops __weak SEC(".maps");
 
 /* libaio: address of the kernel's iocb -> key of the operation. */
 struct {
@@ -84,15 +91,43 @@ static __always_inline void async_count(const struct eta_kernel_op *op)
 		TOTAL_ADD(async_written_bytes, bytes);
 }
 
-/* Writes the record of ASYNC, which is no longer in the map. end_ns 0: nobody saw it end. */
-SEPARATE int async_leave(struct async_op *async)
+/* The same as record_leave for ASYNC, with the spans that a worker has left. */
+SEPARATE int served_leave(const struct async_key *key, struct async_op *async)
 {
-	if (!async)
+	struct async_key own; /* the verifier of 6.1 takes no key from elsewhere */
+	struct served_op *served;
+	uint32_t n;
+
+	if (!key || !async)
+		return 0;
+	own = *key;
+	served = bpf_map_lookup_elem(&served_ops, &own);
+	/* of an operation that was there before: it completed while they were being kept */
+	if (!served || served->op.head.time_ns != async->op.head.time_ns) {
+		record_leave(ETA_RECORD_ASYNC_OP, &async->op, sizeof(async->op));
+		return 0;
+	}
+	n = served->op.head.units - sizeof(served->op) / ETA_UNIT_BYTES;
+	served->op = async->op;
+	served->op.head.units += n;
+	if (n <= MAX_SPANS)
+		record_leave(ETA_RECORD_ASYNC_OP, served,
+			     sizeof(served->op) + n * sizeof(struct eta_span));
+	bpf_map_delete_elem(&served_ops, &own);
+	return 0;
+}
+
+/* Writes the record of ASYNC, which is no longer in the map. end_ns 0: nobody saw it end. */
+SEPARATE int async_leave(const struct async_key *key, struct async_op *async)
+{
+	if (!key || !async)
 		return 0;
 	async_count(&async->op);
 	if (FILTER_SET(MIN_DURATION) && async->op.head.end_ns &&
 	    async->op.head.end_ns - async->op.head.time_ns < filter.min_ns)
 		TOTAL_ADD(filtered_calls, 1);
+	else if (async->served)
+		served_leave(key, async);
 	else
 		record_leave(ETA_RECORD_ASYNC_OP, &async->op, sizeof(async->op));
 	track_free(async);
@@ -129,7 +164,7 @@ static inline __noinline int async_end(struct async_key *key, int64_t ret)
 		async.op.inode = f.key.inode;
 		async.op.op_flags = operation_flags(f.flags);
 	}
-	return async_leave(&async);
+	return async_leave(key, &async);
 }
 
 /*
@@ -146,7 +181,7 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 	before = bpf_map_lookup_elem(&asyncs, key);
 	if (before) {
 		/* its end was missed, and its address is in use again */
-		async_leave(before);
+		async_leave(key, before);
 		bpf_map_delete_elem(&asyncs, key);
 	}
 	slot = bpf_map_lookup_elem(&running, &zero);
@@ -155,7 +190,7 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 		TOTAL_ADD(asyncs_missed, 1);
 		return 0;
 	}
-	async->worker = 0;
+	async->worker = async->served = 0;
 	async->slot = *slot;
 	async->tid = st->tid;
 	async->op.head.end_ns = 0;

@@ -244,11 +244,11 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 		q->file.dev = q->above->record.file_dev;
 		q->flags |= ETA_BIO_LOWER | (q->above->record.op_flags & ETA_BIO_DIRECT);
 		q->track = q->above->record.track;
-	} else if (st && st->for_tid && st->active) {
+		return;
+	}
+	if (st && st->for_tid && st->active)
 		q->track = st->serving.track;
-		if (st->op.op_flags & ETA_KOP_DIRECT)
-			q->flags |= ETA_BIO_DIRECT;
-	} else if (st && q->data && !pages && !(q->flags & ETA_BIO_META)) {
+	if (st && q->data && !pages && !(q->flags & ETA_BIO_META)) {
 		/* not page cache memory: the program's own (direct I/O) or the file system's */
 		if (st->active) {
 			if (st->op.op_flags & ETA_KOP_DIRECT)

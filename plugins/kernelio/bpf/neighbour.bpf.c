@@ -57,8 +57,6 @@ static __always_inline int sync_begins(struct inode *inode)
 	struct task_state *st = current_state() ?: worker_state(bpf_get_current_task_btf());
 	struct fs_syncs *s = syncs_of(inode, st);
 
-	if (st && st->for_tid)
-		worker_serves(st);
 	if (s)
 		syncs_note(s, BPF_CORE_READ(inode, i_sb, s_dev), st, 0);
 	return 0;

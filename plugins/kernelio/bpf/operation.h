@@ -108,18 +108,11 @@ static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 		TOTAL_ADD(returns_missed, __builtin_popcount(st->now.inside));
 }
 
-/* Completes the operation. Returns the number of spans; -1: excluded by a filter. */
-static __always_inline int operation_finish(struct task_state *st, uint64_t now)
+/* Completes the spans of the operation until NOW. Returns their number. */
+static __always_inline uint32_t operation_spans(struct task_state *st, uint64_t now)
 {
 	uint32_t n;
 
-	if (FILTER_SET(MIN_DURATION) && now - st->op.head.time_ns < filter.min_ns) {
-		TOTAL_ADD(filtered_calls, 1);
-		return -1;
-	}
-	st->op.head.end_ns = now;
-	if (st->now.pages_added)
-		st->op.op_flags |= ETA_KOP_MISS;
 	stamps_to_spans(st, now);
 	n = st->now.n_spans;
 	if (n > MAX_SPANS)
@@ -128,6 +121,19 @@ static __always_inline int operation_finish(struct task_state *st, uint64_t now)
 	if (st->op.spans_lost)
 		TOTAL_ADD(spans_lost, st->op.spans_lost);
 	return n;
+}
+
+/* Completes the operation. Returns the number of spans; -1: excluded by a filter. */
+static __always_inline int operation_finish(struct task_state *st, uint64_t now)
+{
+	if (FILTER_SET(MIN_DURATION) && now - st->op.head.time_ns < filter.min_ns) {
+		TOTAL_ADD(filtered_calls, 1);
+		return -1;
+	}
+	st->op.head.end_ns = now;
+	if (st->now.pages_added)
+		st->op.op_flags |= ETA_KOP_MISS;
+	return operation_spans(st, now);
 }
 
 static __always_inline void operation_leave(struct task_state *st, uint32_t n)

@@ -209,6 +209,24 @@ static __always_inline void own_disk_mark(struct task_state *st, uint64_t now)
 	}
 }
 
+/*
+ * A flush of DISK's cache is queued. A loop device syncs its file for it, which is under way below
+ * for all that time: it may have no request there at a moment, but a journal's commit that waits
+ * for the data of others.
+ */
+static __always_inline void flush_comes(struct disk *disk, struct counted *counted, uint64_t now)
+{
+	if (!disk->lower)
+		return;
+	counted->syncs_file = 1;
+	disk_files_change(lower_disk(disk), 0, 1, now);
+}
+
+static __always_inline void flush_goes(struct disk *disk, uint64_t now)
+{
+	disk_files_change(lower_disk(disk), 0, -1, now);
+}
+
 /* A counted request has completed, or its completion was missed. */
 static __always_inline void disk_uncount(const struct counted *counted)
 {
@@ -222,6 +240,8 @@ static __always_inline void disk_uncount(const struct counted *counted)
 		return;
 	if (disk->files.used)
 		disk_files_change(disk, counted->served ? 0 : counted->tid, -1, bpf_ktime_get_ns());
+	if (counted->syncs_file)
+		flush_goes(disk, bpf_ktime_get_ns());
 	if (!counted->place)
 		return;
 	owner = &disk->owners[(counted->place - 1) & (DISK_OWNERS - 1)];
@@ -300,13 +320,13 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	if (!disk->lower_known)
 		disk_find_lower(disk);
-	if (disk->lower && !record->queue_ahead)
-		record->queue_ahead = disk_queue_ahead(lower_disk(disk), counted->tid, now, &who);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
-	if (flush)
+	if (flush) {
+		flush_comes(disk, counted, now);
 		counted->flush_part = disk_written_part(disk, &disk->flushed);
+	}
 	if (flush || record->op_flags & ETA_BIO_WRITE)
 		disk_writes(disk, record->bytes, false, flush);
 	return 0;
@@ -334,8 +354,6 @@ static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
 	if (ns < QUEUE_AHEAD_QUEUED_NS || !counted->place)
 		return;
 	record->issue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
-	if (disk->lower && !record->issue_ahead)
-		record->issue_ahead = disk_queue_ahead(lower_disk(disk), counted->tid, now, &who);
 	record->issue_ahead_tid = who;
 }
 
@@ -395,6 +413,8 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 		disk_foreign_comes(disk, tid, now);
 	}
 	disk_files_change(disk, tid, 1, now);
+	if (flush)
+		flush_comes(disk, &counted, now);
 	if (bpf_map_update_elem(&foreign_bios, &address, &counted, BPF_ANY))
 		foreign_uncount(&counted, now);
 	foreign_seen = 1;

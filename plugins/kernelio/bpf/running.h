@@ -332,6 +332,17 @@ static __always_inline bool someone_runs(void)
 	return !switches_reported || (slot && *slot);
 }
 
+/* If the current thread, of state ST, is a worker of io_uring: what it serves now. (worker.h) */
+int worker_serves(struct task_state *st);
+
+/* ST, the current thread's state, whose operation is that of this moment. */
+static __always_inline struct task_state *serving(struct task_state *st)
+{
+	if (st && st->for_tid)
+		worker_serves(st);
+	return st;
+}
+
 /*
  * The current thread's state; NULL: not traced. After a missed switch its last wait may still be
  * open.
@@ -343,7 +354,7 @@ static __always_inline struct task_state *current_state(void)
 
 	if (!slot)
 		return NULL;
-	return *slot == SLOT_UNSURE ? running_see(slot) : slot_state(*slot);
+	return serving(*slot == SLOT_UNSURE ? running_see(slot) : slot_state(*slot));
 }
 
 /* The same, after ending an open wait. */
@@ -355,8 +366,8 @@ static __always_inline struct task_state *awake_state(void)
 	if (!slot)
 		return NULL;
 	if (*slot == SLOT_UNSURE)
-		return running_find(bpf_get_current_task_btf(), slot, 0);
-	return slot_state(*slot);
+		return serving(running_find(bpf_get_current_task_btf(), slot, 0));
+	return serving(slot_state(*slot));
 }
 
 /*
@@ -404,7 +415,7 @@ static __always_inline struct task_state *sure_state(struct task_struct *task)
 		return running_find(task, slot, 0);
 	st = slot_state(*slot);
 	if (st && st->tid == (uint32_t)task->pid)
-		return st;
+		return serving(st);
 	own = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (st && own && own->slot == *slot) {
 		st->tid = task->pid; /* exec gave the thread the tid of its process */

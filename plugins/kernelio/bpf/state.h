@@ -86,6 +86,7 @@ struct task_state {
 	struct {
 		uint64_t request; /* address; 0: none */
 		uint32_t track;
+		uint32_t ending; /* CPUs that may be writing the record of one */
 	} serving;
 
 	/* recently used files, whose FILE record has been written */

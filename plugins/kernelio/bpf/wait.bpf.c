@@ -137,10 +137,7 @@ static __always_inline struct task_state *worker_locked_out(void)
 {
 	struct task_state *st = current_state();
 
-	if (!st || !st->for_tid)
-		return NULL;
-	worker_serves(st);
-	return st->active ? st : NULL;
+	return st && st->for_tid && st->active ? st : NULL;
 }
 
 SEC("tp_btf/contention_begin")

@@ -66,14 +66,17 @@ SEPARATE int served_end(const struct async_key *key, int64_t ret)
 	if (!found || !found->worker)
 		return 0;
 	st = slot_state(found->worker);
-	if (!st || st->serving.request != own.id)
+	if (!st)
 		return 0;
+	__sync_fetch_and_add(&st->serving.ending, 1);
+	if (__sync_val_compare_and_swap(&st->serving.request, own.id, 0) != own.id) {
+		__sync_fetch_and_add(&st->serving.ending, -1);
+		return 0;
+	}
 	slot = found->slot;
 	tid = found->tid;
-	if (bpf_map_delete_elem(&asyncs, &own))
-		return 1; /* another CPU has ended it */
+	bpf_map_delete_elem(&asyncs, &own);
 	st->active = 0;
-	st->serving.request = 0;
 	barrier();
 	st->op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
 	async_count(&st->op);
@@ -83,19 +86,46 @@ SEPARATE int served_end(const struct async_key *key, int64_t ret)
 		record_leave(ETA_RECORD_ASYNC_OP, &st->op,
 			     sizeof(st->op) + n * sizeof(struct eta_span));
 	track_give(slot, tid, st->serving.track);
+	__sync_fetch_and_add(&st->serving.ending, -1);
 	return 1;
 }
 
 /*
+ * The worker in SLOT goes on to another request while the operation KEY is under way: direct I/O
+ * that is at its device, or what is reported later. Keeps what was noted until then.
+ */
+SEPARATE int served_keep(const struct async_key *key, uint32_t slot)
+{
+	struct task_state *st =
+		slot_state(slot); /* before 6.2 a map is given only memory of maps */
+	struct async_key own;
+	struct async_op *found;
+
+	if (!key || !st)
+		return 0;
+	own = *key;
+	found = bpf_map_lookup_elem(&asyncs, &own);
+	if (!found || found->worker != slot)
+		return 0;
+	found->worker = 0;
+	if (!operation_spans(st, bpf_ktime_get_ns()))
+		return 0;
+	if (bpf_map_update_elem(&served_ops, &own, &st->op, BPF_ANY))
+		TOTAL_ADD(spans_lost, st->now.n_spans);
+	else
+		found->served = 1;
+	return 0;
+}
+
+/*
  * Makes the request that the current task of state ST works on its operation, if it is a worker of
- * io_uring. Nothing reports when a worker takes a request, so this is asked where it may wait. It
- * is the operation until the worker is seen without it, and keeps what was noted until the request
- * completes, which may be later and elsewhere.
+ * io_uring. Nothing reports when a worker takes a request or is done with it, so every probe asks
+ * this first. What was noted for the one before is kept until that completes, which may be later
+ * and elsewhere. While another CPU writes the record of that one, it has no operation.
  */
 SEPARATE int worker_serves(struct task_state *st)
 {
 	struct async_key key = {}, before = {};
-	struct io_kiocb *request;
 	struct async_op *async;
 	struct task_slot *own;
 
@@ -107,13 +137,14 @@ SEPARATE int worker_serves(struct task_state *st)
 	st->active = 0;
 	async = key.id && !paused ? bpf_map_lookup_elem(&asyncs, &key) : NULL;
 	own = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), NULL, 0);
-	if (!async || !own)
+	if (!async || !own || st->serving.ending)
 		return 0;
 	before.id = st->serving.request;
-	request = (void *)before.id;
-	if (request)
-		served_end(&before, BPF_CORE_READ(request, cqe.res));
-	st->serving.request = 0;
+	if (before.id) {
+		if (__sync_val_compare_and_swap(&st->serving.request, before.id, 0) != before.id)
+			return 0;
+		served_keep(&before, own->slot);
+	}
 	__builtin_memset(&st->now, 0, sizeof(st->now));
 	if (!worker_file(&st->now, async, key.id))
 		return 0;

@@ -124,12 +124,14 @@ static inline __attribute__((always_inline)) void
 spool_sink_end(struct thread *t, struct spool_sink_op *op, enum eta_op_kind kind,
 	       const struct file *file, uint64_t end_ns, int64_t ret, int64_t offset)
 {
+	/* analyzer: only what was begun is ended */
 	struct eta_user_op *record = spool_at(&spool_sink_of(t)->spool, op->at);
 	struct eta_user_repeat *repeat = (struct eta_user_repeat *)record;
 
 	(void)kind;
 	(void)file;
 	if (__builtin_expect(!record, 0)) {
+		/* analyzer: as above */
 		spool_sink_end_elsewhere(t, *op, end_ns, ret, offset);
 		return;
 	}

@@ -31,6 +31,7 @@ int engine_open(struct engine *e, struct eta_trace *trace, const struct analysis
 	e->defs = eta_trace_defs(trace);
 	e->options = *options;
 	e->spill.fd = -1;
+	e->to_ns = UINT64_MAX;
 	resources_init(&e->resources);
 	pthread_mutex_init(&e->progress_lock, NULL);
 	for (int i = 0; i < ENGINE_LOCKS; i++) {
@@ -72,7 +73,7 @@ static int find_window(struct engine *e)
 
 static int cut_to_window(struct engine *e)
 {
-	uint64_t last = 0, lifetime_ns, origin = e->from_ns - e->options.from_ns;
+	uint64_t last = 0, origin = e->from_ns - e->options.from_ns;
 
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
 		struct walk_counts *c = &e->locations[l].counts;
@@ -81,7 +82,6 @@ static int cut_to_window(struct engine *e)
 			continue;
 		if (c->last_ns > last)
 			last = c->last_ns;
-		lifetime_ns = c->last_ns - c->first_ns;
 		c->first_ns = c->first_ns < e->from_ns ? e->from_ns : c->first_ns;
 		c->last_ns = c->last_ns > e->to_ns ? e->to_ns : c->last_ns;
 		/* not there in this part of the time: its lifetime is 0 */
@@ -89,10 +89,6 @@ static int cut_to_window(struct engine *e)
 			c->first_ns = e->to_ns;
 		if (c->last_ns < c->first_ns)
 			c->last_ns = c->first_ns;
-		/* the times of its waits between operations are not kept */
-		if (lifetime_ns)
-			c->outside_ns = (uint64_t)((unsigned __int128)c->outside_ns *
-						   (c->last_ns - c->first_ns) / lifetime_ns);
 	}
 	if (e->from_ns <= last || last == 0)
 		return 0;

@@ -122,7 +122,7 @@ static int put(struct ranking *table, const struct blame_row *row, uint32_t mach
 	if (!r.rc && !ARRAY_FITS(table->list, table->n + r.n + 2, table->room))
 		r.rc = -ENOMEM;
 	if (!r.rc) {
-		if (r.n)
+		if (r.n) /* analyzer: room for N + R.N + 2 of them is never none */
 			memcpy(&table->list[table->n], r.list, r.n * sizeof(*r.list));
 		table->n += r.n;
 		if (r.any_rest)

@@ -148,6 +148,12 @@ static bool is_outside(const struct engine *e, uint64_t begin_ns)
 	return e->windowed && (begin_ns < e->from_ns || begin_ns >= e->to_ns);
 }
 
+/* Did BIO end before the times that are wanted, or begin behind them? */
+static bool is_apart(const struct engine *e, const struct bio *bio)
+{
+	return e->windowed && (bio->end_ns <= e->from_ns || bio->begin_ns >= e->to_ns);
+}
+
 /* The accesses of OP, level by level, for the workload. */
 static int spill_accesses(struct worker *w, const struct operation *op)
 {
@@ -248,7 +254,7 @@ static int on_bio(void *arg, const struct bio *bio)
 
 	if (w->engine->workload)
 		return spill_request(w, bio);
-	if (bio->open)
+	if (bio->open || is_apart(w->engine, bio))
 		return 0;
 	rc = dev_of(w, bio->dev, &record.dev);
 	if (rc < 0 || !w->engine->split)
@@ -267,12 +273,16 @@ static int read_events(struct worker *w, void *tapped)
 {
 	const struct event_tap *tap = w->engine->options.tap;
 	struct eta_cursor *cursor = NULL;
+	const struct engine *e = w->engine;
 	const struct eta_event *batch;
+	struct eta_whole whole;
 	ssize_t n;
-	int rc = eta_cursor_open(w->engine->trace, w->location, &cursor);
+	bool part;
+	int rc = eta_cursor_open(e->trace, w->location, &cursor);
 
 	if (rc < 0)
 		return rc;
+	part = e->windowed && eta_cursor_part(cursor, e->from_ns, e->to_ns, &whole);
 	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc) {
 		rc = walk_events(w->walk, batch, (size_t)n);
 		if (!rc && tapped)
@@ -282,6 +292,8 @@ static int read_events(struct worker *w, void *tapped)
 	}
 	if (n < 0)
 		rc = (int)n;
+	if (part)
+		walk_take_whole(w->walk, &whole);
 	eta_cursor_close(cursor);
 	return rc;
 }
@@ -307,6 +319,8 @@ static int do_location(struct worker *w)
 		.bio = e->spills ? on_bio : NULL,
 		.arg = w,
 		.tid = e->defs->locations[w->location].tid,
+		.from_ns = e->from_ns,
+		.to_ns = e->to_ns,
 		.others = e->split,
 		.stretches = e->spills && !e->workload,
 		.level_regions = e->workload,

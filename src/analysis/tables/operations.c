@@ -213,6 +213,12 @@ static void know_handle(struct walk *w, const struct eta_event *e)
 
 /* ---- regions ---- */
 
+/* No thread has a number as large as those are that stand for locations: a damaged archive. */
+static uint32_t known_tid(uint64_t tid)
+{
+	return tid < TID_LOCATION ? (uint32_t)tid : 0;
+}
+
 /* A region of a guest's host, F, just pushed: what it does is part of a wait, not of the path. */
 static int enter_of_host(struct frame *f, const struct eta_event *e)
 {
@@ -254,7 +260,7 @@ static int enter(struct walk *w, const struct eta_event *e)
 	f->bio_explains = info->bio_explains;
 	f->hidden = info->is_reason;
 	w->op.added_pages |= info->adds_pages && !f->of_host;
-	f->who = e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0;
+	f->who = e->has & ETA_HAS_WHO ? known_tid(e->who) : 0;
 	f->device = 0;
 	if (f->of_host)
 		return enter_of_host(f, e);
@@ -283,6 +289,14 @@ static int enter(struct walk *w, const struct eta_event *e)
 	return rc;
 }
 
+/* How much of the time from BEGIN_NS to END_NS is wanted. */
+static uint64_t inside_ns(const struct walk_sink *sink, uint64_t begin_ns, uint64_t end_ns)
+{
+	begin_ns = begin_ns < sink->from_ns ? sink->from_ns : begin_ns;
+	end_ns = end_ns > sink->to_ns ? sink->to_ns : end_ns;
+	return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
 /* The innermost region ends. */
 static int leave_top(struct walk *w, const struct eta_event *e)
 {
@@ -292,9 +306,8 @@ static int leave_top(struct walk *w, const struct eta_event *e)
 
 	if (w->root == NO_OPERATION) {
 		f = &w->stack[--w->depth];
-		if (w->regions->info[f->region].cell == CELL_CPU_RUN_QUEUE && !f->serves &&
-		    e->time_ns > f->begin_ns)
-			w->counts.outside_ns += e->time_ns - f->begin_ns;
+		if (w->regions->info[f->region].cell == CELL_CPU_RUN_QUEUE && !f->serves)
+			w->counts.outside_ns += inside_ns(&w->sink, f->begin_ns, e->time_ns);
 		return 0;
 	}
 	rc = account(w, e->time_ns);
@@ -345,7 +358,8 @@ static int bio_begin(struct walk *w, const struct eta_event *e)
 	struct bio bio = { .begin_ns = e->time_ns,
 			   .end_ns = e->end_ns,
 			   .dev = dev,
-			   .owner_tid = e->owner | (e->has & ETA_EVENT_SERVES ? TID_LOCATION : 0),
+			   .owner_tid = e->has & ETA_EVENT_SERVES ? e->owner | TID_LOCATION
+								  : known_tid(e->owner),
 			   .mode = e->mode == ETA_IO_READ    ? MODE_READ
 				   : e->mode == ETA_IO_WRITE ? MODE_WRITE
 							     : MODE_OTHER,
@@ -416,7 +430,7 @@ static int io_record(struct walk *w, const struct eta_event *e)
 	know_handle(w, e);
 	if (e->kind == ETA_IO_CREATE)
 		w->op.opens = true;
-	if (e->has & ETA_HAS_OFFSET || e->kind == ETA_IO_SEEK)
+	if (e->has & ETA_HAS_OFFSET)
 		know_offset(w, e->offset);
 	if (e->kind == ETA_IO_BEGIN) {
 		if (e->mode == ETA_IO_READ)
@@ -457,6 +471,18 @@ int walk_events(struct walk *w, const struct eta_event *events, size_t n)
 		w->counts.last_ns = events[n - 1].time_ns;
 	w->counts.events += n;
 	return rc;
+}
+
+void walk_take_whole(struct walk *w, const struct eta_whole *whole)
+{
+	w->counts.events = whole->events;
+	w->counts.first_ns = whole->events ? whole->first_ns : UINT64_MAX;
+	w->counts.last_ns = whole->last_ns;
+	w->counts.open_bios = whole->open_requests;
+	w->counts.regions = whole->regions;
+	for (uint32_t i = 0; i < w->defs->n_regions; i++)
+		if (whole->calls[i] && !w->regions->info[i].io)
+			w->found[i] = w->any_found = true;
 }
 
 int walk_end(struct walk *w, struct walk_counts *counts)

@@ -134,10 +134,11 @@ struct walk_sink {
 	int (*operation)(void *arg, const struct operation *op);
 	int (*bio)(void *arg, const struct bio *bio); /* or NULL */
 	void *arg;
-	uint32_t tid;	    /* of the location: a wait for itself is for nobody */
-	bool others;	    /* fill operation.others_ns and others_cell_ns */
-	bool stretches;	    /* fill operation.stretches */
-	bool level_regions; /* fill operation.level_regions */
+	uint64_t from_ns, to_ns; /* of waits between operations, this time is counted */
+	uint32_t tid;		 /* of the location: a wait for itself is for nobody */
+	bool others;		 /* fill operation.others_ns and others_cell_ns */
+	bool stretches;		 /* fill operation.stretches */
+	bool level_regions;	 /* fill operation.level_regions */
 };
 
 struct walk_counts {
@@ -163,6 +164,8 @@ void walk_free(struct walk *walk);
  */
 void walk_begin(struct walk *walk, const struct walk_sink *sink);
 int walk_events(struct walk *walk, const struct eta_event *events, size_t n);
+/* Only a part of the location's events was given, of what is WHOLE. */
+void walk_take_whole(struct walk *walk, const struct eta_whole *whole);
 /* Closes what is open at the last event. */
 int walk_end(struct walk *walk, struct walk_counts *counts);
 
