@@ -26,6 +26,7 @@ unit_tests = \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
+	tests/unit/test-disk-map \
 	tests/unit/test-guest-score \
 	tests/unit/test-guests \
 	tests/unit/test-homes \
@@ -74,6 +75,7 @@ script_tests += \
 	tests/cases/export.sh \
 	tests/cases/faults.py \
 	tests/cases/fuzz-corpus.sh \
+	tests/cases/fuzz-options.py \
 	tests/cases/html-browser.py \
 	tests/cases/html-data.py \
 	tests/cases/html-missing.py \
@@ -210,7 +212,8 @@ kernel_tests += \
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py \
+slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py \
+	tests/cases/kernel-vm-score.py \
 	tests/cases/kernel-vm-steal.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
@@ -409,6 +412,7 @@ EXTRA_DIST += \
 	tests/fuzz/fail.c \
 	tests/fuzz/found.tar.xz \
 	tests/fuzz/libfuzzer.c \
+	tests/fuzz/options.py \
 	tests/fuzz/pack.py \
 	tests/fuzz/run.sh \
 	tests/fuzz/sources.sh \
