@@ -86,7 +86,8 @@ int clock_option(const char *spec, size_t *input, struct eta_clock_map *map)
 	errno = 0;
 	n = strtoul(spec, &end, 10);
 	if (errno || end == spec || *end != ':' || !end[1] || n == 0 || *spec == '-') {
-		eta_error("--clock=%s: not N:NS or N:FILE (N: number of the input, from 1)", spec);
+		eta_error("--clock=%.4096s: not N:NS or N:FILE (N: number of the input, from 1)",
+			  spec);
 		return -EINVAL;
 	}
 	*input = n;

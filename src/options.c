@@ -183,7 +183,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 struct shown {
 	FILE *errors;
 	const struct parsing *p;
+	size_t word; /* characters since the last blank */
 };
+
+enum { WORD_SHOWN = 4200 }; /* an option and a path */
 
 /* The option that the N letters at NAME may be meant to be; NULL: none is near. */
 static const char *option_like(const struct parsing *p, const char *name, size_t n)
@@ -212,8 +215,9 @@ static const char *option_like(const struct parsing *p, const char *name, size_t
 
 /*
  * Names of files may be in it ("sci-merge *"): only the end of argp's and getopt's lines ends one.
+ * A word may have 128 KiB: of that its beginning.
  */
-static void put_printable(FILE *to, const char *text, const char *end)
+static void put_printable(struct shown *to, const char *text, const char *end)
 {
 	static const char second[] = "\nTry `";
 	char step[PRINTABLE_STEP];
@@ -223,8 +227,12 @@ static void put_printable(FILE *to, const char *text, const char *end)
 			    (text + 1 == end || ((size_t)(end - text) > strlen(second) &&
 						 memcmp(text, second, strlen(second)) == 0));
 
+		to->word = *text == ' ' || ends ? 0 : to->word + 1;
 		text += printable_step(text, (size_t)(end - text), step);
-		fputs(ends ? "\n" : step, to);
+		if (to->word < WORD_SHOWN)
+			fputs(ends ? "\n" : step, to->errors);
+		else if (to->word == WORD_SHOWN)
+			fputs("...", to->errors);
 	}
 }
 
@@ -232,22 +240,22 @@ static void put_printable(FILE *to, const char *text, const char *end)
 static ssize_t put_shown(void *to, const char *text, size_t size)
 {
 	static const char unknown[] = ": unrecognized option '";
-	const struct shown *shown = to;
+	struct shown *shown = to;
 	const char *end = text + size, *at = memmem(text, size, unknown, strlen(unknown));
 	const char *option, *quote, *like;
 
 	option = at ? at + strlen(unknown) : NULL;
 	quote = at ? memmem(option, (size_t)(end - option), "'\n", 2) : NULL;
 	if (!quote || quote - option < 2) {
-		put_printable(shown->errors, text, end);
+		put_printable(shown, text, end);
 		return (ssize_t)size;
 	}
 	like = option_like(shown->p, option + 2, strcspn(option + 2, "='"));
 	fprintf(shown->errors, "%s: unknown option ", program_invocation_short_name);
-	put_printable(shown->errors, option, quote);
+	put_printable(shown, option, quote);
 	if (like)
 		fprintf(shown->errors, "; did you mean --%s?", like);
-	put_printable(shown->errors, quote + 1, end);
+	put_printable(shown, quote + 1, end);
 	return (ssize_t)size;
 }
 

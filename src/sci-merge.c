@@ -117,7 +117,7 @@ static int read_clocks(const struct arguments *a, struct eta_clock_map *maps,
 		if (rc)
 			return rc;
 		if (input > a->merging.n_inputs) {
-			eta_error("--clock=%s: no input has this number, the last is %zu",
+			eta_error("--clock=%.4096s: no input has this number, the last is %zu",
 				  a->clocks[i], a->merging.n_inputs);
 			return -EINVAL;
 		}
@@ -135,12 +135,12 @@ static int read_guests(const struct arguments *a, uint32_t *pids)
 
 		if (sscanf(a->guests[i], "%u:%u%n", &input, &pid, &end) != 2 || a->guests[i][end] ||
 		    !input || !pid) {
-			eta_error("--guest=%s: not N:PID (N: number of the input, from 1)",
+			eta_error("--guest=%.4096s: not N:PID (N: number of the input, from 1)",
 				  a->guests[i]);
 			return -EINVAL;
 		}
 		if (input > a->merging.n_inputs) {
-			eta_error("--guest=%s: no input has this number, the last is %zu",
+			eta_error("--guest=%.4096s: no input has this number, the last is %zu",
 				  a->guests[i], a->merging.n_inputs);
 			return -EINVAL;
 		}

@@ -75,6 +75,7 @@ script_tests += \
 	tests/cases/export.sh \
 	tests/cases/faults.py \
 	tests/cases/fuzz-corpus.sh \
+	tests/cases/fuzz-options.py \
 	tests/cases/html-browser.py \
 	tests/cases/html-data.py \
 	tests/cases/html-missing.py \
@@ -411,6 +412,7 @@ EXTRA_DIST += \
 	tests/fuzz/fail.c \
 	tests/fuzz/found.tar.xz \
 	tests/fuzz/libfuzzer.c \
+	tests/fuzz/options.py \
 	tests/fuzz/pack.py \
 	tests/fuzz/run.sh \
 	tests/fuzz/sources.sh \
