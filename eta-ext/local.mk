@@ -17,6 +17,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/format/archive.h \
 	eta-ext/format/dirty.c \
 	eta-ext/format/dirty.h \
+	eta-ext/format/disk-map.c \
+	eta-ext/format/disk-map.h \
 	eta-ext/trace/call.c \
 	eta-ext/trace/call.h \
 	eta-ext/trace/check.c \

@@ -10,6 +10,7 @@
 #include "report/compare.h"
 #include "report/html/lanes.h"
 #include "report/unnamed.h"
+#include "report/vm-files.h"
 #include "report/words.h"
 #include "report/workload.h"
 
@@ -138,7 +139,7 @@ static void set_what(const struct option_given *given)
 	enum analyze_what what = (enum analyze_what)given->row->value;
 
 	if (a->what != SHOW_SCORE && a->what != what)
-		argp_error(given->state, "--workload, --compare, --unnamed: one at a time");
+		argp_error(given->state, "--workload, --compare, --unnamed, --vm: one at a time");
 	a->what = what;
 }
 
@@ -275,6 +276,10 @@ static const struct option_row rows[] = {
 	  "waits without a reason of their own: where in the kernel they were, how long and how "
 	  "many",
 	  CALLS(set_what), .value = SHOW_UNNAMED },
+	{ "vm", 0, NULL,
+	  "with --by=file: bytes of each file of a guest, the pieces of its disk's image that they "
+	  "are in, and the sectors of the host's disk",
+	  CALLS(set_what), .value = SHOW_VM_FILES },
 	HEADING("Selection and format:"),
 	{ "from", 0, "TIME",
 	  "leave out what begins before TIME from the trace's first event (1.5s, 200ms, 30us)",
@@ -394,6 +399,11 @@ static void find_view(struct analyze_options *a, struct argp_state *state)
 				   a->view_given);
 		return;
 	}
+	if (a->what == SHOW_VM_FILES) {
+		if (!a->by || strcmp(a->by, "file") != 0)
+			argp_error(state, "--vm follows files down: it goes with --by=file");
+		return;
+	}
 	a->view = view_find(a->by ? a->by : "thread");
 	if (!a->view)
 		argp_error(state, "--by=%s: one of %s", a->by, view_names());
@@ -417,6 +427,8 @@ static void columns_of(const struct analyze_options *a, const struct column **co
 		workload_columns(columns, n);
 	} else if (a->what == SHOW_UNNAMED) {
 		unnamed_columns(columns, n);
+	} else if (a->what == SHOW_VM_FILES) {
+		vm_files_columns(columns, n);
 	} else {
 		*columns = a->view->columns;
 		*n = a->view->n_columns;
@@ -461,8 +473,9 @@ static void check(struct analyze_options *a, struct argp_state *state)
 		argp_error(state, "--%s goes with --json", a->of_json);
 	if (a->of_html && a->form != FORM_HTML)
 		argp_error(state, "--%s goes with --html", a->of_html);
-	if (a->form == FORM_HTML && (a->what == SHOW_WORKLOAD || a->what == SHOW_UNNAMED))
-		argp_error(state, "--html shows scores: no --workload, no --unnamed");
+	if (a->form == FORM_HTML &&
+	    (a->what == SHOW_WORKLOAD || a->what == SHOW_UNNAMED || a->what == SHOW_VM_FILES))
+		argp_error(state, "--html shows scores: no --workload, --unnamed, --vm");
 	if (a->form == FORM_HTML && (a->by || a->analysis.n_bins || a->top_given ||
 				     a->table.fields || a->table.sort || a->table.n_filters))
 		argp_error(state,
@@ -479,10 +492,13 @@ static void check(struct analyze_options *a, struct argp_state *state)
 	if (a->what == SHOW_WORKLOAD && (a->sci_given || a->similar_given || a->reference_given))
 		argp_error(state, "--workload scores nothing: no --sci, --similar, --reference, "
 				  "--baseline");
-	if (a->what == SHOW_UNNAMED && (a->sci_given || a->similar_given || a->reference_given ||
-					a->analysis.from_ns || a->analysis.to_ns))
-		argp_error(state, "--unnamed scores nothing, and is of the whole trace: no --sci, "
-				  "--similar, --reference, --baseline, --from, --to");
+	if ((a->what == SHOW_UNNAMED || a->what == SHOW_VM_FILES) &&
+	    (a->sci_given || a->similar_given || a->reference_given || a->analysis.from_ns ||
+	     a->analysis.to_ns))
+		argp_error(state,
+			   "--%s scores nothing, and is of the whole trace: no --sci, --similar, "
+			   "--reference, --baseline, --from, --to",
+			   a->what == SHOW_UNNAMED ? "unnamed" : "vm");
 	if (a->what == SHOW_COMPARISON && a->n_paths != 2)
 		argp_error(state, "--compare takes two TRACEs (sci-merge makes one of several)");
 	if (a->analysis.to_ns && a->analysis.to_ns <= a->analysis.from_ns)

@@ -6,7 +6,7 @@
 #include "src/analysis/tables/analysis.h"
 #include "report/views.h"
 
-enum analyze_what { SHOW_SCORE, SHOW_WORKLOAD, SHOW_COMPARISON, SHOW_UNNAMED };
+enum analyze_what { SHOW_SCORE, SHOW_WORKLOAD, SHOW_COMPARISON, SHOW_UNNAMED, SHOW_VM_FILES };
 enum analyze_form { FORM_TEXT, FORM_CSV, FORM_JSON, FORM_HTML };
 
 struct analyze_options {

@@ -121,7 +121,10 @@ src_sci_analyze_SOURCES = \
 	src/report/view-process.c \
 	src/report/view-thread.c \
 	src/report/view-timeline.c \
+	src/report/guest-disks.c src/report/guest-disks.h \
 	src/report/unnamed.c src/report/unnamed.h \
+	src/report/vm-files.c src/report/vm-files.h \
+	src/report/vm-file-columns.c src/report/vm-file-columns.h \
 	src/report/views.c src/report/views-arrange.c src/report/views.h \
 	src/report/workload.c src/report/workload.h \
 	src/symbols.c \
@@ -195,7 +198,9 @@ noinst_LTLIBRARIES += src/libvm.la
 src_libvm_la_SOURCES = \
 	src/vm/image.c src/vm/image.h \
 	src/vm/machines.c src/vm/machines.h \
+	src/vm/disk-maps.c src/vm/disk-maps.h \
 	src/vm/extents.c src/vm/extents.h src/vm/extents-table.c src/vm/extents-table.h \
+	src/vm/pieces.c src/vm/pieces.h \
 	src/vm/qcow2-bytes.h src/vm/qcow2-map.c src/vm/qcow2-map.h src/vm/qcow2.c src/vm/qcow2.h \
 	src/vm/qemu-command.c src/vm/qemu-command.h \
 	src/vm/qemu-keys.c src/vm/qemu-keys.h \

@@ -15,6 +15,7 @@
 #include "report/html/html.h"
 #include "report/screen.h"
 #include "report/unnamed.h"
+#include "report/vm-files.h"
 #include "report/workload.h"
 #include "symbols.h"
 
@@ -258,6 +259,32 @@ out:
 	return rc;
 }
 
+static int vm_files(struct analyze_options *o, struct eta_counts *counts)
+{
+	struct eta_trace *trace = NULL;
+	struct vm_files *v = NULL;
+	struct table table = { 0 };
+	int rc = inputs_open(o->paths, o->n_paths, &o->open, &trace);
+
+	if (rc < 0)
+		goto out;
+	rc = vm_files_run(trace, &v);
+	if (rc < 0)
+		goto out;
+	eta_trace_counts(trace, counts);
+	rc = vm_files_table(v, &o->table, &table);
+	if (!rc)
+		rc = o->form == FORM_TEXT   ? vm_files_text(stdout, v, &table, &o->table)
+		     : o->form == FORM_JSON ? vm_files_json(stdout, v, &table, &o->table)
+					    : table_csv(stdout, &table, &o->table);
+	rc = written(rc);
+out:
+	table_free(&table);
+	vm_files_free(v);
+	eta_close(trace);
+	return rc;
+}
+
 static int compare(struct analyze_options *o, struct eta_counts *counts)
 {
 	struct eta_trace *traces[2] = { NULL, NULL };
@@ -324,6 +351,8 @@ int main(int argc, char **argv)
 		rc = compare(&o, &counts);
 	else if (o.what == SHOW_UNNAMED)
 		rc = unnamed(&o, &counts);
+	else if (o.what == SHOW_VM_FILES)
+		rc = vm_files(&o, &counts);
 	else
 		rc = score(&o, &counts);
 	free(o.paths);

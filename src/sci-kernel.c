@@ -21,6 +21,7 @@
 #include "outputs.h"
 #include "processes.h"
 #include "snapshot.h"
+#include "src/vm/disk-maps.h"
 #include "src/vm/machines.h"
 #include "src/vm/extents-table.h"
 #include "src/vm/table.h"
@@ -37,8 +38,9 @@ struct arguments {
 	const char *snapshot; /* folder of the copy; NULL: a new one */
 	char *vm;	      /* words of --vm, by commas; NULL: none */
 	struct vms vms;
-	bool extents; /* of vms */
-	bool probes;  /* list them, and record nothing */
+	struct disk_maps disk_maps; /* of these */
+	bool extents;		    /* of vms */
+	bool probes;		    /* list them, and record nothing */
 	struct processes processes;
 	bool no_children;
 	bool everyone;
@@ -342,7 +344,10 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 		return -errno; /* who started us is gone, and so is the process */
 	watch->signals = true;
 	watch->folder = place->spool;
-	return watch_run(watch, &end);
+	rc = watch_run(watch, &end);
+	if (rc == 0)
+		disk_maps_put(&a->vms, &a->disk_maps, put_property, k);
+	return rc;
 }
 
 static void fill_options(const struct arguments *a, const struct authority *authority,
@@ -492,7 +497,7 @@ static int find_vms(struct arguments *a)
 		if (rc)
 			eta_error("not enough memory for %zu processes", a->processes.n);
 	}
-	return rc;
+	return rc || !a->vm ? rc : disk_maps_hold(&a->vms, &a->disk_maps);
 }
 
 /* sci-kernel vms: the exit status. */
@@ -538,6 +543,7 @@ int main(int argc, char **argv)
 	if (!a.directory)
 		a.directory = directory;
 	status = find_vms(&a) || processes_open(&a.processes) ? CLI_FAILED : trace(&a);
+	disk_maps_free(&a.disk_maps);
 	vms_free(&a.vms);
 	free(a.vm);
 	processes_free(&a.processes);

@@ -26,6 +26,7 @@ unit_tests = \
 	tests/unit/test-durations \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
+	tests/unit/test-disk-map \
 	tests/unit/test-guest-score \
 	tests/unit/test-guests \
 	tests/unit/test-homes \
@@ -211,7 +212,8 @@ kernel_tests += \
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-score.py \
+slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py \
+	tests/cases/kernel-vm-score.py \
 	tests/cases/kernel-vm-steal.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
@@ -419,6 +421,7 @@ EXTRA_DIST += \
 	tests/guest/vm-init \
 	tests/guest/vm-score-init \
 	tests/guest/kernel.sh \
+	tests/demo-vm.py \
 	tests/guests.py \
 	tests/guest/kernels.py \
 	tests/harmless.py \

@@ -22,10 +22,11 @@ enum { RATE_PPM = 100 };
 
 /* A disk of a virtual machine, as the host's recording describes it. */
 struct disk {
-	uint32_t vm; /* index */
-	uint32_t dev;
-	uint64_t inode;
-	json_t *told; /* the property */
+	uint32_t vm;	 /* index */
+	uint32_t number; /* of it in the properties */
+	struct request_image image;
+	struct disk_map map; /* by places in the image; of one with a format of its own */
+	json_t *told;	     /* the property */
 };
 
 struct vm {
@@ -69,30 +70,57 @@ static const json_t *number(const json_t *object, const char *key, uint64_t *val
 	return json_is_integer(found) ? found : NULL;
 }
 
+/* Offsets in the image are those of the disk. */
+static bool is_raw(const struct disk *disk)
+{
+	const char *format = json_string_value(json_object_get(disk->told, "format"));
+
+	return format && strcmp(format, "raw") == 0;
+}
+
+/* Of an image whose offsets are its own: which are whose, if the recording has that. */
+static int read_map(const struct guests *g, const struct eta_defs *defs, struct disk *disk)
+{
+	int rc = is_raw(disk) ? 0 : disk_map_read(defs, disk->image.pid, disk->number, &disk->map);
+
+	if (rc == -EBADMSG) {
+		eta_warn("%s: virtual machine %s (pid %" PRIu32 "), disk %" PRIu32 ": where its "
+			 "bytes lie is damaged in the recording: its requests are not compared",
+			 g->merge->inputs[g->vms[disk->vm].input].trace->path,
+			 g->vms[disk->vm].name, disk->image.pid, disk->number);
+		disk_map_free(&disk->map);
+	}
+	disk_map_sort_by_image(&disk->map);
+	return rc == -ENOMEM ? rc : 0;
+}
+
 static int add_disks(struct guests *g, const struct eta_defs *defs, uint32_t vm)
 {
 	char prefix[64];
-	int n = snprintf(prefix, sizeof(prefix), MERGE_VM_PREFIX "%" PRIu32 "_DISK_",
-			 g->vms[vm].pid);
+	int rc = 0, n = snprintf(prefix, sizeof(prefix), MERGE_VM_PREFIX "%" PRIu32 "_DISK_",
+				 g->vms[vm].pid);
 
-	for (uint32_t p = 0; p < defs->n_properties; p++) {
+	for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++) {
 		const struct eta_property *property = &defs->properties[p];
-		struct disk disk = { .vm = vm };
+		struct disk disk = { .vm = vm, .image = { .pid = g->vms[vm].pid } };
 		uint64_t dev;
 
 		if (property->process != ETA_NONE ||
 		    strncmp(property->name, prefix, (size_t)n) != 0)
 			continue;
 		disk.told = json_loads(property->value, 0, NULL);
-		if (!number(disk.told, "inode", &disk.inode) || !number(disk.told, "dev", &dev) ||
+		if (!number(disk.told, "inode", &disk.image.inode) ||
+		    !number(disk.told, "dev", &dev) ||
 		    !ARRAY_FITS(g->disks, g->n_disks + 1, g->disks_room)) {
 			json_decref(disk.told);
 			continue;
 		}
-		disk.dev = (uint32_t)dev;
+		disk.image.dev = (uint32_t)dev;
+		disk.number = (uint32_t)strtoul(property->name + n, NULL, 10);
+		rc = read_map(g, defs, &disk);
 		g->disks[g->n_disks++] = disk;
 	}
-	return 0;
+	return rc;
 }
 
 static int add_vms(struct guests *g, uint32_t input)
@@ -160,13 +188,21 @@ static int load_devices(struct guests *g)
 
 /* ---- which virtual machine it is ---- */
 
+static struct request_image image_of(const struct disk *disk)
+{
+	struct request_image image = disk->image;
+
+	image.map = disk->map.n ? &disk->map : NULL;
+	return image;
+}
+
 static int vote_of(struct guests *g, struct device *device, const struct disk *disk,
 		   struct request_vote *vote)
 {
 	const struct vm *vm = &g->vms[disk->vm];
+	const struct request_image image = image_of(disk);
 	struct request_stream *stream;
-	int rc = request_stream_file(g->merge->inputs[vm->input].trace, vm->pid, disk->dev,
-				     disk->inode, &stream);
+	int rc = request_stream_file(g->merge->inputs[vm->input].trace, &image, &stream);
 
 	if (rc)
 		return rc;
@@ -177,14 +213,6 @@ static int vote_of(struct guests *g, struct device *device, const struct disk *d
 	if (vote->votes < PAIRS_MIN || vote->votes < 2 * vote->second)
 		vote->votes = 0;
 	return rc;
-}
-
-/* Offsets in the image are those of the disk. */
-static bool is_raw(const struct disk *disk)
-{
-	const char *format = json_string_value(json_object_get(disk->told, "format"));
-
-	return format && strcmp(format, "raw") == 0;
 }
 
 /* How many votes machine VM has. */
@@ -201,7 +229,7 @@ static int try_vm(struct guests *g, uint32_t vm, uint64_t *votes)
 		for (size_t i = 0; rc == 0 && device->sample.n && i < g->n_disks; i++) {
 			struct request_vote vote = { 0 };
 
-			if (g->disks[i].vm == vm && is_raw(&g->disks[i]))
+			if (g->disks[i].vm == vm && (g->disks[i].map.n || is_raw(&g->disks[i])))
 				rc = vote_of(g, device, &g->disks[i], &vote);
 			if (vote.votes > device->tried_vote.votes) {
 				device->tried_vote = vote;
@@ -272,12 +300,12 @@ static int match_device(struct guests *g, const struct device *device, struct et
 			struct requests_found *found)
 {
 	const struct vm *vm = &g->vms[device->disk->vm];
+	const struct request_image image = image_of(device->disk);
 	struct request_stream *guest = NULL, *host = NULL;
 	int rc = request_stream_device(g->merge->inputs[g->input].trace, device->dev, &guest);
 
 	if (rc == 0)
-		rc = request_stream_file(g->merge->inputs[vm->input].trace, vm->pid,
-					 device->disk->dev, device->disk->inode, &host);
+		rc = request_stream_file(g->merge->inputs[vm->input].trace, &image, &host);
 	if (rc == 0)
 		rc = requests_match(&(struct requests){ request_stream_next, guest },
 				    &(struct requests){ request_stream_next, host },
@@ -318,7 +346,7 @@ static int assign_devices(struct guests *g, uint32_t vm)
 {
 	struct service_pair pair = { .guest = g->input,
 				     .host = g->vms[vm].input,
-				     .pid = g->vms[vm].pid,
+				     .image.pid = g->vms[vm].pid,
 				     .name = g->vms[vm].name };
 	int rc = services_begin(g->merge, &pair);
 
@@ -328,8 +356,8 @@ static int assign_devices(struct guests *g, uint32_t vm)
 		if (!device->disk)
 			continue;
 		pair.device = device->dev;
-		pair.dev = device->disk->dev;
-		pair.inode = device->disk->inode;
+		pair.disk = device->disk->number;
+		pair.image = image_of(device->disk);
 		rc = services_match(g->merge, &pair);
 	}
 	return rc;
@@ -466,8 +494,10 @@ int merge_guests(struct merge *merge, const struct eta_merge_options *options)
 		g.input = i;
 		rc = find_guest(&g);
 	}
-	for (size_t i = 0; i < g.n_disks; i++)
+	for (size_t i = 0; i < g.n_disks; i++) {
 		json_decref(g.disks[i].told);
+		disk_map_free(&g.disks[i].map);
+	}
 	free(g.disks);
 	free(g.vms);
 	return rc;

@@ -19,10 +19,9 @@ enum direction { NO_TRANSFER, READS, WRITES };
 
 struct request_stream {
 	struct eta_trace *trace;
-	bool is_file;
-	uint32_t dev;
-	uint64_t inode;
-	struct reader *readers; /* those at their end are taken out */
+	const struct request_image *image; /* NULL: a device */
+	uint32_t dev;			   /* of it */
+	struct reader *readers;		   /* those at their end are taken out */
 	size_t n;
 	uint8_t *directions; /* of the regions: enum direction */
 };
@@ -109,16 +108,13 @@ int request_stream_device(struct eta_trace *trace, uint32_t dev, struct request_
 	return rc;
 }
 
-int request_stream_file(struct eta_trace *trace, uint32_t pid, uint32_t dev, uint64_t inode,
+int request_stream_file(struct eta_trace *trace, const struct request_image *image,
 			struct request_stream **out)
 {
-	int rc = open_stream(trace, pid, out);
+	int rc = open_stream(trace, image->pid, out);
 
-	if (rc == 0) {
-		(*out)->is_file = true;
-		(*out)->dev = dev;
-		(*out)->inode = inode;
-	}
+	if (rc == 0)
+		(*out)->image = image;
 	return rc;
 }
 
@@ -164,7 +160,7 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 
 		reader->depth++;
 		if (reader->at || direction == NO_TRANSFER || (event->has & wanted) != wanted ||
-		    event->inode != s->inode || event->dev != s->dev)
+		    event->inode != s->image->inode || event->dev != s->image->dev)
 			return false;
 		reader->at = reader->depth;
 		reader->open = (struct request){ .begin_ns = event->time_ns,
@@ -186,6 +182,8 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 	if (event->has &
 	    ETA_HAS_RET) /* the size may not be known, and may be more than there was */
 		request->bytes = (uint64_t)event->ret;
+	if (s->image->map && !disk_map_guest_of(s->image->map, request->offset, &request->offset))
+		return false; /* a table of the format */
 	return request->bytes > 0;
 }
 
@@ -206,8 +204,8 @@ int request_stream_next(void *stream, struct request *request)
 		for (size_t i = 1; i < s->n; i++)
 			if (s->readers[i].head->time_ns < reader->head->time_ns)
 				reader = &s->readers[i];
-		found = s->is_file ? take_call(s, reader, reader->head, request)
-				   : take_block(s, reader->head, request);
+		found = s->image ? take_call(s, reader, reader->head, request)
+				 : take_block(s, reader->head, request);
 		request->location = found ? reader->location : 0;
 		if (++reader->head == reader->end) {
 			int rc = refill(reader);

@@ -5,6 +5,7 @@
 #define ETA_REQUEST_STREAMS_H
 
 #include "eta-ext/trace/source.h"
+#include "eta-ext/format/disk-map.h"
 #include "match-requests.h"
 
 struct request_stream;
@@ -12,8 +13,16 @@ struct request_stream;
 /* The block requests of TRACE to DEV (major << 20 | minor) in order of begin. 0 or -errno. */
 int request_stream_device(struct eta_trace *trace, uint32_t dev, struct request_stream **out);
 
-/* Of TRACE the reads and writes of process PID on the file INODE of DEV, in order of end. */
-int request_stream_file(struct eta_trace *trace, uint32_t pid, uint32_t dev, uint64_t inode,
+/* The file that an image of a disk is, and which process is its QEMU. */
+struct request_image {
+	uint32_t pid, dev;
+	uint64_t inode;
+	/* by places in the image: its offsets become the guest's. NULL: they are the guest's */
+	const struct disk_map *map;
+};
+
+/* Of TRACE the reads and writes on IMAGE, which stays until the end, in order of end. */
+int request_stream_file(struct eta_trace *trace, const struct request_image *image,
 			struct request_stream **out);
 
 /* For the functions of match-requests.h. */

@@ -22,6 +22,8 @@ void services_free(struct services *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; i < s->n_guests; i++)
+		free(s->guests[i].disks);
 	free(s->guests);
 	free(s->calls);
 	free(s->requests);
@@ -45,7 +47,9 @@ int services_begin(struct merge *merge, const struct service_pair *pair)
 		s = merge->services = calloc(1, sizeof(*s));
 	if (!s || !ARRAY_FITS(s->guests, s->n_guests + 1, s->guests_room))
 		return -ENOMEM;
-	s->guests[s->n_guests] = (struct service_guest){ pair->guest, pair->host, pair->pid, "" };
+	s->guests[s->n_guests] = (struct service_guest){ .guest = pair->guest,
+							 .host = pair->host,
+							 .pid = pair->image.pid };
 	snprintf(s->guests[s->n_guests].name, sizeof(s->guests->name), "%s", pair->name);
 	return services_steals(merge, s->n_guests++);
 }
@@ -102,8 +106,8 @@ static int add_pair(void *arg, const struct request *guest, const struct request
 		s->calls[s->n_calls++] = (struct service_call){
 			.begin_ns = host->begin_ns,
 			.end_ns = host->end_ns,
-			.inode = a->pair->inode,
-			.dev = a->pair->dev,
+			.inode = a->pair->image.inode,
+			.dev = a->pair->image.dev,
 			.input = a->pair->host,
 			.location = host->location,
 			.request = (uint32_t)s->n_requests - 1,
@@ -272,6 +276,14 @@ static int sort_calls(struct services *s, size_t first)
 	return calls && order && place ? 0 : -ENOMEM;
 }
 
+static int note_disk(struct service_guest *guest, const struct service_pair *pair)
+{
+	if (!ARRAY_FITS(guest->disks, guest->n_disks + 1, guest->disks_room))
+		return -ENOMEM;
+	guest->disks[guest->n_disks++] = (struct service_disk){ pair->device, pair->disk };
+	return 0;
+}
+
 int services_match(struct merge *merge, const struct service_pair *pair)
 {
 	const struct merge_input *input = &merge->inputs[pair->guest];
@@ -280,11 +292,12 @@ int services_match(struct merge *merge, const struct service_pair *pair)
 	struct request_stream *host = NULL;
 	struct assigning a = { .s = s, .pair = pair };
 	size_t first = s->n_calls;
-	int rc = request_stream_device(input->trace, pair->device, &guest.stream);
+	int rc = note_disk(&s->guests[s->n_guests - 1], pair);
 
 	if (rc == 0)
-		rc = request_stream_file(merge->inputs[pair->host].trace, pair->pid, pair->dev,
-					 pair->inode, &host);
+		rc = request_stream_device(input->trace, pair->device, &guest.stream);
+	if (rc == 0)
+		rc = request_stream_file(merge->inputs[pair->host].trace, &pair->image, &host);
 	if (rc == 0)
 		rc = requests_assign(&(struct requests){ next_by_clock, &guest },
 				     &(struct requests){ request_stream_next, host },
@@ -494,7 +507,7 @@ static int name_guests(struct eta_trace *trace, const struct merge *merge)
 		const struct eta_process *outer = merge_home(merge, guest->host);
 		const char *own;
 		char name[64], *text;
-		json_t *told;
+		json_t *told, *disks;
 
 		if (!inner || !outer)
 			continue;
@@ -507,6 +520,12 @@ static int name_guests(struct eta_trace *trace, const struct merge *merge)
 			json_string(merge_host(trace, &merge->inputs[guest->host], outer->host)));
 		json_object_set_new(told, "pid", json_integer(guest->pid));
 		json_object_set_new(told, "name", json_string(guest->name));
+		disks = json_array();
+		for (size_t d = 0; d < guest->n_disks; d++)
+			json_array_append_new(disks,
+					      json_pack("[i, i]", (int)guest->disks[d].device,
+							(int)guest->disks[d].disk));
+		json_object_set_new(told, "disks", disks);
 		text = json_dumps(told, JSON_COMPACT | JSON_SORT_KEYS);
 		if (!text || eta_defs_property(trace, name, text) == ETA_NONE)
 			rc = -ENOMEM;

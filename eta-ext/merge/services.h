@@ -4,15 +4,15 @@
 #define ETA_SERVICES_H
 
 #include "merge.h"
+#include "request-streams.h"
 
 /* A guest among the inputs, and one of its disks. */
 struct service_pair {
 	uint32_t guest, host; /* inputs */
-	uint32_t pid;	      /* its QEMU */
 	const char *name;     /* of the virtual machine */
 	uint32_t device;      /* in the guest */
-	uint32_t dev;	      /* of the image */
-	uint64_t inode;
+	uint32_t disk;	      /* number of it in the properties of the virtual machine */
+	struct request_image image;
 };
 
 /* A call of a host that moved bytes of a guest's requests. Times of all are the result's. */
@@ -43,6 +43,10 @@ struct service_piece {
 struct service_guest {
 	uint32_t guest, host, pid;
 	char name[64];
+	struct service_disk {
+		uint32_t device, disk; /* as in service_pair */
+	} * disks;
+	size_t n_disks, disks_room;
 };
 
 /* One thread of QEMU, and which of the guest's CPUs it is. */

@@ -56,6 +56,39 @@ with tempfile.TemporaryDirectory() as folder:
     for order in "BhA", "ABh":
         assert run("src/sci-analyze", "--json", f"{order}.otf2") == both, order
 
+    # ---- the bytes of a guest's file, down to the host's sectors ----
+    below = run("src/sci-analyze", "--by=file", "--vm", "--json", "hAB.otf2")
+    for order in "BhA", "ABh":
+        assert run("src/sci-analyze", "--by=file", "--vm", "--json", f"{order}.otf2") == below, order
+    down = json.loads(below)
+    print(run("src/sci-analyze", "--by=file", "--vm", "hAB.otf2"))
+    disks = {disk["machine"]: disk for disk in down["disks"]}
+    assert (disks["A"]["pieces"], disks["A"]["mapped_bytes"], disks["A"]["image"]) == (2, 753664, "/a"), disks
+    assert disks["A"]["state"] == "another file has its name since", disks
+    assert disks["B"]["state"] == "the host's recording has no map of it" and not disks["B"]["pieces"], disks
+    offsets = {"A": [i * 16384 for i in range(60)]}
+    pieces = {"A": ((32768, 524288, 64, 32768), (786432, 1 << 20, (1 << 30) // 512 + 8, 786432))}
+    for row in down["rows"]:
+        assert row["inode"] == 5 and row["written_bytes"] == 0 and row["disk"] == "vda", row
+    first, second = (row for row in down["rows"] if row["machine"] == "A" and row["sector"] is not None)
+    for row, (begin, end, sector, image) in zip((first, second), pieces["A"]):
+        there = [at for at in offsets["A"] if begin <= at < end]
+        assert (row["guest_offset"], row["image_offset"], row["sector"]) == (there[0], there[0], sector), row
+        assert row["read_bytes"] == 4096 * row["requests"] == 4096 * len(there), row
+        assert row["range_bytes"] == there[-1] + 4096 - there[0] and row["device"] == "8:0", row
+    # of the second piece the trace has no requests of the host: those there are elsewhere
+    between = sum(1 for at in (i * 8192 for i in range(120)) if 32768 <= at < first["guest_offset"] + first["range_bytes"])
+    assert 4096 * len([at for at in offsets["A"] if 32768 <= at < 524288]) <= first["host_read_bytes"] <= 4096 * between
+    assert second["host_read_bytes"] == 0, second
+    for guest, reads in ("A", 60), ("B", 30):
+        assert sum(row["read_bytes"] for row in down["rows"] if row["machine"] == guest) == reads * 4096, guest
+    assert [row["sector"] for row in down["rows"] if row["machine"] == "B"] == [None], down
+    if jsonschema:
+        with open(os.path.join(SRC, "doc/sci-analyze-table.schema.json"), encoding="utf-8") as file:
+            jsonschema.validate(down, json.load(file))
+    assert [row["file"] for row in table("--by=file", "--vm", "--filter=machine=A", "hAB.otf2")] == \
+        [row["file"] for row in down["rows"] if row["machine"] == "A"]
+
     # ---- json: layers, culprits ----
     report = json.loads(both)
     threads = {t["host"]: t for t in report["threads"] if t["operations"]}

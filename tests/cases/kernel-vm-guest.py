@@ -3,6 +3,8 @@
 # guest and host agree on through memory they share, whatever the order of the inputs.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
+import csv
+import io
 import json
 import mmap
 import os
@@ -18,12 +20,29 @@ os.environ["PATH"] += ":/usr/sbin:/sbin"
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
 from guests import BUILD, GUEST, ask, connect, make_initrd, need_guests, run
-from kernel import SCI_KERNEL, path, scratch
+from kernel import SCI_KERNEL, need, path, scratch
 
 LIMIT_SECONDS = 600
 SCI_MERGE = os.path.join(BUILD, "src", "sci-merge")
 
 need_guests()
+FORMAT = os.environ.get("SCI_IMAGE_FORMAT", "raw")
+IMAGE = "disk." + FORMAT
+need("qemu-img", "filefrag")
+
+
+def places(image):
+    """{sector of the image: sector of its device}, by filefrag and qemu-img."""
+    found, guest = {}, {}
+    for line in run("filefrag", "-v", "-b512", "-s", image).stdout.splitlines():
+        row = re.match(r"\s*\d+:\s*(\d+)\.\.\s*(\d+):\s*(\d+)\.\.\s*\d+:", line)
+        if row:
+            first, last, sector = map(int, row.groups())
+            found.update({first + i: sector + i for i in range(last - first + 1)})
+    for piece in json.loads(run("qemu-img", "map", "-f", FORMAT, "--output=json", image).stdout):
+        if piece["data"] and "offset" in piece:
+            guest.update({piece["start"] // 512 + i: piece["offset"] // 512 + i for i in range(piece["length"] // 512)})
+    return found, guest
 
 
 def answer(memory):
@@ -43,6 +62,9 @@ for name, megabytes in ("disk.img", 64), ("out.img", 32), ("shared", 1):
     with open(name, "wb") as file:
         file.truncate(megabytes << 20)
 run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "disk.img")
+os.rename("disk.img", "disk.raw")
+if FORMAT != "raw":
+    run("qemu-img", "convert", "-f", "raw", "-O", FORMAT, "disk.raw", IMAGE)
 with open("shared", "r+b") as file:
     memory = mmap.mmap(file.fileno(), 1 << 20)
 over = threading.Event()
@@ -55,7 +77,7 @@ with open("console", "w") as console:
          "-nographic", "-nodefaults", "-no-reboot", "-serial", "file:serial", "-name", f"guest={name},debug-threads=on",
          "-kernel", os.path.join(GUEST, "vmlinuz"), "-initrd", "initrd.gz",
          "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr", "-object", "iothread,id=io0",
-         "-drive", "file=disk.img,if=none,id=d0,format=raw,cache=none,aio=threads",
+         "-drive", f"file={IMAGE},if=none,id=d0,format={FORMAT},cache=none,aio=threads",
          "-device", "virtio-blk-pci,drive=d0,iothread=io0", "-drive", "file=out.img,if=virtio,format=raw",
          "-object", "memory-backend-file,id=m0,share=on,mem-path=shared,size=1M",
          "-device", "ivshmem-plain,memdev=m0", "-qmp", "unix:q.sock,server=on,wait=off"],
@@ -100,7 +122,7 @@ for order in (HOST, INSIDE), (INSIDE, HOST):
     merged = run(SCI_MERGE, *order, "-o", f"all{len(maps)}.otf2")
     print(merged.stderr)
     said, = [line for line in merged.stderr.splitlines() if "virtual machine" in line]
-    found = re.search(rf"{INSIDE}: virtual machine {name} \(pid {qemu.pid}\), \S+ is {path('disk.img')}; "
+    found = re.search(rf"{INSIDE}: virtual machine {name} \(pid {qemu.pid}\), \S+ is {path(IMAGE)}; "
                       r"(\d+) of (\d+) requests found, (\d+) pairs wrong, clock \+-(\d+) ns$", said)
     assert found, said
     assert found[1] == found[2] == str(len(sent)), (said, len(sent))
@@ -120,3 +142,29 @@ for given, said in (("2:1", "its requests are not found in what the virtual mach
 for given in "2", "0:7", "2:x", "3:7", "2:7x":
     wrong = run(SCI_MERGE, f"--guest={given}", HOST, INSIDE, "-o", "none.otf2", status=1)
     assert f"--guest={given}: no" in wrong.stderr and not os.path.exists("none.otf2"), wrong.stderr
+
+# ---- the files of the guest, down to the sectors of the host's disk ----
+SCI_ANALYZE = os.path.join(BUILD, "src", "sci-analyze")
+text = run(SCI_ANALYZE, "--by=file", "--vm", "--top=0", "all0.otf2").stdout
+print(text)
+report = json.loads(run(SCI_ANALYZE, "--by=file", "--vm", "--json", "all0.otf2").stdout)
+rows, (disk,) = report["rows"], report["disks"]
+assert [row["sector"] for row in rows] == [int(row["sector"]) if row["sector"] else None for row in csv.DictReader(
+    io.StringIO(run(SCI_ANALYZE, "--by=file", "--vm", "--csv", "all0.otf2").stdout))]
+assert disk["image"] == path(IMAGE) and not disk["state"] and disk["filled_bytes"], disk
+transfers = [bio for bio in sent if not bio.flags & kernel_spool.BIO_DISCARD]
+for way, flag in ("written", kernel_spool.BIO_WRITE), ("read", 0):
+    # each byte of the guest's requests is in one row
+    assert sum(row[f"{way}_bytes"] for row in rows) == \
+        sum(bio.bytes for bio in transfers if bio.flags & kernel_spool.BIO_WRITE == flag), (way, rows)
+on_device, in_image = places(IMAGE)
+for row in rows:
+    assert row["sector"] is not None, row
+    for i in range(row["range_bytes"] // 512):
+        at = row["image_offset"] // 512 + i
+        assert in_image[row["guest_offset"] // 512 + i] == at and on_device[at] == row["sector"] + i, (row, i)
+files = {row["file"] for row in rows}
+assert {"/mnt/a/direct", "/mnt/a/buffered", "/mnt/d/synchronous"} <= files, files
+# O_DIRECT below and above: the host has read as much there
+direct = [row for row in rows if row["file"] == "/mnt/a/direct"]
+assert all(row["host_read_bytes"] == row["read_bytes"] for row in direct), direct

@@ -173,3 +173,35 @@ for number, (image, aio) in enumerate((("a,b.img", "native"), ("c.qcow2", "io_ur
             ranges = sorted((op.offset, op.size) for op in moved)
             assert ranges == sorted((i * MB, size) for i, size in enumerate(SIZES)), (half, ranges)
 assert spool.total("open_operations") == 0, spool.properties
+
+# ---- where their disks lie at the end ----
+SCI_MERGE, SCI_ANALYZE = (os.path.join(os.environ["SCI_BUILD"], "src", name) for name in ("sci-merge", "sci-analyze"))
+
+
+def noted(machine, number):
+    return json.loads(spool.properties[f"DISKMAP_{machine.pid}_{number}"])
+
+
+sparse, grown = noted(named, 0), noted(named, 1)
+print(sparse, grown)
+status = os.stat("a,b.img")
+for disk, image in (sparse, "a,b.img"), (grown, "c.qcow2"):
+    assert disk["size_bytes"] == os.stat(image).st_size and "became" not in disk and "why" not in disk, disk
+    assert disk["dev"] == os.major(status.st_dev) << 20 | os.minor(status.st_dev), disk
+    assert disk["filled_bytes"] > 0, disk
+    assert disk["mapped_bytes"] + disk.get("holes_bytes", 0) + disk.get("unplaced_bytes", 0) == 16 * MB, disk
+assert sparse["mapped_bytes"] + sparse.get("unplaced_bytes", 0) == sum(max(4096, size) for size in SIZES), sparse
+assert "grown_bytes" not in sparse and grown["grown_bytes"] == os.stat("c.qcow2").st_size - 4 * 65536, grown
+assert noted(plain, 1)["became"] == "deleted", noted(plain, 1)
+# kept by the merge
+subprocess.run([SCI_MERGE, os.path.join(out, "kernel.spool"), "-o", path("all.otf2")], check=True, capture_output=True)
+kept = b"".join(open(path(name), "rb").read() for name in ("all.otf2", "all.def"))
+for number in 0, 1:
+    chunks = noted(named, number)["chunks"]
+    for name in "", *(f"_{k}" for k in range(chunks)):
+        value = spool.properties[f"DISKMAP_{named.pid}_{number}{name}"]
+        assert value.encode() in kept, (number, name)
+said = subprocess.run([SCI_ANALYZE, "--by=file", "--vm", path("all.otf2")], check=True, capture_output=True, text=True)
+assert said.stdout.startswith("no guest here whose disks are known"), said
+for words in ["--vm"], ["--by=thread", "--vm"], ["--by=file", "--vm", "--workload"], ["--by=file", "--vm", "--from=1s"]:
+    assert subprocess.run([SCI_ANALYZE, *words, path("all.otf2")], capture_output=True).returncode == 2, words

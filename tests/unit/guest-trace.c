@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "eta-ext/format/disk-map.h"
+
 enum { GUEST_DEV = 254 << 20, HOST_DEV = 8 << 20, IMAGE = 70 };
 /* What the host's clock is ahead of that of guest A; of B it is twice that. */
 enum { AHEAD_NS = 700000000 };
@@ -191,6 +193,36 @@ static uint32_t sibling(struct eta_trace *t, uint32_t like, const char *name, ui
 	return eta_defs_location(t, &location);
 }
 
+static void put_chunk(void *trace, unsigned number, const char *text)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), DISK_MAP_PROPERTY "50_0_%u", number);
+	eta_defs_property(trace, name, text);
+}
+
+/*
+ * Two pieces of A's disk, from 32 to 512 KiB and from 768 KiB to 1 MiB, on the partition that
+ * begins at sector 8. The first one is where the host's requests are.
+ */
+static void map_disk(struct eta_trace *t)
+{
+	struct disk_piece pieces[] = {
+		{ 32768, 32768, 32768 - 4096, 491520 },
+		{ 786432, 786432, UINT64_C(1) << 30, 262144 },
+	};
+	const struct disk_map map = { .v = pieces, .n = 2 };
+	unsigned chunks;
+	char text[160];
+
+	disk_map_write(&map, 4096, 0, 4096, put_chunk, t, &chunks);
+	snprintf(text, sizeof(text),
+		 "{\"dev\":%d,\"disk_dev\":%d,\"start_sector\":8,\"pieces\":2,"
+		 "\"mapped_bytes\":753664,\"chunks\":%u,\"unit\":4096,\"became\":\"replaced\"}",
+		 HOST_DEV + 1, HOST_DEV, chunks);
+	eta_defs_property(t, DISK_MAP_PROPERTY "50_0", text);
+}
+
 static struct eta_trace *host(void)
 {
 	static const char *const vcpus[] = { ['c'] = "[[0,55],[1,56]]",
@@ -215,6 +247,8 @@ static struct eta_trace *host(void)
 			 "{\"image\":\"/%c\",\"dev\":%d,\"inode\":%u,\"format\":\"raw\"}", 'a' + vm,
 			 HOST_DEV + 1, IMAGE + vm);
 		eta_defs_property(t, name, text);
+		if (!vm)
+			map_disk(t);
 		l = thread_on(t, "host", "qemu", pid);
 		cpu = sibling(t, l, "CPU 0/TCG", pid + 5);
 		serve(t, l, h, vm);
