@@ -422,6 +422,7 @@ EXTRA_DIST += \
 	tests/guest/vm-init \
 	tests/guest/vm-score-init \
 	tests/guest/kernel.sh \
+	tests/demo-vm.py \
 	tests/guests.py \
 	tests/guest/kernels.py \
 	tests/harmless.py \
