@@ -23,6 +23,7 @@ dist_man_MANS += doc/man/sci-kernel.1
 dist_doc_DATA += doc/howto-probe.md doc/virtual-machines.md
 
 dist_man_MANS += doc/man/sci-top.1
+dist_doc_DATA += doc/sci-top.schema.json
 
 dist_man_MANS += doc/man/sci-export.1
 dist_doc_DATA += doc/howto-export.md doc/library.md

@@ -226,7 +226,7 @@ src_sci_top_SOURCES = \
 	src/report/views-arrange.c src/report/views.h \
 	src/report/words.c src/report/words.h \
 	src/top/frame.c src/top/frame.h \
-	src/top/output.c src/top/output.h \
+	src/top/json.c src/top/output.c src/top/output.h \
 	src/top/rates.c src/top/rates.h \
 	src/top/screen.c src/top/screen.h \
 	src/top/slices.c src/top/slices.h \

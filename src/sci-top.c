@@ -263,14 +263,14 @@ static int take(struct recorder *r, const struct arguments *a, uint64_t now)
 /* What was recorded until now. 0 or -errno, reported. */
 static int look(struct recorder *r, const struct arguments *a, struct frame *frame)
 {
-	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	uint64_t now = clock_now(CLOCK_MONOTONIC), real_ns = clock_now(CLOCK_REALTIME);
 	int rc = take(r, a, now);
 
 	if (rc)
 		return rc;
 	frame_free(frame);
 	rc = frame_new(&r->slices, frame);
-	frame->real_ns = clock_now(CLOCK_REALTIME);
+	frame->real_ns = real_ns;
 	frame->window_ns = now - slices_begin(&r->slices, r->start_ns);
 	return rc;
 }

@@ -11,7 +11,7 @@ import sys
 import tarfile
 import time
 
-from kernel import SCI_KERNEL, inside, need, need_bpf, path, skip
+from kernel import SCI_KERNEL, cgroup, inside, need, need_bpf, path, skip
 
 BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
 GUEST = os.path.join(BUILD, "guest")
@@ -76,6 +76,32 @@ def connect(where, qemu, console):
     answers.readline()
     ask(monitor, answers, "qmp_capabilities")
     return monitor, answers
+
+
+def limited_images(per_second):
+    """images/a.img and images/b.img on one device that reads so often in a second for the control group that is returned."""
+    need("losetup")
+    with open("disk", "wb") as file:
+        file.truncate(300 << 20)
+
+    def loop(*words):
+        device = run("losetup", "--find", "--show", *words).stdout.strip()
+        atexit.register(subprocess.run, ["losetup", "--detach", device])
+        return device
+
+    # a limit of the device below: requests wait at the one above, whoever they are of
+    below = loop("disk")
+    device = loop("--direct-io=on", below)
+    run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+    os.mkdir("images")
+    run("mount", device, "images")
+    atexit.register(subprocess.run, ["umount", path("images")])
+    for name in "a.img", "b.img":
+        with open(f"images/{name}", "wb") as file:
+            file.write(os.urandom(1 << 20) * 80)
+    run("sync")
+    number = os.stat(below).st_rdev
+    return cgroup("blkio", **{"blkio__throttle__read_iops_device": f"{os.major(number)}:{os.minor(number)} {per_second}"})
 
 
 class Guest:

@@ -187,6 +187,7 @@ kernel_tests += \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
+	tests/cases/kernel-changes.py \
 	tests/cases/kernel-loop.py \
 	tests/cases/kernel-loss.py \
 	tests/cases/kernel-metadata.py \
@@ -423,6 +424,7 @@ EXTRA_DIST += \
 	tests/guest/vm-init \
 	tests/guest/vm-score-init \
 	tests/guest/kernel.sh \
+	tests/demo-vm.py \
 	tests/guests.py \
 	tests/guest/kernels.py \
 	tests/harmless.py \

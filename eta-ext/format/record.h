@@ -328,7 +328,7 @@ struct eta_span {
 	uint8_t kind;  /* enum eta_span_kind */
 	uint8_t flags; /* ETA_SPAN_* */
 	/* how many occurrences were folded into it (0 counts as 1); OTHER_LOCK: SLEEP id, 0:
-	 * unknown */
+	 * unknown; SLEEP: see ETA_SLEEP_CHANGES */
 	uint16_t count;
 	/* tid of the lock's holder, of who had the CPU longest, of whom pages went for, of a task
 	 * that is not traced and was in the way of a DIRTY_THROTTLING or RECLAIM; SLEEP: id; 0:
@@ -387,6 +387,11 @@ enum eta_span_kind {
 #define ETA_SLEEP_TID(object) ((uint32_t)(object))
 #define ETA_SLEEP_PART(object) ((uint32_t)((object) >> 32))
 #define ETA_SLEEP_WHOLE 0x10000u
+/*
+ * In `count` of a SLEEP, of this: which part of the metadata that the file system's journal had to
+ * write was changed by tasks that are not traced, of which the same tid is one.
+ */
+#define ETA_SLEEP_CHANGES 0xffffu
 #define ETA_SPAN_IOWAIT 1    /* SLEEP: task->in_iowait was set */
 #define ETA_SPAN_READER 2    /* lock taken for reading */
 #define ETA_SPAN_SYNTHETIC 4 /* bounds taken from tracepoints inside the function */

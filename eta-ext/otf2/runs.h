@@ -16,7 +16,6 @@ enum {
 };
 
 #define RUN_SUFFIX ".runs"
-#define RUN_FILES "*" RUN_SUFFIX
 
 /*
  * In the file of a location stands for each run, as numbers of seven bits a byte, the lowest first:

@@ -22,7 +22,7 @@ static const char *const parts[] = { "", ".def", ".otf2" };
 enum { N_PARTS = sizeof(parts) / sizeof(*parts), ANCHOR = N_PARTS - 1 };
 
 /* What lies in the folder of an archive of ours. */
-static const char *const part_files[] = { "*.evt", "*.def", RUN_FILES, INDEX_NAME, NULL };
+static const char *const part_files[] = { "*.evt", "*.def", ("*" RUN_SUFFIX), INDEX_NAME, NULL };
 enum { DEPTH = 2 }; /* of folders, in the hidden one: that of an archive */
 
 #define UNFINISHED ".unfinished." /* the hidden folder is ".NAME" UNFINISHED and 8 letters */

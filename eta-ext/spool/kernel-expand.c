@@ -319,6 +319,7 @@ static struct expand_who sleep_who(const struct expand *expand, const struct exp
 {
 	const struct spool_index *index = expand->index;
 	struct expand_who who = { 0 };
+	uint32_t changes;
 
 	if (span->kind == ETA_SPAN_SLEEP &&
 	    (region == index->regions.journal_commit || region == index->regions.throttled ||
@@ -326,6 +327,10 @@ static struct expand_who sleep_who(const struct expand *expand, const struct exp
 	     region == UNLISTED(index, span->who, journal_commit, ETA_NONE))) {
 		who.tid = ETA_SLEEP_TID(span->object);
 		who.part = ETA_SLEEP_PART(span->object);
+		changes = (uint32_t)((uint64_t)ETA_SLEEP_WHOLE * span->changes / ETA_SLEEP_CHANGES);
+		if (region != index->regions.throttled && region != index->regions.writeback_wait &&
+		    changes > who.part)
+			who.part = changes;
 	}
 	if (region != ETA_NONE && region == index->regions.fanotify_listener)
 		who = (struct expand_who){ .tid = index->listener_tid, .part = ETA_SLEEP_WHOLE };

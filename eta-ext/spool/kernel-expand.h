@@ -22,8 +22,11 @@ struct expand_span {
 	uint64_t begin_ns, end_ns;
 	uint64_t object;
 	uint32_t who;
-	uint16_t place; /* OTHER_LOCK: SLEEP id, 0: unknown */
-	uint8_t kind;	/* ETA_N_SPANS: the file system's function, which no span says */
+	union {
+		uint16_t place;	  /* OTHER_LOCK: SLEEP id; else 0: unknown */
+		uint16_t changes; /* SLEEP: of ETA_SLEEP_CHANGES */
+	};
+	uint8_t kind; /* ETA_N_SPANS: the file system's function, which no span says */
 	uint8_t flags;
 };
 

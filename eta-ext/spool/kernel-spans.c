@@ -76,10 +76,14 @@ ssize_t expand_take_spans(struct expand *expand, const struct eta_kernel_op *op,
 			.end_ns = spans[i].end_ns ? spans[i].end_ns : end_ns,
 			.object = spans[i].object,
 			.who = spans[i].who,
-			.place = spans[i].kind == ETA_SPAN_OTHER_LOCK ? spans[i].count : 0,
 			.kind = spans[i].kind,
 			.flags = spans[i].flags,
 		};
+
+		if (span.kind == ETA_SPAN_OTHER_LOCK)
+			span.place = spans[i].count;
+		else if (span.kind == ETA_SPAN_SLEEP)
+			span.changes = spans[i].count;
 
 		if (span.kind == ETA_SPAN_NONE || span.kind >= ETA_N_SPANS) {
 			expand->counts->bad++;

@@ -109,6 +109,27 @@ while True:
     except ChildProcessError:
         break
 """
+# endless: makes and removes files; sets the times of files
+NAMES = """
+import os, sys
+folder = sys.argv[1] + "/names"
+os.makedirs(folder, exist_ok=True)
+while True:
+    for i in range(2000):
+        os.close(os.open(f"{folder}/{i}", os.O_CREAT | os.O_WRONLY))
+    for i in range(2000):
+        os.unlink(f"{folder}/{i}")
+"""
+TIMES = """
+import os, sys
+folder = sys.argv[1] + "/times"
+os.makedirs(folder, exist_ok=True)
+for i in range(3000):
+    os.close(os.open(f"{folder}/{i}", os.O_CREAT | os.O_WRONLY))
+while True:
+    for i in range(3000):
+        os.utime(f"{folder}/{i}")
+"""
 SYNCED_FILE = ["touch", "{data}/one"], ["chattr", "+S", "{data}/one"]
 LOGGER = """
 import os, sys, time
@@ -279,6 +300,13 @@ SCENES = [
           others(journalled, shell("fallocate -l 256m {data}/big && for i in $(seq 1 64); do fallocate -p -o "
                                    "$((i * 4))m -l 2m {data}/big; done; truncate -s 0 {data}/big")),
           "fsync-storm", ["-n", "200"], threads=1, culprit=None, baseline=True),
+    # nor by a write: names, or attributes
+    Cause("names-storm", COMMIT_OR_DISK, others(journalled, python(NAMES, "{data}")), "fsync-storm", ["-n", "200"],
+          threads=1, culprit="python3", baseline=True),
+    Cause("names-storm-xfs", COMMIT_OR_DISK, others(conditions.xfs, python(NAMES, "{data}")), "fsync-storm", ["-n", "200"],
+          threads=1, culprit="python3", baseline=True),
+    Cause("attributes-beside", COMMIT_OR_DISK, others(journalled, python(TIMES, "{data}")), "fsync-storm", ["-n", "200"],
+          threads=1, culprit="python3", baseline=True),
     # no fsync at all: each name is in the journal before the call returns
     Cause("dirsync-beside", COMMIT_OR_DISK,
           others(journalled, ["{neighbour:names}", "-t", "2", "-n", FOREVER, "{data}/names"],

@@ -41,8 +41,10 @@
 	X(on_ext4_syncs, ext4_sync_file_enter, FS, EXTRA)                                          \
 	X(on_ext4_synced, ext4_sync_file_exit, FS, EXTRA)                                          \
 	X(on_ext4_syncs_all, ext4_sync_fs, FS, EXTRA)                                              \
-	X(on_change_syncs, jbd2_handle_stats, FS, EXTRA)                                           \
+	X(on_change, jbd2_handle_stats, FS, EXTRA)                                                 \
 	X(on_xfs_syncs, xfs_file_fsync, FS, EXTRA)                                                 \
+	X(on_xfs_change, xfs_log_ticket_ungrant, FS, EXTRA)                                        \
+	X(on_xfs_part_change, xfs_log_ticket_regrant, FS, EXTRA)                                   \
 	X(on_btrfs_syncs, btrfs_sync_file, FS, EXTRA)                                              \
 	X(on_commit, jbd2_start_commit, FS, EXTRA)                                                 \
 	X(on_inode_dirty, writeback_dirty_inode_enqueue, BLOCK, EXTRA)                             \
@@ -169,8 +171,10 @@
 	X(on_ext4_syncs)                                                                           \
 	X(on_ext4_synced)                                                                          \
 	X(on_ext4_syncs_all)                                                                       \
-	X(on_change_syncs)                                                                         \
+	X(on_change)                                                                               \
 	X(on_xfs_syncs)                                                                            \
+	X(on_xfs_change)                                                                           \
+	X(on_xfs_part_change)                                                                      \
 	X(on_btrfs_syncs)                                                                          \
 	X(on_commit)                                                                               \
 	X(on_inode_dirty)                                                                          \

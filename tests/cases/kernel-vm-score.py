@@ -2,48 +2,22 @@
 # Two guests on one device that takes few requests in a second: what one of them loses is the other's doing, and little of it is
 # unknown. Boots both, so it is run by hand.
 # SPDX-License-Identifier: BSD-3-Clause
-import atexit
 import json
 import os
-import subprocess
 import sys
 
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from guests import BUILD, Guest, blame_by_guest, make_initrd, need_guests, run, run_guests
-from kernel import cgroup, need, path, scratch
+from guests import BUILD, Guest, blame_by_guest, limited_images, make_initrd, need_guests, run, run_guests
+from kernel import scratch
 
 PER_SECOND = 250
 READS, OTHER_READS, OTHER_THREADS = 1500, 600, 4
 
 need_guests()
-need("losetup")
 make_initrd("vm-score-init")
 os.chdir(scratch)
-with open("disk", "wb") as file:
-    file.truncate(300 << 20)
-
-
-def loop(*words):
-    device = run("losetup", "--find", "--show", *words).stdout.strip()
-    atexit.register(subprocess.run, ["losetup", "--detach", device])
-    return device
-
-
-# a limit of the device below: requests wait at the one above, whoever they are of
-below = loop("disk")
-device = loop("--direct-io=on", below)
-run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
-os.mkdir("images")
-run("mount", device, "images")
-atexit.register(subprocess.run, ["umount", path("images")])
-for name in "a.img", "b.img":
-    with open(f"images/{name}", "wb") as file:
-        file.write(os.urandom(1 << 20) * 80)
-run("sync")
-number = os.stat(below).st_rdev
-group = cgroup("blkio", **{"blkio__throttle__read_iops_device": f"{os.major(number)}:{os.minor(number)} {PER_SECOND}"})
-
+group = limited_images(PER_SECOND)
 
 victim = Guest("a", f"reads={READS} threads=1", group)
 other = Guest("b", f"reads={OTHER_READS} threads={OTHER_THREADS}", group)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -96,12 +97,35 @@ def check_metrics(text):
         print("skipped: promtool is absent")
 
 
+def check_schema(lines):
+    """Each line has the keys that doc/sci-top.schema.json documents, no other and none less."""
+    try:
+        import jsonschema
+    except ImportError:
+        print("skipped: python3-jsonschema is absent")
+        return
+    with open(os.path.join(os.environ["SCI_SRC"], "doc/sci-top.schema.json"), encoding="utf-8") as file:
+        schema = jsonschema.Draft202012Validator(json.load(file))
+    for line in lines:
+        frame = json.loads(line)
+        schema.validate(frame)
+        assert not schema.is_valid(dict(frame, other=1))
+        for key in frame.keys() - {"most_slowed"}:
+            assert not schema.is_valid({name: value for name, value in frame.items() if name != key}), key
+        for rows in "processes", "threads", "devices":
+            for key in frame[rows][0] if frame[rows] else ():
+                short = [{name: value for name, value in frame[rows][0].items() if name != key}]
+                assert not schema.is_valid({**frame, rows: short}), (rows, key)
+
+
 def check_forms():
     """The holder is named in each form, within three intervals, on the third at the latest."""
     lines = top("--json", "-n", "3", "-d", "1").stdout.splitlines()
     frames = [json.loads(line) for line in lines]
     assert len(frames) == 3 and is_named(frames[-1]), lines[-1]
+    check_schema(lines)
     last = frames[-1]
+    assert last["processes"] and last["threads"] and last["devices"] and last["most_slowed"], last
     assert last["version"] == 1 and last["window_s"] > 2.5 and last["window_s"] > frames[0]["window_s"], last
     assert last["light"] is False, last
     waiter = next(row for row in last["threads"] if row["thread"].startswith("topwaiter"))
@@ -159,9 +183,37 @@ def check_follow():
     assert "topwaiter" in sliced, sliced
 
 
+def check_same():
+    """What it says of some seconds is what sci-analyze says of a recording of the same ones."""
+    out = path("beside")
+    kernel = subprocess.Popen([SCI_KERNEL, "-q", "-o", out, "--all"])
+    spool = os.path.join(out, "kernel.spool")
+    while kernel.poll() is None and len(glob.glob(spool + "/cpu.*")) < os.sysconf("SC_NPROCESSORS_CONF"):
+        time.sleep(0.01)
+    # --batch prints the same, but its clock has whole seconds only
+    frame = json.loads(top("--json", "-n", "1", "-d", "10").stdout)
+    kernel.send_signal(signal.SIGINT)
+    assert kernel.wait() == 0
+    shown = next(thread["sci"] for thread in frame["threads"] if thread["thread"].startswith("topwaiter"))
+    # --from and --to count from the first event; times of records are those of the monotonic clock
+    end_ns = int(frame["time_s"] * 1e9) - time.clock_gettime_ns(time.CLOCK_REALTIME) + time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    dump = subprocess.run([os.path.join(os.environ["SCI_BUILD"], "tests/programs/dump-trace"), spool], stdout=subprocess.PIPE,
+                          text=True, check=True).stdout
+    start = min(int(time) for time in re.findall(r"^\d+ (\d+) [A-Z]+", dump, re.M))
+    # a call counts there when it has ended
+    location = re.search(r"^location (\d+) topwaiter", dump, re.M)[1]
+    to = max(int(time) for time in re.findall(rf"^{location} (\d+) LEAVE", dump, re.M) if int(time) < end_ns) - start
+    report = subprocess.run(["sci-analyze", "--json", f"--from={end_ns - int(frame['window_s'] * 1e9) - start}ns", f"--to={to}ns",
+                             spool], stdout=subprocess.PIPE, check=True).stdout
+    score = next(thread["sci"] for thread in json.loads(report)["threads"] if thread["name"].startswith("topwaiter"))
+    print(f"of the same {frame['window_s']:.2f} s: sci-top {shown:.3f}, sci-analyze {score:.3f}")
+    assert abs(score - shown) < 0.05 and shown > 0.05, (score, frame)
+
+
 def check_light():
     """Who waits for a lock, and who has it, is known without a probe on system calls."""
     lines = top("--json", "--light", "-n", "3", "-d", "1").stdout.splitlines()
+    check_schema(lines)
     last = json.loads(lines[-1])
     assert last["light"] is True and is_named(last), lines[-1]
     shown = top("--batch", "--light", "-n", "1", "-d", "2").stdout
@@ -250,6 +302,7 @@ need_bpf()
 hold()
 check_follow()
 check_forms()
+check_same()
 check_light()
 if shutil.which("tmux"):
     check_screen()

@@ -38,7 +38,7 @@ export class Timeline {
 	place() {
 		const several = (values) => new Set(values).size > 1;
 		const hosts = several(this.lanes.map((lane) => lane.host)), processes = several(this.lanes.map((lane) => lane.process));
-		let y = RULER, before = null;
+		let y = RULER, before = null, headed = false;
 		const head = (text, indent) => {
 			this.headings.push({ text, indent, y, height: HEADING - 2 });
 			y += HEADING;
@@ -48,10 +48,13 @@ export class Timeline {
 			const other = lane.host !== before?.host, next = this.lanes[l + 1];
 			if (hosts && other)
 				head(lane.host || "(a machine without a name)", 0);
-			// of one with a single thread that thread says enough
-			if (processes && (other || lane.process !== before.process) && next?.host === lane.host && next.process === lane.process)
-				head(lane.process, hosts ? INDENT : 0);
-			lane.indent = (hosts + processes) * INDENT;
+			if (other || lane.process !== before.process) {
+				// of one with a single thread that thread says enough
+				headed = processes && next?.host === lane.host && next.process === lane.process;
+				if (headed)
+					head(lane.process, hosts ? INDENT : 0);
+			}
+			lane.indent = (hosts + headed) * INDENT;
 			before = lane;
 			lane.shownRows = Math.max(2, Math.min(MOST_ROWS, lane.rows.length));
 			lane.y = y;

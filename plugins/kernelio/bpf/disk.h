@@ -27,8 +27,8 @@ struct disk {
 	uint32_t foreign_tid;
 	uint64_t foreign_since_ns, foreign_ns;
 	uint64_t foreign_last_ns; /* when one of them came or went */
-	struct disk_bytes bytes;
-	struct disk_bytes flushed; /* `bytes` at the last flush of its cache */
+	struct amounts bytes;
+	struct amounts flushed; /* `bytes` at the last flush of its cache */
 	/*
 	 * A loop device: the disk that its file lies on, and 1 + the place of that; 0: none. Who
 	 * has requests there while the file has, too, is in its way.

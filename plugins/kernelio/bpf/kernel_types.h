@@ -386,6 +386,19 @@ struct xfs_inode {
 	struct inode i_vnode;
 };
 
+struct xfs_mount {
+	struct super_block *m_super;
+};
+
+struct xlog {
+	struct xfs_mount *l_mp;
+};
+
+struct xlog_ticket {
+	int t_curr_res;
+	int t_unit_res;
+};
+
 struct kiocb {
 	struct file *ki_filp;
 	loff_t ki_pos;

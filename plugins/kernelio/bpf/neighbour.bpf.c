@@ -46,8 +46,10 @@ static __always_inline void syncs_note(struct fs_syncs *s, uint32_t dev, struct 
 	sync_comes(s, task->tgid, syncing_tid(task, st), how | (st ? 0 : SYNC_FOREIGN));
 	if (!st)
 		note_waited_for(task->pid, 0); /* it may have exited when a wait for it ends */
-	else if (st->active)
+	else if (st->active) {
 		st->now.sync_dev = dev;
+		st->now.changed = s->before;
+	}
 	if (st)
 		device_note(dev);
 }
@@ -102,22 +104,26 @@ int BPF_PROG(on_ext4_syncs_all, struct super_block *sb)
 }
 
 /*
- * A change that must be in the journal before the call returns, without any fsync: names in a
- * directory and attributes of a file whose changes are synced (chattr +D and +S, mount -o sync).
+ * A change of DIRTIED blocks, which are counted in the first change of each in a commit. SYNC: it
+ * must be in the journal before the call returns, without any fsync: names in a directory and
+ * attributes of a file whose changes are synced (chattr +D and +S, mount -o sync).
  */
 SEC("tp_btf/jbd2_handle_stats")
-int BPF_PROG(on_change_syncs, uint32_t dev, uint32_t tid, uint32_t type, uint32_t line,
-	     int interval, int sync)
+int BPF_PROG(on_change, uint32_t dev, uint32_t tid, uint32_t type, uint32_t line, int interval,
+	     int sync, int requested, int dirtied)
 {
 	struct task_state *st;
 	struct fs_syncs *s;
 
-	if (!sync)
+	if (!sync && !syncs_used)
 		return 0;
 	st = current_state();
-	if (st ? !st->active : !syncs_used)
+	s = syncs_used ? bpf_map_lookup_elem(&syncs, &dev) : NULL;
+	if (s)
+		changes_note(s, dirtied, !st);
+	if (!sync || (st ? !st->active : !syncs_used))
 		return 0;
-	s = syncs_at(dev, st);
+	s = s ?: syncs_at(dev, st);
 	if (s)
 		syncs_note(s, dev, st, SYNC_ENDLESS);
 	return 0;
@@ -129,6 +135,35 @@ int BPF_PROG(on_xfs_syncs, struct xfs_inode *inode)
 	if (!bpf_core_field_exists(inode->i_vnode))
 		return 0;
 	return sync_begins(&inode->i_vnode);
+}
+
+/* A transaction of TICKET is done: what it has used is what it changed that was not yet to be
+ * logged. */
+static __always_inline int xfs_changed(struct xlog *log, struct xlog_ticket *ticket)
+{
+	struct fs_syncs *s;
+	uint32_t dev;
+
+	if (!syncs_used || !bpf_core_field_exists(ticket->t_unit_res))
+		return 0;
+	dev = BPF_CORE_READ(log, l_mp, m_super, s_dev);
+	s = bpf_map_lookup_elem(&syncs, &dev);
+	if (s)
+		changes_note(s, ticket->t_unit_res - ticket->t_curr_res, !current_state());
+	return 0;
+}
+
+SEC("tp_btf/xfs_log_ticket_ungrant")
+int BPF_PROG(on_xfs_change, struct xlog *log, struct xlog_ticket *ticket)
+{
+	return xfs_changed(log, ticket);
+}
+
+/* The same, with another part of the transaction to follow. */
+SEC("tp_btf/xfs_log_ticket_regrant")
+int BPF_PROG(on_xfs_part_change, struct xlog *log, struct xlog_ticket *ticket)
+{
+	return xfs_changed(log, ticket);
 }
 
 SEC("tp_btf/btrfs_sync_file")

@@ -148,14 +148,9 @@ SEPARATE uint32_t disk_count(struct disk *disk, uint32_t tid, uint64_t now)
  * or commit spends its time writing that, whether or not requests are present at the moment.
  */
 static __always_inline uint64_t disk_written_part(const struct disk *disk,
-						  const struct disk_bytes *mark)
+						  const struct amounts *mark)
 {
-	uint64_t all = disk->bytes.all - mark->all;
-	uint64_t foreign = disk->bytes.foreign - mark->foreign;
-
-	if (all >> 47 || !foreign)
-		return 0;
-	return foreign < all ? foreign * ETA_SLEEP_WHOLE / all : ETA_SLEEP_WHOLE;
+	return foreign_part(&disk->bytes, mark, ETA_SLEEP_WHOLE);
 }
 
 /*

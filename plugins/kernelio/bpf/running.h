@@ -33,6 +33,29 @@ static __always_inline bool sleep_is_unnamed(struct task_state *st)
 }
 
 /*
+ * For a wait for the journal of ST's file system: which part of what it writes, of
+ * ETA_SLEEP_CHANGES, are changes by tasks that are not traced, and in CHANGER one of these. They
+ * need neither sync nor write for that. Counted from the begin of the sync before, which wrote what
+ * was changed until then.
+ */
+SEPARATE uint32_t sleep_changes(struct task_state *st, uint32_t *changer)
+{
+	struct fs_syncs *s;
+	uint32_t dev, part;
+
+	if (!st || !changer)
+		return 0;
+	dev = st->now.sync_dev ?: st->op.dev;
+	s = bpf_map_lookup_elem(&syncs, &dev);
+	if (!s)
+		return 0;
+	part = foreign_part(&s->changes, st->now.sync_dev ? &st->now.changed : &s->before,
+			    ETA_SLEEP_CHANGES);
+	*changer = part ? s->changer : 0;
+	return part;
+}
+
+/*
  * An untraced task that delayed a sleep until NOW, and for which part of it, encoded as in the span
  * SLEEP. A sync of the same file system delays the journal all the time, requests delay the disk
  * while they are there. If the thread waited for no request of its own, the rest of the sleep is
@@ -99,13 +122,18 @@ SEPARATE int sleep_folds(struct task_state *st, uint8_t kind, uint64_t woken_ns,
 static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t woken_ns)
 {
 	uint64_t object = 0;
-	uint32_t who = 0;
+	uint32_t who = 0, changes = 0, changer = 0;
 
 	if (kind == ETA_SPAN_NONE)
 		return;
 	if (kind == ETA_SPAN_SLEEP) {
 		who = st->now.off_stack;
 		object = sleep_foreign(st, woken_ns);
+		if (syncs_used && !(st->now.off_flags & ETA_SPAN_IOWAIT))
+			changes = sleep_changes(st, &changer);
+		/* who has the larger part is named for both */
+		if (changes > ETA_SLEEP_PART(object))
+			object = (object & ~0xffffffffULL) | changer;
 	} else if (kind == ETA_SPAN_FILE_LOCK) {
 		who = st->now.lock_holder;
 		note_waited_for(who, woken_ns - st->now.off_ns);
@@ -121,7 +149,7 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 	}
 	if (!sleep_folds(st, kind, woken_ns, who))
 		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, who, object,
-			      0);
+			      changes);
 }
 
 /*

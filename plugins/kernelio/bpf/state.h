@@ -12,6 +12,7 @@
 #include "plugins/kernelio/filters.h"
 #include "plugins/kernelio/shared.h"
 
+#define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 #define MAX_SPANS 120
 #define MAX_LOCKS 4 /* a power of two */
 #define SEEN_FILES 8
@@ -47,10 +48,24 @@ struct async_key {
 	uint32_t zero;
 };
 
-/* Bytes written to a disk: by all tasks, and by untraced ones. Only differences mean anything. */
-struct disk_bytes {
+/*
+ * What was written to a disk, or changed in a file system: by all tasks, and by untraced ones. Only
+ * differences mean anything.
+ */
+struct amounts {
 	uint64_t all, foreign;
 };
+
+/* The part, of WHOLE, of untraced tasks in what NOW has more than BEFORE. */
+static __always_inline uint64_t foreign_part(const struct amounts *now,
+					     const struct amounts *before, uint32_t whole)
+{
+	uint64_t all = now->all - before->all, foreign = now->foreign - before->foreign;
+
+	if (all >> 47 || !foreign)
+		return 0;
+	return foreign < all ? foreign * whole / all : whole;
+}
 
 struct lock_wait {
 	uint64_t lock;
@@ -216,12 +231,13 @@ struct task_state {
 		uint64_t direct_ns, sync_ns, writepages_ns, reclaim_ns, allocation_ns;
 		uint64_t inode_locked_ns; /* when another held it: see inode_lock_end */
 		uint32_t inode_holder;
-		uint32_t pages_owned; /* enum owned */
-		uint32_t off_stack;   /* where it sleeps: 1 + stack id in `sleeps`; 0: unknown */
-		uint32_t sync_dev;    /* of the file system it syncs; 0: that of its file */
+		uint32_t pages_owned;	/* enum owned */
+		uint32_t off_stack;	/* where it sleeps: 1 + stack id in `sleeps`; 0: unknown */
+		uint32_t sync_dev;	/* of the file system it syncs; 0: that of its file */
+		struct amounts changed; /* up to the begin of the sync before that */
 		uint32_t off_disk; /* 1 + place of its disk, at the begin of the sleep; 0: none */
-		uint64_t off_foreign_ns;   /* of its disk, then: see disk_foreign_ns */
-		struct disk_bytes flushed; /* at the last flush before its first sleep */
+		uint64_t off_foreign_ns; /* of its disk, then: see disk_foreign_ns */
+		struct amounts flushed;	 /* at the last flush before its first sleep */
 
 		/*
 		 * bit masks by enum eta_span_kind: now inside such a function; entry and return

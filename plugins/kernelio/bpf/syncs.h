@@ -23,9 +23,11 @@ struct syncer {
 
 /* Of a file system that a traced thread has synced. */
 struct fs_syncs {
-	uint64_t commit_ns; /* ext4: begin of the current commit */
-	uint32_t ends;	    /* the file system has a probe on the end of syncs */
-	uint32_t zero;
+	struct amounts changes;	     /* in all */
+	struct amounts last, before; /* up to the begin of the last sync, and the one before */
+	uint32_t changer;	     /* the untraced task that has made one last */
+	uint64_t commit_ns;	     /* ext4: begin of the current commit */
+	uint32_t ends;		     /* the file system has a probe on the end of syncs */
 	/* a task that finds no place is left out */
 	struct syncer list[SYNCERS];
 };
@@ -80,6 +82,8 @@ SEPARATE int sync_comes(struct fs_syncs *s, uint32_t pid, uint32_t tid, uint32_t
 
 	if (!s || !place)
 		return 0;
+	s->before = s->last;
+	s->last = s->changes;
 	own = &s->list[(place - 1) & (SYNCERS - 1)];
 	own->period_ns = own->tid == tid ? now - own->begin_ns : 0;
 	own->end_ns = 0;
@@ -152,6 +156,26 @@ SEPARATE uint32_t sync_foreign(uint32_t dev, uint64_t from_ns, uint64_t to_ns, u
 			return one->tid;
 	}
 	return 0;
+}
+
+/*
+ * The current task has changed AMOUNT (blocks, bytes: the same in all calls) of the metadata of S.
+ * FOREIGN: it is not traced. What a kernel thread changes, it does for what others have written.
+ */
+static __always_inline void changes_note(struct fs_syncs *s, int64_t amount, bool foreign)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (amount <= 0 || task->flags & TASK_IS_KERNEL_THREAD)
+		return;
+	__sync_fetch_and_add(&s->changes.all, amount);
+	if (!foreign)
+		return;
+	__sync_fetch_and_add(&s->changes.foreign, amount);
+	if (s->changer == (uint32_t)task->pid)
+		return;
+	s->changer = task->pid;
+	note_waited_for(task->pid, 0); /* it may have exited when a wait for it ends */
 }
 
 #define SYNC_LEAST_NS 10000000

@@ -5,8 +5,6 @@
 
 #include "running.h"
 
-#define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
-
 /* The number of PID in its innermost pid namespace. */
 static __always_inline uint32_t ns_number(struct pid *pid)
 {
