@@ -78,8 +78,7 @@ static void put_rows(struct json_object in, const char *key, const struct frame 
 	if (view_table(view, &f->seen, &all, &table) < 0)
 		in.of->ok = false;
 	for (size_t i = 0; in.of->ok && i < table.n; i++)
-		put(object_at_end(list, in.of), f,
-		    ((const struct score_row *)table.rows[i])->item);
+		put(object_at_end(list, in.of), f, ((const struct score_row *)table.rows[i])->item);
 	table_free(&table);
 }
 
