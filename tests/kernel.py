@@ -53,12 +53,18 @@ def nothing_lost(spool):
     assert spool.total("operations") == len(spool.ops), (spool.properties, len(spool.ops))
 
 
-def loop_fs(kind, megabytes, *options):
-    """A file system of KIND, made with OPTIONS, on a loop device that is gone when the test is: (device, folder)."""
+def loop_fs(kind, megabytes, *options, below=None):
+    """
+    A file system of KIND, made with OPTIONS, on a loop device that is gone when the test is: (device, folder). Its file is
+    in the folder BELOW, else in that of the test, whose disk is everybody's.
+    """
     need("losetup", "mkfs." + kind)
     if os.geteuid() != 0:
         skip("mounting needs root")
-    image, folder = path(kind + ".image"), path(kind + ".mount")
+    name = kind
+    while os.path.exists(path(name + ".mount")):
+        name += "+"
+    image, folder = os.path.join(below or path(""), name + ".image"), path(name + ".mount")
     with open(image, "wb") as file:
         file.truncate(megabytes << 20)
     # complete: nothing is left for a kernel thread to write once it is mounted
@@ -76,6 +82,11 @@ def loop_fs(kind, megabytes, *options):
         skip(f"{kind} cannot be mounted: {mounted.stderr.strip()}")
     atexit.register(subprocess.run, ["umount", folder])
     return device, folder
+
+
+def loop_fs_apart(kind, megabytes):
+    """The same, on a loop device whose file has a file system to itself: nobody else has requests below it."""
+    return loop_fs(kind, megabytes, below=loop_fs("ext4", megabytes + megabytes // 4 + 32)[1])
 
 
 def cgroup(controller, **settings):

@@ -14,7 +14,7 @@ KERNEL_OP, BIO, FILE, TASK, NAME, PROPERTY, LOSS, SKIP, WAIT, SLEEP, ASYNC_OP, R
 DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
 BIO_WRITE, BIO_FLUSH, BIO_DISCARD, BIO_META, BIO_READAHEAD, BIO_DIRECT, BIO_SYNC, BIO_SHARE, BIO_LOWER = \
     1, 2, 4, 8, 16, 32, 64, 128, 256
-SLEEP_WHOLE = 0x10000
+SLEEP_WHOLE, SLEEP_CHANGES = 0x10000, 0xffff
 SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED = 1, 2, 4, 8
 
 Op = collections.namedtuple(
@@ -152,6 +152,11 @@ class KernelSpool:
     def beside(sleep):
         """Who was in the way of a sleep and is not traced, and for which part of SLEEP_WHOLE."""
         return sleep.object & 0xffffffff, sleep.object >> 32
+
+    def filled(self, sleep):
+        """The same of one for the journal, which others may have filled."""
+        who, part = self.beside(sleep)
+        return who, max(part, sleep.count * SLEEP_WHOLE // SLEEP_CHANGES)
 
     def total(self, name):
         return int(self.properties["TOTAL." + name])

@@ -75,7 +75,8 @@ static uint64_t events_of(int fd, uint64_t chunk_bytes)
 	n = chunk ? pread(fd, chunk, chunk_bytes, (off_t)begin) : 0;
 	if (n >= HEAD_BYTES && chunk[0] == CHUNK_HEAD && chunk[1] == OWN_ORDER) {
 		memcpy(&first, chunk + 2, sizeof(first));
-		good = first - 1 + whole_events(chunk, (size_t)n);
+		/* an event takes more than a byte: a number beyond that is damage */
+		good = first - 1 > (uint64_t)begin ? 0 : first - 1 + whole_events(chunk, (size_t)n);
 	}
 	free(chunk);
 	return good;

@@ -8,23 +8,13 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import loop_fs, need, need_bpf, path, skip, trace
+from kernel import loop_fs, need, need_bpf, skip, trace
 
 need("losetup")
 need_bpf()
 # a file system on a loop device, and below it another, so that nothing else on this machine uses its disk
 lower, below = loop_fs("ext4", 192)
-image, folder = os.path.join(below, "image"), path("upper")
-os.mkdir(folder)
-with open(image, "wb") as file:
-    for _ in range(64):
-        file.write(bytes(1 << 20))
-    os.fsync(file.fileno())
-subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", image], check=True)
-upper = subprocess.run(["losetup", "--find", "--show", image], check=True, capture_output=True, text=True).stdout.strip()
-atexit.register(subprocess.run, ["losetup", "--detach", upper], check=False)
-subprocess.run(["mount", upper, folder], check=True)
-atexit.register(subprocess.run, ["umount", folder], check=False)
+upper, folder = loop_fs("ext4", 64, below=below)
 N = 100
 
 SYNCS = """

@@ -10,11 +10,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
-from kernel import loop_fs, need, need_bpf, path, trace
+from kernel import loop_fs_apart, need, need_bpf, path, trace
 
 need("losetup", "chattr")
 need_bpf()
-device, folder = loop_fs("ext4", 64)
+device, folder = loop_fs_apart("ext4", 64)
 ANALYZE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-analyze")
 N = 60
 
@@ -82,8 +82,8 @@ mine = {task.tid for task in spool.tasks if not task.kernel}
 beside = collections.Counter(spool.beside(sleep)[0] for sleep in commits(spool))
 print("waits for the journal beside:", beside, "it is", neighbour.pid)
 assert beside[neighbour.pid] > beside.total() // 2, beside
-assert all(0 < spool.beside(sleep)[1] <= kernel_spool.SLEEP_WHOLE for sleep in commits(spool)
-           if spool.beside(sleep)[0]), commits(spool)
+assert all(0 < spool.filled(sleep)[1] <= kernel_spool.SLEEP_WHOLE for sleep in commits(spool)
+           if spool.filled(sleep)[0]), commits(spool)
 # its requests were there while ours were; they are counted, not recorded
 met = [bio for bio in spool.bios if bio.foreign_tid == neighbour.pid]
 assert met, "its requests were never there"

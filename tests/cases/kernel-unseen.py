@@ -76,14 +76,14 @@ import os, sys, time
 def ready():
     return int(open("/proc/self/schedstat").read().split()[1])
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
-data = bytes(1 << 20)
+os.pwrite(fd, bytes(16 << 20), 0)
 reported = [ready()]
 os.pwrite(fd, b"begin", 0)
 reported.append(ready())
 cpu = time.process_time()
 while time.process_time() < cpu + 0.2:
     for i in range(16):
-        os.pwrite(fd, data, i << 20)
+        os.pread(fd, 1 << 20, i << 20)  # (a writer may have to wait for a disk that others use)
     time.sleep(0.001)
 reported.append(ready())
 os.pwrite(fd, b"end", 0)

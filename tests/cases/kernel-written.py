@@ -8,11 +8,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
-from kernel import loop_fs, need, need_bpf, path, trace
+from kernel import loop_fs_apart, need, need_bpf, path, trace
 
 need("losetup")
 need_bpf()
-device, folder = loop_fs("ext4", 128)
+device, folder = loop_fs_apart("ext4", 128)
 ask, reported = path("ask"), path("reported")
 os.mkfifo(ask)
 os.mkfifo(reported)

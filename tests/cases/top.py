@@ -32,6 +32,14 @@ if not os.fork():
         os.pwrite(fd, b"x" * 512, 0)
         time.sleep(0.002)
     os._exit(0)
+if not os.fork():
+    be("topsyncer")  # a device has something to do
+    own = os.open(sys.argv[1] + ".synced", os.O_WRONLY | os.O_CREAT, 0o644)
+    while os.getppid() == parent:
+        os.pwrite(own, b"x", 0)
+        os.fdatasync(own)
+        time.sleep(0.1)
+    os._exit(0)
 be("topholder")
 much = b"y" * (64 << 20)
 while True:

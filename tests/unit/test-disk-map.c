@@ -87,9 +87,9 @@ static void and_back(void **ctx)
 			assert_int_equal(disk_map_find(&read, map.v[i].guest + map.v[i].bytes), n);
 		}
 		assert_int_equal(n, read.n);
+		disk_map_free(&read);
 		assert_int_equal(disk_map_read(eta_trace_defs(trace), 7, 0, &read), -ENOENT);
 		disk_map_free(&map);
-		disk_map_free(&read);
 		eta_close(trace);
 	}
 }
