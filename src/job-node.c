@@ -32,7 +32,7 @@
 struct member {
 	int fd, pidfd; /* its connection, its program; -1: gone, or not there yet */
 	unsigned rank;
-	bool greeted, answered;
+	bool heard, greeted, answered;
 };
 
 struct node {
@@ -107,6 +107,7 @@ static void receive(struct node *node, struct member *member)
 		return;
 	}
 	member->rank = message.rank;
+	member->heard = true;
 	switch (message.word) {
 	case JOB_HELLO:
 		member->greeted = true;
@@ -157,7 +158,10 @@ static void take_member(struct node *node)
 
 /* ---- until the last has gone ---- */
 
-/* A rank is there from its first word to the end of its program. */
+/*
+ * A rank is there from its connection, whose first message may come later, to the end of its
+ * program.
+ */
 static size_t n_there(const struct node *node)
 {
 	size_t n = 0;
@@ -165,7 +169,7 @@ static size_t n_there(const struct node *node)
 	for (size_t i = 0; i < node->n_members; i++) {
 		const struct member *member = &node->members[i];
 
-		n += (member->fd >= 0 && member->greeted) || member->pidfd >= 0;
+		n += (member->fd >= 0 && (member->greeted || !member->heard)) || member->pidfd >= 0;
 	}
 	return n;
 }
