@@ -85,6 +85,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/base/printable.c \
 	eta-ext/base/array.h \
 	eta-ext/base/printable.h \
+	eta-ext/base/whole-io.h \
 	eta-ext/base/printable-step.c \
 	eta-ext/logs/ctf.h \
 	eta-ext/logs/ctf-precheck.c \

@@ -84,7 +84,7 @@ ANSWER = \
 	src/report/premises.c src/report/premises.h \
 	src/report/report.h \
 	src/report/screen.c src/report/screen.h \
-	src/report/table.c src/report/table.h src/report/table-cells.h \
+	src/report/table.c src/report/table.h src/report/table-cells.h src/report/trace-rows.h \
 	src/report/words.c src/report/words.h
 
 bin_PROGRAMS += src/sci-analyze

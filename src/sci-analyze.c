@@ -234,53 +234,32 @@ out:
 	return rc;
 }
 
-static int unnamed(struct analyze_options *o, struct eta_counts *counts)
+/* A table that needs no analysis. */
+static int show_rows(struct analyze_options *o, const struct trace_rows *kind,
+		     struct eta_counts *counts)
 {
 	struct eta_trace *trace = NULL;
-	struct unnamed *u = NULL;
 	struct table table = { 0 };
+	void *rows = NULL;
 	int rc = inputs_open(o->paths, o->n_paths, &o->open, &trace);
 
 	if (rc < 0)
 		goto out;
-	rc = unnamed_run(trace, &u);
+	rc = kind->run(trace, &rows);
 	if (rc < 0)
 		goto out;
 	eta_trace_counts(trace, counts);
-	rc = unnamed_table(u, &o->table, &table);
-	if (!rc)
-		rc = o->form == FORM_TEXT ? unnamed_text(stdout, u, &table, &o->table)
-					  : show_table(o, "unnamed", &table);
+	rc = kind->table(rows, &o->table, &table);
+	if (!rc && o->form == FORM_TEXT)
+		rc = kind->text(stdout, rows, &table, &o->table);
+	else if (!rc && o->form == FORM_JSON && kind->json)
+		rc = kind->json(stdout, rows, &table, &o->table);
+	else if (!rc)
+		rc = show_table(o, kind->name, &table);
 	rc = written(rc);
 out:
 	table_free(&table);
-	unnamed_free(u);
-	eta_close(trace);
-	return rc;
-}
-
-static int vm_files(struct analyze_options *o, struct eta_counts *counts)
-{
-	struct eta_trace *trace = NULL;
-	struct vm_files *v = NULL;
-	struct table table = { 0 };
-	int rc = inputs_open(o->paths, o->n_paths, &o->open, &trace);
-
-	if (rc < 0)
-		goto out;
-	rc = vm_files_run(trace, &v);
-	if (rc < 0)
-		goto out;
-	eta_trace_counts(trace, counts);
-	rc = vm_files_table(v, &o->table, &table);
-	if (!rc)
-		rc = o->form == FORM_TEXT   ? vm_files_text(stdout, v, &table, &o->table)
-		     : o->form == FORM_JSON ? vm_files_json(stdout, v, &table, &o->table)
-					    : table_csv(stdout, &table, &o->table);
-	rc = written(rc);
-out:
-	table_free(&table);
-	vm_files_free(v);
+	kind->free(rows);
 	eta_close(trace);
 	return rc;
 }
@@ -350,9 +329,9 @@ int main(int argc, char **argv)
 	else if (o.what == SHOW_COMPARISON)
 		rc = compare(&o, &counts);
 	else if (o.what == SHOW_UNNAMED)
-		rc = unnamed(&o, &counts);
+		rc = show_rows(&o, &unnamed_rows, &counts);
 	else if (o.what == SHOW_VM_FILES)
-		rc = vm_files(&o, &counts);
+		rc = show_rows(&o, &vm_files_rows, &counts);
 	else
 		rc = score(&o, &counts);
 	free(o.paths);

@@ -348,7 +348,7 @@ tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS)
 
 # Inputs that fuzzing found are read again (tests/fuzz/run.sh).
 noinst_PROGRAMS += tests/fuzz/replay
-tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/source.c tests/fuzz/vm.c tests/fuzz/fuzz.h
+tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/inputs.c tests/fuzz/source.c tests/fuzz/vm.c tests/fuzz/fuzz.h
 tests_fuzz_replay_LDADD = src/libvm.la eta-ext/libeta.la $(JANSSON_LIBS)
 
 # Programs of the benches (tests/bench/*.sh).

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/folder.h"
+#include "eta-ext/base/whole-io.h"
 
 enum { QUEUE_FIRST_ROOM = 16 };
 
@@ -51,9 +52,8 @@ static int sort(const struct log *log, struct eta_event *events, uint32_t n)
 
 /* ---- writing ---- */
 
-static int write_failed(const struct log *log)
+static int write_failed(const struct log *log, int rc)
 {
-	int rc = errno ? -errno : -EIO;
 	const char *folder = getenv("TMPDIR");
 
 	eta_error("%s: cannot write its events to a temporary file in %s: %s (TMPDIR names another "
@@ -65,54 +65,34 @@ static int write_failed(const struct log *log)
 static int open_spill(struct log *log)
 {
 	const char *folder;
+	int rc;
 
 	if (log->spill >= 0)
 		return 0;
 	log->spill = folder_temporary("/tmp", &folder);
 	if (log->spill >= 0)
 		return 0;
-	errno = -log->spill;
+	rc = log->spill;
 	log->spill = -1;
-	return write_failed(log);
+	return write_failed(log, rc);
 }
 
 static int write_at(const struct log *log, const void *data, size_t bytes, uint64_t offset)
 {
-	const char *at = data;
+	int rc = write_whole(log->spill, data, bytes, offset);
 
-	while (bytes > 0) {
-		ssize_t n = pwrite(log->spill, at, bytes, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return write_failed(log);
-		at += n;
-		bytes -= (size_t)n;
-		offset += (size_t)n;
-	}
-	return 0;
+	return rc ? write_failed(log, rc) : 0;
 }
 
 int log_spill_read(const struct log *log, void *data, size_t bytes, uint64_t offset)
 {
-	char *at = data;
+	int rc = read_whole(log->spill, data, bytes, offset);
 
-	while (bytes > 0) {
-		ssize_t n = pread(log->spill, at, bytes, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			eta_error("%s: cannot read its events back from the temporary file: %s",
-				  log->trace->path, n < 0 ? strerror(errno) : "it is shorter");
-			return -EIO;
-		}
-		at += n;
-		bytes -= (size_t)n;
-		offset += (size_t)n;
-	}
-	return 0;
+	if (!rc)
+		return 0;
+	eta_error("%s: cannot read its events back from the temporary file: %s", log->trace->path,
+		  rc == -ENODATA ? "it is shorter" : strerror(-rc));
+	return -EIO;
 }
 
 /* The first N events of QUEUE, sorted, behind its run or as a new one. */

@@ -4,6 +4,8 @@
 #include "read-cursor.h"
 #include "runs.h"
 
+#include "eta-ext/base/whole-io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,21 +32,6 @@ void otf2_index_free(struct otf2_index *index)
 	free(index);
 }
 
-static int read_all(int fd, uint8_t *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = read(fd, bytes, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? -errno : -EBADMSG;
-		bytes += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 /* 0; -ENOENT: there is none; -EBADMSG: it is damaged; -errno. */
 static int read_file(const struct otf2 *otf2, struct archive_index *index)
 {
@@ -64,7 +51,9 @@ static int read_file(const struct otf2 *otf2, struct archive_index *index)
 	if (rc == 0 && !(bytes = malloc((size_t)st.st_size + 1)))
 		rc = -ENOMEM;
 	if (rc == 0)
-		rc = read_all(fd, bytes, (size_t)st.st_size);
+		rc = read_whole(fd, bytes, (size_t)st.st_size, 0);
+	if (rc == -ENODATA)
+		rc = -EBADMSG;
 	if (rc == 0)
 		rc = archive_index_unpack(bytes, (size_t)st.st_size, index);
 	free(bytes);

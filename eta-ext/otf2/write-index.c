@@ -3,6 +3,7 @@
 #include "write-index.h"
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/whole-io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,21 +131,6 @@ static uint64_t bytes_of(const struct archive_writer *writer, uint64_t id, const
 	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, bytes, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? -errno : -EIO;
-		bytes += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 static int write_file(const struct archive_writer *writer, const uint8_t *bytes, size_t n)
 {
 	char path[PATH_MAX];
@@ -154,7 +140,7 @@ static int write_file(const struct archive_writer *writer, const uint8_t *bytes,
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	rc = write_all(fd, bytes, n);
+	rc = write_whole(fd, bytes, n, 0);
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	return rc;

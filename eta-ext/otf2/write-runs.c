@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/whole-io.h"
 
 enum { BUFFER_BYTES = 1 << 16 };
 
@@ -76,15 +77,10 @@ int runs_error(const struct runs_writer *r)
 
 static int flush(struct runs_writer *r)
 {
-	for (size_t done = 0; done < r->used;) {
-		ssize_t n = write(r->fd, r->buffer + done, r->used - done);
+	int rc = write_whole(r->fd, r->buffer, r->used, r->written);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return r->error = n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
+	if (rc)
+		return r->error = rc;
 	r->written += r->used;
 	r->used = 0;
 	return 0;

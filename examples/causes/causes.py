@@ -105,7 +105,7 @@ CAUSES = [
     Cause("page-lock", {("pagecache", "page lock")}, conditions.throttled, prepared=True,
           strength=1000, solo=conditions.journalled),
     Cause("reclaim", {("pagecache", "reclaim at own limit")}, conditions.little_memory,
-          options=("-n", "1600"), threads=2, strength=32, strengths=(256, 64, 32), culprit=None, solo=conditions.plain),
+          options=("-n", "4800"), threads=2, strength=32, strengths=(256, 64, 32), culprit=None, solo=conditions.plain),
     Cause("journal-commit", {("fs", "journal commit")}, conditions.journalled,
           program="fsync-storm", baseline=True),
     Cause("allocation", {("fs", "allocation")}, conditions.one_group,

@@ -84,7 +84,7 @@ for k in range(int(sys.argv[2])):
         folder = f"{sys.argv[1]}/{k}"
         os.mkdir(folder)
         synced = os.open(folder, os.O_RDONLY)
-        for i in range(40):
+        for i in range(120):
             os.close(os.open(f"{folder}/{i}", os.O_CREAT | os.O_WRONLY))
             os.fsync(synced)
         os._exit(0)
@@ -100,7 +100,7 @@ ATTRIBUTES = """
 import os, sys
 for k in range(int(sys.argv[2])):
     if os.fork() == 0:
-        for i in range(60):
+        for i in range(150):
             os.setxattr(sys.argv[1] + "/one", f"user.a{k}", b"%08d" % i)
         os._exit(0)
 while True:
@@ -109,26 +109,28 @@ while True:
     except ChildProcessError:
         break
 """
-# endless: makes and removes files; sets the times of files
+# endless: makes and removes folders, each a block of its own; sets attributes that are a block each
 NAMES = """
 import os, sys
 folder = sys.argv[1] + "/names"
 os.makedirs(folder, exist_ok=True)
 while True:
     for i in range(2000):
-        os.close(os.open(f"{folder}/{i}", os.O_CREAT | os.O_WRONLY))
+        os.mkdir(f"{folder}/{i}")
     for i in range(2000):
-        os.unlink(f"{folder}/{i}")
+        os.rmdir(f"{folder}/{i}")
 """
-TIMES = """
+LARGE_ATTRIBUTES = """
 import os, sys
-folder = sys.argv[1] + "/times"
+folder = sys.argv[1] + "/attributes"
 os.makedirs(folder, exist_ok=True)
-for i in range(3000):
+for i in range(2000):
     os.close(os.open(f"{folder}/{i}", os.O_CREAT | os.O_WRONLY))
+n = 0
 while True:
-    for i in range(3000):
-        os.utime(f"{folder}/{i}")
+    for i in range(2000):
+        n += 1
+        os.setxattr(f"{folder}/{i}", "user.a", b"%08d" % n * 300)
 """
 SYNCED_FILE = ["touch", "{data}/one"], ["chattr", "+S", "{data}/one"]
 LOGGER = """
@@ -154,7 +156,7 @@ for i in range(200):
 OVERWRITES = """
 import os, sys
 data, block = os.open(sys.argv[1] + "/data", os.O_WRONLY), b"x" * (1 << 20)
-for i in range(96 * 4):
+for i in range(96 * 12):
     os.pwrite(data, block, i % 96 << 20)
 """
 # each record is on the disk before the call returns
@@ -274,7 +276,7 @@ SCENES = [
     Cause("io-limit", {("block", "throttled by own limit")}, conditions.throttled, "direct", ["-n", "500"],
           prepared=True, threads=1, strength=200, culprit=LIMIT, baseline=True, solo=journalled),
     Cause("memory-limit", {("pagecache", "reclaim at own limit"), ("pagecache", "dirty throttling")},
-          conditions.little_memory, "dirtying", threads=1, strength=16, culprit=LIMIT, solo=plain),
+          conditions.little_memory, "dirtying", ["-n", "256"], threads=1, strength=16, culprit=LIMIT, solo=plain),
     # ---- who syncs beside ----
     Cause("storm-1", COMMIT_OR_DISK, storm(journalled, 1), "fsync-storm", ["-n", "200"], threads=1,
           culprit=NEIGHBOUR, baseline=True),
@@ -305,7 +307,7 @@ SCENES = [
           threads=1, culprit="python3", baseline=True),
     Cause("names-storm-xfs", COMMIT_OR_DISK, others(conditions.xfs, python(NAMES, "{data}")), "fsync-storm", ["-n", "200"],
           threads=1, culprit="python3", baseline=True),
-    Cause("attributes-beside", COMMIT_OR_DISK, others(journalled, python(TIMES, "{data}")), "fsync-storm", ["-n", "200"],
+    Cause("attributes-beside", COMMIT_OR_DISK, others(journalled, python(LARGE_ATTRIBUTES, "{data}")), "fsync-storm", ["-n", "200"],
           threads=1, culprit="python3", baseline=True),
     # no fsync at all: each name is in the journal before the call returns
     Cause("dirsync-beside", COMMIT_OR_DISK,
@@ -382,7 +384,7 @@ SCENES = [
     # blocks far behind those that the program writes are allocated and given back
     Cause("punch-beside", {("fs", "inode lock")},
           others(plain, shell("xfs_io -c 'falloc 1g 512m' -c 'fpunch 1g 512m' {data}/data")), "shared-file",
-          threads=1, culprit="xfs_io", before=FAIR, baseline=True),
+          ["-n", "2500"], threads=1, culprit="xfs_io", before=FAIR, baseline=True),
     # ---- names ----
     # each change of the directory is in the journal before its lock is free
     Cause("names", DIRECTORY_LOCK, journalled, "names", ["-n", "50"], threads=4, prepare=SYNCED_DIRECTORY),

@@ -8,21 +8,27 @@ from conditions import Failed
 
 NOBODY = "nobody"
 
+
+def taken_ns(of):
+    """What others and limits took of a thread, or of all."""
+    return of["interference_ns"] + of.get("own_limit_ns", 0)
+
+
 class Score:
     """What `sci-analyze --json` says of a trace, as far as a cause is judged by it."""
 
     def __init__(self, report, victim=None, whole=False):
         """
-        VICTIM: the name of its threads, where others are in the trace, too. The score is that of the thread that lost
-        most; WHOLE: what all of them lost, of the time from their first event to their last. (The trace may go on:
-        for what is written when they have ended.)
+        VICTIM: the name of its threads, where others are in the trace, too. The score is that of the thread from which
+        others, or limits, took most; WHOLE: what all of them lost, of the time from their first event to their last.
+        (The trace may go on: for what is written when they have ended.)
         """
         self.report = report
         threads = [thread for thread in report["threads"]
                    if thread["sci"] is not None and (not victim or thread["name"].startswith(victim + " "))]
         if not threads:
             raise Failed("no thread of " + (victim or "the program") + " is in the trace")
-        slowest = max(threads, key=lambda thread: thread["lost_ns"])
+        slowest = max(threads, key=lambda thread: (taken_ns(thread), thread["lost_ns"]))
         verdict = slowest["verdict"]
         self.sci, self.sci_low, self.sci_high = slowest["sci"], slowest["sci_low"], slowest["sci_high"]
         self.life_ns = slowest["lifetime_ns"]
@@ -31,8 +37,7 @@ class Score:
         if whole:
             verdict = report["verdict"]
             self.life_ns = self.busiest_ns = max(process["wall_ns"] for process in report["processes"])
-            taken_ns = report["application"]["interference_ns"] + report["application"]["own_limit_ns"]
-            self.sci = self.sci_low = self.sci_high = taken_ns / self.life_ns
+            self.sci = self.sci_low = self.sci_high = taken_ns(report["application"]) / self.life_ns
         self.level, self.reason = verdict["level"], verdict["reason"]
         self.share = verdict["share"]
         self.verdict = self.level + (f": {self.reason}" if self.reason else "")
@@ -81,4 +86,4 @@ def report_text(trace, *options):
 
 
 def score(trace, *options, victim=None, whole=False):
-    return Score(json.loads(report_text(trace, "--json", *options)), victim, whole)
+    return Score(json.loads(report_text(trace, "--json", "--culprits=0", *options)), victim, whole)

@@ -10,6 +10,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "eta-ext/base/folder.h"
+#include "eta-ext/base/whole-io.h"
 
 static int failed(struct spill *spill, const char *what, int error)
 {
@@ -51,27 +52,12 @@ void spill_writer_begin(struct spill_writer *w, struct spill *spill, struct spil
 	w->marked = (struct spill_chunk){ .first = SPILL_CHUNK_WORDS };
 }
 
-static int write_all(struct spill *spill, const char *from, size_t left, off_t at)
-{
-	while (left) {
-		ssize_t n = pwrite(spill->fd, from, left, at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return failed(spill, "write", errno);
-		from += n;
-		at += n;
-		left -= (size_t)n;
-	}
-	return 0;
-}
-
 void spill_write_chunk(struct spill_writer *w)
 {
 	struct spill_stream *s = w->stream;
 	size_t used = w->used;
 	off_t at;
+	int rc;
 
 	w->used = 0;
 	if (!w->rc && !ARRAY_FITS(s->chunks, s->n_chunks + 1, s->room))
@@ -86,7 +72,8 @@ void spill_write_chunk(struct spill_writer *w)
 	s->chunks[s->n_chunks++] = w->marked;
 	w->marked.first = SPILL_CHUNK_WORDS;
 	s->words += used;
-	w->rc = write_all(w->spill, (const char *)w->words, used * sizeof(*w->words), at);
+	rc = write_whole(w->spill->fd, w->words, used * sizeof(*w->words), (uint64_t)at);
+	w->rc = rc ? failed(w->spill, "write", -rc) : 0;
 }
 
 int spill_writer_end(struct spill_writer *w)
@@ -105,22 +92,6 @@ void spill_reader_begin(struct spill_reader *r, struct spill *spill,
 	r->next = 0;
 	r->at = r->have = 0;
 	r->left = stream->words;
-}
-
-static int read_all(struct spill *spill, char *to, size_t left, off_t at)
-{
-	while (left) {
-		ssize_t n = pread(spill->fd, to, left, at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return failed(spill, "read", n < 0 ? errno : EIO);
-		to += n;
-		at += n;
-		left -= (size_t)n;
-	}
-	return 0;
 }
 
 /* The word of the first record in the chunk in which the first one begins that ends later. */
@@ -164,6 +135,7 @@ void spill_read_words(struct spill_reader *r)
 	size_t chunk = r->next / SPILL_CHUNK_WORDS, from = r->next % SPILL_CHUNK_WORDS;
 	size_t words = SPILL_CHUNK_WORDS - from;
 	off_t at;
+	int rc;
 
 	if (words > SPILL_READ_WORDS)
 		words = SPILL_READ_WORDS;
@@ -174,7 +146,8 @@ void spill_read_words(struct spill_reader *r)
 	if (!r->rc) {
 		at = (off_t)r->stream->chunks[chunk].number * SPILL_CHUNK_BYTES +
 		     (off_t)(from * sizeof(*r->words));
-		r->rc = read_all(r->spill, (char *)r->words, words * sizeof(*r->words), at);
+		rc = read_whole(r->spill->fd, r->words, words * sizeof(*r->words), (uint64_t)at);
+		r->rc = rc ? failed(r->spill, "read", rc == -ENODATA ? EIO : -rc) : 0;
 	}
 	if (r->rc) {
 		words = SPILL_READ_WORDS;

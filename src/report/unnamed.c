@@ -131,7 +131,7 @@ static int read_location(struct walk *w, struct eta_trace *trace, uint32_t locat
 	return n < 0 ? (int)n : rc;
 }
 
-int unnamed_run(struct eta_trace *trace, struct unnamed **out)
+static int run(struct eta_trace *trace, void **out)
 {
 	const struct eta_defs *defs = eta_trace_defs(trace);
 	struct unnamed *u = calloc(1, sizeof(*u));
@@ -153,8 +153,10 @@ int unnamed_run(struct eta_trace *trace, struct unnamed **out)
 	return rc;
 }
 
-void unnamed_free(struct unnamed *u)
+static void free_rows(void *rows)
 {
+	struct unnamed *u = rows;
+
 	if (u)
 		free(u->rows);
 	free(u);
@@ -172,8 +174,9 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int unnamed_table(const struct unnamed *u, const struct table_options *options, struct table *out)
+static int arrange(const void *rows, const struct table_options *options, struct table *out)
 {
+	const struct unnamed *u = rows;
 	int rc = 0;
 
 	*out = (struct table){ .name = "rows", COLUMNS_OF(columns), .context = u };
@@ -185,9 +188,11 @@ int unnamed_table(const struct unnamed *u, const struct table_options *options, 
 	return rc ? rc : table_arrange(out, options);
 }
 
-int unnamed_text(FILE *out, const struct unnamed *u, const struct table *table,
-		 const struct table_options *options)
+/* The table, and what part of all waits that is. */
+static int put_text(FILE *out, const void *rows, const struct table *table,
+		    const struct table_options *options)
 {
+	const struct unnamed *u = rows;
 	uint64_t all_ns = u->named_ns + u->unnamed_ns;
 
 	fprintf(out, "unnamed: %s of %s waited, %.1f %%\n",
@@ -198,3 +203,11 @@ int unnamed_text(FILE *out, const struct unnamed *u, const struct table *table,
 	fputc('\n', out);
 	return table_text(out, table, options);
 }
+
+const struct trace_rows unnamed_rows = {
+	.name = "unnamed",
+	.run = run,
+	.free = free_rows,
+	.table = arrange,
+	.text = put_text,
+};

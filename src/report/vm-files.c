@@ -284,7 +284,7 @@ static void name_files(struct vm_files *f, const struct file_names *names)
 	}
 }
 
-int vm_files_run(struct eta_trace *trace, struct vm_files **out)
+static int run(struct eta_trace *trace, void **out)
 {
 	const struct eta_defs *defs = eta_trace_defs(trace);
 	struct reading r = { .defs = defs, .location = ETA_NONE };
@@ -311,8 +311,10 @@ int vm_files_run(struct eta_trace *trace, struct vm_files **out)
 	return rc;
 }
 
-void vm_files_free(struct vm_files *f)
+static void free_rows(void *rows)
 {
+	struct vm_files *f = rows;
+
 	if (!f)
 		return;
 	guest_disks_free(&f->disks);
@@ -353,8 +355,9 @@ static int by_file(const void *a, const void *b)
 	return (x->piece > y->piece) - (x->piece < y->piece);
 }
 
-int vm_files_table(const struct vm_files *f, const struct table_options *options, struct table *out)
+static int arrange(const void *rows, const struct table_options *options, struct table *out)
 {
+	const struct vm_files *f = rows;
 	int rc = 0;
 
 	*out = (struct table){ .name = "rows", .context = f };
@@ -366,7 +369,8 @@ int vm_files_table(const struct vm_files *f, const struct table_options *options
 	return rc ? rc : table_arrange(out, options);
 }
 
-int vm_files_disks(const struct vm_files *f, struct table *out)
+/* The disks that the files are on: what of each has a place. */
+static int tabulate_disks(const struct vm_files *f, struct table *out)
 {
 	int rc = 0;
 
@@ -377,12 +381,13 @@ int vm_files_disks(const struct vm_files *f, struct table *out)
 	return rc;
 }
 
-int vm_files_text(FILE *out, const struct vm_files *f, const struct table *table,
-		  const struct table_options *options)
+static int put_text(FILE *out, const void *rows, const struct table *table,
+		    const struct table_options *options)
 {
+	const struct vm_files *f = rows;
 	const struct table_options plain = { .width = options->width };
 	struct table disks;
-	int rc = vm_files_disks(f, &disks);
+	int rc = tabulate_disks(f, &disks);
 
 	if (!f->disks.n)
 		fputs("no guest here whose disks are known (a host recorded with sci-kernel --vm, "
@@ -397,15 +402,24 @@ int vm_files_text(FILE *out, const struct vm_files *f, const struct table *table
 	return table_text(out, table, options);
 }
 
-int vm_files_json(FILE *out, const struct vm_files *f, const struct table *table,
-		  const struct table_options *options)
+static int put_json(FILE *out, const void *rows, const struct table *table,
+		    const struct table_options *options)
 {
 	struct table disks;
 	const struct table *tables[] = { table, &disks };
-	int rc = vm_files_disks(f, &disks);
+	int rc = tabulate_disks(rows, &disks);
 
 	if (rc == 0)
-		rc = table_json(out, "vm-files", tables, options->fields ? 1 : 2, options);
+		rc = table_json(out, vm_files_rows.name, tables, options->fields ? 1 : 2, options);
 	table_free(&disks);
 	return rc;
 }
+
+const struct trace_rows vm_files_rows = {
+	.name = "vm-files",
+	.run = run,
+	.free = free_rows,
+	.table = arrange,
+	.text = put_text,
+	.json = put_json,
+};

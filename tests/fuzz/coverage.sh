@@ -14,7 +14,7 @@ rm -rf build/fuzz/coverage
 mkdir -p build/fuzz/coverage
 cd build/fuzz/coverage
 # paths from the top become names, two files may be called the same
-for source in $fuzz_sources tests/fuzz/replay.c tests/fuzz/fail.c; do
+for source in $fuzz_sources tests/fuzz/inputs.c tests/fuzz/replay.c tests/fuzz/fail.c; do
 	object=$(echo "${source%.c}" | tr / _).o
 	# shellcheck disable=SC2046,SC2086 # options
 	${CC:-gcc} $flags -O0 -std=gnu11 -D_GNU_SOURCE -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I"$top" -I"$build" $(fuzz_cflags) -c "$top/$source" -o "$object"

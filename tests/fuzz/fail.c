@@ -13,7 +13,7 @@
 
 #include "fuzz.h"
 
-enum { INPUT_MAX = 1 << 20, POINTS = 100 };
+enum { POINTS = 100 };
 
 static unsigned long calls, fails_at;
 
@@ -126,28 +126,6 @@ static void fail_each(const uint8_t *data, size_t bytes)
 
 int main(int argc, char **argv)
 {
-	uint8_t *data = malloc(INPUT_MAX);
-
-	if (argc < 3 || !data) {
-		fputs("usage: fail FORMAT FILE...\n", stderr);
-		free(data);
-		return 2;
-	}
 	fuzz_calls_fail = true;
-	fuzz_start(argv[1]);
-	for (int i = 2; i < argc; i++) {
-		FILE *file = fopen(argv[i], "re");
-		size_t bytes;
-
-		if (!file) {
-			perror(argv[i]);
-			free(data);
-			return 1;
-		}
-		bytes = fread(data, 1, INPUT_MAX, file);
-		fclose(file);
-		fail_each(data, bytes);
-	}
-	free(data);
-	return 0;
+	return fuzz_inputs(argc, argv, fail_each);
 }

@@ -16,5 +16,7 @@ void fuzz_start(const char *name);
 void fuzz_one(const uint8_t *data, size_t bytes);
 /* FORMAT is "qemu-command" or "qcow2", and was read; false: neither. */
 bool fuzz_vm(const char *format, const uint8_t *data, size_t bytes);
+/* The command line FORMAT FILE...: calls ONE for each file, of 1 MiB at most. The exit status. */
+int fuzz_inputs(int argc, char **argv, void (*one)(const uint8_t *data, size_t bytes));
 
 #endif

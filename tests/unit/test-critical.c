@@ -153,6 +153,29 @@ static void the_cause_alone(void **state)
 	finish(t, r);
 }
 
+/* Of the time in calls that wait for them asynchronous operations lost what they lost of theirs. */
+static void what_was_submitted_is_waited_for(void **state)
+{
+	struct eta_trace *t = memory_trace_new("submitted");
+	uint32_t m = memory_thread(t, 1, 1), first = memory_thread(t, 1, 1),
+		 second = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	t->defs.locations[first].track = 1;
+	t->defs.locations[second].track = 2;
+	for (uint64_t at = 0; at < 100000; at += 1000) {
+		write_of(t, first, at, at + 200, 100, "fs:inode lock");
+		write_of(t, second, at, at + 800, 700, "fs:inode lock");
+		memory_enter(t, m, at + 100, "io_getevents");
+		memory_leave(t, m, at + 700, "io_getevents");
+	}
+	write_of(t, first, 100000, 100100, 0, "");
+	r = analyse(t, &score_by_min);
+	assert_about(process(r, 1)->saved_ns, 100 * 600 * 800 / 1000);
+	finish(t, r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +184,7 @@ int main(void)
 		cmocka_unit_test(the_busy_wait_for_nobody),
 		cmocka_unit_test(children_are_waited_for),
 		cmocka_unit_test(the_cause_alone),
+		cmocka_unit_test(what_was_submitted_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

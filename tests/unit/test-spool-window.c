@@ -194,12 +194,36 @@ static void killed_while_it_is_appended(void **state)
 	maker_end(dir);
 }
 
+/* A field of the file's header that has another value; 0: the length of the file. */
+struct damage {
+	size_t field;
+	uint64_t value;
+};
+
+/* The file in DIR, with that damage, is read, reported and counted as bad. Removes DIR. */
+static void expect_damage(char *dir, const struct damage *damage)
+{
+	int fd = file_open(dir);
+	struct eta_counts counts;
+	struct eta_trace *trace;
+
+	if (damage->field)
+		assert_int_equal(pwrite(fd, &damage->value, 8, (off_t)damage->field), 8);
+	else
+		assert_int_equal(ftruncate(fd, (off_t)damage->value), 0);
+	close(fd);
+	times_said = 0;
+	assert_int_equal(eta_open(dir, NULL, &trace), 0);
+	assert_true(times_said > 0);
+	eta_trace_counts(trace, &counts);
+	assert_true(counts.bad > 0);
+	eta_close(trace);
+	maker_end(dir);
+}
+
 static void damaged(void **state)
 {
-	static const struct {
-		size_t field;
-		uint64_t value;
-	} cases[] = {
+	static const struct damage cases[] = {
 		{ offsetof(struct eta_spool_header, window_bytes), 0 },
 		{ offsetof(struct eta_spool_header, window_bytes), UINT64_MAX },
 		{ offsetof(struct eta_spool_header, window_at), 0 },
@@ -213,28 +237,13 @@ static void damaged(void **state)
 	eta_set_message_fn(listen, NULL);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char dir[] = DIR_TEMPLATE;
-		struct eta_counts counts;
-		struct eta_trace *trace;
 		struct spool spool;
-		int fd;
 
 		begin(dir, &spool);
 		for (uint64_t n = 1; n <= 2 * PER_WINDOW; n++)
 			maker_user_op(&spool, call(n));
 		spool_close(&spool);
-		fd = file_open(dir);
-		if (cases[i].field)
-			assert_int_equal(pwrite(fd, &cases[i].value, 8, (off_t)cases[i].field), 8);
-		else
-			assert_int_equal(ftruncate(fd, (off_t)cases[i].value), 0);
-		close(fd);
-		times_said = 0;
-		assert_int_equal(eta_open(dir, NULL, &trace), 0);
-		assert_true(times_said > 0);
-		eta_trace_counts(trace, &counts);
-		assert_true(counts.bad > 0);
-		eta_close(trace);
-		maker_end(dir);
+		expect_damage(dir, &cases[i]);
 	}
 	eta_set_message_fn(NULL, NULL);
 }
@@ -445,10 +454,7 @@ static void the_last_are_kept(void **state)
 /* Of a file whose windows went round: places that cannot be, and a file that was cut. */
 static void last_ones_damaged(void **state)
 {
-	static const struct {
-		size_t field;
-		uint64_t value;
-	} cases[] = {
+	static const struct damage cases[] = {
 		{ offsetof(struct eta_spool_header, ring_bytes), 1 },
 		{ offsetof(struct eta_spool_header, ring_bytes), WINDOW_BYTES },
 		{ offsetof(struct eta_spool_header, ring_bytes), UINT64_MAX },
@@ -464,27 +470,13 @@ static void last_ones_damaged(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char dir[] = DIR_TEMPLATE;
 		struct spool_budget budget;
-		struct eta_counts counts;
-		struct eta_trace *trace;
 		struct spool spool;
-		int fd;
 
 		begin_with_budget(dir, &budget, 500000, true);
 		write_calls(dir, &spool, 20000);
 		spool_close(&spool);
 		spool_budget = NULL;
-		fd = file_open(dir);
-		if (cases[i].field)
-			assert_int_equal(pwrite(fd, &cases[i].value, 8, (off_t)cases[i].field), 8);
-		else
-			assert_int_equal(ftruncate(fd, (off_t)cases[i].value), 0);
-		close(fd);
-		times_said = 0;
-		assert_int_equal(eta_open(dir, NULL, &trace), 0);
-		eta_trace_counts(trace, &counts);
-		assert_true(counts.bad > 0 && times_said > 0);
-		eta_close(trace);
-		maker_end(dir);
+		expect_damage(dir, &cases[i]);
 	}
 	eta_set_message_fn(NULL, NULL);
 }

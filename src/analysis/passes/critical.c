@@ -10,8 +10,18 @@
  * A critical path is walked back from the last event of a process. A thread that was idle until
  * another one of its process, or of a child process, ended is taken to have waited for that: the
  * path goes on there, and from that one's begin with the thread that made it. What threads lost on
- * their parts of the path is what the process would have saved.
+ * their parts of the path is what the process would have saved. Where a thread waits for what it
+ * has submitted (io_uring, libaio), it loses the part of that time that these operations lost of
+ * theirs.
  */
+
+/* The asynchronous operations of a thread. */
+struct submitted {
+	int64_t taken_ns[N_CELLS];
+	uint64_t io_ns;	    /* sum of their durations */
+	uint64_t reaped_ns; /* the thread's time in calls that wait for them */
+};
+
 struct walker {
 	const struct engine *e;
 	const struct analysis *a;
@@ -25,7 +35,8 @@ struct walker {
 		uint32_t child, next_sibling; /* the same */
 	} * families;			      /* per process */
 	uint32_t *by_pid;		      /* processes by machine, pid, begin */
-	uint32_t *mark; /* per location: the process, + 1, whose path went there */
+	uint32_t *mark;		      /* per location: the process, + 1, whose path went there */
+	struct submitted **submitted; /* per location; NULL: it has submitted nothing */
 };
 
 static const struct walk_counts *life_of(const struct walker *w, uint32_t location)
@@ -138,6 +149,16 @@ static int64_t taken_in(const struct slowdown *s, enum cell c)
 	return cell_is_for_others(c, 0) ? s->cell_ns[c] : s->interference_cell_ns[c];
 }
 
+/* What LOCATION lost of PART of its lifetime in waits for what it has submitted. */
+static void add_submitted(const struct walker *w, uint32_t location, double part,
+			  double saved[N_CELLS])
+{
+	const struct submitted *s = w->submitted[location];
+
+	for (int c = 0; s && s->io_ns && c < N_CELLS; c++)
+		saved[c] += part * (double)s->reaped_ns * (double)s->taken_ns[c] / (double)s->io_ns;
+}
+
 /*
  * Adds what LOCATION lost between two times, by cell, in proportion to its total; and its waits for
  * a CPU between operations.
@@ -154,10 +175,13 @@ static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns
 		taken += taken_in(s, (enum cell)c);
 	for (int c = 0; taken > 0 && c < N_CELLS; c++)
 		saved[c] += lost * (double)taken_in(s, (enum cell)c) / (double)taken;
-	if (lifetime->last_ns > lifetime->first_ns)
-		saved[CELL_CPU_RUN_QUEUE] += (double)lifetime->outside_ns *
-					     (double)(to_ns - from_ns) /
-					     (double)(lifetime->last_ns - lifetime->first_ns);
+	if (lifetime->last_ns > lifetime->first_ns) {
+		double part = (double)(to_ns - from_ns) /
+			      (double)(lifetime->last_ns - lifetime->first_ns);
+
+		saved[CELL_CPU_RUN_QUEUE] += (double)lifetime->outside_ns * part;
+		add_submitted(w, location, part, saved);
+	}
 }
 
 /* SAVED is what a path lost: finds the part that is due to the largest cause. */
@@ -336,6 +360,35 @@ static void find_families(struct walker *w)
 	}
 }
 
+static uint64_t reaped_by(const struct engine *e, uint32_t location)
+{
+	const struct location_result *r = &e->locations[location];
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < r->n_tallies; i++)
+		if (e->regions.info[e->classes.list[r->tallies[i].class]->key.region].reaps)
+			ns += r->tallies[i].total_ns;
+	return ns;
+}
+
+/* Adds a track to what its thread has submitted. */
+static int add_track(struct walker *w, const struct thread_score *track)
+{
+	uint32_t l = w->e->thread_of[track->location];
+	struct submitted *s = w->submitted[l];
+
+	if (!s) {
+		s = w->submitted[l] = calloc(1, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		s->reaped_ns = reaped_by(w->e, l);
+	}
+	s->io_ns += track->io_ns;
+	for (int c = 0; c < N_CELLS; c++)
+		s->taken_ns[c] += taken_in(&track->slowdown, (enum cell)c);
+	return 0;
+}
+
 static int walker_new(struct walker *w, const struct engine *e, const struct analysis *a)
 {
 	size_t n = e->defs->n_locations + 1u, processes = e->defs->n_processes + 1u;
@@ -346,14 +399,20 @@ static int walker_new(struct walker *w, const struct engine *e, const struct ana
 	w->mark = calloc(n, sizeof(*w->mark));
 	w->families = calloc(processes, sizeof(*w->families));
 	w->by_pid = calloc(processes, sizeof(*w->by_pid));
-	if (!w->scores || !w->walked || !w->mark || !w->families || !w->by_pid)
+	w->submitted = calloc(n, sizeof(*w->submitted));
+	if (!w->scores || !w->walked || !w->mark || !w->families || !w->by_pid || !w->submitted)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		uint32_t l = a->threads[i].location;
 
-		if (!a->threads[i].scored || !a->threads[i].events || e->defs->locations[l].track ||
+		if (!a->threads[i].scored || !a->threads[i].events ||
 		    process_of(w, l) >= e->defs->n_processes)
 			continue;
+		if (e->defs->locations[l].track) {
+			if (add_track(w, &a->threads[i]) < 0)
+				return -ENOMEM;
+			continue;
+		}
 		w->scores[l] = &a->threads[i];
 		w->walked[w->n_walked++] = l;
 	}
@@ -390,5 +449,8 @@ int engine_critical(const struct engine *e, struct analysis *a)
 	free(w.mark);
 	free(w.families);
 	free(w.by_pid);
+	for (uint32_t i = 0; w.submitted && i < e->defs->n_locations; i++)
+		free(w.submitted[i]);
+	free(w.submitted);
 	return rc;
 }

@@ -94,6 +94,22 @@ static bool is_there_if_it_waits(const struct eta_region *r)
 	return false;
 }
 
+/* Some of these submit, too; what takes long is that they wait. */
+static bool reaps(const char *name)
+{
+	static const char *const begins[] = { "io_getevents",	 "io_pgetevents",
+					      "io_uring_enter",	 "io_uring_wait_cqe",
+					      "__io_uring_get_", "io_uring_submit_and_wait",
+					      "aio_suspend" };
+
+	if (strncmp(name, "vfs:sys_", 8) == 0)
+		name += 8;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
 static bool regions_are_light(const struct eta_defs *defs)
 {
 	for (uint32_t i = 0; i < defs->n_properties; i++)
@@ -132,6 +148,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 			r->level == ETA_LEVEL_PAGECACHE &&
 			(strstr(r->name, "page_cache_ra") || strstr(r->name, "readahead"));
 		info->bio_explains = bio_explains(r, regions->scheduler);
+		info->reaps = reaps(r->name);
 		info->everywhere = strcmp(r->name, "vfs:sys_sync") == 0;
 	}
 	return 0;
