@@ -58,6 +58,18 @@ struct report_text report_count(uint64_t n)
 	return t;
 }
 
+struct report_text report_extent(uint64_t operations, uint64_t events, uint32_t locations,
+				 uint64_t duration_ns)
+{
+	struct report_text t;
+
+	snprintf(t.text, sizeof(t.text),
+		 "%" PRIu64 " operation%s, %" PRIu64 " event%s, %" PRIu32 " location%s in %.32s",
+		 operations, operations == 1 ? "" : "s", events, events == 1 ? "" : "s", locations,
+		 locations == 1 ? "" : "s", report_duration((int64_t)duration_ns).text);
+	return t;
+}
+
 struct report_text report_device(uint32_t dev)
 {
 	struct report_text t;

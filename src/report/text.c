@@ -150,10 +150,9 @@ void report_quality(FILE *out, const struct analysis *a, unsigned width)
 	bool usual = !paper && a->options.similar == SIMILAR_DEFAULT &&
 		     a->options.reference == REFERENCE_SUPPORTED;
 	char reference[256], line[512];
-	int n = snprintf(line, sizeof(line),
-			 "%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s",
-			 a->operations, a->events, a->defs->n_locations,
-			 report_duration((int64_t)a->duration_ns).text);
+	int n = snprintf(
+		line, sizeof(line), "%s",
+		report_extent(a->operations, a->events, a->defs->n_locations, a->duration_ns).text);
 
 	report_reference_name(&a->options, reference, sizeof(reference));
 	if (!usual)

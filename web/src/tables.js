@@ -4,8 +4,8 @@ import { h } from "./dom.js";
 import { UNIT, cell } from "./format.js";
 
 const FIRST_ROWS = 15;
-// of the differences of two
-const FIRST_COLUMNS = new Set(["kind", "what", "says"]);
+// what a row is of stands before many numbers, some of which may not fit beside it
+const FIRST_COLUMNS = new Set(["kind", "what", "says", "thread", "process", "file", "name", "function", "where"]);
 
 const HEADINGS = {
 	thread: "Threads", process: "Processes", container: "Containers", file: "Files", device: "Devices",
@@ -42,7 +42,6 @@ export class Table {
 	columns() {
 		const columns = this.data.columns.filter((c) => (this.all ? true : c.shown &&
 			c.values.some((v) => v !== null && v !== "")));
-		// what a row is of stands before many numbers
 		return [...columns.filter((c) => FIRST_COLUMNS.has(c.name)), ...columns.filter((c) => !FIRST_COLUMNS.has(c.name))];
 	}
 
