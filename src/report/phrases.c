@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/plural.h"
 #include "src/common/columns.h"
 #include "src/common/machines.h"
 #include "words.h"
@@ -148,6 +149,18 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 	fprintf(out, "%s%s\n", indent ? "  " : "", rest);
 }
 
+struct report_text report_extent(uint64_t operations, uint64_t events, uint32_t locations,
+				 uint64_t ns)
+{
+	struct report_text t;
+
+	snprintf(t.text, sizeof(t.text),
+		 "%" PRIu64 " operation%s, %" PRIu64 " event%s, %" PRIu32 " location%s in %.31s",
+		 operations, plural(operations), events, plural(events), locations,
+		 plural(locations), report_duration((int64_t)ns).text);
+	return t;
+}
+
 bool report_clock_error(const struct eta_defs *defs, uint64_t *error_ns)
 {
 	for (uint32_t i = 0; i < defs->n_properties; i++) {
@@ -195,8 +208,9 @@ void report_counts(FILE *out, const struct eta_defs *defs, const struct eta_coun
 						 rows[i].n == 1 && !published ? rows[i].one
 									      : rows[i].many);
 	if (!published && used < sizeof(line) && report_clock_error(defs, &error_ns))
-		snprintf(line + used, sizeof(line) - used, ", clocks of machines %s%s",
-			 error_ns == UINT64_MAX ? "as they were set" : "to within ",
+		snprintf(line + used, sizeof(line) - used, ", clocks %s%s",
+			 error_ns == UINT64_MAX ? "differ by an unknown time"
+						: "of machines to within ",
 			 error_ns < INT64_MAX ? report_duration((int64_t)error_ns).text : "");
 	report_wrapped(out, line, false, width);
 }

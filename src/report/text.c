@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/plural.h"
 #include "layers.h"
 #include "src/common/machines.h"
 #include "views.h"
@@ -150,10 +151,9 @@ void report_quality(FILE *out, const struct analysis *a, unsigned width)
 	bool usual = !paper && a->options.similar == SIMILAR_DEFAULT &&
 		     a->options.reference == REFERENCE_SUPPORTED;
 	char reference[256], line[512];
-	int n = snprintf(line, sizeof(line),
-			 "%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s",
-			 a->operations, a->events, a->defs->n_locations,
-			 report_duration((int64_t)a->duration_ns).text);
+	int n = snprintf(
+		line, sizeof(line), "%s",
+		report_extent(a->operations, a->events, a->defs->n_locations, a->duration_ns).text);
 
 	report_reference_name(&a->options, reference, sizeof(reference));
 	if (!usual)
@@ -175,8 +175,9 @@ void report_quality(FILE *out, const struct analysis *a, unsigned width)
 			false, width);
 	if (a->overwritten) {
 		snprintf(line, sizeof(line),
-			 "the last part only: %" PRIu64 " records before were overwritten (--last)",
-			 a->overwritten);
+			 "the last part only: %" PRIu64 " record%s before %s overwritten (--last)",
+			 a->overwritten, plural(a->overwritten),
+			 a->overwritten == 1 ? "was" : "were");
 		report_wrapped(out, line, false, width);
 	}
 	if (a->suspended_ns) {

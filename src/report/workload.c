@@ -330,10 +330,9 @@ int workload_text(FILE *out, const struct workload *w, const struct table *table
 		fprintf(out, "%s\n",
 			w->n_rows ? "no rows that match the filter"
 				  : "no reads and writes in this trace");
-	snprintf(line, sizeof(line),
-		 "%" PRIu64 " operations, %" PRIu64 " events, %" PRIu32 " locations in %s",
-		 w->operations, w->events, w->defs->n_locations,
-		 report_duration((int64_t)w->duration_ns).text);
+	snprintf(
+		line, sizeof(line), "%s",
+		report_extent(w->operations, w->events, w->defs->n_locations, w->duration_ns).text);
 	fputc('\n', out);
 	report_wrapped(out, line, false, options->width);
 	if (w->n_rows && !w->has_levels)
