@@ -313,7 +313,7 @@ trace_programs = \
 	tests/programs/write-random
 noinst_PROGRAMS += $(trace_programs)
 noinst_LTLIBRARIES += tests/unit/libunit.la
-tests_unit_libunit_la_SOURCES = tests/unit/unit.h \
+tests_unit_libunit_la_SOURCES = tests/unit/unit.h tests/unit/scratch.h \
 	tests/unit/events.c tests/unit/events.h \
 	tests/unit/guest-trace.c tests/unit/guest-trace.h \
 	tests/unit/kernel-maker.c tests/unit/kernel-maker.h \

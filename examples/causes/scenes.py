@@ -384,7 +384,7 @@ SCENES = [
     # blocks far behind those that the program writes are allocated and given back
     Cause("punch-beside", {("fs", "inode lock")},
           others(plain, shell("xfs_io -c 'falloc 1g 512m' -c 'fpunch 1g 512m' {data}/data")), "shared-file",
-          ["-n", "2500"], threads=1, culprit="xfs_io", before=FAIR, baseline=True),
+          ["-n", "20000", "-s", "16384"], threads=1, culprit="xfs_io", before=FAIR, baseline=True),
     # ---- names ----
     # each change of the directory is in the journal before its lock is free
     Cause("names", DIRECTORY_LOCK, journalled, "names", ["-n", "50"], threads=4, prepare=SYNCED_DIRECTORY),

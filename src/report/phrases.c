@@ -59,6 +59,18 @@ struct report_text report_count(uint64_t n)
 	return t;
 }
 
+struct report_text report_extent(uint64_t operations, uint64_t events, uint32_t locations,
+				 uint64_t duration_ns)
+{
+	struct report_text t;
+
+	snprintf(t.text, sizeof(t.text),
+		 "%" PRIu64 " operation%s, %" PRIu64 " event%s, %" PRIu32 " location%s in %.32s",
+		 operations, plural(operations), events, plural(events), locations,
+		 plural(locations), report_duration((int64_t)duration_ns).text);
+	return t;
+}
+
 struct report_text report_device(uint32_t dev)
 {
 	struct report_text t;
@@ -147,18 +159,6 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 		indent = true;
 	}
 	fprintf(out, "%s%s\n", indent ? "  " : "", rest);
-}
-
-struct report_text report_extent(uint64_t operations, uint64_t events, uint32_t locations,
-				 uint64_t ns)
-{
-	struct report_text t;
-
-	snprintf(t.text, sizeof(t.text),
-		 "%" PRIu64 " operation%s, %" PRIu64 " event%s, %" PRIu32 " location%s in %.31s",
-		 operations, plural(operations), events, plural(events), locations,
-		 plural(locations), report_duration((int64_t)ns).text);
-	return t;
 }
 
 bool report_clock_error(const struct eta_defs *defs, uint64_t *error_ns)

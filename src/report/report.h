@@ -54,10 +54,9 @@ struct report_text report_device(uint32_t dev);
 struct report_text report_device_name(const struct analysis *a, uint32_t dev);
 /* "3000", "5.0 M" */
 struct report_text report_count(uint64_t n);
-
-/* "12 operations, 90 events, 3 locations in 1.20 s" */
+/* "1 operation, 2 events, 4 locations in 2.0 us": how much of a trace there is. */
 struct report_text report_extent(uint64_t operations, uint64_t events, uint32_t locations,
-				 uint64_t ns);
+				 uint64_t duration_ns);
 
 /* "supported", "min", "quantile:0.05" */
 void report_reference_name(const struct analysis_options *options, char *text, size_t size);

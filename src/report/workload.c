@@ -321,7 +321,6 @@ int workload_table(const struct workload *w, const struct table_options *options
 int workload_text(FILE *out, const struct workload *w, const struct table *table,
 		  const struct table_options *options)
 {
-	char line[256];
 	int rc = 0;
 
 	if (table->n)
@@ -330,11 +329,11 @@ int workload_text(FILE *out, const struct workload *w, const struct table *table
 		fprintf(out, "%s\n",
 			w->n_rows ? "no rows that match the filter"
 				  : "no reads and writes in this trace");
-	snprintf(
-		line, sizeof(line), "%s",
-		report_extent(w->operations, w->events, w->defs->n_locations, w->duration_ns).text);
 	fputc('\n', out);
-	report_wrapped(out, line, false, options->width);
+	report_wrapped(
+		out,
+		report_extent(w->operations, w->events, w->defs->n_locations, w->duration_ns).text,
+		false, options->width);
 	if (w->n_rows && !w->has_levels)
 		report_wrapped(out,
 			       "The trace has no kernel side: hits, amplification and the levels "

@@ -1,10 +1,10 @@
 /* OTF2 archives: what is written is read back, whatever the threads; what stands there is kept. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,18 +326,10 @@ static int set_up(void **unused)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int tear_down(void **unused)
 {
 	(void)unused;
-	return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(scratch);
 }
 
 int main(void)

@@ -5,9 +5,9 @@
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
+#include "scratch.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -419,14 +419,6 @@ static void same_world(const struct world *w, struct eta_trace *trace)
 	}
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void what_is_merged_is_what_happened(void **unused)
 {
 	char scratch[] = "/tmp/sci-test.XXXXXX", anchor[64];
@@ -465,7 +457,7 @@ static void what_is_merged_is_what_happened(void **unused)
 		for (size_t l = 0; l < w.n_streams; l++)
 			free(w.streams[l].v);
 	}
-	assert_int_equal(nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(scratch_remove(scratch), 0);
 }
 
 int main(void)

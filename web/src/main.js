@@ -49,7 +49,14 @@ function draw(data) {
 		tables.push(table);
 		section("differences", "Differences", table.element);
 	}
-	drawSeries(section("series", "Score over time"), sides, span);
+	const series = section("series", "Score over time");
+	drawSeries(series, sides, span);
+	for (const [i, side] of sides.entries()) {
+		const pieces = h("details", {}, h("summary", {}, `${sides.length > 1 ? `${"AB"[i]}: t` : "T"}he same as a table`));
+		addTables(pieces, side, ["timeline"], sides.length > 1 ? `-${"ab"[i]}` : "");
+		if (pieces.children.length > 1)
+			series.append(pieces);
+	}
 	const lanes = section("timeline", "Timeline");
 	for (const [i, side] of sides.entries()) {
 		const timeline = new Timeline(side, span, sides.length > 1 ? `${"AB"[i]}: ${side.paths.join(", ")}` : "");
@@ -72,7 +79,7 @@ function draw(data) {
 		const blame = section(`blame${id}`, `Who took time from whom${one}`);
 		drawBlame(blame, side);
 		addTables(blame, side, ["blame"], id);
-		addTables(section(`recorded${id}`, `How it was recorded${one}`, missing(side)), side, ["timeline"], id);
+		section(`recorded${id}`, `How it was recorded${one}`, missing(side));
 	}
 	addSearch();
 	document.documentElement.dataset.drawn = Math.round(performance.now());

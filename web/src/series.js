@@ -68,7 +68,7 @@ export function drawSeries(parent, sides, span) {
 			}, [seconds, ...order.map((l) => stacked[l])], h("div"));
 			// it is what its table says, which a reader of the screen gets instead
 			plot.root.setAttribute("role", "img");
-			plot.root.setAttribute("aria-label", "Part of the time in I/O that was lost, by level, over time; see the table Pieces of time");
+			plot.root.setAttribute("aria-label", "Part of the time in I/O that was lost, by level, over time; the same as a table follows");
 			holder.replaceChildren(plot.root);
 		};
 		return { holder, draw };

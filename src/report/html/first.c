@@ -137,10 +137,10 @@ static void put_levels(FILE *out, const struct analysis *a)
 		limit_ns[c] = cell_table[c].group == GROUP_LIMIT ? s->cell_ns[c] : 0;
 		self_ns[c] = s->cell_ns[c] - s->interference_cell_ns[c] - limit_ns[c];
 	}
+	/* too wide for a small screen */
 	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Time of all "
-	      "threads\">"
-	      "<table class=\"levels\"><caption>Time of all threads</caption><thead><tr><td></td>"
-	      "<th scope=\"col\">all</th>",
+	      "threads\">\n<table class=\"levels\"><caption>Time of all threads</caption><thead>"
+	      "<tr><td></td><th scope=\"col\">all</th>",
 	      out);
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		if (shows_level(a, (enum eta_level)l))
@@ -153,7 +153,7 @@ static void put_levels(FILE *out, const struct analysis *a)
 	put_level_row(out, a, "to its own variation", self_ns, slowdown_self(s));
 	fprintf(out,
 		"<tr><th scope=\"row\">long paths</th><td>%s</td><td colspan=\"%d\">not in lost: "
-		"misses against hits, O_DIRECT</td></tr>\n</tbody></table></div>\n",
+		"misses against hits, O_DIRECT</td></tr>\n</tbody></table>\n</div>\n",
 		report_duration(s->path_ns > 0 ? s->path_ns : 0).text, ETA_N_LEVELS);
 }
 
