@@ -46,7 +46,8 @@ for rw, call in ("write", "pwrite64"), ("read", "pread64"):
         assert (bio.file_dev, bio.inode) in inodes, bio
         assert (bio.owner_pid, bio.owner_tid) == (bio.pid, bio.tid), bio
         # the call it belongs to waits for it
-        assert any(op.begin <= bio.begin and bio.end <= op.end for op in by_thread[bio.tid]), bio
+        assert any(op.begin <= bio.begin and bio.end <= op.end for op in by_thread[bio.tid]), \
+            (bio, [op for op in by_thread[bio.tid] if op.end > bio.begin][:2])
 
 # a file system whose map of free blocks is not in the page cache: to put it there is no write to the page cache
 device, folder = loop_fs("ext4", 64)

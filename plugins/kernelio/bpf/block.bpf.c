@@ -343,21 +343,34 @@ static __always_inline void queued_follow(struct bio_state *value, const struct 
 	}
 }
 
+/*
+ * The address ADDRESS is in use again: if there is a bio that has not completed, that was missed.
+ * Whoever queues the next one, its completion is not that of the first.
+ */
+SEPARATE int completion_missed(const uint64_t *address)
+{
+	struct bio_state *before;
+	uint64_t key;
+
+	if (!address)
+		return 0;
+	key = *address;
+	before = bpf_map_lookup_elem(&bios, &key);
+	if (!before)
+		return 0;
+	TOTAL_ADD(completions_missed, 1);
+	disk_uncount(&before->counted);
+	before->record.queue_foreign_ns = before->record.device_foreign_ns = 0;
+	bio_leave(&key, before);
+	bpf_map_delete_elem(&bios, &key);
+	return 0;
+}
+
 /* Keeps it until it completes. */
 static __always_inline void queued_keep(struct bio_state *value, uint64_t key)
 {
-	long missed = bpf_map_update_elem(&bios, &key, value, BPF_NOEXIST);
-	struct bio_state *before = missed ? bpf_map_lookup_elem(&bios, &key) : NULL;
-
-	if (before) {
-		/* its completion was missed, and its address is in use again */
-		TOTAL_ADD(completions_missed, 1);
-		disk_uncount(&before->counted);
-		before->record.queue_foreign_ns = before->record.device_foreign_ns = 0;
-		bio_leave(&key, before);
-		missed = bpf_map_update_elem(&bios, &key, value, BPF_ANY);
-	}
-	if (missed) {
+	completion_missed(&key);
+	if (bpf_map_update_elem(&bios, &key, value, BPF_ANY)) {
 		TOTAL_ADD(bios_missed, 1);
 		disk_uncount(&value->counted);
 	}
@@ -424,6 +437,7 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 	if (!value)
 		return 0;
 	if (!queued_find(&q, bio)) {
+		completion_missed(&key);
 		if (q.foreign_tid)
 			foreign_begin(&key, &q.gendisk, serves_image(&q, bio) ? 0 : q.foreign_tid,
 				      flush || bio->bi_opf & OP_WRITE ? q.bytes : 0, flush);

@@ -232,10 +232,16 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 	return 0;
 }
 
-/* Is ST off the CPU, according to the reported switches? */
-static __always_inline bool is_off(const struct task_state *st)
+/* Is ST off the CPU, according to the reported switches, and how (OFF_*)? */
+static __always_inline uint8_t off_state(const struct task_state *st)
 {
 	return st->active ? st->now.off : st->idle.off;
+}
+
+/* Since when. */
+static __always_inline uint64_t off_since(const struct task_state *st)
+{
+	return st->active ? st->now.off_ns : st->idle.off_ns;
 }
 
 /*
@@ -288,10 +294,10 @@ SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 
 	if (!st)
 		return 0;
-	off = st->active ? st->now.off : st->idle.off;
-	off_ns = st->active ? st->now.off_ns : st->idle.off_ns;
+	off = off_state(st);
+	off_ns = off_since(st);
 	wake_ns = st->active ? st->now.wake_ns : st->idle.wake_ns;
-	came_ns = arrival_find(st, off_ns, st->seen_ns ?: now, &ready_ns);
+	came_ns = arrival_find(st, off_ns, st->seen_ns > off_ns ? st->seen_ns : now, &ready_ns);
 	st->seen_ns = 0;
 	TOTAL_ADD(switches_missed, 1);
 	/* its wakeup may have been missed, too */
@@ -324,7 +330,7 @@ static __always_inline struct task_state *running_find(struct task_struct *task,
 
 	*slot = own ? own->slot : 0;
 	st = slot_state(*slot);
-	if (st && is_off(st))
+	if (st && off_state(st))
 		switch_missed(st, now ?: bpf_ktime_get_ns());
 	return st;
 }
@@ -338,9 +344,9 @@ static __always_inline struct task_state *running_see(uint32_t *slot)
 	struct task_slot *own = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), NULL, 0);
 	struct task_state *st = slot_state(own ? own->slot : 0);
 
-	if (!st || !is_off(st))
+	if (!st || !off_state(st))
 		*slot = own ? own->slot : 0;
-	else if (!st->seen_ns)
+	else if (st->seen_ns <= off_since(st)) /* of a wait before, which was another's end */
 		st->seen_ns = bpf_ktime_get_ns();
 	return st;
 }
@@ -453,7 +459,7 @@ static __always_inline struct task_state *sure_state(struct task_struct *task)
 		return st;
 	*slot = own ? own->slot : 0;
 	st = slot_state(*slot);
-	if (st && is_off(st))
+	if (st && off_state(st))
 		switch_missed(st, bpf_ktime_get_ns());
 	else if (!st || st->switched)
 		TOTAL_ADD(switches_missed, 1);

@@ -301,7 +301,7 @@ int call_see(struct task_state *st, uint64_t now)
 
 	if (!filter.light || !st || st->for_tid)
 		return 0;
-	if (is_off(st)) /* a missed switch: left to a probe that ends waits */
+	if (off_state(st)) /* a missed switch: left to a probe that ends waits */
 		return st->active && !is_fault(st);
 	now = now ?: bpf_ktime_get_ns();
 	if (call_goes_on(st, task, regs, now))
