@@ -36,6 +36,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/base/levels.c \
 	eta-ext/base/levels.h \
 	eta-ext/base/name-calls.h \
+	eta-ext/base/plural.h \
 	eta-ext/format/otf2-flags.h \
 	eta-ext/merge/match-calls.c \
 	eta-ext/merge/match-requests.c \

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "eta-ext/base/plural.h"
 #include "eta-ext/base/printable.h"
 #include "eta-ext/format/archive.h"
 #include "eta-ext/trace/source.h"
@@ -20,29 +21,32 @@ static void print_rest(FILE *to, const struct eta_counts *counts, bool output)
 {
 	const struct {
 		uint64_t n;
-		const char *what;
+		const char *one, *many;
 	} rest[] = {
-		{ counts->orphan, "orphan" },
-		{ counts->truncated, "truncated" },
-		{ counts->overlapping, "overlapping regions" },
-		{ counts->out_of_order, "out of order" },
-		{ counts->unmatched, "threads unmatched" },
-		{ counts->missing, "machines and ranks missing" },
+		{ counts->orphan, "orphan", "orphan" },
+		{ counts->truncated, "truncated", "truncated" },
+		{ counts->overlapping, "overlapping region", "overlapping regions" },
+		{ counts->out_of_order, "out of order", "out of order" },
+		{ counts->unmatched, "thread unmatched", "threads unmatched" },
+		{ counts->missing, "machine or rank missing", "machines and ranks missing" },
 	};
 	const size_t n = sizeof(rest) / sizeof(*rest);
 
 	/* what only jobs of several machines have is named where it is there */
 	for (size_t i = 0; i < n; i++)
 		if (rest[i].n || (output && i < n - 1))
-			fprintf(to, ", %" PRIu64 " %s", rest[i].n, rest[i].what);
+			fprintf(to, ", %" PRIu64 " %s", rest[i].n,
+				rest[i].n == 1 ? rest[i].one : rest[i].many);
 	fputc('\n', to);
 }
 
 static void print_input(FILE *to, const char *path, const struct eta_counts *counts)
 {
 	printable_put(to, path);
-	fprintf(to, ": %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " bad, %" PRIu64 " lost",
-		counts->records, counts->events, counts->bad, counts->lost);
+	fprintf(to,
+		": %" PRIu64 " record%s, %" PRIu64 " event%s, %" PRIu64 " bad, %" PRIu64 " lost",
+		counts->records, plural(counts->records), counts->events, plural(counts->events),
+		counts->bad, counts->lost);
 	if (counts->passed)
 		fprintf(to, ", %" PRIu64 " without I/O", counts->passed);
 	print_rest(to, counts, false);
@@ -109,11 +113,12 @@ static void print_counts(const struct merging *m, struct eta_trace **inputs,
 	}
 	eta_trace_counts(merged, &counts);
 	printable_put(m->report, m->output);
-	fprintf(m->report, ": %" PRIu64 " events, %" PRIu32 " threads", events, n_threads);
+	fprintf(m->report, ": %" PRIu64 " event%s, %" PRIu32 " thread%s", events, plural(events),
+		n_threads, plural(n_threads));
 	if (m->links)
 		fprintf(m->report, ", %s %zu archive%s",
 			m->links == ETA_LINKS ? "linked to" : "copied from", m->n_inputs,
-			m->n_inputs == 1 ? "" : "s");
+			plural(m->n_inputs));
 	else if (m->n_inputs > 1)
 		fprintf(m->report, ", %" PRIu64 " of them matched", counts.matched);
 	fprintf(m->report, ", %" PRIu64 " bad, %" PRIu64 " lost", counts.bad, counts.lost);

@@ -13,6 +13,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "eta-ext/base/folder.h"
+#include "eta-ext/base/plural.h"
 #include "plugins/kernelio/kernelio.h"
 #include "cli.h"
 #include "kernel-options.h"
@@ -397,12 +398,14 @@ static int report(const struct arguments *a, const struct kernelio *k,
 		kernelio_counts_print(counts, true);
 	if (a->processes.n && !a->kernel.light && !counts->recorded[ETA_RECORD_KERNEL_OP] &&
 	    !counts->recorded[ETA_RECORD_ASYNC_OP])
-		eta_warn("no operations: of process %d%s, %u threads in %u processes were there at "
-			 "the begin, and neither they nor what they started called for I/O on a "
-			 "file%s: give the processes that do (--pid=PID,PID...), or --all",
-			 (int)a->processes.pids[0], a->processes.n > 1 ? " and the others" : "",
-			 counts->taken_threads, counts->taken_processes,
-			 counts->totals.filtered_calls ? " that the filters let pass" : "");
+		eta_warn(
+			"no operations: of process %d%s, %u thread%s in %u process%s were there at "
+			"the begin, and neither they nor what they started called for I/O on a "
+			"file%s: give the processes that do (--pid=PID,PID...), or --all",
+			(int)a->processes.pids[0], a->processes.n > 1 ? " and the others" : "",
+			counts->taken_threads, plural(counts->taken_threads),
+			counts->taken_processes, counts->taken_processes == 1 ? "" : "es",
+			counts->totals.filtered_calls ? " that the filters let pass" : "");
 	if (!a->quiet)
 		eta_note("trace: %s/" SPOOL_NAME, a->directory);
 	return a->strict && status == CLI_OK && !complete ? CLI_FAILED : status;

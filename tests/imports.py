@@ -42,7 +42,8 @@ def refused(what, log, message):
 
 def counts(line):
     """{"records": N, "without I/O": N, ...} of a line that sci-import prints."""
-    return {what: int(n) for n, what in re.findall(r"(\d+) ([a-zIO/ ]+)", line.split(": ", 1)[1])}
+    return {re.sub("^(record|event|thread|overlapping region)(?= |$)", r"\1s", what): int(n)
+            for n, what in re.findall(r"(\d+) ([a-zIO/ ]+)", line.split(": ", 1)[1])}
 
 
 def requests(printed):

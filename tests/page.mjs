@@ -163,6 +163,13 @@ async function reaches(browser, { page: path }) {
 	}
 }
 
+// On a telephone only tables and lanes are wider than the window, and move within themselves.
+async function narrow(browser, { page: path }) {
+	const { page, close } = await open(browser, path, { viewport: { width: 360, height: 700 } });
+	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than the window`);
+	await close();
+}
+
 async function checked(browser, step) {
 	if (step.first)
 		await answers(browser, step);
@@ -210,6 +217,8 @@ async function checked(browser, step) {
 	await close();
 	if (step.reaches)
 		await reaches(browser, step);
+	if (step.reaches || step.compare || step.hostile)
+		await narrow(browser, step);
 }
 
 const browser = await require("playwright-core").chromium.launch({ executablePath: chromium, timeout: STUCK_MS, args: ["--no-sandbox"] });

@@ -274,7 +274,8 @@ static void take_error(uint64_t *error, const char *text)
 	*error = its > *error ? its : *error;
 }
 
-/* By how much the wall clocks of any two machines may differ: the two that are known worst. */
+/* By how much the clocks may differ: of any two machines, of which the two count that are known
+ * worst; of inputs whose clock is another and nothing showed how far it is away, nobody knows. */
 static uint64_t worst_error(const struct merge *merge)
 {
 	struct {
@@ -290,7 +291,8 @@ static uint64_t worst_error(const struct merge *merge)
 		const char *text = stated_by(merge, input, ETA_CLOCK_REALTIME, "ERROR");
 		uint64_t error = text ? strtoull(text, NULL, 10) : 0;
 
-		if (input->is_far && input->clock.error_ns == ETA_CLOCK_ERROR_UNKNOWN)
+		if (!input->clock_is_known ||
+		    (input->is_far && input->clock.error_ns == ETA_CLOCK_ERROR_UNKNOWN))
 			return ETA_CLOCK_ERROR_UNKNOWN;
 		any |= input->is_far;
 		if (error > worst.error) {

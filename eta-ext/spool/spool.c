@@ -16,6 +16,7 @@
 #include "eta-ext/format/archive.h"
 #include "eta-ext/base/folder.h"
 #include "eta-ext/base/known.h"
+#include "eta-ext/base/plural.h"
 
 enum { MAX_NAMED = 8, WHY_BYTES = 160 };
 
@@ -302,7 +303,7 @@ static int check_files(struct eta_trace *trace)
 	if (spool->n_headless)
 		eta_warn("%s: %" PRIu32 " file%s without a header (%s%s): what wrote %s was ended, "
 			 "or locked out, before its first record",
-			 trace->path, spool->n_headless, spool->n_headless == 1 ? "" : "s",
+			 trace->path, spool->n_headless, plural(spool->n_headless),
 			 strrchr(spool->files[spool->headless].path, '/') + 1,
 			 spool->n_headless == 1 ? "" : ", ...",
 			 spool->n_headless == 1 ? "it" : "them");

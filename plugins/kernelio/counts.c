@@ -1,6 +1,7 @@
 /* The end of a run in words. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/eta.h"
+#include "eta-ext/base/plural.h"
 #include "kernelio.h"
 
 /* One in so many leaves the sums as they are. */
@@ -30,10 +31,12 @@ static void print_totals(const struct kernelio_counts *counts, unsigned long lon
 {
 	const struct kernelio_totals *t = &counts->totals;
 
-	eta_note("kernel: %llu operations (%llu open at the end), %llu bios (%llu open), %llu lost",
-		 operations, (unsigned long long)counts->open_ops,
+	eta_note("kernel: %llu operation%s (%llu open at the end), %llu bio%s (%llu open), %llu "
+		 "lost",
+		 operations, plural(operations), (unsigned long long)counts->open_ops,
 		 (unsigned long long)counts->recorded[ETA_RECORD_BIO],
-		 (unsigned long long)counts->open_bios, (unsigned long long)counts->lost_all);
+		 plural(counts->recorded[ETA_RECORD_BIO]), (unsigned long long)counts->open_bios,
+		 (unsigned long long)counts->lost_all);
 	eta_note(
 		"kernel: system calls read %llu and wrote %llu bytes; block: read %llu, written by "
 		"the threads %llu, for them by others %llu, dirty at the end %llu bytes",

@@ -9,6 +9,7 @@
 #include "advice.h"
 #include "premises.h"
 #include "words.h"
+#include "eta-ext/base/plural.h"
 #include "src/common/machines.h"
 
 /* ---- the score ---- */
@@ -200,7 +201,7 @@ static int put_part(char *text, size_t size, const struct function_habit *f, dou
 		snprintf(bytes, sizeof(bytes), " of %s",
 			 report_bytes((double)f->bytes / (double)f->n).text);
 	return snprintf(text, size, "%.0f %% in %s (%s call%s%s, %s%s)", percent, f->name,
-			report_count(f->n).text, f->n == 1 ? "" : "s", bytes,
+			report_count(f->n).text, plural(f->n), bytes,
 			report_duration((int64_t)(f->ns / f->n)).text, f->n == 1 ? "" : " each");
 }
 

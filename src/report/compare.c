@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "eta-ext/base/plural.h"
 #include "src/common/machines.h"
 
 enum kind { KIND_ALL, KIND_LEVEL, KIND_CLASS, KIND_FILE, KIND_CALLSITE };
@@ -467,10 +468,11 @@ int compare_text(FILE *out, const struct comparison *c, const struct table *tabl
 
 		snprintf(line, sizeof(line),
 			 "%c: SCI %s, of all threads %s; verdict %s; %" PRIu64
-			 " operations in %s; %s",
+			 " operation%s in %s; %s",
 			 'A' + s, report_real(a->sci_max, 2).text,
 			 report_real(a->sci_total, 2).text, report_verdict(&a->verdict).text,
-			 a->operations, report_duration((int64_t)a->duration_ns).text, c->names[s]);
+			 a->operations, plural(a->operations),
+			 report_duration((int64_t)a->duration_ns).text, c->names[s]);
 		report_wrapped(out, line, false, options->width);
 	}
 	put_not_on_disk(out, c, options->width);

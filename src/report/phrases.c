@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/plural.h"
 #include "src/common/columns.h"
 #include "src/common/machines.h"
 #include "words.h"
@@ -65,8 +66,8 @@ struct report_text report_extent(uint64_t operations, uint64_t events, uint32_t 
 
 	snprintf(t.text, sizeof(t.text),
 		 "%" PRIu64 " operation%s, %" PRIu64 " event%s, %" PRIu32 " location%s in %.32s",
-		 operations, operations == 1 ? "" : "s", events, events == 1 ? "" : "s", locations,
-		 locations == 1 ? "" : "s", report_duration((int64_t)duration_ns).text);
+		 operations, plural(operations), events, plural(events), locations,
+		 plural(locations), report_duration((int64_t)duration_ns).text);
 	return t;
 }
 
@@ -207,8 +208,9 @@ void report_counts(FILE *out, const struct eta_defs *defs, const struct eta_coun
 						 rows[i].n == 1 && !published ? rows[i].one
 									      : rows[i].many);
 	if (!published && used < sizeof(line) && report_clock_error(defs, &error_ns))
-		snprintf(line + used, sizeof(line) - used, ", clocks of machines %s%s",
-			 error_ns == UINT64_MAX ? "as they were set" : "to within ",
+		snprintf(line + used, sizeof(line) - used, ", clocks %s%s",
+			 error_ns == UINT64_MAX ? "differ by an unknown time"
+						: "of machines to within ",
 			 error_ns < INT64_MAX ? report_duration((int64_t)error_ns).text : "");
 	report_wrapped(out, line, false, width);
 }

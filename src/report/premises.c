@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/plural.h"
 #include "report.h"
 
 #define READS(f) (&(f)->habit.calls[HABIT_READ])
@@ -55,7 +56,7 @@ static void put_tiny(const struct file_habit *f, const char *name, char *text, s
 		 "%s %s of %s %s %s: %s at a time would be %s call%s (a larger buffer, stdio).",
 		 report_count(c->small).text, c == WRITES(f) ? "writes" : "reads",
 		 mean_bytes(c->small_bytes, c->small).text, c == WRITES(f) ? "to" : "of", name,
-		 report_bytes(WELL_BYTES).text, report_count(fewer).text, fewer == 1 ? "" : "s");
+		 report_bytes(WELL_BYTES).text, report_count(fewer).text, plural(fewer));
 }
 
 static uint64_t synced_often(const struct file_habit *f)
@@ -300,7 +301,7 @@ static bool find(const struct analysis *a, const struct rule *rule, struct premi
 	used = strlen(p->text);
 	if (p->files > 1)
 		snprintf(p->text + used, sizeof(p->text) - used, " The same of %s more file%s.",
-			 report_count(p->files - 1).text, p->files == 2 ? "" : "s");
+			 report_count(p->files - 1).text, plural(p->files - 1));
 	return true;
 }
 

@@ -180,8 +180,15 @@ int table_text(FILE *out, const struct table *t, const struct table_options *opt
 	rc = put_row(out, t, list, n_columns, widths, NULL, options);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = put_row(out, t, list, n_columns, widths, t->rows[i], options);
-	if (n < t->n)
-		fprintf(out, "(%zu more %s: --top=%zu)\n", t->n - n, t->name, t->n);
+	if (n < t->n) {
+		if (t->n - n == 1)
+			fputs("(1 more", out);
+		else
+			fprintf(out, "(%zu more %s", t->n - n, t->name);
+		if (!options->top_is_fitted)
+			fprintf(out, ": --top=%zu", t->n);
+		fputs(")\n", out);
+	}
 	return rc;
 }
 

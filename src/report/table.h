@@ -119,6 +119,7 @@ struct table_options {
 	const char *filters[TABLE_FILTERS];
 	unsigned n_filters;
 	unsigned top;	       /* rows to show; 0: all */
+	bool top_is_fitted;    /* TOP is what the screen has room for: no option shows more */
 	unsigned width;	       /* of a line; 0: as long as it gets */
 	bool blocks;	       /* bars are drawn with U+2588 rather than '#' */
 	unsigned json_version; /* of its keys */

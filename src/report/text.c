@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/plural.h"
 #include "layers.h"
 #include "src/common/machines.h"
 #include "views.h"
@@ -174,8 +175,9 @@ void report_quality(FILE *out, const struct analysis *a, unsigned width)
 			false, width);
 	if (a->overwritten) {
 		snprintf(line, sizeof(line),
-			 "the last part only: %" PRIu64 " records before were overwritten (--last)",
-			 a->overwritten);
+			 "the last part only: %" PRIu64 " record%s before %s overwritten (--last)",
+			 a->overwritten, plural(a->overwritten),
+			 a->overwritten == 1 ? "was" : "were");
 		report_wrapped(out, line, false, width);
 	}
 	if (a->suspended_ns) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "eta-ext/base/plural.h"
 #include "src/common/texts.h"
 #include "src/export/output.h"
 #include "src/report/process-sums.h"
@@ -23,6 +24,10 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 	struct tm tm;
 
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
+	/* what is kept is compared with logs and recordings */
+	if (!width)
+		snprintf(clock + strlen(clock), sizeof(clock) - strlen(clock), ".%03" PRIu64,
+			 f->real_ns / 1000000 % 1000);
 	if (a->headline == ETA_NONE) {
 		snprintf(line, sizeof(line), "%s, last %s: no I/O", clock,
 			 report_duration((int64_t)f->window_ns).text);
@@ -61,7 +66,8 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 					 "; light: calls that waited");
 	if (f->lost)
 		used += (size_t)snprintf(why + used, sizeof(why) - used,
-					 "%s%" PRIu64 " records lost", used ? "; " : "", f->lost);
+					 "%s%" PRIu64 " record%s lost", used ? "; " : "", f->lost,
+					 plural(f->lost));
 	if (used)
 		table_line(out, why, width);
 }

@@ -14,7 +14,8 @@ struct top_look {
 	bool tree; /* processes, each with its threads below it */
 };
 
-/* When, what the score is, who did it; the pressure: two or three lines of WIDTH characters. */
+/* When, what the score is, who did it; the pressure: two or three lines of WIDTH characters.
+ * 0: as long as they are, the time to the millisecond. */
 void top_head(FILE *out, const struct frame *f, unsigned width);
 /* The table, as it is looked at. 0 or -ENOMEM. */
 int top_table(FILE *out, const struct frame *f, const struct top_look *look);

@@ -95,6 +95,7 @@ static void apply(struct top_look *look, struct top_look *with)
 		with->table.sort = seen.sort;
 	with->table.width = (unsigned)COLS;
 	with->table.top = LINES > 6 ? (unsigned)LINES - 6 : 1;
+	with->table.top_is_fitted = true;
 }
 
 static void put_frame(const struct frame *f, const struct top_look *look)

@@ -28,7 +28,7 @@ def run(*argv, status=0, cwd=None, **more):
 
 def counts(text):
     """events, threads, bad, lost of the archive."""
-    found = re.search(r"\.otf2: (\d+) events, (\d+) threads, .*?(\d+) bad, (\d+) lost", text)
+    found = re.search(r"\.otf2: (\d+) events?, (\d+) threads?, .*?(\d+) bad, (\d+) lost", text)
     assert found, text
     return tuple(int(n) for n in found.groups())
 

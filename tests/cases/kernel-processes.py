@@ -201,7 +201,7 @@ try:
     assert parts == ["helper"], parts
     # nothing of what is looked at happens: that is said, with the remedy
     parts, said = written("silent", pids, "-p", master, "--no-children", strikes=("worker",))
-    assert parts == [] and "of process %s, 1 threads in 1 processes were there" % master in said, said
+    assert parts == [] and "of process %s, 1 thread in 1 process were there" % master in said, said
     result = subprocess.run([SCI_KERNEL, "-o", path("no"), "--no-children", "true"], capture_output=True, text=True)
     assert result.returncode == 2 and "--pid" in result.stderr, result
     result = subprocess.run([SCI_KERNEL, "-o", path("no"), "-p", f"{master},"], capture_output=True, text=True)

@@ -63,12 +63,23 @@ check(path("fourth"), "absent", None)
 
 # one whose clock nobody sets
 make("unset", 2)
-check(path("unset"), None, ", clocks of machines as they were set")
+check(path("unset"), None, ", clocks differ by an unknown time")
 shutil.rmtree(path("job/node2"))
 shutil.copytree(path("unset/node1"), path("job/node2"))
 check(path("job/node2"), "absent", None)
 run("sci-merge", "-q", path("job/node0/unified.otf2"), path("unset/node1/unified.otf2"), "-o", path("mixed.otf2"))
 assert property_of(path("mixed.otf2"), "CLOCK_ERROR") == "unknown"
+
+# one that has another clock, and no calls that would show how far it is away
+os.mkdir(path("spools"))
+run(os.path.join(PROGRAMS, "make-spool"), path("spools"), "3", "40")
+with open(path("other.strace"), "w", encoding="utf-8") as file:
+    file.write('100 10.000000 read(3, "x", 1) = 1 <0.000010>\n')
+for result in (run("sci-merge", "-q", path("spools/kernel.spool"), path("other.strace"), "-o", path("apart.otf2")),
+               run("sci-analyze", path("spools/kernel.spool"), path("other.strace"), env=dict(os.environ, COLUMNS="200"))):
+    assert "other.strace: its clock (relative) is not that of the others" in result.stderr, result
+assert ", clocks differ by an unknown time\n" in result.stdout, result
+check(path("apart.otf2"), None, ", clocks differ by an unknown time")
 
 # what the kernel says stands in the recording
 if os.environ.get("SCI_SANITIZED"):

@@ -125,6 +125,6 @@ has out '^job.otf2: 7620 events, 6 threads, 0 of them matched, .* 0 threads unma
 mkdir nodes/c
 status 1 sci-merge --strict nodes -o job.otf2
 has err 'warning: nodes/c: holds no recording'
-has out '^job.otf2: .*, 1 machines and ranks missing$'
+has out '^job.otf2: .*, 1 machine or rank missing$'
 status 1 sci-analyze --strict nodes --by=node
 has out '^data: .*, 1 machine or rank missing'

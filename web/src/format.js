@@ -21,6 +21,12 @@ export function duration(ns) {
 	return `${threeDigits(value)} ${units[unit]}`;
 }
 
+// Of an axis up to TO, with as many digits as its steps of EVERY need.
+export function tick(ns, every, to) {
+	const [unit, size] = to >= 1e9 ? ["s", 1e9] : to >= 1e6 ? ["ms", 1e6] : ["us", 1e3];
+	return `${(ns / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / every))))} ${unit}`;
+}
+
 export function bytes(n) {
 	const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 	let unit = 0;

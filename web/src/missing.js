@@ -46,7 +46,7 @@ export function missing({ summary }) {
 	if (trace.suspended_ns)
 		said.push(`the machine was suspended for ${duration(trace.suspended_ns)}, which no time includes`);
 	if (trace.clock_error_ns !== undefined)
-		said.push(trace.clock_error_ns === null ? "how far the clocks of the machines differ is not known" :
+		said.push(trace.clock_error_ns === null ? "how far the clocks of what was merged are apart is not known: what one did before another may be wrong" :
 			`the clocks of the machines agree to within ${duration(trace.clock_error_ns)}`);
 	return h("div", {},
 		h("p", {}, `${count(trace.operations, "operation")}, ${count(trace.events, "event")}, ` +

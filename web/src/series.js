@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import uPlot from "uplot";
 import { colour, h, onLook } from "./dom.js";
-import { duration } from "./format.js";
+import { tick } from "./format.js";
 import { tableOf } from "./data.js";
 
 const MOST_POINTS = 256;
@@ -51,12 +51,13 @@ export function drawSeries(parent, sides, span) {
 			const width = Math.max(320, holder.clientWidth);
 			const order = names.map((_, l) => l).reverse().filter(
 				(l) => (l === names.length - 1 ? limit : levels[l]).some((v) => v > 0));
-			const axis = { stroke: colour("--text"), grid: { stroke: colour("--line") },
-				ticks: { stroke: colour("--line") } };
+			const axis = { stroke: colour("--text"), grid: { stroke: colour("--line"), width: 1 },
+				ticks: { stroke: colour("--line"), width: 1 } };
 			const plot = new uPlot({
 				width, height: 220, legend: { live: false }, cursor: { y: false },
 				scales: { x: { time: false, range: [0, span / 1e9] }, y: { range: [0, 1] } },
-				axes: [{ ...axis, values: (_, s) => s.map((v) => duration(v * 1e9)) },
+				axes: [{ ...axis, values: (_, s, _axis, _space, every) =>
+					s.map((v) => tick(v * 1e9, every * 1e9, span)) },
 					{ ...axis, size: 60, label: "lost / in I/O", labelSize: 20 }],
 				series: [{}, ...order.map((l) => ({
 					label: names[l], points: { show: false }, width: 1,

@@ -4,8 +4,11 @@ import { h } from "./dom.js";
 import { UNIT, cell } from "./format.js";
 
 const FIRST_ROWS = 15;
-// what a row is of stands before many numbers, some of which may not fit beside it
-const FIRST_COLUMNS = new Set(["kind", "what", "says", "thread", "process", "file", "name", "function", "where"]);
+// What a row is of stands before its numbers: of many columns the last are out of sight.
+const FIRST_COLUMNS = {
+	thread: ["thread"], process: ["process", "pid"], container: ["process", "pid", "cgroup"], file: ["file"], device: ["device", "name"],
+	class: ["function"], callsite: ["where"], compare: ["kind", "what", "says"], blame: ["victim", "culprit"], accesses: ["file"],
+};
 
 const HEADINGS = {
 	thread: "Threads", process: "Processes", container: "Containers", file: "Files", device: "Devices",
@@ -42,7 +45,9 @@ export class Table {
 	columns() {
 		const columns = this.data.columns.filter((c) => (this.all ? true : c.shown &&
 			c.values.some((v) => v !== null && v !== "")));
-		return [...columns.filter((c) => FIRST_COLUMNS.has(c.name)), ...columns.filter((c) => !FIRST_COLUMNS.has(c.name))];
+		const first = FIRST_COLUMNS[this.data.name] ?? [];
+		return [...columns.filter((c) => first.includes(c.name)).sort((a, b) => first.indexOf(a.name) - first.indexOf(b.name)),
+			...columns.filter((c) => !first.includes(c.name))];
 	}
 
 	search(words) {

@@ -1,17 +1,18 @@
 // The timeline: lanes of threads and devices, drawn pixel by pixel; zoom, search, who holds what.
 // SPDX-License-Identifier: BSD-3-Clause
 import { colour, h, onLook, rgb } from "./dom.js";
-import { bytes, duration } from "./format.js";
+import { bytes, duration, tick } from "./format.js";
 import { count } from "./data.js";
 import { holdersOf, lanesOf } from "./lanes.js";
 import { coarser } from "./series.js";
 import { Table } from "./tables.js";
 import { UNIT } from "./format.js";
 
-const LABELS = 190, RULER = 22, ROW = 10, GAP = 6, HEADING = 16, INDENT = 8, MOST_ROWS = 8, MOST_HEIGHT = 620;
+const RULER = 22, ROW = 10, GAP = 6, HEADING = 16, INDENT = 8, MOST_ROWS = 8, MOST_HEIGHT = 620;
 const LEAST_SPAN = 1000; // ns that the whole width shows at least
+const MOST_LABELS = 190, LABELS_PART = 0.35; // for the names of the lanes, of the width
 const KEYS = "Drag to zoom into a part, double-click a region to zoom to it, Ctrl and the wheel zoom. With the keyboard: " +
-	"← → move, + − zoom, ↑ ↓ choose a lane, , . the region before and after, Enter zooms to it, n finds the next match, Home shows all. " +
+	"← → move, + − zoom, ↑ ↓ choose a lane, comma and full stop the region before and after it, Enter zooms to it, n finds the next match, Home shows all. " +
 	"A device's height is its mean number of requests in flight in each part of the time, beside it the highest.";
 
 export class Timeline {
@@ -259,9 +260,10 @@ export class Timeline {
 	draw() {
 		const scale = window.devicePixelRatio > 1.5 ? 2 : 1, top = this.scroller.scrollTop;
 		const width = this.scroller.clientWidth, height = this.scroller.clientHeight;
-		if (width <= LABELS)
+		this.labels = Math.round(Math.min(MOST_LABELS, width * LABELS_PART));
+		if (width <= this.labels)
 			return;
-		this.width = width - LABELS;
+		this.width = width - this.labels;
 		this.canvas.width = width * scale;
 		this.canvas.height = height * scale;
 		this.canvas.style.width = `${width}px`;
@@ -279,7 +281,7 @@ export class Timeline {
 		for (const device of this.devices)
 			if (inView(device))
 				this.drawDevice(device, device.y - top);
-		context.putImageData(image, LABELS * scale, 0);
+		context.putImageData(image, this.labels * scale, 0);
 		context.scale(scale, scale);
 		this.drawLabels(context, top, inView, width, height);
 		this.drawArrow(context, top);
@@ -365,13 +367,13 @@ export class Timeline {
 		const text = colour("--text");
 		context.font = "12px system-ui, sans-serif";
 		context.fillStyle = colour("--back");
-		context.fillRect(LABELS, 0, width, RULER);
+		context.fillRect(this.labels, 0, width, RULER);
 		context.fillStyle = text;
 		const label = (item, name, indent = 0) => {
 			if (!inView(item))
 				return;
 			let shown = name;
-			while (context.measureText(shown).width > LABELS - 16 - indent && shown.length > 4)
+			while (context.measureText(shown).width > this.labels - 16 - indent && shown.length > 4)
 				shown = `…${shown.slice(2)}`;
 			context.fillText(shown, 4 + indent, Math.max(RULER + 10, item.y - top + Math.min(item.height, 20) / 2 + 4));
 		};
@@ -390,35 +392,29 @@ export class Timeline {
 			label(device, `${device.label}: up to ${(device.most ?? 0).toFixed(1)}`);
 		// what stands in the way of the ruler
 		context.fillStyle = colour("--back");
-		context.fillRect(0, 0, LABELS, RULER);
+		context.fillRect(0, 0, this.labels, RULER);
 		context.fillStyle = text;
 		const step = 10 ** Math.floor(Math.log10((this.to - this.from) / 4));
 		const every = [1, 2, 5, 10].map((m) => m * step).find((s) => (this.to - this.from) / s <= this.width / 110) ?? step * 20;
 		for (let ns = Math.ceil(this.from / every) * every; ns <= this.to; ns += every) {
 			context.fillStyle = colour("--grid");
-			context.fillRect(LABELS + this.x(ns), RULER - 5, 1, height);
+			context.fillRect(this.labels + this.x(ns), RULER - 5, 1, height);
 			context.fillStyle = text;
-			const said = this.timeText(ns, every), x = LABELS + this.x(ns) + 3;
+			const said = tick(ns, every, this.to), x = this.labels + this.x(ns) + 3;
 			if (x + context.measureText(said).width <= width)
 				context.fillText(said, x, 13);
 		}
 		context.fillStyle = colour("--focus");
 		for (const [from, to] of this.data.whole ? [] : this.data.details)
 			if (to > this.from && from < this.to)
-				context.fillRect(LABELS + Math.max(0, this.x(from)), RULER - 4, Math.max(2, this.x(to) - Math.max(0, this.x(from))), 4);
-	}
-
-	// With as many digits as the ruler's steps need.
-	timeText(ns, every) {
-		const [unit, size] = this.to >= 1e9 ? ["s", 1e9] : this.to >= 1e6 ? ["ms", 1e6] : ["us", 1e3];
-		return `${(ns / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / every))))} ${unit}`;
+				context.fillRect(this.labels + Math.max(0, this.x(from)), RULER - 4, Math.max(2, this.x(to) - Math.max(0, this.x(from))), 4);
 	}
 
 	drawArrow(context, top) {
 		if (!this.selected)
 			return;
 		const lane = this.lanes[this.selected.lane], i = this.selected.region;
-		const x0 = LABELS + Math.max(0, this.x(lane.begin[i])), x1 = LABELS + Math.min(this.width, this.x(lane.end(i)));
+		const x0 = this.labels + Math.max(0, this.x(lane.begin[i])), x1 = this.labels + Math.min(this.width, this.x(lane.end(i)));
 		const row = Math.min(lane.depth[i], lane.shownRows - 1), y = lane.y - top + row * ROW;
 		context.strokeStyle = colour("--text");
 		context.lineWidth = 2;
@@ -427,7 +423,7 @@ export class Timeline {
 		if (holder === undefined || holder === this.selected.lane)
 			return;
 		const to = this.lanes[holder], below = to.y > lane.y, end = to.y - top + (below ? 0 : to.height);
-		const x = Math.max(LABELS, Math.min(x0 + 4, x1));
+		const x = Math.max(this.labels, Math.min(x0 + 4, x1));
 		context.beginPath();
 		context.moveTo(x, y + (below ? ROW : 0));
 		context.lineTo(x, end);
@@ -462,7 +458,7 @@ export class Timeline {
 
 	point(event) {
 		const box = this.canvas.getBoundingClientRect();
-		const x = event.clientX - box.left - LABELS, y = event.clientY - box.top + this.scroller.scrollTop;
+		const x = event.clientX - box.left - this.labels, y = event.clientY - box.top + this.scroller.scrollTop;
 		return { x, ns: this.from + x / this.width * (this.to - this.from), y };
 	}
 

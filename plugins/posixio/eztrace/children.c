@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sink.h"
+#include "eta-ext/base/plural.h"
 #include "plugins/posixio/environment.h"
 
 #define SPOOL_NAME "children.spool"
@@ -230,7 +231,7 @@ void children_report(void)
 	if (n)
 		tracer_warn("calls of %u more process image%s are in %s (sci-merge and "
 			    "sci-analyze read it together with the archive)",
-			    n, n == 1 ? "" : "s", spool);
+			    n, plural(n), spool);
 	else
 		rmdir(spool);
 }
