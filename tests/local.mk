@@ -386,6 +386,7 @@ EXTRA_DIST += \
 	tests/bench/kernel.sh \
 	tests/bench/look.mjs \
 	tests/bench/look.py \
+	tests/bench/peers.py \
 	tests/bench/merge.sh \
 	tests/bench/user.sh \
 	tests/cases/analyze-views.txt \
