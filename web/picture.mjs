@@ -22,6 +22,8 @@ if (part) {
 	});
 	await page.locator(`#${part}`).screenshot({ path: file });
 } else {
-	await page.screenshot({ path: file });
+	// the answer as a whole
+	const answer = await page.locator(".answer").first().boundingBox();
+	await page.screenshot({ path: file, fullPage: true, clip: { x: 0, y: 0, width: 1200, height: Math.ceil(answer.y + answer.height + 16) } });
 }
 await browser.close();

@@ -120,6 +120,7 @@ static int put_levels(FILE *out, const struct analysis *a, unsigned width)
 static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct eta_counts *c = &a->counts;
+	uint64_t clock_error_ns;
 	const struct {
 		bool matters;
 		const char *text;
@@ -135,6 +136,9 @@ static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
 		{ a->open_bios * 100 > a->operations,
 		  "without completion: the end came first, or the kernel did not report it; they "
 		  "count until their call returned" },
+		{ report_clock_error(a->defs, &clock_error_ns) && clock_error_ns == UINT64_MAX,
+		  "clocks: what one input did before another may be wrong; sci-merge --clock takes "
+		  "how far they are apart" },
 		{ a->low_confidence * 10 > a->operations,
 		  "low confidence: fewer than 8 operations of a kind; a longer run has more" },
 	};

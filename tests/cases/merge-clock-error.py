@@ -41,6 +41,7 @@ def check(trace, error_ns, words):
         said = run("sci-analyze", *view, trace, env=dict(os.environ, COLUMNS="200")).stdout
         data, = [line for line in said.splitlines() if line.startswith("data: ")]
         assert data.endswith(words) if words else "clocks" not in data, (view, data)
+        assert ("\n  clocks: what one input did before" in said) == (error_ns is None and view != ["--workload"]), said
 
 
 # nodes whose wall clocks are right to within 1, 2 and 3 ms: the last two may be 5 ms apart, and 1 us to read them

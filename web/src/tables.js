@@ -6,8 +6,9 @@ import { UNIT, cell } from "./format.js";
 const FIRST_ROWS = 15;
 // What a row is of stands before its numbers: of many columns the last are out of sight.
 const FIRST_COLUMNS = {
-	thread: ["thread"], process: ["process", "pid"], container: ["process", "pid", "cgroup"], file: ["file"], device: ["device", "name"],
-	class: ["function"], callsite: ["where"], compare: ["kind", "what", "says"], blame: ["victim", "culprit"], accesses: ["file"],
+	thread: ["thread", "host"], process: ["process", "host", "pid"], container: ["process", "host", "pid", "cgroup"],
+	file: ["file", "host"], device: ["device", "host", "name"], class: ["function"], callsite: ["where"],
+	compare: ["kind", "what", "says"], blame: ["victim", "host", "culprit", "culprit_host"], accesses: ["file", "host"],
 };
 
 const HEADINGS = {

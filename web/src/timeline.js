@@ -389,7 +389,7 @@ export class Timeline {
 			label(heading, heading.text, heading.indent);
 		context.font = "12px system-ui, sans-serif";
 		for (const device of this.devices)
-			label(device, `${device.label}: up to ${(device.most ?? 0).toFixed(1)}`);
+			label(device, `${device.label}: ${device.most >= 0.1 ? `up to ${device.most.toFixed(1)}` : device.most > 0 ? "below 0.1" : "none"}`);
 		// what stands in the way of the ruler
 		context.fillStyle = colour("--back");
 		context.fillRect(0, 0, this.labels, RULER);

@@ -82,6 +82,8 @@ static int by_file_time(const void *a, const void *b)
 
 	if (s != t)
 		return s > t ? -1 : 1;
+	if (x->machine != y->machine)
+		return x->machine < y->machine ? -1 : 1;
 	if (x->dev != y->dev)
 		return x->dev < y->dev ? -1 : 1;
 	if (x->inode != y->inode)
@@ -106,7 +108,8 @@ static int list_files(const struct engine *e, struct analysis *a)
 		if (time_of(&h->files[i]) == 0)
 			continue;
 		list[a->n_file_habits++] =
-			(struct file_habit){ file_name(&names, r), path_only ? 0 : (uint32_t)r->dev,
+			(struct file_habit){ file_name(&names, r), (uint32_t)(r->dev >> 32),
+					     path_only ? 0 : (uint32_t)r->dev,
 					     path_only ? 0 : r->inode, h->files[i] };
 	}
 	if (!rc && a->n_file_habits)

@@ -126,6 +126,7 @@ struct function_habit {
 /* How a file was accessed. */
 struct file_habit {
 	const char *path; /* "" unknown */
+	uint32_t machine; /* eta_machine */
 	uint32_t dev;
 	uint64_t inode;
 	struct habit habit;

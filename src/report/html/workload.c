@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data.h"
+#include "src/common/machines.h"
 #include "src/report/report.h"
 #include "src/report/views.h"
 
@@ -86,6 +87,12 @@ GETTER(file)
 					    : "(not known)");
 }
 
+GETTER(host)
+{
+	value_text(v,
+		   machine_name(((const struct analysis *)context)->defs, ACCESS->file->machine));
+}
+
 static const struct column access_columns[] = {
 	{ "does", "", UNIT_TEXT, 0, NULL, "read, write, sync, open or other",
 	  FIELD(struct access_row, does) },
@@ -104,6 +111,7 @@ static const struct column access_columns[] = {
 	  CALLS(misaligned) },
 	{ "synchronous", "synchronous", UNIT_COUNT, COLUMN_HIDDEN, NULL, "O_SYNC or O_DSYNC",
 	  CALLS(synchronous) },
+	{ "host", "host", UNIT_TEXT, COLUMN_HOST, get_host, "whose it is" },
 	{ "file", "file", UNIT_TEXT, 0, get_file, "its path" },
 };
 
@@ -129,9 +137,11 @@ static int access_table(const struct analysis *a, struct table *t)
 	int rc = rows ? 0 : -ENOMEM;
 	size_t n = 0;
 
-	*t = (struct table){
-		.name = "rows", COLUMNS_OF(access_columns), .context = a, .own = rows
-	};
+	*t = (struct table){ .name = "rows",
+			     COLUMNS_OF(access_columns),
+			     .context = a,
+			     .own = rows,
+			     .hosts = machines_differ(a->defs) };
 	for (uint32_t i = 0; !rc && i < a->n_file_habits; i++)
 		for (int k = 0; k < N_HABITS; k++) {
 			const struct file_habit *f = &a->file_habits[i];
