@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from conditions import Failed
+from conditions import Failed, end_group
 
 NOBODY = "nobody"
 
@@ -70,11 +70,17 @@ def record(place, command, name="trace"):
     on a disk.
     """
     out = os.path.join(place.folder, name)
-    result = subprocess.run(["sci-record", "-q", *place.options, "-o", out, "--", *command],
-                            capture_output=True, text=True)
-    if result.returncode:
-        raise Failed(f"{' '.join(command)}: status {result.returncode}: {result.stderr.strip()}")
-    return os.path.join(out, "unified.otf2"), result.stdout
+    # a group of its own: if this is interrupted, nothing of it keeps files open
+    with subprocess.Popen(["sci-record", "-q", *place.options, "-o", out, "--", *command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0) as child:
+        try:
+            stdout, stderr = child.communicate()
+        except BaseException:
+            end_group(child)
+            raise
+    if child.returncode:
+        raise Failed(f"{' '.join(command)}: status {child.returncode}: {stderr.strip()}")
+    return os.path.join(out, "unified.otf2"), stdout
 
 
 def report_text(trace, *options):
