@@ -50,7 +50,7 @@ both_ranks all.otf2
 rm -r job/*.1
 status 1 sci-merge --strict job -o all.otf2
 has err 'warning: job .*: 1 of its 2 ranks left no trace: 1$'
-has out '^all.otf2: .*, 1 machines and ranks missing$'
+has out '^all.otf2: .*, 1 machine or rank missing$'
 
 # What no launcher says, and what contradicts itself.
 status 1 sci-record -q --no-kernel -o %r -- true
