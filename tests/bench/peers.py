@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 
-# SCI_BENCH_PAIRS: rounds; SCI_BENCH_ROWS: those whose names begin with one of these words, by commas
+# SCI_BENCH_PAIRS: rounds; SCI_BENCH_ROWS: those whose names begin with one of these, between semicolons
 BUILD = os.environ["SCI_BUILD"]
 ROUNDS = int(os.environ.get("SCI_BENCH_PAIRS", 7))
-ROWS_WANTED = os.environ.get("SCI_BENCH_ROWS", "").split(",")
+ROWS_WANTED = os.environ.get("SCI_BENCH_ROWS", "").split(";")
 SCI_RECORD = os.path.join(BUILD, "src", "sci-record")
 # what our own probes are on
 TRACEPOINTS = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch", "sched:sched_wakeup",
@@ -54,6 +54,7 @@ def ways(work):
 
 def output(before, command):
     """What COMMAND prints, behind the words of a way."""
+    command = [shutil.which(command[0]), *command[1:]]  # bpftrace wants to know which of several
     words = [*before, " ".join(command)] if before and before[-1] == "-c" else [*before, *command]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     if done.returncode:
