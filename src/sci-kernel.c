@@ -44,7 +44,7 @@ struct arguments {
 	bool probes;		    /* list them, and record nothing */
 	struct processes processes;
 	bool no_children;
-	bool everyone;
+	bool everyone, full;
 	int caller; /* a socket to who started us, -1: none */
 	size_t ring_bytes;
 	unsigned threads, poll_ms, drain_ms;
@@ -84,8 +84,11 @@ static const struct option_row rows[] = {
 	  CALLS(add_vms) },
 	{ "no-children", 0, NULL, "with --pid: without the children that they have already",
 	  SETS_FLAG(struct arguments, no_children) },
-	{ "all", 'a', NULL, "all processes of the machine but this tracer, until ^C (root)",
+	{ "all", 'a', NULL,
+	  "all processes of the machine but this tracer, until ^C (root), as with --light",
 	  SETS_FLAG(struct arguments, everyone) },
+	{ "full", 0, NULL, "with --all: every call, not only those that wait",
+	  SETS_FLAG(struct arguments, full) },
 	{ "run-as", 0, "USER", "run COMMAND as USER (default: the user who called sudo)",
 	  SETS_TEXT(struct arguments, run_as) },
 	{ "caller", 0, "FD", NULL, SETS_NUMBER(struct arguments, caller, 3, 1 << 20) },
@@ -193,6 +196,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 					  "--vm, --all");
 		if (a->run_as && !a->command)
 			argp_error(state, "--run-as is for a command to run");
+		if (a->full && (!a->everyone || a->kernel.light))
+			argp_error(state, "--full is for --all, without --light");
 		if (a->no_children && !a->processes.n && !a->vm)
 			argp_error(state,
 				   "--no-children is for processes given with --pid or --vm");
@@ -214,7 +219,8 @@ static const struct command_line command_line = {
 	       "  sci-kernel -o out -- fio job.fio\n"
 	       "  sci-merge out/kernel.spool -o out/kernel.otf2\n"
 	       "  sci-kernel -o running --pid=4242 --duration=10\n"
-	       "  sci-kernel -o all --all --directory=/srv/data --min-duration=1ms\n"
+	       "  sci-kernel -o all --all --duration=10\n"
+	       "  sci-kernel -o calls --all --full --directory=/srv/data --min-duration=1ms\n"
 	       "  sci-kernel status all\n"
 	       "  sci-kernel probes\n"
 	       "\n"
@@ -351,6 +357,15 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 	return rc;
 }
 
+/* By default, programs that nobody asked about are not slowed. Some filters are checked at each
+ * call. */
+static bool is_light(const struct arguments *a)
+{
+	uint32_t set = a->kernel.filters.constant.set;
+
+	return a->kernel.light || (a->everyone && !a->full && !(set & KERNELIO_FILTERS_OF_TASKS));
+}
+
 static void fill_options(const struct arguments *a, const struct authority *authority,
 			 struct kernelio_options *kernel)
 {
@@ -360,7 +375,7 @@ static void fill_options(const struct arguments *a, const struct authority *auth
 	kernel->drain_ms = a->drain_ms;
 	kernel->filters = &a->kernel.filters;
 	kernel->order = a->kernel.order;
-	kernel->light = a->kernel.light;
+	kernel->light = is_light(a);
 	kernel->everyone = a->everyone;
 	kernel->owner_only = !authority->any_process;
 	kernel->owner_rights = authority->rights;

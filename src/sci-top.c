@@ -23,7 +23,7 @@
 
 struct arguments {
 	unsigned interval_s, window_s, count;
-	bool batch, json, light;
+	bool batch, json, full;
 	const char *metrics;
 	struct top_look look;
 	const char *level;
@@ -58,10 +58,10 @@ static const struct option_row rows[] = {
 	{ "count", 'n', "N", "end after N times (default: never)",
 	  SETS_NUMBER(struct arguments, count, 1, 1 << 30) },
 	HEADING("How it is recorded:"),
-	{ "light", 0, NULL,
-	  "record only waits and their causes, without probes on system calls: the rates are of "
-	  "calls that waited",
-	  SETS_FLAG(struct arguments, light) },
+	{ "full", 0, NULL,
+	  "record every call, not only those that wait: rates and latencies are of all calls, and "
+	  "every program of the machine is a little slower",
+	  SETS_FLAG(struct arguments, full) },
 	HEADING("What is shown:"),
 	{ "by", 0, "WHAT", "rows: process (default), thread, device or container",
 	  CALLS(set_view) },
@@ -131,7 +131,7 @@ static const struct command_line command_line = {
 	       "  sci-top\n"
 	       "  sci-top --batch --count=1 --interval=5 --by=thread\n"
 	       "  sci-top --by=device --sort=queue\n"
-	       "  sci-top --light --interval=1\n"
+	       "  sci-top --full --interval=1\n"
 	       "  sci-top --json --openmetrics=sci.prom >log.json\n"
 	       "\n"
 	       "The key h lists the keys. Needs root, or CAP_SYS_ADMIN. A call counts when it has "
@@ -198,7 +198,7 @@ static int make_memory(struct recorder *r)
 static int record(struct recorder *r, const struct arguments *a)
 {
 	const struct kernelio_options options = {
-		.name = "sci-top", .skip = -1, .everyone = true, .light = a->light
+		.name = "sci-top", .skip = -1, .everyone = true, .light = !a->full
 	};
 	struct authority authority;
 	int rc = authority_get(&authority);

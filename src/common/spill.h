@@ -85,6 +85,11 @@ static inline void spill_record(struct spill_writer *w, uint64_t begin_ns, uint6
 	if (end_ns > w->marked.latest_ns)
 		w->marked.latest_ns = end_ns;
 }
+/* Behind spill_record: it is the first one of its chunk, with which a reader may begin. */
+static inline bool spill_is_first(const struct spill_writer *w)
+{
+	return w->marked.first == w->used;
+}
 /* Writes what is left; 0 or the first failure since the begin. */
 int spill_writer_end(struct spill_writer *w);
 

@@ -63,7 +63,7 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 	}
 	if (a->light && used)
 		used += (size_t)snprintf(why + used, sizeof(why) - used,
-					 "; light: calls that waited");
+					 "; only calls that waited (--full: all)");
 	if (f->lost)
 		used += (size_t)snprintf(why + used, sizeof(why) - used,
 					 "%s%" PRIu64 " record%s lost", used ? "; " : "", f->lost,

@@ -121,7 +121,7 @@ def top(work):
                              "--bs=4k", "--size=1m", "--rate_iops=100", "--time_based", f"--runtime={SECONDS * 3 + 90}",
                              "--ioengine=psync", "--group_reporting", "--output=/dev/null"])
     try:
-        for options in [], ["--light"]:
+        for options in [], ["--full"]:
             shown = subprocess.Popen([TOP, "--batch", "-d", "1", *options], stdout=subprocess.DEVNULL)
             try:
                 time.sleep(15)  # its window is full

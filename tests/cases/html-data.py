@@ -114,22 +114,48 @@ def lanes_are_the_trace(data, report):
     assert seen == len([t for t in report["threads"] if t["operations"]])
 
 
-def regions_are_the_events(work, trace, data):
-    """Each region of the export, with its begin and duration, is in the page."""
+def rows_of(work, trace):
+    """The regions of the export, of calls on files with their place."""
     subprocess.run(["sci-export", "-q", trace, "-o", os.path.join(work, "t.csv")], check=True)
     with open(os.path.join(work, "t.csv"), newline="", encoding="utf-8") as file:
         rows = [r for r in csv.DictReader(file) if not r["region"].startswith("block request")]
-    timeline = data["sides"][0]["timeline"]
-    names, found = [r["name"] for r in timeline["regions"]], []
+    return [(r["thread"], r["region"], int(r["begin_ns"]), int(r["end_ns"]), int(r["size"] or -1), int(r["offset"] or -1),
+             bool(int(r["inode"] or 0))) for r in rows]
+
+
+def regions_of(timeline, first):
+    names = [r["name"] for r in timeline["regions"]]
     for lane in timeline["lanes"]:
-        at = 0
-        for begin, ns, region in zip(lane["begin"], lane["ns"], lane["region"]):
+        at = first
+        for begin, ns, region, size, offset, file in zip(*(lane[name] for name in ("begin", "ns", "region", "size", "offset",
+                                                                                   "file"))):
             at += begin
-            found.append((lane["name"], names[region], at, at + ns))
+            yield lane["name"], names[region], at, at + ns, size, offset, file > 0
+
+
+def regions_are_the_events(work, trace, data):
+    """Each region of the export, with its begin and duration, is in the page."""
+    timeline, wanted = data["sides"][0]["timeline"], rows_of(work, trace)
     # csv has the clock of the trace, whose first event may be none of a region
-    first = min(int(r["begin_ns"]) for r in rows) - min(begin for _, _, begin, _ in found)
-    wanted = [(r["thread"], r["region"], int(r["begin_ns"]) - first, int(r["end_ns"]) - first) for r in rows]
+    first = min(row[2] for row in wanted) - min(row[2] for row in regions_of(timeline, 0))
+    found = list(regions_of(timeline, first))
     assert sorted(found) == sorted(wanted), (len(found), len(wanted))
+
+
+def details_are_the_events(work):
+    """Of more regions than there is room for, all that touch a part in detail, with what is known of them."""
+    trace = os.path.join(work, "d.otf2")
+    subprocess.run([os.path.join(BUILD, "tests/bench/bench-generate"), "--events=600000", "--threads=3", "--attributes",
+                    f"--output={trace}"], check=True, capture_output=True)
+    timeline, wanted = page_of(os.path.join(work, "d.html"), trace)[1]["sides"][0]["timeline"], rows_of(work, trace)
+    assert timeline["all"] > 200000 and not timeline["whole"] and timeline["details"], timeline["all"]
+    # the first event is one of a region
+    first = min(row[2] for row in wanted)
+    parts = [(first + since, first + to) for since, to in timeline["details"]]
+    found, wanted = list(regions_of(timeline, first)), [row for row in wanted
+                                                        if any(row[2] < to and row[3] >= since for since, to in parts)]
+    assert len(found) > 1000 and sorted(found) == sorted(wanted), (len(found), len(wanted))
+    assert any(row[6] for row in found) and len({row[5] for row in found}) > 100
 
 
 def it_fits(work, trace):
@@ -255,6 +281,7 @@ def main():
         big = os.path.join(work, "big.otf2")
         subprocess.run([os.path.join(BUILD, "tests/programs/random-trace"), "5", "320", big, "scheduler"], check=True)
         it_fits(work, big)
+        details_are_the_events(work)
 
 
 main()

@@ -154,7 +154,7 @@ assert write.tid == program.pid
 # everything on the machine, in a folder: both programs, not the tracer itself
 os.mkdir(path("folder"))
 second = Program("folder/second")
-tracer = start("all", "--all", "--directory", path("folder"))
+tracer = start("all", "--all", "--full", "--directory", path("folder"))
 second.write()
 program.write()
 third = Program("folder/third")
@@ -172,7 +172,7 @@ assert len(ops_on(spool, "folder/third", "write")) == 2
 assert not ops_on(spool, "file")
 assert {op.pid for op in spool.ops} == {second.pid, third.pid}, [
     (op.pid, op.name, spool.path(op)) for op in spool.ops]
-tracer = start("all-of-it", "--all")
+tracer = start("all-of-it", "--all", "--full")
 control("status", "all-of-it")
 control("stop", "all-of-it")
 spool = end(tracer, "all-of-it")

@@ -162,7 +162,7 @@ assert calls("calls-full") == calls("calls-light", "--light")
 
 holder, later = lock_holder("all"), lock_holder("later")
 waiter = subprocess.Popen(["/usr/bin/python3", "-c", WAITER, path("all")], stdin=subprocess.PIPE, text=True)
-tracer = subprocess.Popen([SCI_KERNEL, "--all", "--light", f"--directory={scratch}", "-o", path("all-trace")],
+tracer = subprocess.Popen([SCI_KERNEL, "--all", f"--directory={scratch}", "-o", path("all-trace")],
                           stderr=subprocess.PIPE, text=True)
 atexit.register(tracer.kill)
 while subprocess.run([SCI_KERNEL, "status", path("all-trace")], capture_output=True).returncode:
@@ -177,7 +177,28 @@ spool = type(spool)(path("all-trace/kernel.spool"))
 assert waited(spool, "all", holder)[0].pid == waiter.pid
 waited(spool, "later", later)
 
+# a filter that is checked at each call has every call checked, and --full records them all
+READER = "import os; f = os.open('/etc/passwd', os.O_RDONLY); [os.pread(f, 1, 0) for _ in range(50)]"
+for option in "--comm=python3", "--full":
+    out = path("all" + option[:6])
+    tracer = subprocess.Popen([SCI_KERNEL, "--all", option, "--file=/etc/passwd", "-o", out], stderr=subprocess.PIPE,
+                              text=True)
+    atexit.register(tracer.kill)
+    while subprocess.run([SCI_KERNEL, "status", out], capture_output=True).returncode:
+        assert tracer.poll() is None, tracer.stderr.read()
+        time.sleep(0.02)
+    subprocess.run(["/usr/bin/python3", "-c", READER], check=True)
+    subprocess.run([SCI_KERNEL, "stop", out], check=True, capture_output=True)
+    said = tracer.communicate()[1]
+    assert tracer.returncode == 0, said
+    read = [op for op in type(spool)(out + "/kernel.spool").ops if op.name == "pread64"]
+    assert len(read) == 50, (option, len(read))
+
 # ---- what goes not with it ----
+
+for words in ["--all", "--light", "--full"], ["--full", "--", "true"]:
+    refused = subprocess.run([SCI_KERNEL, *words, "-o", path("none")], capture_output=True, text=True)
+    assert refused.returncode == 2 and "--full is for --all" in refused.stderr, refused
 
 for option in "--comm=x", "--tid=1":
     refused = subprocess.run([SCI_KERNEL, "--light", option, "-o", path("none"), "--", "true"], capture_output=True,

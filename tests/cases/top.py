@@ -129,7 +129,7 @@ def check_schema(lines):
 
 def check_forms():
     """The holder is named in each form, within three intervals, on the third at the latest."""
-    lines = top("--json", "-n", "3", "-d", "1").stdout.splitlines()
+    lines = top("--json", "--full", "-n", "3", "-d", "1").stdout.splitlines()
     frames = [json.loads(line) for line in lines]
     assert len(frames) == 3 and is_named(frames[-1]), lines[-1]
     check_schema(lines)
@@ -140,7 +140,7 @@ def check_forms():
     waiter = next(row for row in last["threads"] if row["thread"].startswith("topwaiter"))
     assert 0 < waiter["per_s"] < 501 and waiter["bytes_per_s"] > 0 and waiter["p99_ns"] > 1000000, waiter
     metrics = path("sci.prom")
-    shown = top("--batch", "-n", "1", "-d", "2", "--by=thread", "--filter=thread=topwaiter*",
+    shown = top("--batch", "--full", "-n", "1", "-d", "2", "--by=thread", "--filter=thread=topwaiter*",
                 "--openmetrics", metrics).stdout
     assert re.search(r"^[01]\.\d\d .* topwaiter tid \d+$", shown, re.M), shown
     assert len(re.findall(r"^[01]\.\d\d .*$", shown, re.M)) == 1 and "\033" not in shown, shown
@@ -227,12 +227,12 @@ def check_same():
 
 def check_light():
     """Who waits for a lock, and who has it, is known without a probe on system calls."""
-    lines = top("--json", "--light", "-n", "3", "-d", "1").stdout.splitlines()
+    lines = top("--json", "-n", "3", "-d", "1").stdout.splitlines()
     check_schema(lines)
     last = json.loads(lines[-1])
     assert last["light"] is True and is_named(last), lines[-1]
-    shown = top("--batch", "--light", "-n", "1", "-d", "2").stdout
-    assert re.search(r"; light: calls that waited$", shown, re.M), shown
+    shown = top("--batch", "-n", "1", "-d", "2").stdout
+    assert re.search(r"; only calls that waited \(--full: all\)$", shown, re.M), shown
 
 
 class Screen:

@@ -76,28 +76,40 @@ static void divide(const struct engine *e, struct location_result *r, const stru
 	}
 }
 
+/* The loss of an operation that lies in B alone. */
+static void add_whole(struct bin *b, const struct engine *e, const struct loss *loss, uint64_t ns)
+{
+	uint64_t cells = loss->cells;
+
+	b->operations++;
+	b->io_ns += ns;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		b->lost_ns += loss->ns[c];
+		b->level_ns[cell_table[c].level] +=
+			e->split ? loss->interference_ns[c] : loss->ns[c];
+		if (e->split) {
+			b->interference_ns += loss->interference_ns[c];
+			b->limit_ns += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : 0;
+		}
+	}
+}
+
 int loss_spread(const struct engine *e, struct sweep_thread *l, const struct loss *loss)
 {
-	uint64_t begin = l->op.begin_ns, end = l->op.end_ns, cells = loss->cells;
+	uint64_t begin = l->op.begin_ns, end = l->op.end_ns;
 	struct bin whole = { 0 };
 
 	if (!l->result->bins)
 		l->result->bins = calloc(e->options.n_bins, sizeof(*l->result->bins));
 	if (!l->result->bins)
 		return -ENOMEM;
-	while (cells) {
-		enum cell c = cell_next(&cells);
-
-		whole.lost_ns += loss->ns[c];
-		whole.limit_ns += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : 0;
-		whole.level_ns[cell_table[c].level] +=
-			e->split ? loss->interference_ns[c] : loss->ns[c];
-	}
 	if (l->result->last_bin && begin > l->result->last_bin_ns[0] &&
 	    begin < l->result->last_bin_ns[1] && end <= l->result->last_bin_ns[1]) {
-		l->result->last_bin->operations++;
-		add_to_bin(l->result->last_bin, &whole, 0, end - begin, end - begin, e->split);
+		add_whole(l->result->last_bin, e, loss, end - begin);
 	} else {
+		add_whole(&whole, e, loss, end - begin);
 		divide(e, l->result, &whole, begin, end);
 	}
 	return 0;

@@ -8,11 +8,15 @@
 
 /*
  * A region: begin; low half of the duration | REGION_BITS of its number << 32 | depth | HAS_*; with
- * HAS_LONG the duration and the number; with HAS_PLACE who | dev << 32; with HAS_FILE the inode,
- * then size and offset. A request: begin, end, location.
+ * HAS_LONG the duration and the number; with HAS_PLACE who | dev << 32, with HAS_FILE the inode,
+ * but with SAME_PLACE neither, being those of the last region that had any; then size and offset,
+ * with SHORT_EXTENT in one word. A request: begin, end, location.
  */
-#define REGION_BITS 20
+#define REGION_BITS 19
 #define DEPTH_SHIFT (32 + REGION_BITS)
+#define SIZE_BITS 24 /* of a short extent */
+#define SAME_PLACE (1ull << 57)
+#define SHORT_EXTENT (1ull << 58)
 #define HAS_LONG (1ull << 59)
 #define HAS_PLACE (1ull << 60)
 #define HAS_FILE (1ull << 61)
@@ -26,38 +30,84 @@ struct gatherer {
 	struct lane_region open[MOST_DEPTH];
 	unsigned depth, hidden; /* hidden: deeper than there is room for */
 	uint64_t last_ns;
+	struct gathered_place place; /* of the last region that had one */
 	struct spill_writer regions, requests;
 };
 
 /* ---- records ---- */
 
-static void put_region(struct spill_writer *w, const struct lane_region *r)
+/* Is the place of R the one that was put last, in the same chunk? Reading may begin with any. */
+static bool is_same_place(const struct gatherer *g, const struct lane_region *r)
 {
-	uint64_t word = (r->ns & UINT32_MAX) | (uint64_t)r->depth << DEPTH_SHIFT;
-	bool is_long = r->ns > UINT32_MAX || r->region >> REGION_BITS;
-	bool place = r->who || (r->has_file && r->dev);
+	return g->place.known && r->has_file == g->place.has_file && r->who == g->place.who &&
+	       r->dev == g->place.dev && r->inode == g->place.inode;
+}
 
-	word |= is_long ? HAS_LONG : (uint64_t)r->region << 32;
-	word |= (place ? HAS_PLACE : 0) | (r->has_file ? HAS_FILE : 0) |
-		(r->has_size ? HAS_SIZE : 0) | (r->has_offset ? HAS_OFFSET : 0);
-	spill_record(w, r->begin_ns, r->begin_ns + r->ns);
-	spill_put(w, r->begin_ns);
-	spill_put(w, word);
-	if (is_long) {
-		spill_put(w, r->ns);
-		spill_put(w, r->region);
+static bool is_short_extent(const struct lane_region *r)
+{
+	return r->has_size && r->has_offset && r->size >> SIZE_BITS == 0 &&
+	       (uint64_t)r->offset >> (64 - SIZE_BITS) == 0;
+}
+
+static void put_extent(struct spill_writer *w, const struct lane_region *r)
+{
+	if (is_short_extent(r)) {
+		spill_put(w, r->size | (uint64_t)r->offset << SIZE_BITS);
+		return;
 	}
-	if (place)
-		spill_put(w, r->who | (uint64_t)r->dev << 32);
-	if (r->has_file)
-		spill_put(w, r->inode);
 	if (r->has_size)
 		spill_put(w, r->size);
 	if (r->has_offset)
 		spill_put(w, (uint64_t)r->offset);
 }
 
-int gathered_region(struct spill_reader *r, struct lane_region *region)
+static void put_region(struct gatherer *g, const struct lane_region *r)
+{
+	struct spill_writer *w = &g->regions;
+	uint64_t word = (r->ns & UINT32_MAX) | (uint64_t)r->depth << DEPTH_SHIFT;
+	bool is_long = r->ns > UINT32_MAX || r->region >> REGION_BITS;
+	bool place = r->who || (r->has_file && r->dev), any = place || r->has_file, same;
+
+	spill_record(w, r->begin_ns, r->begin_ns + r->ns);
+	if (spill_is_first(w))
+		g->place.known = false;
+	same = any && is_same_place(g, r);
+	word |= is_long ? HAS_LONG : (uint64_t)r->region << 32;
+	word |= (place ? HAS_PLACE : 0) | (r->has_file ? HAS_FILE : 0) |
+		(r->has_size ? HAS_SIZE : 0) | (r->has_offset ? HAS_OFFSET : 0) |
+		(same ? SAME_PLACE : 0) | (is_short_extent(r) ? SHORT_EXTENT : 0);
+	spill_put(w, r->begin_ns);
+	spill_put(w, word);
+	if (is_long) {
+		spill_put(w, r->ns);
+		spill_put(w, r->region);
+	}
+	if (place && !same)
+		spill_put(w, r->who | (uint64_t)r->dev << 32);
+	if (r->has_file && !same)
+		spill_put(w, r->inode);
+	if (any)
+		g->place = (struct gathered_place){ r->who, r->dev, r->inode, r->has_file, true };
+	put_extent(w, r);
+}
+
+static void get_extent(struct spill_reader *r, uint64_t word, struct lane_region *region)
+{
+	uint64_t both;
+
+	if (word & SHORT_EXTENT) {
+		both = spill_get(r);
+		region->size = both & ((1u << SIZE_BITS) - 1);
+		region->offset = (int64_t)(both >> SIZE_BITS);
+		return;
+	}
+	if (word & HAS_SIZE)
+		region->size = spill_get(r);
+	if (word & HAS_OFFSET)
+		region->offset = (int64_t)spill_get(r);
+}
+
+int gathered_region(struct spill_reader *r, struct gathered_place *last, struct lane_region *region)
 {
 	uint64_t begin_ns = spill_get(r), word = spill_get(r), place;
 
@@ -72,17 +122,18 @@ int gathered_region(struct spill_reader *r, struct lane_region *region)
 		region->ns = spill_get(r);
 		region->region = (uint32_t)spill_get(r);
 	}
-	if (word & HAS_PLACE) {
-		place = spill_get(r);
-		region->who = (uint32_t)place;
-		region->dev = (uint32_t)(place >> 32);
+	if (word & (HAS_PLACE | HAS_FILE) && !(word & SAME_PLACE)) {
+		place = word & HAS_PLACE ? spill_get(r) : 0;
+		last->who = (uint32_t)place;
+		last->dev = (uint32_t)(place >> 32);
+		last->inode = word & HAS_FILE ? spill_get(r) : 0;
 	}
-	if (word & HAS_FILE)
-		region->inode = spill_get(r);
-	if (word & HAS_SIZE)
-		region->size = spill_get(r);
-	if (word & HAS_OFFSET)
-		region->offset = (int64_t)spill_get(r);
+	if (word & (HAS_PLACE | HAS_FILE)) {
+		region->who = last->who;
+		region->dev = last->dev;
+		region->inode = last->inode;
+	}
+	get_extent(r, word, region);
 	return r->rc;
 }
 
@@ -108,6 +159,7 @@ static int gather_begin(void *arg, uint32_t location, void **state)
 	g->to = &all->locations[location];
 	g->depth = g->hidden = 0;
 	g->last_ns = 0;
+	g->place = (struct gathered_place){ 0 };
 	/* it may be the second time */
 	spill_stream_free(&g->to->regions);
 	spill_stream_free(&g->to->requests);
@@ -158,7 +210,7 @@ static void end_region(struct gatherer *g, uint64_t time_ns)
 		r = &g->open[--g->depth];
 		r->ns = time_ns - r->begin_ns;
 		g->to->n++;
-		put_region(&g->regions, r);
+		put_region(g, r);
 	}
 }
 

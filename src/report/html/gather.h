@@ -24,6 +24,13 @@ struct gathered {
 	struct gathered_location *locations;
 };
 
+/* The thread and file of the last region that had any, which those that follow may share. */
+struct gathered_place {
+	uint32_t who, dev;
+	uint64_t inode;
+	bool has_file, known;
+};
+
 struct request {
 	uint64_t begin_ns, end_ns;
 	uint32_t location; /* of the device */
@@ -32,8 +39,10 @@ struct request {
 /* -ENOMEM; -errno, reported. gathered_free. */
 int gathered_new(struct eta_trace *trace, struct gathered **out);
 void gathered_free(struct gathered *g);
-/* The next record of a reader of `regions`, in times of the trace. 0 or the reader's -errno. */
-int gathered_region(struct spill_reader *r, struct lane_region *region);
+/* The next record of a reader of `regions`, in times of the trace; LAST is kept for the one after,
+ * and of no meaning before the first. 0 or the reader's -errno. */
+int gathered_region(struct spill_reader *r, struct gathered_place *last,
+		    struct lane_region *region);
 int gathered_request(struct spill_reader *r, struct request *request);
 
 #endif

@@ -24,13 +24,14 @@ static bool is_inside(const struct analysis *a, uint64_t time_ns)
 
 static int count_location(struct lanes *lanes, const struct analysis *a, struct spill_reader *r)
 {
+	struct gathered_place last = { 0 };
 	int rc = 0;
 
 	spill_reader_seek(r, a->begin_ns);
 	while (r->left && !rc) {
 		struct lane_region region;
 
-		rc = gathered_region(r, &region);
+		rc = gathered_region(r, &last, &region);
 		lanes->n_all += is_inside(a, region.begin_ns);
 	}
 	return rc;
@@ -129,12 +130,13 @@ static int keep(struct lanes *lanes, struct lane *lane, const struct lane_region
 	return 0;
 }
 
-/* Does R touch one of the details, or is all wanted? */
-static bool is_wanted(const struct lanes *lanes, const struct lane_region *r)
+/* Does R touch one of the details from DETAIL on, or is all wanted? */
+static bool is_wanted(const struct lanes *lanes, const struct lane_region *r, unsigned detail)
 {
 	if (lanes->whole)
 		return true;
-	for (unsigned i = 0; i < lanes->n_details; i++)
+	for (unsigned i = detail;
+	     i < lanes->n_details && lanes->details[i].begin_ns <= r->begin_ns + r->ns; i++)
 		if (r->begin_ns + r->ns >= lanes->details[i].begin_ns &&
 		    r->begin_ns < lanes->details[i].end_ns)
 			return true;
@@ -175,6 +177,7 @@ static int read_regions(struct lanes *lanes, const struct analysis *a, uint32_t 
 	struct lane *lane = &lanes->list[location];
 	unsigned detail = 0;
 	bool more = lanes->whole || lanes->n_details;
+	struct gathered_place last = { 0 };
 	int rc = 0;
 
 	spill_reader_begin(r, &lanes->gathered->spill,
@@ -184,10 +187,10 @@ static int read_regions(struct lanes *lanes, const struct analysis *a, uint32_t 
 	while (r->left && more && !rc) {
 		struct lane_region region;
 
-		rc = gathered_region(r, &region);
+		rc = gathered_region(r, &last, &region);
 		if (rc || !cut_region(a, &region))
 			continue;
-		if (is_wanted(lanes, &region))
+		if (is_wanted(lanes, &region, detail))
 			rc = keep(lanes, lane, &region);
 		if (!lanes->whole && region.depth == 0)
 			more = go_on(lanes, a, &region, &detail, r);
