@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { drawBlame } from "./matrix.js";
 import { drawSeries } from "./series.js";
 import { Table } from "./tables.js";
-import { Timeline } from "./timeline.js";
+import { KEYS, Timeline } from "./timeline.js";
 
 // Also by name, for who looks at the page from a console or a test.
 const tables = [], timelines = globalThis.sciTimelines = [];
@@ -64,6 +64,7 @@ function draw(data) {
 		lanes.append(timeline.element);
 		timeline.follow(timelines);
 	}
+	lanes.append(h("p", { class: "note keys" }, KEYS));
 	for (const [i, side] of sides.entries()) {
 		const one = sides.length > 1 ? ` of ${"AB"[i]}` : "", id = sides.length > 1 ? `-${"ab"[i]}` : "";
 		addTables(section(`tables${id}`, `Tables${one}`), side,

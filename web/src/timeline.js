@@ -11,7 +11,7 @@ import { UNIT } from "./format.js";
 const RULER = 22, ROW = 10, GAP = 6, HEADING = 16, INDENT = 8, MOST_ROWS = 8, MOST_HEIGHT = 620;
 const LEAST_SPAN = 1000; // ns that the whole width shows at least
 const MOST_LABELS = 190, LABELS_PART = 0.35; // for the names of the lanes, of the width
-const KEYS = "Drag to zoom into a part, double-click a region to zoom to it, Ctrl and the wheel zoom. With the keyboard: " +
+export const KEYS = "Drag to zoom into a part, double-click a region to zoom to it, Ctrl and the wheel zoom. With the keyboard: " +
 	"← → move, + − zoom, ↑ ↓ choose a lane, comma and full stop the region before and after it, Enter zooms to it, n finds the next match, Home shows all. " +
 	"A device's height is its mean number of requests in flight in each part of the time, beside it the highest.";
 
@@ -86,7 +86,7 @@ export class Timeline {
 				button("Earlier", "←", () => this.pan(-0.3)), button("Later", "→", () => this.pan(0.3)),
 				button("Show all", "All", () => this.show(0, this.span)), button("Next match of the search", "Next match", () => this.next()), " ",
 				this.found, this.legend()),
-			this.scroller, this.tip, this.note, h("p", { class: "note keys" }, KEYS), this.tableHolder);
+			this.scroller, this.tip, this.note, this.tableHolder);
 		this.scroller.addEventListener("scroll", () => this.draw());
 		this.scroller.addEventListener("keydown", (event) => this.key(event));
 		this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
