@@ -15,8 +15,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/format/addresses.h \
 	eta-ext/format/archive.c \
 	eta-ext/format/archive.h \
-	eta-ext/format/dirty.c \
-	eta-ext/format/dirty.h \
+	eta-ext/format/samples.c \
+	eta-ext/format/samples.h \
 	eta-ext/format/disk-map.c \
 	eta-ext/format/disk-map.h \
 	eta-ext/trace/call.c \
@@ -76,7 +76,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/guests.c \
 	eta-ext/merge/homes.c \
 	eta-ext/merge/defs.c \
-	eta-ext/merge/dirty.c \
+	eta-ext/merge/samples.c \
 	eta-ext/merge/match.c \
 	eta-ext/merge/numbers.c \
 	eta-ext/merge/processes.c \

@@ -45,6 +45,7 @@ src_libanalysis_la_SOURCES = \
 	src/common/hash.h \
 	src/analysis/tables/level-regions.c src/analysis/tables/walk.h \
 	src/common/machines.c src/common/machines.h \
+	src/common/vm-name.c src/common/vm-name.h \
 	src/analysis/tables/operations.c src/analysis/tables/operations.h \
 	src/common/parallel.c src/common/parallel.h \
 	src/analysis/passes/pass.c src/analysis/passes/passes.h \
@@ -71,6 +72,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/sweep/weights.c src/analysis/sweep/weights.h \
 	src/analysis/passes/worked-for.c \
 	src/analysis/passes/workload.c src/analysis/passes/workload.h \
+	src/analysis/passes/workload-disks.c \
 	src/analysis/passes/workload-rows.c src/analysis/passes/workload-rows.h
 src_libanalysis_la_LIBADD = -lm -lpthread
 
@@ -198,12 +200,14 @@ noinst_LTLIBRARIES += src/libvm.la
 src_libvm_la_SOURCES = \
 	src/vm/image.c src/vm/image.h \
 	src/vm/machines.c src/vm/machines.h \
+	src/vm/disk-counts.c src/vm/disk-counts.h \
 	src/vm/disk-maps.c src/vm/disk-maps.h \
 	src/vm/extents.c src/vm/extents.h src/vm/extents-table.c src/vm/extents-table.h \
 	src/vm/pieces.c src/vm/pieces.h \
 	src/vm/qcow2-bytes.h src/vm/qcow2-map.c src/vm/qcow2-map.h src/vm/qcow2.c src/vm/qcow2.h \
 	src/vm/qemu-command.c src/vm/qemu-command.h \
 	src/vm/qemu-keys.c src/vm/qemu-keys.h \
+	src/vm/qmp.c src/vm/qmp.h \
 	src/vm/table.c src/vm/table.h
 src_libvm_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 

@@ -22,6 +22,7 @@
 #include "outputs.h"
 #include "processes.h"
 #include "snapshot.h"
+#include "src/vm/disk-counts.h"
 #include "src/vm/disk-maps.h"
 #include "src/vm/machines.h"
 #include "src/vm/extents-table.h"
@@ -39,9 +40,10 @@ struct arguments {
 	const char *snapshot; /* folder of the copy; NULL: a new one */
 	char *vm;	      /* words of --vm, by commas; NULL: none */
 	struct vms vms;
-	struct disk_maps disk_maps; /* of these */
-	bool extents;		    /* of vms */
-	bool probes;		    /* list them, and record nothing */
+	struct disk_maps disk_maps;	 /* of these */
+	struct disk_counts *disk_counts; /* NULL: no --vm */
+	bool extents;			 /* of vms */
+	bool probes;			 /* list them, and record nothing */
 	struct processes processes;
 	bool no_children;
 	bool everyone, full;
@@ -351,7 +353,11 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 		return -errno; /* who started us is gone, and so is the process */
 	watch->signals = true;
 	watch->folder = place->spool;
+	if (a->disk_counts)
+		disk_counts_begin(a->disk_counts);
 	rc = watch_run(watch, &end);
+	if (a->disk_counts)
+		disk_counts_end(a->disk_counts, put_property, k);
 	if (rc == 0)
 		disk_maps_put(&a->vms, &a->disk_maps, put_property, k);
 	return rc;
@@ -515,7 +521,9 @@ static int find_vms(struct arguments *a)
 		if (rc)
 			eta_error("not enough memory for %zu processes", a->processes.n);
 	}
-	return rc || !a->vm ? rc : disk_maps_hold(&a->vms, &a->disk_maps);
+	if (rc == 0 && a->vm)
+		rc = disk_maps_hold(&a->vms, &a->disk_maps);
+	return rc || !a->vm ? rc : disk_counts_new(&a->vms, &a->disk_counts);
 }
 
 /* sci-kernel vms: the exit status. */
@@ -562,6 +570,7 @@ int main(int argc, char **argv)
 		a.directory = directory;
 	status = find_vms(&a) || processes_open(&a.processes) ? CLI_FAILED : trace(&a);
 	disk_maps_free(&a.disk_maps);
+	disk_counts_free(a.disk_counts);
 	vms_free(&a.vms);
 	free(a.vm);
 	processes_free(&a.processes);

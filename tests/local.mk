@@ -43,6 +43,7 @@ unit_tests = \
 	tests/unit/test-projection \
 	tests/unit/test-properties \
 	tests/unit/test-qemu-command \
+	tests/unit/test-qmp \
 	tests/unit/test-reference \
 	tests/unit/test-split \
 	tests/unit/test-spool \
@@ -207,6 +208,7 @@ kernel_tests += \
 	tests/cases/kernel-unseen.py \
 	tests/cases/kernel-uring.py \
 	tests/cases/kernel-vm.py \
+	tests/cases/kernel-vm-counts.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \
 	tests/cases/record-namespaces.py \
@@ -336,6 +338,7 @@ tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c \
 	src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
+tests_unit_test_qmp_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
 tests_unit_test_advice_SOURCES = tests/unit/test-advice.c $(ANSWER)
 tests_unit_test_advice_CPPFLAGS = $(AM_CPPFLAGS)
 # these are of the tracers' own sources
@@ -427,6 +430,7 @@ EXTRA_DIST += \
 	tests/guest/kernel.sh \
 	tests/demo-vm.py \
 	tests/guests.py \
+	tests/qemu.py \
 	tests/guest/kernels.py \
 	tests/harmless.py \
 	tests/imports.py \

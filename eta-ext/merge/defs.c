@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "eta-ext/format/archive.h"
-#include "eta-ext/format/dirty.h"
+#include "eta-ext/format/samples.h"
 #include "eta-ext/base/known.h"
 
 int merge_new_map(uint32_t **map, uint32_t n)
@@ -318,7 +318,7 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 			    strcmp(defs->properties[p].name, "SCI::CLOCK") != 0 &&
 			    strcmp(defs->properties[p].name, ARCHIVE_CLOCK_ERROR) != 0 &&
 			    strcmp(defs->properties[p].name, ARCHIVE_UNMATCHED) != 0 &&
-			    !dirty_is(&defs->properties[p]))
+			    !samples_kind(&defs->properties[p]))
 				rc = unite_property(trace, merge, defs->properties[p].name);
 		if (rc == 0)
 			rc = merge_process_properties(trace, &merge->inputs[i], &of_processes);

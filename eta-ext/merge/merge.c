@@ -558,7 +558,7 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 		       !(options && options->n_threads);
 	rc = merge_defs(trace, merge, options);
 	if (rc == 0 && !merge->as_is)
-		rc = merge_dirty(trace, merge);
+		rc = merge_samples(trace, merge);
 	if (rc == 0 && ranks_name_threads(trace) < 0) {
 		eta_error("%s: not enough memory for the names of its threads", trace->path);
 		rc = -ENOMEM;

@@ -115,9 +115,9 @@ int merge_guests_settle(struct merge *merge);
 
 /* The result's clock, and the conversions that the inputs or OPTIONS give. */
 void merge_clocks(struct merge *merge, const struct eta_merge_options *options);
-/* Of each input how much of the page cache was dirty when, once all conversions are known. 0 or
+/* What each input was looked at for from time to time, once all conversions are known. 0 or
  * -ENOMEM, reported. */
-int merge_dirty(struct eta_trace *trace, const struct merge *merge);
+int merge_samples(struct eta_trace *trace, const struct merge *merge);
 
 /* Says the clock and the conversions in TRACE's properties, once all are known. */
 int merge_clock_properties(struct eta_trace *trace, const struct merge *merge);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eta-ext/format/dirty.h"
+#include "eta-ext/format/samples.h"
 #include "internal.h"
 
 #define STEP_NS 50000000 /* between two looks, until there are too many of them */
@@ -114,7 +114,7 @@ void dirty_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *t
 			used += (size_t)snprintf(
 				text + used, sizeof(text) - used, " %" PRIu64 ":%" PRIu64,
 				(d->samples[i].time_ns - since_ns) / 1000000, d->samples[i].kib);
-		snprintf(text + used, sizeof(text) - used, DIRTY_HOST "%s", k->meta.header->host);
+		snprintf(text + used, sizeof(text) - used, SAMPLES_HOST "%s", k->meta.header->host);
 		put(k, text);
 	}
 	pthread_mutex_unlock(&d->lock);

@@ -4,9 +4,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "eta-ext/base/array.h"
-#include "eta-ext/format/dirty.h"
+#include "eta-ext/format/samples.h"
 #include "src/common/machines.h"
 
 struct sample {
@@ -14,7 +15,7 @@ struct sample {
 	uint64_t time_ns, bytes;
 };
 
-struct samples {
+struct looks {
 	struct sample *list;
 	size_t n, room;
 };
@@ -39,17 +40,24 @@ static int by_time(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-static int gather(const struct export *e, struct samples *samples)
+static bool is_dirty(const struct eta_property *property)
+{
+	const char *kind = samples_kind(property);
+
+	return kind && strcmp(kind, SAMPLES_DIRTY) == 0;
+}
+
+static int gather(const struct export *e, struct looks *samples)
 {
 	for (uint32_t p = 0; p < e->defs->n_properties; p++) {
-		struct dirty_samples part;
+		struct samples part;
 		struct sample sample;
 
-		if (!dirty_is(&e->defs->properties[p]) ||
-		    !dirty_parse(e->defs->properties[p].value, &part))
+		if (!is_dirty(&e->defs->properties[p]) ||
+		    !samples_parse(e->defs->properties[p].value, &part))
 			continue;
 		sample.location = location_of(e->defs, part.host);
-		while (dirty_next(&part, &sample.time_ns, &sample.bytes)) {
+		while (samples_dirty(&part, &sample.time_ns, &sample.bytes)) {
 			if (!ARRAY_FITS(samples->list, samples->n + 1, samples->room))
 				return -ENOMEM;
 			samples->list[samples->n++] = sample;
@@ -60,7 +68,7 @@ static int gather(const struct export *e, struct samples *samples)
 
 int export_dirty(const struct export *e, dirty_fn fn, void *arg)
 {
-	struct samples samples = { 0 };
+	struct looks samples = { 0 };
 	int rc = e->defs->n_locations ? gather(e, &samples) : 0;
 
 	if (rc)

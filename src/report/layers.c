@@ -9,6 +9,7 @@
 
 #include "eta-ext/format/archive.h"
 #include "src/common/machines.h"
+#include "src/common/vm-name.h"
 
 static void text_of(const json_t *told, const char *key, char *text, size_t size)
 {
@@ -74,21 +75,8 @@ int layers_new(const struct analysis *a, struct layers **list, uint32_t *n)
 struct report_text layers_vm_name(const struct eta_defs *defs, uint32_t process)
 {
 	struct report_text text = { "" };
-	char property[64], name[64] = "";
-	json_t *told;
 
-	if (process == ETA_NONE || !defs->processes[process].pid)
-		return text;
-	snprintf(property, sizeof(property), "SCI::VM_%u", defs->processes[process].pid);
-	for (uint32_t p = 0; p < defs->n_properties; p++) {
-		if (defs->properties[p].process != ETA_NONE ||
-		    strcmp(defs->properties[p].name, property) != 0)
-			continue;
-		told = json_loads(defs->properties[p].value, 0, NULL);
-		text_of(told, "name", name, sizeof(name));
-		json_decref(told);
-		snprintf(text.text, sizeof(text.text), "%s (QEMU pid %u)",
-			 *name ? name : "a virtual machine", defs->processes[process].pid);
-	}
+	if (process != ETA_NONE && defs->processes[process].pid)
+		vm_name(defs, defs->processes[process].pid, text.text, sizeof(text.text));
 	return text;
 }

@@ -59,7 +59,9 @@ GETTER(to)
 GETTER(level)
 {
 	(void)context;
-	value_text(v, eta_level_name((enum eta_level)ROW->level));
+	value_text(v, ROW->level == LEVEL_VIRTUAL_DISK
+			      ? "virtual disk"
+			      : eta_level_name((enum eta_level)ROW->level));
 }
 
 GETTER(name)

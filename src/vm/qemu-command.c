@@ -226,6 +226,38 @@ static int add_disks(struct qemu_command *command, json_t *parsed)
 	return rc;
 }
 
+/* ---- monitors ---- */
+
+/* A socket that QEMU listens on: -qmp unix:PATH,server=on, or a -chardev that a -mon names. */
+static void add_monitor(struct qemu_command *command, const json_t *socket)
+{
+	static const char prefix[] = "unix:";
+	const char *path = text_of(socket, "path");
+
+	if (strncmp(path, prefix, strlen(prefix)) == 0)
+		path += strlen(prefix);
+	else if (strcmp(text_of(socket, "backend"), "socket") != 0)
+		return;
+	if (*path && flag_of(socket, "server", false) && !flag_of(socket, "abstract", false) &&
+	    command->n_monitors < QEMU_MONITORS)
+		command->monitors[command->n_monitors++] = path;
+}
+
+static void add_monitors(struct qemu_command *command, const json_t *parsed)
+{
+	const json_t *value, *chardev;
+	size_t i, k;
+
+	json_array_foreach (json_object_get(parsed, "monitors"), i, value) {
+		if (!*text_of(value, "chardev"))
+			add_monitor(command, value);
+		else if (strcmp(text_of(value, "mode"), "control") == 0)
+			json_array_foreach (json_object_get(parsed, "chardevs"), k, chardev)
+				if (strcmp(text_of(chardev, "id"), text_of(value, "chardev")) == 0)
+					add_monitor(command, chardev);
+	}
+}
+
 /* ---- the command line ---- */
 
 /* -drive file=json:{...} is a node as -blockdev has it. */
@@ -261,6 +293,10 @@ static int keep(json_t *parsed, const char *option, json_t *value)
 		list = json_object_get(parsed, "devices");
 	} else if (strcmp(option, "add-fd") == 0) {
 		list = json_object_get(parsed, "descriptors");
+	} else if (strcmp(option, "chardev") == 0) {
+		list = json_object_get(parsed, "chardevs");
+	} else if (strcmp(option, "mon") == 0 || strncmp(option, "qmp", 3) == 0) {
+		list = json_object_get(parsed, "monitors");
 	} else {
 		rc = open_json_file(value);
 		list = json_object_get(parsed, "drives");
@@ -272,12 +308,13 @@ static int keep(json_t *parsed, const char *option, json_t *value)
 	return json_array_append_new(list, value) ? -ENOMEM : 0;
 }
 
-/* Options that the disks and the name are in, with the key of a first value that has none. */
+/* Options that disks, name and monitors are in, with the key of a first value that has none. */
 static const struct option {
 	const char *name, *first;
 } options[] = {
 	{ "name", "guest" },	{ "drive", "file" }, { "blockdev", "driver" },
-	{ "device", "driver" }, { "add-fd", "set" },
+	{ "device", "driver" }, { "add-fd", "set" }, { "chardev", "backend" },
+	{ "mon", "chardev" },	{ "qmp", "path" },   { "qmp-pretty", "path" },
 };
 
 /* -hda FILE and the like: the text is the name, commas and all. */
@@ -356,8 +393,8 @@ static int read_all(struct qemu_command *command, json_t *parsed, const char *te
 
 int qemu_command_read(const char *text, size_t bytes, struct qemu_command *command)
 {
-	json_t *parsed =
-		json_pack("{s:{}, s:[], s:[], s:[]}", "nodes", "drives", "devices", "descriptors");
+	json_t *parsed = json_pack("{s:{}, s:[], s:[], s:[], s:[], s:[]}", "nodes", "drives",
+				   "devices", "descriptors", "chardevs", "monitors");
 	const json_t *name;
 	int rc = parsed ? 0 : -ENOMEM;
 
@@ -370,6 +407,7 @@ int qemu_command_read(const char *text, size_t bytes, struct qemu_command *comma
 		qemu_command_free(command);
 		return rc;
 	}
+	add_monitors(command, parsed);
 	name = json_object_get(parsed, "name");
 	command->name = text_of(name, "guest");
 	command->named_threads = flag_of(name, "debug-threads", false);

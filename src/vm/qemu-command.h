@@ -21,12 +21,16 @@ struct qemu_disk {
 	bool backing; /* the command line names an image below it */
 };
 
+#define QEMU_MONITORS 4 /* those behind are passed over */
+
 struct qemu_command {
 	const char *name;
 	bool named_threads; /* debug-threads=on */
 	bool icount;	    /* the guest's clock counts instructions */
 	struct qemu_disk *disks;
 	size_t n_disks;
+	const char *monitors[QEMU_MONITORS]; /* paths of its QMP sockets, as given */
+	size_t n_monitors;
 	struct json_t *parsed; /* has the texts */
 };
 

@@ -90,6 +90,11 @@ static void print_vm(FILE *to, const struct vm *vm)
 	}
 	for (size_t i = 0; i < vm->command.n_disks; i++)
 		print_disk(to, &vm->command.disks[i], &vm->images[i]);
+	for (size_t i = 0; i < vm->command.n_monitors; i++) {
+		fputs("  monitor: ", to);
+		printable_put(to, vm->command.monitors[i]);
+		fputc('\n', to);
+	}
 }
 
 void vm_table_print(FILE *to, const struct vms *vms)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fuzzes one source, merge (archives), spools (merged), qemu-command or qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
+# Fuzzes one source, merge (archives), spools (merged), qemu-command, qmp or qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
 # libFuzzer (libclang-rt-14-dev) and a configured build/obj (or SCI_BUILD). New inputs go to build/fuzz/FORMAT, crashers beside it.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -3,7 +3,7 @@
 # (format/spool.c is the writer's: nothing here writes a recording)
 # shellcheck disable=SC2034 # used by who sources it
 fuzz_sources="$(find eta-ext -name '*.c' ! -path eta-ext/format/spool.c | sort | tr '\n' ' ')tests/fuzz/source.c
-	tests/fuzz/vm.c src/vm/qcow2.c src/vm/qcow2-map.c src/vm/qemu-command.c src/vm/qemu-keys.c"
+	tests/fuzz/vm.c src/vm/qcow2.c src/vm/qcow2-map.c src/vm/qemu-command.c src/vm/qemu-keys.c src/vm/qmp.c"
 
 fuzz_cflags()
 {

@@ -1,4 +1,4 @@
-/* One input for the readers of QEMU's command line and of image headers. */
+/* One input for the readers of QEMU's command line, its monitor's answers and of images. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "src/vm/qcow2-map.h"
 #include "src/vm/qemu-command.h"
+#include "src/vm/qmp.h"
 
 /* Every text is one. */
 static size_t read_command(const uint8_t *data, size_t bytes)
@@ -67,6 +68,17 @@ static void read_map(const struct qcow2_header *header, const uint8_t *data, siz
 		abort();
 }
 
+/* What comes from a monitor, of a machine with two disks. */
+static void read_monitor(const uint8_t *data, size_t bytes)
+{
+	static struct qemu_disk known[] = { { .id = "d0" }, { .id = "" } };
+	const struct qemu_command command = { .name = "", .disks = known, .n_disks = 2 };
+	struct qmp_disk disks[2];
+
+	if (qmp_read_answer((const char *)data, bytes, &command, disks) == 0 && bytes < 20)
+		abort();
+}
+
 bool fuzz_vm(const char *format, const uint8_t *data, size_t bytes)
 {
 	struct qcow2_header header;
@@ -76,6 +88,10 @@ bool fuzz_vm(const char *format, const uint8_t *data, size_t bytes)
 		 */
 		if (read_command(data, bytes) > (bytes + 64) * (bytes + 1))
 			abort();
+		return true;
+	}
+	if (strcmp(format, "qmp") == 0) {
+		read_monitor(data, bytes);
 		return true;
 	}
 	if (strcmp(format, "qcow2") != 0)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eta-ext/format/dirty.h"
+#include "eta-ext/format/samples.h"
 #include "plugins/kernelio/internal.h"
 #include "score-trace.h"
 
@@ -61,12 +61,12 @@ static unsigned samples_of(uint64_t *first_ns, uint64_t *last_ns)
 	unsigned n = 0;
 
 	for (uint32_t p = 0; p < told->defs.n_properties; p++) {
-		struct dirty_samples samples;
+		struct samples samples;
 
-		assert_true(dirty_is(&told->defs.properties[p]));
-		assert_true(dirty_parse(told->defs.properties[p].value, &samples));
+		assert_true(samples_kind(&told->defs.properties[p]));
+		assert_true(samples_parse(told->defs.properties[p].value, &samples));
 		assert_string_equal(samples.host, "a b");
-		while (dirty_next(&samples, &time_ns, &bytes)) {
+		while (samples_dirty(&samples, &time_ns, &bytes)) {
 			assert_true(time_ns > before_ns);
 			before_ns = time_ns;
 			/* 1 page more each ms, in two parts */
@@ -170,15 +170,15 @@ static void what_is_none_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct dirty_samples samples;
+		struct samples samples;
 		uint64_t time_ns, bytes;
 		unsigned n = 0;
 
-		if (!dirty_parse(rows[i].text, &samples)) {
+		if (!samples_parse(rows[i].text, &samples)) {
 			assert_true(rows[i].none);
 			continue;
 		}
-		while (dirty_next(&samples, &time_ns, &bytes))
+		while (samples_dirty(&samples, &time_ns, &bytes))
 			n++;
 		assert_int_equal(n, rows[i].n);
 	}
@@ -202,20 +202,20 @@ static void machines_are_merged(void **state)
 		in[i] = memory_trace_new(i ? "b" : "a");
 		memory_thread(in[i], 7, 11 + (uint32_t)i);
 		in[i]->defs.processes[0].host = i ? "there" : "here";
-		eta_defs_property(in[i], DIRTY_PROPERTY "1", values[i]);
+		eta_defs_property(in[i], SAMPLES_DIRTY "1", values[i]);
 		memory_enter(in[i], 0, 3000, "write");
 		memory_leave(in[i], 0, 3100, "write");
 	}
-	eta_defs_property(in[1], DIRTY_PROPERTY "2", values[2]);
+	eta_defs_property(in[1], SAMPLES_DIRTY "2", values[2]);
 	assert_int_equal(eta_merge_with(in, 2, &options, &merged), 0);
 	for (uint32_t p = 0; p < merged->defs.n_properties; p++) {
 		char name[32];
 
-		if (!dirty_is(&merged->defs.properties[p]))
+		if (!samples_kind(&merged->defs.properties[p]))
 			continue;
 		assert_true(n < 2);
 		assert_string_equal(merged->defs.properties[p].value, wanted[n++]);
-		snprintf(name, sizeof(name), DIRTY_PROPERTY "%u", n);
+		snprintf(name, sizeof(name), SAMPLES_DIRTY "%u", n);
 		assert_string_equal(merged->defs.properties[p].name, name);
 	}
 	assert_int_equal(n, 2);

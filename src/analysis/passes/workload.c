@@ -382,9 +382,10 @@ static int finish(struct access_merge *m)
 		durations_sort(&rows[n].gap);
 		n++;
 	}
-	if (n)
-		qsort(rows, n, sizeof(*rows), for_output);
 	m->rows.n = n;
+	rc = rows_add_disks(&m->rows, w);
+	if (m->rows.n)
+		qsort(m->rows.list, m->rows.n, sizeof(*rows), for_output);
 out:
 	w->rows = m->rows.list;
 	w->n_rows = m->rows.n;
@@ -482,6 +483,9 @@ void workload_free(struct workload *w)
 		durations_free(&w->rows[i].latency);
 		durations_free(&w->rows[i].gap);
 	}
+	for (size_t i = 0; i < w->n_names; i++)
+		free(w->names[i]);
+	free(w->names);
 	free(w->rows);
 	free(w);
 }

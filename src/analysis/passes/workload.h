@@ -47,12 +47,15 @@ struct workload_options {
 	void *progress_arg;
 };
 
+/* The level of what a hypervisor counted for the disks that it shows. */
+#define LEVEL_VIRTUAL_DISK ETA_N_LEVELS
+
 enum { WORKLOAD_READ, WORKLOAD_WRITE, N_WORKLOAD_MODES };
 
 struct workload_row {
 	uint64_t interval; /* its number */
 	uint32_t group;	   /* the engine's number of the group: not for output */
-	uint8_t level;	   /* enum eta_level */
+	uint8_t level;	   /* enum eta_level; LEVEL_VIRTUAL_DISK */
 	uint64_t n[N_WORKLOAD_MODES], bytes[N_WORKLOAD_MODES];
 	uint64_t failed;
 	uint64_t judged;	       /* whose offset is known */
@@ -86,6 +89,8 @@ struct workload {
 	struct workload_row *rows; /* by interval, then most bytes first, then level */
 	size_t n_rows;
 	uint64_t no_offset; /* accesses with unknown offset */
+	char **names;	    /* of rows that no definition names */
+	size_t n_names, names_room;
 };
 
 /* A failure has been reported. */
