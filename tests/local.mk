@@ -102,6 +102,7 @@ script_tests += \
 	tests/cases/import-logs.py \
 	tests/cases/import-tools.py \
 	tests/cases/library.sh \
+	tests/cases/merge-guests.py \
 	tests/cases/merge-limits.sh \
 	tests/cases/merge-clock-error.py \
 	tests/cases/merge-links.py \

@@ -158,6 +158,12 @@ static bool between(const struct merge *merge, const struct merge_input *input,
 	return known;
 }
 
+bool merge_realtime_offset(const struct merge *merge, const struct merge_input *input,
+			   int64_t *offset_ns)
+{
+	return offset_of(merge, input, ETA_CLOCK_REALTIME, offset_ns);
+}
+
 /* By how much the wall clocks of two machines may differ, as their kernels say. */
 static uint64_t wall_clock_error(const struct merge *merge, const struct merge_input *a,
 				 const struct merge_input *b)

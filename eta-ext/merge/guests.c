@@ -19,6 +19,8 @@
 enum { PAIRS_MIN = 3 };
 /* What two clocks of one machine may differ by: a guest's is its host's. */
 enum { RATE_PPM = 100 };
+/* Further apart by the wall clocks, they are two runs that did the same. */
+enum { APART_S = 60 };
 
 /* A disk of a virtual machine, as the host's recording describes it. */
 struct disk {
@@ -363,6 +365,39 @@ static int assign_devices(struct guests *g, uint32_t vm)
 	return rc;
 }
 
+/* By how many seconds the wall clocks differ, if the guest's clock is MAP; 0: they do not say. */
+static int64_t apart_s(const struct guests *g, uint32_t vm, const struct eta_clock_map *map)
+{
+	const struct merge_input *guest = &g->merge->inputs[g->input];
+	const struct merge_input *host = &g->merge->inputs[g->vms[vm].input];
+	uint64_t at = (uint64_t)map->from_ns;
+	int64_t guest_ns, host_ns;
+
+	if (!merge_realtime_offset(g->merge, guest, &guest_ns) ||
+	    !merge_realtime_offset(g->merge, host, &host_ns))
+		return 0;
+	host_ns += (int64_t)eta_clock_convert(map, at);
+	guest_ns += (int64_t)at;
+	return (host_ns > guest_ns ? host_ns - guest_ns : guest_ns - host_ns) / 1000000000;
+}
+
+/* The virtual machine was not named, and its requests may be those of another time. */
+static bool is_another_run(const struct guests *g, uint32_t vm, const struct eta_clock_map *map)
+{
+	bool given = g->options && g->options->guests && g->options->guests[g->input];
+	int64_t apart = given ? 0 : apart_s(g, vm, map);
+
+	if (apart <= APART_S)
+		return false;
+	eta_warn("%s: has the requests of virtual machine %s (pid %" PRIu32
+		 "), but by the wall clocks %" PRId64
+		 " s apart: taken for another run, and not linked "
+		 "(--guest=%" PRIu32 ":%" PRIu32 " links them)",
+		 g->merge->inputs[g->input].trace->path, g->vms[vm].name, g->vms[vm].pid, apart,
+		 g->input + 1, g->vms[vm].pid);
+	return true;
+}
+
 static int find_clock(struct guests *g, uint32_t vm)
 {
 	const char *path = g->merge->inputs[g->input].trace->path;
@@ -390,6 +425,8 @@ static int find_clock(struct guests *g, uint32_t vm)
 			 path, g->vms[vm].name, g->vms[vm].pid, disks, found.found, found.requests);
 		goto out;
 	}
+	if (is_another_run(g, vm, &result.map))
+		goto out;
 	set_clock(g, vm, &result);
 	rc = assign_devices(g, vm);
 	if (rc)

@@ -113,6 +113,9 @@ int merge_guests(struct merge *merge, const struct eta_merge_options *options);
 /* Makes these conversions to the result's clock, once the hosts' are known. 0 or -ENOMEM. */
 int merge_guests_settle(struct merge *merge);
 
+/* CLOCK_REALTIME minus CLOCK_MONOTONIC on INPUT's machine, as it or another input of that says. */
+bool merge_realtime_offset(const struct merge *merge, const struct merge_input *input,
+			   int64_t *offset_ns);
 /* The result's clock, and the conversions that the inputs or OPTIONS give. */
 void merge_clocks(struct merge *merge, const struct eta_merge_options *options);
 /* What each input was looked at for from time to time, once all conversions are known. 0 or

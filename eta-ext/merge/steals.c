@@ -10,9 +10,51 @@
 
 #include "eta-ext/base/array.h"
 
+static int add_vcpu(struct services *s, size_t guest, uint32_t number, uint32_t tid)
+{
+	if (!ARRAY_FITS(s->vcpus, s->n_vcpus + 1, s->vcpus_room))
+		return -ENOMEM;
+	s->vcpus[s->n_vcpus++] =
+		(struct service_vcpu){ .guest = (uint32_t)guest, .number = number, .tid = tid };
+	return 0;
+}
+
+/* Is LOCATION a thread of GUEST's process? */
+static bool is_of_guest(const struct services *s, const struct eta_defs *defs, size_t guest,
+			const struct eta_location *location)
+{
+	return location->kind == ETA_LOCATION_THREAD && !location->track &&
+	       location->process != ETA_NONE &&
+	       defs->processes[location->process].pid == s->guests[guest].pid;
+}
+
+/* Those that were plugged in later have their names only ("CPU 2/KVM"); FIRST: of the guest's. */
+static int add_later_vcpus(struct services *s, const struct eta_defs *defs, size_t guest,
+			   size_t first)
+{
+	int rc = 0;
+
+	for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
+		const struct eta_location *location = &defs->locations[l];
+		bool known = false;
+		unsigned number;
+		int n = 0;
+
+		if (!is_of_guest(s, defs, guest, location) ||
+		    sscanf(location->name, "CPU %u/%n", &number, &n) != 1 || !n)
+			continue;
+		for (size_t v = first; v < s->n_vcpus; v++)
+			known |= s->vcpus[v].tid == location->tid;
+		if (!known)
+			rc = add_vcpu(s, guest, number, location->tid);
+	}
+	return rc;
+}
+
 /* Adds the virtual CPUs that the host's recording has of PID. */
 static int add_vcpus(struct services *s, const struct eta_defs *defs, size_t guest)
 {
+	size_t first = s->n_vcpus;
 	char name[64];
 	json_t *told = NULL, *pair;
 	size_t i;
@@ -26,21 +68,14 @@ static int add_vcpus(struct services *s, const struct eta_defs *defs, size_t gue
 	json_array_foreach (json_object_get(told, "vcpus"), i, pair) {
 		const json_t *number = json_array_get(pair, 0), *tid = json_array_get(pair, 1);
 
-		if (!json_is_integer(tid))
-			continue;
-		if (!ARRAY_FITS(s->vcpus, s->n_vcpus + 1, s->vcpus_room)) {
-			rc = -ENOMEM;
-			break;
-		}
-		s->vcpus[s->n_vcpus++] = (struct service_vcpu){
-			.guest = (uint32_t)guest,
-			.number = json_is_integer(number) ? (uint32_t)json_integer_value(number)
-							  : SERVICE_ALL_VCPUS,
-			.tid = (uint32_t)json_integer_value(tid),
-		};
+		if (json_is_integer(tid) && rc == 0)
+			rc = add_vcpu(s, guest,
+				      json_is_integer(number) ? (uint32_t)json_integer_value(number)
+							      : SERVICE_ALL_VCPUS,
+				      (uint32_t)json_integer_value(tid));
 	}
 	json_decref(told);
-	return rc;
+	return rc ? rc : add_later_vcpus(s, defs, guest, first);
 }
 
 /* Is a thread in REGION ready to run, while others or a limit keep it from a CPU? */
@@ -109,9 +144,8 @@ int services_steals(struct merge *merge, size_t guest)
 		for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
 			const struct eta_location *location = &defs->locations[l];
 
-			if (location->kind == ETA_LOCATION_THREAD && !location->track &&
-			    location->tid == s->vcpus[v].tid && location->process != ETA_NONE &&
-			    defs->processes[location->process].pid == s->guests[guest].pid)
+			if (location->tid == s->vcpus[v].tid &&
+			    is_of_guest(s, defs, guest, location))
 				rc = add_steals(s, trace, l);
 		}
 		s->vcpus[v].n = s->n_steals - s->vcpus[v].first;

@@ -176,3 +176,25 @@ while True:
     except TimeoutError:
         break
     assert connection.recv(100) == b"", "it was sent something"
+
+# ---- QEMU is killed while it is traced ----
+killed = Machine("killed", "-name", "guest=killed", "-drive", "file=c.img,if=none,id=d0,format=raw,file.locking=off", "-device",
+                 "virtio-blk-pci,drive=d0", "-qmp", "unix:free.sock,server=on,wait=off")
+tracer = subprocess.Popen([SCI_KERNEL, "-q", "--vm=killed", "-o", path("killed")], stderr=subprocess.PIPE, text=True)
+atexit.register(tracer.kill)
+while subprocess.run([SCI_KERNEL, "status", path("killed")], capture_output=True).returncode:
+    assert tracer.poll() is None, tracer.stderr.read()
+    time.sleep(0.02)
+for i in range(6):
+    killed.io("d0", f"aio_write {i * 65536} 4096", "aio_flush")
+    time.sleep(0.5)
+killed.process.kill()
+killed.process.wait()
+said = tracer.communicate()[1]
+assert tracer.returncode == 0, said
+spool = kernel_spool.KernelSpool(os.path.join(path("killed"), "kernel.spool"))
+# what was counted after the last look is missing
+counted = sum(values[2] for _, values in samples(spool)[killed.pid, 0])
+assert 1 <= counted <= 6, counted
+assert json.loads(spool.properties[f"DISKMAP_{killed.pid}_0"])["size_bytes"] == 16 * MB
+assert len([op for op in spool.asyncs + spool.ops if op.kind == 4 and op.size == 4096]) == 6

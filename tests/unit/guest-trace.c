@@ -13,7 +13,8 @@ enum { AHEAD_NS = 700000000 };
 
 /*
  * What the host's letter says of the first guest's CPU, and whether the second guest takes it:
- * c: it is CPU 0 of two, d: CPU 1, e: one thread is all of them, n: the threads have no names.
+ * c: it is CPU 0 of two, d: CPU 1, e: one thread is all of them, n: the threads have no names, p:
+ * it was plugged in later.
  */
 static char taken;
 
@@ -225,11 +226,9 @@ static void map_disk(struct eta_trace *t)
 
 static struct eta_trace *host(void)
 {
-	static const char *const vcpus[] = { ['c'] = "[[0,55],[1,56]]",
-					     ['d'] = "[[0,56],[1,55]]",
-					     ['e'] = "[[\"all\",55]]",
-					     ['n'] = "[]",
-					     ['h'] = "[[0,55],[1,56]]" };
+	static const char *const vcpus[] = { ['c'] = "[[0,55],[1,56]]", ['d'] = "[[0,56],[1,55]]",
+					     ['e'] = "[[\"all\",55]]",	['n'] = "[]",
+					     ['p'] = "[[1,56]]",	['h'] = "[[0,55],[1,56]]" };
 	struct eta_trace *t = machine("host");
 	uint32_t h = device_on(t, "host", "sda", HOST_DEV), l;
 
@@ -250,7 +249,11 @@ static struct eta_trace *host(void)
 		if (!vm)
 			map_disk(t);
 		l = thread_on(t, "host", "qemu", pid);
-		cpu = sibling(t, l, "CPU 0/TCG", pid + 5);
+		cpu = sibling(t, l,
+			      taken == 'n'   ? "qemu tid 55"
+			      : taken == 'd' ? "CPU 1/TCG tid 55"
+					     : "CPU 0/TCG tid 55",
+			      pid + 5);
 		serve(t, l, h, vm);
 		if (!vm)
 			steal(t, cpu);
@@ -264,7 +267,7 @@ struct eta_trace *guests_merged(const char *order)
 	struct eta_trace *in[3], *merged;
 	size_t n = strlen(order);
 
-	taken = order[strcspn(order, "hcden")];
+	taken = order[strcspn(order, "hcdenp")];
 	for (size_t i = 0; i < n; i++)
 		in[i] = order[i] == taken ? host()
 					  : guest(order[i] == 'A' ? "A" : "B", order[i] - 'A');

@@ -104,8 +104,8 @@ static void a_cpu_that_others_have(void **state)
 	static const struct {
 		const char *order;
 		bool known;
-	} cases[] = { { "cA", true }, { "Ac", true },  { "cAB", true },
-		      { "eA", true }, { "dA", false }, { "nA", false } };
+	} cases[] = { { "cA", true },  { "Ac", true },	{ "cAB", true }, { "eA", true },
+		      { "dA", false }, { "nA", false }, { "pA", true } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

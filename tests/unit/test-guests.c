@@ -30,6 +30,9 @@ static uint64_t begin_of(unsigned i)
 	return 1000000000 + i * 1000000ULL + i * i % 7 * 50000;
 }
 
+/* Machines of one name differ by this. */
+static unsigned boot;
+
 static struct eta_trace *machine(const char *host)
 {
 	struct eta_trace *trace = memory_trace_new(host);
@@ -42,13 +45,15 @@ static struct eta_trace *machine(const char *host)
 /* A thread of process PID on HOST. */
 static uint32_t add_thread(struct eta_trace *trace, const char *host, uint32_t pid)
 {
-	const struct eta_process process = { .name = "x", .host = host, .boot = host, .pid = pid };
+	char id[64];
+	const struct eta_process process = { .name = "x", .host = host, .boot = id, .pid = pid };
 	struct eta_location location = { .id = trace->defs.n_locations,
 					 .name = "x tid 1",
 					 .kind = ETA_LOCATION_THREAD,
-					 .process = eta_defs_process(trace, &process),
 					 .tid = pid + 1 };
 
+	snprintf(id, sizeof(id), "%s %u", host, boot);
+	location.process = eta_defs_process(trace, &process);
 	assert_int_not_equal(eta_defs_location(trace, &location), ETA_NONE);
 	return (uint32_t)location.id;
 }
@@ -246,12 +251,64 @@ static void guests_of_guests(void **state)
 	}
 }
 
+/* A benchmark that ran twice: the host was recorded an hour later. */
+static void another_run_is_not_linked(void **state)
+{
+	(void)state;
+	for (uint32_t wanted = 0; wanted <= 50; wanted += 50) {
+		struct eta_trace *in[2] = { machine("guest"), memory_trace_new("host") }, *merged;
+		const uint32_t guests[2] = { wanted, 0 };
+
+		eta_defs_property(in[1], "SCI::CLOCK", "CLOCK_MONOTONIC");
+		eta_defs_property(in[1], "SCI::REALTIME_OFFSET", "3600000000000");
+		add_guest(in[0], "guest", N);
+		add_host(in[1], "host", 50, IMAGE, "raw", false, N);
+		assert_int_equal(merge(in, 2, guests, &merged), 0);
+		assert_int_equal(errors, 0);
+		if (wanted) {
+			assert_non_null(strstr(said, "40 of 40 requests found"));
+			is_near(first_request(merged, "guest"), begin_of(0) + AHEAD_NS);
+		} else {
+			assert_non_null(strstr(said, "(pid 50), but by the wall clocks 3600 s "
+						     "apart: taken for another run"));
+			assert_null(strstr(said, "requests found"));
+			is_near(first_request(merged, "guest"), begin_of(0));
+		}
+		eta_close(merged);
+	}
+}
+
+/* Two guests that are called the same; records of one of them were lost on the host. */
+static void guests_of_one_name(void **state)
+{
+	struct eta_trace *in[3], *merged;
+
+	(void)state;
+	boot = 0;
+	in[0] = machine("debian");
+	add_guest(in[0], "debian", N);
+	boot = 1;
+	in[1] = machine("debian");
+	add_guest(in[1], "debian", N / 2);
+	boot = 0;
+	in[2] = machine("host");
+	add_host(in[2], "host", 50, IMAGE, "raw", false, N);
+	add_host(in[2], "host", 60, OTHER_IMAGE, "raw", false, N / 4);
+	assert_int_equal(merge(in, 3, (const uint32_t[]){ 50, 60, 0 }, &merged), 0);
+	assert_non_null(strstr(said, "vm50 (pid 50), vda is /i50; 40 of 40 requests found"));
+	assert_non_null(strstr(said, "vm60 (pid 60), vda is /i60; 10 of 20 requests found"));
+	assert_int_equal(errors + warnings, 0);
+	eta_close(merged);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_guest_is_found_in_any_order),
 		cmocka_unit_test(what_is_not_clear_is_said),
 		cmocka_unit_test(guests_of_guests),
+		cmocka_unit_test(another_run_is_not_linked),
+		cmocka_unit_test(guests_of_one_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
