@@ -391,6 +391,7 @@ EXTRA_DIST += \
 	tests/bench/look.mjs \
 	tests/bench/look.py \
 	tests/bench/peers.py \
+	tests/bench/vm.py \
 	tests/bench/merge.sh \
 	tests/bench/user.sh \
 	tests/cases/analyze-views.txt \

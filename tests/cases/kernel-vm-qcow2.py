@@ -4,5 +4,5 @@
 import os
 import runpy
 
-os.environ["SCI_IMAGE_FORMAT"] = "qcow2"
+os.environ["SCI_GUEST_FORMAT"] = "qcow2"
 runpy.run_path(os.path.join(os.environ["SCI_SRC"], "tests/cases/kernel-vm-guest.py"), run_name="__main__")

@@ -12,9 +12,10 @@ enum { GUEST_READS = 60 };
 uint64_t guest_device_ns(unsigned i, unsigned vm);
 
 /*
- * The machines of ORDER ('A', 'B', 'h') merged; NULL: that failed. With 'c', 'd', 'e', 'n' or 'p' in
- * the place of 'h', B does not read, but its CPU is in the way of A's: A's CPU is there 0 of two, 1
- * of two, one thread for all, not known, or 0 of two, plugged in later. A's thread is on CPU 0.
+ * The machines of ORDER ('A', 'B', 'h') merged; NULL: that failed. With 'c', 'd', 'e', 'n' or 'p'
+ * in the place of 'h', B does not read, but its CPU is in the way of A's: A's CPU is there 0 of
+ * two, 1 of two, one thread for all, not known, or 0 of two, plugged in later. A's thread is on CPU
+ * 0.
  */
 struct eta_trace *guests_merged(const char *order);
 
