@@ -17,6 +17,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/format/archive.h \
 	eta-ext/format/samples.c \
 	eta-ext/format/samples.h \
+	eta-ext/format/clock-reads.c \
+	eta-ext/format/clock-reads.h \
 	eta-ext/format/disk-map.c \
 	eta-ext/format/disk-map.h \
 	eta-ext/trace/call.c \

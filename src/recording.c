@@ -172,6 +172,7 @@ int recording_kernel_options(const struct recording *r, struct kernelio_options 
 		.command = r->name,
 		.filters = &given->filters,
 		.order = given->order,
+		.clock_reads = true,
 		.light = given->light,
 		.budget = r->budget,
 		.owner_only = !authority.any_process,

@@ -383,6 +383,7 @@ static void fill_options(const struct arguments *a, const struct authority *auth
 	kernel->order = a->kernel.order;
 	kernel->light = is_light(a);
 	kernel->everyone = a->everyone;
+	kernel->clock_reads = true;
 	kernel->owner_only = !authority->any_process;
 	kernel->owner_rights = authority->rights;
 	/* who goes on working goes on dirtying */

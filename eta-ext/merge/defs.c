@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "eta-ext/format/archive.h"
+#include "eta-ext/format/clock-reads.h"
 #include "eta-ext/format/samples.h"
 #include "eta-ext/base/known.h"
 
@@ -318,7 +319,8 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 			    strcmp(defs->properties[p].name, "SCI::CLOCK") != 0 &&
 			    strcmp(defs->properties[p].name, ARCHIVE_CLOCK_ERROR) != 0 &&
 			    strcmp(defs->properties[p].name, ARCHIVE_UNMATCHED) != 0 &&
-			    !samples_kind(&defs->properties[p]))
+			    !samples_kind(&defs->properties[p]) &&
+			    !clock_reads_is(&defs->properties[p]))
 				rc = unite_property(trace, merge, defs->properties[p].name);
 		if (rc == 0)
 			rc = merge_process_properties(trace, &merge->inputs[i], &of_processes);

@@ -14,6 +14,7 @@ struct request {
 	uint64_t begin_ns, end_ns; /* by the clock of its own side */
 	uint64_t offset, bytes;	   /* on the disk, in the image: bytes > 0 */
 	bool write;
+	bool clock_only;   /* for the clock: it is in no trace of the guest */
 	uint32_t location; /* of its trace */
 	uint32_t owner;	   /* tid of the thread whose pages it writes, 0: its own */
 };

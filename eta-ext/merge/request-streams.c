@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/format/clock-reads.h"
+
 /* A location, with the call that is open on it. */
 struct reader {
 	struct eta_cursor *cursor;
@@ -24,6 +26,8 @@ struct request_stream {
 	struct reader *readers;		   /* those at their end are taken out */
 	size_t n;
 	uint8_t *directions; /* of the regions: enum direction */
+	const char *reads;   /* the rest of those for the clock, NULL: none */
+	struct clock_read read;
 };
 
 /* "vfs:sys_pwrite64", "vfs:aio_read", "vfs:io_uring_write": what such a region does. */
@@ -99,13 +103,29 @@ static int open_stream(struct eta_trace *trace, uint32_t pid, struct request_str
 	return rc;
 }
 
-int request_stream_device(struct eta_trace *trace, uint32_t dev, struct request_stream **out)
+/* The next read for the clock, if there is one. */
+static void next_read(struct request_stream *s)
+{
+	if (s->reads && !clock_reads_next(&s->reads, &s->read))
+		s->reads = NULL;
+}
+
+int request_stream_device(struct eta_trace *trace, uint32_t dev, bool for_clock,
+			  struct request_stream **out)
 {
 	int rc = open_stream(trace, 0, out);
+	const char *reads;
+	uint32_t of;
 
-	if (rc == 0)
-		(*out)->dev = dev;
-	return rc;
+	if (rc)
+		return rc;
+	(*out)->dev = dev;
+	for (uint32_t p = 0; for_clock && p < trace->defs.n_properties; p++)
+		if (clock_reads_is(&trace->defs.properties[p]) &&
+		    clock_reads_parse(trace->defs.properties[p].value, &of, &reads) && of == dev)
+			(*out)->reads = reads;
+	next_read(*out);
+	return 0;
 }
 
 int request_stream_file(struct eta_trace *trace, const struct request_image *image,
@@ -193,10 +213,30 @@ static bool is_sound(const struct request *request)
 	return (request->begin_ns | request->end_ns) >> 61 == 0;
 }
 
+/* Takes the read for the clock, if it is the next of all. */
+static bool take_read(struct request_stream *s, struct request *request)
+{
+	if (!s->reads)
+		return false;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->readers[i].head->time_ns < s->read.begin_ns)
+			return false;
+	*request = (struct request){ .begin_ns = s->read.begin_ns,
+				     .end_ns = s->read.end_ns,
+				     .offset = s->read.offset,
+				     .bytes = s->read.bytes,
+				     .clock_only = true };
+	next_read(s);
+	return true;
+}
+
 int request_stream_next(void *stream, struct request *request)
 {
 	struct request_stream *s = stream;
 
+	while (take_read(s, request))
+		if (is_sound(request))
+			return 1;
 	while (s->n) {
 		struct reader *reader = s->readers;
 		bool found;
@@ -218,6 +258,8 @@ int request_stream_next(void *stream, struct request *request)
 			}
 		}
 		if (found && is_sound(request))
+			return 1;
+		if (take_read(s, request) && is_sound(request))
 			return 1;
 	}
 	return 0;

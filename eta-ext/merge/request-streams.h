@@ -10,8 +10,12 @@
 
 struct request_stream;
 
-/* The block requests of TRACE to DEV (major << 20 | minor) in order of begin. 0 or -errno. */
-int request_stream_device(struct eta_trace *trace, uint32_t dev, struct request_stream **out);
+/*
+ * The block requests of TRACE to DEV (major << 20 | minor) in order of begin; FOR_CLOCK: also the
+ * reads that its tracer made to compare clocks. 0 or -errno.
+ */
+int request_stream_device(struct eta_trace *trace, uint32_t dev, bool for_clock,
+			  struct request_stream **out);
 
 /* The file that an image of a disk is, and which process is its QEMU. */
 struct request_image {

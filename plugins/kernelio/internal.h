@@ -80,6 +80,7 @@ struct kernelio {
 	struct spool meta;
 	uint64_t suspended_ns; /* when meta was made */
 	struct dirty dirty;
+	struct clock_reads *clock_reads; /* NULL: none */
 	pthread_t collector;
 	atomic_bool stopping;
 	atomic_uint rounds; /* how often the rings were emptied */
@@ -176,6 +177,16 @@ void dirty_sample(struct kernelio *k, uint64_t now_ns, bool busy);
 void dirty_end(struct kernelio *k, uint64_t now_ns);
 void dirty_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text));
 void dirty_close(struct kernelio *k);
+
+/*
+ * clock-reads.c: in a virtual machine, reads that its host sees; opens the disks while there are
+ * rights for it, reads before the begin and after the end of the recording, gives PUT "NAME=VALUE".
+ * Nothing where there are none.
+ */
+void clock_reads_open(struct kernelio *k);
+void clock_reads_take(struct kernelio *k);
+void clock_reads_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text));
+void clock_reads_close(struct kernelio *k);
 
 /* rings.c: a CPU's two rings share what options.ring_bytes gives. */
 size_t ring_bytes_of_calls(const struct kernelio *k);

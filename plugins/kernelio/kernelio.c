@@ -87,6 +87,8 @@ int kernelio_new(const struct kernelio_options *options, struct kernelio **out)
 	memset(k->ring_fds, 0xff, k->n_cpus * sizeof(*k->ring_fds));
 	take_filters(k);
 	sleeps_open(k);
+	if (options->clock_reads)
+		clock_reads_open(k);
 	rc = light_check(k);
 	if (rc == 0)
 		rc = probes_load(k);
@@ -120,6 +122,8 @@ int kernelio_start(struct kernelio *k, int folder)
 			return rc;
 		}
 	}
+	/* they are no part of what is recorded */
+	clock_reads_take(k);
 	rc = probes_attach(k);
 	if (rc == 0)
 		rc = meta_create(k);
@@ -276,6 +280,7 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	probes_detach(k);
 	sleep_ms(DRAIN_STEP_MS);
 	collect_end(k);
+	clock_reads_take(k);
 	memset(counts, 0, sizeof(*counts));
 	if (rc == 0)
 		rc = collect_counts(k, counts);
@@ -315,6 +320,7 @@ void kernelio_free(struct kernelio *k)
 	rings_close(k);
 	free(k->ring_fds);
 	sleeps_close(k);
+	clock_reads_close(k);
 	kernelio_bpf__destroy(k->bpf);
 	free(k);
 }

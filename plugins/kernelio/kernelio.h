@@ -76,6 +76,7 @@ struct kernelio_options {
 	bool everyone;	 /* all tasks of the machine but this process, from kernelio_start on */
 	bool owner_only; /* no process of another real user, or with more than owner_rights */
 	uint64_t owner_rights; /* bit CAP_* */
+	bool clock_reads;      /* in a virtual machine: a few reads of its disks, for its clock */
 	bool light;	       /* waits and their causes only, no probe on system calls */
 	/* of the records' files, until kernelio_free; shared with other writers, or not; NULL: none
 	 */

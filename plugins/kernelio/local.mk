@@ -66,6 +66,7 @@ bpf_headers = \
 EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/backend.c \
 	plugins/kernelio/backend.h \
+	plugins/kernelio/clock-reads.c \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/definitions.c \
 	plugins/kernelio/dirty.c \
@@ -107,6 +108,7 @@ if HAVE_BPF
 plugins_kernelio_libkernelio_la_CFLAGS += $(LIBBPF_CFLAGS)
 plugins_kernelio_libkernelio_la_LIBADD = $(LIBBPF_LIBS) -lpthread
 plugins_kernelio_libkernelio_la_SOURCES += \
+	plugins/kernelio/clock-reads.c \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/definitions.c \
 	plugins/kernelio/dirty.c \

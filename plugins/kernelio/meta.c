@@ -178,6 +178,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	loss_properties(k);
 	limits_put(k);
 	dirty_put(k, kernelio_property);
+	clock_reads_put(k, kernelio_property);
 	suspension_tell(k);
 	spool_close(&k->meta);
 }

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +302,92 @@ static void guests_of_one_name(void **state)
 	eta_close(merged);
 }
 
+/* The host's clock for the guest's NS, where it runs 20 ppm faster. */
+static uint64_t faster(uint64_t ns)
+{
+	return ns + AHEAD_NS + ns / 50000;
+}
+
+/* QEMU's thread reads for the tracer of the guest, from NS by the guest's clock on. */
+static void add_read(struct eta_trace *trace, uint32_t thread, uint64_t ns, int64_t offset)
+{
+	struct eta_event event = {
+		.time_ns = faster(ns) + 20000,
+		.kind = ETA_ENTER,
+		.has = ETA_HAS_FILE | ETA_HAS_SIZE | ETA_HAS_OFFSET,
+		.region = memory_region(trace, "vfs:sys_pread64"),
+		.size = 4096,
+		.offset = offset,
+		.dev = IMAGE_DEV,
+		.inode = IMAGE,
+	};
+
+	memory_event(trace, thread, event);
+	event.time_ns += 20000;
+	event.kind = ETA_LEAVE;
+	event.has = ETA_HAS_RET;
+	event.ret = 4096;
+	memory_event(trace, thread, event);
+}
+
+/* When the guest's last call begins, a minute behind its requests, by the merged clock. */
+static uint64_t last_of_merged(bool with_reads, uint64_t last_ns)
+{
+	struct eta_trace *in[2] = { machine("guest"), machine("host") }, *merged;
+	char text[1024];
+	size_t used = (size_t)snprintf(text, sizeof(text), "%u", DEV);
+	uint64_t found_ns = 0;
+
+	add_guest(in[0], "guest", N);
+	memory_event(in[0], 1,
+		     (struct eta_event){ .time_ns = last_ns,
+					 .kind = ETA_ENTER,
+					 .region = memory_region(in[0], "vfs:sys_fsync") });
+	memory_leave(in[0], 1, last_ns + 1000, "vfs:sys_fsync");
+	add_host(in[1], "host", 50, IMAGE, "raw", false, N);
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t ns = last_ns + 1000000 + i * 100000;
+
+		/* those of the host are there in any case */
+		add_read(in[1], 0, ns, (int64_t)i * 4096);
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 " %u:4096:%" PRIu64 ":%" PRIu64, i * 4096, ns, ns + 60000);
+	}
+	if (with_reads)
+		eta_defs_property(in[0], "SCI::CLOCKREADS_0", text);
+	assert_int_equal(merge(in, 2, NULL, &merged), 0);
+	assert_non_null(strstr(said, "40 of 40 requests found"));
+	for (uint32_t l = 0; l < eta_trace_defs(merged)->n_locations; l++) {
+		const struct eta_event *batch;
+		struct eta_cursor *cursor;
+		ssize_t n;
+
+		assert_int_equal(eta_cursor_open(merged, l, &cursor), 0);
+		while ((n = eta_cursor_read(cursor, &batch)) > 0)
+			for (ssize_t i = 0; i < n; i++)
+				if (batch[i].kind == ETA_ENTER &&
+				    strcmp(eta_trace_defs(merged)->regions[batch[i].region].name,
+					   "vfs:sys_fsync") == 0)
+					found_ns = batch[i].time_ns;
+		eta_cursor_close(cursor);
+	}
+	eta_close(merged);
+	return found_ns;
+}
+
+/* The rate of a guest's clock is known from what its tracer reads at the end. */
+static void reads_give_the_rate(void **state)
+{
+	uint64_t last_ns = 61000000000, without, with;
+
+	(void)state;
+	without = last_of_merged(false, last_ns);
+	with = last_of_merged(true, last_ns);
+	/* its requests all lie within 40 ms */
+	assert_true(faster(last_ns) - without > 1000000);
+	assert_true(with > faster(last_ns) - 100000 && with < faster(last_ns) + 100000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +396,7 @@ int main(void)
 		cmocka_unit_test(guests_of_guests),
 		cmocka_unit_test(another_run_is_not_linked),
 		cmocka_unit_test(guests_of_one_name),
+		cmocka_unit_test(reads_give_the_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

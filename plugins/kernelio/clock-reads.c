@@ -1,0 +1,181 @@
+/* In a virtual machine: reads that its host sees, at the begin and the end, to compare clocks. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "eta-ext/format/clock-reads.h"
+#include "internal.h"
+
+enum {
+	DISKS = 8,
+	READS = 8, /* each time, one behind the other: none can be taken for another */
+	UNIT_BYTES = 4096,
+	WAIT_S = 1 /* a disk that hangs is not waited for */
+};
+
+struct clock_disk {
+	int fd;
+	uint32_t dev;
+	struct clock_read reads[2 * READS];
+	unsigned n;
+};
+
+struct clock_reads {
+	struct clock_disk disks[DISKS];
+	unsigned n;
+	bool hangs; /* a thread is at it still: all of this is its own */
+};
+
+/* Does the processor say that a hypervisor is below? */
+static bool is_guest(void)
+{
+	char text[8192];
+	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return strstr(text, " hypervisor") != NULL;
+}
+
+/* A disk, not made of others, in memory or removable. */
+static bool is_disk(const char *name)
+{
+	char path[320], removable = '1';
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/device", name);
+	if (name[0] == '.' || access(path, F_OK) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/sys/block/%s/removable", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &removable, 1) != 1)
+		removable = '1';
+	if (fd >= 0)
+		close(fd);
+	return removable == '0';
+}
+
+static void open_disk(struct clock_reads *r, const char *name)
+{
+	struct clock_disk *disk = &r->disks[r->n];
+	struct stat status;
+	char path[320];
+
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	disk->fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
+	if (disk->fd < 0)
+		return;
+	if (fstat(disk->fd, &status) < 0 || !S_ISBLK(status.st_mode)) {
+		close(disk->fd);
+		return;
+	}
+	disk->dev = (uint32_t)major(status.st_rdev) << 20 | (uint32_t)minor(status.st_rdev);
+	r->n++;
+}
+
+void clock_reads_open(struct kernelio *k)
+{
+	struct clock_reads *r = is_guest() ? calloc(1, sizeof(*r)) : NULL;
+	DIR *folder = r ? opendir("/sys/block") : NULL;
+	const struct dirent *entry;
+
+	while (folder && r->n < DISKS && (entry = readdir(folder)))
+		if (is_disk(entry->d_name))
+			open_disk(r, entry->d_name);
+	if (folder)
+		closedir(folder);
+	k->clock_reads = r;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void *read_all(void *arg)
+{
+	struct clock_reads *r = arg;
+	void *buffer = NULL;
+
+	if (posix_memalign(&buffer, UNIT_BYTES, UNIT_BYTES))
+		return NULL;
+	for (unsigned i = 0; i < r->n; i++)
+		for (uint64_t at = 0; at < READS * UNIT_BYTES; at += UNIT_BYTES) {
+			struct clock_disk *disk = &r->disks[i];
+			struct clock_read one = { .offset = at,
+						  .bytes = UNIT_BYTES,
+						  .begin_ns = now_ns() };
+			ssize_t n = pread(disk->fd, buffer, UNIT_BYTES, (off_t)at);
+
+			one.end_ns = now_ns();
+			if (n == UNIT_BYTES && disk->n < 2 * READS)
+				disk->reads[disk->n++] = one;
+		}
+	free(buffer);
+	return NULL;
+}
+
+void clock_reads_take(struct kernelio *k)
+{
+	struct clock_reads *r = k->clock_reads;
+	struct timespec until;
+	pthread_t thread;
+
+	if (!r || !r->n || r->hangs || pthread_create(&thread, NULL, read_all, r))
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += WAIT_S;
+	if (pthread_timedjoin_np(thread, NULL, &until)) {
+		r->hangs = true;
+		pthread_detach(thread);
+	}
+}
+
+void clock_reads_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text))
+{
+	const struct clock_reads *r = k->clock_reads;
+
+	for (unsigned i = 0; r && !r->hangs && i < r->n; i++) {
+		const struct clock_disk *disk = &r->disks[i];
+		char text[2048];
+		size_t used = (size_t)snprintf(text, sizeof(text), CLOCK_READS_PREFIX "%u=%" PRIu32,
+					       i, disk->dev);
+
+		for (unsigned n = 0; n < disk->n; n++)
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 " %" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64,
+						 disk->reads[n].offset, disk->reads[n].bytes,
+						 disk->reads[n].begin_ns, disk->reads[n].end_ns);
+		if (disk->n)
+			put(k, text);
+	}
+}
+
+void clock_reads_close(struct kernelio *k)
+{
+	struct clock_reads *r = k->clock_reads;
+
+	k->clock_reads = NULL;
+	if (!r || r->hangs)
+		return;
+	for (unsigned i = 0; i < r->n; i++)
+		close(r->disks[i].fd);
+	free(r);
+}
