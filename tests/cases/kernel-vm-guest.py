@@ -27,8 +27,9 @@ SCI_MERGE = os.path.join(BUILD, "src", "sci-merge")
 
 need_guests()
 # ./dev bench vm has others
-FORMAT, CACHE, AIO, THREADS = (os.environ.get("SCI_GUEST_" + what, otherwise) for what, otherwise in
-                               (("FORMAT", "raw"), ("CACHE", "none"), ("AIO", "threads"), ("THREADS", "1")))
+FORMAT, CACHE, AIO, THREADS, KERNEL = (
+    os.environ.get("SCI_GUEST_" + what, otherwise)
+    for what, otherwise in (("FORMAT", "raw"), ("CACHE", "none"), ("AIO", "threads"), ("THREADS", "1"), ("KERNEL", "")))
 IMAGE = "disk." + FORMAT
 need("qemu-img", "filefrag")
 
@@ -78,7 +79,7 @@ with open("console", "w") as console:
         ["nice", "qemu-system-x86_64", "-S", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "768",
          "-nographic", "-nodefaults", "-no-reboot", "-serial", "file:serial", "-name", f"guest={name},debug-threads=on",
          "-kernel", os.path.join(GUEST, "vmlinuz"), "-initrd", "initrd.gz",
-         "-append", f"console=ttyS0 quiet panic=-1 mitigations=off nokaslr hostname=guest threads={THREADS}",
+         "-append", f"console=ttyS0 quiet panic=-1 mitigations=off nokaslr hostname=guest threads={THREADS} {KERNEL}",
          "-object", "iothread,id=io0",
          "-drive", f"file={IMAGE},if=none,id=d0,format={FORMAT},cache={CACHE},aio={AIO}",
          "-device", "virtio-blk-pci,drive=d0,iothread=io0", "-drive", "file=out.img,if=virtio,format=raw",
@@ -109,9 +110,19 @@ assert open("results/status").read().strip() == "0"
 
 # ---- the truth: each answer lies between two readings of the guest's clock ----
 low, high = -1 << 62, 1 << 62
-for line in open("results/pings"):
-    before, host, behind = map(int, line.split())
+pings = [tuple(map(int, line.split())) for line in open("results/pings")]
+for before, host, behind in pings:
     low, high = max(low, host - behind), min(high, host - before)
+
+
+def apart(some):
+    """(guest's time, what the host's clock is ahead then, half of the interval that it lies in)"""
+    least, most = max(host - behind for _, host, behind in some), min(host - before for before, host, _ in some)
+    return some[len(some) // 2][0], (least + most) / 2, (most - least) / 2
+
+
+(begun, first, first_error), (ended, last, last_error) = apart(pings[:len(pings) // 2]), apart(pings[len(pings) // 2:])
+true_ppm, true_error = (last - first) / (ended - begun) * 1e6, (first_error + last_error) / (ended - begun) * 1e6
 # the clocks' rates differ a little: the bounds of the begin and those of the end may miss each other by that
 low, high = min(low, high), max(low, high)
 print(f"truth: {low} to {high}, {high - low} ns wide")
@@ -133,10 +144,15 @@ for order in (HOST, INSIDE), (INSIDE, HOST):
     assert found, said
     assert found[1] == found[2] == str(len(sent)), (said, len(sent))
     with open(f"all{len(maps)}.otf2", "rb") as file:
-        clock, = re.findall(rb"SCI::OFFSET_INTERVAL\W+(\d+) (\d+)", file.read())
-    least, most = map(int, clock)
+        clock, = re.findall(rb"SCI::CLOCK_OF_\d\W+(\d+) (\d+) (\d+)/(\d+) \+-(\d+)", file.read())
+    of_guest, of_host, faster, slower, error = map(int, clock)
+    ppm = (faster / slower - 1) * 1e6
     # the truth is in it: a request begins before QEMU has it, and is over when QEMU is done with it
-    assert least <= high and low <= most, (clock, low, high)
+    for at, ahead, ping_error in (begun, first, first_error), (ended, last, last_error):
+        measured = of_host - of_guest + (at - of_guest) * (faster - slower) // slower
+        assert abs(measured - ahead) <= error + ping_error, (clock, at, ahead, ping_error, measured)
+    if faster != slower:
+        assert abs(ppm - true_ppm) <= 1 + true_error, (ppm, true_ppm, true_error)
     maps.append((found.groups(), clock))
 assert maps[0] == maps[1], maps
 
@@ -229,5 +245,6 @@ for rows_of_thread in threads.values():
 for depth, name, own, _, _ in example:
     print(f"{'  ' * depth}{name}: {own / 1000:.1f} us")
 print(f"measured: {maps[0][0][0]} of {len(sent)} requests; O_DIRECT {complete} of {calls} calls complete; clock +-"
-      f"{int(maps[0][0][3]) / 1000:.0f} us, the truth inside, +-{(high - low) / 2000:.0f} us")
+      f"{int(maps[0][0][3]) / 1000:.0f} us, the truth inside, +-{(high - low) / 2000:.0f} us; rate {ppm:.3f} ppm, truth "
+      f"{true_ppm:.3f} +-{true_error:.3f} ppm")
 assert calls == complete > 100, (calls, complete)
