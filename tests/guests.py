@@ -61,8 +61,9 @@ def make_initrd(init):
 
 def ask(monitor, answers, command):
     monitor.sendall(json.dumps({"execute": command}).encode())
-    while "event" in json.loads(answers.readline()):
+    while "event" in (answer := json.loads(answers.readline())):
         pass
+    return answer
 
 
 def connect(where, qemu, console):

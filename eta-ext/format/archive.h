@@ -120,6 +120,8 @@ enum archive_attribute {
 
 /* Trace property: CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, decimal. */
 #define ARCHIVE_REALTIME_OFFSET "SCI::REALTIME_OFFSET"
+/* What the names of disks begin with that a log of QEMU's shows to its guest. */
+#define ARCHIVE_QEMU_DISK "virtio-blk"
 
 /*
  * Trace property of several machines: by how much their clocks may differ, in ns, or "unknown". It

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "eta-ext/format/archive.h"
 #include "log.h"
 #include "log-block.h"
 #include "log-defs.h"
@@ -102,9 +103,9 @@ static int device_of(struct log *log, uint64_t vdev, struct log_device *device)
 	char name[64];
 
 	if (vdev)
-		snprintf(name, sizeof(name), "virtio-blk 0x%llx", (unsigned long long)vdev);
+		snprintf(name, sizeof(name), ARCHIVE_QEMU_DISK " 0x%llx", (unsigned long long)vdev);
 	else
-		snprintf(name, sizeof(name), "virtio-blk");
+		snprintf(name, sizeof(name), ARCHIVE_QEMU_DISK);
 	return log_device(log, 0, name, device);
 }
 

@@ -84,7 +84,9 @@ with open("console", "w") as console:
          "-drive", f"file={IMAGE},if=none,id=d0,format={FORMAT},cache={CACHE},aio={AIO}",
          "-device", "virtio-blk-pci,drive=d0,iothread=io0", "-drive", "file=out.img,if=virtio,format=raw",
          "-object", "memory-backend-file,id=m0,share=on,mem-path=shared,size=1M",
-         "-device", "ivshmem-plain,memdev=m0", "-qmp", "unix:q.sock,server=on,wait=off"],
+         "-device", "ivshmem-plain,memdev=m0", "-no-shutdown", "-trace", "virtio_blk_*", "-msg", "timestamp=on", "-D",
+         "qemu.log",
+         "-qmp", "unix:q.sock,server=on,wait=off"],
         stdin=subprocess.DEVNULL, stdout=console, stderr=console)
 atexit.register(qemu.kill)
 monitor, answers = connect("q.sock", qemu, "console")
@@ -93,10 +95,15 @@ while subprocess.run([SCI_KERNEL, "status", "host"], capture_output=True).return
     assert tracer.poll() is None, tracer.stderr.read()
     time.sleep(0.02)
 ask(monitor, answers, "cont")
+monitor.settimeout(LIMIT_SECONDS)
 try:
-    qemu.wait(LIMIT_SECONDS)
-except subprocess.TimeoutExpired:
+    while json.loads(answers.readline()).get("event") != "SHUTDOWN":
+        pass
+except (TimeoutError, json.JSONDecodeError):
     sys.exit(f"the guest did not end within {LIMIT_SECONDS} s:\n" + open("serial", errors="replace").read())
+counted = ask(monitor, answers, "query-blockstats")["return"]
+ask(monitor, answers, "quit")
+qemu.wait(LIMIT_SECONDS)
 over.set()
 complaints = tracer.communicate()[1]  # it ends with the last process
 assert tracer.returncode == 0, complaints
@@ -193,6 +200,23 @@ assert direct, rows
 if (CACHE, THREADS) == ("none", "1"):
     # where no other file lies between
     assert all(row["host_read_bytes"] == row["read_bytes"] for row in direct if row["range_bytes"] == row["read_bytes"]), direct
+
+# ---- QEMU's log agrees with its own counters, and belongs to the machine that wrote it ----
+stats = [one["stats"] for one in counted if one["device"]]
+wanted = {way: (sum(s[f"{key}_operations"] for s in stats), sum(s[f"{key}_bytes"] for s in stats))
+          for way, key in (("read", "rd"), ("write", "wr"))}
+for order in (HOST, "qemu.log"), ("qemu.log", HOST):
+    run(SCI_MERGE, "-q", *order, "-o", "logged.otf2")
+    rows = [row for row in csv.DictReader(io.StringIO(run(os.path.join(BUILD, "src", "sci-export"), "-q", "-f", "csv",
+                                                          "logged.otf2").stdout))
+            if row["region"] in ("block request: read", "block request: write") and row["path"].startswith("virtio")]
+    found = {way: (len(bytes_), sum(bytes_)) for way in ("read", "write")
+             for bytes_ in [[int(row["size"]) for row in rows if row["region"].endswith(way)]]}
+    assert found == wanted, (found, wanted)
+    # apart from the requests to the host's disk
+    virtual, = [row for row in csv.DictReader(io.StringIO(run(SCI_ANALYZE, "--workload", "--csv", "logged.otf2").stdout))
+                if row["level"] == "virtual disk"]
+    assert [int(virtual[f]) for f in ("reads", "read_bytes", "writes", "written_bytes")] == [*wanted["read"], *wanted["write"]]
 
 # ---- each O_DIRECT call, down through all layers ----
 threads = {}

@@ -151,6 +151,10 @@ int rows_add_disks(struct rows *rows, struct workload *w)
 	size_t first = rows->n, n = first;
 	int rc = 0;
 
+	/* QEMU's log has the same, one by one */
+	for (size_t i = 0; i < first; i++)
+		if (rows->list[i].level == LEVEL_VIRTUAL_DISK)
+			return 0;
 	if (w->options.by != WORKLOAD_BY_LEVEL && w->options.by != WORKLOAD_BY_MACHINE &&
 	    w->options.by != WORKLOAD_BY_DEVICE)
 		return 0;

@@ -73,6 +73,7 @@ static uint64_t unit_of(uint8_t level)
 {
 	switch (level) {
 	case ETA_LEVEL_BLOCK:
+	case LEVEL_VIRTUAL_DISK:
 		return 512;
 	case ETA_LEVEL_FS:
 	case ETA_LEVEL_PAGECACHE:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/format/archive.h"
 #include "src/analysis/tables/accesses.h"
 #include "passes.h"
 #include "src/analysis/tables/file-names.h"
@@ -34,6 +35,7 @@ struct access_merge {
 	uint32_t n_by_tid;
 	uint32_t *spaces; /* per process (spaces.h) */
 	uint32_t *devs;	  /* per file: the number of its device; by device only */
+	bool *virtual;	  /* per device: a log of QEMU's has it, as it shows it to its guest */
 	struct device_locations devices;
 };
 
@@ -90,6 +92,15 @@ static int find_owners(struct access_merge *m)
 
 /* ---- which device a file is on ---- */
 
+/* DEV: machine_dev(). */
+static bool is_virtual(const struct access_merge *m, uint64_t dev)
+{
+	uint32_t location = device_location(&m->devices, (uint32_t)(dev >> 32), (uint32_t)dev);
+
+	return location != ETA_NONE && strncmp(m->engine->defs->locations[location].name,
+					       ARCHIVE_QEMU_DISK, strlen(ARCHIVE_QEMU_DISK)) == 0;
+}
+
 /* Files known only by path are on an unknown device of their machine. */
 static int find_devices(struct access_merge *m)
 {
@@ -97,10 +108,13 @@ static int find_devices(struct access_merge *m)
 	struct resource_cache cache = { 0 };
 	int rc = 0;
 
+	m->virtual = calloc((size_t)r->n_devs + 1, sizeof(*m->virtual));
+	if (!m->virtual || device_locations_new(m->engine->defs, &m->devices) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_devs; i++)
+		m->virtual[i] = is_virtual(m, r->devs[i]);
 	if (m->workload->options.by != WORKLOAD_BY_DEVICE)
 		return 0;
-	if (device_locations_new(m->engine->defs, &m->devices) < 0)
-		return -ENOMEM;
 	m->devs = calloc((size_t)r->n_files + 1, sizeof(*m->devs));
 	if (!m->devs)
 		return -ENOMEM;
@@ -242,6 +256,8 @@ static int read_in_order(struct access_merge *m)
 			continue;
 		w->no_offset += !a.has_offset && !a.failed;
 		group = group_of(m, &a);
+		if (a.level == ETA_LEVEL_BLOCK && m->virtual[a.file])
+			a.level = LEVEL_VIRTUAL_DISK;
 		/* block requests belong to no file */
 		if (group != ETA_NONE || w->options.by != WORKLOAD_BY_FILE)
 			rc = rows_add(&m->rows,
@@ -464,6 +480,7 @@ out:
 	free(m.by_tid);
 	free(m.spaces);
 	free(m.devs);
+	free(m.virtual);
 	free(m.devices.list);
 	engine_close(&e);
 	if (rc < 0) {

@@ -48,7 +48,7 @@ struct workload_options {
 };
 
 /* The level of what a hypervisor counted for the disks that it shows. */
-#define LEVEL_VIRTUAL_DISK ETA_N_LEVELS
+#define LEVEL_VIRTUAL_DISK (ETA_LEVEL_NONE + 1)
 
 enum { WORKLOAD_READ, WORKLOAD_WRITE, N_WORKLOAD_MODES };
 
