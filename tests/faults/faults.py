@@ -25,6 +25,7 @@ def options():
                         help="repeats what is chosen by chance (default: another one each time)")
     parser.add_argument("--moments", type=int, help="how often each process is killed (default: 40, or 3)")
     parser.add_argument("--writes", type=int, help="how many writes of each command fail (default: 200, or 6)")
+    parser.add_argument("--seconds", type=int, help="how long each flight recorder goes round (default: 90, or 10)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only faults whose name has TEXT")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--scratch", required=True, help=argparse.SUPPRESS)
@@ -78,7 +79,7 @@ def part_crowds(run):
 
 
 def part_long(run):
-    surroundings.long(run, run.amount(None, 90, 10))
+    surroundings.long(run, run.amount(run.options.seconds, 90, 10))
 
 
 PARTS = {"kills": part_kills, "disks": part_disks, "rings": part_rings, "clock": part_clock,
