@@ -47,6 +47,10 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 					report_score(a->sci_total).text);
 	}
 	table_line(out, line, width);
+	if (a->light && used)
+		used += (size_t)snprintf(why + used, sizeof(why) - used,
+					 "; only calls that waited%s",
+					 width ? "" : " (--full: all)");
 	for (int i = 0, n = 0; i < N_PRESSURES; i++) {
 		char one[64];
 
@@ -61,9 +65,6 @@ void top_head(FILE *out, const struct frame *f, unsigned width)
 		used += (size_t)snprintf(why + used, sizeof(why) - used, "%s", one);
 		n++;
 	}
-	if (a->light && used)
-		used += (size_t)snprintf(why + used, sizeof(why) - used,
-					 "; only calls that waited (--full: all)");
 	if (f->lost)
 		used += (size_t)snprintf(why + used, sizeof(why) - used,
 					 "%s%" PRIu64 " record%s lost", used ? "; " : "", f->lost,

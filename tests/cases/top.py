@@ -260,7 +260,7 @@ def check_light():
     last = json.loads(lines[-1])
     assert last["light"] is True and is_named(last), lines[-1]
     shown = top("--batch", "-n", "1", "-d", "2").stdout
-    assert re.search(r"; only calls that waited \(--full: all\)$", shown, re.M), shown
+    assert re.search(r"; only calls that waited \(--full: all\); pressure: ", shown, re.M), shown
 
 
 class Screen:
