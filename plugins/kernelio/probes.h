@@ -52,6 +52,7 @@
 	X(on_dio_complete, iomap_dio_complete, FS, LEVEL)                                          \
 	X(on_dio_submit, iomap_dio_rw_begin, BLOCK, EXTRA)                                         \
 	X(on_dio_submitted, iomap_dio_complete, BLOCK, EXTRA)                                      \
+	X(on_dio_submitted_nested, iomap_dio_complete, BLOCK, EXTRA)                               \
 	X(on_dio_queued, iomap_dio_rw_queued, BLOCK, EXTRA)                                        \
 	X(on_contention_begin, contention_begin, FS, LEVEL)                                        \
 	X(on_contention_end, contention_end, FS, LEVEL)                                            \
@@ -180,6 +181,7 @@
 	X(on_inode_dirty)                                                                          \
 	X(on_dio_submit)                                                                           \
 	X(on_dio_submitted)                                                                        \
+	X(on_dio_submitted_nested)                                                                 \
 	X(on_dio_queued)                                                                           \
 	X(on_contention_begin)                                                                     \
 	X(on_contention_end)                                                                       \

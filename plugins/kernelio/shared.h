@@ -54,6 +54,9 @@ struct async_op {
 	  "context switches not reported: who had the CPU before is not known")                    \
 	X(completions_missed, "bios whose memory was used again before their end was seen", GAP,   \
 	  "bios without an end: their completion was not reported")                                \
+	X(ends_late, "asynchronous operations whose end was seen in the program's ring only", GAP, \
+	  "asynchronous operations that may have ended earlier: their completion was not "         \
+	  "reported")                                                                              \
 	X(tasks_missed, "threads there was no room to follow", WARN,                               \
 	  "threads not followed: too many at once (larger --threads)")                             \
 	X(faults_failed, "page faults that began to read and failed: no operations", NOTE,         \

@@ -65,10 +65,8 @@ struct aio_walk {
 	struct task_state *st;
 	uint64_t list;
 	uint32_t n;
-	union {
-		uint32_t submitted; /* how many the kernel accepted, at the end of io_submit */
-		uint32_t before;    /* of the events: how many are from before the call */
-	};
+	uint32_t submitted; /* how many the kernel accepted, at the end of io_submit */
+	bool late;	    /* the events are from before the call */
 	/* the list as a ring: where it begins, how many elements it has; 0: no ring */
 	uint32_t first, ring;
 };
@@ -168,7 +166,7 @@ static long aio_submitted_step(uint32_t i, struct aio_walk *walk)
 	return 0;
 }
 
-/* The same for each event when io_getevents ends, or io_submit. */
+/* The same for each event when io_getevents ends, and when io_submit begins or ends. */
 static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 {
 	struct async_key key = {};
@@ -181,12 +179,15 @@ static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 		return 1;
 	key.id = result.iocb;
 	key.tgid = walk->st->pid;
-	if (i < walk->before) {
-		/* when it was over is known only of what was over inside the call */
+	if (walk->ring) {
+		/* another thread may have used its request again since the event was written */
 		struct async_op *async = bpf_map_lookup_elem(&asyncs, &key);
 
-		if (!async || !async->op.head.end_ns)
+		if (!async || async->tid != walk->st->tid)
 			return 0;
+		/* direct I/O ends before its event is there, if that is reported */
+		if (walk->late && async->op.syscall != KERNELIO_SYS_aio_fsync)
+			TOTAL_ADD(ends_late, 1);
 	}
 	async_end(&key, result.res);
 	return 0;
@@ -199,9 +200,26 @@ static __always_inline uint32_t ring_distance(const struct user_ring *ring, uint
 	return last + (last < first ? ring->events : 0) - first;
 }
 
+/* Ends what the events of RING, the context's, say is over since it was seen last. */
+static __always_inline void ring_reap(struct task_state *st, const struct user_ring *ring,
+				      bool late)
+{
+	struct aio_walk walk = { .st = st, .first = st->async.seen, .late = late };
+
+	if (walk.first >= ring->events)
+		return;
+	st->async.seen = ring->tail;
+	walk.list = st->async.ring + sizeof(*ring);
+	walk.ring = ring->events;
+	walk.n = ring_distance(ring, walk.first, ring->tail);
+	if (walk.n)
+		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
+}
+
 /*
  * io_submit begins. Memory that the program has not read yet cannot be read here either: the ring
- * is a new one then, and is looked at when the next call ends.
+ * is a new one then, and is looked at when the next call ends. What is in it must end now: the call
+ * may use the same requests again.
  */
 static __always_inline void ring_enter(struct task_state *st, uint64_t context)
 {
@@ -211,11 +229,11 @@ static __always_inline void ring_enter(struct task_state *st, uint64_t context)
 	if (!known)
 		st->async.seen = 0;
 	st->async.ring = context;
-	st->async.tail = st->async.seen;
 	if (!ring)
 		return;
-	st->async.tail = ring->tail;
-	if (!known)
+	if (known)
+		ring_reap(st, ring, true);
+	else
 		st->async.seen = ring->tail;
 }
 
@@ -223,20 +241,12 @@ static __always_inline void ring_enter(struct task_state *st, uint64_t context)
  * io_submit ends. What was over then is in the context's ring: a program that reads that itself may
  * never call io_getevents.
  */
-static __always_inline void ring_exit(struct task_state *st, struct aio_walk *walk)
+static __always_inline void ring_exit(struct task_state *st)
 {
 	const struct user_ring *ring = ring_read(st->async.ring);
 
-	walk->first = st->async.seen;
-	if (!ring || walk->first >= ring->events)
-		return;
-	st->async.seen = ring->tail;
-	walk->list = st->async.ring + sizeof(*ring);
-	walk->ring = ring->events;
-	walk->n = ring_distance(ring, walk->first, ring->tail);
-	walk->before = ring_distance(ring, walk->first, st->async.tail);
-	if (walk->n)
-		bpf_loop(MAX_AIO_LIST, aio_reaped_step, walk, 0);
+	if (ring)
+		ring_reap(st, ring, false);
 }
 
 SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list,
@@ -273,10 +283,9 @@ SEPARATE int aio_exit(struct task_state *st, long ret)
 	if (st->async.call == SHAPE_AIO_SUBMIT) {
 		walk.n = st->async.n;
 		bpf_loop(MAX_AIO_LIST, aio_submitted_step, &walk, 0);
-		ring_exit(st, &walk);
+		ring_exit(st);
 	} else {
 		walk.n = walk.submitted;
-		walk.before = 0;
 		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
 	}
 	st->async.call = 0;

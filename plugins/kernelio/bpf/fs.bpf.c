@@ -118,17 +118,36 @@ int BPF_PROG(on_dio_submit, struct kiocb *iocb)
 	return 0;
 }
 
-/* In an interrupt it belongs to another thread. */
-SEC("tp_btf/iomap_dio_complete")
-int BPF_PROG(on_dio_submitted, struct kiocb *iocb, int error, ssize_t ret)
+/*
+ * IOCB's I/O is over, with the result RET; in an interrupt it belongs to another thread than the
+ * current one. What completes at once is io_submit's, whose end reports the result. LAST: no other
+ * program is reported the same.
+ */
+static __always_inline int dio_submitted(struct kiocb *iocb, ssize_t ret, bool last)
 {
 	struct task_state *st = current_state();
 
-	if (st && st->direct.iocb == (uint64_t)iocb)
-		st->direct.iocb = 0; /* completed at once; io_getevents reports the result */
-	else
+	if (!st || st->direct.iocb != (uint64_t)iocb)
 		async_direct_end(iocb, ret);
+	else if (last)
+		st->direct.iocb = 0;
 	return 0;
+}
+
+SEC("tp_btf/iomap_dio_complete")
+int BPF_PROG(on_dio_submitted, struct kiocb *iocb, int error, ssize_t ret)
+{
+	return dio_submitted(iocb, ret, false);
+}
+
+/*
+ * It is the same twice: where an interrupt completes what it should while the first runs, which the
+ * kernel does not enter again on that CPU.
+ */
+SEC("tp_btf/iomap_dio_complete")
+int BPF_PROG(on_dio_submitted_nested, struct kiocb *iocb, int error, ssize_t ret)
+{
+	return dio_submitted(iocb, ret, true);
 }
 
 SEC("tp_btf/iomap_dio_rw_queued")

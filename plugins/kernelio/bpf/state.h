@@ -128,9 +128,8 @@ struct task_state {
 		uint32_t first_track;		    /* less 1 */
 		uint64_t list; /* in io_submit or io_getevents: the user's array, */
 		uint32_t n;    /* and the number of its elements */
-		uint64_t ring; /* the context of the last io_submit, */
-		uint32_t seen; /* where in it is what has not been looked at, */
-		uint32_t tail; /* and what came since that call began */
+		uint64_t ring; /* the context of the last io_submit */
+		uint32_t seen; /* where in it is what has not been looked at */
 		uint8_t call;  /* enum kernelio_shape; 0: not in such a call */
 	} async;
 
