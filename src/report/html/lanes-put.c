@@ -13,9 +13,10 @@ struct putter {
 	FILE *out;
 	const struct lanes *lanes;
 	const struct analysis *a;
-	uint32_t bins;			 /* of a lane */
-	const struct file_score **files; /* by inode */
-	uint32_t machine;		 /* of the lane, eta_machine */
+	uint32_t bins;			    /* of a lane */
+	const struct file_score **files;    /* by inode */
+	const struct thread_score **scores; /* by location; NULL: none */
+	uint32_t machine;		    /* of the lane, eta_machine */
 };
 
 /* Millions of them: printf takes most of the time of a page. */
@@ -32,7 +33,8 @@ static void put_number(FILE *out, bool comma, int64_t value)
 		*--at = '-';
 	if (comma)
 		*--at = ',';
-	fwrite_unlocked(at, 1, (size_t)(text + sizeof(text) - at), out);
+	while (at < text + sizeof(text)) /* inline, unlike fwrite */
+		putc_unlocked(*at++, out);
 }
 
 /* ---- names ---- */
@@ -189,12 +191,14 @@ static void put_bins(const struct putter *p, const struct bin *bins)
 
 /* ---- lanes ---- */
 
-static const struct thread_score *score_of(const struct analysis *a, uint32_t location)
+static int index_scores(struct putter *p)
 {
-	for (uint32_t i = 0; i < a->n_threads; i++)
-		if (a->threads[i].location == location)
-			return &a->threads[i];
-	return NULL;
+	p->scores = calloc((size_t)p->a->defs->n_locations + 1, sizeof(struct thread_score *));
+	if (!p->scores)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->a->n_threads; i++)
+		p->scores[p->a->threads[i].location] = &p->a->threads[i];
+	return 0;
 }
 
 static int put_lane(struct putter *p, uint32_t location, const struct thread_score *t,
@@ -234,7 +238,7 @@ static int put_lanes(struct putter *p, size_t most, uint64_t *left_out)
 
 	fputs("\"lanes\":[", p->out);
 	for (uint32_t l = 0; l < p->a->defs->n_locations && !rc; l++) {
-		const struct thread_score *t = score_of(p->a, l);
+		const struct thread_score *t = p->scores[l];
 		size_t n = lanes->list[l].n;
 
 		if (!n && !(t && t->bins))
@@ -293,8 +297,10 @@ int lanes_put(FILE *out, const struct lanes *lanes, const struct analysis *a, si
 	int rc = sort_files(&p);
 
 	p.bins = bins < a->options.n_bins ? bins : a->options.n_bins;
+	if (!rc)
+		rc = index_scores(&p);
 	if (rc)
-		return rc;
+		goto out;
 	fprintf(out, "{\"span_ns\":%" PRIu64 ",\"before_ns\":%" PRIu64 ",\"all\":%" PRIu64 ",",
 		a->duration_ns, a->before_ns, lanes->n_all);
 	rc = put_names(&p);
@@ -310,6 +316,8 @@ int lanes_put(FILE *out, const struct lanes *lanes, const struct analysis *a, si
 		fprintf(out, "%s[%" PRIu64 ",%" PRIu64 "]", i ? "," : "",
 			lanes->details[i].begin_ns, lanes->details[i].end_ns);
 	fputs("]}", out);
+out:
+	free(p.scores);
 	free(p.files);
 	return rc;
 }
