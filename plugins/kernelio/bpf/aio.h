@@ -200,20 +200,22 @@ static __always_inline uint32_t ring_distance(const struct user_ring *ring, uint
 	return last + (last < first ? ring->events : 0) - first;
 }
 
-/* Ends what the events of RING, the context's, say is over since it was seen last. */
+/*
+ * Ends what the events of RING, the context's, say is over since it was seen last. WALK: room for
+ * the loop, the caller's, for the stack has none for a second one.
+ */
 static __always_inline void ring_reap(struct task_state *st, const struct user_ring *ring,
-				      bool late)
+				      struct aio_walk *walk)
 {
-	struct aio_walk walk = { .st = st, .first = st->async.seen, .late = late };
-
-	if (walk.first >= ring->events)
+	walk->first = st->async.seen;
+	if (walk->first >= ring->events)
 		return;
 	st->async.seen = ring->tail;
-	walk.list = st->async.ring + sizeof(*ring);
-	walk.ring = ring->events;
-	walk.n = ring_distance(ring, walk.first, ring->tail);
-	if (walk.n)
-		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);
+	walk->list = st->async.ring + sizeof(*ring);
+	walk->ring = ring->events;
+	walk->n = ring_distance(ring, walk->first, ring->tail);
+	if (walk->n)
+		bpf_loop(MAX_AIO_LIST, aio_reaped_step, walk, 0);
 }
 
 /*
@@ -221,7 +223,8 @@ static __always_inline void ring_reap(struct task_state *st, const struct user_r
  * is a new one then, and is looked at when the next call ends. What is in it must end now: the call
  * may use the same requests again.
  */
-static __always_inline void ring_enter(struct task_state *st, uint64_t context)
+static __always_inline void ring_enter(struct task_state *st, uint64_t context,
+				       struct aio_walk *walk)
 {
 	const struct user_ring *ring = ring_read(context);
 	bool known = st->async.ring == context;
@@ -232,7 +235,7 @@ static __always_inline void ring_enter(struct task_state *st, uint64_t context)
 	if (!ring)
 		return;
 	if (known)
-		ring_reap(st, ring, true);
+		ring_reap(st, ring, walk);
 	else
 		st->async.seen = ring->tail;
 }
@@ -241,18 +244,18 @@ static __always_inline void ring_enter(struct task_state *st, uint64_t context)
  * io_submit ends. What was over then is in the context's ring: a program that reads that itself may
  * never call io_getevents.
  */
-static __always_inline void ring_exit(struct task_state *st)
+static __always_inline void ring_exit(struct task_state *st, struct aio_walk *walk)
 {
 	const struct user_ring *ring = ring_read(st->async.ring);
 
 	if (ring)
-		ring_reap(st, ring, false);
+		ring_reap(st, ring, walk);
 }
 
 SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64_t list,
 		       uint64_t context)
 {
-	struct aio_walk walk = { .st = st, .list = list, .n = n };
+	struct aio_walk walk = { .st = st, .late = true };
 
 	if (!st)
 		return 0;
@@ -262,10 +265,11 @@ SEPARATE int aio_enter(struct task_state *st, uint32_t shape, uint64_t n, uint64
 	st->async.last.id = 0;
 	if (shape != SHAPE_AIO_SUBMIT)
 		return 0;
-	ring_enter(st, context);
+	ring_enter(st, context, &walk);
 	aio_used = 1;
 	if (n > MAX_AIO_LIST)
 		TOTAL_ADD(asyncs_missed, n - MAX_AIO_LIST);
+	walk.list = list;
 	walk.n = st->async.n;
 	bpf_loop(MAX_AIO_LIST, aio_submit_step, &walk, 0);
 	st->async.last.id = 0; /* the kernel does not report which one it works on */
@@ -283,7 +287,7 @@ SEPARATE int aio_exit(struct task_state *st, long ret)
 	if (st->async.call == SHAPE_AIO_SUBMIT) {
 		walk.n = st->async.n;
 		bpf_loop(MAX_AIO_LIST, aio_submitted_step, &walk, 0);
-		ring_exit(st);
+		ring_exit(st, &walk);
 	} else {
 		walk.n = walk.submitted;
 		bpf_loop(MAX_AIO_LIST, aio_reaped_step, &walk, 0);

@@ -138,7 +138,6 @@ SEPARATE int async_leave(const struct async_key *key, struct async_op *async)
 static inline __noinline int async_end(struct async_key *key, int64_t ret)
 {
 	struct async_op *found, async;
-	struct file_facts f;
 
 	if (!key)
 		return 0;
@@ -151,19 +150,6 @@ static inline __noinline int async_end(struct async_key *key, int64_t ret)
 	if (!async.op.head.end_ns)
 		async.op.head.end_ns = bpf_ktime_get_ns();
 	async.op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
-	if (async.unknown) {
-		/* a file registered with io_uring */
-		struct io_kiocb *request = (void *)key->id;
-		struct file *file = BPF_CORE_READ(request, file);
-
-		if (!file || !facts_of(file, &f) || file_see(&f, false) != SEEN_LEFT) {
-			track_free(&async);
-			return 0;
-		}
-		async.op.dev = f.key.dev;
-		async.op.inode = f.key.inode;
-		async.op.op_flags = operation_flags(f.flags);
-	}
 	return async_leave(key, &async);
 }
 

@@ -97,13 +97,42 @@ int BPF_PROG(on_uring_submit_before_6_3, struct io_kiocb *request)
 	return uring_submit(request);
 }
 
+/*
+ * The file of operation KEY, if it is one registered with io_uring, which only now is known; one
+ * that is not traced has no operations.
+ */
+static __noinline int registered_file(struct async_key *key)
+{
+	struct async_op *async = bpf_map_lookup_elem(&asyncs, key), left;
+	struct io_kiocb *request = (void *)key->id;
+	struct file_facts f;
+	struct file *file;
+
+	if (!async || !async->unknown)
+		return 0;
+	file = BPF_CORE_READ(request, file);
+	if (file && facts_of(file, &f) && file_see(&f, false) == SEEN_LEFT) {
+		async->op.dev = f.key.dev;
+		async->op.inode = f.key.inode;
+		async->op.op_flags = operation_flags(f.flags);
+		async->unknown = 0;
+		return 0;
+	}
+	left = *async;
+	if (bpf_map_delete_elem(&asyncs, key) == 0)
+		track_free(&left);
+	return 0;
+}
+
 /* REQUEST is NULL for intermediate results. */
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(on_uring_complete, void *ring, struct io_kiocb *request)
 {
 	struct async_key key = { .id = (uint64_t)request };
 
-	if (request && !served_end(&key, BPF_CORE_READ(request, cqe.res)))
-		async_end(&key, BPF_CORE_READ(request, cqe.res));
+	if (!request || served_end(&key, BPF_CORE_READ(request, cqe.res)))
+		return 0;
+	registered_file(&key);
+	async_end(&key, BPF_CORE_READ(request, cqe.res));
 	return 0;
 }
