@@ -59,6 +59,8 @@ device = loop.stdout.strip()
 atexit.register(run, "losetup", "-d", device)
 enable = f"/sys/block/{os.path.basename(device)}/trace/enable"
 before = {name.removeprefix("no"): name for name in get(T + "trace_options").split()}
+# whoever used tracefs last may have left it off
+was_on = get(T + "tracing_on")
 
 
 def restore():
@@ -69,9 +71,11 @@ def restore():
             put(T + "trace_options", name)
     put(T + "current_tracer", "nop")
     put(T + "trace", "")
+    put(T + "tracing_on", was_on)
 
 
 atexit.register(restore)
+put(T + "tracing_on", "1")
 
 # ---- requests ----
 

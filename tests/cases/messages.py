@@ -54,7 +54,8 @@ def messages():
                     found[shown] = os.path.relpath(name, SOURCE)
     # the kernel tracer's sums, by its list
     with open(os.path.join(SOURCE, "plugins/kernelio/shared.h"), encoding="utf-8") as file:
-        ends = re.findall(r'(?:WARN|NOTE|GAP),[\s\\]*"([^"]+)"\)', file.read())
+        ends = ["".join(re.findall(r'"([^"]*)"', literals)) for literals in
+                re.findall(r'(?:WARN|NOTE|GAP),[\s\\]*((?:"[^"]+"[\s\\]*)+)\)', file.read())]
     assert len(ends) > 8, ends
     return found | {f"kernel: … {end}": "plugins/kernelio/shared.h" for end in ends}
 
