@@ -25,6 +25,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/trace/call.h \
 	eta-ext/trace/check.c \
 	eta-ext/trace/check.h \
+	eta-ext/base/clock-now.h \
 	eta-ext/base/clock-sync.c \
 	eta-ext/base/clocks.c \
 	eta-ext/base/clocks.h \

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "eta-ext/base/clock-now.h"
 #include "eta-ext/base/folder.h"
 #include "options.h"
 #include "plugins/kernelio/kernelio.h"
@@ -148,14 +149,6 @@ static void on_signal(int number)
 	ended = 1;
 }
 
-static uint64_t clock_now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* ---- what is recorded ---- */
 
 struct recorder {
@@ -220,7 +213,7 @@ static int record(struct recorder *r, const struct arguments *a)
 		rc = kernelio_start(r->kernelio, r->spool);
 	if (rc)
 		return rc;
-	r->start_ns = r->taken_ns = clock_now(CLOCK_MONOTONIC);
+	r->start_ns = r->taken_ns = clock_ns(CLOCK_MONOTONIC);
 	r->window = window_new(r->spool, true);
 	if (!r->window)
 		return -ENOMEM;
@@ -263,7 +256,7 @@ static int take(struct recorder *r, const struct arguments *a, uint64_t now)
 /* What was recorded until now. 0 or -errno, reported. */
 static int look(struct recorder *r, const struct arguments *a, struct frame *frame)
 {
-	uint64_t now = clock_now(CLOCK_MONOTONIC), real_ns = clock_now(CLOCK_REALTIME);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), real_ns = clock_ns(CLOCK_REALTIME);
 	int rc = take(r, a, now);
 
 	if (rc)
@@ -329,7 +322,7 @@ static int run(struct arguments *a, struct recorder *r, bool screen)
 	int rc = 0;
 
 	for (unsigned n = 0; rc == 0 && !ended && (!a->count || n < a->count); n++) {
-		uint64_t begun, now = clock_now(CLOCK_MONOTONIC);
+		uint64_t begun, now = clock_ns(CLOCK_MONOTONIC);
 
 		/* on a busy machine no more than half of the time is worked */
 		next += a->interval_s * UINT64_C(1000000000);
@@ -342,15 +335,15 @@ static int run(struct arguments *a, struct recorder *r, bool screen)
 			break;
 		if (screen && screen_frozen()) {
 			/* what is recorded meanwhile is not to fill memory */
-			rc = take(r, a, clock_now(CLOCK_MONOTONIC));
+			rc = take(r, a, clock_ns(CLOCK_MONOTONIC));
 			continue;
 		}
-		begun = clock_now(CLOCK_MONOTONIC);
+		begun = clock_ns(CLOCK_MONOTONIC);
 		rc = look(r, a, &frame);
 		have = rc == 0;
 		if (rc == 0)
 			rc = show(a, &frame, screen);
-		worked_ns = clock_now(CLOCK_MONOTONIC) - begun;
+		worked_ns = clock_ns(CLOCK_MONOTONIC) - begun;
 	}
 	frame_free(&frame);
 	return rc;

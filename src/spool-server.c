@@ -21,9 +21,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "eta-ext/base/clock-now.h"
 #include "eta-ext/base/eta.h"
 #include "eta-ext/format/spool-budget.h"
 #include "eta-ext/format/spool-reach.h"
@@ -50,10 +50,7 @@ struct spool_server {
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 /* ---- who may have what ---- */

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "eta-ext/format/clock-reads.h"
@@ -101,14 +100,6 @@ void clock_reads_open(struct kernelio *k)
 	k->clock_reads = r;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void *read_all(void *arg)
 {
 	struct clock_reads *r = arg;
@@ -121,10 +112,10 @@ static void *read_all(void *arg)
 			struct clock_disk *disk = &r->disks[i];
 			struct clock_read one = { .offset = at,
 						  .bytes = UNIT_BYTES,
-						  .begin_ns = now_ns() };
+						  .begin_ns = clock_ns(CLOCK_MONOTONIC) };
 			ssize_t n = pread(disk->fd, buffer, UNIT_BYTES, (off_t)at);
 
-			one.end_ns = now_ns();
+			one.end_ns = clock_ns(CLOCK_MONOTONIC);
 			if (n == UNIT_BYTES && disk->n < 2 * READS)
 				disk->reads[disk->n++] = one;
 		}

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "eta-ext/base/clock-now.h"
 #include "eta-ext/base/folder.h"
 #include "eta-ext/base/levels.h"
 #include "eta-ext/format/spool.h"
@@ -235,9 +236,6 @@ void loss_properties(struct kernelio *k);
 unsigned writeback_flush(struct kernelio *k);
 
 /* meta.c */
-/* The time of CLOCK in ns. */
-uint64_t clock_ns(clockid_t clock);
-
 /* Appends to TEXT, which has room for SIZE bytes, cut where they do not suffice. */
 __attribute__((format(printf, 3, 4))) void text_append(char *text, size_t size, const char *format,
 						       ...);

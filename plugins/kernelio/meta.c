@@ -13,14 +13,6 @@
 #include "internal.h"
 #include "wall-clock.h"
 
-uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 void text_append(char *text, size_t size, const char *format, ...)
 {
 	size_t length = strlen(text);

@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "eta-ext/base/clock-now.h"
 #include "eta-ext/base/printable.h"
 
 enum { STEP_NS = 100000000 };
@@ -98,20 +98,12 @@ static void remember(int sig)
 	came = sig;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void progress_begin(struct progress *progress, uint64_t total, bool quiet)
 {
 	*progress = (struct progress){
 		.shown = !quiet && isatty(STDERR_FILENO),
 		.total = total,
-		.start_ns = now_ns(),
+		.start_ns = clock_ns(CLOCK_MONOTONIC),
 	};
 	came = 0;
 	take_signals(remember, before);
@@ -122,7 +114,7 @@ void progress_begin(struct progress *progress, uint64_t total, bool quiet)
 int progress_step(void *arg, uint64_t done)
 {
 	struct progress *p = arg;
-	uint64_t now = p->shown ? now_ns() : 0;
+	uint64_t now = p->shown ? clock_ns(CLOCK_MONOTONIC) : 0;
 
 	if (p->shown && now - p->last_ns >= STEP_NS) {
 		double seconds = (double)(now - p->start_ns) / 1e9;

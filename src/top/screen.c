@@ -7,8 +7,9 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "eta-ext/base/clock-now.h"
 
 #define KEYS_LINE "q quit  v view  T tree  s sort  f filter  l level  space freeze  h help"
 
@@ -240,12 +241,9 @@ static bool do_key(int key, struct top_look *look)
 bool screen_wait(const struct frame *f, struct top_look *look, uint64_t end_ns)
 {
 	for (;;) {
-		struct timespec t;
-		uint64_t now;
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		int key;
 
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 		/* keys that were pressed meanwhile count also where there is no time left */
 		timeout(now < end_ns ? (int)((end_ns - now + 999999) / 1000000) : 0);
 		key = getch();

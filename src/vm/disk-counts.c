@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "eta-ext/base/clock-now.h"
 #include "eta-ext/base/eta.h"
 #include "eta-ext/base/plural.h"
 #include "qmp.h"
@@ -46,14 +46,6 @@ struct disk_counts {
 	struct asked *v;
 	size_t n;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---- asking ---- */
 
@@ -90,7 +82,7 @@ static void ask(struct asked *a, bool always)
 	look = calloc(1, sizeof(*look) + command->n_disks * sizeof(*look->disks));
 	if (!look)
 		return;
-	look->time_ns = now_ns();
+	look->time_ns = clock_ns(CLOCK_MONOTONIC);
 	rc = a->monitors[a->monitor];
 	if (rc >= 0)
 		rc = qmp_ask(a->vm->pid, rc, command, TIMEOUT_MS, look->disks);
@@ -103,7 +95,7 @@ static void ask(struct asked *a, bool always)
 		a->monitor = (a->monitor + 1) % command->n_monitors;
 		return;
 	}
-	look->time_ns += (now_ns() - look->time_ns) / 2;
+	look->time_ns += (clock_ns(CLOCK_MONOTONIC) - look->time_ns) / 2;
 	if (a->n == SAMPLES_MAX)
 		make_room(a);
 	a->looks[a->n++] = look;

@@ -12,8 +12,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "eta-ext/base/clock-now.h"
 
 enum { ANSWER_MAX = 4 << 20 }; /* of hundreds of disks */
 
@@ -114,10 +115,7 @@ int qmp_read_answer(const char *text, size_t bytes, const struct qemu_command *c
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* Is it QEMU itself who listens? */
