@@ -263,6 +263,12 @@ static int find_devices(struct lanes *lanes, const struct eta_defs *defs)
 
 /* ---- all ---- */
 
+static void *free_gathered(void *gathered)
+{
+	gathered_free(gathered);
+	return NULL;
+}
+
 int lanes_choose(struct lanes *lanes, const struct analysis *a)
 {
 	struct spill_reader *r = malloc(sizeof(*r));
@@ -277,7 +283,11 @@ int lanes_choose(struct lanes *lanes, const struct analysis *a)
 			rc = read_requests(lanes, a, l, r);
 	}
 	free(r);
-	gathered_free(lanes->gathered);
+	/* a large file takes a while to be given back, which the page need not wait for */
+	lanes->is_freeing =
+		pthread_create(&lanes->freeing, NULL, free_gathered, lanes->gathered) == 0;
+	if (!lanes->is_freeing)
+		gathered_free(lanes->gathered);
 	lanes->gathered = NULL;
 	return rc;
 }
@@ -312,6 +322,8 @@ void lanes_free(struct lanes *lanes)
 {
 	if (!lanes)
 		return;
+	if (lanes->is_freeing)
+		pthread_join(lanes->freeing, NULL);
 	for (uint32_t l = 0; lanes->list && l < lanes->n; l++)
 		free(lanes->list[l].regions);
 	free(lanes->list);

@@ -3,6 +3,7 @@
 #ifndef SCI_HTML_LANES_H
 #define SCI_HTML_LANES_H
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "src/analysis/tables/analysis.h"
@@ -58,6 +59,8 @@ struct lanes {
 	struct lane_device *devices;
 	uint32_t n_devices;
 	struct gathered *gathered; /* all regions, put aside */
+	pthread_t freeing;	   /* gives them back */
+	bool is_freeing;
 };
 
 /* For TRACE, before its analysis. -ENOMEM; -errno, reported. lanes_free. */

@@ -14,6 +14,7 @@
 #define WINDOW_OF_GZIP (15 + 16) /* the largest window, and gzip's header (zlib.h) */
 #define PACKED_BYTES 49152	 /* a multiple of 3: only the last part is padded */
 #define BLOCK_BYTES 65536	 /* what is handed over to be packed at once */
+#define LEVEL 2			 /* 3 takes a fifth longer for a page that is 4 % smaller */
 
 /*
  * Packing takes a quarter of the time of writing a page: a thread does it, while the next block is
@@ -175,7 +176,7 @@ FILE *pack_open(FILE *out)
 	p->out = out;
 	p->z.next_out = p->packed;
 	p->z.avail_out = PACKED_BYTES;
-	if (deflateInit2(&p->z, 3, Z_DEFLATED, WINDOW_OF_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (deflateInit2(&p->z, LEVEL, Z_DEFLATED, WINDOW_OF_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(p);
 		return NULL;
 	}
