@@ -72,16 +72,15 @@ def recorded(name, *lines):
     return spool, neighbour.pid
 
 
-def slept(spool, call):
-    """Of the sleeps in CALL for who writes back: all ns, and by who was in the way."""
+def slept(spool, op):
+    """Of the sleeps in OP for who writes back: all ns, and by who was in the way."""
     whole, parts = 0, {}
-    for op in spool.ops:
-        for span in op.spans if op.name == call else ():
-            if span.kind == "SLEEP" and spool.region(span) == "pagecache:page writeback wait":
-                who, part = spool.beside(span)
-                ns = span.end - span.begin
-                whole += ns
-                parts[who] = parts.get(who, 0) + ns * part // kernel_spool.SLEEP_WHOLE
+    for span in op.spans:
+        if span.kind == "SLEEP" and spool.region(span) == "pagecache:page writeback wait":
+            who, part = spool.beside(span)
+            ns = span.end - span.begin
+            whole += ns
+            parts[who] = parts.get(who, 0) + ns * part // kernel_spool.SLEEP_WHOLE
     return whole, parts
 
 
@@ -94,11 +93,13 @@ def flushes(spool):
 
 
 # 24 MiB of another's pages, one block of its own: all but nothing of the wait is its own. Several times: the kernel
-# writes back when it likes, and may have written all of it before the sync
+# writes back when it likes, and may have written all of it, or some, before the sync
 spool, other = recorded("pages", *["pages"] * 8)
-whole, parts = slept(spool, "syncfs")
-print("syncfs slept", whole, "ns, of that for", parts, "the other is", other)
-assert whole and parts.get(other, 0) > 0.9 * whole, (whole, parts)
+calls = [slept(spool, op) for op in spool.ops if op.name == "syncfs"]
+print("the other is", other, *(f"syncfs slept {whole} ns, of that for {parts}" for whole, parts in calls), sep="\n")
+assert len(calls) == 8
+assert sum(whole > 0 and parts.get(other, 0) > 0.9 * whole for whole, parts in calls) >= 5, calls
+assert {who for _, parts in calls for who in parts} <= {other, 0}, calls
 
 # 8 MiB of another's data in the disk's cache, and complete, before the flush
 spool, other = recorded("direct", "nothing", "direct")
