@@ -6,7 +6,7 @@ EXTRA_DIST += doc/images/page.png doc/images/timeline.png
 dist_man_MANS += doc/man/sci-posixio.7
 dist_doc_DATA += doc/howto-function.md
 
-dist_man_MANS += doc/man/sci-analyze.1
+dist_man_MANS += doc/man/sci-analyze.1 doc/man/sci-analyze-mpi.1
 dist_doc_DATA += doc/score.md doc/causes.md doc/harmless.md \
 	doc/sci-analyze.schema.json doc/sci-analyze-table.schema.json \
 	doc/sci-analyze-1.schema.json doc/sci-analyze-table-1.schema.json

@@ -147,6 +147,21 @@ AC_DEFUN([SCI_CURSES], [
   AM_CONDITIONAL([HAVE_CURSES], [test $have_curses = yes])
 ])
 
+# sci-analyze-mpi. Elsewhere than in Debian, mpi-c may be ompi-c or mpich; or give MPI_CFLAGS, MPI_LIBS.
+AC_DEFUN([SCI_MPI], [
+  AC_ARG_WITH([mpi], [AS_HELP_STRING([--without-mpi], [no sci-analyze-mpi])], [], [with_mpi=check])
+  have_mpi=no
+  AS_IF([test "x$with_mpi" != xno], [
+    PKG_CHECK_MODULES([MPI], [mpi-c], [have_mpi=yes],
+      [PKG_CHECK_MODULES([OMPI], [ompi-c], [have_mpi=yes MPI_CFLAGS=$OMPI_CFLAGS MPI_LIBS=$OMPI_LIBS],
+        [PKG_CHECK_MODULES([MPICH], [mpich], [have_mpi=yes MPI_CFLAGS=$MPICH_CFLAGS MPI_LIBS=$MPICH_LIBS],
+          [have_mpi=no])])])
+    AS_IF([test "x$with_mpi" = xyes && test $have_mpi = no],
+      [AC_MSG_ERROR([MPI asked for but not found: install libopenmpi-dev])])
+  ])
+  AM_CONDITIONAL([HAVE_MPI], [test $have_mpi = yes])
+])
+
 AC_DEFUN([SCI_TEST_TOOLS], [
   PKG_CHECK_MODULES([CMOCKA], [cmocka], [have_cmocka=yes], [have_cmocka=no])
   AM_CONDITIONAL([HAVE_CMOCKA], [test $have_cmocka = yes])
@@ -164,6 +179,7 @@ eztrace-sci $PACKAGE_VERSION
   traces of LTTng (babeltrace2)    $have_babeltrace2`test $have_babeltrace2 = yes || echo ' (install libbabeltrace2-dev)'`
   exports for Perfetto (protobuf-c) $have_protobuf_c`test $have_protobuf_c = yes || echo ' (install libprotobuf-c-dev protobuf-c-compiler)'`
   sci-top (ncursesw)               $have_curses`test $have_curses = yes || echo ' (install libncurses-dev)'`
+  sci-analyze-mpi (MPI)            $have_mpi`test $have_mpi = yes || echo ' (install libopenmpi-dev)'`
   unit tests (cmocka)              $have_cmocka`test $have_cmocka = yes || echo ' (install libcmocka-dev)'`
   warnings are errors              ${enable_werror-no}
   sanitizers                       ${SCI_SANITIZE:-none}

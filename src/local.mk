@@ -39,6 +39,13 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/files-score.c \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
 	src/analysis/tables/earlier.c src/analysis/tables/earlier.h \
+	src/analysis/exchange/class-packet.c src/analysis/exchange/class-packet.h \
+	src/analysis/exchange/deal.c src/analysis/exchange/engine-exchange.h \
+	src/analysis/exchange/exchange.c src/analysis/exchange/exchange.h \
+	src/analysis/exchange/found-exchange.c \
+	src/analysis/exchange/pass-exchange.c \
+	src/analysis/exchange/reference-exchange.c \
+	src/analysis/exchange/rows-exchange.c \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
 	src/common/columns.c src/common/columns.h \
@@ -47,6 +54,7 @@ src_libanalysis_la_SOURCES = \
 	src/common/machines.c src/common/machines.h \
 	src/common/vm-name.c src/common/vm-name.h \
 	src/analysis/tables/operations.c src/analysis/tables/operations.h \
+	src/common/packet.c src/common/packet.h \
 	src/common/parallel.c src/common/parallel.h \
 	src/analysis/passes/pass.c src/analysis/passes/passes.h \
 	src/analysis/sweep/presence.c src/analysis/sweep/presence.h \
@@ -89,10 +97,12 @@ ANSWER = \
 	src/report/table.c src/report/table.h src/report/table-cells.h src/report/trace-rows.h \
 	src/report/words.c src/report/words.h
 
-bin_PROGRAMS += src/sci-analyze
-src_sci_analyze_SOURCES = \
+# What sci-analyze does, for the process alone and for those of mpirun.
+noinst_LTLIBRARIES += src/libanalyze.la
+src_libanalyze_la_SOURCES = \
 	$(ANSWER) \
-	src/sci-analyze.c \
+	src/analyze.c src/analyze.h \
+	src/analyze-jobs.c src/analyze-jobs.h \
 	src/analyze-options.c src/analyze-options.h \
 	src/common/progress.c src/common/progress.h \
 	src/inputs.c src/inputs.h \
@@ -133,14 +143,28 @@ src_sci_analyze_SOURCES = \
 	src/symbols.h \
 	src/export/output.c src/export/output.h \
 	src/common/texts.c src/common/texts.h
-src_sci_analyze_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(ZLIB_CFLAGS) \
+src_libanalyze_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(ZLIB_CFLAGS) \
 	-DSCI_PAGE_FILE='"$(abs_top_srcdir)/web/page.html"'
-src_sci_analyze_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) $(ZLIB_LIBS) -lm
 # the page is built from web/ by "./dev page"; building needs none of that
-src/report/html/sci_analyze-page.$(OBJEXT): $(srcdir)/web/page.html
+page_object = src/report/html/libanalyze_la-page.lo
+$(page_object): $(srcdir)/web/page.html
 web_sources = web/src/data.js web/src/dom.js web/src/format.js web/src/lanes.js web/src/main.js \
 	web/src/matrix.js web/src/page.html web/src/series.js web/src/style.css web/src/tables.js web/src/timeline.js
 EXTRA_DIST += web/page.html web/package.json web/package-lock.json web/.npmrc web/build.mjs web/picture.mjs $(web_sources)
+
+ANALYZE_LIBS = src/libanalyze.la src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) \
+	$(ZLIB_LIBS) -lm
+
+bin_PROGRAMS += src/sci-analyze
+src_sci_analyze_SOURCES = src/sci-analyze.c
+src_sci_analyze_LDADD = $(ANALYZE_LIBS)
+
+if HAVE_MPI
+bin_PROGRAMS += src/sci-analyze-mpi
+src_sci_analyze_mpi_SOURCES = src/sci-analyze-mpi.c
+src_sci_analyze_mpi_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+src_sci_analyze_mpi_LDADD = $(ANALYZE_LIBS) $(MPI_LIBS)
+endif
 
 bin_PROGRAMS += src/sci-merge
 MERGING = src/merging.c src/merging.h src/inputs.c src/inputs.h src/tracer-warnings.c src/tracer-warnings.h \

@@ -66,6 +66,7 @@ script_tests += \
 	tests/cases/analyze-habits.py \
 	tests/cases/analyze-json.py \
 	tests/cases/analyze-machines.py \
+	tests/cases/analyze-mpi.py \
 	tests/cases/analyze-misuse.sh \
 	tests/cases/analyze-saved.py \
 	tests/cases/analyze-window.py \

@@ -1,6 +1,7 @@
 /*
  * Writes a random but reproducible archive: random-trace SEED THREADS ANCHOR
- * [scheduler|user|kernel]. With user or kernel only that side of it: both of one seed are one run.
+ * [scheduler|user|kernel [HOST]]. With user or kernel only that side of it: both of one seed are
+ * one run.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #define DISK (8u << 20)
 #define DISK_HANDLE 0
+#define PID 100
 
 static uint64_t seed;
 static bool sides, user_side; /* both sides are drawn, one of them is kept */
@@ -100,25 +102,36 @@ int main(int argc, char **argv)
 	struct eta_write_options options = { .threads = 1 };
 	struct eta_counts counts;
 	struct eta_trace *t;
-	bool scheduler = argc == 5 && strcmp(argv[4], "scheduler") == 0;
+	const char *side = argc > 4 ? argv[4] : "", *host = argc > 5 ? argv[5] : "";
+	bool scheduler = strcmp(side, "scheduler") == 0;
 	uint32_t threads;
 	int rc;
 
-	user_side = argc == 5 && strcmp(argv[4], "user") == 0;
-	sides = user_side || (argc == 5 && strcmp(argv[4], "kernel") == 0);
+	user_side = strcmp(side, "user") == 0;
+	sides = user_side || strcmp(side, "kernel") == 0;
 	if (argc < 4) {
 		fprintf(stderr,
-			"usage: random-trace SEED THREADS ANCHOR [scheduler|user|kernel]\n");
+			"usage: random-trace SEED THREADS ANCHOR [scheduler|user|kernel [HOST]]\n");
 		return 2;
 	}
 	seed = strtoull(argv[1], NULL, 10);
 	threads = (uint32_t)strtoul(argv[2], NULL, 10);
 	t = memory_trace_new("random");
 	eta_defs_handle(t,
-			&(struct eta_handle){ .name = "disk", .file = ETA_NONE, .device = DISK });
+			&(struct eta_handle){
+				.name = "disk", .file = ETA_NONE, .device = DISK, .host = host });
+	if (*host)
+		eta_defs_process(t,
+				 &(struct eta_process){
+					 .name = "app", .host = host, .boot = host, .pid = PID });
 	for (uint32_t i = 0; i < threads; i++)
-		memory_thread(t, 100, 100 + i);
-	memory_device(t, "disk", DISK);
+		memory_thread(t, PID, PID + i);
+	eta_defs_location(t, &(struct eta_location){ .id = threads,
+						     .name = "disk",
+						     .kind = ETA_LOCATION_DEVICE,
+						     .process = ETA_NONE,
+						     .dev = DISK,
+						     .host = host });
 	for (uint32_t i = 0; i < threads; i++) {
 		uint64_t at = pick(1000);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "passes.h"
+#include "src/analysis/exchange/engine-exchange.h"
 #include "src/analysis/sweep/engine-sweep.h"
 
 static void span(struct engine *e)
@@ -32,6 +33,7 @@ int engine_open(struct engine *e, struct eta_trace *trace, const struct analysis
 	e->options = *options;
 	e->spill.fd = -1;
 	e->to_ns = UINT64_MAX;
+	eta_trace_counts(trace, &e->opened);
 	resources_init(&e->resources);
 	pthread_mutex_init(&e->progress_lock, NULL);
 	for (int i = 0; i < ENGINE_LOCKS; i++) {
@@ -50,6 +52,7 @@ void engine_close(struct engine *e)
 	regions_free(&e->regions);
 	resources_free(&e->resources);
 	baseline_free(&e->baseline);
+	free(e->elsewhere);
 	free(e->thread_of);
 	free(e->references);
 	free(e->class_times);
@@ -102,22 +105,21 @@ static int read_baseline(struct engine *e)
 {
 	struct analysis_options options = { .similar = e->options.similar,
 					    .threads = e->options.threads,
+					    .exchange = e->options.exchange,
 					    .progress = e->options.progress,
 					    .progress_arg = e->options.progress_arg };
 	struct engine other;
 	int rc = engine_open(&other, e->options.baseline, &options);
 
+	rc = exchange_agree(options.exchange, rc);
 	other.complete_only = true;
 	if (!rc)
 		rc = engine_pass(&other);
 	if (!rc)
 		rc = baseline_new(&other.classes, &e->baseline);
-	for (uint32_t l = 0; !rc && l < other.defs->n_locations; l++)
-		for (uint32_t t = 0; t < other.locations[l].n_tallies; t++) {
-			const struct tally *tally = &other.locations[l].tallies[t];
-
-			baseline_add(&e->baseline, &other.classes.list[tally->class]->key, tally);
-		}
+	for (uint32_t i = 0; !rc && i < other.classes.n; i++)
+		baseline_add(&e->baseline, &other.classes.list[i]->key,
+			     &other.classes.list[i]->all);
 	e->events_done = other.events_done;
 	engine_close(&other);
 	return rc;
@@ -128,7 +130,7 @@ int engine_read(struct engine *e)
 	int rc;
 
 	e->windowed = e->options.from_ns || e->options.to_ns;
-	rc = e->windowed ? find_window(e) : 0;
+	rc = exchange_agree(e->options.exchange, e->windowed ? find_window(e) : 0);
 	if (!rc)
 		rc = engine_pass(e);
 	if (!rc && e->windowed)
@@ -138,33 +140,43 @@ int engine_read(struct engine *e)
 	return rc ? rc : engine_thread_of(e);
 }
 
-static int run(struct engine *e, struct analysis *a)
+/* From the events to classes and their references, which are the same in all processes. */
+static int find_classes(struct engine *e)
 {
-	int rc = 0;
+	struct exchange *x = e->options.exchange;
+	int rc = exchange_agree(x, e->spills ? spill_open(&e->spill) : 0);
 
-	if (e->options.callsites)
-		rc = callsites_open(&e->callsites, e->defs);
-	if (!rc && e->options.reference == REFERENCE_BASELINE)
-		rc = read_baseline(e);
-	if (!rc && e->spills)
-		rc = spill_open(&e->spill);
 	if (!rc)
 		rc = engine_read(e);
-	if (!rc && e->options.reference == REFERENCE_SOLO)
-		rc = engine_solo(e);
+	if (e->options.reference == REFERENCE_SOLO)
+		rc = engine_exchange_solo(e, rc ? rc : engine_solo(e));
 	if (!rc)
 		rc = engine_references(e);
+	rc = exchange_agree(x, rc);
 	if (!rc && e->spills)
 		rc = engine_find_references(e);
 	if (!rc)
 		rc = engine_note_references(e);
+	return rc ? rc : engine_paths(e);
+}
+
+static int run(struct engine *e, struct analysis *a)
+{
+	struct exchange *x = e->options.exchange;
+	int rc = e->options.callsites ? callsites_open(&e->callsites, e->defs) : 0;
+
+	rc = exchange_agree(x, rc);
+	if (!rc && e->options.reference == REFERENCE_BASELINE)
+		rc = exchange_agree(x, read_baseline(e));
 	if (!rc)
-		rc = engine_paths(e);
+		rc = find_classes(e);
 	if (!rc && e->spills)
 		rc = engine_sweep(e);
-	if (!rc)
-		rc = engine_score(e, a);
-	return rc;
+	rc = engine_gather_rows(e, rc);
+	/* what follows needs what all have found */
+	if (x && x->rank)
+		return rc;
+	return rc ? rc : engine_score(e, a);
 }
 
 int analysis_run(struct eta_trace *trace, const struct analysis_options *options,

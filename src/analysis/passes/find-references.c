@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "src/analysis/exchange/engine-exchange.h"
 #include "src/common/parallel.h"
 
 struct search {
@@ -18,38 +19,19 @@ struct search {
 	pthread_mutex_t lock; /* of the references */
 };
 
-/*
- * Is the operation nearer to what R looks for than the one it has? Ties: the earlier, then by
- * location.
- */
-static bool is_nearer(const struct reference *r, uint64_t ns, uint64_t begin_ns, uint32_t location)
-{
-	if (ns < r->low_ns || ns > r->high_ns)
-		return false;
-	if (!r->found || ns != r->ns)
-		return !r->found || ns < r->ns;
-	if (begin_ns != r->begin_ns)
-		return begin_ns < r->begin_ns;
-	return location < r->location;
-}
-
 static bool is_wanted(const struct reference *r, const struct operation_record *op,
 		      uint32_t location, bool solo)
 {
 	return r->known && (!r->solo || solo) &&
-	       is_nearer(r, operation_unheld_ns(op), op->begin_ns, location);
+	       reference_is_nearer(r, operation_unheld_ns(op), op->begin_ns, location);
 }
 
 static void take(struct reference *r, const struct operation_record *op, uint32_t location)
 {
 	uint64_t cell_ns[N_CELLS];
 
-	r->found = true;
-	r->ns = operation_unheld_ns(op);
-	r->begin_ns = op->begin_ns;
-	r->location = location;
 	operation_unheld_cells(op, cell_ns);
-	reference_set_cells(r, cell_ns);
+	reference_found(r, operation_unheld_ns(op), op->begin_ns, location, cell_ns);
 }
 
 /* Bounds were written before this pass, so no lock is needed to compare with them. */
@@ -114,6 +96,8 @@ static void *work(void *arg)
 
 		if (location >= m->engine->defs->n_locations)
 			break;
+		if (engine_is_elsewhere(m->engine, location))
+			continue;
 		rc = search_location(m, location);
 		if (rc < 0)
 			atomic_compare_exchange_strong(&m->rc, &none, rc);
@@ -125,15 +109,17 @@ int engine_find_references(struct engine *e)
 {
 	struct search m = { .engine = e, .lock = PTHREAD_MUTEX_INITIALIZER };
 	bool all = true;
+	int rc;
 
 	for (uint32_t i = 0; i < e->n_pool; i++)
 		all &= e->pool[i].found || !e->pool[i].known;
 	if (!all)
 		parallel_run(engine_threads(e), work, &m);
+	rc = engine_exchange_references(e, atomic_load(&m.rc));
 	for (uint32_t i = 0; i < e->n_pool; i++)
 		if (e->pool[i].unwaited)
 			reference_leave_waits(&e->pool[i]);
-	return atomic_load(&m.rc);
+	return rc;
 }
 
 /* ---- paths ---- */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/analysis/exchange/engine-exchange.h"
 #include "src/analysis/tables/accesses.h"
 #include "src/common/hash.h"
 #include "src/common/machines.h"
@@ -269,7 +270,8 @@ static int on_bio(void *arg, const struct bio *bio)
 
 /* ---- locations ---- */
 
-static int read_events(struct worker *w, void *tapped)
+/* Without a tap, TAPPED is NULL; without a walk, the location is for the tap alone. */
+static int read_events(struct worker *w, bool walks, void *tapped)
 {
 	const struct event_tap *tap = w->engine->options.tap;
 	struct eta_cursor *cursor = NULL;
@@ -284,7 +286,7 @@ static int read_events(struct worker *w, void *tapped)
 		return rc;
 	part = e->windowed && eta_cursor_part(cursor, e->from_ns, e->to_ns, &whole);
 	while ((n = eta_cursor_read(cursor, &batch)) > 0 && !rc) {
-		rc = walk_events(w->walk, batch, (size_t)n);
+		rc = walks ? walk_events(w->walk, batch, (size_t)n) : 0;
 		if (!rc && tapped)
 			rc = tap->take(tapped, batch, (size_t)n);
 		if (!rc)
@@ -292,20 +294,20 @@ static int read_events(struct worker *w, void *tapped)
 	}
 	if (n < 0)
 		rc = (int)n;
-	if (part)
+	if (part && walks)
 		walk_take_whole(w->walk, &whole);
 	eta_cursor_close(cursor);
 	return rc;
 }
 
-static int read_location(struct worker *w)
+static int read_location(struct worker *w, bool walks)
 {
 	const struct event_tap *tap = w->engine->options.tap;
 	void *tapped = NULL;
 	int rc = tap ? tap->begin(tap->arg, w->location, &tapped) : 0, ended = 0;
 
 	if (!rc)
-		rc = read_events(w, tapped);
+		rc = read_events(w, walks, tapped);
 	if (tapped)
 		ended = tap->end(tapped);
 	return rc ? rc : ended;
@@ -335,7 +337,7 @@ static int do_location(struct worker *w)
 	spill_writer_begin(&w->operations, &e->spill, &w->result->operations_stream);
 	spill_writer_begin(&w->bios, &e->spill, &w->result->bios_stream);
 	walk_begin(w->walk, &sink);
-	rc = read_location(w);
+	rc = read_location(w, true);
 	if (!rc)
 		rc = walk_end(w->walk, &w->result->counts);
 	if (!rc)
@@ -345,6 +347,12 @@ static int do_location(struct worker *w)
 	if (walk_found(w->walk, NULL))
 		atomic_store(&w->pass->found, true);
 	return rc;
+}
+
+/* Another process analyses it; who else wants its events gets them here. */
+static int tap_location(struct worker *w)
+{
+	return w->engine->options.tap ? read_location(w, false) : 0;
 }
 
 static void *work(void *arg)
@@ -357,7 +365,7 @@ static void *work(void *arg)
 		w->location = atomic_fetch_add(&pass->next, 1);
 		if (w->location >= w->engine->defs->n_locations)
 			break;
-		rc = do_location(w);
+		rc = engine_is_elsewhere(w->engine, w->location) ? tap_location(w) : do_location(w);
 		if (rc < 0) {
 			int none = 0;
 
@@ -409,6 +417,17 @@ static int finish_worker(struct engine *e, struct worker *w)
 	return rc;
 }
 
+/* What all of them did in each class. */
+static void sum_classes(struct engine *e)
+{
+	for (uint32_t l = 0; l < e->defs->n_locations; l++)
+		for (uint32_t i = 0; i < e->locations[l].n_tallies; i++) {
+			const struct tally *t = &e->locations[l].tallies[i];
+
+			class_add_tally(e->classes.list[t->class], t);
+		}
+}
+
 static void location_result_free(struct location_result *r)
 {
 	for (uint32_t t = 0; t < r->n_tallies; t++)
@@ -435,14 +454,16 @@ void engine_locations_free(struct engine *e)
 }
 
 /* *AGAIN: regions were found to be I/O, so all results are invalid. */
-static int pass_once(struct engine *e, bool *again)
+static int pass_once(struct engine *e, int rc, bool *again)
 {
 	unsigned n = engine_threads(e), started = 0;
 	struct worker *workers = calloc(n, sizeof(*workers));
 	struct pass pass = { .engine = e };
-	int rc = workers ? 0 : -ENOMEM;
 
-	for (; !rc && started < n; started++) {
+	if (!rc && !workers)
+		rc = -ENOMEM;
+
+	for (; workers && !rc && started < n; started++) {
 		struct worker *w = &workers[started];
 
 		w->pass = &pass;
@@ -469,10 +490,11 @@ static int pass_once(struct engine *e, bool *again)
 	if (!rc)
 		rc = atomic_load(&pass.rc);
 	*again = !rc && atomic_load(&pass.found);
+	for (unsigned i = 0; *again && i < started; i++)
+		walk_found(workers[i].walk, &e->regions);
+	rc = engine_exchange_found(e, rc, again);
 	for (unsigned i = 0; i < started; i++) {
-		if (*again)
-			walk_found(workers[i].walk, &e->regions);
-		else if (!rc)
+		if (!rc && !*again)
 			rc = finish_worker(e, &workers[i]);
 		callsite_worker_free(&workers[i].sites);
 		walk_free(workers[i].walk);
@@ -486,14 +508,21 @@ static int pass_once(struct engine *e, bool *again)
 int engine_pass(struct engine *e)
 {
 	bool again = true;
-	int rc = 0;
+	int rc = engine_deal(e);
 
-	/* At most twice: the first time finds all regions that contain I/O records. */
-	for (int i = 0; i < 2 && again && !rc; i++) {
+	/*
+	 * At most twice: the first time finds all regions that contain I/O records. Processes that
+	 * do it together do it as often.
+	 */
+	for (int i = 0; i < 2 && again && (!rc || i == 0); i++) {
 		engine_locations_free(e);
 		e->locations = calloc(e->defs->n_locations ? e->defs->n_locations : 1,
 				      sizeof(*e->locations));
-		rc = e->locations ? pass_once(e, &again) : -ENOMEM;
+		if (!e->locations)
+			rc = -ENOMEM;
+		rc = pass_once(e, rc, &again);
 	}
-	return rc;
+	if (!rc)
+		sum_classes(e);
+	return engine_exchange_pass(e, rc);
 }

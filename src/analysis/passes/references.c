@@ -39,14 +39,6 @@ static int compare(const void *a, const void *b)
 	return order ? order : by_key(x, y, 1);
 }
 
-static void pool_fastest(struct fastest *into, const struct fastest *f)
-{
-	if (f->ns < into->ns ||
-	    (f->ns == into->ns && (f->begin_ns < into->begin_ns || (f->begin_ns == into->begin_ns &&
-								    f->location < into->location))))
-		*into = *f;
-}
-
 /* Pools of one width; numbers[i] is the pool of sorted[i]. */
 static int pool_width(struct class **sorted, uint32_t n, int width, bool solo, struct pooled *pools,
 		      uint32_t *numbers, uint32_t *n_pools)
@@ -62,7 +54,7 @@ static int pool_width(struct class **sorted, uint32_t n, int width, bool solo, s
 		}
 		numbers[i] = *n_pools - 1;
 		p = &pools[numbers[i]];
-		pool_fastest(&p->fastest, solo ? &sorted[i]->solo_fastest : &sorted[i]->fastest);
+		fastest_merge(&p->fastest, solo ? &sorted[i]->solo_fastest : &sorted[i]->fastest);
 		if (durations_merge(&p->durations,
 				    solo ? &sorted[i]->solo : class_unheld(sorted[i])) < 0)
 			return -ENOMEM;
@@ -227,15 +219,12 @@ static int solo_references(struct engine *e, struct class **sorted)
 
 static void add_times(struct engine *e)
 {
-	for (uint32_t l = 0; l < e->defs->n_locations; l++)
-		for (uint32_t i = 0; i < e->locations[l].n_tallies; i++) {
-			const struct tally *t = &e->locations[l].tallies[i];
-			struct class_time *time = &e->class_times[t->class];
+	for (uint32_t i = 0; i < e->classes.n; i++) {
+		const struct tally *all = &e->classes.list[i]->all;
 
-			time->n += t->n;
-			for (int c = 0; c < N_CELLS; c++)
-				time->cell_ns[c] += t->cell_ns[c];
-		}
+		e->class_times[i].n = all->n;
+		memcpy(e->class_times[i].cell_ns, all->cell_ns, sizeof(all->cell_ns));
+	}
 }
 
 /* How much of each wait is the mean's, where they are longer than it. */

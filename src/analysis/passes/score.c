@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/trace/source.h"
+
 /* ---- threads ---- */
 
 static double ratio(int64_t part, uint64_t whole)
@@ -225,6 +227,9 @@ static void add_squares(struct analysis *a, const struct location_result *r)
 static void score_trace(const struct engine *e, struct analysis *a)
 {
 	eta_trace_counts(e->trace, &a->counts);
+	/* a tap has had all events from this process */
+	if (!e->options.tap)
+		eta_counts_add(&a->counts, &e->elsewhere_counts);
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
 		const struct walk_counts *c = &e->locations[l].counts;
 

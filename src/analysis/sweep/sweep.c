@@ -338,7 +338,7 @@ static int find_kept(struct sweep_plan *plan)
 	const struct engine *e = plan->engine;
 	uint32_t keep = e->blame_bound.keep;
 
-	if (!keep || plan->solo || plan->n_threads <= FEW_THREADS)
+	if (!keep || plan->solo || plan->n_all <= FEW_THREADS)
 		return 0;
 	plan->kept = calloc((size_t)plan->n_machines * keep, sizeof(*plan->kept));
 	if (!plan->kept)
@@ -407,6 +407,8 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 		const struct location_result *r = &e->locations[i];
 		bool any = r->operations_stream.words || r->bios_stream.words;
 
+		plan->n_all += any;
+		any = any && !engine_is_elsewhere(e, i);
 		if (any)
 			plan->ranks[plan->n_threads] = rank_of(e->defs, i);
 		plan->thread_number[i] = any ? plan->n_threads++ : THREAD_NONE;
@@ -488,7 +490,7 @@ static int slices_new(struct engine *e)
 	for (uint32_t i = 0; e->split && i < e->defs->n_locations; i++) {
 		struct location_result *r = &e->locations[i];
 
-		if (!r->operations)
+		if (!r->operations || engine_is_elsewhere(e, i))
 			continue;
 		r->busy = calloc(N_SLICES / 64, sizeof(*r->busy));
 		if (!r->busy)

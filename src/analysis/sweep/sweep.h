@@ -99,6 +99,7 @@ struct sweep_plan {
 	bool *crowded;	      /* per machine: there are more threads than those */
 	uint64_t *ranks;      /* per thread: see rank_of() */
 	uint32_t n_threads;
+	uint32_t n_all; /* with those that other processes sweep */
 };
 
 struct sweep {

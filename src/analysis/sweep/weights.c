@@ -126,7 +126,7 @@ void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep
 {
 	uint32_t n = s->plan->n_threads, number = (uint32_t)(other - s->threads);
 
-	if (n > FEW_THREADS) {
+	if (s->plan->n_all > FEW_THREADS) {
 		weight_add(s, l, WEIGHT_FILE, number, ns);
 		return;
 	}

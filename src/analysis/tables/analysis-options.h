@@ -11,6 +11,7 @@
 
 struct eta_trace;
 struct earlier_references;
+struct exchange;
 
 enum sci_kind {
 	SCI_DEFAULT, /* slowdown that others caused / lifetime */
@@ -60,6 +61,8 @@ struct analysis_options {
 	const struct event_tap *tap; /* or NULL */
 	/* of the pieces of a trace that were analysed before this one: see earlier.h; or NULL */
 	struct earlier_references *earlier;
+	/* the processes that analyse the trace together, each of which calls this; NULL: one */
+	struct exchange *exchange;
 	/* called now and then, by one thread at a time; not 0: stop (-ECANCELED). Or NULL */
 	int (*progress)(void *arg, uint64_t events_done);
 	void *progress_arg;

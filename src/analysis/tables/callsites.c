@@ -223,14 +223,19 @@ int callsite_tally(struct callsite_worker *w, uint32_t class, uint32_t site, uin
 	return map_at(&w->tallies, hash_mix(class, site), tally);
 }
 
-int callsites_merge(struct callsites *callsites, const struct callsite_worker *w, uint32_t **map)
+int callsites_add(struct callsites *callsites, const struct site *list, uint32_t n, uint32_t **map)
 {
 	int rc = 0;
 
-	*map = calloc(w->sites.n ? w->sites.n : 1, sizeof(**map));
+	*map = calloc(n ? n : 1, sizeof(**map));
 	if (!*map)
 		return -ENOMEM;
-	for (uint32_t i = 0; !rc && i < w->sites.n; i++)
-		rc = sites_get(&callsites->all, &w->sites.list[i], &(*map)[i]);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = sites_get(&callsites->all, &list[i], &(*map)[i]);
 	return rc;
+}
+
+int callsites_merge(struct callsites *callsites, const struct callsite_worker *w, uint32_t **map)
+{
+	return callsites_add(callsites, w->sites.list, w->sites.n, map);
 }

@@ -74,5 +74,7 @@ int callsite_tally(struct callsite_worker *w, uint32_t class, uint32_t site, uin
 
 /* Adds the sites of W to those of all; *MAP: their numbers there, freed by the caller. */
 int callsites_merge(struct callsites *callsites, const struct callsite_worker *w, uint32_t **map);
+/* The same of those of another process: of N sites of its own, LIST. */
+int callsites_add(struct callsites *callsites, const struct site *list, uint32_t n, uint32_t **map);
 
 #endif

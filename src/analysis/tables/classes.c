@@ -89,15 +89,21 @@ int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
 	return 0;
 }
 
+void class_clear(struct class *class)
+{
+	for (int k = 0; class->waits && k < N_CELLS; k++)
+		durations_free(&class->waits[k]);
+	free(class->waits);
+	free(class->all.contended);
+	durations_free(&class->durations);
+	durations_free(&class->unheld);
+	durations_free(&class->solo);
+}
+
 void classes_free(struct classes *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
-		for (int k = 0; c->list[i]->waits && k < N_CELLS; k++)
-			durations_free(&c->list[i]->waits[k]);
-		free(c->list[i]->waits);
-		durations_free(&c->list[i]->durations);
-		durations_free(&c->list[i]->unheld);
-		durations_free(&c->list[i]->solo);
+		class_clear(c->list[i]);
 		free(c->list[i]);
 	}
 	free(c->list);
@@ -180,14 +186,27 @@ int class_add_solo(struct class *class, const struct operation_record *op, uint3
 	return durations_add(&class->solo, ns);
 }
 
+void fastest_merge(struct fastest *into, const struct fastest *from)
+{
+	if (is_faster(into, from->ns, from->begin_ns, from->location))
+		*into = *from;
+}
+
+void class_add_tally(struct class *class, const struct tally *t)
+{
+	class->all.n += t->n;
+	class->all.total_ns += t->total_ns;
+	class->all.cells |= t->cells;
+	for (int c = 0; c < N_CELLS; c++)
+		class->all.cell_ns[c] += t->cell_ns[c];
+}
+
 int class_merge(struct class *into, const struct class *from)
 {
-	const struct fastest *f = &from->fastest;
-
 	int rc = 0;
 
-	if (is_faster(&into->fastest, f->ns, f->begin_ns, f->location))
-		into->fastest = *f;
+	fastest_merge(&into->fastest, &from->fastest);
+	class_add_tally(into, &from->all);
 	if (from->differs)
 		rc = class_differs(into);
 	if (!rc && into->differs)

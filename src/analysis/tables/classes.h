@@ -34,9 +34,22 @@ struct fastest {
 	uint64_t cell_ns[N_CELLS];
 };
 
+/* What one location did in one class. */
+struct tally {
+	uint32_t class;
+	uint32_t site; /* with callsites: where the calls were made */
+	uint64_t n;
+	uint64_t total_ns;
+	unsigned __int128 square; /* of the durations, where asked for */
+	uint64_t cells;		  /* set of those with time */
+	uint64_t cell_ns[N_CELLS];
+	struct contended *contended; /* NULL: only what is always contended */
+};
+
 struct class
 {
 	struct class_key key;
+	struct tally all;	    /* what all locations did in it; filled by engine_pass */
 	struct durations durations; /* of finished operations */
 	struct durations unheld;    /* without waits for others, if that differs for any */
 	bool differs;
@@ -56,18 +69,6 @@ struct classes {
 	struct class **list;
 	uint32_t n, room;
 	struct slots slots; /* by key.fine */
-};
-
-/* What one location did in one class. */
-struct tally {
-	uint32_t class;
-	uint32_t site; /* with callsites: where the calls were made */
-	uint64_t n;
-	uint64_t total_ns;
-	unsigned __int128 square; /* of the durations, where asked for */
-	uint64_t cells;		  /* set of those with time */
-	uint64_t cell_ns[N_CELLS];
-	struct contended *contended; /* NULL: only what is always contended */
 };
 
 /* The references that a tally's operations are measured against: the score's and its interval's. */
@@ -114,6 +115,8 @@ void class_key_make(const struct operation *op, const struct regions *regions, e
 /* The class of KEY, made when it is new; its index through the pointer. 0 or -ENOMEM. */
 int classes_get(struct classes *classes, const struct class_key *key, uint32_t *index);
 void classes_free(struct classes *classes);
+/* Frees what CLASS has, not itself. */
+void class_clear(struct class *class);
 
 /*
  * Adds a finished operation of LOCATION: to all of the class; to those that overlapped no other
@@ -124,6 +127,10 @@ int class_add(struct class *class, const struct operation *op, uint32_t location
 int class_add_waits(struct class *class, const struct operation *op);
 int class_add_solo(struct class *class, const struct operation_record *op, uint32_t location);
 int class_merge(struct class *into, const struct class *from);
+/* Adds what one location did in a class to what all did. */
+void class_add_tally(struct class *class, const struct tally *t);
+/* The faster of both. */
+void fastest_merge(struct fastest *into, const struct fastest *from);
 
 /* Durations without waits for others: references are chosen from them. */
 static inline const struct durations *class_unheld(const struct class *class)

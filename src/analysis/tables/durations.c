@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Below 64 ns each value has its bucket; above, 32 buckets for each power of two. */
 #define SUB_BITS 5
@@ -126,6 +127,70 @@ void durations_sort(struct durations *d)
 {
 	if (d->n_kept)
 		qsort(d->kept, d->n_kept, sizeof(*d->kept), compare);
+}
+
+static int descending(const void *a, const void *b)
+{
+	return compare(b, a);
+}
+
+/* What is kept goes by differences, which are small, and the histogram by what is not 0 in it. */
+int durations_put(const struct durations *d, struct packet *p)
+{
+	uint64_t kept[DURATIONS_KEPT], last;
+	uint32_t n = 0;
+
+	packet_put(p, d->n);
+	packet_put(p, d->n_kept);
+	if (d->n == 0)
+		return p->rc;
+	packet_put(p, d->min_ns);
+	packet_put(p, d->max_ns);
+	memcpy(kept, d->kept, d->n_kept * sizeof(*kept));
+	qsort(kept, d->n_kept, sizeof(*kept), descending);
+	last = d->max_ns;
+	for (uint32_t i = 0; i < d->n_kept; i++) {
+		packet_put(p, last - kept[i]);
+		last = kept[i];
+	}
+	for (unsigned b = 0; d->histogram && b < N_BUCKETS; b++)
+		n += d->histogram[b] != 0;
+	packet_put(p, n);
+	for (unsigned b = 0, before = 0; d->histogram && b < N_BUCKETS; b++) {
+		if (!d->histogram[b])
+			continue;
+		packet_put(p, b - before);
+		packet_put(p, d->histogram[b]);
+		before = b;
+	}
+	return p->rc;
+}
+
+/* Descending order is that of a heap with the longest on top. */
+int durations_take(struct durations *d, struct packet *p)
+{
+	uint64_t last;
+	uint32_t n, bucket = 0;
+
+	*d = DURATIONS_EMPTY;
+	d->n = packet_take(p);
+	n = packet_take_below(p, DURATIONS_KEPT + 1);
+	if (p->rc || d->n == 0)
+		return p->rc;
+	d->min_ns = packet_take(p);
+	last = d->max_ns = packet_take(p);
+	if (!ARRAY_FITS(d->kept, n, d->room))
+		return -ENOMEM;
+	for (; d->n_kept < n; d->kept[d->n_kept++] = last)
+		last -= packet_take(p);
+	n = packet_take_below(p, N_BUCKETS + 1);
+	if (n && !(d->histogram = calloc(N_BUCKETS, sizeof(*d->histogram))))
+		return -ENOMEM;
+	for (; n && !p->rc; n--) {
+		bucket += packet_take_below(p, N_BUCKETS - bucket);
+		d->histogram[bucket] = packet_take(p);
+	}
+	return p->rc;
 }
 
 void durations_rank(const struct durations *d, uint64_t rank, uint64_t *low, uint64_t *high)

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "src/common/packet.h"
+
 /*
  * The DURATIONS_KEPT shortest are kept exactly, in a bounded heap: the same ones in any order of
  * adding or merging. If there are more, all are in a histogram of 1/32 relative width (log-linear
@@ -27,6 +29,9 @@ struct durations {
 int durations_add(struct durations *d, uint64_t ns);
 int durations_merge(struct durations *into, const struct durations *from);
 void durations_free(struct durations *d);
+/* To another process; there, into D, which is empty. 0 or -errno. */
+int durations_put(const struct durations *d, struct packet *p);
+int durations_take(struct durations *d, struct packet *p);
 
 /* Sorts what is kept, ascending; it stays a set, but nothing may be added any more. */
 void durations_sort(struct durations *d);

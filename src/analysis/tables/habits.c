@@ -223,14 +223,32 @@ static void calls_add(struct habit_calls *sum, const struct habit_calls *more)
 	sum->synchronous += more->synchronous;
 }
 
+static void file_add(struct habit *sum, const struct habit *more)
+{
+	for (int k = 0; k < N_HABITS; k++)
+		calls_add(&sum->calls[k], &more->calls[k]);
+	sum->syncs_after_write += more->syncs_after_write;
+	if (more->read_end > sum->read_end)
+		sum->read_end = more->read_end;
+	if (more->opens_by_one > sum->opens_by_one)
+		sum->opens_by_one = more->opens_by_one;
+}
+
+static int functions_room(struct habits *h, uint32_t n)
+{
+	if (!n || h->functions)
+		return 0;
+	h->functions = calloc(n, sizeof(*h->functions));
+	if (!h->functions)
+		return -ENOMEM;
+	h->n_functions = n;
+	return 0;
+}
+
 int habits_merge(struct habits *into, const struct habits *from)
 {
-	if (from->n_functions && !into->functions) {
-		into->functions = calloc(from->n_functions, sizeof(*into->functions));
-		if (!into->functions)
-			return -ENOMEM;
-		into->n_functions = from->n_functions;
-	}
+	if (functions_room(into, from->n_functions) < 0)
+		return -ENOMEM;
 	if (from->n_files > into->n_files && files_room(into, from->n_files - 1) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < from->n_functions; i++) {
@@ -238,17 +256,68 @@ int habits_merge(struct habits *into, const struct habits *from)
 		into->functions[i].ns += from->functions[i].ns;
 		into->functions[i].bytes += from->functions[i].bytes;
 	}
-	for (uint32_t i = 0; i < from->n_files; i++) {
-		const struct habit *f = &from->files[i];
-		struct habit *sum = &into->files[i];
-
-		for (int k = 0; k < N_HABITS; k++)
-			calls_add(&sum->calls[k], &f->calls[k]);
-		sum->syncs_after_write += f->syncs_after_write;
-		if (f->read_end > sum->read_end)
-			sum->read_end = f->read_end;
-		if (f->opens_by_one > sum->opens_by_one)
-			sum->opens_by_one = f->opens_by_one;
-	}
+	for (uint32_t i = 0; i < from->n_files; i++)
+		file_add(&into->files[i], &from->files[i]);
 	return 0;
+}
+
+/* ---- to another process ---- */
+
+#define N_CALLS (sizeof(struct habit_calls) / sizeof(uint64_t))
+
+int habits_put_functions(const struct habits *h, struct packet *p)
+{
+	packet_put(p, h->n_functions);
+	for (uint32_t i = 0; i < h->n_functions; i++) {
+		packet_put(p, h->functions[i].n);
+		packet_put(p, h->functions[i].ns);
+		packet_put(p, h->functions[i].bytes);
+	}
+	return p->rc;
+}
+
+int habits_take_functions(struct habits *h, uint32_t n, struct packet *p)
+{
+	uint32_t taken = packet_take_below(p, (uint64_t)n + 1);
+
+	if (functions_room(h, taken) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < taken && i < h->n_functions; i++) {
+		h->functions[i].n += packet_take(p);
+		h->functions[i].ns += packet_take(p);
+		h->functions[i].bytes += packet_take(p);
+	}
+	return p->rc;
+}
+
+int habits_put_file(const struct habits *h, uint32_t file, struct packet *p)
+{
+	const struct habit *f = file < h->n_files ? &h->files[file] : NULL;
+
+	packet_put(p, f != NULL);
+	for (int k = 0; f && k < N_HABITS; k++)
+		packet_put_list(p, (const uint64_t *)&f->calls[k], N_CALLS);
+	if (f) {
+		packet_put(p, f->syncs_after_write);
+		packet_put(p, f->opens_by_one);
+		packet_put(p, f->read_end);
+	}
+	return p->rc;
+}
+
+int habits_take_file(struct habits *h, uint32_t file, struct packet *p)
+{
+	struct habit taken = { 0 };
+
+	if (!packet_take(p))
+		return p->rc;
+	for (int k = 0; k < N_HABITS; k++)
+		packet_take_list(p, (uint64_t *)&taken.calls[k], N_CALLS);
+	taken.syncs_after_write = packet_take(p);
+	taken.opens_by_one = packet_take(p);
+	taken.read_end = packet_take(p);
+	if (file >= h->n_files && files_room(h, file) < 0)
+		return -ENOMEM;
+	file_add(&h->files[file], &taken);
+	return p->rc;
 }

@@ -4,6 +4,7 @@
 #define SCI_HABITS_H
 
 #include "operations.h"
+#include "src/common/packet.h"
 
 enum habit_kind { HABIT_READ, HABIT_WRITE, HABIT_SYNC, HABIT_OPEN, HABIT_OTHER, N_HABITS };
 
@@ -58,6 +59,14 @@ int habits_add(struct habits *habits, const struct eta_defs *defs, const struct 
 	       uint32_t file, uint32_t location);
 /* 0 or -ENOMEM. */
 int habits_merge(struct habits *into, const struct habits *from);
+/*
+ * To another process: functions; the file of a number, or nothing of it. There they are added, for
+ * N functions of the trace, and to the file of its own number. 0 or -errno.
+ */
+int habits_put_functions(const struct habits *habits, struct packet *p);
+int habits_take_functions(struct habits *habits, uint32_t n, struct packet *p);
+int habits_put_file(const struct habits *habits, uint32_t file, struct packet *p);
+int habits_take_file(struct habits *habits, uint32_t file, struct packet *p);
 void habits_free(struct habits *habits);
 
 #endif

@@ -71,3 +71,25 @@ void reference_leave_waits(struct reference *r)
 		r->cell_ns[c] = 0;
 	}
 }
+
+bool reference_is_nearer(const struct reference *r, uint64_t ns, uint64_t begin_ns,
+			 uint32_t location)
+{
+	if (ns < r->low_ns || ns > r->high_ns)
+		return false;
+	if (!r->found || ns != r->ns)
+		return !r->found || ns < r->ns;
+	if (begin_ns != r->begin_ns)
+		return begin_ns < r->begin_ns;
+	return location < r->location;
+}
+
+void reference_found(struct reference *r, uint64_t ns, uint64_t begin_ns, uint32_t location,
+		     const uint64_t cell_ns[N_CELLS])
+{
+	r->found = true;
+	r->ns = ns;
+	r->begin_ns = begin_ns;
+	r->location = location;
+	reference_set_cells(r, cell_ns);
+}

@@ -46,6 +46,15 @@ static inline void reference_set_cells(struct reference *r, const uint64_t cell_
 	}
 }
 
+/*
+ * Is an operation of NS, begun at BEGIN_NS by LOCATION, nearer to what R looks for than the one it
+ * has? Ties: the earlier, then by location. Then it becomes R's, with its time by cell.
+ */
+bool reference_is_nearer(const struct reference *r, uint64_t ns, uint64_t begin_ns,
+			 uint32_t location);
+void reference_found(struct reference *r, uint64_t ns, uint64_t begin_ns, uint32_t location,
+		     const uint64_t cell_ns[N_CELLS]);
+
 /* Leaves of R's operation what it did, without what it waited for. */
 void reference_leave_waits(struct reference *r);
 

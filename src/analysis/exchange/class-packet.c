@@ -1,0 +1,213 @@
+/* Classes and tallies as bytes. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "class-packet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- times by cell ---- */
+
+void cells_put(struct packet *p, const uint64_t cell_ns[N_CELLS])
+{
+	uint64_t cells = 0;
+
+	for (int c = 0; c < N_CELLS; c++)
+		cells |= (uint64_t)(cell_ns[c] != 0) << c;
+	packet_put(p, cells);
+	while (cells)
+		packet_put(p, cell_ns[cell_next(&cells)]);
+}
+
+void cells_take(struct packet *p, uint64_t cell_ns[N_CELLS])
+{
+	uint64_t cells = packet_take(p);
+
+	for (int c = 0; c < N_CELLS; c++)
+		cell_ns[c] = cells >> c & 1 ? packet_take(p) : 0;
+}
+
+/* ---- tallies ---- */
+
+static void add_cells(struct packet *p, uint64_t sum[N_CELLS])
+{
+	uint64_t more[N_CELLS];
+
+	cells_take(p, more);
+	for (int c = 0; c < N_CELLS; c++)
+		sum[c] += more[c];
+}
+
+void tally_put(struct packet *p, const struct tally *t)
+{
+	packet_put(p, t->n);
+	packet_put(p, t->total_ns);
+	packet_put_wide(p, t->square);
+	packet_put(p, t->cells);
+	cells_put(p, t->cell_ns);
+	packet_put(p, t->contended != NULL);
+	if (!t->contended)
+		return;
+	cells_put(p, t->contended->ns);
+	cells_put(p, t->contended->n);
+	for (int k = 0; k < N_REFERENCES; k++)
+		cells_put(p, t->contended->left[k]);
+}
+
+int tally_take(struct packet *p, struct tally *t)
+{
+	t->n += packet_take(p);
+	t->total_ns += packet_take(p);
+	t->square += packet_take_wide(p);
+	t->cells |= packet_take(p);
+	add_cells(p, t->cell_ns);
+	if (!packet_take(p))
+		return p->rc;
+	if (!t->contended)
+		t->contended = calloc(1, sizeof(*t->contended));
+	if (!t->contended)
+		return -ENOMEM;
+	add_cells(p, t->contended->ns);
+	add_cells(p, t->contended->n);
+	for (int k = 0; k < N_REFERENCES; k++)
+		add_cells(p, t->contended->left[k]);
+	return p->rc;
+}
+
+/* ---- classes ---- */
+
+static void put_key(struct packet *p, const struct class_key *key)
+{
+	packet_put(p, key->coarse);
+	packet_put(p, key->flagged);
+	packet_put(p, key->fine);
+	packet_put(p, key->name);
+	packet_put(p, key->region);
+	packet_put(p, key->mode);
+	packet_put(p, key->result);
+	packet_put(p, key->size_class);
+	packet_put(p,
+		   (uint64_t)key->direct | (uint64_t)key->issued << 1 | (uint64_t)key->waited << 2);
+}
+
+static struct class_key take_key(struct packet *p, uint32_t n_regions)
+{
+	struct class_key key = { .coarse = packet_take(p) };
+	uint64_t flags;
+
+	key.flagged = packet_take(p);
+	key.fine = packet_take(p);
+	key.name = packet_take(p);
+	key.region = packet_take_below(p, n_regions);
+	key.mode = (uint8_t)packet_take(p);
+	key.result = (uint8_t)packet_take(p);
+	key.size_class = (uint8_t)packet_take(p);
+	flags = packet_take(p);
+	key.direct = flags & 1;
+	key.issued = flags >> 1 & 1;
+	key.waited = flags >> 2 & 1;
+	return key;
+}
+
+static void put_fastest(struct packet *p, const struct fastest *f)
+{
+	packet_put(p, f->ns);
+	packet_put(p, f->begin_ns);
+	packet_put(p, f->location);
+	cells_put(p, f->cell_ns);
+}
+
+static void take_fastest(struct packet *p, struct fastest *f)
+{
+	f->ns = packet_take(p);
+	f->begin_ns = packet_take(p);
+	f->location = (uint32_t)packet_take(p);
+	cells_take(p, f->cell_ns);
+}
+
+void class_put(struct packet *p, const struct class *c)
+{
+	uint64_t waits = 0;
+
+	for (int i = 0; c->waits && i < N_CELLS; i++)
+		waits |= (uint64_t)(c->waits[i].n != 0) << i;
+	put_key(p, &c->key);
+	tally_put(p, &c->all);
+	put_fastest(p, &c->fastest);
+	durations_put(&c->durations, p);
+	packet_put(p, c->differs);
+	if (c->differs)
+		durations_put(&c->unheld, p);
+	packet_put(p, waits);
+	while (waits)
+		durations_put(&c->waits[cell_next(&waits)], p);
+}
+
+static int take_waits(struct packet *p, struct class *c)
+{
+	uint64_t waits = packet_take(p);
+	int rc = 0;
+
+	if (!waits || p->rc)
+		return p->rc;
+	c->waits = calloc(N_CELLS, sizeof(*c->waits));
+	if (!c->waits)
+		return -ENOMEM;
+	for (int i = 0; i < N_CELLS; i++) {
+		c->waits[i] = DURATIONS_EMPTY;
+		if (!rc && waits >> i & 1)
+			rc = durations_take(&c->waits[i], p);
+	}
+	return rc;
+}
+
+static int take_parts(struct packet *p, struct class *c)
+{
+	int rc = tally_take(p, &c->all);
+
+	take_fastest(p, &c->fastest);
+	if (!rc)
+		rc = durations_take(&c->durations, p);
+	c->differs = packet_take(p);
+	if (!rc && c->differs)
+		rc = durations_take(&c->unheld, p);
+	return rc ? rc : take_waits(p, c);
+}
+
+int class_take(struct packet *p, struct classes *classes, uint32_t n_regions)
+{
+	struct class taken = { .key = take_key(p, n_regions),
+			       .durations = DURATIONS_EMPTY,
+			       .unheld = DURATIONS_EMPTY };
+	uint32_t at;
+	int rc = p->rc ? p->rc : take_parts(p, &taken);
+
+	if (!rc)
+		rc = classes_get(classes, &taken.key, &at);
+	if (!rc)
+		rc = class_merge(classes->list[at], &taken);
+	class_clear(&taken);
+	return rc;
+}
+
+/* ---- operations that overlapped no other thread's ---- */
+
+void class_put_solo(struct packet *p, const struct class *c)
+{
+	put_fastest(p, &c->solo_fastest);
+	durations_put(&c->solo, p);
+}
+
+int class_take_solo(struct packet *p, struct class *c)
+{
+	struct durations taken;
+	struct fastest fastest;
+	int rc;
+
+	take_fastest(p, &fastest);
+	fastest_merge(&c->solo_fastest, &fastest);
+	rc = durations_take(&taken, p);
+	if (!rc)
+		rc = durations_merge(&c->solo, &taken);
+	durations_free(&taken);
+	return rc;
+}

@@ -1,0 +1,38 @@
+/* What the processes of an analysis tell each other, after which pass. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_ENGINE_EXCHANGE_H
+#define SCI_ENGINE_EXCHANGE_H
+
+#include "exchange.h"
+#include "src/analysis/tables/engine.h"
+
+/*
+ * All of these do nothing in a process alone, where options.exchange is NULL. RC and the results
+ * are those of exchange.h: a process that has failed takes part, so that none waits forever.
+ */
+
+/*
+ * deal.c: which locations this process reads. Those of a machine are read by one process, since
+ * what disturbs each other is on one machine; machines are dealt out by their events, most first,
+ * each to the process that has least. 0 or -ENOMEM.
+ */
+int engine_deal(struct engine *e);
+
+/* found-exchange.c: regions that turned out to be I/O for one are so for all; *AGAIN as well. */
+int engine_exchange_found(struct engine *e, int rc, bool *again);
+
+/*
+ * pass-exchange.c: what the pass found. Afterwards all have the same classes, with the same
+ * numbers, and know of each location when it was active and how much it has.
+ */
+int engine_exchange_pass(struct engine *e, int rc);
+/* Of the classes, the operations that overlapped no other thread's. */
+int engine_exchange_solo(struct engine *e, int rc);
+
+/* reference-exchange.c: the reference operations found in what each has read. */
+int engine_exchange_references(struct engine *e, int rc);
+
+/* rows-exchange.c: results of locations, files, habits, call sites go to rank 0. */
+int engine_gather_rows(struct engine *e, int rc);
+
+#endif

@@ -1,0 +1,421 @@
+/* Results of the locations, files, habits and call sites that each process has, to rank 0. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "class-packet.h"
+#include "eta-ext/base/array.h"
+#include "engine-exchange.h"
+
+/* ---- sums ---- */
+
+static void put_signed_cells(struct packet *p, const int64_t ns[N_CELLS])
+{
+	uint64_t cells = 0;
+
+	for (int c = 0; c < N_CELLS; c++)
+		cells |= (uint64_t)(ns[c] != 0) << c;
+	packet_put(p, cells);
+	while (cells)
+		packet_put_signed(p, ns[cell_next(&cells)]);
+}
+
+static void take_signed_cells(struct packet *p, int64_t ns[N_CELLS])
+{
+	uint64_t cells = packet_take(p);
+
+	for (int c = 0; c < N_CELLS; c++)
+		ns[c] = cells >> c & 1 ? packet_take_signed(p) : 0;
+}
+
+static void put_slowdown(struct packet *p, const struct slowdown *s)
+{
+	packet_put_signed(p, s->lost_ns);
+	put_signed_cells(p, s->cell_ns);
+	packet_put_signed(p, s->interference_ns);
+	put_signed_cells(p, s->interference_cell_ns);
+	packet_put_signed(p, s->limit_ns);
+	packet_put_signed(p, s->path_ns);
+}
+
+static void add_slowdown(struct packet *p, struct slowdown *sum)
+{
+	struct slowdown more = { .lost_ns = packet_take_signed(p) };
+
+	take_signed_cells(p, more.cell_ns);
+	more.interference_ns = packet_take_signed(p);
+	take_signed_cells(p, more.interference_cell_ns);
+	more.limit_ns = packet_take_signed(p);
+	more.path_ns = packet_take_signed(p);
+	slowdown_add(sum, &more);
+}
+
+/* ---- files ---- */
+
+static void put_file_sum(struct packet *p, const struct file_sum *s)
+{
+	packet_put(p, s->operations);
+	if (!s->operations)
+		return;
+	packet_put(p, s->bytes_read);
+	packet_put(p, s->bytes_written);
+	packet_put(p, s->io_ns);
+	packet_put_wide(p, s->square);
+	put_slowdown(p, &s->slowdown);
+}
+
+static void add_file_sum(struct packet *p, struct file_sum *sum)
+{
+	uint64_t operations = packet_take(p);
+
+	sum->operations += operations;
+	if (!operations)
+		return;
+	sum->bytes_read += packet_take(p);
+	sum->bytes_written += packet_take(p);
+	sum->io_ns += packet_take(p);
+	sum->square += packet_take_wide(p);
+	add_slowdown(p, &sum->slowdown);
+}
+
+static int put_files(struct packet *p, const struct engine *e)
+{
+	const struct resources *r = &e->resources;
+	bool any = e->options.files || e->options.habits;
+
+	packet_put(p, any ? r->n_files : 0);
+	for (uint32_t f = 0; any && f < r->n_files; f++) {
+		packet_put(p, r->files[f].dev);
+		packet_put(p, r->files[f].inode);
+		packet_put(p, r->files[f].location);
+		if (e->options.files)
+			put_file_sum(p, &e->file_sums[f]);
+		if (e->options.habits)
+			habits_put_file(&e->habits, f, p);
+	}
+	return p->rc;
+}
+
+/* A file that rank 0 has not met gets a number there, and a sum of nothing. */
+static int number_file(struct engine *e, struct resource_cache *cache, struct packet *p,
+		       uint32_t *number)
+{
+	uint64_t dev = packet_take(p), inode = packet_take(p);
+	uint32_t location = packet_take_below(p, e->defs->n_locations), n = e->resources.n_files;
+	struct file_sum *sums;
+	int rc = p->rc ? p->rc : resource_file(&e->resources, cache, dev, inode, location, number);
+
+	if (rc || e->resources.n_files == n || !e->options.files)
+		return rc;
+	sums = reallocarray(e->file_sums, e->resources.room, sizeof(*sums));
+	if (!sums)
+		return -ENOMEM;
+	memset(&sums[n], 0, (e->resources.n_files - n) * sizeof(*sums));
+	e->file_sums = sums;
+	return 0;
+}
+
+static int take_files(struct packet *p, struct engine *e)
+{
+	struct resource_cache cache = { 0 };
+	uint64_t n = packet_take(p);
+	int rc = p->rc;
+
+	for (; n && !rc; n--) {
+		uint32_t file;
+
+		rc = number_file(e, &cache, p, &file);
+		if (!rc && e->options.files)
+			add_file_sum(p, &e->file_sums[file]);
+		if (!rc && e->options.habits)
+			rc = habits_take_file(&e->habits, file, p);
+	}
+	return rc ? rc : p->rc;
+}
+
+/* ---- call sites ---- */
+
+static void put_sites(struct packet *p, const struct sites *sites)
+{
+	packet_put(p, sites->n);
+	for (uint32_t i = 0; i < sites->n; i++) {
+		const struct site *s = &sites->list[i];
+
+		packet_put(p, s->address);
+		packet_put(p, s->process);
+		packet_put(p, s->module);
+		packet_put(p, s->from);
+		packet_put(p, s->from_module);
+	}
+}
+
+/* MAP: their numbers at rank 0, N of them; the caller's to free. */
+static int take_sites(struct packet *p, struct engine *e, uint32_t **map, uint32_t *n)
+{
+	struct site *list;
+	int rc;
+
+	/* each takes five bytes at least */
+	*n = packet_take_below(p, p->n / 5 + 1);
+	list = calloc((size_t)*n + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < *n; i++) {
+		list[i].address = packet_take(p);
+		list[i].process = (uint32_t)packet_take(p);
+		list[i].module = (uint32_t)packet_take(p);
+		list[i].from = packet_take(p);
+		list[i].from_module = (uint32_t)packet_take(p);
+	}
+	rc = p->rc ? p->rc : callsites_add(&e->callsites, list, *n, map);
+	free(list);
+	return rc;
+}
+
+/* ---- who did it ---- */
+
+struct listing {
+	struct packet *p;
+	uint32_t n;
+};
+
+static void count_sum(void *arg, const struct sum *sum)
+{
+	(void)sum;
+	((struct listing *)arg)->n++;
+}
+
+static void put_sum(void *arg, const struct sum *sum)
+{
+	struct packet *p = ((struct listing *)arg)->p;
+
+	packet_put(p, sum->key);
+	packet_put(p, sum->ns);
+	packet_put(p, sum->named_ns);
+}
+
+static void put_row(struct packet *p, const struct blame_row *row, uint32_t n_locations)
+{
+	struct listing listing = { p, 0 };
+
+	packet_put(p, row->below);
+	blame_row_list(row, n_locations, count_sum, &listing);
+	packet_put(p, listing.n);
+	blame_row_list(row, n_locations, put_sum, &listing);
+}
+
+static void put_sums(struct packet *p, const struct sums *sums)
+{
+	struct listing listing = { p, 0 };
+
+	packet_put(p, sums->n);
+	for (uint32_t i = 0; i < sums->n; i++)
+		put_sum(&listing, &sums->list[i]);
+}
+
+static int take_sums(struct packet *p, struct sums *sums)
+{
+	uint64_t n = packet_take(p);
+	int rc = p->rc;
+
+	for (; n && !rc; n--) {
+		uint64_t key = packet_take(p), ns = packet_take(p), named_ns = packet_take(p);
+
+		rc = p->rc ? p->rc : sums_add(sums, key, ns, named_ns);
+	}
+	return rc;
+}
+
+/* ---- locations ---- */
+
+static void put_bins(struct packet *p, const struct bin *bins, uint32_t n)
+{
+	packet_put(p, bins != NULL);
+	for (uint32_t i = 0; bins && i < n; i++) {
+		packet_put(p, bins[i].operations);
+		packet_put(p, bins[i].io_ns);
+		packet_put_signed(p, bins[i].lost_ns);
+		packet_put_signed(p, bins[i].interference_ns);
+		packet_put_signed(p, bins[i].limit_ns);
+		for (int level = 0; level < ETA_N_LEVELS; level++)
+			packet_put_signed(p, bins[i].level_ns[level]);
+	}
+}
+
+static int take_bins(struct packet *p, struct bin **bins, uint32_t n)
+{
+	if (!packet_take(p))
+		return p->rc;
+	*bins = calloc(n ? n : 1, sizeof(**bins));
+	if (!*bins)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		struct bin *b = &(*bins)[i];
+
+		b->operations = packet_take(p);
+		b->io_ns = packet_take(p);
+		b->lost_ns = packet_take_signed(p);
+		b->interference_ns = packet_take_signed(p);
+		b->limit_ns = packet_take_signed(p);
+		for (int level = 0; level < ETA_N_LEVELS; level++)
+			b->level_ns[level] = packet_take_signed(p);
+	}
+	return p->rc;
+}
+
+static void put_slowed(struct packet *p, const struct slowed_list *slowed)
+{
+	packet_put(p, slowed->n);
+	for (uint32_t i = 0; i < slowed->n; i++) {
+		packet_put(p, slowed->list[i].begin_ns);
+		packet_put(p, slowed->list[i].end_ns);
+		packet_put_signed(p, slowed->list[i].ns);
+	}
+}
+
+static int take_slowed(struct packet *p, struct slowed_list *slowed, uint32_t location,
+		       uint32_t most)
+{
+	uint64_t n = packet_take(p);
+	int rc = p->rc;
+
+	for (; n && !rc; n--) {
+		struct slowed s = { .begin_ns = packet_take(p), .location = location };
+
+		s.end_ns = packet_take(p);
+		s.ns = packet_take_signed(p);
+		rc = p->rc ? p->rc : slowed_add(slowed, &s, most);
+	}
+	return rc;
+}
+
+static void put_pieces(struct packet *p, const struct location_result *r)
+{
+	packet_put(p, r->pieces != NULL);
+	for (int i = 0; r->pieces && i < N_PIECES; i++)
+		packet_put_signed(p, r->pieces[i]);
+	packet_put(p, r->busy != NULL);
+	if (r->busy)
+		packet_put_list(p, r->busy, N_SLICES / 64);
+}
+
+static int take_pieces(struct packet *p, struct location_result *r)
+{
+	if (packet_take(p)) {
+		r->pieces = calloc(N_PIECES, sizeof(*r->pieces));
+		if (!r->pieces)
+			return -ENOMEM;
+		for (int i = 0; i < N_PIECES; i++)
+			r->pieces[i] = packet_take_signed(p);
+	}
+	if (packet_take(p)) {
+		r->busy = calloc(N_SLICES / 64, sizeof(*r->busy));
+		if (!r->busy)
+			return -ENOMEM;
+		packet_take_list(p, r->busy, N_SLICES / 64);
+	}
+	return p->rc;
+}
+
+static void put_location(struct packet *p, const struct engine *e, uint32_t location)
+{
+	const struct location_result *r = &e->locations[location];
+
+	packet_put(p, r->n_tallies);
+	for (uint32_t i = 0; i < r->n_tallies; i++) {
+		packet_put(p, r->tallies[i].class);
+		packet_put(p, r->tallies[i].site);
+		tally_put(p, &r->tallies[i]);
+	}
+	for (int level = 0; level < ETA_N_LEVELS; level++)
+		packet_put_wide(p, r->level_square[level]);
+	put_row(p, &r->blame, e->defs->n_locations);
+	put_sums(p, &r->worked_for);
+	put_bins(p, r->bins, e->options.n_bins);
+	put_slowed(p, &r->slowed);
+	put_pieces(p, r);
+}
+
+static int take_tallies(struct packet *p, const struct engine *e, struct location_result *r,
+			const uint32_t *sites, uint32_t n_sites)
+{
+	/* each takes eight bytes at least */
+	uint32_t n = packet_take_below(p, p->n / 8 + 1);
+	int rc = p->rc;
+
+	if (!ARRAY_FITS(r->tallies, n, r->room))
+		return -ENOMEM;
+	memset(r->tallies, 0, n * sizeof(*r->tallies));
+	for (; r->n_tallies < n && !rc; r->n_tallies++) {
+		struct tally *t = &r->tallies[r->n_tallies];
+
+		t->class = packet_take_below(p, e->classes.n);
+		t->site = packet_take_below(p, e->options.callsites ? n_sites : 1);
+		t->site = e->options.callsites && !p->rc ? sites[t->site] : 0;
+		rc = tally_take(p, t);
+	}
+	return rc;
+}
+
+static int take_location(struct packet *p, const struct engine *e, uint32_t location,
+			 const uint32_t *sites, uint32_t n_sites)
+{
+	struct location_result *r = &e->locations[location];
+	int rc = take_tallies(p, e, r, sites, n_sites);
+
+	for (int level = 0; level < ETA_N_LEVELS; level++)
+		r->level_square[level] = packet_take_wide(p);
+	r->blame.below = (uint32_t)packet_take(p);
+	if (!rc)
+		rc = take_sums(p, &r->blame.some);
+	if (!rc)
+		rc = take_sums(p, &r->worked_for);
+	if (!rc)
+		rc = take_bins(p, &r->bins, e->options.n_bins);
+	if (!rc)
+		rc = take_slowed(p, &r->slowed, location, e->options.n_slowed);
+	return rc ? rc : take_pieces(p, r);
+}
+
+/* ---- all ---- */
+
+static int put(void *arg, struct packet *p)
+{
+	const struct engine *e = arg;
+
+	put_files(p, e);
+	habits_put_functions(&e->habits, p);
+	put_sites(p, &e->callsites.all);
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		if (engine_is_elsewhere(e, l) || !e->locations[l].counts.events)
+			continue;
+		packet_put(p, l + 1);
+		put_location(p, e, l);
+	}
+	packet_put(p, 0);
+	return p->rc;
+}
+
+static int take(void *arg, struct packet *p)
+{
+	struct engine *e = arg;
+	uint32_t *sites = NULL, n_sites = 0, l;
+	int rc = take_files(p, e);
+
+	if (!rc)
+		rc = habits_take_functions(&e->habits, e->defs->n_regions + 1, p);
+	if (!rc)
+		rc = take_sites(p, e, &sites, &n_sites);
+	while (!rc && (l = packet_take_below(p, (uint64_t)e->defs->n_locations + 1)))
+		rc = take_location(p, e, l - 1, sites, n_sites);
+	free(sites);
+	return rc;
+}
+
+int engine_gather_rows(struct engine *e, int rc)
+{
+	if (e->options.exchange && e->spills)
+		e->options.exchange->spilled_bytes += (uint64_t)e->spill.end;
+	return exchange_gather(e->options.exchange, rc, put, take, e);
+}
