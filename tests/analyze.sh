@@ -8,7 +8,9 @@
 set -eu
 
 if [ $# -eq 0 ]; then
-	git ls-files 'src/*.c' 'eta-ext/*.c' 'plugins/*.c' | grep -v '/bpf/\|posixio/eztrace\|eztrace-kernelio' |
+	without='/bpf/\|posixio/eztrace\|eztrace-kernelio'
+	pkg-config --exists mpi-c || without="$without\|sci-analyze-mpi"
+	git ls-files 'src/*.c' 'eta-ext/*.c' 'plugins/*.c' | grep -v "$without" |
 		xargs -P "$(nproc)" -n 8 sh "$0"
 	exit
 fi
@@ -20,7 +22,8 @@ status=0
 # as the build does
 # shellcheck disable=SC2046 # options
 set -- -std=gnu11 -D_GNU_SOURCE -I. -Isrc -Ibuild/obj -Ibuild/obj/src '-DPLUGIN_DIR="x"' '-DBIN_DIR="x"' \
-	'-DSCI_PAGE_FILE="web/page.html"' $(pkg-config --cflags jansson babeltrace2 2>/dev/null || :)
+	'-DSCI_PAGE_FILE="web/page.html"' $(pkg-config --cflags jansson babeltrace2 2>/dev/null || :) \
+	$(pkg-config --cflags mpi-c 2>/dev/null || :)
 
 if command -v clang-tidy >/dev/null 2>&1; then
 	# standard error has a line for what was left out
