@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 void parallel_run(unsigned n, void *(*work)(void *arg), void *arg)
 {
@@ -17,4 +18,15 @@ void parallel_run(unsigned n, void *(*work)(void *arg), void *arg)
 	while (started > 0)
 		pthread_join(threads[--started], NULL);
 	free(threads);
+}
+
+unsigned parallel_threads(unsigned wanted, size_t pieces)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (wanted == 0)
+		wanted = cpus > 0 ? (unsigned)cpus : 1;
+	if (wanted > pieces)
+		wanted = pieces ? (unsigned)pieces : 1;
+	return wanted;
 }

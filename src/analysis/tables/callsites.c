@@ -54,11 +54,23 @@ static int map_at(struct site_map *map, uint64_t key, uint32_t **value)
 	return 0;
 }
 
+static bool is_site(const struct site *a, const struct site *b)
+{
+	return a->address == b->address && a->process == b->process && a->module == b->module &&
+	       a->from == b->from && a->from_module == b->from_module;
+}
+
 static int sites_get(struct sites *sites, const struct site *site, uint32_t *index)
 {
-	uint64_t key = hash_mix(hash_mix(site->process, site->address), site->module);
+	uint64_t key;
 	uint32_t *known;
 
+	/* calls come from a place several times in a row */
+	if (sites->last < sites->n && is_site(&sites->list[sites->last], site)) {
+		*index = sites->last;
+		return 0;
+	}
+	key = hash_mix(hash_mix(site->process, site->address), site->module);
 	key = hash_mix(hash_mix(key, site->from), site->from_module);
 	if (map_at(&sites->map, key, &known) < 0)
 		return -ENOMEM;
@@ -68,7 +80,7 @@ static int sites_get(struct sites *sites, const struct site *site, uint32_t *ind
 		*known = sites->n;
 		sites->list[sites->n++] = *site;
 	}
-	*index = *known;
+	*index = sites->last = *known;
 	return 0;
 }
 

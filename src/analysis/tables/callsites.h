@@ -26,6 +26,7 @@ struct site {
 struct sites {
 	struct site *list;
 	uint32_t n, room;
+	uint32_t last; /* that was asked for */
 	struct site_map map;
 };
 

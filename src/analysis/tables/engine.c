@@ -3,18 +3,12 @@
 #include "engine.h"
 
 #include <errno.h>
-#include <unistd.h>
+
+#include "src/common/parallel.h"
 
 unsigned engine_threads(const struct engine *e)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned n = e->options.threads;
-
-	if (n == 0)
-		n = cpus > 0 ? (unsigned)cpus : 1;
-	if (n > e->defs->n_locations)
-		n = e->defs->n_locations ? e->defs->n_locations : 1;
-	return n;
+	return parallel_threads(e->options.threads, e->defs->n_locations);
 }
 
 int engine_progress(struct engine *e, uint64_t events)

@@ -49,9 +49,9 @@ static bool is_short_extent(const struct lane_region *r)
 	       (uint64_t)r->offset >> (64 - SIZE_BITS) == 0;
 }
 
-static void put_extent(struct spill_writer *w, const struct lane_region *r)
+static void put_extent(struct spill_writer *w, const struct lane_region *r, bool is_short)
 {
-	if (is_short_extent(r)) {
+	if (is_short) {
 		spill_put(w, r->size | (uint64_t)r->offset << SIZE_BITS);
 		return;
 	}
@@ -65,7 +65,8 @@ static void put_region(struct gatherer *g, const struct lane_region *r)
 {
 	struct spill_writer *w = &g->regions;
 	uint64_t word = (r->ns & UINT32_MAX) | (uint64_t)r->depth << DEPTH_SHIFT;
-	bool is_long = r->ns > UINT32_MAX || r->region >> REGION_BITS;
+	bool is_short = is_short_extent(r),
+	     is_long = r->ns > UINT32_MAX || r->region >> REGION_BITS;
 	bool place = r->who || (r->has_file && r->dev), any = place || r->has_file, same;
 
 	spill_record(w, r->begin_ns, r->begin_ns + r->ns);
@@ -75,7 +76,7 @@ static void put_region(struct gatherer *g, const struct lane_region *r)
 	word |= is_long ? HAS_LONG : (uint64_t)r->region << 32;
 	word |= (place ? HAS_PLACE : 0) | (r->has_file ? HAS_FILE : 0) |
 		(r->has_size ? HAS_SIZE : 0) | (r->has_offset ? HAS_OFFSET : 0) |
-		(same ? SAME_PLACE : 0) | (is_short_extent(r) ? SHORT_EXTENT : 0);
+		(same ? SAME_PLACE : 0) | (is_short ? SHORT_EXTENT : 0);
 	spill_put(w, r->begin_ns);
 	spill_put(w, word);
 	if (is_long) {
@@ -88,7 +89,7 @@ static void put_region(struct gatherer *g, const struct lane_region *r)
 		spill_put(w, r->inode);
 	if (any)
 		g->place = (struct gathered_place){ r->who, r->dev, r->inode, r->has_file, true };
-	put_extent(w, r);
+	put_extent(w, r, is_short);
 }
 
 static void get_extent(struct spill_reader *r, uint64_t word, struct lane_region *region)

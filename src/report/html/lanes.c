@@ -3,11 +3,13 @@
 #include "lanes.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eta-ext/base/array.h"
 #include "gather.h"
+#include "src/common/parallel.h"
 
 /* ---- how many there are ---- */
 
@@ -216,7 +218,8 @@ static void add_request(struct lane_device *device, uint64_t span, uint64_t begi
 			break;
 		from = from > begin_ns ? from : begin_ns;
 		to = to < end_ns ? to : end_ns;
-		device->busy_ns[b] += to > from ? to - from : 0;
+		atomic_fetch_add_explicit(&device->busy_ns[b], to > from ? to - from : 0,
+					  memory_order_relaxed);
 	}
 }
 
@@ -263,6 +266,31 @@ static int find_devices(struct lanes *lanes, const struct eta_defs *defs)
 
 /* ---- all ---- */
 
+struct choosing {
+	struct lanes *lanes;
+	const struct analysis *a;
+	atomic_uint next; /* location */
+	atomic_int rc;
+};
+
+static void *choose(void *arg)
+{
+	struct choosing *c = arg;
+	struct spill_reader *r = malloc(sizeof(*r));
+	uint32_t l;
+	int none = 0, rc = r ? 0 : -ENOMEM;
+
+	while (!rc && !atomic_load(&c->rc) && (l = atomic_fetch_add(&c->next, 1)) < c->lanes->n) {
+		rc = read_regions(c->lanes, c->a, l, r);
+		if (!rc)
+			rc = read_requests(c->lanes, c->a, l, r);
+	}
+	if (rc)
+		atomic_compare_exchange_strong(&c->rc, &none, rc);
+	free(r);
+	return NULL;
+}
+
 static void *free_gathered(void *gathered)
 {
 	gathered_free(gathered);
@@ -277,12 +305,13 @@ int lanes_choose(struct lanes *lanes, const struct analysis *a)
 	lanes->whole = lanes->n_all <= LANES_REGIONS;
 	if (!lanes->whole)
 		choose_details(lanes, a);
-	for (uint32_t l = 0; l < lanes->n && !rc; l++) {
-		rc = read_regions(lanes, a, l, r);
-		if (!rc)
-			rc = read_requests(lanes, a, l, r);
-	}
 	free(r);
+	if (!rc) {
+		struct choosing c = { .lanes = lanes, .a = a };
+
+		parallel_run(parallel_threads(a->options.threads, lanes->n), choose, &c);
+		rc = atomic_load(&c.rc);
+	}
 	/* a large file takes a while to be given back, which the page need not wait for */
 	lanes->is_freeing =
 		pthread_create(&lanes->freeing, NULL, free_gathered, lanes->gathered) == 0;

@@ -46,7 +46,7 @@ struct lane_detail {
 /* How many requests a device had in flight. */
 struct lane_device {
 	uint32_t location;
-	uint64_t busy_ns[DEPTH_BINS]; /* sum over requests of their time in the bin */
+	_Atomic uint64_t busy_ns[DEPTH_BINS]; /* sum over requests of their time in the bin */
 };
 
 struct lanes {

@@ -14,7 +14,7 @@
 #define WINDOW_OF_GZIP (15 + 16) /* the largest window, and gzip's header (zlib.h) */
 #define PACKED_BYTES 49152	 /* a multiple of 3: only the last part is padded */
 #define BLOCK_BYTES 65536	 /* what is handed over to be packed at once */
-#define LEVEL 2			 /* 3 takes a fifth longer for a page that is 4 % smaller */
+#define LEVEL 2			 /* 3 takes half as long again for a page that is 3 % smaller */
 
 /*
  * Packing takes a quarter of the time of writing a page: a thread does it, while the next block is
