@@ -95,12 +95,12 @@ static void put_figures(void)
 	getrusage(RUSAGE_SELF, &used);
 	/* one write, so that the lines of several processes do not mix */
 	dprintf(fd,
-		"rank %u: %" PRIu64 " events, %.3f CPU s, %" PRIu64 " bytes sent, %" PRIu64
-		" bytes put aside, %ld KiB of memory\n",
+		"rank %u: %" PRIu64 " events, %.3f CPU s, %" PRIu64 " bytes sent, of them %" PRIu64
+		" of results, %" PRIu64 " bytes put aside, %ld KiB of memory\n",
 		all.rank, all.events,
 		(double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
 			(double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
-		all.sent_bytes, all.spilled_bytes, used.ru_maxrss);
+		all.sent_bytes, all.gathered_bytes, all.spilled_bytes, used.ru_maxrss);
 	close(fd);
 }
 

@@ -392,6 +392,7 @@ EXTRA_DIST += \
 	tests/bench/look.mjs \
 	tests/bench/look.py \
 	tests/bench/peers.py \
+	tests/bench/scale.py \
 	tests/bench/vm.py \
 	tests/bench/merge.sh \
 	tests/bench/user.sh \

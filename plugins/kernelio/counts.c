@@ -68,6 +68,11 @@ void kernelio_counts_print(const struct kernelio_counts *counts, bool all)
 			 (unsigned long long)counts->overwritten_all);
 	if (all && counts->paused_ns)
 		eta_note("kernel: paused for %.3f s", (double)counts->paused_ns / 1e9);
+	/* what is missing for them is among the sums below: a bio without its end, a switch */
+	if (all && counts->probes_missed)
+		eta_note("kernel: %llu events came in the middle of the probe for them, and were "
+			 "not recorded",
+			 (unsigned long long)counts->probes_missed);
 	if (!counts->exact)
 		eta_warn(
 			"kernel: produced records differ from recorded + lost ones: counts are not "

@@ -166,6 +166,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	meta_property(k, "TOTAL.open_operations=%llu", (unsigned long long)counts->open_ops);
 	meta_property(k, "TOTAL.open_bios=%llu", (unsigned long long)counts->open_bios);
 	meta_property(k, "TOTAL.dirty_bytes=%llu", (unsigned long long)counts->dirty_bytes);
+	meta_property(k, "TOTAL.probes_missed=%llu", (unsigned long long)counts->probes_missed);
 	meta_property(k, "LOST=%llu", (unsigned long long)counts->lost_all);
 	loss_properties(k);
 	limits_put(k);

@@ -15,7 +15,7 @@ struct settings {
 	uint64_t events, threads, writers;
 	enum part part;
 	bool attributes;
-	const char *output;
+	const char *output, *host;
 };
 
 enum region { WRITE, SYS_WRITE, FILE_WRITE_ITER, PERFORM_WRITE, N_REGIONS };
@@ -164,8 +164,12 @@ static const struct eta_source_ops generator_ops = {
 
 static bool define(struct eta_trace *trace, const struct settings *settings)
 {
-	const struct eta_process process = { .name = "made-up", .host = "here", .pid = 100 };
-	const struct eta_handle device = { .name = "sda", .file = ETA_NONE, .device = DEV };
+	const struct eta_process process = {
+		.name = "made-up", .host = settings->host, .boot = settings->host, .pid = 100
+	};
+	const struct eta_handle device = {
+		.name = "sda", .file = ETA_NONE, .device = DEV, .host = settings->host
+	};
 	char name[64];
 	bool ok = eta_defs_process(trace, &process) != ETA_NONE &&
 		  eta_defs_handle(trace, &device) != ETA_NONE;
@@ -202,6 +206,7 @@ static const struct option_row rows[] = {
 	{ "threads", 't', "THREADS", "traced threads (default 32)",
 	  SETS_NUMBER(struct settings, threads, 1, 1000000) },
 	{ "part", 'p', "PART", "user, kernel or all (default)", CALLS(set_part) },
+	{ "host", 'H', "NAME", "its machine (default here)", SETS_TEXT(struct settings, host) },
 	{ "attributes", 'a', NULL, "size, offset, inode, dev and ret",
 	  SETS_FLAG(struct settings, attributes) },
 	{ "writers", 'w', "THREADS", "threads that write (default: CPUs)",
@@ -224,7 +229,9 @@ int main(int argc, char **argv)
 	static const struct command_line command_line = { rows, NULL,
 							  "Write an archive of made-up nested I/O.",
 							  parse_words };
-	struct settings settings = { .events = 1000000, .threads = 32, .part = PART_ALL };
+	struct settings settings = {
+		.events = 1000000, .threads = 32, .part = PART_ALL, .host = "here"
+	};
 	struct eta_write_options write_options = { 0 };
 	struct eta_counts counts;
 	struct eta_trace *trace;

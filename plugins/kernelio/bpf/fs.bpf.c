@@ -83,13 +83,16 @@ int BPF_PROG(on_dio_begin)
 	return 0;
 }
 
-/* For synchronous I/O this runs in the caller's context; elsewhere there is no open operation. */
+/*
+ * Synchronous I/O completes in the caller's context. What is asynchronous may complete in an
+ * interrupt, of whoever is inside of a call just then.
+ */
 SEC("tp_btf/iomap_dio_complete")
-int BPF_PROG(on_dio_complete)
+int BPF_PROG(on_dio_complete, struct kiocb *iocb)
 {
 	struct task_state *st = current_operation();
 
-	if (st && st->now.direct_ns) {
+	if (st && st->now.direct_ns && !iocb->ki_complete) {
 		span_add(st, ETA_SPAN_FS_DIRECT, st->now.direct_ns, bpf_ktime_get_ns());
 		st->now.direct_ns = 0;
 		st->now.waits_for_own = 0;

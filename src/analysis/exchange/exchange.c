@@ -105,8 +105,13 @@ int exchange_gather(struct exchange *x, int rc, exchange_fn put, exchange_fn tak
 {
 	if (!x)
 		return rc;
-	if (x->rank)
-		return send_one(x, 0, rc, put, arg);
+	if (x->rank) {
+		uint64_t before = x->sent_bytes;
+
+		rc = send_one(x, 0, rc, put, arg);
+		x->gathered_bytes += x->sent_bytes - before;
+		return rc;
+	}
 	for (unsigned from = 1; from < x->n; from++)
 		rc = receive_one(x, from, rc, take, arg);
 	return rc;

@@ -17,6 +17,7 @@ struct exchange {
 	void *arg;
 	/* what this process has done: bytes sent, events read, bytes put aside on its disk */
 	uint64_t sent_bytes, events, spilled_bytes;
+	uint64_t gathered_bytes; /* of those sent: to rank 0 alone */
 	char failure[512]; /* what failed here, or where another process said so; "" unknown */
 };
 
