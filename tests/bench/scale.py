@@ -1,0 +1,127 @@
+"""What it costs to analyse the recordings of several machines by several processes: CPU time, events, what is sent, memory;
+and to link them. Processes beyond the CPUs of this machine take turns: what they would take on CPUs of their own is a
+model, CPU time of the slowest and what is sent at SCI_BENCH_BANDWIDTH bytes a second."""
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.environ["SCI_BUILD"]
+MPI = os.path.join(BUILD, "src/sci-analyze-mpi")
+EVENTS = int(os.environ.get("SCI_BENCH_EVENTS", 40_000_000))
+BANDWIDTH = float(os.environ.get("SCI_BENCH_BANDWIDTH", 1e9))
+RUNS = int(os.environ.get("SCI_BENCH_RUNS", 3))
+ENV = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "SCI_MPI_FIGURES": "figures"}
+NAMES = "events", "cpu", "sent", "results", "aside", "memory"
+
+
+def skip(why):
+    sys.exit("skipped: " + why)
+
+
+if not os.path.exists(MPI) or not shutil.which("mpirun"):
+    skip("built without MPI, or there is no mpirun")
+OVER = ["--oversubscribe"] if b"Open MPI" in subprocess.run(["mpirun", "--version"], capture_output=True).stdout else []
+
+
+def generate(folder, machines, threads, events):
+    """DIR/nodeN of that many THREADS and EVENTS, which are lists."""
+    for i in range(machines):
+        node = os.path.join(folder, f"node{i}")
+        os.makedirs(node)
+        subprocess.run([BUILD + "/tests/bench/bench-generate", f"--events={events[i]}", f"--threads={threads}", "--attributes",
+                        f"--host=node{i}", f"--output={node}/unified.otf2"], check=True, stdout=subprocess.DEVNULL)
+
+
+def timed(*words):
+    """Seconds and CPU seconds of a command."""
+    before, at = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV)
+    took, after = time.monotonic() - at, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def by_mpi(processes, trace):
+    """Seconds, and of each rank {name: figure}."""
+    if os.path.exists("figures"):
+        os.remove("figures")
+    took, _ = timed("mpirun", *OVER, "-n", str(processes), MPI, "--json", trace)
+    with open("figures") as lines:
+        rows = sorted([float(n) for n in re.findall(r"[\d.]+", line)] for line in lines)
+    return took, [dict(zip(NAMES, row[1:])) for row in rows]
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def worst(ranks, name):
+    return max(rank[name] for rank in ranks) / (sum(rank[name] for rank in ranks) / len(ranks))
+
+
+def processes():
+    """P = 1, 2, 4, 8 of 8 uneven machines."""
+    parts = [EVENTS * (12 - i) // 68 for i in range(8)]
+    generate("uneven", 8, 128, parts)
+    timed("sci-analyze", "--json", "--threads=1", "uneven")
+    print(f"8 machines, 1024 threads, {sum(parts) / 1e6:.0f} M events; medians of {RUNS}")
+    print(f"{'':24}{'CPU s':>7}{'of one':>8}{'most events':>13}{'sent: classes':>15}{'results':>11}{'put aside':>11}{'memory':>10}"
+          f"{'measured':>10}{'model':>8}")
+    alone = None
+    for n in (0, 1, 2, 4, 8):
+        rounds = []
+        for _ in range(RUNS):
+            if n:
+                rounds.append(by_mpi(n, "uneven"))
+            else:
+                took, cpu = timed("sci-analyze", "--json", "--threads=1", "uneven")
+                rounds.append((took, [{"cpu": cpu}]))
+        took, cpu = median([r[0] for r in rounds]), median([sum(rank["cpu"] for rank in r[1]) for r in rounds])
+        if not n:
+            alone = cpu
+            print(f"{'sci-analyze --threads=1':24}{cpu:7.2f}{1:8.2f}{'':60}{took:8.2f} s")
+            continue
+        ranks = rounds[-1][1]
+        results, sent = (sum(rank[name] for rank in ranks) for name in ("results", "sent"))
+        model = max(rank["cpu"] for rank in ranks) + sent / BANDWIDTH
+        measured = f"{took:.2f} s" if n <= os.cpu_count() else "-"
+        print(f"{f'{n} processes':24}{cpu:7.2f}{cpu / alone:8.2f}{worst(ranks, 'events'):13.2f}{(sent - results) / 1024:11.0f} KiB"
+              f"{results / 1024:7.0f} KiB{sum(rank['aside'] for rank in ranks) / 1e6:8.0f} MB"
+              f"{max(rank['memory'] for rank in ranks) / 1024:6.0f} MiB{measured:>10}{model:6.2f} s", flush=True)
+        if n == 8:
+            for at, rank in enumerate(ranks):
+                print(f"  rank {at}: {rank['events'] / 1e6:.1f} M events, {rank['cpu']:.2f} CPU s, {rank['sent'] / 1024:.0f} KiB sent, "
+                      f"{rank['aside'] / 1e6:.0f} MB put aside, {rank['memory'] / 1024:.0f} MiB")
+    print("asked: CPU s 1.1 of one at 8; most events 1.2 of the mean; 64 MiB of memory")
+    shutil.rmtree("uneven")
+
+
+def memory():
+    """64 processes."""
+    generate("wide", 64, 256, [100_000] * 64)
+    took, ranks = by_mpi(64, "wide")
+    print(f"64 machines, 16384 threads, by 64 processes: {max(rank['memory'] for rank in ranks[1:]) / 1024:.0f} MiB of memory each at most, "
+          f"rank 0 {ranks[0]['memory'] / 1024:.0f} MiB; {took:.0f} s, taking turns (asked: 128 MiB)", flush=True)
+    shutil.rmtree("wide")
+
+
+def link():
+    """10 and 100 M events."""
+    for events in 10, 100:
+        generate("linked", 64, 16, [events * 1_000_000 // 64] * 64)
+        took = median([timed("sci-merge", "--force", "--link", "linked", "-o", "linked/unified.otf2")[0] for _ in range(3)])
+        print(f"sci-merge --link, 64 machines, 1024 threads, {events} M events: {took:.2f} s (asked: 2, and the same for both)",
+              flush=True)
+        shutil.rmtree("linked")
+
+
+with tempfile.TemporaryDirectory(dir=os.environ.get("SCI_BENCH_DIR")) as work:
+    os.chdir(work)
+    for part in os.environ.get("SCI_BENCH_PARTS", "processes memory link").split():
+        {"processes": processes, "memory": memory, "link": link}[part]()
+    os.chdir("/")
