@@ -44,6 +44,8 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/match-calls.c \
 	eta-ext/merge/match-requests.c \
 	eta-ext/merge/match-requests.h \
+	eta-ext/merge/request-store.c \
+	eta-ext/merge/request-store.h \
 	eta-ext/merge/request-streams.c \
 	eta-ext/merge/request-streams.h \
 	eta-ext/merge/service-stream.c \

@@ -177,7 +177,7 @@ static int load_devices(struct guests *g)
 		if (location->kind != ETA_LOCATION_DEVICE)
 			continue;
 		*device = (struct device){ .dev = location->dev, .name = location->name };
-		rc = request_stream_device(trace, device->dev, false, &stream);
+		rc = request_stream_device(&g->merge->requests, trace, device->dev, false, &stream);
 		if (rc)
 			break;
 		rc = requests_sample(&(struct requests){ request_stream_next, stream },
@@ -204,7 +204,8 @@ static int vote_of(struct guests *g, struct device *device, const struct disk *d
 	const struct vm *vm = &g->vms[disk->vm];
 	const struct request_image image = image_of(disk);
 	struct request_stream *stream;
-	int rc = request_stream_file(g->merge->inputs[vm->input].trace, &image, &stream);
+	int rc = request_stream_file(&g->merge->requests, g->merge->inputs[vm->input].trace, &image,
+				     &stream);
 
 	if (rc)
 		return rc;
@@ -304,10 +305,12 @@ static int match_device(struct guests *g, const struct device *device, struct et
 	const struct vm *vm = &g->vms[device->disk->vm];
 	const struct request_image image = image_of(device->disk);
 	struct request_stream *guest = NULL, *host = NULL;
-	int rc = request_stream_device(g->merge->inputs[g->input].trace, device->dev, true, &guest);
+	int rc = request_stream_device(&g->merge->requests, g->merge->inputs[g->input].trace,
+				       device->dev, true, &guest);
 
 	if (rc == 0)
-		rc = request_stream_file(g->merge->inputs[vm->input].trace, &image, &host);
+		rc = request_stream_file(&g->merge->requests, g->merge->inputs[vm->input].trace,
+					 &image, &host);
 	if (rc == 0)
 		rc = requests_match(&(struct requests){ request_stream_next, guest },
 				    &(struct requests){ request_stream_next, host },

@@ -4,6 +4,7 @@
 #define ETA_MERGE_H
 
 #include "eta-ext/trace/source.h"
+#include "request-store.h"
 
 struct known;
 
@@ -56,7 +57,8 @@ struct merge {
 	uint32_t n_parts;
 	struct merge_number *numbers; /* sorted; none where no input needs them */
 	size_t n_numbers;
-	struct services *services; /* what hosts did for their guests; NULL: there are none */
+	struct request_store requests; /* of guests and for them, while these are compared */
+	struct services *services;     /* what hosts did for their guests; NULL: there are none */
 };
 
 /* Zeros for N definitions of an input. 0 or -ENOMEM. */

@@ -28,6 +28,10 @@ struct request_stream {
 	uint8_t *directions; /* of the regions: enum direction */
 	const char *reads;   /* the rest of those for the clock, NULL: none */
 	struct clock_read read;
+	struct request ahead; /* that comes next, but for a read for the clock */
+	bool has_ahead, ended;
+	bool is_kept; /* all of them are in the file */
+	struct request_file file;
 };
 
 /* "vfs:sys_pwrite64", "vfs:aio_read", "vfs:io_uring_write": what such a region does. */
@@ -71,20 +75,17 @@ static int add_reader(struct request_stream *s, uint32_t location)
 	return rc < 0 ? rc : 0;
 }
 
-static int open_stream(struct eta_trace *trace, uint32_t pid, struct request_stream **out)
+/* Those that have what a stream of PID, 0: all, asks for. */
+static int open_readers(struct request_stream *s, uint32_t pid)
 {
-	const struct eta_defs *defs = &trace->defs;
-	struct request_stream *s = calloc(1, sizeof(*s));
-	int rc = s ? 0 : -ENOMEM;
+	const struct eta_defs *defs = &s->trace->defs;
+	int rc = 0;
 
-	*out = NULL;
-	if (s) {
-		s->trace = trace;
-		s->readers = calloc((size_t)defs->n_locations + 1, sizeof(*s->readers));
-		s->directions = calloc((size_t)defs->n_regions + 1, 1);
-		rc = s->readers && s->directions ? 0 : -ENOMEM;
-	}
-	for (uint32_t r = 0; rc == 0 && r < defs->n_regions; r++)
+	s->readers = calloc((size_t)defs->n_locations + 1, sizeof(*s->readers));
+	s->directions = calloc((size_t)defs->n_regions + 1, 1);
+	if (!s->readers || !s->directions)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < defs->n_regions; r++)
 		s->directions[r] = (uint8_t)direction_of(&defs->regions[r]);
 	for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
 		const struct eta_location *location = &defs->locations[l];
@@ -96,10 +97,25 @@ static int open_stream(struct eta_trace *trace, uint32_t pid, struct request_str
 			     defs->processes[location->process].pid == pid))
 			rc = add_reader(s, l);
 	}
-	if (rc)
+	return rc;
+}
+
+static int open_stream(struct request_store *store, const struct request_key *key,
+		       struct eta_trace *trace, struct request_stream **out)
+{
+	struct request_stream *s = *out = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return -ENOMEM;
+	s->trace = trace;
+	s->dev = key->dev;
+	s->is_kept = request_file_open(store, key, &s->file);
+	rc = s->is_kept ? 0 : open_readers(s, key->pid);
+	if (rc) {
 		request_stream_free(s);
-	else
-		*out = s;
+		*out = NULL;
+	}
 	return rc;
 }
 
@@ -110,16 +126,16 @@ static void next_read(struct request_stream *s)
 		s->reads = NULL;
 }
 
-int request_stream_device(struct eta_trace *trace, uint32_t dev, bool for_clock,
-			  struct request_stream **out)
+int request_stream_device(struct request_store *store, struct eta_trace *trace, uint32_t dev,
+			  bool for_clock, struct request_stream **out)
 {
-	int rc = open_stream(trace, 0, out);
+	int rc =
+		open_stream(store, &(struct request_key){ .trace = trace, .dev = dev }, trace, out);
 	const char *reads;
 	uint32_t of;
 
 	if (rc)
 		return rc;
-	(*out)->dev = dev;
 	for (uint32_t p = 0; for_clock && p < trace->defs.n_properties; p++)
 		if (clock_reads_is(&trace->defs.properties[p]) &&
 		    clock_reads_parse(trace->defs.properties[p].value, &of, &reads) && of == dev)
@@ -128,10 +144,12 @@ int request_stream_device(struct eta_trace *trace, uint32_t dev, bool for_clock,
 	return 0;
 }
 
-int request_stream_file(struct eta_trace *trace, const struct request_image *image,
-			struct request_stream **out)
+int request_stream_file(struct request_store *store, struct eta_trace *trace,
+			const struct request_image *image, struct request_stream **out)
 {
-	int rc = open_stream(trace, image->pid, out);
+	int rc = open_stream(store,
+			     &(struct request_key){ trace, image->pid, image->dev, image->inode },
+			     trace, out);
 
 	if (rc == 0)
 		(*out)->image = image;
@@ -213,30 +231,9 @@ static bool is_sound(const struct request *request)
 	return (request->begin_ns | request->end_ns) >> 61 == 0;
 }
 
-/* Takes the read for the clock, if it is the next of all. */
-static bool take_read(struct request_stream *s, struct request *request)
+/* The next one but for those for the clock: 1, 0 at the end, -errno. */
+static int read_on(struct request_stream *s, struct request *request)
 {
-	if (!s->reads)
-		return false;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->readers[i].head->time_ns < s->read.begin_ns)
-			return false;
-	*request = (struct request){ .begin_ns = s->read.begin_ns,
-				     .end_ns = s->read.end_ns,
-				     .offset = s->read.offset,
-				     .bytes = s->read.bytes,
-				     .clock_only = true };
-	next_read(s);
-	return true;
-}
-
-int request_stream_next(void *stream, struct request *request)
-{
-	struct request_stream *s = stream;
-
-	while (take_read(s, request))
-		if (is_sound(request))
-			return 1;
 	while (s->n) {
 		struct reader *reader = s->readers;
 		bool found;
@@ -257,10 +254,44 @@ int request_stream_next(void *stream, struct request *request)
 				*reader = s->readers[--s->n];
 			}
 		}
-		if (found && is_sound(request))
+		if (found && is_sound(request)) {
+			request_file_put(&s->file, request);
 			return 1;
-		if (take_read(s, request) && is_sound(request))
+		}
+	}
+	request_file_end(&s->file);
+	return 0;
+}
+
+static int look_ahead(struct request_stream *s)
+{
+	int rc = s->is_kept ? request_file_next(&s->file, &s->ahead) : read_on(s, &s->ahead);
+
+	s->has_ahead = rc > 0;
+	s->ended = rc == 0;
+	return rc < 0 ? rc : 0;
+}
+
+int request_stream_next(void *stream, struct request *request)
+{
+	struct request_stream *s = stream;
+	int rc = s->has_ahead || s->ended ? 0 : look_ahead(s);
+
+	if (rc)
+		return rc;
+	while (s->reads && (s->ended || s->read.begin_ns <= s->ahead.begin_ns)) {
+		*request = (struct request){ .begin_ns = s->read.begin_ns,
+					     .end_ns = s->read.end_ns,
+					     .offset = s->read.offset,
+					     .bytes = s->read.bytes,
+					     .clock_only = true };
+		next_read(s);
+		if (is_sound(request))
 			return 1;
 	}
-	return 0;
+	if (s->ended)
+		return 0;
+	*request = s->ahead;
+	s->has_ahead = false;
+	return 1;
 }

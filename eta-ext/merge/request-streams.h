@@ -7,15 +7,17 @@
 #include "eta-ext/trace/source.h"
 #include "eta-ext/format/disk-map.h"
 #include "match-requests.h"
+#include "request-store.h"
 
 struct request_stream;
 
 /*
  * The block requests of TRACE to DEV (major << 20 | minor) in order of begin; FOR_CLOCK: also the
- * reads that its tracer made to compare clocks. 0 or -errno.
+ * reads that its tracer made to compare clocks. STORE outlives the stream: what was read once is
+ * there. 0 or -errno.
  */
-int request_stream_device(struct eta_trace *trace, uint32_t dev, bool for_clock,
-			  struct request_stream **out);
+int request_stream_device(struct request_store *store, struct eta_trace *trace, uint32_t dev,
+			  bool for_clock, struct request_stream **out);
 
 /* The file that an image of a disk is, and which process is its QEMU. */
 struct request_image {
@@ -26,8 +28,8 @@ struct request_image {
 };
 
 /* Of TRACE the reads and writes on IMAGE, which stays until the end, in order of end. */
-int request_stream_file(struct eta_trace *trace, const struct request_image *image,
-			struct request_stream **out);
+int request_stream_file(struct request_store *store, struct eta_trace *trace,
+			const struct request_image *image, struct request_stream **out);
 
 /* For the functions of match-requests.h. */
 int request_stream_next(void *stream, struct request *request);

@@ -295,9 +295,11 @@ int services_match(struct merge *merge, const struct service_pair *pair)
 	int rc = note_disk(&s->guests[s->n_guests - 1], pair);
 
 	if (rc == 0)
-		rc = request_stream_device(input->trace, pair->device, false, &guest.stream);
+		rc = request_stream_device(&merge->requests, input->trace, pair->device, false,
+					   &guest.stream);
 	if (rc == 0)
-		rc = request_stream_file(merge->inputs[pair->host].trace, &pair->image, &host);
+		rc = request_stream_file(&merge->requests, merge->inputs[pair->host].trace,
+					 &pair->image, &host);
 	if (rc == 0)
 		rc = requests_assign(&(struct requests){ next_by_clock, &guest },
 				     &(struct requests){ request_stream_next, host },

@@ -102,10 +102,15 @@ assert sum(whole > 0 and parts.get(other, 0) > 0.9 * whole for whole, parts in c
 assert {who for _, parts in calls for who in parts} <= {other, 0}, calls
 
 # 8 MiB of another's data in the disk's cache, and complete, before the flush
-spool, other = recorded("direct", "nothing", "direct")
+spool, other = recorded("direct", *["nothing"] * 5, "direct")
+names = {task.tid: task.comm for task in spool.tasks + spool.untraced}
 for bio in flushes(spool):
-    print("flush of", bio.end - bio.begin, "ns, of that", bio.queue_foreign + bio.device_foreign, "of", bio.foreign_tid)
-alone, beside = flushes(spool)
-assert not alone.foreign_tid and not alone.queue_foreign + alone.device_foreign, alone
+    print("flush of", bio.end - bio.begin, "ns, of that", bio.queue_foreign + bio.device_foreign, "of", bio.foreign_tid,
+          names.get(bio.foreign_tid))
+*alone, beside = flushes(spool)
+assert len(alone) == 5
+# the kernel may be writing back below just then what is left of the file system's making
+assert sum(not bio.foreign_tid and not bio.queue_foreign + bio.device_foreign for bio in alone) >= 4, alone
+assert other not in [bio.foreign_tid for bio in alone], alone
 assert beside.foreign_tid == other, (beside, other)
 assert beside.queue_foreign + beside.device_foreign > 0.9 * (beside.end - beside.begin), beside

@@ -402,6 +402,7 @@ struct xlog_ticket {
 struct kiocb {
 	struct file *ki_filp;
 	loff_t ki_pos;
+	void (*ki_complete)(struct kiocb *iocb, long ret); /* NULL: whoever began it waits */
 };
 
 struct io_event {
