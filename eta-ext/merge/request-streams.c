@@ -25,6 +25,8 @@ struct request_stream {
 	uint32_t dev;			   /* of it */
 	struct reader *readers;		   /* those at their end are taken out */
 	size_t n;
+	struct reader *first; /* whose event comes next, until a time; NULL: to be found */
+	uint64_t until_ns;
 	uint8_t *directions; /* of the regions: enum direction */
 	const char *reads;   /* the rest of those for the clock, NULL: none */
 	struct clock_read read;
@@ -231,16 +233,33 @@ static bool is_sound(const struct request *request)
 	return (request->begin_ns | request->end_ns) >> 61 == 0;
 }
 
+/* The one whose event comes next; it stays the same one until another has an earlier event. */
+static struct reader *first_reader(struct request_stream *s)
+{
+	if (s->first && s->first->head->time_ns < s->until_ns)
+		return s->first;
+	s->first = s->readers;
+	s->until_ns = UINT64_MAX;
+	for (struct reader *reader = s->readers + 1; reader < s->readers + s->n; reader++) {
+		const struct reader *later = reader;
+
+		if (reader->head->time_ns < s->first->head->time_ns) {
+			later = s->first;
+			s->first = reader;
+		}
+		if (later->head->time_ns < s->until_ns)
+			s->until_ns = later->head->time_ns;
+	}
+	return s->first;
+}
+
 /* The next one but for those for the clock: 1, 0 at the end, -errno. */
 static int read_on(struct request_stream *s, struct request *request)
 {
 	while (s->n) {
-		struct reader *reader = s->readers;
+		struct reader *reader = first_reader(s);
 		bool found;
 
-		for (size_t i = 1; i < s->n; i++)
-			if (s->readers[i].head->time_ns < reader->head->time_ns)
-				reader = &s->readers[i];
 		found = s->image ? take_call(s, reader, reader->head, request)
 				 : take_block(s, reader->head, request);
 		request->location = found ? reader->location : 0;
@@ -252,6 +271,7 @@ static int read_on(struct request_stream *s, struct request *request)
 			if (rc == 0) {
 				eta_cursor_drop(reader->cursor);
 				*reader = s->readers[--s->n];
+				s->first = NULL;
 			}
 		}
 		if (found && is_sound(request)) {

@@ -50,7 +50,7 @@ def by_mpi(processes, trace):
     """Seconds, and of each rank {name: figure}."""
     if os.path.exists("figures"):
         os.remove("figures")
-    took, _ = timed("mpirun", *OVER, "-n", str(processes), MPI, "--json", trace)
+    took, _ = timed("mpirun", *OVER, "-n", str(processes), MPI, trace)
     with open("figures") as lines:
         rows = sorted([float(n) for n in re.findall(r"[\d.]+", line)] for line in lines)
     return took, [dict(zip(NAMES, row[1:])) for row in rows]
@@ -68,7 +68,7 @@ def processes():
     """P = 1, 2, 4, 8 of 8 uneven machines."""
     parts = [EVENTS * (12 - i) // 68 for i in range(8)]
     generate("uneven", 8, 128, parts)
-    timed("sci-analyze", "--json", "--threads=1", "uneven")
+    timed("sci-analyze", "--threads=1", "uneven")
     print(f"8 machines, 1024 threads, {sum(parts) / 1e6:.0f} M events; medians of {RUNS}")
     print(f"{'':24}{'CPU s':>7}{'of one':>8}{'most events':>13}{'sent: classes':>15}{'results':>11}{'put aside':>11}{'memory':>10}"
           f"{'measured':>10}{'model':>8}")
@@ -79,7 +79,7 @@ def processes():
             if n:
                 rounds.append(by_mpi(n, "uneven"))
             else:
-                took, cpu = timed("sci-analyze", "--json", "--threads=1", "uneven")
+                took, cpu = timed("sci-analyze", "--threads=1", "uneven")
                 rounds.append((took, [{"cpu": cpu}]))
         took, cpu = median([r[0] for r in rounds]), median([sum(rank["cpu"] for rank in r[1]) for r in rounds])
         if not n:
@@ -114,7 +114,7 @@ def link():
     """10 and 100 M events."""
     for events in 10, 100:
         generate("linked", 64, 16, [events * 1_000_000 // 64] * 64)
-        took = median([timed("sci-merge", "--force", "--link", "linked", "-o", "linked/unified.otf2")[0] for _ in range(3)])
+        took = median([timed("sci-merge",  "--link", "linked", "-o", "linked/unified.otf2")[0] for _ in range(3)])
         print(f"sci-merge --link, 64 machines, 1024 threads, {events} M events: {took:.2f} s (asked: 2, and the same for both)",
               flush=True)
         shutil.rmtree("linked")
