@@ -50,7 +50,7 @@ for package; do
 done
 echo "== what they depend on"
 depends=$(for package in "$root"/packages/*.deb; do dpkg-deb -f "$package" Depends; done |
-	tr ',' '\n' | grep -v libeta-ext1 | sed 's/^ *//' | sort -u | paste -sd ,)
+	tr ',' '\n' | grep -v 'libeta-ext1\|eztrace-sci' | sed 's/^ *//' | sort -u | paste -sd ,)
 within apt-get satisfy -y --no-install-recommends "$depends, eztrace, libcap2-bin, adduser" >"$dir/depends.log" 2>&1 || {
 	tail -n 20 "$dir/depends.log" >&2
 	exit 1
@@ -78,7 +78,7 @@ echo 'eztrace-sci eztrace-sci/group boolean false' | within debconf-set-selectio
 within dpkg-reconfigure eztrace-sci
 
 echo "== purge"
-within apt-get purge -y eztrace-sci libeta-ext1 libeta-ext-dev >"$dir/purge.log" 2>&1
+within apt-get purge -y eztrace-sci-mpi eztrace-sci libeta-ext1 libeta-ext-dev >"$dir/purge.log" 2>&1
 list_files >"$dir/files.after"
 if ! diff "$dir/files.before" "$dir/files.after"; then
 	echo "try.sh: the purge has left or taken the above" >&2
