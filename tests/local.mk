@@ -24,6 +24,7 @@ unit_tests = \
 	tests/unit/test-cpu-history \
 	tests/unit/test-dirty \
 	tests/unit/test-durations \
+	tests/unit/test-exchange \
 	tests/unit/test-filter \
 	tests/unit/test-golden \
 	tests/unit/test-disk-map \
