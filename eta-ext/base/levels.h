@@ -50,6 +50,7 @@
 	X(STOPPED, CPU, "stopped")                                                                 \
 	X(FROZEN_FILE_SYSTEM, VFS, "frozen file system")                                           \
 	X(RECLAIM_AT_OWN_LIMIT, PAGECACHE, "reclaim at own limit")                                 \
+	X(EVICTION_AT_OWN_LIMIT, PAGECACHE, "eviction at own limit")                               \
 	X(THROTTLED_BY_OWN_LIMIT, BLOCK, "held back by own limit")                                 \
 	X(VIRTIO, BLOCK, "virtio")                                                                 \
 	X(STEAL, CPU, "steal")                                                                     \

@@ -370,7 +370,8 @@ struct eta_span {
 	X(RECLAIM_AT_OWN_LIMIT, "pagecache:reclaim at own limit")                                  \
 	X(ADDRESS_SPACE_LOCK, "vfs:address space lock")                                            \
 	X(SPIN_LOCK, "vfs:spin lock")                                                              \
-	X(EVICTION, "pagecache:eviction")
+	X(EVICTION, "pagecache:eviction")                                                          \
+	X(EVICTION_AT_OWN_LIMIT, "pagecache:eviction at own limit")
 
 enum eta_span_kind {
 	ETA_SPAN_NONE,

@@ -371,6 +371,9 @@ SCENES = [
                           ["dd", "of={data}/big", "oflag=nocache", "conv=notrunc,fdatasync", "count=0",
                            "status=none"]]),
           "rereads", ["-n", "10"], prepared=True, threads=1, strength=64, culprit="cat", baseline=True),
+    # nobody else: what it reads again is more than its control group holds
+    Cause("cache-limit", {("pagecache", "eviction at own limit")}, conditions.little_memory, "rereads", ["-n", "10"],
+          prepared=True, threads=1, strength=32, culprit=LIMIT, solo=plain),
     # whoever drops the pages, they are read again
     Cause("dropped", {("pagecache", "eviction")},
           others(journalled, shell("dd of={data}/data.0 oflag=nocache conv=notrunc count=0 2>/dev/null; sleep 0.05")),

@@ -172,8 +172,8 @@ def judge(cause, place, options):
             f.write(shown.text)
     culprits = [s for s in main if cause.culprit_is_first(s)]
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
-    # of two runs of the same, neither was slowed
-    truth = 0 if cause.is_control else max(0, 1 - runs.alone_ns(solo) / statistics.median(s.life_ns for s in main))
+    # of the run that is shown: others differ. Of two runs of the same, neither was slowed
+    truth = 0 if cause.is_control else max(0, 1 - runs.alone_ns(solo) / shown.life_ns)
     levels = [s.level for s in solo]
     alone = "none" if levels.count("none") * 2 > len(levels) else middle(solo).verdict + " (!)"
     return Result(cause, shown, named, culprit, innocent(cause, shown), scores, strengths, alone, truth,

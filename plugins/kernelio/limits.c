@@ -102,6 +102,25 @@ static void eviction_tell(struct kernelio *k, const struct kernelio_limit_key *k
 	meta_property(k, "EVICTED_FOR=%" PRIu64 "|%s", limit->ns, text);
 }
 
+struct limits_text {
+	char all[3500]; /* as many as a property has room for */
+	size_t used;
+};
+
+/* Adds a limit KEY for which threads waited NS. */
+static void limit_put(struct limits_text *text, const struct kernelio_limit_key *key,
+		      const struct kernelio_limit *limit, uint64_t ns)
+{
+	char what[1200];
+
+	describe(key, limit, what, sizeof(what));
+	if (!ns || text->used + strlen(what) + 100 > sizeof(text->all))
+		return;
+	text->used += (size_t)snprintf(text->all + text->used, sizeof(text->all) - text->used,
+				       "%s%s|%" PRIu64 "|%s", text->used ? "; " : "",
+				       regions[key->kind], ns, what);
+}
+
 /* "REGION|NS|WHAT; ...": NS is how long threads waited for it, together. */
 void limits_put(struct kernelio *k)
 {
@@ -109,30 +128,25 @@ void limits_put(struct kernelio *k)
 	struct kernelio_limit_key evicted_key;
 	int map = bpf_map__fd(k->bpf->maps.limits);
 	struct kernelio_limit_key key, before, *from = NULL;
+	struct limits_text text = { 0 };
 	struct kernelio_limit limit;
-	char all[3500] = "", text[1200];
-	size_t used = 0;
 
 	while (bpf_map_get_next_key(map, from, &key) == 0) {
 		before = key;
 		from = &before;
 		if (bpf_map_lookup_elem(map, &key, &limit) || key.kind >= KERNELIO_N_LIMITS)
 			continue;
-		if (key.kind == KERNELIO_LIMIT_EVICTION) {
-			if (limit.ns > evicted.ns) {
-				evicted = limit;
-				evicted_key = key;
-			}
-			continue;
+		if (key.kind != KERNELIO_LIMIT_EVICTION) {
+			limit_put(&text, &key, &limit, limit.ns);
+		} else if (limit.ns > evicted.ns) {
+			evicted = limit;
+			evicted_key = key;
 		}
-		describe(&key, &limit, text, sizeof(text));
-		if (used + strlen(text) + 100 > sizeof(all))
-			break; /* as many as a property has room for */
-		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s|%" PRIu64 "|%s",
-					 used ? "; " : "", regions[key.kind], limit.ns, text);
 	}
-	if (used)
-		meta_property(k, "LIMITS=%s", all);
+	if (evicted.ns)
+		limit_put(&text, &evicted_key, &evicted, k->bpf->bss->evicted_at_limit_ns);
+	if (text.used)
+		meta_property(k, "LIMITS=%s", text.all);
 	eviction_tell(k, &evicted_key, &evicted);
 }
 

@@ -114,7 +114,7 @@ struct kernelio_file {
 	X(STOPPED, "cpu:stopped")                                                                  \
 	X(RECLAIM, "pagecache:reclaim at own limit")                                               \
 	X(THROTTLED, "block:held back by own limit")                                               \
-	X(EVICTION, "pagecache:eviction") /* no wait: pages of others, evicted for the group */
+	X(EVICTION, "pagecache:eviction at own limit") /* no wait: pages evicted for the group */
 
 enum kernelio_limit_kind {
 #define X(id, region) KERNELIO_LIMIT_##id,

@@ -82,9 +82,10 @@
 	X(__folio_lock, "pagecache:page lock")                                                     \
 	X(__folio_lock_killable, "pagecache:page lock")                                            \
 	X(folio_put_wait_locked, "pagecache:page lock")                                            \
-	X(reclaim_throttle, "pagecache:reclaim")                                                   \
-	X(throttle_direct_reclaim, "pagecache:reclaim")                                            \
+	/* reclaim_throttle is below one of these: whose memory it is they say */                  \
 	X(try_to_free_pages, "pagecache:reclaim")                                                  \
+	X(node_reclaim, "pagecache:reclaim")                                                       \
+	X(compact_zone, "pagecache:reclaim")                                                       \
 	X(try_to_free_mem_cgroup_pages, "pagecache:reclaim at own limit")                          \
 	X(mem_cgroup_handle_over_high, "pagecache:reclaim at own limit")                           \
 	X(__mem_cgroup_handle_over_high, "pagecache:reclaim at own limit")                         \

@@ -37,6 +37,14 @@ int BPF_PROG(on_wake_kswapd)
 	return 0;
 }
 
+/* Does TASK free memory of its control group, which is full, and not the machine's? */
+static __always_inline bool is_at_limit(struct task_struct *task)
+{
+	struct task_state *st = sure_state(task);
+
+	return st && st->at_memory_limit;
+}
+
 /* Tasks free memory in parallel, without a lock here: the one noted is a sample. */
 static __always_inline void evictor_note(struct evictor by)
 {
@@ -47,12 +55,15 @@ static __always_inline void evictor_note(struct evictor by)
 	last_evictor = by;
 }
 
-/* Pages [AT, END) of KEY's chunk were removed by BY; RECLAIMED: to free memory. */
+/*
+ * Pages [AT, END) of KEY's chunk were removed by BY; RECLAIMED: to free memory; AT_LIMIT: that of
+ * its control group.
+ */
 static __always_inline void evicted_note(const struct evicted_key *key, uint64_t at, uint64_t end,
-					 struct evictor by, bool reclaimed)
+					 struct evictor by, bool reclaimed, bool at_limit)
 {
 	struct evicted *evicted = bpf_map_lookup_elem(&evictions, key);
-	struct evicted fresh = { .pages = chunk_bits(at, end), .by = by };
+	struct evicted fresh = { .pages = chunk_bits(at, end), .by = by, .at_limit = at_limit };
 
 	if (reclaimed && evictor_before.group == by.group &&
 	    bpf_ktime_get_ns() - evictor_before_ns < RECENT_NS)
@@ -62,6 +73,7 @@ static __always_inline void evicted_note(const struct evicted_key *key, uint64_t
 	if (evicted) {
 		evicted->by = by;
 		evicted->before = fresh.before;
+		evicted->at_limit = at_limit;
 		__sync_fetch_and_or(&evicted->pages, fresh.pages);
 	} else {
 		bpf_map_update_elem(&evictions, key, &fresh, BPF_ANY);
@@ -81,7 +93,7 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct address_space *mapping = folio->mapping;
 	struct evictor by;
-	bool reclaimed = task->flags & TASK_ALLOCATES;
+	bool reclaimed = task->flags & TASK_ALLOCATES, at_limit;
 	struct evicted_key key = {};
 	struct file_key file = {};
 	uint64_t at = folio->index, end = at + folio_pages(folio);
@@ -94,8 +106,10 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 		evictor_note(by);
 	file.inode = mapping->host->i_ino;
 	file.dev = mapping->host->i_sb->s_dev;
+	at_limit = reclaimed && is_at_limit(task);
 	seen = bpf_map_lookup_elem(&files_seen, &file);
-	if (!seen || *seen != SEEN_LEFT)
+	/* at its limit a thread loses pages of what it has mapped and not yet waited for, too */
+	if (seen ? *seen != SEEN_LEFT : !at_limit)
 		return 0;
 	if (reclaimed && !(task->flags & TASK_IS_KSWAPD))
 		memory_limit_note(KERNELIO_LIMIT_EVICTION, by.group, end - at, page_bytes);
@@ -107,7 +121,7 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 	key.dev = file.dev;
 	for (int i = 0; i < EVICTED_STEPS && at < end; i++) {
 		key.chunk = at >> EVICTED_SHIFT;
-		evicted_note(&key, at, end, by, reclaimed);
+		evicted_note(&key, at, end, by, reclaimed, at_limit);
 		at = (at | EVICTED_MASK) + 1;
 	}
 	return 0;

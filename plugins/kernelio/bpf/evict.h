@@ -27,6 +27,7 @@ struct evicted {
 	uint64_t pages;
 	struct evictor by;
 	struct evictor before; /* the last evictor of another process */
+	bool at_limit;	       /* of the evictor's control group */
 };
 
 /* The chunks evicted last: 4 GiB of pages. */
@@ -52,7 +53,8 @@ static __always_inline uint64_t chunk_bits(uint64_t at, uint64_t end)
 
 /*
  * The pages of FILE from AT to END, as far as they are in AT's chunk, are in the cache again.
- * Returns how many of them other processes than PID had evicted, and in WHO one of those.
+ * Returns how many of them other processes than PID, or PID at the limit of its memory, had
+ * evicted, and in WHO one of those.
  */
 SEPARATE uint32_t evicted_chunk(const struct file_key *file, uint64_t at, uint64_t end,
 				uint32_t pid, uint32_t *who)
@@ -75,6 +77,8 @@ SEPARATE uint32_t evicted_chunk(const struct file_key *file, uint64_t at, uint64
 		*who = evicted->by.tid;
 	else if (evicted->before.tid && evicted->before.pid != pid)
 		*who = evicted->before.tid;
+	else if (evicted->at_limit)
+		*who = EVICTED_AT_LIMIT;
 	else
 		return 0;
 	return __builtin_popcountll(bits);

@@ -251,21 +251,24 @@ int BPF_PROG(on_fault_writeback, struct folio *folio, struct address_space *mapp
 	return 0;
 }
 
-static __always_inline int reclaim_begin(void)
+static __always_inline int reclaim_begin(bool at_limit)
 {
-	struct task_state *st = sure_operation();
+	struct task_state *st = sure_state(bpf_get_current_task_btf());
 
-	if (st)
-		st->now.reclaim_ns = bpf_ktime_get_ns();
-	else if (!current_state())
+	if (!st) {
 		slowed_note(&reclaimed);
+		return 0;
+	}
+	st->at_memory_limit = at_limit;
+	if (in_operation(st))
+		st->now.reclaim_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
 SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
 int BPF_PROG(on_reclaim_begin)
 {
-	return reclaim_begin();
+	return reclaim_begin(false);
 }
 
 /* Spans that may lie between two reclaims: CPU, locks, writeback of pages. */
@@ -277,10 +280,10 @@ int BPF_PROG(on_reclaim_begin)
  */
 static __always_inline bool reclaim_fold(struct task_state *st, uint8_t kind, uint64_t ns)
 {
-	if (st->now.n_spans < MAX_SPANS)
+	if (st->now.n_spans < WAIT_SPANS)
 		return false;
 	for (int i = 1; i <= 1 + MAX_BETWEEN_RECLAIMS; i++) {
-		struct eta_span *last = &st->spans[MAX_SPANS - i];
+		struct eta_span *last = &st->spans[WAIT_SPANS - i];
 
 		if (last->kind != kind)
 			continue;
@@ -327,11 +330,15 @@ int BPF_PROG(on_reclaim_end)
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(on_memcg_reclaim_begin)
 {
-	return reclaim_begin();
+	return reclaim_begin(true);
 }
 
 SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
 int BPF_PROG(on_memcg_reclaim_end)
 {
+	struct task_state *st = current_state();
+
+	if (st)
+		st->at_memory_limit = 0;
 	return reclaim_end(ETA_SPAN_RECLAIM_AT_OWN_LIMIT, NULL);
 }

@@ -101,10 +101,10 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
  */
 SEPARATE int sleep_folds(struct task_state *st, uint8_t kind, uint64_t woken_ns, uint32_t who)
 {
-	if (!st || st->now.n_spans < MAX_SPANS)
+	if (!st || st->now.n_spans < WAIT_SPANS)
 		return false;
 	for (int i = 1; i <= 1 + MAX_BETWEEN_SLEEPS; i++) {
-		struct eta_span *last = &st->spans[MAX_SPANS - i];
+		struct eta_span *last = &st->spans[WAIT_SPANS - i];
 
 		if (last->kind != kind)
 			continue;
@@ -137,6 +137,8 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 	} else if (kind == ETA_SPAN_FILE_LOCK) {
 		who = st->now.lock_holder;
 		note_waited_for(who, woken_ns - st->now.off_ns);
+	} else if (kind == ETA_SPAN_EVICTION_AT_OWN_LIMIT) {
+		__sync_fetch_and_add(&evicted_at_limit_ns, woken_ns - st->now.off_ns);
 	} else if (kind == ETA_SPAN_EVICTION) {
 		who = st->now.evictor;
 		note_waited_for(who, woken_ns - st->now.off_ns);
@@ -153,8 +155,8 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 }
 
 /*
- * Does a read wait for pages that others have evicted? It has added them itself, or the read before
- * it did by readahead.
+ * Does a read wait for pages that were evicted, by others or at a limit? It has added them itself,
+ * or the read before it did by readahead.
  */
 static __always_inline bool misses_evicted(struct task_state *st)
 {
@@ -206,7 +208,8 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 		kind = ETA_SPAN_SLEEP;
 	st->now.waited = 1;
 	if (kind == ETA_SPAN_SLEEP && st->now.off_flags & ETA_SPAN_IOWAIT && misses_evicted(st))
-		kind = ETA_SPAN_EVICTION;
+		kind = st->now.evictor == EVICTED_AT_LIMIT ? ETA_SPAN_EVICTION_AT_OWN_LIMIT
+							   : ETA_SPAN_EVICTION;
 	if (kind != ETA_SPAN_NONE)
 		st->now.inode_locked_ns =
 			0; /* it did not sleep on a lock, so it already holds the inode's */

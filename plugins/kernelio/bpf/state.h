@@ -14,7 +14,13 @@
 
 #define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 #define MAX_SPANS 120
-#define MAX_LOCKS 4 /* a power of two */
+/*
+ * As many of them as waits may take. The rest is kept for the functions on the way through the
+ * kernel, which are known at the end: by these calls are compared, whatever they wait for.
+ */
+#define WAIT_SPANS (MAX_SPANS - 8)
+#define SPIN_SPANS (MAX_SPANS / 2) /* as many of those as spin locks may take */
+#define MAX_LOCKS 4		   /* a power of two */
 #define SEEN_FILES 8
 #define MODE_TYPE 0170000
 #define MODE_REGULAR 0100000
@@ -81,6 +87,11 @@ struct lock_wait {
  * What is known of a traced thread. Probes inside an operation note what they see here; sys_exit
  * turns the notes into spans and writes one record.
  */
+#define EVICTED_AT_LIMIT 0xffffffffU /* in place of a tid: see `added` */
+
+/* How long threads waited for pages that they had evicted themselves, at a limit. */
+uint64_t evicted_at_limit_ns __weak;
+
 struct task_state {
 	uint32_t active; /* inside a system call that is an operation */
 	uint32_t pid, tid;
@@ -166,11 +177,13 @@ struct task_state {
 
 	/*
 	 * the pages it added last, possibly by readahead: of which file, and who had evicted them
+	 * (EVICTED_AT_LIMIT: itself, at the limit of its control group's memory)
 	 */
 	struct {
 		uint64_t inode;
 		uint32_t evicted, evictor;
 	} added;
+	uint8_t at_memory_limit; /* it reclaims, since its control group's memory is full */
 
 	/* off the CPU outside of operations */
 	struct {
@@ -218,7 +231,7 @@ struct task_state {
 		uint32_t pause_ticks; /* length of the sleep for DIRTY_THROTTLING */
 		uint32_t ready_cpu;   /* CPU it left or was woken on, when it became ready */
 		uint32_t cache_reads, cache_writes, pages_added;
-		uint32_t pages_evicted, evictor; /* evicted by others before: see evict.h */
+		uint32_t pages_evicted, evictor; /* evicted before: see evict.h, `added` */
 		uint64_t off_ns, wake_ns;
 
 		/* kernel addresses, never dereferenced */
@@ -442,6 +455,13 @@ static __always_inline uint32_t foreign_slowed_since(const struct foreign_slowed
 	return last->tid && last->time_ns + FOREIGN_SLOWED_NS > from_ns ? last->tid : 0;
 }
 
+/* A function, not a wait. */
+#define FUNCTION_SPANS                                                                             \
+	(1U << ETA_SPAN_PAGECACHE_READ | 1U << ETA_SPAN_PAGECACHE_WRITE |                          \
+	 1U << ETA_SPAN_READAHEAD | 1U << ETA_SPAN_FS_READ | 1U << ETA_SPAN_FS_WRITE |             \
+	 1U << ETA_SPAN_FS_DIRECT | 1U << ETA_SPAN_FS_SYNC | 1U << ETA_SPAN_FS_WRITEPAGES |        \
+	 1U << ETA_SPAN_VFS_READ | 1U << ETA_SPAN_VFS_WRITE | 1U << ETA_SPAN_VFS_SYNC)
+
 static __always_inline void span_add_full(struct task_state *st, uint8_t kind, uint64_t begin_ns,
 					  uint64_t end_ns, uint8_t flags, uint32_t who,
 					  uint64_t object, uint32_t count)
@@ -451,7 +471,7 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 
 	if (!(filter.spans >> kind & 1))
 		return;
-	if (n >= MAX_SPANS) {
+	if (n >= (FUNCTION_SPANS >> kind & 1 ? MAX_SPANS : WAIT_SPANS)) {
 		st->op.spans_lost++;
 		return;
 	}

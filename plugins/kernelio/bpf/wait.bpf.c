@@ -189,6 +189,29 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	return 0;
 }
 
+/*
+ * Calls that reclaim memory spin hundreds of times, for moments: beyond SPIN_SPANS that is added to
+ * the length of the last span, if nothing else came between, or is part of what is around it.
+ */
+static __always_inline bool spins_fold(struct task_state *st, uint64_t ns)
+{
+	uint32_t n = st->now.n_spans;
+	struct eta_span *last;
+
+	if (n < SPIN_SPANS || n > MAX_SPANS)
+		return false;
+	last = &st->spans[n - 1];
+	if (last->kind == ETA_SPAN_SPIN_LOCK) {
+		last->end_ns += ns;
+		last->count = (last->count ?: 1) + 1;
+		return true;
+	}
+	if (n < SPIN_SPANS + SPIN_SPANS / 2)
+		return false;
+	st->op.spans_lost++;
+	return true;
+}
+
 SEC("tp_btf/contention_end")
 int BPF_PROG(on_contention_end, void *lock)
 {
@@ -211,8 +234,9 @@ int BPF_PROG(on_contention_end, void *lock)
 		now = bpf_ktime_get_ns();
 		note_waited_for(wait->who, now - wait->begin_ns);
 		st->now.waited = 1;
-		span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
-			      wait->lock, wait->place);
+		if (wait->kind != ETA_SPAN_SPIN_LOCK || !spins_fold(st, now - wait->begin_ns))
+			span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
+				      wait->lock, wait->place);
 		/* last: before, an interrupt must not take the place of this wait */
 		barrier();
 		st->op.spans_lost += st->now.n_locks - i - 1;

@@ -62,6 +62,7 @@
 	X(CPU, STOPPED, LIMIT)                                                                     \
 	X(VFS, FROZEN_FILE_SYSTEM, LIMIT)                                                          \
 	X(PAGECACHE, RECLAIM_AT_OWN_LIMIT, LIMIT)                                                  \
+	X(PAGECACHE, EVICTION_AT_OWN_LIMIT, LIMIT)                                                 \
 	X(BLOCK, THROTTLED_BY_OWN_LIMIT, LIMIT)                                                    \
 	X(BLOCK, VIRTIO, DEVICE)                                                                   \
 	X(CPU, STEAL, NATURE)                                                                      \
@@ -120,6 +121,12 @@ static inline __attribute__((always_inline)) uint64_t cells_of_reason(enum eta_r
 #define X(l, r, g) | (uint64_t)(ETA_REASON_##r == reason) << CELL_##l##_##r
 	return 0 CELLS(X);
 #undef X
+}
+
+/* Waits for pages that the operation would have found in the cache. */
+static inline uint64_t cells_of_eviction(void)
+{
+	return 1ull << CELL_PAGECACHE_EVICTION | 1ull << CELL_PAGECACHE_EVICTION_AT_OWN_LIMIT;
 }
 
 /* Waits for work that is the thread's own or others': of devices, journals, writeback. */

@@ -24,14 +24,14 @@ static bool was_throttled(const struct operation *op)
  * Whether it had to go to a device: by what it did, never by what it waited for, or operations
  * slowed by others would not be compared with undisturbed ones. A request throttled before the
  * queue is issued later, by another task. O_DIRECT always goes to the device. A read that waits for
- * pages which others pushed out of the cache would have found them there.
+ * pages which others, or a limit, pushed out of the cache would have found them there.
  */
 static void way_to_device(const struct operation *op, struct class_key *key)
 {
 	bool held =
 		was_throttled(op) && !op->issued_bio && (op->mode != MODE_READ || op->added_pages);
 
-	if ((op->direct && op->mode != MODE_OTHER) || op->cells >> CELL_PAGECACHE_EVICTION & 1)
+	if ((op->direct && op->mode != MODE_OTHER) || op->cells & cells_of_eviction())
 		return;
 	key->issued = op->issued_bio || held;
 	key->waited = op->awaited_bio || held;

@@ -113,6 +113,10 @@
 	  "The control group's memory is at its limit, so its pages are reclaimed inside the "     \
 	  "calls: raise the limit (memory.max, memory.high), or drop used pages "                  \
 	  "(posix_fadvise).")                                                                      \
+	X(PAGECACHE, EVICTION_AT_OWN_LIMIT,                                                        \
+	  "What is read again does not fit into the control group's memory, so the group's own "   \
+	  "pages are pushed out of the cache and read again: raise the limit (memory.max, "        \
+	  "memory.high), or read it fewer times.")                                                 \
 	X(BLOCK, THROTTLED_BY_OWN_LIMIT,                                                           \
 	  "The control group's limit of I/O throttles the requests: raise it (io.max, "            \
 	  "blkio.throttle), or make fewer and larger requests.")                                   \
