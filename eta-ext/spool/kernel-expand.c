@@ -23,10 +23,12 @@ struct expand_open {
 	unsigned in;
 };
 
-/* Waits with nothing inside. */
-#define OFF_CPU_SPANS                                                                              \
-	(1u << ETA_SPAN_RUN_QUEUE | 1u << ETA_SPAN_WAKE_UP | 1u << ETA_SPAN_QUOTA |                \
-	 1u << ETA_SPAN_STOPPED)
+/* A wait with nothing inside? KIND may be ETA_N_SPANS, for which a set of kinds has no bit. */
+static bool is_off_cpu(uint8_t kind)
+{
+	return kind == ETA_SPAN_RUN_QUEUE || kind == ETA_SPAN_WAKE_UP || kind == ETA_SPAN_QUOTA ||
+	       kind == ETA_SPAN_STOPPED;
+}
 
 static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_FS_SYNC] = IN_SYNC,
@@ -416,7 +418,7 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	/* whoever has not to wait for a lock need not wake up from that */
 	if (span.kind == ETA_SPAN_WAKE_UP && around->in & IN_LOCK)
 		return 0;
-	if (OFF_CPU_SPANS & 1u << span.kind) {
+	if (is_off_cpu(span.kind)) {
 		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
 		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
 	}

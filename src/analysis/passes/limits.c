@@ -63,7 +63,8 @@ static int add_advice(struct analysis *a, const char *what)
 	return 0;
 }
 
-/* If the verdict is eviction by others, puts the control group whose memory was full into the advice. */
+/* If the verdict is eviction by others, puts the control group whose memory was full into the
+ * advice. */
 static int name_evicting(struct analysis *a, const struct eta_defs *defs)
 {
 	const char *what = strchr(property(defs, EVICTED_FOR), '|');
