@@ -400,7 +400,6 @@ EXTRA_DIST += \
 	tests/cases/analyze-views.txt \
 	tests/circles.py \
 	tests/cppcheck.h \
-	tests/conversion.sh \
 	tests/cppcheck.sh \
 	tests/cross.sh \
 	tests/data/README.md \
