@@ -52,6 +52,7 @@ src_libanalysis_la_SOURCES = \
 	src/common/hash.h \
 	src/analysis/tables/level-regions.c src/analysis/tables/walk.h \
 	src/common/machines.c src/common/machines.h \
+	src/common/machine-tree.c src/common/machine-tree.h \
 	src/common/vm-name.c src/common/vm-name.h \
 	src/analysis/tables/operations.c src/analysis/tables/operations.h \
 	src/common/packet.c src/common/packet.h \

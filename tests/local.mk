@@ -75,6 +75,7 @@ script_tests += \
 	tests/cases/analyze-views.py \
 	tests/cases/completions.py \
 	tests/cases/examples.py \
+	tests/cases/export-guests.py \
 	tests/cases/export.sh \
 	tests/cases/faults.py \
 	tests/cases/fuzz-corpus.sh \

@@ -1,6 +1,6 @@
 // What a browser makes of a page of sci-analyze --html: node page.mjs TOOLS CHROMIUM PLAN, as json.
 // TOOLS holds node_modules with playwright-core and axe-core; PLAN is a list of { page, first, csv, regions, sums, says,
-// silent, hostile, compare, damaged, reaches }: what is looked at is what is there.
+// silent, hostile, compare, damaged, reaches, tree }: what is looked at is what is there.
 // SPDX-License-Identifier: BSD-3-Clause
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -209,6 +209,13 @@ async function checked(browser, step) {
 		const views = await page.evaluate(() => globalThis.sciTimelines.map((t) => [t.from, t.to]));
 		assert.deepEqual(views[0], views[1]);
 	}
+	if (step.tree)
+		// names of machines, virtual machines, processes and threads, each further in than what it is in
+		assert.deepEqual(await page.evaluate(() => {
+			const [first] = globalThis.sciTimelines;
+			return [...first.headings.map((h) => [h.y, h.indent, h.text]), ...first.lanes.map((l) => [l.y, l.indent, l.name])]
+				.sort(([a], [b]) => a - b).map(([, indent, name]) => [indent / 8, name]);
+		}), step.tree);
 	if (step.damaged)
 		assert.match(await page.textContent("#status"), /damaged/);
 	// nothing but the page itself is asked for, and nothing is complained of

@@ -148,6 +148,8 @@ static void set_who(const struct service_stream *s, uint32_t machine, uint32_t t
 {
 	uint32_t who = tid ? services_thread(s->services, machine, tid, time_ns) : ETA_NONE;
 
+	if (who == ETA_NONE && tid && s->guest)
+		who = s->guest->nameless;
 	if (who == ETA_NONE)
 		return;
 	enter->has |= ETA_HAS_WHO;

@@ -558,6 +558,8 @@ int services_settle(struct eta_trace *trace, struct merge *merge)
 		return -ENOMEM;
 	rc = find_threads(s);
 	if (rc == 0)
+		rc = services_nameless(trace, merge);
+	if (rc == 0)
 		rc = locate(s, merge);
 	if (rc == 0)
 		rc = name_guests(trace, merge);

@@ -47,6 +47,9 @@ struct service_guest {
 		uint32_t device, disk; /* as in service_pair */
 	} * disks;
 	size_t n_disks, disks_room;
+	/* of the result: who had its host's CPUs and has no location of its own; ETA_NONE: nobody
+	 */
+	uint32_t nameless;
 };
 
 /* One thread of QEMU, and which of the guest's CPUs it is. */
@@ -97,6 +100,11 @@ void services_free(struct services *services);
 
 /* When the CPUs of guest number GUEST had none of the host's (steals.c). 0 or -errno. */
 int services_steals(struct merge *merge, size_t guest);
+/*
+ * Once the threads of TRACE are known: a location for the tasks of each host that its guests waited
+ * for and that have none, since they were too many. 0 or -ENOMEM.
+ */
+int services_nameless(struct eta_trace *trace, struct merge *merge);
 /* The clocks of the inputs are known. */
 void services_convert_steals(const struct merge *merge);
 /* The guest that INPUT is of; NULL: none. */

@@ -174,6 +174,80 @@ void services_convert_steals(const struct merge *merge)
 	}
 }
 
+/* Did GUEST wait for a task of its host, machine number MACHINE of the result, that has no
+ * location? */
+static bool has_nameless(const struct services *s, size_t guest, uint32_t machine)
+{
+	for (size_t v = 0; v < s->n_vcpus; v++) {
+		const struct service_vcpu *vcpu = &s->vcpus[v];
+
+		for (size_t i = vcpu->first; vcpu->guest == guest && i < vcpu->first + vcpu->n; i++)
+			if (s->steals[i].who && services_thread(s, machine, s->steals[i].who,
+								s->steals[i].begin_ns) == ETA_NONE)
+				return true;
+	}
+	for (size_t c = 0; c < s->n_calls; c++) {
+		const struct service_call *call = &s->calls[c];
+
+		for (size_t i = 0; call->input == s->guests[guest].host && i < call->n_pieces;
+		     i++) {
+			const struct service_piece *piece = &s->pieces[call->first_piece + i];
+
+			if (piece->who &&
+			    services_thread(s, machine, piece->who, piece->begin_ns) == ETA_NONE)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* That of another guest before GUEST on the same host; ETA_NONE. */
+static uint32_t nameless_before(const struct services *s, size_t guest)
+{
+	for (size_t i = 0; i < guest; i++)
+		if (s->guests[i].host == s->guests[guest].host && s->guests[i].nameless != ETA_NONE)
+			return s->guests[i].nameless;
+	return ETA_NONE;
+}
+
+static uint32_t add_nameless(struct eta_trace *trace, struct merge *merge, const char *host)
+{
+	const struct eta_process process = { .name = "", .host = host, .boot = "" };
+	const struct eta_location location = { .id = trace->defs.n_locations,
+					       .name = "tasks without a name",
+					       .kind = ETA_LOCATION_UNTRACED,
+					       .process = eta_defs_process(trace, &process) };
+	uint32_t added;
+
+	if (location.process == ETA_NONE)
+		return ETA_NONE;
+	added = eta_defs_location(trace, &location);
+	if (added != ETA_NONE)
+		merge->first[trace->defs.n_locations] = merge->n_parts;
+	return added;
+}
+
+int services_nameless(struct eta_trace *trace, struct merge *merge)
+{
+	struct services *s = merge->services;
+
+	for (size_t i = 0; i < s->n_guests; i++) {
+		const struct eta_process *home = merge_home(merge, s->guests[i].host);
+		const char *host =
+			home ? merge_host(trace, &merge->inputs[s->guests[i].host], home->host)
+			     : "";
+
+		s->guests[i].nameless = nameless_before(s, i);
+		if (s->guests[i].nameless != ETA_NONE || !*host ||
+		    !has_nameless(s, i, eta_machine(&trace->defs, host)))
+			continue;
+		s->guests[i].nameless = add_nameless(trace, merge, host);
+		if (s->guests[i].nameless == ETA_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 const struct service_guest *services_guest(const struct merge *merge, uint32_t input)
 {
 	const struct services *s = merge->services;

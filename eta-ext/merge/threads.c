@@ -413,7 +413,8 @@ int merge_threads(struct eta_trace *trace, struct merge *merge)
 
 	for (size_t i = 0; i < merge->n_inputs; i++)
 		n += merge->inputs[i].trace->defs.n_locations;
-	merge->first = calloc(n + 1, sizeof(*merge->first));
+	/* services_nameless() may add one for each input */
+	merge->first = calloc(n + merge->n_inputs + 1, sizeof(*merge->first));
 	merge->parts = calloc(n + 1, sizeof(*merge->parts));
 	all = calloc(n + 1, sizeof(*all));
 	orders = calloc(n + 1, sizeof(*orders));

@@ -113,15 +113,48 @@ static int put_process_name(struct chrome *c, uint32_t l)
 	const struct eta_defs *defs = c->e->defs;
 	const struct eta_location *location = &defs->locations[l];
 	const char *host = export_host(c->e, location);
-	char process[256], name[400];
+	char process[256], name[800];
 
 	export_process_name(c->e, location->process, process, sizeof(process));
 	if (location->process == ETA_NONE)
 		snprintf(name, sizeof(name), "%.300s%s", location->name,
 			 machine_suffix(defs, location_host(defs, l)).text);
 	else
-		snprintf(name, sizeof(name), "%s%s%s", process, *host ? " on " : "", host);
+		snprintf(name, sizeof(name), "%s%s%s%s", process, *host ? " on " : "", host,
+			 machine_place(&c->e->machines, eta_machine(defs, host)).text);
 	return put_name(c, l, "process_name", name);
+}
+
+static int put_thread_name(struct chrome *c, uint32_t l)
+{
+	char name[256];
+
+	export_thread_name(c->e, l, name, sizeof(name));
+	return put_name(c, l, "thread_name", name);
+}
+
+/* This form has no machines; so that those of a tree stand behind what they run in. */
+static int put_order(struct chrome *c)
+{
+	const struct eta_defs *defs = c->e->defs;
+	uint32_t *machines = calloc((size_t)defs->n_processes + 1, sizeof(*machines));
+	uint32_t *place = calloc((size_t)defs->n_processes + 1, sizeof(*place));
+	uint32_t n = machines ? machine_order(&c->e->machines, machines) : 0;
+	int rc = machines && place ? 0 : -ENOMEM;
+
+	if (rc)
+		eta_error("not enough memory for the names");
+	for (uint32_t i = 0; rc == 0 && i < n; i++)
+		place[machines[i]] = i;
+	for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++) {
+		begin(c, 'M', l, c->e->start_ns);
+		fprintf(c->e->out,
+			",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
+			place[location_machine(defs, l)]);
+	}
+	free(machines);
+	free(place);
+	return rc;
 }
 
 static int put_names(struct chrome *c)
@@ -140,10 +173,10 @@ static int put_names(struct chrome *c)
 		if (process != ETA_NONE)
 			named[process] = true;
 		if (rc == 0)
-			rc = put_name(c, l, "thread_name", defs->locations[l].name);
+			rc = put_thread_name(c, l);
 	}
 	free(named);
-	return rc;
+	return rc || !c->e->machines.within ? rc : put_order(c);
 }
 
 static void put_arguments(const struct chrome *c, const struct export_region *r)

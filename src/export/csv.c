@@ -14,6 +14,9 @@ struct csv {
 	const struct eta_location *location;
 	struct export_stack stack;
 	char *who; /* host,pid,tid,thread: the same in each row of a location */
+	/* of a trace with virtual machines: that of the location, and of the last `who` */
+	char vm[128], who_vm[128];
+	uint32_t who_location;
 };
 
 static int make_who(struct csv *csv)
@@ -35,6 +38,29 @@ static int make_who(struct csv *csv)
 		fputs(",,", out);
 	csv_put(out, l->name);
 	return fclose(out) == 0 && csv->who ? 0 : -ENOMEM;
+}
+
+/*
+ * The last cells of a row, of a trace with virtual machines: whose it is, and the machine of `who`
+ * where that is another. WHO: its location, ETA_NONE where it is of the same machine; FOR_GUEST:
+ * what the row is of is WHO's doing.
+ */
+static void put_vm(struct csv *csv, uint32_t who, bool for_guest)
+{
+	const struct export *e = csv->e;
+	FILE *out = e->out;
+
+	if (!e->machines.has_vms)
+		return;
+	if (for_guest && who != csv->who_location) {
+		export_vm_name(e, who, csv->who_vm, sizeof(csv->who_vm));
+		csv->who_location = who;
+	}
+	putc(',', out);
+	csv_put(out, for_guest ? csv->who_vm : csv->vm);
+	putc(',', out);
+	if (who != ETA_NONE)
+		csv_put(out, location_host(e->defs, who));
 }
 
 static void put_facts(FILE *out, const struct eta_event *facts)
@@ -70,13 +96,21 @@ static void put_region(struct csv *csv, uint64_t end_ns)
 	putc(',', out);
 	if (r->facts.has & ETA_HAS_WHO)
 		fprintf(out, "%" PRIu32, event_who(csv->e->defs, &r->facts));
-	fprintf(out, ",%d\n", r->truncated);
+	fprintf(out, ",%d", r->truncated);
+	put_vm(csv,
+	       r->facts.has & ETA_EVENT_OF_HOST && r->facts.who < csv->e->defs->n_locations &&
+			       r->facts.has & ETA_HAS_WHO
+		       ? (uint32_t)r->facts.who
+		       : ETA_NONE,
+	       false);
+	putc('\n', out);
 }
 
 /* The thread that submitted it knows when it ended. */
 static void put_request(struct csv *csv, const struct eta_event *event)
 {
 	FILE *out = csv->e->out;
+	bool for_guest;
 
 	fprintf(out, "%s,block,block request: %s,%zu,%" PRIu64 ",", csv->who, export_mode(event),
 		csv->stack.depth, event->time_ns);
@@ -89,7 +123,10 @@ static void put_request(struct csv *csv, const struct eta_event *event)
 	fputs(",,", out);
 	if (event_owner(csv->e->defs, event))
 		fprintf(out, "%" PRIu32, event_owner(csv->e->defs, event));
-	fprintf(out, ",%d\n", !(event->has & ETA_HAS_END));
+	fprintf(out, ",%d", !(event->has & ETA_HAS_END));
+	for_guest = event->has & ETA_EVENT_SERVES && event->owner < csv->e->defs->n_locations;
+	put_vm(csv, for_guest ? event->owner : ETA_NONE, for_guest);
+	putc('\n', out);
 }
 
 static int csv_event(void *arg, const struct eta_event *event)
@@ -108,12 +145,17 @@ static int csv_run(struct export *e)
 {
 	int rc = 0;
 
-	fputs("host,pid,tid,thread,level,region,depth,begin_ns,end_ns,size,offset,dev,inode,path,"
-	      "ret,who,truncated\n",
-	      e->out);
+	fprintf(e->out,
+		"host,pid,tid,thread,level,region,depth,begin_ns,end_ns,size,offset,dev,inode,path,"
+		"ret,who,truncated%s\n",
+		e->machines.has_vms ? ",vm,who_host" : "");
 	for (uint32_t l = 0; rc == 0 && l < e->defs->n_locations; l++) {
-		struct csv csv = { .e = e, .location = &e->defs->locations[l], .stack.e = e };
+		struct csv csv = { .e = e,
+				   .location = &e->defs->locations[l],
+				   .stack.e = e,
+				   .who_location = ETA_NONE };
 
+		export_vm_name(e, l, csv.vm, sizeof(csv.vm));
 		export_stack_begin(&csv.stack, l);
 		rc = make_who(&csv);
 		if (rc)

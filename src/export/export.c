@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "src/common/machines.h"
+#include "src/common/vm-name.h"
 
 /* Between two looks for a signal and a full disk. */
 enum { STEP_EVENTS = 1 << 14 };
@@ -45,10 +46,36 @@ void export_process_name(const struct export *e, uint32_t process, char *text, s
 {
 	const struct eta_process *p = process == ETA_NONE ? NULL : &e->defs->processes[process];
 
+	if (e->machines.has_vms && vm_process_name(e->defs, process, text, room))
+		return;
 	if (p && p->pid)
 		snprintf(text, room, "%s pid %u", p->name, p->pid);
 	else
 		snprintf(text, room, "%s", p ? p->name : "devices");
+}
+
+void export_thread_name(const struct export *e, uint32_t location, char *text, size_t room)
+{
+	const char *name = e->defs->locations[location].name;
+	char role[64];
+
+	if (e->machines.has_vms && vm_thread_role(e->defs, location, role, sizeof(role)))
+		snprintf(text, room, "%s (%s)", role, name);
+	else
+		snprintf(text, room, "%s", name);
+}
+
+void export_vm_name(const struct export *e, uint32_t location, char *text, size_t room)
+{
+	uint32_t process = e->defs->locations[location].process;
+
+	*text = '\0';
+	if (!e->machines.has_vms ||
+	    (process != ETA_NONE && vm_process_name(e->defs, process, text, room)))
+		return;
+	process = machine_within(&e->machines, location_machine(e->defs, location));
+	if (process != ETA_NONE)
+		vm_process_name(e->defs, process, text, room);
 }
 
 uint32_t *export_devices(const struct export *e)
@@ -106,6 +133,10 @@ int export_init(struct export *e)
 {
 	uint32_t n = e->defs->n_files;
 
+	int rc = machine_tree_new(e->defs, &e->machines);
+
+	if (rc)
+		return rc;
 	e->by_inode = calloc((size_t)n + 1, sizeof(*e->by_inode));
 	if (!e->by_inode) {
 		eta_error("not enough memory for %" PRIu32 " files", n);
@@ -121,6 +152,7 @@ int export_init(struct export *e)
 void export_free(struct export *e)
 {
 	free(e->by_inode);
+	machine_tree_free(&e->machines);
 }
 
 /* The first file of these numbers of MACHINE alone; ETA_NONE: there is none. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "eta-ext/base/eta.h"
+#include "src/common/machine-tree.h"
 #include "src/common/progress.h"
 
 /* X(name): export_NAME is defined in src/export/NAME.c. */
@@ -20,6 +21,7 @@ struct export
 	struct progress progress; /* of the events read, in all passes */
 	uint64_t events;
 	uint32_t *by_inode; /* files, by device and inode, then as they are defined */
+	struct machine_tree machines;
 };
 
 struct export_format {
@@ -50,11 +52,16 @@ typedef int (*export_event_fn)(void *arg, const struct eta_event *event);
 int export_read(struct export *e, uint32_t location, export_event_fn fn, void *arg);
 
 /*
- * Who a location is: "host", "comm pid N", "comm tid N"; a device and what has no process are on
- * their own. A form without hosts puts machine_suffix() (src/common/machines.h) behind names.
+ * Who a location is: "host", "comm pid N" ("NAME (QEMU pid N)" of a virtual machine), "comm tid N";
+ * a device and what has no process are on their own. A form without hosts puts machine_suffix()
+ * (src/common/machines.h) behind names.
  */
 const char *export_host(const struct export *e, const struct eta_location *location);
 void export_process_name(const struct export *e, uint32_t process, char *text, size_t room);
+/* The virtual machine that a location is of, or runs in, "NAME (QEMU pid N)"; "" none. */
+void export_vm_name(const struct export *e, uint32_t location, char *text, size_t room);
+/* With what it is of a virtual machine: "vCPU 0 (CPU 0/KVM tid N)". */
+void export_thread_name(const struct export *e, uint32_t location, char *text, size_t room);
 
 /*
  * Per handle: the location of the block device that it is of, ETA_NONE. The caller frees it; NULL

@@ -106,23 +106,39 @@ static void put_path(FILE *out, const struct export *e, const struct node *node)
 	put_frame(out, e->defs->regions[node->key.region].name);
 }
 
-static void put_location(const struct folded *f, const struct eta_location *location)
+/* The machine of HOST, below those that it runs in. */
+static void put_machine(const struct export *e, const char *host)
+{
+	uint32_t within = machine_within(&e->machines, eta_machine(e->defs, host));
+	char name[256];
+
+	if (*host && within != ETA_NONE) {
+		put_machine(e, e->defs->processes[within].host);
+		export_process_name(e, within, name, sizeof(name));
+		put_frame(e->out, name);
+		putc(';', e->out);
+	}
+	if (*host) {
+		put_frame(e->out, host);
+		putc(';', e->out);
+	}
+}
+
+static void put_location(const struct folded *f, uint32_t l)
 {
 	const struct export *e = f->e;
-	const char *host = export_host(e, location);
-	char process[256];
+	const struct eta_location *location = &e->defs->locations[l];
+	char process[256], thread[256];
 
 	export_process_name(e, location->process, process, sizeof(process));
+	export_thread_name(e, l, thread, sizeof(thread));
 	for (const struct node *node = f->first; node; node = node->next) {
 		if (!node->own_ns)
 			continue;
-		if (*host) {
-			put_frame(e->out, host);
-			putc(';', e->out);
-		}
+		put_machine(e, export_host(e, location));
 		put_frame(e->out, process);
 		putc(';', e->out);
-		put_frame(e->out, location->name);
+		put_frame(e->out, thread);
 		put_path(e->out, e, node);
 		fprintf(e->out, " %" PRIu64 "\n", node->own_ns);
 	}
@@ -138,7 +154,7 @@ static int folded_run(struct export *e)
 
 		rc = export_read(e, l, folded_event, &f);
 		if (rc == 0)
-			put_location(&f, &e->defs->locations[l]);
+			put_location(&f, l);
 		HASH_CLEAR(hh, f.table);
 		for (struct node *node = f.first; node; node = next) {
 			next = node->next;

@@ -444,7 +444,7 @@ static int perfetto_run(struct export *e)
 	if (rc == 0)
 		rc = export_numbers_new(defs, &p.numbers);
 	p.score_uuid = counter_uuid(&p, defs->n_locations);
-	p.next_uuid = p.score_uuid + 1;
+	p.next_uuid = machine_uuid(&p, defs->n_processes);
 	p.dirty_location = ETA_NONE;
 	p.lanes = calloc((size_t)defs->n_locations + 1, sizeof(*p.lanes));
 	p.regions = calloc((size_t)defs->n_regions + 1, sizeof(*p.regions));

@@ -63,7 +63,7 @@ char *perfetto_text(const char *text);
 
 /* ---- tracks (perfetto-tracks.c) ---- */
 
-/* Numbers from 1 on: of locations, processes, counters, then what is made while it is written. */
+/* Numbers from 1 on: of locations, processes, counters, machines, then what is made meanwhile. */
 static inline uint64_t location_uuid(uint32_t location)
 {
 	return (uint64_t)location + 1;
@@ -77,6 +77,12 @@ static inline uint64_t process_uuid(const struct perfetto *p, uint32_t process)
 static inline uint64_t counter_uuid(const struct perfetto *p, uint32_t location)
 {
 	return process_uuid(p, p->e->defs->n_processes) + location;
+}
+
+/* Of a guest or its host (eta_machine). */
+static inline uint64_t machine_uuid(const struct perfetto *p, uint32_t machine)
+{
+	return counter_uuid(p, p->e->defs->n_locations) + 1 + machine;
 }
 
 /* A track with this number; PARENT 0: none. As all of them 0 or -ENOMEM, reported. */

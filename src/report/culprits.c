@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers.h"
 #include "report.h"
 #include "src/common/machines.h"
+#include "src/common/vm-name.h"
 
 #define SHOWN 4
 
@@ -47,11 +47,11 @@ static bool is_kernel_thread(const struct eta_defs *defs, const struct eta_locat
 /* QEMU's threads are those of its virtual machine, whose guest is not traced. */
 static void name_virtual_machine(const struct eta_defs *defs, uint32_t process, struct culprit *c)
 {
-	struct report_text vm = layers_vm_name(defs, process);
+	char name[sizeof(c->name)];
 
-	if (!*vm.text)
+	if (!vm_process_name(defs, process, name, sizeof(name)))
 		return;
-	snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(c->name) - 1, vm.text);
+	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->thread = NULL;
 	c->is_virtual_machine = true;
 }

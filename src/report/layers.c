@@ -9,7 +9,6 @@
 
 #include "eta-ext/format/archive.h"
 #include "src/common/machines.h"
-#include "src/common/vm-name.h"
 
 static void text_of(const json_t *told, const char *key, char *text, size_t size)
 {
@@ -70,13 +69,4 @@ int layers_new(const struct analysis *a, struct layers **list, uint32_t *n)
 	if (*n)
 		qsort(*list, *n, sizeof(**list), by_name);
 	return 0;
-}
-
-struct report_text layers_vm_name(const struct eta_defs *defs, uint32_t process)
-{
-	struct report_text text = { "" };
-
-	if (process != ETA_NONE && defs->processes[process].pid)
-		vm_name(defs, defs->processes[process].pid, text.text, sizeof(text.text));
-	return text;
 }

@@ -20,7 +20,4 @@ struct layers {
 /* Those of A in the order of their names. The caller frees LIST. 0 or -ENOMEM. */
 int layers_new(const struct analysis *a, struct layers **list, uint32_t *n);
 
-/* "web (QEMU pid 4711)" for a process of a virtual machine; "" for all others. */
-struct report_text layers_vm_name(const struct eta_defs *defs, uint32_t process);
-
 #endif

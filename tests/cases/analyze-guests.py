@@ -142,6 +142,14 @@ with tempfile.TemporaryDirectory() as folder:
             continue
         assert 30 * 85000 < outside["io_levels"]["cpu"] < 30 * 96000, outside
         assert report["application"]["culprits"][0]["name"] == "vmB (QEMU pid 60)", report["application"]
+    # who had it is no thread of the trace, of which there may be thousands: it was a task of the host
+    run("tests/programs/make-guests", "uA.otf2", "uA")
+    report = json.loads(run("src/sci-analyze", "--json", "uA.otf2"))
+    first = report["application"]["culprits"][0]
+    total = sum(row["ns"] for row in report["application"]["culprits"])
+    assert (first["name"], first["host"]) == ("tasks without a name", "host") and first["ns"] > 0.9 * total, report["application"]
+    run("src/sci-merge", "-q", "uA.otf2", "-o", "again.otf2")
+    assert json.loads(run("src/sci-analyze", "--json", "again.otf2"))["application"]["culprits"] == report["application"]["culprits"]
 
     # ---- the workload: a guest's requests are not added to its host's ----
     for words in (), ("--by-second",):

@@ -123,6 +123,23 @@ has addresses.text '^Reads: 1$'
 has addresses.text '^Writes: 1$'
 drawn addresses addresses.csv --level=block --by=thread
 has addresses.text '^Device address \(MiB\)$'
+# a guest and its host: what is of the virtual machine, per machine and level, from the first one down
+sed 's/$/,,/; 1s/,,$/,vm,who_host/' addresses.csv >guests.csv
+cat >>guests.csv <<'END'
+g,3,3,d,vfs,vfs:sys_pread64,0,1000,9000,4096,0,1:1,7,/in/guest,4096,,0,web (QEMU pid 4),
+g,3,3,d,block,block request: read,1,2000,8000,4096,8192,254:0,,vda,,,0,web (QEMU pid 4),
+host,4,5,worker,vfs,vfs:sys_pread64,0,3000,7000,4096,8192,1:1,9,/web.img,4096,,0,web (QEMU pid 4),
+host,4,5,worker,block,block request: read,1,4000,6000,4096,1048576,8:0,,sda,,3,0,web (QEMU pid 4),g
+END
+drawn addresses guests.csv --vm=web
+for panel in 'g, system calls' 'g, block requests' 'host, system calls' 'host, block requests'; do
+	has addresses.text "^$panel\$"
+done
+[ "$(grep -c '^Reads: 1$' addresses.text)" -eq 4 ] || fail "not a row of panels for each: $(cat addresses.text)"
+drawn addresses guests.csv --machine=host --level=block --by=vm
+has addresses.text '^web \(QEMU pid 4\)$'
+status 1 sci-plot addresses guests.csv --vm=db -o x.png
+has err "guests.csv: no transfers with an address of a virtual machine with 'db'\$"
 # what sci-export writes has the columns; this trace has no addresses
 sci-export one.otf2 -o one.csv
 status 1 sci-plot addresses one.csv -o x.png

@@ -14,9 +14,16 @@ enum { AHEAD_NS = 700000000 };
 /*
  * What the host's letter says of the first guest's CPU, and whether the second guest takes it:
  * c: it is CPU 0 of two, d: CPU 1, e: one thread is all of them, n: the threads have no names, p:
- * it was plugged in later.
+ * it was plugged in later, u: as c, and who takes it has no location. s: as h, and the guests'
+ * processes have the number of the second guest's QEMU.
  */
 static char taken;
+
+/* Does B read, rather than compute? */
+static bool b_reads(void)
+{
+	return taken == 'h' || taken == 's';
+}
 
 /* By the guest's clock; none is like another. */
 static uint64_t begin_of(unsigned i)
@@ -114,13 +121,13 @@ static int64_t offset_of(unsigned i, unsigned vm)
 /* How long the device takes for request I of guest VM: B's are long, A's are where B was before. */
 uint64_t guest_device_ns(unsigned i, unsigned vm)
 {
-	return vm ? 2000000 : i % 2 && taken == 'h' ? 2100000 : 300000;
+	return vm ? 2000000 : i % 2 && b_reads() ? 2100000 : 300000;
 }
 
 /* B reads at every second time of A's, a moment before. */
 static bool reads(unsigned i, unsigned vm)
 {
-	return !vm || (i % 2 && taken == 'h');
+	return !vm || (i % 2 && b_reads());
 }
 
 static uint64_t at(unsigned i, unsigned vm)
@@ -131,7 +138,8 @@ static uint64_t at(unsigned i, unsigned vm)
 static struct eta_trace *guest(const char *name, unsigned vm)
 {
 	struct eta_trace *t = machine(name);
-	uint32_t h = device_on(t, name, "vda", GUEST_DEV), l = thread_on(t, name, "reader", 7);
+	uint32_t h = device_on(t, name, "vda", GUEST_DEV);
+	uint32_t l = thread_on(t, name, "reader", taken == 's' ? 60 : 7);
 
 	for (unsigned i = 0; i < GUEST_READS; i++) {
 		uint64_t ns = at(i, vm), end = ns + 200000 + guest_device_ns(i, vm);
@@ -166,7 +174,7 @@ static void serve(struct eta_trace *t, uint32_t l, uint32_t handle, unsigned vm)
 /* The other's CPU has that of A in every second read: while it computes, and behind the call. */
 static void steal(struct eta_trace *t, uint32_t l)
 {
-	for (unsigned i = 1; taken != 'h' && i < GUEST_READS; i += 2) {
+	for (unsigned i = 1; !b_reads() && i < GUEST_READS; i += 2) {
 		uint64_t ns = at(i, 0) + AHEAD_NS, over = ns + 110000 + guest_device_ns(i, 0);
 		const uint64_t times[] = { ns - 8000, ns + 12000, over + 10000, over + 80000 };
 
@@ -177,7 +185,7 @@ static void steal(struct eta_trace *t, uint32_t l)
 						    .kind = ETA_ENTER,
 						    .has = ETA_HAS_WHO,
 						    .region = memory_region(t, "cpu:run queue"),
-						    .who = 65 });
+						    .who = taken == 'u' ? 99 : 65 });
 			memory_leave(t, l, times[n + 1], "cpu:run queue");
 		}
 	}
@@ -228,7 +236,8 @@ static struct eta_trace *host(void)
 {
 	static const char *const vcpus[] = { ['c'] = "[[0,55],[1,56]]", ['d'] = "[[0,56],[1,55]]",
 					     ['e'] = "[[\"all\",55]]",	['n'] = "[]",
-					     ['p'] = "[[1,56]]",	['h'] = "[[0,55],[1,56]]" };
+					     ['p'] = "[[1,56]]",	['u'] = "[[0,55],[1,56]]",
+					     ['h'] = "[[0,55],[1,56]]", ['s'] = "[[0,55],[1,56]]" };
 	struct eta_trace *t = machine("host");
 	uint32_t h = device_on(t, "host", "sda", HOST_DEV), l;
 
@@ -267,7 +276,7 @@ struct eta_trace *guests_merged(const char *order)
 	struct eta_trace *in[3], *merged;
 	size_t n = strlen(order);
 
-	taken = order[strcspn(order, "hcdenp")];
+	taken = order[strcspn(order, "hcdenpsu")];
 	for (size_t i = 0; i < n; i++)
 		in[i] = order[i] == taken ? host()
 					  : guest(order[i] == 'A' ? "A" : "B", order[i] - 'A');

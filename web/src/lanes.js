@@ -19,10 +19,12 @@ export class Lane {
 		this.tid = lane.tid;
 		this.pid = lane.pid;
 		this.location = lane.location;
-		this.label = (lane.host ? `${lane.host}: ` : "") + lane.name;
-		this.name = lane.name;
+		// "vCPU 0" of a virtual machine
+		this.name = lane.role ? `${lane.role} (${lane.name})` : lane.name;
+		this.label = (lane.host ? `${lane.host}: ` : "") + this.name;
 		this.host = lane.host;
-		this.process = lane.pid ? `${lane.process} pid ${lane.pid}` : lane.process;
+		this.vm = lane.vm;
+		this.process = lane.vm ?? (lane.pid ? `${lane.process} pid ${lane.pid}` : lane.process);
 		this.n = lane.begin.length;
 		for (const name of COLUMNS)
 			this[name] = Float64Array.from(lane[name]);
@@ -77,13 +79,25 @@ export class Lane {
 	}
 }
 
-// All lanes: threads of a process stand together, and so do processes of a machine, each in the order of its first.
-export function lanesOf(list) {
-	const lanes = list.map((lane) => new Lane(lane)), hosts = new Map(), processes = new Map();
-	const place = (map, key) => map.get(key) ?? map.set(key, map.size).get(key);
-	const places = new Map(lanes.map((lane) => [lane, [place(hosts, lane.host), place(processes, `${lane.host}\0${lane.process}`)]]));
-	// sort() keeps the order of equals
-	return lanes.sort((a, b) => places.get(a)[0] - places.get(b)[0] || places.get(a)[1] - places.get(b)[1]);
+// All lanes in the order of a tree, machine, process, thread, each part of it in the order of its first; a guest's machine is in the
+// process of its virtual machine, behind the threads of that. A lane's path is what it is in, from the outermost on.
+export function lanesOf(list, guests = []) {
+	const lanes = list.map((lane) => new Lane(lane)), root = new Map();
+	const within = new Map(guests.map((guest) => [guest.guest, guest]));
+	const pathOf = (host) => {
+		const guest = within.get(host);
+		return guest ? [...pathOf(guest.host), guest.vm, host] : [host];
+	};
+	for (const lane of lanes) {
+		lane.path = [...pathOf(lane.host), lane.process];
+		let node = root;
+		for (const name of lane.path)
+			node = node.get(name) ?? node.set(name, new Map()).get(name);
+		node.set(lane, null);
+	}
+	const flat = (node) => [...node].filter(([key]) => key instanceof Lane).map(([lane]) => lane)
+		.concat(...[...node].filter(([key]) => !(key instanceof Lane)).map(([, below]) => flat(below)));
+	return flat(root);
 }
 
 // A function of a lane and a region's number: the number of the lane that it waits for, undefined: there is none.

@@ -27,7 +27,7 @@ export class Timeline {
 		this.others = [];
 		this.selected = null; // { lane, region }
 		this.lane = 0;
-		this.lanes = lanesOf(data.lanes);
+		this.lanes = lanesOf(data.lanes, data.guests);
 		this.devices = data.devices.map((d) => ({ label: (d.host ? `${d.host}: ` : "") + d.name, busy: [d.busy_ns] }));
 		this.holder = holdersOf(this.lanes);
 		this.place();
@@ -46,16 +46,20 @@ export class Timeline {
 		};
 		this.headings = [];
 		for (const [l, lane] of this.lanes.entries()) {
-			const other = lane.host !== before?.host, next = this.lanes[l + 1];
-			if (hosts && other)
-				head(lane.host || "(a machine without a name)", 0);
-			if (other || lane.process !== before.process) {
-				// of one with a single thread that thread says enough
-				headed = processes && next?.host === lane.host && next.process === lane.process;
+			const next = this.lanes[l + 1], { path } = lane, last = path.length - 1;
+			let same = 0;
+			while (before && same <= last && before.path[same] === path[same])
+				same++;
+			// the machine, and where that is a guest what it runs in; then the process
+			for (let d = same; hosts && d < last; d++)
+				head(path[d] || "(a machine without a name)", d * INDENT);
+			if (same <= last) {
+				// of one with a single thread that thread says enough, but a virtual machine's has a guest
+				headed = processes && (lane.vm || (next?.host === lane.host && next.process === lane.process));
 				if (headed)
-					head(lane.process, hosts ? INDENT : 0);
+					head(lane.process, hosts ? last * INDENT : 0);
 			}
-			lane.indent = (hosts + headed) * INDENT;
+			lane.indent = ((hosts ? last : 0) + (headed ? 1 : 0)) * INDENT;
 			before = lane;
 			lane.shownRows = Math.max(2, Math.min(MOST_ROWS, lane.rows.length));
 			lane.y = y;

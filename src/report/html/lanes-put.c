@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "data.h"
+#include "src/common/machine-tree.h"
 #include "src/common/machines.h"
+#include "src/common/vm-name.h"
 
 struct putter {
 	FILE *out;
@@ -17,6 +19,7 @@ struct putter {
 	const struct file_score **files;    /* by inode */
 	const struct thread_score **scores; /* by location; NULL: none */
 	uint32_t machine;		    /* of the lane, eta_machine */
+	struct machine_tree tree;
 };
 
 /* Millions of them: printf takes most of the time of a page. */
@@ -189,6 +192,55 @@ static void put_bins(const struct putter *p, const struct bin *bins)
 	fputs("]", p->out);
 }
 
+/* ---- virtual machines ---- */
+
+/* Of each guest the machine and the process of QEMU that it runs in. */
+static int put_guests(const struct putter *p)
+{
+	const struct eta_defs *defs = p->a->defs;
+	char name[128];
+	int rc = 0;
+
+	fputs(",\"guests\":[", p->out);
+	for (uint32_t m = 0, n = 0; p->tree.within && m < defs->n_processes && !rc; m++) {
+		uint32_t within = machine_within(&p->tree, m);
+
+		if (within == ETA_NONE)
+			continue;
+		fputs(n++ ? ",{\"guest\":" : "{\"guest\":", p->out);
+		rc = html_put_json(p->out, machine_name(defs, m));
+		fputs(",\"host\":", p->out);
+		if (!rc)
+			rc = html_put_json(p->out, defs->processes[within].host);
+		fputs(",\"vm\":", p->out);
+		vm_process_name(defs, within, name, sizeof(name));
+		if (!rc)
+			rc = html_put_json(p->out, name);
+		fputs("}", p->out);
+	}
+	fputs("]", p->out);
+	return rc;
+}
+
+/* That of LOCATION, where it is QEMU's, and what its thread is of that. */
+static int put_vm(const struct putter *p, uint32_t location)
+{
+	const struct eta_defs *defs = p->a->defs;
+	char text[128];
+	int rc = 0;
+
+	if (p->tree.has_vms &&
+	    vm_process_name(defs, defs->locations[location].process, text, sizeof(text))) {
+		fputs(",\"vm\":", p->out);
+		rc = html_put_json(p->out, text);
+		if (!rc && vm_thread_role(defs, location, text, sizeof(text))) {
+			fputs(",\"role\":", p->out);
+			rc = html_put_json(p->out, text);
+		}
+	}
+	return rc;
+}
+
 /* ---- lanes ---- */
 
 static int index_scores(struct putter *p)
@@ -221,6 +273,8 @@ static int put_lane(struct putter *p, uint32_t location, const struct thread_sco
 	if (!rc)
 		rc = html_put_json(p->out,
 				   machines_differ(defs) ? location_host(defs, location) : "");
+	if (!rc)
+		rc = put_vm(p, location);
 	put_regions(p, list, n);
 	if (t && t->bins)
 		put_bins(p, t->bins);
@@ -294,9 +348,11 @@ int lanes_put(FILE *out, const struct lanes *lanes, const struct analysis *a, si
 {
 	struct putter p = { .out = out, .lanes = lanes, .a = a };
 	uint64_t left_out = 0;
-	int rc = sort_files(&p);
+	int rc = machine_tree_new(a->defs, &p.tree);
 
 	p.bins = bins < a->options.n_bins ? bins : a->options.n_bins;
+	if (!rc)
+		rc = sort_files(&p);
 	if (!rc)
 		rc = index_scores(&p);
 	if (rc)
@@ -309,6 +365,8 @@ int lanes_put(FILE *out, const struct lanes *lanes, const struct analysis *a, si
 		rc = put_lanes(&p, most, &left_out);
 	if (!rc)
 		rc = put_devices(&p);
+	if (!rc)
+		rc = put_guests(&p);
 	fprintf(out, ",\"whole\":%s,\"cut\":%s,\"details\":[",
 		lanes->whole && !left_out ? "true" : "false",
 		is_cut(lanes) || left_out ? "true" : "false");
@@ -317,6 +375,7 @@ int lanes_put(FILE *out, const struct lanes *lanes, const struct analysis *a, si
 			lanes->details[i].begin_ns, lanes->details[i].end_ns);
 	fputs("]}", out);
 out:
+	machine_tree_free(&p.tree);
 	free(p.scores);
 	free(p.files);
 	return rc;
