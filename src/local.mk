@@ -150,7 +150,7 @@ src_libanalyze_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(
 page_object = src/report/html/libanalyze_la-page.lo
 $(page_object): $(srcdir)/web/page.html
 web_sources = web/src/data.js web/src/dom.js web/src/format.js web/src/lanes.js web/src/main.js \
-	web/src/matrix.js web/src/page.html web/src/series.js web/src/style.css web/src/tables.js web/src/timeline.js
+	web/src/matrix.js web/src/missing.js web/src/page.html web/src/series.js web/src/style.css web/src/tables.js web/src/timeline.js
 EXTRA_DIST += web/page.html web/package.json web/package-lock.json web/.npmrc web/build.mjs web/picture.mjs $(web_sources)
 
 ANALYZE_LIBS = src/libanalyze.la src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) \
